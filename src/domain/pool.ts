@@ -1,0 +1,30 @@
+/** An address of a Redis node. */
+export interface NodeAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** Where a pool's Redis is: exactly one of `url`, `socketPath`, `sentinels` (with `masterName`) or `clusterNodes`. */
+export interface PoolTarget {
+  /** `redis://[user:password@]host:port[/db]`, or `rediss://` for TLS. */
+  readonly url?: string;
+  /** A Unix socket: the embedded Redis. */
+  readonly socketPath?: string;
+  readonly sentinels?: readonly NodeAddress[];
+  readonly masterName?: string;
+  readonly sentinelPassword?: string;
+  readonly clusterNodes?: readonly NodeAddress[];
+  readonly username?: string;
+  readonly password?: string;
+  readonly db?: number;
+}
+
+/** How to use a pool's Redis. */
+export interface PoolOptions extends PoolTarget {
+  /** Serve from a Redis with an eviction policy or without AOF: jobs may be lost. */
+  readonly allowUnsafe: boolean;
+  /** Stands before every key; empty by default. */
+  readonly keyPrefix: string;
+  /** A call that has no answer by then fails with `pool_unavailable`, in milliseconds. */
+  readonly commandTimeoutMs: number;
+}

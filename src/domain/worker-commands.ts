@@ -1,0 +1,11 @@
+/** What the admin port asks of all processes that serve the API: this one, or the workers of a cluster. */
+export interface WorkerCommands {
+  /** Switches the access log in every worker, those started later too. */
+  setAccessLog(on: boolean): void;
+  accessLog(): boolean;
+  /** The metrics of all workers, aggregated, in Prometheus's text format. */
+  metrics(): Promise<string>;
+}
+
+/** Nest injection token for `WorkerCommands`. */
+export const WORKER_COMMANDS = Symbol('WorkerCommands');
