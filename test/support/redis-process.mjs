@@ -1,0 +1,97 @@
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer, connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/** A port of 127.0.0.1 that nobody listens on now. Another process may still take it before its use. */
+export function freePort() {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address();
+      server.close(() => resolve(port));
+    });
+  });
+}
+
+/**
+ * Starts a real redis-server on a free port of 127.0.0.1, with the durability that production has (AOF everysec,
+ * noeviction). Plain JavaScript, because jest's global set-up runs before TypeScript can be read.
+ *
+ * @param {{ args?: readonly string[], dir?: string, port?: number }} options `args` stand last, so they win; a given
+ *   `dir` is left in place on stop
+ */
+export async function startRedis({ args = [], dir, port: wanted } = {}) {
+  const port = wanted ?? (await freePort());
+  const folder = dir ?? mkdtempSync(join(tmpdir(), 'pumphouse-redis-'));
+  const child = spawn(program(), [...settings(port, folder), ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (text) => (output = (output + text).slice(-4_000)));
+    stream.unref();
+  }
+  child.unref();
+  const exited = new Promise((resolve) => child.once('exit', resolve));
+  child.once('error', (error) => (output += String(error)));
+  await answering(port, child, () => output);
+
+  const end = async (signal) => {
+    if (child.exitCode === null && child.signalCode === null) {
+      child.ref();
+      child.kill(signal);
+      await exited;
+    }
+  };
+  return {
+    port,
+    url: `redis://127.0.0.1:${port}`,
+    pid: child.pid,
+    dir: folder,
+    stop: async () => {
+      await end('SIGTERM');
+      if (dir === undefined) rmSync(folder, { recursive: true, force: true });
+    },
+    kill9: () => end('SIGKILL'),
+  };
+}
+
+function program() {
+  return process.env.PUMPHOUSE_REDIS_SERVER || 'redis-server';
+}
+
+function settings(port, dir) {
+  return Object.entries({
+    port,
+    dir,
+    bind: '127.0.0.1',
+    appendonly: 'yes',
+    appendfsync: 'everysec',
+    'maxmemory-policy': 'noeviction',
+    save: '',
+    daemonize: 'no',
+  }).flatMap(([name, value]) => [`--${name}`, String(value)]);
+}
+
+/** Waits until the port answers PING without `LOADING`, at most 15 s. */
+async function answering(port, child, output) {
+  const until = Date.now() + 15_000;
+  while (Date.now() < until) {
+    if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) break;
+    if ((await ping(port)).startsWith('+PONG')) return;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  child.kill('SIGKILL');
+  throw new Error(`${program()} did not start on port ${port}:\n${output()}`);
+}
+
+function ping(port) {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1', () => socket.write('PING\r\n'));
+    socket.setTimeout(1_000, () => socket.destroy());
+    socket.once('data', (reply) => (resolve(String(reply)), socket.destroy()));
+    socket.once('error', () => resolve(''));
+    socket.once('close', () => resolve(''));
+  });
+}
