@@ -1,0 +1,134 @@
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
+import { closeSync, existsSync, openSync, readFileSync, renameSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { EmbeddedRedisError } from './embedded-error.js';
+
+/** Redis's own log may grow to this before a start puts it aside, in bytes. */
+const MAX_LOG_BYTES = 4 * 1024 * 1024;
+
+/** A process, told apart from a later one with the same number. */
+export interface ProcessMark {
+  readonly pid: number;
+  /** When it was started, in the system's own words; null where that cannot be told. */
+  readonly born: string | null;
+}
+
+/** The mark of a process that runs now; null if there is none, or it is a zombie that nobody has reaped yet. */
+export function markOf(pid: number): ProcessMark | null {
+  return existsSync('/proc/self/stat') ? markFromProc(pid) : markFromPs(pid);
+}
+
+/** Whether that very process still runs. */
+export function isRunning({ pid, born }: ProcessMark): boolean {
+  const now = markOf(pid);
+  return now !== null && (born === null || now.born === born);
+}
+
+function markFromProc(pid: number): ProcessMark | null {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+    // The program's name, in brackets, may itself hold spaces and brackets: fields are counted from its end.
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    if (fields[0] === 'Z' || fields[0] === 'X') return null;
+    const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim();
+    return { pid, born: `${boot}/${fields[19] ?? ''}` };
+  } catch {
+    return null;
+  }
+}
+
+function markFromPs(pid: number): ProcessMark | null {
+  try {
+    const [state = '', ...born] = execFileSync('ps', ['-o', 'stat=,lstart=', '-p', String(pid)], {
+      encoding: 'utf8',
+    }).split(/\s+/);
+    return state === '' || state.startsWith('Z') ? null : { pid, born: born.join(' ').trim() };
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * The first of the programs that can be run and is at least Redis 6.2 (the oldest with all commands that we send).
+ *
+ * @throws {EmbeddedRedisError} none is; says what to install, or which setting to change
+ */
+export function usableProgram(candidates: readonly string[]): string {
+  const found: string[] = [];
+  for (const program of candidates) {
+    const version = versionOf(program);
+    if (version === null) continue;
+    const [major, minor] = version;
+    if (major > 6 || (major === 6 && minor >= 2)) return program;
+    found.push(`${program} is ${major}.${minor}`);
+  }
+  const why =
+    found.length > 0 ? `${found.join(', ')}, too old` : `none of ${candidates.join(', ')} can be run`;
+  throw new EmbeddedRedisError(
+    `the embedded Redis needs redis-server 6.2 or valkey-server, or later: ${why}; install one, or name a Redis ` +
+      'that runs in pools.default.url (PUMPHOUSE_POOLS__DEFAULT__URL=redis://host:port)',
+  );
+}
+
+function versionOf(program: string): readonly [number, number] | null {
+  try {
+    const text = execFileSync(program, ['--version'], { encoding: 'utf8', timeout: 5_000, stdio: 'pipe' });
+    const match = /v=(\d+)\.(\d+)/.exec(text);
+    return match === null ? null : [Number(match[1]), Number(match[2])];
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * Starts Redis as a process that outlives us: in a process group of its own, so that Ctrl-C on the terminal does not
+ * reach it before the server has drained, and with no pipe to us that could break. Its output goes to `redis.log`.
+ *
+ * The caller waits until it answers; a program that cannot be started ends the returned child with an 'error' event.
+ */
+export function spawnRedis(program: string, dir: string, socketPath: string): ChildProcess {
+  const log = openLog(dir);
+  try {
+    const child = spawn(program, redisArguments(dir, socketPath), {
+      cwd: dir,
+      detached: true,
+      stdio: ['ignore', log, log],
+    });
+    child.unref();
+    return child;
+  } finally {
+    closeSync(log);
+  }
+}
+
+/** The end of Redis's own log: why it does not start. */
+export function logTail(dir: string): string {
+  try {
+    return readFileSync(join(dir, 'redis.log'), 'utf8').slice(-2_000).split('\n').slice(-8).join('\n').trim();
+  } catch {
+    return '';
+  }
+}
+
+function openLog(dir: string): number {
+  const path = join(dir, 'redis.log');
+  if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) > MAX_LOG_BYTES) renameSync(path, `${path}.old`);
+  return openSync(path, 'a', 0o600);
+}
+
+/** Durability as the pools ask for it elsewhere; reachable by this user alone, through the socket alone. */
+function redisArguments(dir: string, socketPath: string): string[] {
+  const settings: Readonly<Record<string, string>> = {
+    port: '0',
+    unixsocket: socketPath,
+    unixsocketperm: '700',
+    dir,
+    appendonly: 'yes',
+    appendfsync: 'everysec',
+    'maxmemory-policy': 'noeviction',
+    save: '',
+    daemonize: 'no',
+    supervised: 'no',
+  };
+  return Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]);
+}

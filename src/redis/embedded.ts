@@ -1,0 +1,268 @@
+import type { ChildProcess } from 'node:child_process';
+import { mkdirSync, realpathSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Redis } from 'ioredis';
+import type { Log } from '../domain/log.js';
+import { leftBehind } from './embedded-adoption.js';
+import { EmbeddedRedisError } from './embedded-error.js';
+import { OwnerLock } from './embedded-lock.js';
+import {
+  isRunning,
+  logTail,
+  markOf,
+  spawnRedis,
+  usableProgram,
+  type ProcessMark,
+} from './embedded-process.js';
+import { OWNER_CONNECTION, isLoading, probe, within, type LiveRedis } from './embedded-probe.js';
+import { socketPathOf } from './embedded-socket.js';
+
+/** First pause before a Redis that died is started again; doubled each time, in milliseconds. */
+const FIRST_PAUSE_MS = 100;
+const LONGEST_PAUSE_MS = 10_000;
+/** A Redis that lived this long starts anew with the first pause, in milliseconds. */
+const STABLE_MS = 60_000;
+/** A started Redis that does not even listen by then is given up, in milliseconds. Loading its AOF may take longer. */
+const LISTEN_MS = 30_000;
+/** For the last fsync; a Redis that needs longer is left to itself, and adopted by the next start. In milliseconds. */
+const STOP_MS = 30_000;
+
+export interface EmbeddedRedisOptions {
+  readonly pool: string;
+  readonly dataDir: string;
+  readonly log: Log;
+  /** Path of the program; by default redis-server, else valkey-server, from PATH. */
+  readonly program?: string;
+}
+
+/**
+ * The Redis that a server without an external one brings along. It outlives a server that is killed, and is adopted
+ * by the next one: two of them on one AOF would destroy it. It is started again when it dies, and stopped last.
+ */
+export class EmbeddedRedis {
+  private readonly halt = new AbortController();
+  private connection: Redis | null = null;
+  private process: ProcessMark | null = null;
+  private child: ChildProcess | null = null;
+  private upSinceMs = 0;
+  private pauseMs = FIRST_PAUSE_MS;
+  private recovery: Promise<void> = Promise.resolve();
+  private ending: Promise<void> | null = null;
+  private isAdopted = false;
+
+  private constructor(
+    private readonly dir: string,
+    private path: string,
+    private readonly program: string,
+    private readonly lock: OwnerLock,
+    private readonly log: Log,
+  ) {}
+
+  /**
+   * Takes the data folder `dataDir/pool` and sees to it that one Redis runs on it, adopted or started; returns when
+   * that Redis has loaded its data.
+   *
+   * @throws {EmbeddedRedisError} another server owns the folder; a Redis that is not ours is on its socket; no usable
+   *   program; or it does not start
+   */
+  static async start(options: EmbeddedRedisOptions): Promise<EmbeddedRedis> {
+    const program = usableProgram(
+      options.program === undefined ? ['redis-server', 'valkey-server'] : [options.program],
+    );
+    const dir = join(resolve(options.dataDir), options.pool);
+    mkdirSync(dir, { recursive: true, mode: 0o700 });
+    const real = realpathSync(dir);
+    const redis = new EmbeddedRedis(real, socketPathOf(real), program, OwnerLock.take(real), options.log);
+    try {
+      await redis.begin();
+    } catch (error) {
+      redis.lock.release();
+      throw error;
+    }
+    return redis;
+  }
+
+  /** The Unix socket to connect to; it stays the same while this object lives. */
+  get socketPath(): string {
+    return this.path;
+  }
+
+  /** True if an earlier owner had started this Redis. */
+  get adopted(): boolean {
+    return this.isAdopted;
+  }
+
+  /** Process id of the Redis that runs now, or ran last. */
+  get pid(): number | null {
+    return this.process?.pid ?? null;
+  }
+
+  /**
+   * Stops Redis after a last fsync of its AOF and gives the data folder up. May be called twice.
+   *
+   * @throws {EmbeddedRedisError} it still runs after 30 s; then it is left running, for the next start to adopt
+   */
+  stop(): Promise<void> {
+    return (this.ending ??= this.end());
+  }
+
+  private isEnding(): boolean {
+    return this.halt.signal.aborted;
+  }
+
+  private async begin(): Promise<void> {
+    const live = await leftBehind(this.dir, this.path, this.lock.redis);
+    if (live === null) {
+      await this.launch();
+      return;
+    }
+    this.isAdopted = true;
+    this.path = live.socketPath;
+    this.log.info({ pid: live.pid, dir: this.dir }, 'adopted the embedded Redis of an earlier run');
+    await this.settle(live);
+  }
+
+  /** Starts the program and waits until it answers. Only when no Redis runs on the folder. */
+  private async launch(): Promise<void> {
+    this.process = null;
+    this.lock.note({ process: null, runId: null, socketPath: this.path });
+    const child = spawnRedis(this.program, this.dir, this.path);
+    this.child = child;
+    child.on('error', (error) => this.log.error({ err: error }, 'cannot run the embedded Redis'));
+    this.process = child.pid === undefined ? null : markOf(child.pid);
+    this.lock.note({ process: this.process, runId: null, socketPath: this.path });
+    const live = await this.listening(child);
+    await this.settle(live).catch((error: unknown) => {
+      throw isAlive(child) ? error : this.startFailure(child);
+    });
+    this.log.info({ pid: live.pid, dir: this.dir, socket: this.path }, 'started the embedded Redis');
+  }
+
+  private async listening(child: ChildProcess): Promise<LiveRedis> {
+    const until = Date.now() + LISTEN_MS;
+    while (isAlive(child) && Date.now() < until && !this.isEnding()) {
+      const answer = await probe(this.path);
+      if (answer.kind === 'redis' && answer.pid === child.pid) return answer;
+      if (answer.kind === 'redis') answer.connection.disconnect();
+      await sleep(10);
+    }
+    const failure = this.startFailure(child);
+    child.kill('SIGTERM');
+    throw failure;
+  }
+
+  private startFailure(child: ChildProcess): EmbeddedRedisError {
+    const how = isAlive(child) ? 'does not listen' : `ended with ${exitOf(child)}`;
+    return new EmbeddedRedisError(`the embedded Redis ${how}; the end of its log:\n${logTail(this.dir)}`);
+  }
+
+  /** Makes the connection the owner's, waits until the data is loaded, and watches from then on. */
+  private async settle({ connection, pid, runId }: LiveRedis): Promise<void> {
+    this.process = markOf(pid);
+    this.lock.note({ process: this.process, runId, socketPath: this.path });
+    await connection.call('CLIENT', 'SETNAME', OWNER_CONNECTION);
+    for (let polls = 0; await isLoading(connection); polls++) {
+      if (polls % 500 === 499)
+        this.log.info({ dir: this.dir }, 'the embedded Redis is still loading its data');
+      await sleep(20, undefined, { signal: this.halt.signal });
+    }
+    this.connection = connection;
+    this.upSinceMs = Date.now();
+    const onLost = () => {
+      this.recovery = this.recover(connection);
+    };
+    connection.once('end', onLost);
+    if (connection.status === 'end') onLost();
+  }
+
+  /** Called once per lost connection: finds Redis again, or starts it again, until one of both succeeds or we stop. */
+  private async recover(lost: Redis): Promise<void> {
+    if (this.connection !== lost || this.isEnding()) return;
+    this.connection = null;
+    if (Date.now() - this.upSinceMs > STABLE_MS) this.pauseMs = FIRST_PAUSE_MS;
+    for (;;) {
+      await sleep(this.pauseMs, undefined, { signal: this.halt.signal }).catch(() => undefined);
+      if (this.isEnding()) return;
+      this.pauseMs = Math.min(this.pauseMs * 2, LONGEST_PAUSE_MS);
+      try {
+        if (await this.revive()) return;
+      } catch (error) {
+        if (!this.isEnding())
+          this.log.error(
+            { err: error, nextTryMs: this.pauseMs },
+            'the embedded Redis does not come back yet',
+          );
+      }
+    }
+  }
+
+  /** False if the process runs but does not answer: a second one on its AOF would destroy it, so we wait. */
+  private async revive(): Promise<boolean> {
+    if (this.process === null || !isRunning(this.process)) {
+      this.log.error(
+        { pid: this.pid, exit: exitOf(this.child) },
+        'the embedded Redis has died; starting it again',
+      );
+      await this.launch();
+      return true;
+    }
+    const answer = await probe(this.path);
+    if (answer.kind !== 'redis') return false;
+    if (answer.pid !== this.process.pid) {
+      answer.connection.disconnect();
+      throw new EmbeddedRedisError(`another Redis, process ${answer.pid}, listens on ${this.path}`);
+    }
+    await this.settle(answer);
+    return true;
+  }
+
+  private async end(): Promise<void> {
+    this.halt.abort();
+    await this.recovery;
+    try {
+      if (this.process !== null && isRunning(this.process)) await this.shutDown(this.process);
+      this.lock.note(null);
+    } finally {
+      this.connection?.disconnect();
+      this.lock.release();
+    }
+  }
+
+  /** SHUTDOWN writes and fsyncs the AOF before Redis ends; NOSAVE only spares the snapshot that we do not use. */
+  private async shutDown(mark: ProcessMark): Promise<void> {
+    const until = Date.now() + STOP_MS;
+    while (isRunning(mark) && Date.now() < until) {
+      // An error reply means "not now" (a first AOF is being written): ask again. A closed connection is success.
+      await within(STOP_MS, this.askToShutDown()).catch((error: unknown) => {
+        this.log.debug({ err: error }, 'SHUTDOWN has not been answered');
+      });
+      for (let polls = 0; polls < 50 && isRunning(mark); polls++) await sleep(10);
+    }
+    if (isRunning(mark)) {
+      throw new EmbeddedRedisError(
+        `the embedded Redis, process ${mark.pid}, has not stopped within ${STOP_MS} ms; it is left running`,
+      );
+    }
+    const code = this.child?.exitCode ?? 0;
+    if (code !== 0) this.log.warn({ code }, 'the embedded Redis ended with an error');
+    else this.log.info({ pid: mark.pid }, 'stopped the embedded Redis');
+  }
+
+  private async askToShutDown(): Promise<void> {
+    if (this.connection?.status !== 'ready') {
+      const answer = await probe(this.path);
+      if (answer.kind !== 'redis') return;
+      this.connection = answer.connection;
+    }
+    await this.connection.call('SHUTDOWN', 'NOSAVE');
+  }
+}
+
+function isAlive(child: ChildProcess): boolean {
+  return child.pid !== undefined && child.exitCode === null && child.signalCode === null;
+}
+
+function exitOf(child: ChildProcess | null): string {
+  return child?.signalCode ?? String(child?.exitCode ?? 'unknown');
+}
