@@ -1,0 +1,60 @@
+import { HttpMetrics } from './http-metrics.js';
+import { Metrics } from './metrics.js';
+import { IDLE_MIN_MS } from './series-table.js';
+
+const caller = { pool: 'default', namespace: 'ns' };
+
+function setUp(maxNamespaces = 10) {
+  const metrics = new Metrics();
+  const now = { ms: 1_000_000 };
+  return {
+    http: new HttpMetrics(metrics, maxNamespaces, () => now.ms),
+    text: () => metrics.registry.metrics(),
+    now,
+  };
+}
+
+describe('HttpMetrics', () => {
+  it('counts statuses by route, and times what succeeded', async () => {
+    const { http, text } = setUp();
+    http.record('/api/:namespace/:queue', 'GET', 200, 20, caller);
+    http.record('/api/:namespace/:queue', 'GET', 404, 900, caller);
+    const labels = 'pool="default",namespace="ns",api="/api/:namespace/:queue",method="GET"';
+    const lines = await text();
+    expect(lines).toContain(`infra_lmstfy_http_http_codes{${labels},code="200"} 1`);
+    expect(lines).toContain(`infra_lmstfy_http_http_codes{${labels},code="404"} 1`);
+    expect(lines).toContain(`infra_lmstfy_http_latency_milliseconds_sum{${labels}} 20`);
+  });
+
+  it('shows no name that no token has proved', async () => {
+    const { http, text } = setUp();
+    for (let i = 0; i < 100; i++) http.record('/api/:namespace/:queue', 'GET', 401, 1);
+    expect(await text()).toContain(
+      'http_codes{pool="",namespace="",api="/api/:namespace/:queue",method="GET",code="401"} 100',
+    );
+  });
+
+  it('shows four characters of a token', async () => {
+    const { http, text } = setUp();
+    http.rateLimited(caller, '01SECRETSECRET', 'consume');
+    const lines = await text();
+    expect(lines).toContain(
+      'infra_lmstfy_http_rate_limit{pool="default",namespace="ns",token="01SE",action="consume"} 1',
+    );
+    expect(lines).not.toContain('SECRET');
+  });
+
+  it('bounds the namespaces, and lets go of quiet ones', async () => {
+    const { http, text, now } = setUp(2);
+    for (const namespace of ['a', 'b', 'c', 'd'])
+      http.record('/x', 'GET', 200, 1, { pool: 'default', namespace });
+    expect(await text()).toContain(
+      'http_codes{pool="default",namespace="other",api="/x",method="GET",code="200"} 2',
+    );
+    now.ms += IDLE_MIN_MS;
+    http.sweep();
+    expect(await text()).not.toContain('namespace="a"');
+    http.record('/x', 'GET', 200, 1, { pool: 'default', namespace: 'a' });
+    expect(await text()).toContain('namespace="a",api="/x",method="GET",code="200"} 2');
+  });
+});

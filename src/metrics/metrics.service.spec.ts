@@ -1,0 +1,218 @@
+import { QueueError } from '../domain/errors.js';
+import type { QueueCounts } from '../domain/job.js';
+import { MetricsService, REFRESH_MS } from './metrics.service.js';
+import type { MetricsOptions } from './metrics.service.js';
+import { COUNTS_BATCH } from './queue-gauges.js';
+import { IDLE_MIN_MS } from './series-table.js';
+
+const INFO = [
+  '# Clients\r\nconnected_clients:7\r\nblocked_clients:0\r\nmaxclients:10000\r\n',
+  '# Memory\r\nused_memory:1048576\r\nused_memory_human:1.00M\r\nmaxmemory:2097152\r\nmaxmemory_policy:noeviction\r\n',
+  '# Keyspace\r\ndb0:keys=10,expires=4,avg_ttl=100\r\ndb3:keys=1,expires=1,avg_ttl=0\r\n',
+].join('\r\n');
+
+function counts(queue: string, ready: number): QueueCounts {
+  return { queue, ready, scheduled: 2, leased: 3, dead: 1, oldestReadyAgeMs: ready * 1_000 };
+}
+
+/** A service over one pool whose queues are those given, and a clock to turn. */
+function setUp(queues: Record<string, string[]> = {}, options: Partial<MetricsOptions> = {}) {
+  const now = { ms: 1_000_000 };
+  const calls = { counts: [] as string[][], info: 0 };
+  const service = new MetricsService({
+    maxQueues: 3,
+    readsPools: true,
+    pumpBatch: 64,
+    clock: () => now.ms,
+    ...options,
+  });
+  const store = {
+    name: 'default',
+    status: { up: true, degraded: [] as string[] },
+    info: () => {
+      calls.info++;
+      return Promise.resolve(INFO);
+    },
+  };
+  service.attach(store, {
+    namespaces: () => Promise.resolve(Object.keys(queues)),
+    queues: (namespace) => Promise.resolve(queues[namespace] ?? []),
+    counts: (_namespace, names) => {
+      calls.counts.push([...names]);
+      return Promise.resolve(names.map((name, i) => counts(name, i + 1)));
+    },
+  });
+  return { service, store, now, calls, engine: service.observer('default') };
+}
+
+/** The value of one series. */
+async function value(service: MetricsService, series: string): Promise<number | undefined> {
+  const line = (await service.text()).split('\n').find((text) => text.startsWith(`${series} `));
+  return line === undefined ? undefined : Number(line.slice(series.length + 1));
+}
+
+const LMSTFY = [
+  'http_latency_milliseconds_count',
+  'http_http_codes',
+  'http_rate_limit',
+  ...[
+    'publish_jobs publish_queue_jobs consume_multi_jobs consume_queue_jobs pool_add_jobs pool_get_jobs pool_delete_jobs',
+    'timer_add_jobs timer_due_jobs timer_full_batches timer_sizes queue_direct_push_jobs queue_pop_jobs queue_sizes',
+    'deadletter_sizes deadletter_respawn_jobs job_elapsed_ms_count job_ack_elapsed_ms_count max_mem_bytes used_mem_bytes',
+    'connections total_keys total_ttl_keys qps latency_count',
+  ]
+    .join(' ')
+    .split(' ')
+    .map((name) => `redis_${name}`),
+];
+
+describe('MetricsService', () => {
+  it("feeds every family of lmstfy's", async () => {
+    const { service, engine } = setUp({ ns: ['q'] });
+    engine.published('ns', 'q', 2, 1);
+    engine.leased('ns', 'q', 20);
+    engine.acked('ns', 'q', 30);
+    engine.pumped('ns', { due: 60, returned: 2, died: 1, expired: 1 }, 3);
+    engine.respawned('ns', 'q', 1);
+    engine.script('publish', 2, 1.5);
+    service.http.record('/api/:namespace/:queue', 'PUT', 201, 4, { pool: 'default', namespace: 'ns' });
+    service.http.rateLimited({ pool: 'default', namespace: 'ns' }, '01ABCDEF', 'produce');
+
+    const text = await service.text();
+    for (const family of LMSTFY) {
+      expect(text).toMatch(new RegExp(`^infra_lmstfy_${family}\\{[^}]+\\} [1-9]`, 'm'));
+    }
+    // Nobody blocks in Redis here, so this one says 0.
+    expect(text).toContain('infra_lmstfy_redis_blocking_connections{pool="default"} 0');
+  });
+
+  it('counts what the engine reports under our own names', async () => {
+    const { service, engine } = setUp();
+    engine.staleAck('ns', 'late');
+    engine.undone('ns', 3);
+    engine.expired('ns', 2);
+    engine.waiters(5);
+    engine.loopError('pump');
+    engine.leased('ns', 'q', 1_500);
+    engine.pumped('ns', { due: 1, returned: 0, died: 0, expired: 0 }, 4);
+    const text = await service.text();
+    for (const line of [
+      'pumphouse_stale_ack_total{pool="default",namespace="ns",kind="late"} 1',
+      'pumphouse_undone_leases_total{pool="default"} 3',
+      'pumphouse_expired_jobs_total{pool="default"} 2',
+      'pumphouse_waiters{pool="default"} 5',
+      'pumphouse_loop_errors_total{pool="default",loop="pump"} 1',
+      'pumphouse_job_wait_seconds_sum{pool="default"} 1.5',
+      'pumphouse_pump_lateness_seconds_bucket{le="0.005",pool="default"} 1',
+      'pumphouse_pumped_jobs_total{pool="default",outcome="due"} 1',
+      'pumphouse_redis_up{pool="default"} 1',
+      'infra_lmstfy_redis_timer_full_batches{pool="default"} 0',
+    ]) {
+      expect(text).toContain(line);
+    }
+  });
+
+  it('shows sizes of as many queues as it may, and the sum of the rest', async () => {
+    const { service } = setUp({ a: ['q1', 'q2'], b: ['q3', 'q4', 'q5'] });
+    expect(
+      await value(service, 'infra_lmstfy_redis_queue_sizes{pool="default",namespace="a",queue="q2"}'),
+    ).toBe(2);
+    const text = await service.text();
+    expect(text.match(/^infra_lmstfy_redis_queue_sizes\{/gm)).toHaveLength(4);
+    expect(text).toContain('queue_sizes{pool="default",namespace="other",queue="other"} 3');
+    expect(text).toContain('infra_lmstfy_redis_timer_sizes{pool="default"} 25');
+    expect(text).toContain(
+      'pumphouse_queue_oldest_ready_age_seconds{pool="default",namespace="a",queue="q2"} 2',
+    );
+    expect(text).toContain('pumphouse_queues{pool="default"} 5');
+  });
+
+  it('shows the queues that have counters first', async () => {
+    const { service, engine } = setUp({ a: ['q1', 'q2', 'q3', 'q4'] });
+    engine.published('a', 'q4', 1, 0);
+    expect(await service.text()).toContain('queue_sizes{pool="default",namespace="a",queue="q4"} 1');
+  });
+
+  it('lets go of the gauges of queues that are gone, and gives the room to others', async () => {
+    const queues = { a: ['q1', 'q2', 'q3', 'q4'] };
+    const { service, now } = setUp(queues);
+    await service.text();
+    queues.a = ['q2', 'q5'];
+    now.ms += REFRESH_MS;
+    const text = await service.text();
+    expect(text).not.toContain('queue="q1"');
+    expect(text).toContain('queue_sizes{pool="default",namespace="a",queue="q5"}');
+    expect(text).toContain('queue_sizes{pool="default",namespace="other",queue="other"} 0');
+  });
+
+  it('asks in batches, and sums up very many queues over several refreshes', async () => {
+    const names = Array.from({ length: 200 }, (_, i) => `q${i}`);
+    const { service, now, calls } = setUp({ a: names }, { maxQueues: 100 });
+    await service.text();
+    expect(Math.max(...calls.counts.map((batch) => batch.length))).toBe(COUNTS_BATCH);
+    expect(calls.counts.flat()).toHaveLength(200);
+    calls.counts.length = 0;
+    await service.text();
+    expect(calls.counts).toEqual([]);
+    now.ms += REFRESH_MS;
+    await Promise.all([service.text(), service.text()]);
+    expect(calls.counts.flat()).toHaveLength(200);
+  });
+
+  it('leaves the number of series where it was after 100,000 reply queues', async () => {
+    const { service, engine, now } = setUp({}, { maxQueues: 100 });
+    const lines = async () => (await service.text()).split('\n').length;
+    engine.published('ns', 'steady', 1, 0);
+    const before = await lines();
+    for (let i = 0; i < 100_000; i++) {
+      if (i % 100 === 0) now.ms += 5;
+      engine.published('ns', `reply-${i}`, 1, 0);
+      engine.leased('ns', `reply-${i}`, 1);
+      engine.acked('ns', `reply-${i}`, 2);
+    }
+    expect(await lines()).toBeLessThan(before + 100 * 30);
+    now.ms += IDLE_MIN_MS - 1;
+    engine.published('ns', 'steady', 1, 0);
+    now.ms += 1;
+    expect(await lines()).toBe(before);
+    expect(await value(service, 'infra_lmstfy_redis_publish_jobs{pool="default"}')).toBe(100_002);
+  });
+
+  it('answers from what it had when the pool is down', async () => {
+    const { service, store, now } = setUp({ a: ['q1'] });
+    const series = 'infra_lmstfy_redis_queue_sizes{pool="default",namespace="a",queue="q1"}';
+    expect(await value(service, series)).toBe(1);
+    store.status = { up: false, degraded: ['full'] };
+    store.info = () => Promise.reject(new QueueError('pool_unavailable', 'gone'));
+    now.ms += REFRESH_MS;
+    expect(await value(service, series)).toBe(1);
+    expect(await value(service, 'pumphouse_redis_up{pool="default"}')).toBe(0);
+    expect(await value(service, 'pumphouse_degraded{pool="default",reason="full"}')).toBe(1);
+    expect(await value(service, 'pumphouse_queue_gauges_age_seconds{pool="default"}')).toBe(5);
+    store.status = { up: true, degraded: [] };
+    expect(await value(service, 'pumphouse_degraded{pool="default",reason="full"}')).toBe(0);
+  });
+
+  it('merges workers and primary: sums of counters, sizes once, the worst of redis_up', async () => {
+    const primary = setUp({ a: ['q1'] });
+    const workers = [setUp({}, { readsPools: false }), setUp({}, { readsPools: false })];
+    for (const { engine } of workers) engine.published('a', 'q1', 2, 0);
+    workers[1]!.store.status = { up: false, degraded: [] };
+    const text = await MetricsService.merge([
+      await primary.service.snapshot(),
+      ...(await Promise.all(workers.map(({ service }) => service.snapshot()))),
+    ]);
+    expect(text).toContain(
+      'infra_lmstfy_redis_publish_queue_jobs{pool="default",namespace="a",queue="q1"} 4',
+    );
+    expect(text).toContain('infra_lmstfy_redis_queue_sizes{pool="default",namespace="a",queue="q1"} 1');
+    expect(text).toContain('pumphouse_redis_up{pool="default"} 0');
+    expect(workers[0]!.calls.info).toBe(0);
+  });
+
+  it('lives beside another in one process', async () => {
+    const [one, two] = [setUp(), setUp()];
+    one.engine.undone('ns', 1);
+    expect(await value(two.service, 'pumphouse_undone_leases_total{pool="default"}')).toBe(0);
+  });
+});

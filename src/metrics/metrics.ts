@@ -1,0 +1,240 @@
+import { Registry } from 'prom-client';
+import type { Aggregator } from 'prom-client';
+import { CounterFamily, GaugeFamily, HistogramFamily } from './families.js';
+
+/** `count` bounds, each `factor` times the one before. */
+function exponential(start: number, factor: number, count: number): number[] {
+  return Array.from({ length: count }, (_, i) => Number((start * factor ** i).toPrecision(12)));
+}
+
+/** lmstfy's buckets, so that quantiles of existing dashboards mean the same. */
+const HTTP_MS = exponential(15, 2.5, 9);
+const JOB_MS = exponential(15, 3.5, 7);
+const REDIS_MS = exponential(1, 2, 16);
+/** Ours, in seconds: from what an idle server needs to what an overloaded one lets jobs wait. */
+const WAIT_S = [
+  0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800, 7_200, 86_400,
+];
+const LATENESS_S = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60, 600];
+const SCRIPT_S = [0.000_25, 0.000_5, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2];
+const ITEMS = [1, 2, 4, 8, 16, 32, 48, 64];
+
+const POOL = ['pool'];
+const QUEUE = ['pool', 'namespace', 'queue'];
+
+/**
+ * Every metric of the server; there is no other file that names one. `infra_lmstfy_*` are lmstfy's families, with its labels and
+ * buckets, so that dashboards made for it go on working: where this engine works otherwise, the help text says what feeds them.
+ * `pumphouse_*` are ours; their times are seconds.
+ *
+ * Each application has its own registry: several in one process (tests) must not count into each other. How the values of several
+ * worker processes become one is each family's aggregator; `Exposition.merge` applies it.
+ */
+export class Metrics {
+  readonly registry = new Registry();
+
+  // lmstfy: HTTP
+  readonly httpLatency = this.histogram(
+    'infra_lmstfy_http_latency_milliseconds',
+    'Time to answer, in milliseconds; successful requests only (a long poll counts its wait)',
+    ['pool', 'namespace', 'api', 'method'],
+    HTTP_MS,
+  );
+  readonly httpCodes = this.counter('infra_lmstfy_http_http_codes', 'Responses by status code', [
+    'pool',
+    'namespace',
+    'api',
+    'method',
+    'code',
+  ]);
+  readonly rateLimit = this.counter(
+    'infra_lmstfy_http_rate_limit',
+    'Requests refused by a limit; token shows the first 4 characters only',
+    ['pool', 'namespace', 'token', 'action'],
+  );
+
+  // lmstfy: the queue
+  readonly publishJobs = this.redisCounter('publish_jobs', 'Jobs published');
+  readonly publishQueueJobs = this.redisCounter('publish_queue_jobs', 'Jobs published, by queue', QUEUE);
+  readonly consumeMultiJobs = this.redisCounter('consume_multi_jobs', 'Jobs given to consumers (leases)');
+  readonly consumeQueueJobs = this.redisCounter(
+    'consume_queue_jobs',
+    'Jobs given to consumers, by queue',
+    QUEUE,
+  );
+  readonly poolAddJobs = this.redisCounter('pool_add_jobs', 'Job bodies stored: one per job published');
+  readonly poolGetJobs = this.redisCounter(
+    'pool_get_jobs',
+    'Job bodies read to be given out: one per lease (peeks are not counted)',
+  );
+  readonly poolDeleteJobs = this.redisCounter('pool_delete_jobs', 'Job bodies deleted by acknowledgement');
+  readonly timerAddJobs = this.redisCounter(
+    'timer_add_jobs',
+    'Jobs put under a clock: published with a delay, or leased',
+  );
+  readonly timerDueJobs = this.redisCounter(
+    'timer_due_jobs',
+    'Jobs that the pump moved: delays that ended, leases that ran out, jobs that had expired',
+  );
+  readonly timerFullBatches = this.redisCounter(
+    'timer_full_batches',
+    'Pump rounds that moved as many jobs as one may',
+  );
+  readonly timerSizes = this.redisGauge('timer_sizes', 'Jobs under a clock: scheduled and leased');
+  readonly queueDirectPushJobs = this.redisCounter('queue_direct_push_jobs', 'Jobs published without delay');
+  readonly queuePopJobs = this.redisCounter('queue_pop_jobs', 'Jobs taken from their queue: one per lease');
+  readonly queueSizes = this.redisGauge('queue_sizes', 'Ready jobs', QUEUE);
+  readonly deadletterSizes = this.redisGauge('deadletter_sizes', 'Dead jobs', QUEUE);
+  readonly deadletterRespawnJobs = this.redisCounter('deadletter_respawn_jobs', 'Dead jobs made ready again');
+  readonly jobElapsed = this.histogram(
+    'infra_lmstfy_redis_job_elapsed_ms',
+    'Milliseconds from publish to lease',
+    QUEUE,
+    JOB_MS,
+  );
+  readonly jobAckElapsed = this.histogram(
+    'infra_lmstfy_redis_job_ack_elapsed_ms',
+    'Milliseconds from publish to acknowledgement',
+    QUEUE,
+    JOB_MS,
+  );
+
+  // lmstfy: the Redis behind a pool. Set by the one process that serves the metrics.
+  readonly maxMemory = this.redisGauge('max_mem_bytes', 'maxmemory of Redis, 0 = no limit');
+  readonly usedMemory = this.redisGauge('used_mem_bytes', 'used_memory of Redis');
+  readonly connections = this.redisGauge('connections', 'Clients connected to Redis');
+  readonly blockingConnections = this.redisGauge(
+    'blocking_connections',
+    'Clients blocked in Redis: none is ours, long polls hold no connection',
+  );
+  readonly totalKeys = this.redisGauge('total_keys', 'Keys in all databases of Redis');
+  readonly totalTtlKeys = this.redisGauge('total_ttl_keys', 'Keys with an expiry in all databases of Redis');
+  readonly redisCalls = this.redisCounter(
+    'qps',
+    'Script calls to Redis, by pool (node) and script (command); a counter, as in lmstfy: take its rate',
+    ['node', 'command', 'status'],
+  );
+  readonly redisLatency = this.histogram(
+    'infra_lmstfy_redis_latency',
+    'Round trip of script calls to Redis, in milliseconds, by pool (node) and script (command)',
+    ['node', 'command', 'status'],
+    REDIS_MS,
+  );
+
+  // ours: queues
+  readonly oldestReadyAge = this.gauge(
+    'pumphouse_queue_oldest_ready_age_seconds',
+    'Time since the job at the head of the line was published, 0 when none is ready',
+    QUEUE,
+    'max',
+  );
+  readonly scheduledJobs = this.gauge(
+    'pumphouse_queue_scheduled_jobs',
+    'Jobs that wait for their time',
+    QUEUE,
+  );
+  readonly leasedJobs = this.gauge('pumphouse_queue_leased_jobs', 'Jobs that a consumer works on', QUEUE);
+  readonly queues = this.gauge('pumphouse_queues', 'Queues that exist', POOL);
+  readonly gaugesAge = this.gauge(
+    'pumphouse_queue_gauges_age_seconds',
+    'Age of what the queue gauges show; it grows while the pool does not answer',
+    POOL,
+    'max',
+  );
+
+  // ours: the engine
+  readonly jobWait = this.histogram('pumphouse_job_wait_seconds', 'Time from publish to lease', POOL, WAIT_S);
+  readonly jobAck = this.histogram(
+    'pumphouse_job_ack_seconds',
+    'Time from publish to acknowledgement',
+    POOL,
+    WAIT_S,
+  );
+  readonly pumpLateness = this.histogram(
+    'pumphouse_pump_lateness_seconds',
+    'How late the latest job of a pump round was moved',
+    POOL,
+    LATENESS_S,
+  );
+  readonly pumpedJobs = this.counter('pumphouse_pumped_jobs_total', 'Jobs that the pump moved, by outcome', [
+    'pool',
+    'outcome',
+  ]);
+  readonly expiredJobs = this.counter(
+    'pumphouse_expired_jobs_total',
+    'Jobs that expired and were removed',
+    POOL,
+  );
+  readonly undoneLeases = this.counter(
+    'pumphouse_undone_leases_total',
+    'Leases given back because their answers reached nobody',
+    POOL,
+  );
+  readonly staleAcks = this.counter(
+    'pumphouse_stale_ack_total',
+    'Acknowledgements of owners whose lease had run out: refused (it named its lease), late (the job was waiting for its next try), ' +
+      'possible (the job was under a later lease)',
+    ['pool', 'namespace', 'kind'],
+  );
+  readonly waiters = this.gauge('pumphouse_waiters', 'Long polls that wait now', POOL);
+  readonly scriptItems = this.histogram(
+    'pumphouse_script_items',
+    'Items that travelled in one script call',
+    ['pool', 'script'],
+    ITEMS,
+  );
+  readonly scriptTime = this.histogram(
+    'pumphouse_script_seconds',
+    'Round trip of script calls to Redis',
+    ['pool', 'script'],
+    SCRIPT_S,
+  );
+  readonly loopErrors = this.counter('pumphouse_loop_errors_total', 'Failed rounds of background loops', [
+    'pool',
+    'loop',
+  ]);
+
+  // ours: pools
+  readonly redisUp = this.gauge(
+    'pumphouse_redis_up',
+    '1 if every process reaches the Redis of the pool',
+    POOL,
+    'min',
+  );
+  readonly degraded = this.gauge(
+    'pumphouse_degraded',
+    '1 for each reason for which a pool is degraded',
+    ['pool', 'reason'],
+    'max',
+  );
+
+  private counter(name: string, help: string, labelNames: readonly string[]): CounterFamily {
+    return new CounterFamily({ name, help, labelNames, registry: this.registry });
+  }
+
+  private redisCounter(name: string, help: string, labelNames: readonly string[] = POOL): CounterFamily {
+    return this.counter(`infra_lmstfy_redis_${name}`, help, labelNames);
+  }
+
+  private gauge(
+    name: string,
+    help: string,
+    labelNames: readonly string[],
+    aggregator: Aggregator = 'sum',
+  ): GaugeFamily {
+    return new GaugeFamily({ name, help, labelNames, aggregator, registry: this.registry });
+  }
+
+  private redisGauge(name: string, help: string, labelNames: readonly string[] = POOL): GaugeFamily {
+    return this.gauge(`infra_lmstfy_redis_${name}`, help, labelNames);
+  }
+
+  private histogram(
+    name: string,
+    help: string,
+    labelNames: readonly string[],
+    buckets: readonly number[],
+  ): HistogramFamily {
+    return new HistogramFamily({ name, help, labelNames, buckets, registry: this.registry });
+  }
+}
