@@ -1,36 +1,30 @@
-import { Controller, Module } from '@nestjs/common';
+import { Module } from '@nestjs/common';
 import type { DynamicModule } from '@nestjs/common';
-import { PrometheusModule } from '@willsoto/nestjs-prometheus';
+import { collectDefaultMetrics } from 'prom-client';
 import { MetricsService } from './metrics.service.js';
 import type { MetricsOptions } from './metrics.service.js';
-
-/** Stands for the Prometheus module's own controller, which would open `/metrics` on the API port: the admin port serves it. */
-@Controller()
-class NoMetricsRoute {}
 
 /** How finely the event loop's lag is measured, in milliseconds: each step wakes the process. */
 const LOOP_LAG_STEP_MS = 20;
 
-/** Provides `MetricsService` everywhere, with Node's process metrics in its registry. */
+/** Provides `MetricsService` everywhere, with Node's process metrics in its registry. It opens no route: the admin port does. */
 @Module({})
 export class MetricsModule {
   static forRoot(options: MetricsOptions): DynamicModule {
-    const service = new MetricsService(options);
-    const { registry } = service.metrics;
     return {
       module: MetricsModule,
       global: true,
-      imports: [
-        PrometheusModule.register({
-          controller: NoMetricsRoute,
-          defaultMetrics: {
-            enabled: true,
-            config: { register: registry, eventLoopMonitoringPrecision: LOOP_LAG_STEP_MS },
-          },
-        }),
-      ],
-      providers: [{ provide: MetricsService, useValue: service }],
+      providers: [{ provide: MetricsService, useFactory: () => started(options) }],
       exports: [MetricsService],
     };
   }
+}
+
+function started(options: MetricsOptions): MetricsService {
+  const service = new MetricsService(options);
+  collectDefaultMetrics({
+    register: service.metrics.registry,
+    eventLoopMonitoringPrecision: LOOP_LAG_STEP_MS,
+  });
+  return service;
 }
