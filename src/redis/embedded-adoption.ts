@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { EmbeddedRedisError } from './embedded-error.js';
 import { inUse, type NotedRedis } from './embedded-lock.js';
 import { isRunning } from './embedded-process.js';
-import { hasOwner, probe, type LiveRedis } from './embedded-probe.js';
+import { hangUp, hasOwner, probe, type LiveRedis } from './embedded-probe.js';
 
 /** A Redis that runs but does not listen is about to end, or has just begun: so long we wait for either, in ms. */
 const SILENT_MS = 15_000;
@@ -30,7 +30,7 @@ export async function leftBehind(
     for (const { path, answer } of answers) {
       if (answer.kind !== 'redis') continue;
       await refuseUnlessOurs(answer, dir, path, noted).catch((error: unknown) => {
-        answer.connection.disconnect();
+        hangUp(answer.connection);
         throw error;
       });
       return { ...answer, socketPath: path };

@@ -15,7 +15,7 @@ import {
   usableProgram,
   type ProcessMark,
 } from './embedded-process.js';
-import { OWNER_CONNECTION, isLoading, probe, within, type LiveRedis } from './embedded-probe.js';
+import { OWNER_CONNECTION, hangUp, isLoading, probe, within, type LiveRedis } from './embedded-probe.js';
 import { socketPathOf } from './embedded-socket.js';
 
 /** First pause before a Redis that died is started again; doubled each time, in milliseconds. */
@@ -144,7 +144,7 @@ export class EmbeddedRedis {
     while (isAlive(child) && Date.now() < until && !this.isEnding()) {
       const answer = await probe(this.path);
       if (answer.kind === 'redis' && answer.pid === child.pid) return answer;
-      if (answer.kind === 'redis') answer.connection.disconnect();
+      if (answer.kind === 'redis') hangUp(answer.connection);
       await sleep(10);
     }
     const failure = this.startFailure(child);
@@ -210,7 +210,7 @@ export class EmbeddedRedis {
     const answer = await probe(this.path);
     if (answer.kind !== 'redis') return false;
     if (answer.pid !== this.process.pid) {
-      answer.connection.disconnect();
+      hangUp(answer.connection);
       throw new EmbeddedRedisError(`another Redis, process ${answer.pid}, listens on ${this.path}`);
     }
     await this.settle(answer);
@@ -224,7 +224,7 @@ export class EmbeddedRedis {
       if (this.process !== null && isRunning(this.process)) await this.shutDown(this.process);
       this.lock.note(null);
     } finally {
-      this.connection?.disconnect();
+      if (this.connection !== null) hangUp(this.connection);
       this.lock.release();
     }
   }
