@@ -5,3 +5,6 @@ export interface Log {
   warn(details: object, message: string): void;
   error(details: object, message: string): void;
 }
+
+/** Nest injection token for `Log`. */
+export const LOG = Symbol('Log');

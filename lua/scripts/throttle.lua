@@ -1,0 +1,26 @@
+--[[
+Count one request in a token's window, if there is room. The first request opens a window; it ends by itself.
+
+KEYS[1] window       hash: started (Unix ms, names the window), used (requests counted in it)
+ARGV[1] limit        requests that one window takes, >= 1
+ARGV[2] interval_ms  how long a window lasts
+
+Returns the window's `started` if the request was counted, 0 if the window is used up (then nothing has changed).
+Cost: O(1).
+]]
+local window = KEYS[1]
+local limit, interval_ms = tonumber(ARGV[1]), tonumber(ARGV[2])
+
+local state = redis.call("HMGET", window, "started", "used")
+if state[1] then
+  if tonumber(state[2]) >= limit then
+    return 0
+  end
+  redis.call("HINCRBY", window, "used", 1)
+  return tonumber(state[1])
+end
+local time = redis.call("TIME")
+local now_ms = time[1] * 1000 + math.floor(time[2] / 1000)
+redis.call("HSET", window, "started", string.format("%.0f", now_ms), "used", 1)
+redis.call("PEXPIRE", window, interval_ms)
+return now_ms

@@ -1,0 +1,62 @@
+import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Inject } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
+import { type ErrorCode, QueueError } from '../domain/errors.js';
+import { LOG, type Log } from '../domain/log.js';
+
+/** Seconds that a client should wait when Redis is away. */
+const RETRY_AFTER_S = 1;
+
+/** The admin port's status of each code. */
+const STATUS: Record<ErrorCode, number> = {
+  invalid_argument: 400,
+  // lmstfy's: a pool is a parameter here.
+  pool_not_found: 400,
+  job_not_found: 404,
+  job_exists: 409,
+  lease_lost: 409,
+  token_missing: 404,
+  token_invalid: 404,
+  rate_limited: 429,
+  body_too_large: 413,
+  store_full: 507,
+  disk_full: 503,
+  pool_unavailable: 503,
+  shutting_down: 503,
+  internal: 500,
+};
+
+/** Answers for the admin port: lmstfy's words where it has some, and nothing of the inside of an error that is none of ours. */
+@Catch()
+export class AdminErrorFilter implements ExceptionFilter {
+  constructor(@Inject(LOG) private readonly log: Log) {}
+
+  catch(error: unknown, host: ArgumentsHost): void {
+    const reply = host.switchToHttp().getResponse<FastifyReply>();
+    if (reply.sent) return;
+    const status = statusOf(error);
+    if (status === 404 && !(error instanceof QueueError)) {
+      void reply.code(404).type('text/plain').send('404 page not found');
+      return;
+    }
+    if (status === 503) void reply.header('Retry-After', String(RETRY_AFTER_S));
+    if (status === 500) this.log.error({ err: error, request_id: reply.request.id }, 'admin request failed');
+    void reply.code(status).send({ error: textOf(error, status) });
+  }
+}
+
+function statusOf(error: unknown): number {
+  if (error instanceof QueueError) return STATUS[error.code];
+  if (error instanceof HttpException) return error.getStatus();
+  // Fastify's own: a body that is too large, an address that cannot be decoded.
+  if (error instanceof Error && 'statusCode' in error && typeof error.statusCode === 'number') {
+    return error.statusCode < 500 ? error.statusCode : 500;
+  }
+  return 500;
+}
+
+function textOf(error: unknown, status: number): string {
+  if (status === 503) return 'service unavailable';
+  if (status >= 500 && status !== 507) return 'internal error';
+  if (error instanceof QueueError) return error.message;
+  return status === 413 ? 'body too large' : 'bad request';
+}

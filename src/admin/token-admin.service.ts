@@ -1,0 +1,150 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { Limit } from '../auth/caller.js';
+import { DEFAULT_POOL, parseToken, spellToken } from '../auth/credentials.js';
+import { type TokenId, type TokenRecord, TokenStore } from '../auth/token-store.js';
+import { QueueError } from '../domain/errors.js';
+import { MAX_NAME_LENGTH, MIN_TOKEN_LENGTH } from '../domain/limits.js';
+import { hasLegalCharacters } from '../domain/names.js';
+import { PoolRegistry } from '../redis/redis.module.js';
+import { Audit } from './audit.js';
+
+/** What a new token shall be. */
+export interface NewToken {
+  readonly namespace: string;
+  readonly description: string;
+  /** The default pool if empty or left out. A prefix of `chosen` stands above it. */
+  readonly pool?: string | undefined;
+  /** `[pool:]token`; made up if empty or left out. */
+  readonly chosen?: string | undefined;
+}
+
+/** Longest token that an admin may choose, in characters: it travels in a header with every request. */
+const MAX_TOKEN_LENGTH = 512;
+/** What a header can carry at both of its ends: visible ASCII. */
+const TOKEN = /^[\x21-\x7e]+$/;
+/** Longest window, in seconds: its milliseconds must be an expiry that Redis takes. */
+const MAX_INTERVAL_S = 1_000_000_000;
+
+/** Changes tokens and their limits by lmstfy's rules, and writes each change to the audit log. */
+@Injectable()
+export class TokenAdmin {
+  constructor(
+    @Inject(TokenStore) private readonly tokens: TokenStore,
+    @Inject(PoolRegistry) private readonly pools: PoolRegistry,
+    @Inject(Audit) private readonly audit: Audit,
+  ) {}
+
+  /**
+   * Makes a token.
+   *
+   * @returns the text that clients send
+   * @throws {QueueError} `invalid_argument`, `pool_not_found`; the checks and their order are lmstfy's
+   */
+  async create(
+    account: string | undefined,
+    { namespace, description, pool, chosen = '' }: NewToken,
+  ): Promise<string> {
+    if (description === '') throw invalid('invalid description');
+    const wanted = chosen === '' ? null : parseToken(chosen);
+    if (wanted !== null) checkChosen(wanted.token);
+    if (Buffer.byteLength(namespace) > MAX_NAME_LENGTH) throw invalid('the namespace name was too long');
+    if (!hasLegalCharacters(namespace)) throw invalid('namespace name contains forbidden characters');
+    const own = poolOr(chosen.includes(':') ? wanted?.pool : pool);
+    this.checkPool(own);
+    const token = await this.tokens.create(namespace, own, description, wanted?.token);
+    this.audit.note(account, 'token.create', { pool: own, namespace, token });
+    return spellToken({ pool: own, token });
+  }
+
+  /**
+   * A namespace's tokens.
+   *
+   * @throws {QueueError} `pool_not_found`
+   */
+  async list(namespace: string, pool: string | undefined): Promise<TokenRecord[]> {
+    const own = poolOr(pool);
+    this.checkPool(own);
+    return this.tokens.list(namespace, own);
+  }
+
+  /**
+   * Takes a token away with its limit; nothing happens if there is none.
+   *
+   * @throws {QueueError} `pool_not_found`
+   */
+  async delete(account: string | undefined, namespace: string, text: string): Promise<void> {
+    const id = this.idOf(namespace, text);
+    const existed = await this.tokens.delete(id);
+    this.audit.note(account, 'token.delete', id, { existed });
+  }
+
+  /** A token's limit, null if it has none or does not exist. */
+  async limit(namespace: string, text: string): Promise<Limit | null> {
+    return this.tokens.limit({ namespace, ...parseToken(text) });
+  }
+
+  /** All tokens that have limits. */
+  async limits(): Promise<TokenRecord[]> {
+    return this.tokens.limits();
+  }
+
+  /**
+   * Gives a token a limit.
+   *
+   * @param onlyNew leave one that it has
+   * @returns false if it has one, and `onlyNew`
+   * @throws {QueueError} `pool_not_found`; `token_missing`; `invalid_argument`: the limit makes no sense
+   */
+  async setLimit(
+    account: string | undefined,
+    { namespace, text, onlyNew }: { namespace: string; text: string; onlyNew: boolean },
+    limit: Limit,
+  ): Promise<boolean> {
+    checkLimit(limit);
+    const id = this.idOf(namespace, text);
+    const outcome = await this.tokens.setLimit(id, limit, onlyNew);
+    if (outcome === 'no_token') throw new QueueError('token_missing', 'token not found');
+    if (outcome === 'has_one') return false;
+    this.audit.note(account, 'limit.set', id, { limit });
+    return true;
+  }
+
+  /** Takes a token's limit away; nothing happens if it has none. */
+  async deleteLimit(account: string | undefined, namespace: string, text: string): Promise<void> {
+    const id = { namespace, ...parseToken(text) };
+    const existed = await this.tokens.deleteLimit(id);
+    this.audit.note(account, 'limit.delete', id, { existed });
+  }
+
+  private idOf(namespace: string, text: string): TokenId {
+    const { pool, token } = parseToken(text);
+    this.checkPool(pool);
+    return { pool, namespace, token };
+  }
+
+  private checkPool(pool: string): void {
+    if (!this.pools.get(pool)) throw new QueueError('pool_not_found', 'the pool was not exists');
+  }
+}
+
+function poolOr(pool: string | undefined): string {
+  return pool === undefined || pool === '' ? DEFAULT_POOL : pool;
+}
+
+function checkChosen(token: string): void {
+  if (token.length < MIN_TOKEN_LENGTH) throw invalid('the user token was too short');
+  if (token.length > MAX_TOKEN_LENGTH) throw invalid('the user token was too long');
+  if (!TOKEN.test(token)) throw invalid('the user token contains forbidden characters');
+}
+
+function checkLimit({ read, write, intervalS }: Limit): void {
+  if (intervalS <= 0) throw invalid('limiter interval should be > 0');
+  if (intervalS > MAX_INTERVAL_S) throw invalid(`limiter interval should be <= ${String(MAX_INTERVAL_S)}`);
+  if (read <= 0 && write <= 0) {
+    throw invalid("the read and write of limiter can't be <= 0 at the same time");
+  }
+}
+
+function invalid(message: string): QueueError {
+  return new QueueError('invalid_argument', message);
+}

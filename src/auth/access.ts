@@ -1,0 +1,22 @@
+import { SetMetadata } from '@nestjs/common';
+import type { ThrottleKind } from './token-keys.js';
+
+/** What the token guard must know of a route. */
+export interface AccessRules {
+  /** `one` queue by name, or a `list` of them, comma-separated (consume): lists may hold names that no publish would take. */
+  readonly queues: 'one' | 'list';
+  /** Which of a token's limits the route counts against; left out = none. */
+  readonly throttle?: ThrottleKind;
+  /** A size call: open to all when `lmstfy.public_sizes` is set. */
+  readonly isSize?: boolean;
+}
+
+/** The metadata key of `AccessRules`. */
+export const ACCESS_RULES = Symbol('AccessRules');
+
+/** How a route that nothing is said of is treated: one queue, a token, no throttle. */
+export const DEFAULT_ACCESS: AccessRules = { queues: 'one' };
+
+/** Marks a route for the token guard. */
+export const Access = (rules: Partial<AccessRules>): MethodDecorator =>
+  SetMetadata(ACCESS_RULES, { ...DEFAULT_ACCESS, ...rules });

@@ -1,0 +1,56 @@
+import { Inject, Injectable, Module, type OnApplicationShutdown } from '@nestjs/common';
+import { Config } from '../config/config.js';
+import { LOG, type Log } from '../domain/log.js';
+import { RedisPool } from '../redis/pool.js';
+import { PoolRegistry } from '../redis/redis.module.js';
+import { DEFAULT_POOL } from './credentials.js';
+import { Throttle } from './throttle.js';
+import { TokenCache } from './token-cache.js';
+import { TokenGuard } from './token.guard.js';
+import { TokenStore } from './token-store.js';
+
+/** Injection token of the Redis that holds the tokens. */
+const TOKEN_REDIS = Symbol('TokenRedis');
+
+/** The Redis of `tokens.url`, else the default pool's. */
+async function openTokenRedis(config: Config, pools: PoolRegistry, log: Log): Promise<RedisPool> {
+  const { url } = config.tokens;
+  if (url !== undefined) {
+    const { key_prefix: keyPrefix, command_timeout_ms: commandTimeoutMs } = config.redis;
+    return RedisPool.connect('tokens', { url, keyPrefix, commandTimeoutMs, allowUnsafe: false }, log);
+  }
+  const shared = pools.get(DEFAULT_POOL);
+  if (!shared) throw new Error('tokens.url is not set, and there is no pool of the name default');
+  return shared;
+}
+
+/** Closes the tokens' Redis when the last request has ended; a shared one is closed by its owner. */
+@Injectable()
+export class TokenRedisCloser implements OnApplicationShutdown {
+  constructor(
+    @Inject(TOKEN_REDIS) private readonly redis: RedisPool,
+    @Inject(PoolRegistry) private readonly pools: PoolRegistry,
+  ) {}
+
+  async onApplicationShutdown(): Promise<void> {
+    if (this.pools.get(DEFAULT_POOL) !== this.redis) await this.redis.close();
+  }
+}
+
+/** Who may do what: tokens, the guard of all queue routes, and the limits of tokens. Needs the global Config, pools and LOG. */
+@Module({
+  providers: [
+    { provide: TOKEN_REDIS, inject: [Config, PoolRegistry, LOG], useFactory: openTokenRedis },
+    TokenRedisCloser,
+    { provide: TokenStore, inject: [TOKEN_REDIS], useFactory: (redis: RedisPool) => new TokenStore(redis) },
+    {
+      provide: TokenCache,
+      inject: [TokenStore],
+      useFactory: (store: TokenStore) => new TokenCache((digest) => store.find(digest)),
+    },
+    { provide: Throttle, inject: [TokenStore], useFactory: (store: TokenStore) => new Throttle(store) },
+    TokenGuard,
+  ],
+  exports: [TokenStore, TokenCache, Throttle, TokenGuard],
+})
+export class AuthModule {}

@@ -1,0 +1,24 @@
+/** What a token may do in one window; 0 or less = as much as it likes. */
+export interface Limit {
+  /** Consume requests. */
+  readonly read: number;
+  /** Publish requests, a bulk counts as one. */
+  readonly write: number;
+  /** Length of the window in seconds. */
+  readonly intervalS: number;
+}
+
+/** On whose behalf a request runs: set on it by the token guard, before any controller. */
+export interface Caller {
+  readonly pool: string;
+  readonly namespace: string;
+  /** The token's digest; empty on a size route that is open to all. */
+  readonly tokenId: string;
+  readonly limits: Limit | null;
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    caller?: Caller;
+  }
+}

@@ -1,0 +1,59 @@
+import { QueueError } from '../domain/errors.js';
+import type { Limit } from './caller.js';
+import { tokenHint } from './credentials.js';
+import type { ThrottleKind } from './token-keys.js';
+import type { TokenStore } from './token-store.js';
+
+/** A request that was counted: what a refund must name. */
+export interface CountedRequest {
+  readonly digest: string;
+  readonly kind: ThrottleKind;
+  /** The window's start, Unix ms. */
+  readonly started: number;
+}
+
+/** lmstfy's words for what is limited. */
+const WORDS: Record<ThrottleKind, string> = { read: 'consume', write: 'publish' };
+
+/** Requests that a window takes; 0 = any number. */
+export function allowedBy(limit: Limit | null, kind: ThrottleKind): number {
+  return limit === null ? 0 : Math.max(0, limit[kind]);
+}
+
+/** Counts requests against the limits of tokens: fixed windows, exact over all servers. */
+export class Throttle {
+  constructor(private readonly store: TokenStore) {}
+
+  /**
+   * Counts a request. Nothing is counted for a token without a limit of this kind.
+   *
+   * A full Redis cannot count, and lets the request through: it must be possible to drain it.
+   *
+   * @throws {QueueError} `rate_limited`: the window is used up; `pool_unavailable`
+   */
+  async count(
+    token: { digest: string; text: string },
+    kind: ThrottleKind,
+    limit: Limit,
+  ): Promise<CountedRequest | null> {
+    const allowed = allowedBy(limit, kind);
+    if (allowed === 0) return null;
+    const started = await this.store
+      .count(token.digest, kind, allowed, limit.intervalS)
+      .catch((error: unknown) => {
+        if (error instanceof QueueError && error.code === 'store_full') return null;
+        throw error;
+      });
+    if (started === null) return null;
+    if (started > 0) return { digest: token.digest, kind, started };
+    throw new QueueError(
+      'rate_limited',
+      `token(${tokenHint(token.text)}) ${WORDS[kind]} reach the limit rate, please retry later`,
+    );
+  }
+
+  /** Gives a request back that brought its caller nothing. It never fails: at worst the window stays one request shorter. */
+  async refund({ digest, kind, started }: CountedRequest): Promise<void> {
+    await this.store.refund(digest, kind, started).catch(() => undefined);
+  }
+}

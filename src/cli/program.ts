@@ -1,0 +1,172 @@
+import { readFileSync } from 'node:fs';
+import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { AdminClient, Refused, Unreachable } from './admin-client.js';
+import { limitCommand } from './limit-command.js';
+import { columns, entriesOf, json, type Output } from './print.js';
+import { serve } from './serve.js';
+import { tokenCommand } from './token-command.js';
+
+/** What the shell is told. */
+export const EXIT = { ok: 0, refused: 1, failed: 2 } as const;
+
+/** What a command works with. */
+export interface Session extends Output {
+  readonly admin: AdminClient;
+  /** The answer shall be printed as JSON. */
+  readonly isJson: boolean;
+}
+
+/** Opens a session by the options that stand before or after the command's name. */
+export type OpenSession = (command: Command) => Session;
+
+const DEFAULT_ADMIN = 'http://127.0.0.1:7778';
+const DEFAULT_TIMEOUT_S = 10;
+
+const EXAMPLES = `
+Examples:
+  pumphouse serve -c /etc/pumphouse.toml
+  pumphouse token create mail --description "the mailer"
+  pumphouse token list mail
+  pumphouse limit set mail 01K2Z8M5Q0X3… --read 100 --write 50 --interval 1
+  pumphouse info --json --admin http://10.0.0.5:7778 --account ops:secret
+
+Exit status: 0 done, 1 refused by the server, 2 wrong usage or no answer.`;
+
+/**
+ * Runs one command line.
+ *
+ * @param args without the program's name
+ * @returns the exit code
+ */
+export async function run(args: readonly string[], output: Output): Promise<number> {
+  try {
+    await program(output).parseAsync(args, { from: 'user' });
+    return EXIT.ok;
+  } catch (error) {
+    // Commander has printed its own by now.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.failed;
+    if (error instanceof Refused || error instanceof Unreachable) {
+      output.err(`pumphouse: ${error.message}\n`);
+      return error instanceof Refused ? EXIT.refused : EXIT.failed;
+    }
+    throw error;
+  }
+}
+
+function program(output: Output): Command {
+  const root = new Command('pumphouse')
+    .description('Runs a Pumphouse server, and manages one through its admin port.')
+    .exitOverride()
+    .configureOutput({ writeOut: output.out, writeErr: output.err })
+    .enablePositionalOptions()
+    .showHelpAfterError('(--help tells more)')
+    .addHelpText('after', EXAMPLES);
+  withSessionOptions(root);
+  const open: OpenSession = (command) => openSession(command, output);
+  root.addCommand(serveCommand());
+  for (const group of [tokenCommand(open), limitCommand(open)]) root.addCommand(group);
+  root.addCommand(poolsCommand(open)).addCommand(infoCommand(open));
+  for (const command of everyCommand(root)) {
+    command.copyInheritedSettings(root);
+    const isCall = command !== root && command.commands.length === 0 && command.name() !== 'serve';
+    if (isCall) withSessionOptions(command);
+  }
+  return root;
+}
+
+function everyCommand(command: Command): Command[] {
+  return [command, ...command.commands.flatMap(everyCommand)];
+}
+
+/** They may stand anywhere on the line: so each command has them, and the root too. */
+function withSessionOptions(command: Command): void {
+  command
+    .addOption(
+      new Option('--admin <url>', `the server's admin port (default: ${DEFAULT_ADMIN})`).argParser(parseUrl),
+    )
+    .option('--account <user:password>', 'an account of the admin port; @FILE reads it from a file')
+    .option('--json', 'print the answer as JSON')
+    .addOption(
+      new Option('--timeout <seconds>', `give up after (default: ${String(DEFAULT_TIMEOUT_S)})`).argParser(
+        parseSeconds,
+      ),
+    );
+}
+
+interface SessionOptions {
+  readonly admin?: URL;
+  readonly account?: string;
+  readonly json?: boolean;
+  readonly timeout?: number;
+}
+
+function openSession(command: Command, output: Output): Session {
+  const options: SessionOptions = command.optsWithGlobals();
+  const own: SessionOptions = command.opts();
+  const chosen = { ...options, ...own };
+  const timeoutMs = (chosen.timeout ?? DEFAULT_TIMEOUT_S) * 1000;
+  const url = chosen.admin ?? new URL(DEFAULT_ADMIN);
+  const admin = new AdminClient({ url, account: accountOf(chosen.account, url), timeoutMs });
+  return { admin, isJson: chosen.json === true, ...output };
+}
+
+/** An account on the command line can be read by everybody on the machine; one in a file need not. */
+function accountOf(option: string | undefined, { username, password }: URL): string | undefined {
+  if (option?.startsWith('@') === true) {
+    try {
+      return readFileSync(option.slice(1), 'utf8').trim();
+    } catch (error) {
+      throw new Unreachable(
+        `cannot read the account: ${error instanceof Error ? error.message : String(error)}`,
+      );
+    }
+  }
+  if (option !== undefined || username === '') return option;
+  return `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+}
+
+function parseUrl(text: string): URL {
+  const url = URL.parse(text);
+  if (url?.protocol === 'http:' || url?.protocol === 'https:') return url;
+  throw new InvalidArgumentError('It must begin with http:// or https://.');
+}
+
+function parseSeconds(text: string): number {
+  const seconds = Number(text);
+  if (seconds > 0 && seconds <= 3_600) return seconds;
+  throw new InvalidArgumentError('It must be between 0 and 3600.');
+}
+
+function serveCommand(): Command {
+  return new Command('serve')
+    .description('run a server; all options go to it')
+    .argument('[options...]', '-c FILE names its configuration; --check-config, --print-default-config, -v')
+    .allowUnknownOption()
+    .passThroughOptions()
+    .action(async (args: string[]) => serve(args));
+}
+
+function poolsCommand(open: OpenSession): Command {
+  return new Command('pools')
+    .description('list the pools')
+    .action(async (_options: object, command: Command) => {
+      const { admin, isJson, out } = open(command);
+      const pools = await admin.call({ method: 'GET', path: ['pools'] });
+      out(isJson ? json(pools) : columns((Array.isArray(pools) ? pools : []).map((pool) => [String(pool)])));
+    });
+}
+
+function infoCommand(open: OpenSession): Command {
+  return new Command('info')
+    .description('list the namespaces of a pool, with their queues')
+    .option('--pool <name>', 'another pool than the default one')
+    .action(async ({ pool }: { pool?: string }, command: Command) => {
+      const { admin, isJson, out } = open(command);
+      const info = await admin.call({ method: 'GET', path: ['info'], query: { pool } });
+      const rows = entriesOf(info).map(([namespace, queues]) => [
+        namespace,
+        Array.isArray(queues) ? queues.join(' ') : '',
+      ]);
+      out(isJson ? json(info) : columns(rows));
+    });
+}
