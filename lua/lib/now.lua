@@ -1,0 +1,14 @@
+-- Redis's clock, or a test's. "Is it due" asks now_floor, deadlines start from now_ceil: so nothing is ever early.
+local now_floor, now_ceil
+if clock_ms ~= "" then
+  now_floor = tonumber(clock_ms)
+  now_ceil = now_floor
+else
+  local time = redis.call("TIME")
+  now_floor = time[1] * 1000 + math.floor(time[2] / 1000)
+  now_ceil = time[1] * 1000 + math.ceil(time[2] / 1000)
+end
+-- Its callers were told 503 by now, so it must not happen behind their backs: status 1, "late".
+if deadline_ms > 0 and now_floor > deadline_ms then
+  return { 1, now_floor }
+end

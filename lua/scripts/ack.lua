@@ -1,0 +1,51 @@
+--[[
+Remove jobs whose work is done (or that are not wanted any more), whatever their state. An item that names its lease is refused when
+that lease is not the present one. Job keys are built from the prefix of meta (lib/keys).
+
+KEYS[1] meta         hash: the namespace's marker
+KEYS[2] queues       hash: queue name -> number
+ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
+ARGV[2] deadline_ms  Unix ms by which the callers will have given up, 0 = never
+ARGV[3..] item × N   queue, id, lease
+
+Lease 0 = any. Returns {status, now_ms, code × N}. Status: 0 done, 1 too late.
+Code: 0 no such job, 1 removed, 2 refused: the lease was lost, 3 removed, but its lease had run out, 4 removed under a second or
+later lease, 5 removed before it was ever leased.
+Cost: O(log N) per item.
+]]
+local meta, queues = KEYS[1], KEYS[2]
+local clock_ms, deadline_ms = ARGV[1], tonumber(ARGV[2])
+
+--- @include "lib/now"
+--- @include "lib/job"
+--- @include "lib/keys"
+--- @include "lib/header"
+--- @include "lib/find_queue"
+--- @include "lib/remove"
+
+local function verdict(job, lease)
+  if lease > 0 then
+    return job.state == LEASED and job.lease == lease and 1 or 2
+  elseif job.attempts == 0 then
+    return 5
+  elseif job.state ~= LEASED then
+    return 3
+  end
+  return job.attempts > 1 and 4 or 1
+end
+
+local reply, seen = { 0, now_floor }, {}
+for i = 3, #ARGV, 3 do
+  local number, id, code = find_queue(ARGV[i]), ARGV[i + 1], 0
+  local job = number and not seen[id] and read_job(id)
+  if job and job.queue == number and not is_expired(job) then
+    code = verdict(job, tonumber(ARGV[i + 2]))
+    if code ~= 2 then
+      seen[id] = true
+      plan_removal(id, job)
+    end
+  end
+  reply[#reply + 1] = code
+end
+remove_planned()
+return reply

@@ -1,0 +1,35 @@
+--[[
+Count the jobs of queues by state; changes nothing.
+
+KEYS[1] meta         hash: the namespace's marker
+KEYS[2] queues       hash: queue name -> number
+ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
+ARGV[2] deadline_ms  Unix ms by which the callers will have given up, 0 = never
+ARGV[3..] item × N   queue
+
+Returns {status, now_ms, (ready, scheduled, leased, dead, head) × N}. Status: 0 done, 1 too late.
+Ready: entries of the line less its ghosts and blanks. Head: the first entry of the line, "" = none.
+Cost: O(1) per item.
+]]
+local meta, queues = KEYS[1], KEYS[2]
+local clock_ms, deadline_ms = ARGV[1], tonumber(ARGV[2])
+
+--- @include "lib/now"
+--- @include "lib/keys"
+--- @include "lib/find_queue"
+
+local reply = { 0, now_floor }
+for i = 3, #ARGV do
+  local number, n = find_queue(ARGV[i]), #reply
+  if number then
+    local ready = redis.call("LLEN", queue_key("r", number)) - redis.call("SCARD", queue_key("g", number))
+    reply[n + 1] = ready - (redis.call("HGET", queue_key("i", number), "blanks") or 0)
+    reply[n + 2] = redis.call("ZCARD", queue_key("s", number))
+    reply[n + 3] = redis.call("ZCARD", queue_key("l", number))
+    reply[n + 4] = redis.call("ZCARD", queue_key("d", number))
+    reply[n + 5] = redis.call("LINDEX", queue_key("r", number), 0) or ""
+  else
+    reply[n + 1], reply[n + 2], reply[n + 3], reply[n + 4], reply[n + 5] = 0, 0, 0, 0, ""
+  end
+end
+return reply

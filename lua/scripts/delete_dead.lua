@@ -1,0 +1,40 @@
+--[[
+Remove dead jobs, oldest first; one bounded step. Job keys are built from the prefix of meta (lib/keys).
+
+KEYS[1] meta         hash: the namespace's marker
+KEYS[2] queues       hash: queue name -> number
+ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
+ARGV[2] deadline_ms  Unix ms by which the callers will have given up, 0 = never
+ARGV[3] queue        its name
+ARGV[4] limit        jobs, at most
+
+Returns {status, now_ms, deleted}. Status: 0 done, 1 too late.
+Cost: O(limit log N).
+]]
+local meta, queues = KEYS[1], KEYS[2]
+local clock_ms, deadline_ms, queue, limit = ARGV[1], tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4])
+
+--- @include "lib/now"
+--- @include "lib/keys"
+--- @include "lib/find_queue"
+
+local number = find_queue(queue)
+if not number then
+  return { 0, now_floor, 0 }
+end
+
+-- Look.
+local dead = queue_key("d", number)
+local ids, doomed = redis.call("ZRANGE", dead, 0, limit - 1), {}
+for _, id in ipairs(ids) do
+  redis.call("EXISTS", job_key(id), extras_key(id))
+  doomed[#doomed + 1] = job_key(id)
+  doomed[#doomed + 1] = extras_key(id)
+end
+
+-- Write.
+if #ids > 0 then
+  redis.call("ZREM", dead, unpack(ids))
+  redis.call("DEL", unpack(doomed))
+end
+return { 0, now_floor, #ids }

@@ -1,0 +1,62 @@
+--[[
+Remove jobs from the head of a queue's line, one bounded step of destroying it. Scheduled, leased and dead jobs stay.
+Job keys are built from the prefix of meta (lib/keys).
+
+KEYS[1] meta         hash: the namespace's marker
+KEYS[2] queues       hash: queue name -> number
+ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
+ARGV[2] deadline_ms  Unix ms by which the callers will have given up, 0 = never
+ARGV[3] queue        its name
+ARGV[4] limit        entries to look at, at most
+
+Returns {status, now_ms, looked, removed, left}. Status: 0 done, 1 too late. Left: entries that remain in the line.
+Cost: O(limit).
+]]
+local meta, queues = KEYS[1], KEYS[2]
+local clock_ms, deadline_ms, queue, limit = ARGV[1], tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4])
+
+--- @include "lib/now"
+--- @include "lib/job"
+--- @include "lib/keys"
+--- @include "lib/header"
+--- @include "lib/find_queue"
+
+local number = find_queue(queue)
+if not number then
+  return { 0, now_floor, 0, 0, 0 }
+end
+
+-- Look.
+local ready, ghosts, info = queue_key("r", number), queue_key("g", number), queue_key("i", number)
+redis.call("EXISTS", ghosts, info)
+local entries = redis.call("LRANGE", ready, 0, limit - 1)
+local doomed, dropped, blanks, removed = {}, {}, 0, 0
+for _, entry in ipairs(entries) do
+  local id = string.sub(entry, 1, -2)
+  local job = entry ~= "" and read_job(id)
+  if entry == "" then
+    blanks = blanks + 1
+  elseif job and job.state == READY and job.entry == string.byte(entry, -1) then
+    redis.call("EXISTS", extras_key(id))
+    doomed[#doomed + 1] = job_key(id)
+    doomed[#doomed + 1] = extras_key(id)
+    removed = removed + 1
+  else
+    dropped[#dropped + 1] = entry
+  end
+end
+
+-- Write.
+if #entries > 0 then
+  redis.call("LTRIM", ready, #entries, -1)
+end
+if #doomed > 0 then
+  redis.call("DEL", unpack(doomed))
+end
+if #dropped > 0 then
+  redis.call("SREM", ghosts, unpack(dropped))
+end
+if blanks > 0 then
+  redis.call("HINCRBY", info, "blanks", -blanks)
+end
+return { 0, now_floor, #entries, removed, redis.call("LLEN", ready) }

@@ -1,0 +1,111 @@
+--[[
+Move what is due, in up to limit steps: scheduled jobs to the end of their lines; jobs whose lease ran out likewise, or to the dead
+letter when no try is left; expired ones away. Job keys are built from the prefix of meta (lib/keys).
+
+KEYS[1] meta         hash: the namespace's marker
+KEYS[2] due          zset: queue number -> earliest due time, Unix ms
+KEYS[3] waiting      hash: queue name -> end of some server's interest, Unix ms
+KEYS[4] expiries     zset: queue number -> earliest expiry of a ready job, Unix ms
+ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
+ARGV[2] deadline_ms  Unix ms by which the callers will have given up, 0 = never
+ARGV[3] limit        jobs to look at, at most
+
+Returns {status, now_ms, next_due_ms, due, returned, died, expired, earliest_ms}. Status: 0 done, 1 too late.
+Next_due_ms: when to come back, 0 = nothing to wait for, in the past = at once. Earliest_ms: the oldest due time that was served, 0 = none.
+Cost: O(limit log N).
+]]
+local meta, due, waiting, expiries = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local clock_ms, deadline_ms, limit = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
+
+--- @include "lib/now"
+--- @include "lib/job"
+--- @include "lib/keys"
+--- @include "lib/header"
+--- @include "lib/notify"
+--- @include "lib/line_up"
+
+-- Up to a share of the members of a queue's zset whose time has come, with their headers; its key is touched.
+local function due_members(kind, number, share, earliest)
+  share = math.min(share, limit)
+  local found = redis.call("ZRANGEBYSCORE", queue_key(kind, number), "-inf", now_floor, "WITHSCORES", "LIMIT", 0, share)
+  local members = {}
+  for i = 1, #found, 2 do
+    members[#members + 1] = { id = found[i], job = read_job(found[i]) }
+    redis.call("EXISTS", extras_key(found[i]))
+    earliest = math.min(earliest, tonumber(found[i + 1]))
+  end
+  limit = limit - #members
+  return members, earliest
+end
+
+-- Look.
+redis.call("EXISTS", meta, expiries)
+local plan, earliest = {}, math.huge
+local numbers = redis.call("ZRANGEBYSCORE", due, "-inf", now_floor, "LIMIT", 0, 32)
+local share = math.ceil(limit / math.max(#numbers, 1) / 2)
+for _, number in ipairs(numbers) do
+  local step = { number = number, name = redis.call("HGET", queue_key("i", number), "name") }
+  redis.call("EXISTS", queue_key("r", number), queue_key("d", number))
+  step.scheduled, earliest = due_members("s", number, share, earliest)
+  step.leased, earliest = due_members("l", number, share * 2 - #step.scheduled, earliest)
+  plan[#plan + 1] = step
+end
+
+-- Write: every index entry goes before anything is added.
+local function drop_members(kind, number, members)
+  local ids = {}
+  for _, member in ipairs(members) do
+    ids[#ids + 1] = member.id
+  end
+  if #ids > 0 then
+    redis.call("ZREM", queue_key(kind, number), unpack(ids))
+  end
+end
+for _, step in ipairs(plan) do
+  redis.call("ZREM", due, step.number)
+  drop_members("s", step.number, step.scheduled)
+  drop_members("l", step.number, step.leased)
+end
+
+local counts = { due = 0, returned = 0, died = 0, expired = 0 }
+local function bury(number, member)
+  member.job.state, member.job.expires = DEAD, 0
+  write_job(member.id, member.job)
+  redis.call("PERSIST", job_key(member.id))
+  redis.call("PERSIST", extras_key(member.id))
+  redis.call("ZADD", queue_key("d", number), now_floor, member.id)
+end
+local function move(step, members, how)
+  for _, member in ipairs(members) do
+    local job = member.job
+    if not job or is_expired(job) then
+      redis.call("DEL", job_key(member.id), extras_key(member.id))
+      counts.expired = counts.expired + 1
+    elseif how == "returned" and job.tries == 0 then
+      bury(step.number, member)
+      counts.died = counts.died + 1
+    else
+      join_line(step.number, step.name, member.id, job)
+      write_job(member.id, job)
+      counts[how] = counts[how] + 1
+    end
+  end
+end
+for _, step in ipairs(plan) do
+  move(step, step.scheduled, "due")
+  move(step, step.leased, "returned")
+  local next_due
+  for _, kind in ipairs({ "s", "l" }) do
+    local head = redis.call("ZRANGE", queue_key(kind, step.number), 0, 0, "WITHSCORES")[2]
+    next_due = head and math.min(next_due or math.huge, tonumber(head)) or next_due
+  end
+  if next_due then
+    redis.call("ZADD", due, next_due, step.number)
+  end
+end
+write_lines("RPUSH")
+local next_due = tonumber(redis.call("ZRANGE", due, 0, 0, "WITHSCORES")[2] or 0)
+if earliest == math.huge then
+  earliest = 0
+end
+return { 0, now_floor, next_due, counts.due, counts.returned, counts.died, counts.expired, earliest }

@@ -1,0 +1,78 @@
+--[[
+Look at one window of a queue's line for jobs that have expired: they are removed, and their places (and those of ghosts) blanked.
+A pass goes from the end of the line to its head, so that nothing slips by while jobs are taken at the head. It takes over the queue's
+place in expiries at its first window (skip 0) and gives it back at its last. Job keys are built from the prefix of meta (lib/keys).
+
+KEYS[1] meta         hash: the namespace's marker
+KEYS[2] expiries     zset: queue number -> earliest expiry of a ready job, Unix ms
+ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
+ARGV[2] deadline_ms  Unix ms by which the callers will have given up, 0 = never
+ARGV[3] number       the queue's
+ARGV[4] skip         entries at the end of the line that this pass has seen
+ARGV[5] earliest_ms  earliest expiry that this pass has seen, 0 = none
+
+Returns {status, now_ms, looked, expired, earliest_ms}. Status: 0 done, 1 too late. Looked < 200: the pass is over.
+Cost: O(200), plus the way to the window.
+]]
+local meta, expiries = KEYS[1], KEYS[2]
+local clock_ms, deadline_ms = ARGV[1], tonumber(ARGV[2])
+local number, skip, earliest_ms = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
+
+--- @include "lib/now"
+--- @include "lib/job"
+--- @include "lib/keys"
+--- @include "lib/header"
+
+local WINDOW = 200
+
+-- Look.
+local ready, ghosts, info = queue_key("r", number), queue_key("g", number), queue_key("i", number)
+local entries = redis.call("LRANGE", ready, -skip - WINDOW, -skip - 1)
+redis.call("EXISTS", ghosts, info, expiries)
+local doomed, dropped, blanked = {}, {}, {}
+for i, entry in ipairs(entries) do
+  local id = string.sub(entry, 1, -2)
+  local job = entry ~= "" and read_job(id)
+  local here = job and job.state == READY and job.entry == string.byte(entry, -1)
+  if here and not is_expired(job) then
+    if job.expires > 0 and (earliest_ms == 0 or job.expires < earliest_ms) then
+      earliest_ms = job.expires
+    end
+  elseif entry ~= "" then
+    blanked[#blanked + 1] = i - 1 - #entries - skip
+    if here then
+      redis.call("EXISTS", extras_key(id))
+      doomed[#doomed + 1] = job_key(id)
+      doomed[#doomed + 1] = extras_key(id)
+    else
+      dropped[#dropped + 1] = entry
+    end
+  end
+end
+
+-- Write.
+if #doomed > 0 then
+  redis.call("DEL", unpack(doomed))
+end
+if #dropped > 0 then
+  redis.call("SREM", ghosts, unpack(dropped))
+end
+if skip == 0 then
+  redis.call("ZREM", expiries, number)
+end
+for _, index in ipairs(blanked) do
+  redis.call("LSET", ready, index, "")
+end
+if #blanked > 0 then
+  redis.call("HINCRBY", info, "blanks", #blanked)
+end
+if #entries < WINDOW then
+  redis.call("HDEL", info, "sweep")
+  if earliest_ms > 0 then
+    redis.call("ZADD", expiries, "LT", earliest_ms, number)
+  end
+elseif skip == 0 then
+  -- Should this server die in mid-pass, another one sees an old mark and starts the pass again.
+  redis.call("HSET", info, "sweep", now_floor)
+end
+return { 0, now_floor, #entries, #doomed / 2, earliest_ms }

@@ -1,0 +1,62 @@
+--[[
+Look at one page of a namespace's queues: forget those that are empty in every state and have no settings, and say which want a sweep
+(their earliest expiry has passed, or a sweep of theirs was left unfinished). Numbers of queues are never used again.
+
+KEYS[1] meta         hash: the namespace's marker; its tidied is when the last round began
+KEYS[2] queues       hash: queue name -> number
+KEYS[3] due          zset: queue number -> earliest due time, Unix ms
+KEYS[4] expiries     zset: queue number -> earliest expiry of a ready job, Unix ms
+ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
+ARGV[2] deadline_ms  Unix ms by which the callers will have given up, 0 = never
+ARGV[3] cursor       of the page, "0" = begin a round
+ARGV[4] every_ms     a round begins no sooner than this after the last, ms
+ARGV[5] stalled_ms   a sweep older than this was left unfinished, ms
+
+Returns {status, now_ms, cursor, queues_left, forgotten, number to sweep × N}. Status: 0 done, 1 too late.
+Cursor "0": the round is over, or another server did it. Queues_left -1: no such namespace.
+Cost: O(100) queues.
+]]
+local meta, queues, due, expiries = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local clock_ms, deadline_ms, cursor = ARGV[1], tonumber(ARGV[2]), ARGV[3]
+local every_ms, stalled_ms = tonumber(ARGV[4]), tonumber(ARGV[5])
+
+--- @include "lib/now"
+--- @include "lib/keys"
+
+if redis.call("EXISTS", meta) == 0 then
+  return { 0, now_floor, "0", -1, 0 }
+end
+if cursor == "0" and now_floor - (redis.call("HGET", meta, "tidied") or 0) < every_ms then
+  return { 0, now_floor, "0", redis.call("HLEN", queues), 0 }
+end
+
+-- Look.
+redis.call("EXISTS", due, expiries)
+local page = redis.call("HSCAN", queues, cursor, "COUNT", 100)
+local reply, empty = { 0, now_floor, page[1], 0, 0 }, {}
+for i = 1, #page[2], 2 do
+  local name, number = page[2][i], tonumber(page[2][i + 1])
+  local info, ghosts, ready = queue_key("i", number), queue_key("g", number), queue_key("r", number)
+  local facts = redis.call("HMGET", info, "blanks", "sweep")
+  local live = redis.call("LLEN", ready) - redis.call("SCARD", ghosts) - (facts[1] or 0)
+  local others = redis.call("EXISTS", queue_key("s", number), queue_key("l", number), queue_key("d", number))
+  local expiry = redis.call("ZSCORE", expiries, number)
+  if live == 0 and others == 0 then
+    empty[#empty + 1] = { name = name, number = number, keys = { ready, ghosts, info } }
+  elseif expiry and tonumber(expiry) <= now_floor or facts[2] and now_floor - facts[2] > stalled_ms then
+    reply[#reply + 1] = number
+  end
+end
+
+-- Write.
+for _, queue in ipairs(empty) do
+  redis.call("DEL", unpack(queue.keys))
+  redis.call("HDEL", queues, queue.name)
+  redis.call("ZREM", due, queue.number)
+  redis.call("ZREM", expiries, queue.number)
+end
+if cursor == "0" then
+  redis.pcall("HSET", meta, "tidied", now_floor)
+end
+reply[4], reply[5] = redis.call("HLEN", queues), #empty
+return reply

@@ -1,0 +1,16 @@
+--[[
+Remove the marker of a namespace that has no queue left; the engine takes it off the pool's list of namespaces afterwards.
+
+KEYS[1] meta     hash: the namespace's marker
+KEYS[2] queues   hash: queue name -> number
+
+Returns 1 if the namespace is gone, 0 if it has queues.
+Cost: O(1).
+]]
+local meta, queues = KEYS[1], KEYS[2]
+
+if redis.call("EXISTS", queues) == 1 then
+  return 0
+end
+redis.call("DEL", meta)
+return 1

@@ -1,0 +1,234 @@
+import { QueueError } from '../domain/errors.js';
+import type {
+  DeadLetterHead,
+  LeasedJob,
+  NewJob,
+  QueueCounts,
+  ReserveRequest,
+  StoredJob,
+} from '../domain/job.js';
+import type { RedisPool } from '../redis/pool.js';
+import { bytesAt, integerAt } from '../redis/script.js';
+import * as scripts from '../redis/scripts.js';
+import { decodeJob, type PeekedJob } from './decode.js';
+import { DeadLetter } from './dead-letter.js';
+import { decodeId, encodeId, mintedAtMs } from './ids.js';
+import { Janitor } from './janitor.js';
+import { Leases } from './leases.js';
+import { silentObserver, type EngineObserver } from './observer.js';
+import { Publisher } from './publisher.js';
+import { Pump } from './pump.js';
+import { ScriptRunner } from './script-runner.js';
+
+/** What may be chosen about an engine. */
+export interface EngineOptions {
+  /** Hears what happens; silent by default. */
+  readonly observer?: EngineObserver;
+  /** A test's clock, Unix ms. Without it Redis's own clock counts. */
+  readonly clock?: () => number;
+}
+
+/** Entries that one step of destroy looks at. */
+const DESTROY_STEP = 500;
+
+/** The queues of one pool. Knows no HTTP, no configuration and no tokens; see `docs/states.md` for the life of a job. */
+export class QueueEngine {
+  private readonly runner: ScriptRunner;
+  private readonly publisher: Publisher;
+  private readonly leases: Leases;
+  private readonly dead: DeadLetter;
+  private readonly pump: Pump;
+  private readonly janitor: Janitor;
+
+  constructor(
+    private readonly pool: RedisPool,
+    options: EngineOptions = {},
+  ) {
+    const observer = options.observer ?? silentObserver;
+    this.runner = new ScriptRunner(pool, observer, options.clock);
+    this.pump = new Pump(pool, this.runner, observer);
+    this.janitor = new Janitor(pool, this.runner, observer);
+    const arm = (namespace: string, dueMs: number): void => this.pump.arm(namespace, dueMs);
+    this.publisher = new Publisher(this.runner, observer, arm);
+    this.leases = new Leases(pool, this.runner, observer, arm);
+    this.dead = new DeadLetter(this.runner, observer);
+  }
+
+  /** Starts the loops that move what is due and clear away what is over. */
+  start(): void {
+    this.pump.start();
+    this.janitor.start();
+  }
+
+  /** Ends waits and loops; resolves when nothing is under way. The pool stays open. */
+  async stop(): Promise<void> {
+    this.leases.stop();
+    await Promise.all([this.pump.stop(), this.janitor.stop(), this.leases.settled()]);
+  }
+
+  /** Ends every long poll now, with no job; new ones end at once. */
+  endWaits(): void {
+    this.leases.stop();
+  }
+
+  /**
+   * Stores a job; it is ready after `delayMs`.
+   *
+   * @returns its id
+   * @throws {QueueError} `job_exists`: the id that was given is in use, nothing has changed; or the store's own
+   */
+  async publish(namespace: string, queue: string, job: NewJob): Promise<string> {
+    const [id = ''] = await this.publisher.publish(namespace, queue, [job]);
+    return id;
+  }
+
+  /** Stores jobs, all or none. @returns their ids in order. @throws as `publish` */
+  publishMany(namespace: string, queue: string, jobs: readonly NewJob[]): Promise<string[]> {
+    return this.publisher.publish(namespace, queue, jobs);
+  }
+
+  /** Stores a job in place of another one of the queue (which need not exist): one step. @returns its id. @throws as `publish` */
+  async republish(namespace: string, queue: string, oldId: string, job: NewJob): Promise<string> {
+    const [id = ''] = await this.publisher.publish(namespace, queue, [job], oldId);
+    return id;
+  }
+
+  /**
+   * Leases up to `count` jobs, waiting up to `waitMs` for a first one.
+   *
+   * @returns the jobs, by priority of their queues; [] when there was none
+   * @throws {QueueError} the store's own, never later than the command timeout unless the wait is longer
+   */
+  reserve(namespace: string, request: ReserveRequest): Promise<LeasedJob[]> {
+    return this.leases.reserve(namespace, request);
+  }
+
+  /**
+   * Gives back leases whose answers reached nobody: to the front of the line, the try not spent. What has moved on stays as it is.
+   *
+   * @throws {QueueError} the store's own; the jobs come back when their leases run out
+   */
+  undo(namespace: string, jobs: readonly Pick<LeasedJob, 'id' | 'lease'>[]): Promise<void> {
+    return this.leases.undo(namespace, jobs);
+  }
+
+  /**
+   * Removes a job: its work is done, or it is not wanted any more. Without `lease` whatever its state, as lmstfy does.
+   *
+   * @returns false if there is no such job in this queue
+   * @throws {QueueError} `lease_lost`: `lease` is not the job's present one, nothing has changed
+   */
+  ack(namespace: string, queue: string, id: string, lease = 0): Promise<boolean> {
+    return this.leases.ack(namespace, queue, id, lease);
+  }
+
+  /** The job at the head of the line, null if none is ready. */
+  async peekQueue(namespace: string, queue: string): Promise<StoredJob | null> {
+    for (let skip = 0; ;) {
+      const { raw, nowMs } = await this.runner.run(scripts.peekQueue, namespace, { queue, skip });
+      const looked = integerAt(raw, 2);
+      const id = bytesAt(raw, 3);
+      if (id.length > 0) return decodeJob(queue, id, bytesAt(raw, 4), bytesAt(raw, 5), nowMs);
+      if (looked === 0) return null;
+      skip += looked;
+    }
+  }
+
+  /** A job of the queue in whatever state, null if there is none. */
+  async peekJob(namespace: string, queue: string, id: string): Promise<PeekedJob | null> {
+    const encoded = encodeId(id);
+    if (!encoded) return null;
+    const { raw, nowMs } = await this.runner.run(scripts.peekJob, namespace, { queue, id: encoded });
+    const value = bytesAt(raw, 2);
+    return value.length === 0 ? null : decodeJob(queue, encoded, value, bytesAt(raw, 3), nowMs);
+  }
+
+  /** How many jobs are in which state, for up to 64 queues. */
+  async counts(namespace: string, queues: readonly string[]): Promise<QueueCounts[]> {
+    const items = queues.map((queue) => ({ queue }));
+    const { raw, nowMs } = await this.runner.run(scripts.counts, namespace, {}, items);
+    return queues.map((queue, i) => {
+      const at = 2 + i * 5;
+      const head = bytesAt(raw, at + 4);
+      const minted = head.length > 0 ? mintedAtMs(head.subarray(0, -1)) : 0;
+      return {
+        queue,
+        ready: Math.max(integerAt(raw, at), 0),
+        scheduled: integerAt(raw, at + 1),
+        leased: integerAt(raw, at + 2),
+        dead: integerAt(raw, at + 3),
+        oldestReadyAgeMs: minted === 0 ? 0 : Math.max(nowMs - minted, 0),
+      };
+    });
+  }
+
+  /** How many jobs are ready. */
+  async size(namespace: string, queue: string): Promise<number> {
+    const [counts] = await this.counts(namespace, [queue]);
+    return counts?.ready ?? 0;
+  }
+
+  /** Removes the ready jobs that are there now, in bounded steps; scheduled, leased and dead ones stay. @returns how many */
+  async destroy(namespace: string, queue: string): Promise<number> {
+    let removed = 0;
+    let left = Number.POSITIVE_INFINITY;
+    for (;;) {
+      const limit = Math.min(DESTROY_STEP, left);
+      const { raw } = await this.runner.run(scripts.destroy, namespace, { queue, limit });
+      removed += integerAt(raw, 3);
+      // Jobs that are published meanwhile are not among those that were there at the first step.
+      left = Math.min(left - integerAt(raw, 2), integerAt(raw, 4));
+      if (left <= 0 || integerAt(raw, 2) === 0) return removed;
+    }
+  }
+
+  /** The job that died first, and how many are dead. */
+  deadLetterHead(namespace: string, queue: string): Promise<DeadLetterHead> {
+    return this.dead.head(namespace, queue);
+  }
+
+  /** Brings up to `limit` dead jobs back, oldest first, with one try and a ttl (0 = for ever). @returns how many */
+  respawn(namespace: string, queue: string, limit: number, ttlMs: number): Promise<number> {
+    return this.dead.respawn(namespace, queue, limit, ttlMs);
+  }
+
+  /** Removes up to `limit` dead jobs, oldest first. @returns how many */
+  deleteDead(namespace: string, queue: string, limit: number): Promise<number> {
+    return this.dead.delete(namespace, queue, limit);
+  }
+
+  /** The namespaces that have queues, sorted. */
+  async namespaces(): Promise<string[]> {
+    return toStrings(await this.pool.read('SMEMBERS', this.pool.keys.namespaces)).sort();
+  }
+
+  /** The queues of a namespace, sorted. */
+  async queues(namespace: string): Promise<string[]> {
+    const key = this.pool.keys.namespace(namespace).queues;
+    const found = new Set<string>();
+    let cursor = '0';
+    do {
+      const page: unknown = await this.pool.read('HSCAN', key, cursor, 'COUNT', 500);
+      if (!Array.isArray(page)) throw new QueueError('internal', 'HSCAN has no answer');
+      cursor = String(page[0]);
+      toStrings(page[1]).forEach((field, i) => i % 2 === 0 && found.add(field));
+    } while (cursor !== '0');
+    return [...found].sort();
+  }
+
+  /** Moves what is due in a namespace now, without waiting for a timer. @returns when the next is due, Unix ms, 0 = nothing */
+  pumpNow(namespace: string): Promise<number> {
+    return this.pump.pumpNow(namespace);
+  }
+
+  /** Removes what has expired in a namespace and forgets its empty queues now. @returns how many were forgotten */
+  tidyNow(namespace: string): Promise<number> {
+    return this.janitor.tidyNow(namespace);
+  }
+}
+
+function toStrings(value: unknown): string[] {
+  return Array.isArray(value) ? value.map(String) : [];
+}
+
+export { decodeId, encodeId };

@@ -1,0 +1,17 @@
+/** The queue as a library: an engine over a Redis pool, without HTTP. */
+export { QueueEngine, type EngineOptions } from './engine.js';
+export { EngineRegistry } from './engine.registry.js';
+export { silentObserver, type EngineObserver, type PumpCounts } from './observer.js';
+export type { JobState, PeekedJob } from './decode.js';
+export { RedisPool } from '../redis/pool.js';
+export type { PoolOptions, PoolTarget, NodeAddress } from '../domain/pool.js';
+export type {
+  DeadLetterHead,
+  LeasedJob,
+  NewJob,
+  QueueCounts,
+  ReserveRequest,
+  StoredJob,
+} from '../domain/job.js';
+export { QueueError, type ErrorCode } from '../domain/errors.js';
+export type { Log } from '../domain/log.js';

@@ -1,0 +1,103 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { RedisPool } from '../redis/pool.js';
+import { bytesAt, integerAt } from '../redis/script.js';
+import { sweep, tidy, unregister } from '../redis/scripts.js';
+import type { EngineObserver } from './observer.js';
+import type { ScriptRunner } from './script-runner.js';
+
+/** Pause between rounds, and the least time between two rounds over a namespace by all servers together, in milliseconds. */
+const ROUND_MS = 10_000;
+const TIDY_EVERY_MS = 15_000;
+/** A sweep this old was left by a server that died, in milliseconds. */
+const STALLED_MS = 120_000;
+/** What lua/scripts/sweep.lua looks at in one call. */
+const WINDOW = 200;
+
+/** Removes what has expired, and forgets queues and namespaces that are empty. Safe on every server at once. */
+export class Janitor {
+  private readonly halt = new AbortController();
+  private loop: Promise<void> | undefined;
+  /** Namespaces found without their marker in the last round. */
+  private unmarked = new Set<string>();
+
+  constructor(
+    private readonly pool: RedisPool,
+    private readonly runner: ScriptRunner,
+    private readonly observer: EngineObserver,
+  ) {}
+
+  start(): void {
+    this.loop ??= this.run();
+  }
+
+  async stop(): Promise<void> {
+    this.halt.abort();
+    await this.loop;
+  }
+
+  /** One round over one namespace. Returns how many queues were forgotten. */
+  async tidyNow(namespace: string, everyMs = 0): Promise<number> {
+    let cursor = '0';
+    let forgotten = 0;
+    do {
+      const args = { cursor, every_ms: everyMs, stalled_ms: STALLED_MS };
+      const { raw } = await this.runner.run(tidy, namespace, args);
+      cursor = bytesAt(raw, 2).toString();
+      const queuesLeft = integerAt(raw, 3);
+      forgotten += integerAt(raw, 4);
+      for (let i = 5; i < raw.length; i++) await this.sweepQueue(namespace, integerAt(raw, i));
+      if (cursor === '0' && queuesLeft <= 0) await this.forgetNamespace(namespace, queuesLeft < 0);
+    } while (cursor !== '0' && !this.halt.signal.aborted);
+    return forgotten;
+  }
+
+  private async run(): Promise<void> {
+    const { signal } = this.halt;
+    while (!signal.aborted) {
+      await sleep(ROUND_MS * (0.75 + Math.random() / 2), undefined, { signal, ref: false }).catch(
+        () => undefined,
+      );
+      if (signal.aborted) return;
+      await this.round().catch((error: unknown) => this.observer.loopError('janitor', error));
+    }
+  }
+
+  private async round(): Promise<void> {
+    const namespaces = await this.pool.read('SMEMBERS', this.pool.keys.namespaces);
+    for (const namespace of Array.isArray(namespaces) ? namespaces.map(String) : []) {
+      if (this.halt.signal.aborted) return;
+      await this.tidyNow(namespace, TIDY_EVERY_MS);
+    }
+  }
+
+  /** One pass over a queue's line, window by window. */
+  private async sweepQueue(namespace: string, number: number): Promise<void> {
+    let skip = 0;
+    let earliestMs = 0;
+    let expired = 0;
+    for (let looked = WINDOW; looked === WINDOW && !this.halt.signal.aborted; skip += looked) {
+      const { raw } = await this.runner.run(sweep, namespace, { number, skip, earliest_ms: earliestMs });
+      looked = integerAt(raw, 2);
+      expired += integerAt(raw, 3);
+      earliestMs = integerAt(raw, 4);
+    }
+    if (expired > 0) this.observer.expired(namespace, expired);
+  }
+
+  /**
+   * Marker first, then the list; then a second look, for a publish may have made the marker again in between. A namespace that
+   * never had a marker is being registered, or its removal broke off: only one that is still so in the next round goes.
+   */
+  private async forgetNamespace(namespace: string, isUnmarked: boolean): Promise<void> {
+    const keys = this.pool.keys.namespace(namespace);
+    if (isUnmarked && !this.unmarked.delete(namespace)) {
+      this.unmarked.add(namespace);
+      return;
+    }
+    if (!isUnmarked && !(await this.pool.run(unregister, keys, {}))) return;
+    await this.pool.read('SREM', this.pool.keys.namespaces, namespace);
+    if ((await this.pool.read('EXISTS', keys.meta)) === 1) {
+      await this.pool.read('SADD', this.pool.keys.namespaces, namespace);
+    }
+  }
+}

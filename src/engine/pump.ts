@@ -1,0 +1,129 @@
+import type { RedisPool } from '../redis/pool.js';
+import { pump as pumpScript } from '../redis/scripts.js';
+import type { EngineObserver } from './observer.js';
+import type { ScriptRunner } from './script-runner.js';
+
+/** Jobs that one script call looks at: about 1 ms of Redis. */
+const STEP_LIMIT = 400;
+/** A timer is armed for what is due within this; what is due later is seen by a sweep in time, in milliseconds. */
+const HORIZON_MS = 2_500;
+/** All namespaces are looked at once in this time, in as many slices, in milliseconds: the bound on taking over from a dead server. */
+const SWEEP_MS = 1_000;
+const SLICES = 10;
+
+interface Alarm {
+  dueMs: number;
+  timer: NodeJS.Timeout | undefined;
+  isRunning: boolean;
+}
+
+/**
+ * Moves what is due: scheduled jobs and leases that ran out. Timers are armed from what this server does itself; a sweep over the
+ * namespaces finds what other servers left. Several servers may pump the same namespace: each job moves once.
+ */
+export class Pump {
+  private readonly alarms = new Map<string, Alarm>();
+  private sweeper: NodeJS.Timeout | undefined;
+  private namespaces: string[] = [];
+  private slice = 0;
+  private isSweeping = false;
+  private isStopped = false;
+  private readonly running = new Set<Promise<void>>();
+
+  constructor(
+    private readonly pool: RedisPool,
+    private readonly runner: ScriptRunner,
+    private readonly observer: EngineObserver,
+  ) {}
+
+  start(): void {
+    this.sweeper = setInterval(() => void this.sweep(), SWEEP_MS / SLICES);
+  }
+
+  /** Ends all timers and waits for what is under way. */
+  async stop(): Promise<void> {
+    this.isStopped = true;
+    clearInterval(this.sweeper);
+    for (const alarm of this.alarms.values()) clearTimeout(alarm.timer);
+    await Promise.all(this.running);
+  }
+
+  /** Something of the namespace is due at `dueMs` (Unix ms, Redis's clock). An earlier time moves the alarm forward. */
+  arm(namespace: string, dueMs: number): void {
+    const inMs = dueMs - this.runner.now();
+    if (this.isStopped || inMs > HORIZON_MS) return;
+    const alarm = this.alarms.get(namespace);
+    if (!alarm) {
+      const fresh: Alarm = { dueMs, timer: undefined, isRunning: false };
+      this.alarms.set(namespace, fresh);
+      this.setTimer(namespace, fresh, inMs);
+    } else if (dueMs < alarm.dueMs) {
+      alarm.dueMs = dueMs;
+      if (!alarm.isRunning) this.setTimer(namespace, alarm, inMs);
+    }
+  }
+
+  /** Moves all that is due now. Returns when the next is due: Unix ms, 0 = nothing is waiting. */
+  async pumpNow(namespace: string): Promise<number> {
+    for (;;) {
+      const { nowMs, nextDueMs, earliestMs, moved } = await this.runner.run(pumpScript, namespace, {
+        limit: STEP_LIMIT,
+      });
+      if (moved && earliestMs > 0) this.observer.pumped(namespace, moved, nowMs - earliestMs);
+      if (moved && moved.expired > 0) this.observer.expired(namespace, moved.expired);
+      if (nextDueMs === 0 || nextDueMs > nowMs) return nextDueMs;
+    }
+  }
+
+  private setTimer(namespace: string, alarm: Alarm, inMs: number): void {
+    clearTimeout(alarm.timer);
+    alarm.timer = setTimeout(() => this.track(this.ring(namespace, alarm)), Math.max(inMs, 0));
+  }
+
+  private async ring(namespace: string, alarm: Alarm): Promise<void> {
+    alarm.isRunning = true;
+    alarm.dueMs = Number.POSITIVE_INFINITY;
+    let nextDueMs = 0;
+    try {
+      nextDueMs = await this.pumpNow(namespace);
+    } catch (error) {
+      // The sweep comes back to it within a second.
+      this.observer.loopError('pump', error);
+    }
+    alarm.isRunning = false;
+    this.alarms.delete(namespace);
+    const dueMs = Math.min(alarm.dueMs, nextDueMs || Number.POSITIVE_INFINITY);
+    if (dueMs !== Number.POSITIVE_INFINITY) this.arm(namespace, dueMs);
+  }
+
+  /** Looks at a tenth of the namespaces. A slow Redis makes sweeps rarer, never more than one at a time. */
+  private async sweep(): Promise<void> {
+    if (this.isSweeping || this.isStopped) return;
+    this.isSweeping = true;
+    await this.track(this.sweepSlice().catch((error: unknown) => this.observer.loopError('sweep', error)));
+    this.isSweeping = false;
+  }
+
+  private async sweepSlice(): Promise<void> {
+    if (this.slice === 0) {
+      const members = await this.pool.read('SMEMBERS', this.pool.keys.namespaces);
+      this.namespaces = Array.isArray(members) ? members.map(String) : [];
+    }
+    const size = Math.ceil(this.namespaces.length / SLICES);
+    const part = this.namespaces.slice(this.slice * size, (this.slice + 1) * size);
+    this.slice = (this.slice + 1) % SLICES;
+    await Promise.all(part.map((namespace) => this.look(namespace)));
+  }
+
+  private async look(namespace: string): Promise<void> {
+    const { due } = this.pool.keys.namespace(namespace);
+    const head = await this.pool.read('ZRANGE', due, 0, 0, 'WITHSCORES');
+    const dueMs = Array.isArray(head) ? Number(head[1]) : Number.NaN;
+    if (!Number.isNaN(dueMs)) this.arm(namespace, dueMs);
+  }
+
+  private async track(work: Promise<void>): Promise<void> {
+    this.running.add(work);
+    await work.finally(() => this.running.delete(work));
+  }
+}

@@ -1,0 +1,72 @@
+import { performance } from 'node:perf_hooks';
+import { unavailable } from '../redis/errors.js';
+import { DATA_FORMAT } from '../redis/inspect.js';
+import type { NamespaceKeys } from '../redis/keys.js';
+import type { RedisPool } from '../redis/pool.js';
+import type { Arg, Script } from '../redis/script.js';
+import { register, type Answer } from '../redis/scripts.js';
+import type { EngineObserver } from './observer.js';
+
+const TOO_LATE = 1;
+const NOT_REGISTERED = 2;
+/** A script that starts this close to its callers' time-out would end after it, in milliseconds. */
+const DEADLINE_MARGIN_MS = 20;
+
+type Times = 'clock_ms' | 'deadline_ms';
+
+/** Runs scripts on a namespace: adds the times that all of them take, and makes the namespace known when it is not. */
+export class ScriptRunner {
+  constructor(
+    private readonly pool: RedisPool,
+    private readonly observer: EngineObserver,
+    /** A test's clock, Unix ms; without it Redis's own counts. */
+    private readonly clock: (() => number) | undefined,
+  ) {}
+
+  /** Redis's time, or the test's, Unix ms. */
+  now(): number {
+    return this.clock ? this.clock() : this.pool.clock.now();
+  }
+
+  /**
+   * Runs a script and returns what it did.
+   *
+   * @throws {QueueError} `pool_unavailable` (it may have run only if its binding says so by its reply being read late), `store_full`,
+   * `disk_full`
+   */
+  async run<K extends keyof NamespaceKeys, A extends string, I extends string, R extends Answer>(
+    binding: Script<K, A | Times, I, R>,
+    namespace: string,
+    args: Readonly<Record<Exclude<A, Times>, Arg>>,
+    items: readonly Readonly<Record<I, Arg>>[] = [],
+    late?: (reply: R) => void,
+  ): Promise<R> {
+    const times = { clock_ms: this.clock ? String(this.clock()) : '', deadline_ms: this.deadline() };
+    const all = { ...args, ...times } as Readonly<Record<A | Times, Arg>>;
+    const keys = this.pool.keys.namespace(namespace);
+    const sentMs = performance.now();
+    let reply = await this.pool.run(binding, keys, all, items, late);
+    const receivedMs = performance.now();
+    this.observer.script(binding.name, items.length, receivedMs - sentMs);
+    if (!this.clock) this.pool.clock.sample(sentMs, receivedMs, reply.nowMs);
+    if (reply.status === NOT_REGISTERED) {
+      await this.register(namespace);
+      reply = await this.pool.run(binding, keys, all, items, late);
+    }
+    if (reply.status === TOO_LATE || reply.status === NOT_REGISTERED) throw unavailable(this.pool.name);
+    return reply;
+  }
+
+  /** The list first, then the marker: a namespace that has a marker is always on the list. */
+  async register(namespace: string): Promise<void> {
+    await this.pool.read('SADD', this.pool.keys.namespaces, namespace);
+    await this.pool.run(register, this.pool.keys.namespace(namespace), { format: DATA_FORMAT });
+    // A janitor that was taking it off the list meanwhile may have come after the first entry.
+    await this.pool.read('SADD', this.pool.keys.namespaces, namespace);
+  }
+
+  private deadline(): number {
+    if (this.clock) return 0;
+    return this.pool.clock.now() + Math.max(this.pool.options.commandTimeoutMs - DEADLINE_MARGIN_MS, 1);
+  }
+}

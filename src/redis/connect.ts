@@ -1,0 +1,83 @@
+import { Cluster, Redis, type RedisOptions } from 'ioredis';
+import type { PoolOptions } from '../domain/pool.js';
+import { ENGINE_SCRIPTS } from './scripts.js';
+import { loadScript } from './script.js';
+
+/** A connection to a single Redis, a Sentinel group's master, or a Cluster. */
+export type Client = Redis | Cluster;
+
+/** Scripts are commands under this prefix: one registered as plain `publish` would replace Redis's own PUBLISH. */
+export const COMMAND_PREFIX = 'pumphouse:';
+
+/** The driver's options; replies in their RESP2 shapes, whatever the protocol. */
+type DriverOptions = Omit<RedisOptions, 'replyMapping'> & { readonly replyMapping: 'legacy' };
+
+/** Pause before the n-th attempt to connect again, in milliseconds; spread, so that servers do not come all at once. */
+function retryPauseMs(attempt: number): number {
+  return Math.min(20 * 2 ** Math.min(attempt, 6), 1_000) * (0.75 + Math.random() / 2);
+}
+
+/**
+ * The driver never sends a command twice: it would run a reserve again that Redis has run already. Our own deadline settles every
+ * call, and what may be repeated is repeated by `RedisPool.run`.
+ */
+function baseOptions(options: PoolOptions): DriverOptions {
+  return {
+    replyMapping: 'legacy',
+    autoResendUnfulfilledCommands: false,
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: null,
+    connectTimeout: Math.max(options.commandTimeoutMs, 1_000),
+    retryStrategy: retryPauseMs,
+    // After a failover the old master answers READONLY: the next connection finds the new one. 1 = reconnect, resend nothing.
+    reconnectOnError: (error) => (error.message.startsWith('READONLY') ? 1 : false),
+    connectionName: 'pumphouse',
+    lazyConnect: true,
+    ...(options.username === undefined ? {} : { username: options.username }),
+    ...(options.password === undefined ? {} : { password: options.password }),
+    ...(options.db === undefined ? {} : { db: options.db }),
+  };
+}
+
+/** Makes a connection that is not opened yet, its scripts registered. */
+export function createClient(
+  options: PoolOptions,
+  overrides: { readonly enableOfflineQueue?: boolean } = {},
+): Client {
+  const base = { ...baseOptions(options), ...overrides };
+  const client = build(options, base);
+  for (const { name } of ENGINE_SCRIPTS) {
+    client.defineCommand(COMMAND_PREFIX + name, { lua: loadScript(name) });
+  }
+  return client;
+}
+
+function build(options: PoolOptions, base: DriverOptions): Client {
+  if (options.clusterNodes) {
+    const { lazyConnect, retryStrategy, enableOfflineQueue, ...redisOptions } = base;
+    return new Cluster(
+      options.clusterNodes.map(({ host, port }) => ({ host, port })),
+      {
+        redisOptions,
+        enableOfflineQueue: enableOfflineQueue ?? false,
+        lazyConnect: lazyConnect ?? true,
+        // 0 = a command whose connection was lost is not sent again.
+        retryDelayOnFailover: 0,
+        retryDelayOnClusterDown: 100,
+        retryDelayOnTryAgain: 25,
+        clusterRetryStrategy: retryStrategy ?? retryPauseMs,
+      },
+    );
+  }
+  if (options.sentinels) {
+    return new Redis({
+      ...base,
+      sentinels: options.sentinels.map(({ host, port }) => ({ host, port })),
+      name: options.masterName ?? 'mymaster',
+      sentinelRetryStrategy: retryPauseMs,
+      ...(options.sentinelPassword === undefined ? {} : { sentinelPassword: options.sentinelPassword }),
+    });
+  }
+  if (options.socketPath !== undefined) return new Redis({ ...base, path: options.socketPath });
+  return new Redis(options.url ?? 'redis://127.0.0.1:6379', base);
+}

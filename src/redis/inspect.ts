@@ -1,0 +1,68 @@
+import { Cluster } from 'ioredis';
+import type { PoolOptions } from '../domain/pool.js';
+import type { Client } from './connect.js';
+import type { Keys } from './keys.js';
+
+/** The version of the data format that this server reads and writes. */
+export const DATA_FORMAT = 1;
+/** The oldest Redis that has all that the scripts use (ZADD LT, LPOP with a count, EXISTS of many). */
+const OLDEST_REDIS = [6, 2] as const;
+
+/** What is wrong with a store that can be used all the same. */
+export interface StoreState {
+  readonly degraded: readonly string[];
+}
+
+/**
+ * Looks whether a store is fit to hold jobs: its version, its data format, and whether it could lose jobs in silence.
+ *
+ * @throws {Error} it is not; an eviction policy or AOF switched off is allowed, and reported, when `allowUnsafe` is set
+ */
+export async function inspectStore(client: Client, options: PoolOptions, keys: Keys): Promise<StoreState> {
+  const nodes = client instanceof Cluster ? client.nodes('master') : [client];
+  const degraded = new Set<string>();
+  for (const node of nodes) {
+    const facts = parseInfo(await node.info());
+    checkVersion(facts.get('redis_version') ?? '0.0');
+    const policy = facts.get('maxmemory_policy') ?? 'noeviction';
+    if (policy !== 'noeviction') degraded.add('maxmemory_policy');
+    if (facts.get('aof_enabled') !== '1') degraded.add('aof_off');
+    const max = Number(facts.get('maxmemory') ?? 0);
+    if (max > 0 && Number(facts.get('used_memory') ?? 0) >= max) degraded.add('full');
+    if (facts.get('aof_last_write_status') === 'err') degraded.add('disk');
+  }
+  if (!options.allowUnsafe && (degraded.has('maxmemory_policy') || degraded.has('aof_off'))) {
+    throw new Error(
+      'this Redis may lose jobs: it needs maxmemory-policy noeviction and appendonly yes (or set allow_unsafe for the pool)',
+    );
+  }
+  await checkFormat(client, keys);
+  return { degraded: [...degraded] };
+}
+
+/** The `field:value` lines of INFO. */
+export function parseInfo(text: string): Map<string, string> {
+  const facts = new Map<string, string>();
+  for (const line of text.split('\r\n')) {
+    const colon = line.indexOf(':');
+    if (colon > 0) facts.set(line.slice(0, colon), line.slice(colon + 1));
+  }
+  return facts;
+}
+
+function checkVersion(version: string): void {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  if (major < OLDEST_REDIS[0] || (major === OLDEST_REDIS[0] && minor < OLDEST_REDIS[1])) {
+    throw new Error(`Redis ${version} is too old: ${OLDEST_REDIS.join('.')} or newer is needed`);
+  }
+}
+
+async function checkFormat(client: Client, keys: Keys): Promise<void> {
+  const found = await client.get(keys.format);
+  if (found === null) await client.set(keys.format, DATA_FORMAT, 'NX');
+  else if (Number(found) > DATA_FORMAT) {
+    throw new Error(
+      `this Redis holds data format ${found}, which is newer than this server's ${String(DATA_FORMAT)}`,
+    );
+  }
+}

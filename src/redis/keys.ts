@@ -1,0 +1,64 @@
+/**
+ * The fixed keys of a namespace. All carry the hash tag `{namespace}`: one Cluster slot, so that every script over them is legal.
+ * What belongs to one job or one queue is spelt inside the scripts (lua/lib/keys.lua), from the prefix of `meta`.
+ */
+export interface NamespaceKeys {
+  readonly meta: string;
+  readonly queues: string;
+  readonly due: string;
+  readonly waiting: string;
+  readonly expiries: string;
+}
+
+/** Kinds of per-queue keys: ready list, scheduled, leased and dead zsets, set of ghosts, info hash. */
+export type QueueKeyKind = 'r' | 's' | 'l' | 'd' | 'g' | 'i';
+
+/** Spells the keys of one pool; `prefix` stands before every key. */
+export class Keys {
+  private readonly cache = new Map<string, NamespaceKeys>();
+
+  constructor(private readonly prefix: string) {}
+
+  /** The set of registered namespaces. */
+  get namespaces(): string {
+    return `${this.prefix}pumphouse:namespaces`;
+  }
+
+  /** The version of the data format in this Redis. */
+  get format(): string {
+    return `${this.prefix}pumphouse:format`;
+  }
+
+  /** The pub/sub channel of wake-ups: `namespace queue`. Known to lua/lib/notify.lua. */
+  get wakeChannel(): string {
+    return `${this.prefix}pumphouse:wake`;
+  }
+
+  namespace(namespace: string): NamespaceKeys {
+    let keys = this.cache.get(namespace);
+    if (!keys) {
+      const base = `${this.prefix}{${namespace}}:`;
+      keys = {
+        meta: `${base}meta`,
+        queues: `${base}queues`,
+        due: `${base}due`,
+        waiting: `${base}waiting`,
+        expiries: `${base}expiries`,
+      };
+      // Namespaces come and go; the cache must not remember all that ever were.
+      if (this.cache.size >= 10_000) this.cache.clear();
+      this.cache.set(namespace, keys);
+    }
+    return keys;
+  }
+
+  /** A job's key; `encodedId` as `encodeId` gives it. For tests and tools: scripts spell it themselves. */
+  job(namespace: string, encodedId: Buffer): Buffer {
+    return Buffer.concat([Buffer.from(`${this.prefix}{${namespace}}j`), encodedId]);
+  }
+
+  /** A queue's key by its number. For tests and tools: scripts spell it themselves. */
+  queue(namespace: string, kind: QueueKeyKind, number: number): string {
+    return `${this.prefix}{${namespace}}:${kind}${String(number)}`;
+  }
+}

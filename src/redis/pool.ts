@@ -1,0 +1,282 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { performance } from 'node:perf_hooks';
+import type { Cluster } from 'ioredis';
+import type { Log } from '../domain/log.js';
+import type { PoolOptions } from '../domain/pool.js';
+import { RedisClock } from './clock.js';
+import { COMMAND_PREFIX, createClient, type Client } from './connect.js';
+import { faultOf, toQueueError, unavailable } from './errors.js';
+import { inspectStore, type StoreState } from './inspect.js';
+import { Keys } from './keys.js';
+import { flatten, loadScript, type Arg, type Script } from './script.js';
+
+/** Hears that a queue may have work; a hint that may be lost or too much. */
+export type WakeListener = (namespace: string, queue: string) => void;
+
+type Command = (...args: Arg[]) => Promise<unknown>;
+
+/** How often the connection is probed, and the store inspected, in milliseconds. */
+const PROBE_MS = 1_000;
+const INSPECT_EVERY = 10;
+/** How long a pool may take to connect at start, in milliseconds. */
+const CONNECT_MS = 10_000;
+
+/** One Redis deployment: its connections, scripts, clock and state. Every call settles within `commandTimeoutMs`. */
+export class RedisPool {
+  readonly keys: Keys;
+  readonly clock = new RedisClock();
+  private readonly commands = new Map<string, Command>();
+  private readonly underWay = new Set<(error: Error) => void>();
+  private readonly wakeListeners = new Set<WakeListener>();
+  private readonly halt = new AbortController();
+  private store: StoreState = { degraded: [] };
+  private failedProbes = 0;
+
+  private constructor(
+    readonly name: string,
+    readonly options: PoolOptions,
+    private readonly log: Log,
+    private readonly client: Client,
+    private readonly subscriber: Client,
+  ) {
+    this.keys = new Keys(options.keyPrefix);
+  }
+
+  /**
+   * Opens a pool's connections and checks that its Redis is fit to hold jobs.
+   *
+   * @throws {QueueError} `pool_unavailable`: it cannot be reached within ten seconds
+   * @throws {Error} it is too old, its data format is newer than ours, or it may lose jobs and `allowUnsafe` is not set
+   */
+  static async connect(name: string, options: PoolOptions, log: Log): Promise<RedisPool> {
+    const subscriber = createClient(options, { enableOfflineQueue: true });
+    const pool = new RedisPool(name, options, log, createClient(options), subscriber);
+    try {
+      await pool.open();
+    } catch (error) {
+      await pool.close();
+      throw toQueueError(name, error);
+    }
+    return pool;
+  }
+
+  /** Usable now, and what is wrong with it although it is: `maxmemory_policy`, `aof_off`, `full`. */
+  get status(): { readonly up: boolean; readonly degraded: readonly string[] } {
+    return { up: this.failedProbes === 0 && this.client.status === 'ready', degraded: this.store.degraded };
+  }
+
+  /** Calls `listener` for each wake-up; returns what takes it off again. */
+  onWake(listener: WakeListener): () => void {
+    this.wakeListeners.add(listener);
+    return () => this.wakeListeners.delete(listener);
+  }
+
+  /**
+   * Runs a script. What surely did not run is tried again within the command timeout; so is what may have run, if the script can
+   * bear it. A reply that comes after the caller was told of failure goes to `late`.
+   *
+   * @throws {QueueError} `pool_unavailable`, `store_full` or `disk_full`
+   */
+  async run<K extends string, A extends string, I extends string, R>(
+    binding: Script<K, A, I, R>,
+    keyOf: Readonly<Record<K, string>>,
+    argOf: Readonly<Record<A, Arg>>,
+    items: readonly Readonly<Record<I, Arg>>[] = [],
+    late?: (reply: R) => void,
+  ): Promise<R> {
+    const args = flatten(binding, keyOf, argOf, items);
+    const command = this.commandFor(binding.name);
+    const raw = await this.persist(
+      () => command(...args),
+      binding.repeatable,
+      late && ((reply) => late(binding.reply(reply))),
+    );
+    return binding.reply(raw);
+  }
+
+  /**
+   * Sends one plain command that may safely be repeated; byte strings come back as text.
+   *
+   * @throws {QueueError} `pool_unavailable`, `store_full` or `disk_full`
+   */
+  async read(command: string, ...args: (string | number)[]): Promise<unknown> {
+    return this.persist(() => this.client.call(command, ...args), true);
+  }
+
+  /** Redis's INFO, of one node: raw text. For metrics. */
+  async info(): Promise<string> {
+    return String(await this.read('INFO'));
+  }
+
+  /** Ends probes and closes the connections; calls that are under way fail. */
+  async close(): Promise<void> {
+    this.halt.abort();
+    this.client.disconnect();
+    this.subscriber.disconnect();
+    this.failAll('the pool was closed');
+    await Promise.resolve();
+  }
+
+  private async open(): Promise<void> {
+    for (const client of [this.client, this.subscriber]) {
+      client.on('error', (error: Error) =>
+        this.log.debug({ pool: this.name, err: error.message }, 'redis connection'),
+      );
+    }
+    this.client.on('close', () => this.failAll('connection lost'));
+    this.subscriber.on('message', (_channel: string, message: string) => this.wake(message));
+    await this.connectWithin(CONNECT_MS);
+    this.store = await inspectStore(this.client, this.options, this.keys);
+    await this.subscriber.subscribe(this.keys.wakeChannel);
+    await this.probe();
+    void this.watch();
+  }
+
+  private async connectWithin(ms: number): Promise<void> {
+    const deadline = performance.now() + ms;
+    let last: unknown;
+    for (const client of [this.client, this.subscriber]) {
+      client.connect().catch((error: unknown) => (last = error));
+      while (client.status !== 'ready') {
+        if (performance.now() > deadline) throw unavailable(this.name, last);
+        await sleep(5);
+      }
+    }
+  }
+
+  /** Tries until it worked, it failed for good, or the command timeout is over. */
+  private async persist(
+    send: () => Promise<unknown>,
+    repeatable: boolean,
+    late?: (reply: unknown) => void,
+  ): Promise<unknown> {
+    const deadline = performance.now() + this.options.commandTimeoutMs;
+    for (let pauseMs = 10; ; pauseMs = Math.min(pauseMs * 2, 200)) {
+      try {
+        return await this.attempt(send, deadline - performance.now(), late);
+      } catch (error) {
+        const fault = faultOf(error);
+        const again = fault === 'not_run' || (fault === 'unknown' && repeatable);
+        if (!again || performance.now() + pauseMs >= deadline || this.halt.signal.aborted) {
+          if (fault === 'full') this.noteFull();
+          throw toQueueError(this.name, error);
+        }
+        await sleep(pauseMs);
+      }
+    }
+  }
+
+  /** Sends once. Settles when the reply comes, the connection goes or the time is over, whatever the driver does. */
+  private attempt(
+    send: () => Promise<unknown>,
+    withinMs: number,
+    late?: (reply: unknown) => void,
+  ): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      let settled = false;
+      const settle = (): boolean => {
+        if (settled) return false;
+        settled = true;
+        clearTimeout(timer);
+        this.underWay.delete(fail);
+        return true;
+      };
+      const fail = (error: Error): void => {
+        if (settle()) reject(error);
+      };
+      const timer = setTimeout(() => fail(unavailable(this.name)), Math.max(withinMs, 1));
+      this.underWay.add(fail);
+      send().then(
+        (reply) => {
+          if (settle()) resolve(reply);
+          else late?.(reply);
+        },
+        (error: unknown) => fail(error instanceof Error ? error : new Error(String(error))),
+      );
+    });
+  }
+
+  /** Scripts of other folders than the engine's (the token store's) are registered at their first use. */
+  private commandFor(script: string): Command {
+    let command = this.commands.get(script);
+    if (!command) {
+      const name = `${COMMAND_PREFIX}${script}Buffer`;
+      if (!Reflect.has(this.client, name)) {
+        this.client.defineCommand(COMMAND_PREFIX + script, { lua: loadScript(script) });
+      }
+      const method: unknown = Reflect.get(this.client, name);
+      if (typeof method !== 'function') throw new Error(`script ${script} is not registered`);
+      command = (method as Command).bind(this.client);
+      this.commands.set(script, command);
+    }
+    return command;
+  }
+
+  private failAll(reason: string): void {
+    for (const fail of [...this.underWay]) fail(new Error(reason));
+  }
+
+  private wake(message: string): void {
+    const [namespace, queue] = message.split(' ');
+    if (namespace === undefined || queue === undefined) return;
+    for (const listener of this.wakeListeners) listener(namespace, queue);
+  }
+
+  private noteFull(): void {
+    if (!this.store.degraded.includes('full')) this.store = { degraded: [...this.store.degraded, 'full'] };
+  }
+
+  /** Probes each second: a connection that is half open is found out and replaced; the clock gets its samples. */
+  private async watch(): Promise<void> {
+    const { signal } = this.halt;
+    for (let round = 1; !signal.aborted; round++) {
+      await sleep(PROBE_MS, undefined, { signal, ref: false }).catch(() => undefined);
+      if (signal.aborted) return;
+      try {
+        await this.probe();
+        if (round % INSPECT_EVERY === 0) await this.inspect();
+        this.failedProbes = 0;
+      } catch (error) {
+        this.failedProbes++;
+        if (this.failedProbes === 1) {
+          const err = error instanceof Error ? error.message : String(error);
+          this.log.warn({ pool: this.name, err }, 'the pool does not answer');
+        }
+        if (!signal.aborted) this.reconnect();
+      }
+    }
+  }
+
+  private reconnect(): void {
+    for (const client of [this.client, this.subscriber]) {
+      if (client.status === 'ready') client.disconnect(true);
+    }
+  }
+
+  private async probe(): Promise<void> {
+    const sentMs = performance.now();
+    const time = await this.read('TIME');
+    const [seconds, micros] = Array.isArray(time) ? time.map(Number) : [];
+    if (seconds === undefined || micros === undefined) throw new TypeError('TIME has no answer');
+    this.clock.sample(sentMs, performance.now(), seconds * 1_000 + Math.floor(micros / 1_000));
+    await this.probeSubscriber();
+  }
+
+  /** A subscriber whose socket is half open would lose wake-ups without a word. */
+  private async probeSubscriber(): Promise<void> {
+    if (isCluster(this.subscriber)) return;
+    await this.attempt(() => this.subscriber.ping(), this.options.commandTimeoutMs);
+  }
+
+  private async inspect(): Promise<void> {
+    const before = this.store.degraded;
+    this.store = await inspectStore(this.client, { ...this.options, allowUnsafe: true }, this.keys);
+    const fresh = this.store.degraded.filter((reason) => !before.includes(reason));
+    if (fresh.length > 0)
+      this.log.warn({ pool: this.name, degraded: this.store.degraded }, 'the pool is degraded');
+  }
+}
+
+function isCluster(client: Client): client is Cluster {
+  return client.isCluster;
+}

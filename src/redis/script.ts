@@ -1,0 +1,75 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** What a script takes: bytes go as they are. */
+export type Arg = string | number | Buffer;
+
+/** A script's binding: the names of its KEYS and ARGV in order, those of a batch's items, and the check of its reply. */
+export interface Script<K extends string, A extends string, I extends string, R> {
+  /** The file's name in lua/scripts, without `.lua`. */
+  readonly name: string;
+  readonly keys: readonly K[];
+  readonly args: readonly A[];
+  /** The arguments of one item; empty if it is no batch. */
+  readonly item: readonly I[];
+  /** May be sent again when nobody knows whether it ran. */
+  readonly repeatable: boolean;
+  readonly reply: (raw: unknown) => R;
+}
+
+/** Declares a script. A missing key or a misspelt argument does not compile at the call. */
+export function script<const K extends string, const A extends string, const I extends string, R>(
+  binding: Script<K, A, I, R>,
+): Script<K, A, I, R> {
+  return binding;
+}
+
+/** Where the Lua files are: at the same depth from `src/` and from `dist/`. */
+const LUA_DIR = join(import.meta.dirname, '..', '..', 'lua');
+const INCLUDE = /^--- @include "(lib\/[a-z_]+)"$/gm;
+
+/**
+ * A script's text with its includes in place.
+ *
+ * @throws {Error} the file or one of its includes is missing
+ */
+export function loadScript(name: string): string {
+  return readFileSync(join(LUA_DIR, 'scripts', `${name}.lua`), 'utf8').replace(
+    INCLUDE,
+    (_line, lib: string) => readFileSync(join(LUA_DIR, `${lib}.lua`), 'utf8'),
+  );
+}
+
+/** The arguments of a call in the order of the binding, not of the caller. */
+export function flatten<K extends string, A extends string, I extends string, R>(
+  binding: Script<K, A, I, R>,
+  keyOf: Readonly<Record<K, string>>,
+  argOf: Readonly<Record<A, Arg>>,
+  items: readonly Readonly<Record<I, Arg>>[],
+): Arg[] {
+  const flat: Arg[] = [binding.keys.length];
+  for (const key of binding.keys) flat.push(keyOf[key]);
+  for (const arg of binding.args) flat.push(argOf[arg]);
+  for (const item of items) for (const field of binding.item) flat.push(item[field]);
+  return flat;
+}
+
+/** A reply that is a flat array of integers and byte strings. */
+export function flatReply(raw: unknown): readonly (number | Buffer)[] {
+  if (!Array.isArray(raw)) throw new TypeError('a script answered something else than an array');
+  return raw as readonly (number | Buffer)[];
+}
+
+/** An integer of a reply. */
+export function integerAt(reply: readonly (number | Buffer)[], index: number): number {
+  const value = reply[index];
+  if (typeof value !== 'number') throw new TypeError(`a script's reply has no integer at ${String(index)}`);
+  return value;
+}
+
+/** A byte string of a reply. */
+export function bytesAt(reply: readonly (number | Buffer)[], index: number): Buffer {
+  const value = reply[index];
+  if (!Buffer.isBuffer(value)) throw new TypeError(`a script's reply has no bytes at ${String(index)}`);
+  return value;
+}

@@ -1,0 +1,214 @@
+import { bytesAt, flatReply, integerAt, script } from './script.js';
+
+/** What every script of the engine answers first. */
+export interface Answer {
+  /** 0 done, 1 too late: its callers have given up, nothing has changed; 2 the namespace is not registered. */
+  readonly status: number;
+  /** Redis's time when it ran, Unix ms. */
+  readonly nowMs: number;
+}
+
+/** One code per item of the batch; what they mean stands in the script. */
+export interface Codes extends Answer {
+  readonly codes: readonly number[];
+}
+
+/** The rest of the reply, for the engine to read. */
+export interface Raw extends Answer {
+  readonly raw: readonly (number | Buffer)[];
+}
+
+function answer(reply: readonly (number | Buffer)[]): Answer {
+  return { status: integerAt(reply, 0), nowMs: integerAt(reply, 1) };
+}
+
+function codes(raw: unknown): Codes {
+  const reply = flatReply(raw);
+  return { ...answer(reply), codes: reply.slice(2).map((_, i) => integerAt(reply, i + 2)) };
+}
+
+function whole(raw: unknown): Raw {
+  const reply = flatReply(raw);
+  return { ...answer(reply), raw: reply };
+}
+
+const TIMES = ['clock_ms', 'deadline_ms'] as const;
+
+export const register = script({
+  name: 'register',
+  keys: ['meta'],
+  args: ['format'],
+  item: [],
+  repeatable: true,
+  reply: Number,
+});
+
+export const unregister = script({
+  name: 'unregister',
+  keys: ['meta', 'queues'],
+  args: [],
+  item: [],
+  repeatable: true,
+  /** True if the namespace is gone. */
+  reply: (raw) => raw === 1,
+});
+
+export const publish = script({
+  name: 'publish',
+  keys: ['meta', 'queues', 'due', 'waiting', 'expiries'],
+  args: TIMES,
+  item: ['queue', 'id', 'replaces', 'delay_ms', 'ttl_ms', 'tries', 'attributes', 'body'],
+  repeatable: true,
+  reply: codes,
+});
+
+export const reserve = script({
+  name: 'reserve',
+  keys: ['meta', 'queues', 'due', 'waiting'],
+  args: [...TIMES, 'flag_ms', 'max_bytes'],
+  item: ['names', 'count', 'ttr_ms', 'waits'],
+  repeatable: false,
+  reply: whole,
+});
+
+export const ack = script({
+  name: 'ack',
+  keys: ['meta', 'queues'],
+  args: TIMES,
+  item: ['queue', 'id', 'lease'],
+  repeatable: true,
+  reply: codes,
+});
+
+export const undo = script({
+  name: 'undo',
+  keys: ['meta', 'waiting', 'expiries'],
+  args: TIMES,
+  item: ['id', 'lease'],
+  repeatable: true,
+  reply: codes,
+});
+
+export const pump = script({
+  name: 'pump',
+  keys: ['meta', 'due', 'waiting', 'expiries'],
+  args: [...TIMES, 'limit'],
+  item: [],
+  repeatable: true,
+  reply: (raw) => {
+    const reply = flatReply(raw);
+    if (integerAt(reply, 0) !== 0) return { ...answer(reply), nextDueMs: 0, earliestMs: 0, moved: null };
+    const moved = {
+      due: integerAt(reply, 3),
+      returned: integerAt(reply, 4),
+      died: integerAt(reply, 5),
+      expired: integerAt(reply, 6),
+    };
+    return { ...answer(reply), nextDueMs: integerAt(reply, 2), earliestMs: integerAt(reply, 7), moved };
+  },
+});
+
+export const peekQueue = script({
+  name: 'peek_queue',
+  keys: ['meta', 'queues'],
+  args: [...TIMES, 'queue', 'skip'],
+  item: [],
+  repeatable: true,
+  reply: whole,
+});
+
+export const peekJob = script({
+  name: 'peek_job',
+  keys: ['meta', 'queues'],
+  args: [...TIMES, 'queue', 'id'],
+  item: [],
+  repeatable: true,
+  reply: whole,
+});
+
+export const counts = script({
+  name: 'counts',
+  keys: ['meta', 'queues'],
+  args: TIMES,
+  item: ['queue'],
+  repeatable: true,
+  reply: whole,
+});
+
+export const destroy = script({
+  name: 'destroy',
+  keys: ['meta', 'queues'],
+  args: [...TIMES, 'queue', 'limit'],
+  item: [],
+  repeatable: true,
+  reply: whole,
+});
+
+export const deadHead = script({
+  name: 'dead_head',
+  keys: ['meta', 'queues'],
+  args: [...TIMES, 'queue'],
+  item: [],
+  repeatable: true,
+  reply: (raw) => {
+    const reply = flatReply(raw);
+    if (integerAt(reply, 0) !== 0) return { ...answer(reply), id: Buffer.alloc(0), size: 0 };
+    return { ...answer(reply), id: bytesAt(reply, 2), size: integerAt(reply, 3) };
+  },
+});
+
+export const respawn = script({
+  name: 'respawn',
+  keys: ['meta', 'queues', 'waiting', 'expiries'],
+  args: [...TIMES, 'queue', 'limit', 'ttl_ms'],
+  item: [],
+  repeatable: false,
+  reply: whole,
+});
+
+export const deleteDead = script({
+  name: 'delete_dead',
+  keys: ['meta', 'queues'],
+  args: [...TIMES, 'queue', 'limit'],
+  item: [],
+  repeatable: false,
+  reply: whole,
+});
+
+export const sweep = script({
+  name: 'sweep',
+  keys: ['meta', 'expiries'],
+  args: [...TIMES, 'number', 'skip', 'earliest_ms'],
+  item: [],
+  repeatable: true,
+  reply: whole,
+});
+
+export const tidy = script({
+  name: 'tidy',
+  keys: ['meta', 'queues', 'due', 'expiries'],
+  args: [...TIMES, 'cursor', 'every_ms', 'stalled_ms'],
+  item: [],
+  repeatable: true,
+  reply: whole,
+});
+
+/** Every script of the engine: registered on each connection, and held against its header by a test. */
+export const ENGINE_SCRIPTS = [
+  register,
+  unregister,
+  publish,
+  reserve,
+  ack,
+  undo,
+  pump,
+  peekQueue,
+  peekJob,
+  counts,
+  destroy,
+  deadHead,
+  respawn,
+  deleteDead,
+  sweep,
+  tidy,
+] as const;

@@ -1,0 +1,75 @@
+import type { Log } from '../../src/domain/log.js';
+import type { LeasedJob, NewJob, ReserveRequest } from '../../src/domain/job.js';
+import type { PoolOptions } from '../../src/domain/pool.js';
+import { QueueEngine, type EngineOptions } from '../../src/engine/engine.js';
+import { RedisPool } from '../../src/redis/pool.js';
+import { randomNamespace, testRedisUrl } from '../support/redis.js';
+
+const ignore = (): void => undefined;
+export const silentLog: Log = { debug: ignore, info: ignore, warn: ignore, error: ignore };
+
+/** Options of a pool on the tests' Redis. */
+export function testPoolOptions(overrides: Partial<PoolOptions> = {}): PoolOptions {
+  return { url: testRedisUrl(), allowUnsafe: false, keyPrefix: '', commandTimeoutMs: 2_000, ...overrides };
+}
+
+/** An engine on the tests' Redis, in a namespace of its own. */
+export class EngineFixture {
+  readonly ns = randomNamespace();
+  /** The test clock, Unix ms; used once `withClock` made the engine. */
+  nowMs = Date.now();
+
+  private constructor(
+    readonly pool: RedisPool,
+    readonly engine: QueueEngine,
+  ) {}
+
+  static async open(options: EngineOptions = {}, pool: Partial<PoolOptions> = {}): Promise<EngineFixture> {
+    const opened = await RedisPool.connect('default', testPoolOptions(pool), silentLog);
+    return new EngineFixture(opened, new QueueEngine(opened, options));
+  }
+
+  /** An engine whose time moves only when `nowMs` is changed. */
+  static async withClock(options: EngineOptions = {}): Promise<EngineFixture> {
+    const holder: { fixture?: EngineFixture } = {};
+    const clock = (): number => holder.fixture?.nowMs ?? Date.now();
+    holder.fixture = await EngineFixture.open({ ...options, clock });
+    return holder.fixture;
+  }
+
+  async close(): Promise<void> {
+    await this.engine.stop();
+    await this.pool.close();
+  }
+
+  publish(queue: string, job: Partial<NewJob> & { text?: string } = {}): Promise<string> {
+    const { text, ...rest } = job;
+    return this.engine.publish(
+      this.ns,
+      queue,
+      newJob({ ...(text === undefined ? {} : { body: Buffer.from(text) }), ...rest }),
+    );
+  }
+
+  reserve(queue: string, request: Partial<ReserveRequest> = {}): Promise<LeasedJob[]> {
+    return this.engine.reserve(this.ns, { queues: [queue], count: 1, ttrMs: 60_000, waitMs: 0, ...request });
+  }
+
+  /** The bodies of up to 100 jobs leased now. */
+  async drain(queue: string): Promise<string[]> {
+    return (await this.reserve(queue, { count: 100 })).map((job) => job.body.toString());
+  }
+
+  size(queue: string): Promise<number> {
+    return this.engine.size(this.ns, queue);
+  }
+
+  /** Every key of the namespace. */
+  async keys(): Promise<string[]> {
+    return ((await this.pool.read('KEYS', `{${this.ns}}*`)) as string[]).sort();
+  }
+}
+
+export function newJob(job: Partial<NewJob> = {}): NewJob {
+  return { body: Buffer.from('body'), delayMs: 0, ttlMs: 0, tries: 1, ...job };
+}
