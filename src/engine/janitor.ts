@@ -53,7 +53,7 @@ export class Janitor {
 
   private async run(): Promise<void> {
     const { signal } = this.halt;
-    while (!signal.aborted) {
+    for (;;) {
       await sleep(ROUND_MS * (0.75 + Math.random() / 2), undefined, { signal, ref: false }).catch(
         () => undefined,
       );

@@ -77,7 +77,7 @@ export class Pump {
 
   private setTimer(namespace: string, alarm: Alarm, inMs: number): void {
     clearTimeout(alarm.timer);
-    alarm.timer = setTimeout(() => this.track(this.ring(namespace, alarm)), Math.max(inMs, 0));
+    alarm.timer = setTimeout(() => void this.track(this.ring(namespace, alarm)), Math.max(inMs, 0));
   }
 
   private async ring(namespace: string, alarm: Alarm): Promise<void> {

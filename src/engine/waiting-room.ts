@@ -74,15 +74,16 @@ export class WaitingRoom {
           clearTimeout(timer);
           request.signal?.removeEventListener('abort', onAbort);
           this.leave(waiter);
-          if (error !== undefined) reject(error as Error);
+          if (error !== undefined)
+            reject(error instanceof Error ? error : new Error('the wait failed', { cause: error }));
           else resolve(jobs);
         },
       };
       let timer = this.armTimer(waiter, (next) => (timer = next));
       this.enter(waiter);
-      if (request.signal?.aborted) return onAbort();
       request.signal?.addEventListener('abort', onAbort, { once: true });
-      void this.askFor(waiter, true);
+      if (request.signal?.aborted) onAbort();
+      else void this.askFor(waiter, true);
     });
   }
 
@@ -155,7 +156,7 @@ export class WaitingRoom {
           else waiter.settle(jobs);
           return true;
         }
-      } while (waiter.isWoken && !waiter.isOver);
+      } while (mustAskAgain(waiter));
     } catch (error) {
       this.failure = error;
       if (isFirst) waiter.settle([], error);
@@ -208,6 +209,11 @@ export class WaitingRoom {
       void this.serve(key, 1);
     }
   }
+}
+
+/** A wake-up came while it was asking, so the empty answer may be old. */
+function mustAskAgain(waiter: Waiter): boolean {
+  return waiter.isWoken && !waiter.isOver;
 }
 
 /** Names have no spaces. */

@@ -229,7 +229,7 @@ export class RedisPool {
   /** Probes each second: a connection that is half open is found out and replaced; the clock gets its samples. */
   private async watch(): Promise<void> {
     const { signal } = this.halt;
-    for (let round = 1; !signal.aborted; round++) {
+    for (let round = 1; ; round++) {
       await sleep(PROBE_MS, undefined, { signal, ref: false }).catch(() => undefined);
       if (signal.aborted) return;
       try {
@@ -242,7 +242,7 @@ export class RedisPool {
           const err = error instanceof Error ? error.message : String(error);
           this.log.warn({ pool: this.name, err }, 'the pool does not answer');
         }
-        if (!signal.aborted) this.reconnect();
+        if (!this.halt.signal.aborted) this.reconnect();
       }
     }
   }
