@@ -1,0 +1,120 @@
+import { planInstall } from './plan.mjs';
+
+const bare = { servers: [], sudo: false, policy: false, packaged: false };
+const machine = (changes = {}) => ({
+  platform: 'linux',
+  osRelease: { ID: 'debian', VERSION_ID: '12' },
+  uid: 0,
+  managers: ['apt-get'],
+  ...changes,
+  have: { ...bare, ...changes.have },
+});
+const lines = ({ commands }) => commands.map(({ argv }) => argv.join(' '));
+
+const DEBIAN = [
+  'apt-get update',
+  "sh -c printf '#!/bin/sh\\nexit 101\\n' > /usr/sbin/policy-rc.d && chmod 755 /usr/sbin/policy-rc.d",
+  'env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends redis-server',
+  'rm -f /usr/sbin/policy-rc.d',
+  'service redis-server stop',
+  'update-rc.d redis-server disable',
+];
+
+describe('the plan to install Redis', () => {
+  it('does nothing where one is there that is new enough', () => {
+    for (const version of [
+      [6, 2],
+      [7, 0],
+      [8, 1],
+    ]) {
+      const plan = planInstall(machine({ have: { servers: [{ program: 'redis-server', version }] } }));
+      expect(plan).toMatchObject({ commands: [], reason: `redis-server ${version.join('.')} is there` });
+    }
+  });
+
+  it('takes a new valkey beside an old redis', () => {
+    const servers = [
+      { program: 'redis-server', version: [5, 0] },
+      { program: 'valkey-server', version: [8, 0] },
+    ];
+    expect(planInstall(machine({ have: { servers } })).commands).toEqual([]);
+  });
+
+  it('installs on Debian without letting a service start, now or at the next boot', () => {
+    const plan = planInstall(machine());
+    expect(lines(plan)).toEqual(DEBIAN);
+    expect(plan.reason).toBe(
+      'no redis-server 6.2 or valkey-server or later on the PATH; installing one with apt-get',
+    );
+  });
+
+  it('takes its changes to the system back even when the installation fails', () => {
+    const back = planInstall(machine()).commands.slice(3);
+    expect(back.map(({ always }) => always)).toEqual([true, true, true]);
+  });
+
+  it("keeps a machine's own policy, and a service that was there before", () => {
+    const owned = lines(planInstall(machine({ have: { policy: true, packaged: true } })));
+    expect(owned).toEqual([DEBIAN[0], DEBIAN[2]]);
+    const closed = lines(planInstall(machine({ have: { policy: true } })));
+    expect(closed).toEqual([DEBIAN[0], DEBIAN[2], DEBIAN[4], DEBIAN[5]]);
+  });
+
+  it('installs on Ubuntu as on Debian, and says that nobody has tried it', () => {
+    const plan = planInstall(machine({ osRelease: { ID: 'ubuntu', ID_LIKE: 'debian' } }));
+    expect(lines(plan)).toEqual(DEBIAN);
+    expect([plan.tried, plan.reason]).toEqual([false, expect.stringContaining('not tried on Ubuntu by us')]);
+  });
+
+  it('takes a system for the one that it says it is like, which makes it an untried one', () => {
+    const plan = planInstall(machine({ osRelease: { ID: 'linuxmint', ID_LIKE: 'ubuntu debian' } }));
+    expect([lines(plan), plan.tried]).toEqual([DEBIAN, false]);
+  });
+
+  it.each([
+    ['Alpine', { osRelease: { ID: 'alpine' }, managers: ['apk'] }, 'apk add --no-cache redis', 'valkey'],
+    ['Fedora', { osRelease: { ID: 'fedora' }, managers: ['dnf'] }, 'dnf install -y valkey', 'redis'],
+    [
+      'macOS',
+      { platform: 'darwin', osRelease: {}, uid: 501, managers: ['brew'] },
+      'brew install redis',
+      'valkey',
+    ],
+  ])('installs on %s, which starts no service of itself', (_system, where, command, otherwise) => {
+    const plan = planInstall(machine(where));
+    expect(lines(plan)).toEqual([command]);
+    expect([plan.commands[0].otherwise.at(-1), plan.tried]).toEqual([otherwise, false]);
+  });
+
+  it('uses sudo only where it asks for no password', () => {
+    const plan = planInstall(machine({ uid: 1000, have: { sudo: true } }));
+    expect(lines(plan)).toEqual(DEBIAN.map((line) => `sudo -n ${line}`));
+    const alpine = planInstall(
+      machine({ uid: 1000, osRelease: { ID: 'alpine' }, managers: ['apk'], have: { sudo: true } }),
+    );
+    expect(alpine.commands[0].otherwise.slice(0, 2)).toEqual(['sudo', '-n']);
+  });
+
+  it.each([
+    ['a user without sudo', { uid: 1000 }, /needs root.*run `apt-get install -y .*redis-server` as root/],
+    ['a machine without its package manager', { managers: [] }, /no apt-get to install one/],
+    [
+      'root on macOS',
+      { platform: 'darwin', managers: ['brew'] },
+      /brew refuses to run as root; run `brew install redis` as your own user/,
+    ],
+    ['an unknown Linux', { osRelease: { ID: 'plan9' } }, /install redis-server or valkey-server/],
+    ['a Linux without a name', { osRelease: {} }, /install redis-server or valkey-server/],
+    ['Windows', { platform: 'win32', osRelease: {}, uid: -1 }, /install redis-server or valkey-server/],
+    [
+      'an old Redis where none can be installed',
+      { uid: 1000, have: { servers: [{ program: 'redis-server', version: [5, 0] }] } },
+      /redis-server 5\.0 is too old/,
+    ],
+  ])('tells %s what to do, and names the setting for a Redis elsewhere', (_who, where, reason) => {
+    const plan = planInstall(machine(where));
+    expect(plan.commands).toEqual([]);
+    expect(plan.reason).toMatch(reason);
+    expect(plan.reason).toContain('PUMPHOUSE_POOLS__DEFAULT__URL');
+  });
+});

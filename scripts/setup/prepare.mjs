@@ -1,0 +1,18 @@
+import { ensureBuild } from './build.mjs';
+import { ensureDependencies } from './dependencies.mjs';
+import { ensureRedis, needsRedis } from './redis.mjs';
+import { say, SetupError } from './run.mjs';
+
+/** Makes everything ready that `node dist/main.js` needs; false if it cannot be, after saying why. */
+export function prepare(args) {
+  try {
+    if (needsRedis(args)) ensureRedis();
+    ensureDependencies();
+    ensureBuild();
+    return true;
+  } catch (error) {
+    if (!(error instanceof SetupError)) throw error;
+    say(error.message);
+    return false;
+  }
+}
