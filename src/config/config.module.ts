@@ -1,7 +1,7 @@
 import { Module, type DynamicModule } from '@nestjs/common';
 import { Config } from './config.js';
 
-/** Provides the checked configuration to everyone, as `Config`. */
+/** Gives the loaded configuration to whoever injects `Config`. */
 @Module({})
 export class ConfigModule {
   static forRoot(config: Config): DynamicModule {

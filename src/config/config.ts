@@ -1,141 +1,138 @@
-import { Transform, Type } from 'class-transformer';
-import {
-  Allow,
-  Equals,
-  IsArray,
-  IsBoolean,
-  IsIn,
-  IsInt,
-  IsObject,
-  IsOptional,
-  IsString,
-  Matches,
-  Max,
-  Min,
-  MinLength,
-  ValidateNested,
-} from 'class-validator';
 import { MAX_CONFIGURABLE_BYTES, MAX_TRIES, MAX_UINT32 } from '../domain/limits.js';
+import { EMBEDDED, parseAddress } from './addresses.js';
+import {
+  Flag,
+  NamedSections,
+  NamedTexts,
+  OneOf,
+  Optional,
+  RedisUrl,
+  Section,
+  Text,
+  TextList,
+  WholeNumber,
+} from './keys.js';
 
-const DAY_MS = 86_400_000;
-const NODE = /^(?:[^\s:/@]+|\[[0-9a-fA-F:]+\]):\d{1,5}$/;
-const REDIS_URL = /^(?:embedded|rediss?:\/\/\S+)$/;
-const REDIS_URL_TEXT = 'must be "embedded", redis://… or rediss://…';
+/*
+ * The configuration. Initial values are the defaults; config/default.toml says of every key what it is for, in which unit, and
+ * why its default is what it is. A test holds the two together. Times and sizes carry their unit in the name.
+ */
 
-/** The API's listener and processes. */
+const MAX_PORT = 65_535;
+const HOUR_MS = 3_600_000;
+/** Where Linux's listeners and DNS end; only here to refuse what is surely a mistake. */
+const HOST = /^[^\s/@]{1,253}$/;
+const HOST_MESSAGE = 'must be a host name or an IP address';
+/** A curly bracket would move the hash tag, and with it every key, to another slot of a Cluster. */
+const KEY_PREFIX = /^[-_.:A-Za-z0-9]{0,64}$/;
+const POOL_NAME = /^[-_A-Za-z0-9]+$/;
+/** Basic authentication puts a colon between name and password. */
+const ACCOUNT_NAME = /^[^:\s]+$/;
+const ADDRESS_LIST = 'must be a list of "host:port", at least one';
+/** Only whether it can be read counts here, not the port. */
+const isAddress = (text: string): boolean => parseAddress(text, 1) !== null;
+
+export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
+export const LOG_FORMATS = ['auto', 'json', 'pretty'] as const;
+
+/** The port of the API. */
 export class ServerConfig {
-  @IsString() @MinLength(1) host = '0.0.0.0';
-  @IsInt() @Min(0) @Max(65_535) port = 7777;
-  @IsInt() @Min(1) @Max(256) workers = 1;
-  @IsInt() @Min(0) @Max(DAY_MS) ready_lag_ms = 500;
-  @IsInt() @Min(0) @Max(DAY_MS) drain_ms = 10_000;
-  @IsInt() @Min(0) @Max(DAY_MS) keep_alive_ms = 75_000;
-  @IsInt() @Min(1) @Max(DAY_MS) request_timeout_ms = 60_000;
-  @IsInt() @Min(8_192) @Max(8_388_608) max_header_bytes = 131_072;
+  @Text(HOST_MESSAGE, HOST) host = '0.0.0.0';
+  @WholeNumber(0, MAX_PORT) port = 7777;
+  @WholeNumber(1, 512) workers = 1;
+  @WholeNumber(0, HOUR_MS) drain_ms = 20_000;
+  @WholeNumber(0, HOUR_MS) ready_lag_ms = 0;
+  @WholeNumber(1, HOUR_MS) keep_alive_ms = 120_000;
+  @WholeNumber(1_024, 1_048_576) max_header_bytes = 65_536;
+  @WholeNumber(100, HOUR_MS) request_timeout_ms = 300_000;
 }
 
-/** The admin listener and who may use it. */
+/** The port of the operators. */
 export class AdminConfig {
-  @IsString() @MinLength(1) host = '127.0.0.1';
-  @IsInt() @Min(0) @Max(65_535) port = 7778;
-  @IsObject() accounts: Record<string, string> = {};
+  @Text(HOST_MESSAGE, HOST) host = '127.0.0.1';
+  @WholeNumber(0, MAX_PORT) port = 7778;
+  /** Password by account name. */
+  @NamedTexts('must be passwords by account name, neither empty; no colons in names', ACCOUNT_NAME)
+  accounts: Record<string, string> = {};
 }
 
-/** Where a pool's Redis is, and how strict to be with it. */
-export class PoolConfig {
-  @IsOptional() @IsString() @Matches(REDIS_URL, { message: `url ${REDIS_URL_TEXT}` }) url?: string;
-  @IsOptional()
-  @IsArray()
-  @Matches(NODE, { each: true, message: 'sentinels must be "host:port"' })
-  sentinels?: string[];
-  @IsOptional() @IsString() @MinLength(1) master_name?: string;
-  @IsOptional() @IsString() sentinel_password?: string;
-  @IsOptional()
-  @IsArray()
-  @Matches(NODE, { each: true, message: 'cluster must be "host:port"' })
-  cluster?: string[];
-  @IsOptional() @IsString() username?: string;
-  @IsOptional() @IsString() password?: string;
-  @IsOptional() @IsInt() @Min(0) @Max(16_383) db?: number;
-  @IsBoolean() allow_unsafe = false;
-  @IsOptional()
-  @Equals(undefined, {
-    message: 'migrate_to is not supported by this release; one that moves pools will bring it',
-  })
-  migrate_to?: string;
+/** Where a Redis is and how to get in: exactly one of `url`, `sentinels` (with `master_name`) or `cluster`. */
+export class RedisTarget {
+  @Optional() @RedisUrl(EMBEDDED) url?: string;
+  @Optional() @TextList(ADDRESS_LIST, isAddress) sentinels?: string[];
+  @Optional() @Text() master_name?: string;
+  @Optional() @Text() sentinel_password?: string;
+  @Optional() @TextList(ADDRESS_LIST, isAddress) cluster?: string[];
+  @Optional() @Text() username?: string;
+  @Optional() @Text() password?: string;
+  @Optional() @WholeNumber(0, MAX_PORT) db?: number;
+  @Flag() allow_unsafe = false;
 }
 
-/** Where tokens are kept. */
-export class TokensConfig {
-  @IsOptional()
-  @IsString()
-  @Matches(/^rediss?:\/\/\S+$/, { message: 'url must be redis://… or rediss://…' })
-  url?: string;
+/** A Redis deployment that holds queues. */
+export class PoolConfig extends RedisTarget {
+  /** Refused for now: this release moves no namespaces. */
+  @Optional() @Text() migrate_to?: string;
 }
 
-/** Where the embedded Redis keeps its files. */
+/** The Redis of the tokens; the default pool's if nothing is set. */
+export class TokensConfig extends RedisTarget {}
+
+/** What the embedded Redis leaves on this machine. */
 export class DataConfig {
-  @IsString() @MinLength(1) dir = 'data';
+  @Text() dir = 'data';
 }
 
-/** How every pool is used. */
-export class RedisConfig {
-  @IsInt() @Min(50) @Max(60_000) command_timeout_ms = 2_000;
-  @IsString() @Matches(/^[-_.:/A-Za-z0-9]*$/) key_prefix = '';
-}
-
-/** Sizes, in bytes, inclusive. */
+/** What one request may carry. */
 export class LimitsConfig {
-  @IsInt() @Min(0) @Max(MAX_CONFIGURABLE_BYTES) max_body_bytes = 65_535;
-  @IsInt() @Min(1) @Max(MAX_CONFIGURABLE_BYTES) max_bulk_bytes = 8_388_608;
+  @WholeNumber(1, MAX_CONFIGURABLE_BYTES) max_body_bytes = 65_535;
+  @WholeNumber(1, MAX_CONFIGURABLE_BYTES) max_bulk_bytes = 8_388_608;
 }
 
-/** What the lmstfy front door does where a call says nothing. */
+/** How every Redis is used. */
+export class RedisConfig {
+  @WholeNumber(50, 60_000) command_timeout_ms = 2_000;
+  @Text('must be at most 64 letters, digits, or -_.:', KEY_PREFIX) key_prefix = '';
+}
+
+/** Habits of the lmstfy API that may be chosen. */
 export class LmstfyConfig {
-  @IsBoolean() public_sizes = false;
-  @IsInt() @Min(0) @Max(MAX_UINT32) default_delay_s = 0;
-  @IsInt() @Min(0) @Max(MAX_UINT32) default_ttl_s = 86_400;
-  @IsInt() @Min(1) @Max(MAX_TRIES) default_tries = 1;
-  @IsInt() @Min(0) @Max(MAX_UINT32) default_ttr_s = 120;
-  @IsInt() @Min(0) @Max(MAX_UINT32) default_timeout_s = 0;
+  @Flag() public_sizes = false;
+  @WholeNumber(0, MAX_UINT32) default_delay_s = 0;
+  @WholeNumber(0, MAX_UINT32) default_ttl_s = 86_400;
+  @WholeNumber(1, MAX_TRIES) default_tries = 1;
+  @WholeNumber(0, MAX_UINT32) default_ttr_s = 120;
+  @WholeNumber(0, MAX_UINT32) default_timeout_s = 0;
 }
 
+/** What `/metrics` shows, and to whom. */
 export class MetricsConfig {
-  @IsInt() @Min(0) @Max(100_000) max_queues = 200;
-  @IsBoolean() public = false;
+  @WholeNumber(0, 100_000) max_queues = 200;
+  @Flag() public = false;
 }
 
+/** What is written to standard output. */
 export class LogConfig {
-  @IsIn(['debug', 'info', 'warn', 'error', 'silent']) level: 'debug' | 'info' | 'warn' | 'error' | 'silent' =
-    'info';
-  @IsIn(['auto', 'json', 'pretty']) format: 'auto' | 'json' | 'pretty' = 'auto';
-  @IsBoolean() access = false;
+  @OneOf(LOG_LEVELS) level: (typeof LOG_LEVELS)[number] = 'info';
+  @OneOf(LOG_FORMATS) format: (typeof LOG_FORMATS)[number] = 'auto';
+  @Flag() access = false;
 }
 
-function toPools(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
-  return Object.fromEntries(
-    Object.entries(value as Record<string, unknown>).map(([name, pool]) => [name, toInstance(pool)]),
-  );
-}
-
-function toInstance(pool: unknown): unknown {
-  return typeof pool === 'object' && pool !== null ? Object.assign(new PoolConfig(), pool) : pool;
-}
-
-/** The whole configuration, checked. `config/default.toml` documents every key. */
+/** The whole configuration of a server: injected by this class. */
 export class Config {
-  @ValidateNested() @Type(() => ServerConfig) server = new ServerConfig();
-  @ValidateNested() @Type(() => AdminConfig) admin = new AdminConfig();
-  /** By name; each is checked on its own. */
-  @IsObject() @Transform(({ value }) => toPools(value)) pools: Record<string, PoolConfig> = {};
-  @ValidateNested() @Type(() => TokensConfig) tokens = new TokensConfig();
-  @ValidateNested() @Type(() => DataConfig) data = new DataConfig();
-  @ValidateNested() @Type(() => RedisConfig) redis = new RedisConfig();
-  @ValidateNested() @Type(() => LimitsConfig) limits = new LimitsConfig();
-  @ValidateNested() @Type(() => LmstfyConfig) lmstfy = new LmstfyConfig();
-  @ValidateNested() @Type(() => MetricsConfig) metrics = new MetricsConfig();
-  @ValidateNested() @Type(() => LogConfig) log = new LogConfig();
-  /** What is odd but not wrong; told at start. */
-  @Allow() readonly warnings: string[] = [];
+  @Section(ServerConfig) server = new ServerConfig();
+  @Section(AdminConfig) admin = new AdminConfig();
+  @NamedSections(PoolConfig, 'must be sections with names of letters, digits, - and _', POOL_NAME)
+  pools: Record<string, PoolConfig> = { default: embeddedPool() };
+  @Section(TokensConfig) tokens = new TokensConfig();
+  @Section(DataConfig) data = new DataConfig();
+  @Section(LimitsConfig) limits = new LimitsConfig();
+  @Section(RedisConfig) redis = new RedisConfig();
+  @Section(LmstfyConfig) lmstfy = new LmstfyConfig();
+  @Section(MetricsConfig) metrics = new MetricsConfig();
+  @Section(LogConfig) log = new LogConfig();
+}
+
+function embeddedPool(): PoolConfig {
+  return Object.assign(new PoolConfig(), { url: EMBEDDED });
 }

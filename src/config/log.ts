@@ -1,26 +1,100 @@
 import { pino, type DestinationStream, type Logger } from 'pino';
-import { default as pretty } from 'pino-pretty';
+import pretty from 'pino-pretty';
 import type { LogConfig } from './config.js';
 
-/** Names of fields whose values never go into a log. */
-const SECRETS = ['token', 'password', 'authorization', 'body', 'data'];
+const REDACTED = '[redacted]';
+/** Names under which a secret could come into a line, at its top or one level below. */
+const SECRETS = ['token', 'password', 'authorization', 'Authorization'];
+const SECRET_PATHS = [...SECRETS.flatMap((name) => [name, `*.${name}`]), '*["x-token"]', '*["X-Token"]'];
+/** File descriptor of standard output. */
+const STANDARD_OUTPUT = 1;
+/** How deep a chain of causes is written down. */
+const MAX_CAUSES = 5;
 
-/** The server's log: JSON lines on standard output, or readable ones on a terminal. */
-export function createLog({ level, format }: LogConfig, stream?: DestinationStream): Logger {
-  const isPretty = format === 'pretty' || (format === 'auto' && process.stdout.isTTY);
+/**
+ * The log: one JSON object a line on standard output, or text for people where a terminal is. Lines are written before the call
+ * returns, so that none is lost when the process ends. `level` of what is returned may be set at any time.
+ *
+ * @param stream instead of standard output; for tests
+ */
+export function createLog({ level, format }: Omit<LogConfig, 'access'>, stream?: DestinationStream): Logger {
+  const isTerminal = stream === undefined && process.stdout.isTTY;
   const options = {
     level,
     base: { pid: process.pid },
     timestamp: pino.stdTimeFunctions.isoTime,
-    redact: { paths: [...SECRETS, ...SECRETS.map((name) => `*.${name}`)], censor: '[secret]' },
+    formatters: { level: (label: string) => ({ level: label }) },
+    serializers: { err: describeError, error: describeError },
+    redact: { paths: SECRET_PATHS, censor: REDACTED },
   };
-  if (stream) return pino(options, stream);
-  return isPretty ? pino(options, pretty({ ignore: 'pid', sync: true })) : pino(options);
+  if (format === 'pretty' || (format === 'auto' && isTerminal)) {
+    return pino(options, forPeople(isTerminal, stream ?? pino.destination(STANDARD_OUTPUT)));
+  }
+  return pino(options, stream ?? pino.destination(STANDARD_OUTPUT));
 }
 
-/** A URL that may be shown: without tokens in its query and without credentials. */
-export function redactUrl(url: string): string {
-  return url
-    .replace(/([?&;]token=)[^&;#]*/gi, '$1[secret]')
-    .replace(/^([a-z+]+:\/\/)[^@/]*@/i, '$1[secret]@');
+function forPeople(colorize: boolean, destination: DestinationStream): DestinationStream {
+  return pretty({ colorize, destination, sync: true, ignore: 'pid', translateTime: 'SYS:HH:MM:ss.l' });
+}
+
+/** An error as a line shows it. */
+interface DescribedError {
+  readonly type: string;
+  readonly message: string;
+  readonly code?: string;
+  readonly stack?: string;
+  readonly cause?: DescribedError | string;
+}
+
+/**
+ * Name, message, code, stack and causes of an error, and nothing else of it: the Redis driver hangs the command to its errors, whose
+ * arguments are passwords, tokens and bodies.
+ */
+function describeError(error: unknown, causes = MAX_CAUSES): DescribedError | string {
+  if (!(error instanceof Error)) return redactUrl(typeof error === 'string' ? error : typeof error);
+  const { name, message, stack, cause } = error;
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : undefined;
+  return {
+    type: name,
+    message: withoutArguments(message),
+    ...(code === undefined ? {} : { code }),
+    ...(stack === undefined ? {} : { stack: withoutArguments(stack) }),
+    ...(cause === undefined || causes === 0 ? {} : { cause: describeError(cause, causes - 1) }),
+  };
+}
+
+/** Redis repeats the first arguments of a command that it does not know. */
+function withoutArguments(text: string): string {
+  return redactUrl(text.replace(/,? with args beginning with:.*/g, ''));
+}
+
+/**
+ * The text of a URL, without what must not be logged: the value of every `token` in its query (its name may be escaped), the token
+ * in an admin path (`/token/<namespace>/<token>`), and the credentials of a Redis URL.
+ */
+export function redactUrl(text: string): string {
+  const question = text.indexOf('?');
+  const path = question === -1 ? text : text.slice(0, question);
+  const open = path.includes('/')
+    ? withoutCredentials(path).replace(/^(\/token\/[^/]+\/)[^/]+/, `$1${REDACTED}`)
+    : path;
+  if (question === -1) return open;
+  const query = text.slice(question + 1).replace(/([^?&;=\s]+)=[^&;\s]*/g, (pair, name: string) => {
+    return isToken(name) ? `${name}=${REDACTED}` : pair;
+  });
+  return `${open}?${query}`;
+}
+
+function isToken(name: string): boolean {
+  if (!name.includes('%')) return name.toLowerCase() === 'token';
+  return (
+    name
+      .replace(/%([0-9A-Fa-f]{2})/g, (_, hex: string) => String.fromCharCode(parseInt(hex, 16)))
+      .toLowerCase() === 'token'
+  );
+}
+
+/** Greedy: an unescaped `@` or `/` in a password is still part of it. */
+function withoutCredentials(text: string): string {
+  return text.replace(/(rediss?:\/\/)[^\s"']*@/gi, `$1${REDACTED}@`);
 }

@@ -1,41 +1,60 @@
 import type { NodeAddress, PoolOptions, PoolTarget } from '../domain/pool.js';
-import type { Config, PoolConfig } from './config.js';
+import { EMBEDDED, parseAddress } from './addresses.js';
+import type { Config, RedisTarget } from './config.js';
+
+const REDIS_PORT = 6379;
+const SENTINEL_PORT = 26_379;
 
 /**
- * How to reach a pool of the configuration.
+ * How to reach and use a pool.
  *
- * @param embeddedSocket where the embedded Redis listens, for a pool whose url is `embedded`
- * @throws {Error} there is no such pool, or its embedded Redis has no socket
+ * @param embeddedSocket where the pool's embedded Redis listens, if it has one
+ * @throws {Error} there is no such pool, or it is embedded and no socket is given: a mistake of the caller, not of the operator
  */
 export function poolOptions(name: string, config: Config, embeddedSocket?: string): PoolOptions {
   const pool = config.pools[name];
-  if (!pool) throw new Error(`there is no pool ${name}`);
-  return {
-    ...target(name, pool, embeddedSocket),
-    ...(pool.username === undefined ? {} : { username: pool.username }),
-    ...(pool.password === undefined ? {} : { password: pool.password }),
-    ...(pool.db === undefined ? {} : { db: pool.db }),
-    allowUnsafe: pool.allow_unsafe,
-    keyPrefix: config.redis.key_prefix,
-    commandTimeoutMs: config.redis.command_timeout_ms,
-  };
-}
-
-function target(name: string, pool: PoolConfig, embeddedSocket: string | undefined): PoolTarget {
-  if (pool.cluster) return { clusterNodes: pool.cluster.map(toAddress) };
-  if (pool.sentinels && pool.master_name !== undefined) {
-    return {
-      sentinels: pool.sentinels.map(toAddress),
-      masterName: pool.master_name,
-      ...(pool.sentinel_password === undefined ? {} : { sentinelPassword: pool.sentinel_password }),
-    };
+  if (!pool) throw new Error(`no pool has the name ${name}`);
+  if (pool.url === EMBEDDED) {
+    if (embeddedSocket === undefined) throw new Error(`the embedded Redis of pool ${name} has no socket`);
+    return { ...usage(pool, config), socketPath: embeddedSocket };
   }
-  if (pool.url !== undefined && pool.url !== 'embedded') return { url: pool.url };
-  if (embeddedSocket === undefined) throw new Error(`the embedded Redis of pool ${name} does not run`);
-  return { socketPath: embeddedSocket };
+  return { ...usage(pool, config), ...target(pool) };
 }
 
-function toAddress(node: string): NodeAddress {
-  const colon = node.lastIndexOf(':');
-  return { host: node.slice(0, colon).replace(/^\[|\]$/g, ''), port: Number(node.slice(colon + 1)) };
+/** How to reach the Redis of the tokens; undefined if it is the default pool's. */
+export function tokenOptions(config: Config): PoolOptions | undefined {
+  const { tokens } = config;
+  const isSet = tokens.url !== undefined || tokens.sentinels !== undefined || tokens.cluster !== undefined;
+  return isSet ? { ...usage(tokens, config), ...target(tokens) } : undefined;
+}
+
+function usage(
+  { allow_unsafe: allowUnsafe }: RedisTarget,
+  { redis }: Config,
+): Omit<PoolOptions, keyof PoolTarget> {
+  return { allowUnsafe, keyPrefix: redis.key_prefix, commandTimeoutMs: redis.command_timeout_ms };
+}
+
+function target(from: RedisTarget): PoolTarget {
+  return given({
+    url: from.url,
+    sentinels: from.sentinels?.map((text) => addressOf(text, SENTINEL_PORT)),
+    masterName: from.master_name,
+    sentinelPassword: from.sentinel_password,
+    clusterNodes: from.cluster?.map((text) => addressOf(text, REDIS_PORT)),
+    username: from.username,
+    password: from.password,
+    db: from.db,
+  });
+}
+
+/** Leaves out what is undefined: an optional option is there or it is not. */
+function given(all: { readonly [Key in keyof PoolTarget]?: PoolTarget[Key] | undefined }): PoolTarget {
+  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
+}
+
+function addressOf(text: string, defaultPort: number): NodeAddress {
+  const address = parseAddress(text, defaultPort);
+  if (!address) throw new Error('an address that was checked at start cannot be read');
+  return address;
 }

@@ -1,0 +1,141 @@
+import { Transform, Type, plainToInstance } from 'class-transformer';
+import { IsOptional, ValidateBy, ValidateNested } from 'class-validator';
+import { redisUrlProblem } from './addresses.js';
+
+/** A class whose decorated properties are configuration keys, and whose initial values are the defaults. */
+export type KeyClass = new () => object;
+
+/** What stands at a key: how text from the environment is read, and how layers are laid over each other. */
+export type Kind =
+  | { readonly type: 'number' | 'boolean' | 'text' | 'list' }
+  | { readonly type: 'section'; readonly of: KeyClass }
+  /** Names chosen by the operator; sections (pools) or texts (accounts) under them. */
+  | { readonly type: 'named'; readonly of: KeyClass | null };
+
+const DECLARED = new Map<object, Map<string, Kind>>();
+
+/** The keys of a configuration class, its base classes' too. */
+export function keysOf({ prototype }: KeyClass): ReadonlyMap<string, Kind> {
+  const keys = new Map<string, Kind>();
+  for (
+    let level = prototype as object | null;
+    level !== null;
+    level = Object.getPrototypeOf(level) as object | null
+  ) {
+    for (const [key, kind] of DECLARED.get(level) ?? []) keys.set(key, kind);
+  }
+  return keys;
+}
+
+function key(kind: Kind, ...decorators: readonly PropertyDecorator[]): PropertyDecorator {
+  return (prototype, name) => {
+    const keys = DECLARED.get(prototype) ?? new Map<string, Kind>();
+    DECLARED.set(prototype, keys.set(String(name), kind));
+    for (const decorate of decorators) decorate(prototype, name);
+  };
+}
+
+/** One message for each key, which never holds its value: it may be a secret. */
+function check(message: string, isRight: (value: unknown) => boolean): PropertyDecorator {
+  return ValidateBy({ name: 'value', validator: { validate: isRight, defaultMessage: () => message } });
+}
+
+/** The key may be left out. */
+export const Optional = IsOptional;
+
+export function WholeNumber(min: number, max: number): PropertyDecorator {
+  return key(
+    { type: 'number' },
+    check(
+      `must be a whole number from ${min} to ${max}`,
+      (value) => Number.isSafeInteger(value) && Number(value) >= min && Number(value) <= max,
+    ),
+  );
+}
+
+export function Flag(): PropertyDecorator {
+  return key(
+    { type: 'boolean' },
+    check('must be true or false', (value) => typeof value === 'boolean'),
+  );
+}
+
+/** @param message what a right value is, for people: "must be …" */
+export function Text(message = 'must be a text that is not empty', pattern = /^.+$/s): PropertyDecorator {
+  return key(
+    { type: 'text' },
+    check(message, (value) => typeof value === 'string' && pattern.test(value)),
+  );
+}
+
+export function OneOf(values: readonly string[]): PropertyDecorator {
+  return key(
+    { type: 'text' },
+    check(`must be one of ${values.join(', ')}`, (value) => values.some((one) => one === value)),
+  );
+}
+
+/** @param also what else than a URL is right */
+export function RedisUrl(also?: string): PropertyDecorator {
+  return key(
+    { type: 'text' },
+    ValidateBy({
+      name: 'value',
+      validator: {
+        validate: (value) => value === also || redisUrlProblem(value) === null,
+        defaultMessage: (context) =>
+          `${redisUrlProblem(context?.value) ?? 'is wrong'}${also === undefined ? '' : `, or "${also}"`}`,
+      },
+    }),
+  );
+}
+
+export function TextList(message: string, isRight: (text: string) => boolean): PropertyDecorator {
+  return key(
+    { type: 'list' },
+    check(
+      message,
+      (value) =>
+        Array.isArray(value) &&
+        value.length > 0 &&
+        value.every((one) => typeof one === 'string' && isRight(one)),
+    ),
+  );
+}
+
+export function Section(of: KeyClass): PropertyDecorator {
+  return key(
+    { type: 'section', of },
+    Type(() => of),
+    ValidateNested(),
+  );
+}
+
+/** Sections under names of the operator's choice. Their values are checked by who builds them: class-validator cannot. */
+export function NamedSections(of: KeyClass, message: string, name: RegExp): PropertyDecorator {
+  return key(
+    { type: 'named', of },
+    Transform(({ value }) => mapped(value, (one) => plainToInstance(of, one)), { toClassOnly: true }),
+    check(message, (value) => Object.keys(Object(value) as object).every((one) => name.test(one))),
+  );
+}
+
+/** Texts under names of the operator's choice; none may be empty. */
+export function NamedTexts(message: string, name: RegExp): PropertyDecorator {
+  return key(
+    { type: 'named', of: null },
+    Transform(({ value }) => mapped(value, (one) => one), { toClassOnly: true }),
+    check(message, (value) =>
+      Object.entries(Object(value) as object).every(
+        ([one, text]) => name.test(one) && typeof text === 'string' && text !== '',
+      ),
+    ),
+  );
+}
+
+/** Without a prototype, so that a pool may be named `constructor` and nothing else is found under that name. */
+function mapped(value: unknown, build: (one: unknown) => unknown): Record<string, unknown> {
+  const map = Object.create(null) as Record<string, unknown>;
+  for (const [name, one] of Object.entries(Object(value) as object)) map[name] = build(one);
+  return map;
+}
