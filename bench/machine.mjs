@@ -91,14 +91,24 @@ export function freePort() {
   });
 }
 
-/** Tries until it works. @template T @param {() => Promise<T>} attempt @param {() => string} complaint @returns {Promise<T>} */
-export async function until(attempt, complaint, patienceMs = 20_000) {
-  const deadline = Date.now() + patienceMs;
+/**
+ * Tries until it works, the process that it asks has ended, or 20 s are over.
+ *
+ * @template T
+ * @param {{ child: import('node:child_process').ChildProcess, output: () => string }} started
+ * @param {() => Promise<T>} attempt
+ * @returns {Promise<T>}
+ */
+export async function until(started, attempt) {
+  const deadline = Date.now() + 20_000;
   for (;;) {
     try {
       return await attempt();
     } catch (error) {
-      if (Date.now() > deadline) throw new Error(`${complaint()}\n${String(error)}`);
+      const { exitCode, spawnfile } = started.child;
+      if (exitCode !== null || Date.now() > deadline) {
+        throw new Error(`${spawnfile} does not start: ${String(error)}\n${started.output()}`);
+      }
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
   }

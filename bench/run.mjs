@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /**
- * The benchmark: `npm run bench [-- --quick] [--out FILE] [--only STAGE,…] [--redis PROGRAM]`.
+ * The benchmark: `npm run bench [-- --quick] [--out FILE] [--only STAGE,…] [--redis PROGRAM] [--server FILE]`.
  *
  * It starts its own Redis and the built server, plays every row with one load generator, prints tables and writes JSON. What it
  * counts first is CPU seconds per million operations, from /proc: unlike rates, they hardly change on a busy machine.
@@ -11,7 +11,7 @@ import { parseArgs } from 'node:util';
 import { cleanUp, machine, startModule, stop } from './machine.mjs';
 import { restTable, stageTable } from './report.mjs';
 import { ack, BODY, BULK, bulk, consume, PATH, publish, rowsOf } from './rows.mjs';
-import { startBare, startServer } from './stage.mjs';
+import { BUILT_SERVER, startBare, startServer } from './stage.mjs';
 
 const CONNECTIONS = 64;
 /** A row that takes longer is cut: its figures then stand for fewer operations. */
@@ -23,6 +23,7 @@ const { values: flags } = parseArgs({
     out: { type: 'string' },
     only: { type: 'string' },
     redis: { type: 'string', default: 'redis-server' },
+    server: { type: 'string', default: BUILT_SERVER },
   },
 });
 /** Sizes of a run: operations per row, and jobs for the memory figures. */
@@ -84,7 +85,7 @@ async function warmUp(stage) {
 
 /** @param {string} name */
 async function runStage(name) {
-  const stage = await startServer({ redis: flags.redis, ...STAGES[name] });
+  const stage = await startServer({ program: flags.server, redis: flags.redis, ...STAGES[name] });
   try {
     await ask({ command: 'connect', port: stage.port, token: stage.token, connections: CONNECTIONS });
     await warmUp(stage);
@@ -112,7 +113,7 @@ async function runBare() {
 
 /** Lateness, the pump's rate and the bytes per job, on a stage of their own. */
 async function runRest() {
-  const stage = await startServer({ redis: flags.redis, aof: 'off', workers: 1 });
+  const stage = await startServer({ program: flags.server, redis: flags.redis, aof: 'off', workers: 1 });
   try {
     const connect = () =>
       ask({ command: 'connect', port: stage.port, token: stage.token, connections: CONNECTIONS });

@@ -4,8 +4,8 @@ import net from 'node:net';
 import { join } from 'node:path';
 import { cpuSeconds, freePort, start, startModule, stop, temporaryFolder, until } from './machine.mjs';
 
-const ROOT = join(import.meta.dirname, '..');
-const SERVER = join(ROOT, 'dist', 'main.js');
+/** The built server that is measured unless another one is named. */
+export const BUILT_SERVER = join(import.meta.dirname, '..', 'dist', 'main.js');
 const HOST = '127.0.0.1';
 
 export const NAMESPACE = 'bench';
@@ -22,33 +22,21 @@ export const NAMESPACE = 'bench';
 /**
  * Starts Redis and the server.
  *
- * @param {{ redis: string, aof: 'off' | 'everysec', workers: number }} options
+ * @param {{ program: string, redis: string, aof: 'off' | 'everysec', workers: number }} options
  * @returns {Promise<Stage>}
  */
-export async function startServer({ redis, aof, workers }) {
-  if (!existsSync(SERVER)) throw new Error('dist/main.js is missing: run `npm run build` first');
+export async function startServer({ program, redis, aof, workers }) {
+  if (!existsSync(program)) throw new Error(`${program} is missing: run \`npm run build\` first`);
   const folder = temporaryFolder();
   const [redisPort, port, adminPort] = [await freePort(), await freePort(), await freePort()];
   const store = startRedis(redis, folder, redisPort, aof);
-  await until(
-    () => redisCommand(redisPort, 'PING'),
-    () => `Redis does not start: ${store.output()}`,
-  );
+  await until(store, () => redisCommand(redisPort, 'PING'));
 
   const config = join(folder, 'bench.toml');
   writeFileSync(config, configText({ port, adminPort, redisPort, workers, folder }));
-  const server = start(process.execPath, [SERVER, '-c', config], { cwd: folder });
-  const token = await until(
-    async () => {
-      if (server.child.exitCode !== null) throw new Error('it has ended');
-      return makeToken(adminPort);
-    },
-    () => `the server does not start: ${server.output()}`,
-  );
-  await until(
-    () => ready(port, token),
-    () => `the server does not answer: ${server.output()}`,
-  );
+  const server = start(process.execPath, [program, '-c', config], { cwd: folder });
+  const token = await until(server, () => makeToken(adminPort));
+  await until(server, () => ready(port, token));
   return {
     port,
     token,

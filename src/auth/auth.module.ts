@@ -1,6 +1,7 @@
 import { Inject, Injectable, Module, type OnApplicationShutdown } from '@nestjs/common';
 import { Config } from '../config/config.js';
 import { LOG, type Log } from '../domain/log.js';
+import { MetricsService } from '../metrics/metrics.service.js';
 import { RedisPool } from '../redis/pool.js';
 import { PoolRegistry } from '../redis/redis.module.js';
 import { DEFAULT_POOL } from './credentials.js';
@@ -12,12 +13,16 @@ import { TokenStore } from './token-store.js';
 /** Injection token of the Redis that holds the tokens. */
 const TOKEN_REDIS = Symbol('TokenRedis');
 
-/** The Redis of `tokens.url`, else the default pool's. */
+/** The Redis of `tokens.url`, held to what the default pool is held to; else the default pool's. */
 async function openTokenRedis(config: Config, pools: PoolRegistry, log: Log): Promise<RedisPool> {
   const { url } = config.tokens;
   if (url !== undefined) {
     const { key_prefix: keyPrefix, command_timeout_ms: commandTimeoutMs } = config.redis;
-    return RedisPool.connect('tokens', { url, keyPrefix, commandTimeoutMs, allowUnsafe: false }, log);
+    return RedisPool.connect(
+      'tokens',
+      { url, keyPrefix, commandTimeoutMs, allowUnsafe: config.pools[DEFAULT_POOL]?.allow_unsafe === true },
+      log,
+    );
   }
   const shared = pools.get(DEFAULT_POOL);
   if (!shared) throw new Error('tokens.url is not set, and there is no pool of the name default');
@@ -48,7 +53,11 @@ export class TokenRedisCloser implements OnApplicationShutdown {
       inject: [TokenStore],
       useFactory: (store: TokenStore) => new TokenCache((digest) => store.find(digest)),
     },
-    { provide: Throttle, inject: [TokenStore], useFactory: (store: TokenStore) => new Throttle(store) },
+    {
+      provide: Throttle,
+      inject: [TokenStore, { token: MetricsService, optional: true }],
+      useFactory: (store: TokenStore, metrics?: MetricsService) => new Throttle(store, metrics?.http),
+    },
     TokenGuard,
   ],
   exports: [TokenStore, TokenCache, Throttle, TokenGuard],

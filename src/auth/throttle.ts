@@ -1,4 +1,5 @@
 import { QueueError } from '../domain/errors.js';
+import type { HttpMetrics } from '../metrics/http-metrics.js';
 import type { Limit } from './caller.js';
 import { tokenHint } from './credentials.js';
 import type { ThrottleKind } from './token-keys.js';
@@ -13,7 +14,15 @@ export interface CountedRequest {
 }
 
 /** lmstfy's words for what is limited. */
-const WORDS: Record<ThrottleKind, string> = { read: 'consume', write: 'publish' };
+const WORDS: Record<ThrottleKind, 'consume' | 'produce'> = { read: 'consume', write: 'produce' };
+
+/** The token whose request is counted, and where it belongs. */
+export interface CountedToken {
+  readonly digest: string;
+  readonly text: string;
+  readonly pool: string;
+  readonly namespace: string;
+}
 
 /** Requests that a window takes; 0 = any number. */
 export function allowedBy(limit: Limit | null, kind: ThrottleKind): number {
@@ -22,7 +31,11 @@ export function allowedBy(limit: Limit | null, kind: ThrottleKind): number {
 
 /** Counts requests against the limits of tokens: fixed windows, exact over all servers. */
 export class Throttle {
-  constructor(private readonly store: TokenStore) {}
+  /** @param metrics hears of each refusal */
+  constructor(
+    private readonly store: TokenStore,
+    private readonly metrics?: Pick<HttpMetrics, 'rateLimited'>,
+  ) {}
 
   /**
    * Counts a request. Nothing is counted for a token without a limit of this kind.
@@ -31,11 +44,7 @@ export class Throttle {
    *
    * @throws {QueueError} `rate_limited`: the window is used up; `pool_unavailable`
    */
-  async count(
-    token: { digest: string; text: string },
-    kind: ThrottleKind,
-    limit: Limit,
-  ): Promise<CountedRequest | null> {
+  async count(token: CountedToken, kind: ThrottleKind, limit: Limit): Promise<CountedRequest | null> {
     const allowed = allowedBy(limit, kind);
     if (allowed === 0) return null;
     const started = await this.store
@@ -46,6 +55,7 @@ export class Throttle {
       });
     if (started === null) return null;
     if (started > 0) return { digest: token.digest, kind, started };
+    this.metrics?.rateLimited(token, token.text, WORDS[kind]);
     throw new QueueError(
       'rate_limited',
       `token(${tokenHint(token.text)}) ${WORDS[kind]} reach the limit rate, please retry later`,

@@ -82,7 +82,8 @@ export class TokenGuard implements CanActivate {
     const caller: Caller = { pool: credentials.pool, namespace, tokenId: digest, limits: limit };
     request.caller = caller;
     if (limit === null || rules.throttle === undefined || allowedBy(limit, rules.throttle) === 0) return true;
-    return this.throttle.count({ digest, text: credentials.token }, rules.throttle, limit).then((counted) => {
+    const token = { digest, text: credentials.token, pool: credentials.pool, namespace };
+    return this.throttle.count(token, rules.throttle, limit).then((counted) => {
       if (counted) this.refundUnlessServed(visit.reply, counted);
       return true;
     });
