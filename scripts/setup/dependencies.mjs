@@ -33,7 +33,9 @@ function npm() {
 function isStale() {
   if (!existsSync(INSTALLED)) return true;
   if (existsSync(STAMP) && readFileSync(STAMP, 'utf8') === hash()) return false;
-  return statSync(INSTALLED).mtimeMs < statSync(LOCK).mtimeMs;
+  if (statSync(INSTALLED).mtimeMs < statSync(LOCK).mtimeMs) return true;
+  writeFileSync(STAMP, hash()); // installed by hand
+  return false;
 }
 
 function hash() {
