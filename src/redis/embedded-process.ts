@@ -30,10 +30,18 @@ function markFromProc(pid: number): ProcessMark | null {
     // The program's name, in brackets, may itself hold spaces and brackets: fields are counted from its end.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     if (fields[0] === 'Z' || fields[0] === 'X') return null;
-    const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim();
-    return { pid, born: `${boot}/${fields[19] ?? ''}` };
+    return { pid, born: `${bootId()}/${fields[19] ?? ''}` };
   } catch {
     return null;
+  }
+}
+
+/** Start times are counted from the boot. Sandboxes may not tell which boot it is. */
+function bootId(): string {
+  try {
+    return readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim();
+  } catch {
+    return '';
   }
 }
 
