@@ -1,13 +1,13 @@
+import { JOB_STATES, type JobState } from '../domain/states.js';
 import { bytesAt, integerAt } from '../redis/script.js';
 import type { LeasedJob, StoredJob } from '../domain/job.js';
 import { decodeId, mintedAtMs } from './ids.js';
 
 /** The header of a job, as lua/lib/job.lua packs it. */
 const HEADER_BYTES = 24;
-const STATES = { 1: 'ready', 2: 'scheduled', 3: 'leased', 4: 'dead' } as const;
-
-/** Where a job is in its life. */
-export type JobState = (typeof STATES)[keyof typeof STATES];
+const STATE_OF = new Map(
+  Object.entries(JOB_STATES).map(([name, number]) => [number as number, name as JobState]),
+);
 
 /** A job that was looked at. */
 export interface PeekedJob extends StoredJob {
@@ -25,7 +25,6 @@ export function decodeJob(
   attributes: Buffer,
   nowMs: number,
 ): PeekedJob & { readonly lease: number } {
-  const state = STATES[value.readUInt8(1) as keyof typeof STATES];
   const expiresMs = value.readUIntBE(17, 6);
   const minted = mintedAtMs(id);
   return {
@@ -33,7 +32,7 @@ export function decodeJob(
     queue,
     body: value.subarray(HEADER_BYTES),
     attributes: attributes.length > 0 ? parseAttributes(attributes) : null,
-    state,
+    state: STATE_OF.get(value.readUInt8(1)) ?? 'ready',
     triesLeft: value.readUInt16BE(4),
     attempts: value.readUInt16BE(6),
     lease: value.readUInt32BE(8),

@@ -2,7 +2,8 @@
 export { QueueEngine, type EngineOptions } from './engine.js';
 export { EngineRegistry } from './engine.registry.js';
 export { silentObserver, type EngineObserver, type PumpCounts } from './observer.js';
-export type { JobState, PeekedJob } from './decode.js';
+export type { PeekedJob } from './decode.js';
+export type { JobState } from '../domain/states.js';
 export { RedisPool } from '../redis/pool.js';
 export type { PoolOptions, PoolTarget, NodeAddress } from '../domain/pool.js';
 export type {

@@ -1,0 +1,33 @@
+/** Where a job is in its life. The numbers are those of its header (lua/lib/job.lua). */
+export const JOB_STATES = { ready: 1, scheduled: 2, leased: 3, dead: 4 } as const;
+export type JobState = keyof typeof JOB_STATES;
+
+/** A step in a job's life. `start` and `gone` are before and after it: no key is left of a job that is gone. */
+export interface Transition {
+  readonly from: JobState | 'start';
+  readonly to: JobState | 'gone';
+  /** What takes the step. */
+  readonly by: string;
+}
+
+/** Every step that there is. docs/states.md shows them, and tests take each of them on a real Redis. */
+export const TRANSITIONS: readonly Transition[] = [
+  { from: 'start', to: 'ready', by: 'publish' },
+  { from: 'start', to: 'scheduled', by: 'publish with a delay' },
+  { from: 'scheduled', to: 'ready', by: 'its time comes' },
+  { from: 'ready', to: 'leased', by: 'reserve' },
+  { from: 'leased', to: 'ready', by: 'the lease runs out, tries left' },
+  { from: 'leased', to: 'ready', by: 'undo' },
+  { from: 'leased', to: 'dead', by: 'the lease runs out, no try left' },
+  { from: 'dead', to: 'ready', by: 'respawn' },
+  { from: 'ready', to: 'gone', by: 'ack' },
+  { from: 'scheduled', to: 'gone', by: 'ack' },
+  { from: 'leased', to: 'gone', by: 'ack' },
+  { from: 'dead', to: 'gone', by: 'ack' },
+  { from: 'ready', to: 'gone', by: 'republish' },
+  { from: 'ready', to: 'gone', by: 'destroy' },
+  { from: 'dead', to: 'gone', by: 'delete dead' },
+  { from: 'ready', to: 'gone', by: 'the ttl ends' },
+  { from: 'scheduled', to: 'gone', by: 'the ttl ends' },
+  { from: 'leased', to: 'gone', by: 'the ttl ends' },
+];

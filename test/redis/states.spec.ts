@@ -1,0 +1,109 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { JOB_STATES, TRANSITIONS, type Transition } from '../../src/domain/states.js';
+import { EngineFixture, newJob } from './fixture.js';
+
+const ROOT = join(import.meta.dirname, '..', '..');
+
+it('docs/states.md shows every step, and no other', () => {
+  const shown = [
+    ...readFileSync(join(ROOT, 'docs/states.md'), 'utf8').matchAll(/^ +(\S+) --> (\S+) : (.+)$/gm),
+  ];
+
+  expect(shown.map(([, from, to, by]) => ({ from, to, by }))).toEqual(
+    TRANSITIONS.map(({ from, to, by }) => ({
+      from: from === 'start' ? '[*]' : from,
+      to: to === 'gone' ? '[*]' : to,
+      by,
+    })),
+  );
+});
+
+it('numbers the states as the scripts do', () => {
+  const lua = readFileSync(join(ROOT, 'lua/lib/job.lua'), 'utf8');
+  const { ready, scheduled, leased, dead } = JOB_STATES;
+
+  expect(lua).toContain(`local READY, SCHEDULED, LEASED, DEAD = ${ready}, ${scheduled}, ${leased}, ${dead}`);
+});
+
+/** Brings a job into a state; one try, a ttl of 100 s. */
+const ENTER: Record<Transition['from'], (f: EngineFixture) => Promise<string>> = {
+  start: () => Promise.resolve('none'),
+  ready: (f) => f.publish('q', { ttlMs: 100_000, tries: 2 }),
+  scheduled: (f) => f.publish('q', { ttlMs: 100_000, delayMs: 100_000 }),
+  leased: async (f) => {
+    const id = await f.publish('q', { ttlMs: 100_000, tries: 2 });
+    await f.reserve('q', { ttrMs: 10_000 });
+    return id;
+  },
+  dead: async (f) => {
+    const id = await f.publish('q', { ttlMs: 100_000 });
+    await f.reserve('q', { ttrMs: 0 });
+    await f.engine.pumpNow(f.ns);
+    return id;
+  },
+};
+
+async function later(f: EngineFixture, ms: number): Promise<void> {
+  f.nowMs += ms;
+  await f.engine.pumpNow(f.ns);
+}
+
+/** Takes a step with the job `id`; returns the id of the job to look at. */
+const TAKE: Record<string, (f: EngineFixture, id: string) => Promise<string | undefined>> = {
+  publish: (f) => f.publish('q'),
+  'publish with a delay': (f) => f.publish('q', { delayMs: 1 }),
+  'its time comes': async (f) => {
+    // The ttl must outlive it.
+    const id = await f.publish('q', { delayMs: 50_000, ttlMs: 90_000 });
+    await later(f, 50_000);
+    return id;
+  },
+  reserve: (f) => f.reserve('q').then(() => undefined),
+  'the lease runs out, tries left': (f) => later(f, 10_000).then(() => undefined),
+  'the lease runs out, no try left': async (f) => {
+    await later(f, 10_000);
+    await f.reserve('q', { ttrMs: 10_000 });
+    await later(f, 10_000);
+    return undefined;
+  },
+  undo: (f, id) => f.engine.undo(f.ns, [{ id, lease: 1 }]).then(() => undefined),
+  respawn: (f) => f.engine.respawn(f.ns, 'q', 1, 0).then(() => undefined),
+  ack: (f, id) => f.engine.ack(f.ns, 'q', id).then(() => undefined),
+  republish: async (f, id) => {
+    const fresh = await f.engine.republish(f.ns, 'q', id, newJob());
+    await f.engine.ack(f.ns, 'q', fresh);
+    return undefined;
+  },
+  destroy: (f) => f.engine.destroy(f.ns, 'q').then(() => undefined),
+  'delete dead': (f) => f.engine.deleteDead(f.ns, 'q', 1).then(() => undefined),
+  'the ttl ends': async (f) => {
+    f.nowMs += 100_000;
+    await f.engine.pumpNow(f.ns);
+    return undefined;
+  },
+};
+
+describe('a job', () => {
+  let f: EngineFixture;
+  beforeEach(async () => {
+    f = await EngineFixture.withClock();
+  });
+  afterEach(() => f.close());
+
+  it.each(TRANSITIONS)('goes from $from to $to: $by', async ({ from, to, by }) => {
+    const id = await ENTER[from](f);
+    if (from !== 'start') expect(await f.engine.peekJob(f.ns, 'q', id)).toMatchObject({ state: from });
+
+    const followed = (await TAKE[by]?.(f, id)) ?? id;
+
+    const job = await f.engine.peekJob(f.ns, 'q', followed);
+    if (to === 'gone') {
+      expect(job).toBeNull();
+      await f.engine.tidyNow(f.ns);
+      await f.engine.destroy(f.ns, 'q');
+      await f.engine.tidyNow(f.ns);
+      expect(await f.keys()).toEqual([]);
+    } else expect(job).toMatchObject({ state: to });
+  });
+});
