@@ -1,0 +1,53 @@
+import { NestFactory } from '@nestjs/core';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { AdminAppModule } from './app.module.js';
+import type { AppParts } from './core.module.js';
+import type { WorkerCommands } from './domain/worker-commands.js';
+import { adminAdapter } from './http/adapter.js';
+import { Connections, portOf } from './server-lifecycle.js';
+
+/** How long an admin request may go on while the server stops, in milliseconds. */
+const DRAIN_MS = 1_000;
+
+/** The admin port: one per server, however many workers it has. */
+export class AdminServer {
+  private constructor(
+    readonly app: NestFastifyApplication,
+    private readonly parts: AppParts,
+    private readonly connections: Connections,
+  ) {}
+
+  /** @throws {Error} a pool is unfit or away, the port is taken, or would be open to everybody */
+  static async start(parts: AppParts, commands: WorkerCommands): Promise<AdminServer> {
+    const { config, log, drain } = parts;
+    const adapter = adminAdapter(config.server, log, drain);
+    const app = await NestFactory.create<NestFastifyApplication>(AdminAppModule.forRoot(parts, commands), adapter, {
+      logger: false,
+      bodyParser: false,
+      abortOnError: false,
+    });
+    const server = new AdminServer(app, parts, new Connections(app.getHttpServer()));
+    try {
+      await app.listen({ host: config.admin.host, port: config.admin.port });
+    } catch (error) {
+      await app.close();
+      throw error;
+    }
+    return server;
+  }
+
+  get port(): number {
+    return portOf(this.app.getHttpServer());
+  }
+
+  announceEnd(): void {
+    this.parts.drain.announced = true;
+  }
+
+  async stop(): Promise<void> {
+    this.parts.drain.announced = true;
+    this.parts.drain.closing = true;
+    await this.connections.drain(DRAIN_MS);
+    await this.app.close();
+  }
+}

@@ -1,0 +1,63 @@
+import { type DynamicModule, Module } from '@nestjs/common';
+import { ConfigModule } from './config/config.module.js';
+import type { Config } from './config/config.js';
+import { LOG, type Log } from './domain/log.js';
+import type { PoolOptions } from './domain/pool.js';
+import { EngineRegistry } from './engine/engine.registry.js';
+import { QueueEngine } from './engine/engine.js';
+import { Drain } from './http/drain.js';
+import { MetricsModule } from './metrics/metrics.module.js';
+import { MetricsService } from './metrics/metrics.service.js';
+import { PoolRegistry, RedisModule } from './redis/redis.module.js';
+
+/** Jobs that one pump step moves at most; what the metric of full batches goes by. */
+const PUMP_BATCH = 400;
+
+/** What an application is made of. */
+export interface AppParts {
+  readonly config: Config;
+  /** How to reach each pool, the embedded ones too. */
+  readonly pools: Readonly<Record<string, PoolOptions>>;
+  readonly log: Log;
+  readonly drain: Drain;
+  /** Left out: no metrics. `reads`: it also reads queue sizes and the state of Redis. */
+  readonly metrics?: { readonly reads: boolean };
+}
+
+/** What both applications stand on: configuration, log, pools, engines, metrics. All global. */
+@Module({})
+export class CoreModule {
+  static forRoot({ config, pools, log, drain, metrics }: AppParts): DynamicModule {
+    const measured = metrics && [
+      MetricsModule.forRoot({
+        maxQueues: config.metrics.max_queues,
+        readsPools: metrics.reads,
+        pumpBatch: PUMP_BATCH,
+      }),
+    ];
+    return {
+      module: CoreModule,
+      global: true,
+      imports: [ConfigModule.forRoot(config), RedisModule.forRoot(pools, log), ...(measured ?? [])],
+      providers: [
+        { provide: LOG, useValue: log },
+        { provide: Drain, useValue: drain },
+        {
+          provide: EngineRegistry,
+          inject: [PoolRegistry, { token: MetricsService, optional: true }],
+          useFactory: buildEngines,
+        },
+      ],
+      exports: [LOG, Drain, EngineRegistry],
+    };
+  }
+}
+
+function buildEngines(pools: PoolRegistry, metrics?: MetricsService): EngineRegistry {
+  const engines = pools.all().map((pool): [string, QueueEngine] => {
+    const engine = new QueueEngine(pool, metrics ? { observer: metrics.observer(pool.name) } : {});
+    metrics?.attach(pool, engine);
+    return [pool.name, engine];
+  });
+  return new EngineRegistry(new Map(engines));
+}

@@ -1,0 +1,69 @@
+import { Controller, Delete, Get, Inject, Put, Req, Res, UseGuards } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Access } from '../auth/access.js';
+import { callerOf } from '../auth/caller-of.js';
+import { TokenGuard } from '../auth/token.guard.js';
+import { Config } from '../config/config.js';
+import { QueueError } from '../domain/errors.js';
+import { answer, answerNothing } from '../http/answer.js';
+import { type Query, wholeNumber } from '../http/query.js';
+import { DeadletterService } from './deadletter.service.js';
+
+type QueueRequest = FastifyRequest<{ Params: { namespace: string; queue: string }; Querystring: Query }>;
+
+/** Largest number that lmstfy reads here: 64 bits, signed. */
+const MAX_INT64 = 9_223_372_036_854_775_807;
+/** A ttl beyond this (3,170 years) is cut to it: expiry times have 48 bits of milliseconds. */
+const LONGEST_TTL_S = 100_000_000_000;
+
+/** lmstfy's dead letter calls. */
+@Controller('api/:namespace/:queue/deadletter')
+@UseGuards(TokenGuard)
+export class LmstfyDeadletterController {
+  constructor(
+    @Inject(DeadletterService) private readonly deadletter: DeadletterService,
+    @Inject(Config) private readonly config: Config,
+  ) {}
+
+  @Get()
+  async peek(@Req() request: QueueRequest, @Res() reply: FastifyReply): Promise<void> {
+    const { namespace, queue } = request.params;
+    const { id, size } = await this.deadletter.head(callerOf(request), queue);
+    answer(
+      reply,
+      200,
+      `{"deadletter_head":"${id ?? ''}","deadletter_size":${String(size)},"namespace":"${namespace}","queue":"${queue}"}`,
+    );
+  }
+
+  @Get('size')
+  @Access({ isSize: true })
+  async size(@Req() request: QueueRequest, @Res() reply: FastifyReply): Promise<void> {
+    const { namespace, queue } = request.params;
+    const { size } = await this.deadletter.head(callerOf(request), queue);
+    answer(reply, 200, `{"namespace":"${namespace}","queue":"${queue}","size":${String(size)}}`);
+  }
+
+  @Put()
+  async respawn(@Req() request: QueueRequest, @Res() reply: FastifyReply): Promise<void> {
+    const limit = limitOf(request.query);
+    const ttlS = wholeNumber(request.query, 'ttl', this.config.lmstfy.default_ttl_s, MAX_INT64);
+    if (ttlS === undefined) throw new QueueError('invalid_argument', 'invalid ttl');
+    const ttlMs = Math.min(ttlS, LONGEST_TTL_S) * 1000;
+    const count = await this.deadletter.respawn(callerOf(request), request.params.queue, limit, ttlMs);
+    answer(reply, 200, `{"count":${String(count)},"msg":"respawned"}`);
+  }
+
+  @Delete()
+  async delete(@Req() request: QueueRequest, @Res() reply: FastifyReply): Promise<void> {
+    await this.deadletter.delete(callerOf(request), request.params.queue, limitOf(request.query));
+    answerNothing(reply);
+  }
+}
+
+/** @throws {QueueError} `invalid_argument`: below 1, or not a number */
+function limitOf(query: Query): number {
+  const limit = wholeNumber(query, 'limit', 1, MAX_INT64);
+  if (limit === undefined || limit === 0) throw new QueueError('invalid_argument', 'invalid limit');
+  return Math.min(limit, Number.MAX_SAFE_INTEGER);
+}

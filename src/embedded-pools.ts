@@ -1,0 +1,50 @@
+import type { Config } from './config/config.js';
+import { poolOptions } from './config/pool-options.js';
+import type { Log } from './domain/log.js';
+import type { PoolOptions } from './domain/pool.js';
+import { EmbeddedRedis } from './redis/embedded.js';
+
+/** The value of a pool's `url` that asks for a Redis of our own. */
+const EMBEDDED = 'embedded';
+
+/** The sockets of the embedded Redis servers, by pool. */
+export type Sockets = Readonly<Record<string, string>>;
+
+/** Starts a Redis for every pool that has none of its own; started before all else, stopped after all else. */
+export class EmbeddedPools {
+  private constructor(
+    private readonly servers: readonly EmbeddedRedis[],
+    readonly sockets: Sockets,
+  ) {}
+
+  /** @throws {EmbeddedRedisError} one of them does not start; then none is left running */
+  static async start({ pools, data }: Config, log: Log): Promise<EmbeddedPools> {
+    const servers: EmbeddedRedis[] = [];
+    const sockets: Record<string, string> = {};
+    try {
+      for (const [pool, { url }] of Object.entries(pools)) {
+        if (url !== EMBEDDED) continue;
+        const server = await EmbeddedRedis.start({ pool, dataDir: data.dir, log });
+        servers.push(server);
+        sockets[pool] = server.socketPath;
+      }
+    } catch (error) {
+      await Promise.all(servers.map((server) => server.stop()));
+      throw error;
+    }
+    return new EmbeddedPools(servers, sockets);
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.servers.map((server) => server.stop()));
+  }
+}
+
+/** How to reach every pool, given the sockets of the embedded ones. */
+export function poolsOf(config: Config, sockets: Sockets): Record<string, PoolOptions> {
+  const entries = Object.keys(config.pools).map((name): [string, PoolOptions] => [
+    name,
+    poolOptions(name, config, sockets[name]),
+  ]);
+  return Object.fromEntries(entries);
+}

@@ -1,0 +1,108 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { FastifyAdapter } from '@nestjs/platform-fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { ServerConfig } from '../config/config.js';
+import type { Log } from '../domain/log.js';
+import { QueueError } from '../domain/errors.js';
+import { expectsContinue } from './body.js';
+import { answerClientError } from './client-error.js';
+import { Drain } from './drain.js';
+import { LmstfyErrorFilter } from './errors.lmstfy.js';
+import { parseQuery } from './query.js';
+import { nextRequestId, REQUEST_ID_HEADER } from './request-id.js';
+
+/** Names are checked by the guard, and the header limit bounds a list of queues: the router need not. */
+const NO_PARAM_LIMIT = 1_073_741_824;
+/** A peer that vanished without a word is found by TCP's own probes, which start after this idle time. */
+const TCP_PROBE_AFTER_MS = 30_000;
+/** Longest time for a request's headers to come in; Node's own default. */
+const HEADERS_TIMEOUT_MS = 60_000;
+
+/** The part of the server's settings that its sockets need. */
+export type SocketSettings = Pick<ServerConfig, 'keep_alive_ms' | 'max_header_bytes' | 'request_timeout_ms'>;
+
+/**
+ * A Fastify for the lmstfy API: no body parsing (controllers read the stream after they have checked the parameters), no HEAD
+ * routes, queries parsed lmstfy's way, an X-Request-Id on whatever it answers by itself.
+ */
+export function apiAdapter(settings: SocketSettings, log: Log, drain: Drain): FastifyAdapter {
+  const adapter = baseAdapter(settings, log, drain);
+  const instance: FastifyInstance = adapter.getInstance();
+  for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'QUERY']) {
+    if (instance.supportedMethods.includes(method)) {
+      instance.addHttpMethod(method, { hasBody: false, overrideExisting: true });
+    }
+  }
+  instance.addHook('onRequest', (request, _reply, done) => done(misrouted(request)));
+  return adapter;
+}
+
+/** A Fastify for the admin port: bodies are parsed, every answer gets its X-Request-Id here. */
+export function adminAdapter(settings: SocketSettings, log: Log, drain: Drain): FastifyAdapter {
+  const adapter = baseAdapter(settings, log, drain);
+  const instance: FastifyInstance = adapter.getInstance();
+  instance.addHook('onRequest', (request, reply, done) => {
+    reply.raw.setHeader(REQUEST_ID_HEADER, request.id);
+    done();
+  });
+  return adapter;
+}
+
+function baseAdapter(settings: SocketSettings, log: Log, drain: Drain): FastifyAdapter {
+  const filter = new LmstfyErrorFilter(log);
+  const adapter = new FastifyAdapter({
+    logger: false,
+    exposeHeadRoutes: false,
+    // Draining is ours: Fastify would answer 503 to whoever comes on an open connection.
+    return503OnClosing: false,
+    forceCloseConnections: false,
+    skipMiddie: true,
+    genReqId: nextRequestId,
+    frameworkErrors: (error: Error, _request: FastifyRequest, reply: FastifyReply) => filter.answer(error, reply),
+    clientErrorHandler: answerClientError,
+    routerOptions: { maxParamLength: NO_PARAM_LIMIT, querystringParser: parseQuery },
+    requestTimeout: settings.request_timeout_ms,
+    keepAliveTimeout: settings.keep_alive_ms,
+    http: {
+      maxHeaderSize: settings.max_header_bytes,
+      headersTimeout: Math.min(HEADERS_TIMEOUT_MS, settings.request_timeout_ms),
+      requestTimeout: settings.request_timeout_ms,
+      connectionsCheckingInterval: Math.min(30_000, Math.max(100, settings.request_timeout_ms / 4)),
+      requireHostHeader: false,
+      keepAlive: true,
+      keepAliveInitialDelay: TCP_PROBE_AFTER_MS,
+    },
+  });
+  const instance: FastifyInstance = adapter.getInstance();
+  instance.decorate('drain', drain);
+  onExpectations(instance.server);
+  return adapter;
+}
+
+/** A client that waits for our word is told to go on by whoever reads its body, not before its parameters were checked. */
+function onExpectations(server: Server): void {
+  server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
+    expectsContinue(request);
+    server.emit('request', request, response);
+  });
+  // Any other expectation is unknown to us, and RFC 9110 lets us go on as if it were not there.
+  server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
+    server.emit('request', request, response);
+  });
+}
+
+/** What the router lets through and lmstfy does not: `/api//queue`, `/api/ns//size`, a request without a Host. */
+function misrouted(request: FastifyRequest): QueueError | undefined {
+  const { raw } = request;
+  if (raw.headers.host === undefined && raw.httpVersion === '1.1') {
+    return new QueueError('invalid_argument', 'missing required Host header');
+  }
+  const { namespace, queue } = request.params as { namespace?: string; queue?: string };
+  if (namespace === '') {
+    return new QueueError('invalid_argument', 'namespace name contains forbidden characters');
+  }
+  if (queue === '' && raw.url !== undefined && /\/\/[^/]/.test(raw.url)) {
+    return new QueueError('invalid_argument', 'queue name contains forbidden characters');
+  }
+  return undefined;
+}

@@ -1,0 +1,33 @@
+import { STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import { asciiJson } from './answer.js';
+import { nextRequestId, REQUEST_ID_HEADER } from './request-id.js';
+
+const STATUS: Readonly<Record<string, { status: number; error: string }>> = {
+  HPE_HEADER_OVERFLOW: { status: 431, error: 'request header fields too large' },
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: { status: 413, error: 'body too large' },
+  ERR_HTTP_REQUEST_TIMEOUT: { status: 408, error: 'request timeout' },
+};
+const BAD_REQUEST = { status: 400, error: 'bad request' };
+
+/** Answers what Node's parser could not read as a request, if anybody can still hear it, and closes the connection. */
+export function answerClientError(error: Error & { code?: string }, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable || socket.destroyed) {
+    socket.destroy(error);
+    return;
+  }
+  const { status, error: text } = STATUS[error.code ?? ''] ?? BAD_REQUEST;
+  const json = asciiJson({ error: text });
+  socket.end(
+    [
+      `HTTP/1.1 ${String(status)} ${STATUS_CODES[status] ?? ''}`,
+      'Content-Type: application/json; charset=utf-8',
+      `${REQUEST_ID_HEADER}: ${nextRequestId()}`,
+      `Content-Length: ${String(json.length)}`,
+      'Connection: close',
+      '',
+      json,
+    ].join('\r\n'),
+    () => socket.destroySoon(),
+  );
+}

@@ -1,0 +1,86 @@
+import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
+import { type ErrorCode, QueueError } from '../domain/errors.js';
+import type { Log } from '../domain/log.js';
+import { answer, asciiJson } from './answer.js';
+import { lingerThenEnd, restOf } from './unread-body.js';
+
+/** An answer that says no: its status and its JSON body, and how long to wait before the next attempt, if that may help. */
+export interface Refusal {
+  readonly status: number;
+  readonly json: string;
+  readonly retryAfterS?: number;
+}
+
+const RETRY_AFTER_S = 1;
+
+const unavailable: Refusal = {
+  status: 503,
+  json: '{"error":"service unavailable"}',
+  retryAfterS: RETRY_AFTER_S,
+};
+const internal: Refusal = { status: 500, json: '{"error":"internal error"}' };
+const text = (status: number, error: string): Refusal => ({ status, json: asciiJson({ error }) });
+
+/** lmstfy's answer to each code. Bodies are frozen where lmstfy has one. */
+const REFUSALS: Record<ErrorCode, (message: string) => Refusal> = {
+  invalid_argument: (message) => text(400, message),
+  pool_not_found: () => text(404, 'pool not found'),
+  job_not_found: () => text(404, 'job not found'),
+  job_exists: () => text(409, 'job exists'),
+  lease_lost: () => text(409, 'lease lost'),
+  token_missing: () => text(401, 'token not found'),
+  token_invalid: () => text(401, 'invalid token'),
+  rate_limited: (message) => ({ status: 429, json: asciiJson({ msg: message }) }),
+  body_too_large: (message) => text(413, message),
+  store_full: () => text(507, 'store is full'),
+  disk_full: () => ({ ...unavailable, json: '{"code":"disk_full","error":"service unavailable"}' }),
+  pool_unavailable: () => unavailable,
+  shutting_down: () => unavailable,
+  internal: () => internal,
+};
+
+/** The refusal that an error of any kind becomes; undefined for a bug, which callers must not see the inside of. */
+export function refusalOf(error: unknown): Refusal | undefined {
+  if (error instanceof QueueError) return REFUSALS[error.code](error.message);
+  const status = statusOf(error);
+  if (status === undefined || status >= 500) return undefined;
+  return status === 404 ? text(404, 'api not found') : text(status, 'bad request');
+}
+
+function statusOf(error: unknown): number | undefined {
+  if (error instanceof HttpException) return error.getStatus();
+  // Fastify's own errors: a URL that cannot be decoded, for one.
+  if (error instanceof Error && 'statusCode' in error && typeof error.statusCode === 'number') return error.statusCode;
+  return undefined;
+}
+
+/** Sends a refusal, whatever the client still has to say. */
+export function refuse(reply: FastifyReply, { status, json, retryAfterS }: Refusal): void {
+  const { raw } = reply.request;
+  const headers = retryAfterS === undefined ? [] : ['Retry-After', String(retryAfterS)];
+  const rest = restOf(raw);
+  if (rest === 'close' || rest === 'linger') reply.raw.shouldKeepAlive = false;
+  answer(reply, status, json, { headers, last: rest !== 'linger' });
+  if (rest === 'linger') lingerThenEnd(raw, reply.raw);
+}
+
+/** Turns whatever was thrown on the way of a request into lmstfy's answer. */
+@Catch()
+export class LmstfyErrorFilter implements ExceptionFilter {
+  constructor(private readonly log: Log) {}
+
+  catch(error: unknown, host: ArgumentsHost): void {
+    this.answer(error, host.switchToHttp().getResponse<FastifyReply>());
+  }
+
+  /** Also for what the router refuses before any filter is asked. */
+  answer(error: unknown, reply: FastifyReply): void {
+    const refusal = refusalOf(error);
+    if (refusal === undefined || (error instanceof QueueError && error.code === 'internal')) {
+      this.log.error({ err: error, request_id: reply.request.id }, 'request failed');
+    }
+    if (reply.sent || reply.raw.headersSent) return;
+    refuse(reply, refusal ?? internal);
+  }
+}

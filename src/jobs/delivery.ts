@@ -1,0 +1,45 @@
+import type { Socket } from 'node:net';
+import { watchConnection } from '../http/connection.js';
+
+/**
+ * Follows one answer that carries leases until the operating system has it. A client that goes before that was given nothing:
+ * its wait ends, and what was leased for it must be undone.
+ */
+export class Delivery {
+  private controller: AbortController | undefined;
+  private isGone: boolean;
+  private undo: (() => void) | undefined;
+  private readonly unwatch: () => void;
+
+  constructor(socket: Socket) {
+    this.isGone = socket.destroyed;
+    this.unwatch = watchConnection(socket, () => this.gone());
+  }
+
+  /** Aborted when the client goes. Made only for those who wait: it costs as much as the wait's bookkeeping. */
+  get signal(): AbortSignal {
+    this.controller ??= new AbortController();
+    if (this.isGone) this.controller.abort();
+    return this.controller.signal;
+  }
+
+  /** Has `undo` called if the client goes before `done`, or has gone already; then returns false: there is nobody to answer. */
+  guard(undo: () => void): boolean {
+    if (this.isGone) undo();
+    else this.undo = undo;
+    return !this.isGone;
+  }
+
+  /** The answer is out, or there is none to guard. */
+  readonly done = (): void => {
+    this.undo = undefined;
+    this.unwatch();
+  };
+
+  private gone(): void {
+    this.isGone = true;
+    this.controller?.abort();
+    this.undo?.();
+    this.undo = undefined;
+  }
+}

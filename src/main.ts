@@ -1,0 +1,55 @@
+import cluster from 'node:cluster';
+import 'reflect-metadata';
+import { Command } from 'commander';
+import { version } from './admin/version.js';
+import { loadConfig, printDefaultConfig } from './config/load.js';
+import { ConfigError } from './config/problems.js';
+import { createLog } from './config/log.js';
+import { serve } from './serve.js';
+import { runWorker } from './worker.js';
+
+/** sysexits.h's EX_CONFIG: supervisors can tell a wrong configuration, which no restart mends, from a failure. */
+const EXIT_CONFIG = 78;
+const EXIT_FAILURE = 1;
+
+interface Options {
+  readonly config?: string;
+  readonly checkConfig?: true;
+  readonly printDefaultConfig?: true;
+}
+
+async function main(): Promise<void> {
+  const { config: file, checkConfig, printDefaultConfig: print } = parse(process.argv);
+  if (print) {
+    process.stdout.write(printDefaultConfig());
+    return;
+  }
+  const config = loadConfig(file === undefined ? {} : { file });
+  if (checkConfig) {
+    process.stdout.write('the configuration is right\n');
+    return;
+  }
+  const log = createLog(config.log);
+  if (cluster.isWorker) await runWorker(config, log);
+  else await serve(config, log, (text) => process.stdout.write(text));
+}
+
+function parse(argv: readonly string[]): Options {
+  return new Command('pumphouse')
+    .description('Serves job queues over HTTP.')
+    .option('-c, --config <file>', 'configuration file, TOML; a lmstfy file works too')
+    .option('--check-config', 'check the configuration and exit')
+    .option('--print-default-config', 'print every key with its default and exit')
+    .version(version.number, '-v, --version')
+    .parse(argv)
+    .opts<Options>();
+}
+
+main().then(
+  () => process.exit(0),
+  (error: unknown) => {
+    const lines = error instanceof ConfigError ? error.problems : [error instanceof Error ? error.message : String(error)];
+    for (const line of lines) process.stderr.write(`pumphouse: ${line}\n`);
+    process.exit(error instanceof ConfigError ? EXIT_CONFIG : EXIT_FAILURE);
+  },
+);

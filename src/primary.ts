@@ -1,0 +1,149 @@
+import cluster, { type Worker } from 'node:cluster';
+import { AdminServer } from './admin-server.js';
+import { ClusterCommands } from './cluster-commands.js';
+import type { Config } from './config/config.js';
+import type { Log } from './domain/log.js';
+import { poolsOf, type Sockets } from './embedded-pools.js';
+import { Drain } from './http/drain.js';
+import { MetricsService } from './metrics/metrics.service.js';
+import type { RunningServer } from './running-server.js';
+import { isMessage, type ToPrimary, type ToWorker } from './worker-messages.js';
+
+/** Pause before a worker that died is replaced; doubled with each early death, in milliseconds. */
+const FIRST_PAUSE_MS = 100;
+const LONGEST_PAUSE_MS = 10_000;
+/** A worker that lived this long died of something else than its start, in milliseconds. */
+const STABLE_MS = 30_000;
+/** How much longer than `server.drain_ms` a worker may take to end before it is killed, in milliseconds. */
+const GRACE_MS = 5_000;
+
+/** The primary of a cluster: the admin port, and as many workers as were asked for, whatever becomes of them. */
+export class Primary implements RunningServer {
+  private readonly commands = new ClusterCommands(() => this.workers());
+  private adminServer: AdminServer | undefined;
+  private isStopping = false;
+  private pauseMs = FIRST_PAUSE_MS;
+  private port = 0;
+
+  private constructor(
+    private readonly config: Config,
+    private readonly sockets: Sockets,
+    private readonly log: Log,
+  ) {}
+
+  /** @throws {Error} the admin port or a worker does not start */
+  static async start(config: Config, sockets: Sockets, log: Log): Promise<Primary> {
+    const primary = new Primary(config, sockets, log);
+    try {
+      await primary.begin();
+    } catch (error) {
+      await primary.stop();
+      throw error;
+    }
+    return primary;
+  }
+
+  get admin(): AdminServer {
+    if (this.adminServer === undefined) throw new Error('the admin port is not open yet');
+    return this.adminServer;
+  }
+
+  get apiPort(): number {
+    return this.port;
+  }
+
+  announceEnd(): void {
+    this.isStopping = true;
+    this.adminServer?.announceEnd();
+    for (const worker of this.workers()) send(worker, { type: 'announce_end' });
+  }
+
+  async stop(): Promise<void> {
+    this.announceEnd();
+    const ended = this.workers().map(
+      (worker) =>
+        new Promise<void>((resolve) => {
+          const timer = setTimeout(() => worker.process.kill('SIGKILL'), this.config.server.drain_ms + GRACE_MS);
+          worker.once('exit', () => {
+            clearTimeout(timer);
+            resolve();
+          });
+          send(worker, { type: 'stop' });
+        }),
+    );
+    await Promise.all(ended);
+    await this.adminServer?.stop();
+  }
+
+  kill(): void {
+    for (const worker of this.workers()) worker.process.kill('SIGKILL');
+  }
+
+  private async begin(): Promise<void> {
+    const { config, log, sockets, commands } = this;
+    const parts = {
+      config,
+      pools: poolsOf(config, sockets),
+      log,
+      drain: new Drain(),
+      metrics: { reads: true },
+    };
+    commands.accessLogOn = config.log.access;
+    this.adminServer = await AdminServer.start(parts, commands);
+    commands.own = this.adminServer.app.get(MetricsService, { strict: false });
+    cluster.on('message', (_worker, message: unknown) => {
+      if (isMessage(message) && message.type === 'metrics') {
+        commands.collected(message as Extract<ToPrimary, { type: 'metrics' }>);
+      }
+    });
+    await Promise.all(Array.from({ length: config.server.workers }, () => this.fork()));
+  }
+
+  /** Starts a worker; resolves when it serves. It is replaced when it dies after that. */
+  private fork(): Promise<void> {
+    const worker = cluster.fork();
+    const startedAt = Date.now();
+    send(worker, { type: 'start', sockets: this.sockets, accessLog: this.commands.accessLogOn });
+    return new Promise((resolve, reject) => {
+      let isReady = false;
+      worker.on('message', (message: unknown) => {
+        if (!isMessage(message) || message.type !== 'ready') return;
+        this.port = (message as Extract<ToPrimary, { type: 'ready' }>).port;
+        // The switch may have been thrown since the fork.
+        send(worker, { type: 'access_log', on: this.commands.accessLogOn });
+        isReady = true;
+        resolve();
+      });
+      worker.once('exit', (code, signal) => {
+        if (!isReady) reject(new Error(`a worker ended with ${signal ?? String(code)} before it served`));
+        if (isReady && !this.isStopping) this.replace(worker, Date.now() - startedAt, signal ?? String(code));
+      });
+    });
+  }
+
+  private replace(dead: Worker, livedMs: number, how: string): void {
+    if (livedMs >= STABLE_MS) this.pauseMs = FIRST_PAUSE_MS;
+    this.log.error({ worker: dead.id, pid: dead.process.pid, how, pause_ms: this.pauseMs }, 'a worker died');
+    setTimeout(() => void this.refork(), this.pauseMs);
+    this.pauseMs = Math.min(this.pauseMs * 2, LONGEST_PAUSE_MS);
+  }
+
+  private async refork(): Promise<void> {
+    if (this.isStopping) return;
+    try {
+      await this.fork();
+    } catch (error) {
+      this.log.error({ err: error, pause_ms: this.pauseMs }, 'a worker could not be replaced');
+      setTimeout(() => void this.refork(), this.pauseMs);
+      this.pauseMs = Math.min(this.pauseMs * 2, LONGEST_PAUSE_MS);
+    }
+  }
+
+  private workers(): Worker[] {
+    return Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined);
+  }
+}
+
+function send(worker: Worker, message: ToWorker): void {
+  if (worker.isConnected()) worker.send(message, undefined, () => undefined);
+}

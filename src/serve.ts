@@ -1,0 +1,67 @@
+import { availableParallelism } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Config } from './config/config.js';
+import type { Log } from './domain/log.js';
+import { EmbeddedPools, poolsOf } from './embedded-pools.js';
+import { Primary } from './primary.js';
+import type { RunningServer } from './running-server.js';
+import { SingleProcess } from './single-process.js';
+import { addresses, isFirstStart, welcome } from './welcome.js';
+
+/** Exit code of a server that a second signal ended. */
+const ENDED_AT_ONCE = 1;
+
+/**
+ * Runs the server until a signal ends it: embedded Redis first, then the applications; the other way round at the end.
+ *
+ * @throws {Error} something does not start; what had started is stopped again
+ */
+export async function serve(config: Config, log: Log, print: (text: string) => void): Promise<void> {
+  const signals = new Signals();
+  const cores = availableParallelism();
+  if (config.server.workers > cores) {
+    log.warn({ workers: config.server.workers, cores }, 'server.workers exceeds the cores of this machine');
+  }
+  const embedded = await EmbeddedPools.start(config, log);
+  try {
+    const server = await start(config, embedded, log);
+    signals.onSecond = () => {
+      server.kill();
+      process.exit(ENDED_AT_ONCE);
+    };
+    print(addresses(server, config));
+    if (await isFirstStart(server, config)) print(await welcome(server, config));
+    const signal = await signals.first;
+    log.info({ signal }, 'stopping');
+    server.announceEnd();
+    await sleep(config.server.ready_lag_ms);
+    await server.stop();
+  } finally {
+    await embedded.stop();
+  }
+  log.info({}, 'stopped');
+}
+
+function start(config: Config, { sockets }: EmbeddedPools, log: Log): Promise<RunningServer> {
+  if (config.server.workers > 1) return Primary.start(config, sockets, log);
+  return SingleProcess.start(config, poolsOf(config, sockets), log);
+}
+
+/** SIGTERM and SIGINT: the first one asks, the second one is obeyed at once. */
+class Signals {
+  readonly first: Promise<NodeJS.Signals>;
+  onSecond = (): void => process.exit(ENDED_AT_ONCE);
+
+  constructor() {
+    this.first = new Promise((resolve) => {
+      let seen = 0;
+      const hear = (signal: NodeJS.Signals): void => {
+        seen += 1;
+        if (seen === 1) resolve(signal);
+        else this.onSecond();
+      };
+      process.on('SIGTERM', hear);
+      process.on('SIGINT', hear);
+    });
+  }
+}

@@ -1,0 +1,46 @@
+import type { Server } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** How often connections that have become idle are closed while a server drains, in milliseconds. */
+const REAP_MS = 50;
+
+/** The connections of a server: what it takes to end them all in time. */
+export class Connections {
+  private readonly open = new Set<Socket>();
+
+  constructor(private readonly server: Server) {
+    server.on('connection', (socket: Socket) => {
+      this.open.add(socket);
+      socket.once('close', () => this.open.delete(socket));
+    });
+  }
+
+  /**
+   * Stops listening and ends each connection when its request is answered; cuts those that are left after `withinMs`.
+   *
+   * @returns how many were cut
+   */
+  async drain(withinMs: number): Promise<number> {
+    const closed = new Promise<void>((resolve) => this.server.close(() => resolve()));
+    // Node counts a connection that has sent nothing yet as busy.
+    for (const socket of this.open) if (socket.bytesRead === 0) socket.destroy();
+    const reaper = setInterval(() => this.server.closeIdleConnections(), REAP_MS);
+    const halt = new AbortController();
+    const patience = sleep(withinMs, undefined, { signal: halt.signal }).catch(() => undefined);
+    await Promise.race([closed, patience]);
+    halt.abort();
+    clearInterval(reaper);
+    const cut = this.open.size;
+    for (const socket of this.open) socket.destroy();
+    await closed;
+    return cut;
+  }
+}
+
+/** The port that a listening server really has. */
+export function portOf(server: Server): number {
+  const address: AddressInfo | string | null = server.address();
+  if (address === null || typeof address === 'string') throw new Error('the server does not listen on a port');
+  return address.port;
+}

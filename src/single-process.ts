@@ -1,0 +1,68 @@
+import { AdminServer } from './admin-server.js';
+import { ApiServer } from './api-server.js';
+import type { Config } from './config/config.js';
+import type { Log } from './domain/log.js';
+import type { PoolOptions } from './domain/pool.js';
+import type { WorkerCommands } from './domain/worker-commands.js';
+import { Drain } from './http/drain.js';
+import type { RunningServer } from './running-server.js';
+
+/** API and admin port in one process. */
+export class SingleProcess implements RunningServer {
+  private constructor(
+    readonly api: ApiServer,
+    readonly admin: AdminServer,
+  ) {}
+
+  static async start(
+    config: Config,
+    pools: Readonly<Record<string, PoolOptions>>,
+    log: Log,
+  ): Promise<SingleProcess> {
+    const api = await ApiServer.start({ config, pools, log, drain: new Drain(), metrics: { reads: true } });
+    try {
+      const parts = { config, pools, log, drain: new Drain() };
+      return new SingleProcess(api, await AdminServer.start(parts, new LocalCommands(api)));
+    } catch (error) {
+      await api.stop();
+      throw error;
+    }
+  }
+
+  get apiPort(): number {
+    return this.api.port;
+  }
+
+  announceEnd(): void {
+    this.api.announceEnd();
+    this.admin.announceEnd();
+  }
+
+  /** The admin port goes last, so that the end can be watched. */
+  async stop(): Promise<void> {
+    this.announceEnd();
+    await this.api.stop();
+    await this.admin.stop();
+  }
+
+  kill(): void {
+    // Nothing of it outlives the process.
+  }
+}
+
+/** The admin port's commands to the API of its own process. */
+class LocalCommands implements WorkerCommands {
+  constructor(private readonly api: ApiServer) {}
+
+  setAccessLog(on: boolean): void {
+    this.api.accessLog.on = on;
+  }
+
+  accessLog(): boolean {
+    return this.api.accessLog.on;
+  }
+
+  metrics(): Promise<string> {
+    return this.api.metrics.text();
+  }
+}

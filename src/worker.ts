@@ -1,0 +1,54 @@
+import { once } from 'node:events';
+import { ApiServer } from './api-server.js';
+import type { Config } from './config/config.js';
+import type { Log } from './domain/log.js';
+import { poolsOf } from './embedded-pools.js';
+import { Drain } from './http/drain.js';
+import { isMessage, type ToPrimary, type ToWorker } from './worker-messages.js';
+
+/**
+ * One worker of a cluster: serves the API and does what the primary says. Its primary's end is its own. It resolves when it has
+ * been stopped.
+ */
+export async function runWorker(config: Config, log: Log): Promise<void> {
+  // Ctrl-C reaches the whole process group; the primary says when to stop, and so may a SIGTERM of our own.
+  process.on('SIGINT', () => undefined);
+  const start = await startMessage();
+  const api = await ApiServer.start({
+    config,
+    pools: poolsOf(config, start.sockets),
+    log,
+    drain: new Drain(),
+    metrics: { reads: false },
+  });
+  api.accessLog.on = start.accessLog;
+  await new Promise<void>((resolve) => {
+    process.on('message', (message) => {
+      if (isMessage(message)) obey(message as ToWorker, api, resolve);
+    });
+    process.on('SIGTERM', resolve);
+    tell({ type: 'ready', port: api.port });
+  });
+  await api.stop();
+}
+
+async function startMessage(): Promise<Extract<ToWorker, { type: 'start' }>> {
+  for (;;) {
+    const [message]: unknown[] = await once(process, 'message');
+    if (isMessage(message) && message.type === 'start') return message as Extract<ToWorker, { type: 'start' }>;
+  }
+}
+
+function obey(message: ToWorker, api: ApiServer, stop: () => void): void {
+  if (message.type === 'access_log') api.accessLog.on = message.on;
+  else if (message.type === 'announce_end') api.announceEnd();
+  else if (message.type === 'stop') stop();
+  else if (message.type === 'metrics') {
+    void api.metrics.snapshot().then((snapshot) => tell({ type: 'metrics', id: message.id, snapshot }));
+  }
+}
+
+/** A primary that is gone hears nothing, and its worker is about to end. */
+function tell(message: ToPrimary): void {
+  if (process.connected) process.send?.(message, undefined, undefined, () => undefined);
+}

@@ -1,0 +1,197 @@
+import { connect, type Socket } from 'node:net';
+import { Agent, request } from 'undici';
+import { TokenStore } from '../../src/auth/token-store.js';
+import { loadConfig } from '../../src/config/load.js';
+import type { Log } from '../../src/domain/log.js';
+import { EngineRegistry } from '../../src/engine/engine.registry.js';
+import type { QueueEngine } from '../../src/engine/engine.js';
+import { poolsOf } from '../../src/embedded-pools.js';
+import { SingleProcess } from '../../src/single-process.js';
+import { randomNamespace, testRedisUrl } from './redis.js';
+
+/** What came back. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Record<string, string | string[] | undefined>;
+  readonly text: string;
+  /** Undefined if it is not JSON. */
+  readonly json: unknown;
+}
+
+export interface CallOptions {
+  readonly body?: string | Buffer | Uint8Array;
+  readonly headers?: Record<string, string>;
+  /** Null sends none; by default the app's own. */
+  readonly token?: string | null;
+  readonly signal?: AbortSignal;
+}
+
+/** A line of the log. */
+export interface LogLine {
+  readonly level: string;
+  readonly details: object;
+  readonly message: string;
+}
+
+/**
+ * A server in this process, API and admin app on free ports, over the tests' Redis, with a namespace and a token of its own.
+ * Settings are given as the environment would: `{ PUMPHOUSE_SERVER__DRAIN_MS: '100' }`.
+ */
+export class TestApp {
+  readonly log: LogLine[];
+  private readonly agent = new Agent({ connections: 64, headersTimeout: 60_000 });
+
+  private constructor(
+    readonly server: SingleProcess,
+    readonly namespace: string,
+    readonly token: string,
+    log: LogLine[],
+  ) {
+    this.log = log;
+  }
+
+  static async start(env: Record<string, string> = {}): Promise<TestApp> {
+    const lines: LogLine[] = [];
+    const config = loadConfig({
+      env: {
+        PUMPHOUSE_SERVER__HOST: '127.0.0.1',
+        PUMPHOUSE_SERVER__PORT: '0',
+        PUMPHOUSE_ADMIN__PORT: '0',
+        PUMPHOUSE_SERVER__READY_LAG_MS: '0',
+        PUMPHOUSE_POOLS__DEFAULT__URL: testRedisUrl(),
+        ...env,
+      },
+    });
+    const server = await SingleProcess.start(config, poolsOf(config, {}), collector(lines));
+    const namespace = randomNamespace('app');
+    const store = server.admin.app.get(TokenStore, { strict: false });
+    const token = await store.create(namespace, 'default', 'test');
+    return new TestApp(server, namespace, token, lines);
+  }
+
+  get port(): number {
+    return this.server.apiPort;
+  }
+
+  get engine(): QueueEngine {
+    return this.server.admin.app.get(EngineRegistry, { strict: false }).forPool('default');
+  }
+
+  /** A call on the API port; `path` is taken as it is if it starts with a slash, else it follows `/api/<namespace>/`. */
+  call(method: string, path: string, options: CallOptions = {}): Promise<Answer> {
+    const full = path.startsWith('/') ? path : `/api/${this.namespace}/${path}`;
+    return this.send(`http://127.0.0.1:${String(this.port)}${full}`, method, options);
+  }
+
+  get(path: string, options?: CallOptions): Promise<Answer> {
+    return this.call('GET', path, options);
+  }
+
+  put(path: string, body: CallOptions['body'] = 'hello', options: CallOptions = {}): Promise<Answer> {
+    return this.call('PUT', path, { body, ...options });
+  }
+
+  delete(path: string, options?: CallOptions): Promise<Answer> {
+    return this.call('DELETE', path, options);
+  }
+
+  /** A call on the admin port. */
+  admin(method: string, path: string, options: CallOptions = {}): Promise<Answer> {
+    return this.send(`http://127.0.0.1:${String(this.server.admin.port)}${path}`, method, { token: null, ...options });
+  }
+
+  /** Publishes and gives the job's id. */
+  async publish(queueAndQuery: string, body?: CallOptions['body'], options?: CallOptions): Promise<string> {
+    const { status, json, text } = await this.put(queueAndQuery, body, options);
+    if (status !== 201) throw new Error(`publish: ${String(status)} ${text}`);
+    return (json as { job_id: string }).job_id;
+  }
+
+  /** A connection to send bytes on. */
+  async open(): Promise<RawConnection> {
+    const socket = connect(this.port, '127.0.0.1');
+    await new Promise<void>((resolve, reject) => socket.once('connect', resolve).once('error', reject));
+    return new RawConnection(socket);
+  }
+
+  /** Sends bytes on a connection of their own and gives back all that comes until it is closed. */
+  async raw(bytes: string | Buffer): Promise<string> {
+    const connection = await this.open();
+    connection.write(bytes);
+    return connection.untilClosed();
+  }
+
+  async stop(): Promise<void> {
+    await this.agent.destroy();
+    await this.server.stop();
+  }
+
+  private async send(url: string, method: string, options: CallOptions): Promise<Answer> {
+    const { body, token = this.token, headers = {}, signal } = options;
+    const answer = await request(url, {
+      method: method as 'GET',
+      dispatcher: this.agent,
+      headers: { ...(token === null ? {} : { 'x-token': token }), ...headers },
+      ...(body === undefined ? {} : { body: Buffer.from(body) }),
+      ...(signal === undefined ? {} : { signal }),
+    });
+    const text = await answer.body.text();
+    return { status: answer.statusCode, headers: answer.headers, text, json: parse(text) };
+  }
+}
+
+/** One TCP connection, byte for byte. */
+export class RawConnection {
+  received = '';
+
+  constructor(readonly socket: Socket) {
+    socket.on('data', (chunk: Buffer) => (this.received += chunk.toString('latin1')));
+    socket.on('error', () => undefined);
+  }
+
+  write(bytes: string | Buffer): void {
+    this.socket.write(bytes);
+  }
+
+  /** Waits until what has come contains `text` as often as said. */
+  async until(text: string, times = 1, withinMs = 5_000): Promise<string> {
+    const end = Date.now() + withinMs;
+    while (this.received.split(text).length - 1 < times) {
+      if (Date.now() > end) throw new Error(`no ${JSON.stringify(text)} in ${JSON.stringify(this.received)}`);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    return this.received;
+  }
+
+  untilClosed(): Promise<string> {
+    if (this.socket.destroyed) return Promise.resolve(this.received);
+    return new Promise((resolve) => this.socket.once('close', () => resolve(this.received)));
+  }
+
+  /** Gone without a word. */
+  cut(): void {
+    this.socket.destroy();
+  }
+}
+
+/** The head of a request, ready to be written. */
+export function head(method: string, path: string, headers: Record<string, string> = {}): string {
+  const lines = Object.entries({ Host: 'localhost', ...headers }).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n`;
+}
+
+function collector(lines: LogLine[]): Log {
+  const take =
+    (level: string) =>
+    (details: object, message: string): void =>
+      void lines.push({ level, details, message });
+  return { debug: take('debug'), info: take('info'), warn: take('warn'), error: take('error') };
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}
