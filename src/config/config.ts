@@ -1,3 +1,4 @@
+import { Allow } from 'class-validator';
 import { MAX_CONFIGURABLE_BYTES, MAX_TRIES, MAX_UINT32 } from '../domain/limits.js';
 import { EMBEDDED, parseAddress } from './addresses.js';
 import {
@@ -40,11 +41,11 @@ export class ServerConfig {
   @Text(HOST_MESSAGE, HOST) host = '0.0.0.0';
   @WholeNumber(0, MAX_PORT) port = 7777;
   @WholeNumber(1, 512) workers = 1;
-  @WholeNumber(0, HOUR_MS) drain_ms = 20_000;
-  @WholeNumber(0, HOUR_MS) ready_lag_ms = 0;
+  @WholeNumber(0, HOUR_MS) drain_ms = 8_000;
+  @WholeNumber(0, HOUR_MS) ready_lag_ms = 500;
   @WholeNumber(1, HOUR_MS) keep_alive_ms = 120_000;
-  @WholeNumber(1_024, 1_048_576) max_header_bytes = 65_536;
-  @WholeNumber(100, HOUR_MS) request_timeout_ms = 300_000;
+  @WholeNumber(1_024, 1_048_576) max_header_bytes = 131_072;
+  @WholeNumber(100, HOUR_MS) request_timeout_ms = 60_000;
 }
 
 /** The port of the operators. */
@@ -131,6 +132,8 @@ export class Config {
   @Section(LmstfyConfig) lmstfy = new LmstfyConfig();
   @Section(MetricsConfig) metrics = new MetricsConfig();
   @Section(LogConfig) log = new LogConfig();
+  /** What is not wrong, and yet worth a line at start. No key: loading fills it. */
+  @Allow() readonly warnings: string[] = [];
 }
 
 function embeddedPool(): PoolConfig {

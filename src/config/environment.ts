@@ -1,78 +1,99 @@
-import type { Table } from './merge.js';
+import { keysOf, type KeyClass, type Kind } from './keys.js';
+import { below, emptyTree, isTree, type Layer, type Tree } from './tree.js';
 
 const PREFIX = 'PUMPHOUSE_';
-/** Switches of the set-up scripts: not ours to read. */
-const FOREIGN = new Set(['PUMPHOUSE__NO_INSTALL']);
+const SEPARATOR = '__';
 
-type Kind = 'string' | 'integer' | 'boolean' | 'list';
-
-/** Kinds of the keys that are no strings. What is not here is taken raw: an account's password may look like a number. */
-const KINDS: Readonly<Record<string, Kind>> = {
-  'server.port': 'integer',
-  'server.workers': 'integer',
-  'server.ready_lag_ms': 'integer',
-  'server.drain_ms': 'integer',
-  'server.keep_alive_ms': 'integer',
-  'server.request_timeout_ms': 'integer',
-  'server.max_header_bytes': 'integer',
-  'admin.port': 'integer',
-  'pools.*.sentinels': 'list',
-  'pools.*.cluster': 'list',
-  'pools.*.db': 'integer',
-  'pools.*.allow_unsafe': 'boolean',
-  'redis.command_timeout_ms': 'integer',
-  'limits.max_body_bytes': 'integer',
-  'limits.max_bulk_bytes': 'integer',
-  'lmstfy.public_sizes': 'boolean',
-  'lmstfy.default_delay_s': 'integer',
-  'lmstfy.default_ttl_s': 'integer',
-  'lmstfy.default_tries': 'integer',
-  'lmstfy.default_ttr_s': 'integer',
-  'lmstfy.default_timeout_s': 'integer',
-  'metrics.max_queues': 'integer',
-  'metrics.public': 'boolean',
-  'log.access': 'boolean',
-};
+/** Where a variable's value belongs. */
+interface Place {
+  readonly path: readonly string[];
+  readonly kind: Kind;
+}
 
 /**
- * The part of the environment that is ours: `PUMPHOUSE_SERVER__PORT=80` is `server.port`. Only names with `__` count, for Kubernetes
- * sets `PUMPHOUSE_PORT=tcp://…` on its own. Names of pools and accounts are taken in lower case.
+ * The part of the environment that is configuration: `PUMPHOUSE_SERVER__PORT=80` is `server.port`. Only names with `__` between two
+ * words count: Kubernetes sets `PUMPHOUSE_PORT=tcp://…` by itself, and `PUMPHOUSE__…` belongs to the set-up scripts. Case does not
+ * matter; a pool or account that no file names is taken in lower case.
+ *
+ * @param known what the files say: their pools and accounts keep the spelling that they have there
+ * @param problems gets a line for each name that means nothing, or the same as another one
  */
-export function readEnvironment(env: Readonly<Record<string, string | undefined>>): Table {
-  const found: Table = {};
+export function readEnvironment(
+  env: NodeJS.ProcessEnv,
+  type: KeyClass,
+  known: Tree,
+  problems: string[],
+): Layer {
+  const tree = emptyTree();
+  const names = new Map<string, string>();
   for (const [name, value] of Object.entries(env)) {
-    const upper = name.toUpperCase();
-    if (value === undefined || !upper.startsWith(PREFIX) || !upper.includes('__') || FOREIGN.has(upper))
-      continue;
-    const path = name.slice(PREFIX.length).toLowerCase().split('__');
-    place(found, path, coerce(path, value));
+    if (value === undefined || !name.startsWith(PREFIX)) continue;
+    const rest = name.slice(PREFIX.length);
+    if (rest.startsWith('_') || !rest.includes(SEPARATOR)) continue;
+    const place = placeOf(rest.split(SEPARATOR), type, known);
+    const path = place?.path.reduce(below, '') ?? '';
+    const other = names.get(path);
+    if (!place) problems.push(`${name} names no known key`);
+    else if (other !== undefined) problems.push(`${name} and ${other} are the same key`);
+    else {
+      names.set(path, name);
+      put(tree, place.path, coerce(value, place.kind));
+    }
   }
-  return found;
+  return { tree, origin: (path) => names.get(path) ?? 'the environment' };
 }
 
-function place(table: Table, path: readonly string[], value: unknown): void {
+function placeOf(words: readonly string[], type: KeyClass, known: Tree): Place | null {
+  const [word = '', ...rest] = words;
+  const key = word.toLowerCase();
+  const kind = keysOf(type).get(key);
+  const lower = known[key];
+  const inside = isTree(lower) ? lower : emptyTree();
+  if (!kind) return null;
+  if (kind.type === 'section') return under([key], placeOf(rest, kind.of, inside));
+  if (kind.type !== 'named') return rest.length === 0 ? { path: [key], kind } : null;
+  // A name may hold the separator itself; what stands below it may not.
+  const nameWords = kind.of === null ? rest : rest.slice(0, -1);
+  const name = spelling(nameWords.join(SEPARATOR), inside);
+  if (name === '') return null;
+  if (kind.of === null) return { path: [key, name], kind: { type: 'text' } };
+  return under([key, name], placeOf(rest.slice(-1), kind.of, emptyTree()));
+}
+
+function under(path: readonly string[], place: Place | null): Place | null {
+  return place && { ...place, path: [...path, ...place.path] };
+}
+
+function spelling(name: string, known: Tree): string {
+  const lower = name.toLowerCase();
+  return Object.keys(known).find((one) => one.toLowerCase() === lower) ?? lower;
+}
+
+function put(tree: Tree, path: readonly string[], value: unknown): void {
   const [key = '', ...rest] = path;
   if (rest.length === 0) {
-    table[key] = value;
+    tree[key] = value;
     return;
   }
-  const below = Object.hasOwn(table, key) ? table[key] : undefined;
-  const next = typeof below === 'object' && below !== null ? (below as Table) : {};
-  table[key] = next;
-  place(next, rest, value);
+  const inside = tree[key];
+  const next = isTree(inside) ? inside : emptyTree();
+  tree[key] = next;
+  put(next, rest, value);
 }
 
-/** A value that does not fit its kind stays as it is: the check names the key and the rule. */
-function coerce(path: readonly string[], value: string): unknown {
-  const key = path[0] === 'pools' ? ['pools', '*', ...path.slice(2)].join('.') : path.join('.');
-  switch (KINDS[key] ?? 'string') {
-    case 'integer':
-      return /^-?\d{1,15}$/.test(value) ? Number(value) : value;
+/** Text as the key's kind; one that does not fit stays a text, and the key's own check tells what it must be. */
+function coerce(text: string, { type }: Kind): unknown {
+  switch (type) {
+    case 'number':
+      return /^-?\d+$/.test(text) ? Number(text) : text;
     case 'boolean':
-      return value === 'true' ? true : value === 'false' ? false : value;
+      return /^(?:true|false)$/i.test(text) ? text.toLowerCase() === 'true' : text;
     case 'list':
-      return value.split(',').map((item) => item.trim());
-    case 'string':
-      return value;
+      return text
+        .split(',')
+        .map((one) => one.trim())
+        .filter((one) => one !== '');
+    default:
+      return text;
   }
 }

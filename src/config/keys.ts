@@ -1,4 +1,3 @@
-import { Transform, Type, plainToInstance } from 'class-transformer';
 import { IsOptional, ValidateBy, ValidateNested } from 'class-validator';
 import { redisUrlProblem } from './addresses.js';
 
@@ -104,18 +103,13 @@ export function TextList(message: string, isRight: (text: string) => boolean): P
 }
 
 export function Section(of: KeyClass): PropertyDecorator {
-  return key(
-    { type: 'section', of },
-    Type(() => of),
-    ValidateNested(),
-  );
+  return key({ type: 'section', of }, ValidateNested());
 }
 
 /** Sections under names of the operator's choice. Their values are checked by who builds them: class-validator cannot. */
 export function NamedSections(of: KeyClass, message: string, name: RegExp): PropertyDecorator {
   return key(
     { type: 'named', of },
-    Transform(({ value }) => mapped(value, (one) => plainToInstance(of, one)), { toClassOnly: true }),
     check(message, (value) => Object.keys(Object(value) as object).every((one) => name.test(one))),
   );
 }
@@ -124,18 +118,10 @@ export function NamedSections(of: KeyClass, message: string, name: RegExp): Prop
 export function NamedTexts(message: string, name: RegExp): PropertyDecorator {
   return key(
     { type: 'named', of: null },
-    Transform(({ value }) => mapped(value, (one) => one), { toClassOnly: true }),
     check(message, (value) =>
       Object.entries(Object(value) as object).every(
         ([one, text]) => name.test(one) && typeof text === 'string' && text !== '',
       ),
     ),
   );
-}
-
-/** Without a prototype, so that a pool may be named `constructor` and nothing else is found under that name. */
-function mapped(value: unknown, build: (one: unknown) => unknown): Record<string, unknown> {
-  const map = Object.create(null) as Record<string, unknown>;
-  for (const [name, one] of Object.entries(Object(value) as object)) map[name] = build(one);
-  return map;
 }

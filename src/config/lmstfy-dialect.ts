@@ -1,174 +1,172 @@
-import { isTable, type Table } from './merge.js';
+import { emptyTree, isTree, lay, type Layer, type Tree } from './tree.js';
 
-/** Top-level keys of a lmstfy file, in lower case, and where they go. */
-const KEYS: Readonly<Record<string, readonly [section: string, key: string]>> = {
-  host: ['server', 'host'],
-  port: ['server', 'port'],
-  adminhost: ['admin', 'host'],
-  adminport: ['admin', 'port'],
-  accounts: ['admin', 'accounts'],
-  enableaccesslog: ['log', 'access'],
-  ttlsecond: ['lmstfy', 'default_ttl_s'],
-  delaysecond: ['lmstfy', 'default_delay_s'],
-  triesnum: ['lmstfy', 'default_tries'],
-  ttrsecond: ['lmstfy', 'default_ttr_s'],
-  timeoutsecond: ['lmstfy', 'default_timeout_s'],
+/** What a lmstfy server does unless its file says otherwise, where ours does something else. */
+const HABITS: Tree = {
+  // Bodies up to 1 MiB, and as many of them in a bulk request as fit our ceiling: 64, which is as many as a bulk may have.
+  limits: { max_body_bytes: 1_048_576, max_bulk_bytes: 67_108_864 },
+  lmstfy: { public_sizes: true },
 };
-const POOL_KEYS: Readonly<Record<string, string>> = {
-  password: 'password',
-  db: 'db',
-  mastername: 'master_name',
-  sentinelpassword: 'sentinel_password',
-  migrateto: 'migrate_to',
+
+/** Where a key goes, and how its value is said here. */
+interface Target {
+  readonly path: readonly string[];
+  readonly say?: (value: unknown) => unknown;
+}
+
+/** A lmstfy file's keys, in lower case, as its case does not matter. null: there is nothing like it here. */
+const KEYS: Readonly<Record<string, Target | null>> = {
+  host: { path: ['server', 'host'] },
+  port: { path: ['server', 'port'] },
+  adminhost: { path: ['admin', 'host'] },
+  adminport: { path: ['admin', 'port'] },
+  accounts: { path: ['admin', 'accounts'] },
+  loglevel: { path: ['log', 'level'], say: level },
+  logformat: { path: ['log', 'format'], say: format },
+  enableaccesslog: { path: ['log', 'access'] },
+  logdir: null,
+  delaysecond: { path: ['lmstfy', 'default_delay_s'] },
+  ttlsecond: { path: ['lmstfy', 'default_ttl_s'] },
+  triesnum: { path: ['lmstfy', 'default_tries'] },
+  ttrsecond: { path: ['lmstfy', 'default_ttr_s'] },
+  timeoutsecond: { path: ['lmstfy', 'default_timeout_s'] },
 };
-const LEVELS: Readonly<Record<string, string>> = {
-  trace: 'debug',
-  debug: 'debug',
-  info: 'info',
-  warn: 'warn',
-  warning: 'warn',
-  error: 'error',
-  fatal: 'error',
-  panic: 'error',
+const REDIS_KEYS: Readonly<Record<string, Target | null>> = {
+  password: { path: ['password'] },
+  db: { path: ['db'] },
+  mastername: { path: ['master_name'] },
+  sentinelpassword: { path: ['sentinel_password'] },
+  migrateto: { path: ['migrate_to'] },
+  poolsize: null,
+  version: null,
+  engineversion: null,
 };
-/** lmstfy keys that have no counterpart here. */
-const IDLE = new Set(['logdir', 'poolsize', 'version']);
-const SPECIAL = new Set(['pool', 'adminredis', 'loglevel', 'logformat']);
-/** Our sections; `pools` is not one of lmstfy's. */
-const OURS = new Set([
+const REDIS_SECTIONS = ['pool', 'adminredis'];
+/** Sections of ours, as they would stand in a file. None is a lmstfy key. */
+const OUR_SECTIONS = [
   'server',
   'admin',
   'pools',
   'tokens',
   'data',
-  'redis',
   'limits',
+  'redis',
   'lmstfy',
   'metrics',
   'log',
-]);
-const LOOPBACK = /^(?:localhost|127(?:\.\d+){3}|::1)$/;
+];
 
-/** A lmstfy file in our words. */
-export interface Translation {
-  readonly table: Table;
-  readonly warnings: string[];
-  readonly problems: string[];
+/** logrus' levels that have another name here. */
+const LEVELS: Readonly<Record<string, string>> = { warning: 'warn', panic: 'fatal' };
+
+function level(value: unknown): unknown {
+  if (typeof value !== 'string') return value;
+  const lower = value.toLowerCase();
+  return LEVELS[lower] ?? lower;
 }
 
-/** True if the file is written in lmstfy's words: at least one top-level key is lmstfy's own. */
-export function isLmstfyDialect(file: Table): boolean {
-  return Object.keys(file).some((key) => !OURS.has(key) && isLmstfyKey(key.toLowerCase()));
+function format(value: unknown): unknown {
+  return typeof value === 'string' && value.toLowerCase() === 'text' ? 'pretty' : value;
 }
 
-/**
- * Says a lmstfy file in our words. It then also gets lmstfy's own defaults: bodies up to 1 MiB and public size calls. Zero and
- * empty values mean "not set" there.
- */
-export function translateLmstfy(file: Table): Translation {
-  const table: Table = {
-    limits: { max_body_bytes: 1_048_576, max_bulk_bytes: 67_108_864 },
-    lmstfy: { public_sizes: true },
-  };
-  const translation: Translation = { table, warnings: [], problems: [] };
-  for (const [spelt, value] of Object.entries(file)) {
-    const key = spelt.toLowerCase();
-    const target = KEYS[key];
-    if (OURS.has(spelt)) translation.problems.push(`${spelt}: a lmstfy file and ours cannot be mixed`);
-    else if (IDLE.has(key)) translation.warnings.push(`${spelt} of a lmstfy file has no meaning here`);
-    else if (target) {
-      if (!isUnset(value)) put(table, target[0], target[1], value);
-    } else if (!translateSpecial(translation, spelt, value)) {
-      translation.problems.push(`${spelt} is not a key of a lmstfy file`);
-    }
-  }
-  guardAdmin(translation);
-  return translation;
+/** True if any key of a parsed file is one of lmstfy's. */
+export function isLmstfyFile(file: Tree): boolean {
+  return Object.keys(file).some((key) => isLmstfyKey(key.toLowerCase()));
 }
 
 function isLmstfyKey(key: string): boolean {
-  return key in KEYS || IDLE.has(key) || SPECIAL.has(key);
+  return Object.hasOwn(KEYS, key) || REDIS_SECTIONS.includes(key);
 }
 
-function isUnset(value: unknown): boolean {
-  return value === '' || value === 0;
+/**
+ * A lmstfy file, said in our keys, over lmstfy's own habits. What has nothing like it here is left out, with a warning.
+ *
+ * @param problems gets a line for each key that lmstfy does not know; keys of ours are among them: a file is in one dialect
+ */
+export function translateLmstfy(
+  file: Tree,
+  name: string,
+  problems: string[],
+): { readonly layer: Layer; readonly warnings: readonly string[] } {
+  const translation = new Translation(name, problems);
+  translation.readTop(file);
+  const { tree, spelt, idle } = translation;
+  const warnings = idle.length === 0 ? [] : [`${name}: ${idle.join(', ')} has no effect here`];
+  const origin = (path: string): string => (spelt.has(path) ? `${spelt.get(path) ?? ''} in ${name}` : name);
+  return { layer: { tree: lay(HABITS, tree), origin }, warnings };
 }
 
-function translateSpecial(
-  { table, warnings, problems }: Translation,
-  spelt: string,
-  value: unknown,
-): boolean {
-  switch (spelt.toLowerCase()) {
-    case 'loglevel':
-      if (value !== '') put(table, 'log', 'level', LEVELS[String(value).toLowerCase()] ?? value);
-      return true;
-    case 'logformat':
-      if (value !== '') put(table, 'log', 'format', String(value).toLowerCase() === 'json' ? 'json' : 'auto');
-      return true;
-    case 'adminredis':
-      if (isTable(value)) put(table, 'tokens', 'url', urlOf(lowerKeys(value)));
-      else problems.push('AdminRedis must be a table');
-      return true;
-    case 'pool':
-      if (isTable(value)) translatePools(table, value, warnings, problems);
-      else problems.push('Pool must be a table');
-      return true;
-    default:
-      return false;
-  }
-}
+class Translation {
+  tree = emptyTree();
+  /** A key's name in the file, by its path here. */
+  readonly spelt = new Map<string, string>();
+  readonly idle: string[] = [];
 
-function translatePools(table: Table, pools: Table, warnings: string[], problems: string[]): void {
-  for (const [name, spelt] of Object.entries(pools)) {
-    if (!isTable(spelt)) {
-      problems.push(`Pool.${name} must be a table`);
-      continue;
+  constructor(
+    private readonly file: string,
+    private readonly problems: string[],
+  ) {}
+
+  readTop(file: Tree): void {
+    for (const [key, value] of Object.entries(file)) {
+      const lower = key.toLowerCase();
+      if (OUR_SECTIONS.includes(key)) {
+        this.problems.push(`${this.file} mixes lmstfy's keys with ours: ${key} is not one of lmstfy's`);
+      } else if (!REDIS_SECTIONS.includes(lower)) this.put(KEYS, key, key, [], value);
+      else if (!isTree(value)) this.problems.push(`${key} must be a section (${this.file})`);
+      else if (lower === 'adminredis') this.readRedis(key, ['tokens'], value);
+      else this.readPools(key, value);
     }
-    const pool = lowerKeys(spelt);
-    const ours: Table = {};
-    const addresses = String(pool['addr'] ?? '')
-      .split(',')
-      .map((address) => address.trim());
-    if (pool['mastername']) ours['sentinels'] = addresses;
-    else ours['url'] = `redis://${addresses[0] ?? ''}`;
-    for (const [key, value] of Object.entries(pool)) {
-      const target = POOL_KEYS[key];
-      if (target !== undefined && !isUnset(value)) ours[target] = value;
-      else if (IDLE.has(key)) warnings.push(`Pool.${name}: ${key} of a lmstfy file has no meaning here`);
-      else if (target === undefined && key !== 'addr')
-        problems.push(`Pool.${name}.${key} is not a key of a lmstfy file`);
-    }
-    put(table, 'pools', name, ours);
   }
-}
 
-/** lmstfy serves its admin port to everyone by default; ours falls back to loopback unless accounts are set. */
-function guardAdmin({ table, warnings }: Translation): void {
-  const admin = isTable(table['admin']) ? table['admin'] : {};
-  const host = admin['host'];
-  const accounts = admin['accounts'];
-  const isOpen = typeof host === 'string' && !LOOPBACK.test(host);
-  if (isOpen && (!isTable(accounts) || Object.keys(accounts).length === 0)) {
-    admin['host'] = '127.0.0.1';
-    warnings.push(
-      'AdminHost is no loopback address and there are no accounts: the admin port listens on 127.0.0.1',
+  private readPools(key: string, pools: Tree): void {
+    for (const [name, pool] of Object.entries(pools)) {
+      if (isTree(pool)) this.readRedis(`${key}.${name}`, ['pools', name], pool);
+      else this.problems.push(`${key}.${name} must be a section (${this.file})`);
+    }
+  }
+
+  private readRedis(spelt: string, path: readonly string[], redis: Tree): void {
+    const find = (name: string) => Object.entries(redis).find(([key]) => key.toLowerCase() === name);
+    const [addressKey, address] = find('addr') ?? ['Addr', ''];
+    const master = find('mastername')?.[1] ?? '';
+    if (address === '') {
+      // What stands in AdminRedis without an address belongs to no Redis.
+      if (path[0] === 'pools') this.problems.push(`${spelt}.Addr is missing (${this.file})`);
+      return;
+    }
+    const isSentinel = master !== '';
+    this.place(
+      [...path, isSentinel ? 'sentinels' : 'url'],
+      `${spelt}.${addressKey}`,
+      placeOf(address, isSentinel),
+    );
+    for (const [key, value] of Object.entries(redis)) {
+      if (key.toLowerCase() === 'addr') continue;
+      this.put(REDIS_KEYS, key, `${spelt}.${key}`, path, value);
+    }
+  }
+
+  /** An empty text is no value there. */
+  private put(keys: typeof KEYS, key: string, spelt: string, under: readonly string[], value: unknown): void {
+    const lower = key.toLowerCase();
+    const target = Object.hasOwn(keys, lower) ? keys[lower] : undefined;
+    if (target === undefined) this.problems.push(`${spelt} is not a key of lmstfy's (${this.file})`);
+    else if (value === '') return;
+    else if (target === null) this.idle.push(spelt);
+    else this.place([...under, ...target.path], spelt, target.say ? target.say(value) : value);
+  }
+
+  private place(path: readonly string[], spelt: string, value: unknown): void {
+    this.spelt.set(path.join('.'), spelt);
+    this.tree = lay(
+      this.tree,
+      path.reduceRight<unknown>((inside, key) => ({ [key]: inside }), value) as Tree,
     );
   }
 }
 
-function urlOf(redis: Table): string {
-  const password = typeof redis['password'] === 'string' ? redis['password'] : '';
-  const secret = password === '' ? '' : `:${encodeURIComponent(password)}@`;
-  const db = typeof redis['db'] === 'number' && redis['db'] > 0 ? `/${String(redis['db'])}` : '';
-  return `redis://${secret}${String(redis['addr'] ?? '')}${db}`;
-}
-
-function lowerKeys(table: Table): Table {
-  return Object.fromEntries(Object.entries(table).map(([key, value]) => [key.toLowerCase(), value]));
-}
-
-function put(table: Table, section: string, key: string, value: unknown): void {
-  const below = table[section];
-  table[section] = { ...(isTable(below) ? below : {}), [key]: value };
+/** `host:port` as a URL, or `host:port,host:port` as a list of sentinels. */
+function placeOf(address: unknown, isSentinel: boolean): unknown {
+  if (typeof address !== 'string') return address;
+  return isSentinel ? address.split(',').map((one) => one.trim()) : `redis://${address.trim()}`;
 }

@@ -1,6 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { parse, TomlError } from 'smol-toml';
+import { isLoopback } from './addresses.js';
+import { problemsOf, warningsOf } from './check.js';
 import { Config } from './config.js';
+import { readEnvironment } from './environment.js';
+import { isLmstfyFile, translateLmstfy } from './lmstfy-dialect.js';
+import { ConfigError } from './problems.js';
+import { admit, build, emptyTree, lay, pathsOf, type Layer, type Tree } from './tree.js';
 
 /** Every key, its default, its unit, and why. At the same depth from `src/config` and `dist/config`. */
 export const DEFAULT_FILE = join(import.meta.dirname, '../../config/default.toml');
@@ -8,28 +15,101 @@ export const DEFAULT_FILE = join(import.meta.dirname, '../../config/default.toml
 export interface LoadOptions {
   /** A TOML file of ours or of lmstfy's. */
   readonly file?: string;
-  /** The process's environment if left out. */
+  /** This process's environment if left out. */
   readonly env?: NodeJS.ProcessEnv;
   /** Laid over everything else, in the form of a parsed file; for tests. */
   readonly overrides?: object;
 }
 
-export interface LoadedConfig {
-  readonly config: Config;
-  /** What is not wrong, and yet worth a line at start. */
-  readonly warnings: readonly string[];
-}
-
 /**
- * Reads config/default.toml, lays the given file and the environment over it, and checks the whole.
+ * Reads config/default.toml, lays the given file and then the environment over it, and checks the whole.
  *
- * @throws {ConfigError} with everything that is wrong
+ * @throws {ConfigError} with everything that is wrong, all at once
  */
-export function loadConfig(_options: LoadOptions = {}): LoadedConfig {
-  return { config: new Config(), warnings: [] };
+export function loadConfig({ file, env = process.env, overrides }: LoadOptions = {}): Config {
+  const loading = new Loading();
+  loading.add({ tree: parse(printDefaultConfig()), origin: () => 'default.toml' });
+  const isLmstfy = file !== undefined && loading.addFile(file);
+  loading.add(readEnvironment(env, Config, loading.tree, loading.problems));
+  if (overrides) loading.add({ tree: { ...overrides }, origin: () => 'the overrides' });
+  if (isLmstfy) loading.keepAdminAtHome();
+  return loading.finish();
 }
 
 /** The text of config/default.toml: what `--print-default-config` prints. */
 export function printDefaultConfig(): string {
   return readFileSync(DEFAULT_FILE, 'utf8');
+}
+
+/** Layers, laid over each other one by one, and what was found on the way. */
+class Loading {
+  tree: Tree = emptyTree();
+  readonly problems: string[] = [];
+  private readonly warnings: string[] = [];
+  private readonly origins = new Map<string, string>();
+  private fileLayer: Layer | undefined;
+
+  add(layer: Layer): void {
+    const admitted = admit(layer, Config, this.problems);
+    for (const path of pathsOf(admitted)) this.origins.set(path, layer.origin(path));
+    this.tree = lay(this.tree, admitted);
+  }
+
+  /** @returns true if the file is one of lmstfy's */
+  addFile(file: string): boolean {
+    const tree = this.read(file);
+    if (!isLmstfyFile(tree)) {
+      this.add({ tree, origin: () => file });
+      return false;
+    }
+    const { layer, warnings } = translateLmstfy(tree, file, this.problems);
+    this.warnings.push(...warnings);
+    // The file says where its pools are. Were the default one missing there, an embedded Redis in its place would be a surprise.
+    this.tree['pools'] = emptyTree();
+    this.fileLayer = layer;
+    this.add(layer);
+    return true;
+  }
+
+  private read(file: string): Tree {
+    try {
+      return parse(readFileSync(file, 'utf8'));
+    } catch (error) {
+      this.problems.push(unreadable(file, error));
+      return emptyTree();
+    }
+  }
+
+  /** lmstfy's admin port needs no accounts anywhere. Ours does, and so a lmstfy file without any gets a port that only this machine reaches. */
+  keepAdminAtHome(): void {
+    const { admin } = build(Config, this.tree);
+    const origin = this.fileLayer?.origin('admin.host');
+    if (origin !== this.origins.get('admin.host') || typeof admin.host !== 'string') return;
+    if (isLoopback(admin.host) || Object.keys(admin.accounts).length > 0) return;
+    this.tree = lay(this.tree, { admin: { host: '127.0.0.1' } });
+    this.warnings.push(
+      `the admin port is open to this machine only (127.0.0.1): ${origin ?? ''} asks for more, but there are no accounts`,
+    );
+  }
+
+  finish(): Config {
+    const config = build(Config, this.tree);
+    for (const { path, text } of problemsOf(config)) {
+      const origin = this.origins.get(path);
+      this.problems.push(`${path} ${text}${origin === undefined ? '' : ` (${origin})`}`);
+    }
+    if (this.problems.length > 0) throw new ConfigError(this.problems);
+    config.warnings.push(...this.warnings, ...warningsOf(config));
+    return config;
+  }
+}
+
+/** The parser's own message quotes the line, and the line may hold a password: only place and reason are told. */
+function unreadable(file: string, error: unknown): string {
+  if (error instanceof TomlError) {
+    const reason = error.message.split('\n', 1)[0] ?? '';
+    return `${file} is no TOML, line ${error.line}, column ${error.column}: ${reason}`;
+  }
+  const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
+  return `${file} cannot be read (${code})`;
 }

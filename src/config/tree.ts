@@ -1,0 +1,108 @@
+import { keysOf, type KeyClass } from './keys.js';
+
+/** A parsed TOML table. */
+export type Tree = Record<string, unknown>;
+
+/** One source of configuration. */
+export interface Layer {
+  readonly tree: Tree;
+  /** Where the value at a path comes from, in the operator's words: a file, or the name of an environment variable. */
+  readonly origin: (path: string) => string;
+}
+
+/** Ways to say where a Redis is. Who says it anew says all of it: what goes only with the old way must not stay behind. */
+const PLACES = ['url', 'sentinels', 'cluster'];
+const PLACE_KEYS = new Set([...PLACES, 'master_name', 'sentinel_password']);
+
+/** True for a table, false for values, lists and TOML's dates. */
+export function isTree(value: unknown): value is Tree {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Date);
+}
+
+/** An empty table. It has no prototype: a pool may be called `constructor`. */
+export function emptyTree(): Tree {
+  return Object.create(null) as Tree;
+}
+
+/** The path of a key below another one. */
+export function below(path: string, key: string): string {
+  const shown = /^[-_A-Za-z0-9]+$/.test(key) ? key : JSON.stringify(key);
+  return path === '' ? shown : `${path}.${shown}`;
+}
+
+/**
+ * The part of a layer that has a place in the configuration.
+ *
+ * @param problems gets a line for each key that is unknown, and each section that is none
+ */
+export function admit(layer: Layer, type: KeyClass, problems: string[], tree = layer.tree, path = ''): Tree {
+  const keys = keysOf(type);
+  const admitted = emptyTree();
+  for (const [key, value] of Object.entries(tree)) {
+    const at = below(path, key);
+    const kind = keys.get(key);
+    if (!kind) {
+      problems.push(
+        `${at} is not a known key (${layer.origin(at)}); known here: ${[...keys.keys()].join(', ')}`,
+      );
+    } else if (kind.type !== 'section' && kind.type !== 'named') {
+      admitted[key] = value;
+    } else if (!isTree(value)) {
+      problems.push(`${at} must be a section (${layer.origin(at)})`);
+    } else {
+      admitted[key] =
+        kind.type === 'section' ? admit(layer, kind.of, problems, value, at) : admitNamed(value, kind.of, at);
+    }
+  }
+  return admitted;
+
+  function admitNamed(named: Tree, of: KeyClass | null, at: string): Tree {
+    const entries = emptyTree();
+    for (const [name, value] of Object.entries(named)) {
+      if (of === null) entries[name] = value;
+      else if (isTree(value)) entries[name] = admit(layer, of, problems, value, below(at, name));
+      else problems.push(`${below(at, name)} must be a section (${layer.origin(below(at, name))})`);
+    }
+    return entries;
+  }
+}
+
+/** What `over` says, and below it what `under` says; lists as wholes. */
+export function lay(under: Tree, over: Tree): Tree {
+  const isMoved = PLACES.some((key) => Object.hasOwn(over, key));
+  const laid = emptyTree();
+  for (const [key, value] of Object.entries(under)) {
+    if (!isMoved || !PLACE_KEYS.has(key)) laid[key] = value;
+  }
+  for (const [key, value] of Object.entries(over)) {
+    const lower = laid[key];
+    laid[key] = isTree(value) ? lay(isTree(lower) ? lower : emptyTree(), value) : value;
+  }
+  return laid;
+}
+
+/** The paths of all values of a tree. */
+export function pathsOf(tree: Tree, path = ''): string[] {
+  return Object.entries(tree).flatMap(([key, value]) =>
+    isTree(value) ? pathsOf(value, below(path, key)) : [below(path, key)],
+  );
+}
+
+/** An instance of a configuration class, with its defaults where an admitted tree says nothing. */
+export function build<T extends object>(type: new () => T, tree: Tree): T {
+  const made = new type();
+  for (const [key, kind] of keysOf(type)) {
+    const value = tree[key];
+    if (value === undefined) continue;
+    const { of } = 'of' in kind ? kind : { of: null };
+    if (of === null || !isTree(value)) Object.assign(made, { [key]: value });
+    else Object.assign(made, { [key]: kind.type === 'section' ? build(of, value) : buildNamed(of, value) });
+  }
+  return made;
+}
+
+function buildNamed(of: KeyClass, named: Tree): Tree {
+  const entries = emptyTree();
+  for (const [name, value] of Object.entries(named)) entries[name] = isTree(value) ? build(of, value) : value;
+  return entries;
+}
