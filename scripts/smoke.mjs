@@ -167,10 +167,10 @@ function withoutNpm(env) {
   );
 }
 
-async function ready(server, { admin }, withinMs) {
+async function ready(server, { api }, withinMs) {
   await until(async () => {
     if (!server.isRunning()) throw new Error('npm start has ended');
-    return (await fetch(`http://127.0.0.1:${admin}/readyz`).catch(() => null))?.ok;
+    return (await fetch(`http://127.0.0.1:${api}/readyz`).catch(() => null))?.ok;
   }, withinMs);
 }
 

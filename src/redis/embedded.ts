@@ -119,7 +119,7 @@ export class EmbeddedRedis {
     }
     this.isAdopted = true;
     this.path = live.socketPath;
-    this.log.info({ pid: live.pid, dir: this.dir }, 'adopted the embedded Redis of an earlier run');
+    this.log.info({ redisPid: live.pid, dir: this.dir }, 'adopted the embedded Redis of an earlier run');
     await this.settle(live);
   }
 
@@ -136,7 +136,7 @@ export class EmbeddedRedis {
     await this.settle(live).catch((error: unknown) => {
       throw isAlive(child) ? error : this.startFailure(child);
     });
-    this.log.info({ pid: live.pid, dir: this.dir, socket: this.path }, 'started the embedded Redis');
+    this.log.info({ redisPid: live.pid, dir: this.dir, socket: this.path }, 'started the embedded Redis');
   }
 
   private async listening(child: ChildProcess): Promise<LiveRedis> {
@@ -246,7 +246,7 @@ export class EmbeddedRedis {
     }
     const code = this.child?.exitCode ?? 0;
     if (code !== 0) this.log.warn({ code }, 'the embedded Redis ended with an error');
-    else this.log.info({ pid: mark.pid }, 'stopped the embedded Redis');
+    else this.log.info({ redisPid: mark.pid }, 'stopped the embedded Redis');
   }
 
   private async askToShutDown(): Promise<void> {
