@@ -201,7 +201,7 @@ export class EmbeddedRedis {
   private async revive(): Promise<boolean> {
     if (this.process === null || !isRunning(this.process)) {
       this.log.error(
-        { pid: this.pid, exit: exitOf(this.child) },
+        { redisPid: this.pid, exit: exitOf(this.child) },
         'the embedded Redis has died; starting it again',
       );
       await this.launch();
