@@ -2,6 +2,7 @@ import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { ApiAppModule } from './app.module.js';
+import { TokenCache } from './auth/token-cache.js';
 import type { AppParts } from './core.module.js';
 import { EngineRegistry } from './engine/engine.registry.js';
 import { AccessLog } from './http/access-log.js';
@@ -50,6 +51,11 @@ export class ApiServer {
 
   get metrics(): MetricsService {
     return this.app.get(MetricsService, { strict: false });
+  }
+
+  /** The next request of every token asks the store. */
+  forgetTokens(): void {
+    this.app.get(TokenCache, { strict: false }).clear();
   }
 
   /** Tells load balancers to look elsewhere; requests are served as ever. */

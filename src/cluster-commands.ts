@@ -32,6 +32,10 @@ export class ClusterCommands implements WorkerCommands {
     return this.accessLogOn;
   }
 
+  forgetTokens(): void {
+    this.tell({ type: 'forget_tokens' });
+  }
+
   async metrics(): Promise<string> {
     const own = this.own === undefined ? [] : [await this.own.snapshot()];
     return MetricsService.merge([...own, ...(await this.collect())]);

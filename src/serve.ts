@@ -22,6 +22,7 @@ export async function serve(config: Config, log: Log, print: (text: string) => v
   if (config.server.workers > cores) {
     log.warn({ workers: config.server.workers, cores }, 'server.workers exceeds the cores of this machine');
   }
+  for (const warning of config.warnings) log.warn({}, warning);
   const embedded = await EmbeddedPools.start(config, log);
   try {
     const server = await start(config, embedded, log);

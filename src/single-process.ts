@@ -62,6 +62,10 @@ class LocalCommands implements WorkerCommands {
     return this.api.accessLog.on;
   }
 
+  forgetTokens(): void {
+    this.api.forgetTokens();
+  }
+
   metrics(): Promise<string> {
     return this.api.metrics.text();
   }

@@ -5,6 +5,7 @@ import type { MetricsSnapshot } from './metrics/metrics.service.js';
 export type ToWorker =
   | { readonly type: 'start'; readonly sockets: Sockets; readonly accessLog: boolean }
   | { readonly type: 'access_log'; readonly on: boolean }
+  | { readonly type: 'forget_tokens' }
   | { readonly type: 'metrics'; readonly id: number }
   | { readonly type: 'announce_end' }
   | { readonly type: 'stop' };

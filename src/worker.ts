@@ -41,6 +41,7 @@ async function startMessage(): Promise<Extract<ToWorker, { type: 'start' }>> {
 
 function obey(message: ToWorker, api: ApiServer, stop: () => void): void {
   if (message.type === 'access_log') api.accessLog.on = message.on;
+  else if (message.type === 'forget_tokens') api.forgetTokens();
   else if (message.type === 'announce_end') api.announceEnd();
   else if (message.type === 'stop') stop();
   else if (message.type === 'metrics') {

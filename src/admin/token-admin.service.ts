@@ -5,6 +5,7 @@ import { type TokenId, type TokenRecord, TokenStore } from '../auth/token-store.
 import { QueueError } from '../domain/errors.js';
 import { MAX_NAME_LENGTH, MIN_TOKEN_LENGTH } from '../domain/limits.js';
 import { hasLegalCharacters } from '../domain/names.js';
+import { WORKER_COMMANDS, type WorkerCommands } from '../domain/worker-commands.js';
 import { PoolRegistry } from '../redis/redis.module.js';
 import { Audit } from './audit.js';
 
@@ -32,6 +33,7 @@ export class TokenAdmin {
     @Inject(TokenStore) private readonly tokens: TokenStore,
     @Inject(PoolRegistry) private readonly pools: PoolRegistry,
     @Inject(Audit) private readonly audit: Audit,
+    @Inject(WORKER_COMMANDS) private readonly workers: WorkerCommands,
   ) {}
 
   /**
@@ -75,6 +77,7 @@ export class TokenAdmin {
   async delete(account: string | undefined, namespace: string, text: string): Promise<void> {
     const id = this.idOf(namespace, text);
     const existed = await this.tokens.delete(id);
+    this.workers.forgetTokens();
     this.audit.note(account, 'token.delete', id, { existed });
   }
 
@@ -103,6 +106,7 @@ export class TokenAdmin {
     checkLimit(limit);
     const id = this.idOf(namespace, text);
     const outcome = await this.tokens.setLimit(id, limit, onlyNew);
+    this.workers.forgetTokens();
     if (outcome === 'no_token') throw new QueueError('token_missing', 'token not found');
     if (outcome === 'has_one') return false;
     this.audit.note(account, 'limit.set', id, { limit });
@@ -113,6 +117,7 @@ export class TokenAdmin {
   async deleteLimit(account: string | undefined, namespace: string, text: string): Promise<void> {
     const id = { namespace, ...parseToken(text) };
     const existed = await this.tokens.deleteLimit(id);
+    this.workers.forgetTokens();
     this.audit.note(account, 'limit.delete', id, { existed });
   }
 

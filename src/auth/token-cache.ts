@@ -24,6 +24,8 @@ export interface KnownToken {
 export class TokenCache {
   private readonly known = new Map<string, KnownToken>();
   private readonly pending = new Map<string, Promise<KnownToken | null>>();
+  /** Answers of look-ups that began before the cache was last cleared are not remembered. */
+  private generation = 0;
 
   /**
    * @param find asks the store for a digest
@@ -52,6 +54,13 @@ export class TokenCache {
     return pending ? this.join(pending, digest) : this.look(digest);
   }
 
+  /** Forgets all: something was changed, and who asks next must see it. */
+  clear(): void {
+    this.generation += 1;
+    this.known.clear();
+    this.pending.clear();
+  }
+
   /** How many tokens are remembered. */
   get size(): number {
     return this.known.size;
@@ -74,17 +83,21 @@ export class TokenCache {
   }
 
   private look(digest: string): Promise<KnownToken | null> {
-    const pending = this.ask(digest).finally(() => this.pending.delete(digest));
+    const pending = this.ask(digest).finally(() => {
+      if (this.pending.get(digest) === pending) this.pending.delete(digest);
+    });
     this.pending.set(digest, pending);
     return pending;
   }
 
   private async ask(digest: string): Promise<KnownToken | null> {
+    const { generation } = this;
     const askedAtMs = this.now();
     const record = await this.find(digest);
-    this.known.delete(digest);
+    if (generation === this.generation) this.known.delete(digest);
     if (!record) return null;
     const known = { record, secret: Buffer.from(record.token), askedAtMs };
+    if (generation !== this.generation) return known;
     this.known.set(digest, known);
     if (this.known.size > MAX_ENTRIES) this.dropOldest();
     return known;
