@@ -18,6 +18,9 @@ const TCP_PROBE_AFTER_MS = 30_000;
 /** Longest time for a request's headers to come in; Node's own default. */
 const HEADERS_TIMEOUT_MS = 60_000;
 
+/** An empty name in a path, and more path after it. */
+const SOMETHING_FOLLOWS = /^\/[^?]*\/\/[^/?]/;
+
 /** The part of the server's settings that its sockets need. */
 export type SocketSettings = Pick<ServerConfig, 'keep_alive_ms' | 'max_header_bytes' | 'request_timeout_ms'>;
 
@@ -98,11 +101,8 @@ function misrouted(request: FastifyRequest): QueueError | undefined {
     return new QueueError('invalid_argument', 'missing required Host header');
   }
   const { namespace, queue } = request.params as { namespace?: string; queue?: string };
-  if (namespace === '') {
-    return new QueueError('invalid_argument', 'namespace name contains forbidden characters');
-  }
-  if (queue === '' && raw.url !== undefined && /\/\/[^/]/.test(raw.url)) {
-    return new QueueError('invalid_argument', 'queue name contains forbidden characters');
-  }
-  return undefined;
+  // Nothing after an empty name is a trailing slash, which is no route at all.
+  if ((namespace !== '' && queue !== '') || !SOMETHING_FOLLOWS.test(raw.url ?? '')) return undefined;
+  const which = namespace === '' ? 'namespace' : 'queue';
+  return new QueueError('invalid_argument', `${which} name contains forbidden characters`);
 }

@@ -90,13 +90,14 @@ describe('lmstfy defects that this server does not have', () => {
 
   it('D16: a stop ends long polls and does not wait for them', async () => {
     const other = await TestApp.start();
+    const { port } = other;
     const poll = other.get('long?timeout=600');
     await sleep(50);
     const started = performance.now();
     await other.server.stop();
     expect(performance.now() - started).toBeLessThan(2_000);
     expect(await poll).toMatchObject({ status: 404, json: { msg: 'no job available' }, headers: { connection: 'close' } });
-    await expect(open(other.port)).rejects.toThrow();
+    await expect(open(port)).rejects.toThrow();
   });
 
   it('D1, D11: a job whose publish was answered is there, and a leased one is never out of sight', async () => {
