@@ -69,13 +69,13 @@ async function firstStart(checks, server, dir, ports) {
   const token = /X-Token: ([\w-]+)/.exec(lines[0])?.[1] ?? /token=([\w-]+)/.exec(lines[0])?.[1];
   const url = /'(http[^'?]*)/.exec(lines[0])[1];
   const said = await pasted(lines, dir);
-  const id = /"job_id":"([^"]+)"/.exec(said.parts[0])?.[1];
-  await checks.that('the first line publishes a job', () => same(id !== undefined, true, said.parts[0]));
+  const id = /"job_id":"([^"]+)"/.exec(said[0])?.[1];
+  await checks.that('the first line publishes a job', () => same(id !== undefined, true, said[0]));
   await checks.that('the second line consumes that job', () =>
-    same(/"job_id":"([^"]+)"/.exec(said.parts[1])?.[1], id, said.parts[1]),
+    same(/"job_id":"([^"]+)"/.exec(said[1])?.[1], id, said[1]),
   );
   await checks.that('the third line acknowledges it: it is gone', async () => {
-    if (said.parts[2].trim() !== '') same(said.parts[2].trim(), '204');
+    if (said[2].trim() !== '') same(said[2].trim(), '204');
     const peek = await fetch(`${url}/job/${id}`, { headers: { 'X-Token': token } });
     same(peek.status, 404);
   });
@@ -187,19 +187,16 @@ function three(lines) {
 }
 
 /**
- * Types the lines into one shell, as a person does, and returns what each printed. Files stand for the terminal:
- * `tee /dev/stderr` cannot open the sockets that Node.js would put there.
+ * Types the lines into one shell, as a person does, and returns what each printed. A pipe of the shell's own stands
+ * for the terminal: `tee /dev/stderr` cannot open the sockets that Node.js would put there, and would empty a file.
  */
 async function pasted(lines, dir) {
-  const file = join(dir, 'shell.log');
-  const out = openSync(file, 'a');
-  const shell = spawn('sh', [], {
-    stdio: ['pipe', out, out],
-    env: { ...process.env, PATH: pathWithCurl(dir) },
-  });
+  const shell = spawn('sh', ['-c', 'sh 2>&1 | cat'], { env: { ...process.env, PATH: pathWithCurl(dir) } });
+  let said = '';
+  shell.stdout.on('data', (text) => (said += text));
   shell.stdin.end(lines.map((line) => `${line}\necho; echo ----\n`).join(''));
-  await once(shell, 'exit');
-  return { parts: readFileSync(file, 'utf8').split('----').slice(0, lines.length) };
+  await once(shell, 'close');
+  return said.split('----').slice(0, lines.length);
 }
 
 /** Where there is no curl, a stand-in runs the same lines through Node.js. */
