@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { isNativeError } from 'node:util/types';
 import { parse, TomlError } from 'smol-toml';
 import { isLoopback } from './addresses.js';
 import { problemsOf, warningsOf } from './check.js';
@@ -108,8 +109,8 @@ class Loading {
 function unreadable(file: string, error: unknown): string {
   if (error instanceof TomlError) {
     const reason = error.message.split('\n', 1)[0] ?? '';
-    return `${file} is no TOML, line ${error.line}, column ${error.column}: ${reason}`;
+    return `${file}, line ${error.line}, column ${error.column}: ${reason}`;
   }
-  const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
+  const code = isNativeError(error) && 'code' in error ? String(error.code) : 'unknown error';
   return `${file} cannot be read (${code})`;
 }

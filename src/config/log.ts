@@ -1,5 +1,6 @@
+import { isNativeError } from 'node:util/types';
 import { pino, type DestinationStream, type Logger } from 'pino';
-import pretty from 'pino-pretty';
+import { prettyFactory } from 'pino-pretty';
 import type { LogConfig } from './config.js';
 
 const REDACTED = '[redacted]';
@@ -24,7 +25,7 @@ export function createLog({ level, format }: Omit<LogConfig, 'access'>, stream?:
     base: { pid: process.pid },
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label: string) => ({ level: label }) },
-    serializers: { err: describeError, error: describeError },
+    serializers: { err: describe, error: describe },
     redact: { paths: SECRET_PATHS, censor: REDACTED },
   };
   if (format === 'pretty' || (format === 'auto' && isTerminal)) {
@@ -33,8 +34,14 @@ export function createLog({ level, format }: Omit<LogConfig, 'access'>, stream?:
   return pino(options, stream ?? pino.destination(STANDARD_OUTPUT));
 }
 
+/** Turns each line before it is written: no stream of its own, which could hold lines back when the process ends. */
 function forPeople(colorize: boolean, destination: DestinationStream): DestinationStream {
-  return pretty({ colorize, destination, sync: true, ignore: 'pid', translateTime: 'SYS:HH:MM:ss.l' });
+  const toText = prettyFactory({ colorize, ignore: 'pid', translateTime: 'SYS:HH:MM:ss.l' });
+  return {
+    write: (line) => {
+      destination.write(toText(line));
+    },
+  };
 }
 
 /** An error as a line shows it. */
@@ -50,8 +57,8 @@ interface DescribedError {
  * Name, message, code, stack and causes of an error, and nothing else of it: the Redis driver hangs the command to its errors, whose
  * arguments are passwords, tokens and bodies.
  */
-function describeError(error: unknown, causes = MAX_CAUSES): DescribedError | string {
-  if (!(error instanceof Error)) return redactUrl(typeof error === 'string' ? error : typeof error);
+function describe(error: unknown, causes = MAX_CAUSES): DescribedError | string {
+  if (!isNativeError(error)) return redactUrl(typeof error === 'string' ? error : typeof error);
   const { name, message, stack, cause } = error;
   const code = 'code' in error && typeof error.code === 'string' ? error.code : undefined;
   return {
@@ -59,7 +66,7 @@ function describeError(error: unknown, causes = MAX_CAUSES): DescribedError | st
     message: withoutArguments(message),
     ...(code === undefined ? {} : { code }),
     ...(stack === undefined ? {} : { stack: withoutArguments(stack) }),
-    ...(cause === undefined || causes === 0 ? {} : { cause: describeError(cause, causes - 1) }),
+    ...(cause === undefined || causes === 0 ? {} : { cause: describe(cause, causes - 1) }),
   };
 }
 

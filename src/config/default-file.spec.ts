@@ -1,0 +1,105 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse } from 'smol-toml';
+import { Config } from './config.js';
+import { keysOf, type KeyClass } from './keys.js';
+import { DEFAULT_FILE, loadConfig, printDefaultConfig } from './load.js';
+import { admit, build } from './tree.js';
+
+/** The names that default.toml gives to what the operator names. */
+const EXAMPLE = 'default';
+
+/** Every key with a value, as the section that it stands in and its name. */
+function documentable(type: KeyClass, section = ''): [section: string, key: string][] {
+  return [...keysOf(type)].flatMap(([key, kind]) => {
+    const at = section === '' ? key : `${section}.${key}`;
+    if (kind.type === 'section') return documentable(kind.of, at);
+    if (kind.type !== 'named') return [[section, key] satisfies [string, string]];
+    return kind.of === null ? [] : documentable(kind.of, `${at}.${EXAMPLE}`);
+  });
+}
+
+/** The lines of each section. */
+function sections(text: string): Map<string, string[]> {
+  const found = new Map<string, string[]>();
+  let lines: string[] = [];
+  for (const line of text.split('\n')) {
+    const [, name] = /^\[(.*)\]$/.exec(line) ?? [];
+    if (name !== undefined) found.set(name, (lines = []));
+    else lines.push(line);
+  }
+  return found;
+}
+
+describe('config/default.toml', () => {
+  const text = printDefaultConfig();
+
+  it('says what the classes say', () => {
+    const problems: string[] = [];
+    const layer = { tree: parse(text), origin: () => '' };
+
+    expect(JSON.stringify(build(Config, admit(layer, Config, problems)))).toBe(JSON.stringify(new Config()));
+    expect(problems).toEqual([]);
+    expect(loadConfig({ env: {} })).toEqual(new Config());
+  });
+
+  it.each(documentable(Config))('explains %s.%s', (section, key) => {
+    const lines = sections(text).get(section) ?? [];
+    const at = lines.findIndex((line) => new RegExp(`^(# )?${key} = `).test(line));
+
+    expect(at).toBeGreaterThan(-1);
+    // Keys of one kind may stand below one explanation.
+    const before = lines
+      .slice(0, at)
+      .reverse()
+      .find((line) => !/^(# )?\w+ = /.test(line));
+    expect(before).toMatch(/^# \S/);
+  });
+
+  it('gives every key with a default a line of its own above it', () => {
+    for (const lines of sections(text).values()) {
+      lines.forEach((line, at) => {
+        if (/^\w+ = /.test(line)) expect([line, lines[at - 1]]).toEqual([line, expect.stringMatching(/^# /)]);
+      });
+    }
+  });
+
+  it('names no key that does not exist, not even in its comments', () => {
+    const problems: string[] = [];
+    const tree = parse(text.replace(/^# (\w+ = ["[\d].*)$/gm, '$1'));
+    admit({ tree, origin: () => '' }, Config, problems);
+
+    expect(problems).toEqual([]);
+  });
+
+  it('stands at the same depth from the sources and from the build', () => {
+    expect(DEFAULT_FILE).toBe(join(import.meta.dirname, '..', '..', 'config', 'default.toml'));
+  });
+});
+
+describe('the examples beside it', () => {
+  const example = (name: string): string => join(DEFAULT_FILE, '..', name);
+
+  it('has one for production that lacks nothing but its secrets', () => {
+    const file = example('production-example.toml');
+    const env = Object.fromEntries(
+      [...readFileSync(file, 'utf8').matchAll(/PUMPHOUSE_\w+/g)].map(([name]) => [name, 'secret']),
+    );
+    const config = loadConfig({ file, env });
+
+    expect(Object.keys(env)).toHaveLength(4);
+    expect(config.admin).toEqual({ host: '0.0.0.0', port: 7778, accounts: { ops: 'secret' } });
+    expect(config.pools['default']).toMatchObject({ master_name: 'pumphouse', password: 'secret' });
+    expect(() => loadConfig({ file, env: {} })).toThrow('admin.accounts must be set');
+  });
+
+  it('has a lmstfy file', () => {
+    const config = loadConfig({ file: example('lmstfy-example.toml'), env: {} });
+
+    expect(config.lmstfy).toMatchObject({ public_sizes: true, default_tries: 3, default_ttr_s: 60 });
+    expect(config.tokens).toMatchObject({ url: 'redis://localhost:6379', db: 1 });
+    expect(config.warnings).toEqual([
+      expect.stringMatching(/LogDir, Pool\.default\.PoolSize has no effect here$/),
+    ]);
+  });
+});

@@ -1,0 +1,201 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Config } from './config.js';
+import { loadConfig } from './load.js';
+import { ConfigError } from './problems.js';
+
+const POOL = '[Pool]\n[Pool.default]\nAddr = "localhost:6379"\n';
+
+let folder: string;
+let file: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'pumphouse-lmstfy-'));
+  file = join(folder, 'lmstfy.toml');
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+function load(toml: string, env: NodeJS.ProcessEnv = {}): Config {
+  writeFileSync(file, toml);
+  return loadConfig({ file, env });
+}
+
+function problems(toml: string, env: NodeJS.ProcessEnv = {}): readonly string[] {
+  try {
+    load(toml, env);
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems.map((one) => one.replaceAll(file, 'FILE'));
+    throw error;
+  }
+  return [];
+}
+
+describe("a lmstfy server's file", () => {
+  it('says the same here', () => {
+    const config = load(`
+      Host = "10.0.0.1"
+      Port = 8000
+      AdminHost = "10.0.0.1"
+      AdminPort = 8001
+      LogLevel = "WARNING"
+      LogFormat = "text"
+      EnableAccessLog = true
+      TTLSecond = 60
+      DelaySecond = 5
+      TriesNum = 3
+      TTRSecond = 30
+      TimeoutSecond = 2
+      [Accounts]
+      Alice = "a secret"
+      [AdminRedis]
+      Addr = "r:1"
+      Password = "p@ss/word"
+      DB = 2
+      [Pool.default]
+      Addr = "d:6379"
+      Password = "q"
+      DB = 0
+      [Pool.other]
+      Addr = "a:1, b:2,c"
+      MasterName = "m"
+      SentinelPassword = "s"
+      Password = "t"`);
+
+    expect(config.server).toMatchObject({ host: '10.0.0.1', port: 8000 });
+    expect(config.admin).toEqual({ host: '10.0.0.1', port: 8001, accounts: { Alice: 'a secret' } });
+    expect(config.log).toEqual({ level: 'warn', format: 'pretty', access: true });
+    expect(config.lmstfy).toEqual({
+      public_sizes: true,
+      default_ttl_s: 60,
+      default_delay_s: 5,
+      default_tries: 3,
+      default_ttr_s: 30,
+      default_timeout_s: 2,
+    });
+    expect(config.tokens).toEqual({ url: 'redis://r:1', password: 'p@ss/word', db: 2, allow_unsafe: false });
+    expect(config.pools).toEqual({
+      default: { url: 'redis://d:6379', password: 'q', db: 0, allow_unsafe: false },
+      other: {
+        sentinels: ['a:1', 'b:2', 'c'],
+        master_name: 'm',
+        sentinel_password: 's',
+        password: 't',
+        allow_unsafe: false,
+      },
+    });
+    expect(config.warnings).toEqual([]);
+  });
+
+  it("brings lmstfy's habits along, which the environment may change", () => {
+    expect(load(POOL)).toMatchObject({
+      limits: { max_body_bytes: 1_048_576, max_bulk_bytes: 67_108_864 },
+      lmstfy: { public_sizes: true },
+    });
+    expect(load(POOL, { PUMPHOUSE_LMSTFY__PUBLIC_SIZES: 'false' }).lmstfy.public_sizes).toBe(false);
+  });
+
+  it('may spell its keys in any case', () => {
+    const config = load(
+      'HOST = "h"\npORT = 1\n[pool.default]\naddr = "d:1"\npassword = "x"\n[adminredis]\nADDR = "r:1"',
+    );
+
+    expect(config.server).toMatchObject({ host: 'h', port: 1 });
+    expect(config.pools['default']).toMatchObject({ url: 'redis://d:1', password: 'x' });
+    expect(config.tokens.url).toBe('redis://r:1');
+  });
+
+  it('leaves out what is empty', () => {
+    const config = load(
+      `LogDir = ""\nLogFormat = ""\n[AdminRedis]\nAddr = ""\nPassword = "x"\n${POOL}Password = ""\nMasterName = ""\nMigrateTo = ""`,
+    );
+
+    expect(config.log.format).toBe('auto');
+    expect(config.tokens).toEqual({ allow_unsafe: false });
+    expect(config.pools['default']).toEqual({ url: 'redis://localhost:6379', allow_unsafe: false });
+    expect(config.warnings).toEqual([]);
+  });
+
+  it.each([
+    ['panic', 'fatal'],
+    ['fatal', 'fatal'],
+    ['error', 'error'],
+    ['Warn', 'warn'],
+    ['debug', 'debug'],
+    ['trace', 'trace'],
+  ])('has the level %s, which is %s here', (theirs, ours) => {
+    expect(load(`LogLevel = "${theirs}"\n${POOL}`).log.level).toBe(ours);
+  });
+
+  it('gets a warning for what has no counterpart here', () => {
+    expect(load(`LogDir = "/var/log"\n${POOL}PoolSize = 100\nVersion = "6.0"`).warnings).toEqual([
+      `${file}: LogDir, Pool.default.PoolSize, Pool.default.Version has no effect here`,
+    ]);
+  });
+});
+
+describe('its open admin port', () => {
+  const open = `AdminHost = "0.0.0.0"\n${POOL}`;
+
+  it('is open to this machine only, as long as there are no accounts', () => {
+    const { admin, warnings } = load(open);
+
+    expect(admin.host).toBe('127.0.0.1');
+    expect(warnings).toEqual([
+      expect.stringMatching(/^the admin port is open to this machine only .*AdminHost in /),
+    ]);
+  });
+
+  it('is open to all with accounts, from the file or from the environment', () => {
+    expect(load(`${open}[Accounts]\na = "b"`).admin.host).toBe('0.0.0.0');
+    expect(load(open, { PUMPHOUSE_ADMIN__ACCOUNTS__A: 'b' })).toMatchObject({
+      admin: { host: '0.0.0.0' },
+      warnings: [],
+    });
+  });
+
+  it('is refused if it is our own setting', () => {
+    expect(problems(POOL, { PUMPHOUSE_ADMIN__HOST: '0.0.0.0' })).toEqual([
+      'admin.host must be a loopback address, or admin.accounts must be set (PUMPHOUSE_ADMIN__HOST)',
+    ]);
+  });
+});
+
+describe('what is wrong with it', () => {
+  it.each([
+    [
+      'has keys of ours',
+      `${POOL}[server]\nport = 1`,
+      "FILE mixes lmstfy's keys with ours: server is not one of lmstfy's",
+    ],
+    ['has a key of nobody', `Prot = 1\n${POOL}`, "Prot is not a key of lmstfy's (FILE)"],
+    ['has a key of nobody in a pool', `${POOL}url = "x"`, "Pool.default.url is not a key of lmstfy's (FILE)"],
+    ['has no default pool', 'Port = 1', 'pools.default is missing: there must be a pool of that name'],
+    ['has a pool without an address', '[Pool.default]\nDB = 1', 'Pool.default.Addr is missing (FILE)'],
+    [
+      'moves a pool',
+      `${POOL}MigrateTo = "b"`,
+      'pools.default.migrate_to is not supported by this release yet (Pool.default.MigrateTo in FILE)',
+    ],
+    [
+      'has a port that is none',
+      `Port = "x"\n${POOL}`,
+      'server.port must be a whole number from 0 to 65535 (Port in FILE)',
+    ],
+    [
+      'has a level of nobody',
+      `LogLevel = "loud"\n${POOL}`,
+      /^log\.level must be one of .* \(LogLevel in FILE\)$/,
+    ],
+    [
+      'has a list without a master',
+      '[Pool.default]\nAddr = "a:1,b:2"',
+      /^pools\.default\.url must be .* \(Pool\.default\.Addr in FILE\)$/,
+    ],
+    ['has a value for a section', 'Pool = 1', 'Pool must be a section (FILE)'],
+  ])('is told if it %s', (_, toml, problem) => {
+    const all = problems(toml);
+
+    expect(all).toContainEqual(typeof problem === 'string' ? problem : expect.stringMatching(problem));
+    expect(all.length).toBeLessThanOrEqual(2);
+  });
+});

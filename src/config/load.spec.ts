@@ -1,0 +1,285 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Config } from './config.js';
+import { loadConfig } from './load.js';
+import { ConfigError } from './problems.js';
+
+let folder: string;
+let file: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'pumphouse-config-'));
+  file = join(folder, 'server.toml');
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+function load(toml: string, env: NodeJS.ProcessEnv = {}): Config {
+  writeFileSync(file, toml);
+  return loadConfig({ file, env });
+}
+
+function problems(toml: string, env: NodeJS.ProcessEnv = {}): readonly string[] {
+  try {
+    load(toml, env);
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems.map((one) => one.replaceAll(file, 'FILE'));
+    throw error;
+  }
+  return [];
+}
+
+describe('layers', () => {
+  it('lets a file win over the defaults, and the environment over the file', () => {
+    const { server, limits } = load('[server]\nport = 1000\nworkers = 2', { PUMPHOUSE_SERVER__PORT: '2000' });
+
+    expect(server).toMatchObject({ port: 2000, workers: 2, host: '0.0.0.0' });
+    expect(limits.max_body_bytes).toBe(65_535);
+  });
+
+  it('replaces lists as a whole', () => {
+    const toml = '[pools.default]\ncluster = ["a:1", "b:2"]';
+
+    expect(load(toml, { PUMPHOUSE_POOLS__DEFAULT__CLUSTER: 'c:3' }).pools['default']?.cluster).toEqual([
+      'c:3',
+    ]);
+  });
+
+  it('keeps the default pool where a file names another one', () => {
+    expect(Object.keys(load('[pools.other]\nurl = "redis://h"').pools)).toEqual(['default', 'other']);
+  });
+
+  it('forgets the place that a pool had, when a higher layer names another', () => {
+    const sentinels =
+      '[pools.default]\nsentinels = ["a"]\nmaster_name = "m"\nsentinel_password = "s"\npassword = "p"';
+
+    expect(load(sentinels).pools['default']).toEqual({
+      sentinels: ['a'],
+      master_name: 'm',
+      sentinel_password: 's',
+      password: 'p',
+      allow_unsafe: false,
+    });
+    expect(load(sentinels, { PUMPHOUSE_POOLS__DEFAULT__URL: 'redis://h' }).pools['default']).toEqual({
+      url: 'redis://h',
+      password: 'p',
+      allow_unsafe: false,
+    });
+  });
+
+  it('takes a pool that is called like a part of every object', () => {
+    const { pools } = load('[pools.constructor]\nurl = "redis://h"\n[pools.__proto__]\nurl = "redis://i"');
+
+    expect(Object.keys(pools)).toEqual(['default', 'constructor', '__proto__']);
+    expect('toString' in pools).toBe(false);
+  });
+
+  it('puts overrides on top', () => {
+    const config = loadConfig({ env: { PUMPHOUSE_SERVER__PORT: '1' }, overrides: { server: { port: 2 } } });
+
+    expect(config.server.port).toBe(2);
+  });
+});
+
+describe('what is wrong', () => {
+  it('is told all at once, with its path and where it comes from', () => {
+    const toml =
+      '[server]\nport = "80"\nprot = 1\n[limits]\nmax_body_bytes = 67108865\n[nope]\n[log]\nlevel = "loud"';
+
+    expect(problems(toml, { PUMPHOUSE_REDIS__COMMAND_TIMEOUT_MS: '1e3', PUMPHOUSE_NO__KEY: '' })).toEqual([
+      expect.stringMatching(/^server\.prot is not a known key \(FILE\); known here: host, port, workers,/),
+      expect.stringMatching(/^nope is not a known key \(FILE\)/),
+      'PUMPHOUSE_NO__KEY names no known key',
+      'server.port must be a whole number from 0 to 65535 (FILE)',
+      'limits.max_body_bytes must be a whole number from 1 to 67108864 (FILE)',
+      'redis.command_timeout_ms must be a whole number from 50 to 60000 (PUMPHOUSE_REDIS__COMMAND_TIMEOUT_MS)',
+      'log.level must be one of trace, debug, info, warn, error, fatal, silent (FILE)',
+    ]);
+  });
+
+  it.each([
+    ['a section that is a value', 'server = 1', 'server must be a section (FILE)'],
+    ['a list of sections', '[[server]]\nport = 1', 'server must be a section (FILE)'],
+    ['a pool that is a value', '[pools]\nx = "redis://h"', 'pools.x must be a section (FILE)'],
+    ['a date', 'server = 2020-01-01', 'server must be a section (FILE)'],
+    ['a fraction', '[server]\nport = 80.5', 'server.port must be a whole number from 0 to 65535 (FILE)'],
+    ['a truth as text', '[log]\naccess = "true"', 'log.access must be true or false (FILE)'],
+    [
+      'a pool name with a blank',
+      '[pools."a b"]\nurl = "redis://h"',
+      /^pools must be sections with names of letters/,
+    ],
+    ['an account without a password', '[admin.accounts]\nann = ""', /^admin\.accounts must be passwords/],
+    ['an account with a colon', '[admin.accounts]\n"a:b" = "x"', /^admin\.accounts must be passwords/],
+    ['a key prefix that moves the hash tag', '[redis]\nkey_prefix = "{x}"', /^redis\.key_prefix must be/],
+    ['warnings as a key', 'warnings = []', /^warnings is not a known key/],
+  ])('refuses %s', (_, toml, problem) => {
+    expect(problems(toml)).toEqual([typeof problem === 'string' ? problem : expect.stringMatching(problem)]);
+  });
+
+  it('does not stop at a file that is no TOML, or is not there', () => {
+    const env = { PUMPHOUSE_SERVER__PORT: 'x' };
+
+    expect(problems('[server\nport = 1', env)).toEqual([
+      expect.stringMatching(/^FILE, line 1, column \d+: Invalid TOML document: /),
+      expect.stringMatching(/^server\.port must be/),
+    ]);
+    expect(() => loadConfig({ file: join(folder, 'none.toml'), env })).toThrow(
+      /none\.toml cannot be read \(ENOENT\)/,
+    );
+  });
+
+  it('never repeats a secret', () => {
+    const secret = 'hunter2';
+    const said = [
+      ...problems(
+        `[pools.default]\nurl = "http://u:${secret}@h"\npassword = 5\n[pools.b]\nurl = "redis://:${secret}@h/x"`,
+      ),
+      ...problems(
+        `[pools.default]\nurl = "redis://:${secret}@h"\npassword = "${secret}"\nmigrate_to = "${secret}"`,
+      ),
+      ...problems(`[pools.default]\npassword = "${secret}`),
+      ...problems(`[pools.default]\npassword = ${secret}`),
+      ...problems(`[admin]\naccounts = "${secret}"`, { PUMPHOUSE_SERVER__PORT: secret }),
+      ...problems('', { PUMPHOUSE_TOKENS__URL: secret, PUMPHOUSE_TOKENS__DB: secret }),
+    ];
+
+    expect(said.length).toBeGreaterThanOrEqual(9);
+    expect(said.join('\n')).not.toContain(secret);
+  });
+});
+
+describe('values that go together', () => {
+  it.each([
+    [
+      'an open admin port',
+      '[admin]\nhost = "0.0.0.0"',
+      'admin.host must be a loopback address, or admin.accounts must be set (FILE)',
+    ],
+    ['two listeners on one port', '[admin]\nport = 7777', 'admin.port must not be server.port (FILE)'],
+    [
+      'a bulk limit below the body limit',
+      '[limits]\nmax_body_bytes = 9000000',
+      'limits.max_bulk_bytes must be at least limits.max_body_bytes (default.toml)',
+    ],
+    [
+      'a delay that outlives the job',
+      '[lmstfy]\ndefault_delay_s = 90000',
+      'lmstfy.default_ttl_s must be 0, or at least lmstfy.default_delay_s (default.toml)',
+    ],
+    [
+      'a move to another pool',
+      '[pools.default]\nmigrate_to = "b"',
+      'pools.default.migrate_to is not supported by this release yet (FILE)',
+    ],
+    [
+      'a pool without a place',
+      '[pools.b]\ndb = 1',
+      'pools.b needs exactly one of url, sentinels (with master_name), and cluster',
+    ],
+    [
+      'a pool with two places',
+      '[pools.b]\nurl = "redis://h"\ncluster = ["h"]',
+      'pools.b needs exactly one of url, sentinels (with master_name), and cluster',
+    ],
+    [
+      'sentinels without a master',
+      '[pools.b]\nsentinels = ["h"]',
+      'pools.b.master_name is missing beside sentinels',
+    ],
+    [
+      'a master without sentinels',
+      '[pools.b]\nurl = "redis://h"\nmaster_name = "m"',
+      'pools.b.master_name goes with sentinels only (FILE)',
+    ],
+    [
+      'a database of a Cluster',
+      '[pools.b]\ncluster = ["h"]\ndb = 0',
+      'pools.b.db does not go with cluster: a Redis Cluster has one (FILE)',
+    ],
+    [
+      'a password for what we start ourselves',
+      '[pools.default]\npassword = "p"',
+      'pools.default.password does not go with the embedded Redis (FILE)',
+    ],
+    [
+      'a password twice',
+      '[pools.b]\nurl = "redis://:p@h"\npassword = "p"',
+      'pools.b.password is also in the url (FILE)',
+    ],
+    ['a database twice', '[pools.b]\nurl = "redis://h/1"\ndb = 1', 'pools.b.db is also in the url (FILE)'],
+    [
+      'embedded tokens',
+      '[tokens]\nurl = "embedded"',
+      'tokens.url must be a redis:// or rediss:// URL, or left out for the default pool (FILE)',
+    ],
+    [
+      'a password of no token store',
+      '[tokens]\npassword = "p"',
+      'tokens needs exactly one of url, sentinels (with master_name), and cluster',
+    ],
+  ])('refuses %s', (_, toml, problem) => {
+    expect(problems(toml)).toEqual([problem]);
+  });
+
+  it.each(['127.0.0.1', '127.1.2.3', 'localhost', '::1'])(
+    'takes %s for the admin port without accounts',
+    (host) => {
+      expect(load(`[admin]\nhost = "${host}"`).admin.host).toBe(host);
+    },
+  );
+
+  it('opens the admin port to others with an account', () => {
+    const env = { PUMPHOUSE_ADMIN__HOST: '0.0.0.0', PUMPHOUSE_ADMIN__ACCOUNTS__ALICE: 'secret' };
+
+    expect(loadConfig({ env }).admin).toMatchObject({ host: '0.0.0.0', accounts: { alice: 'secret' } });
+  });
+
+  it.each([
+    'nope',
+    'h:6379',
+    'http://h',
+    'redis://',
+    'redis:///1',
+    'redis:h',
+    'redis://h/x',
+    'redis://h?db=1',
+    'redis://:p%@h',
+    '',
+  ])('refuses %j as the URL of a Redis', (url) => {
+    expect(problems(`[pools.default]\nurl = ${JSON.stringify(url)}`)).toEqual([
+      expect.stringMatching(/^pools\.default\.url must be redis:\/\/.* or "embedded" \(FILE\)$/),
+    ]);
+  });
+
+  it.each(['redis://h', 'rediss://u:p%40@h:1/15', 'redis://[::1]:6379', 'redis://:p@10.0.0.1/', 'embedded'])(
+    'takes %j',
+    (url) => {
+      expect(load(`[pools.default]\nurl = "${url}"`).pools['default']?.url).toBe(url);
+    },
+  );
+
+  it('takes no limit above 64 MiB, and that one', () => {
+    const both = (bytes: number): string => `[limits]\nmax_body_bytes = ${bytes}\nmax_bulk_bytes = ${bytes}`;
+
+    expect(load(both(67_108_864)).limits).toEqual({ max_body_bytes: 67_108_864, max_bulk_bytes: 67_108_864 });
+    expect(problems(both(67_108_865))).toHaveLength(2);
+  });
+});
+
+describe('warnings', () => {
+  it('are no errors', () => {
+    const { warnings } = load(
+      '[server]\nworkers = 512\n[pools.a]\nurl = "redis://h/1"\nallow_unsafe = true\n[pools.b]\nurl = "redis://u:p@h"\ndb = 1',
+    );
+
+    expect(warnings).toEqual([
+      expect.stringMatching(/^server\.workers is 512, and this machine has \d+ cores/),
+      expect.stringMatching(/^pools\.a\.allow_unsafe is set/),
+      expect.stringMatching(/^pools a and b are the same Redis/),
+    ]);
+  });
+
+  it('are none by default', () => {
+    expect(loadConfig({ env: {} }).warnings).toEqual([]);
+  });
+});
