@@ -1,6 +1,7 @@
 import type { RunningServer } from './running-server.js';
 import { TokenStore } from './auth/token-store.js';
 import type { Config } from './config/config.js';
+import { tokenOptions } from './config/pool-options.js';
 import { PoolRegistry } from './redis/redis.module.js';
 
 const POOL = 'default';
@@ -11,7 +12,7 @@ const KEYS_OF_AN_EMPTY_STORE = 1;
 
 /** True if nobody has used this server's embedded store yet. Ask before it serves. */
 export async function isFirstStart(server: RunningServer, config: Config): Promise<boolean> {
-  if (config.pools[POOL]?.url !== 'embedded' || config.tokens.url !== undefined) return false;
+  if (config.pools[POOL]?.url !== 'embedded' || tokenOptions(config) !== undefined) return false;
   const pool = server.admin.app.get(PoolRegistry, { strict: false }).get(POOL);
   const keys = Number(await pool?.read('DBSIZE'));
   return keys <= KEYS_OF_AN_EMPTY_STORE;

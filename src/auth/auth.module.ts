@@ -1,5 +1,6 @@
 import { Inject, Injectable, Module, type OnApplicationShutdown } from '@nestjs/common';
 import { Config } from '../config/config.js';
+import { tokenOptions } from '../config/pool-options.js';
 import { LOG, type Log } from '../domain/log.js';
 import { MetricsService } from '../metrics/metrics.service.js';
 import { RedisPool } from '../redis/pool.js';
@@ -13,19 +14,12 @@ import { TokenStore } from './token-store.js';
 /** Injection token of the Redis that holds the tokens. */
 const TOKEN_REDIS = Symbol('TokenRedis');
 
-/** The Redis of `tokens.url`, held to what the default pool is held to; else the default pool's. */
+/** The Redis that the configuration has for tokens, else the default pool's. */
 async function openTokenRedis(config: Config, pools: PoolRegistry, log: Log): Promise<RedisPool> {
-  const { url } = config.tokens;
-  if (url !== undefined) {
-    const { key_prefix: keyPrefix, command_timeout_ms: commandTimeoutMs } = config.redis;
-    return RedisPool.connect(
-      'tokens',
-      { url, keyPrefix, commandTimeoutMs, allowUnsafe: config.pools[DEFAULT_POOL]?.allow_unsafe === true },
-      log,
-    );
-  }
+  const options = tokenOptions(config);
+  if (options) return RedisPool.connect('tokens', options, log);
   const shared = pools.get(DEFAULT_POOL);
-  if (!shared) throw new Error('tokens.url is not set, and there is no pool of the name default');
+  if (!shared) throw new Error('tokens have no Redis of their own, and there is no pool of the name default');
   return shared;
 }
 
