@@ -26,6 +26,7 @@ async function main(): Promise<void> {
   }
   const config = loadConfig(file === undefined ? {} : { file });
   if (checkConfig) {
+    for (const warning of config.warnings) process.stdout.write(`warning: ${warning}\n`);
     process.stdout.write('the configuration is right\n');
     return;
   }

@@ -1,4 +1,3 @@
-import { availableParallelism } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from './config/config.js';
 import type { Log } from './domain/log.js';
@@ -18,10 +17,6 @@ const ENDED_AT_ONCE = 1;
  */
 export async function serve(config: Config, log: Log, print: (text: string) => void): Promise<void> {
   const signals = new Signals();
-  const cores = availableParallelism();
-  if (config.server.workers > cores) {
-    log.warn({ workers: config.server.workers, cores }, 'server.workers exceeds the cores of this machine');
-  }
   for (const warning of config.warnings) log.warn({}, warning);
   const embedded = await EmbeddedPools.start(config, log);
   try {
