@@ -40,6 +40,6 @@ function hasBrokenEscape(text: string): boolean {
 
 /** True if only this machine can reach the address. */
 export function isLoopback(host: string): boolean {
-  const address = host.replace(/^\[(.*)\]$/, '$1').toLowerCase();
+  const address = host.toLowerCase();
   return address === 'localhost' || address === '::1' || (isIPv4(address) && address.startsWith('127.'));
 }

@@ -21,9 +21,9 @@ import {
 
 const MAX_PORT = 65_535;
 const HOUR_MS = 3_600_000;
-/** Where Linux's listeners and DNS end; only here to refuse what is surely a mistake. */
-const HOST = /^[^\s/@]{1,253}$/;
-const HOST_MESSAGE = 'must be a host name or an IP address';
+/** As long as DNS lets a name be. Whether there is such an address shows when it is listened on. */
+const HOST = /^[^\s/@[\]]{1,253}$/;
+const HOST_MESSAGE = 'must be a host name or an IP address, without brackets';
 /** A curly bracket would move the hash tag, and with it every key, to another slot of a Cluster. */
 const KEY_PREFIX = /^[-_.:A-Za-z0-9]{0,64}$/;
 const POOL_NAME = /^[-_A-Za-z0-9]+$/;

@@ -94,6 +94,13 @@ describe("a lmstfy server's file", () => {
     expect(load(POOL, { PUMPHOUSE_LMSTFY__PUBLIC_SIZES: 'false' }).lmstfy.public_sizes).toBe(false);
   });
 
+  it('may have brackets around an IPv6 address', () => {
+    expect(load(`Host = "[::]"\nAdminHost = "[::1]"\n${POOL}`)).toMatchObject({
+      server: { host: '::' },
+      admin: { host: '::1' },
+    });
+  });
+
   it('may spell its keys in any case', () => {
     const config = load(
       'HOST = "h"\npORT = 1\n[pool.default]\naddr = "d:1"\npassword = "x"\n[adminredis]\nADDR = "r:1"',

@@ -15,9 +15,9 @@ interface Target {
 
 /** A lmstfy file's keys, in lower case, as its case does not matter. null: there is nothing like it here. */
 const KEYS: Readonly<Record<string, Target | null>> = {
-  host: { path: ['server', 'host'] },
+  host: { path: ['server', 'host'], say: host },
   port: { path: ['server', 'port'] },
-  adminhost: { path: ['admin', 'host'] },
+  adminhost: { path: ['admin', 'host'], say: host },
   adminport: { path: ['admin', 'port'] },
   accounts: { path: ['admin', 'accounts'] },
   loglevel: { path: ['log', 'level'], say: level },
@@ -57,6 +57,11 @@ const OUR_SECTIONS = [
 
 /** logrus' levels that have another name here. */
 const LEVELS: Readonly<Record<string, string>> = { warning: 'warn', panic: 'fatal' };
+
+/** There an IPv6 address needs brackets; here it must have none. */
+function host(value: unknown): unknown {
+  return typeof value === 'string' ? value.replace(/^\[(.*)\]$/, '$1') : value;
+}
 
 function level(value: unknown): unknown {
   if (typeof value !== 'string') return value;
