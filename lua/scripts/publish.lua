@@ -46,9 +46,14 @@ for i = 3, #ARGV, 8 do
   end
   if not touched[number] then
     touched[number] = true
-    redis.call("EXISTS", queue_key("i", number), queue_key("r", number), queue_key("s", number))
+    redis.call("EXISTS", queue_key("i", number), queue_key("r", number), queue_key("s", number), queue_key("g", number))
   end
-  local exists = redis.call("EXISTS", job_key(id)) == 1 or taken[id]
+  local present = redis.call("EXISTS", job_key(id)) == 1 and read_job(id)
+  if present and is_expired(present) then
+    plan_removal(id, present)
+    present = nil
+  end
+  local exists = present or taken[id]
   if ARGV[i + 6] ~= "" then
     redis.call("EXISTS", extras_key(id))
   end

@@ -45,7 +45,7 @@ local numbers = redis.call("ZRANGEBYSCORE", due, "-inf", now_floor, "LIMIT", 0, 
 local share = math.ceil(limit / math.max(#numbers, 1) / 2)
 for _, number in ipairs(numbers) do
   local step = { number = number, name = redis.call("HGET", queue_key("i", number), "name") }
-  redis.call("EXISTS", queue_key("r", number), queue_key("d", number))
+  redis.call("EXISTS", queue_key("r", number), queue_key("d", number), queue_key("g", number))
   step.scheduled, earliest = due_members("s", number, share, earliest)
   step.leased, earliest = due_members("l", number, share * 2 - #step.scheduled, earliest)
   plan[#plan + 1] = step

@@ -35,7 +35,7 @@ end
 -- Look.
 local dead = queue_key("d", number)
 local ids, jobs = redis.call("ZRANGE", dead, 0, limit - 1), {}
-redis.call("EXISTS", meta, expiries, queue_key("r", number))
+redis.call("EXISTS", meta, expiries, queue_key("r", number), queue_key("g", number))
 for _, id in ipairs(ids) do
   jobs[id] = read_job(id)
   redis.call("EXISTS", extras_key(id))

@@ -31,7 +31,7 @@ for i = 3, #ARGV, 2 do
   if ours and not given[id] then
     given[id] = true
     local name = redis.call("HGET", queue_key("i", job.queue), "name")
-    redis.call("EXISTS", queue_key("l", job.queue), queue_key("r", job.queue))
+    redis.call("EXISTS", queue_key("l", job.queue), queue_key("r", job.queue), queue_key("g", job.queue))
     given[#given + 1] = { id = id, job = job, name = name }
   end
   reply[#reply + 1] = ours and 1 or 0

@@ -23,6 +23,8 @@ function retryPauseMs(attempt: number): number {
  */
 function baseOptions(options: PoolOptions): DriverOptions {
   return {
+    // One reply format for every server: RESP3 nests what RESP2 gives flat (ZRANGE WITHSCORES), and 6.2 to 8 all speak RESP2.
+    protocol: 2,
     replyMapping: 'legacy',
     autoResendUnfulfilledCommands: false,
     enableOfflineQueue: false,
