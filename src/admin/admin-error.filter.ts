@@ -40,7 +40,9 @@ export class AdminErrorFilter implements ExceptionFilter {
     }
     if (status === 503) void reply.header('Retry-After', String(RETRY_AFTER_S));
     if (status === 500) this.log.error({ err: error, request_id: reply.request.id }, 'admin request failed');
-    void reply.code(status).send({ error: textOf(error, status) });
+    const json = JSON.stringify({ error: textOf(error, status) });
+    // The route may have said already that it answers with text.
+    void reply.code(status).type('application/json; charset=utf-8').send(json);
   }
 }
 

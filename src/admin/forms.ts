@@ -15,9 +15,9 @@ export function readForm(contentType: string | undefined, body: unknown): Fields
 
 /** The limit that a request asks for, as lmstfy's decoder reads it: left out or null is 0. */
 export interface AskedLimit {
+  readonly interval: number;
   readonly read: number;
   readonly write: number;
-  readonly interval: number;
 }
 
 /**
@@ -27,11 +27,8 @@ export interface AskedLimit {
  */
 export function readLimit(body: unknown): AskedLimit {
   const asked = parse(typeof body === 'string' ? body : '');
-  return {
-    read: wholeNumber(asked['read']),
-    write: wholeNumber(asked['write']),
-    interval: wholeNumber(asked['interval']),
-  };
+  const { interval, read, write } = asked;
+  return { interval: wholeNumber(interval), read: wholeNumber(read), write: wholeNumber(write) };
 }
 
 /** The limit in the words of the store. */

@@ -85,6 +85,8 @@ export class LimitsController {
       await reply.code(onlyNew ? 201 : 200).send({ limiter });
       return;
     }
-    await reply.code(409).send({ error: `throttler token(${tokenHint(parseToken(token).token)}) has already exists` });
+    await reply
+      .code(409)
+      .send({ error: `throttler token(${tokenHint(parseToken(token).token)}) has already exists` });
   }
 }

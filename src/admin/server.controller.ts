@@ -53,9 +53,9 @@ export class ServerController {
     return [...this.pools.names()].sort();
   }
 
-  /** `/pools/`: lmstfy's own spelling. */
-  @Get('pools/:rest')
-  listPoolsAgain(@Param('rest') rest: string): string[] {
+  /** `/pools/`, lmstfy's own spelling: what stands behind the slash must be nothing. */
+  @Get('pools/*')
+  listPoolsAgain(@Param('*') rest: string): string[] {
     if (rest !== '') throw new NotFoundException();
     return this.listPools();
   }

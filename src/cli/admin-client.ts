@@ -43,51 +43,33 @@ export class AdminClient {
    * @throws {Unreachable} no answer, 5xx, or an answer that is no JSON
    */
   async call(request: AdminRequest): Promise<unknown> {
-    const response = await this.send(request);
-    const text = await this.textOf(response);
-    if (response.ok) return text === '' ? undefined : parse(text, this.target.url);
-    const said = errorIn(text) ?? `HTTP status ${String(response.status)}`;
-    if (response.status >= 500) throw new Unreachable(`${this.target.url.origin} failed: ${said}`);
-    throw new Refused(
-      response.status === 401 ? `${said}: name an account with --account` : said,
-      response.status,
-    );
+    const { url, timeoutMs } = this.target;
+    const signal = AbortSignal.timeout(timeoutMs);
+    const { status, text } = await this.send(request, signal).catch((error: unknown) => {
+      const why = signal.aborted ? `no answer within ${String(timeoutMs / 1000)} s` : reasonOf(error);
+      throw new Unreachable(`cannot reach the admin port at ${url.origin}: ${why}`, { cause: error });
+    });
+    if (status < 300) return text === '' ? undefined : parse(text, url);
+    const said = errorIn(text) ?? `HTTP status ${String(status)}`;
+    if (status >= 500) throw new Unreachable(`${url.origin} failed: ${said}`);
+    throw new Refused(status === 401 ? `${said}: name an account with --account` : said, status);
   }
 
-  private async send({ method, path, query = {}, json }: AdminRequest): Promise<Response> {
-    const { url, account, timeoutMs } = this.target;
-    const address = new URL(path.map(encodeURIComponent).join('/'), new URL('/', url));
+  private async send(
+    { method, path, query = {}, json }: AdminRequest,
+    signal: AbortSignal,
+  ): Promise<{ status: number; text: string }> {
+    const { url, account } = this.target;
+    const address = new URL(path.map(encodeURIComponent).join('/'), `${url.origin}/`);
     for (const [name, value] of Object.entries(query)) {
       if (value !== undefined) address.searchParams.set(name, value);
     }
     const headers: Record<string, string> = {};
     if (account !== undefined) headers['Authorization'] = `Basic ${Buffer.from(account).toString('base64')}`;
     if (json !== undefined) headers['Content-Type'] = 'application/json';
-    try {
-      return await fetch(address, {
-        method,
-        headers,
-        signal: AbortSignal.timeout(timeoutMs),
-        ...(json === undefined ? {} : { body: JSON.stringify(json) }),
-      });
-    } catch (error) {
-      throw this.unreachable(error);
-    }
-  }
-
-  private async textOf(response: Response): Promise<string> {
-    try {
-      return await response.text();
-    } catch (error) {
-      throw this.unreachable(error);
-    }
-  }
-
-  private unreachable(error: unknown): Unreachable {
-    const { url, timeoutMs } = this.target;
-    const isLate = error instanceof Error && error.name === 'TimeoutError';
-    const why = isLate ? `no answer within ${String(timeoutMs / 1000)} s` : reasonOf(error);
-    return new Unreachable(`cannot reach the admin port at ${url.origin}: ${why}`, { cause: error });
+    const body = json === undefined ? {} : { body: JSON.stringify(json) };
+    const response = await fetch(address, { method, headers, signal, redirect: 'manual', ...body });
+    return { status: response.status, text: await response.text() };
   }
 }
 

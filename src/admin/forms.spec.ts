@@ -1,0 +1,46 @@
+import { readForm, readLimit } from './forms.js';
+
+describe('forms', () => {
+  it('reads an urlencoded body, whatever else its type says', () => {
+    const type = 'Application/X-WWW-Form-URLencoded; charset=utf-8';
+    expect(readForm(type, 'description=from+form&token=a%3Ab&description=second')).toEqual({
+      description: 'from form',
+      token: 'a:b',
+    });
+  });
+
+  it('reads nothing else', () => {
+    expect(readForm('application/json', '{"description":"x"}')).toEqual({});
+    expect(readForm(undefined, 'description=x')).toEqual({});
+    expect(readForm('application/x-www-form-urlencoded', undefined)).toEqual({});
+  });
+});
+
+describe('limits', () => {
+  it.each([
+    ['{"read":2,"write":3,"interval":4}', { read: 2, write: 3, interval: 4 }],
+    ['{"READ":2,"other":[]}', { read: 2, write: 0, interval: 0 }],
+    ['{"read":-1,"write":null}', { read: -1, write: 0, interval: 0 }],
+    ['null', { read: 0, write: 0, interval: 0 }],
+  ])('%s', (body, limit) => {
+    expect(readLimit(body)).toEqual(limit);
+  });
+
+  it.each([
+    '',
+    '{bad',
+    '[]',
+    '"x"',
+    '7',
+    '{"read":"1"}',
+    '{"read":1.5}',
+    '{"read":1e300}',
+    '{"interval":true}',
+  ])('refuses %s', (body) => {
+    expect(() => readLimit(body)).toThrow('invalid limiter');
+  });
+
+  it('refuses no body at all', () => {
+    expect(() => readLimit(undefined)).toThrow('invalid limiter');
+  });
+});

@@ -1,0 +1,83 @@
+import fc from 'fast-check';
+import { mintToken, parseToken, spellToken, tokenDigest, tokenHint } from './credentials.js';
+
+/** Names that collide when they are strung together without a separator, or with one that a name may hold. */
+const collidingName = fc.constantFrom(
+  'a',
+  'aa',
+  'a-a',
+  'a_a',
+  'aaa',
+  '-',
+  '_',
+  'default',
+  'defaulta',
+  'adefault',
+);
+const collidingToken = fc.oneof(
+  fc.constantFrom('a', 'aa', 'aaa', 'a/a', 'a:a', 'a,a', '/a', ':a', 'a\u0001a', '', '"', '","'),
+  fc.string({ maxLength: 6 }),
+);
+const triple = fc.tuple(collidingName, collidingName, collidingToken);
+
+describe('tokens as clients send them', () => {
+  it.each([
+    ['abc', 'default', 'abc'],
+    ['default:abc', 'default', 'abc'],
+    [':abc', 'default', 'abc'],
+    ['pool:abc', 'pool', 'abc'],
+    ['pool:a:b', 'pool', 'a:b'],
+    ['pool:', 'pool', ''],
+    ['', 'default', ''],
+  ])('takes %j apart', (text, pool, token) => {
+    expect(parseToken(text)).toEqual({ pool, token });
+  });
+
+  it('leaves the prefix of the default pool out, and no other', () => {
+    expect(spellToken({ pool: 'default', token: 'abc' })).toBe('abc');
+    expect(spellToken({ pool: 'other', token: 'abc' })).toBe('other:abc');
+  });
+
+  it('understands what it spells', () => {
+    fc.assert(
+      fc.property(collidingName, fc.stringMatching(/^[!-9;-~]{1,8}$/), (pool, token) => {
+        expect(parseToken(spellToken({ pool, token }))).toEqual({ pool, token });
+      }),
+    );
+  });
+});
+
+describe('digests', () => {
+  it('D5: no pool, namespace and token have the digest of another three, however alike they look strung together', () => {
+    fc.assert(
+      fc.property(triple, triple, (one, other) => {
+        const isSame = one.every((part, i) => part === other[i]);
+        expect(tokenDigest(...one) === tokenDigest(...other)).toBe(isSame);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it('D5: the boundaries between the parts cannot be moved', () => {
+    const digests = [
+      tokenDigest('default', 'ns', 'xtoken'),
+      tokenDigest('default', 'nsx', 'token'),
+      tokenDigest('defaultn', 's', 'xtoken'),
+      tokenDigest('default', 'n', 'sxtoken'),
+    ];
+    expect(new Set(digests).size).toBe(digests.length);
+  });
+});
+
+describe('tokens made up here', () => {
+  it('look like ULIDs, and never twice the same', () => {
+    const tokens = Array.from({ length: 500 }, mintToken);
+    for (const token of tokens) expect(token).toMatch(/^[0-7][0-9A-HJKMNP-TV-Z]{25}$/);
+    expect(new Set(tokens).size).toBe(tokens.length);
+    expect(new Set(tokens.map((token) => token.slice(0, 4))).size).toBeGreaterThan(450);
+  });
+
+  it('D19: show no more than four characters', () => {
+    expect(tokenHint('ABCDEFGHIJ')).toBe('ABCD…');
+  });
+});

@@ -1,0 +1,143 @@
+import { QueueError } from '../domain/errors.js';
+import { TokenCache, VALID_MS } from './token-cache.js';
+import type { TokenRecord } from './token-store.js';
+
+const record: TokenRecord = {
+  pool: 'default',
+  namespace: 'ns',
+  token: 'secret',
+  description: 'd',
+  limit: null,
+};
+const away = new QueueError('pool_unavailable', 'away');
+
+/** A store that answers when it is told to, and a clock that stands still until it is moved. */
+class SlowStore {
+  nowMs = 0;
+  readonly questions: { digest: string; answer: (found: TokenRecord | null) => void; fail: () => void }[] =
+    [];
+  readonly cache = new TokenCache(
+    (digest) =>
+      new Promise((resolve, reject) => {
+        this.questions.push({ digest, answer: resolve, fail: () => reject(away) });
+      }),
+    () => this.nowMs,
+  );
+
+  async get(answer: TokenRecord | null, digest = 'd'): Promise<unknown> {
+    const found = this.cache.get(digest);
+    this.questions.at(-1)?.answer(answer);
+    return (await found)?.record ?? null;
+  }
+}
+
+/** Lets what is settled be heard. */
+async function turn(): Promise<void> {
+  await new Promise((resolve) => setImmediate(resolve));
+}
+
+describe('the token cache', () => {
+  it('asks once and then answers at once', async () => {
+    const store = new SlowStore();
+    expect(await store.get(record)).toBe(record);
+    store.nowMs = 499;
+    expect(store.cache.get('d')).toMatchObject({ record });
+    expect(store.questions).toHaveLength(1);
+  });
+
+  it('asks again beside a token that is used after half a second', async () => {
+    const store = new SlowStore();
+    await store.get(record);
+    store.nowMs = 500;
+    expect(store.cache.get('d')).toMatchObject({ record });
+    expect(store.cache.get('d')).toMatchObject({ record });
+    expect(store.questions).toHaveLength(2);
+    store.questions[1]!.answer(record);
+    await turn();
+    store.nowMs = 1_400;
+    expect(store.cache.get('d')).toMatchObject({ record });
+  });
+
+  it('D6: forgets a token when the store does, and never serves one that was asked for a second ago', async () => {
+    const store = new SlowStore();
+    await store.get(record);
+    store.nowMs = 600;
+    void store.cache.get('d');
+    store.questions[1]!.answer(null);
+    await turn();
+    expect(await store.get(null)).toBeNull();
+
+    const other = new SlowStore();
+    await other.get(record);
+    other.nowMs = VALID_MS;
+    expect(await other.get(null)).toBeNull();
+  });
+
+  it('counts the second from the question, not from a late answer', async () => {
+    const store = new SlowStore();
+    const slow = store.cache.get('d');
+    store.nowMs = 900;
+    store.questions[0]!.answer(record);
+    await slow;
+    store.nowMs = VALID_MS;
+    expect(await store.get(null)).toBeNull();
+  });
+
+  it('looks again when the look-up that it shared took so long that it may be wrong by now', async () => {
+    const store = new SlowStore();
+    const first = store.cache.get('d');
+    store.nowMs = 1_500;
+    const second = store.cache.get('d');
+    expect(store.questions).toHaveLength(1);
+    store.questions[0]!.answer(record);
+    expect(await first).toMatchObject({ record });
+    await turn();
+    store.questions[1]!.answer(null);
+    expect(await second).toBeNull();
+  });
+
+  it('does not refuse a token that was made while a look-up was on its way', async () => {
+    const store = new SlowStore();
+    const early = store.cache.get('d');
+    const late = store.cache.get('d');
+    const later = store.cache.get('d');
+    store.questions[0]!.answer(null);
+    expect(await early).toBeNull();
+    await turn();
+    expect(store.questions).toHaveLength(2);
+    store.questions[1]!.answer(record);
+    expect(await late).toMatchObject({ record });
+    expect(await later).toMatchObject({ record });
+  });
+
+  it('serves what it knows for its second while the store is away, and then says so', async () => {
+    const store = new SlowStore();
+    await store.get(record);
+    store.nowMs = 700;
+    expect(store.cache.get('d')).toMatchObject({ record });
+    store.questions[1]!.fail();
+    await turn();
+    store.nowMs = 999;
+    expect(store.cache.get('d')).toMatchObject({ record });
+    store.questions[2]!.fail();
+    await turn();
+    store.nowMs = VALID_MS;
+    const refused = store.cache.get('d');
+    store.questions[3]!.fail();
+    await expect(refused).rejects.toBe(away);
+  });
+
+  it('keeps nothing of tokens that do not exist', async () => {
+    const store = new SlowStore();
+    for (let i = 0; i < 1_000; i++) expect(await store.get(null, `garbage ${i}`)).toBeNull();
+    expect(store.cache.size).toBe(0);
+  });
+
+  it('remembers a bounded number of tokens, the last ones', async () => {
+    const store = new SlowStore();
+    for (let i = 0; i < 20_010; i++) await store.get(record, `d${i}`);
+    expect(store.cache.size).toBe(20_000);
+    void store.cache.get('d20009');
+    expect(store.questions).toHaveLength(20_010);
+  });
+});

@@ -1,0 +1,179 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { run } from './program.js';
+
+interface Asked {
+  readonly request: string;
+  readonly body: string;
+  readonly authorization: string | undefined;
+}
+interface Answer {
+  readonly status: number;
+  readonly body: string;
+}
+
+describe('the command line', () => {
+  let server: Server;
+  let url: string;
+  let asked: Asked[];
+  let answer: Answer | null;
+
+  beforeAll(async () => {
+    server = createServer((request, response) => {
+      let body = '';
+      request.on('data', (chunk: Buffer) => (body += chunk.toString()));
+      request.on('end', () => {
+        const { authorization } = request.headers;
+        asked.push({ request: `${request.method ?? ''} ${request.url ?? ''}`, body, authorization });
+        if (answer) response.writeHead(answer.status).end(answer.body);
+      });
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  });
+
+  afterAll(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+
+  beforeEach(() => {
+    asked = [];
+    answer = { status: 200, body: '{}' };
+  });
+
+  async function call(...args: string[]): Promise<{ code: number; out: string; err: string }> {
+    let [out, err] = ['', ''];
+    const code = await run(args, { out: (text) => (out += text), err: (text) => (err += text) });
+    return { code, out, err };
+  }
+
+  it('makes a token and prints it, and nothing else', async () => {
+    answer = { status: 201, body: '{"token":"T1"}' };
+    const { code, out, err } = await call(
+      'token',
+      'create',
+      'mail',
+      '-d',
+      'the mailer',
+      '--pool',
+      'p',
+      '--admin',
+      url,
+    );
+    expect({ code, out, err }).toEqual({ code: 0, out: 'T1\n', err: '' });
+    expect(asked[0]!.request).toBe('POST /token/mail?description=the+mailer&pool=p');
+  });
+
+  it('takes the general options before the command too', async () => {
+    answer = { status: 200, body: '["default"]' };
+    expect(await call('--admin', url, '--json', 'pools')).toMatchObject({ code: 0, out: '["default"]\n' });
+    expect(await call('--admin', url, 'pools')).toMatchObject({ code: 0, out: 'default\n' });
+  });
+
+  it('lists tokens in columns, or as the server said it', async () => {
+    answer = { status: 200, body: '{"tokens":{"T1":"one","LONGER":"two"}}' };
+    expect((await call('token', 'list', 'mail', '--admin', url)).out).toBe('T1      one\nLONGER  two\n');
+    expect((await call('token', 'list', 'mail', '--admin', url, '--json')).out).toBe(`${answer.body}\n`);
+  });
+
+  it('escapes what it puts into a path', async () => {
+    answer = { status: 204, body: '' };
+    expect(await call('token', 'delete', 'mail', 'pool:a/b?c', '--admin', url)).toMatchObject({ code: 0 });
+    expect(asked[0]!.request).toBe('DELETE /token/mail/pool%3Aa%2Fb%3Fc');
+  });
+
+  it('sets, shows and deletes limits', async () => {
+    answer = { status: 200, body: '{"limiter":{"interval":3,"read":1,"write":0}}' };
+    const set = await call('limit', 'set', 'mail', 'T1', '--read', '1', '--interval', '3', '--admin', url);
+    expect(set).toMatchObject({ code: 0, out: 'interval  3\nread      1\nwrite     0\n' });
+    expect(asked[0]).toMatchObject({
+      request: 'PUT /token/mail/T1/limit',
+      body: '{"read":1,"write":0,"interval":3}',
+    });
+    answer = { status: 404, body: 'null' };
+    expect(await call('limit', 'get', 'mail', 'T1', '--admin', url)).toMatchObject({
+      code: 1,
+      err: 'pumphouse: the token has no limit\n',
+    });
+    answer = { status: 200, body: '{"msg":"success"}' };
+    expect(await call('limit', 'delete', 'mail', 'T1', '--admin', url)).toMatchObject({
+      code: 0,
+      out: 'deleted\n',
+    });
+  });
+
+  it('shows namespaces with their queues', async () => {
+    answer = { status: 200, body: '{"mail":["a","b"],"x":[]}' };
+    expect((await call('info', '--admin', url)).out).toBe('mail  a b\nx     \n');
+  });
+
+  it('ends with 1 when the server refuses, with its words', async () => {
+    answer = { status: 400, body: '{"error":"the pool was not exists"}' };
+    expect(await call('token', 'list', 'mail', '--admin', url)).toMatchObject({
+      code: 1,
+      err: 'pumphouse: the pool was not exists\n',
+    });
+  });
+
+  it('names its account, from the option, a file or the address', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'pumphouse-cli-'));
+    const file = join(folder, 'account');
+    writeFileSync(file, 'ops:secret\n');
+    await call('pools', '--admin', url, '--account', 'ops:secret');
+    await call('pools', '--admin', url, '--account', `@${file}`);
+    await call('pools', '--admin', url.replace('http://', 'http://ops:secret@'));
+    rmSync(folder, { recursive: true });
+    const wanted = `Basic ${Buffer.from('ops:secret').toString('base64')}`;
+    expect(asked.map(({ authorization }) => authorization)).toEqual([wanted, wanted, wanted]);
+    answer = { status: 401, body: '{"error":"unauthorized"}' };
+    const refused = await call('pools', '--admin', url);
+    expect(refused).toMatchObject({
+      code: 1,
+      err: 'pumphouse: unauthorized: name an account with --account\n',
+    });
+  });
+
+  it.each([
+    ['no answer in time', '{"late":1}'],
+    ['a server that fails', '{"error":"service unavailable"}'],
+  ])('ends with 2 on %s', async (what, body) => {
+    answer = what === 'no answer in time' ? null : { status: 503, body };
+    const { code, err } = await call('pools', '--admin', url, '--timeout', '0.2');
+    expect(code).toBe(2);
+    expect(err).toContain(answer ? 'service unavailable' : 'no answer within 0.2 s');
+  });
+
+  it('ends with 2 when nobody listens, or something else does', async () => {
+    expect((await call('pools', '--admin', 'http://127.0.0.1:9')).code).toBe(2);
+    answer = { status: 200, body: '<html>' };
+    expect(await call('pools', '--admin', url)).toMatchObject({ code: 2 });
+  });
+
+  it.each([
+    ['nonsense'],
+    ['token', 'create', 'mail'],
+    ['token', 'delete', 'mail'],
+    ['limit', 'set', 'mail', 'T1', '--interval', '3'],
+    ['limit', 'set', 'mail', 'T1', '--read', 'x', '--interval', '3'],
+    ['pools', '--admin', 'ftp://x'],
+    ['pools', '--timeout', '0'],
+  ])('ends with 2 on wrong usage: %s %s %s', async (...args) => {
+    const { code, err } = await call(...args);
+    expect(code).toBe(2);
+    expect(err).toContain('error:');
+    expect(asked).toEqual([]);
+  });
+
+  it('has help with examples', async () => {
+    const { code, out } = await call('--help');
+    expect(code).toBe(0);
+    for (const word of ['Examples:', 'serve', 'token', 'limit', 'pools', 'info', 'Exit status']) {
+      expect(out).toContain(word);
+    }
+    expect((await call('token', '--help')).out).toContain('pumphouse token create mail');
+  });
+});
