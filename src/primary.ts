@@ -103,11 +103,14 @@ export class Primary implements RunningServer {
   private fork(): Promise<void> {
     const worker = cluster.fork();
     const startedAt = Date.now();
-    send(worker, { type: 'start', sockets: this.sockets, accessLog: this.commands.accessLogOn });
     return new Promise((resolve, reject) => {
       let isReady = false;
       worker.on('message', (message: unknown) => {
-        if (!isMessage(message) || message.type !== 'ready') return;
+        if (!isMessage(message)) return;
+        if (message.type === 'hello') {
+          send(worker, { type: 'start', sockets: this.sockets, accessLog: this.commands.accessLogOn });
+        }
+        if (message.type !== 'ready') return;
         this.port = (message as Extract<ToPrimary, { type: 'ready' }>).port;
         // The switch may have been thrown since the fork.
         send(worker, { type: 'access_log', on: this.commands.accessLogOn });

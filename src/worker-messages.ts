@@ -12,6 +12,8 @@ export type ToWorker =
 
 /** What a worker tells the primary. */
 export type ToPrimary =
+  /** It listens now: what was sent before is lost. */
+  | { readonly type: 'hello' }
   | { readonly type: 'ready'; readonly port: number }
   | { readonly type: 'metrics'; readonly id: number; readonly snapshot: MetricsSnapshot };
 

@@ -32,7 +32,9 @@ export async function runWorker(config: Config, log: Log): Promise<void> {
   await api.stop();
 }
 
+/** Node hands a message that comes while the modules still load to nobody, so the primary waits to be asked. */
 async function startMessage(): Promise<Extract<ToWorker, { type: 'start' }>> {
+  setImmediate(() => tell({ type: 'hello' }));
   for (;;) {
     const [message]: unknown[] = await once(process, 'message');
     if (isMessage(message) && message.type === 'start') return message as Extract<ToWorker, { type: 'start' }>;
