@@ -1,10 +1,6 @@
 -- Walks a queue's ready list from its head while nothing is written yet, and sorts out what it meets on the way.
 local LOOK_LIMIT = 1000
 local looked = 0
-local function open_line(number)
-  redis.call("EXISTS", queue_key("l", number), queue_key("g", number), queue_key("i", number))
-  return { number = number, taken = 0, at = 1, window = {}, blanks = 0, ghosts = {}, expired = {}, leased = {} }
-end
 
 -- The next live job: id, job, value; nil at the end of the line; nil, true when this script has looked at enough.
 local function next_live(line, window_size)
@@ -38,22 +34,5 @@ local function next_live(line, window_size)
         return id, job, value
       end
     end
-  end
-end
-
--- Drops what was walked over. Frees first: LTRIM never needs memory.
-local function cut_line(line)
-  if line.taken == 0 then
-    return
-  end
-  redis.call("LTRIM", queue_key("r", line.number), line.taken, -1)
-  if #line.expired > 0 then
-    redis.call("DEL", unpack(line.expired))
-  end
-  if #line.ghosts > 0 then
-    redis.call("SREM", queue_key("g", line.number), unpack(line.ghosts))
-  end
-  if line.blanks > 0 then
-    redis.call("HINCRBY", queue_key("i", line.number), "blanks", -line.blanks)
   end
 end

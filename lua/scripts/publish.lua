@@ -22,6 +22,7 @@ local clock_ms, deadline_ms = ARGV[1], tonumber(ARGV[2])
 --- @include "lib/job"
 --- @include "lib/keys"
 --- @include "lib/header"
+--- @include "lib/store_job"
 --- @include "lib/find_queue"
 --- @include "lib/notify"
 --- @include "lib/line_up"
@@ -91,18 +92,7 @@ for i = 3, #ARGV, 8 do
     else
       join_line(number, name, id, job)
     end
-    local value = pack_job(job) .. ARGV[i + 7]
-    if attributes ~= "" then
-      redis.call("HSET", extras_key(id), "attributes", attributes)
-    end
-    if ttl_ms > 0 then
-      redis.call("SET", job_key(id), value, "PX", ttl_ms + GRACE_MS)
-      if attributes ~= "" then
-        redis.call("PEXPIRE", extras_key(id), ttl_ms + GRACE_MS)
-      end
-    else
-      redis.call("SET", job_key(id), value)
-    end
+    store_job(id, job, ttl_ms, attributes, ARGV[i + 7])
   end
 end
 write_lines("RPUSH")

@@ -23,20 +23,7 @@ local clock_ms, deadline_ms, limit = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3
 --- @include "lib/header"
 --- @include "lib/notify"
 --- @include "lib/line_up"
-
--- Up to a share of the members of a queue's zset whose time has come, with their headers; its key is touched.
-local function due_members(kind, number, share, earliest)
-  share = math.min(share, limit)
-  local found = redis.call("ZRANGEBYSCORE", queue_key(kind, number), "-inf", now_floor, "WITHSCORES", "LIMIT", 0, share)
-  local members = {}
-  for i = 1, #found, 2 do
-    members[#members + 1] = { id = found[i], job = read_job(found[i]) }
-    redis.call("EXISTS", extras_key(found[i]))
-    earliest = math.min(earliest, tonumber(found[i + 1]))
-  end
-  limit = limit - #members
-  return members, earliest
-end
+--- @include "lib/due_members"
 
 -- Look.
 redis.call("EXISTS", meta, expiries)
@@ -52,15 +39,6 @@ for _, number in ipairs(numbers) do
 end
 
 -- Write: every index entry goes before anything is added.
-local function drop_members(kind, number, members)
-  local ids = {}
-  for _, member in ipairs(members) do
-    ids[#ids + 1] = member.id
-  end
-  if #ids > 0 then
-    redis.call("ZREM", queue_key(kind, number), unpack(ids))
-  end
-end
 for _, step in ipairs(plan) do
   redis.call("ZREM", due, step.number)
   drop_members("s", step.number, step.scheduled)

@@ -27,7 +27,10 @@ local flag_ms, max_bytes = tonumber(ARGV[3]), tonumber(ARGV[4])
 --- @include "lib/keys"
 --- @include "lib/header"
 --- @include "lib/find_queue"
+--- @include "lib/line"
 --- @include "lib/next_live"
+--- @include "lib/write_leases"
+--- @include "lib/register_interest"
 
 -- Look.
 redis.call("EXISTS", meta, due, waiting)
@@ -87,28 +90,8 @@ for _, line in ipairs(order) do
   expired = expired + #line.expired / 2
 end
 for _, line in ipairs(order) do
-  local first, scores = nil, {}
-  for _, lease in ipairs(line.leased) do
-    local job = lease.job
-    job.state, job.lease, job.tries, job.attempts = LEASED, job.lease + 1, job.tries - 1, math.min(job.attempts + 1, 65535)
-    write_job(lease.id, job)
-    scores[#scores + 1] = lease.ends
-    scores[#scores + 1] = lease.id
-    first = first and math.min(first, lease.ends) or lease.ends
-  end
-  if first then
-    redis.call("ZADD", queue_key("l", line.number), unpack(scores))
-    redis.call("ZADD", due, "LT", first, line.number)
-  end
+  write_leases(line)
 end
--- A full Redis refuses this write; waiters look again within a second all the same.
-for _, names in ipairs(unserved) do
-  for name in string.gmatch(names, "[^,]+") do
-    redis.pcall("HSET", waiting, name, now_floor + flag_ms)
-  end
-end
-if #unserved > 0 then
-  redis.pcall("PEXPIRE", waiting, flag_ms)
-end
+register_interest(unserved)
 reply[#reply + 1] = expired
 return reply

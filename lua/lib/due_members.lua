@@ -1,0 +1,24 @@
+-- Up to a share of the members of a queue's zset whose time has come, with their headers; its key is touched.
+local function due_members(kind, number, share, earliest)
+  share = math.min(share, limit)
+  local found = redis.call("ZRANGEBYSCORE", queue_key(kind, number), "-inf", now_floor, "WITHSCORES", "LIMIT", 0, share)
+  local members = {}
+  for i = 1, #found, 2 do
+    members[#members + 1] = { id = found[i], job = read_job(found[i]) }
+    redis.call("EXISTS", extras_key(found[i]))
+    earliest = math.min(earliest, tonumber(found[i + 1]))
+  end
+  limit = limit - #members
+  return members, earliest
+end
+
+-- Takes members out of a queue's zset.
+local function drop_members(kind, number, members)
+  local ids = {}
+  for _, member in ipairs(members) do
+    ids[#ids + 1] = member.id
+  end
+  if #ids > 0 then
+    redis.call("ZREM", queue_key(kind, number), unpack(ids))
+  end
+end

@@ -1,0 +1,22 @@
+-- A queue's ready list as one script walks it from its head; next_live takes the steps.
+local function open_line(number)
+  redis.call("EXISTS", queue_key("l", number), queue_key("g", number), queue_key("i", number))
+  return { number = number, taken = 0, at = 1, window = {}, blanks = 0, ghosts = {}, expired = {}, leased = {} }
+end
+
+-- Drops what was walked over. Frees first: LTRIM never needs memory.
+local function cut_line(line)
+  if line.taken == 0 then
+    return
+  end
+  redis.call("LTRIM", queue_key("r", line.number), line.taken, -1)
+  if #line.expired > 0 then
+    redis.call("DEL", unpack(line.expired))
+  end
+  if #line.ghosts > 0 then
+    redis.call("SREM", queue_key("g", line.number), unpack(line.ghosts))
+  end
+  if line.blanks > 0 then
+    redis.call("HINCRBY", queue_key("i", line.number), "blanks", -line.blanks)
+  end
+end
