@@ -20,9 +20,9 @@ export class TokenKeys {
     return `${this.base}t:${digest}`;
   }
 
-  /** Set: the digests of a namespace's tokens. */
+  /** Zset: the digests of a namespace's tokens by time of making, Unix µs. */
   index(pool: string, namespace: string): string {
-    return `${this.base}n:${pool}/${namespace}`;
+    return `${this.base}ns:${pool}/${namespace}`;
   }
 
   /** Set: the digests of all tokens that have a limit. */

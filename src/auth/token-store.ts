@@ -67,9 +67,9 @@ export class TokenStore {
     return token;
   }
 
-  /** A namespace's tokens in a pool, in the order of their text. */
+  /** A namespace's tokens in a pool, the oldest first. */
   async list(namespace: string, pool: string): Promise<TokenRecord[]> {
-    return this.readAll(this.keys.index(pool, namespace));
+    return this.readAll(await this.redis.read('ZRANGE', this.keys.index(pool, namespace), 0, -1));
   }
 
   /**
@@ -120,8 +120,8 @@ export class TokenStore {
 
   /** All tokens that have a limit, ordered by namespace and text. */
   async limits(): Promise<TokenRecord[]> {
-    const records = await this.readAll(this.keys.limited);
-    return records.filter(({ limit }) => limit !== null);
+    const records = await this.readAll(await this.redis.read('SMEMBERS', this.keys.limited));
+    return records.filter(({ limit }) => limit !== null).sort(byNamespaceThenText);
   }
 
   /**
@@ -152,10 +152,10 @@ export class TokenStore {
     };
   }
 
-  private async readAll(index: string): Promise<TokenRecord[]> {
-    const digests = texts(await this.redis.read('SMEMBERS', index)).filter((digest) => digest !== null);
-    const records = await Promise.all(digests.map((digest) => this.find(digest)));
-    return records.filter((record) => record !== null).sort(byNamespaceThenText);
+  private async readAll(digests: unknown): Promise<TokenRecord[]> {
+    const known = texts(digests).filter((digest) => digest !== null);
+    const records = await Promise.all(known.map((digest) => this.find(digest)));
+    return records.filter((record) => record !== null);
   }
 }
 

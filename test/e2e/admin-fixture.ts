@@ -75,6 +75,7 @@ export function testParts(
     config,
     pools,
     drain: new Drain(),
+    metrics: { reads: false },
     log: { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') },
   };
   return { parts, log };

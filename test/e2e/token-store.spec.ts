@@ -52,6 +52,12 @@ describe('the token store', () => {
     expect((await store.list(namespace, 'default')).map((record) => record.token)).toEqual([token]);
   });
 
+  it('lists tokens in the order of their making', async () => {
+    const made = [];
+    for (let i = 0; i < 20; i++) made.push(await store.create(namespace, 'default', 'd'));
+    expect((await store.list(namespace, 'default')).map(({ token }) => token)).toEqual(made);
+  });
+
   it('refuses a chosen token that is there already, and leaves it as it was', async () => {
     await store.create(namespace, 'default', 'first', 'chosen');
     await expect(store.create(namespace, 'default', 'second', 'chosen')).rejects.toMatchObject({

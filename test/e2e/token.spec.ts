@@ -174,7 +174,7 @@ describe('tokens on the queue API', () => {
       expect(published.map(({ status }) => status)).toEqual([201, 201, 201, 429, 429]);
       expect(published[4]).toMatchObject({
         type: 'application/json',
-        body: { msg: `token(${token.slice(0, 4)}…) publish reach the limit rate, please retry later` },
+        body: { msg: `token(${token.slice(0, 4)}…) produce reach the limit rate, please retry later` },
       });
       expect(await call(`${namespace}/q`)).toMatchObject({ status: 200 });
       const refused = await call(`${namespace}/q?token=${token}`, { token: null, server: 1 });
