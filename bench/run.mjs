@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /**
- * The benchmark: `npm run bench [-- --quick] [--out FILE] [--only STAGE,…] [--redis PROGRAM] [--server FILE]`.
+ * The benchmark: `npm run bench [-- --quick] [--out FILE] [--only "PART;…"] [--redis PROGRAM] [--server FILE]`.
  *
  * It starts its own Redis and the built server, plays every row with one load generator, prints tables and writes JSON. What it
  * counts first is CPU seconds per million operations, from /proc: unlike rates, they hardly change on a busy machine.
@@ -84,23 +84,19 @@ async function warmUp(stage) {
 }
 
 /** @param {string} name */
-async function runStage(name) {
-  const stage = await startServer({ program: flags.server, redis: flags.redis, ...STAGES[name] });
-  try {
-    await ask({ command: 'connect', port: stage.port, token: stage.token, connections: CONNECTIONS });
+function runStage(name) {
+  return onStage(STAGES[name], async (stage) => {
     await warmUp(stage);
     const rows = [];
     for (const row of rowsOf(SIZE)) rows.push(await measure(stage, row));
     return rows;
-  } finally {
-    await stage.stop();
-  }
+  });
 }
 
 async function runBare() {
   const stage = await startBare();
   try {
-    await ask({ command: 'connect', port: stage.port, token: stage.token, connections: CONNECTIONS });
+    await connect(stage);
     await measure(stage, publish('warm', SIZE.warm));
     return {
       ...(await measure(stage, publish('row', 2 * SIZE.jobs, 'bare node:http, same PUT'))),
@@ -111,24 +107,43 @@ async function runBare() {
   }
 }
 
-/** Lateness, the pump's rate and the bytes per job, on a stage of their own. */
-async function runRest() {
-  const stage = await startServer({ program: flags.server, redis: flags.redis, aof: 'off', workers: 1 });
+/**
+ * Runs `act` on a server of its own.
+ *
+ * @template T
+ * @param {{ aof: 'off' | 'everysec', workers: number }} kind
+ * @param {(stage: import('./stage.mjs').Stage) => Promise<T>} act
+ */
+async function onStage(kind, act) {
+  const stage = await startServer({ program: flags.server, redis: flags.redis, ...kind });
   try {
-    const connect = () =>
-      ask({ command: 'connect', port: stage.port, token: stage.token, connections: CONNECTIONS });
-    await connect();
+    await connect(stage);
+    return await act(stage);
+  } finally {
+    await stage.stop();
+  }
+}
+
+/** @param {import('./stage.mjs').Stage} stage */
+function connect(stage) {
+  return ask({ command: 'connect', port: stage.port, token: stage.token, connections: CONNECTIONS });
+}
+
+/** Lateness, the pump's rate and the bytes per job. */
+async function runRest() {
+  const kind = { aof: /** @type {const} */ ('everysec'), workers: 1 };
+  const times = await onStage(kind, async (stage) => {
     await warmUp(stage);
     const spreadMs = flags.quick ? 3_000 : 8_000;
     const late = { path: `${PATH}/late`, jobs: SIZE.late, waiting: CONNECTIONS / 2, delayS: 1, spreadMs };
     const lateness = await ask({ command: 'lateness', ...late });
-    await connect();
-    const due = await dueRate(stage);
-    const bytes = { ready: await bytesPerJob(stage, ''), scheduled: await bytesPerJob(stage, '?delay=7200') };
-    return { lateness, due, bytes };
-  } finally {
-    await stage.stop();
-  }
+    await connect(stage);
+    return { lateness, due: await dueRate(stage) };
+  });
+  // On an empty Redis each: its tables double at powers of two, and one million stays below the next.
+  const ready = await onStage({ ...kind, aof: 'off' }, (stage) => bytesPerJob(stage, ''));
+  const scheduled = await onStage({ ...kind, aof: 'off' }, (stage) => bytesPerJob(stage, '?delay=7200'));
+  return { ...times, bytes: { ready, scheduled } };
 }
 
 /** Publishes jobs that come due within one second, and looks how soon all are ready. */
@@ -165,37 +180,49 @@ async function dueRate(stage) {
 /** @param {import('./stage.mjs').Stage} stage @param {string} query */
 async function bytesPerJob(stage, query) {
   const before = await stage.usedMemory();
-  const row = { ...bulk(`bytes${query.length}`, SIZE.memory, query), maxMs: 60_000 };
+  const row = { ...bulk('bytes', SIZE.memory, query), maxMs: 60_000 };
   const { operations } = await measure(stage, row);
   return ((await stage.usedMemory()) - before) / operations;
+}
+
+/**
+ * All wanted stages. E is measured before and after each one, and counts as the mean of both for it.
+ *
+ * @param {string[]} names
+ * @param {(text: string) => void} say
+ */
+async function runStages(names, say) {
+  /** @type {Record<string, { e: number, rows: any[] }>} */
+  const stages = {};
+  let before = await runBare();
+  for (const name of names) {
+    const rows = await runStage(name);
+    const after = await runBare();
+    const e = (before.server + after.server) / 2;
+    stages[name] = { e, rows: [{ ...after, server: e }, ...rows] };
+    say(`**${name}**, E = ${e.toFixed(1)}\n\n${stageTable(stages[name].rows, e)}\n`);
+    before = after;
+  }
+  return stages;
 }
 
 async function main() {
   const startedMs = Date.now();
   const about = machine(flags.redis);
-  const wanted = (/** @type {string} */ name) =>
-    !flags.only || flags.only.split(',').some((part) => name.includes(part));
+  const isWanted = (/** @type {string} */ name) =>
+    !flags.only || flags.only.split(';').some((part) => name.includes(part.trim()));
   const say = (/** @type {string} */ text) => console.log(text);
+  const { cpu, cores, node, redis, commit, startedAt, loadAverageBefore } = about;
+  say(`${cpu}, ${cores} cores; Node ${node}, Redis ${redis}; commit ${commit}, ${startedAt.slice(0, 16)}Z;`);
   say(
-    `${about.cpu}, ${about.cores} cores; Node ${about.node}, Redis ${about.redis}; load ${about.loadAverageBefore.join(' ')}\n`,
+    `load average before: ${loadAverageBefore.join(' ')}. CPU columns are seconds per million operations.\n`,
   );
-  say('CPU seconds per million operations: server, Redis, both. E is what the bare server needs.\n');
 
-  const bare = await runBare();
-  const e = bare.server;
-  say(`${stageTable([bare], e)}\n`);
-  const stages = {};
-  for (const name of Object.keys(STAGES).filter(wanted)) {
-    stages[name] = await runStage(name);
-    say(`${name}\n\n${stageTable(stages[name], e)}\n`);
-  }
-  const rest = wanted('rest') ? await runRest() : {};
-  if (wanted('rest')) say(`${restTable(rest)}\n`);
+  const stages = await runStages(Object.keys(STAGES).filter(isWanted), say);
+  const rest = isWanted('rest') ? await runRest() : {};
+  if (isWanted('rest')) say(`**Times and bytes**\n\n${restTable(rest)}\n`);
 
   const seconds = (Date.now() - startedMs) / 1_000;
-  const out =
-    flags.out ?? join(import.meta.dirname, 'results', `${about.startedAt.replaceAll(':', '-')}.json`);
-  mkdirSync(dirname(out), { recursive: true });
   const settings = {
     connections: CONNECTIONS,
     bodyBytes: BODY.length,
@@ -203,10 +230,9 @@ async function main() {
     size: SIZE,
     quick: flags.quick,
   };
-  writeFileSync(
-    out,
-    `${JSON.stringify({ machine: about, settings, seconds, e, bare, stages, ...rest }, null, 2)}\n`,
-  );
+  const out = flags.out ?? join(import.meta.dirname, 'results', `${startedAt.replaceAll(':', '-')}.json`);
+  mkdirSync(dirname(out), { recursive: true });
+  writeFileSync(out, `${JSON.stringify({ machine: about, settings, seconds, stages, ...rest }, null, 2)}\n`);
   say(`${seconds.toFixed(0)} s; written to ${out}`);
   await stop(load, 'SIGKILL');
 }
