@@ -20,6 +20,17 @@ const collidingToken = fc.oneof(
 );
 const triple = fc.tuple(collidingName, collidingName, collidingToken);
 
+/** One text cut into three parts at two different pairs of places: alike when strung together, and never the same. */
+const movedBoundaries = fc
+  .tuple(fc.stringMatching(/^[ab_-]{5,12}$/), fc.subarray([1, 2, 3, 4], { minLength: 3, maxLength: 3 }))
+  .map(([text, [a = 1, b = 2, c = 3]]): [Triple, Triple] => [cut(text, a, b), cut(text, a, c)]);
+
+type Triple = [string, string, string];
+
+function cut(text: string, first: number, second: number): Triple {
+  return [text.slice(0, first), text.slice(first, second), text.slice(second)];
+}
+
 describe('tokens as clients send them', () => {
   it.each([
     ['abc', 'default', 'abc'],
@@ -55,6 +66,14 @@ describe('digests', () => {
         expect(tokenDigest(...one) === tokenDigest(...other)).toBe(isSame);
       }),
       { numRuns: 2_000 },
+    );
+  });
+
+  it('D5: moving a boundary between the parts makes another digest', () => {
+    fc.assert(
+      fc.property(movedBoundaries, ([one, other]) => {
+        expect(tokenDigest(...one)).not.toBe(tokenDigest(...other));
+      }),
     );
   });
 
