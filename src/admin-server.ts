@@ -1,7 +1,7 @@
-import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { AdminAppModule } from './app.module.js';
 import type { AppParts } from './core.module.js';
+import { createApplication } from './application.js';
 import type { WorkerCommands } from './domain/worker-commands.js';
 import { adminAdapter } from './http/adapter.js';
 import { Connections, portOf } from './server-lifecycle.js';
@@ -21,11 +21,7 @@ export class AdminServer {
   static async start(parts: AppParts, commands: WorkerCommands): Promise<AdminServer> {
     const { config, log, drain } = parts;
     const adapter = adminAdapter(config.server, log, drain);
-    const app = await NestFactory.create<NestFastifyApplication>(AdminAppModule.forRoot(parts, commands), adapter, {
-      logger: false,
-      bodyParser: false,
-      abortOnError: false,
-    });
+    const app = await createApplication(AdminAppModule.forRoot(parts, commands), adapter);
     const server = new AdminServer(app, parts, new Connections(app.getHttpServer()));
     try {
       await app.listen({ host: config.admin.host, port: config.admin.port });

@@ -1,9 +1,9 @@
-import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { ApiAppModule } from './app.module.js';
 import { TokenCache } from './auth/token-cache.js';
 import type { AppParts } from './core.module.js';
+import { createApplication } from './application.js';
 import { EngineRegistry } from './engine/engine.registry.js';
 import { AccessLog } from './http/access-log.js';
 import { apiAdapter } from './http/adapter.js';
@@ -25,16 +25,11 @@ export class ApiServer {
   static async start(parts: AppParts): Promise<ApiServer> {
     const { config, log, drain } = parts;
     const adapter = apiAdapter(config.server, log, drain);
-    const app = await NestFactory.create<NestFastifyApplication>(ApiAppModule.forRoot(parts), adapter, {
-      logger: false,
-      bodyParser: false,
-      abortOnError: false,
-    });
+    const app = await createApplication(ApiAppModule.forRoot(parts), adapter);
     app.useGlobalFilters(new LmstfyErrorFilter(log));
     const accessLog = new AccessLog(log, config.log.access);
-    const metrics = app.get<MetricsService | undefined>(MetricsService, { strict: false });
-    observe(adapter.getInstance(), accessLog, metrics?.http);
     const server = new ApiServer(app, parts, new Connections(app.getHttpServer()), accessLog);
+    observe(adapter.getInstance(), accessLog, server.metrics.http);
     try {
       await app.listen({ host: config.server.host, port: config.server.port });
       for (const engine of server.engines.all()) engine.start();
@@ -81,10 +76,10 @@ export class ApiServer {
 }
 
 /** Has every answer counted and, while that is on, written to the access log. */
-function observe(instance: FastifyInstance, accessLog: AccessLog, metrics: HttpMetrics | undefined): void {
+function observe(instance: FastifyInstance, accessLog: AccessLog, metrics: HttpMetrics): void {
   instance.addHook('onResponse', (request: FastifyRequest, reply, done) => {
     const route = request.is404 ? '' : (request.routeOptions.url ?? '');
-    metrics?.record(route, request.method, reply.statusCode, reply.elapsedTime, request.caller);
+    metrics.record(route, request.method, reply.statusCode, reply.elapsedTime, request.caller);
     accessLog.note(request, reply);
     done();
   });

@@ -49,7 +49,10 @@ function parse(argv: readonly string[]): Options {
 main().then(
   () => process.exit(0),
   (error: unknown) => {
-    const lines = error instanceof ConfigError ? error.problems : [error instanceof Error ? error.message : String(error)];
+    const lines =
+      error instanceof ConfigError
+        ? error.problems
+        : [error instanceof Error ? error.message : String(error)];
     for (const line of lines) process.stderr.write(`pumphouse: ${line}\n`);
     process.exit(error instanceof ConfigError ? EXIT_CONFIG : EXIT_FAILURE);
   },

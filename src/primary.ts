@@ -21,6 +21,8 @@ const GRACE_MS = 5_000;
 export class Primary implements RunningServer {
   private readonly commands = new ClusterCommands(() => this.workers());
   private adminServer: AdminServer | undefined;
+  /** Workers that have begun to serve. */
+  private readonly serving = new WeakSet<Worker>();
   private isStopping = false;
   private pauseMs = FIRST_PAUSE_MS;
   private port = 0;
@@ -63,12 +65,16 @@ export class Primary implements RunningServer {
     const ended = this.workers().map(
       (worker) =>
         new Promise<void>((resolve) => {
-          const timer = setTimeout(() => worker.process.kill('SIGKILL'), this.config.server.drain_ms + GRACE_MS);
+          const timer = setTimeout(
+            () => worker.process.kill('SIGKILL'),
+            this.config.server.drain_ms + GRACE_MS,
+          );
           worker.once('exit', () => {
             clearTimeout(timer);
             resolve();
           });
-          send(worker, { type: 'stop' });
+          if (this.serving.has(worker)) send(worker, { type: 'stop' });
+          else worker.process.kill('SIGKILL');
         }),
     );
     await Promise.all(ended);
@@ -115,11 +121,12 @@ export class Primary implements RunningServer {
         // The switch may have been thrown since the fork.
         send(worker, { type: 'access_log', on: this.commands.accessLogOn });
         isReady = true;
+        this.serving.add(worker);
         resolve();
       });
       worker.once('exit', (code, signal) => {
-        if (!isReady) reject(new Error(`a worker ended with ${signal ?? String(code)} before it served`));
-        if (isReady && !this.isStopping) this.replace(worker, Date.now() - startedAt, signal ?? String(code));
+        if (!isReady) reject(new Error(`a worker ended with ${endOf(code, signal)} before it served`));
+        if (isReady && !this.isStopping) this.replace(worker, Date.now() - startedAt, endOf(code, signal));
       });
     });
   }
@@ -145,6 +152,11 @@ export class Primary implements RunningServer {
   private workers(): Worker[] {
     return Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined);
   }
+}
+
+/** Node's types promise a signal always; it is null for a process that exited. */
+function endOf(code: number | null, signal: string | null): string {
+  return signal ?? String(code);
 }
 
 function send(worker: Worker, message: ToWorker): void {

@@ -41,6 +41,7 @@ export class Connections {
 /** The port that a listening server really has. */
 export function portOf(server: Server): number {
   const address: AddressInfo | string | null = server.address();
-  if (address === null || typeof address === 'string') throw new Error('the server does not listen on a port');
+  if (address === null || typeof address === 'string')
+    throw new Error('the server does not listen on a port');
   return address.port;
 }

@@ -19,5 +19,7 @@ export type ToPrimary =
 
 /** True for a message of ours; cluster and libraries use the same channel. */
 export function isMessage(message: unknown): message is { type: string } {
-  return typeof message === 'object' && message !== null && 'type' in message && typeof message.type === 'string';
+  return (
+    typeof message === 'object' && message !== null && 'type' in message && typeof message.type === 'string'
+  );
 }

@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { ApiServer } from './api-server.js';
 import type { Config } from './config/config.js';
 import type { Log } from './domain/log.js';
@@ -32,13 +31,16 @@ export async function runWorker(config: Config, log: Log): Promise<void> {
   await api.stop();
 }
 
-/** Node hands a message that comes while the modules still load to nobody, so the primary waits to be asked. */
-async function startMessage(): Promise<Extract<ToWorker, { type: 'start' }>> {
-  setImmediate(() => tell({ type: 'hello' }));
-  for (;;) {
-    const [message]: unknown[] = await once(process, 'message');
-    if (isMessage(message) && message.type === 'start') return message as Extract<ToWorker, { type: 'start' }>;
-  }
+/** Asks for it: what was sent before anybody listened may have gone to a library's listener. */
+function startMessage(): Promise<Extract<ToWorker, { type: 'start' }>> {
+  return new Promise((resolve) => {
+    process.on('message', function hear(message) {
+      if (!isMessage(message) || message.type !== 'start') return;
+      process.off('message', hear);
+      resolve(message as Extract<ToWorker, { type: 'start' }>);
+    });
+    tell({ type: 'hello' });
+  });
 }
 
 function obey(message: ToWorker, api: ApiServer, stop: () => void): void {

@@ -61,7 +61,8 @@ function baseAdapter(settings: SocketSettings, log: Log, drain: Drain): FastifyA
     forceCloseConnections: false,
     skipMiddie: true,
     genReqId: nextRequestId,
-    frameworkErrors: (error: Error, _request: FastifyRequest, reply: FastifyReply) => filter.answer(error, reply),
+    frameworkErrors: (error: Error, _request: FastifyRequest, reply: FastifyReply) =>
+      filter.answer(error, reply),
     clientErrorHandler: answerClientError,
     routerOptions: { maxParamLength: NO_PARAM_LIMIT, querystringParser: parseQuery },
     requestTimeout: settings.request_timeout_ms,

@@ -26,7 +26,7 @@ function escaped(character: string): string {
 
 /** What an answer may have besides its status and body. */
 export interface AnswerOptions {
-  /** Called when the last byte was handed to the operating system; never, if the client went before. */
+  /** Called when the last byte was handed to the operating system, or when the connection was destroyed before. */
   readonly sent?: () => void;
   /** Further header names and values in turn. */
   readonly headers?: readonly string[];

@@ -51,7 +51,8 @@ export function refusalOf(error: unknown): Refusal | undefined {
 function statusOf(error: unknown): number | undefined {
   if (error instanceof HttpException) return error.getStatus();
   // Fastify's own errors: a URL that cannot be decoded, for one.
-  if (error instanceof Error && 'statusCode' in error && typeof error.statusCode === 'number') return error.statusCode;
+  if (error instanceof Error && 'statusCode' in error && typeof error.statusCode === 'number')
+    return error.statusCode;
   return undefined;
 }
 

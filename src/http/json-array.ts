@@ -11,7 +11,7 @@ const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 const LETTER_U = 0x75;
 /** What may stand after a backslash, `u` aside. */
-const ESCAPES = new Set([...'"\\/bfnrt'].map((character) => character.charCodeAt(0)));
+const ESCAPES = new Set(Buffer.from('"\\/bfnrt'));
 const LITERALS = new Map([
   [0x74, Buffer.from('true')],
   [0x66, Buffer.from('false')],
@@ -167,7 +167,7 @@ class ArraySplitter {
   /** One digit or more. */
   private digits(): boolean {
     const start = this.at;
-    for (let byte = this.text[this.at]; byte !== undefined && byte >= 0x30 && byte <= 0x39; ) {
+    for (let byte = this.text[this.at]; byte !== undefined && byte >= 0x30 && byte <= 0x39;) {
       byte = this.text[++this.at];
     }
     return this.at > start;

@@ -13,7 +13,8 @@ export type Rest = 'none' | 'keep' | 'close' | 'linger';
 /** Decides it. `none`: there is no rest. `keep`: Node discards the rest after the answer. */
 export function restOf(request: IncomingMessage): Rest {
   const { 'content-length': declared, 'transfer-encoding': chunked } = request.headers;
-  if (request.complete || (chunked === undefined && (declared === undefined || declared === '0'))) return 'none';
+  if (request.complete || (chunked === undefined && (declared === undefined || declared === '0')))
+    return 'none';
   if (isExpecting(request)) return 'close';
   return chunked === undefined && Number(declared) <= KEEP_MAX_BYTES ? 'keep' : 'linger';
 }

@@ -34,5 +34,5 @@ export function attributesOf({ headers, rawHeaders }: IncomingMessage): Record<s
 /** Node reads header bytes as Latin-1; clients send UTF-8. */
 function cut(value: string): string {
   const text = Buffer.from(value, 'latin1').toString('utf8');
-  return text.length <= MAX_ATTRIBUTE_VALUE ? text : [...text].slice(0, MAX_ATTRIBUTE_VALUE).join('');
+  return text.length <= MAX_ATTRIBUTE_VALUE ? text : Array.from(text).slice(0, MAX_ATTRIBUTE_VALUE).join('');
 }

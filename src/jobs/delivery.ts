@@ -11,7 +11,7 @@ export class Delivery {
   private undo: (() => void) | undefined;
   private readonly unwatch: () => void;
 
-  constructor(socket: Socket) {
+  constructor(private readonly socket: Socket) {
     this.isGone = socket.destroyed;
     this.unwatch = watchConnection(socket, () => this.gone());
   }
@@ -30,7 +30,15 @@ export class Delivery {
     return !this.isGone;
   }
 
-  /** The answer is out, or there is none to guard. */
+  /**
+   * For the end of the response: Node calls it too when the connection was destroyed with bytes of the answer still in its hands.
+   * Then the connection's close, which follows, decides.
+   */
+  readonly sent = (): void => {
+    if (!this.socket.destroyed) this.done();
+  };
+
+  /** There is nothing to guard any more. */
   readonly done = (): void => {
     this.undo = undefined;
     this.unwatch();

@@ -48,7 +48,9 @@ export class LmstfyJobsController {
     const parameters = publishParameters(request.query, lmstfy);
     const attributes = attributesOf(request.raw);
     const body = await readBody(request.raw, reply.raw, limits.max_bulk_bytes);
-    const jobs = bulkBodies(body, limits.max_body_bytes).map((element) => newJob(element, parameters, attributes));
+    const jobs = bulkBodies(body, limits.max_body_bytes).map((element) =>
+      newJob(element, parameters, attributes),
+    );
     const ids = await this.jobs.publishMany(callerOf(request), request.params.queue, jobs);
     answer(reply, 201, publishedManyJson(ids));
   }
@@ -133,7 +135,7 @@ export class LmstfyJobsController {
     }
     const caller = callerOf(request);
     const isHere = delivery.guard(() => void this.jobs.undo(caller, jobs));
-    if (isHere) answer(reply, 200, leasedJson(caller.namespace, jobs, asList), { sent: delivery.done });
+    if (isHere) answer(reply, 200, leasedJson(caller.namespace, jobs, asList), { sent: delivery.sent });
     else answer(reply, 404, NO_JOB);
   }
 }

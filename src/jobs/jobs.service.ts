@@ -42,7 +42,10 @@ export class JobsService {
     try {
       await this.engines.forPool(pool).undo(namespace, jobs);
     } catch (error) {
-      this.log.warn({ err: error, pool, namespace, jobs: jobs.length }, 'leases that reached nobody were not undone');
+      this.log.warn(
+        { err: error, pool, namespace, jobs: jobs.length },
+        'leases that reached nobody were not undone',
+      );
     }
   }
 

@@ -22,7 +22,9 @@ describe('attributes', () => {
       },
     });
     const { json, text } = await app.get('a1/peek');
-    expect(json).toMatchObject({ attributes: { '': 'nokey', color: 'Red', 'mixed-key': 'V1', under_score: 'u' } });
+    expect(json).toMatchObject({
+      attributes: { '': 'nokey', color: 'Red', 'mixed-key': 'V1', under_score: 'u' },
+    });
     expect(text).toContain('{"attributes":{"":"nokey","color":"Red","mixed-key":"V1","under_score":"u"},');
   });
 
@@ -57,7 +59,10 @@ describe('attributes', () => {
   it('go to every job of a bulk', async () => {
     const headers = { 'Enable-Job-Version': 'YES', 'Job-Attr-A': 'b, c' };
     await app.put('a6/bulk', '[1,2]', { headers });
-    expect((await app.get('a6?count=5')).json).toMatchObject([{ attributes: { a: 'b, c' } }, { attributes: { a: 'b, c' } }]);
+    expect((await app.get('a6?count=5')).json).toMatchObject([
+      { attributes: { a: 'b, c' } },
+      { attributes: { a: 'b, c' } },
+    ]);
   });
 
   it('go to a job that takes the place of another', async () => {

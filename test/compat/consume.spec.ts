@@ -44,19 +44,28 @@ describe('consume', () => {
 
   it.each(['ttr', 'timeout', 'count'])('refuses a %s that is no number', async (name) => {
     for (const value of ['abc', '-1', '1.5', '', '4294967296', '+1', '%201']) {
-      expect(await app.get(`none?${name}=${value}`)).toMatchObject({ status: 400, json: { error: `invalid ${name}` } });
+      expect(await app.get(`none?${name}=${value}`)).toMatchObject({
+        status: 400,
+        json: { error: `invalid ${name}` },
+      });
     }
   });
 
   it.each(['0', '101'])('refuses a count of %s', async (count) => {
-    expect(await app.get(`none?count=${count}`)).toMatchObject({ status: 400, json: { error: 'invalid count' } });
+    expect(await app.get(`none?count=${count}`)).toMatchObject({
+      status: 400,
+      json: { error: 'invalid count' },
+    });
   });
 
   it('looks at ttr, timeout and count before the list of queues', async () => {
     expect(await app.get(',?ttr=x')).toMatchObject({ json: { error: 'invalid ttr' } });
     expect(await app.get(',?count=0')).toMatchObject({ json: { error: 'invalid count' } });
     expect(await app.get(',')).toMatchObject({ status: 400, json: { error: 'invalid queue name(s)' } });
-    expect(await app.get(',,,?timeout=1')).toMatchObject({ status: 400, json: { error: 'invalid queue name(s)' } });
+    expect(await app.get(',,,?timeout=1')).toMatchObject({
+      status: 400,
+      json: { error: 'invalid queue name(s)' },
+    });
   });
 
   it('takes queues in the order of the list', async () => {

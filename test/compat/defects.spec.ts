@@ -15,7 +15,8 @@ describe('lmstfy defects that this server does not have', () => {
   afterAll(() => app.stop());
   afterEach(() => jest.restoreAllMocks());
 
-  const size = async (queue: string): Promise<unknown> => ((await app.get(`${queue}/size`)).json as { size: number }).size;
+  const size = async (queue: string): Promise<unknown> =>
+    ((await app.get(`${queue}/size`)).json as { size: number }).size;
 
   it('D2: a client that hung up is given no job', async () => {
     const connection = await app.open();
@@ -38,7 +39,12 @@ describe('lmstfy defects that this server does not have', () => {
   });
 
   it('D4: an expired job hides no other, at timeout=0 and in a batch', async () => {
-    for (const [body, ttl] of [['a', 60], ['b', 1], ['c', 60]] as const) await app.publish(`hide?ttl=${String(ttl)}`, body);
+    for (const [body, ttl] of [
+      ['a', 60],
+      ['b', 1],
+      ['c', 60],
+    ] as const)
+      await app.publish(`hide?ttl=${String(ttl)}`, body);
     await app.publish('hide1?ttl=1');
     await app.publish('hide1?ttl=60', 'live');
     await sleep(1_100);
@@ -96,7 +102,11 @@ describe('lmstfy defects that this server does not have', () => {
     const started = performance.now();
     await other.server.stop();
     expect(performance.now() - started).toBeLessThan(2_000);
-    expect(await poll).toMatchObject({ status: 404, json: { msg: 'no job available' }, headers: { connection: 'close' } });
+    expect(await poll).toMatchObject({
+      status: 404,
+      json: { msg: 'no job available' },
+      headers: { connection: 'close' },
+    });
     await expect(open(port)).rejects.toThrow();
   });
 
@@ -129,9 +139,13 @@ describe('lmstfy defects that this server does not have', () => {
 type Method = 'reserve' | 'peekJob' | 'publish';
 
 /** Makes one call of the API's engine fail. */
-function broken(app: TestApp, method: Method, error: Error = new QueueError('pool_unavailable', 'away')): void {
+function broken(
+  app: TestApp,
+  method: Method,
+  error: Error = new QueueError('pool_unavailable', 'away'),
+): void {
   const engine = app.server.api.app.get(EngineRegistry, { strict: false }).forPool('default');
-  jest.spyOn(engine, method).mockRejectedValue(error as never);
+  jest.spyOn(engine, method).mockRejectedValue(error);
 }
 
 function open(port: number): Promise<void> {

@@ -43,12 +43,19 @@ describe('habits of lmstfy clients', () => {
   it('send freeze_tries, which changes nothing', async () => {
     await app.publish('freeze?tries=2');
     expect(await app.get('freeze?ttr=1&freeze_tries=true')).toMatchObject({ json: { remain_tries: 1 } });
-    expect(await app.get('freeze?ttr=1&freeze_tries=false&timeout=3')).toMatchObject({ json: { remain_tries: 0 } });
+    expect(await app.get('freeze?ttr=1&freeze_tries=false&timeout=3')).toMatchObject({
+      json: { remain_tries: 0 },
+    });
   });
 
   it('publish again after a 5xx or a broken connection: each answered try is one job', async () => {
     const front = await flaky(app.port);
-    const agent = new RetryAgent(new Agent(), { maxRetries: 3, minTimeout: 10, statusCodes: [500, 502, 503], methods: ['PUT'] });
+    const agent = new RetryAgent(new Agent(), {
+      maxRetries: 3,
+      minTimeout: 10,
+      statusCodes: [500, 502, 503],
+      methods: ['PUT'],
+    });
     try {
       const { statusCode, body } = await request(
         `http://127.0.0.1:${String((front.address() as AddressInfo).port)}/api/${app.namespace}/retry`,
@@ -66,18 +73,25 @@ describe('habits of lmstfy clients', () => {
   it('send their body in chunks', async () => {
     const connection = await app.open();
     connection.write(
-      head('PUT', `/api/${app.namespace}/chunks`, { ...auth(), 'Transfer-Encoding': 'chunked' }) + '3\r\nabc\r\n',
+      head('PUT', `/api/${app.namespace}/chunks`, { ...auth(), 'Transfer-Encoding': 'chunked' }) +
+        '3\r\nabc\r\n',
     );
     connection.write('2\r\nde\r\n0\r\n\r\n');
     await connection.until('201 Created');
     connection.cut();
-    expect(await app.get('chunks')).toMatchObject({ json: { data: Buffer.from('abcde').toString('base64') } });
+    expect(await app.get('chunks')).toMatchObject({
+      json: { data: Buffer.from('abcde').toString('base64') },
+    });
   });
 
   it('wait for 100 Continue before they send a body', async () => {
     const connection = await app.open();
     connection.write(
-      head('PUT', `/api/${app.namespace}/expect`, { ...auth(), Expect: '100-continue', 'Content-Length': '5' }),
+      head('PUT', `/api/${app.namespace}/expect`, {
+        ...auth(),
+        Expect: '100-continue',
+        'Content-Length': '5',
+      }),
     );
     await connection.until('HTTP/1.1 100 Continue');
     connection.write('hello');
@@ -88,7 +102,11 @@ describe('habits of lmstfy clients', () => {
   it('are spared a body that will be refused', async () => {
     const connection = await app.open();
     connection.write(
-      head('PUT', `/api/${app.namespace}/expect`, { ...auth(), Expect: '100-continue', 'Content-Length': '999999' }),
+      head('PUT', `/api/${app.namespace}/expect`, {
+        ...auth(),
+        Expect: '100-continue',
+        'Content-Length': '999999',
+      }),
     );
     const all = await connection.untilClosed();
     expect(all).toContain('HTTP/1.1 413');

@@ -1,6 +1,9 @@
 import { TestApp } from '../support/app.js';
 
-const PUBLISHED = { job_id: expect.stringMatching(/^[0-7][0-9A-HJKMNP-TV-Z]{25}$/) as string, msg: 'published' };
+const PUBLISHED = {
+  job_id: expect.stringMatching(/^[0-7][0-9A-HJKMNP-TV-Z]{25}$/) as string,
+  msg: 'published',
+};
 
 describe('publish', () => {
   let app: TestApp;
@@ -9,16 +12,21 @@ describe('publish', () => {
   });
   afterAll(() => app.stop());
 
-  it.each(['', '?delay=2', '?ttl=30', '?tries=3', '?delay=1&ttl=60&tries=5', '?ttl=0&delay=100000', '?foo=bar'])(
-    'takes a job with %j',
-    async (query) => {
-      const answer = await app.put(`q${query}`);
-      expect(answer.status).toBe(201);
-      expect(answer.json).toEqual(PUBLISHED);
-      expect(answer.text).toMatch(/^\{"job_id":.*,"msg":"published"\}$/);
-      expect(answer.headers['content-type']).toBe('application/json; charset=utf-8');
-    },
-  );
+  it.each([
+    '',
+    '?delay=2',
+    '?ttl=30',
+    '?tries=3',
+    '?delay=1&ttl=60&tries=5',
+    '?ttl=0&delay=100000',
+    '?foo=bar',
+  ])('takes a job with %j', async (query) => {
+    const answer = await app.put(`q${query}`);
+    expect(answer.status).toBe(201);
+    expect(answer.json).toEqual(PUBLISHED);
+    expect(answer.text).toMatch(/^\{"job_id":.*,"msg":"published"\}$/);
+    expect(answer.headers['content-type']).toBe('application/json; charset=utf-8');
+  });
 
   const wrong = ['abc', '-1', '1.5', '', '%201', '0x10', '4294967296', '+5', '1e3'];
   describe.each(['delay', 'ttl', 'tries'])('%s', (name) => {
@@ -28,9 +36,12 @@ describe('publish', () => {
     });
   });
 
-  it.each(['delay=4294967295&ttl=0', 'ttl=4294967295', 'tries=65535'])('takes the largest: %s', async (query) => {
-    expect(await app.put(`q?${query}`)).toMatchObject({ status: 201 });
-  });
+  it.each(['delay=4294967295&ttl=0', 'ttl=4294967295', 'tries=65535'])(
+    'takes the largest: %s',
+    async (query) => {
+      expect(await app.put(`q?${query}`)).toMatchObject({ status: 201 });
+    },
+  );
 
   it.each([
     ['tries=65536', 'invalid tries'],
@@ -79,7 +90,10 @@ describe('publish', () => {
 
   it('takes 65,535 bytes and refuses one more, after it has looked at the parameters', async () => {
     expect(await app.put('big', Buffer.alloc(65_535))).toMatchObject({ status: 201 });
-    expect(await app.put('big', Buffer.alloc(65_536))).toMatchObject({ status: 413, json: { error: 'body too large' } });
+    expect(await app.put('big', Buffer.alloc(65_536))).toMatchObject({
+      status: 413,
+      json: { error: 'body too large' },
+    });
     expect(await app.put('big?tries=x', Buffer.alloc(65_536))).toMatchObject({ status: 400 });
   });
 });

@@ -57,9 +57,14 @@ describe('routes, names, tokens', () => {
     expect(body).toBe(method === 'HEAD' ? '' : '{"error":"api not found"}');
   });
 
-  it.each(['application/json', 'nonsense'])('does not mind a body of type %s for what is not found', async (type) => {
-    expect(await app.call('POST', '/nope', { body: '{', headers: { 'content-type': type } })).toMatchObject(NOT_FOUND);
-  });
+  it.each(['application/json', 'nonsense'])(
+    'does not mind a body of type %s for what is not found',
+    async (type) => {
+      expect(await app.call('POST', '/nope', { body: '{', headers: { 'content-type': type } })).toMatchObject(
+        NOT_FOUND,
+      );
+    },
+  );
 
   it.each([
     ['p.1', FORBIDDEN_QUEUE],
@@ -99,12 +104,15 @@ describe('routes, names, tokens', () => {
     expect(await app.get('/api/g1//size')).toMatchObject(FORBIDDEN_QUEUE);
   });
 
-  it.each(['/api/g1/p%zz', '/api/p%zz/p1/size', '/%'])('answers the broken escape of %s with 400', async (path) => {
-    const { status, json, headers } = await app.get(path);
-    expect(status).toBe(400);
-    expect(json).toHaveProperty('error');
-    expect(headers['x-request-id']).toMatch(ULID);
-  });
+  it.each(['/api/g1/p%zz', '/api/p%zz/p1/size', '/%'])(
+    'answers the broken escape of %s with 400',
+    async (path) => {
+      const { status, json, headers } = await app.get(path);
+      expect(status).toBe(400);
+      expect(json).toHaveProperty('error');
+      expect(headers['x-request-id']).toMatch(ULID);
+    },
+  );
 
   it('knows who asks', async () => {
     const missing = { status: 401, json: { error: 'token not found' } };
@@ -154,7 +162,10 @@ describe('routes, names, tokens', () => {
     try {
       await open.publish('q');
       expect(await open.get('q/size', { token: null })).toMatchObject({ status: 200, json: { size: 1 } });
-      expect(await open.get('q/deadletter/size', { token: null })).toMatchObject({ status: 200, json: { size: 0 } });
+      expect(await open.get('q/deadletter/size', { token: null })).toMatchObject({
+        status: 200,
+        json: { size: 0 },
+      });
       expect(await open.get('q/size', { token: 'nopool:x' })).toMatchObject({ status: 404 });
       expect(await open.get('q/peek', { token: null })).toMatchObject({ status: 401 });
     } finally {

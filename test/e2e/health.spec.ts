@@ -36,7 +36,10 @@ describe('probes', () => {
   });
 
   it('do not know other pools', async () => {
-    expect(await app.get('/readyz?pool=nopool')).toMatchObject({ status: 404, json: { error: 'pool not found' } });
+    expect(await app.get('/readyz?pool=nopool')).toMatchObject({
+      status: 404,
+      json: { error: 'pool not found' },
+    });
   });
 
   it('say no while the server drains, and everything else goes on', async () => {

@@ -5,11 +5,17 @@ import { head, TestApp } from '../support/app.js';
 describe('limits of the HTTP layer', () => {
   let app: TestApp;
   beforeAll(async () => {
-    app = await TestApp.start({ PUMPHOUSE_SERVER__REQUEST_TIMEOUT_MS: '400', PUMPHOUSE_SERVER__KEEP_ALIVE_MS: '300' });
+    app = await TestApp.start({
+      PUMPHOUSE_SERVER__REQUEST_TIMEOUT_MS: '400',
+      PUMPHOUSE_SERVER__KEEP_ALIVE_MS: '300',
+    });
   });
   afterAll(() => app.stop());
 
-  const auth = (headers: Record<string, string> = {}): Record<string, string> => ({ 'X-Token': app.token, ...headers });
+  const auth = (headers: Record<string, string> = {}): Record<string, string> => ({
+    'X-Token': app.token,
+    ...headers,
+  });
   const path = (rest: string): string => `/api/${app.namespace}/${rest}`;
 
   it('hold a long poll for longer than any time-out of a request or an idle connection', async () => {
@@ -38,17 +44,20 @@ describe('limits of the HTTP layer', () => {
     expect(all).toMatch(/X-Request-Id: [0-9A-Z]{26}\r\n/);
   });
 
-  it.each(['nonsense\r\n\r\n', 'GET / HTTP/9.9\r\n\r\n', 'PUT / HTTP/1.1\r\nHost: x\r\nContent-Length: x\r\n\r\n'])(
-    'answer %j with 400',
-    async (bytes) => {
-      const all = await app.raw(bytes);
-      expect(all).toContain('HTTP/1.1 400');
-      expect(all).toMatch(/X-Request-Id: [0-9A-Z]{26}\r\n/);
-    },
-  );
+  it.each([
+    'nonsense\r\n\r\n',
+    'GET / HTTP/9.9\r\n\r\n',
+    'PUT / HTTP/1.1\r\nHost: x\r\nContent-Length: x\r\n\r\n',
+  ])('answer %j with 400', async (bytes) => {
+    const all = await app.raw(bytes);
+    expect(all).toContain('HTTP/1.1 400');
+    expect(all).toMatch(/X-Request-Id: [0-9A-Z]{26}\r\n/);
+  });
 
   it('answer a request without a Host with 400, and HTTP/1.0 as ever', async () => {
-    expect(await app.raw(`GET /healthz HTTP/1.1\r\nConnection: close\r\n\r\n`)).toMatch(/^HTTP\/1.1 400 [^]*X-Request-Id/);
+    expect(await app.raw(`GET /healthz HTTP/1.1\r\nConnection: close\r\n\r\n`)).toMatch(
+      /^HTTP\/1.1 400 [^]*X-Request-Id/,
+    );
     expect(await app.raw('GET /healthz HTTP/1.0\r\n\r\n')).toMatch(/^HTTP\/1.1 200 [^]*X-Request-Id/);
   });
 
@@ -58,7 +67,9 @@ describe('limits of the HTTP layer', () => {
     await connection.until('413 Payload Too Large');
     connection.write(head('GET', path('big/size'), auth()));
     await connection.until('"size":0');
-    connection.write(head('PUT', path('big?ttl=x'), auth({ 'Content-Length': '100000' })) + 'x'.repeat(100_000));
+    connection.write(
+      head('PUT', path('big?ttl=x'), auth({ 'Content-Length': '100000' })) + 'x'.repeat(100_000),
+    );
     await connection.until('invalid ttl');
     connection.write(head('GET', path('big/size'), auth()));
     expect(await connection.until('"size":0', 2)).not.toContain('Connection: close');
@@ -75,7 +86,9 @@ describe('limits of the HTTP layer', () => {
 
   it('let a client that only writes see its refusal', async () => {
     const connection = await app.open();
-    connection.write(head('PUT', path('huge'), auth({ 'Content-Length': '5000000' })) + 'x'.repeat(5_000_000));
+    connection.write(
+      head('PUT', path('huge'), auth({ 'Content-Length': '5000000' })) + 'x'.repeat(5_000_000),
+    );
     expect(await connection.untilClosed()).toContain('{"error":"body too large"}');
   });
 

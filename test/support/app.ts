@@ -97,7 +97,10 @@ export class TestApp {
 
   /** A call on the admin port. */
   admin(method: string, path: string, options: CallOptions = {}): Promise<Answer> {
-    return this.send(`http://127.0.0.1:${String(this.server.admin.port)}${path}`, method, { token: null, ...options });
+    return this.send(`http://127.0.0.1:${String(this.server.admin.port)}${path}`, method, {
+      token: null,
+      ...options,
+    });
   }
 
   /** Publishes and gives the job's id. */
@@ -176,7 +179,9 @@ export class RawConnection {
 
 /** The head of a request, ready to be written. */
 export function head(method: string, path: string, headers: Record<string, string> = {}): string {
-  const lines = Object.entries({ Host: 'localhost', ...headers }).map(([name, value]) => `${name}: ${value}\r\n`);
+  const lines = Object.entries({ Host: 'localhost', ...headers }).map(
+    ([name, value]) => `${name}: ${value}\r\n`,
+  );
   return `${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n`;
 }
 
