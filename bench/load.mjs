@@ -135,15 +135,18 @@ async function lateness({ path, jobs, waiting, delayS, spreadMs }) {
   const sentMs = [];
   /** @type {number[]} */
   const late = [];
-  const consume = requestBytes('GET', `${path}?timeout=20&ttr=600`, token);
+  const waitMs = 20_000;
+  const consume = requestBytes('GET', `${path}?timeout=${waitMs / 1_000}&ttr=600`, token);
   const received = new Promise((resolve, reject) => {
     for (const consumer of consumers) {
-      const wait = () =>
+      const wait = () => {
+        const askedMs = performance.now();
         consumer.send(
           consume,
           true,
           (status, body) => {
             const now = performance.now();
+            if (status === 404 && now - askedMs > waitMs - 50) return wait();
             if (status !== 200) return reject(new Error(`lateness: status ${status}: ${body}`));
             const data = /"data":"([^"]+)"/.exec(body)?.[1] ?? '';
             const n = Number(Buffer.from(data, 'base64').toString().trim());
@@ -153,6 +156,7 @@ async function lateness({ path, jobs, waiting, delayS, spreadMs }) {
           },
           reject,
         );
+      };
       wait();
     }
   });
