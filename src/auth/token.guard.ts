@@ -96,10 +96,12 @@ export class TokenGuard implements CanActivate {
       if (!isSettled && !isServed) void this.throttle.refund(counted);
       isSettled = true;
     };
-    const unwatch = watchConnection(raw.req.socket, () => settle(false));
+    const { socket } = raw.req;
+    const unwatch = watchConnection(socket, () => settle(false));
     raw.once('finish', () => {
       unwatch();
-      settle(raw.statusCode === 200 || raw.statusCode === 201);
+      // Node says so too of an answer whose connection was destroyed under it.
+      settle(!socket.destroyed && (raw.statusCode === 200 || raw.statusCode === 201));
     });
   }
 }
