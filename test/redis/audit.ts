@@ -1,0 +1,154 @@
+import { Redis } from 'ioredis';
+import { JOB_STATES } from '../../src/domain/states.js';
+import { decodeId } from '../../src/engine/ids.js';
+
+/** A header as the audit reads it from the raw key: on purpose not by the engine's own decoder. */
+interface Header {
+  readonly state: number;
+  readonly flags: number;
+  readonly tries: number;
+  readonly attempts: number;
+  readonly queue: number;
+  readonly entry: number;
+}
+
+/** A job's places: where the indexes of its queue hold it. */
+type Places = Map<string, string[]>;
+
+/**
+ * Reads every raw key of a namespace and says what is wrong with it: each job in exactly one place, the one that its header names;
+ * nothing in a place without a job; ghosts and blanks counted right; due times known to the pump. Empty = all is well.
+ *
+ * @param redis a connection of the test's own
+ */
+export class Audit {
+  private readonly problems: string[] = [];
+  private readonly places: Places = new Map();
+  private readonly headers = new Map<string, Header>();
+  private readonly base: string;
+
+  private constructor(
+    private readonly redis: Redis,
+    namespace: string,
+  ) {
+    this.base = `{${namespace}}`;
+  }
+
+  static async of(redis: Redis, namespace: string): Promise<string[]> {
+    const audit = new Audit(redis, namespace);
+    const keys = await redis.keysBuffer(`${audit.base}*`);
+    await audit.readJobs(keys);
+    const queues = await redis.hgetall(`${audit.base}:queues`);
+    for (const [name, number] of Object.entries(queues)) await audit.readQueue(name, Number(number));
+    audit.readStrays(keys, new Set(Object.values(queues)));
+    audit.compare();
+    return audit.problems;
+  }
+
+  private async readJobs(keys: readonly Buffer[]): Promise<void> {
+    const start = this.base.length;
+    for (const key of keys) {
+      const kind = String.fromCharCode(key[start] ?? 0);
+      if (kind !== 'j') continue;
+      this.headers.set(decodeSafely(key.subarray(start + 1)), readHeader(await this.redis.getBuffer(key)));
+    }
+    for (const key of keys) {
+      if (String.fromCharCode(key[start] ?? 0) !== 'x') continue;
+      const id = decodeSafely(key.subarray(start + 1));
+      const flags = this.headers.get(id)?.flags;
+      if (flags !== 1) this.problems.push(`${id}: attributes without a job that has them (flags ${flags})`);
+    }
+  }
+
+  private async readQueue(name: string, number: number): Promise<void> {
+    const key = (kind: string): string => `${this.base}:${kind}${number}`;
+    const [entries, ghosts, info] = await Promise.all([
+      this.redis.lrangeBuffer(key('r'), 0, -1),
+      this.redis.smembersBuffer(key('g')),
+      this.redis.hgetall(key('i')),
+    ]);
+    if (info['name'] !== name) this.problems.push(`queue ${number} is called ${info['name']}, not ${name}`);
+    this.readLine(number, entries, ghosts, Number(info['blanks'] ?? 0));
+    let earliest = Number.POSITIVE_INFINITY;
+    for (const kind of ['s', 'l', 'd'] as const) {
+      const members = await this.redis.zrangeBuffer(key(kind), '0', '-1');
+      for (const member of members) this.note(decodeSafely(member), `${kind}${number}`);
+      if (kind === 'd' || members.length === 0) continue;
+      const score = await this.redis.zscore(key(kind), members[0]!);
+      earliest = Math.min(earliest, Number(score));
+    }
+    const due = await this.redis.zscore(`${this.base}:due`, String(number));
+    if (earliest !== Number.POSITIVE_INFINITY && (due === null || Number(due) > earliest))
+      this.problems.push(`queue ${name}: first due at ${earliest}, but the pump knows ${due}`);
+  }
+
+  private readLine(
+    number: number,
+    entries: readonly Buffer[],
+    ghosts: readonly Buffer[],
+    blanks: number,
+  ): void {
+    const haunted = new Set(ghosts.map((ghost) => ghost.toString('hex')));
+    let found = 0;
+    let blank = 0;
+    for (const entry of entries) {
+      if (entry.length === 0) {
+        blank++;
+        continue;
+      }
+      const id = decodeSafely(entry.subarray(0, -1));
+      const header = this.headers.get(id);
+      const isLive =
+        header?.state === JOB_STATES.ready && header.entry === entry.at(-1) && header.queue === number;
+      const isGhost = haunted.has(entry.toString('hex'));
+      if (isLive && isGhost) this.problems.push(`${id}: alive in line ${number}, and counted as a ghost`);
+      if (isLive) this.note(id, `r${number}`);
+      else if (isGhost) found++;
+      else this.problems.push(`${id}: a ghost in line ${number} that nobody counts`);
+    }
+    if (found !== ghosts.length)
+      this.problems.push(`line ${number}: ${ghosts.length} ghosts counted, ${found} are there`);
+    if (blank !== blanks) this.problems.push(`line ${number}: ${blanks} blanks counted, ${blank} are there`);
+  }
+
+  private readStrays(keys: readonly Buffer[], numbers: ReadonlySet<string>): void {
+    for (const key of keys) {
+      const [, number] = /^\{.*\}:[rsldgi](\d+)$/.exec(key.toString('latin1')) ?? [];
+      if (number !== undefined && !numbers.has(number))
+        this.problems.push(`${key.toString('latin1')} belongs to no queue`);
+    }
+  }
+
+  private compare(): void {
+    for (const [id, { state, queue, tries, attempts }] of this.headers) {
+      const kind = { 1: 'r', 2: 's', 3: 'l', 4: 'd' }[state] ?? '?';
+      const places = this.places.get(id) ?? [];
+      if (places.length !== 1 || places[0] !== `${kind}${queue}`)
+        this.problems.push(`${id}: should be in ${kind}${queue} alone, is in [${places.join()}]`);
+      if (state === JOB_STATES.ready && tries === 0)
+        this.problems.push(`${id}: ready without a try left (${attempts} used)`);
+    }
+    for (const [id, places] of this.places)
+      if (!this.headers.has(id)) this.problems.push(`${id}: in ${places.join()}, but there is no such job`);
+  }
+
+  private note(id: string, place: string): void {
+    this.places.set(id, [...(this.places.get(id) ?? []), place]);
+  }
+}
+
+function readHeader(value: Buffer | null): Header {
+  if (value === null) throw new Error('a job went while it was looked at');
+  return {
+    state: value.readUInt8(1),
+    flags: value.readUInt8(2),
+    tries: value.readUInt16BE(4),
+    attempts: value.readUInt16BE(6),
+    queue: value.readUInt32BE(12),
+    entry: value.readUInt8(16),
+  };
+}
+
+function decodeSafely(id: Buffer): string {
+  return id.length === 0 ? '(nothing)' : decodeId(id);
+}

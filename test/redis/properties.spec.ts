@@ -1,0 +1,188 @@
+import fc from 'fast-check';
+import { Redis } from 'ioredis';
+import { testRedisUrl } from '../support/redis.js';
+import { EngineFixture } from './fixture.js';
+import type { Asked } from './model.js';
+import { QUEUES, Twin, type Publish } from './twin.js';
+
+/** Sequences, each of up to 140 operations. `PUMPHOUSE_PROPERTY_RUNS` asks for more, `PUMPHOUSE_PROPERTY_SEED` for the same. */
+const RUNS = Number(process.env['PUMPHOUSE_PROPERTY_RUNS'] ?? 160);
+const SEED = Number(process.env['PUMPHOUSE_PROPERTY_SEED'] ?? Date.now() % 2 ** 31);
+type Step = (twin: Twin) => Promise<void>;
+
+/** An operation that prints as what it is, so that a counterexample can be read. */
+function step(name: string, args: object, act: Step): { act: Step; [fc.toStringMethod]: () => string } {
+  return { act, [fc.toStringMethod]: () => `\n  ${name} ${fc.stringify(args)}` };
+}
+
+const queue = fc.constantFrom(...QUEUES);
+const queues = fc.uniqueArray(queue, { minLength: 1, maxLength: 3 });
+const newJob = fc.record({
+  body: fc.uint8Array({ maxLength: 12 }).map((bytes) => Buffer.from(bytes)),
+  delayMs: fc.oneof(
+    { weight: 3, arbitrary: fc.constant(0) },
+    { weight: 1, arbitrary: fc.integer({ min: 1, max: 3_000 }) },
+  ),
+  ttlMs: fc.oneof(
+    { weight: 2, arbitrary: fc.constant(0) },
+    { weight: 1, arbitrary: fc.integer({ min: 1, max: 5_000 }) },
+  ),
+  tries: fc.integer({ min: 1, max: 3 }),
+});
+const published: fc.Arbitrary<Publish> = fc.record({
+  queue,
+  id: fc.oneof(
+    { weight: 2, arbitrary: fc.constant(null) },
+    {
+      weight: 1,
+      arbitrary: fc.constantFrom('one', 'two', 'fifteen-letters', 'sixteen-letters_', 'x'.repeat(64)),
+    },
+  ),
+  job: fc.oneof(
+    { weight: 4, arbitrary: newJob },
+    { weight: 1, arbitrary: newJob.map((job) => ({ ...job, attributes: { color: 'red' } })) },
+  ),
+});
+const asked: fc.Arbitrary<Asked> = fc.record({
+  queues,
+  count: fc.oneof(fc.constant(1), fc.integer({ min: 1, max: 100 })),
+  ttrMs: fc.integer({ min: 0, max: 3_000 }),
+});
+const pick = fc.nat({ max: 1_000 });
+
+const operation = fc.oneof(
+  {
+    weight: 8,
+    arbitrary: fc
+      .array(published, { minLength: 1, maxLength: 6 })
+      .map((batch) => step('publish', batch, (twin) => twin.publish(batch))),
+  },
+  {
+    weight: 8,
+    arbitrary: fc
+      .array(asked, { minLength: 1, maxLength: 3 })
+      .map((batch) => step('reserve', batch, (twin) => twin.reserve(batch))),
+  },
+  {
+    weight: 5,
+    arbitrary: fc
+      .record({ pick, how: fc.constantFrom('lease' as const, 'none' as const, 'wrong' as const) })
+      .map((args) =>
+        step('ack a lease', args, async (twin) => {
+          const lease = twin.leases.at(-1 - (args.pick % Math.max(Math.min(twin.leases.length, 8), 1)));
+          if (!lease) return;
+          const number = { lease: lease.lease, none: 0, wrong: lease.lease + 1 }[args.how];
+          await twin.ack(lease.queue, lease.id, number);
+        }),
+      ),
+  },
+  {
+    weight: 3,
+    arbitrary: fc
+      .record({ pick, queue })
+      .map((args) =>
+        step('ack any', args, (twin) => twin.ack(args.queue, twin.ids[args.pick % twin.ids.length]!, 0)),
+      ),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.record({ pick, length: fc.integer({ min: 1, max: 4 }) }).map((args) =>
+      step('undo', args, async (twin) => {
+        const end = twin.leases.length - (args.pick % Math.max(Math.min(twin.leases.length, 8), 1));
+        await twin.undo(twin.leases.slice(Math.max(end - args.length, 0), end));
+      }),
+    ),
+  },
+  {
+    weight: 3,
+    arbitrary: fc
+      .record({ pick, queue, fresh: published })
+      .map((args) =>
+        step('republish', args, (twin) =>
+          twin.republish(args.queue, twin.ids[args.pick % twin.ids.length]!, args.fresh),
+        ),
+      ),
+  },
+  {
+    weight: 6,
+    arbitrary: fc.record({ ms: fc.integer({ min: 0, max: 2_500 }), pumps: fc.boolean() }).map((args) =>
+      step('advance', args, async (twin) => {
+        twin.advance(args.ms);
+        if (args.pumps) await twin.pump();
+      }),
+    ),
+  },
+  { weight: 2, arbitrary: fc.constant(step('tidy', {}, (twin) => twin.tidy())) },
+  { weight: 1, arbitrary: queue.map((name) => step('destroy', { name }, (twin) => twin.destroy(name))) },
+  {
+    weight: 2,
+    arbitrary: fc
+      .record({ queue, limit: fc.integer({ min: 1, max: 5 }), ttlMs: fc.constantFrom(0, 500) })
+      .map((args) => step('respawn', args, (twin) => twin.respawn(args.queue, args.limit, args.ttlMs))),
+  },
+  {
+    weight: 1,
+    arbitrary: fc
+      .record({ queue, limit: fc.integer({ min: 1, max: 3 }) })
+      .map((args) => step('deleteDead', args, (twin) => twin.deleteDead(args.queue, args.limit))),
+  },
+);
+
+it(`T47: ${RUNS} random sequences end where a model in memory ends`, async () => {
+  const f = await EngineFixture.withClock();
+  const redis = new Redis(testRedisUrl(), { protocol: 2 });
+  let steps = 0;
+  try {
+    await fc.assert(
+      fc.asyncProperty(fc.array(operation, { minLength: 1, maxLength: 140, size: 'max' }), async (plan) => {
+        const twin = new Twin(f, redis);
+        try {
+          for (const [i, { act }] of plan.entries()) {
+            await act(twin);
+            steps++;
+            if (i % 5 === 4) await twin.compare();
+          }
+          await twin.compare();
+        } finally {
+          await twin.clear();
+        }
+      }),
+      { numRuns: RUNS, seed: SEED, interruptAfterTimeLimit: 150_000, markInterruptAsFailure: true },
+    );
+  } finally {
+    console.log(`seed ${SEED}, ${steps} operations`);
+    redis.disconnect();
+    await f.close();
+  }
+  expect(steps).toBeGreaterThanOrEqual(RUNS * 50);
+}, 300_000);
+
+describe('a job made again under its own id in another queue', () => {
+  let f: EngineFixture;
+  beforeEach(async () => {
+    f = await EngineFixture.withClock();
+    await f.publish('old', { id: 'same', ttlMs: 1_000 });
+    await f.engine.ack(f.ns, 'old', 'same');
+    await f.publish('new', { id: 'same', text: 'second life', ttlMs: 2_000 });
+  });
+  afterEach(() => f.close());
+
+  it('is not shown at its old place', async () => {
+    expect(await f.engine.peekQueue(f.ns, 'old')).toBeNull();
+  });
+
+  it('is not destroyed with its old queue', async () => {
+    expect(await f.engine.destroy(f.ns, 'old')).toBe(0);
+    expect(await f.drain('new')).toEqual(['second life']);
+  });
+
+  it('leaves its old place counted as a ghost when it expires: the line is not taken for empty', async () => {
+    await f.publish('old', { ttlMs: 2_000 });
+    f.nowMs += 2_000;
+    await f.engine.tidyNow(f.ns);
+    await f.publish('old', { text: 'kept' });
+    await f.engine.tidyNow(f.ns);
+    expect(await f.size('old')).toBe(1);
+    expect(await f.drain('old')).toEqual(['kept']);
+  });
+});
