@@ -51,7 +51,8 @@ export class Pump {
   /** Something of the namespace is due at `dueMs` (Unix ms, Redis's clock). An earlier time moves the alarm forward. */
   arm(namespace: string, dueMs: number): void {
     const inMs = dueMs - this.runner.now();
-    if (this.isStopped || inMs > HORIZON_MS) return;
+    // Not started: nothing moves but by pumpNow, so that a test's clock is the only one.
+    if (!this.sweeper || this.isStopped || inMs > HORIZON_MS) return;
     const alarm = this.alarms.get(namespace);
     if (!alarm) {
       const fresh: Alarm = { dueMs, timer: undefined, isRunning: false };
