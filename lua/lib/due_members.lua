@@ -4,8 +4,11 @@ local function due_members(kind, number, share, earliest)
   local found = redis.call("ZRANGEBYSCORE", queue_key(kind, number), "-inf", now_floor, "WITHSCORES", "LIMIT", 0, share)
   local members = {}
   for i = 1, #found, 2 do
-    members[#members + 1] = { id = found[i], job = read_job(found[i]) }
-    redis.call("EXISTS", extras_key(found[i]))
+    local member = { id = found[i], job = read_job(found[i]), keys = {} }
+    if member.job then
+      add_keys(member.keys, member.id, member.job)
+    end
+    members[#members + 1] = member
     earliest = math.min(earliest, tonumber(found[i + 1]))
   end
   limit = limit - #members

@@ -1,7 +1,7 @@
 -- A queue's ready list as one script walks it from its head; next_live takes the steps.
 local function open_line(number)
-  redis.call("EXISTS", queue_key("l", number), queue_key("g", number), queue_key("i", number))
-  return { number = number, taken = 0, at = 1, window = {}, blanks = 0, ghosts = {}, expired = {}, leased = {} }
+  redis.call("EXISTS", queue_key("r", number), queue_key("l", number), queue_key("g", number), queue_key("i", number))
+  return { number = number, taken = 0, at = 1, window = {}, blanks = 0, ghosts = {}, expired = 0, doomed = {}, leased = {} }
 end
 
 -- Drops what was walked over. Frees first: LTRIM never needs memory.
@@ -10,8 +10,8 @@ local function cut_line(line)
     return
   end
   redis.call("LTRIM", queue_key("r", line.number), line.taken, -1)
-  if #line.expired > 0 then
-    redis.call("DEL", unpack(line.expired))
+  if #line.doomed > 0 then
+    redis.call("DEL", unpack(line.doomed))
   end
   if #line.ghosts > 0 then
     redis.call("SREM", queue_key("g", line.number), unpack(line.ghosts))

@@ -23,13 +23,12 @@ local function next_live(line, window_size)
     else
       local id = string.sub(entry, 1, -2)
       local value = redis.call("GET", job_key(id))
-      local job = value and unpack_job(value)
+      local job = value and unpack_job(value) or make_sure_it_is_gone(id)
       if not job or job.state ~= READY or job.entry ~= string.byte(entry, -1) or job.queue ~= line.number then
         line.ghosts[#line.ghosts + 1] = entry
       elseif is_expired(job) then
-        redis.call("EXISTS", extras_key(id))
-        line.expired[#line.expired + 1] = job_key(id)
-        line.expired[#line.expired + 1] = extras_key(id)
+        line.expired = line.expired + 1
+        add_keys(line.doomed, id, job)
       else
         return id, job, value
       end

@@ -3,11 +3,8 @@ local doomed, doomed_members, doomed_entries = {}, {}, {}
 local function plan_removal(id, job)
   local kind = ({ [READY] = "g", [SCHEDULED] = "s", [LEASED] = "l", [DEAD] = "d" })[job.state]
   local key = queue_key(kind, job.queue)
-  redis.call("EXISTS", key, extras_key(id))
-  doomed[#doomed + 1] = job_key(id)
-  if job.flags % 2 == HAS_EXTRAS then
-    doomed[#doomed + 1] = extras_key(id)
-  end
+  redis.call("EXISTS", meta, key)
+  add_keys(doomed, id, job)
   -- A ready job's place in its list stays behind as a ghost, known by name: it is dropped by whoever meets it.
   local group = job.state == READY and doomed_entries or doomed_members
   local members = group[key] or {}

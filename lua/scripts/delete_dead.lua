@@ -25,6 +25,7 @@ end
 
 -- Look.
 local dead = queue_key("d", number)
+redis.call("EXISTS", meta, dead)
 local ids, doomed = redis.call("ZRANGE", dead, 0, limit - 1), {}
 for _, id in ipairs(ids) do
   redis.call("EXISTS", job_key(id), extras_key(id))

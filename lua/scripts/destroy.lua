@@ -28,7 +28,7 @@ end
 
 -- Look.
 local ready, ghosts, info = queue_key("r", number), queue_key("g", number), queue_key("i", number)
-redis.call("EXISTS", ghosts, info)
+redis.call("EXISTS", ready, ghosts, info)
 local entries = redis.call("LRANGE", ready, 0, limit - 1)
 local doomed, dropped, blanks, removed = {}, {}, 0, 0
 for _, entry in ipairs(entries) do
@@ -36,10 +36,8 @@ for _, entry in ipairs(entries) do
   local job = entry ~= "" and read_job(id)
   if entry == "" then
     blanks = blanks + 1
-  elseif job and job.state == READY and job.entry == string.byte(entry, -1) then
-    redis.call("EXISTS", extras_key(id))
-    doomed[#doomed + 1] = job_key(id)
-    doomed[#doomed + 1] = extras_key(id)
+  elseif job and job.state == READY and job.entry == string.byte(entry, -1) and job.queue == number then
+    add_keys(doomed, id, job)
     removed = removed + 1
   else
     dropped[#dropped + 1] = entry

@@ -49,7 +49,7 @@ for i = 3, #ARGV, 8 do
     touched[number] = true
     redis.call("EXISTS", queue_key("i", number), queue_key("r", number), queue_key("s", number), queue_key("g", number))
   end
-  local present = redis.call("EXISTS", job_key(id)) == 1 and read_job(id)
+  local present = redis.call("EXISTS", meta, job_key(id)) == 2 and read_job(id)
   if present and is_expired(present) then
     plan_removal(id, present)
     present = nil

@@ -32,7 +32,11 @@ local numbers = redis.call("ZRANGEBYSCORE", due, "-inf", now_floor, "LIMIT", 0, 
 local share = math.ceil(limit / math.max(#numbers, 1) / 2)
 for _, number in ipairs(numbers) do
   local step = { number = number, name = redis.call("HGET", queue_key("i", number), "name") }
-  redis.call("EXISTS", queue_key("r", number), queue_key("d", number), queue_key("g", number))
+  local keys = {}
+  for _, kind in ipairs({ "r", "s", "l", "d", "g" }) do
+    keys[#keys + 1] = queue_key(kind, number)
+  end
+  redis.call("EXISTS", unpack(keys))
   step.scheduled, earliest = due_members("s", number, share, earliest)
   step.leased, earliest = due_members("l", number, share * 2 - #step.scheduled, earliest)
   plan[#plan + 1] = step
@@ -49,15 +53,18 @@ local counts = { due = 0, returned = 0, died = 0, expired = 0 }
 local function bury(number, member)
   member.job.state, member.job.expires = DEAD, 0
   write_job(member.id, member.job)
-  redis.call("PERSIST", job_key(member.id))
-  redis.call("PERSIST", extras_key(member.id))
+  for _, key in ipairs(member.keys) do
+    redis.call("PERSIST", key)
+  end
   redis.call("ZADD", queue_key("d", number), now_floor, member.id)
 end
 local function move(step, members, how)
   for _, member in ipairs(members) do
     local job = member.job
     if not job or is_expired(job) then
-      redis.call("DEL", job_key(member.id), extras_key(member.id))
+      if job then
+        redis.call("DEL", unpack(member.keys))
+      end
       counts.expired = counts.expired + 1
     elseif how == "returned" and job.tries == 0 then
       bury(step.number, member)

@@ -87,7 +87,7 @@ end
 local expired = 0
 for _, line in ipairs(order) do
   cut_line(line)
-  expired = expired + #line.expired / 2
+  expired = expired + line.expired
 end
 for _, line in ipairs(order) do
   write_leases(line)

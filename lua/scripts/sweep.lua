@@ -28,12 +28,12 @@ local WINDOW = 200
 -- Look.
 local ready, ghosts, info = queue_key("r", number), queue_key("g", number), queue_key("i", number)
 local entries = redis.call("LRANGE", ready, -skip - WINDOW, -skip - 1)
-redis.call("EXISTS", ghosts, info, expiries)
-local doomed, dropped, blanked = {}, {}, {}
+redis.call("EXISTS", ready, ghosts, info, expiries)
+local doomed, dropped, blanked, expired = {}, {}, {}, 0
 for i, entry in ipairs(entries) do
   local id = string.sub(entry, 1, -2)
   local job = entry ~= "" and read_job(id)
-  local here = job and job.state == READY and job.entry == string.byte(entry, -1)
+  local here = job and job.state == READY and job.entry == string.byte(entry, -1) and job.queue == number
   if here and not is_expired(job) then
     if job.expires > 0 and (earliest_ms == 0 or job.expires < earliest_ms) then
       earliest_ms = job.expires
@@ -41,9 +41,8 @@ for i, entry in ipairs(entries) do
   elseif entry ~= "" then
     blanked[#blanked + 1] = i - 1 - #entries - skip
     if here then
-      redis.call("EXISTS", extras_key(id))
-      doomed[#doomed + 1] = job_key(id)
-      doomed[#doomed + 1] = extras_key(id)
+      add_keys(doomed, id, job)
+      expired = expired + 1
     else
       dropped[#dropped + 1] = entry
     end
@@ -75,4 +74,4 @@ elseif skip == 0 then
   -- Should this server die in mid-pass, another one sees an old mark and starts the pass again.
   redis.call("HSET", info, "sweep", now_floor)
 end
-return { 0, now_floor, #entries, #doomed / 2, earliest_ms }
+return { 0, now_floor, #entries, expired, earliest_ms }
