@@ -1,0 +1,293 @@
+import { ulid } from 'ulid';
+import { Redis } from 'ioredis';
+import type { LeasedJob } from '../../src/domain/job.js';
+import { QueueEngine } from '../../src/engine/engine.js';
+import { decodeId, encodeId } from '../../src/engine/ids.js';
+import { RedisPool } from '../../src/redis/pool.js';
+import { flatten, loadScript, type Arg, type Script } from '../../src/redis/script.js';
+import * as scripts from '../../src/redis/scripts.js';
+import { SlotMove, TestCluster, type ClusterNode } from '../support/cluster.js';
+import { randomNamespace } from '../support/redis.js';
+import { Audit } from './audit.js';
+import { newJob, silentLog } from './fixture.js';
+
+/** What stands in a namespace before its slot begins to move. */
+interface Seeded {
+  readonly ns: string;
+  readonly ready: readonly string[];
+  readonly expired: readonly string[];
+  readonly scheduled: readonly string[];
+  readonly leased: readonly LeasedJob[];
+  readonly dead: readonly string[];
+}
+
+/** One call of a script, made anew for each try. */
+interface Call {
+  readonly binding: Script<string, string, string, unknown>;
+  readonly args: Readonly<Record<string, Arg>>;
+  readonly items: readonly Readonly<Record<string, Arg>>[];
+}
+
+/** A script, and the seeded jobs that it may take away. */
+interface Case {
+  readonly name: string;
+  readonly call: (seeded: Seeded) => Call;
+  readonly mayTake: (seeded: Seeded) => readonly string[];
+}
+
+const TIMES = { clock_ms: '', deadline_ms: 0 };
+const nothing = (): readonly string[] => [];
+
+function simple<K extends string, A extends string, I extends string, R>(
+  binding: Script<K, A, I, R>,
+  args: (seeded: Seeded) => Readonly<Record<string, Arg>>,
+  items: (seeded: Seeded) => readonly Readonly<Record<string, Arg>>[] = () => [],
+  mayTake: Case['mayTake'] = nothing,
+): Case {
+  return {
+    name: binding.name,
+    call: (seeded) => ({ binding, args: { ...TIMES, ...args(seeded) }, items: items(seeded) }),
+    mayTake,
+  };
+}
+
+function bytes(id: string): Buffer {
+  return encodeId(id) ?? Buffer.alloc(0);
+}
+
+function publishItem(queue: string, delayMs: number, replaces?: string): Record<string, Arg> {
+  const attributes = '{"a":"b"}';
+  const job = { delay_ms: delayMs, ttl_ms: 600_000, tries: 2, attributes, body: 'body' };
+  return { queue, id: bytes(ulid()), replaces: replaces === undefined ? '' : bytes(replaces), ...job };
+}
+
+const queue = (): { queue: string } => ({ queue: 'q' });
+const CASES: readonly Case[] = [
+  simple(
+    scripts.publish,
+    () => ({}),
+    () => [publishItem('q', 0), publishItem('q', 60_000), publishItem('new', 0)],
+  ),
+  {
+    ...simple(
+      scripts.publish,
+      () => ({}),
+      ({ ready }) => [publishItem('q', 0, ready[1])],
+      ({ ready }) => ready.slice(1, 2),
+    ),
+    name: 'republish',
+  },
+  simple(
+    scripts.reserve,
+    () => ({ flag_ms: 600_000, max_bytes: 1_000_000 }),
+    () => [{ names: 'p,q', count: 2, ttr_ms: 60_000, waits: '1' }],
+    ({ expired }) => expired,
+  ),
+  simple(
+    scripts.ack,
+    () => ({}),
+    ({ ready, scheduled, leased, dead }) =>
+      [ready[2], scheduled[0], leased[0]?.id, dead[0]].map((id) => ({
+        queue: 'q',
+        id: bytes(id ?? ''),
+        lease: 0,
+      })),
+    ({ ready, scheduled, leased, dead }) => [...ready, ...scheduled, ...leased.map(({ id }) => id), ...dead],
+  ),
+  simple(
+    scripts.undo,
+    () => ({}),
+    ({ leased }) => leased.map(({ id, lease }) => ({ id: bytes(id), lease })),
+  ),
+  simple(scripts.pump, () => ({ limit: 100 })),
+  simple(
+    scripts.destroy,
+    () => ({ ...queue(), limit: 100 }),
+    undefined,
+    ({ ready, expired }) => [...ready, ...expired],
+  ),
+  simple(scripts.respawn, () => ({ ...queue(), limit: 100, ttl_ms: 600_000 })),
+  simple(
+    scripts.deleteDead,
+    () => ({ ...queue(), limit: 100 }),
+    undefined,
+    ({ dead }) => dead,
+  ),
+  simple(
+    scripts.sweep,
+    () => ({ number: 1, skip: 0, earliest_ms: 0 }),
+    undefined,
+    ({ expired }) => expired,
+  ),
+  simple(scripts.tidy, () => ({ cursor: '0', every_ms: 0, stalled_ms: 120_000 })),
+  simple(scripts.register, () => ({ format: 1 })),
+  simple(scripts.unregister, () => ({})),
+  simple(scripts.peekQueue, () => ({ ...queue(), skip: 0 })),
+  simple(scripts.peekJob, ({ ready }) => ({ ...queue(), id: bytes(ready[1] ?? '') })),
+  simple(
+    scripts.counts,
+    () => ({}),
+    () => [queue()],
+  ),
+  simple(scripts.deadHead, queue),
+];
+
+/** In which order the keys of the slot move: by what comes after the hash tag. */
+const ORDERS: Readonly<Record<string, (key: string) => string>> = {
+  'the namespace first, its jobs last': (key) =>
+    key.replace(/^.*}(:|)/, (_, colon: string) => (colon ? '0' : '1')),
+  'the jobs first, the namespace last': (key) =>
+    key.replace(/^.*}(:|)/, (_, colon: string) => (colon ? '1' : '0')),
+  'in a mixed order': (key) => key.split('').reverse().join(''),
+  'in another mixed order': (key) =>
+    String((Buffer.from(key).reduce((sum, byte) => sum * 31 + byte, 7) * 2_654_435_761) % 1_000),
+};
+
+describe('a slot that is moving', () => {
+  let cluster: TestCluster;
+  let pool: RedisPool;
+  beforeAll(async () => {
+    cluster = await TestCluster.start();
+    const options = { allowUnsafe: false, keyPrefix: '', commandTimeoutMs: 2_000 };
+    pool = await RedisPool.connect('default', { ...options, clusterNodes: cluster.addresses }, silentLog);
+  });
+  afterAll(async () => {
+    await pool.close();
+    await cluster.stop();
+  });
+
+  /** Jobs in every state in one queue, all with extras, and every key that a script may touch: what is missing has not moved yet. */
+  async function seed(): Promise<Seeded> {
+    const ns = randomNamespace();
+    // Its time is a minute ago: what is soon over for it is over for a script with Redis's clock.
+    const pastMs = Date.now() - 60_000;
+    const engine = new QueueEngine(pool, { clock: () => pastMs });
+    const publish = (count: number, job = {}): Promise<string[]> =>
+      engine.publishMany(
+        ns,
+        'q',
+        Array.from({ length: count }, () => newJob({ attributes: { a: 'b' }, ...job })),
+      );
+    const reserve = (ttrMs: number): Promise<LeasedJob[]> =>
+      engine.reserve(ns, { queues: ['q'], count: 2, ttrMs, waitMs: 0 });
+    const dead = await publish(2);
+    await reserve(0);
+    await engine.pumpNow(ns);
+    await publish(2, { tries: 5, ttlMs: 600_000 });
+    const lapsed = await reserve(30_000);
+    await publish(2, { tries: 5 });
+    const leased = [...lapsed, ...(await reserve(600_000))];
+    const expired = await publish(2, { ttlMs: 30_000 });
+    const ready = await publish(6, { ttlMs: 600_000 });
+    await engine.ack(ns, 'q', ready[0] ?? '');
+    const scheduled = [
+      ...(await publish(1, { delayMs: 30_000 })),
+      ...(await publish(1, { delayMs: 600_000 })),
+    ];
+    await engine.publish(ns, 'p', newJob({ delayMs: 600_000 }));
+    await pool.read('HSET', `{${ns}}:waiting`, 'somebody', '1');
+    await engine.stop();
+    return { ns, ready: ready.slice(1), expired, scheduled, leased, dead };
+  }
+
+  describe.each(Object.keys(ORDERS))('%s', (order) => {
+    it.each(CASES)('$name goes through, or fails and changes nothing', async ({ call, mayTake }) => {
+      const seeded = await seed();
+      const rank = ORDERS[order]!;
+      const move = await SlotMove.begin(cluster, `{${seeded.ns}}`);
+      const taken = new Set<string>();
+      for (;;) {
+        const outcome = await tryAt(move, move.source, call(seeded), seeded.ns, taken);
+        if (outcome.startsWith('ASK')) await tryAt(move, move.target, call(seeded), seeded.ns, taken);
+        const [next] = (await move.keysAt(move.source)).sort((a, b) =>
+          rank(a.toString('latin1')) < rank(b.toString('latin1')) ? -1 : 1,
+        );
+        if (!next) break;
+        await move.moveKey(next);
+      }
+      await move.finish();
+
+      await send(move.target.redis, false, call(seeded), seeded.ns);
+      expect(await Audit.of(move.target.redis, seeded.ns)).toEqual([]);
+      const ids = await jobsOf(move.target.redis, seeded.ns);
+      const { ready, expired, scheduled, leased, dead } = seeded;
+      const all = [...ready, ...expired, ...scheduled, ...leased.map(({ id }) => id), ...dead];
+      expect(all.filter((id) => !ids.has(id) && !mayTake(seeded).includes(id))).toEqual([]);
+    });
+  });
+
+  /** Runs a call on one node, whatever comes of it; after an error both nodes hold what they held. Returns the error's message. */
+  async function tryAt(
+    move: SlotMove,
+    node: ClusterNode,
+    call: Call,
+    ns: string,
+    acked: Set<string>,
+  ): Promise<string> {
+    const before = await dump(move);
+    const reply = await send(node.redis, node === move.target, call, ns).catch((error: unknown) => error);
+    if (reply instanceof Error) {
+      expect(reply.message).toMatch(/^(TRYAGAIN|ASK)|non local key/);
+      expect(await dump(move)).toEqual(before);
+      return reply.message;
+    }
+    if (call.binding.name === 'ack') {
+      // Told that there is no such job, a worker believes that its work is recorded: it must be true.
+      const codes = (reply as number[]).slice(2);
+      call.items.forEach(({ id }, i) =>
+        codes[i] === 0 ? expect(acked).toContain(String(id)) : acked.add(String(id)),
+      );
+    }
+    return '';
+  }
+});
+
+async function send(
+  redis: Redis,
+  asking: boolean,
+  { binding, args, items }: Call,
+  ns: string,
+): Promise<unknown> {
+  const keys = keysOf(ns);
+  const pipeline = redis.pipeline();
+  if (asking) pipeline.asking();
+  pipeline.callBuffer('EVAL', loadScript(binding.name), ...flatten(binding, keys, args, items));
+  const results = (await pipeline.exec()) ?? [];
+  const [error, reply] = results.at(-1) ?? [new Error('no answer'), null];
+  if (error) throw error;
+  return reply;
+}
+
+function keysOf(ns: string): Record<string, string> {
+  const key = (name: string): string => `{${ns}}:${name}`;
+  return {
+    meta: key('meta'),
+    queues: key('queues'),
+    due: key('due'),
+    waiting: key('waiting'),
+    expiries: key('expiries'),
+  };
+}
+
+async function jobsOf(redis: Redis, ns: string): Promise<Set<string>> {
+  const prefix = `{${ns}}j`;
+  const keys = (await redis.callBuffer('KEYS', `${prefix}*`)) as Buffer[];
+  return new Set(keys.map((key) => decodeId(key.subarray(prefix.length))));
+}
+
+/** Every key of the slot with its value, as either node has it. */
+async function dump(move: SlotMove): Promise<string[]> {
+  const parts = await Promise.all(
+    [move.source, move.target].map(async (node) => {
+      const keys = await move.keysAt(node);
+      const pipeline = node.redis.pipeline();
+      for (const key of keys) pipeline.asking().callBuffer('DUMP', key);
+      const values = ((await pipeline.exec()) ?? []).filter((_, i) => i % 2 === 1);
+      return keys.map(
+        (key, i) =>
+          `${node.server.port} ${key.toString('hex')} ${(values[i]?.[1] as Buffer | null)?.toString('hex') ?? ''}`,
+      );
+    }),
+  );
+  return parts.flat().sort();
+}

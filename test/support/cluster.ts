@@ -1,0 +1,108 @@
+import { Redis } from 'ioredis';
+import type { NodeAddress } from '../../src/domain/pool.js';
+import { freePort, startRedis, waitFor, type RedisProcess } from './redis.js';
+
+const SLOTS = 16_384;
+
+/** One node of a test's Cluster, with a connection of its own that follows no redirection. */
+export interface ClusterNode {
+  readonly id: string;
+  readonly redis: Redis;
+  readonly server: RedisProcess;
+}
+
+/** A Redis Cluster of local masters without replicas. */
+export class TestCluster {
+  /** Slots that are not where they were at the start, and who has them. */
+  private readonly moved = new Map<number, ClusterNode>();
+
+  private constructor(readonly nodes: readonly ClusterNode[]) {}
+
+  /** Starts the nodes, gives each an equal part of the slots, and waits until all of them know it. */
+  static async start(size = 3): Promise<TestCluster> {
+    const nodes = await Promise.all(Array.from({ length: size }, startNode));
+    const [first] = nodes;
+    if (!first) throw new Error('a cluster has nodes');
+    for (const [i, { redis }] of nodes.entries()) {
+      await redis.call('CLUSTER', 'SET-CONFIG-EPOCH', i + 1);
+      const [from, to] = [Math.floor((i * SLOTS) / size), Math.floor(((i + 1) * SLOTS) / size) - 1];
+      await redis.call('CLUSTER', 'ADDSLOTSRANGE', from, to);
+      if (i > 0) await redis.call('CLUSTER', 'MEET', '127.0.0.1', first.server.port, first.busPort);
+    }
+    for (const { redis } of nodes) {
+      await waitFor(
+        async () => /cluster_state:ok[^]*cluster_size:3/.test(await redis.cluster('INFO')),
+        10_000,
+      );
+    }
+    return new TestCluster(nodes);
+  }
+
+  get addresses(): NodeAddress[] {
+    return this.nodes.map(({ server }) => ({ host: '127.0.0.1', port: server.port }));
+  }
+
+  /** The node that owns the slot of `key`, and another one. */
+  async ownerOf(key: string): Promise<{ slot: number; owner: ClusterNode; other: ClusterNode }> {
+    const slot = await this.nodes[0]!.redis.cluster('KEYSLOT', key);
+    const first = this.nodes.find((_, i) => slot < Math.floor(((i + 1) * SLOTS) / this.nodes.length));
+    const owner = this.moved.get(slot) ?? first!;
+    return { slot, owner, other: this.nodes.find((node) => node !== owner)! };
+  }
+
+  /** Tells every node, the new owner first, whose slot it is. */
+  async assign(slot: number, owner: ClusterNode): Promise<void> {
+    for (const { redis } of [owner, ...this.nodes.filter((node) => node !== owner)]) {
+      await redis.call('CLUSTER', 'SETSLOT', slot, 'NODE', owner.id);
+    }
+    this.moved.set(slot, owner);
+  }
+
+  async stop(): Promise<void> {
+    for (const { redis } of this.nodes) redis.disconnect();
+    await Promise.all(this.nodes.map(({ server }) => server.stop()));
+  }
+}
+
+/** A slot on its way from one node to another, its keys moved one at a time. */
+export class SlotMove {
+  private constructor(
+    private readonly cluster: TestCluster,
+    readonly slot: number,
+    readonly source: ClusterNode,
+    readonly target: ClusterNode,
+  ) {}
+
+  /** Begins to move the slot of `key`; no key is moved yet. */
+  static async begin(cluster: TestCluster, key: string): Promise<SlotMove> {
+    const { slot, owner, other } = await cluster.ownerOf(key);
+    await other.redis.call('CLUSTER', 'SETSLOT', slot, 'IMPORTING', owner.id);
+    await owner.redis.call('CLUSTER', 'SETSLOT', slot, 'MIGRATING', other.id);
+    return new SlotMove(cluster, slot, owner, other);
+  }
+
+  /** The keys of the slot that a node holds. */
+  async keysAt(node: ClusterNode): Promise<Buffer[]> {
+    const keys = await node.redis.callBuffer('CLUSTER', 'GETKEYSINSLOT', this.slot, 10_000);
+    return keys as Buffer[];
+  }
+
+  /** Moves one key; fails if the target has it too. */
+  async moveKey(key: Buffer): Promise<void> {
+    await this.source.redis.call('MIGRATE', '127.0.0.1', this.target.server.port, key, 0, 5_000);
+  }
+
+  /** Gives the slot to its new node; the source holds no key of it any more. */
+  async finish(): Promise<void> {
+    await this.cluster.assign(this.slot, this.target);
+  }
+}
+
+async function startNode(): Promise<ClusterNode & { busPort: number }> {
+  const busPort = await freePort();
+  const server = await startRedis({
+    args: ['--cluster-enabled', 'yes', '--cluster-port', String(busPort), '--cluster-node-timeout', '5000'],
+  });
+  const redis = new Redis(server.port, '127.0.0.1', { protocol: 2 });
+  return { id: await redis.cluster('MYID'), redis, server, busPort };
+}
