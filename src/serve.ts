@@ -43,7 +43,7 @@ function start(config: Config, { sockets }: EmbeddedPools, log: Log): Promise<Ru
   return SingleProcess.start(config, poolsOf(config, sockets), log);
 }
 
-/** SIGTERM and SIGINT: the first one asks, the second one is obeyed at once. */
+/** SIGTERM, SIGINT and SIGHUP (lmstfy's list): the first one asks, the second one is obeyed at once. */
 class Signals {
   readonly first: Promise<NodeJS.Signals>;
   onSecond = (): void => process.exit(ENDED_AT_ONCE);
@@ -56,8 +56,7 @@ class Signals {
         if (seen === 1) resolve(signal);
         else this.onSecond();
       };
-      process.on('SIGTERM', hear);
-      process.on('SIGINT', hear);
+      for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, hear);
     });
   }
 }

@@ -11,7 +11,7 @@ import { isMessage, type ToPrimary, type ToWorker } from './worker-messages.js';
  */
 export async function runWorker(config: Config, log: Log): Promise<void> {
   // Ctrl-C reaches the whole process group; the primary says when to stop, and so may a SIGTERM of our own.
-  process.on('SIGINT', () => undefined);
+  for (const signal of ['SIGINT', 'SIGHUP'] as const) process.on(signal, () => undefined);
   const start = await startMessage();
   const api = await ApiServer.start({
     config,
