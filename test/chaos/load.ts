@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 /** What the clients of a server under fault have seen, to be compared when all is over. */
 export class Ledger {
-  /** Bodies of jobs whose publish was answered with 201: from then on the server answers for them. */
-  readonly accepted = new Set<string>();
+  /** Job ids by body, of those whose publish was answered with 201: from then on the server answers for them. */
+  readonly accepted = new Map<string, string>();
   readonly delivered = new Map<string, number>();
   /** When the ack of a body was answered with 204, in ms of `performance.now()`. */
   readonly acked = new Map<string, number>();
@@ -14,7 +14,7 @@ export class Ledger {
 
   /** Accepted jobs that no consumer has ever got. */
   lost(): string[] {
-    return [...this.accepted].filter((body) => !this.delivered.has(body));
+    return [...this.accepted.keys()].filter((body) => !this.delivered.has(body));
   }
 }
 
@@ -50,18 +50,25 @@ export class Load {
     await Promise.all(this.running);
   }
 
+  /** What the server says of a job that did not come: a clue for whoever reads the failure. */
+  async traceOf(body: string): Promise<string> {
+    const id = this.ledger.accepted.get(body) ?? '';
+    const answer = await this.ask('GET', `/job/${id}`);
+    return `${body} ${id}: ${answer.status} ${await answer.text()}`;
+  }
+
   private async publish(): Promise<void> {
     const body = `job ${this.count++}`;
-    // A lease of 2 s comes back soon when its consumer's server was killed; tries enough for every kill.
-    const answer = await this.ask('PUT', '?ttl=0&delay=0&tries=1000&ttr=2', body);
-    if (answer.status === 201) this.ledger.accepted.add(body);
-    await answer.arrayBuffer();
+    const answer = await this.ask('PUT', '?ttl=0&tries=1000', body); // tries enough for every kill
+    const { job_id: id } = (await answer.json()) as { job_id: string };
+    if (answer.status === 201) this.ledger.accepted.set(body, id);
     await sleep(2);
   }
 
   private async work(): Promise<void> {
     const askedMs = performance.now();
-    const answer = await this.ask('GET', '?timeout=1');
+    // A lease of 2 s comes back soon when the answer was lost with the server.
+    const answer = await this.ask('GET', '?timeout=1&ttr=2');
     if (answer.status !== 200) {
       await answer.arrayBuffer();
       return;

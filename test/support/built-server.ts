@@ -4,7 +4,7 @@ import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync } fr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { freePort } from './redis-process.mjs';
+import { endWithUs, freePort } from './redis-process.mjs';
 import { waitFor } from './redis.js';
 
 const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
@@ -12,6 +12,7 @@ const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 /** The built server as a process of its own, with its embedded Redis and a data folder that outlives its crashes. */
 export class BuiltServer {
   private child: ChildProcess | null = null;
+  private watch: ChildProcess | null = null;
 
   private constructor(
     readonly dir: string,
@@ -50,7 +51,7 @@ export class BuiltServer {
     return Number([...log.matchAll(/^(\d+):M .*ready to accept connections/gim)].at(-1)?.[1]);
   }
 
-  /** Starts it and waits until it is ready to serve. */
+  /** Starts it and waits until both ports are ready. */
   async start(withinMs = 20_000): Promise<void> {
     const log = openSync(join(this.dir, 'server.log'), 'a');
     const child = spawn(process.execPath, [MAIN], {
@@ -59,9 +60,10 @@ export class BuiltServer {
     });
     closeSync(log);
     this.child = child;
+    this.watch = endWithUs(this.pid);
     await waitFor(async () => {
       if (child.exitCode !== null) return 'ended';
-      return (await fetch(`${this.url}/readyz`)).ok;
+      return (await fetch(`${this.url}/readyz`)).ok && (await fetch(`${this.adminUrl}/readyz`)).ok;
     }, withinMs);
     if (child.exitCode !== null) throw new Error(`the server has ended:\n${this.output}`);
   }
@@ -78,6 +80,7 @@ export class BuiltServer {
     const { child } = this;
     if (child === null || child.exitCode !== null || child.signalCode !== null)
       return child?.exitCode ?? null;
+    this.watch?.kill('SIGKILL');
     const exit = once(child, 'exit') as Promise<[number | null]>;
     child.kill(signal);
     const [code] = await exit;

@@ -1,3 +1,5 @@
+import type { ChildProcess } from 'node:child_process';
+
 /** A redis-server of the tests' own. */
 export interface RedisProcess {
   readonly port: number;
@@ -23,3 +25,4 @@ export interface RedisProcessOptions {
 
 export function freePort(): Promise<number>;
 export function startRedis(options?: RedisProcessOptions): Promise<RedisProcess>;
+export function endWithUs(pid: number): ChildProcess;

@@ -33,11 +33,13 @@ export async function startRedis({ args = [], dir, port: wanted } = {}) {
     stream.unref();
   }
   child.unref();
+  const watch = child.pid === undefined ? null : endWithUs(child.pid);
   const exited = new Promise((resolve) => child.once('exit', resolve));
   child.once('error', (error) => (output += String(error)));
   await answering(port, child, () => output);
 
   const end = async (signal) => {
+    watch?.kill('SIGKILL');
     if (child.exitCode === null && child.signalCode === null) {
       child.ref();
       child.kill(signal);
@@ -55,6 +57,21 @@ export async function startRedis({ args = [], dir, port: wanted } = {}) {
     },
     kill9: () => end('SIGKILL'),
   };
+}
+
+/**
+ * Sees to it that a process ends with the test run, even if that is killed: a shell waits for the end of a pipe that
+ * only this process holds open. Kill the shell before the process, so that it never meets another one by that number.
+ */
+export function endWithUs(pid) {
+  const shell = spawn('sh', ['-c', 'cat > /dev/null; kill "$1"', 'sh', String(pid)], {
+    stdio: ['pipe', 'ignore', 'ignore'],
+    detached: true,
+  });
+  shell.unref();
+  shell.stdin.unref();
+  shell.stdin.on('error', () => undefined);
+  return shell;
 }
 
 function program() {
