@@ -66,14 +66,6 @@ describe('tokens on the queue API', () => {
   const publish = (options: Call = {}, queue = 'q') =>
     call(`${namespace}/${queue}`, { method: 'PUT', ...options });
 
-  async function setLimit(limit: object, of = token, ns = namespace): Promise<void> {
-    const answer = await request(`${admin.url}/token/${ns}/${of}/limit`, {
-      method: 'PUT',
-      body: JSON.stringify(limit),
-    });
-    expect(answer.status).toBe(200);
-  }
-
   it.each([
     ['none', null, 401, 'token not found'],
     ['an empty one', '', 401, 'token not found'],
@@ -164,95 +156,6 @@ describe('tokens on the queue API', () => {
     );
     for (const lastMs of lastServedMs) expect(lastMs - revokedAtMs).toBeLessThanOrEqual(1_000);
     for (const server of [0, 1]) expect(await publish({ server })).toMatchObject({ status: 401 });
-  });
-
-  describe('limits', () => {
-    it('D19: count over all servers, publish and consume apart, and show four characters of the token', async () => {
-      await setLimit({ read: 1, write: 3, interval: 60 });
-      const published = [];
-      for (let i = 0; i < 5; i++) published.push(await publish({ server: i % 2 }));
-      expect(published.map(({ status }) => status)).toEqual([201, 201, 201, 429, 429]);
-      expect(published[4]).toMatchObject({
-        type: 'application/json',
-        body: { msg: `token(${token.slice(0, 4)}…) produce reach the limit rate, please retry later` },
-      });
-      expect(await call(`${namespace}/q`)).toMatchObject({ status: 200 });
-      const refused = await call(`${namespace}/q?token=${token}`, { token: null, server: 1 });
-      expect(refused).toMatchObject({
-        status: 429,
-        body: { msg: `token(${token.slice(0, 4)}…) consume reach the limit rate, please retry later` },
-      });
-      expect(JSON.stringify(log)).not.toContain(token.slice(0, 5));
-    });
-
-    it('D19: give back what was answered with neither 200 nor 201', async () => {
-      await setLimit({ read: 2, write: 1, interval: 60 });
-      for (let i = 0; i < 5; i++) expect(await call(`${namespace}/empty`)).toMatchObject({ status: 404 });
-      for (let i = 0; i < 3; i++) {
-        expect(await call(`${namespace}/q?tries=0`, { method: 'PUT' })).toMatchObject({ status: 400 });
-      }
-      expect(await publish()).toMatchObject({ status: 201 });
-      expect(await publish()).toMatchObject({ status: 429 });
-      expect(await call(`${namespace}/q`)).toMatchObject({ status: 200 });
-    });
-
-    it('D19: give back what a consumer asked for that went away', async () => {
-      await setLimit({ read: 1, write: 0, interval: 60 });
-      const halt = new AbortController();
-      const gone = fetch(`${servers[0]!.url}/api/${namespace}/q?timeout=20`, {
-        headers: { 'X-Token': token },
-        signal: halt.signal,
-      }).catch(() => null);
-      await waitFor(async () => (await call(`${namespace}/q`)).status === 429);
-      halt.abort();
-      await gone;
-      await waitFor(async () => (await call(`${namespace}/q`)).status === 404);
-    });
-
-    it('count a bulk once, and republish, ack, peek and size never', async () => {
-      await setLimit({ read: 1, write: 2, interval: 60 });
-      const bulk = await request(`${servers[0]!.url}/api/${namespace}/q/bulk`, {
-        method: 'PUT',
-        headers: { 'X-Token': token },
-        body: '[1,2,3,4]',
-      });
-      expect(bulk).toMatchObject({ status: 201 });
-      expect(await publish()).toMatchObject({ status: 201 });
-      expect(await publish()).toMatchObject({ status: 429 });
-      expect(await call(`${namespace}/q/job/abc`, { method: 'PUT' })).toMatchObject({ status: 201 });
-      for (let i = 0; i < 3; i++) {
-        expect(await call(`${namespace}/q/size`)).toMatchObject({ status: 200 });
-        expect(await call(`${namespace}/q/peek`)).toMatchObject({ status: 200 });
-        expect(await call(`${namespace}/q/job/x`, { method: 'DELETE' })).toMatchObject({ status: 204 });
-      }
-      expect(await call(`${namespace}/q`)).toMatchObject({ status: 200 });
-    });
-
-    it('D7: are each token’s own', async () => {
-      const tokens = [];
-      for (const allowed of [1, 2, 3]) {
-        const own = await newToken();
-        await setLimit({ read: 0, write: allowed, interval: 60 }, own);
-        tokens.push({ own, allowed });
-      }
-      for (const { own, allowed } of tokens) {
-        const statuses = [];
-        for (let i = 0; i < 5; i++) statuses.push((await publish({ token: own, server: i % 2 })).status);
-        expect(statuses.filter((status) => status === 201)).toHaveLength(allowed);
-      }
-      for (let i = 0; i < 5; i++) expect(await publish()).toMatchObject({ status: 201 });
-    });
-
-    it('end with their window, and change within a second', async () => {
-      await setLimit({ read: 0, write: 1, interval: 1 });
-      expect(await publish()).toMatchObject({ status: 201 });
-      expect(await publish()).toMatchObject({ status: 429 });
-      await waitFor(async () => (await publish()).status === 201);
-      await setLimit({ read: 0, write: 1_000, interval: 60 });
-      const changedMs = Date.now();
-      await waitFor(async () => (await publish()).status === 201 && (await publish()).status === 201, 2_000);
-      expect(Date.now() - changedMs).toBeLessThanOrEqual(1_100);
-    });
   });
 });
 
