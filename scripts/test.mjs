@@ -10,6 +10,8 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { prepare } from './setup/prepare.mjs';
+import { isUsable } from './setup/plan.mjs';
+import { serversOnPath } from './setup/redis.mjs';
 import { ROOT, say } from './setup/run.mjs';
 import { smoke } from './smoke.mjs';
 
@@ -33,6 +35,8 @@ const STEPS = [
 const wanted = process.argv.slice(2);
 const total = { passed: 0, failed: 0 };
 if (prepare([])) {
+  // The specs' own servers: valkey-server where that is what there is.
+  process.env.PUMPHOUSE_REDIS_SERVER ??= serversOnPath().find(({ version }) => isUsable(version))?.program;
   for (const { name, group, run } of STEPS) {
     if (wanted.length > 0 && !wanted.includes(name) && !wanted.includes(group)) continue;
     say(`--- ${name}`);
