@@ -150,7 +150,7 @@ export class QueueEngine {
     return queues.map((queue, i) => {
       const at = 2 + i * 5;
       const head = bytesAt(raw, at + 4);
-      const minted = head.length > 0 ? mintedAtMs(head.subarray(0, -1)) : 0;
+      const minted = head.length > 0 ? mintedAtMs(head) : 0;
       return {
         queue,
         ready: Math.max(integerAt(raw, at), 0),

@@ -1,11 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { performance } from 'node:perf_hooks';
 import type { Cluster } from 'ioredis';
+import { QueueError } from '../domain/errors.js';
 import type { Log } from '../domain/log.js';
 import type { PoolOptions } from '../domain/pool.js';
 import { RedisClock } from './clock.js';
 import { COMMAND_PREFIX, createClient, type Client } from './connect.js';
-import { faultOf, toQueueError, unavailable } from './errors.js';
+import { Calls } from './calls.js';
+import { faultOf, toQueueError, type RedisFault } from './errors.js';
 import { inspectStore, type StoreState } from './inspect.js';
 import { Keys } from './keys.js';
 import { flatten, loadScript, type Arg, type Script } from './script.js';
@@ -20,17 +22,20 @@ const PROBE_MS = 1_000;
 const INSPECT_EVERY = 10;
 /** How long a pool may take to connect at start, in milliseconds. */
 const CONNECT_MS = 10_000;
+/** No time mends these. */
+const WRONG_CREDENTIALS = /WRONGPASS|NOAUTH|invalid password/;
 
 /** One Redis deployment: its connections, scripts, clock and state. Every call settles within `commandTimeoutMs`. */
 export class RedisPool {
   readonly keys: Keys;
   readonly clock = new RedisClock();
   private readonly commands = new Map<string, Command>();
-  private readonly underWay = new Set<(error: Error) => void>();
+  private readonly calls: Calls;
   private readonly wakeListeners = new Set<WakeListener>();
   private readonly halt = new AbortController();
   private store: StoreState = { degraded: [] };
   private failedProbes = 0;
+  private lastError: unknown;
 
   private constructor(
     readonly name: string,
@@ -40,6 +45,7 @@ export class RedisPool {
     private readonly subscriber: Client,
   ) {
     this.keys = new Keys(options.keyPrefix);
+    this.calls = new Calls(name, options.commandTimeoutMs, (fault) => this.note(fault));
   }
 
   /**
@@ -86,11 +92,10 @@ export class RedisPool {
   ): Promise<R> {
     const args = flatten(binding, keyOf, argOf, items);
     const command = this.commandFor(binding.name);
-    const raw = await this.persist(
-      () => command(...args),
-      binding.repeatable,
-      late && ((reply) => late(binding.reply(reply))),
-    );
+    const raw = await this.calls.persist(() => command(...args), {
+      repeatable: binding.repeatable,
+      late: late && ((reply) => late(binding.reply(reply))),
+    });
     return binding.reply(raw);
   }
 
@@ -100,7 +105,7 @@ export class RedisPool {
    * @throws {QueueError} `pool_unavailable`, `store_full` or `disk_full`
    */
   async read(command: string, ...args: (string | number)[]): Promise<unknown> {
-    return this.persist(() => this.client.call(command, ...args), true);
+    return this.calls.persist(() => this.client.call(command, ...args), { repeatable: true });
   }
 
   /** Redis's INFO, of one node: raw text. For metrics. */
@@ -113,20 +118,21 @@ export class RedisPool {
     this.halt.abort();
     this.client.disconnect();
     this.subscriber.disconnect();
-    this.failAll('the pool was closed');
+    this.calls.close();
     await Promise.resolve();
   }
 
   private async open(): Promise<void> {
     for (const client of [this.client, this.subscriber]) {
-      client.on('error', (error: Error) =>
-        this.log.debug({ pool: this.name, err: error.message }, 'redis connection'),
-      );
+      client.on('error', (error: Error) => {
+        this.lastError = error;
+        this.log.debug({ pool: this.name, err: error.message }, 'redis connection');
+      });
     }
-    this.client.on('close', () => this.failAll('connection lost'));
+    this.client.on('close', () => this.calls.failAll('connection lost'));
     this.subscriber.on('message', (_channel: string, message: string) => this.wake(message));
     await this.connectWithin(CONNECT_MS);
-    this.store = await inspectStore(this.client, this.options, this.keys);
+    await this.inspect(this.options.allowUnsafe);
     await this.subscriber.subscribe(this.keys.wakeChannel);
     await this.probe();
     void this.watch();
@@ -134,69 +140,20 @@ export class RedisPool {
 
   private async connectWithin(ms: number): Promise<void> {
     const deadline = performance.now() + ms;
-    let last: unknown;
     for (const client of [this.client, this.subscriber]) {
-      client.connect().catch((error: unknown) => (last = error));
+      client.connect().catch((error: unknown) => (this.lastError = error));
       while (client.status !== 'ready') {
-        if (performance.now() > deadline) throw unavailable(this.name, last);
+        const reason = this.lastError instanceof Error ? this.lastError.message : 'no answer';
+        if (performance.now() > deadline || WRONG_CREDENTIALS.test(reason)) {
+          const where = `the Redis of pool ${this.name} at ${placeOf(this.options)}`;
+          throw new QueueError('pool_unavailable', `${where} cannot be used: ${reason}`);
+        }
         await sleep(5);
       }
     }
+    this.lastError = undefined;
   }
 
-  /** Tries until it worked, it failed for good, or the command timeout is over. */
-  private async persist(
-    send: () => Promise<unknown>,
-    repeatable: boolean,
-    late?: (reply: unknown) => void,
-  ): Promise<unknown> {
-    const deadline = performance.now() + this.options.commandTimeoutMs;
-    for (let pauseMs = 10; ; pauseMs = Math.min(pauseMs * 2, 200)) {
-      try {
-        return await this.attempt(send, deadline - performance.now(), late);
-      } catch (error) {
-        const fault = faultOf(error);
-        const again = fault === 'not_run' || (fault === 'unknown' && repeatable);
-        if (!again || performance.now() + pauseMs >= deadline || this.halt.signal.aborted) {
-          if (fault === 'full') this.noteFull();
-          throw toQueueError(this.name, error);
-        }
-        await sleep(pauseMs);
-      }
-    }
-  }
-
-  /** Sends once. Settles when the reply comes, the connection goes or the time is over, whatever the driver does. */
-  private attempt(
-    send: () => Promise<unknown>,
-    withinMs: number,
-    late?: (reply: unknown) => void,
-  ): Promise<unknown> {
-    return new Promise((resolve, reject) => {
-      let settled = false;
-      const settle = (): boolean => {
-        if (settled) return false;
-        settled = true;
-        clearTimeout(timer);
-        this.underWay.delete(fail);
-        return true;
-      };
-      const fail = (error: Error): void => {
-        if (settle()) reject(error);
-      };
-      const timer = setTimeout(() => fail(unavailable(this.name)), Math.max(withinMs, 1));
-      this.underWay.add(fail);
-      send().then(
-        (reply) => {
-          if (settle()) resolve(reply);
-          else late?.(reply);
-        },
-        (error: unknown) => fail(error instanceof Error ? error : new Error(String(error))),
-      );
-    });
-  }
-
-  /** Scripts of other folders than the engine's (the token store's) are registered at their first use. */
   private commandFor(script: string): Command {
     let command = this.commands.get(script);
     if (!command) {
@@ -212,18 +169,18 @@ export class RedisPool {
     return command;
   }
 
-  private failAll(reason: string): void {
-    for (const fail of [...this.underWay]) fail(new Error(reason));
-  }
-
   private wake(message: string): void {
     const [namespace, queue] = message.split(' ');
     if (namespace === undefined || queue === undefined) return;
     for (const listener of this.wakeListeners) listener(namespace, queue);
   }
 
-  private noteFull(): void {
-    if (!this.store.degraded.includes('full')) this.store = { degraded: [...this.store.degraded, 'full'] };
+  /** What a call has met is told before the next inspection finds it. */
+  private note(fault: RedisFault): void {
+    const reason = fault === 'full' || fault === 'disk' ? fault : undefined;
+    if (reason && !this.store.degraded.includes(reason)) {
+      this.store = { degraded: [...this.store.degraded, reason] };
+    }
   }
 
   /** Probes each second: a connection that is half open is found out and replaced; the clock gets its samples. */
@@ -234,7 +191,8 @@ export class RedisPool {
       if (signal.aborted) return;
       try {
         await this.probe();
-        if (round % INSPECT_EVERY === 0) await this.inspect();
+        if (round % INSPECT_EVERY === 0) await this.inspect(true);
+        if (this.failedProbes > 0) this.log.info({ pool: this.name }, 'the pool answers again');
         this.failedProbes = 0;
       } catch (error) {
         this.failedProbes++;
@@ -265,18 +223,35 @@ export class RedisPool {
   /** A subscriber whose socket is half open would lose wake-ups without a word. */
   private async probeSubscriber(): Promise<void> {
     if (isCluster(this.subscriber)) return;
-    await this.attempt(() => this.subscriber.ping(), this.options.commandTimeoutMs);
+    await this.calls
+      .attempt(() => this.subscriber.ping())
+      .catch((error: unknown) => {
+        // Redis refuses even this when it cannot write to its disk: it lives, and reads go on.
+        if (faultOf(error) !== 'disk') throw error;
+        this.note('disk');
+      });
   }
 
-  private async inspect(): Promise<void> {
+  private async inspect(allowUnsafe: boolean): Promise<void> {
     const before = this.store.degraded;
-    this.store = await inspectStore(this.client, { ...this.options, allowUnsafe: true }, this.keys);
+    const look = async (): Promise<void> => {
+      this.store = await inspectStore(this.client, { ...this.options, allowUnsafe }, this.keys);
+    };
+    await this.calls.attempt(look);
     const fresh = this.store.degraded.filter((reason) => !before.includes(reason));
-    if (fresh.length > 0)
+    if (fresh.length > 0) {
       this.log.warn({ pool: this.name, degraded: this.store.degraded }, 'the pool is degraded');
+    }
   }
 }
 
 function isCluster(client: Client): client is Cluster {
   return client.isCluster;
+}
+
+/** Where a pool's Redis is, without credentials. */
+function placeOf({ url, socketPath, sentinels, clusterNodes }: PoolOptions): string {
+  if (url !== undefined) return new URL(url).host;
+  if (socketPath !== undefined) return socketPath;
+  return (sentinels ?? clusterNodes ?? []).map(({ host, port }) => `${host}:${String(port)}`).join(', ');
 }

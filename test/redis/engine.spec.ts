@@ -256,6 +256,18 @@ describe('the engine', () => {
     expect(await f.size('q')).toBe(0);
   });
 
+  it('tells the age of the oldest job that is really ready, past ghosts and blanks', async () => {
+    const gone = await f.publish('q', { text: 'withdrawn' });
+    await f.publish('q', { text: 'expired', ttlMs: 500 });
+    f.nowMs += 1_000;
+    await f.publish('q');
+    f.nowMs += 2_000;
+    await f.engine.ack(f.ns, 'q', gone);
+    await f.engine.tidyNow(f.ns);
+
+    expect(await f.engine.counts(f.ns, ['q'])).toMatchObject([{ ready: 1, oldestReadyAgeMs: 2_000 }]);
+  });
+
   it('D17: forgets empty queues and namespaces without a trace', async () => {
     for (let i = 0; i < 150; i++) {
       const id = await f.publish(`reply-${i}`);
