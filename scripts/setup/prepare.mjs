@@ -4,9 +4,9 @@ import { ensureRedis, needsRedis } from './redis.mjs';
 import { say, SetupError } from './run.mjs';
 
 /** Makes everything ready that `node dist/main.js` needs; false if it cannot be, after saying why. */
-export function prepare(args) {
+export function prepare(args, env = process.env) {
   try {
-    if (needsRedis(args)) ensureRedis();
+    if (needsRedis(args, env)) ensureRedis();
     ensureDependencies();
     ensureBuild();
     return true;
