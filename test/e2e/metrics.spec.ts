@@ -1,14 +1,20 @@
 import { TestApp } from '../support/app.js';
-import { waitFor } from '../support/redis.js';
+import { type RedisProcess, startRedis, waitFor } from '../support/redis.js';
 
 /** `/metrics` of a server that has done one of everything. */
 describe('metrics', () => {
+  let redis: RedisProcess;
   let app: TestApp;
 
+  // A Redis of its own: on the shared one, servers of other specs may pump our jobs, and count them.
   beforeAll(async () => {
-    app = await TestApp.start({ PUMPHOUSE_METRICS__MAX_QUEUES: '1000' });
+    redis = await startRedis();
+    app = await TestApp.start({ PUMPHOUSE_POOLS__DEFAULT__URL: redis.url });
   });
-  afterAll(() => app.stop());
+  afterAll(async () => {
+    await app.stop();
+    await redis.stop();
+  });
 
   const scrape = async (): Promise<string> => (await app.admin('GET', '/metrics')).text;
   /** The value of the first series whose name and labels hold all of `parts`. */
