@@ -31,10 +31,12 @@ export class Connections {
     await Promise.race([closed, patience]);
     halt.abort();
     clearInterval(reaper);
-    const cut = this.open.size;
-    for (const socket of this.open) socket.destroy();
-    await closed;
-    return cut;
+    const left = [...this.open];
+    // The server's own close comes before those of its sockets, which tell who has gone without an answer.
+    const gone = left.map((socket) => new Promise((resolve) => socket.once('close', resolve)));
+    for (const socket of left) socket.destroy();
+    await Promise.all([closed, ...gone]);
+    return left.length;
   }
 }
 

@@ -134,7 +134,7 @@ export class LmstfyJobsController {
       return;
     }
     const caller = callerOf(request);
-    const isHere = delivery.guard(() => void this.jobs.undo(caller, jobs));
+    const isHere = delivery.guard(() => this.jobs.undo(caller, jobs));
     if (isHere) answer(reply, 200, leasedJson(caller.namespace, jobs, asList), { sent: delivery.sent });
     else answer(reply, 404, NO_JOB);
   }

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { type BeforeApplicationShutdown, Inject, Injectable } from '@nestjs/common';
 import type { Caller } from '../auth/caller.js';
 import { QueueError } from '../domain/errors.js';
 import type { LeasedJob, NewJob, ReserveRequest, StoredJob } from '../domain/job.js';
@@ -8,7 +8,9 @@ import { EngineRegistry } from '../engine/engine.registry.js';
 
 /** Jobs on behalf of a caller: everything happens in the caller's pool and namespace. It knows no wire format and no key. */
 @Injectable()
-export class JobsService {
+export class JobsService implements BeforeApplicationShutdown {
+  private readonly undoing = new Set<Promise<void>>();
+
   constructor(
     @Inject(EngineRegistry) private readonly engines: EngineRegistry,
     @Inject(LOG) private readonly log: Log,
@@ -38,15 +40,23 @@ export class JobsService {
   }
 
   /** Takes back leases whose answers reached nobody. If that fails, the jobs come back when their leases run out. */
-  async undo({ pool, namespace }: Caller, jobs: readonly LeasedJob[]): Promise<void> {
-    try {
-      await this.engines.forPool(pool).undo(namespace, jobs);
-    } catch (error) {
-      this.log.warn(
-        { err: error, pool, namespace, jobs: jobs.length },
-        'leases that reached nobody were not undone',
-      );
-    }
+  undo({ pool, namespace }: Caller, jobs: readonly LeasedJob[]): void {
+    const undo = this.engines
+      .forPool(pool)
+      .undo(namespace, jobs)
+      .catch((error: unknown) => {
+        this.log.warn(
+          { err: error, pool, namespace, jobs: jobs.length },
+          'leases that reached nobody were not undone',
+        );
+      })
+      .finally(() => this.undoing.delete(undo));
+    this.undoing.add(undo);
+  }
+
+  /** The pools stay open until what is being undone is. */
+  async beforeApplicationShutdown(): Promise<void> {
+    await Promise.all(this.undoing);
   }
 
   /** Removes a job, in whatever state; one that does not exist is removed already. */

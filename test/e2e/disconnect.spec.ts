@@ -42,6 +42,20 @@ describe('clients that go before their answer', () => {
     expect(await app.get('heavy/peek')).toMatchObject({ json: { remain_tries: 1 } });
   }, 20_000);
 
+  it('are cut when the server stops, and what they had not read is undone first', async () => {
+    const other = await TestApp.start({ PUMPHOUSE_SERVER__DRAIN_MS: '100' });
+    const { namespace, token } = other;
+    for (let i = 0; i < 70; i++) await other.publish('heavy?tries=1', Buffer.alloc(65_000, 'x'));
+    const connection = await other.open();
+    connection.socket.pause();
+    connection.write(head('GET', `/api/${namespace}/heavy?count=100&ttr=600`, { 'X-Token': token }));
+    await waitFor(async () => (await app.engine.size(namespace, 'heavy')) < 70);
+    await sleep(100);
+    await other.stop();
+    expect(await app.engine.size(namespace, 'heavy')).toBe(70);
+    await app.engine.destroy(namespace, 'heavy');
+  }, 20_000);
+
   it('free their pipelined requests too', async () => {
     const connection = await app.open();
     connection.write(consume('first', '?timeout=20') + consume('second', '?timeout=20&ttr=600'));
