@@ -36,7 +36,8 @@ export class Leases {
   private readonly room: WaitingRoom;
   private readonly questions: Batcher<Question, Reserved>;
   private readonly acks: Batcher<AckItem, { code: number; nowMs: number }>;
-  private readonly undos = new Set<Promise<void>>();
+  /** Questions and undos that Redis has not answered yet. */
+  private readonly underWay = new Set<Promise<unknown>>();
   private readonly offWake: () => void;
 
   constructor(
@@ -106,14 +107,20 @@ export class Leases {
     this.room.close();
   }
 
-  /** Resolves when no lease is on its way back. */
+  /** Resolves when no lease is on its way, neither to a consumer (who may have gone meanwhile) nor back. */
   async settled(): Promise<void> {
-    await Promise.all(this.undos);
+    while (this.underWay.size > 0) {
+      await Promise.allSettled(this.underWay);
+      // What an answer brought to nobody is given back before we look again.
+      await new Promise(setImmediate);
+    }
   }
 
   private async take(namespace: string, request: ReserveRequest, waits: boolean): Promise<LeasedJob[]> {
     for (;;) {
-      const [jobs] = await this.questions.add(namespace, [{ request, waits }], request.count * TAKE_WEIGHT);
+      const [jobs] = await this.track(
+        this.questions.add(namespace, [{ request, waits }], request.count * TAKE_WEIGHT),
+      );
       if (jobs) return jobs;
     }
   }
@@ -145,10 +152,15 @@ export class Leases {
   /** Undoes in the background; what fails comes back when its lease runs out. */
   private giveBack(namespace: string, jobs: readonly LeasedJob[]): void {
     if (jobs.length === 0) return;
-    const undo = this.undo(namespace, jobs)
-      .catch((error: unknown) => this.observer.loopError('undo', error))
-      .finally(() => this.undos.delete(undo));
-    this.undos.add(undo);
+    const undo = this.undo(namespace, jobs);
+    void this.track(undo).catch((error: unknown) => this.observer.loopError('undo', error));
+  }
+
+  private track<T>(work: Promise<T>): Promise<T> {
+    const done = (): boolean => this.underWay.delete(work);
+    this.underWay.add(work);
+    work.then(done, done);
+    return work;
   }
 }
 
