@@ -5,13 +5,11 @@ import { LOG, type Log } from './domain/log.js';
 import type { PoolOptions } from './domain/pool.js';
 import { EngineRegistry } from './engine/engine.registry.js';
 import { QueueEngine } from './engine/engine.js';
+import { PUMP_STEP } from './engine/pump.js';
 import { Drain } from './http/drain.js';
 import { MetricsModule } from './metrics/metrics.module.js';
 import { MetricsService } from './metrics/metrics.service.js';
 import { PoolRegistry, RedisModule } from './redis/redis.module.js';
-
-/** Jobs that one pump step moves at most; what the metric of full batches goes by. */
-const PUMP_BATCH = 400;
 
 /** What an application is made of. */
 export interface AppParts {
@@ -32,7 +30,7 @@ export class CoreModule {
       MetricsModule.forRoot({
         maxQueues: config.metrics.max_queues,
         readsPools: metrics.reads,
-        pumpBatch: PUMP_BATCH,
+        pumpBatch: PUMP_STEP,
       }),
     ];
     return {

@@ -1,7 +1,7 @@
-import { isIPv4 } from 'node:net';
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { isLoopback } from '../config/addresses.js';
 import { Config } from '../config/config.js';
 import { Accounts } from './accounts.js';
 
@@ -72,10 +72,4 @@ function challenge(reply: FastifyReply): void {
     .code(401)
     .header('WWW-Authenticate', 'Basic realm="pumphouse", charset="UTF-8"')
     .send({ error: 'unauthorized' });
-}
-
-/** True if only this machine can reach the address. */
-export function isLoopback(host: string): boolean {
-  const address = host.replace(/^\[(.*)\]$/, '$1').toLowerCase();
-  return address === 'localhost' || address === '::1' || (isIPv4(address) && address.startsWith('127.'));
 }

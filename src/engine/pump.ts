@@ -4,7 +4,7 @@ import type { EngineObserver } from './observer.js';
 import type { ScriptRunner } from './script-runner.js';
 
 /** Jobs that one script call looks at: about 1 ms of Redis. */
-const STEP_LIMIT = 400;
+export const PUMP_STEP = 400;
 /** A timer is armed for what is due within this; what is due later is seen by a sweep in time, in milliseconds. */
 const HORIZON_MS = 2_500;
 /** All namespaces are looked at once in this time, in as many slices, in milliseconds: the bound on taking over from a dead server. */
@@ -68,7 +68,7 @@ export class Pump {
   async pumpNow(namespace: string): Promise<number> {
     for (;;) {
       const { nowMs, nextDueMs, earliestMs, moved } = await this.runner.run(pumpScript, namespace, {
-        limit: STEP_LIMIT,
+        limit: PUMP_STEP,
       });
       if (moved && earliestMs > 0) this.observer.pumped(namespace, moved, nowMs - earliestMs);
       if (moved && moved.expired > 0) this.observer.expired(namespace, moved.expired);
