@@ -76,6 +76,23 @@ describe('the pump', () => {
     expect(figures.at(0.99)).toBeLessThan(1_000 + LATE_P99_MS);
   });
 
+  it('never sets a time earlier than was asked for, to the microsecond', async () => {
+    for (let i = 0; i < 50; i++) {
+      const [seconds, micros] = ((await f.pool.read('TIME')) as string[]).map(Number) as [number, number];
+      await f.publish(`q${i}`, { delayMs: 600_000 });
+      await f.publish(`l${i}`);
+      const [job] = await f.reserve(`l${i}`, { ttrMs: 600_000 });
+      const dues = ((await f.pool.read('ZRANGE', `{${f.ns}}:due`, 0, -1, 'WITHSCORES')) as string[]).map(
+        Number,
+      );
+      const latest = Math.max(...dues.filter((_, at) => at % 2 === 1));
+      // Both came after TIME: with what was left of its millisecond they may not be due before their full delay.
+      const earliestMs = seconds * 1_000 + micros / 1_000 + 600_000;
+      expect(latest).toBeGreaterThanOrEqual(earliestMs);
+      expect(job?.leaseEndsAtMs).toBeGreaterThanOrEqual(earliestMs);
+    }
+  });
+
   it('T10: is woken by an earlier due time while it sleeps for a later one', async () => {
     await f.publish('q', { delayMs: 2_000, text: 'later' });
     await sleep(50);

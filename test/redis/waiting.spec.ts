@@ -171,6 +171,20 @@ describe('a consumer that waits', () => {
     await g.close();
   });
 
+  it('is registered in the step that found nothing: no job slips in between', async () => {
+    const g = await EngineFixture.open();
+    for (let i = 0; i < 100; i++) {
+      const queue = `q${i}`;
+      const wait = f.reserve(queue, { waitMs: 5_000 });
+      // The two travel on connections of their own, and arrive within a fraction of a millisecond, in either order.
+      const sentMs = performance.now();
+      await g.engine.publish(f.ns, queue, newJob());
+      expect(await wait).toHaveLength(1);
+      expect(performance.now() - sentMs).toBeLessThan(AT_ONCE_MS * 3);
+    }
+    await g.close();
+  });
+
   it('leaves in time, with nothing', async () => {
     const beganMs = performance.now();
     expect(await f.reserve('q', { waitMs: 300 })).toEqual([]);
