@@ -5,8 +5,8 @@ import { version } from './admin/version.js';
 import { loadConfig, printDefaultConfig } from './config/load.js';
 import { ConfigError } from './config/problems.js';
 import { createLog } from './config/log.js';
-import { serve } from './serve.js';
-import { runWorker } from './worker.js';
+import { serve } from './server/serve.js';
+import { runWorker } from './server/worker.js';
 
 /** sysexits.h's EX_CONFIG: supervisors can tell a wrong configuration, which no restart mends, from a failure. */
 const EXIT_CONFIG = 78;

@@ -33,6 +33,7 @@ const ADDRESS_LIST = 'must be a list of "host:port", at least one';
 /** Only whether it can be read counts here, not the port. */
 const isAddress = (text: string): boolean => parseAddress(text, 1) !== null;
 
+const FSYNC_POLICIES = ['everysec', 'always'] as const;
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 export const LOG_FORMATS = ['auto', 'json', 'pretty'] as const;
 
@@ -82,6 +83,7 @@ export class TokensConfig extends RedisTarget {}
 /** What the embedded Redis leaves on this machine. */
 export class DataConfig {
   @Text() dir = 'data';
+  @OneOf(FSYNC_POLICIES) appendfsync: (typeof FSYNC_POLICIES)[number] = 'everysec';
 }
 
 /** What one request may carry. */

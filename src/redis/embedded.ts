@@ -31,6 +31,8 @@ const STOP_MS = 30_000;
 export interface EmbeddedRedisOptions {
   readonly pool: string;
   readonly dataDir: string;
+  /** When the AOF is brought to the disk; `everysec` by default. Set on an adopted Redis too. */
+  readonly appendfsync?: 'everysec' | 'always';
   readonly log: Log;
   /** Path of the program; by default redis-server, else valkey-server, from PATH. */
   readonly program?: string;
@@ -57,6 +59,7 @@ export class EmbeddedRedis {
     private readonly program: string,
     private readonly lock: OwnerLock,
     private readonly log: Log,
+    private readonly appendfsync: 'everysec' | 'always',
   ) {}
 
   /**
@@ -73,7 +76,9 @@ export class EmbeddedRedis {
     const dir = join(resolve(options.dataDir), options.pool);
     mkdirSync(dir, { recursive: true, mode: 0o700 });
     const real = realpathSync(dir);
-    const redis = new EmbeddedRedis(real, socketPathOf(real), program, OwnerLock.take(real), options.log);
+    const { log, appendfsync = 'everysec' } = options;
+    const lock = OwnerLock.take(real);
+    const redis = new EmbeddedRedis(real, socketPathOf(real), program, lock, log, appendfsync);
     try {
       await redis.begin();
     } catch (error) {
@@ -167,6 +172,7 @@ export class EmbeddedRedis {
         this.log.info({ dir: this.dir }, 'the embedded Redis is still loading its data');
       await sleep(20, undefined, { signal: this.halt.signal });
     }
+    await connection.call('CONFIG', 'SET', 'appendfsync', this.appendfsync);
     this.connection = connection;
     this.upSinceMs = Date.now();
     const onLost = () => {

@@ -1,7 +1,7 @@
-import { AdminServer } from '../../src/admin-server.js';
-import { ApiServer } from '../../src/api-server.js';
+import { AdminServer } from '../../src/server/admin-server.js';
+import { ApiServer } from '../../src/server/api-server.js';
 import { Config } from '../../src/config/config.js';
-import type { AppParts } from '../../src/core.module.js';
+import type { AppParts } from '../../src/server/core.module.js';
 import type { PoolOptions } from '../../src/domain/pool.js';
 import type { WorkerCommands } from '../../src/domain/worker-commands.js';
 import { Drain } from '../../src/http/drain.js';

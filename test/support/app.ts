@@ -5,8 +5,8 @@ import { loadConfig } from '../../src/config/load.js';
 import type { Log } from '../../src/domain/log.js';
 import { EngineRegistry } from '../../src/engine/engine.registry.js';
 import type { QueueEngine } from '../../src/engine/engine.js';
-import { poolsOf } from '../../src/embedded-pools.js';
-import { SingleProcess } from '../../src/single-process.js';
+import { poolsOf } from '../../src/server/embedded-pools.js';
+import { SingleProcess } from '../../src/server/single-process.js';
 import { randomNamespace, testRedisUrl } from './redis.js';
 
 /** What came back. */

@@ -1,15 +1,15 @@
 import { type DynamicModule, Module } from '@nestjs/common';
-import { ConfigModule } from './config/config.module.js';
-import type { Config } from './config/config.js';
-import { LOG, type Log } from './domain/log.js';
-import type { PoolOptions } from './domain/pool.js';
-import { EngineRegistry } from './engine/engine.registry.js';
-import { QueueEngine } from './engine/engine.js';
-import { PUMP_STEP } from './engine/pump.js';
-import { Drain } from './http/drain.js';
-import { MetricsModule } from './metrics/metrics.module.js';
-import { MetricsService } from './metrics/metrics.service.js';
-import { PoolRegistry, RedisModule } from './redis/redis.module.js';
+import { ConfigModule } from '../config/config.module.js';
+import type { Config } from '../config/config.js';
+import { LOG, type Log } from '../domain/log.js';
+import type { PoolOptions } from '../domain/pool.js';
+import { EngineRegistry } from '../engine/engine.registry.js';
+import { QueueEngine } from '../engine/engine.js';
+import { PUMP_STEP } from '../engine/pump.js';
+import { Drain } from '../http/drain.js';
+import { MetricsModule } from '../metrics/metrics.module.js';
+import { MetricsService } from '../metrics/metrics.service.js';
+import { PoolRegistry, RedisModule } from '../redis/redis.module.js';
 
 /** What an application is made of. */
 export interface AppParts {

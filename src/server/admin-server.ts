@@ -2,8 +2,8 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { AdminAppModule } from './app.module.js';
 import type { AppParts } from './core.module.js';
 import { createApplication } from './application.js';
-import type { WorkerCommands } from './domain/worker-commands.js';
-import { adminAdapter } from './http/adapter.js';
+import type { WorkerCommands } from '../domain/worker-commands.js';
+import { adminAdapter } from '../http/adapter.js';
 import { Connections, portOf } from './server-lifecycle.js';
 
 /** How long an admin request may go on while the server stops, in milliseconds. */

@@ -1,5 +1,5 @@
 import type { Sockets } from './embedded-pools.js';
-import type { MetricsSnapshot } from './metrics/metrics.service.js';
+import type { MetricsSnapshot } from '../metrics/metrics.service.js';
 
 /** What the primary tells a worker. */
 export type ToWorker =

@@ -1,8 +1,8 @@
 import type { RunningServer } from './running-server.js';
-import { TokenStore } from './auth/token-store.js';
-import type { Config } from './config/config.js';
-import { tokenOptions } from './config/pool-options.js';
-import { PoolRegistry } from './redis/redis.module.js';
+import { TokenStore } from '../auth/token-store.js';
+import type { Config } from '../config/config.js';
+import { tokenOptions } from '../config/pool-options.js';
+import { PoolRegistry } from '../redis/redis.module.js';
 
 const POOL = 'default';
 const NAMESPACE = 'demo';

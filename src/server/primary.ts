@@ -1,11 +1,11 @@
 import cluster, { type Worker } from 'node:cluster';
 import { AdminServer } from './admin-server.js';
 import { ClusterCommands } from './cluster-commands.js';
-import type { Config } from './config/config.js';
-import type { Log } from './domain/log.js';
+import type { Config } from '../config/config.js';
+import type { Log } from '../domain/log.js';
 import { poolsOf, type Sockets } from './embedded-pools.js';
-import { Drain } from './http/drain.js';
-import { MetricsService } from './metrics/metrics.service.js';
+import { Drain } from '../http/drain.js';
+import { MetricsService } from '../metrics/metrics.service.js';
 import type { RunningServer } from './running-server.js';
 import { isMessage, type ToPrimary, type ToWorker } from './worker-messages.js';
 

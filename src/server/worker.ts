@@ -1,8 +1,8 @@
 import { ApiServer } from './api-server.js';
-import type { Config } from './config/config.js';
-import type { Log } from './domain/log.js';
+import type { Config } from '../config/config.js';
+import type { Log } from '../domain/log.js';
 import { poolsOf } from './embedded-pools.js';
-import { Drain } from './http/drain.js';
+import { Drain } from '../http/drain.js';
 import { isMessage, type ToPrimary, type ToWorker } from './worker-messages.js';
 
 /**
@@ -11,7 +11,7 @@ import { isMessage, type ToPrimary, type ToWorker } from './worker-messages.js';
  */
 export async function runWorker(config: Config, log: Log): Promise<void> {
   // Ctrl-C reaches the whole process group; the primary says when to stop, and so may a SIGTERM of our own.
-  for (const signal of ['SIGINT', 'SIGHUP'] as const) process.on(signal, () => undefined);
+  for (const signal of ['SIGINT', 'SIGHUP', 'SIGUSR1'] as const) process.on(signal, () => undefined);
   const start = await startMessage();
   const api = await ApiServer.start({
     config,

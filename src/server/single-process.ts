@@ -1,10 +1,10 @@
 import { AdminServer } from './admin-server.js';
 import { ApiServer } from './api-server.js';
-import type { Config } from './config/config.js';
-import type { Log } from './domain/log.js';
-import type { PoolOptions } from './domain/pool.js';
-import type { WorkerCommands } from './domain/worker-commands.js';
-import { Drain } from './http/drain.js';
+import type { Config } from '../config/config.js';
+import type { Log } from '../domain/log.js';
+import type { PoolOptions } from '../domain/pool.js';
+import type { WorkerCommands } from '../domain/worker-commands.js';
+import { Drain } from '../http/drain.js';
 import type { RunningServer } from './running-server.js';
 
 /** API and admin port in one process. */

@@ -1,10 +1,10 @@
 import { type DynamicModule, Module } from '@nestjs/common';
-import { AdminModule } from './admin/admin.module.js';
+import { AdminModule } from '../admin/admin.module.js';
 import { type AppParts, CoreModule } from './core.module.js';
-import { DeadletterModule } from './deadletter/deadletter.module.js';
-import { WORKER_COMMANDS, type WorkerCommands } from './domain/worker-commands.js';
-import { HealthModule } from './health/health.module.js';
-import { JobsModule } from './jobs/jobs.module.js';
+import { DeadletterModule } from '../deadletter/deadletter.module.js';
+import { WORKER_COMMANDS, type WorkerCommands } from '../domain/worker-commands.js';
+import { HealthModule } from '../health/health.module.js';
+import { JobsModule } from '../jobs/jobs.module.js';
 
 /** The application that serves the queue API. */
 @Module({})

@@ -1,15 +1,15 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { ApiAppModule } from './app.module.js';
-import { TokenCache } from './auth/token-cache.js';
+import { TokenCache } from '../auth/token-cache.js';
 import type { AppParts } from './core.module.js';
 import { createApplication } from './application.js';
-import { EngineRegistry } from './engine/engine.registry.js';
-import { AccessLog } from './http/access-log.js';
-import { apiAdapter } from './http/adapter.js';
-import { LmstfyErrorFilter } from './http/errors.lmstfy.js';
-import type { HttpMetrics } from './metrics/http-metrics.js';
-import { MetricsService } from './metrics/metrics.service.js';
+import { EngineRegistry } from '../engine/engine.registry.js';
+import { AccessLog } from '../http/access-log.js';
+import { apiAdapter } from '../http/adapter.js';
+import { LmstfyErrorFilter } from '../http/errors.lmstfy.js';
+import type { HttpMetrics } from '../metrics/http-metrics.js';
+import { MetricsService } from '../metrics/metrics.service.js';
 import { Connections, portOf } from './server-lifecycle.js';
 
 /** The queue API of one process: the application, its listener, and its orderly end. */

@@ -1,6 +1,6 @@
 import type { Worker } from 'node:cluster';
-import type { WorkerCommands } from './domain/worker-commands.js';
-import { type MetricsSnapshot, MetricsService } from './metrics/metrics.service.js';
+import type { WorkerCommands } from '../domain/worker-commands.js';
+import { type MetricsSnapshot, MetricsService } from '../metrics/metrics.service.js';
 import type { ToPrimary, ToWorker } from './worker-messages.js';
 
 /** A worker that has not told its metrics by then is left out of a scrape, in milliseconds. */

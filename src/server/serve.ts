@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Config } from './config/config.js';
-import type { Log } from './domain/log.js';
+import type { Config } from '../config/config.js';
+import type { Log } from '../domain/log.js';
 import { EmbeddedPools, poolsOf } from './embedded-pools.js';
 import { Primary } from './primary.js';
 import type { RunningServer } from './running-server.js';
@@ -57,6 +57,8 @@ class Signals {
         else this.onSecond();
       };
       for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, hear);
+      // lmstfy reopens its logs on it; ours go to standard output. Unheard, Node would open its debugger's port.
+      process.on('SIGUSR1', () => undefined);
     });
   }
 }
