@@ -1,0 +1,116 @@
+/**
+ * `npm run test:mutants`: switches off one guard at a time, in a copy of the tree, and expects the test that is named for it to fail. A
+ * guard that no test misses is a guard that may vanish unseen: then the exit code is 1.
+ *
+ * `npm run test:mutants -- undo notify` takes only the guards whose names contain one of the words.
+ */
+import { spawn } from 'node:child_process';
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { GUARDS } from './mutants/guards.mjs';
+
+const ROOT = join(import.meta.dirname, '..');
+const COPIED = [
+  'src',
+  'test',
+  'lua',
+  'config',
+  'docs',
+  'scripts',
+  'package.json',
+  '.swcrc',
+  'jest.config.mjs',
+  'tsconfig.json',
+];
+const RUN_MS = 180_000;
+
+const words = process.argv.slice(2);
+const guards = GUARDS.filter(({ name }) => words.length === 0 || words.some((word) => name.includes(word)));
+const tree = mkdtempSync(join(tmpdir(), 'pumphouse-mutants-'));
+try {
+  for (const name of COPIED) cpSync(join(ROOT, name), join(tree, name), { recursive: true });
+  if (existsSync(join(ROOT, 'dist'))) symlinkSync(join(ROOT, 'dist'), join(tree, 'dist'));
+  symlinkSync(join(ROOT, 'node_modules'), join(tree, 'node_modules'));
+  const healthy = await withGuards();
+  const verdicts = healthy ? await withoutGuards() : ['the tests fail with all guards in place'];
+  const bad = verdicts.filter((verdict) => verdict !== 'killed').length;
+  console.log(`${verdicts.length - bad} guards are missed when they are off, ${bad} are not`);
+  process.exitCode = bad === 0 && verdicts.length > 0 ? 0 : 1;
+} finally {
+  rmSync(tree, { recursive: true, force: true });
+}
+
+/** A test that fails anyway would say nothing: all of them together first. */
+async function withGuards() {
+  const specs = [...new Set(guards.map(({ spec }) => spec))];
+  const names = [...new Set(guards.map(({ test }) => test))];
+  const { passed, failed } = await jest(specs, names.join('|'));
+  console.log(`with all guards: ${passed} passed, ${failed.join(', ') || 'none failed'}\n`);
+  return failed.length === 0 && passed > 0;
+}
+
+async function withoutGuards() {
+  const verdicts = [];
+  for (const guard of guards) {
+    const beganMs = Date.now();
+    const verdict = await withoutGuard(guard);
+    verdicts.push(verdict);
+    const seconds = ((Date.now() - beganMs) / 1_000).toFixed(1).padStart(5);
+    console.log(
+      `${verdict === 'killed' ? 'ok  ' : 'BAD '} ${seconds} s  ${guard.name}${verdict === 'killed' ? '' : `: ${verdict}`}`,
+    );
+  }
+  return verdicts;
+}
+
+/** @returns 'killed' if the named test failed and everything else about the run was in order; else what was not */
+async function withoutGuard({ file, from, to, spec, test }) {
+  const path = join(tree, file);
+  const text = readFileSync(path, 'utf8');
+  const times = text.split(from).length - 1;
+  if (times !== 1) return `its text occurs ${times} times in ${file}`;
+  writeFileSync(
+    path,
+    text.replace(from, () => to),
+  );
+  try {
+    const { passed, failed, broken } = await jest([spec], test);
+    if (broken > 0) return `${spec} could not be run`;
+    if (failed.length > 0) return 'killed';
+    return passed > 0 ? `${spec} passes without it` : `no test of ${spec} is called ${test}`;
+  } finally {
+    writeFileSync(path, text);
+  }
+}
+
+/** Runs the tests of some specs whose names match. */
+async function jest(specs, name) {
+  const report = join(tree, 'report.json');
+  rmSync(report, { force: true });
+  const argv = [
+    '--experimental-vm-modules',
+    '--disable-warning=ExperimentalWarning',
+    join(ROOT, 'node_modules', 'jest', 'bin', 'jest.js'),
+    '--runInBand',
+    '--json',
+    `--outputFile=${report}`,
+    '--forceExit',
+    `--testNamePattern=${name}`,
+    '--runTestsByPath',
+    ...specs,
+  ];
+  const child = spawn(process.execPath, argv, { cwd: tree, stdio: 'ignore' });
+  const timer = setTimeout(() => child.kill('SIGKILL'), RUN_MS);
+  await new Promise((resolve) => child.once('exit', resolve));
+  clearTimeout(timer);
+  if (!existsSync(report)) return { passed: 0, failed: [`no report of ${specs.join()}`], broken: 1 };
+  const { numPassedTests, numRuntimeErrorTestSuites, testResults } = JSON.parse(readFileSync(report, 'utf8'));
+  const failed = testResults.flatMap(({ assertionResults }) =>
+    assertionResults.filter(({ status }) => status === 'failed').map(({ fullName }) => fullName),
+  );
+  const missing = testResults
+    .filter(({ assertionResults }) => assertionResults.length === 0)
+    .map((r) => r.name);
+  return { passed: numPassedTests, failed: [...failed, ...missing], broken: numRuntimeErrorTestSuites };
+}
