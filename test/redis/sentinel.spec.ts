@@ -1,0 +1,50 @@
+import { QueueEngine } from '../../src/engine/engine.js';
+import { RedisPool } from '../../src/redis/pool.js';
+import { randomNamespace, waitFor } from '../support/redis.js';
+import { SentinelGroup } from '../support/sentinel.js';
+import { newJob, silentLog } from './fixture.js';
+
+describe('a Sentinel group', () => {
+  const ns = randomNamespace();
+  let group: SentinelGroup;
+  let pool: RedisPool;
+  let engine: QueueEngine;
+  beforeAll(async () => {
+    group = await SentinelGroup.start();
+    const options = { allowUnsafe: false, keyPrefix: '', commandTimeoutMs: 1_000 };
+    const target = { sentinels: group.addresses, masterName: 'mymaster' };
+    pool = await RedisPool.connect('default', { ...options, ...target }, silentLog);
+    engine = new QueueEngine(pool);
+    engine.start();
+  });
+  afterAll(async () => {
+    await engine.stop();
+    await pool.close();
+    await group.stop();
+  });
+
+  function reserve(waitMs: number): ReturnType<QueueEngine['reserve']> {
+    return engine.reserve(ns, { queues: ['q'], count: 1, ttrMs: 60_000, waitMs });
+  }
+
+  it('is found through its sentinels', async () => {
+    const id = await engine.publish(ns, 'q', newJob());
+    const [job] = await reserve(0);
+    expect(job?.id).toBe(id);
+    expect(await engine.ack(ns, 'q', id, job?.lease)).toBe(true);
+  });
+
+  it('is followed to its new master; who waits goes on waiting there', async () => {
+    const kept = await engine.publish(ns, 'kept', newJob());
+    await pool.read('WAIT', 1, 1_000);
+    const waiting = reserve(25_000);
+    await waitFor(async () => (await pool.read('EXISTS', `{${ns}}:waiting`)) === 1);
+
+    await group.master.kill9();
+    await expect(engine.publish(ns, 'q', newJob())).rejects.toMatchObject({ code: 'pool_unavailable' });
+    const after = await waitFor(() => engine.publish(ns, 'q', newJob()), 20_000);
+
+    expect((await waiting).map((one) => one.id)).toEqual([after]);
+    expect(await engine.peekQueue(ns, 'kept')).toMatchObject({ id: kept });
+  });
+});
