@@ -39,11 +39,13 @@ describe.each([
   });
 
   it(`loses no accepted job over ${ROUNDS} × kill -9 of its Redis`, async () => {
+    // A Redis that is back within the command timeout: clients need not even notice.
+    const mayPassUnseen = true;
     await survives(async () => {
       const before = server.redisPid;
       process.kill(before, 'SIGKILL');
       await waitFor(() => server.redisPid !== before, 15_000);
-    });
+    }, mayPassUnseen);
   });
 
   it(`loses no accepted job over ${ROUNDS} × kill -9 of both`, async () => {
@@ -62,7 +64,7 @@ describe.each([
   });
 
   /** Breaks the server at random moments under load, lets it drain, and compares what it owed with what came. */
-  async function survives(fault: () => Promise<void>): Promise<void> {
+  async function survives(fault: () => Promise<void>, mayPassUnseen = false): Promise<void> {
     if (load === undefined) throw new Error('the server did not start');
     const clients = load;
     const { ledger } = clients;
@@ -78,6 +80,6 @@ describe.each([
     await waitFor(() => ledger.lost().length === 0, 30_000).catch(() => undefined);
     expect(await Promise.all(ledger.lost().map((body) => clients.traceOf(body)))).toEqual([]);
     expect(ledger.deliveredAfterAck).toEqual([]);
-    expect(ledger.failures).toBeGreaterThan(0);
+    if (!mayPassUnseen) expect(ledger.failures).toBeGreaterThan(0);
   }
 });

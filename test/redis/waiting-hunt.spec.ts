@@ -1,5 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { randomFrom } from '../support/random.js';
 import { waitFor } from '../support/redis.js';
 import { EngineFixture, newJob } from './fixture.js';
 
@@ -8,17 +9,6 @@ const CYCLES = Number(process.env['PUMPHOUSE_HUNT_CYCLES'] ?? 4_000);
 const SEED = Number(process.env['PUMPHOUSE_HUNT_SEED'] ?? Date.now() % 2 ** 31);
 const WAITERS = 500;
 const QUEUES = 50;
-
-/** Small, seedable and good enough to choose queues (mulberry32). @returns numbers in [0, 1) */
-function randomFrom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
 
 /** Waiters that come and go on two servers, and when each job reached one of them. */
 class Hunt {
