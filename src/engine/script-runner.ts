@@ -41,17 +41,15 @@ export class ScriptRunner {
     items: readonly Readonly<Record<I, Arg>>[] = [],
     late?: (reply: R) => void,
   ): Promise<R> {
-    const times = { clock_ms: this.clock ? String(this.clock()) : '', deadline_ms: this.deadline() };
-    const all = { ...args, ...times } as Readonly<Record<A | Times, Arg>>;
-    const keys = this.pool.keys.namespace(namespace);
     const sentMs = performance.now();
-    let reply = await this.pool.run(binding, keys, all, items, late);
-    const receivedMs = performance.now();
-    this.observer.script(binding.name, items.length, receivedMs - sentMs);
-    if (!this.clock) this.pool.clock.sample(sentMs, receivedMs, reply.nowMs);
+    const send = (): Promise<R> => this.send(binding, namespace, args, items, late);
+    let reply = await send();
     if (reply.status === NOT_REGISTERED) {
       await this.register(namespace);
-      reply = await this.pool.run(binding, keys, all, items, late);
+      reply = await send();
+    } else if (reply.status === TOO_LATE && performance.now() - sentMs < this.patienceMs) {
+      // It was in time by our own clock: Redis's was stepped forward, and the reply has told us by how much.
+      reply = await send();
     }
     if (reply.status === TOO_LATE || reply.status === NOT_REGISTERED) throw unavailable(this.pool.name);
     return reply;
@@ -65,8 +63,27 @@ export class ScriptRunner {
     await this.pool.read('SADD', this.pool.keys.namespaces, namespace);
   }
 
-  private deadline(): number {
-    if (this.clock) return 0;
-    return this.pool.clock.now() + Math.max(this.pool.options.commandTimeoutMs - DEADLINE_MARGIN_MS, 1);
+  private async send<K extends keyof NamespaceKeys, A extends string, I extends string, R extends Answer>(
+    binding: Script<K, A | Times, I, R>,
+    namespace: string,
+    args: Readonly<Record<Exclude<A, Times>, Arg>>,
+    items: readonly Readonly<Record<I, Arg>>[],
+    late: ((reply: R) => void) | undefined,
+  ): Promise<R> {
+    const times = this.clock
+      ? { clock_ms: String(this.clock()), deadline_ms: 0 }
+      : { clock_ms: '', deadline_ms: this.pool.clock.now() + this.patienceMs };
+    const all = { ...args, ...times } as Readonly<Record<A | Times, Arg>>;
+    const sentMs = performance.now();
+    const reply = await this.pool.run(binding, this.pool.keys.namespace(namespace), all, items, late);
+    const receivedMs = performance.now();
+    this.observer.script(binding.name, items.length, receivedMs - sentMs);
+    if (!this.clock) this.pool.clock.sample(sentMs, receivedMs, reply.nowMs);
+    return reply;
+  }
+
+  /** How long a script may take to begin, in milliseconds. */
+  private get patienceMs(): number {
+    return Math.max(this.pool.options.commandTimeoutMs - DEADLINE_MARGIN_MS, 1);
   }
 }
