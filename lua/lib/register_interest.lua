@@ -1,12 +1,21 @@
 -- Notes that somebody waits on queues: lists of names, joined by commas. A full Redis refuses this write; waiters look again within a
--- second all the same.
+-- second all the same. Flags of waits that ended with nothing go little by little: each new one looks at two others.
 local function register_interest(lists)
+  local noted = 0
   for _, names in ipairs(lists) do
     for name in string.gmatch(names, "[^,]+") do
       redis.pcall("HSET", waiting, name, now_floor + flag_ms)
+      noted = noted + 1
     end
   end
-  if #lists > 0 then
-    redis.pcall("PEXPIRE", waiting, flag_ms)
+  if noted == 0 then
+    return
+  end
+  redis.pcall("PEXPIRE", waiting, flag_ms)
+  local others = redis.call("HRANDFIELD", waiting, math.min(noted * 2, 1000), "WITHVALUES")
+  for i = 1, #others, 2 do
+    if tonumber(others[i + 1]) <= now_floor then
+      redis.call("HDEL", waiting, others[i])
+    end
   end
 end

@@ -22,6 +22,8 @@ const MAX_BYTES_OUT = 4_194_304;
 const ACK_BYTES = 100;
 /** A job to take weighs in a batch as much as it costs in time: 500 of them fill a script (about 1.5 ms of Redis). */
 const TAKE_WEIGHT = 524;
+/** The name of a queue to look at weighs likewise: 1,000 of them fill a script. */
+const NAME_WEIGHT = 262;
 /** Codes of lua/scripts/ack.lua. */
 const ACK = { missing: 0, removed: 1, refused: 2, late: 3, possible: 4, neverLeased: 5 } as const;
 
@@ -118,9 +120,7 @@ export class Leases {
 
   private async take(namespace: string, request: ReserveRequest, waits: boolean): Promise<LeasedJob[]> {
     for (;;) {
-      const [jobs] = await this.track(
-        this.questions.add(namespace, [{ request, waits }], request.count * TAKE_WEIGHT),
-      );
+      const [jobs] = await this.track(this.questions.add(namespace, [{ request, waits }], weightOf(request)));
       if (jobs) return jobs;
     }
   }
@@ -162,6 +162,10 @@ export class Leases {
     work.then(done, done);
     return work;
   }
+}
+
+function weightOf({ count, queues }: ReserveRequest): number {
+  return count * TAKE_WEIGHT + (queues.length - 1) * NAME_WEIGHT;
 }
 
 function ageMs(encodedId: Buffer, nowMs: number): number {

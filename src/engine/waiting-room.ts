@@ -135,7 +135,7 @@ export class WaitingRoom {
     const leftMs = waiter.endsAtMs - performance.now();
     return setTimeout(
       () => {
-        if (performance.now() < waiter.endsAtMs - 1) rearmed(this.armTimer(waiter, rearmed));
+        if (!hasEnded(waiter)) rearmed(this.armTimer(waiter, rearmed));
         // An answer that is under way ends the wait itself: it may bring a job.
         else if (!waiter.isAsking) waiter.settle([], this.failure ?? undefined);
       },
@@ -163,7 +163,7 @@ export class WaitingRoom {
     } finally {
       waiter.isAsking = false;
     }
-    if (performance.now() >= waiter.endsAtMs) waiter.settle([], this.failure ?? undefined);
+    if (hasEnded(waiter)) waiter.settle([], this.failure ?? undefined);
     return false;
   }
 
@@ -211,9 +211,17 @@ export class WaitingRoom {
   }
 }
 
-/** A wake-up came while it was asking, so the empty answer may be old. */
+/**
+ * Timers are as coarse as a millisecond, and may be that much early. Whoever asks must have the same answer: a timer that leaves the
+ * end of the wait to an answer that is under way does not come again.
+ */
+function hasEnded({ endsAtMs }: Waiter): boolean {
+  return performance.now() >= endsAtMs - 1;
+}
+
+/** A wake-up came while it was asking, so the empty answer may be old. Where others are faster each time, the wait still has its end. */
 function mustAskAgain(waiter: Waiter): boolean {
-  return waiter.isWoken && !waiter.isOver;
+  return waiter.isWoken && !waiter.isOver && !hasEnded(waiter);
 }
 
 /** Names have no spaces. */

@@ -1,0 +1,68 @@
+import { performance } from 'node:perf_hooks';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { jest } from '@jest/globals';
+import type { LeasedJob } from '../../src/domain/job.js';
+import { silentObserver } from '../../src/engine/observer.js';
+import { WaitingRoom } from '../../src/engine/waiting-room.js';
+import { EngineFixture } from './fixture.js';
+
+const ignore = (): void => undefined;
+const question = { queues: ['q'], count: 1, ttrMs: 60_000 };
+
+describe('a wait', () => {
+  it('ends when its timer runs out, a moment early, while it is asking', async () => {
+    const answers: (() => void)[] = [];
+    const ask = (): Promise<LeasedJob[]> => new Promise((resolve) => answers.push(() => resolve([])));
+    const room = new WaitingRoom(ask, ignore, ignore);
+    const clock = jest.spyOn(performance, 'now').mockReturnValue(1_000);
+    // The first of the line is the one that looks again for all of them.
+    void room.wait('ns', { ...question, waitMs: 60_000 });
+    const ended = room.wait('ns', { ...question, waitMs: 50 });
+    clock.mockReturnValue(1_049.5);
+    await sleep(100);
+    for (const answer of answers.splice(0)) answer();
+
+    expect(await Promise.race([ended, sleep(200, 'goes on')])).toEqual([]);
+    clock.mockRestore();
+    room.close();
+  });
+
+  it('ends in time though a wake-up comes with each of its questions', async () => {
+    const ask = async (): Promise<LeasedJob[]> => {
+      await sleep(5);
+      room.wake('ns', 'q');
+      return [];
+    };
+    const room: WaitingRoom = new WaitingRoom(ask, ignore, ignore);
+
+    const ended = room.wait('ns', { ...question, waitMs: 100 });
+    expect(await Promise.race([ended, sleep(600, 'goes on')])).toEqual([]);
+    room.close();
+  });
+});
+
+describe('waits on many queues', () => {
+  it('leave no flags behind while others wait on', async () => {
+    const f = await EngineFixture.withClock();
+    const { waiting } = f.pool.keys.namespace(f.ns);
+    const queues = Array.from({ length: 200 }, (_, i) => `reply-${i}`);
+    await f.reserve('', { queues, waitMs: 1 });
+    expect(await f.pool.read('HLEN', waiting)).toBe(200);
+
+    f.nowMs += 6_000;
+    for (let i = 0; i < 400; i++) await f.reserve('busy', { waitMs: 1 });
+    expect(await f.pool.read('HLEN', waiting)).toBeLessThan(40);
+    await f.close();
+  });
+
+  it('ask in scripts that stay short', async () => {
+    const batches: number[] = [];
+    const script = (_name: string, items: number): void => void batches.push(items);
+    const f = await EngineFixture.open({ observer: { ...silentObserver, script } });
+    const queues = Array.from({ length: 400 }, (_, i) => `q${i}`);
+    await Promise.all(Array.from({ length: 8 }, () => f.reserve('', { queues })));
+
+    expect(batches).toEqual([2, 2, 2, 2]);
+    await f.close();
+  });
+});
