@@ -1,13 +1,15 @@
 -- Walks a queue's ready list from its head while nothing is written yet, and sorts out what it meets on the way.
-local LOOK_LIMIT = 1000
-local looked = 0
+-- To remove an expired job takes longer than to pass by a ghost.
+local LOOK_LIMIT, EXPIRED_COST, looked = 1000, 3, 0
 
 -- The next live job: id, job, value; nil at the end of the line; nil, true when this script has looked at enough.
 local function next_live(line, window_size)
   while true do
     if line.at > #line.window then
       local first = line.taken
-      line.window = redis.call("LRANGE", queue_key("r", line.number), first, first + window_size - 1)
+      -- As many as are wanted. If that was not enough, there may be a long way to go.
+      local size = first == 0 and window_size or 100
+      line.window = redis.call("LRANGE", queue_key("r", line.number), first, first + size - 1)
       line.at = 1
       if #line.window == 0 then
         return nil
@@ -27,6 +29,7 @@ local function next_live(line, window_size)
       if not job or job.state ~= READY or job.entry ~= string.byte(entry, -1) or job.queue ~= line.number then
         line.ghosts[#line.ghosts + 1] = entry
       elseif is_expired(job) then
+        looked = looked + EXPIRED_COST - 1
         line.expired = line.expired + 1
         add_keys(line.doomed, id, job)
       else

@@ -1,0 +1,133 @@
+import { Redis } from 'ioredis';
+import { startRedis, type RedisProcess } from '../support/redis.js';
+import { EngineFixture, newJob } from './fixture.js';
+
+/** The rule is 3 ms on a quiet machine; this one may be slow, and busy with other tests. */
+const LIMIT_MS = 8;
+const BODY = Buffer.alloc(1_024, 'x');
+
+describe('no script holds Redis for long', () => {
+  let redis: RedisProcess;
+  let admin: Redis;
+  let f: EngineFixture;
+  let nowMs = Date.now();
+  beforeAll(async () => {
+    redis = await startRedis({ args: ['--slowlog-log-slower-than', '500', '--slowlog-max-len', '10000'] });
+    admin = new Redis(redis.port, '127.0.0.1', { protocol: 2 });
+  });
+  beforeEach(async () => {
+    f = await EngineFixture.open({ clock: () => nowMs }, { url: redis.url });
+  });
+  afterEach(() => f.close());
+  afterAll(async () => {
+    admin.disconnect();
+    await redis.stop();
+  });
+
+  async function seed(count: number, job = {}): Promise<string[]> {
+    const ids: string[] = [];
+    for (let left = count; left > 0; left -= 64) {
+      const jobs = Array.from({ length: Math.min(left, 64) }, () => newJob({ tries: 5, ...job }));
+      ids.push(...(await f.engine.publishMany(f.ns, 'q', jobs)));
+    }
+    return ids;
+  }
+
+  /** Runs it, and gives the time of the longest script in it; of three tries the best, for a busy machine only adds to it. */
+  async function slowest(name: string, prepare: () => Promise<() => Promise<unknown>>): Promise<number> {
+    const times: number[] = [];
+    for (let i = 0; i < 3; i++) {
+      const work = await prepare();
+      await admin.call('SLOWLOG', 'RESET');
+      await work();
+      const entries = (await admin.call('SLOWLOG', 'GET', -1)) as [number, number, number, string[]][];
+      const scripts = entries.filter(([, , , [command = '']]) => /^EVAL(SHA)?$/i.test(command));
+      times.push(Math.max(0, ...scripts.map(([, , micros]) => micros / 1_000)));
+    }
+    const time = Math.min(...times);
+    console.log(`${name}: ${time.toFixed(2)} ms`);
+    return time;
+  }
+
+  const cases: Record<string, () => Promise<() => Promise<unknown>>> = {
+    'publish of 64 × 1 KiB': () =>
+      Promise.resolve(() => seed(64, { body: BODY, ttlMs: 600_000, attributes: { a: 'b' } })),
+    'reserve of 100 × 1 KiB': async () => {
+      await seed(100, { body: BODY, ttlMs: 600_000, attributes: { a: 'b' } });
+      return () => f.reserve('q', { count: 100 });
+    },
+    'reserve behind 3,000 ghosts': async () => {
+      const ids = await seed(3_000);
+      await Promise.all(ids.map((id) => f.engine.ack(f.ns, 'q', id)));
+      await seed(1);
+      return () => f.reserve('q');
+    },
+    'reserve behind 3,000 expired jobs': async () => {
+      await seed(3_000, { ttlMs: 10, body: BODY, attributes: { a: 'b' } });
+      nowMs += 10;
+      await seed(1);
+      return () => f.reserve('q');
+    },
+    'ack of 64': async () => {
+      await seed(64, { body: BODY });
+      const jobs = await f.reserve('q', { count: 64 });
+      return () => Promise.all(jobs.map(({ id, lease }) => f.engine.ack(f.ns, 'q', id, lease)));
+    },
+    'undo of 100': async () => {
+      await seed(100, { body: BODY, ttlMs: 600_000 });
+      const jobs = await f.reserve('q', { count: 100 });
+      return () => f.engine.undo(f.ns, jobs);
+    },
+    'pump of 10,000 due jobs': async () => {
+      await seed(10_000, { delayMs: 1_000, ttlMs: 600_000 });
+      nowMs += 1_000;
+      return () => f.engine.pumpNow(f.ns);
+    },
+    'pump of 3,000 leases that ran out, a third of them for good': async () => {
+      await f.engine.destroy(f.ns, 'q');
+      await seed(2_000);
+      await seed(1_000, { tries: 1 });
+      for (let i = 0; i < 30; i++) await f.reserve('q', { count: 100, ttrMs: 1_000 });
+      nowMs += 1_000;
+      return () => f.engine.pumpNow(f.ns);
+    },
+    'destroy of 5,000': async () => {
+      await seed(5_000, { body: BODY });
+      return () => f.engine.destroy(f.ns, 'q');
+    },
+    'respawn of 2,000': async () => {
+      await seed(2_000, { tries: 1, body: BODY });
+      for (let i = 0; i < 25; i++) await f.reserve('q', { count: 100, ttrMs: 0 });
+      await f.engine.pumpNow(f.ns);
+      return () => f.engine.respawn(f.ns, 'q', 2_000, 600_000);
+    },
+    'delete of 2,000 dead': async () => {
+      await seed(2_000, { tries: 1, body: BODY });
+      for (let i = 0; i < 100; i++) await f.reserve('q', { count: 100, ttrMs: 0 });
+      await f.engine.pumpNow(f.ns);
+      return () => f.engine.deleteDead(f.ns, 'q', 2_000);
+    },
+    'janitor over 3,000 expired jobs': async () => {
+      await seed(3_000, { ttlMs: 10, body: BODY });
+      nowMs += 10;
+      return () => f.engine.tidyNow(f.ns);
+    },
+    'janitor over 1,000 empty queues': async () => {
+      for (let i = 0; i < 1_000; i++) {
+        const id = await f.publish(`empty-${i}`);
+        await f.engine.ack(f.ns, `empty-${i}`, id);
+      }
+      return () => f.engine.tidyNow(f.ns);
+    },
+    'peek behind 3,000 ghosts': async () => {
+      const ids = await seed(3_000);
+      await Promise.all(ids.map((id) => f.engine.ack(f.ns, 'q', id)));
+      await seed(1);
+      return () => f.engine.peekQueue(f.ns, 'q');
+    },
+  };
+
+  it.each(Object.keys(cases))('%s', async (name) => {
+    expect(await slowest(name, () => cases[name]!())).toBeLessThan(LIMIT_MS);
+  });
+});
