@@ -13,7 +13,7 @@ ARGV[4] every_ms     a round begins no sooner than this after the last, ms
 ARGV[5] stalled_ms   a sweep older than this was left unfinished, ms
 
 Returns {status, now_ms, cursor, queues_left, forgotten, number to sweep × N}. Status: 0 done, 1 too late.
-Cursor "0": the round is over, or another server did it. Queues_left -1: no such namespace.
+Cursor "0": the round is over. Queues_left -1: no such namespace, -2: the last round was a moment ago, nothing was looked at.
 Cost: O(100) queues.
 ]]
 local meta, queues, due, expiries = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
@@ -27,7 +27,7 @@ if redis.call("EXISTS", meta) == 0 then
   return { 0, now_floor, "0", -1, 0 }
 end
 if cursor == "0" and now_floor - (redis.call("HGET", meta, "tidied") or 0) < every_ms then
-  return { 0, now_floor, "0", redis.call("HLEN", queues), 0 }
+  return { 0, now_floor, "0", -2, 0 }
 end
 
 -- Look.

@@ -10,6 +10,8 @@ const ROUND_MS = 10_000;
 const TIDY_EVERY_MS = 15_000;
 /** A sweep this old was left by a server that died, in milliseconds. */
 const STALLED_MS = 120_000;
+/** What lua/scripts/tidy.lua answers for a namespace without its marker. */
+const NO_NAMESPACE = -1;
 /** What lua/scripts/sweep.lua looks at in one call. */
 const WINDOW = 200;
 
@@ -46,7 +48,9 @@ export class Janitor {
       const queuesLeft = integerAt(raw, 3);
       forgotten += integerAt(raw, 4);
       for (let i = 5; i < raw.length; i++) await this.sweepQueue(namespace, integerAt(raw, i));
-      if (cursor === '0' && queuesLeft <= 0) await this.forgetNamespace(namespace, queuesLeft < 0);
+      if (cursor === '0' && (queuesLeft === 0 || queuesLeft === NO_NAMESPACE)) {
+        await this.forgetNamespace(namespace, queuesLeft === NO_NAMESPACE);
+      }
     } while (cursor !== '0' && !this.halt.signal.aborted);
     return forgotten;
   }

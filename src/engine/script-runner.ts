@@ -57,8 +57,9 @@ export class ScriptRunner {
 
   /** The list first, then the marker: a namespace that has a marker is always on the list. */
   async register(namespace: string): Promise<void> {
+    const args = { format: DATA_FORMAT, now_ms: this.now() };
     await this.pool.read('SADD', this.pool.keys.namespaces, namespace);
-    await this.pool.run(register, this.pool.keys.namespace(namespace), { format: DATA_FORMAT });
+    await this.pool.run(register, this.pool.keys.namespace(namespace), args);
     // A janitor that was taking it off the list meanwhile may have come after the first entry.
     await this.pool.read('SADD', this.pool.keys.namespaces, namespace);
   }

@@ -37,7 +37,7 @@ const TIMES = ['clock_ms', 'deadline_ms'] as const;
 export const register = script({
   name: 'register',
   keys: ['meta'],
-  args: ['format'],
+  args: ['format', 'now_ms'],
   item: [],
   repeatable: true,
   reply: Number,

@@ -120,7 +120,7 @@ const CASES: readonly Case[] = [
     ({ expired }) => expired,
   ),
   simple(scripts.tidy, () => ({ cursor: '0', every_ms: 0, stalled_ms: 120_000 })),
-  simple(scripts.register, () => ({ format: 1 })),
+  simple(scripts.register, () => ({ format: 1, now_ms: 0 })),
   simple(scripts.unregister, () => ({})),
   simple(scripts.peekQueue, () => ({ ...queue(), skip: 0 })),
   simple(scripts.peekJob, ({ ready }) => ({ ...queue(), id: bytes(ready[1] ?? '') })),

@@ -2,7 +2,9 @@ import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { jest } from '@jest/globals';
 import type { LeasedJob } from '../../src/domain/job.js';
+import { Janitor } from '../../src/engine/janitor.js';
 import { silentObserver } from '../../src/engine/observer.js';
+import { ScriptRunner } from '../../src/engine/script-runner.js';
 import { WaitingRoom } from '../../src/engine/waiting-room.js';
 import { EngineFixture } from './fixture.js';
 
@@ -63,6 +65,22 @@ describe('waits on many queues', () => {
     await Promise.all(Array.from({ length: 8 }, () => f.reserve('', { queues })));
 
     expect(batches).toEqual([2, 2, 2, 2]);
+    await f.close();
+  });
+});
+
+describe('a namespace that was registered a moment ago', () => {
+  it('keeps its marker until its first job is there, whatever janitors come by', async () => {
+    const f = await EngineFixture.open();
+    const runner = new ScriptRunner(f.pool, silentObserver, undefined);
+    const janitor = new Janitor(f.pool, runner, silentObserver);
+    await runner.register(f.ns);
+    await janitor.tidyNow(f.ns, 15_000);
+    expect(await f.pool.read('EXISTS', f.pool.keys.namespace(f.ns).meta)).toBe(1);
+
+    await janitor.tidyNow(f.ns);
+    expect(await f.keys()).toEqual([]);
+    expect(await f.engine.namespaces()).not.toContain(f.ns);
     await f.close();
   });
 });
