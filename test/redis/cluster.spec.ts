@@ -83,6 +83,42 @@ describe('a Redis Cluster', () => {
     await server.stop();
     await hasty.close();
   });
+
+  it('refuses in time what a dead node has, and serves again when it is back', async () => {
+    const options = { allowUnsafe: false, keyPrefix: '', commandTimeoutMs: 400 };
+    const hasty = await RedisPool.connect(
+      'hasty',
+      { ...options, clusterNodes: cluster.addresses },
+      silentLog,
+    );
+    const server = new QueueEngine(hasty);
+    const ns = randomNamespace();
+    const { owner } = await cluster.ownerOf(`{${ns}}`);
+    const id = await server.publish(ns, 'q', newJob());
+    const waiting = server.reserve(ns, { queues: ['waited'], count: 1, ttrMs: 60_000, waitMs: 25_000 });
+    await waitFor(async () => (await hasty.read('EXISTS', `{${ns}}:waiting`)) === 1);
+    await cluster.kill(owner);
+    const calls = [
+      (): Promise<unknown> => server.publish(ns, 'q', newJob()),
+      (): Promise<unknown> => server.reserve(ns, { queues: ['q'], count: 1, ttrMs: 60_000, waitMs: 0 }),
+      (): Promise<unknown> => server.ack(ns, 'q', id),
+      (): Promise<unknown> => server.size(ns, 'q'),
+    ];
+    for (let round = 0; round < 3; round++) {
+      const since = performance.now();
+      for (const result of await Promise.allSettled(calls.map((call) => call()))) {
+        expect(result).toMatchObject({ status: 'rejected', reason: { code: 'pool_unavailable' } });
+      }
+      expect(performance.now() - since).toBeLessThan(800);
+    }
+    await cluster.restart(owner);
+
+    await waitFor(() => server.publish(ns, 'waited', newJob()), 10_000);
+    expect(await waiting).toHaveLength(1);
+    expect(await server.peekQueue(ns, 'q')).toMatchObject({ id });
+    await server.stop();
+    await hasty.close();
+  });
 });
 
 async function everyOperation(engine: QueueEngine, ns: string): Promise<void> {

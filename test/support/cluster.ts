@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import type { NodeAddress } from '../../src/domain/pool.js';
 import { freePort, startRedis, waitFor, type RedisProcess } from './redis.js';
@@ -8,7 +11,9 @@ const SLOTS = 16_384;
 export interface ClusterNode {
   readonly id: string;
   readonly redis: Redis;
-  readonly server: RedisProcess;
+  readonly args: readonly string[];
+  /** Another one after a restart. */
+  server: RedisProcess;
 }
 
 /** A Redis Cluster of local masters without replicas. */
@@ -42,6 +47,20 @@ export class TestCluster {
     return this.nodes.map(({ server }) => ({ host: '127.0.0.1', port: server.port }));
   }
 
+  /** Ends a node at once, as a crash would. */
+  async kill(node: ClusterNode): Promise<void> {
+    await node.server.kill9();
+  }
+
+  /** Starts a node again that was killed, and waits until the Cluster is whole. */
+  async restart(node: ClusterNode): Promise<void> {
+    const { port, dir } = node.server;
+    node.server = await startRedis({ args: node.args, port, dir });
+    for (const { redis } of this.nodes) {
+      await waitFor(async () => (await redis.cluster('INFO')).includes('cluster_state:ok'), 15_000);
+    }
+  }
+
   /** The node that owns the slot of `key`, and another one. */
   async ownerOf(key: string): Promise<{ slot: number; owner: ClusterNode; other: ClusterNode }> {
     const slot = await this.nodes[0]!.redis.cluster('KEYSLOT', key);
@@ -61,6 +80,7 @@ export class TestCluster {
   async stop(): Promise<void> {
     for (const { redis } of this.nodes) redis.disconnect();
     await Promise.all(this.nodes.map(({ server }) => server.stop()));
+    for (const { server } of this.nodes) rmSync(server.dir, { recursive: true, force: true });
   }
 }
 
@@ -100,9 +120,17 @@ export class SlotMove {
 
 async function startNode(): Promise<ClusterNode & { busPort: number }> {
   const busPort = await freePort();
-  const server = await startRedis({
-    args: ['--cluster-enabled', 'yes', '--cluster-port', String(busPort), '--cluster-node-timeout', '5000'],
-  });
+  const args = [
+    '--cluster-enabled',
+    'yes',
+    '--cluster-port',
+    String(busPort),
+    '--cluster-node-timeout',
+    '2000',
+  ];
+  const dir = mkdtempSync(join(tmpdir(), 'pumphouse-cluster-'));
+  const server = await startRedis({ args, dir });
   const redis = new Redis(server.port, '127.0.0.1', { protocol: 2 });
-  return { id: await redis.cluster('MYID'), redis, server, busPort };
+  redis.on('error', () => undefined);
+  return { id: await redis.cluster('MYID'), redis, server, args, busPort };
 }
