@@ -10,6 +10,8 @@ const ROUND_MS = 10_000;
 const TIDY_EVERY_MS = 15_000;
 /** A sweep this old was left by a server that died, in milliseconds. */
 const STALLED_MS = 120_000;
+/** Pause before a namespace whose place on the list is in doubt is looked at again, in milliseconds. */
+const RELIST_MS = 500;
 /** What lua/scripts/tidy.lua answers for a namespace without its marker. */
 const NO_NAMESPACE = -1;
 /** What lua/scripts/sweep.lua looks at in one call. */
@@ -99,9 +101,25 @@ export class Janitor {
       return;
     }
     if (!isUnmarked && !(await this.pool.run(unregister, keys, {}))) return;
-    await this.pool.read('SREM', this.pool.keys.namespaces, namespace);
-    if ((await this.pool.read('EXISTS', keys.meta)) === 1) {
-      await this.pool.read('SADD', this.pool.keys.namespaces, namespace);
+    try {
+      await this.pool.read('SREM', this.pool.keys.namespaces, namespace);
+    } finally {
+      await this.relistIfMarked(namespace);
+    }
+  }
+
+  /** A marker off the list is off for good, and what a dead server leased there would never come back: so until it has an answer. */
+  private async relistIfMarked(namespace: string): Promise<void> {
+    const { signal } = this.halt;
+    while (!signal.aborted) {
+      try {
+        const isMarked = (await this.pool.read('EXISTS', this.pool.keys.namespace(namespace).meta)) === 1;
+        if (isMarked) await this.pool.read('SADD', this.pool.keys.namespaces, namespace);
+        return;
+      } catch (error) {
+        this.observer.loopError('janitor', error);
+        await sleep(RELIST_MS, undefined, { signal, ref: false }).catch(() => undefined);
+      }
     }
   }
 }

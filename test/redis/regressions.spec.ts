@@ -6,6 +6,7 @@ import { Janitor } from '../../src/engine/janitor.js';
 import { silentObserver } from '../../src/engine/observer.js';
 import { ScriptRunner } from '../../src/engine/script-runner.js';
 import { WaitingRoom } from '../../src/engine/waiting-room.js';
+import { unavailable } from '../../src/redis/errors.js';
 import { EngineFixture } from './fixture.js';
 
 const ignore = (): void => undefined;
@@ -81,6 +82,28 @@ describe('a namespace that was registered a moment ago', () => {
     await janitor.tidyNow(f.ns);
     expect(await f.keys()).toEqual([]);
     expect(await f.engine.namespaces()).not.toContain(f.ns);
+    await f.close();
+  });
+});
+
+describe('a namespace that comes back in the moment in which it is forgotten', () => {
+  it('is on the list again, though the connection goes meanwhile', async () => {
+    const f = await EngineFixture.open();
+    const runner = new ScriptRunner(f.pool, silentObserver, undefined);
+    const janitor = new Janitor(f.pool, runner, silentObserver);
+    await runner.register(f.ns);
+    const read = f.pool.read.bind(f.pool);
+    const reading = jest.spyOn(f.pool, 'read').mockImplementation(async (command, ...rest) => {
+      if (command === 'SREM') {
+        await f.publish('q');
+        await read(command, ...rest);
+      } else if (command !== 'EXISTS') return read(command, ...rest);
+      else reading.mockRestore();
+      throw unavailable('default');
+    });
+
+    await janitor.tidyNow(f.ns).catch(ignore);
+    expect(await f.engine.namespaces()).toContain(f.ns);
     await f.close();
   });
 });
