@@ -14,6 +14,9 @@
 const ENGINE = 'test/redis/engine.spec.ts';
 const WAITING = 'test/redis/waiting.spec.ts';
 const PUMP = 'test/redis/pump.spec.ts';
+const FAULTS = 'test/redis/faults.spec.ts';
+const MEMORY = 'test/redis/memory.spec.ts';
+const MOVE = 'test/redis/cluster-move.spec.ts';
 const PROPERTIES = 'test/redis/properties.spec.ts';
 
 /** @type {readonly Guard[]} */
@@ -179,6 +182,110 @@ export const GUARDS = [
     to: 'elseif false then',
     spec: ENGINE,
     test: 'buries it when its tries are used up',
+  },
+  {
+    name: 'touch first: the pump touches what it will write',
+    file: 'lua/scripts/pump.lua',
+    from: 'redis.call("EXISTS", unpack(keys))',
+    to: '',
+    spec: MOVE,
+    test: 'keys have moved already pump goes',
+  },
+  {
+    name: 'touch first: respawn touches what it will write',
+    file: 'lua/scripts/respawn.lua',
+    from: 'redis.call("EXISTS", meta, expiries, dead, queue_key("r", number), queue_key("g", number))',
+    to: '',
+    spec: MOVE,
+    test: 'keys have moved already respawn goes',
+  },
+  {
+    name: 'touch first: whoever removes a job touches its places',
+    file: 'lua/lib/remove.lua',
+    from: 'redis.call("EXISTS", meta, key)',
+    to: '',
+    spec: MOVE,
+    test: 'keys have moved already ack goes',
+  },
+  {
+    name: 'touch first: a job that is not there may be on its way',
+    file: 'lua/lib/header.lua',
+    from: 'redis.call("EXISTS", meta, job_key(id))',
+    to: '',
+    spec: MOVE,
+    test: 'the namespace first, its jobs last',
+  },
+  {
+    name: 'free first: reserve',
+    file: 'lua/scripts/reserve.lua',
+    from: '-- Write: all lists are cut before anything is added.',
+    to: 'redis.call("HSET", meta, "grows", 1)',
+    spec: MEMORY,
+    test: 'can be drained',
+  },
+  {
+    name: 'free first: undo',
+    file: 'lua/scripts/undo.lua',
+    from: 'for _, lease in ipairs(given) do',
+    to: 'redis.call("HSET", meta, "grows", 1)\nfor _, lease in ipairs(given) do',
+    spec: MEMORY,
+    test: 'can be drained',
+  },
+  {
+    name: 'free first: the pump',
+    file: 'lua/scripts/pump.lua',
+    from: '-- Write: every index entry goes before anything is added.',
+    to: 'redis.call("HSET", meta, "grows", 1)',
+    spec: MEMORY,
+    test: 'can be drained',
+  },
+  {
+    name: 'deadline: a script that comes after its callers were told 503 does nothing',
+    file: 'lua/lib/now.lua',
+    from: 'if deadline_ms > 0 and now_floor > deadline_ms then',
+    to: 'if false then',
+    spec: FAULTS,
+    test: 'does nothing behind the backs',
+  },
+  {
+    name: 'undo of what a late reply of reserve brings',
+    file: 'src/redis/calls.ts',
+    from: 'else late?.(reply);',
+    to: 'else void late;',
+    spec: FAULTS,
+    test: 'what a late reply of reserve brings',
+  },
+  {
+    name: 'our own deadline settles a call that gets no answer',
+    file: 'src/redis/calls.ts',
+    from: 'setTimeout(() => fail(unavailable(this.pool)), Math.max(withinMs, 1))',
+    to: 'setTimeout(() => fail(unavailable(this.pool)), 30_000 + withinMs * 0)',
+    spec: FAULTS,
+    test: 'refuses every call in time while Redis is silent',
+  },
+  {
+    name: 'the driver does not send again',
+    file: 'src/redis/connect.ts',
+    from: 'autoResendUnfulfilledCommands: false,',
+    to: 'autoResendUnfulfilledCommands: true,',
+    spec: FAULTS,
+    test: 'reserve is never sent twice',
+  },
+  {
+    name: 'a reserve of which nobody knows whether it ran is not repeated',
+    file: 'src/redis/scripts.ts',
+    from: "item: ['names', 'count', 'ttr_ms', 'waits'],\n  repeatable: false,",
+    to: "item: ['names', 'count', 'ttr_ms', 'waits'],\n  repeatable: true,",
+    spec: FAULTS,
+    test: 'reserve is never sent twice',
+  },
+  {
+    name: 'a publish that is sent again finds its own id',
+    file: 'src/engine/publisher.ts',
+    from: 'code !== STORED && jobs[i]?.id !== undefined',
+    to: 'code !== STORED && i >= 0',
+    spec: FAULTS,
+    test: 'is sent again when its reply is lost',
   },
   {
     name: 'the namespace is on the list before it has its marker',

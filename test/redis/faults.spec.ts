@@ -139,6 +139,9 @@ describe('a pool behind a bad network', () => {
     expect(await refused).toMatchObject({ code: 'pool_unavailable' });
     await waitFor(() => f.publish('other'));
     expect(await witness.engine.counts(f.ns, ['q'])).toMatchObject([{ ready: 1, leased: 1 }]);
+    // Had it run twice and been undone, the other job would be under its second lease now.
+    const request = { queues: ['q'], count: 1, ttrMs: 1_000, waitMs: 0 };
+    expect(await witness.engine.reserve(f.ns, request)).toMatchObject([{ lease: 1 }]);
   });
 
   it('what a late reply of reserve brings goes back to the front, the try not spent', async () => {
