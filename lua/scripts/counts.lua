@@ -35,11 +35,14 @@ local reply = { 0, now_floor }
 for i = 3, #ARGV do
   local number, n = find_queue(ARGV[i]), #reply
   if number then
-    local ready = redis.call("LLEN", queue_key("r", number)) - redis.call("SCARD", queue_key("g", number))
+    local ready_key, scheduled, leased, dead = queue_key("r", number), queue_key("s", number), queue_key("l", number), queue_key("d", number)
+    -- Together: in a slot that is moving here, one that has not come yet must not count as empty.
+    redis.call("EXISTS", meta, ready_key, scheduled, leased, dead)
+    local ready = redis.call("LLEN", ready_key) - redis.call("SCARD", queue_key("g", number))
     reply[n + 1] = ready - (redis.call("HGET", queue_key("i", number), "blanks") or 0)
-    reply[n + 2] = redis.call("ZCARD", queue_key("s", number))
-    reply[n + 3] = redis.call("ZCARD", queue_key("l", number))
-    reply[n + 4] = redis.call("ZCARD", queue_key("d", number))
+    reply[n + 2] = redis.call("ZCARD", scheduled)
+    reply[n + 3] = redis.call("ZCARD", leased)
+    reply[n + 4] = redis.call("ZCARD", dead)
     reply[n + 5] = head_of(number)
   else
     reply[n + 1], reply[n + 2], reply[n + 3], reply[n + 4], reply[n + 5] = 0, 0, 0, 0, ""

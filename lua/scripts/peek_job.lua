@@ -21,7 +21,7 @@ local clock_ms, deadline_ms, queue, id = ARGV[1], tonumber(ARGV[2]), ARGV[3], AR
 --- @include "lib/find_queue"
 
 local number = find_queue(queue)
-local value = number and redis.call("GET", job_key(id))
+local value = number and (redis.call("GET", job_key(id)) or make_sure_it_is_gone(id))
 local job = value and unpack_job(value)
 if not job or job.queue ~= number or is_expired(job) then
   return { 0, now_floor, "", "" }

@@ -22,6 +22,9 @@ local clock_ms, deadline_ms, queue, skip = ARGV[1], tonumber(ARGV[2]), ARGV[3], 
 --- @include "lib/find_queue"
 
 local number = find_queue(queue)
+if number then
+  redis.call("EXISTS", meta, queue_key("r", number))
+end
 local entries = number and redis.call("LRANGE", queue_key("r", number), skip, skip + 199) or {}
 for _, entry in ipairs(entries) do
   local id = string.sub(entry, 1, -2)
