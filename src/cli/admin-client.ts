@@ -52,7 +52,10 @@ export class AdminClient {
     if (status < 300) return text === '' ? undefined : parse(text, url);
     const said = errorIn(text) ?? `HTTP status ${String(status)}`;
     if (status >= 500) throw new Unreachable(`${url.origin} failed: ${said}`);
-    throw new Refused(status === 401 ? `${said}: name an account with --account` : said, status);
+    throw new Refused(
+      status === 401 ? `${said}: --account must name an account of this server, with its password` : said,
+      status,
+    );
   }
 
   private async send(

@@ -133,7 +133,7 @@ describe('the command line', () => {
     const refused = await call('pools', '--admin', url);
     expect(refused).toMatchObject({
       code: 1,
-      err: 'pumphouse: unauthorized: name an account with --account\n',
+      err: 'pumphouse: unauthorized: --account must name an account of this server, with its password\n',
     });
   });
 
