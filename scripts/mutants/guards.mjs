@@ -112,8 +112,8 @@ export const GUARDS = [
   {
     name: 'a wake-up while a waiter asks makes it ask again',
     file: 'src/engine/waiting-room.ts',
-    from: 'return waiter.isWoken && !waiter.isOver;',
-    to: 'return false;',
+    from: 'return waiter.isWoken && ',
+    to: 'return waiter.isWoken && waiter.isOver && ',
     spec: WAITING,
     test: 'is registered in the step that found nothing',
   },
