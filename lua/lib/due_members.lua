@@ -4,9 +4,11 @@ local function due_members(kind, number, share, earliest)
   local found = redis.call("ZRANGEBYSCORE", queue_key(kind, number), "-inf", now_floor, "WITHSCORES", "LIMIT", 0, share)
   local members = {}
   for i = 1, #found, 2 do
-    local member = { id = found[i], job = read_job(found[i]), keys = {} }
-    if member.job then
-      add_keys(member.keys, member.id, member.job)
+    local member, job = { id = found[i], keys = {} }, read_job(found[i])
+    -- A job whose key Redis removed, and that was made again under its own id, lives elsewhere: this is its old place.
+    if job and job.queue == tonumber(number) and job.state == (kind == "s" and SCHEDULED or LEASED) then
+      member.job = job
+      add_keys(member.keys, member.id, job)
     end
     members[#members + 1] = member
     earliest = math.min(earliest, tonumber(found[i + 1]))

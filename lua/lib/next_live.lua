@@ -1,6 +1,5 @@
 -- Walks a queue's ready list from its head while nothing is written yet, and sorts out what it meets on the way.
--- To remove an expired job takes longer than to pass by a ghost.
-local LOOK_LIMIT, EXPIRED_COST, looked = 1000, 3, 0
+local LOOK_LIMIT, EXPIRED_COST, looked = 1000, 3, 0 -- to remove an expired job takes longer than to pass by a ghost
 
 -- The next live job: id, job, value; nil at the end of the line; nil, true when this script has looked at enough.
 local function next_live(line, window_size)
@@ -26,7 +25,8 @@ local function next_live(line, window_size)
       local id = string.sub(entry, 1, -2)
       local value = redis.call("GET", job_key(id))
       local job = value and unpack_job(value) or make_sure_it_is_gone(id)
-      if not job or job.state ~= READY or job.entry ~= string.byte(entry, -1) or job.queue ~= line.number then
+      local here = job and job.state == READY and job.entry == string.byte(entry, -1) and job.queue == line.number
+      if not here or line.leased[id] then
         line.ghosts[#line.ghosts + 1] = entry
       elseif is_expired(job) then
         looked = looked + EXPIRED_COST - 1

@@ -67,7 +67,7 @@ for i = 5, #ARGV, 4 do
         if job.expires > 0 and job.expires < ends then
           ends = job.expires
         end
-        line.leased[#line.leased + 1] = { id = id, job = job, ends = ends }
+        line.leased[#line.leased + 1], line.leased[id] = { id = id, job = job, ends = ends }, true
         local attributes = job.flags % 2 == HAS_EXTRAS and redis.call("HGET", extras_key(id), "attributes") or ""
         local n = #reply
         reply[n + 1], reply[n + 2], reply[n + 3], reply[n + 4], reply[n + 5] = id, value, place, ends, attributes

@@ -72,7 +72,7 @@ export const GUARDS = [
   {
     name: 'entry number: an old place in the line is a ghost',
     file: 'lua/lib/next_live.lua',
-    from: ' or job.entry ~= string.byte(entry, -1)',
+    from: ' and job.entry == string.byte(entry, -1)',
     to: '',
     spec: PROPERTIES,
     test: 'stands where its new life begins',
@@ -92,6 +92,22 @@ export const GUARDS = [
     to: 'if true or not line.haunted or',
     spec: PROPERTIES,
     test: 'stands where its new life begins',
+  },
+  {
+    name: 'a due time moves only the job that it belongs to',
+    file: 'lua/lib/due_members.lua',
+    from: 'if job and job.queue == tonumber(number) and job.state == (kind == "s" and SCHEDULED or LEASED) then',
+    to: 'if job then',
+    spec: PROPERTIES,
+    test: 'by the due time of a former life',
+  },
+  {
+    name: 'a script gives a job out once, whatever places it finds',
+    file: 'lua/lib/next_live.lua',
+    from: ' or line.leased[id]',
+    to: '',
+    spec: PROPERTIES,
+    test: 'is given out once',
   },
   {
     name: 'notify: a job that becomes ready wakes a waiter',

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
+import { encodeId } from '../../src/engine/ids.js';
 import { testRedisUrl } from '../support/redis.js';
 import { EngineFixture } from './fixture.js';
 import type { Asked } from './model.js';
@@ -185,5 +186,47 @@ describe('a job made again under its own id', () => {
     await f.engine.tidyNow(f.ns);
     expect(await f.size('old')).toBe(1);
     expect(await f.drain('old')).toEqual(['kept']);
+  });
+
+  /** As Redis does ten minutes after the ttl, when no server has come by. */
+  async function collectGarbage(id: string): Promise<void> {
+    const redis = new Redis(testRedisUrl(), { protocol: 2 });
+    expect(await redis.del(f.pool.keys.job(f.ns, encodeId(id)!))).toBe(1);
+    redis.disconnect();
+  }
+
+  it('is not moved by the due time of a former life that Redis has removed', async () => {
+    await f.publish('old', { id: 'same', delayMs: 60_000, ttlMs: 1_000 });
+    await collectGarbage('same');
+    f.nowMs += 30_000;
+    await f.publish('new', { id: 'same', text: 'ready' });
+    f.nowMs += 30_000;
+    await f.engine.pumpNow(f.ns);
+
+    expect(await f.engine.counts(f.ns, ['old', 'new'])).toMatchObject([
+      { ready: 0, scheduled: 0 },
+      { ready: 1, scheduled: 0 },
+    ]);
+    expect(await f.drain('new')).toEqual(['ready']);
+  });
+
+  it('is not taken from its owner by the due time of a former life', async () => {
+    await f.publish('q', { id: 'same', delayMs: 60_000, ttlMs: 1_000 });
+    await collectGarbage('same');
+    await f.publish('q', { id: 'same', tries: 2 });
+    await f.reserve('q', { ttrMs: 600_000 });
+    f.nowMs += 60_000;
+    await f.engine.pumpNow(f.ns);
+
+    expect(await f.engine.counts(f.ns, ['q'])).toMatchObject([{ ready: 0, leased: 1 }]);
+  });
+
+  it('is given out once although its former place looks as alive', async () => {
+    await f.publish('q', { id: 'same', ttlMs: 1_000 });
+    await collectGarbage('same');
+    await f.publish('q', { id: 'same', tries: 2 });
+
+    expect(await f.reserve('q', { count: 5 })).toHaveLength(1);
+    expect(await f.engine.counts(f.ns, ['q'])).toMatchObject([{ ready: 0, leased: 1 }]);
   });
 });
