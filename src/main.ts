@@ -42,6 +42,7 @@ function parse(argv: readonly string[]): Options {
     .option('--check-config', 'check the configuration and exit')
     .option('--print-default-config', 'print every key with its default and exit')
     .version(version.number, '-v, --version')
+    .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : EXIT_CONFIG))
     .parse(argv)
     .opts<Options>();
 }

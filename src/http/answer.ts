@@ -66,6 +66,6 @@ export function answerNothing(reply: FastifyReply): void {
 function begin(reply: FastifyReply): FastifyReply['raw'] {
   reply.hijack();
   const { raw } = reply;
-  if (reply.server.drain.closing) raw.shouldKeepAlive = false;
+  if (reply.server.drain.announced) raw.shouldKeepAlive = false;
   return raw;
 }

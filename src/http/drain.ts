@@ -1,6 +1,6 @@
 /**
- * How far a server is on its way out. While `announced`, it answers as ever and only `/readyz` says no, so that load
- * balancers look elsewhere; while `closing`, every answer ends its connection and nobody is made to wait.
+ * How far a server is on its way out. Once `announced`, `/readyz` says no, so that load balancers look elsewhere, and every answer ends
+ * its connection, so that clients have left before the listener closes; while `closing`, nobody is made to wait.
  */
 export class Drain {
   announced = false;

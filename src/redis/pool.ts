@@ -61,7 +61,9 @@ export class RedisPool {
       await pool.open();
     } catch (error) {
       await pool.close();
-      throw toQueueError(name, error);
+      const known = toQueueError(name, error);
+      if (known instanceof QueueError || !(error instanceof Error)) throw known;
+      throw new Error(`pool ${name} at ${placeOf(options)}: ${error.message}`, { cause: error });
     }
     return pool;
   }

@@ -34,9 +34,11 @@ export class Connections {
     const left = [...this.open];
     // The server's own close comes before those of its sockets, which tell who has gone without an answer.
     const gone = left.map((socket) => new Promise((resolve) => socket.once('close', resolve)));
+    // Those that were idle are destroyed already, and were not cut.
+    const cut = left.filter((socket) => !socket.destroyed).length;
     for (const socket of left) socket.destroy();
     await Promise.all([closed, ...gone]);
-    return left.length;
+    return cut;
   }
 }
 

@@ -52,6 +52,7 @@ describe('the program', () => {
     expect({ code, stdout }).toEqual({ code: 78, stdout: '' });
     for (const key of ['server.port', 'prot', 'limits.max_body_bytes']) expect(stderr).toContain(key);
     expect((await run(['-c', join(dir, 'none.toml')])).code).toBe(78);
+    expect((await run(['--no-such-option'])).code).toBe(78);
   });
 
   it('says that a configuration is right', async () => {
@@ -66,7 +67,7 @@ describe('the program', () => {
       PUMPHOUSE_REDIS__COMMAND_TIMEOUT_MS: '200',
     });
     expect(code).toBe(1);
-    expect(stderr).toMatch(/^pumphouse: .*default/);
+    expect(stderr).toMatch(/^pumphouse: .*default at 127\.0\.0\.1:1 .*ECONNREFUSED/);
   }, 30_000);
 
   it('shows on its first start, and only then, how to use it', async () => {

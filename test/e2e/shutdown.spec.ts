@@ -40,7 +40,8 @@ describe.each([1, 2])('a server of %i process(es) that is told to stop', (worker
     const ended = server.end('SIGTERM');
     await waitFor(async () => (await fetch(`${server.url}/readyz`)).status === 503);
     expect((await fetch(`${server.adminUrl}/readyz`)).status).toBe(503);
-    expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
+    const served = await fetch(`${server.url}/api/none`);
+    expect([served.status, served.headers.get('connection')]).toEqual([404, 'close']);
     for (const connection of polls) {
       const answer = await connection.untilClosed();
       expect(answer).toContain('HTTP/1.1 404');
@@ -72,6 +73,7 @@ describe.each([1, 2])('a server of %i process(es) that is told to stop', (worker
     const started = performance.now();
     expect(await server.end('SIGTERM')).toBe(0);
     expect(performance.now() - started).toBeLessThan(3_000);
+    expect(server.output).not.toContain('cut connections');
     await Promise.all([idle.untilClosed(), kept.untilClosed()]);
   });
 
