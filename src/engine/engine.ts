@@ -82,7 +82,7 @@ export class QueueEngine {
     return id;
   }
 
-  /** Stores up to 64 jobs, all or none. @returns their ids in order. @throws as `publish`, `invalid_argument`: too many */
+  /** Stores up to 64 jobs, all or none. @returns their ids in order. @throws as `publish`, `invalid_argument`: too many, or with ids of their own */
   publishMany(namespace: string, queue: string, jobs: readonly NewJob[]): Promise<string[]> {
     return this.publisher.publish(namespace, queue, jobs);
   }

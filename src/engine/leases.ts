@@ -8,6 +8,7 @@ import {
   type Raw,
 } from '../redis/scripts.js';
 import { Batcher } from './batcher.js';
+import { checkNames, checkRequest } from './checks.js';
 import { decodeReserved, type Reserved } from './decode.js';
 import { encodeId, mintedAtMs } from './ids.js';
 import type { EngineObserver } from './observer.js';
@@ -63,6 +64,8 @@ export class Leases {
 
   /** See `QueueEngine.reserve`. */
   async reserve(namespace: string, request: ReserveRequest): Promise<LeasedJob[]> {
+    checkNames(namespace, request.queues);
+    checkRequest(request);
     const jobs =
       request.waitMs > 0
         ? await this.room.wait(namespace, request)

@@ -1,8 +1,8 @@
 import { QueueError } from '../domain/errors.js';
 import type { NewJob } from '../domain/job.js';
-import { MAX_BULK_JOBS } from '../domain/limits.js';
 import { publish as publishScript } from '../redis/scripts.js';
 import { Batcher } from './batcher.js';
+import { checkJobs, checkNames } from './checks.js';
 import { encodeId, idMinter } from './ids.js';
 import type { EngineObserver } from './observer.js';
 import type { ScriptRunner } from './script-runner.js';
@@ -49,10 +49,8 @@ export class Publisher {
     jobs: readonly NewJob[],
     replaces?: string,
   ): Promise<string[]> {
-    // One script stores them in one step: more than it can bear would end it half-way.
-    if (jobs.length > MAX_BULK_JOBS) {
-      throw new QueueError('invalid_argument', `at most ${String(MAX_BULK_JOBS)} jobs in one call`);
-    }
+    checkNames(namespace, [queue]);
+    checkJobs(jobs);
     const ids = jobs.map((job) => job.id ?? this.mint());
     const old = (replaces !== undefined && encodeId(replaces)) || NOTHING;
     const items = jobs.map((job, i) => toItem(queue, ids[i] ?? '', i === 0 ? old : NOTHING, job));

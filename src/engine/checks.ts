@@ -1,0 +1,45 @@
+import { QueueError } from '../domain/errors.js';
+import type { NewJob, ReserveRequest } from '../domain/job.js';
+import { MAX_BULK_JOBS, MAX_RESERVE_COUNT, MAX_TRIES } from '../domain/limits.js';
+import { hasLegalCharacters } from '../domain/names.js';
+
+/** Longest time that the engine takes, in milliseconds: an expiry has 48 bits. */
+const MAX_TIME_MS = Number.MAX_SAFE_INTEGER;
+
+/** @throws {QueueError} `invalid_argument`: a name that would be another key, or two */
+export function checkNames(namespace: string, queues: readonly string[]): void {
+  if (!hasLegalCharacters(namespace)) throw invalid('namespace', 'has letters, digits, - and _ only');
+  for (const queue of queues)
+    if (!hasLegalCharacters(queue)) throw invalid('queue', 'has letters, digits, - and _ only');
+}
+
+/** @throws {QueueError} `invalid_argument`, naming the field and the rule */
+export function checkJobs(jobs: readonly NewJob[]): void {
+  // One script stores them in one step: more than it can bear would end it half-way.
+  if (jobs.length > MAX_BULK_JOBS) throw invalid('jobs', `are at most ${String(MAX_BULK_JOBS)} in one call`);
+  for (const { id, delayMs, ttlMs, tries } of jobs) {
+    // An id that is taken is found out in the script, item by item: it must not leave half a call behind.
+    if (id !== undefined && jobs.length > 1)
+      throw invalid('id', 'may be given to a job that is published by itself');
+    checkNumber('delayMs', delayMs, 0, MAX_TIME_MS);
+    checkNumber('ttlMs', ttlMs, 0, MAX_TIME_MS);
+    checkNumber('tries', tries, 1, MAX_TRIES);
+  }
+}
+
+/** @throws {QueueError} `invalid_argument`, naming the field and the rule */
+export function checkRequest({ count, ttrMs, waitMs, queues }: ReserveRequest): void {
+  if (queues.length === 0) throw invalid('queues', 'names one queue at least');
+  checkNumber('count', count, 1, MAX_RESERVE_COUNT);
+  checkNumber('ttrMs', ttrMs, 0, MAX_TIME_MS);
+  checkNumber('waitMs', waitMs, 0, MAX_TIME_MS);
+}
+
+function checkNumber(field: string, value: number, min: number, max: number): void {
+  if (Number.isSafeInteger(value) && value >= min && value <= max) return;
+  throw invalid(field, `is a whole number from ${String(min)} to ${String(max)}`);
+}
+
+function invalid(field: string, rule: string): QueueError {
+  return new QueueError('invalid_argument', `${field} ${rule}`);
+}
