@@ -22,6 +22,7 @@ export interface FleetOptions {
 /** Producers and consumers as lmstfy's clients are: they keep connections, wait by long polls, and send again what failed. */
 export class Fleet {
   private readonly agent = new Agent({ connections: 64, headersTimeout: 15_000, connectTimeout: 2_000 });
+  private isProducing = true;
   private isOver = false;
   private published = 0;
   private producing: Promise<unknown> = Promise.resolve();
@@ -43,6 +44,12 @@ export class Fleet {
     await this.producing;
   }
 
+  /** Lets each producer bring the job that it has under way, and no other. Resolves when they are all accepted. */
+  async endProduction(): Promise<void> {
+    this.isProducing = false;
+    await this.producing;
+  }
+
   /** Sends the consumers home, after the acknowledgement that each has under way. */
   async end(): Promise<void> {
     this.isOver = true;
@@ -56,7 +63,7 @@ export class Fleet {
 
   private async produce(client: number): Promise<void> {
     const { jobs, ttrS, tries, pauseMs } = this.options;
-    for (let i = client; this.published < jobs && this.goesOn();) {
+    for (let i = client; this.published < jobs && this.isProducing && this.goesOn();) {
       const body = `job ${this.published++}`;
       const path = `/orders?delay=0&ttl=0&tries=${tries}&ttr=${ttrS}`;
       let answer: Answer | undefined;
@@ -83,9 +90,10 @@ export class Fleet {
     }
   }
 
-  /** Until it is answered: a worker that has done the work does not want it done again. */
+  /** Until it is answered: a worker that has done the work does not want it done again. Sent home, it gives up after a while. */
   private async acknowledge(client: number, id: string): Promise<void> {
-    for (let i = client; ; i++) {
+    for (let i = client, patience = 40; patience > 0; i++) {
+      if (!this.goesOn()) patience--;
       const answer = await this.ask(i, 'DELETE', `/orders/job/${id}`);
       if (answer?.status !== 204) continue;
       this.journal.note({ op: 'acked', id });

@@ -62,12 +62,17 @@ export interface Rules {
   readonly tries: number;
   /** Ids that are in the dead letter when all is over. */
   readonly dead: ReadonlySet<string>;
+  /**
+   * A publish may have been sent to Redis twice, its first reply being lost; if its job was done in between, the second makes it again
+   * under its id, with all its tries.
+   */
+  readonly mayRepeat?: boolean;
 }
 
 type Delivery = Extract<Entry, { op: 'delivered' }>;
 
 /** Judges a finished run by its journal alone. */
-export function judge({ entries }: Journal, { ttrMs, tries, dead }: Rules): Verdict {
+export function judge({ entries }: Journal, { ttrMs, tries, dead, mayRepeat = false }: Rules): Verdict {
   const sent = new Map<string, number>();
   const accepted = new Set<string>();
   const deliveries = new Map<string, Delivery[]>();
@@ -82,15 +87,16 @@ export function judge({ entries }: Journal, { ttrMs, tries, dead }: Rules): Verd
     idsOf.set(entry.body, (idsOf.get(entry.body) ?? new Set()).add(entry.id));
   }
   const all = [...deliveries.values()];
+  const isRepeat = (delivery: Delivery): boolean => mayRepeat && delivery.triesLeft === tries - 1;
   return {
     lost: [...accepted].filter((id) => !ackedMs.has(id) && !dead.has(id)),
     unexpected: all.flat().flatMap(({ body }) => (sent.has(body) ? [] : [body])),
     doubled: all.flatMap((list) =>
-      list.filter((one, i) => i > 0 && isEarly(list[i - 1]!, one, ttrMs)).map(show),
+      list.filter((one, i) => i > 0 && isEarly(list[i - 1]!, one, ttrMs) && !isRepeat(one)).map(show),
     ),
     undead: all
       .flat()
-      .filter(({ id, askedMs }) => askedMs > (ackedMs.get(id) ?? Infinity))
+      .filter((one) => one.askedMs > (ackedMs.get(one.id) ?? Infinity) && !isRepeat(one))
       .map(show),
     overrun: all.filter((list) => list.length > tries).map((list) => show(list[0]!)),
     multiplied: [...idsOf].filter(([body, ids]) => ids.size > (sent.get(body) ?? 0)).map(([body]) => body),

@@ -1,0 +1,84 @@
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Redis } from 'ioredis';
+import { decodeId } from '../../src/engine/ids.js';
+import { Audit } from '../redis/audit.js';
+import { randomFrom } from '../support/random.js';
+import { randomNamespace, waitFor } from '../support/redis.js';
+import { Fleet, type FleetOptions } from './fleet.js';
+import { Journal, judge, type Verdict } from './journal.js';
+
+/** `npm run chaos` asks for 20. */
+export const ROUNDS = Number(process.env['PUMPHOUSE_CHAOS_ROUNDS'] ?? 3);
+export const SEED = Number(process.env['PUMPHOUSE_CHAOS_SEED'] ?? Date.now() % 2 ** 31);
+/** Short, so that the lease of an answer that was lost with its server comes back soon. */
+const TTR_S = 2;
+const TRIES = 5;
+const DRAIN_MS = 60_000;
+
+const SOUND: Verdict = { lost: [], unexpected: [], doubled: [], undead: [], overrun: [], multiplied: [] };
+
+/** One run: clients on a namespace of their own, faults, and what the clients' notes say when all is over. */
+export class Trial {
+  readonly namespace = randomNamespace('chaos');
+  readonly journal = new Journal();
+  readonly random = randomFrom(SEED);
+  private fleet: Fleet | undefined;
+
+  /** @param options the addresses, a token for the namespace, and how much the clients do; 24 consumers and 8 producers by default */
+  start(options: Pick<FleetOptions, 'urls' | 'token' | 'jobs'> & Partial<FleetOptions>): Fleet {
+    const { namespace, random } = this;
+    const usual = { namespace, random, producers: 8, consumers: 24, pauseMs: 15, ttrS: TTR_S, tries: TRIES };
+    this.fleet = new Fleet({ ...usual, ...options }, this.journal);
+    this.fleet.start();
+    return this.fleet;
+  }
+
+  /**
+   * Ends production, waits until nothing waits or is leased, ends the clients, and judges.
+   *
+   * @param redis options of a connection to the servers' Redis
+   * @param mayRepeat its Redis was killed: a publish whose reply went with it is sent again, and finds no trace if its job is done by then
+   */
+  async judge(redis: { port: number } | { path: string }, mayRepeat = false): Promise<void> {
+    await this.fleet?.endProduction();
+    const client = new Redis({ ...redis, protocol: 2 });
+    try {
+      const key = (kind: string): string => `{${this.namespace}}:${kind}1`;
+      const isDrained = async (): Promise<boolean> =>
+        (await client.exists(key('r'), key('l'), key('s'))) === 0;
+      await waitFor(isDrained, DRAIN_MS).catch(() => undefined);
+      await this.end();
+      const members = await client.zrangeBuffer(key('d'), '0', '-1');
+      const dead = new Set(members.map((member) => decodeId(member)));
+      const verdict = judge(this.journal, { ttrMs: TTR_S * 1_000, tries: TRIES, dead, mayRepeat });
+      const audit = await Audit.of(client, this.namespace);
+      this.report(
+        dead.size,
+        JSON.stringify({ verdict, audit }) === JSON.stringify({ verdict: SOUND, audit: [] }),
+      );
+      expect(verdict).toEqual(SOUND);
+      expect(audit).toEqual([]);
+    } finally {
+      client.disconnect();
+    }
+  }
+
+  /** Sends the clients home. May be called twice. */
+  async end(): Promise<void> {
+    await this.fleet?.end();
+    this.fleet = undefined;
+  }
+
+  private report(dead: number, isSound: boolean): void {
+    const counts = (['accepted', 'delivered', 'failed', 'fault'] as const).map(
+      (op) => `${op} ${this.journal.count(op)}`,
+    );
+    console.log(`seed ${SEED}: ${counts.join(', ')}, dead ${dead}`);
+    if (isSound) return;
+    const file = join(mkdtempSync(join(tmpdir(), 'pumphouse-chaos-')), 'journal.jsonl');
+    this.journal.save(file);
+    console.log(`what the clients saw: ${file}`);
+  }
+}
