@@ -6,8 +6,10 @@ import { silentObserver } from '../../src/engine/observer.js';
 import { waitFor } from '../support/redis.js';
 import { EngineFixture, newJob } from './fixture.js';
 
-/** Generous for a loaded machine; idle it takes about 2 ms. */
-const AT_ONCE_MS = 100;
+/** By a wake-up, on however busy a machine: who has none is served when it looks again, 850 ms after it came. Idle it takes 2 ms. */
+const AT_ONCE_MS = 500;
+/** Half of them at least are served within this, in ms. */
+const USUALLY_MS = 100;
 
 /** Real time, real wake-ups: no test's clock here. */
 describe('a consumer that waits', () => {
@@ -25,14 +27,18 @@ describe('a consumer that waits', () => {
   const reserves = (): number => calls.filter((name) => name === 'reserve').length;
 
   it('gets a job that is published later, at once', async () => {
+    const took: number[] = [];
     for (let i = 0; i < 20; i++) {
       const wait = f.reserve('q', { waitMs: 5_000 });
       await registered('q');
       const publishedMs = performance.now();
       const id = await f.publish('q');
       expect((await wait).map((job) => job.id)).toEqual([id]);
-      expect(performance.now() - publishedMs).toBeLessThan(AT_ONCE_MS);
+      took.push(performance.now() - publishedMs);
     }
+    took.sort((a, b) => a - b);
+    expect(took[10]).toBeLessThan(USUALLY_MS);
+    expect(took.at(-1)).toBeLessThan(AT_ONCE_MS);
   });
 
   it('T21: is one of a thousand, and one job is served to one of them by few calls', async () => {
@@ -140,7 +146,7 @@ describe('a consumer that waits', () => {
       const begunMs = performance.now();
       await act();
       expect(await wait).toHaveLength(1);
-      expect(performance.now() - begunMs).toBeLessThan(AT_ONCE_MS + 50);
+      expect(performance.now() - begunMs).toBeLessThan(AT_ONCE_MS);
     };
     const first = await f.publish('q', { tries: 3 });
     const [lease] = await f.reserve('q', { ttrMs: 600_000 });
@@ -181,7 +187,7 @@ describe('a consumer that waits', () => {
       const sentMs = performance.now();
       await g.engine.publish(f.ns, queue, newJob());
       expect(await wait).toHaveLength(1);
-      expect(performance.now() - sentMs).toBeLessThan(AT_ONCE_MS * 3);
+      expect(performance.now() - sentMs).toBeLessThan(AT_ONCE_MS);
     }
     await g.close();
   });
