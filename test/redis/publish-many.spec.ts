@@ -69,4 +69,12 @@ describe('what cannot be right', () => {
     await expect(f.engine.publish('{x}', 'q', newJob())).rejects.toThrow('namespace has letters');
     expect(await f.keys()).toEqual([]);
   });
+
+  it('are refused with a chosen id: were it taken, the others would be stored without it', async () => {
+    await f.publish('q', { id: 'taken', text: 'first' });
+
+    const both = f.engine.publishMany(f.ns, 'q', [newJob(), newJob({ id: 'taken' })]);
+    await expect(both).rejects.toMatchObject({ code: 'invalid_argument' });
+    expect(await f.drain('q')).toEqual(['first']);
+  });
 });
