@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { Refused } from './admin-client.js';
 import { columns, entriesOf, field, json } from './print.js';
-import type { OpenSession } from './program.js';
+import type { OpenSession } from './session.js';
 
 /** `pumphouse limit …` */
 export function limitCommand(open: OpenSession): Command {

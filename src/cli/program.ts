@@ -4,20 +4,11 @@ import { AdminClient, Refused, Unreachable } from './admin-client.js';
 import { limitCommand } from './limit-command.js';
 import { columns, entriesOf, json, type Output } from './print.js';
 import { serve } from './serve.js';
+import type { OpenSession, Session } from './session.js';
 import { tokenCommand } from './token-command.js';
 
 /** What the shell is told. */
 export const EXIT = { ok: 0, refused: 1, failed: 2 } as const;
-
-/** What a command works with. */
-export interface Session extends Output {
-  readonly admin: AdminClient;
-  /** The answer shall be printed as JSON. */
-  readonly isJson: boolean;
-}
-
-/** Opens a session by the options that stand before or after the command's name. */
-export type OpenSession = (command: Command) => Session;
 
 const DEFAULT_ADMIN = 'http://127.0.0.1:7778';
 const DEFAULT_TIMEOUT_S = 10;

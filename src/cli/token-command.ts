@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { columns, entriesOf, field, json } from './print.js';
-import type { OpenSession } from './program.js';
+import type { OpenSession } from './session.js';
 
 /** `pumphouse token …` */
 export function tokenCommand(open: OpenSession): Command {
