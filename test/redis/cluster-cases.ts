@@ -1,0 +1,152 @@
+import { ulid } from 'ulid';
+import type { LeasedJob } from '../../src/domain/job.js';
+import { encodeId } from '../../src/engine/ids.js';
+import type { Arg, Script } from '../../src/redis/script.js';
+import * as scripts from '../../src/redis/scripts.js';
+
+/** What stands in a namespace before its slot begins to move. */
+export interface Seeded {
+  readonly ns: string;
+  readonly ready: readonly string[];
+  readonly expired: readonly string[];
+  readonly scheduled: readonly string[];
+  readonly leased: readonly LeasedJob[];
+  readonly dead: readonly string[];
+}
+
+/** One call of a script, made anew for each try. */
+export interface Call {
+  readonly binding: Script<string, string, string, unknown>;
+  readonly args: Readonly<Record<string, Arg>>;
+  readonly items: readonly Readonly<Record<string, Arg>>[];
+}
+
+/** A script, and the seeded jobs that it may take away. */
+export interface Case {
+  readonly name: string;
+  readonly call: (seeded: Seeded) => Call;
+  readonly mayTake: (seeded: Seeded) => readonly string[];
+}
+
+const TIMES = { clock_ms: '', deadline_ms: 0 };
+const nothing = (): readonly string[] => [];
+
+function simple<K extends string, A extends string, I extends string, R>(
+  binding: Script<K, A, I, R>,
+  args: (seeded: Seeded) => Readonly<Record<string, Arg>>,
+  items: (seeded: Seeded) => readonly Readonly<Record<string, Arg>>[] = () => [],
+  mayTake: Case['mayTake'] = nothing,
+): Case {
+  return {
+    name: binding.name,
+    call: (seeded) => ({ binding, args: { ...TIMES, ...args(seeded) }, items: items(seeded) }),
+    mayTake,
+  };
+}
+
+function bytes(id: string): Buffer {
+  return encodeId(id) ?? Buffer.alloc(0);
+}
+
+function publishItem(queue: string, delayMs: number, replaces?: string): Record<string, Arg> {
+  const attributes = '{"a":"b"}';
+  const job = { delay_ms: delayMs, ttl_ms: 600_000, tries: 2, attributes, body: 'body' };
+  return { queue, id: bytes(ulid()), replaces: replaces === undefined ? '' : bytes(replaces), ...job };
+}
+
+const queue = (): { queue: string } => ({ queue: 'q' });
+export const CASES: readonly Case[] = [
+  simple(
+    scripts.publish,
+    () => ({}),
+    () => [publishItem('q', 0), publishItem('q', 60_000), publishItem('new', 0)],
+  ),
+  {
+    ...simple(
+      scripts.publish,
+      () => ({}),
+      ({ ready }) => [publishItem('q', 0, ready[1])],
+      ({ ready }) => ready.slice(1, 2),
+    ),
+    name: 'republish',
+  },
+  simple(
+    scripts.reserve,
+    () => ({ flag_ms: 600_000, max_bytes: 1_000_000 }),
+    () => [{ names: 'p,q', count: 2, ttr_ms: 60_000, waits: '1' }],
+    ({ expired }) => expired,
+  ),
+  simple(
+    scripts.ack,
+    () => ({}),
+    ({ ready, scheduled, leased, dead }) =>
+      [ready[2], scheduled[0], leased[0]?.id, dead[0]].map((id) => ({
+        queue: 'q',
+        id: bytes(id ?? ''),
+        lease: 0,
+      })),
+    ({ ready, scheduled, leased, dead }) => [...ready, ...scheduled, ...leased.map(({ id }) => id), ...dead],
+  ),
+  simple(
+    scripts.undo,
+    () => ({}),
+    ({ leased }) => leased.map(({ id, lease }) => ({ id: bytes(id), lease })),
+  ),
+  simple(scripts.pump, () => ({ limit: 100 })),
+  simple(
+    scripts.destroy,
+    () => ({ ...queue(), limit: 100 }),
+    undefined,
+    ({ ready, expired }) => [...ready, ...expired],
+  ),
+  simple(scripts.respawn, () => ({ ...queue(), limit: 100, ttl_ms: 600_000 })),
+  simple(
+    scripts.deleteDead,
+    () => ({ ...queue(), limit: 100 }),
+    undefined,
+    ({ dead }) => dead,
+  ),
+  simple(
+    scripts.sweep,
+    () => ({ number: 1, skip: 0, earliest_ms: 0 }),
+    undefined,
+    ({ expired }) => expired,
+  ),
+  simple(scripts.tidy, () => ({ cursor: '0', every_ms: 0, stalled_ms: 120_000 })),
+  simple(scripts.register, () => ({ format: 1, now_ms: 0 })),
+  simple(scripts.unregister, () => ({})),
+  simple(scripts.peekQueue, () => ({ ...queue(), skip: 0 })),
+  simple(scripts.peekJob, ({ ready }) => ({ ...queue(), id: bytes(ready[1] ?? '') })),
+  simple(
+    scripts.counts,
+    () => ({}),
+    () => [queue()],
+  ),
+  simple(scripts.deadHead, queue),
+];
+
+/** The scripts that write more than the namespace's own keys. */
+export const WRITERS = CASES.filter(
+  ({ name }) => !/^(register|unregister|peek_queue|peek_job|counts|dead_head)$/.test(name),
+);
+
+function opposite(text: string): string {
+  return text.replace(/./gs, (character) => String.fromCharCode(255 - character.charCodeAt(0)));
+}
+
+/** In which order the keys of the slot move: by what comes after the hash tag. */
+export const ORDERS: Readonly<Record<string, (key: string) => string>> = {
+  'the namespace first, its jobs last': (key) =>
+    key.replace(/^.*}(:|)/, (_, colon: string) => (colon ? '0' : '1')),
+  'the jobs first, the namespace last': (key) =>
+    key.replace(/^.*}(:|)/, (_, colon: string) => (colon ? '1' : '0')),
+  "its queues' keys first": (key) =>
+    key.replace(/^.*}(:[rsldgi]\d)?/, (_, queue: string | undefined = '') => `${queue ? '0' : '1'}${queue}`),
+  "its queues' keys first, backwards": (key) =>
+    key.replace(/^.*}(:[rsldgi]\d)?/, (_, queue: string | undefined = '') =>
+      queue ? `0${opposite(queue)}` : '1',
+    ),
+  'in a mixed order': (key) => key.split('').reverse().join(''),
+  'in another mixed order': (key) =>
+    String((Buffer.from(key).reduce((sum, byte) => sum * 31 + byte, 7) * 2_654_435_761) % 1_000),
+};
