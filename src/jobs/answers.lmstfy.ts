@@ -34,9 +34,9 @@ function jobJson(namespace: string, job: StoredJob, msg: string, tries: number):
   );
 }
 
-/** Rounded up: 0 means that the job never expires. */
+/** Rounded as Redis rounds its TTL; but 0 means that the job never expires, and nothing else. */
 function secondsLeft(ttlLeftMs: number): number {
-  return Math.ceil(ttlLeftMs / 1000);
+  return ttlLeftMs === 0 ? 0 : Math.max(1, Math.round(ttlLeftMs / 1000));
 }
 
 function attributesJson(attributes: StoredJob['attributes']): string {
