@@ -67,7 +67,7 @@ describe('lmstfy defects that this server does not have', () => {
     expect(await app.get('early?timeout=3')).toMatchObject({ status: 200 });
     const waited = performance.now() - sent;
     expect(waited).toBeGreaterThanOrEqual(1_000);
-    expect(waited).toBeLessThan(1_500);
+    expect(waited).toBeLessThan(2_500);
   });
 
   it('D12: a bulk publish that is refused publishes nothing', async () => {

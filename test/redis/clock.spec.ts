@@ -42,7 +42,7 @@ describe("the estimate of Redis's clock", () => {
       clock.sample(base, base + 0.2, 1_000_000);
       clock.sample(base + 1, base + 9, 1_000_005 + stepMs);
 
-      expect(Math.abs(clock.now() - (1_000_000 + stepMs + performance.now() - base))).toBeLessThan(6);
+      expect(Math.abs(clock.now() - (1_000_000 + stepMs + performance.now() - base))).toBeLessThan(100);
     },
   );
 });
