@@ -20,6 +20,11 @@ local function pack_job(job)
     job.lease, job.queue, job.entry, job.expires, 0)
 end
 
+-- An entry of a ready list is a hint: it counts only while the header says ready, in this queue, with the same entry number.
+local function is_here(job, entry, number)
+  return job and job.state == READY and job.entry == string.byte(entry, -1) and job.queue == number
+end
+
 local function is_expired(job)
   return job.expires > 0 and job.expires <= now_floor
 end

@@ -25,7 +25,7 @@ local function next_live(line, window_size)
       local id = string.sub(entry, 1, -2)
       local value = redis.call("GET", job_key(id))
       local job = value and unpack_job(value) or make_sure_it_is_gone(id)
-      local here = job and job.state == READY and job.entry == string.byte(entry, -1) and job.queue == line.number
+      local here = is_here(job, entry, line.number)
       if not here or line.leased[id] then
         line.ghosts[#line.ghosts + 1] = entry
       elseif is_expired(job) then

@@ -24,7 +24,7 @@ local function head_of(number)
   for _, entry in ipairs(redis.call("LRANGE", queue_key("r", number), 0, 19)) do
     local id = string.sub(entry, 1, -2)
     local job = entry ~= "" and read_job(id)
-    if job and job.state == READY and job.entry == string.byte(entry, -1) then
+    if is_here(job, entry, number) then
       return id
     end
   end

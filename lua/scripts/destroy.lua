@@ -20,6 +20,7 @@ local clock_ms, deadline_ms, queue, limit = ARGV[1], tonumber(ARGV[2]), ARGV[3],
 --- @include "lib/keys"
 --- @include "lib/header"
 --- @include "lib/find_queue"
+--- @include "lib/line"
 
 local number = find_queue(queue)
 if not number then
@@ -30,31 +31,20 @@ end
 local ready, ghosts, info = queue_key("r", number), queue_key("g", number), queue_key("i", number)
 redis.call("EXISTS", ready, ghosts, info)
 local entries = redis.call("LRANGE", ready, 0, limit - 1)
-local doomed, dropped, blanks, removed = {}, {}, 0, 0
+local line, removed = { number = number, taken = #entries, doomed = {}, ghosts = {}, blanks = 0 }, 0
 for _, entry in ipairs(entries) do
   local id = string.sub(entry, 1, -2)
   local job = entry ~= "" and read_job(id)
   if entry == "" then
-    blanks = blanks + 1
-  elseif job and job.state == READY and job.entry == string.byte(entry, -1) and job.queue == number then
-    add_keys(doomed, id, job)
+    line.blanks = line.blanks + 1
+  elseif is_here(job, entry, number) then
+    add_keys(line.doomed, id, job)
     removed = removed + 1
   else
-    dropped[#dropped + 1] = entry
+    line.ghosts[#line.ghosts + 1] = entry
   end
 end
 
 -- Write.
-if #entries > 0 then
-  redis.call("LTRIM", ready, #entries, -1)
-end
-if #doomed > 0 then
-  redis.call("DEL", unpack(doomed))
-end
-if #dropped > 0 then
-  redis.call("SREM", ghosts, unpack(dropped))
-end
-if blanks > 0 then
-  redis.call("HINCRBY", info, "blanks", -blanks)
-end
+cut_line(line)
 return { 0, now_floor, #entries, removed, redis.call("LLEN", ready) }

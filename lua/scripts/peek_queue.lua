@@ -29,8 +29,7 @@ local entries = number and redis.call("LRANGE", queue_key("r", number), skip, sk
 for _, entry in ipairs(entries) do
   local id = string.sub(entry, 1, -2)
   local job = entry ~= "" and read_job(id)
-  local here = job and job.state == READY and job.entry == string.byte(entry, -1) and job.queue == number
-  if here and not is_expired(job) then
+  if is_here(job, entry, number) and not is_expired(job) then
     local attributes = job.flags % 2 == HAS_EXTRAS and redis.call("HGET", extras_key(id), "attributes") or ""
     return { 0, now_floor, #entries, id, redis.call("GET", job_key(id)), attributes }
   end

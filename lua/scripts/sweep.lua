@@ -33,7 +33,7 @@ local doomed, dropped, blanked, expired = {}, {}, {}, 0
 for i, entry in ipairs(entries) do
   local id = string.sub(entry, 1, -2)
   local job = entry ~= "" and read_job(id)
-  local here = job and job.state == READY and job.entry == string.byte(entry, -1) and job.queue == number
+  local here = is_here(job, entry, number)
   if here and not is_expired(job) then
     if job.expires > 0 and (earliest_ms == 0 or job.expires < earliest_ms) then
       earliest_ms = job.expires

@@ -71,7 +71,7 @@ export const GUARDS = [
   },
   {
     name: 'entry number: an old place in the line is a ghost',
-    file: 'lua/lib/next_live.lua',
+    file: 'lua/lib/job.lua',
     from: ' and job.entry == string.byte(entry, -1)',
     to: '',
     spec: PROPERTIES,
@@ -79,7 +79,7 @@ export const GUARDS = [
   },
   {
     name: 'queue number: a place in another queue is a ghost',
-    file: 'lua/scripts/sweep.lua',
+    file: 'lua/lib/job.lua',
     from: ' and job.queue == number',
     to: '',
     spec: PROPERTIES,

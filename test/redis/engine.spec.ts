@@ -268,6 +268,17 @@ describe('the engine', () => {
     expect(await f.engine.counts(f.ns, ['q'])).toMatchObject([{ ready: 1, oldestReadyAgeMs: 2_000 }]);
   });
 
+  it('does not take the age of a job that lives again in another queue', async () => {
+    const id = await f.publish('q');
+    await f.engine.ack(f.ns, 'q', id);
+    await f.publish('other', { id });
+    f.nowMs += 2_000;
+    await f.publish('q');
+    f.nowMs += 1_000;
+
+    expect(await f.engine.counts(f.ns, ['q'])).toMatchObject([{ ready: 1, oldestReadyAgeMs: 1_000 }]);
+  });
+
   it('D17: forgets empty queues and namespaces without a trace', async () => {
     for (let i = 0; i < 150; i++) {
       const id = await f.publish(`reply-${i}`);
