@@ -4,8 +4,6 @@
 local FORMAT, HEADER, HEADER_BYTES = 1, ">BBBbHHI4I4BI6B", 24
 local READY, SCHEDULED, LEASED, DEAD = 1, 2, 3, 4
 local HAS_EXTRAS = 1
--- Redis's own TTL outlives the job by this, in ms: it is garbage collection only.
-local GRACE_MS = 600000
 
 local function unpack_job(value)
   local _, state, flags, priority, tries, attempts, lease, queue, entry, expires = struct.unpack(HEADER, value)

@@ -1,7 +1,13 @@
--- A queue's ready list as one script walks it from its head; next_live takes the steps.
-local function open_line(number)
-  redis.call("EXISTS", queue_key("r", number), queue_key("l", number), queue_key("g", number), queue_key("i", number))
-  return { number = number, taken = 0, at = 1, window = {}, blanks = 0, ghosts = {}, expired = 0, doomed = {}, leased = {} }
+-- A queue's ready list as one script walks it from its head: lines by number, and in the order in which they were opened.
+local lines, order = {}, {}
+local function line_of(number)
+  local line = lines[number]
+  if not line then
+    redis.call("EXISTS", queue_key("r", number), queue_key("l", number), queue_key("g", number), queue_key("i", number))
+    line = { number = number, taken = 0, at = 1, window = {}, blanks = 0, ghosts = {}, expired = 0, doomed = {}, leased = {} }
+    lines[number], order[#order + 1] = line, line
+  end
+  return line
 end
 
 -- Drops what was walked over. Frees first: LTRIM never needs memory.

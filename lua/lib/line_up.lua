@@ -1,24 +1,29 @@
 -- Every path to ready goes through here: join_line for each job, then write_lines once.
 local lines = {}
--- Marks the job ready in a new place (a raised entry number: the old place is a ghost from here on). A job that was made again under
+-- A new place in the line: an entry number above the last one (the old place is a ghost from here on). A job that was made again under
 -- its own id may have ghosts of its former life in the line: their numbers are passed over.
-local function join_line(number, name, id, job)
+local function enter(number, name, id, entry, expires)
   local line, ghosts = lines[number], queue_key("g", number)
   if not line then
     line = { name = name, entries = {}, haunted = redis.call("EXISTS", ghosts) == 1 }
     lines[number] = line
   end
-  job.state = READY
   for _ = 1, 256 do
-    job.entry = (job.entry + 1) % 256
-    if not line.haunted or redis.call("SISMEMBER", ghosts, id .. string.char(job.entry)) == 0 then
+    entry = (entry + 1) % 256
+    if not line.haunted or redis.call("SISMEMBER", ghosts, id .. string.char(entry)) == 0 then
       break
     end
   end
-  line.entries[#line.entries + 1] = id .. string.char(job.entry)
-  if job.expires > 0 and (not line.expires or job.expires < line.expires) then
-    line.expires = job.expires
+  line.entries[#line.entries + 1] = id .. string.char(entry)
+  if expires > 0 and (not line.expires or expires < line.expires) then
+    line.expires = expires
   end
+  return entry
+end
+
+local function join_line(number, name, id, job)
+  job.state = READY
+  job.entry = enter(number, name, id, job.entry, job.expires)
 end
 
 -- push: "RPUSH" = the end of the line, "LPUSH" = its front.

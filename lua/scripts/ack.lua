@@ -8,8 +8,8 @@ ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
 ARGV[2] deadline_ms  Unix ms by which the callers will have given up, 0 = never
 ARGV[3..] item × N   queue, id, lease
 
-Lease 0 = any. Returns {status, now_ms, code × N}. Status: 0 done, 1 too late.
-Code: 0 no such job, 1 removed, 2 refused: the lease was lost, 3 removed, but its lease had run out, 4 removed under a second or
+Lease 0 = any. Returns {status, now_ms, codes}. Status: 0 done, 1 too late.
+Codes: a digit per item: 0 no such job, 1 removed, 2 refused: the lease was lost, 3 removed, but its lease had run out, 4 removed under a second or
 later lease, 5 removed before it was ever leased.
 Cost: O(log N) per item.
 ]]
@@ -34,7 +34,7 @@ local function verdict(job, lease)
   return job.attempts > 1 and 4 or 1
 end
 
-local reply, seen = { 0, now_floor }, {}
+local codes, seen = {}, {}
 for i = 3, #ARGV, 3 do
   local number, id, code = find_queue(ARGV[i]), ARGV[i + 1], 0
   local job = number and not seen[id] and read_job(id)
@@ -45,7 +45,7 @@ for i = 3, #ARGV, 3 do
       plan_removal(id, job)
     end
   end
-  reply[#reply + 1] = code
+  codes[#codes + 1] = code
 end
 remove_planned()
-return reply
+return { 0, now_floor, table.concat(codes) }

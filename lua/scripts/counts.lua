@@ -39,8 +39,9 @@ for i = 3, #ARGV do
     -- Together: in a slot that is moving here, one that has not come yet must not count as empty.
     redis.call("EXISTS", meta, ready_key, scheduled, leased, dead)
     local ready = redis.call("LLEN", ready_key) - redis.call("SCARD", queue_key("g", number))
-    reply[n + 1] = ready - (redis.call("HGET", queue_key("i", number), "blanks") or 0)
-    reply[n + 2] = redis.call("ZCARD", scheduled)
+    local facts = redis.call("HMGET", queue_key("i", number), "blanks", "far")
+    reply[n + 1] = ready - (facts[1] or 0)
+    reply[n + 2] = redis.call("ZCARD", scheduled) + (facts[2] or 0)
     reply[n + 3] = redis.call("ZCARD", leased)
     reply[n + 4] = redis.call("ZCARD", dead)
     reply[n + 5] = head_of(number)

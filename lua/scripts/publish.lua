@@ -1,6 +1,6 @@
 --[[
-Store jobs, each with its place in a line: ready now, or scheduled. An item may name a job that it replaces, which is removed
-in the same step. Job keys are built from the prefix of meta (lib/keys).
+Store jobs, each with its place in a line: ready now, or scheduled. The first may replace a job, which is removed in the same step.
+Job keys are built from the prefix of meta (lib/keys).
 
 KEYS[1] meta         hash: the namespace's marker; its last_queue is the newest queue's number
 KEYS[2] queues       hash: queue name -> number
@@ -9,23 +9,27 @@ KEYS[4] waiting      hash: queue name -> end of some server's interest, Unix ms
 KEYS[5] expiries     zset: queue number -> earliest expiry of a ready job, Unix ms
 ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
 ARGV[2] deadline_ms  Unix ms by which the callers will have given up, 0 = never
-ARGV[3..] item × N   queue, id, replaces, delay_ms, ttl_ms, tries, attributes, body
+ARGV[3] replaces     the id whose place the first item takes, "" = none
+ARGV[4..] item × N   options, id, body
 
-Returns {status, now_ms, code × N}. Status: 0 done, 1 too late, 2 the namespace is not registered.
-Code: 0 stored, 1 the id is taken (nothing changed for this item).
+Options: "delay_ms,ttl_ms,tries,minted,queue,attributes"; minted is 1 for an id that never lived before. What many items share is
+read once.
+Returns {status, now_ms, codes}. Status: 0 done, 1 too late, 2 the namespace is not registered.
+Codes: a digit per item: 0 stored, 1 the id is taken (nothing changed for this item).
 Cost: O(log N) per item.
 ]]
 local meta, queues, due, waiting, expiries = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local clock_ms, deadline_ms = ARGV[1], tonumber(ARGV[2])
+local clock_ms, deadline_ms, replaces = ARGV[1], tonumber(ARGV[2]), ARGV[3]
 
 --- @include "lib/now"
 --- @include "lib/job"
 --- @include "lib/keys"
 --- @include "lib/header"
---- @include "lib/store_job"
 --- @include "lib/find_queue"
 --- @include "lib/notify"
 --- @include "lib/line_up"
+--- @include "lib/schedule"
+--- @include "lib/values"
 --- @include "lib/remove"
 
 local last_queue = tonumber(redis.call("HGET", meta, "last_queue"))
@@ -33,67 +37,64 @@ if not last_queue then
   return { 2, now_floor }
 end
 
+--- @include "lib/options"
+
 -- Look: every key that will be written is touched first, so that a slot that is moving stops the script before it changes anything.
-redis.call("EXISTS", due, expiries)
-local reply, fresh, taken, touched = { 0, now_floor }, {}, {}, {}
-for i = 3, #ARGV, 8 do
-  local name, id, replaces = ARGV[i], ARGV[i + 1], ARGV[i + 2]
-  local number = find_queue(name)
-  if not number then
-    last_queue = last_queue + 1
-    number = last_queue
-    numbers[name] = number
-    fresh[#fresh + 1] = name
+local keys, first = { meta }, nil
+for i = 4, #ARGV, 3 do
+  local kind, id = kinds[ARGV[i]] or read_options(ARGV[i]), ARGV[i + 1]
+  first = first or kind
+  keys[#keys + 1] = job_key(id)
+  if kind.attributes ~= "" then
+    keys[#keys + 1] = extras_key(id)
   end
-  if not touched[number] then
-    touched[number] = true
-    redis.call("EXISTS", queue_key("i", number), queue_key("r", number), queue_key("s", number), queue_key("g", number))
-  end
-  local present = redis.call("EXISTS", meta, job_key(id)) == 2 and read_job(id)
+end
+local some_exist = redis.call("EXISTS", unpack(keys)) > 1
+local codes, taken = {}, {}
+for i = 4, #ARGV, 3 do
+  local id = ARGV[i + 1]
+  local present = some_exist and read_job(id)
   if present and is_expired(present) then
     plan_removal(id, present)
     present = nil
   end
-  local exists = present or taken[id]
-  if ARGV[i + 6] ~= "" then
-    redis.call("EXISTS", extras_key(id))
-  end
-  reply[#reply + 1] = exists and 1 or 0
+  codes[#codes + 1] = (present or taken[id]) and 1 or 0
   taken[id] = true
-  if replaces ~= "" and not exists then
-    local old = read_job(replaces)
-    if old and old.queue == number then
-      plan_removal(replaces, old)
-    end
-  end
+end
+local old = replaces ~= "" and codes[1] == 0 and read_job(replaces)
+if old and old.queue == first.number then
+  plan_removal(replaces, old)
 end
 
 -- Write.
 remove_planned()
-if #fresh > 0 then
+if #new_queues > 0 then
   redis.call("HSET", meta, "last_queue", last_queue)
-  for _, name in ipairs(fresh) do
+  for _, name in ipairs(new_queues) do
     redis.call("HSET", queues, name, numbers[name])
     redis.call("HSET", queue_key("i", numbers[name]), "name", name)
   end
 end
-for i = 3, #ARGV, 8 do
-  if reply[(i - 3) / 8 + 3] == 0 then
-    local name, id = ARGV[i], ARGV[i + 1]
-    local delay_ms, ttl_ms, attributes = tonumber(ARGV[i + 3]), tonumber(ARGV[i + 4]), ARGV[i + 6]
-    local number = numbers[name]
-    local job = {
-      state = SCHEDULED, flags = attributes ~= "" and HAS_EXTRAS or 0, priority = 0, tries = tonumber(ARGV[i + 5]),
-      attempts = 0, lease = 0, queue = number, entry = 0, expires = ttl_ms > 0 and now_ceil + ttl_ms or 0,
-    }
-    if delay_ms > 0 then
-      redis.call("ZADD", queue_key("s", number), now_ceil + delay_ms, id)
-      redis.call("ZADD", due, "LT", now_ceil + delay_ms, number)
-    else
-      join_line(number, name, id, job)
+for n, code in ipairs(codes) do
+  local i = n * 3 + 1
+  local kind, id = kinds[ARGV[i]], ARGV[i + 1]
+  if code == 0 and kind.due then
+    schedule_job(kind.number, id, kind.due, kind.slot)
+  elseif code == 0 then
+    local entry = enter(kind.number, kind.name, id, 0, kind.job.expires)
+    if entry ~= kind.job.entry then
+      kind.job.entry = entry
+      kind.header = pack_job(kind.job)
     end
-    store_job(id, job, ttl_ms, attributes, ARGV[i + 7])
+  end
+  if code == 0 then
+    put_value(job_key(id), kind.header .. ARGV[i + 2])
+    if kind.attributes ~= "" then
+      redis.call("HSET", extras_key(id), "attributes", kind.attributes)
+    end
   end
 end
+write_schedule()
+write_values()
 write_lines("RPUSH")
-return reply
+return { 0, now_floor, table.concat(codes) }

@@ -1,6 +1,7 @@
 --[[
 Move what is due, in up to limit steps: scheduled jobs to the end of their lines; jobs whose lease ran out likewise, or to the dead
-letter when no try is left; expired ones away. Job keys are built from the prefix of meta (lib/keys).
+letter when no try is left; expired ones away. With the steps that are left, slots of scheduled jobs that are near go to where jobs
+stand by their due time. Job keys are built from the prefix of meta (lib/keys).
 
 KEYS[1] meta         hash: the namespace's marker
 KEYS[2] due          zset: queue number -> earliest due time, Unix ms
@@ -24,6 +25,8 @@ local clock_ms, deadline_ms, limit = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3
 --- @include "lib/notify"
 --- @include "lib/line_up"
 --- @include "lib/due_members"
+--- @include "lib/open_slot"
+--- @include "lib/bury"
 
 -- Look.
 redis.call("EXISTS", meta, expiries)
@@ -39,6 +42,7 @@ for _, number in ipairs(numbers) do
   redis.call("EXISTS", unpack(keys))
   step.scheduled, earliest = due_members("s", number, share, earliest)
   step.leased, earliest = due_members("l", number, share * 2 - #step.scheduled, earliest)
+  step.opened = open_slot(number)
   plan[#plan + 1] = step
 end
 
@@ -47,17 +51,12 @@ for _, step in ipairs(plan) do
   redis.call("ZREM", due, step.number)
   drop_members("s", step.number, step.scheduled)
   drop_members("l", step.number, step.leased)
+  if step.opened then
+    write_opened(step.opened)
+  end
 end
 
 local counts = { due = 0, returned = 0, died = 0, expired = 0 }
-local function bury(number, member)
-  member.job.state, member.job.expires = DEAD, 0
-  write_job(member.id, member.job)
-  for _, key in ipairs(member.keys) do
-    redis.call("PERSIST", key)
-  end
-  redis.call("ZADD", queue_key("d", number), now_floor, member.id)
-end
 local function move(step, members, how)
   for _, member in ipairs(members) do
     local job = member.job
@@ -80,7 +79,7 @@ for _, step in ipairs(plan) do
   move(step, step.scheduled, "due")
   move(step, step.leased, "returned")
   local next_due
-  for _, kind in ipairs({ "s", "l" }) do
+  for _, kind in ipairs({ "s", "l", "f" }) do
     local head = redis.call("ZRANGE", queue_key(kind, step.number), 0, 0, "WITHSCORES")[2]
     next_due = head and math.min(next_due or math.huge, tonumber(head)) or next_due
   end

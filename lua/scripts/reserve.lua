@@ -10,12 +10,13 @@ ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
 ARGV[2] deadline_ms  Unix ms by which the callers will have given up, 0 = never
 ARGV[3] flag_ms      how long a registration lasts, ms
 ARGV[4] max_bytes    stop taking jobs when this many bytes are on their way out
-ARGV[5..] item × N   names, count, ttr_ms, waits
+ARGV[5..] item × N   names, count, enough, ttr_ms, waits
 
-Names are joined by commas; waits is "1" to be registered when nothing is found.
-Returns {status, now_ms, (found, (id, value, place, lease_ends_ms, attributes) × found) × N, expired}. Status: 0 done, 1 too late.
-Found: jobs leased; -1 = not found so far, ask again. Value: header as it was before the lease, then the body.
-Place: which of the names, from 1. Expired: jobs met past their ttl, and removed.
+Names are joined by commas; waits is "1" to be registered when fewer than enough are found.
+Returns {status, now_ms, now_ceil_ms, (found, (id, value) × found) × N, expired}. Status: 0 done, 1 too late.
+Found: jobs leased; -1 - jobs leased = there may be more, ask again. As text where jobs have attributes or the item has several
+names: found, then a line for each job: which of the names, from 1, a space, its attributes.
+Value: header as it was before the lease, then the body. Expired: jobs met past their ttl, and removed.
 Cost: O(log N) per job, plus up to 1,000 dead entries.
 ]]
 local meta, queues, due, waiting = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
@@ -27,58 +28,52 @@ local flag_ms, max_bytes = tonumber(ARGV[3]), tonumber(ARGV[4])
 --- @include "lib/keys"
 --- @include "lib/header"
 --- @include "lib/find_queue"
+--- @include "lib/window"
 --- @include "lib/line"
 --- @include "lib/next_live"
---- @include "lib/write_leases"
+--- @include "lib/values"
+--- @include "lib/lease"
 --- @include "lib/register_interest"
 
 -- Look.
 redis.call("EXISTS", meta, due, waiting)
 local wanted = 0
-for i = 5, #ARGV, 4 do
-  wanted = math.min(wanted + ARGV[i + 1], 100)
+for i = 5, #ARGV, 5 do
+  wanted = wanted + ARGV[i + 1]
 end
-local reply, lines, order, bytes, unserved = { 0, now_floor }, {}, {}, 0, {}
-for i = 5, #ARGV, 4 do
-  local found_at, found, again, place = #reply + 1, 0, false, 0
-  local count, ttr_ms = tonumber(ARGV[i + 1]), tonumber(ARGV[i + 2])
+local reply, bytes, unserved = { 0, now_floor, now_ceil }, 0, {}
+
+for i = 5, #ARGV, 5 do
+  local found_at, found, again, place, notes, is_noted = #reply + 1, 0, false, 0, {}, false
+  local count, ttr_ms = tonumber(ARGV[i + 1]), tonumber(ARGV[i + 3])
   reply[found_at] = 0
   for name in string.gmatch(ARGV[i], "[^,]+") do
-    place = place + 1
-    local number = find_queue(name)
-    local line = number and lines[number]
-    if number and not line then
-      line = open_line(number)
-      lines[number] = line
-      order[#order + 1] = line
-    end
+    place, is_noted = place + 1, is_noted or place > 0
+    local number = not again and found < count and find_queue(name)
+    local line = number and line_of(number)
     while line and not line.ended and found < count and not again do
+      again = bytes >= max_bytes
       local id, job, value
-      if bytes >= max_bytes then
-        again = true
-      else
+      if not again then
         id, job, value = next_live(line, wanted)
         again = not id and job == true
         line.ended = not id and not again
       end
       if id then
-        found, bytes = found + 1, bytes + #value
-        local ends = now_ceil + ttr_ms
-        if job.expires > 0 and job.expires < ends then
-          ends = job.expires
-        end
-        line.leased[#line.leased + 1], line.leased[id] = { id = id, job = job, ends = ends }, true
         local attributes = job.flags % 2 == HAS_EXTRAS and redis.call("HGET", extras_key(id), "attributes") or ""
-        local n = #reply
-        reply[n + 1], reply[n + 2], reply[n + 3], reply[n + 4], reply[n + 5] = id, value, place, ends, attributes
+        plan_lease(line, id, job, value, ttr_ms)
+        found, bytes, is_noted = found + 1, bytes + #value, is_noted or attributes ~= ""
+        reply[#reply + 1] = id
+        reply[#reply + 1] = value
+        notes[found] = "\n" .. place .. " " .. attributes
       end
     end
-    if found == count or again then
-      break
-    end
   end
-  reply[found_at] = found == 0 and again and -1 or found
-  if found == 0 and not again and ARGV[i + 3] == "1" then
+  reply[found_at] = again and -1 - found or found
+  if is_noted and found > 0 then
+    reply[found_at] = reply[found_at] .. table.concat(notes)
+  end
+  if found < tonumber(ARGV[i + 2]) and not again and ARGV[i + 4] == "1" then
     unserved[#unserved + 1] = ARGV[i]
   end
 end
@@ -92,6 +87,7 @@ end
 for _, line in ipairs(order) do
   write_leases(line)
 end
+write_values()
 register_interest(unserved)
 reply[#reply + 1] = expired
 return reply

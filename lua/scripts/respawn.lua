@@ -34,13 +34,10 @@ end
 
 -- Look.
 local dead = queue_key("d", number)
-local ids, jobs, keys = redis.call("ZRANGE", dead, 0, limit - 1), {}, {}
+local ids, jobs = redis.call("ZRANGE", dead, 0, limit - 1), {}
 redis.call("EXISTS", meta, expiries, dead, queue_key("r", number), queue_key("g", number))
 for _, id in ipairs(ids) do
-  jobs[id], keys[id] = read_job(id), {}
-  if jobs[id] then
-    add_keys(keys[id], id, jobs[id])
-  end
+  jobs[id] = read_job(id)
 end
 
 -- Write.
@@ -54,9 +51,6 @@ for _, id in ipairs(ids) do
     job.tries, job.expires = 1, ttl_ms > 0 and now_ceil + ttl_ms or 0
     join_line(number, queue, id, job)
     write_job(id, job)
-    for _, key in ipairs(ttl_ms > 0 and keys[id] or {}) do
-      redis.call("PEXPIRE", key, ttl_ms + GRACE_MS)
-    end
     respawned = respawned + 1
   end
 end

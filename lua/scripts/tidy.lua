@@ -30,33 +30,47 @@ if cursor == "0" and now_floor - (redis.call("HGET", meta, "tidied") or 0) < eve
   return { 0, now_floor, "0", -2, 0 }
 end
 
--- Look.
+-- Look. The slots of an empty queue hold nothing but ghosts; so many are dropped at a time.
+local MOST_SLOTS = 100
 redis.call("EXISTS", due, expiries)
 local page = redis.call("HSCAN", queues, cursor, "COUNT", 100)
 local reply, empty = { 0, now_floor, page[1], 0, 0 }, {}
 for i = 1, #page[2], 2 do
   local name, number = page[2][i], tonumber(page[2][i + 1])
   local info, ghosts, ready = queue_key("i", number), queue_key("g", number), queue_key("r", number)
-  local facts = redis.call("HMGET", info, "blanks", "sweep")
+  local facts = redis.call("HMGET", info, "blanks", "sweep", "far")
+  local slots = redis.call("ZRANGE", queue_key("f", number), 0, MOST_SLOTS - 1)
   local live = redis.call("LLEN", ready) - redis.call("SCARD", ghosts) - (facts[1] or 0)
   local others = redis.call("EXISTS", queue_key("s", number), queue_key("l", number), queue_key("d", number))
   local expiry = redis.call("ZSCORE", expiries, number)
-  if live == 0 and others == 0 then
-    empty[#empty + 1] = { name = name, number = number, keys = { ready, ghosts, info } }
+  if live == 0 and others == 0 and tonumber(facts[3] or 0) == 0 then
+    local keys = { ready, ghosts, info, queue_key("f", number) }
+    for _, slot in ipairs(slots) do
+      keys[#keys + 1] = queue_key("f", number) .. ":" .. slot
+    end
+    redis.call("EXISTS", unpack(keys))
+    empty[#empty + 1] = { name = name, number = number, keys = keys, slots = slots }
   elseif expiry and tonumber(expiry) <= now_floor or facts[2] and now_floor - facts[2] > stalled_ms then
     reply[#reply + 1] = number
   end
 end
 
 -- Write.
+local forgotten = 0
 for _, queue in ipairs(empty) do
-  redis.call("DEL", unpack(queue.keys))
-  redis.call("HDEL", queues, queue.name)
-  redis.call("ZREM", due, queue.number)
-  redis.call("ZREM", expiries, queue.number)
+  if #queue.slots == MOST_SLOTS then
+    redis.call("UNLINK", unpack(queue.keys, 5))
+    redis.call("ZREM", queue.keys[4], unpack(queue.slots))
+  else
+    forgotten = forgotten + 1
+    redis.call("UNLINK", unpack(queue.keys))
+    redis.call("HDEL", queues, queue.name)
+    redis.call("ZREM", due, queue.number)
+    redis.call("ZREM", expiries, queue.number)
+  end
 end
 if cursor == "0" then
   redis.pcall("HSET", meta, "tidied", now_floor)
 end
-reply[4], reply[5] = redis.call("HLEN", queues), #empty
+reply[4], reply[5] = redis.call("HLEN", queues), forgotten
 return reply

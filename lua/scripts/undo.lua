@@ -9,7 +9,7 @@ ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
 ARGV[2] deadline_ms  Unix ms by which the callers will have given up, 0 = never
 ARGV[3..] item × N   id, lease
 
-Returns {status, now_ms, code × N}. Status: 0 done, 1 too late. Code: 1 given back, 0 left alone.
+Returns {status, now_ms, codes}. Status: 0 done, 1 too late. Codes: a digit per item: 1 given back, 0 left alone.
 Cost: O(log N) per item.
 ]]
 local meta, waiting, expiries = KEYS[1], KEYS[2], KEYS[3]
@@ -23,7 +23,7 @@ local clock_ms, deadline_ms = ARGV[1], tonumber(ARGV[2])
 --- @include "lib/line_up"
 
 redis.call("EXISTS", meta, expiries)
-local reply, given = { 0, now_floor }, {}
+local codes, given = {}, {}
 for i = 3, #ARGV, 2 do
   local id, lease = ARGV[i], tonumber(ARGV[i + 1])
   local job = read_job(id)
@@ -34,7 +34,7 @@ for i = 3, #ARGV, 2 do
     redis.call("EXISTS", queue_key("l", job.queue), queue_key("r", job.queue), queue_key("g", job.queue))
     given[#given + 1] = { id = id, job = job, name = name }
   end
-  reply[#reply + 1] = ours and 1 or 0
+  codes[#codes + 1] = ours and 1 or 0
 end
 
 for _, lease in ipairs(given) do
@@ -48,4 +48,4 @@ for i = #given, 1, -1 do
   write_job(id, job)
 end
 write_lines("LPUSH")
-return reply
+return { 0, now_floor, table.concat(codes) }

@@ -2,11 +2,16 @@
 const MAX_ITEMS = 64;
 const MAX_BYTES = 262_144;
 
-interface Waiting<I, R> {
+/** Hears how a call ended. Plain functions: with a promise for each item, settling them cost a tenth of a publish. */
+export interface Ending<R> {
+  /** `results` are those of the whole batch; this call's own begin at `first`. Must not throw. */
+  readonly done: (results: readonly R[], first: number) => void;
+  readonly failed: (error: unknown) => void;
+}
+
+interface Call<I, R> extends Ending<R> {
   readonly items: readonly I[];
-  readonly bytes: number;
-  readonly resolve: (results: R[]) => void;
-  readonly reject: (error: unknown) => void;
+  readonly weight: number;
 }
 
 /**
@@ -14,55 +19,56 @@ interface Waiting<I, R> {
  * own. Alone, a call goes just as soon. The items of one call are never parted.
  */
 export class Batcher<I, R> {
-  private readonly waiting = new Map<string, Waiting<I, R>[]>();
+  private readonly waiting = new Map<string, Call<I, R>[]>();
 
   constructor(private readonly send: (namespace: string, items: readonly I[]) => Promise<readonly R[]>) {}
 
-  /** Adds items to the batch of this turn; `bytes` is about what they weigh. */
-  add(namespace: string, items: readonly I[], bytes: number): Promise<R[]> {
-    return new Promise((resolve, reject) => {
-      const call = { items, bytes, resolve, reject };
-      const calls = this.waiting.get(namespace);
-      if (calls) {
-        calls.push(call);
-        return;
-      }
-      this.waiting.set(namespace, [call]);
-      // After the poll phase: every request that this turn read from its sockets is in by then.
-      setImmediate(() => this.flush(namespace));
-    });
+  /** Adds items to the batch of this turn; `weight` is about what they weigh in bytes. */
+  add(namespace: string, items: readonly I[], weight: number, { done, failed }: Ending<R>): void {
+    const call = { items, weight, done, failed };
+    const calls = this.waiting.get(namespace);
+    if (calls) {
+      calls.push(call);
+      return;
+    }
+    this.waiting.set(namespace, [call]);
+    // After the poll phase: every request that this turn read from its sockets is in by then.
+    setImmediate(() => this.flush(namespace));
   }
 
   private flush(namespace: string): void {
     const calls = this.waiting.get(namespace) ?? [];
     this.waiting.delete(namespace);
-    let batch: Waiting<I, R>[] = [];
-    let count = 0;
-    let bytes = 0;
+    let batch: Call<I, R>[] = [];
+    let items: I[] = [];
+    let weight = 0;
     for (const call of calls) {
-      const full = count + call.items.length > MAX_ITEMS || bytes + call.bytes > MAX_BYTES;
+      const full = items.length + call.items.length > MAX_ITEMS || weight + call.weight > MAX_BYTES;
       if (full && batch.length > 0) {
-        void this.dispatch(namespace, batch);
+        this.dispatch(namespace, batch, items);
         batch = [];
-        count = bytes = 0;
+        items = [];
+        weight = 0;
       }
       batch.push(call);
-      count += call.items.length;
-      bytes += call.bytes;
+      for (const item of call.items) items.push(item);
+      weight += call.weight;
     }
-    if (batch.length > 0) void this.dispatch(namespace, batch);
+    if (batch.length > 0) this.dispatch(namespace, batch, items);
   }
 
-  private async dispatch(namespace: string, calls: readonly Waiting<I, R>[]): Promise<void> {
-    try {
-      const results = await this.send(
-        namespace,
-        calls.flatMap((call) => call.items),
-      );
-      let at = 0;
-      for (const call of calls) call.resolve(results.slice(at, (at += call.items.length)));
-    } catch (error) {
-      for (const call of calls) call.reject(error);
-    }
+  private dispatch(namespace: string, calls: readonly Call<I, R>[], items: readonly I[]): void {
+    this.send(namespace, items).then(
+      (results) => {
+        let first = 0;
+        for (const call of calls) {
+          call.done(results, first);
+          first += call.items.length;
+        }
+      },
+      (error: unknown) => {
+        for (const call of calls) call.failed(error);
+      },
+    );
   }
 }

@@ -1,13 +1,15 @@
 import { QueueError } from '../domain/errors.js';
-import type { NewJob, ReserveRequest } from '../domain/job.js';
-import { MAX_BULK_JOBS, MAX_RESERVE_COUNT, MAX_TRIES } from '../domain/limits.js';
+import type { Ack, NewJob, ReserveRequest } from '../domain/job.js';
+import { MAX_ACKS, MAX_BULK_JOBS, MAX_RESERVE_COUNT, MAX_TRIES } from '../domain/limits.js';
 import { hasLegalCharacters } from '../domain/names.js';
 
 /** Longest time that the engine takes, in milliseconds: an expiry has 48 bits. */
 const MAX_TIME_MS = Number.MAX_SAFE_INTEGER;
+/** A lease number has 32 bits. */
+const MAX_LEASE = 4_294_967_295;
 
 /** @throws {QueueError} `invalid_argument`: a name that would be another key, or two */
-export function checkNames(namespace: string, queues: readonly string[]): void {
+export function checkNames(namespace: string, ...queues: readonly string[]): void {
   if (!hasLegalCharacters(namespace)) throw invalid('namespace', 'has letters, digits, - and _ only');
   for (const queue of queues)
     if (!hasLegalCharacters(queue)) throw invalid('queue', 'has letters, digits, - and _ only');
@@ -24,6 +26,15 @@ export function checkJobs(jobs: readonly NewJob[]): void {
     checkNumber('delayMs', delayMs, 0, MAX_TIME_MS);
     checkNumber('ttlMs', ttlMs, 0, MAX_TIME_MS);
     checkNumber('tries', tries, 1, MAX_TRIES);
+  }
+}
+
+/** @throws {QueueError} `invalid_argument`, naming the field and the rule */
+export function checkAcks(namespace: string, acks: readonly Ack[]): void {
+  if (acks.length > MAX_ACKS) throw invalid('acks', `are at most ${String(MAX_ACKS)} in one call`);
+  for (const { queue, lease } of acks) {
+    checkNames(namespace, queue);
+    if (lease !== undefined) checkNumber('lease', lease, 0, MAX_LEASE);
   }
 }
 

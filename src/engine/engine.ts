@@ -1,5 +1,7 @@
 import { QueueError } from '../domain/errors.js';
 import type {
+  Ack,
+  AckResult,
   DeadLetterHead,
   LeasedJob,
   NewJob,
@@ -77,20 +79,18 @@ export class QueueEngine {
    * @returns its id
    * @throws {QueueError} `job_exists`: the id that was given is in use, nothing has changed; or the store's own
    */
-  async publish(namespace: string, queue: string, job: NewJob): Promise<string> {
-    const [id = ''] = await this.publisher.publish(namespace, queue, [job]);
-    return id;
+  publish(namespace: string, queue: string, job: NewJob): Promise<string> {
+    return this.publisher.publish(namespace, queue, job);
   }
 
   /** Stores up to 64 jobs, all or none. @returns their ids in order. @throws as `publish`, `invalid_argument`: too many, or with ids of their own */
   publishMany(namespace: string, queue: string, jobs: readonly NewJob[]): Promise<string[]> {
-    return this.publisher.publish(namespace, queue, jobs);
+    return this.publisher.publishMany(namespace, queue, jobs);
   }
 
   /** Stores a job in place of another one of the queue (which need not exist): one step. @returns its id. @throws as `publish` */
-  async republish(namespace: string, queue: string, oldId: string, job: NewJob): Promise<string> {
-    const [id = ''] = await this.publisher.publish(namespace, queue, [job], oldId);
-    return id;
+  republish(namespace: string, queue: string, oldId: string, job: NewJob): Promise<string> {
+    return this.publisher.republish(namespace, queue, oldId, job);
   }
 
   /**
@@ -122,6 +122,16 @@ export class QueueEngine {
     return this.leases.ack(namespace, queue, id, lease);
   }
 
+  /**
+   * Acknowledges up to 1,000 jobs, each for itself: one that fails changes nothing, and nothing about the others.
+   *
+   * @returns what became of each, in order
+   * @throws {QueueError} `invalid_argument`, or the store's own: then some may have been acknowledged, and trying all again is safe
+   */
+  ackMany(namespace: string, acks: readonly Ack[]): Promise<AckResult[]> {
+    return this.leases.ackMany(namespace, acks);
+  }
+
   /** The job at the head of the line, null if none is ready. */
   async peekQueue(namespace: string, queue: string): Promise<StoredJob | null> {
     for (let skip = 0; ;) {
@@ -145,7 +155,7 @@ export class QueueEngine {
 
   /** How many jobs are in which state, for up to 64 queues. */
   async counts(namespace: string, queues: readonly string[]): Promise<QueueCounts[]> {
-    const items = queues.map((queue) => ({ queue }));
+    const items = queues.map((queue) => [queue]);
     const { raw, nowMs } = await this.runner.run(scripts.counts, namespace, {}, items);
     return queues.map((queue, i) => {
       const at = 2 + i * 5;

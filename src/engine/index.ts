@@ -7,6 +7,8 @@ export type { JobState } from '../domain/states.js';
 export { RedisPool } from '../redis/pool.js';
 export type { PoolOptions, PoolTarget, NodeAddress } from '../domain/pool.js';
 export type {
+  Ack,
+  AckResult,
   DeadLetterHead,
   LeasedJob,
   NewJob,

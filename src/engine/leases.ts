@@ -1,6 +1,7 @@
 import { QueueError } from '../domain/errors.js';
-import type { LeasedJob, ReserveRequest } from '../domain/job.js';
+import type { Ack, AckResult, LeasedJob, ReserveRequest } from '../domain/job.js';
 import type { RedisPool } from '../redis/pool.js';
+import type { Item } from '../redis/script.js';
 import {
   ack as ackScript,
   reserve as reserveScript,
@@ -8,10 +9,12 @@ import {
   type Raw,
 } from '../redis/scripts.js';
 import { Batcher } from './batcher.js';
-import { checkNames, checkRequest } from './checks.js';
+import { checkAcks, checkNames, checkRequest } from './checks.js';
 import { decodeReserved, type Reserved } from './decode.js';
 import { encodeId, mintedAtMs } from './ids.js';
+import { InFlight } from './in-flight.js';
 import type { EngineObserver } from './observer.js';
+import { groupsOf, itemOf, type Question } from './questions.js';
 import type { ScriptRunner } from './script-runner.js';
 import { WaitingRoom } from './waiting-room.js';
 
@@ -25,22 +28,26 @@ const ACK_BYTES = 100;
 const TAKE_WEIGHT = 524;
 /** The name of a queue to look at weighs likewise: 1,000 of them fill a script. */
 const NAME_WEIGHT = 262;
+/** Acknowledgements that travel in one script call. */
+const ACKS_IN_ONE = 64;
+/** Stands for an id that no job can have: nothing is stored under it. */
+const NO_ID = Buffer.alloc(0);
 /** Codes of lua/scripts/ack.lua. */
 const ACK = { missing: 0, removed: 1, refused: 2, late: 3, possible: 4, neverLeased: 5 } as const;
 
-interface Question {
-  readonly request: ReserveRequest;
-  readonly waits: boolean;
+/** What became of one acknowledgement, and when, Unix ms. */
+interface Verdict {
+  readonly code: number;
+  readonly nowMs: number;
 }
-type AckItem = Readonly<Record<'queue' | 'id' | 'lease', string | number | Buffer>>;
 
 /** Gives jobs to consumers, and takes them back: reserve, acknowledge, undo. */
 export class Leases {
   private readonly room: WaitingRoom;
   private readonly questions: Batcher<Question, Reserved>;
-  private readonly acks: Batcher<AckItem, { code: number; nowMs: number }>;
+  private readonly acks: Batcher<Item, Verdict>;
   /** Questions and undos that Redis has not answered yet. */
-  private readonly underWay = new Set<Promise<unknown>>();
+  private readonly underWay = new InFlight();
   private readonly offWake: () => void;
 
   constructor(
@@ -55,7 +62,8 @@ export class Leases {
       return codes.map((code) => ({ code, nowMs }));
     });
     this.room = new WaitingRoom(
-      (namespace, request) => this.take(namespace, request, true),
+      (namespace, request) =>
+        new Promise((resolve, reject) => this.take(namespace, { request, waits: true }, resolve, reject)),
       (namespace, jobs) => this.giveBack(namespace, jobs),
       (count) => observer.waiters(count),
     );
@@ -63,26 +71,21 @@ export class Leases {
   }
 
   /** See `QueueEngine.reserve`. */
-  async reserve(namespace: string, request: ReserveRequest): Promise<LeasedJob[]> {
-    checkNames(namespace, request.queues);
-    checkRequest(request);
-    const jobs =
-      request.waitMs > 0
-        ? await this.room.wait(namespace, request)
-        : await this.take(namespace, request, false);
-    if (jobs.length > 0 && request.signal?.aborted) {
-      this.giveBack(namespace, jobs);
-      return [];
-    }
-    for (const job of jobs) this.observer.leased(namespace, job.queue, job.elapsedMs);
-    return jobs;
+  reserve(namespace: string, request: ReserveRequest): Promise<LeasedJob[]> {
+    return new Promise((resolve, reject) => {
+      checkNames(namespace, ...request.queues);
+      checkRequest(request);
+      const deliver = (jobs: LeasedJob[]): void => resolve(this.deliver(namespace, request, jobs));
+      if (request.waitMs > 0) this.room.wait(namespace, request).then(deliver, reject);
+      else this.take(namespace, { request, waits: false }, deliver, reject);
+    });
   }
 
   /** See `QueueEngine.undo`. */
   async undo(namespace: string, jobs: readonly Pick<LeasedJob, 'id' | 'lease'>[]): Promise<void> {
     const items = jobs.flatMap(({ id, lease }) => {
       const encoded = encodeId(id);
-      return encoded ? [{ id: encoded, lease }] : [];
+      return encoded ? [[encoded, lease]] : [];
     });
     const { codes } = await this.runner.run(undoScript, namespace, {}, items);
     const undone = codes.reduce((sum, code) => sum + code, 0);
@@ -90,20 +93,30 @@ export class Leases {
   }
 
   /** See `QueueEngine.ack`. */
-  async ack(namespace: string, queue: string, id: string, lease: number): Promise<boolean> {
+  ack(namespace: string, queue: string, id: string, lease: number): Promise<boolean> {
     const encoded = encodeId(id);
-    if (!encoded) return false;
-    const [result] = await this.acks.add(namespace, [{ queue, id: encoded, lease }], ACK_BYTES);
-    const { code, nowMs } = result ?? { code: ACK.missing, nowMs: 0 };
-    if (code === ACK.refused) {
-      this.observer.staleAck(namespace, 'refused');
-      throw new QueueError('lease_lost', 'this lease is not the present one of the job');
+    if (!encoded) return Promise.resolve(false);
+    return new Promise((resolve, reject) => {
+      this.acks.add(namespace, [[queue, encoded, lease]], ACK_BYTES, {
+        done: (verdicts, first) => {
+          const result = this.judge(namespace, queue, encoded, verdicts[first]);
+          if (result === 'lease_lost') {
+            reject(new QueueError('lease_lost', 'this lease is not the present one of the job'));
+          } else resolve(result === 'acked');
+        },
+        failed: reject,
+      });
+    });
+  }
+
+  /** See `QueueEngine.ackMany`. */
+  async ackMany(namespace: string, acks: readonly Ack[]): Promise<AckResult[]> {
+    checkAcks(namespace, acks);
+    const parts: Promise<AckResult[]>[] = [];
+    for (let i = 0; i < acks.length; i += ACKS_IN_ONE) {
+      parts.push(this.ackPart(namespace, acks.slice(i, i + ACKS_IN_ONE)));
     }
-    if (code === ACK.late) this.observer.staleAck(namespace, 'late');
-    if (code === ACK.possible) this.observer.staleAck(namespace, 'possible');
-    if (code === ACK.missing) return false;
-    if (code !== ACK.neverLeased) this.observer.acked(namespace, queue, ageMs(encoded, nowMs));
-    return true;
+    return (await Promise.all(parts)).flat();
   }
 
   /** Ends every wait, now and from here on. */
@@ -113,38 +126,55 @@ export class Leases {
   }
 
   /** Resolves when no lease is on its way, neither to a consumer (who may have gone meanwhile) nor back. */
-  async settled(): Promise<void> {
-    while (this.underWay.size > 0) {
-      await Promise.allSettled(this.underWay);
-      // What an answer brought to nobody is given back before we look again.
-      await new Promise(setImmediate);
-    }
+  settled(): Promise<void> {
+    return this.underWay.idle();
   }
 
-  private async take(namespace: string, request: ReserveRequest, waits: boolean): Promise<LeasedJob[]> {
-    for (;;) {
-      const [jobs] = await this.track(this.questions.add(namespace, [{ request, waits }], weightOf(request)));
-      if (jobs) return jobs;
+  /** For a consumer who is still there; else the jobs go back, and there is nobody to tell. */
+  private deliver(namespace: string, { signal }: ReserveRequest, jobs: LeasedJob[]): LeasedJob[] {
+    if (jobs.length > 0 && signal?.aborted) {
+      this.giveBack(namespace, jobs);
+      return [];
     }
+    for (const job of jobs) this.observer.leased(namespace, job.queue, job.elapsedMs);
+    return jobs;
+  }
+
+  private take(
+    namespace: string,
+    question: Question,
+    deliver: (jobs: LeasedJob[]) => void,
+    reject: (error: unknown) => void,
+  ): void {
+    this.underWay.begin();
+    this.questions.add(namespace, [question], weightOf(question.request), {
+      done: (found, first) => {
+        const jobs = found[first];
+        if (jobs) deliver(jobs);
+        else this.take(namespace, question, deliver, reject);
+        this.underWay.end();
+      },
+      failed: (error) => {
+        reject(error);
+        this.underWay.end();
+      },
+    });
   }
 
   private async ask(namespace: string, questions: readonly Question[]): Promise<Reserved[]> {
-    const items = questions.map(({ request, waits }) => ({
-      names: request.queues.join(','),
-      count: request.count,
-      ttr_ms: request.ttrMs,
-      waits: waits ? '1' : '0',
-    }));
-    const asked = questions.map(({ request }) => request.queues);
+    const groups = groupsOf(questions);
     const args = { flag_ms: FLAG_MS, max_bytes: MAX_BYTES_OUT };
     // Whoever asked was told of failure by then: what the late reply brings goes back.
     const late = (reply: Raw): void => {
       if (reply.status !== 0) return;
-      const jobs = decodeReserved(reply.raw, reply.nowMs, asked).items.flatMap((found) => found ?? []);
-      this.giveBack(namespace, jobs);
+      const { items } = decodeReserved(reply.raw, groups, questions.length);
+      this.giveBack(
+        namespace,
+        items.flatMap((found) => found ?? []),
+      );
     };
-    const { raw, nowMs } = await this.runner.run(reserveScript, namespace, args, items, late);
-    const { items: found, expired } = decodeReserved(raw, nowMs, asked);
+    const { raw } = await this.runner.run(reserveScript, namespace, args, groups.map(itemOf), late);
+    const { items: found, expired } = decodeReserved(raw, groups, questions.length);
     if (expired > 0) this.observer.expired(namespace, expired);
     let firstMs = Number.POSITIVE_INFINITY;
     for (const jobs of found) for (const job of jobs ?? []) firstMs = Math.min(firstMs, job.leaseEndsAtMs);
@@ -152,18 +182,38 @@ export class Leases {
     return found;
   }
 
+  private ackPart(namespace: string, acks: readonly Ack[]): Promise<AckResult[]> {
+    const ids = acks.map(({ id }) => encodeId(id) ?? NO_ID);
+    const items = acks.map(({ queue, lease = 0 }, i): Item => [queue, ids[i] ?? NO_ID, lease]);
+    return new Promise((resolve, reject) => {
+      const done = (verdicts: readonly Verdict[], first: number): void =>
+        resolve(
+          acks.map(({ queue }, i) => this.judge(namespace, queue, ids[i] ?? NO_ID, verdicts[first + i])),
+        );
+      this.acks.add(namespace, items, items.length * ACK_BYTES, { done, failed: reject });
+    });
+  }
+
+  private judge(namespace: string, queue: string, id: Buffer, verdict: Verdict | undefined): AckResult {
+    const { code, nowMs } = verdict ?? { code: ACK.missing, nowMs: 0 };
+    if (code === ACK.refused) {
+      this.observer.staleAck(namespace, 'refused');
+      return 'lease_lost';
+    }
+    if (code === ACK.late) this.observer.staleAck(namespace, 'late');
+    if (code === ACK.possible) this.observer.staleAck(namespace, 'possible');
+    if (code === ACK.missing) return 'not_found';
+    if (code !== ACK.neverLeased) this.observer.acked(namespace, queue, ageMs(id, nowMs));
+    return 'acked';
+  }
+
   /** Undoes in the background; what fails comes back when its lease runs out. */
   private giveBack(namespace: string, jobs: readonly LeasedJob[]): void {
     if (jobs.length === 0) return;
-    const undo = this.undo(namespace, jobs);
-    void this.track(undo).catch((error: unknown) => this.observer.loopError('undo', error));
-  }
-
-  private track<T>(work: Promise<T>): Promise<T> {
-    const done = (): boolean => this.underWay.delete(work);
-    this.underWay.add(work);
-    work.then(done, done);
-    return work;
+    this.underWay.begin();
+    this.undo(namespace, jobs)
+      .catch((error: unknown) => this.observer.loopError('undo', error))
+      .finally(() => this.underWay.end());
   }
 }
 

@@ -1,9 +1,11 @@
 import { QueueError } from '../domain/errors.js';
 import type { NewJob } from '../domain/job.js';
+import { UlidMinter } from '../domain/ulid.js';
+import type { Item } from '../redis/script.js';
 import { publish as publishScript } from '../redis/scripts.js';
 import { Batcher } from './batcher.js';
 import { checkJobs, checkNames } from './checks.js';
-import { encodeId, idMinter } from './ids.js';
+import { encodeId } from './ids.js';
 import type { EngineObserver } from './observer.js';
 import type { ScriptRunner } from './script-runner.js';
 
@@ -14,54 +16,101 @@ const NOTHING = Buffer.alloc(0);
 /** Expiry has 48 bits in the header; a ttl that would not fit is for as good as ever. In milliseconds. */
 const LONGEST_TTL_MS = 2 ** 46;
 
-type Item = Readonly<
-  Record<
-    'queue' | 'id' | 'replaces' | 'delay_ms' | 'ttl_ms' | 'tries' | 'attributes' | 'body',
-    string | number | Buffer
-  >
->;
-
 /** Stores jobs: one script call per turn of the event loop and namespace. */
 export class Publisher {
-  private readonly mint: () => string;
+  private readonly minter = new UlidMinter();
   private readonly batcher: Batcher<Item, number>;
+  private readonly options = new OptionsText();
 
   constructor(
     private readonly runner: ScriptRunner,
     private readonly observer: EngineObserver,
     private readonly arm: (namespace: string, dueMs: number) => void,
   ) {
-    this.mint = idMinter(() => runner.now());
-    this.batcher = new Batcher(async (namespace, items) => {
-      const { codes } = await runner.run(publishScript, namespace, {}, items);
-      return codes;
+    this.batcher = new Batcher((namespace, items) => this.send(namespace, items));
+  }
+
+  /**
+   * Stores one job.
+   *
+   * @returns its id
+   * @throws {QueueError} `invalid_argument`, `job_exists` (for an id that the caller chose), or the store's own
+   */
+  publish(namespace: string, queue: string, job: NewJob): Promise<string> {
+    return new Promise((resolve, reject) => {
+      checkNames(namespace, queue);
+      checkJobs([job]);
+      const id = job.id ?? this.minter.mint(this.runner.now());
+      this.batcher.add(namespace, [this.itemOf(queue, id, job)], job.body.length + ITEM_OVERHEAD, {
+        done: (codes, first) => {
+          // A minted id that is taken is our own, from a call whose answer was lost: it is stored.
+          if (codes[first] !== STORED && job.id !== undefined) reject(taken());
+          else {
+            this.report(namespace, queue, [job]);
+            resolve(id);
+          }
+        },
+        failed: reject,
+      });
     });
   }
 
   /**
-   * Stores jobs, all or none; the first takes the place of `replaces`, if that is given.
+   * Stores jobs, all or none; their ids are minted here.
    *
-   * @throws {QueueError} `invalid_argument`, `job_exists` (for an id that the caller chose), or the store's own
+   * @returns their ids in order
+   * @throws {QueueError} `invalid_argument` or the store's own
    */
-  async publish(
+  publishMany(namespace: string, queue: string, jobs: readonly NewJob[]): Promise<string[]> {
+    return new Promise((resolve, reject) => {
+      checkNames(namespace, queue);
+      checkJobs(jobs);
+      if (jobs.length === 1 && jobs[0]) {
+        this.publish(namespace, queue, jobs[0]).then((id) => resolve([id]), reject);
+        return;
+      }
+      const nowMs = this.runner.now();
+      const ids: string[] = [];
+      const items: Item[] = [];
+      let weight = 0;
+      for (const job of jobs) {
+        const id = this.minter.mint(nowMs);
+        ids.push(id);
+        items.push(this.itemOf(queue, id, job));
+        weight += job.body.length + ITEM_OVERHEAD;
+      }
+      const done = (): void => {
+        this.report(namespace, queue, jobs);
+        resolve(ids);
+      };
+      this.batcher.add(namespace, items, weight, { done, failed: reject });
+    });
+  }
+
+  /** Stores a job in the place of another one of the queue, which need not exist. @returns its id. @throws as `publish` */
+  async republish(namespace: string, queue: string, oldId: string, job: NewJob): Promise<string> {
+    checkNames(namespace, queue);
+    checkJobs([job]);
+    const id = job.id ?? this.minter.mint(this.runner.now());
+    const [code] = await this.send(namespace, [this.itemOf(queue, id, job)], encodeId(oldId) ?? NOTHING);
+    if (code !== STORED && job.id !== undefined) throw taken();
+    this.report(namespace, queue, [job]);
+    return id;
+  }
+
+  private async send(
     namespace: string,
-    queue: string,
-    jobs: readonly NewJob[],
-    replaces?: string,
-  ): Promise<string[]> {
-    checkNames(namespace, [queue]);
-    checkJobs(jobs);
-    const ids = jobs.map((job) => job.id ?? this.mint());
-    const old = (replaces !== undefined && encodeId(replaces)) || NOTHING;
-    const items = jobs.map((job, i) => toItem(queue, ids[i] ?? '', i === 0 ? old : NOTHING, job));
-    const bytes = jobs.reduce((sum, job) => sum + job.body.length + ITEM_OVERHEAD, 0);
-    const codes = await this.batcher.add(namespace, items, bytes);
-    // A minted id that is taken is our own, from a call whose answer was lost: it is stored.
-    if (codes.some((code, i) => code !== STORED && jobs[i]?.id !== undefined)) {
-      throw new QueueError('job_exists', 'a job with this id exists');
-    }
-    this.report(namespace, queue, jobs);
-    return ids;
+    items: readonly Item[],
+    replaces: Buffer = NOTHING,
+  ): Promise<readonly number[]> {
+    const { codes } = await this.runner.run(publishScript, namespace, { replaces }, items);
+    return codes;
+  }
+
+  private itemOf(queue: string, id: string, job: NewJob): Item {
+    const encoded = encodeId(id);
+    if (!encoded) throw new QueueError('invalid_argument', 'a job id has 1 to 64 letters, digits, - and _');
+    return [this.options.of(queue, job), encoded, job.body];
   }
 
   private report(namespace: string, queue: string, jobs: readonly NewJob[]): void {
@@ -77,17 +126,36 @@ export class Publisher {
   }
 }
 
-function toItem(queue: string, id: string, replaces: Buffer, job: NewJob): Item {
-  const encoded = encodeId(id);
-  if (!encoded) throw new QueueError('invalid_argument', 'a job id has 1 to 64 letters, digits, - and _');
-  return {
-    queue,
-    id: encoded,
-    replaces,
-    delay_ms: job.delayMs,
-    ttl_ms: Math.min(job.ttlMs, LONGEST_TTL_MS),
-    tries: job.tries,
-    attributes: job.attributes ? JSON.stringify(job.attributes) : NOTHING,
-    body: job.body,
-  };
+/** What a job is published with beside its id and body, as lua/scripts/publish.lua reads it. */
+class OptionsText {
+  private last: { readonly queue: string; readonly job: NewJob; readonly text: Buffer } | undefined;
+
+  /** The same bytes again for a job like the last one. */
+  of(queue: string, job: NewJob): Buffer {
+    const { last } = this;
+    if (last?.queue === queue && isAlike(last.job, job)) return last.text;
+    const { delayMs, ttlMs, tries, attributes, id } = job;
+    const minted = id === undefined ? 1 : 0;
+    const json = attributes ? JSON.stringify(attributes) : '';
+    const text = Buffer.from(
+      `${String(delayMs)},${String(Math.min(ttlMs, LONGEST_TTL_MS))},${String(tries)},${String(minted)},${queue},${json}`,
+    );
+    // Without its body, which may be long.
+    this.last = { queue, job: { ...job, body: NOTHING }, text };
+    return text;
+  }
+}
+
+function isAlike(one: NewJob, other: NewJob): boolean {
+  return (
+    one.delayMs === other.delayMs &&
+    one.ttlMs === other.ttlMs &&
+    one.tries === other.tries &&
+    one.attributes === other.attributes &&
+    (one.id === undefined) === (other.id === undefined)
+  );
+}
+
+function taken(): QueueError {
+  return new QueueError('job_exists', 'a job with this id exists');
 }

@@ -3,7 +3,7 @@ import { unavailable } from '../redis/errors.js';
 import { DATA_FORMAT } from '../redis/inspect.js';
 import type { NamespaceKeys } from '../redis/keys.js';
 import type { RedisPool } from '../redis/pool.js';
-import type { Arg, Script } from '../redis/script.js';
+import type { Arg, Item, Script } from '../redis/script.js';
 import { register, type Answer } from '../redis/scripts.js';
 import type { EngineObserver } from './observer.js';
 
@@ -34,11 +34,11 @@ export class ScriptRunner {
    * @throws {QueueError} `pool_unavailable` (it may have run only if its binding says so by its reply being read late), `store_full`,
    * `disk_full`
    */
-  async run<K extends keyof NamespaceKeys, A extends string, I extends string, R extends Answer>(
-    binding: Script<K, A | Times, I, R>,
+  async run<K extends keyof NamespaceKeys, A extends string, R extends Answer>(
+    binding: Script<K, A | Times, string, R>,
     namespace: string,
     args: Readonly<Record<Exclude<A, Times>, Arg>>,
-    items: readonly Readonly<Record<I, Arg>>[] = [],
+    items: readonly Item[] = [],
     late?: (reply: R) => void,
   ): Promise<R> {
     const sentMs = performance.now();
@@ -64,11 +64,11 @@ export class ScriptRunner {
     await this.pool.read('SADD', this.pool.keys.namespaces, namespace);
   }
 
-  private async send<K extends keyof NamespaceKeys, A extends string, I extends string, R extends Answer>(
-    binding: Script<K, A | Times, I, R>,
+  private async send<K extends keyof NamespaceKeys, A extends string, R extends Answer>(
+    binding: Script<K, A | Times, string, R>,
     namespace: string,
     args: Readonly<Record<Exclude<A, Times>, Arg>>,
-    items: readonly Readonly<Record<I, Arg>>[],
+    items: readonly Item[],
     late: ((reply: R) => void) | undefined,
   ): Promise<R> {
     const times = this.clock

@@ -1,13 +1,8 @@
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import type { PoolOptions } from '../domain/pool.js';
-import { ENGINE_SCRIPTS } from './scripts.js';
-import { loadScript } from './script.js';
 
 /** A connection to a single Redis, a Sentinel group's master, or a Cluster. */
 export type Client = Redis | Cluster;
-
-/** Scripts are commands under this prefix: one registered as plain `publish` would replace Redis's own PUBLISH. */
-export const COMMAND_PREFIX = 'pumphouse:';
 
 /** The driver's options; replies in their RESP2 shapes, whatever the protocol. */
 type DriverOptions = Omit<RedisOptions, 'replyMapping'> & { readonly replyMapping: 'legacy' };
@@ -41,17 +36,12 @@ function baseOptions(options: PoolOptions): DriverOptions {
   };
 }
 
-/** Makes a connection that is not opened yet, its scripts registered. */
+/** Makes a connection that is not opened yet. */
 export function createClient(
   options: PoolOptions,
   overrides: { readonly enableOfflineQueue?: boolean } = {},
 ): Client {
-  const base = { ...baseOptions(options), ...overrides };
-  const client = build(options, base);
-  for (const { name } of ENGINE_SCRIPTS) {
-    client.defineCommand(COMMAND_PREFIX + name, { lua: loadScript(name) });
-  }
-  return client;
+  return build(options, { ...baseOptions(options), ...overrides });
 }
 
 function build(options: PoolOptions, base: DriverOptions): Client {

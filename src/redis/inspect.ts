@@ -3,8 +3,11 @@ import type { PoolOptions } from '../domain/pool.js';
 import type { Client } from './connect.js';
 import type { Keys } from './keys.js';
 
-/** The version of the data format that this server reads and writes. */
-export const DATA_FORMAT = 1;
+/**
+ * The version of the data format that this server writes. It reads older ones too: in format 1 the keys of jobs had a TTL of Redis's
+ * own, and every scheduled job stood in the zset.
+ */
+export const DATA_FORMAT = 2;
 /** The oldest Redis that has all that the scripts use (ZADD LT, LPOP with a count, EXISTS of many). */
 const OLDEST_REDIS = [6, 2] as const;
 
@@ -60,6 +63,7 @@ function checkVersion(version: string): void {
 async function checkFormat(client: Client, keys: Keys): Promise<void> {
   const found = await client.get(keys.format);
   if (found === null) await client.set(keys.format, DATA_FORMAT, 'NX');
+  else if (Number(found) < DATA_FORMAT) await client.set(keys.format, DATA_FORMAT);
   else if (Number(found) > DATA_FORMAT) {
     throw new Error(
       `this Redis holds data format ${found}, which is newer than this server's ${String(DATA_FORMAT)}`,

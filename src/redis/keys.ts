@@ -10,8 +10,8 @@ export interface NamespaceKeys {
   readonly expiries: string;
 }
 
-/** Kinds of per-queue keys: ready list, scheduled, leased and dead zsets, set of ghosts, info hash. */
-export type QueueKeyKind = 'r' | 's' | 'l' | 'd' | 'g' | 'i';
+/** Kinds of per-queue keys: ready list, scheduled, leased and dead zsets, zset of far slots, set of ghosts, info hash. */
+export type QueueKeyKind = 'r' | 's' | 'l' | 'd' | 'f' | 'g' | 'i';
 
 /** Spells the keys of one pool; `prefix` stands before every key. */
 export class Keys {

@@ -5,17 +5,16 @@ import { QueueError } from '../domain/errors.js';
 import type { Log } from '../domain/log.js';
 import type { PoolOptions } from '../domain/pool.js';
 import { RedisClock } from './clock.js';
-import { COMMAND_PREFIX, createClient, type Client } from './connect.js';
+import { createClient, type Client } from './connect.js';
 import { Calls } from './calls.js';
 import { faultOf, toQueueError, type RedisFault } from './errors.js';
 import { inspectStore, type StoreState } from './inspect.js';
 import { Keys } from './keys.js';
-import { flatten, loadScript, type Arg, type Script } from './script.js';
+import { flatten, scriptText, type Arg, type Item, type Script } from './script.js';
+import { encodeCommand, EncodedCommand } from './wire.js';
 
 /** Hears that a queue may have work; a hint that may be lost or too much. */
 export type WakeListener = (namespace: string, queue: string) => void;
-
-type Command = (...args: Arg[]) => Promise<unknown>;
 
 /** How often the connection is probed, and the store inspected, in milliseconds. */
 const PROBE_MS = 1_000;
@@ -29,7 +28,6 @@ const WRONG_CREDENTIALS = /WRONGPASS|NOAUTH|invalid password/;
 export class RedisPool {
   readonly keys: Keys;
   readonly clock = new RedisClock();
-  private readonly commands = new Map<string, Command>();
   private readonly calls: Calls;
   private readonly wakeListeners = new Set<WakeListener>();
   private readonly halt = new AbortController();
@@ -85,16 +83,15 @@ export class RedisPool {
    *
    * @throws {QueueError} `pool_unavailable`, `store_full` or `disk_full`
    */
-  async run<K extends string, A extends string, I extends string, R>(
-    binding: Script<K, A, I, R>,
+  async run<K extends string, A extends string, R>(
+    binding: Script<K, A, string, R>,
     keyOf: Readonly<Record<K, string>>,
     argOf: Readonly<Record<A, Arg>>,
-    items: readonly Readonly<Record<I, Arg>>[] = [],
+    items: readonly Item[] = [],
     late?: (reply: R) => void,
   ): Promise<R> {
     const args = flatten(binding, keyOf, argOf, items);
-    const command = this.commandFor(binding.name);
-    const raw = await this.calls.persist(() => command(...args), {
+    const raw = await this.calls.persist(() => this.call(binding.name, args), {
       repeatable: binding.repeatable,
       late: late && ((reply) => late(binding.reply(reply))),
     });
@@ -156,19 +153,19 @@ export class RedisPool {
     this.lastError = undefined;
   }
 
-  private commandFor(script: string): Command {
-    let command = this.commands.get(script);
-    if (!command) {
-      const name = `${COMMAND_PREFIX}${script}Buffer`;
-      if (!Reflect.has(this.client, name)) {
-        this.client.defineCommand(COMMAND_PREFIX + script, { lua: loadScript(script) });
-      }
-      const method: unknown = Reflect.get(this.client, name);
-      if (typeof method !== 'function') throw new Error(`script ${script} is not registered`);
-      command = (method as Command).bind(this.client);
-      this.commands.set(script, command);
+  /** By its digest; a Redis that does not know the script, or was made to forget it, is sent the text. */
+  private async call(name: string, args: readonly Arg[]): Promise<unknown> {
+    const { text, sha } = scriptText(name);
+    const send = (verb: string, script: string): Promise<unknown> =>
+      this.client.sendCommand(
+        new EncodedCommand(encodeCommand([verb, script, ...args]), String(args[1])),
+      ) as Promise<unknown>;
+    try {
+      return await send('EVALSHA', sha);
+    } catch (error) {
+      if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error;
+      return send('EVAL', text);
     }
-    return command;
   }
 
   private wake(message: string): void {

@@ -22,9 +22,15 @@ function answer(reply: readonly (number | Buffer)[]): Answer {
   return { status: integerAt(reply, 0), nowMs: integerAt(reply, 1) };
 }
 
+const DIGIT_ZERO = 48;
+
 function codes(raw: unknown): Codes {
   const reply = flatReply(raw);
-  return { ...answer(reply), codes: reply.slice(2).map((_, i) => integerAt(reply, i + 2)) };
+  return { ...answer(reply), codes: reply.length > 2 ? Array.from(bytesAt(reply, 2), toDigit) : [] };
+}
+
+function toDigit(character: number): number {
+  return character - DIGIT_ZERO;
 }
 
 function whole(raw: unknown): Raw {
@@ -56,8 +62,8 @@ export const unregister = script({
 export const publish = script({
   name: 'publish',
   keys: ['meta', 'queues', 'due', 'waiting', 'expiries'],
-  args: TIMES,
-  item: ['queue', 'id', 'replaces', 'delay_ms', 'ttl_ms', 'tries', 'attributes', 'body'],
+  args: [...TIMES, 'replaces'],
+  item: ['options', 'id', 'body'],
   repeatable: true,
   reply: codes,
 });
@@ -66,7 +72,7 @@ export const reserve = script({
   name: 'reserve',
   keys: ['meta', 'queues', 'due', 'waiting'],
   args: [...TIMES, 'flag_ms', 'max_bytes'],
-  item: ['names', 'count', 'ttr_ms', 'waits'],
+  item: ['names', 'count', 'enough', 'ttr_ms', 'waits'],
   repeatable: false,
   reply: whole,
 });

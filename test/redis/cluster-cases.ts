@@ -1,7 +1,7 @@
 import { ulid } from 'ulid';
 import type { LeasedJob } from '../../src/domain/job.js';
 import { encodeId } from '../../src/engine/ids.js';
-import type { Arg, Script } from '../../src/redis/script.js';
+import type { Arg, Item, Script } from '../../src/redis/script.js';
 import * as scripts from '../../src/redis/scripts.js';
 
 /** What stands in a namespace before its slot begins to move. */
@@ -18,7 +18,7 @@ export interface Seeded {
 export interface Call {
   readonly binding: Script<string, string, string, unknown>;
   readonly args: Readonly<Record<string, Arg>>;
-  readonly items: readonly Readonly<Record<string, Arg>>[];
+  readonly items: readonly Item[];
 }
 
 /** A script, and the seeded jobs that it may take away. */
@@ -34,7 +34,7 @@ const nothing = (): readonly string[] => [];
 function simple<K extends string, A extends string, I extends string, R>(
   binding: Script<K, A, I, R>,
   args: (seeded: Seeded) => Readonly<Record<string, Arg>>,
-  items: (seeded: Seeded) => readonly Readonly<Record<string, Arg>>[] = () => [],
+  items: (seeded: Seeded) => readonly Item[] = () => [],
   mayTake: Case['mayTake'] = nothing,
 ): Case {
   return {
@@ -48,24 +48,27 @@ function bytes(id: string): Buffer {
   return encodeId(id) ?? Buffer.alloc(0);
 }
 
-function publishItem(queue: string, delayMs: number, replaces?: string): Record<string, Arg> {
-  const attributes = '{"a":"b"}';
-  const job = { delay_ms: delayMs, ttl_ms: 600_000, tries: 2, attributes, body: 'body' };
-  return { queue, id: bytes(ulid()), replaces: replaces === undefined ? '' : bytes(replaces), ...job };
+function publishItem(queue: string, delayMs: number, minted = 0): Item {
+  return [`${delayMs},36000000,2,${minted},${queue},{"a":"b"}`, bytes(ulid()), 'body'];
 }
 
 const queue = (): { queue: string } => ({ queue: 'q' });
 export const CASES: readonly Case[] = [
   simple(
     scripts.publish,
-    () => ({}),
-    () => [publishItem('q', 0), publishItem('q', 60_000), publishItem('new', 0)],
+    () => ({ replaces: '' }),
+    () => [
+      publishItem('q', 0),
+      publishItem('q', 60_000),
+      publishItem('q', 7_200_000, 1),
+      publishItem('new', 0),
+    ],
   ),
   {
     ...simple(
       scripts.publish,
-      () => ({}),
-      ({ ready }) => [publishItem('q', 0, ready[1])],
+      ({ ready }) => ({ replaces: bytes(ready[1] ?? '') }),
+      () => [publishItem('q', 0)],
       ({ ready }) => ready.slice(1, 2),
     ),
     name: 'republish',
@@ -73,24 +76,20 @@ export const CASES: readonly Case[] = [
   simple(
     scripts.reserve,
     () => ({ flag_ms: 600_000, max_bytes: 1_000_000 }),
-    () => [{ names: 'p,q', count: 2, ttr_ms: 60_000, waits: '1' }],
+    () => [['p,q', 2, 1, 60_000, '1']],
     ({ expired }) => expired,
   ),
   simple(
     scripts.ack,
     () => ({}),
     ({ ready, scheduled, leased, dead }) =>
-      [ready[2], scheduled[0], leased[0]?.id, dead[0]].map((id) => ({
-        queue: 'q',
-        id: bytes(id ?? ''),
-        lease: 0,
-      })),
+      [ready[2], scheduled[0], leased[0]?.id, dead[0]].map((id) => ['q', bytes(id ?? ''), 0]),
     ({ ready, scheduled, leased, dead }) => [...ready, ...scheduled, ...leased.map(({ id }) => id), ...dead],
   ),
   simple(
     scripts.undo,
     () => ({}),
-    ({ leased }) => leased.map(({ id, lease }) => ({ id: bytes(id), lease })),
+    ({ leased }) => leased.map(({ id, lease }) => [bytes(id), lease]),
   ),
   simple(scripts.pump, () => ({ limit: 100 })),
   simple(
@@ -120,7 +119,7 @@ export const CASES: readonly Case[] = [
   simple(
     scripts.counts,
     () => ({}),
-    () => [queue()],
+    () => [['q']],
   ),
   simple(scripts.deadHead, queue),
 ];
@@ -141,9 +140,9 @@ export const ORDERS: Readonly<Record<string, (key: string) => string>> = {
   'the jobs first, the namespace last': (key) =>
     key.replace(/^.*}(:|)/, (_, colon: string) => (colon ? '1' : '0')),
   "its queues' keys first": (key) =>
-    key.replace(/^.*}(:[rsldgi]\d)?/, (_, queue: string | undefined = '') => `${queue ? '0' : '1'}${queue}`),
+    key.replace(/^.*}(:[rsldgif]\d)?/, (_, queue: string | undefined = '') => `${queue ? '0' : '1'}${queue}`),
   "its queues' keys first, backwards": (key) =>
-    key.replace(/^.*}(:[rsldgi]\d)?/, (_, queue: string | undefined = '') =>
+    key.replace(/^.*}(:[rsldgif]\d)?/, (_, queue: string | undefined = '') =>
       queue ? `0${opposite(queue)}` : '1',
     ),
   'in a mixed order': (key) => key.split('').reverse().join(''),

@@ -1,0 +1,34 @@
+-- The first entries of a slot whose time is near, sorted out: those of jobs that still wait for it go to the zset of scheduled jobs.
+local function open_slot(number)
+  local slot = limit > 0 and redis.call("ZRANGEBYSCORE", queue_key("f", number), "-inf", now_floor, "LIMIT", 0, 1)[1]
+  if not slot then
+    return nil
+  end
+  local key = queue_key("f", number) .. ":" .. slot
+  local opened = { number = number, slot = slot, key = key, share = limit, members = {} }
+  redis.call("EXISTS", key, queue_key("s", number), queue_key("f", number), queue_key("i", number))
+  local entries = redis.call("LRANGE", key, 0, limit - 1)
+  for _, entry in ipairs(entries) do
+    local id = string.sub(entry, 7, -2)
+    local job = read_job(id)
+    if job and job.state == SCHEDULED and job.queue == tonumber(number) and job.entry == string.byte(entry, -1) then
+      opened.members[#opened.members + 1] = struct.unpack(">I6", entry)
+      opened.members[#opened.members + 1] = id
+    end
+  end
+  opened.looked = #entries
+  limit = limit - #entries
+  return opened
+end
+
+local function write_opened(opened)
+  redis.call("LTRIM", opened.key, opened.looked, -1)
+  if opened.looked < opened.share then
+    redis.call("ZREM", queue_key("f", opened.number), opened.slot)
+  end
+  if #opened.members > 0 then
+    -- A job whose due time was changed has its new one there already.
+    redis.call("ZADD", queue_key("s", opened.number), "NX", unpack(opened.members))
+    redis.call("HINCRBY", queue_key("i", opened.number), "far", -#opened.members / 2)
+  end
+end

@@ -1,0 +1,34 @@
+-- What jobs of a batch share: read once for each distinct text of options, with the keys that will be written for them touched.
+local kinds, new_queues = {}, {}
+
+local function number_of(name)
+  local number = find_queue(name)
+  if not number then
+    last_queue = last_queue + 1
+    number, numbers[name] = last_queue, last_queue
+    new_queues[#new_queues + 1] = name
+  end
+  return number
+end
+
+local function read_options(text)
+  local delay, ttl, tries, minted, name, attributes = string.match(text, "^(%d+),(%d+),(%d+),(%d),([^,]*),(.*)$")
+  local number, expires = number_of(name), tonumber(ttl) > 0 and now_ceil + ttl or 0
+  local job = {
+    state = READY, flags = attributes ~= "" and HAS_EXTRAS or 0, priority = 0, tries = tonumber(tries),
+    attempts = 0, lease = 0, queue = number, entry = 1, expires = expires,
+  }
+  local kind = { name = name, number = number, job = job, attributes = attributes }
+  redis.call("EXISTS", due, expiries, queue_key("i", number), queue_key("r", number), queue_key("g", number))
+  if tonumber(delay) > 0 then
+    job.state, job.entry, kind.due = SCHEDULED, 0, now_ceil + delay
+    -- What expires before it is due is looked at when it expires.
+    if expires > 0 and expires < kind.due then
+      kind.due = expires
+    end
+    kind.slot = touch_schedule(number, kind.due, minted == "1")
+  end
+  kind.header = pack_job(job)
+  kinds[text] = kind
+  return kind
+end
