@@ -2,6 +2,7 @@
 -- format 8, state 8, flags 8, priority 8 (signed), tries left 16, attempts 16, lease 32, queue 32, entry 8,
 -- expires-at ms 48 (0 = never), reserved 8.
 local FORMAT, HEADER, HEADER_BYTES = 1, ">BBBbHHI4I4BI6B", 24
+local NO_JOB = string.rep("\0", HEADER_BYTES)
 local READY, SCHEDULED, LEASED, DEAD = 1, 2, 3, 4
 local HAS_EXTRAS = 1
 

@@ -1,24 +1,27 @@
--- Leases the jobs that a line gave: plan_lease while reading, write_leases when their places in the line are gone.
-local function plan_lease(line, id, job, value, ttr_ms)
-  local ends = now_ceil + ttr_ms
-  if job.expires > 0 and job.expires < ends then
-    ends = job.expires
+-- Leases: plan_lease while reading, write_leases when the jobs' places in their lines are gone. Times are turned into text once: with
+-- its decimals, that costs as much as a command.
+local times = {}
+local function text_of(ms)
+  times[ms] = times[ms] or string.format("%.0f", ms)
+  return times[ms]
+end
+
+-- numbers: tries, attempts and lease as the header is to hold them.
+local function plan_lease(line, id, value, numbers, expires, ttr_ms)
+  local ends, leased = now_ceil + ttr_ms, line.leased
+  if expires > 0 and expires < ends then
+    ends = expires
   end
-  line.leased[#line.leased + 1], line.leased[id] = { id = id, job = job, value = value, ends = ends }, true
+  line.first = line.first and math.min(line.first, ends) or ends
+  leased[id] = true
+  put_value(job_key(id), value, "\1" .. string.char(LEASED) .. string.sub(value, 3, 4) .. numbers)
+  line.scores[#line.scores + 1] = text_of(ends)
+  line.scores[#line.scores + 1] = id
 end
 
 local function write_leases(line)
-  local first, scores = nil, {}
-  for _, lease in ipairs(line.leased) do
-    local job = lease.job
-    job.state, job.lease, job.tries, job.attempts = LEASED, job.lease + 1, job.tries - 1, math.min(job.attempts + 1, 65535)
-    change_header(lease.id, lease.value, pack_job(job))
-    scores[#scores + 1] = lease.ends
-    scores[#scores + 1] = lease.id
-    first = first and math.min(first, lease.ends) or lease.ends
-  end
-  if first then
-    redis.call("ZADD", queue_key("l", line.number), unpack(scores))
-    redis.call("ZADD", due, "LT", first, line.number)
+  if line.first then
+    redis.call("ZADD", queue_key("l", line.number), unpack(line.scores))
+    redis.call("ZADD", due, "LT", line.first, line.number)
   end
 end

@@ -1,10 +1,12 @@
--- The first entries of a slot whose time is near, sorted out: those of jobs that still wait for it go to the zset of scheduled jobs.
-local function open_slot(number)
-  local slot = limit > 0 and redis.call("ZRANGEBYSCORE", queue_key("f", number), "-inf", now_floor, "LIMIT", 0, 1)[1]
-  if not slot then
-    return nil
-  end
-  local key = queue_key("f", number) .. ":" .. slot
+-- The first slot of a queue whose time is near; late: some of its jobs may be due already.
+local function near_slot(number)
+  local slot = redis.call("ZRANGEBYSCORE", queue_key("f", number), "-inf", now_floor, "LIMIT", 0, 1)[1]
+  return slot, slot and slot * SLOT_MS <= now_floor
+end
+
+-- Its first entries, sorted out: those of jobs that still wait for it go to the zset of scheduled jobs.
+local function open_slot(number, slot)
+  local key = slot_key(number, slot)
   local opened = { number = number, slot = slot, key = key, share = limit, members = {} }
   redis.call("EXISTS", key, queue_key("s", number), queue_key("f", number), queue_key("i", number))
   local entries = redis.call("LRANGE", key, 0, limit - 1)

@@ -1,10 +1,6 @@
 -- Where scheduled jobs are kept. Near ones: a zset by due time. What is far off, and whose id never lived before, costs a third of that
 -- in a list for its slot of time: entries of due time (48 bits), id and entry number. The pump moves a slot near before it is due.
-local SLOT_MS, LEAD_MS, FAR_MS, near, far = 262144, 60000, 600000, {}, {}
-
-local function slot_key(number, slot)
-  return queue_key("f", number) .. ":" .. slot
-end
+local FAR_MS, near, far = 600000, {}, {}
 
 -- Touches what schedule_job will write; returns the slot if it is a far one.
 local function touch_schedule(number, due_ms, is_fresh)

@@ -1,24 +1,22 @@
--- Whole values of jobs, new or changed, are written together: a call costs more than what it does. A long body is never copied for its
--- header's sake.
+-- Whole values of jobs are written together: a call costs more than what it does. A long body is never copied for its header's sake.
 local SHORT = 512
-local values = {}
+local values, heads = {}, {}
 
-local function put_value(key, value)
-  values[#values + 1] = key
-  values[#values + 1] = value
-end
-
--- A job's value with another header.
-local function change_header(id, value, header)
-  if #value <= SHORT then
-    put_value(job_key(id), header .. string.sub(value, HEADER_BYTES + 1))
+-- Plans to write a value, or only its first bytes anew.
+local function put_value(key, value, head)
+  if head and #value > SHORT then
+    heads[#heads + 1] = { key, head }
   else
-    redis.call("SETRANGE", job_key(id), 0, header)
+    values[#values + 1] = key
+    values[#values + 1] = head and head .. string.sub(value, #head + 1) or value
   end
 end
 
 local function write_values()
   if #values > 0 then
     redis.call("MSET", unpack(values))
+  end
+  for _, one in ipairs(heads) do
+    redis.call("SETRANGE", one[1], 0, one[2])
   end
 end

@@ -12,8 +12,7 @@ ARGV[2] deadline_ms  Unix ms by which the callers will have given up, 0 = never
 ARGV[3] replaces     the id whose place the first item takes, "" = none
 ARGV[4..] item × N   options, id, body
 
-Options: "delay_ms,ttl_ms,tries,minted,queue,attributes"; minted is 1 for an id that never lived before. What many items share is
-read once.
+Options: "delay_ms,ttl_ms,tries,minted,queue,attributes", read once for all items that share them; minted 1: the id never lived.
 Returns {status, now_ms, codes}. Status: 0 done, 1 too late, 2 the namespace is not registered.
 Codes: a digit per item: 0 stored, 1 the id is taken (nothing changed for this item).
 Cost: O(log N) per item.
@@ -28,6 +27,7 @@ local clock_ms, deadline_ms, replaces = ARGV[1], tonumber(ARGV[2]), ARGV[3]
 --- @include "lib/find_queue"
 --- @include "lib/notify"
 --- @include "lib/line_up"
+--- @include "lib/slots"
 --- @include "lib/schedule"
 --- @include "lib/values"
 --- @include "lib/remove"

@@ -25,8 +25,9 @@ local clock_ms, deadline_ms, limit = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3
 --- @include "lib/notify"
 --- @include "lib/line_up"
 --- @include "lib/due_members"
+--- @include "lib/slots"
 --- @include "lib/open_slot"
---- @include "lib/bury"
+--- @include "lib/move_due"
 
 -- Look.
 redis.call("EXISTS", meta, expiries)
@@ -40,9 +41,14 @@ for _, number in ipairs(numbers) do
     keys[#keys + 1] = queue_key(kind, number)
   end
   redis.call("EXISTS", unpack(keys))
-  step.scheduled, earliest = due_members("s", number, share, earliest)
-  step.leased, earliest = due_members("l", number, share * 2 - #step.scheduled, earliest)
-  step.opened = open_slot(number)
+  local slot, is_late = near_slot(number)
+  step.scheduled, step.leased = {}, {}
+  -- A late slot goes first and alone, or what was due in it would stand behind what was due later.
+  if not is_late then
+    step.scheduled, earliest = due_members("s", number, share, earliest)
+    step.leased, earliest = due_members("l", number, share * 2 - #step.scheduled, earliest)
+  end
+  step.opened = slot and limit > 0 and open_slot(number, slot)
   plan[#plan + 1] = step
 end
 
@@ -56,25 +62,6 @@ for _, step in ipairs(plan) do
   end
 end
 
-local counts = { due = 0, returned = 0, died = 0, expired = 0 }
-local function move(step, members, how)
-  for _, member in ipairs(members) do
-    local job = member.job
-    if not job or is_expired(job) then
-      if job then
-        redis.call("DEL", unpack(member.keys))
-      end
-      counts.expired = counts.expired + 1
-    elseif how == "returned" and job.tries == 0 then
-      bury(step.number, member)
-      counts.died = counts.died + 1
-    else
-      join_line(step.number, step.name, member.id, job)
-      write_job(member.id, job)
-      counts[how] = counts[how] + 1
-    end
-  end
-end
 for _, step in ipairs(plan) do
   move(step, step.scheduled, "due")
   move(step, step.leased, "returned")
@@ -89,7 +76,5 @@ for _, step in ipairs(plan) do
 end
 write_lines("RPUSH")
 local next_due = tonumber(redis.call("ZRANGE", due, 0, 0, "WITHSCORES")[2] or 0)
-if earliest == math.huge then
-  earliest = 0
-end
+earliest = earliest < math.huge and earliest or 0
 return { 0, now_floor, next_due, counts.due, counts.returned, counts.died, counts.expired, earliest }

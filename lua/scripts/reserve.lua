@@ -30,9 +30,9 @@ local flag_ms, max_bytes = tonumber(ARGV[3]), tonumber(ARGV[4])
 --- @include "lib/find_queue"
 --- @include "lib/window"
 --- @include "lib/line"
---- @include "lib/next_live"
 --- @include "lib/values"
 --- @include "lib/lease"
+--- @include "lib/next_live"
 --- @include "lib/register_interest"
 
 -- Look.
@@ -53,15 +53,14 @@ for i = 5, #ARGV, 5 do
     local line = number and line_of(number)
     while line and not line.ended and found < count and not again do
       again = bytes >= max_bytes
-      local id, job, value
+      local id, value, flags
       if not again then
-        id, job, value = next_live(line, wanted)
-        again = not id and job == true
+        id, value, flags = lease_next(line, wanted, ttr_ms)
+        again = not id and value == true
         line.ended = not id and not again
       end
       if id then
-        local attributes = job.flags % 2 == HAS_EXTRAS and redis.call("HGET", extras_key(id), "attributes") or ""
-        plan_lease(line, id, job, value, ttr_ms)
+        local attributes = flags % 2 == HAS_EXTRAS and redis.call("HGET", extras_key(id), "attributes") or ""
         found, bytes, is_noted = found + 1, bytes + #value, is_noted or attributes ~= ""
         reply[#reply + 1] = id
         reply[#reply + 1] = value

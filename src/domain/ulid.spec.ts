@@ -42,7 +42,11 @@ describe('ULIDs', () => {
   });
 
   it('come back from their bytes as they were', () => {
-    for (const id of ['7ZZZZZZZZZZZZZZZZZZZZZZZZZ', '00000000000000000000000000', '0123456789ABCDEFGHJKMNPQRS']) {
+    for (const id of [
+      '7ZZZZZZZZZZZZZZZZZZZZZZZZZ',
+      '00000000000000000000000000',
+      '0123456789ABCDEFGHJKMNPQRS',
+    ]) {
       const bytes = packUlid(id);
 
       expect(bytes).toHaveLength(16);
@@ -50,10 +54,13 @@ describe('ULIDs', () => {
     }
   });
 
-  it.each(['8ZZZZZZZZZZZZZZZZZZZZZZZZZ', '0123456789abcdefghjkmnpqrs', '0123456789ABCDEFGHJKMNPQRI', '0', 'é'.repeat(26)])(
-    '%s is none',
-    (text) => {
-      expect(packUlid(text)).toBeNull();
-    },
-  );
+  it.each([
+    '8ZZZZZZZZZZZZZZZZZZZZZZZZZ',
+    '0123456789abcdefghjkmnpqrs',
+    '0123456789ABCDEFGHJKMNPQRI',
+    '0',
+    'é'.repeat(26),
+  ])('%s is none', (text) => {
+    expect(packUlid(text)).toBeNull();
+  });
 });

@@ -80,7 +80,13 @@ export function packUlid(id: string): Buffer | null {
 export function unpackUlid(bytes: Buffer): string {
   let text = PAIRS[bytes[0] ?? 0] ?? '';
   for (let at = 1; at < BYTES; at += 5) {
-    const [a = 0, b = 0, c = 0, d = 0, e = 0] = [bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3], bytes[at + 4]];
+    const [a = 0, b = 0, c = 0, d = 0, e = 0] = [
+      bytes[at],
+      bytes[at + 1],
+      bytes[at + 2],
+      bytes[at + 3],
+      bytes[at + 4],
+    ];
     text +=
       (PAIRS[(a << 2) | (b >> 6)] ?? '') +
       (PAIRS[((b & 63) << 4) | (c >> 4)] ?? '') +

@@ -18,30 +18,39 @@ export interface Group {
   readonly members: number[];
 }
 
-/** Groups the questions of a batch, in the order in which they came. */
+/** Groups the questions of a batch. Nobody overtakes: a question joins a group only if none came in between that may want its jobs. */
 export function groupsOf(questions: readonly Question[]): Group[] {
   const groups: Group[] = [];
-  const singles = new Map<string, Group>();
-  questions.forEach(({ request: { queues, count, ttrMs }, waits }, i) => {
-    const key = count === 1 ? `${String(ttrMs)}${waits ? '+' : '-'}${namesOf(queues)}` : '';
-    const known = singles.get(key);
-    if (known) {
+  const lastFor = new Map<string, Group>();
+  questions.forEach((question, i) => {
+    const { request, waits } = question;
+    const { queues, count, ttrMs } = request;
+    const known = lastFor.get(queues[0] ?? '');
+    if (known && isAlike(known, question) && queues.every((queue) => lastFor.get(queue) === known)) {
       known.count++;
       known.members.push(i);
       return;
     }
     const group = { queues, ttrMs, waits, count, members: [i] };
     groups.push(group);
-    if (count === 1) singles.set(key, group);
+    for (const queue of queues) lastFor.set(queue, group);
   });
   return groups;
 }
 
-/** A group as an item of lua/scripts/reserve.lua. */
-export function itemOf({ queues, count, members, ttrMs, waits }: Group): Item {
-  return [namesOf(queues), count, members.length, ttrMs, waits ? '1' : '0'];
+/** Each wants one job, in the same way, from the same queues. */
+function isAlike(group: Group, { request: { queues, count, ttrMs }, waits }: Question): boolean {
+  return (
+    count === 1 &&
+    group.count === group.members.length &&
+    group.ttrMs === ttrMs &&
+    group.waits === waits &&
+    group.queues.length === queues.length &&
+    group.queues.every((queue, i) => queue === queues[i])
+  );
 }
 
-function namesOf(queues: readonly string[]): string {
-  return queues.length === 1 ? (queues[0] ?? '') : queues.join(',');
+/** A group as an item of lua/scripts/reserve.lua. */
+export function itemOf({ queues, count, members, ttrMs, waits }: Group): Item {
+  return [queues.join(','), count, members.length, ttrMs, waits ? '1' : '0'];
 }

@@ -12,6 +12,10 @@ interface Header {
   readonly entry: number;
 }
 
+/** How long a slot is, and how long before it begins its jobs move near, in milliseconds: as lua/lib/slots.lua has it. */
+const SLOT_MS = 262_144;
+const LEAD_MS = 60_000;
+
 /** A job's places: where the indexes of its queue hold it. */
 type Places = Map<string, string[]>;
 
@@ -77,9 +81,37 @@ export class Audit {
       const score = await this.redis.zscore(key(kind), members[0]!);
       earliest = Math.min(earliest, Number(score));
     }
+    earliest = Math.min(earliest, await this.readSlots(number, Number(info['far'] ?? 0)));
     const due = await this.redis.zscore(`${this.base}:due`, String(number));
     if (earliest !== Number.POSITIVE_INFINITY && (due === null || Number(due) > earliest))
       this.problems.push(`queue ${name}: first due at ${earliest}, but the pump knows ${due}`);
+  }
+
+  /** The lists of far slots: when the first one opens. An entry counts while its job is scheduled here and stands nowhere else. */
+  private async readSlots(number: number, counted: number): Promise<number> {
+    const slots = await this.redis.zrange(`${this.base}:f${number}`, '0', '-1', 'WITHSCORES');
+    let found = 0;
+    for (let i = 0; i < slots.length; i += 2) {
+      const [slot, opensMs] = [Number(slots[i]), Number(slots[i + 1])];
+      if (opensMs !== slot * SLOT_MS - LEAD_MS) this.problems.push(`slot ${slot} opens at ${opensMs}`);
+      for (const entry of await this.redis.lrangeBuffer(`${this.base}:f${number}:${slot}`, 0, -1)) {
+        if (Math.floor(entry.readUIntBE(0, 6) / SLOT_MS) !== slot)
+          this.problems.push(`an entry in slot ${slot} is not of it`);
+        const id = decodeSafely(entry.subarray(6, -1));
+        const header = this.headers.get(id);
+        if (
+          header?.state !== JOB_STATES.scheduled ||
+          header.entry !== entry.at(-1) ||
+          header.queue !== number
+        )
+          continue;
+        this.note(id, `s${number}`);
+        found++;
+      }
+    }
+    if (found !== counted)
+      this.problems.push(`queue ${number}: ${counted} far jobs counted, ${found} are there`);
+    return slots.length > 0 ? Number(slots[1]) : Number.POSITIVE_INFINITY;
   }
 
   private readLine(
@@ -113,7 +145,7 @@ export class Audit {
 
   private readStrays(keys: readonly Buffer[], numbers: ReadonlySet<string>): void {
     for (const key of keys) {
-      const [, number] = /^\{.*\}:[rsldgi](\d+)$/.exec(key.toString('latin1')) ?? [];
+      const [, number] = /^\{.*\}:[rsldgif](\d+)(?::\d+)?$/.exec(key.toString('latin1')) ?? [];
       if (number !== undefined && !numbers.has(number))
         this.problems.push(`${key.toString('latin1')} belongs to no queue`);
     }

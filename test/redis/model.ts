@@ -49,6 +49,8 @@ export class QueueModel {
     this.remove(id);
     const old = replaces === undefined ? undefined : this.jobs.get(replaces);
     if (old?.queue === queue) this.remove(old.id);
+    const expiresMs = job.ttlMs > 0 ? this.nowMs + job.ttlMs : 0;
+    const dueMs = this.nowMs + job.delayMs;
     this.jobs.set(id, {
       id,
       body: job.body.toString('latin1'),
@@ -58,8 +60,9 @@ export class QueueModel {
       tries: job.tries,
       attempts: 0,
       lease: 0,
-      expiresMs: job.ttlMs > 0 ? this.nowMs + job.ttlMs : 0,
-      atMs: this.nowMs + job.delayMs,
+      expiresMs,
+      // What expires before it is due goes when it expires.
+      atMs: expiresMs > 0 ? Math.min(dueMs, expiresMs) : dueMs,
     });
     if (job.delayMs === 0) this.line(queue).push(id);
     return true;

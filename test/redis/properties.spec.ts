@@ -23,10 +23,13 @@ const newJob = fc.record({
   delayMs: fc.oneof(
     { weight: 3, arbitrary: fc.constant(0) },
     { weight: 1, arbitrary: fc.integer({ min: 1, max: 3_000 }) },
+    // So far off that it waits in the list of a slot.
+    { weight: 1, arbitrary: fc.integer({ min: 500_000, max: 1_500_000 }) },
   ),
   ttlMs: fc.oneof(
-    { weight: 2, arbitrary: fc.constant(0) },
-    { weight: 1, arbitrary: fc.integer({ min: 1, max: 5_000 }) },
+    { weight: 4, arbitrary: fc.constant(0) },
+    { weight: 2, arbitrary: fc.integer({ min: 1, max: 5_000 }) },
+    { weight: 1, arbitrary: fc.integer({ min: 700_000, max: 2_000_000 }) },
   ),
   tries: fc.integer({ min: 1, max: 3 }),
 });
@@ -50,6 +53,10 @@ const asked: fc.Arbitrary<Asked> = fc.record({
   ttrMs: fc.integer({ min: 0, max: 3_000 }),
 });
 const pick = fc.nat({ max: 1_000 });
+const pause = fc.oneof(
+  { weight: 12, arbitrary: fc.integer({ min: 0, max: 2_500 }) },
+  { weight: 1, arbitrary: fc.integer({ min: 100_000, max: 800_000 }) },
+);
 
 const operation = fc.oneof(
   {
@@ -106,7 +113,7 @@ const operation = fc.oneof(
   },
   {
     weight: 6,
-    arbitrary: fc.record({ ms: fc.integer({ min: 0, max: 2_500 }), pumps: fc.boolean() }).map((args) =>
+    arbitrary: fc.record({ ms: pause, pumps: fc.boolean() }).map((args) =>
       step('advance', args, async (twin) => {
         twin.advance(args.ms);
         if (args.pumps) await twin.pump();
