@@ -2,6 +2,10 @@
 local doomed, places = {}, {}
 local KIND_OF = { [READY] = "g", [SCHEDULED] = "s", [LEASED] = "l", [DEAD] = "d" }
 local function plan_removal(id, job)
+  if doomed[id] then
+    return
+  end
+  doomed[id] = true
   local kind = KIND_OF[job.state]
   local key = queue_key(kind, job.queue)
   local place = places[key]
