@@ -20,9 +20,9 @@ local function write_job(id, job)
 end
 
 -- Adds a job's keys to a list of those that will be written or removed; they are touched.
-local function add_keys(keys, id, job)
+local function add_keys(keys, id, flags)
   keys[#keys + 1] = job_key(id)
-  if job.flags % 2 == HAS_EXTRAS then
+  if flags % 2 == HAS_EXTRAS then
     redis.call("EXISTS", meta, extras_key(id))
     keys[#keys + 1] = extras_key(id)
   end

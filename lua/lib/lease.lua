@@ -1,11 +1,4 @@
--- Leases: plan_lease while reading, write_leases when the jobs' places in their lines are gone. Times are turned into text once: with
--- its decimals, that costs as much as a command.
-local times = {}
-local function text_of(ms)
-  times[ms] = times[ms] or string.format("%.0f", ms)
-  return times[ms]
-end
-
+-- Leases: plan_lease while reading, write_leases when the jobs' places in their lines are gone.
 -- numbers: tries, attempts and lease as the header is to hold them.
 local function plan_lease(line, id, value, numbers, expires, ttr_ms)
   local ends, leased = now_ceil + ttr_ms, line.leased
@@ -14,7 +7,7 @@ local function plan_lease(line, id, value, numbers, expires, ttr_ms)
   end
   line.first = line.first and math.min(line.first, ends) or ends
   leased[id] = true
-  put_value(job_key(id), value, "\1" .. string.char(LEASED) .. string.sub(value, 3, 4) .. numbers)
+  put_head(job_key(id), value, "\1" .. string.char(LEASED) .. string.sub(value, 3, 4) .. numbers, true)
   line.scores[#line.scores + 1] = text_of(ends)
   line.scores[#line.scores + 1] = id
 end

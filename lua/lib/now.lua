@@ -8,6 +8,14 @@ else
   now_floor = time[1] * 1000 + math.floor(time[2] / 1000)
   now_ceil = time[1] * 1000 + math.ceil(time[2] / 1000)
 end
+
+-- A time as text, made once: number to text, with all its decimals, costs as much as half a command.
+local texts = {}
+local function text_of(ms)
+  texts[ms] = texts[ms] or string.format("%.0f", ms)
+  return texts[ms]
+end
+
 -- Its callers were told 503 by now, so it must not happen behind their backs: status 1, "late".
 if deadline_ms > 0 and now_floor > deadline_ms then
   return { 1, now_floor }

@@ -10,12 +10,16 @@ local function open_slot(number, slot)
   local opened = { number = number, slot = slot, key = key, share = limit, members = {} }
   redis.call("EXISTS", key, queue_key("s", number), queue_key("f", number), queue_key("i", number))
   local entries = redis.call("LRANGE", key, 0, limit - 1)
-  for _, entry in ipairs(entries) do
-    local id = string.sub(entry, 7, -2)
-    local job = read_job(id)
-    if job and job.state == SCHEDULED and job.queue == tonumber(number) and job.entry == string.byte(entry, -1) then
-      opened.members[#opened.members + 1] = struct.unpack(">I6", entry)
-      opened.members[#opened.members + 1] = id
+  local ids = {}
+  for i, entry in ipairs(entries) do
+    ids[i] = string.sub(entry, 7, -2)
+  end
+  local values = read_values(ids)
+  for i, entry in ipairs(entries) do
+    local _, state, _, _, _, _, _, at, place = struct.unpack(HEADER, values[i] or NO_JOB)
+    if state == SCHEDULED and at == number and place == string.byte(entry, -1) then
+      opened.members[#opened.members + 1] = text_of((struct.unpack(">I6", entry)))
+      opened.members[#opened.members + 1] = ids[i]
     end
   end
   opened.looked = #entries

@@ -1,33 +1,35 @@
 -- Takes jobs away, whatever their state: plan_removal while reading, remove_planned when writing. Frees first.
 local doomed, places = {}, {}
 local KIND_OF = { [READY] = "g", [SCHEDULED] = "s", [LEASED] = "l", [DEAD] = "d" }
-local function plan_removal(id, job)
-  if doomed[id] then
-    return
-  end
-  doomed[id] = true
-  local kind = KIND_OF[job.state]
-  local key = queue_key(kind, job.queue)
-  local place = places[key]
+local function place_of(state, number)
+  local place = places[number * 8 + state]
   if not place then
-    redis.call("EXISTS", meta, key, queue_key("i", job.queue))
-    place = { kind = kind, number = job.queue, members = {} }
-    places[key] = place
+    place = { kind = KIND_OF[state], key = queue_key(KIND_OF[state], number), number = number, members = {} }
+    redis.call("EXISTS", meta, place.key, queue_key("i", number))
+    places[number * 8 + state] = place
   end
-  add_keys(doomed, id, job)
-  -- A ready job's place in its list stays behind as a ghost, known by name: it is dropped by whoever meets it.
-  place.members[#place.members + 1] = kind == "g" and id .. string.char(job.entry) or id
+  return place
+end
+
+local function plan_removal(id, state, number, entry, flags)
+  if not doomed[id] then
+    doomed[id] = true
+    add_keys(doomed, id, flags)
+    local members = place_of(state, number).members
+    -- A ready job's place in its list stays behind as a ghost, known by name: it is dropped by whoever meets it.
+    members[#members + 1] = state == READY and id .. string.char(entry) or id
+  end
 end
 
 local function remove_planned()
   if #doomed > 0 then
     redis.call("DEL", unpack(doomed))
   end
-  for key, place in pairs(places) do
+  for _, place in pairs(places) do
     if place.kind == "g" then
-      redis.call("SADD", key, unpack(place.members))
+      redis.call("SADD", place.key, unpack(place.members))
     else
-      local found = redis.call("ZREM", key, unpack(place.members))
+      local found = redis.call("ZREM", place.key, unpack(place.members))
       -- Scheduled jobs that are not there stand in the list of a far slot, where their entries mean nothing from now on.
       if found < #place.members then
         redis.call("HINCRBY", queue_key("i", place.number), "far", found - #place.members)

@@ -17,7 +17,7 @@ local function schedule_job(number, id, due_ms, slot)
   else
     local members = near[number] or { first = due_ms }
     near[number], members.first = members, math.min(members.first, due_ms)
-    members[#members + 1], members[#members + 2] = due_ms, id
+    members[#members + 1], members[#members + 2] = text_of(due_ms), id
   end
 end
 

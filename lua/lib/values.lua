@@ -1,14 +1,18 @@
--- Whole values of jobs are written together: a call costs more than what it does. A long body is never copied for its header's sake.
+-- Values of jobs are written together: a call costs more than what it does. A long body is never copied for its header's sake.
 local SHORT = 512
 local values, heads = {}, {}
 
--- Plans to write a value, or only its first bytes anew.
-local function put_value(key, value, head)
-  if head and #value > SHORT then
-    heads[#heads + 1] = { key, head }
+local function put_value(key, value)
+  values[#values + 1] = key
+  values[#values + 1] = value
+end
+
+-- Other first bytes for a value that was read; whole: not only its header.
+local function put_head(key, value, head, whole)
+  if whole and #value <= SHORT then
+    put_value(key, head .. string.sub(value, #head + 1))
   else
-    values[#values + 1] = key
-    values[#values + 1] = head and head .. string.sub(value, #head + 1) or value
+    heads[#heads + 1] = { key, head }
   end
 end
 

@@ -20,32 +20,38 @@ local clock_ms, deadline_ms = ARGV[1], tonumber(ARGV[2])
 --- @include "lib/job"
 --- @include "lib/keys"
 --- @include "lib/header"
+--- @include "lib/read_values"
 --- @include "lib/find_queue"
 --- @include "lib/remove"
 
-local function verdict(job, lease)
+local function verdict(state, attempts, present, lease)
   if lease > 0 then
-    return job.state == LEASED and job.lease == lease and 1 or 2
-  elseif job.attempts == 0 then
+    return state == LEASED and present == lease and 1 or 2
+  elseif attempts == 0 then
     return 5
-  elseif job.state ~= LEASED then
+  elseif state ~= LEASED then
     return 3
   end
-  return job.attempts > 1 and 4 or 1
+  return attempts > 1 and 4 or 1
 end
 
-local codes, seen = {}, {}
+local ids, codes, seen = {}, {}, {}
 for i = 3, #ARGV, 3 do
-  local number, id, code = find_queue(ARGV[i]), ARGV[i + 1], 0
-  local job = number and not seen[id] and read_job(id)
-  if job and job.queue == number and not is_expired(job) then
-    code = verdict(job, tonumber(ARGV[i + 2]))
+  ids[#ids + 1] = ARGV[i + 1]
+end
+local values = read_values(ids)
+for n, id in ipairs(ids) do
+  local i = n * 3
+  local number, code = find_queue(ARGV[i]), 0
+  local _, state, flags, _, _, attempts, present, at, entry, expires = struct.unpack(HEADER, values[n] or NO_JOB)
+  if number and at == number and not seen[id] and not (expires > 0 and expires <= now_floor) then
+    code = verdict(state, attempts, present, tonumber(ARGV[i + 2]))
     if code ~= 2 then
       seen[id] = true
-      plan_removal(id, job)
+      plan_removal(id, state, number, entry, flags)
     end
   end
-  codes[#codes + 1] = code
+  codes[n] = code
 end
 remove_planned()
 return { 0, now_floor, table.concat(codes) }

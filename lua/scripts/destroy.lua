@@ -38,7 +38,7 @@ for _, entry in ipairs(entries) do
   if entry == "" then
     line.blanks = line.blanks + 1
   elseif is_here(job, entry, number) then
-    add_keys(line.doomed, id, job)
+    add_keys(line.doomed, id, job.flags)
     removed = removed + 1
   else
     line.ghosts[#line.ghosts + 1] = entry

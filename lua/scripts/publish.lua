@@ -55,7 +55,7 @@ for i = 4, #ARGV, 3 do
   local id = ARGV[i + 1]
   local present = some_exist and read_job(id)
   if present and is_expired(present) then
-    plan_removal(id, present)
+    plan_removal(id, present.state, present.queue, present.entry, present.flags)
     present = nil
   end
   codes[#codes + 1] = (present or taken[id]) and 1 or 0
@@ -63,7 +63,7 @@ for i = 4, #ARGV, 3 do
 end
 local old = replaces ~= "" and codes[1] == 0 and read_job(replaces)
 if old and old.queue == first.number then
-  plan_removal(replaces, old)
+  plan_removal(replaces, old.state, old.queue, old.entry, old.flags)
 end
 
 -- Write.

@@ -24,47 +24,58 @@ local clock_ms, deadline_ms, limit = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3
 --- @include "lib/header"
 --- @include "lib/notify"
 --- @include "lib/line_up"
---- @include "lib/due_members"
+--- @include "lib/values"
+--- @include "lib/read_values"
 --- @include "lib/slots"
 --- @include "lib/open_slot"
 --- @include "lib/move_due"
+--- @include "lib/bury"
 
 -- Look.
 redis.call("EXISTS", meta, expiries)
 local plan, earliest = {}, math.huge
 local numbers = redis.call("ZRANGEBYSCORE", due, "-inf", now_floor, "LIMIT", 0, 32)
 local share = math.ceil(limit / math.max(#numbers, 1) / 2)
-for _, number in ipairs(numbers) do
-  local step = { number = number, name = redis.call("HGET", queue_key("i", number), "name") }
-  local keys = {}
+for _, text in ipairs(numbers) do
+  local number = tonumber(text)
+  local name, keys = redis.call("HGET", queue_key("i", number), "name"), {}
   for _, kind in ipairs({ "r", "s", "l", "d", "g" }) do
     keys[#keys + 1] = queue_key(kind, number)
   end
   redis.call("EXISTS", unpack(keys))
   local slot, is_late = near_slot(number)
-  step.scheduled, step.leased = {}, {}
+  local step = { number = number, scheduled = {}, leased = {} }
   -- A late slot goes first and alone, or what was due in it would stand behind what was due later.
   if not is_late then
-    step.scheduled, earliest = due_members("s", number, share, earliest)
-    step.leased, earliest = due_members("l", number, share * 2 - #step.scheduled, earliest)
+    step.scheduled, earliest = plan_due("s", number, name, share, earliest)
+    step.leased, earliest = plan_due("l", number, name, share * 2 - #step.scheduled, earliest)
   end
   step.opened = slot and limit > 0 and open_slot(number, slot)
   plan[#plan + 1] = step
 end
 
 -- Write: every index entry goes before anything is added.
+local function drop(kind, number, ids)
+  if #ids > 0 then
+    redis.call("ZREM", queue_key(kind, number), unpack(ids))
+  end
+end
 for _, step in ipairs(plan) do
   redis.call("ZREM", due, step.number)
-  drop_members("s", step.number, step.scheduled)
-  drop_members("l", step.number, step.leased)
+  drop("s", step.number, step.scheduled)
+  drop("l", step.number, step.leased)
   if step.opened then
     write_opened(step.opened)
   end
 end
-
+if #spent > 0 then
+  redis.call("DEL", unpack(spent))
+end
+for _, job in ipairs(buried) do
+  bury(job)
+end
+write_values()
 for _, step in ipairs(plan) do
-  move(step, step.scheduled, "due")
-  move(step, step.leased, "returned")
   local next_due
   for _, kind in ipairs({ "s", "l", "f" }) do
     local head = redis.call("ZRANGE", queue_key(kind, step.number), 0, 0, "WITHSCORES")[2]

@@ -41,7 +41,7 @@ for i, entry in ipairs(entries) do
   elseif entry ~= "" then
     blanked[#blanked + 1] = i - 1 - #entries - skip
     if here then
-      add_keys(doomed, id, job)
+      add_keys(doomed, id, job.flags)
       expired = expired + 1
     else
       dropped[#dropped + 1] = entry

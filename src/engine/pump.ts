@@ -3,8 +3,10 @@ import { pump as pumpScript } from '../redis/scripts.js';
 import type { EngineObserver } from './observer.js';
 import type { ScriptRunner } from './script-runner.js';
 
-/** Jobs that one script call looks at: about 1 ms of Redis. */
-export const PUMP_STEP = 400;
+/** Jobs that one script call looks at: 1.2 ms of Redis, 1.5 while a slot of far jobs is opened. */
+export const PUMP_STEP = 256;
+/** Calls under way at once while there is more than one can move: Redis need not wait for our next word. */
+const FULL_FLIGHT = 2;
 /** A timer is armed for what is due within this; what is due later is seen by a sweep in time, in milliseconds. */
 const HORIZON_MS = 2_500;
 /** All namespaces are looked at once in this time, in as many slices, in milliseconds: the bound on taking over from a dead server. */
@@ -66,14 +68,20 @@ export class Pump {
 
   /** Moves all that is due now. Returns when the next is due: Unix ms, 0 = nothing is waiting. */
   async pumpNow(namespace: string): Promise<number> {
-    for (;;) {
-      const { nowMs, nextDueMs, earliestMs, moved } = await this.runner.run(pumpScript, namespace, {
-        limit: PUMP_STEP,
-      });
-      if (moved && earliestMs > 0) this.observer.pumped(namespace, moved, nowMs - earliestMs);
-      if (moved && moved.expired > 0) this.observer.expired(namespace, moved.expired);
-      if (nextDueMs === 0 || nextDueMs > nowMs) return nextDueMs;
+    for (let calls = 1; ; calls = FULL_FLIGHT) {
+      const steps = await Promise.all(Array.from({ length: calls }, () => this.step(namespace)));
+      const last = steps.at(-1);
+      if (!last || last.nextDueMs === 0 || last.nextDueMs > last.nowMs) return last?.nextDueMs ?? 0;
     }
+  }
+
+  private async step(namespace: string): Promise<{ readonly nowMs: number; readonly nextDueMs: number }> {
+    const { nowMs, nextDueMs, earliestMs, moved } = await this.runner.run(pumpScript, namespace, {
+      limit: PUMP_STEP,
+    });
+    if (moved && earliestMs > 0) this.observer.pumped(namespace, moved, nowMs - earliestMs);
+    if (moved && moved.expired > 0) this.observer.expired(namespace, moved.expired);
+    return { nowMs, nextDueMs };
   }
 
   private setTimer(namespace: string, alarm: Alarm, inMs: number): void {
