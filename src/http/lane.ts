@@ -12,6 +12,6 @@ export function openLane(server: Server, lane: Lane): void {
   server.removeAllListeners('request');
   server.on('request', (request: IncomingMessage, response: ServerResponse) => {
     if (lane.take(request, response)) return;
-    for (const route of routers) void route(request, response);
+    for (const route of routers) route(request, response);
   });
 }

@@ -55,9 +55,8 @@ export class RequestIds {
 }
 
 function base32(value: number | bigint, length: number): string {
-  return [...value.toString(32).padStart(length, '0')]
-    .map((digit) => ALPHABET.charAt(Number.parseInt(digit, 32)))
-    .join('');
+  const digits = value.toString(32).padStart(length, '0');
+  return digits.replace(/./g, (digit) => ALPHABET.charAt(Number.parseInt(digit, 32)));
 }
 
 const ids = new RequestIds();
