@@ -35,10 +35,7 @@ describe('the hot lane', () => {
   let engine: QueueEngine;
   /** Whether each request so far was taken by the lane. */
   const taken: boolean[] = [];
-  const take = Reflect.get(HotLane.prototype, 'take') as (
-    this: HotLane,
-    ...args: Parameters<HotLane['take']>
-  ) => boolean;
+  const take = Reflect.get(HotLane.prototype, 'take');
 
   beforeAll(async () => {
     HotLane.prototype.take = function (...args) {
