@@ -1,4 +1,4 @@
-import type { Limit } from '../auth/caller.js';
+import type { Limit } from '../domain/caller.js';
 import { QueueError } from '../domain/errors.js';
 
 /** A request's parameters by name. */

@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { Limit } from '../auth/caller.js';
+import type { Limit } from '../domain/caller.js';
 import { DEFAULT_POOL, parseToken, spellToken } from '../auth/credentials.js';
 import { type TokenId, type TokenRecord, TokenStore } from '../auth/token-store.js';
 import { QueueError } from '../domain/errors.js';

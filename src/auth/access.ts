@@ -3,8 +3,11 @@ import type { ThrottleKind } from './token-keys.js';
 
 /** What the token guard must know of a route. */
 export interface AccessRules {
-  /** `one` queue by name, or a `list` of them, comma-separated (consume): lists may hold names that no publish would take. */
-  readonly queues: 'one' | 'list';
+  /**
+   * `one` queue by name, or a `list` of them, comma-separated (consume): lists may hold names that no publish would take; `none` on
+   * routes of a whole namespace.
+   */
+  readonly queues: 'one' | 'list' | 'none';
   /** Which of a token's limits the route counts against; left out = none. */
   readonly throttle?: ThrottleKind;
   /** A size call: open to all when `lmstfy.public_sizes` is set. */

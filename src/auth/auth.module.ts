@@ -5,6 +5,7 @@ import { LOG, type Log } from '../domain/log.js';
 import { MetricsService } from '../metrics/metrics.service.js';
 import { RedisPool } from '../redis/pool.js';
 import { PoolRegistry } from '../redis/redis.module.js';
+import { Admission } from './admission.js';
 import { DEFAULT_POOL } from './credentials.js';
 import { Throttle } from './throttle.js';
 import { TokenCache } from './token-cache.js';
@@ -52,8 +53,9 @@ export class TokenRedisCloser implements OnApplicationShutdown {
       inject: [TokenStore, { token: MetricsService, optional: true }],
       useFactory: (store: TokenStore, metrics?: MetricsService) => new Throttle(store, metrics?.http),
     },
+    Admission,
     TokenGuard,
   ],
-  exports: [TokenStore, TokenCache, Throttle, TokenGuard],
+  exports: [TokenStore, TokenCache, Throttle, Admission, TokenGuard],
 })
 export class AuthModule {}

@@ -38,7 +38,7 @@ function forbiddenQueue(): QueueError {
   return new QueueError('invalid_argument', 'queue name contains forbidden characters');
 }
 
-/** In bytes: the limit is the same for a name that is refused for its characters next. */
+/** In bytes: the limit is the same for a name that is refused for its characters next. No character has more than three. */
 function isTooLong(name: string): boolean {
-  return Buffer.byteLength(name) > MAX_NAME_LENGTH;
+  return name.length * 3 > MAX_NAME_LENGTH && Buffer.byteLength(name) > MAX_NAME_LENGTH;
 }

@@ -1,6 +1,6 @@
 import { QueueError } from '../domain/errors.js';
 import type { HttpMetrics } from '../metrics/http-metrics.js';
-import type { Limit } from './caller.js';
+import type { Limit } from '../domain/caller.js';
 import { tokenHint } from './credentials.js';
 import type { ThrottleKind } from './token-keys.js';
 import type { TokenStore } from './token-store.js';

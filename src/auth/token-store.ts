@@ -1,6 +1,6 @@
 import { QueueError } from '../domain/errors.js';
 import type { RedisPool } from '../redis/pool.js';
-import type { Limit } from './caller.js';
+import type { Limit } from '../domain/caller.js';
 import { mintToken, tokenDigest } from './credentials.js';
 import { type ThrottleKind, TokenKeys } from './token-keys.js';
 import {

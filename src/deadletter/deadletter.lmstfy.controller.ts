@@ -1,15 +1,13 @@
 import { Controller, Delete, Get, Inject, Put, Req, Res, UseGuards } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Access } from '../auth/access.js';
-import { callerOf } from '../auth/caller-of.js';
 import { TokenGuard } from '../auth/token.guard.js';
 import { Config } from '../config/config.js';
 import { QueueError } from '../domain/errors.js';
 import { answer, answerNothing } from '../http/answer.js';
+import { exchangeOf } from '../http/exchange-of.js';
 import { type Query, wholeNumber } from '../http/query.js';
 import { DeadletterService } from './deadletter.service.js';
-
-type QueueRequest = FastifyRequest<{ Params: { namespace: string; queue: string }; Querystring: Query }>;
 
 /** Largest number that lmstfy reads here: 64 bits, signed. */
 const MAX_INT64 = 9_223_372_036_854_775_807;
@@ -26,11 +24,12 @@ export class LmstfyDeadletterController {
   ) {}
 
   @Get()
-  async peek(@Req() request: QueueRequest, @Res() reply: FastifyReply): Promise<void> {
-    const { namespace, queue } = request.params;
-    const { id, size } = await this.deadletter.head(callerOf(request), queue);
+  async peek(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    const exchange = exchangeOf(request, reply);
+    const { caller, namespace, queue } = exchange;
+    const { id, size } = await this.deadletter.head(caller, queue);
     answer(
-      reply,
+      exchange,
       200,
       `{"deadletter_head":"${id ?? ''}","deadletter_size":${String(size)},"namespace":"${namespace}","queue":"${queue}"}`,
     );
@@ -38,26 +37,30 @@ export class LmstfyDeadletterController {
 
   @Get('size')
   @Access({ isSize: true })
-  async size(@Req() request: QueueRequest, @Res() reply: FastifyReply): Promise<void> {
-    const { namespace, queue } = request.params;
-    const { size } = await this.deadletter.head(callerOf(request), queue);
-    answer(reply, 200, `{"namespace":"${namespace}","queue":"${queue}","size":${String(size)}}`);
+  async size(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    const exchange = exchangeOf(request, reply);
+    const { caller, namespace, queue } = exchange;
+    const { size } = await this.deadletter.head(caller, queue);
+    answer(exchange, 200, `{"namespace":"${namespace}","queue":"${queue}","size":${String(size)}}`);
   }
 
   @Put()
-  async respawn(@Req() request: QueueRequest, @Res() reply: FastifyReply): Promise<void> {
-    const limit = limitOf(request.query);
-    const ttlS = wholeNumber(request.query, 'ttl', this.config.lmstfy.default_ttl_s, MAX_INT64);
+  async respawn(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    const exchange = exchangeOf(request, reply);
+    const { caller, queue, query } = exchange;
+    const limit = limitOf(query);
+    const ttlS = wholeNumber(query, 'ttl', this.config.lmstfy.default_ttl_s, MAX_INT64);
     if (ttlS === undefined) throw new QueueError('invalid_argument', 'invalid ttl');
     const ttlMs = Math.min(ttlS, LONGEST_TTL_S) * 1000;
-    const count = await this.deadletter.respawn(callerOf(request), request.params.queue, limit, ttlMs);
-    answer(reply, 200, `{"count":${String(count)},"msg":"respawned"}`);
+    const count = await this.deadletter.respawn(caller, queue, limit, ttlMs);
+    answer(exchange, 200, `{"count":${String(count)},"msg":"respawned"}`);
   }
 
   @Delete()
-  async delete(@Req() request: QueueRequest, @Res() reply: FastifyReply): Promise<void> {
-    await this.deadletter.delete(callerOf(request), request.params.queue, limitOf(request.query));
-    answerNothing(reply);
+  async delete(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    const exchange = exchangeOf(request, reply);
+    await this.deadletter.delete(exchange.caller, exchange.queue, limitOf(exchange.query));
+    answerNothing(exchange);
   }
 }
 

@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { Caller } from '../auth/caller.js';
+import type { Caller } from '../domain/caller.js';
 import type { DeadLetterHead } from '../domain/job.js';
 import { EngineRegistry } from '../engine/engine.registry.js';
 

@@ -1,7 +1,7 @@
 import { Controller, Get, Inject, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { answer, asciiJson } from '../http/answer.js';
-import type { Query } from '../http/query.js';
+import { exchangeOf } from '../http/exchange-of.js';
 import { ReadinessService } from './readiness.js';
 
 /** Probes, on the API port and on the admin port. */
@@ -11,16 +11,17 @@ export class HealthController {
 
   /** The process lives. */
   @Get('healthz')
-  healthz(@Res() reply: FastifyReply): void {
-    answer(reply, 200, '{"status":"ok"}');
+  healthz(@Req() request: FastifyRequest, @Res() reply: FastifyReply): void {
+    answer(exchangeOf(request, reply), 200, '{"status":"ok"}');
   }
 
   /** The process should be sent requests; `?pool=` asks for one pool. 503 if not. */
   @Get('readyz')
-  readyz(@Req() request: FastifyRequest<{ Querystring: Query }>, @Res() reply: FastifyReply): void {
-    const { pool } = request.query;
+  readyz(@Req() request: FastifyRequest, @Res() reply: FastifyReply): void {
+    const exchange = exchangeOf(request, reply);
+    const { pool } = exchange.query;
     const { status, degraded } = pool === undefined ? this.readiness.overall() : this.readiness.ofPool(pool);
     const isReady = status === 'ready' || status === 'degraded';
-    answer(reply, isReady ? 200 : 503, asciiJson({ degraded, status }));
+    answer(exchange, isReady ? 200 : 503, asciiJson({ degraded, status }));
   }
 }

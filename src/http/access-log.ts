@@ -1,6 +1,7 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
 import { redactUrl } from '../config/log.js';
 import type { Log } from '../domain/log.js';
+import type { Exchange } from './exchange.js';
+import { parseQuery } from './query.js';
 
 /** One line for each answered request, while it is switched on. No body, no token, no query string with one. */
 export class AccessLog {
@@ -9,17 +10,17 @@ export class AccessLog {
     public on: boolean,
   ) {}
 
-  note(request: FastifyRequest, reply: FastifyReply): void {
+  /** @param ms from the request's head to its answer */
+  note({ request, requestId }: Exchange, status: number, ms: number): void {
     if (!this.on) return;
-    const { raw } = request;
     this.log.info(
       {
-        request_id: request.id,
-        method: raw.method,
-        url: urlOf(request),
-        status: reply.statusCode,
-        ms: Math.round(reply.elapsedTime * 1000) / 1000,
-        remote: raw.socket.remoteAddress,
+        request_id: requestId,
+        method: request.method,
+        url: shownUrl(request.url ?? ''),
+        status,
+        ms: Math.round(ms * 1000) / 1000,
+        remote: request.socket.remoteAddress,
       },
       'access',
     );
@@ -27,7 +28,8 @@ export class AccessLog {
 }
 
 /** A token may be spelt with escapes: with one in it, the whole query is left out. */
-function urlOf({ raw: { url = '' }, query }: FastifyRequest): string {
-  const hasToken = typeof query === 'object' && query !== null && 'token' in query;
-  return hasToken ? (url.split('?', 1)[0] ?? '') : redactUrl(url);
+function shownUrl(url: string): string {
+  const mark = url.indexOf('?');
+  if (mark === -1) return redactUrl(url);
+  return 'token' in parseQuery(url.slice(mark + 1)) ? url.slice(0, mark) : redactUrl(url);
 }

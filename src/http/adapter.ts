@@ -7,7 +7,9 @@ import { QueueError } from '../domain/errors.js';
 import { expectsContinue } from './body.js';
 import { answerClientError } from './client-error.js';
 import { Drain } from './drain.js';
-import { LmstfyErrorFilter } from './errors.lmstfy.js';
+import { LmstfyDoor } from './errors.lmstfy.js';
+import type { ServerContext } from './exchange.js';
+import { exchangeOf } from './exchange-of.js';
 import { parseQuery } from './query.js';
 import { nextRequestId, REQUEST_ID_HEADER } from './request-id.js';
 
@@ -52,7 +54,6 @@ export function adminAdapter(settings: SocketSettings, log: Log, drain: Drain): 
 }
 
 function baseAdapter(settings: SocketSettings, log: Log, drain: Drain): FastifyAdapter {
-  const filter = new LmstfyErrorFilter(log);
   const adapter = new FastifyAdapter({
     logger: false,
     exposeHeadRoutes: false,
@@ -61,8 +62,8 @@ function baseAdapter(settings: SocketSettings, log: Log, drain: Drain): FastifyA
     forceCloseConnections: false,
     skipMiddie: true,
     genReqId: nextRequestId,
-    frameworkErrors: (error: Error, _request: FastifyRequest, reply: FastifyReply) =>
-      filter.answer(error, reply),
+    frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) =>
+      exchangeOf(request, reply).fail(error),
     clientErrorHandler: answerClientError,
     routerOptions: { maxParamLength: NO_PARAM_LIMIT, querystringParser: parseQuery },
     requestTimeout: settings.request_timeout_ms,
@@ -78,9 +79,14 @@ function baseAdapter(settings: SocketSettings, log: Log, drain: Drain): FastifyA
     },
   });
   const instance: FastifyInstance = adapter.getInstance();
-  instance.decorate('drain', drain);
+  instance.decorate('exchanges', contextOf(log, drain));
   onExpectations(instance.server);
   return adapter;
+}
+
+function contextOf(log: Log, drain: Drain): ServerContext {
+  const lmstfy = new LmstfyDoor(log);
+  return { drain, doorOf: () => lmstfy };
 }
 
 /** A client that waits for our word is told to go on by whoever reads its body, not before its parameters were checked. */

@@ -1,13 +1,6 @@
-import type { FastifyReply } from 'fastify';
-import type { Drain } from './drain.js';
+import type { ServerResponse } from 'node:http';
+import type { Exchange } from './exchange.js';
 import { REQUEST_ID_HEADER } from './request-id.js';
-
-declare module 'fastify' {
-  interface FastifyInstance {
-    /** Set by `buildAdapter`. */
-    drain: Drain;
-  }
-}
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 const NOT_ASCII = /[^\x20-\x7e]/g;
@@ -26,8 +19,8 @@ function escaped(character: string): string {
 
 /** What an answer may have besides its status and body. */
 export interface AnswerOptions {
-  /** Called when the last byte was handed to the operating system, or when the connection was destroyed before. */
-  readonly sent?: () => void;
+  /** The body's type; plain JSON if it is left out. */
+  readonly type?: string;
   /** Further header names and values in turn. */
   readonly headers?: readonly string[];
   /** False if the caller ends the response. */
@@ -35,37 +28,49 @@ export interface AnswerOptions {
 }
 
 /**
- * Sends a JSON body and is done with the request. It writes to Node's response itself: Fastify would lower-case the
- * header names, and its way there costs more.
+ * Sends a JSON body and is done with the request.
  *
  * @param json ASCII only (`asciiJson`, or shapes built from checked names)
  */
-export function answer(reply: FastifyReply, status: number, json: string, options?: AnswerOptions): void {
-  const raw = begin(reply);
+export function answer(exchange: Exchange, status: number, json: string, options?: AnswerOptions): void {
+  const { response, requestId } = exchange;
   const fields = [
     'Content-Type',
-    JSON_TYPE,
+    options?.type ?? JSON_TYPE,
     REQUEST_ID_HEADER,
-    reply.request.id,
+    requestId,
     'Content-Length',
     String(json.length),
   ];
   if (options?.headers !== undefined) fields.push(...options.headers);
-  raw.writeHead(status, fields);
-  if (options?.last === false) raw.write(json, 'latin1');
-  else raw.end(json, 'latin1', options?.sent);
+  begin(exchange);
+  response.writeHead(status, fields);
+  if (options?.last === false) response.write(json, 'latin1');
+  else end(response, json);
+  exchange.context.observer?.answered(exchange, status);
 }
 
 /** Sends 204, which has no body. */
-export function answerNothing(reply: FastifyReply): void {
-  const raw = begin(reply);
-  raw.writeHead(204, [REQUEST_ID_HEADER, reply.request.id]);
-  raw.end();
+export function answerNothing(exchange: Exchange): void {
+  const { response, requestId } = exchange;
+  begin(exchange);
+  response.writeHead(204, [REQUEST_ID_HEADER, requestId]);
+  response.end();
+  exchange.context.observer?.answered(exchange, 204);
 }
 
-function begin(reply: FastifyReply): FastifyReply['raw'] {
-  reply.hijack();
-  const { raw } = reply;
-  if (reply.server.drain.announced) raw.shouldKeepAlive = false;
-  return raw;
+function begin({ context, response }: Exchange): void {
+  if (context.drain.announced) response.shouldKeepAlive = false;
+}
+
+/**
+ * Ends a response with a body. Given a body, Node hands the system two chunks, the second one empty, which costs 0.6 µs more than
+ * one chunk. So the body goes out as the end of the head: both are Latin-1. Should a Node keep its head elsewhere, it gets the body.
+ */
+function end(response: ServerResponse, body: string): void {
+  const inside = response as ServerResponse & { _header?: unknown };
+  if (typeof inside._header === 'string' && response.req.method !== 'HEAD') {
+    inside._header += body;
+    response.end();
+  } else response.end(body, 'latin1');
 }

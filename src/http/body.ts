@@ -1,5 +1,6 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { QueueError } from '../domain/errors.js';
+import type { Exchange } from './exchange.js';
 
 const NOTHING = Buffer.alloc(0);
 
@@ -16,65 +17,95 @@ export function isExpecting(request: IncomingMessage): boolean {
   return expecting.has(request);
 }
 
+/** True if the head of a request says that a body follows. */
+export function hasBody({ headers }: IncomingMessage): boolean {
+  const { 'content-length': declared, 'transfer-encoding': chunked } = headers;
+  return chunked !== undefined || (declared !== undefined && declared !== '0');
+}
+
+/** Marks a request without a body as read: else Node starts its stream when it is answered, only to throw nothing away (0.7 µs). */
+export function expectNoBody(request: IncomingMessage): void {
+  if (!hasBody(request)) request.read(0);
+}
+
 /**
- * Reads a request's body whole. A declared length above the limit is refused before a byte of it is read.
+ * Reads a request's body whole and goes on with it. If the client breaks off, or if `take` throws, the exchange is refused.
  *
  * @param maxBytes inclusive
- * @throws {QueueError} `body_too_large`; or `invalid_argument` if the client broke off
+ * @throws {QueueError} `body_too_large`: a declared length above the limit is refused before a byte of it is read
  */
-export function readBody(
-  request: IncomingMessage,
-  response: ServerResponse,
-  maxBytes: number,
-): Buffer | Promise<Buffer> {
-  const { 'content-length': declared, 'transfer-encoding': chunked } = request.headers;
-  if (chunked === undefined) {
-    if (declared === undefined || declared === '0') return NOTHING;
-    const length = Number(declared);
-    if (length > maxBytes) throw tooLarge();
-    // Most bodies come in one packet with their headers: then there is nothing to wait for.
-    if (request.complete && request.readableLength === length) return buffered(request);
+export function readBody(exchange: Exchange, maxBytes: number, take: (body: Buffer) => void): void {
+  const { request, response } = exchange;
+  if (!hasBody(request)) {
+    expectNoBody(request);
+    take(NOTHING);
+    return;
   }
-  if (expecting.delete(request)) response.writeContinue();
-  return collect(request, maxBytes);
+  const { headers } = request;
+  const length = headers['transfer-encoding'] === undefined ? Number(headers['content-length']) : undefined;
+  if (length !== undefined && length > maxBytes) throw tooLarge();
+  if (headers.expect !== undefined && expecting.delete(request)) response.writeContinue();
+  else if (length !== undefined) {
+    process.nextTick(takeBuffered, exchange, length, take);
+    return;
+  }
+  collect(exchange, maxBytes, take);
 }
 
-function buffered(request: IncomingMessage): Buffer {
-  const body: unknown = request.read();
-  return Buffer.isBuffer(body) ? body : NOTHING;
+/**
+ * Most bodies come in one packet with their headers. Node tells of the request when it has read the headers; one tick later the body
+ * is there as well, and is read without a listener.
+ */
+function takeBuffered(exchange: Exchange, length: number, take: (body: Buffer) => void): void {
+  const { request } = exchange;
+  if (request.readableLength !== length || length === 0) {
+    collect(exchange, length, take);
+    return;
+  }
+  try {
+    const body: unknown = request.read();
+    if (!Buffer.isBuffer(body)) throw brokenOff();
+    take(body);
+  } catch (error) {
+    exchange.fail(error);
+  }
 }
 
-function collect(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let size = 0;
-    const stop = (): void => {
-      request.off('data', take).off('end', end).off('close', broken).off('error', broken);
-    };
-    const take = (chunk: Buffer): void => {
-      size += chunk.length;
-      chunks.push(chunk);
-      if (size <= maxBytes) return;
-      stop();
-      request.pause();
-      reject(tooLarge());
-    };
-    const end = (): void => {
-      stop();
-      resolve(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks, size));
-    };
-    const broken = (): void => {
-      stop();
-      reject(new QueueError('invalid_argument', 'failed to read body'));
-    };
-    if (request.destroyed && !request.complete) {
-      broken();
-      return;
+function collect(exchange: Exchange, maxBytes: number, take: (body: Buffer) => void): void {
+  const { request } = exchange;
+  const chunks: Buffer[] = [];
+  let size = 0;
+  const stop = (): void => {
+    request.off('data', add).off('end', end).off('close', broken).off('error', broken);
+  };
+  const add = (chunk: Buffer): void => {
+    size += chunk.length;
+    chunks.push(chunk);
+    if (size <= maxBytes) return;
+    stop();
+    request.pause();
+    exchange.fail(tooLarge());
+  };
+  const end = (): void => {
+    stop();
+    try {
+      take(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks, size));
+    } catch (error) {
+      exchange.fail(error);
     }
-    request.on('data', take).on('end', end).on('close', broken).on('error', broken);
-  });
+  };
+  const broken = (): void => {
+    stop();
+    exchange.fail(brokenOff());
+  };
+  if (request.destroyed && !request.complete) broken();
+  else request.on('data', add).on('end', end).on('close', broken).on('error', broken);
 }
 
 function tooLarge(): QueueError {
   return new QueueError('body_too_large', 'body too large');
+}
+
+function brokenOff(): QueueError {
+  return new QueueError('invalid_argument', 'failed to read body');
 }

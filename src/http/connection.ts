@@ -1,28 +1,39 @@
 import type { Socket } from 'node:net';
 
-/** Who wants to know that a client has gone, by its connection. */
-const watchers = new WeakMap<Socket, Set<() => void>>();
+/** Somebody who wants to know that a client has gone. */
+export interface ConnectionWatcher {
+  /** The connection is closed. Called once, unless it was unwatched before. */
+  connectionClosed(): void;
+}
+
+const WATCHERS = Symbol('watchers');
+
+interface WatchedSocket extends Socket {
+  [WATCHERS]?: ConnectionWatcher[];
+}
 
 /**
- * Calls `gone` once if the connection closes before the returned function is called.
+ * Tells `watcher` when the connection closes.
  *
  * It watches the socket and not the response: a response that waits behind another one of its connection (pipelining)
  * never learns that the connection is gone. There is one listener a connection, however many requests it carries.
  */
-export function watchConnection(socket: Socket, gone: () => void): () => void {
-  let waiting = watchers.get(socket);
-  if (waiting === undefined) {
-    waiting = new Set();
-    watchers.set(socket, waiting);
-    socket.once('close', tellAll);
+export function watchConnection(socket: WatchedSocket, watcher: ConnectionWatcher): void {
+  const watchers = socket[WATCHERS];
+  if (watchers !== undefined) watchers.push(watcher);
+  else {
+    socket[WATCHERS] = [watcher];
+    socket.on('close', tellAll);
   }
-  const all = waiting;
-  all.add(gone);
-  return () => all.delete(gone);
 }
 
-function tellAll(this: Socket): void {
-  const all = watchers.get(this);
-  watchers.delete(this);
-  if (all !== undefined) for (const gone of [...all]) gone();
+/** Tells it no more. */
+export function unwatchConnection(socket: WatchedSocket, watcher: ConnectionWatcher): void {
+  const watchers = socket[WATCHERS];
+  const at = watchers?.indexOf(watcher) ?? -1;
+  if (at !== -1) watchers?.splice(at, 1);
+}
+
+function tellAll(this: WatchedSocket): void {
+  for (const watcher of this[WATCHERS]?.splice(0) ?? []) watcher.connectionClosed();
 }

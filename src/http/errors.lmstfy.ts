@@ -1,23 +1,14 @@
-import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException } from '@nestjs/common';
-import type { FastifyReply } from 'fastify';
+import { HttpException } from '@nestjs/common';
 import { type ErrorCode, QueueError } from '../domain/errors.js';
 import type { Log } from '../domain/log.js';
-import { answer, asciiJson } from './answer.js';
-import { lingerThenEnd, restOf } from './unread-body.js';
-
-/** An answer that says no: its status and its JSON body, and how long to wait before the next attempt, if that may help. */
-export interface Refusal {
-  readonly status: number;
-  readonly json: string;
-  readonly retryAfterS?: number;
-}
-
-const RETRY_AFTER_S = 1;
+import { asciiJson } from './answer.js';
+import type { Door, Exchange } from './exchange.js';
+import { type Refusal, refuse, RETRY_AFTER_S } from './refuse.js';
 
 const unavailable: Refusal = {
   status: 503,
   json: '{"error":"service unavailable"}',
-  retryAfterS: RETRY_AFTER_S,
+  headers: ['Retry-After', String(RETRY_AFTER_S)],
 };
 const internal: Refusal = { status: 500, json: '{"error":"internal error"}' };
 const text = (status: number, error: string): Refusal => ({ status, json: asciiJson({ error }) });
@@ -56,32 +47,15 @@ function statusOf(error: unknown): number | undefined {
   return undefined;
 }
 
-/** Sends a refusal, whatever the client still has to say. */
-export function refuse(reply: FastifyReply, { status, json, retryAfterS }: Refusal): void {
-  const { raw } = reply.request;
-  const headers = retryAfterS === undefined ? [] : ['Retry-After', String(retryAfterS)];
-  const rest = restOf(raw);
-  if (rest === 'close' || rest === 'linger') reply.raw.shouldKeepAlive = false;
-  answer(reply, status, json, { headers, last: rest !== 'linger' });
-  if (rest === 'linger') lingerThenEnd(raw, reply.raw);
-}
-
-/** Turns whatever was thrown on the way of a request into lmstfy's answer. */
-@Catch()
-export class LmstfyErrorFilter implements ExceptionFilter {
+/** lmstfy's front door: its answers to what cannot be done. */
+export class LmstfyDoor implements Door {
   constructor(private readonly log: Log) {}
 
-  catch(error: unknown, host: ArgumentsHost): void {
-    this.answer(error, host.switchToHttp().getResponse<FastifyReply>());
-  }
-
-  /** Also for what the router refuses before any filter is asked. */
-  answer(error: unknown, reply: FastifyReply): void {
+  refuse(error: unknown, exchange: Exchange): void {
     const refusal = refusalOf(error);
     if (refusal === undefined || (error instanceof QueueError && error.code === 'internal')) {
-      this.log.error({ err: error, request_id: reply.request.id }, 'request failed');
+      this.log.error({ err: error, request_id: exchange.requestId }, 'request failed');
     }
-    if (reply.sent || reply.raw.headersSent) return;
-    refuse(reply, refusal ?? internal);
+    refuse(exchange, refusal ?? internal);
   }
 }

@@ -2,14 +2,15 @@
 export type Query = Readonly<Record<string, string>>;
 
 const BROKEN_ESCAPE = /%(?![0-9A-Fa-f]{2})/;
-const EMPTY: Query = Object.freeze(Object.create(null) as Query);
+/** The query of an address that has none. */
+export const NO_QUERY: Query = Object.freeze(Object.create(null) as Query);
 
 /**
  * Reads a query string as lmstfy's HTTP library does: the first of equal names wins, `+` is a blank, and a part that has a
  * semicolon or a broken escape is as if it were not there.
  */
 export function parseQuery(text: string): Query {
-  if (text === '') return EMPTY;
+  if (text === '') return NO_QUERY;
   const query = Object.create(null) as Record<string, string>;
   for (const part of text.split('&')) {
     if (part === '' || part.includes(';')) continue;

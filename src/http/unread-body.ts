@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { isExpecting } from './body.js';
+import { hasBody, isExpecting } from './body.js';
 
 /** What is left of a refused body is read and thrown away up to this many bytes, so that its connection can be used again. */
 const KEEP_MAX_BYTES = 1_048_576;
@@ -13,8 +13,7 @@ export type Rest = 'none' | 'keep' | 'close' | 'linger';
 /** Decides it. `none`: there is no rest. `keep`: Node discards the rest after the answer. */
 export function restOf(request: IncomingMessage): Rest {
   const { 'content-length': declared, 'transfer-encoding': chunked } = request.headers;
-  if (request.complete || (chunked === undefined && (declared === undefined || declared === '0')))
-    return 'none';
+  if (request.complete || !hasBody(request)) return 'none';
   if (isExpecting(request)) return 'close';
   return chunked === undefined && Number(declared) <= KEEP_MAX_BYTES ? 'keep' : 'linger';
 }

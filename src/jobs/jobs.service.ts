@@ -1,10 +1,12 @@
 import { type BeforeApplicationShutdown, Inject, Injectable } from '@nestjs/common';
-import type { Caller } from '../auth/caller.js';
+import type { Caller } from '../domain/caller.js';
 import { QueueError } from '../domain/errors.js';
 import type { LeasedJob, NewJob, ReserveRequest, StoredJob } from '../domain/job.js';
 import { LOG, type Log } from '../domain/log.js';
 import { isJobId } from '../domain/names.js';
 import { EngineRegistry } from '../engine/engine.registry.js';
+
+const NOTHING_TO_DO = Promise.resolve();
 
 /** Jobs on behalf of a caller: everything happens in the caller's pool and namespace. It knows no wire format and no key. */
 @Injectable()
@@ -60,8 +62,8 @@ export class JobsService implements BeforeApplicationShutdown {
   }
 
   /** Removes a job, in whatever state; one that does not exist is removed already. */
-  async ack({ pool, namespace }: Caller, queue: string, id: string): Promise<void> {
-    if (isJobId(id)) await this.engines.forPool(pool).ack(namespace, queue, id);
+  ack({ pool, namespace }: Caller, queue: string, id: string): Promise<unknown> {
+    return isJobId(id) ? this.engines.forPool(pool).ack(namespace, queue, id) : NOTHING_TO_DO;
   }
 
   /** The job that would be leased next; null if none is ready. */

@@ -1,16 +1,24 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
+import { performance } from 'node:perf_hooks';
 import { ApiAppModule } from './app.module.js';
+import { Admission } from '../auth/admission.js';
 import { TokenCache } from '../auth/token-cache.js';
 import type { AppParts } from './core.module.js';
 import { createApplication } from './application.js';
 import { EngineRegistry } from '../engine/engine.registry.js';
 import { AccessLog } from '../http/access-log.js';
 import { apiAdapter } from '../http/adapter.js';
-import { LmstfyErrorFilter } from '../http/errors.lmstfy.js';
+import { DoorErrorFilter } from '../http/error.filter.js';
+import type { ExchangeObserver } from '../http/exchange.js';
+import { openLane } from '../http/lane.js';
+import { HotCalls, HotLane } from '../jobs/hot-lane.js';
 import type { HttpMetrics } from '../metrics/http-metrics.js';
 import { MetricsService } from '../metrics/metrics.service.js';
 import { Connections, portOf } from './server-lifecycle.js';
+
+/** Providers of whatever module. */
+const ANYWHERE = { strict: false };
 
 /** The queue API of one process: the application, its listener, and its orderly end. */
 export class ApiServer {
@@ -26,10 +34,15 @@ export class ApiServer {
     const { config, log, drain } = parts;
     const adapter = apiAdapter(config.server, log, drain);
     const app = await createApplication(ApiAppModule.forRoot(parts), adapter);
-    app.useGlobalFilters(new LmstfyErrorFilter(log));
+    app.useGlobalFilters(new DoorErrorFilter());
     const accessLog = new AccessLog(log, config.log.access);
     const server = new ApiServer(app, parts, new Connections(app.getHttpServer()), accessLog);
-    observe(adapter.getInstance(), accessLog, server.metrics.http);
+    const { exchanges } = adapter.getInstance<FastifyInstance>();
+    exchanges.observer = observerOf(accessLog, server.metrics.http);
+    openLane(
+      app.getHttpServer(),
+      new HotLane(exchanges, app.get(HotCalls, ANYWHERE), app.get(Admission, ANYWHERE)),
+    );
     try {
       await app.listen({ host: config.server.host, port: config.server.port });
       for (const engine of server.engines.all()) engine.start();
@@ -45,7 +58,7 @@ export class ApiServer {
   }
 
   get metrics(): MetricsService {
-    return this.app.get(MetricsService, { strict: false });
+    return this.app.get(MetricsService, ANYWHERE);
   }
 
   /** The next request of every token asks the store. */
@@ -71,16 +84,18 @@ export class ApiServer {
   }
 
   private get engines(): EngineRegistry {
-    return this.app.get(EngineRegistry, { strict: false });
+    return this.app.get(EngineRegistry, ANYWHERE);
   }
 }
 
 /** Has every answer counted and, while that is on, written to the access log. */
-function observe(instance: FastifyInstance, accessLog: AccessLog, metrics: HttpMetrics): void {
-  instance.addHook('onResponse', (request: FastifyRequest, reply, done) => {
-    const route = request.is404 ? '' : (request.routeOptions.url ?? '');
-    metrics.record(route, request.method, reply.statusCode, reply.elapsedTime, request.caller);
-    accessLog.note(request, reply);
-    done();
-  });
+function observerOf(accessLog: AccessLog, metrics: HttpMetrics): ExchangeObserver {
+  return {
+    answered: (exchange, status) => {
+      const { route, request, startedMs, admitted } = exchange;
+      const ms = performance.now() - startedMs;
+      metrics.record(route, request.method ?? '', status, ms, admitted);
+      if (accessLog.on) accessLog.note(exchange, status, ms);
+    },
+  };
 }

@@ -59,7 +59,8 @@ describe('metrics', () => {
       count('infra_lmstfy_http_rate_limit', 'action="produce"', `token="${app.token.slice(0, 4)}"`),
     ).toBe(1);
     expect(count('infra_lmstfy_http_http_codes', 'api="/api/:namespace/:queue"', 'code="201"')).toBe(4);
-    expect(count('pumphouse_pump_lateness_seconds_count')).toBeGreaterThanOrEqual(2);
+    // The delay and the lease end so close to one another that one round may move both.
+    expect(count('pumphouse_pump_lateness_seconds_count')).toBeGreaterThanOrEqual(1);
     expect(count('pumphouse_pumped_jobs_total', 'outcome="died"')).toBe(1);
     expect(count('pumphouse_queue_oldest_ready_age_seconds', queue)).toBeGreaterThan(0);
     expect(count('pumphouse_redis_up')).toBe(1);

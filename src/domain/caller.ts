@@ -8,17 +8,11 @@ export interface Limit {
   readonly intervalS: number;
 }
 
-/** On whose behalf a request runs: set on it by the token guard, before any controller. */
+/** On whose behalf a request runs: what its token has proved. */
 export interface Caller {
   readonly pool: string;
   readonly namespace: string;
   /** The token's digest; empty on a size route that is open to all. */
   readonly tokenId: string;
   readonly limits: Limit | null;
-}
-
-declare module 'fastify' {
-  interface FastifyRequest {
-    caller?: Caller;
-  }
 }

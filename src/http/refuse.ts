@@ -1,0 +1,34 @@
+import { answer } from './answer.js';
+import type { Exchange } from './exchange.js';
+import { lingerThenEnd, restOf } from './unread-body.js';
+
+/** Seconds that a client should wait when Redis is away. */
+export const RETRY_AFTER_S = 1;
+
+/** An answer that says no: its status and its JSON body, and how long to wait before the next attempt, if that may help. */
+export interface Refusal {
+  readonly status: number;
+  readonly json: string;
+  /** The body's type; plain JSON if it is left out. */
+  readonly type?: string;
+  /** Further header names and values in turn. */
+  readonly headers?: readonly string[];
+}
+
+/** Sends a refusal, whatever the client still has to say. Does nothing but end the connection if an answer has begun already. */
+export function refuse(exchange: Exchange, { status, json, type, headers }: Refusal): void {
+  const { request, response } = exchange;
+  if (response.headersSent) {
+    // What has begun cannot be taken back: the client must not wait for the rest of it.
+    if (!response.writableEnded) response.destroy();
+    return;
+  }
+  const rest = restOf(request);
+  if (rest === 'close' || rest === 'linger') response.shouldKeepAlive = false;
+  answer(exchange, status, json, {
+    ...(type === undefined ? {} : { type }),
+    ...(headers === undefined ? {} : { headers }),
+    last: rest !== 'linger',
+  });
+  if (rest === 'linger') lingerThenEnd(request, response);
+}
