@@ -16,6 +16,9 @@ export const NAMESPACE = 'bench';
  * @property {string} token
  * @property {() => { server: number, redis: number }} cpu seconds used so far
  * @property {() => Promise<number>} usedMemory Redis's used_memory in bytes
+ * @property {{ server: number, redis: number }} [pids]
+ * @property {number} [redisPort]
+ * @property {number} [adminPort]
  * @property {() => Promise<void>} stop
  */
 
@@ -40,6 +43,9 @@ export async function startServer({ program, redis, aof, workers }) {
   return {
     port,
     token,
+    pids: { server: server.pid, redis: store.pid },
+    redisPort,
+    adminPort,
     cpu: () => ({ server: cpuSeconds(server.pid), redis: cpuSeconds(store.pid) }),
     usedMemory: async () =>
       Number(/used_memory:(\d+)/.exec(await redisCommand(redisPort, 'INFO memory'))?.[1]),
