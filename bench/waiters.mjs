@@ -1,0 +1,265 @@
+#!/usr/bin/env node
+/**
+ * What waiting costs: thousands of idle long polls on one server.
+ *
+ *     runWaiters({ program, redis, workers, quick, say }) → { rows: [{ key, name, values, unit, target, met }] }
+ *
+ * By itself: `node bench/waiters.mjs [--quick] [--workers N]`. AOF is off. The polls are raw sockets of a process of its own.
+ */
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { runAlone } from './alone.mjs';
+import { pause, startLoad } from './child.mjs';
+import { gauge, inspect, openFileLimit, residentBytes, scrape, scriptCalls } from './inside.mjs';
+import { startModule, stop } from './machine.mjs';
+import { median, quantiles } from './quantiles.mjs';
+import { NAMESPACE, startServer } from './stage.mjs';
+
+const FEW = 1_000;
+const MANY = 10_000;
+const QUEUES = 1_000;
+const PATH = `/api/${NAMESPACE}`;
+/** Longer than any run: no poll ends by itself while something is measured. */
+const WAIT_S = 1_800;
+/** A publish a long way below what the server can do: its latency is the way, not the queue before it. */
+const LOW_RATE = 200;
+/** Sockets of a process that are not polls: its own files, Redis, publishers, those of the run before that still close. */
+const SPARE_FILES = 500;
+
+const SIZES = {
+  full: {
+    restMs: 4_000,
+    idleMs: 10_000,
+    paced: 2_000,
+    closed: 40_000,
+    wakes: 1_000,
+    rounds: 20,
+    warm: 20_000,
+  },
+  quick: { restMs: 1_500, idleMs: 2_000, paced: 500, closed: 10_000, wakes: 400, rounds: 6, warm: 8_000 },
+};
+
+/** @param {import('./alone.mjs').Options} options */
+export async function runWaiters({ program, redis, workers, quick, say }) {
+  if (openFileLimit() < MANY + SPARE_FILES)
+    throw new Error(
+      `open files: ${openFileLimit()} are too few, run \`ulimit -n ${MANY + SPARE_FILES}\` first`,
+    );
+  const size = quick ? SIZES.quick : SIZES.full;
+  const bare = await bareSlope(size);
+  say(`bare node:http: ${Math.round(bare)} bytes of RSS per waiter`);
+  const stage = await startServer({ program, redis, aof: 'off', workers });
+  const load = startLoad('poll-load.mjs');
+  try {
+    const rows = await measureStage({ stage, load, size, workers, say });
+    const slope = rows.find(({ key }) => key === 'waiter-rss');
+    if (slope) slope.values = { ours: slope.values.ours ?? NaN, 'bare node:http': bare / 1_024 };
+    return { rows };
+  } finally {
+    await load.stop();
+    await stage.stop();
+  }
+}
+
+/** Bytes per held response of a bare server. */
+async function bareSlope(size) {
+  const server = startModule(join(import.meta.dirname, 'holding-server.mjs'));
+  const load = startLoad('poll-load.mjs');
+  try {
+    const { port } = await new Promise((resolve) => server.child.once('message', resolve));
+    const bytes = () => residentBytes(server.pid);
+    return await slopeOf(load, { port, token: 'none' }, bytes, size.restMs);
+  } finally {
+    await load.stop();
+    await stop(server, 'SIGKILL');
+  }
+}
+
+/**
+ * Memory per waiter, from FEW to MANY of them: what the process itself needs is in neither. Leaves MANY waiters.
+ *
+ * @returns {Promise<number>} bytes
+ */
+async function slopeOf(load, { port, token }, bytes, restMs) {
+  const at = async (/** @type {number} */ count) => {
+    const path = `${PATH}/held-`;
+    await load.ask('open', { port, token, path, count, queues: QUEUES, waitS: WAIT_S });
+    await pause(restMs);
+    const readings = [];
+    for (let i = 0; i < 10; i++) {
+      readings.push(bytes());
+      await pause(restMs / 20);
+    }
+    return median(readings);
+  };
+  const few = await at(FEW);
+  return ((await at(MANY)) - few) / (MANY - FEW);
+}
+
+/** Everything on one server, from no waiter to MANY and back. */
+async function measureStage({ stage, load, size, workers, say }) {
+  const inside = inspect(stage);
+  const { port, token } = stage;
+  try {
+    await load.ask('publishClosed', { port, token, path: `${PATH}/warm`, total: size.warm });
+    const alone = await publishCost(stage, load, size);
+    say('without waiters: done');
+    const slope = await slopeOf(load, stage, () => residentBytes(stage.pids.server), size.restMs);
+    say(`${MANY} waiters wait: ${Math.round(slope)} bytes of RSS each`);
+    const counted = gauge(await scrape(stage), 'pumphouse_waiters');
+    const connections = await inside.connections();
+    const idle = await idleShare(stage, size.idleMs);
+    const among = await publishCost(stage, load, size);
+    const wakeUps = { path: `${PATH}/held-`, queues: QUEUES, perSecond: LOW_RATE };
+    await load.ask('wake', { port, token, ...wakeUps, count: size.wakes / 2 });
+    const wake = await load.ask('wake', { port, token, ...wakeUps, count: size.wakes });
+    say('among waiters: done');
+    await load.ask('close');
+    await pause(size.restMs);
+    const left = gauge(await scrape(stage), 'pumphouse_waiters');
+    const after = await publishCost(stage, load, size);
+    const crowd = await crowdOnOneQueue(stage, load, inside, size.rounds);
+    return rowsOf({ workers, slope, counted, left, connections, idle, alone, among, after, wake, crowd });
+  } finally {
+    inside.close();
+  }
+}
+
+/** A publish to a queue that nobody waits on: its latency at a low rate, its CPU at full rate. */
+async function publishCost(stage, load, { paced, closed }) {
+  const to = { port: stage.port, token: stage.token, path: `${PATH}/unwatched` };
+  const { p50, p99 } = await load.ask('publishPaced', { ...to, perSecond: LOW_RATE, total: paced });
+  const before = stage.cpu();
+  const { operations } = await load.ask('publishClosed', { ...to, total: closed });
+  const after = stage.cpu();
+  const cpu = ((after.server + after.redis - before.server - before.redis) / operations) * 1e6;
+  return { p50, p99, cpu };
+}
+
+/** Percent of a core that server and Redis use while nothing happens. */
+async function idleShare(stage, idleMs) {
+  const before = stage.cpu();
+  const startedMs = performance.now();
+  await pause(idleMs);
+  const seconds = (performance.now() - startedMs) / 1_000;
+  const after = stage.cpu();
+  const share = (/** @type {'server' | 'redis'} */ who) => ((after[who] - before[who]) / seconds) * 100;
+  return { server: share('server'), redis: share('redis') };
+}
+
+/**
+ * FEW waiters on one queue and one job: the scripts that it causes, from before the publish until all is quiet again. Now and then a
+ * re-check of the line falls into that time, so it is done often and the most and the middle are told. The one who got the job
+ * comes back after the count, since its new request is a reserve too.
+ */
+async function crowdOnOneQueue(stage, load, inside, rounds) {
+  const { port, token } = stage;
+  const path = `${PATH}/crowd-0`;
+  const poll = { port, token, path: `${PATH}/crowd-`, count: FEW, queues: 1, waitS: WAIT_S };
+  await load.ask('open', poll);
+  await pause(1_500);
+  const reserves = [];
+  const evals = [];
+  const latencies = [];
+  for (let round = 0; round < rounds; round++) {
+    await pause(100 + Math.random() * 400);
+    const before = { scripts: scriptCalls(await scrape(stage)), evals: await scriptCommands(inside) };
+    const { poll: served, latencyMs } = await load.ask('wakeOne', { port, token, path });
+    await pause(60);
+    const after = { scripts: scriptCalls(await scrape(stage)), evals: await scriptCommands(inside) };
+    reserves.push((after.scripts.reserve ?? 0) - (before.scripts.reserve ?? 0));
+    evals.push(after.evals - before.evals);
+    latencies.push(latencyMs);
+    await load.ask('resume', { poll: served });
+  }
+  await load.ask('close');
+  return { reserves: quantiles(reserves), evals: quantiles(evals), latency: quantiles(latencies) };
+}
+
+/** Scripts that Redis has run so far, whatever their names. */
+async function scriptCommands({ redis }) {
+  const stats = await redis.info('commandstats');
+  let calls = 0;
+  for (const [, count] of stats.matchAll(/^cmdstat_eval(?:sha)?(?:_ro)?:calls=(\d+)/gm))
+    calls += Number(count);
+  return calls;
+}
+
+/** @returns {import('./targets.mjs').Row[]} */
+function rowsOf({ workers, slope, counted, left, connections, idle, alone, among, after, wake, crowd }) {
+  const without = {
+    p50: (alone.p50 + after.p50) / 2,
+    p99: Math.max(alone.p99, after.p99),
+    cpu: (alone.cpu + after.cpu) / 2,
+  };
+  const row = (key, name, values, unit, target, met) => ({ key, name, values, unit, target, met });
+  return [
+    row(
+      'waiter-rss',
+      `server RSS per waiter, ${FEW} to ${MANY}`,
+      { ours: slope / 1_024 },
+      'KiB',
+      '≤ 16',
+      slope <= 16 * 1_024,
+    ),
+    row(
+      'waiter-count',
+      `waiters that the server counts, and when all have gone`,
+      { held: counted, gone: left },
+      '',
+      `${MANY}, 0`,
+      counted === MANY && left === 0,
+    ),
+    row(
+      'waiter-redis',
+      `Redis connections at ${MANY} waiters`,
+      { connections },
+      '',
+      `≤ 8 (per process)`,
+      connections <= 8 * workers,
+    ),
+    row('waiter-idle', `idle CPU at ${MANY} waiters`, idle, '% of a core', '', null),
+    row(
+      'waiter-publish',
+      `publish at ${LOW_RATE}/s, without and among waiters`,
+      { 'p50 without': without.p50, among: among.p50, 'p99 without': without.p99, 'p99 among': among.p99 },
+      'ms',
+      'p50 + 0.2, p99 + 1 at most',
+      among.p50 <= without.p50 + 0.2 && among.p99 <= without.p99 + 1,
+    ),
+    row(
+      'waiter-publish-cpu',
+      'CPU of a publish, without and among waiters',
+      { without: without.cpu, among: among.cpu, ratio: among.cpu / without.cpu },
+      'µs',
+      'ratio ≤ 1.1',
+      among.cpu <= without.cpu * 1.1,
+    ),
+    row(
+      'wake',
+      'publish sent → job in the hand of a waiter',
+      { p50: wake.p50, p99: wake.p99, max: wake.max },
+      'ms',
+      'p50 ≤ 1.5, p99 ≤ 5',
+      wake.p50 <= 1.5 && wake.p99 <= 5,
+    ),
+    row(
+      'crowd',
+      `reserve scripts for 1 job, ${FEW} waiters on its queue`,
+      { median: crowd.reserves.p50, most: crowd.reserves.max, 'all scripts, median': crowd.evals.p50 },
+      'calls',
+      `${workers}, at most ${2 * workers}`,
+      crowd.reserves.p50 <= workers && crowd.reserves.max <= 2 * workers,
+    ),
+    row(
+      'crowd-latency',
+      `publish sent → job in hand, ${FEW} waiters on its queue`,
+      { p50: crowd.latency.p50, max: crowd.latency.max },
+      'ms',
+      '',
+      null,
+    ),
+  ];
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) await runAlone(runWaiters);
