@@ -56,6 +56,23 @@ export async function startServer({ program, redis, aof, workers }) {
 }
 
 /**
+ * Runs `act` on a server of its own.
+ *
+ * @template T
+ * @param {{ program: string, redis: string, aof: 'off' | 'everysec', workers: number }} options
+ * @param {(stage: Stage) => Promise<T>} act
+ * @returns {Promise<T>}
+ */
+export async function onServer(options, act) {
+  const stage = await startServer(options);
+  try {
+    return await act(stage);
+  } finally {
+    await stage.stop();
+  }
+}
+
+/**
  * Starts the server over a Redis that is up, and does not wait for it.
  *
  * @param {{ program: string, store: import('./store.mjs').Store, workers: number }} options
@@ -65,7 +82,9 @@ export async function spawnServer({ program, store, workers }) {
   const [port, adminPort] = [await freePort(), await freePort()];
   const config = join(store.folder, 'bench.toml');
   writeFileSync(config, configText({ port, adminPort, store, workers }));
-  return { server: start(process.execPath, [program, '-c', config], { cwd: store.folder }), port, adminPort };
+  const spawnedMs = performance.now();
+  const server = start(process.execPath, [program, '-c', config], { cwd: store.folder });
+  return { server, port, adminPort, spawnedMs };
 }
 
 /** Starts the bare server. @returns {Promise<Stage>} */

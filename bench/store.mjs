@@ -36,8 +36,7 @@ export async function startStore(program, aof) {
     pid: started.pid,
     folder,
     cpu: () => cpuSeconds(started.pid),
-    usedMemory: async () =>
-      Number(/used_memory:(\d+)/.exec(await inlineCommand(port, 'INFO memory'))?.[1]),
+    usedMemory: async () => Number(/used_memory:(\d+)/.exec(await inlineCommand(port, 'INFO memory'))?.[1]),
     calls: async () => callsOf(await inlineCommand(port, 'INFO commandstats')),
     stop: () => stop(started, 'SIGKILL'),
   };

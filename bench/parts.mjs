@@ -1,0 +1,126 @@
+/**
+ * The parts of a run, in their order. Each measures, prints its tables, and adds to the figures that are written as JSON; what has a
+ * target goes to `figures.targets` too.
+ */
+import { runAgainst } from './against.mjs';
+import { bytesVerdicts, measureBytes } from './bytes.mjs';
+import { growBacklog, growNamespaces, growQueues, growthVerdicts } from './growth.mjs';
+import { idleVerdicts } from './idle.mjs';
+import { PLOT, writePlot } from './plot.mjs';
+import { bytesTable, growthTable, idleTable, stageTable } from './report.mjs';
+import { measureStart, startVerdicts } from './start-time.mjs';
+import { runStage, STAGES, throughputVerdicts } from './throughput.mjs';
+
+/** @typedef {import('./run.mjs').Context} Context */
+/** @typedef {Record<string, any>} Figures */
+/** @typedef {{ name: string, run: (context: Context, figures: Figures) => Promise<void> }} Part */
+
+/** @param {Figures} figures @param {import('./targets.mjs').Row[]} rows */
+function addTargets(figures, rows) {
+  figures.targets = [...(figures.targets ?? []), ...rows];
+}
+
+/** @param {string} title @param {string[]} tables */
+function print(title, ...tables) {
+  console.log(`### ${title}\n\n${tables.join('\n\n')}\n`);
+}
+
+/** @param {keyof typeof STAGES} name @returns {Part} */
+function stagePart(name) {
+  return {
+    name,
+    async run(context, figures) {
+      const stage = await runStage(context, name);
+      print(`${name}, E = ${stage.e.toFixed(1)}`, stageTable(stage));
+      figures.stages = { ...figures.stages, [name]: stage };
+    },
+  };
+}
+
+/** After the last stage: a row counts with the number of workers that serves it better. @type {Part} */
+const verdictsPart = {
+  name: Object.keys(STAGES).join('; '),
+  async run(_context, figures) {
+    addTargets(figures, throughputVerdicts(figures.stages ?? {}));
+  },
+};
+
+/** @type {Part} */
+const backlogPart = {
+  name: 'growth: backlog',
+  async run(context, figures) {
+    const sizes = await growBacklog(context);
+    print('Growth: jobs in one queue', growthTable(sizes));
+    figures.growth = { ...figures.growth, backlog: sizes };
+    addTargets(figures, growthVerdicts(sizes));
+    if (!context.plot) return;
+    writePlot(sizes, context.machine);
+    context.say(`drawn: ${PLOT}`);
+  },
+};
+
+/** @type {Part} */
+const queuesPart = {
+  name: 'growth: queues',
+  async run(context, figures) {
+    const sizes = await growQueues(context);
+    print('Growth: queues', growthTable(sizes));
+    figures.growth = { ...figures.growth, queues: sizes };
+    addTargets(figures, growthVerdicts(sizes));
+  },
+};
+
+/** @type {Part} */
+const namespacesPart = {
+  name: 'growth: namespaces; idle',
+  async run(context, figures) {
+    const { sizes, idle } = await growNamespaces(context);
+    print('Growth: namespaces', growthTable(sizes), ...(idle ? [idleTable(idle)] : []));
+    figures.growth = { ...figures.growth, namespaces: sizes, idle };
+    addTargets(figures, [...growthVerdicts(sizes), ...idleVerdicts(idle, sizes[0]?.name ?? '')]);
+  },
+};
+
+/** @type {Part} */
+const bytesPart = {
+  name: 'bytes',
+  async run(context, figures) {
+    const bytes = await measureBytes(context);
+    print('Bytes per job', bytesTable('ready', bytes.ready), bytesTable('scheduled', bytes.scheduled));
+    figures.bytes = bytes;
+    addTargets(figures, bytesVerdicts(bytes));
+  },
+};
+
+/** @type {Part} */
+const startPart = {
+  name: 'start',
+  async run(context, figures) {
+    figures.start = await measureStart(context);
+    addTargets(figures, startVerdicts(figures.start));
+  },
+};
+
+/** @type {Part[]} */
+export const PARTS = [
+  ...Object.keys(STAGES).map((name) => stagePart(/** @type {keyof typeof STAGES} */ (name))),
+  verdictsPart,
+  backlogPart,
+  queuesPart,
+  namespacesPart,
+  bytesPart,
+  startPart,
+];
+
+/** The rows on a server that runs already. @param {import('./against.mjs').Other} other @returns {Part} */
+export function againstPart(other) {
+  return {
+    name: 'against',
+    async run(context, figures) {
+      const stage = await runAgainst(context, other);
+      print(`${other.url}, E = ${stage.e.toFixed(1)}`, stageTable(stage));
+      figures.stages = { [other.url]: stage };
+      addTargets(figures, throughputVerdicts(figures.stages ?? {}));
+    },
+  };
+}
