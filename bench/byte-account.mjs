@@ -12,6 +12,9 @@ const ENTRY_BYTES = 24;
 /** The object that a key's place points to; MEMORY STATS counts it as the table's, MEMORY USAGE as the value's. */
 const OBJECT_BYTES = 16;
 
+/** @type {Record<string, string>} */
+const PLURALS = { list: 'lists', hash: 'hashes', set: 'sets', zset: 'sorted sets', stream: 'streams' };
+
 /** @typedef {{ what: string, perJob: number, note: string }} Entry */
 
 /**
@@ -82,15 +85,22 @@ async function weigh(redis, { name, keys, sample, nameBytes }, jobs) {
   const length = Math.round(nameBytes / keys);
   const share = keys / jobs;
   if (type !== 'string') {
-    return [{ what: `${type}s …${name}`, perJob: each * share, note: `${keys.toLocaleString('en')} keys` }];
+    return [
+      {
+        what: `${PLURALS[type] ?? type} …${name}`,
+        perJob: each * share,
+        note: `${keys.toLocaleString('en')} keys`,
+      },
+    ];
   }
+  const stored = await redis.strlen(/** @type {Buffer} */ (sample[0]));
   const nameCost = allocated(length + (length < 32 ? 2 : 4));
   const value = Math.round(each - nameCost - ENTRY_BYTES);
   return [
     {
       what: `strings …${name}: values`,
       perJob: value * share,
-      note: `${keys.toLocaleString('en')} keys; header, body, and Redis's object`,
+      note: `${keys.toLocaleString('en')} keys, ${stored} B in each, and Redis's object`,
     },
     {
       what: `strings …${name}: names`,

@@ -23,6 +23,7 @@ async function play(row) {
   const make = PLAYS[row.play];
   if (!make) throw new Error(`no such play: ${row.play}`);
   const plan = make(row, (row.spread && spreads.get(row.spread)) ?? [{ path: row.path, token }]);
+  if (plan.total < 1) throw new Error(`${row.name}: the rows before it left nothing to do`);
   const latencies = new Float64Array(plan.total);
   const startedMs = performance.now();
   const deadlineMs = startedMs + row.maxMs;

@@ -13,7 +13,8 @@ import { runStage, STAGES, throughputVerdicts } from './throughput.mjs';
 
 /** @typedef {import('./run.mjs').Context} Context */
 /** @typedef {Record<string, any>} Figures */
-/** @typedef {{ name: string, run: (context: Context, figures: Figures) => Promise<void> }} Part */
+/** `isQuick`: a quick run has it unless it is told `--only` which parts to run. */
+/** @typedef {{ name: string, isQuick: boolean, run: (context: Context, figures: Figures) => Promise<void> }} Part */
 
 /** @param {Figures} figures @param {import('./targets.mjs').Row[]} rows */
 function addTargets(figures, rows) {
@@ -29,6 +30,7 @@ function print(title, ...tables) {
 function stagePart(name) {
   return {
     name,
+    isQuick: name !== '2 workers, AOF everysec',
     async run(context, figures) {
       const stage = await runStage(context, name);
       print(`${name}, E = ${stage.e.toFixed(1)}`, stageTable(stage));
@@ -40,6 +42,7 @@ function stagePart(name) {
 /** After the last stage: a row counts with the number of workers that serves it better. @type {Part} */
 const verdictsPart = {
   name: Object.keys(STAGES).join('; '),
+  isQuick: true,
   async run(_context, figures) {
     addTargets(figures, throughputVerdicts(figures.stages ?? {}));
   },
@@ -48,6 +51,7 @@ const verdictsPart = {
 /** @type {Part} */
 const backlogPart = {
   name: 'growth: backlog',
+  isQuick: true,
   async run(context, figures) {
     const sizes = await growBacklog(context);
     print('Growth: jobs in one queue', growthTable(sizes));
@@ -62,6 +66,7 @@ const backlogPart = {
 /** @type {Part} */
 const queuesPart = {
   name: 'growth: queues',
+  isQuick: false,
   async run(context, figures) {
     const sizes = await growQueues(context);
     print('Growth: queues', growthTable(sizes));
@@ -73,6 +78,7 @@ const queuesPart = {
 /** @type {Part} */
 const namespacesPart = {
   name: 'growth: namespaces; idle',
+  isQuick: true,
   async run(context, figures) {
     const { sizes, idle } = await growNamespaces(context);
     print('Growth: namespaces', growthTable(sizes), ...(idle ? [idleTable(idle)] : []));
@@ -84,6 +90,7 @@ const namespacesPart = {
 /** @type {Part} */
 const bytesPart = {
   name: 'bytes',
+  isQuick: true,
   async run(context, figures) {
     const bytes = await measureBytes(context);
     print('Bytes per job', bytesTable('ready', bytes.ready), bytesTable('scheduled', bytes.scheduled));
@@ -95,6 +102,7 @@ const bytesPart = {
 /** @type {Part} */
 const startPart = {
   name: 'start',
+  isQuick: true,
   async run(context, figures) {
     figures.start = await measureStart(context);
     addTargets(figures, startVerdicts(figures.start));
@@ -116,11 +124,11 @@ export const PARTS = [
 export function againstPart(other) {
   return {
     name: 'against',
+    isQuick: true,
     async run(context, figures) {
       const stage = await runAgainst(context, other);
       print(`${other.url}, E = ${stage.e.toFixed(1)}`, stageTable(stage));
       figures.stages = { [other.url]: stage };
-      addTargets(figures, throughputVerdicts(figures.stages ?? {}));
     },
   };
 }

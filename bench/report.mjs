@@ -3,14 +3,15 @@ import { LMSTFY_BYTES } from './goals.mjs';
 import { OPERATIONS } from './rounds.mjs';
 import { judge } from './throughput.mjs';
 
-/** @param {{ header: string[], rows: string[][] }} table */
-export function markdown({ header, rows }) {
+/** Figures to the right, what has a name to the left. @param {{ header: string[], rows: string[][], left?: number[] }} table `left`: columns of text */
+export function markdown({ header, rows, left = [0] }) {
   const widths = header.map((_, column) =>
     Math.max(...[header, ...rows].map((row) => row[column]?.length ?? 0)),
   );
+  const isLeft = (/** @type {number} */ column) => left.includes(column);
   const line = (/** @type {string[]} */ cells) =>
-    `| ${cells.map((cell, i) => (i === 0 ? cell.padEnd(widths[i] ?? 0) : cell.padStart(widths[i] ?? 0))).join(' | ')} |`;
-  const rule = `|${widths.map((width, i) => (i === 0 ? '-'.repeat(width + 2) : `${'-'.repeat(width + 1)}:`)).join('|')}|`;
+    `| ${cells.map((cell, i) => (isLeft(i) ? cell.padEnd(widths[i] ?? 0) : cell.padStart(widths[i] ?? 0))).join(' | ')} |`;
+  const rule = `|${widths.map((width, i) => (isLeft(i) ? '-'.repeat(width + 2) : `${'-'.repeat(width + 1)}:`)).join('|')}|`;
   return [line(header), rule, ...rows.map(line)].join('\n');
 }
 
@@ -76,44 +77,31 @@ function metText(isCheap, isFast) {
  * @param {import('./growth.mjs').Sized[]} sizes
  */
 export function growthTable(sizes) {
-  const header = [
-    '',
-    'operation',
-    'per second',
-    'server',
-    'Redis',
-    'sum / E',
-    'commands',
-    'scripts',
-    'server +',
-    'Redis +',
-    'commands +',
-    'alike: server +',
-    'Redis +',
-    'commands +',
-  ];
+  const isSpread = sizes.some(({ alike }) => alike);
+  const header = ['', 'operation', 'per second', 'server', 'Redis', 'sum / E', 'commands', 'scripts'];
+  header.push('server +', 'Redis +', 'commands +');
+  if (isSpread) header.push('alike: server +', 'alike: Redis +', 'alike: commands +');
   const rows = sizes.flatMap(({ name, e, figures, ratios, alike }) =>
     OPERATIONS.flatMap((operation, at) => {
       const row = figures[operation];
       if (!row) return [];
       const { rate, server, redis, commands, scripts } = row;
+      const costs = [fixed(server, 1), fixed(redis, 1), fixed((server + redis) / e)];
       return [
         [
           at === 0 ? name : '',
           operation,
           whole(rate),
-          fixed(server, 1),
-          fixed(redis, 1),
-          fixed((server + redis) / e),
+          ...costs,
           fixed(commands),
           fixed(scripts, 3),
           ...percents(ratios?.[operation]),
-          ...percents(alike?.[operation]),
+          ...(isSpread ? percents(alike?.[operation]) : []),
         ],
       ];
     }),
   );
-  return markdown({ header, rows });
+  return markdown({ header, rows, left: [0, 1] });
 }
 
 /** @param {import('./rounds.mjs').Ratios | undefined} ratios */
@@ -143,5 +131,5 @@ export function bytesTable(state, { jobs, perJob, account }) {
   const header = [`${state}, ${whole(jobs)} jobs`, 'bytes per job', 'what'];
   const rows = account.map(({ what, perJob: bytes, note }) => [what, fixed(bytes, 1), note]);
   rows.push(['all', fixed(perJob, 1), `lmstfy: ${LMSTFY_BYTES[state]}`]);
-  return markdown({ header, rows });
+  return markdown({ header, rows, left: [0, 2] });
 }

@@ -40,7 +40,7 @@ export async function playRounds({ load, size }, contestants) {
       const { stage, spread } = /** @type {Contestant} */ (contestants[name]);
       await load.connect(stage);
       for (const measured of await playOnce(load, stage, growth.jobs, spread))
-        /** @type {Played} */ ((of[name])[measured.key] ??= []).push(measured);
+        /** @type {Played} */ (of[name][measured.key] ??= []).push(measured);
     }
   }
   const { server: e, rate: bareRate } = medianOf(bare);

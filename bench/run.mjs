@@ -63,7 +63,9 @@ function wantedParts() {
     return [againstPart({ url: flags.against, ...known, pids: numbers(pid), redisPids: numbers(redisPid) })];
   }
   const names = flags.only?.split(';').map((part) => part.trim());
-  const wanted = PARTS.filter(({ name }) => !names || names.some((part) => name.includes(part)));
+  const isInRun = ({ name, isQuick }) =>
+    names ? names.some((part) => name.includes(part)) : isQuick || !flags.quick;
+  const wanted = PARTS.filter(isInRun);
   if (wanted.length > 0) return wanted;
   throw new Error(`no part of that name; there are: ${PARTS.map(({ name }) => name).join('; ')}`);
 }
@@ -94,11 +96,14 @@ await cleanly(async () => {
   };
   /** @type {Record<string, any>} */
   const figures = {};
-  for (const { run } of parts) await run(context, figures);
+  for (const { name, run } of parts) {
+    const partMs = performance.now();
+    await run(context, figures);
+    context.say(`${name}: ${((performance.now() - partMs) / 1_000).toFixed(1)} s`);
+  }
   await context.load.stop();
 
-  const { targets = [] } = figures;
-  console.log(`### Targets\n\n${targetTable(targets)}\n`);
+  if (figures.targets) console.log(`### Targets\n\n${targetTable(figures.targets)}\n`);
   const settings = {
     connections: CONNECTIONS,
     bodyBytes: BODY.length,

@@ -26,9 +26,9 @@ export const QUICK = {
   throughput: { jobs: 12_000, cycles: 4_000, bare: 30_000, warm: 6_000, repeats: 1 },
   growth: {
     ...FULL.growth,
-    rounds: 1,
-    jobs: 8_000,
-    bare: 20_000,
+    rounds: 3,
+    jobs: 5_000,
+    bare: 12_000,
     warm: 4_000,
     backlogs: [0, 100_000],
     queues: 1_000,
