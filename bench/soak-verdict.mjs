@@ -1,0 +1,117 @@
+/**
+ * The verdict over a soak: is every series flat? A leak is a slope, so each series' slope is found in a way that single spikes
+ * (a garbage collection, a rewrite of the AOF, a busy neighbour) do not move, and held against a bound.
+ */
+import { median } from './quantiles.mjs';
+
+const MIB = 2 ** 20;
+
+/**
+ * @typedef {object} Sample
+ * @property {number} seconds since the start
+ * @property {number} rss of the server's processes, bytes
+ * @property {number} redis its used_memory, bytes
+ * @property {number} p50 of publishes since the sample before, ms
+ * @property {number} p99 the same
+ * @property {number} deliveryP99 from publish to a consumer's hand, of jobs without delay, ms
+ * @property {number} inFlight jobs published and not finished
+ */
+
+/**
+ * What must be flat. `floor` is growth that is borne however small the level is: what these series move by themselves.
+ *
+ * @type {{ key: keyof Sample, name: string, unit: string, scale: number, floor: number, share: number }[]}
+ */
+export const SERIES = [
+  { key: 'rss', name: 'RSS of the server', unit: 'MiB', scale: MIB, floor: 10 * MIB, share: 0.08 },
+  { key: 'redis', name: 'used_memory of Redis', unit: 'MiB', scale: MIB, floor: 1 * MIB, share: 0.05 },
+  { key: 'p99', name: 'p99 of a publish', unit: 'ms', scale: 1, floor: 3, share: 0.5 },
+  { key: 'deliveryP99', name: 'p99 from publish to delivery', unit: 'ms', scale: 1, floor: 5, share: 0.5 },
+  { key: 'inFlight', name: 'jobs in flight', unit: 'jobs', scale: 1, floor: 300, share: 0.1 },
+];
+
+/** Fewer samples than this after the warm-up say nothing. */
+const FEWEST = 10;
+
+/** Seconds at the start that do not count: caches fill, code is compiled, the first jobs expire (that takes up to a minute). */
+export function warmUpOf(/** @type {number} */ totalS) {
+  return Math.max(0.2 * totalS, Math.min(90, totalS / 2));
+}
+
+/**
+ * The median of the slopes between all pairs of points (Theil–Sen): up to 29 % of the points may lie anywhere.
+ *
+ * @param {{ x: number, y: number }[]} points
+ * @returns {number} y per x
+ */
+export function slopeOf(points) {
+  /** @type {number[]} */
+  const slopes = [];
+  points.forEach((a, i) => {
+    for (const b of points.slice(i + 1)) if (b.x !== a.x) slopes.push((b.y - a.y) / (b.x - a.x));
+  });
+  return median(slopes);
+}
+
+/**
+ * Judges what came after the warm-up. Growth is slope × time; it must stay below `max(floor, share of the level)`. That is per run: the
+ * longer it is, the smaller a leak is that it finds.
+ *
+ * @param {Sample[]} samples
+ * @param {number} warmUpS
+ * @returns {{ isFlat: boolean, checks: { key: string, name: string, unit: string, level: number, growth: number, bound: number, isFlat: boolean }[] }}
+ */
+export function judge(samples, warmUpS) {
+  const counted = samples.filter(({ seconds }) => seconds >= warmUpS);
+  if (counted.length < FEWEST)
+    throw new Error(`${counted.length} samples after the warm-up are too few for a verdict`);
+  const spanS = (counted.at(-1)?.seconds ?? 0) - (counted[0]?.seconds ?? 0);
+  const checks = SERIES.map(({ key, name, unit, scale, floor, share }) => {
+    const points = counted.map((sample) => ({ x: sample.seconds, y: sample[key] }));
+    const level = median(points.map(({ y }) => y));
+    const growth = slopeOf(points) * spanS;
+    const bound = Math.max(floor, share * level);
+    // A NaN is not flat either: a series that was not measured proves nothing.
+    return {
+      key,
+      name,
+      unit,
+      level: level / scale,
+      growth: growth / scale,
+      bound: bound / scale,
+      isFlat: growth <= bound,
+    };
+  });
+  return { isFlat: checks.every(({ isFlat }) => isFlat), checks };
+}
+
+/**
+ * The same samples with a leak in one series: `times` the bound, spread evenly over the time that counts.
+ *
+ * @param {Sample[]} samples
+ * @param {number} warmUpS
+ * @param {keyof Sample} key
+ * @param {number} times
+ * @returns {Sample[]}
+ */
+export function withLeak(samples, warmUpS, key, times) {
+  const series = SERIES.find((one) => one.key === key);
+  const check = judge(samples, warmUpS).checks.find((one) => one.key === key);
+  if (!series || !check) throw new Error(`no such series: ${key}`);
+  const spanS = (samples.at(-1)?.seconds ?? 0) - warmUpS;
+  const perSecond = (times * check.bound * series.scale) / spanS;
+  return samples.map((sample) => ({ ...sample, [key]: sample[key] + perSecond * sample.seconds }));
+}
+
+/**
+ * Could this run have seen a leak? Plays each series again with twice its bound on top; the verdict must turn.
+ *
+ * @returns {string[]} the series in which a leak would have gone unseen
+ */
+export function blindSpots(/** @type {Sample[]} */ samples, /** @type {number} */ warmUpS) {
+  const isSeen = (/** @type {keyof Sample} */ key) =>
+    judge(withLeak(samples, warmUpS, key, 2), warmUpS).checks.some(
+      (check) => check.key === key && !check.isFlat,
+    );
+  return SERIES.filter(({ key }) => !isSeen(key)).map(({ name }) => name);
+}
