@@ -44,9 +44,10 @@ describe('the verdict of a soak', () => {
   });
 
   it('measures growth over the time that counts', () => {
-    const samples = soundRun().map((sample) => ({ ...sample, rss: 100 * MIB + sample.seconds * 0.1 * MIB }));
+    const samples = soundRun().map((sample) => ({ ...sample, rss: 300 * MIB + sample.seconds * 0.1 * MIB }));
     const check = judge(samples, WARM_UP_S).checks.find(({ key }) => key === 'rss');
     expect(check.growth).toBeCloseTo((595 - WARM_UP_S) * 0.1, 5);
+    expect(check.level).toBeLessThan(300 + 0.1 * 300);
     expect(check.bound).toBeCloseTo(0.08 * check.level, 5);
   });
 
@@ -61,6 +62,21 @@ describe('the verdict of a soak', () => {
   it('fails a series that was not measured', () => {
     const unmeasured = soundRun().map((sample) => ({ ...sample, redis: NaN }));
     expect(failing(unmeasured)).toEqual(['redis']);
+  });
+
+  it('lets noise widen the bound of a latency, and never that of memory', () => {
+    const noisy = (/** @type {number} */ by) =>
+      soundRun().map((sample, i) => ({
+        ...sample,
+        p99: sample.p99 + (i % 3) * by,
+        rss: sample.rss + (i % 3) * by * MIB,
+      }));
+    const checkOf = (/** @type {string} */ key, /** @type {number} */ by) =>
+      judge(noisy(by), WARM_UP_S).checks.find((check) => check.key === key);
+    expect(checkOf('p99', 0).bound).toBe(3);
+    expect(checkOf('p99', 100).bound).toBeGreaterThan(60);
+    expect(checkOf('rss', 100).bound).toBeCloseTo(0.08 * checkOf('rss', 100).level, 5);
+    expect(judge(noisy(20), WARM_UP_S).isFlat).toBe(true);
   });
 
   it('refuses a verdict on too few samples', () => {
