@@ -55,7 +55,7 @@ export function runAlone(run) {
       redis: flags.redis,
       workers: Number(flags.workers),
       quick: flags.quick,
-      say: (text) => console.error(text),
+      say: (text) => console.error(`${(performance.now() / 1_000).toFixed(1)} s: ${text}`),
     });
     console.log(targetTable(rows));
     if (!flags.out) return;

@@ -12,18 +12,17 @@ export class HeldPoll {
   #text = '';
 
   /**
-   * @param {{ port: number, localAddress?: string }} to
+   * @param {number} port
    * @param {string} request
    * @param {(poll: HeldPoll, status: number, body: string) => void} onAnswer
    * @param {(error: Error) => void} onFailure a connection that the other side ends, too
    */
-  constructor({ port, localAddress }, request, onAnswer, onFailure) {
+  constructor(port, request, onAnswer, onFailure) {
     this.request = request;
     this.onAnswer = onAnswer;
     this.socket = net.connect({
       host: '127.0.0.1',
       port,
-      ...(localAddress ? { localAddress } : {}),
       noDelay: true,
       onread: {
         buffer: READ_BUFFER,

@@ -36,7 +36,7 @@ const SIZES = {
     rounds: 20,
     warm: 20_000,
   },
-  quick: { restMs: 1_500, idleMs: 2_000, paced: 500, closed: 10_000, wakes: 400, rounds: 6, warm: 8_000 },
+  quick: { restMs: 800, idleMs: 1_500, paced: 300, closed: 8_000, wakes: 300, rounds: 7, warm: 8_000 },
 };
 
 /** @param {import('./alone.mjs').Options} options */
