@@ -10,15 +10,17 @@ import { PLOT, writePlot } from './plot.mjs';
 import { bytesTable, growthTable, idleTable, stageTable } from './report.mjs';
 import { measureStart, startVerdicts } from './start-time.mjs';
 import { runStage, STAGES, throughputVerdicts } from './throughput.mjs';
+import { runTiming } from './timing.mjs';
+import { runWaiters } from './waiters.mjs';
 
 /** @typedef {import('./run.mjs').Context} Context */
 /** @typedef {Record<string, any>} Figures */
 /** `isQuick`: a quick run has it unless it is told `--only` which parts to run. */
 /** @typedef {{ name: string, isQuick: boolean, run: (context: Context, figures: Figures) => Promise<void> }} Part */
 
-/** @param {Figures} figures @param {import('./targets.mjs').Row[]} rows */
-function addTargets(figures, rows) {
-  figures.targets = [...(figures.targets ?? []), ...rows];
+/** @param {Figures} figures @param {string} part @param {import('./targets.mjs').Row[]} rows in place of those it had */
+function setTargets(figures, part, rows) {
+  figures.targets = { ...figures.targets, [part]: rows };
 }
 
 /** @param {string} title @param {string[]} tables */
@@ -30,23 +32,16 @@ function print(title, ...tables) {
 function stagePart(name) {
   return {
     name,
-    isQuick: name !== '2 workers, AOF everysec',
+    isQuick: name === '1 worker, AOF off' || name === '2 workers, AOF everysec',
     async run(context, figures) {
       const stage = await runStage(context, name);
       print(`${name}, E = ${stage.e.toFixed(1)}`, stageTable(stage));
       figures.stages = { ...figures.stages, [name]: stage };
+      // A row counts with the number of workers that serves it better: each stage judges all so far.
+      setTargets(figures, 'throughput', throughputVerdicts(figures.stages));
     },
   };
 }
-
-/** After the last stage: a row counts with the number of workers that serves it better. @type {Part} */
-const verdictsPart = {
-  name: Object.keys(STAGES).join('; '),
-  isQuick: true,
-  async run(_context, figures) {
-    addTargets(figures, throughputVerdicts(figures.stages ?? {}));
-  },
-};
 
 /** @type {Part} */
 const backlogPart = {
@@ -56,7 +51,7 @@ const backlogPart = {
     const sizes = await growBacklog(context);
     print('Growth: jobs in one queue', growthTable(sizes));
     figures.growth = { ...figures.growth, backlog: sizes };
-    addTargets(figures, growthVerdicts(sizes));
+    setTargets(figures, 'backlog', growthVerdicts(sizes));
     if (!context.plot) return;
     writePlot(sizes, context.machine);
     context.say(`drawn: ${PLOT}`);
@@ -71,19 +66,22 @@ const queuesPart = {
     const sizes = await growQueues(context);
     print('Growth: queues', growthTable(sizes));
     figures.growth = { ...figures.growth, queues: sizes };
-    addTargets(figures, growthVerdicts(sizes));
+    setTargets(figures, 'queues', growthVerdicts(sizes));
   },
 };
 
 /** @type {Part} */
 const namespacesPart = {
   name: 'growth: namespaces; idle',
-  isQuick: true,
+  isQuick: false,
   async run(context, figures) {
     const { sizes, idle } = await growNamespaces(context);
     print('Growth: namespaces', growthTable(sizes), ...(idle ? [idleTable(idle)] : []));
     figures.growth = { ...figures.growth, namespaces: sizes, idle };
-    addTargets(figures, [...growthVerdicts(sizes), ...idleVerdicts(idle, sizes[0]?.name ?? '')]);
+    setTargets(figures, 'namespaces', [
+      ...growthVerdicts(sizes),
+      ...idleVerdicts(idle, sizes[0]?.name ?? ''),
+    ]);
   },
 };
 
@@ -95,7 +93,7 @@ const bytesPart = {
     const bytes = await measureBytes(context);
     print('Bytes per job', bytesTable('ready', bytes.ready), bytesTable('scheduled', bytes.scheduled));
     figures.bytes = bytes;
-    addTargets(figures, bytesVerdicts(bytes));
+    setTargets(figures, 'bytes', bytesVerdicts(bytes));
   },
 };
 
@@ -105,19 +103,41 @@ const startPart = {
   isQuick: true,
   async run(context, figures) {
     figures.start = await measureStart(context);
-    addTargets(figures, startVerdicts(figures.start));
+    setTargets(figures, 'start', startVerdicts(figures.start));
+  },
+};
+
+/** Thousands of idle long polls. @type {Part} */
+const waitersPart = {
+  name: 'waiters',
+  // Resting and settling alone take half a minute.
+  isQuick: false,
+  async run({ program, redis, quick, say }, figures) {
+    figures.waiters = await runWaiters({ program, redis, workers: 1, quick, say });
+    setTargets(figures, 'waiters', figures.waiters.rows);
+  },
+};
+
+/** Delays, leases that run out, many jobs due at one instant. @type {Part} */
+const timingPart = {
+  name: 'timing',
+  isQuick: true,
+  async run({ program, redis, quick, say }, figures) {
+    figures.timing = await runTiming({ program, redis, workers: 1, quick, say });
+    setTargets(figures, 'timing', figures.timing.rows);
   },
 };
 
 /** @type {Part[]} */
 export const PARTS = [
   ...Object.keys(STAGES).map((name) => stagePart(/** @type {keyof typeof STAGES} */ (name))),
-  verdictsPart,
   backlogPart,
   queuesPart,
   namespacesPart,
   bytesPart,
   startPart,
+  waitersPart,
+  timingPart,
 ];
 
 /** The rows on a server that runs already. @param {import('./against.mjs').Other} other @returns {Part} */

@@ -103,7 +103,8 @@ await cleanly(async () => {
   }
   await context.load.stop();
 
-  if (figures.targets) console.log(`### Targets\n\n${targetTable(figures.targets)}\n`);
+  const targets = Object.values(figures.targets ?? {}).flat();
+  if (targets.length > 0) console.log(`### Targets\n\n${targetTable(targets)}\n`);
   const settings = {
     connections: CONNECTIONS,
     bodyBytes: BODY.length,

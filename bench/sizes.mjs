@@ -18,7 +18,7 @@ export const FULL = {
     idleMs: 20_000,
   },
   bytes: { jobs: 1_000_000, samples: 2_000 },
-  start: { times: 5 },
+  start: { times: 5, workers: [1, 2] },
 };
 
 /** @type {typeof FULL} */
@@ -26,16 +26,16 @@ export const QUICK = {
   throughput: { jobs: 12_000, cycles: 4_000, bare: 30_000, warm: 6_000, repeats: 1 },
   growth: {
     ...FULL.growth,
-    rounds: 3,
-    jobs: 5_000,
-    bare: 12_000,
-    warm: 4_000,
+    rounds: 1,
+    jobs: 8_000,
+    bare: 20_000,
+    warm: 6_000,
     backlogs: [0, 100_000],
     queues: 1_000,
     namespaces: 100,
     restMs: 1_000,
     idleMs: 3_000,
   },
-  bytes: { jobs: 100_000, samples: 500 },
-  start: { times: 1 },
+  bytes: { jobs: 64_000, samples: 500 },
+  start: { times: 1, workers: [1] },
 };

@@ -12,12 +12,12 @@ const PATIENCE_MS = 30_000;
 
 /** `cpuSeconds`: of the process until then, which a busy machine changes less. @typedef {{ workers: number, medianMs: number, allMs: number[], cpuSeconds: number }} Start */
 
-/** @param {import('./run.mjs').Context} context @returns {Promise<Start[]>} for one and for two workers */
+/** @param {import('./run.mjs').Context} context @returns {Promise<Start[]>} for each number of workers */
 export async function measureStart({ program, redis, size }) {
   const store = await startStore(redis, 'everysec');
   try {
     const starts = [];
-    for (const workers of [1, 2]) {
+    for (const workers of size.start.workers) {
       const each = [];
       for (let time = 0; time < size.start.times; time++)
         each.push(await startOnce({ program, store, workers }));

@@ -24,7 +24,7 @@ const SLOW_US = 1_000;
 
 const SIZES = {
   full: { late: 1_000, latePerSecond: 60, pairs: 25, rounds: 8, due: 300_000, warm: 20_000, rateMs: 4_000 },
-  quick: { late: 200, latePerSecond: 100, pairs: 25, rounds: 2, due: 30_000, warm: 8_000, rateMs: 1_000 },
+  quick: { late: 100, latePerSecond: 100, pairs: 25, rounds: 1, due: 10_000, warm: 8_000, rateMs: 500 },
 };
 
 /** @param {import('./alone.mjs').Options} options */
