@@ -1,12 +1,12 @@
 /** How much is played: in full, or for a first look. */
 
 export const FULL = {
-  throughput: { jobs: 60_000, cycles: 20_000, bare: 100_000, warm: 12_000, repeats: 3 },
+  throughput: { jobs: 60_000, cycles: 20_000, bare: 100_000, warm: 25_000, repeats: 3 },
   growth: {
     rounds: 5,
     jobs: 25_000,
     bare: 50_000,
-    warm: 12_000,
+    warm: 25_000,
     backlogs: [0, 10_000, 100_000, 1_000_000, 5_000_000],
     /** The many-queues stores: queues in all, jobs in each. */
     queues: 10_000,
@@ -23,13 +23,13 @@ export const FULL = {
 
 /** @type {typeof FULL} */
 export const QUICK = {
-  throughput: { jobs: 12_000, cycles: 4_000, bare: 30_000, warm: 6_000, repeats: 1 },
+  throughput: { jobs: 12_000, cycles: 4_000, bare: 30_000, warm: 10_000, repeats: 1 },
   growth: {
     ...FULL.growth,
     rounds: 1,
     jobs: 8_000,
     bare: 20_000,
-    warm: 6_000,
+    warm: 10_000,
     backlogs: [0, 100_000],
     queues: 1_000,
     namespaces: 100,
