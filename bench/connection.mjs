@@ -144,8 +144,10 @@ function lengthOf(head, status) {
  * @param {string} path
  * @param {string} token
  * @param {string} [body] latin1; left out for methods without one
+ * @param {string} [type] of the body
  */
-export function requestBytes(method, path, token, body) {
+export function requestBytes(method, path, token, body, type) {
+  const typed = type === undefined ? '' : `Content-Type: ${type}\r\n`;
   const length = body === undefined ? '' : `Content-Length: ${body.length}\r\n`;
-  return `${method} ${path} HTTP/1.1\r\nHost: bench\r\nX-Token: ${token}\r\n${length}\r\n${body ?? ''}`;
+  return `${method} ${path} HTTP/1.1\r\nHost: bench\r\nX-Token: ${token}\r\n${typed}${length}\r\n${body ?? ''}`;
 }

@@ -67,7 +67,9 @@ export const PLAYS = {
     const requests = [];
     for (let from = 0; from + per <= ids.length; from += per) {
       const acks = ids.slice(from, from + per).map((id) => ({ queue, id }));
-      requests.push(requestBytes('POST', path, target?.token ?? '', JSON.stringify({ acks })));
+      requests.push(
+        requestBytes('POST', path, target?.token ?? '', JSON.stringify({ acks }), 'application/json'),
+      );
     }
     const check = (/** @type {string} */ body) => body.split('"status":"acked"').length === per + 1;
     return {

@@ -85,13 +85,13 @@ async function playRows(load, stage, rows, onRefused) {
  * The bare server, fresh, under the PUT of a publish.
  *
  * @param {import('./generator.mjs').Generator} load
- * @param {{ bare: number, warm: number }} size
+ * @param {{ bare: number }} size
  */
-export async function measureBare(load, { bare, warm }) {
+export async function measureBare(load, { bare }) {
   const stage = await startBare();
   try {
     await load.connect(stage);
-    await load.measure(stage, publish('warm', warm));
+    await load.measure(stage, publish('warm', bare / 5));
     const measured = await load.measure(stage, publish('row', bare, { name: 'bare node:http, same PUT' }));
     return { ...measured, key: 'bare' };
   } finally {
@@ -117,7 +117,8 @@ export function warmUp(load, stage, total, { has = { batchAck: false }, onRefuse
 async function knowsBatchAck({ host = '127.0.0.1', port, token }) {
   const body = JSON.stringify({ acks: [{ queue: 'many', id: '01HZZZZZZZZZZZZZZZZZZZZZZZ' }] });
   const url = `http://${host}:${port}${BATCH_ACK_PATH}`;
-  const { status } = await fetch(url, { method: 'POST', headers: { 'X-Token': token }, body });
+  const headers = { 'X-Token': token, 'Content-Type': 'application/json' };
+  const { status } = await fetch(url, { method: 'POST', headers, body });
   return status === 200;
 }
 
