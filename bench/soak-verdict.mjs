@@ -75,6 +75,9 @@ const DEVIATIONS = 3;
 /** The standard deviation of normal noise, in multiples of its median deviation. */
 const PER_MEDIAN_DEVIATION = 1.48;
 
+/** The leak that a run must be able to show, in multiples of the bound: a falling series would hide a smaller one. */
+export const PROOF_TIMES = 2;
+
 /** Seconds at the start that do not count: caches fill, code is compiled, the first jobs expire (that takes up to a minute). */
 export function warmUpOf(/** @type {number} */ totalS) {
   return Math.max(0.2 * totalS, Math.min(90, totalS / 2));
@@ -175,13 +178,13 @@ export function withLeak(samples, warmUpS, key, times) {
 }
 
 /**
- * Could this run have seen a leak? Plays each series again with twice its bound on top; the verdict must turn.
+ * Could this run have seen a leak? Plays each series again with `PROOF_TIMES` its bound on top; the verdict must turn.
  *
  * @returns {string[]} the series in which a leak would have gone unseen
  */
 export function blindSpots(/** @type {Sample[]} */ samples, /** @type {number} */ warmUpS) {
   const isSeen = (/** @type {keyof Sample} */ key) =>
-    judge(withLeak(samples, warmUpS, key, 2), warmUpS).checks.some(
+    judge(withLeak(samples, warmUpS, key, PROOF_TIMES), warmUpS).checks.some(
       (check) => check.key === key && !check.isFlat,
     );
   return SERIES.filter(({ key }) => !isSeen(key)).map(({ name }) => name);

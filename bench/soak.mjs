@@ -17,7 +17,7 @@ import { pause, startLoad } from './child.mjs';
 import { inspect, residentBytes } from './inside.mjs';
 import { machine } from './machine.mjs';
 import { markdown } from './report.mjs';
-import { blindSpots, judge, SERIES, warmUpOf, withLeak } from './soak-verdict.mjs';
+import { blindSpots, judge, PROOF_TIMES, SERIES, warmUpOf, withLeak } from './soak-verdict.mjs';
 import { BUILT_SERVER, NAMESPACE, startServer } from './stage.mjs';
 
 /** Samples of a run, however long it is: slopes are found between all pairs of them. */
@@ -171,12 +171,12 @@ function save(result) {
   console.log(`written to ${out}`);
 }
 
-/** Adds a leak of one and a half bounds to each series of a recorded run; every one must be found. @param {string} file */
+/** Adds a leak of `PROOF_TIMES` its bound to each series of a recorded run; every one must be found. @param {string} file */
 function prove(file) {
   const { samples, settings } = JSON.parse(readFileSync(file, 'utf8'));
   const { warmUpS } = settings;
   const rows = SERIES.map(({ key, name }) => {
-    const found = judge(withLeak(samples, warmUpS, key, 1.5), warmUpS).checks.find(
+    const found = judge(withLeak(samples, warmUpS, key, PROOF_TIMES), warmUpS).checks.find(
       (check) => check.key === key,
     );
     return [name, `${found?.growth.toFixed(2)} ${found?.unit}`, found?.isFlat ? 'NO' : 'yes'];
