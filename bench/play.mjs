@@ -60,11 +60,11 @@ export async function playClosed(connections, { request, expect, total, maxMs })
  * @param {Connection[]} connections
  * @param {object} row
  * @param {(n: number) => string} row.request
- * @param {number} row.expect
+ * @param {number | number[]} row.expect statuses
  * @param {number} row.perSecond
  * @param {number} [row.total] endless if left out: until `isOver` says so
  * @param {() => boolean} [row.isOver]
- * @param {(latencyMs: number, endedMs: number) => void} [row.onAnswer]
+ * @param {(latencyMs: number, endedMs: number, n: number, status: number) => void} [row.onAnswer] in place of the quantiles
  * @returns {Promise<{ operations: number, rate: number, p50: number, p99: number, max: number }>}
  */
 export function playPaced(connections, row) {
@@ -82,12 +82,17 @@ export function playPaced(connections, row) {
       while (free.length > 0 && waiting.length > 0) {
         const connection = /** @type {Connection} */ (free.pop());
         const dueMs = /** @type {number} */ (waiting.shift());
-        exchange(connection, request(sent++), expect).then(() => answered(connection, dueMs), reject);
+        const n = sent++;
+        exchange(connection, request(n), ...[expect].flat()).then(
+          ({ status }) => answered(connection, dueMs, n, status),
+          reject,
+        );
       }
     };
-    const answered = (/** @type {Connection} */ connection, /** @type {number} */ dueMs) => {
+    /** @type {(connection: Connection, dueMs: number, n: number, status: number) => void} */
+    const answered = (connection, dueMs, n, status) => {
       const now = performance.now();
-      if (onAnswer) onAnswer(now - dueMs, now);
+      if (onAnswer) onAnswer(now - dueMs, now, n, status);
       else latencies.push(now - dueMs);
       free.push(connection);
       send();

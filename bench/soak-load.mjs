@@ -51,7 +51,7 @@ let isOver = false;
 let running = [];
 /** Jobs that must be consumed and are not yet acknowledged, by their number. @type {Map<number, Sent>} */
 const outstanding = new Map();
-const counts = { published: 0, acked: 0, redelivered: 0, brokenOff: 0, leaked: 0 };
+const counts = { published: 0, acked: 0, redelivered: 0, brokenOff: 0, leaked: 0, refused: 0 };
 /** Latencies since the last sample. */
 let publishMs = /** @type {number[]} */ ([]);
 let deliveryMs = /** @type {number[]} */ ([]);
@@ -113,8 +113,15 @@ async function publishMix(perSecond, leak) {
       outstanding.set(n, { queue, sentMs: performance.now(), isDelayed: kind === 'delayed' });
     return put(queue, query, body);
   };
-  const onAnswer = (/** @type {number} */ latencyMs) => publishMs.push(latencyMs);
-  await playPaced(connections, { request, expect: 201, perSecond, isOver: () => isOver, onAnswer });
+  /** @type {(latencyMs: number, endedMs: number, n: number, status: number) => void} */
+  const onAnswer = (latencyMs, _endedMs, n, status) => {
+    publishMs.push(latencyMs);
+    if (status === 201) return;
+    // Refused is not stored: nobody may expect the job.
+    counts.refused++;
+    outstanding.delete(n);
+  };
+  await playPaced(connections, { request, expect: [201, 503], perSecond, isOver: () => isOver, onAnswer });
   for (const connection of connections) connection.close();
 }
 
@@ -128,17 +135,27 @@ async function consume(queues, count) {
       : queues();
     if (asked === '') break;
     const query = `ttr=30&timeout=${isOver ? 1 : CONSUMER_WAIT_S}${count > 1 ? `&count=${count}` : ''}`;
-    const { status, body } = await exchange(connection, get(asked, query), 200, 404);
+    const { status, body } = await persist(connection, get(asked, query), 200, 404);
     if (status === 404) continue;
     for (const { id, queue, n, remainingTries } of jobsIn(body)) {
       // A job of a lease that ran out was late by that lease; the others tell how fast the server is.
       if (remainingTries === TRIES - 1) noteDelivery(n);
-      await exchange(connection, remove(`${queue}/job/${id}`), 204);
+      await persist(connection, remove(`${queue}/job/${id}`), 204);
       if (outstanding.delete(n)) counts.acked++;
       else counts.redelivered++;
     }
   }
   connection.close();
+}
+
+/** Asks again when it is refused, as a good client does. Refusals are counted: at half load there should be none. */
+async function persist(connection, request, ...expected) {
+  for (;;) {
+    const answer = await exchange(connection, request, ...expected, 503);
+    if (answer.status !== 503) return answer;
+    counts.refused++;
+    await pause(200);
+  }
 }
 
 /** @param {number} n */
@@ -150,7 +167,7 @@ function noteDelivery(n) {
 /** Takes jobs that have one try, and lets their leases run out. */
 async function letDie() {
   const [connection] = await connect(port, 1);
-  while (!isOver) await exchange(connection, get('doomed', 'ttr=1&timeout=1&count=50'), 200, 404);
+  while (!isOver) await persist(connection, get('doomed', 'ttr=1&timeout=1&count=50'), 200, 404);
   connection.close();
 }
 
@@ -159,8 +176,8 @@ async function bury() {
   const [connection] = await connect(port, 1);
   while (!isOver) {
     await pause(250);
-    await exchange(connection, requestBytes('PUT', `${root}/doomed/deadletter?limit=1`, token, ''), 200);
-    await exchange(connection, remove('doomed/deadletter?limit=500'), 204);
+    await persist(connection, requestBytes('PUT', `${root}/doomed/deadletter?limit=1`, token, ''), 200);
+    await persist(connection, remove('doomed/deadletter?limit=500'), 204);
   }
   connection.close();
 }

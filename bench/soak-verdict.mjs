@@ -19,9 +19,10 @@ const MIB = 2 ** 20;
 
 /**
  * What must be flat. `floor` is growth that is borne however small the level is, `share` what is borne of the level: what these series
- * move by themselves. What a busy machine disturbs may also move by its own noise: a neighbour's work must not fail a sound run.
+ * move by themselves. What a busy machine disturbs may also move by its own noise: a neighbour's work must not fail a sound run. What garbage
+ * collection lets rise and fall is judged by its lows: a leak raises them, and the heap's size between two collections does not.
  *
- * @type {{ key: keyof Sample, name: string, unit: string, scale: number, floor: number, share: number, isDisturbed: boolean }[]}
+ * @type {{ key: keyof Sample, name: string, unit: string, scale: number, floor: number, share: number, isDisturbed: boolean, hasLows?: boolean }[]}
  */
 export const SERIES = [
   {
@@ -32,6 +33,7 @@ export const SERIES = [
     floor: 10 * MIB,
     share: 0.08,
     isDisturbed: false,
+    hasLows: true,
   },
   {
     key: 'redis',
@@ -66,10 +68,15 @@ export const SERIES = [
 /** Fewer samples than this after the warm-up say nothing. */
 const FEWEST = 10;
 
+/** So many lows stand for a whole run: each is the lowest of 40 s in a run of ten minutes. */
+const LOWS = 12;
 /** A slope of three standard deviations is no chance. */
 const DEVIATIONS = 3;
 /** The standard deviation of normal noise, in multiples of its median deviation. */
 const PER_MEDIAN_DEVIATION = 1.48;
+
+/** The leak that a run must be able to show, in multiples of the bound: a falling series would hide a smaller one. */
+export const PROOF_TIMES = 2;
 
 /** Seconds at the start that do not count: caches fill, code is compiled, the first jobs expire (that takes up to a minute). */
 export function warmUpOf(/** @type {number} */ totalS) {
@@ -89,6 +96,15 @@ export function slopeOf(points) {
     for (const b of points.slice(i + 1)) if (b.x !== a.x) slopes.push((b.y - a.y) / (b.x - a.x));
   });
   return median(slopes);
+}
+
+/** The lowest point of each part. @param {{ x: number, y: number }[]} points */
+function lowsOf(points) {
+  const size = Math.max(1, Math.floor(points.length / LOWS));
+  const lows = [];
+  for (let at = 0; at + size <= points.length; at += size)
+    lows.push(points.slice(at, at + size).reduce((low, point) => (point.y < low.y ? point : low)));
+  return lows;
 }
 
 /**
@@ -118,8 +134,9 @@ export function judge(samples, warmUpS) {
   if (counted.length < FEWEST)
     throw new Error(`${counted.length} samples after the warm-up are too few for a verdict`);
   const spanS = (counted.at(-1)?.seconds ?? 0) - (counted[0]?.seconds ?? 0);
-  const checks = SERIES.map(({ key, name, unit, scale, floor, share, isDisturbed }) => {
-    const points = counted.map((sample) => ({ x: sample.seconds, y: sample[key] }));
+  const checks = SERIES.map(({ key, name, unit, scale, floor, share, isDisturbed, hasLows }) => {
+    const all = counted.map((sample) => ({ x: sample.seconds, y: sample[key] }));
+    const points = hasLows ? lowsOf(all) : all;
     const level = median(points.slice(0, Math.ceil(points.length / 3)).map(({ y }) => y));
     const slope = slopeOf(points);
     const growth = slope * spanS;
@@ -161,13 +178,13 @@ export function withLeak(samples, warmUpS, key, times) {
 }
 
 /**
- * Could this run have seen a leak? Plays each series again with twice its bound on top; the verdict must turn.
+ * Could this run have seen a leak? Plays each series again with `PROOF_TIMES` its bound on top; the verdict must turn.
  *
  * @returns {string[]} the series in which a leak would have gone unseen
  */
 export function blindSpots(/** @type {Sample[]} */ samples, /** @type {number} */ warmUpS) {
   const isSeen = (/** @type {keyof Sample} */ key) =>
-    judge(withLeak(samples, warmUpS, key, 2), warmUpS).checks.some(
+    judge(withLeak(samples, warmUpS, key, PROOF_TIMES), warmUpS).checks.some(
       (check) => check.key === key && !check.isFlat,
     );
   return SERIES.filter(({ key }) => !isSeen(key)).map(({ name }) => name);

@@ -79,6 +79,11 @@ describe('the verdict of a soak', () => {
     expect(judge(noisy(20), WARM_UP_S).isFlat).toBe(true);
   });
 
+  it('looks at the lows of what garbage collection lets rise and fall', () => {
+    const peaks = soundRun().map((sample, i) => ({ ...sample, rss: sample.rss + (i % 4) * i * 0.5 * MIB }));
+    expect(judge(peaks, WARM_UP_S).isFlat).toBe(true);
+  });
+
   it('refuses a verdict on too few samples', () => {
     expect(() => judge(soundRun().slice(0, 33), WARM_UP_S)).toThrow('too few');
   });
