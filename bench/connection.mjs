@@ -15,6 +15,8 @@ export class Connection {
   /** Bytes of a head that came in parts. @type {Buffer | null} */
   #partial = null;
   #bodyLeft = 0;
+  /** What has come of a chunked body and is not yet read; null for a body of known length. @type {Buffer | null} */
+  #chunks = null;
   #status = 0;
   #wantsBody = false;
   #body = '';
@@ -67,6 +69,10 @@ export class Connection {
 
   /** @param {Buffer} chunk */
   #read(chunk) {
+    if (this.#chunks) {
+      this.#readChunks(Buffer.concat([this.#chunks, chunk]));
+      return;
+    }
     if (this.#bodyLeft > 0) {
       this.#readBody(chunk);
       return;
@@ -81,8 +87,34 @@ export class Connection {
     const head = bytes.latin1Slice(0, end);
     this.#status = Number(head.slice(9, 12));
     this.#body = '';
+    const rest = bytes.subarray(end + HEAD_END.length);
+    if (/transfer-encoding: *chunked/i.test(head)) {
+      this.#readChunks(Buffer.from(rest));
+      return;
+    }
     this.#bodyLeft = lengthOf(head, this.#status);
-    this.#readBody(bytes.subarray(end + HEAD_END.length));
+    this.#readBody(rest);
+  }
+
+  /** Servers in Go send longer answers so. Trailers are not understood. @param {Buffer} bytes */
+  #readChunks(bytes) {
+    let at = 0;
+    for (;;) {
+      const lineEnd = bytes.indexOf('\r\n', at);
+      if (lineEnd < 0) break;
+      const size = parseInt(bytes.latin1Slice(at, lineEnd), 16);
+      if (Number.isNaN(size)) throw new Error('a chunk without a size');
+      const next = lineEnd + 2 + size + 2;
+      if (bytes.length < next) break;
+      if (size === 0) {
+        this.#chunks = null;
+        this.#answered(this.#status, this.#body);
+        return;
+      }
+      if (this.#wantsBody) this.#body += bytes.latin1Slice(lineEnd + 2, lineEnd + 2 + size);
+      at = next;
+    }
+    this.#chunks = bytes.subarray(at);
   }
 
   /** @param {Buffer} part */
@@ -112,8 +144,10 @@ function lengthOf(head, status) {
  * @param {string} path
  * @param {string} token
  * @param {string} [body] latin1; left out for methods without one
+ * @param {string} [type] of the body
  */
-export function requestBytes(method, path, token, body) {
+export function requestBytes(method, path, token, body, type) {
+  const typed = type === undefined ? '' : `Content-Type: ${type}\r\n`;
   const length = body === undefined ? '' : `Content-Length: ${body.length}\r\n`;
-  return `${method} ${path} HTTP/1.1\r\nHost: bench\r\nX-Token: ${token}\r\n${length}\r\n${body ?? ''}`;
+  return `${method} ${path} HTTP/1.1\r\nHost: bench\r\nX-Token: ${token}\r\n${typed}${length}\r\n${body ?? ''}`;
 }

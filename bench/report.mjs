@@ -1,98 +1,135 @@
-/** Figures as a Markdown table, which is also readable on a terminal. */
+/** Figures as Markdown tables, which are also readable on a terminal. */
+import { LMSTFY_BYTES } from './goals.mjs';
+import { OPERATIONS } from './rounds.mjs';
+import { judge } from './throughput.mjs';
 
-/**
- * lmstfy's figures on a quiet machine of 2 cores, Redis beside it, 64 connections, 100 B: operations per second, and CPU seconds
- * of server and of Redis per million operations. Its E there was 19.5.
- */
-export const LMSTFY = {
-  bare: { rate: 52_000, server: 19.5, redis: 0 },
-  publish: { rate: 16_700, server: 58, redis: 25 },
-  consume: { rate: 12_500, server: 77, redis: 34 },
-  ack: { rate: 22_000, server: 42, redis: 14 },
-  cycle: { rate: 4_900, server: 200, redis: 78 },
-  bulk: { rate: 32_000, server: 32, redis: 21 },
-  many: { rate: 20_000, server: 53, redis: 32 },
-};
-export const LMSTFY_E = 19.5;
-export const LMSTFY_BYTES = { ready: 289, scheduled: 399 };
-export const LMSTFY_DUE_RATE = 9_150;
-
-/** @param {{ header: string[], rows: string[][] }} table */
-export function markdown({ header, rows }) {
+/** Figures to the right, what has a name to the left. @param {{ header: string[], rows: string[][], left?: number[] }} table `left`: columns of text */
+export function markdown({ header, rows, left = [0] }) {
   const widths = header.map((_, column) =>
     Math.max(...[header, ...rows].map((row) => row[column]?.length ?? 0)),
   );
+  const isLeft = (/** @type {number} */ column) => left.includes(column);
   const line = (/** @type {string[]} */ cells) =>
-    `| ${cells.map((cell, i) => (i === 0 ? cell.padEnd(widths[i] ?? 0) : cell.padStart(widths[i] ?? 0))).join(' | ')} |`;
-  const rule = `|${widths.map((width, i) => (i === 0 ? '-'.repeat(width + 2) : `${'-'.repeat(width + 1)}:`)).join('|')}|`;
+    `| ${cells.map((cell, i) => (isLeft(i) ? cell.padEnd(widths[i] ?? 0) : cell.padStart(widths[i] ?? 0))).join(' | ')} |`;
+  const rule = `|${widths.map((width, i) => (isLeft(i) ? '-'.repeat(width + 2) : `${'-'.repeat(width + 1)}:`)).join('|')}|`;
   return [line(header), rule, ...rows.map(line)].join('\n');
 }
 
+const whole = (/** @type {number | undefined} */ n) => (isKnown(n) ? Math.round(n).toLocaleString('en') : '');
+const fixed = (/** @type {number | undefined} */ n, digits = 2) => (isKnown(n) ? n.toFixed(digits) : '');
+
+/** @param {number | undefined} n @returns {n is number} */
+function isKnown(n) {
+  return n !== undefined && !Number.isNaN(n);
+}
+
 /**
- * @param {any[]} results rows of one stage
- * @param {number} e CPU seconds of the bare server per million requests, in this run
+ * One stage. Both targets and lmstfy's rates are scaled to this machine.
+ *
+ * @param {import('./throughput.mjs').StageFigures} stage
  */
-export function stageTable(results, e) {
+export function stageTable(stage) {
   const header = [
     '',
     'per second',
+    'target',
     'p50 ms',
     'p99 ms',
     'server',
     'Redis',
-    'sum',
     'sum / E',
-    'lmstfy',
+    'target',
+    'met',
+    'lmstfy per s',
     'its sum / E',
-    'ours / its',
   ];
-  const rows = results.map(({ name, key, rate, p50, p99, server, redis }) => {
-    const sum = server + redis;
-    const theirs = LMSTFY[key];
-    const theirSum = theirs ? theirs.server + theirs.redis : 0;
+  const rows = stage.rows.map((row) => {
+    const { multiple, target, lmstfy, isCheap, isFast } = judge(stage, row);
     return [
-      name,
-      Math.round(rate).toLocaleString('en'),
-      p50.toFixed(2),
-      p99.toFixed(2),
-      server.toFixed(1),
-      redis.toFixed(1),
-      sum.toFixed(1),
-      (sum / e).toFixed(2),
-      theirs ? `${theirs.server} + ${theirs.redis}` : '',
-      theirs ? (theirSum / LMSTFY_E).toFixed(2) : '',
-      theirs ? (sum / e / (theirSum / LMSTFY_E)).toFixed(2) : '',
+      row.name,
+      whole(row.rate),
+      whole(target.rate),
+      fixed(row.p50),
+      fixed(row.p99),
+      fixed(row.server, 1),
+      fixed(row.redis, 1),
+      fixed(multiple),
+      fixed(target.e, 1),
+      metText(isCheap, isFast),
+      whole(lmstfy.rate),
+      fixed(lmstfy.e, 1),
     ];
   });
   return markdown({ header, rows });
 }
 
-/** @param {any} figures */
-export function restTable({ lateness, bytes, due }) {
-  const rows = [];
-  if (lateness) {
-    const { p50, p99, max, earliest } = lateness;
-    rows.push([
-      'lateness of a delayed job, p50 / p99 / max ms',
-      [p50, p99, max].map((ms) => ms.toFixed(1)).join(' / '),
-      '',
-    ]);
-    rows.push(['earliest, ms after its due time (never negative)', earliest.toFixed(1), '']);
-  }
-  if (due)
-    rows.push([
-      'due jobs made ready, per second',
-      Math.round(due.rate).toLocaleString('en'),
-      String(LMSTFY_DUE_RATE),
-    ]);
-  for (const state of ['ready', 'scheduled']) {
-    const measured = bytes?.[state];
-    if (measured)
-      rows.push([
-        `Redis bytes per ${state} job, 100 B body`,
-        measured.toFixed(1),
-        String(LMSTFY_BYTES[state]),
-      ]);
-  }
-  return markdown({ header: ['', 'here', 'lmstfy'], rows });
+/** @param {boolean | null} isCheap @param {boolean | null} isFast */
+function metText(isCheap, isFast) {
+  if (isCheap === null && isFast === null) return '';
+  if (isCheap !== false && isFast !== false) return 'yes';
+  const missed = [...(isCheap === false ? ['CPU'] : []), ...(isFast === false ? ['rate'] : [])];
+  return `NO: ${missed.join(', ')}`;
+}
+
+/**
+ * What operations cost in stores of several sizes: absolute figures, then by how much dearer they are than in an empty one.
+ *
+ * @param {import('./growth.mjs').Sized[]} sizes
+ */
+export function growthTable(sizes) {
+  const isSpread = sizes.some(({ alike }) => alike);
+  const header = ['', 'operation', 'per second', 'server', 'Redis', 'sum / E', 'commands', 'scripts'];
+  header.push('server +', 'Redis +', 'commands +');
+  if (isSpread) header.push('alike: server +', 'alike: Redis +', 'alike: commands +');
+  const rows = sizes.flatMap(({ name, e, figures, ratios, alike }) =>
+    OPERATIONS.flatMap((operation, at) => {
+      const row = figures[operation];
+      if (!row) return [];
+      const { rate, server, redis, commands, scripts } = row;
+      const costs = [fixed(server, 1), fixed(redis, 1), fixed((server + redis) / e)];
+      return [
+        [
+          at === 0 ? name : '',
+          operation,
+          whole(rate),
+          ...costs,
+          fixed(commands),
+          fixed(scripts, 3),
+          ...percents(ratios?.[operation]),
+          ...(isSpread ? percents(alike?.[operation]) : []),
+        ],
+      ];
+    }),
+  );
+  return markdown({ header, rows, left: [0, 1] });
+}
+
+/** @param {import('./rounds.mjs').Ratios | undefined} ratios */
+function percents(ratios) {
+  if (!ratios) return ['', '', ''];
+  return [ratios.server, ratios.redis, ratios.commands].map(percent);
+}
+
+/** @param {number} ratio 1 = no change */
+export function percent(ratio) {
+  const change = 100 * (ratio - 1);
+  return `${change < 0 ? '−' : '+'}${Math.abs(change).toFixed(1)} %`;
+}
+
+/** @param {import('./idle.mjs').Idle} idle */
+export function idleTable({ full, empty }) {
+  const header = ['idle', 'server, % of a core', 'Redis, % of a core', 'commands per second'];
+  const row = (
+    /** @type {string} */ name,
+    /** @type {typeof full} */ { server, redis, commandsPerSecond },
+  ) => [name, fixed(100 * server), fixed(100 * redis), fixed(commandsPerSecond, 1)];
+  return markdown({ header, rows: [row('full store', full), row('empty store', empty)] });
+}
+
+/** @param {'ready' | 'scheduled'} state @param {import('./bytes.mjs').Bytes} bytes */
+export function bytesTable(state, { jobs, perJob, account }) {
+  const header = [`${state}, ${whole(jobs)} jobs`, 'bytes per job', 'what'];
+  const rows = account.map(({ what, perJob: bytes, note }) => [what, fixed(bytes, 1), note]);
+  rows.push(['all', fixed(perJob, 1), `lmstfy: ${LMSTFY_BYTES[state]}`]);
+  return markdown({ header, rows, left: [0, 2] });
 }

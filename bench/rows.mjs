@@ -1,94 +1,96 @@
-/** The rows: what the load generator plays, and how many jobs one request of it moves (`per`). */
+/**
+ * The rows: what the load generator plays (plays.mjs), and how many jobs one request of it moves (`per`). `spread` names a list of
+ * targets that the requests go to instead of one queue.
+ */
 import { NAMESPACE } from './stage.mjs';
 
 export const BODY = 'x'.repeat(100);
+/** Jobs in a bulk publish, in a consume of many, in a batch of acknowledgements. */
 export const BULK = 64;
-export const PATH = `/api/${NAMESPACE}`;
+export const MANY = 100;
+export const BATCH = 100;
 /** Leases of the rows must not run out while the run lasts. */
 const TTR_S = 3_600;
-/** 100 bytes each, the quotes included: lmstfy stores an element as it was sent. */
-const BULK_BODY = JSON.stringify(Array(BULK).fill(BODY.slice(2)));
 
-/** @param {string} queue @param {number} total */
-export function publish(queue, total, name = 'publish') {
-  const request = { play: 'repeat', method: 'PUT', path: `${PATH}/${queue}`, body: BODY, expect: 201 };
-  return { key: 'publish', name, ...request, total };
+/** @param {string} queue */
+export const pathOf = (queue) => `/api/${NAMESPACE}/${queue}`;
+
+/** @typedef {{ name?: string, spread?: string }} Variant */
+
+/** @param {string} queue @param {number} total @param {Variant} [variant] */
+export function publish(queue, total, variant) {
+  const request = { method: 'PUT', path: pathOf(queue), body: BODY, expect: 201 };
+  return { key: 'publish', name: 'publish', play: 'repeat', ...request, total, ...variant };
 }
 
-/** Leases, and keeps the ids for `ack`. @param {string} queue @param {number} total */
-export function consume(queue, total, name = 'consume') {
-  const request = { play: 'repeat', method: 'GET', path: `${PATH}/${queue}?ttr=${TTR_S}`, expect: 200 };
-  return { key: 'consume', name, ...request, collect: true, total };
+/** Leases, and keeps the ids for `ack`. @param {string} queue @param {number} total @param {Variant} [variant] */
+export function consume(queue, total, variant) {
+  const request = { method: 'GET', path: pathOf(queue), after: `?ttr=${TTR_S}`, expect: 200, collect: true };
+  return { key: 'consume', name: 'consume', play: 'repeat', ...request, total, ...variant };
 }
 
-/** @param {string} queue @param {number} total */
-export function ack(queue, total, name = 'ack') {
-  return { key: 'ack', name, play: 'ack', path: `${PATH}/${queue}`, expect: 204, total };
+/** Acknowledges what was leased. @param {number} total @param {{ unseen?: boolean }} [variant] `unseen`: no row of the tables */
+export function ack(total, variant) {
+  return { key: 'ack', name: 'ack', play: 'ack', expect: 204, total, ...variant };
 }
 
-/** Publish, consume, acknowledge: one operation. @param {number} total */
-function cycle(total) {
-  return {
-    key: 'cycle',
-    name: 'full cycle',
-    play: 'cycle',
-    path: `${PATH}/cycle`,
-    body: BODY,
-    ttr: TTR_S,
-    total,
-  };
+/** Publish, consume, acknowledge: one operation. @param {string} queue @param {number} total */
+export function cycle(queue, total) {
+  const request = { path: pathOf(queue), body: BODY, ttr: TTR_S };
+  return { key: 'cycle', name: 'full cycle', play: 'cycle', ...request, total };
 }
 
-/** @param {string} queue @param {number} jobs @param {string} [query] */
-export function bulk(queue, jobs, query = '') {
-  const request = {
-    play: 'repeat',
-    method: 'PUT',
-    path: `${PATH}/${queue}/bulk${query}`,
-    body: BULK_BODY,
-    expect: 201,
-  };
-  return {
-    key: 'bulk',
-    name: `bulk of ${BULK}, per job`,
-    ...request,
-    per: BULK,
-    total: Math.ceil(jobs / BULK),
-  };
+/**
+ * @param {string} queue
+ * @param {number} jobs
+ * @param {Variant & { after?: string, size?: number, maxMs?: number }} [variant] `size`: jobs in each request
+ */
+export function bulk(queue, jobs, { after = '', size = BULK, ...variant } = {}) {
+  // 100 bytes each, the quotes included: an element is stored as it was sent.
+  const body = JSON.stringify(Array(size).fill(BODY.slice(2)));
+  const request = { method: 'PUT', path: pathOf(queue), after: `/bulk${after}`, body, expect: 201 };
+  const work = { play: 'repeat', ...request, per: size, total: Math.ceil(jobs / size) };
+  return { key: 'bulk', name: `bulk of ${size}, per job`, ...work, ...variant };
 }
 
-/** @param {string} queue @param {number} jobs as many as are ready, or fewer */
-function consumeMany(queue, jobs) {
-  const request = {
-    play: 'repeat',
-    method: 'GET',
-    path: `${PATH}/${queue}?count=100&ttr=${TTR_S}`,
-    expect: 200,
-  };
-  return {
-    key: 'many',
-    name: 'consume count=100, per job',
-    ...request,
-    per: 100,
-    total: Math.floor(jobs / 100),
-  };
+/** Keeps the ids too. @param {string} queue @param {number} jobs as many as are ready, or fewer */
+export function consumeMany(queue, jobs) {
+  const request = { method: 'GET', path: pathOf(queue), after: `?count=${MANY}&ttr=${TTR_S}`, expect: 200 };
+  const work = { play: 'repeat', ...request, collect: true, per: MANY, total: Math.floor(jobs / MANY) };
+  return { key: 'many', name: `consume count=${MANY}, per job`, ...work };
 }
+
+/** @param {string} queue where the leased jobs are from @param {number} jobs */
+export function batchAck(queue, jobs) {
+  const request = { path: BATCH_ACK_PATH, queue, expect: 200 };
+  const work = { play: 'batchAck', ...request, per: BATCH, total: Math.floor(jobs / BATCH) };
+  return { key: 'acks', name: `batch ack of ${BATCH}, per job`, ...work };
+}
+
+export const BATCH_ACK_PATH = `/v1/${NAMESPACE}/acks`;
 
 /** @param {number} total */
-function consumeNothing(total) {
-  const request = { play: 'repeat', method: 'GET', path: `${PATH}/empty`, expect: 404 };
-  return { key: 'empty', name: 'consume, queue empty', ...request, total };
+export function consumeNothing(total) {
+  const request = { method: 'GET', path: pathOf('empty'), expect: 404 };
+  return { key: 'empty', name: 'consume, queue empty', play: 'repeat', ...request, total };
 }
 
-/** The rows of one stage, in the order that fills and empties the queues. @param {{ jobs: number, cycles: number }} size */
-export function rowsOf({ jobs, cycles }) {
+/**
+ * The rows of one stage, in the order that fills and empties the queues.
+ *
+ * @param {{ jobs: number, cycles: number }} size
+ * @param {{ batchAck: boolean }} has calls that not every server knows
+ */
+export function rowsOf({ jobs, cycles }, has) {
+  const many = 2 * jobs;
   return [
     publish('row', jobs),
     consume('row', jobs),
-    ack('row', jobs),
-    cycle(cycles),
-    bulk('many', 2 * jobs),
-    consumeMany('many', 2 * jobs),
+    ack(jobs),
+    cycle('cycle', cycles),
+    bulk('many', many),
+    consumeMany('many', many),
+    has.batchAck ? batchAck('many', many) : ack(many, { unseen: true }),
     consumeNothing(jobs / 2),
   ];
 }

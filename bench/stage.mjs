@@ -1,21 +1,29 @@
 /** What is measured: a Redis of our own and the built server over it, fresh for every set of rows. */
 import { existsSync, writeFileSync } from 'node:fs';
-import net from 'node:net';
 import { join } from 'node:path';
-import { cpuSeconds, freePort, start, startModule, stop, temporaryFolder, until } from './machine.mjs';
+import { cpuSeconds, freePort, start, startModule, stop, until } from './machine.mjs';
+import { startStore } from './store.mjs';
 
 /** The built server that is measured unless another one is named. */
 export const BUILT_SERVER = join(import.meta.dirname, '..', 'dist', 'main.js');
 const HOST = '127.0.0.1';
+/** Tokens are made this many at a time. */
+const TOKENS_AT_ONCE = 16;
 
 export const NAMESPACE = 'bench';
 
 /**
  * @typedef {object} Stage
+ * @property {string} [host] left out: this machine
  * @property {number} port where requests go
- * @property {string} token
+ * @property {string} token of the namespace `bench`
  * @property {() => { server: number, redis: number }} cpu seconds used so far
  * @property {() => Promise<number>} usedMemory Redis's used_memory in bytes
+ * @property {() => Promise<import('./store.mjs').Calls>} calls what Redis has run so far
+ * @property {(namespaces: string[]) => Promise<string[]>} tokens makes a token for each namespace
+ * @property {{ server: number, redis: number }} [pids]
+ * @property {number} [redisPort]
+ * @property {number} [adminPort]
  * @property {() => Promise<void>} stop
  */
 
@@ -26,28 +34,57 @@ export const NAMESPACE = 'bench';
  * @returns {Promise<Stage>}
  */
 export async function startServer({ program, redis, aof, workers }) {
-  if (!existsSync(program)) throw new Error(`${program} is missing: run \`npm run build\` first`);
-  const folder = temporaryFolder();
-  const [redisPort, port, adminPort] = [await freePort(), await freePort(), await freePort()];
-  const store = startRedis(redis, folder, redisPort, aof);
-  await until(store, () => redisCommand(redisPort, 'PING'));
-
-  const config = join(folder, 'bench.toml');
-  writeFileSync(config, configText({ port, adminPort, redisPort, workers, folder }));
-  const server = start(process.execPath, [program, '-c', config], { cwd: folder });
-  const token = await until(server, () => makeToken(adminPort));
+  const store = await startStore(redis, aof);
+  const { server, port, adminPort } = await spawnServer({ program, store, workers });
+  const token = await until(server, () => makeToken(adminPort, NAMESPACE));
   await until(server, () => ready(port, token));
   return {
     port,
     token,
-    cpu: () => ({ server: cpuSeconds(server.pid), redis: cpuSeconds(store.pid) }),
-    usedMemory: async () =>
-      Number(/used_memory:(\d+)/.exec(await redisCommand(redisPort, 'INFO memory'))?.[1]),
+    cpu: () => ({ server: cpuSeconds(server.pid), redis: store.cpu() }),
+    usedMemory: store.usedMemory,
+    calls: store.calls,
+    tokens: (namespaces) => makeTokens(adminPort, namespaces),
+    pids: { server: server.pid, redis: store.pid },
+    redisPort: store.port,
+    adminPort,
     async stop() {
       await stop(server);
-      await stop(store, 'SIGKILL');
+      await store.stop();
     },
   };
+}
+
+/**
+ * Runs `act` on a server of its own.
+ *
+ * @template T
+ * @param {{ program: string, redis: string, aof: 'off' | 'everysec', workers: number }} options
+ * @param {(stage: Stage) => Promise<T>} act
+ * @returns {Promise<T>}
+ */
+export async function onServer(options, act) {
+  const stage = await startServer(options);
+  try {
+    return await act(stage);
+  } finally {
+    await stage.stop();
+  }
+}
+
+/**
+ * Starts the server over a Redis that is up, and does not wait for it.
+ *
+ * @param {{ program: string, store: import('./store.mjs').Store, workers: number }} options
+ */
+export async function spawnServer({ program, store, workers }) {
+  if (!existsSync(program)) throw new Error(`${program} is missing: run \`npm run build\` first`);
+  const [port, adminPort] = [await freePort(), await freePort()];
+  const config = join(store.folder, 'bench.toml');
+  writeFileSync(config, configText({ port, adminPort, store, workers }));
+  const spawnedMs = performance.now();
+  const server = start(process.execPath, [program, '-c', config], { cwd: store.folder });
+  return { server, port, adminPort, spawnedMs };
 }
 
 /** Starts the bare server. @returns {Promise<Stage>} */
@@ -61,24 +98,13 @@ export async function startBare() {
     token: 'none',
     cpu: () => ({ server: cpuSeconds(server.pid), redis: 0 }),
     usedMemory: () => Promise.resolve(0),
+    calls: () => Promise.resolve({ commands: 0, scripts: 0 }),
+    tokens: (namespaces) => Promise.resolve(namespaces.map(() => 'none')),
     stop: () => stop(server, 'SIGKILL'),
   };
 }
 
-/** Without rewrites of the AOF: when they fall is chance, and they would be counted in one row and not in the next. */
-function startRedis(
-  /** @type {string} */ program,
-  folder,
-  /** @type {number} */ port,
-  /** @type {string} */ aof,
-) {
-  const persistence =
-    aof === 'off' ? ['--appendonly', 'no'] : ['--appendonly', 'yes', '--appendfsync', 'everysec'];
-  const quiet = ['--save', '', '--auto-aof-rewrite-percentage', '0', '--loglevel', 'warning'];
-  return start(program, ['--port', String(port), '--bind', HOST, '--dir', folder, ...persistence, ...quiet]);
-}
-
-function configText({ port, adminPort, redisPort, workers, folder }) {
+function configText({ port, adminPort, store, workers }) {
   return `
 [server]
 host = "${HOST}"
@@ -92,22 +118,37 @@ host = "${HOST}"
 port = ${adminPort}
 
 [pools.default]
-url = "redis://${HOST}:${redisPort}"
+url = "redis://${HOST}:${store.port}"
 allow_unsafe = true
 
 [data]
-dir = "${join(folder, 'data')}"
+dir = "${join(store.folder, 'data')}"
 
 [log]
 level = "warn"
 `;
 }
 
-/** @param {number} adminPort @returns {Promise<string>} */
-async function makeToken(adminPort) {
-  const response = await fetch(`http://${HOST}:${adminPort}/token/${NAMESPACE}?description=bench`, {
-    method: 'POST',
-  });
+/** @param {number} adminPort @param {string[]} namespaces */
+async function makeTokens(adminPort, namespaces) {
+  /** @type {string[]} */
+  const tokens = [];
+  for (let from = 0; from < namespaces.length; from += TOKENS_AT_ONCE) {
+    const some = namespaces.slice(from, from + TOKENS_AT_ONCE);
+    tokens.push(...(await Promise.all(some.map((namespace) => makeToken(adminPort, namespace)))));
+  }
+  return tokens;
+}
+
+/** @param {number} adminPort @param {string} namespace @returns {Promise<string>} */
+function makeToken(adminPort, namespace) {
+  return requestToken(`http://${HOST}:${adminPort}`, namespace);
+}
+
+/** Makes a token as lmstfy's admin port does. @param {string} admin its URL @param {string} namespace @returns {Promise<string>} */
+export async function requestToken(admin, namespace) {
+  const url = new URL(`/token/${namespace}?description=bench`, admin);
+  const response = await fetch(url, { method: 'POST' });
   if (response.status !== 201) throw new Error(`no token: status ${response.status}`);
   return (await response.json()).token;
 }
@@ -117,20 +158,4 @@ async function ready(/** @type {number} */ port, /** @type {string} */ token) {
     headers: { 'X-Token': token },
   });
   if (response.status !== 404) throw new Error(`status ${response.status}`);
-}
-
-/** One inline command, its reply as text. @param {number} port @param {string} command @returns {Promise<string>} */
-function redisCommand(port, command) {
-  return new Promise((resolve, reject) => {
-    const socket = net.connect(port, HOST, () => socket.write(`${command}\r\n`));
-    let reply = '';
-    socket.on('data', (chunk) => {
-      reply += chunk.toString();
-      const bulk = /^\$(\d+)\r\n/.exec(reply);
-      if (bulk ? reply.length < Number(bulk[1]) + bulk[0].length + 2 : !reply.endsWith('\r\n')) return;
-      socket.destroy();
-      resolve(reply);
-    });
-    socket.on('error', reject);
-  });
 }

@@ -1,0 +1,69 @@
+/** Bytes of Redis's memory for each job, and where they go. */
+import { accountOf } from './byte-account.mjs';
+import { BYTES } from './goals.mjs';
+import { fillOver } from './fill.mjs';
+import { BULK, pathOf } from './rows.mjs';
+import { onServer } from './stage.mjs';
+
+const HOUR_S = 3_600;
+const DAY_S = 86_400;
+
+/**
+ * @typedef {object} Bytes
+ * @property {number} jobs
+ * @property {number} perJob growth of used_memory
+ * @property {import('./byte-account.mjs').Entry[]} account bytes per job, by what holds them
+ */
+
+/**
+ * Jobs that wait in one queue with the default ttl, and jobs that come due in the second hour from now, spread over it.
+ *
+ * @param {import('./run.mjs').Context} context
+ * @returns {Promise<{ ready: Bytes, scheduled: Bytes }>}
+ */
+export async function measureBytes(context) {
+  const path = pathOf('bytes');
+  const delayed = Array.from({ length: HOUR_S }, (_, second) => `?delay=${HOUR_S + second}&ttl=${DAY_S}`);
+  return {
+    ready: await bytesOf(context, [{ path }]),
+    scheduled: await bytesOf(
+      context,
+      delayed.map((query) => ({ path, query })),
+    ),
+  };
+}
+
+/**
+ * On an empty Redis each: its tables double at powers of two, and one million stays below the next.
+ *
+ * @param {import('./run.mjs').Context} context
+ * @param {{ path: string, query?: string }[]} targets
+ * @returns {Promise<Bytes>}
+ */
+function bytesOf({ load, size, program, redis }, targets) {
+  return onServer({ program, redis, aof: 'off', workers: 1 }, async (stage) => {
+    await load.connect(stage);
+    const jobs = Math.ceil(size.bytes.jobs / BULK) * BULK;
+    const before = await stage.usedMemory();
+    const spread = { name: 'bytes', targets: targets.map((target) => ({ ...target, token: stage.token })) };
+    await fillOver(load, stage, spread, jobs);
+    const perJob = ((await stage.usedMemory()) - before) / jobs;
+    return {
+      jobs,
+      perJob,
+      account: await accountOf(stage.redisPort ?? 0, { jobs, perJob, samples: size.bytes.samples }),
+    };
+  });
+}
+
+/** @param {{ ready: Bytes, scheduled: Bytes }} bytes @returns {import('./targets.mjs').Row[]} */
+export function bytesVerdicts(bytes) {
+  return /** @type {const} */ (['ready', 'scheduled']).map((state) => ({
+    key: `bytes-${state}`,
+    name: state === 'ready' ? 'Redis bytes per ready job' : 'Redis bytes per job due in an hour or later',
+    values: { bytes: bytes[state].perJob },
+    unit: 'B, 100 B body',
+    target: `≤ ${BYTES[state]}`,
+    met: bytes[state].perJob <= BYTES[state],
+  }));
+}

@@ -1,0 +1,69 @@
+/** What many namespaces cost while nothing happens: the loops that look for due and expired jobs, and whatever else ticks. */
+import { pause } from './child.mjs';
+import { IDLE_SHARE } from './goals.mjs';
+
+/**
+ * Shares of a core, of a store that is full and of an empty one over the same seconds.
+ *
+ * @typedef {Record<'full' | 'empty', { server: number, redis: number, commandsPerSecond: number }>} Idle
+ */
+
+/**
+ * @param {import('./run.mjs').Context} context
+ * @param {Record<'full' | 'empty', import('./stage.mjs').Stage>} stages
+ * @returns {Promise<Idle>}
+ */
+export async function measureIdle({ size, say }, { full, empty }) {
+  const { restMs, idleMs } = size.growth;
+  await pause(restMs);
+  const startedMs = performance.now();
+  const before = [await look(full), await look(empty)];
+  await pause(idleMs);
+  const after = [await look(full), await look(empty)];
+  const seconds = (performance.now() - startedMs) / 1_000;
+  const [ofFull, ofEmpty] = after.map((late, at) => shares(/** @type {any} */ (before[at]), late, seconds));
+  const idle = /** @type {Idle} */ ({ full: ofFull, empty: ofEmpty });
+  say(
+    `idle for ${seconds.toFixed(0)} s: ${(100 * (idle.full.server + idle.full.redis)).toFixed(2)} % of a core`,
+  );
+  return idle;
+}
+
+/** @param {import('./stage.mjs').Stage} stage */
+async function look(stage) {
+  const { commands } = await stage.calls();
+  return { ...stage.cpu(), commands };
+}
+
+/** @typedef {{ server: number, redis: number, commands: number }} Looked */
+/** @param {Looked} before @param {Looked} after @param {number} seconds */
+function shares(before, after, seconds) {
+  return {
+    server: (after.server - before.server) / seconds,
+    redis: (after.redis - before.redis) / seconds,
+    commandsPerSecond: (after.commands - before.commands) / seconds,
+  };
+}
+
+/** @param {Idle | undefined} idle @param {string} store its name @returns {import('./targets.mjs').Row[]} */
+export function idleVerdicts(idle, store) {
+  if (!idle) return [];
+  const { full, empty } = idle;
+  const percent = (/** @type {{ server: number, redis: number }} */ { server, redis }) =>
+    100 * (server + redis);
+  return [
+    {
+      key: 'idle',
+      name: `idle, ${store}`,
+      values: {
+        server: 100 * full.server,
+        Redis: 100 * full.redis,
+        sum: percent(full),
+        'empty store': percent(empty),
+      },
+      unit: '% of a core',
+      target: `≤ ${100 * IDLE_SHARE}`,
+      met: full.server + full.redis <= IDLE_SHARE,
+    },
+  ];
+}

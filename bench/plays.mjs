@@ -1,0 +1,101 @@
+/**
+ * What the load generator can play. A play says which request an operation sends next; rows.mjs says which rows there are.
+ *
+ * @typedef {{ path: string, token: string, query?: string }} Target where requests of a row go; one row may have thousands
+ * @typedef {{ request: string, expect: number, wantsBody: boolean, check?: (body: string) => boolean }} Sent
+ * @typedef {object} Play
+ * @property {number} total operations, at most
+ * @property {(n: number, step: number, answer: string) => Sent | null} next the request of the n-th operation's step; null when it is done
+ */
+import { requestBytes } from './connection.mjs';
+
+/** A prime: neighbours in time go to targets that are far apart, and all targets are met equally often. */
+const STRIDE = 7_919;
+const ID = /"job_id":"([^"]+)"/g;
+
+/** Answers with leased jobs that were kept for the rows that acknowledge them. @type {{ target: Target, body: string }[]} */
+let kept = [];
+
+/** The jobs of the kept answers, which are forgotten. @returns {{ target: Target, id: string }[]} */
+function takeLeased() {
+  const leased = kept.flatMap(({ target, body }) =>
+    Array.from(body.matchAll(ID), ([, id = '']) => ({ target, id })),
+  );
+  kept = [];
+  return leased;
+}
+
+/** @type {Record<string, (row: any, targets: Target[]) => Play>} */
+export const PLAYS = {
+  /** One request for each target again and again; `collect` keeps the answers. */
+  repeat({ method, after = '', body, expect, collect = false, total }, targets) {
+    const wantsBody = collect;
+    /** @type {Sent[]} */
+    const sent = [];
+    const sentTo = (/** @type {number} */ at) => {
+      const { path, query = '', token } = /** @type {Target} */ (targets[at]);
+      const request = requestBytes(method, `${path}${after}${query}`, token, body);
+      return (sent[at] = { request, expect, wantsBody });
+    };
+    if (collect) kept = [];
+    return {
+      total,
+      next(n, step, answer) {
+        const at = (n * STRIDE) % targets.length;
+        if (step === 0) return sent[at] ?? sentTo(at);
+        if (collect) kept.push({ target: /** @type {Target} */ (targets[at]), body: answer });
+        return null;
+      },
+    };
+  },
+
+  /** Acknowledges what was collected, one by one. */
+  ack({ expect, total }) {
+    const requests = takeLeased().map(({ target, id }) =>
+      requestBytes('DELETE', `${target.path}/job/${id}`, target.token),
+    );
+    return {
+      total: Math.min(total, requests.length),
+      next: (n, step) => (step === 0 ? { request: requests[n] ?? '', expect, wantsBody: false } : null),
+    };
+  },
+
+  /** Acknowledges what was collected, `per` jobs with each request, and looks whether all were. */
+  batchAck({ path, queue, per, expect, total }, [target]) {
+    const ids = takeLeased().map(({ id }) => id);
+    /** @type {string[]} */
+    const requests = [];
+    for (let from = 0; from + per <= ids.length; from += per) {
+      const acks = ids.slice(from, from + per).map((id) => ({ queue, id }));
+      requests.push(
+        requestBytes('POST', path, target?.token ?? '', JSON.stringify({ acks }), 'application/json'),
+      );
+    }
+    const check = (/** @type {string} */ body) => body.split('"status":"acked"').length === per + 1;
+    return {
+      total: Math.min(total, requests.length),
+      next: (n, step) => (step === 0 ? { request: requests[n] ?? '', expect, wantsBody: true, check } : null),
+    };
+  },
+
+  /** Publish, consume, acknowledge, on one connection. */
+  cycle({ body, ttr, total }, targets) {
+    const { path, token } = /** @type {Target} */ (targets[0]);
+    const publish = { request: requestBytes('PUT', path, token, body), expect: 201, wantsBody: false };
+    const consume = {
+      request: requestBytes('GET', `${path}?ttr=${ttr}`, token),
+      expect: 200,
+      wantsBody: true,
+    };
+    return {
+      total,
+      next(_n, step, answer) {
+        if (step === 0) return publish;
+        if (step === 1) return consume;
+        if (step === 3) return null;
+        const id = /"job_id":"([^"]+)"/.exec(answer)?.[1];
+        return { request: requestBytes('DELETE', `${path}/job/${id}`, token), expect: 204, wantsBody: false };
+      },
+    };
+  },
+};

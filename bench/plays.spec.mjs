@@ -1,0 +1,71 @@
+import { PLAYS } from './plays.mjs';
+
+const TARGETS = [
+  { path: '/api/a/q', token: 'token-a' },
+  { path: '/api/b/q', token: 'token-b', query: '?delay=5' },
+];
+const ID = '"job_id":"';
+
+/** Plays a row to its end; `answer` is what each request is answered. @returns {string[]} the requests */
+function played(
+  /** @type {any} */ row,
+  /** @type {any} */ targets,
+  answer = (/** @type {number} */ _n) => '',
+) {
+  const plan = /** @type {import('./plays.mjs').Play} */ (PLAYS[row.play]?.(row, targets));
+  return Array.from({ length: plan.total }, (_, n) => {
+    const sent = plan.next(n, 0, '');
+    plan.next(n, 1, answer(n));
+    return sent?.request ?? '';
+  });
+}
+
+const consume = { play: 'repeat', method: 'GET', after: '?ttr=5', expect: 200, collect: true };
+const publish = { play: 'repeat', method: 'PUT', body: 'x', expect: 201 };
+
+it('spreads requests over all targets alike, each with its own token and query', () => {
+  const requests = played({ ...publish, total: 10 }, TARGETS);
+
+  const of = (/** @type {string} */ start) => requests.filter((request) => request.startsWith(start));
+  expect(of('PUT /api/a/q HTTP/1.1\r\nHost: bench\r\nX-Token: token-a\r\n')).toHaveLength(5);
+  expect(of('PUT /api/b/q?delay=5 HTTP/1.1\r\nHost: bench\r\nX-Token: token-b\r\n')).toHaveLength(5);
+});
+
+it('acknowledges every leased job once, where it was leased', () => {
+  const leasing = played({ ...consume, total: 4 }, TARGETS, (n) => `{${ID}job-${n}"}`);
+  const acks = played({ play: 'ack', expect: 204, total: 100 }, []);
+
+  const where = (/** @type {string} */ request) => request.split(' ')[1]?.replace(/\?.*/, '');
+  expect(acks.map((request) => request.split(' ')[1])).toEqual(
+    leasing.map((request, n) => `${where(request)}/job/job-${n}`),
+  );
+  expect(PLAYS.ack?.({ expect: 204, total: 100 }, []).total).toBe(0);
+});
+
+describe('a batch of acknowledgements', () => {
+  const row = { play: 'batchAck', path: '/v1/a/acks', queue: 'q', per: 2, expect: 200, total: 100 };
+
+  it('holds the leased jobs, and leaves out those that do not fill one', () => {
+    played({ ...consume, total: 1 }, TARGETS, () => `[{${ID}one"},{${ID}two"},{${ID}three"}]`);
+    const requests = played(row, TARGETS);
+
+    expect(requests).toHaveLength(1);
+    expect(requests[0]).toMatch(/^POST \/v1\/a\/acks HTTP\/1\.1\r\nHost: bench\r\nX-Token: token-a\r\n/);
+    expect(JSON.parse(requests[0]?.split('\r\n\r\n')[1] ?? '')).toEqual({
+      acks: [
+        { queue: 'q', id: 'one' },
+        { queue: 'q', id: 'two' },
+      ],
+    });
+  });
+
+  it('is only good if every job in it was acknowledged', () => {
+    played({ ...consume, total: 1 }, TARGETS, () => `[{${ID}one"},{${ID}two"}]`);
+    const sent = PLAYS.batchAck?.(row, TARGETS).next(0, 0, '');
+
+    const answer = (/** @type {string[]} */ ...statuses) =>
+      JSON.stringify({ results: statuses.map((status) => ({ queue: 'q', id: 'x', status })) });
+    expect(sent?.check?.(answer('acked', 'acked'))).toBe(true);
+    expect(sent?.check?.(answer('acked', 'not_found'))).toBe(false);
+  });
+});

@@ -1,0 +1,131 @@
+/**
+ * The load generator of the rows about waiting: holds thousands of long polls and publishes among them. The parent asks it for one
+ * thing after the other (`child.mjs`).
+ */
+import { performance } from 'node:perf_hooks';
+import { answerParent, pause } from './child.mjs';
+import { requestBytes } from './connection.mjs';
+import { HeldPoll } from './held-poll.mjs';
+import { connect, exchange, playClosed, playPaced } from './play.mjs';
+import { quantiles } from './quantiles.mjs';
+
+/**
+ * Connections that are opened at a time, and the pause after them, in milliseconds. An accept queue that runs over (Node's own is 511
+ * long) costs a second each, and it is not what is measured here. One loopback address has ports for 28,000.
+ */
+const WAVE = 100;
+const WAVE_PAUSE_MS = 15;
+const BODY = 'x'.repeat(100);
+
+/** @type {HeldPoll[]} */
+let polls = [];
+/** The first thing that went wrong with a poll: the next command tells it. @type {Error | null} */
+let failure = null;
+/** Takes a job that a poll was given. @type {(poll: HeldPoll, body: string) => void} */
+let onJob = (poll) => poll.ask();
+
+/** @param {HeldPoll} poll @param {number} status @param {string} body */
+function onAnswer(poll, status, body) {
+  if (status === 200) onJob(poll, body);
+  else if (status === 404) poll.ask();
+  else failure ??= new Error(`a long poll got status ${status}: ${body}`);
+}
+
+/** The number that a job's body begins with. @param {string} answer */
+function numberIn(answer) {
+  const data = /"data":"([^"]+)"/.exec(answer)?.[1] ?? '';
+  return Number.parseInt(Buffer.from(data, 'base64').toString('latin1'), 10);
+}
+
+/** Opens long polls until there are `count`, the n-th on queue `path` + n mod `queues`. */
+async function open({ port, token, path, count, queues, waitS }) {
+  while (polls.length < count) {
+    const wave = [];
+    for (let n = polls.length; n < count && wave.length < WAVE; n++) {
+      const request = requestBytes('GET', `${path}${n % queues}?timeout=${waitS}&ttr=3600`, token);
+      const poll = new HeldPoll(port, request, onAnswer, (error) => (failure ??= error));
+      polls.push(poll);
+      wave.push(poll);
+    }
+    await Promise.race([Promise.all(wave.map(({ opened }) => opened)), pause(10_000)]);
+    if (failure) throw failure;
+    for (const poll of wave) poll.ask();
+    await pause(WAVE_PAUSE_MS);
+  }
+}
+
+/** Publishes at a steady rate to queues that polls wait on: how soon each job is in a consumer's hand. */
+async function wake({ port, token, path, queues, count, perSecond }) {
+  const publishers = await connect(port, 8);
+  /** @type {Float64Array} */
+  const sentMs = new Float64Array(count);
+  /** @type {number[]} */
+  const latencies = [];
+  const received = new Promise((resolve) => {
+    onJob = (poll, body) => {
+      latencies.push(performance.now() - (sentMs[numberIn(body)] ?? NaN));
+      poll.ask();
+      if (latencies.length === count) resolve(true);
+    };
+  });
+  const request = (/** @type {number} */ n) => {
+    const queue = `${path}${Math.floor(Math.random() * queues)}`;
+    const bytes = requestBytes('PUT', queue, token, String(n).padEnd(BODY.length));
+    sentMs[n] = performance.now();
+    return bytes;
+  };
+  await playPaced(publishers, { request, expect: 201, perSecond, total: count });
+  const isWhole = await Promise.race([received, pause(5_000)]);
+  for (const publisher of publishers) publisher.close();
+  if (failure) throw failure;
+  if (!isWhole) throw new Error(`${count - latencies.length} of ${count} jobs woke nobody within 5 s`);
+  return quantiles(latencies);
+}
+
+/** Publishes one job to a queue that many wait on. The consumer that got it stays away until `resume`. */
+async function wakeOne({ port, token, path }) {
+  const [publisher] = await connect(port, 1);
+  if (!publisher) throw new Error('no connection');
+  const received = new Promise((resolve) => {
+    onJob = (poll) => resolve(polls.indexOf(poll));
+  });
+  const sentMs = performance.now();
+  await exchange(publisher, requestBytes('PUT', path, token, BODY), 201);
+  const poll = await Promise.race([received, pause(5_000).then(() => -1)]);
+  const latencyMs = performance.now() - sentMs;
+  publisher.close();
+  if (poll === -1) throw new Error('one job and many waiters, and nobody got it within 5 s');
+  return { poll, latencyMs };
+}
+
+/** Plays publishes on connections of their own. @param {(connections: import('./connection.mjs').Connection[]) => Promise<any>} play */
+async function onConnections(port, count, play) {
+  const connections = await connect(port, count);
+  try {
+    return await play(connections);
+  } finally {
+    for (const connection of connections) connection.close();
+  }
+}
+
+answerParent({
+  open,
+  wake,
+  wakeOne,
+  resume: ({ poll }) => polls[poll]?.ask(),
+  close() {
+    for (const poll of polls) poll.close();
+    polls = [];
+    if (failure) throw failure;
+  },
+  publishPaced({ port, token, path, perSecond, total }) {
+    const bytes = requestBytes('PUT', path, token, BODY);
+    const row = { request: () => bytes, expect: 201, perSecond, total };
+    return onConnections(port, 8, (connections) => playPaced(connections, row));
+  },
+  publishClosed({ port, token, path, total }) {
+    const bytes = requestBytes('PUT', path, token, BODY);
+    const row = { request: () => bytes, expect: 201, total, maxMs: 15_000 };
+    return onConnections(port, 64, (connections) => playClosed(connections, row));
+  },
+});

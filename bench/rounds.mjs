@@ -1,0 +1,98 @@
+/**
+ * The same requests on several servers in turn, so that what the machine does meanwhile befalls all of them.
+ *
+ * A full store is held against an empty one as follows. Two servers are warmed up alike and measured in turns, then one store is
+ * filled, then they are measured in turns again. How the ratio of the two has changed is what filling did; that two processes
+ * of one program never cost quite the same, and that a machine has better and worse minutes, falls out.
+ */
+import { median } from './quantiles.mjs';
+import { ack, consume, publish } from './rows.mjs';
+import { measureBare, medianOf } from './throughput.mjs';
+
+export const OPERATIONS = /** @type {const} */ (['publish', 'consume', 'ack']);
+
+/**
+ * @typedef {{ stage: import('./stage.mjs').Stage, spread?: string }} Contestant a server, and where on it requests go (one queue if left out)
+ * @typedef {import('./generator.mjs').Measured} Measured
+ * @typedef {Record<string, Measured[]>} Played what each operation cost, round by round
+ * @typedef {{ e: number, bareRate: number, of: Record<string, Played> }} Rounds
+ * @typedef {{ server: number, redis: number, commands: number }} Ratios 1 = as before
+ */
+
+/**
+ * Publishes, consumes and acknowledges the same number of jobs on each contestant, again and again; the bare server before each
+ * round.
+ *
+ * @param {import('./run.mjs').Context} context
+ * @param {Record<string, Contestant>} contestants
+ * @returns {Promise<Rounds>}
+ */
+export async function playRounds({ load, size }, contestants) {
+  const { growth } = size;
+  const names = Object.keys(contestants);
+  /** @type {Record<string, Played>} */
+  const of = Object.fromEntries(names.map((name) => [name, {}]));
+  const bare = [];
+  for (let round = 0; round < growth.rounds; round++) {
+    bare.push(await measureBare(load, growth));
+    for (const at of names.keys()) {
+      const name = names[(at + round) % names.length] ?? '';
+      const { stage, spread } = /** @type {Contestant} */ (contestants[name]);
+      await load.connect(stage);
+      for (const measured of await playOnce(load, stage, growth.jobs, spread))
+        /** @type {Played} */ (of[name][measured.key] ??= []).push(measured);
+    }
+  }
+  const { server: e, rate: bareRate } = medianOf(bare);
+  return { e, bareRate, of };
+}
+
+/**
+ * @param {import('./run.mjs').Context['load']} load
+ * @param {import('./stage.mjs').Stage} stage
+ * @param {number} jobs
+ * @param {string} [spread]
+ */
+async function playOnce(load, stage, jobs, spread) {
+  const where = spread ? { spread } : {};
+  const published = await load.measure(stage, publish('row', jobs, where));
+  // No more than were published, should that row have been cut: every queue of a spread gives out what it was given.
+  const consumed = await load.measure(stage, consume('row', published.operations, where));
+  return [published, consumed, await load.measure(stage, ack(consumed.operations))];
+}
+
+/**
+ * How much dearer `full` is than `empty` after it was filled, if both were equal before.
+ *
+ * @param {{ before: Rounds, after: Rounds, full: string, empty: string }} compared
+ * @returns {Record<string, Ratios>} for each operation
+ */
+export function ratiosOf({ before, after, full, empty }) {
+  const ratio = (
+    /** @type {Rounds} */ { of },
+    /** @type {string} */ operation,
+    /** @type {string} */ figure,
+  ) =>
+    median(
+      (of[full]?.[operation] ?? []).map(
+        (one, round) => one[figure] / (of[empty]?.[operation]?.[round]?.[figure] ?? NaN),
+      ),
+    );
+  const entries = OPERATIONS.map((operation) => [
+    operation,
+    {
+      server: ratio(after, operation, 'server') / ratio(before, operation, 'server'),
+      redis: ratio(after, operation, 'redis') / ratio(before, operation, 'redis'),
+      // Exact figures, as they are: there is no machine in them.
+      commands: ratio(after, operation, 'commands'),
+    },
+  ]);
+  return Object.fromEntries(entries);
+}
+
+/** The medians of a contestant's rounds. @param {Rounds} rounds @param {string} name @returns {Record<string, Measured>} */
+export function figuresOf({ of }, name) {
+  return Object.fromEntries(
+    Object.entries(of[name] ?? {}).map(([operation, measured]) => [operation, medianOf(measured)]),
+  );
+}
