@@ -19,6 +19,10 @@ local function pack_job(job)
     job.lease, job.queue, job.entry, job.expires, 0)
 end
 
+local function with_entry(header, entry)
+  return string.sub(header, 1, 16) .. string.char(entry) .. string.sub(header, 18)
+end
+
 -- An entry of a ready list is a hint: it counts only while the header says ready, in this queue, with the same entry number.
 local function is_here(job, entry, number)
   return job and job.state == READY and job.entry == string.byte(entry, -1) and job.queue == number

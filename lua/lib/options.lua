@@ -18,7 +18,7 @@ local function read_options(text)
     state = READY, flags = attributes ~= "" and HAS_EXTRAS or 0, priority = 0, tries = tonumber(tries),
     attempts = 0, lease = 0, queue = number, entry = 1, expires = expires,
   }
-  local kind = { name = name, number = number, job = job, attributes = attributes }
+  local kind = { number = number, attributes = attributes, minted = minted == "1" }
   redis.call("EXISTS", due, expiries, queue_key("i", number), queue_key("r", number), queue_key("g", number))
   if tonumber(delay) > 0 then
     job.state, job.entry, kind.due = SCHEDULED, 0, now_ceil + delay
@@ -26,7 +26,10 @@ local function read_options(text)
     if expires > 0 and expires < kind.due then
       kind.due = expires
     end
-    kind.slot = touch_schedule(number, kind.due, minted == "1")
+    kind.slot = touch_schedule(number, kind.due, kind.minted)
+  else
+    kind.line = line_up_of(number, name)
+    note_expiry(kind.line, expires)
   end
   kind.header = pack_job(job)
   kinds[text] = kind

@@ -1,10 +1,10 @@
 -- Values of jobs are written together: a call costs more than what it does. A long body is never copied for its header's sake.
 local SHORT = 512
-local values, heads = {}, {}
+local values, size, heads = {}, 0, {}
 
 local function put_value(key, value)
-  values[#values + 1] = key
-  values[#values + 1] = value
+  values[size + 1], values[size + 2] = key, value
+  size = size + 2
 end
 
 -- Other first bytes for a value that was read; whole: not only its header.
@@ -17,7 +17,7 @@ local function put_head(key, value, head, whole)
 end
 
 local function write_values()
-  if #values > 0 then
+  if size > 0 then
     redis.call("MSET", unpack(values))
   end
   for _, one in ipairs(heads) do

@@ -26,6 +26,7 @@ local clock_ms, deadline_ms, replaces = ARGV[1], tonumber(ARGV[2]), ARGV[3]
 --- @include "lib/header"
 --- @include "lib/find_queue"
 --- @include "lib/notify"
+--- @include "lib/enter"
 --- @include "lib/line_up"
 --- @include "lib/slots"
 --- @include "lib/schedule"
@@ -40,29 +41,34 @@ end
 --- @include "lib/options"
 
 -- Look: every key that will be written is touched first, so that a slot that is moving stops the script before it changes anything.
-local keys, first = { meta }, nil
+local args, keys, extras, taken, codes, n = ARGV, { meta }, { meta }, {}, {}, 0
 for i = 4, #ARGV, 3 do
-  local kind, id = kinds[ARGV[i]] or read_options(ARGV[i]), ARGV[i + 1]
-  first = first or kind
-  keys[#keys + 1] = job_key(id)
+  local kind, id = kinds[args[i]] or read_options(args[i]), args[i + 1]
+  n = n + 1
+  keys[n + 1], codes[n] = job_key(id), 0
   if kind.attributes ~= "" then
-    keys[#keys + 1] = extras_key(id)
+    extras[#extras + 1] = extras_key(id)
+  end
+  -- A minted id stands in a batch once.
+  if not kind.minted then
+    codes[n] = taken[id] and 1 or 0
+    taken[id] = true
   end
 end
-local some_exist = redis.call("EXISTS", unpack(keys)) > 1
-local codes, taken = {}, {}
-for i = 4, #ARGV, 3 do
-  local id = ARGV[i + 1]
-  local present = some_exist and read_job(id)
-  if present and is_expired(present) then
-    plan_removal(id, present.state, present.queue, present.entry, present.flags)
-    present = nil
+redis.call("EXISTS", unpack(extras))
+if redis.call("EXISTS", unpack(keys)) > 1 then
+  for item = 1, n do
+    local id = args[item * 3 + 2]
+    local present = read_job(id)
+    if present and is_expired(present) then
+      plan_removal(id, present.state, present.queue, present.entry, present.flags)
+    elseif present then
+      codes[item] = 1
+    end
   end
-  codes[#codes + 1] = (present or taken[id]) and 1 or 0
-  taken[id] = true
 end
 local old = replaces ~= "" and codes[1] == 0 and read_job(replaces)
-if old and old.queue == first.number then
+if old and old.queue == kinds[args[4]].number then
   plan_removal(replaces, old.state, old.queue, old.entry, old.flags)
 end
 
@@ -75,20 +81,14 @@ if #new_queues > 0 then
     redis.call("HSET", queue_key("i", numbers[name]), "name", name)
   end
 end
-for n, code in ipairs(codes) do
-  local i = n * 3 + 1
-  local kind, id = kinds[ARGV[i]], ARGV[i + 1]
-  if code == 0 and kind.due then
-    schedule_job(kind.number, id, kind.due, kind.slot)
-  elseif code == 0 then
-    local entry = enter(kind.number, kind.name, id, 0, kind.job.expires)
-    if entry ~= kind.job.entry then
-      kind.job.entry = entry
-      kind.header = pack_job(kind.job)
-    end
-  end
+for item, code in ipairs(codes) do
+  local kind, id, body = kinds[args[item * 3 + 1]], args[item * 3 + 2], args[item * 3 + 3]
   if code == 0 then
-    put_value(job_key(id), kind.header .. ARGV[i + 2])
+    local entry = kind.line and enter(kind.line, id, 0) or 0
+    if kind.due then
+      schedule_job(kind.number, id, kind.due, kind.slot)
+    end
+    put_value(keys[item + 1], (entry < 2 and kind.header or with_entry(kind.header, entry)) .. body)
     if kind.attributes ~= "" then
       redis.call("HSET", extras_key(id), "attributes", kind.attributes)
     end

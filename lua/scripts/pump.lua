@@ -23,6 +23,7 @@ local clock_ms, deadline_ms, limit = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3
 --- @include "lib/keys"
 --- @include "lib/header"
 --- @include "lib/notify"
+--- @include "lib/enter"
 --- @include "lib/line_up"
 --- @include "lib/values"
 --- @include "lib/read_values"

@@ -25,6 +25,7 @@ local limit, ttl_ms = tonumber(ARGV[4]), tonumber(ARGV[5])
 --- @include "lib/header"
 --- @include "lib/find_queue"
 --- @include "lib/notify"
+--- @include "lib/enter"
 --- @include "lib/line_up"
 
 local number = find_queue(queue)

@@ -20,6 +20,7 @@ local clock_ms, deadline_ms = ARGV[1], tonumber(ARGV[2])
 --- @include "lib/keys"
 --- @include "lib/header"
 --- @include "lib/notify"
+--- @include "lib/enter"
 --- @include "lib/line_up"
 
 redis.call("EXISTS", meta, expiries)
