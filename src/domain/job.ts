@@ -67,3 +67,14 @@ export interface DeadLetterHead {
   readonly id: string | null;
   readonly size: number;
 }
+
+/** A job whose work is done. */
+export interface Ack {
+  readonly queue: string;
+  readonly id: string;
+  /** The lease it was done under; left out, whatever lease the job has. */
+  readonly lease?: number;
+}
+
+/** What became of an acknowledgement: `lease_lost` = its lease is not the job's present one, nothing has changed. */
+export type AckResult = 'acked' | 'not_found' | 'lease_lost';

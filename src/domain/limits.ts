@@ -8,6 +8,8 @@ export const MAX_NAME_LENGTH = 255;
 export const MAX_BULK_JOBS = 64;
 /** Most jobs that one reserve call may ask for. */
 export const MAX_RESERVE_COUNT = 100;
+/** Most acknowledgements in one call. */
+export const MAX_ACKS = 1_000;
 /** lmstfy's limits on attributes: how many, and where keys and values are cut, in characters. */
 export const MAX_ATTRIBUTES = 16;
 export const MAX_ATTRIBUTE_KEY = 32;

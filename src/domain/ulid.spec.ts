@@ -1,0 +1,66 @@
+import { decodeTime, isValid } from 'ulid';
+import { packUlid, UlidMinter, unpackUlid } from './ulid.js';
+
+const NOW_MS = 1_795_000_000_000;
+
+describe('ULIDs', () => {
+  it('only grow, also while the clock stands still or goes back', () => {
+    const minter = new UlidMinter();
+    let nowMs = NOW_MS;
+    const ids = Array.from({ length: 5_000 }, () => minter.mint((nowMs += nowMs % 7 === 0 ? -3 : nowMs % 2)));
+
+    expect([...ids].sort()).toEqual(ids);
+    expect(new Set(ids).size).toBe(ids.length);
+  });
+
+  it('are what others take for ULIDs, with their time', () => {
+    const id = new UlidMinter().mint(NOW_MS + 123.9);
+
+    expect(isValid(id)).toBe(true);
+    expect(decodeTime(id)).toBe(NOW_MS + 123);
+  });
+
+  it('are a million in one millisecond, and go on in the next one', () => {
+    const minter = new UlidMinter();
+    let last = '';
+    for (let i = 0; i < 1_100_000; i++) {
+      const id = minter.mint(NOW_MS);
+      if (id <= last) throw new Error(`${id} after ${last}`);
+      last = id;
+    }
+
+    expect(decodeTime(last)).toBeGreaterThan(NOW_MS);
+    expect(decodeTime(last)).toBeLessThan(NOW_MS + 5);
+  });
+
+  it('of two minters differ, and those of one in different milliseconds have little in common', () => {
+    const [one, other] = [new UlidMinter(), new UlidMinter()];
+    const tails = Array.from({ length: 1_000 }, (_, i) => one.mint(NOW_MS + i).slice(10));
+
+    expect(one.mint(NOW_MS).slice(0, 22)).not.toBe(other.mint(NOW_MS).slice(0, 22));
+    expect(new Set(tails.map((tail) => tail.slice(0, 6))).size).toBe(1_000);
+  });
+
+  it('come back from their bytes as they were', () => {
+    for (const id of [
+      '7ZZZZZZZZZZZZZZZZZZZZZZZZZ',
+      '00000000000000000000000000',
+      '0123456789ABCDEFGHJKMNPQRS',
+    ]) {
+      const bytes = packUlid(id);
+
+      expect(bytes).toHaveLength(16);
+      expect(bytes && unpackUlid(bytes)).toBe(id);
+    }
+  });
+
+  it.each([
+    '8ZZZZZZZZZZZZZZZZZZZZZZZZZ',
+    '0123456789abcdefghjkmnpqrs',
+    '0123456789ABCDEFGHJKMNPQRI',
+    '0',
+    'é'.repeat(26),
+  ])('%s is none', (text) => {
+    expect(packUlid(text)).toBeNull();
+  });
+});
