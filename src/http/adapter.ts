@@ -8,9 +8,11 @@ import { expectsContinue } from './body.js';
 import { answerClientError } from './client-error.js';
 import { Drain } from './drain.js';
 import { LmstfyDoor } from './errors.lmstfy.js';
+import { V1Door } from './errors.v1.js';
 import type { ServerContext } from './exchange.js';
 import { exchangeOf } from './exchange-of.js';
 import { parseQuery } from './query.js';
+import { RouteTable } from './route-table.js';
 import { nextRequestId, REQUEST_ID_HEADER } from './request-id.js';
 
 /** Names are checked by the guard, and the header limit bounds a list of queues: the router need not. */
@@ -79,14 +81,17 @@ function baseAdapter(settings: SocketSettings, log: Log, drain: Drain): FastifyA
     },
   });
   const instance: FastifyInstance = adapter.getInstance();
-  instance.decorate('exchanges', contextOf(log, drain));
+  const routes = new RouteTable();
+  instance.addHook('onRoute', ({ url, method }) => routes.add(url, method));
+  instance.decorate('exchanges', contextOf(log, drain, routes));
   onExpectations(instance.server);
   return adapter;
 }
 
-function contextOf(log: Log, drain: Drain): ServerContext {
+function contextOf(log: Log, drain: Drain, routes: RouteTable): ServerContext {
   const lmstfy = new LmstfyDoor(log);
-  return { drain, doorOf: () => lmstfy };
+  const v1 = new V1Door(log, routes);
+  return { drain, doorOf: (url) => (url.startsWith('/v1/') ? v1 : lmstfy) };
 }
 
 /** A client that waits for our word is told to go on by whoever reads its body, not before its parameters were checked. */

@@ -7,9 +7,11 @@ import type { Lane } from '../http/lane.js';
 import { type LanePath, splitPath } from '../http/lane-path.js';
 import { parseQuery } from '../http/query.js';
 import { nextRequestId } from '../http/request-id.js';
+import { V1_ACCESS, V1HotCalls } from './hot-calls.v1.js';
 import { HOT_ACCESS, LmstfyHotCalls } from './hot-calls.lmstfy.js';
 
 const LMSTFY = '/api/';
+const V1 = '/v1/';
 const JOB = 'job/';
 
 /** One call of the lane. */
@@ -20,18 +22,16 @@ interface HotCall {
   readonly run: (exchange: Exchange) => void;
 }
 
-/**
- * The way of the calls that a queue's life consists of, past Fastify and Nest, which cost more than the calls themselves. Admission,
- * handlers, refusals, metrics and log are those of the router's way. What is spelt in any unusual manner is left to the router.
- */
+/** The calls that a queue's life consists of, and how to know them by method and path. */
 @Injectable()
 export class HotCalls {
   private readonly publish: HotCall;
   private readonly publishBulk: HotCall;
   private readonly consume: HotCall;
   private readonly ack: HotCall;
+  private readonly acks: HotCall;
 
-  constructor(@Inject(LmstfyHotCalls) lmstfy: LmstfyHotCalls) {
+  constructor(@Inject(LmstfyHotCalls) lmstfy: LmstfyHotCalls, @Inject(V1HotCalls) v1: V1HotCalls) {
     const queue = '/api/:namespace/:queue';
     const { publish, consume, ack } = HOT_ACCESS;
     this.publish = { route: queue, access: publish, run: (exchange) => lmstfy.publish(exchange) };
@@ -42,13 +42,23 @@ export class HotCalls {
     };
     this.consume = { route: queue, access: consume, run: (exchange) => lmstfy.consume(exchange) };
     this.ack = { route: `${queue}/job/:id`, access: ack, run: (exchange) => lmstfy.ack(exchange) };
+    this.acks = {
+      route: '/v1/:namespace/acks',
+      access: V1_ACCESS.acks,
+      run: (exchange) => v1.acks(exchange),
+    };
   }
 
-  /** The call that is meant by a method and what follows the queue in the path. */
-  ofQueue(method: string | undefined, rest: string): HotCall | undefined {
+  /** lmstfy's call for a method and what follows the queue in the path. */
+  ofLmstfy(method: string | undefined, { rest }: LanePath): HotCall | undefined {
     if (method === 'PUT') return rest === '' ? this.publish : rest === 'bulk' ? this.publishBulk : undefined;
     if (method === 'GET') return rest === '' ? this.consume : undefined;
     return method === 'DELETE' && isJobPath(rest) ? this.ack : undefined;
+  }
+
+  /** The native API's call for a POST. */
+  ofV1({ second, rest }: LanePath): HotCall | undefined {
+    return second === 'acks' && rest === '' ? this.acks : undefined;
   }
 }
 
@@ -56,9 +66,13 @@ function isJobPath(rest: string): boolean {
   return rest.startsWith(JOB) && rest.length > JOB.length && !rest.includes('/', JOB.length);
 }
 
-/** The lane of one server. */
+/**
+ * The way of the hot calls, past Fastify and Nest, which cost more than the calls themselves. Admission, handlers, refusals, metrics
+ * and log are those of the router's way. What is spelt in any unusual manner is left to the router.
+ */
 export class HotLane implements Lane {
   private readonly lmstfy: Door;
+  private readonly v1: Door;
 
   constructor(
     private readonly context: ServerContext,
@@ -66,27 +80,28 @@ export class HotLane implements Lane {
     private readonly admission: Admission,
   ) {
     this.lmstfy = context.doorOf(LMSTFY);
+    this.v1 = context.doorOf(V1);
   }
 
   take(request: IncomingMessage, response: ServerResponse): boolean {
     // Without a Host it is the router's to refuse.
     if (request.headers.host === undefined) return false;
-    const path = splitPath(request.url ?? '', LMSTFY);
-    const call = path && this.calls.ofQueue(request.method, path.rest);
-    if (!call) return false;
-    this.serve(new Exchange(this.context, request, response, nextRequestId(), this.target(path, call)), call);
-    return true;
-  }
-
-  private target({ namespace, second, rest, queryText }: LanePath, { route }: HotCall) {
-    return {
-      door: this.lmstfy,
-      route,
-      namespace,
-      queue: second,
-      jobId: rest.slice(JOB.length),
-      query: parseQuery(queryText),
+    const { url = '', method } = request;
+    const isV1 = method === 'POST';
+    const path = splitPath(url, isV1 ? V1 : LMSTFY);
+    if (path === null) return false;
+    const call = isV1 ? this.calls.ofV1(path) : this.calls.ofLmstfy(method, path);
+    if (call === undefined) return false;
+    const target = {
+      door: isV1 ? this.v1 : this.lmstfy,
+      route: call.route,
+      namespace: path.namespace,
+      queue: isV1 ? '' : path.second,
+      jobId: path.rest.slice(JOB.length),
+      query: parseQuery(path.queryText),
     };
+    this.serve(new Exchange(this.context, request, response, nextRequestId(), target), call);
+    return true;
   }
 
   private serve(exchange: Exchange, { access, run }: HotCall): void {

@@ -1,7 +1,7 @@
 import { type BeforeApplicationShutdown, Inject, Injectable } from '@nestjs/common';
 import type { Caller } from '../domain/caller.js';
 import { QueueError } from '../domain/errors.js';
-import type { LeasedJob, NewJob, ReserveRequest, StoredJob } from '../domain/job.js';
+import type { Ack, AckResult, LeasedJob, NewJob, ReserveRequest, StoredJob } from '../domain/job.js';
 import { LOG, type Log } from '../domain/log.js';
 import { isJobId } from '../domain/names.js';
 import { EngineRegistry } from '../engine/engine.registry.js';
@@ -66,6 +66,18 @@ export class JobsService implements BeforeApplicationShutdown {
     return isJobId(id) ? this.engines.forPool(pool).ack(namespace, queue, id) : NOTHING_TO_DO;
   }
 
+  /** Acknowledges each of many jobs for itself. @returns what became of each, in order */
+  ackMany({ pool, namespace }: Caller, acks: readonly Ack[]): Promise<AckResult[]> {
+    const engine = this.engines.forPool(pool);
+    return Promise.all(
+      acks.map(({ queue, id, lease }) =>
+        engine
+          .ack(namespace, queue, id, lease)
+          .then((isThere) => (isThere ? 'acked' : 'not_found'), unlessLost),
+      ),
+    );
+  }
+
   /** The job that would be leased next; null if none is ready. */
   peekQueue({ pool, namespace }: Caller, queue: string): Promise<StoredJob | null> {
     return this.engines.forPool(pool).peekQueue(namespace, queue);
@@ -87,4 +99,10 @@ export class JobsService implements BeforeApplicationShutdown {
   async destroy({ pool, namespace }: Caller, queue: string): Promise<void> {
     await this.engines.forPool(pool).destroy(namespace, queue);
   }
+}
+
+/** A lost lease is an answer; whatever else went wrong is not. */
+function unlessLost(error: unknown): 'lease_lost' {
+  if (error instanceof QueueError && error.code === 'lease_lost') return error.code;
+  throw error;
 }

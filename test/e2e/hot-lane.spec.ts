@@ -10,6 +10,8 @@ import { waitFor } from '../support/redis.js';
 interface Call {
   readonly method?: string;
   readonly version?: string;
+  /** By default `api`. */
+  readonly door?: 'v1';
   readonly namespace?: string;
   /** By default `q`. */
   readonly queue?: string;
@@ -62,7 +64,7 @@ describe('the hot lane', () => {
     const lines = Object.entries({ ...headers, ...call.headers })
       .filter(([, value]) => value !== null)
       .map(([name, value]) => `${name}: ${value ?? ''}\r\n`);
-    const path = `/api/${call.namespace ?? app.namespace}/${second}${after}`;
+    const path = `/${call.door ?? 'api'}/${call.namespace ?? app.namespace}/${second}${after}`;
     const top = `${method} ${path} HTTP/${version}\r\n${lines.join('')}\r\n`;
     return [top + (body[0] ?? ''), ...body.slice(1)];
   }
@@ -96,6 +98,7 @@ describe('the hot lane', () => {
     expect(taken.some(Boolean)).toBe(false);
   }
 
+  const acks = (...bodies: string[]): Call => ({ method: 'POST', door: 'v1', queue: 'acks', body: bodies });
   const get = (after = '', queue = 'q'): Call => ({ method: 'GET', after, queue });
 
   it.each<[string, Call, string]>([
@@ -112,6 +115,7 @@ describe('the hot lane', () => {
     ['ack', { method: 'DELETE', after: '/job/01M7Z17XME660YPHBY512QCVQF' }, '204 No Content'],
     ['ack of what is no id', { method: 'DELETE', after: '/job/-!' }, '204 No Content'],
     ['ack with a body', { method: 'DELETE', after: '/job/x', body: ['why'] }, '204 No Content'],
+    ['batch ack', acks('{"acks":[{"queue":"q","id":"x"}]}'), '"status":"not_found"'],
     ['consume, nothing there', get('', 'none'), 'no job available'],
     ['consume, nothing comes', get('?timeout=1', 'none'), 'no job available'],
     ['consume of a list', get('', 'none,nobody'), 'no job available'],
@@ -136,6 +140,8 @@ describe('the hot lane', () => {
     ['a wrong token', { headers: { 'X-Token': 'wrong' } }, 'invalid token'],
     ['an unknown pool', { headers: { 'X-Token': 'nowhere:x' } }, 'pool not found'],
     ['a wrong token in the query', { headers: { 'X-Token': null }, after: '?token=a%20b' }, 'invalid token'],
+    ['an ack without an id', acks('{"acks":[{"queue":"q"}]}'), '"field":"acks[0].id"'],
+    ['acks without a token', { ...acks('{}'), headers: { 'X-Token': null } }, '"code":"token_missing"'],
     ['no array', { after: '/bulk', body: ['{}'] }, 'should be an array'],
     ['no jobs', { after: '/bulk', body: ['[]'] }, 'no jobs'],
     ['a large element', { after: '/bulk', body: [`["${'x'.repeat(1_000)}"]`] }, 'job too large'],

@@ -1,0 +1,99 @@
+import { STATUS_CODES } from 'node:http';
+import { HttpException } from '@nestjs/common';
+import { type ErrorCode, QueueError } from '../domain/errors.js';
+import type { Log } from '../domain/log.js';
+import { asciiJson } from './answer.js';
+import type { Door, Exchange } from './exchange.js';
+import { type Refusal, refuse, RETRY_AFTER_S } from './refuse.js';
+import type { RouteTable } from './route-table.js';
+
+const PROBLEM_TYPE = 'application/problem+json';
+
+/** What is wrong with one field of a request. */
+export interface FieldProblem {
+  /** Its path, such as `acks[3].id`; empty for the whole body. */
+  readonly field: string;
+  /** What it must be. */
+  readonly rule: string;
+}
+
+/** A request that breaks the rules of its call. Nothing was done. */
+export class InputError extends QueueError {
+  constructor(readonly problems: readonly FieldProblem[]) {
+    super('invalid_argument', 'the request breaks a rule');
+  }
+}
+
+/** The status of each code, and what is said of those that callers must not see the inside of. */
+const PROBLEMS: Record<ErrorCode, { readonly status: number; readonly detail?: string }> = {
+  invalid_argument: { status: 400 },
+  pool_not_found: { status: 404 },
+  job_not_found: { status: 404 },
+  job_exists: { status: 409 },
+  lease_lost: { status: 409 },
+  token_missing: { status: 401 },
+  token_invalid: { status: 401 },
+  rate_limited: { status: 429 },
+  body_too_large: { status: 413 },
+  store_full: { status: 507, detail: 'the store is full' },
+  disk_full: { status: 503, detail: 'the store cannot write to its disk' },
+  pool_unavailable: { status: 503, detail: 'the store did not answer in time' },
+  shutting_down: { status: 503, detail: 'the server is shutting down' },
+  internal: { status: 500, detail: 'internal error' },
+};
+
+/** Codes of what goes wrong before any call is reached. */
+type HttpCode = 'not_found' | 'method_not_allowed' | 'bad_request';
+
+/** The native API's front door: problem details as RFC 9457 has them. */
+export class V1Door implements Door {
+  constructor(
+    private readonly log: Log,
+    private readonly routes: RouteTable,
+  ) {}
+
+  refuse(error: unknown, exchange: Exchange): void {
+    const known = error instanceof QueueError ? ofQueueError(error) : this.ofHttp(error, exchange);
+    if (known === undefined || known.status === 500) {
+      this.log.error({ err: error, request_id: exchange.requestId }, 'request failed');
+    }
+    refuse(exchange, known ?? problem(500, 'internal', 'internal error'));
+  }
+
+  /** @returns undefined for a bug */
+  private ofHttp(error: unknown, { request }: Exchange): Refusal | undefined {
+    const status = statusOf(error);
+    if (status === undefined || status >= 500) return undefined;
+    if (status !== 404) return problem(status, 'bad_request', 'the request cannot be read');
+    const allowed = this.routes.methodsOf(request.url ?? '');
+    if (allowed.length === 0) return problem(404, 'not_found', 'there is no such call');
+    const refusal = problem(405, 'method_not_allowed', 'the call has another method');
+    return { ...refusal, headers: ['Allow', allowed.join(', ')] };
+  }
+}
+
+function ofQueueError(error: QueueError): Refusal {
+  const { status, detail } = PROBLEMS[error.code];
+  const errors = error instanceof InputError ? error.problems : undefined;
+  const refusal = problem(status, error.code, detail ?? error.message, errors);
+  return status === 503 ? { ...refusal, headers: ['Retry-After', String(RETRY_AFTER_S)] } : refusal;
+}
+
+function problem(
+  status: number,
+  code: ErrorCode | HttpCode,
+  detail: string,
+  errors?: readonly FieldProblem[],
+): Refusal {
+  // A member that is undefined is left out. `about:blank` says that the title is the status's own; `code` tells more.
+  const json = asciiJson({ code, detail, errors, status, title: STATUS_CODES[status], type: 'about:blank' });
+  return { status, json, type: PROBLEM_TYPE };
+}
+
+function statusOf(error: unknown): number | undefined {
+  if (error instanceof HttpException) return error.getStatus();
+  // Fastify's own errors.
+  if (error instanceof Error && 'statusCode' in error && typeof error.statusCode === 'number')
+    return error.statusCode;
+  return undefined;
+}

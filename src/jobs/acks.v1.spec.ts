@@ -1,0 +1,97 @@
+import { InputError } from '../http/errors.v1.js';
+import { acksOf, resultsJson } from './acks.v1.js';
+
+const ID = '01M7Z17XME660YPHBY512QCVQF';
+
+function read(value: unknown): unknown {
+  return acksOf(Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)));
+}
+
+/** The fields that are complained of. */
+function fields(value: unknown): string[] {
+  try {
+    read(value);
+  } catch (error) {
+    if (error instanceof InputError) return error.problems.map(({ field }) => field);
+  }
+  throw new Error('nothing was wrong');
+}
+
+describe('the body of a batch acknowledgement', () => {
+  it('is a list of queues, ids and leases', () => {
+    const acks = [
+      { queue: 'q', id: ID, lease: 1 },
+      { queue: 'q', id: 'my-own_id' },
+      { queue: 'other', id: ID, lease: 4_294_967_295 },
+    ];
+
+    expect(read({ acks })).toEqual(acks);
+  });
+
+  it.each<[string, unknown]>([
+    ['nothing', ''],
+    ['no JSON', '{"acks":['],
+    ['a list', []],
+    ['null', null],
+    ['a text', '"acks"'],
+    ['something else besides', { acks: [{ queue: 'q', id: ID }], lease: 1 }],
+  ])('is refused as a whole: %s', (_name, value) => {
+    expect(fields(value)).toEqual(['']);
+  });
+
+  it.each<[string, unknown]>([
+    ['no list', {}],
+    ['an object', { acks: {} }],
+    ['an empty list', { acks: [] }],
+    ['too many', { acks: Array(1_001).fill({ queue: 'q', id: ID }) }],
+  ])('has 1 to 1,000 of them: %s', (_name, value) => {
+    expect(fields(value)).toEqual(['acks']);
+  });
+
+  it.each<[string, unknown, string[]]>([
+    ['no object', 7, ['acks[1]']],
+    ['a list', [], ['acks[1]']],
+    ['null', null, ['acks[1]']],
+    ['nothing in it', {}, ['acks[1].queue', 'acks[1].id']],
+    ['no queue', { id: ID }, ['acks[1].queue']],
+    ['an empty queue', { queue: '', id: ID }, ['acks[1].queue']],
+    ['a forbidden queue', { queue: 'a b', id: ID }, ['acks[1].queue']],
+    ['a reserved queue', { queue: '_q', id: ID }, ['acks[1].queue']],
+    ['a long queue', { queue: 'q'.repeat(256), id: ID }, ['acks[1].queue']],
+    ['a queue that is no text', { queue: ['q'], id: ID }, ['acks[1].queue']],
+    ['no id', { queue: 'q' }, ['acks[1].id']],
+    ['what is no id', { queue: 'q', id: 'a"b' }, ['acks[1].id']],
+    ['a lease of zero', { queue: 'q', id: ID, lease: 0 }, ['acks[1].lease']],
+    ['a lease below zero', { queue: 'q', id: ID, lease: -1 }, ['acks[1].lease']],
+    ['half a lease', { queue: 'q', id: ID, lease: 1.5 }, ['acks[1].lease']],
+    ['a lease as a text', { queue: 'q', id: ID, lease: '1' }, ['acks[1].lease']],
+    ['no lease, said so', { queue: 'q', id: ID, lease: null }, ['acks[1].lease']],
+    ['a lease beyond 32 bits', { queue: 'q', id: ID, lease: 4_294_967_296 }, ['acks[1].lease']],
+    ['a misspelt field', { queue: 'q', id: ID, leese: 1 }, ['acks[1].leese']],
+    ['a field that every object has', { queue: 'q', id: ID, toString: 1 }, ['acks[1].toString']],
+    ['a long field', { queue: 'q', id: ID, ['x'.repeat(99)]: 1 }, [`acks[1].${'x'.repeat(40)}`]],
+  ])('names what is wrong with which: %s', (_name, item, expected) => {
+    expect(fields({ acks: [{ queue: 'q', id: ID }, item, { queue: 'q', id: ID }] })).toEqual(expected);
+  });
+
+  it('refuses a field by the name of __proto__', () => {
+    expect(fields(`{"acks":[{"queue":"q","id":"${ID}","__proto__":{"lease":1}}]}`)).toEqual([
+      'acks[0].__proto__',
+    ]);
+  });
+
+  it('names what is wrong with some of a thousand, not with all', () => {
+    expect(fields({ acks: Array(1_000).fill({}) })).toHaveLength(20);
+  });
+
+  it('is answered item by item', () => {
+    const acks = [
+      { queue: 'q', id: ID },
+      { queue: 'p', id: 'x', lease: 2 },
+    ];
+
+    expect(resultsJson(acks, ['acked', 'lease_lost'])).toBe(
+      `{"results":[{"queue":"q","id":"${ID}","status":"acked"},{"queue":"p","id":"x","status":"lease_lost"}]}`,
+    );
+  });
+});

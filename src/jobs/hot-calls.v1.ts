@@ -1,0 +1,30 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { AccessRules } from '../auth/access.js';
+import { Config } from '../config/config.js';
+import { answer } from '../http/answer.js';
+import { readBody } from '../http/body.js';
+import type { Exchange } from '../http/exchange.js';
+import { acksOf, resultsJson } from './acks.v1.js';
+import { JobsService } from './jobs.service.js';
+
+/** How the native API's hot calls are let in, on both ways. */
+export const V1_ACCESS = { acks: { queues: 'none' } } as const satisfies Record<string, AccessRules>;
+
+/** The native API's calls that the hot lane has too; for their exchanges see `LmstfyHotCalls`. */
+@Injectable()
+export class V1HotCalls {
+  constructor(
+    @Inject(JobsService) private readonly jobs: JobsService,
+    @Inject(Config) private readonly config: Config,
+  ) {}
+
+  /** Acknowledges many jobs, each for itself. Nothing is acknowledged if one of them is not well said. */
+  acks(exchange: Exchange): void {
+    readBody(exchange, this.config.limits.max_bulk_bytes, (body) => {
+      const acks = acksOf(body);
+      exchange.after(this.jobs.ackMany(exchange.caller, acks), (results) =>
+        answer(exchange, 200, resultsJson(acks, results)),
+      );
+    });
+  }
+}
