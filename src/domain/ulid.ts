@@ -59,34 +59,45 @@ export class UlidMinter {
 export function packUlid(id: string): Buffer | null {
   if (id.length !== CHARS) return null;
   const bytes = Buffer.allocUnsafe(BYTES);
-  let held = VALUE[id.charCodeAt(0)] ?? -1;
-  if (held < 0 || held > 7) return null;
-  let bits = 3;
-  let at = 0;
-  for (let i = 1; i < CHARS; i++) {
-    const value = VALUE[id.charCodeAt(i)] ?? -1;
-    if (value < 0) return null;
-    held = ((held << 5) | value) & 0xfff;
-    bits += 5;
-    if (bits >= 8) {
-      bits -= 8;
-      bytes[at++] = (held >> bits) & 0xff;
-    }
-  }
-  return bytes;
+  const first = valueAt(id, 0);
+  const second = valueAt(id, 1);
+  bytes[0] = (first << 5) | second;
+  let all = first | second | packEight(id, 2, bytes, 1);
+  all |= packEight(id, 10, bytes, 6) | packEight(id, 18, bytes, 11);
+  return all < 0 || first > 7 ? null : bytes;
+}
+
+function valueAt(id: string, at: number): number {
+  return VALUE[id.charCodeAt(at)] ?? -1;
+}
+
+/** Eight characters as five bytes. @returns a negative number if one of them is none of a ULID's */
+function packEight(id: string, from: number, bytes: Buffer, to: number): number {
+  const a = valueAt(id, from);
+  const b = valueAt(id, from + 1);
+  const c = valueAt(id, from + 2);
+  const d = valueAt(id, from + 3);
+  const e = valueAt(id, from + 4);
+  const f = valueAt(id, from + 5);
+  const g = valueAt(id, from + 6);
+  const h = valueAt(id, from + 7);
+  bytes[to] = (a << 3) | (b >> 2);
+  bytes[to + 1] = (b << 6) | (c << 1) | (d >> 4);
+  bytes[to + 2] = (d << 4) | (e >> 1);
+  bytes[to + 3] = (e << 7) | (f << 2) | (g >> 3);
+  bytes[to + 4] = (g << 5) | h;
+  return a | b | c | d | e | f | g | h;
 }
 
 /** The ULID that `packUlid` made these 16 bytes of. */
 export function unpackUlid(bytes: Buffer): string {
   let text = PAIRS[bytes[0] ?? 0] ?? '';
   for (let at = 1; at < BYTES; at += 5) {
-    const [a = 0, b = 0, c = 0, d = 0, e = 0] = [
-      bytes[at],
-      bytes[at + 1],
-      bytes[at + 2],
-      bytes[at + 3],
-      bytes[at + 4],
-    ];
+    const a = bytes[at] ?? 0;
+    const b = bytes[at + 1] ?? 0;
+    const c = bytes[at + 2] ?? 0;
+    const d = bytes[at + 3] ?? 0;
+    const e = bytes[at + 4] ?? 0;
     text +=
       (PAIRS[(a << 2) | (b >> 6)] ?? '') +
       (PAIRS[((b & 63) << 4) | (c >> 4)] ?? '') +

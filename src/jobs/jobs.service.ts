@@ -68,14 +68,7 @@ export class JobsService implements BeforeApplicationShutdown {
 
   /** Acknowledges each of many jobs for itself. @returns what became of each, in order */
   ackMany({ pool, namespace }: Caller, acks: readonly Ack[]): Promise<AckResult[]> {
-    const engine = this.engines.forPool(pool);
-    return Promise.all(
-      acks.map(({ queue, id, lease }) =>
-        engine
-          .ack(namespace, queue, id, lease)
-          .then((isThere) => (isThere ? 'acked' : 'not_found'), unlessLost),
-      ),
-    );
+    return this.engines.forPool(pool).ackMany(namespace, acks);
   }
 
   /** The job that would be leased next; null if none is ready. */
@@ -99,10 +92,4 @@ export class JobsService implements BeforeApplicationShutdown {
   async destroy({ pool, namespace }: Caller, queue: string): Promise<void> {
     await this.engines.forPool(pool).destroy(namespace, queue);
   }
-}
-
-/** A lost lease is an answer; whatever else went wrong is not. */
-function unlessLost(error: unknown): 'lease_lost' {
-  if (error instanceof QueueError && error.code === 'lease_lost') return error.code;
-  throw error;
 }

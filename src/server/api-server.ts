@@ -20,6 +20,12 @@ import { Connections, portOf } from './server-lifecycle.js';
 /** Providers of whatever module. */
 const ANYWHERE = { strict: false };
 
+/**
+ * Connections that the system holds until we take them. With Node's 511, 3,000 clients that came at once after a restart lost their
+ * first packets and tried again seconds later; the system's own bound (`net.core.somaxconn`) counts too.
+ */
+const BACKLOG = 4_096;
+
 /** The queue API of one process: the application, its listener, and its orderly end. */
 export class ApiServer {
   private constructor(
@@ -44,7 +50,7 @@ export class ApiServer {
       new HotLane(exchanges, app.get(HotCalls, ANYWHERE), app.get(Admission, ANYWHERE)),
     );
     try {
-      await app.listen({ host: config.server.host, port: config.server.port });
+      await app.listen({ host: config.server.host, port: config.server.port, backlog: BACKLOG });
       for (const engine of server.engines.all()) engine.start();
     } catch (error) {
       await app.close();
