@@ -152,6 +152,7 @@ const mean = (values) => values.reduce((sum, value) => Number(sum) + Number(valu
  * @returns {Promise<Entry[]>}
  */
 async function tablesOf(redis, { jobs, quantum }) {
+  const entryCost = allocated(ENTRY_BYTES, quantum);
   const keys = await redis.dbsize();
   const expiring = Number(/expires=(\d+)/.exec(await redis.info('keyspace'))?.[1] ?? 0);
   const stats = new Map(pairsOf(await redis.call('MEMORY', 'STATS')));
