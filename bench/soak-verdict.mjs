@@ -40,11 +40,11 @@ export const SERIES = [
     name: 'used_memory of Redis',
     unit: 'MiB',
     scale: MIB,
-    floor: 1 * MIB,
+    floor: 0.5 * MIB,
     share: 0.05,
     isDisturbed: false,
   },
-  { key: 'p99', name: 'p99 of a publish', unit: 'ms', scale: 1, floor: 3, share: 0.5, isDisturbed: true },
+  { key: 'p99', name: 'p99 of a publish', unit: 'ms', scale: 1, floor: 5, share: 0.5, isDisturbed: true },
   {
     key: 'deliveryP99',
     name: 'p99 from publish to delivery',
@@ -70,8 +70,8 @@ const FEWEST = 10;
 
 /** So many lows stand for a whole run: each is the lowest of 40 s in a run of ten minutes. */
 const LOWS = 12;
-/** A slope of three standard deviations is no chance. */
-const DEVIATIONS = 3;
+/** A slope of four standard deviations is no chance, and busy spells of a machine last longer than one sample. */
+const DEVIATIONS = 4;
 /** The standard deviation of normal noise, in multiples of its median deviation. */
 const PER_MEDIAN_DEVIATION = 1.48;
 

@@ -2,9 +2,9 @@
 /**
  * The soak: `npm run soak [-- --minutes N] [--rate N] [--workers N] [--out FILE] [--redis PROGRAM] [--server FILE]`.
  *
- * A steady mixed load at half of what the server can do, for 10 minutes. In the end memory of the server and of Redis, latencies and jobs
- * in flight must be flat, no request refused, and no job missing; else it exits with 1. On a busy machine give the rate (jobs per
- * second) that it can bear. A hidden leak fails it, which can be tried:
+ * A steady mixed load at half of what the server can do, for 10 minutes (below 5, the heap's own swing hides what leaks). In the end
+ * memory of the server and of Redis, latencies and jobs in flight must be flat, no request refused, and no job missing; else it exits
+ * with 1. On a busy machine give the rate (jobs per second) that it can bear. A hidden leak fails it, which can be tried:
  *
  *     --leak redis|server     runs with a real one: jobs that nobody asks for, or long polls that never end
  *     --prove FILE            takes the samples of an earlier run and adds a leak to each of its series in turn
@@ -25,7 +25,7 @@ const SAMPLES = 120;
 const SHARE_OF_CAPACITY = 0.5;
 const BREAK_OFFS_PER_SECOND = 10;
 /** The leaks of `--leak`: a share of the jobs, and long polls per second. */
-const LEAKED_JOBS = 0.02;
+const LEAKED_JOBS = 0.04;
 const LEAKED_POLLS_PER_SECOND = 20;
 /** The end: broken-off leases of 2 s and delays of 3 s must be over; more would be a hang. */
 const FINISH_MS = 30_000;

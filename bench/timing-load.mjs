@@ -114,7 +114,8 @@ function schedule({ port, token, path, jobs, bulk, atMs, burstMs }) {
     const loop = async (connection) => {
       while (begun < jobs) {
         const delayS = Math.floor((atMs + 500 - Date.now()) / 1_000);
-        if (delayS < 1) return;
+        // The last second before is for coming to rest.
+        if (delayS < 2) return;
         const intoSecond = (Date.now() - atMs + 3_600_000) % 1_000;
         if (intoSecond >= burstMs) {
           await pause(1_000 - intoSecond);
