@@ -7,13 +7,16 @@ import { Redis } from 'ioredis';
 /** Kinds with fewer keys than this are weighed whole. */
 const WEIGH_ALL_BELOW = 1_000;
 const SCAN_COUNT = 1_000;
-/** What MEMORY USAGE counts for a key's place in the table of keys, and the table of expiries for each of its own. */
+/** What MEMORY USAGE and MEMORY STATS count for an entry of a table, whatever the allocator takes for it. */
 const ENTRY_BYTES = 24;
+const SLOT_BYTES = 8;
 /** The object that a key's place points to; MEMORY STATS counts it as the table's, MEMORY USAGE as the value's. */
 const OBJECT_BYTES = 16;
 
 /** @type {Record<string, string>} */
 const PLURALS = { list: 'lists', hash: 'hashes', set: 'sets', zset: 'sorted sets', stream: 'streams' };
+/** How the members are counted of those types that keep them in a table when they are large. @type {Record<string, string>} */
+const SIZE_OF = { hash: 'HLEN', set: 'SCARD', zset: 'ZCARD' };
 
 /** @typedef {{ what: string, perJob: number, note: string }} Entry */
 
@@ -25,11 +28,12 @@ const PLURALS = { list: 'lists', hash: 'hashes', set: 'sets', zset: 'sorted sets
 export async function accountOf(port, { jobs, perJob, samples }) {
   const redis = new Redis({ host: '127.0.0.1', port });
   try {
+    const quantum = await quantumOf(redis);
     const kinds = await kindsOf(redis, samples);
     /** @type {Entry[]} */
     const account = [];
-    for (const kind of kinds) account.push(...(await weigh(redis, kind, jobs)));
-    account.push(...(await tablesOf(redis, jobs)));
+    for (const kind of kinds) account.push(...(await weigh(redis, kind, { jobs, quantum })));
+    account.push(...(await tablesOf(redis, { jobs, quantum })));
     const explained = account.reduce((sum, entry) => sum + entry.perJob, 0);
     const shown = account.filter((entry) => entry.perJob >= 0.05);
     const rest = { what: 'the rest', perJob: perJob - explained, note: 'buffers, scripts, rounding' };
@@ -37,6 +41,12 @@ export async function accountOf(port, { jobs, perJob, samples }) {
   } finally {
     redis.disconnect();
   }
+}
+
+/** The step of jemalloc's small sizes, which differs with the build. @param {Redis} redis */
+async function quantumOf(redis) {
+  const stats = String(await redis.call('MEMORY', 'MALLOC-STATS'));
+  return Number(/Quantum size: *(\d+)/.exec(stats)?.[1] ?? 8);
 }
 
 /**
@@ -71,63 +81,90 @@ async function kindsOf(redis, samples) {
 function kindOf(key) {
   const text = key.toString('latin1');
   const rest = text.slice(text.indexOf('}') + 1);
-  return /^:?[a-z]{2,}/.exec(rest)?.[0] ?? /^:?[a-z]/.exec(rest)?.[0] ?? rest;
+  // What belongs to one job has one letter before the id, whose bytes may be letters too.
+  return /^:[a-z]+/.exec(rest)?.[0] ?? rest.slice(0, 1);
 }
 
-/** @param {Redis} redis @param {Kind} kind @param {number} jobs @returns {Promise<Entry[]>} */
-async function weigh(redis, { name, keys, sample, nameBytes }, jobs) {
-  const pipeline = redis.pipeline();
-  for (const key of sample) pipeline.call('MEMORY', 'USAGE', key, 'SAMPLES', '0');
-  const replies = (await pipeline.exec()) ?? [];
-  const weights = replies.map(([, bytes]) => Number(bytes)).filter((bytes) => bytes > 0);
-  const each = weights.reduce((sum, bytes) => sum + bytes, 0) / Math.max(weights.length, 1);
-  const type = await redis.type(/** @type {Buffer} */ (sample[0]));
-  const length = Math.round(nameBytes / keys);
+/**
+ * @param {Redis} redis
+ * @param {Kind} kind
+ * @param {{ jobs: number, quantum: number }} of `quantum`: jemalloc's, for what an entry of a table really takes
+ * @returns {Promise<Entry[]>}
+ */
+async function weigh(redis, { name, keys, sample, nameBytes }, { jobs, quantum }) {
+  const entryCost = allocated(ENTRY_BYTES, quantum);
+  const each = mean(await pipelined(redis, sample, (key) => ['MEMORY', 'USAGE', key, 'SAMPLES', '0']));
+  const [first = Buffer.alloc(0)] = sample;
+  const type = await redis.type(first);
   const share = keys / jobs;
+  const count = keys === 1 ? 'one key' : `${keys.toLocaleString('en')} keys`;
   if (type !== 'string') {
-    return [
-      {
-        what: `${PLURALS[type] ?? type} …${name}`,
-        perJob: each * share,
-        note: `${keys.toLocaleString('en')} keys`,
-      },
-    ];
+    const members = await tableMembers(redis, type, sample);
+    const cost = each + (entryCost - ENTRY_BYTES) * (1 + members);
+    return [{ what: `${PLURALS[type] ?? type} …${name}`, perJob: cost * share, note: count }];
   }
-  const stored = await redis.strlen(/** @type {Buffer} */ (sample[0]));
-  const nameCost = allocated(length + (length < 32 ? 2 : 4));
-  const value = Math.round(each - nameCost - ENTRY_BYTES);
+  const length = Math.round(nameBytes / keys);
+  // Redis's string: a head of 1 or 3 bytes, and a zero at its end.
+  const nameCost = allocated(length + (length < 32 ? 2 : 4), quantum);
+  const value = each - nameCost - ENTRY_BYTES;
+  const stored = await redis.strlen(first);
+  const what = (/** @type {string} */ part) => `strings …${name}: ${part}`;
   return [
     {
-      what: `strings …${name}: values`,
+      what: what('values'),
       perJob: value * share,
-      note: `${keys.toLocaleString('en')} keys, ${stored} B in each, and Redis's object`,
+      note: `${count}, ${stored} B in each, and Redis's object`,
     },
+    { what: what('names'), perJob: nameCost * share, note: `${length} B each, allocated ${nameCost}` },
     {
-      what: `strings …${name}: names`,
-      perJob: nameCost * share,
-      note: `${length} B each, allocated ${nameCost}`,
-    },
-    {
-      what: `strings …${name}: places in the table of keys`,
-      perJob: ENTRY_BYTES * share,
-      note: `${ENTRY_BYTES} B each`,
+      what: what('entries of the table of keys'),
+      perJob: entryCost * share,
+      note: `${ENTRY_BYTES} B each, allocated ${entryCost}`,
     },
   ];
 }
 
-/** The tables of keys and of expiries. @param {Redis} redis @param {number} jobs @returns {Promise<Entry[]>} */
-async function tablesOf(redis, jobs) {
+/** How many members a key of a kind holds in a table, on average; those in compact form count none. @param {Redis} redis @param {string} type @param {Buffer[]} sample */
+async function tableMembers(redis, type, sample) {
+  const command = SIZE_OF[type];
+  if (!command) return 0;
+  const some = sample.slice(0, WEIGH_ALL_BELOW);
+  const sizes = await pipelined(redis, some, (key) => [command, key]);
+  const encodings = await pipelined(redis, some, (key) => ['OBJECT', 'ENCODING', key]);
+  return mean(sizes.map((size, at) => (/^(skiplist|hashtable)$/.test(String(encodings[at])) ? size : 0)));
+}
+
+/** The reply to one command for each key. @param {Redis} redis @param {Buffer[]} keys @param {(key: Buffer) => any[]} commandOf */
+async function pipelined(redis, keys, commandOf) {
+  const pipeline = redis.pipeline();
+  for (const key of keys) pipeline.call(.../** @type {[string, ...any[]]} */ (commandOf(key)));
+  return ((await pipeline.exec()) ?? []).map(([, reply]) => reply);
+}
+
+/** @param {unknown[]} values */
+const mean = (values) => values.reduce((sum, value) => Number(sum) + Number(value), 0) / values.length;
+
+/**
+ * The tables of keys (without the entries, which are counted with their keys) and of expiries.
+ *
+ * @param {Redis} redis
+ * @param {{ jobs: number, quantum: number }} of
+ * @returns {Promise<Entry[]>}
+ */
+async function tablesOf(redis, { jobs, quantum }) {
+  const entryCost = allocated(ENTRY_BYTES, quantum);
   const keys = await redis.dbsize();
+  const expiring = Number(/expires=(\d+)/.exec(await redis.info('keyspace'))?.[1] ?? 0);
   const stats = new Map(pairsOf(await redis.call('MEMORY', 'STATS')));
   const tables = new Map(pairsOf(stats.get('db.0')));
   const main = Number(tables.get('overhead.hashtable.main')) - keys * (ENTRY_BYTES + OBJECT_BYTES);
-  const expires = Number(tables.get('overhead.hashtable.expires'));
+  const expires = Number(tables.get('overhead.hashtable.expires')) + expiring * (entryCost - ENTRY_BYTES);
   return [
-    { what: 'slots of the table of keys', perJob: main / jobs, note: 'a power of two, 8 B each' },
+    { what: 'slots of the table of keys', perJob: main / jobs, note: `a power of two, ${SLOT_BYTES} B each` },
     {
       what: "the table of Redis's expiries",
       perJob: expires / jobs,
-      note: `${ENTRY_BYTES} B an entry, 8 B a slot`,
+      note: `${entryCost} B an entry, ${SLOT_BYTES} B a slot`,
     },
   ];
 }
@@ -141,9 +178,15 @@ function pairsOf(reply) {
   return Object.entries(reply ?? {});
 }
 
-/** What jemalloc takes for so many bytes, as Redis builds it: steps of 8 up to 64 B, then four between powers of two. @param {number} bytes */
-export function allocated(bytes) {
-  if (bytes <= 64) return Math.ceil(bytes / 8) * 8;
-  const step = 2 ** (Math.ceil(Math.log2(bytes)) - 3);
+/**
+ * What jemalloc takes for so many bytes: steps of its quantum, and from four quanta up four sizes between powers of two.
+ *
+ * @param {number} bytes
+ * @param {number} quantum
+ */
+export function allocated(bytes, quantum) {
+  if (bytes <= 8) return 8;
+  const power = 2 ** Math.ceil(Math.log2(bytes));
+  const step = Math.max(quantum, power / 8);
   return Math.ceil(bytes / step) * step;
 }

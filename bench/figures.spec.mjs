@@ -89,8 +89,10 @@ it('counts the commands of Redis, and the scripts among them', () => {
   expect(callsOf(stats)).toEqual({ commands: 15, scripts: 3 });
 });
 
-it('knows what jemalloc takes', () => {
-  expect([1, 24, 25, 64, 65, 127, 129, 257].map(allocated)).toEqual([8, 24, 32, 64, 80, 128, 160, 320]);
+it('knows what jemalloc takes, as Redis brings it and as Debian does', () => {
+  const sizes = [1, 24, 25, 64, 65, 127, 129, 257];
+  expect(sizes.map((size) => allocated(size, 8))).toEqual([8, 24, 32, 64, 80, 128, 160, 320]);
+  expect(sizes.map((size) => allocated(size, 16))).toEqual([8, 32, 32, 64, 80, 128, 160, 320]);
 });
 
 it('labels an axis with round numbers', () => {

@@ -104,6 +104,7 @@ export async function startBare() {
   };
 }
 
+/** A call may take long: a stall of a machine that others use too is in the figures, and must not end the run. */
 function configText({ port, adminPort, store, workers }) {
   return `
 [server]
@@ -120,6 +121,9 @@ port = ${adminPort}
 [pools.default]
 url = "redis://${HOST}:${store.port}"
 allow_unsafe = true
+
+[redis]
+command_timeout_ms = 10000
 
 [data]
 dir = "${join(store.folder, 'data')}"
