@@ -70,6 +70,22 @@ export const GUARDS = [
     test: 'give a try back that was spent on a big answer',
   },
   {
+    name: 'an answer is out of danger when the system has all of it, not before',
+    file: 'src/jobs/delivery.ts',
+    from: 'response.writableLength === 0 && ',
+    to: '',
+    spec: 'test/e2e/disconnect.spec.ts',
+    test: 'give a try back that was spent on a big answer',
+  },
+  {
+    name: 'undo when the answer did not come about',
+    file: 'src/jobs/delivery.ts',
+    from: ' || !response.writableEnded',
+    to: '',
+    spec: 'test/e2e/hot-lane.spec.ts',
+    test: 'gives jobs back that it could not put into an answer',
+  },
+  {
     name: 'entry number: an old place in the line is a ghost',
     file: 'lua/lib/job.lua',
     from: ' and job.entry == string.byte(entry, -1)',
@@ -326,6 +342,14 @@ export const GUARDS = [
     to: 'if (ageMs < VALID_MS * 60) {',
     spec: 'src/auth/token-cache.spec.ts',
     test: 'D6: ',
+  },
+  {
+    name: 'what a connection has proved counts for that record of the token only',
+    file: 'src/auth/admission.ts',
+    from: 'if (known !== proof.known)',
+    to: 'if (known === null)',
+    spec: 'src/auth/admission.spec.ts',
+    test: 'compares again when the cache has another record',
   },
   {
     name: 'token cache: it holds so many and no more',

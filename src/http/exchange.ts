@@ -77,12 +77,20 @@ export class Exchange {
     return this.admitted;
   }
 
-  /** Refuses the request: `error` says why. */
+  /** Refuses the request: `error` says why. If even that cannot be said, the connection ends: nobody is left waiting. */
   fail(error: unknown): void {
-    this.door.refuse(error, this);
+    try {
+      this.door.refuse(error, this);
+    } catch {
+      this.response.destroy();
+    }
   }
 
-  /** Goes on with `next` when `work` is done. What goes wrong, in either, is refused: nothing escapes. */
+  /**
+   * Goes on with `next` when `work` is done. What goes wrong, in either, is refused: nothing escapes.
+   *
+   * @param onFailure called before the refusal if `work` fails
+   */
   after<T>(work: Promise<T>, next: (result: T) => void, onFailure?: () => void): void {
     work.then(
       (result) => {
