@@ -6,7 +6,7 @@ import type { EngineObserver } from './observer.js';
 import type { ScriptRunner } from './script-runner.js';
 
 /** Pause between rounds, and the least time between two rounds over a namespace by all servers together, in milliseconds. */
-const ROUND_MS = 10_000;
+const ROUND_MS = 20_000;
 const TIDY_EVERY_MS = 15_000;
 /** A sweep this old was left by a server that died, in milliseconds. */
 const STALLED_MS = 120_000;

@@ -121,14 +121,13 @@ export class Pump {
     const size = Math.ceil(this.namespaces.length / SLICES);
     const part = this.namespaces.slice(this.slice * size, (this.slice + 1) * size);
     this.slice = (this.slice + 1) % SLICES;
-    await Promise.all(part.map((namespace) => this.look(namespace)));
-  }
-
-  private async look(namespace: string): Promise<void> {
-    const { due } = this.pool.keys.namespace(namespace);
-    const head = await this.pool.read('ZRANGE', due, 0, 0, 'WITHSCORES');
-    const dueMs = Array.isArray(head) ? Number(head[1]) : Number.NaN;
-    if (!Number.isNaN(dueMs)) this.arm(namespace, dueMs);
+    if (part.length === 0) return;
+    const { keys } = this.pool;
+    const heads = await this.pool.dueHeads(part.map((namespace) => keys.namespace(namespace).due));
+    part.forEach((namespace, i) => {
+      const dueMs = heads[i] ?? Number.NaN;
+      if (!Number.isNaN(dueMs)) this.arm(namespace, dueMs);
+    });
   }
 
   private async track(work: Promise<void>): Promise<void> {

@@ -5,7 +5,7 @@ import { MetricsService } from './metrics.service.js';
 import type { MetricsOptions } from './metrics.service.js';
 
 /** How finely the event loop's lag is measured, in milliseconds: each step wakes the process. */
-const LOOP_LAG_STEP_MS = 20;
+const LOOP_LAG_STEP_MS = 50;
 
 /** Provides `MetricsService` everywhere, with Node's process metrics in its registry. It opens no route: the admin port does. */
 @Module({})

@@ -10,6 +10,7 @@ import { Calls } from './calls.js';
 import { faultOf, toQueueError, type RedisFault } from './errors.js';
 import { inspectStore, type StoreState } from './inspect.js';
 import { Keys } from './keys.js';
+import { dueHeads } from './scripts.js';
 import { flatten, scriptText, type Arg, type Item, type Script } from './script.js';
 import { encodeCommand, EncodedCommand } from './wire.js';
 
@@ -105,6 +106,30 @@ export class RedisPool {
    */
   async read(command: string, ...args: (string | number)[]): Promise<unknown> {
     return this.calls.persist(() => this.client.call(command, ...args), { repeatable: true });
+  }
+
+  /**
+   * When each of many namespaces is due next: one call for all, but in a Cluster, where their keys are on several nodes.
+   *
+   * @param dueKeys the namespaces' `due` keys
+   * @returns Unix ms, NaN = nothing is due
+   * @throws {QueueError} as `read`
+   */
+  async dueHeads(dueKeys: readonly string[]): Promise<number[]> {
+    if (!isCluster(this.client)) {
+      return this.run(
+        dueHeads,
+        {},
+        {},
+        dueKeys.map((key) => [key]),
+      );
+    }
+    return Promise.all(
+      dueKeys.map(async (key) => {
+        const head = await this.read('ZRANGE', key, 0, 0, 'WITHSCORES');
+        return Array.isArray(head) && head.length > 1 ? Number(head[1]) : Number.NaN;
+      }),
+    );
   }
 
   /** Redis's INFO, of one node: raw text. For metrics. */

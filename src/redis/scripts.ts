@@ -199,7 +199,18 @@ export const tidy = script({
   reply: whole,
 });
 
-/** Every script of the engine: registered on each connection, and held against its header by a test. */
+export const dueHeads = script({
+  name: 'due_heads',
+  keys: [],
+  args: [],
+  item: ['due'],
+  repeatable: true,
+  /** Unix ms, NaN = nothing is due. */
+  reply: (raw) =>
+    flatReply(raw).map((head, i, heads) => (bytesAt(heads, i).length > 0 ? Number(head) : Number.NaN)),
+});
+
+/** Every script of the engine: held against its header by a test. */
 export const ENGINE_SCRIPTS = [
   register,
   unregister,
@@ -217,4 +228,5 @@ export const ENGINE_SCRIPTS = [
   deleteDead,
   sweep,
   tidy,
+  dueHeads,
 ] as const;

@@ -32,7 +32,7 @@ function lineCount(path: string): number {
 /** A script in parts: the header block, the lines that name KEYS and ARGV, and the rest with its includes in place. */
 function partsOf(name: string): { header: string; names: string; code: string } {
   const [, header = '', names = '', code = ''] =
-    /^--\[\[\n([\s\S]*?)\n\]\]\n((?:local .*\n)+)\n([\s\S]*)$/.exec(loadScript(name)) ?? [];
+    /^--\[\[\n([\s\S]*?)\n\]\]\n((?:local .*\n)*)\n([\s\S]*)$/.exec(loadScript(name)) ?? [];
   return { header, names, code };
 }
 
@@ -49,8 +49,8 @@ function declared(header: string, kind: 'KEYS' | 'ARGV'): string[] {
 /** Name → expression of `local a, b = X, Y` lines. */
 function assignments(names: string): [string, string][] {
   return names
-    .trimEnd()
     .split('\n')
+    .filter((line) => line !== '')
     .flatMap((line) => {
       const [left = '', right = ''] = line.replace(/^local /, '').split(' = ');
       const values = right.split(', ');
