@@ -56,9 +56,10 @@ for _, text in ipairs(numbers) do
 end
 
 -- Write: every index entry goes before anything is added.
+-- What was looked at are the first members: to take them away by rank costs half of what it costs by name.
 local function drop(kind, number, ids)
   if #ids > 0 then
-    redis.call("ZREM", queue_key(kind, number), unpack(ids))
+    redis.call("ZREMRANGEBYRANK", queue_key(kind, number), 0, #ids - 1)
   end
 end
 for _, step in ipairs(plan) do

@@ -24,6 +24,8 @@ export class UlidMinter {
   private timeMs = -1;
   private head = '';
   private tail = TAIL_VALUES;
+  /** The bytes of an id with this head, whose tail is 0. */
+  private headBytes: Buffer = Buffer.alloc(BYTES);
 
   /** @param nowMs Unix ms; one that lies before the last id's counts as that one's */
   mint(nowMs: number): string {
@@ -31,6 +33,18 @@ export class UlidMinter {
     else if (this.tail === TAIL_VALUES) this.begin(this.timeMs + 1);
     const tail = this.tail++;
     return this.head + (PAIRS[tail >> 10] ?? '') + (PAIRS[tail & 1_023] ?? '');
+  }
+
+  /** The last id as `packUlid` gives it, without taking its text apart again. */
+  lastBytes(): Buffer {
+    const { headBytes } = this;
+    const tail = this.tail - 1;
+    const bytes = Buffer.allocUnsafe(BYTES);
+    for (let i = 0; i < BYTES; i++) bytes[i] = headBytes[i] ?? 0;
+    bytes[BYTES - 3] = (headBytes[BYTES - 3] ?? 0) | (tail >> 16);
+    bytes[BYTES - 2] = tail >> 8;
+    bytes[BYTES - 1] = tail;
+    return bytes;
   }
 
   private begin(timeMs: number): void {
@@ -42,6 +56,7 @@ export class UlidMinter {
     let random = '';
     for (let i = 0; i < HEAD_RANDOM_CHARS; i++) random += ALPHABET.charAt(this.draw() & 31);
     this.head = time + random;
+    this.headBytes = packUlid(`${this.head}0000`) ?? this.headBytes;
     // From the lower half: half a million ids fit into the millisecond in any case.
     this.tail = (this.draw() << 11) | (this.draw() << 3);
   }
@@ -62,8 +77,8 @@ export function packUlid(id: string): Buffer | null {
   const first = valueAt(id, 0);
   const second = valueAt(id, 1);
   bytes[0] = (first << 5) | second;
-  let all = first | second | packEight(id, 2, bytes, 1);
-  all |= packEight(id, 10, bytes, 6) | packEight(id, 18, bytes, 11);
+  const all =
+    first | second | packEight(id, 2, bytes, 1) | packEight(id, 10, bytes, 6) | packEight(id, 18, bytes, 11);
   return all < 0 || first > 7 ? null : bytes;
 }
 

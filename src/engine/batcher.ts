@@ -21,7 +21,14 @@ interface Call<I, R> extends Ending<R> {
 export class Batcher<I, R> {
   private readonly waiting = new Map<string, Call<I, R>[]>();
 
-  constructor(private readonly send: (namespace: string, items: readonly I[]) => Promise<readonly R[]>) {}
+  /**
+   * @param send makes the script call of a batch
+   * @param maxItems most items in it
+   */
+  constructor(
+    private readonly send: (namespace: string, items: readonly I[]) => Promise<readonly R[]>,
+    private readonly maxItems = MAX_ITEMS,
+  ) {}
 
   /** Adds items to the batch of this turn; `weight` is about what they weigh in bytes. */
   add(namespace: string, items: readonly I[], weight: number, { done, failed }: Ending<R>): void {
@@ -43,7 +50,7 @@ export class Batcher<I, R> {
     let items: I[] = [];
     let weight = 0;
     for (const call of calls) {
-      const full = items.length + call.items.length > MAX_ITEMS || weight + call.weight > MAX_BYTES;
+      const full = items.length + call.items.length > this.maxItems || weight + call.weight > MAX_BYTES;
       if (full && batch.length > 0) {
         this.dispatch(namespace, batch, items);
         batch = [];

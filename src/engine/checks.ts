@@ -32,8 +32,11 @@ export function checkJobs(jobs: readonly NewJob[]): void {
 /** @throws {QueueError} `invalid_argument`, naming the field and the rule */
 export function checkAcks(namespace: string, acks: readonly Ack[]): void {
   if (acks.length > MAX_ACKS) throw invalid('acks', `are at most ${String(MAX_ACKS)} in one call`);
+  let last = '';
   for (const { queue, lease } of acks) {
-    checkNames(namespace, queue);
+    // Most are of one queue, whose name need not be looked at a hundred times.
+    if (queue !== last || queue === '') checkNames(namespace, queue);
+    last = queue;
     if (lease !== undefined) checkNumber('lease', lease, 0, MAX_LEASE);
   }
 }

@@ -41,7 +41,8 @@ export class Publisher {
       checkNames(namespace, queue);
       checkJobs([job]);
       const id = job.id ?? this.minter.mint(this.runner.now());
-      this.batcher.add(namespace, [this.itemOf(queue, id, job)], job.body.length + ITEM_OVERHEAD, {
+      const item = this.itemOf(queue, job, this.bytesOf(job));
+      this.batcher.add(namespace, [item], job.body.length + ITEM_OVERHEAD, {
         done: (codes, first) => {
           // A minted id that is taken is our own, from a call whose answer was lost: it is stored.
           if (codes[first] !== STORED && job.id !== undefined) reject(taken());
@@ -74,9 +75,8 @@ export class Publisher {
       const items: Item[] = [];
       let weight = 0;
       for (const job of jobs) {
-        const id = this.minter.mint(nowMs);
-        ids.push(id);
-        items.push(this.itemOf(queue, id, job));
+        ids.push(this.minter.mint(nowMs));
+        items.push(this.itemOf(queue, job, this.minter.lastBytes()));
         weight += job.body.length + ITEM_OVERHEAD;
       }
       const done = (): void => {
@@ -92,7 +92,8 @@ export class Publisher {
     checkNames(namespace, queue);
     checkJobs([job]);
     const id = job.id ?? this.minter.mint(this.runner.now());
-    const [code] = await this.send(namespace, [this.itemOf(queue, id, job)], encodeId(oldId) ?? NOTHING);
+    const item = this.itemOf(queue, job, this.bytesOf(job));
+    const [code] = await this.send(namespace, [item], encodeId(oldId) ?? NOTHING);
     if (code !== STORED && job.id !== undefined) throw taken();
     this.report(namespace, queue, [job]);
     return id;
@@ -107,10 +108,15 @@ export class Publisher {
     return codes;
   }
 
-  private itemOf(queue: string, id: string, job: NewJob): Item {
-    const encoded = encodeId(id);
-    if (!encoded) throw new QueueError('invalid_argument', 'a job id has 1 to 64 letters, digits, - and _');
-    return [this.options.of(queue, job), encoded, job.body];
+  /** The bytes of the job's own id, or of the one that was minted last. */
+  private bytesOf({ id }: NewJob): Buffer {
+    const bytes = id === undefined ? this.minter.lastBytes() : encodeId(id);
+    if (!bytes) throw new QueueError('invalid_argument', 'a job id has 1 to 64 letters, digits, - and _');
+    return bytes;
+  }
+
+  private itemOf(queue: string, job: NewJob, id: Buffer): Item {
+    return [this.options.of(queue, job), id, job.body];
   }
 
   private report(namespace: string, queue: string, jobs: readonly NewJob[]): void {

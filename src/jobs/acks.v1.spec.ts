@@ -91,7 +91,7 @@ describe('the body of a batch acknowledgement', () => {
     ];
 
     expect(resultsJson(acks, ['acked', 'lease_lost'])).toBe(
-      `{"results":[{"queue":"q","id":"${ID}","status":"acked"},{"queue":"p","id":"x","status":"lease_lost"}]}`,
+      `{"results":[{"id":"${ID}","status":"acked"},{"id":"x","status":"lease_lost"}]}`,
     );
   });
 });

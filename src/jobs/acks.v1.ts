@@ -46,8 +46,7 @@ export function acksOf(body: Buffer): Ack[] {
 export function resultsJson(acks: readonly Ack[], results: readonly AckResult[]): string {
   let json = '';
   for (let i = 0; i < acks.length; i++) {
-    const { queue = '', id = '' } = acks[i] ?? {};
-    json += `${i === 0 ? '' : ','}{"queue":"${queue}","id":"${id}","status":"${results[i] ?? 'not_found'}"}`;
+    json += `${i === 0 ? '' : ','}{"id":"${acks[i]?.id ?? ''}","status":"${results[i] ?? 'not_found'}"}`;
   }
   return `{"results":[${json}]}`;
 }
