@@ -86,6 +86,16 @@ export const CASES: readonly Case[] = [
     () => [['p,q', 2, 1, 60_000, '1']],
     ({ expired }) => expired,
   ),
+  // A queue without some of its keys stops a script in any case; this one has all of them.
+  {
+    ...simple(
+      scripts.reserve,
+      () => ({ flag_ms: 600_000, max_bytes: 1_000_000 }),
+      () => [['q', 4, 4, 60_000, '1']],
+      ({ expired }) => expired,
+    ),
+    name: 'reserve from one queue',
+  },
   simple(
     scripts.ack,
     () => ({}),
