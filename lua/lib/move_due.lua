@@ -14,7 +14,9 @@ local function plan_move(kind, number, name, id, value)
   elseif kind == "l" and tries == 0 then
     counts.died = counts.died + 1
     local head = struct.pack(HEADER, FORMAT, DEAD, flags, priority, tries, attempts, lease, at, entry, 0, 0)
-    buried[#buried + 1] = { id = id, flags = flags, number = number, head = head }
+    local job = { id = id, number = number, head = head, keys = {} }
+    add_keys(job.keys, id, flags)
+    buried[#buried + 1] = job
   else
     local how = kind == "s" and "due" or "returned"
     counts[how] = counts[how] + 1

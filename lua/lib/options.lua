@@ -21,7 +21,8 @@ local function read_options(text)
   local kind = { number = number, attributes = attributes, minted = minted == "1" }
   redis.call("EXISTS", due, expiries, queue_key("i", number), queue_key("r", number), queue_key("g", number))
   if tonumber(delay) > 0 then
-    job.state, job.entry, kind.due = SCHEDULED, 0, now_ceil + delay
+    -- Entries in far slots have number 0: one that a former life of a chosen id left there is not taken for the job.
+    job.state, job.entry, kind.due = SCHEDULED, minted == "1" and 0 or 1, now_ceil + delay
     -- What expires before it is due is looked at when it expires.
     if expires > 0 and expires < kind.due then
       kind.due = expires

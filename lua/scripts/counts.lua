@@ -37,9 +37,10 @@ for i = 3, #ARGV do
   if number then
     local ready_key, scheduled, leased, dead = queue_key("r", number), queue_key("s", number), queue_key("l", number), queue_key("d", number)
     -- Together: in a slot that is moving here, one that has not come yet must not count as empty.
-    redis.call("EXISTS", meta, ready_key, scheduled, leased, dead)
-    local ready = redis.call("LLEN", ready_key) - redis.call("SCARD", queue_key("g", number))
-    local facts = redis.call("HMGET", queue_key("i", number), "blanks", "far")
+    local ghosts, info = queue_key("g", number), queue_key("i", number)
+    redis.call("EXISTS", meta, ready_key, scheduled, leased, dead, ghosts, info)
+    local ready = redis.call("LLEN", ready_key) - redis.call("SCARD", ghosts)
+    local facts = redis.call("HMGET", info, "blanks", "far")
     reply[n + 1] = ready - (facts[1] or 0)
     reply[n + 2] = redis.call("ZCARD", scheduled) + (facts[2] or 0)
     reply[n + 3] = redis.call("ZCARD", leased)

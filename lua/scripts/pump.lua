@@ -40,7 +40,7 @@ local share = math.ceil(limit / math.max(#numbers, 1) / 2)
 for _, text in ipairs(numbers) do
   local number = tonumber(text)
   local name, keys = redis.call("HGET", queue_key("i", number), "name"), {}
-  for _, kind in ipairs({ "r", "s", "l", "d", "g" }) do
+  for _, kind in ipairs({ "r", "s", "l", "d", "g", "f", "i" }) do
     keys[#keys + 1] = queue_key(kind, number)
   end
   redis.call("EXISTS", unpack(keys))

@@ -26,6 +26,9 @@ export class Primary implements RunningServer {
   private isStopping = false;
   private pauseMs = FIRST_PAUSE_MS;
   private port = 0;
+  /** Workers may begin: they load their code meanwhile, but what is wrong with a pool is to be said once. */
+  private mayBegin!: () => void;
+  private readonly beginning = new Promise<void>((resolve) => (this.mayBegin = resolve));
 
   private constructor(
     private readonly config: Config,
@@ -95,14 +98,18 @@ export class Primary implements RunningServer {
       metrics: { reads: true },
     };
     commands.accessLogOn = config.log.access;
+    const workers = Promise.all(Array.from({ length: config.server.workers }, () => this.fork()));
+    // Should the admin port not open, they are killed, and that is not the news.
+    workers.catch(() => undefined);
     this.adminServer = await AdminServer.start(parts, commands);
+    this.mayBegin();
     commands.own = this.adminServer.app.get(MetricsService, { strict: false });
     cluster.on('message', (_worker, message: unknown) => {
       if (isMessage(message) && message.type === 'metrics') {
         commands.collected(message as Extract<ToPrimary, { type: 'metrics' }>);
       }
     });
-    await Promise.all(Array.from({ length: config.server.workers }, () => this.fork()));
+    await workers;
   }
 
   /** Starts a worker; resolves when it serves. It is replaced when it dies after that. */
@@ -114,7 +121,9 @@ export class Primary implements RunningServer {
       worker.on('message', (message: unknown) => {
         if (!isMessage(message)) return;
         if (message.type === 'hello') {
-          send(worker, { type: 'start', sockets: this.sockets, accessLog: this.commands.accessLogOn });
+          void this.beginning.then(() =>
+            send(worker, { type: 'start', sockets: this.sockets, accessLog: this.commands.accessLogOn }),
+          );
         }
         if (message.type !== 'ready') return;
         this.port = (message as Extract<ToPrimary, { type: 'ready' }>).port;

@@ -13,8 +13,8 @@ interface Header {
 }
 
 /** How long a slot is, and how long before it begins its jobs move near, in milliseconds: as lua/lib/slots.lua has it. */
-const SLOT_MS = 262_144;
-const LEAD_MS = 60_000;
+export const SLOT_MS = 262_144;
+export const LEAD_MS = 60_000;
 
 /** A job's places: where the indexes of its queue hold it. */
 type Places = Map<string, string[]>;

@@ -11,7 +11,7 @@ const AT_ONCE = 16;
 describe('a job in memory', () => {
   it.each([
     ['ready', 0, 280],
-    ['scheduled', 3_600_000, 390],
+    ['scheduled', 3_600_000, 300],
   ])(
     '%s takes no more bytes than it is allowed',
     async (name, delayMs, budget) => {

@@ -7,9 +7,13 @@ import * as scripts from '../../src/redis/scripts.js';
 /** What stands in a namespace before its slot begins to move. */
 export interface Seeded {
   readonly ns: string;
+  /** The time for scripts, Unix ms. */
+  readonly nowMs: number;
   readonly ready: readonly string[];
   readonly expired: readonly string[];
   readonly scheduled: readonly string[];
+  /** In the lists of slots. */
+  readonly far: readonly string[];
   readonly leased: readonly LeasedJob[];
   readonly dead: readonly string[];
 }
@@ -28,7 +32,6 @@ export interface Case {
   readonly mayTake: (seeded: Seeded) => readonly string[];
 }
 
-const TIMES = { clock_ms: '', deadline_ms: 0 };
 const nothing = (): readonly string[] => [];
 
 function simple<K extends string, A extends string, I extends string, R>(
@@ -39,7 +42,11 @@ function simple<K extends string, A extends string, I extends string, R>(
 ): Case {
   return {
     name: binding.name,
-    call: (seeded) => ({ binding, args: { ...TIMES, ...args(seeded) }, items: items(seeded) }),
+    call: (seeded) => ({
+      binding,
+      args: { clock_ms: String(seeded.nowMs), deadline_ms: 0, ...args(seeded) },
+      items: items(seeded),
+    }),
     mayTake,
   };
 }
@@ -79,12 +86,28 @@ export const CASES: readonly Case[] = [
     () => [['p,q', 2, 1, 60_000, '1']],
     ({ expired }) => expired,
   ),
+  // A queue without some of its keys stops a script in any case; this one has all of them.
+  {
+    ...simple(
+      scripts.reserve,
+      () => ({ flag_ms: 600_000, max_bytes: 1_000_000 }),
+      () => [['q', 4, 4, 60_000, '1']],
+      ({ expired }) => expired,
+    ),
+    name: 'reserve from one queue',
+  },
   simple(
     scripts.ack,
     () => ({}),
-    ({ ready, scheduled, leased, dead }) =>
-      [ready[2], scheduled[0], leased[0]?.id, dead[0]].map((id) => ['q', bytes(id ?? ''), 0]),
-    ({ ready, scheduled, leased, dead }) => [...ready, ...scheduled, ...leased.map(({ id }) => id), ...dead],
+    ({ ready, scheduled, far, leased, dead }) =>
+      [ready[2], scheduled[0], far[0], far[2], leased[0]?.id, dead[0]].map((id) => ['q', bytes(id ?? ''), 0]),
+    ({ ready, scheduled, far, leased, dead }) => [
+      ...ready,
+      ...scheduled,
+      ...far,
+      ...leased.map(({ id }) => id),
+      ...dead,
+    ],
   ),
   simple(
     scripts.undo,
@@ -145,6 +168,8 @@ export const ORDERS: Readonly<Record<string, (key: string) => string>> = {
     key.replace(/^.*}(:[rsldgif]\d)?/, (_, queue: string | undefined = '') =>
       queue ? `0${opposite(queue)}` : '1',
     ),
+  'attributes first': (key) => key.replace(/^.*}(.)/, (_, kind: string) => (kind === 'x' ? '0' : '1')),
+  'far slots last': (key) => (key.includes('}:f') ? '1' : '0'),
   'in a mixed order': (key) => key.split('').reverse().join(''),
   'in another mixed order': (key) =>
     String((Buffer.from(key).reduce((sum, byte) => sum * 31 + byte, 7) * 2_654_435_761) % 1_000),

@@ -1,12 +1,12 @@
 import type { Redis } from 'ioredis';
-import type { LeasedJob } from '../../src/domain/job.js';
+import type { LeasedJob, NewJob } from '../../src/domain/job.js';
 import { QueueEngine } from '../../src/engine/engine.js';
 import { decodeId } from '../../src/engine/ids.js';
 import { RedisPool } from '../../src/redis/pool.js';
 import { flatten, loadScript } from '../../src/redis/script.js';
 import { SlotMove, TestCluster, type ClusterNode } from '../support/cluster.js';
 import { randomNamespace } from '../support/redis.js';
-import { Audit } from './audit.js';
+import { Audit, SLOT_MS } from './audit.js';
 import { CASES, ORDERS, WRITERS, type Call, type Case, type Seeded } from './cluster-cases.js';
 import { newJob, silentLog } from './fixture.js';
 
@@ -26,22 +26,22 @@ describe('a slot that is moving', () => {
   /** Jobs in every state in one queue, all with extras, and every key that a script may touch: what is missing has not moved yet. */
   async function seed(): Promise<Seeded> {
     const ns = randomNamespace();
-    // Its time is a minute ago: what is soon over for it is over for a script with Redis's clock.
-    const pastMs = Date.now() - 60_000;
+    // Half a minute before a slot begins: its jobs are to be moved near, but are not late.
+    const nowMs = Math.floor(Date.now() / SLOT_MS) * SLOT_MS - 30_000;
+    // Its time is a minute ago: what is soon over for it is over for the script.
+    const pastMs = nowMs - 60_000;
     const engine = new QueueEngine(pool, { clock: () => pastMs });
     const publish = (count: number, job = {}): Promise<string[]> =>
-      engine.publishMany(
-        ns,
-        'q',
-        Array.from({ length: count }, () => newJob({ attributes: { a: 'b' }, ...job })),
-      );
+      engine.publishMany(ns, 'q', jobsLike(count, job));
     const reserve = (ttrMs: number): Promise<LeasedJob[]> =>
       engine.reserve(ns, { queues: ['q'], count: 2, ttrMs, waitMs: 0 });
     const dead = await publish(2);
     await reserve(0);
     await engine.pumpNow(ns);
     await publish(2, { tries: 5, ttlMs: 600_000 });
-    const lapsed = await reserve(30_000);
+    // One of them has tries left, the other goes to the dead letter.
+    await publish(1, { tries: 1 });
+    const lapsed = [...(await reserve(30_000)), ...(await reserve(30_000))];
     await publish(2, { tries: 5 });
     const leased = [...lapsed, ...(await reserve(600_000))];
     const expired = await publish(2, { ttlMs: 30_000 });
@@ -51,10 +51,22 @@ describe('a slot that is moving', () => {
       ...(await publish(1, { delayMs: 30_000 })),
       ...(await publish(1, { delayMs: 600_000 })),
     ];
+    const far = await seedFar(ns, nowMs);
     await engine.publish(ns, 'p', newJob({ delayMs: 600_000 }));
     await pool.read('HSET', `{${ns}}:waiting`, 'somebody', '1');
     await engine.stop();
-    return { ns, ready: ready.slice(1), expired, scheduled, leased, dead };
+    return { ns, nowMs, ready: ready.slice(1), expired, scheduled, far, leased, dead };
+  }
+
+  /** Jobs in the lists of two slots: one begins in half a minute, the other in hours. A ghost stands among the latter: it
+   * would hold up every script that meets it until the slot has moved. */
+  async function seedFar(ns: string, nowMs: number): Promise<string[]> {
+    const early = new QueueEngine(pool, { clock: () => nowMs - 3_600_000 });
+    const near = await early.publishMany(ns, 'q', jobsLike(2, { delayMs: 3_660_000 }));
+    const later = await early.publishMany(ns, 'q', jobsLike(3, { delayMs: 18_000_000 }));
+    await early.ack(ns, 'q', later.pop() ?? '');
+    await early.stop();
+    return [...near, ...later];
   }
 
   describe.each(Object.keys(ORDERS))('%s', (order) => {
@@ -70,14 +82,26 @@ describe('a slot that is moving', () => {
     });
   });
 
-  /** Moves a slot key by key, and calls a script after each of them once `from` have moved. */
-  async function play({ call, mayTake }: Case, order: string, from: number): Promise<void> {
+  describe.each([
+    ['attributes first', /\}x/],
+    ['far slots last', /\}(?!:f)/],
+    ['the namespace first, its jobs last', /\}:/],
+  ])('%s, and all that come first have moved already', (order, first) => {
+    it.each(WRITERS)('$name goes through, or fails and changes nothing', (script) =>
+      play(script, order, first),
+    );
+  });
+
+  /** Moves a slot key by key, and calls a script after each of them once `from` have moved: so many, or all that are called so. */
+  async function play({ call, mayTake }: Case, order: string, from: number | RegExp): Promise<void> {
     const seeded = await seed();
     const rank = ORDERS[order]!;
     const move = await SlotMove.begin(cluster, `{${seeded.ns}}`);
     const taken = new Set<string>();
+    const names = (await move.keysAt(move.source)).map((key) => key.toString('latin1'));
+    const begin = typeof from === 'number' ? from : names.filter((name) => from.test(name)).length;
     for (let moved = 0; ; moved++) {
-      if (moved >= from) {
+      if (moved >= begin) {
         const outcome = await tryAt(move, move.source, call(seeded), seeded.ns, taken);
         if (outcome.startsWith('ASK')) await tryAt(move, move.target, call(seeded), seeded.ns, taken);
       }
@@ -92,8 +116,8 @@ describe('a slot that is moving', () => {
     await send(move.target.redis, false, call(seeded), seeded.ns);
     expect(await Audit.of(move.target.redis, seeded.ns)).toEqual([]);
     const ids = await jobsOf(move.target.redis, seeded.ns);
-    const { ready, expired, scheduled, leased, dead } = seeded;
-    const all = [...ready, ...expired, ...scheduled, ...leased.map(({ id }) => id), ...dead];
+    const { ready, expired, scheduled, far, leased, dead } = seeded;
+    const all = [...ready, ...expired, ...scheduled, ...far, ...leased.map(({ id }) => id), ...dead];
     expect(all.filter((id) => !ids.has(id) && !mayTake(seeded).includes(id))).toEqual([]);
   }
 
@@ -122,6 +146,10 @@ describe('a slot that is moving', () => {
     return '';
   }
 });
+
+function jobsLike(count: number, job: Partial<NewJob>): NewJob[] {
+  return Array.from({ length: count }, () => newJob({ attributes: { a: 'b' }, ...job }));
+}
 
 async function send(
   redis: Redis,

@@ -179,6 +179,7 @@ describe('a job made again under its own id', () => {
     await f.publish('q', { id: 'same', text: 'second life' });
 
     expect(await f.size('q')).toBe(2);
+    expect((await f.engine.peekQueue(f.ns, 'q'))?.body.toString()).toBe('other');
     expect(await f.drain('q')).toEqual(['other', 'second life']);
   });
 

@@ -1,0 +1,153 @@
+const ENGINE = 'test/redis/engine.spec.ts';
+const WAITING = 'test/redis/waiting.spec.ts';
+const FAULTS = 'test/redis/faults.spec.ts';
+const BATCHES = 'test/redis/batches.spec.ts';
+const EXPIRY = 'test/redis/expiry.spec.ts';
+const PROPERTIES = 'test/redis/properties.spec.ts';
+
+/**
+ * Leases: given once, given back when nobody got them, and told from stale ones.
+ *
+ * @type {readonly import('../guards.mjs').Guard[]}
+ */
+export const LEASES = [
+  {
+    name: 'undo: a lease that reached nobody goes back to its line',
+    file: 'lua/scripts/undo.lua',
+    from: 'local ours = job and',
+    to: 'local ours = false and job and',
+    spec: ENGINE,
+    test: 'puts what is undone back',
+  },
+  {
+    name: 'undo asks for the lease number: what has moved on stays',
+    file: 'lua/scripts/undo.lua',
+    from: ' and job.lease == lease',
+    to: '',
+    spec: ENGINE,
+    test: 'does not undo what has moved on',
+  },
+  {
+    name: 'undo when the consumer went while Redis ran its reserve',
+    file: 'src/engine/leases.ts',
+    from: 'if (jobs.length > 0 && signal?.aborted) {',
+    to: 'if (jobs.length < 0 && signal?.aborted) {',
+    spec: WAITING,
+    test: 'gives back what was leased while it went, its wait being 0 ms',
+  },
+  {
+    name: 'undo when the waiter went while it was being served',
+    file: 'src/engine/waiting-room.ts',
+    from: 'if (waiter.isOver) this.giveBack(waiter.namespace, jobs);',
+    to: 'if (waiter.isOver) return true;',
+    spec: WAITING,
+    test: 'gives back what was leased while it went, its wait being 5000 ms',
+  },
+  {
+    name: 'the end waits for leases that are under way',
+    file: 'src/engine/in-flight.ts',
+    from: 'while (this.count > 0) {',
+    to: 'while (this.count < 0) {',
+    spec: WAITING,
+    test: 'gives back what it gets in the moment in which the server ends',
+  },
+  {
+    name: 'undo when the connection closes before the answer has left',
+    file: 'src/jobs/delivery.ts',
+    from: '    this.undo?.();\n',
+    to: '',
+    spec: 'test/e2e/disconnect.spec.ts',
+    test: 'give a try back that was spent on a big answer',
+  },
+  {
+    name: 'an answer is out of danger when the system has all of it, not before',
+    file: 'src/jobs/delivery.ts',
+    from: 'response.writableLength === 0 && ',
+    to: '',
+    spec: 'test/e2e/disconnect.spec.ts',
+    test: 'give a try back that was spent on a big answer',
+  },
+  {
+    name: 'undo when the answer did not come about',
+    file: 'src/jobs/delivery.ts',
+    from: ' || !response.writableEnded',
+    to: '',
+    spec: 'test/e2e/hot-lane.spec.ts',
+    test: 'gives jobs back that it could not put into an answer',
+  },
+  {
+    name: 'a script gives a job out once, whatever places it finds',
+    file: 'lua/lib/next_live.lua',
+    from: ' or line.leased[id]',
+    to: '',
+    spec: PROPERTIES,
+    test: 'is given out once',
+  },
+  {
+    name: 'reserve-or-register is one step',
+    file: 'src/engine/leases.ts',
+    from: 'const { raw } = await this.runner.run(reserveScript, namespace, args, groups.map(itemOf), late);',
+    to: `const apart = groups.map((group) => itemOf({ ...group, waits: false }));
+    const { raw } = await this.runner.run(reserveScript, namespace, args, apart, late);
+    const flags = groups.map((group) => itemOf({ ...group, count: 0 }));
+    await this.runner.run(reserveScript, namespace, args, flags);`,
+    spec: WAITING,
+    test: 'is registered in the step that found nothing',
+  },
+  {
+    name: 'fencing: an acknowledgement must name the present lease',
+    file: 'lua/scripts/ack.lua',
+    from: 'return state == LEASED and present == lease and 1 or 2',
+    to: 'return 1',
+    spec: ENGINE,
+    test: 'D8: ',
+  },
+  {
+    name: 'expiry is looked at when a job is taken',
+    file: 'lua/lib/next_live.lua',
+    from: 'elseif expires > 0 and expires <= now_floor then',
+    to: 'elseif false then',
+    spec: ENGINE,
+    test: 'D4: ',
+  },
+  {
+    name: 'expiry is looked at when a job is acknowledged',
+    file: 'lua/scripts/ack.lua',
+    from: ' and not (expires > 0 and expires <= now_floor) then',
+    to: ' then',
+    spec: EXPIRY,
+    test: 'cannot be acknowledged',
+  },
+  {
+    name: 'the try that is spent counts',
+    file: 'lua/lib/move_due.lua',
+    from: 'elseif kind == "l" and tries == 0 then',
+    to: 'elseif false then',
+    spec: ENGINE,
+    test: 'buries it when its tries are used up',
+  },
+  {
+    name: 'undo of what a late reply of reserve brings',
+    file: 'src/redis/calls.ts',
+    from: 'else late?.(reply);',
+    to: 'else void late;',
+    spec: FAULTS,
+    test: 'what a late reply of reserve brings',
+  },
+  {
+    name: 'questions of one turn do not overtake one another',
+    file: 'src/engine/questions.ts',
+    from: 'queues.every((queue) => lastFor.get(queue) === known)',
+    to: 'known',
+    spec: BATCHES,
+    test: 'do not overtake',
+  },
+  {
+    name: 'who wants more than an answer holds asks again',
+    file: 'lua/scripts/reserve.lua',
+    from: 'reply[found_at] = again and -1 - found or found',
+    to: 'reply[found_at] = found',
+    spec: BATCHES,
+    test: 'that want more than one answer may hold ask again',
+  },
+];

@@ -1,0 +1,66 @@
+const WAITING = 'test/redis/waiting.spec.ts';
+const PUMP = 'test/redis/pump.spec.ts';
+
+/**
+ * Waiting, waking and the pump: nothing late, nothing early.
+ *
+ * @type {readonly import('../guards.mjs').Guard[]}
+ */
+export const TIME = [
+  {
+    name: 'notify: a job that becomes ready wakes a waiter',
+    file: 'lua/lib/notify.lua',
+    from: 'if someone_waits and name and',
+    to: 'if false and',
+    spec: WAITING,
+    test: 'gets a job that is published later, at once',
+  },
+  {
+    name: 're-check: a waiter whose wake-up was lost looks again',
+    file: 'src/engine/waiting-room.ts',
+    from: 'void this.serve(key, 1);',
+    to: '',
+    spec: WAITING,
+    test: 'although the wake-up was lost',
+  },
+  {
+    name: 'a wake-up while a waiter asks makes it ask again',
+    file: 'src/engine/waiting-room.ts',
+    from: 'return waiter.isWoken && ',
+    to: 'return waiter.isWoken && waiter.isOver && ',
+    spec: WAITING,
+    test: 'is registered in the step that found nothing',
+  },
+  {
+    name: 'a wait longer than the longest timer',
+    file: 'src/engine/waiting-room.ts',
+    from: 'Math.min(Math.max(leftMs, 0), MAX_TIMER_MS)',
+    to: 'Math.max(leftMs, 0)',
+    spec: WAITING,
+    test: 'D3: ',
+  },
+  {
+    name: 'now_ceil: times begin at the end of the millisecond',
+    file: 'lua/lib/now.lua',
+    from: 'math.ceil(time[2] / 1000)',
+    to: 'math.floor(time[2] / 1000)',
+    spec: PUMP,
+    test: 'never sets a time earlier than was asked for',
+  },
+  {
+    name: 'an earlier due time moves the alarm forward',
+    file: 'src/engine/pump.ts',
+    from: '} else if (dueMs < alarm.dueMs) {',
+    to: '} else if (dueMs < 0) {',
+    spec: PUMP,
+    test: 'T10: ',
+  },
+  {
+    name: 'the sweep finds what a dead server left',
+    file: 'src/engine/pump.ts',
+    from: 'if (!Number.isNaN(dueMs)) this.arm(namespace, dueMs);',
+    to: '',
+    spec: PUMP,
+    test: 'takes over',
+  },
+];

@@ -1,0 +1,179 @@
+import { Redis } from 'ioredis';
+import { QueueEngine } from '../../src/engine/engine.js';
+import { silentObserver } from '../../src/engine/observer.js';
+import { PUMP_STEP } from '../../src/engine/pump.js';
+import { ScriptRunner } from '../../src/engine/script-runner.js';
+import { pump as pumpScript } from '../../src/redis/scripts.js';
+import { randomFrom } from '../support/random.js';
+import { testRedisUrl } from '../support/redis.js';
+import { Audit, SLOT_MS } from './audit.js';
+import { EngineFixture, newJob } from './fixture.js';
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+describe('slots of jobs far ahead', () => {
+  let f: EngineFixture;
+  let redis: Redis;
+  let moved = 0;
+  const observer = {
+    ...silentObserver,
+    pumped: (_namespace: string, counts: { due: number }) => void (moved += counts.due),
+  };
+  beforeEach(async () => {
+    moved = 0;
+    redis = new Redis(testRedisUrl(), { protocol: 2 });
+    f = await EngineFixture.withClock({ observer });
+    f.nowMs = Math.floor(f.nowMs / SLOT_MS) * SLOT_MS + 1_000;
+  });
+  afterEach(async () => {
+    redis.disconnect();
+    await f.close();
+  });
+
+  async function publishMany(delaysMs: readonly number[], queue = 'q'): Promise<string[]> {
+    const ids: string[] = [];
+    for (let i = 0; i < delaysMs.length; i += 64) {
+      const jobs = delaysMs
+        .slice(i, i + 64)
+        .map((delayMs) => newJob({ delayMs, body: Buffer.from(String(delayMs)) }));
+      ids.push(...(await f.engine.publishMany(f.ns, queue, jobs)));
+    }
+    return ids;
+  }
+
+  /** Everything that is ready, in the order in which it is given out. */
+  async function drainAll(queue = 'q'): Promise<string[]> {
+    const bodies: string[] = [];
+    for (let some = await f.drain(queue); some.length > 0; some = await f.drain(queue)) bodies.push(...some);
+    return bodies;
+  }
+
+  function slotKeys(): Promise<string[]> {
+    return f.keys().then((keys) => keys.filter((key) => /:f\d+:/.test(key)));
+  }
+
+  it('are opened in bounded steps, and each step leaves all in order: 5,000 jobs in one', async () => {
+    await publishMany(new Array<number>(5_000).fill(HOUR_MS));
+    const [slot = ''] = await slotKeys();
+    const runner = new ScriptRunner(f.pool, silentObserver, () => f.nowMs);
+    // Its slot is open by then, but has not begun.
+    f.nowMs = Math.floor((f.nowMs + HOUR_MS) / SLOT_MS) * SLOT_MS - 30_000;
+    let steps = 0;
+    for (let left = await redis.llen(slot); left > 0; steps++) {
+      const { nextDueMs } = await runner.run(pumpScript, f.ns, { limit: PUMP_STEP });
+      const rest = await redis.llen(slot);
+      expect(left - rest).toBeGreaterThan(0);
+      expect(left - rest).toBeLessThanOrEqual(PUMP_STEP);
+      if (rest > 0) expect(nextDueMs).toBeLessThanOrEqual(f.nowMs);
+      const [counts] = await f.engine.counts(f.ns, ['q']);
+      expect(counts).toMatchObject({ ready: 0, scheduled: 5_000 });
+      left = rest;
+    }
+    expect(steps).toBe(Math.ceil(5_000 / PUMP_STEP));
+    expect(await Audit.of(redis, f.ns)).toEqual([]);
+
+    f.nowMs += HOUR_MS;
+    await f.engine.pumpNow(f.ns);
+    expect(await f.size('q')).toBe(5_000);
+    expect(moved).toBe(5_000);
+    expect(await slotKeys()).toEqual([]);
+  });
+
+  it('keep the order of due times over an outage of days, near jobs and chosen ids among them', async () => {
+    const random = randomFrom(7);
+    const delays = Array.from({ length: 700 }, (_, i) => 610_000 + i * 7_919).sort(() => random() - 0.5);
+    const near = [1_000, 599_999];
+    await publishMany(near);
+    await publishMany(delays);
+    const chosen = [650_001, 3_000_001];
+    for (const delayMs of chosen)
+      await f.publish('q', { id: `at-${delayMs}`, delayMs, text: String(delayMs) });
+    expect((await slotKeys()).length).toBeGreaterThan(15);
+
+    f.nowMs += 10 * DAY_MS;
+    await f.engine.pumpNow(f.ns);
+    const inOrder = [...near, ...delays, ...chosen].sort((a, b) => a - b).map(String);
+    expect(await drainAll()).toEqual(inOrder);
+    expect(await Audit.of(redis, f.ns)).toEqual([]);
+  });
+
+  it('that are late come before what is due later, though that stands by its due time already', async () => {
+    await publishMany([700_000]);
+    // Due a minute after it, and published when it was near.
+    f.nowMs += 200_000;
+    await publishMany([560_000]);
+    f.nowMs += DAY_MS;
+    await f.engine.pumpNow(f.ns);
+
+    expect(await drainAll()).toEqual(['700000', '560000']);
+  });
+
+  it('that are late hold up the leases of their queue for a few steps only', async () => {
+    await f.publish('q', { tries: 2, text: 'leased' });
+    await f.reserve('q', { ttrMs: 1_000 });
+    await publishMany(new Array<number>(600).fill(HOUR_MS));
+    f.nowMs += DAY_MS;
+    await f.engine.pumpNow(f.ns);
+
+    expect(await f.engine.counts(f.ns, ['q'])).toMatchObject([{ ready: 601, scheduled: 0, leased: 0 }]);
+    expect(await Audit.of(redis, f.ns)).toEqual([]);
+  });
+
+  it('of many queues are opened by several servers at once, and each job moves once', async () => {
+    const servers = [
+      f.engine,
+      ...[1, 2, 3].map(() => new QueueEngine(f.pool, { observer, clock: () => f.nowMs })),
+    ];
+    const ids = new Set<string>();
+    for (let i = 0; i < 40; i++) {
+      const delays = Array.from({ length: 50 }, (_, k) => HOUR_MS + ((i + k) % 7) * 200_000);
+      for (const id of await publishMany(delays, `q${i}`)) ids.add(id);
+    }
+    // Through the move near, and past the last due time.
+    for (let i = 0; i < 30; i++) {
+      f.nowMs += 200_000;
+      await Promise.all(servers.map((server) => server.pumpNow(f.ns)));
+    }
+    expect(moved).toBe(2_000);
+    expect(await Audit.of(redis, f.ns)).toEqual([]);
+    const got: string[] = [];
+    for (let i = 0; i < 40; i++) got.push(...(await f.reserve(`q${i}`, { count: 100 })).map(({ id }) => id));
+    expect(got).toHaveLength(2_000);
+    expect(new Set(got)).toEqual(ids);
+    await Promise.all(servers.map((server) => server.stop()));
+  });
+
+  it('of a queue whose jobs were all acknowledged are forgotten with it, however many', async () => {
+    const ids = await publishMany(Array.from({ length: 250 }, (_, i) => DAY_MS + i * SLOT_MS));
+    expect(await slotKeys()).toHaveLength(250);
+    await f.engine.ackMany(
+      f.ns,
+      ids.map((id) => ({ queue: 'q', id })),
+    );
+    expect(await f.engine.counts(f.ns, ['q'])).toMatchObject([{ scheduled: 0 }]);
+    expect(await Audit.of(redis, f.ns)).toEqual([]);
+
+    expect(await f.engine.tidyNow(f.ns)).toBe(0);
+    expect(await slotKeys()).toHaveLength(150);
+    expect(await Audit.of(redis, f.ns)).toEqual([]);
+    await f.engine.tidyNow(f.ns);
+    expect(await f.engine.tidyNow(f.ns)).toBe(1);
+    expect(await f.keys()).toEqual([]);
+  });
+
+  it('of a queue with one job left are not: it comes in its time', async () => {
+    const ids = await publishMany(Array.from({ length: 120 }, (_, i) => DAY_MS + i * SLOT_MS));
+    await f.engine.ackMany(
+      f.ns,
+      ids.slice(0, -1).map((id) => ({ queue: 'q', id })),
+    );
+    for (let i = 0; i < 3; i++) expect(await f.engine.tidyNow(f.ns)).toBe(0);
+    expect(await f.engine.queues(f.ns)).toEqual(['q']);
+
+    f.nowMs += DAY_MS + 120 * SLOT_MS;
+    await f.engine.pumpNow(f.ns);
+    expect(await f.reserve('q')).toMatchObject([{ id: ids.at(-1) }]);
+    expect(await slotKeys()).toEqual([]);
+  });
+});
