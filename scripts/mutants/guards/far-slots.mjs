@@ -43,7 +43,7 @@ export const FAR_SLOTS = [
   {
     name: 'a chosen id is never kept in a far slot',
     file: 'lua/lib/options.lua',
-    from: 'touch_schedule(number, kind.due, minted == "1")',
+    from: 'touch_schedule(number, kind.due, kind.minted)',
     to: 'touch_schedule(number, kind.due, true)',
     spec: FAR,
     test: 'has an id that the server made',

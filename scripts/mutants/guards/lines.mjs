@@ -44,9 +44,9 @@ export const LINES = [
   },
   {
     name: 'ghosts of a former life are passed over',
-    file: 'lua/lib/line_up.lua',
-    from: 'if not line.haunted or',
-    to: 'if true or not line.haunted or',
+    file: 'lua/lib/enter.lua',
+    from: 'line.haunted and 255 or 0',
+    to: 'false and 255 or 0',
     spec: PROPERTIES,
     test: 'stands where its new life begins',
   },
