@@ -5,11 +5,11 @@ local function near_slot(number)
 end
 
 -- Its first entries, sorted out: those of jobs that still wait for it go to the zset of scheduled jobs.
-local function open_slot(number, slot)
+local function open_slot(number, slot, quota)
   local key = slot_key(number, slot)
-  local opened = { number = number, slot = slot, key = key, share = limit, members = {} }
+  local opened = { number = number, slot = slot, key = key, share = quota, members = {} }
   redis.call("EXISTS", key, queue_key("s", number), queue_key("f", number), queue_key("i", number))
-  local entries = redis.call("LRANGE", key, 0, limit - 1)
+  local entries = redis.call("LRANGE", key, 0, quota - 1)
   local ids = {}
   for i, entry in ipairs(entries) do
     ids[i] = string.sub(entry, 7, -2)

@@ -3,24 +3,25 @@
 local LONG, headers_only = 1024, {}
 
 local function read_some(values, ids, first, last)
-  local keys, bytes = { meta }, 0
+  local keys, longest = { meta }, 0
   for i = first, last do
     keys[#keys + 1] = job_key(ids[i])
   end
   local found = redis.call("MGET", unpack(keys))
   for i = first, last do
     values[i] = found[i - first + 2]
-    bytes = bytes + #(values[i] or "")
+    longest = math.max(longest, #(values[i] or ""))
   end
-  return bytes / (last - first + 1)
+  return longest
 end
 
 -- Per id its value, false if there is no such job.
 local function read_values(ids)
-  local values, average, size, first = {}, 0, 8, 1
-  while first <= #ids and average <= LONG do
+  local values, longest, size, first = {}, 0, 8, 1
+  while first <= #ids and longest <= LONG do
     local last = math.min(first + size - 1, #ids)
-    average, first, size = read_some(values, ids, first, last), last + 1, 100
+    -- No more than twice as many as were seen to be short.
+    longest, first, size = read_some(values, ids, first, last), last + 1, longest > 0 and size * 2 or size
   end
   for i = first, #ids do
     local header = redis.call("GETRANGE", job_key(ids[i]), 0, HEADER_BYTES - 1)

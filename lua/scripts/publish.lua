@@ -84,11 +84,11 @@ end
 for item, code in ipairs(codes) do
   local kind, id, body = kinds[args[item * 3 + 1]], args[item * 3 + 2], args[item * 3 + 3]
   if code == 0 then
-    local entry = kind.line and enter(kind.line, id, 0) or 0
+    local entry = kind.line and enter(kind.line, id, 0) or nil
     if kind.due then
       schedule_job(kind.number, id, kind.due, kind.slot)
     end
-    put_value(keys[item + 1], (entry < 2 and kind.header or with_entry(kind.header, entry)) .. body)
+    put_value(keys[item + 1], ((entry or 1) == 1 and kind.header or with_entry(kind.header, entry)) .. body)
     if kind.attributes ~= "" then
       redis.call("HSET", extras_key(id), "attributes", kind.attributes)
     end

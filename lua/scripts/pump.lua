@@ -51,7 +51,9 @@ for _, text in ipairs(numbers) do
     step.scheduled, earliest = plan_due("s", number, name, share, earliest)
     step.leased, earliest = plan_due("l", number, name, share * 2 - #step.scheduled, earliest)
   end
-  step.opened = slot and limit > 0 and open_slot(number, slot)
+  -- Within its share: a slot of a million must not keep other queues waiting.
+  local quota = math.min(limit, share * 2 - #step.scheduled - #step.leased)
+  step.opened = slot and quota > 0 and open_slot(number, slot, quota)
   plan[#plan + 1] = step
 end
 

@@ -22,6 +22,7 @@ local every_ms, stalled_ms = tonumber(ARGV[4]), tonumber(ARGV[5])
 
 --- @include "lib/now"
 --- @include "lib/keys"
+--- @include "lib/slots"
 
 if redis.call("EXISTS", meta) == 0 then
   return { 0, now_floor, "0", -1, 0 }
@@ -34,7 +35,7 @@ end
 local MOST_SLOTS = 100
 redis.call("EXISTS", due, expiries)
 local page = redis.call("HSCAN", queues, cursor, "COUNT", 100)
-local reply, empty = { 0, now_floor, page[1], 0, 0 }, {}
+local reply, empty, forgotten_due = { 0, now_floor, page[1], 0, 0 }, {}, {}
 for i = 1, #page[2], 2 do
   local name, number = page[2][i], tonumber(page[2][i + 1])
   local info, ghosts, ready = queue_key("i", number), queue_key("g", number), queue_key("r", number)
@@ -43,6 +44,11 @@ for i = 1, #page[2], 2 do
   local live = redis.call("LLEN", ready) - redis.call("SCARD", ghosts) - (facts[1] or 0)
   local others = redis.call("EXISTS", queue_key("s", number), queue_key("l", number), queue_key("d", number))
   local expiry = redis.call("ZSCORE", expiries, number)
+  if tonumber(facts[3] or 0) > 0 and not redis.call("ZSCORE", due, number) then
+    -- A server of an older version knows nothing of slots, and may have thought that there is nothing to come for.
+    forgotten_due[#forgotten_due + 1] = slots[1] * SLOT_MS - LEAD_MS
+    forgotten_due[#forgotten_due + 1] = number
+  end
   if live == 0 and others == 0 and tonumber(facts[3] or 0) == 0 then
     local keys = { ready, ghosts, info, queue_key("f", number) }
     for _, slot in ipairs(slots) do
@@ -68,6 +74,9 @@ for _, queue in ipairs(empty) do
     redis.call("ZREM", due, queue.number)
     redis.call("ZREM", expiries, queue.number)
   end
+end
+if #forgotten_due > 0 then
+  redis.pcall("ZADD", due, unpack(forgotten_due))
 end
 if cursor == "0" then
   redis.pcall("HSET", meta, "tidied", now_floor)

@@ -19,8 +19,9 @@ interface ProvenSocket extends Socket {
 
 /**
  * What this connection proved last, if it sends the same again: it saves a digest and a comparison per request. Comparing what a
- * client sends with what the same client sent before tells it nothing, so that it may take as long as it takes. The token cache
- * must be asked all the same: tokens are revoked.
+ * client sends with what the same client sent before tells it nothing, so that it may take as long as it takes. (A proxy that shares one
+ * connection among clients lets them compare with each other's: there the comparison is one of two strings in memory, behind the
+ * proxy's own delays.) The token cache must be asked all the same: tokens are revoked.
  */
 export function provenOn(socket: ProvenSocket, namespace: string, text: string): Proof | undefined {
   const proof = socket[PROOF];

@@ -4,6 +4,11 @@ import type { Exchange } from '../http/exchange.js';
 /** Calls `refund` once, unless an answer of 200 or 201 goes out: only that has cost the caller a request. */
 export function refundUnlessServed({ request, response }: Exchange, refund: () => void): void {
   const { socket } = request;
+  if (socket.destroyed) {
+    // It went while its request was being counted: nobody will tell us of it again.
+    refund();
+    return;
+  }
   let isSettled = false;
   const settle = (isServed: boolean): void => {
     if (!isSettled && !isServed) refund();

@@ -4,7 +4,7 @@ const MAX_BYTES = 262_144;
 
 /** Hears how a call ended. Plain functions: with a promise for each item, settling them cost a tenth of a publish. */
 export interface Ending<R> {
-  /** `results` are those of the whole batch; this call's own begin at `first`. Must not throw. */
+  /** `results` are those of the whole batch; this call's own begin at `first`. If it throws, `failed` is called with that. */
   readonly done: (results: readonly R[], first: number) => void;
   readonly failed: (error: unknown) => void;
 }
@@ -69,7 +69,12 @@ export class Batcher<I, R> {
       (results) => {
         let first = 0;
         for (const call of calls) {
-          call.done(results, first);
+          try {
+            call.done(results, first);
+          } catch (error) {
+            // A throwing observer, say: it is this call's trouble, and the others' answers are at hand.
+            call.failed(error);
+          }
           first += call.items.length;
         }
       },

@@ -152,6 +152,7 @@ export class Leases {
         const jobs = found[first];
         if (jobs) deliver(jobs);
         else this.take(namespace, question, deliver, reject);
+        // Last: had it thrown before, `failed` would come and end it.
         this.underWay.end();
       },
       failed: (error) => {

@@ -157,7 +157,8 @@ function isAlike(one: NewJob, other: NewJob): boolean {
     one.delayMs === other.delayMs &&
     one.ttlMs === other.ttlMs &&
     one.tries === other.tries &&
-    one.attributes === other.attributes &&
+    one.attributes === undefined &&
+    other.attributes === undefined &&
     (one.id === undefined) === (other.id === undefined)
   );
 }

@@ -7,6 +7,9 @@ import type { Exchange } from '../http/exchange.js';
 import { acksOf, resultsJson } from './acks.v1.js';
 import { JobsService } from './jobs.service.js';
 
+/** A thousand acknowledgements with the longest names there are, in bytes. */
+const MAX_ACKS_BYTES = 524_288;
+
 /** How the native API's hot calls are let in, on both ways. */
 export const V1_ACCESS = { acks: { queues: 'none' } } as const satisfies Record<string, AccessRules>;
 
@@ -20,7 +23,7 @@ export class V1HotCalls {
 
   /** Acknowledges many jobs, each for itself. Nothing is acknowledged if one of them is not well said. */
   acks(exchange: Exchange): void {
-    readBody(exchange, this.config.limits.max_bulk_bytes, (body) => {
+    readBody(exchange, Math.min(this.config.limits.max_bulk_bytes, MAX_ACKS_BYTES), (body) => {
       const acks = acksOf(body);
       exchange.after(this.jobs.ackMany(exchange.caller, acks), (results) =>
         answer(exchange, 200, resultsJson(acks, results)),

@@ -1,6 +1,7 @@
 import { Cluster } from 'ioredis';
 import type { PoolOptions } from '../domain/pool.js';
 import type { Client } from './connect.js';
+import { faultOf } from './errors.js';
 import type { Keys } from './keys.js';
 
 /**
@@ -63,10 +64,20 @@ function checkVersion(version: string): void {
 async function checkFormat(client: Client, keys: Keys): Promise<void> {
   const found = await client.get(keys.format);
   if (found === null) await client.set(keys.format, DATA_FORMAT, 'NX');
-  else if (Number(found) < DATA_FORMAT) await client.set(keys.format, DATA_FORMAT);
+  else if (Number(found) < DATA_FORMAT) await raiseFormat(client, keys);
   else if (Number(found) > DATA_FORMAT) {
     throw new Error(
       `this Redis holds data format ${found}, which is newer than this server's ${String(DATA_FORMAT)}`,
     );
+  }
+}
+
+/** A store that can take no writes now must be opened all the same, or it could never be drained: the next inspection tries again. */
+async function raiseFormat(client: Client, keys: Keys): Promise<void> {
+  try {
+    await client.set(keys.format, DATA_FORMAT);
+  } catch (error) {
+    const fault = faultOf(error);
+    if (fault !== 'full' && fault !== 'disk') throw error;
   }
 }

@@ -38,13 +38,13 @@ describe('many acknowledgements in one call', () => {
 
   const ackOf = ({ queue, id, lease: number }: LeasedJob): Ack => ({ queue, id, lease: number });
 
-  it('are a thousand, in sixteen scripts, and nothing is left of the jobs', async () => {
+  it('are a thousand, in eight scripts, and nothing is left of the jobs', async () => {
     const leased = await lease('q', 1_000);
     scripts.length = 0;
     const results = await f.engine.ackMany(f.ns, leased.map(ackOf));
 
     expect(results).toEqual(leased.map(() => 'acked'));
-    expect(scripts).toEqual(new Array<string>(16).fill('ack'));
+    expect(scripts).toEqual(new Array<string>(8).fill('ack'));
     await f.engine.tidyNow(f.ns);
     expect(await f.keys()).toEqual([]);
   });

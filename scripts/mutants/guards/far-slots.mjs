@@ -75,7 +75,7 @@ export const FAR_SLOTS = [
   {
     name: 'a slot is opened in bounded steps',
     file: 'lua/lib/open_slot.lua',
-    from: 'local entries = redis.call("LRANGE", key, 0, limit - 1)',
+    from: 'local entries = redis.call("LRANGE", key, 0, quota - 1)',
     to: 'local entries = redis.call("LRANGE", key, 0, -1)',
     spec: SLOTS,
     test: 'are opened in bounded steps',
