@@ -9,6 +9,7 @@ Cost: O(1) per item.
 
 local heads = {}
 for i = 1, #ARGV do
-  heads[i] = redis.call("ZRANGE", ARGV[i], 0, 0, "WITHSCORES")[2] or ""
+  -- A key that is no zset is its namespace's trouble, not the others'.
+  heads[i] = redis.pcall("ZRANGE", ARGV[i], 0, 0, "WITHSCORES")[2] or ""
 end
 return heads

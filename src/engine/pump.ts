@@ -12,6 +12,8 @@ const HORIZON_MS = 2_500;
 /** All namespaces are looked at once in this time, in as many slices, in milliseconds: the bound on taking over from a dead server. */
 const SWEEP_MS = 1_000;
 const SLICES = 10;
+/** Pause before a namespace is pumped again that could not be, in milliseconds. */
+const AFTER_FAILURE_MS = 500;
 
 interface Alarm {
   dueMs: number;
@@ -96,8 +98,8 @@ export class Pump {
     try {
       nextDueMs = await this.pumpNow(namespace);
     } catch (error) {
-      // The sweep comes back to it within a second.
       this.observer.loopError('pump', error);
+      alarm.dueMs = Math.min(alarm.dueMs, this.runner.now() + AFTER_FAILURE_MS);
     }
     alarm.isRunning = false;
     this.alarms.delete(namespace);

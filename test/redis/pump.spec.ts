@@ -124,6 +124,20 @@ describe('the pump', () => {
     expect(performance.now() - sentMs).toBeLessThan(200 + 1_000 + LATE_MAX_MS);
   });
 
+  it('takes over beside a namespace whose keys somebody has spoilt', async () => {
+    const { namespaces } = f.pool.keys;
+    const spoilt = Array.from({ length: 20 }, (_, i) => `${f.ns}-spoilt-${i}`);
+    for (const name of spoilt) await f.pool.read('SET', f.pool.keys.namespace(name).due, 'no zset');
+    await f.pool.read('SADD', namespaces, ...spoilt);
+    const dying = await EngineFixture.open();
+    await dying.engine.publish(f.ns, 'q', newJob({ delayMs: 200 }));
+    await dying.pool.close();
+
+    expect(await f.reserve('q', { waitMs: 5_000 })).toHaveLength(1);
+    await f.pool.read('SREM', namespaces, ...spoilt);
+    for (const name of spoilt) await f.pool.read('DEL', f.pool.keys.namespace(name).due);
+  });
+
   it('takes over the lease that a dying server gave', async () => {
     const dying = await EngineFixture.open();
     await f.publish('q', { tries: 2 });
