@@ -72,7 +72,10 @@ export class Janitor {
     const namespaces = await this.pool.read('SMEMBERS', this.pool.keys.namespaces);
     for (const namespace of Array.isArray(namespaces) ? namespaces.map(String) : []) {
       if (this.halt.signal.aborted) return;
-      await this.tidyNow(namespace, TIDY_EVERY_MS);
+      // One that cannot be tidied must not keep the others from it.
+      await this.tidyNow(namespace, TIDY_EVERY_MS).catch((error: unknown) =>
+        this.observer.loopError('janitor', error),
+      );
     }
   }
 
