@@ -1,3 +1,7 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { jest } from '@jest/globals';
+import { TokenStore } from '../../src/auth/token-store.js';
 import type { PoolOptions } from '../../src/domain/pool.js';
 import { randomNamespace, waitFor } from '../support/redis.js';
 import {
@@ -113,6 +117,33 @@ describe('limits of tokens on the queue API', () => {
     await waitFor(async () => (await call(`${namespace}/q`)).status === 429);
     halt.abort();
     await gone;
+    await waitFor(async () => (await call(`${namespace}/q`)).status === 404);
+  });
+
+  it('D19: give back what was asked for by a client that went while its request was counted', async () => {
+    await setLimit({ read: 1, write: 0, interval: 60 });
+    const { server } = servers[0]!;
+    const store = server.app.get(TokenStore, { strict: false });
+    const count = store.count.bind(store);
+    let counted = false;
+    let goOn = (): void => undefined;
+    const halt = new Promise<void>((resolve) => (goOn = resolve));
+    const counting = jest.spyOn(store, 'count').mockImplementation(async (...args) => {
+      const started = await count(...args);
+      counted = true;
+      await halt;
+      return started;
+    });
+    const client = connect(server.port, '127.0.0.1');
+    const [seen] = (await once(server.app.getHttpServer(), 'connection')) as [Socket];
+    client.write(`GET /api/${namespace}/q HTTP/1.1\r\nHost: a\r\nX-Token: ${token}\r\n\r\n`);
+    await waitFor(() => counted);
+    client.resetAndDestroy();
+    await waitFor(() => seen.destroyed);
+    counting.mockRestore();
+    expect(await call(`${namespace}/q`)).toMatchObject({ status: 429 });
+    goOn();
+
     await waitFor(async () => (await call(`${namespace}/q`)).status === 404);
   });
 

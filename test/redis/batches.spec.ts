@@ -1,6 +1,8 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import type { LeasedJob } from '../../src/domain/job.js';
-import { silentObserver } from '../../src/engine/observer.js';
+import { QueueEngine } from '../../src/engine/engine.js';
+import { silentObserver, type EngineObserver } from '../../src/engine/observer.js';
 import { testRedisUrl } from '../support/redis.js';
 import { Audit } from './audit.js';
 import { EngineFixture, newJob } from './fixture.js';
@@ -87,5 +89,54 @@ describe('calls of one turn', () => {
     expect(twice.map(({ status }) => status)).toEqual(['fulfilled', 'rejected']);
     expect(await f.engine.counts(f.ns, ['q'])).toMatchObject([{ ready: 1, scheduled: 1 }]);
     expect(await f.drain('q')).toEqual(['one']);
+  });
+});
+
+describe('an observer that throws', () => {
+  const unhandled: unknown[] = [];
+  const note = (error: unknown): void => void unhandled.push(error);
+  beforeEach(() => {
+    unhandled.length = 0;
+    process.on('unhandledRejection', note);
+  });
+  afterEach(() => void process.off('unhandledRejection', note));
+
+  const CALLS: readonly [keyof EngineObserver, (f: EngineFixture, id: string) => Promise<unknown>][] = [
+    ['published', (f) => f.publish('q')],
+    ['leased', (f) => f.reserve('q')],
+    ['acked', (f, id) => f.engine.ack(f.ns, 'q', id)],
+  ];
+
+  it.each(CALLS)('(%s) fails the call of which it was told, and no other', async (method, call) => {
+    let told = 0;
+    const throwing = (): void => {
+      if (told++ === 0) throw new Error('of the observer');
+    };
+    const f = await EngineFixture.open({ observer: { ...silentObserver, [method]: throwing } });
+    const quiet = new QueueEngine(f.pool, {});
+    const ids = await quiet.publishMany(
+      f.ns,
+      'q',
+      Array.from({ length: 3 }, () => newJob()),
+    );
+    if (method === 'acked') await quiet.reserve(f.ns, { queues: ['q'], count: 3, ttrMs: 60_000, waitMs: 0 });
+    const ends = await Promise.race([
+      Promise.allSettled(ids.map((id) => call(f, id))),
+      sleep(2_000, 'some never end', { ref: false }),
+    ]);
+    const stopped = await Promise.race([
+      f.engine.stop().then(() => 'stopped'),
+      sleep(2_000, 'does not stop', { ref: false }),
+    ]);
+    await quiet.stop();
+    await f.pool.close();
+
+    expect(ends).toMatchObject([
+      { status: 'rejected', reason: { message: 'of the observer' } },
+      { status: 'fulfilled' },
+      { status: 'fulfilled' },
+    ]);
+    expect(stopped).toBe('stopped');
+    expect(unhandled).toEqual([]);
   });
 });

@@ -3,8 +3,8 @@ import { QueueEngine } from '../../src/engine/engine.js';
 import { encodeId } from '../../src/engine/ids.js';
 import { DATA_FORMAT } from '../../src/redis/inspect.js';
 import { RedisPool } from '../../src/redis/pool.js';
-import { randomNamespace, testRedisUrl, waitFor } from '../support/redis.js';
-import { silentLog, testPoolOptions } from './fixture.js';
+import { randomNamespace, startRedis, testRedisUrl, waitFor } from '../support/redis.js';
+import { newJob, silentLog, testPoolOptions } from './fixture.js';
 
 const [READY, SCHEDULED, LEASED] = [1, 2, 3];
 const NS = 'old';
@@ -175,5 +175,42 @@ describe('a Redis with another data format', () => {
     expect(await engine.reserve(NS, { queues: ['q'], count: 9, ttrMs: 1_000, waitMs: 0 })).toEqual([]);
     await engine.tidyNow(NS);
     expect(await redis.keys(`${prefix}{${NS}}*`)).toEqual([]);
+  });
+});
+
+describe('a full Redis with an older data format', () => {
+  it('can be opened and drained, and is given the number of ours when there is room', async () => {
+    const server = await startRedis();
+    const redis = new Redis(server.url, { protocol: 2 });
+    const connect = (): Promise<RedisPool> =>
+      RedisPool.connect('default', testPoolOptions({ url: server.url }), silentLog);
+    const question = { queues: ['q'], count: 9, ttrMs: 60_000, waitMs: 0 };
+    try {
+      const before = await connect();
+      const publisher = new QueueEngine(before);
+      for (let i = 0; i < 3; i++) await publisher.publish(NS, 'q', newJob());
+      await publisher.stop();
+      await before.close();
+      await redis.set('pumphouse:format', 1);
+      await redis.config('SET', 'maxmemory', 1);
+      await expect(redis.set('control', '')).rejects.toThrow(/^OOM/);
+
+      const pool = await connect();
+      const engine = new QueueEngine(pool);
+      expect(pool.status).toMatchObject({ up: true, degraded: ['full'] });
+      expect(await redis.get('pumphouse:format')).toBe('1');
+      const jobs = await engine.reserve(NS, question);
+      expect(jobs).toHaveLength(3);
+      for (const { id, lease } of jobs) expect(await engine.ack(NS, 'q', id, lease)).toBe(true);
+
+      await redis.config('SET', 'maxmemory', 0);
+      // It is looked at every ten seconds.
+      await waitFor(async () => (await redis.get('pumphouse:format')) === String(DATA_FORMAT), 15_000);
+      await engine.stop();
+      await pool.close();
+    } finally {
+      redis.disconnect();
+      await server.stop();
+    }
   });
 });

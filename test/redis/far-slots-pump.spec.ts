@@ -53,6 +53,11 @@ describe('slots of jobs far ahead', () => {
     return f.keys().then((keys) => keys.filter((key) => /:f\d+:/.test(key)));
   }
 
+  /** Numbers of queues, each with the time at which the pump comes to it, Unix ms. */
+  function dueQueues(): Promise<string[]> {
+    return redis.zrange(`{${f.ns}}:due`, '0', '-1', 'WITHSCORES');
+  }
+
   it('are opened in bounded steps, and each step leaves all in order: 5,000 jobs in one', async () => {
     await publishMany(new Array<number>(5_000).fill(HOUR_MS));
     const [slot = ''] = await slotKeys();
@@ -120,6 +125,23 @@ describe('slots of jobs far ahead', () => {
     expect(await Audit.of(redis, f.ns)).toEqual([]);
   });
 
+  it('do not keep a lease of another queue waiting, however many jobs one of them holds', async () => {
+    await publishMany(new Array<number>(20_000).fill(HOUR_MS), 'huge');
+    const [, opensMs] = await dueQueues();
+    f.nowMs = Number(opensMs) + 1_000;
+    await f.publish('small', { tries: 2 });
+    await f.reserve('small', { ttrMs: 100 });
+    // The slot is due before the lease, and stays so for some eighty steps.
+    f.nowMs += 500;
+    const runner = new ScriptRunner(f.pool, silentObserver, () => f.nowMs);
+    for (let step = 0; step < 2; step++) await runner.run(pumpScript, f.ns, { limit: PUMP_STEP });
+
+    expect(await f.engine.counts(f.ns, ['small'])).toMatchObject([{ ready: 1, leased: 0 }]);
+    const [slot = ''] = await slotKeys();
+    expect(await redis.llen(slot)).toBeGreaterThan(19_000);
+    expect(await redis.llen(slot)).toBeLessThan(20_000);
+  });
+
   it('of many queues are opened by several servers at once, and each job moves once', async () => {
     const servers = [
       f.engine,
@@ -175,5 +197,18 @@ describe('slots of jobs far ahead', () => {
     await f.engine.pumpNow(f.ns);
     expect(await f.reserve('q')).toMatchObject([{ id: ids.at(-1) }]);
     expect(await slotKeys()).toEqual([]);
+  });
+
+  it('that a server of an older version has dropped from what is due come in their time all the same', async () => {
+    const [id] = await publishMany([HOUR_MS]);
+    const before = await dueQueues();
+    expect(await redis.zrem(`{${f.ns}}:due`, before[0] ?? '')).toBe(1);
+    expect(await f.engine.tidyNow(f.ns)).toBe(0);
+    expect(await dueQueues()).toEqual(before);
+
+    f.nowMs += HOUR_MS;
+    await f.engine.pumpNow(f.ns);
+    expect(await f.reserve('q')).toMatchObject([{ id }]);
+    expect(await Audit.of(redis, f.ns)).toEqual([]);
   });
 });

@@ -109,3 +109,17 @@ describe('a namespace that comes back in the moment in which it is forgotten', (
     await f.close();
   });
 });
+
+describe('attributes that their owner changes and uses again', () => {
+  it('are kept as they were when each job was published', async () => {
+    const f = await EngineFixture.open();
+    const attributes: Record<string, string> = { n: '1' };
+    await f.publish('q', { attributes });
+    attributes['n'] = '2';
+    await f.publish('q', { attributes });
+
+    const jobs = await f.reserve('q', { count: 2 });
+    expect(jobs.map((job) => job.attributes)).toEqual([{ n: '1' }, { n: '2' }]);
+    await f.close();
+  });
+});

@@ -112,4 +112,28 @@ export const FAR_SLOTS = [
     spec: FORMAT,
     test: 'keeps its dead',
   },
+  {
+    name: 'a huge slot takes its share of a step, and no more',
+    file: 'lua/scripts/pump.lua',
+    from: 'local quota = math.min(limit, share * 2 - #step.scheduled - #step.leased)',
+    to: 'local quota = limit',
+    spec: SLOTS,
+    test: 'do not keep a lease of another queue waiting',
+  },
+  {
+    name: 'a queue with far jobs that is not among what is due is put back there',
+    file: 'lua/scripts/tidy.lua',
+    from: 'if #forgotten_due > 0 then',
+    to: 'if false then',
+    spec: SLOTS,
+    test: 'that a server of an older version has dropped',
+  },
+  {
+    name: 'a full store of an older data format can be opened',
+    file: 'src/redis/inspect.ts',
+    from: "if (fault !== 'full' && fault !== 'disk') throw error;",
+    to: 'throw error ?? fault;',
+    spec: FORMAT,
+    test: 'can be opened and drained',
+  },
 ];

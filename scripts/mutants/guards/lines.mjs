@@ -3,6 +3,7 @@ const BATCHES = 'test/redis/batches.spec.ts';
 const EXPIRY = 'test/redis/expiry.spec.ts';
 const GHOSTS = 'test/redis/scripts-ghosts.spec.ts';
 const PROPERTIES = 'test/redis/properties.spec.ts';
+const READS = 'test/redis/reads.spec.ts';
 
 /**
  * Lines and places: what counts in them, what has gone, and when it is looked at.
@@ -81,5 +82,45 @@ export const LINES = [
     to: 'if true then',
     spec: BATCHES,
     test: 'put its expired life away once',
+  },
+  {
+    name: 'a script that reads a line reads at most twice as far as it has looked',
+    file: 'lua/lib/window.lua',
+    from: 'math.min(math.max(size, FIRST_WINDOW) * 2, math.max(math.floor(WINDOW_BYTES * found / bytes), 1))',
+    to: 'math.max(math.floor(WINDOW_BYTES * found / bytes), 1)',
+    spec: READS,
+    test: 'short: a line',
+  },
+  {
+    name: 'ghosts tell a script nothing about the bodies that lie behind them',
+    file: 'lua/lib/window.lua',
+    from: 'if found > 0 then',
+    to: 'next_size = WINDOW_BYTES\n  if found > 0 then',
+    spec: READS,
+    test: 'though every second place is a ghost',
+  },
+  {
+    name: 'a script that acknowledges reads at most twice as many values as were short',
+    file: 'lua/lib/read_values.lua',
+    from: 'longest > 0 and size * 2 or size',
+    to: '100',
+    spec: READS,
+    test: 'short: acknowledgements',
+  },
+  {
+    name: 'a number of a line that has come round to 0 is kept',
+    file: 'lua/scripts/publish.lua',
+    from: '((entry or 1) == 1 and',
+    to: '((entry or 0) < 2 and',
+    spec: 'test/redis/scripts-ghosts.spec.ts',
+    test: 'the one number that is free',
+  },
+  {
+    name: 'attributes are read anew for each job',
+    file: 'src/engine/publisher.ts',
+    from: 'one.attributes === undefined &&\n    other.attributes === undefined &&',
+    to: 'one.attributes === other.attributes &&',
+    spec: 'test/redis/regressions.spec.ts',
+    test: 'are kept as they were when each job was published',
   },
 ];
