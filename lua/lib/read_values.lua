@@ -21,7 +21,8 @@ local function read_values(ids)
   while first <= #ids and longest <= LONG do
     local last = math.min(first + size - 1, #ids)
     -- No more than twice as many as were seen to be short.
-    longest, first, size = read_some(values, ids, first, last), last + 1, longest > 0 and size * 2 or size
+    longest = read_some(values, ids, first, last)
+    first, size = last + 1, longest > 0 and size * 2 or size
   end
   for i = first, #ids do
     local header = redis.call("GETRANGE", job_key(ids[i]), 0, HEADER_BYTES - 1)

@@ -44,7 +44,7 @@ for i = 1, #page[2], 2 do
   local live = redis.call("LLEN", ready) - redis.call("SCARD", ghosts) - (facts[1] or 0)
   local others = redis.call("EXISTS", queue_key("s", number), queue_key("l", number), queue_key("d", number))
   local expiry = redis.call("ZSCORE", expiries, number)
-  if tonumber(facts[3] or 0) > 0 and not redis.call("ZSCORE", due, number) then
+  if slots[1] and tonumber(facts[3] or 0) > 0 and not redis.call("ZSCORE", due, number) then
     -- A server of an older version knows nothing of slots, and may have thought that there is nothing to come for.
     forgotten_due[#forgotten_due + 1] = slots[1] * SLOT_MS - LEAD_MS
     forgotten_due[#forgotten_due + 1] = number
