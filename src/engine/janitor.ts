@@ -8,6 +8,8 @@ import type { ScriptRunner } from './script-runner.js';
 /** Pause between rounds, and the least time between two rounds over a namespace by all servers together, in milliseconds. */
 const ROUND_MS = 20_000;
 const TIDY_EVERY_MS = 15_000;
+/** In which round, of so many, a namespace is looked at in which nothing has expired: only to forget what is empty by now. */
+const LOOK_EVERY = 4;
 /** A sweep this old was left by a server that died, in milliseconds. */
 const STALLED_MS = 120_000;
 /** Pause before a namespace whose place on the list is in doubt is looked at again, in milliseconds. */
@@ -21,6 +23,7 @@ const WINDOW = 200;
 export class Janitor {
   private readonly halt = new AbortController();
   private loop: Promise<void> | undefined;
+  private rounds = 0;
   /** Namespaces found without their marker in the last round. */
   private unmarked = new Set<string>();
 
@@ -69,9 +72,15 @@ export class Janitor {
   }
 
   private async round(): Promise<void> {
-    const namespaces = await this.pool.read('SMEMBERS', this.pool.keys.namespaces);
-    for (const namespace of Array.isArray(namespaces) ? namespaces.map(String) : []) {
+    const members = await this.pool.read('SMEMBERS', this.pool.keys.namespaces);
+    const namespaces = Array.isArray(members) ? members.map(String) : [];
+    const { keys, clock } = this.pool;
+    const expiries = await this.pool.heads(namespaces.map((namespace) => keys.namespace(namespace).expiries));
+    this.rounds++;
+    for (const [i, namespace] of namespaces.entries()) {
       if (this.halt.signal.aborted) return;
+      const hasExpired = (expiries[i] ?? 0) <= clock.now();
+      if (!hasExpired && (i + this.rounds) % LOOK_EVERY !== 0) continue;
       // One that cannot be tidied must not keep the others from it.
       await this.tidyNow(namespace, TIDY_EVERY_MS).catch((error: unknown) =>
         this.observer.loopError('janitor', error),

@@ -125,7 +125,7 @@ export class Pump {
     this.slice = (this.slice + 1) % SLICES;
     if (part.length === 0) return;
     const { keys } = this.pool;
-    const heads = await this.pool.dueHeads(part.map((namespace) => keys.namespace(namespace).due));
+    const heads = await this.pool.heads(part.map((namespace) => keys.namespace(namespace).due));
     part.forEach((namespace, i) => {
       const dueMs = heads[i] ?? Number.NaN;
       if (!Number.isNaN(dueMs)) this.arm(namespace, dueMs);

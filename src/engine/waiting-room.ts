@@ -3,7 +3,7 @@ import type { LeasedJob, ReserveRequest } from '../domain/job.js';
 
 /** A waiting queue is looked at again after this, wake-up or not, in milliseconds: less than a second with the tick. */
 const RECHECK_MS = 850;
-const TICK_MS = 100;
+const TICK_MS = 25;
 /** How many waiters ask on a wake-up: one script's worth. It doubles for as long as all of them are served. */
 const FIRST_WAVE = 64;
 const LAST_WAVE = 512;

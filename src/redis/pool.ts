@@ -10,7 +10,7 @@ import { Calls } from './calls.js';
 import { faultOf, toQueueError, type RedisFault } from './errors.js';
 import { inspectStore, type StoreState } from './inspect.js';
 import { Keys } from './keys.js';
-import { dueHeads } from './scripts.js';
+import { heads as scoreHeads } from './scripts.js';
 import { flatten, scriptText, type Arg, type Item, type Script } from './script.js';
 import { encodeCommand, EncodedCommand } from './wire.js';
 
@@ -111,23 +111,23 @@ export class RedisPool {
   }
 
   /**
-   * When each of many namespaces is due next: one call for all, but in a Cluster, where their keys are on several nodes.
+   * The lowest scores of many zsets, such as when each namespace is due next: in a few calls for all, but in a Cluster, where their
+   * keys are on several nodes.
    *
-   * @param dueKeys the namespaces' `due` keys
-   * @returns Unix ms, NaN = nothing is due
+   * @returns NaN for one that is empty
    * @throws {QueueError} as `read`
    */
-  async dueHeads(dueKeys: readonly string[]): Promise<number[]> {
+  async heads(zsets: readonly string[]): Promise<number[]> {
     if (!isCluster(this.client)) {
       const heads: number[] = [];
-      for (let i = 0; i < dueKeys.length; i += HEADS_IN_ONE) {
-        const items = dueKeys.slice(i, i + HEADS_IN_ONE).map((key) => [key]);
-        heads.push(...(await this.run(dueHeads, {}, {}, items)));
+      for (let i = 0; i < zsets.length; i += HEADS_IN_ONE) {
+        const items = zsets.slice(i, i + HEADS_IN_ONE).map((key) => [key]);
+        heads.push(...(await this.run(scoreHeads, {}, {}, items)));
       }
       return heads;
     }
     return Promise.all(
-      dueKeys.map(async (key) => {
+      zsets.map(async (key) => {
         const head = await this.read('ZRANGE', key, 0, 0, 'WITHSCORES');
         return Array.isArray(head) && head.length > 1 ? Number(head[1]) : Number.NaN;
       }),

@@ -199,15 +199,15 @@ export const tidy = script({
   reply: whole,
 });
 
-export const dueHeads = script({
-  name: 'due_heads',
+export const heads = script({
+  name: 'heads',
   keys: [],
   args: [],
-  item: ['due'],
+  item: ['zset'],
   repeatable: true,
-  /** Unix ms, NaN = nothing is due. */
+  /** NaN for an empty one. */
   reply: (raw) =>
-    flatReply(raw).map((head, i, heads) => (bytesAt(heads, i).length > 0 ? Number(head) : Number.NaN)),
+    flatReply(raw).map((head, i, all) => (bytesAt(all, i).length > 0 ? Number(head) : Number.NaN)),
 });
 
 /** Every script of the engine: held against its header by a test. */
@@ -228,5 +228,5 @@ export const ENGINE_SCRIPTS = [
   deleteDead,
   sweep,
   tidy,
-  dueHeads,
+  heads,
 ] as const;
