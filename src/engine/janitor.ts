@@ -8,8 +8,8 @@ import type { ScriptRunner } from './script-runner.js';
 /** Pause between rounds, and the least time between two rounds over a namespace by all servers together, in milliseconds. */
 const ROUND_MS = 20_000;
 const TIDY_EVERY_MS = 15_000;
-/** In which round, of so many, a namespace is looked at in which nothing has expired: only to forget what is empty by now. */
-const LOOK_EVERY = 4;
+/** In which round, of so many, a namespace is looked at in which nothing has expired: what is empty is to be forgotten within a minute. */
+const LOOK_EVERY = 2;
 /** A sweep this old was left by a server that died, in milliseconds. */
 const STALLED_MS = 120_000;
 /** Pause before a namespace whose place on the list is in doubt is looked at again, in milliseconds. */
