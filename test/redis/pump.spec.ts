@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { silentObserver, type PumpCounts } from '../../src/engine/observer.js';
-import { waitFor } from '../support/redis.js';
+import { startRedis, waitFor, type RedisProcess } from '../support/redis.js';
 import { EngineFixture, newJob } from './fixture.js';
 
 /** Late bounds are for a machine that is busy with other tests; the figures of an idle one are printed. */
@@ -159,14 +159,20 @@ describe('two servers that pump the same namespace', () => {
     ...silentObserver,
     pumped: (_namespace: string, counts: PumpCounts) => void moved.push(counts),
   };
+  // Of their own: servers of other tests sweep all namespaces of a Redis, and what they move is not counted here.
+  let redis: RedisProcess;
   let f: EngineFixture;
   let g: EngineFixture;
   beforeEach(async () => {
     moved.length = 0;
-    f = await EngineFixture.open({ observer });
-    g = await EngineFixture.open({ observer });
+    redis = await startRedis();
+    f = await EngineFixture.open({ observer }, { url: redis.url });
+    g = await EngineFixture.open({ observer }, { url: redis.url });
   });
-  afterEach(() => Promise.all([f.close(), g.close()]));
+  afterEach(async () => {
+    await Promise.all([f.close(), g.close()]);
+    await redis.stop();
+  });
 
   it('move every job exactly once', async () => {
     f.engine.start();
