@@ -12,6 +12,16 @@ export async function connect(port, count) {
   return connections;
 }
 
+/** Plays on connections of its own, and closes them. @param {(connections: import('./connection.mjs').Connection[]) => Promise<any>} play */
+export async function onConnections(port, count, play) {
+  const connections = await connect(port, count);
+  try {
+    return await play(connections);
+  } finally {
+    for (const connection of connections) connection.close();
+  }
+}
+
 /**
  * One request, its answer's body.
  *

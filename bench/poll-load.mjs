@@ -6,7 +6,7 @@ import { performance } from 'node:perf_hooks';
 import { answerParent, pause } from './child.mjs';
 import { requestBytes } from './connection.mjs';
 import { HeldPoll } from './held-poll.mjs';
-import { connect, exchange, playClosed, playPaced } from './play.mjs';
+import { connect, exchange, onConnections, playClosed, playPaced } from './play.mjs';
 import { quantiles } from './quantiles.mjs';
 
 /**
@@ -96,16 +96,6 @@ async function wakeOne({ port, token, path }) {
   publisher.close();
   if (poll === -1) throw new Error('one job and many waiters, and nobody got it within 5 s');
   return { poll, latencyMs };
-}
-
-/** Plays publishes on connections of their own. @param {(connections: import('./connection.mjs').Connection[]) => Promise<any>} play */
-async function onConnections(port, count, play) {
-  const connections = await connect(port, count);
-  try {
-    return await play(connections);
-  } finally {
-    for (const connection of connections) connection.close();
-  }
 }
 
 answerParent({

@@ -5,7 +5,7 @@
 import { performance } from 'node:perf_hooks';
 import { answerParent, pause } from './child.mjs';
 import { requestBytes } from './connection.mjs';
-import { connect, exchange, playClosed, playPaced } from './play.mjs';
+import { exchange, onConnections, playClosed, playPaced } from './play.mjs';
 import { quantiles } from './quantiles.mjs';
 
 const BODY = 'x'.repeat(100);
@@ -13,16 +13,6 @@ const BODY = 'x'.repeat(100);
 const WAIT_S = 60;
 /** Publishes of a paced load wait for a free connection on their own account; so many are enough for any rate here. */
 const PACED_CONNECTIONS = 64;
-
-/** Opens connections for one row and closes them with it. */
-async function onConnections(port, count, play) {
-  const connections = await connect(port, count);
-  try {
-    return await play(connections);
-  } finally {
-    for (const connection of connections) connection.close();
-  }
-}
 
 /**
  * How late a delayed job is in the hand of a consumer that waits for it. It is due no sooner than the publish request's sending plus the

@@ -14,7 +14,7 @@ local function read_job(id)
   return unpack_job(value)
 end
 
--- Changes the header in place: keeps the key's TTL, and never copies the body.
+-- Changes the header in place, and never copies the body.
 local function write_job(id, job)
   redis.call("SETRANGE", job_key(id), 0, pack_job(job))
 end

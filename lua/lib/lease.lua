@@ -7,7 +7,7 @@ local function plan_lease(line, id, value, numbers, expires, ttr_ms)
   end
   line.first = line.first and math.min(line.first, ends) or ends
   leased[id] = true
-  put_head(job_key(id), value, "\1" .. string.char(LEASED) .. string.sub(value, 3, 4) .. numbers, true)
+  put_head(job_key(id), value, string.char(FORMAT, LEASED) .. string.sub(value, 3, 4) .. numbers, true)
   line.scores[#line.scores + 1] = text_of(ends)
   line.scores[#line.scores + 1] = id
 end

@@ -21,7 +21,7 @@ local function plan_move(kind, number, name, id, value)
     local how = kind == "s" and "due" or "returned"
     counts[how] = counts[how] + 1
     local line = line_up_of(number, name)
-    local head = "\1" .. string.char(READY) .. string.sub(value, 3, 16) .. string.char(enter(line, id, entry))
+    local head = string.char(FORMAT, READY) .. string.sub(value, 3, 16) .. string.char(enter(line, id, entry))
     note_expiry(line, expires)
     put_head(job_key(id), value, head, not headers_only[id])
   end
