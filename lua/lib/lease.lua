@@ -1,13 +1,13 @@
 -- Leases: plan_lease while reading, write_leases when the jobs' places in their lines are gone.
--- numbers: tries, attempts and lease as the header is to hold them.
-local function plan_lease(line, id, value, numbers, expires, ttr_ms)
+-- head: the header up to and with its lease number, as it is to be.
+local function plan_lease(line, id, key, value, head, expires, ttr_ms)
   local ends, leased = now_ceil + ttr_ms, line.leased
   if expires > 0 and expires < ends then
     ends = expires
   end
   line.first = line.first and math.min(line.first, ends) or ends
   leased[id] = true
-  put_head(job_key(id), value, string.char(FORMAT, LEASED) .. string.sub(value, 3, 4) .. numbers, true)
+  put_head(key, value, head, true)
   line.scores[#line.scores + 1] = text_of(ends)
   line.scores[#line.scores + 1] = id
 end

@@ -2,8 +2,8 @@
 local LOOK_LIMIT, EXPIRED_COST, looked = 1000, 3, 0 -- to remove an expired job takes longer than to pass by a ghost
 
 -- Plans a lease if the entry means a live job. Its fields stay single values: a table for each job was a sixth of the script.
-local function lease_entry(line, entry, id, value, ttr_ms)
-  local _, state, flags, _, tries, attempts, lease, number, place, expires = struct.unpack(HEADER, value or NO_JOB)
+local function lease_entry(line, entry, id, key, value, ttr_ms)
+  local _, state, flags, priority, tries, attempts, lease, number, place, expires = struct.unpack(HEADER, value or NO_JOB)
   if entry == "" then
     line.blanks = line.blanks + 1
   elseif state ~= READY or place ~= string.byte(entry, -1) or number ~= line.number or line.leased[id] then
@@ -13,7 +13,8 @@ local function lease_entry(line, entry, id, value, ttr_ms)
     line.expired = line.expired + 1
     add_keys(line.doomed, id, flags)
   else
-    plan_lease(line, id, value, struct.pack(">HHI4", tries - 1, math.min(attempts + 1, 65535), lease + 1), expires, ttr_ms)
+    local head = struct.pack(">BBBbHHI4", FORMAT, LEASED, flags, priority, tries - 1, math.min(attempts + 1, 65535), lease + 1)
+    plan_lease(line, id, key, value, head, expires, ttr_ms)
     return id, value, flags
   end
 end
@@ -30,7 +31,7 @@ local function lease_next(line, wanted, ttr_ms)
     end
     local at = line.at
     line.at, line.taken, looked = at + 1, line.taken + 1, looked + 1
-    local id, value, flags = lease_entry(line, line.window[at], line.ids[at], line.values[at + 1], ttr_ms)
+    local id, value, flags = lease_entry(line, line.window[at], line.ids[at], line.keys[at + 1], line.values[at + 1], ttr_ms)
     if id then
       return id, value, flags
     end

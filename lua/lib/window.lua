@@ -12,7 +12,7 @@ local function read_window(line, wanted)
     ids[i] = string.sub(entry, 1, -2)
     keys[i + 1] = entry == "" and meta or job_key(ids[i])
   end
-  line.ids, line.values, line.at = ids, redis.call("MGET", unpack(keys)), 1
+  line.ids, line.keys, line.values, line.at = ids, keys, redis.call("MGET", unpack(keys)), 1
   for i = 2, #keys do
     if line.values[i] then
       bytes, found = bytes + #line.values[i], found + 1

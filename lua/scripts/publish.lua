@@ -45,13 +45,13 @@ local args, keys, extras, taken, codes, n = ARGV, { meta }, { meta }, {}, {}, 0
 for i = 4, #ARGV, 3 do
   local kind, id = kinds[args[i]] or read_options(args[i]), args[i + 1]
   n = n + 1
-  keys[n + 1], codes[n] = job_key(id), 0
+  keys[n + 1], codes[n] = job_key(id), "0"
   if kind.attributes ~= "" then
     extras[#extras + 1] = extras_key(id)
   end
   -- A minted id stands in a batch once.
   if not kind.minted then
-    codes[n] = taken[id] and 1 or 0
+    codes[n] = taken[id] and "1" or "0"
     taken[id] = true
   end
 end
@@ -63,11 +63,11 @@ if redis.call("EXISTS", unpack(keys)) > 1 then
     if present and is_expired(present) then
       plan_removal(id, present.state, present.queue, present.entry, present.flags)
     elseif present then
-      codes[item] = 1
+      codes[item] = "1"
     end
   end
 end
-local old = replaces ~= "" and codes[1] == 0 and read_job(replaces)
+local old = replaces ~= "" and codes[1] == "0" and read_job(replaces)
 if old and old.queue == kinds[args[4]].number then
   plan_removal(replaces, old.state, old.queue, old.entry, old.flags)
 end
@@ -83,7 +83,7 @@ if #new_queues > 0 then
 end
 for item, code in ipairs(codes) do
   local kind, id, body = kinds[args[item * 3 + 1]], args[item * 3 + 2], args[item * 3 + 3]
-  if code == 0 then
+  if code == "0" then
     local entry = kind.line and enter(kind.line, id, 0) or nil
     if kind.due then
       schedule_job(kind.number, id, kind.due, kind.slot)

@@ -44,7 +44,8 @@ end
 local reply, bytes, unserved = { 0, now_floor, now_ceil }, 0, {}
 
 for i = 5, #ARGV, 5 do
-  local found_at, found, again, place, notes, is_noted = #reply + 1, 0, false, 0, {}, false
+  local found_at, found, again, place, is_noted = #reply + 1, 0, false, 0, false
+  local places, attributes_of = {}, {}
   local count, ttr_ms = tonumber(ARGV[i + 1]), tonumber(ARGV[i + 3])
   reply[found_at] = 0
   for name in string.gmatch(ARGV[i], "[^,]+") do
@@ -62,15 +63,18 @@ for i = 5, #ARGV, 5 do
       if id then
         local attributes = flags % 2 == HAS_EXTRAS and redis.call("HGET", extras_key(id), "attributes") or ""
         found, bytes, is_noted = found + 1, bytes + #value, is_noted or attributes ~= ""
-        reply[#reply + 1] = id
-        reply[#reply + 1] = value
-        notes[found] = "\n" .. place .. " " .. attributes
+        reply[found_at + found * 2 - 1] = id
+        reply[found_at + found * 2] = value
+        places[found], attributes_of[found] = place, attributes
       end
     end
   end
   reply[found_at] = again and -1 - found or found
   if is_noted and found > 0 then
-    reply[found_at] = reply[found_at] .. table.concat(notes)
+    for job, attributes in ipairs(attributes_of) do
+      places[job] = "\n" .. places[job] .. " " .. attributes
+    end
+    reply[found_at] = reply[found_at] .. table.concat(places)
   end
   if found < tonumber(ARGV[i + 2]) and not again and ARGV[i + 4] == "1" then
     unserved[#unserved + 1] = ARGV[i]

@@ -11,6 +11,8 @@ const TAIL_VALUES = 2 ** 20;
 /** Character code → its five bits, -1 for what no ULID has. */
 const VALUE = new Int8Array(128).fill(-1);
 for (let i = 0; i < ALPHABET.length; i++) VALUE[ALPHABET.charCodeAt(i)] = i;
+/** Five bits → character code. */
+const LETTER = Buffer.from(ALPHABET, 'latin1');
 /** Ten bits → two characters. */
 const PAIRS = Array.from({ length: 1_024 }, (_, i) => ALPHABET.charAt(i >> 5) + ALPHABET.charAt(i & 31));
 
@@ -104,20 +106,33 @@ function packEight(id: string, from: number, bytes: Buffer, to: number): number 
   return a | b | c | d | e | f | g | h;
 }
 
+/** Where an id's characters are put together: a text that is added up from pieces is a tree of them, and garbage eight times as large. */
+const letters = Buffer.alloc(CHARS);
+
 /** The ULID that `packUlid` made these 16 bytes of. */
 export function unpackUlid(bytes: Buffer): string {
-  let text = PAIRS[bytes[0] ?? 0] ?? '';
-  for (let at = 1; at < BYTES; at += 5) {
-    const a = bytes[at] ?? 0;
-    const b = bytes[at + 1] ?? 0;
-    const c = bytes[at + 2] ?? 0;
-    const d = bytes[at + 3] ?? 0;
-    const e = bytes[at + 4] ?? 0;
-    text +=
-      (PAIRS[(a << 2) | (b >> 6)] ?? '') +
-      (PAIRS[((b & 63) << 4) | (c >> 4)] ?? '') +
-      (PAIRS[((c & 15) << 6) | (d >> 2)] ?? '') +
-      (PAIRS[((d & 3) << 8) | e] ?? '');
-  }
-  return text;
+  const first = bytes[0] ?? 0;
+  letters[0] = LETTER[first >> 5] ?? 0;
+  letters[1] = LETTER[first & 31] ?? 0;
+  unpackFive(bytes, 1, 2);
+  unpackFive(bytes, 6, 10);
+  unpackFive(bytes, 11, 18);
+  return letters.toString('latin1');
+}
+
+/** Five bytes as eight characters. */
+function unpackFive(bytes: Buffer, from: number, to: number): void {
+  const a = bytes[from] ?? 0;
+  const b = bytes[from + 1] ?? 0;
+  const c = bytes[from + 2] ?? 0;
+  const d = bytes[from + 3] ?? 0;
+  const e = bytes[from + 4] ?? 0;
+  letters[to] = LETTER[a >> 3] ?? 0;
+  letters[to + 1] = LETTER[((a & 7) << 2) | (b >> 6)] ?? 0;
+  letters[to + 2] = LETTER[(b >> 1) & 31] ?? 0;
+  letters[to + 3] = LETTER[((b & 1) << 4) | (c >> 4)] ?? 0;
+  letters[to + 4] = LETTER[((c & 15) << 1) | (d >> 7)] ?? 0;
+  letters[to + 5] = LETTER[(d >> 2) & 31] ?? 0;
+  letters[to + 6] = LETTER[((d & 3) << 3) | (e >> 5)] ?? 0;
+  letters[to + 7] = LETTER[e & 31] ?? 0;
 }

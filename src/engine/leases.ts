@@ -97,7 +97,7 @@ export class Leases {
     const encoded = encodeId(id);
     if (!encoded) return Promise.resolve(false);
     return new Promise((resolve, reject) => {
-      this.acks.add(namespace, [[queue, encoded, lease]], ACK_BYTES, {
+      this.acks.add(namespace, [[claimOf(queue, lease), encoded]], ACK_BYTES, {
         done: (verdicts, first) => {
           const result = this.judge(namespace, queue, encoded, verdicts[first]);
           if (result === 'lease_lost') {
@@ -185,7 +185,7 @@ export class Leases {
 
   private ackPart(namespace: string, acks: readonly Ack[]): Promise<AckResult[]> {
     const ids = acks.map(({ id }) => encodeId(id) ?? NO_ID);
-    const items = acks.map(({ queue, lease = 0 }, i): Item => [queue, ids[i] ?? NO_ID, lease]);
+    const items = acks.map(({ queue, lease = 0 }, i): Item => [claimOf(queue, lease), ids[i] ?? NO_ID]);
     return new Promise((resolve, reject) => {
       const done = (verdicts: readonly Verdict[], first: number): void =>
         resolve(
@@ -216,6 +216,11 @@ export class Leases {
       .catch((error: unknown) => this.observer.loopError('undo', error))
       .finally(() => this.underWay.end());
   }
+}
+
+/** What an acknowledgement shares with most others of its batch, as lua/scripts/ack.lua reads it. */
+function claimOf(queue: string, lease: number): string {
+  return `${String(lease)},${queue}`;
 }
 
 function weightOf({ count, queues }: ReserveRequest): number {

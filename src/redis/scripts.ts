@@ -81,7 +81,7 @@ export const ack = script({
   name: 'ack',
   keys: ['meta', 'queues'],
   args: TIMES,
-  item: ['queue', 'id', 'lease'],
+  item: ['claim', 'id'],
   repeatable: true,
   reply: codes,
 });

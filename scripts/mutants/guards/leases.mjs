@@ -97,8 +97,8 @@ export const LEASES = [
   {
     name: 'fencing: an acknowledgement must name the present lease',
     file: 'lua/scripts/ack.lua',
-    from: 'return state == LEASED and present == lease and 1 or 2',
-    to: 'return 1',
+    from: 'return state == LEASED and present == lease and "1" or "2"',
+    to: 'return "1"',
     spec: ENGINE,
     test: 'D8: ',
   },
