@@ -1,22 +1,22 @@
 -- A job's header: the truth about it. 24 bytes, big-endian, then the body. One byte more and a 100 B job costs 32 B more.
 -- format 8, state 8, flags 8, priority 8 (signed), tries left 16, attempts 16, lease 32, queue 32, entry 8,
--- expires-at ms 48 (0 = never), reserved 8.
+-- expires-at ms 48 (0 = never), spared 8 (leases that ran out and were not charged: lib/unheard).
 local FORMAT, HEADER, HEADER_BYTES = 1, ">BBBbHHI4I4BI6B", 24
 local NO_JOB = string.rep("\0", HEADER_BYTES)
 local READY, SCHEDULED, LEASED, DEAD = 1, 2, 3, 4
 local HAS_EXTRAS = 1
 
 local function unpack_job(value)
-  local _, state, flags, priority, tries, attempts, lease, queue, entry, expires = struct.unpack(HEADER, value)
+  local _, state, flags, priority, tries, attempts, lease, queue, entry, expires, spared = struct.unpack(HEADER, value)
   return {
     state = state, flags = flags, priority = priority, tries = tries, attempts = attempts,
-    lease = lease, queue = queue, entry = entry, expires = expires,
+    lease = lease, queue = queue, entry = entry, expires = expires, spared = spared,
   }
 end
 
 local function pack_job(job)
   return struct.pack(HEADER, FORMAT, job.state, job.flags, job.priority, job.tries, job.attempts,
-    job.lease, job.queue, job.entry, job.expires, 0)
+    job.lease, job.queue, job.entry, job.expires, job.spared)
 end
 
 local function with_entry(header, entry)

@@ -3,15 +3,16 @@
 local counts, spent, buried = { due = 0, returned = 0, died = 0, expired = 0 }, {}, {}
 
 local function plan_move(kind, number, name, id, value)
-  local _, state, flags, priority, tries, attempts, lease, at, entry, expires = struct.unpack(HEADER, value or NO_JOB)
+  local _, state, flags, priority, tries, attempts, lease, at, entry, expires, spared = struct.unpack(HEADER, value or NO_JOB)
   -- A job whose key Redis removed, and that was made again under its own id, lives elsewhere: this is its old place.
   local is_its_own = at == number and state == (kind == "s" and SCHEDULED or LEASED)
+  local is_free = is_its_own and kind == "l" and spared < MOST_SPARED and is_unheard(id, value)
   if not is_its_own or expires > 0 and expires <= now_floor then
     counts.expired = counts.expired + 1
     if is_its_own then
       add_keys(spent, id, flags)
     end
-  elseif kind == "l" and tries == 0 then
+  elseif kind == "l" and tries == 0 and not is_free then
     counts.died = counts.died + 1
     local head = struct.pack(HEADER, FORMAT, DEAD, flags, priority, tries, attempts, lease, at, entry, 0, 0)
     local job = { id = id, number = number, head = head, keys = {} }
@@ -22,19 +23,11 @@ local function plan_move(kind, number, name, id, value)
     counts[how] = counts[how] + 1
     local line = line_up_of(number, name)
     local head = string.char(FORMAT, READY) .. string.sub(value, 3, 16) .. string.char(enter(line, id, entry))
+    if is_free then
+      local numbers = struct.pack(">H", math.min(tries + 1, 65535)) .. string.sub(head, 7) .. string.sub(value, 18, 23)
+      head = string.sub(head, 1, 4) .. numbers .. string.char(spared + 1)
+    end
     note_expiry(line, expires)
     put_head(job_key(id), value, head, not headers_only[id])
   end
-end
-
--- Plans for up to a share of them. Returns their ids, and the earlier of their first due time and the one given.
-local function plan_due(kind, number, name, share, earliest)
-  local key = queue_key(kind, number)
-  local ids = redis.call("ZRANGEBYSCORE", key, "-inf", now_floor, "LIMIT", 0, math.min(share, limit))
-  limit = limit - #ids
-  for i, value in ipairs(read_values(ids)) do
-    plan_move(kind, number, name, ids[i], value)
-  end
-  local first = #ids > 0 and redis.call("ZRANGE", key, 0, 0, "WITHSCORES")[2] or earliest
-  return ids, math.min(earliest, tonumber(first))
 end

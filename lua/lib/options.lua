@@ -16,7 +16,7 @@ local function read_options(text)
   local number, expires = number_of(name), tonumber(ttl) > 0 and now_ceil + ttl or 0
   local job = {
     state = READY, flags = attributes ~= "" and HAS_EXTRAS or 0, priority = 0, tries = tonumber(tries),
-    attempts = 0, lease = 0, queue = number, entry = 1, expires = expires,
+    attempts = 0, lease = 0, queue = number, entry = 1, expires = expires, spared = 0,
   }
   local kind = { number = number, attributes = attributes, minted = minted == "1" }
   redis.call("EXISTS", due, expiries, queue_key("i", number), queue_key("r", number), queue_key("g", number))

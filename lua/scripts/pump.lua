@@ -1,12 +1,13 @@
 --[[
 Move what is due, in up to limit steps: scheduled jobs to the end of their lines; jobs whose lease ran out likewise, or to the dead
-letter when no try is left; expired ones away. With the steps that are left, slots of scheduled jobs that are near go to where jobs
+letter when no try is left (a lease whose answer may not have left is not charged); expired ones away. With the steps that are left, slots of scheduled jobs that are near go to where jobs
 stand by their due time. Job keys are built from the prefix of meta (lib/keys).
 
 KEYS[1] meta         hash: the namespace's marker
 KEYS[2] due          zset: queue number -> earliest due time, Unix ms
 KEYS[3] waiting      hash: queue name -> end of some server's interest, Unix ms
 KEYS[4] expiries     zset: queue number -> earliest expiry of a ready job, Unix ms
+KEYS[5] sending      hash: record -> leases whose answers may not have left
 ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
 ARGV[2] deadline_ms  Unix ms by which the callers will have given up, 0 = never
 ARGV[3] limit        jobs to look at, at most
@@ -15,7 +16,7 @@ Returns {status, now_ms, next_due_ms, due, returned, died, expired, earliest_ms}
 Next_due_ms: when to come back, 0 = nothing to wait for, in the past = at once. Earliest_ms: the oldest due time that was served, 0 = none.
 Cost: O(limit log N).
 ]]
-local meta, due, waiting, expiries = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local meta, due, waiting, expiries, sending = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local clock_ms, deadline_ms, limit = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 
 --- @include "lib/now"
@@ -29,7 +30,9 @@ local clock_ms, deadline_ms, limit = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3
 --- @include "lib/read_values"
 --- @include "lib/slots"
 --- @include "lib/open_slot"
+--- @include "lib/unheard"
 --- @include "lib/move_due"
+--- @include "lib/plan_due"
 --- @include "lib/bury"
 
 -- Look.

@@ -6,11 +6,13 @@ KEYS[1] meta         hash: the namespace's marker
 KEYS[2] queues       hash: queue name -> number
 KEYS[3] due          zset: queue number -> earliest due time, Unix ms
 KEYS[4] waiting      hash: queue name -> end of some server's interest, Unix ms
+KEYS[5] sending      hash: record -> leases whose answers may not have left
 ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
 ARGV[2] deadline_ms  Unix ms by which the callers will have given up, 0 = never
 ARGV[3] flag_ms      how long a registration lasts, ms
 ARGV[4] max_bytes    stop taking jobs when this many bytes are on their way out
-ARGV[5..] item × N   names, count, enough, ttr_ms, waits
+ARGV[5] record       under which name the leases are noted until their answers have left, "" = they are not
+ARGV[6..] item × N   names, count, enough, ttr_ms, waits
 
 Names are joined by commas; waits is "1" to be registered when fewer than enough are found.
 Returns {status, now_ms, now_ceil_ms, (found, (id, value) × found) × N, expired}. Status: 0 done, 1 too late.
@@ -19,9 +21,9 @@ names: found, then a line for each job: which of the names, from 1, a space, its
 Value: header as it was before the lease, then the body. Expired: jobs met past their ttl, and removed.
 Cost: O(log N) per job, plus up to 1,000 dead entries.
 ]]
-local meta, queues, due, waiting = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local meta, queues, due, waiting, sending = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local clock_ms, deadline_ms = ARGV[1], tonumber(ARGV[2])
-local flag_ms, max_bytes = tonumber(ARGV[3]), tonumber(ARGV[4])
+local flag_ms, max_bytes, record = tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5]
 
 --- @include "lib/now"
 --- @include "lib/job"
@@ -32,18 +34,19 @@ local flag_ms, max_bytes = tonumber(ARGV[3]), tonumber(ARGV[4])
 --- @include "lib/line"
 --- @include "lib/values"
 --- @include "lib/lease"
+--- @include "lib/record"
 --- @include "lib/next_live"
 --- @include "lib/register_interest"
 
 -- Look.
-redis.call("EXISTS", meta, due, waiting)
+redis.call("EXISTS", meta, due, waiting, record ~= "" and sending or meta)
 local wanted = 0
-for i = 5, #ARGV, 5 do
+for i = 6, #ARGV, 5 do
   wanted = wanted + ARGV[i + 1]
 end
 local reply, bytes, unserved = { 0, now_floor, now_ceil }, 0, {}
 
-for i = 5, #ARGV, 5 do
+for i = 6, #ARGV, 5 do
   local found_at, found, again, place, is_noted = #reply + 1, 0, false, 0, false
   local places, attributes_of = {}, {}
   local count, ttr_ms = tonumber(ARGV[i + 1]), tonumber(ARGV[i + 3])
@@ -91,6 +94,7 @@ for _, line in ipairs(order) do
   write_leases(line)
 end
 write_values()
+write_record()
 register_interest(unserved)
 reply[#reply + 1] = expired
 return reply

@@ -49,7 +49,7 @@ local respawned = 0
 for _, id in ipairs(ids) do
   local job = jobs[id]
   if job then
-    job.tries, job.expires = 1, ttl_ms > 0 and now_ceil + ttl_ms or 0
+    job.tries, job.expires, job.spared = 1, ttl_ms > 0 and now_ceil + ttl_ms or 0, 0
     join_line(number, queue, id, job)
     write_job(id, job)
     respawned = respawned + 1

@@ -6,6 +6,7 @@ KEYS[1] meta         hash: the namespace's marker; its tidied is when the last r
 KEYS[2] queues       hash: queue name -> number
 KEYS[3] due          zset: queue number -> earliest due time, Unix ms
 KEYS[4] expiries     zset: queue number -> earliest expiry of a ready job, Unix ms
+KEYS[5] sending      hash: record -> leases whose answers may not have left
 ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
 ARGV[2] deadline_ms  Unix ms by which the callers will have given up, 0 = never
 ARGV[3] cursor       of the page, "0" = begin a round
@@ -16,13 +17,14 @@ Returns {status, now_ms, cursor, queues_left, forgotten, number to sweep × N}. 
 Cursor "0": the round is over. Queues_left -1: no such namespace, -2: the last round was a moment ago, nothing was looked at.
 Cost: O(100) queues.
 ]]
-local meta, queues, due, expiries = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local meta, queues, due, expiries, sending = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local clock_ms, deadline_ms, cursor = ARGV[1], tonumber(ARGV[2]), ARGV[3]
 local every_ms, stalled_ms = tonumber(ARGV[4]), tonumber(ARGV[5])
 
 --- @include "lib/now"
 --- @include "lib/keys"
 --- @include "lib/slots"
+--- @include "lib/ended_records"
 
 if redis.call("EXISTS", meta) == 0 then
   return { 0, now_floor, "0", -1, 0 }
@@ -33,7 +35,8 @@ end
 
 -- Look. The slots of an empty queue hold nothing but ghosts; so many are dropped at a time.
 local MOST_SLOTS = 100
-redis.call("EXISTS", due, expiries)
+redis.call("EXISTS", due, expiries, sending)
+local ended = cursor == "0" and ended_records() or {}
 local page = redis.call("HSCAN", queues, cursor, "COUNT", 100)
 local reply, empty, forgotten_due = { 0, now_floor, page[1], 0, 0 }, {}, {}
 for i = 1, #page[2], 2 do
@@ -63,6 +66,9 @@ end
 
 -- Write.
 local forgotten = 0
+if #ended > 0 then
+  redis.call("HDEL", sending, unpack(ended))
+end
 for _, queue in ipairs(empty) do
   if #queue.slots == MOST_SLOTS then
     redis.call("UNLINK", unpack(queue.keys, 5))

@@ -22,31 +22,12 @@ local clock_ms, deadline_ms = ARGV[1], tonumber(ARGV[2])
 --- @include "lib/notify"
 --- @include "lib/enter"
 --- @include "lib/line_up"
+--- @include "lib/give_back"
 
 redis.call("EXISTS", meta, expiries)
-local codes, given = {}, {}
+local codes = {}
 for i = 3, #ARGV, 2 do
-  local id, lease = ARGV[i], tonumber(ARGV[i + 1])
-  local job = read_job(id)
-  local ours = job and job.state == LEASED and job.lease == lease and not is_expired(job)
-  if ours and not given[id] then
-    given[id] = true
-    local name = redis.call("HGET", queue_key("i", job.queue), "name")
-    redis.call("EXISTS", queue_key("l", job.queue), queue_key("r", job.queue), queue_key("g", job.queue))
-    given[#given + 1] = { id = id, job = job, name = name }
-  end
-  codes[#codes + 1] = ours and 1 or 0
+  codes[#codes + 1] = plan_return(ARGV[i], tonumber(ARGV[i + 1])) and 1 or 0
 end
-
-for _, lease in ipairs(given) do
-  redis.call("ZREM", queue_key("l", lease.job.queue), lease.id)
-end
--- The last goes to the front first, so that they stand in the order in which they were taken.
-for i = #given, 1, -1 do
-  local id, job = given[i].id, given[i].job
-  job.tries, job.attempts = math.min(job.tries + 1, 65535), job.attempts - 1
-  join_line(job.queue, given[i].name, id, job)
-  write_job(id, job)
-end
-write_lines("LPUSH")
+write_returns()
 return { 0, now_floor, table.concat(codes) }

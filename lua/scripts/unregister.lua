@@ -3,14 +3,15 @@ Remove the marker of a namespace that has no queue left; the engine takes it off
 
 KEYS[1] meta     hash: the namespace's marker
 KEYS[2] queues   hash: queue name -> number
+KEYS[3] sending  hash: record -> leases whose answers may not have left
 
 Returns 1 if the namespace is gone, 0 if it has queues.
 Cost: O(1).
 ]]
-local meta, queues = KEYS[1], KEYS[2]
+local meta, queues, sending = KEYS[1], KEYS[2], KEYS[3]
 
 if redis.call("EXISTS", queues) == 1 then
   return 0
 end
-redis.call("DEL", meta)
+redis.call("DEL", meta, sending)
 return 1

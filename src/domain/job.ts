@@ -34,6 +34,14 @@ export interface LeasedJob extends StoredJob {
   readonly lease: number;
   /** Unix ms on Redis's clock. */
   readonly leaseEndsAtMs: number;
+  /** One for all jobs of a call that `confirms`; undefined when nobody waits for it. */
+  receipt?: Receipt | undefined;
+}
+
+/** Hears that the jobs of one call have reached their consumer. Until then a record of them is kept in Redis. */
+export interface Receipt {
+  /** To be called once for each call, unless its jobs are undone. */
+  arrived(): void;
 }
 
 /** What a consumer asks for. */
@@ -48,6 +56,8 @@ export interface ReserveRequest {
   readonly waitMs: number;
   /** Aborted when the consumer has gone: its wait ends, and what was leased for it is undone. */
   readonly signal?: AbortSignal;
+  /** The caller has the receipt hear of it when the jobs have arrived; without it they have when the call returns. */
+  readonly confirms?: boolean;
 }
 
 /** How many jobs of a queue are in which state. */

@@ -50,7 +50,6 @@ export function decodeJob(
 
 /**
  * Reads the reply of reserve: for each group of questions its jobs, dealt out to its members in the order in which they asked.
- *
  * @returns per question its jobs, null if it must ask again; and how many expired jobs were met
  */
 export function decodeReserved(
@@ -125,6 +124,7 @@ function decodeLease(
     elapsedMs: minted === 0 ? 0 : Math.max(nowMs - minted, 0),
     lease: (value.readUInt32BE(LEASE) + 1) >>> 0,
     leaseEndsAtMs: expiresMs === 0 ? endsMs : Math.min(endsMs, expiresMs),
+    receipt: undefined,
   };
 }
 

@@ -14,6 +14,7 @@ import { bytesAt, integerAt } from '../redis/script.js';
 import * as scripts from '../redis/scripts.js';
 import { decodeJob, type PeekedJob } from './decode.js';
 import { DeadLetter } from './dead-letter.js';
+import { DeliveryRecords } from './delivery-records.js';
 import { decodeId, encodeId, mintedAtMs } from './ids.js';
 import { Janitor } from './janitor.js';
 import { Leases } from './leases.js';
@@ -36,6 +37,7 @@ const DESTROY_STEP = 500;
 /** The queues of one pool. Knows no HTTP, no configuration and no tokens; see `docs/states.md` for the life of a job. */
 export class QueueEngine {
   private readonly runner: ScriptRunner;
+  private readonly records: DeliveryRecords;
   private readonly publisher: Publisher;
   private readonly leases: Leases;
   private readonly dead: DeadLetter;
@@ -48,11 +50,12 @@ export class QueueEngine {
   ) {
     const observer = options.observer ?? silentObserver;
     this.runner = new ScriptRunner(pool, observer, options.clock);
-    this.pump = new Pump(pool, this.runner, observer);
+    this.records = new DeliveryRecords(pool, this.runner, observer);
+    this.pump = new Pump(pool, this.runner, observer, this.records);
     this.janitor = new Janitor(pool, this.runner, observer);
     const arm = (namespace: string, dueMs: number): void => this.pump.arm(namespace, dueMs);
     this.publisher = new Publisher(this.runner, observer, arm);
-    this.leases = new Leases(pool, this.runner, observer, arm);
+    this.leases = new Leases(pool, this.runner, observer, arm, this.records);
     this.dead = new DeadLetter(this.runner, observer);
   }
 
@@ -66,6 +69,7 @@ export class QueueEngine {
   async stop(): Promise<void> {
     this.leases.stop();
     await Promise.all([this.pump.stop(), this.janitor.stop(), this.leases.settled()]);
+    await this.records.stop();
   }
 
   /** Ends every long poll now, with no job; new ones end at once. */
@@ -108,7 +112,7 @@ export class QueueEngine {
    *
    * @throws {QueueError} the store's own; the jobs come back when their leases run out
    */
-  undo(namespace: string, jobs: readonly Pick<LeasedJob, 'id' | 'lease'>[]): Promise<void> {
+  undo(namespace: string, jobs: readonly Pick<LeasedJob, 'id' | 'lease' | 'receipt'>[]): Promise<void> {
     return this.leases.undo(namespace, jobs);
   }
 

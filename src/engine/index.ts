@@ -13,6 +13,7 @@ export type {
   LeasedJob,
   NewJob,
   QueueCounts,
+  Receipt,
   ReserveRequest,
   StoredJob,
 } from '../domain/job.js';

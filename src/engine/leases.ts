@@ -11,10 +11,12 @@ import {
 import { Batcher } from './batcher.js';
 import { checkAcks, checkNames, checkRequest } from './checks.js';
 import { decodeReserved, type Reserved } from './decode.js';
+import type { DeliveryRecords } from './delivery-records.js';
 import { encodeId, mintedAtMs } from './ids.js';
 import { InFlight } from './in-flight.js';
 import type { EngineObserver } from './observer.js';
 import { groupsOf, itemOf, type Question } from './questions.js';
+import type { Batch } from './record-shelf.js';
 import type { ScriptRunner } from './script-runner.js';
 import { WaitingRoom } from './waiting-room.js';
 
@@ -55,6 +57,7 @@ export class Leases {
     private readonly runner: ScriptRunner,
     private readonly observer: EngineObserver,
     private readonly arm: (namespace: string, dueMs: number) => void,
+    private readonly records: DeliveryRecords,
   ) {
     this.questions = new Batcher((namespace, questions) => this.ask(namespace, questions));
     this.acks = new Batcher(async (namespace, items) => {
@@ -82,7 +85,7 @@ export class Leases {
   }
 
   /** See `QueueEngine.undo`. */
-  async undo(namespace: string, jobs: readonly Pick<LeasedJob, 'id' | 'lease'>[]): Promise<void> {
+  async undo(namespace: string, jobs: readonly Pick<LeasedJob, 'id' | 'lease' | 'receipt'>[]): Promise<void> {
     const items = jobs.flatMap(({ id, lease }) => {
       const encoded = encodeId(id);
       return encoded ? [[encoded, lease]] : [];
@@ -90,6 +93,7 @@ export class Leases {
     const { codes } = await this.runner.run(undoScript, namespace, {}, items);
     const undone = codes.reduce((sum, code) => sum + code, 0);
     if (undone > 0) this.observer.undone(namespace, undone);
+    jobs[0]?.receipt?.arrived();
   }
 
   /** See `QueueEngine.ack`. */
@@ -164,7 +168,10 @@ export class Leases {
 
   private async ask(namespace: string, questions: readonly Question[]): Promise<Reserved[]> {
     const groups = groupsOf(questions);
-    const args = { flag_ms: FLAG_MS, max_bytes: MAX_BYTES_OUT };
+    let shortestMs = Number.POSITIVE_INFINITY;
+    for (const { ttrMs } of groups) shortestMs = Math.min(shortestMs, ttrMs);
+    const batch = this.records.take(namespace, shortestMs);
+    const args = { flag_ms: FLAG_MS, max_bytes: MAX_BYTES_OUT, record: batch?.slot.field ?? '' };
     // Whoever asked was told of failure by then: what the late reply brings goes back.
     const late = (reply: Raw): void => {
       if (reply.status !== 0) return;
@@ -174,13 +181,36 @@ export class Leases {
         items.flatMap((found) => found ?? []),
       );
     };
-    const { raw } = await this.runner.run(reserveScript, namespace, args, groups.map(itemOf), late);
+    const run = this.runner.run(reserveScript, namespace, args, groups.map(itemOf), late);
+    if (batch) run.catch((error: unknown) => this.records.failed(batch, error));
+    const { raw } = await run;
     const { items: found, expired } = decodeReserved(raw, groups, questions.length);
+    this.note(namespace, questions, found, batch);
     if (expired > 0) this.observer.expired(namespace, expired);
-    let firstMs = Number.POSITIVE_INFINITY;
-    for (const jobs of found) for (const job of jobs ?? []) firstMs = Math.min(firstMs, job.leaseEndsAtMs);
-    if (firstMs !== Number.POSITIVE_INFINITY) this.arm(namespace, firstMs);
     return found;
+  }
+
+  /** Arms the pump for the first of new leases to end, and says of the batch what is to arrive. */
+  private note(
+    namespace: string,
+    questions: readonly Question[],
+    found: readonly Reserved[],
+    batch: Batch | undefined,
+  ): void {
+    let [calls, count, firstMs, lastMs] = [0, 0, Number.POSITIVE_INFINITY, 0];
+    found.forEach((jobs, i) => {
+      if (jobs === null || jobs.length === 0) return;
+      const confirms = questions[i]?.request.confirms === true;
+      if (confirms) calls++;
+      count += jobs.length;
+      for (const job of jobs) {
+        if (confirms) job.receipt = batch;
+        firstMs = Math.min(firstMs, job.leaseEndsAtMs);
+        lastMs = Math.max(lastMs, job.leaseEndsAtMs);
+      }
+    });
+    batch?.leased(count, calls, lastMs);
+    if (count > 0) this.arm(namespace, firstMs);
   }
 
   private ackPart(namespace: string, acks: readonly Ack[]): Promise<AckResult[]> {

@@ -1,5 +1,6 @@
 import type { RedisPool } from '../redis/pool.js';
 import { pump as pumpScript } from '../redis/scripts.js';
+import type { DeliveryRecords } from './delivery-records.js';
 import type { EngineObserver } from './observer.js';
 import type { ScriptRunner } from './script-runner.js';
 
@@ -38,6 +39,7 @@ export class Pump {
     private readonly pool: RedisPool,
     private readonly runner: ScriptRunner,
     private readonly observer: EngineObserver,
+    private readonly records: DeliveryRecords,
   ) {}
 
   start(): void {
@@ -78,6 +80,8 @@ export class Pump {
   }
 
   private async step(namespace: string): Promise<{ readonly nowMs: number; readonly nextDueMs: number }> {
+    // A lease of this server's that runs out now is charged if its answer has left.
+    this.records.flush(namespace);
     const { nowMs, nextDueMs, earliestMs, moved } = await this.runner.run(pumpScript, namespace, {
       limit: PUMP_STEP,
     });

@@ -8,7 +8,7 @@ import { type ConnectionWatcher, unwatchConnection, watchConnection } from '../h
  */
 export class Delivery implements ConnectionWatcher {
   private controller: AbortController | undefined = undefined;
-  private undo: (() => void) | undefined = undefined;
+  private settle: ((hasLeft: boolean) => void) | undefined = undefined;
   private isWatching = false;
 
   constructor(private readonly socket: Socket) {}
@@ -27,30 +27,34 @@ export class Delivery implements ConnectionWatcher {
   }
 
   /**
-   * Has `undo` called if the client goes before the operating system has all of an answer that was ended just now; or at once, if the
-   * client has gone or the answer did not come about. Mostly the system has it all by now, and there is nothing to watch.
+   * Has `settle` called once, with true when the operating system has all of an answer that was ended just now, with false if the client
+   * goes before; or at once with false, if the client has gone or the answer did not come about. Mostly the system has it all by now,
+   * and there is nothing to watch.
    */
-  guard(response: ServerResponse, undo: () => void): void {
+  guard(response: ServerResponse, settle: (hasLeft: boolean) => void): void {
     if (this.isGone || !response.writableEnded) {
       this.done();
-      undo();
+      settle(false);
       return;
     }
     if (response.writableLength === 0 && this.socket.writable) {
       this.done();
+      settle(true);
       return;
     }
-    this.undo = undo;
+    this.settle = settle;
     this.watch();
     // Node calls it too when the connection was destroyed with bytes of the answer still in its hands: then the close decides.
     response.once('finish', () => {
-      if (!this.isGone) this.done();
+      if (this.isGone) return;
+      this.done();
+      settle(true);
     });
   }
 
   /** There is nothing to guard any more. */
   done(): void {
-    this.undo = undefined;
+    this.settle = undefined;
     if (!this.isWatching) return;
     this.isWatching = false;
     unwatchConnection(this.socket, this);
@@ -59,8 +63,8 @@ export class Delivery implements ConnectionWatcher {
   connectionClosed(): void {
     this.isWatching = false;
     this.controller?.abort();
-    this.undo?.();
-    this.undo = undefined;
+    this.settle?.(false);
+    this.settle = undefined;
   }
 
   private watch(): void {

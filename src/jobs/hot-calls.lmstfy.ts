@@ -72,7 +72,7 @@ export class LmstfyHotCalls {
     const waitMs = context.drain.closing ? 0 : asked.waitMs;
     expectNoBody(request);
     const delivery = new Delivery(request.socket);
-    const wanted = { queues, count, ttrMs, waitMs };
+    const wanted = { queues, count, ttrMs, waitMs, confirms: true };
     exchange.after(
       this.jobs.reserve(exchange.caller, waitMs > 0 ? { ...wanted, signal: delivery.signal } : wanted),
       (jobs) => this.deliver(exchange, delivery, jobs, count > 1),
@@ -105,7 +105,10 @@ export class LmstfyHotCalls {
     try {
       answer(exchange, 200, leasedJson(caller.namespace, jobs, asList));
     } finally {
-      delivery.guard(response, () => this.jobs.undo(caller, jobs));
+      delivery.guard(response, (hasLeft) => {
+        if (hasLeft) jobs[0]?.receipt?.arrived();
+        else this.jobs.undo(caller, jobs);
+      });
     }
   }
 }

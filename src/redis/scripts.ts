@@ -51,7 +51,7 @@ export const register = script({
 
 export const unregister = script({
   name: 'unregister',
-  keys: ['meta', 'queues'],
+  keys: ['meta', 'queues', 'sending'],
   args: [],
   item: [],
   repeatable: true,
@@ -70,8 +70,8 @@ export const publish = script({
 
 export const reserve = script({
   name: 'reserve',
-  keys: ['meta', 'queues', 'due', 'waiting'],
-  args: [...TIMES, 'flag_ms', 'max_bytes'],
+  keys: ['meta', 'queues', 'due', 'waiting', 'sending'],
+  args: [...TIMES, 'flag_ms', 'max_bytes', 'record'],
   item: ['names', 'count', 'enough', 'ttr_ms', 'waits'],
   repeatable: false,
   reply: whole,
@@ -95,9 +95,22 @@ export const undo = script({
   reply: codes,
 });
 
+export const recall = script({
+  name: 'recall',
+  keys: ['meta', 'waiting', 'expiries', 'sending'],
+  args: [...TIMES, 'record'],
+  item: [],
+  repeatable: true,
+  reply: (raw) => {
+    const reply = flatReply(raw);
+    if (integerAt(reply, 0) !== 0) return { ...answer(reply), isFound: false, given: 0 };
+    return { ...answer(reply), isFound: integerAt(reply, 2) === 1, given: integerAt(reply, 3) };
+  },
+});
+
 export const pump = script({
   name: 'pump',
-  keys: ['meta', 'due', 'waiting', 'expiries'],
+  keys: ['meta', 'due', 'waiting', 'expiries', 'sending'],
   args: [...TIMES, 'limit'],
   item: [],
   repeatable: true,
@@ -192,7 +205,7 @@ export const sweep = script({
 
 export const tidy = script({
   name: 'tidy',
-  keys: ['meta', 'queues', 'due', 'expiries'],
+  keys: ['meta', 'queues', 'due', 'expiries', 'sending'],
   args: [...TIMES, 'cursor', 'every_ms', 'stalled_ms'],
   item: [],
   repeatable: true,
@@ -218,6 +231,7 @@ export const ENGINE_SCRIPTS = [
   reserve,
   ack,
   undo,
+  recall,
   pump,
   peekQueue,
   peekJob,

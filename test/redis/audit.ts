@@ -8,6 +8,7 @@ interface Header {
   readonly flags: number;
   readonly tries: number;
   readonly attempts: number;
+  readonly lease: number;
   readonly queue: number;
   readonly entry: number;
 }
@@ -45,6 +46,7 @@ export class Audit {
     const queues = await redis.hgetall(`${audit.base}:queues`);
     for (const [name, number] of Object.entries(queues)) await audit.readQueue(name, Number(number));
     audit.readStrays(keys, new Set(Object.values(queues)));
+    await audit.readRecords();
     audit.compare();
     return audit.problems;
   }
@@ -151,6 +153,23 @@ export class Audit {
     }
   }
 
+  /** Records of leases whose answers may not have left: they tell of leases that were given. */
+  private async readRecords(): Promise<void> {
+    const unpack = 'return cmsgpack.unpack(redis.call("HGET", KEYS[1], ARGV[1]))';
+    const key = `${this.base}:sending`;
+    for (const field of await this.redis.hkeys(key)) {
+      if (!/^[\w-]{8}\d+$/.test(field)) this.problems.push(`record ${field} belongs to nobody`);
+      const [, ...pairs] = (await this.redis.callBuffer('EVAL', unpack, 1, key, field)) as Buffer[];
+      if (pairs.length === 0) this.problems.push(`record ${field} is empty`);
+      for (let i = 0; i < pairs.length; i += 2) {
+        const header = this.headers.get(decodeSafely(pairs[i + 1]!));
+        const lease = pairs[i]!.readUInt32BE(4);
+        if (header && header.lease < lease)
+          this.problems.push(`record ${field}: lease ${lease} of a job that had ${header.lease}`);
+      }
+    }
+  }
+
   private compare(): void {
     for (const [id, { state, queue, tries, attempts }] of this.headers) {
       const kind = { 1: 'r', 2: 's', 3: 'l', 4: 'd' }[state] ?? '?';
@@ -176,6 +195,7 @@ function readHeader(value: Buffer | null): Header {
     flags: value.readUInt8(2),
     tries: value.readUInt16BE(4),
     attempts: value.readUInt16BE(6),
+    lease: value.readUInt32BE(8),
     queue: value.readUInt32BE(12),
     entry: value.readUInt8(16),
   };

@@ -1,10 +1,13 @@
 import { connect, createServer, type Server, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 interface Link {
   readonly client: Socket;
   readonly server: Socket;
   /** Neither side hears the other any more, nor that it has gone. */
   isDead: boolean;
+  /** Resolves when the last reply that is held back has gone. */
+  held: Promise<void> | undefined;
 }
 
 /** Stands between a client and a Redis on this machine, and does to their bytes what bad networks do. */
@@ -80,7 +83,7 @@ export class TcpProxy {
   }
 
   private accept(client: Socket): void {
-    const link = { client, server: connect(this.targetPort, '127.0.0.1'), isDead: false };
+    const link: Link = { client, server: connect(this.targetPort, '127.0.0.1'), isDead: false, held: undefined };
     this.links.add(link);
     client.on('data', (bytes) => this.forward(link, bytes));
     link.server.on('data', (bytes) => this.reply(link, bytes));
@@ -105,8 +108,16 @@ export class TcpProxy {
       this.cutIn = rest > 0 ? rest : Number.POSITIVE_INFINITY;
       if (rest <= 0) this.end(link);
     };
-    if (this.replyDelayMs > 0) setTimeout(pass, this.replyDelayMs);
-    else pass();
+    if (this.replyDelayMs === 0 && link.held === undefined) {
+      pass();
+      return;
+    }
+    const since = Promise.all([sleep(this.replyDelayMs), link.held]);
+    const held = since.then(() => {
+      pass();
+      if (link.held === held) link.held = undefined;
+    });
+    link.held = held;
   }
 
   private end(link: Link): void {

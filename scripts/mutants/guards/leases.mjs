@@ -13,7 +13,7 @@ const PROPERTIES = 'test/redis/properties.spec.ts';
 export const LEASES = [
   {
     name: 'undo: a lease that reached nobody goes back to its line',
-    file: 'lua/scripts/undo.lua',
+    file: 'lua/lib/give_back.lua',
     from: 'local ours = job and',
     to: 'local ours = false and job and',
     spec: ENGINE,
@@ -21,7 +21,7 @@ export const LEASES = [
   },
   {
     name: 'undo asks for the lease number: what has moved on stays',
-    file: 'lua/scripts/undo.lua',
+    file: 'lua/lib/give_back.lua',
     from: ' and job.lease == lease',
     to: '',
     spec: ENGINE,
@@ -54,7 +54,7 @@ export const LEASES = [
   {
     name: 'undo when the connection closes before the answer has left',
     file: 'src/jobs/delivery.ts',
-    from: '    this.undo?.();\n',
+    from: '    this.settle?.(false);\n',
     to: '',
     spec: 'test/e2e/disconnect.spec.ts',
     test: 'give a try back that was spent on a big answer',
@@ -86,11 +86,13 @@ export const LEASES = [
   {
     name: 'reserve-or-register is one step',
     file: 'src/engine/leases.ts',
-    from: 'const { raw } = await this.runner.run(reserveScript, namespace, args, groups.map(itemOf), late);',
+    from: 'const run = this.runner.run(reserveScript, namespace, args, groups.map(itemOf), late);',
     to: `const apart = groups.map((group) => itemOf({ ...group, waits: false }));
-    const { raw } = await this.runner.run(reserveScript, namespace, args, apart, late);
     const flags = groups.map((group) => itemOf({ ...group, count: 0 }));
-    await this.runner.run(reserveScript, namespace, args, flags);`,
+    const run = this.runner.run(reserveScript, namespace, args, apart, late).then(async (reply) => {
+      await this.runner.run(reserveScript, namespace, { ...args, record: '' }, flags);
+      return reply;
+    });`,
     spec: WAITING,
     test: 'is registered in the step that found nothing',
   },

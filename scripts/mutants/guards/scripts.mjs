@@ -50,9 +50,9 @@ export const SCRIPTS = [
   },
   {
     name: 'free first: undo',
-    file: 'lua/scripts/undo.lua',
-    from: 'for _, lease in ipairs(given) do',
-    to: 'redis.call("HSET", meta, "grows", 1)\nfor _, lease in ipairs(given) do',
+    file: 'lua/lib/give_back.lua',
+    from: '  for _, lease in ipairs(given) do',
+    to: '  redis.call("HSET", meta, "grows", 1)\n  for _, lease in ipairs(given) do',
     spec: MEMORY,
     test: 'can be drained',
   },
