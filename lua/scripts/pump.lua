@@ -29,6 +29,7 @@ local clock_ms, deadline_ms, limit = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3
 --- @include "lib/read_values"
 --- @include "lib/slots"
 --- @include "lib/open_slot"
+--- @include "lib/doom"
 --- @include "lib/move_due"
 --- @include "lib/bury"
 
@@ -74,6 +75,7 @@ for _, step in ipairs(plan) do
 end
 if #spent > 0 then
   redis.call("DEL", unpack(spent))
+  give_back()
 end
 for _, job in ipairs(buried) do
   bury(job)

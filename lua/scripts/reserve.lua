@@ -32,6 +32,7 @@ local flag_ms, max_bytes = tonumber(ARGV[3]), tonumber(ARGV[4])
 --- @include "lib/line"
 --- @include "lib/values"
 --- @include "lib/lease"
+--- @include "lib/doom"
 --- @include "lib/next_live"
 --- @include "lib/register_interest"
 
@@ -83,6 +84,7 @@ for _, line in ipairs(order) do
   cut_line(line)
   expired = expired + line.expired
 end
+give_back()
 for _, line in ipairs(order) do
   write_leases(line)
 end

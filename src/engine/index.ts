@@ -12,7 +12,9 @@ export type {
   DeadLetterHead,
   LeasedJob,
   NewJob,
+  PublishOptions,
   QueueCounts,
+  Quotas,
   ReserveRequest,
   StoredJob,
 } from '../domain/job.js';
