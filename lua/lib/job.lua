@@ -4,7 +4,8 @@
 local FORMAT, HEADER, HEADER_BYTES = 1, ">BBBbHHI4I4BI6B", 24
 local NO_JOB = string.rep("\0", HEADER_BYTES)
 local READY, SCHEDULED, LEASED, DEAD = 1, 2, 3, 4
-local HAS_EXTRAS = 1
+-- Flags: it has an x hash; its body counts for the quota on bytes.
+local HAS_EXTRAS, COUNTED = 1, 128
 
 local function unpack_job(value)
   local _, state, flags, priority, tries, attempts, lease, queue, entry, expires, spared = struct.unpack(HEADER, value)

@@ -9,7 +9,7 @@ local function extras_key(id)
   return base .. "x" .. id
 end
 
--- kind: r ready, s scheduled, l leased, d dead, g ghosts, i info
+-- kind: r ready, s scheduled, l leased, d dead, g ghosts, i info; k, with its digest: the note of an idempotency key
 local function queue_key(kind, number)
   return base .. ":" .. kind .. number
 end

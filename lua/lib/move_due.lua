@@ -10,7 +10,7 @@ local function plan_move(kind, number, name, id, value)
   if not is_its_own or expires > 0 and expires <= now_floor then
     counts.expired = counts.expired + 1
     if is_its_own then
-      add_keys(spent, id, flags)
+      doom(spent, id, flags)
     end
   elseif kind == "l" and tries == 0 and not is_free then
     counts.died = counts.died + 1

@@ -11,7 +11,7 @@ local function lease_entry(line, entry, id, key, value, ttr_ms)
   elseif expires > 0 and expires <= now_floor then
     looked = looked + EXPIRED_COST - 1
     line.expired = line.expired + 1
-    add_keys(line.doomed, id, flags)
+    doom(line.doomed, id, flags)
   else
     local head = struct.pack(">BBBbHHI4", FORMAT, LEASED, flags, priority, tries - 1, math.min(attempts + 1, 65535), lease + 1)
     plan_lease(line, id, key, value, head, expires, ttr_ms)

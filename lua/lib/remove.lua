@@ -14,7 +14,7 @@ end
 local function plan_removal(id, state, number, entry, flags)
   if not doomed[id] then
     doomed[id] = true
-    add_keys(doomed, id, flags)
+    doom(doomed, id, flags)
     local members = place_of(state, number).members
     -- A ready job's place in its list stays behind as a ghost, known by name: it is dropped by whoever meets it.
     members[#members + 1] = state == READY and id .. string.char(entry) or id
@@ -36,4 +36,5 @@ local function remove_planned()
       end
     end
   end
+  return_bytes()
 end

@@ -22,6 +22,7 @@ local clock_ms, deadline_ms = ARGV[1], tonumber(ARGV[2])
 --- @include "lib/header"
 --- @include "lib/read_values"
 --- @include "lib/find_queue"
+--- @include "lib/doom"
 --- @include "lib/remove"
 
 local claims = {}

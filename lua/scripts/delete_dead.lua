@@ -15,8 +15,11 @@ local meta, queues = KEYS[1], KEYS[2]
 local clock_ms, deadline_ms, queue, limit = ARGV[1], tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4])
 
 --- @include "lib/now"
+--- @include "lib/job"
 --- @include "lib/keys"
+--- @include "lib/header"
 --- @include "lib/find_queue"
+--- @include "lib/doom"
 
 local number = find_queue(queue)
 if not number then
@@ -28,14 +31,18 @@ local dead = queue_key("d", number)
 redis.call("EXISTS", meta, dead)
 local ids, doomed = redis.call("ZRANGE", dead, 0, limit - 1), {}
 for _, id in ipairs(ids) do
-  redis.call("EXISTS", job_key(id), extras_key(id))
-  doomed[#doomed + 1] = job_key(id)
-  doomed[#doomed + 1] = extras_key(id)
+  local job = read_job(id)
+  if job then
+    doom(doomed, id, job.flags)
+  end
 end
 
 -- Write.
 if #ids > 0 then
   redis.call("ZREM", dead, unpack(ids))
+end
+if #doomed > 0 then
   redis.call("DEL", unpack(doomed))
 end
+return_bytes()
 return { 0, now_floor, #ids }

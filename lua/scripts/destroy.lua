@@ -21,6 +21,7 @@ local clock_ms, deadline_ms, queue, limit = ARGV[1], tonumber(ARGV[2]), ARGV[3],
 --- @include "lib/header"
 --- @include "lib/find_queue"
 --- @include "lib/line"
+--- @include "lib/doom"
 
 local number = find_queue(queue)
 if not number then
@@ -29,7 +30,7 @@ end
 
 -- Look.
 local ready, ghosts, info = queue_key("r", number), queue_key("g", number), queue_key("i", number)
-redis.call("EXISTS", ready, ghosts, info)
+redis.call("EXISTS", meta, ready, ghosts, info)
 local entries = redis.call("LRANGE", ready, 0, limit - 1)
 local line, removed = { number = number, taken = #entries, doomed = {}, ghosts = {}, blanks = 0 }, 0
 for _, entry in ipairs(entries) do
@@ -38,7 +39,7 @@ for _, entry in ipairs(entries) do
   if entry == "" then
     line.blanks = line.blanks + 1
   elseif is_here(job, entry, number) then
-    add_keys(line.doomed, id, job.flags)
+    doom(line.doomed, id, job.flags)
     removed = removed + 1
   else
     line.ghosts[#line.ghosts + 1] = entry
@@ -47,4 +48,5 @@ end
 
 -- Write.
 cut_line(line)
+return_bytes()
 return { 0, now_floor, #entries, removed, redis.call("LLEN", ready) }

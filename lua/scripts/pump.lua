@@ -31,6 +31,7 @@ local clock_ms, deadline_ms, limit = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3
 --- @include "lib/slots"
 --- @include "lib/open_slot"
 --- @include "lib/unheard"
+--- @include "lib/doom"
 --- @include "lib/move_due"
 --- @include "lib/plan_due"
 --- @include "lib/bury"
@@ -77,6 +78,7 @@ for _, step in ipairs(plan) do
 end
 if #spent > 0 then
   redis.call("DEL", unpack(spent))
+  return_bytes()
 end
 for _, job in ipairs(buried) do
   bury(job)

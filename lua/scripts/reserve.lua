@@ -35,7 +35,9 @@ local flag_ms, max_bytes, record = tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5]
 --- @include "lib/values"
 --- @include "lib/lease"
 --- @include "lib/record"
+--- @include "lib/doom"
 --- @include "lib/next_live"
+--- @include "lib/notes"
 --- @include "lib/register_interest"
 
 -- Look.
@@ -74,10 +76,7 @@ for i = 6, #ARGV, 5 do
   end
   reply[found_at] = again and -1 - found or found
   if is_noted and found > 0 then
-    for job, attributes in ipairs(attributes_of) do
-      places[job] = "\n" .. places[job] .. " " .. attributes
-    end
-    reply[found_at] = reply[found_at] .. table.concat(places)
+    reply[found_at] = with_notes(reply[found_at], places, attributes_of)
   end
   if found < tonumber(ARGV[i + 2]) and not again and ARGV[i + 4] == "1" then
     unserved[#unserved + 1] = ARGV[i]
@@ -90,6 +89,7 @@ for _, line in ipairs(order) do
   cut_line(line)
   expired = expired + line.expired
 end
+return_bytes()
 for _, line in ipairs(order) do
   write_leases(line)
 end

@@ -22,13 +22,14 @@ local number, skip, earliest_ms = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber
 --- @include "lib/job"
 --- @include "lib/keys"
 --- @include "lib/header"
+--- @include "lib/doom"
 
 local WINDOW = 200
 
 -- Look.
 local ready, ghosts, info = queue_key("r", number), queue_key("g", number), queue_key("i", number)
 local entries = redis.call("LRANGE", ready, -skip - WINDOW, -skip - 1)
-redis.call("EXISTS", ready, ghosts, info, expiries)
+redis.call("EXISTS", meta, ready, ghosts, info, expiries)
 local doomed, dropped, blanked, expired = {}, {}, {}, 0
 for i, entry in ipairs(entries) do
   local id = string.sub(entry, 1, -2)
@@ -41,7 +42,7 @@ for i, entry in ipairs(entries) do
   elseif entry ~= "" then
     blanked[#blanked + 1] = i - 1 - #entries - skip
     if here then
-      add_keys(doomed, id, job.flags)
+      doom(doomed, id, job.flags)
       expired = expired + 1
     else
       dropped[#dropped + 1] = entry
@@ -52,6 +53,7 @@ end
 -- Write.
 if #doomed > 0 then
   redis.call("DEL", unpack(doomed))
+  return_bytes()
 end
 if #dropped > 0 then
   redis.call("SREM", ghosts, unpack(dropped))

@@ -1,5 +1,11 @@
 import { Allow } from 'class-validator';
-import { MAX_CONFIGURABLE_BYTES, MAX_TRIES, MAX_UINT32 } from '../domain/limits.js';
+import {
+  MAX_CONFIGURABLE_BYTES,
+  MAX_IDEMPOTENCY_TTL_S,
+  MAX_QUOTA_BYTES,
+  MAX_TRIES,
+  MAX_UINT32,
+} from '../domain/limits.js';
 import { EMBEDDED, parseAddress } from './addresses.js';
 import {
   Flag,
@@ -86,10 +92,14 @@ export class DataConfig {
   @OneOf(FSYNC_POLICIES) appendfsync: (typeof FSYNC_POLICIES)[number] = 'everysec';
 }
 
-/** What one request may carry. */
+/** What one request may carry, and a namespace hold. */
 export class LimitsConfig {
   @WholeNumber(1, MAX_CONFIGURABLE_BYTES) max_body_bytes = 65_535;
   @WholeNumber(1, MAX_CONFIGURABLE_BYTES) max_bulk_bytes = 8_388_608;
+  @WholeNumber(1, MAX_IDEMPOTENCY_TTL_S) idempotency_ttl_s = 86_400;
+  @WholeNumber(0, MAX_UINT32) max_queues_per_namespace = 0;
+  @WholeNumber(0, MAX_UINT32) max_jobs_per_queue = 0;
+  @WholeNumber(0, MAX_QUOTA_BYTES) max_bytes_per_namespace = 0;
 }
 
 /** How every Redis is used. */

@@ -12,6 +12,24 @@ export interface NewJob {
   readonly attributes?: Readonly<Record<string, string>>;
 }
 
+/** How a publish is to be treated, beside what it stores. */
+export interface PublishOptions {
+  /**
+   * 1 … 255 visible ASCII characters. A publish with the same one to the same queue, for as long as the engine's `idempotencyTtlMs`,
+   * stores nothing and answers the same ids again, whatever became of the jobs.
+   */
+  readonly idempotencyKey?: string;
+}
+
+/** What a namespace may hold at most; 0 = as much as it likes. */
+export interface Quotas {
+  readonly queues: number;
+  /** Jobs of one queue in whatever state, dead ones too. */
+  readonly jobsPerQueue: number;
+  /** Bytes of the bodies of all its jobs. */
+  readonly bytes: number;
+}
+
 /** A job as it is stored. */
 export interface StoredJob {
   readonly id: string;

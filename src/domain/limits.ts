@@ -16,6 +16,12 @@ export const MAX_ATTRIBUTE_KEY = 32;
 export const MAX_ATTRIBUTE_VALUE = 128;
 /** Longest caller-chosen job id, in characters. */
 export const MAX_JOB_ID_LENGTH = 64;
+/** Longest idempotency key, in characters. */
+export const MAX_IDEMPOTENCY_KEY = 255;
+/** Longest time that an idempotency key may be remembered, in seconds: 30 days. */
+export const MAX_IDEMPOTENCY_TTL_S = 2_592_000;
+/** Largest quota on the bytes of a namespace: 64 TiB, which scripts reckon with exactly. */
+export const MAX_QUOTA_BYTES = 70_368_744_177_664;
 /** Shortest token that an admin may choose, in characters. */
 export const MIN_TOKEN_LENGTH = 20;
 /** Ceiling of every size limit that is configurable, in bytes (64 MiB). */

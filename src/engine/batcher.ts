@@ -22,11 +22,15 @@ export class Batcher<I, R> {
   private readonly waiting = new Map<string, Call<I, R>[]>();
 
   /**
-   * @param send makes the script call of a batch
+   * @param send makes the script call of a batch; `calls` says whose items follow each other
    * @param maxItems most items in it
    */
   constructor(
-    private readonly send: (namespace: string, items: readonly I[]) => Promise<readonly R[]>,
+    private readonly send: (
+      namespace: string,
+      items: readonly I[],
+      calls: readonly { readonly items: readonly I[] }[],
+    ) => Promise<readonly R[]>,
     private readonly maxItems = MAX_ITEMS,
   ) {}
 
@@ -65,7 +69,7 @@ export class Batcher<I, R> {
   }
 
   private dispatch(namespace: string, calls: readonly Call<I, R>[], items: readonly I[]): void {
-    this.send(namespace, items).then(
+    this.send(namespace, items, calls).then(
       (results) => {
         let first = 0;
         for (const call of calls) {

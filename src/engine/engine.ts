@@ -5,7 +5,9 @@ import type {
   DeadLetterHead,
   LeasedJob,
   NewJob,
+  PublishOptions,
   QueueCounts,
+  Quotas,
   ReserveRequest,
   StoredJob,
 } from '../domain/job.js';
@@ -19,7 +21,10 @@ import { decodeId, encodeId, mintedAtMs } from './ids.js';
 import { Janitor } from './janitor.js';
 import { Leases } from './leases.js';
 import { silentObserver, type EngineObserver } from './observer.js';
+import { ByteCount } from './byte-count.js';
+import { OncePublisher } from './publish-once.js';
 import { Publisher } from './publisher.js';
+import { quotasText } from './quotas.js';
 import { Pump } from './pump.js';
 import { ScriptRunner } from './script-runner.js';
 
@@ -29,7 +34,13 @@ export interface EngineOptions {
   readonly observer?: EngineObserver;
   /** A test's clock, Unix ms. Without it Redis's own clock counts. */
   readonly clock?: () => number;
+  /** What a namespace may hold at most; anything by default. The same for all engines of a pool. */
+  readonly quotas?: Quotas;
+  /** How long an idempotency key is remembered, in milliseconds; a day by default. */
+  readonly idempotencyTtlMs?: number;
 }
+
+const DAY_MS = 86_400_000;
 
 /** Entries that one step of destroy looks at. */
 const DESTROY_STEP = 500;
@@ -39,10 +50,12 @@ export class QueueEngine {
   private readonly runner: ScriptRunner;
   private readonly records: DeliveryRecords;
   private readonly publisher: Publisher;
+  private readonly once: OncePublisher;
   private readonly leases: Leases;
   private readonly dead: DeadLetter;
   private readonly pump: Pump;
   private readonly janitor: Janitor;
+  private readonly byteCount: ByteCount;
 
   constructor(
     private readonly pool: RedisPool,
@@ -54,7 +67,10 @@ export class QueueEngine {
     this.pump = new Pump(pool, this.runner, observer, this.records);
     this.janitor = new Janitor(pool, this.runner, observer);
     const arm = (namespace: string, dueMs: number): void => this.pump.arm(namespace, dueMs);
-    this.publisher = new Publisher(this.runner, observer, arm);
+    const quotas = quotasText(options.quotas);
+    this.publisher = new Publisher(this.runner, observer, arm, quotas);
+    this.once = new OncePublisher(this.runner, this.publisher, options.idempotencyTtlMs ?? DAY_MS, quotas);
+    this.byteCount = new ByteCount(pool, this.runner, observer, (options.quotas?.bytes ?? 0) > 0);
     this.leases = new Leases(pool, this.runner, observer, arm, this.records);
     this.dead = new DeadLetter(this.runner, observer);
   }
@@ -63,12 +79,13 @@ export class QueueEngine {
   start(): void {
     this.pump.start();
     this.janitor.start();
+    this.byteCount.start();
   }
 
   /** Ends waits and loops; resolves when nothing is under way. The pool stays open. */
   async stop(): Promise<void> {
     this.leases.stop();
-    await Promise.all([this.pump.stop(), this.janitor.stop(), this.leases.settled()]);
+    await Promise.all([this.pump.stop(), this.janitor.stop(), this.byteCount.stop(), this.leases.settled()]);
     await this.records.stop();
   }
 
@@ -80,21 +97,41 @@ export class QueueEngine {
   /**
    * Stores a job; it is ready after `delayMs`.
    *
-   * @returns its id
-   * @throws {QueueError} `job_exists`: the id that was given is in use, nothing has changed; or the store's own
+   * @returns its id; the same again for a request that comes again with its `idempotencyKey`
+   * @throws {QueueError} `job_exists`: the id that was given is in use; `idempotency_key_reused`: the key came with another request;
+   * `too_many_queues`, `queue_full`, `namespace_full`: a quota; nothing has changed then. Or the store's own
    */
-  publish(namespace: string, queue: string, job: NewJob): Promise<string> {
-    return this.publisher.publish(namespace, queue, job);
+  publish(namespace: string, queue: string, job: NewJob, options?: PublishOptions): Promise<string> {
+    const key = options?.idempotencyKey;
+    if (key === undefined) return this.publisher.publish(namespace, queue, job);
+    return this.once.publish(namespace, key, { kind: 'publish', queue, jobs: [job] }).then(firstOf);
   }
 
   /** Stores up to 64 jobs, all or none. @returns their ids in order. @throws as `publish`, `invalid_argument`: too many, or with ids of their own */
-  publishMany(namespace: string, queue: string, jobs: readonly NewJob[]): Promise<string[]> {
-    return this.publisher.publishMany(namespace, queue, jobs);
+  publishMany(
+    namespace: string,
+    queue: string,
+    jobs: readonly NewJob[],
+    options?: PublishOptions,
+  ): Promise<string[]> {
+    const key = options?.idempotencyKey;
+    if (key === undefined) return this.publisher.publishMany(namespace, queue, jobs);
+    return this.once.publish(namespace, key, { kind: 'publishMany', queue, jobs });
   }
 
   /** Stores a job in place of another one of the queue (which need not exist): one step. @returns its id. @throws as `publish` */
-  republish(namespace: string, queue: string, oldId: string, job: NewJob): Promise<string> {
-    return this.publisher.republish(namespace, queue, oldId, job);
+  republish(
+    namespace: string,
+    queue: string,
+    oldId: string,
+    job: NewJob,
+    options?: PublishOptions,
+  ): Promise<string> {
+    const key = options?.idempotencyKey;
+    if (key === undefined) return this.publisher.republish(namespace, queue, oldId, job);
+    return this.once
+      .publish(namespace, key, { kind: 'republish', queue, jobs: [job], replaces: oldId })
+      .then(firstOf);
   }
 
   /**
@@ -239,6 +276,15 @@ export class QueueEngine {
   tidyNow(namespace: string): Promise<number> {
     return this.janitor.tidyNow(namespace);
   }
+
+  /** Counts jobs for the quota on bytes that were stored while it was not set, in all namespaces, now. @returns how many */
+  countBytesNow(): Promise<number> {
+    return this.byteCount.countNow();
+  }
+}
+
+function firstOf([id = '']: string[]): string {
+  return id;
 }
 
 function toStrings(value: unknown): string[] {

@@ -7,9 +7,11 @@ import { Batcher } from './batcher.js';
 import { checkJobs, checkNames } from './checks.js';
 import { encodeId } from './ids.js';
 import type { EngineObserver } from './observer.js';
+import { NO_QUOTAS, quotaError } from './quotas.js';
 import type { ScriptRunner } from './script-runner.js';
 
 const STORED = 0;
+const TAKEN = 1;
 /** What a job weighs in a batch beside its body, in bytes. */
 const ITEM_OVERHEAD = 100;
 const NOTHING = Buffer.alloc(0);
@@ -26,8 +28,12 @@ export class Publisher {
     private readonly runner: ScriptRunner,
     private readonly observer: EngineObserver,
     private readonly arm: (namespace: string, dueMs: number) => void,
+    /** As `quotasText` gives them. */
+    private readonly quotas = NO_QUOTAS,
   ) {
-    this.batcher = new Batcher((namespace, items) => this.send(namespace, items));
+    this.batcher = new Batcher((namespace, items, calls) =>
+      this.send(namespace, items, this.quotas === NO_QUOTAS ? NO_QUOTAS : this.quotas + sizesOf(calls)),
+    );
   }
 
   /**
@@ -44,8 +50,8 @@ export class Publisher {
       const item = this.itemOf(queue, job, this.bytesOf(job));
       this.batcher.add(namespace, [item], job.body.length + ITEM_OVERHEAD, {
         done: (codes, first) => {
-          // A minted id that is taken is our own, from a call whose answer was lost: it is stored.
-          if (codes[first] !== STORED && job.id !== undefined) reject(taken());
+          const refusal = refusalOf(codes[first], job);
+          if (refusal) reject(refusal);
           else {
             this.report(namespace, queue, [job]);
             resolve(id);
@@ -70,18 +76,14 @@ export class Publisher {
         this.publish(namespace, queue, jobs[0]).then((id) => resolve([id]), reject);
         return;
       }
-      const nowMs = this.runner.now();
-      const ids: string[] = [];
-      const items: Item[] = [];
-      let weight = 0;
-      for (const job of jobs) {
-        ids.push(this.minter.mint(nowMs));
-        items.push(this.itemOf(queue, job, this.minter.lastBytes()));
-        weight += job.body.length + ITEM_OVERHEAD;
-      }
-      const done = (): void => {
-        this.report(namespace, queue, jobs);
-        resolve(ids);
+      const { ids, items, weight } = this.itemsOf(queue, jobs);
+      const done = (codes: readonly number[], first: number): void => {
+        const refusal = quotaError(codes[first]);
+        if (refusal) reject(refusal);
+        else {
+          this.report(namespace, queue, jobs);
+          resolve(ids);
+        }
       };
       this.batcher.add(namespace, items, weight, { done, failed: reject });
     });
@@ -93,18 +95,38 @@ export class Publisher {
     checkJobs([job]);
     const id = job.id ?? this.minter.mint(this.runner.now());
     const item = this.itemOf(queue, job, this.bytesOf(job));
-    const [code] = await this.send(namespace, [item], encodeId(oldId) ?? NOTHING);
-    if (code !== STORED && job.id !== undefined) throw taken();
+    const quotas = this.quotas === NO_QUOTAS ? NO_QUOTAS : `${this.quotas}1`;
+    const [code] = await this.send(namespace, [item], quotas, encodeId(oldId) ?? NOTHING);
+    const refusal = refusalOf(code, job);
+    if (refusal) throw refusal;
     this.report(namespace, queue, [job]);
     return id;
+  }
+
+  /** The items of one call, the ids of its jobs, given or minted here, and about what it weighs in bytes. */
+  itemsOf(
+    queue: string,
+    jobs: readonly NewJob[],
+  ): { readonly ids: string[]; readonly items: Item[]; readonly weight: number } {
+    const nowMs = this.runner.now();
+    const ids: string[] = [];
+    const items: Item[] = [];
+    let weight = 0;
+    for (const job of jobs) {
+      ids.push(job.id ?? this.minter.mint(nowMs));
+      items.push(this.itemOf(queue, job, this.bytesOf(job)));
+      weight += job.body.length + ITEM_OVERHEAD;
+    }
+    return { ids, items, weight };
   }
 
   private async send(
     namespace: string,
     items: readonly Item[],
+    quotas: string,
     replaces: Buffer = NOTHING,
   ): Promise<readonly number[]> {
-    const { codes } = await this.runner.run(publishScript, namespace, { replaces }, items);
+    const { codes } = await this.runner.run(publishScript, namespace, { replaces, quotas }, items);
     return codes;
   }
 
@@ -119,7 +141,8 @@ export class Publisher {
     return [this.options.of(queue, job), id, job.body];
   }
 
-  private report(namespace: string, queue: string, jobs: readonly NewJob[]): void {
+  /** Tells of jobs that were stored, and has the pump come for those that are scheduled. */
+  report(namespace: string, queue: string, jobs: readonly NewJob[]): void {
     let scheduled = 0;
     let firstMs = Number.POSITIVE_INFINITY;
     for (const { delayMs } of jobs) {
@@ -163,6 +186,18 @@ function isAlike(one: NewJob, other: NewJob): boolean {
   );
 }
 
-function taken(): QueueError {
+/** What a code of the script means for a job: undefined = it is stored. */
+function refusalOf(code: number | undefined, { id }: NewJob): QueueError | undefined {
+  if (code === STORED) return undefined;
+  // A minted id that is taken is our own, from a call whose answer was lost: it is stored.
+  if (code === TAKEN) return id === undefined ? undefined : taken();
+  return quotaError(code);
+}
+
+export function taken(): QueueError {
   return new QueueError('job_exists', 'a job with this id exists');
+}
+
+function sizesOf(calls: readonly { readonly items: readonly Item[] }[]): string {
+  return calls.map(({ items }) => items.length).join();
 }

@@ -5,13 +5,15 @@ import { asciiJson } from './answer.js';
 import type { Door, Exchange } from './exchange.js';
 import { type Refusal, refuse, RETRY_AFTER_S } from './refuse.js';
 
-const unavailable: Refusal = {
-  status: 503,
-  json: '{"error":"service unavailable"}',
-  headers: ['Retry-After', String(RETRY_AFTER_S)],
-};
+const SOON = ['Retry-After', String(RETRY_AFTER_S)];
+const unavailable: Refusal = { status: 503, json: '{"error":"service unavailable"}', headers: SOON };
 const internal: Refusal = { status: 500, json: '{"error":"internal error"}' };
 const text = (status: number, error: string): Refusal => ({ status, json: asciiJson({ error }) });
+/** For what lmstfy does not know: its clients meet it only when it was asked for, or configured. */
+const coded = (status: number, code: ErrorCode, error: string): Refusal => ({
+  status,
+  json: asciiJson({ code, error }),
+});
 
 /** lmstfy's answer to each code. Bodies are frozen where lmstfy has one. */
 const REFUSALS: Record<ErrorCode, (message: string) => Refusal> = {
@@ -20,6 +22,11 @@ const REFUSALS: Record<ErrorCode, (message: string) => Refusal> = {
   job_not_found: () => text(404, 'job not found'),
   job_exists: () => text(409, 'job exists'),
   lease_lost: () => text(409, 'lease lost'),
+  idempotency_key_reused: (message) => coded(422, 'idempotency_key_reused', message),
+  // A queue is forgotten within a minute of being empty; consumers make room at any moment.
+  too_many_queues: (message) => coded(429, 'too_many_queues', message),
+  queue_full: (message) => ({ ...coded(429, 'queue_full', message), headers: SOON }),
+  namespace_full: (message) => ({ ...coded(429, 'namespace_full', message), headers: SOON }),
   token_missing: () => text(401, 'token not found'),
   token_invalid: () => text(401, 'invalid token'),
   rate_limited: (message) => ({ status: 429, json: asciiJson({ msg: message }) }),

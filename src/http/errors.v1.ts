@@ -31,6 +31,10 @@ const PROBLEMS: Record<ErrorCode, { readonly status: number; readonly detail?: s
   job_not_found: { status: 404 },
   job_exists: { status: 409 },
   lease_lost: { status: 409 },
+  idempotency_key_reused: { status: 422 },
+  too_many_queues: { status: 429 },
+  queue_full: { status: 429 },
+  namespace_full: { status: 429 },
   token_missing: { status: 401 },
   token_invalid: { status: 401 },
   rate_limited: { status: 429 },
@@ -76,7 +80,8 @@ function ofQueueError(error: QueueError): Refusal {
   const { status, detail } = PROBLEMS[error.code];
   const errors = error instanceof InputError ? error.problems : undefined;
   const refusal = problem(status, error.code, detail ?? error.message, errors);
-  return status === 503 ? { ...refusal, headers: ['Retry-After', String(RETRY_AFTER_S)] } : refusal;
+  const mayHelp = status === 503 || error.code === 'queue_full' || error.code === 'namespace_full';
+  return mayHelp ? { ...refusal, headers: ['Retry-After', String(RETRY_AFTER_S)] } : refusal;
 }
 
 function problem(

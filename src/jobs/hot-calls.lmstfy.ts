@@ -9,6 +9,7 @@ import { leasedJson, publishedJson, publishedManyJson } from './answers.lmstfy.j
 import { attributesOf } from './attributes.lmstfy.js';
 import { bulkBodies } from './bulk.lmstfy.js';
 import { Delivery } from './delivery.js';
+import { publishOptionsOf } from './idempotency-key.js';
 import { JobsService } from './jobs.service.js';
 import { consumeParameters, publishParameters } from './parameters.lmstfy.js';
 
@@ -34,8 +35,9 @@ export class LmstfyHotCalls {
   ) {}
 
   publish(exchange: Exchange): void {
+    const options = publishOptionsOf(exchange.request);
     this.readJob(exchange, (job) => {
-      exchange.after(this.jobs.publish(exchange.caller, exchange.queue, job), (id) =>
+      exchange.after(this.jobs.publish(exchange.caller, exchange.queue, job, options), (id) =>
         answer(exchange, 201, publishedJson(id)),
       );
     });
@@ -43,9 +45,10 @@ export class LmstfyHotCalls {
 
   /** Everything is checked before the old job is touched; then one step puts the new one in its place. */
   republish(exchange: Exchange): void {
+    const options = publishOptionsOf(exchange.request);
     this.readJob(exchange, (job) => {
       const { caller, queue, jobId } = exchange;
-      exchange.after(this.jobs.republish(caller, queue, jobId, job), (id) =>
+      exchange.after(this.jobs.republish(caller, queue, jobId, job, options), (id) =>
         answer(exchange, 201, publishedJson(id)),
       );
     });
@@ -55,11 +58,12 @@ export class LmstfyHotCalls {
     const { limits, lmstfy } = this.config;
     const parameters = publishParameters(exchange.query, lmstfy);
     const attributes = attributesOf(exchange.request);
+    const options = publishOptionsOf(exchange.request);
     readBody(exchange, limits.max_bulk_bytes, (body) => {
       const jobs = bulkBodies(body, limits.max_body_bytes).map((element) =>
         newJob(element, parameters, attributes),
       );
-      exchange.after(this.jobs.publishMany(exchange.caller, exchange.queue, jobs), (ids) =>
+      exchange.after(this.jobs.publishMany(exchange.caller, exchange.queue, jobs, options), (ids) =>
         answer(exchange, 201, publishedManyJson(ids)),
       );
     });

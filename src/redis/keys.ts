@@ -30,6 +30,11 @@ export class Keys {
     return `${this.prefix}pumphouse:format`;
   }
 
+  /** Says that jobs that were stored without the quota on bytes have been counted, and need not be for a while. */
+  get counted(): string {
+    return `${this.prefix}pumphouse:counted`;
+  }
+
   /** The pub/sub channel of wake-ups: `namespace queue`. Known to lua/lib/notify.lua. */
   get wakeChannel(): string {
     return `${this.prefix}pumphouse:wake`;
@@ -57,6 +62,24 @@ export class Keys {
   /** A job's key; `encodedId` as `encodeId` gives it. For tests and tools: scripts spell it themselves. */
   job(namespace: string, encodedId: Buffer): Buffer {
     return Buffer.concat([Buffer.from(`${this.prefix}{${namespace}}j`), encodedId]);
+  }
+
+  /** A glob pattern of the keys of all jobs. */
+  get jobs(): string {
+    return `${this.prefix}{*}j*`;
+  }
+
+  /** The namespace and the encoded id of a job's key; null if it is none. */
+  jobOf(key: Buffer): { readonly namespace: string; readonly id: Buffer } | null {
+    const begin = this.prefix.length + 1;
+    const end = key.indexOf('}j', begin, 'latin1');
+    if (end < 0) return null;
+    return { namespace: key.toString('latin1', begin, end), id: key.subarray(end + 2) };
+  }
+
+  /** The note of an idempotency key, by its digest. For tests and tools: scripts spell it themselves. */
+  note(namespace: string, digest: Buffer): Buffer {
+    return Buffer.concat([Buffer.from(`${this.prefix}{${namespace}}:k`), digest]);
   }
 
   /** A queue's key by its number. For tests and tools: scripts spell it themselves. */

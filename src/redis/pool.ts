@@ -10,6 +10,7 @@ import { Calls } from './calls.js';
 import { faultOf, toQueueError, type RedisFault } from './errors.js';
 import { inspectStore, type StoreState } from './inspect.js';
 import { Keys } from './keys.js';
+import { scanKeys } from './scan.js';
 import { heads as scoreHeads } from './scripts.js';
 import { flatten, scriptText, type Arg, type Item, type Script } from './script.js';
 import { encodeCommand, EncodedCommand } from './wire.js';
@@ -132,6 +133,11 @@ export class RedisPool {
         return Array.isArray(head) && head.length > 1 ? Number(head[1]) : Number.NaN;
       }),
     );
+  }
+
+  /** Pages of the keys that match a pattern, of all nodes; see `scanKeys`. */
+  scan(pattern: string, count: number): AsyncGenerator<Buffer[]> {
+    return scanKeys(this.client, this.calls, pattern, count);
   }
 
   /** Redis's INFO, of one node: raw text. For metrics. */

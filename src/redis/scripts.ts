@@ -62,10 +62,32 @@ export const unregister = script({
 export const publish = script({
   name: 'publish',
   keys: ['meta', 'queues', 'due', 'waiting', 'expiries'],
-  args: [...TIMES, 'replaces'],
+  args: [...TIMES, 'replaces', 'quotas'],
   item: ['options', 'id', 'body'],
   repeatable: true,
   reply: codes,
+});
+
+export const publishOnce = script({
+  name: 'publish_once',
+  keys: ['meta', 'queues', 'due', 'waiting', 'expiries'],
+  args: [...TIMES, 'replaces', 'quotas', 'digest', 'fingerprint', 'ttl_ms'],
+  item: ['options', 'id', 'body'],
+  repeatable: true,
+  reply: (raw) => {
+    const reply = flatReply(raw);
+    if (integerAt(reply, 0) !== 0) return { ...answer(reply), verdict: 0, ids: Buffer.alloc(0) };
+    return { ...answer(reply), verdict: integerAt(reply, 2), ids: bytesAt(reply, 3) };
+  },
+});
+
+export const countBytes = script({
+  name: 'count_bytes',
+  keys: ['meta'],
+  args: TIMES,
+  item: ['id'],
+  repeatable: true,
+  reply: whole,
 });
 
 export const reserve = script({
@@ -228,6 +250,8 @@ export const ENGINE_SCRIPTS = [
   register,
   unregister,
   publish,
+  publishOnce,
+  countBytes,
   reserve,
   ack,
   undo,

@@ -4,7 +4,7 @@ import type { Config } from '../config/config.js';
 import { LOG, type Log } from '../domain/log.js';
 import type { PoolOptions } from '../domain/pool.js';
 import { EngineRegistry } from '../engine/engine.registry.js';
-import { QueueEngine } from '../engine/engine.js';
+import { type EngineOptions, QueueEngine } from '../engine/engine.js';
 import { PUMP_STEP } from '../engine/pump.js';
 import { Drain } from '../http/drain.js';
 import { MetricsModule } from '../metrics/metrics.module.js';
@@ -43,7 +43,8 @@ export class CoreModule {
         {
           provide: EngineRegistry,
           inject: [PoolRegistry, { token: MetricsService, optional: true }],
-          useFactory: buildEngines,
+          useFactory: (registry: PoolRegistry, service?: MetricsService) =>
+            buildEngines(engineOptions(config), registry, service),
         },
       ],
       exports: [LOG, Drain, EngineRegistry],
@@ -51,9 +52,21 @@ export class CoreModule {
   }
 }
 
-function buildEngines(pools: PoolRegistry, metrics?: MetricsService): EngineRegistry {
+function engineOptions({ limits }: Config): EngineOptions {
+  const quotas = {
+    queues: limits.max_queues_per_namespace,
+    jobsPerQueue: limits.max_jobs_per_queue,
+    bytes: limits.max_bytes_per_namespace,
+  };
+  return { quotas, idempotencyTtlMs: limits.idempotency_ttl_s * 1_000 };
+}
+
+function buildEngines(options: EngineOptions, pools: PoolRegistry, metrics?: MetricsService): EngineRegistry {
   const engines = pools.all().map((pool): [string, QueueEngine] => {
-    const engine = new QueueEngine(pool, metrics ? { observer: metrics.observer(pool.name) } : {});
+    const engine = new QueueEngine(
+      pool,
+      metrics ? { ...options, observer: metrics.observer(pool.name) } : options,
+    );
     metrics?.attach(pool, engine);
     return [pool.name, engine];
   });

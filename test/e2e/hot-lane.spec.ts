@@ -24,6 +24,10 @@ interface Call {
 
 const CODES: readonly ErrorCode[] = [
   'job_exists',
+  'idempotency_key_reused',
+  'too_many_queues',
+  'queue_full',
+  'namespace_full',
   'store_full',
   'disk_full',
   'pool_unavailable',
@@ -111,6 +115,12 @@ describe('the hot lane', () => {
       { body: ['x'], headers: { 'Enable-Job-Version': 'yes', 'Job-Attr-A': 'b' } },
       '201 Created',
     ],
+    ['publish with a key', { body: ['x'], headers: { 'Idempotency-Key': 'k1' } }, '201 Created'],
+    [
+      'bulk with a key',
+      { body: ['[1,2]'], after: '/bulk', headers: { 'Idempotency-Key': 'k2' } },
+      '"job_ids":[',
+    ],
     ['bulk', { body: ['[1,"two"]'], after: '/bulk' }, '"job_ids":["ULID","ULID"]'],
     ['ack', { method: 'DELETE', after: '/job/01M7Z17XME660YPHBY512QCVQF' }, '204 No Content'],
     ['ack of what is no id', { method: 'DELETE', after: '/job/-!' }, '204 No Content'],
@@ -128,6 +138,12 @@ describe('the hot lane', () => {
     ['delay', { after: '?delay=x' }, 'invalid delay'],
     ['tries', { after: '?tries=0' }, "tries shouldn't be zero"],
     ['ttl', { after: '?ttl=1&delay=2' }, 'ttl is shorter than delay'],
+    ['a key', { body: ['x'], headers: { 'Idempotency-Key': 'two words' } }, 'invalid Idempotency-Key'],
+    [
+      'an empty key',
+      { after: '/bulk', body: ['[1]'], headers: { 'Idempotency-Key': '' } },
+      'invalid Idempotency-Key',
+    ],
     ['ttr', get('?ttr=-1'), 'invalid ttr'],
     ['timeout', get('?timeout='), 'invalid timeout'],
     ['count', get('?count=101'), 'invalid count'],

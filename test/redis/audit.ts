@@ -62,7 +62,8 @@ export class Audit {
       if (String.fromCharCode(key[start] ?? 0) !== 'x') continue;
       const id = decodeSafely(key.subarray(start + 1));
       const flags = this.headers.get(id)?.flags;
-      if (flags !== 1) this.problems.push(`${id}: attributes without a job that has them (flags ${flags})`);
+      if (((flags ?? 0) & 1) !== 1)
+        this.problems.push(`${id}: attributes without a job that has them (flags ${flags})`);
     }
   }
 

@@ -63,7 +63,7 @@ const queue = (): { queue: string } => ({ queue: 'q' });
 export const CASES: readonly Case[] = [
   simple(
     scripts.publish,
-    () => ({ replaces: '' }),
+    () => ({ replaces: '', quotas: '' }),
     () => [
       publishItem('q', 0),
       publishItem('q', 60_000),
@@ -74,7 +74,7 @@ export const CASES: readonly Case[] = [
   {
     ...simple(
       scripts.publish,
-      ({ ready }) => ({ replaces: bytes(ready[1] ?? '') }),
+      ({ ready }) => ({ replaces: bytes(ready[1] ?? ''), quotas: '' }),
       () => [publishItem('q', 0)],
       ({ ready }) => ready.slice(1, 2),
     ),

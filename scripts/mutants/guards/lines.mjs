@@ -109,7 +109,7 @@ export const LINES = [
   },
   {
     name: 'a number of a line that has come round to 0 is kept',
-    file: 'lua/scripts/publish.lua',
+    file: 'lua/lib/store.lua',
     from: '((entry or 1) == 1 and',
     to: '((entry or 0) < 2 and',
     spec: 'test/redis/scripts-ghosts.spec.ts',

@@ -1,0 +1,81 @@
+--[[
+Publish under an idempotency key: store the jobs of one call, all or none, and note in the same step under the key what was stored. A
+key that has its note is answered from it, and nothing changes. The keys of jobs and of the note are built from the prefix of meta
+(lib/keys): the note is a string of the request's fingerprint and the ids, one after the other, with a TTL of Redis's own.
+
+KEYS[1] meta         hash: the namespace's marker; its last_queue is the newest queue's number, its bytes are those that count for a quota
+KEYS[2] queues       hash: queue name -> number
+KEYS[3] due          zset: queue number -> earliest due time, Unix ms
+KEYS[4] waiting      hash: queue name -> end of some server's interest, Unix ms
+KEYS[5] expiries     zset: queue number -> earliest expiry of a ready job, Unix ms
+ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
+ARGV[2] deadline_ms  Unix ms by which the callers will have given up, 0 = never
+ARGV[3] replaces     the id whose place the first item takes, "" = none
+ARGV[4] quotas       "queues,jobs of a queue,bytes,items of each call…": what may be there at most (lib/quotas), "" = anything
+ARGV[5] digest       16 bytes, of the queue and the idempotency key
+ARGV[6] fingerprint  16 bytes, of the request
+ARGV[7] ttl_ms       how long the note lasts, ms
+ARGV[8..] item × N   options, id, body
+
+Options: as publish takes them. Returns {status, now_ms, verdict, ids}. Status: 0 done, 1 too late, 2 the namespace is not registered.
+Verdict: 0 stored now; 1 the id is taken, or 2 to 4 a quota refuses the call (lib/admit), nothing changed; 5 stored before, with these
+ids; 6 the key was used for another request.
+Cost: O(log N) per item.
+]]
+local meta, queues, due, waiting, expiries = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local clock_ms, deadline_ms, replaces, quotas = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
+local digest, fingerprint, ttl_ms = ARGV[5], ARGV[6], ARGV[7]
+
+--- @include "lib/now"
+--- @include "lib/job"
+--- @include "lib/keys"
+--- @include "lib/header"
+--- @include "lib/find_queue"
+--- @include "lib/notify"
+--- @include "lib/enter"
+--- @include "lib/line_up"
+--- @include "lib/slots"
+--- @include "lib/schedule"
+--- @include "lib/values"
+--- @include "lib/doom"
+--- @include "lib/remove"
+
+-- Before the namespace is asked for: it may be forgotten when all is done, and the note is good all the same.
+local note_key = queue_key("k", digest)
+local note = redis.call("GET", note_key)
+if note then
+  local is_same = string.sub(note, 1, 16) == fingerprint
+  return { 0, now_floor, is_same and 5 or 6, is_same and string.sub(note, 17) or "" }
+end
+redis.call("EXISTS", meta, note_key)
+
+local last_queue = tonumber(redis.call("HGET", meta, "last_queue"))
+if not last_queue then
+  return { 2, now_floor }
+end
+
+--- @include "lib/quotas"
+--- @include "lib/options"
+
+-- Look: every key that will be written is touched first, so that a slot that is moving stops the script before it changes anything.
+local args, before = ARGV, 5
+local keys, extras, taken, codes, n = { meta }, { meta }, {}, {}, 0
+for i = 8, #ARGV, 3 do
+--- @include "lib/plan_item"
+end
+--- @include "lib/meet"
+--- @include "lib/admit"
+if old and codes[1] == "0" then
+  plan_removal(replaces, old.state, old.queue, old.entry, old.flags)
+end
+
+-- Write.
+--- @include "lib/store"
+if codes[1] == "0" then
+  local ids = {}
+  for item = 1, n do
+    ids[item] = args[item * 3 + before + 1]
+  end
+  redis.call("SET", note_key, fingerprint .. table.concat(ids), "PX", ttl_ms)
+end
+return { 0, now_floor, tonumber(codes[1]), "" }

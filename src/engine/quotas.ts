@@ -1,0 +1,25 @@
+import { QueueError, type ErrorCode } from '../domain/errors.js';
+import type { Quotas } from '../domain/job.js';
+
+/** What a publish script is given when nothing is limited: it then looks at nothing. */
+export const NO_QUOTAS = '';
+
+/** The codes with which lua/lib/admit.lua refuses a call. */
+const REFUSED = new Map<number, readonly [code: ErrorCode, message: string]>([
+  [2, ['too_many_queues', 'the namespace has as many queues as it may']],
+  [3, ['queue_full', 'the queue holds as many jobs as it may']],
+  [4, ['namespace_full', 'the namespace holds as many bytes as it may']],
+]);
+
+/** Quotas as lua/lib/quotas.lua reads them, but for the numbers of items of the calls, which follow. */
+export function quotasText(quotas: Quotas | undefined): string {
+  if (!quotas) return NO_QUOTAS;
+  const numbers = [quotas.queues, quotas.jobsPerQueue, quotas.bytes];
+  return numbers.every((most) => most === 0) ? NO_QUOTAS : `${numbers.join()},`;
+}
+
+/** The error for a code of a publish script; undefined if no quota refused it. */
+export function quotaError(code: number | undefined): QueueError | undefined {
+  const refused = code === undefined ? undefined : REFUSED.get(code);
+  return refused && new QueueError(...refused);
+}
