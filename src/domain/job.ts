@@ -1,3 +1,5 @@
+import type { Durability } from './durability.js';
+
 /** A job as a producer hands it over. */
 export interface NewJob {
   /** Chosen by the caller; left out, the engine mints a ULID. */
@@ -10,6 +12,17 @@ export interface NewJob {
   /** Leases that it may get, 1 … 65,535. */
   readonly tries: number;
   readonly attributes?: Readonly<Record<string, string>>;
+}
+
+/** What a producer may ask of a publish. */
+export interface PublishOptions {
+  /** Left out, the pool's own. */
+  readonly durability?: Durability;
+  /**
+   * The ids that an earlier attempt was refused with, as many as there are jobs: what of it is stored counts as stored now. Ids of jobs
+   * that were done in between make them again.
+   */
+  readonly retryOf?: readonly string[];
 }
 
 /** A job as it is stored. */

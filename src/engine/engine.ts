@@ -5,6 +5,7 @@ import type {
   DeadLetterHead,
   LeasedJob,
   NewJob,
+  PublishOptions,
   QueueCounts,
   ReserveRequest,
   StoredJob,
@@ -18,7 +19,7 @@ import { decodeId, encodeId, mintedAtMs } from './ids.js';
 import { Janitor } from './janitor.js';
 import { Leases } from './leases.js';
 import { silentObserver, type EngineObserver } from './observer.js';
-import { Publisher } from './publisher.js';
+import { Publishers } from './publishers.js';
 import { Pump } from './pump.js';
 import { ScriptRunner } from './script-runner.js';
 
@@ -36,7 +37,7 @@ const DESTROY_STEP = 500;
 /** The queues of one pool. Knows no HTTP, no configuration and no tokens; see `docs/states.md` for the life of a job. */
 export class QueueEngine {
   private readonly runner: ScriptRunner;
-  private readonly publisher: Publisher;
+  private readonly publishers: Publishers;
   private readonly leases: Leases;
   private readonly dead: DeadLetter;
   private readonly pump: Pump;
@@ -51,7 +52,7 @@ export class QueueEngine {
     this.pump = new Pump(pool, this.runner, observer);
     this.janitor = new Janitor(pool, this.runner, observer);
     const arm = (namespace: string, dueMs: number): void => this.pump.arm(namespace, dueMs);
-    this.publisher = new Publisher(this.runner, observer, arm);
+    this.publishers = new Publishers(pool, observer, options.clock, arm);
     this.leases = new Leases(pool, this.runner, observer, arm);
     this.dead = new DeadLetter(this.runner, observer);
   }
@@ -77,20 +78,33 @@ export class QueueEngine {
    * Stores a job; it is ready after `delayMs`.
    *
    * @returns its id
-   * @throws {QueueError} `job_exists`: the id that was given is in use, nothing has changed; or the store's own
+   * @throws {QueueError} `job_exists`: the id that was given is in use, nothing has changed; `durability_unavailable`: nothing has
+   * changed either; or the store's own
+   * @throws {UnconfirmedError} `not_replicated`, `pool_unavailable`: it may be stored, and is not known to be as durable as asked for
    */
-  publish(namespace: string, queue: string, job: NewJob): Promise<string> {
-    return this.publisher.publish(namespace, queue, job);
+  publish(namespace: string, queue: string, job: NewJob, options?: PublishOptions): Promise<string> {
+    return this.publishers.of(options?.durability).publish(namespace, queue, job, options?.retryOf);
   }
 
   /** Stores up to 64 jobs, all or none. @returns their ids in order. @throws as `publish`, `invalid_argument`: too many, or with ids of their own */
-  publishMany(namespace: string, queue: string, jobs: readonly NewJob[]): Promise<string[]> {
-    return this.publisher.publishMany(namespace, queue, jobs);
+  publishMany(
+    namespace: string,
+    queue: string,
+    jobs: readonly NewJob[],
+    options?: PublishOptions,
+  ): Promise<string[]> {
+    return this.publishers.of(options?.durability).publishMany(namespace, queue, jobs, options?.retryOf);
   }
 
   /** Stores a job in place of another one of the queue (which need not exist): one step. @returns its id. @throws as `publish` */
-  republish(namespace: string, queue: string, oldId: string, job: NewJob): Promise<string> {
-    return this.publisher.republish(namespace, queue, oldId, job);
+  republish(
+    namespace: string,
+    queue: string,
+    oldId: string,
+    job: NewJob,
+    options?: PublishOptions,
+  ): Promise<string> {
+    return this.publishers.of(options?.durability).republish(namespace, queue, oldId, job, options?.retryOf);
   }
 
   /**

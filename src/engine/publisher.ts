@@ -1,6 +1,6 @@
-import { QueueError } from '../domain/errors.js';
+import { QueueError, UnconfirmedError } from '../domain/errors.js';
 import type { NewJob } from '../domain/job.js';
-import { UlidMinter } from '../domain/ulid.js';
+import { packUlid, UlidMinter } from '../domain/ulid.js';
 import type { Item } from '../redis/script.js';
 import { publish as publishScript } from '../redis/scripts.js';
 import { Batcher } from './batcher.js';
@@ -26,6 +26,8 @@ export class Publisher {
     private readonly runner: ScriptRunner,
     private readonly observer: EngineObserver,
     private readonly arm: (namespace: string, dueMs: number) => void,
+    /** Whether its jobs must be safe before they are answered: then who is refused is told their ids, to send them again. */
+    private readonly isDurable = false,
   ) {
     this.batcher = new Batcher((namespace, items) => this.send(namespace, items));
   }
@@ -33,25 +35,27 @@ export class Publisher {
   /**
    * Stores one job.
    *
+   * @param retryOf see `PublishOptions`
    * @returns its id
    * @throws {QueueError} `invalid_argument`, `job_exists` (for an id that the caller chose), or the store's own
    */
-  publish(namespace: string, queue: string, job: NewJob): Promise<string> {
+  publish(namespace: string, queue: string, job: NewJob, retryOf?: readonly string[]): Promise<string> {
     return new Promise((resolve, reject) => {
       checkNames(namespace, queue);
       checkJobs([job]);
-      const id = job.id ?? this.minter.mint(this.runner.now());
-      const item = this.itemOf(queue, job, this.bytesOf(job));
+      const named = retryOf ? retried(job, retryOf) : job;
+      const id = named.id ?? this.minter.mint(this.runner.now());
+      const item = this.itemOf(queue, named, this.bytesOf(named));
       this.batcher.add(namespace, [item], job.body.length + ITEM_OVERHEAD, {
         done: (codes, first) => {
-          // A minted id that is taken is our own, from a call whose answer was lost: it is stored.
+          // An id of our minting that is taken is from a call whose answer was lost, or that was refused: it is stored.
           if (codes[first] !== STORED && job.id !== undefined) reject(taken());
           else {
             this.report(namespace, queue, [job]);
             resolve(id);
           }
         },
-        failed: reject,
+        failed: this.isDurable ? (error) => reject(withIds(error, [id])) : reject,
       });
     });
   }
@@ -59,41 +63,61 @@ export class Publisher {
   /**
    * Stores jobs, all or none; their ids are minted here.
    *
+   * @param retryOf see `PublishOptions`
    * @returns their ids in order
    * @throws {QueueError} `invalid_argument` or the store's own
    */
-  publishMany(namespace: string, queue: string, jobs: readonly NewJob[]): Promise<string[]> {
+  publishMany(
+    namespace: string,
+    queue: string,
+    jobs: readonly NewJob[],
+    retryOf?: readonly string[],
+  ): Promise<string[]> {
     return new Promise((resolve, reject) => {
       checkNames(namespace, queue);
       checkJobs(jobs);
       if (jobs.length === 1 && jobs[0]) {
-        this.publish(namespace, queue, jobs[0]).then((id) => resolve([id]), reject);
+        this.publish(namespace, queue, jobs[0], retryOf).then((id) => resolve([id]), reject);
         return;
       }
+      if (retryOf) checkRetry(retryOf, jobs.length);
       const nowMs = this.runner.now();
       const ids: string[] = [];
       const items: Item[] = [];
       let weight = 0;
       for (const job of jobs) {
-        ids.push(this.minter.mint(nowMs));
-        items.push(this.itemOf(queue, job, this.minter.lastBytes()));
+        const id = retryOf?.[ids.length];
+        ids.push(id ?? this.minter.mint(nowMs));
+        const named = id === undefined ? job : { ...job, id };
+        items.push(this.itemOf(queue, named, this.bytesOf(named)));
         weight += job.body.length + ITEM_OVERHEAD;
       }
       const done = (): void => {
         this.report(namespace, queue, jobs);
         resolve(ids);
       };
-      this.batcher.add(namespace, items, weight, { done, failed: reject });
+      const failed = this.isDurable ? (error: unknown): void => reject(withIds(error, ids)) : reject;
+      this.batcher.add(namespace, items, weight, { done, failed });
     });
   }
 
   /** Stores a job in the place of another one of the queue, which need not exist. @returns its id. @throws as `publish` */
-  async republish(namespace: string, queue: string, oldId: string, job: NewJob): Promise<string> {
+  async republish(
+    namespace: string,
+    queue: string,
+    oldId: string,
+    job: NewJob,
+    retryOf?: readonly string[],
+  ): Promise<string> {
     checkNames(namespace, queue);
     checkJobs([job]);
-    const id = job.id ?? this.minter.mint(this.runner.now());
-    const item = this.itemOf(queue, job, this.bytesOf(job));
-    const [code] = await this.send(namespace, [item], encodeId(oldId) ?? NOTHING);
+    const named = retryOf ? retried(job, retryOf) : job;
+    const id = named.id ?? this.minter.mint(this.runner.now());
+    const item = this.itemOf(queue, named, this.bytesOf(named));
+    const sent = this.send(namespace, [item], encodeId(oldId) ?? NOTHING);
+    const [code] = await (this.isDurable
+      ? sent.catch((error: unknown) => Promise.reject(withIds(error, [id])))
+      : sent);
     if (code !== STORED && job.id !== undefined) throw taken();
     this.report(namespace, queue, [job]);
     return id;
@@ -165,4 +189,28 @@ function isAlike(one: NewJob, other: NewJob): boolean {
 
 function taken(): QueueError {
   return new QueueError('job_exists', 'a job with this id exists');
+}
+
+/** The job under the id that an earlier attempt was refused with. */
+function retried(job: NewJob, retryOf: readonly string[]): NewJob {
+  checkRetry(retryOf, 1);
+  return { ...job, id: retryOf[0] ?? '' };
+}
+
+/** @throws {QueueError} `invalid_argument`: there are not as many ids as jobs, or one that is none of ours */
+function checkRetry(ids: readonly string[], jobs: number): void {
+  if (ids.length !== jobs || new Set(ids).size !== jobs || ids.some((id) => packUlid(id) === null)) {
+    throw new QueueError(
+      'invalid_argument',
+      'retryOf has one id for each job, as the refused attempt gave them',
+    );
+  }
+}
+
+/** A refusal that leaves open whether the jobs are stored, with their ids. */
+function withIds(error: unknown, ids: readonly string[]): Error {
+  if (!(error instanceof Error)) return new Error(String(error));
+  const isOpen =
+    error instanceof QueueError && (error.code === 'not_replicated' || error.code === 'pool_unavailable');
+  return isOpen ? new UnconfirmedError(error, ids, { cause: error }) : error;
 }

@@ -1,7 +1,15 @@
 import { type BeforeApplicationShutdown, Inject, Injectable } from '@nestjs/common';
 import type { Caller } from '../domain/caller.js';
 import { QueueError } from '../domain/errors.js';
-import type { Ack, AckResult, LeasedJob, NewJob, ReserveRequest, StoredJob } from '../domain/job.js';
+import type {
+  Ack,
+  AckResult,
+  LeasedJob,
+  NewJob,
+  PublishOptions,
+  ReserveRequest,
+  StoredJob,
+} from '../domain/job.js';
 import { LOG, type Log } from '../domain/log.js';
 import { isJobId } from '../domain/names.js';
 import { EngineRegistry } from '../engine/engine.registry.js';
@@ -19,21 +27,37 @@ export class JobsService implements BeforeApplicationShutdown {
   ) {}
 
   /** Stores a job. @returns its id */
-  publish({ pool, namespace }: Caller, queue: string, job: NewJob): Promise<string> {
-    return this.engines.forPool(pool).publish(namespace, queue, job);
+  publish(
+    { pool, namespace }: Caller,
+    queue: string,
+    job: NewJob,
+    options?: PublishOptions,
+  ): Promise<string> {
+    return this.engines.forPool(pool).publish(namespace, queue, job, options);
   }
 
   /** Stores all of the jobs or none. @returns their ids, in the order given */
-  publishMany({ pool, namespace }: Caller, queue: string, jobs: readonly NewJob[]): Promise<string[]> {
-    return this.engines.forPool(pool).publishMany(namespace, queue, jobs);
+  publishMany(
+    { pool, namespace }: Caller,
+    queue: string,
+    jobs: readonly NewJob[],
+    options?: PublishOptions,
+  ): Promise<string[]> {
+    return this.engines.forPool(pool).publishMany(namespace, queue, jobs, options);
   }
 
   /** Puts a job in the place of another, which may be gone already. @returns the new job's id */
-  republish({ pool, namespace }: Caller, queue: string, oldId: string, job: NewJob): Promise<string> {
+  republish(
+    { pool, namespace }: Caller,
+    queue: string,
+    oldId: string,
+    job: NewJob,
+    options?: PublishOptions,
+  ): Promise<string> {
     const engine = this.engines.forPool(pool);
     return isJobId(oldId)
-      ? engine.republish(namespace, queue, oldId, job)
-      : engine.publish(namespace, queue, job);
+      ? engine.republish(namespace, queue, oldId, job, options)
+      : engine.publish(namespace, queue, job, options);
   }
 
   /** Leases up to `request.count` jobs, waiting for the first one if asked to. */

@@ -7,6 +7,9 @@ export type Client = Redis | Cluster;
 /** The driver's options; replies in their RESP2 shapes, whatever the protocol. */
 type DriverOptions = Omit<RedisOptions, 'replyMapping'> & { readonly replyMapping: 'legacy' };
 
+/** How long a connection that we have ended may take to close, in milliseconds. */
+const GOODBYE_MS = 500;
+
 /** Pause before the n-th attempt to connect again, in milliseconds; spread, so that servers do not come all at once. */
 function retryPauseMs(attempt: number): number {
   return Math.min(20 * 2 ** Math.min(attempt, 6), 1_000) * (0.75 + Math.random() / 2);
@@ -25,6 +28,8 @@ function baseOptions(options: PoolOptions): DriverOptions {
     enableOfflineQueue: false,
     maxRetriesPerRequest: null,
     connectTimeout: Math.max(options.commandTimeoutMs, 1_000),
+    // A dead peer does not say goodbye.
+    disconnectTimeout: GOODBYE_MS,
     retryStrategy: retryPauseMs,
     // After a failover the old master answers READONLY: the next connection finds the new one. 1 = reconnect, resend nothing.
     reconnectOnError: (error) => (error.message.startsWith('READONLY') ? 1 : false),

@@ -26,6 +26,8 @@ const CODES: readonly ErrorCode[] = [
   'job_exists',
   'store_full',
   'disk_full',
+  'durability_unavailable',
+  'not_replicated',
   'pool_unavailable',
   'shutting_down',
   'internal',
