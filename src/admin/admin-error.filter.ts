@@ -24,6 +24,8 @@ const STATUS: Record<ErrorCode, number> = {
   body_too_large: 413,
   store_full: 507,
   disk_full: 503,
+  durability_unavailable: 503,
+  not_replicated: 503,
   pool_unavailable: 503,
   shutting_down: 503,
   internal: 500,

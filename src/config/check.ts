@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { validateSync, type ValidationError } from 'class-validator';
+import { replicasOf } from '../domain/durability.js';
 import { EMBEDDED, isLoopback } from './addresses.js';
 import type { Config, RedisTarget } from './config.js';
 import { below } from './tree.js';
@@ -55,6 +56,9 @@ function joint(config: Config, isSound: (path: string) => boolean): Problem[] {
   for (const [name, pool] of Object.entries(pools)) {
     const path = below('pools', name);
     if (isSound(path)) problems.push(...targetProblems(pool, path));
+    if (pool.url === EMBEDDED && replicasOf(pool.durability) > 0) {
+      say(below(path, 'durability'), 'cannot be had from the embedded Redis: it has no replicas');
+    }
     if (pool.migrate_to !== undefined) say(below(path, 'migrate_to'), 'is not supported by this release yet');
   }
   if (isSound('tokens')) problems.push(...tokensProblems(tokens));

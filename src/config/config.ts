@@ -1,4 +1,5 @@
 import { Allow } from 'class-validator';
+import { DURABILITY, DURABILITY_RULE, type Durability } from '../domain/durability.js';
 import {
   MAX_CONFIGURABLE_BYTES,
   MAX_IDEMPOTENCY_TTL_S,
@@ -79,6 +80,8 @@ export class RedisTarget {
 
 /** A Redis deployment that holds queues. */
 export class PoolConfig extends RedisTarget {
+  /** How safe a job is before its publish is answered, unless the publish says so itself. */
+  @Text(DURABILITY_RULE, DURABILITY) durability: Durability = 'memory';
   /** Refused for now: this release moves no namespaces. */
   @Optional() @Text() migrate_to?: string;
 }
@@ -105,6 +108,7 @@ export class LimitsConfig {
 /** How every Redis is used. */
 export class RedisConfig {
   @WholeNumber(50, 60_000) command_timeout_ms = 2_000;
+  @WholeNumber(1, 60_000) wait_timeout_ms = 500;
   @Text('must be at most 64 letters, digits, or -_.:', KEY_PREFIX) key_prefix = '';
 }
 

@@ -30,6 +30,8 @@ function problems(toml: string, env: NodeJS.ProcessEnv = {}): readonly string[] 
   return [];
 }
 
+const usual = { allow_unsafe: false, durability: 'memory' };
+
 describe("a lmstfy server's file", () => {
   it('says the same here', () => {
     const config = load(`
@@ -74,13 +76,13 @@ describe("a lmstfy server's file", () => {
     });
     expect(config.tokens).toEqual({ url: 'redis://r:1', password: 'p@ss/word', db: 2, allow_unsafe: false });
     expect(config.pools).toEqual({
-      default: { url: 'redis://d:6379', password: 'q', db: 0, allow_unsafe: false },
+      default: { url: 'redis://d:6379', password: 'q', db: 0, ...usual },
       other: {
         sentinels: ['a:1', 'b:2', 'c'],
         master_name: 'm',
         sentinel_password: 's',
         password: 't',
-        allow_unsafe: false,
+        ...usual,
       },
     });
     expect(config.warnings).toEqual([]);
@@ -118,7 +120,7 @@ describe("a lmstfy server's file", () => {
 
     expect(config.log.format).toBe('auto');
     expect(config.tokens).toEqual({ allow_unsafe: false });
-    expect(config.pools['default']).toEqual({ url: 'redis://localhost:6379', allow_unsafe: false });
+    expect(config.pools['default']).toEqual({ url: 'redis://localhost:6379', ...usual });
     expect(config.warnings).toEqual([]);
   });
 

@@ -58,11 +58,13 @@ describe('layers', () => {
       sentinel_password: 's',
       password: 'p',
       allow_unsafe: false,
+      durability: 'memory',
     });
     expect(load(sentinels, { PUMPHOUSE_POOLS__DEFAULT__URL: 'redis://h' }).pools['default']).toEqual({
       url: 'redis://h',
       password: 'p',
       allow_unsafe: false,
+      durability: 'memory',
     });
   });
 

@@ -3,6 +3,7 @@ import { loadConfig } from './load.js';
 import { poolOptions, tokenOptions } from './pool-options.js';
 
 const USAGE = { allowUnsafe: false, keyPrefix: 'p:', commandTimeoutMs: 100 };
+const POOL_USAGE = { ...USAGE, durability: 'memory', waitTimeoutMs: 500 };
 
 function load(overrides: object): Config {
   return loadConfig({
@@ -18,7 +19,7 @@ describe('how to reach a pool', () => {
     });
 
     expect(poolOptions('default', config)).toEqual({
-      ...USAGE,
+      ...POOL_USAGE,
       allowUnsafe: true,
       url: 'redis://h',
       username: 'u',
@@ -31,7 +32,7 @@ describe('how to reach a pool', () => {
     const sentinels = { sentinels: ['a', '[::1]:2'], master_name: 'm', sentinel_password: 's' };
 
     expect(poolOptions('x', load({ pools: { x: sentinels } }))).toEqual({
-      ...USAGE,
+      ...POOL_USAGE,
       sentinels: [
         { host: 'a', port: 26_379 },
         { host: '::1', port: 2 },
@@ -43,7 +44,7 @@ describe('how to reach a pool', () => {
 
   it('is the nodes of a Cluster', () => {
     expect(poolOptions('x', load({ pools: { x: { cluster: ['a', 'b:2'] } } }))).toEqual({
-      ...USAGE,
+      ...POOL_USAGE,
       clusterNodes: [
         { host: 'a', port: 6379 },
         { host: 'b', port: 2 },
@@ -54,7 +55,7 @@ describe('how to reach a pool', () => {
   it('is the socket of an embedded Redis, and nothing without one', () => {
     const config = load({});
 
-    expect(poolOptions('default', config, '/tmp/s')).toEqual({ ...USAGE, socketPath: '/tmp/s' });
+    expect(poolOptions('default', config, '/tmp/s')).toEqual({ ...POOL_USAGE, socketPath: '/tmp/s' });
     expect(() => poolOptions('default', config)).toThrow('has no socket');
     expect(() => poolOptions('toString', config)).toThrow('no pool has the name');
   });

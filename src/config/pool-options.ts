@@ -14,11 +14,13 @@ const SENTINEL_PORT = 26_379;
 export function poolOptions(name: string, config: Config, embeddedSocket?: string): PoolOptions {
   const pool = config.pools[name];
   if (!pool) throw new Error(`no pool has the name ${name}`);
+  const { durability } = pool;
+  const usual = { ...usage(pool, config), durability, waitTimeoutMs: config.redis.wait_timeout_ms };
   if (pool.url === EMBEDDED) {
     if (embeddedSocket === undefined) throw new Error(`the embedded Redis of pool ${name} has no socket`);
-    return { ...usage(pool, config), socketPath: embeddedSocket };
+    return { ...usual, socketPath: embeddedSocket };
   }
-  return { ...usage(pool, config), ...target(pool) };
+  return { ...usual, ...target(pool) };
 }
 
 /** How to reach the Redis of the tokens; undefined if it is the default pool's. */

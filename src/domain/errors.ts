@@ -18,6 +18,8 @@ export type ErrorCode =
   | 'body_too_large'
   | 'store_full'
   | 'disk_full'
+  | 'durability_unavailable'
+  | 'not_replicated'
   | 'pool_unavailable'
   | 'shutting_down'
   | 'internal';
@@ -31,5 +33,19 @@ export class QueueError extends Error {
   ) {
     super(message, options);
     this.name = new.target.name;
+  }
+}
+
+/**
+ * A publish that had to be safe before it was answered, and is not known to be. Its jobs may be stored. Sent again under these ids,
+ * they are stored once.
+ */
+export class UnconfirmedError extends QueueError {
+  constructor(
+    { code, message }: QueueError,
+    readonly jobIds: readonly string[],
+    options?: ErrorOptions,
+  ) {
+    super(code, message, options);
   }
 }

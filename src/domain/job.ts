@@ -1,3 +1,5 @@
+import type { Durability } from './durability.js';
+
 /** A job as a producer hands it over. */
 export interface NewJob {
   /** Chosen by the caller; left out, the engine mints a ULID. */
@@ -19,6 +21,13 @@ export interface PublishOptions {
    * stores nothing and answers the same ids again, whatever became of the jobs.
    */
   readonly idempotencyKey?: string;
+  /** Left out, the pool's own. */
+  readonly durability?: Durability;
+  /**
+   * The ids that an earlier attempt was refused with, as many as there are jobs: what of it is stored counts as stored now. Ids of jobs
+   * that were done in between make them again. Not looked at beside an idempotency key, which says the same and more.
+   */
+  readonly retryOf?: readonly string[];
 }
 
 /** What a namespace may hold at most; 0 = as much as it likes. */

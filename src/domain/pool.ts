@@ -1,3 +1,5 @@
+import type { Durability } from './durability.js';
+
 /** An address of a Redis node. */
 export interface NodeAddress {
   readonly host: string;
@@ -27,4 +29,8 @@ export interface PoolOptions extends PoolTarget {
   readonly keyPrefix: string;
   /** A call that has no answer by then fails with `pool_unavailable`, in milliseconds. */
   readonly commandTimeoutMs: number;
+  /** What a publish gets that asks for nothing; `memory` if it is left out. */
+  readonly durability?: Durability;
+  /** How long a publish waits for the disk or the replicas, in milliseconds; 500 if it is left out, at most half of the command timeout. */
+  readonly waitTimeoutMs?: number;
 }

@@ -22,8 +22,7 @@ import { Janitor } from './janitor.js';
 import { Leases } from './leases.js';
 import { silentObserver, type EngineObserver } from './observer.js';
 import { ByteCount } from './byte-count.js';
-import { OncePublisher } from './publish-once.js';
-import { Publisher } from './publisher.js';
+import { Publishers } from './publishers.js';
 import { quotasText } from './quotas.js';
 import { Pump } from './pump.js';
 import { ScriptRunner } from './script-runner.js';
@@ -49,8 +48,7 @@ const DESTROY_STEP = 500;
 export class QueueEngine {
   private readonly runner: ScriptRunner;
   private readonly records: DeliveryRecords;
-  private readonly publisher: Publisher;
-  private readonly once: OncePublisher;
+  private readonly publishers: Publishers;
   private readonly leases: Leases;
   private readonly dead: DeadLetter;
   private readonly pump: Pump;
@@ -68,8 +66,8 @@ export class QueueEngine {
     this.janitor = new Janitor(pool, this.runner, observer);
     const arm = (namespace: string, dueMs: number): void => this.pump.arm(namespace, dueMs);
     const quotas = quotasText(options.quotas);
-    this.publisher = new Publisher(this.runner, observer, arm, quotas);
-    this.once = new OncePublisher(this.runner, this.publisher, options.idempotencyTtlMs ?? DAY_MS, quotas);
+    const idempotencyTtlMs = options.idempotencyTtlMs ?? DAY_MS;
+    this.publishers = new Publishers(pool, observer, arm, { quotas, idempotencyTtlMs, clock: options.clock });
     this.byteCount = new ByteCount(pool, this.runner, observer, (options.quotas?.bytes ?? 0) > 0);
     this.leases = new Leases(pool, this.runner, observer, arm, this.records);
     this.dead = new DeadLetter(this.runner, observer);
@@ -99,12 +97,14 @@ export class QueueEngine {
    *
    * @returns its id; the same again for a request that comes again with its `idempotencyKey`
    * @throws {QueueError} `job_exists`: the id that was given is in use; `idempotency_key_reused`: the key came with another request;
-   * `too_many_queues`, `queue_full`, `namespace_full`: a quota; nothing has changed then. Or the store's own
+   * `too_many_queues`, `queue_full`, `namespace_full`: a quota; `durability_unavailable`; nothing has changed then. Or the store's own
+   * @throws {UnconfirmedError} `not_replicated`, `pool_unavailable`: it may be stored, and is not known to be as durable as asked for
    */
   publish(namespace: string, queue: string, job: NewJob, options?: PublishOptions): Promise<string> {
+    const { plain, once } = this.publishers.of(options?.durability);
     const key = options?.idempotencyKey;
-    if (key === undefined) return this.publisher.publish(namespace, queue, job);
-    return this.once.publish(namespace, key, { kind: 'publish', queue, jobs: [job] }).then(firstOf);
+    if (key === undefined) return plain.publish(namespace, queue, job, options?.retryOf);
+    return once.publish(namespace, key, { kind: 'publish', queue, jobs: [job] }).then(firstOf);
   }
 
   /** Stores up to 64 jobs, all or none. @returns their ids in order. @throws as `publish`, `invalid_argument`: too many, or with ids of their own */
@@ -114,9 +114,10 @@ export class QueueEngine {
     jobs: readonly NewJob[],
     options?: PublishOptions,
   ): Promise<string[]> {
+    const { plain, once } = this.publishers.of(options?.durability);
     const key = options?.idempotencyKey;
-    if (key === undefined) return this.publisher.publishMany(namespace, queue, jobs);
-    return this.once.publish(namespace, key, { kind: 'publishMany', queue, jobs });
+    if (key === undefined) return plain.publishMany(namespace, queue, jobs, options?.retryOf);
+    return once.publish(namespace, key, { kind: 'publishMany', queue, jobs });
   }
 
   /** Stores a job in place of another one of the queue (which need not exist): one step. @returns its id. @throws as `publish` */
@@ -127,9 +128,10 @@ export class QueueEngine {
     job: NewJob,
     options?: PublishOptions,
   ): Promise<string> {
+    const { plain, once } = this.publishers.of(options?.durability);
     const key = options?.idempotencyKey;
-    if (key === undefined) return this.publisher.republish(namespace, queue, oldId, job);
-    return this.once
+    if (key === undefined) return plain.republish(namespace, queue, oldId, job, options?.retryOf);
+    return once
       .publish(namespace, key, { kind: 'republish', queue, jobs: [job], replaces: oldId })
       .then(firstOf);
   }

@@ -19,5 +19,6 @@ export type {
   ReserveRequest,
   StoredJob,
 } from '../domain/job.js';
-export { QueueError, type ErrorCode } from '../domain/errors.js';
+export type { Durability } from '../domain/durability.js';
+export { QueueError, UnconfirmedError, type ErrorCode } from '../domain/errors.js';
 export type { Log } from '../domain/log.js';

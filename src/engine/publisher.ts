@@ -1,6 +1,6 @@
-import { QueueError } from '../domain/errors.js';
+import { QueueError, UnconfirmedError } from '../domain/errors.js';
 import type { NewJob } from '../domain/job.js';
-import { UlidMinter } from '../domain/ulid.js';
+import { packUlid, UlidMinter } from '../domain/ulid.js';
 import type { Item } from '../redis/script.js';
 import { publish as publishScript } from '../redis/scripts.js';
 import { Batcher } from './batcher.js';
@@ -30,6 +30,8 @@ export class Publisher {
     private readonly arm: (namespace: string, dueMs: number) => void,
     /** As `quotasText` gives them. */
     private readonly quotas = NO_QUOTAS,
+    /** Whether its jobs must be safe before they are answered: then who is refused is told their ids, to send them again. */
+    private readonly isDurable = false,
   ) {
     this.batcher = new Batcher((namespace, items, calls) =>
       this.send(namespace, items, this.quotas === NO_QUOTAS ? NO_QUOTAS : this.quotas + sizesOf(calls)),
@@ -39,15 +41,17 @@ export class Publisher {
   /**
    * Stores one job.
    *
+   * @param retryOf see `PublishOptions`
    * @returns its id
    * @throws {QueueError} `invalid_argument`, `job_exists` (for an id that the caller chose), or the store's own
    */
-  publish(namespace: string, queue: string, job: NewJob): Promise<string> {
+  publish(namespace: string, queue: string, job: NewJob, retryOf?: readonly string[]): Promise<string> {
     return new Promise((resolve, reject) => {
       checkNames(namespace, queue);
       checkJobs([job]);
-      const id = job.id ?? this.minter.mint(this.runner.now());
-      const item = this.itemOf(queue, job, this.bytesOf(job));
+      const named = retryOf ? retried(job, retryOf) : job;
+      const id = named.id ?? this.minter.mint(this.runner.now());
+      const item = this.itemOf(queue, named, this.bytesOf(named));
       this.batcher.add(namespace, [item], job.body.length + ITEM_OVERHEAD, {
         done: (codes, first) => {
           const refusal = refusalOf(codes[first], job);
@@ -57,7 +61,7 @@ export class Publisher {
             resolve(id);
           }
         },
-        failed: reject,
+        failed: this.isDurable ? (error) => reject(withIds(error, [id])) : reject,
       });
     });
   }
@@ -65,18 +69,25 @@ export class Publisher {
   /**
    * Stores jobs, all or none; their ids are minted here.
    *
+   * @param retryOf see `PublishOptions`
    * @returns their ids in order
    * @throws {QueueError} `invalid_argument` or the store's own
    */
-  publishMany(namespace: string, queue: string, jobs: readonly NewJob[]): Promise<string[]> {
+  publishMany(
+    namespace: string,
+    queue: string,
+    jobs: readonly NewJob[],
+    retryOf?: readonly string[],
+  ): Promise<string[]> {
     return new Promise((resolve, reject) => {
       checkNames(namespace, queue);
       checkJobs(jobs);
       if (jobs.length === 1 && jobs[0]) {
-        this.publish(namespace, queue, jobs[0]).then((id) => resolve([id]), reject);
+        this.publish(namespace, queue, jobs[0], retryOf).then((id) => resolve([id]), reject);
         return;
       }
-      const { ids, items, weight } = this.itemsOf(queue, jobs);
+      if (retryOf) checkRetry(retryOf, jobs.length);
+      const { ids, items, weight } = this.itemsOf(queue, jobs, retryOf);
       const done = (codes: readonly number[], first: number): void => {
         const refusal = quotaError(codes[first]);
         if (refusal) reject(refusal);
@@ -85,18 +96,29 @@ export class Publisher {
           resolve(ids);
         }
       };
-      this.batcher.add(namespace, items, weight, { done, failed: reject });
+      const failed = this.isDurable ? (error: unknown): void => reject(withIds(error, ids)) : reject;
+      this.batcher.add(namespace, items, weight, { done, failed });
     });
   }
 
   /** Stores a job in the place of another one of the queue, which need not exist. @returns its id. @throws as `publish` */
-  async republish(namespace: string, queue: string, oldId: string, job: NewJob): Promise<string> {
+  async republish(
+    namespace: string,
+    queue: string,
+    oldId: string,
+    job: NewJob,
+    retryOf?: readonly string[],
+  ): Promise<string> {
     checkNames(namespace, queue);
     checkJobs([job]);
-    const id = job.id ?? this.minter.mint(this.runner.now());
-    const item = this.itemOf(queue, job, this.bytesOf(job));
+    const named = retryOf ? retried(job, retryOf) : job;
+    const id = named.id ?? this.minter.mint(this.runner.now());
+    const item = this.itemOf(queue, named, this.bytesOf(named));
     const quotas = this.quotas === NO_QUOTAS ? NO_QUOTAS : `${this.quotas}1`;
-    const [code] = await this.send(namespace, [item], quotas, encodeId(oldId) ?? NOTHING);
+    const sent = this.send(namespace, [item], quotas, encodeId(oldId) ?? NOTHING);
+    const [code] = await (this.isDurable
+      ? sent.catch((error: unknown) => Promise.reject(withIds(error, [id])))
+      : sent);
     const refusal = refusalOf(code, job);
     if (refusal) throw refusal;
     this.report(namespace, queue, [job]);
@@ -107,14 +129,17 @@ export class Publisher {
   itemsOf(
     queue: string,
     jobs: readonly NewJob[],
+    retryOf?: readonly string[],
   ): { readonly ids: string[]; readonly items: Item[]; readonly weight: number } {
     const nowMs = this.runner.now();
     const ids: string[] = [];
     const items: Item[] = [];
     let weight = 0;
     for (const job of jobs) {
-      ids.push(job.id ?? this.minter.mint(nowMs));
-      items.push(this.itemOf(queue, job, this.bytesOf(job)));
+      const retried = retryOf?.[ids.length];
+      const named = retried === undefined ? job : { ...job, id: retried };
+      ids.push(named.id ?? this.minter.mint(nowMs));
+      items.push(this.itemOf(queue, named, this.bytesOf(named)));
       weight += job.body.length + ITEM_OVERHEAD;
     }
     return { ids, items, weight };
@@ -189,7 +214,7 @@ function isAlike(one: NewJob, other: NewJob): boolean {
 /** What a code of the script means for a job: undefined = it is stored. */
 function refusalOf(code: number | undefined, { id }: NewJob): QueueError | undefined {
   if (code === STORED) return undefined;
-  // A minted id that is taken is our own, from a call whose answer was lost: it is stored.
+  // An id of our minting that is taken is from a call whose answer was lost, or that was refused: it is stored.
   if (code === TAKEN) return id === undefined ? undefined : taken();
   return quotaError(code);
 }
@@ -200,4 +225,28 @@ export function taken(): QueueError {
 
 function sizesOf(calls: readonly { readonly items: readonly Item[] }[]): string {
   return calls.map(({ items }) => items.length).join();
+}
+
+/** The job under the id that an earlier attempt was refused with. */
+function retried(job: NewJob, retryOf: readonly string[]): NewJob {
+  checkRetry(retryOf, 1);
+  return { ...job, id: retryOf[0] ?? '' };
+}
+
+/** @throws {QueueError} `invalid_argument`: there are not as many ids as jobs, or one that is none of ours */
+function checkRetry(ids: readonly string[], jobs: number): void {
+  if (ids.length !== jobs || new Set(ids).size !== jobs || ids.some((id) => packUlid(id) === null)) {
+    throw new QueueError(
+      'invalid_argument',
+      'retryOf has one id for each job, as the refused attempt gave them',
+    );
+  }
+}
+
+/** A refusal that leaves open whether the jobs are stored, with their ids. */
+function withIds(error: unknown, ids: readonly string[]): Error {
+  if (!(error instanceof Error)) return new Error(String(error));
+  const isOpen =
+    error instanceof QueueError && (error.code === 'not_replicated' || error.code === 'pool_unavailable');
+  return isOpen ? new UnconfirmedError(error, ids, { cause: error }) : error;
 }

@@ -2,6 +2,7 @@ import { performance } from 'node:perf_hooks';
 import { unavailable } from '../redis/errors.js';
 import { DATA_FORMAT } from '../redis/inspect.js';
 import type { NamespaceKeys } from '../redis/keys.js';
+import type { ScriptPath } from '../redis/durable-paths.js';
 import type { RedisPool } from '../redis/pool.js';
 import type { Arg, Item, Script } from '../redis/script.js';
 import { register, type Answer } from '../redis/scripts.js';
@@ -21,6 +22,8 @@ export class ScriptRunner {
     private readonly observer: EngineObserver,
     /** A test's clock, Unix ms; without it Redis's own counts. */
     private readonly clock: (() => number) | undefined,
+    /** How its scripts reach the pool. */
+    private readonly path: ScriptPath = pool,
   ) {}
 
   /** Redis's time, or the test's, Unix ms. */
@@ -76,7 +79,7 @@ export class ScriptRunner {
       : { clock_ms: '', deadline_ms: this.pool.clock.now() + this.patienceMs };
     const all = { ...args, ...times } as Readonly<Record<A | Times, Arg>>;
     const sentMs = performance.now();
-    const reply = await this.pool.run(binding, this.pool.keys.namespace(namespace), all, items, late);
+    const reply = await this.path.run(binding, this.pool.keys.namespace(namespace), all, items, late);
     const receivedMs = performance.now();
     this.observer.script(binding.name, items.length, receivedMs - sentMs);
     if (!this.clock) this.pool.clock.sample(sentMs, receivedMs, reply.nowMs);

@@ -1,13 +1,18 @@
 import { HttpException } from '@nestjs/common';
-import { type ErrorCode, QueueError } from '../domain/errors.js';
+import { type ErrorCode, QueueError, UnconfirmedError } from '../domain/errors.js';
 import type { Log } from '../domain/log.js';
 import { asciiJson } from './answer.js';
 import type { Door, Exchange } from './exchange.js';
-import { type Refusal, refuse, RETRY_AFTER_S } from './refuse.js';
+import { type Refusal, refuse, RETRY_AFTER_S, withJobIds } from './refuse.js';
 
 const SOON = ['Retry-After', String(RETRY_AFTER_S)];
 const unavailable: Refusal = { status: 503, json: '{"error":"service unavailable"}', headers: SOON };
 const internal: Refusal = { status: 500, json: '{"error":"internal error"}' };
+/** Stored under these ids, and not as safe as it had to be. */
+const notReplicated = (ids: readonly string[]): Refusal => ({
+  ...unavailable,
+  json: asciiJson({ code: 'not_replicated', error: 'service unavailable', job_ids: ids }),
+});
 const text = (status: number, error: string): Refusal => ({ status, json: asciiJson({ error }) });
 /** For what lmstfy does not know: its clients meet it only when it was asked for, or configured. */
 const coded = (status: number, code: ErrorCode, error: string): Refusal => ({
@@ -33,6 +38,11 @@ const REFUSALS: Record<ErrorCode, (message: string) => Refusal> = {
   body_too_large: (message) => text(413, message),
   store_full: () => text(507, 'store is full'),
   disk_full: () => ({ ...unavailable, json: '{"code":"disk_full","error":"service unavailable"}' }),
+  durability_unavailable: (message) => ({
+    ...unavailable,
+    json: asciiJson({ code: 'durability_unavailable', error: message }),
+  }),
+  not_replicated: () => notReplicated([]),
   pool_unavailable: () => unavailable,
   shutting_down: () => unavailable,
   internal: () => internal,
@@ -40,6 +50,10 @@ const REFUSALS: Record<ErrorCode, (message: string) => Refusal> = {
 
 /** The refusal that an error of any kind becomes; undefined for a bug, which callers must not see the inside of. */
 export function refusalOf(error: unknown): Refusal | undefined {
+  if (error instanceof UnconfirmedError) {
+    const { code, message, jobIds } = error;
+    return withJobIds(code === 'not_replicated' ? notReplicated(jobIds) : REFUSALS[code](message), jobIds);
+  }
   if (error instanceof QueueError) return REFUSALS[error.code](error.message);
   const status = statusOf(error);
   if (status === undefined || status >= 500) return undefined;

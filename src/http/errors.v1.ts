@@ -1,10 +1,10 @@
 import { STATUS_CODES } from 'node:http';
 import { HttpException } from '@nestjs/common';
-import { type ErrorCode, QueueError } from '../domain/errors.js';
+import { type ErrorCode, QueueError, UnconfirmedError } from '../domain/errors.js';
 import type { Log } from '../domain/log.js';
 import { asciiJson } from './answer.js';
 import type { Door, Exchange } from './exchange.js';
-import { type Refusal, refuse, RETRY_AFTER_S } from './refuse.js';
+import { type Refusal, refuse, RETRY_AFTER_S, withJobIds } from './refuse.js';
 import type { RouteTable } from './route-table.js';
 
 const PROBLEM_TYPE = 'application/problem+json';
@@ -41,6 +41,8 @@ const PROBLEMS: Record<ErrorCode, { readonly status: number; readonly detail?: s
   body_too_large: { status: 413 },
   store_full: { status: 507, detail: 'the store is full' },
   disk_full: { status: 503, detail: 'the store cannot write to its disk' },
+  durability_unavailable: { status: 503, detail: 'the pool cannot keep the job as safe as it has to be' },
+  not_replicated: { status: 503, detail: 'the job is not as safe in time as it has to be' },
   pool_unavailable: { status: 503, detail: 'the store did not answer in time' },
   shutting_down: { status: 503, detail: 'the server is shutting down' },
   internal: { status: 500, detail: 'internal error' },
@@ -81,7 +83,9 @@ function ofQueueError(error: QueueError): Refusal {
   const errors = error instanceof InputError ? error.problems : undefined;
   const refusal = problem(status, error.code, detail ?? error.message, errors);
   const mayHelp = status === 503 || error.code === 'queue_full' || error.code === 'namespace_full';
-  return mayHelp ? { ...refusal, headers: ['Retry-After', String(RETRY_AFTER_S)] } : refusal;
+  if (!mayHelp) return refusal;
+  const later = { ...refusal, headers: ['Retry-After', String(RETRY_AFTER_S)] };
+  return error instanceof UnconfirmedError ? withJobIds(later, error.jobIds) : later;
 }
 
 function problem(

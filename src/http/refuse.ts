@@ -15,6 +15,14 @@ export interface Refusal {
   readonly headers?: readonly string[];
 }
 
+/** The header that names the jobs of a publish that may be stored: in its refusal, and in the request that sends it again. */
+export const JOB_ID_HEADER = 'X-Job-ID';
+
+/** A refusal that tells under which ids to send the jobs again. */
+export function withJobIds(refusal: Refusal, ids: readonly string[]): Refusal {
+  return { ...refusal, headers: [...(refusal.headers ?? []), JOB_ID_HEADER, ids.join(',')] };
+}
+
 /** Sends a refusal, whatever the client still has to say. Does nothing but end the connection if an answer has begun already. */
 export function refuse(exchange: Exchange, { status, json, type, headers }: Refusal): void {
   const { request, response } = exchange;

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { AccessRules } from '../auth/access.js';
 import { Config } from '../config/config.js';
-import type { LeasedJob, NewJob } from '../domain/job.js';
+import type { LeasedJob, NewJob, PublishOptions } from '../domain/job.js';
 import { answer, answerNothing } from '../http/answer.js';
 import { expectNoBody, readBody } from '../http/body.js';
 import type { Exchange } from '../http/exchange.js';
@@ -9,9 +9,9 @@ import { leasedJson, publishedJson, publishedManyJson } from './answers.lmstfy.j
 import { attributesOf } from './attributes.lmstfy.js';
 import { bulkBodies } from './bulk.lmstfy.js';
 import { Delivery } from './delivery.js';
-import { publishOptionsOf } from './idempotency-key.js';
 import { JobsService } from './jobs.service.js';
 import { consumeParameters, publishParameters } from './parameters.lmstfy.js';
+import { checkIdCount, publishOptionsOf } from './publish-options.lmstfy.js';
 
 const NO_JOB = '{"msg":"no job available"}';
 
@@ -35,8 +35,7 @@ export class LmstfyHotCalls {
   ) {}
 
   publish(exchange: Exchange): void {
-    const options = publishOptionsOf(exchange.request);
-    this.readJob(exchange, (job) => {
+    this.readJob(exchange, (job, options) => {
       exchange.after(this.jobs.publish(exchange.caller, exchange.queue, job, options), (id) =>
         answer(exchange, 201, publishedJson(id)),
       );
@@ -45,8 +44,7 @@ export class LmstfyHotCalls {
 
   /** Everything is checked before the old job is touched; then one step puts the new one in its place. */
   republish(exchange: Exchange): void {
-    const options = publishOptionsOf(exchange.request);
-    this.readJob(exchange, (job) => {
+    this.readJob(exchange, (job, options) => {
       const { caller, queue, jobId } = exchange;
       exchange.after(this.jobs.republish(caller, queue, jobId, job, options), (id) =>
         answer(exchange, 201, publishedJson(id)),
@@ -63,6 +61,7 @@ export class LmstfyHotCalls {
       const jobs = bulkBodies(body, limits.max_body_bytes).map((element) =>
         newJob(element, parameters, attributes),
       );
+      checkIdCount(options, jobs.length);
       exchange.after(this.jobs.publishMany(exchange.caller, exchange.queue, jobs, options), (ids) =>
         answer(exchange, 201, publishedManyJson(ids)),
       );
@@ -91,11 +90,13 @@ export class LmstfyHotCalls {
     );
   }
 
-  private readJob(exchange: Exchange, take: (job: NewJob) => void): void {
+  private readJob(exchange: Exchange, take: (job: NewJob, options?: PublishOptions) => void): void {
     const { limits, lmstfy } = this.config;
     const parameters = publishParameters(exchange.query, lmstfy);
     const attributes = attributesOf(exchange.request);
-    readBody(exchange, limits.max_body_bytes, (body) => take(newJob(body, parameters, attributes)));
+    const options = publishOptionsOf(exchange.request);
+    checkIdCount(options, 1);
+    readBody(exchange, limits.max_body_bytes, (body) => take(newJob(body, parameters, attributes), options));
   }
 
   private deliver(exchange: Exchange, delivery: Delivery, jobs: readonly LeasedJob[], asList: boolean): void {

@@ -1,11 +1,17 @@
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import type { PoolOptions } from '../domain/pool.js';
+import { MasterConnector, MasterFinder } from './sentinel.js';
 
 /** A connection to a single Redis, a Sentinel group's master, or a Cluster. */
 export type Client = Redis | Cluster;
 
 /** The driver's options; replies in their RESP2 shapes, whatever the protocol. */
 type DriverOptions = Omit<RedisOptions, 'replyMapping'> & { readonly replyMapping: 'legacy' };
+
+/** What the first answers of a connection may take beyond the command timeout, in milliseconds. */
+const GREETING_MS = 500;
+/** How long a connection that we have ended may take to close, in milliseconds. */
+const GOODBYE_MS = 500;
 
 /** Pause before the n-th attempt to connect again, in milliseconds; spread, so that servers do not come all at once. */
 function retryPauseMs(attempt: number): number {
@@ -25,9 +31,12 @@ function baseOptions(options: PoolOptions): DriverOptions {
     enableOfflineQueue: false,
     maxRetriesPerRequest: null,
     connectTimeout: Math.max(options.commandTimeoutMs, 1_000),
+    // A dead peer does not say goodbye.
+    disconnectTimeout: GOODBYE_MS,
     retryStrategy: retryPauseMs,
-    // After a failover the old master answers READONLY: the next connection finds the new one. 1 = reconnect, resend nothing.
-    reconnectOnError: (error) => (error.message.startsWith('READONLY') ? 1 : false),
+    // After a failover the old master answers READONLY, before Redis 7 in the midst of a script's error: the next connection finds the
+    // new one. 1 = reconnect, resend nothing.
+    reconnectOnError: ({ message }) => (/(?:^|-)READONLY\b/.test(message) ? 1 : false),
     connectionName: 'pumphouse',
     lazyConnect: true,
     ...(options.username === undefined ? {} : { username: options.username }),
@@ -41,7 +50,28 @@ export function createClient(
   options: PoolOptions,
   overrides: { readonly enableOfflineQueue?: boolean } = {},
 ): Client {
-  return build(options, { ...baseOptions(options), ...overrides });
+  const client = build(options, { ...baseOptions(options), ...overrides });
+  if (client instanceof Redis) limitGreeting(client, options.commandTimeoutMs + GREETING_MS);
+  return client;
+}
+
+/** The connections of one pool ask together. */
+const finders = new WeakMap<PoolOptions, MasterFinder>();
+
+function finderOf(options: PoolOptions): MasterFinder {
+  const finder = finders.get(options) ?? new MasterFinder(options);
+  finders.set(options, finder);
+  return finder;
+}
+
+/** A Redis that hangs is connected to by the system alone: the driver would wait for its first answer for ever. */
+function limitGreeting(client: Redis, withinMs: number): void {
+  let timer: NodeJS.Timeout | undefined;
+  client.on('connect', () => {
+    clearTimeout(timer);
+    timer = setTimeout(() => client.disconnect(true), withinMs).unref();
+  });
+  for (const event of ['ready', 'close']) client.on(event, () => clearTimeout(timer));
 }
 
 function build(options: PoolOptions, base: DriverOptions): Client {
@@ -62,12 +92,14 @@ function build(options: PoolOptions, base: DriverOptions): Client {
     );
   }
   if (options.sentinels) {
+    const finder = finderOf(options);
     return new Redis({
       ...base,
-      sentinels: options.sentinels.map(({ host, port }) => ({ host, port })),
-      name: options.masterName ?? 'mymaster',
-      sentinelRetryStrategy: retryPauseMs,
-      ...(options.sentinelPassword === undefined ? {} : { sentinelPassword: options.sentinelPassword }),
+      Connector: class extends MasterConnector {
+        constructor() {
+          super(finder, GOODBYE_MS, retryPauseMs);
+        }
+      },
     });
   }
   if (options.socketPath !== undefined) return new Redis({ ...base, path: options.socketPath });

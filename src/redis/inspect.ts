@@ -27,6 +27,9 @@ export async function inspectStore(client: Client, options: PoolOptions, keys: K
   const degraded = new Set<string>();
   for (const node of nodes) {
     const facts = parseInfo(await node.info());
+    // Its connection leads to what was the master once. In a Cluster, the map of its slots has yet to be read again.
+    if (!(client instanceof Cluster) && facts.get('role') === 'slave')
+      throw new Error('this Redis is a replica, and takes no writes');
     checkVersion(facts.get('redis_version') ?? '0.0');
     const policy = facts.get('maxmemory_policy') ?? 'noeviction';
     if (policy !== 'noeviction') degraded.add('maxmemory_policy');

@@ -1,12 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { performance } from 'node:perf_hooks';
 import type { Cluster } from 'ioredis';
+import { type Durability, replicasOf } from '../domain/durability.js';
 import { QueueError } from '../domain/errors.js';
 import type { Log } from '../domain/log.js';
 import type { PoolOptions } from '../domain/pool.js';
 import { RedisClock } from './clock.js';
 import { createClient, type Client } from './connect.js';
 import { Calls } from './calls.js';
+import { DurablePaths, type ScriptPath } from './durable-paths.js';
 import { faultOf, toQueueError, type RedisFault } from './errors.js';
 import { inspectStore, type StoreState } from './inspect.js';
 import { Keys } from './keys.js';
@@ -33,6 +35,7 @@ export class RedisPool {
   readonly keys: Keys;
   readonly clock = new RedisClock();
   private readonly calls: Calls;
+  private readonly durable: DurablePaths;
   private readonly wakeListeners = new Set<WakeListener>();
   private readonly halt = new AbortController();
   private store: StoreState = { degraded: [] };
@@ -48,6 +51,14 @@ export class RedisPool {
   ) {
     this.keys = new Keys(options.keyPrefix);
     this.calls = new Calls(name, options.commandTimeoutMs, (fault) => this.note(fault));
+    this.durable = new DurablePaths({
+      name,
+      options,
+      client,
+      call: (script, args) => this.call(script, args),
+      onFault: (fault) => this.note(fault),
+      onError: (error) => this.noteError(error),
+    });
   }
 
   /**
@@ -102,6 +113,11 @@ export class RedisPool {
     return binding.reply(raw);
   }
 
+  /** The way for calls that must be safe before they are answered. Its errors: also `durability_unavailable`, `not_replicated`. */
+  through(durability: Durability): ScriptPath {
+    return durability === 'memory' ? this : this.durable.of(durability);
+  }
+
   /**
    * Sends one plain command that may safely be repeated; byte strings come back as text.
    *
@@ -150,6 +166,7 @@ export class RedisPool {
     this.halt.abort();
     this.client.disconnect();
     this.subscriber.disconnect();
+    this.durable.close();
     this.calls.close();
     await Promise.resolve();
   }
@@ -158,7 +175,7 @@ export class RedisPool {
     for (const client of [this.client, this.subscriber]) {
       client.on('error', (error: Error) => {
         this.lastError = error;
-        this.log.debug({ pool: this.name, err: error.message }, 'redis connection');
+        this.noteError(error);
       });
     }
     this.client.on('close', () => this.calls.failAll('connection lost'));
@@ -167,7 +184,25 @@ export class RedisPool {
     await this.inspect(this.options.allowUnsafe);
     await this.subscriber.subscribe(this.keys.wakeChannel);
     await this.probe();
+    await this.requireDurability();
     void this.watch();
+  }
+
+  /** A disk that is not written to stays so. Replicas that are missing may come: until then publishes are refused, and the rest goes on. */
+  private async requireDurability(): Promise<void> {
+    const { durability = 'memory' } = this.options;
+    if (durability === 'memory') return;
+    try {
+      await this.durable.require(durability);
+    } catch (error) {
+      if (replicasOf(durability) === 0) throw error;
+      const err = error instanceof Error ? error.message : String(error);
+      this.log.warn({ pool: this.name, err }, 'publishes are refused for now');
+    }
+  }
+
+  private noteError({ message }: Error): void {
+    this.log.debug({ pool: this.name, err: message }, 'redis connection');
   }
 
   private async connectWithin(ms: number): Promise<void> {

@@ -245,6 +245,15 @@ export const heads = script({
     flatReply(raw).map((head, i, all) => (bytesAt(all, i).length > 0 ? Number(head) : Number.NaN)),
 });
 
+export const mark = script({
+  name: 'mark',
+  keys: ['meta'],
+  args: [],
+  item: [],
+  repeatable: true,
+  reply: () => undefined,
+});
+
 /** Every script of the engine: held against its header by a test. */
 export const ENGINE_SCRIPTS = [
   register,
@@ -267,4 +276,5 @@ export const ENGINE_SCRIPTS = [
   sweep,
   tidy,
   heads,
+  mark,
 ] as const;

@@ -10,6 +10,7 @@ const STATUS: Record<Exclude<ErrorCode, 'lease_lost'>, number> = {
   ...{ invalid_argument: 400, token_missing: 401, token_invalid: 401, pool_not_found: 404 },
   ...{ job_not_found: 404, job_exists: 409, body_too_large: 413, rate_limited: 429 },
   ...{ idempotency_key_reused: 422, too_many_queues: 429, queue_full: 429, namespace_full: 429 },
+  ...{ durability_unavailable: 503, not_replicated: 503 },
   ...{ internal: 500, pool_unavailable: 503, disk_full: 503, shutting_down: 503, store_full: 507 },
 };
 

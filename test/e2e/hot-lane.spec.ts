@@ -30,6 +30,8 @@ const CODES: readonly ErrorCode[] = [
   'namespace_full',
   'store_full',
   'disk_full',
+  'durability_unavailable',
+  'not_replicated',
   'pool_unavailable',
   'shutting_down',
   'internal',

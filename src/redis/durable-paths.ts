@@ -1,0 +1,219 @@
+import { performance } from 'node:perf_hooks';
+import { Cluster, type Redis } from 'ioredis';
+import { type Durability, replicasOf } from '../domain/durability.js';
+import { QueueError } from '../domain/errors.js';
+import type { PoolOptions } from '../domain/pool.js';
+import { Calls } from './calls.js';
+import { createClient, type Client } from './connect.js';
+import { DurableLine, type Proof } from './durable-line.js';
+import type { RedisFault } from './errors.js';
+import { shortfallOf, safetyOf, type Safety } from './safety.js';
+import { flatten, type Arg, type Item, type Script } from './script.js';
+import { EncodedCommand } from './wire.js';
+
+/** A way to run scripts; see `RedisPool.run`. */
+export interface ScriptPath {
+  run<K extends string, A extends string, R>(
+    binding: Script<K, A, string, R>,
+    keyOf: Readonly<Record<K, string>>,
+    argOf: Readonly<Record<A, Arg>>,
+    items?: readonly Item[],
+    late?: (reply: R) => void,
+  ): Promise<R>;
+}
+
+/** What the paths need of their pool. */
+export interface PoolParts {
+  readonly name: string;
+  readonly options: PoolOptions;
+  /** The pool's connection for all that is not durable. */
+  readonly client: Client;
+  /** Sends a script over it, once. */
+  readonly call: (name: string, args: readonly Arg[]) => Promise<unknown>;
+  readonly onFault: (fault: RedisFault) => void;
+  readonly onError: (error: Error) => void;
+}
+
+/** How long it is believed what a Redis can do, and that it cannot, in milliseconds. */
+const BELIEVED_MS = 10_000;
+const DOUBTED_MS = 250;
+const USUAL_WAIT_MS = 500;
+
+/** The ways into one pool for what must be safe before it is answered: one for each durability that was asked for. */
+export class DurablePaths {
+  private readonly paths = new Map<Durability, DurablePath>();
+  private readonly calls: Calls;
+  private known: { readonly safety: Safety; readonly atMs: number } | undefined;
+  private asking: Promise<Safety> | undefined;
+
+  constructor(private readonly parts: PoolParts) {
+    this.calls = new Calls(parts.name, parts.options.commandTimeoutMs, parts.onFault);
+    parts.client.on('close', () => this.forget());
+  }
+
+  of(durability: Durability): ScriptPath {
+    let path = this.paths.get(durability);
+    if (!path) {
+      path = new DurablePath(durability, this.parts, this);
+      this.paths.set(durability, path);
+    }
+    return path;
+  }
+
+  /**
+   * Looks whether a durability can be had now.
+   *
+   * @returns what the Redis can do
+   * @throws {QueueError} `durability_unavailable`: it cannot; or what a call throws that got no answer
+   */
+  async require(durability: Durability): Promise<Safety> {
+    const { known } = this;
+    const believedMs =
+      known && shortfallOf(durability, known.safety) === undefined ? BELIEVED_MS : DOUBTED_MS;
+    if (known && performance.now() - known.atMs < believedMs) return this.demand(durability, known.safety);
+    return this.demand(durability, await this.ask());
+  }
+
+  /** What was known may not be so any more. */
+  doubt(): void {
+    this.known = undefined;
+  }
+
+  close(): void {
+    this.calls.close();
+    for (const path of this.paths.values()) path.close();
+  }
+
+  /** What a Redis could do says nothing of the one that comes after it. */
+  private forget(): void {
+    this.doubt();
+    this.calls.failAll('connection lost');
+    for (const path of this.paths.values()) path.lost();
+  }
+
+  private demand(durability: Durability, safety: Safety): Safety {
+    const missing = shortfallOf(durability, safety);
+    if (missing === undefined) return safety;
+    throw new QueueError('durability_unavailable', `pool ${this.parts.name}: durability ${missing}`);
+  }
+
+  /** Asks once for all who want to know. */
+  private async ask(): Promise<Safety> {
+    this.asking ??= this.look().finally(() => (this.asking = undefined));
+    return this.asking;
+  }
+
+  private async look(): Promise<Safety> {
+    const atMs = performance.now();
+    const safety = (await this.calls.attempt(() => safetyOf(this.parts.client))) as Safety;
+    this.known = { safety, atMs };
+    return safety;
+  }
+}
+
+/** The way in for one durability. */
+class DurablePath implements ScriptPath {
+  private readonly calls: Calls;
+  private readonly lines = new WeakMap<Redis, DurableLine>();
+  private own: Client | undefined;
+
+  constructor(
+    private readonly durability: Durability,
+    private readonly parts: PoolParts,
+    private readonly paths: DurablePaths,
+  ) {
+    this.calls = new Calls(parts.name, parts.options.commandTimeoutMs, parts.onFault);
+  }
+
+  async run<K extends string, A extends string, R>(
+    binding: Script<K, A, string, R>,
+    keyOf: Readonly<Record<K, string>>,
+    argOf: Readonly<Record<A, Arg>>,
+    items: readonly Item[] = [],
+    late?: (reply: R) => void,
+  ): Promise<R> {
+    const args = flatten(binding, keyOf, argOf, items);
+    const raw = await this.calls.persist(() => this.send(binding.name, args), {
+      repeatable: binding.repeatable,
+      late: late && ((reply) => late(binding.reply(reply))),
+    });
+    return binding.reply(raw);
+  }
+
+  /** The pool has lost its connection: its master may be another one now. */
+  lost(): void {
+    this.calls.failAll('connection lost');
+    this.renew();
+  }
+
+  private renew(): void {
+    this.paths.doubt();
+    if (this.own instanceof Cluster) this.own.refreshSlotsCache();
+    else if (this.own?.status === 'ready') this.own.disconnect(true);
+  }
+
+  close(): void {
+    this.calls.close();
+    this.own?.disconnect();
+  }
+
+  /** Looks again at each attempt: the connection may lead to another Redis by then. */
+  private async send(name: string, args: readonly Arg[]): Promise<unknown> {
+    const { fsyncsAlways } = await this.paths.require(this.durability);
+    // Such a Redis has its disk behind it when it answers.
+    if (this.durability === 'aof' && fsyncsAlways) return this.parts.call(name, args);
+    const client = this.nodeOf(String(args[1]));
+    let line = this.lines.get(client);
+    if (!line) {
+      const { name: pool, options } = this.parts;
+      line = new DurableLine(pool, client, proofOf(this.durability, options), options.commandTimeoutMs, () =>
+        this.renew(),
+      );
+      this.lines.set(client, line);
+    }
+    return line.send(name, args);
+  }
+
+  /** The connection to the Redis that holds a key; in a Cluster the master of its slot. */
+  private nodeOf(key: string): Redis {
+    const client = this.open();
+    if (!(client instanceof Cluster)) return client;
+    const [place] = client.slots[new EncodedCommand(Buffer.alloc(0), key).getSlot()] ?? [];
+    const node = client
+      .nodes('master')
+      .find(({ options: { host, port } }) => `${host ?? ''}:${String(port)}` === place);
+    if (!node) throw new Error("Cluster isn't ready");
+    return node;
+  }
+
+  private open(): Client {
+    if (this.own) return this.own;
+    const client = createClient(this.parts.options);
+    client.on('error', this.parts.onError);
+    client.connect().catch(this.parts.onError);
+    return (this.own = client);
+  }
+}
+
+function proofOf(
+  durability: Durability,
+  { commandTimeoutMs, waitTimeoutMs = USUAL_WAIT_MS }: PoolOptions,
+): Proof {
+  // A call may have to sit out the round before its own.
+  const waitMs = Math.max(1, Math.min(waitTimeoutMs, Math.floor(commandTimeoutMs / 2)));
+  const wanted = replicasOf(durability);
+  if (wanted > 0) {
+    return {
+      command: ['WAIT', wanted, waitMs],
+      missing: (answer) =>
+        Number(answer) >= wanted
+          ? undefined
+          : `${String(Number(answer))} of ${String(wanted)} replicas have it`,
+    };
+  }
+  return {
+    command: ['WAITAOF', 1, 0, waitMs],
+    missing: (answer) =>
+      Array.isArray(answer) && Number(answer[0]) >= 1 ? undefined : 'it is not on the disk yet',
+  };
+}

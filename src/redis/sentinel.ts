@@ -1,0 +1,152 @@
+import { createConnection, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { AbstractConnector, Redis } from 'ioredis';
+import type { NodeAddress, PoolTarget } from '../domain/pool.js';
+
+/** The master of a Sentinel group; the higher its epoch, the newer is its election. */
+export interface Master extends NodeAddress {
+  readonly epoch: number;
+}
+
+/** How long one sentinel may take to answer, and the others after the first one, in milliseconds. */
+const SENTINEL_MS = 1_000;
+const OTHERS_MS = 200;
+/** How often it is asked whether the master is still the one that we are connected to, in milliseconds. */
+const WATCH_MS = 1_000;
+
+type Target = Pick<PoolTarget, 'sentinels' | 'masterName' | 'sentinelPassword'>;
+
+/**
+ * Asks all sentinels of a group at once for their master, and believes the newest election: a sentinel that is cut off from the others
+ * still names the master that was deposed, and one that is silent keeps nobody waiting.
+ */
+export class MasterFinder {
+  private asking: Promise<Master> | undefined;
+
+  constructor(private readonly target: Target) {}
+
+  /** Asks once for all who want to know now. @throws {Error} none of them answers, or knows a master by that name */
+  find(): Promise<Master> {
+    this.asking ??= this.ask().finally(() => (this.asking = undefined));
+    return this.asking;
+  }
+
+  private async ask(): Promise<Master> {
+    const { sentinels = [], masterName = 'mymaster' } = this.target;
+    const found: Master[] = [];
+    let reason = 'none is named';
+    const all = sentinels.map((address) =>
+      this.askOne(address, masterName).then(
+        (master) => void found.push(master),
+        (error: unknown) => void (reason = error instanceof Error ? error.message : String(error)),
+      ),
+    );
+    await Promise.race([Promise.all(all), this.first(all, found)]);
+    const [newest] = found.sort((a, b) => b.epoch - a.epoch);
+    if (newest) return newest;
+    throw new Error(`All sentinels are unreachable, or do not know ${masterName}: ${reason}`);
+  }
+
+  /** Resolves a while after the first answer. */
+  private async first(all: readonly Promise<void>[], found: readonly Master[]): Promise<void> {
+    const answered = all.map((one) =>
+      one.then(() => (found.length > 0 ? undefined : Promise.reject(new Error()))),
+    );
+    await Promise.any(answered).then(
+      () => sleep(OTHERS_MS, undefined, { ref: false }),
+      () => undefined,
+    );
+  }
+
+  private async askOne({ host, port }: NodeAddress, name: string): Promise<Master> {
+    const { sentinelPassword: password } = this.target;
+    const sentinel = new Redis({
+      ...{ host, port, protocol: 2, lazyConnect: true, enableReadyCheck: false, disableClientInfo: true },
+      ...{ connectTimeout: SENTINEL_MS, commandTimeout: SENTINEL_MS, disconnectTimeout: OTHERS_MS },
+      retryStrategy: () => null,
+      ...(password === undefined ? {} : { password }),
+    });
+    sentinel.on('error', () => undefined);
+    try {
+      await sentinel.connect();
+      return masterOf(await sentinel.call('SENTINEL', 'MASTER', name));
+    } finally {
+      sentinel.disconnect();
+    }
+  }
+}
+
+/** @param reply names and values in turn */
+function masterOf(reply: unknown): Master {
+  const facts = Array.isArray(reply) ? reply.map(String) : [];
+  const fact = (name: string): string => facts[facts.indexOf(name) + 1] ?? '';
+  const master = { host: fact('ip'), port: Number(fact('port')), epoch: Number(fact('config-epoch')) };
+  if (master.host === '' || !(master.port > 0))
+    throw new Error('a sentinel answered something else than a master');
+  return master;
+}
+
+/**
+ * Connects the driver to the master of a group, and ends the connection when the group has another one. A master that was cut off from
+ * the others goes on answering those who still reach it; what it is told then is lost when it comes back as a replica.
+ */
+export class MasterConnector extends AbstractConnector {
+  private watch: NodeJS.Timeout | undefined;
+
+  /**
+   * @param goodbyeMs how long a connection that was ended may take to close, in milliseconds
+   * @param pauseMs the pause before the n-th attempt, in milliseconds
+   */
+  constructor(
+    private readonly finder: MasterFinder,
+    goodbyeMs: number,
+    private readonly pauseMs: (attempt: number) => number,
+  ) {
+    super(goodbyeMs);
+  }
+
+  /** @throws {Error} it was told to disconnect meanwhile: nothing else, or the driver would give up for good */
+  override async connect(emit: (type: string, error: Error) => void): Promise<Socket> {
+    this.connecting = true;
+    for (let attempt = 1; ; attempt++) {
+      const master = await this.finder.find().catch((error: unknown) => {
+        emit('error', error instanceof Error ? error : new Error(String(error)));
+        return undefined;
+      });
+      if (!this.isWanted()) throw new Error('Connection is closed.');
+      if (master) return this.open(master);
+      await sleep(this.pauseMs(attempt));
+    }
+  }
+
+  /** A master that has just been deposed may not have heard of it from us. */
+  override check(info: { readonly role?: string }): boolean {
+    return info.role === undefined || info.role === 'master';
+  }
+
+  override disconnect(): void {
+    clearInterval(this.watch);
+    super.disconnect();
+  }
+
+  private isWanted(): boolean {
+    return this.connecting;
+  }
+
+  private open(master: Master): Socket {
+    const socket = createConnection({ host: master.host, port: master.port });
+    this.stream = socket;
+    socket.once('error', (error) => (this.firstError = error));
+    clearInterval(this.watch);
+    const watch = setInterval(() => void this.compare(socket, master), WATCH_MS).unref();
+    this.watch = watch;
+    socket.once('close', () => clearInterval(watch));
+    return socket;
+  }
+
+  private async compare(socket: Socket, { host, port, epoch }: Master): Promise<void> {
+    const now = await this.finder.find().catch(() => undefined);
+    if (!now || now.epoch < epoch || (now.host === host && now.port === port)) return;
+    if (this.stream === socket) this.disconnect();
+  }
+}
