@@ -7,6 +7,7 @@ import type { PoolOptions } from '../domain/pool.js';
 import { RedisClock } from './clock.js';
 import { createClient, type Client } from './connect.js';
 import { Calls } from './calls.js';
+import { clusterHeads } from './cluster-heads.js';
 import { faultOf, toQueueError, type RedisFault } from './errors.js';
 import { inspectStore, type StoreState } from './inspect.js';
 import { Keys } from './keys.js';
@@ -112,26 +113,19 @@ export class RedisPool {
 
   /**
    * The lowest scores of many zsets, such as when each namespace is due next: in a few calls for all, but in a Cluster, where their
-   * keys are on several nodes.
+   * keys are on several nodes. There a node that does not answer keeps nobody from the others: what it has is not told this time.
    *
-   * @returns NaN for one that is empty
+   * @returns NaN for one that is empty, or that cannot be read now
    * @throws {QueueError} as `read`
    */
   async heads(zsets: readonly string[]): Promise<number[]> {
-    if (!isCluster(this.client)) {
-      const heads: number[] = [];
-      for (let i = 0; i < zsets.length; i += HEADS_IN_ONE) {
-        const items = zsets.slice(i, i + HEADS_IN_ONE).map((key) => [key]);
-        heads.push(...(await this.run(scoreHeads, {}, {}, items)));
-      }
-      return heads;
+    if (isCluster(this.client)) return clusterHeads(this.client, this.calls, zsets);
+    const heads: number[] = [];
+    for (let i = 0; i < zsets.length; i += HEADS_IN_ONE) {
+      const items = zsets.slice(i, i + HEADS_IN_ONE).map((key) => [key]);
+      heads.push(...(await this.run(scoreHeads, {}, {}, items)));
     }
-    return Promise.all(
-      zsets.map(async (key) => {
-        const head = await this.read('ZRANGE', key, 0, 0, 'WITHSCORES');
-        return Array.isArray(head) && head.length > 1 ? Number(head[1]) : Number.NaN;
-      }),
-    );
+    return heads;
   }
 
   /** Redis's INFO, of one node: raw text. For metrics. */

@@ -7,7 +7,7 @@ import { EngineRegistry } from '../../src/engine/engine.registry.js';
 import type { QueueEngine } from '../../src/engine/engine.js';
 import { poolsOf } from '../../src/server/embedded-pools.js';
 import { SingleProcess } from '../../src/server/single-process.js';
-import { randomNamespace, testRedisUrl } from './redis.js';
+import { randomNamespace, testTargetEnv } from './redis.js';
 
 /** What came back. */
 export interface Answer {
@@ -58,7 +58,7 @@ export class TestApp {
         PUMPHOUSE_SERVER__PORT: '0',
         PUMPHOUSE_ADMIN__PORT: '0',
         PUMPHOUSE_SERVER__READY_LAG_MS: '0',
-        PUMPHOUSE_POOLS__DEFAULT__URL: testRedisUrl(),
+        ...(env['PUMPHOUSE_POOLS__DEFAULT__URL'] === undefined ? testTargetEnv() : {}),
         ...env,
       },
     });

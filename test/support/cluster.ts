@@ -16,15 +16,23 @@ export interface ClusterNode {
   server: RedisProcess;
 }
 
-/** A Redis Cluster of local masters without replicas. */
+/** A Redis Cluster of local processes: masters, and as many replicas as asked for. */
 export class TestCluster {
   /** Slots that are not where they were at the start, and who has them. */
   private readonly moved = new Map<number, ClusterNode>();
 
-  private constructor(readonly nodes: readonly ClusterNode[]) {}
+  /** @param masters in the order of their slots at the start */
+  private constructor(
+    readonly masters: readonly ClusterNode[],
+    readonly replicas: readonly ClusterNode[],
+  ) {}
 
-  /** Starts the nodes, gives each an equal part of the slots, and waits until all of them know it. */
-  static async start(size = 3): Promise<TestCluster> {
+  /**
+   * Starts the nodes, gives each master an equal part of the slots, and waits until all of them know it.
+   *
+   * @param replicas of each master
+   */
+  static async start(size = 3, replicas = 0): Promise<TestCluster> {
     const nodes = await Promise.all(Array.from({ length: size }, startNode));
     const [first] = nodes;
     if (!first) throw new Error('a cluster has nodes');
@@ -40,7 +48,12 @@ export class TestCluster {
         10_000,
       );
     }
-    return new TestCluster(nodes);
+    const followers = nodes.flatMap((master) => Array<ClusterNode>(replicas).fill(master));
+    return new TestCluster(nodes, await Promise.all(followers.map((master) => startReplica(master, first))));
+  }
+
+  get nodes(): readonly ClusterNode[] {
+    return [...this.masters, ...this.replicas];
   }
 
   get addresses(): NodeAddress[] {
@@ -64,14 +77,15 @@ export class TestCluster {
   /** The node that owns the slot of `key`, and another one. */
   async ownerOf(key: string): Promise<{ slot: number; owner: ClusterNode; other: ClusterNode }> {
     const slot = await this.nodes[0]!.redis.cluster('KEYSLOT', key);
-    const first = this.nodes.find((_, i) => slot < Math.floor(((i + 1) * SLOTS) / this.nodes.length));
+    const { masters } = this;
+    const first = masters.find((_, i) => slot < Math.floor(((i + 1) * SLOTS) / masters.length));
     const owner = this.moved.get(slot) ?? first!;
-    return { slot, owner, other: this.nodes.find((node) => node !== owner)! };
+    return { slot, owner, other: masters.find((node) => node !== owner)! };
   }
 
   /** Tells every node, the new owner first, whose slot it is. */
   async assign(slot: number, owner: ClusterNode): Promise<void> {
-    for (const { redis } of [owner, ...this.nodes.filter((node) => node !== owner)]) {
+    for (const { redis } of [owner, ...this.masters.filter((node) => node !== owner)]) {
       await redis.call('CLUSTER', 'SETSLOT', slot, 'NODE', owner.id);
     }
     this.moved.set(slot, owner);
@@ -116,6 +130,23 @@ export class SlotMove {
   async finish(): Promise<void> {
     await this.cluster.assign(this.slot, this.target);
   }
+}
+
+/** A replica of `master`, in step with it and known to all. */
+async function startReplica(
+  master: ClusterNode,
+  first: ClusterNode & { busPort: number },
+): Promise<ClusterNode> {
+  const node = await startNode();
+  await node.redis.call('CLUSTER', 'MEET', '127.0.0.1', first.server.port, first.busPort);
+  // It must have heard of its master before it can follow it.
+  await waitFor(() => node.redis.call('CLUSTER', 'REPLICATE', master.id), 15_000);
+  await waitFor(async () => (await node.redis.info('replication')).includes('master_link_status:up'), 15_000);
+  await waitFor(
+    async () => String(await first.redis.call('CLUSTER', 'REPLICAS', master.id)).includes(node.id),
+    15_000,
+  );
+  return node;
 }
 
 async function startNode(): Promise<ClusterNode & { busPort: number }> {
