@@ -41,6 +41,7 @@ export class ClusterWakeups implements Wakeups {
     private readonly keys: Keys,
     private readonly style: WakeStyle,
     private readonly listeners: ReadonlySet<WakeListener>,
+    private readonly lingerMs = LINGER_MS,
   ) {}
 
   open(): Promise<void> {
@@ -90,7 +91,8 @@ export class ClusterWakeups implements Wakeups {
     }
     const used = new Set<string>();
     for (const [namespace, one] of this.followed) {
-      if (one.waiting === 0 && performance.now() - one.idleSinceMs > LINGER_MS) this.forget(namespace, one);
+      if (one.waiting === 0 && performance.now() - one.idleSinceMs > this.lingerMs)
+        this.forget(namespace, one);
       else {
         this.listen(namespace, one);
         used.add(one.at ?? '');

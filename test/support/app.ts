@@ -58,7 +58,7 @@ export class TestApp {
         PUMPHOUSE_SERVER__PORT: '0',
         PUMPHOUSE_ADMIN__PORT: '0',
         PUMPHOUSE_SERVER__READY_LAG_MS: '0',
-        ...(env['PUMPHOUSE_POOLS__DEFAULT__URL'] === undefined ? testTargetEnv() : {}),
+        ...(namesPool(env) ? {} : testTargetEnv()),
         ...env,
       },
     });
@@ -183,6 +183,11 @@ export function head(method: string, path: string, headers: Record<string, strin
     ([name, value]) => `${name}: ${value}\r\n`,
   );
   return `${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n`;
+}
+
+/** The environment says where the default pool is. */
+function namesPool(env: Record<string, string>): boolean {
+  return ['URL', 'CLUSTER', 'SENTINELS'].some((key) => `PUMPHOUSE_POOLS__DEFAULT__${key}` in env);
 }
 
 function collector(lines: LogLine[]): Log {

@@ -4,8 +4,12 @@ import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import type { NodeAddress } from '../../src/domain/pool.js';
 import { freePort, startRedis, waitFor, type RedisProcess } from './redis.js';
+import { TcpProxy } from './tcp-proxy.js';
 
 const SLOTS = 16_384;
+
+/** First and last slot, then its nodes, the owner first, as host, port, id. */
+type SlotRange = [number, number, [string, number, string]];
 
 /** One node of a test's Cluster, with a connection of its own that follows no redirection. */
 export interface ClusterNode {
@@ -91,6 +95,27 @@ export class TestCluster {
     this.moved.set(slot, owner);
   }
 
+  /** Who owns a slot, in the eyes of a node that lives. */
+  async ownerNow(slot: number): Promise<ClusterNode | undefined> {
+    for (const node of this.nodes.filter(({ redis }) => redis.status === 'ready')) {
+      const ranges = (await node.redis.call('CLUSTER', 'SLOTS').catch(() => null)) as SlotRange[] | null;
+      const owner = ranges?.find(([from, to]) => from <= slot && slot <= to)?.[2];
+      if (owner) return this.nodes.find(({ id }) => id === owner[2]);
+    }
+    return undefined;
+  }
+
+  /** Puts a proxy before a node, and waits until the Cluster sends clients there. Servers that are connected find out by themselves. */
+  async proxy(node: ClusterNode): Promise<TcpProxy> {
+    const proxy = await TcpProxy.start(node.server.port);
+    const { port } = new URL(proxy.url);
+    await node.redis.config('SET', 'cluster-announce-port', port);
+    for (const { redis } of this.masters) {
+      await waitFor(async () => String(await redis.cluster('NODES')).includes(`127.0.0.1:${port}@`), 15_000);
+    }
+    return proxy;
+  }
+
   async stop(): Promise<void> {
     for (const { redis } of this.nodes) redis.disconnect();
     await Promise.all(this.nodes.map(({ server }) => server.stop()));
@@ -122,8 +147,30 @@ export class SlotMove {
   }
 
   /** Moves one key; fails if the target has it too. */
-  async moveKey(key: Buffer): Promise<void> {
-    await this.source.redis.call('MIGRATE', '127.0.0.1', this.target.server.port, key, 0, 5_000);
+  moveKey(key: Buffer): Promise<void> {
+    return this.moveKeys([key]);
+  }
+
+  /** Moves keys in one step. */
+  async moveKeys(keys: readonly Buffer[]): Promise<void> {
+    await this.source.redis.call(
+      'MIGRATE',
+      '127.0.0.1',
+      this.target.server.port,
+      '',
+      0,
+      5_000,
+      'KEYS',
+      ...keys,
+    );
+  }
+
+  /** Moves all keys that are there, so many in one step, with those that come meanwhile, and ends the move. */
+  async complete(step = 1): Promise<void> {
+    for (let keys = await this.keysAt(this.source); keys.length > 0; keys = await this.keysAt(this.source)) {
+      for (let i = 0; i < keys.length; i += step) await this.moveKeys(keys.slice(i, i + step));
+    }
+    await this.finish();
   }
 
   /** Gives the slot to its new node; the source holds no key of it any more. */
