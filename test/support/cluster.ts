@@ -22,9 +22,6 @@ export interface ClusterNode {
 
 /** A Redis Cluster of local processes: masters, and as many replicas as asked for. */
 export class TestCluster {
-  /** Slots that are not where they were at the start, and who has them. */
-  private readonly moved = new Map<number, ClusterNode>();
-
   /** @param masters in the order of their slots at the start */
   private constructor(
     readonly masters: readonly ClusterNode[],
@@ -67,42 +64,52 @@ export class TestCluster {
   /** Ends a node at once, as a crash would. */
   async kill(node: ClusterNode): Promise<void> {
     await node.server.kill9();
+    await waitFor(() => node.redis.status !== 'ready');
   }
 
   /** Starts a node again that was killed, and waits until the Cluster is whole. */
   async restart(node: ClusterNode): Promise<void> {
     const { port, dir } = node.server;
     node.server = await startRedis({ args: node.args, port, dir });
+    await this.whole();
+  }
+
+  /** Waits until every node thinks that all slots are served, and every replica is in step. */
+  async whole(withinMs = 20_000): Promise<void> {
     for (const { redis } of this.nodes) {
-      await waitFor(async () => (await redis.cluster('INFO')).includes('cluster_state:ok'), 15_000);
+      await waitFor(async () => {
+        const isServed = String(await redis.cluster('INFO')).includes('cluster_state:ok');
+        return isServed && !(await redis.info('replication')).includes('master_link_status:down');
+      }, withinMs);
     }
   }
 
-  /** The node that owns the slot of `key`, and another one. */
+  /** The node that owns the slot of `key` now, and another one that has slots. */
   async ownerOf(key: string): Promise<{ slot: number; owner: ClusterNode; other: ClusterNode }> {
-    const slot = await this.nodes[0]!.redis.cluster('KEYSLOT', key);
-    const { masters } = this;
-    const first = masters.find((_, i) => slot < Math.floor(((i + 1) * SLOTS) / masters.length));
-    const owner = this.moved.get(slot) ?? first!;
-    return { slot, owner, other: masters.find((node) => node !== owner)! };
+    const [teller] = await this.acting();
+    const slot = await teller!.redis.cluster('KEYSLOT', key);
+    const ranges = (await teller!.redis.call('CLUSTER', 'SLOTS')) as SlotRange[];
+    const nodes = ranges.map(([from, to, [, , id]]) => ({
+      from,
+      to,
+      node: this.nodes.find((one) => one.id === id)!,
+    }));
+    const owner = nodes.find(({ from, to }) => from <= slot && slot <= to)!.node;
+    return { slot, owner, other: nodes.find(({ node }) => node !== owner)!.node };
   }
 
-  /** Tells every node, the new owner first, whose slot it is. */
+  /** Tells every master, the new owner first, whose slot it is. */
   async assign(slot: number, owner: ClusterNode): Promise<void> {
-    for (const { redis } of [owner, ...this.masters.filter((node) => node !== owner)]) {
+    for (const { redis } of [owner, ...(await this.acting()).filter((node) => node !== owner)]) {
       await redis.call('CLUSTER', 'SETSLOT', slot, 'NODE', owner.id);
     }
-    this.moved.set(slot, owner);
   }
 
-  /** Who owns a slot, in the eyes of a node that lives. */
-  async ownerNow(slot: number): Promise<ClusterNode | undefined> {
-    for (const node of this.nodes.filter(({ redis }) => redis.status === 'ready')) {
-      const ranges = (await node.redis.call('CLUSTER', 'SLOTS').catch(() => null)) as SlotRange[] | null;
-      const owner = ranges?.find(([from, to]) => from <= slot && slot <= to)?.[2];
-      if (owner) return this.nodes.find(({ id }) => id === owner[2]);
-    }
-    return undefined;
+  /** The nodes that live and are masters now. */
+  private async acting(): Promise<ClusterNode[]> {
+    const living = this.nodes.filter(({ redis }) => redis.status === 'ready');
+    const roles = await Promise.all(living.map(async ({ redis }) => (await redis.role())[0]));
+    return living.filter((_, i) => roles[i] === 'master');
   }
 
   /** Puts a proxy before a node, and waits until the Cluster sends clients there. Servers that are connected find out by themselves. */
