@@ -69,8 +69,11 @@ export class Leases {
         new Promise((resolve, reject) => this.take(namespace, { request, waits: true }, resolve, reject)),
       (namespace, jobs) => this.giveBack(namespace, jobs),
       (count) => observer.waiters(count),
+      (namespace, isWaiting) => (isWaiting ? pool.follow(namespace) : pool.unfollow(namespace)),
     );
-    this.offWake = pool.onWake((namespace, queue) => this.room.wake(namespace, queue));
+    this.offWake = pool.onWake((namespace, queue) =>
+      queue === null ? this.room.wakeAll(namespace) : this.room.wake(namespace, queue),
+    );
   }
 
   /** See `QueueEngine.reserve`. */

@@ -43,11 +43,13 @@ export class WaitingRoom {
    * @param ask reserves for one request, registering when it finds nothing
    * @param giveBack undoes leases that nobody waits for any more
    * @param onCount hears how many wait
+   * @param onLine hears that a queue of the namespace has its first waiter, or has none any more
    */
   constructor(
     private readonly ask: Ask,
     private readonly giveBack: (namespace: string, jobs: readonly LeasedJob[]) => void,
     private readonly onCount: (count: number) => void,
+    private readonly onLine: (namespace: string, isWaiting: boolean) => void = () => undefined,
   ) {}
 
   /**
@@ -94,6 +96,14 @@ export class WaitingRoom {
     void this.serve(key, FIRST_WAVE);
   }
 
+  /** Any queue of the namespace may have work: what told of it was not heard. */
+  wakeAll(namespace: string): void {
+    const prefix = lineKey(namespace, '');
+    for (const key of [...this.lines.keys()]) {
+      if (key.startsWith(prefix)) this.wake(namespace, key.slice(prefix.length));
+    }
+  }
+
   /** Ends every wait now, with nothing, and lets nobody in from here on. */
   close(): void {
     this.isClosed = true;
@@ -108,6 +118,7 @@ export class WaitingRoom {
       else {
         this.lines.set(key, new Set([waiter]));
         this.checks.set(key, performance.now() + RECHECK_MS);
+        this.onLine(waiter.namespace, true);
       }
     }
     this.onCount(++this.count);
@@ -121,6 +132,7 @@ export class WaitingRoom {
       if (line?.size === 0) {
         this.lines.delete(key);
         this.checks.delete(key);
+        this.onLine(waiter.namespace, false);
       }
     }
     this.onCount(--this.count);

@@ -5,6 +5,10 @@ import { MasterConnector, MasterFinder } from './sentinel.js';
 /** A connection to a single Redis, a Sentinel group's master, or a Cluster. */
 export type Client = Redis | Cluster;
 
+export function isCluster(client: Client): client is Cluster {
+  return client.isCluster;
+}
+
 /** The driver's options; replies in their RESP2 shapes, whatever the protocol. */
 type DriverOptions = Omit<RedisOptions, 'replyMapping'> & { readonly replyMapping: 'legacy' };
 

@@ -11,7 +11,7 @@ export type RedisFault =
   | 'other';
 
 const NOT_RUN =
-  /^(?:TRYAGAIN|ASK|MOVED|CLUSTERDOWN|LOADING|MASTERDOWN|BUSY)\b|(?:^|-)(?:READONLY|NOREPLICAS)\b|non local key|Stream isn't writeable|Cluster isn't ready|All sentinels are unreachable|Too many Cluster redirections|Failed to refresh slots cache/;
+  /^not sent\b|^(?:TRYAGAIN|ASK|MOVED|CLUSTERDOWN|LOADING|MASTERDOWN|BUSY)\b|(?:^|-)(?:READONLY|NOREPLICAS)\b|non local key|Stream isn't writeable|Cluster isn't ready|All sentinels are unreachable|Too many Cluster redirections|Failed to refresh slots cache/;
 const UNKNOWN =
   /Connection is closed|ECONNRESET|EPIPE|Socket closed|ETIMEDOUT|ECONNREFUSED|UNBLOCKED|connection lost/;
 

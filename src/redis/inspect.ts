@@ -1,6 +1,6 @@
-import { Cluster } from 'ioredis';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { PoolOptions } from '../domain/pool.js';
-import type { Client } from './connect.js';
+import { isCluster, type Client } from './connect.js';
 import { faultOf } from './errors.js';
 import type { Keys } from './keys.js';
 
@@ -12,9 +12,16 @@ export const DATA_FORMAT = 2;
 /** The oldest Redis that has all that the scripts use (ZADD LT, LPOP with a count, EXISTS of many). */
 const OLDEST_REDIS = [6, 2] as const;
 
+/** The first Redis with sharded pub/sub. */
+const SHARDED_SINCE = 7;
+/** How long a node of a Cluster may take to tell of itself, in milliseconds. */
+const NODE_MS = 500;
+
 /** What is wrong with a store that can be used all the same. */
 export interface StoreState {
   readonly degraded: readonly string[];
+  /** A Cluster all of whose masters have SPUBLISH. */
+  readonly hasShardedPubSub: boolean;
 }
 
 /**
@@ -23,14 +30,16 @@ export interface StoreState {
  * @throws {Error} it is not; an eviction policy or AOF switched off is allowed, and reported, when `allowUnsafe` is set
  */
 export async function inspectStore(client: Client, options: PoolOptions, keys: Keys): Promise<StoreState> {
-  const nodes = client instanceof Cluster ? client.nodes('master') : [client];
   const degraded = new Set<string>();
-  for (const node of nodes) {
-    const facts = parseInfo(await node.info());
+  let hasShardedPubSub = isCluster(client);
+  for (const facts of await factsOf(client)) {
+    const version = facts.get('redis_version') ?? '0.0';
     // Its connection leads to what was the master once. In a Cluster, the map of its slots has yet to be read again.
-    if (!(client instanceof Cluster) && facts.get('role') === 'slave')
+    if (!isCluster(client) && facts.get('role') === 'slave') {
       throw new Error('this Redis is a replica, and takes no writes');
-    checkVersion(facts.get('redis_version') ?? '0.0');
+    }
+    checkVersion(version);
+    hasShardedPubSub &&= Number(version.split('.')[0]) >= SHARDED_SINCE;
     const policy = facts.get('maxmemory_policy') ?? 'noeviction';
     if (policy !== 'noeviction') degraded.add('maxmemory_policy');
     if (facts.get('aof_enabled') !== '1') degraded.add('aof_off');
@@ -44,7 +53,27 @@ export async function inspectStore(client: Client, options: PoolOptions, keys: K
     );
   }
   await checkFormat(client, keys);
-  return { degraded: [...degraded] };
+  return { degraded: [...degraded], hasShardedPubSub };
+}
+
+/** INFO of each master. One of a Cluster that does not answer is passed over, for as long as another one does. */
+async function factsOf(client: Client): Promise<Map<string, string>[]> {
+  if (!isCluster(client)) return [parseInfo(await client.info())];
+  const answers = await Promise.allSettled(
+    client.nodes('master').map((node) => within(NODE_MS, node.info())),
+  );
+  const found = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [parseInfo(answer.value)] : []));
+  const [first] = answers;
+  if (found.length === 0)
+    throw first?.status === 'rejected' ? first.reason : new Error('the Cluster has no node');
+  return found;
+}
+
+function within<T>(ms: number, work: Promise<T>): Promise<T> {
+  const late = sleep(ms, undefined, { ref: false }).then(() =>
+    Promise.reject(new Error('Connection is closed.')),
+  );
+  return Promise.race([work, late]);
 }
 
 /** The `field:value` lines of INFO. */

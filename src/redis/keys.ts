@@ -40,6 +40,11 @@ export class Keys {
     return `${this.prefix}pumphouse:wake`;
   }
 
+  /** The sharded pub/sub channel of a namespace's wake-ups, in the slot of its keys. Known to lua/lib/notify_sharded.lua. */
+  wakeChannelOf(namespace: string): string {
+    return `${this.prefix}{${namespace}}:wake`;
+  }
+
   namespace(namespace: string): NamespaceKeys {
     let keys = this.cache.get(namespace);
     if (!keys) {

@@ -1,24 +1,27 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { performance } from 'node:perf_hooks';
-import type { Cluster } from 'ioredis';
 import { type Durability, replicasOf } from '../domain/durability.js';
 import { QueueError } from '../domain/errors.js';
 import type { Log } from '../domain/log.js';
 import type { PoolOptions } from '../domain/pool.js';
 import { RedisClock } from './clock.js';
-import { createClient, type Client } from './connect.js';
 import { Calls } from './calls.js';
+import { sendToCluster } from './cluster-command.js';
+import { clusterHeads } from './cluster-heads.js';
+import { ClusterNodes } from './cluster-nodes.js';
+import { ClusterWakeups } from './cluster-wakeups.js';
+import { createClient, isCluster, type Client } from './connect.js';
 import { DurablePaths, type ScriptPath } from './durable-paths.js';
 import { faultOf, toQueueError, type RedisFault } from './errors.js';
 import { inspectStore, type StoreState } from './inspect.js';
 import { Keys } from './keys.js';
 import { scanKeys } from './scan.js';
 import { heads as scoreHeads } from './scripts.js';
-import { flatten, scriptText, type Arg, type Item, type Script } from './script.js';
+import { flatten, scriptText, type Arg, type Item, type Script, type WakeStyle } from './script.js';
+import { ChannelWakeups, type WakeListener, type Wakeups } from './wakeups.js';
 import { encodeCommand, EncodedCommand } from './wire.js';
 
-/** Hears that a queue may have work; a hint that may be lost or too much. */
-export type WakeListener = (namespace: string, queue: string) => void;
+export type { WakeListener } from './wakeups.js';
 
 /** How often the connection is probed, and the store inspected, in milliseconds. */
 const PROBE_MS = 1_000;
@@ -38,16 +41,19 @@ export class RedisPool {
   private readonly durable: DurablePaths;
   private readonly wakeListeners = new Set<WakeListener>();
   private readonly halt = new AbortController();
-  private store: StoreState = { degraded: [] };
+  private store: StoreState = { degraded: [], hasShardedPubSub: false };
   private failedProbes = 0;
   private lastError: unknown;
+  /** In a Cluster. */
+  private readonly nodes: ClusterNodes | undefined;
+  private wakeups: Wakeups | undefined;
+  private wakeStyle: WakeStyle = 'plain';
 
   private constructor(
     readonly name: string,
     readonly options: PoolOptions,
     private readonly log: Log,
     private readonly client: Client,
-    private readonly subscriber: Client,
   ) {
     this.keys = new Keys(options.keyPrefix);
     this.calls = new Calls(name, options.commandTimeoutMs, (fault) => this.note(fault));
@@ -59,6 +65,7 @@ export class RedisPool {
       onFault: (fault) => this.note(fault),
       onError: (error) => this.noteError(error),
     });
+    if (isCluster(client)) this.nodes = new ClusterNodes(client, this.calls, this.clock);
   }
 
   /**
@@ -68,8 +75,7 @@ export class RedisPool {
    * @throws {Error} it is too old, its data format is newer than ours, or it may lose jobs and `allowUnsafe` is not set
    */
   static async connect(name: string, options: PoolOptions, log: Log): Promise<RedisPool> {
-    const subscriber = createClient(options, { enableOfflineQueue: true });
-    const pool = new RedisPool(name, options, log, createClient(options), subscriber);
+    const pool = new RedisPool(name, options, log, createClient(options));
     try {
       await pool.open();
     } catch (error) {
@@ -81,15 +87,28 @@ export class RedisPool {
     return pool;
   }
 
-  /** Usable now, and what is wrong with it although it is: `maxmemory_policy`, `aof_off`, `full`. */
+  /** Usable now, and what is wrong with it although it is: `maxmemory_policy`, `aof_off`, `full`, `disk`, `node_down`. */
   get status(): { readonly up: boolean; readonly degraded: readonly string[] } {
-    return { up: this.failedProbes === 0 && this.client.status === 'ready', degraded: this.store.degraded };
+    const { degraded } = this.store;
+    return {
+      up: this.failedProbes === 0 && this.client.status === 'ready',
+      degraded: this.nodes?.hasSilent === true ? [...degraded, 'node_down'] : degraded,
+    };
   }
 
   /** Calls `listener` for each wake-up; returns what takes it off again. */
   onWake(listener: WakeListener): () => void {
     this.wakeListeners.add(listener);
     return () => this.wakeListeners.delete(listener);
+  }
+
+  /** Somebody waits in the namespace: its wake-ups are to be heard until `unfollow` is called as often. Costs nothing but in a Cluster. */
+  follow(namespace: string): void {
+    this.wakeups?.follow(namespace);
+  }
+
+  unfollow(namespace: string): void {
+    this.wakeups?.unfollow(namespace);
   }
 
   /**
@@ -129,26 +148,19 @@ export class RedisPool {
 
   /**
    * The lowest scores of many zsets, such as when each namespace is due next: in a few calls for all, but in a Cluster, where their
-   * keys are on several nodes.
+   * keys are on several nodes. There a node that does not answer keeps nobody from the others: what it has is not told this time.
    *
-   * @returns NaN for one that is empty
+   * @returns NaN for one that is empty, or that cannot be read now
    * @throws {QueueError} as `read`
    */
   async heads(zsets: readonly string[]): Promise<number[]> {
-    if (!isCluster(this.client)) {
-      const heads: number[] = [];
-      for (let i = 0; i < zsets.length; i += HEADS_IN_ONE) {
-        const items = zsets.slice(i, i + HEADS_IN_ONE).map((key) => [key]);
-        heads.push(...(await this.run(scoreHeads, {}, {}, items)));
-      }
-      return heads;
+    if (isCluster(this.client)) return clusterHeads(this.client, this.calls, zsets);
+    const heads: number[] = [];
+    for (let i = 0; i < zsets.length; i += HEADS_IN_ONE) {
+      const items = zsets.slice(i, i + HEADS_IN_ONE).map((key) => [key]);
+      heads.push(...(await this.run(scoreHeads, {}, {}, items)));
     }
-    return Promise.all(
-      zsets.map(async (key) => {
-        const head = await this.read('ZRANGE', key, 0, 0, 'WITHSCORES');
-        return Array.isArray(head) && head.length > 1 ? Number(head[1]) : Number.NaN;
-      }),
-    );
+    return heads;
   }
 
   /** Pages of the keys that match a pattern, of all nodes; see `scanKeys`. */
@@ -165,24 +177,19 @@ export class RedisPool {
   async close(): Promise<void> {
     this.halt.abort();
     this.client.disconnect();
-    this.subscriber.disconnect();
+    this.wakeups?.disconnect(false);
     this.durable.close();
     this.calls.close();
     await Promise.resolve();
   }
 
   private async open(): Promise<void> {
-    for (const client of [this.client, this.subscriber]) {
-      client.on('error', (error: Error) => {
-        this.lastError = error;
-        this.noteError(error);
-      });
-    }
     this.client.on('close', () => this.calls.failAll('connection lost'));
-    this.subscriber.on('message', (_channel: string, message: string) => this.wake(message));
-    await this.connectWithin(CONNECT_MS);
+    const deadline = performance.now() + CONNECT_MS;
+    await this.connectBy(deadline, this.client);
     await this.inspect(this.options.allowUnsafe);
-    await this.subscriber.subscribe(this.keys.wakeChannel);
+    this.wakeups = await this.hear(deadline);
+    await this.wakeups.open();
     await this.probe();
     await this.requireDurability();
     void this.watch();
@@ -205,29 +212,50 @@ export class RedisPool {
     this.log.debug({ pool: this.name, err: message }, 'redis connection');
   }
 
-  private async connectWithin(ms: number): Promise<void> {
-    const deadline = performance.now() + ms;
-    for (const client of [this.client, this.subscriber]) {
-      client.connect().catch((error: unknown) => (this.lastError = error));
-      while (client.status !== 'ready') {
-        const reason = this.lastError instanceof Error ? this.lastError.message : 'no answer';
-        if (performance.now() > deadline || WRONG_CREDENTIALS.test(reason)) {
-          const where = `the Redis of pool ${this.name} at ${placeOf(this.options)}`;
-          throw new QueueError('pool_unavailable', `${where} cannot be used: ${reason}`);
-        }
-        await sleep(5);
+  /** Opens the connections that wake-ups come on. */
+  private async hear(deadline: number): Promise<Wakeups> {
+    const { client, nodes, calls, keys, wakeListeners } = this;
+    if (isCluster(client) && nodes) {
+      this.wakeStyle = this.store.hasShardedPubSub ? 'sharded' : 'plain';
+      return new ClusterWakeups(client, nodes, calls, keys, this.wakeStyle, wakeListeners);
+    }
+    const subscriber = createClient(this.options, { enableOfflineQueue: true });
+    if (isCluster(subscriber)) throw new TypeError('a Cluster has another kind of subscriber');
+    const wakeups = new ChannelWakeups(subscriber, calls, keys.wakeChannel, wakeListeners);
+    await this.connectBy(deadline, subscriber).catch((error: unknown) => {
+      wakeups.disconnect(false);
+      throw error;
+    });
+    return wakeups;
+  }
+
+  private async connectBy(deadline: number, client: Client): Promise<void> {
+    client.on('error', (error: Error) => {
+      this.lastError = error;
+      this.noteError(error);
+    });
+    client.connect().catch((error: unknown) => (this.lastError = error));
+    while (client.status !== 'ready') {
+      const reason = this.lastError instanceof Error ? this.lastError.message : 'no answer';
+      if (performance.now() > deadline || WRONG_CREDENTIALS.test(reason)) {
+        const where = `the Redis of pool ${this.name} at ${placeOf(this.options)}`;
+        throw new QueueError('pool_unavailable', `${where} cannot be used: ${reason}`);
       }
+      await sleep(5);
     }
     this.lastError = undefined;
   }
 
   /** By its digest; a Redis that does not know the script, or was made to forget it, is sent the text. */
   private async call(name: string, args: readonly Arg[]): Promise<unknown> {
-    const { text, sha } = scriptText(name);
-    const send = (verb: string, script: string): Promise<unknown> =>
-      this.client.sendCommand(
-        new EncodedCommand(encodeCommand([verb, script, ...args]), String(args[1])),
-      ) as Promise<unknown>;
+    const { client } = this;
+    const { text, sha } = scriptText(name, this.wakeStyle);
+    const send = (verb: string, script: string): Promise<unknown> => {
+      const bytes = encodeCommand([verb, script, ...args]);
+      const key = String(args[1]);
+      if (isCluster(client)) return sendToCluster(client, bytes, key);
+      return client.sendCommand(new EncodedCommand(bytes, key)) as Promise<unknown>;
+    };
     try {
       return await send('EVALSHA', sha);
     } catch (error) {
@@ -236,17 +264,11 @@ export class RedisPool {
     }
   }
 
-  private wake(message: string): void {
-    const [namespace, queue] = message.split(' ');
-    if (namespace === undefined || queue === undefined) return;
-    for (const listener of this.wakeListeners) listener(namespace, queue);
-  }
-
   /** What a call has met is told before the next inspection finds it. */
   private note(fault: RedisFault): void {
     const reason = fault === 'full' || fault === 'disk' ? fault : undefined;
     if (reason && !this.store.degraded.includes(reason)) {
-      this.store = { degraded: [...this.store.degraded, reason] };
+      this.store = { ...this.store, degraded: [...this.store.degraded, reason] };
     }
   }
 
@@ -272,31 +294,28 @@ export class RedisPool {
     }
   }
 
+  /** Not in a Cluster: there each node's connection is looked after by itself. */
   private reconnect(): void {
-    for (const client of [this.client, this.subscriber]) {
-      if (client.status === 'ready') client.disconnect(true);
-    }
+    if (this.nodes) return;
+    if (this.client.status === 'ready') this.client.disconnect(true);
+    this.wakeups?.disconnect(true);
   }
 
   private async probe(): Promise<void> {
+    if (this.nodes) {
+      await Promise.all([this.nodes.probe(), this.wakeups?.probe()]);
+      return;
+    }
     const sentMs = performance.now();
     const time = await this.read('TIME');
     const [seconds, micros] = Array.isArray(time) ? time.map(Number) : [];
     if (seconds === undefined || micros === undefined) throw new TypeError('TIME has no answer');
     this.clock.sample(sentMs, performance.now(), seconds * 1_000 + Math.floor(micros / 1_000));
-    await this.probeSubscriber();
-  }
-
-  /** A subscriber whose socket is half open would lose wake-ups without a word. */
-  private async probeSubscriber(): Promise<void> {
-    if (isCluster(this.subscriber)) return;
-    await this.calls
-      .attempt(() => this.subscriber.ping())
-      .catch((error: unknown) => {
-        // Redis refuses even this when it cannot write to its disk: it lives, and reads go on.
-        if (faultOf(error) !== 'disk') throw error;
-        this.note('disk');
-      });
+    await this.wakeups?.probe().catch((error: unknown) => {
+      // Redis refuses even a ping when it cannot write to its disk: it lives, and reads go on.
+      if (faultOf(error) !== 'disk') throw error;
+      this.note('disk');
+    });
   }
 
   private async inspect(allowUnsafe: boolean): Promise<void> {
@@ -310,10 +329,6 @@ export class RedisPool {
       this.log.warn({ pool: this.name, degraded: this.store.degraded }, 'the pool is degraded');
     }
   }
-}
-
-function isCluster(client: Client): client is Cluster {
-  return client.isCluster;
 }
 
 /** Where a pool's Redis is, without credentials. */

@@ -29,27 +29,41 @@ export function script<const K extends string, const A extends string, const I e
 const LUA_DIR = join(import.meta.dirname, '..', '..', 'lua');
 const INCLUDE = /^--- @include "(lib\/[a-z_]+)"$/gm;
 
+/** How a script tells waiters of new jobs: on one channel for all, or, in a Cluster that has it, on a sharded one for each namespace. */
+export type WakeStyle = 'plain' | 'sharded';
+/** What stands in the place of an include. */
+const INSTEAD: Readonly<Record<WakeStyle, Readonly<Record<string, string>>>> = {
+  plain: {},
+  sharded: { 'lib/notify': 'lib/notify_sharded' },
+};
+
 /**
  * A script's text with its includes in place.
  *
  * @throws {Error} the file or one of its includes is missing
  */
-export function loadScript(name: string): string {
+export function loadScript(name: string, style: WakeStyle = 'plain'): string {
   return readFileSync(join(LUA_DIR, 'scripts', `${name}.lua`), 'utf8').replace(
     INCLUDE,
-    (_line, lib: string) => readFileSync(join(LUA_DIR, `${lib}.lua`), 'utf8'),
+    (_line, lib: string) => readFileSync(join(LUA_DIR, `${INSTEAD[style][lib] ?? lib}.lua`), 'utf8'),
   );
 }
 
-const texts = new Map<string, { readonly text: string; readonly sha: string }>();
+/** A script as it is sent: its text, and the digest under which Redis knows it. */
+export interface ScriptText {
+  readonly text: string;
+  readonly sha: string;
+}
 
-/** A script's text, and the digest under which Redis knows it; read once. */
-export function scriptText(name: string): { readonly text: string; readonly sha: string } {
-  let known = texts.get(name);
+const texts: Readonly<Record<WakeStyle, Map<string, ScriptText>>> = { plain: new Map(), sharded: new Map() };
+
+/** A script's text and digest; read once. */
+export function scriptText(name: string, style: WakeStyle = 'plain'): ScriptText {
+  let known = texts[style].get(name);
   if (!known) {
-    const text = loadScript(name);
+    const text = loadScript(name, style);
     known = { text, sha: createHash('sha1').update(text).digest('hex') };
-    texts.set(name, known);
+    texts[style].set(name, known);
   }
   return known;
 }

@@ -5,7 +5,7 @@ import type { AppParts } from '../../src/server/core.module.js';
 import type { PoolOptions } from '../../src/domain/pool.js';
 import type { WorkerCommands } from '../../src/domain/worker-commands.js';
 import { Drain } from '../../src/http/drain.js';
-import { randomNamespace, testRedisUrl } from '../support/redis.js';
+import { randomNamespace, testTarget } from '../support/redis.js';
 
 /** A line of the log, as it was written. */
 export interface LogLine {
@@ -45,11 +45,12 @@ export class FakeWorkers implements WorkerCommands {
   }
 }
 
-/** The pools of a test: two names over the shared Redis, kept apart from other tests by a prefix. */
-export function testPools(url = testRedisUrl(), commandTimeoutMs = 1_000): Record<string, PoolOptions> {
+/** The pools of a test: two names over the shared store, or the Redis at `url`, kept apart from other tests by a prefix. */
+export function testPools(url?: string, commandTimeoutMs = 1_000): Record<string, PoolOptions> {
+  const target = url === undefined ? testTarget() : { url };
   const prefix = randomNamespace('prefix');
   const pool = (name: string): PoolOptions => ({
-    url,
+    ...target,
     allowUnsafe: false,
     keyPrefix: `${prefix}:${name}:`,
     commandTimeoutMs,

@@ -6,16 +6,21 @@ import { TokenCache } from '../../src/auth/token-cache.js';
 import { TOKEN_SCRIPTS } from '../../src/auth/token-scripts.js';
 import { TokenStore } from '../../src/auth/token-store.js';
 import { QueueError } from '../../src/domain/errors.js';
-import type { PoolOptions } from '../../src/domain/pool.js';
+import type { PoolOptions, PoolTarget } from '../../src/domain/pool.js';
 import { RedisPool } from '../../src/redis/pool.js';
 import { loadScript } from '../../src/redis/script.js';
-import { randomNamespace, startRedis, testRedisUrl, waitFor } from '../support/redis.js';
+import { randomNamespace, startRedis, testKeys, testTarget, waitFor } from '../support/redis.js';
 
 const noop = () => undefined;
 const quiet = { debug: noop, info: noop, warn: noop, error: noop };
 
-function optionsFor(url: string): PoolOptions {
-  return { url, allowUnsafe: false, keyPrefix: `${randomNamespace('prefix')}:`, commandTimeoutMs: 1_000 };
+function optionsFor(target: PoolTarget): PoolOptions {
+  return {
+    ...target,
+    allowUnsafe: false,
+    keyPrefix: `${randomNamespace('prefix')}:`,
+    commandTimeoutMs: 1_000,
+  };
 }
 
 describe('the token store', () => {
@@ -25,7 +30,7 @@ describe('the token store', () => {
   let namespace: string;
 
   beforeAll(async () => {
-    const options = optionsFor(testRedisUrl());
+    const options = optionsFor(testTarget());
     redis = await RedisPool.connect('tokens', options, quiet);
     store = new TokenStore(redis);
     keys = new TokenKeys(options.keyPrefix);
@@ -35,8 +40,7 @@ describe('the token store', () => {
 
   beforeEach(() => (namespace = randomNamespace()));
 
-  const allKeys = async () =>
-    (await redis.read('KEYS', `${redis.options.keyPrefix}pumphouse-auth*`)) as string[];
+  const allKeys = () => testKeys(`${redis.options.keyPrefix}pumphouse-auth*`);
   const find = (token: string, pool = 'default') => store.find(tokenDigest(pool, namespace, token));
 
   it('keeps a token with its description, found by its digest and in its list', async () => {
@@ -231,7 +235,7 @@ describe('the token store', () => {
 describe('a token store that is away or full', () => {
   it('D6: known tokens serve their second, then 503 and never 401, and all is well when it is back', async () => {
     const server = await startRedis();
-    const options = { ...optionsFor(server.url), commandTimeoutMs: 300 };
+    const options = { ...optionsFor({ url: server.url }), commandTimeoutMs: 300 };
     const redis = await RedisPool.connect('tokens', options, quiet);
     try {
       const store = new TokenStore(redis);
@@ -270,7 +274,7 @@ describe('a token store that is away or full', () => {
 
   it('lets requests through that a full Redis cannot count, so that it can be drained; deleting works', async () => {
     const server = await startRedis();
-    const redis = await RedisPool.connect('tokens', optionsFor(server.url), quiet);
+    const redis = await RedisPool.connect('tokens', optionsFor({ url: server.url }), quiet);
     try {
       const store = new TokenStore(redis);
       const id = { pool: 'default', namespace: 'ns', token: await store.create('ns', 'default', 'd') };

@@ -3,14 +3,15 @@ import type { LeasedJob, NewJob, ReserveRequest } from '../../src/domain/job.js'
 import type { PoolOptions } from '../../src/domain/pool.js';
 import { QueueEngine, type EngineOptions } from '../../src/engine/engine.js';
 import { RedisPool } from '../../src/redis/pool.js';
-import { randomNamespace, testRedisUrl } from '../support/redis.js';
+import { randomNamespace, testKeys, testTarget } from '../support/redis.js';
 
 const ignore = (): void => undefined;
 export const silentLog: Log = { debug: ignore, info: ignore, warn: ignore, error: ignore };
 
-/** Options of a pool on the tests' Redis. */
+/** Options of a pool on the tests' store, or on the one whose url is given. */
 export function testPoolOptions(overrides: Partial<PoolOptions> = {}): PoolOptions {
-  return { url: testRedisUrl(), allowUnsafe: false, keyPrefix: '', commandTimeoutMs: 2_000, ...overrides };
+  const target = overrides.url === undefined ? testTarget() : {};
+  return { ...target, allowUnsafe: false, keyPrefix: '', commandTimeoutMs: 2_000, ...overrides };
 }
 
 /** An engine on the tests' Redis, in a namespace of its own. */
@@ -66,7 +67,10 @@ export class EngineFixture {
 
   /** Every key of the namespace. */
   async keys(): Promise<string[]> {
-    return ((await this.pool.read('KEYS', `{${this.ns}}*`)) as string[]).sort();
+    const pattern = `{${this.ns}}*`;
+    // A Cluster would ask any of its nodes.
+    if (this.pool.options.clusterNodes) return testKeys(pattern);
+    return ((await this.pool.read('KEYS', pattern)) as string[]).sort();
   }
 }
 

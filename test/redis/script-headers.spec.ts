@@ -84,7 +84,8 @@ describe('lua', () => {
     const scripts = luaFiles('scripts')
       .map((file) => text(`scripts/${file}`))
       .join('');
-    for (const file of luaFiles('lib'))
+    // lib/notify_sharded is put in the place of lib/notify by the loader.
+    for (const file of luaFiles('lib').filter((name) => name !== 'notify_sharded.lua'))
       expect(scripts).toContain(`--- @include "lib/${file.replace('.lua', '')}"`);
   });
 

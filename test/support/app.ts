@@ -7,7 +7,7 @@ import { EngineRegistry } from '../../src/engine/engine.registry.js';
 import type { QueueEngine } from '../../src/engine/engine.js';
 import { poolsOf } from '../../src/server/embedded-pools.js';
 import { SingleProcess } from '../../src/server/single-process.js';
-import { randomNamespace, testRedisUrl } from './redis.js';
+import { randomNamespace, testTargetEnv } from './redis.js';
 
 /** What came back. */
 export interface Answer {
@@ -58,7 +58,7 @@ export class TestApp {
         PUMPHOUSE_SERVER__PORT: '0',
         PUMPHOUSE_ADMIN__PORT: '0',
         PUMPHOUSE_SERVER__READY_LAG_MS: '0',
-        PUMPHOUSE_POOLS__DEFAULT__URL: testRedisUrl(),
+        ...(namesPool(env) ? {} : testTargetEnv()),
         ...env,
       },
     });
@@ -183,6 +183,11 @@ export function head(method: string, path: string, headers: Record<string, strin
     ([name, value]) => `${name}: ${value}\r\n`,
   );
   return `${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n`;
+}
+
+/** The environment says where the default pool is. */
+function namesPool(env: Record<string, string>): boolean {
+  return ['URL', 'CLUSTER', 'SENTINELS'].some((key) => `PUMPHOUSE_POOLS__DEFAULT__${key}` in env);
 }
 
 function collector(lines: LogLine[]): Log {

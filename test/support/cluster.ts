@@ -4,8 +4,12 @@ import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import type { NodeAddress } from '../../src/domain/pool.js';
 import { freePort, startRedis, waitFor, type RedisProcess } from './redis.js';
+import { TcpProxy } from './tcp-proxy.js';
 
 const SLOTS = 16_384;
+
+/** First and last slot, then its nodes, the owner first, as host, port, id. */
+type SlotRange = [number, number, [string, number, string]];
 
 /** One node of a test's Cluster, with a connection of its own that follows no redirection. */
 export interface ClusterNode {
@@ -16,15 +20,20 @@ export interface ClusterNode {
   server: RedisProcess;
 }
 
-/** A Redis Cluster of local masters without replicas. */
+/** A Redis Cluster of local processes: masters, and as many replicas as asked for. */
 export class TestCluster {
-  /** Slots that are not where they were at the start, and who has them. */
-  private readonly moved = new Map<number, ClusterNode>();
+  /** @param masters in the order of their slots at the start */
+  private constructor(
+    readonly masters: readonly ClusterNode[],
+    readonly replicas: readonly ClusterNode[],
+  ) {}
 
-  private constructor(readonly nodes: readonly ClusterNode[]) {}
-
-  /** Starts the nodes, gives each an equal part of the slots, and waits until all of them know it. */
-  static async start(size = 3): Promise<TestCluster> {
+  /**
+   * Starts the nodes, gives each master an equal part of the slots, and waits until all of them know it.
+   *
+   * @param replicas of each master
+   */
+  static async start(size = 3, replicas = 0): Promise<TestCluster> {
     const nodes = await Promise.all(Array.from({ length: size }, startNode));
     const [first] = nodes;
     if (!first) throw new Error('a cluster has nodes');
@@ -40,7 +49,12 @@ export class TestCluster {
         10_000,
       );
     }
-    return new TestCluster(nodes);
+    const followers = nodes.flatMap((master) => Array<ClusterNode>(replicas).fill(master));
+    return new TestCluster(nodes, await Promise.all(followers.map((master) => startReplica(master, first))));
+  }
+
+  get nodes(): readonly ClusterNode[] {
+    return [...this.masters, ...this.replicas];
   }
 
   get addresses(): NodeAddress[] {
@@ -50,31 +64,63 @@ export class TestCluster {
   /** Ends a node at once, as a crash would. */
   async kill(node: ClusterNode): Promise<void> {
     await node.server.kill9();
+    await waitFor(() => node.redis.status !== 'ready');
   }
 
   /** Starts a node again that was killed, and waits until the Cluster is whole. */
   async restart(node: ClusterNode): Promise<void> {
     const { port, dir } = node.server;
     node.server = await startRedis({ args: node.args, port, dir });
+    await this.whole();
+  }
+
+  /** Waits until every node thinks that all slots are served, and every replica is in step. */
+  async whole(withinMs = 20_000): Promise<void> {
     for (const { redis } of this.nodes) {
-      await waitFor(async () => (await redis.cluster('INFO')).includes('cluster_state:ok'), 15_000);
+      await waitFor(async () => {
+        const isServed = String(await redis.cluster('INFO')).includes('cluster_state:ok');
+        return isServed && !(await redis.info('replication')).includes('master_link_status:down');
+      }, withinMs);
     }
   }
 
-  /** The node that owns the slot of `key`, and another one. */
+  /** The node that owns the slot of `key` now, and another one that has slots. */
   async ownerOf(key: string): Promise<{ slot: number; owner: ClusterNode; other: ClusterNode }> {
-    const slot = await this.nodes[0]!.redis.cluster('KEYSLOT', key);
-    const first = this.nodes.find((_, i) => slot < Math.floor(((i + 1) * SLOTS) / this.nodes.length));
-    const owner = this.moved.get(slot) ?? first!;
-    return { slot, owner, other: this.nodes.find((node) => node !== owner)! };
+    const [teller] = await this.acting();
+    const slot = await teller!.redis.cluster('KEYSLOT', key);
+    const ranges = (await teller!.redis.call('CLUSTER', 'SLOTS')) as SlotRange[];
+    const nodes = ranges.map(([from, to, [, , id]]) => ({
+      from,
+      to,
+      node: this.nodes.find((one) => one.id === id)!,
+    }));
+    const owner = nodes.find(({ from, to }) => from <= slot && slot <= to)!.node;
+    return { slot, owner, other: nodes.find(({ node }) => node !== owner)!.node };
   }
 
-  /** Tells every node, the new owner first, whose slot it is. */
+  /** Tells every master, the new owner first, whose slot it is. */
   async assign(slot: number, owner: ClusterNode): Promise<void> {
-    for (const { redis } of [owner, ...this.nodes.filter((node) => node !== owner)]) {
+    for (const { redis } of [owner, ...(await this.acting()).filter((node) => node !== owner)]) {
       await redis.call('CLUSTER', 'SETSLOT', slot, 'NODE', owner.id);
     }
-    this.moved.set(slot, owner);
+  }
+
+  /** The nodes that live and are masters now. */
+  private async acting(): Promise<ClusterNode[]> {
+    const living = this.nodes.filter(({ redis }) => redis.status === 'ready');
+    const roles = await Promise.all(living.map(async ({ redis }) => (await redis.role())[0]));
+    return living.filter((_, i) => roles[i] === 'master');
+  }
+
+  /** Puts a proxy before a node, and waits until the Cluster sends clients there. Servers that are connected find out by themselves. */
+  async proxy(node: ClusterNode): Promise<TcpProxy> {
+    const proxy = await TcpProxy.start(node.server.port);
+    const { port } = new URL(proxy.url);
+    await node.redis.config('SET', 'cluster-announce-port', port);
+    for (const { redis } of this.masters) {
+      await waitFor(async () => String(await redis.cluster('NODES')).includes(`127.0.0.1:${port}@`), 15_000);
+    }
+    return proxy;
   }
 
   async stop(): Promise<void> {
@@ -108,14 +154,53 @@ export class SlotMove {
   }
 
   /** Moves one key; fails if the target has it too. */
-  async moveKey(key: Buffer): Promise<void> {
-    await this.source.redis.call('MIGRATE', '127.0.0.1', this.target.server.port, key, 0, 5_000);
+  moveKey(key: Buffer): Promise<void> {
+    return this.moveKeys([key]);
+  }
+
+  /** Moves keys in one step. */
+  async moveKeys(keys: readonly Buffer[]): Promise<void> {
+    await this.source.redis.call(
+      'MIGRATE',
+      '127.0.0.1',
+      this.target.server.port,
+      '',
+      0,
+      5_000,
+      'KEYS',
+      ...keys,
+    );
+  }
+
+  /** Moves all keys that are there, so many in one step, with those that come meanwhile, and ends the move. */
+  async complete(step = 1): Promise<void> {
+    for (let keys = await this.keysAt(this.source); keys.length > 0; keys = await this.keysAt(this.source)) {
+      for (let i = 0; i < keys.length; i += step) await this.moveKeys(keys.slice(i, i + step));
+    }
+    await this.finish();
   }
 
   /** Gives the slot to its new node; the source holds no key of it any more. */
   async finish(): Promise<void> {
     await this.cluster.assign(this.slot, this.target);
   }
+}
+
+/** A replica of `master`, in step with it and known to all. */
+async function startReplica(
+  master: ClusterNode,
+  first: ClusterNode & { busPort: number },
+): Promise<ClusterNode> {
+  const node = await startNode();
+  await node.redis.call('CLUSTER', 'MEET', '127.0.0.1', first.server.port, first.busPort);
+  // It must have heard of its master before it can follow it.
+  await waitFor(() => node.redis.call('CLUSTER', 'REPLICATE', master.id), 15_000);
+  await waitFor(async () => (await node.redis.info('replication')).includes('master_link_status:up'), 15_000);
+  await waitFor(
+    async () => String(await first.redis.call('CLUSTER', 'REPLICAS', master.id)).includes(node.id),
+    15_000,
+  );
+  return node;
 }
 
 async function startNode(): Promise<ClusterNode & { busPort: number }> {

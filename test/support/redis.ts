@@ -1,19 +1,83 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Command, Redis } from 'ioredis';
+import type { NodeAddress, PoolTarget } from '../../src/domain/pool.js';
+
+const SLOTS = 16_384;
 
 export { freePort, startRedis } from './redis-process.mjs';
 export type { RedisProcess, RedisProcessOptions } from './redis-process.mjs';
 
-/** The Redis that all specs of this run share. Keep to a random namespace in it; never FLUSHALL. */
-export function testRedisUrl(): string {
-  const url = process.env['PUMPHOUSE_TEST_REDIS'];
-  if (url === undefined) throw new Error('PUMPHOUSE_TEST_REDIS is not set: did the global set-up run?');
-  return url;
+/** Masters of the store that all specs of this run share; one, but in a Cluster. */
+export function testRedisUrls(): string[] {
+  const urls = process.env['PUMPHOUSE_TEST_REDIS'];
+  if (urls === undefined) throw new Error('PUMPHOUSE_TEST_REDIS is not set: did the global set-up run?');
+  return urls.split(' ');
 }
 
-/** A namespace (or key prefix, or pool name) that no other test uses. */
+/** In a Cluster, the master that has all namespaces of this spec file: another one for another file, by chance. */
+const mine = Math.floor(Math.random() * 1_000);
+
+/**
+ * The Redis in which this spec's namespaces are, for a connection of its own. Keep to a random namespace in it; never FLUSHALL. For a
+ * server, take `testTarget`.
+ */
+export function testRedisUrl(): string {
+  const urls = testRedisUrls();
+  return urls[mine % urls.length]!;
+}
+
+/** How a server reaches the store that all specs share: a standalone Redis, a Sentinel group or a Cluster. */
+export function testTarget(): PoolTarget {
+  const target = process.env['PUMPHOUSE_TEST_TARGET'];
+  return target === undefined ? { url: testRedisUrl() } : (JSON.parse(target) as PoolTarget);
+}
+
+/** The same as settings of the default pool, in the form of the environment. */
+export function testTargetEnv(): Record<string, string> {
+  const { url, sentinels, masterName, clusterNodes } = testTarget();
+  const list = (nodes: readonly NodeAddress[]): string =>
+    nodes.map(({ host, port }) => `${host}:${String(port)}`).join(',');
+  return {
+    ...(url && { PUMPHOUSE_POOLS__DEFAULT__URL: url }),
+    ...(sentinels && { PUMPHOUSE_POOLS__DEFAULT__SENTINELS: list(sentinels) }),
+    ...(masterName && { PUMPHOUSE_POOLS__DEFAULT__MASTER_NAME: masterName }),
+    ...(clusterNodes && { PUMPHOUSE_POOLS__DEFAULT__CLUSTER: list(clusterNodes) }),
+  };
+}
+
+/** Every key that fits a pattern, on all masters, sorted. */
+export async function testKeys(pattern: string): Promise<string[]> {
+  const found = await Promise.all(
+    testRedisUrls().map(async (url) => {
+      const redis = new Redis(url, { protocol: 2 });
+      return redis.keys(pattern).finally(() => redis.disconnect());
+    }),
+  );
+  return found.flat().sort();
+}
+
+/** A namespace (or key prefix, or pool name) that no other test uses. In a Cluster, all those of a spec file are on one master. */
 export function randomNamespace(prefix = 'ns'): string {
-  return `${prefix}-${randomBytes(6).toString('hex')}`;
+  for (;;) {
+    const name = `${prefix}-${randomBytes(6).toString('hex')}`;
+    if (masterOf(name) === mine % masters()) return name;
+  }
+}
+
+/** Specs with stores of their own need no shared one. */
+function masters(): number {
+  return process.env['PUMPHOUSE_TEST_REDIS']?.split(' ').length ?? 1;
+}
+
+/** Masters have equal parts of the slots, in order: the n-th one ends before `floor((n + 1) × slots / masters)`. */
+function masterOf(namespace: string): number {
+  return Math.ceil(((slotOf(namespace) + 1) * masters()) / SLOTS) - 1;
+}
+
+/** A namespace's slot in a Cluster. */
+export function slotOf(namespace: string): number {
+  return new Command('get', [`{${namespace}}`]).getSlot();
 }
 
 /**

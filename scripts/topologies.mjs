@@ -1,0 +1,47 @@
+/**
+ * `npm run test:topologies`: the engine's, the API's and the compatibility specs against a standalone Redis with AOF, a Sentinel group
+ * (a master, two replicas, three sentinels) and a Cluster (three masters with a replica each), all started here on loopback.
+ *
+ * `npm run test:topologies -- cluster test/compat` takes one of them, and the specs whose paths contain a word.
+ */
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { OWN_REDIS } from './topologies/own-redis.mjs';
+
+const ROOT = join(import.meta.dirname, '..');
+const ALL = ['standalone', 'sentinel', 'cluster'];
+const FOLDERS = ['test/redis', 'test/compat', 'test/e2e'];
+const MINUTES = 10;
+
+const words = process.argv.slice(2);
+const chosen = ALL.filter((name) => words.includes(name));
+const paths = words.filter((word) => !ALL.includes(word));
+const failed = [];
+for (const topology of chosen.length > 0 ? chosen : ALL) {
+  console.log(`--- ${topology}`);
+  if ((await specs(topology)) !== 0) failed.push(topology);
+}
+for (const [spec, reason] of Object.entries(OWN_REDIS)) console.log(`not here: ${spec}: ${reason}`);
+console.log(failed.length === 0 ? 'all passed' : `failed: ${failed.join(', ')}`);
+process.exitCode = failed.length === 0 ? 0 : 1;
+
+/** Runs them; one that hangs is ended and fails. @returns the exit code, null if it was ended */
+async function specs(topology) {
+  const left = Object.keys(OWN_REDIS).flatMap((spec) => [
+    '--testPathIgnorePatterns',
+    spec.replaceAll('.', '\\.'),
+  ]);
+  const argv = [
+    '--experimental-vm-modules',
+    '--disable-warning=ExperimentalWarning',
+    join(ROOT, 'node_modules', 'jest', 'bin', 'jest.js'),
+    ...(paths.length > 0 ? paths : FOLDERS),
+    ...left,
+  ];
+  const env = { ...process.env, PUMPHOUSE_TEST_TOPOLOGY: topology };
+  const child = spawn(process.execPath, argv, { cwd: ROOT, env, stdio: 'inherit' });
+  const timer = setTimeout(() => child.kill('SIGTERM'), MINUTES * 60_000);
+  const code = await new Promise((resolve) => child.once('exit', resolve));
+  clearTimeout(timer);
+  return code;
+}

@@ -1,0 +1,26 @@
+import { readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { OWN_REDIS } from './own-redis.mjs';
+
+const ROOT = join(import.meta.dirname, '..', '..');
+const STARTS_ITS_OWN = /startRedis\(|TestCluster\.start|SentinelGroup\.start|BuiltServer\.create/;
+const USES_THE_SHARED_ONE = /TestApp\.start\(|EngineFixture\.(open|withClock)\(|testPools\(\)|testTarget\(\)/;
+
+const specs = ['test/redis', 'test/compat', 'test/e2e'].flatMap((folder) =>
+  readdirSync(join(ROOT, folder))
+    .filter((name) => name.endsWith('.spec.ts'))
+    .map((name) => `${folder}/${name}`),
+);
+
+describe('the specs that the topologies are tested with', () => {
+  it('are all, but those that are named with a reason', () => {
+    expect(specs.length).toBeGreaterThan(Object.keys(OWN_REDIS).length * 2);
+    expect(Object.keys(OWN_REDIS).filter((spec) => !specs.includes(spec))).toEqual([]);
+    expect(Object.values(OWN_REDIS).filter((reason) => reason === '')).toEqual([]);
+  });
+
+  it.each(specs.filter((spec) => !(spec in OWN_REDIS)))('%s uses the store of the run', (spec) => {
+    const text = readFileSync(join(ROOT, spec), 'utf8');
+    expect(!STARTS_ITS_OWN.test(text) || USES_THE_SHARED_ONE.test(text)).toBe(true);
+  });
+});

@@ -1,0 +1,81 @@
+import { performance } from 'node:perf_hooks';
+import type { Cluster, Redis } from 'ioredis';
+import type { Calls } from './calls.js';
+import type { RedisClock } from './clock.js';
+
+/** The masters of a Cluster: each is probed by itself, and one that does not answer loses its own connection and no other one's. */
+export class ClusterNodes {
+  /** Masters that did not answer when they were asked last, as `host:port`. */
+  private silent: readonly string[] = [];
+
+  constructor(
+    private readonly client: Cluster,
+    private readonly calls: Calls,
+    private readonly clock: RedisClock,
+  ) {}
+
+  /** Some slots have no node that answers. */
+  get hasSilent(): boolean {
+    return this.silent.length > 0;
+  }
+
+  /** The masters that have slots, as `host:port`. */
+  owners(): string[] {
+    const found = new Set<string>();
+    let last: readonly string[] | undefined;
+    for (const nodes of this.client.slots as (readonly string[] | undefined)[]) {
+      // The driver gives all slots of a range the same array.
+      if (nodes === last) continue;
+      last = nodes;
+      const [owner] = nodes ?? [];
+      if (owner !== undefined) found.add(owner);
+    }
+    return [...found];
+  }
+
+  /** The driver's connection to a node, if it has one. */
+  connectionTo(owner: string): Redis | undefined {
+    return this.client
+      .nodes('all')
+      .find(({ options }) => `${options.host ?? ''}:${String(options.port)}` === owner);
+  }
+
+  /**
+   * Asks each master for the time. Who does not answer is disconnected: calls that wait for it fail, and the next one opens a new
+   * connection, or finds who has taken its place.
+   *
+   * @throws the last error: none has answered
+   */
+  async probe(): Promise<void> {
+    const owners = this.owners();
+    const silent: string[] = [];
+    let last: unknown = new Error('the Cluster has no slots');
+    await Promise.all(
+      owners.map(async (owner) => {
+        try {
+          await this.probeOne(owner);
+        } catch (error) {
+          last = error;
+          silent.push(owner);
+        }
+      }),
+    );
+    this.silent = silent;
+    if (silent.length > 0) this.client.refreshSlotsCache();
+    if (silent.length === owners.length) throw last;
+  }
+
+  private async probeOne(owner: string): Promise<void> {
+    const node = this.connectionTo(owner);
+    if (!node) throw new Error(`there is no connection to ${owner}`);
+    const sentMs = performance.now();
+    try {
+      const time = await this.calls.attempt(() => node.call('TIME'));
+      const [seconds = Number.NaN, micros = Number.NaN] = Array.isArray(time) ? time.map(Number) : [];
+      this.clock.sample(sentMs, performance.now(), seconds * 1_000 + Math.floor(micros / 1_000));
+    } catch (error) {
+      node.disconnect();
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,162 @@
+import { performance } from 'node:perf_hooks';
+import { Command, type Cluster, type Redis } from 'ioredis';
+import type { Calls } from './calls.js';
+import type { ClusterNodes } from './cluster-nodes.js';
+import type { Keys } from './keys.js';
+import type { WakeStyle } from './script.js';
+import { heardBy, type WakeListener, type Wakeups } from './wakeups.js';
+
+/** A namespace in which nobody waits any more is listened to for so long, for somebody else may come, in milliseconds. */
+const LINGER_MS = 30_000;
+
+/** A namespace with waiters. */
+interface Followed {
+  readonly channel: string;
+  readonly slot: number;
+  waiting: number;
+  idleSinceMs: number;
+  /** The node that its channel is subscribed at, as `host:port`; null if at none. */
+  at: string | null;
+}
+
+/**
+ * Wake-ups in a Cluster. Sharded: a channel for each namespace with waiters, subscribed at the node of its slot, on one connection to
+ * each such node; messages go to no other node. Plain, before Redis 7: one channel, at any node, and the Cluster's bus carries each
+ * message to all.
+ *
+ * A subscription ends when its slot leaves its node, or the node dies. It is made anew at the next look, within a second or so, and then
+ * whoever waits in the namespace looks for what was missed.
+ */
+export class ClusterWakeups implements Wakeups {
+  private readonly links = new Map<string, Redis>();
+  /** Nodes that have ended a subscription: it is not known which. */
+  private readonly doubtful = new Set<string>();
+  private readonly followed = new Map<string, Followed>();
+  private isClosed = false;
+
+  constructor(
+    private readonly client: Cluster,
+    private readonly nodes: ClusterNodes,
+    private readonly calls: Calls,
+    private readonly keys: Keys,
+    private readonly style: WakeStyle,
+    private readonly listeners: ReadonlySet<WakeListener>,
+    private readonly lingerMs = LINGER_MS,
+  ) {}
+
+  open(): Promise<void> {
+    this.settle();
+    return Promise.resolve();
+  }
+
+  follow(namespace: string): void {
+    if (this.style === 'plain') return;
+    const known = this.followed.get(namespace);
+    if (known) {
+      known.waiting++;
+      return;
+    }
+    const channel = this.keys.wakeChannelOf(namespace);
+    const slot = new Command('get', [channel]).getSlot();
+    const fresh = { channel, slot, waiting: 1, idleSinceMs: 0, at: null };
+    this.followed.set(namespace, fresh);
+    this.listen(namespace, fresh);
+  }
+
+  unfollow(namespace: string): void {
+    const known = this.followed.get(namespace);
+    if (known && --known.waiting === 0) known.idleSinceMs = performance.now();
+  }
+
+  async probe(): Promise<void> {
+    this.settle();
+    await Promise.all(
+      [...this.links.values()].map((link) =>
+        this.calls.attempt(() => link.ping()).catch(() => link.disconnect()),
+      ),
+    );
+  }
+
+  disconnect(again: boolean): void {
+    this.isClosed = !again;
+    for (const link of this.links.values()) link.disconnect();
+  }
+
+  /** Brings subscriptions to where their slots are now, and ends what nobody needs. */
+  private settle(): void {
+    if (this.isClosed) return;
+    if (this.style === 'plain') {
+      if (this.links.size === 0) this.listenAnywhere();
+      return;
+    }
+    const used = new Set<string>();
+    for (const [namespace, one] of this.followed) {
+      if (one.waiting === 0 && performance.now() - one.idleSinceMs > this.lingerMs)
+        this.forget(namespace, one);
+      else {
+        this.listen(namespace, one);
+        used.add(one.at ?? '');
+      }
+    }
+    this.doubtful.clear();
+    for (const [owner, link] of this.links) if (!used.has(owner)) link.disconnect();
+  }
+
+  /** Subscribes to a namespace's channel at the node of its slot, if it is not so. */
+  private listen(namespace: string, one: Followed): void {
+    const owner = this.client.slots[one.slot]?.[0];
+    if (owner === undefined || (one.at === owner && !this.doubtful.has(owner))) return;
+    const link = this.linkTo(owner);
+    if (!link) return;
+    const isElsewhere = one.at !== owner;
+    one.at = owner;
+    link.ssubscribe(one.channel).then(
+      // What came between this and the first look of its waiters, or its last subscription, was not heard.
+      () => isElsewhere && this.listeners.forEach((listener) => listener(namespace, null)),
+      () => one.at === owner && (one.at = null),
+    );
+  }
+
+  private forget(namespace: string, one: Followed): void {
+    this.followed.delete(namespace);
+    const link = one.at === null ? undefined : this.links.get(one.at);
+    link?.sunsubscribe(one.channel).catch(() => undefined);
+  }
+
+  private listenAnywhere(): void {
+    const owners = this.nodes.owners();
+    const owner = owners[Math.floor(Math.random() * owners.length)];
+    const link = owner === undefined ? undefined : this.linkTo(owner);
+    link?.subscribe(this.keys.wakeChannel).catch(() => link.disconnect());
+  }
+
+  private linkTo(owner: string): Redis | undefined {
+    const known = this.links.get(owner);
+    if (known) return known;
+    const link = this.nodes.connectionTo(owner)?.duplicate({
+      // A lost one is replaced at the next look, if it is still needed.
+      retryStrategy: () => null,
+      enableOfflineQueue: true,
+      readOnly: false,
+    });
+    if (!link) return undefined;
+    this.links.set(owner, link);
+    link.on('error', () => undefined);
+    link.on('message', (_channel: string, message: string) => heardBy(this.listeners, message));
+    link.on('smessage', (_channel: string, message: string) => heardBy(this.listeners, message));
+    // The driver says so when the node has ended a subscription, or refuses one: the slot has another node.
+    link.on('moved', () => this.doubt(owner));
+    link.on('end', () => this.lose(owner, link));
+    return link;
+  }
+
+  private doubt(owner: string): void {
+    this.doubtful.add(owner);
+    this.client.refreshSlotsCache(() => this.settle());
+  }
+
+  private lose(owner: string, link: Redis): void {
+    if (this.links.get(owner) === link) this.links.delete(owner);
+    for (const one of this.followed.values()) if (one.at === owner) one.at = null;
+  }
+}

@@ -1,0 +1,54 @@
+import { Redis } from 'ioredis';
+import type { PoolTarget } from '../../src/domain/pool.js';
+import { TestCluster } from './cluster.js';
+import { startRedis, waitFor } from './redis.js';
+import { SentinelGroup } from './sentinel.js';
+
+/** What the specs of a run share as their Redis. */
+export const TOPOLOGIES = ['standalone', 'sentinel', 'cluster'] as const;
+export type TopologyName = (typeof TOPOLOGIES)[number];
+
+/** A running store, all of it on this machine. */
+export interface Topology {
+  /** How servers are told of it. */
+  readonly target: PoolTarget;
+  /** Its masters; of a Cluster in the order of their slots. */
+  readonly urls: readonly string[];
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts a standalone Redis with AOF; or a master with two replicas and three sentinels; or a Cluster of three masters with a replica
+ * each.
+ */
+export function startTopology(name: TopologyName): Promise<Topology> {
+  const start = { standalone, sentinel, cluster }[name];
+  return start();
+}
+
+async function standalone(): Promise<Topology> {
+  const redis = await startRedis();
+  return { target: { url: redis.url }, urls: [redis.url], stop: () => redis.stop() };
+}
+
+async function sentinel(): Promise<Topology> {
+  const [group, second] = await Promise.all([SentinelGroup.start(), startRedis()]);
+  const admin = new Redis(second.url, { protocol: 2 });
+  await admin.replicaof('127.0.0.1', group.master.port);
+  await waitFor(async () => (await admin.info('replication')).includes('master_link_status:up'), 15_000);
+  admin.disconnect();
+  return {
+    target: { sentinels: group.addresses, masterName: 'mymaster' },
+    urls: [group.master.url],
+    stop: async () => void (await Promise.all([group.stop(), second.stop()])),
+  };
+}
+
+async function cluster(): Promise<Topology> {
+  const running = await TestCluster.start(3, 1);
+  return {
+    target: { clusterNodes: running.addresses },
+    urls: running.masters.map(({ server }) => server.url),
+    stop: () => running.stop(),
+  };
+}
