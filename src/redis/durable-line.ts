@@ -1,7 +1,7 @@
 import { type Redis } from 'ioredis';
 import { QueueError } from '../domain/errors.js';
 import { Calls } from './calls.js';
-import { scriptText, type Arg } from './script.js';
+import { scriptText, type Arg, type ScriptText } from './script.js';
 import { encodeCommand, EncodedCommand } from './wire.js';
 
 /** Calls that one wait answers for, at most: they hold Redis one after the other. */
@@ -39,6 +39,7 @@ export class DurableLine {
   private isBusy = false;
 
   /**
+   * @param scriptOf the text of a script as this Redis is to run it
    * @param limitMs a round that takes longer has lost its connection, in milliseconds
    * @param renew has the connection replaced: it may lead to the wrong Redis by now, or nowhere
    */
@@ -46,6 +47,7 @@ export class DurableLine {
     pool: string,
     private readonly client: Redis,
     private readonly proof: Proof,
+    private readonly scriptOf: (name: string) => ScriptText,
     limitMs: number,
     private readonly renew: () => void,
   ) {
@@ -119,7 +121,7 @@ export class DurableLine {
   }
 
   private evaluate({ name, args, needsText }: Call): Promise<Outcome> {
-    const { text, sha } = scriptText(name);
+    const { text, sha } = this.scriptOf(name);
     const command = needsText ? ['EVAL', text, ...args] : ['EVALSHA', sha, ...args];
     return this.command(command, String(args[1])).then(
       (reply) => ({ reply }),

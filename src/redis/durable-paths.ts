@@ -8,7 +8,7 @@ import { createClient, type Client } from './connect.js';
 import { DurableLine, type Proof } from './durable-line.js';
 import type { RedisFault } from './errors.js';
 import { shortfallOf, safetyOf, type Safety } from './safety.js';
-import { flatten, type Arg, type Item, type Script } from './script.js';
+import { flatten, type Arg, type Item, type Script, type ScriptText } from './script.js';
 import { EncodedCommand } from './wire.js';
 
 /** A way to run scripts; see `RedisPool.run`. */
@@ -30,6 +30,8 @@ export interface PoolParts {
   readonly client: Client;
   /** Sends a script over it, once. */
   readonly call: (name: string, args: readonly Arg[]) => Promise<unknown>;
+  /** A script's text as the pool's Redis is to run it. */
+  readonly scriptOf: (name: string) => ScriptText;
   readonly onFault: (fault: RedisFault) => void;
   readonly onError: (error: Error) => void;
 }
@@ -165,10 +167,9 @@ class DurablePath implements ScriptPath {
     const client = this.nodeOf(String(args[1]));
     let line = this.lines.get(client);
     if (!line) {
-      const { name: pool, options } = this.parts;
-      line = new DurableLine(pool, client, proofOf(this.durability, options), options.commandTimeoutMs, () =>
-        this.renew(),
-      );
+      const { name: pool, options, scriptOf } = this.parts;
+      const proof = proofOf(this.durability, options);
+      line = new DurableLine(pool, client, proof, scriptOf, options.commandTimeoutMs, () => this.renew());
       this.lines.set(client, line);
     }
     return line.send(name, args);

@@ -62,6 +62,7 @@ export class RedisPool {
       options,
       client,
       call: (script, args) => this.call(script, args),
+      scriptOf: (script) => scriptText(script, this.wakeStyle),
       onFault: (fault) => this.note(fault),
       onError: (error) => this.noteError(error),
     });

@@ -82,7 +82,7 @@ export const CASES: readonly Case[] = [
   },
   simple(
     scripts.reserve,
-    () => ({ flag_ms: 600_000, max_bytes: 1_000_000 }),
+    () => ({ flag_ms: 600_000, max_bytes: 1_000_000, record: 'instance1' }),
     () => [['p,q', 2, 1, 60_000, '1']],
     ({ expired }) => expired,
   ),
@@ -90,7 +90,7 @@ export const CASES: readonly Case[] = [
   {
     ...simple(
       scripts.reserve,
-      () => ({ flag_ms: 600_000, max_bytes: 1_000_000 }),
+      () => ({ flag_ms: 600_000, max_bytes: 1_000_000, record: 'instance1' }),
       () => [['q', 4, 4, 60_000, '1']],
       ({ expired }) => expired,
     ),

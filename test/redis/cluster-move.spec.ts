@@ -175,6 +175,7 @@ function keysOf(ns: string): Record<string, string> {
     due: key('due'),
     waiting: key('waiting'),
     expiries: key('expiries'),
+    sending: key('sending'),
   };
 }
 
