@@ -201,8 +201,9 @@ export class Leases {
     batch: Batch | undefined,
   ): void {
     let [calls, count, firstMs, lastMs] = [0, 0, Number.POSITIVE_INFINITY, 0];
-    found.forEach((jobs, i) => {
-      if (jobs === null || jobs.length === 0) return;
+    for (let i = 0; i < found.length; i++) {
+      const jobs = found[i];
+      if (!jobs || jobs.length === 0) continue;
       const confirms = questions[i]?.request.confirms === true;
       if (confirms) calls++;
       count += jobs.length;
@@ -211,7 +212,7 @@ export class Leases {
         firstMs = Math.min(firstMs, job.leaseEndsAtMs);
         lastMs = Math.max(lastMs, job.leaseEndsAtMs);
       }
-    });
+    }
     batch?.leased(count, calls, lastMs);
     if (count > 0) this.arm(namespace, firstMs);
   }

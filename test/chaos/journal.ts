@@ -50,7 +50,7 @@ export interface Verdict {
   readonly doubled: readonly string[];
   /** Asked for after its acknowledgement was answered, and delivered all the same. */
   readonly undead: readonly string[];
-  /** Delivered more often than it had tries. */
+  /** Delivered more often than it had tries, and than deaths of servers excuse. */
   readonly overrun: readonly string[];
   /** More jobs of one body than the producer had to send it. */
   readonly multiplied: readonly string[];
@@ -60,6 +60,8 @@ export interface Verdict {
 export interface Rules {
   readonly ttrMs: number;
   readonly tries: number;
+  /** Deliveries beyond its tries that a job may have, because its server died before it was known that the answer had left. */
+  readonly spared?: number;
   /** Ids that are in the dead letter when all is over. */
   readonly dead: ReadonlySet<string>;
   /**
@@ -72,7 +74,10 @@ export interface Rules {
 type Delivery = Extract<Entry, { op: 'delivered' }>;
 
 /** Judges a finished run by its journal alone. */
-export function judge({ entries }: Journal, { ttrMs, tries, dead, mayRepeat = false }: Rules): Verdict {
+export function judge(
+  { entries }: Journal,
+  { ttrMs, tries, spared = 0, dead, mayRepeat = false }: Rules,
+): Verdict {
   const sent = new Map<string, number>();
   const accepted = new Set<string>();
   const deliveries = new Map<string, Delivery[]>();
@@ -98,7 +103,7 @@ export function judge({ entries }: Journal, { ttrMs, tries, dead, mayRepeat = fa
       .flat()
       .filter((one) => one.askedMs > (ackedMs.get(one.id) ?? Infinity) && !isRepeat(one))
       .map(show),
-    overrun: all.filter((list) => list.length > tries).map((list) => show(list[0]!)),
+    overrun: all.filter((list) => list.length > tries + spared).map((list) => show(list[0]!)),
     multiplied: [...idsOf].filter(([body, ids]) => ids.size > (sent.get(body) ?? 0)).map(([body]) => body),
   };
 }

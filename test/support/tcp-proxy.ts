@@ -83,7 +83,12 @@ export class TcpProxy {
   }
 
   private accept(client: Socket): void {
-    const link: Link = { client, server: connect(this.targetPort, '127.0.0.1'), isDead: false, held: undefined };
+    const link: Link = {
+      client,
+      server: connect(this.targetPort, '127.0.0.1'),
+      isDead: false,
+      held: undefined,
+    };
     this.links.add(link);
     client.on('data', (bytes) => this.forward(link, bytes));
     link.server.on('data', (bytes) => this.reply(link, bytes));
