@@ -1,4 +1,5 @@
 import { performance } from 'node:perf_hooks';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { QueueEngine } from '../../src/engine/engine.js';
 import { RedisPool } from '../../src/redis/pool.js';
 import { SlotMove, TestCluster, type ClusterNode } from '../support/cluster.js';
@@ -93,8 +94,12 @@ describe('the nodes of a Cluster', () => {
     expect(served.sort((a, b) => a - b)[25]).toBeLessThan(100);
     for (const result of await refused)
       expect(result).toMatchObject({ reason: { code: 'pool_unavailable' } });
+    await engine.publish(second, 'much-later', newJob({ delayMs: 600_000 }));
+    const dues = [first, second].map((ns) => pool.keys.namespace(ns).due);
+    expect(await pool.heads(dues)).toEqual([Number.NaN, expect.any(Number)]);
     // What is due elsewhere is moved all the same: the sweep does not wait for the one that is away.
-    await engine.publish(second, 'later', newJob({ delayMs: 100 }));
+    const dying = new QueueEngine(pool);
+    await dying.publish(second, 'later', newJob({ delayMs: 100 }));
     expect(
       await engine.reserve(second, { queues: ['later'], count: 1, ttrMs: 60_000, waitMs: 8_000 }),
     ).toHaveLength(1);
@@ -102,6 +107,18 @@ describe('the nodes of a Cluster', () => {
     proxies[0]!.dropsReplies = false;
     await waitFor(() => publish(first), DETECTED_MS);
     await waitFor(() => pool.status.degraded.length === 0, DETECTED_MS);
+  });
+
+  it('that refuse connections for a moment cost nobody a call: what no node has seen is tried again, a reserve too', async () => {
+    const [first = ''] = await namespaces();
+    await proxies[0]!.down();
+    // What is sent before the end of the connection is seen may have run.
+    await sleep(100);
+    const reserving = engine.reserve(first, { queues: ['q'], count: 1, ttrMs: 60_000, waitMs: 0 });
+    await sleep(200);
+    await proxies[0]!.up();
+
+    expect(await reserving).toHaveLength(1);
   });
 
   it('may hand over a slot while calls wait: what the move holds up for less than the time-out is served, not refused', async () => {

@@ -32,9 +32,10 @@ export class TestCluster {
    * Starts the nodes, gives each master an equal part of the slots, and waits until all of them know it.
    *
    * @param replicas of each master
+   * @param timeoutMs after which a node that does not answer is given up by the others
    */
-  static async start(size = 3, replicas = 0): Promise<TestCluster> {
-    const nodes = await Promise.all(Array.from({ length: size }, startNode));
+  static async start(size = 3, replicas = 0, timeoutMs = 2_000): Promise<TestCluster> {
+    const nodes = await Promise.all(Array.from({ length: size }, () => startNode(timeoutMs)));
     const [first] = nodes;
     if (!first) throw new Error('a cluster has nodes');
     for (const [i, { redis }] of nodes.entries()) {
@@ -50,7 +51,10 @@ export class TestCluster {
       );
     }
     const followers = nodes.flatMap((master) => Array<ClusterNode>(replicas).fill(master));
-    return new TestCluster(nodes, await Promise.all(followers.map((master) => startReplica(master, first))));
+    return new TestCluster(
+      nodes,
+      await Promise.all(followers.map((master) => startReplica(master, first, timeoutMs))),
+    );
   }
 
   get nodes(): readonly ClusterNode[] {
@@ -78,7 +82,7 @@ export class TestCluster {
   async whole(withinMs = 20_000): Promise<void> {
     for (const { redis } of this.nodes) {
       await waitFor(async () => {
-        const isServed = String(await redis.cluster('INFO')).includes('cluster_state:ok');
+        const isServed = (await redis.cluster('INFO')).includes('cluster_state:ok');
         return isServed && !(await redis.info('replication')).includes('master_link_status:down');
       }, withinMs);
     }
@@ -190,8 +194,9 @@ export class SlotMove {
 async function startReplica(
   master: ClusterNode,
   first: ClusterNode & { busPort: number },
+  timeoutMs: number,
 ): Promise<ClusterNode> {
-  const node = await startNode();
+  const node = await startNode(timeoutMs);
   await node.redis.call('CLUSTER', 'MEET', '127.0.0.1', first.server.port, first.busPort);
   // It must have heard of its master before it can follow it.
   await waitFor(() => node.redis.call('CLUSTER', 'REPLICATE', master.id), 15_000);
@@ -203,7 +208,7 @@ async function startReplica(
   return node;
 }
 
-async function startNode(): Promise<ClusterNode & { busPort: number }> {
+async function startNode(timeoutMs: number): Promise<ClusterNode & { busPort: number }> {
   const busPort = await freePort();
   const args = [
     '--cluster-enabled',
@@ -211,7 +216,7 @@ async function startNode(): Promise<ClusterNode & { busPort: number }> {
     '--cluster-port',
     String(busPort),
     '--cluster-node-timeout',
-    '2000',
+    String(timeoutMs),
   ];
   const dir = mkdtempSync(join(tmpdir(), 'pumphouse-cluster-'));
   const server = await startRedis({ args, dir });

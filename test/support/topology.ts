@@ -8,6 +8,9 @@ import { SentinelGroup } from './sentinel.js';
 export const TOPOLOGIES = ['standalone', 'sentinel', 'cluster'] as const;
 export type TopologyName = (typeof TOPOLOGIES)[number];
 
+/** A master that a busy machine keeps from answering is not to be replaced: specs have connections to it, in ms. */
+const PATIENCE_MS = 60_000;
+
 /** A running store, all of it on this machine. */
 export interface Topology {
   /** How servers are told of it. */
@@ -37,15 +40,24 @@ async function sentinel(): Promise<Topology> {
   await admin.replicaof('127.0.0.1', group.master.port);
   await waitFor(async () => (await admin.info('replication')).includes('master_link_status:up'), 15_000);
   admin.disconnect();
+  for (const { port } of group.addresses) await setPatience(port);
   return {
     target: { sentinels: group.addresses, masterName: 'mymaster' },
     urls: [group.master.url],
-    stop: async () => void (await Promise.all([group.stop(), second.stop()])),
+    stop: async () => {
+      await Promise.all([group.stop(), second.stop()]);
+    },
   };
 }
 
+async function setPatience(port: number): Promise<void> {
+  const sentinel = new Redis(port, '127.0.0.1', { protocol: 2 });
+  await sentinel.call('SENTINEL', 'SET', 'mymaster', 'down-after-milliseconds', PATIENCE_MS);
+  sentinel.disconnect();
+}
+
 async function cluster(): Promise<Topology> {
-  const running = await TestCluster.start(3, 1);
+  const running = await TestCluster.start(3, 1, PATIENCE_MS);
   return {
     target: { clusterNodes: running.addresses },
     urls: running.masters.map(({ server }) => server.url),
