@@ -15,6 +15,7 @@ const RECORD: TokenRecord = {
   token: 'right',
   description: '',
   limit: null,
+  rights: null,
 };
 const RULES = { queues: 'one', throttle: 'write' } as const;
 

@@ -10,6 +10,8 @@ export type ErrorCode =
   | 'lease_lost'
   | 'token_missing'
   | 'token_invalid'
+  | 'verb_missing'
+  | 'queue_not_allowed'
   | 'rate_limited'
   | 'body_too_large'
   | 'store_full'

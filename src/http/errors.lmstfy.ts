@@ -12,6 +12,10 @@ const unavailable: Refusal = {
 };
 const internal: Refusal = { status: 500, json: '{"error":"internal error"}' };
 const text = (status: number, error: string): Refusal => ({ status, json: asciiJson({ error }) });
+const coded = (status: number, code: string, error: string): Refusal => ({
+  status,
+  json: asciiJson({ code, error }),
+});
 
 /** lmstfy's answer to each code. Bodies are frozen where lmstfy has one. */
 const REFUSALS: Record<ErrorCode, (message: string) => Refusal> = {
@@ -22,6 +26,9 @@ const REFUSALS: Record<ErrorCode, (message: string) => Refusal> = {
   lease_lost: () => text(409, 'lease lost'),
   token_missing: () => text(401, 'token not found'),
   token_invalid: () => text(401, 'invalid token'),
+  // lmstfy's tokens may do everything: its clients meet these only with tokens that were limited on purpose.
+  verb_missing: (message) => coded(403, 'verb_missing', message),
+  queue_not_allowed: (message) => coded(403, 'queue_not_allowed', message),
   rate_limited: (message) => ({ status: 429, json: asciiJson({ msg: message }) }),
   body_too_large: (message) => text(413, message),
   store_full: () => text(507, 'store is full'),
