@@ -105,7 +105,10 @@ describe('a URL in the log', () => {
     ['/api/ns/q?%74oken=hunter2', '/api/ns/q?%74oken=[redacted]'],
     ['/api/ns/q?%54OKEN=hunter2', '/api/ns/q?%54OKEN=[redacted]'],
     ['/api/ns/q?token=pool:hunter2=', '/api/ns/q?token=[redacted]'],
-    ['/api/ns/q?mytoken=1&tokens=2', '/api/ns/q?mytoken=1&tokens=2'],
+    [
+      '/api/ns/q?x-token=hunter2&access%5Ftoken=hunter2',
+      '/api/ns/q?x-token=[redacted]&access%5Ftoken=[redacted]',
+    ],
     ['/api/ns/q?token', '/api/ns/q?token'],
     ['/token/ns/hunter2', '/token/ns/[redacted]'],
     ['/token/ns/hunter2/limit?pool=x', '/token/ns/[redacted]/limit?pool=x'],
