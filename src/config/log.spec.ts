@@ -111,6 +111,8 @@ describe('a URL in the log', () => {
     ],
     ['/api/ns/q?token', '/api/ns/q?token'],
     ['/token/ns/hunter2', '/token/ns/[redacted]'],
+    ['http://host/token/ns/hunter2/limit', 'http://host/token/ns/[redacted]/limit'],
+    ['/%74oken/ns/hunter2', '/%74oken/ns/[redacted]'],
     ['/token/ns/hunter2/limit?pool=x', '/token/ns/[redacted]/limit?pool=x'],
     ['/token/ns?pool=x', '/token/ns?pool=x'],
     ['redis://:hunter2@h:1/0', 'redis://[redacted]@h:1/0'],
