@@ -4,6 +4,7 @@ import { LEASES } from './guards/leases.mjs';
 import { LINES } from './guards/lines.mjs';
 import { SCRIPTS } from './guards/scripts.mjs';
 import { TIME } from './guards/time.mjs';
+import { TOKENS } from './guards/tokens.mjs';
 
 /**
  * The guards that keep jobs from being lost, doubled, early or late: how to switch each of them off by a change of text, and the test that
@@ -19,4 +20,4 @@ import { TIME } from './guards/time.mjs';
  */
 
 /** @type {readonly Guard[]} */
-export const GUARDS = [...LEASES, ...LINES, ...FAR_SLOTS, ...TIME, ...SCRIPTS, ...FAILURES];
+export const GUARDS = [...LEASES, ...LINES, ...FAR_SLOTS, ...TIME, ...SCRIPTS, ...FAILURES, ...TOKENS];
