@@ -5,6 +5,7 @@ import { LEASES } from './guards/leases.mjs';
 import { LINES } from './guards/lines.mjs';
 import { SCRIPTS } from './guards/scripts.mjs';
 import { TIME } from './guards/time.mjs';
+import { TOKENS } from './guards/tokens.mjs';
 
 /**
  * The guards that keep jobs from being lost, doubled, early or late: how to switch each of them off by a change of text, and the test that
@@ -20,4 +21,13 @@ import { TIME } from './guards/time.mjs';
  */
 
 /** @type {readonly Guard[]} */
-export const GUARDS = [...LEASES, ...LINES, ...FAR_SLOTS, ...TIME, ...SCRIPTS, ...FAILURES, ...CLUSTER];
+export const GUARDS = [
+  ...LEASES,
+  ...LINES,
+  ...FAR_SLOTS,
+  ...TIME,
+  ...SCRIPTS,
+  ...FAILURES,
+  ...CLUSTER,
+  ...TOKENS,
+];

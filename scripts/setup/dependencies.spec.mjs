@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from './run.mjs';
 
+const REGISTRY = 'https://registry.npmjs.org/';
 const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8'));
 
 describe('package-lock.json', () => {
@@ -12,5 +13,28 @@ describe('package-lock.json', () => {
     );
     expect(wanted).toContain('@swc/core-darwin-arm64');
     expect(wanted.filter((name) => packages[`node_modules/${name}`] === undefined)).toEqual([]);
+  });
+
+  // What a package runs when it is installed, it runs as whoever installs it. A new one is to be read first, and named here and in
+  // docs/security.md.
+  it('has no packages with install scripts but those that are named', () => {
+    const scripted = Object.entries(packages).filter(([, { hasInstallScript }]) => hasInstallScript === true);
+    expect(scripted.map(([path]) => path).sort()).toEqual([
+      'node_modules/@parcel/watcher',
+      'node_modules/@swc/core',
+    ]);
+    // Who installs the server alone runs none.
+    expect(scripted.filter(([, { dev }]) => dev !== true)).toEqual([]);
+  });
+
+  it('takes packages from the registry only, and knows what must come, but for programs of other platforms', () => {
+    const all = Object.entries(packages).filter(([path]) => path !== '');
+    const foreign = all.filter(
+      ([, { resolved }]) => resolved !== undefined && !resolved.startsWith(REGISTRY),
+    );
+    expect(foreign.map(([path]) => path)).toEqual([]);
+    const unknown = all.filter(([, { integrity = '' }]) => !integrity.startsWith('sha512-'));
+    const needed = unknown.filter(([, { dev, optional, os }]) => !(dev && optional && os));
+    expect(needed.map(([path]) => path)).toEqual([]);
   });
 });

@@ -20,6 +20,8 @@ const STATUS: Record<ErrorCode, number> = {
   namespace_full: 429,
   token_missing: 404,
   token_invalid: 404,
+  verb_missing: 403,
+  queue_not_allowed: 403,
   rate_limited: 429,
   body_too_large: 413,
   store_full: 507,

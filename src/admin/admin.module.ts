@@ -6,6 +6,8 @@ import { AdminHttp } from './admin-http.js';
 import { Audit } from './audit.js';
 import { LimitsController } from './limits.controller.js';
 import { ServerController } from './server.controller.js';
+import { TokenLifecycleController } from './token-lifecycle.controller.js';
+import { TokenLifecycle } from './token-lifecycle.service.js';
 import { TokenAdmin } from './token-admin.service.js';
 import { TokensController } from './tokens.controller.js';
 
@@ -15,7 +17,13 @@ import { TokensController } from './tokens.controller.js';
  */
 @Module({
   imports: [AuthModule],
-  controllers: [TokensController, LimitsController, ServerController],
-  providers: [AdminHttp, Audit, TokenAdmin, { provide: APP_FILTER, useClass: AdminErrorFilter }],
+  controllers: [TokensController, TokenLifecycleController, LimitsController, ServerController],
+  providers: [
+    AdminHttp,
+    Audit,
+    TokenAdmin,
+    TokenLifecycle,
+    { provide: APP_FILTER, useClass: AdminErrorFilter },
+  ],
 })
 export class AdminModule {}

@@ -4,7 +4,7 @@ import type { TokenId } from '../auth/token-store.js';
 import { LOG, type Log } from '../domain/log.js';
 
 /** What can be done to a token. */
-export type AuditedAction = 'token.create' | 'token.delete' | 'limit.set' | 'limit.delete';
+export type AuditedAction = 'token.create' | 'token.delete' | 'token.rotate' | 'limit.set' | 'limit.delete';
 
 /** One log line for each change of a token or limit: who, what, whose; of the token itself its first characters. */
 @Injectable()

@@ -8,6 +8,7 @@ import { hasLegalCharacters } from '../domain/names.js';
 import { WORKER_COMMANDS, type WorkerCommands } from '../domain/worker-commands.js';
 import { PoolRegistry } from '../redis/redis.module.js';
 import { Audit } from './audit.js';
+import { readExpiry, readRights } from './grants.js';
 
 /** What a new token shall be. */
 export interface NewToken {
@@ -17,6 +18,12 @@ export interface NewToken {
   readonly pool?: string | undefined;
   /** `[pool:]token`; made up if empty or left out. */
   readonly chosen?: string | undefined;
+  /** What it may do, separated by commas; everything if left out. */
+  readonly verbs?: string | undefined;
+  /** Patterns of the queues it is for, separated by commas; all if left out. */
+  readonly queues?: string | undefined;
+  /** A duration from now, or a date; never if left out. */
+  readonly expires?: string | undefined;
 }
 
 /** Longest token that an admin may choose, in characters: it travels in a header with every request. */
@@ -44,7 +51,7 @@ export class TokenAdmin {
    */
   async create(
     account: string | undefined,
-    { namespace, description, pool, chosen = '' }: NewToken,
+    { namespace, description, pool, chosen = '', verbs, queues, expires }: NewToken,
   ): Promise<string> {
     if (description === '') throw invalid('invalid description');
     const wanted = chosen === '' ? null : parseToken(chosen);
@@ -53,20 +60,12 @@ export class TokenAdmin {
     if (!hasLegalCharacters(namespace)) throw invalid('namespace name contains forbidden characters');
     const own = poolOr(chosen.includes(':') ? wanted?.pool : pool);
     this.checkPool(own);
-    const token = await this.tokens.create(namespace, own, description, wanted?.token);
-    this.audit.note(account, 'token.create', { pool: own, namespace, token });
+    const rights = readRights(verbs, queues);
+    const expiry = readExpiry(expires);
+    const grant = { namespace, pool: own, description, chosen: wanted?.token, rights, expiry };
+    const token = await this.tokens.grant(grant);
+    this.audit.note(account, 'token.create', { pool: own, namespace, token }, { rights });
     return spellToken({ pool: own, token });
-  }
-
-  /**
-   * A namespace's tokens.
-   *
-   * @throws {QueueError} `pool_not_found`
-   */
-  async list(namespace: string, pool: string | undefined): Promise<TokenRecord[]> {
-    const own = poolOr(pool);
-    this.checkPool(own);
-    return this.tokens.list(namespace, own);
   }
 
   /**
@@ -132,11 +131,13 @@ export class TokenAdmin {
   }
 }
 
-function poolOr(pool: string | undefined): string {
+/** The pool that an admin call means. */
+export function poolOr(pool: string | undefined): string {
   return pool === undefined || pool === '' ? DEFAULT_POOL : pool;
 }
 
-function checkChosen(token: string): void {
+/** @throws {QueueError} `invalid_argument`: it cannot be a token */
+export function checkChosen(token: string): void {
   if (token.length < MIN_TOKEN_LENGTH) throw invalid('the user token was too short');
   if (token.length > MAX_TOKEN_LENGTH) throw invalid('the user token was too long');
   if (!TOKEN.test(token)) throw invalid('the user token contains forbidden characters');

@@ -3,6 +3,7 @@ import type { Config } from '../config/config.js';
 import { QueueError } from '../domain/errors.js';
 import type { Exchange } from '../http/exchange.js';
 import type { PoolRegistry } from '../redis/redis.module.js';
+import type { AccessRules } from './access.js';
 import { Admission } from './admission.js';
 import { tokenDigest } from './credentials.js';
 import type { Throttle } from './throttle.js';
@@ -15,6 +16,7 @@ const RECORD: TokenRecord = {
   token: 'right',
   description: '',
   limit: null,
+  rights: null,
 };
 const RULES = { queues: 'one', throttle: 'write' } as const;
 
@@ -46,11 +48,11 @@ class Gate {
   }
 
   /** What one request of a connection comes to: `in`, or the code of its refusal. */
-  async ask(socket: object, token: string, namespace = 'ns'): Promise<string> {
+  async ask(socket: object, token: string, namespace = 'ns', rules: AccessRules = RULES): Promise<string> {
     const request = { socket, headers: { 'x-token': token } } as unknown as IncomingMessage;
     const exchange = { request, namespace, queue: 'q', query: {} } as Partial<Exchange> as Exchange;
     try {
-      await this.admission.admit(exchange, RULES);
+      await this.admission.admit(exchange, rules);
     } catch (error) {
       return error instanceof QueueError ? error.code : String(error);
     }
@@ -97,6 +99,27 @@ describe('admission', () => {
     gate.knows(RECORD, 'another secret under this digest');
 
     expect(await gate.ask(socket, 'right')).toBe('token_invalid');
+  });
+
+  it('takes a route of which nothing is said for one that needs the verb admin', async () => {
+    gate.knows({ ...RECORD, rights: { verbs: ['publish', 'consume'], queues: null } });
+    expect(await gate.ask(socket, 'right')).toBe('verb_missing');
+    gate.knows({ ...RECORD, rights: { verbs: ['admin'], queues: null } });
+    expect(await gate.ask(socket, 'right')).toBe('in');
+  });
+
+  it('lets a token for some queues in nowhere where a call is for all of them', async () => {
+    gate.knows({ ...RECORD, rights: { verbs: ['admin'], queues: ['q'] } });
+    expect(await gate.ask(socket, 'right')).toBe('in');
+    expect(await gate.ask(socket, 'right', 'ns', { queues: 'none' })).toBe('queue_not_allowed');
+  });
+
+  it('goes by the rights that the token has now, on a connection that has proved it', async () => {
+    expect(await gate.ask(socket, 'right')).toBe('in');
+    gate.knows({ ...RECORD, rights: { verbs: [], queues: null } });
+    expect(await gate.ask(socket, 'right')).toBe('verb_missing');
+    gate.knows(RECORD);
+    expect(await gate.ask(socket, 'right')).toBe('in');
   });
 
   it('counts by the limit that the token has now', async () => {

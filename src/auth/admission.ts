@@ -9,13 +9,14 @@ import type { AccessRules } from './access.js';
 import { parseToken, tokenDigest } from './credentials.js';
 import { provenOn, rememberProof } from './proof.js';
 import { refundUnlessServed } from './refund.js';
+import { checkRights } from './rights.js';
 import { checkListedNames, checkNames } from './route-names.js';
 import { allowedBy, Throttle } from './throttle.js';
 import { type KnownToken, TokenCache } from './token-cache.js';
 
 /**
- * Lets a request through to its queue: its names are legal (400), its pool exists (404), its token is one of its namespace (401)
- * and has not used up its limit (429), in this order. It sets `exchange.admitted`.
+ * Lets a request through to its queue: its names are legal (400), its pool exists (404), its token is one of its namespace (401),
+ * is allowed to do this there (403) and has not used up its limit (429), in this order. It sets `exchange.admitted`.
  *
  * A request with a remembered token and no limit is let through without waiting for anything.
  */
@@ -31,7 +32,7 @@ export class Admission {
   /**
    * @returns undefined if the request is in at once, else a promise of it, which fails with the same errors
    * @throws {QueueError} `invalid_argument`, `pool_not_found`, `token_missing`, `token_invalid`, `rate_limited`; their messages
-   * are lmstfy's; `pool_unavailable`
+   * are lmstfy's; `verb_missing`, `queue_not_allowed`; `pool_unavailable`
    */
   admit(exchange: Exchange, rules: AccessRules): Promise<void> | undefined {
     const { namespace, queue } = exchange;
@@ -46,13 +47,26 @@ export class Admission {
     return this.enter(exchange, rules, text, proof.caller);
   }
 
+  /**
+   * Makes sure that what let a request in still holds: for an answer that was long in coming. No limit counts it again.
+   *
+   * @throws {QueueError} `token_invalid`, `verb_missing`, `queue_not_allowed`; `pool_unavailable`
+   */
+  async confirm({ caller, queue }: Exchange, rules: AccessRules): Promise<void> {
+    // Under the digest of a secret that was proved stands the same secret, or none.
+    const known = await this.tokens.get(caller.tokenId);
+    if (known === null) throw invalidToken();
+    const { rights } = known.record;
+    if (rights !== null) checkRights(rights, rules, queue);
+  }
+
   /** What this connection has not sent before. */
   private admitUnknown(exchange: Exchange, rules: AccessRules, text: string): Promise<void> | undefined {
     const { namespace } = exchange;
     const { pool, token } = parseToken(text);
     if (!this.pools.get(pool)) throw new QueueError('pool_not_found', 'pool not found');
     if (rules.isSize === true && this.config.lmstfy.public_sizes) {
-      exchange.admitted = { pool, namespace, tokenId: '', limits: null };
+      exchange.admitted = { pool, namespace, tokenId: '', limits: null, rights: null };
       return undefined;
     }
     if (token === '') throw new QueueError('token_missing', 'token not found');
@@ -71,8 +85,9 @@ export class Admission {
       return known.then((found) => this.check(exchange, rules, text, digest, found));
     const { namespace } = exchange;
     const { pool, token } = parseToken(text);
-    if (!known || !isSame(known.secret, token)) throw new QueueError('token_invalid', 'invalid token');
-    const caller: Caller = { pool, namespace, tokenId: digest, limits: known.record.limit };
+    if (!known || !isSame(known.secret, token)) throw invalidToken();
+    const { limit: limits, rights } = known.record;
+    const caller: Caller = { pool, namespace, tokenId: digest, limits, rights };
     rememberProof(exchange.request.socket, { text, known, caller });
     return this.enter(exchange, rules, text, caller);
   }
@@ -84,7 +99,8 @@ export class Admission {
     caller: Caller,
   ): Promise<void> | undefined {
     exchange.admitted = caller;
-    const { limits, pool, namespace, tokenId } = caller;
+    const { limits, rights, pool, namespace, tokenId } = caller;
+    if (rights !== null) checkRights(rights, rules, exchange.queue);
     const kind = rules.throttle;
     if (limits === null || kind === undefined || allowedBy(limits, kind) === 0) return undefined;
     const token = { digest: tokenId, text: parseToken(text).token, pool, namespace };
@@ -99,6 +115,10 @@ function sentToken({ request, query }: Exchange): string {
   const header = request.headers['x-token'];
   if (typeof header === 'string' && header !== '') return header;
   return query.token ?? '';
+}
+
+function invalidToken(): QueueError {
+  return new QueueError('token_invalid', 'invalid token');
 }
 
 function isSame(secret: Buffer, sent: string): boolean {

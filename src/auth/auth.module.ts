@@ -1,4 +1,10 @@
-import { Inject, Injectable, Module, type OnApplicationShutdown } from '@nestjs/common';
+import {
+  type BeforeApplicationShutdown,
+  Inject,
+  Injectable,
+  Module,
+  type OnApplicationShutdown,
+} from '@nestjs/common';
 import { Config } from '../config/config.js';
 import { tokenOptions } from '../config/pool-options.js';
 import { LOG, type Log } from '../domain/log.js';
@@ -7,9 +13,11 @@ import { RedisPool } from '../redis/pool.js';
 import { PoolRegistry } from '../redis/redis.module.js';
 import { Admission } from './admission.js';
 import { DEFAULT_POOL } from './credentials.js';
+import { LastUsed, USE_PAUSE_MS } from './last-used.js';
 import { Throttle } from './throttle.js';
 import { TokenCache } from './token-cache.js';
 import { TokenGuard } from './token.guard.js';
+import { TokenInventory } from './token-inventory.js';
 import { TokenStore } from './token-store.js';
 
 /** Injection token of the Redis that holds the tokens. */
@@ -37,6 +45,16 @@ export class TokenRedisCloser implements OnApplicationShutdown {
   }
 }
 
+/** Has the last notes of use written while the tokens' Redis is still open. */
+@Injectable()
+export class LastUsedWriter implements BeforeApplicationShutdown {
+  constructor(@Inject(LastUsed) private readonly lastUsed: LastUsed) {}
+
+  async beforeApplicationShutdown(): Promise<void> {
+    await this.lastUsed.flush();
+  }
+}
+
 /** Who may do what: tokens, the guard of all queue routes, and the limits of tokens. Needs the global Config, pools and LOG. */
 @Module({
   providers: [
@@ -44,9 +62,25 @@ export class TokenRedisCloser implements OnApplicationShutdown {
     TokenRedisCloser,
     { provide: TokenStore, inject: [TOKEN_REDIS], useFactory: (redis: RedisPool) => new TokenStore(redis) },
     {
-      provide: TokenCache,
+      provide: TokenInventory,
+      inject: [TOKEN_REDIS],
+      useFactory: (redis: RedisPool) => new TokenInventory(redis),
+    },
+    {
+      provide: LastUsed,
       inject: [TokenStore],
-      useFactory: (store: TokenStore) => new TokenCache((digest) => store.find(digest)),
+      useFactory: (store: TokenStore) => new LastUsed((digests) => store.noteUse(digests, USE_PAUSE_MS)),
+    },
+    LastUsedWriter,
+    {
+      provide: TokenCache,
+      inject: [TokenStore, LastUsed],
+      useFactory: (store: TokenStore, lastUsed: LastUsed) =>
+        new TokenCache(
+          (digest) => store.find(digest),
+          undefined,
+          (digest) => lastUsed.note(digest),
+        ),
     },
     {
       provide: Throttle,
@@ -56,6 +90,6 @@ export class TokenRedisCloser implements OnApplicationShutdown {
     Admission,
     TokenGuard,
   ],
-  exports: [TokenStore, TokenCache, Throttle, Admission, TokenGuard],
+  exports: [TokenStore, TokenInventory, TokenCache, LastUsed, Throttle, Admission, TokenGuard],
 })
 export class AuthModule {}

@@ -47,11 +47,12 @@ describe('tokens as clients send them', () => {
   it('leaves the prefix of the default pool out, and no other', () => {
     expect(spellToken({ pool: 'default', token: 'abc' })).toBe('abc');
     expect(spellToken({ pool: 'other', token: 'abc' })).toBe('other:abc');
+    expect(spellToken({ pool: 'default', token: 'a:b' })).toBe('default:a:b');
   });
 
   it('understands what it spells', () => {
     fc.assert(
-      fc.property(collidingName, fc.stringMatching(/^[!-9;-~]{1,8}$/), (pool, token) => {
+      fc.property(collidingName, fc.stringMatching(/^[!-~]{1,8}$/), (pool, token) => {
         expect(parseToken(spellToken({ pool, token }))).toEqual({ pool, token });
       }),
     );

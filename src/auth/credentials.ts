@@ -23,9 +23,9 @@ export function parseToken(text: string): Credentials {
   return { pool: colon === 0 ? DEFAULT_POOL : text.slice(0, colon), token: text.slice(colon + 1) };
 }
 
-/** The text that a client must send: the prefix is left out for the default pool. */
+/** The text that a client must send: the prefix is left out for the default pool, unless the token would be taken for one with a prefix. */
 export function spellToken({ pool, token }: Credentials): string {
-  return pool === DEFAULT_POOL ? token : `${pool}:${token}`;
+  return pool === DEFAULT_POOL && !token.includes(':') ? token : `${pool}:${token}`;
 }
 
 /**

@@ -8,6 +8,7 @@ const record: TokenRecord = {
   token: 'secret',
   description: 'd',
   limit: null,
+  rights: null,
 };
 const away = new QueueError('pool_unavailable', 'away');
 

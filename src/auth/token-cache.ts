@@ -30,10 +30,12 @@ export class TokenCache {
   /**
    * @param find asks the store for a digest
    * @param now milliseconds that never go back; tests set them
+   * @param found hears of each look-up that finds a token: of one in use, once or twice a second
    */
   constructor(
     private readonly find: (digest: string) => Promise<TokenRecord | null>,
     private readonly now: () => number = () => performance.now(),
+    private readonly found: (digest: string) => void = () => undefined,
   ) {}
 
   /**
@@ -96,6 +98,7 @@ export class TokenCache {
     const record = await this.find(digest);
     if (generation === this.generation) this.known.delete(digest);
     if (!record) return null;
+    this.found(digest);
     const known = { record, secret: Buffer.from(record.token), askedAtMs };
     if (generation !== this.generation) return known;
     this.known.set(digest, known);

@@ -6,18 +6,74 @@ function flag(raw: unknown): boolean {
   return raw === 1;
 }
 
+/** The outcome that stands at the number which a script answered. */
+function outcomeOf<T extends string>(name: string, outcomes: readonly T[], raw: unknown): T {
+  const outcome = typeof raw === 'number' ? outcomes[raw] : undefined;
+  if (outcome === undefined) throw new TypeError(`${name} answered ${String(raw)}`);
+  return outcome;
+}
+
 /** What became of a limit. */
 export type LimitOutcome = 'no_token' | 'set' | 'has_one';
 const LIMIT_OUTCOMES: readonly LimitOutcome[] = ['no_token', 'set', 'has_one'];
 
-/** True if the token was stored, false if it exists. */
+/** What became of a new token. */
+export type CreateOutcome = 'exists' | 'stored' | 'expired';
+const CREATE_OUTCOMES: readonly CreateOutcome[] = ['exists', 'stored', 'expired'];
+
 export const tokenCreate = script({
   name: 'token_create',
   keys: ['token', 'index'],
-  args: ['digest', 'pool', 'namespace', 'text', 'description'],
+  args: [
+    'digest',
+    'pool',
+    'namespace',
+    'text',
+    'description',
+    'verbs',
+    'queues',
+    'lifetime_ms',
+    'expires_ms',
+  ],
   item: [],
   repeatable: false,
+  reply: (raw) => outcomeOf('token_create', CREATE_OUTCOMES, raw),
+});
+
+/** What became of a rotation. */
+export type RotateOutcome = 'no_token' | 'done' | 'exists' | 'expired';
+const ROTATE_OUTCOMES: readonly RotateOutcome[] = ['no_token', 'done', 'exists', 'expired'];
+
+export const tokenRotate = script({
+  name: 'token_rotate',
+  keys: ['token', 'successor', 'index', 'limited', 'read_window', 'write_window'],
+  args: ['digest', 'new_digest', 'text', 'grace_ms', 'lifetime_ms', 'expires_ms'],
+  item: [],
+  repeatable: false,
+  reply: (raw) => outcomeOf('token_rotate', ROTATE_OUTCOMES, raw),
+});
+
+/** True if the digest was listed. */
+export const tokenPrune = script({
+  name: 'token_prune',
+  keys: ['token', 'index', 'limited'],
+  args: ['digest'],
+  item: [],
+  repeatable: true,
   reply: flag,
+});
+
+/** How many tokens the use was written of. */
+export const tokenUsed = script({
+  name: 'token_used',
+  keys: ['limited'],
+  args: ['pause_ms'],
+  item: ['digest'],
+  repeatable: true,
+  reply: (raw) => {
+    if (typeof raw !== 'number') throw new TypeError('token_used answered no integer');
+    return raw;
+  },
 });
 
 /** True if there was such a token. */
@@ -36,11 +92,7 @@ export const limitSet = script({
   args: ['digest', 'read', 'write', 'interval_s', 'only_new'],
   item: [],
   repeatable: false,
-  reply: (raw) => {
-    const outcome = typeof raw === 'number' ? LIMIT_OUTCOMES[raw] : undefined;
-    if (outcome === undefined) throw new TypeError(`limit_set answered ${String(raw)}`);
-    return outcome;
-  },
+  reply: (raw) => outcomeOf('limit_set', LIMIT_OUTCOMES, raw),
 });
 
 /** True if the token had a limit. */
@@ -79,4 +131,14 @@ export const refund = script({
 });
 
 /** Every script of the token store: held against its header by a test. */
-export const TOKEN_SCRIPTS = [tokenCreate, tokenDelete, limitSet, limitDelete, throttle, refund] as const;
+export const TOKEN_SCRIPTS = [
+  tokenCreate,
+  tokenDelete,
+  tokenRotate,
+  tokenPrune,
+  tokenUsed,
+  limitSet,
+  limitDelete,
+  throttle,
+  refund,
+] as const;

@@ -1,8 +1,10 @@
 import { QueueError } from '../domain/errors.js';
+import type { Rights } from '../domain/rights.js';
 import type { RedisPool } from '../redis/pool.js';
 import type { Limit } from '../domain/caller.js';
 import { mintToken, tokenDigest } from './credentials.js';
 import { type ThrottleKind, TokenKeys } from './token-keys.js';
+import { RECORD_FIELDS, texts, toRecord, type TokenId, type TokenRecord } from './token-record.js';
 import {
   limitDelete,
   type LimitOutcome,
@@ -11,23 +13,34 @@ import {
   throttle,
   tokenCreate,
   tokenDelete,
+  tokenUsed,
 } from './token-scripts.js';
 
-/** Names one token: the same text is another token in another namespace or pool. */
-export interface TokenId {
-  readonly pool: string;
+export type { TokenId, TokenRecord } from './token-record.js';
+
+/** When a token shall end: after a time from now, or at an instant (Unix ms). Both 0 = never. */
+export interface Expiry {
+  readonly lifetimeMs: number;
+  readonly atMs: number;
+}
+
+/** What a token that works until it is deleted has for an end. */
+export const NO_EXPIRY: Expiry = { lifetimeMs: 0, atMs: 0 };
+
+/** What is said of an end that is over before it begins. */
+export const EXPIRED = 'expires must be in the future';
+
+/** What a new token shall be. */
+export interface Grant {
   readonly namespace: string;
-  /** Without the pool prefix. */
-  readonly token: string;
-}
-
-/** A token as it is stored. */
-export interface TokenRecord extends TokenId {
+  readonly pool: string;
   readonly description: string;
-  readonly limit: Limit | null;
+  /** Without pool prefix; left out, one is made up. */
+  readonly chosen?: string | undefined;
+  /** Null: everything. */
+  readonly rights: Rights | null;
+  readonly expiry: Expiry;
 }
-
-const FIELDS = ['pool', 'namespace', 'token', 'description', 'read', 'write', 'interval'] as const;
 
 /**
  * Tokens, their limits, and the windows that count requests. It lives in one Redis for all pools.
@@ -49,27 +62,43 @@ export class TokenStore {
   }
 
   /**
-   * Makes a token for a namespace; it works at once on every server.
+   * Makes a token that may do everything in a namespace; it works at once on every server.
    *
    * @param chosen the token, without pool prefix; left out, one is made up
    * @returns the token without its pool prefix
    * @throws {QueueError} `invalid_argument`: the chosen token exists
    */
   async create(namespace: string, pool: string, description: string, chosen?: string): Promise<string> {
-    const token = chosen ?? mintToken();
-    const digest = tokenDigest(pool, namespace, token);
-    const created = await this.redis.run(
-      tokenCreate,
-      { token: this.keys.token(digest), index: this.keys.index(pool, namespace) },
-      { digest, pool, namespace, text: token, description },
-    );
-    if (!created) throw new QueueError('invalid_argument', 'the token has already existed');
-    return token;
+    return this.grant({ namespace, pool, description, chosen, rights: null, expiry: NO_EXPIRY });
   }
 
-  /** A namespace's tokens in a pool, the oldest first. */
-  async list(namespace: string, pool: string): Promise<TokenRecord[]> {
-    return this.readAll(await this.redis.read('ZRANGE', this.keys.index(pool, namespace), 0, -1));
+  /**
+   * Makes a token.
+   *
+   * @returns the token without its pool prefix
+   * @throws {QueueError} `invalid_argument`: the chosen token exists, or it would have expired by now
+   */
+  async grant({ namespace, pool, description, chosen, rights, expiry }: Grant): Promise<string> {
+    const token = chosen ?? mintToken();
+    const digest = tokenDigest(pool, namespace, token);
+    const outcome = await this.redis.run(
+      tokenCreate,
+      { token: this.keys.token(digest), index: this.keys.index(pool, namespace) },
+      {
+        digest,
+        pool,
+        namespace,
+        text: token,
+        description,
+        verbs: rights?.verbs.join() ?? '',
+        queues: rights?.queues?.join() ?? '',
+        lifetime_ms: expiry.lifetimeMs,
+        expires_ms: expiry.atMs,
+      },
+    );
+    if (outcome === 'exists') throw new QueueError('invalid_argument', 'the token has already existed');
+    if (outcome === 'expired') throw new QueueError('invalid_argument', EXPIRED);
+    return token;
   }
 
   /**
@@ -88,7 +117,7 @@ export class TokenStore {
 
   /** The token of this digest, null if there is none. One round trip. */
   async find(digest: string): Promise<TokenRecord | null> {
-    return toRecord(await this.redis.read('HMGET', this.keys.token(digest), ...FIELDS));
+    return toRecord(await this.redis.read('HMGET', this.keys.token(digest), ...RECORD_FIELDS));
   }
 
   /** A token's limit, null if it has none or does not exist. */
@@ -143,6 +172,12 @@ export class TokenStore {
     return this.redis.run(refund, { window: this.keys.window(digest, kind) }, { started });
   }
 
+  /** Notes that tokens are in use now, those of which it was noted within `pauseMs` excepted. */
+  async noteUse(digests: readonly string[], pauseMs: number): Promise<void> {
+    const items = digests.map((digest) => [digest]);
+    await this.redis.run(tokenUsed, { limited: this.keys.limited }, { pause_ms: pauseMs }, items);
+  }
+
   private limitKeys(digest: string) {
     return {
       token: this.keys.token(digest),
@@ -162,22 +197,4 @@ export class TokenStore {
 function byNamespaceThenText(a: TokenRecord, b: TokenRecord): number {
   const [left, right] = [`${a.namespace}\0${a.token}`, `${b.namespace}\0${b.token}`];
   return left < right ? -1 : left > right ? 1 : 0;
-}
-
-/** The strings of a reply; null stays null. */
-function texts(reply: unknown): (string | null)[] {
-  if (!Array.isArray(reply)) throw new TypeError('the token store answered something else than an array');
-  return reply.map((value: unknown) => {
-    if (value === null || typeof value === 'string') return value;
-    if (Buffer.isBuffer(value)) return value.toString();
-    throw new TypeError('the token store answered something else than text');
-  });
-}
-
-function toRecord(reply: unknown): TokenRecord | null {
-  const [pool, namespace, token, description, read, write, interval] = texts(reply);
-  if (pool == null || namespace == null || token == null) return null;
-  const limit =
-    interval == null ? null : { read: Number(read), write: Number(write), intervalS: Number(interval) };
-  return { pool, namespace, token, description: description ?? '', limit };
 }

@@ -80,6 +80,35 @@ describe('the command line', () => {
     expect((await call('token', 'list', 'mail', '--admin', url, '--json')).out).toBe(`${answer.body}\n`);
   });
 
+  it('lists what tokens may do, until when, and when they were last used', async () => {
+    const details = {
+      description: 'two words',
+      verbs: ['consume'],
+      queues: ['a-*', 'b'],
+      expires_at: '2030-01-31T12:00:00.123Z',
+      last_used_at: null,
+      replaced: true,
+    };
+    answer = { status: 200, body: JSON.stringify({ tokens: { T1: 'two words' }, details: { T1: details } }) };
+    expect((await call('token', 'list', 'mail', '--admin', url)).out).toBe(
+      'TOKEN  VERBS    QUEUES  EXPIRES                          LAST USED  DESCRIPTION\n' +
+        'T1     consume  a-*,b   2030-01-31T12:00:00Z (replaced)  never      two words\n',
+    );
+    expect(asked[0]!.request).toBe('GET /token/mail?details=true');
+  });
+
+  it('asks for tokens that may not do everything, and for their replacement', async () => {
+    answer = { status: 201, body: '{"token":"T2"}' };
+    const rights = ['--verbs', 'consume', '--queues', 'mail-*,news', '--expires', '90d'];
+    await call('token', 'create', 'mail', '-d', 'x', ...rights, '--admin', url);
+    const rotated = await call('token', 'rotate', 'mail', 'p:T1', '--grace', '1h', '--admin', url);
+    expect(rotated).toMatchObject({ code: 0, out: 'T2\n' });
+    expect(asked.map(({ request }) => request)).toEqual([
+      'POST /token/mail?description=x&verbs=consume&queues=mail-*%2Cnews&expires=90d',
+      'POST /token/mail/p%3AT1/rotate?grace=1h',
+    ]);
+  });
+
   it('escapes what it puts into a path', async () => {
     answer = { status: 204, body: '' };
     expect(await call('token', 'delete', 'mail', 'pool:a/b?c', '--admin', url)).toMatchObject({ code: 0 });

@@ -76,15 +76,13 @@ function withoutArguments(text: string): string {
 }
 
 /**
- * The text of a URL, without what must not be logged: the value of every `token` in its query (its name may be escaped), the token
- * in an admin path (`/token/<namespace>/<token>`), and the credentials of a Redis URL.
+ * The text of a URL, without what must not be logged: the value of everything in its query that is called a token (its name may be
+ * escaped), the token in an admin path (`/token/<namespace>/<token>`), and the credentials of a Redis URL.
  */
 export function redactUrl(text: string): string {
   const question = text.indexOf('?');
   const path = question === -1 ? text : text.slice(0, question);
-  const open = path.includes('/')
-    ? withoutCredentials(path).replace(/^(\/token\/[^/]+\/)[^/]+/, `$1${REDACTED}`)
-    : path;
+  const open = path.includes('/') ? withoutPathToken(withoutCredentials(path)) : path;
   if (question === -1) return open;
   const query = text.slice(question + 1).replace(/([^?&;=\s]+)=[^&;\s]*/g, (pair, name: string) => {
     return isToken(name) ? `${name}=${REDACTED}` : pair;
@@ -92,13 +90,25 @@ export function redactUrl(text: string): string {
   return `${open}?${query}`;
 }
 
+/** The third part of `/token/<namespace>/<token>`, with or without a host before it; escapes may stand in any. */
+function withoutPathToken(path: string): string {
+  const parts = path.split('/');
+  const name = parts.findIndex((part, i) => i > 0 && unescaped(part) === 'token');
+  const token = parts[name + 2];
+  if (name === -1 || token === undefined) return path;
+  return parts.with(name + 2, token.replace(/^\S+/, REDACTED)).join('/');
+}
+
+/** Also a name that only looks like it: `x-token` in a query is no token to us, but it holds one. */
 function isToken(name: string): boolean {
-  if (!name.includes('%')) return name.toLowerCase() === 'token';
-  return (
-    name
-      .replace(/%([0-9A-Fa-f]{2})/g, (_, hex: string) => String.fromCharCode(parseInt(hex, 16)))
-      .toLowerCase() === 'token'
-  );
+  return unescaped(name).includes('token');
+}
+
+/** In small letters. */
+function unescaped(text: string): string {
+  return text
+    .replace(/%([0-9A-Fa-f]{2})/g, (_, hex: string) => String.fromCharCode(parseInt(hex, 16)))
+    .toLowerCase();
 }
 
 /** Greedy: an unescaped `@` or `/` in a password is still part of it. */

@@ -24,6 +24,7 @@ export class LmstfyDeadletterController {
   ) {}
 
   @Get()
+  @Access({ verb: 'consume' })
   async peek(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     const exchange = exchangeOf(request, reply);
     const { caller, namespace, queue } = exchange;
@@ -36,7 +37,7 @@ export class LmstfyDeadletterController {
   }
 
   @Get('size')
-  @Access({ isSize: true })
+  @Access({ isSize: true, verb: 'consume' })
   async size(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     const exchange = exchangeOf(request, reply);
     const { caller, namespace, queue } = exchange;
@@ -45,6 +46,7 @@ export class LmstfyDeadletterController {
   }
 
   @Put()
+  @Access({ verb: 'admin' })
   async respawn(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     const exchange = exchangeOf(request, reply);
     const { caller, queue, query } = exchange;
@@ -57,6 +59,7 @@ export class LmstfyDeadletterController {
   }
 
   @Delete()
+  @Access({ verb: 'admin' })
   async delete(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     const exchange = exchangeOf(request, reply);
     await this.deadletter.delete(exchange.caller, exchange.queue, limitOf(exchange.query));

@@ -1,3 +1,5 @@
+import type { Rights } from './rights.js';
+
 /** What a token may do in one window; 0 or less = as much as it likes. */
 export interface Limit {
   /** Consume requests. */
@@ -15,4 +17,6 @@ export interface Caller {
   /** The token's digest; empty on a size route that is open to all. */
   readonly tokenId: string;
   readonly limits: Limit | null;
+  /** Null: everything in its namespace. */
+  readonly rights: Rights | null;
 }

@@ -14,6 +14,8 @@ export type ErrorCode =
   | 'namespace_full'
   | 'token_missing'
   | 'token_invalid'
+  | 'verb_missing'
+  | 'queue_not_allowed'
   | 'rate_limited'
   | 'body_too_large'
   | 'store_full'

@@ -34,6 +34,9 @@ const REFUSALS: Record<ErrorCode, (message: string) => Refusal> = {
   namespace_full: (message) => ({ ...coded(429, 'namespace_full', message), headers: SOON }),
   token_missing: () => text(401, 'token not found'),
   token_invalid: () => text(401, 'invalid token'),
+  // lmstfy's tokens may do everything: its clients meet these only with tokens that were limited on purpose.
+  verb_missing: (message) => coded(403, 'verb_missing', message),
+  queue_not_allowed: (message) => coded(403, 'queue_not_allowed', message),
   rate_limited: (message) => ({ status: 429, json: asciiJson({ msg: message }) }),
   body_too_large: (message) => text(413, message),
   store_full: () => text(507, 'store is full'),

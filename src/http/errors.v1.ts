@@ -37,6 +37,8 @@ const PROBLEMS: Record<ErrorCode, { readonly status: number; readonly detail?: s
   namespace_full: { status: 429 },
   token_missing: { status: 401 },
   token_invalid: { status: 401 },
+  verb_missing: { status: 403 },
+  queue_not_allowed: { status: 403 },
   rate_limited: { status: 429 },
   body_too_large: { status: 413 },
   store_full: { status: 507, detail: 'the store is full' },

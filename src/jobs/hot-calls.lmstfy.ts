@@ -1,5 +1,8 @@
+import { performance } from 'node:perf_hooks';
 import { Inject, Injectable } from '@nestjs/common';
 import type { AccessRules } from '../auth/access.js';
+import { Admission } from '../auth/admission.js';
+import { VALID_MS } from '../auth/token-cache.js';
 import { Config } from '../config/config.js';
 import type { LeasedJob, NewJob, PublishOptions } from '../domain/job.js';
 import { answer, answerNothing } from '../http/answer.js';
@@ -17,9 +20,9 @@ const NO_JOB = '{"msg":"no job available"}';
 
 /** How the hot calls are let in, on both ways. */
 export const HOT_ACCESS = {
-  publish: { queues: 'one', throttle: 'write' },
-  consume: { queues: 'list', throttle: 'read' },
-  ack: { queues: 'one' },
+  publish: { queues: 'one', verb: 'publish', throttle: 'write' },
+  consume: { queues: 'list', verb: 'consume', throttle: 'read' },
+  ack: { queues: 'one', verb: 'consume' },
 } as const satisfies Record<string, AccessRules>;
 
 /**
@@ -32,6 +35,7 @@ export class LmstfyHotCalls {
   constructor(
     @Inject(JobsService) private readonly jobs: JobsService,
     @Inject(Config) private readonly config: Config,
+    @Inject(Admission) private readonly admission: Admission,
   ) {}
 
   publish(exchange: Exchange): void {
@@ -78,7 +82,10 @@ export class LmstfyHotCalls {
     const wanted = { queues, count, ttrMs, waitMs, confirms: true };
     exchange.after(
       this.jobs.reserve(exchange.caller, waitMs > 0 ? { ...wanted, signal: delivery.signal } : wanted),
-      (jobs) => this.deliver(exchange, delivery, jobs, count > 1),
+      (jobs) => {
+        if (waitMs > 0) this.deliverAfterWait(exchange, delivery, jobs, count > 1);
+        else this.deliver(exchange, delivery, jobs, count > 1);
+      },
       () => delivery.done(),
     );
   }
@@ -97,6 +104,29 @@ export class LmstfyHotCalls {
     const options = publishOptionsOf(exchange.request);
     checkIdCount(options, 1);
     readBody(exchange, limits.max_body_bytes, (body) => take(newJob(body, parameters, attributes), options));
+  }
+
+  /** Who has waited long may have lost the token meanwhile: then the jobs go back. */
+  private deliverAfterWait(
+    exchange: Exchange,
+    delivery: Delivery,
+    jobs: readonly LeasedJob[],
+    asList: boolean,
+  ): void {
+    const isLong = performance.now() - exchange.startedMs > VALID_MS;
+    if (!isLong || jobs.length === 0) {
+      this.deliver(exchange, delivery, jobs, asList);
+      return;
+    }
+    const takeBack = (): void => {
+      delivery.done();
+      this.jobs.undo(exchange.caller, jobs);
+    };
+    exchange.after(
+      this.admission.confirm(exchange, HOT_ACCESS.consume),
+      () => this.deliver(exchange, delivery, jobs, asList),
+      takeBack,
+    );
   }
 
   private deliver(exchange: Exchange, delivery: Delivery, jobs: readonly LeasedJob[], asList: boolean): void {

@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { AccessRules } from '../auth/access.js';
 import { Config } from '../config/config.js';
+import { checkQueue } from '../domain/rights.js';
 import { answer } from '../http/answer.js';
 import { readBody } from '../http/body.js';
 import type { Exchange } from '../http/exchange.js';
@@ -11,7 +12,10 @@ import { JobsService } from './jobs.service.js';
 const MAX_ACKS_BYTES = 524_288;
 
 /** How the native API's hot calls are let in, on both ways. */
-export const V1_ACCESS = { acks: { queues: 'none' } } as const satisfies Record<string, AccessRules>;
+export const V1_ACCESS = { acks: { queues: 'body', verb: 'consume' } } as const satisfies Record<
+  string,
+  AccessRules
+>;
 
 /** The native API's calls that the hot lane has too; for their exchanges see `LmstfyHotCalls`. */
 @Injectable()
@@ -25,7 +29,10 @@ export class V1HotCalls {
   acks(exchange: Exchange): void {
     readBody(exchange, Math.min(this.config.limits.max_bulk_bytes, MAX_ACKS_BYTES), (body) => {
       const acks = acksOf(body);
-      exchange.after(this.jobs.ackMany(exchange.caller, acks), (results) =>
+      const { caller } = exchange;
+      const { rights } = caller;
+      if (rights !== null) for (const { queue } of acks) checkQueue(rights, queue);
+      exchange.after(this.jobs.ackMany(caller, acks), (results) =>
         answer(exchange, 200, resultsJson(acks, results)),
       );
     });

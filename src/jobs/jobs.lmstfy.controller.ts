@@ -32,6 +32,7 @@ export class LmstfyJobsController {
   }
 
   @Put('job/:id')
+  @Access({ verb: 'publish' })
   republish(@Req() request: FastifyRequest, @Res() reply: FastifyReply): void {
     this.hot.republish(exchangeOf(request, reply));
   }
@@ -49,6 +50,7 @@ export class LmstfyJobsController {
   }
 
   @Get('peek')
+  @Access({ verb: 'consume' })
   async peekQueue(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     const exchange = exchangeOf(request, reply);
     const { caller, namespace, queue } = exchange;
@@ -58,6 +60,7 @@ export class LmstfyJobsController {
   }
 
   @Get('job/:id')
+  @Access({ verb: 'consume' })
   async peekJob(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     const exchange = exchangeOf(request, reply);
     const { caller, namespace, queue, jobId } = exchange;
@@ -65,7 +68,7 @@ export class LmstfyJobsController {
   }
 
   @Get('size')
-  @Access({ isSize: true })
+  @Access({ isSize: true, verb: 'consume' })
   async size(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     const exchange = exchangeOf(request, reply);
     const { caller, namespace, queue } = exchange;
@@ -73,6 +76,7 @@ export class LmstfyJobsController {
   }
 
   @Delete()
+  @Access({ verb: 'admin' })
   async destroy(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     const exchange = exchangeOf(request, reply);
     await this.jobs.destroy(exchange.caller, exchange.queue);

@@ -237,10 +237,20 @@ describe('tokens and limits on the admin port', () => {
     };
     const { out } = await cli('token', 'create', namespace, '--description', 'the mailer');
     const token = out.trim();
-    expect(await cli('token', 'list', namespace)).toEqual({
-      code: 0,
-      out: `${token}  the mailer\n`,
-      err: '',
+    const listed = await cli('token', 'list', namespace);
+    expect(listed).toMatchObject({ code: 0, err: '' });
+    expect(listed.out.split(/ {2,}|\n/)).toEqual([
+      ...['TOKEN', 'VERBS', 'QUEUES', 'EXPIRES', 'LAST USED', 'DESCRIPTION'],
+      ...[token, 'publish,consume,admin', '*', 'never', 'never', 'the mailer', ''],
+    ]);
+    expect((await cli('token', 'show', namespace, token)).out).toMatch(/^verbs {9}publish,consume,admin$/m);
+    const rotated = await cli('token', 'rotate', namespace, token, '--grace', '1h');
+    expect(rotated).toMatchObject({ code: 0, err: '', out: expect.stringMatching(/^\w{26}\n$/) as unknown });
+    expect((await cli('token', 'list', namespace)).out).toContain('(replaced)');
+    expect(await cli('token', 'rotate', namespace, 'nobody')).toEqual({
+      code: 1,
+      out: '',
+      err: 'pumphouse: token not found\n',
     });
     const set = await cli('limit', 'set', namespace, token, '--read', '5', '--interval', '2', '--json');
     expect(set).toMatchObject({ code: 0, out: '{"limiter":{"interval":2,"read":5,"write":0}}\n' });

@@ -4,6 +4,7 @@ import { Throttle } from '../../src/auth/throttle.js';
 import { TokenKeys } from '../../src/auth/token-keys.js';
 import { TokenCache } from '../../src/auth/token-cache.js';
 import { TOKEN_SCRIPTS } from '../../src/auth/token-scripts.js';
+import { TokenInventory } from '../../src/auth/token-inventory.js';
 import { TokenStore } from '../../src/auth/token-store.js';
 import { QueueError } from '../../src/domain/errors.js';
 import type { PoolOptions, PoolTarget } from '../../src/domain/pool.js';
@@ -41,6 +42,7 @@ describe('the token store', () => {
   beforeEach(() => (namespace = randomNamespace()));
 
   const allKeys = () => testKeys(`${redis.options.keyPrefix}pumphouse-auth*`);
+  const listed = () => new TokenInventory(redis).describeAll(namespace, 'default');
   const find = (token: string, pool = 'default') => store.find(tokenDigest(pool, namespace, token));
 
   it('keeps a token with its description, found by its digest and in its list', async () => {
@@ -51,15 +53,16 @@ describe('the token store', () => {
       token,
       description: 'mine',
       limit: null,
+      rights: null,
     });
     await store.create(namespace, 'other', 'not here');
-    expect((await store.list(namespace, 'default')).map((record) => record.token)).toEqual([token]);
+    expect((await listed()).map((record) => record.token)).toEqual([token]);
   });
 
   it('lists tokens in the order of their making', async () => {
     const made = [];
     for (let i = 0; i < 20; i++) made.push(await store.create(namespace, 'default', 'd'));
-    expect((await store.list(namespace, 'default')).map(({ token }) => token)).toEqual(made);
+    expect((await listed()).map(({ token }) => token)).toEqual(made);
   });
 
   it('refuses a chosen token that is there already, and leaves it as it was', async () => {

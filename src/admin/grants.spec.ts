@@ -1,0 +1,80 @@
+import { readExpiry, readGraceMs, readRights } from './grants.js';
+
+describe('rights', () => {
+  it.each([
+    [undefined, undefined, null],
+    ['publish', undefined, { verbs: ['publish'], queues: null }],
+    ['consume,publish,consume', undefined, { verbs: ['publish', 'consume'], queues: null }],
+    ['admin,consume,publish', undefined, null],
+    ['admin,consume,publish', '*', null],
+    [undefined, 'a,**', null],
+    [undefined, 'mail-*,news,news', { verbs: ['publish', 'consume', 'admin'], queues: ['mail-*', 'news'] }],
+    ['consume', '*', { verbs: ['consume'], queues: null }],
+  ])('%j on %j', (verbs, queues, rights) => {
+    expect(readRights(verbs, queues)).toEqual(rights);
+  });
+
+  // Nothing said is everything; something said that says nothing must not be.
+  it.each(['', ',', 'publish,', 'Publish', 'read', 'publish consume'])('refuse the verbs %j', (verbs) => {
+    expect(() => readRights(verbs, undefined)).toThrow(
+      'verbs must be one or more of publish, consume, admin, separated by commas',
+    );
+  });
+
+  it.each([
+    '',
+    ',',
+    'a,',
+    'a b',
+    'a?',
+    'ä',
+    'x'.repeat(256),
+    Array.from({ length: 33 }, (_, i) => `q${String(i)}`).join(),
+  ])('refuse the queues %j', (queues) => {
+    expect(() => readRights(undefined, queues)).toThrow('queues must be 1 to 32 names');
+  });
+});
+
+describe('times', () => {
+  it.each([
+    ['90s', 90_000],
+    ['5m', 300_000],
+    ['1h', 3_600_000],
+    ['3650d', 315_360_000_000],
+  ])('%s is a duration', (text, lifetimeMs) => {
+    expect(readExpiry(text)).toEqual({ lifetimeMs, atMs: 0 });
+    expect(readGraceMs(text)).toBe(lifetimeMs);
+  });
+
+  it.each([
+    ['2030-01-31', Date.UTC(2030, 0, 31)],
+    ['2030-01-31T12:00Z', Date.UTC(2030, 0, 31, 12)],
+    ['2030-01-31T12:00:30.5+02:00', Date.UTC(2030, 0, 31, 10, 0, 30, 500)],
+  ])('%s is an instant', (text, atMs) => {
+    expect(readExpiry(text)).toEqual({ lifetimeMs: 0, atMs });
+    expect(() => readGraceMs(text)).toThrow('grace must be');
+  });
+
+  it.each([
+    '',
+    '0s',
+    '1',
+    '1w',
+    '-1h',
+    '1.5h',
+    '3651d',
+    'soon',
+    '2030',
+    '2030-13-01',
+    '2030-01-31T12:00',
+    '31.1.2030',
+  ])('refuse %j as an end', (text) => {
+    expect(() => readExpiry(text)).toThrow('expires must be');
+  });
+
+  it('left out are never, and no grace', () => {
+    expect(readExpiry(undefined)).toEqual({ lifetimeMs: 0, atMs: 0 });
+    expect(readGraceMs(undefined)).toBe(0);
+    expect(readGraceMs('0s')).toBe(0);
+  });
+});

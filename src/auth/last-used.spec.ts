@@ -1,0 +1,45 @@
+import { LastUsed, USE_PAUSE_MS } from './last-used.js';
+
+describe('the last use of tokens', () => {
+  let written: (readonly string[])[];
+  let nowMs: number;
+  let isAway: boolean;
+  let lastUsed: LastUsed;
+
+  beforeEach(() => {
+    [written, nowMs, isAway] = [[], 0, false];
+    lastUsed = new LastUsed(
+      (digests) => {
+        written.push(digests);
+        return isAway ? Promise.reject(new Error('away')) : Promise.resolve();
+      },
+      () => nowMs,
+    );
+  });
+
+  it('is written for all tokens together, and of each once in a minute', async () => {
+    for (let i = 0; i < 10; i++) for (const digest of ['a', 'b']) lastUsed.note(digest);
+    await lastUsed.flush();
+    lastUsed.note('a');
+    lastUsed.note('c');
+    await lastUsed.flush();
+    nowMs += USE_PAUSE_MS;
+    lastUsed.note('a');
+    await lastUsed.flush();
+    await lastUsed.flush();
+    expect(written).toEqual([['a', 'b'], ['c'], ['a']]);
+  });
+
+  it('goes in calls of a bounded size', async () => {
+    for (let i = 0; i < 150; i++) lastUsed.note(String(i));
+    await lastUsed.flush();
+    expect(written.map((digests) => digests.length)).toEqual([64, 64, 22]);
+  });
+
+  it('is left out while the store is away: one call finds that out, and nobody hears of it', async () => {
+    isAway = true;
+    for (let i = 0; i < 150; i++) lastUsed.note(String(i));
+    await lastUsed.flush();
+    expect(written).toHaveLength(1);
+  });
+});

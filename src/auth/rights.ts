@@ -1,0 +1,16 @@
+import { checkAllQueues, checkQueue, checkVerb, type Rights } from '../domain/rights.js';
+import type { AccessRules } from './access.js';
+
+/**
+ * Refuses what a token with limited rights may not do. Of a list of queues each must be allowed.
+ *
+ * @param queues a queue or a list of queues as it was sent, of legal characters
+ * @throws {QueueError} `verb_missing`, `queue_not_allowed`
+ */
+export function checkRights(rights: Rights, rules: AccessRules, queues: string): void {
+  checkVerb(rights, rules.verb ?? 'admin');
+  if (rules.queues === 'one') checkQueue(rights, queues);
+  else if (rules.queues === 'none') checkAllQueues(rights);
+  else if (rules.queues === 'list')
+    for (const queue of queues.split(',')) if (queue !== '') checkQueue(rights, queue);
+}

@@ -1,0 +1,78 @@
+import fc from 'fast-check';
+import { QueueError } from './errors.js';
+import { checkAllQueues, checkQueue, checkVerb, matchesPattern, type Rights } from './rights.js';
+
+describe('patterns of queue names', () => {
+  it.each([
+    ['mail', 'mail', true],
+    ['mail', 'mails', false],
+    ['mail', 'Mail', false],
+    ['mail-*', 'mail-', true],
+    ['mail-*', 'mail-eu-1', true],
+    ['mail-*', 'mail', false],
+    ['mail-*', 'x-mail-1', false],
+    ['*-dead', 'mail-dead', true],
+    ['*-dead', 'mail-dead-1', false],
+    ['a*b*c', 'a-b-b-c', true],
+    ['a*b*c', 'acb', false],
+    ['**', 'x', true],
+    ['*', '', true],
+    ['', 'x', false],
+    ['mail_', 'mailX', false],
+  ])('%j and %j: %s', (pattern, name, fits) => {
+    expect(matchesPattern(pattern, name)).toBe(fits);
+  });
+
+  it('fit the names that a regular expression finds', () => {
+    fc.assert(
+      fc.property(fc.stringMatching(/^[ab*-]{0,8}$/), fc.stringMatching(/^[ab-]{0,10}$/), (pattern, name) => {
+        const same = new RegExp(`^${pattern.replaceAll('*', '.*')}$`).test(name);
+        expect(matchesPattern(pattern, name)).toBe(same);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it('are answered after a bounded number of steps, however many stars there are', () => {
+    // By a backtracking expression this takes longer than the universe has existed.
+    expect(matchesPattern(`${'*a'.repeat(120)}*b`, 'a'.repeat(255))).toBe(false);
+  });
+});
+
+/** The code and the words of a refusal; null if there is none. */
+function refusal(check: () => void): [string, string] | null {
+  try {
+    check();
+  } catch (error) {
+    if (error instanceof QueueError) return [error.code, error.message];
+    throw error;
+  }
+  return null;
+}
+
+describe('rights', () => {
+  const rights: Rights = { verbs: ['consume'], queues: ['mail-*', 'news'] };
+  const anywhere: Rights = { ...rights, queues: null };
+
+  it('are checked by verb', () => {
+    expect(refusal(() => checkVerb(rights, 'consume'))).toBeNull();
+    expect(refusal(() => checkVerb(rights, 'publish'))).toEqual([
+      'verb_missing',
+      'the token lacks the verb publish',
+    ]);
+  });
+
+  it('are checked by queue, and for a whole namespace', () => {
+    for (const queue of ['mail-1', 'news']) expect(refusal(() => checkQueue(rights, queue))).toBeNull();
+    expect(refusal(() => checkQueue(rights, 'newsletter'))).toEqual([
+      'queue_not_allowed',
+      'the token is for the queues mail-*,news and not for newsletter',
+    ]);
+    expect(refusal(() => checkAllQueues(rights))).toEqual([
+      'queue_not_allowed',
+      'the token is for the queues mail-*,news and not for a whole namespace',
+    ]);
+    expect(refusal(() => checkQueue(anywhere, 'x'))).toBeNull();
+    expect(refusal(() => checkAllQueues(anywhere))).toBeNull();
+  });
+});

@@ -1,0 +1,271 @@
+import { Agent, request } from 'undici';
+import { TokenStore } from '../../src/auth/token-store.js';
+import { VERBS, type Verb } from '../../src/domain/rights.js';
+import { EngineRegistry } from '../../src/engine/engine.registry.js';
+import { randomNamespace, waitFor } from '../support/redis.js';
+import { addressOf, type Route, withRoutes } from '../support/routes.js';
+import { type LogLine, startAdmin, startApi, testParts, testPools } from './admin-fixture.js';
+
+/** What each call of the API needs. A new route fails here until it is said of it what it needs. */
+const NEEDS: Readonly<Record<string, Verb>> = {
+  'PUT /api/:namespace/:queue': 'publish',
+  'PUT /api/:namespace/:queue/bulk': 'publish',
+  'PUT /api/:namespace/:queue/job/:id': 'publish',
+  'GET /api/:namespace/:queue': 'consume',
+  'DELETE /api/:namespace/:queue/job/:id': 'consume',
+  'GET /api/:namespace/:queue/job/:id': 'consume',
+  'GET /api/:namespace/:queue/peek': 'consume',
+  'GET /api/:namespace/:queue/size': 'consume',
+  'GET /api/:namespace/:queue/deadletter': 'consume',
+  'GET /api/:namespace/:queue/deadletter/size': 'consume',
+  'POST /v1/:namespace/acks': 'consume',
+  'DELETE /api/:namespace/:queue': 'admin',
+  'PUT /api/:namespace/:queue/deadletter': 'admin',
+  'DELETE /api/:namespace/:queue/deadletter': 'admin',
+};
+/** Open to everybody. */
+const OPEN = ['GET /healthz', 'GET /readyz'];
+
+const nameOf = ({ method, template }: Route): string => `${method} ${template}`;
+const isQueueCall = ({ template }: Route): boolean => /^\/(api|v1)\//.test(template);
+
+interface Answer {
+  readonly status: number;
+  readonly text: string;
+}
+
+describe('intruders', () => {
+  let api: Awaited<ReturnType<typeof startApi>>;
+  let admin: Awaited<ReturnType<typeof startAdmin>>;
+  let apiRoutes: Route[];
+  let adminRoutes: Route[];
+  let log: LogLine[];
+  let jobId: string;
+  const namespace = randomNamespace();
+  const agent = new Agent({ connections: 4 });
+
+  beforeAll(async () => {
+    const pools = testPools();
+    const made = testParts(pools, (config) => {
+      config.log.access = true;
+    });
+    log = made.log;
+    ({ started: api, routes: apiRoutes } = await withRoutes(() => startApi(made.parts)));
+    ({ started: admin, routes: adminRoutes } = await withRoutes(() => startAdmin(testParts(pools).parts)));
+    const token = await make();
+    jobId = await publish('mail', 'mail?tries=5', token);
+    await publish('dead', 'mail?tries=1', token);
+    const { text } = await send(
+      { method: 'GET', template: '' },
+      `/api/${namespace}/mail?ttr=1&count=2`,
+      token,
+    );
+    expect((JSON.parse(text) as unknown[]).length).toBe(2);
+    await waitFor(async () => (await state()) === '{"size":1,"dead":1,"queues":["mail"]}', 10_000);
+  });
+
+  afterAll(async () => {
+    await agent.destroy();
+    for (const { server } of [api, admin]) await server.stop();
+  });
+
+  const store = (): TokenStore => admin.server.app.get(TokenStore, { strict: false });
+  const make = (ns = namespace, pool = 'default'): Promise<string> => store().create(ns, pool, 'd');
+
+  async function publish(body: string, path: string, token: string): Promise<string> {
+    const { status, text } = await send(
+      { method: 'PUT', template: '' },
+      `/api/${namespace}/${path}`,
+      token,
+      body,
+    );
+    if (status !== 201) throw new Error(text);
+    return (JSON.parse(text) as { job_id: string }).job_id;
+  }
+
+  /** What there is in the namespace. */
+  async function state(): Promise<string> {
+    const engine = api.server.app.get(EngineRegistry, { strict: false }).forPool('default');
+    const { size } = await engine.deadLetterHead(namespace, 'mail');
+    const queues = (await engine.queues(namespace)).sort();
+    return JSON.stringify({ size: await engine.size(namespace, 'mail'), dead: size, queues });
+  }
+
+  async function send(
+    { method }: Route,
+    path: string,
+    token: string | null,
+    body = bodyFor(method, path),
+    url = api.url,
+  ): Promise<Answer> {
+    const answer = await request(url + path, {
+      method: method as 'GET',
+      dispatcher: agent,
+      headers: token === null ? {} : { 'x-token': token },
+      ...(body === undefined ? {} : { body }),
+    });
+    return { status: answer.statusCode, text: await answer.body.text() };
+  }
+
+  function bodyFor(method: string, path: string): string | undefined {
+    if (path.endsWith('/acks')) return JSON.stringify({ acks: [{ queue: 'mail', id: jobId }] });
+    if (method !== 'PUT') return undefined;
+    return path.includes('/bulk') ? '["x"]' : 'x';
+  }
+
+  /** The address over the hot lane, if there is one for the call, and spelt so that the router must take it. */
+  function addresses(route: Route, queue = 'mail'): string[] {
+    const names = { namespace, queue, id: jobId };
+    const escaped = { ...names, namespace: `%${namespace.charCodeAt(0).toString(16)}${namespace.slice(1)}` };
+    return [addressOf(route, names), addressOf(route, escaped)];
+  }
+
+  it('meet no call that it is not known of what it needs', () => {
+    expect(apiRoutes.filter(isQueueCall).map(nameOf).sort()).toEqual(Object.keys(NEEDS).sort());
+    const others = apiRoutes.filter((route) => !isQueueCall(route)).map(nameOf);
+    expect(others.sort()).toEqual(OPEN);
+  });
+
+  it('get in nowhere without a token of the namespace and pool, and leave everything as it was', async () => {
+    const right = await make();
+    const revoked = await make();
+    await store().delete({ pool: 'default', namespace, token: revoked });
+    const ends = { description: 'd', rights: null, expiry: { lifetimeMs: 1, atMs: 0 } };
+    const expired = await store().grant({ namespace, pool: 'default', ...ends });
+    const elsewhere = await make(namespace, 'other');
+    const sent: [string | null, string][] = [
+      [null, 'token not found'],
+      ['', 'token not found'],
+      ['default:', 'token not found'],
+      ['wrong', 'invalid token'],
+      [revoked, 'invalid token'],
+      [expired, 'invalid token'],
+      [await make(`${namespace}x`), 'invalid token'],
+      [await make(namespace.slice(0, -1)), 'invalid token'],
+      [elsewhere, 'invalid token'],
+      [`other:${right}`, 'invalid token'],
+      [right.slice(0, -1), 'invalid token'],
+      [`${right}0`, 'invalid token'],
+      [right.toLowerCase(), 'invalid token'],
+      [`:${right}:`, 'invalid token'],
+      [`"${right}"`, 'invalid token'],
+      [`${right}, wrong`, 'invalid token'],
+    ];
+    const before = await state();
+    let tried = 0;
+    for (const route of apiRoutes.filter(isQueueCall)) {
+      for (const path of addresses(route)) {
+        for (const [token, error] of sent) {
+          const { status, text } = await send(route, path, token);
+          expect({ path, token, status }).toEqual({ path, token, status: 401 });
+          expect(text).toContain(error);
+          tried += 1;
+        }
+        for (const query of [
+          '?token=wrong',
+          `?token=wrong&token=${right}`,
+          `?Token=${right}`,
+          `?xtoken=${right}`,
+        ]) {
+          expect(await send(route, path + query, null)).toMatchObject({ status: 401 });
+          expect(await send(route, `${path}?token=${right}`, 'wrong')).toMatchObject({ status: 401 });
+          tried += 2;
+        }
+        expect(await send(route, path, `nowhere:${right}`)).toMatchObject({ status: 404 });
+      }
+    }
+    expect(tried).toBe(Object.keys(NEEDS).length * 2 * (sent.length + 8));
+    expect(await state()).toBe(before);
+    expect(JSON.stringify(log).includes(right)).toBe(false);
+  });
+
+  it('get no further than the verbs of their token', async () => {
+    const before = await state();
+    for (const route of apiRoutes.filter(isQueueCall)) {
+      const needed = NEEDS[nameOf(route)]!;
+      const others = VERBS.filter((verb) => verb !== needed);
+      const rights = { verbs: others, queues: null };
+      const expiry = { lifetimeMs: 0, atMs: 0 };
+      const token = await store().grant({ namespace, pool: 'default', description: 'd', rights, expiry });
+      for (const path of addresses(route)) {
+        const { status, text } = await send(route, path, token);
+        expect({ path, status }).toEqual({ path, status: 403 });
+        expect(text).toContain('"code":"verb_missing"');
+        expect(text).toContain(`the token lacks the verb ${needed}`);
+      }
+    }
+    expect(await state()).toBe(before);
+  });
+
+  it('get no further than the queues of their token', async () => {
+    const before = await state();
+    const rights = { verbs: VERBS, queues: ['mai', 'mail-*', 'xmail', 'MAIL'] };
+    const expiry = { lifetimeMs: 0, atMs: 0 };
+    const token = await store().grant({ namespace, pool: 'default', description: 'd', rights, expiry });
+    for (const route of apiRoutes.filter(isQueueCall)) {
+      for (const path of addresses(route)) {
+        const { status, text } = await send(route, path, token);
+        expect({ path, status }).toEqual({ path, status: 403 });
+        expect(text).toContain('"code":"queue_not_allowed"');
+      }
+    }
+    expect(await state()).toBe(before);
+  });
+
+  it('are not those who hold just the verb and the queue that a call needs', async () => {
+    for (const route of apiRoutes.filter(isQueueCall)) {
+      const rights = { verbs: [NEEDS[nameOf(route)]!], queues: ['ma*l'] };
+      const expiry = { lifetimeMs: 60_000, atMs: 0 };
+      const token = await store().grant({ namespace, pool: 'default', description: 'd', rights, expiry });
+      for (const path of addresses(route)) {
+        const { status } = await send(route, path, token);
+        expect({ path, isIn: [200, 201, 204, 404].includes(status) }).toEqual({ path, isIn: true });
+      }
+    }
+  });
+
+  describe('on the wrong port', () => {
+    const names = { namespace, queue: 'mail', id: 'x', token: 't'.repeat(20), '*': '' };
+
+    it('find nothing of the admin port on the port of the API', async () => {
+      const token = await make();
+      expect(adminRoutes.length).toBeGreaterThan(15);
+      const known = new Set(apiRoutes.map(nameOf));
+      for (const route of adminRoutes.filter((each) => !known.has(nameOf(each)))) {
+        const path = addressOf(route, names).replace('*', 'x');
+        for (const sent of [null, token]) {
+          const { status, text } = await send(route, path, sent);
+          expect({ path, status }).toEqual({ path, status: 404 });
+          expect(text).toContain('api not found');
+        }
+      }
+    });
+
+    it('find nothing of the API on the admin port', async () => {
+      const token = await make();
+      const before = await state();
+      for (const route of apiRoutes.filter(isQueueCall)) {
+        const path = addressOf(route, names);
+        expect(await send(route, path, token, undefined, admin.url)).toMatchObject({ status: 404 });
+      }
+      expect(await state()).toBe(before);
+    });
+  });
+
+  it('find every call of an admin port with accounts closed, but for the probes', async () => {
+    const { parts } = testParts(testPools(), (config) => {
+      config.admin.accounts = { ops: 'secret' };
+    });
+    const { started, routes } = await withRoutes(() => startAdmin(parts));
+    try {
+      for (const route of routes) {
+        const names = { namespace, token: 't'.repeat(20) };
+        const path = addressOf(route, names).replace('*', '');
+        const { status } = await send(route, path, null, undefined, started.url);
+        expect({ path, status }).toEqual({ path, status: OPEN.includes(nameOf(route)) ? 200 : 401 });
+      }
+    } finally {
+      await started.server.stop();
+    }
+  });
+});
