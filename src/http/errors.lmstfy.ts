@@ -3,12 +3,12 @@ import { type ErrorCode, QueueError } from '../domain/errors.js';
 import type { Log } from '../domain/log.js';
 import { asciiJson } from './answer.js';
 import type { Door, Exchange } from './exchange.js';
-import { type Refusal, refuse, RETRY_AFTER_S } from './refuse.js';
+import { OVERLOADED_JSON, type Refusal, refuse, RETRY_SOON } from './refuse.js';
 
 const unavailable: Refusal = {
   status: 503,
   json: '{"error":"service unavailable"}',
-  headers: ['Retry-After', String(RETRY_AFTER_S)],
+  headers: RETRY_SOON,
 };
 const internal: Refusal = { status: 500, json: '{"error":"internal error"}' };
 const text = (status: number, error: string): Refusal => ({ status, json: asciiJson({ error }) });
@@ -23,6 +23,13 @@ const REFUSALS: Record<ErrorCode, (message: string) => Refusal> = {
   token_missing: () => text(401, 'token not found'),
   token_invalid: () => text(401, 'invalid token'),
   rate_limited: (message) => ({ status: 429, json: asciiJson({ msg: message }) }),
+  too_many_waiters: (message) => ({
+    status: 429,
+    json: asciiJson({ code: 'too_many_waiters', msg: message }),
+    headers: RETRY_SOON,
+  }),
+  overloaded: () => ({ ...unavailable, json: OVERLOADED_JSON }),
+  uri_too_long: () => text(414, 'request URI too long'),
   body_too_large: (message) => text(413, message),
   store_full: () => text(507, 'store is full'),
   disk_full: () => ({ ...unavailable, json: '{"code":"disk_full","error":"service unavailable"}' }),

@@ -4,7 +4,7 @@ import { type ErrorCode, QueueError } from '../domain/errors.js';
 import type { Log } from '../domain/log.js';
 import { asciiJson } from './answer.js';
 import type { Door, Exchange } from './exchange.js';
-import { type Refusal, refuse, RETRY_AFTER_S } from './refuse.js';
+import { type Refusal, refuse, RETRY_SOON } from './refuse.js';
 import type { RouteTable } from './route-table.js';
 
 const PROBLEM_TYPE = 'application/problem+json';
@@ -34,6 +34,9 @@ const PROBLEMS: Record<ErrorCode, { readonly status: number; readonly detail?: s
   token_missing: { status: 401 },
   token_invalid: { status: 401 },
   rate_limited: { status: 429 },
+  too_many_waiters: { status: 429 },
+  overloaded: { status: 503, detail: 'the server has too much to do' },
+  uri_too_long: { status: 414 },
   body_too_large: { status: 413 },
   store_full: { status: 507, detail: 'the store is full' },
   disk_full: { status: 503, detail: 'the store cannot write to its disk' },
@@ -76,7 +79,8 @@ function ofQueueError(error: QueueError): Refusal {
   const { status, detail } = PROBLEMS[error.code];
   const errors = error instanceof InputError ? error.problems : undefined;
   const refusal = problem(status, error.code, detail ?? error.message, errors);
-  return status === 503 ? { ...refusal, headers: ['Retry-After', String(RETRY_AFTER_S)] } : refusal;
+  const isSoonOver = status === 503 || error.code === 'too_many_waiters';
+  return isSoonOver ? { ...refusal, headers: RETRY_SOON } : refusal;
 }
 
 function problem(

@@ -18,7 +18,7 @@ const NO_JOB = '{"msg":"no job available"}';
 export const HOT_ACCESS = {
   publish: { queues: 'one', throttle: 'write' },
   consume: { queues: 'list', throttle: 'read' },
-  ack: { queues: 'one' },
+  ack: { queues: 'one', goesFirst: true },
 } as const satisfies Record<string, AccessRules>;
 
 /**
@@ -71,6 +71,7 @@ export class LmstfyHotCalls {
     const { ttrMs, count, queues } = asked;
     const waitMs = context.drain.closing ? 0 : asked.waitMs;
     expectNoBody(request);
+    if (waitMs > 0) context.gate?.rest(exchange);
     const delivery = new Delivery(request.socket);
     const wanted = { queues, count, ttrMs, waitMs };
     exchange.after(

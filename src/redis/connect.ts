@@ -33,7 +33,13 @@ function baseOptions(options: PoolOptions): DriverOptions {
     ...(options.username === undefined ? {} : { username: options.username }),
     ...(options.password === undefined ? {} : { password: options.password }),
     ...(options.db === undefined ? {} : { db: options.db }),
+    ...(isTls(options) ? { tls: { ...options.tls } } : {}),
   };
+}
+
+/** The driver knows `rediss:` in small letters only, and would take the rest for plain. */
+function isTls({ url, tls }: PoolOptions): boolean {
+  return tls !== undefined || (url !== undefined && /^rediss:/i.test(url));
 }
 
 /** Makes a connection that is not opened yet. */
@@ -67,6 +73,9 @@ function build(options: PoolOptions, base: DriverOptions): Client {
       sentinels: options.sentinels.map(({ host, port }) => ({ host, port })),
       name: options.masterName ?? 'mymaster',
       sentinelRetryStrategy: retryPauseMs,
+      ...(options.tls === undefined
+        ? {}
+        : { enableTLSForSentinelMode: true, sentinelTLS: { ...options.tls } }),
       ...(options.sentinelPassword === undefined ? {} : { sentinelPassword: options.sentinelPassword }),
     });
   }

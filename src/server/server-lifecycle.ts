@@ -9,11 +9,18 @@ const REAP_MS = 50;
 export class Connections {
   private readonly open = new Set<Socket>();
 
+  /** @param server of a listener with TLS, the connections after their handshake count beside those that they stand on */
   constructor(private readonly server: Server) {
-    server.on('connection', (socket: Socket) => {
+    const note = (socket: Socket): void => {
       this.open.add(socket);
       socket.once('close', () => this.open.delete(socket));
-    });
+    };
+    server.on('connection', note).on('secureConnection', note);
+  }
+
+  /** Those that are open. */
+  all(): Iterable<Socket> {
+    return this.open;
   }
 
   /**

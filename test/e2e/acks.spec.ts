@@ -9,6 +9,7 @@ const PROBLEM = 'application/problem+json';
 const STATUS: Record<Exclude<ErrorCode, 'lease_lost'>, number> = {
   ...{ invalid_argument: 400, token_missing: 401, token_invalid: 401, pool_not_found: 404 },
   ...{ job_not_found: 404, job_exists: 409, body_too_large: 413, rate_limited: 429 },
+  ...{ too_many_waiters: 429, overloaded: 503, uri_too_long: 414 },
   ...{ internal: 500, pool_unavailable: 503, disk_full: 503, shutting_down: 503, store_full: 507 },
 };
 
@@ -161,7 +162,7 @@ describe.each(['/acks', '/%61cks'])('batch acknowledgement, by %s', (path) => {
       expect(got).toBe(status);
       expect(json).toMatchObject({ code, status });
       expect((json as { detail: string }).detail === 'as it is').toBe(status < 500);
-      expect(headers['retry-after']).toBe(status === 503 ? '1' : undefined);
+      expect(headers['retry-after']).toBe(status === 503 || code === 'too_many_waiters' ? '1' : undefined);
     } finally {
       Reflect.deleteProperty(engine, 'ack');
       Reflect.deleteProperty(engine, 'ackMany');

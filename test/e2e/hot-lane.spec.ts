@@ -28,6 +28,9 @@ const CODES: readonly ErrorCode[] = [
   'disk_full',
   'pool_unavailable',
   'shutting_down',
+  'too_many_waiters',
+  'overloaded',
+  'uri_too_long',
   'internal',
 ];
 
