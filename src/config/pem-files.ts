@@ -1,13 +1,15 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { isNativeError } from 'node:util/types';
 import { ConfigError } from './problems.js';
 
 /**
- * Reads the files that some keys of a section name; keys without a file are left out.
+ * Reads the PEM files that some keys of a section name: private keys, if the key's name ends so, else certificates. Keys without a file
+ * are left out.
  *
  * @param section its path, such as `pools.default`, for messages
  * @param files key → file name
- * @throws {ConfigError} naming each key whose file cannot be read or holds no PEM
+ * @throws {ConfigError} naming each key whose file cannot be read, or holds something else; nothing of what it holds is told
  */
 export function readPemFiles<K extends string>(
   section: string,
@@ -17,20 +19,35 @@ export function readPemFiles<K extends string>(
   const problems: string[] = [];
   for (const [key, file] of Object.entries(files) as [K, string | undefined][]) {
     if (file === undefined) continue;
-    const text = readOr(file, (why) => problems.push(`${section}.${key}: ${file} ${why}`));
-    if (text !== undefined) texts[key] = text;
+    try {
+      texts[key] = read(file, key.endsWith('key'));
+    } catch (error) {
+      problems.push(
+        `${section}.${key}: ${file} ${error instanceof Unfit ? error.message : unreadable(error)}`,
+      );
+    }
   }
   if (problems.length > 0) throw new ConfigError(problems);
   return texts;
 }
 
-function readOr(file: string, say: (why: string) => void): string | undefined {
+/** The file was read, and holds something else. */
+class Unfit extends Error {}
+
+function read(file: string, isKey: boolean): string {
+  const text = readFileSync(file, 'utf8');
   try {
-    const text = readFileSync(file, 'utf8');
-    if (text.includes('-----BEGIN ')) return text;
-    say('holds no PEM block (-----BEGIN …)');
-  } catch (error) {
-    say(`cannot be read (${isNativeError(error) && 'code' in error ? String(error.code) : 'unknown error'})`);
+    if (isKey) createPrivateKey(text);
+    // Of several, the first.
+    else new X509Certificate(text);
+  } catch {
+    throw new Unfit(
+      isKey ? 'holds no private key (PEM, without a passphrase)' : 'holds no certificate (PEM)',
+    );
   }
-  return undefined;
+  return text;
+}
+
+function unreadable(error: unknown): string {
+  return `cannot be read (${isNativeError(error) && 'code' in error ? String(error.code) : 'unknown error'})`;
 }

@@ -23,7 +23,7 @@ export class Listener {
     const { max_connections, answer_timeout_ms } = config.server;
     this.connections = new Connections(server);
     boundConnections(server, max_connections, metrics);
-    this.unread = new UnreadAnswers(() => this.connections.all(), answer_timeout_ms, metrics.unread);
+    this.unread = new UnreadAnswers(() => this.connections.speaking, answer_timeout_ms, metrics.unread);
     if (isTls(server)) tls?.watch(server, log);
   }
 

@@ -8,7 +8,7 @@ import type { Log } from '../domain/log.js';
 import type { TlsOptions } from '../http/adapter.js';
 
 /** How often the files are looked at, in milliseconds. Looked at, not watched: a mounted secret is a link that changes its target. */
-const LOOK_MS = 5_000;
+const LOOK_MS = 2_000;
 
 type Pem = Partial<Record<'tls_cert' | 'tls_key' | 'tls_client_ca', string>>;
 
