@@ -14,6 +14,8 @@ export interface AccessRules {
   readonly verb?: Verb;
   /** Which of a token's limits the route counts against; left out = none. */
   readonly throttle?: ThrottleKind;
+  /** It lets go of what is held, and so is served when other requests are refused for want of room. */
+  readonly goesFirst?: boolean;
   /** A size call: open to all when `lmstfy.public_sizes` is set. */
   readonly isSize?: boolean;
 }

@@ -50,7 +50,7 @@ class Gate {
   /** What one request of a connection comes to: `in`, or the code of its refusal. */
   async ask(socket: object, token: string, namespace = 'ns', rules: AccessRules = RULES): Promise<string> {
     const request = { socket, headers: { 'x-token': token } } as unknown as IncomingMessage;
-    const exchange = { request, namespace, queue: 'q', query: {} } as Partial<Exchange> as Exchange;
+    const exchange = { request, namespace, queue: 'q', query: {}, context: {} } as unknown as Exchange;
     try {
       await this.admission.admit(exchange, rules);
     } catch (error) {

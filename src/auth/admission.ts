@@ -15,8 +15,9 @@ import { allowedBy, Throttle } from './throttle.js';
 import { type KnownToken, TokenCache } from './token-cache.js';
 
 /**
- * Lets a request through to its queue: its names are legal (400), its pool exists (404), its token is one of its namespace (401),
- * is allowed to do this there (403) and has not used up its limit (429), in this order. It sets `exchange.admitted`.
+ * Lets a request through to its queue: there is room for it (503), its names are legal (400), its pool exists (404), its token is one
+ * of its namespace (401), is allowed to do this there (403) and has not used up its limit (429), in this order. It sets
+ * `exchange.admitted`.
  *
  * A request with a remembered token and no limit is let through without waiting for anything.
  */
@@ -32,10 +33,11 @@ export class Admission {
   /**
    * @returns undefined if the request is in at once, else a promise of it, which fails with the same errors
    * @throws {QueueError} `invalid_argument`, `pool_not_found`, `token_missing`, `token_invalid`, `rate_limited`; their messages
-   * are lmstfy's; `verb_missing`, `queue_not_allowed`; `pool_unavailable`
+   * are lmstfy's; `verb_missing`, `queue_not_allowed`; `overloaded`, `pool_unavailable`
    */
   admit(exchange: Exchange, rules: AccessRules): Promise<void> | undefined {
     const { namespace, queue } = exchange;
+    exchange.context.gate?.enter(exchange, rules.goesFirst === true);
     if (rules.queues === 'list') checkListedNames(namespace, queue);
     else checkNames(namespace, rules.queues === 'one' ? queue : undefined);
 

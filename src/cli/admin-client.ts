@@ -1,3 +1,5 @@
+import { httpCall, type TlsTrust } from './http-call.js';
+
 /** The server said no, or there is no such thing: exit code 1. */
 export class Refused extends Error {
   /** @param status the answer's HTTP status */
@@ -17,6 +19,7 @@ export interface AdminTarget {
   readonly url: URL;
   /** `user:password`. */
   readonly account?: string | undefined;
+  readonly tls: TlsTrust;
   /** Milliseconds that a call may take. */
   readonly timeoutMs: number;
 }
@@ -58,11 +61,11 @@ export class AdminClient {
     );
   }
 
-  private async send(
+  private send(
     { method, path, query = {}, json }: AdminRequest,
     signal: AbortSignal,
   ): Promise<{ status: number; text: string }> {
-    const { url, account } = this.target;
+    const { url, account, tls } = this.target;
     const address = new URL(path.map(encodeURIComponent).join('/'), `${url.origin}/`);
     for (const [name, value] of Object.entries(query)) {
       if (value !== undefined) address.searchParams.set(name, value);
@@ -71,8 +74,7 @@ export class AdminClient {
     if (account !== undefined) headers['Authorization'] = `Basic ${Buffer.from(account).toString('base64')}`;
     if (json !== undefined) headers['Content-Type'] = 'application/json';
     const body = json === undefined ? {} : { body: JSON.stringify(json) };
-    const response = await fetch(address, { method, headers, signal, redirect: 'manual', ...body });
-    return { status: response.status, text: await response.text() };
+    return httpCall({ method, url: address, headers, tls, signal, ...body });
   }
 }
 

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { AdminClient, Refused, Unreachable } from './admin-client.js';
+import type { TlsTrust } from './http-call.js';
 import { limitCommand } from './limit-command.js';
 import { columns, entriesOf, json, type Output } from './print.js';
 import { serve } from './serve.js';
@@ -76,6 +77,9 @@ function withSessionOptions(command: Command): void {
       new Option('--admin <url>', `the server's admin port (default: ${DEFAULT_ADMIN})`).argParser(parseUrl),
     )
     .option('--account <user:password>', 'an account of the admin port; @FILE reads it from a file')
+    .option('--ca <file>', 'for https: the CA that signed the certificate of the admin port, PEM')
+    .option('--cert <file>', 'for https: our certificate, if the admin port asks for one, PEM')
+    .option('--key <file>', 'the key of that certificate, PEM')
     .option('--json', 'print the answer as JSON')
     .addOption(
       new Option('--timeout <seconds>', `give up after (default: ${String(DEFAULT_TIMEOUT_S)})`).argParser(
@@ -87,6 +91,9 @@ function withSessionOptions(command: Command): void {
 interface SessionOptions {
   readonly admin?: URL;
   readonly account?: string;
+  readonly ca?: string;
+  readonly cert?: string;
+  readonly key?: string;
   readonly json?: boolean;
   readonly timeout?: number;
 }
@@ -97,21 +104,31 @@ function openSession(command: Command, output: Output): Session {
   const chosen = { ...options, ...own };
   const timeoutMs = (chosen.timeout ?? DEFAULT_TIMEOUT_S) * 1000;
   const url = chosen.admin ?? new URL(DEFAULT_ADMIN);
-  const admin = new AdminClient({ url, account: accountOf(chosen.account, url), timeoutMs });
+  const account = accountOf(chosen.account, url);
+  const admin = new AdminClient({ url, account, timeoutMs, tls: trustOf(chosen) });
   return { admin, isJson: chosen.json === true, ...output };
+}
+
+function trustOf({ ca, cert, key }: SessionOptions): TlsTrust {
+  return {
+    ...(ca === undefined ? {} : { ca: textOf(ca, 'the CA') }),
+    ...(cert === undefined ? {} : { cert: textOf(cert, 'the certificate') }),
+    ...(key === undefined ? {} : { key: textOf(key, 'the key') }),
+  };
+}
+
+/** @param what the file holds, for people */
+function textOf(file: string, what: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new Unreachable(`cannot read ${what}: ${error instanceof Error ? error.message : String(error)}`);
+  }
 }
 
 /** An account on the command line can be read by everybody on the machine; one in a file need not. */
 function accountOf(option: string | undefined, { username, password }: URL): string | undefined {
-  if (option?.startsWith('@') === true) {
-    try {
-      return readFileSync(option.slice(1), 'utf8').trim();
-    } catch (error) {
-      throw new Unreachable(
-        `cannot read the account: ${error instanceof Error ? error.message : String(error)}`,
-      );
-    }
-  }
+  if (option?.startsWith('@') === true) return textOf(option.slice(1), 'the account').trim();
   if (option !== undefined || username === '') return option;
   return `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
 }

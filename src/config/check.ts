@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os';
 import { validateSync, type ValidationError } from 'class-validator';
 import { replicasOf } from '../domain/durability.js';
 import { EMBEDDED, isLoopback } from './addresses.js';
-import type { Config, RedisTarget } from './config.js';
+import type { Config, RedisTarget, TlsListenerConfig } from './config.js';
 import { below } from './tree.js';
 
 /** What is wrong at a path. Never holds a value: it may be a secret. */
@@ -46,6 +46,8 @@ function joint(config: Config, isSound: (path: string) => boolean): Problem[] {
   if (isSound('admin.port') && server.port === admin.port && server.port !== 0) {
     say('admin.port', 'must not be server.port');
   }
+  if (isSound('server')) problems.push(...listenerProblems(server, 'server'));
+  if (isSound('admin')) problems.push(...listenerProblems(admin, 'admin'));
   if (isSound('limits') && limits.max_bulk_bytes < limits.max_body_bytes) {
     say('limits.max_bulk_bytes', 'must be at least limits.max_body_bytes');
   }
@@ -63,6 +65,20 @@ function joint(config: Config, isSound: (path: string) => boolean): Problem[] {
   }
   if (isSound('tokens')) problems.push(...tokensProblems(tokens));
   return problems;
+}
+
+function listenerProblems({ tls_cert, tls_key, tls_client_ca }: TlsListenerConfig, path: string): Problem[] {
+  const problems = pairProblems(tls_cert, tls_key, path);
+  if (tls_client_ca !== undefined && tls_cert === undefined) {
+    problems.push({ path: below(path, 'tls_client_ca'), text: 'needs tls_cert and tls_key' });
+  }
+  return problems;
+}
+
+function pairProblems(cert: string | undefined, key: string | undefined, path: string): Problem[] {
+  if ((cert === undefined) === (key === undefined)) return [];
+  const [given, missing] = cert === undefined ? ['tls_key', 'tls_cert'] : ['tls_cert', 'tls_key'];
+  return [{ path: below(path, given), text: `needs ${missing} beside it` }];
 }
 
 function tokensProblems(tokens: RedisTarget): Problem[] {
@@ -89,6 +105,12 @@ function targetProblems(target: RedisTarget, path: string): Problem[] {
   }
   if (cluster !== undefined && db !== undefined)
     say('db', 'does not go with cluster: a Redis Cluster has one');
+  problems.push(...pairProblems(target.tls_cert, target.tls_key, path));
+  for (const key of ['tls_ca', 'tls_cert'] as const) {
+    if (target[key] !== undefined && url !== undefined && !/^rediss:/i.test(url)) {
+      say(key, 'goes with a rediss:// url only');
+    }
+  }
   if (url === EMBEDDED) {
     if (username !== undefined) say('username', 'does not go with the embedded Redis');
     if (password !== undefined) say('password', 'does not go with the embedded Redis');

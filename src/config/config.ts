@@ -28,6 +28,8 @@ import {
 
 const MAX_PORT = 65_535;
 const HOUR_MS = 3_600_000;
+/** More of anything is no bound. */
+const MILLION = 1_000_000;
 /** As long as DNS lets a name be. Whether there is such an address shows when it is listened on. */
 const HOST = /^[^\s/@[\]]{1,253}$/;
 const HOST_MESSAGE = 'must be a host name or an IP address, without brackets';
@@ -44,20 +46,32 @@ const FSYNC_POLICIES = ['everysec', 'always'] as const;
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 export const LOG_FORMATS = ['auto', 'json', 'pretty'] as const;
 
+/** A listener's files for TLS; without them it speaks plain HTTP. */
+export class TlsListenerConfig {
+  @Optional() @Text() tls_cert?: string;
+  @Optional() @Text() tls_key?: string;
+  @Optional() @Text() tls_client_ca?: string;
+}
+
 /** The port of the API. */
-export class ServerConfig {
+export class ServerConfig extends TlsListenerConfig {
   @Text(HOST_MESSAGE, HOST) host = '0.0.0.0';
   @WholeNumber(0, MAX_PORT) port = 7777;
   @WholeNumber(1, 512) workers = 1;
   @WholeNumber(0, HOUR_MS) drain_ms = 8_000;
   @WholeNumber(0, HOUR_MS) ready_lag_ms = 500;
   @WholeNumber(1, HOUR_MS) keep_alive_ms = 120_000;
-  @WholeNumber(1_024, 1_048_576) max_header_bytes = 131_072;
+  @WholeNumber(1_024, 1_048_576) max_header_bytes = 147_456;
+  @WholeNumber(256, 1_048_576) max_url_bytes = 131_072;
+  @WholeNumber(100, HOUR_MS) header_timeout_ms = 20_000;
   @WholeNumber(100, HOUR_MS) request_timeout_ms = 60_000;
+  @WholeNumber(100, HOUR_MS) answer_timeout_ms = 60_000;
+  @WholeNumber(1, MILLION) max_connections = 50_000;
+  @WholeNumber(2, MILLION) max_in_flight = 20_000;
 }
 
 /** The port of the operators. */
-export class AdminConfig {
+export class AdminConfig extends TlsListenerConfig {
   @Text(HOST_MESSAGE, HOST) host = '127.0.0.1';
   @WholeNumber(0, MAX_PORT) port = 7778;
   /** Password by account name. */
@@ -75,6 +89,9 @@ export class RedisTarget {
   @Optional() @Text() username?: string;
   @Optional() @Text() password?: string;
   @Optional() @WholeNumber(0, MAX_PORT) db?: number;
+  @Optional() @Text() tls_ca?: string;
+  @Optional() @Text() tls_cert?: string;
+  @Optional() @Text() tls_key?: string;
   @Flag() allow_unsafe = false;
 }
 
@@ -95,7 +112,7 @@ export class DataConfig {
   @OneOf(FSYNC_POLICIES) appendfsync: (typeof FSYNC_POLICIES)[number] = 'everysec';
 }
 
-/** What one request may carry, and a namespace hold. */
+/** What one request may carry, how many may wait, and what a namespace may hold. */
 export class LimitsConfig {
   @WholeNumber(1, MAX_CONFIGURABLE_BYTES) max_body_bytes = 65_535;
   @WholeNumber(1, MAX_CONFIGURABLE_BYTES) max_bulk_bytes = 8_388_608;
@@ -103,6 +120,8 @@ export class LimitsConfig {
   @WholeNumber(0, MAX_UINT32) max_queues_per_namespace = 0;
   @WholeNumber(0, MAX_UINT32) max_jobs_per_queue = 0;
   @WholeNumber(0, MAX_QUOTA_BYTES) max_bytes_per_namespace = 0;
+  @WholeNumber(1, MILLION) max_waiters = 30_000;
+  @WholeNumber(1, MILLION) max_waiters_per_token = 15_000;
 }
 
 /** How every Redis is used. */

@@ -1,6 +1,8 @@
-import type { NodeAddress, PoolOptions, PoolTarget } from '../domain/pool.js';
+import type { NodeAddress, PoolOptions, PoolTarget, PoolTls } from '../domain/pool.js';
 import { EMBEDDED, parseAddress } from './addresses.js';
 import type { Config, RedisTarget } from './config.js';
+import { readPemFiles } from './pem-files.js';
+import { below } from './tree.js';
 
 const REDIS_PORT = 6379;
 const SENTINEL_PORT = 26_379;
@@ -9,6 +11,7 @@ const SENTINEL_PORT = 26_379;
  * How to reach and use a pool.
  *
  * @param embeddedSocket where the pool's embedded Redis listens, if it has one
+ * @throws {ConfigError} a file with a certificate or key cannot be read
  * @throws {Error} there is no such pool, or it is embedded and no socket is given: a mistake of the caller, not of the operator
  */
 export function poolOptions(name: string, config: Config, embeddedSocket?: string): PoolOptions {
@@ -20,14 +23,14 @@ export function poolOptions(name: string, config: Config, embeddedSocket?: strin
     if (embeddedSocket === undefined) throw new Error(`the embedded Redis of pool ${name} has no socket`);
     return { ...usual, socketPath: embeddedSocket };
   }
-  return { ...usual, ...target(pool) };
+  return { ...usual, ...target(pool, below('pools', name)) };
 }
 
 /** How to reach the Redis of the tokens; undefined if it is the default pool's. */
 export function tokenOptions(config: Config): PoolOptions | undefined {
   const { tokens } = config;
   const isSet = tokens.url !== undefined || tokens.sentinels !== undefined || tokens.cluster !== undefined;
-  return isSet ? { ...usage(tokens, config), ...target(tokens) } : undefined;
+  return isSet ? { ...usage(tokens, config), ...target(tokens, 'tokens') } : undefined;
 }
 
 function usage(
@@ -37,8 +40,12 @@ function usage(
   return { allowUnsafe, keyPrefix: redis.key_prefix, commandTimeoutMs: redis.command_timeout_ms };
 }
 
-function target(from: RedisTarget): PoolTarget {
+function target(from: RedisTarget, path: string): PoolTarget {
+  const { tls_ca, tls_cert, tls_key } = from;
+  const pem = readPemFiles(path, { tls_ca, tls_cert, tls_key });
+  const isTls = Object.keys(pem).length > 0;
   return given({
+    tls: isTls ? pemGiven({ ca: pem.tls_ca, cert: pem.tls_cert, key: pem.tls_key }) : undefined,
     url: from.url,
     sentinels: from.sentinels?.map((text) => addressOf(text, SENTINEL_PORT)),
     masterName: from.master_name,
@@ -52,6 +59,10 @@ function target(from: RedisTarget): PoolTarget {
 
 /** Leaves out what is undefined: an optional option is there or it is not. */
 function given(all: { readonly [Key in keyof PoolTarget]?: PoolTarget[Key] | undefined }): PoolTarget {
+  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
+}
+
+function pemGiven(all: { readonly [Key in keyof PoolTls]?: PoolTls[Key] | undefined }): PoolTls {
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
 }
 

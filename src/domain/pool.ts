@@ -6,6 +6,15 @@ export interface NodeAddress {
   readonly port: number;
 }
 
+/** What TLS to a Redis needs beyond what the system has; PEM texts. */
+export interface PoolTls {
+  /** Who must have signed the Redis's certificate; left out, whom the system trusts. */
+  readonly ca?: string;
+  /** Our own certificate and its key, if that Redis asks for one. */
+  readonly cert?: string;
+  readonly key?: string;
+}
+
 /** Where a pool's Redis is: exactly one of `url`, `socketPath`, `sentinels` (with `masterName`) or `clusterNodes`. */
 export interface PoolTarget {
   /** `redis://[user:password@]host:port[/db]`, or `rediss://` for TLS. */
@@ -19,6 +28,8 @@ export interface PoolTarget {
   readonly username?: string;
   readonly password?: string;
   readonly db?: number;
+  /** TLS with these, to every node; with `rediss://` alone it is TLS with the system's. */
+  readonly tls?: PoolTls;
 }
 
 /** How to use a pool's Redis. */

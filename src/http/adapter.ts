@@ -19,21 +19,41 @@ import { nextRequestId, REQUEST_ID_HEADER } from './request-id.js';
 const NO_PARAM_LIMIT = 1_073_741_824;
 /** A peer that vanished without a word is found by TCP's own probes, which start after this idle time. */
 const TCP_PROBE_AFTER_MS = 30_000;
-/** Longest time for a request's headers to come in; Node's own default. */
-const HEADERS_TIMEOUT_MS = 60_000;
 
 /** An empty name in a path, and more path after it. */
 const SOMETHING_FOLLOWS = /^\/[^?]*\/\/[^/?]/;
 
 /** The part of the server's settings that its sockets need. */
-export type SocketSettings = Pick<ServerConfig, 'keep_alive_ms' | 'max_header_bytes' | 'request_timeout_ms'>;
+export type SocketSettings = Pick<
+  ServerConfig,
+  'keep_alive_ms' | 'max_header_bytes' | 'max_url_bytes' | 'header_timeout_ms' | 'request_timeout_ms'
+>;
+
+/** What a listener with TLS needs, in Node's words; PEM texts. */
+export interface TlsOptions {
+  readonly cert?: string;
+  readonly key?: string;
+  /** Who must have signed the clients' certificates. */
+  readonly ca?: string;
+  readonly requestCert: boolean;
+  readonly rejectUnauthorized: boolean;
+}
+
+/** What an adapter is made of. */
+export interface AdapterParts {
+  readonly settings: SocketSettings;
+  readonly log: Log;
+  readonly drain: Drain;
+  /** Left out: plain HTTP. */
+  readonly tls?: TlsOptions | undefined;
+}
 
 /**
  * A Fastify for the lmstfy API: no body parsing (controllers read the stream after they have checked the parameters), no HEAD
  * routes, queries parsed lmstfy's way, an X-Request-Id on whatever it answers by itself.
  */
-export function apiAdapter(settings: SocketSettings, log: Log, drain: Drain): FastifyAdapter {
-  const adapter = baseAdapter(settings, log, drain);
+export function apiAdapter(parts: AdapterParts): FastifyAdapter {
+  const adapter = baseAdapter(parts);
   const instance: FastifyInstance = adapter.getInstance();
   for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'QUERY']) {
     if (instance.supportedMethods.includes(method)) {
@@ -45,8 +65,8 @@ export function apiAdapter(settings: SocketSettings, log: Log, drain: Drain): Fa
 }
 
 /** A Fastify for the admin port: bodies are parsed, every answer gets its X-Request-Id here. */
-export function adminAdapter(settings: SocketSettings, log: Log, drain: Drain): FastifyAdapter {
-  const adapter = baseAdapter(settings, log, drain);
+export function adminAdapter(parts: AdapterParts): FastifyAdapter {
+  const adapter = baseAdapter(parts);
   const instance: FastifyInstance = adapter.getInstance();
   instance.addHook('onRequest', (request, reply, done) => {
     reply.raw.setHeader(REQUEST_ID_HEADER, request.id);
@@ -55,7 +75,8 @@ export function adminAdapter(settings: SocketSettings, log: Log, drain: Drain): 
   return adapter;
 }
 
-function baseAdapter(settings: SocketSettings, log: Log, drain: Drain): FastifyAdapter {
+function baseAdapter({ settings, log, drain, tls }: AdapterParts): FastifyAdapter {
+  const listener = listenerOptions(settings);
   const adapter = new FastifyAdapter({
     logger: false,
     exposeHeadRoutes: false,
@@ -70,25 +91,32 @@ function baseAdapter(settings: SocketSettings, log: Log, drain: Drain): FastifyA
     routerOptions: { maxParamLength: NO_PARAM_LIMIT, querystringParser: parseQuery },
     requestTimeout: settings.request_timeout_ms,
     keepAliveTimeout: settings.keep_alive_ms,
-    http: {
-      maxHeaderSize: settings.max_header_bytes,
-      headersTimeout: Math.min(HEADERS_TIMEOUT_MS, settings.request_timeout_ms),
-      requestTimeout: settings.request_timeout_ms,
-      connectionsCheckingInterval: Math.min(30_000, Math.max(100, settings.request_timeout_ms / 4)),
-      requireHostHeader: false,
-      keepAlive: true,
-      keepAliveInitialDelay: TCP_PROBE_AFTER_MS,
-    },
+    ...(tls === undefined
+      ? { http: listener }
+      : { https: { ...listener, ...tls, handshakeTimeout: listener.headersTimeout } }),
   });
   const instance: FastifyInstance = adapter.getInstance();
   const routes = new RouteTable();
   instance.addHook('onRoute', ({ url, method }) => routes.add(url, method));
-  instance.decorate('exchanges', contextOf(log, drain, routes));
+  instance.decorate('exchanges', { ...contextOf(log, drain, routes), maxUrlBytes: settings.max_url_bytes });
   onExpectations(instance.server);
   return adapter;
 }
 
-function contextOf(log: Log, drain: Drain, routes: RouteTable): ServerContext {
+function listenerOptions({ max_header_bytes, header_timeout_ms, request_timeout_ms }: SocketSettings) {
+  const headersTimeout = Math.min(header_timeout_ms, request_timeout_ms);
+  return {
+    maxHeaderSize: max_header_bytes,
+    headersTimeout,
+    requestTimeout: request_timeout_ms,
+    connectionsCheckingInterval: Math.min(5_000, Math.max(50, headersTimeout / 4)),
+    requireHostHeader: false,
+    keepAlive: true,
+    keepAliveInitialDelay: TCP_PROBE_AFTER_MS,
+  };
+}
+
+function contextOf(log: Log, drain: Drain, routes: RouteTable): Omit<ServerContext, 'maxUrlBytes'> {
   const lmstfy = new LmstfyDoor(log);
   const v1 = new V1Door(log, routes);
   return { drain, doorOf: (url) => (url.startsWith('/v1/') ? v1 : lmstfy) };
@@ -106,9 +134,12 @@ function onExpectations(server: Server): void {
   });
 }
 
-/** What the router lets through and lmstfy does not: `/api//queue`, `/api/ns//size`, a request without a Host. */
+/** What the router lets through and lmstfy does not: `/api//queue`, `/api/ns//size`, a request without a Host; and what is too long. */
 function misrouted(request: FastifyRequest): QueueError | undefined {
   const { raw } = request;
+  if ((raw.url?.length ?? 0) > request.server.exchanges.maxUrlBytes) {
+    return new QueueError('uri_too_long', 'request URI too long');
+  }
   if (raw.headers.host === undefined && raw.httpVersion === '1.1') {
     return new QueueError('invalid_argument', 'missing required Host header');
   }

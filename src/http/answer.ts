@@ -47,6 +47,7 @@ export function answer(exchange: Exchange, status: number, json: string, options
   response.writeHead(status, fields);
   if (options?.last === false) response.write(json, 'latin1');
   else end(response, json);
+  exchange.context.gate?.leave(exchange);
   exchange.context.observer?.answered(exchange, status);
 }
 
@@ -56,6 +57,7 @@ export function answerNothing(exchange: Exchange): void {
   begin(exchange);
   response.writeHead(204, [REQUEST_ID_HEADER, requestId]);
   response.end();
+  exchange.context.gate?.leave(exchange);
   exchange.context.observer?.answered(exchange, 204);
 }
 

@@ -12,22 +12,33 @@ const BAD_REQUEST = { status: 400, error: 'bad request' };
 
 /** Answers what Node's parser could not read as a request, if anybody can still hear it, and closes the connection. */
 export function answerClientError(error: Error & { code?: string }, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || !socket.writable || socket.destroyed) {
+  const isUnheard = error.code === 'ECONNRESET' || isTlsFailure(error.code);
+  if (isUnheard || !socket.writable || socket.destroyed) {
     socket.destroy(error);
     return;
   }
   const { status, error: text } = STATUS[error.code ?? ''] ?? BAD_REQUEST;
-  const json = asciiJson({ error: text });
-  socket.end(
-    [
-      `HTTP/1.1 ${String(status)} ${STATUS_CODES[status] ?? ''}`,
-      'Content-Type: application/json; charset=utf-8',
-      `${REQUEST_ID_HEADER}: ${nextRequestId()}`,
-      `Content-Length: ${String(json.length)}`,
-      'Connection: close',
-      '',
-      json,
-    ].join('\r\n'),
-    () => socket.destroySoon(),
-  );
+  socket.end(rawAnswer(status, asciiJson({ error: text })), () => socket.destroySoon());
+}
+
+/** A handshake that failed: there is no connection to answer on. */
+function isTlsFailure(code = ''): boolean {
+  return code.startsWith('ERR_SSL_') || code.startsWith('ERR_TLS_') || code === 'EPROTO';
+}
+
+/**
+ * A whole answer, for a connection that has no request of ours; it says that the connection closes.
+ *
+ * @param json ASCII only
+ * @param headers further names and values in turn
+ */
+export function rawAnswer(status: number, json: string, headers: readonly string[] = []): string {
+  const lines = [
+    `HTTP/1.1 ${String(status)} ${STATUS_CODES[status] ?? ''}`,
+    'Content-Type: application/json; charset=utf-8',
+    `${REQUEST_ID_HEADER}: ${nextRequestId()}`,
+    `Content-Length: ${String(json.length)}`,
+  ];
+  for (let i = 0; i + 1 < headers.length; i += 2) lines.push(`${headers[i] ?? ''}: ${headers[i + 1] ?? ''}`);
+  return [...lines, 'Connection: close', '', json].join('\r\n');
 }

@@ -3,10 +3,13 @@ import { type ErrorCode, QueueError, UnconfirmedError } from '../domain/errors.j
 import type { Log } from '../domain/log.js';
 import { asciiJson } from './answer.js';
 import type { Door, Exchange } from './exchange.js';
-import { type Refusal, refuse, RETRY_AFTER_S, withJobIds } from './refuse.js';
+import { OVERLOADED_JSON, type Refusal, refuse, RETRY_SOON, withJobIds } from './refuse.js';
 
-const SOON = ['Retry-After', String(RETRY_AFTER_S)];
-const unavailable: Refusal = { status: 503, json: '{"error":"service unavailable"}', headers: SOON };
+const unavailable: Refusal = {
+  status: 503,
+  json: '{"error":"service unavailable"}',
+  headers: RETRY_SOON,
+};
 const internal: Refusal = { status: 500, json: '{"error":"internal error"}' };
 /** Stored under these ids, and not as safe as it had to be. */
 const notReplicated = (ids: readonly string[]): Refusal => ({
@@ -30,14 +33,21 @@ const REFUSALS: Record<ErrorCode, (message: string) => Refusal> = {
   idempotency_key_reused: (message) => coded(422, 'idempotency_key_reused', message),
   // A queue is forgotten within a minute of being empty; consumers make room at any moment.
   too_many_queues: (message) => coded(429, 'too_many_queues', message),
-  queue_full: (message) => ({ ...coded(429, 'queue_full', message), headers: SOON }),
-  namespace_full: (message) => ({ ...coded(429, 'namespace_full', message), headers: SOON }),
+  queue_full: (message) => ({ ...coded(429, 'queue_full', message), headers: RETRY_SOON }),
+  namespace_full: (message) => ({ ...coded(429, 'namespace_full', message), headers: RETRY_SOON }),
   token_missing: () => text(401, 'token not found'),
   token_invalid: () => text(401, 'invalid token'),
   // lmstfy's tokens may do everything: its clients meet these only with tokens that were limited on purpose.
   verb_missing: (message) => coded(403, 'verb_missing', message),
   queue_not_allowed: (message) => coded(403, 'queue_not_allowed', message),
   rate_limited: (message) => ({ status: 429, json: asciiJson({ msg: message }) }),
+  too_many_waiters: (message) => ({
+    status: 429,
+    json: asciiJson({ code: 'too_many_waiters', msg: message }),
+    headers: RETRY_SOON,
+  }),
+  overloaded: () => ({ ...unavailable, json: OVERLOADED_JSON }),
+  uri_too_long: () => text(414, 'request URI too long'),
   body_too_large: (message) => text(413, message),
   store_full: () => text(507, 'store is full'),
   disk_full: () => ({ ...unavailable, json: '{"code":"disk_full","error":"service unavailable"}' }),

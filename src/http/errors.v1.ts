@@ -4,10 +4,12 @@ import { type ErrorCode, QueueError, UnconfirmedError } from '../domain/errors.j
 import type { Log } from '../domain/log.js';
 import { asciiJson } from './answer.js';
 import type { Door, Exchange } from './exchange.js';
-import { type Refusal, refuse, RETRY_AFTER_S, withJobIds } from './refuse.js';
+import { type Refusal, refuse, RETRY_SOON, withJobIds } from './refuse.js';
 import type { RouteTable } from './route-table.js';
 
 const PROBLEM_TYPE = 'application/problem+json';
+/** What may be gone in a moment, though it is the caller's own doing. */
+const SOON_OVER = new Set<ErrorCode>(['queue_full', 'namespace_full', 'too_many_waiters']);
 
 /** What is wrong with one field of a request. */
 export interface FieldProblem {
@@ -40,6 +42,9 @@ const PROBLEMS: Record<ErrorCode, { readonly status: number; readonly detail?: s
   verb_missing: { status: 403 },
   queue_not_allowed: { status: 403 },
   rate_limited: { status: 429 },
+  too_many_waiters: { status: 429 },
+  overloaded: { status: 503, detail: 'the server has too much to do' },
+  uri_too_long: { status: 414 },
   body_too_large: { status: 413 },
   store_full: { status: 507, detail: 'the store is full' },
   disk_full: { status: 503, detail: 'the store cannot write to its disk' },
@@ -84,9 +89,8 @@ function ofQueueError(error: QueueError): Refusal {
   const { status, detail } = PROBLEMS[error.code];
   const errors = error instanceof InputError ? error.problems : undefined;
   const refusal = problem(status, error.code, detail ?? error.message, errors);
-  const mayHelp = status === 503 || error.code === 'queue_full' || error.code === 'namespace_full';
-  if (!mayHelp) return refusal;
-  const later = { ...refusal, headers: ['Retry-After', String(RETRY_AFTER_S)] };
+  if (status !== 503 && !SOON_OVER.has(error.code)) return refusal;
+  const later = { ...refusal, headers: RETRY_SOON };
   return error instanceof UnconfirmedError ? withJobIds(later, error.jobIds) : later;
 }
 

@@ -7,7 +7,7 @@ import { NO_QUERY } from './query.js';
 function exchangeAt(refuse: Door['refuse']): { exchange: Exchange; ends: string[] } {
   const ends: string[] = [];
   const door: Door = { refuse };
-  const context = { drain: new Drain(), doorOf: () => door };
+  const context = { drain: new Drain(), maxUrlBytes: 100, doorOf: () => door };
   const response = { destroy: () => ends.push('destroyed') } as unknown as ServerResponse;
   const names = { route: '/r', namespace: 'ns', queue: 'q', jobId: '', query: NO_QUERY };
   const exchange = new Exchange(context, {} as unknown as IncomingMessage, response, 'id', {

@@ -3,6 +3,7 @@ import { performance } from 'node:perf_hooks';
 import type { Caller } from '../domain/caller.js';
 import { QueueError } from '../domain/errors.js';
 import type { Drain } from './drain.js';
+import type { Gate, Load } from './gate.js';
 import type { Query } from './query.js';
 
 /** A front door's way of saying no. */
@@ -19,9 +20,13 @@ export interface ExchangeObserver {
 /** What all exchanges of one server share. */
 export interface ServerContext {
   readonly drain: Drain;
+  /** Longest address of a request, with its query. */
+  readonly maxUrlBytes: number;
   /** The door that an address belongs to. */
   doorOf(url: string): Door;
   observer?: ExchangeObserver;
+  /** Bounds what is under way; left out, nothing does. */
+  gate?: Gate;
 }
 
 /** Where a request wants to go. Names that its route does not have are empty. */
@@ -43,6 +48,8 @@ export interface Target {
 export class Exchange {
   /** Set by who lets the request in; undefined while nobody has. */
   admitted: Caller | undefined = undefined;
+  /** What the gate counts it as; the gate's own. */
+  load: Load = 'none';
   /** On the clock of `performance.now`. */
   readonly startedMs = performance.now();
   readonly door: Door;
@@ -82,6 +89,7 @@ export class Exchange {
     try {
       this.door.refuse(error, this);
     } catch {
+      this.context.gate?.leave(this);
       this.response.destroy();
     }
   }

@@ -2,8 +2,12 @@ import { answer } from './answer.js';
 import type { Exchange } from './exchange.js';
 import { lingerThenEnd, restOf } from './unread-body.js';
 
-/** Seconds that a client should wait when Redis is away. */
-export const RETRY_AFTER_S = 1;
+/** Seconds that a client should wait when Redis is away, or when there is too much to do. */
+const RETRY_AFTER_S = 1;
+/** The header that says so. */
+export const RETRY_SOON = ['Retry-After', String(RETRY_AFTER_S)] as const;
+/** lmstfy's body of a 503, with what it is about. */
+export const OVERLOADED_JSON = '{"code":"overloaded","error":"service unavailable"}';
 
 /** An answer that says no: its status and its JSON body, and how long to wait before the next attempt, if that may help. */
 export interface Refusal {

@@ -22,7 +22,7 @@ const NO_JOB = '{"msg":"no job available"}';
 export const HOT_ACCESS = {
   publish: { queues: 'one', verb: 'publish', throttle: 'write' },
   consume: { queues: 'list', verb: 'consume', throttle: 'read' },
-  ack: { queues: 'one', verb: 'consume' },
+  ack: { queues: 'one', verb: 'consume', goesFirst: true },
 } as const satisfies Record<string, AccessRules>;
 
 /**
@@ -78,6 +78,7 @@ export class LmstfyHotCalls {
     const { ttrMs, count, queues } = asked;
     const waitMs = context.drain.closing ? 0 : asked.waitMs;
     expectNoBody(request);
+    if (waitMs > 0) context.gate?.rest(exchange);
     const delivery = new Delivery(request.socket);
     const wanted = { queues, count, ttrMs, waitMs, confirms: true };
     exchange.after(

@@ -12,10 +12,9 @@ import { JobsService } from './jobs.service.js';
 const MAX_ACKS_BYTES = 524_288;
 
 /** How the native API's hot calls are let in, on both ways. */
-export const V1_ACCESS = { acks: { queues: 'body', verb: 'consume' } } as const satisfies Record<
-  string,
-  AccessRules
->;
+export const V1_ACCESS = {
+  acks: { queues: 'body', verb: 'consume', goesFirst: true },
+} as const satisfies Record<string, AccessRules>;
 
 /** The native API's calls that the hot lane has too; for their exchanges see `LmstfyHotCalls`. */
 @Injectable()

@@ -87,6 +87,7 @@ export class HotLane implements Lane {
     // Without a Host it is the router's to refuse.
     if (request.headers.host === undefined) return false;
     const { url = '', method } = request;
+    if (url.length > this.context.maxUrlBytes) return false;
     const isV1 = method === 'POST';
     const path = splitPath(url, isV1 ? V1 : LMSTFY);
     if (path === null) return false;

@@ -1,6 +1,7 @@
 import { AggregatorRegistry } from 'prom-client';
 import { EngineMetrics, namespaceTable, queueTable } from './engine-metrics.js';
 import type { NamespaceSeries, QueueSeries } from './engine-metrics.js';
+import { FloodMetrics } from './flood-metrics.js';
 import { HttpMetrics } from './http-metrics.js';
 import { Metrics } from './metrics.js';
 import { QueueGauges } from './queue-gauges.js';
@@ -45,6 +46,7 @@ interface PoolReader {
 export class MetricsService {
   readonly metrics = new Metrics();
   readonly http: HttpMetrics;
+  readonly floods = new FloodMetrics(this.metrics);
   private readonly clock: () => number;
   private readonly queues: SeriesTable<QueueSeries>;
   private readonly namespaces: SeriesTable<NamespaceSeries>;

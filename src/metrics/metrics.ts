@@ -194,6 +194,24 @@ export class Metrics {
     'loop',
   ]);
 
+  // ours: bounds
+  readonly inFlight = this.gauge(
+    'pumphouse_http_in_flight',
+    'Requests that were let in and are not answered; long polls that wait are in pumphouse_waiters',
+    [],
+  );
+  readonly httpConnections = this.gauge('pumphouse_http_connections', 'Open connections of the API port', []);
+  readonly refusals = this.counter(
+    'pumphouse_refusals_total',
+    'Refused for want of room: requests (in_flight), long polls (waiters, token_waiters) and connections',
+    ['reason'],
+  );
+  readonly unreadAnswers = this.counter(
+    'pumphouse_unread_answers_total',
+    'Connections that were ended because the client did not take its answer in time',
+    [],
+  );
+
   // ours: pools
   readonly redisUp = this.gauge(
     'pumphouse_redis_up',

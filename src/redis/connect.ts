@@ -46,7 +46,13 @@ function baseOptions(options: PoolOptions): DriverOptions {
     ...(options.username === undefined ? {} : { username: options.username }),
     ...(options.password === undefined ? {} : { password: options.password }),
     ...(options.db === undefined ? {} : { db: options.db }),
+    ...(isTls(options) ? { tls: { ...options.tls } } : {}),
   };
+}
+
+/** The driver knows `rediss:` in small letters only, and would take the rest for plain. */
+function isTls({ url, tls }: PoolOptions): boolean {
+  return tls !== undefined || (url !== undefined && /^rediss:/i.test(url));
 }
 
 /** Makes a connection that is not opened yet. */

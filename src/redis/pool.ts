@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { performance } from 'node:perf_hooks';
+import { isNativeError } from 'node:util/types';
 import { type Durability, replicasOf } from '../domain/durability.js';
 import { QueueError } from '../domain/errors.js';
 import type { Log } from '../domain/log.js';
@@ -31,7 +32,7 @@ const CONNECT_MS = 10_000;
 /** Namespaces that one script looks at: half a millisecond of Redis. */
 const HEADS_IN_ONE = 500;
 /** No time mends these. */
-const WRONG_CREDENTIALS = /WRONGPASS|NOAUTH|invalid password/;
+const WRONG_CREDENTIALS = /WRONGPASS|NOAUTH|invalid password|certificate/;
 
 /** One Redis deployment: its connections, scripts, clock and state. Every call settles within `commandTimeoutMs`. */
 export class RedisPool {
@@ -237,7 +238,7 @@ export class RedisPool {
     });
     client.connect().catch((error: unknown) => (this.lastError = error));
     while (client.status !== 'ready') {
-      const reason = this.lastError instanceof Error ? this.lastError.message : 'no answer';
+      const reason = isNativeError(this.lastError) ? this.lastError.message : 'no answer';
       if (performance.now() > deadline || WRONG_CREDENTIALS.test(reason)) {
         const where = `the Redis of pool ${this.name} at ${placeOf(this.options)}`;
         throw new QueueError('pool_unavailable', `${where} cannot be used: ${reason}`);

@@ -1,5 +1,6 @@
 import { createConnection, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { connect as connectTls } from 'node:tls';
 import { AbstractConnector, Redis } from 'ioredis';
 import type { NodeAddress, PoolTarget } from '../domain/pool.js';
 
@@ -14,7 +15,7 @@ const OTHERS_MS = 200;
 /** How often it is asked whether the master is still the one that we are connected to, in milliseconds. */
 const WATCH_MS = 1_000;
 
-type Target = Pick<PoolTarget, 'sentinels' | 'masterName' | 'sentinelPassword'>;
+type Target = Pick<PoolTarget, 'sentinels' | 'masterName' | 'sentinelPassword' | 'tls'>;
 
 /**
  * Asks all sentinels of a group at once for their master, and believes the newest election: a sentinel that is cut off from the others
@@ -23,7 +24,7 @@ type Target = Pick<PoolTarget, 'sentinels' | 'masterName' | 'sentinelPassword'>;
 export class MasterFinder {
   private asking: Promise<Master> | undefined;
 
-  constructor(private readonly target: Target) {}
+  constructor(readonly target: Target) {}
 
   /** Asks once for all who want to know now. @throws {Error} none of them answers, or knows a master by that name */
   find(): Promise<Master> {
@@ -59,12 +60,13 @@ export class MasterFinder {
   }
 
   private async askOne({ host, port }: NodeAddress, name: string): Promise<Master> {
-    const { sentinelPassword: password } = this.target;
+    const { sentinelPassword: password, tls } = this.target;
     const sentinel = new Redis({
       ...{ host, port, protocol: 2, lazyConnect: true, enableReadyCheck: false, disableClientInfo: true },
       ...{ connectTimeout: SENTINEL_MS, commandTimeout: SENTINEL_MS, disconnectTimeout: OTHERS_MS },
       retryStrategy: () => null,
       ...(password === undefined ? {} : { password }),
+      ...(tls === undefined ? {} : { tls: { ...tls } }),
     });
     sentinel.on('error', () => undefined);
     try {
@@ -134,7 +136,9 @@ export class MasterConnector extends AbstractConnector {
   }
 
   private open(master: Master): Socket {
-    const socket = createConnection({ host: master.host, port: master.port });
+    const { tls } = this.finder.target;
+    const address = { host: master.host, port: master.port };
+    const socket = tls ? connectTls({ ...address, ...tls }) : createConnection(address);
     this.stream = socket;
     socket.once('error', (error) => (this.firstError = error));
     clearInterval(this.watch);

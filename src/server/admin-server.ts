@@ -4,7 +4,9 @@ import type { AppParts } from './core.module.js';
 import { createApplication } from './application.js';
 import type { WorkerCommands } from '../domain/worker-commands.js';
 import { adminAdapter } from '../http/adapter.js';
-import { Connections, portOf } from './server-lifecycle.js';
+import { Listener } from './listener.js';
+import { portOf } from './server-lifecycle.js';
+import { TlsFiles } from './tls-files.js';
 
 /** How long an admin request may go on while the server stops, in milliseconds. */
 const DRAIN_MS = 1_000;
@@ -14,15 +16,16 @@ export class AdminServer {
   private constructor(
     readonly app: NestFastifyApplication,
     private readonly parts: AppParts,
-    private readonly connections: Connections,
+    private readonly listener: Listener,
   ) {}
 
   /** @throws {Error} a pool is unfit or away, the port is taken, or would be open to everybody */
   static async start(parts: AppParts, commands: WorkerCommands): Promise<AdminServer> {
     const { config, log, drain } = parts;
-    const adapter = adminAdapter(config.server, log, drain);
+    const tls = TlsFiles.of('admin', config.admin);
+    const adapter = adminAdapter({ settings: config.server, log, drain, tls: tls?.options });
     const app = await createApplication(AdminAppModule.forRoot(parts, commands), adapter);
-    const server = new AdminServer(app, parts, new Connections(app.getHttpServer()));
+    const server = new AdminServer(app, parts, new Listener(app.getHttpServer(), parts, tls));
     try {
       await app.listen({ host: config.admin.host, port: config.admin.port });
     } catch (error) {
@@ -43,7 +46,7 @@ export class AdminServer {
   async stop(): Promise<void> {
     this.parts.drain.announced = true;
     this.parts.drain.closing = true;
-    await this.connections.drain(DRAIN_MS);
+    await this.listener.drain(DRAIN_MS);
     await this.app.close();
   }
 }

@@ -4,6 +4,7 @@ import { performance } from 'node:perf_hooks';
 import { ApiAppModule } from './app.module.js';
 import { Admission } from '../auth/admission.js';
 import { TokenCache } from '../auth/token-cache.js';
+import type { Config } from '../config/config.js';
 import type { AppParts } from './core.module.js';
 import { createApplication } from './application.js';
 import { EngineRegistry } from '../engine/engine.registry.js';
@@ -11,11 +12,14 @@ import { AccessLog } from '../http/access-log.js';
 import { apiAdapter } from '../http/adapter.js';
 import { DoorErrorFilter } from '../http/error.filter.js';
 import type { ExchangeObserver } from '../http/exchange.js';
+import { Gate, type GateLimits } from '../http/gate.js';
 import { openLane } from '../http/lane.js';
 import { HotCalls, HotLane } from '../jobs/hot-lane.js';
 import type { HttpMetrics } from '../metrics/http-metrics.js';
 import { MetricsService } from '../metrics/metrics.service.js';
-import { Connections, portOf } from './server-lifecycle.js';
+import { Listener } from './listener.js';
+import { portOf } from './server-lifecycle.js';
+import { TlsFiles } from './tls-files.js';
 
 /** Providers of whatever module. */
 const ANYWHERE = { strict: false };
@@ -31,19 +35,22 @@ export class ApiServer {
   private constructor(
     readonly app: NestFastifyApplication,
     private readonly parts: AppParts,
-    private readonly connections: Connections,
+    private readonly listener: Listener,
     readonly accessLog: AccessLog,
   ) {}
 
   /** Connects the pools, starts the engines and listens. @throws {Error} a pool is unfit or away, or the port is taken */
   static async start(parts: AppParts): Promise<ApiServer> {
     const { config, log, drain } = parts;
-    const adapter = apiAdapter(config.server, log, drain);
+    const tls = TlsFiles.of('server', config.server);
+    const adapter = apiAdapter({ settings: config.server, log, drain, tls: tls?.options });
     const app = await createApplication(ApiAppModule.forRoot(parts), adapter);
     app.useGlobalFilters(new DoorErrorFilter());
     const accessLog = new AccessLog(log, config.log.access);
-    const server = new ApiServer(app, parts, new Connections(app.getHttpServer()), accessLog);
+    const listener = new Listener(app.getHttpServer(), parts, tls, app.get(MetricsService, ANYWHERE).floods);
+    const server = new ApiServer(app, parts, listener, accessLog);
     const { exchanges } = adapter.getInstance<FastifyInstance>();
+    exchanges.gate = new Gate(boundsOf(config), server.metrics.floods);
     exchanges.observer = observerOf(accessLog, server.metrics.http);
     openLane(
       app.getHttpServer(),
@@ -83,7 +90,7 @@ export class ApiServer {
     drain.announced = true;
     drain.closing = true;
     for (const engine of this.engines.all()) engine.endWaits();
-    const cut = await this.connections.drain(config.server.drain_ms);
+    const cut = await this.listener.drain(config.server.drain_ms);
     if (cut > 0) log.warn({ connections: cut }, 'cut connections that were not done in time');
     await Promise.all(this.engines.all().map((engine) => engine.stop()));
     await this.app.close();
@@ -92,6 +99,14 @@ export class ApiServer {
   private get engines(): EngineRegistry {
     return this.app.get(EngineRegistry, ANYWHERE);
   }
+}
+
+function boundsOf({ server, limits }: Config): GateLimits {
+  return {
+    maxInFlight: server.max_in_flight,
+    maxWaiters: limits.max_waiters,
+    maxWaitersPerToken: limits.max_waiters_per_token,
+  };
 }
 
 /** Has every answer counted and, while that is on, written to the access log. */

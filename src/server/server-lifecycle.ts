@@ -8,12 +8,22 @@ const REAP_MS = 50;
 /** The connections of a server: what it takes to end them all in time. */
 export class Connections {
   private readonly open = new Set<Socket>();
+  /** With TLS: what stands on them once hands were shaken. */
+  private readonly secure = new Set<Socket>();
 
   constructor(private readonly server: Server) {
-    server.on('connection', (socket: Socket) => {
-      this.open.add(socket);
-      socket.once('close', () => this.open.delete(socket));
-    });
+    const noteIn =
+      (set: Set<Socket>) =>
+      (socket: Socket): void => {
+        set.add(socket);
+        socket.once('close', () => set.delete(socket));
+      };
+    server.on('connection', noteIn(this.open)).on('secureConnection', noteIn(this.secure));
+  }
+
+  /** Those that answers are written to. */
+  get speaking(): ReadonlySet<Socket> {
+    return 'setSecureContext' in this.server ? this.secure : this.open;
   }
 
   /**
@@ -24,7 +34,7 @@ export class Connections {
   async drain(withinMs: number): Promise<number> {
     const closed = new Promise<void>((resolve) => this.server.close(() => resolve()));
     // Node counts a connection that has sent nothing yet as busy.
-    for (const socket of this.open) if (socket.bytesRead === 0) socket.destroy();
+    for (const socket of [...this.open, ...this.secure]) if (socket.bytesRead === 0) socket.destroy();
     const reaper = setInterval(() => this.server.closeIdleConnections(), REAP_MS);
     const halt = new AbortController();
     const patience = sleep(withinMs, undefined, { signal: halt.signal }).catch(() => undefined);

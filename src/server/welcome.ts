@@ -1,6 +1,6 @@
 import type { RunningServer } from './running-server.js';
 import { TokenStore } from '../auth/token-store.js';
-import type { Config } from '../config/config.js';
+import type { Config, TlsListenerConfig } from '../config/config.js';
 import { tokenOptions } from '../config/pool-options.js';
 import { PoolRegistry } from '../redis/redis.module.js';
 
@@ -22,14 +22,14 @@ export async function isFirstStart(server: RunningServer, config: Config): Promi
 export async function welcome(server: RunningServer, config: Config): Promise<string> {
   const store = server.admin.app.get(TokenStore, { strict: false });
   const token = await store.create(NAMESPACE, POOL, 'made at the first start');
-  const base = urlOf(config.server.host, server.apiPort);
+  const base = urlOf(config.server, server.apiPort);
   return firstSteps(`${base}/api/${NAMESPACE}/${QUEUE}`, token);
 }
 
 /** The addresses that the server can be reached at. */
 export function addresses(server: RunningServer, config: Config): string {
-  const api = urlOf(config.server.host, server.apiPort);
-  const admin = urlOf(config.admin.host, server.admin.port);
+  const api = urlOf(config.server, server.apiPort);
+  const admin = urlOf(config.admin, server.admin.port);
   return `Pumphouse serves.\n  API    ${api}\n  admin  ${admin}\n`;
 }
 
@@ -49,7 +49,7 @@ function firstSteps(queue: string, token: string): string {
 }
 
 /** An address to paste: one that listens everywhere is reached at this machine. */
-function urlOf(host: string, port: number): string {
+function urlOf({ host, tls_cert }: TlsListenerConfig & { host: string }, port: number): string {
   const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
-  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${String(port)}`;
+  return `${tls_cert === undefined ? 'http' : 'https'}://${reachable.includes(':') ? `[${reachable}]` : reachable}:${String(port)}`;
 }

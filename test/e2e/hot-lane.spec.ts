@@ -34,6 +34,9 @@ const CODES: readonly ErrorCode[] = [
   'not_replicated',
   'pool_unavailable',
   'shutting_down',
+  'too_many_waiters',
+  'overloaded',
+  'uri_too_long',
   'internal',
 ];
 

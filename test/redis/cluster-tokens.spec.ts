@@ -1,4 +1,5 @@
 import { tokenDigest } from '../../src/auth/credentials.js';
+import { TokenInventory } from '../../src/auth/token-inventory.js';
 import { TokenKeys } from '../../src/auth/token-keys.js';
 import { TokenStore, type TokenId } from '../../src/auth/token-store.js';
 import { RedisPool } from '../../src/redis/pool.js';
@@ -73,7 +74,9 @@ describe('the token store in a slot that is moving', () => {
       }
       await move.finish();
 
-      const listed = (await store.list(ns, 'default')).map(({ token }) => token);
+      const listed = (await new TokenInventory(pools[0]!).describeAll(ns, 'default')).map(
+        ({ token }) => token,
+      );
       const expected = [kept.token, ...(isChanged.deleted ? [] : [doomed.token])];
       expect(listed.sort()).toEqual([...expected, ...(isChanged.created ? ['new-token'] : [])].sort());
       for (const token of [kept.token, doomed.token, 'new-token']) {
