@@ -60,7 +60,11 @@ export function apiAdapter(parts: AdapterParts): FastifyAdapter {
       instance.addHttpMethod(method, { hasBody: false, overrideExisting: true });
     }
   }
-  instance.addHook('onRequest', (request, _reply, done) => done(misrouted(request)));
+  instance.addHook('onRequest', (request, reply, done) => {
+    // We speak no other protocol. Node's parser may have dropped what came behind such a request: nobody shall wait for its answer.
+    if (request.headers.upgrade !== undefined) reply.raw.shouldKeepAlive = false;
+    done(misrouted(request));
+  });
   return adapter;
 }
 

@@ -1,4 +1,4 @@
-import { STATUS_CODES } from 'node:http';
+import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { asciiJson } from './answer.js';
 import { nextRequestId, REQUEST_ID_HEADER } from './request-id.js';
@@ -12,6 +12,13 @@ const BAD_REQUEST = { status: 400, error: 'bad request' };
 
 /** Answers what Node's parser could not read as a request, if anybody can still hear it, and closes the connection. */
 export function answerClientError(error: Error & { code?: string }, socket: Socket): void {
+  // What is wrong came after a request that is not answered yet: what we say now would be taken for its answer.
+  if (isOwedAnAnswer(socket)) {
+    // More bytes after a request that was to be the last: they count for nothing, and its answer ends the connection.
+    const isIdleTalk = error.code === 'HPE_CLOSED_CONNECTION' && !socket.readableEnded;
+    if (!isIdleTalk) socket.destroy();
+    return;
+  }
   const isUnheard = error.code === 'ECONNRESET' || isTlsFailure(error.code);
   if (isUnheard || !socket.writable || socket.destroyed) {
     socket.destroy(error);
@@ -19,6 +26,12 @@ export function answerClientError(error: Error & { code?: string }, socket: Sock
   }
   const { status, error: text } = STATUS[error.code ?? ''] ?? BAD_REQUEST;
   socket.end(rawAnswer(status, asciiJson({ error: text })), () => socket.destroySoon());
+}
+
+/** True if a request that came in whole waits for its answer. Node keeps the response that is under way on its socket. */
+function isOwedAnAnswer(socket: Socket): boolean {
+  const { _httpMessage: response } = socket as Socket & { _httpMessage?: { req?: IncomingMessage } | null };
+  return response?.req?.complete === true;
 }
 
 /** A handshake that failed: there is no connection to answer on. */

@@ -1,4 +1,5 @@
 import type { LeasedJob, StoredJob } from '../domain/job.js';
+import type { PeekedJob } from '../engine/decode.js';
 import { asciiJson } from '../http/answer.js';
 
 /** lmstfy's JSON, keys in alphabetical order. Ids and names were checked: they need no escaping. */
@@ -20,6 +21,13 @@ export function leasedJson(namespace: string, jobs: readonly LeasedJob[], asList
 /** A job that was looked at. */
 export function peekedJson(namespace: string, job: StoredJob): string {
   return jobJson(namespace, job, '', job.triesLeft);
+}
+
+/** What lmstfy's body has no place for: the state of a job, how often it was given out, and why it is dead. Header names and values. */
+export function lifeHeaders({ state, attempts }: PeekedJob): string[] {
+  const headers = ['X-Job-State', state, 'X-Job-Attempts', String(attempts)];
+  // There is one way to the dead letter: nobody acknowledged the job within the last lease that it had tries for.
+  return state === 'dead' ? [...headers, 'X-Job-Dead-Reason', 'lease_expired'] : headers;
 }
 
 export function sizeJson(namespace: string, queue: string, size: number): string {

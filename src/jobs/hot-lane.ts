@@ -84,8 +84,9 @@ export class HotLane implements Lane {
   }
 
   take(request: IncomingMessage, response: ServerResponse): boolean {
-    // Without a Host it is the router's to refuse.
-    if (request.headers.host === undefined) return false;
+    // Without a Host it is the router's to refuse; one that asks for another protocol is the last of its connection.
+    const { host, upgrade } = request.headers;
+    if (host === undefined || upgrade !== undefined) return false;
     const { url = '', method } = request;
     if (url.length > this.context.maxUrlBytes) return false;
     const isV1 = method === 'POST';

@@ -4,7 +4,7 @@ import { Access } from '../auth/access.js';
 import { TokenGuard } from '../auth/token.guard.js';
 import { answer, answerNothing } from '../http/answer.js';
 import { exchangeOf } from '../http/exchange-of.js';
-import { peekedJson, sizeJson } from './answers.lmstfy.js';
+import { lifeHeaders, peekedJson, sizeJson } from './answers.lmstfy.js';
 import { HOT_ACCESS, LmstfyHotCalls } from './hot-calls.lmstfy.js';
 import { JobsService } from './jobs.service.js';
 
@@ -64,7 +64,8 @@ export class LmstfyJobsController {
   async peekJob(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     const exchange = exchangeOf(request, reply);
     const { caller, namespace, queue, jobId } = exchange;
-    answer(exchange, 200, peekedJson(namespace, await this.jobs.peekJob(caller, queue, jobId)));
+    const job = await this.jobs.peekJob(caller, queue, jobId);
+    answer(exchange, 200, peekedJson(namespace, job), { headers: lifeHeaders(job) });
   }
 
   @Get('size')

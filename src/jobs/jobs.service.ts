@@ -12,6 +12,7 @@ import type {
 } from '../domain/job.js';
 import { LOG, type Log } from '../domain/log.js';
 import { isJobId } from '../domain/names.js';
+import type { PeekedJob } from '../engine/decode.js';
 import { EngineRegistry } from '../engine/engine.registry.js';
 
 const NOTHING_TO_DO = Promise.resolve();
@@ -101,7 +102,7 @@ export class JobsService implements BeforeApplicationShutdown {
   }
 
   /** @throws {QueueError} `job_not_found` */
-  async peekJob({ pool, namespace }: Caller, queue: string, id: string): Promise<StoredJob> {
+  async peekJob({ pool, namespace }: Caller, queue: string, id: string): Promise<PeekedJob> {
     const job = isJobId(id) ? await this.engines.forPool(pool).peekJob(namespace, queue, id) : null;
     if (job === null) throw new QueueError('job_not_found', `no job ${id}`);
     return job;
