@@ -4,6 +4,9 @@ import { readFileSync } from 'node:fs';
 const swc = JSON.parse(readFileSync(new URL('.swcrc', import.meta.url), 'utf8'));
 delete swc.exclude;
 
+/** Failovers take minutes: they belong to `npm run chaos`, which says how many rounds it wants. */
+const left = process.env.PUMPHOUSE_CHAOS_ROUNDS === undefined ? ['\\.long\\.spec\\.ts$'] : [];
+
 /** Specs sit beside the code; what needs Redis or sockets is under test/. Real Redis, started once by test/support. */
 export default {
   testEnvironment: 'node',
@@ -15,6 +18,7 @@ export default {
     '<rootDir>/test/**/*.spec.ts',
     '<rootDir>/{bench,scripts}/**/*.spec.mjs',
   ],
+  testPathIgnorePatterns: ['/node_modules/', ...left],
   globalSetup: '<rootDir>/test/support/global-setup.mjs',
   globalTeardown: '<rootDir>/test/support/global-teardown.mjs',
   testTimeout: 30_000,

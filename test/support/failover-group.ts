@@ -1,0 +1,184 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Redis } from 'ioredis';
+import type { NodeAddress } from '../../src/domain/pool.js';
+import { endWithUs } from './redis-process.mjs';
+import { freePort, startRedis, waitFor, type RedisProcess } from './redis.js';
+
+/** One Redis of the group. */
+export interface Member {
+  readonly port: number;
+  readonly dir: string;
+  server: RedisProcess;
+  isDown: boolean;
+}
+
+const NAME = 'mymaster';
+const SENTINELS = 3;
+const PASSWORD = 'of-the-test';
+/** Sentinels and replicas have users of their own: a master is cut off from them by taking away their rights, and from nobody else. */
+const USERS = ['sentinel', 'replica'];
+const RIGHTS = ['on', `>${PASSWORD}`, '~*', '&*', '+@all'];
+
+/** A master, replicas, and three sentinels, of which the master dies or is cut off. */
+export class FailoverGroup {
+  readonly sentinels: NodeAddress[] = [];
+  private readonly processes: { child: ChildProcess; watch: ChildProcess }[] = [];
+
+  private constructor(
+    readonly members: Member[],
+    private readonly args: readonly string[],
+    private readonly dir: string,
+  ) {}
+
+  /** @param args settings of every Redis, such as `--min-replicas-to-write 1` in parts */
+  static async start(replicas = 2, args: readonly string[] = []): Promise<FailoverGroup> {
+    const all = [
+      ...['--repl-diskless-sync-delay', '0', '--masteruser', 'replica', '--masterauth', PASSWORD],
+      ...USERS.flatMap((user) => ['--user', user, ...RIGHTS]),
+      ...args,
+    ];
+    const dir = mkdtempSync(join(tmpdir(), 'pumphouse-failover-'));
+    const group = new FailoverGroup([], all, dir);
+    for (let i = 0; i <= replicas; i++) await group.add();
+    const [master] = group.members;
+    await group.inStep(master!);
+    for (let i = 0; i < SENTINELS; i++) await group.startSentinel(master!.port);
+    for (const { port } of group.sentinels) {
+      await waitFor(async () => {
+        const facts = await group.factsAt(port);
+        return (
+          facts('num-slaves') === String(replicas) && facts('num-other-sentinels') === String(SENTINELS - 1)
+        );
+      }, 30_000);
+    }
+    return group;
+  }
+
+  /** The member that the sentinels name as master, most of them agreeing. */
+  async master(): Promise<Member> {
+    const ports = await Promise.all(
+      this.sentinels.map(async ({ port }) => Number((await this.factsAt(port))('port'))),
+    );
+    const port = ports.find((one) => ports.filter((other) => other === one).length > SENTINELS / 2);
+    const member = this.members.find((one) => one.port === port);
+    if (!member) throw new Error('the sentinels do not agree');
+    return member;
+  }
+
+  /** Resolves when another one is master. */
+  async newMaster(old: Member): Promise<Member> {
+    return waitFor(async () => {
+      const master = await this.master();
+      return master === old ? undefined : master;
+    }, 60_000);
+  }
+
+  async kill(member: Member): Promise<void> {
+    member.isDown = true;
+    await member.server.kill9();
+  }
+
+  /** Starts a member that was killed as a replica of the master, and waits until all are in step. */
+  async revive(member: Member): Promise<void> {
+    const { port } = await this.master();
+    const { dir } = member;
+    const args = [...this.args, '--replicaof', `127.0.0.1 ${String(port)}`];
+    member.server = await startRedis({ port: member.port, dir, args });
+    member.isDown = false;
+    await this.inStep(await this.master());
+  }
+
+  /** Cuts a member off from sentinels and replicas; everybody else still reaches it. */
+  async cutOff(member: Member): Promise<void> {
+    for (const user of USERS) await ask(member.port, 'ACL', 'SETUSER', user, '-@all');
+    for (const user of USERS) await ask(member.port, 'CLIENT', 'KILL', 'USER', user);
+  }
+
+  /** Whether servers are still connected to a member. */
+  async hasServers(member: Member): Promise<boolean> {
+    return String(await ask(member.port, 'CLIENT', 'LIST')).includes('name=pumphouse');
+  }
+
+  /** Undoes `cutOff`, and waits until the sentinels have made a replica of it. */
+  async heal(member: Member): Promise<void> {
+    for (const user of USERS) await ask(member.port, 'ACL', 'SETUSER', user, '+@all');
+    await waitFor(async () => (await replication(member.port)).includes('role:slave'), 60_000);
+    await this.inStep(await this.master());
+  }
+
+  async stop(): Promise<void> {
+    for (const { child, watch } of this.processes) {
+      watch.kill('SIGKILL');
+      const exited = new Promise((resolve) => child.once('exit', resolve));
+      child.kill('SIGKILL');
+      await exited;
+    }
+    for (const { server } of this.members) await server.kill9();
+    for (const { dir } of this.members) rmSync(dir, { recursive: true, force: true });
+    rmSync(this.dir, { recursive: true, force: true });
+  }
+
+  /** Waits until every other member that lives is a replica in step. */
+  async inStep(master: Member): Promise<void> {
+    const others = this.members.filter((member) => member !== master && !member.isDown).length;
+    const isSo = async (): Promise<boolean> =>
+      (await replication(master.port)).split('state=online').length - 1 === others;
+    await waitFor(isSo, 60_000).catch(async (cause: unknown) => {
+      const states = await Promise.all(
+        this.members.map(
+          async ({ port, isDown }) => `${String(port)}: ${isDown ? 'down' : await replication(port)}`,
+        ),
+      );
+      throw new Error(`not in step with ${String(master.port)}:\n${states.join('\n')}`, { cause });
+    });
+  }
+
+  private async add(): Promise<void> {
+    const [master] = this.members;
+    const dir = mkdtempSync(join(tmpdir(), 'pumphouse-member-'));
+    const of = master ? ['--replicaof', `127.0.0.1 ${String(master.port)}`] : [];
+    const server = await startRedis({ dir, args: [...this.args, ...of] });
+    this.members.push({ port: server.port, dir, server, isDown: false });
+  }
+
+  private async startSentinel(masterPort: number): Promise<void> {
+    const port = await freePort();
+    const file = join(this.dir, `${String(port)}.conf`);
+    const lines = [
+      ...[`port ${String(port)}`, 'bind 127.0.0.1', `dir ${this.dir}`],
+      `sentinel monitor ${NAME} 127.0.0.1 ${String(masterPort)} ${String(Math.floor(SENTINELS / 2) + 1)}`,
+      `sentinel auth-user ${NAME} sentinel`,
+      `sentinel auth-pass ${NAME} ${PASSWORD}`,
+      `sentinel down-after-milliseconds ${NAME} 1000`,
+      `sentinel failover-timeout ${NAME} 5000`,
+    ];
+    writeFileSync(file, lines.join('\n'));
+    const child = spawn('redis-server', [file, '--sentinel'], { stdio: 'ignore' });
+    this.processes.push({ child, watch: endWithUs(child.pid ?? 0) });
+    this.sentinels.push({ host: '127.0.0.1', port });
+    await waitFor(() => ask(port, 'PING'), 10_000);
+  }
+
+  private async factsAt(port: number): Promise<(name: string) => string | undefined> {
+    const facts = (await ask(port, 'SENTINEL', 'MASTER', NAME)) as string[];
+    return (name) => facts[facts.indexOf(name) + 1];
+  }
+}
+
+async function replication(port: number): Promise<string> {
+  return String(await ask(port, 'INFO', 'replication'));
+}
+
+async function ask(port: number, command: string, ...args: (string | number)[]): Promise<unknown> {
+  const redis = new Redis(port, '127.0.0.1', { protocol: 2, lazyConnect: true, retryStrategy: () => null });
+  redis.on('error', () => undefined);
+  try {
+    await redis.connect();
+    return await redis.call(command, ...args);
+  } finally {
+    redis.disconnect();
+  }
+}
