@@ -16,6 +16,8 @@ export interface Seeded {
   readonly far: readonly string[];
   readonly leased: readonly LeasedJob[];
   readonly dead: readonly string[];
+  /** Of leases whose answers may not have left. */
+  readonly record: string;
 }
 
 /** One call of a script, made anew for each try. */
@@ -82,7 +84,7 @@ export const CASES: readonly Case[] = [
   },
   simple(
     scripts.reserve,
-    () => ({ flag_ms: 600_000, max_bytes: 1_000_000, record: 'instance1' }),
+    () => ({ flag_ms: 600_000, max_bytes: 1_000_000, record: 'instance0' }),
     () => [['p,q', 2, 1, 60_000, '1']],
     ({ expired }) => expired,
   ),
@@ -90,7 +92,7 @@ export const CASES: readonly Case[] = [
   {
     ...simple(
       scripts.reserve,
-      () => ({ flag_ms: 600_000, max_bytes: 1_000_000, record: 'instance1' }),
+      () => ({ flag_ms: 600_000, max_bytes: 1_000_000, record: 'instance0' }),
       () => [['q', 4, 4, 60_000, '1']],
       ({ expired }) => expired,
     ),
@@ -114,6 +116,7 @@ export const CASES: readonly Case[] = [
     () => ({}),
     ({ leased }) => leased.map(({ id, lease }) => [bytes(id), lease]),
   ),
+  simple(scripts.recall, ({ record }) => ({ record })),
   simple(scripts.pump, () => ({ limit: 100 })),
   simple(
     scripts.destroy,

@@ -34,7 +34,7 @@ describe('a slot that is moving', () => {
     const publish = (count: number, job = {}): Promise<string[]> =>
       engine.publishMany(ns, 'q', jobsLike(count, job));
     const reserve = (ttrMs: number): Promise<LeasedJob[]> =>
-      engine.reserve(ns, { queues: ['q'], count: 2, ttrMs, waitMs: 0 });
+      engine.reserve(ns, { queues: ['q'], count: 2, ttrMs, waitMs: 0, confirms: ttrMs === 600_000 });
     const dead = await publish(2);
     await reserve(0);
     await engine.pumpNow(ns);
@@ -55,7 +55,8 @@ describe('a slot that is moving', () => {
     await engine.publish(ns, 'p', newJob({ delayMs: 600_000 }));
     await pool.read('HSET', `{${ns}}:waiting`, 'somebody', '1');
     await engine.stop();
-    return { ns, nowMs, ready: ready.slice(1), expired, scheduled, far, leased, dead };
+    const [record = ''] = (await pool.read('HKEYS', `{${ns}}:sending`)) as string[];
+    return { ns, nowMs, ready: ready.slice(1), expired, scheduled, far, leased, dead, record };
   }
 
   /** Jobs in the lists of two slots: one begins in half a minute, the other in hours. A ghost stands among the latter: it

@@ -168,8 +168,9 @@ describe('a reserve whose reply was lost', () => {
       Array.from({ length: count }, () => ({ body: Buffer.from('x'), delayMs: 0, ttlMs: 0, tries: 1 })),
     );
     const last = await f.publish('q', { tries: 1 });
-    const next = witness.engine.reserve(f.ns, { queues: ['empty'], count: 1, ttrMs: 9_000, waitMs: 9_000 });
     const request = { queues: ['q'], count: 1, ttrMs: 3_600_000, waitMs: 0 };
+    // Redis knows the script from here on: else the lost reply would be that it does not.
+    await witness.engine.reserve(f.ns, { ...request, queues: ['empty'] });
     proxy.dropsReplies = true;
     const refused = Promise.allSettled(ids.map(() => f.engine.reserve(f.ns, request)));
     await waitFor(async () => (await witness.engine.counts(f.ns, ['q']))[0]?.leased === count);
@@ -181,8 +182,6 @@ describe('a reserve whose reply was lost', () => {
     const given = await witness.engine.reserve(f.ns, { ...request, count: 100 });
     expect(given.map(({ id }) => id)).toEqual([...ids, last]);
     expect(given[0]).toMatchObject({ triesLeft: 0, attempts: 1, lease: 2 });
-    await f.publish('empty');
-    expect(await next).toHaveLength(1);
     const client = new Redis(redis.port, '127.0.0.1', { protocol: 2 });
     await waitFor(async () => (await client.exists(`{${f.ns}}:sending`)) === 0);
     expect(await Audit.of(client, f.ns)).toEqual([]);
