@@ -282,7 +282,8 @@ export class RedisPool {
       if (signal.aborted) return;
       try {
         await this.probe();
-        if (round % INSPECT_EVERY === 0) await this.inspect(true);
+        // What a silent node of a Cluster would tell is waited for in vain: the pool is degraded for it already.
+        if (round % INSPECT_EVERY === 0 && this.nodes?.hasSilent !== true) await this.inspect(true);
         if (this.failedProbes > 0) this.log.info({ pool: this.name }, 'the pool answers again');
         this.failedProbes = 0;
       } catch (error) {
