@@ -10,6 +10,9 @@ import { Audit, SLOT_MS } from './audit.js';
 import { CASES, ORDERS, WRITERS, type Call, type Case, type Seeded } from './cluster-cases.js';
 import { newJob, silentLog } from './fixture.js';
 
+/** So that each job counts, and who removes one takes it off the sum. */
+const BYTES = { queues: 0, jobsPerQueue: 0, bytes: 1_000_000 };
+
 describe('a slot that is moving', () => {
   let cluster: TestCluster;
   let pool: RedisPool;
@@ -23,14 +26,14 @@ describe('a slot that is moving', () => {
     await cluster.stop();
   });
 
-  /** Jobs in every state in one queue, all with extras, and every key that a script may touch: what is missing has not moved yet. */
+  /** Jobs in every state in one queue, all with extras and counted for a quota, and every key that a script may touch: what is missing has not moved yet. */
   async function seed(): Promise<Seeded> {
     const ns = randomNamespace();
     // Half a minute before a slot begins: its jobs are to be moved near, but are not late.
     const nowMs = Math.floor(Date.now() / SLOT_MS) * SLOT_MS - 30_000;
     // Its time is a minute ago: what is soon over for it is over for the script.
     const pastMs = nowMs - 60_000;
-    const engine = new QueueEngine(pool, { clock: () => pastMs });
+    const engine = new QueueEngine(pool, { clock: () => pastMs, quotas: BYTES });
     const publish = (count: number, job = {}): Promise<string[]> =>
       engine.publishMany(ns, 'q', jobsLike(count, job));
     const reserve = (ttrMs: number): Promise<LeasedJob[]> =>
@@ -61,7 +64,7 @@ describe('a slot that is moving', () => {
   /** Jobs in the lists of two slots: one begins in half a minute, the other in hours. A ghost stands among the latter: it
    * would hold up every script that meets it until the slot has moved. */
   async function seedFar(ns: string, nowMs: number): Promise<string[]> {
-    const early = new QueueEngine(pool, { clock: () => nowMs - 3_600_000 });
+    const early = new QueueEngine(pool, { clock: () => nowMs - 3_600_000, quotas: BYTES });
     const near = await early.publishMany(ns, 'q', jobsLike(2, { delayMs: 3_660_000 }));
     const later = await early.publishMany(ns, 'q', jobsLike(3, { delayMs: 18_000_000 }));
     await early.ack(ns, 'q', later.pop() ?? '');
