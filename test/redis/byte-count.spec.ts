@@ -106,6 +106,41 @@ describe('jobs that were stored while no quota on bytes was set', () => {
     await waitFor(async () => (await bytes('ns')) === 5);
   });
 
+  it('and those that were stored since are taken off the sum in a full Redis', async () => {
+    let nowMs = Date.now();
+    const engine = await open({ quotas: QUOTAS, clock: () => nowMs });
+    const publish = (queue: string, more = {}): Promise<string> =>
+      engine.publish('ns', queue, job('12345', more));
+    const take = (queue: string, ttrMs: number): Promise<unknown> =>
+      engine.reserve('ns', { queues: [queue], count: 1, ttrMs, waitMs: 0 });
+    await publish('dead');
+    await take('dead', 0);
+    await engine.pumpNow('ns');
+    const acked = await publish('acked');
+    await publish('destroyed');
+    await publish('met', { ttlMs: 1_000 });
+    await publish('swept', { ttlMs: 1_000 });
+    await publish('scheduled', { ttlMs: 1_000, delayMs: 5_000 });
+    expect(await bytes('ns')).toBe(30);
+
+    nowMs += 1_000;
+    await redis.config('SET', 'maxmemory', '1');
+    const steps = [
+      () => engine.ack('ns', 'acked', acked),
+      () => engine.destroy('ns', 'destroyed'),
+      () => engine.deleteDead('ns', 'dead', 1),
+      () => take('met', 60_000),
+      () => engine.pumpNow('ns'),
+      () => engine.tidyNow('ns'),
+    ];
+    const sums: number[] = [];
+    for (const step of steps) {
+      await step();
+      sums.push(await bytes('ns'));
+    }
+    expect(sums).toEqual([25, 20, 15, 10, 5, 0]);
+  });
+
   it('are counted once, while they come, go and move', async () => {
     const before = await open();
     const engine = await open({ quotas: { ...QUOTAS, bytes: 1_000_000 } });

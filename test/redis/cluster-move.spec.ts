@@ -1,7 +1,9 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import type { LeasedJob, NewJob } from '../../src/domain/job.js';
 import { QueueEngine } from '../../src/engine/engine.js';
 import { decodeId } from '../../src/engine/ids.js';
+import { digestOf } from '../../src/engine/publish-once.js';
 import { RedisPool } from '../../src/redis/pool.js';
 import { flatten, loadScript } from '../../src/redis/script.js';
 import { SlotMove, TestCluster, type ClusterNode } from '../support/cluster.js';
@@ -93,6 +95,24 @@ describe('a slot that is moving', () => {
     it.each(WRITERS)('$name goes through, or fails and changes nothing', (script) =>
       play(script, order, first),
     );
+  });
+
+  it('does not hide the note of an idempotency key that is still on its way', async () => {
+    const ns = randomNamespace();
+    const engine = new QueueEngine(pool);
+    const id = await engine.publish(ns, 'q', newJob(), { idempotencyKey: 'key' });
+    const note = pool.keys.note(ns, digestOf('q', 'key'));
+    const move = await SlotMove.begin(cluster, `{${ns}}`);
+    for (const key of await move.keysAt(move.source)) if (!key.equals(note)) await move.moveKey(key);
+
+    // It goes on trying until the slot has moved: the last key goes while it does.
+    const again = engine.publish(ns, 'q', newJob(), { idempotencyKey: 'key' });
+    await sleep(100);
+    expect(await jobsOf(move.target.redis, ns)).toEqual(new Set([id]));
+    await move.moveKey(note);
+    await move.finish();
+    expect(await again).toBe(id);
+    expect(await engine.size(ns, 'q')).toBe(1);
   });
 
   /** Moves a slot key by key, and calls a script after each of them once `from` have moved: so many, or all that are called so. */
