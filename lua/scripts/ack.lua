@@ -55,4 +55,5 @@ for n, id in ipairs(ids) do
   codes[n] = code
 end
 remove_planned()
+--- @include "lib/give_back"
 return { 0, now_floor, table.concat(codes) }

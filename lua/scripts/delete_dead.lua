@@ -44,5 +44,5 @@ end
 if #doomed > 0 then
   redis.call("DEL", unpack(doomed))
 end
-give_back()
+--- @include "lib/give_back"
 return { 0, now_floor, #ids }

@@ -48,5 +48,5 @@ end
 
 -- Write.
 cut_line(line)
-give_back()
+--- @include "lib/give_back"
 return { 0, now_floor, #entries, removed, redis.call("LLEN", ready) }

@@ -71,6 +71,7 @@ end
 
 -- Write.
 --- @include "lib/store"
+--- @include "lib/give_back"
 if codes[1] == 0 then
   local ids = {}
   for item = 1, n do

@@ -75,8 +75,8 @@ for _, step in ipairs(plan) do
 end
 if #spent > 0 then
   redis.call("DEL", unpack(spent))
-  give_back()
 end
+--- @include "lib/give_back"
 for _, job in ipairs(buried) do
   bury(job)
 end

@@ -84,7 +84,7 @@ for _, line in ipairs(order) do
   cut_line(line)
   expired = expired + line.expired
 end
-give_back()
+--- @include "lib/give_back"
 for _, line in ipairs(order) do
   write_leases(line)
 end

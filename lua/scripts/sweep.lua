@@ -53,8 +53,8 @@ end
 -- Write.
 if #doomed > 0 then
   redis.call("DEL", unpack(doomed))
-  give_back()
 end
+--- @include "lib/give_back"
 if #dropped > 0 then
   redis.call("SREM", ghosts, unpack(dropped))
 end

@@ -91,7 +91,7 @@ export const PUBLISHES = [
   },
   {
     name: 'quotas: the bytes of a job that goes are given back',
-    file: 'lua/lib/doom.lua',
+    file: 'lua/lib/give_back.lua',
     from: 'redis.call("HINCRBY", meta, "bytes", -freed)',
     to: '',
     spec: MODEL,
@@ -109,7 +109,7 @@ export const PUBLISHES = [
     name: 'quotas: nothing is written before what frees, in a full Redis',
     file: 'lua/scripts/delete_dead.lua',
     from: '-- Write.',
-    to: 'give_back()',
+    to: 'redis.call("HINCRBY", meta, "bytes", 0)',
     spec: BYTES,
     test: 'in a full Redis',
   },
