@@ -36,5 +36,4 @@ local function remove_planned()
       end
     end
   end
-  return_bytes()
 end

@@ -62,4 +62,5 @@ for n, id in ipairs(ids) do
   codes[n] = code
 end
 remove_planned()
+--- @include "lib/return_bytes"
 return { 0, now_floor, table.concat(codes) }

@@ -44,5 +44,5 @@ end
 if #doomed > 0 then
   redis.call("DEL", unpack(doomed))
 end
-return_bytes()
+--- @include "lib/return_bytes"
 return { 0, now_floor, #ids }

@@ -48,5 +48,5 @@ end
 
 -- Write.
 cut_line(line)
-return_bytes()
+--- @include "lib/return_bytes"
 return { 0, now_floor, #entries, removed, redis.call("LLEN", ready) }

@@ -58,4 +58,5 @@ end
 
 -- Write.
 --- @include "lib/store"
+--- @include "lib/return_bytes"
 return { 0, now_floor, table.concat(codes) }

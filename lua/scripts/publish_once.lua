@@ -40,14 +40,14 @@ local digest, fingerprint, ttl_ms = ARGV[5], ARGV[6], ARGV[7]
 --- @include "lib/doom"
 --- @include "lib/remove"
 
--- Before the namespace is asked for: it may be forgotten when all is done, and the note is good all the same.
+-- Before the namespace is asked for: it may be forgotten when all is done, and the note is good all the same. A note that is still on
+-- its way, in a slot that is moving here, is not missed: no publish gets past the keys of its own jobs, which are not there yet either.
 local note_key = queue_key("k", digest)
 local note = redis.call("GET", note_key)
 if note then
   local is_same = string.sub(note, 1, 16) == fingerprint
   return { 0, now_floor, is_same and 5 or 6, is_same and string.sub(note, 17) or "" }
 end
-redis.call("EXISTS", meta, note_key)
 
 local last_queue = tonumber(redis.call("HGET", meta, "last_queue"))
 if not last_queue then
@@ -71,6 +71,7 @@ end
 
 -- Write.
 --- @include "lib/store"
+--- @include "lib/return_bytes"
 if codes[1] == "0" then
   local ids = {}
   for item = 1, n do

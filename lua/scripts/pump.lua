@@ -78,8 +78,8 @@ for _, step in ipairs(plan) do
 end
 if #spent > 0 then
   redis.call("DEL", unpack(spent))
-  return_bytes()
 end
+--- @include "lib/return_bytes"
 for _, job in ipairs(buried) do
   bury(job)
 end

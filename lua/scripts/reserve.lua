@@ -89,7 +89,7 @@ for _, line in ipairs(order) do
   cut_line(line)
   expired = expired + line.expired
 end
-return_bytes()
+--- @include "lib/return_bytes"
 for _, line in ipairs(order) do
   write_leases(line)
 end

@@ -53,8 +53,8 @@ end
 -- Write.
 if #doomed > 0 then
   redis.call("DEL", unpack(doomed))
-  return_bytes()
 end
+--- @include "lib/return_bytes"
 if #dropped > 0 then
   redis.call("SREM", ghosts, unpack(dropped))
 end

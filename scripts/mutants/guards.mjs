@@ -3,6 +3,7 @@ import { FAILURES } from './guards/failures.mjs';
 import { FAR_SLOTS } from './guards/far-slots.mjs';
 import { LEASES } from './guards/leases.mjs';
 import { LINES } from './guards/lines.mjs';
+import { PUBLISHES } from './guards/publishes.mjs';
 import { SCRIPTS } from './guards/scripts.mjs';
 import { TIME } from './guards/time.mjs';
 import { TOKENS } from './guards/tokens.mjs';
@@ -30,4 +31,5 @@ export const GUARDS = [
   ...FAILURES,
   ...CLUSTER,
   ...TOKENS,
+  ...PUBLISHES,
 ];

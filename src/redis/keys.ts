@@ -78,8 +78,8 @@ export class Keys {
   jobOf(key: Buffer): { readonly namespace: string; readonly id: Buffer } | null {
     const begin = this.prefix.length + 1;
     const end = key.indexOf('}j', begin, 'latin1');
-    if (end < 0) return null;
-    return { namespace: key.toString('latin1', begin, end), id: key.subarray(end + 2) };
+    const id = key.subarray(end + 2);
+    return end < 0 || id.length === 0 ? null : { namespace: key.toString('latin1', begin, end), id };
   }
 
   /** The note of an idempotency key, by its digest. For tests and tools: scripts spell it themselves. */

@@ -17,12 +17,16 @@ interface Header {
 export const SLOT_MS = 262_144;
 export const LEAD_MS = 60_000;
 
+const HEADER_BYTES = 24;
+/** The flag of a job whose body counts for the quota on bytes. */
+const COUNTED = 128;
+
 /** A job's places: where the indexes of its queue hold it. */
 type Places = Map<string, string[]>;
 
 /**
  * Reads every raw key of a namespace and says what is wrong with it: each job in exactly one place, the one that its header names;
- * nothing in a place without a job; ghosts and blanks counted right; due times known to the pump. Empty = all is well.
+ * nothing in a place without a job; ghosts, blanks and bytes counted right; due times known to the pump. Empty = all is well.
  *
  * @param redis a connection of the test's own
  */
@@ -30,6 +34,8 @@ export class Audit {
   private readonly problems: string[] = [];
   private readonly places: Places = new Map();
   private readonly headers = new Map<string, Header>();
+  /** Bytes of the bodies of jobs that say that they count for a quota. */
+  private counted = 0;
   private readonly base: string;
 
   private constructor(
@@ -56,8 +62,13 @@ export class Audit {
     for (const key of keys) {
       const kind = String.fromCharCode(key[start] ?? 0);
       if (kind !== 'j') continue;
-      this.headers.set(decodeSafely(key.subarray(start + 1)), readHeader(await this.redis.getBuffer(key)));
+      const value = await this.redis.getBuffer(key);
+      const header = readHeader(value);
+      this.headers.set(decodeSafely(key.subarray(start + 1)), header);
+      if (header.flags >= COUNTED) this.counted += (value?.length ?? 0) - HEADER_BYTES;
     }
+    const sum = Number((await this.redis.hget(`${this.base}:meta`, 'bytes')) ?? 0);
+    if (sum !== this.counted) this.problems.push(`${sum} bytes are said to be there, ${this.counted} are`);
     for (const key of keys) {
       if (String.fromCharCode(key[start] ?? 0) !== 'x') continue;
       const id = decodeSafely(key.subarray(start + 1));

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { ulid } from 'ulid';
 import type { LeasedJob } from '../../src/domain/job.js';
 import { encodeId } from '../../src/engine/ids.js';
@@ -82,6 +83,23 @@ export const CASES: readonly Case[] = [
     ),
     name: 'republish',
   },
+  {
+    ...simple(
+      scripts.publish,
+      ({ ready }) => ({ replaces: bytes(ready[1] ?? ''), quotas: '9,99,9999,2' }),
+      () => [publishItem('q', 0), publishItem('q', 0)],
+      ({ ready }) => ready.slice(1, 2),
+    ),
+    name: 'republish under quotas',
+  },
+  simple(
+    scripts.publishOnce,
+    () => ({
+      ...{ replaces: '', quotas: '', ttl_ms: 60_000 },
+      ...{ digest: randomBytes(16), fingerprint: randomBytes(16) },
+    }),
+    () => [publishItem('q', 0, 1), publishItem('q', 60_000, 1)],
+  ),
   simple(
     scripts.reserve,
     () => ({ flag_ms: 600_000, max_bytes: 1_000_000, record: 'instance0' }),

@@ -1,7 +1,9 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import type { LeasedJob, NewJob } from '../../src/domain/job.js';
 import { QueueEngine } from '../../src/engine/engine.js';
 import { decodeId } from '../../src/engine/ids.js';
+import { digestOf } from '../../src/engine/publish-once.js';
 import { RedisPool } from '../../src/redis/pool.js';
 import { flatten, loadScript } from '../../src/redis/script.js';
 import { SlotMove, TestCluster, type ClusterNode } from '../support/cluster.js';
@@ -9,6 +11,9 @@ import { randomNamespace } from '../support/redis.js';
 import { Audit, SLOT_MS } from './audit.js';
 import { CASES, ORDERS, WRITERS, type Call, type Case, type Seeded } from './cluster-cases.js';
 import { newJob, silentLog } from './fixture.js';
+
+/** So that each job counts, and who removes one takes it off the sum. */
+const BYTES = { queues: 0, jobsPerQueue: 0, bytes: 1_000_000 };
 
 describe('a slot that is moving', () => {
   let cluster: TestCluster;
@@ -23,14 +28,14 @@ describe('a slot that is moving', () => {
     await cluster.stop();
   });
 
-  /** Jobs in every state in one queue, all with extras, and every key that a script may touch: what is missing has not moved yet. */
+  /** Jobs in every state in one queue, all with extras and counted for a quota, and every key that a script may touch: what is missing has not moved yet. */
   async function seed(): Promise<Seeded> {
     const ns = randomNamespace();
     // Half a minute before a slot begins: its jobs are to be moved near, but are not late.
     const nowMs = Math.floor(Date.now() / SLOT_MS) * SLOT_MS - 30_000;
     // Its time is a minute ago: what is soon over for it is over for the script.
     const pastMs = nowMs - 60_000;
-    const engine = new QueueEngine(pool, { clock: () => pastMs });
+    const engine = new QueueEngine(pool, { clock: () => pastMs, quotas: BYTES });
     const publish = (count: number, job = {}): Promise<string[]> =>
       engine.publishMany(ns, 'q', jobsLike(count, job));
     const reserve = (ttrMs: number): Promise<LeasedJob[]> =>
@@ -62,7 +67,7 @@ describe('a slot that is moving', () => {
   /** Jobs in the lists of two slots: one begins in half a minute, the other in hours. A ghost stands among the latter: it
    * would hold up every script that meets it until the slot has moved. */
   async function seedFar(ns: string, nowMs: number): Promise<string[]> {
-    const early = new QueueEngine(pool, { clock: () => nowMs - 3_600_000 });
+    const early = new QueueEngine(pool, { clock: () => nowMs - 3_600_000, quotas: BYTES });
     const near = await early.publishMany(ns, 'q', jobsLike(2, { delayMs: 3_660_000 }));
     const later = await early.publishMany(ns, 'q', jobsLike(3, { delayMs: 18_000_000 }));
     await early.ack(ns, 'q', later.pop() ?? '');
@@ -91,6 +96,24 @@ describe('a slot that is moving', () => {
     it.each(WRITERS)('$name goes through, or fails and changes nothing', (script) =>
       play(script, order, first),
     );
+  });
+
+  it('does not hide the note of an idempotency key that is still on its way', async () => {
+    const ns = randomNamespace();
+    const engine = new QueueEngine(pool);
+    const id = await engine.publish(ns, 'q', newJob(), { idempotencyKey: 'key' });
+    const note = pool.keys.note(ns, digestOf('q', 'key'));
+    const move = await SlotMove.begin(cluster, `{${ns}}`);
+    for (const key of await move.keysAt(move.source)) if (!key.equals(note)) await move.moveKey(key);
+
+    // It goes on trying until the slot has moved: the last key goes while it does.
+    const again = engine.publish(ns, 'q', newJob(), { idempotencyKey: 'key' });
+    await sleep(100);
+    expect(await jobsOf(move.target.redis, ns)).toEqual(new Set([id]));
+    await move.moveKey(note);
+    await move.finish();
+    expect(await again).toBe(id);
+    expect(await engine.size(ns, 'q')).toBe(1);
   });
 
   /** Moves a slot key by key, and calls a script after each of them once `from` have moved: so many, or all that are called so. */

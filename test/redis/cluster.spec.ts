@@ -31,6 +31,20 @@ describe('a Redis Cluster', () => {
     expect(await engine.namespaces()).toEqual(expect.arrayContaining(namespaces));
   });
 
+  it('publishes once, and counts for a quota on bytes what stands on whatever node', async () => {
+    const namespaces = Array.from({ length: 12 }, () => randomNamespace());
+    const publish = (ns: string): Promise<string> =>
+      engine.publish(ns, 'q', newJob({ body: Buffer.from('12345') }), { idempotencyKey: 'key' });
+    const ids = await Promise.all(namespaces.map(publish));
+    expect(await Promise.all(namespaces.map(publish))).toEqual(ids);
+
+    const counting = new QueueEngine(pool, { quotas: { queues: 0, jobsPerQueue: 0, bytes: 8 } });
+    expect(await counting.countBytesNow()).toBeGreaterThanOrEqual(12);
+    const refused = namespaces.map((ns) => counting.publish(ns, 'q', newJob({ body: Buffer.from('1234') })));
+    for (const outcome of await Promise.allSettled(refused))
+      expect(outcome).toMatchObject({ reason: { code: 'namespace_full' } });
+  });
+
   it('wakes a waiting consumer', async () => {
     for (const ns of Array.from({ length: 6 }, () => randomNamespace())) {
       const waiting = engine.reserve(ns, { queues: ['q'], count: 1, ttrMs: 60_000, waitMs: 10_000 });

@@ -1,0 +1,154 @@
+import { Redis } from 'ioredis';
+import { encodeId } from '../../src/engine/ids.js';
+import { Audit } from '../redis/audit.js';
+import { TestApp, type Answer } from '../support/app.js';
+import { randomFrom } from '../support/random.js';
+import { startRedis, waitFor, type RedisProcess } from '../support/redis.js';
+import { TcpProxy } from '../support/tcp-proxy.js';
+
+const SEED = Number(process.env['PUMPHOUSE_CHAOS_SEED'] ?? Date.now() % 2 ** 31);
+/** `npm run chaos` asks for 20. */
+const ROUNDS = Number(process.env['PUMPHOUSE_CHAOS_ROUNDS'] ?? 3);
+/** Requests with one key, at once. */
+const AT_ONCE = 50;
+/** Requests in a round of lost answers, each sent until it is answered. */
+const REQUESTS = 60;
+const GIVE_UP_MS = 15_000;
+
+describe('T28: publishes with an Idempotency-Key, through two servers', () => {
+  let redis: RedisProcess;
+  let proxy: TcpProxy;
+  let client: Redis;
+  let apps: [TestApp, TestApp];
+  const random = randomFrom(SEED);
+
+  beforeAll(async () => {
+    redis = await startRedis();
+    client = new Redis(redis.url, { protocol: 2 });
+    proxy = await TcpProxy.start(redis.port);
+    const env = { PUMPHOUSE_REDIS__COMMAND_TIMEOUT_MS: '150' };
+    // One of them has a bad network to Redis; the tokens are elsewhere, so that it is the publish that suffers.
+    const bad = { ...env, PUMPHOUSE_POOLS__DEFAULT__URL: proxy.url, PUMPHOUSE_TOKENS__URL: redis.url };
+    apps = [
+      await TestApp.start({ ...env, PUMPHOUSE_POOLS__DEFAULT__URL: redis.url }),
+      await TestApp.start(bad),
+    ];
+  });
+  afterAll(async () => {
+    await Promise.all(apps.map((app) => app.stop()));
+    client.disconnect();
+    await proxy.stop();
+    await redis.stop();
+  });
+
+  /** To either server; both know the token of the first. */
+  function put(app: TestApp, rest: string, body: string, key: string): Promise<Answer> {
+    const headers = { 'Idempotency-Key': key };
+    return app.call('PUT', `/api/${apps[0].namespace}/${rest}`, { body, headers, token: apps[0].token });
+  }
+
+  const jobs = async (): Promise<number> => (await client.keysBuffer(`{${apps[0].namespace}}j*`)).length;
+
+  it(`${AT_ONCE} at once, ${ROUNDS} times: one job each, and equal answers`, async () => {
+    for (let round = 0; round < ROUNDS; round++) {
+      for (const [rest, body, count] of [
+        ['q', 'body', 1],
+        ['q/bulk', '["a","b","c"]', 3],
+      ] as const) {
+        const before = await jobs();
+        const key = `same-${String(round)}${rest}`;
+        const answers = await Promise.all(
+          Array.from({ length: AT_ONCE }, (_, i) => put(apps[i % 2]!, rest, body, key)),
+        );
+        expect(new Set(answers.map(({ status, text }) => `${String(status)} ${text}`)).size).toBe(1);
+        expect(answers[0]?.status).toBe(201);
+        expect(await jobs()).toBe(before + count);
+      }
+    }
+  }, 60_000);
+
+  it(
+    'sent until they are answered, while answers get lost: none is stored twice, and none that was answered is missing',
+    async () => {
+      const first = await jobs();
+      const answered: string[] = [];
+      const tally = { sent: 0, lost: 0 };
+      /** A client that gives up now and then, as if its connection had broken, and otherwise does as it is told. */
+      const persist = async (key: string, isBulk: boolean): Promise<void> => {
+        const until = Date.now() + GIVE_UP_MS;
+        for (;;) {
+          if (Date.now() > until) throw new Error(`${key} was never answered`);
+          tally.sent++;
+          const app = apps[random() < 0.7 ? 1 : 0];
+          const answer = await put(app, isBulk ? 'r/bulk' : 'r', isBulk ? '[1,2]' : key, key).catch(
+            () => null,
+          );
+          if (answer?.status === 201 && random() > 0.2) {
+            const { job_id, job_ids } = answer.json as { job_id?: string; job_ids?: string[] };
+            answered.push(...(job_ids ?? [job_id ?? '']));
+            return;
+          }
+          if (answer !== null && answer.status !== 201) expect(answer.status).toBe(503);
+          tally.lost++;
+        }
+      };
+      for (let round = 0; round < ROUNDS; round++) {
+        const isOver = { yes: false };
+        const spoil = async (): Promise<void> => {
+          while (!isOver.yes) {
+            proxy.dropsReplies = true;
+            await new Promise((resolve) => setTimeout(resolve, 20 + random() * 150));
+            proxy.dropsReplies = false;
+            if (random() < 0.7) proxy.cut();
+            else proxy.cutAfterReplyBytes(Math.floor(random() * 400));
+            await new Promise((resolve) => setTimeout(resolve, 60 + random() * 100));
+          }
+          proxy.cutAfterReplyBytes(Number.POSITIVE_INFINITY);
+        };
+        const spoiling = spoil();
+        const keys = Array.from({ length: REQUESTS }, (_, i) => `r${String(round)}-${String(i)}`);
+        await Promise.all(keys.map((key, i) => persist(key, i % 3 === 0)));
+        isOver.yes = true;
+        await spoiling;
+      }
+
+      console.log(
+        `seed ${SEED}: ${tally.sent} sent, ${tally.lost} of them lost or told 503, ${answered.length} jobs`,
+      );
+      expect(tally.lost).toBeGreaterThan(ROUNDS * 10);
+      expect(new Set(answered).size).toBe(answered.length);
+      const stored = await client.keysBuffer(`{${apps[0].namespace}}j*`);
+      const found = new Set(stored.map((key) => key.toString('hex')));
+      const missing = answered.filter((id) => {
+        const key = Buffer.concat([Buffer.from(`{${apps[0].namespace}}j`), encodeId(id) ?? Buffer.alloc(0)]);
+        return !found.has(key.toString('hex'));
+      });
+      expect(missing).toEqual([]);
+      expect(await jobs()).toBe(first + answered.length);
+      expect(await Audit.of(client, apps[0].namespace)).toEqual([]);
+    },
+    60_000 + ROUNDS * 20_000,
+  );
+
+  it('are safe to send again when the server that took one has gone, and the job is done meanwhile', async () => {
+    const { namespace } = apps[0];
+    // Redis knows the script by then, so what is lost is the answer to the publish itself.
+    await waitFor(async () => (await put(apps[1], 'k', 'warm', 'warm')).status === 201, 10_000);
+    proxy.dropsReplies = true;
+    expect(await put(apps[1], 'k', 'work', 'key')).toMatchObject({ status: 503 });
+    proxy.dropsReplies = false;
+    proxy.cut();
+    const [, job] = await apps[0].engine.reserve(namespace, {
+      queues: ['k'],
+      count: 2,
+      ttrMs: 60_000,
+      waitMs: 0,
+    });
+    expect(job?.body.toString()).toBe('work');
+    await apps[0].engine.ack(namespace, 'k', job!.id);
+    await apps[1].stop();
+
+    expect(await put(apps[0], 'k', 'work', 'key')).toMatchObject({ status: 201, json: { job_id: job!.id } });
+    expect(await apps[0].engine.counts(namespace, ['k'])).toMatchObject([{ ready: 0, leased: 1 }]);
+  });
+});

@@ -1,0 +1,77 @@
+import { startRedis, waitFor, type RedisProcess } from '../support/redis.js';
+import { TestApp, type Answer } from '../support/app.js';
+
+/** By the hot lane, and by the router: an escape in the path is all that it takes. The Redis is its own, for bytes are counted in all of it. */
+describe.each([
+  ['the hot lane', 'q'],
+  ['the router', '%71'],
+])('quotas, over %s', (_way, q) => {
+  let redis: RedisProcess;
+  let app: TestApp;
+  beforeAll(async () => {
+    redis = await startRedis();
+    app = await TestApp.start({
+      PUMPHOUSE_POOLS__DEFAULT__URL: redis.url,
+      PUMPHOUSE_LIMITS__MAX_QUEUES_PER_NAMESPACE: '2',
+      PUMPHOUSE_LIMITS__MAX_JOBS_PER_QUEUE: '3',
+      PUMPHOUSE_LIMITS__MAX_BYTES_PER_NAMESPACE: '100',
+    });
+  });
+  afterAll(async () => {
+    await app.stop();
+    await redis.stop();
+  });
+  afterEach(async () => {
+    for (const queue of await app.engine.queues(app.namespace)) await app.delete(queue);
+    await app.engine.tidyNow(app.namespace);
+  });
+
+  const FULL = '{"code":"queue_full","error":"the queue holds as many jobs as it may"}';
+  const LARGE = '{"code":"namespace_full","error":"the namespace holds as many bytes as it may"}';
+  const MANY = '{"code":"too_many_queues","error":"the namespace has as many queues as it may"}';
+
+  function expectRefused(answer: Answer, text: string, retryAfter: string | undefined): void {
+    expect(answer).toMatchObject({ status: 429, text });
+    expect(answer.headers['retry-after']).toBe(retryAfter);
+  }
+
+  it('refuse a publish and a whole bulk to a full queue, and let it be worked on', async () => {
+    expectRefused(await app.put(`${q}/bulk`, '[1,2,3,4]'), FULL, '1');
+    expect(await app.put(`${q}/bulk`, '[1,2]')).toMatchObject({ status: 201 });
+    expectRefused(await app.put(`${q}/bulk`, '[3,4]'), FULL, '1');
+    const id = await app.publish(q, '3');
+    expectRefused(await app.put(q, '4'), FULL, '1');
+    expectRefused(await app.put(q, '4', { headers: { 'Idempotency-Key': 'k' } }), FULL, '1');
+    expectRefused(await app.put(`${q}/job/nobody`, '4'), FULL, '1');
+
+    expect(await app.put(`${q}/job/${id}`, '3 anew')).toMatchObject({ status: 201 });
+    const { json } = await app.get(q);
+    expect(await app.delete(`${q}/job/${(json as { job_id: string }).job_id}`)).toMatchObject({
+      status: 204,
+    });
+    expect(await app.put(q, '4', { headers: { 'Idempotency-Key': 'k' } })).toMatchObject({ status: 201 });
+  });
+
+  it('refuse bodies beyond the bytes of the namespace', async () => {
+    await app.publish(q, 'x'.repeat(60));
+    await app.publish('other', 'x'.repeat(40));
+    expectRefused(await app.put(q, 'x'), LARGE, '1');
+    await app.delete('other');
+    await app.publish(q, 'x'.repeat(40));
+  });
+
+  it('refuse a third queue', async () => {
+    await app.publish(q, '1');
+    await app.publish('b', '1');
+    expectRefused(await app.put('c', '1'), MANY, undefined);
+    await app.publish('b', '2');
+  });
+
+  it('refuse no respawn, and count dead jobs', async () => {
+    for (const body of ['1', '2', '3']) await app.publish(`${q}?tries=1`, body);
+    await app.get(`${q}?count=3&ttr=0`);
+    await waitFor(async () => (await app.engine.deadLetterHead(app.namespace, 'q')).size === 3, 5_000);
+    expectRefused(await app.put(q, '4'), FULL, '1');
+    expect(await app.call('PUT', `${q}/deadletter?limit=3`)).toMatchObject({ json: { count: 3 } });
+  });
+});
