@@ -73,7 +73,7 @@ export class RedisTarget {
 
 /** A Redis deployment that holds queues. */
 export class PoolConfig extends RedisTarget {
-  /** Refused for now: this release moves no namespaces. */
+  /** The pool that this one moves to. */
   @Optional() @Text() migrate_to?: string;
 }
 

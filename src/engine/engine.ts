@@ -56,6 +56,11 @@ export class QueueEngine {
     this.dead = new DeadLetter(this.runner, observer);
   }
 
+  /** Its Redis answers, as far as is known. */
+  get isUp(): boolean {
+    return this.pool.status.up;
+  }
+
   /** Starts the loops that move what is due and clear away what is over. */
   start(): void {
     this.pump.start();

@@ -1,6 +1,7 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { ConfigModule } from '../config/config.module.js';
 import type { Config } from '../config/config.js';
+import { migrationsOf } from '../config/migrations.js';
 import { LOG, type Log } from '../domain/log.js';
 import type { PoolOptions } from '../domain/pool.js';
 import { EngineRegistry } from '../engine/engine.registry.js';
@@ -43,7 +44,8 @@ export class CoreModule {
         {
           provide: EngineRegistry,
           inject: [PoolRegistry, { token: MetricsService, optional: true }],
-          useFactory: buildEngines,
+          useFactory: (open: PoolRegistry, service?: MetricsService) =>
+            buildEngines(open, migrationsOf(config.pools), service),
         },
       ],
       exports: [LOG, Drain, EngineRegistry],
@@ -51,11 +53,15 @@ export class CoreModule {
   }
 }
 
-function buildEngines(pools: PoolRegistry, metrics?: MetricsService): EngineRegistry {
+function buildEngines(
+  pools: PoolRegistry,
+  migrations: ReadonlyMap<string, string>,
+  metrics?: MetricsService,
+): EngineRegistry {
   const engines = pools.all().map((pool): [string, QueueEngine] => {
     const engine = new QueueEngine(pool, metrics ? { observer: metrics.observer(pool.name) } : {});
     metrics?.attach(pool, engine);
     return [pool.name, engine];
   });
-  return new EngineRegistry(new Map(engines));
+  return new EngineRegistry(new Map(engines), migrations);
 }
