@@ -84,12 +84,41 @@ describe('a pool that moves to another', () => {
   it.each([
     ['old', 0],
     ['new', 1],
-  ] as const)('wakes who waits when a job comes to the %s pool', async (name, which) => {
-    const wait = reserve(both, { waitMs: 20_000 });
-    await Promise.all([p.waits(0, 'q'), p.waits(1, 'q')]);
-    const id = await publish(which === 0 ? p.old : p.next, name);
+  ] as const)(
+    'wakes who waits when a job comes to the %s pool',
+    async (name, which) => {
+      const wait = reserve(both, { waitMs: 60_000 });
+      await Promise.all([p.waits(0, 'q'), p.waits(1, 'q')]);
+      const id = await publish(which === 0 ? p.old : p.next, name);
 
-    expect((await wait).map((job) => job.id)).toEqual([id]);
+      expect((await wait).map((job) => job.id)).toEqual([id]);
+    },
+    10_000,
+  );
+
+  it.each([
+    [1, ['old'], [0, 1]],
+    [2, ['old', 'new'], [0, 0]],
+  ])('gives %i to one who waits when both pools bring a job at one moment', async (count, given, left) => {
+    let arrived = 0;
+    let open = (): void => undefined;
+    const gate = new Promise<void>((resolve) => (open = resolve));
+    const held = (engine: QueueEngine): Queues =>
+      Object.assign(Object.create(engine) as QueueEngine, {
+        reserve: async (ns: string, request: ReserveRequest) => {
+          if (request.waitMs === 0) return [];
+          const jobs = await engine.reserve(ns, { queues: ['q'], count: 1, ttrMs: 60_000, waitMs: 0 });
+          if (++arrived === 2) open();
+          await gate;
+          return jobs;
+        },
+      });
+    await publish(p.old, 'old');
+    await publish(p.next, 'new');
+    const jobs = await reserve(new MigratingQueues(held(p.old), held(p.next)), { count, waitMs: 1_000 });
+
+    expect(bodies(jobs)).toEqual(given);
+    expect(await sizes()).toEqual(left);
   });
 
   it('T43: gives one job to one who waits, and leaves what the other pool had at the same moment', async () => {
