@@ -3,6 +3,8 @@ import type {
   Ack,
   AckResult,
   DeadLetterHead,
+  ImportedJob,
+  ImportResult,
   LeasedJob,
   NewJob,
   QueueCounts,
@@ -15,6 +17,7 @@ import * as scripts from '../redis/scripts.js';
 import { decodeJob, type PeekedJob } from './decode.js';
 import { DeadLetter } from './dead-letter.js';
 import { decodeId, encodeId, mintedAtMs } from './ids.js';
+import { Importer } from './importer.js';
 import { Janitor } from './janitor.js';
 import { Leases } from './leases.js';
 import { silentObserver, type EngineObserver } from './observer.js';
@@ -39,6 +42,7 @@ export class QueueEngine {
   private readonly publisher: Publisher;
   private readonly leases: Leases;
   private readonly dead: DeadLetter;
+  private readonly importer: Importer;
   private readonly pump: Pump;
   private readonly janitor: Janitor;
 
@@ -54,6 +58,7 @@ export class QueueEngine {
     this.publisher = new Publisher(this.runner, observer, arm);
     this.leases = new Leases(pool, this.runner, observer, arm);
     this.dead = new DeadLetter(this.runner, observer);
+    this.importer = new Importer(pool, this.runner);
   }
 
   /** Its Redis answers, as far as is known. */
@@ -210,6 +215,22 @@ export class QueueEngine {
   /** Removes up to `limit` dead jobs, oldest first. @returns how many */
   deleteDead(namespace: string, queue: string, limit: number): Promise<number> {
     return this.dead.delete(namespace, queue, limit);
+  }
+
+  /**
+   * Stores jobs that come from another store, with their ids and in their states; ready ones go to the end of the line, in the order
+   * given. A job comes once by the name of its source, whatever has become of it since; that is remembered for a week.
+   *
+   * @returns what became of each, in order
+   * @throws {QueueError} `invalid_argument`, or the store's own: then some may have come, and importing all again is safe
+   */
+  importJobs(namespace: string, jobs: readonly ImportedJob[]): Promise<ImportResult[]> {
+    return this.importer.import(namespace, jobs);
+  }
+
+  /** Forgets which jobs came: their sources hold them no more, so they cannot come again. */
+  forgetImported(namespace: string, sources: readonly string[]): Promise<void> {
+    return this.importer.forget(namespace, sources);
   }
 
   /** The namespaces that have queues, sorted. */

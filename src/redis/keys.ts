@@ -8,6 +8,7 @@ export interface NamespaceKeys {
   readonly due: string;
   readonly waiting: string;
   readonly expiries: string;
+  readonly imported: string;
 }
 
 /** Kinds of per-queue keys: ready list, scheduled, leased and dead zsets, zset of far slots, set of ghosts, info hash. */
@@ -44,6 +45,7 @@ export class Keys {
         due: `${base}due`,
         waiting: `${base}waiting`,
         expiries: `${base}expiries`,
+        imported: `${base}imported`,
       };
       // Namespaces come and go; the cache must not remember all that ever were.
       if (this.cache.size >= 10_000) this.cache.clear();

@@ -199,6 +199,15 @@ export const tidy = script({
   reply: whole,
 });
 
+export const importJobs = script({
+  name: 'import',
+  keys: ['meta', 'queues', 'due', 'waiting', 'expiries', 'imported'],
+  args: [...TIMES, 'keep_ms'],
+  item: ['options', 'id', 'source', 'body'],
+  repeatable: true,
+  reply: codes,
+});
+
 export const heads = script({
   name: 'heads',
   keys: [],
@@ -228,5 +237,6 @@ export const ENGINE_SCRIPTS = [
   deleteDead,
   sweep,
   tidy,
+  importJobs,
   heads,
 ] as const;
