@@ -1,5 +1,6 @@
 import { FAILURES } from './guards/failures.mjs';
 import { FAR_SLOTS } from './guards/far-slots.mjs';
+import { IMPORT } from './guards/import.mjs';
 import { LEASES } from './guards/leases.mjs';
 import { LINES } from './guards/lines.mjs';
 import { MIGRATION } from './guards/migration.mjs';
@@ -20,4 +21,13 @@ import { TIME } from './guards/time.mjs';
  */
 
 /** @type {readonly Guard[]} */
-export const GUARDS = [...LEASES, ...LINES, ...FAR_SLOTS, ...TIME, ...SCRIPTS, ...FAILURES, ...MIGRATION];
+export const GUARDS = [
+  ...LEASES,
+  ...LINES,
+  ...FAR_SLOTS,
+  ...TIME,
+  ...SCRIPTS,
+  ...FAILURES,
+  ...MIGRATION,
+  ...IMPORT,
+];
