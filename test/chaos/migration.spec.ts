@@ -65,7 +65,7 @@ describe('a pool that moves to another Redis under load', () => {
     journal.note({ op: 'fault', what: step });
     for (const server of servers) {
       await server.end(ROUNDS > 1 && random() < 0.5 ? 'SIGKILL' : 'SIGTERM');
-      await server.start();
+      await server.start(60_000);
     }
     const before = journal.count('accepted');
     await waitFor(() => journal.count('accepted') > before + 20, 20_000);

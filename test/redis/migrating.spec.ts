@@ -204,7 +204,10 @@ describe('a pool that moves to another', () => {
       await publish(queues, 'x');
       await publish(queues, 'y');
       await reserve(queues, { count: 2, ttrMs: 0 });
-      await queues.pumpNow(p.ns);
+      await waitFor(async () => {
+        await queues.pumpNow(p.ns);
+        return (await queues.deadLetterHead(p.ns, 'q')).size === 2;
+      });
     }
     const { id } = await p.old.deadLetterHead(p.ns, 'q');
 
