@@ -1,8 +1,10 @@
 import { CLUSTER } from './guards/cluster.mjs';
 import { FAILURES } from './guards/failures.mjs';
 import { FAR_SLOTS } from './guards/far-slots.mjs';
+import { IMPORT } from './guards/import.mjs';
 import { LEASES } from './guards/leases.mjs';
 import { LINES } from './guards/lines.mjs';
+import { MIGRATION } from './guards/migration.mjs';
 import { PUBLISHES } from './guards/publishes.mjs';
 import { SCRIPTS } from './guards/scripts.mjs';
 import { TIME } from './guards/time.mjs';
@@ -32,4 +34,6 @@ export const GUARDS = [
   ...CLUSTER,
   ...TOKENS,
   ...PUBLISHES,
+  ...MIGRATION,
+  ...IMPORT,
 ];

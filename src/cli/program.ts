@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { AdminClient, Refused, Unreachable } from './admin-client.js';
 import type { TlsTrust } from './http-call.js';
+import { importCommand } from './import-command.js';
 import { limitCommand } from './limit-command.js';
 import { columns, entriesOf, json, type Output } from './print.js';
 import { serve } from './serve.js';
@@ -13,6 +14,8 @@ export const EXIT = { ok: 0, refused: 1, failed: 2 } as const;
 
 const DEFAULT_ADMIN = 'http://127.0.0.1:7778';
 const DEFAULT_TIMEOUT_S = 10;
+/** Commands that do not go through the admin port. */
+const NO_CALLS = ['serve', 'import-lmstfy'];
 
 const EXAMPLES = `
 Examples:
@@ -57,10 +60,10 @@ function program(output: Output): Command {
   const open: OpenSession = (command) => openSession(command, output);
   root.addCommand(serveCommand());
   for (const group of [tokenCommand(open), limitCommand(open)]) root.addCommand(group);
-  root.addCommand(poolsCommand(open)).addCommand(infoCommand(open));
+  root.addCommand(poolsCommand(open)).addCommand(infoCommand(open)).addCommand(importCommand(output));
   for (const command of everyCommand(root)) {
     command.copyInheritedSettings(root);
-    const isCall = command !== root && command.commands.length === 0 && command.name() !== 'serve';
+    const isCall = command !== root && command.commands.length === 0 && !NO_CALLS.includes(command.name());
     if (isCall) withSessionOptions(command);
   }
   return root;

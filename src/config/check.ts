@@ -3,6 +3,7 @@ import { validateSync, type ValidationError } from 'class-validator';
 import { replicasOf } from '../domain/durability.js';
 import { EMBEDDED, isLoopback } from './addresses.js';
 import type { Config, RedisTarget, TlsListenerConfig } from './config.js';
+import { migrationProblems } from './migrations.js';
 import { below } from './tree.js';
 
 /** What is wrong at a path. Never holds a value: it may be a secret. */
@@ -61,8 +62,8 @@ function joint(config: Config, isSound: (path: string) => boolean): Problem[] {
     if (pool.url === EMBEDDED && replicasOf(pool.durability) > 0) {
       say(below(path, 'durability'), 'cannot be had from the embedded Redis: it has no replicas');
     }
-    if (pool.migrate_to !== undefined) say(below(path, 'migrate_to'), 'is not supported by this release yet');
   }
+  if (isSound('pools')) problems.push(...migrationProblems(pools, poolPlace));
   if (isSound('tokens')) problems.push(...tokensProblems(tokens));
   return problems;
 }
@@ -144,12 +145,26 @@ export function warningsOf({ server, pools, tokens }: Config, cores = availableP
       );
     }
   }
+  if (pools['default']?.migrate_to !== undefined && !hasPlace(tokens)) {
+    warnings.push(
+      'pools.default migrates, and tokens stay in its Redis: name that Redis in tokens before the migration is ended or swapped',
+    );
+  }
   if (tokens.allow_unsafe) warnings.push(unsafe('tokens'));
   return warnings;
 }
 
 function unsafe(path: string): string {
   return `${path}.allow_unsafe is set: its Redis may lose jobs by eviction or by a restart, and nobody will be told`;
+}
+
+function hasPlace({ url, sentinels, cluster }: RedisTarget): boolean {
+  return url !== undefined || sentinels !== undefined || cluster !== undefined;
+}
+
+/** As below, but embedded Redis are one for each pool. */
+function poolPlace(pool: RedisTarget, name: string): string {
+  return pool.url === EMBEDDED ? JSON.stringify(name) : placeOf(pool);
 }
 
 /** Two pools with the same one are the same Redis; two with different ones may still be. */

@@ -99,7 +99,7 @@ export class RedisTarget {
 export class PoolConfig extends RedisTarget {
   /** How safe a job is before its publish is answered, unless the publish says so itself. */
   @Text(DURABILITY_RULE, DURABILITY) durability: Durability = 'memory';
-  /** Refused for now: this release moves no namespaces. */
+  /** The pool that this one moves to. */
   @Optional() @Text() migrate_to?: string;
 }
 

@@ -171,7 +171,17 @@ describe('values that go together', () => {
     [
       'a move to another pool',
       '[pools.default]\nmigrate_to = "b"',
-      'pools.default.migrate_to is not supported by this release yet (FILE)',
+      'pools.default.migrate_to must be the name of a pool; known here: default (FILE)',
+    ],
+    [
+      'a move to itself',
+      '[pools.default]\nmigrate_to = "default"',
+      'pools.default.migrate_to must be another pool than default itself (FILE)',
+    ],
+    [
+      'a move within one Redis',
+      '[pools.default]\nurl = "redis://h/1"\nmigrate_to = "b"\n[pools.b]\nurl = "redis://h"\ndb = 1',
+      'pools.default.migrate_to must be a pool in another Redis than that of default (FILE)',
     ],
     [
       'a pool without a place',
@@ -221,6 +231,19 @@ describe('values that go together', () => {
     ],
   ])('refuses %s', (_, toml, problem) => {
     expect(problems(toml)).toEqual([problem]);
+  });
+
+  it('refuses pools that move round in a circle, whoever else moves into it', () => {
+    const [b, c] = [
+      '[pools.b]\nurl = "redis://h"\nmigrate_to = "c"',
+      '[pools.c]\nurl = "redis://i"\nmigrate_to = "b"',
+    ];
+
+    expect(problems(`[pools.default]\nmigrate_to = "b"\n${b}\n${c}`)).toEqual([
+      'pools.b.migrate_to goes round in a circle: b → c → b (FILE)',
+      'pools.c.migrate_to goes round in a circle: c → b → c (FILE)',
+    ]);
+    expect(problems(`[pools.default]\nmigrate_to = "b"\n${b}\n[pools.c]\nurl = "redis://i"`)).toEqual([]);
   });
 
   it.each(['127.0.0.1', '127.1.2.3', 'localhost', '::1'])(

@@ -1,4 +1,5 @@
 import type { Durability } from './durability.js';
+import type { JobState } from './states.js';
 
 /** A job as a producer hands it over. */
 export interface NewJob {
@@ -115,3 +116,26 @@ export interface Ack {
 
 /** What became of an acknowledgement: `lease_lost` = its lease is not the job's present one, nothing has changed. */
 export type AckResult = 'acked' | 'not_found' | 'lease_lost';
+
+/** A job that comes from another store, in the state that it has there. */
+export interface ImportedJob {
+  /** Its id, which it keeps. */
+  readonly id: string;
+  /** Names it in the store that it comes from: it comes once by this name. */
+  readonly source: string;
+  readonly queue: string;
+  readonly body: Buffer;
+  readonly state: JobState;
+  /** Leases that it may still get. */
+  readonly triesLeft: number;
+  /** Leases granted so far; at least 1 if it is leased. */
+  readonly attempts: number;
+  /** Milliseconds until it expires, 0 = never. */
+  readonly ttlLeftMs: number;
+  /** When it is due, or its lease ends, Unix ms; of no meaning for ready and dead ones. */
+  readonly atMs: number;
+  readonly attributes: Readonly<Record<string, string>> | null;
+}
+
+/** What became of a job that was imported: `known` = it came before; `taken` = another queue has a job with its id, nothing was stored. */
+export type ImportResult = 'stored' | 'known' | 'taken';

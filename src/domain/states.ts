@@ -14,6 +14,10 @@ export interface Transition {
 export const TRANSITIONS: readonly Transition[] = [
   { from: 'start', to: 'ready', by: 'publish' },
   { from: 'start', to: 'scheduled', by: 'publish with a delay' },
+  { from: 'start', to: 'ready', by: 'import' },
+  { from: 'start', to: 'scheduled', by: 'import of a scheduled job' },
+  { from: 'start', to: 'leased', by: 'import of a leased job' },
+  { from: 'start', to: 'dead', by: 'import of a dead job' },
   { from: 'scheduled', to: 'ready', by: 'its time comes' },
   { from: 'ready', to: 'leased', by: 'reserve' },
   { from: 'leased', to: 'ready', by: 'the lease runs out, tries left' },

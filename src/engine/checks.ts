@@ -49,7 +49,8 @@ export function checkRequest({ count, ttrMs, waitMs, queues }: ReserveRequest): 
   checkNumber('waitMs', waitMs, 0, MAX_TIME_MS);
 }
 
-function checkNumber(field: string, value: number, min: number, max: number): void {
+/** @throws {QueueError} `invalid_argument`, naming the field and the rule */
+export function checkNumber(field: string, value: number, min: number, max: number): void {
   if (Number.isSafeInteger(value) && value >= min && value <= max) return;
   throw invalid(field, `is a whole number from ${String(min)} to ${String(max)}`);
 }

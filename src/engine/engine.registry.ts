@@ -1,21 +1,42 @@
 import { QueueError } from '../domain/errors.js';
 import type { QueueEngine } from './engine.js';
+import { MigratingQueues } from './migrating-queues.js';
+import type { Queues } from './queues.js';
 
-/** The engines of a process, by the name of their pool. */
+/** The engines of a process, by the name of their pool; and what callers of a pool are served by. */
 export class EngineRegistry {
-  constructor(private readonly engines: ReadonlyMap<string, QueueEngine>) {}
+  private readonly serving: ReadonlyMap<string, Queues>;
 
-  /** @throws {QueueError} `pool_not_found` */
-  forPool(name: string): QueueEngine {
-    const engine = this.engines.get(name);
-    if (!engine) throw new QueueError('pool_not_found', 'pool not found');
-    return engine;
+  /**
+   * @param engines one for each pool
+   * @param migrations where pools move to, by name
+   * @throws {Error} a migration goes to a pool that there is not, or round in a circle
+   */
+  constructor(
+    private readonly engines: ReadonlyMap<string, QueueEngine>,
+    migrations: ReadonlyMap<string, string> = new Map(),
+  ) {
+    const of = (name: string, seen: readonly string[]): Queues => {
+      const engine = engines.get(name);
+      if (!engine || seen.includes(name)) throw new Error(`pool ${name} cannot be migrated to`);
+      const target = migrations.get(name);
+      return target === undefined ? engine : new MigratingQueues(engine, of(target, [...seen, name]));
+    };
+    this.serving = new Map([...engines.keys()].map((name) => [name, of(name, [])]));
+  }
+
+  /** The queues that the callers of a pool see. @throws {QueueError} `pool_not_found` */
+  forPool(name: string): Queues {
+    const queues = this.serving.get(name);
+    if (!queues) throw new QueueError('pool_not_found', 'pool not found');
+    return queues;
   }
 
   names(): string[] {
     return [...this.engines.keys()];
   }
 
+  /** Every engine once, to be started and stopped. */
   all(): QueueEngine[] {
     return [...this.engines.values()];
   }

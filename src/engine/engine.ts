@@ -3,6 +3,8 @@ import type {
   Ack,
   AckResult,
   DeadLetterHead,
+  ImportedJob,
+  ImportResult,
   LeasedJob,
   NewJob,
   PublishOptions,
@@ -18,6 +20,7 @@ import { decodeJob, type PeekedJob } from './decode.js';
 import { DeadLetter } from './dead-letter.js';
 import { DeliveryRecords } from './delivery-records.js';
 import { decodeId, encodeId, mintedAtMs } from './ids.js';
+import { Importer } from './importer.js';
 import { Janitor } from './janitor.js';
 import { Leases } from './leases.js';
 import { silentObserver, type EngineObserver } from './observer.js';
@@ -51,6 +54,7 @@ export class QueueEngine {
   private readonly publishers: Publishers;
   private readonly leases: Leases;
   private readonly dead: DeadLetter;
+  private readonly importer: Importer;
   private readonly pump: Pump;
   private readonly janitor: Janitor;
   private readonly byteCount: ByteCount;
@@ -71,6 +75,12 @@ export class QueueEngine {
     this.byteCount = new ByteCount(pool, this.runner, observer, (options.quotas?.bytes ?? 0) > 0);
     this.leases = new Leases(pool, this.runner, observer, arm, this.records);
     this.dead = new DeadLetter(this.runner, observer);
+    this.importer = new Importer(pool, this.runner);
+  }
+
+  /** Its Redis answers, as far as is known. */
+  get isUp(): boolean {
+    return this.pool.status.up;
   }
 
   /** Starts the loops that move what is due and clear away what is over. */
@@ -248,6 +258,22 @@ export class QueueEngine {
   /** Removes up to `limit` dead jobs, oldest first. @returns how many */
   deleteDead(namespace: string, queue: string, limit: number): Promise<number> {
     return this.dead.delete(namespace, queue, limit);
+  }
+
+  /**
+   * Stores jobs that come from another store, with their ids and in their states; ready ones go to the end of the line, in the order
+   * given. A job comes once by the name of its source, whatever has become of it since; that is remembered for a week.
+   *
+   * @returns what became of each, in order
+   * @throws {QueueError} `invalid_argument`, or the store's own: then some may have come, and importing all again is safe
+   */
+  importJobs(namespace: string, jobs: readonly ImportedJob[]): Promise<ImportResult[]> {
+    return this.importer.import(namespace, jobs);
+  }
+
+  /** Forgets which jobs came: their sources hold them no more, so they cannot come again. */
+  forgetImported(namespace: string, sources: readonly string[]): Promise<void> {
+    return this.importer.forget(namespace, sources);
   }
 
   /** The namespaces that have queues, sorted. */

@@ -10,6 +10,8 @@ export type {
   Ack,
   AckResult,
   DeadLetterHead,
+  ImportedJob,
+  ImportResult,
   LeasedJob,
   NewJob,
   PublishOptions,

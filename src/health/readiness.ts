@@ -1,4 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { Config } from '../config/config.js';
+import { migrationsOf } from '../config/migrations.js';
 import { TokenStore } from '../auth/token-store.js';
 import { QueueError } from '../domain/errors.js';
 import { Drain } from '../http/drain.js';
@@ -17,11 +19,16 @@ export interface Readiness {
  */
 @Injectable()
 export class ReadinessService {
+  private readonly migrations: ReadonlyMap<string, string>;
+
   constructor(
     @Inject(Drain) private readonly drain: Drain,
     @Inject(PoolRegistry) private readonly pools: PoolRegistry,
     @Inject(TokenStore) private readonly tokens: TokenStore,
-  ) {}
+    @Inject(Config) config: Config,
+  ) {
+    this.migrations = migrationsOf(config.pools);
+  }
 
   overall(): Readiness {
     const states = this.pools.names().map((name) => this.reasons(name));
@@ -31,10 +38,16 @@ export class ReadinessService {
     return this.judge(isUsable, degraded);
   }
 
-  /** @throws {QueueError} `pool_not_found` */
+  /** A pool that migrates is judged together with the one that it goes to. @throws {QueueError} `pool_not_found` */
   ofPool(name: string): Readiness {
-    const { isUp, reasons } = this.reasons(name);
-    return this.judge(isUp, reasons);
+    const states = [this.reasons(name)];
+    for (let next = this.migrations.get(name); next !== undefined; next = this.migrations.get(next)) {
+      states.push(this.reasons(next));
+    }
+    return this.judge(
+      states.some(({ isUp }) => isUp),
+      states.flatMap(({ reasons }) => reasons),
+    );
   }
 
   private judge(isUsable: boolean, degraded: string[]): Readiness {

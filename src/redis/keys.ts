@@ -9,6 +9,7 @@ export interface NamespaceKeys {
   readonly waiting: string;
   readonly expiries: string;
   readonly sending: string;
+  readonly imported: string;
 }
 
 /** Kinds of per-queue keys: ready list, scheduled, leased and dead zsets, zset of far slots, set of ghosts, info hash. */
@@ -56,6 +57,7 @@ export class Keys {
         waiting: `${base}waiting`,
         expiries: `${base}expiries`,
         sending: `${base}sending`,
+        imported: `${base}imported`,
       };
       // Namespaces come and go; the cache must not remember all that ever were.
       if (this.cache.size >= 10_000) this.cache.clear();

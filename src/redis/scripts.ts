@@ -234,6 +234,15 @@ export const tidy = script({
   reply: whole,
 });
 
+export const importJobs = script({
+  name: 'import',
+  keys: ['meta', 'queues', 'due', 'waiting', 'expiries', 'imported'],
+  args: [...TIMES, 'keep_ms'],
+  item: ['options', 'id', 'source', 'body'],
+  repeatable: true,
+  reply: codes,
+});
+
 export const heads = script({
   name: 'heads',
   keys: [],
@@ -275,6 +284,7 @@ export const ENGINE_SCRIPTS = [
   deleteDead,
   sweep,
   tidy,
+  importJobs,
   heads,
   mark,
 ] as const;

@@ -1,6 +1,7 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { ConfigModule } from '../config/config.module.js';
 import type { Config } from '../config/config.js';
+import { migrationsOf } from '../config/migrations.js';
 import { LOG, type Log } from '../domain/log.js';
 import type { PoolOptions } from '../domain/pool.js';
 import { EngineRegistry } from '../engine/engine.registry.js';
@@ -43,8 +44,7 @@ export class CoreModule {
         {
           provide: EngineRegistry,
           inject: [PoolRegistry, { token: MetricsService, optional: true }],
-          useFactory: (registry: PoolRegistry, service?: MetricsService) =>
-            buildEngines(engineOptions(config), registry, service),
+          useFactory: (open: PoolRegistry, service?: MetricsService) => buildEngines(open, config, service),
         },
       ],
       exports: [LOG, Drain, EngineRegistry],
@@ -61,7 +61,9 @@ function engineOptions({ limits }: Config): EngineOptions {
   return { quotas, idempotencyTtlMs: limits.idempotency_ttl_s * 1_000 };
 }
 
-function buildEngines(options: EngineOptions, pools: PoolRegistry, metrics?: MetricsService): EngineRegistry {
+function buildEngines(pools: PoolRegistry, config: Config, metrics?: MetricsService): EngineRegistry {
+  const options = engineOptions(config);
+  const migrations = migrationsOf(config.pools);
   const engines = pools.all().map((pool): [string, QueueEngine] => {
     const engine = new QueueEngine(
       pool,
@@ -70,5 +72,5 @@ function buildEngines(options: EngineOptions, pools: PoolRegistry, metrics?: Met
     metrics?.attach(pool, engine);
     return [pool.name, engine];
   });
-  return new EngineRegistry(new Map(engines));
+  return new EngineRegistry(new Map(engines), migrations);
 }

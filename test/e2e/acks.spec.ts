@@ -1,7 +1,7 @@
 import { QueueError, type ErrorCode } from '../../src/domain/errors.js';
 import type { LeasedJob } from '../../src/domain/job.js';
 import { EngineRegistry } from '../../src/engine/engine.registry.js';
-import type { QueueEngine } from '../../src/engine/engine.js';
+import type { Queues } from '../../src/engine/queues.js';
 import { type Answer, type CallOptions, TestApp } from '../support/app.js';
 
 const PROBLEM = 'application/problem+json';
@@ -18,7 +18,7 @@ const STATUS: Record<Exclude<ErrorCode, 'lease_lost'>, number> = {
 
 describe.each(['/acks', '/%61cks'])('batch acknowledgement, by %s', (path) => {
   let app: TestApp;
-  let engine: QueueEngine;
+  let engine: Queues;
   beforeAll(async () => {
     app = await TestApp.start({ PUMPHOUSE_LIMITS__MAX_BULK_BYTES: '200000' });
     engine = app.server.api.app.get(EngineRegistry, { strict: false }).forPool('default');

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { QueueError, type ErrorCode } from '../../src/domain/errors.js';
 import { EngineRegistry } from '../../src/engine/engine.registry.js';
-import type { QueueEngine } from '../../src/engine/engine.js';
+import type { Queues } from '../../src/engine/queues.js';
 import { HotLane } from '../../src/jobs/hot-lane.js';
 import { TestApp } from '../support/app.js';
 import { waitFor } from '../support/redis.js';
@@ -43,7 +43,7 @@ const CODES: readonly ErrorCode[] = [
 /** The hot lane answers as the router does, byte for byte: an escape in the path is all that it takes to go the other way. */
 describe('the hot lane', () => {
   let app: TestApp;
-  let engine: QueueEngine;
+  let engine: Queues;
   /** Whether each request so far was taken by the lane. */
   const taken: boolean[] = [];
   const take = Reflect.get(HotLane.prototype, 'take');
@@ -213,7 +213,7 @@ describe('the hot lane', () => {
   /** Plays while a method of the engine is another one. */
   async function replacing<M extends 'publish' | 'reserve'>(
     method: M,
-    other: QueueEngine[M],
+    other: Queues[M],
     play: () => Promise<void>,
   ): Promise<void> {
     Object.assign(engine, { [method]: other });

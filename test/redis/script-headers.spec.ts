@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { TOKEN_SCRIPTS } from '../../src/auth/token-scripts.js';
+import { LMSTFY_SCRIPTS } from '../../src/lmstfy-import/source.js';
 import { loadScript } from '../../src/redis/script.js';
 import { ENGINE_SCRIPTS } from '../../src/redis/scripts.js';
 
@@ -12,7 +13,7 @@ interface Binding {
   readonly item: readonly string[];
 }
 
-const BINDINGS: readonly Binding[] = [...ENGINE_SCRIPTS, ...TOKEN_SCRIPTS];
+const BINDINGS: readonly Binding[] = [...ENGINE_SCRIPTS, ...TOKEN_SCRIPTS, ...LMSTFY_SCRIPTS];
 const LUA_DIR = join(import.meta.dirname, '..', '..', 'lua');
 const LONGEST_SCRIPT = 100;
 const LONGEST_LIB = 40;

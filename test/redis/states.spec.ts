@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { JOB_STATES, TRANSITIONS, type Transition } from '../../src/domain/states.js';
+import { JOB_STATES, TRANSITIONS, type JobState, type Transition } from '../../src/domain/states.js';
 import { EngineFixture, newJob } from './fixture.js';
 
 const ROOT = join(import.meta.dirname, '..', '..');
@@ -49,10 +49,21 @@ async function later(f: EngineFixture, ms: number): Promise<void> {
   await f.engine.pumpNow(f.ns);
 }
 
+async function imported(f: EngineFixture, state: JobState): Promise<string> {
+  const [id, body] = ['imported', Buffer.from('body')];
+  const job = { id, source: id, queue: 'q', body, state, triesLeft: 1, attempts: 1, ttlLeftMs: 0 };
+  await f.engine.importJobs(f.ns, [{ ...job, atMs: f.nowMs + 10_000, attributes: null }]);
+  return id;
+}
+
 /** Takes a step with the job `id`; returns the id of the job to look at. */
 const TAKE: Record<string, (f: EngineFixture, id: string) => Promise<string | undefined>> = {
   publish: (f) => f.publish('q'),
   'publish with a delay': (f) => f.publish('q', { delayMs: 1 }),
+  import: (f) => imported(f, 'ready'),
+  'import of a scheduled job': (f) => imported(f, 'scheduled'),
+  'import of a leased job': (f) => imported(f, 'leased'),
+  'import of a dead job': (f) => imported(f, 'dead'),
   'its time comes': async (f) => {
     // The ttl must outlive it.
     const id = await f.publish('q', { delayMs: 50_000, ttlMs: 90_000 });

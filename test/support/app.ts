@@ -4,7 +4,7 @@ import { TokenStore } from '../../src/auth/token-store.js';
 import { loadConfig } from '../../src/config/load.js';
 import type { Log } from '../../src/domain/log.js';
 import { EngineRegistry } from '../../src/engine/engine.registry.js';
-import type { QueueEngine } from '../../src/engine/engine.js';
+import type { Queues } from '../../src/engine/queues.js';
 import { poolsOf } from '../../src/server/embedded-pools.js';
 import { SingleProcess } from '../../src/server/single-process.js';
 import { randomNamespace, testTargetEnv } from './redis.js';
@@ -73,7 +73,7 @@ export class TestApp {
     return this.server.apiPort;
   }
 
-  get engine(): QueueEngine {
+  get engine(): Queues {
     return this.server.admin.app.get(EngineRegistry, { strict: false }).forPool('default');
   }
 

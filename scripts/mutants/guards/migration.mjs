@@ -1,0 +1,73 @@
+const MIGRATING = 'test/redis/migrating.spec.ts';
+
+/**
+ * Moving a pool to another Redis: the old one first, never none, and nothing given to one who has his job already.
+ *
+ * @type {readonly import('../guards.mjs').Guard[]}
+ */
+export const MIGRATION = [
+  {
+    name: 'migrating: consumers drain the old pool first',
+    file: 'src/engine/migrating-wait.ts',
+    from: 'if (!this.old.isUp) return [];',
+    to: 'if (request.count > 0) return [];',
+    spec: MIGRATING,
+    test: 'gives out the jobs of the old pool first',
+  },
+  {
+    name: 'migrating: what one wait found ends the other',
+    file: 'src/engine/migrating-wait.ts',
+    from: 'if (jobs.length > 0) found.abort();',
+    to: '',
+    spec: MIGRATING,
+    test: 'wakes who waits when a job comes to the old pool',
+  },
+  {
+    name: 'migrating: what both pools brought at one moment is not too many',
+    file: 'src/engine/migrating-wait.ts',
+    from: 'jobs.splice(request.count)',
+    to: 'jobs.splice(request.count + 1)',
+    spec: MIGRATING,
+    test: 'to one who waits when both pools bring a job at one moment',
+  },
+  {
+    name: 'migrating: what both pools brought at one moment goes back',
+    file: 'src/engine/migrating-wait.ts',
+    from: 'if (spare.length > 0) await this.giveBack(namespace, spare);',
+    to: '',
+    spec: MIGRATING,
+    test: 'to one who waits when both pools bring a job at one moment',
+  },
+  {
+    name: 'migrating: a job is acknowledged where it is',
+    file: 'src/engine/migrating-queues.ts',
+    from: 'const second = await ask(this.old);',
+    to: 'const second = await ask(this.next);',
+    spec: MIGRATING,
+    test: 'acknowledges a job where it is',
+  },
+  {
+    name: 'migrating: republish stores the new job before the old one goes',
+    file: 'src/engine/migrating-queues.ts',
+    from: 'const id = await this.next.republish(namespace, queue, oldId, job);',
+    to: 'await this.old.ack(namespace, queue, oldId);\n    const id = await this.next.republish(namespace, queue, oldId, job);',
+    spec: MIGRATING,
+    test: 'T27: puts the new job in its pool before the old one goes',
+  },
+  {
+    name: 'migrating: an id must be free in both pools',
+    file: 'src/engine/migrating-queues.ts',
+    from: 'if (taken !== null)',
+    to: 'if (taken !== null && !taken)',
+    spec: MIGRATING,
+    test: 'refuses an id that a job of either pool has',
+  },
+  {
+    name: 'migrating: no circles',
+    file: 'src/config/migrations.ts',
+    from: ' ?? circleOf(name, migrations)',
+    to: '',
+    spec: 'src/config/load.spec.ts',
+    test: 'refuses pools that move round in a circle',
+  },
+];

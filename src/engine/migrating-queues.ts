@@ -1,0 +1,211 @@
+import { QueueError } from '../domain/errors.js';
+import type {
+  Ack,
+  AckResult,
+  DeadLetterHead,
+  LeasedJob,
+  NewJob,
+  QueueCounts,
+  ReserveRequest,
+  StoredJob,
+} from '../domain/job.js';
+import type { PeekedJob } from './decode.js';
+import { isAway, MigratingWait } from './migrating-wait.js';
+import type { Queues } from './queues.js';
+
+/**
+ * The queues of a pool that moves to another one: what is published goes to the new pool, consumers drain the old one first, and a job is
+ * acknowledged where it is. With the old pool away publishing goes on and consumers get the jobs of the new one; with the new one away
+ * consumers still get those of the old one. Everything else needs both.
+ */
+export class MigratingQueues implements Queues {
+  private readonly waiting: MigratingWait;
+
+  /**
+   * @param old the pool that is drained
+   * @param next the pool that takes its place; it may be migrating too
+   */
+  constructor(
+    private readonly old: Queues,
+    private readonly next: Queues,
+  ) {
+    this.waiting = new MigratingWait(old, next);
+  }
+
+  /** Publishing is possible. */
+  get isUp(): boolean {
+    return this.next.isUp;
+  }
+
+  /** As `QueueEngine.publish`, in the new pool. A chosen id must be free in both; while the old pool is away its jobs cannot be known. */
+  async publish(namespace: string, queue: string, job: NewJob): Promise<string> {
+    if (job.id !== undefined) await this.refuseTaken(namespace, queue, job.id);
+    return this.next.publish(namespace, queue, job);
+  }
+
+  /** As `QueueEngine.publishMany`, in the new pool. */
+  publishMany(namespace: string, queue: string, jobs: readonly NewJob[]): Promise<string[]> {
+    return this.next.publishMany(namespace, queue, jobs);
+  }
+
+  /**
+   * As `QueueEngine.republish`: one step if the old job is in the new pool. If not, the new job is there before the old one goes: for a
+   * moment there are both, and never none.
+   *
+   * @throws {QueueError} `pool_unavailable`, and nothing has changed, if the old pool is known to be away; else both jobs may be there
+   */
+  async republish(namespace: string, queue: string, oldId: string, job: NewJob): Promise<string> {
+    if (!this.old.isUp) throw new QueueError('pool_unavailable', 'the pool that is drained is not available');
+    const id = await this.next.republish(namespace, queue, oldId, job);
+    await this.old.ack(namespace, queue, oldId);
+    return id;
+  }
+
+  /** As `QueueEngine.reserve`: the old pool is looked at first, then the new one; whoever waits, waits for both. */
+  reserve(namespace: string, request: ReserveRequest): Promise<LeasedJob[]> {
+    return this.waiting.reserve(namespace, request);
+  }
+
+  /** As `QueueEngine.undo`, each job where it was leased. */
+  undo(namespace: string, jobs: readonly Pick<LeasedJob, 'id' | 'lease'>[]): Promise<void> {
+    return this.waiting.undo(namespace, jobs);
+  }
+
+  /** As `QueueEngine.ack`, wherever the job is. */
+  async ack(namespace: string, queue: string, id: string, lease = 0): Promise<boolean> {
+    return this.inEither(
+      (queues) => queues.ack(namespace, queue, id, lease),
+      (isGone) => isGone,
+    );
+  }
+
+  /** As `QueueEngine.ackMany`, each job wherever it is. */
+  async ackMany(namespace: string, acks: readonly Ack[]): Promise<AckResult[]> {
+    const results = await this.next.ackMany(namespace, acks);
+    const rest = acks.filter((_ack, i) => results[i] === 'not_found');
+    if (rest.length === 0) return results;
+    const others = (await this.old.ackMany(namespace, rest)).values();
+    return results.map((result) => (result === 'not_found' ? (others.next().value ?? result) : result));
+  }
+
+  /** The job that a consumer would be given next: the old pool's, if it has any. */
+  async peekQueue(namespace: string, queue: string): Promise<StoredJob | null> {
+    const head = this.old.isUp ? await this.old.peekQueue(namespace, queue) : null;
+    return head ?? this.next.peekQueue(namespace, queue);
+  }
+
+  peekJob(namespace: string, queue: string, id: string): Promise<PeekedJob | null> {
+    return this.inEither(
+      (queues) => queues.peekJob(namespace, queue, id),
+      (job) => job !== null,
+    );
+  }
+
+  /** The jobs of both pools; the oldest ready one of either. */
+  async counts(namespace: string, queues: readonly string[]): Promise<QueueCounts[]> {
+    const [old, next] = await Promise.all([
+      this.old.counts(namespace, queues),
+      this.next.counts(namespace, queues),
+    ]);
+    return next.map((counts, i) => sum(counts, old[i]));
+  }
+
+  async size(namespace: string, queue: string): Promise<number> {
+    const [counts] = await this.counts(namespace, [queue]);
+    return counts?.ready ?? 0;
+  }
+
+  /** Removes the ready jobs of both. @returns how many */
+  async destroy(namespace: string, queue: string): Promise<number> {
+    return (await this.old.destroy(namespace, queue)) + (await this.next.destroy(namespace, queue));
+  }
+
+  /** The old pool's head, if anybody is dead there; how many are dead in both. */
+  async deadLetterHead(namespace: string, queue: string): Promise<DeadLetterHead> {
+    const [old, next] = await Promise.all([
+      this.old.deadLetterHead(namespace, queue),
+      this.next.deadLetterHead(namespace, queue),
+    ]);
+    return { id: old.id ?? next.id, size: old.size + next.size };
+  }
+
+  /** Brings dead jobs back where they are, those of the old pool first. @returns how many */
+  async respawn(namespace: string, queue: string, limit: number, ttlMs: number): Promise<number> {
+    const done = await this.old.respawn(namespace, queue, limit, ttlMs);
+    return done < limit ? done + (await this.next.respawn(namespace, queue, limit - done, ttlMs)) : done;
+  }
+
+  /** Removes dead jobs, those of the old pool first. @returns how many */
+  async deleteDead(namespace: string, queue: string, limit: number): Promise<number> {
+    const done = await this.old.deleteDead(namespace, queue, limit);
+    return done < limit ? done + (await this.next.deleteDead(namespace, queue, limit - done)) : done;
+  }
+
+  /** The namespaces of both pools, sorted; without those of an old pool that is away. */
+  namespaces(): Promise<string[]> {
+    return this.named((queues) => queues.namespaces());
+  }
+
+  /** The queues that a namespace has in both pools, sorted; without those of an old pool that is away. */
+  queues(namespace: string): Promise<string[]> {
+    return this.named((queues) => queues.queues(namespace));
+  }
+
+  async pumpNow(namespace: string): Promise<number> {
+    const dues = await Promise.all([this.old.pumpNow(namespace), this.next.pumpNow(namespace)]);
+    const known = dues.filter((dueMs) => dueMs > 0);
+    return known.length > 0 ? Math.min(...known) : 0;
+  }
+
+  async tidyNow(namespace: string): Promise<number> {
+    return (await this.old.tidyNow(namespace)) + (await this.next.tidyNow(namespace));
+  }
+
+  /** Asks the new pool, where most jobs are after a while, and then the old one. What is found counts, whatever became of the other pool. */
+  private async inEither<T>(
+    ask: (queues: Queues) => Promise<T>,
+    isFound: (answer: T) => boolean,
+  ): Promise<T> {
+    let failure: unknown;
+    const first = await ask(this.next).catch((error: unknown) => {
+      if (!isAway(error)) throw error;
+      failure = error;
+      return undefined;
+    });
+    if (first !== undefined && isFound(first)) return first;
+    const second = await ask(this.old);
+    if (!isFound(second) && failure !== undefined) throw asError(failure);
+    return second;
+  }
+
+  private async refuseTaken(namespace: string, queue: string, id: string): Promise<void> {
+    const taken = this.old.isUp
+      ? await this.old.peekJob(namespace, queue, id).catch((error: unknown) => {
+          if (!isAway(error)) throw error;
+          return null;
+        })
+      : null;
+    if (taken !== null) throw new QueueError('job_exists', 'a job with this id exists');
+  }
+
+  private async named(list: (queues: Queues) => Promise<string[]>): Promise<string[]> {
+    const [old, next] = await Promise.all([this.old.isUp ? list(this.old) : [], list(this.next)]);
+    return [...new Set([...old, ...next])].sort();
+  }
+}
+
+function asError(failure: unknown): Error {
+  return failure instanceof Error ? failure : new Error('the pool failed', { cause: failure });
+}
+
+function sum(one: QueueCounts, other: QueueCounts | undefined): QueueCounts {
+  if (!other) return one;
+  return {
+    queue: one.queue,
+    ready: one.ready + other.ready,
+    scheduled: one.scheduled + other.scheduled,
+    leased: one.leased + other.leased,
+    dead: one.dead + other.dead,
+    oldestReadyAgeMs: Math.max(one.oldestReadyAgeMs, other.oldestReadyAgeMs),
+  };
+}

@@ -1,0 +1,29 @@
+import type { QueueEngine } from './engine.js';
+
+/**
+ * What may be asked of the queues of a pool: those of one Redis, or of two while one moves to the other. Callers cannot tell which, but by
+ * what the migration page says. Errors and units are those of `QueueEngine`.
+ */
+export type Queues = Pick<
+  QueueEngine,
+  | 'publish'
+  | 'publishMany'
+  | 'republish'
+  | 'reserve'
+  | 'undo'
+  | 'ack'
+  | 'ackMany'
+  | 'peekQueue'
+  | 'peekJob'
+  | 'counts'
+  | 'size'
+  | 'destroy'
+  | 'deadLetterHead'
+  | 'respawn'
+  | 'deleteDead'
+  | 'namespaces'
+  | 'queues'
+  | 'pumpNow'
+  | 'tidyNow'
+  | 'isUp'
+>;

@@ -1,0 +1,135 @@
+import { Redis } from 'ioredis';
+import type { ImportedJob } from '../../src/domain/job.js';
+import { testRedisUrl } from '../support/redis.js';
+import { Audit } from './audit.js';
+import { EngineFixture, newJob } from './fixture.js';
+
+const ID = '01M7Z17XME660YPHBY512QCV';
+
+describe('jobs from another store', () => {
+  let f: EngineFixture;
+  let redis: Redis;
+  beforeEach(async () => {
+    f = await EngineFixture.withClock();
+    redis = new Redis(testRedisUrl(), { protocol: 2 });
+  });
+  afterEach(async () => {
+    expect(await Audit.of(redis, f.ns)).toEqual([]);
+    redis.disconnect();
+    await f.close();
+  });
+
+  const job = (number: number, more: Partial<ImportedJob> = {}): ImportedJob => {
+    const id = more.id ?? `${ID}${String(number).padStart(2, '0')}`;
+    return {
+      ...{
+        id,
+        source: `q/${id}`,
+        queue: 'q',
+        body: Buffer.from(`job ${number}`),
+        state: 'ready',
+        triesLeft: 3,
+      },
+      ...{ attempts: 0, ttlLeftMs: 0, atMs: 0, attributes: null },
+      ...more,
+    };
+  };
+  const take = async (...jobs: ImportedJob[]): Promise<string> =>
+    (await f.engine.importJobs(f.ns, jobs)).join();
+
+  it('come with their ids, bodies, tries, attributes and remaining ttl, in their order, behind those that are here', async () => {
+    await f.publish('q', { text: 'here' });
+    const attributes = { a: 'b' };
+    expect(await take(job(2, { attributes, ttlLeftMs: 5_000 }), job(1))).toBe('stored,stored');
+
+    const [here, second, first] = await f.reserve('q', { count: 9 });
+    expect(here?.body.toString()).toBe('here');
+    expect(second).toMatchObject({ id: `${ID}02`, triesLeft: 2, ttlLeftMs: 5_000, attributes, attempts: 1 });
+    expect(first).toMatchObject({
+      id: `${ID}01`,
+      ttlLeftMs: 0,
+      attributes: null,
+      body: Buffer.from('job 1'),
+    });
+  });
+
+  it('come due at their time, not before', async () => {
+    await take(job(1, { state: 'scheduled', atMs: f.nowMs + 90_000_000, triesLeft: 2 }));
+    expect(await f.engine.counts(f.ns, ['q'])).toMatchObject([{ ready: 0, scheduled: 1 }]);
+    f.nowMs += 90_000_000 - 1;
+    await f.engine.pumpNow(f.ns);
+    expect(await f.drain('q')).toEqual([]);
+    f.nowMs += 1;
+    await f.engine.pumpNow(f.ns);
+    expect(await f.drain('q')).toEqual(['job 1']);
+  });
+
+  it('keep their leases: they can be acknowledged, come back when the lease ends, or die', async () => {
+    const leased = { state: 'leased', attempts: 1, atMs: f.nowMs + 1_000 } as const;
+    await take(job(1, leased), job(2, { ...leased, triesLeft: 1 }), job(3, { ...leased, triesLeft: 0 }));
+    expect(await f.engine.counts(f.ns, ['q'])).toMatchObject([{ ready: 0, leased: 3 }]);
+    expect(await f.engine.ack(f.ns, 'q', `${ID}01`)).toBe(true);
+    f.nowMs += 1_000;
+    await f.engine.pumpNow(f.ns);
+
+    expect(await f.reserve('q', { count: 9 })).toMatchObject([{ id: `${ID}02`, triesLeft: 0, attempts: 2 }]);
+    expect(await f.engine.deadLetterHead(f.ns, 'q')).toEqual({ id: `${ID}03`, size: 1 });
+  });
+
+  it('are dead in the order in which they were', async () => {
+    const ids = [7, 3, 9, 1];
+    for (const number of ids)
+      await take(job(number, { state: 'dead', triesLeft: 0, attempts: 1, ttlLeftMs: 1_000 }));
+    f.nowMs += 60_000;
+    expect(await f.engine.respawn(f.ns, 'q', 9, 0)).toBe(4);
+
+    expect((await f.reserve('q', { count: 9 })).map(({ id }) => id)).toEqual(
+      ids.map((number) => `${ID}0${number}`),
+    );
+  });
+
+  it('come once, even if they were done meanwhile, until they are forgotten', async () => {
+    expect(await take(job(1), job(1), job(2))).toBe('stored,known,stored');
+    await f.engine.ack(f.ns, 'q', `${ID}01`);
+    expect(await take(job(1), job(2))).toBe('known,known');
+    expect(await f.drain('q')).toEqual(['job 2']);
+
+    await f.engine.forgetImported(f.ns, [`q/${ID}01`, `q/${ID}02`]);
+    expect(await take(job(1), job(2))).toBe('stored,known');
+    expect(await redis.pttl(`{${f.ns}}:imported`)).toBeGreaterThan(6 * 24 * 3_600_000);
+  });
+
+  it('do not take the id of a job of another queue, but that of one that has expired', async () => {
+    await f.publish('other', { id: 'mine' });
+    await f.publish('other', { id: 'old', ttlMs: 1_000 });
+    f.nowMs += 1_000;
+
+    expect(await take(job(1, { id: 'mine' }), job(2, { id: 'old' }))).toBe('taken,stored');
+    expect((await f.engine.peekJob(f.ns, 'q', 'old'))?.body.toString()).toBe('job 2');
+    expect(await f.engine.queues(f.ns)).toEqual(['other', 'q']);
+  });
+
+  it('come in thousands, and with long bodies', async () => {
+    const many = Array.from({ length: 1_000 }, (_, i) => job(i, { id: `many-${i}` }));
+    const long = Array.from({ length: 3 }, (_, i) =>
+      job(i, { id: `long-${i}`, body: Buffer.alloc(1_048_576, 120) }),
+    );
+    const results = await f.engine.importJobs(f.ns, [...many, ...long]);
+
+    expect(new Set(results)).toEqual(new Set(['stored']));
+    expect(results).toHaveLength(1_003);
+    expect(await f.size('q')).toBe(1_003);
+  });
+
+  it.each<[Partial<ImportedJob>, RegExp]>([
+    [{ triesLeft: 0 }, /triesLeft/],
+    [{ state: 'leased' }, /attempts/],
+    [{ id: 'a b' }, /job id/],
+    [{ queue: 'a/b' }, /queue/],
+    [{ ttlLeftMs: -1 }, /ttlLeftMs/],
+    [{ atMs: 1.5 }, /atMs/],
+  ])('are refused if they make no sense: %j', async (more, message) => {
+    await expect(take(job(1, more))).rejects.toThrow(message);
+    await f.publish('q', newJob());
+  });
+});
