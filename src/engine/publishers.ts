@@ -1,4 +1,5 @@
 import type { Durability } from '../domain/durability.js';
+import { UlidMinter } from '../domain/ulid.js';
 import type { RedisPool } from '../redis/pool.js';
 import type { EngineObserver } from './observer.js';
 import { Publisher } from './publisher.js';
@@ -8,6 +9,8 @@ import { ScriptRunner } from './script-runner.js';
 export class Publishers {
   /** For those who ask for nothing. */
   readonly usual: Publisher;
+  /** One for all, so that ids of one server are in order. */
+  private readonly minter = new UlidMinter();
   private readonly others = new Map<Durability, Publisher>();
 
   constructor(
@@ -24,7 +27,7 @@ export class Publishers {
     let publisher = this.others.get(durability);
     if (!publisher) {
       const runner = new ScriptRunner(this.pool, this.observer, this.clock, this.pool.through(durability));
-      publisher = new Publisher(runner, this.observer, this.arm, durability !== 'memory');
+      publisher = new Publisher(runner, this.observer, this.arm, this.minter, durability !== 'memory');
       this.others.set(durability, publisher);
     }
     return publisher;
