@@ -1,3 +1,4 @@
+import { DURABLE } from './guards/durability.mjs';
 import { FAILURES } from './guards/failures.mjs';
 import { FAR_SLOTS } from './guards/far-slots.mjs';
 import { LEASES } from './guards/leases.mjs';
@@ -19,4 +20,4 @@ import { TIME } from './guards/time.mjs';
  */
 
 /** @type {readonly Guard[]} */
-export const GUARDS = [...LEASES, ...LINES, ...FAR_SLOTS, ...TIME, ...SCRIPTS, ...FAILURES];
+export const GUARDS = [...LEASES, ...LINES, ...FAR_SLOTS, ...TIME, ...SCRIPTS, ...FAILURES, ...DURABLE];
