@@ -1,4 +1,5 @@
 import { CLUSTER } from './guards/cluster.mjs';
+import { DURABLE } from './guards/durability.mjs';
 import { FAILURES } from './guards/failures.mjs';
 import { FAR_SLOTS } from './guards/far-slots.mjs';
 import { IMPORT } from './guards/import.mjs';
@@ -36,4 +37,5 @@ export const GUARDS = [
   ...PUBLISHES,
   ...MIGRATION,
   ...IMPORT,
+  ...DURABLE,
 ];

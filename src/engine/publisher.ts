@@ -20,7 +20,6 @@ const LONGEST_TTL_MS = 2 ** 46;
 
 /** Stores jobs: one script call per turn of the event loop and namespace. */
 export class Publisher {
-  private readonly minter = new UlidMinter();
   private readonly batcher: Batcher<Item, number>;
   private readonly options = new OptionsText();
 
@@ -28,10 +27,11 @@ export class Publisher {
     private readonly runner: ScriptRunner,
     private readonly observer: EngineObserver,
     private readonly arm: (namespace: string, dueMs: number) => void,
+    private readonly minter: UlidMinter,
     /** As `quotasText` gives them. */
-    private readonly quotas = NO_QUOTAS,
+    private readonly quotas: string,
     /** Whether its jobs must be safe before they are answered: then who is refused is told their ids, to send them again. */
-    private readonly isDurable = false,
+    private readonly isDurable: boolean,
   ) {
     this.batcher = new Batcher((namespace, items, calls) =>
       this.send(namespace, items, this.quotas === NO_QUOTAS ? NO_QUOTAS : this.quotas + sizesOf(calls)),

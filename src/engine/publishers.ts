@@ -1,4 +1,5 @@
 import type { Durability } from '../domain/durability.js';
+import { UlidMinter } from '../domain/ulid.js';
 import type { RedisPool } from '../redis/pool.js';
 import type { EngineObserver } from './observer.js';
 import { OncePublisher } from './publish-once.js';
@@ -24,6 +25,8 @@ export interface PublishSettings {
 export class Publishers {
   /** For those who ask for nothing. */
   readonly usual: PublishWay;
+  /** One for all, so that ids of one server are in order. */
+  private readonly minter = new UlidMinter();
   private readonly others = new Map<Durability, PublishWay>();
 
   constructor(
@@ -48,7 +51,14 @@ export class Publishers {
   private make(durability: Durability): PublishWay {
     const { quotas, idempotencyTtlMs, clock } = this.settings;
     const runner = new ScriptRunner(this.pool, this.observer, clock, this.pool.through(durability));
-    const plain = new Publisher(runner, this.observer, this.arm, quotas, durability !== 'memory');
+    const plain = new Publisher(
+      runner,
+      this.observer,
+      this.arm,
+      this.minter,
+      quotas,
+      durability !== 'memory',
+    );
     return { plain, once: new OncePublisher(runner, plain, idempotencyTtlMs, quotas) };
   }
 }

@@ -32,9 +32,10 @@ describe('a Sentinel group of three whose master is killed again and again under
     // A worker that waits in silence, on a queue of its own; and a job that comes due while there is no master.
     const quiet = `quiet${String(round)}`;
     const waiting = clients.ask('waiter', round, 'GET', `${quiet}?timeout=60`);
-    await clients.ask('planner', round, 'PUT', `later${String(round)}?delay=3`, 'later', {
-      'X-Durability': 'replicated:2',
-    });
+    const later = `later${String(round)}`;
+    const plan = () =>
+      clients.ask('planner', round, 'PUT', `${later}?delay=3`, 'later', { 'X-Durability': 'replicated:2' });
+    await waitFor(async () => (await plan())?.status === 201, 30_000);
     const old = await group.master();
     trial.journal.note({ op: 'fault', what: `kill -9 of the master, round ${String(round)}` });
     await group.kill(old);
@@ -42,7 +43,7 @@ describe('a Sentinel group of three whose master is killed again and again under
     await group.revive(old);
     await trial.acceptedAgain();
     const ask = (path: string) => clients.ask('onlooker', round, 'GET', path);
-    await waitFor(async () => (await ask(`later${String(round)}?timeout=5`))?.status === 200, 30_000);
+    await waitFor(async () => (await ask(`${later}?timeout=5&ttr=2`))?.status === 200, 30_000);
     await waitFor(
       async () => (await clients.ask('caller', round, 'PUT', quiet, 'wake'))?.status === 201,
       30_000,

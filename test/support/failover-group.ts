@@ -1,11 +1,10 @@
-import { spawn, type ChildProcess } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import type { NodeAddress } from '../../src/domain/pool.js';
-import { endWithUs } from './redis-process.mjs';
-import { freePort, startRedis, waitFor, type RedisProcess } from './redis.js';
+import { startSentinel, type SentinelProcess } from './sentinel-process.js';
+import { startRedis, waitFor, type RedisProcess } from './redis.js';
 
 /** One Redis of the group. */
 export interface Member {
@@ -25,12 +24,11 @@ const RIGHTS = ['on', `>${PASSWORD}`, '~*', '&*', '+@all'];
 /** A master, replicas, and three sentinels, of which the master dies or is cut off. */
 export class FailoverGroup {
   readonly sentinels: NodeAddress[] = [];
-  private readonly processes: { child: ChildProcess; watch: ChildProcess }[] = [];
+  private readonly processes: SentinelProcess[] = [];
 
   private constructor(
     readonly members: Member[],
     private readonly args: readonly string[],
-    private readonly dir: string,
   ) {}
 
   /** @param args settings of every Redis, such as `--min-replicas-to-write 1` in parts */
@@ -40,11 +38,10 @@ export class FailoverGroup {
       ...USERS.flatMap((user) => ['--user', user, ...RIGHTS]),
       ...args,
     ];
-    const dir = mkdtempSync(join(tmpdir(), 'pumphouse-failover-'));
-    const group = new FailoverGroup([], all, dir);
+    const group = new FailoverGroup([], all);
     for (let i = 0; i <= replicas; i++) await group.add();
     const [master] = group.members;
-    await group.inStep(master!);
+    await group.inStep();
     for (let i = 0; i < SENTINELS; i++) await group.startSentinel(master!.port);
     for (const { port } of group.sentinels) {
       await waitFor(async () => {
@@ -88,7 +85,7 @@ export class FailoverGroup {
     const args = [...this.args, '--replicaof', `127.0.0.1 ${String(port)}`];
     member.server = await startRedis({ port: member.port, dir, args });
     member.isDown = false;
-    await this.inStep(await this.master());
+    await this.inStep();
   }
 
   /** Cuts a member off from sentinels and replicas; everybody else still reaches it. */
@@ -106,34 +103,22 @@ export class FailoverGroup {
   async heal(member: Member): Promise<void> {
     for (const user of USERS) await ask(member.port, 'ACL', 'SETUSER', user, '+@all');
     await waitFor(async () => (await replication(member.port)).includes('role:slave'), 60_000);
-    await this.inStep(await this.master());
+    await this.inStep();
   }
 
   async stop(): Promise<void> {
-    for (const { child, watch } of this.processes) {
-      watch.kill('SIGKILL');
-      const exited = new Promise((resolve) => child.once('exit', resolve));
-      child.kill('SIGKILL');
-      await exited;
-    }
+    await Promise.all(this.processes.map((sentinel) => sentinel.stop()));
     for (const { server } of this.members) await server.kill9();
     for (const { dir } of this.members) rmSync(dir, { recursive: true, force: true });
-    rmSync(this.dir, { recursive: true, force: true });
   }
 
-  /** Waits until every other member that lives is a replica in step. */
-  async inStep(master: Member): Promise<void> {
-    const others = this.members.filter((member) => member !== master && !member.isDown).length;
-    const isSo = async (): Promise<boolean> =>
-      (await replication(master.port)).split('state=online').length - 1 === others;
-    await waitFor(isSo, 60_000).catch(async (cause: unknown) => {
-      const states = await Promise.all(
-        this.members.map(
-          async ({ port, isDown }) => `${String(port)}: ${isDown ? 'down' : await replication(port)}`,
-        ),
-      );
-      throw new Error(`not in step with ${String(master.port)}:\n${states.join('\n')}`, { cause });
-    });
+  /** Waits until every member that lives is a replica in step, but the master; which one that is may change meanwhile. */
+  async inStep(): Promise<void> {
+    const living = this.members.filter(({ isDown }) => !isDown);
+    await waitFor(async () => {
+      const states = await Promise.all(living.map(({ port }) => replication(port)));
+      return states.some((state) => state.split('state=online').length === living.length);
+    }, 60_000);
   }
 
   private async add(): Promise<void> {
@@ -145,21 +130,16 @@ export class FailoverGroup {
   }
 
   private async startSentinel(masterPort: number): Promise<void> {
-    const port = await freePort();
-    const file = join(this.dir, `${String(port)}.conf`);
     const lines = [
-      ...[`port ${String(port)}`, 'bind 127.0.0.1', `dir ${this.dir}`],
-      `sentinel monitor ${NAME} 127.0.0.1 ${String(masterPort)} ${String(Math.floor(SENTINELS / 2) + 1)}`,
       `sentinel auth-user ${NAME} sentinel`,
       `sentinel auth-pass ${NAME} ${PASSWORD}`,
       `sentinel down-after-milliseconds ${NAME} 1000`,
       `sentinel failover-timeout ${NAME} 5000`,
     ];
-    writeFileSync(file, lines.join('\n'));
-    const child = spawn('redis-server', [file, '--sentinel'], { stdio: 'ignore' });
-    this.processes.push({ child, watch: endWithUs(child.pid ?? 0) });
-    this.sentinels.push({ host: '127.0.0.1', port });
-    await waitFor(() => ask(port, 'PING'), 10_000);
+    const quorum = Math.floor(SENTINELS / 2) + 1;
+    const sentinel = await startSentinel({ masterPort, quorum, lines });
+    this.processes.push(sentinel);
+    this.sentinels.push(sentinel.address);
   }
 
   private async factsAt(port: number): Promise<(name: string) => string | undefined> {
