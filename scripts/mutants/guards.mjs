@@ -2,6 +2,7 @@ import { FAILURES } from './guards/failures.mjs';
 import { FAR_SLOTS } from './guards/far-slots.mjs';
 import { LEASES } from './guards/leases.mjs';
 import { LINES } from './guards/lines.mjs';
+import { RECORD_GUARDS } from './guards/records.mjs';
 import { SCRIPTS } from './guards/scripts.mjs';
 import { TIME } from './guards/time.mjs';
 
@@ -19,4 +20,4 @@ import { TIME } from './guards/time.mjs';
  */
 
 /** @type {readonly Guard[]} */
-export const GUARDS = [...LEASES, ...LINES, ...FAR_SLOTS, ...TIME, ...SCRIPTS, ...FAILURES];
+export const GUARDS = [...LEASES, ...RECORD_GUARDS, ...LINES, ...FAR_SLOTS, ...TIME, ...SCRIPTS, ...FAILURES];

@@ -123,7 +123,7 @@ export const LEASES = [
   {
     name: 'the try that is spent counts',
     file: 'lua/lib/move_due.lua',
-    from: 'elseif kind == "l" and tries == 0 then',
+    from: 'elseif kind == "l" and tries == 0 and not is_free then',
     to: 'elseif false then',
     spec: ENGINE,
     test: 'buries it when its tries are used up',
