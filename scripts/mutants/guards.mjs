@@ -7,6 +7,7 @@ import { LEASES } from './guards/leases.mjs';
 import { LINES } from './guards/lines.mjs';
 import { MIGRATION } from './guards/migration.mjs';
 import { PUBLISHES } from './guards/publishes.mjs';
+import { RECORD_GUARDS } from './guards/records.mjs';
 import { SCRIPTS } from './guards/scripts.mjs';
 import { TIME } from './guards/time.mjs';
 import { TOKENS } from './guards/tokens.mjs';
@@ -27,6 +28,7 @@ import { TOKENS } from './guards/tokens.mjs';
 /** @type {readonly Guard[]} */
 export const GUARDS = [
   ...LEASES,
+  ...RECORD_GUARDS,
   ...LINES,
   ...FAR_SLOTS,
   ...TIME,

@@ -128,6 +128,7 @@ describe('a pool behind a bad network', () => {
   });
 
   it('reserve is never sent twice', async () => {
+    await witness.engine.reserve(f.ns, { queues: ['none'], count: 1, ttrMs: 1_000, waitMs: 0 });
     await f.publish('q');
     await f.publish('q');
     proxy.dropsReplies = true;
@@ -147,6 +148,8 @@ describe('a pool behind a bad network', () => {
   it('what a late reply of reserve brings goes back to the front, the try not spent', async () => {
     const first = await f.publish('q', { tries: 1 });
     const second = await f.publish('q', { tries: 1 });
+    // Redis knows the script from here on.
+    await witness.engine.reserve(f.ns, { queues: ['none'], count: 1, ttrMs: 1_000, waitMs: 0 });
     await afterProbe();
     proxy.replyDelayMs = TIMEOUT_MS + 150;
 

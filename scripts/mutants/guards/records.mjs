@@ -1,0 +1,130 @@
+const RECORDS = 'test/redis/records.spec.ts';
+const E2E = 'test/e2e/records.spec.ts';
+
+/**
+ * Records of leases whose answers may not have left: a job that nobody saw is not charged, and one that somebody saw is.
+ *
+ * @type {readonly import('../guards.mjs').Guard[]}
+ */
+export const RECORD_GUARDS = [
+  {
+    name: 'records: leases are noted in the step that gives them',
+    file: 'lua/lib/record.lua',
+    from: 'if record ~= "" and batched > 1 then',
+    to: 'if false then',
+    spec: RECORDS,
+    test: 'run out uncharged when their server died',
+  },
+  {
+    name: 'records: a lease that runs out is looked up before it is charged',
+    file: 'lua/lib/move_due.lua',
+    from: ' and is_unheard(id, value)',
+    to: ' and false',
+    spec: RECORDS,
+    test: 'run out uncharged when their server died',
+  },
+  {
+    name: 'records: they are of one lease, not of the job',
+    file: 'lua/lib/unheard.lua',
+    from: 'return unheard[string.sub(value, 9, 12) .. id]',
+    to: 'for lease in pairs(unheard) do if string.sub(lease, 5) == id then return true end end',
+    spec: RECORDS,
+    test: 'of one lease say nothing of the next',
+  },
+  {
+    name: 'records: a job is spared three times, and no more',
+    file: 'lua/lib/move_due.lua',
+    from: 'spared < MOST_SPARED',
+    to: 'spared < 255',
+    spec: RECORDS,
+    test: 'are spared three times',
+  },
+  {
+    name: 'records: how often a job was spared is kept over an undo',
+    file: 'lua/lib/job.lua',
+    from: 'job.expires, job.spared)',
+    to: 'job.expires, 0)',
+    spec: RECORDS,
+    test: 'are spared three times',
+  },
+  {
+    name: 'records: what has left is taken out before this server pumps',
+    file: 'src/engine/pump.ts',
+    from: '    this.records.flush(namespace);\n',
+    to: '',
+    spec: RECORDS,
+    test: 'at once for its own server',
+  },
+  {
+    name: 'records: what has left is taken out within a moment',
+    file: 'src/engine/delivery-records.ts',
+    from: '[...shelf.takeStale(this.ticks - 1), ...shelf.retired.splice(0)]',
+    to: '[]',
+    spec: RECORDS,
+    test: 'for all servers within a moment',
+  },
+  {
+    name: 'records: a batch has left when its last answer has',
+    file: 'src/engine/record-shelf.ts',
+    from: '--this.callsLeft === 0',
+    to: '--this.callsLeft >= 0',
+    spec: RECORDS,
+    test: 'are known until the last answer has left',
+  },
+  {
+    name: 'records: a reserve whose reply was lost is given back',
+    file: 'src/engine/leases.ts',
+    from: 'this.records.failed(batch, error)',
+    to: 'void error',
+    spec: RECORDS,
+    test: 'is given back as soon as Redis can be reached',
+  },
+  {
+    name: 'records: those of the dead go',
+    file: 'lua/scripts/tidy.lua',
+    from: 'if #ended > 0 then',
+    to: 'if false then',
+    spec: RECORDS,
+    test: 'a record goes when its leases have long ended',
+  },
+  {
+    name: 'records: none goes before the pump has seen it',
+    file: 'lua/lib/ended_records.lua',
+    from: 'is_behind and 0 or #some',
+    to: '#some',
+    spec: RECORDS,
+    test: 'a record goes when its leases have long ended',
+  },
+  {
+    name: 'records: none is left in a namespace that is forgotten',
+    file: 'lua/scripts/unregister.lua',
+    from: 'redis.call("DEL", meta, sending)',
+    to: 'redis.call("DEL", meta, meta or sending)',
+    spec: RECORDS,
+    test: 'in a namespace that is forgotten',
+  },
+  {
+    name: 'records: an answer has left when the system has all of it, not before',
+    file: 'src/jobs/hot-calls.lmstfy.ts',
+    from: ', confirms: true',
+    to: '',
+    spec: E2E,
+    test: 'stays while its client does not read it',
+  },
+  {
+    name: 'records: an answer that has left is told',
+    file: 'src/jobs/delivery.ts',
+    from: '      this.done();\n      settle(true);\n      return;\n',
+    to: '      this.done();\n      return;\n',
+    spec: E2E,
+    test: 'goes when it has left',
+  },
+  {
+    name: 'records: what is undone needs no record',
+    file: 'src/engine/leases.ts',
+    from: '    jobs[0]?.receipt?.arrived();\n',
+    to: '',
+    spec: E2E,
+    test: 'goes when its client has gone',
+  },
+];
