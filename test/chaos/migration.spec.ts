@@ -15,7 +15,7 @@ const ROUNDS = Math.max(1, Math.floor(Number(process.env['PUMPHOUSE_CHAOS_ROUNDS
 const TTR_S = 2;
 const TRIES = 5;
 const SOUND: Verdict = { lost: [], unexpected: [], doubled: [], undead: [], overrun: [], multiplied: [] };
-jest.setTimeout(120_000 + ROUNDS * 60_000);
+jest.setTimeout(120_000 + ROUNDS * 180_000);
 
 /** Where jobs are published: into the first Redis, into the second, or into the first with the setting taken out. */
 type Step = 'first' | 'second' | 'out';

@@ -240,6 +240,16 @@ describe('pumphouse import-lmstfy', () => {
     await app.stop();
   });
 
+  it('may stay in the same Redis', async () => {
+    const ids = await fill();
+    const here = await EngineFixture.open({}, { url: redis.url });
+
+    expect(await run({ to: redis.url, isDrain: true, isStopped: true })).toMatchObject(STORED);
+    expect(await here.engine.peekJob(ns, 'q', ids['first']!)).toMatchObject({ state: 'ready', triesLeft: 5 });
+    expect(await lmstfy.redis.keys('j/*')).toEqual([]);
+    await here.close();
+  });
+
   it('follows a server that goes on, until it is told to end', async () => {
     const halt = new AbortController();
     const following = run({ isDrain: true, isFollow: true }, halt.signal);
