@@ -66,18 +66,15 @@ async function acknowledge(
   { id, lease }: { id: string; lease: number },
   journal: Journal,
 ): Promise<void> {
-  let isUnsure = false;
   for (let patience = 100; patience > 0; patience--) {
     const sentMs = performance.now();
     try {
-      const isDone = await engine.ack(namespace, 'orders', id, lease);
-      if (isDone) journal.note({ op: 'acked', id, lease, sentMs });
-      // An earlier one of ours, of which no answer came.
-      else if (isUnsure) journal.note({ op: 'acked', id });
+      if (await engine.ack(namespace, 'orders', id, lease)) journal.note({ op: 'acked', id, lease, sentMs });
+      // Gone: by one of ours of which no answer came, for the engine itself sends an acknowledgement again. The work is done.
+      else journal.note({ op: 'acked', id });
       return;
     } catch (error) {
       if (error instanceof Error && 'code' in error && error.code === 'lease_lost') return;
-      isUnsure = true;
       await sleep(50);
     }
   }

@@ -61,19 +61,21 @@ export function unexpected({ entries }: History): string[] {
  */
 export function duplicated({ entries, rules }: History): string[] {
   const found: string[] = [];
-  const acked = new Map<string, number>();
-  for (const entry of entries)
-    if (entry.op === 'acked') acked.set(entry.id, Math.min(acked.get(entry.id) ?? Infinity, entry.atMs));
-  for (const list of deliveriesOf(entries).values()) {
-    if (list.length > rules.tries)
-      found.push(`${show(list[0]!)}: ${list.length} times, ${rules.tries} tries`);
-    for (const [i, one] of list.entries()) {
-      if (rules.mayRepeat && one.triesLeft === rules.tries - 1) continue;
-      const before = list[i - 1];
-      if (before && one.atMs < before.askedMs + rules.ttrMs - CLOCK_MS)
-        found.push(`${show(one)}: again within its lease`);
-      if (one.askedMs > (acked.get(one.id) ?? Infinity)) found.push(`${show(one)}: after it was done`);
-    }
+  const lives = new Map<string, { times: number; before?: Delivery; doneMs: number }>();
+  const lifeOf = (id: string, isNew = false) => {
+    const life = (isNew ? undefined : lives.get(id)) ?? { times: 0, doneMs: Infinity };
+    lives.set(id, life);
+    return life;
+  };
+  for (const entry of entries) {
+    if (entry.op === 'acked') lifeOf(entry.id).doneMs = Math.min(lifeOf(entry.id).doneMs, entry.atMs);
+    if (entry.op !== 'delivered') continue;
+    const life = lifeOf(entry.id, rules.mayRepeat && entry.triesLeft === rules.tries - 1);
+    if (life.before && entry.atMs < life.before.askedMs + rules.ttrMs - CLOCK_MS)
+      found.push(`${show(entry)}: again within its lease`);
+    if (entry.askedMs > life.doneMs) found.push(`${show(entry)}: after it was done`);
+    if (++life.times > rules.tries) found.push(`${show(entry)}: time ${life.times}, ${rules.tries} tries`);
+    life.before = entry;
   }
   return [...found, ...multiplied(entries)];
 }
@@ -131,17 +133,6 @@ export function recovered({ entries }: History): string[] {
     if (entry.op === 'delivered') delivered.add(entry.id);
   }
   return [...delivered].filter((id) => !accepted.has(id));
-}
-
-function deliveriesOf(entries: readonly Entry[]): Map<string, Delivery[]> {
-  const deliveries = new Map<string, Delivery[]>();
-  for (const entry of entries) {
-    if (entry.op !== 'delivered') continue;
-    const list = deliveries.get(entry.id);
-    if (list) list.push(entry);
-    else deliveries.set(entry.id, [entry]);
-  }
-  return deliveries;
 }
 
 function show({ id, body, atMs }: Delivery): string {

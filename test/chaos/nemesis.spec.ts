@@ -40,6 +40,11 @@ describe('three servers, one of two workers, and an engine on one Redis, each be
     library.engine.start();
   });
   afterEach(async () => {
+    for (const { output } of stage.servers) {
+      // What it prints besides JSON is a crash.
+      const lines = output.split('\n').filter((line) => line !== '' && !line.startsWith('{'));
+      if (lines.length > 0) console.log(lines.slice(-30).join('\n'));
+    }
     await Promise.all(bystanders.map((one) => one.end()));
     await trial.end();
     await library.close();
