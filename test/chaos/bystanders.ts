@@ -3,6 +3,12 @@ import type { QueueEngine } from '../../src/engine/engine.js';
 import type { Journal } from './journal.js';
 import { Poll } from './poll.js';
 
+/**
+ * A client that hears nothing for so long goes, in ms: a connection that was on its way to a worker when that was killed is neither
+ * answered nor closed by Node.js's cluster.
+ */
+const LONGEST_MS = 8_000;
+
 /** Clients beside the fleet, until they are ended. */
 export interface Bystanders {
   end(): Promise<void>;
@@ -25,7 +31,7 @@ export function startAborting(
     const askedMs = performance.now();
     const port = ports[Math.floor(random() * ports.length)]!;
     const path = `/api/${namespace}/orders?timeout=5&ttr=${ttrS}`;
-    const poll = new Poll(port, `GET ${path} HTTP/1.1\r\nHost: x\r\nX-Token: ${token}\r\n\r\n`);
+    const poll = new Poll(port, `GET ${path} HTTP/1.1\r\nHost: x\r\nX-Token: ${token}\r\n\r\n`, LONGEST_MS);
     const isRude = random() < 0.5;
     const timer = setTimeout(() => (isRude ? poll.cut() : poll.giveUp()), 20 + random() * 300);
     const [head, text] = (await poll.answer()).split('\r\n\r\n');

@@ -9,7 +9,8 @@ export class Poll {
   private received = '';
   private readonly closed: Promise<unknown>;
 
-  constructor(port: number, request: string) {
+  /** @param withinMs the connection is cut after that time */
+  constructor(port: number, request: string, withinMs = 0) {
     this.socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
     this.socket.on('data', (chunk: Buffer) => {
       this.received += chunk.toString('latin1');
@@ -18,6 +19,7 @@ export class Poll {
     this.socket.on('error', () => undefined);
     this.socket.on('end', () => this.socket.end());
     this.closed = new Promise((resolve) => this.socket.once('close', resolve));
+    if (withinMs > 0) this.socket.setTimeout(withinMs, () => this.socket.destroy());
     this.socket.write(request);
   }
 
