@@ -7,8 +7,8 @@ import type { PoolOptions } from '../domain/pool.js';
 import { RedisClock } from './clock.js';
 import { createClient, type Client } from './connect.js';
 import { Calls } from './calls.js';
-import { faultOf, toQueueError, type RedisFault } from './errors.js';
-import { inspectStore, type StoreState } from './inspect.js';
+import { faultOf, toQueueError, unavailable, type RedisFault } from './errors.js';
+import { inspectStore, NewerFormatError, type StoreState } from './inspect.js';
 import { Keys } from './keys.js';
 import { heads as scoreHeads } from './scripts.js';
 import { flatten, scriptText, type Arg, type Item, type Script } from './script.js';
@@ -37,6 +37,8 @@ export class RedisPool {
   private store: StoreState = { degraded: [] };
   private failedProbes = 0;
   private lastError: unknown;
+  /** Set while the store is of a later version: no script of ours may touch it. */
+  private refusal: NewerFormatError | undefined;
 
   private constructor(
     readonly name: string,
@@ -93,6 +95,7 @@ export class RedisPool {
     items: readonly Item[] = [],
     late?: (reply: R) => void,
   ): Promise<R> {
+    if (this.refusal) throw unavailable(this.name, this.refusal);
     const args = flatten(binding, keyOf, argOf, items);
     const raw = await this.calls.persist(() => this.call(binding.name, args), {
       repeatable: binding.repeatable,
@@ -217,7 +220,7 @@ export class RedisPool {
       if (signal.aborted) return;
       try {
         await this.probe();
-        if (round % INSPECT_EVERY === 0) await this.inspect(true);
+        if (this.refusal || round % INSPECT_EVERY === 0) await this.inspect(true);
         if (this.failedProbes > 0) this.log.info({ pool: this.name }, 'the pool answers again');
         this.failedProbes = 0;
       } catch (error) {
@@ -226,7 +229,7 @@ export class RedisPool {
           const err = error instanceof Error ? error.message : String(error);
           this.log.warn({ pool: this.name, err }, 'the pool does not answer');
         }
-        if (!this.halt.signal.aborted) this.reconnect();
+        if (!this.halt.signal.aborted && !this.refusal) this.reconnect();
       }
     }
   }
@@ -263,7 +266,13 @@ export class RedisPool {
     const look = async (): Promise<void> => {
       this.store = await inspectStore(this.client, { ...this.options, allowUnsafe }, this.keys);
     };
-    await this.calls.attempt(look);
+    try {
+      await this.calls.attempt(look);
+      this.refusal = undefined;
+    } catch (error) {
+      if (error instanceof NewerFormatError) this.refusal = error;
+      throw error;
+    }
     const fresh = this.store.degraded.filter((reason) => !before.includes(reason));
     if (fresh.length > 0) {
       this.log.warn({ pool: this.name, degraded: this.store.degraded }, 'the pool is degraded');
