@@ -73,7 +73,7 @@ describe('two servers', () => {
       const at = shares(late);
       const [first, p50, p99, last] = [0, 0.5, 0.99, 1].map((share) => at(share).toFixed(1));
       console.log(
-        `seed ${SEED}, ${how}: ${JOBS} jobs, ms late: min ${first} p50 ${p50} p99 ${p99} max ${last}`,
+        `PUMPHOUSE_CHAOS_SEED=${SEED}, ${how}: ${JOBS} jobs, ms late: min ${first} p50 ${p50} p99 ${p99} max ${last}`,
       );
       expect(late).toHaveLength(JOBS);
       expect(at(0)).toBeGreaterThanOrEqual(0);
