@@ -32,9 +32,13 @@ const namesFiles = wanted.some((word, i) => !word.startsWith('-') && wanted[i - 
 const files = namesFiles ? [] : FILES;
 const jest = join(ROOT, 'node_modules', 'jest', 'bin', 'jest.js');
 const options = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning'];
-const child = spawn(process.execPath, [...options, jest, '--runInBand', '--verbose', ...files, ...wanted], {
-  cwd: ROOT,
-  env,
-  stdio: 'inherit',
-});
+const child = spawn(
+  process.execPath,
+  [...options, jest, '--runInBand', '--verbose', '--forceExit', ...files, ...wanted],
+  {
+    cwd: ROOT,
+    env,
+    stdio: 'inherit',
+  },
+);
 child.once('exit', (code) => process.exit(code ?? 1));

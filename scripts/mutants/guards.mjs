@@ -3,6 +3,7 @@ import { FAR_SLOTS } from './guards/far-slots.mjs';
 import { LEASES } from './guards/leases.mjs';
 import { LINES } from './guards/lines.mjs';
 import { SCRIPTS } from './guards/scripts.mjs';
+import { STORES } from './guards/stores.mjs';
 import { TIME } from './guards/time.mjs';
 
 /**
@@ -19,4 +20,4 @@ import { TIME } from './guards/time.mjs';
  */
 
 /** @type {readonly Guard[]} */
-export const GUARDS = [...LEASES, ...LINES, ...FAR_SLOTS, ...TIME, ...SCRIPTS, ...FAILURES];
+export const GUARDS = [...LEASES, ...LINES, ...FAR_SLOTS, ...TIME, ...SCRIPTS, ...FAILURES, ...STORES];
