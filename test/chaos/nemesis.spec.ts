@@ -1,4 +1,6 @@
-import { rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { jest } from '@jest/globals';
 import { EngineFixture } from '../redis/fixture.js';
 import { BuiltServer } from '../support/built-server.js';
@@ -22,7 +24,11 @@ describe('three servers, one of two workers, and an engine on one Redis, each be
   const closing: (() => Promise<unknown>)[] = [];
 
   beforeEach(async () => {
-    const redis = await startRedis({ args: REDIS_ARGS });
+    // A folder that was made for one Redis would go with it, and the next one has to find its data.
+    const redis = await startRedis({
+      args: REDIS_ARGS,
+      dir: mkdtempSync(join(tmpdir(), 'pumphouse-nemesis-')),
+    });
     const proxies = await Promise.all([0, 1, 2, 3].map(() => TcpProxy.start(redis.port)));
     const servers = await Promise.all(
       ['2', '1', '1'].map((workers, i) =>

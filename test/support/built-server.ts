@@ -57,7 +57,7 @@ export class BuiltServer {
   }
 
   /** Starts it and waits until both ports are ready. */
-  async start(withinMs = 20_000): Promise<void> {
+  async start(withinMs = 40_000): Promise<void> {
     const log = openSync(join(this.dir, 'server.log'), 'a');
     const child = spawn(process.execPath, [this.main], {
       env: { ...process.env, ...this.settings(), ...this.env },
@@ -69,7 +69,9 @@ export class BuiltServer {
     await waitFor(async () => {
       if (child.exitCode !== null) return 'ended';
       return (await fetch(`${this.url}/readyz`)).ok && (await fetch(`${this.adminUrl}/readyz`)).ok;
-    }, withinMs);
+    }, withinMs).catch((cause: unknown) => {
+      throw new Error(`the server does not get ready:\n${this.output}`, { cause });
+    });
     if (child.exitCode !== null) throw new Error(`the server has ended:\n${this.output}`);
   }
 
