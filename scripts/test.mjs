@@ -28,7 +28,7 @@ const STEPS = [
     group: 'jest',
     run: () => jest(['--testPathIgnorePatterns', '/node_modules/', '/test/chaos/'], 8),
   },
-  { name: 'faults', group: 'chaos', run: () => jest(['--runInBand', '--passWithNoTests', 'test/chaos'], 6) },
+  { name: 'faults', group: 'chaos', run: () => jest(['--runInBand', '--passWithNoTests', 'test/chaos'], 10) },
   { name: 'smoke', group: 'smoke', run: smoke },
 ];
 
