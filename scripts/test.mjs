@@ -33,7 +33,7 @@ const STEPS = [
     name: 'faults',
     group: 'chaos',
     run: () =>
-      jest(['--runInBand', '--passWithNoTests', 'test/chaos', '--testPathIgnorePatterns', '/failover/'], 6),
+      jest(['--runInBand', '--passWithNoTests', 'test/chaos', '--testPathIgnorePatterns', '/failover/'], 10),
   },
   { name: 'smoke', group: 'smoke', run: smoke },
 ];

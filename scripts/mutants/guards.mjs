@@ -9,6 +9,7 @@ import { MIGRATION } from './guards/migration.mjs';
 import { PUBLISHES } from './guards/publishes.mjs';
 import { RECORD_GUARDS } from './guards/records.mjs';
 import { SCRIPTS } from './guards/scripts.mjs';
+import { STORES } from './guards/stores.mjs';
 import { TIME } from './guards/time.mjs';
 import { TOKENS } from './guards/tokens.mjs';
 
@@ -40,4 +41,5 @@ export const GUARDS = [
   ...MIGRATION,
   ...IMPORT,
   ...DURABLE,
+  ...STORES,
 ];

@@ -16,6 +16,8 @@ const OLDEST_REDIS = [6, 2] as const;
 const SHARDED_SINCE = 7;
 /** How long a node of a Cluster may take to tell of itself, in milliseconds. */
 const NODE_MS = 500;
+/** The store is of a later version than this server, which must keep its hands off. */
+export class NewerFormatError extends Error {}
 
 /** What is wrong with a store that can be used all the same. */
 export interface StoreState {
@@ -27,6 +29,7 @@ export interface StoreState {
 /**
  * Looks whether a store is fit to hold jobs: its version, its data format, and whether it could lose jobs in silence.
  *
+ * @throws {NewerFormatError} its data format is newer than ours
  * @throws {Error} it is not; an eviction policy or AOF switched off is allowed, and reported, when `allowUnsafe` is set
  */
 export async function inspectStore(client: Client, options: PoolOptions, keys: Keys): Promise<StoreState> {
@@ -98,7 +101,7 @@ async function checkFormat(client: Client, keys: Keys): Promise<void> {
   if (found === null) await client.set(keys.format, DATA_FORMAT, 'NX');
   else if (Number(found) < DATA_FORMAT) await raiseFormat(client, keys);
   else if (Number(found) > DATA_FORMAT) {
-    throw new Error(
+    throw new NewerFormatError(
       `this Redis holds data format ${found}, which is newer than this server's ${String(DATA_FORMAT)}`,
     );
   }

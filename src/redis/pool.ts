@@ -13,8 +13,8 @@ import { ClusterNodes } from './cluster-nodes.js';
 import { ClusterWakeups } from './cluster-wakeups.js';
 import { createClient, isCluster, type Client } from './connect.js';
 import { DurablePaths, type ScriptPath } from './durable-paths.js';
-import { faultOf, toQueueError, type RedisFault } from './errors.js';
-import { inspectStore, type StoreState } from './inspect.js';
+import { faultOf, toQueueError, unavailable, type RedisFault } from './errors.js';
+import { inspectStore, NewerFormatError, type StoreState } from './inspect.js';
 import { Keys } from './keys.js';
 import { scanKeys } from './scan.js';
 import { heads as scoreHeads } from './scripts.js';
@@ -49,6 +49,8 @@ export class RedisPool {
   private readonly nodes: ClusterNodes | undefined;
   private wakeups: Wakeups | undefined;
   private wakeStyle: WakeStyle = 'plain';
+  /** Set while the store is of a later version: no script of ours may touch it. */
+  private refusal: NewerFormatError | undefined;
 
   private constructor(
     readonly name: string,
@@ -126,6 +128,7 @@ export class RedisPool {
     items: readonly Item[] = [],
     late?: (reply: R) => void,
   ): Promise<R> {
+    if (this.refusal) throw unavailable(this.name, this.refusal);
     const args = flatten(binding, keyOf, argOf, items);
     const raw = await this.calls.persist(() => this.call(binding.name, args), {
       repeatable: binding.repeatable,
@@ -283,7 +286,8 @@ export class RedisPool {
       try {
         await this.probe();
         // What a silent node of a Cluster would tell is waited for in vain: the pool is degraded for it already.
-        if (round % INSPECT_EVERY === 0 && this.nodes?.hasSilent !== true) await this.inspect(true);
+        const isTurn = round % INSPECT_EVERY === 0 && this.nodes?.hasSilent !== true;
+        if (this.refusal || isTurn) await this.inspect(true);
         if (this.failedProbes > 0) this.log.info({ pool: this.name }, 'the pool answers again');
         this.failedProbes = 0;
       } catch (error) {
@@ -292,7 +296,7 @@ export class RedisPool {
           const err = error instanceof Error ? error.message : String(error);
           this.log.warn({ pool: this.name, err }, 'the pool does not answer');
         }
-        if (!this.halt.signal.aborted) this.reconnect();
+        if (!this.halt.signal.aborted && !this.refusal) this.reconnect();
       }
     }
   }
@@ -326,7 +330,13 @@ export class RedisPool {
     const look = async (): Promise<void> => {
       this.store = await inspectStore(this.client, { ...this.options, allowUnsafe }, this.keys);
     };
-    await this.calls.attempt(look);
+    try {
+      await this.calls.attempt(look);
+      this.refusal = undefined;
+    } catch (error) {
+      if (error instanceof NewerFormatError) this.refusal = error;
+      throw error;
+    }
     const fresh = this.store.degraded.filter((reason) => !before.includes(reason));
     if (fresh.length > 0) {
       this.log.warn({ pool: this.name, degraded: this.store.degraded }, 'the pool is degraded');

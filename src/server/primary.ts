@@ -98,7 +98,7 @@ export class Primary implements RunningServer {
       metrics: { reads: true },
     };
     commands.accessLogOn = config.log.access;
-    const workers = Promise.all(Array.from({ length: config.server.workers }, () => this.fork()));
+    const workers = Promise.all(Array.from({ length: config.server.workers }, () => this.first()));
     // Should the admin port not open, they are killed, and that is not the news.
     workers.catch(() => undefined);
     this.adminServer = await AdminServer.start(parts, commands);
@@ -110,6 +110,16 @@ export class Primary implements RunningServer {
       }
     });
     await workers;
+  }
+
+  /** One of the workers of the start. Its death ends the server while nobody serves: something is wrong with the settings then. */
+  private async first(): Promise<void> {
+    try {
+      await this.fork();
+    } catch (error) {
+      if (this.port === 0) throw error;
+      this.retry(error);
+    }
   }
 
   /** Starts a worker; resolves when it serves. It is replaced when it dies after that. */
@@ -152,10 +162,14 @@ export class Primary implements RunningServer {
     try {
       await this.fork();
     } catch (error) {
-      this.log.error({ err: error, pause_ms: this.pauseMs }, 'a worker could not be replaced');
-      setTimeout(() => void this.refork(), this.pauseMs);
-      this.pauseMs = Math.min(this.pauseMs * 2, LONGEST_PAUSE_MS);
+      this.retry(error);
     }
+  }
+
+  private retry(error: unknown): void {
+    this.log.error({ err: error, pause_ms: this.pauseMs }, 'a worker could not be started');
+    setTimeout(() => void this.refork(), this.pauseMs);
+    this.pauseMs = Math.min(this.pauseMs * 2, LONGEST_PAUSE_MS);
   }
 
   private workers(): Worker[] {

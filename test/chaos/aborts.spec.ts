@@ -1,54 +1,16 @@
-import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { Audit } from '../redis/audit.js';
 import { BuiltServer } from '../support/built-server.js';
 import { randomFrom } from '../support/random.js';
 import { startRedis, waitFor, type RedisProcess } from '../support/redis.js';
+import { Poll } from './poll.js';
 
 const SEED = Number(process.env['PUMPHOUSE_CHAOS_SEED'] ?? Date.now() % 2 ** 31);
 /** `npm run chaos` asks for 20 rounds; each is 300 jobs. */
 const JOBS = Number(process.env['PUMPHOUSE_CHAOS_ROUNDS'] ?? 4) * 300;
 const CLIENTS = 200;
 const NS = 'aborts';
-
-/**
- * A poll on a connection of its own that may be given up. Giving up is closing our half: what the server had handed to its operating
- * system by then still arrives and is counted, so that every job can be accounted for.
- */
-class Poll {
-  private readonly socket: Socket;
-  private received = '';
-  private readonly closed: Promise<unknown>;
-
-  constructor(port: number, request: string) {
-    this.socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
-    this.socket.on('data', (chunk: Buffer) => {
-      this.received += chunk.toString('latin1');
-      if (this.isAnswered) this.socket.end();
-    });
-    this.socket.on('error', () => undefined);
-    this.socket.on('end', () => this.socket.end());
-    this.closed = new Promise((resolve) => this.socket.once('close', resolve));
-    this.socket.write(request);
-  }
-
-  /** Resolves with all that came, once the connection is closed on both sides. */
-  async answer(): Promise<string> {
-    await this.closed;
-    return this.received;
-  }
-
-  giveUp(): void {
-    this.socket.end();
-  }
-
-  private get isAnswered(): boolean {
-    const [head, body] = this.received.split('\r\n\r\n');
-    const length = /content-length: (\d+)/i.exec(head ?? '')?.[1];
-    return body !== undefined && body.length >= Number(length ?? 0);
-  }
-}
 
 describe('200 clients that wait by long polls', () => {
   let redis: RedisProcess;

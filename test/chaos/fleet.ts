@@ -17,6 +17,8 @@ export interface FleetOptions {
   readonly pauseMs: number;
   readonly ttrS: number;
   readonly tries: number;
+  /** Jobs are delayed by 0 to so many seconds. */
+  readonly maxDelayS: number;
 }
 
 /** Producers and consumers as lmstfy's clients are: they keep connections, wait by long polls, and send again what failed. */
@@ -62,18 +64,19 @@ export class Fleet {
   }
 
   private async produce(client: number): Promise<void> {
-    const { jobs, ttrS, tries, pauseMs } = this.options;
+    const { jobs, ttrS, tries, pauseMs, maxDelayS, random } = this.options;
     for (let i = client; this.published < jobs && this.isProducing && this.goesOn();) {
       const body = `job ${this.published++}`;
-      const path = `/orders?delay=0&ttl=0&tries=${tries}&ttr=${ttrS}`;
+      const delayS = Math.floor(random() * (maxDelayS + 1));
+      const path = `/orders?delay=${delayS}&ttl=0&tries=${tries}&ttr=${ttrS}`;
       let answer: Answer | undefined;
       while (answer?.status !== 201 && this.goesOn()) {
-        this.journal.note({ op: 'publish', body });
+        this.journal.note({ op: 'publish', body, delayMs: delayS * 1_000 });
         answer = await this.ask(i++, 'PUT', path, body);
       }
       if (answer?.status === 201)
         this.journal.note({ op: 'accepted', body, id: String(answer.json['job_id']) });
-      await sleep(pauseMs * (0.5 + this.options.random()));
+      await sleep(pauseMs * (0.5 + random()));
     }
   }
 

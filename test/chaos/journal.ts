@@ -1,28 +1,53 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { performance } from 'node:perf_hooks';
 
 /** What a client did or saw, `atMs` on this process's monotonic clock. */
-export type Entry = { readonly atMs: number } & (
-  | { readonly op: 'publish'; readonly body: string }
-  /** Answered with 201: from here on the server answers for the job. */
-  | { readonly op: 'accepted'; readonly body: string; readonly id: string }
-  /** `askedMs`: when it was asked for; its lease cannot have begun before. */
-  | {
-      readonly op: 'delivered';
-      readonly body: string;
-      readonly id: string;
-      readonly askedMs: number;
-      readonly triesLeft: number;
-    }
-  /** Answered with 204. */
-  | { readonly op: 'acked'; readonly id: string }
-  | { readonly op: 'failed'; readonly what: string }
-  | { readonly op: 'fault'; readonly what: string }
-);
+export type Entry = { readonly atMs: number } &
+  /** Sent; what became of it is not known yet. `delayMs` if the job is not to come before that time has passed. */
+  (
+    | { readonly op: 'publish'; readonly body: string; readonly delayMs?: number }
+    /** Answered with 201: from here on the server answers for the job. */
+    | { readonly op: 'accepted'; readonly body: string; readonly id: string }
+    /** `askedMs`: when it was asked for; its lease cannot have begun before. `lease`: its number, where the client is told. */
+    | {
+        readonly op: 'delivered';
+        readonly body: string;
+        readonly id: string;
+        readonly askedMs: number;
+        readonly triesLeft: number;
+        readonly lease?: number;
+      }
+    /** Answered with success. `lease`: the one that was named; `sentMs`: when it was sent. */
+    | { readonly op: 'acked'; readonly id: string; readonly lease?: number; readonly sentMs?: number }
+    | { readonly op: 'failed'; readonly what: string }
+    | { readonly op: 'fault'; readonly what: string }
+  );
+
+/** What a run promised: with it, its history can be checked without anything else. */
+export interface Rules {
+  readonly seed: number;
+  readonly ttrMs: number;
+  readonly tries: number;
+  /** Leases of one job that may run out uncharged, because a server died before it was known that its answer had left. */
+  readonly spared?: number;
+  /** Ids that are in the dead letter when all is over. */
+  readonly dead: readonly string[];
+  /**
+   * A publish may have been sent to Redis twice, its first reply being lost; if its job was done in between, the second makes it again
+   * under its id, with all its tries.
+   */
+  readonly mayRepeat: boolean;
+}
+
+/** A finished run: its rules, and its operations in the order in which the test's process saw them. */
+export interface History {
+  readonly rules: Rules;
+  readonly entries: readonly Entry[];
+}
 
 type Without<T> = T extends Entry ? Omit<T, 'atMs'> : never;
 
-/** The operations of a run, in the order in which this process saw them. */
+/** The operations of a run, noted while it goes on. */
 export class Journal {
   readonly entries: Entry[] = [];
 
@@ -34,85 +59,27 @@ export class Journal {
     return this.entries.reduce((sum, entry) => sum + (entry.op === op ? 1 : 0), 0);
   }
 
-  /** One JSON object a line, to be looked into when a run has failed. */
-  save(path: string): void {
-    writeFileSync(path, this.entries.map((entry) => JSON.stringify(entry)).join('\n'));
+  /** Whether an operation of this kind was noted after a moment. Looks from the end. */
+  hasSince(op: Entry['op'], sinceMs: number): boolean {
+    for (let i = this.entries.length - 1; i >= 0; i--) {
+      const entry = this.entries[i]!;
+      if (entry.atMs <= sinceMs) return false;
+      if (entry.op === op) return true;
+    }
+    return false;
+  }
+
+  /** One JSON object a line, the rules first. */
+  save(path: string, rules: Rules): void {
+    writeFileSync(path, [rules, ...this.entries].map((line) => JSON.stringify(line)).join('\n'));
   }
 }
 
-/** What a run must not show. All empty = it is sound. */
-export interface Verdict {
-  /** Accepted, but neither completed nor dead with a record of it. */
-  readonly lost: readonly string[];
-  /** Delivered, but never sent by a producer. */
-  readonly unexpected: readonly string[];
-  /** Delivered again before the lease of the last delivery can have run out. */
-  readonly doubled: readonly string[];
-  /** Asked for after its acknowledgement was answered, and delivered all the same. */
-  readonly undead: readonly string[];
-  /** Delivered more often than it had tries, and than deaths of servers excuse. */
-  readonly overrun: readonly string[];
-  /** More jobs of one body than the producer had to send it. */
-  readonly multiplied: readonly string[];
-}
-
-/** The rules of a run. */
-export interface Rules {
-  readonly ttrMs: number;
-  readonly tries: number;
-  /** Deliveries beyond its tries that a job may have, because its server died before it was known that the answer had left. */
-  readonly spared?: number;
-  /** Ids that are in the dead letter when all is over. */
-  readonly dead: ReadonlySet<string>;
-  /**
-   * A publish may have been sent to Redis twice, its first reply being lost; if its job was done in between, the second makes it again
-   * under its id, with all its tries.
-   */
-  readonly mayRepeat?: boolean;
-}
-
-type Delivery = Extract<Entry, { op: 'delivered' }>;
-
-/** Judges a finished run by its journal alone. */
-export function judge(
-  { entries }: Journal,
-  { ttrMs, tries, spared = 0, dead, mayRepeat = false }: Rules,
-): Verdict {
-  const sent = new Map<string, number>();
-  const accepted = new Set<string>();
-  const deliveries = new Map<string, Delivery[]>();
-  const idsOf = new Map<string, Set<string>>();
-  const ackedMs = new Map<string, number>();
-  for (const entry of entries) {
-    if (entry.op === 'publish') sent.set(entry.body, (sent.get(entry.body) ?? 0) + 1);
-    if (entry.op === 'accepted') accepted.add(entry.id);
-    if (entry.op === 'acked') ackedMs.set(entry.id, ackedMs.get(entry.id) ?? entry.atMs);
-    if (entry.op !== 'delivered') continue;
-    deliveries.set(entry.id, [...(deliveries.get(entry.id) ?? []), entry]);
-    idsOf.set(entry.body, (idsOf.get(entry.body) ?? new Set()).add(entry.id));
-  }
-  const all = [...deliveries.values()];
-  const isRepeat = (delivery: Delivery): boolean => mayRepeat && delivery.triesLeft === tries - 1;
-  return {
-    lost: [...accepted].filter((id) => !ackedMs.has(id) && !dead.has(id)),
-    unexpected: all.flat().flatMap(({ body }) => (sent.has(body) ? [] : [body])),
-    doubled: all.flatMap((list) =>
-      list.filter((one, i) => i > 0 && isEarly(list[i - 1]!, one, ttrMs) && !isRepeat(one)).map(show),
-    ),
-    undead: all
-      .flat()
-      .filter((one) => one.askedMs > (ackedMs.get(one.id) ?? Infinity) && !isRepeat(one))
-      .map(show),
-    overrun: all.filter((list) => list.length > tries + spared).map((list) => show(list[0]!)),
-    multiplied: [...idsOf].filter(([body, ids]) => ids.size > (sent.get(body) ?? 0)).map(([body]) => body),
-  };
-}
-
-/** Redis ends a lease by its own clock, to the millisecond; the two clocks may differ by a little in speed. */
-function isEarly(before: Delivery, after: Delivery, ttrMs: number): boolean {
-  return after.atMs < before.askedMs + ttrMs - 2;
-}
-
-function show({ id, body, atMs }: Delivery): string {
-  return `${id} (${body}) at ${atMs.toFixed(0)} ms`;
+/** Reads what `save` wrote. */
+export function readHistory(path: string): History {
+  const [rules, ...entries] = readFileSync(path, 'utf8')
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as unknown);
+  return { rules: rules as Rules, entries: entries as Entry[] };
 }

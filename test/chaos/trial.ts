@@ -1,25 +1,30 @@
-import { mkdtempSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { Redis } from 'ioredis';
 import { decodeId } from '../../src/engine/ids.js';
 import { Audit } from '../redis/audit.js';
 import { randomFrom } from '../support/random.js';
 import { randomNamespace, waitFor } from '../support/redis.js';
 import { Fleet, type FleetOptions } from './fleet.js';
-import { Journal, judge, type Verdict } from './journal.js';
+import { check, isSound, recovered, type Verdict } from './checkers.js';
+import { Journal, readHistory, type History } from './journal.js';
 
 /** `npm run chaos` asks for 20. */
 export const ROUNDS = Number(process.env['PUMPHOUSE_CHAOS_ROUNDS'] ?? 3);
+/** The long forms of `npm run chaos`, which also ask for more jobs, queues and steps. */
+export const IS_LONG = ROUNDS > 3;
 export const SEED = Number(process.env['PUMPHOUSE_CHAOS_SEED'] ?? Date.now() % 2 ** 31);
 /** Short, so that the lease of an answer that was lost with its server comes back soon. */
-const TTR_S = 2;
+export const TTR_S = 2;
 const TRIES = 5;
 /** Leases of one job that may run out uncharged, their server having died: lua/lib/unheard.lua. */
 const MOST_SPARED = 3;
 const DRAIN_MS = 60_000;
 
-const SOUND: Verdict = { lost: [], unexpected: [], doubled: [], undead: [], overrun: [], multiplied: [] };
+/** Where histories are kept, also of sound runs. */
+const KEPT = process.env['PUMPHOUSE_CHAOS_HISTORY'];
+const SOUND: Verdict = { lost: [], unexpected: [], duplicated: [], leases: [] };
 
 /** One run: clients on a namespace of their own, faults, and what the clients' notes say when all is over. */
 export class Trial {
@@ -32,21 +37,27 @@ export class Trial {
   /** @param options the addresses, a token for the namespace, and how much the clients do; 24 consumers and 8 producers by default */
   start(options: Pick<FleetOptions, 'urls' | 'token' | 'jobs'> & Partial<FleetOptions>): Fleet {
     const { namespace, random } = this;
-    const usual = { namespace, random, producers: 8, consumers: 24, pauseMs: 15, ttrS: TTR_S, tries: TRIES };
+    const usual = { namespace, random, producers: 8, consumers: 24, pauseMs: 15, maxDelayS: 0 };
     this.tries = options.tries ?? TRIES;
-    this.fleet = new Fleet({ ...usual, ...options }, this.journal);
+    this.fleet = new Fleet({ ...usual, ttrS: TTR_S, tries: TRIES, ...options }, this.journal);
     this.fleet.start();
     return this.fleet;
   }
 
+  /** Lets the producers bring what they have under way, and no more. */
+  async endProduction(): Promise<void> {
+    await this.fleet?.endProduction();
+  }
+
   /**
-   * Ends production, waits until nothing waits or is leased, ends the clients, and judges.
+   * Ends production, waits until nothing waits or is leased, ends the clients, and has the saved history checked.
    *
    * @param redis options of a connection to the servers' Redis
    * @param mayRepeat its Redis was killed, or a connection to it cut: a publish whose reply went with it is sent again, and finds no trace if its job is done by then
+   * @returns the history that was checked
    */
-  async judge(redis: { port: number } | { path: string }, mayRepeat = false): Promise<void> {
-    await this.fleet?.endProduction();
+  async judge(redis: { port: number } | { path: string }, mayRepeat = false): Promise<History> {
+    await this.endProduction();
     const client = new Redis({ ...redis, protocol: 2 });
     try {
       const key = (kind: string): string => `{${this.namespace}}:${kind}1`;
@@ -55,16 +66,15 @@ export class Trial {
       await waitFor(isDrained, DRAIN_MS).catch(() => undefined);
       await this.end();
       const members = await client.zrangeBuffer(key('d'), '0', '-1');
-      const dead = new Set(members.map((member) => decodeId(member)));
-      const rules = { ttrMs: TTR_S * 1_000, tries: this.tries, spared: MOST_SPARED, dead };
-      const verdict = judge(this.journal, { ...rules, mayRepeat });
+      const dead = members.map((member) => decodeId(member));
+      const file = this.save(dead, mayRepeat);
+      const history = readHistory(file);
+      const verdict = check(history);
       const audit = await Audit.of(client, this.namespace);
-      this.report(
-        dead.size,
-        JSON.stringify({ verdict, audit }) === JSON.stringify({ verdict: SOUND, audit: [] }),
-      );
+      this.report(history, file, isSound(verdict) && audit.length === 0);
       expect(verdict).toEqual(SOUND);
       expect(audit).toEqual([]);
+      return history;
     } finally {
       client.disconnect();
     }
@@ -76,14 +86,30 @@ export class Trial {
     this.fleet = undefined;
   }
 
-  private report(dead: number, isSound: boolean): void {
+  private save(dead: readonly string[], mayRepeat: boolean): string {
+    if (KEPT !== undefined) mkdirSync(KEPT, { recursive: true });
+    const dir = KEPT ?? mkdtempSync(join(tmpdir(), 'pumphouse-chaos-'));
+    const file = join(dir, `${this.namespace}.jsonl`);
+    this.journal.save(file, {
+      seed: SEED,
+      ttrMs: TTR_S * 1_000,
+      tries: this.tries,
+      spared: MOST_SPARED,
+      dead,
+      mayRepeat,
+    });
+    return file;
+  }
+
+  private report(history: History, file: string, isSound: boolean): void {
     const counts = (['accepted', 'delivered', 'failed', 'fault'] as const).map(
       (op) => `${op} ${this.journal.count(op)}`,
     );
-    console.log(`seed ${SEED}: ${counts.join(', ')}, dead ${dead}`);
-    if (isSound) return;
-    const file = join(mkdtempSync(join(tmpdir(), 'pumphouse-chaos-')), 'journal.jsonl');
-    this.journal.save(file);
-    console.log(`what the clients saw: ${file}`);
+    const { dead } = history.rules;
+    console.log(
+      `PUMPHOUSE_CHAOS_SEED=${SEED}: ${counts.join(', ')}, recovered ${recovered(history).length}, dead ${dead.length}`,
+    );
+    if (!isSound) console.log(`what the clients saw: node scripts/check-history.mjs ${file}`);
+    else if (KEPT === undefined) rmSync(dirname(file), { recursive: true });
   }
 }

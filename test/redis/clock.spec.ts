@@ -1,25 +1,18 @@
-import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { promisify } from 'node:util';
 import { jest } from '@jest/globals';
 import { silentObserver } from '../../src/engine/observer.js';
 import { RedisClock } from '../../src/redis/clock.js';
 import { startRedis, type RedisProcess } from '../support/redis.js';
+import { SteppedClock } from '../support/stepped-clock.js';
 import { EngineFixture } from './fixture.js';
 
-const build = mkdtempSync(join(tmpdir(), 'pumphouse-clock-'));
-const library = join(build, 'stepped-clock.so');
-const source = join(import.meta.dirname, '..', 'support', 'stepped-clock.c');
 /** A C compiler is not on every machine; without it the tests on a real Redis are left out. */
-const hasCompiler = await promisify(execFile)('cc', ['-shared', '-fPIC', '-o', library, source]).then(
-  () => process.platform === 'linux',
-  () => false,
-);
-afterAll(() => rmSync(build, { recursive: true }));
+const clock = await SteppedClock.create();
+afterAll(() => clock?.remove());
 
 const HOUR_MS = 3_600_000;
 
@@ -47,7 +40,7 @@ describe("the estimate of Redis's clock", () => {
   );
 });
 
-(hasCompiler ? describe : describe.skip)('a Redis whose clock is stepped', () => {
+(clock ? describe : describe.skip)('a Redis whose clock is stepped', () => {
   let dir: string;
   let redis: RedisProcess;
   let f: EngineFixture;
@@ -58,9 +51,9 @@ describe("the estimate of Redis's clock", () => {
     dir = mkdtempSync(join(tmpdir(), 'pumphouse-clock-'));
     step(0);
     const program = join(dir, 'redis-server');
-    const environment = `LD_PRELOAD=${library} CLOCK_OFFSET_FILE=${join(dir, 'offset')}`;
+    const environment = Object.entries(clock!.env).map((pair) => pair.join('='));
     const real = before ?? 'redis-server';
-    writeFileSync(program, `#!/bin/sh\nexec env ${environment} ${real} "$@"\n`, { mode: 0o755 });
+    writeFileSync(program, `#!/bin/sh\nexec env ${environment.join(' ')} ${real} "$@"\n`, { mode: 0o755 });
     process.env['PUMPHOUSE_REDIS_SERVER'] = program;
     redis = await startRedis();
     scripts.length = 0;
@@ -78,7 +71,7 @@ describe("the estimate of Redis's clock", () => {
 
   /** Sets Redis's clock so many seconds ahead of this machine's, or behind. */
   function step(seconds: number): void {
-    writeFileSync(join(dir, 'offset'), `${seconds}\n`);
+    clock!.step(seconds);
   }
 
   async function redisMs(): Promise<number> {

@@ -30,6 +30,11 @@ export class EngineFixture {
     return new EngineFixture(opened, new QueueEngine(opened, options));
   }
 
+  /** On a pool that is open already, and closed with it. */
+  static over(pool: RedisPool): EngineFixture {
+    return new EngineFixture(pool, new QueueEngine(pool));
+  }
+
   /** An engine whose time moves only when `nowMs` is changed. */
   static async withClock(options: EngineOptions = {}): Promise<EngineFixture> {
     const holder: { fixture?: EngineFixture } = {};

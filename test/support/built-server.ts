@@ -19,13 +19,18 @@ export class BuiltServer {
     readonly apiPort: number,
     readonly adminPort: number,
     private readonly env: Readonly<Record<string, string>>,
+    /** What its next start runs. */
+    public main: string,
   ) {}
 
-  /** @param env settings in the form `PUMPHOUSE_…`, over free ports and a new data folder */
-  static async create(env: Readonly<Record<string, string>> = {}): Promise<BuiltServer> {
-    if (!existsSync(MAIN)) throw new Error('dist/main.js is missing: run `npm run build` first');
+  /**
+   * @param env settings in the form `PUMPHOUSE_…`, over free ports and a new data folder
+   * @param main of another build
+   */
+  static async create(env: Readonly<Record<string, string>> = {}, main = MAIN): Promise<BuiltServer> {
+    if (!existsSync(main)) throw new Error(`${main} is missing: run \`npm run build\` first`);
     const dir = mkdtempSync(join(tmpdir(), 'pumphouse-server-'));
-    return new BuiltServer(dir, await freePort(), await freePort(), env);
+    return new BuiltServer(dir, await freePort(), await freePort(), env, main);
   }
 
   get url(): string {
@@ -52,9 +57,9 @@ export class BuiltServer {
   }
 
   /** Starts it and waits until both ports are ready. */
-  async start(withinMs = 20_000): Promise<void> {
+  async start(withinMs = 40_000): Promise<void> {
     const log = openSync(join(this.dir, 'server.log'), 'a');
-    const child = spawn(process.execPath, [MAIN], {
+    const child = spawn(process.execPath, [this.main], {
       env: { ...process.env, ...this.settings(), ...this.env },
       stdio: ['ignore', log, log],
     });
@@ -64,7 +69,9 @@ export class BuiltServer {
     await waitFor(async () => {
       if (child.exitCode !== null) return 'ended';
       return (await fetch(`${this.url}/readyz`)).ok && (await fetch(`${this.adminUrl}/readyz`)).ok;
-    }, withinMs);
+    }, withinMs).catch((cause: unknown) => {
+      throw new Error(`the server does not get ready:\n${this.output}`, { cause });
+    });
     if (child.exitCode !== null) throw new Error(`the server has ended:\n${this.output}`);
   }
 

@@ -1,4 +1,4 @@
-/* Preloaded into a redis-server by test/redis/clock.spec.ts: its wall clock, off by the seconds in a file. libfaketime would do, but it
+/* Preloaded into a process by test/support/stepped-clock.ts: its wall clock, off by the seconds in a file. libfaketime would do, but it
    cannot be loaded beside jemalloc. The monotonic clock stays as it is. */
 #define _GNU_SOURCE
 #include <fcntl.h>

@@ -1,0 +1,57 @@
+const STATE = 'test/chaos/store-state.spec.ts';
+
+/**
+ * Stores that change under a running server, connections that lie, clocks that differ, acknowledgements that come too late.
+ *
+ * @type {readonly import('../guards.mjs').Guard[]}
+ */
+export const STORES = [
+  {
+    name: 'a half-open connection is replaced',
+    file: 'src/redis/pool.ts',
+    from: "if (client.status === 'ready') client.disconnect(true);",
+    to: '',
+    spec: 'test/redis/faults.spec.ts',
+    test: 'finds a half-open connection out',
+  },
+  {
+    name: 'a store that a later version has taken over is left alone',
+    file: 'src/redis/pool.ts',
+    from: 'if (this.refusal) throw unavailable(this.name, this.refusal);',
+    to: '',
+    spec: STATE,
+    test: 'T42: with the data format of a later version',
+  },
+  {
+    name: 'a store is looked at again while the server runs',
+    file: 'src/redis/pool.ts',
+    from: 'if (this.refusal || round % INSPECT_EVERY === 0) await this.inspect(true);',
+    to: '',
+    spec: STATE,
+    test: 'T19: ',
+  },
+  {
+    name: "the clock of Redis counts, not this machine's",
+    file: 'src/redis/clock.ts',
+    from: 'this.offsetMs = offsetMs;',
+    to: 'void offsetMs;',
+    spec: 'test/redis/clock.spec.ts',
+    test: 'is the only clock|follows a step',
+  },
+  {
+    name: "an acknowledgement that may have taken somebody else's job is counted",
+    file: 'src/engine/leases.ts',
+    from: "if (code === ACK.possible) this.observer.staleAck(namespace, 'possible');",
+    to: '',
+    spec: 'test/chaos/answers.spec.ts',
+    test: 'T6: ',
+  },
+  {
+    name: 'queues that come and go get no more series than are allowed',
+    file: 'src/metrics/series-table.ts',
+    from: 'if (this.held >= this.limit) return this.other(pool);',
+    to: '',
+    spec: 'test/chaos/churn.spec.ts',
+    test: 'T36: ',
+  },
+];

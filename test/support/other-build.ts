@@ -1,0 +1,20 @@
+import { appendFileSync, cpSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+const ROOT = join(import.meta.dirname, '..', '..');
+
+/**
+ * A build that writes the same data format, and whose scripts have other texts: Redis knows them by other digests, as after an upgrade.
+ *
+ * @returns its main file, and what removes it
+ */
+export function otherBuild(): { readonly main: string; remove(): void } {
+  const dir = mkdtempSync(join(tmpdir(), 'pumphouse-build-'));
+  for (const name of ['dist', 'lua', 'config', 'package.json'])
+    cpSync(join(ROOT, name), join(dir, name), { recursive: true, dereference: true });
+  symlinkSync(join(ROOT, 'node_modules'), join(dir, 'node_modules'));
+  const scripts = join(dir, 'lua', 'scripts');
+  for (const name of readdirSync(scripts)) appendFileSync(join(scripts, name), '\n-- of the next version\n');
+  return { main: join(dir, 'dist', 'main.js'), remove: () => rmSync(dir, { recursive: true, force: true }) };
+}
