@@ -77,7 +77,16 @@ describe('a pool that moves to another Redis under load', () => {
   beforeEach(async () => {
     [namespace, journal, isOver] = [randomNamespace('move'), new Journal(), false];
     token = await servers[0]!.token(namespace);
-    const options = { namespace, token, random, producers: 4, consumers: 12, jobs: 1e9, pauseMs: 15 };
+    const options = {
+      namespace,
+      token,
+      random,
+      producers: 4,
+      consumers: 12,
+      jobs: 1e9,
+      pauseMs: 15,
+      maxDelayS: 0,
+    };
     const urls = servers.map(({ url }) => url);
     fleet = new Fleet({ ...options, urls, ttrS: TTR_S, tries: TRIES }, journal);
     fleet.start();
