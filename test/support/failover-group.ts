@@ -133,7 +133,8 @@ export class FailoverGroup {
     const lines = [
       `sentinel auth-user ${NAME} sentinel`,
       `sentinel auth-pass ${NAME} ${PASSWORD}`,
-      `sentinel down-after-milliseconds ${NAME} 1000`,
+      // Short enough for a test, and long enough that a busy machine elects nobody unasked.
+      `sentinel down-after-milliseconds ${NAME} 3000`,
       `sentinel failover-timeout ${NAME} 5000`,
     ];
     const quorum = Math.floor(SENTINELS / 2) + 1;
