@@ -22,7 +22,7 @@ describe('the token store in a slot that is moving', () => {
   beforeAll(async () => {
     cluster = await TestCluster.start();
     pools = await Promise.all(
-      [2_000, 60].map((commandTimeoutMs) => {
+      [5_000, 250].map((commandTimeoutMs) => {
         const options = {
           allowUnsafe: false,
           keyPrefix: '',
