@@ -1,5 +1,6 @@
 import { FAILURES } from './guards/failures.mjs';
 import { FAR_SLOTS } from './guards/far-slots.mjs';
+import { FLOODS } from './guards/floods.mjs';
 import { LEASES } from './guards/leases.mjs';
 import { LINES } from './guards/lines.mjs';
 import { SCRIPTS } from './guards/scripts.mjs';
@@ -19,4 +20,4 @@ import { TIME } from './guards/time.mjs';
  */
 
 /** @type {readonly Guard[]} */
-export const GUARDS = [...LEASES, ...LINES, ...FAR_SLOTS, ...TIME, ...SCRIPTS, ...FAILURES];
+export const GUARDS = [...LEASES, ...LINES, ...FAR_SLOTS, ...TIME, ...SCRIPTS, ...FAILURES, ...FLOODS];

@@ -3,10 +3,10 @@ import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { connect } from 'node:tls';
-import { TestCa, type CertificateFiles } from '../../test/support/certificates.js';
-import { waitFor } from '../../test/support/redis.js';
-import { TlsListenerConfig } from '../config/config.js';
-import { TlsFiles } from './tls-files.js';
+import { TestCa, type CertificateFiles } from '../support/certificates.js';
+import { waitFor } from '../support/redis.js';
+import { TlsListenerConfig } from '../../src/config/config.js';
+import { TlsFiles } from '../../src/server/tls-files.js';
 
 const LOOK_MS = 20;
 
