@@ -2,6 +2,7 @@ import { CLUSTER } from './guards/cluster.mjs';
 import { DURABLE } from './guards/durability.mjs';
 import { FAILURES } from './guards/failures.mjs';
 import { FAR_SLOTS } from './guards/far-slots.mjs';
+import { FLOODS } from './guards/floods.mjs';
 import { IMPORT } from './guards/import.mjs';
 import { LEASES } from './guards/leases.mjs';
 import { LINES } from './guards/lines.mjs';
@@ -42,4 +43,5 @@ export const GUARDS = [
   ...IMPORT,
   ...DURABLE,
   ...STORES,
+  ...FLOODS,
 ];

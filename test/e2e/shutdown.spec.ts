@@ -55,6 +55,51 @@ describe.each([1, 2])('a server of %i process(es) that is told to stop', (worker
     expect(isRunning(redisPid)).toBe(false);
   });
 
+  it('T41: answers 200 long polls within two seconds, loses no job, and exits with 0', async () => {
+    await boot();
+    const polls = await Promise.all(Array.from({ length: 200 }, () => send(poll(600))));
+    await waitFor(async () => {
+      const text = await (await fetch(`${server.adminUrl}/metrics`)).text();
+      return text.includes('pumphouse_waiters{pool="default"} 200');
+    }, 10_000);
+    const started = performance.now();
+    const ended = server.end('SIGTERM');
+    const answers = await Promise.all(polls.map((connection) => connection.untilClosed()));
+    expect(performance.now() - started).toBeLessThan(2_000);
+    for (const answer of answers) expect(answer).toMatch(/^HTTP\/1\.1 404 [^]*no job available/);
+    expect(await ended).toBe(0);
+    expect(server.output).not.toContain('cut connections');
+  });
+
+  it("T41: leaves no job that came with the signal in nobody's hands", async () => {
+    await boot();
+    const headers = { 'X-Token': token };
+    const url = `${server.url}/api/stop/raced`;
+    const polls = await Promise.all(
+      Array.from({ length: 200 }, () => send(poll(600).replace('/stop/q', '/stop/raced'))),
+    );
+    const sent = Array.from({ length: 200 }, () =>
+      fetch(`${url}?tries=1`, { method: 'PUT', body: 'x', headers }).then(
+        ({ status }) => status === 201,
+        () => false,
+      ),
+    );
+    const ended = server.end('SIGTERM');
+    const given = (await Promise.all(polls.map((connection) => connection.untilClosed())))
+      .flatMap((answer) => [...answer.matchAll(/"job_id":"(\w+)"/g)])
+      .map(([, id]) => id);
+    const stored = (await Promise.all(sent)).filter(Boolean).length;
+    expect(await ended).toBe(0);
+
+    await server.start();
+    const size = async (rest: string): Promise<number> =>
+      ((await (await fetch(`${url}${rest}/size`, { headers })).json()) as { size: number }).size;
+    expect(new Set(given).size).toBe(given.length);
+    // What was stored and not told (its connection was closed first) may be there too: never less.
+    expect(given.length + (await size(''))).toBeGreaterThanOrEqual(stored);
+    expect(await size('/deadletter')).toBe(0);
+  }, 60_000);
+
   it('does not wait for what takes longer than server.drain_ms', async () => {
     await boot({ PUMPHOUSE_SERVER__DRAIN_MS: '300' });
     const stuck = await send(`${upload(4)}ab`);
