@@ -122,6 +122,10 @@ describe('the checkers of a run', () => {
     const again = delivered(1_100, { triesLeft: 1 });
     expect(found([publish, accepted, delivered(2), acked, again], { mayRepeat: true })).toEqual([]);
     expect(found([publish, accepted, delivered(2), acked, again])).toEqual(['duplicated']);
+    // The first delivery of its second life was lost with its connection.
+    const late = [publish, delivered(2), acked, { ...accepted, atMs: 20 }, delivered(1_100, { lease: 2 })];
+    expect(found(late, { mayRepeat: true })).toEqual([]);
+    expect(found(late)).toEqual(['duplicated']);
   });
 
   it('count what was recovered: not answered, and delivered all the same', () => {

@@ -69,6 +69,9 @@ export function duplicated({ entries, rules }: History): string[] {
   };
   for (const entry of entries) {
     if (entry.op === 'acked') lifeOf(entry.id).doneMs = Math.min(lifeOf(entry.id).doneMs, entry.atMs);
+    // Answered after it was done: the publish may have run once more.
+    if (entry.op === 'accepted' && rules.mayRepeat && lifeOf(entry.id).doneMs < entry.atMs)
+      lifeOf(entry.id, true);
     if (entry.op !== 'delivered') continue;
     const life = lifeOf(entry.id, rules.mayRepeat && entry.triesLeft === rules.tries - 1);
     if (life.before && entry.atMs < life.before.askedMs + rules.ttrMs - CLOCK_MS)
@@ -103,7 +106,8 @@ export function leases({ entries, rules }: History): string[] {
   const newest = new Map<string, Delivery>();
   const acks = new Map<string, Ack>();
   for (const entry of entries) {
-    if (entry.op === 'delivered' && rules.mayRepeat && entry.triesLeft === rules.tries - 1) {
+    const isFirst = entry.op === 'delivered' && entry.triesLeft === rules.tries - 1;
+    if (rules.mayRepeat && (isFirst || entry.op === 'accepted')) {
       newest.delete(entry.id);
       acks.delete(entry.id);
     }
