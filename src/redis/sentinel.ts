@@ -138,7 +138,7 @@ export class MasterConnector extends AbstractConnector {
   private open(master: Master): Socket {
     const { tls } = this.finder.target;
     const address = { host: master.host, port: master.port };
-    const socket = tls ? connectTls({ ...address, ...tls }) : createConnection(address);
+    const socket: Socket = tls ? connectTls({ ...address, ...tls }) : createConnection(address);
     this.stream = socket;
     socket.once('error', (error) => (this.firstError = error));
     clearInterval(this.watch);
