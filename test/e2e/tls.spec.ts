@@ -177,7 +177,7 @@ describe('a server of two workers with TLS', () => {
       };
       expect(await shown()).toBe('server');
       put('renewed');
-      await waitFor(async () => (await shown()) === 'renewed', 15_000);
+      await waitFor(async () => (await shown()) === 'renewed', 20_000);
       // An idle connection that has shaken hands holds nothing up.
       const idle = connect({ port: Number(new URL(server.url).port), host: '127.0.0.1', ca: ca.pem });
       await new Promise((resolve) => idle.once('secureConnect', resolve));
@@ -189,5 +189,5 @@ describe('a server of two workers with TLS', () => {
     } finally {
       await server.stop();
     }
-  }, 60_000);
+  }, 120_000);
 });
