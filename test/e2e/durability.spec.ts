@@ -18,10 +18,12 @@ describe.each([
     replica = await startRedis({ args: ['--replicaof', `127.0.0.1 ${String(master.port)}`] });
     const link = new Redis(master.port, '127.0.0.1', { protocol: 2 });
     await waitFor(async () => (await link.info('replication')).includes('state=online'), 15_000);
+    // In step is who has answered, too: it may still be busy with what it was sent.
+    await waitFor(async () => (await link.wait(1, 1_000)) === 1, 15_000);
     link.disconnect();
     app = await TestApp.start({
       PUMPHOUSE_POOLS__DEFAULT__URL: master.url,
-      PUMPHOUSE_REDIS__WAIT_TIMEOUT_MS: '900',
+      PUMPHOUSE_REDIS__WAIT_TIMEOUT_MS: '650',
     });
   });
   afterAll(async () => {

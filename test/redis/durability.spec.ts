@@ -33,7 +33,7 @@ describe('durability', () => {
   }
 
   async function engineOn(url: string, pool: object = {}): Promise<EngineFixture> {
-    const f = await EngineFixture.open({}, { url, waitTimeoutMs: 900, ...pool });
+    const f = await EngineFixture.open({}, { url, waitTimeoutMs: 650, ...pool });
     opened.push(f);
     return f;
   }
@@ -48,6 +48,8 @@ describe('durability', () => {
     const inStep = async (): Promise<boolean> =>
       (await link.info('replication')).split('state=online').length - 1 === replicas;
     await waitFor(inStep, 15_000);
+    // In step is who has answered, too: it may still be busy with what it was sent.
+    await waitFor(async () => (await link.wait(replicas, 1_000)) === replicas, 15_000);
     return { master, replicas: others };
   }
 
