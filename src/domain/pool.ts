@@ -42,6 +42,6 @@ export interface PoolOptions extends PoolTarget {
   readonly commandTimeoutMs: number;
   /** What a publish gets that asks for nothing; `memory` if it is left out. */
   readonly durability?: Durability;
-  /** How long a publish waits for the disk or the replicas, in milliseconds; 500 if it is left out, at most half of the command timeout. */
+  /** How long a publish waits for the disk or the replicas, in milliseconds; 500 if it is left out, at most a third of the command timeout. */
   readonly waitTimeoutMs?: number;
 }

@@ -200,8 +200,8 @@ function proofOf(
   durability: Durability,
   { commandTimeoutMs, waitTimeoutMs = USUAL_WAIT_MS }: PoolOptions,
 ): Proof {
-  // A call may have to sit out the round before its own.
-  const waitMs = Math.max(1, Math.min(waitTimeoutMs, Math.floor(commandTimeoutMs / 2)));
+  // A call may have to sit out the round before its own, and a new connection.
+  const waitMs = Math.max(1, Math.min(waitTimeoutMs, Math.floor(commandTimeoutMs / 3)));
   const wanted = replicasOf(durability);
   if (wanted > 0) {
     return {

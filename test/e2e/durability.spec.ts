@@ -14,14 +14,18 @@ describe.each([
   let replica: RedisProcess;
   let app: TestApp;
   beforeAll(async () => {
-    master = await startRedis({ args: ['--repl-diskless-sync-delay', '0'] });
-    replica = await startRedis({ args: ['--replicaof', `127.0.0.1 ${String(master.port)}`] });
+    // Redis waits for a disk that is busy with other things; the disk is not what this is about.
+    master = await startRedis({ args: ['--repl-diskless-sync-delay', '0', '--appendfsync', 'no'] });
+    const of = `127.0.0.1 ${String(master.port)}`;
+    replica = await startRedis({ args: ['--replicaof', of, '--appendonly', 'no'] });
     const link = new Redis(master.port, '127.0.0.1', { protocol: 2 });
     await waitFor(async () => (await link.info('replication')).includes('state=online'), 15_000);
+    // In step is who has answered, too: it may still be busy with what it was sent.
+    await waitFor(async () => (await link.wait(1, 1_000)) === 1, 15_000);
     link.disconnect();
     app = await TestApp.start({
       PUMPHOUSE_POOLS__DEFAULT__URL: master.url,
-      PUMPHOUSE_REDIS__WAIT_TIMEOUT_MS: '900',
+      PUMPHOUSE_REDIS__WAIT_TIMEOUT_MS: '650',
     });
   });
   afterAll(async () => {
