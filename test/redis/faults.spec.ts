@@ -147,6 +147,8 @@ describe('a pool behind a bad network', () => {
   it('what a late reply of reserve brings goes back to the front, the try not spent', async () => {
     const first = await f.publish('q', { tries: 1 });
     const second = await f.publish('q', { tries: 1 });
+    // Redis must know the script: its text would be sent when the late answer says that it does not, and that is too late.
+    await f.reserve('nothing-there');
     await afterProbe();
     proxy.replyDelayMs = TIMEOUT_MS + 150;
 
