@@ -3,6 +3,7 @@
  * to stop, fill, slow down or look into. `npm run test:topologies` leaves them out; `npm test` runs them.
  */
 export const OWN_REDIS = {
+  'test/redis/byte-count.spec.ts': 'counts the keys of all namespaces of a server',
   'test/redis/bytes.spec.ts': 'compares used_memory of a server that holds nothing else',
   'test/redis/clock.spec.ts': 'steps the clock of a server',
   'test/redis/cluster-move.spec.ts': 'moves slots of a Cluster, key by key',
@@ -16,6 +17,7 @@ export const OWN_REDIS = {
   'test/redis/library.spec.ts': 'runs the packed library with the url of a server',
   'test/redis/memory.spec.ts': 'fills a server up to its maxmemory',
   'test/redis/noscript.spec.ts': "looks at a server's command statistics",
+  'test/redis/quotas-model.spec.ts': 'counts the keys of all namespaces of a server',
   'test/redis/reads.spec.ts': 'stops a server from answering',
   'test/redis/script-headers.spec.ts': 'reads files, and no Redis',
   'test/redis/scripts-time.spec.ts': "looks at a server's slow log",
@@ -27,5 +29,6 @@ export const OWN_REDIS = {
   'test/e2e/main.spec.ts': 'starts the built server as an operator would',
   'test/e2e/metrics.spec.ts': "compares gauges with one server's INFO",
   'test/e2e/outage.spec.ts': 'stops and restarts a server',
+  'test/e2e/secrets.spec.ts': "looks for secrets in a server's keys and log",
   'test/e2e/shutdown.spec.ts': 'stops a built server with its embedded Redis',
 };

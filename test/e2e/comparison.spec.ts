@@ -75,7 +75,8 @@ describe('secrets are compared in constant time', () => {
     );
     const admit = async (sent: string): Promise<boolean> => {
       const request = { socket: {}, headers: { 'x-token': sent } } as unknown as IncomingMessage;
-      const exchange = { request, namespace: 'ns', queue: 'q', query: {} } as Partial<Exchange> as Exchange;
+      const parts = { request, context: {}, namespace: 'ns', queue: 'q', query: {} };
+      const exchange = parts as Partial<Exchange> as Exchange;
       try {
         await admission.admit(exchange, { queues: 'one' });
         return true;
