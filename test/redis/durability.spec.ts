@@ -50,7 +50,8 @@ describe('durability', () => {
     const inStep = async (): Promise<boolean> =>
       (await link.info('replication')).split('state=online').length - 1 === replicas;
     await waitFor(inStep, 15_000);
-    // In step is who has answered, too: it may still be busy with what it was sent.
+    // Writes go to a new replica only after its first report, which it makes within a second.
+    await link.set('first', '1');
     await waitFor(async () => (await link.wait(replicas, 1_000)) === replicas, 15_000);
     return { master, replicas: others };
   }
