@@ -20,7 +20,8 @@ describe.each([
     replica = await startRedis({ args: ['--replicaof', of, '--appendonly', 'no'] });
     const link = new Redis(master.port, '127.0.0.1', { protocol: 2 });
     await waitFor(async () => (await link.info('replication')).includes('state=online'), 15_000);
-    // In step is who has answered, too: it may still be busy with what it was sent.
+    // Writes go to a new replica only after its first report, which it makes within a second.
+    await link.set('first', '1');
     await waitFor(async () => (await link.wait(1, 1_000)) === 1, 15_000);
     link.disconnect();
     app = await TestApp.start({
