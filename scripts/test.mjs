@@ -26,7 +26,7 @@ const STEPS = [
   {
     name: 'specs',
     group: 'jest',
-    run: () => jest(['--testPathIgnorePatterns', '/node_modules/', '/test/chaos/'], 8),
+    run: () => jest(['--testPathIgnorePatterns', '/node_modules/', '/test/chaos/'], 12),
   },
   // Fail-overs take their time: they are for `npm run chaos`.
   {

@@ -20,7 +20,7 @@ export const TRANSITIONS: readonly Transition[] = [
   { from: 'start', to: 'dead', by: 'import of a dead job' },
   { from: 'scheduled', to: 'ready', by: 'its time comes' },
   { from: 'ready', to: 'leased', by: 'reserve' },
-  { from: 'leased', to: 'ready', by: 'the lease runs out, tries left' },
+  { from: 'leased', to: 'ready', by: 'the lease runs out, tries left or not charged' },
   { from: 'leased', to: 'ready', by: 'undo' },
   { from: 'leased', to: 'dead', by: 'the lease runs out, no try left' },
   { from: 'dead', to: 'ready', by: 'respawn' },

@@ -9,7 +9,7 @@ export const STORES = [
   {
     name: 'a half-open connection is replaced',
     file: 'src/redis/pool.ts',
-    from: "if (client.status === 'ready') client.disconnect(true);",
+    from: "if (this.client.status === 'ready') this.client.disconnect(true);",
     to: '',
     spec: 'test/redis/faults.spec.ts',
     test: 'finds a half-open connection out',
@@ -25,7 +25,7 @@ export const STORES = [
   {
     name: 'a store is looked at again while the server runs',
     file: 'src/redis/pool.ts',
-    from: 'if (this.refusal || round % INSPECT_EVERY === 0) await this.inspect(true);',
+    from: 'if (this.refusal || isTurn) await this.inspect(true);',
     to: '',
     spec: STATE,
     test: 'T19: ',
