@@ -71,7 +71,7 @@ const TAKE: Record<string, (f: EngineFixture, id: string) => Promise<string | un
     return id;
   },
   reserve: (f) => f.reserve('q').then(() => undefined),
-  'the lease runs out, tries left': (f) => later(f, 10_000).then(() => undefined),
+  'the lease runs out, tries left or not charged': (f) => later(f, 10_000).then(() => undefined),
   'the lease runs out, no try left': async (f) => {
     await later(f, 10_000);
     await f.reserve('q', { ttrMs: 10_000 });
