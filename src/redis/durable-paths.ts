@@ -30,6 +30,8 @@ export interface PoolParts {
   readonly client: Client;
   /** Sends a script over it, once. */
   readonly call: (name: string, args: readonly Arg[]) => Promise<unknown>;
+  /** @throws {QueueError} `pool_unavailable`: no script of ours may touch the store now */
+  readonly check: () => void;
   /** A script's text as the pool's Redis is to run it. */
   readonly scriptOf: (name: string) => ScriptText;
   readonly onFault: (fault: RedisFault) => void;
@@ -134,6 +136,7 @@ class DurablePath implements ScriptPath {
     items: readonly Item[] = [],
     late?: (reply: R) => void,
   ): Promise<R> {
+    this.parts.check();
     const args = flatten(binding, keyOf, argOf, items);
     const raw = await this.calls.persist(() => this.send(binding.name, args), {
       repeatable: binding.repeatable,
@@ -183,8 +186,10 @@ class DurablePath implements ScriptPath {
     const node = client
       .nodes('master')
       .find(({ options: { host, port } }) => `${host ?? ''}:${String(port)}` === place);
-    if (!node) throw new Error("Cluster isn't ready");
-    return node;
+    if (node) return node;
+    // The map names a master that has gone. Nothing that is sent would tell so: nothing is.
+    this.renew();
+    throw new Error("Cluster isn't ready");
   }
 
   private open(): Client {

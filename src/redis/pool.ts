@@ -65,6 +65,7 @@ export class RedisPool {
       options,
       client,
       call: (script, args) => this.call(script, args),
+      check: () => this.check(),
       scriptOf: (script) => scriptText(script, this.wakeStyle),
       onFault: (fault) => this.note(fault),
       onError: (error) => this.noteError(error),
@@ -128,7 +129,7 @@ export class RedisPool {
     items: readonly Item[] = [],
     late?: (reply: R) => void,
   ): Promise<R> {
-    if (this.refusal) throw unavailable(this.name, this.refusal);
+    this.check();
     const args = flatten(binding, keyOf, argOf, items);
     const raw = await this.calls.persist(() => this.call(binding.name, args), {
       repeatable: binding.repeatable,
@@ -267,6 +268,11 @@ export class RedisPool {
       if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error;
       return send('EVAL', text);
     }
+  }
+
+  /** A store of a later version is not ours to touch. */
+  private check(): void {
+    if (this.refusal) throw unavailable(this.name, this.refusal);
   }
 
   /** What a call has met is told before the next inspection finds it. */
