@@ -5,6 +5,7 @@ import type {
   DeadLetterHead,
   LeasedJob,
   NewJob,
+  PublishOptions,
   QueueCounts,
   ReserveRequest,
   StoredJob,
@@ -38,14 +39,21 @@ export class MigratingQueues implements Queues {
   }
 
   /** As `QueueEngine.publish`, in the new pool. A chosen id must be free in both; while the old pool is away its jobs cannot be known. */
-  async publish(namespace: string, queue: string, job: NewJob): Promise<string> {
-    if (job.id !== undefined) await this.refuseTaken(namespace, queue, job.id);
-    return this.next.publish(namespace, queue, job);
+  async publish(namespace: string, queue: string, job: NewJob, options?: PublishOptions): Promise<string> {
+    if (job.id !== undefined && options?.idempotencyKey === undefined) {
+      await this.refuseTaken(namespace, queue, job.id);
+    }
+    return this.next.publish(namespace, queue, job, options);
   }
 
   /** As `QueueEngine.publishMany`, in the new pool. */
-  publishMany(namespace: string, queue: string, jobs: readonly NewJob[]): Promise<string[]> {
-    return this.next.publishMany(namespace, queue, jobs);
+  publishMany(
+    namespace: string,
+    queue: string,
+    jobs: readonly NewJob[],
+    options?: PublishOptions,
+  ): Promise<string[]> {
+    return this.next.publishMany(namespace, queue, jobs, options);
   }
 
   /**
@@ -54,9 +62,15 @@ export class MigratingQueues implements Queues {
    *
    * @throws {QueueError} `pool_unavailable`, and nothing has changed, if the old pool is known to be away; else both jobs may be there
    */
-  async republish(namespace: string, queue: string, oldId: string, job: NewJob): Promise<string> {
+  async republish(
+    namespace: string,
+    queue: string,
+    oldId: string,
+    job: NewJob,
+    options?: PublishOptions,
+  ): Promise<string> {
     if (!this.old.isUp) throw new QueueError('pool_unavailable', 'the pool that is drained is not available');
-    const id = await this.next.republish(namespace, queue, oldId, job);
+    const id = await this.next.republish(namespace, queue, oldId, job, options);
     await this.old.ack(namespace, queue, oldId);
     return id;
   }

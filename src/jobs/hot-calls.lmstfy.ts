@@ -142,10 +142,19 @@ export class LmstfyHotCalls {
       answer(exchange, 200, leasedJson(caller.namespace, jobs, asList));
     } finally {
       delivery.guard(response, (hasLeft) => {
-        if (hasLeft) jobs[0]?.receipt?.arrived();
+        if (hasLeft) tellOfArrival(jobs);
         else this.jobs.undo(caller, jobs);
       });
     }
+  }
+}
+
+/** Of each batch once: while a pool moves, an answer may have jobs of two. */
+function tellOfArrival(jobs: readonly LeasedJob[]): void {
+  let told: LeasedJob['receipt'];
+  for (const { receipt } of jobs) {
+    if (receipt !== told) receipt?.arrived();
+    told = receipt;
   }
 }
 

@@ -62,6 +62,25 @@ describe('a pool that moves to another', () => {
     expect(await sizes()).toEqual([0, 3]);
   });
 
+  it('heeds what a publish asks for beside its job', async () => {
+    const options = { idempotencyKey: 'once' };
+    const lone = { durability: 'replicated:1' } as const;
+
+    const first = await both.publish(p.ns, 'q', newJob(), options);
+    expect(await both.publish(p.ns, 'q', newJob(), options)).toBe(first);
+    const many = await both.publishMany(p.ns, 'q', [newJob(), newJob()], { idempotencyKey: 'many' });
+    expect(await both.publishMany(p.ns, 'q', [newJob(), newJob()], { idempotencyKey: 'many' })).toEqual(many);
+    const again = await both.republish(p.ns, 'q', first, newJob(), { idempotencyKey: 'anew' });
+    expect(await both.republish(p.ns, 'q', first, newJob(), { idempotencyKey: 'anew' })).toBe(again);
+    expect(await sizes()).toEqual([0, 3]);
+    for (const call of [
+      both.publish(p.ns, 'q', newJob(), lone),
+      both.publishMany(p.ns, 'q', [newJob(), newJob()], lone),
+      both.republish(p.ns, 'q', again, newJob(), lone),
+    ])
+      await expect(call).rejects.toMatchObject({ code: 'durability_unavailable' });
+  });
+
   it('gives out the jobs of the old pool first, in their order, and then those of the new one', async () => {
     for (const text of ['old 1', 'old 2']) await publish(p.old, text);
     for (const text of ['new 1', 'new 2']) await publish(both, text);
