@@ -26,9 +26,13 @@ export const OWN_REDIS = {
   'test/e2e/cluster-moves.spec.ts': 'moves slots of a Cluster under HTTP load',
   'test/e2e/cluster.spec.ts': 'kills workers of a built server with its embedded Redis',
   'test/e2e/embedded.spec.ts': 'is about the embedded Redis',
+  'test/e2e/import-lmstfy.spec.ts': 'runs a command between two servers',
   'test/e2e/main.spec.ts': 'starts the built server as an operator would',
+  'test/e2e/migration.spec.ts': 'moves a pool from one server to another',
   'test/e2e/metrics.spec.ts': "compares gauges with one server's INFO",
   'test/e2e/outage.spec.ts': 'stops and restarts a server',
+  'test/e2e/poison.spec.ts': "looks at one server's count of the dead",
   'test/e2e/secrets.spec.ts': "looks for secrets in a server's keys and log",
   'test/e2e/shutdown.spec.ts': 'stops a built server with its embedded Redis',
+  'test/e2e/tls.spec.ts': 'runs a built server with the url of a server',
 };

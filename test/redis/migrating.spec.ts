@@ -64,7 +64,7 @@ describe('a pool that moves to another', () => {
 
   it('heeds what a publish asks for beside its job', async () => {
     const options = { idempotencyKey: 'once' };
-    const lone = { durability: 'replicated:1' } as const;
+    const lone = { durability: 'replicated:9' } as const;
 
     const first = await both.publish(p.ns, 'q', newJob(), options);
     expect(await both.publish(p.ns, 'q', newJob(), options)).toBe(first);

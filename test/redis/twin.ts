@@ -140,7 +140,8 @@ export class Twin {
   async clear(): Promise<void> {
     const keys = await this.redis.keysBuffer(`{${this.ns}}*`);
     if (keys.length > 0) await this.redis.del(...keys);
-    await this.redis.srem('pumphouse:namespaces', this.ns);
+    // By the pool: in a Cluster this key may be on another node.
+    await this.f.pool.read('SREM', this.f.pool.keys.namespaces, this.ns);
   }
 
   private expectStored(queue: string, job: NewJob, result: unknown, replaces?: string): void {
