@@ -49,8 +49,8 @@ export const MIGRATION = [
   {
     name: 'migrating: republish stores the new job before the old one goes',
     file: 'src/engine/migrating-queues.ts',
-    from: 'const id = await this.next.republish(namespace, queue, oldId, job);',
-    to: 'await this.old.ack(namespace, queue, oldId);\n    const id = await this.next.republish(namespace, queue, oldId, job);',
+    from: 'const id = await this.next.republish(namespace, queue, oldId, job, options);',
+    to: 'await this.old.ack(namespace, queue, oldId);\n    const id = await this.next.republish(namespace, queue, oldId, job, options);',
     spec: MIGRATING,
     test: 'T27: puts the new job in its pool before the old one goes',
   },
