@@ -1,15 +1,5 @@
 -- What jobs of a batch share: read once for each distinct text of options, with the keys that will be written for them touched.
-local kinds, new_queues = {}, {}
-
-local function number_of(name)
-  local number = find_queue(name)
-  if not number then
-    last_queue = last_queue + 1
-    number, numbers[name] = last_queue, last_queue
-    new_queues[#new_queues + 1] = name
-  end
-  return number
-end
+local kinds = {}
 
 local function read_options(text)
   local delay, ttl, tries, minted, name, attributes = string.match(text, "^(%d+),(%d+),(%d+),(%d),([^,]*),(.*)$")

@@ -1,12 +1,6 @@
 -- Writes what was planned for the items of a publish.
 remove_planned()
-if #new_queues > 0 then
-  redis.call("HSET", meta, "last_queue", last_queue)
-  for _, name in ipairs(new_queues) do
-    redis.call("HSET", queues, name, numbers[name])
-    redis.call("HSET", queue_key("i", numbers[name]), "name", name)
-  end
-end
+write_new_queues()
 for item, code in ipairs(codes) do
   local at = item * 3 + before
   local kind, id, body = kinds[args[at]], args[at + 1], args[at + 2]

@@ -40,7 +40,7 @@ if not last_queue then
   return { 2, now_floor }
 end
 
---- @include "lib/options"
+--- @include "lib/new_queues"
 --- @include "lib/arrivals"
 
 -- Look.
@@ -65,13 +65,7 @@ end
 
 -- Write.
 remove_planned()
-if #new_queues > 0 then
-  redis.call("HSET", meta, "last_queue", last_queue)
-  for _, name in ipairs(new_queues) do
-    redis.call("HSET", queues, name, numbers[name])
-    redis.call("HSET", queue_key("i", numbers[name]), "name", name)
-  end
-end
+write_new_queues()
 for _, arrival in ipairs(plans) do
   place_arrival(arrival)
 end

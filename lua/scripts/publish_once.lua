@@ -55,6 +55,7 @@ if not last_queue then
 end
 
 --- @include "lib/quotas"
+--- @include "lib/new_queues"
 --- @include "lib/options"
 
 -- Look: every key that will be written is touched first, so that a slot that is moving stops the script before it changes anything.
