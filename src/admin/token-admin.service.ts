@@ -59,7 +59,7 @@ export class TokenAdmin {
     if (Buffer.byteLength(namespace) > MAX_NAME_LENGTH) throw invalid('the namespace name was too long');
     if (!hasLegalCharacters(namespace)) throw invalid('namespace name contains forbidden characters');
     const own = poolOr(chosen.includes(':') ? wanted?.pool : pool);
-    this.checkPool(own);
+    checkPool(this.pools, own);
     const rights = readRights(verbs, queues);
     const expiry = readExpiry(expires);
     const grant = { namespace, pool: own, description, chosen: wanted?.token, rights, expiry };
@@ -74,7 +74,7 @@ export class TokenAdmin {
    * @throws {QueueError} `pool_not_found`
    */
   async delete(account: string | undefined, namespace: string, text: string): Promise<void> {
-    const id = this.idOf(namespace, text);
+    const id = idOf(this.pools, namespace, text);
     const existed = await this.tokens.delete(id);
     this.workers.forgetTokens();
     this.audit.note(account, 'token.delete', id, { existed });
@@ -103,7 +103,7 @@ export class TokenAdmin {
     limit: Limit,
   ): Promise<boolean> {
     checkLimit(limit);
-    const id = this.idOf(namespace, text);
+    const id = idOf(this.pools, namespace, text);
     const outcome = await this.tokens.setLimit(id, limit, onlyNew);
     this.workers.forgetTokens();
     if (outcome === 'no_token') throw new QueueError('token_missing', 'token not found');
@@ -118,16 +118,6 @@ export class TokenAdmin {
     const existed = await this.tokens.deleteLimit(id);
     this.workers.forgetTokens();
     this.audit.note(account, 'limit.delete', id, { existed });
-  }
-
-  private idOf(namespace: string, text: string): TokenId {
-    const { pool, token } = parseToken(text);
-    this.checkPool(pool);
-    return { pool, namespace, token };
-  }
-
-  private checkPool(pool: string): void {
-    if (!this.pools.get(pool)) throw new QueueError('pool_not_found', 'the pool was not exists');
   }
 }
 
@@ -153,4 +143,16 @@ function checkLimit({ read, write, intervalS }: Limit): void {
 
 function invalid(message: string): QueueError {
   return new QueueError('invalid_argument', message);
+}
+
+/** A token as it was named in a call. @throws {QueueError} `pool_not_found` */
+export function idOf(pools: PoolRegistry, namespace: string, text: string): TokenId {
+  const { pool, token } = parseToken(text);
+  checkPool(pools, pool);
+  return { pool, namespace, token };
+}
+
+/** @throws {QueueError} `pool_not_found` */
+export function checkPool(pools: PoolRegistry, pool: string): void {
+  if (!pools.get(pool)) throw new QueueError('pool_not_found', 'the pool was not exists');
 }

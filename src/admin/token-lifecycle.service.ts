@@ -1,14 +1,14 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { parseToken, spellToken } from '../auth/credentials.js';
+import { spellToken } from '../auth/credentials.js';
 import { TokenInventory } from '../auth/token-inventory.js';
-import type { TokenDetails, TokenId } from '../auth/token-record.js';
+import type { TokenDetails } from '../auth/token-record.js';
 import { EXPIRED } from '../auth/token-store.js';
 import { QueueError } from '../domain/errors.js';
 import { WORKER_COMMANDS, type WorkerCommands } from '../domain/worker-commands.js';
 import { PoolRegistry } from '../redis/redis.module.js';
 import { Audit } from './audit.js';
 import { readExpiry, readGraceMs } from './grants.js';
-import { checkChosen, poolOr } from './token-admin.service.js';
+import { checkChosen, checkPool, idOf, poolOr } from './token-admin.service.js';
 
 /** How a token is to be replaced, as it was asked for. */
 export interface AskedRotation {
@@ -37,7 +37,7 @@ export class TokenLifecycle {
    * @throws {QueueError} `pool_not_found`; `token_missing`
    */
   async describe(namespace: string, text: string): Promise<TokenDetails> {
-    const details = await this.inventory.describe(this.idOf(namespace, text));
+    const details = await this.inventory.describe(idOf(this.pools, namespace, text));
     if (details === null) throw notFound();
     return details;
   }
@@ -49,7 +49,7 @@ export class TokenLifecycle {
    */
   async describeAll(namespace: string, pool: string | undefined): Promise<TokenDetails[]> {
     const own = poolOr(pool);
-    this.checkPool(own);
+    checkPool(this.pools, own);
     return this.inventory.describeAll(namespace, own);
   }
 
@@ -60,7 +60,7 @@ export class TokenLifecycle {
    * @throws {QueueError} `invalid_argument`; `pool_not_found`; `token_missing`
    */
   async rotate(account: string | undefined, asked: AskedRotation): Promise<string> {
-    const id = this.idOf(asked.namespace, asked.text);
+    const id = idOf(this.pools, asked.namespace, asked.text);
     const chosen = asked.chosen === '' ? undefined : asked.chosen;
     if (chosen !== undefined) checkChosen(chosen);
     const graceMs = readGraceMs(asked.grace);
@@ -73,16 +73,6 @@ export class TokenLifecycle {
     this.audit.note(account, 'token.rotate', id, { grace_ms: graceMs });
     this.audit.note(account, 'token.create', { ...id, token: outcome.token });
     return spellToken({ pool: id.pool, token: outcome.token });
-  }
-
-  private idOf(namespace: string, text: string): TokenId {
-    const { pool, token } = parseToken(text);
-    this.checkPool(pool);
-    return { pool, namespace, token };
-  }
-
-  private checkPool(pool: string): void {
-    if (!this.pools.get(pool)) throw new QueueError('pool_not_found', 'the pool was not exists');
   }
 }
 
