@@ -76,7 +76,13 @@ export class QueueEngine {
     const arm = (namespace: string, dueMs: number): void => this.pump.arm(namespace, dueMs);
     const quotas = quotasText(options.quotas);
     const idempotencyTtlMs = options.idempotencyTtlMs ?? DAY_MS;
-    this.publishers = new Publishers(pool, observer, arm, { quotas, idempotencyTtlMs, clock: options.clock });
+    this.publishers = new Publishers(pool, observer, arm, {
+      quotas,
+      idempotencyTtlMs,
+      clock: options.clock,
+      replaceRich: (namespace, queue, oldId, job) =>
+        this.full.publishing.publish(namespace, [{ queue, ...job }], oldId),
+    });
     const { minter } = this.publishers;
     this.full = new FullLane({ pool, runner: this.runner, observer, arm, minter, quotas });
     this.records = new DeliveryRecords(pool, this.runner, observer, this.full.settling);

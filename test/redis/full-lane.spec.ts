@@ -1,5 +1,5 @@
 import type { NewRichJob } from '../../src/domain/rich-job.js';
-import { EngineFixture } from './fixture.js';
+import { EngineFixture, newJob } from './fixture.js';
 
 let f: EngineFixture;
 beforeEach(async () => (f = await EngineFixture.withClock()));
@@ -201,6 +201,16 @@ it('moves a job on to another queue', async () => {
     'moved',
     'leased',
   ]);
+});
+
+it('puts a plain job in the place of a rich one', async () => {
+  const old = await put('q', { type: 't', delayMs: 5_000 });
+
+  const id = await f.engine.republish(f.ns, 'q', old, newJob());
+
+  expect(await full().looking.findMany(f.ns, [old, id])).toMatchObject([null, { id, state: 'ready' }]);
+  const again = f.engine.republish(f.ns, 'q', id, newJob(), { idempotencyKey: 'k' });
+  await expect(again).rejects.toMatchObject({ code: 'invalid_argument' });
 });
 
 it('makes a plain job rich when a worker names itself', async () => {
