@@ -12,6 +12,7 @@ import { Batcher } from './batcher.js';
 import { checkAcks, checkNames, checkRequest } from './checks.js';
 import { decodeReserved, type Reserved } from './decode.js';
 import type { DeliveryRecords } from './delivery-records.js';
+import type { EventTeller } from './events/teller.js';
 import { encodeId, mintedAtMs } from './ids.js';
 import { InFlight } from './in-flight.js';
 import type { EngineObserver } from './observer.js';
@@ -58,6 +59,7 @@ export class Leases {
     private readonly observer: EngineObserver,
     private readonly arm: (namespace: string, dueMs: number) => void,
     private readonly records: DeliveryRecords,
+    private readonly events: EventTeller,
   ) {
     this.questions = new Batcher((namespace, questions) => this.ask(namespace, questions));
     this.acks = new Batcher(async (namespace, items) => {
@@ -206,6 +208,7 @@ export class Leases {
       if (!jobs || jobs.length === 0) continue;
       const confirms = questions[i]?.request.confirms === true;
       if (confirms) calls++;
+      if (this.events.isOn) this.events.leased(namespace, jobs);
       count += jobs.length;
       for (const job of jobs) {
         if (confirms) job.receipt = batch;
@@ -238,6 +241,7 @@ export class Leases {
     if (code === ACK.late) this.observer.staleAck(namespace, 'late');
     if (code === ACK.possible) this.observer.staleAck(namespace, 'possible');
     if (code === ACK.missing) return 'not_found';
+    if (this.events.isOn) this.events.acked(namespace, queue, id, code !== ACK.neverLeased);
     if (code !== ACK.neverLeased) this.observer.acked(namespace, queue, ageMs(id, nowMs));
     return 'acked';
   }

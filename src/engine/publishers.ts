@@ -1,6 +1,7 @@
 import type { Durability } from '../domain/durability.js';
 import { UlidMinter } from '../domain/ulid.js';
 import type { RedisPool } from '../redis/pool.js';
+import type { EventTeller } from './events/teller.js';
 import type { EngineObserver } from './observer.js';
 import { OncePublisher } from './publish-once.js';
 import { Publisher } from './publisher.js';
@@ -19,6 +20,8 @@ export interface PublishSettings {
   /** How long an idempotency key is remembered, in milliseconds. */
   readonly idempotencyTtlMs: number;
   readonly clock: (() => number) | undefined;
+  /** Hears of what was stored. */
+  readonly events: EventTeller;
 }
 
 /** One way for each durability: each batches for itself, and has its own path to the pool. */
@@ -49,7 +52,7 @@ export class Publishers {
   }
 
   private make(durability: Durability): PublishWay {
-    const { quotas, idempotencyTtlMs, clock } = this.settings;
+    const { quotas, idempotencyTtlMs, clock, events } = this.settings;
     const runner = new ScriptRunner(this.pool, this.observer, clock, this.pool.through(durability));
     const plain = new Publisher(
       runner,
@@ -58,6 +61,7 @@ export class Publishers {
       this.minter,
       quotas,
       durability !== 'memory',
+      events,
     );
     return { plain, once: new OncePublisher(runner, plain, idempotencyTtlMs, quotas) };
   }

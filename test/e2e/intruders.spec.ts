@@ -19,6 +19,7 @@ const NEEDS: Readonly<Record<string, Verb>> = {
   'GET /api/:namespace/:queue/deadletter': 'consume',
   'GET /api/:namespace/:queue/deadletter/size': 'consume',
   'POST /v1/:namespace/acks': 'consume',
+  'GET /v1/:namespace/events': 'consume',
   'DELETE /api/:namespace/:queue': 'admin',
   'PUT /api/:namespace/:queue/deadletter': 'admin',
   'DELETE /api/:namespace/:queue/deadletter': 'admin',
@@ -104,6 +105,11 @@ describe('intruders', () => {
       headers: token === null ? {} : { 'x-token': token },
       ...(body === undefined ? {} : { body }),
     });
+    if (answer.headers['content-type'] === 'text/event-stream') {
+      // It does not end.
+      answer.body.on('error', () => undefined).destroy();
+      return { status: answer.statusCode, text: '' };
+    }
     return { status: answer.statusCode, text: await answer.body.text() };
   }
 
@@ -117,7 +123,9 @@ describe('intruders', () => {
   function addresses(route: Route, queue = 'mail'): string[] {
     const names = { namespace, queue, id: jobId };
     const escaped = { ...names, namespace: `%${namespace.charCodeAt(0).toString(16)}${namespace.slice(1)}` };
-    return [addressOf(route, names), addressOf(route, escaped)];
+    // A stream without a filter tells of the queues that the token is for.
+    const filter = route.template.endsWith('/events') ? `?queue=${queue}` : '';
+    return [addressOf(route, names) + filter, addressOf(route, escaped) + filter];
   }
 
   it('meet no call that it is not known of what it needs', () => {

@@ -1,0 +1,218 @@
+import { Redis } from 'ioredis';
+import { comparePlaces } from '../../src/domain/job-event.js';
+import { QueueEngine } from '../../src/engine/engine.js';
+import { silentObserver } from '../../src/engine/observer.js';
+import { testRedisUrl, waitFor } from '../support/redis.js';
+import { Listening } from './events-fixture.js';
+import { EngineFixture, newJob } from './fixture.js';
+
+/** Longer than any of these tests waits, shorter than what they wait for. */
+const KEEP_MS = 1_200;
+
+describe('events', () => {
+  let f: EngineFixture;
+  let redis: Redis;
+  const scripts: string[] = [];
+  beforeEach(async () => {
+    const observer = { ...silentObserver, script: (name: string) => void scripts.push(name) };
+    f = await EngineFixture.withClock({ eventsKeepMs: KEEP_MS, observer });
+    redis = new Redis(testRedisUrl(), { protocol: 2 });
+    scripts.length = 0;
+  });
+  afterEach(async () => {
+    redis.disconnect();
+    await f.close();
+  });
+
+  const stream = (): string => f.pool.keys.namespace(f.ns).events;
+  const append = (count: number): Promise<unknown> => {
+    const all = redis.pipeline();
+    for (let i = 0; i < count; i++)
+      all.xadd(stream(), 'NOMKSTREAM', '*', 'e', 'acked', 'q', 'q', 'i', '', 'd', '');
+    return all.exec();
+  };
+
+  it("tell a job's life in order, whoever takes the step", async () => {
+    const heard = await Listening.to(f.engine, f.ns);
+    const id = await f.publish('q', { tries: 3, delayMs: 5_000, ttlMs: 1_000_000 });
+    f.nowMs += 5_000;
+    await f.engine.pumpNow(f.ns);
+    const [first] = await f.reserve('q', { ttrMs: 1_000 });
+    await f.engine.undo(f.ns, [first!]);
+    await f.reserve('q', { ttrMs: 1_000 });
+    f.nowMs += 1_000;
+    await f.engine.pumpNow(f.ns);
+    await f.reserve('q');
+    await f.engine.ack(f.ns, 'q', id);
+
+    const names = ['published', 'ready', 'leased', 'released', 'leased', 'timed_out', 'leased', 'acked'];
+    expect(await heard.told(8)).toEqual(names.map((name) => `${name} q ${id}`));
+    const facts = heard.events.map((event) => event.facts);
+    expect([facts[0], facts[2], facts[4]]).toEqual([{ delay_ms: 5_000 }, { attempt: 1 }, { attempt: 1 }]);
+    expect(heard.gaps).toEqual([]);
+  });
+
+  it('tell of the end that a job comes to without a consumer', async () => {
+    const heard = await Listening.to(f.engine, f.ns);
+    const dead = await f.publish('dead');
+    await f.reserve('dead', { ttrMs: 1_000 });
+    f.nowMs += 1_000;
+    await f.engine.pumpNow(f.ns);
+    await f.engine.respawn(f.ns, 'dead', 1, 0);
+    await f.reserve('dead', { ttrMs: 1_000 });
+    f.nowMs += 1_000;
+    await f.engine.pumpNow(f.ns);
+    await f.engine.deleteDead(f.ns, 'dead', 1);
+    expect((await heard.told(7)).map((line) => line.split(' ')[0])).toEqual([
+      'published',
+      'leased',
+      'died',
+      'respawned',
+      'leased',
+      'died',
+      'deleted',
+    ]);
+    expect(heard.events[2]).toMatchObject({ id: dead, facts: { reason: 'lease_expired' } });
+
+    heard.events.length = 0;
+    const [met, swept, pumped, destroyed, withdrawn, old] = [
+      await f.publish('met', { ttlMs: 1_000 }),
+      await f.publish('swept', { ttlMs: 1_000 }),
+      await f.publish('pumped', { ttlMs: 1_000, delayMs: 500 }),
+      await f.publish('destroyed'),
+      await f.publish('withdrawn'),
+      await f.publish('old'),
+    ];
+    f.nowMs += 1_000;
+    await f.reserve('met');
+    await f.engine.tidyNow(f.ns);
+    await f.engine.pumpNow(f.ns);
+    await f.engine.destroy(f.ns, 'destroyed');
+    await f.engine.ack(f.ns, 'withdrawn', withdrawn);
+    const fresh = await f.engine.republish(f.ns, 'old', old, newJob());
+    const lines = await heard.told(12);
+    const ends = lines.filter((line) => !line.startsWith('published')).sort();
+    expect(ends).toEqual(
+      [
+        `expired met ${met}`,
+        `expired swept ${swept}`,
+        `expired pumped ${pumped}`,
+        `deleted destroyed ${destroyed}`,
+        `deleted withdrawn ${withdrawn}`,
+      ].sort(),
+    );
+    expect(heard.events.find(({ id }) => id === fresh)?.facts).toEqual({ replaces: old });
+  });
+
+  it('cost nothing and leave nothing while nobody listens', async () => {
+    const all = new Set<string>();
+    for (let i = 0; i < 5; i++) await f.publish('q', { tries: 2 });
+    await f.reserve('q', { count: 2, ttrMs: 1_000 });
+    f.nowMs += 1_000;
+    await f.engine.pumpNow(f.ns);
+    for (const { id } of await f.reserve('q', { count: 5 })) await f.engine.ack(f.ns, 'q', id);
+    for (const key of await f.keys()) all.add(key);
+    for (const name of scripts) all.add(name);
+    expect([...all].filter((one) => /listening|events|tell|listen/.test(one))).toEqual([]);
+    expect(await redis.zscore(f.pool.keys.watched, f.ns)).toBeNull();
+  });
+
+  it('are written by servers that nobody listens at, within a second, and no longer than somebody listens', async () => {
+    const other = new QueueEngine(f.pool, { eventsKeepMs: KEEP_MS });
+    other.start();
+    try {
+      const heard = await Listening.to(f.engine, f.ns);
+      // It has no listener of its own: it is told by the pool.
+      await waitFor(async () => {
+        await other.publish(f.ns, 'q', newJob());
+        return heard.events.length > 0;
+      }, 5_000);
+      heard.leave();
+      await waitFor(async () => (await f.keys()).every((key) => !/listening|events/.test(key)), 5_000);
+      await waitFor(
+        async () => (await redis.zscore(f.pool.keys.watched, f.ns)) === null || !(await isWatched()),
+        5_000,
+      );
+      await other.publish(f.ns, 'q', newJob());
+      expect((await f.keys()).filter((key) => /listening|events/.test(key))).toEqual([]);
+    } finally {
+      await other.stop();
+    }
+  });
+
+  async function isWatched(): Promise<boolean> {
+    return Number(await redis.zscore(f.pool.keys.watched, f.ns)) > f.pool.clock.now();
+  }
+
+  it('go on where a listener broke off, with what came in between', async () => {
+    const first = await Listening.to(f.engine, f.ns);
+    const ids: string[] = [];
+    for (let i = 0; i < 3; i++) ids.push(await f.publish('q'));
+    await first.told(3);
+    first.leave();
+    for (let i = 0; i < 1_200; i++) ids.push((await f.engine.publishMany(f.ns, 'q', [newJob()]))[0]!);
+
+    const second = await Listening.to(f.engine, f.ns, first.events[0]!.place);
+    ids.push(await f.publish('q'));
+    const lines = await second.told(ids.length - 1);
+    expect(lines).toEqual(ids.slice(1).map((id) => `published q ${id}`));
+    expect(second.gaps).toEqual([]);
+  });
+
+  it('say so when what a listener wants to go on from is there no more', async () => {
+    const first = await Listening.to(f.engine, f.ns);
+    await f.publish('q');
+    await first.told(1);
+    const { place } = first;
+    first.leave();
+    await waitFor(async () => (await redis.exists(stream())) === 0, 5_000);
+
+    const second = await Listening.to(f.engine, f.ns, place);
+    await waitFor(() => second.gaps.length > 0);
+    const id = await f.publish('q');
+    expect(await second.told(1)).toEqual([`published q ${id}`]);
+    expect(second.gaps).toEqual([0]);
+
+    // A place that no event of this store can have had yet.
+    const third = await Listening.to(f.engine, f.ns, '9999999999999-0');
+    await waitFor(() => third.gaps.length > 0);
+    const next = await f.publish('q');
+    expect(await third.told(1)).toEqual([`published q ${next}`]);
+  });
+
+  it('are kept in a bounded number; who falls behind is told that some are missing', async () => {
+    const heard = await Listening.to(f.engine, f.ns);
+    await f.publish('q');
+    await heard.told(1);
+    // More in one step than one round reads: the oldest are gone before they are read.
+    const acked = Array.from({ length: 128 }, () => ['acked', 'q', '', '']).flat();
+    const { text } = await import('../../src/redis/script.js').then(({ scriptText }) => scriptText('tell'));
+    const writes = redis.pipeline();
+    for (let i = 0; i < 200; i++) writes.eval(text, 1, f.pool.keys.namespace(f.ns).meta, ...acked);
+    await writes.exec();
+    expect(await redis.xlen(stream())).toBeLessThan(10_200);
+    await waitFor(() => heard.gaps.length > 0, 5_000);
+    const last = (await redis.xrevrange(stream(), '+', '-', 'COUNT', 1))[0]![0];
+    await waitFor(() => comparePlaces(heard.place, last) === 0, 10_000);
+  });
+
+  it('are given to each listener once, in order, whenever it comes', async () => {
+    const early = await Listening.to(f.engine, f.ns);
+    await append(700);
+    await early.told(700);
+    const from = early.events[99]!.place;
+    const late = await Promise.all([1, 2, 3].map(() => Listening.to(f.engine, f.ns, from)));
+    await append(700);
+    for (const one of late) {
+      await one.told(1_300);
+      expect(one.events.map(({ place }) => place)).toEqual(early.events.slice(100).map(({ place }) => place));
+    }
+  });
+
+  it('end for every listener when the engine stops', async () => {
+    const heard = await Listening.to(f.engine, f.ns);
+    f.engine.endWaits();
+    expect(heard.isOver).toBe(true);
+    await expect(Listening.to(f.engine, f.ns)).rejects.toMatchObject({ code: 'shutting_down' });
+  });
+});
