@@ -166,7 +166,7 @@ describe.each(['/acks', '/%61cks'])('batch acknowledgement, by %s', (path) => {
       expect(got).toBe(status);
       expect(json).toMatchObject({ code, status });
       expect((json as { detail: string }).detail === 'as it is').toBe(status < 500);
-      const mayHelp = ['queue_full', 'namespace_full', 'too_many_waiters'].includes(code);
+      const mayHelp = ['queue_full', 'namespace_full', 'too_many_waiters', 'too_many_streams'].includes(code);
       expect(headers['retry-after']).toBe(status === 503 || mayHelp ? '1' : undefined);
     } finally {
       Reflect.deleteProperty(engine, 'ack');
