@@ -137,23 +137,18 @@ export function frameOf(event: JobEvent): string {
   let frame = frames.get(event);
   if (frame === undefined) {
     const { place, name, queue, id, type, tags, facts } = event;
-    const json = asciiJson({
+    const own = {
       event: name,
       at: new Date(timeOf(place)).toISOString(),
       queue,
       ...(id === '' ? {} : { id }),
       ...(type === '' ? {} : { type }),
       ...(tags.length === 0 ? {} : { tags }),
-      ...withoutNames(facts),
-    });
+    };
+    // Facts stand behind, and never in the place of what each event has.
+    const json = asciiJson({ ...own, ...facts, ...own });
     frame = `id: ${place}\ndata: ${json}\n\n`;
     frames.set(event, frame);
   }
   return frame;
-}
-
-/** Facts do not stand in the place of what each event has. */
-function withoutNames(facts: JobEvent['facts']): Record<string, unknown> {
-  const { event: _event, at: _at, queue: _queue, id: _id, ...rest } = facts;
-  return rest;
 }

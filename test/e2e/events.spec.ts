@@ -49,10 +49,11 @@ describe('the stream of events', () => {
     await app.delete(`mail/job/${id}`);
 
     const events = await client.until(3);
+    const at = expect.any(String) as string;
     expect(events.map(({ data }) => data)).toEqual([
-      { event: 'published', at: expect.any(String), queue: 'mail', id },
-      { event: 'leased', at: expect.any(String), queue: 'mail', id, attempt: 1 },
-      { event: 'acked', at: expect.any(String), queue: 'mail', id },
+      { event: 'published', at, queue: 'mail', id },
+      { event: 'leased', at, queue: 'mail', id, attempt: 1 },
+      { event: 'acked', at, queue: 'mail', id },
     ]);
     for (const { place, data } of events) {
       expect(place).toMatch(/^\d{13}-\d+$/);
@@ -132,7 +133,7 @@ describe('the stream of events', () => {
   });
 
   it('refuses what it cannot read, and names it', async () => {
-    const answer = await app.get(`${path('?queue=_x&event=born&job=a%20b&colour=red&type=')}`, {
+    const answer = await app.get(path('?queue=_x&event=born&job=a%20b&colour=red&type='), {
       headers: { accept: 'text/event-stream' },
     });
     expect(answer).toMatchObject({ status: 400, json: { code: 'invalid_argument' } });
