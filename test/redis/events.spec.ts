@@ -1,8 +1,8 @@
-import { Redis } from 'ioredis';
-import { comparePlaces } from '../../src/domain/job-event.js';
 import { QueueEngine } from '../../src/engine/engine.js';
+import { EngineRegistry } from '../../src/engine/engine.registry.js';
 import { silentObserver } from '../../src/engine/observer.js';
-import { testRedisUrl, waitFor } from '../support/redis.js';
+import { tell } from '../../src/redis/scripts.js';
+import { waitFor } from '../support/redis.js';
 import { Listening } from './events-fixture.js';
 import { EngineFixture, newJob } from './fixture.js';
 
@@ -11,26 +11,31 @@ const KEEP_MS = 1_200;
 
 describe('events', () => {
   let f: EngineFixture;
-  let redis: Redis;
   const scripts: string[] = [];
   beforeEach(async () => {
     const observer = { ...silentObserver, script: (name: string) => void scripts.push(name) };
     f = await EngineFixture.withClock({ eventsKeepMs: KEEP_MS, observer });
-    redis = new Redis(testRedisUrl(), { protocol: 2 });
     scripts.length = 0;
   });
   afterEach(async () => {
-    redis.disconnect();
     await f.close();
   });
 
   const stream = (): string => f.pool.keys.namespace(f.ns).events;
-  const append = (count: number): Promise<unknown> => {
-    const all = redis.pipeline();
-    for (let i = 0; i < count; i++)
-      all.xadd(stream(), 'NOMKSTREAM', '*', 'e', 'acked', 'q', 'q', 'i', '', 'd', '');
-    return all.exec();
+  const append = async (count: number): Promise<void> => {
+    const keys = f.pool.keys.namespace(f.ns);
+    for (let left = count; left > 0; left -= 100) {
+      const items = Array.from({ length: Math.min(left, 100) }, () => ['acked', 'q', '', '']);
+      await f.pool.run(tell, keys, {}, items);
+    }
   };
+  const newest = async (): Promise<string> => {
+    const [entry] = (await f.pool.read('XREVRANGE', stream(), '+', '-', 'COUNT', 1)) as [string, string[]][];
+    return entry![0];
+  };
+  /** Until when servers are told to write its events, Unix ms; 0 = they are not. */
+  const watchedUntil = async (): Promise<number> =>
+    Number(await f.pool.read('ZSCORE', f.pool.keys.watched, f.ns));
 
   it("tell a job's life in order, whoever takes the step", async () => {
     const heard = await Listening.to(f.engine, f.ns);
@@ -114,7 +119,7 @@ describe('events', () => {
     for (const key of await f.keys()) all.add(key);
     for (const name of scripts) all.add(name);
     expect([...all].filter((one) => /listening|events|tell|listen/.test(one))).toEqual([]);
-    expect(await redis.zscore(f.pool.keys.watched, f.ns)).toBeNull();
+    expect(await watchedUntil()).toBe(0);
   });
 
   it('are written by servers that nobody listens at, within a second, and no longer than somebody listens', async () => {
@@ -129,20 +134,13 @@ describe('events', () => {
       }, 5_000);
       heard.leave();
       await waitFor(async () => (await f.keys()).every((key) => !/listening|events/.test(key)), 5_000);
-      await waitFor(
-        async () => (await redis.zscore(f.pool.keys.watched, f.ns)) === null || !(await isWatched()),
-        5_000,
-      );
+      await waitFor(async () => (await watchedUntil()) < f.pool.clock.now(), 5_000);
       await other.publish(f.ns, 'q', newJob());
       expect((await f.keys()).filter((key) => /listening|events/.test(key))).toEqual([]);
     } finally {
       await other.stop();
     }
   });
-
-  async function isWatched(): Promise<boolean> {
-    return Number(await redis.zscore(f.pool.keys.watched, f.ns)) > f.pool.clock.now();
-  }
 
   it('go on where a listener broke off, with what came in between', async () => {
     const first = await Listening.to(f.engine, f.ns);
@@ -165,7 +163,7 @@ describe('events', () => {
     await first.told(1);
     const { place } = first;
     first.leave();
-    await waitFor(async () => (await redis.exists(stream())) === 0, 5_000);
+    await waitFor(async () => (await f.pool.read('EXISTS', stream())) === 0, 5_000);
 
     const second = await Listening.to(f.engine, f.ns, place);
     await waitFor(() => second.gaps.length > 0);
@@ -184,16 +182,12 @@ describe('events', () => {
     const heard = await Listening.to(f.engine, f.ns);
     await f.publish('q');
     await heard.told(1);
-    // More in one step than one round reads: the oldest are gone before they are read.
-    const acked = Array.from({ length: 128 }, () => ['acked', 'q', '', '']).flat();
-    const { text } = await import('../../src/redis/script.js').then(({ scriptText }) => scriptText('tell'));
-    const writes = redis.pipeline();
-    for (let i = 0; i < 200; i++) writes.eval(text, 1, f.pool.keys.namespace(f.ns).meta, ...acked);
-    await writes.exec();
-    expect(await redis.xlen(stream())).toBeLessThan(10_200);
+    // More than one round reads: the oldest are gone before they are read.
+    await Promise.all(Array.from({ length: 200 }, () => append(100)));
+    expect(Number(await f.pool.read('XLEN', stream()))).toBeLessThan(10_200);
     await waitFor(() => heard.gaps.length > 0, 5_000);
-    const last = (await redis.xrevrange(stream(), '+', '-', 'COUNT', 1))[0]![0];
-    await waitFor(() => comparePlaces(heard.place, last) === 0, 10_000);
+    const last = await newest();
+    await waitFor(() => heard.place === last, 10_000);
   });
 
   it('are given to each listener once, in order, whenever it comes', async () => {
@@ -207,6 +201,17 @@ describe('events', () => {
       await one.told(1_300);
       expect(one.events.map(({ place }) => place)).toEqual(early.events.slice(100).map(({ place }) => place));
     }
+  });
+
+  it('are not told of a pool that moves, where they would happen in two places', () => {
+    const engines = new Map([
+      ['old', f.engine],
+      ['new', f.engine],
+    ]);
+    const registry = new EngineRegistry(engines, new Map([['old', 'new']]));
+    expect(registry.eventsOf('new')).toBe(f.engine.events);
+    expect(() => registry.eventsOf('old')).toThrow('the pool is moving to another one');
+    expect(() => registry.eventsOf('none')).toThrow('pool not found');
   });
 
   it('end for every listener when the engine stops', async () => {
