@@ -20,8 +20,12 @@ local function event_in(number, what, id)
   end
 end
 
+-- Returns how many were written.
 local function write_events()
+  local written = 0
   for _, one in ipairs(news) do
-    redis.pcall("XADD", stream, "NOMKSTREAM", "MAXLEN", "~", MOST_KEPT, "*", "e", one[1], "q", one[2], "i", one[3], "d", one[4])
+    local id = redis.pcall("XADD", stream, "NOMKSTREAM", "MAXLEN", "~", MOST_KEPT, "*", "e", one[1], "q", one[2], "i", one[3], "d", one[4])
+    written = written + (type(id) == "string" and 1 or 0)
   end
+  return written
 end

@@ -20,7 +20,10 @@ local is_there = redis.call("EXISTS", events) == 1
 redis.call("EXISTS", listening, events)
 
 if keep_ms > 0 then
-  redis.call("SET", listening, "1", "PX", keep_ms)
+  -- A full Redis still lets what is there live on.
+  if redis.call("PEXPIRE", listening, keep_ms) == 0 then
+    redis.call("SET", listening, "1", "PX", keep_ms)
+  end
   if not is_there then
     redis.call("XADD", events, "*", "e", "")
   end

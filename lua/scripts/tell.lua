@@ -5,7 +5,7 @@ meta (lib/keys).
 KEYS[1] meta         hash: the namespace's marker
 ARGV[1..] item × N   event, queue, id, facts
 
-Id: as it is kept, "" = of the queue as a whole. Facts: JSON of an object, "" = none. Returns how many were written: none while nobody listens.
+Id: as it is kept, "" = of the queue as a whole. Facts: JSON of an object, "" = none. Returns how many were written, -1 if nobody listens.
 Cost: O(1) per item.
 ]]
 local meta = KEYS[1]
@@ -16,5 +16,4 @@ local meta = KEYS[1]
 for i = 1, #ARGV, 4 do
   event(ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3])
 end
-write_events()
-return #news
+return listens and write_events() or -1

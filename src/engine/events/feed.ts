@@ -146,7 +146,10 @@ export class EventFeed {
       }
       if (performance.now() >= this.watchAtMs) {
         this.watchAtMs = performance.now() + this.renewMs;
-        await this.watch([...this.channels.keys()]);
+        // If it cannot be told, others write for as long as they were told before.
+        await this.watch([...this.channels.keys()]).catch((error: unknown) =>
+          this.observer.loopError('events', error),
+        );
       }
       let left = MOST_IN_ROUND;
       for (let open = turn; open.length > 0 && left > 0 && !this.isStopped;) {

@@ -119,8 +119,9 @@ export class EventTeller {
     while (backlog.items.length > 0) {
       const items = backlog.items.splice(0, TELL_STEP);
       try {
-        // None, if nobody listens any more and this process has not heard of it yet.
-        this.observer.told(await this.pool.run(tell, this.pool.keys.namespace(namespace), {}, items), 0);
+        const written = await this.pool.run(tell, this.pool.keys.namespace(namespace), {}, items);
+        // Below zero: nobody listens any more, and this process has not heard of it yet.
+        if (written >= 0) this.observer.told(written, items.length - written);
       } catch (error) {
         this.observer.loopError('events', error);
         this.observer.told(0, items.length);
