@@ -49,10 +49,11 @@ export type EventFilter = (event: JobEvent) => boolean;
  * Reads the filters of an address: of several values of one filter any will do, of several filters each counts.
  *
  * @param rights of the token; null = it may know of all queues
+ * @returns null = every event
  * @throws {InputError} naming what is wrong
  * @throws {QueueError} `queue_not_allowed`: a queue that is asked for is none of the token's
  */
-export function filterOf(url: string, rights: Rights | null): EventFilter {
+export function filterOf(url: string, rights: Rights | null): EventFilter | null {
   const wanted = wantedOf(url);
   if (rights !== null) for (const queue of wanted.get('queue') ?? []) checkQueue(rights, queue);
   const patterns = rights?.queues ?? null;
@@ -62,7 +63,7 @@ export function filterOf(url: string, rights: Rights | null): EventFilter {
   });
   if (patterns !== null)
     checks.push(({ queue }) => patterns.some((pattern) => matchesPattern(pattern, queue)));
-  return (event) => checks.every((check) => check(event));
+  return checks.length === 0 ? null : (event) => checks.every((check) => check(event));
 }
 
 /**

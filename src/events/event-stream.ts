@@ -27,7 +27,7 @@ export class EventStream implements EventListener, ConnectionWatcher {
    */
   constructor(
     readonly exchange: Exchange,
-    private readonly filter: EventFilter,
+    private readonly filter: EventFilter | null,
     private readonly maxBufferBytes: number,
     private readonly metrics: EventMetrics,
     private readonly onEnd: (reason: StreamEnd | null) => void,
@@ -53,16 +53,10 @@ export class EventStream implements EventListener, ConnectionWatcher {
   }
 
   take(events: readonly JobEvent[]): void {
-    let text = '';
-    let sent = 0;
-    for (const event of events) {
-      if (!this.filter(event)) continue;
-      text += frameOf(event);
-      sent++;
-    }
-    if (sent === 0) return;
-    this.metrics.sent.value += sent;
-    this.write(text);
+    const wanted = this.filter === null ? events : events.filter(this.filter);
+    if (wanted.length === 0) return;
+    this.metrics.sent.value += wanted.length;
+    this.write(textOf(wanted));
   }
 
   missed(): void {
@@ -99,7 +93,7 @@ export class EventStream implements EventListener, ConnectionWatcher {
     this.close('gone');
   }
 
-  private write(text: string): void {
+  private write(text: string | Buffer): void {
     this.begin();
     if (this.isOver) return;
     const { response } = this.exchange;
@@ -129,11 +123,21 @@ export class EventStream implements EventListener, ConnectionWatcher {
   }
 }
 
-/** The texts of events that several listeners are given. */
+/** The texts of events that several listeners are given, and of lists of them: those without a filter are given the same list. */
 const frames = new WeakMap<JobEvent, string>();
+const texts = new WeakMap<readonly JobEvent[], Buffer>();
+
+function textOf(events: readonly JobEvent[]): Buffer {
+  let text = texts.get(events);
+  if (text === undefined) {
+    text = Buffer.from(events.map(frameOf).join(''), 'latin1');
+    texts.set(events, text);
+  }
+  return text;
+}
 
 /** An event as it is sent; ASCII. */
-export function frameOf(event: JobEvent): string {
+function frameOf(event: JobEvent): string {
   let frame = frames.get(event);
   if (frame === undefined) {
     const { place, name, queue, id, type, tags, facts } = event;

@@ -19,7 +19,8 @@ const UNCONFIRMED_MS = 10_000;
 export interface StreamRequest {
   /** What its token must be allowed to do for as long as it listens. */
   readonly rules: AccessRules;
-  readonly filter: EventFilter;
+  /** Null = every event. */
+  readonly filter: EventFilter | null;
   /** The place that an earlier stream had come to; null = from now on. */
   readonly after: string | null;
 }

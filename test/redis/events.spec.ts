@@ -203,6 +203,23 @@ describe('events', () => {
     }
   });
 
+  it('let others be served between one listener and the next', async () => {
+    const order: string[] = [];
+    const busy = Array.from({ length: 4 }, () => new Listening());
+    for (const one of busy) {
+      one.take = () => {
+        order.push('take');
+        setImmediate(() => order.push('others'));
+        // Longer than one stretch.
+        for (const end = performance.now() + 10; performance.now() < end;);
+      };
+      await f.engine.events.subscribe(f.ns, null, one);
+    }
+    await f.publish('q');
+    await waitFor(() => order.filter((one) => one === 'take').length === 4);
+    expect(order.join(' ')).toContain('take others take others take others take');
+  });
+
   it('are not told of a pool that moves, where they would happen in two places', () => {
     const engines = new Map([
       ['old', f.engine],

@@ -14,6 +14,10 @@ const CHANNELS_IN_ROUND = 64;
 /** Events that one look reads, and one round in all: who is too slow for its stream is told so, and nobody else is held up. */
 const PAGE = 500;
 const MOST_IN_ROUND = 4_000;
+/** Listeners are given events for so long at a stretch, in milliseconds; then what else there is to do comes first. */
+const STRETCH_MS = 5;
+/** The part of the time that may go into it: who cannot be served in that misses some. */
+const MOST_BUSY = 0.25;
 /** What says that somebody listens is renewed so often, in milliseconds, if the time that it lasts is longer. */
 const RENEW_MS = 1_000;
 
@@ -34,6 +38,8 @@ export class EventFeed {
   private readonly channels = new Map<string, Channel>();
   private timer: NodeJS.Timeout | undefined;
   private watchAtMs = 0;
+  /** How long this round has been giving events, in milliseconds. */
+  private busyMs = 0;
   private isStopped = false;
   private readonly running = new Set<Promise<void>>();
 
@@ -132,7 +138,9 @@ export class EventFeed {
 
   private arm(): void {
     if (this.isStopped || this.timer || this.channels.size === 0) return;
-    this.timer = setTimeout(() => void this.track(this.round()), POLL_MS).unref();
+    const pauseMs = Math.max(POLL_MS, this.busyMs / MOST_BUSY - this.busyMs);
+    this.busyMs = 0;
+    this.timer = setTimeout(() => void this.track(this.round()), pauseMs).unref();
   }
 
   /** Looks at some of the namespaces, those whose turn it is. */
@@ -152,7 +160,7 @@ export class EventFeed {
         );
       }
       let left = MOST_IN_ROUND;
-      for (let open = turn; open.length > 0 && left > 0 && !this.isStopped;) {
+      for (let open = turn; open.length > 0 && left > 0 && this.busyMs < POLL_MS && !this.isStopped;) {
         const sizes = await Promise.all(open.map((channel) => this.readOn(channel)));
         open = open.filter((_channel, i) => sizes[i] === PAGE);
         for (const size of sizes) left -= size;
@@ -176,12 +184,24 @@ export class EventFeed {
     // Its time ran out while nobody could renew it; the next renewal makes it again.
     if (page.newest === '') return 0;
     channel.place = page.place;
-    for (const follower of channel.followers) {
+    await this.giveAll([...channel.followers], page);
+    return page.size;
+  }
+
+  /** Gives a page to all who have come so far; a thousand of them take a while, in which others are served. */
+  private async giveAll(followers: readonly Follower[], page: Page): Promise<void> {
+    let sinceMs = performance.now();
+    for (const follower of followers) {
       if (!follower.isLive) continue;
       if (page.hasGap) follower.missed();
       follower.give(page.events, page.place);
+      const tookMs = performance.now() - sinceMs;
+      if (tookMs < STRETCH_MS) continue;
+      this.busyMs += tookMs;
+      await new Promise(setImmediate);
+      sinceMs = performance.now();
     }
-    return page.size;
+    this.busyMs += performance.now() - sinceMs;
   }
 
   private async read({ namespace }: Channel, after: string, keepMs: number): Promise<Page> {

@@ -26,7 +26,10 @@ export class Follower {
   /** Gives it those that it does not have yet. */
   give(events: readonly JobEvent[], place: string): void {
     if (this.isOver) return;
-    const fresh = events.filter((event) => comparePlaces(event.place, this.place) > 0);
+    const [first] = events;
+    const isFresh = (event: JobEvent): boolean => comparePlaces(event.place, this.place) > 0;
+    // The same list for all who want the whole of it: what is made of it need be made once.
+    const fresh = first === undefined || isFresh(first) ? events : events.filter(isFresh);
     if (comparePlaces(place, this.place) > 0) this.place = place;
     if (fresh.length > 0) this.listener.take(fresh);
   }
