@@ -191,6 +191,7 @@ export class Leases {
     const { raw } = await run;
     const { items: found, expired } = decodeReserved(raw, groups, questions.length);
     this.note(namespace, questions, found, batch);
+    if (this.events.isOn) this.events.leased(namespace, found);
     if (expired > 0) this.observer.expired(namespace, expired);
     return found;
   }
@@ -208,7 +209,6 @@ export class Leases {
       if (!jobs || jobs.length === 0) continue;
       const confirms = questions[i]?.request.confirms === true;
       if (confirms) calls++;
-      if (this.events.isOn) this.events.leased(namespace, jobs);
       count += jobs.length;
       for (const job of jobs) {
         if (confirms) job.receipt = batch;

@@ -1,7 +1,8 @@
-import type { LeasedJob, NewJob } from '../../domain/job.js';
+import type { NewJob } from '../../domain/job.js';
 import type { RedisPool } from '../../redis/pool.js';
 import type { Item } from '../../redis/script.js';
 import { tell } from '../../redis/scripts.js';
+import type { Reserved } from '../decode.js';
 import { encodeId } from '../ids.js';
 import type { EngineObserver } from '../observer.js';
 
@@ -82,10 +83,10 @@ export class EventTeller {
     this.add(namespace, 'published', queue, encodeId(id) ?? NO_ID, JSON.stringify({ replaces: oldId }));
   }
 
-  /** Jobs were leased. */
-  leased(namespace: string, jobs: readonly LeasedJob[]): void {
+  /** Jobs were leased: what each question of a batch was answered. */
+  leased(namespace: string, answers: readonly Reserved[]): void {
     if (!this.heard.has(namespace)) return;
-    for (const { id, queue, attempts } of jobs) {
+    for (const { id, queue, attempts } of answers.flatMap((jobs) => jobs ?? [])) {
       this.add(namespace, 'leased', queue, encodeId(id) ?? NO_ID, `{"attempt":${String(attempts)}}`);
     }
   }
