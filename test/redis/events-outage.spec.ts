@@ -15,11 +15,13 @@ describe('listeners to events', () => {
   beforeEach(async () => {
     dir = mkdtempSync(join(tmpdir(), 'pumphouse-events-'));
     redis = await startRedis({ dir, args: ['--appendfsync', 'always'] });
-    const told = (_written: number, left: number): void => void (dropped.count += left);
-    const options = { eventsKeepMs: 1_000, observer: { ...silentObserver, told } };
-    f = await EngineFixture.open(options, { url: redis.url, commandTimeoutMs: 300 });
-    f.engine.start();
   });
+  const open = async (eventsKeepMs: number, commandTimeoutMs: number): Promise<void> => {
+    const told = (_written: number, left: number): void => void (dropped.count += left);
+    const options = { eventsKeepMs, observer: { ...silentObserver, told } };
+    f = await EngineFixture.open(options, { url: redis.url, commandTimeoutMs });
+    f.engine.start();
+  };
   afterEach(async () => {
     await f.close();
     await redis.stop();
@@ -27,9 +29,12 @@ describe('listeners to events', () => {
   });
 
   it('outlast an outage, and are told that something may be missing', async () => {
+    await open(1_000, 300);
     const heard = await Listening.to(f.engine, f.ns);
-    await f.publish('q');
-    await heard.told(1);
+    await waitFor(async () => {
+      await f.publish('q');
+      return heard.events.length > 0;
+    }, 10_000);
     await redis.kill9();
     await expect(f.publish('q')).rejects.toMatchObject({ code: 'pool_unavailable' });
     await expect(Listening.to(f.engine, f.ns)).rejects.toMatchObject({ code: 'pool_unavailable' });
@@ -43,6 +48,7 @@ describe('listeners to events', () => {
   });
 
   it('hold up nobody when Redis is full: what happens goes on, and is left out', async () => {
+    await open(60_000, 2_000);
     const heard = await Listening.to(f.engine, f.ns);
     for (let i = 0; i < 3; i++) await f.publish('q');
     await heard.told(3);

@@ -26,8 +26,8 @@ export const EVENTS = [
   {
     name: 'events: servers without a listener hear of those of others',
     file: 'src/engine/events/teller.ts',
-    from: 'this.isOn = this.heard.size > 0;',
-    to: 'this.isOn = false;',
+    from: 'this.turn(this.heard.size > 0);',
+    to: 'this.turn(false);',
     spec: ENGINE,
     test: 'are written by servers that nobody listens at',
   },

@@ -53,7 +53,7 @@ export class EventTeller {
   /** Somebody of this process listens to it from now on: nobody else need say so. */
   hear(namespace: string): void {
     this.heard.add(namespace);
-    this.isOn = true;
+    this.turn(true);
   }
 
   /** Finds out where somebody listens. Does not fail: while Redis is away what was known goes on. */
@@ -62,10 +62,17 @@ export class EventTeller {
       const { keys, clock } = this.pool;
       const found = await this.pool.read('ZRANGEBYSCORE', keys.watched, clock.now(), '+inf');
       this.heard = new Set(Array.isArray(found) ? found.map(String) : []);
-      this.isOn = this.heard.size > 0;
+      this.turn(this.heard.size > 0);
     } catch (error) {
       this.observer.loopError('events', error);
     }
+  }
+
+  /** The first time, Redis is made to know the script: an event must not come late for having been sent twice. */
+  private turn(isOn: boolean): void {
+    const [namespace] = this.heard;
+    if (isOn && !this.isOn && namespace !== undefined) void this.track(this.send(namespace, []));
+    this.isOn = isOn;
   }
 
   /** Jobs were stored. */
@@ -119,17 +126,21 @@ export class EventTeller {
     await Promise.resolve();
     while (backlog.items.length > 0) {
       const items = backlog.items.splice(0, TELL_STEP);
-      try {
-        const written = await this.pool.run(tell, this.pool.keys.namespace(namespace), {}, items);
-        // Below zero: nobody listens any more, and this process has not heard of it yet.
-        if (written >= 0) this.observer.told(written, items.length - written);
-      } catch (error) {
-        this.observer.loopError('events', error);
-        this.observer.told(0, items.length);
-      }
+      await this.send(namespace, items);
       this.waiting -= items.length;
     }
     this.backlogs.delete(namespace);
+  }
+
+  private async send(namespace: string, items: readonly Item[]): Promise<void> {
+    try {
+      const written = await this.pool.run(tell, this.pool.keys.namespace(namespace), {}, items);
+      // Below zero: nobody listens any more, and this process has not heard of it yet.
+      if (written >= 0) this.observer.told(written, items.length - written);
+    } catch (error) {
+      this.observer.loopError('events', error);
+      this.observer.told(0, items.length);
+    }
   }
 
   private async track(work: Promise<void>): Promise<void> {
