@@ -14,6 +14,7 @@ local function plan_move(kind, number, name, id, value)
     end
   elseif kind == "l" and tries == 0 and not is_free then
     counts.died = counts.died + 1
+    count_lapse("died", name)
     local head = struct.pack(HEADER, FORMAT, DEAD, flags, priority, tries, attempts, lease, at, entry, 0, 0)
     local job = { id = id, number = number, head = head, keys = {} }
     add_keys(job.keys, id, flags)
@@ -21,6 +22,9 @@ local function plan_move(kind, number, name, id, value)
   else
     local how = kind == "s" and "due" or "returned"
     counts[how] = counts[how] + 1
+    if kind == "l" then
+      count_lapse(how, name)
+    end
     local line = line_up_of(number, name)
     local head = string.char(FORMAT, READY) .. string.sub(value, 3, 16) .. string.char(enter(line, id, entry))
     if is_free then

@@ -29,6 +29,8 @@ import { Publishers } from './publishers.js';
 import { quotasText } from './quotas.js';
 import { Pump } from './pump.js';
 import { ScriptRunner } from './script-runner.js';
+import { CountingObserver } from './stats/counting-observer.js';
+import { DEFAULT_STATISTICS, Statistics, type StatisticsOptions } from './stats/statistics.js';
 
 /** What may be chosen about an engine. */
 export interface EngineOptions {
@@ -40,6 +42,8 @@ export interface EngineOptions {
   readonly quotas?: Quotas;
   /** How long an idempotency key is remembered, in milliseconds; a day by default. */
   readonly idempotencyTtlMs?: number;
+  /** How long statistics are kept, and of how many queues: `DEFAULT_STATISTICS` by default. */
+  readonly stats?: StatisticsOptions;
 }
 
 const DAY_MS = 86_400_000;
@@ -49,6 +53,8 @@ const DESTROY_STEP = 500;
 
 /** The queues of one pool. Knows no HTTP, no configuration and no tokens; see `docs/states.md` for the life of a job. */
 export class QueueEngine {
+  /** What became of the jobs of a queue on a day. */
+  readonly stats: Statistics;
   private readonly runner: ScriptRunner;
   private readonly records: DeliveryRecords;
   private readonly publishers: Publishers;
@@ -63,8 +69,11 @@ export class QueueEngine {
     private readonly pool: RedisPool,
     options: EngineOptions = {},
   ) {
-    const observer = options.observer ?? silentObserver;
-    this.runner = new ScriptRunner(pool, observer, options.clock);
+    const told = options.observer ?? silentObserver;
+    this.runner = new ScriptRunner(pool, told, options.clock);
+    const stats = options.stats ?? DEFAULT_STATISTICS;
+    this.stats = new Statistics(pool, this.runner, told, stats);
+    const observer = stats.historyDays > 0 ? new CountingObserver(told, this.stats) : told;
     this.records = new DeliveryRecords(pool, this.runner, observer);
     this.pump = new Pump(pool, this.runner, observer, this.records);
     this.janitor = new Janitor(pool, this.runner, observer);
@@ -88,13 +97,14 @@ export class QueueEngine {
     this.pump.start();
     this.janitor.start();
     this.byteCount.start();
+    this.stats.start();
   }
 
   /** Ends waits and loops; resolves when nothing is under way. The pool stays open. */
   async stop(): Promise<void> {
     this.leases.stop();
     await Promise.all([this.pump.stop(), this.janitor.stop(), this.byteCount.stop(), this.leases.settled()]);
-    await this.records.stop();
+    await Promise.all([this.records.stop(), this.stats.stop()]);
   }
 
   /** Ends every long poll now, with no job; new ones end at once. */

@@ -1,6 +1,7 @@
 /** The queue as a library: an engine over a Redis pool, without HTTP. */
 export { QueueEngine, type EngineOptions } from './engine.js';
 export { EngineRegistry } from './engine.registry.js';
+export type { StatisticsOptions } from './stats/statistics.js';
 export { silentObserver, type EngineObserver, type PumpCounts } from './observer.js';
 export type { PeekedJob } from './decode.js';
 export type { JobState } from '../domain/states.js';

@@ -17,6 +17,7 @@ import { InFlight } from './in-flight.js';
 import type { EngineObserver } from './observer.js';
 import { groupsOf, itemOf, type Question } from './questions.js';
 import type { Batch } from './record-shelf.js';
+import { RunClock } from './run-clock.js';
 import type { ScriptRunner } from './script-runner.js';
 import { WaitingRoom } from './waiting-room.js';
 
@@ -43,6 +44,13 @@ interface Verdict {
   readonly nowMs: number;
 }
 
+/** What a batch of questions brought, and when, Unix ms. */
+interface Found {
+  readonly questions: readonly Question[];
+  readonly found: readonly Reserved[];
+  readonly nowMs: number;
+}
+
 /** Gives jobs to consumers, and takes them back: reserve, acknowledge, undo. */
 export class Leases {
   private readonly room: WaitingRoom;
@@ -50,6 +58,7 @@ export class Leases {
   private readonly acks: Batcher<Item, Verdict>;
   /** Questions and undos that Redis has not answered yet. */
   private readonly underWay = new InFlight();
+  private readonly runs = new RunClock();
   private readonly offWake: () => void;
 
   constructor(
@@ -106,7 +115,7 @@ export class Leases {
     return new Promise((resolve, reject) => {
       this.acks.add(namespace, [[claimOf(queue, lease), encoded]], ACK_BYTES, {
         done: (verdicts, first) => {
-          const result = this.judge(namespace, queue, encoded, verdicts[first]);
+          const result = this.judge(namespace, { queue, id }, encoded, verdicts[first]);
           if (result === 'lease_lost') {
             reject(new QueueError('lease_lost', 'this lease is not the present one of the job'));
           } else resolve(result === 'acked');
@@ -186,20 +195,15 @@ export class Leases {
     };
     const run = this.runner.run(reserveScript, namespace, args, groups.map(itemOf), late);
     if (batch) run.catch((error: unknown) => this.records.failed(batch, error));
-    const { raw } = await run;
+    const { raw, nowMs } = await run;
     const { items: found, expired } = decodeReserved(raw, groups, questions.length);
-    this.note(namespace, questions, found, batch);
+    this.note(namespace, { questions, found, nowMs }, batch);
     if (expired > 0) this.observer.expired(namespace, expired);
     return found;
   }
 
   /** Arms the pump for the first of new leases to end, and says of the batch what is to arrive. */
-  private note(
-    namespace: string,
-    questions: readonly Question[],
-    found: readonly Reserved[],
-    batch: Batch | undefined,
-  ): void {
+  private note(namespace: string, { questions, found, nowMs }: Found, batch: Batch | undefined): void {
     let [calls, count, firstMs, lastMs] = [0, 0, Number.POSITIVE_INFINITY, 0];
     for (let i = 0; i < found.length; i++) {
       const jobs = found[i];
@@ -209,6 +213,7 @@ export class Leases {
       count += jobs.length;
       for (const job of jobs) {
         if (confirms) job.receipt = batch;
+        this.runs.begin(job.id, nowMs, job.leaseEndsAtMs);
         firstMs = Math.min(firstMs, job.leaseEndsAtMs);
         lastMs = Math.max(lastMs, job.leaseEndsAtMs);
       }
@@ -222,14 +227,17 @@ export class Leases {
     const items = acks.map(({ queue, lease = 0 }, i): Item => [claimOf(queue, lease), ids[i] ?? NO_ID]);
     return new Promise((resolve, reject) => {
       const done = (verdicts: readonly Verdict[], first: number): void =>
-        resolve(
-          acks.map(({ queue }, i) => this.judge(namespace, queue, ids[i] ?? NO_ID, verdicts[first + i])),
-        );
+        resolve(acks.map((ack, i) => this.judge(namespace, ack, ids[i] ?? NO_ID, verdicts[first + i])));
       this.acks.add(namespace, items, items.length * ACK_BYTES, { done, failed: reject });
     });
   }
 
-  private judge(namespace: string, queue: string, id: Buffer, verdict: Verdict | undefined): AckResult {
+  private judge(
+    namespace: string,
+    { queue, id }: Pick<Ack, 'queue' | 'id'>,
+    encoded: Buffer,
+    verdict: Verdict | undefined,
+  ): AckResult {
     const { code, nowMs } = verdict ?? { code: ACK.missing, nowMs: 0 };
     if (code === ACK.refused) {
       this.observer.staleAck(namespace, 'refused');
@@ -238,7 +246,10 @@ export class Leases {
     if (code === ACK.late) this.observer.staleAck(namespace, 'late');
     if (code === ACK.possible) this.observer.staleAck(namespace, 'possible');
     if (code === ACK.missing) return 'not_found';
-    if (code !== ACK.neverLeased) this.observer.acked(namespace, queue, ageMs(id, nowMs));
+    if (code === ACK.neverLeased) return 'acked';
+    this.observer.acked(namespace, queue, ageMs(encoded, nowMs));
+    const runMs = this.runs.end(id, nowMs);
+    if (runMs >= 0) this.observer.ran(namespace, queue, runMs);
     return 'acked';
   }
 

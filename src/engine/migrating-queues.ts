@@ -13,6 +13,8 @@ import type {
 import type { PeekedJob } from './decode.js';
 import { isAway, MigratingWait } from './migrating-wait.js';
 import type { Queues } from './queues.js';
+import type { StatisticsReading } from './stats/statistics.js';
+import type { Tally } from './stats/tally.js';
 
 /**
  * The queues of a pool that moves to another one: what is published goes to the new pool, consumers drain the old one first, and a job is
@@ -20,6 +22,10 @@ import type { Queues } from './queues.js';
  * consumers still get those of the old one. Everything else needs both.
  */
 export class MigratingQueues implements Queues {
+  readonly stats: StatisticsReading = {
+    read: (namespace, queue, day) => this.readStats(namespace, queue, day),
+    today: () => this.next.stats.today(),
+  };
   private readonly waiting: MigratingWait;
 
   /**
@@ -173,6 +179,13 @@ export class MigratingQueues implements Queues {
 
   async tidyNow(namespace: string): Promise<number> {
     return (await this.old.tidyNow(namespace)) + (await this.next.tidyNow(namespace));
+  }
+
+  /** The numbers of both pools together; those of the new one while the old one is away. */
+  private async readStats(namespace: string, queue: string, day: number): Promise<Tally> {
+    const tally = await this.next.stats.read(namespace, queue, day);
+    if (this.old.isUp) tally.merge(await this.old.stats.read(namespace, queue, day));
+    return tally;
   }
 
   /** Asks the new pool, where most jobs are after a while, and then the old one. What is found counts, whatever became of the other pool. */

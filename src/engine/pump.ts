@@ -82,11 +82,15 @@ export class Pump {
   private async step(namespace: string): Promise<{ readonly nowMs: number; readonly nextDueMs: number }> {
     // A lease of this server's that runs out now is charged if its answer has left.
     this.records.flush(namespace);
-    const { nowMs, nextDueMs, earliestMs, moved } = await this.runner.run(pumpScript, namespace, {
+    const { nowMs, nextDueMs, earliestMs, moved, lapses } = await this.runner.run(pumpScript, namespace, {
       limit: PUMP_STEP,
     });
     if (moved && earliestMs > 0) this.observer.pumped(namespace, moved, nowMs - earliestMs);
     if (moved && moved.expired > 0) this.observer.expired(namespace, moved.expired);
+    for (const { queue, returned, died } of lapses) {
+      if (returned > 0) this.observer.retried(namespace, queue, returned);
+      if (died > 0) this.observer.failed(namespace, queue, died);
+    }
     return { nowMs, nextDueMs };
   }
 

@@ -1,4 +1,5 @@
 import type { QueueEngine } from './engine.js';
+import type { StatisticsReading } from './stats/statistics.js';
 
 /**
  * What may be asked of the queues of a pool: those of one Redis, or of two while one moves to the other. Callers cannot tell which, but by
@@ -26,4 +27,6 @@ export type Queues = Pick<
   | 'pumpNow'
   | 'tidyNow'
   | 'isUp'
->;
+> & {
+  readonly stats: StatisticsReading;
+};

@@ -10,6 +10,7 @@ export interface NamespaceKeys {
   readonly expiries: string;
   readonly sending: string;
   readonly imported: string;
+  readonly settings: string;
 }
 
 /** Kinds of per-queue keys: ready list, scheduled, leased and dead zsets, zset of far slots, set of ghosts, info hash. */
@@ -58,6 +59,7 @@ export class Keys {
         expiries: `${base}expiries`,
         sending: `${base}sending`,
         imported: `${base}imported`,
+        settings: `${base}settings`,
       };
       // Namespaces come and go; the cache must not remember all that ever were.
       if (this.cache.size >= 10_000) this.cache.clear();
@@ -69,6 +71,11 @@ export class Keys {
   /** A job's key; `encodedId` as `encodeId` gives it. For tests and tools: scripts spell it themselves. */
   job(namespace: string, encodedId: Buffer): Buffer {
     return Buffer.concat([Buffer.from(`${this.prefix}{${namespace}}j`), encodedId]);
+  }
+
+  /** The statistics of a day, counted from 1970-01-01 UTC. */
+  day(namespace: string, day: number): string {
+    return `${this.prefix}{${namespace}}:t${String(day)}`;
   }
 
   /** A glob pattern of the keys of all jobs. */

@@ -38,6 +38,22 @@ function whole(raw: unknown): Raw {
   return { ...answer(reply), raw: reply };
 }
 
+/** Leases of one queue that ran out: how many jobs went back to their line, and how many died. */
+export interface Lapse {
+  readonly queue: string;
+  readonly returned: number;
+  readonly died: number;
+}
+
+function lapsesOf(reply: readonly (number | Buffer)[], from: number): Lapse[] {
+  const lapses: Lapse[] = [];
+  for (let i = from; i < reply.length; i += 3) {
+    const [returned, died] = [integerAt(reply, i + 1), integerAt(reply, i + 2)];
+    lapses.push({ queue: bytesAt(reply, i).toString(), returned, died });
+  }
+  return lapses;
+}
+
 const TIMES = ['clock_ms', 'deadline_ms'] as const;
 
 export const register = script({
@@ -138,14 +154,16 @@ export const pump = script({
   repeatable: true,
   reply: (raw) => {
     const reply = flatReply(raw);
-    if (integerAt(reply, 0) !== 0) return { ...answer(reply), nextDueMs: 0, earliestMs: 0, moved: null };
+    const nothing = { nextDueMs: 0, earliestMs: 0, moved: null, lapses: [] };
+    if (integerAt(reply, 0) !== 0) return { ...answer(reply), ...nothing };
     const moved = {
       due: integerAt(reply, 3),
       returned: integerAt(reply, 4),
       died: integerAt(reply, 5),
       expired: integerAt(reply, 6),
     };
-    return { ...answer(reply), nextDueMs: integerAt(reply, 2), earliestMs: integerAt(reply, 7), moved };
+    const times = { nextDueMs: integerAt(reply, 2), earliestMs: integerAt(reply, 7) };
+    return { ...answer(reply), ...times, moved, lapses: lapsesOf(reply, 8) };
   },
 });
 
@@ -243,6 +261,15 @@ export const importJobs = script({
   reply: codes,
 });
 
+export const tally = script({
+  name: 'tally',
+  keys: ['meta', 'settings'],
+  args: [...TIMES, 'day', 'source', 'sequence', 'default_days', 'most'],
+  item: ['queue', 'tally'],
+  repeatable: true,
+  reply: whole,
+});
+
 export const heads = script({
   name: 'heads',
   keys: [],
@@ -285,6 +312,7 @@ export const ENGINE_SCRIPTS = [
   sweep,
   tidy,
   importJobs,
+  tally,
   heads,
   mark,
 ] as const;

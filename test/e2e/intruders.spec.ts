@@ -19,10 +19,13 @@ const NEEDS: Readonly<Record<string, Verb>> = {
   'GET /api/:namespace/:queue/deadletter': 'consume',
   'GET /api/:namespace/:queue/deadletter/size': 'consume',
   'POST /v1/:namespace/acks': 'consume',
+  'GET /v1/:namespace/stats': 'consume',
   'DELETE /api/:namespace/:queue': 'admin',
   'PUT /api/:namespace/:queue/deadletter': 'admin',
   'DELETE /api/:namespace/:queue/deadletter': 'admin',
 };
+/** What a call needs behind its address. */
+const QUERY: Readonly<Record<string, string>> = { 'GET /v1/:namespace/stats': '?queue=mail' };
 /** Open to everybody. */
 const OPEN = ['GET /healthz', 'GET /readyz'];
 
@@ -117,7 +120,8 @@ describe('intruders', () => {
   function addresses(route: Route, queue = 'mail'): string[] {
     const names = { namespace, queue, id: jobId };
     const escaped = { ...names, namespace: `%${namespace.charCodeAt(0).toString(16)}${namespace.slice(1)}` };
-    return [addressOf(route, names), addressOf(route, escaped)];
+    const query = QUERY[nameOf(route)] ?? '';
+    return [addressOf(route, names) + query, addressOf(route, escaped) + query];
   }
 
   it('meet no call that it is not known of what it needs', () => {
@@ -161,14 +165,15 @@ describe('intruders', () => {
           expect(text).toContain(error);
           tried += 1;
         }
+        const mark = path.includes('?') ? '&' : '?';
         for (const query of [
-          '?token=wrong',
-          `?token=wrong&token=${right}`,
-          `?Token=${right}`,
-          `?xtoken=${right}`,
+          'token=wrong',
+          `token=wrong&token=${right}`,
+          `Token=${right}`,
+          `xtoken=${right}`,
         ]) {
-          expect(await send(route, path + query, null)).toMatchObject({ status: 401 });
-          expect(await send(route, `${path}?token=${right}`, 'wrong')).toMatchObject({ status: 401 });
+          expect(await send(route, path + mark + query, null)).toMatchObject({ status: 401 });
+          expect(await send(route, `${path}${mark}token=${right}`, 'wrong')).toMatchObject({ status: 401 });
           tried += 2;
         }
         expect(await send(route, path, `nowhere:${right}`)).toMatchObject({ status: 404 });
