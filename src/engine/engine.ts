@@ -29,6 +29,7 @@ import { Publishers } from './publishers.js';
 import { quotasText } from './quotas.js';
 import { Pump } from './pump.js';
 import { ScriptRunner } from './script-runner.js';
+import { Settings } from './settings/settings.js';
 import { CountingObserver } from './stats/counting-observer.js';
 import { DEFAULT_STATISTICS, Statistics, type StatisticsOptions } from './stats/statistics.js';
 
@@ -55,6 +56,8 @@ const DESTROY_STEP = 500;
 export class QueueEngine {
   /** What became of the jobs of a queue on a day. */
   readonly stats: Statistics;
+  /** What each namespace has chosen. */
+  readonly settings: Settings;
   private readonly runner: ScriptRunner;
   private readonly records: DeliveryRecords;
   private readonly publishers: Publishers;
@@ -73,6 +76,7 @@ export class QueueEngine {
     this.runner = new ScriptRunner(pool, told, options.clock);
     const stats = options.stats ?? DEFAULT_STATISTICS;
     this.stats = new Statistics(pool, this.runner, told, stats);
+    this.settings = new Settings(pool, this.runner, { history_days: stats.historyDays });
     const observer = stats.historyDays > 0 ? new CountingObserver(told, this.stats) : told;
     this.records = new DeliveryRecords(pool, this.runner, observer);
     this.pump = new Pump(pool, this.runner, observer, this.records);

@@ -26,6 +26,8 @@ export class MigratingQueues implements Queues {
     read: (namespace, queue, day) => this.readStats(namespace, queue, day),
     today: () => this.next.stats.today(),
   };
+  /** Those of the new pool; what is changed meanwhile holds for what is left in the old one too. */
+  readonly settings: Queues['settings'];
   private readonly waiting: MigratingWait;
 
   /**
@@ -37,6 +39,18 @@ export class MigratingQueues implements Queues {
     private readonly next: Queues,
   ) {
     this.waiting = new MigratingWait(old, next);
+    this.settings = {
+      defaults: next.settings.defaults,
+      chosen: (namespace) => next.settings.chosen(namespace),
+      set: async (namespace, key, value) => {
+        await next.settings.set(namespace, key, value);
+        await old.settings.set(namespace, key, value);
+      },
+      unset: async (namespace, key) => {
+        const existed = await next.settings.unset(namespace, key);
+        return (await old.settings.unset(namespace, key)) || existed;
+      },
+    };
   }
 
   /** Publishing is possible. */

@@ -1,4 +1,5 @@
 import type { QueueEngine } from './engine.js';
+import type { Settings } from './settings/settings.js';
 import type { StatisticsReading } from './stats/statistics.js';
 
 /**
@@ -29,4 +30,5 @@ export type Queues = Pick<
   | 'isUp'
 > & {
   readonly stats: StatisticsReading;
+  readonly settings: Pick<Settings, 'defaults' | 'chosen' | 'set' | 'unset'>;
 };

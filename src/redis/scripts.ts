@@ -270,6 +270,18 @@ export const tally = script({
   reply: whole,
 });
 
+export const setting = script({
+  name: 'setting',
+  keys: ['meta', 'settings'],
+  args: [...TIMES, 'key', 'value', 'history_days'],
+  item: [],
+  repeatable: true,
+  reply: (raw) => {
+    const reply = flatReply(raw);
+    return { ...answer(reply), existed: integerAt(reply, 0) === 0 && integerAt(reply, 2) === 1 };
+  },
+});
+
 export const heads = script({
   name: 'heads',
   keys: [],
@@ -313,6 +325,7 @@ export const ENGINE_SCRIPTS = [
   tidy,
   importJobs,
   tally,
+  setting,
   heads,
   mark,
 ] as const;
