@@ -68,6 +68,45 @@ describe('statistics', () => {
     expect(await read('other')).toMatchObject({ failures: 1, retries: 0 });
   });
 
+  it('count what workers of the native API say, wherever the job was given out', async () => {
+    const body = Buffer.from('{}');
+    for (const [queue, tries] of [
+      ['done', 9],
+      ['moved', 9],
+      ['retried', 2],
+      ['failed', 9],
+      ['late', 2],
+    ] as const) {
+      await f.engine.full.publishing.publish(f.ns, [{ queue, body, tries, priority: 1 }]);
+    }
+    const lease = async (queue: string): Promise<{ id: string; lease: number }> => {
+      const [job] = await f.engine.reserve(f.ns, { queues: [queue], count: 1, ttrMs: 9_000, waitMs: 0 });
+      return { id: job!.id, lease: job!.lease };
+    };
+    const [done, moved] = [await lease('done'), await lease('moved')];
+    f.nowMs += 1_500;
+    const { owners } = second.full;
+    await owners.complete(f.ns, [done, { ...moved, next: { queue: 'done' } }]);
+    const given = { group: 'disk', message: 'full' };
+    await owners.retry(f.ns, { ...(await lease('retried')), ...given });
+    await owners.retry(f.ns, { ...(await lease('retried')), ...given });
+    await owners.fail(f.ns, { ...(await lease('failed')), ...given });
+    for (let i = 0; i < 2; i++) {
+      await lease('late');
+      f.nowMs += 9_000;
+      await f.engine.pumpNow(f.ns);
+    }
+    await Promise.all([f.engine.stats.flush(), second.stats.flush()]);
+
+    for (const queue of ['done', 'moved']) {
+      const { runs, failures, retries } = await read(queue);
+      expect({ bins: named(runs), failures, retries }).toEqual({ bins: { s1: 1 }, failures: 0, retries: 0 });
+    }
+    expect(await read('retried')).toMatchObject({ failures: 1, retries: 1, runs: { count: 0 } });
+    expect(await read('failed')).toMatchObject({ failures: 1, retries: 0 });
+    expect(await read('late')).toMatchObject({ failures: 1, retries: 1 });
+  });
+
   it('do not take for a run what was acknowledged after its lease', async () => {
     await f.publish('q', { tries: 2 });
     const [job] = await f.reserve('q', { ttrMs: 1_000 });
