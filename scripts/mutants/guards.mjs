@@ -7,6 +7,7 @@ import { IMPORT } from './guards/import.mjs';
 import { LEASES } from './guards/leases.mjs';
 import { LINES } from './guards/lines.mjs';
 import { MIGRATION } from './guards/migration.mjs';
+import { NAMESPACES } from './guards/namespaces.mjs';
 import { PUBLISHES } from './guards/publishes.mjs';
 import { RECORD_GUARDS } from './guards/records.mjs';
 import { SCRIPTS } from './guards/scripts.mjs';
@@ -44,4 +45,5 @@ export const GUARDS = [
   ...DURABLE,
   ...STORES,
   ...FLOODS,
+  ...NAMESPACES,
 ];

@@ -30,6 +30,7 @@ import { FullLane } from './full/full-lane.js';
 import { quotasText } from './quotas.js';
 import { Pump } from './pump.js';
 import { ScriptRunner } from './script-runner.js';
+import { Purge } from './purge/purge.js';
 import { Settings } from './settings/settings.js';
 import { CountingObserver } from './stats/counting-observer.js';
 import { DEFAULT_STATISTICS, Statistics, type StatisticsOptions } from './stats/statistics.js';
@@ -64,6 +65,8 @@ export class QueueEngine {
   readonly stats: Statistics;
   /** What each namespace has chosen. */
   readonly settings: Settings;
+  /** Takes whole namespaces away. */
+  readonly purge: Purge;
   private readonly runner: ScriptRunner;
   private readonly records: DeliveryRecords;
   private readonly publishers: Publishers;
@@ -97,6 +100,12 @@ export class QueueEngine {
     this.leases = new Leases(pool, this.runner, observer, arm, this.records, this.full);
     this.dead = new DeadLetter(this.runner, observer);
     this.importer = new Importer(pool, this.runner);
+    this.purge = new Purge(pool, this.runner, {
+      queues: (namespace) => this.queues(namespace),
+      counts: (namespace, queues) => this.counts(namespace, queues),
+      delist: (namespace) => this.janitor.delist(namespace),
+      settle: () => this.stats.flush(),
+    });
   }
 
   /** Its Redis answers, as far as is known. */

@@ -11,6 +11,7 @@ import type {
   StoredJob,
 } from '../domain/job.js';
 import type { PeekedJob } from './decode.js';
+import { MigratingPurge } from './purge/migrating-purge.js';
 import { isAway, MigratingWait } from './migrating-wait.js';
 import type { Queues } from './queues.js';
 import type { StatisticsReading } from './stats/statistics.js';
@@ -26,6 +27,8 @@ export class MigratingQueues implements Queues {
     read: (namespace, queue, day) => this.readStats(namespace, queue, day),
     today: () => this.next.stats.today(),
   };
+  /** Of a namespace in both pools. */
+  readonly purge: Queues['purge'];
   /** Those of the new pool; what is changed meanwhile holds for what is left in the old one too. */
   readonly settings: Queues['settings'];
   private readonly waiting: MigratingWait;
@@ -39,6 +42,7 @@ export class MigratingQueues implements Queues {
     private readonly next: Queues,
   ) {
     this.waiting = new MigratingWait(old, next);
+    this.purge = new MigratingPurge(old.purge, next.purge);
     this.settings = {
       defaults: next.settings.defaults,
       chosen: (namespace) => next.settings.chosen(namespace),

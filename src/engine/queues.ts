@@ -1,4 +1,5 @@
 import type { QueueEngine } from './engine.js';
+import type { Purge } from './purge/purge.js';
 import type { Settings } from './settings/settings.js';
 import type { StatisticsReading } from './stats/statistics.js';
 
@@ -30,5 +31,6 @@ export type Queues = Pick<
   | 'isUp'
 > & {
   readonly stats: StatisticsReading;
+  readonly purge: Pick<Purge, 'census' | 'run'>;
   readonly settings: Pick<Settings, 'defaults' | 'chosen' | 'set' | 'unset'>;
 };

@@ -78,6 +78,11 @@ export class Keys {
     return `${this.prefix}{${namespace}}:t${String(day)}`;
   }
 
+  /** A glob pattern of every key of a namespace, of whatever kind. */
+  allOf(namespace: string): string {
+    return `${this.prefix}{${namespace}}*`;
+  }
+
   /** A glob pattern of the keys of all jobs. */
   get jobs(): string {
     return `${this.prefix}{*}j*`;

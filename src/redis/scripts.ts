@@ -232,6 +232,43 @@ export const setting = script({
   },
 });
 
+export const purge = script({
+  name: 'purge',
+  keys: ['meta', 'queues'],
+  args: [...TIMES, 'queue', 'kind', 'limit'],
+  item: [],
+  repeatable: true,
+  reply: (raw) => {
+    const reply = flatReply(raw);
+    const at = (index: number): number => (integerAt(reply, 0) === 0 ? integerAt(reply, index) : 0);
+    return { ...answer(reply), looked: at(2), removed: at(3) };
+  },
+});
+
+export const purgeQueue = script({
+  name: 'purge_queue',
+  keys: ['meta', 'queues', 'due', 'expiries'],
+  args: [...TIMES, 'queue', 'kinds'],
+  item: [],
+  repeatable: true,
+  reply: (raw) => {
+    const reply = flatReply(raw);
+    return { ...answer(reply), held: integerAt(reply, 0) === 0 ? bytesAt(reply, 2).toString() : '' };
+  },
+});
+
+export const purgeSpace = script({
+  name: 'purge_space',
+  keys: ['meta', 'queues', 'settings'],
+  args: [...TIMES, 'is_marker'],
+  item: ['key'],
+  repeatable: true,
+  reply: (raw) => {
+    const reply = flatReply(raw);
+    return { ...answer(reply), removed: integerAt(reply, 0) === 0 ? integerAt(reply, 2) : 0 };
+  },
+});
+
 export const heads = script({
   name: 'heads',
   keys: [],
@@ -276,6 +313,9 @@ export const ENGINE_SCRIPTS = [
   importJobs,
   tally,
   setting,
+  purge,
+  purgeQueue,
+  purgeSpace,
   heads,
   mark,
   ...FULL_SCRIPTS,
