@@ -66,8 +66,8 @@ export const NAMESPACES = [
   {
     name: 'a namespace that has begun anew is left alone by the end of a purge',
     file: 'lua/scripts/purge_space.lua',
-    from: ' or is_marker == 0 and redis.call("EXISTS", meta) == 1',
-    to: '',
+    from: 'redis.call("EXISTS", queues) == 1 or is_marker == 0 and redis.call("EXISTS", meta) == 1',
+    to: 'is_marker == 1 and redis.call("EXISTS", queues) == 1',
     spec: PURGE,
     test: 'has begun anew',
   },
