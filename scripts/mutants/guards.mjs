@@ -8,6 +8,7 @@ import { IMPORT } from './guards/import.mjs';
 import { LEASES } from './guards/leases.mjs';
 import { LINES } from './guards/lines.mjs';
 import { MIGRATION } from './guards/migration.mjs';
+import { NAMESPACES } from './guards/namespaces.mjs';
 import { PUBLISHES } from './guards/publishes.mjs';
 import { RECORD_GUARDS } from './guards/records.mjs';
 import { SCRIPTS } from './guards/scripts.mjs';
@@ -46,4 +47,5 @@ export const GUARDS = [
   ...STORES,
   ...FLOODS,
   ...EVENTS,
+  ...NAMESPACES,
 ];
