@@ -1,5 +1,5 @@
 -- The work is done, or it went wrong.
-local function move_on(job, next)
+local function move_on(job, next, needs)
   make_rich(job, true)
   job.queue, job.tries, job.attempts, job.lease = number_of(next.queue), tonumber(job.x.tries), 0, job.lease + 1
   names[job.queue] = next.queue
@@ -8,16 +8,25 @@ local function move_on(job, next)
     put(job, field, nil)
   end
   local at = next.delay_ms and next.delay_ms > 0 and now_ceil + next.delay_ms
-  go(job, at and SCHEDULED or READY, at)
+  put(job, "due", at or nil)
   tell("moved", job, { queue = next.queue })
+  if wait_for(job, needs) then
+    return 1
+  end
+  go(job, at and SCHEDULED or READY, at)
   return 1, at
 end
 
 function verbs.ack(job, options, result, code)
   local ran = job.x.leased and now_floor - tonumber(job.x.leased)
+  local needs = ids_in(options.next and result or "")
+  local refusal = why_not(job, needs)
+  if refusal then
+    return 6, 0, '{"refused":"' .. refusal .. '"}'
+  end
   leave(job)
   if options.next then
-    return move_on(job, options.next)
+    return move_on(job, options.next, needs)
   end
   local keep_ms = options.keep_ms or tonumber(job.x.keep or 0)
   if keep_ms > 0 then

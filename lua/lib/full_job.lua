@@ -29,3 +29,12 @@ local function put(job, field, value)
   will_change(job)
   job.x[field], job.news[field] = value, true
 end
+
+-- The clock tells those that wait for it (lib/full_hear). outcome: the event of its end, "cascaded" = cancel them too, "revived" = it lives.
+local revoke
+local function tell_users(job, outcome)
+  if outcome and job.x.users then
+    write("HSET", space_key("ended"), job.id, outcome)
+    set_timer("U" .. job.id, now_floor)
+  end
+end

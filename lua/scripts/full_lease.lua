@@ -48,6 +48,7 @@ local clock_ms, deadline_ms, flag_ms, max_bytes, record = ARGV[1], tonumber(ARGV
 
 local expired, bytes, batch, batched, last_end = 0, 0, { 0 }, 1, 0
 --- @include "lib/full_list"
+--- @include "lib/full_age"
 --- @include "lib/full_take"
 --- @include "lib/record"
 --- @include "lib/full_facts"

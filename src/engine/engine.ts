@@ -46,7 +46,7 @@ export interface EngineOptions {
 const DAY_MS = 86_400_000;
 
 /** What lua/scripts/counts.lua answers for each queue. */
-const COUNTS_PER_QUEUE = 8;
+const COUNTS_PER_QUEUE = 9;
 
 /** Entries that one step of destroy looks at. */
 const DESTROY_STEP = 500;
@@ -231,6 +231,7 @@ export class QueueEngine {
         blocked: integerAt(raw, at + 5),
         held: integerAt(raw, at + 6),
         ended: integerAt(raw, at + 7),
+        stuck: integerAt(raw, at + 8),
         oldestReadyAgeMs: minted === 0 ? 0 : Math.max(nowMs - minted, 0),
       };
     });

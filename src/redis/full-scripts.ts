@@ -8,7 +8,7 @@ export const fullPut = script({
   name: 'full_put',
   keys: SPACE,
   args: [...TIMES, 'quotas', 'replaces'],
-  item: ['options', 'id', 'body'],
+  item: ['options', 'id', 'body', 'needs'],
   repeatable: true,
   reply: (raw) => {
     const reply = flatReply(raw);
@@ -63,4 +63,30 @@ export const fullLook = script({
   },
 });
 
-export const FULL_SCRIPTS = [fullPut, fullLease, fullSettle, fullTick, fullLook] as const;
+export const fullCancel = script({
+  name: 'full_cancel',
+  keys: SPACE,
+  args: [...TIMES, 'id', 'cascade', 'grace_ms'],
+  item: [],
+  repeatable: false,
+  reply: whole,
+});
+
+export const fullChange = script({
+  name: 'full_change',
+  keys: SPACE,
+  args: [...TIMES, 'id', 'options', 'data', 'adds', 'drops'],
+  item: [],
+  repeatable: false,
+  reply: whole,
+});
+
+export const FULL_SCRIPTS = [
+  fullPut,
+  fullLease,
+  fullSettle,
+  fullTick,
+  fullLook,
+  fullCancel,
+  fullChange,
+] as const;

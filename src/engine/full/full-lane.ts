@@ -3,6 +3,8 @@ import type { UlidMinter } from '../../domain/ulid.js';
 import type { EngineObserver } from '../observer.js';
 import type { ScriptRunner } from '../script-runner.js';
 import { FullQueues } from './full-queues.js';
+import { Cancelling } from './cancelling.js';
+import { Changing } from './changing.js';
 import { Owners } from './owners.js';
 import { Looking } from './looking.js';
 import { FullPublishing } from './publishing.js';
@@ -30,11 +32,15 @@ export class FullLane {
   readonly settling: Settling;
   readonly owners: Owners;
   readonly looking: Looking;
+  readonly cancelling: Cancelling;
+  readonly changing: Changing;
 
   constructor({ runner, observer, arm, minter, quotas }: FullLaneSettings) {
     this.publishing = new FullPublishing(runner, observer, arm, this.queues, minter, quotas);
     this.settling = new Settling(runner, arm);
     this.owners = new Owners(this.settling, observer, this.queues);
     this.looking = new Looking(runner);
+    this.cancelling = new Cancelling(runner, arm);
+    this.changing = new Changing(runner, arm, this.queues);
   }
 }
