@@ -16,7 +16,7 @@ end
 
 -- To the index of a state, with its score: when it is due, its lease ends, or since when it is there.
 local function go(job, state, at)
-  will_change(job).state = state
+  will_change(job).state, job.at = state, at
   job.is_entering = state == READY
   if state == READY then
     touch(queue_key("r", job.queue))

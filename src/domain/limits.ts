@@ -16,6 +16,8 @@ export const MAX_ATTRIBUTE_KEY = 32;
 export const MAX_ATTRIBUTE_VALUE = 128;
 /** Longest caller-chosen job id, in characters. */
 export const MAX_JOB_ID_LENGTH = 64;
+/** Most tags of a job, each of which costs an entry in an index. */
+export const MAX_TAGS = 32;
 /** Longest idempotency key, in characters. */
 export const MAX_IDEMPOTENCY_KEY = 255;
 /** Longest time that an idempotency key may be remembered, in seconds: 30 days. */

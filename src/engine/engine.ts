@@ -84,14 +84,15 @@ export class QueueEngine {
         this.full.publishing.publish(namespace, [{ queue, ...job }], oldId),
     });
     const { minter } = this.publishers;
-    this.full = new FullLane({ pool, runner: this.runner, observer, arm, minter, quotas });
+    const queuesOf = (namespace: string): Promise<string[]> => this.queues(namespace);
+    this.full = new FullLane({ pool, runner: this.runner, observer, arm, minter, quotas, queuesOf });
     this.records = new DeliveryRecords(pool, this.runner, observer, this.full.settling);
     this.pump = new Pump(pool, this.runner, observer, this.records);
     this.janitor = new Janitor(pool, this.runner, observer);
     this.byteCount = new ByteCount(pool, this.runner, observer, (options.quotas?.bytes ?? 0) > 0);
     this.leases = new Leases(pool, this.runner, observer, arm, this.records, this.full);
     this.acks = new Acks(this.runner, observer, this.full.settling);
-    this.dead = new DeadLetter(this.runner, observer);
+    this.dead = new DeadLetter(this.runner, observer, this.full);
     this.importer = new Importer(pool, this.runner);
   }
 

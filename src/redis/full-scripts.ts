@@ -1,3 +1,4 @@
+import { LIST_SCRIPTS } from './list-scripts.js';
 import { flatReply, integerAt, script } from './script.js';
 import { answer, codes, TIMES, whole } from './replies.js';
 
@@ -63,4 +64,4 @@ export const fullLook = script({
   },
 });
 
-export const FULL_SCRIPTS = [fullPut, fullLease, fullSettle, fullTick, fullLook] as const;
+export const FULL_SCRIPTS = [fullPut, fullLease, fullSettle, fullTick, fullLook, ...LIST_SCRIPTS] as const;
