@@ -1,4 +1,3 @@
-import { QueueError } from '../../domain/errors.js';
 import type { DeadFilter, DeadStep, Respawn } from '../../domain/job-lists.js';
 import { MAX_TRIES } from '../../domain/limits.js';
 import { bytesAt, integerAt, type Item } from '../../redis/script.js';
@@ -45,7 +44,7 @@ export class DeadJobs {
    *
    * @throws {QueueError} `invalid_argument`, or the store's own: then some may have come back
    */
-  respawn(
+  async respawn(
     namespace: string,
     filter: DeadFilter,
     options: Respawn,
@@ -78,7 +77,7 @@ export class DeadJobs {
   }
 
   /** Brings jobs back by their ids; others than dead ones stay as they are. @returns how many came back */
-  respawnIds(namespace: string, ids: readonly string[], options: Respawn): Promise<number> {
+  async respawnIds(namespace: string, ids: readonly string[], options: Respawn): Promise<number> {
     checkRespawn(namespace, options);
     return this.actOnIds(namespace, ids, { verb: 'respawn', options });
   }
@@ -195,6 +194,4 @@ function checkRespawn(namespace: string, { ttlMs, tries, queue }: Respawn): void
   checkNames(namespace, ...(queue === undefined ? [] : [queue]));
   checkNumber('ttlMs', ttlMs, 0, Number.MAX_SAFE_INTEGER);
   if (typeof tries === 'number') checkNumber('tries', tries, 1, MAX_TRIES);
-  else if (tries !== 'reset' && tries !== 'keep')
-    throw new QueueError('invalid_argument', 'tries is reset, keep or a number');
 }
