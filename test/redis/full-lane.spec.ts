@@ -1,9 +1,17 @@
 import type { NewRichJob } from '../../src/domain/rich-job.js';
+import { Redis } from 'ioredis';
+import { testRedisUrl } from '../support/redis.js';
+import { Audit } from './audit.js';
 import { EngineFixture, newJob } from './fixture.js';
 
 let f: EngineFixture;
+const redis = new Redis(testRedisUrl(), { protocol: 2 });
+afterAll(() => redis.quit());
 beforeEach(async () => (f = await EngineFixture.withClock()));
-afterEach(() => f.close());
+afterEach(async () => {
+  expect(await Audit.of(redis, f.ns)).toEqual([]);
+  await f.close();
+});
 
 const full = () => f.engine.full;
 
