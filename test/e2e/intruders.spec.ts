@@ -24,10 +24,18 @@ const NEEDS: Readonly<Record<string, Verb>> = {
   'DELETE /api/:namespace/:queue/deadletter': 'admin',
 };
 /** Open to everybody. */
-const OPEN = ['GET /healthz', 'GET /readyz'];
+const OPEN = [
+  'GET /docs',
+  'GET /docs/page.js',
+  'GET /docs/swagger-ui-bundle.js',
+  'GET /docs/swagger-ui.css',
+  'GET /healthz',
+  'GET /readyz',
+  'GET /v1/openapi.json',
+];
 
 const nameOf = ({ method, template }: Route): string => `${method} ${template}`;
-const isQueueCall = ({ template }: Route): boolean => /^\/(api|v1)\//.test(template);
+const isQueueCall = ({ template }: Route): boolean => /^\/(api|v1)\/:/.test(template);
 
 interface Answer {
   readonly status: number;

@@ -1,0 +1,77 @@
+import { isUtf8 } from 'node:buffer';
+import type { JobDetails, TimelineEntry } from '../domain/rich-job.js';
+import type { Plain } from '../http/fields/field.js';
+import { isoTime, isoTimeOrNull } from '../http/reply.js';
+import type { FailureAnswer, ResultAnswer, TimelineAnswer, WholeJobAnswer } from './dto/job.v1.js';
+import { isJsonType } from './rich-jobs.v1.js';
+
+const JSON_TYPE = 'application/json';
+const BYTES = 'application/octet-stream';
+
+/** Bytes as an answer carries them: JSON as it is, what is none in base64. */
+export function dataFields(body: Buffer, contentType: string | null): Plain<ResultAnswer> {
+  const value = contentType === null || isJsonType(contentType) ? parsed(body) : undefined;
+  if (value !== undefined) return { data: value, content_type: contentType ?? JSON_TYPE };
+  // lmstfy's clients publish what they like, and do not say what it is.
+  return { data_base64: body.toString('base64'), content_type: contentType ?? BYTES };
+}
+
+/** All that is known of a job, in the words of the wire. */
+export function wholeJobAnswer(job: JobDetails): Plain<WholeJobAnswer> {
+  return {
+    id: job.id,
+    queue: job.queue,
+    state: job.state,
+    ...dataFields(job.body, job.contentType),
+    type: job.type,
+    tags: job.tags,
+    attributes: job.attributes,
+    priority: job.priority,
+    tries_left: job.triesLeft,
+    attempts: job.attempts,
+    crashes: job.crashes,
+    failures: job.failures,
+    lease: job.lease,
+    lease_ends_at: isoTimeOrNull(job.leaseEndsAtMs),
+    published_at: isoTimeOrNull(job.publishedAtMs),
+    expires_at: isoTimeOrNull(job.expiresAtMs),
+    progress: job.progress ?? null,
+    due_at: isoTimeOrNull(job.dueAtMs),
+    ended_at: isoTimeOrNull(job.endedAtMs),
+    worker: job.worker,
+    failure: job.failure && failureAnswer(job.failure),
+    cancel_requested: job.cancelRequested,
+    result: job.result && dataFields(job.result.body, job.result.contentType),
+    depends_on: job.dependsOn,
+    dependents: job.dependents,
+    on_dependency_failure: job.onDependencyFailure,
+    unique_key: job.uniqueKey,
+    concurrency_key: job.concurrencyKey,
+    spawned_from: job.spawnedFrom,
+    timeline: job.timeline.map(timelineAnswer),
+  };
+}
+
+function failureAnswer({
+  group,
+  message,
+  atMs,
+  worker,
+}: NonNullable<JobDetails['failure']>): Plain<FailureAnswer> {
+  return { group, message, at: isoTime(atMs), worker };
+}
+
+/** What else an entry has stands beside it. */
+function timelineAnswer({ what, atMs, ...rest }: TimelineEntry): Plain<TimelineAnswer> {
+  return { what, at: isoTime(atMs), ...rest };
+}
+
+/** @returns undefined for what is no JSON; JSON cannot say that */
+function parsed(body: Buffer): unknown {
+  if (!isUtf8(body)) return undefined;
+  try {
+    return JSON.parse(body.toString()) as unknown;
+  } catch {
+    return undefined;
+  }
+}
