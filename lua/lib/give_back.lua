@@ -1,11 +1,15 @@
--- Leases that go back to the front of their lines, the try not spent: plan_return while reading, write_returns after.
-local given = {}
+-- Leases that go back to the front of their lines, the try not spent: plan_return while reading, write_returns after. Those of rich jobs
+-- are left to the full lane.
+local given, others = {}, {}
 
 -- False if the job has expired, moved on or been leased anew: then it stays as it is.
 local function plan_return(id, lease)
   local job = read_job(id)
   local ours = job and job.state == LEASED and job.lease == lease and not is_expired(job)
-  if ours and not given[id] then
+  if ours and is_rich(job) then
+    others[#others + 1], others[#others + 2] = id, lease
+    return false, true
+  elseif ours and not given[id] then
     given[id] = true
     local name = redis.call("HGET", queue_key("i", job.queue), "name")
     redis.call("EXISTS", queue_key("l", job.queue), queue_key("r", job.queue), queue_key("g", job.queue))

@@ -3,9 +3,9 @@
 -- expires-at ms 48 (0 = never), spared 8 (leases that ran out and were not charged: lib/unheard).
 local FORMAT, HEADER, HEADER_BYTES = 1, ">BBBbHHI4I4BI6B", 24
 local NO_JOB = string.rep("\0", HEADER_BYTES)
-local READY, SCHEDULED, LEASED, DEAD = 1, 2, 3, 4
--- Flags: it has an x hash; its body counts for the quota on bytes.
-local HAS_EXTRAS, COUNTED = 1, 128
+local READY, SCHEDULED, LEASED, DEAD, BLOCKED, HELD, DONE, CANCELLED = 1, 2, 3, 4, 5, 6, 7, 8
+-- Flags: it has an x hash; it is rich, and so the full lane's; its body counts for the quota on bytes.
+local HAS_EXTRAS, RICH, COUNTED = 1, 2, 128
 
 local function unpack_job(value)
   local _, state, flags, priority, tries, attempts, lease, queue, entry, expires, spared = struct.unpack(HEADER, value)
@@ -31,4 +31,8 @@ end
 
 local function is_expired(job)
   return job.expires > 0 and job.expires <= now_floor
+end
+
+local function is_rich(job)
+  return job.flags % 4 >= RICH
 end

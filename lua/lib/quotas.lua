@@ -12,13 +12,15 @@ if quotas ~= "" then
 
   jobs_of = function(number)
     local keys = { meta }
-    for _, kind in ipairs({ "r", "g", "i", "s", "l", "d" }) do
+    for kind in string.gmatch("rgisldpSLbh", ".") do
       keys[#keys + 1] = queue_key(kind, number)
     end
     redis.call("EXISTS", unpack(keys))
     local facts = redis.call("HMGET", keys[4], "blanks", "far")
     local line = redis.call("LLEN", keys[2]) - redis.call("SCARD", keys[3]) - (facts[1] or 0)
-    local others = redis.call("ZCARD", keys[5]) + redis.call("ZCARD", keys[6]) + redis.call("ZCARD", keys[7])
-    return line + others + (facts[2] or 0)
+    for i = 5, #keys do
+      line = line + redis.call("ZCARD", keys[i])
+    end
+    return line + (facts[2] or 0)
   end
 end

@@ -10,7 +10,7 @@ ARGV[3..] item × N   claim, id
 
 Claim: "lease,queue", read once for all items that share it; lease 0 = any. Returns {status, now_ms, codes}. Status: 0 done, 1 too late.
 Codes: a digit per item: 0 no such job, 1 removed, 2 refused: the lease was lost, 3 removed, but its lease had run out, 4 removed under a second or
-later lease, 5 removed before it was ever leased.
+later lease, 5 removed before it was ever leased, 6 its queue is a full one: nothing has changed, ask the full lane.
 Cost: O(log N) per item.
 ]]
 local meta, queues = KEYS[1], KEYS[2]
@@ -28,7 +28,7 @@ local clock_ms, deadline_ms = ARGV[1], tonumber(ARGV[2])
 local claims = {}
 local function read_claim(text)
   local lease, name = string.match(text, "^(%d+),(.*)$")
-  claims[text] = { lease = tonumber(lease), number = find_queue(name) or -1 }
+  claims[text] = { lease = tonumber(lease), number = find_queue(name) or -1, full = full[name] }
   return claims[text]
 end
 
@@ -53,7 +53,9 @@ for n, id in ipairs(ids) do
   local text, code = ARGV[n * 2 + 1], "0"
   local claim = claims[text] or read_claim(text)
   local _, state, flags, _, _, attempts, present, at, entry, expires = struct.unpack(HEADER, values[n] or NO_JOB)
-  if at == claim.number and not doomed[id] and not (expires > 0 and expires <= now_floor) then
+  if claim.full then
+    code = "6"
+  elseif at == claim.number and not doomed[id] and not (expires > 0 and expires <= now_floor) then
     code = verdict(state, attempts, present, claim.lease)
     if code ~= "2" then
       plan_removal(id, state, at, entry, flags)

@@ -7,8 +7,8 @@ ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
 ARGV[2] deadline_ms  Unix ms by which the callers will have given up, 0 = never
 ARGV[3..] item × N   queue
 
-Returns {status, now_ms, (ready, scheduled, leased, dead, head) × N}. Status: 0 done, 1 too late.
-Ready: entries of the line less its ghosts and blanks. Head: the id at the head of the line, "" = none within its first 20 entries.
+Returns {status, now_ms, (ready, scheduled, leased, dead, head, blocked, held, ended) × N}. Status: 0 done, 1 too late.
+Ready: entries of the line less its ghosts and blanks. Ended: done and cancelled jobs that are kept. Head: the id at the head of the line, "" = none within its first 20 entries.
 Cost: O(1) per item.
 ]]
 local meta, queues = KEYS[1], KEYS[2]
@@ -35,19 +35,27 @@ local reply = { 0, now_floor }
 for i = 3, #ARGV do
   local number, n = find_queue(ARGV[i]), #reply
   if number then
-    local ready_key, scheduled, leased, dead = queue_key("r", number), queue_key("s", number), queue_key("l", number), queue_key("d", number)
     -- Together: in a slot that is moving here, one that has not come yet must not count as empty.
-    local ghosts, info = queue_key("g", number), queue_key("i", number)
-    redis.call("EXISTS", meta, ready_key, scheduled, leased, dead, ghosts, info)
-    local ready = redis.call("LLEN", ready_key) - redis.call("SCARD", ghosts)
-    local facts = redis.call("HMGET", info, "blanks", "far")
-    reply[n + 1] = ready - (facts[1] or 0)
-    reply[n + 2] = redis.call("ZCARD", scheduled) + (facts[2] or 0)
-    reply[n + 3] = redis.call("ZCARD", leased)
-    reply[n + 4] = redis.call("ZCARD", dead)
-    reply[n + 5] = head_of(number)
+    local keys = { meta }
+    for kind in string.gmatch("rgisldpSLbhz", ".") do
+      keys[#keys + 1], keys[kind] = queue_key(kind, number), queue_key(kind, number)
+    end
+    redis.call("EXISTS", unpack(keys))
+    local facts = redis.call("HMGET", keys.i, "blanks", "far")
+    local function size(kind)
+      return redis.call("ZCARD", keys[kind])
+    end
+    local ready = redis.call("LLEN", keys.r) - redis.call("SCARD", keys.g) - (facts[1] or 0)
+    -- The plain lane's queues pay for the full lane's indexes only if they have any.
+    local rich = full[ARGV[i]] and size or function() return 0 end
+    reply[n + 1] = ready + rich("p")
+    reply[n + 2] = size("s") + (facts[2] or 0) + rich("S")
+    reply[n + 3], reply[n + 4], reply[n + 5] = size("l") + rich("L"), size("d"), head_of(number)
+    reply[n + 6], reply[n + 7], reply[n + 8] = rich("b"), rich("h"), rich("z")
   else
-    reply[n + 1], reply[n + 2], reply[n + 3], reply[n + 4], reply[n + 5] = 0, 0, 0, 0, ""
+    for at = 1, 8 do
+      reply[n + at] = at == 5 and "" or 0
+    end
   end
 end
 return reply

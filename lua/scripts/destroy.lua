@@ -9,7 +9,7 @@ ARGV[2] deadline_ms  Unix ms by which the callers will have given up, 0 = never
 ARGV[3] queue        its name
 ARGV[4] limit        entries to look at, at most
 
-Returns {status, now_ms, looked, removed, left}. Status: 0 done, 1 too late. Left: entries that remain in the line.
+Returns {status, now_ms, looked, removed, left}. Status: 0 done, 1 too late, 3 a full queue: ask the full lane. Left: entries that remain in the line.
 Cost: O(limit).
 ]]
 local meta, queues = KEYS[1], KEYS[2]
@@ -24,6 +24,9 @@ local clock_ms, deadline_ms, queue, limit = ARGV[1], tonumber(ARGV[2]), ARGV[3],
 --- @include "lib/doom"
 
 local number = find_queue(queue)
+if full[queue] then
+  return { 3, now_floor }
+end
 if not number then
   return { 0, now_floor, 0, 0, 0 }
 end

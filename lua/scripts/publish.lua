@@ -14,7 +14,8 @@ ARGV[4] quotas       "queues,jobs of a queue,bytes,items of each call…": what 
 ARGV[5..] item × N   options, id, body
 
 Options: "delay_ms,ttl_ms,tries,minted,queue,attributes", read once for all items that share them; minted 1: the id never lived.
-Returns {status, now_ms, codes}. Status: 0 done, 1 too late, 2 the namespace is not registered.
+Returns {status, now_ms, codes}. Status: 0 done, 1 too late, 2 the namespace is not registered, 3 the job that it
+replaces is a rich one: ask the full lane.
 Codes: a digit per item: 0 stored, 1 the id is taken (nothing changed for this item), or the code with which its whole call was refused
 because of a quota (lib/admit).
 Cost: O(log N) per item.

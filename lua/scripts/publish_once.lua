@@ -17,7 +17,8 @@ ARGV[6] fingerprint  16 bytes, of the request
 ARGV[7] ttl_ms       how long the note lasts, ms
 ARGV[8..] item × N   options, id, body
 
-Options: as publish takes them. Returns {status, now_ms, verdict, ids}. Status: 0 done, 1 too late, 2 the namespace is not registered.
+Options: as publish takes them. Returns {status, now_ms, verdict, ids}. Status: 0 done, 1 too late, 2 the namespace is not registered, 3 the job that it
+replaces is a rich one: ask the full lane.
 Verdict: 0 stored now; 1 the id is taken, or 2 to 4 a quota refuses the call (lib/admit), nothing changed; 5 stored before, with these
 ids; 6 the key was used for another request.
 Cost: O(log N) per item.

@@ -12,8 +12,9 @@ ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
 ARGV[2] deadline_ms  Unix ms by which the callers will have given up, 0 = never
 ARGV[3] limit        jobs to look at, at most
 
-Returns {status, now_ms, next_due_ms, due, returned, died, expired, earliest_ms}. Status: 0 done, 1 too late.
+Returns {status, now_ms, next_due_ms, due, returned, died, expired, earliest_ms, is_full_due}. Status: 0 done, 1 too late.
 Next_due_ms: when to come back, 0 = nothing to wait for, in the past = at once. Earliest_ms: the oldest due time that was served, 0 = none.
+Is_full_due: 1 = something is due that the full lane must see to.
 Cost: O(limit log N).
 ]]
 local meta, due, waiting, expiries, sending = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
@@ -38,27 +39,15 @@ local clock_ms, deadline_ms, limit = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3
 
 -- Look.
 redis.call("EXISTS", meta, expiries)
-local plan, earliest = {}, math.huge
+local plan, is_full_due = {}, 0
 local numbers = redis.call("ZRANGEBYSCORE", due, "-inf", now_floor, "LIMIT", 0, 32)
 local share = math.ceil(limit / math.max(#numbers, 1) / 2)
 for _, text in ipairs(numbers) do
-  local number = tonumber(text)
-  local name, keys = redis.call("HGET", queue_key("i", number), "name"), {}
-  for _, kind in ipairs({ "r", "s", "l", "d", "g", "f", "i" }) do
-    keys[#keys + 1] = queue_key(kind, number)
+  if text == FULL_LANE then
+    is_full_due = 1
+  else
+    plan[#plan + 1] = plan_queue(tonumber(text), share)
   end
-  redis.call("EXISTS", unpack(keys))
-  local slot, is_late = near_slot(number)
-  local step = { number = number, scheduled = {}, leased = {} }
-  -- A late slot goes first and alone, or what was due in it would stand behind what was due later.
-  if not is_late then
-    step.scheduled, earliest = plan_due("s", number, name, share, earliest)
-    step.leased, earliest = plan_due("l", number, name, share * 2 - #step.scheduled, earliest)
-  end
-  -- Within its share: a slot of a million must not keep other queues waiting.
-  local quota = math.min(limit, share * 2 - #step.scheduled - #step.leased)
-  step.opened = slot and quota > 0 and open_slot(number, slot, quota)
-  plan[#plan + 1] = step
 end
 
 -- Write: every index entry goes before anything is added.
@@ -97,4 +86,4 @@ end
 write_lines("RPUSH")
 local next_due = tonumber(redis.call("ZRANGE", due, 0, 0, "WITHSCORES")[2] or 0)
 earliest = earliest < math.huge and earliest or 0
-return { 0, now_floor, next_due, counts.due, counts.returned, counts.died, counts.expired, earliest }
+return { 0, now_floor, next_due, counts.due, counts.returned, counts.died, counts.expired, earliest, is_full_due }

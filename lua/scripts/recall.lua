@@ -37,4 +37,4 @@ end
 
 redis.call("HDEL", sending, record)
 write_returns()
-return { 0, now_floor, 1, #given }
+return { 0, now_floor, 1, #given, unpack(others) }

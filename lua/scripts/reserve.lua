@@ -16,14 +16,13 @@ ARGV[6..] item × N   names, count, enough, ttr_ms, waits
 
 Names are joined by commas; waits is "1" to be registered when fewer than enough are found.
 Returns {status, now_ms, now_ceil_ms, (found, (id, value) × found) × N, expired}. Status: 0 done, 1 too late.
-Found: jobs leased; -1 - jobs leased = there may be more, ask again. As text where jobs have attributes or the item has several
+Found: jobs leased; -1 - jobs leased = there may be more, ask again; -1000000 = a full queue, ask the full lane. As text where jobs have attributes or the item has several
 names: found, then a line for each job: which of the names, from 1, a space, its attributes.
 Value: header as it was before the lease, then the body. Expired: jobs met past their ttl, and removed.
 Cost: O(log N) per job, plus up to 1,000 dead entries.
 ]]
 local meta, queues, due, waiting, sending = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local clock_ms, deadline_ms = ARGV[1], tonumber(ARGV[2])
-local flag_ms, max_bytes, record = tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5]
+local clock_ms, deadline_ms, flag_ms, max_bytes, record = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5]
 
 --- @include "lib/now"
 --- @include "lib/job"
@@ -41,21 +40,23 @@ local flag_ms, max_bytes, record = tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5]
 --- @include "lib/register_interest"
 
 -- Look.
-redis.call("EXISTS", meta, due, waiting, record ~= "" and sending or meta)
 local wanted = 0
+redis.call("EXISTS", meta, due, waiting, record ~= "" and sending or meta)
 for i = 6, #ARGV, 5 do
   wanted = wanted + ARGV[i + 1]
 end
 local reply, bytes, unserved = { 0, now_floor, now_ceil }, 0, {}
 
 for i = 6, #ARGV, 5 do
-  local found_at, found, again, place, is_noted = #reply + 1, 0, false, 0, false
-  local places, attributes_of = {}, {}
+  local found_at, found, again, place, is_noted, places, attributes_of = #reply + 1, 0, false, 0, false, {}, {}
   local count, ttr_ms = tonumber(ARGV[i + 1]), tonumber(ARGV[i + 3])
   reply[found_at] = 0
   for name in string.gmatch(ARGV[i], "[^,]+") do
     place, is_noted = place + 1, is_noted or place > 0
     local number = not again and found < count and find_queue(name)
+    if number and full[name] then
+      again, found, number = true, found > 0 and found or ELSEWHERE, false
+    end
     local line = number and line_of(number)
     while line and not line.ended and found < count and not again do
       again = bytes >= max_bytes
@@ -68,14 +69,13 @@ for i = 6, #ARGV, 5 do
       if id then
         local attributes = flags % 2 == HAS_EXTRAS and redis.call("HGET", extras_key(id), "attributes") or ""
         found, bytes, is_noted = found + 1, bytes + #value, is_noted or attributes ~= ""
-        reply[found_at + found * 2 - 1] = id
-        reply[found_at + found * 2] = value
+        reply[found_at + found * 2 - 1], reply[found_at + found * 2] = id, value
         places[found], attributes_of[found] = place, attributes
       end
     end
   end
   reply[found_at] = again and -1 - found or found
-  if is_noted and found > 0 then
+  if is_noted and #places > 0 then
     reply[found_at] = with_notes(reply[found_at], places, attributes_of)
   end
   if found < tonumber(ARGV[i + 2]) and not again and ARGV[i + 4] == "1" then

@@ -12,7 +12,7 @@ ARGV[3] queue        its name
 ARGV[4] limit        jobs, at most
 ARGV[5] ttl_ms       from now, 0 = for ever
 
-Returns {status, now_ms, looked, respawned}. Status: 0 done, 1 too late.
+Returns {status, now_ms, looked, respawned}. Status: 0 done, 1 too late, 3 a full queue: ask the full lane.
 Cost: O(limit log N).
 ]]
 local meta, queues, waiting, expiries = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
@@ -29,6 +29,9 @@ local limit, ttl_ms = tonumber(ARGV[4]), tonumber(ARGV[5])
 --- @include "lib/line_up"
 
 local number = find_queue(queue)
+if full[queue] then
+  return { 3, now_floor }
+end
 if not number then
   return { 0, now_floor, 0, 0 }
 end

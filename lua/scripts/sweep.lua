@@ -35,8 +35,8 @@ for i, entry in ipairs(entries) do
   local id = string.sub(entry, 1, -2)
   local job = entry ~= "" and read_job(id)
   local here = is_here(job, entry, number)
-  if here and not is_expired(job) then
-    if job.expires > 0 and (earliest_ms == 0 or job.expires < earliest_ms) then
+  if here and (is_rich(job) or not is_expired(job)) then
+    if job.expires > 0 and not is_rich(job) and (earliest_ms == 0 or job.expires < earliest_ms) then
       earliest_ms = job.expires
     end
   elseif entry ~= "" then

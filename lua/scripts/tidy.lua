@@ -25,6 +25,7 @@ local every_ms, stalled_ms = tonumber(ARGV[4]), tonumber(ARGV[5])
 --- @include "lib/keys"
 --- @include "lib/slots"
 --- @include "lib/ended_records"
+--- @include "lib/kept_in"
 
 if redis.call("EXISTS", meta) == 0 then
   return { 0, now_floor, "0", -1, 0 }
@@ -40,12 +41,12 @@ local ended = cursor == "0" and ended_records() or {}
 local page = redis.call("HSCAN", queues, cursor, "COUNT", 100)
 local reply, empty, forgotten_due = { 0, now_floor, page[1], 0, 0 }, {}, {}
 for i = 1, #page[2], 2 do
-  local name, number = page[2][i], tonumber(page[2][i + 1])
+  local name, number = page[2][i], math.abs(tonumber(page[2][i + 1]))
   local info, ghosts, ready = queue_key("i", number), queue_key("g", number), queue_key("r", number)
   local facts = redis.call("HMGET", info, "blanks", "sweep", "far")
   local slots = redis.call("ZRANGE", queue_key("f", number), 0, MOST_SLOTS - 1)
   local live = redis.call("LLEN", ready) - redis.call("SCARD", ghosts) - (facts[1] or 0)
-  local others = redis.call("EXISTS", queue_key("s", number), queue_key("l", number), queue_key("d", number))
+  local others = kept_in(number, tonumber(page[2][i + 1]) < 0 and "sldpSLbhzo" or "sld")
   local expiry = redis.call("ZSCORE", expiries, number)
   if slots[1] and tonumber(facts[3] or 0) > 0 and not redis.call("ZSCORE", due, number) then
     -- A server of an older version knows nothing of slots, and may have thought that there is nothing to come for.

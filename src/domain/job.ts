@@ -1,5 +1,5 @@
 import type { Durability } from './durability.js';
-import type { JobState } from './states.js';
+import type { PlainState } from './states.js';
 
 /** A job as a producer hands it over. */
 export interface NewJob {
@@ -64,6 +64,24 @@ export interface LeasedJob extends StoredJob {
   readonly leaseEndsAtMs: number;
   /** One for all jobs of a call that `confirms`; undefined when nobody waits for it. */
   receipt?: Receipt | undefined;
+  /** What the full lane knows besides; undefined for a job that came the plain way. */
+  readonly rich?: RichFacts;
+}
+
+/** What a consumer is told of a job of the full lane. */
+export interface RichFacts {
+  readonly priority: number;
+  readonly type: string | null;
+  readonly tags: readonly string[];
+  /** Null = JSON. */
+  readonly contentType: string | null;
+  /** Leases that ran out, and failures that a worker told of. */
+  readonly crashes: number;
+  readonly failures: number;
+  /** JSON, as the last owner left it. */
+  readonly progress: string | null;
+  /** Milliseconds that it was ready before this lease; null if that is not known. */
+  readonly waitedMs: number | null;
 }
 
 /** Hears that the jobs of one call have reached their consumer. Until then a record of them is kept in Redis. */
@@ -78,7 +96,7 @@ export interface ReserveRequest {
   readonly queues: readonly string[];
   /** 1 … 100 jobs. */
   readonly count: number;
-  /** Milliseconds until the lease runs out. */
+  /** Milliseconds until the lease runs out; 0, with `worker`: the job's own. */
   readonly ttrMs: number;
   /** Milliseconds to wait for a first job, 0 = do not wait. */
   readonly waitMs: number;
@@ -86,6 +104,10 @@ export interface ReserveRequest {
   readonly signal?: AbortSignal;
   /** The caller has the receipt hear of it when the jobs have arrived; without it they have when the call returns. */
   readonly confirms?: boolean;
+  /** Who asks: 1 … 255 characters, noted on the jobs; "" = nameless, but still the full lane's way of asking. */
+  readonly worker?: string;
+  /** One job from each queue in turn, not the first queue first; only with `worker`. */
+  readonly inTurns?: boolean;
 }
 
 /** How many jobs of a queue are in which state. */
@@ -95,6 +117,10 @@ export interface QueueCounts {
   readonly scheduled: number;
   readonly leased: number;
   readonly dead: number;
+  /** Waiting for other jobs, or for a limit of their key; done or cancelled, and kept. */
+  readonly blocked: number;
+  readonly held: number;
+  readonly ended: number;
   /** Milliseconds since the job at the head of the line was published; 0 when none is ready. */
   readonly oldestReadyAgeMs: number;
 }
@@ -125,7 +151,7 @@ export interface ImportedJob {
   readonly source: string;
   readonly queue: string;
   readonly body: Buffer;
-  readonly state: JobState;
+  readonly state: PlainState;
   /** Leases that it may still get. */
   readonly triesLeft: number;
   /** Leases granted so far; at least 1 if it is leased. */

@@ -137,3 +137,39 @@ export interface LeaseRef {
   readonly id: string;
   readonly lease: number;
 }
+
+/** A job whose work is done. */
+export interface Completion extends LeaseRef {
+  /** The job must be in it; left out, in any. */
+  readonly queue?: string;
+  /** Kept with the job for its retention. */
+  readonly result?: { readonly body: Buffer; readonly contentType: string };
+  /** Kept for so many milliseconds, whatever the job says. */
+  readonly retentionMs?: number;
+  /** The same job goes on in another queue, its history kept and its tries as they were at first. */
+  readonly next?: {
+    readonly queue: string;
+    readonly delayMs?: number;
+    readonly dependsOn?: readonly string[];
+  };
+}
+
+/** A job that goes back, its try unspent; to the front of its line, or after `delayMs`. */
+export interface Release extends LeaseRef {
+  readonly delayMs?: number;
+}
+
+/** A job that went wrong. */
+export interface GivenUp extends LeaseRef {
+  /** Names the kind of failure: 1 … 128 characters. */
+  readonly group: string;
+  readonly message: string;
+  readonly delayMs?: number;
+}
+
+/** What an owner hears when it says that it is still at it. */
+export interface HeartbeatNews {
+  /** Unix ms. */
+  readonly leaseEndsAtMs: number;
+  readonly cancelRequested: boolean;
+}

@@ -1,11 +1,33 @@
 /** Where a job is in its life. The numbers are those of its header (lua/lib/job.lua). */
-export const JOB_STATES = { ready: 1, scheduled: 2, leased: 3, dead: 4 } as const;
+export const JOB_STATES = {
+  ready: 1,
+  scheduled: 2,
+  leased: 3,
+  dead: 4,
+  blocked: 5,
+  held: 6,
+  done: 7,
+  cancelled: 8,
+} as const;
 export type JobState = keyof typeof JOB_STATES;
+/** States that plain jobs know too. */
+export type PlainState = 'ready' | 'scheduled' | 'leased' | 'dead';
+
+const NAMES = new Map(
+  Object.entries(JOB_STATES).map(([name, number]) => [number as number, name as JobState]),
+);
+
+/** The state that a header's number stands for. @throws {RangeError} there is no such state */
+export function stateOf(number: number): JobState {
+  const name = NAMES.get(number);
+  if (name === undefined) throw new RangeError(`there is no state ${String(number)}`);
+  return name;
+}
 
 /** A step in a job's life. `start` and `gone` are before and after it: no key is left of a job that is gone. */
 export interface Transition {
-  readonly from: JobState | 'start';
-  readonly to: JobState | 'gone';
+  readonly from: PlainState | 'start';
+  readonly to: PlainState | 'gone';
   /** What takes the step. */
   readonly by: string;
 }

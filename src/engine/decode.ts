@@ -1,4 +1,4 @@
-import { JOB_STATES, type JobState } from '../domain/states.js';
+import { type JobState, stateOf } from '../domain/states.js';
 import { bytesAt, integerAt } from '../redis/script.js';
 import type { LeasedJob, StoredJob } from '../domain/job.js';
 import type { Raw } from '../redis/scripts.js';
@@ -13,17 +13,17 @@ const TRIES = 4;
 const ATTEMPTS = 6;
 const LEASE = 8;
 const EXPIRES = 17;
-const STATE_OF = new Map(
-  Object.entries(JOB_STATES).map(([name, number]) => [number as number, name as JobState]),
-);
 
 /** A job that was looked at. */
 export interface PeekedJob extends StoredJob {
   readonly state: JobState;
 }
 
-/** Jobs that an item of a reserve batch got; null if it must ask again. */
-export type Reserved = LeasedJob[] | null;
+/** Jobs that an item of a reserve batch got; null if it must ask again, `full` if it must ask the full lane. */
+export type Reserved = LeasedJob[] | null | 'full';
+
+/** Stands for a number of jobs where one of the queues is a full one (lua/lib/notes.lua). */
+const ELSEWHERE = 999_999;
 
 /** Reads a stored value (header and body) as a job. */
 export function decodeJob(
@@ -40,7 +40,7 @@ export function decodeJob(
     queue,
     body: value.subarray(HEADER_BYTES),
     attributes: attributes.length > 0 ? parseAttributes(attributes.toString()) : null,
-    state: STATE_OF.get(value.readUInt8(STATE)) ?? 'ready',
+    state: stateOf(value.readUInt8(STATE)),
     triesLeft: value.readUInt16BE(TRIES),
     attempts: value.readUInt16BE(ATTEMPTS),
     ttlLeftMs: expiresMs === 0 ? 0 : Math.max(expiresMs - nowMs, 1),
@@ -62,6 +62,10 @@ export function decodeReserved(
   let at = 3;
   for (const group of groups) {
     const { count, again, notes } = decodeFound(raw[at++]);
+    if (count === ELSEWHERE) {
+      for (const member of group.members) items[member] = 'full';
+      continue;
+    }
     const jobs: LeasedJob[] = [];
     for (let i = 0; i < count; i++, at += 2) {
       jobs.push(decodeLease(bytesAt(raw, at), bytesAt(raw, at + 1), group, notes?.[i + 1], times));

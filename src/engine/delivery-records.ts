@@ -2,7 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
 import { faultOf } from '../redis/errors.js';
 import type { RedisPool } from '../redis/pool.js';
+import { bytesAt, integerAt } from '../redis/script.js';
 import { recall } from '../redis/scripts.js';
+import type { Settling } from './full/settling.js';
+import { decodeId } from './ids.js';
 import type { EngineObserver } from './observer.js';
 import { type Batch, RecordShelf, type Slot } from './record-shelf.js';
 import type { ScriptRunner } from './script-runner.js';
@@ -39,6 +42,8 @@ export class DeliveryRecords {
     private readonly pool: RedisPool,
     private readonly runner: ScriptRunner,
     private readonly observer: EngineObserver,
+    /** Takes back the leases of rich jobs, which the plain scripts leave alone. */
+    private readonly settling: Settling,
   ) {}
 
   /** For the leases of a reserve that is to be sent now, the shortest of which lasts so long; undefined: they go without a record. */
@@ -126,12 +131,23 @@ export class DeliveryRecords {
     const patienceMs = this.pool.options.commandTimeoutMs + LATE_MARGIN_MS;
     for (const { slot, sentMs } of [...shelf.lost.values()]) {
       const isOver = performance.now() - sentMs > patienceMs;
-      const { isFound, given } = await this.runner.run(recall, shelf.namespace, { record: slot.field });
+      const { isFound, given, rich } = await this.runner.run(recall, shelf.namespace, { record: slot.field });
       if (given > 0) this.observer.undone(shelf.namespace, given);
+      if (rich.length > 0) await this.undoRich(shelf.namespace, rich);
       if (!isFound && !isOver) continue;
       shelf.lost.delete(slot);
       shelf.putBackClean(slot);
     }
+  }
+
+  /** @param leases ids and lease numbers in turn */
+  private async undoRich(namespace: string, leases: readonly (number | Buffer)[]): Promise<void> {
+    const rich: { id: string; lease: number }[] = [];
+    for (let i = 0; i + 1 < leases.length; i += 2) {
+      rich.push({ id: decodeId(bytesAt(leases, i)), lease: integerAt(leases, i + 1) });
+    }
+    await this.settling.undo(namespace, rich);
+    this.observer.undone(namespace, rich.length);
   }
 
   private track(work: Promise<void>): void {

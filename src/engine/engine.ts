@@ -26,6 +26,7 @@ import { Leases } from './leases.js';
 import { silentObserver, type EngineObserver } from './observer.js';
 import { ByteCount } from './byte-count.js';
 import { Publishers } from './publishers.js';
+import { FullLane } from './full/full-lane.js';
 import { quotasText } from './quotas.js';
 import { Pump } from './pump.js';
 import { ScriptRunner } from './script-runner.js';
@@ -44,6 +45,9 @@ export interface EngineOptions {
 
 const DAY_MS = 86_400_000;
 
+/** What lua/scripts/counts.lua answers for each queue. */
+const COUNTS_PER_QUEUE = 8;
+
 /** Entries that one step of destroy looks at. */
 const DESTROY_STEP = 500;
 
@@ -52,6 +56,8 @@ export class QueueEngine {
   private readonly runner: ScriptRunner;
   private readonly records: DeliveryRecords;
   private readonly publishers: Publishers;
+  /** The full lane: what the native API asks of jobs and queues beyond what plain ones can. */
+  readonly full: FullLane;
   private readonly leases: Leases;
   private readonly dead: DeadLetter;
   private readonly importer: Importer;
@@ -65,15 +71,17 @@ export class QueueEngine {
   ) {
     const observer = options.observer ?? silentObserver;
     this.runner = new ScriptRunner(pool, observer, options.clock);
-    this.records = new DeliveryRecords(pool, this.runner, observer);
-    this.pump = new Pump(pool, this.runner, observer, this.records);
-    this.janitor = new Janitor(pool, this.runner, observer);
     const arm = (namespace: string, dueMs: number): void => this.pump.arm(namespace, dueMs);
     const quotas = quotasText(options.quotas);
     const idempotencyTtlMs = options.idempotencyTtlMs ?? DAY_MS;
     this.publishers = new Publishers(pool, observer, arm, { quotas, idempotencyTtlMs, clock: options.clock });
+    const { minter } = this.publishers;
+    this.full = new FullLane({ pool, runner: this.runner, observer, arm, minter, quotas });
+    this.records = new DeliveryRecords(pool, this.runner, observer, this.full.settling);
+    this.pump = new Pump(pool, this.runner, observer, this.records);
+    this.janitor = new Janitor(pool, this.runner, observer);
     this.byteCount = new ByteCount(pool, this.runner, observer, (options.quotas?.bytes ?? 0) > 0);
-    this.leases = new Leases(pool, this.runner, observer, arm, this.records);
+    this.leases = new Leases(pool, this.runner, observer, arm, this.records, this.full);
     this.dead = new DeadLetter(this.runner, observer);
     this.importer = new Importer(pool, this.runner);
   }
@@ -211,7 +219,7 @@ export class QueueEngine {
     const items = queues.map((queue) => [queue]);
     const { raw, nowMs } = await this.runner.run(scripts.counts, namespace, {}, items);
     return queues.map((queue, i) => {
-      const at = 2 + i * 5;
+      const at = 2 + i * COUNTS_PER_QUEUE;
       const head = bytesAt(raw, at + 4);
       const minted = head.length > 0 ? mintedAtMs(head) : 0;
       return {
@@ -220,6 +228,9 @@ export class QueueEngine {
         scheduled: integerAt(raw, at + 1),
         leased: integerAt(raw, at + 2),
         dead: integerAt(raw, at + 3),
+        blocked: integerAt(raw, at + 5),
+        held: integerAt(raw, at + 6),
+        ended: integerAt(raw, at + 7),
         oldestReadyAgeMs: minted === 0 ? 0 : Math.max(nowMs - minted, 0),
       };
     });

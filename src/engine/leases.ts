@@ -2,6 +2,7 @@ import { QueueError } from '../domain/errors.js';
 import type { Ack, AckResult, LeasedJob, ReserveRequest } from '../domain/job.js';
 import type { RedisPool } from '../redis/pool.js';
 import type { Item } from '../redis/script.js';
+import { fullLease } from '../redis/full-scripts.js';
 import {
   ack as ackScript,
   reserve as reserveScript,
@@ -15,6 +16,9 @@ import type { DeliveryRecords } from './delivery-records.js';
 import { encodeId, mintedAtMs } from './ids.js';
 import { InFlight } from './in-flight.js';
 import type { EngineObserver } from './observer.js';
+import { decodeFullLeases, fullItemOf } from './full/leasing.js';
+import type { FullLane } from './full/full-lane.js';
+import { type Settled, SETTLED } from './full/settling.js';
 import { groupsOf, itemOf, type Question } from './questions.js';
 import type { Batch } from './record-shelf.js';
 import type { ScriptRunner } from './script-runner.js';
@@ -35,7 +39,9 @@ const ACKS_IN_ONE = 128;
 /** Stands for an id that no job can have: nothing is stored under it. */
 const NO_ID = Buffer.alloc(0);
 /** Codes of lua/scripts/ack.lua. */
-const ACK = { missing: 0, removed: 1, refused: 2, late: 3, possible: 4, neverLeased: 5 } as const;
+const ACK = { missing: 0, removed: 1, refused: 2, late: 3, possible: 4, neverLeased: 5, full: 6 } as const;
+/** The code of lua/scripts/undo.lua for a rich job. */
+const RICH = 2;
 
 /** What became of one acknowledgement, and when, Unix ms. */
 interface Verdict {
@@ -47,6 +53,8 @@ interface Verdict {
 export class Leases {
   private readonly room: WaitingRoom;
   private readonly questions: Batcher<Question, Reserved>;
+  /** Those for the full lane. */
+  private readonly fullQuestions: Batcher<Question, LeasedJob[]>;
   private readonly acks: Batcher<Item, Verdict>;
   /** Questions and undos that Redis has not answered yet. */
   private readonly underWay = new InFlight();
@@ -58,8 +66,10 @@ export class Leases {
     private readonly observer: EngineObserver,
     private readonly arm: (namespace: string, dueMs: number) => void,
     private readonly records: DeliveryRecords,
+    private readonly full: FullLane,
   ) {
     this.questions = new Batcher((namespace, questions) => this.ask(namespace, questions));
+    this.fullQuestions = new Batcher((namespace, questions) => this.askFull(namespace, questions));
     this.acks = new Batcher(async (namespace, items) => {
       const { codes, nowMs } = await runner.run(ackScript, namespace, {}, items);
       return codes.map((code) => ({ code, nowMs }));
@@ -94,8 +104,10 @@ export class Leases {
       return encoded ? [[encoded, lease]] : [];
     });
     const { codes } = await this.runner.run(undoScript, namespace, {}, items);
-    const undone = codes.reduce((sum, code) => sum + code, 0);
-    if (undone > 0) this.observer.undone(namespace, undone);
+    const undone = codes.reduce((sum, code) => sum + (code === 1 ? 1 : 0), 0);
+    const rich = jobs.filter((_job, i) => codes[i] === RICH);
+    if (rich.length > 0) await this.full.settling.undo(namespace, rich);
+    if (undone + rich.length > 0) this.observer.undone(namespace, undone + rich.length);
     jobs[0]?.receipt?.arrived();
   }
 
@@ -106,10 +118,18 @@ export class Leases {
     return new Promise((resolve, reject) => {
       this.acks.add(namespace, [[claimOf(queue, lease), encoded]], ACK_BYTES, {
         done: (verdicts, first) => {
-          const result = this.judge(namespace, queue, encoded, verdicts[first]);
-          if (result === 'lease_lost') {
-            reject(new QueueError('lease_lost', 'this lease is not the present one of the job'));
-          } else resolve(result === 'acked');
+          const verdict = verdicts[first];
+          const end = (result: AckResult): void => {
+            if (result === 'lease_lost') {
+              reject(new QueueError('lease_lost', 'this lease is not the present one of the job'));
+            } else resolve(result === 'acked');
+          };
+          if (verdict?.code === ACK.full) {
+            this.ackFull(namespace, [{ queue, id, lease }]).then(
+              ([result = 'not_found']) => end(result),
+              reject,
+            );
+          } else end(this.judge(namespace, queue, encoded, verdict));
         },
         failed: reject,
       });
@@ -154,10 +174,16 @@ export class Leases {
     reject: (error: unknown) => void,
   ): void {
     this.underWay.begin();
-    this.questions.add(namespace, [question], weightOf(question.request), {
+    const { request } = question;
+    if (request.worker !== undefined || this.full.queues.hasAny(namespace, request.queues)) {
+      this.takeFull(namespace, question, deliver, reject);
+      return;
+    }
+    this.questions.add(namespace, [question], weightOf(request), {
       done: (found, first) => {
         const jobs = found[first];
-        if (jobs) deliver(jobs);
+        if (jobs === 'full') this.full.queues.add(namespace, request.queues);
+        if (jobs && jobs !== 'full') deliver(jobs);
         else this.take(namespace, question, deliver, reject);
         // Last: had it thrown before, `failed` would come and end it.
         this.underWay.end();
@@ -167,6 +193,42 @@ export class Leases {
         this.underWay.end();
       },
     });
+  }
+
+  private takeFull(
+    namespace: string,
+    question: Question,
+    deliver: (jobs: LeasedJob[]) => void,
+    reject: (error: unknown) => void,
+  ): void {
+    this.fullQuestions.add(namespace, [question], weightOf(question.request), {
+      done: (found, first) => {
+        deliver(found[first] ?? []);
+        this.underWay.end();
+      },
+      failed: (error) => {
+        reject(error);
+        this.underWay.end();
+      },
+    });
+  }
+
+  private async askFull(namespace: string, questions: readonly Question[]): Promise<LeasedJob[][]> {
+    const batch = this.records.take(
+      namespace,
+      Math.min(...questions.map(({ request }) => request.ttrMs || Number.POSITIVE_INFINITY)),
+    );
+    const args = { flag_ms: FLAG_MS, max_bytes: MAX_BYTES_OUT, record: batch?.slot.field ?? '' };
+    const late = (reply: Raw): void => {
+      if (reply.status === 0) this.giveBack(namespace, decodeFullLeases(reply.raw, questions).found.flat());
+    };
+    const run = this.runner.run(fullLease, namespace, args, questions.map(fullItemOf), late);
+    if (batch) run.catch((error: unknown) => this.records.failed(batch, error));
+    const { found, expired, nextMs } = decodeFullLeases((await run).raw, questions);
+    this.note(namespace, questions, found, batch);
+    if (nextMs > 0) this.arm(namespace, nextMs);
+    if (expired > 0) this.observer.expired(namespace, expired);
+    return found;
   }
 
   private async ask(namespace: string, questions: readonly Question[]): Promise<Reserved[]> {
@@ -181,7 +243,7 @@ export class Leases {
       const { items } = decodeReserved(reply.raw, groups, questions.length);
       this.giveBack(
         namespace,
-        items.flatMap((found) => found ?? []),
+        items.flatMap((found) => (found === 'full' ? [] : (found ?? []))),
       );
     };
     const run = this.runner.run(reserveScript, namespace, args, groups.map(itemOf), late);
@@ -203,7 +265,7 @@ export class Leases {
     let [calls, count, firstMs, lastMs] = [0, 0, Number.POSITIVE_INFINITY, 0];
     for (let i = 0; i < found.length; i++) {
       const jobs = found[i];
-      if (!jobs || jobs.length === 0) continue;
+      if (!jobs || jobs === 'full' || jobs.length === 0) continue;
       const confirms = questions[i]?.request.confirms === true;
       if (confirms) calls++;
       count += jobs.length;
@@ -221,12 +283,46 @@ export class Leases {
     const ids = acks.map(({ id }) => encodeId(id) ?? NO_ID);
     const items = acks.map(({ queue, lease = 0 }, i): Item => [claimOf(queue, lease), ids[i] ?? NO_ID]);
     return new Promise((resolve, reject) => {
-      const done = (verdicts: readonly Verdict[], first: number): void =>
-        resolve(
-          acks.map(({ queue }, i) => this.judge(namespace, queue, ids[i] ?? NO_ID, verdicts[first + i])),
-        );
+      const done = (verdicts: readonly Verdict[], first: number): void => {
+        const judge = ({ queue }: Ack, i: number): AckResult =>
+          this.judge(namespace, queue, ids[i] ?? NO_ID, verdicts[first + i]);
+        if (acks.some((_ack, i) => verdicts[first + i]?.code === ACK.full)) {
+          this.judgeMixed(namespace, acks, verdicts.slice(first, first + acks.length), judge).then(
+            resolve,
+            reject,
+          );
+        } else resolve(acks.map(judge));
+      };
       this.acks.add(namespace, items, items.length * ACK_BYTES, { done, failed: reject });
     });
+  }
+
+  /** Some of the jobs are in full queues: what became of them the full lane says. */
+  private async judgeMixed(
+    namespace: string,
+    acks: readonly Ack[],
+    verdicts: readonly Verdict[],
+    judge: (ack: Ack, i: number) => AckResult,
+  ): Promise<AckResult[]> {
+    const elsewhere = acks.filter((_ack, i) => verdicts[i]?.code === ACK.full);
+    const results = await this.ackFull(namespace, elsewhere);
+    return acks.map((ack, i) =>
+      verdicts[i]?.code === ACK.full ? (results.shift() ?? 'not_found') : judge(ack, i),
+    );
+  }
+
+  private async ackFull(namespace: string, acks: readonly Ack[]): Promise<AckResult[]> {
+    const settled = await this.full.settling.say(
+      namespace,
+      acks.map(({ queue, id, lease = 0 }) => ({ verb: 'ack', id, lease, options: { queue } })),
+    );
+    return settled.map((one, i) => this.judgeSettled(namespace, acks[i], one));
+  }
+
+  private judgeSettled(namespace: string, ack: Ack | undefined, { code, nowMs }: Settled): AckResult {
+    // The codes of both scripts are the same, as far as an acknowledgement goes.
+    const plain = code === SETTLED.refused ? ACK.missing : code;
+    return this.judge(namespace, ack?.queue ?? '', encodeId(ack?.id ?? '') ?? NO_ID, { code: plain, nowMs });
   }
 
   private judge(namespace: string, queue: string, id: Buffer, verdict: Verdict | undefined): AckResult {

@@ -220,6 +220,9 @@ function sum(one: QueueCounts, other: QueueCounts | undefined): QueueCounts {
     scheduled: one.scheduled + other.scheduled,
     leased: one.leased + other.leased,
     dead: one.dead + other.dead,
+    blocked: one.blocked + other.blocked,
+    held: one.held + other.held,
+    ended: one.ended + other.ended,
     oldestReadyAgeMs: Math.max(one.oldestReadyAgeMs, other.oldestReadyAgeMs),
   };
 }

@@ -26,7 +26,7 @@ export class Publishers {
   /** For those who ask for nothing. */
   readonly usual: PublishWay;
   /** One for all, so that ids of one server are in order. */
-  private readonly minter = new UlidMinter();
+  readonly minter = new UlidMinter();
   private readonly others = new Map<Durability, PublishWay>();
 
   constructor(

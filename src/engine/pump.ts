@@ -1,4 +1,5 @@
 import type { RedisPool } from '../redis/pool.js';
+import { fullTick } from '../redis/full-scripts.js';
 import { pump as pumpScript } from '../redis/scripts.js';
 import type { DeliveryRecords } from './delivery-records.js';
 import type { EngineObserver } from './observer.js';
@@ -6,6 +7,8 @@ import type { ScriptRunner } from './script-runner.js';
 
 /** Jobs that one script call looks at: 1.2 ms of Redis, 1.5 while a slot of far jobs is opened. */
 export const PUMP_STEP = 256;
+/** Jobs of the full lane that one call of its clock looks at: about 2 ms of Redis. */
+const TICK_STEP = 64;
 /** Calls under way at once while there is more than one can move: Redis need not wait for our next word. */
 const FULL_FLIGHT = 2;
 /** A timer is armed for what is due within this; what is due later is seen by a sweep in time, in milliseconds. */
@@ -82,12 +85,21 @@ export class Pump {
   private async step(namespace: string): Promise<{ readonly nowMs: number; readonly nextDueMs: number }> {
     // A lease of this server's that runs out now is charged if its answer has left.
     this.records.flush(namespace);
-    const { nowMs, nextDueMs, earliestMs, moved } = await this.runner.run(pumpScript, namespace, {
+    const { nowMs, nextDueMs, earliestMs, moved, isFullDue } = await this.runner.run(pumpScript, namespace, {
       limit: PUMP_STEP,
     });
+    if (isFullDue) await this.tick(namespace);
     if (moved && earliestMs > 0) this.observer.pumped(namespace, moved, nowMs - earliestMs);
     if (moved && moved.expired > 0) this.observer.expired(namespace, moved.expired);
-    return { nowMs, nextDueMs };
+    // What is next is known again when the plain pump has looked once more.
+    return { nowMs, nextDueMs: isFullDue ? nowMs : nextDueMs };
+  }
+
+  /** Sees to what is due of the full lane, one step of it. */
+  private async tick(namespace: string): Promise<void> {
+    const { nowMs, earliestMs, moved } = await this.runner.run(fullTick, namespace, { limit: TICK_STEP });
+    if (earliestMs > 0) this.observer.pumped(namespace, moved, Math.max(nowMs - earliestMs, 0));
+    if (moved.expired > 0) this.observer.expired(namespace, moved.expired);
   }
 
   private setTimer(namespace: string, alarm: Alarm, inMs: number): void {

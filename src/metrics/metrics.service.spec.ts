@@ -12,7 +12,17 @@ const INFO = [
 ].join('\r\n');
 
 function counts(queue: string, ready: number): QueueCounts {
-  return { queue, ready, scheduled: 2, leased: 3, dead: 1, oldestReadyAgeMs: ready * 1_000 };
+  return {
+    queue,
+    ready,
+    scheduled: 2,
+    leased: 3,
+    dead: 1,
+    blocked: 0,
+    held: 0,
+    ended: 0,
+    oldestReadyAgeMs: ready * 1_000,
+  };
 }
 
 /** A service over one pool whose queues are those given, and a clock to turn. */

@@ -6,9 +6,9 @@ import type { Keys } from './keys.js';
 
 /**
  * The version of the data format that this server writes. It reads older ones too: in format 1 the keys of jobs had a TTL of Redis's
- * own, and every scheduled job stood in the zset.
+ * own, and every scheduled job stood in the zset; in format 2 there was no full lane.
  */
-export const DATA_FORMAT = 2;
+export const DATA_FORMAT = 3;
 /** The oldest Redis that has all that the scripts use (ZADD LT, LPOP with a count, EXISTS of many). */
 const OLDEST_REDIS = [6, 2] as const;
 

@@ -1,44 +1,8 @@
+import { FULL_SCRIPTS } from './full-scripts.js';
+import { answer, codes, TIMES, whole } from './replies.js';
 import { bytesAt, flatReply, integerAt, script } from './script.js';
 
-/** What every script of the engine answers first. */
-export interface Answer {
-  /** 0 done, 1 too late: its callers have given up, nothing has changed; 2 the namespace is not registered. */
-  readonly status: number;
-  /** Redis's time when it ran, Unix ms. */
-  readonly nowMs: number;
-}
-
-/** One code per item of the batch; what they mean stands in the script. */
-export interface Codes extends Answer {
-  readonly codes: readonly number[];
-}
-
-/** The rest of the reply, for the engine to read. */
-export interface Raw extends Answer {
-  readonly raw: readonly (number | Buffer)[];
-}
-
-function answer(reply: readonly (number | Buffer)[]): Answer {
-  return { status: integerAt(reply, 0), nowMs: integerAt(reply, 1) };
-}
-
-const DIGIT_ZERO = 48;
-
-function codes(raw: unknown): Codes {
-  const reply = flatReply(raw);
-  return { ...answer(reply), codes: reply.length > 2 ? Array.from(bytesAt(reply, 2), toDigit) : [] };
-}
-
-function toDigit(character: number): number {
-  return character - DIGIT_ZERO;
-}
-
-function whole(raw: unknown): Raw {
-  const reply = flatReply(raw);
-  return { ...answer(reply), raw: reply };
-}
-
-const TIMES = ['clock_ms', 'deadline_ms'] as const;
+export type { Answer, Codes, Raw } from './replies.js';
 
 export const register = script({
   name: 'register',
@@ -125,8 +89,9 @@ export const recall = script({
   repeatable: true,
   reply: (raw) => {
     const reply = flatReply(raw);
-    if (integerAt(reply, 0) !== 0) return { ...answer(reply), isFound: false, given: 0 };
-    return { ...answer(reply), isFound: integerAt(reply, 2) === 1, given: integerAt(reply, 3) };
+    if (integerAt(reply, 0) !== 0) return { ...answer(reply), isFound: false, given: 0, rich: [] };
+    const isFound = integerAt(reply, 2) === 1;
+    return { ...answer(reply), isFound, given: integerAt(reply, 3), rich: reply.slice(4) };
   },
 });
 
@@ -138,14 +103,23 @@ export const pump = script({
   repeatable: true,
   reply: (raw) => {
     const reply = flatReply(raw);
-    if (integerAt(reply, 0) !== 0) return { ...answer(reply), nextDueMs: 0, earliestMs: 0, moved: null };
+    if (integerAt(reply, 0) !== 0) {
+      return { ...answer(reply), nextDueMs: 0, earliestMs: 0, moved: null, isFullDue: false };
+    }
     const moved = {
       due: integerAt(reply, 3),
       returned: integerAt(reply, 4),
       died: integerAt(reply, 5),
       expired: integerAt(reply, 6),
     };
-    return { ...answer(reply), nextDueMs: integerAt(reply, 2), earliestMs: integerAt(reply, 7), moved };
+    const isFullDue = integerAt(reply, 8) === 1;
+    return {
+      ...answer(reply),
+      nextDueMs: integerAt(reply, 2),
+      earliestMs: integerAt(reply, 7),
+      moved,
+      isFullDue,
+    };
   },
 });
 
@@ -287,4 +261,5 @@ export const ENGINE_SCRIPTS = [
   importJobs,
   heads,
   mark,
+  ...FULL_SCRIPTS,
 ] as const;

@@ -115,7 +115,17 @@ describe('the engine', () => {
     expect(await f.engine.ack(f.ns, 'q', 'no such id!')).toBe(false);
 
     expect(await f.engine.counts(f.ns, ['q'])).toEqual([
-      { queue: 'q', ready: 1, scheduled: 0, leased: 0, dead: 0, oldestReadyAgeMs: 0 },
+      {
+        queue: 'q',
+        ready: 1,
+        scheduled: 0,
+        leased: 0,
+        dead: 0,
+        blocked: 0,
+        held: 0,
+        ended: 0,
+        oldestReadyAgeMs: 0,
+      },
     ]);
     expect(await f.engine.peekQueue(f.ns, 'q')).toMatchObject({ id: third });
     expect((await f.reserve('q')).map((job) => job.id)).toEqual([third]);

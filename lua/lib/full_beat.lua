@@ -1,0 +1,14 @@
+-- Its owner is still at it: the lease begins anew, and with it the notes that he makes.
+function verbs.beat(job, options, bytes)
+  local is_late, ends = job.state == READY, now_ceil + (options.ttr_ms or tonumber(job.x.ttr or 60000))
+  ends = job.expires > 0 and math.min(ends, job.expires) or ends
+  leave(job)
+  if options.progress or options.has_data then
+    make_rich(job, true)
+    job.body = options.has_data and bytes or job.body
+    put(job, "progress", options.progress or job.x.progress)
+  end
+  go(job, LEASED, ends)
+  announce("heartbeat", job, { late = is_late or nil })
+  return 1, ends, job.x.cancel and '{"cancel":true}' or ""
+end

@@ -1,0 +1,30 @@
+-- It went wrong, as its owner says: noted on the job.
+local function blame(job, options)
+  take_back(job)
+  make_rich(job, true)
+  put(job, "failures", tonumber(job.x.failures or 0) + 1)
+  put(job, "fgroup", options.group)
+  put(job, "fmessage", options.message)
+  put(job, "fat", now_floor)
+  put(job, "fworker", job.x.worker)
+end
+
+function verbs.retry(job, options)
+  blame(job, options)
+  local delay = options.delay_ms or delay_of(job, tonumber(job.x.failures), options.group)
+  if job.tries == 0 or not delay then
+    die(job, options.group, options.message, job.x.worker)
+    return 1
+  end
+  local at = delay > 0 and now_ceil + delay
+  go(job, at and SCHEDULED or READY, at)
+  tell("retried", job, { group = options.group, message = options.message, worker = job.x.worker, due = at or nil })
+  return 1, at
+end
+
+function verbs.fail(job, options)
+  blame(job, options)
+  tell("failed", job, { group = options.group, message = options.message, worker = job.x.worker })
+  die(job, options.group, options.message, job.x.worker)
+  return 1
+end

@@ -1,0 +1,30 @@
+-- Leases one job, and puts what the consumer is to know of it into the reply.
+local DEFAULT_TTR_MS = 60000
+local function lease_job(job, name, place, item, reply)
+  local value = redis.call("GET", job_key(job.id))
+  local ttr_ms = item.ttr_ms > 0 and item.ttr_ms or tonumber(job.x.ttr or DEFAULT_TTR_MS)
+  local ends = now_ceil + ttr_ms
+  if job.expires > 0 and job.expires < ends then
+    ends = job.expires
+  end
+  leave(job)
+  if item.worker ~= "" then
+    make_rich(job, true)
+    put(job, "worker", item.worker)
+  elseif job.x.worker then
+    put(job, "worker", nil)
+  end
+  job.tries, job.attempts, job.lease = job.tries - 1, math.min(job.attempts + 1, 65535), job.lease + 1
+  if is_rich(job) then
+    put(job, "leased", now_floor)
+  end
+  go(job, LEASED, ends)
+  tell("leased", job, { attempt = job.attempts, worker = item.worker ~= "" and item.worker or nil })
+  if record ~= "" then
+    batch[batched + 1], batch[batched + 2], batched = string.sub(pack_job(job), 5, 12), job.id, batched + 2
+    last_end = math.max(last_end, ends)
+  end
+  local n = #reply
+  item.found, bytes = item.found + 1, bytes + #value
+  reply[n + 1], reply[n + 2], reply[n + 3] = job.id, value, cjson.encode(facts_of(job, place, ends))
+end

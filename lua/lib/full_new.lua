@@ -1,0 +1,35 @@
+-- Jobs that are made: new_job while reading, place_new when it is clear that all of the batch will be.
+local function new_job(options, id, body, expired)
+  if expired then
+    leave(expired)
+    conclude(expired, nil, "expired")
+  end
+  local x, expires = options.x or {}, options.ttl_ms > 0 and now_ceil + options.ttl_ms or 0
+  local job = {
+    id = id, body = body, x = {}, news = {}, state = READY, flags = HAS_EXTRAS + RICH, priority = options.priority or 0,
+    tries = options.tries, attempts = 0, lease = 0, queue = number_of(options.queue), entry = 0, expires = expires, spared = 0,
+  }
+  names[job.queue], jobs[id] = options.queue, job
+  for field, value in pairs(x) do
+    put(job, field, value)
+  end
+  return job
+end
+
+local function place_new(job, options)
+  local at = options.due_ms or options.delay_ms > 0 and now_ceil + options.delay_ms or 0
+  put(job, "put", now_floor)
+  put(job, "tries", job.tries)
+  fill_queue(job.queue, options.queue)
+  if job.expires > 0 then
+    write("ZADD", space_key("expiring"), text_of(job.expires), job.id)
+    set_timer("E", job.expires)
+  end
+  if at > now_floor then
+    put(job, "due", at)
+    go(job, SCHEDULED, at)
+  else
+    go(job, READY)
+  end
+  tell("published", job, { queue = options.queue })
+end

@@ -1,0 +1,27 @@
+-- When a job that was given up is tried again, by its policy: n counts what went wrong, from 1. nil = not at all.
+-- Chance comes from a digest: a script's own would be the same in all of them.
+local function chance(job)
+  return tonumber(string.sub(redis.sha1hex(job.id .. job.lease .. now_floor), 1, 8), 16) / 4294967296
+end
+
+local function delay_of(job, n, group)
+  local policy = job.x.retry and cjson.decode(job.x.retry) or { kind = "fixed", delayMs = 0 }
+  for _, final in ipairs(policy.nonRetryable or {}) do
+    if final == group then
+      return nil
+    end
+  end
+  if policy.kind == "none" then
+    return nil
+  elseif policy.kind == "list" then
+    return policy.delaysMs[math.min(n, #policy.delaysMs)] or 0
+  end
+  local delay = policy.delayMs
+  if policy.kind == "linear" then
+    delay = delay * n
+  elseif policy.kind == "exponential" then
+    delay = delay * (policy.factor or 2) ^ (n - 1)
+  end
+  delay = math.min(delay, policy.maxMs or 2 ^ 46)
+  return math.floor(delay * (1 - (policy.jitter or 0) * chance(job)))
+end

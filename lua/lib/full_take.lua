@@ -1,0 +1,23 @@
+-- Takes jobs from a full queue: those of priorities below 0 first, then the list, then the rest.
+-- The next job, whether it has expired or not; nil if there is none, or if this script has looked at enough.
+local function next_job(line)
+  line.skip = line.skip or 0
+  local head = redis.call("ZRANGE", touch(queue_key("p", line.number)), line.skip, line.skip, "WITHSCORES")
+  local job = not (head[1] and tonumber(head[2]) < 0) and next_in_list(line)
+  if not job and head[1] and looked < LOOK_LIMIT then
+    looked, line.skip, job = looked + 1, line.skip + 1, job_of(head[1])
+  end
+  return job or nil
+end
+
+local function next_live(line)
+  while true do
+    local job = next_job(line)
+    if not job or not is_expired(job) then
+      return job
+    end
+    expired = expired + 1
+    leave(job)
+    conclude(job, nil, "expired")
+  end
+end

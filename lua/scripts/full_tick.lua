@@ -1,0 +1,68 @@
+--[[
+The clock of the full lane: sees to what is due, in up to limit steps. Each timer has a letter that says of what, and the rest of its
+name: S and L with a queue's number, scheduled jobs and leases; E, what expires. Keys of jobs are built from the prefix of meta (lib/keys).
+
+KEYS[1] meta         hash: the namespace's marker
+KEYS[2] queues       hash: queue name -> number
+KEYS[3] due          zset: queue number -> earliest due time, Unix ms
+KEYS[4] waiting      hash: queue name -> end of some server's interest, Unix ms
+KEYS[5] expiries     zset: queue number -> earliest expiry of a ready job, Unix ms
+KEYS[6] sending      hash: record -> leases whose answers may not have left
+ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
+ARGV[2] deadline_ms  Unix ms by which the callers will have given up, 0 = never
+ARGV[3] limit        jobs to look at, at most
+
+Returns {status, now_ms, next_ms, due, returned, died, expired, earliest_ms}. Status: 0 done, 1 too late. Next_ms: when to come back,
+0 = nothing to wait for, in the past = at once. Earliest_ms: the oldest time that was served, 0 = none.
+Cost: O(limit log N).
+]]
+local meta, queues, due, waiting, expiries, sending = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local clock_ms, deadline_ms, limit = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
+
+--- @include "lib/now"
+--- @include "lib/job"
+--- @include "lib/keys"
+--- @include "lib/header"
+--- @include "lib/find_queue"
+--- @include "lib/notify"
+--- @include "lib/enter"
+--- @include "lib/line_up"
+--- @include "lib/unheard"
+--- @include "lib/full_names"
+--- @include "lib/full_log"
+--- @include "lib/full_job"
+--- @include "lib/full_save"
+--- @include "lib/full_index"
+--- @include "lib/full_place"
+--- @include "lib/full_commit"
+--- @include "lib/full_rich"
+--- @include "lib/full_told"
+--- @include "lib/full_end"
+--- @include "lib/full_die"
+--- @include "lib/full_retry"
+
+local counts, timers, earliest = { due = 0, returned = 0, died = 0, expired = 0 }, space_key("timers"), 0
+--- @include "lib/full_clock"
+--- @include "lib/full_time_out"
+--- @include "lib/full_expire"
+--- @include "lib/full_due"
+
+-- Look.
+redis.call("EXISTS", meta, due, waiting, expiries, sending, timers)
+local found = redis.call("ZRANGEBYSCORE", timers, "-inf", now_floor, "WITHSCORES", "LIMIT", 0, 32)
+for i = 1, #found, 2 do
+  if limit > 0 then
+    earliest = i == 1 and tonumber(found[2]) or earliest
+    ring(string.sub(found[i], 1, 1), string.sub(found[i], 2))
+  end
+end
+
+-- Write.
+commit()
+local next_ms = redis.call("ZRANGE", timers, 0, 0, "WITHSCORES")[2]
+if next_ms then
+  redis.call("ZADD", due, next_ms, FULL_LANE)
+else
+  redis.call("ZREM", due, FULL_LANE)
+end
+return { 0, now_floor, tonumber(next_ms or 0), counts.due, counts.returned, counts.died, counts.expired, earliest }

@@ -1,0 +1,40 @@
+import type { RedisPool } from '../../redis/pool.js';
+import type { UlidMinter } from '../../domain/ulid.js';
+import type { EngineObserver } from '../observer.js';
+import type { ScriptRunner } from '../script-runner.js';
+import { FullQueues } from './full-queues.js';
+import { Owners } from './owners.js';
+import { Looking } from './looking.js';
+import { FullPublishing } from './publishing.js';
+import { Settling } from './settling.js';
+
+/** What the parts of the full lane share. */
+export interface FullLaneSettings {
+  readonly pool: RedisPool;
+  readonly runner: ScriptRunner;
+  readonly observer: EngineObserver;
+  /** Has the pump come for what is due. */
+  readonly arm: (namespace: string, dueMs: number) => void;
+  readonly minter: UlidMinter;
+  /** As `quotasText` gives them. */
+  readonly quotas: string;
+}
+
+/**
+ * What a plain job cannot: priorities, retries by policy, dependencies, limits and the rest of the native API, for those jobs and queues
+ * that ask for it (docs/adr/0018-two-lanes-in-the-store.md).
+ */
+export class FullLane {
+  readonly queues = new FullQueues();
+  readonly publishing: FullPublishing;
+  readonly settling: Settling;
+  readonly owners: Owners;
+  readonly looking: Looking;
+
+  constructor({ runner, observer, arm, minter, quotas }: FullLaneSettings) {
+    this.publishing = new FullPublishing(runner, observer, arm, this.queues, minter, quotas);
+    this.settling = new Settling(runner, arm);
+    this.owners = new Owners(this.settling, observer, this.queues);
+    this.looking = new Looking(runner);
+  }
+}

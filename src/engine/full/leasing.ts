@@ -1,0 +1,82 @@
+import type { LeasedJob, RichFacts } from '../../domain/job.js';
+import { bytesAt, integerAt } from '../../redis/script.js';
+import type { Raw } from '../../redis/replies.js';
+import type { Item } from '../../redis/script.js';
+import { decodeJob } from '../decode.js';
+import type { Question } from '../questions.js';
+
+/** How long a lease lasts if neither consumer nor job says, in milliseconds: as lua/lib/full_lease.lua has it. */
+export const JOBS_OWN_TTR = 0;
+
+/** What lua/scripts/full_lease.lua says of a job it leased. */
+interface Facts {
+  /** Place of its queue among those that were asked for, from 1. */
+  readonly queue: number;
+  readonly ends: number;
+  readonly x: Readonly<Record<string, string>>;
+}
+
+/** A question as an item of lua/scripts/full_lease.lua. */
+export function fullItemOf({ request, waits }: Question): Item {
+  const { queues, count, ttrMs, inTurns = false, worker = '' } = request;
+  return [queues.join(','), count, ttrMs, waits ? '1' : '0', inTurns ? '1' : '0', worker];
+}
+
+/** Reads the reply of the full lane's lease script: the jobs of each question, in order. */
+export function decodeFullLeases(
+  raw: Raw['raw'],
+  questions: readonly Question[],
+): { readonly found: LeasedJob[][]; readonly expired: number; readonly nextMs: number } {
+  const nowMs = integerAt(raw, 1);
+  let at = 4;
+  const found = questions.map(({ request }) => {
+    const jobs: LeasedJob[] = [];
+    for (let left = integerAt(raw, at++); left > 0; left--, at += 3) {
+      jobs.push(
+        leasedOf(bytesAt(raw, at), bytesAt(raw, at + 1), bytesAt(raw, at + 2), request.queues, nowMs),
+      );
+    }
+    return jobs;
+  });
+  return { found, expired: integerAt(raw, 2), nextMs: integerAt(raw, 3) };
+}
+
+/** The value shows the job as it was before this lease: what the script changed is changed here too. */
+function leasedOf(
+  id: Buffer,
+  value: Buffer,
+  factsJson: Buffer,
+  queues: readonly string[],
+  nowMs: number,
+): LeasedJob {
+  const { queue, ends, x } = JSON.parse(factsJson.toString()) as Facts;
+  const job = decodeJob(queues[queue - 1] ?? '', id, value, Buffer.from(x['attributes'] ?? ''), nowMs);
+  return {
+    id: job.id,
+    queue: job.queue,
+    body: job.body,
+    attributes: job.attributes,
+    ttlLeftMs: job.ttlLeftMs,
+    elapsedMs: job.elapsedMs,
+    triesLeft: job.triesLeft - 1,
+    attempts: Math.min(job.attempts + 1, 65_535),
+    lease: (value.readUInt32BE(8) + 1) >>> 0,
+    leaseEndsAtMs: ends,
+    receipt: undefined,
+    rich: richFactsOf(value.readInt8(3), x, nowMs),
+  };
+}
+
+function richFactsOf(priority: number, x: Readonly<Record<string, string>>, nowMs: number): RichFacts {
+  const sinceMs = Number(x['since'] ?? x['put'] ?? 0);
+  return {
+    priority,
+    type: x['type'] ?? null,
+    tags: x['tags'] === undefined ? [] : (JSON.parse(x['tags']) as string[]),
+    contentType: x['ctype'] ?? null,
+    crashes: Number(x['crashes'] ?? 0),
+    failures: Number(x['failures'] ?? 0),
+    progress: x['progress'] ?? null,
+    waitedMs: sinceMs === 0 ? null : Math.max(nowMs - sinceMs, 0),
+  };
+}

@@ -1,0 +1,69 @@
+import { QueueError } from '../../domain/errors.js';
+import type { NewRichJob, PublishedJob } from '../../domain/rich-job.js';
+import { stateOf } from '../../domain/states.js';
+import type { UlidMinter } from '../../domain/ulid.js';
+import type { Item } from '../../redis/script.js';
+import { fullPut } from '../../redis/full-scripts.js';
+import { checkNames } from '../checks.js';
+import { encodeId } from '../ids.js';
+import type { EngineObserver } from '../observer.js';
+import { NO_QUOTAS, quotaError } from '../quotas.js';
+import type { ScriptRunner } from '../script-runner.js';
+import type { FullQueues } from './full-queues.js';
+import { checkRichJobs } from './checks.js';
+import { optionsText } from './options.js';
+
+const TAKEN = 1;
+const NOTHING = Buffer.alloc(0);
+
+/** Stores jobs of the full lane. */
+export class FullPublishing {
+  constructor(
+    private readonly runner: ScriptRunner,
+    private readonly observer: EngineObserver,
+    private readonly arm: (namespace: string, dueMs: number) => void,
+    private readonly full: FullQueues,
+    private readonly minter: UlidMinter,
+    private readonly quotas: string,
+  ) {}
+
+  /**
+   * Stores up to 64 jobs, of any queues of the namespace, all or none.
+   *
+   * @param replaces the id of a job whose place the first one takes, if it is in the same queue
+   * @returns what became of each, in order
+   * @throws {QueueError} `invalid_argument`, `job_exists`, a quota's code, or the store's own
+   */
+  async publish(
+    namespace: string,
+    jobs: readonly NewRichJob[],
+    replaces?: string,
+  ): Promise<readonly PublishedJob[]> {
+    checkNames(namespace, ...jobs.map(({ queue }) => queue));
+    checkRichJobs(jobs);
+    const ids = jobs.map(({ id }) => id ?? this.minter.mint(this.runner.now()));
+    const items = jobs.map((job, i): Item => [optionsText(job), encodeId(ids[i] ?? '') ?? NOTHING, job.body]);
+    const quotas = this.quotas === NO_QUOTAS ? NO_QUOTAS : this.quotas + String(jobs.length);
+    const args = { quotas, replaces: (replaces === undefined ? null : encodeId(replaces)) ?? NOTHING };
+    const { codes, states, nextMs } = await this.runner.run(fullPut, namespace, args, items);
+    for (const code of codes) if (code !== 0) throw refusalOf(code);
+    this.report(namespace, jobs, nextMs);
+    return ids.map((id, i) => ({ id, state: stateOf(Number(states[i])), existing: false }));
+  }
+
+  private report(namespace: string, jobs: readonly NewRichJob[], nextMs: number): void {
+    this.full.add(
+      namespace,
+      jobs.map(({ queue }) => queue),
+    );
+    if (nextMs > 0) this.arm(namespace, nextMs);
+    for (const { queue, delayMs = 0, dueMs = 0 } of jobs) {
+      this.observer.published(namespace, queue, 1, delayMs > 0 || dueMs > 0 ? 1 : 0);
+    }
+  }
+}
+
+function refusalOf(code: number): QueueError {
+  if (code === TAKEN) return new QueueError('job_exists', 'a job with this id exists');
+  return quotaError(code) ?? new QueueError('internal', `full_put answered ${String(code)}`);
+}

@@ -1,0 +1,112 @@
+import type { JobState } from '../../domain/states.js';
+import { stateOf } from '../../domain/states.js';
+import { bytesAt, integerAt, type Item } from '../../redis/script.js';
+import { fullSettle } from '../../redis/full-scripts.js';
+import { Batcher } from '../batcher.js';
+import { encodeId } from '../ids.js';
+import type { ScriptRunner } from '../script-runner.js';
+
+/** What may be said of a job; see lua/scripts/full_settle.lua. */
+export type Verb = 'ack' | 'release' | 'retry' | 'fail' | 'beat' | 'undo';
+
+/** Something that is said of a job. */
+export interface Word {
+  readonly verb: Verb;
+  readonly id: string;
+  /** The lease it is said under; 0 = any, for `ack`. */
+  readonly lease: number;
+  /** As the verb's Lua reads them. */
+  readonly options?: Readonly<Record<string, unknown>>;
+  /** A result or new data. */
+  readonly bytes?: Buffer | undefined;
+}
+
+/** Codes of lua/scripts/full_settle.lua. */
+export const SETTLED = {
+  missing: 0,
+  done: 1,
+  lost: 2,
+  late: 3,
+  possible: 4,
+  neverLeased: 5,
+  refused: 6,
+} as const;
+
+/** What became of it. */
+export interface Settled {
+  readonly code: number;
+  /** In which the job is now; null = it is gone, or there was none. */
+  readonly state: JobState | null;
+  /** When it is due or its lease ends, Unix ms; 0 = neither. */
+  readonly atMs: number;
+  readonly facts: Readonly<Record<string, unknown>>;
+  readonly nowMs: number;
+}
+
+const NOTHING = Buffer.alloc(0);
+/** Words that travel in one script call: about a millisecond and a half of Redis. */
+const WORDS_IN_ONE = 32;
+/** About what a word weighs in a batch beside its bytes. */
+const WORD_BYTES = 200;
+/** Stands for an id that no job can have. */
+const NO_ID = Buffer.alloc(0);
+
+/** Tells the full lane what owners say of their jobs: one script call per turn of the event loop and namespace. */
+export class Settling {
+  private readonly batcher: Batcher<Item, Settled>;
+
+  constructor(runner: ScriptRunner, arm: (namespace: string, dueMs: number) => void) {
+    this.batcher = new Batcher(async (namespace, items) => {
+      const { raw, nowMs } = await runner.run(fullSettle, namespace, {}, items);
+      const nextMs = integerAt(raw, 2);
+      if (nextMs > 0) arm(namespace, nextMs);
+      return items.map((_item, i) => settledOf(raw, 3 + i * 4, nowMs));
+    }, WORDS_IN_ONE);
+  }
+
+  /** @throws {QueueError} the store's own: then it may have happened */
+  say(namespace: string, words: readonly Word[]): Promise<Settled[]> {
+    const parts: Promise<Settled[]>[] = [];
+    for (let i = 0; i < words.length; i += WORDS_IN_ONE) {
+      parts.push(this.sayPart(namespace, words.slice(i, i + WORDS_IN_ONE)));
+    }
+    return Promise.all(parts).then((all) => all.flat());
+  }
+
+  /** Gives back leases whose answers reached nobody. */
+  async undo(
+    namespace: string,
+    leases: readonly { readonly id: string; readonly lease: number }[],
+  ): Promise<void> {
+    await this.say(
+      namespace,
+      leases.map(({ id, lease }) => ({ verb: 'undo', id, lease })),
+    );
+  }
+
+  private sayPart(namespace: string, words: readonly Word[]): Promise<Settled[]> {
+    const weight = words.reduce((sum, { bytes }) => sum + WORD_BYTES + (bytes?.length ?? 0), 0);
+    return new Promise((resolve, reject) => {
+      this.batcher.add(namespace, words.map(itemOf), weight, {
+        done: (all, first) => resolve(all.slice(first, first + words.length)),
+        failed: reject,
+      });
+    });
+  }
+}
+
+function itemOf({ verb, id, lease, options = {}, bytes = NOTHING }: Word): Item {
+  return [verb, encodeId(id) ?? NO_ID, lease, JSON.stringify(options), bytes];
+}
+
+function settledOf(raw: readonly (number | Buffer)[], at: number, nowMs: number): Settled {
+  const state = integerAt(raw, at + 1);
+  const facts = bytesAt(raw, at + 3).toString();
+  return {
+    code: integerAt(raw, at),
+    state: state === 0 ? null : stateOf(state),
+    atMs: Math.floor(integerAt(raw, at + 2)),
+    facts: facts === '' ? {} : (JSON.parse(facts) as Record<string, unknown>),
+    nowMs,
+  };
+}

@@ -1,0 +1,66 @@
+import { flatReply, integerAt, script } from './script.js';
+import { answer, codes, TIMES, whole } from './replies.js';
+
+/** The scripts of the full lane (docs/adr/0018-two-lanes-in-the-store.md). */
+const SPACE = ['meta', 'queues', 'due', 'waiting', 'expiries'] as const;
+
+export const fullPut = script({
+  name: 'full_put',
+  keys: SPACE,
+  args: [...TIMES, 'quotas', 'replaces'],
+  item: ['options', 'id', 'body'],
+  repeatable: true,
+  reply: (raw) => {
+    const reply = flatReply(raw);
+    const done = integerAt(reply, 0) === 0;
+    return { ...codes(raw), states: done ? String(reply[3]) : '', nextMs: done ? integerAt(reply, 4) : 0 };
+  },
+});
+
+export const fullLease = script({
+  name: 'full_lease',
+  keys: [...SPACE, 'sending'],
+  args: [...TIMES, 'flag_ms', 'max_bytes', 'record'],
+  item: ['names', 'count', 'ttr_ms', 'waits', 'turns', 'worker'],
+  repeatable: false,
+  reply: whole,
+});
+
+export const fullSettle = script({
+  name: 'full_settle',
+  keys: SPACE,
+  args: TIMES,
+  item: ['verb', 'id', 'lease', 'options', 'bytes'],
+  repeatable: false,
+  reply: whole,
+});
+
+export const fullTick = script({
+  name: 'full_tick',
+  keys: [...SPACE, 'sending'],
+  args: [...TIMES, 'limit'],
+  item: [],
+  repeatable: true,
+  reply: (raw) => {
+    const reply = flatReply(raw);
+    const late = integerAt(reply, 0) !== 0;
+    const at = (index: number): number => (late ? 0 : integerAt(reply, index));
+    const moved = { due: at(3), returned: at(4), died: at(5), expired: at(6) };
+    return { ...answer(reply), nextDueMs: at(2), earliestMs: at(7), moved };
+  },
+});
+
+export const fullLook = script({
+  name: 'full_look',
+  keys: ['meta'],
+  args: TIMES,
+  item: ['id'],
+  repeatable: true,
+  /** Per item: value, queue, score, extras, needs, users; the last three are lists. */
+  reply: (raw) => {
+    const reply = flatReply(raw);
+    return { ...answer(reply), items: reply.slice(2) };
+  },
+});
+
+export const FULL_SCRIPTS = [fullPut, fullLease, fullSettle, fullTick, fullLook] as const;

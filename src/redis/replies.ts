@@ -1,0 +1,41 @@
+import { bytesAt, flatReply, integerAt } from './script.js';
+
+/** What every script of the engine answers first. */
+export interface Answer {
+  /** 0 done, 1 too late: its callers have given up, nothing has changed; 2 the namespace is not registered. */
+  readonly status: number;
+  /** Redis's time when it ran, Unix ms. */
+  readonly nowMs: number;
+}
+
+/** One code per item of the batch; what they mean stands in the script. */
+export interface Codes extends Answer {
+  readonly codes: readonly number[];
+}
+
+/** The rest of the reply, for the engine to read. */
+export interface Raw extends Answer {
+  readonly raw: readonly (number | Buffer)[];
+}
+
+export function answer(reply: readonly (number | Buffer)[]): Answer {
+  return { status: integerAt(reply, 0), nowMs: integerAt(reply, 1) };
+}
+
+const DIGIT_ZERO = 48;
+
+export function codes(raw: unknown): Codes {
+  const reply = flatReply(raw);
+  return { ...answer(reply), codes: reply.length > 2 ? Array.from(bytesAt(reply, 2), toDigit) : [] };
+}
+
+function toDigit(character: number): number {
+  return character - DIGIT_ZERO;
+}
+
+export function whole(raw: unknown): Raw {
+  const reply = flatReply(raw);
+  return { ...answer(reply), raw: reply };
+}
+
+export const TIMES = ['clock_ms', 'deadline_ms'] as const;
