@@ -31,7 +31,11 @@ export const MAX_PERIOD_MS = MAX_UINT32 * 1_000;
 /** Priorities are 8 bits in a job's header. */
 export const MIN_PRIORITY = -128;
 export const MAX_PRIORITY = 127;
-/** Longest type, tag, failure group, unique key, concurrency key or name of a worker, in characters. */
+/** How often a job of the native API may be leased if neither it nor its queue says. */
+export const DEFAULT_TRIES = 3;
+/** Longest name of a failure group, in characters. */
+export const MAX_GROUP = 128;
+/** Longest type, tag, unique key, concurrency key or name of a worker, in characters. */
 export const MAX_LABEL = 255;
 /** Most tags of a job, each of which costs an entry in an index. */
 export const MAX_TAGS = 32;

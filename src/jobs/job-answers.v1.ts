@@ -1,12 +1,26 @@
 import { isUtf8 } from 'node:buffer';
+import type { LeasedJob, RichFacts } from '../domain/job.js';
 import type { JobDetails, TimelineEntry } from '../domain/rich-job.js';
 import type { Plain } from '../http/fields/field.js';
 import { isoTime, isoTimeOrNull } from '../http/reply.js';
-import type { FailureAnswer, ResultAnswer, TimelineAnswer, WholeJobAnswer } from './dto/job.v1.js';
+import type { FailureAnswer, JobAnswer, ResultAnswer, TimelineAnswer, WholeJobAnswer } from './dto/job.v1.js';
 import { isJsonType } from './rich-jobs.v1.js';
 
 const JSON_TYPE = 'application/json';
 const BYTES = 'application/octet-stream';
+/** A job that the plain lane gave, which tells nothing of it. */
+const NOTHING_RICH: RichFacts = {
+  priority: 0,
+  type: null,
+  tags: [],
+  contentType: null,
+  crashes: 0,
+  failures: 0,
+  progress: null,
+  publishedAtMs: null,
+  expiresAtMs: null,
+  waitedMs: null,
+};
 
 /** Bytes as an answer carries them: JSON as it is, what is none in base64. */
 export function dataFields(body: Buffer, contentType: string | null): Plain<ResultAnswer> {
@@ -14,6 +28,30 @@ export function dataFields(body: Buffer, contentType: string | null): Plain<Resu
   if (value !== undefined) return { data: value, content_type: contentType ?? JSON_TYPE };
   // lmstfy's clients publish what they like, and do not say what it is.
   return { data_base64: body.toString('base64'), content_type: contentType ?? BYTES };
+}
+
+/** A job as its new owner is told of it. */
+export function leasedAnswer(job: LeasedJob): Plain<JobAnswer> {
+  const { rich = NOTHING_RICH } = job;
+  return {
+    id: job.id,
+    queue: job.queue,
+    state: 'leased',
+    ...dataFields(job.body, rich.contentType),
+    type: rich.type,
+    tags: rich.tags,
+    attributes: job.attributes,
+    priority: rich.priority,
+    tries_left: job.triesLeft,
+    attempts: job.attempts,
+    crashes: rich.crashes,
+    failures: rich.failures,
+    lease: job.lease,
+    lease_ends_at: isoTime(job.leaseEndsAtMs),
+    published_at: isoTimeOrNull(rich.publishedAtMs),
+    expires_at: isoTimeOrNull(rich.expiresAtMs),
+    progress: rich.progress === null ? null : (JSON.parse(rich.progress) as unknown),
+  };
 }
 
 /** All that is known of a job, in the words of the wire. */

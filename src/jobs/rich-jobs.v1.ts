@@ -1,13 +1,15 @@
 import type { NewRichJob, RetryPolicy, UniqueKey } from '../domain/rich-job.js';
+import type { Plain } from '../http/fields/field.js';
 import { Problems, readObject } from '../http/fields/read.js';
 import { isObject } from '../http/fields/kinds.js';
 import {
   type DataFields,
   PublishFields,
   PublishManyFields,
-  type RetryFields,
+  type RetryPolicyFields,
   type UniqueFields,
 } from './dto/publish.v1.js';
+import type { Outcome } from './dto/settle.v1.js';
 
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json(?: *;.*)?$/i;
 const PLAIN_JSON = 'application/json';
@@ -19,7 +21,7 @@ const RETRY_FIELDS = {
   linear: ['delay_ms', 'max_ms'],
   exponential: ['delay_ms', 'factor', 'max_ms', 'jitter'],
   list: ['delays_ms'],
-} as const satisfies Record<RetryPolicy['kind'], readonly (keyof RetryFields)[]>;
+} as const satisfies Record<RetryPolicy['kind'], readonly (keyof RetryPolicyFields)[]>;
 
 /** True for a content type that says JSON. */
 export function isJsonType(contentType: string): boolean {
@@ -103,38 +105,73 @@ export interface Data {
   readonly contentType?: string;
 }
 
+/** How the fields of data are called. */
+interface DataNames {
+  readonly json: string;
+  readonly bytes: string;
+  readonly type: string;
+}
+
+const DATA: DataNames = { json: 'data', bytes: 'data_base64', type: 'content_type' };
+const RESULT: DataNames = { json: 'result', bytes: 'result_base64', type: 'result_type' };
+
 /** The data of a request; undefined if it has none. Parameters as of `richJobOf`. */
 export function dataOf(
-  fields: DataFields,
+  { data, data_base64, content_type }: Plain<DataFields>,
   at: string,
   maxBytes: number,
   problems: Problems,
 ): Data | undefined {
-  const { data, data_base64, content_type } = fields;
-  if (data === undefined && data_base64 === undefined) {
-    if (content_type !== undefined)
-      problems.add(`${at}content_type`, 'must be left out where there is no data');
-    return undefined;
-  }
-  if (data !== undefined && data_base64 !== undefined) {
-    problems.add(`${at}data_base64`, 'must be left out where there is data');
-  }
-  if (data !== undefined && content_type !== undefined && !isJsonType(content_type)) {
-    problems.add(`${at}content_type`, 'must be a kind of JSON where there is data, or be left out');
-  }
-  const name = data_base64 === undefined ? 'data' : 'data_base64';
-  const body = data_base64 === undefined ? jsonText(data) : Buffer.from(data_base64, 'base64');
-  if (body === undefined) problems.add(`${at}data`, 'is nested too deeply');
-  else if (body.length > maxBytes)
-    problems.add(`${at}${name}`, `must be at most ${String(maxBytes)} bytes as stored`);
-  const contentType = data_base64 === undefined ? content_type : (content_type ?? BYTES);
-  return contentType === undefined || (data !== undefined && contentType.toLowerCase() === PLAIN_JSON)
-    ? { body: body ?? Buffer.alloc(0) }
-    : { body: body ?? Buffer.alloc(0), contentType };
+  return bytesOf(DATA, { json: data, bytes: data_base64, type: content_type }, { at, maxBytes, problems });
 }
 
-/** @returns undefined for what is nested more deeply than the engine can follow */
-function jsonText(value: unknown): Buffer | undefined {
+/** The result of a request, likewise. */
+export function resultOf(
+  { result, result_base64, result_type }: Plain<Outcome>,
+  at: string,
+  maxBytes: number,
+  problems: Problems,
+): Data | undefined {
+  return bytesOf(
+    RESULT,
+    { json: result, bytes: result_base64, type: result_type },
+    { at, maxBytes, problems },
+  );
+}
+
+function bytesOf(
+  names: DataNames,
+  values: { readonly json: unknown; readonly bytes: string | undefined; readonly type: string | undefined },
+  { at, maxBytes, problems }: { readonly at: string; readonly maxBytes: number; readonly problems: Problems },
+): Data | undefined {
+  const { json, bytes, type } = values;
+  const isJson = bytes === undefined;
+  if (json === undefined && isJson) {
+    if (type !== undefined)
+      problems.add(`${at}${names.type}`, `must be left out where there is no ${names.json}`);
+    return undefined;
+  }
+  if (json !== undefined && !isJson) {
+    problems.add(`${at}${names.bytes}`, `must be left out where there is ${names.json}`);
+  }
+  if (json !== undefined && type !== undefined && !isJsonType(type)) {
+    problems.add(`${at}${names.type}`, `must be a kind of JSON where there is ${names.json}, or be left out`);
+  }
+  const body = isJson ? jsonText(json) : Buffer.from(bytes, 'base64');
+  if (body === undefined) problems.add(`${at}${names.json}`, 'is nested too deeply');
+  else if (body.length > maxBytes) {
+    problems.add(
+      `${at}${isJson ? names.json : names.bytes}`,
+      `must be at most ${String(maxBytes)} bytes as stored`,
+    );
+  }
+  const contentType = isJson ? type : (type ?? BYTES);
+  const isPlain = contentType === undefined || (isJson && contentType.toLowerCase() === PLAIN_JSON);
+  return { body: body ?? Buffer.alloc(0), ...(isPlain ? {} : { contentType }) };
+}
+
+/** A value as it is stored. @returns undefined for what is nested more deeply than the engine can follow */
+export function jsonText(value: unknown): Buffer | undefined {
   try {
     return Buffer.from(JSON.stringify(value));
   } catch (error) {
@@ -143,9 +180,9 @@ function jsonText(value: unknown): Buffer | undefined {
   }
 }
 
-function retryOf(fields: RetryFields, at: string, problems: Problems): RetryPolicy {
+function retryOf(fields: RetryPolicyFields, at: string, problems: Problems): RetryPolicy {
   const { kind, delay_ms = 0, factor, max_ms, jitter, delays_ms = [], non_retryable } = fields;
-  const own: readonly (keyof RetryFields)[] = RETRY_FIELDS[kind];
+  const own: readonly (keyof RetryPolicyFields)[] = RETRY_FIELDS[kind];
   const [needed] = own;
   if (needed !== undefined && fields[needed] === undefined)
     problems.add(`${at}${needed}`, `is missing: ${kind} needs it`);

@@ -20,6 +20,14 @@ export class Problems {
     return this.list.length >= MOST_PROBLEMS;
   }
 
+  isEmpty(): boolean {
+    return this.list.length === 0;
+  }
+
+  addAll({ list }: Problems): void {
+    for (const { field, rule } of list) this.add(field, rule);
+  }
+
   add(field: string, rule: string): void {
     if (!this.isFull) this.list.push({ field, rule });
   }

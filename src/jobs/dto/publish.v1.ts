@@ -4,6 +4,7 @@ import {
   MAX_ATTRIBUTE_VALUE,
   MAX_BULK_JOBS,
   MAX_DEPENDENCIES,
+  MAX_GROUP,
   MAX_LABEL,
   MAX_PERIOD_MS,
   MAX_PRIORITY,
@@ -57,7 +58,7 @@ export class DataFields {
   content_type?: string;
 }
 
-export class RetryFields {
+export class RetryPolicyFields {
   @OneOf(
     'How the delays go on: `n` counts what went wrong so far, from 1. `none`: at once. `linear`: n · delay_ms. `exponential`: delay_ms · factor^(n-1). `list`: one after the other, the last one from there on.',
     ['none', 'fixed', 'linear', 'exponential', 'list'],
@@ -75,7 +76,7 @@ export class RetryFields {
   @Wholes('The delays. Of `list`, which needs it.', { max: MAX_RETRY_DELAYS }, 0, MAX_PERIOD_MS)
   delays_ms?: number[];
   @Optional()
-  @Labels('Failure groups that go to the dead letter at once.', { max: MAX_RETRY_GROUPS }, { max: MAX_LABEL })
+  @Labels('Failure groups that go to the dead letter at once.', { max: MAX_RETRY_GROUPS }, { max: MAX_GROUP })
   non_retryable?: string[];
 }
 
@@ -133,7 +134,7 @@ export class PublishFields extends DataFields {
     'cancel',
   ])
   on_dependency_failure?: DependencyFailure;
-  @Optional() @Part('When it is tried again.', () => RetryFields) retry?: RetryFields;
+  @Optional() @Part('When it is tried again.', () => RetryPolicyFields) retry?: RetryPolicyFields;
   @Optional() @Part('A key that one job holds at a time.', () => UniqueFields) unique?: UniqueFields;
   @Optional()
   @Label('Jobs with the same key share the limits of their queue for one key.', { max: MAX_LABEL })

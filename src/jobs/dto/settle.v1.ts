@@ -1,7 +1,7 @@
 import {
   MAX_ACKS,
   MAX_DEPENDENCIES,
-  MAX_LABEL,
+  MAX_GROUP,
   MAX_MESSAGE,
   MAX_PERIOD_MS,
   MAX_UINT32,
@@ -40,7 +40,7 @@ export class NextFields {
 }
 
 /** What came of a job. */
-class Outcome {
+export class Outcome {
   @Optional() @AnyJson('Any JSON, kept with the job for as long as its retention says.') result?: unknown;
   @Optional() @Base64('Bytes instead of `result`.') result_base64?: string;
   @Optional() @Formed('What the bytes are.', CONTENT_TYPE, CONTENT_TYPE_RULE) result_type?: string;
@@ -78,12 +78,15 @@ export class AckManyAnswer {
 
 export class HeartbeatFields extends LeaseFields {
   @Optional()
-  @Whole('How long the lease lasts from now; as long as before if it is left out.', 1, MAX_PERIOD_MS)
+  @Whole(
+    'How long the lease lasts from now; the `ttr_ms` of the job, or a minute, if it is left out.',
+    1,
+    MAX_PERIOD_MS,
+  )
   ttr_ms?: number;
   @Optional() @AnyJson('How far the work is: any JSON.') progress?: unknown;
-  @Optional() @AnyJson('New data of the job, as of a publish.') data?: unknown;
+  @Optional() @AnyJson('New data of the job, of the content type that it has.') data?: unknown;
   @Optional() @Base64('New data in bytes.') data_base64?: string;
-  @Optional() @Formed('What the bytes are.', CONTENT_TYPE, CONTENT_TYPE_RULE) content_type?: string;
 }
 
 export class ReleaseFields extends LeaseFields {
@@ -92,7 +95,7 @@ export class ReleaseFields extends LeaseFields {
 
 export class FailFields extends LeaseFields {
   @Optional()
-  @Label('What kind of failure it is; `failed` if it is left out.', { max: MAX_LABEL })
+  @Label('What kind of failure it is; `failed` if it is left out.', { max: MAX_GROUP })
   group?: string;
   @Optional() @Text('What went wrong.', { min: 0, max: MAX_MESSAGE }) message?: string;
 }
@@ -106,8 +109,8 @@ export class RetryFields extends FailFields {
 /** What has become of a job. */
 export class SettledAnswer {
   @JobId('The id of the job.') id!: string;
-  @Nullable() @Label('Its state now; null if it is gone.', { max: MAX_LABEL }) state!: string | null;
-  @Optional() @Moment('When it can be leased again, if that is not at once.') due_at?: string;
+  @OneOf('Its state now.', ['ready', 'scheduled', 'dead', 'blocked']) state!: string;
+  @Nullable() @Moment('When it can be leased again; null = at once, or never.') due_at!: string | null;
 }
 
 export class HeartbeatAnswer {
