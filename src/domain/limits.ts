@@ -28,6 +28,8 @@ export const MIN_TOKEN_LENGTH = 20;
 export const MAX_CONFIGURABLE_BYTES = 67_108_864;
 /** Longest delay, time to live, lease, wait or retention of the native API, in milliseconds: lmstfy's longest. */
 export const MAX_PERIOD_MS = MAX_UINT32 * 1_000;
+/** Longest wait of a publish for the end of its job, in milliseconds: a day. */
+export const MAX_END_WAIT_MS = 86_400_000;
 /** Priorities are 8 bits in a job's header. */
 export const MIN_PRIORITY = -128;
 export const MAX_PRIORITY = 127;

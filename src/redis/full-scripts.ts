@@ -63,4 +63,13 @@ export const fullLook = script({
   },
 });
 
-export const FULL_SCRIPTS = [fullPut, fullLease, fullSettle, fullTick, fullLook] as const;
+export const fullStates = script({
+  name: 'full_states',
+  keys: ['meta'],
+  args: TIMES,
+  item: ['id'],
+  repeatable: true,
+  reply: codes,
+});
+
+export const FULL_SCRIPTS = [fullPut, fullLease, fullSettle, fullTick, fullLook, fullStates] as const;

@@ -2,6 +2,7 @@ import type { RedisPool } from '../../redis/pool.js';
 import type { UlidMinter } from '../../domain/ulid.js';
 import type { EngineObserver } from '../observer.js';
 import type { ScriptRunner } from '../script-runner.js';
+import { EndWatch } from './end-watch.js';
 import { FullQueues } from './full-queues.js';
 import { Owners } from './owners.js';
 import { Looking } from './looking.js';
@@ -30,11 +31,13 @@ export class FullLane {
   readonly settling: Settling;
   readonly owners: Owners;
   readonly looking: Looking;
+  readonly endWatch: EndWatch;
 
   constructor({ runner, observer, arm, minter, quotas }: FullLaneSettings) {
     this.publishing = new FullPublishing(runner, observer, arm, this.queues, minter, quotas);
     this.settling = new Settling(runner, arm);
     this.owners = new Owners(this.settling, observer, this.queues);
     this.looking = new Looking(runner);
+    this.endWatch = new EndWatch(runner);
   }
 }
