@@ -1,9 +1,16 @@
 import { isUtf8 } from 'node:buffer';
 import type { LeasedJob, RichFacts } from '../domain/job.js';
-import type { JobDetails, TimelineEntry } from '../domain/rich-job.js';
+import type { JobDetails, PublishedJob, TimelineEntry } from '../domain/rich-job.js';
 import type { Plain } from '../http/fields/field.js';
 import { isoTime, isoTimeOrNull } from '../http/reply.js';
-import type { FailureAnswer, JobAnswer, ResultAnswer, TimelineAnswer, WholeJobAnswer } from './dto/job.v1.js';
+import type {
+  EndedAnswer,
+  FailureAnswer,
+  JobAnswer,
+  ResultAnswer,
+  TimelineAnswer,
+  WholeJobAnswer,
+} from './dto/job.v1.js';
 import { isJsonType } from './rich-jobs.v1.js';
 
 const JSON_TYPE = 'application/json';
@@ -87,6 +94,17 @@ export function wholeJobAnswer(job: JobDetails): Plain<WholeJobAnswer> {
     concurrency_key: job.concurrencyKey,
     spawned_from: job.spawnedFrom,
     timeline: job.timeline.map(timelineAnswer),
+  };
+}
+
+/** How a job ended that was waited for, or where it is; null if it is gone. */
+export function endedAnswer({ id, existing }: PublishedJob, job: JobDetails | null): Plain<EndedAnswer> {
+  return {
+    id,
+    state: job?.state ?? null,
+    existing,
+    result: job?.result ? dataFields(job.result.body, job.result.contentType) : null,
+    failure: job?.failure ? failureAnswer(job.failure) : null,
   };
 }
 

@@ -67,6 +67,23 @@ export class RichJobsService {
     return this.lane(caller).publishing.publish(caller.namespace, jobs);
   }
 
+  /**
+   * Waits for the end of a job: until it is done, dead, cancelled or gone; at most `waitMs`, below 2^31.
+   *
+   * @returns all that is known of it then; null if it is gone
+   * @throws {QueueError} `pool_moving`, or the store's own
+   */
+  async waitForEnd(
+    caller: Caller,
+    id: string,
+    waitMs: number,
+    signal: AbortSignal,
+  ): Promise<JobDetails | null> {
+    const { endWatch, looking } = this.lane(caller);
+    await endWatch.wait(caller.namespace, id, waitMs, signal);
+    return looking.find(caller.namespace, id);
+  }
+
   /** What became of each, in order. One that is lost or gone changes nothing about the others. */
   async ackMany(caller: Caller, acks: readonly RichAck[]): Promise<AckStatus[]> {
     const rich = acks.filter(({ outcome }) => outcome !== undefined);

@@ -96,3 +96,17 @@ export class WholeJobAnswer extends JobAnswer {
   )
   timeline!: readonly TimelineAnswer[];
 }
+
+/** How a job ended that was waited for. */
+export class EndedAnswer {
+  @JobId('Its id.') id!: string;
+  @Nullable()
+  @OneOf(
+    'Where it is in its life; null if it is gone without a trace: deleted, or expired.',
+    Object.keys(JOB_STATES),
+  )
+  state!: string | null;
+  @Flag('Nothing was stored: this is another job, which holds the unique key.') existing!: boolean;
+  @Nullable() @Part('What came of it.', () => ResultAnswer) result!: ResultAnswer | null;
+  @Nullable() @Part('What went wrong last.', () => FailureAnswer) failure!: FailureAnswer | null;
+}

@@ -4,6 +4,7 @@ import {
   MAX_ATTRIBUTE_VALUE,
   MAX_BULK_JOBS,
   MAX_DEPENDENCIES,
+  MAX_END_WAIT_MS,
   MAX_GROUP,
   MAX_LABEL,
   MAX_PERIOD_MS,
@@ -148,6 +149,16 @@ export class PublishFields extends DataFields {
 /** Many jobs, of whatever queues: all are published or none. */
 export class PublishManyFields {
   @Parts('The jobs.', () => PublishFields, MAX_BULK_JOBS) jobs!: PublishFields[];
+}
+
+export class PublishQuery {
+  @Optional()
+  @Whole(
+    'Fire and wait: the answer comes when the job has ended, or after so long. With one job only; it is kept for a minute longer than that, or for its own retention.',
+    1,
+    MAX_END_WAIT_MS,
+  )
+  wait_ms?: number;
 }
 
 export class PublishedAnswer {
