@@ -64,4 +64,21 @@ export const fullLook = script({
   },
 });
 
-export const FULL_SCRIPTS = [fullPut, fullLease, fullSettle, fullTick, fullLook, ...LIST_SCRIPTS] as const;
+export const fullStates = script({
+  name: 'full_states',
+  keys: ['meta'],
+  args: TIMES,
+  item: ['id'],
+  repeatable: true,
+  reply: codes,
+});
+
+export const FULL_SCRIPTS = [
+  fullPut,
+  fullLease,
+  fullSettle,
+  fullTick,
+  fullLook,
+  fullStates,
+  ...LIST_SCRIPTS,
+] as const;

@@ -2,6 +2,7 @@ import type { RedisPool } from '../../redis/pool.js';
 import type { UlidMinter } from '../../domain/ulid.js';
 import type { EngineObserver } from '../observer.js';
 import type { ScriptRunner } from '../script-runner.js';
+import { EndWatch } from './end-watch.js';
 import { FullQueues } from './full-queues.js';
 import { Owners } from './owners.js';
 import { Looking } from './looking.js';
@@ -40,6 +41,7 @@ export class FullLane {
   readonly marks: Marks;
   readonly workers: Workers;
   readonly dead: DeadJobs;
+  readonly endWatch: EndWatch;
 
   constructor({ pool, runner, observer, arm, minter, quotas, queuesOf }: FullLaneSettings) {
     this.publishing = new FullPublishing(runner, observer, arm, this.queues, minter, quotas);
@@ -50,5 +52,6 @@ export class FullLane {
     this.marks = new Marks(pool, runner);
     this.workers = new Workers(pool, runner);
     this.dead = new DeadJobs(runner, observer, arm, queuesOf);
+    this.endWatch = new EndWatch(runner);
   }
 }
