@@ -15,6 +15,7 @@ end
 
 -- push: "LPUSH" for jobs that go back to the front of their lines. Returns the earliest timer that was set, 0 = none.
 local function commit(push)
+  tend_indexes()
   if first_timer < math.huge then
     write("ZADD", due, "LT", text_of(first_timer), FULL_LANE)
   end

@@ -4,6 +4,10 @@ local function die(job, group, message, worker)
   let_go(job, "died")
   job.expires, job.spared = 0, 0
   put(job, "ended", now_floor)
+  put(job, "fgroup", group)
+  put(job, "fmessage", message)
+  put(job, "fat", now_floor)
+  put(job, "fworker", worker)
   go(job, DEAD, now_floor)
   tell("died", job, { group = group, message = message, worker = worker })
 end

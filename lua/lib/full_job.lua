@@ -1,5 +1,12 @@
 -- Jobs whole: a table with the fields of the header, and in x those of the hash. One for each job and script.
 local jobs, changed = {}, {}
+-- As it stands in the indexes before this script: see lib/full_tags.
+local function was_of(job)
+  return {
+    state = job.state, tags = job.x.tags, type = job.x.type, fgroup = job.x.fgroup, worker = job.x.worker, tracked = job.x.tracked,
+  }
+end
+
 local function job_of(id)
   if jobs[id] == nil then
     local job = read_job(id)
@@ -9,6 +16,7 @@ local function job_of(id)
       for i = 1, #all, 2 do
         job.x[all[i]] = all[i + 1]
       end
+      job.was = is_rich(job) and was_of(job)
     end
     jobs[id] = job or false
   end
@@ -28,13 +36,4 @@ end
 local function put(job, field, value)
   will_change(job)
   job.x[field], job.news[field] = value, true
-end
-
--- The clock tells those that wait for it (lib/full_hear). outcome: the event of its end, "cascaded" = cancel them too, "revived" = it lives.
-local revoke
-local function tell_users(job, outcome)
-  if outcome and job.x.users then
-    write("HSET", space_key("ended"), job.id, outcome)
-    set_timer("U" .. job.id, now_floor)
-  end
 end

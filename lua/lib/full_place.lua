@@ -22,7 +22,7 @@ local function go(job, state, at)
   if job.x.cancel and (state == READY or state == SCHEDULED) then
     return revoke(job)
   end
-  will_change(job).state, job.is_entering = state, state == READY
+  will_change(job).state, job.at, job.is_entering = state, at, state == READY
   if state == READY then
     touch(queue_key("r", job.queue))
     if is_rich(job) then

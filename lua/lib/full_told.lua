@@ -11,8 +11,17 @@ local function note(job, what, facts)
   facts.what, facts.at, facts.n = nil, nil, nil
 end
 
+local function with_tracked(facts)
+  local all = { tracked = true }
+  for name, fact in pairs(facts or {}) do
+    all[name] = fact
+  end
+  return all
+end
+
 local function announce(what, job, facts)
   if listens then
+    facts = job.x.tracked and with_tracked(facts) or facts
     write("XADD", space_key("events"), "MAXLEN", "~", MOST_EVENTS, "*", "e", what, "q", name_of(job.queue), "i", job.id,
       "t", job.x.type or "", "g", job.x.tags or "", "d", next(facts or {}) and cjson.encode(facts) or "")
   end

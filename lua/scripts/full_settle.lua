@@ -34,6 +34,9 @@ local clock_ms, deadline_ms = ARGV[1], tonumber(ARGV[2])
 --- @include "lib/full_save"
 --- @include "lib/full_index"
 --- @include "lib/full_place"
+--- @include "lib/full_tend"
+--- @include "lib/full_workers"
+--- @include "lib/full_tags"
 --- @include "lib/full_commit"
 --- @include "lib/full_rich"
 --- @include "lib/full_told"
@@ -69,6 +72,7 @@ for i = 3, #ARGV, 5 do
   local code = claim_on(job, verb, lease, options)
   local at, facts = 0, ""
   if code ~= 0 and code ~= 2 then
+    see(lease > 0 and verb ~= "undo" and job.x.worker)
     code, at, facts = verbs[verb](job, options, ARGV[i + 4], code)
   end
   reply[n + 1], reply[n + 2], reply[n + 3], reply[n + 4] = code, job and not job.is_gone and job.state or 0, at or 0, facts or ""

@@ -35,6 +35,9 @@ local clock_ms, deadline_ms, limit = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3
 --- @include "lib/full_save"
 --- @include "lib/full_index"
 --- @include "lib/full_place"
+--- @include "lib/full_tend"
+--- @include "lib/full_workers"
+--- @include "lib/full_tags"
 --- @include "lib/full_commit"
 --- @include "lib/full_rich"
 --- @include "lib/full_told"
@@ -56,6 +59,7 @@ local counts, timers, earliest = { due = 0, returned = 0, died = 0, expired = 0 
 --- @include "lib/full_release"
 --- @include "lib/full_tying"
 --- @include "lib/full_grace"
+--- @include "lib/full_forget"
 
 -- Look.
 redis.call("EXISTS", meta, due, waiting, expiries, sending, timers)

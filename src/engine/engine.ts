@@ -84,14 +84,15 @@ export class QueueEngine {
         this.full.publishing.publish(namespace, [{ queue, ...job }], oldId),
     });
     const { minter } = this.publishers;
-    this.full = new FullLane({ pool, runner: this.runner, observer, arm, minter, quotas });
+    const queuesOf = (namespace: string): Promise<string[]> => this.queues(namespace);
+    this.full = new FullLane({ pool, runner: this.runner, observer, arm, minter, quotas, queuesOf });
     this.records = new DeliveryRecords(pool, this.runner, observer, this.full.settling);
     this.pump = new Pump(pool, this.runner, observer, this.records);
     this.janitor = new Janitor(pool, this.runner, observer);
     this.byteCount = new ByteCount(pool, this.runner, observer, (options.quotas?.bytes ?? 0) > 0);
     this.leases = new Leases(pool, this.runner, observer, arm, this.records, this.full);
     this.acks = new Acks(this.runner, observer, this.full.settling);
-    this.dead = new DeadLetter(this.runner, observer);
+    this.dead = new DeadLetter(this.runner, observer, this.full);
     this.importer = new Importer(pool, this.runner);
   }
 
@@ -110,6 +111,7 @@ export class QueueEngine {
   /** Ends waits and loops; resolves when nothing is under way. The pool stays open. */
   async stop(): Promise<void> {
     this.leases.stop();
+    this.full.endWatch.stop();
     await Promise.all([this.pump.stop(), this.janitor.stop(), this.byteCount.stop(), this.leases.settled()]);
     await this.records.stop();
   }
@@ -117,6 +119,7 @@ export class QueueEngine {
   /** Ends every long poll now, with no job; new ones end at once. */
   endWaits(): void {
     this.leases.stop();
+    this.full.endWatch.stop();
   }
 
   /**

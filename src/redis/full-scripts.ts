@@ -1,3 +1,4 @@
+import { LIST_SCRIPTS } from './list-scripts.js';
 import { flatReply, integerAt, script } from './script.js';
 import { answer, codes, TIMES, whole } from './replies.js';
 
@@ -81,6 +82,15 @@ export const fullChange = script({
   reply: whole,
 });
 
+export const fullStates = script({
+  name: 'full_states',
+  keys: ['meta'],
+  args: TIMES,
+  item: ['id'],
+  repeatable: true,
+  reply: codes,
+});
+
 export const FULL_SCRIPTS = [
   fullPut,
   fullLease,
@@ -89,4 +99,6 @@ export const FULL_SCRIPTS = [
   fullLook,
   fullCancel,
   fullChange,
+  fullStates,
+  ...LIST_SCRIPTS,
 ] as const;

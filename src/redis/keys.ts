@@ -10,6 +10,10 @@ export interface NamespaceKeys {
   readonly expiries: string;
   readonly sending: string;
   readonly imported: string;
+  readonly tags: string;
+  readonly groups: string;
+  readonly workers: string;
+  readonly traces: string;
 }
 
 /** Kinds of per-queue keys: ready list, scheduled, leased and dead zsets, zset of far slots, set of ghosts, info hash. */
@@ -58,6 +62,10 @@ export class Keys {
         expiries: `${base}expiries`,
         sending: `${base}sending`,
         imported: `${base}imported`,
+        tags: `${base}tags`,
+        groups: `${base}groups`,
+        workers: `${base}workers`,
+        traces: `${base}traces`,
       };
       // Namespaces come and go; the cache must not remember all that ever were.
       if (this.cache.size >= 10_000) this.cache.clear();

@@ -119,6 +119,22 @@ it('is cancelled with what depends on it, if it is to', async () => {
   expect(await f.counts()).toMatchObject({ blocked: 1, stuck: 1 });
 });
 
+it('shows what waits in vain, until the dead job is brought back and done', async () => {
+  await f.put('a');
+  await f.put('b', { dependsOn: ['a'] });
+  expect(await f.counts()).toMatchObject({ blocked: 1, stuck: 0 });
+  await f.fail('a');
+  expect(await f.counts()).toMatchObject({ blocked: 1, stuck: 1, dead: 1 });
+
+  await f.revive('a');
+  expect(await f.counts()).toMatchObject({ blocked: 1, stuck: 0, ready: 1 });
+  expect(await f.find('b')).toMatchObject({ dependsOn: ['a'], failedDependencies: {} });
+  expect(await f.work()).toEqual(['a']);
+
+  expect(await f.work()).toEqual(['b']);
+  expect(await f.leftovers()).toEqual([]);
+});
+
 it('hears of every other end of what it depends on', async () => {
   await f.put('expires', { ttlMs: 1_000, delayMs: 5_000 });
   await f.put('b', { dependsOn: ['expires'] });

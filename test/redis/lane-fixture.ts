@@ -76,6 +76,12 @@ export class LaneFixture {
     await this.pump();
   }
 
+  /** Brings dead jobs back, with their tries as they were at first. */
+  async revive(...ids: string[]): Promise<void> {
+    await this.lane.dead.respawnIds(this.ns, ids, { tries: 'reset', ttlMs: 0 });
+    await this.pump();
+  }
+
   /** Keys that are left when all jobs are gone and every timer has rung. */
   async leftovers(): Promise<string[]> {
     await this.pass(3_600_000);

@@ -6,7 +6,7 @@ import { checkNames } from '../checks.js';
 import { encodeId } from '../ids.js';
 import type { ScriptRunner } from '../script-runner.js';
 import { checkRichJobs } from './checks.js';
-import { checkNumberOf, cycle, MOST_DEPENDENCIES, packIds } from './dependencies.js';
+import { checkNumberOf, dependencyError, packIds } from './dependencies.js';
 import type { FullQueues } from './full-queues.js';
 import { LONGEST_MS } from './options.js';
 
@@ -66,7 +66,7 @@ export class Changing {
       Object.entries({ priority, dueMs, delayMs, ttlMs }).filter(([, value]) => value !== undefined),
     );
     checkRichJobs([{ queue: queue ?? '', body: NOTHING, ...fields }]);
-    if (more.includes(id)) throw cycle();
+    if (more.includes(id)) throw dependencyError('dependency_cycle');
     const options = {
       priority,
       queue,
@@ -125,12 +125,9 @@ function refusalOf(code: number, id: string, state: string): QueueError {
     case CODE.notWaiting:
       return new QueueError('not_waiting', `the job is ${state}: only one that waits can be changed`);
     case CODE.cycle:
-      return cycle();
+      return dependencyError('dependency_cycle');
     case CODE.tooMany:
-      return new QueueError(
-        'too_many_dependencies',
-        `a job waits for at most ${String(MOST_DEPENDENCIES)} others, and as many may be on the ways between them`,
-      );
+      return dependencyError('too_many_dependencies');
     case CODE.dueUnknown:
       return new QueueError('due_unknown', 'its due time is not known: give a new one with the change');
     default:

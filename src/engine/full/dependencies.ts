@@ -46,7 +46,7 @@ export function checkDependencies(jobs: readonly NewRichJob[]): void {
   const visit = ({ id = '', dependsOn = [] }: NewRichJob): void => {
     isOnTheWay.add(id);
     for (const other of dependsOn) {
-      if (isOnTheWay.has(other)) throw cycle();
+      if (isOnTheWay.has(other)) throw dependencyError('dependency_cycle');
       const next = left.get(other);
       if (next) visit(next);
     }
@@ -56,7 +56,12 @@ export function checkDependencies(jobs: readonly NewRichJob[]): void {
   for (const job of jobs) if (job.id !== undefined && left.has(job.id)) visit(job);
 }
 
-/** The error of a job that would wait for itself. */
-export function cycle(): QueueError {
-  return new QueueError('dependency_cycle', 'the job would wait for itself');
+/** The error of a job that may not wait for what it is to wait for. */
+export function dependencyError(code: 'dependency_cycle' | 'too_many_dependencies'): QueueError {
+  if (code === 'dependency_cycle') return new QueueError(code, 'the job would wait for itself');
+  const most = String(MOST_DEPENDENCIES);
+  return new QueueError(
+    code,
+    `a job waits for at most ${most} others, and as many at most lie between it and those that wait for it`,
+  );
 }
