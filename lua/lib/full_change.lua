@@ -11,7 +11,7 @@ local function change(job, wish, bytes, more, less)
     return 2
   end
   local refusal = why_not(job, more, wish.only)
-  local at = wish.due_ms or wish.delay_ms and now_ceil + wish.delay_ms or due_of(job)
+  local at = wish.due_ms or wish.delay_ms and (wish.delay_ms > 0 and now_ceil + wish.delay_ms or 0) or due_of(job)
   if refusal then
     return refusal == "dependency_cycle" and 3 or 4
   elseif not at and (wish.queue or wish.ttl_ms and job.expires > 0) then

@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http';
 import { HttpException } from '@nestjs/common';
-import { type ErrorCode, QueueError, UnconfirmedError } from '../domain/errors.js';
+import { DependentsError, type ErrorCode, QueueError, UnconfirmedError } from '../domain/errors.js';
 import type { Log } from '../domain/log.js';
 import { asciiJson } from './answer.js';
 import type { Door, Exchange } from './exchange.js';
@@ -94,8 +94,11 @@ export class V1Door implements Door {
 
 function ofQueueError(error: QueueError): Refusal {
   const { status, detail } = PROBLEMS[error.code];
-  const errors = error instanceof InputError ? error.problems : undefined;
-  const refusal = problem(status, error.code, detail ?? error.message, errors);
+  const more = {
+    errors: error instanceof InputError ? error.problems : undefined,
+    dependents: error instanceof DependentsError ? error.dependents : undefined,
+  };
+  const refusal = problem(status, error.code, detail ?? error.message, more);
   if (status !== 503 && !SOON_OVER.has(error.code)) return refusal;
   const later = { ...refusal, headers: RETRY_SOON };
   return error instanceof UnconfirmedError ? withJobIds(later, error.jobIds) : later;
@@ -105,10 +108,13 @@ function problem(
   status: number,
   code: ErrorCode | HttpCode,
   detail: string,
-  errors?: readonly FieldProblem[],
+  more: {
+    readonly errors?: readonly FieldProblem[] | undefined;
+    readonly dependents?: readonly string[] | undefined;
+  } = {},
 ): Refusal {
   // A member that is undefined is left out. `about:blank` says that the title is the status's own; `code` tells more.
-  const json = asciiJson({ code, detail, errors, status, title: STATUS_CODES[status], type: 'about:blank' });
+  const json = asciiJson({ code, detail, ...more, status, title: STATUS_CODES[status], type: 'about:blank' });
   return { status, json, type: PROBLEM_TYPE };
 }
 

@@ -27,6 +27,11 @@ const NEEDS: Readonly<Record<string, Verb>> = {
   'POST /v1/:namespace/jobs/:id/release': 'consume',
   'POST /v1/:namespace/jobs/:id/retry': 'consume',
   'POST /v1/:namespace/jobs/:id/fail': 'consume',
+  'POST /v1/:namespace/jobs/:id/cancel': 'consume',
+  'POST /v1/:namespace/jobs/:id/log': 'consume',
+  'PATCH /v1/:namespace/jobs/:id': 'publish',
+  'POST /v1/:namespace/jobs/:id/dependencies': 'publish',
+  'DELETE /v1/:namespace/jobs/:id/dependencies': 'publish',
   'DELETE /api/:namespace/:queue': 'admin',
   'PUT /api/:namespace/:queue/deadletter': 'admin',
   'DELETE /api/:namespace/:queue/deadletter': 'admin',
@@ -127,6 +132,10 @@ describe('intruders', () => {
     if (path.endsWith('/acks')) return JSON.stringify({ acks: [{ queue: 'mail', id: jobId }] });
     if (/\/jobs$/.test(path)) return JSON.stringify({ queue: 'mail' });
     if (path.endsWith('/leases')) return JSON.stringify({ queues: ['mail'] });
+    if (path.endsWith('/cancel')) return '{}';
+    if (path.endsWith('/log')) return JSON.stringify({ message: 'hello' });
+    if (path.endsWith('/dependencies')) return JSON.stringify({ depends_on: ['nobody'] });
+    if (method === 'PATCH') return JSON.stringify({ priority: 1 });
     if (method === 'POST') return JSON.stringify({ lease: 1 });
     if (method !== 'PUT') return undefined;
     return path.includes('/bulk') ? '["x"]' : 'x';

@@ -1,9 +1,8 @@
 import { QueueError } from '../../domain/errors.js';
+import { MAX_DEPENDENCIES } from '../../domain/limits.js';
 import type { NewRichJob } from '../../domain/rich-job.js';
 import { encodeId } from '../ids.js';
 
-/** Most jobs that one job may wait for. */
-export const MOST_DEPENDENCIES = 1_000;
 /** Most of them in one call: what a script can note within its time. */
 const MOST_IN_ONE_CALL = 2_000;
 
@@ -19,8 +18,8 @@ export function packIds(ids: readonly string[]): Buffer {
 
 /** @throws {QueueError} `invalid_argument`: more dependencies than a job, or a call, may have */
 export function checkNumberOf(dependencies: readonly string[], field = 'dependsOn'): void {
-  if (dependencies.length > MOST_DEPENDENCIES)
-    throw new QueueError('invalid_argument', `${field} names at most ${String(MOST_DEPENDENCIES)} jobs`);
+  if (dependencies.length > MAX_DEPENDENCIES)
+    throw new QueueError('invalid_argument', `${field} names at most ${String(MAX_DEPENDENCIES)} jobs`);
 }
 
 /**
@@ -59,7 +58,7 @@ export function checkDependencies(jobs: readonly NewRichJob[]): void {
 /** The error of a job that may not wait for what it is to wait for. */
 export function dependencyError(code: 'dependency_cycle' | 'too_many_dependencies'): QueueError {
   if (code === 'dependency_cycle') return new QueueError(code, 'the job would wait for itself');
-  const most = String(MOST_DEPENDENCIES);
+  const most = String(MAX_DEPENDENCIES);
   return new QueueError(
     code,
     `a job waits for at most ${most} others, and as many at most lie between it and those that wait for it`,
