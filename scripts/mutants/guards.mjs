@@ -9,6 +9,7 @@ import { LEASES } from './guards/leases.mjs';
 import { LINES } from './guards/lines.mjs';
 import { MIGRATION } from './guards/migration.mjs';
 import { NAMESPACES } from './guards/namespaces.mjs';
+import { NATIVE_HTTP } from './guards/native-http.mjs';
 import { PUBLISHES } from './guards/publishes.mjs';
 import { RECORD_GUARDS } from './guards/records.mjs';
 import { SCRIPTS } from './guards/scripts.mjs';
@@ -40,6 +41,7 @@ export const GUARDS = [
   ...FAILURES,
   ...CLUSTER,
   ...TOKENS,
+  ...NATIVE_HTTP,
   ...PUBLISHES,
   ...MIGRATION,
   ...IMPORT,
