@@ -1,6 +1,7 @@
 -- Ends of jobs. A job has left its place before (lib/full_place) it ends.
 -- What holds others up lets them go: outcome is the event that tells of the end. Dependents learn of it from the clock.
 local function let_go(job, outcome)
+  free_unique(job)
   if job.x.users then
     write("HSET", space_key("ended"), job.id, outcome)
     set_timer("U" .. job.id, now_floor)

@@ -20,6 +20,11 @@ local function users_key(id)
   return base .. "u" .. id
 end
 
+-- Of a unique key: who holds it (lib/full_unique).
+local function unique_key(key)
+  return base .. "v" .. key
+end
+
 -- kind: r ready, s scheduled, l leased, d dead, g ghosts, i info; k, with its digest: the note of an idempotency key. Of the full lane:
 -- p ready by priority, S scheduled, L leased, b blocked, h held, z ended and kept, o settings.
 local function queue_key(kind, number)

@@ -14,6 +14,7 @@ const STATUS: Record<ErrorCode, number> = {
   job_not_found: 404,
   job_exists: 409,
   lease_lost: 409,
+  unique_key_taken: 409,
   idempotency_key_reused: 422,
   too_many_queues: 429,
   queue_full: 429,

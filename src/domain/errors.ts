@@ -8,6 +8,7 @@ export type ErrorCode =
   | 'job_not_found'
   | 'job_exists'
   | 'lease_lost'
+  | 'unique_key_taken'
   | 'idempotency_key_reused'
   | 'too_many_queues'
   | 'queue_full'
@@ -52,5 +53,16 @@ export class UnconfirmedError extends QueueError {
     options?: ErrorOptions,
   ) {
     super(code, message, options);
+  }
+}
+
+/** A publish whose unique key another job holds. Nothing has changed. */
+export class UniqueKeyTakenError extends QueueError {
+  constructor(
+    message: string,
+    /** Who holds it. */
+    readonly holderId: string,
+  ) {
+    super('unique_key_taken', message);
   }
 }

@@ -30,6 +30,7 @@ const REFUSALS: Record<ErrorCode, (message: string) => Refusal> = {
   job_not_found: () => text(404, 'job not found'),
   job_exists: () => text(409, 'job exists'),
   lease_lost: () => text(409, 'lease lost'),
+  unique_key_taken: () => text(409, 'unique key taken'),
   idempotency_key_reused: (message) => coded(422, 'idempotency_key_reused', message),
   // A queue is forgotten within a minute of being empty; consumers make room at any moment.
   too_many_queues: (message) => coded(429, 'too_many_queues', message),

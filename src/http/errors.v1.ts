@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http';
 import { HttpException } from '@nestjs/common';
-import { type ErrorCode, QueueError, UnconfirmedError } from '../domain/errors.js';
+import { type ErrorCode, QueueError, UnconfirmedError, UniqueKeyTakenError } from '../domain/errors.js';
 import type { Log } from '../domain/log.js';
 import { asciiJson } from './answer.js';
 import type { Door, Exchange } from './exchange.js';
@@ -33,6 +33,7 @@ const PROBLEMS: Record<ErrorCode, { readonly status: number; readonly detail?: s
   job_not_found: { status: 404 },
   job_exists: { status: 409 },
   lease_lost: { status: 409 },
+  unique_key_taken: { status: 409 },
   idempotency_key_reused: { status: 422 },
   too_many_queues: { status: 429 },
   queue_full: { status: 429 },
@@ -88,7 +89,8 @@ export class V1Door implements Door {
 function ofQueueError(error: QueueError): Refusal {
   const { status, detail } = PROBLEMS[error.code];
   const errors = error instanceof InputError ? error.problems : undefined;
-  const refusal = problem(status, error.code, detail ?? error.message, errors);
+  const more = error instanceof UniqueKeyTakenError ? { holder_id: error.holderId } : {};
+  const refusal = problem(status, error.code, detail ?? error.message, errors, more);
   if (status !== 503 && !SOON_OVER.has(error.code)) return refusal;
   const later = { ...refusal, headers: RETRY_SOON };
   return error instanceof UnconfirmedError ? withJobIds(later, error.jobIds) : later;
@@ -99,9 +101,12 @@ function problem(
   code: ErrorCode | HttpCode,
   detail: string,
   errors?: readonly FieldProblem[],
+  /** Further members, of the code's own. */
+  more: Readonly<Record<string, unknown>> = {},
 ): Refusal {
   // A member that is undefined is left out. `about:blank` says that the title is the status's own; `code` tells more.
-  const json = asciiJson({ code, detail, errors, status, title: STATUS_CODES[status], type: 'about:blank' });
+  const known = { code, detail, errors, status, title: STATUS_CODES[status], type: 'about:blank' };
+  const json = asciiJson({ ...known, ...more });
   return { status, json, type: PROBLEM_TYPE };
 }
 

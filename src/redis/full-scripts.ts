@@ -13,7 +13,13 @@ export const fullPut = script({
   reply: (raw) => {
     const reply = flatReply(raw);
     const done = integerAt(reply, 0) === 0;
-    return { ...codes(raw), states: done ? String(reply[3]) : '', nextMs: done ? integerAt(reply, 4) : 0 };
+    return {
+      ...codes(raw),
+      states: done ? String(reply[3]) : '',
+      nextMs: done ? integerAt(reply, 4) : 0,
+      /** Of the items with a code 5 or 6, in order: the encoded id of who holds the key. */
+      holders: reply.slice(5) as readonly Buffer[],
+    };
   },
 });
 

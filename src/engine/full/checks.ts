@@ -1,17 +1,26 @@
 import { QueueError } from '../../domain/errors.js';
-import type { NewRichJob } from '../../domain/rich-job.js';
+import type { NewRichJob, UniqueKey } from '../../domain/rich-job.js';
 import { MAX_BULK_JOBS, MAX_TRIES } from '../../domain/limits.js';
 import { isJobId } from '../../domain/names.js';
 
 const MAX_TIME_MS = Number.MAX_SAFE_INTEGER;
 /** A priority is 8 bits, signed. */
 const MOST_PRIORITY = 127;
+/** Longest unique key, in characters. */
+const MOST_KEY = 255;
+const UNIQUE_MODES: ReadonlySet<string> = new Set<UniqueKey['mode']>([
+  'reject',
+  'existing',
+  'replace',
+  'debounce',
+]);
 
 /** @throws {QueueError} `invalid_argument`, naming the field and the rule */
 export function checkRichJobs(jobs: readonly NewRichJob[]): void {
   if (jobs.length < 1 || jobs.length > MAX_BULK_JOBS)
     throw invalid('jobs', `are 1 to ${String(MAX_BULK_JOBS)} in one call`);
-  for (const { id, delayMs, dueMs, ttlMs, tries, ttrMs, priority } of jobs) {
+  for (const { id, delayMs, dueMs, ttlMs, tries, ttrMs, priority, unique } of jobs) {
+    if (unique) checkUniqueKey(unique);
     if (id !== undefined && !isJobId(id)) throw invalid('id', 'has 1 to 64 letters, digits, - and _');
     for (const [field, value] of Object.entries({ delayMs, dueMs, ttlMs, ttrMs })) {
       if (value !== undefined && !isWhole(value, 0, MAX_TIME_MS))
@@ -24,6 +33,15 @@ export function checkRichJobs(jobs: readonly NewRichJob[]): void {
   }
   const ids = jobs.flatMap(({ id }) => (id === undefined ? [] : [id]));
   if (new Set(ids).size < ids.length) throw invalid('id', 'is different for each job of a call');
+}
+
+/** @throws {QueueError} `invalid_argument`, naming the field and the rule */
+export function checkUniqueKey({ key, mode, windowMs = 0 }: UniqueKey): void {
+  if (key.length < 1 || key.length > MOST_KEY)
+    throw invalid('unique.key', `has 1 to ${String(MOST_KEY)} characters`);
+  if (!UNIQUE_MODES.has(mode)) throw invalid('unique.mode', `is one of ${[...UNIQUE_MODES].join(', ')}`);
+  if (!isWhole(windowMs, 0, MAX_TIME_MS))
+    throw invalid('unique.windowMs', 'is a whole number of milliseconds, 0 or more');
 }
 
 function isWhole(value: number, least: number, most: number): boolean {
