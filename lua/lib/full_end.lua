@@ -28,7 +28,7 @@ local function conclude(job, state, outcome, facts)
     put(job, "ended", now_floor)
     go(job, state, now_floor)
     tell(outcome, job, facts)
-    set_timer("Z" .. job.queue, now_ceil + keep_ms)
+    keep(job, keep_ms)
   else
     vanish(job)
     announce(outcome, job, facts)

@@ -44,6 +44,7 @@ local clock_ms, deadline_ms, flag_ms, max_bytes, record = ARGV[1], tonumber(ARGV
 --- @include "lib/full_rich"
 --- @include "lib/full_told"
 --- @include "lib/full_unique"
+--- @include "lib/full_keep"
 --- @include "lib/full_end"
 --- @include "lib/full_die"
 

@@ -38,6 +38,7 @@ local clock_ms, deadline_ms = ARGV[1], tonumber(ARGV[2])
 --- @include "lib/full_rich"
 --- @include "lib/full_told"
 --- @include "lib/full_unique"
+--- @include "lib/full_keep"
 --- @include "lib/full_end"
 --- @include "lib/full_die"
 --- @include "lib/full_retry"

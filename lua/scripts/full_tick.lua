@@ -1,6 +1,6 @@
 --[[
 The clock of the full lane: sees to what is due, in up to limit steps. Each timer has a letter that says of what, and the rest of its
-name: S and L with a queue's number, scheduled jobs and leases; E, what expires. Keys of jobs are built from the prefix of meta (lib/keys).
+name: S and L with a queue's number, scheduled jobs and leases; E, what expires; Z, what was kept long enough. Keys of jobs are built from the prefix of meta (lib/keys).
 
 KEYS[1] meta         hash: the namespace's marker
 KEYS[2] queues       hash: queue name -> number
@@ -38,6 +38,7 @@ local clock_ms, deadline_ms, limit = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3
 --- @include "lib/full_rich"
 --- @include "lib/full_told"
 --- @include "lib/full_unique"
+--- @include "lib/full_keep"
 --- @include "lib/full_end"
 --- @include "lib/full_die"
 --- @include "lib/full_retry"
@@ -47,6 +48,7 @@ local counts, timers, earliest = { due = 0, returned = 0, died = 0, expired = 0 
 --- @include "lib/full_time_out"
 --- @include "lib/full_expire"
 --- @include "lib/full_due"
+--- @include "lib/full_forget"
 
 -- Look.
 redis.call("EXISTS", meta, due, waiting, expiries, sending, timers)
