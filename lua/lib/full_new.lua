@@ -21,6 +21,9 @@ local function place_new(job, options)
   put(job, "put", now_floor)
   put(job, "tries", job.tries)
   fill_queue(job.queue, options.queue)
+  if count_flag > 0 then
+    write("HINCRBY", meta, "bytes", #job.body)
+  end
   if job.expires > 0 then
     write("ZADD", space_key("expiring"), text_of(job.expires), job.id)
     set_timer("E", job.expires)

@@ -20,9 +20,9 @@ local function users_key(id)
   return base .. "u" .. id
 end
 
--- Of a unique key: who holds it (lib/full_unique).
-local function unique_key(key)
-  return base .. "v" .. key
+-- kind: v, who holds a unique key (lib/full_unique); R, a recurring job.
+local function named_key(kind, name)
+  return base .. kind .. name
 end
 
 -- kind: r ready, s scheduled, l leased, d dead, g ghosts, i info; k, with its digest: the note of an idempotency key. Of the full lane:

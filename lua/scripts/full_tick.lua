@@ -1,6 +1,6 @@
 --[[
 The clock of the full lane: sees to what is due, in up to limit steps. Each timer has a letter that says of what, and the rest of its
-name: S and L with a queue's number, scheduled jobs and leases; E, what expires; Z, what was kept long enough. Keys of jobs are built from the prefix of meta (lib/keys).
+name: S and L with a queue's number, scheduled jobs and leases; E, what expires; Z, what was kept long enough; R, recurring jobs. Keys of jobs are built from the prefix of meta (lib/keys).
 
 KEYS[1] meta         hash: the namespace's marker
 KEYS[2] queues       hash: queue name -> number
@@ -11,13 +11,15 @@ KEYS[6] sending      hash: record -> leases whose answers may not have left
 ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
 ARGV[2] deadline_ms  Unix ms by which the callers will have given up, 0 = never
 ARGV[3] limit        jobs to look at, at most
+ARGV[4] quotas       as full_put's; recurring jobs must keep to them
 
-Returns {status, now_ms, next_ms, due, returned, died, expired, earliest_ms}. Status: 0 done, 1 too late. Next_ms: when to come back,
-0 = nothing to wait for, in the past = at once. Earliest_ms: the oldest time that was served, 0 = none.
+Returns {status, now_ms, next_ms, due, returned, died, expired, earliest_ms, (queue, jobs made) × N}. Status: 0 done, 1 too late, 2 the
+namespace is not registered. Next_ms: when to come back, 0 = nothing to wait for, in the past = at once. Earliest_ms: the oldest time
+that was served, 0 = none.
 Cost: O(limit log N).
 ]]
 local meta, queues, due, waiting, expiries, sending = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
-local clock_ms, deadline_ms, limit = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
+local clock_ms, deadline_ms, limit, quotas = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4]
 
 --- @include "lib/now"
 --- @include "lib/job"
@@ -43,12 +45,27 @@ local clock_ms, deadline_ms, limit = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3
 --- @include "lib/full_die"
 --- @include "lib/full_retry"
 
-local counts, timers, earliest = { due = 0, returned = 0, died = 0, expired = 0 }, space_key("timers"), 0
+local last_queue = tonumber(redis.call("HGET", meta, "last_queue"))
+if not last_queue then
+  return { 2, now_floor }
+end
+
+--- @include "lib/quotas"
+--- @include "lib/new_queues"
+--- @include "lib/full_room"
+--- @include "lib/full_new"
+--- @include "lib/full_debounce"
+--- @include "lib/full_claim_key"
+
+local counts, made, timers, earliest = { due = 0, returned = 0, died = 0, expired = 0 }, {}, space_key("timers"), 0
 --- @include "lib/full_clock"
 --- @include "lib/full_time_out"
 --- @include "lib/full_expire"
 --- @include "lib/full_due"
 --- @include "lib/full_forget"
+--- @include "lib/full_slots"
+--- @include "lib/full_spawn"
+--- @include "lib/full_recur"
 
 -- Look.
 redis.call("EXISTS", meta, due, waiting, expiries, sending, timers)
@@ -61,6 +78,7 @@ for i = 1, #found, 2 do
 end
 
 -- Write.
+table.insert(marks, write_new_queues)
 commit()
 local next_ms = redis.call("ZRANGE", timers, 0, 0, "WITHSCORES")[2]
 if next_ms then
@@ -68,4 +86,8 @@ if next_ms then
 else
   redis.call("ZREM", due, FULL_LANE)
 end
-return { 0, now_floor, tonumber(next_ms or 0), counts.due, counts.returned, counts.died, counts.expired, earliest }
+local reply = { 0, now_floor, tonumber(next_ms or 0), counts.due, counts.returned, counts.died, counts.expired, earliest }
+for name, jobs_made in pairs(made) do
+  reply[#reply + 1], reply[#reply + 2] = name, jobs_made
+end
+return reply

@@ -12,6 +12,7 @@ const STATUS: Record<ErrorCode, number> = {
   // lmstfy's: a pool is a parameter here.
   pool_not_found: 400,
   job_not_found: 404,
+  recurring_not_found: 404,
   job_exists: 409,
   lease_lost: 409,
   unique_key_taken: 409,

@@ -6,6 +6,7 @@ export type ErrorCode =
   | 'invalid_argument'
   | 'pool_not_found'
   | 'job_not_found'
+  | 'recurring_not_found'
   | 'job_exists'
   | 'lease_lost'
   | 'unique_key_taken'

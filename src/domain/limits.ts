@@ -26,3 +26,9 @@ export const MAX_QUOTA_BYTES = 70_368_744_177_664;
 export const MIN_TOKEN_LENGTH = 20;
 /** Ceiling of every size limit that is configurable, in bytes (64 MiB). */
 export const MAX_CONFIGURABLE_BYTES = 67_108_864;
+/** Longest id of a recurring job, in characters: those of its jobs are it, a dash and a number. */
+export const MAX_RECURRING_ID = 44;
+/** Shortest time between two slots of a recurring job, in milliseconds. */
+export const MIN_RECURRING_MS = 1_000;
+/** Largest backlog of a recurring job. */
+export const MAX_BACKLOG = 1_000_000;

@@ -28,6 +28,7 @@ const REFUSALS: Record<ErrorCode, (message: string) => Refusal> = {
   invalid_argument: (message) => text(400, message),
   pool_not_found: () => text(404, 'pool not found'),
   job_not_found: () => text(404, 'job not found'),
+  recurring_not_found: () => text(404, 'no such recurring job'),
   job_exists: () => text(409, 'job exists'),
   lease_lost: () => text(409, 'lease lost'),
   unique_key_taken: () => text(409, 'unique key taken'),

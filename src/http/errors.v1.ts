@@ -31,6 +31,7 @@ const PROBLEMS: Record<ErrorCode, { readonly status: number; readonly detail?: s
   invalid_argument: { status: 400 },
   pool_not_found: { status: 404 },
   job_not_found: { status: 404 },
+  recurring_not_found: { status: 404 },
   job_exists: { status: 409 },
   lease_lost: { status: 409 },
   unique_key_taken: { status: 409 },

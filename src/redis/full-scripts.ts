@@ -44,7 +44,7 @@ export const fullSettle = script({
 export const fullTick = script({
   name: 'full_tick',
   keys: [...SPACE, 'sending'],
-  args: [...TIMES, 'limit'],
+  args: [...TIMES, 'limit', 'quotas'],
   item: [],
   repeatable: true,
   reply: (raw) => {
@@ -52,7 +52,10 @@ export const fullTick = script({
     const late = integerAt(reply, 0) !== 0;
     const at = (index: number): number => (late ? 0 : integerAt(reply, index));
     const moved = { due: at(3), returned: at(4), died: at(5), expired: at(6) };
-    return { ...answer(reply), nextDueMs: at(2), earliestMs: at(7), moved };
+    /** Queues, and how many jobs were made in each. */
+    const made: (readonly [queue: string, jobs: number])[] = [];
+    for (let i = 8; i + 1 < reply.length; i += 2) made.push([String(reply[i]), integerAt(reply, i + 1)]);
+    return { ...answer(reply), nextDueMs: at(2), earliestMs: at(7), moved, made };
   },
 });
 
@@ -69,4 +72,41 @@ export const fullLook = script({
   },
 });
 
-export const FULL_SCRIPTS = [fullPut, fullLease, fullSettle, fullTick, fullLook] as const;
+export const fullRecurSet = script({
+  name: 'full_recur_set',
+  keys: ['meta', 'due'],
+  args: [
+    ...TIMES,
+    ...(['id', 'revision', 'schedule', 'every_ms', 'first_ms', 'offset_ms', 'fields', 'body'] as const),
+  ],
+  item: [],
+  repeatable: false,
+  reply: whole,
+});
+
+export const fullRecurEnd = script({
+  name: 'full_recur_end',
+  keys: ['meta'],
+  args: [...TIMES, 'id'],
+  item: [],
+  repeatable: false,
+  reply: whole,
+});
+
+export const fullRecurLook = script({
+  name: 'full_recur_look',
+  keys: ['meta'],
+  args: [...TIMES, 'id', 'after', 'limit'],
+  item: [],
+  repeatable: true,
+  /** Id and list of fields of each, in turn. */
+  reply: (raw) => {
+    const reply = flatReply(raw);
+    return { ...answer(reply), items: reply.slice(2) };
+  },
+});
+
+export const FULL_SCRIPTS = [
+  ...[fullPut, fullLease, fullSettle, fullTick, fullLook],
+  ...[fullRecurSet, fullRecurEnd, fullRecurLook],
+] as const;

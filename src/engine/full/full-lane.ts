@@ -6,6 +6,7 @@ import { FullQueues } from './full-queues.js';
 import { Owners } from './owners.js';
 import { Looking } from './looking.js';
 import { FullPublishing } from './publishing.js';
+import { Recurrings } from './recurring.js';
 import { Settling } from './settling.js';
 
 /** What the parts of the full lane share. */
@@ -30,11 +31,13 @@ export class FullLane {
   readonly settling: Settling;
   readonly owners: Owners;
   readonly looking: Looking;
+  readonly recurrings: Recurrings;
 
   constructor({ runner, observer, arm, minter, quotas }: FullLaneSettings) {
     this.publishing = new FullPublishing(runner, observer, arm, this.queues, minter, quotas);
     this.settling = new Settling(runner, arm);
     this.owners = new Owners(this.settling, observer, this.queues);
     this.looking = new Looking(runner);
+    this.recurrings = new Recurrings(runner, arm, minter);
   }
 }
