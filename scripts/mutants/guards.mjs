@@ -9,6 +9,7 @@ import { LINES } from './guards/lines.mjs';
 import { MIGRATION } from './guards/migration.mjs';
 import { PUBLISHES } from './guards/publishes.mjs';
 import { RECORD_GUARDS } from './guards/records.mjs';
+import { SCHEDULES } from './guards/schedules.mjs';
 import { SCRIPTS } from './guards/scripts.mjs';
 import { STORES } from './guards/stores.mjs';
 import { TIME } from './guards/time.mjs';
@@ -34,6 +35,7 @@ export const GUARDS = [
   ...LINES,
   ...FAR_SLOTS,
   ...TIME,
+  ...SCHEDULES,
   ...SCRIPTS,
   ...FAILURES,
   ...CLUSTER,

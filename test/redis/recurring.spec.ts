@@ -193,6 +193,20 @@ describe('while it runs', () => {
     expect(await take()).toEqual(['r-1', 'r-2']);
   });
 
+  it('serves no slot twice, paused and resumed on it or not', async () => {
+    await set(10 * SECOND);
+    await pass(0);
+    await recurrings().pause(f.ns, 'r');
+    await recurrings().resume(f.ns, 'r');
+    await pass(0);
+    expect(await take()).toEqual(['r-1']);
+    await recurrings().change(f.ns, 'r', { schedule: { everyMs: 5 * SECOND } });
+    await pass(0);
+
+    expect(await take()).toEqual([]);
+    expect(await get()).toMatchObject({ made: 1 });
+  });
+
   it('loses no change of two that come at once', async () => {
     await set(SECOND);
     await Promise.all([
