@@ -1,7 +1,7 @@
 -- What becomes of a new job whose unique key is held: "0" it is held by none any more; "5" the new job is refused; "6" the holder stands
 -- for it. Of the jobs of one call the first one keeps it.
-local keyed = { reject = "5", existing = "6" }
-function keyed.replace(holder)
+local unique_modes = { reject = "5", existing = "6" }
+function unique_modes.replace(holder)
   if holder.is_new or holder.job and holder.job.state == LEASED then
     return "5"
   elseif holder.job then
@@ -11,7 +11,7 @@ function keyed.replace(holder)
   return "0"
 end
 
-function keyed.debounce(holder, options, body)
+function unique_modes.debounce(holder, options, body)
   if not holder.job or holder.job.state == LEASED then
     return "5"
   end
@@ -24,11 +24,11 @@ local function claim_key(options, id, body)
   local unique, key = options.unique, options.x and options.x.unique
   local holder, code = unique and holder_of(key), "0"
   if holder and holder.id ~= id then
-    local way = keyed[unique.mode]
+    local way = unique_modes[unique.mode]
     code = type(way) == "function" and way(holder, options, body) or way
   end
   if unique and code == "0" then
-    local ends = hold(key, id, unique.window_ms)
+    local ends = hold_unique(key, id, unique.window_ms)
     options.x.uends = ends > 0 and text_of(ends) or nil
   end
   return code, code ~= "0" and holder.id or nil

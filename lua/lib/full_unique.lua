@@ -21,7 +21,7 @@ local function holder_of(key)
   end
 end
 
-local function hold(key, id, window_ms)
+local function hold_unique(key, id, window_ms)
   local ends = window_ms > 0 and now_ceil + window_ms or 0
   records[key] = { ends = ends, id = id, is_new = true }
   -- Redis only clears away what has ended: the time in the string counts.

@@ -62,7 +62,7 @@ local counts, made, timers, earliest = { due = 0, returned = 0, died = 0, expire
 --- @include "lib/full_time_out"
 --- @include "lib/full_expire"
 --- @include "lib/full_due"
---- @include "lib/full_forget"
+--- @include "lib/full_retention"
 --- @include "lib/full_slots"
 --- @include "lib/full_spawn"
 --- @include "lib/full_recur"

@@ -8,7 +8,7 @@ local function forget(job, number)
   return is_kept
 end
 
-local function forget_old(what)
+local function forget_aged(what)
   for _, id in ipairs(due_in(space_key("keeping"), what)) do
     local job = job_of(id)
     if job and tonumber(job.x.ended or 0) + tonumber(job.x.keep or 0) <= now_floor then
@@ -34,6 +34,6 @@ local function forget_too_many(what, number)
 end
 
 function bells.Z(number, what)
-  local forget_some = number == "" and forget_old or forget_too_many
+  local forget_some = number == "" and forget_aged or forget_too_many
   forget_some(what, tonumber(number))
 end
