@@ -7,6 +7,7 @@ import { IMPORT } from './guards/import.mjs';
 import { LEASES } from './guards/leases.mjs';
 import { LINES } from './guards/lines.mjs';
 import { MIGRATION } from './guards/migration.mjs';
+import { NATIVE_HTTP } from './guards/native-http.mjs';
 import { PUBLISHES } from './guards/publishes.mjs';
 import { RECORD_GUARDS } from './guards/records.mjs';
 import { SCHEDULES } from './guards/schedules.mjs';
@@ -40,6 +41,7 @@ export const GUARDS = [
   ...FAILURES,
   ...CLUSTER,
   ...TOKENS,
+  ...NATIVE_HTTP,
   ...PUBLISHES,
   ...MIGRATION,
   ...IMPORT,

@@ -33,6 +33,7 @@ const STATUS: Record<ErrorCode, number> = {
   disk_full: 503,
   durability_unavailable: 503,
   not_replicated: 503,
+  pool_moving: 503,
   pool_unavailable: 503,
   shutting_down: 503,
   internal: 500,

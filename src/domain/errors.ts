@@ -27,6 +27,7 @@ export type ErrorCode =
   | 'disk_full'
   | 'durability_unavailable'
   | 'not_replicated'
+  | 'pool_moving'
   | 'pool_unavailable'
   | 'shutting_down'
   | 'internal';

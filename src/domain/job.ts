@@ -80,6 +80,10 @@ export interface RichFacts {
   readonly failures: number;
   /** JSON, as the last owner left it. */
   readonly progress: string | null;
+  /** Unix ms; null for an id of the caller's own that nothing else is known of. */
+  readonly publishedAtMs: number | null;
+  /** Unix ms; null = never. */
+  readonly expiresAtMs: number | null;
   /** Milliseconds that it was ready before this lease; null if that is not known. */
   readonly waitedMs: number | null;
 }

@@ -1,5 +1,6 @@
 import { QueueError } from '../domain/errors.js';
-import type { QueueEngine } from './engine.js';
+import { QueueEngine } from './engine.js';
+import type { FullLane } from './full/full-lane.js';
 import { MigratingQueues } from './migrating-queues.js';
 import type { Queues } from './queues.js';
 
@@ -30,6 +31,19 @@ export class EngineRegistry {
     const queues = this.serving.get(name);
     if (!queues) throw new QueueError('pool_not_found', 'pool not found');
     return queues;
+  }
+
+  /** What plain queues cannot do. @throws {QueueError} `pool_not_found`; `pool_moving`: its jobs are in two places just now */
+  fullLaneOf(name: string): FullLane {
+    const lane = this.fullLaneIfOne(name);
+    if (lane === null) throw new QueueError('pool_moving', 'the pool is moving to another one');
+    return lane;
+  }
+
+  /** The same, or null while the pool moves. */
+  fullLaneIfOne(name: string): FullLane | null {
+    const queues = this.forPool(name);
+    return queues instanceof QueueEngine ? queues.full : null;
   }
 
   names(): string[] {

@@ -116,6 +116,7 @@ export class QueueEngine {
   /** Ends waits and loops; resolves when nothing is under way. The pool stays open. */
   async stop(): Promise<void> {
     this.leases.stop();
+    this.full.endWatch.stop();
     await Promise.all([this.pump.stop(), this.janitor.stop(), this.byteCount.stop(), this.leases.settled()]);
     await this.records.stop();
   }
@@ -123,6 +124,7 @@ export class QueueEngine {
   /** Ends every long poll now, with no job; new ones end at once. */
   endWaits(): void {
     this.leases.stop();
+    this.full.endWatch.stop();
   }
 
   /**

@@ -58,6 +58,8 @@ const REFUSALS: Record<ErrorCode, (message: string) => Refusal> = {
     json: asciiJson({ code: 'durability_unavailable', error: message }),
   }),
   not_replicated: () => notReplicated([]),
+  // None of lmstfy's calls needs a pool that stays where it is.
+  pool_moving: () => unavailable,
   pool_unavailable: () => unavailable,
   shutting_down: () => unavailable,
   internal: () => internal,

@@ -6,10 +6,14 @@ import { HotCalls } from './hot-lane.js';
 import { LmstfyJobsController } from './jobs.lmstfy.controller.js';
 import { V1JobsController } from './jobs.v1.controller.js';
 import { JobsService } from './jobs.service.js';
+import { V1Leasing } from './leasing.v1.js';
+import { V1OwnersController } from './owners.v1.controller.js';
+import { V1PublishController } from './publish.v1.controller.js';
+import { RichJobsService } from './rich-jobs.service.js';
 
 @Module({
   imports: [AuthModule],
-  controllers: [LmstfyJobsController, V1JobsController],
-  providers: [JobsService, LmstfyHotCalls, V1HotCalls, HotCalls],
+  controllers: [LmstfyJobsController, V1JobsController, V1PublishController, V1OwnersController],
+  providers: [JobsService, RichJobsService, LmstfyHotCalls, V1HotCalls, V1Leasing, HotCalls],
 })
 export class JobsModule {}

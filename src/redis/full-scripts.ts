@@ -72,41 +72,13 @@ export const fullLook = script({
   },
 });
 
-export const fullRecurSet = script({
-  name: 'full_recur_set',
-  keys: ['meta', 'due'],
-  args: [
-    ...TIMES,
-    ...(['id', 'revision', 'schedule', 'every_ms', 'first_ms', 'offset_ms', 'fields', 'body'] as const),
-  ],
-  item: [],
-  repeatable: false,
-  reply: whole,
-});
-
-export const fullRecurEnd = script({
-  name: 'full_recur_end',
+export const fullStates = script({
+  name: 'full_states',
   keys: ['meta'],
-  args: [...TIMES, 'id'],
-  item: [],
-  repeatable: false,
-  reply: whole,
-});
-
-export const fullRecurLook = script({
-  name: 'full_recur_look',
-  keys: ['meta'],
-  args: [...TIMES, 'id', 'after', 'limit'],
-  item: [],
+  args: TIMES,
+  item: ['id'],
   repeatable: true,
-  /** Id and list of fields of each, in turn. */
-  reply: (raw) => {
-    const reply = flatReply(raw);
-    return { ...answer(reply), items: reply.slice(2) };
-  },
+  reply: codes,
 });
 
-export const FULL_SCRIPTS = [
-  ...[fullPut, fullLease, fullSettle, fullTick, fullLook],
-  ...[fullRecurSet, fullRecurEnd, fullRecurLook],
-] as const;
+export const FULL_SCRIPTS = [fullPut, fullLease, fullSettle, fullTick, fullLook, fullStates] as const;

@@ -4,9 +4,10 @@ import type { NewRecurring } from '../../domain/recurring.js';
 import {
   MAX_BACKLOG,
   MAX_BULK_JOBS,
+  MAX_LABEL,
+  MAX_PERIOD_MS,
   MAX_RECURRING_ID,
   MAX_TRIES,
-  MAX_UINT32,
   MIN_RECURRING_MS,
 } from '../../domain/limits.js';
 import { isJobId } from '../../domain/names.js';
@@ -16,10 +17,6 @@ const MAX_TIME_MS = Number.MAX_SAFE_INTEGER;
 const MOST_PRIORITY = 127;
 /** The last time that a recurring job may begin at: scripts reckon with it, and with what follows, exactly. */
 const LAST_FIRST_MS = 2 ** 46;
-/** Longest pace and offset, in milliseconds. */
-const LONGEST_PERIOD_MS = MAX_UINT32 * 1_000;
-/** Longest unique key, in characters. */
-const MOST_KEY = 255;
 const UNIQUE_MODES: ReadonlySet<string> = new Set<UniqueKey['mode']>([
   'reject',
   'existing',
@@ -52,12 +49,12 @@ export function checkRecurring(id: string, { schedule, template, backlog = 0 }: 
   if (id.length > MAX_RECURRING_ID || !isJobId(id))
     throw invalid('id', `has 1 to ${String(MAX_RECURRING_ID)} letters, digits, - and _`);
   const { everyMs, offsetMs = 0, firstAtMs = 0 } = schedule;
-  if (!isWhole(everyMs, MIN_RECURRING_MS, LONGEST_PERIOD_MS))
+  if (!isWhole(everyMs, MIN_RECURRING_MS, MAX_PERIOD_MS))
     throw invalid(
       'schedule.everyMs',
       `is a whole number of milliseconds, ${String(MIN_RECURRING_MS)} or more`,
     );
-  if (!isWhole(offsetMs, 0, LONGEST_PERIOD_MS))
+  if (!isWhole(offsetMs, 0, MAX_PERIOD_MS))
     throw invalid('schedule.offsetMs', 'is a whole number of milliseconds, 0 or more');
   if (!isWhole(firstAtMs, 0, LAST_FIRST_MS)) throw invalid('schedule.firstAtMs', 'is a time, Unix ms');
   if (!isWhole(backlog, 0, MAX_BACKLOG))
@@ -67,8 +64,8 @@ export function checkRecurring(id: string, { schedule, template, backlog = 0 }: 
 
 /** @throws {QueueError} `invalid_argument`, naming the field and the rule */
 export function checkUniqueKey({ key, mode, windowMs = 0 }: UniqueKey): void {
-  if (key.length < 1 || key.length > MOST_KEY)
-    throw invalid('unique.key', `has 1 to ${String(MOST_KEY)} characters`);
+  if (key.length < 1 || key.length > MAX_LABEL)
+    throw invalid('unique.key', `has 1 to ${String(MAX_LABEL)} characters`);
   if (!UNIQUE_MODES.has(mode)) throw invalid('unique.mode', `is one of ${[...UNIQUE_MODES].join(', ')}`);
   if (!isWhole(windowMs, 0, MAX_TIME_MS))
     throw invalid('unique.windowMs', 'is a whole number of milliseconds, 0 or more');

@@ -2,6 +2,7 @@ import type { RedisPool } from '../../redis/pool.js';
 import type { UlidMinter } from '../../domain/ulid.js';
 import type { EngineObserver } from '../observer.js';
 import type { ScriptRunner } from '../script-runner.js';
+import { EndWatch } from './end-watch.js';
 import { FullQueues } from './full-queues.js';
 import { Owners } from './owners.js';
 import { Looking } from './looking.js';
@@ -32,6 +33,7 @@ export class FullLane {
   readonly owners: Owners;
   readonly looking: Looking;
   readonly recurrings: Recurrings;
+  readonly endWatch: EndWatch;
 
   constructor({ runner, observer, arm, minter, quotas }: FullLaneSettings) {
     this.publishing = new FullPublishing(runner, observer, arm, this.queues, minter, quotas);
@@ -39,5 +41,6 @@ export class FullLane {
     this.owners = new Owners(this.settling, observer, this.queues);
     this.looking = new Looking(runner);
     this.recurrings = new Recurrings(runner, arm, minter);
+    this.endWatch = new EndWatch(runner);
   }
 }

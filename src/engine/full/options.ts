@@ -1,8 +1,8 @@
+import { DEFAULT_TRIES } from '../../domain/limits.js';
 import type { NewRichJob } from '../../domain/rich-job.js';
 
 /** An expiry has 48 bits in the header; a time that would not fit is for as good as ever. In milliseconds. */
 const LONGEST_MS = 2 ** 46;
-const DEFAULT_TRIES = 3;
 
 /** A job's options as lua/scripts/full_put.lua reads them: what it reckons with, and in `x` the fields of the job's hash. */
 export function optionsText(job: NewRichJob): string {

@@ -3,7 +3,7 @@ import { MAX_RECURRING_ID } from '../../domain/limits.js';
 import { isJobId } from '../../domain/names.js';
 import type { NewRecurring, Recurring, RecurringChange } from '../../domain/recurring.js';
 import type { UlidMinter } from '../../domain/ulid.js';
-import { fullRecurEnd, fullRecurLook, fullRecurSet } from '../../redis/full-scripts.js';
+import { fullRecurEnd, fullRecurLook, fullRecurSet } from '../../redis/recurring-scripts.js';
 import { integerAt } from '../../redis/script.js';
 import { checkNames } from '../checks.js';
 import type { ScriptRunner } from '../script-runner.js';
