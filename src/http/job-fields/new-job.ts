@@ -1,15 +1,14 @@
-import type { NewRichJob, RetryPolicy, UniqueKey } from '../domain/rich-job.js';
-import type { Plain } from '../http/fields/field.js';
-import { Problems, readObject } from '../http/fields/read.js';
-import { isObject } from '../http/fields/kinds.js';
+import type { NewRichJob, RetryPolicy, UniqueKey } from '../../domain/rich-job.js';
+import type { Plain } from '../fields/field.js';
+import { Problems, readObject } from '../fields/read.js';
+import { isObject } from '../fields/kinds.js';
 import {
   type DataFields,
   PublishFields,
   PublishManyFields,
   type RetryPolicyFields,
   type UniqueFields,
-} from './dto/publish.v1.js';
-import type { Outcome } from './dto/settle.v1.js';
+} from './fields.js';
 
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json(?: *;.*)?$/i;
 const PLAIN_JSON = 'application/json';
@@ -125,9 +124,16 @@ export function dataOf(
   return bytesOf(DATA, { json: data, bytes: data_base64, type: content_type }, { at, maxBytes, problems });
 }
 
+/** The fields of a result. */
+interface ResultFields {
+  readonly result?: unknown;
+  readonly result_base64?: string | undefined;
+  readonly result_type?: string | undefined;
+}
+
 /** The result of a request, likewise. */
 export function resultOf(
-  { result, result_base64, result_type }: Plain<Outcome>,
+  { result, result_base64, result_type }: ResultFields,
   at: string,
   maxBytes: number,
   problems: Problems,

@@ -16,7 +16,7 @@ import {
   MIN_PRIORITY,
 } from '../../domain/limits.js';
 import type { DependencyFailure, RetryPolicy, UniqueKey } from '../../domain/rich-job.js';
-import { Optional } from '../../http/fields/field.js';
+import { Optional } from '../fields/field.js';
 import {
   AnyJson,
   Base64,
@@ -35,7 +35,7 @@ import {
   TextsByName,
   Whole,
   Wholes,
-} from '../../http/fields/kinds.js';
+} from '../fields/kinds.js';
 
 export const CONTENT_TYPE = /^[!-~](?:[ -~]{0,253}[!-~])?$/;
 export const CONTENT_TYPE_RULE = 'must be a content type of at most 255 visible ASCII characters';
