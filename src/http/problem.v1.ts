@@ -1,5 +1,5 @@
 import { Optional } from './fields/field.js';
-import { Parts, Text, Whole } from './fields/kinds.js';
+import { JobId, Parts, Text, Whole } from './fields/kinds.js';
 
 /* What a refusal of the native API looks like, for its document. It is written by errors.v1.ts. */
 
@@ -25,4 +25,5 @@ export class Problem {
     20,
   )
   errors?: FieldProblemAnswer[];
+  @Optional() @JobId('Of `unique_key_taken`: the job that holds the key.') holder_id?: string;
 }

@@ -6,6 +6,7 @@ import { WORKER_COMMANDS, type WorkerCommands } from '../domain/worker-commands.
 import { HealthModule } from '../health/health.module.js';
 import { JobsModule } from '../jobs/jobs.module.js';
 import { OpenApiModule } from '../openapi/openapi.module.js';
+import { SchedulesModule } from '../schedules/schedules.module.js';
 
 /** The application that serves the queue API. */
 @Module({})
@@ -13,7 +14,14 @@ export class ApiAppModule {
   static forRoot(parts: AppParts): DynamicModule {
     return {
       module: ApiAppModule,
-      imports: [CoreModule.forRoot(parts), JobsModule, DeadletterModule, HealthModule, OpenApiModule],
+      imports: [
+        CoreModule.forRoot(parts),
+        JobsModule,
+        DeadletterModule,
+        HealthModule,
+        OpenApiModule,
+        SchedulesModule,
+      ],
     };
   }
 }

@@ -48,10 +48,18 @@ export function changed({ recurring, schedule }: KnownRecurring, change: Recurri
   return {
     id: recurring.id,
     schedule: change.schedule ? anchored(change.schedule, recurring) : schedule,
-    template: { ...recurring.template, ...change.template },
+    template: { ...dataless(recurring.template, change), ...change.template },
     backlog: change.backlog ?? recurring.backlog,
     isPaused: change.isPaused ?? recurring.isPaused,
   };
+}
+
+/** New data without a type of its own is JSON, whatever the old was. */
+function dataless(template: Template, change: RecurringChange): Template {
+  if (change.template?.body === undefined) return template;
+  const rest: { contentType?: string } & Template = { ...template };
+  delete rest.contentType;
+  return rest;
 }
 
 /** A new pace alone does not move the beginning of the row. */

@@ -67,6 +67,11 @@ export class Recurrings {
     return this.change(namespace, id, { isPaused: false });
   }
 
+  /** Null if there is none. */
+  async find(namespace: string, id: string): Promise<Recurring | null> {
+    return (await this.known(namespace, id))?.recurring ?? null;
+  }
+
   /** @throws {QueueError} `recurring_not_found` */
   async get(namespace: string, id: string): Promise<Recurring> {
     return (await this.look(namespace, id)).recurring;
@@ -97,12 +102,16 @@ export class Recurrings {
   }
 
   private async look(namespace: string, id: string): Promise<KnownRecurring> {
-    checkNames(namespace);
-    if (id.length > MAX_RECURRING_ID || !isJobId(id)) throw missing(id);
-    const { items } = await this.runner.run(fullRecurLook, namespace, { id, after: '', limit: 1 });
-    const [known] = recurringsOf(items);
+    const known = await this.known(namespace, id);
     if (!known) throw missing(id);
     return known;
+  }
+
+  private async known(namespace: string, id: string): Promise<KnownRecurring | undefined> {
+    checkNames(namespace);
+    if (id.length > MAX_RECURRING_ID || !isJobId(id)) return undefined;
+    const { items } = await this.runner.run(fullRecurLook, namespace, { id, after: '', limit: 1 });
+    return recurringsOf(items)[0];
   }
 
   private async store(
