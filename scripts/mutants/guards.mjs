@@ -12,6 +12,7 @@ import { NAMESPACES } from './guards/namespaces.mjs';
 import { NATIVE_HTTP } from './guards/native-http.mjs';
 import { PUBLISHES } from './guards/publishes.mjs';
 import { RECORD_GUARDS } from './guards/records.mjs';
+import { SCHEDULES } from './guards/schedules.mjs';
 import { SCRIPTS } from './guards/scripts.mjs';
 import { STORES } from './guards/stores.mjs';
 import { TIME } from './guards/time.mjs';
@@ -37,6 +38,7 @@ export const GUARDS = [
   ...LINES,
   ...FAR_SLOTS,
   ...TIME,
+  ...SCHEDULES,
   ...SCRIPTS,
   ...FAILURES,
   ...CLUSTER,
