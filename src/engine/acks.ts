@@ -4,6 +4,7 @@ import type { Item } from '../redis/script.js';
 import { ack as ackScript } from '../redis/scripts.js';
 import { Batcher } from './batcher.js';
 import { checkAcks } from './checks.js';
+import type { EventTeller } from './events/teller.js';
 import { ranOf, type Settled, SETTLED, type Settling } from './full/settling.js';
 import { encodeId, mintedAtMs } from './ids.js';
 import type { EngineObserver } from './observer.js';
@@ -24,6 +25,8 @@ interface Verdict {
   readonly nowMs: number;
   /** How long its lease ran, if the store knows it; ms. */
   readonly ranMs?: number | undefined;
+  /** The script itself has told of the step to those who read events. */
+  readonly isTold?: boolean;
 }
 
 /** Removes jobs whose work is done: those of plain queues by a script of their own, others by the full lane's. */
@@ -34,6 +37,7 @@ export class Acks {
     runner: ScriptRunner,
     private readonly observer: EngineObserver,
     private readonly settling: Settling,
+    private readonly events: EventTeller,
     /** Knows when leases of this process began. */
     private readonly runs: RunClock,
   ) {
@@ -122,7 +126,7 @@ export class Acks {
     // The codes of both scripts are the same, as far as an acknowledgement goes.
     const plain = code === SETTLED.refused ? ACK.missing : code;
     const { queue, id } = ack ?? { queue: '', id: '' };
-    const verdict = { code: plain, nowMs, ranMs: ranOf(facts) };
+    const verdict = { code: plain, nowMs, ranMs: ranOf(facts), isTold: true };
     return this.judge(namespace, { queue, id }, encodeId(id) ?? NO_ID, verdict);
   }
 
@@ -132,7 +136,7 @@ export class Acks {
     encoded: Buffer,
     verdict: Verdict | undefined,
   ): AckResult {
-    const { code, nowMs, ranMs } = verdict ?? { code: ACK.missing, nowMs: 0 };
+    const { code, nowMs, ranMs, isTold } = verdict ?? { code: ACK.missing, nowMs: 0 };
     if (code === ACK.refused) {
       this.observer.staleAck(namespace, 'refused');
       return 'lease_lost';
@@ -140,6 +144,9 @@ export class Acks {
     if (code === ACK.late) this.observer.staleAck(namespace, 'late');
     if (code === ACK.possible) this.observer.staleAck(namespace, 'possible');
     if (code === ACK.missing) return 'not_found';
+    if (this.events.isOn && isTold !== true) {
+      this.events.acked(namespace, queue, encoded, code !== ACK.neverLeased);
+    }
     if (code === ACK.neverLeased) return 'acked';
     this.observer.acked(namespace, queue, ageMs(encoded, nowMs));
     const runMs = ranMs ?? this.runs.end(id, nowMs);

@@ -18,6 +18,8 @@ import { bytesAt, integerAt } from '../redis/script.js';
 import * as scripts from '../redis/scripts.js';
 import { decodeJob, type PeekedJob } from './decode.js';
 import { DeadLetter } from './dead-letter.js';
+import { EventFeed } from './events/feed.js';
+import { EventTeller } from './events/teller.js';
 import { DeliveryRecords } from './delivery-records.js';
 import { decodeId, encodeId, mintedAtMs } from './ids.js';
 import { Importer } from './importer.js';
@@ -48,9 +50,12 @@ export interface EngineOptions {
   readonly idempotencyTtlMs?: number;
   /** How long statistics are kept, and of how many queues: `DEFAULT_STATISTICS` by default. */
   readonly stats?: StatisticsOptions;
+  /** How long events are written after the last listener of a namespace has gone, in milliseconds; 15 s by default. */
+  readonly eventsKeepMs?: number;
 }
 
 const DAY_MS = 86_400_000;
+const EVENTS_KEEP_MS = 15_000;
 
 /** What lua/scripts/counts.lua answers for each queue. */
 const COUNTS_PER_QUEUE = 8;
@@ -68,6 +73,9 @@ export class QueueEngine {
   readonly settings: Settings;
   /** Takes whole namespaces away. */
   readonly purge: Purge;
+  /** What happens in the namespaces, for whoever listens. */
+  readonly events: EventFeed;
+  private readonly teller: EventTeller;
   private readonly runner: ScriptRunner;
   private readonly records: DeliveryRecords;
   private readonly publishers: Publishers;
@@ -84,8 +92,10 @@ export class QueueEngine {
     options: EngineOptions = {},
   ) {
     const told = options.observer ?? silentObserver;
-    this.runner = new ScriptRunner(pool, told, options.clock);
     const stats = options.stats ?? DEFAULT_STATISTICS;
+    this.teller = new EventTeller(pool, told);
+    this.events = new EventFeed(pool, told, this.teller, options.eventsKeepMs ?? EVENTS_KEEP_MS);
+    this.runner = new ScriptRunner(pool, told, options.clock);
     this.stats = new Statistics(pool, this.runner, told, stats);
     this.settings = new Settings(pool, this.runner, { history_days: stats.historyDays });
     const observer = stats.historyDays > 0 ? new CountingObserver(told, this.stats) : told;
@@ -96,6 +106,7 @@ export class QueueEngine {
       quotas,
       idempotencyTtlMs,
       clock: options.clock,
+      events: this.teller,
       replaceRich: (namespace, queue, oldId, job) =>
         this.full.publishing.publish(namespace, [{ queue, ...job }], oldId),
     });
@@ -105,8 +116,8 @@ export class QueueEngine {
     this.pump = new Pump(pool, this.runner, observer, this.records);
     this.janitor = new Janitor(pool, this.runner, observer);
     this.byteCount = new ByteCount(pool, this.runner, observer, (options.quotas?.bytes ?? 0) > 0);
-    this.leases = new Leases(pool, this.runner, observer, arm, this.records, this.full);
-    this.acks = new Acks(this.runner, observer, this.full.settling, this.leases.runs);
+    this.leases = new Leases(pool, this.runner, observer, arm, this.records, this.full, this.teller);
+    this.acks = new Acks(this.runner, observer, this.full.settling, this.teller, this.leases.runs);
     this.dead = new DeadLetter(this.runner, observer);
     this.importer = new Importer(pool, this.runner);
     this.purge = new Purge(pool, this.runner, {
@@ -128,18 +139,22 @@ export class QueueEngine {
     this.janitor.start();
     this.byteCount.start();
     this.stats.start();
+    this.teller.start();
   }
 
   /** Ends waits and loops; resolves when nothing is under way. The pool stays open. */
   async stop(): Promise<void> {
     this.leases.stop();
+    this.events.close();
     await Promise.all([this.pump.stop(), this.janitor.stop(), this.byteCount.stop(), this.leases.settled()]);
     await Promise.all([this.records.stop(), this.stats.stop()]);
+    await Promise.all([this.events.settled(), this.teller.stop()]);
   }
 
-  /** Ends every long poll now, with no job; new ones end at once. */
+  /** Ends every long poll now, with no job, and every listener's stream of events; new ones end at once. */
   endWaits(): void {
     this.leases.stop();
+    this.events.close();
   }
 
   /**

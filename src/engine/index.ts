@@ -1,5 +1,8 @@
 /** The queue as a library: an engine over a Redis pool, without HTTP. */
 export { QueueEngine, type EngineOptions } from './engine.js';
+export type { EventFeed } from './events/feed.js';
+export type { EventListener } from './events/follower.js';
+export { EVENT_NAMES, type EventName, type JobEvent } from '../domain/job-event.js';
 export { EngineRegistry } from './engine.registry.js';
 export type { Census, Purged } from './purge/purge.js';
 export type { ChosenSettings } from './settings/settings.js';

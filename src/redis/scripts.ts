@@ -272,6 +272,24 @@ export const purgeSpace = script({
   },
 });
 
+export const tell = script({
+  name: 'tell',
+  keys: ['meta'],
+  args: [],
+  item: ['event', 'queue', 'id', 'facts'],
+  repeatable: false,
+  reply: Number,
+});
+
+export const listen = script({
+  name: 'listen',
+  keys: ['listening', 'events'],
+  args: ['after', 'count', 'keep_ms'],
+  item: [],
+  repeatable: true,
+  reply: flatReply,
+});
+
 export const heads = script({
   name: 'heads',
   keys: [],
@@ -319,6 +337,8 @@ export const ENGINE_SCRIPTS = [
   purge,
   purgeQueue,
   purgeSpace,
+  tell,
+  listen,
   heads,
   mark,
   ...FULL_SCRIPTS,

@@ -3,6 +3,7 @@ import { AdminModule } from '../admin/admin.module.js';
 import { type AppParts, CoreModule } from './core.module.js';
 import { DeadletterModule } from '../deadletter/deadletter.module.js';
 import { WORKER_COMMANDS, type WorkerCommands } from '../domain/worker-commands.js';
+import { EventsModule } from '../events/events.module.js';
 import { HealthModule } from '../health/health.module.js';
 import { JobsModule } from '../jobs/jobs.module.js';
 import { SettingsModule } from '../settings/settings.module.js';
@@ -14,7 +15,15 @@ export class ApiAppModule {
   static forRoot(parts: AppParts): DynamicModule {
     return {
       module: ApiAppModule,
-      imports: [CoreModule.forRoot(parts), JobsModule, DeadletterModule, StatsModule, SettingsModule, HealthModule],
+      imports: [
+        CoreModule.forRoot(parts),
+        JobsModule,
+        DeadletterModule,
+        EventsModule,
+        StatsModule,
+        SettingsModule,
+        HealthModule,
+      ],
     };
   }
 }

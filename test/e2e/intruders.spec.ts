@@ -24,18 +24,21 @@ const NEEDS: Readonly<Record<string, Verb>> = {
   'GET /v1/:namespace/settings/:key': 'admin',
   'PUT /v1/:namespace/settings/:key': 'admin',
   'DELETE /v1/:namespace/settings/:key': 'admin',
+  'GET /v1/:namespace/events': 'consume',
   'DELETE /api/:namespace/:queue': 'admin',
   'PUT /api/:namespace/:queue/deadletter': 'admin',
   'DELETE /api/:namespace/:queue/deadletter': 'admin',
 };
-/** What a call needs behind its address. */
-const QUERY: Readonly<Record<string, string>> = { 'GET /v1/:namespace/stats': '?queue=mail' };
+/** Calls that say in their query for which queue. */
+const BY_QUERY = ['GET /v1/:namespace/stats', 'GET /v1/:namespace/events'];
 /** Calls of a whole namespace: closed to tokens for some of its queues. */
 const WHOLE = /^\S+ \/v1\/:namespace\/settings/;
 /** Open to everybody. */
 const OPEN = ['GET /healthz', 'GET /readyz'];
 
 const nameOf = ({ method, template }: Route): string => `${method} ${template}`;
+const withQuery = (path: string, query: string): string =>
+  path + (path.includes('?') ? query.replace('?', '&') : query);
 const isQueueCall = ({ template }: Route): boolean => /^\/(api|v1)\//.test(template);
 
 interface Answer {
@@ -113,6 +116,11 @@ describe('intruders', () => {
       headers: token === null ? {} : { 'x-token': token },
       ...(body === undefined ? {} : { body }),
     });
+    if (answer.headers['content-type'] === 'text/event-stream') {
+      // It does not end.
+      answer.body.on('error', () => undefined).destroy();
+      return { status: answer.statusCode, text: '' };
+    }
     return { status: answer.statusCode, text: await answer.body.text() };
   }
 
@@ -127,8 +135,9 @@ describe('intruders', () => {
   function addresses(route: Route, queue = 'mail'): string[] {
     const names = { namespace, queue, id: jobId, key: 'grace_ms' };
     const escaped = { ...names, namespace: `%${namespace.charCodeAt(0).toString(16)}${namespace.slice(1)}` };
-    const query = QUERY[nameOf(route)] ?? '';
-    return [addressOf(route, names) + query, addressOf(route, escaped) + query];
+    // A stream without a filter tells of the queues that the token is for.
+    const filter = BY_QUERY.includes(nameOf(route)) ? `?queue=${queue}` : '';
+    return [addressOf(route, names) + filter, addressOf(route, escaped) + filter];
   }
 
   it('meet no call that it is not known of what it needs', () => {
@@ -172,15 +181,16 @@ describe('intruders', () => {
           expect(text).toContain(error);
           tried += 1;
         }
-        const mark = path.includes('?') ? '&' : '?';
         for (const query of [
-          'token=wrong',
-          `token=wrong&token=${right}`,
-          `Token=${right}`,
-          `xtoken=${right}`,
+          '?token=wrong',
+          `?token=wrong&token=${right}`,
+          `?Token=${right}`,
+          `?xtoken=${right}`,
         ]) {
-          expect(await send(route, path + mark + query, null)).toMatchObject({ status: 401 });
-          expect(await send(route, `${path}${mark}token=${right}`, 'wrong')).toMatchObject({ status: 401 });
+          expect(await send(route, withQuery(path, query), null)).toMatchObject({ status: 401 });
+          expect(await send(route, withQuery(path, `?token=${right}`), 'wrong')).toMatchObject({
+            status: 401,
+          });
           tried += 2;
         }
         expect(await send(route, path, `nowhere:${right}`)).toMatchObject({ status: 404 });
