@@ -157,7 +157,7 @@ export const CASES: readonly Case[] = [
   ),
   simple(scripts.tidy, () => ({ cursor: '0', every_ms: 0, stalled_ms: 120_000 })),
   // The line, and far slots; zsets go the simplest way of the three.
-  ...[...'rf'].map((kind) => ({
+  ...['r', 'f'].map((kind) => ({
     ...simple(
       scripts.purge,
       () => ({ ...queue(), kind, limit: 100 }),
