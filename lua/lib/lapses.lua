@@ -1,11 +1,7 @@
 -- Of which queues leases ran out: name to how many jobs went back and how many died.
 local lapses = {}
 
--- What merely comes due is none.
 local function count_lapse(how, name)
-  if how == "due" then
-    return
-  end
   local lapse = lapses[name] or { returned = 0, died = 0 }
   lapses[name], lapse[how] = lapse, lapse[how] + 1
 end

@@ -46,6 +46,6 @@ export const GUARDS = [
   ...DURABLE,
   ...STORES,
   ...FLOODS,
-  ...NAMESPACES,
   ...EVENTS,
+  ...NAMESPACES,
 ];

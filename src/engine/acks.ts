@@ -25,8 +25,6 @@ interface Verdict {
   readonly nowMs: number;
   /** How long its lease ran, if the store knows it; ms. */
   readonly ranMs?: number | undefined;
-  /** The script itself has told of the step to those who read events. */
-  readonly isTold?: boolean;
 }
 
 /** Removes jobs whose work is done: those of plain queues by a script of their own, others by the full lane's. */
@@ -126,17 +124,19 @@ export class Acks {
     // The codes of both scripts are the same, as far as an acknowledgement goes.
     const plain = code === SETTLED.refused ? ACK.missing : code;
     const { queue, id } = ack ?? { queue: '', id: '' };
-    const verdict = { code: plain, nowMs, ranMs: ranOf(facts), isTold: true };
-    return this.judge(namespace, { queue, id }, encodeId(id) ?? NO_ID, verdict);
+    const verdict = { code: plain, nowMs, ranMs: ranOf(facts) };
+    return this.judge(namespace, { queue, id }, encodeId(id) ?? NO_ID, verdict, true);
   }
 
+  /** @param isTold the script itself has told of the step to those who read events */
   private judge(
     namespace: string,
     { queue, id }: Pick<Ack, 'queue' | 'id'>,
     encoded: Buffer,
     verdict: Verdict | undefined,
+    isTold = false,
   ): AckResult {
-    const { code, nowMs, ranMs, isTold } = verdict ?? { code: ACK.missing, nowMs: 0 };
+    const { code, nowMs, ranMs } = verdict ?? { code: ACK.missing, nowMs: 0 };
     if (code === ACK.refused) {
       this.observer.staleAck(namespace, 'refused');
       return 'lease_lost';
@@ -144,9 +144,7 @@ export class Acks {
     if (code === ACK.late) this.observer.staleAck(namespace, 'late');
     if (code === ACK.possible) this.observer.staleAck(namespace, 'possible');
     if (code === ACK.missing) return 'not_found';
-    if (this.events.isOn && isTold !== true) {
-      this.events.acked(namespace, queue, encoded, code !== ACK.neverLeased);
-    }
+    if (this.events.isOn && !isTold) this.events.acked(namespace, queue, encoded, code !== ACK.neverLeased);
     if (code === ACK.neverLeased) return 'acked';
     this.observer.acked(namespace, queue, ageMs(encoded, nowMs));
     const runMs = ranMs ?? this.runs.end(id, nowMs);

@@ -48,10 +48,10 @@ export interface EngineOptions {
   readonly quotas?: Quotas;
   /** How long an idempotency key is remembered, in milliseconds; a day by default. */
   readonly idempotencyTtlMs?: number;
-  /** How long statistics are kept, and of how many queues: `DEFAULT_STATISTICS` by default. */
-  readonly stats?: StatisticsOptions;
   /** How long events are written after the last listener of a namespace has gone, in milliseconds; 15 s by default. */
   readonly eventsKeepMs?: number;
+  /** How long statistics are kept, and of how many queues: `DEFAULT_STATISTICS` by default. */
+  readonly stats?: StatisticsOptions;
 }
 
 const DAY_MS = 86_400_000;
@@ -65,6 +65,9 @@ const DESTROY_STEP = 500;
 
 /** The queues of one pool. Knows no HTTP, no configuration and no tokens; see `docs/states.md` for the life of a job. */
 export class QueueEngine {
+  /** What happens in the namespaces, for whoever listens. */
+  readonly events: EventFeed;
+  private readonly teller: EventTeller;
   /** The full lane: what the native API asks of jobs and queues beyond what plain ones can. */
   readonly full: FullLane;
   /** What became of the jobs of a queue on a day. */
@@ -73,9 +76,6 @@ export class QueueEngine {
   readonly settings: Settings;
   /** Takes whole namespaces away. */
   readonly purge: Purge;
-  /** What happens in the namespaces, for whoever listens. */
-  readonly events: EventFeed;
-  private readonly teller: EventTeller;
   private readonly runner: ScriptRunner;
   private readonly records: DeliveryRecords;
   private readonly publishers: Publishers;
@@ -92,10 +92,10 @@ export class QueueEngine {
     options: EngineOptions = {},
   ) {
     const told = options.observer ?? silentObserver;
-    const stats = options.stats ?? DEFAULT_STATISTICS;
     this.teller = new EventTeller(pool, told);
     this.events = new EventFeed(pool, told, this.teller, options.eventsKeepMs ?? EVENTS_KEEP_MS);
     this.runner = new ScriptRunner(pool, told, options.clock);
+    const stats = options.stats ?? DEFAULT_STATISTICS;
     this.stats = new Statistics(pool, this.runner, told, stats);
     this.settings = new Settings(pool, this.runner, { history_days: stats.historyDays });
     const observer = stats.historyDays > 0 ? new CountingObserver(told, this.stats) : told;
@@ -138,8 +138,8 @@ export class QueueEngine {
     this.pump.start();
     this.janitor.start();
     this.byteCount.start();
-    this.stats.start();
     this.teller.start();
+    this.stats.start();
   }
 
   /** Ends waits and loops; resolves when nothing is under way. The pool stays open. */

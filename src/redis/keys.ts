@@ -10,9 +10,9 @@ export interface NamespaceKeys {
   readonly expiries: string;
   readonly sending: string;
   readonly imported: string;
-  readonly settings: string;
   readonly listening: string;
   readonly events: string;
+  readonly settings: string;
 }
 
 /** Kinds of per-queue keys: ready list, scheduled, leased and dead zsets, zset of far slots, set of ghosts, info hash. */
@@ -66,9 +66,9 @@ export class Keys {
         expiries: `${base}expiries`,
         sending: `${base}sending`,
         imported: `${base}imported`,
-        settings: `${base}settings`,
         listening: `${base}listening`,
         events: `${base}events`,
+        settings: `${base}settings`,
       };
       // Namespaces come and go; the cache must not remember all that ever were.
       if (this.cache.size >= 10_000) this.cache.clear();

@@ -214,6 +214,24 @@ export const importJobs = script({
   reply: codes,
 });
 
+export const tell = script({
+  name: 'tell',
+  keys: ['meta'],
+  args: [],
+  item: ['event', 'queue', 'id', 'facts'],
+  repeatable: false,
+  reply: Number,
+});
+
+export const listen = script({
+  name: 'listen',
+  keys: ['listening', 'events'],
+  args: ['after', 'count', 'keep_ms'],
+  item: [],
+  repeatable: true,
+  reply: flatReply,
+});
+
 export const tally = script({
   name: 'tally',
   keys: ['meta', 'settings'],
@@ -272,24 +290,6 @@ export const purgeSpace = script({
   },
 });
 
-export const tell = script({
-  name: 'tell',
-  keys: ['meta'],
-  args: [],
-  item: ['event', 'queue', 'id', 'facts'],
-  repeatable: false,
-  reply: Number,
-});
-
-export const listen = script({
-  name: 'listen',
-  keys: ['listening', 'events'],
-  args: ['after', 'count', 'keep_ms'],
-  item: [],
-  repeatable: true,
-  reply: flatReply,
-});
-
 export const heads = script({
   name: 'heads',
   keys: [],
@@ -332,13 +332,13 @@ export const ENGINE_SCRIPTS = [
   sweep,
   tidy,
   importJobs,
+  tell,
+  listen,
   tally,
   setting,
   purge,
   purgeQueue,
   purgeSpace,
-  tell,
-  listen,
   heads,
   mark,
   ...FULL_SCRIPTS,

@@ -19,9 +19,9 @@ export class ApiAppModule {
         CoreModule.forRoot(parts),
         JobsModule,
         DeadletterModule,
-        EventsModule,
         StatsModule,
         SettingsModule,
+        EventsModule,
         HealthModule,
       ],
     };

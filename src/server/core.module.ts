@@ -61,8 +61,8 @@ function engineOptions({ limits, events, stats }: Config): EngineOptions {
   return {
     quotas,
     idempotencyTtlMs: limits.idempotency_ttl_s * 1_000,
-    stats: { historyDays: stats.history_days, maxQueues: stats.max_queues },
     eventsKeepMs: events.keep_ms,
+    stats: { historyDays: stats.history_days, maxQueues: stats.max_queues },
   };
 }
 

@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
-import { BINS } from '../../src/engine/stats/bins.js';
 import { startRedis, waitFor, type RedisProcess } from '../support/redis.js';
 import { Listening } from './events-fixture.js';
+import { BINS } from '../../src/engine/stats/bins.js';
 import { EngineFixture, newJob } from './fixture.js';
 
 /** The rule is 3 ms on a quiet machine; this one may be slow, and busy with other tests. */

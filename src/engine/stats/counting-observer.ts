@@ -56,12 +56,12 @@ export class CountingObserver implements EngineObserver {
     this.next.retried(namespace, queue, jobs);
   }
 
-  told(written: number, dropped: number): void {
-    this.next.told(written, dropped);
-  }
-
   script(name: string, items: number, roundTripMs: number): void {
     this.next.script(name, items, roundTripMs);
+  }
+
+  told(written: number, dropped: number): void {
+    this.next.told(written, dropped);
   }
 
   waiters(count: number): void {
