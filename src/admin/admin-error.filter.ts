@@ -13,6 +13,7 @@ const STATUS: Record<ErrorCode, number> = {
   pool_not_found: 400,
   job_not_found: 404,
   job_exists: 409,
+  worker_not_found: 404,
   lease_lost: 409,
   idempotency_key_reused: 422,
   too_many_queues: 429,

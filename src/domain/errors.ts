@@ -7,6 +7,7 @@ export type ErrorCode =
   | 'pool_not_found'
   | 'job_not_found'
   | 'job_exists'
+  | 'worker_not_found'
   | 'lease_lost'
   | 'idempotency_key_reused'
   | 'too_many_queues'

@@ -29,6 +29,7 @@ const REFUSALS: Record<ErrorCode, (message: string) => Refusal> = {
   pool_not_found: () => text(404, 'pool not found'),
   job_not_found: () => text(404, 'job not found'),
   job_exists: () => text(409, 'job exists'),
+  worker_not_found: () => text(404, 'worker not found'),
   lease_lost: () => text(409, 'lease lost'),
   idempotency_key_reused: (message) => coded(422, 'idempotency_key_reused', message),
   // A queue is forgotten within a minute of being empty; consumers make room at any moment.

@@ -32,6 +32,7 @@ const PROBLEMS: Record<ErrorCode, { readonly status: number; readonly detail?: s
   pool_not_found: { status: 404 },
   job_not_found: { status: 404 },
   job_exists: { status: 409 },
+  worker_not_found: { status: 404 },
   lease_lost: { status: 409 },
   idempotency_key_reused: { status: 422 },
   too_many_queues: { status: 429 },

@@ -6,6 +6,8 @@ import { HotCalls } from './hot-lane.js';
 import { LmstfyJobsController } from './jobs.lmstfy.controller.js';
 import { V1JobsController } from './jobs.v1.controller.js';
 import { JobsService } from './jobs.service.js';
+import { ListsService } from './lists.service.js';
+import { V1ListsController } from './lists.v1.controller.js';
 import { V1Leasing } from './leasing.v1.js';
 import { V1OwnersController } from './owners.v1.controller.js';
 import { V1PublishController } from './publish.v1.controller.js';
@@ -13,7 +15,13 @@ import { RichJobsService } from './rich-jobs.service.js';
 
 @Module({
   imports: [AuthModule],
-  controllers: [LmstfyJobsController, V1JobsController, V1PublishController, V1OwnersController],
-  providers: [JobsService, RichJobsService, LmstfyHotCalls, V1HotCalls, V1Leasing, HotCalls],
+  controllers: [
+    LmstfyJobsController,
+    V1JobsController,
+    V1PublishController,
+    V1OwnersController,
+    V1ListsController,
+  ],
+  providers: [JobsService, RichJobsService, LmstfyHotCalls, V1HotCalls, V1Leasing, ListsService, HotCalls],
 })
 export class JobsModule {}

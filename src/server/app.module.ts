@@ -5,6 +5,7 @@ import { DeadletterModule } from '../deadletter/deadletter.module.js';
 import { WORKER_COMMANDS, type WorkerCommands } from '../domain/worker-commands.js';
 import { HealthModule } from '../health/health.module.js';
 import { JobsModule } from '../jobs/jobs.module.js';
+import { WorkersModule } from '../workers/workers.module.js';
 import { OpenApiModule } from '../openapi/openapi.module.js';
 
 /** The application that serves the queue API. */
@@ -13,7 +14,7 @@ export class ApiAppModule {
   static forRoot(parts: AppParts): DynamicModule {
     return {
       module: ApiAppModule,
-      imports: [CoreModule.forRoot(parts), JobsModule, DeadletterModule, HealthModule, OpenApiModule],
+      imports: [CoreModule.forRoot(parts), JobsModule, DeadletterModule, HealthModule, OpenApiModule, WorkersModule],
     };
   }
 }

@@ -9,7 +9,7 @@ const PROBLEM = 'application/problem+json';
 const STATUS: Record<Exclude<ErrorCode, 'lease_lost'>, number> = {
   ...{ invalid_argument: 400, token_missing: 401, token_invalid: 401, pool_not_found: 404 },
   ...{ verb_missing: 403, queue_not_allowed: 403 },
-  ...{ job_not_found: 404, job_exists: 409, body_too_large: 413, rate_limited: 429 },
+  ...{ job_not_found: 404, job_exists: 409, worker_not_found: 404, body_too_large: 413, rate_limited: 429 },
   ...{ idempotency_key_reused: 422, too_many_queues: 429, queue_full: 429, namespace_full: 429 },
   ...{ durability_unavailable: 503, not_replicated: 503 },
   ...{ pool_moving: 503 },

@@ -27,10 +27,34 @@ const NEEDS: Readonly<Record<string, Verb>> = {
   'POST /v1/:namespace/jobs/:id/release': 'consume',
   'POST /v1/:namespace/jobs/:id/retry': 'consume',
   'POST /v1/:namespace/jobs/:id/fail': 'consume',
+  'GET /v1/:namespace/jobs': 'consume',
+  'GET /v1/:namespace/jobs/:id/tags': 'consume',
+  'POST /v1/:namespace/jobs/:id/tags': 'consume',
+  'DELETE /v1/:namespace/jobs/:id/tags': 'consume',
+  'GET /v1/:namespace/tags': 'consume',
+  'GET /v1/:namespace/failure-groups': 'consume',
+  'GET /v1/:namespace/tracked': 'consume',
+  'PUT /v1/:namespace/tracked/:id': 'consume',
+  'DELETE /v1/:namespace/tracked/:id': 'consume',
+  'GET /v1/:namespace/workers': 'consume',
+  'GET /v1/:namespace/workers/:name': 'consume',
+  'DELETE /v1/:namespace/workers/:name': 'admin',
+  'GET /v1/:namespace/dead-letter': 'consume',
+  'POST /v1/:namespace/dead-letter/respawn': 'admin',
+  'POST /v1/:namespace/dead-letter/move': 'admin',
+  'POST /v1/:namespace/dead-letter/delete': 'admin',
   'DELETE /api/:namespace/:queue': 'admin',
   'PUT /api/:namespace/:queue/deadletter': 'admin',
   'DELETE /api/:namespace/:queue/deadletter': 'admin',
 };
+/** What a call needs behind its address. */
+const QUERY: Readonly<Record<string, string>> = {
+  'GET /v1/:namespace/jobs': '?queue=mail',
+  'GET /v1/:namespace/dead-letter': '?queue=mail',
+  'DELETE /v1/:namespace/jobs/:id/tags': '?tags=a',
+};
+/** Calls of a whole namespace: closed to tokens for some of its queues. */
+const WHOLE = /^\S+ \/v1\/:namespace\/(tags|failure-groups|tracked|workers)/;
 /** Open to everybody. */
 const OPEN = [
   'GET /docs',
@@ -127,16 +151,22 @@ describe('intruders', () => {
     if (path.endsWith('/acks')) return JSON.stringify({ acks: [{ queue: 'mail', id: jobId }] });
     if (/\/jobs$/.test(path)) return JSON.stringify({ queue: 'mail' });
     if (path.endsWith('/leases')) return JSON.stringify({ queues: ['mail'] });
+    if (path.includes('/dead-letter/')) {
+      const to = path.includes('/move') ? { to_queue: 'mail' } : {};
+      return JSON.stringify({ filter: { queue: 'mail', group: 'none' }, ...to });
+    }
+    if (path.endsWith('/tags')) return JSON.stringify({ tags: ['a'] });
     if (method === 'POST') return JSON.stringify({ lease: 1 });
-    if (method !== 'PUT') return undefined;
+    if (method !== 'PUT' || path.includes('/tracked/')) return undefined;
     return path.includes('/bulk') ? '["x"]' : 'x';
   }
 
   /** The address over the hot lane, if there is one for the call, and spelt so that the router must take it. */
   function addresses(route: Route, queue = 'mail'): string[] {
-    const names = { namespace, queue, id: jobId };
+    const names = { namespace, queue, id: jobId, name: 'w' };
     const escaped = { ...names, namespace: `%${namespace.charCodeAt(0).toString(16)}${namespace.slice(1)}` };
-    return [addressOf(route, names), addressOf(route, escaped)];
+    const query = QUERY[nameOf(route)] ?? '';
+    return [addressOf(route, names) + query, addressOf(route, escaped) + query];
   }
 
   it('meet no call that it is not known of what it needs', () => {
@@ -180,14 +210,15 @@ describe('intruders', () => {
           expect(text).toContain(error);
           tried += 1;
         }
+        const mark = path.includes('?') ? '&' : '?';
         for (const query of [
-          '?token=wrong',
-          `?token=wrong&token=${right}`,
-          `?Token=${right}`,
-          `?xtoken=${right}`,
+          'token=wrong',
+          `token=wrong&token=${right}`,
+          `Token=${right}`,
+          `xtoken=${right}`,
         ]) {
-          expect(await send(route, path + query, null)).toMatchObject({ status: 401 });
-          expect(await send(route, `${path}?token=${right}`, 'wrong')).toMatchObject({ status: 401 });
+          expect(await send(route, path + mark + query, null)).toMatchObject({ status: 401 });
+          expect(await send(route, `${path}${mark}token=${right}`, 'wrong')).toMatchObject({ status: 401 });
           tried += 2;
         }
         expect(await send(route, path, `nowhere:${right}`)).toMatchObject({ status: 404 });
@@ -233,7 +264,8 @@ describe('intruders', () => {
 
   it('are not those who hold just the verb and the queue that a call needs', async () => {
     for (const route of apiRoutes.filter(isQueueCall)) {
-      const rights = { verbs: [NEEDS[nameOf(route)]!], queues: ['ma*l'] };
+      const queues = WHOLE.test(nameOf(route)) ? null : ['ma*l'];
+      const rights = { verbs: [NEEDS[nameOf(route)]!], queues };
       const expiry = { lifetimeMs: 60_000, atMs: 0 };
       const token = await store().grant({ namespace, pool: 'default', description: 'd', rights, expiry });
       for (const path of addresses(route)) {
@@ -244,7 +276,7 @@ describe('intruders', () => {
   });
 
   describe('on the wrong port', () => {
-    const names = { namespace, queue: 'mail', id: 'x', token: 't'.repeat(20), '*': '' };
+    const names = { namespace, queue: 'mail', id: 'x', name: 'w', token: 't'.repeat(20), '*': '' };
 
     it('find nothing of the admin port on the port of the API', async () => {
       const token = await make();
