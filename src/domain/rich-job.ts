@@ -121,6 +121,8 @@ export interface JobDetails {
   readonly progress: unknown;
   readonly failure: Failure | null;
   readonly cancelRequested: boolean;
+  /** Somebody tracks it. */
+  readonly tracked: boolean;
   readonly result: { readonly body: Buffer; readonly contentType: string | null } | null;
   readonly dependsOn: readonly string[];
   readonly dependents: readonly string[];

@@ -111,6 +111,7 @@ describe('lists of the native API', () => {
     const id = await publish({ queue });
     await given('PUT', `tracked/${id}`);
     expect((await given<Page>('GET', 'tracked')).items).toMatchObject([{ id, tracked: true }]);
+    expect(await given('GET', `jobs/${id}`)).toMatchObject({ tracked: true });
     const { lease: number } = await lease(queue);
     await given('POST', `jobs/${id}/ack`, { lease: number });
     expect(await given('GET', 'tracked')).toMatchObject({ items: [], gone: [{ id }] });
