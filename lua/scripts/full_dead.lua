@@ -43,6 +43,7 @@ local options, at, id, limit, look = ARGV[6], ARGV[7], ARGV[8], tonumber(ARGV[9]
 --- @include "lib/full_place"
 --- @include "lib/full_tend"
 --- @include "lib/full_workers"
+--- @include "lib/full_traces"
 --- @include "lib/full_tags"
 --- @include "lib/full_commit"
 --- @include "lib/full_rich"

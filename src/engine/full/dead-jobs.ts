@@ -8,9 +8,9 @@ import type { EngineObserver } from '../observer.js';
 import type { ScriptRunner } from '../script-runner.js';
 import { cursorOf, filterText, type Place, placeOf } from './sources.js';
 
-/** Dead jobs that one script looks at, and that it moves: about 2 ms of Redis each. */
+/** Dead jobs that one script looks at, and that it moves: about a millisecond and a half of Redis each. */
 const LOOK = 200;
-const ACT = 50;
+const ACT = 32;
 /** Longest time that one call goes on for, in milliseconds; then it answers with a cursor. */
 const PATIENCE_MS = 500;
 const MAX_TIME_MS = 2 ** 46;
