@@ -6,6 +6,7 @@ import { FLOODS } from './guards/floods.mjs';
 import { IMPORT } from './guards/import.mjs';
 import { LEASES } from './guards/leases.mjs';
 import { LINES } from './guards/lines.mjs';
+import { LIST_GUARDS } from './guards/lists.mjs';
 import { MIGRATION } from './guards/migration.mjs';
 import { NATIVE_HTTP } from './guards/native-http.mjs';
 import { PUBLISHES } from './guards/publishes.mjs';
@@ -33,6 +34,7 @@ export const GUARDS = [
   ...LEASES,
   ...RECORD_GUARDS,
   ...LINES,
+  ...LIST_GUARDS,
   ...FAR_SLOTS,
   ...TIME,
   ...SCRIPTS,

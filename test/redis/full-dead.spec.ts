@@ -192,7 +192,7 @@ it('loses the lease of an owner from before the death', async () => {
   const [job] = await full.lease('q', 1, 'w');
   f.nowMs += 10_001;
   await f.engine.pumpNow(f.ns);
-  await full.lane.dead.respawnIds(f.ns, [id], RESET);
+  await full.lane.dead.respawnIds(f.ns, [id], { ttlMs: 0, tries: 'keep' });
 
   await expect(full.lane.owners.heartbeat(f.ns, { id, lease: job?.lease ?? 0 })).rejects.toMatchObject({
     code: 'lease_lost',

@@ -173,6 +173,7 @@ describe('tags', () => {
     expect(await full.lane.looking.find(f.ns, id)).toMatchObject({ state: 'leased', tags: ['hot'] });
     expect(await f.engine.ack(f.ns, 'q', id, job?.lease)).toBe(true);
     expect(await list({ queue: 'q', state: 'scheduled' })).toEqual([far]);
+    expect(await f.engine.counts(f.ns, ['q'])).toMatchObject([{ scheduled: 1 }]);
     expect(await full.tags()).toEqual({ later: 1 });
   });
 
