@@ -46,12 +46,14 @@ local clock_ms, deadline_ms, flag_ms, max_bytes, record = ARGV[1], tonumber(ARGV
 --- @include "lib/full_tags"
 --- @include "lib/full_commit"
 --- @include "lib/full_rich"
+--- @include "lib/full_note"
 --- @include "lib/full_told"
 --- @include "lib/full_end"
 --- @include "lib/full_die"
 
 local expired, bytes, batch, batched, last_end = 0, 0, { 0 }, 1, 0
 --- @include "lib/full_list"
+--- @include "lib/full_age"
 --- @include "lib/full_take"
 --- @include "lib/record"
 --- @include "lib/full_facts"

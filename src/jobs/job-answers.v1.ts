@@ -89,6 +89,7 @@ export function wholeJobAnswer(job: JobDetails): Plain<WholeJobAnswer> {
     tracked: job.tracked,
     result: job.result && dataFields(job.result.body, job.result.contentType),
     depends_on: job.dependsOn,
+    failed_dependencies: job.failedDependencies,
     dependents: job.dependents,
     on_dependency_failure: job.onDependencyFailure,
     unique_key: job.uniqueKey,

@@ -1,5 +1,7 @@
 import { Module } from '@nestjs/common';
 import { AuthModule } from '../auth/auth.module.js';
+import { ChangesService } from './changes.service.js';
+import { V1ChangesController } from './changes.v1.controller.js';
 import { LmstfyHotCalls } from './hot-calls.lmstfy.js';
 import { V1HotCalls } from './hot-calls.v1.js';
 import { HotCalls } from './hot-lane.js';
@@ -21,7 +23,17 @@ import { RichJobsService } from './rich-jobs.service.js';
     V1PublishController,
     V1OwnersController,
     V1ListsController,
+    V1ChangesController,
   ],
-  providers: [JobsService, RichJobsService, LmstfyHotCalls, V1HotCalls, V1Leasing, ListsService, HotCalls],
+  providers: [
+    JobsService,
+    RichJobsService,
+    ChangesService,
+    ListsService,
+    LmstfyHotCalls,
+    V1HotCalls,
+    V1Leasing,
+    HotCalls,
+  ],
 })
 export class JobsModule {}

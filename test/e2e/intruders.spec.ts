@@ -19,6 +19,12 @@ const NEEDS: Readonly<Record<string, Verb>> = {
   'GET /api/:namespace/:queue/deadletter': 'consume',
   'GET /api/:namespace/:queue/deadletter/size': 'consume',
   'POST /v1/:namespace/acks': 'consume',
+  'GET /v1/:namespace/events': 'consume',
+  'GET /v1/:namespace/stats': 'consume',
+  'GET /v1/:namespace/settings': 'admin',
+  'GET /v1/:namespace/settings/:key': 'admin',
+  'PUT /v1/:namespace/settings/:key': 'admin',
+  'DELETE /v1/:namespace/settings/:key': 'admin',
   'POST /v1/:namespace/jobs': 'publish',
   'POST /v1/:namespace/leases': 'consume',
   'GET /v1/:namespace/jobs/:id': 'consume',
@@ -43,6 +49,11 @@ const NEEDS: Readonly<Record<string, Verb>> = {
   'POST /v1/:namespace/dead-letter/respawn': 'admin',
   'POST /v1/:namespace/dead-letter/move': 'admin',
   'POST /v1/:namespace/dead-letter/delete': 'admin',
+  'POST /v1/:namespace/jobs/:id/cancel': 'consume',
+  'POST /v1/:namespace/jobs/:id/log': 'consume',
+  'PATCH /v1/:namespace/jobs/:id': 'publish',
+  'POST /v1/:namespace/jobs/:id/dependencies': 'publish',
+  'DELETE /v1/:namespace/jobs/:id/dependencies': 'publish',
   'DELETE /api/:namespace/:queue': 'admin',
   'PUT /api/:namespace/:queue/deadletter': 'admin',
   'DELETE /api/:namespace/:queue/deadletter': 'admin',
@@ -52,9 +63,12 @@ const QUERY: Readonly<Record<string, string>> = {
   'GET /v1/:namespace/jobs': '?queue=mail',
   'GET /v1/:namespace/dead-letter': '?queue=mail',
   'DELETE /v1/:namespace/jobs/:id/tags': '?tags=a',
+  'GET /v1/:namespace/stats': '?queue=mail',
+  // A stream without a filter tells of the queues that the token is for.
+  'GET /v1/:namespace/events': '?queue=mail',
 };
 /** Calls of a whole namespace: closed to tokens for some of its queues. */
-const WHOLE = /^\S+ \/v1\/:namespace\/(tags|failure-groups|tracked|workers)/;
+const WHOLE = /^\S+ \/v1\/:namespace\/(settings|tags|failure-groups|tracked|workers)/;
 /** Open to everybody. */
 const OPEN = [
   'GET /docs',
@@ -144,6 +158,11 @@ describe('intruders', () => {
       headers: token === null ? {} : { 'x-token': token },
       ...(body === undefined ? {} : { body }),
     });
+    if (answer.headers['content-type'] === 'text/event-stream') {
+      // It does not end.
+      answer.body.on('error', () => undefined).destroy();
+      return { status: answer.statusCode, text: '' };
+    }
     return { status: answer.statusCode, text: await answer.body.text() };
   }
 
@@ -156,14 +175,19 @@ describe('intruders', () => {
       return JSON.stringify({ filter: { queue: 'mail', group: 'none' }, ...to });
     }
     if (path.endsWith('/tags')) return JSON.stringify({ tags: ['a'] });
+    if (path.endsWith('/cancel')) return '{}';
+    if (path.endsWith('/log')) return JSON.stringify({ message: 'hello' });
+    if (path.endsWith('/dependencies')) return JSON.stringify({ depends_on: ['nobody'] });
+    if (method === 'PATCH') return JSON.stringify({ priority: 1 });
     if (method === 'POST') return JSON.stringify({ lease: 1 });
     if (method !== 'PUT' || path.includes('/tracked/')) return undefined;
+    if (path.includes('/settings/')) return '{"value":1000}';
     return path.includes('/bulk') ? '["x"]' : 'x';
   }
 
   /** The address over the hot lane, if there is one for the call, and spelt so that the router must take it. */
   function addresses(route: Route, queue = 'mail'): string[] {
-    const names = { namespace, queue, id: jobId, name: 'w' };
+    const names = { namespace, queue, id: jobId, key: 'grace_ms', name: 'w' };
     const escaped = { ...names, namespace: `%${namespace.charCodeAt(0).toString(16)}${namespace.slice(1)}` };
     const query = QUERY[nameOf(route)] ?? '';
     return [addressOf(route, names) + query, addressOf(route, escaped) + query];
@@ -276,7 +300,15 @@ describe('intruders', () => {
   });
 
   describe('on the wrong port', () => {
-    const names = { namespace, queue: 'mail', id: 'x', name: 'w', token: 't'.repeat(20), '*': '' };
+    const names = {
+      namespace,
+      queue: 'mail',
+      id: 'x',
+      key: 'grace_ms',
+      name: 'w',
+      token: 't'.repeat(20),
+      '*': '',
+    };
 
     it('find nothing of the admin port on the port of the API', async () => {
       const token = await make();

@@ -4,6 +4,8 @@ import type { EngineObserver } from '../observer.js';
 import type { ScriptRunner } from '../script-runner.js';
 import { EndWatch } from './end-watch.js';
 import { FullQueues } from './full-queues.js';
+import { Cancelling } from './cancelling.js';
+import { Changing } from './changing.js';
 import { Owners } from './owners.js';
 import { Looking } from './looking.js';
 import { DeadJobs } from './dead-jobs.js';
@@ -37,6 +39,8 @@ export class FullLane {
   readonly settling: Settling;
   readonly owners: Owners;
   readonly looking: Looking;
+  readonly cancelling: Cancelling;
+  readonly changing: Changing;
   readonly lists: Lists;
   readonly marks: Marks;
   readonly workers: Workers;
@@ -48,6 +52,8 @@ export class FullLane {
     this.settling = new Settling(runner, arm);
     this.owners = new Owners(this.settling, observer, this.queues);
     this.looking = new Looking(runner);
+    this.cancelling = new Cancelling(runner, arm);
+    this.changing = new Changing(runner, arm, this.queues);
     this.lists = new Lists(runner, queuesOf);
     this.marks = new Marks(pool, runner);
     this.workers = new Workers(pool, runner);
