@@ -7,6 +7,7 @@ import { FLOODS } from './guards/floods.mjs';
 import { IMPORT } from './guards/import.mjs';
 import { LEASES } from './guards/leases.mjs';
 import { LINES } from './guards/lines.mjs';
+import { LIST_GUARDS } from './guards/lists.mjs';
 import { MIGRATION } from './guards/migration.mjs';
 import { NAMESPACES } from './guards/namespaces.mjs';
 import { NATIVE_HTTP } from './guards/native-http.mjs';
@@ -36,6 +37,7 @@ export const GUARDS = [
   ...LEASES,
   ...RECORD_GUARDS,
   ...LINES,
+  ...LIST_GUARDS,
   ...FAR_SLOTS,
   ...TIME,
   ...SCHEDULES,
