@@ -148,6 +148,31 @@ it('hears of every other end of what it depends on', async () => {
   expect(await f.find('c')).toMatchObject({ state: 'ready' });
 });
 
+it('means nothing to a job that was made anew under its old id', async () => {
+  await f.put('a');
+  await f.put('b');
+  await f.put('c', { dependsOn: ['a'], onDependencyFailure: 'fail' });
+  await f.lane.cancelling.cancel(f.ns, 'c');
+  await f.put('c', { dependsOn: ['b'], onDependencyFailure: 'fail' });
+  await f.fail('a');
+
+  expect(await f.find('c')).toMatchObject({ state: 'blocked', dependsOn: ['b'] });
+  expect(await f.work()).toEqual(['b']);
+  expect(await f.work()).toEqual(['c']);
+});
+
+it('keeps its id until all have been told', async () => {
+  await f.put('a');
+  await f.put('b', { dependsOn: ['a'] });
+  const [job] = await f.lease();
+  await f.fixture.engine.ack(f.ns, 'q', 'a', job?.lease);
+
+  await expect(f.put('a')).rejects.toMatchObject({ code: 'job_exists' });
+  await f.pump();
+  expect(await f.find('b')).toMatchObject({ state: 'ready' });
+  expect(await f.put('a')).toBe('ready');
+});
+
 it('adds and removes what a ready, a scheduled and a far job wait for', async () => {
   await f.put('a');
   await f.put('b');
@@ -264,5 +289,16 @@ describe('a thousand jobs', () => {
     expect(await f.put('b', { dependsOn: dependsOn.slice(1) })).toBe('blocked');
     await f.pump();
     expect(await f.find('b')).toMatchObject({ state: 'ready' });
+  });
+
+  it('are tied all before the one that waits for them may go', async () => {
+    await f.put('live');
+    const unknown = Array.from({ length: MANY - 1 }, (_, i) => `id${String(i)}`);
+    await f.put('a', { dependsOn: ['live', ...unknown] });
+    await f.pump();
+
+    expect(await f.find('a')).toMatchObject({ state: 'blocked', dependsOn: ['live'] });
+    expect(await f.work()).toEqual(['live']);
+    expect(await f.work()).toEqual(['a']);
   });
 });
