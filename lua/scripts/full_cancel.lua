@@ -40,6 +40,7 @@ local clock_ms, deadline_ms, id, cascade, grace_ms = ARGV[1], tonumber(ARGV[2]),
 --- @include "lib/full_tags"
 --- @include "lib/full_commit"
 --- @include "lib/full_rich"
+--- @include "lib/full_note"
 --- @include "lib/full_told"
 --- @include "lib/full_end"
 --- @include "lib/full_die"

@@ -43,6 +43,7 @@ local data, adds, drops = ARGV[5], ARGV[6], ARGV[7]
 --- @include "lib/full_tags"
 --- @include "lib/full_commit"
 --- @include "lib/full_rich"
+--- @include "lib/full_note"
 --- @include "lib/full_told"
 --- @include "lib/full_end"
 --- @include "lib/full_die"

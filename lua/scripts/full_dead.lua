@@ -46,6 +46,7 @@ local options, at, id, limit, look = ARGV[6], ARGV[7], ARGV[8], tonumber(ARGV[9]
 --- @include "lib/full_tags"
 --- @include "lib/full_commit"
 --- @include "lib/full_rich"
+--- @include "lib/full_note"
 --- @include "lib/full_told"
 --- @include "lib/full_end"
 

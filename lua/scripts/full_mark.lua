@@ -38,6 +38,7 @@ local clock_ms, deadline_ms, most_tags = ARGV[1], tonumber(ARGV[2]), tonumber(AR
 --- @include "lib/full_tags"
 --- @include "lib/full_commit"
 --- @include "lib/full_rich"
+--- @include "lib/full_note"
 --- @include "lib/full_told"
 --- @include "lib/full_end"
 --- @include "lib/full_trace"

@@ -39,6 +39,7 @@ local clock_ms, deadline_ms = ARGV[1], tonumber(ARGV[2])
 --- @include "lib/full_tags"
 --- @include "lib/full_commit"
 --- @include "lib/full_rich"
+--- @include "lib/full_note"
 --- @include "lib/full_told"
 --- @include "lib/full_end"
 --- @include "lib/full_die"
@@ -60,6 +61,7 @@ end
 --- @include "lib/full_claim"
 --- @include "lib/full_verbs"
 --- @include "lib/full_beat"
+--- @include "lib/full_move"
 --- @include "lib/full_done"
 --- @include "lib/full_blame"
 

@@ -1,6 +1,7 @@
 import { CLUSTER } from './guards/cluster.mjs';
 import { DEPENDENCIES } from './guards/dependencies.mjs';
 import { DURABLE } from './guards/durability.mjs';
+import { EVENTS } from './guards/events.mjs';
 import { FAILURES } from './guards/failures.mjs';
 import { FAR_SLOTS } from './guards/far-slots.mjs';
 import { FLOODS } from './guards/floods.mjs';
@@ -8,6 +9,7 @@ import { IMPORT } from './guards/import.mjs';
 import { LEASES } from './guards/leases.mjs';
 import { LINES } from './guards/lines.mjs';
 import { MIGRATION } from './guards/migration.mjs';
+import { NAMESPACES } from './guards/namespaces.mjs';
 import { NATIVE_HTTP } from './guards/native-http.mjs';
 import { PUBLISHES } from './guards/publishes.mjs';
 import { RECORD_GUARDS } from './guards/records.mjs';
@@ -48,4 +50,6 @@ export const GUARDS = [
   ...STORES,
   ...FLOODS,
   ...DEPENDENCIES,
+  ...EVENTS,
+  ...NAMESPACES,
 ];

@@ -30,6 +30,7 @@ const STATUS: Record<ErrorCode, number> = {
   queue_not_allowed: 403,
   rate_limited: 429,
   too_many_waiters: 429,
+  too_many_streams: 429,
   overloaded: 503,
   uri_too_long: 414,
   body_too_large: 413,

@@ -24,6 +24,7 @@ export type ErrorCode =
   | 'queue_not_allowed'
   | 'rate_limited'
   | 'too_many_waiters'
+  | 'too_many_streams'
   | 'overloaded'
   | 'uri_too_long'
   | 'body_too_large'
@@ -33,6 +34,7 @@ export type ErrorCode =
   | 'not_replicated'
   | 'pool_moving'
   | 'pool_unavailable'
+   
   | 'shutting_down'
   | 'internal';
 

@@ -146,7 +146,7 @@ const job = fc.record({
   queue,
   priority: fc.constantFrom(0, 0, -128, 5, 5),
   delayMs: delay,
-  tries: fc.integer({ min: 1, max: 4 }),
+  tries: fc.integer({ min: 1, max: 5 }),
   ttlMs: fc.constantFrom(0, 0, 0, 1_500, 4_000),
   retentionMs: fc.constantFrom(0, 0, 600_000),
   retry: policy,
@@ -183,25 +183,25 @@ const word: fc.Arbitrary<Word> = fc.oneof(
 );
 const operation = fc.oneof(
   {
-    weight: 6,
+    weight: 3,
     arbitrary: job.map((args) => step('publish', args, (pair) => pair.publish(args as NewRichJob))),
   },
   {
-    weight: 2,
+    weight: 1,
     arbitrary: queue.map((name) => step('publish plain', { name }, (pair) => pair.publishPlain(name))),
   },
   {
-    weight: 7,
+    weight: 9,
     arbitrary: fc
       .record({
         queues: fc.shuffledSubarray(QUEUES, { minLength: 1 }),
         count: fc.integer({ min: 1, max: 4 }),
-        ttrMs: fc.integer({ min: 1_000, max: 3_000 }),
+        ttrMs: fc.integer({ min: 1_000, max: 8_000 }),
       })
       .map((args) => step('lease', args, (pair) => pair.lease(args.queues, args.count, args.ttrMs))),
   },
   {
-    weight: 8,
+    weight: 12,
     arbitrary: fc
       .record({ word, pick: fc.nat({ max: 100 }), wrong: fc.integer({ min: 0, max: 5 }).map((n) => n === 0) })
       .map((args) =>
