@@ -92,7 +92,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     arbitrary: fc.tuple(fc.constantFrom('complete', 'complete', 'fail', 'release', 'retry'), chance).map(
       ([how, which]): Step =>
         (world) =>
-          world.end(how as 'complete', which),
+          world.end(how, which),
     ),
   },
   { weight: 5, arbitrary: fc.tuple(chance, fc.array(chance, { maxLength: 2 }), changes()).map(change) },

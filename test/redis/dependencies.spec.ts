@@ -173,6 +173,16 @@ it('keeps its id until all have been told', async () => {
   expect(await f.put('a')).toBe('ready');
 });
 
+it('goes with its namespace', async () => {
+  await f.put('a');
+  await f.put('b', { dependsOn: ['a'] });
+  await f.put('c', { dependsOn: ['a', 'b'] });
+  await f.fail('a');
+
+  expect(await f.fixture.engine.purge.run(f.ns)).toMatchObject({ isDone: true });
+  expect(await f.fixture.keys()).toEqual([]);
+});
+
 it('adds and removes what a ready, a scheduled and a far job wait for', async () => {
   await f.put('a');
   await f.put('b');

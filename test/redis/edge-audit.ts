@@ -3,7 +3,7 @@ import { JOB_STATES } from '../../src/domain/states.js';
 import { decodeId } from '../../src/engine/ids.js';
 
 const ALIVE: readonly number[] = [1, 2, 3, 5, 6];
-const KINDS = 'nufmv';
+const KINDS = ['n', 'u', 'f', 'm', 'v'];
 
 /**
  * Reads the raw keys of what waits for what, when nothing is left for the clock to tell, and says what is wrong: each edge is known at both
@@ -15,7 +15,7 @@ export async function edgeProblems(redis: Redis, namespace: string): Promise<str
   const problems: string[] = [];
   const base = `{${namespace}}`;
   const states = new Map<string, number>();
-  const edges = new Map<string, Map<string, Set<string>>>([...KINDS].map((kind) => [kind, new Map()]));
+  const edges = new Map<string, Map<string, Set<string>>>(KINDS.map((kind) => [kind, new Map()]));
   for (const key of await redis.keysBuffer(`${base}*`)) {
     const kind = String.fromCharCode(key[base.length] ?? 0);
     const id = key.subarray(base.length + 1);
@@ -52,7 +52,7 @@ export async function edgeProblems(redis: Redis, namespace: string): Promise<str
       check(kind === 'v' ? state === JOB_STATES.dead : ALIVE.includes(state), `${kind}: ${id} is ${state}`);
     }
   for (const [id, state] of states) {
-    const isHeldUp = [...'nfm'].some((kind) => edges.get(kind)?.has(id) === true);
+    const isHeldUp = ['n', 'f', 'm'].some((kind) => edges.get(kind)?.has(id) === true);
     if (state === JOB_STATES.blocked) check(isHeldUp, `${id} is blocked by nothing`);
     // A plain job far ahead is told when its time comes.
     else if (state !== JOB_STATES.scheduled) check(!isHeldUp, `${id} is held up in state ${state}`);
