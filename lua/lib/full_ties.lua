@@ -5,7 +5,7 @@ local function tie_all(job, ids)
   if #ids > ties_left then
     put(job, "waits", TYING)
     for first = 1, #ids, 500 do
-      edge(job, "SADD", edge_key("m", job.id), unpack(ids, first, math.min(first + 499, #ids)))
+      edge(job, "SADD", named_key("m", job.id), unpack(ids, first, math.min(first + 499, #ids)))
     end
     set_timer("N" .. job.id, now_floor)
     return

@@ -13,6 +13,7 @@ import { NAMESPACES } from './guards/namespaces.mjs';
 import { NATIVE_HTTP } from './guards/native-http.mjs';
 import { PUBLISHES } from './guards/publishes.mjs';
 import { RECORD_GUARDS } from './guards/records.mjs';
+import { SCHEDULES } from './guards/schedules.mjs';
 import { SCRIPTS } from './guards/scripts.mjs';
 import { STORES } from './guards/stores.mjs';
 import { TIME } from './guards/time.mjs';
@@ -38,6 +39,7 @@ export const GUARDS = [
   ...LINES,
   ...FAR_SLOTS,
   ...TIME,
+  ...SCHEDULES,
   ...SCRIPTS,
   ...FAILURES,
   ...CLUSTER,

@@ -6,6 +6,7 @@ export type ErrorCode =
   | 'invalid_argument'
   | 'pool_not_found'
   | 'job_not_found'
+  | 'recurring_not_found'
   | 'job_exists'
   | 'dependency_cycle'
   | 'too_many_dependencies'
@@ -14,6 +15,7 @@ export type ErrorCode =
   | 'job_done'
   | 'due_unknown'
   | 'lease_lost'
+  | 'unique_key_taken'
   | 'idempotency_key_reused'
   | 'too_many_queues'
   | 'queue_full'
@@ -34,7 +36,6 @@ export type ErrorCode =
   | 'not_replicated'
   | 'pool_moving'
   | 'pool_unavailable'
-   
   | 'shutting_down'
   | 'internal';
 
@@ -68,5 +69,16 @@ export class UnconfirmedError extends QueueError {
 export class DependentsError extends QueueError {
   constructor(readonly dependents: readonly string[]) {
     super('has_dependents', `${String(dependents.length)} or more jobs depend on it`);
+  }
+}
+
+/** A publish whose unique key another job holds. Nothing has changed. */
+export class UniqueKeyTakenError extends QueueError {
+  constructor(
+    message: string,
+    /** Who holds it. */
+    readonly holderId: string,
+  ) {
+    super('unique_key_taken', message);
   }
 }

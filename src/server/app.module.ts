@@ -7,6 +7,7 @@ import { EventsModule } from '../events/events.module.js';
 import { HealthModule } from '../health/health.module.js';
 import { JobsModule } from '../jobs/jobs.module.js';
 import { OpenApiModule } from '../openapi/openapi.module.js';
+import { SchedulesModule } from '../schedules/schedules.module.js';
 import { SettingsModule } from '../settings/settings.module.js';
 import { StatsModule } from '../stats/stats.module.js';
 
@@ -25,6 +26,7 @@ export class ApiAppModule {
         EventsModule,
         HealthModule,
         OpenApiModule,
+        SchedulesModule,
       ],
     };
   }

@@ -14,6 +14,7 @@ import { Lists } from './lists.js';
 import { Marks } from './marks.js';
 import { Workers } from './workers.js';
 import { FullPublishing } from './publishing.js';
+import { Recurrings } from './recurring.js';
 import { Settling } from './settling.js';
 
 /** What the parts of the full lane share. */
@@ -47,6 +48,7 @@ export class FullLane {
   readonly marks: Marks;
   readonly workers: Workers;
   readonly dead: DeadJobs;
+  readonly recurrings: Recurrings;
   readonly endWatch: EndWatch;
 
   constructor({ pool, runner, observer, arm, minter, quotas, queuesOf, settings }: FullLaneSettings) {
@@ -60,6 +62,7 @@ export class FullLane {
     this.marks = new Marks(pool, runner);
     this.workers = new Workers(pool, runner);
     this.dead = new DeadJobs(runner, observer, arm, queuesOf);
+    this.recurrings = new Recurrings(runner, arm, minter);
     this.endWatch = new EndWatch(runner);
   }
 }

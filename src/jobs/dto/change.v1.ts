@@ -22,7 +22,7 @@ import {
   Text,
   Whole,
 } from '../../http/fields/kinds.js';
-import { DataFields } from './publish.v1.js';
+import { DataFields } from '../../http/job-fields/fields.js';
 
 /** What is to be changed of a job that waits. */
 export class ChangeFields extends DataFields {
