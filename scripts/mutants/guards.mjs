@@ -1,4 +1,5 @@
 import { CLUSTER } from './guards/cluster.mjs';
+import { DEPENDENCIES } from './guards/dependencies.mjs';
 import { DURABLE } from './guards/durability.mjs';
 import { EVENTS } from './guards/events.mjs';
 import { FAILURES } from './guards/failures.mjs';
@@ -52,6 +53,7 @@ export const GUARDS = [
   ...DURABLE,
   ...STORES,
   ...FLOODS,
+  ...DEPENDENCIES,
   ...EVENTS,
   ...NAMESPACES,
 ];
