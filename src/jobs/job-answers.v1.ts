@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { LeasedJob, RichFacts } from '../domain/job.js';
 import type { JobDetails, PublishedJob, TimelineEntry } from '../domain/rich-job.js';
 import type { Plain } from '../http/fields/field.js';
+import { JsonText } from '../http/json-text.js';
 import { isoTime, isoTimeOrNull } from '../http/reply.js';
 import type {
   EndedAnswer,
@@ -29,10 +30,11 @@ const NOTHING_RICH: RichFacts = {
   waitedMs: null,
 };
 
-/** Bytes as an answer carries them: JSON as it is, what is none in base64. */
+/** Bytes as an answer carries them: JSON as it was written, what is none in base64. */
 export function dataFields(body: Buffer, contentType: string | null): Plain<ResultAnswer> {
-  const value = contentType === null || isJsonType(contentType) ? parsed(body) : undefined;
-  if (value !== undefined) return { data: value, content_type: contentType ?? JSON_TYPE };
+  if ((contentType === null || isJsonType(contentType)) && isJson(body)) {
+    return { data: new JsonText(body.toString()), content_type: contentType ?? JSON_TYPE };
+  }
   // lmstfy's clients publish what they like, and do not say what it is.
   return { data_base64: body.toString('base64'), content_type: contentType ?? BYTES };
 }
@@ -122,12 +124,12 @@ function timelineAnswer({ what, atMs, ...rest }: TimelineEntry): Plain<TimelineA
   return { what, at: isoTime(atMs), ...rest };
 }
 
-/** @returns undefined for what is no JSON; JSON cannot say that */
-function parsed(body: Buffer): unknown {
-  if (!isUtf8(body)) return undefined;
+function isJson(body: Buffer): boolean {
+  if (body.length === 0 || !isUtf8(body)) return false;
   try {
-    return JSON.parse(body.toString()) as unknown;
+    JSON.parse(body.toString());
+    return true;
   } catch {
-    return undefined;
+    return false;
   }
 }

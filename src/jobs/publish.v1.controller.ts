@@ -78,7 +78,10 @@ export class V1PublishController {
     const options = publishOptionsOf(exchange.request);
     readBody(exchange, limits.max_bulk_bytes, (body) => {
       const { caller } = exchange;
-      const { jobs, isOne } = publishRequestOf(jsonOf(body), limits.max_body_bytes);
+      const { jobs, isOne } = publishRequestOf(
+        jsonOf(body, PublishFields, PublishManyFields),
+        limits.max_body_bytes,
+      );
       if (caller.rights !== null) for (const { queue } of jobs) checkQueue(caller.rights, queue);
       checkIdCount(options, jobs.length);
       if (wait_ms !== undefined) this.publishAndWait(exchange, alone(jobs, isOne), wait_ms, options);

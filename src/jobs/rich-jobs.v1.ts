@@ -1,5 +1,6 @@
 import type { NewRichJob, RetryPolicy, UniqueKey } from '../domain/rich-job.js';
 import type { Plain } from '../http/fields/field.js';
+import { JsonText } from '../http/json-text.js';
 import { Problems, readObject } from '../http/fields/read.js';
 import { isObject } from '../http/fields/kinds.js';
 import {
@@ -172,6 +173,7 @@ function bytesOf(
 
 /** A value as it is stored. @returns undefined for what is nested more deeply than the engine can follow */
 export function jsonText(value: unknown): Buffer | undefined {
+  if (value instanceof JsonText) return Buffer.from(value.text);
   try {
     return Buffer.from(JSON.stringify(value));
   } catch (error) {

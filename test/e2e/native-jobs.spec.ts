@@ -218,6 +218,31 @@ describe('a publish on the native API', () => {
     }
   });
 
+  it('keeps its data as it was written, to the last byte, and so do results and lmstfy’s bodies', async () => {
+    const queue = fresh();
+    const data = '{ "id": 12345678901234567890, "a": 1.0, "a": 1e2, "t": "\\u00e4ä\\/" }';
+    const first = await post('jobs', `{"queue":"${queue}","data":${data}}`);
+    const { id } = first.json as Job;
+    const found = await app.get(`/v1/${app.namespace}/jobs/${id}`);
+    expect(found.text).toContain(
+      '"data":{ "id": 12345678901234567890, "a": 1.0, "a": 1e2, "t": "\\u00e4\\u00e4\\/" }',
+    );
+    const { json } = await app.get(`${queue}?ttr=60`);
+    expect(Buffer.from((json as { data: string }).data, 'base64').toString()).toBe(data);
+
+    await app.publish(queue, '[0.10,98765432109876543210]');
+    const leased = await app.call('POST', `/v1/${app.namespace}/leases`, {
+      body: JSON.stringify({ queues: [queue] }),
+    });
+    expect(leased.text).toContain('"data":[0.10,98765432109876543210]');
+
+    const other = fresh();
+    await publish({ queue: other, retention_ms: 60_000 });
+    const job = await leaseOne(other);
+    await post('acks', `{"acks":[{"queue":"${other}","id":"${job.id}","lease":1,"result":1.50}]}`);
+    expect((await app.get(`/v1/${app.namespace}/jobs/${job.id}`)).text).toContain('"result":{"data":1.50,');
+  });
+
   it('of broken UTF-8 is refused', async () => {
     const bytes = Buffer.concat([
       Buffer.from('{"queue":"q","data":"'),
