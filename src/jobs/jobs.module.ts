@@ -9,11 +9,12 @@ import { JobsService } from './jobs.service.js';
 import { V1Leasing } from './leasing.v1.js';
 import { V1OwnersController } from './owners.v1.controller.js';
 import { V1PublishController } from './publish.v1.controller.js';
+import { V1Publishing } from './publishing.v1.js';
 import { RichJobsService } from './rich-jobs.service.js';
 
 @Module({
   imports: [AuthModule],
   controllers: [LmstfyJobsController, V1JobsController, V1PublishController, V1OwnersController],
-  providers: [JobsService, RichJobsService, LmstfyHotCalls, V1HotCalls, V1Leasing, HotCalls],
+  providers: [JobsService, RichJobsService, LmstfyHotCalls, V1HotCalls, V1Leasing, V1Publishing, HotCalls],
 })
 export class JobsModule {}
