@@ -28,7 +28,7 @@ export function readJson<T extends object>(
 /**
  * The JSON of a body.
  *
- * @param classes what it may be: their fields that stay as they were written are texts, and so are those of lists of parts
+ * @param classes what it may be: their fields that stay as they were written are texts, and so are those of its parts
  * @throws {InputError} it is no JSON
  */
 export function jsonOf(body: Buffer, ...classes: readonly FieldsClass[]): unknown {
@@ -64,6 +64,8 @@ function keepTexts(
     if (field?.isAsWritten === true && Object.hasOwn(object, name)) object[name] = new JsonText(memberText);
     else if (field?.of !== undefined && field.maxItems !== undefined && Array.isArray(value)) {
       keepListTexts(value, memberText, field);
+    } else if (field?.of !== undefined && field.maxItems === undefined && isObject(value)) {
+      keepTexts(value, memberText, fieldsOf(field.of()));
     }
   });
 }
@@ -76,9 +78,9 @@ function keepListTexts(list: unknown[], text: string, { of, maxItems = 0 }: Decl
   list.forEach((one, i) => isObject(one) && keepTexts(one, texts[i] ?? '{}', fields));
 }
 
-function hasTexts({ isAsWritten, of, maxItems }: DeclaredField): boolean {
+function hasTexts({ isAsWritten, of }: DeclaredField): boolean {
   if (isAsWritten === true) return true;
-  return of !== undefined && maxItems !== undefined && [...fieldsOf(of()).values()].some(hasTexts);
+  return of !== undefined && [...fieldsOf(of()).values()].some(hasTexts);
 }
 
 function notJson(): InputError {
