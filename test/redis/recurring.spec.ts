@@ -102,7 +102,7 @@ describe('after an outage', () => {
   it.each([
     ['between two slots', 95 * SECOND],
     ['on a slot', 90 * SECOND],
-  ])('makes exactly as many as the backlog allows, the last ones: %s', async (_when, ms) => {
+  ])('T31: makes exactly as many as the backlog allows, the last ones: %s', async (_when, ms) => {
     const beganMs = f.nowMs;
     await set(10 * SECOND, { backlog: 1, schedule: { everyMs: 10 * SECOND } });
     await pass(ms);
