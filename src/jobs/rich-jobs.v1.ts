@@ -81,7 +81,8 @@ export function richJobOf(
     id,
     ...(dataOf(fields, at, maxBytes, problems) ?? { body: Buffer.from('null') }),
     delayMs: delay_ms,
-    dueMs: run_at === undefined ? undefined : Date.parse(run_at),
+    // Before 1970 is over as well as any time before now.
+    dueMs: run_at === undefined ? undefined : Math.max(Date.parse(run_at), 0),
     ttlMs: ttl_ms,
     tries,
     ttrMs: ttr_ms,
