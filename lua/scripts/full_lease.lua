@@ -40,14 +40,19 @@ local clock_ms, deadline_ms, flag_ms, max_bytes, record = ARGV[1], tonumber(ARGV
 --- @include "lib/full_save"
 --- @include "lib/full_index"
 --- @include "lib/full_place"
+--- @include "lib/full_tend"
+--- @include "lib/full_workers"
+--- @include "lib/full_tags"
 --- @include "lib/full_commit"
 --- @include "lib/full_rich"
+--- @include "lib/full_note"
 --- @include "lib/full_told"
 --- @include "lib/full_end"
 --- @include "lib/full_die"
 
 local expired, bytes, batch, batched, last_end = 0, 0, { 0 }, 1, 0
 --- @include "lib/full_list"
+--- @include "lib/full_age"
 --- @include "lib/full_take"
 --- @include "lib/record"
 --- @include "lib/full_facts"
@@ -60,6 +65,7 @@ local reply, unserved = { 0, now_floor, 0, 0 }, {}
 for i = 6, #ARGV, 6 do
   local at, item = #reply + 1, { ttr_ms = tonumber(ARGV[i + 2]), worker = ARGV[i + 5], found = 0, count = tonumber(ARGV[i + 1]) }
   reply[at] = 0
+  see(item.worker)
   local names_asked = {}
   for name in string.gmatch(ARGV[i], "[^,]+") do
     names_asked[#names_asked + 1] = name

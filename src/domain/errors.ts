@@ -7,6 +7,12 @@ export type ErrorCode =
   | 'pool_not_found'
   | 'job_not_found'
   | 'job_exists'
+  | 'dependency_cycle'
+  | 'too_many_dependencies'
+  | 'has_dependents'
+  | 'not_waiting'
+  | 'job_done'
+  | 'due_unknown'
   | 'lease_lost'
   | 'idempotency_key_reused'
   | 'too_many_queues'
@@ -18,6 +24,7 @@ export type ErrorCode =
   | 'queue_not_allowed'
   | 'rate_limited'
   | 'too_many_waiters'
+  | 'too_many_streams'
   | 'overloaded'
   | 'uri_too_long'
   | 'body_too_large'
@@ -27,6 +34,7 @@ export type ErrorCode =
   | 'not_replicated'
   | 'pool_moving'
   | 'pool_unavailable'
+   
   | 'shutting_down'
   | 'internal';
 
@@ -53,5 +61,12 @@ export class UnconfirmedError extends QueueError {
     options?: ErrorOptions,
   ) {
     super(code, message, options);
+  }
+}
+
+/** A job that others depend on is not to be cancelled without them. Nothing has changed. */
+export class DependentsError extends QueueError {
+  constructor(readonly dependents: readonly string[]) {
+    super('has_dependents', `${String(dependents.length)} or more jobs depend on it`);
   }
 }

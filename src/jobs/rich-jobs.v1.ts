@@ -74,8 +74,6 @@ export function richJobOf(
     problems.add(`${at}run_at`, 'must be left out where there is delay_ms');
   if (ttl_ms !== undefined && ttl_ms > 0 && ttl_ms < (delay_ms ?? 0))
     problems.add(`${at}ttl_ms`, 'must be 0, or at least delay_ms');
-  if (id !== undefined && depends_on?.includes(id) === true)
-    problems.add(`${at}depends_on`, 'must not name the job itself');
   return given<NewRichJob>({
     queue,
     id,

@@ -1,5 +1,6 @@
+import { LIST_SCRIPTS } from './list-scripts.js';
 import { flatReply, integerAt, script } from './script.js';
-import { answer, codes, TIMES, whole } from './replies.js';
+import { answer, codes, lapsesOf, TIMES, whole } from './replies.js';
 
 /** The scripts of the full lane (docs/adr/0018-two-lanes-in-the-store.md). */
 const SPACE = ['meta', 'queues', 'due', 'waiting', 'expiries'] as const;
@@ -8,7 +9,7 @@ export const fullPut = script({
   name: 'full_put',
   keys: SPACE,
   args: [...TIMES, 'quotas', 'replaces'],
-  item: ['options', 'id', 'body'],
+  item: ['options', 'id', 'body', 'needs'],
   repeatable: true,
   reply: (raw) => {
     const reply = flatReply(raw);
@@ -46,7 +47,8 @@ export const fullTick = script({
     const late = integerAt(reply, 0) !== 0;
     const at = (index: number): number => (late ? 0 : integerAt(reply, index));
     const moved = { due: at(3), returned: at(4), died: at(5), expired: at(6) };
-    return { ...answer(reply), nextDueMs: at(2), earliestMs: at(7), moved };
+    const lapses = late ? [] : lapsesOf(reply, 8);
+    return { ...answer(reply), nextDueMs: at(2), earliestMs: at(7), moved, lapses };
   },
 });
 
@@ -63,6 +65,24 @@ export const fullLook = script({
   },
 });
 
+export const fullCancel = script({
+  name: 'full_cancel',
+  keys: SPACE,
+  args: [...TIMES, 'id', 'cascade', 'grace_ms'],
+  item: [],
+  repeatable: false,
+  reply: whole,
+});
+
+export const fullChange = script({
+  name: 'full_change',
+  keys: SPACE,
+  args: [...TIMES, 'id', 'options', 'data', 'adds', 'drops'],
+  item: [],
+  repeatable: false,
+  reply: whole,
+});
+
 export const fullStates = script({
   name: 'full_states',
   keys: ['meta'],
@@ -72,4 +92,14 @@ export const fullStates = script({
   reply: codes,
 });
 
-export const FULL_SCRIPTS = [fullPut, fullLease, fullSettle, fullTick, fullLook, fullStates] as const;
+export const FULL_SCRIPTS = [
+  fullPut,
+  fullLease,
+  fullSettle,
+  fullTick,
+  fullLook,
+  fullCancel,
+  fullChange,
+  fullStates,
+  ...LIST_SCRIPTS,
+] as const;

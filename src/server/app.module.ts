@@ -3,9 +3,12 @@ import { AdminModule } from '../admin/admin.module.js';
 import { type AppParts, CoreModule } from './core.module.js';
 import { DeadletterModule } from '../deadletter/deadletter.module.js';
 import { WORKER_COMMANDS, type WorkerCommands } from '../domain/worker-commands.js';
+import { EventsModule } from '../events/events.module.js';
 import { HealthModule } from '../health/health.module.js';
 import { JobsModule } from '../jobs/jobs.module.js';
 import { OpenApiModule } from '../openapi/openapi.module.js';
+import { SettingsModule } from '../settings/settings.module.js';
+import { StatsModule } from '../stats/stats.module.js';
 
 /** The application that serves the queue API. */
 @Module({})
@@ -13,7 +16,16 @@ export class ApiAppModule {
   static forRoot(parts: AppParts): DynamicModule {
     return {
       module: ApiAppModule,
-      imports: [CoreModule.forRoot(parts), JobsModule, DeadletterModule, HealthModule, OpenApiModule],
+      imports: [
+        CoreModule.forRoot(parts),
+        JobsModule,
+        DeadletterModule,
+        StatsModule,
+        SettingsModule,
+        EventsModule,
+        HealthModule,
+        OpenApiModule,
+      ],
     };
   }
 }

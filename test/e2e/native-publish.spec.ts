@@ -195,7 +195,7 @@ describe.each(WAYS)('a publish on the native API, by %s', (_way, spelling) => {
 
   it('of whatever kind is stored and shown again, or refused: never an error of the server', async () => {
     const queue = fresh();
-    const period = fc.constantFrom(0, 1, 59_999, MAX_PERIOD_MS, MAX_PERIOD_MS + 1, -1, 0.5, 1e300, '5', null);
+    const period = fc.constantFrom(0, 59_999, MAX_PERIOD_MS, MAX_PERIOD_MS + 1, -1, 0.5, 1e300, '5', null);
     const text = fc.oneof(
       fc.string({ maxLength: 300, unit: 'binary' }),
       fc.constantFrom('', 'a', '\u0000', '\ud800'),

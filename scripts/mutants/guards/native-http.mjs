@@ -61,8 +61,8 @@ export const NATIVE_HTTP = [
   {
     name: 'native publish: a wait ends when the server does',
     file: 'src/engine/engine.ts',
-    from: '  endWaits(): void {\n    this.leases.stop();\n    this.full.endWatch.stop();',
-    to: '  endWaits(): void {\n    this.leases.stop();',
+    from: '    this.full.endWatch.stop();\n  }',
+    to: '  }',
     spec: 'test/redis/end-watch.spec.ts',
     test: 'and when the engine stops',
   },
