@@ -44,7 +44,10 @@ export function respawnOf({ tries, keep_tries, ttl_ms = 0 }: RespawnFields, queu
 }
 
 /** The filter of a query, whose attribute is one text. */
-export function queryFilterOf({ attribute, ...rest }: Omit<Plain<DeadQuery>, 'limit' | 'cursor'>): DeadFilter {
+export function queryFilterOf({
+  attribute,
+  ...rest
+}: Omit<Plain<DeadQuery>, 'limit' | 'cursor'>): DeadFilter {
   if (attribute === undefined) return filterOf(rest);
   const at = attribute.indexOf('=');
   return filterOf({ ...rest, attributes: { [attribute.slice(0, at)]: attribute.slice(at + 1) } });

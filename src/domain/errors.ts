@@ -35,7 +35,6 @@ export type ErrorCode =
   | 'not_replicated'
   | 'pool_moving'
   | 'pool_unavailable'
-   
   | 'shutting_down'
   | 'internal';
 
