@@ -9,6 +9,18 @@ const RANK: Readonly<Record<string, number>> = {
   ...{ jobs: 7, deadletter: 7, events: 7, stats: 7, settings: 7, workers: 7 },
   ...{ admin: 7, health: 7, cli: 7, 'lmstfy-import': 7, openapi: 7 },
   ...{ server: 8, [ROOT_FILES]: 9 },
+  ...{
+    jobs: 7,
+    deadletter: 7,
+    admin: 7,
+    health: 7,
+    cli: 7,
+    'lmstfy-import': 7,
+    openapi: 7,
+    schedules: 7,
+    server: 8,
+    [ROOT_FILES]: 9,
+  },
 };
 
 const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'));

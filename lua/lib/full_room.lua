@@ -12,8 +12,5 @@ local function room_for_job(number, name, bytes)
     room[number] = most_jobs == "0" and math.huge or room_for(most_jobs, jobs_of(number))
   end
   room[number], bytes_room = room[number] - 1, bytes_room - bytes
-  if count_flag > 0 then
-    write("HINCRBY", meta, "bytes", bytes)
-  end
   return new_room < 0 and "2" or room[number] < 0 and "3" or bytes_room < 0 and "4" or "0"
 end

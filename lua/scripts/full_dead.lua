@@ -27,29 +27,7 @@ local meta, queues, due, waiting, expiries = KEYS[1], KEYS[2], KEYS[3], KEYS[4],
 local clock_ms, deadline_ms, verb, queue, filter = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5]
 local options, at, id, limit, look = ARGV[6], ARGV[7], ARGV[8], tonumber(ARGV[9]), tonumber(ARGV[10])
 
---- @include "lib/now"
---- @include "lib/job"
---- @include "lib/keys"
---- @include "lib/header"
---- @include "lib/find_queue"
---- @include "lib/notify"
---- @include "lib/enter"
---- @include "lib/line_up"
---- @include "lib/full_names"
---- @include "lib/full_log"
---- @include "lib/full_job"
---- @include "lib/full_save"
---- @include "lib/full_index"
---- @include "lib/full_place"
---- @include "lib/full_tend"
---- @include "lib/full_workers"
---- @include "lib/full_traces"
---- @include "lib/full_tags"
---- @include "lib/full_commit"
---- @include "lib/full_rich"
---- @include "lib/full_note"
---- @include "lib/full_told"
---- @include "lib/full_end"
+--- @include "lib/full"
 
 local last_queue = tonumber(redis.call("HGET", meta, "last_queue") or 0)
 

@@ -1,4 +1,5 @@
 import { CLUSTER } from './guards/cluster.mjs';
+import { DEPENDENCIES } from './guards/dependencies.mjs';
 import { DURABLE } from './guards/durability.mjs';
 import { EVENTS } from './guards/events.mjs';
 import { FAILURES } from './guards/failures.mjs';
@@ -13,6 +14,7 @@ import { NAMESPACES } from './guards/namespaces.mjs';
 import { NATIVE_HTTP } from './guards/native-http.mjs';
 import { PUBLISHES } from './guards/publishes.mjs';
 import { RECORD_GUARDS } from './guards/records.mjs';
+import { SCHEDULES } from './guards/schedules.mjs';
 import { SCRIPTS } from './guards/scripts.mjs';
 import { STORES } from './guards/stores.mjs';
 import { TIME } from './guards/time.mjs';
@@ -39,6 +41,7 @@ export const GUARDS = [
   ...LIST_GUARDS,
   ...FAR_SLOTS,
   ...TIME,
+  ...SCHEDULES,
   ...SCRIPTS,
   ...FAILURES,
   ...CLUSTER,
@@ -50,6 +53,7 @@ export const GUARDS = [
   ...DURABLE,
   ...STORES,
   ...FLOODS,
+  ...DEPENDENCIES,
   ...EVENTS,
   ...NAMESPACES,
 ];

@@ -72,7 +72,8 @@ export interface NewRichJob {
 /** What became of a publish: `existing` = another job holds the unique key, this is its id. */
 export interface PublishedJob {
   readonly id: string;
-  readonly state: JobState;
+  /** `gone`: a job that held the key, and holds it still for its window. */
+  readonly state: JobState | 'gone';
   readonly existing: boolean;
 }
 

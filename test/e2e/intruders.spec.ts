@@ -54,6 +54,14 @@ const NEEDS: Readonly<Record<string, Verb>> = {
   'PATCH /v1/:namespace/jobs/:id': 'publish',
   'POST /v1/:namespace/jobs/:id/dependencies': 'publish',
   'DELETE /v1/:namespace/jobs/:id/dependencies': 'publish',
+  'POST /v1/:namespace/recurring': 'publish',
+  'GET /v1/:namespace/recurring': 'publish',
+  'GET /v1/:namespace/recurring/:id': 'publish',
+  'PUT /v1/:namespace/recurring/:id': 'publish',
+  'PATCH /v1/:namespace/recurring/:id': 'publish',
+  'DELETE /v1/:namespace/recurring/:id': 'publish',
+  'POST /v1/:namespace/recurring/:id/pause': 'publish',
+  'POST /v1/:namespace/recurring/:id/resume': 'publish',
   'DELETE /api/:namespace/:queue': 'admin',
   'PUT /api/:namespace/:queue/deadletter': 'admin',
   'DELETE /api/:namespace/:queue/deadletter': 'admin',
@@ -176,6 +184,12 @@ describe('intruders', () => {
     }
     if (path.endsWith('/tags')) return JSON.stringify({ tags: ['a'] });
     if (path.endsWith('/cancel')) return '{}';
+    if (path.includes('/recurring')) {
+      if (method === 'POST' && !path.endsWith('/recurring')) return '{}';
+      if (method === 'PATCH') return '{}';
+      if (method === 'POST' || method === 'PUT')
+        return JSON.stringify({ schedule: { every_ms: 60_000 }, job: { queue: 'mail' } });
+    }
     if (path.endsWith('/log')) return JSON.stringify({ message: 'hello' });
     if (path.endsWith('/dependencies')) return JSON.stringify({ depends_on: ['nobody'] });
     if (method === 'PATCH') return JSON.stringify({ priority: 1 });

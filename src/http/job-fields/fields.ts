@@ -16,7 +16,7 @@ import {
   MIN_PRIORITY,
 } from '../../domain/limits.js';
 import type { DependencyFailure, RetryPolicy, UniqueKey } from '../../domain/rich-job.js';
-import { Optional } from '../../http/fields/field.js';
+import { Optional } from '../fields/field.js';
 import {
   AnyJson,
   Base64,
@@ -35,7 +35,7 @@ import {
   TextsByName,
   Whole,
   Wholes,
-} from '../../http/fields/kinds.js';
+} from '../fields/kinds.js';
 
 export const CONTENT_TYPE = /^[!-~](?:[ -~]{0,253}[!-~])?$/;
 export const CONTENT_TYPE_RULE = 'must be a content type of at most 255 visible ASCII characters';
@@ -97,12 +97,8 @@ export class UniqueFields {
   window_ms?: number;
 }
 
-/** A job to publish. */
-export class PublishFields extends DataFields {
-  @QueueName('Where to put it.') queue!: string;
-  @Optional() @JobId('An id of your choice. A job that has it already makes the call fail.') id?: string;
-  @Optional() @Whole('Before it can be leased.', 0, MAX_PERIOD_MS) delay_ms?: number;
-  @Optional() @Moment('When it can be leased, instead of `delay_ms`.') run_at?: string;
+/** What a job may ask for, wherever it comes from. */
+export class OptionFields extends DataFields {
   @Optional()
   @Whole('How long it may exist, from publish on; 0 = for ever, as if it is left out.', 0, MAX_PERIOD_MS)
   ttl_ms?: number;
@@ -144,6 +140,14 @@ export class PublishFields extends DataFields {
   @Whole('How long it is kept when it is done, with its result; 0 = not at all.', 0, MAX_PERIOD_MS)
   retention_ms?: number;
   @Optional() @Flag('Its timeline is recorded from the start, whatever else it has.') history?: boolean;
+}
+
+/** A job to publish. */
+export class PublishFields extends OptionFields {
+  @QueueName('Where to put it.') queue!: string;
+  @Optional() @JobId('An id of your choice. A job that has it already makes the call fail.') id?: string;
+  @Optional() @Whole('Before it can be leased.', 0, MAX_PERIOD_MS) delay_ms?: number;
+  @Optional() @Moment('When it can be leased, instead of `delay_ms`.') run_at?: string;
 }
 
 /** Many jobs, of whatever queues: all are published or none. */
