@@ -77,6 +77,7 @@ end
 -- Write.
 place_waiters()
 table.insert(marks, write_new_queues)
+place_debounced()
 commit()
 local next_ms = redis.call("ZRANGE", timers, 0, 0, "WITHSCORES")[2]
 if next_ms then

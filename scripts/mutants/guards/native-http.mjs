@@ -41,7 +41,7 @@ export const NATIVE_HTTP = [
   },
   {
     name: 'native publish: a result that is waited for is kept',
-    file: 'src/jobs/publish.v1.controller.ts',
+    file: 'src/jobs/publishing.v1.ts',
     from: 'Math.max(job.retentionMs ?? 0, waitMs + KEPT_LONGER_MS)',
     to: 'job.retentionMs ?? 0',
     spec: JOBS,
@@ -49,7 +49,7 @@ export const NATIVE_HTTP = [
   },
   {
     name: 'native publish: who waits counts as a waiter before anything is stored',
-    file: 'src/jobs/publish.v1.controller.ts',
+    file: 'src/jobs/publishing.v1.ts',
     from: 'context.gate?.rest(exchange);',
     to: 'void context;',
     spec: JOBS,

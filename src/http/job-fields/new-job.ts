@@ -1,5 +1,6 @@
 import type { NewRichJob, RetryPolicy, UniqueKey } from '../../domain/rich-job.js';
 import type { Plain } from '../fields/field.js';
+import { JsonText } from '../json-text.js';
 import { Problems, readObject } from '../fields/read.js';
 import { isObject } from '../fields/kinds.js';
 import {
@@ -194,6 +195,7 @@ function bytesOf(
 
 /** A value as it is stored. @returns undefined for what is nested more deeply than the engine can follow */
 export function jsonText(value: unknown): Buffer | undefined {
+  if (value instanceof JsonText) return Buffer.from(value.text);
   try {
     return Buffer.from(JSON.stringify(value));
   } catch (error) {
