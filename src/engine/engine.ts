@@ -29,6 +29,7 @@ import { Leases } from './leases.js';
 import { silentObserver, type EngineObserver } from './observer.js';
 import { ByteCount } from './byte-count.js';
 import { Publishers } from './publishers.js';
+import type { Durability } from '../domain/durability.js';
 import { FullLane } from './full/full-lane.js';
 import { NO_QUOTAS, quotasText } from './quotas.js';
 import { Pump } from './pump.js';
@@ -107,13 +108,14 @@ export class QueueEngine {
       idempotencyTtlMs,
       clock: options.clock,
       events: this.teller,
-      replaceRich: (namespace, queue, oldId, job) =>
-        this.full.publishing.publish(namespace, [{ queue, ...job }], oldId),
+      replaceRich: (namespace, queue, replaces, job, durability) =>
+        this.full.publishing.publish(namespace, [{ queue, ...job }], { replaces, durability }),
     });
     const { minter } = this.publishers;
+    const runnerOf = (durability?: Durability): ScriptRunner => this.publishers.runnerOf(durability);
     const queuesOf = (namespace: string): Promise<string[]> => this.queues(namespace);
     const { runner, settings } = this;
-    this.full = new FullLane({ pool, runner, observer, arm, minter, quotas, queuesOf, settings });
+    this.full = new FullLane({ pool, runner, runnerOf, observer, arm, minter, quotas, queuesOf, settings });
     this.records = new DeliveryRecords(pool, this.runner, observer, this.full.settling);
     this.pump = new Pump(
       pool,

@@ -1,3 +1,4 @@
+import type { Durability } from '../domain/durability.js';
 import { QueueError, UnconfirmedError } from '../domain/errors.js';
 import type { NewJob } from '../domain/job.js';
 import { packUlid, UlidMinter } from '../domain/ulid.js';
@@ -23,7 +24,13 @@ const NOTHING = Buffer.alloc(0);
 const LONGEST_TTL_MS = 2 ** 46;
 
 /** Puts a job of the queue, whose id is given, in the place of another one. */
-export type ReplaceRich = (namespace: string, queue: string, oldId: string, job: NewJob) => Promise<unknown>;
+export type ReplaceRich = (
+  namespace: string,
+  queue: string,
+  oldId: string,
+  job: NewJob,
+  durability: Durability,
+) => Promise<unknown>;
 
 /** Stores jobs: one script call per turn of the event loop and namespace. */
 export class Publisher {
@@ -39,8 +46,8 @@ export class Publisher {
     private readonly quotas: string,
     /** Has the full lane put a job in the place of a rich one. */
     private readonly replaceRich: ReplaceRich,
-    /** Whether its jobs must be safe before they are answered: then who is refused is told their ids, to send them again. */
-    private readonly isDurable: boolean,
+    /** If its jobs must be safe before they are answered, who is refused is told their ids, to send them again. */
+    private readonly durability: Durability,
     private readonly events: EventTeller,
   ) {
     this.batcher = new Batcher(async (namespace, items, calls) => {
@@ -74,7 +81,7 @@ export class Publisher {
             resolve(id);
           }
         },
-        failed: this.isDurable ? (error) => reject(withIds(error, [id])) : reject,
+        failed: this.durability !== 'memory' ? (error) => reject(withIds(error, [id])) : reject,
       });
     });
   }
@@ -110,7 +117,8 @@ export class Publisher {
           resolve(ids);
         }
       };
-      const failed = this.isDurable ? (error: unknown): void => reject(withIds(error, ids)) : reject;
+      const failed =
+        this.durability !== 'memory' ? (error: unknown): void => reject(withIds(error, ids)) : reject;
       this.batcher.add(namespace, items, weight, { done, failed });
     });
   }
@@ -130,11 +138,11 @@ export class Publisher {
     const item = this.itemOf(queue, named, this.bytesOf(named));
     const quotas = this.quotas === NO_QUOTAS ? NO_QUOTAS : `${this.quotas}1`;
     const sent = this.send(namespace, [item], quotas, encodeId(oldId) ?? NOTHING);
-    const codes = await (this.isDurable
+    const codes = await (this.durability !== 'memory'
       ? sent.catch((error: unknown) => Promise.reject(withIds(error, [id])))
       : sent);
     if (codes === REPLACES_RICH) {
-      await this.replaceRich(namespace, queue, oldId, { ...named, id });
+      await this.replaceRich(namespace, queue, oldId, { ...named, id }, this.durability);
       return id;
     }
     const refusal = refusalOf(codes[0], job);
@@ -262,7 +270,7 @@ function retried(job: NewJob, retryOf: readonly string[]): NewJob {
 }
 
 /** @throws {QueueError} `invalid_argument`: there are not as many ids as jobs, or one that is none of ours */
-function checkRetry(ids: readonly string[], jobs: number): void {
+export function checkRetry(ids: readonly string[], jobs: number): void {
   if (ids.length !== jobs || new Set(ids).size !== jobs || ids.some((id) => packUlid(id) === null)) {
     throw new QueueError(
       'invalid_argument',
@@ -272,7 +280,7 @@ function checkRetry(ids: readonly string[], jobs: number): void {
 }
 
 /** A refusal that leaves open whether the jobs are stored, with their ids. */
-function withIds(error: unknown, ids: readonly string[]): Error {
+export function withIds(error: unknown, ids: readonly string[]): Error {
   if (!(error instanceof Error)) return new Error(String(error));
   const isOpen =
     error instanceof QueueError && (error.code === 'not_replicated' || error.code === 'pool_unavailable');

@@ -32,6 +32,8 @@ export class Publishers {
   /** One for all, so that ids of one server are in order. */
   readonly minter = new UlidMinter();
   private readonly others = new Map<Durability, PublishWay>();
+  private readonly runners = new Map<Durability, ScriptRunner>();
+  private readonly usualDurability: Durability;
 
   constructor(
     private readonly pool: RedisPool,
@@ -39,7 +41,8 @@ export class Publishers {
     private readonly arm: (namespace: string, dueMs: number) => void,
     private readonly settings: PublishSettings,
   ) {
-    this.usual = this.of(pool.options.durability ?? 'memory');
+    this.usualDurability = pool.options.durability ?? 'memory';
+    this.usual = this.of(this.usualDurability);
   }
 
   of(durability: Durability | undefined): PublishWay {
@@ -52,9 +55,19 @@ export class Publishers {
     return way;
   }
 
+  /** Runs scripts with a durability, the pool's own if none is named. */
+  runnerOf(durability: Durability = this.usualDurability): ScriptRunner {
+    let runner = this.runners.get(durability);
+    if (!runner) {
+      runner = new ScriptRunner(this.pool, this.observer, this.settings.clock, this.pool.through(durability));
+      this.runners.set(durability, runner);
+    }
+    return runner;
+  }
+
   private make(durability: Durability): PublishWay {
-    const { quotas, idempotencyTtlMs, clock, replaceRich, events } = this.settings;
-    const runner = new ScriptRunner(this.pool, this.observer, clock, this.pool.through(durability));
+    const { quotas, idempotencyTtlMs, replaceRich, events } = this.settings;
+    const runner = this.runnerOf(durability);
     const plain = new Publisher(
       runner,
       this.observer,
@@ -62,7 +75,7 @@ export class Publishers {
       this.minter,
       quotas,
       replaceRich,
-      durability !== 'memory',
+      durability,
       events,
     );
     return { plain, once: new OncePublisher(runner, plain, idempotencyTtlMs, quotas) };

@@ -64,8 +64,8 @@ export class RichJobsService {
         existing: false,
       }));
     }
-    if (options !== undefined) throw new QueueError('invalid_argument', PLAIN_ONLY);
-    return this.lane(caller).publishing.publish(caller.namespace, jobs);
+    if (options?.idempotencyKey !== undefined) throw new QueueError('invalid_argument', PLAIN_ONLY);
+    return this.lane(caller).publishing.publish(caller.namespace, jobs, options);
   }
 
   /**
@@ -173,7 +173,7 @@ export class RichJobsService {
 }
 
 const PLAIN_ONLY =
-  'Idempotency-Key, X-Durability and X-Job-ID go with plain jobs of one queue: without options beside delay_ms, ttl_ms, tries and attributes';
+  'Idempotency-Key goes with plain jobs of one queue: without options beside delay_ms, ttl_ms, tries and attributes';
 
 /** Options that a plain job cannot carry; those that say nothing do not count. */
 function isPlain(job: NewRichJob): boolean {

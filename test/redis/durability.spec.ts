@@ -121,6 +121,23 @@ describe('durability', () => {
       process.kill(replicas[0]!.pid, 'SIGCONT');
     });
 
+    it('holds for jobs of the full lane too: by the pool, by the call, and sent again', async () => {
+      const { master, replicas } = await group(1);
+      const f = await engineOn(master.url, { waitTimeoutMs: 300, durability: 'replicated:1' });
+      const jobs = [{ queue: 'rich', body: Buffer.from('1'), type: 'mail' }];
+      const put = (options = {}) => f.engine.full.publishing.publish(f.ns, jobs, options);
+      await waitFor(() => put());
+      process.kill(replicas[0]!.pid, 'SIGSTOP');
+      const refused: unknown = await put().catch((error: unknown) => error);
+      expect(refused).toMatchObject({ code: 'not_replicated', jobIds: [expect.any(String)] });
+      await put({ durability: 'memory' });
+      process.kill(replicas[0]!.pid, 'SIGCONT');
+      const { jobIds } = refused as { jobIds: string[] };
+      const again = await waitFor(() => put({ retryOf: jobIds }));
+      expect(again).toMatchObject([{ id: jobIds[0], existing: true }]);
+      expect(await f.engine.size(f.ns, 'rich')).toBe(3);
+    });
+
     it('says not_replicated with the ids when the replicas lag; sent again under them, each job is there once', async () => {
       const { master, replicas } = await group(1);
       const f = await engineOn(master.url, { waitTimeoutMs: 300 });

@@ -1,4 +1,5 @@
 import type { RedisPool } from '../../redis/pool.js';
+import type { Durability } from '../../domain/durability.js';
 import type { UlidMinter } from '../../domain/ulid.js';
 import type { EngineObserver } from '../observer.js';
 import type { ScriptRunner } from '../script-runner.js';
@@ -21,6 +22,8 @@ import { Settling } from './settling.js';
 export interface FullLaneSettings {
   readonly pool: RedisPool;
   readonly runner: ScriptRunner;
+  /** Reaches the pool by the path of a durability, or by its own. */
+  readonly runnerOf: (durability?: Durability) => ScriptRunner;
   readonly observer: EngineObserver;
   /** Has the pump come for what is due. */
   readonly arm: (namespace: string, dueMs: number) => void;
@@ -51,8 +54,18 @@ export class FullLane {
   readonly recurrings: Recurrings;
   readonly endWatch: EndWatch;
 
-  constructor({ pool, runner, observer, arm, minter, quotas, queuesOf, settings }: FullLaneSettings) {
-    this.publishing = new FullPublishing(runner, observer, arm, this.queues, minter, quotas);
+  constructor({
+    pool,
+    runner,
+    runnerOf,
+    observer,
+    arm,
+    minter,
+    quotas,
+    queuesOf,
+    settings,
+  }: FullLaneSettings) {
+    this.publishing = new FullPublishing(runnerOf, observer, arm, this.queues, minter, quotas);
     this.settling = new Settling(runner, arm);
     this.owners = new Owners(this.settling, observer, this.queues);
     this.looking = new Looking(runner);

@@ -1,3 +1,5 @@
+import type { Durability } from '../../domain/durability.js';
+import type { PublishOptions } from '../../domain/job.js';
 import { QueueError, UniqueKeyTakenError } from '../../domain/errors.js';
 import type { NewRichJob, PublishedJob } from '../../domain/rich-job.js';
 import { stateOf } from '../../domain/states.js';
@@ -7,6 +9,7 @@ import { fullPut } from '../../redis/full-scripts.js';
 import { checkNames } from '../checks.js';
 import { decodeId, encodeId } from '../ids.js';
 import type { EngineObserver } from '../observer.js';
+import { checkRetry, withIds } from '../publisher.js';
 import { NO_QUOTAS, quotaError } from '../quotas.js';
 import type { ScriptRunner } from '../script-runner.js';
 import type { FullQueues } from './full-queues.js';
@@ -20,10 +23,17 @@ const KEY_TAKEN = 5;
 const HELD = 6;
 const NOTHING = Buffer.alloc(0);
 
+/** How a publish of the full lane is to be treated. */
+export interface FullPublishOptions extends Pick<PublishOptions, 'durability' | 'retryOf'> {
+  /** The id of a job whose place the first one takes, if it is in the same queue. */
+  readonly replaces?: string;
+}
+
 /** Stores jobs of the full lane. */
 export class FullPublishing {
   constructor(
-    private readonly runner: ScriptRunner,
+    /** Reaches the pool by the path of a durability, or by its own. */
+    private readonly runnerOf: (durability?: Durability) => ScriptRunner,
     private readonly observer: EngineObserver,
     private readonly arm: (namespace: string, dueMs: number) => void,
     private readonly full: FullQueues,
@@ -34,26 +44,33 @@ export class FullPublishing {
   /**
    * Stores up to 64 jobs, of any queues of the namespace, all or none.
    *
-   * @param replaces the id of a job whose place the first one takes, if it is in the same queue
    * @returns what became of each, in order
-   * @throws {QueueError} `invalid_argument`, `job_exists`, a quota's code, or the store's own
+   * @throws {QueueError} `invalid_argument`, `job_exists`, a quota's code, `durability_unavailable`, or the store's own
+   * @throws {UnconfirmedError} `not_replicated`, `pool_unavailable`: they may be stored, and are not known to be as durable as asked for
    */
   async publish(
     namespace: string,
     jobs: readonly NewRichJob[],
-    replaces?: string,
+    { replaces, durability, retryOf }: FullPublishOptions = {},
   ): Promise<readonly PublishedJob[]> {
     checkNames(namespace, ...jobs.map(({ queue }) => queue));
     checkRichJobs(jobs);
     checkDependencies(jobs);
-    const ids = jobs.map(({ id }) => id ?? this.minter.mint(this.runner.now()));
-    const items = jobs.map((job, i): Item => {
+    if (retryOf) checkRetry(retryOf, jobs.length);
+    const runner = this.runnerOf(durability);
+    const named = retryOf ? jobs.map((job, i) => ({ ...job, id: retryOf[i] ?? '' })) : jobs;
+    const ids = named.map(({ id }) => id ?? this.minter.mint(runner.now()));
+    const items = named.map((job, i): Item => {
       const id = encodeId(ids[i] ?? '') ?? NOTHING;
       return [optionsText(job), id, job.body, packIds(job.dependsOn ?? [])];
     });
     const quotas = this.quotas === NO_QUOTAS ? NO_QUOTAS : this.quotas + String(jobs.length);
     const args = { quotas, replaces: (replaces === undefined ? null : encodeId(replaces)) ?? NOTHING };
-    const { codes, states, nextMs, holders } = await this.runner.run(fullPut, namespace, args, items);
+    const { codes, states, nextMs, holders } = await runner
+      .run(fullPut, namespace, args, items)
+      .catch((error: unknown) => Promise.reject(withIds(error, ids)));
+    // All were stored in one step by the attempt before, or none: what is not there any more has been done since.
+    if (retryOf && codes.includes(TAKEN)) return ids.map((id) => ({ id, state: 'gone', existing: true }));
     const held = heldBy(codes, holders);
     const refused = codes.findIndex((code) => code !== 0 && code !== HELD);
     if (refused >= 0) throw refusalOf(codes[refused] ?? 0, held[refused]);
