@@ -2,11 +2,11 @@
 -- To its line: by priority first, then in the order in which jobs come. 2^45 places for each priority, half of them before the first.
 local function enter_line(job)
   local number = job.queue
-  if job.priority == 0 then
+  if job.priority == 0 and not job.stand then
     join_line(number, name_of(number), job.id, job)
     return
   end
-  local step = redis.call("HINCRBY", queue_key("i", number), job.to_front and "front" or "back", job.to_front and -1 or 1)
+  local step = job.stand or redis.call("HINCRBY", queue_key("i", number), job.to_front and "front" or "back", job.to_front and -1 or 1)
   redis.call("ZADD", queue_key("p", number), text_of(job.priority * 2 ^ 45 + 2 ^ 44 + step), job.id)
   lasts[#lasts + 1] = function()
     notify(name_of(number))
@@ -15,6 +15,7 @@ end
 
 -- push: "LPUSH" for jobs that go back to the front of their lines. Returns the earliest timer that was set, 0 = none.
 local function commit(push)
+  tend_indexes()
   if first_timer < math.huge then
     write("ZADD", due, "LT", text_of(first_timer), FULL_LANE)
   end

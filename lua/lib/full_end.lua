@@ -2,9 +2,12 @@
 -- What holds others up lets them go: outcome is the event that tells of the end. Dependents learn of it from the clock.
 local function let_go(job, outcome)
   free_unique(job)
-  if job.x.users then
-    write("HSET", space_key("ended"), job.id, outcome)
-    set_timer("U" .. job.id, now_floor)
+  tell_users(job, job.x.cascade and outcome == "cancelled" and "cascaded" or outcome)
+  if job.x.waits then
+    free("DEL", needs_key(job.id), named_key("f", job.id), named_key("m", job.id))
+  end
+  for _, field in ipairs({ "waits", "cancel", "cascade" }) do
+    put(job, field, nil)
   end
   if is_rich(job) and job.expires > 0 then
     free("ZREM", space_key("expiring"), job.id)

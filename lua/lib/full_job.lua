@@ -1,5 +1,6 @@
 -- Jobs whole: a table with the fields of the header, and in x those of the hash. One for each job and script.
 local jobs, changed = {}, {}
+
 local function job_of(id)
   if jobs[id] == nil then
     local job = read_job(id)
@@ -9,6 +10,7 @@ local function job_of(id)
       for i = 1, #all, 2 do
         job.x[all[i]] = all[i + 1]
       end
+      job.was = is_rich(job) and was_of(job)
     end
     jobs[id] = job or false
   end
@@ -24,8 +26,10 @@ local function will_change(job)
   return job
 end
 
--- A field of the hash; nil takes it away. Only rich jobs have fields: see make_rich.
+-- A field of the hash; nil takes it away. Only rich jobs have any: see make_rich.
 local function put(job, field, value)
-  will_change(job)
-  job.x[field], job.news[field] = value, true
+  if value ~= nil or job.x[field] then
+    will_change(job)
+    job.x[field], job.news[field] = value, true
+  end
 end

@@ -28,11 +28,9 @@ local function place_new(job, options)
     write("ZADD", space_key("expiring"), text_of(job.expires), job.id)
     set_timer("E", job.expires)
   end
-  if at > now_floor then
-    put(job, "due", at)
-    go(job, SCHEDULED, at)
-  else
-    go(job, READY)
-  end
   tell("published", job, { queue = options.queue })
+  put(job, "due", at > now_floor and at or nil)
+  if not wait_for(job, options.needs or {}) then
+    go(job, at > now_floor and SCHEDULED or READY, at)
+  end
 end

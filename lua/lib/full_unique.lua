@@ -3,7 +3,7 @@
 local records = {}
 local function record_of(key)
   if records[key] == nil then
-    local text = redis.call("GET", touch(named_key("v", key)))
+    local text = redis.call("GET", touch(named_key("o", key)))
     local space = text and string.find(text, " ", 1, true)
     records[key] = space and { ends = tonumber(string.sub(text, 1, space - 1)), id = string.sub(text, space + 1) } or false
   end
@@ -25,14 +25,14 @@ local function hold_unique(key, id, window_ms)
   local ends = window_ms > 0 and now_ceil + window_ms or 0
   records[key] = { ends = ends, id = id, is_new = true }
   -- Redis only clears away what has ended: the time in the string counts.
-  write("SET", named_key("v", key), text_of(ends) .. " " .. id, unpack(ends > 0 and { "PX", text_of(window_ms + 1000) } or {}))
+  write("SET", named_key("o", key), text_of(ends) .. " " .. id, unpack(ends > 0 and { "PX", text_of(window_ms + 1000) } or {}))
   return ends
 end
 
 local function free_unique(job)
   local record = job.x.unique and record_of(job.x.unique)
   if record and not record.is_new and record.id == job.id and record.ends == 0 then
-    free("DEL", named_key("v", job.x.unique))
+    free("DEL", named_key("o", job.x.unique))
     records[job.x.unique] = false
   end
 end

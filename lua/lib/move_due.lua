@@ -7,13 +7,15 @@ local function plan_move(kind, number, name, id, value)
   -- A job whose key Redis removed, and that was made again under its own id, lives elsewhere: this is its old place.
   local is_its_own = at == number and state == (kind == "s" and SCHEDULED or LEASED)
   local is_free = is_its_own and kind == "l" and spared < MOST_SPARED and is_unheard(id, value)
+  local what = kind == "s" and "ready" or "timed_out"
   if not is_its_own or expires > 0 and expires <= now_floor then
-    counts.expired = counts.expired + 1
+    counts.expired, what = counts.expired + 1, is_its_own and "expired"
     if is_its_own then
       doom(spent, id, flags)
     end
   elseif kind == "l" and tries == 0 and not is_free then
-    counts.died = counts.died + 1
+    counts.died, what = counts.died + 1, "died"
+    count_lapse("died", name)
     local head = struct.pack(HEADER, FORMAT, DEAD, flags, priority, tries, attempts, lease, at, entry, 0, 0)
     local job = { id = id, number = number, head = head, keys = {} }
     add_keys(job.keys, id, flags)
@@ -21,13 +23,15 @@ local function plan_move(kind, number, name, id, value)
   else
     local how = kind == "s" and "due" or "returned"
     counts[how] = counts[how] + 1
+    if kind == "l" then
+      count_lapse(how, name)
+    end
     local line = line_up_of(number, name)
     local head = string.char(FORMAT, READY) .. string.sub(value, 3, 16) .. string.char(enter(line, id, entry))
-    if is_free then
-      local numbers = struct.pack(">H", math.min(tries + 1, 65535)) .. string.sub(head, 7) .. string.sub(value, 18, 23)
-      head = string.sub(head, 1, 4) .. numbers .. string.char(spared + 1)
-    end
     note_expiry(line, expires)
-    put_head(job_key(id), value, head, not headers_only[id])
+    put_head(job_key(id), value, is_free and spared_head(head, value, tries, spared) or head, not headers_only[id])
+  end
+  if listens ~= false and what then
+    event(what, name, id, is_free and '{"charged":false}' or what == "died" and '{"reason":"lease_expired"}')
   end
 end

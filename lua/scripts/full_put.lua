@@ -11,39 +11,20 @@ ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
 ARGV[2] deadline_ms  Unix ms by which the callers will have given up, 0 = never
 ARGV[3] quotas       "queues,jobs of a queue,bytes,number of items": what may be there at most (lib/quotas), "" = anything
 ARGV[4] replaces     the id whose place the first item takes, "" = none
-ARGV[5..] item × N   options, id, body
+ARGV[5..] item × N   options, id, body, needs
 
 Options: JSON {queue, delay_ms, due_ms, ttl_ms, tries, priority, minted, unique: {mode, window_ms}, x}; x: fields of the job's hash as
-they are stored. Returns {status, now_ms, codes, states, next_ms, holder × codes 5 and 6}. Status: 0 done, 1 too late, 2 the namespace is
-not registered. Codes: a digit per item; 0 stored, 6 the holder of its unique key stands for it; with any other, nothing has changed: 1 the
-id is taken, 2 to 4 a quota (lib/full_room), 5 its unique key is held. States: a digit per item, 0 = gone. Next_ms: the earliest timer
-that was set, 0 = none. Holder: a job's id.
+they are stored. Needs: the ids of jobs that must be done first, each after a byte with its length.
+Returns {status, now_ms, codes, states, next_ms, holder × codes 5 and 6}. Status: 0 done, 1 too late, 2 the namespace is not registered.
+Codes: a digit per item; 0 stored, 6 the holder of its unique key stands for it; with any other, nothing has changed: 1 the id is taken,
+2 to 4 a quota (lib/full_room), 5 its unique key is held. States: a digit per item, 0 = gone. Next_ms: the earliest timer, 0 = none.
 Cost: O(log N) per item.
 ]]
 local meta, queues, due, waiting, expiries = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local clock_ms, deadline_ms, quotas, replaces = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
 
---- @include "lib/now"
---- @include "lib/job"
---- @include "lib/keys"
---- @include "lib/header"
---- @include "lib/find_queue"
---- @include "lib/notify"
---- @include "lib/enter"
---- @include "lib/line_up"
---- @include "lib/full_names"
---- @include "lib/full_log"
---- @include "lib/full_job"
---- @include "lib/full_save"
---- @include "lib/full_index"
---- @include "lib/full_place"
---- @include "lib/full_commit"
---- @include "lib/full_rich"
---- @include "lib/full_told"
---- @include "lib/full_unique"
---- @include "lib/full_keep"
---- @include "lib/full_end"
---- @include "lib/full_die"
+--- @include "lib/full"
+--- @include "lib/full_ids"
 
 local last_queue = tonumber(redis.call("HGET", meta, "last_queue"))
 if not last_queue then
@@ -56,14 +37,15 @@ end
 --- @include "lib/full_new"
 --- @include "lib/full_debounce"
 --- @include "lib/full_claim_key"
+--- @include "lib/full_taken"
 
 -- Look.
 local codes, states, fresh, holders, stand_ins, refused = {}, {}, {}, {}, {}, false
-for i = 5, #ARGV, 3 do
+for i = 5, #ARGV, 4 do
   local n, options, id, body = #codes + 1, cjson.decode(ARGV[i]), ARGV[i + 1], ARGV[i + 2]
+  codes[n], options.needs = "1", ids_in(ARGV[i + 3])
   local present = jobs[id] or not options.minted and job_of(id)
-  codes[n] = "1"
-  if not present or is_expired(present) then
+  if not is_taken(id, present, options.minted) then
     codes[n], holders[#holders + 1] = claim_key(options, id, body)
     codes[n] = codes[n] == "0" and room_for_job(number_of(options.queue), options.queue, #body) or codes[n]
   end

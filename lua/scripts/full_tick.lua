@@ -1,6 +1,8 @@
 --[[
 The clock of the full lane: sees to what is due, in up to limit steps. Each timer has a letter that says of what, and the rest of its
-name: S and L with a queue's number, scheduled jobs and leases; E, what expires; Z, what was kept long enough; R, recurring jobs. Keys of jobs are built from the prefix of meta (lib/keys).
+name: S and L with a queue's number, scheduled jobs and leases; E, what expires; Z, what was kept long enough; R, recurring jobs; with an
+id, U, those that wait for a job that ended, N, what a job is to be tied to, and G, the end of its owner's grace.
+Keys of jobs are built from the prefix of meta (lib/keys).
 
 KEYS[1] meta         hash: the namespace's marker
 KEYS[2] queues       hash: queue name -> number
@@ -13,37 +15,17 @@ ARGV[2] deadline_ms  Unix ms by which the callers will have given up, 0 = never
 ARGV[3] limit        jobs to look at, at most
 ARGV[4] quotas       as full_put's; recurring jobs must keep to them
 
-Returns {status, now_ms, next_ms, due, returned, died, expired, earliest_ms, (queue, jobs made) × N}. Status: 0 done, 1 too late, 2 the
-namespace is not registered. Next_ms: when to come back, 0 = nothing to wait for, in the past = at once. Earliest_ms: the oldest time
-that was served, 0 = none.
+Returns {status, now_ms, next_ms, due, returned, died, expired, earliest_ms, N, (queue, jobs made) × N, (queue, returned, died) × M}.
+Status: 0 done, 1 too late, 2 the namespace is not registered. Next_ms: when to come back, 0 = nothing to wait for, in the past = at
+once. Earliest_ms: the oldest time that was served, 0 = none.
 Cost: O(limit log N).
 ]]
 local meta, queues, due, waiting, expiries, sending = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local clock_ms, deadline_ms, limit, quotas = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4]
 
---- @include "lib/now"
---- @include "lib/job"
---- @include "lib/keys"
---- @include "lib/header"
---- @include "lib/find_queue"
---- @include "lib/notify"
---- @include "lib/enter"
---- @include "lib/line_up"
+--- @include "lib/full"
 --- @include "lib/unheard"
---- @include "lib/full_names"
---- @include "lib/full_log"
---- @include "lib/full_job"
---- @include "lib/full_save"
---- @include "lib/full_index"
---- @include "lib/full_place"
---- @include "lib/full_commit"
---- @include "lib/full_rich"
---- @include "lib/full_told"
---- @include "lib/full_unique"
---- @include "lib/full_keep"
---- @include "lib/full_end"
---- @include "lib/full_die"
---- @include "lib/full_retry"
+--- @include "lib/full_free"
 
 local last_queue = tonumber(redis.call("HGET", meta, "last_queue"))
 if not last_queue then
@@ -59,13 +41,27 @@ end
 
 local counts, made, timers, earliest = { due = 0, returned = 0, died = 0, expired = 0 }, {}, space_key("timers"), 0
 --- @include "lib/full_clock"
+--- @include "lib/lapses"
+local place_waiters
+-- In blocks of their own, for a script has 200 local names.
+do
 --- @include "lib/full_time_out"
 --- @include "lib/full_expire"
 --- @include "lib/full_due"
 --- @include "lib/full_retention"
+end
+do
+--- @include "lib/full_hear"
+--- @include "lib/full_release"
+--- @include "lib/full_tying"
+--- @include "lib/full_grace"
+--- @include "lib/full_forget"
+end
+do
 --- @include "lib/full_slots"
 --- @include "lib/full_spawn"
 --- @include "lib/full_recur"
+end
 
 -- Look.
 redis.call("EXISTS", meta, due, waiting, expiries, sending, timers)
@@ -78,6 +74,7 @@ for i = 1, #found, 2 do
 end
 
 -- Write.
+place_waiters()
 table.insert(marks, write_new_queues)
 place_debounced()
 commit()
@@ -87,8 +84,8 @@ if next_ms then
 else
   redis.call("ZREM", due, FULL_LANE)
 end
-local reply = { 0, now_floor, tonumber(next_ms or 0), counts.due, counts.returned, counts.died, counts.expired, earliest }
+local reply = { 0, now_floor, tonumber(next_ms or 0), counts.due, counts.returned, counts.died, counts.expired, earliest, 0 }
 for name, jobs_made in pairs(made) do
-  reply[#reply + 1], reply[#reply + 2] = name, jobs_made
+  reply[9], reply[#reply + 1], reply[#reply + 2] = reply[9] + 1, name, jobs_made
 end
-return reply
+return with_lapses(reply)

@@ -15,5 +15,5 @@ local meta, queues, sending = KEYS[1], KEYS[2], KEYS[3]
 if redis.call("EXISTS", queues, space_key("schedules")) > 0 then
   return 0
 end
-redis.call("DEL", meta, sending)
+redis.call("DEL", meta, sending, space_key("timers"), space_key("workers"), space_key("tracked"), space_key("traces"))
 return 1

@@ -1,5 +1,6 @@
 import { CLUSTER } from './guards/cluster.mjs';
 import { DURABLE } from './guards/durability.mjs';
+import { EVENTS } from './guards/events.mjs';
 import { FAILURES } from './guards/failures.mjs';
 import { FAR_SLOTS } from './guards/far-slots.mjs';
 import { FLOODS } from './guards/floods.mjs';
@@ -7,6 +8,7 @@ import { IMPORT } from './guards/import.mjs';
 import { LEASES } from './guards/leases.mjs';
 import { LINES } from './guards/lines.mjs';
 import { MIGRATION } from './guards/migration.mjs';
+import { NAMESPACES } from './guards/namespaces.mjs';
 import { NATIVE_HTTP } from './guards/native-http.mjs';
 import { PUBLISHES } from './guards/publishes.mjs';
 import { RECORD_GUARDS } from './guards/records.mjs';
@@ -48,4 +50,6 @@ export const GUARDS = [
   ...DURABLE,
   ...STORES,
   ...FLOODS,
+  ...EVENTS,
+  ...NAMESPACES,
 ];

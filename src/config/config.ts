@@ -2,6 +2,7 @@ import { Allow } from 'class-validator';
 import { DURABILITY, DURABILITY_RULE, type Durability } from '../domain/durability.js';
 import {
   MAX_CONFIGURABLE_BYTES,
+  MAX_HISTORY_DAYS,
   MAX_IDEMPOTENCY_TTL_S,
   MAX_QUOTA_BYTES,
   MAX_TRIES,
@@ -124,6 +125,15 @@ export class LimitsConfig {
   @WholeNumber(1, MILLION) max_waiters_per_token = 15_000;
 }
 
+/** Streams of events. */
+export class EventsConfig {
+  @WholeNumber(0, MILLION) max_streams = 1_000;
+  @WholeNumber(0, MILLION) max_streams_per_token = 100;
+  @WholeNumber(100, HOUR_MS) heartbeat_ms = 15_000;
+  @WholeNumber(1_024, MAX_CONFIGURABLE_BYTES) max_buffer_bytes = 262_144;
+  @WholeNumber(1_000, HOUR_MS) keep_ms = 15_000;
+}
+
 /** How every Redis is used. */
 export class RedisConfig {
   @WholeNumber(50, 60_000) command_timeout_ms = 2_000;
@@ -147,6 +157,12 @@ export class MetricsConfig {
   @Flag() public = false;
 }
 
+/** What is remembered of jobs that are over, in numbers. */
+export class StatsConfig {
+  @WholeNumber(0, MAX_HISTORY_DAYS) history_days = 30;
+  @WholeNumber(1, 100_000) max_queues = 1_000;
+}
+
 /** What is written to standard output. */
 export class LogConfig {
   @OneOf(LOG_LEVELS) level: (typeof LOG_LEVELS)[number] = 'info';
@@ -163,9 +179,11 @@ export class Config {
   @Section(TokensConfig) tokens = new TokensConfig();
   @Section(DataConfig) data = new DataConfig();
   @Section(LimitsConfig) limits = new LimitsConfig();
+  @Section(EventsConfig) events = new EventsConfig();
   @Section(RedisConfig) redis = new RedisConfig();
   @Section(LmstfyConfig) lmstfy = new LmstfyConfig();
   @Section(MetricsConfig) metrics = new MetricsConfig();
+  @Section(StatsConfig) stats = new StatsConfig();
   @Section(LogConfig) log = new LogConfig();
   /** What is not wrong, and yet worth a line at start. No key: loading fills it. */
   @Allow() readonly warnings: string[] = [];

@@ -8,6 +8,12 @@ export type ErrorCode =
   | 'job_not_found'
   | 'recurring_not_found'
   | 'job_exists'
+  | 'dependency_cycle'
+  | 'too_many_dependencies'
+  | 'has_dependents'
+  | 'not_waiting'
+  | 'job_done'
+  | 'due_unknown'
   | 'lease_lost'
   | 'unique_key_taken'
   | 'idempotency_key_reused'
@@ -20,6 +26,7 @@ export type ErrorCode =
   | 'queue_not_allowed'
   | 'rate_limited'
   | 'too_many_waiters'
+  | 'too_many_streams'
   | 'overloaded'
   | 'uri_too_long'
   | 'body_too_large'
@@ -55,6 +62,13 @@ export class UnconfirmedError extends QueueError {
     options?: ErrorOptions,
   ) {
     super(code, message, options);
+  }
+}
+
+/** A job that others depend on is not to be cancelled without them. Nothing has changed. */
+export class DependentsError extends QueueError {
+  constructor(readonly dependents: readonly string[]) {
+    super('has_dependents', `${String(dependents.length)} or more jobs depend on it`);
   }
 }
 

@@ -123,6 +123,8 @@ export interface QueueCounts {
   readonly dead: number;
   /** Waiting for other jobs, or for a limit of their key; done or cancelled, and kept. */
   readonly blocked: number;
+  /** Those of the blocked ones for which something that they wait for has failed. */
+  readonly stuck: number;
   readonly held: number;
   readonly ended: number;
   /** Milliseconds since the job at the head of the line was published; 0 when none is ready. */

@@ -22,6 +22,8 @@ export const MAX_IDEMPOTENCY_KEY = 255;
 export const MAX_IDEMPOTENCY_TTL_S = 2_592_000;
 /** Largest quota on the bytes of a namespace: 64 TiB, which scripts reckon with exactly. */
 export const MAX_QUOTA_BYTES = 70_368_744_177_664;
+/** Longest time that statistics are kept, in days. */
+export const MAX_HISTORY_DAYS = 366;
 /** Shortest token that an admin may choose, in characters. */
 export const MIN_TOKEN_LENGTH = 20;
 /** Ceiling of every size limit that is configurable, in bytes (64 MiB). */
@@ -49,6 +51,9 @@ export const MAX_LABEL = 255;
 export const MAX_TAGS = 32;
 /** Most jobs that one may be told to wait for in one call. */
 export const MAX_DEPENDENCIES = 1_000;
+/** Longest line in a job's timeline, in characters, and what may go with it, in bytes: a job has a hundred of them, read as one. */
+export const MAX_LOG_LINE = 1_024;
+export const MAX_LOG_DATA_BYTES = 4_096;
 /** Longest message of a failure, in characters: a whole stack trace. */
 export const MAX_MESSAGE = 16_384;
 /** Most delays in the list of a retry policy, and most of its groups that are not retried. */

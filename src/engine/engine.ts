@@ -18,6 +18,8 @@ import { bytesAt, integerAt } from '../redis/script.js';
 import * as scripts from '../redis/scripts.js';
 import { decodeJob, type PeekedJob } from './decode.js';
 import { DeadLetter } from './dead-letter.js';
+import { EventFeed } from './events/feed.js';
+import { EventTeller } from './events/teller.js';
 import { DeliveryRecords } from './delivery-records.js';
 import { decodeId, encodeId, mintedAtMs } from './ids.js';
 import { Importer } from './importer.js';
@@ -31,6 +33,10 @@ import { FullLane } from './full/full-lane.js';
 import { NO_QUOTAS, quotasText } from './quotas.js';
 import { Pump } from './pump.js';
 import { ScriptRunner } from './script-runner.js';
+import { Purge } from './purge/purge.js';
+import { Settings } from './settings/settings.js';
+import { CountingObserver } from './stats/counting-observer.js';
+import { DEFAULT_STATISTICS, Statistics, type StatisticsOptions } from './stats/statistics.js';
 
 /** What may be chosen about an engine. */
 export interface EngineOptions {
@@ -42,23 +48,37 @@ export interface EngineOptions {
   readonly quotas?: Quotas;
   /** How long an idempotency key is remembered, in milliseconds; a day by default. */
   readonly idempotencyTtlMs?: number;
+  /** How long events are written after the last listener of a namespace has gone, in milliseconds; 15 s by default. */
+  readonly eventsKeepMs?: number;
+  /** How long statistics are kept, and of how many queues: `DEFAULT_STATISTICS` by default. */
+  readonly stats?: StatisticsOptions;
 }
 
 const DAY_MS = 86_400_000;
+const EVENTS_KEEP_MS = 15_000;
 
 /** What lua/scripts/counts.lua answers for each queue. */
-const COUNTS_PER_QUEUE = 8;
+const COUNTS_PER_QUEUE = 9;
 
 /** Entries that one step of destroy looks at. */
 const DESTROY_STEP = 500;
 
 /** The queues of one pool. Knows no HTTP, no configuration and no tokens; see `docs/states.md` for the life of a job. */
 export class QueueEngine {
+  /** What happens in the namespaces, for whoever listens. */
+  readonly events: EventFeed;
+  private readonly teller: EventTeller;
+  /** The full lane: what the native API asks of jobs and queues beyond what plain ones can. */
+  readonly full: FullLane;
+  /** What became of the jobs of a queue on a day. */
+  readonly stats: Statistics;
+  /** What each namespace has chosen. */
+  readonly settings: Settings;
+  /** Takes whole namespaces away. */
+  readonly purge: Purge;
   private readonly runner: ScriptRunner;
   private readonly records: DeliveryRecords;
   private readonly publishers: Publishers;
-  /** The full lane: what the native API asks of jobs and queues beyond what plain ones can. */
-  readonly full: FullLane;
   private readonly leases: Leases;
   private readonly acks: Acks;
   private readonly dead: DeadLetter;
@@ -71,8 +91,14 @@ export class QueueEngine {
     private readonly pool: RedisPool,
     options: EngineOptions = {},
   ) {
-    const observer = options.observer ?? silentObserver;
-    this.runner = new ScriptRunner(pool, observer, options.clock);
+    const told = options.observer ?? silentObserver;
+    this.teller = new EventTeller(pool, told);
+    this.events = new EventFeed(pool, told, this.teller, options.eventsKeepMs ?? EVENTS_KEEP_MS);
+    this.runner = new ScriptRunner(pool, told, options.clock);
+    const stats = options.stats ?? DEFAULT_STATISTICS;
+    this.stats = new Statistics(pool, this.runner, told, stats);
+    this.settings = new Settings(pool, this.runner, { history_days: stats.historyDays });
+    const observer = stats.historyDays > 0 ? new CountingObserver(told, this.stats) : told;
     const arm = (namespace: string, dueMs: number): void => this.pump.arm(namespace, dueMs);
     const quotas = quotasText(options.quotas);
     const idempotencyTtlMs = options.idempotencyTtlMs ?? DAY_MS;
@@ -80,11 +106,13 @@ export class QueueEngine {
       quotas,
       idempotencyTtlMs,
       clock: options.clock,
+      events: this.teller,
       replaceRich: (namespace, queue, oldId, job) =>
         this.full.publishing.publish(namespace, [{ queue, ...job }], oldId),
     });
     const { minter } = this.publishers;
-    this.full = new FullLane({ pool, runner: this.runner, observer, arm, minter, quotas });
+    const queuesOf = (namespace: string): Promise<string[]> => this.queues(namespace);
+    this.full = new FullLane({ pool, runner: this.runner, observer, arm, minter, quotas, queuesOf });
     this.records = new DeliveryRecords(pool, this.runner, observer, this.full.settling);
     this.pump = new Pump(
       pool,
@@ -95,10 +123,16 @@ export class QueueEngine {
     );
     this.janitor = new Janitor(pool, this.runner, observer);
     this.byteCount = new ByteCount(pool, this.runner, observer, (options.quotas?.bytes ?? 0) > 0);
-    this.leases = new Leases(pool, this.runner, observer, arm, this.records, this.full);
-    this.acks = new Acks(this.runner, observer, this.full.settling);
-    this.dead = new DeadLetter(this.runner, observer);
+    this.leases = new Leases(pool, this.runner, observer, arm, this.records, this.full, this.teller);
+    this.acks = new Acks(this.runner, observer, this.full.settling, this.teller, this.leases.runs);
+    this.dead = new DeadLetter(this.runner, observer, this.full);
     this.importer = new Importer(pool, this.runner);
+    this.purge = new Purge(pool, this.runner, {
+      queues: (namespace) => this.queues(namespace),
+      counts: (namespace, queues) => this.counts(namespace, queues),
+      delist: (namespace) => this.janitor.delist(namespace),
+      settle: () => this.stats.flush(),
+    });
   }
 
   /** Its Redis answers, as far as is known. */
@@ -111,19 +145,24 @@ export class QueueEngine {
     this.pump.start();
     this.janitor.start();
     this.byteCount.start();
+    this.teller.start();
+    this.stats.start();
   }
 
   /** Ends waits and loops; resolves when nothing is under way. The pool stays open. */
   async stop(): Promise<void> {
     this.leases.stop();
+    this.events.close();
     this.full.endWatch.stop();
     await Promise.all([this.pump.stop(), this.janitor.stop(), this.byteCount.stop(), this.leases.settled()]);
-    await this.records.stop();
+    await Promise.all([this.records.stop(), this.stats.stop()]);
+    await Promise.all([this.events.settled(), this.teller.stop()]);
   }
 
-  /** Ends every long poll now, with no job; new ones end at once. */
+  /** Ends every long poll now, with no job, and every listener's stream of events; new ones end at once. */
   endWaits(): void {
     this.leases.stop();
+    this.events.close();
     this.full.endWatch.stop();
   }
 
@@ -248,6 +287,7 @@ export class QueueEngine {
         blocked: integerAt(raw, at + 5),
         held: integerAt(raw, at + 6),
         ended: integerAt(raw, at + 7),
+        stuck: integerAt(raw, at + 8),
         oldestReadyAgeMs: minted === 0 ? 0 : Math.max(nowMs - minted, 0),
       };
     });

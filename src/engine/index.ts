@@ -1,6 +1,15 @@
 /** The queue as a library: an engine over a Redis pool, without HTTP. */
 export { QueueEngine, type EngineOptions } from './engine.js';
+export type { EventFeed } from './events/feed.js';
+export type { EventListener } from './events/follower.js';
+export { EVENT_NAMES, type EventName, type JobEvent } from '../domain/job-event.js';
 export { EngineRegistry } from './engine.registry.js';
+export type { Census, Purged } from './purge/purge.js';
+export type { ChosenSettings } from './settings/settings.js';
+export type { SettingKey, SettingValues } from './settings/known.js';
+export { BINS, type Bin } from './stats/bins.js';
+export type { StatisticsOptions } from './stats/statistics.js';
+export type { Tally } from './stats/tally.js';
 export { silentObserver, type EngineObserver, type PumpCounts } from './observer.js';
 export type { PeekedJob } from './decode.js';
 export type { JobState } from '../domain/states.js';

@@ -30,6 +30,13 @@ const REFUSALS: Record<ErrorCode, (message: string) => Refusal> = {
   job_not_found: () => text(404, 'job not found'),
   recurring_not_found: () => text(404, 'no such recurring job'),
   job_exists: () => text(409, 'job exists'),
+  // The native API's own, which no call of lmstfy's leads to.
+  dependency_cycle: (message) => coded(400, 'dependency_cycle', message),
+  too_many_dependencies: (message) => coded(400, 'too_many_dependencies', message),
+  has_dependents: (message) => coded(409, 'has_dependents', message),
+  not_waiting: (message) => coded(409, 'not_waiting', message),
+  job_done: (message) => coded(409, 'job_done', message),
+  due_unknown: (message) => coded(409, 'due_unknown', message),
   lease_lost: () => text(409, 'lease lost'),
   unique_key_taken: () => text(409, 'unique key taken'),
   idempotency_key_reused: (message) => coded(422, 'idempotency_key_reused', message),
@@ -48,6 +55,9 @@ const REFUSALS: Record<ErrorCode, (message: string) => Refusal> = {
     json: asciiJson({ code: 'too_many_waiters', msg: message }),
     headers: RETRY_SOON,
   }),
+  // None of lmstfy's calls opens a stream, or needs a pool that stays where it is.
+  too_many_streams: (message) => coded(429, 'too_many_streams', message),
+  pool_moving: () => unavailable,
   overloaded: () => ({ ...unavailable, json: OVERLOADED_JSON }),
   uri_too_long: () => text(414, 'request URI too long'),
   body_too_large: (message) => text(413, message),
@@ -59,7 +69,6 @@ const REFUSALS: Record<ErrorCode, (message: string) => Refusal> = {
   }),
   not_replicated: () => notReplicated([]),
   // None of lmstfy's calls needs a pool that stays where it is.
-  pool_moving: () => unavailable,
   pool_unavailable: () => unavailable,
   shutting_down: () => unavailable,
   internal: () => internal,

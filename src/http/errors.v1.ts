@@ -1,6 +1,12 @@
 import { STATUS_CODES } from 'node:http';
 import { HttpException } from '@nestjs/common';
-import { type ErrorCode, QueueError, UnconfirmedError, UniqueKeyTakenError } from '../domain/errors.js';
+import {
+  DependentsError,
+  type ErrorCode,
+  QueueError,
+  UnconfirmedError,
+  UniqueKeyTakenError,
+} from '../domain/errors.js';
 import type { Log } from '../domain/log.js';
 import { asciiJson } from './answer.js';
 import type { Door, Exchange } from './exchange.js';
@@ -9,7 +15,12 @@ import type { RouteTable } from './route-table.js';
 
 const PROBLEM_TYPE = 'application/problem+json';
 /** What may be gone in a moment, though it is the caller's own doing. */
-const SOON_OVER = new Set<ErrorCode>(['queue_full', 'namespace_full', 'too_many_waiters']);
+const SOON_OVER = new Set<ErrorCode>([
+  'queue_full',
+  'namespace_full',
+  'too_many_waiters',
+  'too_many_streams',
+]);
 
 /** What is wrong with one field of a request. */
 export interface FieldProblem {
@@ -33,6 +44,12 @@ const PROBLEMS: Record<ErrorCode, { readonly status: number; readonly detail?: s
   job_not_found: { status: 404 },
   recurring_not_found: { status: 404 },
   job_exists: { status: 409 },
+  dependency_cycle: { status: 400 },
+  too_many_dependencies: { status: 400 },
+  has_dependents: { status: 409 },
+  not_waiting: { status: 409 },
+  job_done: { status: 409 },
+  due_unknown: { status: 409 },
   lease_lost: { status: 409 },
   unique_key_taken: { status: 409 },
   idempotency_key_reused: { status: 422 },
@@ -45,6 +62,7 @@ const PROBLEMS: Record<ErrorCode, { readonly status: number; readonly detail?: s
   queue_not_allowed: { status: 403 },
   rate_limited: { status: 429 },
   too_many_waiters: { status: 429 },
+  too_many_streams: { status: 429 },
   overloaded: { status: 503, detail: 'the server has too much to do' },
   uri_too_long: { status: 414 },
   body_too_large: { status: 413 },
@@ -90,9 +108,12 @@ export class V1Door implements Door {
 
 function ofQueueError(error: QueueError): Refusal {
   const { status, detail } = PROBLEMS[error.code];
-  const errors = error instanceof InputError ? error.problems : undefined;
-  const more = error instanceof UniqueKeyTakenError ? { holder_id: error.holderId } : {};
-  const refusal = problem(status, error.code, detail ?? error.message, errors, more);
+  const more = {
+    errors: error instanceof InputError ? error.problems : undefined,
+    dependents: error instanceof DependentsError ? error.dependents : undefined,
+    holder_id: error instanceof UniqueKeyTakenError ? error.holderId : undefined,
+  };
+  const refusal = problem(status, error.code, detail ?? error.message, more);
   if (status !== 503 && !SOON_OVER.has(error.code)) return refusal;
   const later = { ...refusal, headers: RETRY_SOON };
   return error instanceof UnconfirmedError ? withJobIds(later, error.jobIds) : later;
@@ -102,13 +123,14 @@ function problem(
   status: number,
   code: ErrorCode | HttpCode,
   detail: string,
-  errors?: readonly FieldProblem[],
-  /** Further members, of the code's own. */
-  more: Readonly<Record<string, unknown>> = {},
+  more: {
+    readonly errors?: readonly FieldProblem[] | undefined;
+    readonly dependents?: readonly string[] | undefined;
+    readonly holder_id?: string | undefined;
+  } = {},
 ): Refusal {
   // A member that is undefined is left out. `about:blank` says that the title is the status's own; `code` tells more.
-  const known = { code, detail, errors, status, title: STATUS_CODES[status], type: 'about:blank' };
-  const json = asciiJson({ ...known, ...more });
+  const json = asciiJson({ code, detail, ...more, status, title: STATUS_CODES[status], type: 'about:blank' });
   return { status, json, type: PROBLEM_TYPE };
 }
 

@@ -70,6 +70,7 @@ export function wholeJobAnswer(job: JobDetails): Plain<WholeJobAnswer> {
     cancel_requested: job.cancelRequested,
     result: job.result && dataFields(job.result.body, job.result.contentType),
     depends_on: job.dependsOn,
+    failed_dependencies: job.failedDependencies,
     dependents: job.dependents,
     on_dependency_failure: job.onDependencyFailure,
     unique_key: job.uniqueKey,

@@ -1,5 +1,7 @@
 import { Module } from '@nestjs/common';
 import { AuthModule } from '../auth/auth.module.js';
+import { ChangesService } from './changes.service.js';
+import { V1ChangesController } from './changes.v1.controller.js';
 import { LmstfyHotCalls } from './hot-calls.lmstfy.js';
 import { V1HotCalls } from './hot-calls.v1.js';
 import { HotCalls } from './hot-lane.js';
@@ -14,7 +16,22 @@ import { RichJobsService } from './rich-jobs.service.js';
 
 @Module({
   imports: [AuthModule],
-  controllers: [LmstfyJobsController, V1JobsController, V1PublishController, V1OwnersController],
-  providers: [JobsService, RichJobsService, LmstfyHotCalls, V1HotCalls, V1Leasing, V1Publishing, HotCalls],
+  controllers: [
+    LmstfyJobsController,
+    V1JobsController,
+    V1PublishController,
+    V1OwnersController,
+    V1ChangesController,
+  ],
+  providers: [
+    JobsService,
+    RichJobsService,
+    ChangesService,
+    LmstfyHotCalls,
+    V1HotCalls,
+    V1Leasing,
+    V1Publishing,
+    HotCalls,
+  ],
 })
 export class JobsModule {}

@@ -17,11 +17,12 @@ import type {
 import { checkQueue } from '../domain/rights.js';
 import { EngineRegistry } from '../engine/engine.registry.js';
 import type { FullLane } from '../engine/full/full-lane.js';
+import { dependencyError } from '../engine/full/dependencies.js';
 import type { LetGo, OwnerResult } from '../engine/full/owners.js';
 import { JobsService } from './jobs.service.js';
 
 /** What became of an acknowledgement of the native API. */
-export type AckStatus = 'acked' | 'moved' | 'not_found' | 'lease_lost';
+export type AckStatus = 'acked' | 'moved' | Exclude<OwnerResult, 'done'>;
 
 /** An acknowledgement with what comes of the job; without, it is one like lmstfy's. */
 export interface RichAck extends Ack {
@@ -103,6 +104,7 @@ export class RichJobsService {
     if (status === 'lease_lost') {
       throw new QueueError('lease_lost', 'this lease is not the present one of the job');
     }
+    if (status === 'dependency_cycle' || status === 'too_many_dependencies') throw dependencyError(status);
     return status;
   }
 

@@ -150,6 +150,22 @@ export class Metrics {
     POOL,
     WAIT_S,
   );
+  readonly jobRun = this.histogram(
+    'pumphouse_job_run_seconds',
+    'Time from lease to acknowledgement, where one process saw both',
+    POOL,
+    WAIT_S,
+  );
+  readonly failedJobs = this.counter(
+    'pumphouse_failed_jobs_total',
+    'Jobs that went to the dead letter',
+    POOL,
+  );
+  readonly retriedJobs = this.counter(
+    'pumphouse_retried_jobs_total',
+    'Jobs that went back to be tried again: their leases ran out, or a worker gave them up',
+    POOL,
+  );
   readonly pumpLateness = this.histogram(
     'pumphouse_pump_lateness_seconds',
     'How late the latest job of a pump round was moved',
@@ -193,6 +209,25 @@ export class Metrics {
     'pool',
     'loop',
   ]);
+
+  // ours: events
+  readonly eventsWritten = this.counter(
+    'pumphouse_events_written_total',
+    'Events of publishes, leases and acknowledgements that were written because somebody listens',
+    POOL,
+  );
+  readonly eventsDropped = this.counter(
+    'pumphouse_events_dropped_total',
+    'Events that were left out: Redis did not take them in time',
+    POOL,
+  );
+  readonly eventStreams = this.gauge('pumphouse_event_streams', 'Open streams of events', []);
+  readonly eventsSent = this.counter('pumphouse_events_sent_total', 'Events sent to listeners', []);
+  readonly eventStreamsEnded = this.counter(
+    'pumphouse_event_streams_ended_total',
+    'Ended streams: the client left (gone), did not take its events in time (slow), its token no longer works (refused), the server stops (drained)',
+    ['reason'],
+  );
 
   // ours: bounds
   readonly inFlight = this.gauge(

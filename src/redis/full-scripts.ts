@@ -1,5 +1,6 @@
+import { LIST_SCRIPTS } from './list-scripts.js';
 import { flatReply, integerAt, script } from './script.js';
-import { answer, codes, TIMES, whole } from './replies.js';
+import { answer, codes, lapsesOf, TIMES, whole } from './replies.js';
 
 /** The scripts of the full lane (docs/adr/0018-two-lanes-in-the-store.md). */
 const SPACE = ['meta', 'queues', 'due', 'waiting', 'expiries'] as const;
@@ -8,7 +9,7 @@ export const fullPut = script({
   name: 'full_put',
   keys: SPACE,
   args: [...TIMES, 'quotas', 'replaces'],
-  item: ['options', 'id', 'body'],
+  item: ['options', 'id', 'body', 'needs'],
   repeatable: true,
   reply: (raw) => {
     const reply = flatReply(raw);
@@ -54,8 +55,10 @@ export const fullTick = script({
     const moved = { due: at(3), returned: at(4), died: at(5), expired: at(6) };
     /** Queues, and how many jobs were made in each. */
     const made: (readonly [queue: string, jobs: number])[] = [];
-    for (let i = 8; i + 1 < reply.length; i += 2) made.push([String(reply[i]), integerAt(reply, i + 1)]);
-    return { ...answer(reply), nextDueMs: at(2), earliestMs: at(7), moved, made };
+    const lapsesFrom = 9 + 2 * at(8);
+    for (let i = 9; i < lapsesFrom; i += 2) made.push([String(reply[i]), integerAt(reply, i + 1)]);
+    const lapses = late ? [] : lapsesOf(reply, lapsesFrom);
+    return { ...answer(reply), nextDueMs: at(2), earliestMs: at(7), moved, made, lapses };
   },
 });
 
@@ -72,6 +75,24 @@ export const fullLook = script({
   },
 });
 
+export const fullCancel = script({
+  name: 'full_cancel',
+  keys: SPACE,
+  args: [...TIMES, 'id', 'cascade', 'grace_ms'],
+  item: [],
+  repeatable: false,
+  reply: whole,
+});
+
+export const fullChange = script({
+  name: 'full_change',
+  keys: SPACE,
+  args: [...TIMES, 'id', 'options', 'data', 'adds', 'drops'],
+  item: [],
+  repeatable: false,
+  reply: whole,
+});
+
 export const fullStates = script({
   name: 'full_states',
   keys: ['meta'],
@@ -81,4 +102,14 @@ export const fullStates = script({
   reply: codes,
 });
 
-export const FULL_SCRIPTS = [fullPut, fullLease, fullSettle, fullTick, fullLook, fullStates] as const;
+export const FULL_SCRIPTS = [
+  fullPut,
+  fullLease,
+  fullSettle,
+  fullTick,
+  fullLook,
+  fullCancel,
+  fullChange,
+  fullStates,
+  ...LIST_SCRIPTS,
+] as const;

@@ -10,6 +10,13 @@ export interface NamespaceKeys {
   readonly expiries: string;
   readonly sending: string;
   readonly imported: string;
+  readonly listening: string;
+  readonly events: string;
+  readonly settings: string;
+  readonly tags: string;
+  readonly groups: string;
+  readonly workers: string;
+  readonly traces: string;
 }
 
 /** Kinds of per-queue keys: ready list, scheduled, leased and dead zsets, zset of far slots, set of ghosts, info hash. */
@@ -36,6 +43,11 @@ export class Keys {
     return `${this.prefix}pumphouse:counted`;
   }
 
+  /** Namespaces whose events somebody reads, scored by when they are no longer written, Unix ms. */
+  get watched(): string {
+    return `${this.prefix}pumphouse:watched`;
+  }
+
   /** The pub/sub channel of wake-ups: `namespace queue`. Known to lua/lib/notify.lua. */
   get wakeChannel(): string {
     return `${this.prefix}pumphouse:wake`;
@@ -58,6 +70,13 @@ export class Keys {
         expiries: `${base}expiries`,
         sending: `${base}sending`,
         imported: `${base}imported`,
+        listening: `${base}listening`,
+        events: `${base}events`,
+        settings: `${base}settings`,
+        tags: `${base}tags`,
+        groups: `${base}groups`,
+        workers: `${base}workers`,
+        traces: `${base}traces`,
       };
       // Namespaces come and go; the cache must not remember all that ever were.
       if (this.cache.size >= 10_000) this.cache.clear();
@@ -69,6 +88,16 @@ export class Keys {
   /** A job's key; `encodedId` as `encodeId` gives it. For tests and tools: scripts spell it themselves. */
   job(namespace: string, encodedId: Buffer): Buffer {
     return Buffer.concat([Buffer.from(`${this.prefix}{${namespace}}j`), encodedId]);
+  }
+
+  /** The statistics of a day, counted from 1970-01-01 UTC. */
+  day(namespace: string, day: number): string {
+    return `${this.prefix}{${namespace}}:t${String(day)}`;
+  }
+
+  /** A glob pattern of every key of a namespace, of whatever kind. */
+  allOf(namespace: string): string {
+    return `${this.prefix}{${namespace}}*`;
   }
 
   /** A glob pattern of the keys of all jobs. */
@@ -91,7 +120,7 @@ export class Keys {
 
   /** Who holds a unique key of the native API. For tests and tools: scripts spell it themselves. */
   uniqueKey(namespace: string, key: string): string {
-    return `${this.prefix}{${namespace}}v${key}`;
+    return `${this.prefix}{${namespace}}o${key}`;
   }
 
   /** A queue's key by its number. For tests and tools: scripts spell it themselves. */

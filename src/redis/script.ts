@@ -38,14 +38,17 @@ const INSTEAD: Readonly<Record<WakeStyle, Readonly<Record<string, string>>>> = {
 };
 
 /**
- * A script's text with its includes in place.
+ * A script's text with its includes, and theirs, in place.
  *
  * @throws {Error} the file or one of its includes is missing
  */
 export function loadScript(name: string, style: WakeStyle = 'plain'): string {
-  return readFileSync(join(LUA_DIR, 'scripts', `${name}.lua`), 'utf8').replace(
-    INCLUDE,
-    (_line, lib: string) => readFileSync(join(LUA_DIR, `${INSTEAD[style][lib] ?? lib}.lua`), 'utf8'),
+  return readLua(join('scripts', name), style);
+}
+
+function readLua(path: string, style: WakeStyle): string {
+  return readFileSync(join(LUA_DIR, `${path}.lua`), 'utf8').replace(INCLUDE, (_line, lib: string) =>
+    readLua(INSTEAD[style][lib] ?? lib, style),
   );
 }
 

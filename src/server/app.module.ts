@@ -3,10 +3,13 @@ import { AdminModule } from '../admin/admin.module.js';
 import { type AppParts, CoreModule } from './core.module.js';
 import { DeadletterModule } from '../deadletter/deadletter.module.js';
 import { WORKER_COMMANDS, type WorkerCommands } from '../domain/worker-commands.js';
+import { EventsModule } from '../events/events.module.js';
 import { HealthModule } from '../health/health.module.js';
 import { JobsModule } from '../jobs/jobs.module.js';
 import { OpenApiModule } from '../openapi/openapi.module.js';
 import { SchedulesModule } from '../schedules/schedules.module.js';
+import { SettingsModule } from '../settings/settings.module.js';
+import { StatsModule } from '../stats/stats.module.js';
 
 /** The application that serves the queue API. */
 @Module({})
@@ -18,6 +21,9 @@ export class ApiAppModule {
         CoreModule.forRoot(parts),
         JobsModule,
         DeadletterModule,
+        StatsModule,
+        SettingsModule,
+        EventsModule,
         HealthModule,
         OpenApiModule,
         SchedulesModule,

@@ -52,13 +52,18 @@ export class CoreModule {
   }
 }
 
-function engineOptions({ limits }: Config): EngineOptions {
+function engineOptions({ limits, events, stats }: Config): EngineOptions {
   const quotas = {
     queues: limits.max_queues_per_namespace,
     jobsPerQueue: limits.max_jobs_per_queue,
     bytes: limits.max_bytes_per_namespace,
   };
-  return { quotas, idempotencyTtlMs: limits.idempotency_ttl_s * 1_000 };
+  return {
+    quotas,
+    idempotencyTtlMs: limits.idempotency_ttl_s * 1_000,
+    eventsKeepMs: events.keep_ms,
+    stats: { historyDays: stats.history_days, maxQueues: stats.max_queues },
+  };
 }
 
 function buildEngines(pools: PoolRegistry, config: Config, metrics?: MetricsService): EngineRegistry {

@@ -9,11 +9,13 @@ const PROBLEM = 'application/problem+json';
 const STATUS: Record<Exclude<ErrorCode, 'lease_lost'>, number> = {
   ...{ invalid_argument: 400, token_missing: 401, token_invalid: 401, pool_not_found: 404 },
   ...{ verb_missing: 403, queue_not_allowed: 403 },
+  ...{ dependency_cycle: 400, too_many_dependencies: 400, has_dependents: 409, not_waiting: 409 },
+  ...{ job_done: 409, due_unknown: 409 },
   ...{ job_not_found: 404, recurring_not_found: 404, job_exists: 409, unique_key_taken: 409 },
   ...{ body_too_large: 413, rate_limited: 429 },
   ...{ idempotency_key_reused: 422, too_many_queues: 429, queue_full: 429, namespace_full: 429 },
   ...{ durability_unavailable: 503, not_replicated: 503 },
-  ...{ pool_moving: 503 },
+  ...{ too_many_streams: 429, pool_moving: 503 },
   ...{ too_many_waiters: 429, overloaded: 503, uri_too_long: 414 },
   ...{ internal: 500, pool_unavailable: 503, disk_full: 503, shutting_down: 503, store_full: 507 },
 };
@@ -167,7 +169,7 @@ describe.each(['/acks', '/%61cks'])('batch acknowledgement, by %s', (path) => {
       expect(got).toBe(status);
       expect(json).toMatchObject({ code, status });
       expect((json as { detail: string }).detail === 'as it is').toBe(status < 500);
-      const mayHelp = ['queue_full', 'namespace_full', 'too_many_waiters'].includes(code);
+      const mayHelp = ['queue_full', 'namespace_full', 'too_many_waiters', 'too_many_streams'].includes(code);
       expect(headers['retry-after']).toBe(status === 503 || mayHelp ? '1' : undefined);
     } finally {
       Reflect.deleteProperty(engine, 'ack');

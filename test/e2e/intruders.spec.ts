@@ -19,6 +19,12 @@ const NEEDS: Readonly<Record<string, Verb>> = {
   'GET /api/:namespace/:queue/deadletter': 'consume',
   'GET /api/:namespace/:queue/deadletter/size': 'consume',
   'POST /v1/:namespace/acks': 'consume',
+  'GET /v1/:namespace/events': 'consume',
+  'GET /v1/:namespace/stats': 'consume',
+  'GET /v1/:namespace/settings': 'admin',
+  'GET /v1/:namespace/settings/:key': 'admin',
+  'PUT /v1/:namespace/settings/:key': 'admin',
+  'DELETE /v1/:namespace/settings/:key': 'admin',
   'POST /v1/:namespace/jobs': 'publish',
   'POST /v1/:namespace/leases': 'consume',
   'GET /v1/:namespace/jobs/:id': 'consume',
@@ -27,6 +33,11 @@ const NEEDS: Readonly<Record<string, Verb>> = {
   'POST /v1/:namespace/jobs/:id/release': 'consume',
   'POST /v1/:namespace/jobs/:id/retry': 'consume',
   'POST /v1/:namespace/jobs/:id/fail': 'consume',
+  'POST /v1/:namespace/jobs/:id/cancel': 'consume',
+  'POST /v1/:namespace/jobs/:id/log': 'consume',
+  'PATCH /v1/:namespace/jobs/:id': 'publish',
+  'POST /v1/:namespace/jobs/:id/dependencies': 'publish',
+  'DELETE /v1/:namespace/jobs/:id/dependencies': 'publish',
   'POST /v1/:namespace/recurring': 'publish',
   'GET /v1/:namespace/recurring': 'publish',
   'GET /v1/:namespace/recurring/:id': 'publish',
@@ -39,6 +50,14 @@ const NEEDS: Readonly<Record<string, Verb>> = {
   'PUT /api/:namespace/:queue/deadletter': 'admin',
   'DELETE /api/:namespace/:queue/deadletter': 'admin',
 };
+/** What a call needs behind its address. */
+const QUERY: Readonly<Record<string, string>> = {
+  'GET /v1/:namespace/stats': '?queue=mail',
+  // A stream without a filter tells of the queues that the token is for.
+  'GET /v1/:namespace/events': '?queue=mail',
+};
+/** Calls of a whole namespace: closed to tokens for some of its queues. */
+const WHOLE = /^\S+ \/v1\/:namespace\/settings/;
 /** Open to everybody. */
 const OPEN = [
   'GET /docs',
@@ -128,6 +147,11 @@ describe('intruders', () => {
       headers: token === null ? {} : { 'x-token': token },
       ...(body === undefined ? {} : { body }),
     });
+    if (answer.headers['content-type'] === 'text/event-stream') {
+      // It does not end.
+      answer.body.on('error', () => undefined).destroy();
+      return { status: answer.statusCode, text: '' };
+    }
     return { status: answer.statusCode, text: await answer.body.text() };
   }
 
@@ -135,16 +159,28 @@ describe('intruders', () => {
     if (path.endsWith('/acks')) return JSON.stringify({ acks: [{ queue: 'mail', id: jobId }] });
     if (/\/jobs$/.test(path)) return JSON.stringify({ queue: 'mail' });
     if (path.endsWith('/leases')) return JSON.stringify({ queues: ['mail'] });
+    if (path.endsWith('/cancel')) return '{}';
+    if (path.includes('/recurring')) {
+      if (method === 'POST' && !path.endsWith('/recurring')) return '{}';
+      if (method === 'PATCH') return '{}';
+      if (method === 'POST' || method === 'PUT')
+        return JSON.stringify({ schedule: { every_ms: 60_000 }, job: { queue: 'mail' } });
+    }
+    if (path.endsWith('/log')) return JSON.stringify({ message: 'hello' });
+    if (path.endsWith('/dependencies')) return JSON.stringify({ depends_on: ['nobody'] });
+    if (method === 'PATCH') return JSON.stringify({ priority: 1 });
     if (method === 'POST') return JSON.stringify({ lease: 1 });
     if (method !== 'PUT') return undefined;
+    if (path.includes('/settings/')) return '{"value":1000}';
     return path.includes('/bulk') ? '["x"]' : 'x';
   }
 
   /** The address over the hot lane, if there is one for the call, and spelt so that the router must take it. */
   function addresses(route: Route, queue = 'mail'): string[] {
-    const names = { namespace, queue, id: jobId };
+    const names = { namespace, queue, id: jobId, key: 'grace_ms' };
     const escaped = { ...names, namespace: `%${namespace.charCodeAt(0).toString(16)}${namespace.slice(1)}` };
-    return [addressOf(route, names), addressOf(route, escaped)];
+    const query = QUERY[nameOf(route)] ?? '';
+    return [addressOf(route, names) + query, addressOf(route, escaped) + query];
   }
 
   it('meet no call that it is not known of what it needs', () => {
@@ -188,14 +224,15 @@ describe('intruders', () => {
           expect(text).toContain(error);
           tried += 1;
         }
+        const mark = path.includes('?') ? '&' : '?';
         for (const query of [
-          '?token=wrong',
-          `?token=wrong&token=${right}`,
-          `?Token=${right}`,
-          `?xtoken=${right}`,
+          'token=wrong',
+          `token=wrong&token=${right}`,
+          `Token=${right}`,
+          `xtoken=${right}`,
         ]) {
-          expect(await send(route, path + query, null)).toMatchObject({ status: 401 });
-          expect(await send(route, `${path}?token=${right}`, 'wrong')).toMatchObject({ status: 401 });
+          expect(await send(route, path + mark + query, null)).toMatchObject({ status: 401 });
+          expect(await send(route, `${path}${mark}token=${right}`, 'wrong')).toMatchObject({ status: 401 });
           tried += 2;
         }
         expect(await send(route, path, `nowhere:${right}`)).toMatchObject({ status: 404 });
@@ -241,7 +278,8 @@ describe('intruders', () => {
 
   it('are not those who hold just the verb and the queue that a call needs', async () => {
     for (const route of apiRoutes.filter(isQueueCall)) {
-      const rights = { verbs: [NEEDS[nameOf(route)]!], queues: ['ma*l'] };
+      const queues = WHOLE.test(nameOf(route)) ? null : ['ma*l'];
+      const rights = { verbs: [NEEDS[nameOf(route)]!], queues };
       const expiry = { lifetimeMs: 60_000, atMs: 0 };
       const token = await store().grant({ namespace, pool: 'default', description: 'd', rights, expiry });
       for (const path of addresses(route)) {
@@ -252,7 +290,7 @@ describe('intruders', () => {
   });
 
   describe('on the wrong port', () => {
-    const names = { namespace, queue: 'mail', id: 'x', token: 't'.repeat(20), '*': '' };
+    const names = { namespace, queue: 'mail', id: 'x', key: 'grace_ms', token: 't'.repeat(20), '*': '' };
 
     it('find nothing of the admin port on the port of the API', async () => {
       const token = await make();

@@ -2,7 +2,7 @@ import { DEFAULT_TRIES } from '../../domain/limits.js';
 import type { NewRichJob } from '../../domain/rich-job.js';
 
 /** An expiry has 48 bits in the header; a time that would not fit is for as good as ever. In milliseconds. */
-const LONGEST_MS = 2 ** 46;
+export const LONGEST_MS = 2 ** 46;
 
 /** A job's options as lua/scripts/full_put.lua reads them: what it reckons with, and in `x` the fields of the job's hash. */
 export function optionsText(job: NewRichJob): string {
@@ -30,6 +30,7 @@ function fieldsOf(job: NewRichJob): Record<string, string> {
     ctype: job.contentType,
     ttr: job.ttrMs === undefined ? undefined : String(job.ttrMs),
     retry: job.retry ? JSON.stringify(job.retry) : undefined,
+    onfail: job.onDependencyFailure === 'block' ? undefined : job.onDependencyFailure,
     unique: job.unique?.key,
     keep: job.retentionMs ? String(job.retentionMs) : undefined,
   };

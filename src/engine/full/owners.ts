@@ -1,11 +1,15 @@
 import { QueueError } from '../../domain/errors.js';
 import type { Completion, GivenUp, HeartbeatNews, LeaseRef, Release } from '../../domain/rich-job.js';
 import type { EngineObserver } from '../observer.js';
-import { type Settled, SETTLED, type Settling, type Verb } from './settling.js';
+import { checkNumberOf, packIds } from './dependencies.js';
+import { queueOf, ranOf, type Settled, SETTLED, type Settling, type Verb } from './settling.js';
 import type { FullQueues } from './full-queues.js';
 
-/** How what an owner of a lease said ended: `lease_lost` = the lease is not the job's present one, nothing has changed. */
-export type OwnerResult = 'done' | 'not_found' | 'lease_lost';
+/**
+ * How what an owner of a lease said ended: `lease_lost` = the lease is not the job's present one. The last two are of what it was to wait
+ * for next. Nothing has changed but for `done`.
+ */
+export type OwnerResult = 'done' | 'not_found' | 'lease_lost' | 'dependency_cycle' | 'too_many_dependencies';
 
 /** Where a job is after its owner let go of it. */
 export interface LetGo {
@@ -29,6 +33,7 @@ export class Owners {
    * @throws {QueueError} the store's own
    */
   async complete(namespace: string, completions: readonly Completion[]): Promise<OwnerResult[]> {
+    for (const { next } of completions) checkNumberOf(next?.dependsOn ?? [], 'next.dependsOn');
     const settled = await this.settling.say(
       namespace,
       completions.map(({ id, lease, queue, result, next, retentionMs }) => ({
@@ -42,14 +47,15 @@ export class Owners {
           keep_ms: retentionMs,
           next: next && { queue: next.queue, delay_ms: next.delayMs },
         },
-        bytes: result?.body,
+        bytes: next ? packIds(next.dependsOn ?? []) : result?.body,
       })),
     );
     for (const { next } of completions) if (next) this.full.add(namespace, [next.queue]);
-    return settled.map((one, i) => {
+    return settled.map((one) => {
       const result = resultOf(one);
-      const { queue = '' } = completions[i] ?? {};
+      const [queue, ranMs] = [queueOf(one.facts), ranOf(one.facts)];
       if (result === 'done') this.observer.acked(namespace, queue, 0);
+      if (result === 'done' && ranMs !== undefined) this.observer.ran(namespace, queue, ranMs);
       if (result === 'lease_lost') this.observer.staleAck(namespace, 'refused');
       return result;
     });
@@ -90,12 +96,23 @@ export class Owners {
    * @throws as `heartbeat`
    */
   async retry(namespace: string, { id, lease, group, message, delayMs }: GivenUp): Promise<LetGo> {
-    return letGo(await this.sayOne(namespace, 'retry', { id, lease }, { group, message, delay_ms: delayMs }));
+    const options = { group, message, delay_ms: delayMs };
+    return this.tellGivenUp(namespace, await this.sayOne(namespace, 'retry', { id, lease }, options));
   }
 
   /** It went wrong for good: to the dead letter at once. @throws as `heartbeat` */
   async fail(namespace: string, { id, lease, group, message }: GivenUp): Promise<LetGo> {
-    return letGo(await this.sayOne(namespace, 'fail', { id, lease }, { group, message }));
+    return this.tellGivenUp(
+      namespace,
+      await this.sayOne(namespace, 'fail', { id, lease }, { group, message }),
+    );
+  }
+
+  private tellGivenUp(namespace: string, one: Settled): LetGo {
+    const now = letGo(one);
+    if (now.state === 'dead') this.observer.failed(namespace, queueOf(one.facts), 1);
+    else this.observer.retried(namespace, queueOf(one.facts), 1);
+    return now;
   }
 
   private async sayOne(
@@ -116,7 +133,9 @@ export class Owners {
   }
 }
 
-function resultOf({ code }: Settled): OwnerResult {
+function resultOf({ code, facts }: Settled): OwnerResult {
+  if (code === SETTLED.refused)
+    return facts['refused'] === 'dependency_cycle' ? 'dependency_cycle' : 'too_many_dependencies';
   if (code === SETTLED.missing) return 'not_found';
   return code === SETTLED.lost ? 'lease_lost' : 'done';
 }

@@ -109,7 +109,6 @@ describe('a publish', () => {
     ['a type of two lines', { data_base64: '', content_type: 'a\r\nb' }, ['content_type']],
     ['a delay and a time', { delay_ms: 1, run_at: '2026-01-01T00:00:00Z' }, ['run_at']],
     ['a ttl that ends before the delay', { delay_ms: 5, ttl_ms: 4 }, ['ttl_ms']],
-    ['itself to wait for', { id: 'me', depends_on: ['me'] }, ['depends_on']],
     [
       'too many attributes',
       { attributes: Object.fromEntries(Array.from({ length: 17 }, (_, i) => [`k${String(i)}`, ''])) },

@@ -70,13 +70,11 @@ export function richJobOf(
   maxBytes: number,
   problems: Problems,
 ): NewRichJob {
-  const { queue, id, delay_ms, run_at, ttl_ms, depends_on } = fields;
+  const { queue, id, delay_ms, run_at, ttl_ms } = fields;
   if (delay_ms !== undefined && run_at !== undefined)
     problems.add(`${at}run_at`, 'must be left out where there is delay_ms');
   if (ttl_ms !== undefined && ttl_ms > 0 && ttl_ms < (delay_ms ?? 0))
     problems.add(`${at}ttl_ms`, 'must be 0, or at least delay_ms');
-  if (id !== undefined && depends_on?.includes(id) === true)
-    problems.add(`${at}depends_on`, 'must not name the job itself');
   const options = optionsOf(fields, at, maxBytes, problems);
   return given<NewRichJob>({
     queue,

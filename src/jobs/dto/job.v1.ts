@@ -83,7 +83,14 @@ export class WholeJobAnswer extends JobAnswer {
   @Flag('Somebody wants it cancelled.') cancel_requested!: boolean;
   @Nullable() @Part('What came of it.', () => ResultAnswer) result!: ResultAnswer | null;
   @JobIds('Jobs that it waits for.', { min: 0, max: MANY }) depends_on!: readonly string[];
-  @JobIds('Jobs that wait for it.', { min: 0, max: MANY }) dependents!: readonly string[];
+  @TextsByName('Of those that it waits for, the ones that ended otherwise than done, and how.', {
+    count: MANY,
+    name: ANY_NAME,
+    nameRule: '',
+    max: MANY,
+  })
+  failed_dependencies!: Readonly<Record<string, string>>;
+  @JobIds('Jobs that wait for it, 100 at most.', { min: 0, max: MANY }) dependents!: readonly string[];
   @OneOf('What becomes of it when one that it waits for fails.', ['block', 'ignore', 'fail', 'cancel'])
   on_dependency_failure!: string;
   @Nullable() @Label('The unique key that it holds.', { max: MAX_LABEL }) unique_key!: string | null;

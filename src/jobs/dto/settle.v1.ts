@@ -72,7 +72,11 @@ export class AckManyFields {
 
 export class AckManyResult {
   @JobId('The id of the job.') id!: string;
-  @OneOf('What became of it.', ['acked', 'moved', 'not_found', 'lease_lost']) status!: string;
+  @OneOf('What became of it; the last two are of what it was to wait for next.', [
+    ...['acked', 'moved', 'not_found', 'lease_lost'],
+    ...['dependency_cycle', 'too_many_dependencies'],
+  ])
+  status!: string;
 }
 
 export class AckManyAnswer {
