@@ -16,6 +16,7 @@
 --- @include "lib/full_place"
 --- @include "lib/full_tend"
 --- @include "lib/full_workers"
+--- @include "lib/full_traces"
 --- @include "lib/full_tags"
 --- @include "lib/full_commit"
 --- @include "lib/full_rich"

@@ -7,6 +7,7 @@ local function enter_line(job)
     return
   end
   local step = job.stand or redis.call("HINCRBY", queue_key("i", number), job.to_front and "front" or "back", job.to_front and -1 or 1)
+  job.entry = (job.entry + 1) % 256 -- It may have an entry in the list, from when it had another priority: a ghost from here on.
   redis.call("ZADD", queue_key("p", number), text_of(job.priority * 2 ^ 45 + 2 ^ 44 + step), job.id)
   lasts[#lasts + 1] = function()
     notify(name_of(number))

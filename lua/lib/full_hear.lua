@@ -1,7 +1,8 @@
--- What ended is told to those that wait for it, a few at a time; what is left makes the clock come back at once.
+-- What ended is told to those that wait for it, a few at a time; what is left makes the clock come back at once. Each costs as much as two
+-- jobs that come due.
 local function some_of(key)
-  local ids = redis.call("SRANDMEMBER", touch(key), math.max(limit, 0))
-  limit = limit - #ids
+  local ids = redis.call("SRANDMEMBER", touch(key), math.ceil(limit / 2))
+  limit = limit - 2 * #ids
   if #ids > 0 then
     free("SREM", key, unpack(ids))
   end

@@ -1,5 +1,5 @@
 -- As many as one script has the time for; more are left to the clock.
-local ties_left = 100
+local ties_left = 40
 local function tie_all(job, ids)
   waiter(job)
   if #ids > ties_left then

@@ -40,7 +40,7 @@ end
 --- @include "lib/full_alter"
 --- @include "lib/full_untie"
 --- @include "lib/full_replace"
---- @include "lib/full_move"
+--- @include "lib/full_shift"
 --- @include "lib/full_change"
 
 -- Look.

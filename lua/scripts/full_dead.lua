@@ -55,8 +55,9 @@ if #ARGV < 11 and (number or queue == "") then
 end
 local is_over = #found < look
 for _, place in ipairs(found) do
-  if done == limit or wanted.to and tonumber(place[3]) > wanted.to then
-    is_over = done < limit
+  local has_enough = done == limit or bytes_seen > MOST_BYTES
+  if has_enough or wanted.to and tonumber(place[3]) > wanted.to then
+    is_over = not has_enough
     break
   end
   local job, one = place[1], place[2]

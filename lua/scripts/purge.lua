@@ -54,7 +54,9 @@ for _, member in ipairs(members) do
   if here then
     doom(doomed, id, job.flags)
     if is_rich(job) then
-      doomed[#doomed + 1], doomed[#doomed + 2] = needs_key(id), users_key(id)
+      for edge in string.gmatch("nufmv", ".") do
+        doomed[#doomed + 1] = named_key(edge, id)
+      end
     end
     removed = removed + 1
   elseif member == "" then

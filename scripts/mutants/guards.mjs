@@ -1,4 +1,5 @@
 import { CLUSTER } from './guards/cluster.mjs';
+import { DEPENDENCIES } from './guards/dependencies.mjs';
 import { DURABLE } from './guards/durability.mjs';
 import { EVENTS } from './guards/events.mjs';
 import { FAILURES } from './guards/failures.mjs';
@@ -7,6 +8,7 @@ import { FLOODS } from './guards/floods.mjs';
 import { IMPORT } from './guards/import.mjs';
 import { LEASES } from './guards/leases.mjs';
 import { LINES } from './guards/lines.mjs';
+import { LIST_GUARDS } from './guards/lists.mjs';
 import { MIGRATION } from './guards/migration.mjs';
 import { NAMESPACES } from './guards/namespaces.mjs';
 import { NATIVE_HTTP } from './guards/native-http.mjs';
@@ -36,6 +38,7 @@ export const GUARDS = [
   ...LEASES,
   ...RECORD_GUARDS,
   ...LINES,
+  ...LIST_GUARDS,
   ...FAR_SLOTS,
   ...TIME,
   ...SCHEDULES,
@@ -50,6 +53,7 @@ export const GUARDS = [
   ...DURABLE,
   ...STORES,
   ...FLOODS,
+  ...DEPENDENCIES,
   ...EVENTS,
   ...NAMESPACES,
 ];

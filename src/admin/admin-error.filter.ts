@@ -14,6 +14,7 @@ const STATUS: Record<ErrorCode, number> = {
   job_not_found: 404,
   recurring_not_found: 404,
   job_exists: 409,
+  worker_not_found: 404,
   dependency_cycle: 400,
   too_many_dependencies: 400,
   has_dependents: 409,

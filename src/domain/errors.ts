@@ -8,6 +8,7 @@ export type ErrorCode =
   | 'job_not_found'
   | 'recurring_not_found'
   | 'job_exists'
+  | 'worker_not_found'
   | 'dependency_cycle'
   | 'too_many_dependencies'
   | 'has_dependents'

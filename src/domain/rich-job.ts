@@ -122,6 +122,8 @@ export interface JobDetails {
   readonly progress: unknown;
   readonly failure: Failure | null;
   readonly cancelRequested: boolean;
+  /** Somebody tracks it. */
+  readonly tracked: boolean;
   readonly result: { readonly body: Buffer; readonly contentType: string | null } | null;
   readonly dependsOn: readonly string[];
   /** Those that it waits for in vain, and how they ended: `died`, `cancelled`, `expired`, … */

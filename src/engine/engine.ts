@@ -112,7 +112,8 @@ export class QueueEngine {
     });
     const { minter } = this.publishers;
     const queuesOf = (namespace: string): Promise<string[]> => this.queues(namespace);
-    this.full = new FullLane({ pool, runner: this.runner, observer, arm, minter, quotas, queuesOf });
+    const { runner, settings } = this;
+    this.full = new FullLane({ pool, runner, observer, arm, minter, quotas, queuesOf, settings });
     this.records = new DeliveryRecords(pool, this.runner, observer, this.full.settling);
     this.pump = new Pump(
       pool,

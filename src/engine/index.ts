@@ -11,6 +11,8 @@ export { BINS, type Bin } from './stats/bins.js';
 export type { StatisticsOptions } from './stats/statistics.js';
 export type { Tally } from './stats/tally.js';
 export { silentObserver, type EngineObserver, type PumpCounts } from './observer.js';
+export type { Cancelled, CancelRequest } from './full/cancelling.js';
+export type { Changed, JobChange } from './full/changing.js';
 export type { PeekedJob } from './decode.js';
 export type { JobState } from '../domain/states.js';
 export { RedisPool } from '../redis/pool.js';
@@ -31,5 +33,5 @@ export type {
   StoredJob,
 } from '../domain/job.js';
 export type { Durability } from '../domain/durability.js';
-export { QueueError, UnconfirmedError, type ErrorCode } from '../domain/errors.js';
+export { DependentsError, QueueError, UnconfirmedError, type ErrorCode } from '../domain/errors.js';
 export type { Log } from '../domain/log.js';

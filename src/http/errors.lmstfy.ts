@@ -30,6 +30,7 @@ const REFUSALS: Record<ErrorCode, (message: string) => Refusal> = {
   job_not_found: () => text(404, 'job not found'),
   recurring_not_found: () => text(404, 'no such recurring job'),
   job_exists: () => text(409, 'job exists'),
+  worker_not_found: () => text(404, 'worker not found'),
   // The native API's own, which no call of lmstfy's leads to.
   dependency_cycle: (message) => coded(400, 'dependency_cycle', message),
   too_many_dependencies: (message) => coded(400, 'too_many_dependencies', message),

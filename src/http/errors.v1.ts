@@ -44,6 +44,7 @@ const PROBLEMS: Record<ErrorCode, { readonly status: number; readonly detail?: s
   job_not_found: { status: 404 },
   recurring_not_found: { status: 404 },
   job_exists: { status: 409 },
+  worker_not_found: { status: 404 },
   dependency_cycle: { status: 400 },
   too_many_dependencies: { status: 400 },
   has_dependents: { status: 409 },

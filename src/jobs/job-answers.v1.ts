@@ -68,6 +68,7 @@ export function wholeJobAnswer(job: JobDetails): Plain<WholeJobAnswer> {
     worker: job.worker,
     failure: job.failure && failureAnswer(job.failure),
     cancel_requested: job.cancelRequested,
+    tracked: job.tracked,
     result: job.result && dataFields(job.result.body, job.result.contentType),
     depends_on: job.dependsOn,
     failed_dependencies: job.failedDependencies,

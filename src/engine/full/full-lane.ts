@@ -2,6 +2,7 @@ import type { RedisPool } from '../../redis/pool.js';
 import type { UlidMinter } from '../../domain/ulid.js';
 import type { EngineObserver } from '../observer.js';
 import type { ScriptRunner } from '../script-runner.js';
+import type { Settings } from '../settings/settings.js';
 import { EndWatch } from './end-watch.js';
 import { FullQueues } from './full-queues.js';
 import { Cancelling } from './cancelling.js';
@@ -28,6 +29,7 @@ export interface FullLaneSettings {
   readonly quotas: string;
   /** The queues of a namespace, sorted. */
   readonly queuesOf: (namespace: string) => Promise<string[]>;
+  readonly settings: Settings;
 }
 
 /**
@@ -49,12 +51,12 @@ export class FullLane {
   readonly recurrings: Recurrings;
   readonly endWatch: EndWatch;
 
-  constructor({ pool, runner, observer, arm, minter, quotas, queuesOf }: FullLaneSettings) {
+  constructor({ pool, runner, observer, arm, minter, quotas, queuesOf, settings }: FullLaneSettings) {
     this.publishing = new FullPublishing(runner, observer, arm, this.queues, minter, quotas);
     this.settling = new Settling(runner, arm);
     this.owners = new Owners(this.settling, observer, this.queues);
     this.looking = new Looking(runner);
-    this.cancelling = new Cancelling(runner, arm);
+    this.cancelling = new Cancelling(runner, arm, settings);
     this.changing = new Changing(runner, arm, this.queues);
     this.lists = new Lists(runner, queuesOf);
     this.marks = new Marks(pool, runner);

@@ -72,7 +72,7 @@ export class CancelFields {
   cascade?: boolean;
   @Optional()
   @Whole(
-    'How long the owner of its lease may go on; 0 = he loses it at once. 30 seconds if it is left out.',
+    'How long the owner of its lease may go on; 0 = he loses it at once. If it is left out, the setting `grace_ms` says it.',
     0,
     MAX_PERIOD_MS,
   )
