@@ -51,6 +51,7 @@ do
 --- @include "lib/full_retention"
 end
 do
+--- @include "lib/full_few"
 --- @include "lib/full_hear"
 --- @include "lib/full_release"
 --- @include "lib/full_tying"
