@@ -1,8 +1,11 @@
--- What may become of dead jobs, by verb: each plans it for one job.
+-- What may become of dead jobs, by verb: each plans it for one job. False if it cannot be.
 local raise, asked = {}, cjson.decode(options)
 
 -- It begins anew, in its queue or in another one: nothing of its failure stays, nor of its count in the group (lib/full_tags).
 function raise.respawn(job)
+  if not retake_unique(job) then
+    return false
+  end
   local is_new = asked.tries == "reset"
   leave(job)
   job.spared, job.lease, job.expires = 0, job.lease + 1, asked.ttl_ms > 0 and now_ceil + asked.ttl_ms or 0
@@ -35,4 +38,3 @@ function raise.delete(job)
   conclude(job, nil, "deleted")
 end
 
-function raise.count() end

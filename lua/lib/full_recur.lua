@@ -9,7 +9,9 @@ local function recur(id)
   end
   for _ = 1, math.min(skip_missed(recurring), makes) do
     local child, n = free_child(id, recurring.made)
-    if spawn(id, child, recurring.body, cjson.decode(recurring.options), recurring.next) then
+    local options = cjson.decode(recurring.options)
+    options.needs = ids_in(recurring.needs)
+    if spawn(id, child, recurring.body, options, recurring.next) then
       recurring.made = n
     else
       recurring.skipped = recurring.skipped + 1

@@ -1,10 +1,10 @@
 -- A recurring job as its bell needs it, and as it is afterwards.
 local function recurring_of(id)
-  local fields = redis.call("HMGET", touch(named_key("R", id)), "options", "body", "every", "backlog", "made", "skipped", "next")
+  local fields = redis.call("HMGET", touch(named_key("R", id)), "options", "body", "every", "backlog", "made", "skipped", "next", "needs")
   if fields[1] and tonumber(fields[7]) then
     return {
       options = fields[1], body = fields[2], every = tonumber(fields[3]), backlog = tonumber(fields[4]), made = tonumber(fields[5]),
-      skipped = tonumber(fields[6]), next = tonumber(fields[7]),
+      skipped = tonumber(fields[6]), next = tonumber(fields[7]), needs = fields[8] or "",
     }
   end
 end
@@ -25,7 +25,7 @@ local function free_child(id, n)
     local text = id .. "-" .. text_of(n)
     local child = string.rep("\0", #text == 15 and 2 or 1) .. text
     local present = job_of(child)
-    if not present or not present.is_gone and is_expired(present) then
+    if not is_taken(child, present) and not (present and present.is_gone) then
       return child, n
     end
   end

@@ -31,8 +31,10 @@ end
 
 local function free_unique(job)
   local record = job.x.unique and record_of(job.x.unique)
-  if record and not record.is_new and record.id == job.id and record.ends == 0 then
-    free("DEL", named_key("o", job.x.unique))
+  -- One that has expired, and whose id and key a new job of this script takes, has nothing left to free.
+  if record and record.id == job.id and record.ends == 0 and not (record.is_new and is_expired(job)) then
+    local let = record.is_new and write or free
+    let("DEL", named_key("o", job.x.unique))
     records[job.x.unique] = false
   end
 end

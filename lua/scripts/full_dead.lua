@@ -20,7 +20,8 @@ ARGV[10] look        jobs to look at, at most
 ARGV[11..] item × N  id
 
 Returns {status, now_ms, next_ms, looked, at, id, (queue, done) × N}. Status: 0 done, 1 too late. Next_ms: the earliest timer
-that was set, 0 = none. Done: jobs of the queue that matched. At, id: where to go on, at "" = the end is reached.
+that was set, 0 = none. Done: jobs of the queue that matched; one that cannot come back, for another one
+holds its unique key, stays dead and is not counted. At, id: where to go on, at "" = the end is reached.
 Cost: O(look + limit log N).
 ]]
 local meta, queues, due, waiting, expiries = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
@@ -34,6 +35,7 @@ local last_queue = tonumber(redis.call("HGET", meta, "last_queue") or 0)
 --- @include "lib/new_queues"
 --- @include "lib/full_walk"
 --- @include "lib/full_match"
+--- @include "lib/full_retake"
 --- @include "lib/full_raise"
 
 -- Look.
@@ -62,9 +64,8 @@ for _, place in ipairs(found) do
   looked, at, id = looked + 1, place[3], place[4]
   if job and job.state == DEAD and matches(job, fields_of(job, one), wanted) and not jobs[one] then
     local name = name_of(job.queue) or ""
-    done, tally[name] = done + 1, (tally[name] or 0) + 1
-    if verb ~= "count" then
-      raise[verb](job_of(one))
+    if verb == "count" or raise[verb](job_of(one)) ~= false then
+      done, tally[name] = done + 1, (tally[name] or 0) + 1
     end
   end
 end

@@ -13,6 +13,7 @@ ARGV[7] first_ms     the first slot, Unix ms; "" = offset_ms from now
 ARGV[8] offset_ms    see first_ms
 ARGV[9] fields       JSON, stored with it: template, options (as full_put's), queue, backlog, paused ("1" or "0")
 ARGV[10] body        the data of its jobs
+ARGV[11] needs       what they wait for, as full_put's
 
 Returns {status, now_ms, code, next_ms}. Status: 0 done, 1 too late, 2 the namespace is not registered. Code: 0 stored, 1 there is
 none, 2 it has another revision by now. Next_ms: its next slot, 0 = it is paused.
@@ -20,7 +21,7 @@ Cost: O(log N).
 ]]
 local meta, due = KEYS[1], KEYS[2]
 local clock_ms, deadline_ms, id, revision, schedule = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5]
-local every_ms, first_ms, offset_ms, fields, body = tonumber(ARGV[6]), ARGV[7], tonumber(ARGV[8]), ARGV[9], ARGV[10]
+local every_ms, first_ms, offset_ms, fields, body, needs = tonumber(ARGV[6]), ARGV[7], tonumber(ARGV[8]), ARGV[9], ARGV[10], ARGV[11]
 
 --- @include "lib/now"
 --- @include "lib/keys"
@@ -51,7 +52,7 @@ end
 for field, value in pairs(stored) do
   redis.call("HSET", key, field, value)
 end
-redis.call("HSET", key, "schedule", schedule, "every", every_ms, "first", first, "next", text_of(slot), "body", body)
+redis.call("HSET", key, "schedule", schedule, "every", every_ms, "first", first, "next", text_of(slot), "body", body, "needs", needs)
 redis.call("HINCRBY", key, "revision", 1)
 if not known[1] then
   redis.call("HSET", key, "made", 0, "skipped", 0, "created", text_of(now_floor))

@@ -59,6 +59,8 @@ do
 --- @include "lib/full_forget"
 end
 do
+--- @include "lib/full_ids"
+--- @include "lib/full_taken"
 --- @include "lib/full_slots"
 --- @include "lib/full_spawn"
 --- @include "lib/full_recur"

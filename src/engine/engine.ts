@@ -133,6 +133,7 @@ export class QueueEngine {
     this.purge = new Purge(pool, this.runner, {
       queues: (namespace) => this.queues(namespace),
       counts: (namespace, queues) => this.counts(namespace, queues),
+      endRecurring: (namespace) => this.full.recurrings.removeAll(namespace),
       delist: (namespace) => this.janitor.delist(namespace),
       settle: () => this.stats.flush(),
     });

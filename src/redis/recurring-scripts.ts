@@ -7,7 +7,17 @@ export const fullRecurSet = script({
   keys: ['meta', 'due'],
   args: [
     ...TIMES,
-    ...(['id', 'revision', 'schedule', 'every_ms', 'first_ms', 'offset_ms', 'fields', 'body'] as const),
+    ...([
+      'id',
+      'revision',
+      'schedule',
+      'every_ms',
+      'first_ms',
+      'offset_ms',
+      'fields',
+      'body',
+      'needs',
+    ] as const),
   ],
   item: [],
   repeatable: false,

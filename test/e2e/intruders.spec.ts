@@ -70,6 +70,7 @@ const NEEDS: Readonly<Record<string, Verb>> = {
 const QUERY: Readonly<Record<string, string>> = {
   'GET /v1/:namespace/jobs': '?queue=mail',
   'GET /v1/:namespace/dead-letter': '?queue=mail',
+  'GET /v1/:namespace/recurring': '?queue=mail',
   'DELETE /v1/:namespace/jobs/:id/tags': '?tags=a',
   'GET /v1/:namespace/stats': '?queue=mail',
   // A stream without a filter tells of the queues that the token is for.
@@ -117,6 +118,10 @@ describe('intruders', () => {
     const token = await make();
     jobId = await publish('mail', 'mail?tries=5', token);
     await publish('dead', 'mail?tries=1', token);
+    // Under the same id, for calls that know of a queue by an id.
+    const put = { method: 'PUT', template: '' };
+    const { status } = await send(put, `/v1/${namespace}/recurring/${jobId}`, token);
+    if (status !== 200) throw new Error(String(status));
     const { text } = await send(
       { method: 'GET', template: '' },
       `/api/${namespace}/mail?ttr=1&count=2`,
@@ -188,7 +193,7 @@ describe('intruders', () => {
       if (method === 'POST' && !path.endsWith('/recurring')) return '{}';
       if (method === 'PATCH') return '{}';
       if (method === 'POST' || method === 'PUT')
-        return JSON.stringify({ schedule: { every_ms: 60_000 }, job: { queue: 'mail' } });
+        return JSON.stringify({ schedule: { every_ms: 60_000, offset_ms: 60_000 }, job: { queue: 'mail' } });
     }
     if (path.endsWith('/log')) return JSON.stringify({ message: 'hello' });
     if (path.endsWith('/dependencies')) return JSON.stringify({ depends_on: ['nobody'] });

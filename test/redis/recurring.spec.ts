@@ -233,6 +233,28 @@ describe('while it runs', () => {
   });
 });
 
+it('makes jobs that wait for others, if they are to', async () => {
+  const [first] = await full().publishing.publish(f.ns, [{ queue: 'p', body: Buffer.from('x'), type: 't' }]);
+  const id = first?.id ?? '';
+  await set(SECOND, { template: { queue: 'q', body: Buffer.from('x'), dependsOn: [id] } });
+  await pass(SECOND);
+  expect(await find('r-2')).toMatchObject({ state: 'blocked', dependsOn: [id] });
+  await f.engine.ack(f.ns, 'p', id);
+  await pass(0);
+
+  expect((await take()).sort()).toEqual(['r-1', 'r-2']);
+});
+
+it('ends with its namespace', async () => {
+  await set(SECOND);
+  await pass(SECOND);
+  const purged = await f.engine.purge.run(f.ns);
+  await pass(10 * SECOND);
+
+  expect(purged).toMatchObject({ jobs: 2, isDone: true, isInUse: false });
+  expect(await f.keys()).toEqual([]);
+});
+
 it('passes over the numbers of jobs that it made in a former life', async () => {
   await set(SECOND, { backlog: 1, id: 'twelve-chars1' });
   await pass(0);

@@ -96,15 +96,11 @@ class World {
     if (!held) return;
     const { owners } = this.full;
     const given = { ...held, group: 'g', message: 'm' };
-    // A lease that was lost is refused, and changes nothing: the next look says so.
-    const late = (error: unknown): void => {
-      if (!(error instanceof QueueError)) throw error;
-    };
     if (way === 'ack') await owners.complete(this.f.ns, [held]);
     if (way === 'plain ack') await this.f.engine.ack(this.f.ns, held.queue, held.id);
-    if (way === 'retry') await owners.retry(this.f.ns, given).catch(late);
-    if (way === 'fail') await owners.fail(this.f.ns, given).catch(late);
-    if (way === 'release') await owners.release(this.f.ns, held).catch(late);
+    if (way === 'retry') await owners.retry(this.f.ns, given).catch(ignored);
+    if (way === 'fail') await owners.fail(this.f.ns, given).catch(ignored);
+    if (way === 'release') await owners.release(this.f.ns, held).catch(ignored);
     if (way === 'move')
       await owners.complete(this.f.ns, [{ ...held, next: { queue: held.queue === 'p' ? 'q' : 'p' } }]);
   }
@@ -114,6 +110,17 @@ class World {
     const jobs = await this.jobs();
     const job = jobs[pick % Math.max(jobs.length, 1)];
     if (job && job.state !== 'done') await this.f.engine.ack(this.f.ns, job.queue, job.id);
+  }
+
+  async cancel(pick: number, graceMs: number): Promise<void> {
+    const jobs = await this.jobs();
+    const job = jobs[pick % Math.max(jobs.length, 1)];
+    // One that has ended already is told so.
+    if (job) await this.full.cancelling.cancel(this.f.ns, job.id, { graceMs }).catch(ignored);
+  }
+
+  async respawn(): Promise<void> {
+    await this.full.dead.respawn(this.f.ns, {}, { ttlMs: 0, tries: 'reset' });
   }
 
   /** No key has two live jobs; one that is there in Redis belongs to the one that lives. */
@@ -126,6 +133,11 @@ class World {
     }
     expect(await Audit.of(redis, this.f.ns)).toEqual([]);
   }
+}
+
+/** What was refused, a lost lease for one, has changed nothing: the next look says so. */
+function ignored(error: unknown): void {
+  if (!(error instanceof QueueError)) throw error;
 }
 
 const WAYS = ['ack', 'plain ack', 'retry', 'fail', 'release', 'move'] as const;
@@ -171,6 +183,13 @@ const steps = fc.oneof(
     arbitrary: fc
       .tuple(fc.nat({ max: 100 }), fc.constantFrom(...WAYS))
       .map(([pick, way]) => step('settle', [pick, way], (w) => w.settle(pick, way))),
+  },
+  { weight: 1, arbitrary: fc.constant(step('respawn', '', (w) => w.respawn())) },
+  {
+    weight: 1,
+    arbitrary: fc
+      .tuple(fc.nat({ max: 100 }), fc.constantFrom(0, 300))
+      .map(([n, ms]) => step('cancel', [n, ms], (w) => w.cancel(n, ms))),
   },
   { weight: 1, arbitrary: fc.nat({ max: 100 }).map((n) => step('delete', n, (w) => w.delete(n))) },
   {

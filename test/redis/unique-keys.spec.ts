@@ -209,6 +209,35 @@ describe('frees the key of a job that', () => {
   });
 });
 
+it('comes back from the dead with its key, and not while somebody else holds it', async () => {
+  const died: string[] = [];
+  for (let i = 0; i < 2; i++) {
+    const { id } = await put('reject', { tries: 1 });
+    await full().owners.fail(f.ns, { id, lease: (await lease()).lease, group: 'g', message: 'm' });
+    died.push(id);
+  }
+  const respawn = { ttlMs: 0, tries: 'reset' as const };
+  expect(await full().dead.respawnIds(f.ns, died, respawn)).toBe(1);
+  expect(await find(died[0] ?? '')).toMatchObject({ state: 'ready' });
+  expect(await find(died[1] ?? '')).toMatchObject({ state: 'dead', uniqueKey: 'k' });
+  await expect(put('reject')).rejects.toMatchObject({ holderId: died[0] });
+  await f.engine.ack(f.ns, 'q', died[0] ?? '');
+
+  expect(await full().dead.respawn(f.ns, {}, respawn)).toMatchObject({ done: 1 });
+  await expect(put('reject')).rejects.toMatchObject({ holderId: died[1] });
+  expect(await Audit.of(redis, f.ns)).toEqual([]);
+});
+
+it('frees the key of a job that ends as soon as it is there', async () => {
+  const dead = await put('reject', { tries: 1 });
+  await full().owners.fail(f.ns, { id: dead.id, lease: (await lease()).lease, group: 'g', message: 'm' });
+  const { id } = await put('reject', { dependsOn: [dead.id], onDependencyFailure: 'fail' });
+
+  expect(await find(id)).toMatchObject({ state: 'dead' });
+  expect(await keyIsThere()).toBe(false);
+  expect(await put('reject')).toMatchObject({ existing: false });
+});
+
 it('does not free a key that somebody else holds by now', async () => {
   const old = await put('reject', { tries: 1 });
   await full().owners.fail(f.ns, { id: old.id, lease: (await lease()).lease, group: 'g', message: 'm' });

@@ -19,8 +19,8 @@ export const SCHEDULES = [
   {
     name: 'unique: a job frees no key that is another one’s by now',
     file: 'lua/lib/full_unique.lua',
-    from: 'record.id == job.id and record.ends == 0',
-    to: 'record.ends == 0',
+    from: 'record.id == job.id and record.ends == 0 and',
+    to: 'record.ends == 0 and',
     spec: UNIQUE,
     test: 'does not free a key that somebody else holds',
   },
@@ -67,7 +67,7 @@ export const SCHEDULES = [
   {
     name: 'recurring: children of a former life keep their ids',
     file: 'lua/lib/full_slots.lua',
-    from: 'if not present or not present.is_gone and is_expired(present) then',
+    from: 'if not is_taken(child, present) and not (present and present.is_gone) then',
     to: 'if child then',
     spec: RECURRING,
     test: 'passes over the numbers',

@@ -5,6 +5,7 @@ import type {
   RecurringChange,
   Template,
 } from '../../domain/recurring.js';
+import { packIds } from './dependencies.js';
 import { optionsText } from './options.js';
 
 /** One as it is in the store. */
@@ -40,6 +41,7 @@ export function argsOf(
     offset_ms: offsetMs,
     fields: JSON.stringify(fields),
     body,
+    needs: packIds(template.dependsOn ?? []),
   };
 }
 

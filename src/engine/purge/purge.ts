@@ -26,6 +26,8 @@ export interface Purged {
 export interface PurgeParts {
   readonly queues: (namespace: string) => Promise<string[]>;
   readonly counts: (namespace: string, queues: readonly string[]) => Promise<QueueCounts[]>;
+  /** Ends what would make new jobs. */
+  readonly endRecurring: (namespace: string) => Promise<void>;
   /** Takes a namespace off the list of the pool. */
   readonly delist: (namespace: string) => Promise<void>;
   /** Writes what is remembered of the namespace, so that nothing comes after its end. */
@@ -79,6 +81,7 @@ export class Purge {
     checkNames(namespace);
     const endsAtMs = performance.now() + budgetMs;
     const sum = { jobs: 0, queues: 0, keys: 0, isDone: false, isInUse: false };
+    await this.parts.endRecurring(namespace);
     for (const queue of await this.parts.queues(namespace)) {
       const { removed, left } = await this.purgeQueue(namespace, queue, endsAtMs);
       sum.jobs += removed;
