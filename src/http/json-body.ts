@@ -36,8 +36,7 @@ export function jsonOf(body: Buffer, ...classes: readonly FieldsClass[]): unknow
   if (!isUtf8(body)) throw notJson();
   const text = body.toString();
   const value = parsed(text);
-  const fields = new Map(classes.flatMap((of) => [...fieldsOf(of)]));
-  if (isObject(value)) keepTexts(value, text, fields);
+  if (isObject(value)) for (const of of classes) keepTexts(value, text, textFieldsOf(of));
   return value;
 }
 
@@ -56,7 +55,7 @@ function keepTexts(
   text: string,
   fields: ReadonlyMap<string, DeclaredField>,
 ): void {
-  if (![...fields.values()].some(hasTexts)) return;
+  if (!hasAny(object, fields)) return;
   eachMember(text, (name, memberText) => {
     const field = fields.get(name);
     const value = object[name];
@@ -65,22 +64,39 @@ function keepTexts(
     else if (field?.of !== undefined && field.maxItems !== undefined && Array.isArray(value)) {
       keepListTexts(value, memberText, field);
     } else if (field?.of !== undefined && field.maxItems === undefined && isObject(value)) {
-      keepTexts(value, memberText, fieldsOf(field.of()));
+      keepTexts(value, memberText, textFieldsOf(field.of()));
     }
   });
 }
 
 function keepListTexts(list: unknown[], text: string, { of, maxItems = 0 }: DeclaredField): void {
   if (of === undefined || list.length > maxItems || !text.startsWith('[')) return;
-  const fields = fieldsOf(of());
+  const fields = textFieldsOf(of());
   const texts = elementsOf(text);
   if (texts.length !== list.length) return;
   list.forEach((one, i) => isObject(one) && keepTexts(one, texts[i] ?? '{}', fields));
 }
 
+/** The fields of a class that are texts, or have texts in them. Found once for each class. */
+function textFieldsOf(of: FieldsClass): ReadonlyMap<string, DeclaredField> {
+  let fields = TEXT_FIELDS.get(of);
+  if (fields === undefined) {
+    fields = new Map([...fieldsOf(of)].filter(([, field]) => hasTexts(field)));
+    TEXT_FIELDS.set(of, fields);
+  }
+  return fields;
+}
+
+const TEXT_FIELDS = new Map<FieldsClass, ReadonlyMap<string, DeclaredField>>();
+
 function hasTexts({ isAsWritten, of }: DeclaredField): boolean {
-  if (isAsWritten === true) return true;
-  return of !== undefined && [...fieldsOf(of()).values()].some(hasTexts);
+  return isAsWritten === true || (of !== undefined && textFieldsOf(of()).size > 0);
+}
+
+/** Most bodies have none of them: their texts need not be gone through. */
+function hasAny(object: Record<string, unknown>, fields: ReadonlyMap<string, DeclaredField>): boolean {
+  for (const name of fields.keys()) if (Object.hasOwn(object, name)) return true;
+  return false;
 }
 
 function notJson(): InputError {

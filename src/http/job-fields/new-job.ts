@@ -82,7 +82,8 @@ export function richJobOf(
     ...options,
     body: options.body ?? NULL,
     delayMs: delay_ms,
-    dueMs: run_at === undefined ? undefined : Date.parse(run_at),
+    // Before 1970 is over as well as any time before now.
+    dueMs: run_at === undefined ? undefined : Math.max(Date.parse(run_at), 0),
   });
 }
 
