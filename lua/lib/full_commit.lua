@@ -1,20 +1,7 @@
 -- The one place in which a script of the full lane writes.
--- To its line: by priority first, then in the order in which jobs come. 2^45 places for each priority, half of them before the first.
-local function enter_line(job)
-  local number = job.queue
-  if job.priority == 0 then
-    join_line(number, name_of(number), job.id, job)
-    return
-  end
-  local step = redis.call("HINCRBY", queue_key("i", number), job.to_front and "front" or "back", job.to_front and -1 or 1)
-  redis.call("ZADD", queue_key("p", number), text_of(job.priority * 2 ^ 45 + 2 ^ 44 + step), job.id)
-  lasts[#lasts + 1] = function()
-    notify(name_of(number))
-  end
-end
-
--- push: "LPUSH" for jobs that go back to the front of their lines. Returns the earliest timer that was set, 0 = none.
-local function commit(push)
+-- Returns the earliest timer that was set, 0 = none.
+local function commit()
+  call_all_held()
   if first_timer < math.huge then
     write("ZADD", due, "LT", text_of(first_timer), FULL_LANE)
   end
@@ -32,7 +19,8 @@ local function commit(push)
     save(job)
   end
   run_all(steps)
-  write_lines(push or "RPUSH")
+  write_lines("RPUSH")
+  write_fronts()
   run_all(lasts)
   return first_timer < math.huge and first_timer or 0
 end

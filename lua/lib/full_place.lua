@@ -2,6 +2,7 @@
 -- From where it stands. is_taken: from the head of its line, where its entry goes with all that is cut off.
 local function leave(job)
   will_change(job)
+  left(job)
   local kind = kind_of(job)
   if job.state == READY and job.priority ~= 0 then
     free("ZREM", queue_key("p", job.queue), job.id)
@@ -24,6 +25,9 @@ local function go(job, state, at)
       put(job, "since", now_floor)
     end
     return
+  end
+  if state == LEASED then
+    runs(job)
   end
   local kind = kind_of(job)
   write("ZADD", queue_key(kind, job.queue), text_of(at), job.id)

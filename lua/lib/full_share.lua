@@ -3,7 +3,7 @@ local function take_from(name, place, share, item, reply)
   local number = find_queue(name)
   local line = number and line_of(number)
   for _ = 1, line and math.min(share, item.count - item.found) or 0 do
-    local job = bytes < max_bytes and next_live(line)
+    local job = bytes < max_bytes and may_start(number) and next_live(line)
     if not job then
       return
     end

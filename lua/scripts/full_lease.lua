@@ -17,7 +17,8 @@ ARGV[6..] item × N   names, count, ttr_ms, waits, turns, worker
 
 Names are joined by commas; ttr_ms 0 = the job's own, or a minute; waits "1": to be registered if nothing is found; turns "1": one from
 each queue in turn; worker "" = nameless.
-Returns {status, now_ms, expired, next_ms, (found, (id, value, facts) × found) × N}. Status: 0 done, 1 too late. Value: header as it was
+Returns {status, now_ms, expired, next_ms, (found, (id, value, facts) × found) × N}. Status: 0 done, 1 too late. Found -1: there may be
+more, ask again. Value: header as it was
 before the lease, then the body. Facts: JSON {queue: place in names, from 1; ends: Unix ms; x: fields of the job's hash}.
 Cost: O(log N) per job, plus up to 500 dead entries.
 ]]
@@ -39,15 +40,22 @@ local clock_ms, deadline_ms, flag_ms, max_bytes, record = ARGV[1], tonumber(ARGV
 --- @include "lib/full_job"
 --- @include "lib/full_save"
 --- @include "lib/full_index"
+--- @include "lib/full_settings"
+--- @include "lib/full_rates"
+--- @include "lib/full_keyed"
+--- @include "lib/full_moves"
 --- @include "lib/full_place"
+--- @include "lib/full_front"
 --- @include "lib/full_commit"
 --- @include "lib/full_rich"
 --- @include "lib/full_told"
+--- @include "lib/full_call"
 --- @include "lib/full_end"
 --- @include "lib/full_die"
 
 local expired, bytes, batch, batched, last_end = 0, 0, { 0 }, 1, 0
 --- @include "lib/full_list"
+--- @include "lib/full_hold"
 --- @include "lib/full_take"
 --- @include "lib/record"
 --- @include "lib/full_facts"
@@ -71,8 +79,8 @@ for i = 6, #ARGV, 6 do
       take_from(name, place, share, item, reply)
     end
   until item.found == before or share > 1
-  reply[at] = item.found
-  if item.found == 0 and ARGV[i + 3] == "1" then
+  reply[at] = item.found == 0 and (looked >= LOOK_LIMIT or bytes >= max_bytes) and -1 or item.found
+  if reply[at] == 0 and ARGV[i + 3] == "1" then
     unserved[#unserved + 1] = ARGV[i]
   end
 end

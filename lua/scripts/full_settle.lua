@@ -33,10 +33,16 @@ local clock_ms, deadline_ms = ARGV[1], tonumber(ARGV[2])
 --- @include "lib/full_job"
 --- @include "lib/full_save"
 --- @include "lib/full_index"
+--- @include "lib/full_settings"
+--- @include "lib/full_rates"
+--- @include "lib/full_keyed"
+--- @include "lib/full_moves"
 --- @include "lib/full_place"
+--- @include "lib/full_front"
 --- @include "lib/full_commit"
 --- @include "lib/full_rich"
 --- @include "lib/full_told"
+--- @include "lib/full_call"
 --- @include "lib/full_end"
 --- @include "lib/full_die"
 --- @include "lib/full_retry"
@@ -55,7 +61,7 @@ end
 
 -- Look.
 redis.call("EXISTS", meta, due, waiting, expiries)
-local reply, push = { 0, now_floor, 0 }, "RPUSH"
+local reply = { 0, now_floor, 0 }
 for i = 3, #ARGV, 5 do
   local verb, id, lease, options = ARGV[i], ARGV[i + 1], tonumber(ARGV[i + 2]), cjson.decode(ARGV[i + 3])
   local job, n = job_of(id), #reply
@@ -65,10 +71,9 @@ for i = 3, #ARGV, 5 do
     code, at, facts = verbs[verb](job, options, ARGV[i + 4], code)
   end
   reply[n + 1], reply[n + 2], reply[n + 3], reply[n + 4] = code, job and not job.is_gone and job.state or 0, at or 0, facts or ""
-  push = (verb == "release" or verb == "undo") and "LPUSH" or push
 end
 
 -- Write.
 table.insert(marks, write_new_queues)
-reply[3] = commit(push)
+reply[3] = commit()
 return reply

@@ -33,10 +33,16 @@ local clock_ms, deadline_ms, limit = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3
 --- @include "lib/full_job"
 --- @include "lib/full_save"
 --- @include "lib/full_index"
+--- @include "lib/full_settings"
+--- @include "lib/full_rates"
+--- @include "lib/full_keyed"
+--- @include "lib/full_moves"
 --- @include "lib/full_place"
+--- @include "lib/full_front"
 --- @include "lib/full_commit"
 --- @include "lib/full_rich"
 --- @include "lib/full_told"
+--- @include "lib/full_call"
 --- @include "lib/full_end"
 --- @include "lib/full_die"
 --- @include "lib/full_retry"
@@ -46,6 +52,7 @@ local counts, timers, earliest = { due = 0, returned = 0, died = 0, expired = 0 
 --- @include "lib/full_time_out"
 --- @include "lib/full_expire"
 --- @include "lib/full_due"
+--- @include "lib/full_limit_bells"
 
 -- Look.
 redis.call("EXISTS", meta, due, waiting, expiries, sending, timers)

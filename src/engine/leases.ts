@@ -54,7 +54,7 @@ export class Leases {
   private readonly room: WaitingRoom;
   private readonly questions: Batcher<Question, Reserved>;
   /** Those for the full lane. */
-  private readonly fullQuestions: Batcher<Question, LeasedJob[]>;
+  private readonly fullQuestions: Batcher<Question, LeasedJob[] | null>;
   private readonly acks: Batcher<Item, Verdict>;
   /** Questions and undos that Redis has not answered yet. */
   private readonly underWay = new InFlight();
@@ -175,7 +175,11 @@ export class Leases {
   ): void {
     this.underWay.begin();
     const { request } = question;
-    if (request.worker !== undefined || this.full.queues.hasAny(namespace, request.queues)) {
+    if (
+      request.worker !== undefined ||
+      request.inTurns ||
+      this.full.queues.hasAny(namespace, request.queues)
+    ) {
       this.takeFull(namespace, question, deliver, reject);
       return;
     }
@@ -203,7 +207,9 @@ export class Leases {
   ): void {
     this.fullQuestions.add(namespace, [question], weightOf(question.request), {
       done: (found, first) => {
-        deliver(found[first] ?? []);
+        const jobs = found[first];
+        if (jobs) deliver(jobs);
+        else this.take(namespace, question, deliver, reject);
         this.underWay.end();
       },
       failed: (error) => {
@@ -213,14 +219,19 @@ export class Leases {
     });
   }
 
-  private async askFull(namespace: string, questions: readonly Question[]): Promise<LeasedJob[][]> {
+  private async askFull(namespace: string, questions: readonly Question[]): Promise<(LeasedJob[] | null)[]> {
     const batch = this.records.take(
       namespace,
       Math.min(...questions.map(({ request }) => request.ttrMs || Number.POSITIVE_INFINITY)),
     );
     const args = { flag_ms: FLAG_MS, max_bytes: MAX_BYTES_OUT, record: batch?.slot.field ?? '' };
     const late = (reply: Raw): void => {
-      if (reply.status === 0) this.giveBack(namespace, decodeFullLeases(reply.raw, questions).found.flat());
+      if (reply.status !== 0) return;
+      const { found } = decodeFullLeases(reply.raw, questions);
+      this.giveBack(
+        namespace,
+        found.flatMap((jobs) => jobs ?? []),
+      );
     };
     const run = this.runner.run(fullLease, namespace, args, questions.map(fullItemOf), late);
     if (batch) run.catch((error: unknown) => this.records.failed(batch, error));

@@ -63,4 +63,34 @@ export const fullLook = script({
   },
 });
 
-export const FULL_SCRIPTS = [fullPut, fullLease, fullSettle, fullTick, fullLook] as const;
+export const fullControl = script({
+  name: 'full_control',
+  keys: ['meta', 'queues', 'due', 'waiting'],
+  args: [...TIMES, 'queue', 'changes', 'event'],
+  item: [],
+  repeatable: true,
+  reply: whole,
+});
+
+export const fullSettings = script({
+  name: 'full_settings',
+  keys: ['meta', 'queues'],
+  args: TIMES,
+  item: ['queue'],
+  repeatable: true,
+  /** Per item: found, fields and values; the last one is a list. */
+  reply: (raw) => {
+    const reply = flatReply(raw);
+    return { ...answer(reply), items: reply.slice(2) as readonly unknown[] };
+  },
+});
+
+export const FULL_SCRIPTS = [
+  fullPut,
+  fullLease,
+  fullSettle,
+  fullTick,
+  fullLook,
+  fullControl,
+  fullSettings,
+] as const;

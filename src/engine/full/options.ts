@@ -26,6 +26,7 @@ function fieldsOf(job: NewRichJob): Record<string, string> {
     ctype: job.contentType,
     ttr: job.ttrMs === undefined ? undefined : String(job.ttrMs),
     retry: job.retry ? JSON.stringify(job.retry) : undefined,
+    ckey: job.concurrencyKey,
     keep: job.retentionMs ? String(job.retentionMs) : undefined,
   };
   return Object.fromEntries(
