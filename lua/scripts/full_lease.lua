@@ -60,23 +60,20 @@ local expired, bytes, batch, batched, last_end = 0, 0, { 0 }, 1, 0
 --- @include "lib/record"
 --- @include "lib/full_facts"
 --- @include "lib/full_lease"
+--- @include "lib/full_turns"
 --- @include "lib/full_share"
 
 -- Look.
 redis.call("EXISTS", meta, due, waiting, sending)
 local reply, unserved = { 0, now_floor, 0, 0 }, {}
 for i = 6, #ARGV, 6 do
-  local at, item = #reply + 1, { ttr_ms = tonumber(ARGV[i + 2]), worker = ARGV[i + 5], found = 0, count = tonumber(ARGV[i + 1]) }
+  local at, item = #reply + 1, { ttr_ms = tonumber(ARGV[i + 2]), worker = ARGV[i + 5], found = 0, count = tonumber(ARGV[i + 1]), in_turns = ARGV[i + 4] == "1" }
   reply[at] = 0
-  local names_asked = {}
-  for name in string.gmatch(ARGV[i], "[^,]+") do
-    names_asked[#names_asked + 1] = name
-  end
-  local share = ARGV[i + 4] == "1" and 1 or item.count
+  local asked, share = queues_of(ARGV[i], item.in_turns), item.in_turns and 1 or item.count
   repeat
     local before = item.found
-    for place, name in ipairs(names_asked) do
-      take_from(name, place, share, item, reply)
+    for _, queue in ipairs(asked) do
+      take_from(queue, share, item, reply)
     end
   until item.found == before or share > 1
   reply[at] = item.found == 0 and (looked >= LOOK_LIMIT or bytes >= max_bytes) and -1 or item.found
