@@ -32,7 +32,6 @@ end
 -- Look.
 local number = number_of(queue)
 local settings, timers, events = queue_key("o", number), space_key("timers"), space_key("events")
-local listens = redis.call("EXISTS", space_key("listening")) == 1
 redis.call("EXISTS", meta, queues, due, waiting, settings, timers, events, queue_key("i", number))
 local set, gone = {}, {}
 for field, value in pairs(cjson.decode(changes)) do
@@ -54,8 +53,8 @@ if #set > 0 then
 end
 redis.call("ZADD", timers, "LT", text_of(now_floor), "K" .. number)
 redis.call("ZADD", due, "LT", text_of(now_floor), FULL_LANE)
-if event ~= "" and listens then
-  redis.call("XADD", events, "MAXLEN", "~", 10000, "*", "e", event, "q", queue, "i", "", "t", "", "g", "", "d", "")
+if event ~= "" then -- To whoever listens: else there is no stream.
+  redis.pcall("XADD", events, "NOMKSTREAM", "MAXLEN", "~", 10000, "*", "e", event, "q", queue, "i", "", "t", "", "g", "", "d", "")
 end
 notify(queue)
 return { 0, now_floor, now_floor }

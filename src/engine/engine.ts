@@ -22,6 +22,7 @@ import { DeliveryRecords } from './delivery-records.js';
 import { decodeId, encodeId, mintedAtMs } from './ids.js';
 import { Importer } from './importer.js';
 import { Janitor } from './janitor.js';
+import { Acks } from './acks.js';
 import { Leases } from './leases.js';
 import { silentObserver, type EngineObserver } from './observer.js';
 import { ByteCount } from './byte-count.js';
@@ -59,6 +60,7 @@ export class QueueEngine {
   /** The full lane: what the native API asks of jobs and queues beyond what plain ones can. */
   readonly full: FullLane;
   private readonly leases: Leases;
+  private readonly acks: Acks;
   private readonly dead: DeadLetter;
   private readonly importer: Importer;
   private readonly pump: Pump;
@@ -74,7 +76,13 @@ export class QueueEngine {
     const arm = (namespace: string, dueMs: number): void => this.pump.arm(namespace, dueMs);
     const quotas = quotasText(options.quotas);
     const idempotencyTtlMs = options.idempotencyTtlMs ?? DAY_MS;
-    this.publishers = new Publishers(pool, observer, arm, { quotas, idempotencyTtlMs, clock: options.clock });
+    this.publishers = new Publishers(pool, observer, arm, {
+      quotas,
+      idempotencyTtlMs,
+      clock: options.clock,
+      replaceRich: (namespace, queue, oldId, job) =>
+        this.full.publishing.publish(namespace, [{ queue, ...job }], oldId),
+    });
     const { minter } = this.publishers;
     this.full = new FullLane({ pool, runner: this.runner, observer, arm, minter, quotas });
     this.records = new DeliveryRecords(pool, this.runner, observer, this.full.settling);
@@ -82,6 +90,7 @@ export class QueueEngine {
     this.janitor = new Janitor(pool, this.runner, observer);
     this.byteCount = new ByteCount(pool, this.runner, observer, (options.quotas?.bytes ?? 0) > 0);
     this.leases = new Leases(pool, this.runner, observer, arm, this.records, this.full);
+    this.acks = new Acks(this.runner, observer, this.full.settling);
     this.dead = new DeadLetter(this.runner, observer);
     this.importer = new Importer(pool, this.runner);
   }
@@ -180,7 +189,7 @@ export class QueueEngine {
    * @throws {QueueError} `lease_lost`: `lease` is not the job's present one, nothing has changed
    */
   ack(namespace: string, queue: string, id: string, lease = 0): Promise<boolean> {
-    return this.leases.ack(namespace, queue, id, lease);
+    return this.acks.ack(namespace, queue, id, lease);
   }
 
   /**
@@ -190,7 +199,7 @@ export class QueueEngine {
    * @throws {QueueError} `invalid_argument`, or the store's own: then some may have been acknowledged, and trying all again is safe
    */
   ackMany(namespace: string, acks: readonly Ack[]): Promise<AckResult[]> {
-    return this.leases.ackMany(namespace, acks);
+    return this.acks.ackMany(namespace, acks);
   }
 
   /** The job at the head of the line, null if none is ready. */

@@ -1,24 +1,17 @@
-import { QueueError } from '../domain/errors.js';
-import type { Ack, AckResult, LeasedJob, ReserveRequest } from '../domain/job.js';
+import type { LeasedJob, ReserveRequest } from '../domain/job.js';
 import type { RedisPool } from '../redis/pool.js';
 import type { Item } from '../redis/script.js';
 import { fullLease } from '../redis/full-scripts.js';
-import {
-  ack as ackScript,
-  reserve as reserveScript,
-  undo as undoScript,
-  type Raw,
-} from '../redis/scripts.js';
+import { reserve as reserveScript, undo as undoScript, type Raw } from '../redis/scripts.js';
 import { Batcher } from './batcher.js';
-import { checkAcks, checkNames, checkRequest } from './checks.js';
+import { checkNames, checkRequest } from './checks.js';
 import { decodeReserved, type Reserved } from './decode.js';
 import type { DeliveryRecords } from './delivery-records.js';
-import { encodeId, mintedAtMs } from './ids.js';
+import { encodeId } from './ids.js';
 import { InFlight } from './in-flight.js';
 import type { EngineObserver } from './observer.js';
 import { decodeFullLeases, fullItemOf } from './full/leasing.js';
 import type { FullLane } from './full/full-lane.js';
-import { type Settled, SETTLED } from './full/settling.js';
 import { groupsOf, itemOf, type Question } from './questions.js';
 import type { Batch } from './record-shelf.js';
 import type { ScriptRunner } from './script-runner.js';
@@ -28,34 +21,19 @@ import { WaitingRoom } from './waiting-room.js';
 const FLAG_MS = 5_000;
 /** A reserve stops taking jobs at this many bytes. */
 const MAX_BYTES_OUT = 4_194_304;
-/** About what an acknowledgement weighs in a batch, in bytes. */
-const ACK_BYTES = 100;
 /** A job to take weighs in a batch as much as it costs in time: 500 of them fill a script (about 1.5 ms of Redis). */
 const TAKE_WEIGHT = 524;
 /** The name of a queue to look at weighs likewise: 1,000 of them fill a script. */
 const NAME_WEIGHT = 262;
-/** Acknowledgements that travel in one script call: a third of a millisecond of Redis, and all of a usual batch. */
-const ACKS_IN_ONE = 128;
-/** Stands for an id that no job can have: nothing is stored under it. */
-const NO_ID = Buffer.alloc(0);
-/** Codes of lua/scripts/ack.lua. */
-const ACK = { missing: 0, removed: 1, refused: 2, late: 3, possible: 4, neverLeased: 5, full: 6 } as const;
 /** The code of lua/scripts/undo.lua for a rich job. */
 const RICH = 2;
 
-/** What became of one acknowledgement, and when, Unix ms. */
-interface Verdict {
-  readonly code: number;
-  readonly nowMs: number;
-}
-
-/** Gives jobs to consumers, and takes them back: reserve, acknowledge, undo. */
+/** Gives jobs to consumers, and takes leases back that reached nobody. */
 export class Leases {
   private readonly room: WaitingRoom;
   private readonly questions: Batcher<Question, Reserved>;
   /** Those for the full lane. */
   private readonly fullQuestions: Batcher<Question, LeasedJob[] | null>;
-  private readonly acks: Batcher<Item, Verdict>;
   /** Questions and undos that Redis has not answered yet. */
   private readonly underWay = new InFlight();
   private readonly offWake: () => void;
@@ -70,10 +48,6 @@ export class Leases {
   ) {
     this.questions = new Batcher((namespace, questions) => this.ask(namespace, questions));
     this.fullQuestions = new Batcher((namespace, questions) => this.askFull(namespace, questions));
-    this.acks = new Batcher(async (namespace, items) => {
-      const { codes, nowMs } = await runner.run(ackScript, namespace, {}, items);
-      return codes.map((code) => ({ code, nowMs }));
-    }, ACKS_IN_ONE);
     this.room = new WaitingRoom(
       (namespace, request) =>
         new Promise((resolve, reject) => this.take(namespace, { request, waits: true }, resolve, reject)),
@@ -109,41 +83,6 @@ export class Leases {
     if (rich.length > 0) await this.full.settling.undo(namespace, rich);
     if (undone + rich.length > 0) this.observer.undone(namespace, undone + rich.length);
     jobs[0]?.receipt?.arrived();
-  }
-
-  /** See `QueueEngine.ack`. */
-  ack(namespace: string, queue: string, id: string, lease: number): Promise<boolean> {
-    const encoded = encodeId(id);
-    if (!encoded) return Promise.resolve(false);
-    return new Promise((resolve, reject) => {
-      this.acks.add(namespace, [[claimOf(queue, lease), encoded]], ACK_BYTES, {
-        done: (verdicts, first) => {
-          const verdict = verdicts[first];
-          const end = (result: AckResult): void => {
-            if (result === 'lease_lost') {
-              reject(new QueueError('lease_lost', 'this lease is not the present one of the job'));
-            } else resolve(result === 'acked');
-          };
-          if (verdict?.code === ACK.full) {
-            this.ackFull(namespace, [{ queue, id, lease }]).then(
-              ([result = 'not_found']) => end(result),
-              reject,
-            );
-          } else end(this.judge(namespace, queue, encoded, verdict));
-        },
-        failed: reject,
-      });
-    });
-  }
-
-  /** See `QueueEngine.ackMany`. */
-  async ackMany(namespace: string, acks: readonly Ack[]): Promise<AckResult[]> {
-    checkAcks(namespace, acks);
-    const parts: Promise<AckResult[]>[] = [];
-    for (let i = 0; i < acks.length; i += ACKS_IN_ONE) {
-      parts.push(this.ackPart(namespace, acks.slice(i, i + ACKS_IN_ONE)));
-    }
-    return (await Promise.all(parts)).flat();
   }
 
   /** Ends every wait, now and from here on. */
@@ -220,22 +159,12 @@ export class Leases {
   }
 
   private async askFull(namespace: string, questions: readonly Question[]): Promise<(LeasedJob[] | null)[]> {
-    const batch = this.records.take(
-      namespace,
-      Math.min(...questions.map(({ request }) => request.ttrMs || Number.POSITIVE_INFINITY)),
+    const shortestMs = Math.min(...questions.map(({ request }) => request.ttrMs || Number.POSITIVE_INFINITY));
+    const items = questions.map(fullItemOf);
+    const { raw, batch } = await this.runLease(namespace, fullLease, items, shortestMs, (late) =>
+      decodeFullLeases(late, questions).found.flatMap((jobs) => jobs ?? []),
     );
-    const args = { flag_ms: FLAG_MS, max_bytes: MAX_BYTES_OUT, record: batch?.slot.field ?? '' };
-    const late = (reply: Raw): void => {
-      if (reply.status !== 0) return;
-      const { found } = decodeFullLeases(reply.raw, questions);
-      this.giveBack(
-        namespace,
-        found.flatMap((jobs) => jobs ?? []),
-      );
-    };
-    const run = this.runner.run(fullLease, namespace, args, questions.map(fullItemOf), late);
-    if (batch) run.catch((error: unknown) => this.records.failed(batch, error));
-    const { found, expired, nextMs } = decodeFullLeases((await run).raw, questions);
+    const { found, expired, nextMs } = decodeFullLeases(raw, questions);
     this.note(namespace, questions, found, batch);
     if (nextMs > 0) this.arm(namespace, nextMs);
     if (expired > 0) this.observer.expired(namespace, expired);
@@ -246,24 +175,38 @@ export class Leases {
     const groups = groupsOf(questions);
     let shortestMs = Number.POSITIVE_INFINITY;
     for (const { ttrMs } of groups) shortestMs = Math.min(shortestMs, ttrMs);
-    const batch = this.records.take(namespace, shortestMs);
-    const args = { flag_ms: FLAG_MS, max_bytes: MAX_BYTES_OUT, record: batch?.slot.field ?? '' };
-    // Whoever asked was told of failure by then: what the late reply brings goes back.
-    const late = (reply: Raw): void => {
-      if (reply.status !== 0) return;
-      const { items } = decodeReserved(reply.raw, groups, questions.length);
-      this.giveBack(
-        namespace,
-        items.flatMap((found) => (found === 'full' ? [] : (found ?? []))),
-      );
-    };
-    const run = this.runner.run(reserveScript, namespace, args, groups.map(itemOf), late);
-    if (batch) run.catch((error: unknown) => this.records.failed(batch, error));
-    const { raw } = await run;
+    const items = groups.map(itemOf);
+    const { raw, batch } = await this.runLease(namespace, reserveScript, items, shortestMs, (late) =>
+      decodeReserved(late, groups, questions.length).items.flatMap((found) =>
+        found === 'full' ? [] : (found ?? []),
+      ),
+    );
     const { items: found, expired } = decodeReserved(raw, groups, questions.length);
     this.note(namespace, questions, found, batch);
     if (expired > 0) this.observer.expired(namespace, expired);
     return found;
+  }
+
+  /**
+   * Runs a script that leases, under a record that lasts until its answers have left.
+   *
+   * @param jobsOf reads the leases of a reply that came too late: whoever asked was told of failure by then, so they go back
+   */
+  private async runLease(
+    namespace: string,
+    script: typeof reserveScript | typeof fullLease,
+    items: readonly Item[],
+    shortestMs: number,
+    jobsOf: (raw: Raw['raw']) => LeasedJob[],
+  ): Promise<{ readonly raw: Raw['raw']; readonly batch: Batch | undefined }> {
+    const batch = this.records.take(namespace, shortestMs);
+    const args = { flag_ms: FLAG_MS, max_bytes: MAX_BYTES_OUT, record: batch?.slot.field ?? '' };
+    const late = (reply: Raw): void => {
+      if (reply.status === 0) this.giveBack(namespace, jobsOf(reply.raw));
+    };
+    const run = this.runner.run(script as typeof reserveScript, namespace, args, items, late);
+    if (batch) run.catch((error: unknown) => this.records.failed(batch, error));
+    return { raw: (await run).raw, batch };
   }
 
   /** Arms the pump for the first of new leases to end, and says of the batch what is to arrive. */
@@ -290,65 +233,6 @@ export class Leases {
     if (count > 0) this.arm(namespace, firstMs);
   }
 
-  private ackPart(namespace: string, acks: readonly Ack[]): Promise<AckResult[]> {
-    const ids = acks.map(({ id }) => encodeId(id) ?? NO_ID);
-    const items = acks.map(({ queue, lease = 0 }, i): Item => [claimOf(queue, lease), ids[i] ?? NO_ID]);
-    return new Promise((resolve, reject) => {
-      const done = (verdicts: readonly Verdict[], first: number): void => {
-        const judge = ({ queue }: Ack, i: number): AckResult =>
-          this.judge(namespace, queue, ids[i] ?? NO_ID, verdicts[first + i]);
-        if (acks.some((_ack, i) => verdicts[first + i]?.code === ACK.full)) {
-          this.judgeMixed(namespace, acks, verdicts.slice(first, first + acks.length), judge).then(
-            resolve,
-            reject,
-          );
-        } else resolve(acks.map(judge));
-      };
-      this.acks.add(namespace, items, items.length * ACK_BYTES, { done, failed: reject });
-    });
-  }
-
-  /** Some of the jobs are in full queues: what became of them the full lane says. */
-  private async judgeMixed(
-    namespace: string,
-    acks: readonly Ack[],
-    verdicts: readonly Verdict[],
-    judge: (ack: Ack, i: number) => AckResult,
-  ): Promise<AckResult[]> {
-    const elsewhere = acks.filter((_ack, i) => verdicts[i]?.code === ACK.full);
-    const results = await this.ackFull(namespace, elsewhere);
-    return acks.map((ack, i) =>
-      verdicts[i]?.code === ACK.full ? (results.shift() ?? 'not_found') : judge(ack, i),
-    );
-  }
-
-  private async ackFull(namespace: string, acks: readonly Ack[]): Promise<AckResult[]> {
-    const settled = await this.full.settling.say(
-      namespace,
-      acks.map(({ queue, id, lease = 0 }) => ({ verb: 'ack', id, lease, options: { queue } })),
-    );
-    return settled.map((one, i) => this.judgeSettled(namespace, acks[i], one));
-  }
-
-  private judgeSettled(namespace: string, ack: Ack | undefined, { code, nowMs }: Settled): AckResult {
-    // The codes of both scripts are the same, as far as an acknowledgement goes.
-    const plain = code === SETTLED.refused ? ACK.missing : code;
-    return this.judge(namespace, ack?.queue ?? '', encodeId(ack?.id ?? '') ?? NO_ID, { code: plain, nowMs });
-  }
-
-  private judge(namespace: string, queue: string, id: Buffer, verdict: Verdict | undefined): AckResult {
-    const { code, nowMs } = verdict ?? { code: ACK.missing, nowMs: 0 };
-    if (code === ACK.refused) {
-      this.observer.staleAck(namespace, 'refused');
-      return 'lease_lost';
-    }
-    if (code === ACK.late) this.observer.staleAck(namespace, 'late');
-    if (code === ACK.possible) this.observer.staleAck(namespace, 'possible');
-    if (code === ACK.missing) return 'not_found';
-    if (code !== ACK.neverLeased) this.observer.acked(namespace, queue, ageMs(id, nowMs));
-    return 'acked';
-  }
-
   /** Undoes in the background; what fails comes back when its lease runs out. */
   private giveBack(namespace: string, jobs: readonly LeasedJob[]): void {
     if (jobs.length === 0) return;
@@ -359,16 +243,6 @@ export class Leases {
   }
 }
 
-/** What an acknowledgement shares with most others of its batch, as lua/scripts/ack.lua reads it. */
-function claimOf(queue: string, lease: number): string {
-  return `${String(lease)},${queue}`;
-}
-
 function weightOf({ count, queues }: ReserveRequest): number {
   return count * TAKE_WEIGHT + (queues.length - 1) * NAME_WEIGHT;
-}
-
-function ageMs(encodedId: Buffer, nowMs: number): number {
-  const minted = mintedAtMs(encodedId);
-  return minted === 0 ? 0 : Math.max(nowMs - minted, 0);
 }

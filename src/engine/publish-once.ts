@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { QueueError } from '../domain/errors.js';
 import type { NewJob } from '../domain/job.js';
 import { isIdempotencyKey } from '../domain/names.js';
-import { publishOnce } from '../redis/scripts.js';
+import { publishOnce, REPLACES_RICH } from '../redis/scripts.js';
 import { checkJobs, checkNames } from './checks.js';
 import { decodeId, encodeId } from './ids.js';
 import { taken, type Publisher } from './publisher.js';
@@ -72,6 +72,12 @@ export class OncePublisher {
 
 function refusalOf(verdict: number): QueueError | undefined {
   if (verdict === TAKEN) return taken();
+  if (verdict === REPLACES_RICH) {
+    return new QueueError(
+      'invalid_argument',
+      'a job of the native API is not replaced under an idempotency key',
+    );
+  }
   if (verdict === OTHER_REQUEST) {
     return new QueueError('idempotency_key_reused', 'the idempotency key was used for another request');
   }

@@ -12,11 +12,16 @@ import type { ScriptRunner } from './script-runner.js';
 
 const STORED = 0;
 const TAKEN = 1;
+/** The script's status when the job to be replaced is a rich one: nothing has changed. */
+export const REPLACES_RICH = 3;
 /** What a job weighs in a batch beside its body, in bytes. */
 const ITEM_OVERHEAD = 100;
 const NOTHING = Buffer.alloc(0);
 /** Expiry has 48 bits in the header; a ttl that would not fit is for as good as ever. In milliseconds. */
 const LONGEST_TTL_MS = 2 ** 46;
+
+/** Puts a job of the queue, whose id is given, in the place of another one. */
+export type ReplaceRich = (namespace: string, queue: string, oldId: string, job: NewJob) => Promise<unknown>;
 
 /** Stores jobs: one script call per turn of the event loop and namespace. */
 export class Publisher {
@@ -30,12 +35,16 @@ export class Publisher {
     private readonly minter: UlidMinter,
     /** As `quotasText` gives them. */
     private readonly quotas: string,
+    /** Has the full lane put a job in the place of a rich one. */
+    private readonly replaceRich: ReplaceRich,
     /** Whether its jobs must be safe before they are answered: then who is refused is told their ids, to send them again. */
     private readonly isDurable: boolean,
   ) {
-    this.batcher = new Batcher((namespace, items, calls) =>
-      this.send(namespace, items, this.quotas === NO_QUOTAS ? NO_QUOTAS : this.quotas + sizesOf(calls)),
-    );
+    this.batcher = new Batcher(async (namespace, items, calls) => {
+      const batchQuotas = this.quotas === NO_QUOTAS ? NO_QUOTAS : this.quotas + sizesOf(calls);
+      const codes = await this.send(namespace, items, batchQuotas);
+      return codes === REPLACES_RICH ? [] : codes;
+    });
   }
 
   /**
@@ -116,10 +125,14 @@ export class Publisher {
     const item = this.itemOf(queue, named, this.bytesOf(named));
     const quotas = this.quotas === NO_QUOTAS ? NO_QUOTAS : `${this.quotas}1`;
     const sent = this.send(namespace, [item], quotas, encodeId(oldId) ?? NOTHING);
-    const [code] = await (this.isDurable
+    const codes = await (this.isDurable
       ? sent.catch((error: unknown) => Promise.reject(withIds(error, [id])))
       : sent);
-    const refusal = refusalOf(code, job);
+    if (codes === REPLACES_RICH) {
+      await this.replaceRich(namespace, queue, oldId, { ...named, id });
+      return id;
+    }
+    const refusal = refusalOf(codes[0], job);
     if (refusal) throw refusal;
     this.report(namespace, queue, [job]);
     return id;
@@ -150,9 +163,9 @@ export class Publisher {
     items: readonly Item[],
     quotas: string,
     replaces: Buffer = NOTHING,
-  ): Promise<readonly number[]> {
-    const { codes } = await this.runner.run(publishScript, namespace, { replaces, quotas }, items);
-    return codes;
+  ): Promise<readonly number[] | typeof REPLACES_RICH> {
+    const { codes, status } = await this.runner.run(publishScript, namespace, { replaces, quotas }, items);
+    return status === REPLACES_RICH ? REPLACES_RICH : codes;
   }
 
   /** The bytes of the job's own id, or of the one that was minted last. */

@@ -3,7 +3,7 @@ import { UlidMinter } from '../domain/ulid.js';
 import type { RedisPool } from '../redis/pool.js';
 import type { EngineObserver } from './observer.js';
 import { OncePublisher } from './publish-once.js';
-import { Publisher } from './publisher.js';
+import { Publisher, type ReplaceRich } from './publisher.js';
 import { ScriptRunner } from './script-runner.js';
 
 /** How to publish with one durability: as it comes, or under an idempotency key. */
@@ -19,6 +19,7 @@ export interface PublishSettings {
   /** How long an idempotency key is remembered, in milliseconds. */
   readonly idempotencyTtlMs: number;
   readonly clock: (() => number) | undefined;
+  readonly replaceRich: ReplaceRich;
 }
 
 /** One way for each durability: each batches for itself, and has its own path to the pool. */
@@ -49,7 +50,7 @@ export class Publishers {
   }
 
   private make(durability: Durability): PublishWay {
-    const { quotas, idempotencyTtlMs, clock } = this.settings;
+    const { quotas, idempotencyTtlMs, clock, replaceRich } = this.settings;
     const runner = new ScriptRunner(this.pool, this.observer, clock, this.pool.through(durability));
     const plain = new Publisher(
       runner,
@@ -57,6 +58,7 @@ export class Publishers {
       this.arm,
       this.minter,
       quotas,
+      replaceRich,
       durability !== 'memory',
     );
     return { plain, once: new OncePublisher(runner, plain, idempotencyTtlMs, quotas) };

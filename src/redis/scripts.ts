@@ -32,6 +32,9 @@ export const publish = script({
   reply: codes,
 });
 
+/** Stands for a verdict where the script said nothing but its status: the job to be replaced is a rich one. */
+export const REPLACES_RICH = 9;
+
 export const publishOnce = script({
   name: 'publish_once',
   keys: ['meta', 'queues', 'due', 'waiting', 'expiries'],
@@ -40,7 +43,7 @@ export const publishOnce = script({
   repeatable: true,
   reply: (raw) => {
     const reply = flatReply(raw);
-    if (integerAt(reply, 0) !== 0) return { ...answer(reply), verdict: 0, ids: Buffer.alloc(0) };
+    if (integerAt(reply, 0) !== 0) return { ...answer(reply), verdict: REPLACES_RICH, ids: Buffer.alloc(0) };
     return { ...answer(reply), verdict: integerAt(reply, 2), ids: bytesAt(reply, 3) };
   },
 });

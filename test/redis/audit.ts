@@ -6,11 +6,13 @@ import { decodeId, mintedAtMs } from '../../src/engine/ids.js';
 interface Header {
   readonly state: number;
   readonly flags: number;
+  readonly priority: number;
   readonly tries: number;
   readonly attempts: number;
   readonly lease: number;
   readonly queue: number;
   readonly entry: number;
+  readonly expires: number;
 }
 
 /** How long a slot is, and how long before it begins its jobs move near, in milliseconds: as lua/lib/slots.lua has it. */
@@ -20,6 +22,21 @@ export const LEAD_MS = 60_000;
 const HEADER_BYTES = 24;
 /** The flag of a job whose body counts for the quota on bytes. */
 const COUNTED = 128;
+
+/** The flag of a rich job. */
+const RICH = 2;
+/** Kinds of the index for each state. */
+const PLAIN_PLACES: Readonly<Record<number, string>> = { 1: 'r', 2: 's', 3: 'l', 4: 'd' };
+const RICH_PLACES: Readonly<Record<number, string>> = {
+  1: 'r',
+  2: 'S',
+  3: 'L',
+  4: 'd',
+  5: 'b',
+  6: 'h',
+  7: 'z',
+  8: 'z',
+};
 
 /** A job's places: where the indexes of its queue hold it. */
 type Places = Map<string, string[]>;
@@ -36,6 +53,9 @@ export class Audit {
   private readonly headers = new Map<string, Header>();
   /** Bytes of the bodies of jobs that say that they count for a quota. */
   private counted = 0;
+  private readonly full = new Set<number>();
+  /** Of the full lane's zsets of times, the first time of each, by the name of its timer. */
+  private readonly firsts = new Map<string, number>();
   private readonly base: string;
 
   private constructor(
@@ -50,8 +70,13 @@ export class Audit {
     const keys = await redis.keysBuffer(`${audit.base}*`);
     await audit.readJobs(keys);
     const queues = await redis.hgetall(`${audit.base}:queues`);
-    for (const [name, number] of Object.entries(queues)) await audit.readQueue(name, Number(number));
-    audit.readStrays(keys, new Set(Object.values(queues)));
+    // A number below zero says that the queue is a full one.
+    const numbers = Object.entries(queues).map(([name, text]) => [name, Math.abs(Number(text))] as const);
+    for (const [name, number] of numbers) await audit.readQueue(name, number);
+    for (const text of Object.values(queues)) if (text.startsWith('-')) audit.full.add(-Number(text));
+    audit.readStrays(keys, new Set(numbers.map(([, number]) => String(number))));
+    for (const number of audit.full) await audit.readFullQueue(number);
+    await audit.readTimers();
     await audit.readRecords();
     audit.compare();
     return audit.problems;
@@ -99,6 +124,44 @@ export class Audit {
     const due = await this.redis.zscore(`${this.base}:due`, String(number));
     if (earliest !== Number.POSITIVE_INFINITY && (due === null || Number(due) > earliest))
       this.problems.push(`queue ${name}: first due at ${earliest}, but the pump knows ${due}`);
+  }
+
+  /** The indexes of rich jobs. */
+  private async readFullQueue(number: number): Promise<void> {
+    for (const kind of ['p', 'S', 'L', 'b', 'h', 'z']) {
+      const members = await this.redis.zrangeBuffer(`${this.base}:${kind}${number}`, '0', '-1', 'WITHSCORES');
+      for (let i = 0; i < members.length; i += 2) this.note(decodeSafely(members[i]!), `${kind}${number}`);
+      const first = members[1]?.toString();
+      if (first !== undefined && (kind === 'S' || kind === 'L'))
+        this.firsts.set(`${kind}${number}`, Number(first));
+    }
+  }
+
+  /** What the full lane's clock must come for, and that it will. */
+  private async readTimers(): Promise<void> {
+    const expiring = new Map<string, number>();
+    const pairs = await this.redis.zrangeBuffer(`${this.base}:expiring`, '0', '-1', 'WITHSCORES');
+    for (let i = 0; i < pairs.length; i += 2)
+      expiring.set(decodeSafely(pairs[i]!), Number(pairs[i + 1]!.toString()));
+    if (expiring.size > 0) this.firsts.set('E', Math.min(...expiring.values()));
+    for (const [id, { flags, state, expires }] of this.headers) {
+      const isExpected = (flags & RICH) !== 0 && expires > 0 && state !== JOB_STATES.dead;
+      if (isExpected && expiring.get(id) !== expires)
+        this.problems.push(`${id}: ends at ${expires}, but the clock knows ${expiring.get(id)}`);
+    }
+    let first = Number.POSITIVE_INFINITY;
+    const timers = await this.redis.zrange(`${this.base}:timers`, '0', '-1', 'WITHSCORES');
+    const known = new Map<string, number>();
+    for (let i = 0; i < timers.length; i += 2) {
+      known.set(timers[i]!, Number(timers[i + 1]));
+      first = Math.min(first, Number(timers[i + 1]));
+    }
+    for (const [what, at] of this.firsts)
+      if ((known.get(what) ?? Number.POSITIVE_INFINITY) > at)
+        this.problems.push(`timer ${what}: first due at ${at}, but the clock knows ${known.get(what)}`);
+    const due = await this.redis.zscore(`${this.base}:due`, '0');
+    if (first < Number.POSITIVE_INFINITY && (due === null || Number(due) > first))
+      this.problems.push(`timers: first due at ${first}, but the pump knows ${due}`);
   }
 
   /** The lists of far slots: when the first one opens. An entry counts while its job is scheduled here and stands nowhere else. */
@@ -159,7 +222,7 @@ export class Audit {
 
   private readStrays(keys: readonly Buffer[], numbers: ReadonlySet<string>): void {
     for (const key of keys) {
-      const [, number] = /^\{.*\}:[rsldgif](\d+)(?::\d+)?$/.exec(key.toString('latin1')) ?? [];
+      const [, number] = /^\{.*\}:[rsldgifpSLbhzo](\d+)(?::\d+)?$/.exec(key.toString('latin1')) ?? [];
       if (number !== undefined && !numbers.has(number))
         this.problems.push(`${key.toString('latin1')} belongs to no queue`);
     }
@@ -184,8 +247,11 @@ export class Audit {
   }
 
   private compare(): void {
-    for (const [id, { state, queue, tries, attempts }] of this.headers) {
-      const kind = { 1: 'r', 2: 's', 3: 'l', 4: 'd' }[state] ?? '?';
+    for (const [id, { state, queue, tries, attempts, flags, priority }] of this.headers) {
+      const isRich = (flags & RICH) !== 0;
+      const kinds = isRich ? RICH_PLACES : PLAIN_PLACES;
+      const kind = isRich && state === JOB_STATES.ready && priority !== 0 ? 'p' : (kinds[state] ?? '?');
+      if (isRich && !this.full.has(queue)) this.problems.push(`${id}: rich, in plain queue ${queue}`);
       const places = this.places.get(id) ?? [];
       if (places.length !== 1 || places[0] !== `${kind}${queue}`)
         this.problems.push(`${id}: should be in ${kind}${queue} alone, is in [${places.join()}]`);
@@ -206,11 +272,13 @@ function readHeader(value: Buffer | null): Header {
   return {
     state: value.readUInt8(1),
     flags: value.readUInt8(2),
+    priority: value.readInt8(3),
     tries: value.readUInt16BE(4),
     attempts: value.readUInt16BE(6),
     lease: value.readUInt32BE(8),
     queue: value.readUInt32BE(12),
     entry: value.readUInt8(16),
+    expires: value.readUIntBE(17, 6),
   };
 }
 

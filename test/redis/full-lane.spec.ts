@@ -1,9 +1,17 @@
 import type { NewRichJob } from '../../src/domain/rich-job.js';
-import { EngineFixture } from './fixture.js';
+import { Redis } from 'ioredis';
+import { testRedisUrl } from '../support/redis.js';
+import { Audit } from './audit.js';
+import { EngineFixture, newJob } from './fixture.js';
 
 let f: EngineFixture;
+const redis = new Redis(testRedisUrl(), { protocol: 2 });
+afterAll(() => redis.quit());
 beforeEach(async () => (f = await EngineFixture.withClock()));
-afterEach(() => f.close());
+afterEach(async () => {
+  expect(await Audit.of(redis, f.ns)).toEqual([]);
+  await f.close();
+});
 
 const full = () => f.engine.full;
 
@@ -201,6 +209,16 @@ it('moves a job on to another queue', async () => {
     'moved',
     'leased',
   ]);
+});
+
+it('puts a plain job in the place of a rich one', async () => {
+  const old = await put('q', { type: 't', delayMs: 5_000 });
+
+  const id = await f.engine.republish(f.ns, 'q', old, newJob());
+
+  expect(await full().looking.findMany(f.ns, [old, id])).toMatchObject([null, { id, state: 'ready' }]);
+  const again = f.engine.republish(f.ns, 'q', id, newJob(), { idempotencyKey: 'k' });
+  await expect(again).rejects.toMatchObject({ code: 'invalid_argument' });
 });
 
 it('makes a plain job rich when a worker names itself', async () => {

@@ -1,8 +1,11 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
+import { Redis } from 'ioredis';
 import type { LeasedJob } from '../../src/domain/job.js';
 import type { JobDetails, NewRichJob } from '../../src/domain/rich-job.js';
 import type { Verb } from '../../src/engine/full/settling.js';
+import { testRedisUrl } from '../support/redis.js';
+import { Audit } from './audit.js';
 import { EngineFixture } from './fixture.js';
 
 /** `PUMPHOUSE_PROPERTY_RUNS` asks for more sequences than these, `PUMPHOUSE_PROPERTY_SEED` for the same. */
@@ -11,6 +14,10 @@ const SEED = Number(process.env['PUMPHOUSE_PROPERTY_SEED'] ?? Date.now() % 2 ** 
 const LIMIT_MS = 150_000 + RUNS * 1_000;
 const KEYS = ['a', 'b'] as const;
 const TTR_MS = 1_000;
+
+let redis: Redis;
+beforeAll(() => (redis = new Redis(testRedisUrl())));
+afterAll(() => redis.quit());
 
 /** What is limited and who runs, as the store tells it after each step. */
 class Trial {
@@ -90,6 +97,7 @@ class Trial {
   /** When the clock has come: slots are those of jobs that run or are called, and nobody is held up for nothing. */
   async checkSlots(): Promise<void> {
     await this.f.engine.pumpNow(this.f.ns);
+    expect(await Audit.of(redis, this.f.ns)).toEqual([]);
     const jobs = await this.look();
     for (const key of KEYS) {
       const count = (wanted: string): number =>

@@ -66,7 +66,7 @@ export const FAR_SLOTS = [
   },
   {
     name: 'a late slot goes first',
-    file: 'lua/scripts/pump.lua',
+    file: 'lua/lib/plan_due.lua',
     from: 'if not is_late then',
     to: 'if true then',
     spec: SLOTS,
@@ -114,7 +114,7 @@ export const FAR_SLOTS = [
   },
   {
     name: 'a huge slot takes its share of a step, and no more',
-    file: 'lua/scripts/pump.lua',
+    file: 'lua/lib/plan_due.lua',
     from: 'local quota = math.min(limit, share * 2 - #step.scheduled - #step.leased)',
     to: 'local quota = limit',
     spec: SLOTS,

@@ -86,10 +86,10 @@ export const LEASES = [
   {
     name: 'reserve-or-register is one step',
     file: 'src/engine/leases.ts',
-    from: 'const run = this.runner.run(reserveScript, namespace, args, groups.map(itemOf), late);',
-    to: `const apart = groups.map((group) => itemOf({ ...group, waits: false }));
-    const flags = groups.map((group) => itemOf({ ...group, count: 0 }));
-    const run = this.runner.run(reserveScript, namespace, args, apart, late).then(async (reply) => {
+    from: 'const run = this.runner.run(script as typeof reserveScript, namespace, args, items, late);',
+    to: `const apart = items.map((item) => [...item.slice(0, 4), '0']);
+    const flags = items.map(([names = '', , enough = 1, ttr = 0]) => [names, 0, enough, ttr, '1']);
+    const run = this.runner.run(script as typeof reserveScript, namespace, args, apart, late).then(async (reply) => {
       await this.runner.run(reserveScript, namespace, { ...args, record: '' }, flags);
       return reply;
     });`,

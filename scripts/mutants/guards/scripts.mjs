@@ -10,7 +10,7 @@ const BODIES = 'test/redis/long-bodies.spec.ts';
 export const SCRIPTS = [
   {
     name: 'touch first: the pump touches what it will write',
-    file: 'lua/scripts/pump.lua',
+    file: 'lua/lib/plan_due.lua',
     from: 'redis.call("EXISTS", unpack(keys))',
     to: '',
     spec: MOVE,
@@ -74,7 +74,7 @@ export const SCRIPTS = [
   },
   {
     name: 'touch first: far slots that have not come yet are not taken for none',
-    file: 'lua/scripts/pump.lua',
+    file: 'lua/lib/plan_due.lua',
     from: '{ "r", "s", "l", "d", "g", "f", "i" }',
     to: '{ "r", "s", "l", "d", "g" }',
     spec: MOVE,

@@ -40,7 +40,7 @@ export const STORES = [
   },
   {
     name: "an acknowledgement that may have taken somebody else's job is counted",
-    file: 'src/engine/leases.ts',
+    file: 'src/engine/acks.ts',
     from: "if (code === ACK.possible) this.observer.staleAck(namespace, 'possible');",
     to: '',
     spec: 'test/chaos/answers.spec.ts',

@@ -1,0 +1,144 @@
+import { QueueError } from '../domain/errors.js';
+import type { Ack, AckResult } from '../domain/job.js';
+import type { Item } from '../redis/script.js';
+import { ack as ackScript } from '../redis/scripts.js';
+import { Batcher } from './batcher.js';
+import { checkAcks } from './checks.js';
+import { type Settled, SETTLED, type Settling } from './full/settling.js';
+import { encodeId, mintedAtMs } from './ids.js';
+import type { EngineObserver } from './observer.js';
+import type { ScriptRunner } from './script-runner.js';
+
+/** About what an acknowledgement weighs in a batch, in bytes. */
+const ACK_BYTES = 100;
+/** Acknowledgements that travel in one script call: a third of a millisecond of Redis, and all of a usual batch. */
+const ACKS_IN_ONE = 128;
+/** Stands for an id that no job can have: nothing is stored under it. */
+const NO_ID = Buffer.alloc(0);
+/** Codes of lua/scripts/ack.lua. */
+const ACK = { missing: 0, removed: 1, refused: 2, late: 3, possible: 4, neverLeased: 5, full: 6 } as const;
+/** What became of one acknowledgement, and when, Unix ms. */
+interface Verdict {
+  readonly code: number;
+  readonly nowMs: number;
+}
+
+/** Removes jobs whose work is done: those of plain queues by a script of their own, others by the full lane's. */
+export class Acks {
+  private readonly acks: Batcher<Item, Verdict>;
+
+  constructor(
+    runner: ScriptRunner,
+    private readonly observer: EngineObserver,
+    private readonly settling: Settling,
+  ) {
+    this.acks = new Batcher(async (namespace, items) => {
+      const { codes, nowMs } = await runner.run(ackScript, namespace, {}, items);
+      return codes.map((code) => ({ code, nowMs }));
+    }, ACKS_IN_ONE);
+  }
+
+  /** See `QueueEngine.ack`. */
+  ack(namespace: string, queue: string, id: string, lease: number): Promise<boolean> {
+    const encoded = encodeId(id);
+    if (!encoded) return Promise.resolve(false);
+    return new Promise((resolve, reject) => {
+      this.acks.add(namespace, [[claimOf(queue, lease), encoded]], ACK_BYTES, {
+        done: (verdicts, first) => {
+          const verdict = verdicts[first];
+          const end = (result: AckResult): void => {
+            if (result === 'lease_lost') {
+              reject(new QueueError('lease_lost', 'this lease is not the present one of the job'));
+            } else resolve(result === 'acked');
+          };
+          if (verdict?.code === ACK.full) {
+            this.ackFull(namespace, [{ queue, id, lease }]).then(
+              ([result = 'not_found']) => end(result),
+              reject,
+            );
+          } else end(this.judge(namespace, queue, encoded, verdict));
+        },
+        failed: reject,
+      });
+    });
+  }
+
+  /** See `QueueEngine.ackMany`. */
+  async ackMany(namespace: string, acks: readonly Ack[]): Promise<AckResult[]> {
+    checkAcks(namespace, acks);
+    const parts: Promise<AckResult[]>[] = [];
+    for (let i = 0; i < acks.length; i += ACKS_IN_ONE) {
+      parts.push(this.ackPart(namespace, acks.slice(i, i + ACKS_IN_ONE)));
+    }
+    return (await Promise.all(parts)).flat();
+  }
+
+  private ackPart(namespace: string, acks: readonly Ack[]): Promise<AckResult[]> {
+    const ids = acks.map(({ id }) => encodeId(id) ?? NO_ID);
+    const items = acks.map(({ queue, lease = 0 }, i): Item => [claimOf(queue, lease), ids[i] ?? NO_ID]);
+    return new Promise((resolve, reject) => {
+      const done = (verdicts: readonly Verdict[], first: number): void => {
+        const judge = ({ queue }: Ack, i: number): AckResult =>
+          this.judge(namespace, queue, ids[i] ?? NO_ID, verdicts[first + i]);
+        if (acks.some((_ack, i) => verdicts[first + i]?.code === ACK.full)) {
+          this.judgeMixed(namespace, acks, verdicts.slice(first, first + acks.length), judge).then(
+            resolve,
+            reject,
+          );
+        } else resolve(acks.map(judge));
+      };
+      this.acks.add(namespace, items, items.length * ACK_BYTES, { done, failed: reject });
+    });
+  }
+
+  /** Some of the jobs are in full queues: what became of them the full lane says. */
+  private async judgeMixed(
+    namespace: string,
+    acks: readonly Ack[],
+    verdicts: readonly Verdict[],
+    judge: (ack: Ack, i: number) => AckResult,
+  ): Promise<AckResult[]> {
+    const elsewhere = acks.filter((_ack, i) => verdicts[i]?.code === ACK.full);
+    const results = await this.ackFull(namespace, elsewhere);
+    return acks.map((ack, i) =>
+      verdicts[i]?.code === ACK.full ? (results.shift() ?? 'not_found') : judge(ack, i),
+    );
+  }
+
+  private async ackFull(namespace: string, acks: readonly Ack[]): Promise<AckResult[]> {
+    const settled = await this.settling.say(
+      namespace,
+      acks.map(({ queue, id, lease = 0 }) => ({ verb: 'ack', id, lease, options: { queue } })),
+    );
+    return settled.map((one, i) => this.judgeSettled(namespace, acks[i], one));
+  }
+
+  private judgeSettled(namespace: string, ack: Ack | undefined, { code, nowMs }: Settled): AckResult {
+    // The codes of both scripts are the same, as far as an acknowledgement goes.
+    const plain = code === SETTLED.refused ? ACK.missing : code;
+    return this.judge(namespace, ack?.queue ?? '', encodeId(ack?.id ?? '') ?? NO_ID, { code: plain, nowMs });
+  }
+
+  private judge(namespace: string, queue: string, id: Buffer, verdict: Verdict | undefined): AckResult {
+    const { code, nowMs } = verdict ?? { code: ACK.missing, nowMs: 0 };
+    if (code === ACK.refused) {
+      this.observer.staleAck(namespace, 'refused');
+      return 'lease_lost';
+    }
+    if (code === ACK.late) this.observer.staleAck(namespace, 'late');
+    if (code === ACK.possible) this.observer.staleAck(namespace, 'possible');
+    if (code === ACK.missing) return 'not_found';
+    if (code !== ACK.neverLeased) this.observer.acked(namespace, queue, ageMs(id, nowMs));
+    return 'acked';
+  }
+}
+
+/** What an acknowledgement shares with most others of its batch, as lua/scripts/ack.lua reads it. */
+function claimOf(queue: string, lease: number): string {
+  return `${String(lease)},${queue}`;
+}
+
+function ageMs(encodedId: Buffer, nowMs: number): number {
+  const minted = mintedAtMs(encodedId);
+  return minted === 0 ? 0 : Math.max(nowMs - minted, 0);
+}
