@@ -15,7 +15,8 @@ ARGV[5..] item × N   options, id, body
 
 Options: JSON {queue, delay_ms, due_ms, ttl_ms, tries, priority, minted, x}; x: fields of the job's hash as they are stored.
 Returns {status, now_ms, codes, states, next_ms}. Status: 0 done, 1 too late, 2 the namespace is not registered.
-Codes: a digit per item; all 0 = stored; else nothing has changed: 1 the id is taken, 2 to 4 a quota (lib/full_room).
+Codes: a digit per item; all 0 = stored; else nothing has changed: 1 the id is taken, 2 to 4 a quota (lib/full_room), 7 its queue is
+drained (lib/draining).
 States: a digit per item. Next_ms: the earliest timer that was set, 0 = none.
 Cost: O(log N) per item.
 ]]
@@ -56,7 +57,9 @@ end
 --- @include "lib/quotas"
 --- @include "lib/new_queues"
 --- @include "lib/full_room"
+--- @include "lib/full_defaults"
 --- @include "lib/full_new"
+--- @include "lib/draining"
 
 -- Look.
 local codes, states, fresh, refused = {}, {}, {}, false
@@ -64,6 +67,7 @@ for i = 5, #ARGV, 3 do
   local n, options, id, body = #codes + 1, cjson.decode(ARGV[i]), ARGV[i + 1], ARGV[i + 2]
   local present = jobs[id] or not options.minted and job_of(id)
   codes[n] = present and not is_expired(present) and "1" or room_for_job(number_of(options.queue), options.queue, #body)
+  codes[n] = codes[n] == "0" and not (n == 1 and replaces ~= "") and is_draining(number_of(options.queue)) and "7" or codes[n]
   refused = refused or codes[n] ~= "0"
   if codes[n] == "0" then
     fresh[n] = { options = options, job = new_job(options, id, body, present) }

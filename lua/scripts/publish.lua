@@ -17,7 +17,7 @@ Options: "delay_ms,ttl_ms,tries,minted,queue,attributes", read once for all item
 Returns {status, now_ms, codes}. Status: 0 done, 1 too late, 2 the namespace is not registered, 3 the job that it
 replaces is a rich one: ask the full lane.
 Codes: a digit per item: 0 stored, 1 the id is taken (nothing changed for this item), or the code with which its whole call was refused
-because of a quota (lib/admit).
+because of a quota (lib/admit), or 7, its queue is drained (lib/draining).
 Cost: O(log N) per item.
 ]]
 local meta, queues, due, waiting, expiries = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
@@ -53,6 +53,8 @@ for i = 5, #ARGV, 3 do
 --- @include "lib/plan_item"
 end
 --- @include "lib/meet"
+--- @include "lib/draining"
+--- @include "lib/refuse_draining"
 --- @include "lib/admit"
 if old and codes[1] == "0" then
   plan_removal(replaces, old.state, old.queue, old.entry, old.flags)

@@ -85,6 +85,24 @@ export const fullSettings = script({
   },
 });
 
+export const fullPurge = script({
+  name: 'full_purge',
+  keys: SPACE,
+  args: [...TIMES, 'queue', 'state', 'limit', 'skip', 'removes'],
+  item: [],
+  repeatable: true,
+  reply: whole,
+});
+
+export const fullDrop = script({
+  name: 'full_drop',
+  keys: ['meta', 'queues', 'due', 'expiries'],
+  args: [...TIMES, 'queue'],
+  item: [],
+  repeatable: true,
+  reply: whole,
+});
+
 export const FULL_SCRIPTS = [
   fullPut,
   fullLease,
@@ -93,4 +111,6 @@ export const FULL_SCRIPTS = [
   fullLook,
   fullControl,
   fullSettings,
+  fullPurge,
+  fullDrop,
 ] as const;

@@ -11,6 +11,7 @@ const STATUS: Record<Exclude<ErrorCode, 'lease_lost'>, number> = {
   ...{ verb_missing: 403, queue_not_allowed: 403 },
   ...{ job_not_found: 404, job_exists: 409, body_too_large: 413, rate_limited: 429 },
   ...{ idempotency_key_reused: 422, too_many_queues: 429, queue_full: 429, namespace_full: 429 },
+  ...{ queue_draining: 409, queue_not_found: 404, queue_not_empty: 409 },
   ...{ durability_unavailable: 503, not_replicated: 503 },
   ...{ too_many_waiters: 429, overloaded: 503, uri_too_long: 414 },
   ...{ internal: 500, pool_unavailable: 503, disk_full: 503, shutting_down: 503, store_full: 507 },

@@ -5,6 +5,7 @@ import type { ScriptRunner } from '../script-runner.js';
 import { FullQueues } from './full-queues.js';
 import { Owners } from './owners.js';
 import { Looking } from './looking.js';
+import { Purging } from './purging.js';
 import { QueueControls } from './queue-controls.js';
 import { FullPublishing } from './publishing.js';
 import { Settling } from './settling.js';
@@ -32,12 +33,14 @@ export class FullLane {
   readonly owners: Owners;
   readonly looking: Looking;
   readonly controls: QueueControls;
+  readonly purging: Purging;
 
   constructor({ runner, observer, arm, minter, quotas }: FullLaneSettings) {
     this.publishing = new FullPublishing(runner, observer, arm, this.queues, minter, quotas);
     this.settling = new Settling(runner, arm);
     this.owners = new Owners(this.settling, observer, this.queues);
     this.looking = new Looking(runner);
+    this.purging = new Purging(runner, arm);
     this.controls = new QueueControls(runner, arm, this.queues);
   }
 }

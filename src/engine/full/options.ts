@@ -2,7 +2,6 @@ import type { NewRichJob } from '../../domain/rich-job.js';
 
 /** An expiry has 48 bits in the header; a time that would not fit is for as good as ever. In milliseconds. */
 const LONGEST_MS = 2 ** 46;
-const DEFAULT_TRIES = 3;
 
 /** A job's options as lua/scripts/full_put.lua reads them: what it reckons with, and in `x` the fields of the job's hash. */
 export function optionsText(job: NewRichJob): string {
@@ -10,8 +9,8 @@ export function optionsText(job: NewRichJob): string {
     queue: job.queue,
     delay_ms: Math.min(job.delayMs ?? 0, LONGEST_MS),
     due_ms: job.dueMs,
-    ttl_ms: Math.min(job.ttlMs ?? 0, LONGEST_MS),
-    tries: job.tries ?? DEFAULT_TRIES,
+    ttl_ms: job.ttlMs === undefined ? undefined : Math.min(job.ttlMs, LONGEST_MS),
+    tries: job.tries,
     priority: job.priority,
     minted: job.id === undefined ? true : undefined,
     x: fieldsOf(job),
@@ -27,7 +26,7 @@ function fieldsOf(job: NewRichJob): Record<string, string> {
     ttr: job.ttrMs === undefined ? undefined : String(job.ttrMs),
     retry: job.retry ? JSON.stringify(job.retry) : undefined,
     ckey: job.concurrencyKey,
-    keep: job.retentionMs ? String(job.retentionMs) : undefined,
+    keep: job.retentionMs === undefined ? undefined : String(job.retentionMs),
   };
   return Object.fromEntries(
     Object.entries(fields).filter((entry): entry is [string, string] => entry[1] !== undefined),

@@ -1,7 +1,7 @@
 import { QueueError } from '../../domain/errors.js';
 import type { QueueDefaults, QueueSettings, Rate, SettingsChange } from '../../domain/queue-settings.js';
 import { integerAt } from '../../redis/script.js';
-import { fullControl, fullSettings } from '../../redis/full-scripts.js';
+import { fullControl, fullDrop, fullSettings } from '../../redis/full-scripts.js';
 import { checkNames } from '../checks.js';
 import type { ScriptRunner } from '../script-runner.js';
 import { checkSettings } from './check-settings.js';
@@ -15,6 +15,8 @@ const FIELDS = {
   ratePerKey: 'krate',
   defaults: 'defaults',
 } as const;
+/** Codes of lua/scripts/full_drop.lua. */
+const DROP = { done: 0, missing: 1, full: 2 } as const;
 /** Queues of one script call. */
 const MOST_QUEUES = 64;
 
@@ -71,6 +73,31 @@ export class QueueControls {
   /** Ends a pause and a drain; consumers that wait look at once. */
   async resume(namespace: string, queue: string): Promise<void> {
     await this.say(namespace, queue, { paused: false, draining: false }, 'resumed');
+  }
+
+  /**
+   * The queue takes no new jobs (`queue_draining`) until those that are still to run have gone: ready, scheduled, leased, blocked and held
+   * ones. Then it is over. Jobs that come back, move on to it or are made by a schedule are let in.
+   */
+  async drain(namespace: string, queue: string): Promise<void> {
+    await this.say(namespace, queue, { draining: true }, 'draining');
+  }
+
+  /**
+   * Forgets an empty queue, and its settings.
+   *
+   * @throws {QueueError} `queue_not_found`; `queue_not_empty`: there are jobs in it, in whatever state
+   */
+  async forget(namespace: string, queue: string): Promise<void> {
+    checkNames(namespace, queue);
+    for (;;) {
+      const { raw } = await this.runner.run(fullDrop, namespace, { queue });
+      const code = integerAt(raw, 2);
+      if (code === DROP.missing) throw new QueueError('queue_not_found', `there is no queue ${queue}`);
+      if (code === DROP.full) throw new QueueError('queue_not_empty', `there are jobs in queue ${queue}`);
+      if (code === DROP.done) break;
+    }
+    this.full.delete(namespace, [queue]);
   }
 
   private async say(namespace: string, queue: string, changes: Changes, event = ''): Promise<void> {
