@@ -6,3 +6,10 @@ local function bury(job)
   end
   redis.call("ZADD", queue_key("d", job.number), now_floor, job.id)
 end
+
+-- What was looked at are the first members: to take them away by rank costs half of what it costs by name.
+local function drop(kind, number, ids)
+  if #ids > 0 then
+    redis.call("ZREMRANGEBYRANK", queue_key(kind, number), 0, #ids - 1)
+  end
+end

@@ -1,5 +1,7 @@
 -- What happens to a job is told twice: to its timeline, which rich jobs have, and to whoever reads the namespace's events now.
-local listens = redis.call("EXISTS", space_key("listening")) == 1
+-- The stream is there while somebody does (lua/scripts/listen.lua); what a full Redis refuses of it is left out.
+local stream = touch(space_key("events"))
+local listens = redis.call("EXISTS", stream) == 1
 local MOST_ENTRIES, MOST_EVENTS = 100, 10000
 
 -- The first entry stays, of the others the newest do.
@@ -12,9 +14,13 @@ local function note(job, what, facts)
 end
 
 local function announce(what, job, facts)
-  if listens then
-    write("XADD", space_key("events"), "MAXLEN", "~", MOST_EVENTS, "*", "e", what, "q", name_of(job.queue), "i", job.id,
-      "t", job.x.type or "", "g", job.x.tags or "", "d", next(facts or {}) and cjson.encode(facts) or "")
+  if not listens then
+    return
+  end
+  local name, x, more = name_of(job.queue), job.x, next(facts or {}) and cjson.encode(facts) or ""
+  lasts[#lasts + 1] = function()
+    redis.pcall("XADD", stream, "NOMKSTREAM", "MAXLEN", "~", MOST_EVENTS, "*", "e", what, "q", name, "i", job.id,
+      "t", x.type or "", "g", x.tags or "", "d", more)
   end
 end
 

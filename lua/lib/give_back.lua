@@ -14,6 +14,7 @@ local function plan_return(id, lease)
     local name = redis.call("HGET", queue_key("i", job.queue), "name")
     redis.call("EXISTS", queue_key("l", job.queue), queue_key("r", job.queue), queue_key("g", job.queue))
     given[#given + 1] = { id = id, job = job, name = name }
+    event("released", name, id)
   end
   return ours
 end
@@ -30,4 +31,5 @@ local function write_returns()
     write_job(id, job)
   end
   write_lines("LPUSH")
+  write_events()
 end

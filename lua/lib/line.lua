@@ -4,7 +4,7 @@ local function line_of(number)
   local line = lines[number]
   if not line then
     redis.call("EXISTS", queue_key("r", number), queue_key("l", number), queue_key("g", number), queue_key("i", number))
-    line = { number = number, taken = 0, at = 1, window = {}, blanks = 0, ghosts = {}, expired = 0, doomed = {} }
+    line = { number = number, taken = 0, at = 1, window = {}, blanks = 0, ghosts = {}, doomed = {} }
     line.leased, line.scores, line.scored = {}, {}, 0
     lines[number], order[#order + 1] = line, line
   end

@@ -7,13 +7,14 @@ local function plan_move(kind, number, name, id, value)
   -- A job whose key Redis removed, and that was made again under its own id, lives elsewhere: this is its old place.
   local is_its_own = at == number and state == (kind == "s" and SCHEDULED or LEASED)
   local is_free = is_its_own and kind == "l" and spared < MOST_SPARED and is_unheard(id, value)
+  local what = kind == "s" and "ready" or "timed_out"
   if not is_its_own or expires > 0 and expires <= now_floor then
-    counts.expired = counts.expired + 1
+    counts.expired, what = counts.expired + 1, is_its_own and "expired"
     if is_its_own then
       doom(spent, id, flags)
     end
   elseif kind == "l" and tries == 0 and not is_free then
-    counts.died = counts.died + 1
+    counts.died, what = counts.died + 1, "died"
     local head = struct.pack(HEADER, FORMAT, DEAD, flags, priority, tries, attempts, lease, at, entry, 0, 0)
     local job = { id = id, number = number, head = head, keys = {} }
     add_keys(job.keys, id, flags)
@@ -29,5 +30,8 @@ local function plan_move(kind, number, name, id, value)
     end
     note_expiry(line, expires)
     put_head(job_key(id), value, head, not headers_only[id])
+  end
+  if listens ~= false and what then
+    event(what, name, id, is_free and '{"charged":false}' or what == "died" and '{"reason":"lease_expired"}')
   end
 end

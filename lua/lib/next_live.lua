@@ -1,5 +1,5 @@
 -- Walks a line from its head while nothing is written yet, and sorts out what it meets on the way.
-local LOOK_LIMIT, EXPIRED_COST, looked = 1000, 3, 0 -- to remove an expired job takes longer than to pass by a ghost
+local LOOK_LIMIT, EXPIRED_COST, looked, expired = 1000, 3, 0, 0 -- to remove an expired job takes longer than to pass by a ghost
 
 -- Plans a lease if the entry means a live job. Its fields stay single values: a table for each job was a sixth of the script.
 local function lease_entry(line, entry, id, key, value, ttr_ms)
@@ -10,8 +10,9 @@ local function lease_entry(line, entry, id, key, value, ttr_ms)
     line.ghosts[#line.ghosts + 1] = entry
   elseif expires > 0 and expires <= now_floor then
     looked = looked + EXPIRED_COST - 1
-    line.expired = line.expired + 1
+    expired = expired + 1
     doom(line.doomed, id, flags)
+    event_in(number, "expired", id)
   else
     local head = struct.pack(">BBBbHHI4", FORMAT, LEASED, flags, priority, tries - 1, math.min(attempts + 1, 65535), lease + 1)
     plan_lease(line, id, key, value, head, expires, ttr_ms)

@@ -20,6 +20,7 @@ local clock_ms, deadline_ms, queue, limit = ARGV[1], tonumber(ARGV[2]), ARGV[3],
 --- @include "lib/header"
 --- @include "lib/find_queue"
 --- @include "lib/doom"
+--- @include "lib/events"
 
 local number = find_queue(queue)
 if full[queue] then
@@ -37,6 +38,7 @@ for _, id in ipairs(ids) do
   local job = read_job(id)
   if job then
     doom(doomed, id, job.flags)
+    event("deleted", queue, id)
   end
 end
 
@@ -48,4 +50,5 @@ if #doomed > 0 then
   redis.call("DEL", unpack(doomed))
 end
 --- @include "lib/return_bytes"
+write_events()
 return { 0, now_floor, #ids }

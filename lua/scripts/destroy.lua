@@ -22,6 +22,7 @@ local clock_ms, deadline_ms, queue, limit = ARGV[1], tonumber(ARGV[2]), ARGV[3],
 --- @include "lib/find_queue"
 --- @include "lib/line"
 --- @include "lib/doom"
+--- @include "lib/events"
 
 local number = find_queue(queue)
 if full[queue] then
@@ -44,6 +45,7 @@ for _, entry in ipairs(entries) do
   elseif is_here(job, entry, number) then
     doom(line.doomed, id, job.flags)
     removed = removed + 1
+    event("deleted", queue, id)
   else
     line.ghosts[#line.ghosts + 1] = entry
   end
@@ -52,4 +54,5 @@ end
 -- Write.
 cut_line(line)
 --- @include "lib/return_bytes"
+write_events()
 return { 0, now_floor, #entries, removed, redis.call("LLEN", ready) }

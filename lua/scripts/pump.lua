@@ -33,6 +33,7 @@ local clock_ms, deadline_ms, limit = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3
 --- @include "lib/open_slot"
 --- @include "lib/unheard"
 --- @include "lib/doom"
+--- @include "lib/events"
 --- @include "lib/move_due"
 --- @include "lib/plan_due"
 --- @include "lib/bury"
@@ -51,12 +52,6 @@ for _, text in ipairs(numbers) do
 end
 
 -- Write: every index entry goes before anything is added.
--- What was looked at are the first members: to take them away by rank costs half of what it costs by name.
-local function drop(kind, number, ids)
-  if #ids > 0 then
-    redis.call("ZREMRANGEBYRANK", queue_key(kind, number), 0, #ids - 1)
-  end
-end
 for _, step in ipairs(plan) do
   redis.call("ZREM", due, step.number)
   drop("s", step.number, step.scheduled)
@@ -84,6 +79,7 @@ for _, step in ipairs(plan) do
   end
 end
 write_lines("RPUSH")
+write_events()
 local next_due = tonumber(redis.call("ZRANGE", due, 0, 0, "WITHSCORES")[2] or 0)
 earliest = earliest < math.huge and earliest or 0
 return { 0, now_floor, next_due, counts.due, counts.returned, counts.died, counts.expired, earliest, is_full_due }

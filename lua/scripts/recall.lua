@@ -23,6 +23,7 @@ local clock_ms, deadline_ms, record = ARGV[1], tonumber(ARGV[2]), ARGV[3]
 --- @include "lib/notify"
 --- @include "lib/enter"
 --- @include "lib/line_up"
+--- @include "lib/events"
 --- @include "lib/give_back"
 
 local packed = redis.call("HGET", sending, record)

@@ -28,6 +28,7 @@ local clock_ms, deadline_ms, flag_ms, max_bytes, record = ARGV[1], tonumber(ARGV
 --- @include "lib/job"
 --- @include "lib/keys"
 --- @include "lib/header"
+--- @include "lib/events"
 --- @include "lib/find_queue"
 --- @include "lib/window"
 --- @include "lib/line"
@@ -84,10 +85,8 @@ for i = 6, #ARGV, 5 do
 end
 
 -- Write: all lists are cut before anything is added.
-local expired = 0
 for _, line in ipairs(order) do
   cut_line(line)
-  expired = expired + line.expired
 end
 --- @include "lib/return_bytes"
 for _, line in ipairs(order) do
@@ -95,6 +94,7 @@ for _, line in ipairs(order) do
 end
 write_values()
 write_record()
+write_events()
 register_interest(unserved)
 reply[#reply + 1] = expired
 return reply

@@ -27,6 +27,7 @@ local limit, ttl_ms = tonumber(ARGV[4]), tonumber(ARGV[5])
 --- @include "lib/notify"
 --- @include "lib/enter"
 --- @include "lib/line_up"
+--- @include "lib/events"
 
 local number = find_queue(queue)
 if full[queue] then
@@ -42,6 +43,9 @@ local ids, jobs = redis.call("ZRANGE", dead, 0, limit - 1), {}
 redis.call("EXISTS", meta, expiries, dead, queue_key("r", number), queue_key("g", number))
 for _, id in ipairs(ids) do
   jobs[id] = read_job(id)
+  if jobs[id] then
+    event("respawned", queue, id)
+  end
 end
 
 -- Write.
@@ -59,4 +63,5 @@ for _, id in ipairs(ids) do
   end
 end
 write_lines("RPUSH")
+write_events()
 return { 0, now_floor, #ids, respawned }

@@ -23,6 +23,7 @@ local number, skip, earliest_ms = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber
 --- @include "lib/keys"
 --- @include "lib/header"
 --- @include "lib/doom"
+--- @include "lib/events"
 
 local WINDOW = 200
 
@@ -44,6 +45,7 @@ for i, entry in ipairs(entries) do
     if here then
       doom(doomed, id, job.flags)
       expired = expired + 1
+      event_in(number, "expired", id)
     else
       dropped[#dropped + 1] = entry
     end
@@ -76,4 +78,5 @@ elseif skip == 0 then
   -- Should this server die in mid-pass, another one sees an old mark and starts the pass again.
   redis.call("HSET", info, "sweep", now_floor)
 end
+write_events()
 return { 0, now_floor, #entries, expired, earliest_ms }

@@ -23,6 +23,7 @@ local clock_ms, deadline_ms = ARGV[1], tonumber(ARGV[2])
 --- @include "lib/notify"
 --- @include "lib/enter"
 --- @include "lib/line_up"
+--- @include "lib/events"
 --- @include "lib/give_back"
 
 redis.call("EXISTS", meta, expiries)

@@ -1,5 +1,6 @@
 import { CLUSTER } from './guards/cluster.mjs';
 import { DURABLE } from './guards/durability.mjs';
+import { EVENTS } from './guards/events.mjs';
 import { FAILURES } from './guards/failures.mjs';
 import { FAR_SLOTS } from './guards/far-slots.mjs';
 import { FLOODS } from './guards/floods.mjs';
@@ -44,4 +45,5 @@ export const GUARDS = [
   ...DURABLE,
   ...STORES,
   ...FLOODS,
+  ...EVENTS,
 ];

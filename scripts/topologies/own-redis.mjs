@@ -12,6 +12,7 @@ export const OWN_REDIS = {
   'test/redis/cluster-wakeups.spec.ts': 'moves slots of a Cluster under its waiters',
   'test/redis/cluster.spec.ts': 'kills nodes and moves slots of a Cluster',
   'test/redis/data-format.spec.ts': "changes a store's data format",
+  'test/redis/events-outage.spec.ts': 'stops and fills a server',
   'test/redis/faults-restart.spec.ts': 'restarts a server, and flushes its scripts',
   'test/redis/faults.spec.ts': 'cuts, slows down and silences the connections to a server',
   'test/redis/library.spec.ts': 'runs the packed library with the url of a server',

@@ -27,6 +27,7 @@ const STATUS: Record<ErrorCode, number> = {
   queue_not_allowed: 403,
   rate_limited: 429,
   too_many_waiters: 429,
+  too_many_streams: 429,
   overloaded: 503,
   uri_too_long: 414,
   body_too_large: 413,
@@ -35,6 +36,7 @@ const STATUS: Record<ErrorCode, number> = {
   durability_unavailable: 503,
   not_replicated: 503,
   pool_unavailable: 503,
+  pool_moving: 503,
   shutting_down: 503,
   internal: 500,
 };

@@ -124,6 +124,15 @@ export class LimitsConfig {
   @WholeNumber(1, MILLION) max_waiters_per_token = 15_000;
 }
 
+/** Streams of events. */
+export class EventsConfig {
+  @WholeNumber(0, MILLION) max_streams = 1_000;
+  @WholeNumber(0, MILLION) max_streams_per_token = 100;
+  @WholeNumber(100, HOUR_MS) heartbeat_ms = 15_000;
+  @WholeNumber(1_024, MAX_CONFIGURABLE_BYTES) max_buffer_bytes = 262_144;
+  @WholeNumber(1_000, HOUR_MS) keep_ms = 15_000;
+}
+
 /** How every Redis is used. */
 export class RedisConfig {
   @WholeNumber(50, 60_000) command_timeout_ms = 2_000;
@@ -163,6 +172,7 @@ export class Config {
   @Section(TokensConfig) tokens = new TokensConfig();
   @Section(DataConfig) data = new DataConfig();
   @Section(LimitsConfig) limits = new LimitsConfig();
+  @Section(EventsConfig) events = new EventsConfig();
   @Section(RedisConfig) redis = new RedisConfig();
   @Section(LmstfyConfig) lmstfy = new LmstfyConfig();
   @Section(MetricsConfig) metrics = new MetricsConfig();

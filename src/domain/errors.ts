@@ -21,6 +21,7 @@ export type ErrorCode =
   | 'queue_not_allowed'
   | 'rate_limited'
   | 'too_many_waiters'
+  | 'too_many_streams'
   | 'overloaded'
   | 'uri_too_long'
   | 'body_too_large'
@@ -29,6 +30,7 @@ export type ErrorCode =
   | 'durability_unavailable'
   | 'not_replicated'
   | 'pool_unavailable'
+  | 'pool_moving'
   | 'shutting_down'
   | 'internal';
 

@@ -4,6 +4,7 @@ import type { Item } from '../redis/script.js';
 import { ack as ackScript } from '../redis/scripts.js';
 import { Batcher } from './batcher.js';
 import { checkAcks } from './checks.js';
+import type { EventTeller } from './events/teller.js';
 import { type Settled, SETTLED, type Settling } from './full/settling.js';
 import { encodeId, mintedAtMs } from './ids.js';
 import type { EngineObserver } from './observer.js';
@@ -31,6 +32,7 @@ export class Acks {
     runner: ScriptRunner,
     private readonly observer: EngineObserver,
     private readonly settling: Settling,
+    private readonly events: EventTeller,
   ) {
     this.acks = new Batcher(async (namespace, items) => {
       const { codes, nowMs } = await runner.run(ackScript, namespace, {}, items);
@@ -116,10 +118,23 @@ export class Acks {
   private judgeSettled(namespace: string, ack: Ack | undefined, { code, nowMs }: Settled): AckResult {
     // The codes of both scripts are the same, as far as an acknowledgement goes.
     const plain = code === SETTLED.refused ? ACK.missing : code;
-    return this.judge(namespace, ack?.queue ?? '', encodeId(ack?.id ?? '') ?? NO_ID, { code: plain, nowMs });
+    return this.judge(
+      namespace,
+      ack?.queue ?? '',
+      encodeId(ack?.id ?? '') ?? NO_ID,
+      { code: plain, nowMs },
+      true,
+    );
   }
 
-  private judge(namespace: string, queue: string, id: Buffer, verdict: Verdict | undefined): AckResult {
+  /** @param isTold the script itself has told of the step to those who read events */
+  private judge(
+    namespace: string,
+    queue: string,
+    id: Buffer,
+    verdict: Verdict | undefined,
+    isTold = false,
+  ): AckResult {
     const { code, nowMs } = verdict ?? { code: ACK.missing, nowMs: 0 };
     if (code === ACK.refused) {
       this.observer.staleAck(namespace, 'refused');
@@ -128,6 +143,7 @@ export class Acks {
     if (code === ACK.late) this.observer.staleAck(namespace, 'late');
     if (code === ACK.possible) this.observer.staleAck(namespace, 'possible');
     if (code === ACK.missing) return 'not_found';
+    if (this.events.isOn && !isTold) this.events.acked(namespace, queue, id, code !== ACK.neverLeased);
     if (code !== ACK.neverLeased) this.observer.acked(namespace, queue, ageMs(id, nowMs));
     return 'acked';
   }

@@ -1,5 +1,6 @@
 import { QueueError } from '../domain/errors.js';
-import type { QueueEngine } from './engine.js';
+import { QueueEngine } from './engine.js';
+import type { EventFeed } from './events/feed.js';
 import { MigratingQueues } from './migrating-queues.js';
 import type { Queues } from './queues.js';
 
@@ -30,6 +31,13 @@ export class EngineRegistry {
     const queues = this.serving.get(name);
     if (!queues) throw new QueueError('pool_not_found', 'pool not found');
     return queues;
+  }
+
+  /** What happens in a pool. @throws {QueueError} `pool_not_found`; `pool_moving`: it happens in two places just now */
+  eventsOf(name: string): EventFeed {
+    const queues = this.forPool(name);
+    if (queues instanceof QueueEngine) return queues.events;
+    throw new QueueError('pool_moving', 'the pool is moving to another one');
   }
 
   names(): string[] {

@@ -18,6 +18,8 @@ import { bytesAt, integerAt } from '../redis/script.js';
 import * as scripts from '../redis/scripts.js';
 import { decodeJob, type PeekedJob } from './decode.js';
 import { DeadLetter } from './dead-letter.js';
+import { EventFeed } from './events/feed.js';
+import { EventTeller } from './events/teller.js';
 import { DeliveryRecords } from './delivery-records.js';
 import { decodeId, encodeId, mintedAtMs } from './ids.js';
 import { Importer } from './importer.js';
@@ -42,9 +44,12 @@ export interface EngineOptions {
   readonly quotas?: Quotas;
   /** How long an idempotency key is remembered, in milliseconds; a day by default. */
   readonly idempotencyTtlMs?: number;
+  /** How long events are written after the last listener of a namespace has gone, in milliseconds; 15 s by default. */
+  readonly eventsKeepMs?: number;
 }
 
 const DAY_MS = 86_400_000;
+const EVENTS_KEEP_MS = 15_000;
 
 /** What lua/scripts/counts.lua answers for each queue. */
 const COUNTS_PER_QUEUE = 8;
@@ -56,6 +61,9 @@ const DESTROY_STEP = 500;
 
 /** The queues of one pool. Knows no HTTP, no configuration and no tokens; see `docs/states.md` for the life of a job. */
 export class QueueEngine {
+  /** What happens in the namespaces, for whoever listens. */
+  readonly events: EventFeed;
+  private readonly teller: EventTeller;
   private readonly runner: ScriptRunner;
   private readonly records: DeliveryRecords;
   private readonly publishers: Publishers;
@@ -74,6 +82,8 @@ export class QueueEngine {
     options: EngineOptions = {},
   ) {
     const observer = options.observer ?? silentObserver;
+    this.teller = new EventTeller(pool, observer);
+    this.events = new EventFeed(pool, observer, this.teller, options.eventsKeepMs ?? EVENTS_KEEP_MS);
     this.runner = new ScriptRunner(pool, observer, options.clock);
     const arm = (namespace: string, dueMs: number): void => this.pump.arm(namespace, dueMs);
     const quotas = quotasText(options.quotas);
@@ -82,6 +92,7 @@ export class QueueEngine {
       quotas,
       idempotencyTtlMs,
       clock: options.clock,
+      events: this.teller,
       replaceRich: (namespace, queue, oldId, job) =>
         this.full.publishing.publish(namespace, [{ queue, ...job }], oldId),
     });
@@ -91,8 +102,8 @@ export class QueueEngine {
     this.pump = new Pump(pool, this.runner, observer, this.records);
     this.janitor = new Janitor(pool, this.runner, observer);
     this.byteCount = new ByteCount(pool, this.runner, observer, (options.quotas?.bytes ?? 0) > 0);
-    this.leases = new Leases(pool, this.runner, observer, arm, this.records, this.full);
-    this.acks = new Acks(this.runner, observer, this.full.settling);
+    this.leases = new Leases(pool, this.runner, observer, arm, this.records, this.full, this.teller);
+    this.acks = new Acks(this.runner, observer, this.full.settling, this.teller);
     this.dead = new DeadLetter(this.runner, observer);
     this.importer = new Importer(pool, this.runner);
   }
@@ -107,18 +118,22 @@ export class QueueEngine {
     this.pump.start();
     this.janitor.start();
     this.byteCount.start();
+    this.teller.start();
   }
 
   /** Ends waits and loops; resolves when nothing is under way. The pool stays open. */
   async stop(): Promise<void> {
     this.leases.stop();
+    this.events.close();
     await Promise.all([this.pump.stop(), this.janitor.stop(), this.byteCount.stop(), this.leases.settled()]);
     await this.records.stop();
+    await Promise.all([this.events.settled(), this.teller.stop()]);
   }
 
-  /** Ends every long poll now, with no job; new ones end at once. */
+  /** Ends every long poll now, with no job, and every listener's stream of events; new ones end at once. */
   endWaits(): void {
     this.leases.stop();
+    this.events.close();
   }
 
   /**

@@ -1,5 +1,8 @@
 /** The queue as a library: an engine over a Redis pool, without HTTP. */
 export { QueueEngine, type EngineOptions } from './engine.js';
+export type { EventFeed } from './events/feed.js';
+export type { EventListener } from './events/follower.js';
+export { EVENT_NAMES, type EventName, type JobEvent } from '../domain/job-event.js';
 export { EngineRegistry } from './engine.registry.js';
 export { silentObserver, type EngineObserver, type PumpCounts } from './observer.js';
 export type { PeekedJob } from './decode.js';

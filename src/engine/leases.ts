@@ -7,6 +7,7 @@ import { Batcher } from './batcher.js';
 import { checkNames, checkRequest } from './checks.js';
 import { decodeReserved, type Reserved } from './decode.js';
 import type { DeliveryRecords } from './delivery-records.js';
+import type { EventTeller } from './events/teller.js';
 import { encodeId } from './ids.js';
 import { InFlight } from './in-flight.js';
 import type { EngineObserver } from './observer.js';
@@ -45,6 +46,7 @@ export class Leases {
     private readonly arm: (namespace: string, dueMs: number) => void,
     private readonly records: DeliveryRecords,
     private readonly full: FullLane,
+    private readonly events: EventTeller,
   ) {
     this.questions = new Batcher((namespace, questions) => this.ask(namespace, questions));
     this.fullQuestions = new Batcher((namespace, questions) => this.askFull(namespace, questions));
@@ -183,6 +185,7 @@ export class Leases {
     );
     const { items: found, expired } = decodeReserved(raw, groups, questions.length);
     this.note(namespace, questions, found, batch);
+    if (this.events.isOn) this.events.leased(namespace, found);
     if (expired > 0) this.observer.expired(namespace, expired);
     return found;
   }

@@ -26,6 +26,8 @@ export interface EngineObserver {
   script(name: string, items: number, roundTripMs: number): void;
   /** Long polls waiting in this process now. */
   waiters(count: number): void;
+  /** Events of steps that this process took: written for whoever listens, or left out. Silent while nobody listens. */
+  told(written: number, dropped: number): void;
   /** A background loop failed; it goes on. */
   loopError(loop: string, error: unknown): void;
 }
@@ -55,5 +57,6 @@ export const silentObserver: EngineObserver = {
   respawned: ignore,
   script: ignore,
   waiters: ignore,
+  told: ignore,
   loopError: ignore,
 };

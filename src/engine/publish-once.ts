@@ -65,7 +65,7 @@ export class OncePublisher {
     if (reply.verdict === STORED_BEFORE) return decodeIds(reply.ids, jobs.length);
     const refusal = refusalOf(reply.verdict);
     if (refusal) throw refusal;
-    this.publisher.report(namespace, queue, jobs);
+    this.publisher.reportOnce(namespace, request, ids);
     return ids;
   }
 }

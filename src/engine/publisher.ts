@@ -5,8 +5,10 @@ import type { Item } from '../redis/script.js';
 import { publish as publishScript } from '../redis/scripts.js';
 import { Batcher } from './batcher.js';
 import { checkJobs, checkNames } from './checks.js';
+import type { EventTeller } from './events/teller.js';
 import { encodeId } from './ids.js';
 import type { EngineObserver } from './observer.js';
+import type { OnceRequest } from './publish-once.js';
 import { NO_QUOTAS, quotaError } from './quotas.js';
 import type { ScriptRunner } from './script-runner.js';
 
@@ -39,6 +41,7 @@ export class Publisher {
     private readonly replaceRich: ReplaceRich,
     /** Whether its jobs must be safe before they are answered: then who is refused is told their ids, to send them again. */
     private readonly isDurable: boolean,
+    private readonly events: EventTeller,
   ) {
     this.batcher = new Batcher(async (namespace, items, calls) => {
       const batchQuotas = this.quotas === NO_QUOTAS ? NO_QUOTAS : this.quotas + sizesOf(calls);
@@ -67,6 +70,7 @@ export class Publisher {
           if (refusal) reject(refusal);
           else {
             this.report(namespace, queue, [job]);
+            if (this.events.isOn) this.events.published(namespace, queue, [job], [id]);
             resolve(id);
           }
         },
@@ -102,6 +106,7 @@ export class Publisher {
         if (refusal) reject(refusal);
         else {
           this.report(namespace, queue, jobs);
+          if (this.events.isOn) this.events.published(namespace, queue, jobs, ids);
           resolve(ids);
         }
       };
@@ -135,6 +140,7 @@ export class Publisher {
     const refusal = refusalOf(codes[0], job);
     if (refusal) throw refusal;
     this.report(namespace, queue, [job]);
+    if (this.events.isOn) this.events.replaced(namespace, queue, id, oldId);
     return id;
   }
 
@@ -179,8 +185,17 @@ export class Publisher {
     return [this.options.of(queue, job), id, job.body];
   }
 
+  /** Tells of jobs that were stored under an idempotency key. */
+  reportOnce(namespace: string, request: OnceRequest, ids: readonly string[]): void {
+    const { queue, jobs, replaces } = request;
+    this.report(namespace, queue, jobs);
+    if (!this.events.isOn) return;
+    if (replaces === undefined) this.events.published(namespace, queue, jobs, ids);
+    else this.events.replaced(namespace, queue, ids[0] ?? '', replaces);
+  }
+
   /** Tells of jobs that were stored, and has the pump come for those that are scheduled. */
-  report(namespace: string, queue: string, jobs: readonly NewJob[]): void {
+  private report(namespace: string, queue: string, jobs: readonly NewJob[]): void {
     let scheduled = 0;
     let firstMs = Number.POSITIVE_INFINITY;
     for (const { delayMs } of jobs) {

@@ -1,6 +1,7 @@
 import type { Durability } from '../domain/durability.js';
 import { UlidMinter } from '../domain/ulid.js';
 import type { RedisPool } from '../redis/pool.js';
+import type { EventTeller } from './events/teller.js';
 import type { EngineObserver } from './observer.js';
 import { OncePublisher } from './publish-once.js';
 import { Publisher, type ReplaceRich } from './publisher.js';
@@ -20,6 +21,8 @@ export interface PublishSettings {
   readonly idempotencyTtlMs: number;
   readonly clock: (() => number) | undefined;
   readonly replaceRich: ReplaceRich;
+  /** Hears of what was stored. */
+  readonly events: EventTeller;
 }
 
 /** One way for each durability: each batches for itself, and has its own path to the pool. */
@@ -50,7 +53,7 @@ export class Publishers {
   }
 
   private make(durability: Durability): PublishWay {
-    const { quotas, idempotencyTtlMs, clock, replaceRich } = this.settings;
+    const { quotas, idempotencyTtlMs, clock, replaceRich, events } = this.settings;
     const runner = new ScriptRunner(this.pool, this.observer, clock, this.pool.through(durability));
     const plain = new Publisher(
       runner,
@@ -60,6 +63,7 @@ export class Publishers {
       quotas,
       replaceRich,
       durability !== 'memory',
+      events,
     );
     return { plain, once: new OncePublisher(runner, plain, idempotencyTtlMs, quotas) };
   }

@@ -49,6 +49,9 @@ const REFUSALS: Record<ErrorCode, (message: string) => Refusal> = {
     json: asciiJson({ code: 'too_many_waiters', msg: message }),
     headers: RETRY_SOON,
   }),
+  // None of lmstfy's calls opens a stream, or needs a pool that stays where it is.
+  too_many_streams: (message) => coded(429, 'too_many_streams', message),
+  pool_moving: () => unavailable,
   overloaded: () => ({ ...unavailable, json: OVERLOADED_JSON }),
   uri_too_long: () => text(414, 'request URI too long'),
   body_too_large: (message) => text(413, message),

@@ -9,7 +9,12 @@ import type { RouteTable } from './route-table.js';
 
 const PROBLEM_TYPE = 'application/problem+json';
 /** What may be gone in a moment, though it is the caller's own doing. */
-const SOON_OVER = new Set<ErrorCode>(['queue_full', 'namespace_full', 'too_many_waiters']);
+const SOON_OVER = new Set<ErrorCode>([
+  'queue_full',
+  'namespace_full',
+  'too_many_waiters',
+  'too_many_streams',
+]);
 
 /** What is wrong with one field of a request. */
 export interface FieldProblem {
@@ -46,6 +51,7 @@ const PROBLEMS: Record<ErrorCode, { readonly status: number; readonly detail?: s
   queue_not_allowed: { status: 403 },
   rate_limited: { status: 429 },
   too_many_waiters: { status: 429 },
+  too_many_streams: { status: 429 },
   overloaded: { status: 503, detail: 'the server has too much to do' },
   uri_too_long: { status: 414 },
   body_too_large: { status: 413 },
@@ -54,6 +60,7 @@ const PROBLEMS: Record<ErrorCode, { readonly status: number; readonly detail?: s
   durability_unavailable: { status: 503, detail: 'the pool cannot keep the job as safe as it has to be' },
   not_replicated: { status: 503, detail: 'the job is not as safe in time as it has to be' },
   pool_unavailable: { status: 503, detail: 'the store did not answer in time' },
+  pool_moving: { status: 503, detail: 'the pool is moving to another store' },
   shutting_down: { status: 503, detail: 'the server is shutting down' },
   internal: { status: 500, detail: 'internal error' },
 };

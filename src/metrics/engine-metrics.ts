@@ -175,6 +175,11 @@ export class EngineMetrics implements EngineObserver {
     this.totals.waiters.value = count;
   }
 
+  told(written: number, dropped: number): void {
+    this.totals.eventsWritten.value += written;
+    this.totals.eventsDropped.value += dropped;
+  }
+
   loopError(loop: string): void {
     let cell = this.loops.get(loop);
     if (!cell) {
@@ -224,5 +229,7 @@ function totalsOf(metrics: Metrics, pool: string) {
     ackS: metrics.jobAck.cell(labels),
     latenessS: metrics.pumpLateness.cell(labels),
     waiters: metrics.waiters.cell(labels),
+    eventsWritten: metrics.eventsWritten.cell(labels),
+    eventsDropped: metrics.eventsDropped.cell(labels),
   };
 }

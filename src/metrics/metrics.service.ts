@@ -1,6 +1,7 @@
 import { AggregatorRegistry } from 'prom-client';
 import { EngineMetrics, namespaceTable, queueTable } from './engine-metrics.js';
 import type { NamespaceSeries, QueueSeries } from './engine-metrics.js';
+import { EventMetrics } from './event-metrics.js';
 import { FloodMetrics } from './flood-metrics.js';
 import { HttpMetrics } from './http-metrics.js';
 import { Metrics } from './metrics.js';
@@ -47,6 +48,7 @@ export class MetricsService {
   readonly metrics = new Metrics();
   readonly http: HttpMetrics;
   readonly floods = new FloodMetrics(this.metrics);
+  readonly events = new EventMetrics(this.metrics);
   private readonly clock: () => number;
   private readonly queues: SeriesTable<QueueSeries>;
   private readonly namespaces: SeriesTable<NamespaceSeries>;

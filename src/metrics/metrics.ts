@@ -194,6 +194,25 @@ export class Metrics {
     'loop',
   ]);
 
+  // ours: events
+  readonly eventsWritten = this.counter(
+    'pumphouse_events_written_total',
+    'Events of publishes, leases and acknowledgements that were written because somebody listens',
+    POOL,
+  );
+  readonly eventsDropped = this.counter(
+    'pumphouse_events_dropped_total',
+    'Events that were left out: Redis did not take them in time',
+    POOL,
+  );
+  readonly eventStreams = this.gauge('pumphouse_event_streams', 'Open streams of events', []);
+  readonly eventsSent = this.counter('pumphouse_events_sent_total', 'Events sent to listeners', []);
+  readonly eventStreamsEnded = this.counter(
+    'pumphouse_event_streams_ended_total',
+    'Ended streams: the client left (gone), did not take its events in time (slow), its token no longer works (refused), the server stops (drained)',
+    ['reason'],
+  );
+
   // ours: bounds
   readonly inFlight = this.gauge(
     'pumphouse_http_in_flight',

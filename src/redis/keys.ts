@@ -10,6 +10,8 @@ export interface NamespaceKeys {
   readonly expiries: string;
   readonly sending: string;
   readonly imported: string;
+  readonly listening: string;
+  readonly events: string;
 }
 
 /** Kinds of per-queue keys: ready list, scheduled, leased and dead zsets, zset of far slots, set of ghosts, info hash. */
@@ -36,6 +38,11 @@ export class Keys {
     return `${this.prefix}pumphouse:counted`;
   }
 
+  /** Namespaces whose events somebody reads, scored by when they are no longer written, Unix ms. */
+  get watched(): string {
+    return `${this.prefix}pumphouse:watched`;
+  }
+
   /** The pub/sub channel of wake-ups: `namespace queue`. Known to lua/lib/notify.lua. */
   get wakeChannel(): string {
     return `${this.prefix}pumphouse:wake`;
@@ -58,6 +65,8 @@ export class Keys {
         expiries: `${base}expiries`,
         sending: `${base}sending`,
         imported: `${base}imported`,
+        listening: `${base}listening`,
+        events: `${base}events`,
       };
       // Namespaces come and go; the cache must not remember all that ever were.
       if (this.cache.size >= 10_000) this.cache.clear();

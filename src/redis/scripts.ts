@@ -220,6 +220,24 @@ export const importJobs = script({
   reply: codes,
 });
 
+export const tell = script({
+  name: 'tell',
+  keys: ['meta'],
+  args: [],
+  item: ['event', 'queue', 'id', 'facts'],
+  repeatable: false,
+  reply: Number,
+});
+
+export const listen = script({
+  name: 'listen',
+  keys: ['listening', 'events'],
+  args: ['after', 'count', 'keep_ms'],
+  item: [],
+  repeatable: true,
+  reply: flatReply,
+});
+
 export const heads = script({
   name: 'heads',
   keys: [],
@@ -262,6 +280,8 @@ export const ENGINE_SCRIPTS = [
   sweep,
   tidy,
   importJobs,
+  tell,
+  listen,
   heads,
   mark,
   ...FULL_SCRIPTS,

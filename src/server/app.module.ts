@@ -3,6 +3,7 @@ import { AdminModule } from '../admin/admin.module.js';
 import { type AppParts, CoreModule } from './core.module.js';
 import { DeadletterModule } from '../deadletter/deadletter.module.js';
 import { WORKER_COMMANDS, type WorkerCommands } from '../domain/worker-commands.js';
+import { EventsModule } from '../events/events.module.js';
 import { HealthModule } from '../health/health.module.js';
 import { JobsModule } from '../jobs/jobs.module.js';
 
@@ -12,7 +13,7 @@ export class ApiAppModule {
   static forRoot(parts: AppParts): DynamicModule {
     return {
       module: ApiAppModule,
-      imports: [CoreModule.forRoot(parts), JobsModule, DeadletterModule, HealthModule],
+      imports: [CoreModule.forRoot(parts), JobsModule, DeadletterModule, EventsModule, HealthModule],
     };
   }
 }

@@ -52,13 +52,17 @@ export class CoreModule {
   }
 }
 
-function engineOptions({ limits }: Config): EngineOptions {
+function engineOptions({ limits, events }: Config): EngineOptions {
   const quotas = {
     queues: limits.max_queues_per_namespace,
     jobsPerQueue: limits.max_jobs_per_queue,
     bytes: limits.max_bytes_per_namespace,
   };
-  return { quotas, idempotencyTtlMs: limits.idempotency_ttl_s * 1_000 };
+  return {
+    quotas,
+    idempotencyTtlMs: limits.idempotency_ttl_s * 1_000,
+    eventsKeepMs: events.keep_ms,
+  };
 }
 
 function buildEngines(pools: PoolRegistry, config: Config, metrics?: MetricsService): EngineRegistry {

@@ -13,6 +13,7 @@ const STATUS: Record<Exclude<ErrorCode, 'lease_lost'>, number> = {
   ...{ idempotency_key_reused: 422, too_many_queues: 429, queue_full: 429, namespace_full: 429 },
   ...{ queue_draining: 409, queue_not_found: 404, queue_not_empty: 409 },
   ...{ durability_unavailable: 503, not_replicated: 503 },
+  ...{ too_many_streams: 429, pool_moving: 503 },
   ...{ too_many_waiters: 429, overloaded: 503, uri_too_long: 414 },
   ...{ internal: 500, pool_unavailable: 503, disk_full: 503, shutting_down: 503, store_full: 507 },
 };
@@ -166,7 +167,7 @@ describe.each(['/acks', '/%61cks'])('batch acknowledgement, by %s', (path) => {
       expect(got).toBe(status);
       expect(json).toMatchObject({ code, status });
       expect((json as { detail: string }).detail === 'as it is').toBe(status < 500);
-      const mayHelp = ['queue_full', 'namespace_full', 'too_many_waiters'].includes(code);
+      const mayHelp = ['queue_full', 'namespace_full', 'too_many_waiters', 'too_many_streams'].includes(code);
       expect(headers['retry-after']).toBe(status === 503 || mayHelp ? '1' : undefined);
     } finally {
       Reflect.deleteProperty(engine, 'ack');

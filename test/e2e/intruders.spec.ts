@@ -19,6 +19,7 @@ const NEEDS: Readonly<Record<string, Verb>> = {
   'GET /api/:namespace/:queue/deadletter': 'consume',
   'GET /api/:namespace/:queue/deadletter/size': 'consume',
   'POST /v1/:namespace/acks': 'consume',
+  'GET /v1/:namespace/events': 'consume',
   'DELETE /api/:namespace/:queue': 'admin',
   'PUT /api/:namespace/:queue/deadletter': 'admin',
   'DELETE /api/:namespace/:queue/deadletter': 'admin',
@@ -27,6 +28,8 @@ const NEEDS: Readonly<Record<string, Verb>> = {
 const OPEN = ['GET /healthz', 'GET /readyz'];
 
 const nameOf = ({ method, template }: Route): string => `${method} ${template}`;
+const withQuery = (path: string, query: string): string =>
+  path + (path.includes('?') ? query.replace('?', '&') : query);
 const isQueueCall = ({ template }: Route): boolean => /^\/(api|v1)\//.test(template);
 
 interface Answer {
@@ -104,6 +107,11 @@ describe('intruders', () => {
       headers: token === null ? {} : { 'x-token': token },
       ...(body === undefined ? {} : { body }),
     });
+    if (answer.headers['content-type'] === 'text/event-stream') {
+      // It does not end.
+      answer.body.on('error', () => undefined).destroy();
+      return { status: answer.statusCode, text: '' };
+    }
     return { status: answer.statusCode, text: await answer.body.text() };
   }
 
@@ -117,7 +125,9 @@ describe('intruders', () => {
   function addresses(route: Route, queue = 'mail'): string[] {
     const names = { namespace, queue, id: jobId };
     const escaped = { ...names, namespace: `%${namespace.charCodeAt(0).toString(16)}${namespace.slice(1)}` };
-    return [addressOf(route, names), addressOf(route, escaped)];
+    // A stream without a filter tells of the queues that the token is for.
+    const filter = route.template.endsWith('/events') ? `?queue=${queue}` : '';
+    return [addressOf(route, names) + filter, addressOf(route, escaped) + filter];
   }
 
   it('meet no call that it is not known of what it needs', () => {
@@ -167,8 +177,10 @@ describe('intruders', () => {
           `?Token=${right}`,
           `?xtoken=${right}`,
         ]) {
-          expect(await send(route, path + query, null)).toMatchObject({ status: 401 });
-          expect(await send(route, `${path}?token=${right}`, 'wrong')).toMatchObject({ status: 401 });
+          expect(await send(route, withQuery(path, query), null)).toMatchObject({ status: 401 });
+          expect(await send(route, withQuery(path, `?token=${right}`), 'wrong')).toMatchObject({
+            status: 401,
+          });
           tried += 2;
         }
         expect(await send(route, path, `nowhere:${right}`)).toMatchObject({ status: 404 });

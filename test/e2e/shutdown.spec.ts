@@ -55,18 +55,27 @@ describe.each([1, 2])('a server of %i process(es) that is told to stop', (worker
     expect(isRunning(redisPid)).toBe(false);
   });
 
-  it('T41: answers 200 long polls within two seconds, loses no job, and exits with 0', async () => {
+  it('T41: answers 200 long polls and ends 50 streams within two seconds, loses no job, and exits with 0', async () => {
     await boot();
     const polls = await Promise.all(Array.from({ length: 200 }, () => send(poll(600))));
+    const streams = await Promise.all(
+      Array.from({ length: 50 }, () =>
+        send(`GET /v1/stop/events HTTP/1.1\r\nHost: x\r\nX-Token: ${token}\r\n\r\n`),
+      ),
+    );
     await waitFor(async () => {
       const text = await (await fetch(`${server.adminUrl}/metrics`)).text();
-      return text.includes('pumphouse_waiters{pool="default"} 200');
+      return (
+        text.includes('pumphouse_waiters{pool="default"} 200') && text.includes('pumphouse_event_streams 50')
+      );
     }, 10_000);
     const started = performance.now();
     const ended = server.end('SIGTERM');
     const answers = await Promise.all(polls.map((connection) => connection.untilClosed()));
     expect(performance.now() - started).toBeLessThan(2_000);
     for (const answer of answers) expect(answer).toMatch(/^HTTP\/1\.1 404 [^]*no job available/);
+    for (const stream of streams)
+      expect(await stream.untilClosed()).toMatch(/^HTTP\/1\.1 200 [^]*: the server ends the stream/);
     expect(await ended).toBe(0);
     expect(server.output).not.toContain('cut connections');
   });

@@ -1,5 +1,6 @@
 import { Redis } from 'ioredis';
-import { startRedis, type RedisProcess } from '../support/redis.js';
+import { startRedis, waitFor, type RedisProcess } from '../support/redis.js';
+import { Listening } from './events-fixture.js';
 import { EngineFixture, newJob } from './fixture.js';
 
 /** The rule is 3 ms on a quiet machine; this one may be slow, and busy with other tests. */
@@ -129,5 +130,18 @@ describe('no script holds Redis for long', () => {
 
   it.each(Object.keys(cases))('%s', async (name) => {
     expect(await slowest(name, () => cases[name]!())).toBeLessThan(LIMIT_MS);
+  });
+
+  /** Those that write an event for each job themselves; the listener's own looks are among the scripts. */
+  it.each([
+    'reserve behind 3,000 expired jobs',
+    'pump of 10,000 due jobs',
+    'undo of 100',
+    'destroy of 5,000',
+    'janitor over 3,000 expired jobs',
+  ])('%s, while somebody listens', async (name) => {
+    const heard = await Listening.to(f.engine, f.ns);
+    expect(await slowest(`${name}, heard`, () => cases[name]!())).toBeLessThan(LIMIT_MS);
+    await waitFor(() => heard.events.length > 0);
   });
 });

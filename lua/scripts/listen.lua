@@ -1,0 +1,52 @@
+--[[
+Read a namespace's events, and have them written for a while. Their stream is there only while somebody listens: its first entry is none
+of them, and says that it begins there.
+
+KEYS[1] listening  string with a TTL: somebody listens
+KEYS[2] events     stream: e event, q queue, i id as it is kept, t type, g tags (JSON), d facts (JSON); it lives as long as listening
+ARGV[1] after      id of the last event that was read, "" = from now on
+ARGV[2] count      events to read, at most
+ARGV[3] keep_ms    have events written for so long from now on, ms; 0 = only read
+
+Returns {last, has_gap, (id, e, q, i, t, g, d) × N}. Last: the stream's newest id, "" = there is no stream. Has_gap: 1 = what came next after
+the one that was read last is there no more.
+Cost: O(count).
+]]
+local listening, events = KEYS[1], KEYS[2]
+local after, count, keep_ms = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
+
+local FIELDS = { "e", "q", "i", "t", "g", "d" }
+local is_there = redis.call("EXISTS", events) == 1
+redis.call("EXISTS", listening, events)
+
+if keep_ms > 0 then
+  -- A full Redis still lets what is there live on.
+  if redis.call("PEXPIRE", listening, keep_ms) == 0 then
+    redis.call("SET", listening, "1", "PX", keep_ms)
+  end
+  if not is_there then
+    redis.call("XADD", events, "*", "e", "")
+  end
+  redis.call("PEXPIRE", events, keep_ms)
+elseif not is_there then
+  return { "", 0 }
+end
+
+local newest = redis.call("XREVRANGE", events, "+", "-", "COUNT", 1)[1]
+local reply = { newest and newest[1] or "0-0", 0 }
+if after == "" then
+  return reply
+end
+-- Entries go from the oldest on: while anything is left of what was read, nothing after it has gone.
+reply[2] = #redis.call("XRANGE", events, "-", after, "COUNT", 1) == 0 and 1 or 0
+for _, entry in ipairs(redis.call("XRANGE", events, "(" .. after, "+", "COUNT", count)) do
+  local of = {}
+  for i = 1, #entry[2], 2 do
+    of[entry[2][i]] = entry[2][i + 1]
+  end
+  reply[#reply + 1] = entry[1]
+  for _, field in ipairs(FIELDS) do
+    reply[#reply + 1] = of[field] or ""
+  end
+end
+return reply

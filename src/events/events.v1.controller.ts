@@ -1,0 +1,26 @@
+import { Controller, Get, Inject, Req, Res, UseGuards } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Access, type AccessRules } from '../auth/access.js';
+import { TokenGuard } from '../auth/token.guard.js';
+import { exchangeOf } from '../http/exchange-of.js';
+import { filterOf, placeOf } from './event-filter.js';
+import { EventsService } from './events.service.js';
+
+/** A token for some queues sees what happens in those. */
+const EVENTS: AccessRules = { queues: 'body', verb: 'consume' };
+
+/** What happens in a namespace, as a stream of Server-Sent Events. */
+@Controller('v1/:namespace')
+@UseGuards(TokenGuard)
+export class V1EventsController {
+  constructor(@Inject(EventsService) private readonly events: EventsService) {}
+
+  @Get('events')
+  @Access(EVENTS)
+  stream(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    const exchange = exchangeOf(request, reply);
+    const filter = filterOf(exchange.request.url ?? '', exchange.caller.rights);
+    const after = placeOf(exchange.request.headers['last-event-id']);
+    return this.events.open(exchange, { rules: EVENTS, filter, after });
+  }
+}
