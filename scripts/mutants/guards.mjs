@@ -9,6 +9,7 @@ import { LEASES } from './guards/leases.mjs';
 import { LINES } from './guards/lines.mjs';
 import { MIGRATION } from './guards/migration.mjs';
 import { PUBLISHES } from './guards/publishes.mjs';
+import { QUEUE_LIMITS } from './guards/queue-limits.mjs';
 import { RECORD_GUARDS } from './guards/records.mjs';
 import { SCRIPTS } from './guards/scripts.mjs';
 import { STORES } from './guards/stores.mjs';
@@ -46,4 +47,5 @@ export const GUARDS = [
   ...STORES,
   ...FLOODS,
   ...EVENTS,
+  ...QUEUE_LIMITS,
 ];
