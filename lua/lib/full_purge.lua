@@ -6,9 +6,9 @@ local function purge(job)
   leave(job)
   if state == DEAD or state >= DONE then -- Whoever waited for it knows already.
     vanish(job)
-    announce("purged", job)
+    announce("deleted", job)
   else
-    conclude(job, nil, "purged")
+    conclude(job, nil, "deleted")
   end
 end
 

@@ -182,6 +182,47 @@ describe('a limit per concurrency key', () => {
   });
 });
 
+describe('a key that is full', () => {
+  it('refuses a late owner whose slot is taken', async () => {
+    await controls().change(f.ns, 'q', { maxRunningPerKey: 1 });
+    const id = await put('q', { ...ckey('a'), tries: 5 });
+    const other = await put('q', ckey('a'));
+    await lease();
+    await pass(10_001);
+    expect((await lease()).map((job) => job.id)).toEqual([other]);
+    expect(await stateOf(id)).toBe('ready');
+
+    await expect(full().owners.heartbeat(f.ns, { id, lease: 1 })).rejects.toMatchObject({
+      code: 'lease_lost',
+    });
+  });
+
+  it('has no slot for newcomers while one who was called is about to run', async () => {
+    await controls().change(f.ns, 'q', { maxRunningPerKey: 1 });
+    const ids = [await put('q', ckey('a')), await put('q', ckey('a'))];
+    await lease('q', 9);
+    await f.engine.ack(f.ns, 'q', ids[0] ?? '', 1);
+    const urgent = await put('q', { ...ckey('a'), priority: -1 });
+
+    expect((await lease('q', 9)).map(({ id }) => id)).toEqual([ids[1]]);
+    expect(await stateOf(urgent)).toBe('held');
+  });
+
+  it('does not let newcomers overtake those who are held up by its rate', async () => {
+    await controls().change(f.ns, 'q', { ratePerKey: { rate: 1, periodMs: 1_000, burst: 1 } });
+    const ids = [await put('q', ckey('a')), await put('q', ckey('a'))];
+    await lease('q', 9);
+    f.nowMs += 1_000;
+    const urgent = await put('q', { ...ckey('a'), priority: -1 });
+
+    // The clock has not come yet: the slot is there, but it is not for the newcomer.
+    expect((await lease('q', 1)).map(({ id }) => id)).toEqual([]);
+    await f.engine.pumpNow(f.ns);
+    expect((await lease('q', 9)).map(({ id }) => id)).toEqual([ids[1]]);
+    expect(await stateOf(urgent)).toBe('held');
+  });
+});
+
 describe('a rate', () => {
   const rate = { rate: 10, periodMs: 1_000, burst: 3 };
 

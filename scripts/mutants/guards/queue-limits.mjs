@@ -38,8 +38,8 @@ export const QUEUE_LIMITS = [
     file: 'lua/lib/full_claim.lua',
     from: 'return is_free and running_in',
     to: 'return running_in',
-    spec: PROPERTY,
-    test: 'holds limits at every instant',
+    spec: LIMITS,
+    test: 'a key that is full refuses a late owner',
   },
   {
     name: 'queue limits: who leaves gives the slot of his key back',
@@ -62,8 +62,8 @@ export const QUEUE_LIMITS = [
     file: 'lua/lib/full_call.lua',
     from: '    take_slot(job, 1)\n',
     to: '',
-    spec: PROPERTY,
-    test: 'holds limits at every instant',
+    spec: LIMITS,
+    test: 'has no slot for newcomers',
   },
   {
     name: 'queue limits: nobody overtakes those who are held up',
@@ -71,7 +71,7 @@ export const QUEUE_LIMITS = [
     from: ' and (job.x.slot or key.held == 0)',
     to: '',
     spec: LIMITS,
-    test: 'per key holds up only jobs of the same key, and calls them when it allows more',
+    test: 'does not let newcomers overtake',
   },
   {
     name: 'queue limits: a free slot wakes who waits',

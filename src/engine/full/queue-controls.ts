@@ -80,7 +80,7 @@ export class QueueControls {
    * ones. Then it is over. Jobs that come back, move on to it or are made by a schedule are let in.
    */
   async drain(namespace: string, queue: string): Promise<void> {
-    await this.say(namespace, queue, { draining: true }, 'draining');
+    await this.say(namespace, queue, { draining: true }, 'drained');
   }
 
   /**
