@@ -1,5 +1,5 @@
 -- Jobs that a limit of their key held up are called to the front of their line, in the order in which they came to it.
-local MOST_CALLED = 8
+local calls_left = 24 -- of a script, which has more to do
 local function first_held(key, count)
   local first = {}
   for _, id in ipairs(count > 0 and redis.call("ZRANGE", key.line, 0, count + 31) or {}) do
@@ -15,7 +15,8 @@ local function first_held(key, count)
 end
 
 local function call_held(key)
-  local first = first_held(key, math.min(room_of(key), key.held, MOST_CALLED))
+  local first = first_held(key, math.min(room_of(key), key.held, calls_left))
+  calls_left = calls_left - #first
   for i = #first, 1, -1 do -- The first one comes to the front last.
     local job = first[i]
     leave(job)

@@ -1,5 +1,5 @@
 -- Limits as a lease meets them: whether a queue gives a job now, and what becomes of one whose key has no slot.
-local PARKED_COST, parked = 8, {}
+local PARKED_COST, parked = 12, {}
 local function may_start(number)
   local set = settings_of(number)
   if set.paused or set.max and running_in(number) >= set.max then
