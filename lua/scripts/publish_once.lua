@@ -67,7 +67,7 @@ for i = 8, #ARGV, 3 do
 end
 --- @include "lib/meet"
 --- @include "lib/draining"
---- @include "lib/refuse_draining"
+--- @include "lib/refuse_full"
 --- @include "lib/admit"
 if old and codes[1] == "0" then
   plan_removal(replaces, old.state, old.queue, old.entry, old.flags)

@@ -46,6 +46,14 @@ export class QueueError extends Error {
   }
 }
 
+/** A native publish that must go by the full lane: its queue has defaults for what it does not say. Nothing has changed; callers never see it. */
+export class FullLaneError extends Error {
+  constructor() {
+    super('the queue has defaults');
+    this.name = new.target.name;
+  }
+}
+
 /**
  * A publish that had to be safe before it was answered, and is not known to be. Its jobs may be stored. Sent again under these ids,
  * they are stored once.

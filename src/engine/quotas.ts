@@ -1,4 +1,4 @@
-import { QueueError, type ErrorCode } from '../domain/errors.js';
+import { FullLaneError, QueueError, type ErrorCode } from '../domain/errors.js';
 import type { Quotas } from '../domain/job.js';
 
 /** What a publish script is given when nothing is limited: it then looks at nothing. */
@@ -19,8 +19,12 @@ export function quotasText(quotas: Quotas | undefined): string {
   return numbers.every((most) => most === 0) ? NO_QUOTAS : `${numbers.join()},`;
 }
 
-/** The error for a code of a publish script; undefined if no quota refused it. */
-export function quotaError(code: number | undefined): QueueError | undefined {
+/** With this code a publish script leaves a native job to the full lane. */
+const HAS_DEFAULTS = 8;
+
+/** The error for a code of a publish script; undefined if nothing of the queue or its namespace refused it. */
+export function quotaError(code: number | undefined): QueueError | FullLaneError | undefined {
+  if (code === HAS_DEFAULTS) return new FullLaneError();
   const refused = code === undefined ? undefined : REFUSED.get(code);
   return refused && new QueueError(...refused);
 }

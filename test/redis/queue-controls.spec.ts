@@ -1,4 +1,5 @@
 import { Redis } from 'ioredis';
+import { FullLaneError } from '../../src/domain/errors.js';
 import type { NewRichJob } from '../../src/domain/rich-job.js';
 import { testRedisUrl } from '../support/redis.js';
 import { Audit } from './audit.js';
@@ -119,6 +120,18 @@ describe('defaults of a queue', () => {
     expect(job?.leaseEndsAtMs).toBe(f.nowMs + 4_000);
     await full().owners.complete(f.ns, [{ id, lease: 1 }]);
     expect((await full().looking.find(f.ns, id))?.state).toBe('done');
+  });
+
+  it('send a native job that asks for nothing to the full lane, from whatever server', async () => {
+    const native = { ...plain(), isNative: true } as const;
+    await f.engine.publish(f.ns, 'q', native);
+    await controls().change(f.ns, 'q', { defaults: { tries: 7 } });
+
+    await expect(f.engine.publish(f.ns, 'q', native)).rejects.toThrow(FullLaneError);
+    await expect(f.engine.publishMany(f.ns, 'q', [native, native])).rejects.toThrow(FullLaneError);
+    await expect(f.engine.publish(f.ns, 'q', native, { idempotencyKey: 'k' })).rejects.toThrow(FullLaneError);
+    await f.engine.publish(f.ns, 'other', native);
+    expect(await counts()).toMatchObject({ ready: 1 });
   });
 
   it('leave alone what a job says, and plain jobs', async () => {

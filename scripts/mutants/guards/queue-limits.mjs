@@ -107,7 +107,7 @@ export const QUEUE_LIMITS = [
   },
   {
     name: 'queue limits: a draining queue takes no plain job',
-    file: 'lua/lib/refuse_draining.lua',
+    file: 'lua/lib/refuse_full.lua',
     from: 'codes[item] = "7"',
     to: 'codes[item] = "0"',
     spec: CONTROLS,
@@ -116,8 +116,8 @@ export const QUEUE_LIMITS = [
   {
     name: 'queue limits: what a draining queue refuses counts for no quota',
     file: 'lua/scripts/publish.lua',
-    from: '--- @include "lib/draining"\n--- @include "lib/refuse_draining"\n--- @include "lib/admit"\n',
-    to: '--- @include "lib/admit"\n--- @include "lib/draining"\n--- @include "lib/refuse_draining"\n',
+    from: '--- @include "lib/draining"\n--- @include "lib/refuse_full"\n--- @include "lib/admit"\n',
+    to: '--- @include "lib/admit"\n--- @include "lib/draining"\n--- @include "lib/refuse_full"\n',
     spec: CONTROLS,
     test: 'counts no bytes of what it refuses',
   },

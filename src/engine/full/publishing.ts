@@ -63,7 +63,7 @@ export class FullPublishing {
   }
 }
 
-function refusalOf(code: number): QueueError {
+function refusalOf(code: number): Error {
   if (code === TAKEN) return new QueueError('job_exists', 'a job with this id exists');
   return quotaError(code) ?? new QueueError('internal', `full_put answered ${String(code)}`);
 }
