@@ -9,22 +9,26 @@ local function blame(job, options)
   put(job, "fworker", job.x.worker)
 end
 
+local function where(job)
+  return cjson.encode({ queue = name_of(job.queue) })
+end
+
 function verbs.retry(job, options)
   blame(job, options)
   local delay = options.delay_ms or delay_of(job, tonumber(job.x.failures), options.group)
   if job.tries == 0 or not delay then
     die(job, options.group, options.message, job.x.worker)
-    return 1
+    return 1, 0, where(job)
   end
   local at = delay > 0 and now_ceil + delay
   go(job, at and SCHEDULED or READY, at)
   tell("retried", job, { group = options.group, message = options.message, worker = job.x.worker, due = at or nil })
-  return 1, at
+  return 1, at, where(job)
 end
 
 function verbs.fail(job, options)
   blame(job, options)
   tell("failed", job, { group = options.group, message = options.message, worker = job.x.worker })
   die(job, options.group, options.message, job.x.worker)
-  return 1
+  return 1, 0, where(job)
 end

@@ -1,5 +1,5 @@
 -- The work is done, or it went wrong.
-local function move_on(job, next)
+local function move_on(job, next, facts)
   make_rich(job, true)
   job.queue, job.tries, job.attempts, job.lease = number_of(next.queue), tonumber(job.x.tries), 0, job.lease + 1
   names[job.queue] = next.queue
@@ -10,14 +10,15 @@ local function move_on(job, next)
   local at = next.delay_ms and next.delay_ms > 0 and now_ceil + next.delay_ms
   go(job, at and SCHEDULED or READY, at)
   tell("moved", job, { queue = next.queue })
-  return 1, at
+  return 1, at, facts
 end
 
 function verbs.ack(job, options, result, code)
   local ran = job.x.leased and now_floor - tonumber(job.x.leased)
+  local facts = cjson.encode({ queue = name_of(job.queue), ran_ms = ran or nil })
   leave(job)
   if options.next then
-    return move_on(job, options.next)
+    return move_on(job, options.next, facts)
   end
   local keep_ms = options.keep_ms or tonumber(job.x.keep or 0)
   if keep_ms > 0 then
@@ -27,5 +28,5 @@ function verbs.ack(job, options, result, code)
     put(job, "rtype", options.rtype)
   end
   conclude(job, DONE, "acked")
-  return code, 0, ran and '{"ran_ms":' .. text_of(ran) .. "}" or ""
+  return code, 0, facts
 end

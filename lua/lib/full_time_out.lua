@@ -12,9 +12,11 @@ local function time_out(job)
   tell("timed_out", job, { worker = job.x.worker })
   if job.tries == 0 then
     counts.died = counts.died + 1
+    count_lapse("died", name_of(job.queue))
     die(job, "lease_expired", "its last lease ran out", job.x.worker)
     return
   end
   counts.returned = counts.returned + 1
+  count_lapse("returned", name_of(job.queue))
   go(job, READY)
 end

@@ -15,6 +15,7 @@ local function plan_move(kind, number, name, id, value)
     end
   elseif kind == "l" and tries == 0 and not is_free then
     counts.died, what = counts.died + 1, "died"
+    count_lapse("died", name)
     local head = struct.pack(HEADER, FORMAT, DEAD, flags, priority, tries, attempts, lease, at, entry, 0, 0)
     local job = { id = id, number = number, head = head, keys = {} }
     add_keys(job.keys, id, flags)
@@ -22,14 +23,13 @@ local function plan_move(kind, number, name, id, value)
   else
     local how = kind == "s" and "due" or "returned"
     counts[how] = counts[how] + 1
+    if kind == "l" then
+      count_lapse(how, name)
+    end
     local line = line_up_of(number, name)
     local head = string.char(FORMAT, READY) .. string.sub(value, 3, 16) .. string.char(enter(line, id, entry))
-    if is_free then
-      local numbers = struct.pack(">H", math.min(tries + 1, 65535)) .. string.sub(head, 7) .. string.sub(value, 18, 23)
-      head = string.sub(head, 1, 4) .. numbers .. string.char(spared + 1)
-    end
     note_expiry(line, expires)
-    put_head(job_key(id), value, head, not headers_only[id])
+    put_head(job_key(id), value, is_free and spared_head(head, value, tries, spared) or head, not headers_only[id])
   end
   if listens ~= false and what then
     event(what, name, id, is_free and '{"charged":false}' or what == "died" and '{"reason":"lease_expired"}')

@@ -15,3 +15,9 @@ local function is_unheard(id, value)
   end
   return unheard[string.sub(value, 9, 12) .. id]
 end
+
+-- The header of a job that is spared: with its try, and counted.
+local function spared_head(head, value, tries, spared)
+  local numbers = struct.pack(">H", math.min(tries + 1, 65535)) .. string.sub(head, 7) .. string.sub(value, 18, 23)
+  return string.sub(head, 1, 4) .. numbers .. string.char(spared + 1)
+end

@@ -12,8 +12,8 @@ ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
 ARGV[2] deadline_ms  Unix ms by which the callers will have given up, 0 = never
 ARGV[3] limit        jobs to look at, at most
 
-Returns {status, now_ms, next_ms, due, returned, died, expired, earliest_ms}. Status: 0 done, 1 too late. Next_ms: when to come back,
-0 = nothing to wait for, in the past = at once. Earliest_ms: the oldest time that was served, 0 = none.
+Returns {status, now_ms, next_ms, due, returned, died, expired, earliest_ms, (queue, returned, died) × N}. Status: 0 done, 1 too late.
+Next_ms: when to come back, 0 = nothing to wait for, in the past = at once. Earliest_ms: the oldest time that was served, 0 = none.
 Cost: O(limit log N).
 ]]
 local meta, queues, due, waiting, expiries, sending = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
@@ -49,6 +49,7 @@ local clock_ms, deadline_ms, limit = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3
 
 local counts, timers, earliest = { due = 0, returned = 0, died = 0, expired = 0 }, space_key("timers"), 0
 --- @include "lib/full_clock"
+--- @include "lib/lapses"
 --- @include "lib/full_time_out"
 --- @include "lib/full_expire"
 --- @include "lib/full_due"
@@ -72,4 +73,4 @@ if next_ms then
 else
   redis.call("ZREM", due, FULL_LANE)
 end
-return { 0, now_floor, tonumber(next_ms or 0), counts.due, counts.returned, counts.died, counts.expired, earliest }
+return with_lapses({ 0, now_floor, tonumber(next_ms or 0), counts.due, counts.returned, counts.died, counts.expired, earliest })

@@ -1,7 +1,7 @@
 --[[
-Move what is due, in up to limit steps: scheduled jobs to the end of their lines; jobs whose lease ran out likewise, or to the dead
-letter when no try is left (a lease whose answer may not have left is not charged); expired ones away. With the steps that are left, slots of scheduled jobs that are near go to where jobs
-stand by their due time. Job keys are built from the prefix of meta (lib/keys).
+Move what is due, in up to limit steps: scheduled jobs to the end of their lines; jobs whose lease ran out likewise, or to the dead letter when no
+try is left (a lease whose answer may not have left is not charged); expired ones away. With the steps that are left, slots of scheduled jobs
+that are near go to where jobs stand by their due time. Job keys are built from the prefix of meta (lib/keys).
 
 KEYS[1] meta         hash: the namespace's marker
 KEYS[2] due          zset: queue number -> earliest due time, Unix ms
@@ -12,7 +12,7 @@ ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
 ARGV[2] deadline_ms  Unix ms by which the callers will have given up, 0 = never
 ARGV[3] limit        jobs to look at, at most
 
-Returns {status, now_ms, next_due_ms, due, returned, died, expired, earliest_ms, is_full_due}. Status: 0 done, 1 too late.
+Returns {status, now_ms, next_due_ms, due, returned, died, expired, earliest_ms, is_full_due, (queue, returned, died) × N}. Status: 0 done, 1 too late.
 Next_due_ms: when to come back, 0 = nothing to wait for, in the past = at once. Earliest_ms: the oldest due time that was served, 0 = none.
 Is_full_due: 1 = something is due that the full lane must see to.
 Cost: O(limit log N).
@@ -34,6 +34,7 @@ local clock_ms, deadline_ms, limit = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3
 --- @include "lib/unheard"
 --- @include "lib/doom"
 --- @include "lib/events"
+--- @include "lib/lapses"
 --- @include "lib/move_due"
 --- @include "lib/plan_due"
 --- @include "lib/bury"
@@ -82,4 +83,4 @@ write_lines("RPUSH")
 write_events()
 local next_due = tonumber(redis.call("ZRANGE", due, 0, 0, "WITHSCORES")[2] or 0)
 earliest = earliest < math.huge and earliest or 0
-return { 0, now_floor, next_due, counts.due, counts.returned, counts.died, counts.expired, earliest, is_full_due }
+return with_lapses({ 0, now_floor, next_due, counts.due, counts.returned, counts.died, counts.expired, earliest, is_full_due })

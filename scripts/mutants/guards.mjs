@@ -8,6 +8,7 @@ import { IMPORT } from './guards/import.mjs';
 import { LEASES } from './guards/leases.mjs';
 import { LINES } from './guards/lines.mjs';
 import { MIGRATION } from './guards/migration.mjs';
+import { NAMESPACES } from './guards/namespaces.mjs';
 import { PUBLISHES } from './guards/publishes.mjs';
 import { QUEUE_LIMITS } from './guards/queue-limits.mjs';
 import { RECORD_GUARDS } from './guards/records.mjs';
@@ -48,4 +49,5 @@ export const GUARDS = [
   ...FLOODS,
   ...EVENTS,
   ...QUEUE_LIMITS,
+  ...NAMESPACES,
 ];

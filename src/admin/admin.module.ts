@@ -5,6 +5,7 @@ import { AdminErrorFilter } from './admin-error.filter.js';
 import { AdminHttp } from './admin-http.js';
 import { Audit } from './audit.js';
 import { LimitsController } from './limits.controller.js';
+import { NamespacesController } from './namespaces.controller.js';
 import { ServerController } from './server.controller.js';
 import { TokenLifecycleController } from './token-lifecycle.controller.js';
 import { TokenLifecycle } from './token-lifecycle.service.js';
@@ -17,7 +18,13 @@ import { TokensController } from './tokens.controller.js';
  */
 @Module({
   imports: [AuthModule],
-  controllers: [TokensController, TokenLifecycleController, LimitsController, ServerController],
+  controllers: [
+    TokensController,
+    TokenLifecycleController,
+    LimitsController,
+    NamespacesController,
+    ServerController,
+  ],
   providers: [
     AdminHttp,
     Audit,

@@ -4,6 +4,7 @@ import { AdminClient, Refused, Unreachable } from './admin-client.js';
 import type { TlsTrust } from './http-call.js';
 import { importCommand } from './import-command.js';
 import { limitCommand } from './limit-command.js';
+import { namespaceCommand } from './namespace-command.js';
 import { columns, entriesOf, json, type Output } from './print.js';
 import { serve } from './serve.js';
 import type { OpenSession, Session } from './session.js';
@@ -59,7 +60,8 @@ function program(output: Output): Command {
   withSessionOptions(root);
   const open: OpenSession = (command) => openSession(command, output);
   root.addCommand(serveCommand());
-  for (const group of [tokenCommand(open), limitCommand(open)]) root.addCommand(group);
+  for (const group of [tokenCommand(open), limitCommand(open), namespaceCommand(open)])
+    root.addCommand(group);
   root.addCommand(poolsCommand(open)).addCommand(infoCommand(open)).addCommand(importCommand(output));
   for (const command of everyCommand(root)) {
     command.copyInheritedSettings(root);

@@ -2,6 +2,7 @@ import { Allow } from 'class-validator';
 import { DURABILITY, DURABILITY_RULE, type Durability } from '../domain/durability.js';
 import {
   MAX_CONFIGURABLE_BYTES,
+  MAX_HISTORY_DAYS,
   MAX_IDEMPOTENCY_TTL_S,
   MAX_QUOTA_BYTES,
   MAX_TRIES,
@@ -156,6 +157,12 @@ export class MetricsConfig {
   @Flag() public = false;
 }
 
+/** What is remembered of jobs that are over, in numbers. */
+export class StatsConfig {
+  @WholeNumber(0, MAX_HISTORY_DAYS) history_days = 30;
+  @WholeNumber(1, 100_000) max_queues = 1_000;
+}
+
 /** What is written to standard output. */
 export class LogConfig {
   @OneOf(LOG_LEVELS) level: (typeof LOG_LEVELS)[number] = 'info';
@@ -176,6 +183,7 @@ export class Config {
   @Section(RedisConfig) redis = new RedisConfig();
   @Section(LmstfyConfig) lmstfy = new LmstfyConfig();
   @Section(MetricsConfig) metrics = new MetricsConfig();
+  @Section(StatsConfig) stats = new StatsConfig();
   @Section(LogConfig) log = new LogConfig();
   /** What is not wrong, and yet worth a line at start. No key: loading fills it. */
   @Allow() readonly warnings: string[] = [];

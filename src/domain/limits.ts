@@ -22,6 +22,8 @@ export const MAX_IDEMPOTENCY_KEY = 255;
 export const MAX_IDEMPOTENCY_TTL_S = 2_592_000;
 /** Largest quota on the bytes of a namespace: 64 TiB, which scripts reckon with exactly. */
 export const MAX_QUOTA_BYTES = 70_368_744_177_664;
+/** Longest time that statistics are kept, in days. */
+export const MAX_HISTORY_DAYS = 366;
 /** Shortest token that an admin may choose, in characters. */
 export const MIN_TOKEN_LENGTH = 20;
 /** Ceiling of every size limit that is configurable, in bytes (64 MiB). */

@@ -5,9 +5,10 @@ import { ack as ackScript } from '../redis/scripts.js';
 import { Batcher } from './batcher.js';
 import { checkAcks } from './checks.js';
 import type { EventTeller } from './events/teller.js';
-import { type Settled, SETTLED, type Settling } from './full/settling.js';
+import { ranOf, type Settled, SETTLED, type Settling } from './full/settling.js';
 import { encodeId, mintedAtMs } from './ids.js';
 import type { EngineObserver } from './observer.js';
+import type { RunClock } from './run-clock.js';
 import type { ScriptRunner } from './script-runner.js';
 
 /** About what an acknowledgement weighs in a batch, in bytes. */
@@ -22,6 +23,8 @@ const ACK = { missing: 0, removed: 1, refused: 2, late: 3, possible: 4, neverLea
 interface Verdict {
   readonly code: number;
   readonly nowMs: number;
+  /** How long its lease ran, if the store knows it; ms. */
+  readonly ranMs?: number | undefined;
 }
 
 /** Removes jobs whose work is done: those of plain queues by a script of their own, others by the full lane's. */
@@ -33,6 +36,8 @@ export class Acks {
     private readonly observer: EngineObserver,
     private readonly settling: Settling,
     private readonly events: EventTeller,
+    /** Knows when leases of this process began. */
+    private readonly runs: RunClock,
   ) {
     this.acks = new Batcher(async (namespace, items) => {
       const { codes, nowMs } = await runner.run(ackScript, namespace, {}, items);
@@ -58,7 +63,7 @@ export class Acks {
               ([result = 'not_found']) => end(result),
               reject,
             );
-          } else end(this.judge(namespace, queue, encoded, verdict));
+          } else end(this.judge(namespace, { queue, id }, encoded, verdict));
         },
         failed: reject,
       });
@@ -80,8 +85,8 @@ export class Acks {
     const items = acks.map(({ queue, lease = 0 }, i): Item => [claimOf(queue, lease), ids[i] ?? NO_ID]);
     return new Promise((resolve, reject) => {
       const done = (verdicts: readonly Verdict[], first: number): void => {
-        const judge = ({ queue }: Ack, i: number): AckResult =>
-          this.judge(namespace, queue, ids[i] ?? NO_ID, verdicts[first + i]);
+        const judge = (ack: Ack, i: number): AckResult =>
+          this.judge(namespace, ack, ids[i] ?? NO_ID, verdicts[first + i]);
         if (acks.some((_ack, i) => verdicts[first + i]?.code === ACK.full)) {
           this.judgeMixed(namespace, acks, verdicts.slice(first, first + acks.length), judge).then(
             resolve,
@@ -115,27 +120,23 @@ export class Acks {
     return settled.map((one, i) => this.judgeSettled(namespace, acks[i], one));
   }
 
-  private judgeSettled(namespace: string, ack: Ack | undefined, { code, nowMs }: Settled): AckResult {
+  private judgeSettled(namespace: string, ack: Ack | undefined, { code, nowMs, facts }: Settled): AckResult {
     // The codes of both scripts are the same, as far as an acknowledgement goes.
     const plain = code === SETTLED.refused ? ACK.missing : code;
-    return this.judge(
-      namespace,
-      ack?.queue ?? '',
-      encodeId(ack?.id ?? '') ?? NO_ID,
-      { code: plain, nowMs },
-      true,
-    );
+    const { queue, id } = ack ?? { queue: '', id: '' };
+    const verdict = { code: plain, nowMs, ranMs: ranOf(facts) };
+    return this.judge(namespace, { queue, id }, encodeId(id) ?? NO_ID, verdict, true);
   }
 
   /** @param isTold the script itself has told of the step to those who read events */
   private judge(
     namespace: string,
-    queue: string,
-    id: Buffer,
+    { queue, id }: Pick<Ack, 'queue' | 'id'>,
+    encoded: Buffer,
     verdict: Verdict | undefined,
     isTold = false,
   ): AckResult {
-    const { code, nowMs } = verdict ?? { code: ACK.missing, nowMs: 0 };
+    const { code, nowMs, ranMs } = verdict ?? { code: ACK.missing, nowMs: 0 };
     if (code === ACK.refused) {
       this.observer.staleAck(namespace, 'refused');
       return 'lease_lost';
@@ -143,8 +144,11 @@ export class Acks {
     if (code === ACK.late) this.observer.staleAck(namespace, 'late');
     if (code === ACK.possible) this.observer.staleAck(namespace, 'possible');
     if (code === ACK.missing) return 'not_found';
-    if (this.events.isOn && !isTold) this.events.acked(namespace, queue, id, code !== ACK.neverLeased);
-    if (code !== ACK.neverLeased) this.observer.acked(namespace, queue, ageMs(id, nowMs));
+    if (this.events.isOn && !isTold) this.events.acked(namespace, queue, encoded, code !== ACK.neverLeased);
+    if (code === ACK.neverLeased) return 'acked';
+    this.observer.acked(namespace, queue, ageMs(encoded, nowMs));
+    const runMs = ranMs ?? this.runs.end(id, nowMs);
+    if (runMs >= 0) this.observer.ran(namespace, queue, runMs);
     return 'acked';
   }
 }

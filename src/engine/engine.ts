@@ -33,6 +33,10 @@ import { FullLane } from './full/full-lane.js';
 import { quotasText } from './quotas.js';
 import { Pump } from './pump.js';
 import { ScriptRunner } from './script-runner.js';
+import { Purge } from './purge/purge.js';
+import { Settings } from './settings/settings.js';
+import { CountingObserver } from './stats/counting-observer.js';
+import { DEFAULT_STATISTICS, Statistics, type StatisticsOptions } from './stats/statistics.js';
 
 /** What may be chosen about an engine. */
 export interface EngineOptions {
@@ -46,6 +50,8 @@ export interface EngineOptions {
   readonly idempotencyTtlMs?: number;
   /** How long events are written after the last listener of a namespace has gone, in milliseconds; 15 s by default. */
   readonly eventsKeepMs?: number;
+  /** How long statistics are kept, and of how many queues: `DEFAULT_STATISTICS` by default. */
+  readonly stats?: StatisticsOptions;
 }
 
 const DAY_MS = 86_400_000;
@@ -64,11 +70,17 @@ export class QueueEngine {
   /** What happens in the namespaces, for whoever listens. */
   readonly events: EventFeed;
   private readonly teller: EventTeller;
+  /** The full lane: what the native API asks of jobs and queues beyond what plain ones can. */
+  readonly full: FullLane;
+  /** What became of the jobs of a queue on a day. */
+  readonly stats: Statistics;
+  /** What each namespace has chosen. */
+  readonly settings: Settings;
+  /** Takes whole namespaces away. */
+  readonly purge: Purge;
   private readonly runner: ScriptRunner;
   private readonly records: DeliveryRecords;
   private readonly publishers: Publishers;
-  /** The full lane: what the native API asks of jobs and queues beyond what plain ones can. */
-  readonly full: FullLane;
   private readonly leases: Leases;
   private readonly acks: Acks;
   private readonly dead: DeadLetter;
@@ -81,10 +93,14 @@ export class QueueEngine {
     private readonly pool: RedisPool,
     options: EngineOptions = {},
   ) {
-    const observer = options.observer ?? silentObserver;
-    this.teller = new EventTeller(pool, observer);
-    this.events = new EventFeed(pool, observer, this.teller, options.eventsKeepMs ?? EVENTS_KEEP_MS);
-    this.runner = new ScriptRunner(pool, observer, options.clock);
+    const told = options.observer ?? silentObserver;
+    this.teller = new EventTeller(pool, told);
+    this.events = new EventFeed(pool, told, this.teller, options.eventsKeepMs ?? EVENTS_KEEP_MS);
+    this.runner = new ScriptRunner(pool, told, options.clock);
+    const stats = options.stats ?? DEFAULT_STATISTICS;
+    this.stats = new Statistics(pool, this.runner, told, stats);
+    this.settings = new Settings(pool, this.runner, { history_days: stats.historyDays });
+    const observer = stats.historyDays > 0 ? new CountingObserver(told, this.stats) : told;
     const arm = (namespace: string, dueMs: number): void => this.pump.arm(namespace, dueMs);
     const quotas = quotasText(options.quotas);
     const idempotencyTtlMs = options.idempotencyTtlMs ?? DAY_MS;
@@ -103,9 +119,15 @@ export class QueueEngine {
     this.janitor = new Janitor(pool, this.runner, observer);
     this.byteCount = new ByteCount(pool, this.runner, observer, (options.quotas?.bytes ?? 0) > 0);
     this.leases = new Leases(pool, this.runner, observer, arm, this.records, this.full, this.teller);
-    this.acks = new Acks(this.runner, observer, this.full.settling, this.teller);
+    this.acks = new Acks(this.runner, observer, this.full.settling, this.teller, this.leases.runs);
     this.dead = new DeadLetter(this.runner, observer);
     this.importer = new Importer(pool, this.runner);
+    this.purge = new Purge(pool, this.runner, {
+      queues: (namespace) => this.queues(namespace),
+      counts: (namespace, queues) => this.counts(namespace, queues),
+      delist: (namespace) => this.janitor.delist(namespace),
+      settle: () => this.stats.flush(),
+    });
   }
 
   /** Its Redis answers, as far as is known. */
@@ -119,6 +141,7 @@ export class QueueEngine {
     this.janitor.start();
     this.byteCount.start();
     this.teller.start();
+    this.stats.start();
   }
 
   /** Ends waits and loops; resolves when nothing is under way. The pool stays open. */
@@ -126,7 +149,7 @@ export class QueueEngine {
     this.leases.stop();
     this.events.close();
     await Promise.all([this.pump.stop(), this.janitor.stop(), this.byteCount.stop(), this.leases.settled()]);
-    await this.records.stop();
+    await Promise.all([this.records.stop(), this.stats.stop()]);
     await Promise.all([this.events.settled(), this.teller.stop()]);
   }
 

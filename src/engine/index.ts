@@ -4,6 +4,7 @@ export type { EventFeed } from './events/feed.js';
 export type { EventListener } from './events/follower.js';
 export { EVENT_NAMES, type EventName, type JobEvent } from '../domain/job-event.js';
 export { EngineRegistry } from './engine.registry.js';
+export type { StatisticsOptions } from './stats/statistics.js';
 export { silentObserver, type EngineObserver, type PumpCounts } from './observer.js';
 export type { PeekedJob } from './decode.js';
 export type { JobState } from '../domain/states.js';

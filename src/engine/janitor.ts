@@ -113,6 +113,11 @@ export class Janitor {
       return;
     }
     if (!isUnmarked && !(await this.pool.run(unregister, keys, {}))) return;
+    await this.delist(namespace);
+  }
+
+  /** Takes a namespace off the list whose marker is gone. @throws {QueueError} the store's own: a later round does it */
+  async delist(namespace: string): Promise<void> {
     try {
       await this.pool.read('SREM', this.pool.keys.namespaces, namespace);
     } finally {

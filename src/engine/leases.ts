@@ -15,6 +15,7 @@ import { decodeFullLeases, fullItemOf } from './full/leasing.js';
 import type { FullLane } from './full/full-lane.js';
 import { groupsOf, itemOf, type Question } from './questions.js';
 import type { Batch } from './record-shelf.js';
+import { RunClock } from './run-clock.js';
 import type { ScriptRunner } from './script-runner.js';
 import { WaitingRoom } from './waiting-room.js';
 
@@ -29,6 +30,13 @@ const NAME_WEIGHT = 262;
 /** The code of lua/scripts/undo.lua for a rich job. */
 const RICH = 2;
 
+/** What a script that leases answered, Unix ms, and the record of its answers. */
+interface LeaseAnswer {
+  readonly raw: Raw['raw'];
+  readonly nowMs: number;
+  readonly batch: Batch | undefined;
+}
+
 /** Gives jobs to consumers, and takes leases back that reached nobody. */
 export class Leases {
   private readonly room: WaitingRoom;
@@ -37,6 +45,8 @@ export class Leases {
   private readonly fullQuestions: Batcher<Question, LeasedJob[] | null>;
   /** Questions and undos that Redis has not answered yet. */
   private readonly underWay = new InFlight();
+  /** When leases began, for who hears of their ends. */
+  readonly runs = new RunClock();
   private readonly offWake: () => void;
 
   constructor(
@@ -163,11 +173,11 @@ export class Leases {
   private async askFull(namespace: string, questions: readonly Question[]): Promise<(LeasedJob[] | null)[]> {
     const shortestMs = Math.min(...questions.map(({ request }) => request.ttrMs || Number.POSITIVE_INFINITY));
     const items = questions.map(fullItemOf);
-    const { raw, batch } = await this.runLease(namespace, fullLease, items, shortestMs, (late) =>
+    const answer = await this.runLease(namespace, fullLease, items, shortestMs, (late) =>
       decodeFullLeases(late, questions).found.flatMap((jobs) => jobs ?? []),
     );
-    const { found, expired, nextMs } = decodeFullLeases(raw, questions);
-    this.note(namespace, questions, found, batch);
+    const { found, expired, nextMs } = decodeFullLeases(answer.raw, questions);
+    this.note(namespace, questions, found, answer);
     if (nextMs > 0) this.arm(namespace, nextMs);
     if (expired > 0) this.observer.expired(namespace, expired);
     return found;
@@ -178,13 +188,13 @@ export class Leases {
     let shortestMs = Number.POSITIVE_INFINITY;
     for (const { ttrMs } of groups) shortestMs = Math.min(shortestMs, ttrMs);
     const items = groups.map(itemOf);
-    const { raw, batch } = await this.runLease(namespace, reserveScript, items, shortestMs, (late) =>
+    const answer = await this.runLease(namespace, reserveScript, items, shortestMs, (late) =>
       decodeReserved(late, groups, questions.length).items.flatMap((found) =>
         found === 'full' ? [] : (found ?? []),
       ),
     );
-    const { items: found, expired } = decodeReserved(raw, groups, questions.length);
-    this.note(namespace, questions, found, batch);
+    const { items: found, expired } = decodeReserved(answer.raw, groups, questions.length);
+    this.note(namespace, questions, found, answer);
     if (this.events.isOn) this.events.leased(namespace, found);
     if (expired > 0) this.observer.expired(namespace, expired);
     return found;
@@ -201,7 +211,7 @@ export class Leases {
     items: readonly Item[],
     shortestMs: number,
     jobsOf: (raw: Raw['raw']) => LeasedJob[],
-  ): Promise<{ readonly raw: Raw['raw']; readonly batch: Batch | undefined }> {
+  ): Promise<LeaseAnswer> {
     const batch = this.records.take(namespace, shortestMs);
     const args = { flag_ms: FLAG_MS, max_bytes: MAX_BYTES_OUT, record: batch?.slot.field ?? '' };
     const late = (reply: Raw): void => {
@@ -209,7 +219,8 @@ export class Leases {
     };
     const run = this.runner.run(script as typeof reserveScript, namespace, args, items, late);
     if (batch) run.catch((error: unknown) => this.records.failed(batch, error));
-    return { raw: (await run).raw, batch };
+    const { raw, nowMs } = await run;
+    return { raw, nowMs, batch };
   }
 
   /** Arms the pump for the first of new leases to end, and says of the batch what is to arrive. */
@@ -217,7 +228,7 @@ export class Leases {
     namespace: string,
     questions: readonly Question[],
     found: readonly Reserved[],
-    batch: Batch | undefined,
+    { nowMs, batch }: LeaseAnswer,
   ): void {
     let [calls, count, firstMs, lastMs] = [0, 0, Number.POSITIVE_INFINITY, 0];
     for (let i = 0; i < found.length; i++) {
@@ -228,6 +239,7 @@ export class Leases {
       count += jobs.length;
       for (const job of jobs) {
         if (confirms) job.receipt = batch;
+        this.runs.begin(job.id, nowMs, job.leaseEndsAtMs);
         firstMs = Math.min(firstMs, job.leaseEndsAtMs);
         lastMs = Math.max(lastMs, job.leaseEndsAtMs);
       }

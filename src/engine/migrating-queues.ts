@@ -11,8 +11,11 @@ import type {
   StoredJob,
 } from '../domain/job.js';
 import type { PeekedJob } from './decode.js';
+import { MigratingPurge } from './purge/migrating-purge.js';
 import { isAway, MigratingWait } from './migrating-wait.js';
 import type { Queues } from './queues.js';
+import type { StatisticsReading } from './stats/statistics.js';
+import type { Tally } from './stats/tally.js';
 
 /**
  * The queues of a pool that moves to another one: what is published goes to the new pool, consumers drain the old one first, and a job is
@@ -20,6 +23,14 @@ import type { Queues } from './queues.js';
  * consumers still get those of the old one. Everything else needs both.
  */
 export class MigratingQueues implements Queues {
+  readonly stats: StatisticsReading = {
+    read: (namespace, queue, day) => this.readStats(namespace, queue, day),
+    today: () => this.next.stats.today(),
+  };
+  /** Of a namespace in both pools. */
+  readonly purge: Queues['purge'];
+  /** Those of the new pool; what is changed meanwhile holds for what is left in the old one too. */
+  readonly settings: Queues['settings'];
   private readonly waiting: MigratingWait;
 
   /**
@@ -31,6 +42,19 @@ export class MigratingQueues implements Queues {
     private readonly next: Queues,
   ) {
     this.waiting = new MigratingWait(old, next);
+    this.purge = new MigratingPurge(old.purge, next.purge);
+    this.settings = {
+      defaults: next.settings.defaults,
+      chosen: (namespace) => next.settings.chosen(namespace),
+      set: async (namespace, key, value) => {
+        await next.settings.set(namespace, key, value);
+        await old.settings.set(namespace, key, value);
+      },
+      unset: async (namespace, key) => {
+        const existed = await next.settings.unset(namespace, key);
+        return (await old.settings.unset(namespace, key)) || existed;
+      },
+    };
   }
 
   /** Publishing is possible. */
@@ -173,6 +197,13 @@ export class MigratingQueues implements Queues {
 
   async tidyNow(namespace: string): Promise<number> {
     return (await this.old.tidyNow(namespace)) + (await this.next.tidyNow(namespace));
+  }
+
+  /** The numbers of both pools together; those of the new one while the old one is away. */
+  private async readStats(namespace: string, queue: string, day: number): Promise<Tally> {
+    const tally = await this.next.stats.read(namespace, queue, day);
+    if (this.old.isUp) tally.merge(await this.old.stats.read(namespace, queue, day));
+    return tally;
   }
 
   /** Asks the new pool, where most jobs are after a while, and then the old one. What is found counts, whatever became of the other pool. */

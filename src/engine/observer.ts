@@ -22,6 +22,12 @@ export interface EngineObserver {
   /** Jobs that expired and were removed. */
   expired(namespace: string, jobs: number): void;
   respawned(namespace: string, queue: string, jobs: number): void;
+  /** One lease ended with its job done, `runMs` after it began. Not told where its beginning is not known: another process gave it. */
+  ran(namespace: string, queue: string, runMs: number): void;
+  /** Jobs that went to the dead letter: no try left, or a worker said so. */
+  failed(namespace: string, queue: string, jobs: number): void;
+  /** Jobs that go back to be tried again: their leases ran out, or a worker gave them up. Undone leases are none. */
+  retried(namespace: string, queue: string, jobs: number): void;
   /** One script call: its name, how many items travelled in it, and the round trip in milliseconds. */
   script(name: string, items: number, roundTripMs: number): void;
   /** Long polls waiting in this process now. */
@@ -55,6 +61,9 @@ export const silentObserver: EngineObserver = {
   pumped: ignore,
   expired: ignore,
   respawned: ignore,
+  ran: ignore,
+  failed: ignore,
+  retried: ignore,
   script: ignore,
   waiters: ignore,
   told: ignore,

@@ -1,5 +1,6 @@
 import type { RedisPool } from '../redis/pool.js';
 import { fullTick } from '../redis/full-scripts.js';
+import type { Lapse } from '../redis/replies.js';
 import { pump as pumpScript } from '../redis/scripts.js';
 import type { DeliveryRecords } from './delivery-records.js';
 import type { EngineObserver } from './observer.js';
@@ -85,21 +86,34 @@ export class Pump {
   private async step(namespace: string): Promise<{ readonly nowMs: number; readonly nextDueMs: number }> {
     // A lease of this server's that runs out now is charged if its answer has left.
     this.records.flush(namespace);
-    const { nowMs, nextDueMs, earliestMs, moved, isFullDue } = await this.runner.run(pumpScript, namespace, {
-      limit: PUMP_STEP,
-    });
+    const { nowMs, nextDueMs, earliestMs, moved, isFullDue, lapses } = await this.runner.run(
+      pumpScript,
+      namespace,
+      { limit: PUMP_STEP },
+    );
     if (isFullDue) await this.tick(namespace);
     if (moved && earliestMs > 0) this.observer.pumped(namespace, moved, nowMs - earliestMs);
     if (moved && moved.expired > 0) this.observer.expired(namespace, moved.expired);
+    this.tellLapses(namespace, lapses);
     // What is next is known again when the plain pump has looked once more.
     return { nowMs, nextDueMs: isFullDue ? nowMs : nextDueMs };
   }
 
   /** Sees to what is due of the full lane, one step of it. */
   private async tick(namespace: string): Promise<void> {
-    const { nowMs, earliestMs, moved } = await this.runner.run(fullTick, namespace, { limit: TICK_STEP });
+    const { nowMs, earliestMs, moved, lapses } = await this.runner.run(fullTick, namespace, {
+      limit: TICK_STEP,
+    });
     if (earliestMs > 0) this.observer.pumped(namespace, moved, Math.max(nowMs - earliestMs, 0));
     if (moved.expired > 0) this.observer.expired(namespace, moved.expired);
+    this.tellLapses(namespace, lapses);
+  }
+
+  private tellLapses(namespace: string, lapses: readonly Lapse[]): void {
+    for (const { queue, returned, died } of lapses) {
+      if (returned > 0) this.observer.retried(namespace, queue, returned);
+      if (died > 0) this.observer.failed(namespace, queue, died);
+    }
   }
 
   private setTimer(namespace: string, alarm: Alarm, inMs: number): void {

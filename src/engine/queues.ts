@@ -1,4 +1,7 @@
 import type { QueueEngine } from './engine.js';
+import type { Purge } from './purge/purge.js';
+import type { Settings } from './settings/settings.js';
+import type { StatisticsReading } from './stats/statistics.js';
 
 /**
  * What may be asked of the queues of a pool: those of one Redis, or of two while one moves to the other. Callers cannot tell which, but by
@@ -26,4 +29,8 @@ export type Queues = Pick<
   | 'pumpNow'
   | 'tidyNow'
   | 'isUp'
->;
+> & {
+  readonly stats: StatisticsReading;
+  readonly purge: Pick<Purge, 'census' | 'run'>;
+  readonly settings: Pick<Settings, 'defaults' | 'chosen' | 'set' | 'unset'>;
+};

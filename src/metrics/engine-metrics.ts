@@ -163,6 +163,18 @@ export class EngineMetrics implements EngineObserver {
     this.totals.respawned.value += jobs;
   }
 
+  ran(_namespace: string, _queue: string, runMs: number): void {
+    this.totals.runS.observe(runMs / 1_000);
+  }
+
+  failed(_namespace: string, _queue: string, jobs: number): void {
+    this.totals.failed.value += jobs;
+  }
+
+  retried(_namespace: string, _queue: string, jobs: number): void {
+    this.totals.retried.value += jobs;
+  }
+
   script(name: string, items: number, roundTripMs: number): void {
     const series = this.scripts.get(name) ?? this.scriptSeries(name);
     series.calls.value += 1;
@@ -227,6 +239,9 @@ function totalsOf(metrics: Metrics, pool: string) {
     undone: metrics.undoneLeases.cell(labels),
     waitS: metrics.jobWait.cell(labels),
     ackS: metrics.jobAck.cell(labels),
+    runS: metrics.jobRun.cell(labels),
+    failed: metrics.failedJobs.cell(labels),
+    retried: metrics.retriedJobs.cell(labels),
     latenessS: metrics.pumpLateness.cell(labels),
     waiters: metrics.waiters.cell(labels),
     eventsWritten: metrics.eventsWritten.cell(labels),

@@ -150,6 +150,22 @@ export class Metrics {
     POOL,
     WAIT_S,
   );
+  readonly jobRun = this.histogram(
+    'pumphouse_job_run_seconds',
+    'Time from lease to acknowledgement, where one process saw both',
+    POOL,
+    WAIT_S,
+  );
+  readonly failedJobs = this.counter(
+    'pumphouse_failed_jobs_total',
+    'Jobs that went to the dead letter',
+    POOL,
+  );
+  readonly retriedJobs = this.counter(
+    'pumphouse_retried_jobs_total',
+    'Jobs that went back to be tried again: their leases ran out, or a worker gave them up',
+    POOL,
+  );
   readonly pumpLateness = this.histogram(
     'pumphouse_pump_lateness_seconds',
     'How late the latest job of a pump round was moved',

@@ -1,5 +1,5 @@
 import { flatReply, integerAt, script } from './script.js';
-import { answer, codes, TIMES, whole } from './replies.js';
+import { answer, codes, lapsesOf, TIMES, whole } from './replies.js';
 
 /** The scripts of the full lane (docs/adr/0018-two-lanes-in-the-store.md). */
 const SPACE = ['meta', 'queues', 'due', 'waiting', 'expiries'] as const;
@@ -46,7 +46,8 @@ export const fullTick = script({
     const late = integerAt(reply, 0) !== 0;
     const at = (index: number): number => (late ? 0 : integerAt(reply, index));
     const moved = { due: at(3), returned: at(4), died: at(5), expired: at(6) };
-    return { ...answer(reply), nextDueMs: at(2), earliestMs: at(7), moved };
+    const lapses = late ? [] : lapsesOf(reply, 8);
+    return { ...answer(reply), nextDueMs: at(2), earliestMs: at(7), moved, lapses };
   },
 });
 

@@ -12,6 +12,7 @@ export interface NamespaceKeys {
   readonly imported: string;
   readonly listening: string;
   readonly events: string;
+  readonly settings: string;
 }
 
 /** Kinds of per-queue keys: ready list, scheduled, leased and dead zsets, zset of far slots, set of ghosts, info hash. */
@@ -67,6 +68,7 @@ export class Keys {
         imported: `${base}imported`,
         listening: `${base}listening`,
         events: `${base}events`,
+        settings: `${base}settings`,
       };
       // Namespaces come and go; the cache must not remember all that ever were.
       if (this.cache.size >= 10_000) this.cache.clear();
@@ -78,6 +80,16 @@ export class Keys {
   /** A job's key; `encodedId` as `encodeId` gives it. For tests and tools: scripts spell it themselves. */
   job(namespace: string, encodedId: Buffer): Buffer {
     return Buffer.concat([Buffer.from(`${this.prefix}{${namespace}}j`), encodedId]);
+  }
+
+  /** The statistics of a day, counted from 1970-01-01 UTC. */
+  day(namespace: string, day: number): string {
+    return `${this.prefix}{${namespace}}:t${String(day)}`;
+  }
+
+  /** A glob pattern of every key of a namespace, of whatever kind. */
+  allOf(namespace: string): string {
+    return `${this.prefix}{${namespace}}*`;
   }
 
   /** A glob pattern of the keys of all jobs. */

@@ -38,4 +38,21 @@ export function whole(raw: unknown): Raw {
   return { ...answer(reply), raw: reply };
 }
 
+/** Leases of one queue that ran out: how many jobs went back to their line, and how many died. */
+export interface Lapse {
+  readonly queue: string;
+  readonly returned: number;
+  readonly died: number;
+}
+
+/** The end of a reply, as lua/lib/lapses.lua makes it. */
+export function lapsesOf(reply: readonly (number | Buffer)[], from: number): Lapse[] {
+  const lapses: Lapse[] = [];
+  for (let i = from; i < reply.length; i += 3) {
+    const [returned, died] = [integerAt(reply, i + 1), integerAt(reply, i + 2)];
+    lapses.push({ queue: bytesAt(reply, i).toString(), returned, died });
+  }
+  return lapses;
+}
+
 export const TIMES = ['clock_ms', 'deadline_ms'] as const;

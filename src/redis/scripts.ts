@@ -1,5 +1,5 @@
 import { FULL_SCRIPTS } from './full-scripts.js';
-import { answer, codes, TIMES, whole } from './replies.js';
+import { answer, codes, lapsesOf, TIMES, whole } from './replies.js';
 import { bytesAt, flatReply, integerAt, script } from './script.js';
 
 export type { Answer, Codes, Raw } from './replies.js';
@@ -106,23 +106,17 @@ export const pump = script({
   repeatable: true,
   reply: (raw) => {
     const reply = flatReply(raw);
-    if (integerAt(reply, 0) !== 0) {
-      return { ...answer(reply), nextDueMs: 0, earliestMs: 0, moved: null, isFullDue: false };
-    }
+    const nothing = { nextDueMs: 0, earliestMs: 0, moved: null, isFullDue: false, lapses: [] };
+    if (integerAt(reply, 0) !== 0) return { ...answer(reply), ...nothing };
     const moved = {
       due: integerAt(reply, 3),
       returned: integerAt(reply, 4),
       died: integerAt(reply, 5),
       expired: integerAt(reply, 6),
     };
+    const times = { nextDueMs: integerAt(reply, 2), earliestMs: integerAt(reply, 7) };
     const isFullDue = integerAt(reply, 8) === 1;
-    return {
-      ...answer(reply),
-      nextDueMs: integerAt(reply, 2),
-      earliestMs: integerAt(reply, 7),
-      moved,
-      isFullDue,
-    };
+    return { ...answer(reply), ...times, moved, isFullDue, lapses: lapsesOf(reply, 9) };
   },
 });
 
@@ -238,6 +232,64 @@ export const listen = script({
   reply: flatReply,
 });
 
+export const tally = script({
+  name: 'tally',
+  keys: ['meta', 'settings'],
+  args: [...TIMES, 'day', 'source', 'sequence', 'default_days', 'most'],
+  item: ['queue', 'tally'],
+  repeatable: true,
+  reply: whole,
+});
+
+export const setting = script({
+  name: 'setting',
+  keys: ['meta', 'settings'],
+  args: [...TIMES, 'key', 'value', 'history_days'],
+  item: [],
+  repeatable: true,
+  reply: (raw) => {
+    const reply = flatReply(raw);
+    return { ...answer(reply), existed: integerAt(reply, 0) === 0 && integerAt(reply, 2) === 1 };
+  },
+});
+
+export const purge = script({
+  name: 'purge',
+  keys: ['meta', 'queues'],
+  args: [...TIMES, 'queue', 'kind', 'limit'],
+  item: [],
+  repeatable: true,
+  reply: (raw) => {
+    const reply = flatReply(raw);
+    const at = (index: number): number => (integerAt(reply, 0) === 0 ? integerAt(reply, index) : 0);
+    return { ...answer(reply), looked: at(2), removed: at(3) };
+  },
+});
+
+export const purgeQueue = script({
+  name: 'purge_queue',
+  keys: ['meta', 'queues', 'due', 'expiries'],
+  args: [...TIMES, 'queue', 'kinds'],
+  item: [],
+  repeatable: true,
+  reply: (raw) => {
+    const reply = flatReply(raw);
+    return { ...answer(reply), held: integerAt(reply, 0) === 0 ? bytesAt(reply, 2).toString() : '' };
+  },
+});
+
+export const purgeSpace = script({
+  name: 'purge_space',
+  keys: ['meta', 'queues', 'settings'],
+  args: [...TIMES, 'is_marker'],
+  item: ['key'],
+  repeatable: true,
+  reply: (raw) => {
+    const reply = flatReply(raw);
+    return { ...answer(reply), removed: integerAt(reply, 0) === 0 ? integerAt(reply, 2) : 0 };
+  },
+});
+
 export const heads = script({
   name: 'heads',
   keys: [],
@@ -282,6 +334,11 @@ export const ENGINE_SCRIPTS = [
   importJobs,
   tell,
   listen,
+  tally,
+  setting,
+  purge,
+  purgeQueue,
+  purgeSpace,
   heads,
   mark,
   ...FULL_SCRIPTS,

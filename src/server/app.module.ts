@@ -6,6 +6,8 @@ import { WORKER_COMMANDS, type WorkerCommands } from '../domain/worker-commands.
 import { EventsModule } from '../events/events.module.js';
 import { HealthModule } from '../health/health.module.js';
 import { JobsModule } from '../jobs/jobs.module.js';
+import { SettingsModule } from '../settings/settings.module.js';
+import { StatsModule } from '../stats/stats.module.js';
 
 /** The application that serves the queue API. */
 @Module({})
@@ -13,7 +15,15 @@ export class ApiAppModule {
   static forRoot(parts: AppParts): DynamicModule {
     return {
       module: ApiAppModule,
-      imports: [CoreModule.forRoot(parts), JobsModule, DeadletterModule, EventsModule, HealthModule],
+      imports: [
+        CoreModule.forRoot(parts),
+        JobsModule,
+        DeadletterModule,
+        StatsModule,
+        SettingsModule,
+        EventsModule,
+        HealthModule,
+      ],
     };
   }
 }

@@ -52,7 +52,7 @@ export class CoreModule {
   }
 }
 
-function engineOptions({ limits, events }: Config): EngineOptions {
+function engineOptions({ limits, events, stats }: Config): EngineOptions {
   const quotas = {
     queues: limits.max_queues_per_namespace,
     jobsPerQueue: limits.max_jobs_per_queue,
@@ -62,6 +62,7 @@ function engineOptions({ limits, events }: Config): EngineOptions {
     quotas,
     idempotencyTtlMs: limits.idempotency_ttl_s * 1_000,
     eventsKeepMs: events.keep_ms,
+    stats: { historyDays: stats.history_days, maxQueues: stats.max_queues },
   };
 }
 

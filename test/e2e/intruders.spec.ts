@@ -20,18 +20,27 @@ const NEEDS: Readonly<Record<string, Verb>> = {
   'GET /api/:namespace/:queue/deadletter/size': 'consume',
   'POST /v1/:namespace/acks': 'consume',
   'GET /v1/:namespace/events': 'consume',
+  'GET /v1/:namespace/stats': 'consume',
+  'GET /v1/:namespace/settings': 'admin',
+  'GET /v1/:namespace/settings/:key': 'admin',
+  'PUT /v1/:namespace/settings/:key': 'admin',
+  'DELETE /v1/:namespace/settings/:key': 'admin',
   'DELETE /api/:namespace/:queue': 'admin',
   'PUT /api/:namespace/:queue/deadletter': 'admin',
   'DELETE /api/:namespace/:queue/deadletter': 'admin',
 };
+/** What a call needs behind its address. */
+const QUERY: Readonly<Record<string, string>> = {
+  'GET /v1/:namespace/stats': '?queue=mail',
+  // A stream without a filter tells of the queues that the token is for.
+  'GET /v1/:namespace/events': '?queue=mail',
+};
+/** Calls of a whole namespace: closed to tokens for some of its queues. */
+const WHOLE = /^\S+ \/v1\/:namespace\/settings/;
 /** Open to everybody. */
 const OPEN = ['GET /healthz', 'GET /readyz'];
 
 const nameOf = ({ method, template }: Route): string => `${method} ${template}`;
-const withQuery = (path: string, query: string): string =>
-  path + (path.includes('?') ? query.replace('?', '&') : query);
-const isQueueCall = ({ template }: Route): boolean => /^\/(api|v1)\//.test(template);
-
 interface Answer {
   readonly status: number;
   readonly text: string;
@@ -118,16 +127,16 @@ describe('intruders', () => {
   function bodyFor(method: string, path: string): string | undefined {
     if (path.endsWith('/acks')) return JSON.stringify({ acks: [{ queue: 'mail', id: jobId }] });
     if (method !== 'PUT') return undefined;
+    if (path.includes('/settings/')) return '{"value":1000}';
     return path.includes('/bulk') ? '["x"]' : 'x';
   }
 
   /** The address over the hot lane, if there is one for the call, and spelt so that the router must take it. */
   function addresses(route: Route, queue = 'mail'): string[] {
-    const names = { namespace, queue, id: jobId };
+    const names = { namespace, queue, id: jobId, key: 'grace_ms' };
     const escaped = { ...names, namespace: `%${namespace.charCodeAt(0).toString(16)}${namespace.slice(1)}` };
-    // A stream without a filter tells of the queues that the token is for.
-    const filter = route.template.endsWith('/events') ? `?queue=${queue}` : '';
-    return [addressOf(route, names) + filter, addressOf(route, escaped) + filter];
+    const query = QUERY[nameOf(route)] ?? '';
+    return [addressOf(route, names) + query, addressOf(route, escaped) + query];
   }
 
   it('meet no call that it is not known of what it needs', () => {
@@ -171,16 +180,15 @@ describe('intruders', () => {
           expect(text).toContain(error);
           tried += 1;
         }
+        const mark = path.includes('?') ? '&' : '?';
         for (const query of [
-          '?token=wrong',
-          `?token=wrong&token=${right}`,
-          `?Token=${right}`,
-          `?xtoken=${right}`,
+          'token=wrong',
+          `token=wrong&token=${right}`,
+          `Token=${right}`,
+          `xtoken=${right}`,
         ]) {
-          expect(await send(route, withQuery(path, query), null)).toMatchObject({ status: 401 });
-          expect(await send(route, withQuery(path, `?token=${right}`), 'wrong')).toMatchObject({
-            status: 401,
-          });
+          expect(await send(route, path + mark + query, null)).toMatchObject({ status: 401 });
+          expect(await send(route, `${path}${mark}token=${right}`, 'wrong')).toMatchObject({ status: 401 });
           tried += 2;
         }
         expect(await send(route, path, `nowhere:${right}`)).toMatchObject({ status: 404 });
@@ -226,7 +234,8 @@ describe('intruders', () => {
 
   it('are not those who hold just the verb and the queue that a call needs', async () => {
     for (const route of apiRoutes.filter(isQueueCall)) {
-      const rights = { verbs: [NEEDS[nameOf(route)]!], queues: ['ma*l'] };
+      const queues = WHOLE.test(nameOf(route)) ? null : ['ma*l'];
+      const rights = { verbs: [NEEDS[nameOf(route)]!], queues };
       const expiry = { lifetimeMs: 60_000, atMs: 0 };
       const token = await store().grant({ namespace, pool: 'default', description: 'd', rights, expiry });
       for (const path of addresses(route)) {
@@ -237,7 +246,7 @@ describe('intruders', () => {
   });
 
   describe('on the wrong port', () => {
-    const names = { namespace, queue: 'mail', id: 'x', token: 't'.repeat(20), '*': '' };
+    const names = { namespace, queue: 'mail', id: 'x', key: 'grace_ms', token: 't'.repeat(20), '*': '' };
 
     it('find nothing of the admin port on the port of the API', async () => {
       const token = await make();

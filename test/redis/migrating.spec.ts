@@ -270,6 +270,24 @@ describe('a pool that moves to another', () => {
     expect(await both.peekJob(p.ns, 'q', again)).not.toBeNull();
   });
 
+  it('adds up the statistics of both, and chooses settings in both', async () => {
+    for (const [engine, failures] of [
+      [p.old, 1],
+      [p.next, 2],
+    ] as const) {
+      engine.stats.of(p.ns, 'q').failures += failures;
+      await engine.stats.flush();
+    }
+    expect(await both.stats.read(p.ns, 'q', both.stats.today())).toMatchObject({ failures: 3 });
+
+    await both.settings.set(p.ns, 'grace_ms', 7);
+    expect(await both.settings.chosen(p.ns)).toEqual({ grace_ms: 7 });
+    for (const engine of [p.old, p.next])
+      expect(await engine.settings.of(p.ns)).toMatchObject({ grace_ms: 7 });
+    expect(await both.settings.unset(p.ns, 'grace_ms')).toBe(true);
+    for (const engine of [p.old, p.next]) expect(await engine.settings.chosen(p.ns)).toEqual({});
+  });
+
   describe('when the old pool is away', () => {
     beforeEach(() => p.pools[0].close());
 

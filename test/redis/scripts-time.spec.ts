@@ -1,6 +1,7 @@
 import { Redis } from 'ioredis';
 import { startRedis, waitFor, type RedisProcess } from '../support/redis.js';
 import { Listening } from './events-fixture.js';
+import { BINS } from '../../src/engine/stats/bins.js';
 import { EngineFixture, newJob } from './fixture.js';
 
 /** The rule is 3 ms on a quiet machine; this one may be slow, and busy with other tests. */
@@ -125,6 +126,33 @@ describe('no script holds Redis for long', () => {
       await Promise.all(ids.map((id) => f.engine.ack(f.ns, 'q', id)));
       await seed(1);
       return () => f.engine.peekQueue(f.ns, 'q');
+    },
+    'statistics of 64 queues, with something in every bin': () => {
+      const see = (): Promise<void> => {
+        for (let i = 0; i < 64; i++) {
+          const { waits, runs } = f.engine.stats.of(f.ns, `q${i}`);
+          for (const { fromMs } of BINS) {
+            waits.add(fromMs + 0.123);
+            runs.add(fromMs + 0.456);
+          }
+        }
+        return f.engine.stats.flush();
+      };
+      return see().then(() => see);
+    },
+    'a change of how long statistics are kept': async () => {
+      for (let day = 0; day < 60; day++) {
+        f.engine.stats.of(f.ns, 'q').failures += 1;
+        await f.engine.stats.flush();
+        nowMs += 86_400_000;
+      }
+      return () => f.engine.settings.set(f.ns, 'history_days', 1);
+    },
+    'purge of 3,000 jobs': async () => {
+      await seed(1_000, { body: BODY, attributes: { a: 'b' } });
+      await seed(1_000, { body: BODY, delayMs: 60_000 });
+      await seed(1_000, { body: BODY, delayMs: 6_000_000 });
+      return () => f.engine.purge.run(f.ns);
     },
   };
 

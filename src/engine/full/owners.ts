@@ -1,7 +1,7 @@
 import { QueueError } from '../../domain/errors.js';
 import type { Completion, GivenUp, HeartbeatNews, LeaseRef, Release } from '../../domain/rich-job.js';
 import type { EngineObserver } from '../observer.js';
-import { type Settled, SETTLED, type Settling, type Verb } from './settling.js';
+import { queueOf, ranOf, type Settled, SETTLED, type Settling, type Verb } from './settling.js';
 import type { FullQueues } from './full-queues.js';
 
 /** How what an owner of a lease said ended: `lease_lost` = the lease is not the job's present one, nothing has changed. */
@@ -46,10 +46,11 @@ export class Owners {
       })),
     );
     for (const { next } of completions) if (next) this.full.add(namespace, [next.queue]);
-    return settled.map((one, i) => {
+    return settled.map((one) => {
       const result = resultOf(one);
-      const { queue = '' } = completions[i] ?? {};
+      const [queue, ranMs] = [queueOf(one.facts), ranOf(one.facts)];
       if (result === 'done') this.observer.acked(namespace, queue, 0);
+      if (result === 'done' && ranMs !== undefined) this.observer.ran(namespace, queue, ranMs);
       if (result === 'lease_lost') this.observer.staleAck(namespace, 'refused');
       return result;
     });
@@ -90,12 +91,23 @@ export class Owners {
    * @throws as `heartbeat`
    */
   async retry(namespace: string, { id, lease, group, message, delayMs }: GivenUp): Promise<LetGo> {
-    return letGo(await this.sayOne(namespace, 'retry', { id, lease }, { group, message, delay_ms: delayMs }));
+    const options = { group, message, delay_ms: delayMs };
+    return this.tellGivenUp(namespace, await this.sayOne(namespace, 'retry', { id, lease }, options));
   }
 
   /** It went wrong for good: to the dead letter at once. @throws as `heartbeat` */
   async fail(namespace: string, { id, lease, group, message }: GivenUp): Promise<LetGo> {
-    return letGo(await this.sayOne(namespace, 'fail', { id, lease }, { group, message }));
+    return this.tellGivenUp(
+      namespace,
+      await this.sayOne(namespace, 'fail', { id, lease }, { group, message }),
+    );
+  }
+
+  private tellGivenUp(namespace: string, one: Settled): LetGo {
+    const now = letGo(one);
+    if (now.state === 'dead') this.observer.failed(namespace, queueOf(one.facts), 1);
+    else this.observer.retried(namespace, queueOf(one.facts), 1);
+    return now;
   }
 
   private async sayOne(

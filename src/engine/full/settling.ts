@@ -43,6 +43,16 @@ export interface Settled {
   readonly nowMs: number;
 }
 
+/** How long the lease ran that a word has ended, in milliseconds, if the store knows it. */
+export function ranOf({ ran_ms: ranMs }: Settled['facts']): number | undefined {
+  return typeof ranMs === 'number' ? ranMs : undefined;
+}
+
+/** The queue that the job was in; empty if there was none. */
+export function queueOf({ queue }: Settled['facts']): string {
+  return typeof queue === 'string' ? queue : '';
+}
+
 const NOTHING = Buffer.alloc(0);
 /** Words that travel in one script call: about a millisecond and a half of Redis. */
 const WORDS_IN_ONE = 32;

@@ -1,0 +1,82 @@
+const STATISTICS = 'test/redis/statistics.spec.ts';
+const PURGE = 'test/redis/purge.spec.ts';
+
+/**
+ * What belongs to a namespace as a whole: its statistics, its settings, its end.
+ *
+ * @type {readonly import('../guards.mjs').Guard[]}
+ */
+export const NAMESPACES = [
+  {
+    name: 'a batch of statistics that comes again is counted once',
+    file: 'lua/scripts/tally.lua',
+    from: 'tonumber(redis.call("HGET", key, mark) or 0) >= sequence',
+    to: 'false',
+    spec: STATISTICS,
+    test: 'count a batch once',
+  },
+  {
+    name: 'the last bin of a histogram takes all that is longer',
+    file: 'src/engine/stats/bins.ts',
+    from: 'Math.min(Math.trunc(ms / DAY_MS), WEEK_DAYS)',
+    to: 'Math.trunc(ms / DAY_MS)',
+    spec: STATISTICS,
+    test: 'drop nothing at the top',
+  },
+  {
+    name: 'a run is not told for a lease that had run out',
+    file: 'src/engine/run-clock.ts',
+    from: 'nowMs > (this.times[2 * place + 1] ?? 0) ? -1 :',
+    to: '',
+    spec: STATISTICS,
+    test: 'do not take for a run',
+  },
+  {
+    name: 'a day of statistics has no more queues than it may',
+    file: 'lua/scripts/tally.lua',
+    from: 'if not known and room <= 0 then',
+    to: 'if false then',
+    spec: STATISTICS,
+    test: 'of queues beyond the bound',
+  },
+  {
+    name: 'a day of statistics ends when its history is over',
+    file: 'lua/scripts/tally.lua',
+    from: 'redis.call("PEXPIREAT", key, text_of((day + 1 + days) * DAY_MS))',
+    to: '',
+    spec: STATISTICS,
+    test: 'each until its history is over',
+  },
+  {
+    name: 'settings are remembered for a second and no longer',
+    file: 'src/engine/settings/settings.ts',
+    from: 'if (known && performance.now() - known.atMs < BELIEVED_MS)',
+    to: 'if (known)',
+    spec: 'test/redis/settings.spec.ts',
+    test: 'within a second on others',
+  },
+  {
+    name: 'a queue with new jobs is not forgotten by a purge',
+    file: 'lua/scripts/purge_space.lua',
+    from: 'redis.call("EXISTS", queues) == 1 or',
+    to: '',
+    spec: PURGE,
+    test: 'published meanwhile in good order',
+  },
+  {
+    name: 'a namespace that has begun anew is left alone by the end of a purge',
+    file: 'lua/scripts/purge_space.lua',
+    from: 'redis.call("EXISTS", queues) == 1 or is_marker == 0 and redis.call("EXISTS", meta) == 1',
+    to: 'is_marker == 1 and redis.call("EXISTS", queues) == 1',
+    spec: PURGE,
+    test: 'has begun anew',
+  },
+  {
+    name: 'a purge finds what no index leads to',
+    file: 'src/engine/purge/purge.ts',
+    from: 'this.pool.scan(this.pool.keys.allOf(namespace), PAGE)',
+    to: '[] as Buffer[][]',
+    spec: PURGE,
+    test: 'leaves no key of it',
+  },
+];

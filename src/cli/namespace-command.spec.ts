@@ -1,0 +1,76 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { run } from './program.js';
+
+describe('pumphouse namespace purge', () => {
+  let server: Server;
+  let url: string;
+  let asked: string[];
+  let answers: object[];
+
+  beforeAll(async () => {
+    server = createServer((request, response) => {
+      asked.push(`${request.method ?? ''} ${request.url ?? ''}`);
+      response.end(JSON.stringify(answers.shift()));
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    url = `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`;
+  });
+  afterAll(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  beforeEach(() => {
+    asked = [];
+  });
+
+  async function call(...args: string[]): Promise<{ code: number; out: string; err: string }> {
+    let [out, err] = ['', ''];
+    const code = await run(['namespace', 'purge', ...args, '--admin', url], {
+      out: (text) => (out += text),
+      err: (text) => (err += text),
+    });
+    return { code, out, err };
+  }
+  const part = (jobs: number, done: boolean, in_use = false): object => ({
+    ...{ done, in_use, removed: { jobs, queues: 1, keys: 2 } },
+  });
+
+  it('asks for what it shall do, and does nothing until it is told', async () => {
+    answers = [];
+    const { code, err } = await call('mail');
+
+    expect(code).toBe(2);
+    expect(err).toContain('--dry-run or --yes must be given');
+    expect(asked).toEqual([]);
+  });
+
+  it('shows what there is', async () => {
+    answers = [{ dry_run: true, queues: 2, jobs: { ready: 10, dead: 1 } }];
+
+    expect(await call('mail', '--dry-run', '--pool', 'p')).toEqual({
+      ...{ code: 0, out: 'queues  2\nready   10\ndead    1\n', err: '' },
+    });
+    expect(asked).toEqual(['DELETE /namespaces/mail?pool=p&dry_run=true']);
+  });
+
+  it('goes on until all is done', async () => {
+    answers = [part(100, false), part(20, false), part(3, true)];
+
+    expect(await call('mail', '--yes')).toEqual({ code: 0, out: 'deleted 123 jobs in 3 queues\n', err: '' });
+    expect(asked).toEqual(new Array(3).fill('DELETE /namespaces/mail'));
+    answers = [part(1, true)];
+    expect((await call('mail', '--yes', '--json')).out).toBe(
+      '{"namespace":"mail","done":true,"in_use":false,"removed":{"jobs":1,"queues":1,"keys":2}}\n',
+    );
+  });
+
+  it('says so, and fails, when somebody publishes meanwhile', async () => {
+    answers = [part(5, false, true)];
+    const { code, out, err } = await call('mail', '--yes');
+
+    expect({ code, out }).toEqual({ code: 1, out: 'deleted 5 jobs in 1 queues\n' });
+    expect(err).toContain('somebody publishes meanwhile');
+    expect(asked.length).toBe(1);
+  });
+});

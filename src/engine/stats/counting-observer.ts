@@ -1,0 +1,74 @@
+import type { EngineObserver, PumpCounts } from '../observer.js';
+import type { Statistics } from './statistics.js';
+
+/** Counts for the statistics what it hears, and passes all of it on. */
+export class CountingObserver implements EngineObserver {
+  constructor(
+    private readonly next: EngineObserver,
+    private readonly statistics: Statistics,
+  ) {}
+
+  published(namespace: string, queue: string, jobs: number, scheduled: number): void {
+    this.next.published(namespace, queue, jobs, scheduled);
+  }
+
+  leased(namespace: string, queue: string, waitMs: number): void {
+    this.statistics.of(namespace, queue).waits.add(waitMs);
+    this.next.leased(namespace, queue, waitMs);
+  }
+
+  acked(namespace: string, queue: string, ageMs: number): void {
+    this.next.acked(namespace, queue, ageMs);
+  }
+
+  staleAck(namespace: string, kind: 'refused' | 'late' | 'possible'): void {
+    this.next.staleAck(namespace, kind);
+  }
+
+  undone(namespace: string, jobs: number): void {
+    this.next.undone(namespace, jobs);
+  }
+
+  pumped(namespace: string, moved: PumpCounts, latenessMs: number): void {
+    this.next.pumped(namespace, moved, latenessMs);
+  }
+
+  expired(namespace: string, jobs: number): void {
+    this.next.expired(namespace, jobs);
+  }
+
+  respawned(namespace: string, queue: string, jobs: number): void {
+    this.next.respawned(namespace, queue, jobs);
+  }
+
+  ran(namespace: string, queue: string, runMs: number): void {
+    this.statistics.of(namespace, queue).runs.add(runMs);
+    this.next.ran(namespace, queue, runMs);
+  }
+
+  failed(namespace: string, queue: string, jobs: number): void {
+    this.statistics.of(namespace, queue).failures += jobs;
+    this.next.failed(namespace, queue, jobs);
+  }
+
+  retried(namespace: string, queue: string, jobs: number): void {
+    this.statistics.of(namespace, queue).retries += jobs;
+    this.next.retried(namespace, queue, jobs);
+  }
+
+  script(name: string, items: number, roundTripMs: number): void {
+    this.next.script(name, items, roundTripMs);
+  }
+
+  told(written: number, dropped: number): void {
+    this.next.told(written, dropped);
+  }
+
+  waiters(count: number): void {
+    this.next.waiters(count);
+  }
+
+  loopError(loop: string, error: unknown): void {
+    this.next.loopError(loop, error);
+  }
+}

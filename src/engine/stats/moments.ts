@@ -1,0 +1,63 @@
+import { binOf } from './bins.js';
+
+/** Durations seen so far: how many, their mean and spread by Welford's method, and a histogram. */
+export class Moments {
+  count = 0;
+  meanMs = 0;
+  /** Sum of squared distances from the mean, ms². */
+  squares = 0;
+  /** How many were in each bin, as far as the last one that holds any: most waits are short. */
+  readonly bins: number[] = [];
+
+  /** Takes a duration in; what a clock that went back made negative counts as 0. */
+  add(ms: number): void {
+    const value = ms > 0 ? ms : 0;
+    const distance = value - this.meanMs;
+    this.count += 1;
+    this.meanMs += distance / this.count;
+    this.squares += distance * (value - this.meanMs);
+    this.fill(binOf(value), 1);
+  }
+
+  /** Takes in what another one has seen, by Chan's method; lua/lib/moments.lua does the same. */
+  merge(other: Moments): void {
+    if (other.count === 0) return;
+    const count = this.count + other.count;
+    const distance = other.meanMs - this.meanMs;
+    this.meanMs += (distance * other.count) / count;
+    this.squares += other.squares + (distance * distance * this.count * other.count) / count;
+    this.count = count;
+    other.bins.forEach((more, bin) => this.fill(bin, more));
+  }
+
+  /** Standard deviation of the sample, in milliseconds; 0 for fewer than two. */
+  get stdMs(): number {
+    return this.count < 2 ? 0 : Math.sqrt(this.squares / (this.count - 1));
+  }
+
+  /** `count,mean,squares,bin:count,…`: how it travels and how it is stored. Bins that are empty are left out. */
+  toText(): string {
+    if (this.count === 0) return '';
+    const filled = this.bins.flatMap((many, bin) => (many > 0 ? [`,${String(bin)}:${String(many)}`] : []));
+    return `${String(this.count)},${String(this.meanMs)},${String(this.squares)}${filled.join('')}`;
+  }
+
+  static ofText(text: string): Moments {
+    const moments = new Moments();
+    if (text === '') return moments;
+    const [count, mean, squares, ...bins] = text.split(',');
+    moments.count = Number(count);
+    moments.meanMs = Number(mean);
+    moments.squares = Number(squares);
+    for (const pair of bins) {
+      const [bin, many] = pair.split(':');
+      moments.fill(Number(bin), Number(many));
+    }
+    return moments;
+  }
+
+  private fill(bin: number, many: number): void {
+    while (this.bins.length <= bin) this.bins.push(0);
+    this.bins[bin] = (this.bins[bin] ?? 0) + many;
+  }
+}

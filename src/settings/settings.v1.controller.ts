@@ -1,0 +1,73 @@
+import { Controller, Delete, Get, Inject, Put, Req, Res, UseGuards } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Access } from '../auth/access.js';
+import { TokenGuard } from '../auth/token.guard.js';
+import { EngineRegistry } from '../engine/engine.registry.js';
+import type { Queues } from '../engine/queues.js';
+import { answer, answerNothing, asciiJson } from '../http/answer.js';
+import { readBody } from '../http/body.js';
+import type { Exchange } from '../http/exchange.js';
+import { exchangeOf } from '../http/exchange-of.js';
+import { keyOf, settingJson, settingsJson, valueOf } from './settings.v1.js';
+
+/** A number and its name, in bytes. */
+const MAX_BODY_BYTES = 1_024;
+
+/** Settings of a namespace on the native API. They concern all of its queues: tokens for some of them do not get in. */
+@Controller('v1/:namespace/settings')
+@UseGuards(TokenGuard)
+export class V1SettingsController {
+  constructor(@Inject(EngineRegistry) private readonly engines: EngineRegistry) {}
+
+  /** All that may be chosen, with what holds. */
+  @Get()
+  @Access({ queues: 'none', verb: 'admin' })
+  async list(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    const exchange = exchangeOf(request, reply);
+    const { defaults, chosen } = await this.read(exchange);
+    answer(exchange, 200, asciiJson(settingsJson(defaults, chosen)));
+  }
+
+  @Get(':key')
+  @Access({ queues: 'none', verb: 'admin' })
+  async get(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    const exchange = exchangeOf(request, reply);
+    const key = keyOf(request.params);
+    const { defaults, chosen } = await this.read(exchange);
+    answer(exchange, 200, asciiJson(settingJson(key, defaults, chosen)));
+  }
+
+  /** Chooses `{"value":…}`. */
+  @Put(':key')
+  @Access({ queues: 'none', verb: 'admin' })
+  set(@Req() request: FastifyRequest, @Res() reply: FastifyReply): void {
+    const exchange = exchangeOf(request, reply);
+    const key = keyOf(request.params);
+    readBody(exchange, MAX_BODY_BYTES, (body) => {
+      const { settings } = this.queuesOf(exchange);
+      const written = settings.set(exchange.namespace, key, valueOf(key, body));
+      const reading = written.then(() => this.read(exchange));
+      exchange.after(reading, ({ defaults, chosen }) =>
+        answer(exchange, 200, asciiJson(settingJson(key, defaults, chosen))),
+      );
+    });
+  }
+
+  /** Back to the default, whether something was chosen or not. */
+  @Delete(':key')
+  @Access({ queues: 'none', verb: 'admin' })
+  async unset(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    const exchange = exchangeOf(request, reply);
+    await this.queuesOf(exchange).settings.unset(exchange.namespace, keyOf(request.params));
+    answerNothing(exchange);
+  }
+
+  private async read(exchange: Exchange) {
+    const { settings } = this.queuesOf(exchange);
+    return { defaults: settings.defaults, chosen: await settings.chosen(exchange.namespace) };
+  }
+
+  private queuesOf({ caller }: Exchange): Queues {
+    return this.engines.forPool(caller.pool);
+  }
+}

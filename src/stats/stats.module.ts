@@ -1,0 +1,7 @@
+import { Module } from '@nestjs/common';
+import { AuthModule } from '../auth/auth.module.js';
+import { V1StatsController } from './stats.v1.controller.js';
+
+/** What became of jobs, in numbers. */
+@Module({ imports: [AuthModule], controllers: [V1StatsController] })
+export class StatsModule {}

@@ -1,0 +1,28 @@
+import { Controller, Get, Inject, Req, Res, UseGuards } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Access } from '../auth/access.js';
+import { TokenGuard } from '../auth/token.guard.js';
+import { checkQueue } from '../domain/rights.js';
+import { EngineRegistry } from '../engine/engine.registry.js';
+import { answer, asciiJson } from '../http/answer.js';
+import { exchangeOf } from '../http/exchange-of.js';
+import { askedStats, statsJson } from './stats.v1.js';
+
+/** Statistics on the native API. */
+@Controller('v1/:namespace/stats')
+@UseGuards(TokenGuard)
+export class V1StatsController {
+  constructor(@Inject(EngineRegistry) private readonly engines: EngineRegistry) {}
+
+  /** What became of a queue's jobs on a day: `?queue=NAME&day=YYYY-MM-DD`, today if no day is named. */
+  @Get()
+  @Access({ queues: 'body', verb: 'consume' })
+  async read(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    const exchange = exchangeOf(request, reply);
+    const { pool, namespace, rights } = exchange.caller;
+    const { stats } = this.engines.forPool(pool);
+    const { queue, day } = askedStats(exchange.query, stats.today());
+    if (rights !== null) checkQueue(rights, queue);
+    answer(exchange, 200, asciiJson(statsJson(queue, day, await stats.read(namespace, queue, day))));
+  }
+}

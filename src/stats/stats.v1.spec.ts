@@ -1,0 +1,52 @@
+import { Tally } from '../engine/stats/tally.js';
+import { InputError } from '../http/errors.v1.js';
+import { askedStats, statsJson } from './stats.v1.js';
+
+const TODAY = 20_000;
+
+function fieldsRefused(query: Record<string, string>): string[] {
+  try {
+    askedStats(query, TODAY);
+    return [];
+  } catch (error) {
+    if (!(error instanceof InputError)) throw error;
+    return error.problems.map(({ field }) => field);
+  }
+}
+
+describe('statistics that are asked for', () => {
+  it('are of today unless a day is named', () => {
+    expect(askedStats({ queue: 'mail' }, TODAY)).toEqual({ queue: 'mail', day: TODAY });
+    expect(askedStats({ queue: '*', day: '1970-01-31' }, TODAY)).toEqual({ queue: '*', day: 30 });
+  });
+
+  it.each([
+    [{}, ['queue']],
+    [{ queue: 'a,b' }, ['queue']],
+    [{ queue: 'q', day: '2026-02-30' }, ['day']],
+    [{ queue: 'q', day: '2026-13-01' }, ['day']],
+    [{ queue: 'q', day: '1' }, ['day']],
+    [{ queue: 'x'.repeat(256), day: '' }, ['queue', 'day']],
+  ])('are refused for %j, naming %j', (query, fields) => {
+    expect(fieldsRefused(query)).toEqual(fields);
+  });
+
+  it('name their bins, without the empty ones', () => {
+    const tally = new Tally();
+    for (const ms of [1_500, 60_000, 8 * 86_400_000]) tally.waits.add(ms);
+
+    expect(statsJson('q', TODAY, tally)).toMatchObject({
+      queue: 'q',
+      day: '2024-10-04',
+      waits: {
+        count: 3,
+        histogram: [
+          { bin: 's1', from_ms: 1_000, to_ms: 2_000, count: 1 },
+          { bin: 'm1', from_ms: 60_000, to_ms: 120_000, count: 1 },
+          { bin: 'd7', from_ms: 604_800_000, to_ms: null, count: 1 },
+        ],
+      },
+      runs: { count: 0, mean_ms: 0, std_ms: 0, histogram: [] },
+    });
+  });
+});

@@ -1,0 +1,79 @@
+import { MAX_NAME_LENGTH } from '../domain/limits.js';
+import { hasLegalCharacters } from '../domain/names.js';
+import { BINS } from '../engine/stats/bins.js';
+import type { Moments } from '../engine/stats/moments.js';
+import { OTHER_QUEUES } from '../engine/stats/statistics.js';
+import type { Tally } from '../engine/stats/tally.js';
+import { type FieldProblem, InputError } from '../http/errors.v1.js';
+import type { Query } from '../http/query.js';
+
+const DAY_MS = 86_400_000;
+const DAY = /^\d{4}-\d{2}-\d{2}$/;
+const QUEUE_RULE = `must be a queue's name, or ${OTHER_QUEUES} for the queues that have no numbers of their own`;
+const DAY_RULE = 'must be a day as YYYY-MM-DD, or be left out for today (UTC)';
+
+/** Durations of one kind: milliseconds, and a histogram without its empty bins. */
+interface DurationsJson {
+  readonly count: number;
+  readonly mean_ms: number;
+  readonly std_ms: number;
+  readonly histogram: readonly {
+    /** `s0` … `s59`, `m1` … `m59`, `h1` … `h23`, `d1` … `d6`, `d7` for all that is longer. */
+    readonly bin: string;
+    readonly from_ms: number;
+    /** Null: no upper end. */
+    readonly to_ms: number | null;
+    readonly count: number;
+  }[];
+}
+
+/** The answer of the call. */
+interface StatsJson {
+  readonly queue: string;
+  readonly day: string;
+  readonly waits: DurationsJson;
+  readonly runs: DurationsJson;
+  readonly failures: number;
+  readonly retries: number;
+}
+
+/**
+ * What is asked for; days are counted from 1970-01-01, UTC.
+ *
+ * @throws {InputError} naming what is wrong with which parameter
+ */
+export function askedStats(query: Query, today: number): { readonly queue: string; readonly day: number } {
+  const problems: FieldProblem[] = [];
+  const { queue = '', day: text } = query;
+  const isName = hasLegalCharacters(queue) && queue.length <= MAX_NAME_LENGTH;
+  if (!isName && queue !== OTHER_QUEUES) problems.push({ field: 'queue', rule: QUEUE_RULE });
+  const day = text === undefined ? today : dayOf(text);
+  if (day === undefined) problems.push({ field: 'day', rule: DAY_RULE });
+  if (problems.length > 0 || day === undefined) throw new InputError(problems);
+  return { queue, day };
+}
+
+/** Statistics as they are answered. */
+export function statsJson(queue: string, day: number, tally: Tally): StatsJson {
+  const { waits, runs, failures, retries } = tally;
+  return { queue, day: dayText(day), waits: durations(waits), runs: durations(runs), failures, retries };
+}
+
+function durations({ count, meanMs, stdMs, bins }: Moments): DurationsJson {
+  const histogram = BINS.flatMap(({ name, fromMs, toMs }, i) => {
+    const many = bins[i] ?? 0;
+    return many > 0 ? [{ bin: name, from_ms: fromMs, to_ms: toMs, count: many }] : [];
+  });
+  return { count, mean_ms: meanMs, std_ms: stdMs, histogram };
+}
+
+/** @returns undefined if there is no such day */
+function dayOf(text: string): number | undefined {
+  const day = DAY.test(text) ? Date.parse(`${text}T00:00:00Z`) / DAY_MS : Number.NaN;
+  // February 30 would be taken for a day of March.
+  return Number.isInteger(day) && dayText(day) === text ? day : undefined;
+}
+
+function dayText(day: number): string {
+  return new Date(day * DAY_MS).toISOString().slice(0, 10);
+}
