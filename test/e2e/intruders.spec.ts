@@ -41,6 +41,8 @@ const WHOLE = /^\S+ \/v1\/:namespace\/settings/;
 const OPEN = ['GET /healthz', 'GET /readyz'];
 
 const nameOf = ({ method, template }: Route): string => `${method} ${template}`;
+const isQueueCall = ({ template }: Route): boolean => /^\/(api|v1)\//.test(template);
+
 interface Answer {
   readonly status: number;
   readonly text: string;
