@@ -58,7 +58,10 @@ describe('a purge', () => {
     await fillAll();
     expect(await purging().count(f.ns, 'q', STATES)).toEqual(ALL);
 
-    expect(await purging().purge(f.ns, 'q', [state])).toEqual({ [state]: ALL[state] });
+    expect(await purging().purge(f.ns, 'q', [state])).toEqual({
+      removed: { [state]: ALL[state] },
+      isComplete: true,
+    });
 
     // Whose slot got free is called.
     const called = state === 'leased' ? 1 : 0;
@@ -89,7 +92,9 @@ describe('a purge', () => {
   it('goes on in steps, and finds the end of a long line of both kinds', async () => {
     for (let i = 0; i < 150; i++) await (i % 3 === 0 ? put('q', { priority: i % 2 }) : f.publish('q'));
 
-    expect(await purging().purge(f.ns, 'q', ['ready'])).toEqual({ ready: 150 });
+    expect((await purging().purge(f.ns, 'q', ['ready'], 0)).isComplete).toBe(false);
+    expect(await counts()).toMatchObject({ ready: 150 });
+    expect((await purging().purge(f.ns, 'q', ['ready'])).removed).toEqual({ ready: 150 });
   });
 });
 

@@ -1,3 +1,4 @@
+import { performance } from 'node:perf_hooks';
 import { JOB_STATES, type JobState } from '../../domain/states.js';
 import { counts as countsScript } from '../../redis/scripts.js';
 import { fullPurge } from '../../redis/full-scripts.js';
@@ -47,7 +48,7 @@ export class Purging {
       const at = COUNTED[state];
       found[state] =
         at === undefined
-          ? await this.walk(namespace, queue, state, Number.POSITIVE_INFINITY, false)
+          ? await this.walk(namespace, queue, state, Number.POSITIVE_INFINITY)
           : Math.max(integerAt(raw, 2 + at), 0);
     }
     return found;
@@ -57,40 +58,50 @@ export class Purging {
    * Removes the jobs of the queue that are in one of the states now, in bounded steps; who has one of them leased finds it gone. Broken
    * off, it can be begun again: what was removed is gone.
    *
+   * @param patienceMs no step begins after this time
    * @returns how many of each state were removed
    */
-  async purge(namespace: string, queue: string, states: readonly JobState[]): Promise<Purged> {
+  async purge(
+    namespace: string,
+    queue: string,
+    states: readonly JobState[],
+    patienceMs = Number.POSITIVE_INFINITY,
+  ): Promise<{ readonly removed: Purged; readonly isComplete: boolean }> {
+    const untilMs = performance.now() + patienceMs;
     const there = await this.count(namespace, queue, states);
     const removed: Purged = {};
     for (const state of ORDER) {
       const most = there[state];
-      if (most !== undefined) removed[state] = await this.walk(namespace, queue, state, most, true);
+      if (most !== undefined) removed[state] = await this.walk(namespace, queue, state, most, untilMs);
     }
-    return removed;
+    return { removed, isComplete: performance.now() < untilMs };
   }
 
   /** What `QueueEngine.destroy` does to a full queue: those too go that a limit of their key keeps from the line. @returns how many */
   async destroy(namespace: string, queue: string): Promise<number> {
-    const { held = 0, ready = 0 } = await this.purge(namespace, queue, ['held', 'ready']);
+    const { held = 0, ready = 0 } = (await this.purge(namespace, queue, ['held', 'ready'])).removed;
     return held + ready;
   }
 
-  /** @param most jobs that come meanwhile are not among those that were there at first */
+  /**
+   * @param most jobs that come meanwhile are not among those that were there at first
+   * @param untilMs no step begins later, on the clock of `performance.now`; left out, it only looks
+   */
   private async walk(
     namespace: string,
     queue: string,
     state: JobState,
     most: number,
-    removes: boolean,
+    untilMs?: number,
   ): Promise<number> {
     let matched = 0;
-    for (let skip = 0; matched < most;) {
+    for (let skip = 0; matched < most && (untilMs === undefined || performance.now() < untilMs);) {
       const { raw } = await this.runner.run(fullPurge, namespace, {
         queue,
         state: JOB_STATES[state],
         limit: Math.min(PURGE_STEP, most - matched),
         skip,
-        removes: removes ? '1' : '0',
+        removes: untilMs === undefined ? '0' : '1',
       });
       matched += integerAt(raw, 3);
       skip += integerAt(raw, 4);
