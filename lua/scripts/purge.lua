@@ -24,6 +24,7 @@ local queue, kind, limit = ARGV[3], ARGV[4], tonumber(ARGV[5])
 --- @include "lib/find_queue"
 --- @include "lib/slots"
 --- @include "lib/doom"
+--- @include "lib/slot_keys"
 
 local number = find_queue(queue)
 if not number then
@@ -55,6 +56,7 @@ for _, member in ipairs(members) do
     doom(doomed, id, job.flags)
     if is_rich(job) then
       doomed[#doomed + 1], doomed[#doomed + 2] = needs_key(id), users_key(id)
+      add_slot_keys(doomed, id, number)
     end
     removed = removed + 1
   elseif member == "" then

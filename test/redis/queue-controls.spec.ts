@@ -1,6 +1,7 @@
 import { Redis } from 'ioredis';
 import { FullLaneError } from '../../src/domain/errors.js';
 import type { NewRichJob } from '../../src/domain/rich-job.js';
+import { purge } from '../../src/redis/scripts.js';
 import { testRedisUrl } from '../support/redis.js';
 import { Audit } from './audit.js';
 import { EngineFixture } from './fixture.js';
@@ -205,6 +206,19 @@ describe('a queue that is drained', () => {
     expect(await Audit.of(redis, limited.ns)).toEqual([]);
     await limited.close();
   });
+});
+
+it('takes the slots of keys along when its namespace is purged: numbers of queues begin anew', async () => {
+  await fillAll();
+  const slots = async () => (await f.keys()).filter((key) => /:[cw]\d+:/.test(key));
+  expect(await slots()).toHaveLength(2);
+  const args = { clock_ms: String(f.nowMs), deadline_ms: 0, queue: 'q', limit: 100 };
+  for (const kind of ['L', 'h']) await f.pool.run(purge, f.pool.keys.namespace(f.ns), { ...args, kind });
+
+  expect(await slots()).toEqual([]);
+
+  await f.engine.purge.run(f.ns);
+  expect(await f.keys()).toEqual([]);
 });
 
 describe('a queue is forgotten', () => {
