@@ -1,7 +1,7 @@
 import cluster from 'node:cluster';
 import 'reflect-metadata';
 import { Command } from 'commander';
-import { version } from './admin/version.js';
+import { version } from './http/version.js';
 import { loadConfig, printDefaultConfig } from './config/load.js';
 import { ConfigError } from './config/problems.js';
 import { createLog } from './config/log.js';

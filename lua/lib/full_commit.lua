@@ -2,6 +2,7 @@
 -- Returns the earliest timer that was set, 0 = none.
 local function commit()
   call_all_held()
+  tend_indexes()
   if first_timer < math.huge then
     write("ZADD", due, "LT", text_of(first_timer), FULL_LANE)
   end

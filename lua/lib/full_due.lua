@@ -17,8 +17,12 @@ function bells.S(number, what)
     elseif job then
       counts.due = counts.due + 1
       leave(job)
-      go(job, READY)
-      tell("ready", job)
+      if job.x.waits then
+        block(job)
+      else
+        go(job, READY)
+        tell("ready", job)
+      end
     end
   end
 end

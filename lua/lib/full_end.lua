@@ -1,9 +1,14 @@
 -- Ends of jobs. A job has left its place before (lib/full_place) it ends.
 -- What holds others up lets them go: outcome is the event that tells of the end. Dependents learn of it from the clock.
 local function let_go(job, outcome)
-  if job.x.users then
-    write("HSET", space_key("ended"), job.id, outcome)
-    set_timer("U" .. job.id, now_floor)
+  tell_users(job, job.x.cascade and outcome == "cancelled" and "cascaded" or outcome)
+  if job.x.waits then
+    free("DEL", needs_key(job.id), edge_key("f", job.id), edge_key("m", job.id))
+  end
+  for _, field in ipairs({ "waits", "cancel", "cascade" }) do
+    if job.x[field] then
+      put(job, field, nil)
+    end
   end
   if is_rich(job) and job.expires > 0 then
     free("ZREM", space_key("expiring"), job.id)

@@ -14,13 +14,13 @@ end
 -- To its line: by priority first, then in the order in which jobs come. 2^45 places for each priority, half of them before the first.
 local function enter_line(job)
   local number = job.queue
-  if job.priority == 0 then
+  if job.priority == 0 and not job.stand then
     if job.to_front then
       return join_front(job)
     end
     return join_line(number, name_of(number), job.id, job)
   end
-  local step = redis.call("HINCRBY", queue_key("i", number), job.to_front and "front" or "back", job.to_front and -1 or 1)
+  local step = job.stand or redis.call("HINCRBY", queue_key("i", number), job.to_front and "front" or "back", job.to_front and -1 or 1)
   redis.call("ZADD", queue_key("p", number), text_of(job.priority * 2 ^ 45 + 2 ^ 44 + step), job.id)
   wake(number)
 end

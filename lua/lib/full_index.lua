@@ -4,3 +4,12 @@ local PLAIN_INDEX = { [SCHEDULED] = "s", [LEASED] = "l", [DEAD] = "d" }
 local function kind_of(job)
   return (is_rich(job) and RICH_INDEX or PLAIN_INDEX)[job.state]
 end
+
+-- The clock tells those that wait for it (lib/full_hear). outcome: the event of its end, "cascaded" = cancel them too, "revived" = it lives.
+local revoke
+local function tell_users(job, outcome)
+  if outcome and job.x.users then
+    write("HSET", space_key("ended"), job.id, outcome)
+    set_timer("U" .. job.id, now_floor)
+  end
+end

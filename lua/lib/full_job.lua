@@ -1,5 +1,12 @@
 -- Jobs whole: a table with the fields of the header, and in x those of the hash. One for each job and script.
 local jobs, changed = {}, {}
+-- As it stands in the indexes before this script: see lib/full_tags.
+local function was_of(job)
+  return {
+    state = job.state, tags = job.x.tags, type = job.x.type, fgroup = job.x.fgroup, worker = job.x.worker, tracked = job.x.tracked,
+  }
+end
+
 local function job_of(id)
   if jobs[id] == nil then
     local job = read_job(id)
@@ -9,6 +16,7 @@ local function job_of(id)
       for i = 1, #all, 2 do
         job.x[all[i]] = all[i + 1]
       end
+      job.was = is_rich(job) and was_of(job)
     end
     jobs[id] = job or false
   end

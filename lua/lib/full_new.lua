@@ -26,11 +26,15 @@ local function place_new(job, options)
     write("ZADD", space_key("expiring"), text_of(job.expires), job.id)
     set_timer("E", job.expires)
   end
+  tell("published", job, { queue = options.queue })
   if at > now_floor then
     put(job, "due", at)
+  end
+  if wait_for(job, options.needs) then
+    return
+  elseif at > now_floor then
     go(job, SCHEDULED, at)
   else
     go(job, READY)
   end
-  tell("published", job, { queue = options.queue })
 end

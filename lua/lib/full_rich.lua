@@ -7,14 +7,15 @@ local function fill_queue(number, name)
   end
 end
 
--- A plain job moves to the rich jobs' index of its state; one that is about to move anyway must have left its place before.
+-- A plain job moves to the rich jobs' index of its state; one that is about to move anyway must have left its place before. One in the
+-- list of a far slot stays there, until the pump opens it.
 local function make_rich(job, has_left)
   if is_rich(job) then
     return
   end
   local kind = not has_left and PLAIN_INDEX[job.state]
   local at = kind and redis.call("ZSCORE", queue_key(kind, job.queue), job.id)
-  if kind then
+  if at then
     leave(job)
   end
   job.flags = job.flags - job.flags % 2 + HAS_EXTRAS + RICH

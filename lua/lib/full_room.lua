@@ -1,10 +1,13 @@
--- Whether a job of a batch is within the quotas (lib/quotas): 0 it is, 2 too many queues, 3 its queue is full, 4 the namespace is.
+-- Whether a job of a batch is within the quotas (lib/quotas): 0 it is, 2 too many queues, 3 its queue is full, 4 the namespace is;
+-- and 7, its queue is drained (lib/draining).
 local room, new_room, bytes_room = {}, quotas ~= "" and room_for(most_queues, redis.call("HLEN", queues)), 0
 if quotas ~= "" then
   bytes_room = room_for(most_bytes, redis.call("HGET", meta, "bytes") or 0)
 end
 local function room_for_job(number, name, bytes)
-  if quotas == "" then
+  if replaces == "" and is_draining(number) then
+    return "7"
+  elseif quotas == "" then
     return "0"
   end
   if not room[number] then

@@ -16,7 +16,7 @@ local function time_out(job)
     die(job, "lease_expired", "its last lease ran out", job.x.worker)
     return
   end
-  counts.returned = counts.returned + 1
+  counts.returned, job.is_stalled = counts.returned + 1, true
   count_lapse("returned", name_of(job.queue))
   go(job, READY)
 end

@@ -2,21 +2,21 @@
 -- The stream is there while somebody does (lua/scripts/listen.lua); what a full Redis refuses of it is left out.
 local stream = touch(space_key("events"))
 local listens = redis.call("EXISTS", stream) == 1
-local MOST_ENTRIES, MOST_EVENTS = 100, 10000
+local MOST_EVENTS = 10000
 
--- The first entry stays, of the others the newest do.
-local function note(job, what, facts)
-  local n = tonumber(job.x.hn or 0)
-  facts.what, facts.at, facts.n = what, now_floor, n
-  put(job, "h" .. (n == 0 and 0 or 1 + (n - 1) % (MOST_ENTRIES - 1)), cjson.encode(facts))
-  put(job, "hn", n + 1)
-  facts.what, facts.at, facts.n = nil, nil, nil
+local function with_tracked(facts)
+  local all = { tracked = true }
+  for name, fact in pairs(facts or {}) do
+    all[name] = fact
+  end
+  return all
 end
 
 local function announce(what, job, facts)
   if not listens then
     return
   end
+  facts = job.x.tracked and with_tracked(facts) or facts
   local name, x, more = name_of(job.queue), job.x, next(facts or {}) and cjson.encode(facts) or ""
   lasts[#lasts + 1] = function()
     redis.pcall("XADD", stream, "NOMKSTREAM", "MAXLEN", "~", MOST_EVENTS, "*", "e", what, "q", name, "i", job.id,

@@ -20,6 +20,11 @@ local function users_key(id)
   return base .. "u" .. id
 end
 
+-- kind: f a hash of what it waits for in vain -> how that ended; m what it is still to be tied to; v dependents that know that it is dead.
+local function edge_key(kind, id)
+  return base .. kind .. id
+end
+
 -- kind: r ready, s scheduled, l leased, d dead, g ghosts, i info; k, with its digest: the note of an idempotency key. Of the full lane:
 -- p ready by priority, S scheduled, L leased, b blocked, h held, z ended and kept, o settings.
 local function queue_key(kind, number)

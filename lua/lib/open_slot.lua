@@ -7,8 +7,8 @@ end
 -- Its first entries, sorted out: those of jobs that still wait for it go to the zset of scheduled jobs.
 local function open_slot(number, slot, quota)
   local key = slot_key(number, slot)
-  local opened = { number = number, slot = slot, key = key, share = quota, members = {} }
-  redis.call("EXISTS", key, queue_key("s", number), queue_key("f", number), queue_key("i", number))
+  local opened = { number = number, slot = slot, key = key, share = quota, members = {}, rich = {} }
+  redis.call("EXISTS", key, queue_key("s", number), queue_key("f", number), queue_key("i", number), queue_key("S", number), space_key("timers"))
   local entries = redis.call("LRANGE", key, 0, quota - 1)
   local ids = {}
   for i, entry in ipairs(entries) do
@@ -16,25 +16,14 @@ local function open_slot(number, slot, quota)
   end
   local values = read_values(ids)
   for i, entry in ipairs(entries) do
-    local _, state, _, _, _, _, _, at, place = struct.unpack(HEADER, values[i] or NO_JOB)
+    local _, state, flags, _, _, _, _, at, place = struct.unpack(HEADER, values[i] or NO_JOB)
     if state == SCHEDULED and at == number and place == string.byte(entry, -1) then
-      opened.members[#opened.members + 1] = text_of((struct.unpack(">I6", entry)))
-      opened.members[#opened.members + 1] = ids[i]
+      local members = flags % 4 >= RICH and opened.rich or opened.members
+      members[#members + 1] = text_of((struct.unpack(">I6", entry)))
+      members[#members + 1] = ids[i]
     end
   end
   opened.looked = #entries
   limit = limit - #entries
   return opened
-end
-
-local function write_opened(opened)
-  redis.call("LTRIM", opened.key, opened.looked, -1)
-  if opened.looked < opened.share then
-    redis.call("ZREM", queue_key("f", opened.number), opened.slot)
-  end
-  if #opened.members > 0 then
-    -- A job whose due time was changed has its new one there already.
-    redis.call("ZADD", queue_key("s", opened.number), "NX", unpack(opened.members))
-    redis.call("HINCRBY", queue_key("i", opened.number), "far", -#opened.members / 2)
-  end
 end

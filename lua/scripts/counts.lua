@@ -7,8 +7,8 @@ ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
 ARGV[2] deadline_ms  Unix ms by which the callers will have given up, 0 = never
 ARGV[3..] item × N   queue
 
-Returns {status, now_ms, (ready, scheduled, leased, dead, head, blocked, held, ended) × N}. Status: 0 done, 1 too late.
-Ready: entries of the line less its ghosts and blanks. Ended: done and cancelled jobs that are kept. Head: the id at the head of the line, "" = none within its first 20 entries.
+Returns {status, now_ms, (ready, scheduled, leased, dead, head, blocked, held, ended, stuck) × N}. Status: 0 done, 1 too late.
+Stuck: those of the blocked ones that wait for something that has failed. Ready: entries of the line less its ghosts and blanks. Ended: done and cancelled jobs that are kept. Head: the id at the head of the line, "" = none within its first 20 entries.
 Cost: O(1) per item.
 ]]
 local meta, queues = KEYS[1], KEYS[2]
@@ -52,8 +52,9 @@ for i = 3, #ARGV do
     reply[n + 2] = size("s") + (facts[2] or 0) + rich("S")
     reply[n + 3], reply[n + 4], reply[n + 5] = size("l") + rich("L"), size("d"), head_of(number)
     reply[n + 6], reply[n + 7], reply[n + 8] = rich("b"), rich("h"), rich("z")
+    reply[n + 9] = full[ARGV[i]] and redis.call("ZCOUNT", keys.b, "-inf", "(0") or 0
   else
-    for at = 1, 8 do
+    for at = 1, 9 do
       reply[n + at] = at == 5 and "" or 0
     end
   end

@@ -18,8 +18,7 @@ ARGV[6..] item × N   names, count, ttr_ms, waits, turns, worker
 Names are joined by commas; ttr_ms 0 = the job's own, or a minute; waits "1": to be registered if nothing is found; turns "1": one from
 each queue in turn; worker "" = nameless.
 Returns {status, now_ms, expired, next_ms, (found, (id, value, facts) × found) × N}. Status: 0 done, 1 too late. Found -1: there may be
-more, ask again. Value: header as it was
-before the lease, then the body. Facts: JSON {queue: place in names, from 1; ends: Unix ms; x: fields of the job's hash}.
+more, ask again. Value: header as it was before the lease, then the body. Facts: JSON {queue: place in names, from 1; ends: Unix ms; x: fields of the job's hash}.
 Cost: O(log N) per job, plus up to 500 dead entries.
 ]]
 local meta, queues, due, waiting, expiries, sending = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
@@ -35,27 +34,13 @@ local clock_ms, deadline_ms, flag_ms, max_bytes, record = ARGV[1], tonumber(ARGV
 --- @include "lib/line_up"
 --- @include "lib/line"
 --- @include "lib/register_interest"
---- @include "lib/full_names"
---- @include "lib/full_log"
---- @include "lib/full_job"
---- @include "lib/full_save"
---- @include "lib/full_index"
---- @include "lib/full_settings"
---- @include "lib/full_rates"
---- @include "lib/full_keyed"
---- @include "lib/full_moves"
---- @include "lib/full_place"
---- @include "lib/full_front"
---- @include "lib/full_commit"
---- @include "lib/full_rich"
---- @include "lib/full_told"
---- @include "lib/full_call"
---- @include "lib/full_end"
+--- @include "lib/full_lane"
 --- @include "lib/full_die"
 
 local expired, bytes, batch, batched, last_end = 0, 0, { 0 }, 1, 0
 --- @include "lib/full_list"
 --- @include "lib/full_hold"
+--- @include "lib/full_age"
 --- @include "lib/full_take"
 --- @include "lib/record"
 --- @include "lib/full_facts"
@@ -69,6 +54,7 @@ local reply, unserved = { 0, now_floor, 0, 0 }, {}
 for i = 6, #ARGV, 6 do
   local at, item = #reply + 1, { ttr_ms = tonumber(ARGV[i + 2]), worker = ARGV[i + 5], found = 0, count = tonumber(ARGV[i + 1]), in_turns = ARGV[i + 4] == "1" }
   reply[at] = 0
+  see(item.worker)
   local asked, share = queues_of(ARGV[i], item.in_turns), item.in_turns and 1 or item.count
   repeat
     local before = item.found

@@ -6,8 +6,9 @@ ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
 ARGV[2] deadline_ms  Unix ms by which the callers will have given up, 0 = never
 ARGV[3..] item × N   id
 
-Returns {status, now_ms, (value, queue, score, extras, needs, users) × N}. Status: 0 done, 1 too late. Value: header, then the body; "" =
-no such job. Score: in the index of its state, "" = none. Extras: a flat list of fields and values; needs, users: lists of ids.
+Returns {status, now_ms, (value, queue, score, extras, needs, users, failed) × N}. Status: 0 done, 1 too late. Value: header, then the body; "" =
+no such job. Score: in the index of its state, "" = none. Extras: a flat list of fields and values; needs, users: lists of ids, of users
+100 at most; failed: a flat list of ids that it waits for in vain, and how those ended.
 Cost: O(N) per item, of what the job has.
 ]]
 local meta = KEYS[1]
@@ -17,6 +18,7 @@ local clock_ms, deadline_ms = ARGV[1], tonumber(ARGV[2])
 --- @include "lib/job"
 --- @include "lib/keys"
 --- @include "lib/header"
+--- @include "lib/full_dependents"
 
 local INDEX = { [SCHEDULED] = "Ss", [LEASED] = "Ll", [DEAD] = "dd", [BLOCKED] = "bb", [HELD] = "hh", [DONE] = "zz", [CANCELLED] = "zz" }
 local reply = { 0, now_floor }
@@ -34,7 +36,8 @@ for i = 3, #ARGV do
   reply[n + 2] = job and redis.call("HGET", queue_key("i", job.queue), "name") or ""
   reply[n + 3] = key and redis.call("ZSCORE", key, id) or ""
   reply[n + 4] = job and redis.call("HGETALL", extras_key(id)) or {}
-  reply[n + 5] = job and redis.call("SMEMBERS", needs_key(id)) or {}
-  reply[n + 6] = job and redis.call("SMEMBERS", users_key(id)) or {}
+  reply[n + 5] = job and redis.call("SUNION", needs_key(id), edge_key("m", id)) or {}
+  reply[n + 6] = job and job.flags % 2 == HAS_EXTRAS and dependents_of({ id = id, x = { users = redis.call("HGET", extras_key(id), "users") } }) or {}
+  reply[n + 7] = job and redis.call("HGETALL", edge_key("f", id)) or {}
 end
 return reply

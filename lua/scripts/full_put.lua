@@ -11,13 +11,13 @@ ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
 ARGV[2] deadline_ms  Unix ms by which the callers will have given up, 0 = never
 ARGV[3] quotas       "queues,jobs of a queue,bytes,number of items": what may be there at most (lib/quotas), "" = anything
 ARGV[4] replaces     the id whose place the first item takes, "" = none
-ARGV[5..] item × N   options, id, body
+ARGV[5..] item × N   options, id, body, needs
 
 Options: JSON {queue, delay_ms, due_ms, ttl_ms, tries, priority, minted, x}; x: fields of the job's hash as they are stored.
+Needs: the ids of jobs that must be done first, each after a byte with its length.
 Returns {status, now_ms, codes, states, next_ms}. Status: 0 done, 1 too late, 2 the namespace is not registered.
-Codes: a digit per item; all 0 = stored; else nothing has changed: 1 the id is taken, 2 to 4 a quota (lib/full_room), 7 its queue is
-drained (lib/draining).
-States: a digit per item. Next_ms: the earliest timer that was set, 0 = none.
+Codes: a digit per item; all 0 = stored; else nothing has changed: 1 the id is taken, 2 to 4 and 7 as lib/full_room
+has them. States: a digit per item. Next_ms: the earliest timer that was set, 0 = none.
 Cost: O(log N) per item.
 ]]
 local meta, queues, due, waiting, expiries = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
@@ -31,23 +31,13 @@ local clock_ms, deadline_ms, quotas, replaces = ARGV[1], tonumber(ARGV[2]), ARGV
 --- @include "lib/notify"
 --- @include "lib/enter"
 --- @include "lib/line_up"
---- @include "lib/full_names"
---- @include "lib/full_log"
---- @include "lib/full_job"
---- @include "lib/full_save"
---- @include "lib/full_index"
---- @include "lib/full_settings"
---- @include "lib/full_rates"
---- @include "lib/full_keyed"
---- @include "lib/full_moves"
---- @include "lib/full_place"
---- @include "lib/full_front"
---- @include "lib/full_commit"
---- @include "lib/full_rich"
---- @include "lib/full_told"
---- @include "lib/full_call"
---- @include "lib/full_end"
+--- @include "lib/full_lane"
 --- @include "lib/full_die"
+--- @include "lib/full_wait"
+--- @include "lib/full_fall"
+--- @include "lib/full_tie"
+--- @include "lib/full_ties"
+--- @include "lib/full_ids"
 
 local last_queue = tonumber(redis.call("HGET", meta, "last_queue"))
 if not last_queue then
@@ -56,18 +46,20 @@ end
 
 --- @include "lib/quotas"
 --- @include "lib/new_queues"
+--- @include "lib/draining"
 --- @include "lib/full_room"
 --- @include "lib/full_defaults"
 --- @include "lib/full_new"
---- @include "lib/draining"
 
 -- Look.
 local codes, states, fresh, refused = {}, {}, {}, false
-for i = 5, #ARGV, 3 do
+for i = 5, #ARGV, 4 do
   local n, options, id, body = #codes + 1, cjson.decode(ARGV[i]), ARGV[i + 1], ARGV[i + 2]
   local present = jobs[id] or not options.minted and job_of(id)
-  codes[n] = present and not is_expired(present) and "1" or room_for_job(number_of(options.queue), options.queue, #body)
-  codes[n] = codes[n] == "0" and not (n == 1 and replaces ~= "") and is_draining(number_of(options.queue)) and "7" or codes[n]
+  -- As long as some wait to be told of the end of the job that had it, it has its id.
+  local is_taken = present and (present.x.users or not is_expired(present))
+    or not options.minted and redis.call("HEXISTS", space_key("ended"), id) == 1
+  codes[n], options.needs = is_taken and "1" or room_for_job(number_of(options.queue), options.queue, #body), ids_in(ARGV[i + 3])
   refused = refused or codes[n] ~= "0"
   if codes[n] == "0" then
     fresh[n] = { options = options, job = new_job(options, id, body, present) }

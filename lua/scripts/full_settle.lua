@@ -12,7 +12,7 @@ ARGV[2] deadline_ms  Unix ms by which the callers will have given up, 0 = never
 ARGV[3..] item × N   verb, id, lease, options, bytes
 
 Verb: ack (lease 0 = any owner, any state), release, retry, fail, beat, undo. Options: JSON of the verb's own (lib/full_verbs); bytes: a
-result or new data, "" = none. Returns {status, now_ms, next_ms, (code, state, at, facts) × N}. Status: 0 done, 1 too late, 2 the
+result, new data, or what it is to wait for next (lib/full_ids), "" = none. Returns {status, now_ms, next_ms, (code, state, at, facts) × N}. Status: 0 done, 1 too late, 2 the
 namespace is not registered. Code: 0 no such job, 1 done, 2 its lease is lost, 3 and 4 as ack's, 5 never leased, 6 refused: see facts.
 State: in which it is now, 0 = gone; at: when it is due or its lease ends, Unix ms; facts: JSON, "" = none.
 Cost: O(log N) per item.
@@ -28,24 +28,16 @@ local clock_ms, deadline_ms = ARGV[1], tonumber(ARGV[2])
 --- @include "lib/notify"
 --- @include "lib/enter"
 --- @include "lib/line_up"
---- @include "lib/full_names"
---- @include "lib/full_log"
---- @include "lib/full_job"
---- @include "lib/full_save"
---- @include "lib/full_index"
---- @include "lib/full_settings"
---- @include "lib/full_rates"
---- @include "lib/full_keyed"
---- @include "lib/full_moves"
---- @include "lib/full_place"
---- @include "lib/full_front"
---- @include "lib/full_commit"
---- @include "lib/full_rich"
---- @include "lib/full_told"
---- @include "lib/full_call"
---- @include "lib/full_end"
+--- @include "lib/full_lane"
 --- @include "lib/full_die"
 --- @include "lib/full_retry"
+--- @include "lib/full_wait"
+--- @include "lib/full_fall"
+--- @include "lib/full_tie"
+--- @include "lib/full_ties"
+--- @include "lib/full_ids"
+--- @include "lib/full_circle"
+--- @include "lib/full_refuse"
 
 local last_queue = tonumber(redis.call("HGET", meta, "last_queue"))
 if not last_queue then
@@ -56,6 +48,7 @@ end
 --- @include "lib/full_claim"
 --- @include "lib/full_verbs"
 --- @include "lib/full_beat"
+--- @include "lib/full_move"
 --- @include "lib/full_done"
 --- @include "lib/full_blame"
 
@@ -68,6 +61,7 @@ for i = 3, #ARGV, 5 do
   local code = claim_on(job, verb, lease, options)
   local at, facts = 0, ""
   if code ~= 0 and code ~= 2 then
+    see(lease > 0 and verb ~= "undo" and job.x.worker)
     code, at, facts = verbs[verb](job, options, ARGV[i + 4], code)
   end
   reply[n + 1], reply[n + 2], reply[n + 3], reply[n + 4] = code, job and not job.is_gone and job.state or 0, at or 0, facts or ""

@@ -1,6 +1,7 @@
 --[[
 The clock of the full lane: sees to what is due, in up to limit steps. Each timer has a letter that says of what, and the rest of its
-name: S and L with a queue's number, scheduled jobs and leases; E, what expires. Keys of jobs are built from the prefix of meta (lib/keys).
+name: S and L with a queue's number, scheduled jobs and leases; E, what expires; with an id, U, those that wait for a job that ended, N, what
+a job is to be tied to, and G, the end of its owner's grace. Keys of jobs are built from the prefix of meta (lib/keys).
 
 KEYS[1] meta         hash: the namespace's marker
 KEYS[2] queues       hash: queue name -> number
@@ -28,24 +29,14 @@ local clock_ms, deadline_ms, limit = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3
 --- @include "lib/enter"
 --- @include "lib/line_up"
 --- @include "lib/unheard"
---- @include "lib/full_names"
---- @include "lib/full_log"
---- @include "lib/full_job"
---- @include "lib/full_save"
---- @include "lib/full_index"
---- @include "lib/full_settings"
---- @include "lib/full_rates"
---- @include "lib/full_keyed"
---- @include "lib/full_moves"
---- @include "lib/full_place"
---- @include "lib/full_front"
---- @include "lib/full_commit"
---- @include "lib/full_rich"
---- @include "lib/full_told"
---- @include "lib/full_call"
---- @include "lib/full_end"
+--- @include "lib/full_lane"
 --- @include "lib/full_die"
 --- @include "lib/full_retry"
+--- @include "lib/full_wait"
+--- @include "lib/full_fall"
+--- @include "lib/full_tie"
+--- @include "lib/full_ties"
+--- @include "lib/full_free"
 
 local counts, timers, earliest = { due = 0, returned = 0, died = 0, expired = 0 }, space_key("timers"), 0
 --- @include "lib/full_clock"
@@ -54,6 +45,11 @@ local counts, timers, earliest = { due = 0, returned = 0, died = 0, expired = 0 
 --- @include "lib/full_expire"
 --- @include "lib/full_due"
 --- @include "lib/full_limit_bells"
+--- @include "lib/full_hear"
+--- @include "lib/full_release"
+--- @include "lib/full_tying"
+--- @include "lib/full_grace"
+--- @include "lib/full_forget"
 
 -- Look.
 redis.call("EXISTS", meta, due, waiting, expiries, sending, timers)
@@ -66,6 +62,7 @@ for i = 1, #found, 2 do
 end
 
 -- Write.
+place_waiters()
 commit()
 local next_ms = redis.call("ZRANGE", timers, 0, 0, "WITHSCORES")[2]
 if next_ms then

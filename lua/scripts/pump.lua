@@ -31,6 +31,7 @@ local clock_ms, deadline_ms, limit = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3
 --- @include "lib/read_values"
 --- @include "lib/slots"
 --- @include "lib/open_slot"
+--- @include "lib/write_opened"
 --- @include "lib/unheard"
 --- @include "lib/doom"
 --- @include "lib/events"

@@ -10,8 +10,10 @@ Cost: O(1).
 ]]
 local meta, queues, sending = KEYS[1], KEYS[2], KEYS[3]
 
+--- @include "lib/keys"
+
 if redis.call("EXISTS", queues) == 1 then
   return 0
 end
-redis.call("DEL", meta, sending)
+redis.call("DEL", meta, sending, space_key("timers"), space_key("workers"), space_key("tracked"), space_key("traces"))
 return 1

@@ -9,6 +9,7 @@ import { LEASES } from './guards/leases.mjs';
 import { LINES } from './guards/lines.mjs';
 import { MIGRATION } from './guards/migration.mjs';
 import { NAMESPACES } from './guards/namespaces.mjs';
+import { NATIVE_HTTP } from './guards/native-http.mjs';
 import { PUBLISHES } from './guards/publishes.mjs';
 import { QUEUE_LIMITS } from './guards/queue-limits.mjs';
 import { RECORD_GUARDS } from './guards/records.mjs';
@@ -41,6 +42,7 @@ export const GUARDS = [
   ...FAILURES,
   ...CLUSTER,
   ...TOKENS,
+  ...NATIVE_HTTP,
   ...PUBLISHES,
   ...MIGRATION,
   ...IMPORT,

@@ -14,7 +14,7 @@ import { QueueError } from '../domain/errors.js';
 import { WORKER_COMMANDS, type WorkerCommands } from '../domain/worker-commands.js';
 import { EngineRegistry } from '../engine/engine.registry.js';
 import { PoolRegistry } from '../redis/redis.module.js';
-import { version } from './version.js';
+import { version } from '../http/version.js';
 
 interface AccessLogStatus {
   readonly status: 'enabled' | 'disabled';

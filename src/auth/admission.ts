@@ -54,7 +54,7 @@ export class Admission {
    *
    * @throws {QueueError} `token_invalid`, `verb_missing`, `queue_not_allowed`; `pool_unavailable`
    */
-  async confirm({ caller, queue }: Exchange, rules: AccessRules): Promise<void> {
+  async confirm({ caller, queue }: Pick<Exchange, 'caller' | 'queue'>, rules: AccessRules): Promise<void> {
     // Under the digest of a secret that was proved stands the same secret, or none.
     const known = await this.tokens.get(caller.tokenId);
     if (known === null) throw invalidToken();

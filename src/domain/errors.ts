@@ -7,6 +7,12 @@ export type ErrorCode =
   | 'pool_not_found'
   | 'job_not_found'
   | 'job_exists'
+  | 'dependency_cycle'
+  | 'too_many_dependencies'
+  | 'has_dependents'
+  | 'not_waiting'
+  | 'job_done'
+  | 'due_unknown'
   | 'lease_lost'
   | 'idempotency_key_reused'
   | 'too_many_queues'
@@ -29,8 +35,9 @@ export type ErrorCode =
   | 'disk_full'
   | 'durability_unavailable'
   | 'not_replicated'
-  | 'pool_unavailable'
   | 'pool_moving'
+  | 'pool_unavailable'
+   
   | 'shutting_down'
   | 'internal';
 
@@ -65,5 +72,12 @@ export class UnconfirmedError extends QueueError {
     options?: ErrorOptions,
   ) {
     super(code, message, options);
+  }
+}
+
+/** A job that others depend on is not to be cancelled without them. Nothing has changed. */
+export class DependentsError extends QueueError {
+  constructor(readonly dependents: readonly string[]) {
+    super('has_dependents', `${String(dependents.length)} or more jobs depend on it`);
   }
 }

@@ -82,6 +82,10 @@ export interface RichFacts {
   readonly failures: number;
   /** JSON, as the last owner left it. */
   readonly progress: string | null;
+  /** Unix ms; null for an id of the caller's own that nothing else is known of. */
+  readonly publishedAtMs: number | null;
+  /** Unix ms; null = never. */
+  readonly expiresAtMs: number | null;
   /** Milliseconds that it was ready before this lease; null if that is not known. */
   readonly waitedMs: number | null;
 }
@@ -121,6 +125,8 @@ export interface QueueCounts {
   readonly dead: number;
   /** Waiting for other jobs, or for a limit of their key; done or cancelled, and kept. */
   readonly blocked: number;
+  /** Those of the blocked ones for which something that they wait for has failed. */
+  readonly stuck: number;
   readonly held: number;
   readonly ended: number;
   /** Milliseconds since the job at the head of the line was published; 0 when none is ready. */

@@ -28,3 +28,30 @@ export const MAX_HISTORY_DAYS = 366;
 export const MIN_TOKEN_LENGTH = 20;
 /** Ceiling of every size limit that is configurable, in bytes (64 MiB). */
 export const MAX_CONFIGURABLE_BYTES = 67_108_864;
+/** Longest delay, time to live, lease, wait or retention of the native API, in milliseconds: lmstfy's longest. */
+export const MAX_PERIOD_MS = MAX_UINT32 * 1_000;
+/** Longest wait of a publish for the end of its job, in milliseconds: a day. */
+export const MAX_END_WAIT_MS = 86_400_000;
+/** Priorities are 8 bits in a job's header. */
+export const MIN_PRIORITY = -128;
+export const MAX_PRIORITY = 127;
+/** How often a job of the native API may be leased if neither it nor its queue says. */
+export const DEFAULT_TRIES = 3;
+/** Longest name of a failure group, in characters. */
+export const MAX_GROUP = 128;
+/** Longest type, tag, unique key, concurrency key or name of a worker, in characters. */
+export const MAX_LABEL = 255;
+/** Most tags of a job, each of which costs an entry in an index. */
+export const MAX_TAGS = 32;
+/** Most jobs that one may be told to wait for in one call. */
+export const MAX_DEPENDENCIES = 1_000;
+/** Longest line in a job's timeline, in characters, and what may go with it, in bytes: a job has a hundred of them, read as one. */
+export const MAX_LOG_LINE = 1_024;
+export const MAX_LOG_DATA_BYTES = 4_096;
+/** Longest message of a failure, in characters: a whole stack trace. */
+export const MAX_MESSAGE = 16_384;
+/** Most delays in the list of a retry policy, and most of its groups that are not retried. */
+export const MAX_RETRY_DELAYS = 100;
+export const MAX_RETRY_GROUPS = 32;
+/** Most queues that one lease call may name. */
+export const MAX_LEASE_QUEUES = 64;

@@ -123,6 +123,9 @@ export interface JobDetails {
   readonly cancelRequested: boolean;
   readonly result: { readonly body: Buffer; readonly contentType: string | null } | null;
   readonly dependsOn: readonly string[];
+  /** Those that it waits for in vain, and how they ended: `died`, `cancelled`, `expired`, … */
+  readonly failedDependencies: Readonly<Record<string, string>>;
+  /** Up to 100 of them. */
   readonly dependents: readonly string[];
   readonly onDependencyFailure: DependencyFailure;
   readonly uniqueKey: string | null;

@@ -1,6 +1,7 @@
 import { QueueError } from '../domain/errors.js';
 import { QueueEngine } from './engine.js';
 import type { EventFeed } from './events/feed.js';
+import type { FullLane } from './full/full-lane.js';
 import { MigratingQueues } from './migrating-queues.js';
 import type { Queues } from './queues.js';
 
@@ -38,6 +39,19 @@ export class EngineRegistry {
     const queues = this.forPool(name);
     if (queues instanceof QueueEngine) return queues.events;
     throw new QueueError('pool_moving', 'the pool is moving to another one');
+  }
+
+  /** What plain queues cannot do. @throws {QueueError} `pool_not_found`; `pool_moving`: its jobs are in two places just now */
+  fullLaneOf(name: string): FullLane {
+    const lane = this.fullLaneIfOne(name);
+    if (lane === null) throw new QueueError('pool_moving', 'the pool is moving to another one');
+    return lane;
+  }
+
+  /** The same, or null while the pool moves. */
+  fullLaneIfOne(name: string): FullLane | null {
+    const queues = this.forPool(name);
+    return queues instanceof QueueEngine ? queues.full : null;
   }
 
   names(): string[] {

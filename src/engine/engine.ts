@@ -58,7 +58,7 @@ const DAY_MS = 86_400_000;
 const EVENTS_KEEP_MS = 15_000;
 
 /** What lua/scripts/counts.lua answers for each queue. */
-const COUNTS_PER_QUEUE = 8;
+const COUNTS_PER_QUEUE = 9;
 
 /** With this status lua/scripts/destroy.lua leaves a full queue alone. */
 const FULL_QUEUE = 3;
@@ -113,14 +113,15 @@ export class QueueEngine {
         this.full.publishing.publish(namespace, [{ queue, ...job }], oldId),
     });
     const { minter } = this.publishers;
-    this.full = new FullLane({ pool, runner: this.runner, observer, arm, minter, quotas });
+    const queuesOf = (namespace: string): Promise<string[]> => this.queues(namespace);
+    this.full = new FullLane({ pool, runner: this.runner, observer, arm, minter, quotas, queuesOf });
     this.records = new DeliveryRecords(pool, this.runner, observer, this.full.settling);
     this.pump = new Pump(pool, this.runner, observer, this.records);
     this.janitor = new Janitor(pool, this.runner, observer);
     this.byteCount = new ByteCount(pool, this.runner, observer, (options.quotas?.bytes ?? 0) > 0);
     this.leases = new Leases(pool, this.runner, observer, arm, this.records, this.full, this.teller);
     this.acks = new Acks(this.runner, observer, this.full.settling, this.teller, this.leases.runs);
-    this.dead = new DeadLetter(this.runner, observer);
+    this.dead = new DeadLetter(this.runner, observer, this.full);
     this.importer = new Importer(pool, this.runner);
     this.purge = new Purge(pool, this.runner, {
       queues: (namespace) => this.queues(namespace),
@@ -148,6 +149,7 @@ export class QueueEngine {
   async stop(): Promise<void> {
     this.leases.stop();
     this.events.close();
+    this.full.endWatch.stop();
     await Promise.all([this.pump.stop(), this.janitor.stop(), this.byteCount.stop(), this.leases.settled()]);
     await Promise.all([this.records.stop(), this.stats.stop()]);
     await Promise.all([this.events.settled(), this.teller.stop()]);
@@ -157,6 +159,7 @@ export class QueueEngine {
   endWaits(): void {
     this.leases.stop();
     this.events.close();
+    this.full.endWatch.stop();
   }
 
   /**
@@ -280,6 +283,7 @@ export class QueueEngine {
         blocked: integerAt(raw, at + 5),
         held: integerAt(raw, at + 6),
         ended: integerAt(raw, at + 7),
+        stuck: integerAt(raw, at + 8),
         oldestReadyAgeMs: minted === 0 ? 0 : Math.max(nowMs - minted, 0),
       };
     });

@@ -252,6 +252,7 @@ function sum(one: QueueCounts, other: QueueCounts | undefined): QueueCounts {
     leased: one.leased + other.leased,
     dead: one.dead + other.dead,
     blocked: one.blocked + other.blocked,
+    stuck: one.stuck + other.stuck,
     held: one.held + other.held,
     ended: one.ended + other.ended,
     oldestReadyAgeMs: Math.max(one.oldestReadyAgeMs, other.oldestReadyAgeMs),

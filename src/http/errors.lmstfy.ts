@@ -29,6 +29,13 @@ const REFUSALS: Record<ErrorCode, (message: string) => Refusal> = {
   pool_not_found: () => text(404, 'pool not found'),
   job_not_found: () => text(404, 'job not found'),
   job_exists: () => text(409, 'job exists'),
+  // The native API's own, which no call of lmstfy's leads to.
+  dependency_cycle: (message) => coded(400, 'dependency_cycle', message),
+  too_many_dependencies: (message) => coded(400, 'too_many_dependencies', message),
+  has_dependents: (message) => coded(409, 'has_dependents', message),
+  not_waiting: (message) => coded(409, 'not_waiting', message),
+  job_done: (message) => coded(409, 'job_done', message),
+  due_unknown: (message) => coded(409, 'due_unknown', message),
   lease_lost: () => text(409, 'lease lost'),
   idempotency_key_reused: (message) => coded(422, 'idempotency_key_reused', message),
   // A queue is forgotten within a minute of being empty; consumers make room at any moment.
@@ -62,6 +69,7 @@ const REFUSALS: Record<ErrorCode, (message: string) => Refusal> = {
     json: asciiJson({ code: 'durability_unavailable', error: message }),
   }),
   not_replicated: () => notReplicated([]),
+  // None of lmstfy's calls needs a pool that stays where it is.
   pool_unavailable: () => unavailable,
   shutting_down: () => unavailable,
   internal: () => internal,

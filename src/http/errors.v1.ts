@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http';
 import { HttpException } from '@nestjs/common';
-import { type ErrorCode, QueueError, UnconfirmedError } from '../domain/errors.js';
+import { DependentsError, type ErrorCode, QueueError, UnconfirmedError } from '../domain/errors.js';
 import type { Log } from '../domain/log.js';
 import { asciiJson } from './answer.js';
 import type { Door, Exchange } from './exchange.js';
@@ -37,6 +37,12 @@ const PROBLEMS: Record<ErrorCode, { readonly status: number; readonly detail?: s
   pool_not_found: { status: 404 },
   job_not_found: { status: 404 },
   job_exists: { status: 409 },
+  dependency_cycle: { status: 400 },
+  too_many_dependencies: { status: 400 },
+  has_dependents: { status: 409 },
+  not_waiting: { status: 409 },
+  job_done: { status: 409 },
+  due_unknown: { status: 409 },
   lease_lost: { status: 409 },
   idempotency_key_reused: { status: 422 },
   too_many_queues: { status: 429 },
@@ -59,8 +65,8 @@ const PROBLEMS: Record<ErrorCode, { readonly status: number; readonly detail?: s
   disk_full: { status: 503, detail: 'the store cannot write to its disk' },
   durability_unavailable: { status: 503, detail: 'the pool cannot keep the job as safe as it has to be' },
   not_replicated: { status: 503, detail: 'the job is not as safe in time as it has to be' },
-  pool_unavailable: { status: 503, detail: 'the store did not answer in time' },
   pool_moving: { status: 503, detail: 'the pool is moving to another store' },
+  pool_unavailable: { status: 503, detail: 'the store did not answer in time' },
   shutting_down: { status: 503, detail: 'the server is shutting down' },
   internal: { status: 500, detail: 'internal error' },
 };
@@ -97,8 +103,11 @@ export class V1Door implements Door {
 
 function ofQueueError(error: QueueError): Refusal {
   const { status, detail } = PROBLEMS[error.code];
-  const errors = error instanceof InputError ? error.problems : undefined;
-  const refusal = problem(status, error.code, detail ?? error.message, errors);
+  const more = {
+    errors: error instanceof InputError ? error.problems : undefined,
+    dependents: error instanceof DependentsError ? error.dependents : undefined,
+  };
+  const refusal = problem(status, error.code, detail ?? error.message, more);
   if (status !== 503 && !SOON_OVER.has(error.code)) return refusal;
   const later = { ...refusal, headers: RETRY_SOON };
   return error instanceof UnconfirmedError ? withJobIds(later, error.jobIds) : later;
@@ -108,10 +117,13 @@ function problem(
   status: number,
   code: ErrorCode | HttpCode,
   detail: string,
-  errors?: readonly FieldProblem[],
+  more: {
+    readonly errors?: readonly FieldProblem[] | undefined;
+    readonly dependents?: readonly string[] | undefined;
+  } = {},
 ): Refusal {
   // A member that is undefined is left out. `about:blank` says that the title is the status's own; `code` tells more.
-  const json = asciiJson({ code, detail, errors, status, title: STATUS_CODES[status], type: 'about:blank' });
+  const json = asciiJson({ code, detail, ...more, status, title: STATUS_CODES[status], type: 'about:blank' });
   return { status, json, type: PROBLEM_TYPE };
 }
 

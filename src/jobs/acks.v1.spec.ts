@@ -4,7 +4,7 @@ import { acksOf, resultsJson } from './acks.v1.js';
 const ID = '01M7Z17XME660YPHBY512QCVQF';
 
 function read(value: unknown): unknown {
-  return acksOf(Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)));
+  return acksOf(Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)), 10);
 }
 
 /** The fields that are complained of. */
@@ -82,6 +82,35 @@ describe('the body of a batch acknowledgement', () => {
 
   it('names what is wrong with some of a thousand, not with all', () => {
     expect(fields({ acks: Array(1_000).fill({}) })).toHaveLength(20);
+  });
+
+  it('may say what came of a job, and where it goes', () => {
+    const of = { queue: 'q', id: ID, lease: 3 };
+    const acks = [
+      { ...of, result: { a: 1 } },
+      of,
+      { ...of, next: { queue: 'p', delay_ms: 5, depends_on: ['x'] } },
+      { ...of, result_base64: 'YQ==' },
+    ];
+
+    expect(read({ acks })).toEqual([
+      { ...of, outcome: { result: { body: Buffer.from('{"a":1}'), contentType: 'application/json' } } },
+      of,
+      { ...of, outcome: { next: { queue: 'p', delayMs: 5, dependsOn: ['x'] } } },
+      { ...of, outcome: { result: { body: Buffer.from('a'), contentType: 'application/octet-stream' } } },
+    ]);
+  });
+
+  it.each<[string, object, string[]]>([
+    ['no lease', { lease: undefined, result: 1 }, ['acks[0].lease']],
+    ['two results', { result: 1, result_base64: 'YQ==' }, ['acks[0].result_base64']],
+    ['a type of nothing', { result_type: 'text/plain' }, ['acks[0].result_type']],
+    ['a long result', { result: 'x'.repeat(9) }, ['acks[0].result']],
+    ['a result of a job that goes on', { result: 1, next: { queue: 'p' } }, ['acks[0].next']],
+    ['a next queue that is none', { next: { queue: '_p' } }, ['acks[0].next.queue']],
+    ['a next queue without a name', { next: {} }, ['acks[0].next.queue']],
+  ])('is refused with %s', (_name, more, expected) => {
+    expect(fields({ acks: [{ queue: 'q', id: ID, lease: 1, ...more }] })).toEqual(expected);
   });
 
   it('is answered item by item', () => {

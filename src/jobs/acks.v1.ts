@@ -1,49 +1,44 @@
-import type { Ack, AckResult } from '../domain/job.js';
 import { MAX_ACKS, MAX_NAME_LENGTH, MAX_UINT32 } from '../domain/limits.js';
 import { hasLegalCharacters, isJobId } from '../domain/names.js';
-import { type FieldProblem, InputError } from '../http/errors.v1.js';
+import type { Ack } from '../domain/job.js';
+import { InputError } from '../http/errors.v1.js';
+import { isObject } from '../http/fields/kinds.js';
+import { Problems, readObject } from '../http/fields/read.js';
+import { AckManyItem } from './dto/settle.v1.js';
+import { outcomeOf } from './outcomes.v1.js';
+import type { AckStatus, RichAck } from './rich-jobs.service.js';
 
-/** More are not listed: who has made one mistake a thousand times needs to be told a few times only. */
-const MOST_PROBLEMS = 20;
-
-/** A stranger's word is repeated up to this length. */
-const SHOWN_CHARACTERS = 40;
-
+/** Stands in the place of one that is refused. */
+const NO_ACK: RichAck = { queue: '', id: '' };
 const BODY_RULE = 'must be JSON: an object with a list `acks`, and nothing else';
 const LIST_RULE = `must be a list of 1 to ${String(MAX_ACKS)} acknowledgements`;
-const ITEM_RULE = 'must be an object';
-const RULES = {
-  queue: `must be a queue's name: letters, digits, - and _, at most ${String(MAX_NAME_LENGTH)}, the first not _`,
-  id: "must be a job's id",
-  lease: `must be a whole number from 1 to ${String(MAX_UINT32)}, or be left out`,
-} as const;
-const UNKNOWN_RULE = 'is not known here';
+const LEASE_RULE = 'is missing: who has a result or a next queue says under which lease';
 
 /**
  * Reads the body of a batch acknowledgement.
  *
+ * @param maxBytes the longest result, as stored
  * @throws {InputError} naming what is wrong with which item
  */
-export function acksOf(body: Buffer): Ack[] {
+export function acksOf(body: Buffer, maxBytes: number): RichAck[] {
   const list = listOf(body);
-  const problems: FieldProblem[] = [];
-  const acks: Ack[] = [];
+  const problems = new Problems();
+  const acks: RichAck[] = [];
   let queue = '';
-  for (let i = 0; i < list.length && problems.length < MOST_PROBLEMS; i++) {
+  for (let i = 0; i < list.length && !problems.isFull; i++) {
     const item: unknown = list[i];
-    if (!isObject(item)) problems.push({ field: `acks[${String(i)}]`, rule: ITEM_RULE });
     // Most batches are of one queue: its name need not be looked at a hundred times.
-    else if (isAck(item, queue)) {
+    if (isObject(item) && isAck(item, queue)) {
       queue = item.queue;
       acks.push(item);
-    } else problems.push(...problemsOf(item, i));
+    } else acks.push(richAckOf(item, `acks[${String(i)}]`, maxBytes, problems));
   }
-  if (problems.length > 0) throw new InputError(problems.slice(0, MOST_PROBLEMS));
+  problems.settle();
   return acks;
 }
 
 /** What became of each, in order. Ids and names were checked: they need no escaping. */
-export function resultsJson(acks: readonly Ack[], results: readonly AckResult[]): string {
+export function resultsJson(acks: readonly Ack[], results: readonly AckStatus[]): string {
   let json = '';
   for (let i = 0; i < acks.length; i++) {
     json += `${i === 0 ? '' : ','}{"id":"${acks[i]?.id ?? ''}","status":"${results[i] ?? 'not_found'}"}`;
@@ -71,10 +66,6 @@ function parsed(body: Buffer): unknown {
   }
 }
 
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 /** @param legalQueue a name that is known to be a queue's */
 function isAck(item: Record<string, unknown>, legalQueue: string): item is Record<string, unknown> & Ack {
   const { queue, id, lease } = item;
@@ -85,18 +76,21 @@ function isAck(item: Record<string, unknown>, legalQueue: string): item is Recor
   return true;
 }
 
-function problemsOf(item: Record<string, unknown>, i: number): FieldProblem[] {
-  const { queue, id, lease } = item;
-  const at = `acks[${String(i)}]`;
-  const problems: FieldProblem[] = [];
-  if (!isQueue(queue)) problems.push({ field: `${at}.queue`, rule: RULES.queue });
-  if (typeof id !== 'string' || !isJobId(id)) problems.push({ field: `${at}.id`, rule: RULES.id });
-  if (lease !== undefined && !isLease(lease)) problems.push({ field: `${at}.lease`, rule: RULES.lease });
-  for (const key of Object.keys(item)) {
-    if (Object.hasOwn(RULES, key)) continue;
-    problems.push({ field: `${at}.${key.slice(0, SHOWN_CHARACTERS)}`, rule: UNKNOWN_RULE });
+/** One that has a result or a next queue; or one with something wrong, which `problems` hears. */
+function richAckOf(item: unknown, at: string, maxBytes: number, problems: Problems): RichAck {
+  const own = new Problems();
+  const fields = readObject(AckManyItem, item, at, own);
+  if (own.isEmpty()) {
+    const { queue, id, lease } = fields;
+    const outcome = outcomeOf(fields, `${at}.`, maxBytes, own);
+    const hasOutcome = outcome.result !== undefined || outcome.next !== undefined;
+    if (hasOutcome && lease === undefined) own.add(`${at}.lease`, LEASE_RULE);
+    if (own.isEmpty()) {
+      return { queue, id, ...(lease === undefined ? {} : { lease }), ...(hasOutcome ? { outcome } : {}) };
+    }
   }
-  return problems;
+  problems.addAll(own);
+  return NO_ACK;
 }
 
 function isQueue(value: unknown): boolean {

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import type { LeasedJob } from '../domain/job.js';
 import { type ConnectionWatcher, unwatchConnection, watchConnection } from '../http/connection.js';
 
 /**
@@ -71,5 +72,14 @@ export class Delivery implements ConnectionWatcher {
     if (this.isWatching) return;
     this.isWatching = true;
     watchConnection(this.socket, this);
+  }
+}
+
+/** Says that jobs have reached their consumer. Of each batch once: while a pool moves, an answer may have jobs of two. */
+export function tellOfArrival(jobs: readonly LeasedJob[]): void {
+  let told: LeasedJob['receipt'];
+  for (const { receipt } of jobs) {
+    if (receipt !== told) receipt?.arrived();
+    told = receipt;
   }
 }

@@ -11,7 +11,7 @@ import type { Exchange } from '../http/exchange.js';
 import { leasedJson, publishedJson, publishedManyJson } from './answers.lmstfy.js';
 import { attributesOf } from './attributes.lmstfy.js';
 import { bulkBodies } from './bulk.lmstfy.js';
-import { Delivery } from './delivery.js';
+import { Delivery, tellOfArrival } from './delivery.js';
 import { JobsService } from './jobs.service.js';
 import { consumeParameters, publishParameters } from './parameters.lmstfy.js';
 import { checkIdCount, publishOptionsOf } from './publish-options.lmstfy.js';
@@ -146,15 +146,6 @@ export class LmstfyHotCalls {
         else this.jobs.undo(caller, jobs);
       });
     }
-  }
-}
-
-/** Of each batch once: while a pool moves, an answer may have jobs of two. */
-function tellOfArrival(jobs: readonly LeasedJob[]): void {
-  let told: LeasedJob['receipt'];
-  for (const { receipt } of jobs) {
-    if (receipt !== told) receipt?.arrived();
-    told = receipt;
   }
 }
 

@@ -1,15 +1,13 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { AccessRules } from '../auth/access.js';
 import { Config } from '../config/config.js';
-import { checkQueue } from '../domain/rights.js';
+import { checkQueue, checkVerb, type Rights } from '../domain/rights.js';
 import { answer } from '../http/answer.js';
 import { readBody } from '../http/body.js';
 import type { Exchange } from '../http/exchange.js';
 import { acksOf, resultsJson } from './acks.v1.js';
 import { JobsService } from './jobs.service.js';
-
-/** A thousand acknowledgements with the longest names there are, in bytes. */
-const MAX_ACKS_BYTES = 524_288;
+import { type AckStatus, type RichAck, RichJobsService } from './rich-jobs.service.js';
 
 /** How the native API's hot calls are let in, on both ways. */
 export const V1_ACCESS = {
@@ -21,19 +19,30 @@ export const V1_ACCESS = {
 export class V1HotCalls {
   constructor(
     @Inject(JobsService) private readonly jobs: JobsService,
+    @Inject(RichJobsService) private readonly rich: RichJobsService,
     @Inject(Config) private readonly config: Config,
   ) {}
 
   /** Acknowledges many jobs, each for itself. Nothing is acknowledged if one of them is not well said. */
   acks(exchange: Exchange): void {
-    readBody(exchange, Math.min(this.config.limits.max_bulk_bytes, MAX_ACKS_BYTES), (body) => {
-      const acks = acksOf(body);
+    readBody(exchange, this.config.limits.max_bulk_bytes, (body) => {
+      const acks = acksOf(body, this.config.limits.max_body_bytes);
       const { caller } = exchange;
-      const { rights } = caller;
-      if (rights !== null) for (const { queue } of acks) checkQueue(rights, queue);
-      exchange.after(this.jobs.ackMany(caller, acks), (results) =>
-        answer(exchange, 200, resultsJson(acks, results)),
-      );
+      if (caller.rights !== null) checkAcks(caller.rights, acks);
+      const done = acks.some(({ outcome }) => outcome !== undefined)
+        ? this.rich.ackMany(caller, acks)
+        : this.jobs.ackMany(caller, acks);
+      exchange.after<AckStatus[]>(done, (results) => answer(exchange, 200, resultsJson(acks, results)));
     });
+  }
+}
+
+/** Who moves a job to another queue publishes there. */
+function checkAcks(rights: Rights, acks: readonly RichAck[]): void {
+  for (const { queue, outcome } of acks) {
+    checkQueue(rights, queue);
+    if (outcome?.next === undefined) continue;
+    checkVerb(rights, 'publish');
+    checkQueue(rights, outcome.next.queue);
   }
 }

@@ -1,15 +1,27 @@
 import { Module } from '@nestjs/common';
 import { AuthModule } from '../auth/auth.module.js';
+import { ChangesService } from './changes.service.js';
+import { V1ChangesController } from './changes.v1.controller.js';
 import { LmstfyHotCalls } from './hot-calls.lmstfy.js';
 import { V1HotCalls } from './hot-calls.v1.js';
 import { HotCalls } from './hot-lane.js';
 import { LmstfyJobsController } from './jobs.lmstfy.controller.js';
 import { V1JobsController } from './jobs.v1.controller.js';
 import { JobsService } from './jobs.service.js';
+import { V1Leasing } from './leasing.v1.js';
+import { V1OwnersController } from './owners.v1.controller.js';
+import { V1PublishController } from './publish.v1.controller.js';
+import { RichJobsService } from './rich-jobs.service.js';
 
 @Module({
   imports: [AuthModule],
-  controllers: [LmstfyJobsController, V1JobsController],
-  providers: [JobsService, LmstfyHotCalls, V1HotCalls, HotCalls],
+  controllers: [
+    LmstfyJobsController,
+    V1JobsController,
+    V1PublishController,
+    V1OwnersController,
+    V1ChangesController,
+  ],
+  providers: [JobsService, RichJobsService, ChangesService, LmstfyHotCalls, V1HotCalls, V1Leasing, HotCalls],
 })
 export class JobsModule {}

@@ -2,7 +2,9 @@ import { Controller, Inject, Post, Req, Res, UseGuards } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Access } from '../auth/access.js';
 import { TokenGuard } from '../auth/token.guard.js';
+import { Describe } from '../http/describe.js';
 import { exchangeOf } from '../http/exchange-of.js';
+import { AckManyAnswer, AckManyFields } from './dto/settle.v1.js';
 import { V1_ACCESS, V1HotCalls } from './hot-calls.v1.js';
 
 /** Jobs on the native API, for what comes over the router. */
@@ -13,6 +15,14 @@ export class V1JobsController {
 
   @Post('acks')
   @Access(V1_ACCESS.acks)
+  @Describe({
+    about: 'Acknowledges many jobs, each for itself.',
+    details:
+      'Nothing is acknowledged if one of them breaks a rule. What becomes of one changes nothing about the others.',
+    group: 'Jobs',
+    body: AckManyFields,
+    answers: { 200: { about: 'What became of each.', of: AckManyAnswer } },
+  })
   acks(@Req() request: FastifyRequest, @Res() reply: FastifyReply): void {
     this.hot.acks(exchangeOf(request, reply));
   }

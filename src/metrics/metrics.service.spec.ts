@@ -19,6 +19,7 @@ function counts(queue: string, ready: number): QueueCounts {
     leased: 3,
     dead: 1,
     blocked: 0,
+    stuck: 0,
     held: 0,
     ended: 0,
     oldestReadyAgeMs: ready * 1_000,

@@ -1,3 +1,4 @@
+import { LIST_SCRIPTS } from './list-scripts.js';
 import { flatReply, integerAt, script } from './script.js';
 import { answer, codes, lapsesOf, TIMES, whole } from './replies.js';
 
@@ -8,7 +9,7 @@ export const fullPut = script({
   name: 'full_put',
   keys: SPACE,
   args: [...TIMES, 'quotas', 'replaces'],
-  item: ['options', 'id', 'body'],
+  item: ['options', 'id', 'body', 'needs'],
   repeatable: true,
   reply: (raw) => {
     const reply = flatReply(raw);
@@ -104,6 +105,33 @@ export const fullDrop = script({
   reply: whole,
 });
 
+export const fullCancel = script({
+  name: 'full_cancel',
+  keys: SPACE,
+  args: [...TIMES, 'id', 'cascade', 'grace_ms'],
+  item: [],
+  repeatable: false,
+  reply: whole,
+});
+
+export const fullChange = script({
+  name: 'full_change',
+  keys: SPACE,
+  args: [...TIMES, 'id', 'options', 'data', 'adds', 'drops'],
+  item: [],
+  repeatable: false,
+  reply: whole,
+});
+
+export const fullStates = script({
+  name: 'full_states',
+  keys: ['meta'],
+  args: TIMES,
+  item: ['id'],
+  repeatable: true,
+  reply: codes,
+});
+
 export const FULL_SCRIPTS = [
   fullPut,
   fullLease,
@@ -114,4 +142,8 @@ export const FULL_SCRIPTS = [
   fullSettings,
   fullPurge,
   fullDrop,
+  fullCancel,
+  fullChange,
+  fullStates,
+  ...LIST_SCRIPTS,
 ] as const;

@@ -13,6 +13,10 @@ export interface NamespaceKeys {
   readonly listening: string;
   readonly events: string;
   readonly settings: string;
+  readonly tags: string;
+  readonly groups: string;
+  readonly workers: string;
+  readonly traces: string;
 }
 
 /** Kinds of per-queue keys: ready list, scheduled, leased and dead zsets, zset of far slots, set of ghosts, info hash. */
@@ -69,6 +73,10 @@ export class Keys {
         listening: `${base}listening`,
         events: `${base}events`,
         settings: `${base}settings`,
+        tags: `${base}tags`,
+        groups: `${base}groups`,
+        workers: `${base}workers`,
+        traces: `${base}traces`,
       };
       // Namespaces come and go; the cache must not remember all that ever were.
       if (this.cache.size >= 10_000) this.cache.clear();

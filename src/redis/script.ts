@@ -38,15 +38,16 @@ const INSTEAD: Readonly<Record<WakeStyle, Readonly<Record<string, string>>>> = {
 };
 
 /**
- * A script's text with its includes in place.
+ * A script's text with its includes, and theirs, in place.
  *
  * @throws {Error} the file or one of its includes is missing
  */
 export function loadScript(name: string, style: WakeStyle = 'plain'): string {
-  return readFileSync(join(LUA_DIR, 'scripts', `${name}.lua`), 'utf8').replace(
-    INCLUDE,
-    (_line, lib: string) => readFileSync(join(LUA_DIR, `${INSTEAD[style][lib] ?? lib}.lua`), 'utf8'),
-  );
+  const read = (path: string): string =>
+    readFileSync(join(LUA_DIR, `${path}.lua`), 'utf8').replace(INCLUDE, (_line, lib: string) =>
+      read(INSTEAD[style][lib] ?? lib),
+    );
+  return read(`scripts/${name}`);
 }
 
 /** A script as it is sent: its text, and the digest under which Redis knows it. */

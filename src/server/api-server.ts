@@ -17,6 +17,7 @@ import { openLane } from '../http/lane.js';
 import { HotCalls, HotLane } from '../jobs/hot-lane.js';
 import type { HttpMetrics } from '../metrics/http-metrics.js';
 import { MetricsService } from '../metrics/metrics.service.js';
+import { ApiDocument } from '../openapi/api-document.js';
 import { Listener } from './listener.js';
 import { portOf } from './server-lifecycle.js';
 import { TlsFiles } from './tls-files.js';
@@ -46,6 +47,7 @@ export class ApiServer {
     const adapter = apiAdapter({ settings: config.server, log, drain, tls: tls?.options });
     const app = await createApplication(ApiAppModule.forRoot(parts), adapter);
     app.useGlobalFilters(new DoorErrorFilter());
+    app.get(ApiDocument, ANYWHERE).isOf(app);
     const accessLog = new AccessLog(log, config.log.access);
     const listener = new Listener(app.getHttpServer(), parts, tls, app.get(MetricsService, ANYWHERE).floods);
     const server = new ApiServer(app, parts, listener, accessLog);

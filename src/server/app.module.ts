@@ -6,6 +6,7 @@ import { WORKER_COMMANDS, type WorkerCommands } from '../domain/worker-commands.
 import { EventsModule } from '../events/events.module.js';
 import { HealthModule } from '../health/health.module.js';
 import { JobsModule } from '../jobs/jobs.module.js';
+import { OpenApiModule } from '../openapi/openapi.module.js';
 import { SettingsModule } from '../settings/settings.module.js';
 import { StatsModule } from '../stats/stats.module.js';
 
@@ -23,6 +24,7 @@ export class ApiAppModule {
         SettingsModule,
         EventsModule,
         HealthModule,
+        OpenApiModule,
       ],
     };
   }

@@ -54,6 +54,8 @@ export class Audit {
   /** Bytes of the bodies of jobs that say that they count for a quota. */
   private counted = 0;
   private readonly full = new Set<number>();
+  /** Jobs of priority 0 that stand among those of other priorities. */
+  private readonly asides = new Set<string>();
   /** Of the full lane's zsets of times, the first time of each, by the name of its timer. */
   private readonly firsts = new Map<string, number>();
   private readonly base: string;
@@ -100,6 +102,7 @@ export class Audit {
       const flags = this.headers.get(id)?.flags;
       if (((flags ?? 0) & 1) !== 1)
         this.problems.push(`${id}: attributes without a job that has them (flags ${flags})`);
+      if ((await this.redis.hexists(key, 'aside')) === 1) this.asides.add(id);
     }
   }
 
@@ -182,7 +185,8 @@ export class Audit {
           header.queue !== number
         )
           continue;
-        this.note(id, `s${number}`);
+        // One that became rich while it was far stays in its slot until that is opened.
+        this.note(id, `${(header.flags & RICH) === 0 ? 's' : 'S'}${number}`);
         found++;
       }
     }
@@ -250,7 +254,8 @@ export class Audit {
     for (const [id, { state, queue, tries, attempts, flags, priority }] of this.headers) {
       const isRich = (flags & RICH) !== 0;
       const kinds = isRich ? RICH_PLACES : PLAIN_PLACES;
-      const kind = isRich && state === JOB_STATES.ready && priority !== 0 ? 'p' : (kinds[state] ?? '?');
+      const isByPriority = isRich && state === JOB_STATES.ready && (priority !== 0 || this.asides.has(id));
+      const kind = isByPriority ? 'p' : (kinds[state] ?? '?');
       if (isRich && !this.full.has(queue)) this.problems.push(`${id}: rich, in plain queue ${queue}`);
       const places = this.places.get(id) ?? [];
       if (places.length !== 1 || places[0] !== `${kind}${queue}`)

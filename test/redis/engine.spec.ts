@@ -122,6 +122,7 @@ describe('the engine', () => {
         leased: 0,
         dead: 0,
         blocked: 0,
+        stuck: 0,
         held: 0,
         ended: 0,
         oldestReadyAgeMs: 0,

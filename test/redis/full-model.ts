@@ -197,7 +197,7 @@ export class FullModel {
       ...job,
       state: 'dead',
       expiresMs: 0,
-      group: group === 'lease_expired' ? job.group : group,
+      group,
     });
   }
 

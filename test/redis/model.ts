@@ -168,7 +168,17 @@ export class QueueModel {
     const [scheduled, leased, dead] = (['scheduled', 'leased', 'dead'] as const).map(
       (state) => this.inState(queue, state).length,
     ) as [number, number, number];
-    return { queue, ready: this.line(queue).length, scheduled, leased, dead, blocked: 0, held: 0, ended: 0 };
+    return {
+      queue,
+      ready: this.line(queue).length,
+      scheduled,
+      leased,
+      dead,
+      blocked: 0,
+      stuck: 0,
+      held: 0,
+      ended: 0,
+    };
   }
 
   /** Every job there is, expired ones too that nobody has met yet. */

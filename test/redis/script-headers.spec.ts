@@ -82,8 +82,8 @@ describe('lua', () => {
   });
 
   it('has no include that nobody uses', () => {
-    const scripts = luaFiles('scripts')
-      .map((file) => text(`scripts/${file}`))
+    const scripts = ['scripts', 'lib']
+      .flatMap((folder) => luaFiles(folder).map((file) => text(`${folder}/${file}`)))
       .join('');
     // lib/notify_sharded is put in the place of lib/notify by the loader.
     for (const file of luaFiles('lib').filter((name) => name !== 'notify_sharded.lua'))

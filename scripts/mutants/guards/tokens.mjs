@@ -34,8 +34,8 @@ export const TOKENS = [
   {
     name: 'tokens: the queues of a batch of acknowledgements are looked at',
     file: 'src/jobs/hot-calls.v1.ts',
-    from: 'if (rights !== null) for (const { queue } of acks) checkQueue(rights, queue);',
-    to: 'void [rights, checkQueue];',
+    from: 'if (caller.rights !== null) checkAcks(caller.rights, acks);',
+    to: '',
     spec: INTRUDERS,
     test: 'get no further than the queues',
   },

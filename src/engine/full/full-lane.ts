@@ -2,11 +2,18 @@ import type { RedisPool } from '../../redis/pool.js';
 import type { UlidMinter } from '../../domain/ulid.js';
 import type { EngineObserver } from '../observer.js';
 import type { ScriptRunner } from '../script-runner.js';
+import { EndWatch } from './end-watch.js';
 import { FullQueues } from './full-queues.js';
+import { Cancelling } from './cancelling.js';
+import { Changing } from './changing.js';
 import { Owners } from './owners.js';
 import { Looking } from './looking.js';
 import { Purging } from './purging.js';
 import { QueueControls } from './queue-controls.js';
+import { DeadJobs } from './dead-jobs.js';
+import { Lists } from './lists.js';
+import { Marks } from './marks.js';
+import { Workers } from './workers.js';
 import { FullPublishing } from './publishing.js';
 import { Settling } from './settling.js';
 
@@ -20,6 +27,8 @@ export interface FullLaneSettings {
   readonly minter: UlidMinter;
   /** As `quotasText` gives them. */
   readonly quotas: string;
+  /** The queues of a namespace, sorted. */
+  readonly queuesOf: (namespace: string) => Promise<string[]>;
 }
 
 /**
@@ -34,13 +43,27 @@ export class FullLane {
   readonly looking: Looking;
   readonly controls: QueueControls;
   readonly purging: Purging;
+  readonly cancelling: Cancelling;
+  readonly changing: Changing;
+  readonly lists: Lists;
+  readonly marks: Marks;
+  readonly workers: Workers;
+  readonly dead: DeadJobs;
+  readonly endWatch: EndWatch;
 
-  constructor({ runner, observer, arm, minter, quotas }: FullLaneSettings) {
+  constructor({ pool, runner, observer, arm, minter, quotas, queuesOf }: FullLaneSettings) {
     this.publishing = new FullPublishing(runner, observer, arm, this.queues, minter, quotas);
     this.settling = new Settling(runner, arm);
     this.owners = new Owners(this.settling, observer, this.queues);
     this.looking = new Looking(runner);
     this.purging = new Purging(runner, arm);
     this.controls = new QueueControls(runner, arm, this.queues);
+    this.cancelling = new Cancelling(runner, arm);
+    this.changing = new Changing(runner, arm, this.queues);
+    this.lists = new Lists(runner, queuesOf);
+    this.marks = new Marks(pool, runner);
+    this.workers = new Workers(pool, runner);
+    this.dead = new DeadJobs(runner, observer, arm, queuesOf);
+    this.endWatch = new EndWatch(runner);
   }
 }

@@ -3,10 +3,14 @@ import { bytesAt, integerAt } from '../../redis/script.js';
 import type { Raw } from '../../redis/replies.js';
 import type { Item } from '../../redis/script.js';
 import { decodeJob } from '../decode.js';
+import { mintedAtMs } from '../ids.js';
 import type { Question } from '../questions.js';
 
 /** How long a lease lasts if neither consumer nor job says, in milliseconds: as lua/lib/full_lease.lua has it. */
 export const JOBS_OWN_TTR = 0;
+
+/** Where a header has its six bytes of expiry (lua/lib/job.lua). */
+const EXPIRES_AT = 17;
 
 /** What lua/scripts/full_lease.lua says of a job it leased. */
 interface Facts {
@@ -65,20 +69,29 @@ function leasedOf(
     lease: (value.readUInt32BE(8) + 1) >>> 0,
     leaseEndsAtMs: ends,
     receipt: undefined,
-    rich: richFactsOf(value.readInt8(3), x, nowMs),
+    rich: richFactsOf(id, value, x, nowMs),
   };
 }
 
-function richFactsOf(priority: number, x: Readonly<Record<string, string>>, nowMs: number): RichFacts {
+function richFactsOf(
+  id: Buffer,
+  value: Buffer,
+  x: Readonly<Record<string, string>>,
+  nowMs: number,
+): RichFacts {
+  const publishedMs = Number(x['put'] ?? mintedAtMs(id));
+  const expiresMs = value.readUIntBE(EXPIRES_AT, 6);
   const sinceMs = Number(x['since'] ?? x['put'] ?? 0);
   return {
-    priority,
+    priority: value.readInt8(3),
     type: x['type'] ?? null,
     tags: x['tags'] === undefined ? [] : (JSON.parse(x['tags']) as string[]),
     contentType: x['ctype'] ?? null,
     crashes: Number(x['crashes'] ?? 0),
     failures: Number(x['failures'] ?? 0),
     progress: x['progress'] ?? null,
+    publishedAtMs: publishedMs === 0 ? null : publishedMs,
+    expiresAtMs: expiresMs === 0 ? null : expiresMs,
     waitedMs: sinceMs === 0 ? null : Math.max(nowMs - sinceMs, 0),
   };
 }

@@ -6,7 +6,7 @@ import { decodeId, encodeId, mintedAtMs } from '../ids.js';
 import type { ScriptRunner } from '../script-runner.js';
 
 const HEADER_BYTES = 24;
-const FIELDS_PER_JOB = 6;
+const FIELDS_PER_JOB = 7;
 
 /** Shows jobs whole. */
 export class Looking {
@@ -35,7 +35,7 @@ export class Looking {
 
 function detailsOf(
   encodedId: Buffer,
-  [value, queue, score, extras, needs, users]: readonly unknown[],
+  [value, queue, score, extras, needs, users, failed]: readonly unknown[],
   nowMs: number,
 ): JobDetails | null {
   if (!Buffer.isBuffer(value)) throw new QueueError('internal', 'full_look has no value');
@@ -74,6 +74,7 @@ function detailsOf(
     result:
       x.has('rtype') || result ? { body: result ?? Buffer.alloc(0), contentType: text(x, 'rtype') } : null,
     dependsOn: idsOf(needs),
+    failedDependencies: failedOf(failed),
     dependents: idsOf(users),
     onDependencyFailure: (text(x, 'onfail') ?? 'block') as JobDetails['onDependencyFailure'],
     uniqueKey: text(x, 'unique'),
@@ -95,6 +96,13 @@ function fieldsOf(list: unknown): Fields {
 
 function idsOf(list: unknown): string[] {
   return Array.isArray(list) ? (list as Buffer[]).map(decodeId).sort() : [];
+}
+
+function failedOf(list: unknown): Record<string, string> {
+  const failed: Record<string, string> = {};
+  if (!Array.isArray(list)) return failed;
+  for (let i = 0; i + 1 < list.length; i += 2) failed[decodeId(list[i] as Buffer)] = String(list[i + 1]);
+  return failed;
 }
 
 function text(x: Fields, field: string): string | null {

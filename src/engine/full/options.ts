@@ -1,7 +1,7 @@
 import type { NewRichJob } from '../../domain/rich-job.js';
 
 /** An expiry has 48 bits in the header; a time that would not fit is for as good as ever. In milliseconds. */
-const LONGEST_MS = 2 ** 46;
+export const LONGEST_MS = 2 ** 46;
 
 /** A job's options as lua/scripts/full_put.lua reads them: what it reckons with, and in `x` the fields of the job's hash. */
 export function optionsText(job: NewRichJob): string {
@@ -26,6 +26,7 @@ function fieldsOf(job: NewRichJob): Record<string, string> {
     ttr: job.ttrMs === undefined ? undefined : String(job.ttrMs),
     retry: job.retry ? JSON.stringify(job.retry) : undefined,
     ckey: job.concurrencyKey,
+    onfail: job.onDependencyFailure === 'block' ? undefined : job.onDependencyFailure,
     keep: job.retentionMs === undefined ? undefined : String(job.retentionMs),
   };
   return Object.fromEntries(

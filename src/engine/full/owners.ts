@@ -1,11 +1,15 @@
 import { QueueError } from '../../domain/errors.js';
 import type { Completion, GivenUp, HeartbeatNews, LeaseRef, Release } from '../../domain/rich-job.js';
 import type { EngineObserver } from '../observer.js';
+import { checkNumberOf, packIds } from './dependencies.js';
 import { queueOf, ranOf, type Settled, SETTLED, type Settling, type Verb } from './settling.js';
 import type { FullQueues } from './full-queues.js';
 
-/** How what an owner of a lease said ended: `lease_lost` = the lease is not the job's present one, nothing has changed. */
-export type OwnerResult = 'done' | 'not_found' | 'lease_lost';
+/**
+ * How what an owner of a lease said ended: `lease_lost` = the lease is not the job's present one. The last two are of what it was to wait
+ * for next. Nothing has changed but for `done`.
+ */
+export type OwnerResult = 'done' | 'not_found' | 'lease_lost' | 'dependency_cycle' | 'too_many_dependencies';
 
 /** Where a job is after its owner let go of it. */
 export interface LetGo {
@@ -29,6 +33,7 @@ export class Owners {
    * @throws {QueueError} the store's own
    */
   async complete(namespace: string, completions: readonly Completion[]): Promise<OwnerResult[]> {
+    for (const { next } of completions) checkNumberOf(next?.dependsOn ?? [], 'next.dependsOn');
     const settled = await this.settling.say(
       namespace,
       completions.map(({ id, lease, queue, result, next, retentionMs }) => ({
@@ -42,7 +47,7 @@ export class Owners {
           keep_ms: retentionMs,
           next: next && { queue: next.queue, delay_ms: next.delayMs },
         },
-        bytes: result?.body,
+        bytes: next ? packIds(next.dependsOn ?? []) : result?.body,
       })),
     );
     for (const { next } of completions) if (next) this.full.add(namespace, [next.queue]);
@@ -128,7 +133,9 @@ export class Owners {
   }
 }
 
-function resultOf({ code }: Settled): OwnerResult {
+function resultOf({ code, facts }: Settled): OwnerResult {
+  if (code === SETTLED.refused)
+    return facts['refused'] === 'dependency_cycle' ? 'dependency_cycle' : 'too_many_dependencies';
   if (code === SETTLED.missing) return 'not_found';
   return code === SETTLED.lost ? 'lease_lost' : 'done';
 }

@@ -11,6 +11,7 @@ import { NO_QUOTAS, quotaError } from '../quotas.js';
 import type { ScriptRunner } from '../script-runner.js';
 import type { FullQueues } from './full-queues.js';
 import { checkRichJobs } from './checks.js';
+import { checkDependencies, packIds } from './dependencies.js';
 import { optionsText } from './options.js';
 
 const TAKEN = 1;
@@ -41,8 +42,12 @@ export class FullPublishing {
   ): Promise<readonly PublishedJob[]> {
     checkNames(namespace, ...jobs.map(({ queue }) => queue));
     checkRichJobs(jobs);
+    checkDependencies(jobs);
     const ids = jobs.map(({ id }) => id ?? this.minter.mint(this.runner.now()));
-    const items = jobs.map((job, i): Item => [optionsText(job), encodeId(ids[i] ?? '') ?? NOTHING, job.body]);
+    const items = jobs.map((job, i): Item => {
+      const id = encodeId(ids[i] ?? '') ?? NOTHING;
+      return [optionsText(job), id, job.body, packIds(job.dependsOn ?? [])];
+    });
     const quotas = this.quotas === NO_QUOTAS ? NO_QUOTAS : this.quotas + String(jobs.length);
     const args = { quotas, replaces: (replaces === undefined ? null : encodeId(replaces)) ?? NOTHING };
     const { codes, states, nextMs } = await this.runner.run(fullPut, namespace, args, items);

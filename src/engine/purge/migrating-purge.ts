@@ -20,6 +20,7 @@ export class MigratingPurge implements Purging {
       leased: old.leased + next.leased,
       dead: old.dead + next.dead,
       blocked: old.blocked + next.blocked,
+      stuck: old.stuck + next.stuck,
       held: old.held + next.held,
       ended: old.ended + next.ended,
     };

@@ -43,7 +43,7 @@ const COUNTED_AT_ONCE = 64;
 /** Keys that Redis looks at for a page, and keys that one script removes. */
 const PAGE = 500;
 const KEYS_IN_ONE = 100;
-const NO_JOBS = { ready: 0, scheduled: 0, leased: 0, dead: 0, blocked: 0, held: 0, ended: 0 };
+const NO_JOBS = { ready: 0, scheduled: 0, leased: 0, dead: 0, blocked: 0, stuck: 0, held: 0, ended: 0 };
 
 /**
  * Takes a namespace away with everything in it: jobs in every state, queues, settings, statistics. By its queues, in bounded steps; what

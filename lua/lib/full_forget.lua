@@ -1,0 +1,25 @@
+-- Timers of what is remembered for a while only: workers that nobody hears of, and tracked jobs that are gone.
+local function forget_old(name, age_ms, what)
+  local key = space_key(name)
+  local old = redis.call("ZRANGEBYSCORE", touch(key), "-inf", now_floor - age_ms, "LIMIT", 0, limit)
+  limit = limit - #old
+  for _, member in ipairs(old) do
+    free("ZREM", key, member)
+  end
+  lasts[#lasts + 1] = function()
+    local first = redis.call("ZRANGE", key, 0, 0, "WITHSCORES")[2]
+    if first then
+      redis.call("ZADD", timers, text_of(first + age_ms), what)
+    else
+      redis.call("ZREM", timers, what)
+    end
+  end
+end
+
+function bells.W(_, what)
+  forget_old("workers", WORKER_AGE_MS, what)
+end
+
+function bells.T(_, what)
+  forget_old("traces", TRACE_AGE_MS, what)
+end

@@ -1,0 +1,36 @@
+-- What ended is told to those that wait for it, a few at a time; what is left makes the clock come back at once.
+local function some_of(key)
+  local ids = redis.call("SRANDMEMBER", touch(key), math.max(limit, 0))
+  limit = limit - #ids
+  if #ids > 0 then
+    free("SREM", key, unpack(ids))
+  end
+  return ids
+end
+
+-- A need of a job: met, or failed. A job that was made anew under its old id may not have it any more.
+local function hear(job, on, outcome)
+  local was_unmet = redis.call("SISMEMBER", needs_key(job.id), on) == 1
+  if not was_unmet and redis.call("HEXISTS", edge_key("f", job.id), on) == 0 then
+    return
+  end
+  waiter(job)
+  local policy = outcome == "acked" and "ignore" or outcome == "revived" and outcome or policy_of(job, outcome)
+  if policy == "fail" or policy == "cancel" then
+    leave(job)
+    return fall(job, outcome)
+  end
+  job.unmet, job.failed = job.unmet - (was_unmet and 1 or 0), job.failed - (was_unmet and 0 or 1)
+  edge(job, was_unmet and "SREM" or "HDEL", was_unmet and needs_key(job.id) or edge_key("f", job.id), on)
+  if policy == "revived" then
+    job.unmet = job.unmet + 1
+    edge(job, "SADD", needs_key(job.id), on)
+    write("SADD", users_key(on), job.id)
+  elseif policy == "block" then
+    job.failed = job.failed + 1
+    edge(job, "HSET", edge_key("f", job.id), on, outcome)
+    if outcome == "died" then
+      write("SADD", edge_key("v", on), job.id)
+    end
+  end
+end

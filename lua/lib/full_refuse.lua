@@ -1,0 +1,29 @@
+-- Why a job may not wait for others, as an error's code; nil if it may. A way is searched from both ends: along the jobs that wait for it,
+-- and along what the others wait for.
+local MOST_NEEDS = 1000
+local function why_not(job, ids, is_all)
+  if #ids == 0 then
+    return nil
+  end
+  local goals = {}
+  for _, id in ipairs(ids) do
+    goals[id] = true
+  end
+  local count = is_all and #ids or #ids + redis.call("SCARD", needs_key(job.id)) + redis.call("SCARD", edge_key("m", job.id))
+  local found = goals[job.id] or false
+  if not found and (job.x.users or new_ways.u[job.id]) then
+    found = leads({ job.id }, goals, "uv")
+    if found == nil then
+      found = leads(ids, { [job.id] = true }, "nm")
+    end
+  end
+  if found then
+    return "dependency_cycle"
+  elseif found == nil or count > MOST_NEEDS then
+    return "too_many_dependencies"
+  end
+  for _, id in ipairs(ids) do
+    note_way("n", job.id, id)
+    note_way("u", id, job.id)
+  end
+end

@@ -1,0 +1,31 @@
+-- Takes away what a job waits for.
+local function untie(job, id)
+  waiter(job)
+  if redis.call("SISMEMBER", needs_key(job.id), id) == 1 then
+    job.unmet = job.unmet - 1
+    edge(job, "SREM", needs_key(job.id), id)
+  elseif redis.call("HEXISTS", edge_key("f", job.id), id) == 1 then
+    job.failed = job.failed - 1
+    edge(job, "HDEL", edge_key("f", job.id), id)
+  end
+  edge(job, "SREM", edge_key("m", job.id), id)
+  free("SREM", users_key(id), job.id)
+  free("SREM", edge_key("v", id), job.id)
+end
+
+-- Those that it waits for are to be these alone. The others' lists of it are wrong then, which whoever reads them finds out.
+local function untie_all(job)
+  waiter(job)
+  job.unmet, job.failed = 0, 0
+  forget_needs(job)
+end
+
+local function retie(job, wish, more, less)
+  if wish.only then
+    untie_all(job)
+  end
+  for _, id in ipairs(less) do
+    untie(job, id)
+  end
+  return tie_all(job, more)
+end

@@ -1,0 +1,90 @@
+const JOBS = 'test/e2e/native-jobs.spec.ts';
+const FIELDS = 'src/http/fields/read.spec.ts';
+
+/**
+ * The native API's door: what is let in, and what becomes of leases that reach nobody.
+ *
+ * @type {readonly import('../guards.mjs').Guard[]}
+ */
+export const NATIVE_HTTP = [
+  {
+    name: 'native lease: undone when its answer reached nobody',
+    file: 'src/jobs/leasing.v1.ts',
+    from: 'else this.jobs.undo(caller, jobs);',
+    to: '',
+    spec: JOBS,
+    test: 'of a client that is gone before its answer',
+  },
+  {
+    name: 'native lease: a token is looked at again after a long wait',
+    file: 'src/jobs/leasing.v1.ts',
+    from: 'if (isLong && jobs.length > 0)',
+    to: 'if (isLong && jobs.length < 0)',
+    spec: JOBS,
+    test: 'of a token that was revoked while it waited',
+  },
+  {
+    name: 'native job: its queue must be one of the token',
+    file: 'src/jobs/rich-jobs.service.ts',
+    from: 'if (caller.rights !== null && caller.rights.queues !== null) await this.find(caller, id);',
+    to: '',
+    spec: JOBS,
+    test: 'publishes, leases and looks in these',
+  },
+  {
+    name: 'native batch: who moves a job may publish',
+    file: 'src/jobs/hot-calls.v1.ts',
+    from: "    checkVerb(rights, 'publish');\n",
+    to: '',
+    spec: JOBS,
+    test: 'needs the verb of each call',
+  },
+  {
+    name: 'native publish: a result that is waited for is kept',
+    file: 'src/jobs/publish.v1.controller.ts',
+    from: 'Math.max(job.retentionMs ?? 0, waitMs + KEPT_LONGER_MS)',
+    to: 'job.retentionMs ?? 0',
+    spec: JOBS,
+    test: 'is answered with the result',
+  },
+  {
+    name: 'native publish: who waits counts as a waiter before anything is stored',
+    file: 'src/jobs/publish.v1.controller.ts',
+    from: 'context.gate?.rest(exchange);',
+    to: 'void context;',
+    spec: JOBS,
+    test: 'counts as one that waits',
+  },
+  {
+    name: 'native publish: a wait ends when the server does',
+    file: 'src/engine/engine.ts',
+    from: '  endWaits(): void {\n    this.leases.stop();\n    this.full.endWatch.stop();',
+    to: '  endWaits(): void {\n    this.leases.stop();',
+    spec: 'test/redis/end-watch.spec.ts',
+    test: 'and when the engine stops',
+  },
+  {
+    name: 'native publish: no header is looked away from',
+    file: 'src/jobs/rich-jobs.service.ts',
+    from: "if (options !== undefined) throw new QueueError('invalid_argument', PLAIN_ONLY);",
+    to: '',
+    spec: JOBS,
+    test: 'with an Idempotency-Key',
+  },
+  {
+    name: 'fields: those that are not known are refused',
+    file: 'src/http/fields/read.ts',
+    from: 'if (!fields.has(name)) problems.add',
+    to: 'if (fields.size < 0) problems.add',
+    spec: FIELDS,
+    test: 'are only those that the class declares',
+  },
+  {
+    name: 'fields: none is taken that was inherited',
+    file: 'src/http/fields/read.ts',
+    from: 'if (Object.hasOwn(value, name))',
+    to: 'if (name in value)',
+    spec: FIELDS,
+    test: 'are only those that the class declares',
+  },
+];

@@ -1,0 +1,67 @@
+import { DependentsError, QueueError } from '../../domain/errors.js';
+import { bytesAt, integerAt } from '../../redis/script.js';
+import { fullCancel } from '../../redis/full-scripts.js';
+import { decodeId, encodeId } from '../ids.js';
+import type { ScriptRunner } from '../script-runner.js';
+
+/** What a cancel asks for. */
+export interface CancelRequest {
+  /** All that depend on the job are cancelled with it, and what depends on them. */
+  readonly cascade?: boolean;
+  /** How long the owner of its lease may go on; 0 = he loses it at once. */
+  readonly graceMs?: number;
+}
+
+/** What became of a cancel: `requested` = the owner of the job's lease is told, and loses it at `revokedAtMs`. */
+export type Cancelled =
+  | { readonly outcome: 'cancelled' | 'already_cancelled' }
+  | { readonly outcome: 'requested'; readonly revokedAtMs: number };
+
+const CODE = { missing: 0, cancelled: 1, requested: 2, done: 3, before: 4, hasDependents: 5 } as const;
+const DEFAULT_GRACE_MS = 30_000;
+
+/** Cancels jobs. */
+export class Cancelling {
+  constructor(
+    private readonly runner: ScriptRunner,
+    private readonly arm: (namespace: string, dueMs: number) => void,
+  ) {}
+
+  /**
+   * Cancels a job. One that waits or is dead ends now, and is kept for its retention; the owner of a leased one hears of it with his next
+   * heartbeat, and loses the job when his grace is over.
+   *
+   * @throws {QueueError} `job_not_found`; `job_done`: too late; or the store's own
+   * @throws {DependentsError} jobs depend on it, and `cascade` was not asked for
+   */
+  async cancel(
+    namespace: string,
+    id: string,
+    { cascade = false, graceMs = DEFAULT_GRACE_MS }: CancelRequest = {},
+  ): Promise<Cancelled> {
+    const encoded = encodeId(id);
+    if (!encoded) throw missing(id);
+    const args = { id: encoded, cascade: cascade ? '1' : '0', grace_ms: graceMs };
+    const { raw } = await this.runner.run(fullCancel, namespace, args);
+    const nextMs = integerAt(raw, 2);
+    if (nextMs > 0) this.arm(namespace, nextMs);
+    switch (integerAt(raw, 3)) {
+      case CODE.cancelled:
+        return { outcome: 'cancelled' };
+      case CODE.requested:
+        return { outcome: 'requested', revokedAtMs: integerAt(raw, 4) };
+      case CODE.before:
+        return { outcome: 'already_cancelled' };
+      case CODE.done:
+        throw new QueueError('job_done', 'the job is done');
+      case CODE.hasDependents:
+        throw new DependentsError(raw.slice(5).map((_id, i) => decodeId(bytesAt(raw, 5 + i))));
+      default:
+        throw missing(id);
+    }
+  }
+}
+
+function missing(id: string): QueueError {
+  return new QueueError('job_not_found', `no job ${id}`);
+}

@@ -1,0 +1,75 @@
+import type { ListPage, PageRequest, WorkerFacts } from '../../domain/job-lists.js';
+import { QueueError } from '../../domain/errors.js';
+import type { RedisPool } from '../../redis/pool.js';
+import { integerAt } from '../../redis/script.js';
+import { fullWorkers } from '../../redis/list-scripts.js';
+import { checkNames, checkNumber } from '../checks.js';
+import type { ScriptRunner } from '../script-runner.js';
+import { pairsOf } from './marks.js';
+
+const MOST_ITEMS = 1_000;
+/** Workers whose leases one script counts. */
+const STEP = 100;
+const FIELDS_PER_WORKER = 3;
+
+/** Who leases jobs under a name. A worker that is not heard of for a day is forgotten. */
+export class Workers {
+  constructor(
+    private readonly pool: RedisPool,
+    private readonly runner: ScriptRunner,
+  ) {}
+
+  /** Those first that were heard of last. @throws {QueueError} `invalid_argument`, or the store's own */
+  async list(namespace: string, { limit, cursor = '0' }: PageRequest): Promise<ListPage<WorkerFacts>> {
+    checkNames(namespace);
+    checkNumber('limit', limit, 1, MOST_ITEMS);
+    if (!/^\d{1,15}$/.test(cursor))
+      throw new QueueError('invalid_argument', 'cursor is the one of an earlier page');
+    const first = Number(cursor);
+    const key = this.pool.keys.namespace(namespace).workers;
+    const found = pairsOf(await this.pool.read('ZREVRANGE', key, first, first + limit - 1, 'WITHSCORES'));
+    const names = found.map(([name]) => name);
+    const items: WorkerFacts[] = [];
+    for (let i = 0; i < names.length; i += STEP) {
+      items.push(...(await this.say(namespace, 'count', names.slice(i, i + STEP))));
+    }
+    const known = items.filter(({ seenAtMs }) => seenAtMs > 0);
+    return { items: known, cursor: names.length < limit ? null : String(first + limit) };
+  }
+
+  /** One of them; null if there is none of this name. */
+  async find(namespace: string, name: string): Promise<WorkerFacts | null> {
+    checkNames(namespace);
+    const [worker] = await this.say(namespace, 'count', [name]);
+    return worker === undefined || worker.seenAtMs === 0 ? null : worker;
+  }
+
+  /**
+   * Forgets a worker; it is known again when it is heard of. Its leases stay as they are.
+   *
+   * @returns false if there was none of this name
+   */
+  async deregister(namespace: string, name: string): Promise<boolean> {
+    checkNames(namespace);
+    const [worker] = await this.say(namespace, 'forget', [name]);
+    return worker !== undefined && worker.seenAtMs > 0;
+  }
+
+  private async say(
+    namespace: string,
+    verb: 'count' | 'forget',
+    names: readonly string[],
+  ): Promise<WorkerFacts[]> {
+    const items = names.map((name) => [name]);
+    const { raw } = await this.runner.run(fullWorkers, namespace, { verb }, items);
+    return names.map((name, i) => {
+      const at = 2 + i * FIELDS_PER_WORKER;
+      return {
+        name,
+        seenAtMs: integerAt(raw, at),
+        leased: integerAt(raw, at + 1),
+        stalled: integerAt(raw, at + 2),
+      };
+    });
+  }
+}

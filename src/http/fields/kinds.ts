@@ -1,0 +1,210 @@
+import { MAX_JOB_ID_LENGTH, MAX_NAME_LENGTH } from '../../domain/limits.js';
+import { hasLegalCharacters, isJobId } from '../../domain/names.js';
+import { declare, declareParts, type FieldsClass } from './field.js';
+
+/** Anything that people can read on one line. */
+const LABEL = /^[^\p{Cc}\p{Cs}]*$/u;
+/** Half a character cannot be stored as UTF-8. */
+const WHOLE_CHARACTERS = /^\P{Cs}*$/u;
+const QUEUE = /^[-A-Za-z0-9][-_A-Za-z0-9]*$/;
+const JOB_ID = /^[A-Za-z0-9][A-Za-z0-9_-]*$/;
+const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
+const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,3})?(?:Z|[+-]\d\d:\d\d)$/;
+
+const QUEUE_RULE = `must be a queue's name: letters, digits, - and _, at most ${String(MAX_NAME_LENGTH)}, the first not _`;
+const JOB_ID_RULE = `must be a job's id: letters, digits, - and _, at most ${String(MAX_JOB_ID_LENGTH)}, the first a letter or a digit`;
+
+/** How many of something there may be. */
+export interface Range {
+  /** 1 if it is left out. */
+  readonly min?: number;
+  readonly max: number;
+}
+
+/** A text without control characters. Lengths are in UTF-16 units. */
+export function Label(about: string, { min = 1, max }: Range): PropertyDecorator {
+  const schema = { type: 'string', minLength: min, maxLength: max, pattern: LABEL.source };
+  const rule = `must be a text of ${min} to ${max} characters, none of them a control character`;
+  return declare({ schema, about }, rule, (value) => isText(value, min, max) && LABEL.test(value));
+}
+
+/** A text of any characters. */
+export function Text(about: string, { min = 1, max }: Range): PropertyDecorator {
+  const schema = { type: 'string', minLength: min, maxLength: max };
+  const rule = `must be a text of ${min} to ${max} characters`;
+  return declare({ schema, about }, rule, (value) => isText(value, min, max) && WHOLE_CHARACTERS.test(value));
+}
+
+/** A text of a given form. @param rule what it must be: "must be …" */
+export function Formed(about: string, pattern: RegExp, rule: string): PropertyDecorator {
+  const schema = { type: 'string', pattern: pattern.source };
+  return declare({ schema, about }, rule, (value) => typeof value === 'string' && pattern.test(value));
+}
+
+/** Labels, no two of them the same. */
+export function Labels(about: string, count: Range, each: Range): PropertyDecorator {
+  const { min = 0, max } = count;
+  const { min: shortest = 1, max: longest } = each;
+  const items = { type: 'string', minLength: shortest, maxLength: longest, pattern: LABEL.source };
+  const schema = { type: 'array', items, minItems: min, maxItems: max, uniqueItems: true };
+  const rule = `must be a list of ${min} to ${max} different texts of ${shortest} to ${longest} characters, without control characters`;
+  return declare({ schema, about, text: 'list' }, rule, (value) =>
+    isSet(value, min, max, (one) => isText(one, shortest, longest) && LABEL.test(one)),
+  );
+}
+
+export function QueueName(about: string): PropertyDecorator {
+  return declare({ schema: QUEUE_SCHEMA, about }, QUEUE_RULE, isQueueName);
+}
+
+/** Names of queues, no two of them the same. */
+export function QueueNames(about: string, { min = 1, max }: Range): PropertyDecorator {
+  const schema = { type: 'array', items: QUEUE_SCHEMA, minItems: min, maxItems: max, uniqueItems: true };
+  const rule = `must be a list of ${min} to ${max} different names of queues: letters, digits, - and _, at most ${String(MAX_NAME_LENGTH)}, the first not _`;
+  return declare({ schema, about, text: 'list' }, rule, (value) => isSet(value, min, max, isQueueName));
+}
+
+export function JobId(about: string): PropertyDecorator {
+  return declare({ schema: JOB_ID_SCHEMA, about }, JOB_ID_RULE, isId);
+}
+
+/** Ids of jobs, no two of them the same. */
+export function JobIds(about: string, { min = 1, max }: Range): PropertyDecorator {
+  const schema = { type: 'array', items: JOB_ID_SCHEMA, minItems: min, maxItems: max, uniqueItems: true };
+  const rule = `must be a list of ${min} to ${max} different ids of jobs`;
+  return declare({ schema, about, text: 'list' }, rule, (value) => isSet(value, min, max, isId));
+}
+
+export function Whole(about: string, min: number, max: number): PropertyDecorator {
+  const schema = { type: 'integer', minimum: min, maximum: max };
+  const rule = `must be a whole number from ${min} to ${max}`;
+  return declare({ schema, about, text: 'number' }, rule, (value) => isWhole(value, min, max));
+}
+
+/** Whole numbers, the same ones as often as one likes. */
+export function Wholes(about: string, count: Range, least: number, most: number): PropertyDecorator {
+  const { min = 1, max } = count;
+  const items = { type: 'integer', minimum: least, maximum: most };
+  const schema = { type: 'array', items, minItems: min, maxItems: max };
+  const rule = `must be a list of ${min} to ${max} whole numbers from ${least} to ${most}`;
+  return declare(
+    { schema, about },
+    rule,
+    (value) => isList(value, min, max) && value.every((one) => isWhole(one, least, most)),
+  );
+}
+
+/** Any number in a range. */
+export function Real(about: string, min: number, max: number): PropertyDecorator {
+  const rule = `must be a number from ${min} to ${max}`;
+  return declare(
+    { schema: { type: 'number', minimum: min, maximum: max }, about, text: 'number' },
+    rule,
+    (value) => typeof value === 'number' && value >= min && value <= max,
+  );
+}
+
+export function Flag(about: string): PropertyDecorator {
+  return declare(
+    { schema: { type: 'boolean' }, about, text: 'boolean' },
+    'must be true or false',
+    (value) => typeof value === 'boolean',
+  );
+}
+
+export function OneOf(about: string, values: readonly string[]): PropertyDecorator {
+  return declare(
+    { schema: { type: 'string', enum: values }, about },
+    `must be one of ${values.join(', ')}`,
+    (value) => values.some((one) => one === value),
+  );
+}
+
+/** A point in time, as ISO 8601 has it; the offset may not be left out. */
+export function Moment(about: string): PropertyDecorator {
+  const rule = 'must be a time such as 2026-01-31T23:59:59.999Z';
+  return declare(
+    { schema: { type: 'string', format: 'date-time' }, about },
+    rule,
+    (value) => typeof value === 'string' && MOMENT.test(value) && !Number.isNaN(Date.parse(value)),
+  );
+}
+
+/** Bytes in base64, padded. How many may be is for the call to say. */
+export function Base64(about: string): PropertyDecorator {
+  return declare(
+    { schema: { type: 'string', contentEncoding: 'base64' }, about },
+    'must be base64 with its padding',
+    (value) => typeof value === 'string' && value.length % 4 === 0 && BASE64.test(value),
+  );
+}
+
+/** Any JSON, null too. */
+export function AnyJson(about: string): PropertyDecorator {
+  return declare({ schema: {}, about }, 'must be JSON', (value) => value !== undefined);
+}
+
+/** Texts by name. */
+export function TextsByName(
+  about: string,
+  rule: { readonly count: number; readonly name: RegExp; readonly nameRule: string; readonly max: number },
+): PropertyDecorator {
+  const { count, name, nameRule, max } = rule;
+  const schema = {
+    type: 'object',
+    maxProperties: count,
+    propertyNames: { pattern: name.source },
+    additionalProperties: { type: 'string', maxLength: max },
+  };
+  const message = `must be an object of at most ${count} texts of at most ${max} characters; names have ${nameRule}`;
+  return declare({ schema, about }, message, (value) => {
+    if (!isObject(value)) return false;
+    const entries = Object.entries(value);
+    return (
+      entries.length <= count &&
+      entries.every(([key, one]) => name.test(key) && isText(one, 0, max) && WHOLE_CHARACTERS.test(one))
+    );
+  });
+}
+
+/** An object of a class of its own. */
+export function Part(about: string, of: () => FieldsClass): PropertyDecorator {
+  return declareParts({ about, of });
+}
+
+/** A list of such objects, at least one. */
+export function Parts(about: string, of: () => FieldsClass, maxItems: number): PropertyDecorator {
+  return declareParts({ about, of, maxItems });
+}
+
+/** True for what JSON calls an object. */
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+const QUEUE_SCHEMA = { type: 'string', pattern: QUEUE.source, maxLength: MAX_NAME_LENGTH };
+const JOB_ID_SCHEMA = { type: 'string', pattern: JOB_ID.source, maxLength: MAX_JOB_ID_LENGTH };
+
+function isQueueName(value: unknown): boolean {
+  return isText(value, 1, MAX_NAME_LENGTH) && !value.startsWith('_') && hasLegalCharacters(value);
+}
+
+function isId(value: unknown): boolean {
+  return typeof value === 'string' && isJobId(value);
+}
+
+function isText(value: unknown, min: number, max: number): value is string {
+  return typeof value === 'string' && value.length >= min && value.length <= max;
+}
+
+function isWhole(value: unknown, min: number, max: number): boolean {
+  return Number.isSafeInteger(value) && Number(value) >= min && Number(value) <= max;
+}
+
+function isList(value: unknown, min: number, max: number): value is unknown[] {
+  return Array.isArray(value) && value.length >= min && value.length <= max;
+}
+
+function isSet(value: unknown, min: number, max: number, isRight: (one: unknown) => boolean): boolean {
+  return isList(value, min, max) && value.every(isRight) && new Set(value).size === value.length;
+}

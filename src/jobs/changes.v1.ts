@@ -1,0 +1,41 @@
+import { MAX_LOG_DATA_BYTES } from '../domain/limits.js';
+import type { JobChange } from '../engine/full/changing.js';
+import { Problems } from '../http/fields/read.js';
+import type { ChangeFields } from './dto/change.v1.js';
+import { dataOf, jsonText } from './rich-jobs.v1.js';
+
+/**
+ * A change, of fields that are right one by one.
+ *
+ * @param maxBytes the longest data, as stored
+ * @throws {InputError} fields that do not go together
+ */
+export function jobChangeOf(fields: ChangeFields, maxBytes: number): JobChange {
+  const { priority, tags, due_at, delay_ms, ttl_ms, queue, depends_on } = fields;
+  const problems = new Problems();
+  const data = dataOf(fields, '', maxBytes, problems);
+  if (due_at !== undefined && delay_ms !== undefined)
+    problems.add('due_at', 'must be left out where there is delay_ms');
+  problems.settle();
+  return {
+    ...(priority === undefined ? {} : { priority }),
+    ...(tags === undefined ? {} : { tags }),
+    ...(data === undefined ? {} : { data }),
+    ...(due_at === undefined ? {} : { dueMs: Math.max(Date.parse(due_at), 0) }),
+    ...(delay_ms === undefined ? {} : { delayMs: delay_ms }),
+    ...(ttl_ms === undefined ? {} : { ttlMs: ttl_ms }),
+    ...(queue === undefined ? {} : { queue }),
+    ...(depends_on === undefined ? {} : { dependsOn: depends_on }),
+  };
+}
+
+/** What goes with a line of a timeline. @throws {InputError} it is too long, or nested too deeply */
+export function logDataOf(data: unknown): unknown {
+  const length = data === undefined ? 0 : jsonText(data)?.length;
+  if (length === undefined || length > MAX_LOG_DATA_BYTES) {
+    const problems = new Problems();
+    problems.add('data', `must be at most ${String(MAX_LOG_DATA_BYTES)} bytes as stored`);
+    problems.settle();
+  }
+  return data;
+}

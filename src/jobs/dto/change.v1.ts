@@ -1,0 +1,96 @@
+import {
+  MAX_DEPENDENCIES,
+  MAX_LABEL,
+  MAX_LOG_DATA_BYTES,
+  MAX_LOG_LINE,
+  MAX_PERIOD_MS,
+  MAX_PRIORITY,
+  MAX_TAGS,
+  MIN_PRIORITY,
+} from '../../domain/limits.js';
+import { JOB_STATES } from '../../domain/states.js';
+import { Nullable, Optional } from '../../http/fields/field.js';
+import {
+  AnyJson,
+  Flag,
+  JobId,
+  JobIds,
+  Labels,
+  Moment,
+  OneOf,
+  QueueName,
+  Text,
+  Whole,
+} from '../../http/fields/kinds.js';
+import { DataFields } from './publish.v1.js';
+
+/** What is to be changed of a job that waits. */
+export class ChangeFields extends DataFields {
+  @Optional()
+  @Whole(
+    'Lower runs sooner. Among the jobs that have the same priority it keeps its place in time.',
+    MIN_PRIORITY,
+    MAX_PRIORITY,
+  )
+  priority?: number;
+  @Optional()
+  @Labels('Its tags, instead of those that it has.', { max: MAX_TAGS }, { max: MAX_LABEL })
+  tags?: string[];
+  @Optional() @Moment('When it can be leased; a time that is past makes it ready.') due_at?: string;
+  @Optional() @Whole('The same as `due_at`, from now on.', 0, MAX_PERIOD_MS) delay_ms?: number;
+  @Optional() @Whole('How long it may exist from now on; 0 = for ever.', 0, MAX_PERIOD_MS) ttl_ms?: number;
+  @Optional() @QueueName('Its queue from now on: it goes to the end of the line there.') queue?: string;
+  @Optional()
+  @JobIds('Jobs that must be done first, instead of those that it waits for; none: it waits for nothing.', {
+    min: 0,
+    max: MAX_DEPENDENCIES,
+  })
+  depends_on?: string[];
+}
+
+/** Jobs that another one waits for. */
+export class DependencyFields {
+  @JobIds('Their ids.', { max: MAX_DEPENDENCIES }) depends_on!: string[];
+}
+
+/** Where a job is after a change. */
+export class ChangedAnswer {
+  @JobId('The id of the job.') id!: string;
+  @Nullable()
+  @OneOf('Its state now; null if it is gone, because of what it was to wait for.', Object.keys(JOB_STATES))
+  state!: string | null;
+  @Nullable()
+  @Moment(
+    'When it can be leased; null = it is not scheduled, or it is far ahead and was published without options.',
+  )
+  due_at!: string | null;
+}
+
+export class CancelFields {
+  @Optional()
+  @Flag('All that depend on it are cancelled too, whatever they say of that, and what depends on them.')
+  cascade?: boolean;
+  @Optional()
+  @Whole(
+    'How long the owner of its lease may go on; 0 = he loses it at once. 30 seconds if it is left out.',
+    0,
+    MAX_PERIOD_MS,
+  )
+  grace_ms?: number;
+}
+
+export class CancelledAnswer {
+  @JobId('The id of the job.') id!: string;
+  @OneOf(
+    'What became of it. `requested`: it is leased; its owner hears of it with the next heartbeat, and loses it at `revoked_at`.',
+    ['cancelled', 'requested', 'already_cancelled'],
+  )
+  outcome!: string;
+  @Nullable() @Moment('When its owner loses it.') revoked_at!: string | null;
+}
+
+/** A line for a job's timeline. */
+export class LogFields {
+  @Text('What is to be read there.', { max: MAX_LOG_LINE }) message!: string;
+  @Optional() @AnyJson(`Anything else, of at most ${String(MAX_LOG_DATA_BYTES)} bytes.`) data?: unknown;
+}

@@ -1,0 +1,172 @@
+import {
+  MAX_ATTRIBUTE_KEY,
+  MAX_ATTRIBUTES,
+  MAX_ATTRIBUTE_VALUE,
+  MAX_BULK_JOBS,
+  MAX_DEPENDENCIES,
+  MAX_END_WAIT_MS,
+  MAX_GROUP,
+  MAX_LABEL,
+  MAX_PERIOD_MS,
+  MAX_PRIORITY,
+  MAX_RETRY_DELAYS,
+  MAX_RETRY_GROUPS,
+  MAX_TAGS,
+  MAX_TRIES,
+  MIN_PRIORITY,
+} from '../../domain/limits.js';
+import type { DependencyFailure, RetryPolicy, UniqueKey } from '../../domain/rich-job.js';
+import { Optional } from '../../http/fields/field.js';
+import {
+  AnyJson,
+  Base64,
+  Flag,
+  Formed,
+  JobId,
+  JobIds,
+  Label,
+  Labels,
+  Moment,
+  OneOf,
+  Part,
+  Parts,
+  QueueName,
+  Real,
+  TextsByName,
+  Whole,
+  Wholes,
+} from '../../http/fields/kinds.js';
+
+export const CONTENT_TYPE = /^[!-~](?:[ -~]{0,253}[!-~])?$/;
+export const CONTENT_TYPE_RULE = 'must be a content type of at most 255 visible ASCII characters';
+const ATTRIBUTE = new RegExp(`^[A-Za-z0-9][A-Za-z0-9_.:-]{0,${String(MAX_ATTRIBUTE_KEY - 1)}}$`);
+const ATTRIBUTE_RULE = `1 to ${String(MAX_ATTRIBUTE_KEY)} letters, digits, _, ., : and -, the first a letter or a digit`;
+
+/** Data as a request carries it. */
+export class DataFields {
+  @Optional()
+  @AnyJson(
+    'Any JSON. It is stored as this server writes JSON: numbers as doubles, without the blanks that it was sent with.',
+  )
+  data?: unknown;
+  @Optional() @Base64('Bytes instead of `data`, stored as they are.') data_base64?: string;
+  @Optional()
+  @Formed(
+    'What the bytes are; `application/octet-stream` if it is left out. Beside `data` it may only be a kind of JSON.',
+    CONTENT_TYPE,
+    CONTENT_TYPE_RULE,
+  )
+  content_type?: string;
+}
+
+export class RetryPolicyFields {
+  @OneOf(
+    'How the delays go on: `n` counts what went wrong so far, from 1. `none`: at once. `linear`: n · delay_ms. `exponential`: delay_ms · factor^(n-1). `list`: one after the other, the last one from there on.',
+    ['none', 'fixed', 'linear', 'exponential', 'list'],
+  )
+  kind!: RetryPolicy['kind'];
+  @Optional()
+  @Whole('The first delay. Of `fixed`, `linear` and `exponential`, which need it.', 0, MAX_PERIOD_MS)
+  delay_ms?: number;
+  @Optional() @Real('Of `exponential`; 2 if it is left out.', 1, 100) factor?: number;
+  @Optional() @Whole('The longest delay. Of `linear` and `exponential`.', 0, MAX_PERIOD_MS) max_ms?: number;
+  @Optional()
+  @Real('Which part of the delay is drawn by lot. Of `exponential`; 0 if it is left out.', 0, 1)
+  jitter?: number;
+  @Optional()
+  @Wholes('The delays. Of `list`, which needs it.', { max: MAX_RETRY_DELAYS }, 0, MAX_PERIOD_MS)
+  delays_ms?: number[];
+  @Optional()
+  @Labels('Failure groups that go to the dead letter at once.', { max: MAX_RETRY_GROUPS }, { max: MAX_GROUP })
+  non_retryable?: string[];
+}
+
+export class UniqueFields {
+  @Label('Of all jobs of the namespace that are alive, one holds it.', { max: MAX_LABEL }) key!: string;
+  @OneOf(
+    'What happens if another job holds it. `reject`: refused. `existing`: that job is answered. `replace`: that job goes, unless it is leased. `debounce`: that job waits anew.',
+    ['reject', 'existing', 'replace', 'debounce'],
+  )
+  mode!: UniqueKey['mode'];
+  @Optional()
+  @Whole(
+    'How long the key is held, from publish on; as long as the job lives if it is 0 or left out.',
+    0,
+    MAX_PERIOD_MS,
+  )
+  window_ms?: number;
+}
+
+/** A job to publish. */
+export class PublishFields extends DataFields {
+  @QueueName('Where to put it.') queue!: string;
+  @Optional() @JobId('An id of your choice. A job that has it already makes the call fail.') id?: string;
+  @Optional() @Whole('Before it can be leased.', 0, MAX_PERIOD_MS) delay_ms?: number;
+  @Optional() @Moment('When it can be leased, instead of `delay_ms`.') run_at?: string;
+  @Optional()
+  @Whole('How long it may exist, from publish on; 0 = for ever, as if it is left out.', 0, MAX_PERIOD_MS)
+  ttl_ms?: number;
+  @Optional() @Whole('How often it may be leased.', 1, MAX_TRIES) tries?: number;
+  @Optional()
+  @Whole('How long a lease of it lasts, unless the consumer says.', 1, MAX_PERIOD_MS)
+  ttr_ms?: number;
+  @Optional() @Whole('Lower runs sooner; 0 if it is left out.', MIN_PRIORITY, MAX_PRIORITY) priority?: number;
+  @Optional() @Label('What kind of work it is.', { max: MAX_LABEL }) type?: string;
+  @Optional() @Labels('Names to find it by.', { max: MAX_TAGS }, { max: MAX_LABEL }) tags?: string[];
+  @Optional()
+  @TextsByName('Whatever belongs to it.', {
+    count: MAX_ATTRIBUTES,
+    name: ATTRIBUTE,
+    nameRule: ATTRIBUTE_RULE,
+    max: MAX_ATTRIBUTE_VALUE,
+  })
+  attributes?: Record<string, string>;
+  @Optional()
+  @JobIds('Jobs that must be done first. One that does not exist counts as done.', {
+    min: 0,
+    max: MAX_DEPENDENCIES,
+  })
+  depends_on?: string[];
+  @Optional()
+  @OneOf('What becomes of it when one of those fails, is cancelled or expires; `block` if it is left out.', [
+    'block',
+    'ignore',
+    'fail',
+    'cancel',
+  ])
+  on_dependency_failure?: DependencyFailure;
+  @Optional() @Part('When it is tried again.', () => RetryPolicyFields) retry?: RetryPolicyFields;
+  @Optional() @Part('A key that one job holds at a time.', () => UniqueFields) unique?: UniqueFields;
+  @Optional()
+  @Label('Jobs with the same key share the limits of their queue for one key.', { max: MAX_LABEL })
+  concurrency_key?: string;
+  @Optional()
+  @Whole('How long it is kept when it is done, with its result; 0 = not at all.', 0, MAX_PERIOD_MS)
+  retention_ms?: number;
+  @Optional() @Flag('Its timeline is recorded from the start, whatever else it has.') history?: boolean;
+}
+
+/** Many jobs, of whatever queues: all are published or none. */
+export class PublishManyFields {
+  @Parts('The jobs.', () => PublishFields, MAX_BULK_JOBS) jobs!: PublishFields[];
+}
+
+export class PublishQuery {
+  @Optional()
+  @Whole(
+    'Fire and wait: the answer comes when the job has ended, or after so long. With one job only; it is kept for a minute longer than that, or for its own retention.',
+    1,
+    MAX_END_WAIT_MS,
+  )
+  wait_ms?: number;
+}
+
+export class PublishedAnswer {
+  @JobId('The id of the job; for a unique key with `existing` perhaps that of another job.') id!: string;
+  @Label('Its state.', { max: MAX_LABEL }) state!: string;
+  @Flag('Nothing was stored: another job holds the unique key.') existing!: boolean;
+}
+
+export class PublishedManyAnswer {
+  @Parts('One for each job, in order.', () => PublishedAnswer, MAX_BULK_JOBS) jobs!: PublishedAnswer[];
+}

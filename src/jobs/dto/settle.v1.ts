@@ -1,0 +1,124 @@
+import {
+  MAX_ACKS,
+  MAX_DEPENDENCIES,
+  MAX_GROUP,
+  MAX_MESSAGE,
+  MAX_PERIOD_MS,
+  MAX_UINT32,
+} from '../../domain/limits.js';
+import { Nullable, Optional } from '../../http/fields/field.js';
+import {
+  AnyJson,
+  Base64,
+  Flag,
+  Formed,
+  JobId,
+  JobIds,
+  Label,
+  Moment,
+  OneOf,
+  Part,
+  Parts,
+  QueueName,
+  Text,
+  Whole,
+} from '../../http/fields/kinds.js';
+import { CONTENT_TYPE, CONTENT_TYPE_RULE } from './publish.v1.js';
+
+/** What a worker says of a job that it has leased. */
+export class LeaseFields {
+  @Whole('The number of the lease, as it came with the job.', 1, MAX_UINT32) lease!: number;
+}
+
+/** Where a job goes when it is done here. */
+export class NextFields {
+  @QueueName('The next queue. The job keeps its id, its data and its timeline.') queue!: string;
+  @Optional() @Whole('Before it can be leased there.', 0, MAX_PERIOD_MS) delay_ms?: number;
+  @Optional()
+  @JobIds('Jobs that must be done first.', { min: 0, max: MAX_DEPENDENCIES })
+  depends_on?: string[];
+}
+
+/** What came of a job. */
+export class Outcome {
+  @Optional() @AnyJson('Any JSON, kept with the job for as long as its retention says.') result?: unknown;
+  @Optional() @Base64('Bytes instead of `result`.') result_base64?: string;
+  @Optional() @Formed('What the bytes are.', CONTENT_TYPE, CONTENT_TYPE_RULE) result_type?: string;
+  @Optional() @Part('Where the job goes now, instead of being done.', () => NextFields) next?: NextFields;
+}
+
+export class AckFields extends Outcome {
+  @Whole('The number of the lease, as it came with the job.', 1, MAX_UINT32) lease!: number;
+}
+
+export class AckManyItem extends Outcome {
+  @QueueName('The queue of the job.') queue!: string;
+  @JobId('The id of the job.') id!: string;
+  @Optional()
+  @Whole(
+    'The number of the lease. Left out, the job is removed in whatever state it is; beside a result or a next queue it must be there.',
+    1,
+    MAX_UINT32,
+  )
+  lease?: number;
+}
+
+export class AckManyFields {
+  @Parts('The acknowledgements.', () => AckManyItem, MAX_ACKS) acks!: AckManyItem[];
+}
+
+export class AckManyResult {
+  @JobId('The id of the job.') id!: string;
+  @OneOf('What became of it; the last two are of what it was to wait for next.', [
+    ...['acked', 'moved', 'not_found', 'lease_lost'],
+    ...['dependency_cycle', 'too_many_dependencies'],
+  ])
+  status!: string;
+}
+
+export class AckManyAnswer {
+  @Parts('One for each, in order.', () => AckManyResult, MAX_ACKS) results!: AckManyResult[];
+}
+
+export class HeartbeatFields extends LeaseFields {
+  @Optional()
+  @Whole(
+    'How long the lease lasts from now; the `ttr_ms` of the job, or a minute, if it is left out.',
+    1,
+    MAX_PERIOD_MS,
+  )
+  ttr_ms?: number;
+  @Optional() @AnyJson('How far the work is: any JSON.') progress?: unknown;
+  @Optional() @AnyJson('New data of the job, of the content type that it has.') data?: unknown;
+  @Optional() @Base64('New data in bytes.') data_base64?: string;
+}
+
+export class ReleaseFields extends LeaseFields {
+  @Optional() @Whole('Before it can be leased again.', 0, MAX_PERIOD_MS) delay_ms?: number;
+}
+
+export class FailFields extends LeaseFields {
+  @Optional()
+  @Label('What kind of failure it is; `failed` if it is left out.', { max: MAX_GROUP })
+  group?: string;
+  @Optional() @Text('What went wrong.', { min: 0, max: MAX_MESSAGE }) message?: string;
+}
+
+export class RetryFields extends FailFields {
+  @Optional()
+  @Whole('Before it can be leased again; as the retry policy says if it is left out.', 0, MAX_PERIOD_MS)
+  delay_ms?: number;
+}
+
+/** What has become of a job. */
+export class SettledAnswer {
+  @JobId('The id of the job.') id!: string;
+  @OneOf('Its state now.', ['ready', 'scheduled', 'dead', 'blocked']) state!: string;
+  @Nullable() @Moment('When it can be leased again; null = at once, or never.') due_at!: string | null;
+}
+
+export class HeartbeatAnswer {
+  @JobId('The id of the job.') id!: string;
+  @Moment('When the lease ends now.') lease_ends_at!: string;
+  @Flag('Somebody wants the job cancelled: stop, and acknowledge or release it.') cancel_requested!: boolean;
+}

@@ -1,0 +1,218 @@
+import type { NewRichJob, RetryPolicy, UniqueKey } from '../domain/rich-job.js';
+import type { Plain } from '../http/fields/field.js';
+import { Problems, readObject } from '../http/fields/read.js';
+import { isObject } from '../http/fields/kinds.js';
+import {
+  type DataFields,
+  PublishFields,
+  PublishManyFields,
+  type RetryPolicyFields,
+  type UniqueFields,
+} from './dto/publish.v1.js';
+import type { Outcome } from './dto/settle.v1.js';
+
+const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json(?: *;.*)?$/i;
+const PLAIN_JSON = 'application/json';
+const BYTES = 'application/octet-stream';
+/** Fields of a retry policy beside those that each has, by kind; the first of them must be there. */
+const RETRY_FIELDS = {
+  none: [],
+  fixed: ['delay_ms'],
+  linear: ['delay_ms', 'max_ms'],
+  exponential: ['delay_ms', 'factor', 'max_ms', 'jitter'],
+  list: ['delays_ms'],
+} as const satisfies Record<RetryPolicy['kind'], readonly (keyof RetryPolicyFields)[]>;
+
+/** True for a content type that says JSON. */
+export function isJsonType(contentType: string): boolean {
+  return JSON_TYPE.test(contentType);
+}
+
+/** What a publish asks for. */
+export interface PublishRequest {
+  readonly jobs: readonly NewRichJob[];
+  /** It came alone, not in a list. */
+  readonly isOne: boolean;
+}
+
+/**
+ * Reads the body of a publish: a job, or an object with a list of them.
+ *
+ * @param maxBytes the longest data, as stored
+ * @throws {InputError} naming all that is wrong
+ */
+export function publishRequestOf(body: unknown, maxBytes: number): PublishRequest {
+  const problems = new Problems();
+  const isOne = !(isObject(body) && Object.hasOwn(body, 'jobs'));
+  const list = isOne
+    ? [readObject(PublishFields, body, '', problems)]
+    : readObject(PublishManyFields, body, '', problems).jobs;
+  problems.settle();
+  const at = (i: number): string => (isOne ? '' : `jobs[${String(i)}].`);
+  const jobs = list.map((fields, i) => richJobOf(fields, at(i), maxBytes, problems));
+  checkIds(jobs, at, problems);
+  problems.settle();
+  return { jobs, isOne };
+}
+
+/**
+ * A job of fields that are right one by one.
+ *
+ * @param at its path with a dot behind, or nothing
+ * @param problems hears what is wrong between them
+ */
+export function richJobOf(
+  fields: PublishFields,
+  at: string,
+  maxBytes: number,
+  problems: Problems,
+): NewRichJob {
+  const { queue, id, delay_ms, run_at, ttl_ms, tries, ttr_ms, priority, type, tags, attributes } = fields;
+  const { depends_on, on_dependency_failure, retry, unique, concurrency_key, retention_ms, history } = fields;
+  if (delay_ms !== undefined && run_at !== undefined)
+    problems.add(`${at}run_at`, 'must be left out where there is delay_ms');
+  if (ttl_ms !== undefined && ttl_ms > 0 && ttl_ms < (delay_ms ?? 0))
+    problems.add(`${at}ttl_ms`, 'must be 0, or at least delay_ms');
+  return given<NewRichJob>({
+    queue,
+    id,
+    ...(dataOf(fields, at, maxBytes, problems) ?? { body: Buffer.from('null') }),
+    delayMs: delay_ms,
+    dueMs: run_at === undefined ? undefined : Date.parse(run_at),
+    ttlMs: ttl_ms,
+    tries,
+    ttrMs: ttr_ms,
+    priority,
+    type,
+    tags,
+    attributes,
+    dependsOn: depends_on,
+    onDependencyFailure: on_dependency_failure,
+    retry: retry && retryOf(retry, `${at}retry.`, problems),
+    unique: unique && uniqueOf(unique),
+    concurrencyKey: concurrency_key,
+    retentionMs: retention_ms,
+    history,
+  });
+}
+
+/** Data to be stored. */
+export interface Data {
+  readonly body: Buffer;
+  /** Left out: JSON. */
+  readonly contentType?: string;
+}
+
+/** How the fields of data are called. */
+interface DataNames {
+  readonly json: string;
+  readonly bytes: string;
+  readonly type: string;
+}
+
+const DATA: DataNames = { json: 'data', bytes: 'data_base64', type: 'content_type' };
+const RESULT: DataNames = { json: 'result', bytes: 'result_base64', type: 'result_type' };
+
+/** The data of a request; undefined if it has none. Parameters as of `richJobOf`. */
+export function dataOf(
+  { data, data_base64, content_type }: Plain<DataFields>,
+  at: string,
+  maxBytes: number,
+  problems: Problems,
+): Data | undefined {
+  return bytesOf(DATA, { json: data, bytes: data_base64, type: content_type }, { at, maxBytes, problems });
+}
+
+/** The result of a request, likewise. */
+export function resultOf(
+  { result, result_base64, result_type }: Plain<Outcome>,
+  at: string,
+  maxBytes: number,
+  problems: Problems,
+): Data | undefined {
+  return bytesOf(
+    RESULT,
+    { json: result, bytes: result_base64, type: result_type },
+    { at, maxBytes, problems },
+  );
+}
+
+function bytesOf(
+  names: DataNames,
+  values: { readonly json: unknown; readonly bytes: string | undefined; readonly type: string | undefined },
+  { at, maxBytes, problems }: { readonly at: string; readonly maxBytes: number; readonly problems: Problems },
+): Data | undefined {
+  const { json, bytes, type } = values;
+  const isJson = bytes === undefined;
+  if (json === undefined && isJson) {
+    if (type !== undefined)
+      problems.add(`${at}${names.type}`, `must be left out where there is no ${names.json}`);
+    return undefined;
+  }
+  if (json !== undefined && !isJson) {
+    problems.add(`${at}${names.bytes}`, `must be left out where there is ${names.json}`);
+  }
+  if (json !== undefined && type !== undefined && !isJsonType(type)) {
+    problems.add(`${at}${names.type}`, `must be a kind of JSON where there is ${names.json}, or be left out`);
+  }
+  const body = isJson ? jsonText(json) : Buffer.from(bytes, 'base64');
+  if (body === undefined) problems.add(`${at}${names.json}`, 'is nested too deeply');
+  else if (body.length > maxBytes) {
+    problems.add(
+      `${at}${isJson ? names.json : names.bytes}`,
+      `must be at most ${String(maxBytes)} bytes as stored`,
+    );
+  }
+  const contentType = isJson ? type : (type ?? BYTES);
+  const isPlain = contentType === undefined || (isJson && contentType.toLowerCase() === PLAIN_JSON);
+  return { body: body ?? Buffer.alloc(0), ...(isPlain ? {} : { contentType }) };
+}
+
+/** A value as it is stored. @returns undefined for what is nested more deeply than the engine can follow */
+export function jsonText(value: unknown): Buffer | undefined {
+  try {
+    return Buffer.from(JSON.stringify(value));
+  } catch (error) {
+    if (error instanceof RangeError) return undefined;
+    throw error;
+  }
+}
+
+function retryOf(fields: RetryPolicyFields, at: string, problems: Problems): RetryPolicy {
+  const { kind, delay_ms = 0, factor, max_ms, jitter, delays_ms = [], non_retryable } = fields;
+  const own: readonly (keyof RetryPolicyFields)[] = RETRY_FIELDS[kind];
+  const [needed] = own;
+  if (needed !== undefined && fields[needed] === undefined)
+    problems.add(`${at}${needed}`, `is missing: ${kind} needs it`);
+  for (const name of ['delay_ms', 'factor', 'max_ms', 'jitter', 'delays_ms'] as const) {
+    if (fields[name] !== undefined && !own.includes(name))
+      problems.add(`${at}${name}`, `does not go with ${kind}`);
+  }
+  const nonRetryable = non_retryable === undefined ? {} : { nonRetryable: non_retryable };
+  if (kind === 'none') return { kind, ...nonRetryable };
+  if (kind === 'list') return { kind, delaysMs: delays_ms, ...nonRetryable };
+  if (kind === 'fixed') return { kind, delayMs: delay_ms, ...nonRetryable };
+  const capped = max_ms === undefined ? { delayMs: delay_ms } : { delayMs: delay_ms, maxMs: max_ms };
+  if (kind === 'linear') return { kind, ...capped, ...nonRetryable };
+  return given<RetryPolicy>({ kind, ...capped, factor, jitter, ...nonRetryable });
+}
+
+function uniqueOf({ key, mode, window_ms }: UniqueFields): UniqueKey {
+  return window_ms === undefined ? { key, mode } : { key, mode, windowMs: window_ms };
+}
+
+function checkIds(jobs: readonly NewRichJob[], at: (i: number) => string, problems: Problems): void {
+  const known = new Set<string>();
+  jobs.forEach(({ id }, i) => {
+    if (id === undefined) return;
+    if (known.has(id)) problems.add(`${at(i)}id`, 'must not be that of another job of the call');
+    known.add(id);
+  });
+}
+
+type Loose<T> = { readonly [K in keyof T]: T[K] | undefined };
+
+/** The same without what is undefined. */
+function given<T extends object>(values: Loose<T>): T {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as T;
+}

@@ -1,0 +1,152 @@
+import type { INestApplication } from '@nestjs/common';
+import { ModulesContainer } from '@nestjs/core';
+import { CALL, type AnswerDescription, type CallDescription } from '../http/describe.js';
+import { fieldsOf } from '../http/fields/field.js';
+import { Problem } from '../http/problem.v1.js';
+import { Schemas } from './schemas.js';
+
+const TOKEN = 'token';
+const VERSION = '3.1.0';
+const JSON_TYPE = 'application/json';
+const ABOUT = [
+  'Times in fields called `…_ms` are milliseconds, those in fields called `…_at` are ISO 8601 in UTC.',
+  'A field that a call does not know is refused. Answers may get new fields with any release.',
+  'Every refusal is a problem as RFC 9457 has it, with a stable `code`.',
+].join('\n');
+/** What stands in a path. */
+const PLACES: Readonly<Record<string, string>> = {
+  namespace: 'The namespace, which the token must be one of.',
+  queue: 'The name of a queue.',
+  id: 'The id.',
+};
+
+type Swagger = typeof import('@nestjs/swagger');
+type Handler = (...parameters: unknown[]) => unknown;
+
+/**
+ * The native API's document, OpenAPI 3.1, from the routes of an application and from what is said of them (`Describe`).
+ *
+ * Nest's swagger module is loaded here, when somebody asks for the document first: it takes a quarter of a second to load, and 12 MB.
+ */
+export async function buildDocument(app: INestApplication, version: string): Promise<object> {
+  const swagger = await import('@nestjs/swagger');
+  const schemas = new Schemas();
+  for (const { handler, owner, name, description } of callsOf(app)) {
+    describe(swagger, schemas, description)(owner, name, { value: handler });
+  }
+  schemas.of(Problem, 'out');
+  const config = new swagger.DocumentBuilder()
+    .setOpenAPIVersion(VERSION)
+    .setTitle('Pumphouse')
+    .setVersion(version)
+    .setDescription(ABOUT)
+    .addServer('/')
+    .addApiKey({ type: 'apiKey', in: 'header', name: 'X-Token' }, TOKEN)
+    .addSecurityRequirements(TOKEN)
+    .build();
+  const { paths, components, ...rest } = swagger.SwaggerModule.createDocument(app, config, {
+    autoTagControllers: false,
+    operationIdFactory: (controller, method) => `${controller.replace(/^V1|Controller$/g, '')}_${method}`,
+  });
+  return {
+    ...rest,
+    paths: Object.fromEntries(
+      Object.entries(paths)
+        .filter(([path]) => path.startsWith('/v1/'))
+        .map(([path, item]) => [path, { ...item, parameters: placesIn(path) }]),
+    ),
+    components: { ...components, schemas: schemas.byName },
+  };
+}
+
+interface Call {
+  readonly owner: object;
+  readonly name: string;
+  readonly handler: Handler;
+  readonly description: CallDescription;
+}
+
+/** The handlers of all controllers that something is said of. */
+function callsOf(app: INestApplication): Call[] {
+  const modules = [...app.get(ModulesContainer).values()];
+  const owners = modules.flatMap(({ controllers }) =>
+    [...controllers.values()].flatMap(({ metatype }) =>
+      typeof metatype === 'function' ? [metatype.prototype as Record<string, unknown>] : [],
+    ),
+  );
+  return owners.flatMap((owner) =>
+    Object.getOwnPropertyNames(owner).flatMap((name) => {
+      const handler = owner[name] as Handler;
+      const description = Reflect.getMetadata(CALL, handler) as CallDescription | undefined;
+      return description === undefined ? [] : [{ owner, name, handler, description }];
+    }),
+  );
+}
+
+function describe(swagger: Swagger, schemas: Schemas, call: CallDescription): MethodDecorator {
+  const { about, details, group, body, query, headers = [], answers, isOpen } = call;
+  const parts = [
+    swagger.ApiOperation({
+      summary: about,
+      ...(details === undefined ? {} : { description: details }),
+      ...(isOpen === true ? { security: [] } : {}),
+    }),
+    swagger.ApiTags(group),
+    ...Object.entries(answers).map(([status, answer]) => described(swagger, schemas, Number(status), answer)),
+    refusals(swagger, schemas),
+    ...headers.map(({ name, about: description }) =>
+      swagger.ApiHeader({ name, description, required: false, schema: { type: 'string' } }),
+    ),
+  ];
+  if (body !== undefined) {
+    parts.push(
+      swagger.ApiConsumes(JSON_TYPE),
+      swagger.ApiBody({ required: true, schema: schemas.of(body, 'in') }),
+    );
+  }
+  for (const [name, field] of query === undefined ? [] : fieldsOf(query)) {
+    const { description = '', ...schema } = schemas.ofField(field, 'in');
+    const style = schema['type'] === 'array' ? { style: 'form' as const, explode: false } : {};
+    parts.push(
+      swagger.ApiQuery({
+        name,
+        required: !field.isOptional,
+        description: String(description),
+        schema,
+        ...style,
+      }),
+    );
+  }
+  return (owner, name, descriptor) => {
+    for (const part of parts) part(owner, name, descriptor);
+  };
+}
+
+function described(
+  { ApiResponse }: Swagger,
+  schemas: Schemas,
+  status: number,
+  { about, of, type }: AnswerDescription,
+): MethodDecorator {
+  if (of === undefined && type === undefined) return ApiResponse({ status, description: about });
+  const schema = of === undefined ? {} : schemas.of(of, 'out');
+  return ApiResponse({ status, description: about, content: { [type ?? JSON_TYPE]: { schema } } });
+}
+
+function refusals({ ApiResponse }: Swagger, schemas: Schemas): MethodDecorator {
+  return ApiResponse({
+    status: 'default',
+    description: 'Why the request was refused.',
+    content: { 'application/problem+json': { schema: schemas.of(Problem, 'out') } },
+  });
+}
+
+function placesIn(path: string): object[] {
+  return [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
+    name,
+    in: 'path',
+    required: true,
+    description: PLACES[name] ?? '',
+    schema: { type: 'string' },
+  }));
+}

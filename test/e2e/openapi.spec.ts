@@ -1,0 +1,123 @@
+import { Validator } from '@seriousme/openapi-schema-validator';
+import { TestApp } from '../support/app.js';
+import { type Route, withRoutes } from '../support/routes.js';
+
+interface Operation {
+  readonly operationId: string;
+  readonly summary: string;
+  readonly tags: readonly string[];
+  readonly responses: Readonly<Record<string, { readonly description: string }>>;
+}
+interface OpenApi {
+  readonly openapi: string;
+  readonly info: { readonly version: string };
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+}
+
+const METHODS = ['get', 'post', 'put', 'patch', 'delete'];
+
+describe('the native API’s document', () => {
+  let app: TestApp;
+  let routes: Route[];
+  let document: OpenApi;
+  beforeAll(async () => {
+    ({ started: app, routes } = await withRoutes(() => TestApp.start()));
+    const { status, json } = await app.get('/v1/openapi.json', { token: null });
+    expect(status).toBe(200);
+    document = json as OpenApi;
+  });
+  afterAll(() => app.stop());
+
+  const operations = (): [string, Operation][] =>
+    Object.entries(document.paths).flatMap(([path, item]) =>
+      METHODS.flatMap((method): [string, Operation][] => {
+        const operation = item[method];
+        return operation === undefined ? [] : [[`${method.toUpperCase()} ${path}`, operation]];
+      }),
+    );
+
+  it('is OpenAPI 3.1, without a fault', async () => {
+    expect(document.openapi).toBe('3.1.0');
+    const { valid, errors } = await new Validator().validate(structuredClone(document) as never);
+    expect(errors).toBeUndefined();
+    expect(valid).toBe(true);
+  });
+
+  it('has every call of the native API, and no other', () => {
+    const served = routes
+      .filter(({ template }) => template.startsWith('/v1/'))
+      .map(({ method, template }) => `${method} ${template.replaceAll(/:(\w+)/g, '{$1}')}`);
+    expect(served.length).toBeGreaterThan(0);
+    expect(
+      operations()
+        .map(([name]) => name)
+        .sort(),
+    ).toEqual([...new Set(served)].sort());
+  });
+
+  it('says of each call what it does and what it answers', () => {
+    const all = operations();
+    expect(new Set(all.map(([, { operationId }]) => operationId)).size).toBe(all.length);
+    for (const [name, { summary, tags, responses }] of all) {
+      expect([name, summary]).toEqual([name, expect.stringMatching(/^[A-Z].*\.$/s)]);
+      expect([name, tags.length]).toEqual([name, 1]);
+      expect([name, Object.keys(responses)]).toEqual([name, expect.arrayContaining(['default'])]);
+      expect([name, Object.keys(responses).filter((status) => /^2\d\d$/.test(status))]).not.toEqual([
+        name,
+        [],
+      ]);
+    }
+  });
+
+  it('refers to schemas that it has, and only to those', () => {
+    const text = JSON.stringify(document);
+    const { components } = document as unknown as { components: { schemas: Record<string, unknown> } };
+    const used = [...text.matchAll(/"#\/components\/schemas\/(\w+)"/g)].map(([, name]) => name);
+    expect([...new Set(used)].sort()).toEqual(Object.keys(components.schemas).sort());
+  });
+});
+
+describe('the page of the document', () => {
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await TestApp.start();
+  });
+  afterAll(() => app.stop());
+
+  it('is there for everybody, with all that it loads, and loads nothing from elsewhere', async () => {
+    const { status, text, headers } = await app.get('/docs', { token: null });
+    expect(status).toBe(200);
+    expect(headers['content-type']).toBe('text/html; charset=utf-8');
+    const loaded = [...text.matchAll(/(?:src|href)="([^"]*)"/g)].map(([, address]) => address!);
+    expect(loaded).toEqual(expect.arrayContaining(['docs/page.js', 'v1/openapi.json']));
+    for (const address of loaded) {
+      const file = await app.get(`/${address}`, { token: null });
+      expect([address, file.status]).toEqual([address, 200]);
+      expect(file.text.length).toBeGreaterThan(100);
+      expect(file.headers['x-request-id']).toMatch(/^[0-9A-Z]{26}$/);
+    }
+  });
+
+  it('runs no script of its text, and sends nothing to anybody else', async () => {
+    const page = await app.get('/docs', { token: null });
+    expect(page.text).not.toMatch(/<script>|<style|\son\w+=|https?:/i);
+    const policy = String(page.headers['content-security-policy']);
+    expect(policy).toContain("default-src 'none'");
+    expect(policy).toContain("script-src 'self';");
+    expect(policy).not.toMatch(/unsafe-eval|https?:|\*/);
+    const script = await app.get('/docs/page.js', { token: null });
+    expect(script.headers['x-content-type-options']).toBe('nosniff');
+    expect(script.text).toContain('validatorUrl: null');
+    expect(script.text).not.toMatch(/https?:/);
+  });
+
+  it('is the package’s own text, byte for byte', async () => {
+    const { readFileSync } = await import('node:fs');
+    for (const name of ['swagger-ui.css', 'swagger-ui-bundle.js']) {
+      const { text, headers } = await app.get(`/docs/${name}`, { token: null });
+      const bytes = readFileSync(`node_modules/swagger-ui-dist/${name}`);
+      expect(Number(headers['content-length'])).toBe(bytes.length);
+      expect(text === bytes.toString()).toBe(true);
+    }
+  });
+});

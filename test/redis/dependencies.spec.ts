@@ -1,0 +1,198 @@
+import type { DependencyFailure, NewRichJob } from '../../src/domain/rich-job.js';
+import { LaneFixture } from './lane-fixture.js';
+
+let f: LaneFixture;
+beforeEach(async () => (f = await LaneFixture.open()));
+afterEach(() => f.close());
+
+it('waits until all that it depends on is done, and leaves nothing behind', async () => {
+  await f.put('a');
+  await f.put('b');
+  expect(await f.put('c', { dependsOn: ['a', 'b', 'nobody'] })).toBe('blocked');
+  expect(await f.find('c')).toMatchObject({ state: 'blocked', dependsOn: ['a', 'b'] });
+  expect(await f.find('a')).toMatchObject({ dependents: ['c'] });
+
+  expect(await f.work()).toEqual(['a', 'b']);
+
+  expect(await f.find('c')).toMatchObject({ state: 'ready', dependsOn: [] });
+  expect(await f.work()).toEqual(['c']);
+  expect(await f.leftovers()).toEqual([]);
+});
+
+it('ties jobs of one call to each other, in any order', async () => {
+  const job = (id: string, dependsOn: string[]): NewRichJob => ({
+    queue: 'q',
+    body: Buffer.from(id),
+    id,
+    dependsOn,
+  });
+  const published = await f.lane.publishing.publish(f.ns, [job('c', ['b']), job('b', ['a']), job('a', [])]);
+
+  expect(published.map(({ state }) => state)).toEqual(['blocked', 'blocked', 'ready']);
+  expect([await f.work(), await f.work(), await f.work()]).toEqual([['a'], ['b'], ['c']]);
+});
+
+it('waits for a plain job in whatever state, and is told of its end', async () => {
+  const ready = await f.fixture.publish('plain');
+  const far = await f.fixture.publish('plain', { delayMs: 3_600_000 });
+  const near = await f.fixture.publish('plain', { delayMs: 60_000 });
+  await f.put('c', { dependsOn: [ready, far, near] });
+  expect((await f.find('c'))?.dependsOn).toHaveLength(3);
+
+  expect(await f.work('plain')).toEqual([ready]);
+  await f.pass(60_000);
+  expect(await f.work('plain')).toEqual([near]);
+  await f.pass(3_539_999);
+  expect(await f.work('plain')).toEqual([]);
+  await f.pass(1);
+  expect(await f.work('plain')).toEqual([far]);
+
+  expect(await f.work()).toEqual(['c']);
+  expect(await f.leftovers()).toEqual([]);
+});
+
+it('refuses circles and stores nothing', async () => {
+  const job = (id: string, dependsOn: string[]): NewRichJob => ({
+    queue: 'q',
+    body: Buffer.from(id),
+    id,
+    dependsOn,
+  });
+  const publish = (...jobs: NewRichJob[]) => f.lane.publishing.publish(f.ns, jobs);
+
+  await expect(publish(job('a', ['a']))).rejects.toMatchObject({ code: 'dependency_cycle' });
+  await expect(publish(job('a', ['b']), job('b', ['c']), job('c', ['a']))).rejects.toMatchObject({
+    code: 'dependency_cycle',
+  });
+  expect(await f.find('a')).toBeNull();
+
+  await publish(job('a', []), job('b', ['a']), job('c', ['b']));
+  await expect(f.lane.changing.change(f.ns, 'a', { moreDependencies: ['c'] })).rejects.toMatchObject({
+    code: 'dependency_cycle',
+  });
+  await expect(f.lane.changing.change(f.ns, 'a', { dependsOn: ['a'] })).rejects.toMatchObject({
+    code: 'dependency_cycle',
+  });
+  expect(await f.find('a')).toMatchObject({ state: 'ready', dependsOn: [] });
+});
+
+it('becomes scheduled when its time is still to come, also when its dependencies are taken away', async () => {
+  await f.put('a');
+  await f.put('b', { dependsOn: ['a'], delayMs: 60_000 });
+  await f.put('c', { dependsOn: ['a'], delayMs: 60_000 });
+
+  await f.lane.changing.change(f.ns, 'c', { dependsOn: [] });
+  expect(await f.find('c')).toMatchObject({ state: 'scheduled', dueAtMs: f.nowMs + 60_000 });
+  expect(await f.work()).toEqual(['a']);
+  expect(await f.find('b')).toMatchObject({ state: 'scheduled', dueAtMs: f.nowMs + 60_000 });
+  await f.pass(60_000);
+
+  expect((await f.work()).sort()).toEqual(['b', 'c']);
+});
+
+describe.each<[DependencyFailure, object]>([
+  ['block', { state: 'blocked', failedDependencies: { a: 'died' } }],
+  ['ignore', { state: 'ready', dependsOn: [] }],
+  ['fail', { state: 'dead', failure: { group: 'dependency_failed' } }],
+])('a job that is to %s', (onDependencyFailure, expected) => {
+  it('does so when a dependency dies before or after its publish', async () => {
+    await f.put('a');
+    await f.put('b', { dependsOn: ['a'], onDependencyFailure });
+    await f.fail('a');
+    expect(await f.find('b')).toMatchObject(expected);
+
+    await f.put('c', { dependsOn: ['a'], onDependencyFailure });
+    expect(await f.find('c')).toMatchObject(expected);
+  });
+});
+
+it('is cancelled with what depends on it, if it is to', async () => {
+  await f.put('a');
+  await f.put('b', { dependsOn: ['a'], onDependencyFailure: 'cancel', retentionMs: 60_000 });
+  await f.put('c', { dependsOn: ['b'], onDependencyFailure: 'cancel' });
+  await f.put('d', { dependsOn: ['c'] });
+  await f.fail('a');
+
+  expect(await f.find('b')).toMatchObject({ state: 'cancelled' });
+  expect(await f.find('c')).toBeNull();
+  expect(await f.find('d')).toMatchObject({ state: 'blocked', failedDependencies: { c: 'cancelled' } });
+  expect(await f.counts()).toMatchObject({ blocked: 1, stuck: 1 });
+});
+
+it('shows what waits in vain, until the dead job is brought back and done', async () => {
+  await f.put('a');
+  await f.put('b', { dependsOn: ['a'] });
+  expect(await f.counts()).toMatchObject({ blocked: 1, stuck: 0 });
+  await f.fail('a');
+  expect(await f.counts()).toMatchObject({ blocked: 1, stuck: 1, dead: 1 });
+
+  await f.revive('a');
+  expect(await f.counts()).toMatchObject({ blocked: 1, stuck: 0, ready: 1 });
+  expect(await f.find('b')).toMatchObject({ dependsOn: ['a'], failedDependencies: {} });
+  expect(await f.work()).toEqual(['a']);
+
+  expect(await f.work()).toEqual(['b']);
+  expect(await f.leftovers()).toEqual([]);
+});
+
+it('hears of every other end of what it depends on', async () => {
+  await f.put('expires', { ttlMs: 1_000, delayMs: 5_000 });
+  await f.put('b', { dependsOn: ['expires'] });
+  await f.pass(1_001);
+  expect(await f.find('b')).toMatchObject({ state: 'blocked', failedDependencies: { expires: 'expired' } });
+
+  await f.put('removed');
+  await f.put('c', { dependsOn: ['removed'] });
+  await f.fixture.engine.ack(f.ns, 'q', 'removed');
+  await f.pump();
+  expect(await f.find('c')).toMatchObject({ state: 'ready' });
+});
+
+it('adds and removes what a ready, a scheduled and a far job wait for', async () => {
+  await f.put('a');
+  await f.put('b');
+  await f.put('s', { delayMs: 60_000 });
+  const far = await f.fixture.publish('q', { delayMs: 3_600_000 });
+
+  expect(await f.lane.changing.change(f.ns, 'b', { moreDependencies: ['a'] })).toMatchObject({
+    state: 'blocked',
+  });
+  expect(await f.lane.changing.change(f.ns, 's', { moreDependencies: ['a'] })).toMatchObject({
+    state: 'blocked',
+  });
+  expect(await f.lane.changing.change(f.ns, far, { moreDependencies: ['a'] })).toMatchObject({
+    state: 'scheduled',
+  });
+  expect(await f.lane.changing.change(f.ns, 'b', { lessDependencies: ['a'] })).toMatchObject({
+    state: 'ready',
+  });
+  await f.pass(3_600_000);
+  expect(await f.find(far)).toMatchObject({ state: 'blocked', dependsOn: ['a'] });
+  expect(await f.find('s')).toMatchObject({ state: 'blocked', dependsOn: ['a'] });
+  expect(await f.work()).toEqual(['a', 'b']);
+
+  expect((await f.work()).sort()).toEqual([far, 's'].sort());
+  expect(await f.leftovers()).toEqual([]);
+});
+
+it('moves on to a queue where it waits for others', async () => {
+  await f.put('a');
+  await f.put('b', { queue: 'slow' });
+  await f.put('user', { dependsOn: ['a'] });
+  const [job] = await f.lease();
+  const next = { queue: 'next', delayMs: 1_000, dependsOn: ['b'] };
+
+  const lost = { id: 'a', lease: job?.lease ?? 0 };
+  expect(
+    await f.lane.owners.complete(f.ns, [{ ...lost, next: { queue: 'next', dependsOn: ['user'] } }]),
+  ).toEqual(['dependency_cycle']);
+  expect(await f.lane.owners.complete(f.ns, [{ ...lost, next }])).toEqual(['done']);
+  expect(await f.find('a')).toMatchObject({ state: 'blocked', queue: 'next', dependsOn: ['b'] });
+  expect(await f.work('slow')).toEqual(['b']);
+  expect(await f.find('a')).toMatchObject({ state: 'scheduled', dueAtMs: f.nowMs + 1_000 });
+  await f.pass(1_000);
+
+  expect(await f.work('next')).toEqual(['a']);
+  expect(await f.work()).toEqual(['user']);
+  expect(await f.leftovers()).toEqual([]);
+});

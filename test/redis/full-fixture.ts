@@ -1,0 +1,48 @@
+import type { LeasedJob } from '../../src/domain/job.js';
+import type { NewRichJob } from '../../src/domain/rich-job.js';
+import type { EngineFixture } from './fixture.js';
+
+/** The full lane of a fixture's engine, in few words. */
+export class FullFixture {
+  constructor(readonly f: EngineFixture) {}
+
+  get lane() {
+    return this.f.engine.full;
+  }
+
+  async put(queue: string, job: Partial<NewRichJob> & { text?: string } = {}): Promise<string> {
+    const { text = 'x', ...rest } = job;
+    const [published] = await this.lane.publishing.publish(this.f.ns, [
+      { queue, body: Buffer.from(text), type: 't', ...rest },
+    ]);
+    return published?.id ?? '';
+  }
+
+  lease(queue: string, count = 1, worker = '', ttrMs = 10_000): Promise<LeasedJob[]> {
+    return this.f.engine.reserve(this.f.ns, { queues: [queue], count, ttrMs, waitMs: 0, worker });
+  }
+
+  /** Leases and fails up to `count` jobs of the queue. @returns how many */
+  async fail(queue: string, group: string, message = 'boom', count = 1): Promise<number> {
+    const jobs = await this.lease(queue, count);
+    for (const { id, lease } of jobs) {
+      await this.lane.owners.fail(this.f.ns, { id, lease, group, message });
+    }
+    return jobs.length;
+  }
+
+  /** Each name and its number of jobs. */
+  async tags(): Promise<Record<string, number>> {
+    return countsOf((await this.lane.marks.tags(this.f.ns, { limit: 100 })).items);
+  }
+
+  async groups(): Promise<Record<string, number>> {
+    return countsOf((await this.lane.marks.groups(this.f.ns, { limit: 100 })).items);
+  }
+}
+
+function countsOf(
+  items: readonly { readonly name: string; readonly jobs: number }[],
+): Record<string, number> {
+  return Object.fromEntries(items.map(({ name, jobs }) => [name, jobs]));
+}

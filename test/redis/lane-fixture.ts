@@ -1,0 +1,91 @@
+import type { LeasedJob, QueueCounts } from '../../src/domain/job.js';
+import type { JobDetails, NewRichJob } from '../../src/domain/rich-job.js';
+import { EngineFixture } from './fixture.js';
+
+/** Jobs with ids of their own, in queue `q` unless it is said otherwise, under a clock that stands still. */
+export class LaneFixture {
+  private constructor(readonly fixture: EngineFixture) {}
+
+  static async open(): Promise<LaneFixture> {
+    return new LaneFixture(await EngineFixture.withClock());
+  }
+
+  get ns(): string {
+    return this.fixture.ns;
+  }
+
+  get nowMs(): number {
+    return this.fixture.nowMs;
+  }
+
+  get lane(): EngineFixture['engine']['full'] {
+    return this.fixture.engine.full;
+  }
+
+  close(): Promise<void> {
+    return this.fixture.close();
+  }
+
+  /** @returns its state */
+  async put(id: string, job: Partial<NewRichJob> = {}): Promise<string> {
+    const [published] = await this.lane.publishing.publish(this.ns, [
+      { queue: 'q', body: Buffer.from(id), id, ...job },
+    ]);
+    return published?.state ?? '';
+  }
+
+  find(id: string): Promise<JobDetails | null> {
+    return this.lane.looking.find(this.ns, id);
+  }
+
+  async counts(queue = 'q'): Promise<QueueCounts | undefined> {
+    return (await this.fixture.engine.counts(this.ns, [queue]))[0];
+  }
+
+  lease(queue = 'q', count = 100): Promise<LeasedJob[]> {
+    return this.fixture.engine.reserve(this.ns, { queues: [queue], count, ttrMs: 10_000, waitMs: 0 });
+  }
+
+  async pump(): Promise<void> {
+    await this.fixture.engine.pumpNow(this.ns);
+  }
+
+  /** Lets time pass. */
+  async pass(ms: number): Promise<void> {
+    this.fixture.nowMs += ms;
+    await this.pump();
+  }
+
+  /** Leases all that is ready and acknowledges it. @returns the ids, in order */
+  async work(queue = 'q'): Promise<string[]> {
+    const jobs = await this.lease(queue);
+    for (const { id, lease } of jobs) await this.fixture.engine.ack(this.ns, queue, id, lease);
+    await this.pump();
+    return jobs.map(({ id }) => id);
+  }
+
+  /** The owner of a ready job says that it went wrong for good. */
+  async fail(id: string, queue = 'q'): Promise<void> {
+    const jobs = await this.lease(queue);
+    const lease = jobs.find((job) => job.id === id)?.lease ?? 0;
+    await this.lane.owners.fail(this.ns, { id, lease, group: 'g', message: 'm' });
+    await this.fixture.engine.undo(
+      this.ns,
+      jobs.filter((job) => job.id !== id),
+    );
+    await this.pump();
+  }
+
+  /** Brings dead jobs back, with their tries as they were at first. */
+  async revive(...ids: string[]): Promise<void> {
+    await this.lane.dead.respawnIds(this.ns, ids, { tries: 'reset', ttlMs: 0 });
+    await this.pump();
+  }
+
+  /** Keys that are left when all jobs are gone and every timer has rung. */
+  async leftovers(): Promise<string[]> {
+    await this.pass(3_600_000);
+    await this.fixture.engine.tidyNow(this.ns);
+    return (await this.fixture.keys()).filter((key) => !key.endsWith(':meta'));
+  }
+}

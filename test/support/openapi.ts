@@ -1,0 +1,68 @@
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import type { Answer } from './app.js';
+
+type Schema = Record<string, unknown>;
+interface Operation {
+  readonly responses: Readonly<
+    Record<string, { readonly content?: Readonly<Record<string, { readonly schema: Schema }>> }>
+  >;
+}
+interface OpenApi {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
+}
+
+/** Fails unless an answer is as the document says. @param path what follows the namespace */
+export type AnswerCheck = (method: string, path: string, answer: Answer) => void;
+
+/**
+ * Holds answers against the API's document: status, content type, and a body of the schema. A field that the document does not name is
+ * a failure here, though readers must bear it.
+ */
+export function answerCheck(document: unknown): AnswerCheck {
+  const { paths, components } = document as OpenApi;
+  const ajv = new Ajv2020({ strict: false, allErrors: true });
+  addFormats.default(ajv);
+  ajv.addSchema({ $id: 'api', components: closed(components) });
+  const patterns = Object.keys(paths).map((path): [RegExp, string] => [patternOf(path), path]);
+  return (method, path, { status, headers, json, text }) => {
+    const [, template] = patterns.find(([pattern]) => pattern.test(path)) ?? [];
+    const operation = template === undefined ? undefined : paths[template]?.[method.toLowerCase()];
+    if (operation === undefined) throw new Error(`the document has no ${method} ${path}`);
+    const described =
+      operation.responses[String(status)] ?? (status >= 400 ? operation.responses['default'] : undefined);
+    if (described === undefined) throw new Error(`${method} ${path}: the document has no ${String(status)}`);
+    const type = String(headers['content-type'] ?? '').split(';')[0] ?? '';
+    const content = described.content ?? {};
+    if (Object.keys(content).length === 0 && text === '') return;
+    const schema = content[type]?.schema;
+    if (schema === undefined)
+      throw new Error(`${method} ${path} ${String(status)}: the document has no ${type}`);
+    const isRight = ajv.validate(absolute(schema), json);
+    if (!isRight) throw new Error(`${method} ${path} ${String(status)}: ${ajv.errorsText()} in ${text}`);
+  };
+}
+
+function patternOf(path: string): RegExp {
+  return new RegExp(`^${path.replace('/v1/{namespace}', '').replaceAll(/\{\w+\}/g, '[^/]+')}$`);
+}
+
+/** References in a schema point into the document that was added. */
+function absolute(schema: Schema): Schema {
+  return JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"api#/')) as Schema;
+}
+
+/** The same with no field but those that are named; timeline entries aside, which have fields of their kind. */
+function closed<T>(value: T, name = ''): T {
+  if (Array.isArray(value)) return value.map((one: unknown) => closed(one)) as T;
+  if (typeof value !== 'object' || value === null) return value;
+  const copy = Object.fromEntries(
+    Object.entries(value).map(([key, one]) => [key, closed(one as unknown, key)]),
+  );
+  const isClosed =
+    'properties' in copy && name !== 'TimelineAnswer' && typeof copy['properties'] === 'object';
+  return (
+    isClosed && !('additionalProperties' in copy) ? { ...copy, additionalProperties: false } : copy
+  ) as T;
+}
