@@ -7,6 +7,7 @@ import { EventsModule } from '../events/events.module.js';
 import { HealthModule } from '../health/health.module.js';
 import { JobsModule } from '../jobs/jobs.module.js';
 import { OpenApiModule } from '../openapi/openapi.module.js';
+import { QueuesModule } from '../queues/queues.module.js';
 import { SettingsModule } from '../settings/settings.module.js';
 import { StatsModule } from '../stats/stats.module.js';
 
@@ -20,6 +21,7 @@ export class ApiAppModule {
         CoreModule.forRoot(parts),
         JobsModule,
         DeadletterModule,
+        QueuesModule,
         StatsModule,
         SettingsModule,
         EventsModule,

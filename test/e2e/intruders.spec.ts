@@ -38,6 +38,14 @@ const NEEDS: Readonly<Record<string, Verb>> = {
   'PATCH /v1/:namespace/jobs/:id': 'publish',
   'POST /v1/:namespace/jobs/:id/dependencies': 'publish',
   'DELETE /v1/:namespace/jobs/:id/dependencies': 'publish',
+  'GET /v1/:namespace/queues': 'consume',
+  'GET /v1/:namespace/queues/:queue': 'consume',
+  'PATCH /v1/:namespace/queues/:queue': 'admin',
+  'DELETE /v1/:namespace/queues/:queue': 'admin',
+  'POST /v1/:namespace/queues/:queue/pause': 'admin',
+  'POST /v1/:namespace/queues/:queue/resume': 'admin',
+  'POST /v1/:namespace/queues/:queue/drain': 'admin',
+  'POST /v1/:namespace/queues/:queue/purge': 'admin',
   'DELETE /api/:namespace/:queue': 'admin',
   'PUT /api/:namespace/:queue/deadletter': 'admin',
   'DELETE /api/:namespace/:queue/deadletter': 'admin',
@@ -50,6 +58,8 @@ const QUERY: Readonly<Record<string, string>> = {
 };
 /** Calls of a whole namespace: closed to tokens for some of its queues. */
 const WHOLE = /^\S+ \/v1\/:namespace\/settings/;
+/** It shows the queues that a token is for, whichever they are. */
+const SHOWS_OWN = /^GET \/v1\/:namespace\/queues$/;
 /** Open to everybody. */
 const OPEN = [
   'GET /docs',
@@ -152,6 +162,10 @@ describe('intruders', () => {
     if (/\/jobs$/.test(path)) return JSON.stringify({ queue: 'mail' });
     if (path.endsWith('/leases')) return JSON.stringify({ queues: ['mail'] });
     if (path.endsWith('/cancel')) return '{}';
+    if (path.endsWith('/purge')) return JSON.stringify({ states: ['dead'], dry_run: true });
+    if (path.endsWith('/drain')) return '{}';
+    if (/\/queues\/\w+$/.test(path)) return method === 'PATCH' ? '{"max_running":9}' : undefined;
+    if (/\/(pause|resume)$/.test(path)) return undefined;
     if (path.endsWith('/log')) return JSON.stringify({ message: 'hello' });
     if (path.endsWith('/dependencies')) return JSON.stringify({ depends_on: ['nobody'] });
     if (method === 'PATCH') return JSON.stringify({ priority: 1 });
@@ -255,6 +269,10 @@ describe('intruders', () => {
     for (const route of apiRoutes.filter(isQueueCall)) {
       for (const path of addresses(route)) {
         const { status, text } = await send(route, path, token);
+        if (SHOWS_OWN.test(nameOf(route))) {
+          expect({ path, text }).toEqual({ path, text: '{"items":[],"next_cursor":null}' });
+          continue;
+        }
         expect({ path, status }).toEqual({ path, status: 403 });
         expect(text).toContain('"code":"queue_not_allowed"');
       }
