@@ -15,7 +15,13 @@ import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 
 const ROOT = join(import.meta.dirname, '..');
-const FILES = ['test/chaos', 'test/redis/properties', 'test/redis/queue-limits-property'];
+const FILES = [
+  'test/chaos',
+  'test/redis/properties',
+  'test/redis/queue-limits-property',
+  'test/redis/change.property',
+  'test/redis/dependencies.property',
+];
 
 const env = { ...process.env };
 env.PUMPHOUSE_CHAOS_ROUNDS ??= '20';

@@ -5,7 +5,7 @@ local function change(job, wish, bytes, more, less)
     return 0
   elseif wish.log then
     make_rich(job)
-    note(job, "log", wish.log)
+    tell("log", job, wish.log)
     return 1
   elseif not WAITING[job.state] then
     return 2

@@ -10,7 +10,7 @@ end
 local function next_to(kinds, id)
   local keys, size = {}, 0
   for kind in string.gmatch(kinds, ".") do
-    keys[#keys + 1] = edge_key(kind, id)
+    keys[#keys + 1] = named_key(kind, id)
     size = size + redis.call("SCARD", keys[#keys])
   end
   local ids = size <= MOST_WAYS and redis.call("SUNION", unpack(keys)) or nil

@@ -1,8 +1,8 @@
 -- Who comes late may find his slot taken: of the queue, or of the job's key.
 local function may_go_on(job)
-  local set, key = settings_of(job.queue), job.x.ckey and key_of(job)
+  local set, key = settings_of(job.queue), job.x.ckey and limits.key_of(job)
   local is_free = not key or key.taken - (job.x.slot and 1 or 0) < (set.kmax or math.huge)
-  return is_free and running_in(job.queue) < (set.max or math.huge)
+  return is_free and limits.running_in(job.queue) < (set.max or math.huge)
 end
 
 -- Whether who says something of a job is its owner: the codes of full_settle.

@@ -1,7 +1,7 @@
 -- The one place in which a script of the full lane writes.
 -- Returns the earliest timer that was set, 0 = none.
 local function commit()
-  call_all_held()
+  limits.call_all_held()
   tend_indexes()
   if first_timer < math.huge then
     write("ZADD", due, "LT", text_of(first_timer), FULL_LANE)

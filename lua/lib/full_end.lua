@@ -1,14 +1,13 @@
 -- Ends of jobs. A job has left its place before (lib/full_place) it ends.
 -- What holds others up lets them go: outcome is the event that tells of the end. Dependents learn of it from the clock.
 local function let_go(job, outcome)
+  free_unique(job)
   tell_users(job, job.x.cascade and outcome == "cancelled" and "cascaded" or outcome)
   if job.x.waits then
-    free("DEL", needs_key(job.id), edge_key("f", job.id), edge_key("m", job.id))
+    free("DEL", needs_key(job.id), named_key("f", job.id), named_key("m", job.id))
   end
   for _, field in ipairs({ "waits", "cancel", "cascade" }) do
-    if job.x[field] then
-      put(job, field, nil)
-    end
+    put(job, field, nil)
   end
   if is_rich(job) and job.expires > 0 then
     free("ZREM", space_key("expiring"), job.id)
@@ -32,7 +31,7 @@ local function conclude(job, state, outcome, facts)
     put(job, "ended", now_floor)
     go(job, state, now_floor)
     tell(outcome, job, facts)
-    set_timer("Z" .. job.queue, now_ceil + keep_ms)
+    keep(job, keep_ms)
   else
     vanish(job)
     announce(outcome, job, facts)

@@ -1,7 +1,8 @@
--- What ended is told to those that wait for it, a few at a time; what is left makes the clock come back at once.
+-- What ended is told to those that wait for it, a few at a time; what is left makes the clock come back at once. Each costs as much as two
+-- jobs that come due.
 local function some_of(key)
-  local ids = redis.call("SRANDMEMBER", touch(key), math.max(limit, 0))
-  limit = limit - #ids
+  local ids = redis.call("SRANDMEMBER", touch(key), math.ceil(limit / 2))
+  limit = limit - 2 * #ids
   if #ids > 0 then
     free("SREM", key, unpack(ids))
   end
@@ -11,7 +12,7 @@ end
 -- A need of a job: met, or failed. A job that was made anew under its old id may not have it any more.
 local function hear(job, on, outcome)
   local was_unmet = redis.call("SISMEMBER", needs_key(job.id), on) == 1
-  if not was_unmet and redis.call("HEXISTS", edge_key("f", job.id), on) == 0 then
+  if not was_unmet and redis.call("HEXISTS", named_key("f", job.id), on) == 0 then
     return
   end
   waiter(job)
@@ -21,16 +22,16 @@ local function hear(job, on, outcome)
     return fall(job, outcome)
   end
   job.unmet, job.failed = job.unmet - (was_unmet and 1 or 0), job.failed - (was_unmet and 0 or 1)
-  edge(job, was_unmet and "SREM" or "HDEL", was_unmet and needs_key(job.id) or edge_key("f", job.id), on)
+  edge(job, was_unmet and "SREM" or "HDEL", was_unmet and needs_key(job.id) or named_key("f", job.id), on)
   if policy == "revived" then
     job.unmet = job.unmet + 1
     edge(job, "SADD", needs_key(job.id), on)
     write("SADD", users_key(on), job.id)
   elseif policy == "block" then
     job.failed = job.failed + 1
-    edge(job, "HSET", edge_key("f", job.id), on, outcome)
+    edge(job, "HSET", named_key("f", job.id), on, outcome)
     if outcome == "died" then
-      write("SADD", edge_key("v", on), job.id)
+      write("SADD", named_key("v", on), job.id)
     end
   end
 end

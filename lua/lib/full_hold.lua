@@ -2,10 +2,10 @@
 local PARKED_COST, parked = 12, {}
 local function may_start(number)
   local set = settings_of(number)
-  if set.paused or set.max and running_in(number) >= set.max then
+  if set.paused or set.max and limits.running_in(number) >= set.max then
     return false
-  elseif set.rate and allowance(set.rate, set.tat) < 1 then
-    set_timer("P" .. number, allowed_at(set.rate, set.tat, 1))
+  elseif set.rate and limits.allowance(set.rate, set.tat) < 1 then
+    set_timer("P" .. number, limits.allowed_at(set.rate, set.tat, 1))
     return false
   end
   return true
@@ -13,8 +13,8 @@ end
 
 -- Out of the line, until it is called (lib/full_call). Who was called before keeps his place in the line of his key.
 local function park(job)
-  local key, number = key_of(job), job.queue
-  looked, freed[key.name] = looked + PARKED_COST, key
+  local key, number = limits.key_of(job), job.queue
+  looked, limits.freed[key.name] = looked + PARKED_COST, key
   leave(job)
   if not job.x.place then
     parked[number] = (parked[number] or redis.call("HGET", queue_key("i", number), "parked") or 0) + 1
@@ -28,13 +28,13 @@ local function park(job)
 end
 
 local function spend(job)
-  local set, key = settings_of(job.queue), job.x.ckey and key_of(job)
+  local set, key = settings_of(job.queue), job.x.ckey and limits.key_of(job)
   if set.rate then
-    set.tat = paid_until(set.rate, set.tat)
+    set.tat = limits.paid_until(set.rate, set.tat)
     write("HSET", queue_key("o", job.queue), "tat", string.format("%.3f", set.tat))
   end
   if key and set.krate then -- A minute more: a test's clock may be slow.
-    key.tat = paid_until(set.krate, key.tat)
+    key.tat = limits.paid_until(set.krate, key.tat)
     write("SET", space_key("T" .. key.name), string.format("%.3f", key.tat), "PX", text_of(math.ceil(key.tat - now_floor) + 60000))
   end
 end

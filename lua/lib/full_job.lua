@@ -1,11 +1,5 @@
 -- Jobs whole: a table with the fields of the header, and in x those of the hash. One for each job and script.
 local jobs, changed = {}, {}
--- As it stands in the indexes before this script: see lib/full_tags.
-local function was_of(job)
-  return {
-    state = job.state, tags = job.x.tags, type = job.x.type, fgroup = job.x.fgroup, worker = job.x.worker, tracked = job.x.tracked,
-  }
-end
 
 local function job_of(id)
   if jobs[id] == nil then
@@ -32,8 +26,10 @@ local function will_change(job)
   return job
 end
 
--- A field of the hash; nil takes it away. Only rich jobs have fields: see make_rich.
+-- A field of the hash; nil takes it away. Only rich jobs have any: see make_rich.
 local function put(job, field, value)
-  will_change(job)
-  job.x[field], job.news[field] = value, true
+  if value ~= nil or job.x[field] then
+    will_change(job)
+    job.x[field], job.news[field] = value, true
+  end
 end

@@ -11,11 +11,11 @@ local function call_by_queue(number, what)
   limit = limit - #ids
   for _, id in ipairs(ids) do
     local job = job_of(id)
-    local key = job and job.x.ckey and key_of(job)
+    local key = job and job.x.ckey and limits.key_of(job)
     if key then
-      freed[key.name] = key
+      limits.freed[key.name] = key
     end
-    from = from + (key and room_of(key) > 0 and 0 or 1)
+    from = from + (key and limits.room_of(key) > 0 and 0 or 1)
   end
   if #ids > 0 then
     write("HSET", queue_key("o", number), "seen", from)
@@ -31,6 +31,6 @@ function bells.K(rest, what)
   if digest == "" then
     call_by_queue(tonumber(number), what)
   else
-    freed[rest] = key_named(rest, tonumber(number))
+    limits.freed[rest] = limits.key_named(rest, tonumber(number))
   end
 end

@@ -1,10 +1,14 @@
 -- What is looked for: filter is a table {queue, state, type, group, tag, text, attributes}, all of which must hold; fields: of the job's hash.
 local SHOWN = { "type", "tags", "attributes", "put", "worker", "fgroup", "fmessage", "fat", "fworker", "progress", "tracked", "ended", "failures", "crashes" }
 
+-- Messages may be long: a script that has seen so many bytes looks no further.
+local MOST_BYTES, bytes_seen = 262144, 0
+
 local function fields_of(job, id)
   local fields, values = {}, job.flags % 2 == HAS_EXTRAS and redis.call("HMGET", extras_key(id), unpack(SHOWN)) or {}
   for i, name in ipairs(SHOWN) do
     fields[name] = values[i] or nil
+    bytes_seen = bytes_seen + (values[i] and #values[i] or 0)
   end
   return fields
 end

@@ -1,18 +1,37 @@
--- The same job goes on in another queue.
-local function move_on(job, next, needs, facts)
-  make_rich(job, true)
-  job.queue, job.tries, job.attempts, job.lease = number_of(next.queue), tonumber(job.x.tries), 0, job.lease + 1
-  names[job.queue] = next.queue
-  fill_queue(job.queue, next.queue)
-  for _, field in ipairs({ "leased", "worker", "fgroup", "fmessage", "fat", "fworker", "progress" }) do
-    put(job, field, nil)
+-- Does what is wished for a job, as soon as it is clear that it may be done. at: when it is due, nil = not known.
+local function may_stay(job, wish, at, number, waits)
+  if job.state == READY then
+    return not waits and number == job.queue and (not (wish.due_ms or wish.delay_ms) or at <= now_floor)
   end
-  local at = next.delay_ms and next.delay_ms > 0 and now_ceil + next.delay_ms
-  put(job, "due", at or nil)
-  tell("moved", job, { queue = next.queue })
-  if wait_for(job, needs) then
-    return 1, 0, facts
+  return job.state ~= BLOCKED and number == job.queue and not wish.due_ms and not wish.delay_ms and (not waits or not at)
+end
+
+local function move(job, wish, at, outcome, bytes)
+  local was, number, priority = job.state, wish.queue and number_of(wish.queue) or job.queue, wish.priority or job.priority
+  local waits = job.x.waits and is_waiting(job)
+  local stays = not outcome and may_stay(job, wish, at, number, waits)
+  if stays and was == READY and priority ~= job.priority then
+    stays, job.stand = false, stand_in(job, priority)
   end
-  go(job, at and SCHEDULED or READY, at)
-  return 1, at, facts
+  if not stays then
+    leave(job)
+  end
+  alter(job, wish, bytes)
+  make_rich(job, not stays)
+  if outcome then
+    fall(job, outcome)
+    return 1
+  elseif job.x.waits and not waits then
+    forget_needs(job)
+  end
+  job.queue, job.priority = number, priority
+  if wish.queue then
+    names[number] = wish.queue
+    fill_queue(number, wish.queue)
+  end
+  tell("changed", job)
+  if not stays then
+    place_anew(job, at, was)
+  end
+  return 1
 end

@@ -4,10 +4,9 @@ local function new_job(options, id, body, expired)
     leave(expired)
     conclude(expired, nil, "expired")
   end
-  use_defaults(options)
   local x, expires = options.x, options.ttl_ms > 0 and now_ceil + options.ttl_ms or 0
   local job = {
-    id = id, body = body, x = {}, news = {}, state = READY, flags = HAS_EXTRAS + RICH, priority = options.priority or 0,
+    id = id, body = body, x = {}, news = {}, state = READY, flags = HAS_EXTRAS + RICH + count_flag, priority = options.priority or 0,
     tries = options.tries, attempts = 0, lease = 0, queue = number_of(options.queue), entry = 0, expires = expires, spared = 0,
   }
   names[job.queue], jobs[id] = options.queue, job
@@ -22,19 +21,16 @@ local function place_new(job, options)
   put(job, "put", now_floor)
   put(job, "tries", job.tries)
   fill_queue(job.queue, options.queue)
+  if count_flag > 0 then
+    write("HINCRBY", meta, "bytes", #job.body)
+  end
   if job.expires > 0 then
     write("ZADD", space_key("expiring"), text_of(job.expires), job.id)
     set_timer("E", job.expires)
   end
   tell("published", job, { queue = options.queue })
-  if at > now_floor then
-    put(job, "due", at)
-  end
-  if wait_for(job, options.needs) then
-    return
-  elseif at > now_floor then
-    go(job, SCHEDULED, at)
-  else
-    go(job, READY)
+  put(job, "due", at > now_floor and at or nil)
+  if not wait_for(job, options.needs or {}) then
+    go(job, at > now_floor and SCHEDULED or READY, at)
   end
 end

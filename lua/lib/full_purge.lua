@@ -1,10 +1,11 @@
 -- Where jobs of a state stand, by the letters of their indexes; each place gives up to what is left of limit.
 local PLACES, places = { "pr", "Ssf", "Ll", "d", "b", "h", "z", "z" }, {}
-local seen, matched, kept = 0, 0, 0
+local seen, matched, passed = 0, 0, 0
 local function purge(job)
   matched = matched + 1
   leave(job)
   if state == DEAD or state >= DONE then -- Whoever waited for it knows already.
+    free("ZREM", space_key("keeping"), job.id)
     vanish(job)
     announce("deleted", job)
   else
@@ -21,7 +22,7 @@ local function from_zset(kind)
     if is_wanted and removes == "1" then
       purge(job)
     elseif job and kind == "z" then
-      kept, matched = kept + 1, matched + (is_wanted and 1 or 0)
+      passed, matched = passed + 1, matched + (is_wanted and 1 or 0)
     else
       free("ZREM", key, id)
     end

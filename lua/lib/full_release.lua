@@ -3,7 +3,7 @@ local KINDS = { died = "u", revived = "v" }
 function bells.U(id, what)
   local outcome = redis.call("HGET", space_key("ended"), id)
   for kind in string.gmatch(KINDS[outcome] or "uv", ".") do
-    for _, user in ipairs(limit > 0 and some_of(edge_key(kind, id)) or {}) do
+    for _, user in ipairs(limit > 0 and some_of(named_key(kind, id)) or {}) do
       local job = job_of(user)
       if job and not job.is_gone and job.x.waits then
         hear(job, id, outcome)

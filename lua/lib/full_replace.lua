@@ -7,7 +7,6 @@ local function place_anew(job, at, was)
     put(job, "due", at)
     go(job, SCHEDULED, at)
   else
-    job.entry = (job.entry + 1) % 256
     put(job, "aside", job.stand and job.priority == 0 and "1" or nil)
     go(job, READY)
   end

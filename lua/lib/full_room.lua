@@ -1,13 +1,10 @@
--- Whether a job of a batch is within the quotas (lib/quotas): 0 it is, 2 too many queues, 3 its queue is full, 4 the namespace is;
--- and 7, its queue is drained (lib/draining).
+-- Whether a job of a batch is within the quotas (lib/quotas): 0 it is, 2 too many queues, 3 its queue is full, 4 the namespace is.
 local room, new_room, bytes_room = {}, quotas ~= "" and room_for(most_queues, redis.call("HLEN", queues)), 0
 if quotas ~= "" then
   bytes_room = room_for(most_bytes, redis.call("HGET", meta, "bytes") or 0)
 end
 local function room_for_job(number, name, bytes)
-  if replaces == "" and is_draining(number) then
-    return "7"
-  elseif quotas == "" then
+  if quotas == "" then
     return "0"
   end
   if not room[number] then
@@ -15,8 +12,5 @@ local function room_for_job(number, name, bytes)
     room[number] = most_jobs == "0" and math.huge or room_for(most_jobs, jobs_of(number))
   end
   room[number], bytes_room = room[number] - 1, bytes_room - bytes
-  if count_flag > 0 then
-    write("HINCRBY", meta, "bytes", bytes)
-  end
   return new_room < 0 and "2" or room[number] < 0 and "3" or bytes_room < 0 and "4" or "0"
 end

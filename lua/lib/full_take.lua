@@ -31,7 +31,7 @@ local function next_live(line)
       expired = expired + 1
       leave(job)
       conclude(job, nil, "expired")
-    elseif not job or has_slot(job) then
+    elseif not job or limits.has_slot(job) then
       return job
     else
       park(job)

@@ -14,7 +14,7 @@ local function tie(job, id)
   put(job, "waits", job.x.waits or "1")
   if outcome then
     job.failed = job.failed + 1
-    edge(job, "HSET", edge_key("f", job.id), id, outcome)
+    edge(job, "HSET", named_key("f", job.id), id, outcome)
   else
     job.unmet = job.unmet + 1
     edge(job, "SADD", needs_key(job.id), id)
@@ -22,6 +22,6 @@ local function tie(job, id)
   if outcome ~= "cancelled" then -- It may yet be done.
     make_rich(on)
     put(on, "users", "1")
-    write("SADD", edge_key(outcome and "v" or "u", id), job.id)
+    write("SADD", named_key(outcome and "v" or "u", id), job.id)
   end
 end

@@ -1,11 +1,11 @@
 -- As many as one script has the time for; more are left to the clock.
-local ties_left = 100
+local ties_left = 40
 local function tie_all(job, ids)
   waiter(job)
   if #ids > ties_left then
     put(job, "waits", TYING)
     for first = 1, #ids, 500 do
-      edge(job, "SADD", edge_key("m", job.id), unpack(ids, first, math.min(first + 499, #ids)))
+      edge(job, "SADD", named_key("m", job.id), unpack(ids, first, math.min(first + 499, #ids)))
     end
     set_timer("N" .. job.id, now_floor)
     return

@@ -3,7 +3,7 @@ function bells.N(id, what)
   local job = job_of(id)
   if job and not job.is_gone and job.x.waits == TYING then
     ties_left = math.huge
-    local outcome = tie_all(job, some_of(edge_key("m", id)))
+    local outcome = tie_all(job, some_of(named_key("m", id)))
     if outcome then
       leave(job)
       fall(job, outcome)
@@ -17,7 +17,7 @@ function bells.N(id, what)
 end
 
 -- Those that wait for nothing any more go on; the others stand where it shows whether it is in vain.
-local function place_waiters()
+function place_waiters()
   for _, job in ipairs(waiters) do
     if not job.is_gone and job.x.waits and not is_waiting(job) then
       forget_needs(job)

@@ -4,13 +4,13 @@ local function untie(job, id)
   if redis.call("SISMEMBER", needs_key(job.id), id) == 1 then
     job.unmet = job.unmet - 1
     edge(job, "SREM", needs_key(job.id), id)
-  elseif redis.call("HEXISTS", edge_key("f", job.id), id) == 1 then
+  elseif redis.call("HEXISTS", named_key("f", job.id), id) == 1 then
     job.failed = job.failed - 1
-    edge(job, "HDEL", edge_key("f", job.id), id)
+    edge(job, "HDEL", named_key("f", job.id), id)
   end
-  edge(job, "SREM", edge_key("m", job.id), id)
+  edge(job, "SREM", named_key("m", job.id), id)
   free("SREM", users_key(id), job.id)
-  free("SREM", edge_key("v", id), job.id)
+  free("SREM", named_key("v", id), job.id)
 end
 
 -- Those that it waits for are to be these alone. The others' lists of it are wrong then, which whoever reads them finds out.

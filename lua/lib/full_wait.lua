@@ -5,7 +5,7 @@ local function waiter(job)
     waiters[#waiters + 1], job.unmet, job.failed = job, 0, 0
     if job.x.waits then
       job.unmet = redis.call("SCARD", needs_key(job.id))
-      job.failed = redis.call("HLEN", edge_key("f", job.id))
+      job.failed = redis.call("HLEN", named_key("f", job.id))
     end
   end
   return job
@@ -33,6 +33,6 @@ end
 
 -- All is met: nothing that it waited for is left behind.
 local function forget_needs(job)
-  free("DEL", needs_key(job.id), edge_key("f", job.id), edge_key("m", job.id))
+  free("DEL", needs_key(job.id), named_key("f", job.id), named_key("m", job.id))
   put(job, "waits", nil)
 end

@@ -11,26 +11,16 @@ local function tend_worker(job, was, worker)
   end
 end
 
+-- What a full Redis refuses is left out: who asks must not be turned away for it.
 local seen = {}
 local function see(worker)
   if worker and worker ~= "" and not seen[worker] and redis.call("EXISTS", meta) == 1 then
-    seen[worker] = true
-    write("ZADD", space_key("workers"), text_of(now_floor), worker)
-    set_timer("W", now_floor + WORKER_AGE_MS)
-  end
-end
-
--- Tracked jobs: since when each is. Those that are gone are remembered for a day.
-local TRACE_AGE_MS = 86400000
-local function tend_trace(job, was, tracked)
-  if was.tracked and not tracked and job.is_gone then
-    write("ZADD", space_key("traces"), text_of(now_floor), job.id)
-    set_timer("T", now_floor + TRACE_AGE_MS)
-  end
-  if was.tracked and not tracked then
-    free("ZREM", space_key("tracked"), job.id)
-  elseif tracked and not was.tracked then
-    free("ZREM", space_key("traces"), job.id)
-    write("ZADD", space_key("tracked"), tracked, job.id)
+    seen[worker] = touch(space_key("workers"))
+    touch(space_key("timers"))
+    lasts[#lasts + 1] = function()
+      redis.pcall("ZADD", seen[worker], text_of(now_floor), worker)
+      redis.pcall("ZADD", space_key("timers"), "LT", text_of(now_floor + WORKER_AGE_MS), "W")
+      redis.pcall("ZADD", due, "LT", text_of(now_floor + WORKER_AGE_MS), FULL_LANE)
+    end
   end
 end

@@ -20,9 +20,10 @@ local function users_key(id)
   return base .. "u" .. id
 end
 
--- kind: f a hash of what it waits for in vain -> how that ended; m what it is still to be tied to; v dependents that know that it is dead.
-local function edge_key(kind, id)
-  return base .. kind .. id
+-- kind: f, a hash of what a job waits for in vain -> how that ended; m, what it is still to be tied to; v, dependents that know that it is
+-- dead; o, who holds a unique key (lib/full_unique); R, a recurring job.
+local function named_key(kind, name)
+  return base .. kind .. name
 end
 
 -- kind: r ready, s scheduled, l leased, d dead, g ghosts, i info; k, with its digest: the note of an idempotency key. Of the full lane:

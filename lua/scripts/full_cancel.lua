@@ -21,16 +21,7 @@ Cost: O(log N).
 local meta, queues, due, waiting, expiries = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local clock_ms, deadline_ms, id, cascade, grace_ms = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4], tonumber(ARGV[5])
 
---- @include "lib/now"
---- @include "lib/job"
---- @include "lib/keys"
---- @include "lib/header"
---- @include "lib/find_queue"
---- @include "lib/notify"
---- @include "lib/enter"
---- @include "lib/line_up"
---- @include "lib/full_lane"
---- @include "lib/full_die"
+--- @include "lib/full"
 --- @include "lib/full_dependents"
 
 -- Look.

@@ -24,20 +24,7 @@ local meta, queues, due, waiting, expiries = KEYS[1], KEYS[2], KEYS[3], KEYS[4],
 local clock_ms, deadline_ms, id, options = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
 local data, adds, drops = ARGV[5], ARGV[6], ARGV[7]
 
---- @include "lib/now"
---- @include "lib/job"
---- @include "lib/keys"
---- @include "lib/header"
---- @include "lib/find_queue"
---- @include "lib/notify"
---- @include "lib/enter"
---- @include "lib/line_up"
---- @include "lib/full_lane"
---- @include "lib/full_die"
---- @include "lib/full_wait"
---- @include "lib/full_fall"
---- @include "lib/full_tie"
---- @include "lib/full_ties"
+--- @include "lib/full"
 --- @include "lib/full_ids"
 --- @include "lib/full_circle"
 --- @include "lib/full_refuse"
@@ -53,7 +40,7 @@ end
 --- @include "lib/full_alter"
 --- @include "lib/full_untie"
 --- @include "lib/full_replace"
---- @include "lib/full_move"
+--- @include "lib/full_shift"
 --- @include "lib/full_change"
 
 -- Look.

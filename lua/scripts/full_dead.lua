@@ -27,15 +27,7 @@ local meta, queues, due, waiting, expiries = KEYS[1], KEYS[2], KEYS[3], KEYS[4],
 local clock_ms, deadline_ms, verb, queue, filter = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5]
 local options, at, id, limit, look = ARGV[6], ARGV[7], ARGV[8], tonumber(ARGV[9]), tonumber(ARGV[10])
 
---- @include "lib/now"
---- @include "lib/job"
---- @include "lib/keys"
---- @include "lib/header"
---- @include "lib/find_queue"
---- @include "lib/notify"
---- @include "lib/enter"
---- @include "lib/line_up"
---- @include "lib/full_lane"
+--- @include "lib/full"
 
 local last_queue = tonumber(redis.call("HGET", meta, "last_queue") or 0)
 
@@ -61,8 +53,9 @@ if #ARGV < 11 and (number or queue == "") then
 end
 local is_over = #found < look
 for _, place in ipairs(found) do
-  if done == limit or wanted.to and tonumber(place[3]) > wanted.to then
-    is_over = done < limit
+  local has_enough = done == limit or bytes_seen > MOST_BYTES
+  if has_enough or wanted.to and tonumber(place[3]) > wanted.to then
+    is_over = not has_enough
     break
   end
   local job, one = place[1], place[2]

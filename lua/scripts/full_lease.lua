@@ -24,18 +24,9 @@ Cost: O(log N) per job, plus up to 500 dead entries.
 local meta, queues, due, waiting, expiries, sending = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local clock_ms, deadline_ms, flag_ms, max_bytes, record = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5]
 
---- @include "lib/now"
---- @include "lib/job"
---- @include "lib/keys"
---- @include "lib/header"
---- @include "lib/find_queue"
---- @include "lib/notify"
---- @include "lib/enter"
---- @include "lib/line_up"
+--- @include "lib/full"
 --- @include "lib/line"
 --- @include "lib/register_interest"
---- @include "lib/full_lane"
---- @include "lib/full_die"
 
 local expired, bytes, batch, batched, last_end = 0, 0, { 0 }, 1, 0
 --- @include "lib/full_list"

@@ -19,15 +19,7 @@ Cost: O(log N) per tag.
 local meta, queues, due, waiting, expiries = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local clock_ms, deadline_ms, most_tags = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 
---- @include "lib/now"
---- @include "lib/job"
---- @include "lib/keys"
---- @include "lib/header"
---- @include "lib/find_queue"
---- @include "lib/notify"
---- @include "lib/enter"
---- @include "lib/line_up"
---- @include "lib/full_lane"
+--- @include "lib/full"
 --- @include "lib/full_trace"
 --- @include "lib/full_mark"
 

@@ -48,8 +48,9 @@ local found, reply = walk(key, at, id, look, number, kind), { 0, now_floor, "", 
 local shown, is_over = 0, #found < look
 for _, place in ipairs(found) do
   local job, one = place[1], place[2]
-  if shown == limit or wanted.to and tonumber(place[3]) > wanted.to then
-    is_over = shown < limit
+  local has_enough = shown == limit or bytes_seen > MOST_BYTES
+  if has_enough or wanted.to and tonumber(place[3]) > wanted.to then
+    is_over = not has_enough
     break
   end
   local fields = job and not is_expired(job) and fields_of(job, one)

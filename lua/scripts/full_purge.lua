@@ -23,17 +23,9 @@ local meta, queues, due, waiting, expiries = KEYS[1], KEYS[2], KEYS[3], KEYS[4],
 local clock_ms, deadline_ms, queue, state, limit = ARGV[1], tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5])
 local skip, removes = tonumber(ARGV[6]), ARGV[7]
 
---- @include "lib/now"
---- @include "lib/job"
---- @include "lib/keys"
---- @include "lib/header"
---- @include "lib/find_queue"
---- @include "lib/notify"
---- @include "lib/enter"
---- @include "lib/line_up"
+--- @include "lib/full"
 --- @include "lib/line"
 --- @include "lib/slots"
---- @include "lib/full_lane"
 --- @include "lib/full_list"
 
 local number = find_queue(queue)
@@ -52,4 +44,4 @@ end
 
 -- Write.
 local next_ms = commit()
-return { 0, now_floor, seen + looked, matched, kept, next_ms }
+return { 0, now_floor, seen + looked, matched, passed, next_ms }

@@ -13,30 +13,17 @@ ARGV[3] quotas       "queues,jobs of a queue,bytes,number of items": what may be
 ARGV[4] replaces     the id whose place the first item takes, "" = none
 ARGV[5..] item × N   options, id, body, needs
 
-Options: JSON {queue, delay_ms, due_ms, ttl_ms, tries, priority, minted, x}; x: fields of the job's hash as they are stored.
-Needs: the ids of jobs that must be done first, each after a byte with its length.
-Returns {status, now_ms, codes, states, next_ms}. Status: 0 done, 1 too late, 2 the namespace is not registered.
-Codes: a digit per item; all 0 = stored; else nothing has changed: 1 the id is taken, 2 to 4 and 7 as lib/full_room
-has them. States: a digit per item. Next_ms: the earliest timer that was set, 0 = none.
+Options: JSON {queue, delay_ms, due_ms, ttl_ms, tries, priority, minted, unique: {mode, window_ms}, x}; x: fields of the job's hash as
+they are stored. Needs: the ids of jobs that must be done first, each after a byte with its length.
+Returns {status, now_ms, codes, states, next_ms, holder × codes 5 and 6}. Status: 0 done, 1 too late, 2 the namespace is not registered.
+Codes: a digit per item; 0 stored, 6 the holder of its unique key stands for it; with any other, nothing has changed: 1 the id is taken,
+2 to 4 a quota (lib/full_room), 7 its queue is drained, 5 its unique key is held. States: a digit per item, 0 = gone. Next_ms: the earliest timer, 0 = none.
 Cost: O(log N) per item.
 ]]
 local meta, queues, due, waiting, expiries = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local clock_ms, deadline_ms, quotas, replaces = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
 
---- @include "lib/now"
---- @include "lib/job"
---- @include "lib/keys"
---- @include "lib/header"
---- @include "lib/find_queue"
---- @include "lib/notify"
---- @include "lib/enter"
---- @include "lib/line_up"
---- @include "lib/full_lane"
---- @include "lib/full_die"
---- @include "lib/full_wait"
---- @include "lib/full_fall"
---- @include "lib/full_tie"
---- @include "lib/full_ties"
+--- @include "lib/full"
 --- @include "lib/full_ids"
 
 local last_queue = tonumber(redis.call("HGET", meta, "last_queue"))
@@ -50,36 +37,46 @@ end
 --- @include "lib/full_room"
 --- @include "lib/full_defaults"
 --- @include "lib/full_new"
+--- @include "lib/full_debounce"
+--- @include "lib/full_claim_key"
+--- @include "lib/full_taken"
 
 -- Look.
-local codes, states, fresh, refused = {}, {}, {}, false
+local codes, states, fresh, holders, stand_ins, refused = {}, {}, {}, {}, {}, false
 for i = 5, #ARGV, 4 do
   local n, options, id, body = #codes + 1, cjson.decode(ARGV[i]), ARGV[i + 1], ARGV[i + 2]
+  codes[n], options.needs = "1", ids_in(ARGV[i + 3])
+  use_defaults(options)
   local present = jobs[id] or not options.minted and job_of(id)
-  -- As long as some wait to be told of the end of the job that had it, it has its id.
-  local is_taken = present and (present.x.users or not is_expired(present))
-    or not options.minted and redis.call("HEXISTS", space_key("ended"), id) == 1
-  codes[n], options.needs = is_taken and "1" or room_for_job(number_of(options.queue), options.queue, #body), ids_in(ARGV[i + 3])
-  refused = refused or codes[n] ~= "0"
+  if replaces == "" and is_draining(number_of(options.queue)) then
+    codes[n] = "7"
+  elseif not is_taken(id, present, options.minted) then
+    codes[n], holders[#holders + 1] = claim_key(options, id, body)
+    codes[n] = codes[n] == "0" and room_for_job(number_of(options.queue), options.queue, #body) or codes[n]
+  end
+  refused = refused or codes[n] ~= "0" and codes[n] ~= "6"
+  stand_ins[n], states[n] = codes[n] == "6" and job_of(holders[#holders]) or nil, 0
   if codes[n] == "0" then
-    fresh[n] = { options = options, job = new_job(options, id, body, present) }
-    states[n] = fresh[n].job.state
+    fresh[#fresh + 1] = { n = n, options = options, job = new_job(options, id, body, present) }
   end
 end
 if refused then
-  return { 0, now_floor, table.concat(codes), "", 0 }
+  return { 0, now_floor, table.concat(codes), "", 0, unpack(holders) }
 end
 local old = replaces ~= "" and job_of(replaces)
-if old and old.queue == fresh[1].job.queue then
+if old and fresh[1] and old.queue == fresh[1].job.queue then
   leave(old)
   conclude(old, nil, "replaced")
 end
-for n, item in ipairs(fresh) do
+for _, item in ipairs(fresh) do
   place_new(item.job, item.options)
-  states[n] = item.job.state
+  states[item.n] = item.job.state
+end
+for n, job in pairs(stand_ins) do
+  states[n] = job.state
 end
 
 -- Write.
 table.insert(marks, write_new_queues)
 local next_ms = commit()
-return { 0, now_floor, table.concat(codes), table.concat(states), next_ms }
+return { 0, now_floor, table.concat(codes), table.concat(states), next_ms, unpack(holders) }

@@ -20,21 +20,7 @@ Cost: O(log N) per item.
 local meta, queues, due, waiting, expiries = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local clock_ms, deadline_ms = ARGV[1], tonumber(ARGV[2])
 
---- @include "lib/now"
---- @include "lib/job"
---- @include "lib/keys"
---- @include "lib/header"
---- @include "lib/find_queue"
---- @include "lib/notify"
---- @include "lib/enter"
---- @include "lib/line_up"
---- @include "lib/full_lane"
---- @include "lib/full_die"
---- @include "lib/full_retry"
---- @include "lib/full_wait"
---- @include "lib/full_fall"
---- @include "lib/full_tie"
---- @include "lib/full_ties"
+--- @include "lib/full"
 --- @include "lib/full_ids"
 --- @include "lib/full_circle"
 --- @include "lib/full_refuse"
@@ -48,7 +34,7 @@ end
 --- @include "lib/full_claim"
 --- @include "lib/full_verbs"
 --- @include "lib/full_beat"
---- @include "lib/full_move"
+--- @include "lib/full_go_on"
 --- @include "lib/full_done"
 --- @include "lib/full_blame"
 

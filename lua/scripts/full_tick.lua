@@ -1,7 +1,8 @@
 --[[
 The clock of the full lane: sees to what is due, in up to limit steps. Each timer has a letter that says of what, and the rest of its
-name: S and L with a queue's number, scheduled jobs and leases; E, what expires; with an id, U, those that wait for a job that ended, N, what
-a job is to be tied to, and G, the end of its owner's grace. Keys of jobs are built from the prefix of meta (lib/keys).
+name: S and L with a queue's number, scheduled jobs and leases; E, what expires; Z, what was kept long enough; R, recurring jobs; with an
+id, U, those that wait for a job that ended, N, what a job is to be tied to, and G, the end of its owner's grace.
+Keys of jobs are built from the prefix of meta (lib/keys).
 
 KEYS[1] meta         hash: the namespace's marker
 KEYS[2] queues       hash: queue name -> number
@@ -12,44 +13,57 @@ KEYS[6] sending      hash: record -> leases whose answers may not have left
 ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
 ARGV[2] deadline_ms  Unix ms by which the callers will have given up, 0 = never
 ARGV[3] limit        jobs to look at, at most
+ARGV[4] quotas       as full_put's; recurring jobs must keep to them
 
-Returns {status, now_ms, next_ms, due, returned, died, expired, earliest_ms, (queue, returned, died) × N}. Status: 0 done, 1 too late.
-Next_ms: when to come back, 0 = nothing to wait for, in the past = at once. Earliest_ms: the oldest time that was served, 0 = none.
+Returns {status, now_ms, next_ms, due, returned, died, expired, earliest_ms, N, (queue, jobs made) × N, (queue, returned, died) × M}.
+Status: 0 done, 1 too late, 2 the namespace is not registered. Next_ms: when to come back, 0 = nothing to wait for, in the past = at
+once. Earliest_ms: the oldest time that was served, 0 = none.
 Cost: O(limit log N).
 ]]
 local meta, queues, due, waiting, expiries, sending = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
-local clock_ms, deadline_ms, limit = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
+local clock_ms, deadline_ms, limit, quotas = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4]
 
---- @include "lib/now"
---- @include "lib/job"
---- @include "lib/keys"
---- @include "lib/header"
---- @include "lib/find_queue"
---- @include "lib/notify"
---- @include "lib/enter"
---- @include "lib/line_up"
+--- @include "lib/full"
 --- @include "lib/unheard"
---- @include "lib/full_lane"
---- @include "lib/full_die"
---- @include "lib/full_retry"
---- @include "lib/full_wait"
---- @include "lib/full_fall"
---- @include "lib/full_tie"
---- @include "lib/full_ties"
 --- @include "lib/full_free"
 
-local counts, timers, earliest = { due = 0, returned = 0, died = 0, expired = 0 }, space_key("timers"), 0
+local last_queue = tonumber(redis.call("HGET", meta, "last_queue"))
+if not last_queue then
+  return { 2, now_floor }
+end
+
+--- @include "lib/quotas"
+--- @include "lib/new_queues"
+--- @include "lib/full_room"
+--- @include "lib/full_new"
+--- @include "lib/full_debounce"
+--- @include "lib/full_claim_key"
+
+local counts, made, timers, earliest = { due = 0, returned = 0, died = 0, expired = 0 }, {}, space_key("timers"), 0
 --- @include "lib/full_clock"
 --- @include "lib/lapses"
+local place_waiters
+-- In blocks of their own, for a script has 200 local names.
+do
 --- @include "lib/full_time_out"
 --- @include "lib/full_expire"
 --- @include "lib/full_due"
 --- @include "lib/full_limit_bells"
+--- @include "lib/full_retention"
+end
+do
 --- @include "lib/full_hear"
 --- @include "lib/full_release"
 --- @include "lib/full_tying"
 --- @include "lib/full_grace"
 --- @include "lib/full_forget"
+end
+do
+--- @include "lib/full_slots"
+--- @include "lib/full_defaults"
+--- @include "lib/full_spawn"
+--- @include "lib/full_recur"
+end
 
 -- Look.
 redis.call("EXISTS", meta, due, waiting, expiries, sending, timers)
@@ -63,6 +77,7 @@ end
 
 -- Write.
 place_waiters()
+table.insert(marks, write_new_queues)
 commit()
 local next_ms = redis.call("ZRANGE", timers, 0, 0, "WITHSCORES")[2]
 if next_ms then
@@ -70,4 +85,8 @@ if next_ms then
 else
   redis.call("ZREM", due, FULL_LANE)
 end
-return with_lapses({ 0, now_floor, tonumber(next_ms or 0), counts.due, counts.returned, counts.died, counts.expired, earliest })
+local reply = { 0, now_floor, tonumber(next_ms or 0), counts.due, counts.returned, counts.died, counts.expired, earliest, 0 }
+for name, jobs_made in pairs(made) do
+  reply[9], reply[#reply + 1], reply[#reply + 2] = reply[9] + 1, name, jobs_made
+end
+return with_lapses(reply)

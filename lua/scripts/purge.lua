@@ -55,7 +55,9 @@ for _, member in ipairs(members) do
   if here then
     doom(doomed, id, job.flags)
     if is_rich(job) then
-      doomed[#doomed + 1], doomed[#doomed + 2] = needs_key(id), users_key(id)
+      for edge in string.gmatch("nufmv", ".") do
+        doomed[#doomed + 1] = edge_key(edge, id)
+      end
       add_slot_keys(doomed, id, number)
     end
     removed = removed + 1

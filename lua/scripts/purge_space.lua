@@ -25,7 +25,7 @@ local MOST_DAYS = 366
 local keys = {}
 if is_marker == 1 then
   keys[1], keys[2] = meta, settings
-  for name in string.gmatch("due waiting expiries sending imported timers expiring ended events listening", "%a+") do
+  for name in string.gmatch("due waiting expiries sending imported timers expiring ended events listening tags groups workers tracked traces", "%a+") do
     keys[#keys + 1] = space_key(name)
   end
   -- Tomorrow too: clocks of servers differ.

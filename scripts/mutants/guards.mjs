@@ -1,4 +1,5 @@
 import { CLUSTER } from './guards/cluster.mjs';
+import { DEPENDENCIES } from './guards/dependencies.mjs';
 import { DURABLE } from './guards/durability.mjs';
 import { EVENTS } from './guards/events.mjs';
 import { FAILURES } from './guards/failures.mjs';
@@ -7,12 +8,14 @@ import { FLOODS } from './guards/floods.mjs';
 import { IMPORT } from './guards/import.mjs';
 import { LEASES } from './guards/leases.mjs';
 import { LINES } from './guards/lines.mjs';
+import { LIST_GUARDS } from './guards/lists.mjs';
 import { MIGRATION } from './guards/migration.mjs';
 import { NAMESPACES } from './guards/namespaces.mjs';
 import { NATIVE_HTTP } from './guards/native-http.mjs';
 import { PUBLISHES } from './guards/publishes.mjs';
 import { QUEUE_LIMITS } from './guards/queue-limits.mjs';
 import { RECORD_GUARDS } from './guards/records.mjs';
+import { SCHEDULES } from './guards/schedules.mjs';
 import { SCRIPTS } from './guards/scripts.mjs';
 import { STORES } from './guards/stores.mjs';
 import { TIME } from './guards/time.mjs';
@@ -36,8 +39,10 @@ export const GUARDS = [
   ...LEASES,
   ...RECORD_GUARDS,
   ...LINES,
+  ...LIST_GUARDS,
   ...FAR_SLOTS,
   ...TIME,
+  ...SCHEDULES,
   ...SCRIPTS,
   ...FAILURES,
   ...CLUSTER,
@@ -49,6 +54,7 @@ export const GUARDS = [
   ...DURABLE,
   ...STORES,
   ...FLOODS,
+  ...DEPENDENCIES,
   ...EVENTS,
   ...QUEUE_LIMITS,
   ...NAMESPACES,

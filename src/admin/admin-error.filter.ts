@@ -12,7 +12,9 @@ const STATUS: Record<ErrorCode, number> = {
   // lmstfy's: a pool is a parameter here.
   pool_not_found: 400,
   job_not_found: 404,
+  recurring_not_found: 404,
   job_exists: 409,
+  worker_not_found: 404,
   dependency_cycle: 400,
   too_many_dependencies: 400,
   has_dependents: 409,
@@ -20,6 +22,7 @@ const STATUS: Record<ErrorCode, number> = {
   job_done: 409,
   due_unknown: 409,
   lease_lost: 409,
+  unique_key_taken: 409,
   idempotency_key_reused: 422,
   too_many_queues: 429,
   queue_full: 429,

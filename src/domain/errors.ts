@@ -6,7 +6,9 @@ export type ErrorCode =
   | 'invalid_argument'
   | 'pool_not_found'
   | 'job_not_found'
+  | 'recurring_not_found'
   | 'job_exists'
+  | 'worker_not_found'
   | 'dependency_cycle'
   | 'too_many_dependencies'
   | 'has_dependents'
@@ -14,6 +16,7 @@ export type ErrorCode =
   | 'job_done'
   | 'due_unknown'
   | 'lease_lost'
+  | 'unique_key_taken'
   | 'idempotency_key_reused'
   | 'too_many_queues'
   | 'queue_full'
@@ -37,7 +40,6 @@ export type ErrorCode =
   | 'not_replicated'
   | 'pool_moving'
   | 'pool_unavailable'
-   
   | 'shutting_down'
   | 'internal';
 
@@ -79,5 +81,16 @@ export class UnconfirmedError extends QueueError {
 export class DependentsError extends QueueError {
   constructor(readonly dependents: readonly string[]) {
     super('has_dependents', `${String(dependents.length)} or more jobs depend on it`);
+  }
+}
+
+/** A publish whose unique key another job holds. Nothing has changed. */
+export class UniqueKeyTakenError extends QueueError {
+  constructor(
+    message: string,
+    /** Who holds it. */
+    readonly holderId: string,
+  ) {
+    super('unique_key_taken', message);
   }
 }

@@ -3,6 +3,7 @@ export const EVENT_NAMES = [
   // a job comes, and waits
   'published',
   'blocked',
+  'scheduled',
   'held',
   'ready',
   'changed',

@@ -28,6 +28,12 @@ export const MAX_HISTORY_DAYS = 366;
 export const MIN_TOKEN_LENGTH = 20;
 /** Ceiling of every size limit that is configurable, in bytes (64 MiB). */
 export const MAX_CONFIGURABLE_BYTES = 67_108_864;
+/** Longest id of a recurring job, in characters: those of its jobs are it, a dash and a number. */
+export const MAX_RECURRING_ID = 44;
+/** Shortest time between two slots of a recurring job, in milliseconds. */
+export const MIN_RECURRING_MS = 1_000;
+/** Largest backlog of a recurring job. */
+export const MAX_BACKLOG = 1_000_000;
 /** Longest delay, time to live, lease, wait or retention of the native API, in milliseconds: lmstfy's longest. */
 export const MAX_PERIOD_MS = MAX_UINT32 * 1_000;
 /** Longest wait of a publish for the end of its job, in milliseconds: a day. */

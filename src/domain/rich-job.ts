@@ -72,7 +72,8 @@ export interface NewRichJob {
 /** What became of a publish: `existing` = another job holds the unique key, this is its id. */
 export interface PublishedJob {
   readonly id: string;
-  readonly state: JobState;
+  /** `gone`: a job that held the key, and holds it still for its window. */
+  readonly state: JobState | 'gone';
   readonly existing: boolean;
 }
 
@@ -121,6 +122,8 @@ export interface JobDetails {
   readonly progress: unknown;
   readonly failure: Failure | null;
   readonly cancelRequested: boolean;
+  /** Somebody tracks it. */
+  readonly tracked: boolean;
   readonly result: { readonly body: Buffer; readonly contentType: string | null } | null;
   readonly dependsOn: readonly string[];
   /** Those that it waits for in vain, and how they ended: `died`, `cancelled`, `expired`, … */

@@ -30,7 +30,7 @@ import { silentObserver, type EngineObserver } from './observer.js';
 import { ByteCount } from './byte-count.js';
 import { Publishers } from './publishers.js';
 import { FullLane } from './full/full-lane.js';
-import { quotasText } from './quotas.js';
+import { NO_QUOTAS, quotasText } from './quotas.js';
 import { Pump } from './pump.js';
 import { ScriptRunner } from './script-runner.js';
 import { Purge } from './purge/purge.js';
@@ -114,9 +114,16 @@ export class QueueEngine {
     });
     const { minter } = this.publishers;
     const queuesOf = (namespace: string): Promise<string[]> => this.queues(namespace);
-    this.full = new FullLane({ pool, runner: this.runner, observer, arm, minter, quotas, queuesOf });
+    const { runner, settings } = this;
+    this.full = new FullLane({ pool, runner, observer, arm, minter, quotas, queuesOf, settings });
     this.records = new DeliveryRecords(pool, this.runner, observer, this.full.settling);
-    this.pump = new Pump(pool, this.runner, observer, this.records);
+    this.pump = new Pump(
+      pool,
+      this.runner,
+      observer,
+      this.records,
+      quotas === NO_QUOTAS ? NO_QUOTAS : `${quotas}1`,
+    );
     this.janitor = new Janitor(pool, this.runner, observer);
     this.byteCount = new ByteCount(pool, this.runner, observer, (options.quotas?.bytes ?? 0) > 0);
     this.leases = new Leases(pool, this.runner, observer, arm, this.records, this.full, this.teller);

@@ -4,8 +4,15 @@ export type { EventFeed } from './events/feed.js';
 export type { EventListener } from './events/follower.js';
 export { EVENT_NAMES, type EventName, type JobEvent } from '../domain/job-event.js';
 export { EngineRegistry } from './engine.registry.js';
+export type { Census, Purged } from './purge/purge.js';
+export type { ChosenSettings } from './settings/settings.js';
+export type { SettingKey, SettingValues } from './settings/known.js';
+export { BINS, type Bin } from './stats/bins.js';
 export type { StatisticsOptions } from './stats/statistics.js';
+export type { Tally } from './stats/tally.js';
 export { silentObserver, type EngineObserver, type PumpCounts } from './observer.js';
+export type { Cancelled, CancelRequest } from './full/cancelling.js';
+export type { Changed, JobChange } from './full/changing.js';
 export type { PeekedJob } from './decode.js';
 export type { JobState } from '../domain/states.js';
 export { RedisPool } from '../redis/pool.js';
@@ -26,5 +33,5 @@ export type {
   StoredJob,
 } from '../domain/job.js';
 export type { Durability } from '../domain/durability.js';
-export { QueueError, UnconfirmedError, type ErrorCode } from '../domain/errors.js';
+export { DependentsError, QueueError, UnconfirmedError, type ErrorCode } from '../domain/errors.js';
 export type { Log } from '../domain/log.js';

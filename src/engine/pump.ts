@@ -44,6 +44,8 @@ export class Pump {
     private readonly runner: ScriptRunner,
     private readonly observer: EngineObserver,
     private readonly records: DeliveryRecords,
+    /** What recurring jobs must keep to, as scripts read it. */
+    private readonly quotas: string,
   ) {}
 
   start(): void {
@@ -101,9 +103,9 @@ export class Pump {
 
   /** Sees to what is due of the full lane, one step of it. */
   private async tick(namespace: string): Promise<void> {
-    const { nowMs, earliestMs, moved, lapses } = await this.runner.run(fullTick, namespace, {
-      limit: TICK_STEP,
-    });
+    const args = { limit: TICK_STEP, quotas: this.quotas };
+    const { nowMs, earliestMs, moved, made, lapses } = await this.runner.run(fullTick, namespace, args);
+    for (const [queue, jobs] of made) this.observer.published(namespace, queue, jobs, 0);
     if (earliestMs > 0) this.observer.pumped(namespace, moved, Math.max(nowMs - earliestMs, 0));
     if (moved.expired > 0) this.observer.expired(namespace, moved.expired);
     this.tellLapses(namespace, lapses);

@@ -28,7 +28,9 @@ const REFUSALS: Record<ErrorCode, (message: string) => Refusal> = {
   invalid_argument: (message) => text(400, message),
   pool_not_found: () => text(404, 'pool not found'),
   job_not_found: () => text(404, 'job not found'),
+  recurring_not_found: () => text(404, 'no such recurring job'),
   job_exists: () => text(409, 'job exists'),
+  worker_not_found: () => text(404, 'worker not found'),
   // The native API's own, which no call of lmstfy's leads to.
   dependency_cycle: (message) => coded(400, 'dependency_cycle', message),
   too_many_dependencies: (message) => coded(400, 'too_many_dependencies', message),
@@ -37,6 +39,7 @@ const REFUSALS: Record<ErrorCode, (message: string) => Refusal> = {
   job_done: (message) => coded(409, 'job_done', message),
   due_unknown: (message) => coded(409, 'due_unknown', message),
   lease_lost: () => text(409, 'lease lost'),
+  unique_key_taken: () => text(409, 'unique key taken'),
   idempotency_key_reused: (message) => coded(422, 'idempotency_key_reused', message),
   // A queue is forgotten within a minute of being empty; consumers make room at any moment.
   too_many_queues: (message) => coded(429, 'too_many_queues', message),

@@ -1,6 +1,12 @@
 import { STATUS_CODES } from 'node:http';
 import { HttpException } from '@nestjs/common';
-import { DependentsError, type ErrorCode, QueueError, UnconfirmedError } from '../domain/errors.js';
+import {
+  DependentsError,
+  type ErrorCode,
+  QueueError,
+  UnconfirmedError,
+  UniqueKeyTakenError,
+} from '../domain/errors.js';
 import type { Log } from '../domain/log.js';
 import { asciiJson } from './answer.js';
 import type { Door, Exchange } from './exchange.js';
@@ -36,7 +42,9 @@ const PROBLEMS: Record<ErrorCode, { readonly status: number; readonly detail?: s
   invalid_argument: { status: 400 },
   pool_not_found: { status: 404 },
   job_not_found: { status: 404 },
+  recurring_not_found: { status: 404 },
   job_exists: { status: 409 },
+  worker_not_found: { status: 404 },
   dependency_cycle: { status: 400 },
   too_many_dependencies: { status: 400 },
   has_dependents: { status: 409 },
@@ -44,6 +52,7 @@ const PROBLEMS: Record<ErrorCode, { readonly status: number; readonly detail?: s
   job_done: { status: 409 },
   due_unknown: { status: 409 },
   lease_lost: { status: 409 },
+  unique_key_taken: { status: 409 },
   idempotency_key_reused: { status: 422 },
   too_many_queues: { status: 429 },
   queue_full: { status: 429 },
@@ -106,6 +115,7 @@ function ofQueueError(error: QueueError): Refusal {
   const more = {
     errors: error instanceof InputError ? error.problems : undefined,
     dependents: error instanceof DependentsError ? error.dependents : undefined,
+    holder_id: error instanceof UniqueKeyTakenError ? error.holderId : undefined,
   };
   const refusal = problem(status, error.code, detail ?? error.message, more);
   if (status !== 503 && !SOON_OVER.has(error.code)) return refusal;
@@ -120,6 +130,7 @@ function problem(
   more: {
     readonly errors?: readonly FieldProblem[] | undefined;
     readonly dependents?: readonly string[] | undefined;
+    readonly holder_id?: string | undefined;
   } = {},
 ): Refusal {
   // A member that is undefined is left out. `about:blank` says that the title is the status's own; `code` tells more.

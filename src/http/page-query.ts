@@ -1,3 +1,4 @@
+import type { PageRequest } from '../domain/job-lists.js';
 import { InputError } from './errors.v1.js';
 import { Label, Whole } from './fields/kinds.js';
 import { Optional } from './fields/field.js';
@@ -41,4 +42,9 @@ export function fromCursor(cursor: string, isPlace: (place: string) => boolean):
   throw new InputError([
     { field: 'cursor', rule: 'must be the next_cursor of an earlier page of this list' },
   ]);
+}
+
+/** What a query of a list asks for; the place of its cursor is for the list to judge. */
+export function pageOf({ limit, cursor }: PageRequest): PageRequest {
+  return { limit, cursor: cursor === undefined ? undefined : fromCursor(cursor, () => true) };
 }

@@ -1,5 +1,5 @@
 import { Optional } from './fields/field.js';
-import { JobIds, Parts, Text, Whole } from './fields/kinds.js';
+import { JobId, JobIds, Parts, Text, Whole } from './fields/kinds.js';
 
 /* What a refusal of the native API looks like, for its document. It is written by errors.v1.ts. */
 
@@ -28,4 +28,5 @@ export class Problem {
   @Optional()
   @JobIds('Some of the jobs that depend on it, for `has_dependents`.', { max: LONGEST })
   dependents?: string[];
+  @Optional() @JobId('Of `unique_key_taken`: the job that holds the key.') holder_id?: string;
 }

@@ -2,7 +2,7 @@ import { MAX_LOG_DATA_BYTES } from '../domain/limits.js';
 import type { JobChange } from '../engine/full/changing.js';
 import { Problems } from '../http/fields/read.js';
 import type { ChangeFields } from './dto/change.v1.js';
-import { dataOf, jsonText } from './rich-jobs.v1.js';
+import { dataOf, jsonText } from '../http/job-fields/new-job.js';
 
 /**
  * A change, of fields that are right one by one.

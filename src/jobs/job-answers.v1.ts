@@ -1,20 +1,10 @@
-import { isUtf8 } from 'node:buffer';
 import type { LeasedJob, RichFacts } from '../domain/job.js';
 import type { JobDetails, PublishedJob, TimelineEntry } from '../domain/rich-job.js';
 import type { Plain } from '../http/fields/field.js';
 import { isoTime, isoTimeOrNull } from '../http/reply.js';
-import type {
-  EndedAnswer,
-  FailureAnswer,
-  JobAnswer,
-  ResultAnswer,
-  TimelineAnswer,
-  WholeJobAnswer,
-} from './dto/job.v1.js';
-import { isJsonType } from './rich-jobs.v1.js';
+import type { EndedAnswer, FailureAnswer, JobAnswer, TimelineAnswer, WholeJobAnswer } from './dto/job.v1.js';
+import { dataFields } from '../http/job-fields/data-answer.js';
 
-const JSON_TYPE = 'application/json';
-const BYTES = 'application/octet-stream';
 /** A job that the plain lane gave, which tells nothing of it. */
 const NOTHING_RICH: RichFacts = {
   priority: 0,
@@ -28,14 +18,6 @@ const NOTHING_RICH: RichFacts = {
   expiresAtMs: null,
   waitedMs: null,
 };
-
-/** Bytes as an answer carries them: JSON as it is, what is none in base64. */
-export function dataFields(body: Buffer, contentType: string | null): Plain<ResultAnswer> {
-  const value = contentType === null || isJsonType(contentType) ? parsed(body) : undefined;
-  if (value !== undefined) return { data: value, content_type: contentType ?? JSON_TYPE };
-  // lmstfy's clients publish what they like, and do not say what it is.
-  return { data_base64: body.toString('base64'), content_type: contentType ?? BYTES };
-}
 
 /** A job as its new owner is told of it. */
 export function leasedAnswer(job: LeasedJob): Plain<JobAnswer> {
@@ -86,6 +68,7 @@ export function wholeJobAnswer(job: JobDetails): Plain<WholeJobAnswer> {
     worker: job.worker,
     failure: job.failure && failureAnswer(job.failure),
     cancel_requested: job.cancelRequested,
+    tracked: job.tracked,
     result: job.result && dataFields(job.result.body, job.result.contentType),
     depends_on: job.dependsOn,
     failed_dependencies: job.failedDependencies,
@@ -121,14 +104,4 @@ function failureAnswer({
 /** What else an entry has stands beside it. */
 function timelineAnswer({ what, atMs, ...rest }: TimelineEntry): Plain<TimelineAnswer> {
   return { what, at: isoTime(atMs), ...rest };
-}
-
-/** @returns undefined for what is no JSON; JSON cannot say that */
-function parsed(body: Buffer): unknown {
-  if (!isUtf8(body)) return undefined;
-  try {
-    return JSON.parse(body.toString()) as unknown;
-  } catch {
-    return undefined;
-  }
 }

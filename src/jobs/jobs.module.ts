@@ -8,6 +8,8 @@ import { HotCalls } from './hot-lane.js';
 import { LmstfyJobsController } from './jobs.lmstfy.controller.js';
 import { V1JobsController } from './jobs.v1.controller.js';
 import { JobsService } from './jobs.service.js';
+import { ListsService } from './lists.service.js';
+import { V1ListsController } from './lists.v1.controller.js';
 import { V1Leasing } from './leasing.v1.js';
 import { V1OwnersController } from './owners.v1.controller.js';
 import { V1PublishController } from './publish.v1.controller.js';
@@ -20,8 +22,18 @@ import { RichJobsService } from './rich-jobs.service.js';
     V1JobsController,
     V1PublishController,
     V1OwnersController,
+    V1ListsController,
     V1ChangesController,
   ],
-  providers: [JobsService, RichJobsService, ChangesService, LmstfyHotCalls, V1HotCalls, V1Leasing, HotCalls],
+  providers: [
+    JobsService,
+    RichJobsService,
+    ChangesService,
+    ListsService,
+    LmstfyHotCalls,
+    V1HotCalls,
+    V1Leasing,
+    HotCalls,
+  ],
 })
 export class JobsModule {}

@@ -8,7 +8,7 @@ import type {
   Outcome,
   RetryFields,
 } from './dto/settle.v1.js';
-import { dataOf, jsonText, resultOf } from './rich-jobs.v1.js';
+import { dataOf, jsonText, resultOf } from '../http/job-fields/new-job.js';
 import type { Heartbeat } from './rich-jobs.service.js';
 
 const JSON_TYPE = 'application/json';

@@ -24,11 +24,11 @@ import {
   PublishFields,
   PublishManyFields,
   PublishQuery,
-} from './dto/publish.v1.js';
+} from '../http/job-fields/fields.js';
 import { endedAnswer } from './job-answers.v1.js';
 import { checkIdCount, publishOptionsOf } from './publish-options.lmstfy.js';
 import { RichJobsService } from './rich-jobs.service.js';
-import { publishRequestOf } from './rich-jobs.v1.js';
+import { publishRequestOf } from '../http/job-fields/new-job.js';
 
 /** How long the end of a job is kept for who waited for it, beyond the wait. */
 const KEPT_LONGER_MS = 60_000;

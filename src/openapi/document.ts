@@ -18,6 +18,7 @@ const PLACES: Readonly<Record<string, string>> = {
   namespace: 'The namespace, which the token must be one of.',
   queue: 'The name of a queue.',
   id: 'The id.',
+  name: 'The name of a worker.',
 };
 
 type Swagger = typeof import('@nestjs/swagger');

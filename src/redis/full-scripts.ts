@@ -14,7 +14,13 @@ export const fullPut = script({
   reply: (raw) => {
     const reply = flatReply(raw);
     const done = integerAt(reply, 0) === 0;
-    return { ...codes(raw), states: done ? String(reply[3]) : '', nextMs: done ? integerAt(reply, 4) : 0 };
+    return {
+      ...codes(raw),
+      states: done ? String(reply[3]) : '',
+      nextMs: done ? integerAt(reply, 4) : 0,
+      /** Of the items with a code 5 or 6, in order: the encoded id of who holds the key. */
+      holders: reply.slice(5) as readonly Buffer[],
+    };
   },
 });
 
@@ -39,7 +45,7 @@ export const fullSettle = script({
 export const fullTick = script({
   name: 'full_tick',
   keys: [...SPACE, 'sending'],
-  args: [...TIMES, 'limit'],
+  args: [...TIMES, 'limit', 'quotas'],
   item: [],
   repeatable: true,
   reply: (raw) => {
@@ -47,8 +53,12 @@ export const fullTick = script({
     const late = integerAt(reply, 0) !== 0;
     const at = (index: number): number => (late ? 0 : integerAt(reply, index));
     const moved = { due: at(3), returned: at(4), died: at(5), expired: at(6) };
-    const lapses = late ? [] : lapsesOf(reply, 8);
-    return { ...answer(reply), nextDueMs: at(2), earliestMs: at(7), moved, lapses };
+    /** Queues, and how many jobs were made in each. */
+    const made: (readonly [queue: string, jobs: number])[] = [];
+    const lapsesFrom = 9 + 2 * at(8);
+    for (let i = 9; i < lapsesFrom; i += 2) made.push([String(reply[i]), integerAt(reply, i + 1)]);
+    const lapses = late ? [] : lapsesOf(reply, lapsesFrom);
+    return { ...answer(reply), nextDueMs: at(2), earliestMs: at(7), moved, made, lapses };
   },
 });
 

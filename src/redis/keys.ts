@@ -118,6 +118,11 @@ export class Keys {
     return Buffer.concat([Buffer.from(`${this.prefix}{${namespace}}:k`), digest]);
   }
 
+  /** Who holds a unique key of the native API. For tests and tools: scripts spell it themselves. */
+  uniqueKey(namespace: string, key: string): string {
+    return `${this.prefix}{${namespace}}o${key}`;
+  }
+
   /** A queue's key by its number. For tests and tools: scripts spell it themselves. */
   queue(namespace: string, kind: QueueKeyKind, number: number): string {
     return `${this.prefix}{${namespace}}:${kind}${String(number)}`;

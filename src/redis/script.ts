@@ -43,11 +43,13 @@ const INSTEAD: Readonly<Record<WakeStyle, Readonly<Record<string, string>>>> = {
  * @throws {Error} the file or one of its includes is missing
  */
 export function loadScript(name: string, style: WakeStyle = 'plain'): string {
-  const read = (path: string): string =>
-    readFileSync(join(LUA_DIR, `${path}.lua`), 'utf8').replace(INCLUDE, (_line, lib: string) =>
-      read(INSTEAD[style][lib] ?? lib),
-    );
-  return read(`scripts/${name}`);
+  return readLua(join('scripts', name), style);
+}
+
+function readLua(path: string, style: WakeStyle): string {
+  return readFileSync(join(LUA_DIR, `${path}.lua`), 'utf8').replace(INCLUDE, (_line, lib: string) =>
+    readLua(INSTEAD[style][lib] ?? lib, style),
+  );
 }
 
 /** A script as it is sent: its text, and the digest under which Redis knows it. */

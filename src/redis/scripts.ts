@@ -1,4 +1,5 @@
 import { FULL_SCRIPTS } from './full-scripts.js';
+import { RECURRING_SCRIPTS } from './recurring-scripts.js';
 import { answer, codes, lapsesOf, TIMES, whole } from './replies.js';
 import { bytesAt, flatReply, integerAt, script } from './script.js';
 
@@ -342,4 +343,5 @@ export const ENGINE_SCRIPTS = [
   heads,
   mark,
   ...FULL_SCRIPTS,
+  ...RECURRING_SCRIPTS,
 ] as const;

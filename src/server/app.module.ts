@@ -6,8 +6,10 @@ import { WORKER_COMMANDS, type WorkerCommands } from '../domain/worker-commands.
 import { EventsModule } from '../events/events.module.js';
 import { HealthModule } from '../health/health.module.js';
 import { JobsModule } from '../jobs/jobs.module.js';
+import { WorkersModule } from '../workers/workers.module.js';
 import { OpenApiModule } from '../openapi/openapi.module.js';
 import { QueuesModule } from '../queues/queues.module.js';
+import { SchedulesModule } from '../schedules/schedules.module.js';
 import { SettingsModule } from '../settings/settings.module.js';
 import { StatsModule } from '../stats/stats.module.js';
 
@@ -27,6 +29,8 @@ export class ApiAppModule {
         EventsModule,
         HealthModule,
         OpenApiModule,
+        SchedulesModule,
+        WorkersModule,
       ],
     };
   }

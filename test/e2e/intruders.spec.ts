@@ -33,6 +33,22 @@ const NEEDS: Readonly<Record<string, Verb>> = {
   'POST /v1/:namespace/jobs/:id/release': 'consume',
   'POST /v1/:namespace/jobs/:id/retry': 'consume',
   'POST /v1/:namespace/jobs/:id/fail': 'consume',
+  'GET /v1/:namespace/jobs': 'consume',
+  'GET /v1/:namespace/jobs/:id/tags': 'consume',
+  'POST /v1/:namespace/jobs/:id/tags': 'consume',
+  'DELETE /v1/:namespace/jobs/:id/tags': 'consume',
+  'GET /v1/:namespace/tags': 'consume',
+  'GET /v1/:namespace/failure-groups': 'consume',
+  'GET /v1/:namespace/tracked': 'consume',
+  'PUT /v1/:namespace/tracked/:id': 'consume',
+  'DELETE /v1/:namespace/tracked/:id': 'consume',
+  'GET /v1/:namespace/workers': 'consume',
+  'GET /v1/:namespace/workers/:name': 'consume',
+  'DELETE /v1/:namespace/workers/:name': 'admin',
+  'GET /v1/:namespace/dead-letter': 'consume',
+  'POST /v1/:namespace/dead-letter/respawn': 'admin',
+  'POST /v1/:namespace/dead-letter/move': 'admin',
+  'POST /v1/:namespace/dead-letter/delete': 'admin',
   'POST /v1/:namespace/jobs/:id/cancel': 'consume',
   'POST /v1/:namespace/jobs/:id/log': 'consume',
   'PATCH /v1/:namespace/jobs/:id': 'publish',
@@ -46,18 +62,29 @@ const NEEDS: Readonly<Record<string, Verb>> = {
   'POST /v1/:namespace/queues/:queue/resume': 'admin',
   'POST /v1/:namespace/queues/:queue/drain': 'admin',
   'POST /v1/:namespace/queues/:queue/purge': 'admin',
+  'POST /v1/:namespace/recurring': 'publish',
+  'GET /v1/:namespace/recurring': 'publish',
+  'GET /v1/:namespace/recurring/:id': 'publish',
+  'PUT /v1/:namespace/recurring/:id': 'publish',
+  'PATCH /v1/:namespace/recurring/:id': 'publish',
+  'DELETE /v1/:namespace/recurring/:id': 'publish',
+  'POST /v1/:namespace/recurring/:id/pause': 'publish',
+  'POST /v1/:namespace/recurring/:id/resume': 'publish',
   'DELETE /api/:namespace/:queue': 'admin',
   'PUT /api/:namespace/:queue/deadletter': 'admin',
   'DELETE /api/:namespace/:queue/deadletter': 'admin',
 };
 /** What a call needs behind its address. */
 const QUERY: Readonly<Record<string, string>> = {
+  'GET /v1/:namespace/jobs': '?queue=mail',
+  'GET /v1/:namespace/dead-letter': '?queue=mail',
+  'DELETE /v1/:namespace/jobs/:id/tags': '?tags=a',
   'GET /v1/:namespace/stats': '?queue=mail',
   // A stream without a filter tells of the queues that the token is for.
   'GET /v1/:namespace/events': '?queue=mail',
 };
 /** Calls of a whole namespace: closed to tokens for some of its queues. */
-const WHOLE = /^\S+ \/v1\/:namespace\/settings/;
+const WHOLE = /^\S+ \/v1\/:namespace\/(settings|tags|failure-groups|tracked|workers)/;
 /** It shows the queues that a token is for, whichever they are. */
 const SHOWS_OWN = /^GET \/v1\/:namespace\/queues$/;
 /** Open to everybody. */
@@ -161,23 +188,34 @@ describe('intruders', () => {
     if (path.endsWith('/acks')) return JSON.stringify({ acks: [{ queue: 'mail', id: jobId }] });
     if (/\/jobs$/.test(path)) return JSON.stringify({ queue: 'mail' });
     if (path.endsWith('/leases')) return JSON.stringify({ queues: ['mail'] });
+    if (path.includes('/dead-letter/')) {
+      const to = path.includes('/move') ? { to_queue: 'mail' } : {};
+      return JSON.stringify({ filter: { queue: 'mail', group: 'none' }, ...to });
+    }
+    if (path.endsWith('/tags')) return JSON.stringify({ tags: ['a'] });
     if (path.endsWith('/cancel')) return '{}';
     if (path.endsWith('/purge')) return JSON.stringify({ states: ['dead'], dry_run: true });
     if (path.endsWith('/drain')) return '{}';
     if (/\/queues\/\w+$/.test(path)) return method === 'PATCH' ? '{"max_running":9}' : undefined;
     if (/\/(pause|resume)$/.test(path)) return undefined;
+    if (path.includes('/recurring')) {
+      if (method === 'POST' && !path.endsWith('/recurring')) return '{}';
+      if (method === 'PATCH') return '{}';
+      if (method === 'POST' || method === 'PUT')
+        return JSON.stringify({ schedule: { every_ms: 60_000 }, job: { queue: 'mail' } });
+    }
     if (path.endsWith('/log')) return JSON.stringify({ message: 'hello' });
     if (path.endsWith('/dependencies')) return JSON.stringify({ depends_on: ['nobody'] });
     if (method === 'PATCH') return JSON.stringify({ priority: 1 });
     if (method === 'POST') return JSON.stringify({ lease: 1 });
-    if (method !== 'PUT') return undefined;
+    if (method !== 'PUT' || path.includes('/tracked/')) return undefined;
     if (path.includes('/settings/')) return '{"value":1000}';
     return path.includes('/bulk') ? '["x"]' : 'x';
   }
 
   /** The address over the hot lane, if there is one for the call, and spelt so that the router must take it. */
   function addresses(route: Route, queue = 'mail'): string[] {
-    const names = { namespace, queue, id: jobId, key: 'grace_ms' };
+    const names = { namespace, queue, id: jobId, key: 'grace_ms', name: 'w' };
     const escaped = { ...names, namespace: `%${namespace.charCodeAt(0).toString(16)}${namespace.slice(1)}` };
     const query = QUERY[nameOf(route)] ?? '';
     return [addressOf(route, names) + query, addressOf(route, escaped) + query];
@@ -294,7 +332,15 @@ describe('intruders', () => {
   });
 
   describe('on the wrong port', () => {
-    const names = { namespace, queue: 'mail', id: 'x', key: 'grace_ms', token: 't'.repeat(20), '*': '' };
+    const names = {
+      namespace,
+      queue: 'mail',
+      id: 'x',
+      key: 'grace_ms',
+      name: 'w',
+      token: 't'.repeat(20),
+      '*': '',
+    };
 
     it('find nothing of the admin port on the port of the API', async () => {
       const token = await make();

@@ -105,7 +105,7 @@ describe('a cancel', () => {
     const number = await lease(a);
 
     const requested = await call('POST', `jobs/${a}/cancel`, { grace_ms: 60_000 });
-    expect(requested.json).toMatchObject({ outcome: 'requested', revoked_at: expect.any(String) });
+    expect(requested.json).toMatchObject({ outcome: 'requested', revoked_at: expect.any(String) as unknown });
     const beat = await call('POST', `jobs/${a}/heartbeat`, { lease: number });
     expect(beat.json).toMatchObject({ cancel_requested: true });
     await call('POST', `jobs/${a}/cancel`, { grace_ms: 0 });

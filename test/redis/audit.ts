@@ -38,6 +38,9 @@ const RICH_PLACES: Readonly<Record<number, string>> = {
   8: 'z',
 };
 
+/** States in which a job holds its unique key. */
+const LIVE: ReadonlySet<number> = new Set([1, 2, 3, 5, 6]);
+
 /** A job's places: where the indexes of its queue hold it. */
 type Places = Map<string, string[]>;
 
@@ -78,6 +81,7 @@ export class Audit {
     for (const text of Object.values(queues)) if (text.startsWith('-')) audit.full.add(-Number(text));
     audit.readStrays(keys, new Set(numbers.map(([, number]) => String(number))));
     for (const number of audit.full) await audit.readFullQueue(number);
+    await audit.readUniqueKeys(keys);
     await audit.readTimers();
     await audit.readRecords();
     audit.compare();
@@ -140,12 +144,34 @@ export class Audit {
     }
   }
 
+  /** Keys that are held as long as their job lives: it must live, and hold this one. */
+  private async readUniqueKeys(keys: readonly Buffer[]): Promise<void> {
+    for (const key of keys.filter((one) => one[this.base.length] === 'o'.charCodeAt(0))) {
+      const value = (await this.redis.getBuffer(key)) ?? Buffer.from('1 ');
+      const space = value.indexOf(' ');
+      if (value.toString('latin1', 0, space) !== '0') continue;
+      const id = value.subarray(space + 1);
+      const { state = 0 } = this.headers.get(decodeSafely(id)) ?? {};
+      const fields = Buffer.concat([Buffer.from(`${this.base}x`), id]);
+      const held = await this.redis.hget(fields, 'unique');
+      if (!LIVE.has(state) || held !== key.toString('utf8', this.base.length + 1))
+        this.problems.push(`${key.toString()} is held by ${decodeSafely(id)} in state ${state} with ${held}`);
+    }
+  }
+
   /** What the full lane's clock must come for, and that it will. */
   private async readTimers(): Promise<void> {
     const expiring = new Map<string, number>();
     const pairs = await this.redis.zrangeBuffer(`${this.base}:expiring`, '0', '-1', 'WITHSCORES');
     for (let i = 0; i < pairs.length; i += 2)
       expiring.set(decodeSafely(pairs[i]!), Number(pairs[i + 1]!.toString()));
+    for (const [letter, key] of [
+      ['R', 'recurring'],
+      ['Z', 'keeping'],
+    ] as const) {
+      const [, time] = await this.redis.zrange(`${this.base}:${key}`, '0', '0', 'WITHSCORES');
+      if (time !== undefined) this.firsts.set(letter, Number(time));
+    }
     if (expiring.size > 0) this.firsts.set('E', Math.min(...expiring.values()));
     for (const [id, { flags, state, expires }] of this.headers) {
       const isExpected = (flags & RICH) !== 0 && expires > 0 && state !== JOB_STATES.dead;

@@ -156,6 +156,23 @@ export const CASES: readonly Case[] = [
     ({ expired }) => expired,
   ),
   simple(scripts.tidy, () => ({ cursor: '0', every_ms: 0, stalled_ms: 120_000 })),
+  // The line, and far slots; zsets go the simplest way of the three.
+  ...['r', 'f'].map((kind) => ({
+    ...simple(
+      scripts.purge,
+      () => ({ ...queue(), kind, limit: 100 }),
+      undefined,
+      ({ ready, expired, far }) => [...ready, ...expired, ...far],
+    ),
+    name: `purge of ${kind}`,
+  })),
+  simple(scripts.purgeQueue, () => ({ ...queue(), kinds: 'rpsSflLbhdz' })),
+  simple(
+    scripts.tally,
+    () => ({ day: 20_000, source: 'someone', sequence: 1, default_days: 30_000, most: 9 }),
+    () => [['q', ';;1;1']],
+  ),
+  simple(scripts.setting, () => ({ key: 'grace_ms', value: 1, history_days: 3 })),
   simple(scripts.register, () => ({ format: 1, now_ms: 0 })),
   simple(scripts.unregister, () => ({})),
   simple(scripts.peekQueue, () => ({ ...queue(), skip: 0 })),
@@ -170,7 +187,8 @@ export const CASES: readonly Case[] = [
 
 /** The scripts that write more than the namespace's own keys. */
 export const WRITERS = CASES.filter(
-  ({ name }) => !/^(register|unregister|peek_queue|peek_job|counts|dead_head)$/.test(name),
+  ({ name }) =>
+    !/^(register|unregister|peek_queue|peek_job|counts|dead_head|purge_queue|tally|setting)$/.test(name),
 );
 
 function opposite(text: string): string {

@@ -200,6 +200,7 @@ function keysOf(ns: string): Record<string, string> {
     waiting: key('waiting'),
     expiries: key('expiries'),
     sending: key('sending'),
+    settings: key('settings'),
   };
 }
 

@@ -148,6 +148,41 @@ it('hears of every other end of what it depends on', async () => {
   expect(await f.find('c')).toMatchObject({ state: 'ready' });
 });
 
+it('means nothing to a job that was made anew under its old id', async () => {
+  await f.put('a');
+  await f.put('b');
+  await f.put('c', { dependsOn: ['a'], onDependencyFailure: 'fail' });
+  await f.lane.cancelling.cancel(f.ns, 'c');
+  await f.put('c', { dependsOn: ['b'], onDependencyFailure: 'fail' });
+  await f.fail('a');
+
+  expect(await f.find('c')).toMatchObject({ state: 'blocked', dependsOn: ['b'] });
+  expect(await f.work()).toEqual(['b']);
+  expect(await f.work()).toEqual(['c']);
+});
+
+it('keeps its id until all have been told', async () => {
+  await f.put('a');
+  await f.put('b', { dependsOn: ['a'] });
+  const [job] = await f.lease();
+  await f.fixture.engine.ack(f.ns, 'q', 'a', job?.lease);
+
+  await expect(f.put('a')).rejects.toMatchObject({ code: 'job_exists' });
+  await f.pump();
+  expect(await f.find('b')).toMatchObject({ state: 'ready' });
+  expect(await f.put('a')).toBe('ready');
+});
+
+it('goes with its namespace', async () => {
+  await f.put('a');
+  await f.put('b', { dependsOn: ['a'] });
+  await f.put('c', { dependsOn: ['a', 'b'] });
+  await f.fail('a');
+
+  expect(await f.fixture.engine.purge.run(f.ns)).toMatchObject({ isDone: true });
+  expect(await f.fixture.keys()).toEqual([]);
+});
+
 it('adds and removes what a ready, a scheduled and a far job wait for', async () => {
   await f.put('a');
   await f.put('b');
@@ -195,4 +230,85 @@ it('moves on to a queue where it waits for others', async () => {
   expect(await f.work('next')).toEqual(['a']);
   expect(await f.work()).toEqual(['user']);
   expect(await f.leftovers()).toEqual([]);
+});
+
+describe('a thousand jobs', () => {
+  const MANY = 1_000;
+  const publishMany = async (job: Partial<NewRichJob> = {}): Promise<string[]> => {
+    const ids: string[] = [];
+    for (let left = MANY; left > 0; left -= 50) {
+      const jobs = Array.from({ length: 50 }, () => ({ queue: 'many', body: Buffer.from('x'), ...job }));
+      ids.push(...(await f.lane.publishing.publish(f.ns, jobs)).map(({ id }) => id));
+    }
+    return ids;
+  };
+
+  it('are all waited for by one that runs once, whichever of them ends first', async () => {
+    const ids: string[] = [];
+    for (let i = 0; i < 20; i++)
+      ids.push(
+        ...(await f.fixture.engine.publishMany(
+          f.ns,
+          'many',
+          Array.from({ length: MANY / 20 }, () => ({
+            ...{ body: Buffer.from('x'), delayMs: 0, ttlMs: 0, tries: 1 },
+          })),
+        )),
+      );
+    expect(await f.put('parent', { dependsOn: ids })).toBe('blocked');
+    // Some end before the clock has tied it to them.
+    expect(await f.lease('many', 1)).toHaveLength(1);
+    await f.fixture.engine.ackMany(
+      f.ns,
+      ids.slice(500, 600).map((id) => ({ queue: 'many', id })),
+    );
+    await f.pump();
+    expect((await f.find('parent'))?.dependsOn).toHaveLength(MANY - 100);
+
+    const others = [...ids.slice(0, 500), ...ids.slice(600)].toReversed();
+    const last = others.pop() ?? '';
+    for (let i = 0; i < others.length; i += 50)
+      await f.fixture.engine.ackMany(
+        f.ns,
+        others.slice(i, i + 50).map((id) => ({ queue: 'many', id })),
+      );
+    await f.pump();
+    expect(await f.find('parent')).toMatchObject({ state: 'blocked', dependsOn: [last] });
+    await f.fixture.engine.ack(f.ns, 'many', last);
+    await f.pump();
+
+    expect(await f.work()).toEqual(['parent']);
+    expect(await f.work()).toEqual([]);
+    expect(await f.leftovers()).toEqual([]);
+  });
+
+  it('wait for one, and are told of its end in steps', async () => {
+    await f.put('one');
+    await publishMany({ dependsOn: ['one'] });
+    expect(await f.counts('many')).toMatchObject({ blocked: MANY, ready: 0 });
+    expect((await f.find('one'))?.dependents).toHaveLength(100);
+    await f.work();
+
+    expect(await f.counts('many')).toMatchObject({ blocked: 0, ready: MANY });
+  });
+
+  it('are not too many, but one more is', async () => {
+    const dependsOn = Array.from({ length: MANY + 1 }, (_, i) => `id${String(i)}`);
+
+    await expect(f.put('a', { dependsOn })).rejects.toMatchObject({ code: 'invalid_argument' });
+    expect(await f.put('b', { dependsOn: dependsOn.slice(1) })).toBe('blocked');
+    await f.pump();
+    expect(await f.find('b')).toMatchObject({ state: 'ready' });
+  });
+
+  it('are tied all before the one that waits for them may go', async () => {
+    await f.put('live');
+    const unknown = Array.from({ length: MANY - 1 }, (_, i) => `id${String(i)}`);
+    await f.put('a', { dependsOn: ['live', ...unknown] });
+    await f.pump();
+
+    expect(await f.find('a')).toMatchObject({ state: 'blocked', dependsOn: ['live'] });
+    expect(await f.work()).toEqual(['live']);
+    expect(await f.work()).toEqual(['a']);
+  });
 });

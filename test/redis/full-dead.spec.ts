@@ -1,3 +1,4 @@
+import { silentObserver } from '../../src/engine/observer.js';
 import { EngineFixture } from './fixture.js';
 import { FullFixture } from './full-fixture.js';
 
@@ -55,6 +56,23 @@ it('lists dead jobs by time, group, type, tag, attribute and message text', asyn
     endedAtMs: start,
     failure: { group: 'smtp', message: 'Connection REFUSED by peer', atMs: start },
   });
+});
+
+it('lists and searches long messages in steps that each look at some of them', async () => {
+  let pages = 0;
+  const script = (name: string): void => void (pages += name === 'full_page' ? 1 : 0);
+  await f.close();
+  f = await EngineFixture.withClock({ observer: { ...silentObserver, script } });
+  full = new FullFixture(f);
+  const long = 'é'.repeat(8_000);
+  const ids: string[] = [];
+  for (let i = 0; i < 40; i++) ids.push(await dead('q', 'g', {}, `${long} ÄRGER ${String(i)}`));
+
+  expect((await idsOf({ text: 'Ärger' })).ids).toEqual(ids);
+  expect(pages).toBe(3);
+  expect((await idsOf({ queue: 'q' })).ids).toEqual(ids);
+  expect(await full.lane.dead.count(f.ns, { text: 'ärger 3' })).toMatchObject({ done: 0 });
+  expect(await full.lane.dead.count(f.ns, { text: 'Ärger 3' })).toEqual({ done: 11, cursor: null });
 });
 
 it('counts groups exactly: a respawned job counts no more, and its failure is gone (Q4)', async () => {
@@ -192,7 +210,7 @@ it('loses the lease of an owner from before the death', async () => {
   const [job] = await full.lease('q', 1, 'w');
   f.nowMs += 10_001;
   await f.engine.pumpNow(f.ns);
-  await full.lane.dead.respawnIds(f.ns, [id], RESET);
+  await full.lane.dead.respawnIds(f.ns, [id], { ttlMs: 0, tries: 'keep' });
 
   await expect(full.lane.owners.heartbeat(f.ns, { id, lease: job?.lease ?? 0 })).rejects.toMatchObject({
     code: 'lease_lost',

@@ -87,8 +87,14 @@ const publish = step(
   }),
   async ({ full, ids }, { queue: name, ...job }) => ids.push(await full.put(name, job)),
 );
-const publishPlain = step('publishPlain', fc.record({ queue }), async ({ f, ids }, { queue: name }) =>
-  ids.push(await f.publish(name, { tries: 2 })),
+// Some so far off that they wait in the list of a slot.
+const plainOne = fc.record({
+  queue,
+  delayMs: fc.constantFrom(0, 0, 900_000),
+  ttlMs: fc.constantFrom(0, 2_000_000),
+});
+const publishPlain = step('publishPlain', plainOne, async ({ f, ids }, { queue: name, ...job }) =>
+  ids.push(await f.publish(name, { tries: 2, ...job })),
 );
 const lease = step(
   'lease',
@@ -96,7 +102,11 @@ const lease = step(
   async ({ full, leases }, { queue: name, count, worker }) =>
     leases.push(...(await full.lease(name, count, worker, 1_000))),
 );
-const pass = step('pass', fc.record({ ms: fc.integer({ min: 1, max: 1_200 }) }), async ({ f }, { ms }) => {
+const pause = fc.oneof(
+  { weight: 12, arbitrary: fc.integer({ min: 1, max: 1_200 }) },
+  { arbitrary: fc.constant(450_000), weight: 1 },
+);
+const pass = step('pass', fc.record({ ms: pause }), async ({ f }, { ms }) => {
   f.nowMs += ms;
   await f.engine.pumpNow(f.ns);
 });

@@ -1,4 +1,6 @@
 import type { JobFilter } from '../../src/domain/job-lists.js';
+import { Redis } from 'ioredis';
+import { startRedis } from '../support/redis.js';
 import { EngineFixture } from './fixture.js';
 import { FullFixture } from './full-fixture.js';
 
@@ -171,6 +173,7 @@ describe('tags', () => {
     expect(await full.lane.looking.find(f.ns, id)).toMatchObject({ state: 'leased', tags: ['hot'] });
     expect(await f.engine.ack(f.ns, 'q', id, job?.lease)).toBe(true);
     expect(await list({ queue: 'q', state: 'scheduled' })).toEqual([far]);
+    expect(await f.engine.counts(f.ns, ['q'])).toMatchObject([{ scheduled: 1 }]);
     expect(await full.tags()).toEqual({ later: 1 });
   });
 
@@ -302,5 +305,24 @@ describe('workers', () => {
     await full.lease('q', 1, 'other');
     await f.engine.pumpNow(f.ns);
     expect((await workers.list(f.ns, { limit: 10 })).items.map(({ name }) => name)).toEqual(['other']);
+  });
+
+  it('may ask a full store, which notes nothing of them', async () => {
+    const redis = await startRedis();
+    const own = await EngineFixture.open({}, { url: redis.url });
+    const admin = new Redis(redis.port, '127.0.0.1');
+    try {
+      await own.publish('q');
+      await own.reserve('q', { worker: 'one' });
+      await admin.config('SET', 'maxmemory', '1');
+
+      expect(await own.reserve('q', { worker: 'two' })).toEqual([]);
+      const { items } = await own.engine.full.workers.list(own.ns, { limit: 10 });
+      expect(items.map(({ name }) => name)).toEqual(['one']);
+    } finally {
+      admin.disconnect();
+      await own.close();
+      await redis.stop();
+    }
   });
 });

@@ -74,7 +74,7 @@ describe('the purge of a namespace', () => {
     const before = await dump();
 
     expect(await f.engine.purge.census(f.ns)).toEqual({
-      ...{ queues: 4, ready: 8, scheduled: 12, leased: 6, dead: 6, blocked: 0, held: 0, ended: 0 },
+      ...{ queues: 4, ready: 8, scheduled: 12, leased: 6, dead: 6, blocked: 0, stuck: 0, held: 0, ended: 0 },
     });
     expect(await dump()).toEqual(before);
     expect(before.length).toBeGreaterThan(60);

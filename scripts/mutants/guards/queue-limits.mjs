@@ -28,7 +28,7 @@ export const QUEUE_LIMITS = [
   {
     name: 'queue limits: a late owner needs a free slot',
     file: 'lua/lib/full_claim.lua',
-    from: 'return is_free and running_in(job.queue) < (set.max or math.huge)',
+    from: 'return is_free and limits.running_in(job.queue) < (set.max or math.huge)',
     to: 'return is_free',
     spec: LIMITS,
     test: 'refuses a late owner whose slot is taken',
@@ -36,8 +36,8 @@ export const QUEUE_LIMITS = [
   {
     name: 'queue limits: a late owner needs a slot of his key',
     file: 'lua/lib/full_claim.lua',
-    from: 'return is_free and running_in',
-    to: 'return running_in',
+    from: 'return is_free and limits.running_in',
+    to: 'return limits.running_in',
     spec: LIMITS,
     test: 'a key that is full refuses a late owner',
   },
@@ -52,15 +52,15 @@ export const QUEUE_LIMITS = [
   {
     name: 'queue limits: a slot that gets free calls the next of its key',
     file: 'lua/lib/full_moves.lua',
-    from: 'freed[key.name] = key.taken - 1, key.called - job.x.slot, key',
-    to: 'keyed[key.name] = key.taken - 1, key.called - job.x.slot, key',
+    from: 'limits.freed[key.name] = key.taken - 1, key.called - job.x.slot, key',
+    to: 'limits.moved[key.name] = key.taken - 1, key.called - job.x.slot, key',
     spec: LIMITS,
     test: 'calls them in their order',
   },
   {
     name: 'queue limits: who is called has a slot already',
     file: 'lua/lib/full_call.lua',
-    from: '    take_slot(job, 1)\n',
+    from: '      limits.take_slot(job, 1)\n',
     to: '',
     spec: LIMITS,
     test: 'has no slot for newcomers',
@@ -92,7 +92,7 @@ export const QUEUE_LIMITS = [
   {
     name: 'queue limits: the clock comes when a rate allows more',
     file: 'lua/lib/full_hold.lua',
-    from: 'set_timer("P" .. number, allowed_at(set.rate, set.tat, 1))',
+    from: 'set_timer("P" .. number, limits.allowed_at(set.rate, set.tat, 1))',
     to: 'touch(queue_key("o", number))',
     spec: RATES,
     test: 'when its rate allows more',

@@ -98,8 +98,8 @@ export const RECORD_GUARDS = [
   {
     name: 'records: none is left in a namespace that is forgotten',
     file: 'lua/scripts/unregister.lua',
-    from: 'redis.call("DEL", meta, sending)',
-    to: 'redis.call("DEL", meta, meta or sending)',
+    from: 'redis.call("DEL", meta, sending, ',
+    to: 'redis.call("DEL", meta, meta, ',
     spec: RECORDS,
     test: 'in a namespace that is forgotten',
   },

@@ -3,12 +3,13 @@ import { bytesAt, integerAt } from '../../redis/script.js';
 import { fullCancel } from '../../redis/full-scripts.js';
 import { decodeId, encodeId } from '../ids.js';
 import type { ScriptRunner } from '../script-runner.js';
+import type { Settings } from '../settings/settings.js';
 
 /** What a cancel asks for. */
 export interface CancelRequest {
   /** All that depend on the job are cancelled with it, and what depends on them. */
   readonly cascade?: boolean;
-  /** How long the owner of its lease may go on; 0 = he loses it at once. */
+  /** How long the owner of its lease may go on; 0 = he loses it at once; left out, as the namespace's settings say. */
   readonly graceMs?: number;
 }
 
@@ -18,13 +19,13 @@ export type Cancelled =
   | { readonly outcome: 'requested'; readonly revokedAtMs: number };
 
 const CODE = { missing: 0, cancelled: 1, requested: 2, done: 3, before: 4, hasDependents: 5 } as const;
-const DEFAULT_GRACE_MS = 30_000;
 
 /** Cancels jobs. */
 export class Cancelling {
   constructor(
     private readonly runner: ScriptRunner,
     private readonly arm: (namespace: string, dueMs: number) => void,
+    private readonly settings: Pick<Settings, 'of'>,
   ) {}
 
   /**
@@ -37,11 +38,12 @@ export class Cancelling {
   async cancel(
     namespace: string,
     id: string,
-    { cascade = false, graceMs = DEFAULT_GRACE_MS }: CancelRequest = {},
+    { cascade = false, graceMs }: CancelRequest = {},
   ): Promise<Cancelled> {
     const encoded = encodeId(id);
     if (!encoded) throw missing(id);
-    const args = { id: encoded, cascade: cascade ? '1' : '0', grace_ms: graceMs };
+    const grace_ms = graceMs ?? (await this.settings.of(namespace)).grace_ms;
+    const args = { id: encoded, cascade: cascade ? '1' : '0', grace_ms };
     const { raw } = await this.runner.run(fullCancel, namespace, args);
     const nextMs = integerAt(raw, 2);
     if (nextMs > 0) this.arm(namespace, nextMs);

@@ -1,17 +1,35 @@
 import { QueueError } from '../../domain/errors.js';
-import type { NewRichJob } from '../../domain/rich-job.js';
-import { MAX_BULK_JOBS, MAX_TRIES } from '../../domain/limits.js';
+import type { NewRichJob, UniqueKey } from '../../domain/rich-job.js';
+import type { NewRecurring } from '../../domain/recurring.js';
+import {
+  MAX_BACKLOG,
+  MAX_BULK_JOBS,
+  MAX_LABEL,
+  MAX_PERIOD_MS,
+  MAX_RECURRING_ID,
+  MAX_TRIES,
+  MIN_RECURRING_MS,
+} from '../../domain/limits.js';
 import { isJobId } from '../../domain/names.js';
 
 const MAX_TIME_MS = Number.MAX_SAFE_INTEGER;
 /** A priority is 8 bits, signed. */
 const MOST_PRIORITY = 127;
+/** The last time that a recurring job may begin at: scripts reckon with it, and with what follows, exactly. */
+const LAST_FIRST_MS = 2 ** 46;
+const UNIQUE_MODES: ReadonlySet<string> = new Set<UniqueKey['mode']>([
+  'reject',
+  'existing',
+  'replace',
+  'debounce',
+]);
 
 /** @throws {QueueError} `invalid_argument`, naming the field and the rule */
 export function checkRichJobs(jobs: readonly NewRichJob[]): void {
   if (jobs.length < 1 || jobs.length > MAX_BULK_JOBS)
     throw invalid('jobs', `are 1 to ${String(MAX_BULK_JOBS)} in one call`);
-  for (const { id, delayMs, dueMs, ttlMs, tries, ttrMs, priority } of jobs) {
+  for (const { id, delayMs, dueMs, ttlMs, tries, ttrMs, priority, unique } of jobs) {
+    if (unique) checkUniqueKey(unique);
     if (id !== undefined && !isJobId(id)) throw invalid('id', 'has 1 to 64 letters, digits, - and _');
     for (const [field, value] of Object.entries({ delayMs, dueMs, ttlMs, ttrMs })) {
       if (value !== undefined && !isWhole(value, 0, MAX_TIME_MS))
@@ -24,6 +42,33 @@ export function checkRichJobs(jobs: readonly NewRichJob[]): void {
   }
   const ids = jobs.flatMap(({ id }) => (id === undefined ? [] : [id]));
   if (new Set(ids).size < ids.length) throw invalid('id', 'is different for each job of a call');
+}
+
+/** @throws {QueueError} `invalid_argument`, naming the field and the rule */
+export function checkRecurring(id: string, { schedule, template, backlog = 0 }: NewRecurring): void {
+  if (id.length > MAX_RECURRING_ID || !isJobId(id))
+    throw invalid('id', `has 1 to ${String(MAX_RECURRING_ID)} letters, digits, - and _`);
+  const { everyMs, offsetMs = 0, firstAtMs = 0 } = schedule;
+  if (!isWhole(everyMs, MIN_RECURRING_MS, MAX_PERIOD_MS))
+    throw invalid(
+      'schedule.everyMs',
+      `is a whole number of milliseconds, ${String(MIN_RECURRING_MS)} or more`,
+    );
+  if (!isWhole(offsetMs, 0, MAX_PERIOD_MS))
+    throw invalid('schedule.offsetMs', 'is a whole number of milliseconds, 0 or more');
+  if (!isWhole(firstAtMs, 0, LAST_FIRST_MS)) throw invalid('schedule.firstAtMs', 'is a time, Unix ms');
+  if (!isWhole(backlog, 0, MAX_BACKLOG))
+    throw invalid('backlog', `is a whole number from 0 to ${String(MAX_BACKLOG)}`);
+  checkRichJobs([template]);
+}
+
+/** @throws {QueueError} `invalid_argument`, naming the field and the rule */
+export function checkUniqueKey({ key, mode, windowMs = 0 }: UniqueKey): void {
+  if (key.length < 1 || key.length > MAX_LABEL)
+    throw invalid('unique.key', `has 1 to ${String(MAX_LABEL)} characters`);
+  if (!UNIQUE_MODES.has(mode)) throw invalid('unique.mode', `is one of ${[...UNIQUE_MODES].join(', ')}`);
+  if (!isWhole(windowMs, 0, MAX_TIME_MS))
+    throw invalid('unique.windowMs', 'is a whole number of milliseconds, 0 or more');
 }
 
 function isWhole(value: number, least: number, most: number): boolean {

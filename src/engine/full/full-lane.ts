@@ -2,6 +2,7 @@ import type { RedisPool } from '../../redis/pool.js';
 import type { UlidMinter } from '../../domain/ulid.js';
 import type { EngineObserver } from '../observer.js';
 import type { ScriptRunner } from '../script-runner.js';
+import type { Settings } from '../settings/settings.js';
 import { EndWatch } from './end-watch.js';
 import { FullQueues } from './full-queues.js';
 import { Cancelling } from './cancelling.js';
@@ -15,6 +16,7 @@ import { Lists } from './lists.js';
 import { Marks } from './marks.js';
 import { Workers } from './workers.js';
 import { FullPublishing } from './publishing.js';
+import { Recurrings } from './recurring.js';
 import { Settling } from './settling.js';
 
 /** What the parts of the full lane share. */
@@ -29,6 +31,7 @@ export interface FullLaneSettings {
   readonly quotas: string;
   /** The queues of a namespace, sorted. */
   readonly queuesOf: (namespace: string) => Promise<string[]>;
+  readonly settings: Settings;
 }
 
 /**
@@ -49,21 +52,23 @@ export class FullLane {
   readonly marks: Marks;
   readonly workers: Workers;
   readonly dead: DeadJobs;
+  readonly recurrings: Recurrings;
   readonly endWatch: EndWatch;
 
-  constructor({ pool, runner, observer, arm, minter, quotas, queuesOf }: FullLaneSettings) {
+  constructor({ pool, runner, observer, arm, minter, quotas, queuesOf, settings }: FullLaneSettings) {
     this.publishing = new FullPublishing(runner, observer, arm, this.queues, minter, quotas);
     this.settling = new Settling(runner, arm);
     this.owners = new Owners(this.settling, observer, this.queues);
     this.looking = new Looking(runner);
     this.purging = new Purging(runner, arm);
     this.controls = new QueueControls(runner, arm, this.queues);
-    this.cancelling = new Cancelling(runner, arm);
+    this.cancelling = new Cancelling(runner, arm, settings);
     this.changing = new Changing(runner, arm, this.queues);
     this.lists = new Lists(runner, queuesOf);
     this.marks = new Marks(pool, runner);
     this.workers = new Workers(pool, runner);
     this.dead = new DeadJobs(runner, observer, arm, queuesOf);
+    this.recurrings = new Recurrings(runner, arm, minter);
     this.endWatch = new EndWatch(runner);
   }
 }

@@ -71,6 +71,7 @@ function detailsOf(
     progress: json(x, 'progress'),
     failure: failureOf(x),
     cancelRequested: x.has('cancel'),
+    tracked: x.has('tracked'),
     result:
       x.has('rtype') || result ? { body: result ?? Buffer.alloc(0), contentType: text(x, 'rtype') } : null,
     dependsOn: idsOf(needs),

@@ -13,6 +13,10 @@ export function optionsText(job: NewRichJob): string {
     tries: job.tries,
     priority: job.priority,
     minted: job.id === undefined ? true : undefined,
+    unique: job.unique && {
+      mode: job.unique.mode,
+      window_ms: Math.min(job.unique.windowMs ?? 0, LONGEST_MS),
+    },
     x: fieldsOf(job),
   });
 }
@@ -27,6 +31,7 @@ function fieldsOf(job: NewRichJob): Record<string, string> {
     retry: job.retry ? JSON.stringify(job.retry) : undefined,
     ckey: job.concurrencyKey,
     onfail: job.onDependencyFailure === 'block' ? undefined : job.onDependencyFailure,
+    unique: job.unique?.key,
     keep: job.retentionMs === undefined ? undefined : String(job.retentionMs),
   };
   return Object.fromEntries(

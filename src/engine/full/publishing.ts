@@ -1,11 +1,11 @@
-import { QueueError } from '../../domain/errors.js';
+import { QueueError, UniqueKeyTakenError } from '../../domain/errors.js';
 import type { NewRichJob, PublishedJob } from '../../domain/rich-job.js';
 import { stateOf } from '../../domain/states.js';
 import type { UlidMinter } from '../../domain/ulid.js';
 import type { Item } from '../../redis/script.js';
 import { fullPut } from '../../redis/full-scripts.js';
 import { checkNames } from '../checks.js';
-import { encodeId } from '../ids.js';
+import { decodeId, encodeId } from '../ids.js';
 import type { EngineObserver } from '../observer.js';
 import { NO_QUOTAS, quotaError } from '../quotas.js';
 import type { ScriptRunner } from '../script-runner.js';
@@ -15,6 +15,9 @@ import { checkDependencies, packIds } from './dependencies.js';
 import { optionsText } from './options.js';
 
 const TAKEN = 1;
+const KEY_TAKEN = 5;
+/** Not stored: who holds its unique key stands for it. */
+const HELD = 6;
 const NOTHING = Buffer.alloc(0);
 
 /** Stores jobs of the full lane. */
@@ -50,10 +53,23 @@ export class FullPublishing {
     });
     const quotas = this.quotas === NO_QUOTAS ? NO_QUOTAS : this.quotas + String(jobs.length);
     const args = { quotas, replaces: (replaces === undefined ? null : encodeId(replaces)) ?? NOTHING };
-    const { codes, states, nextMs } = await this.runner.run(fullPut, namespace, args, items);
-    for (const code of codes) if (code !== 0) throw refusalOf(code);
-    this.report(namespace, jobs, nextMs);
-    return ids.map((id, i) => ({ id, state: stateOf(Number(states[i])), existing: false }));
+    const { codes, states, nextMs, holders } = await this.runner.run(fullPut, namespace, args, items);
+    const held = heldBy(codes, holders);
+    const refused = codes.findIndex((code) => code !== 0 && code !== HELD);
+    if (refused >= 0) throw refusalOf(codes[refused] ?? 0, held[refused]);
+    this.report(
+      namespace,
+      jobs.filter((_job, i) => codes[i] === 0),
+      nextMs,
+    );
+    return ids.map((id, i) => {
+      const state = Number(states[i]);
+      return {
+        id: held[i] ?? id,
+        state: state === 0 ? 'gone' : stateOf(state),
+        existing: held[i] !== undefined,
+      };
+    });
   }
 
   private report(namespace: string, jobs: readonly NewRichJob[], nextMs: number): void {
@@ -68,7 +84,16 @@ export class FullPublishing {
   }
 }
 
-function refusalOf(code: number): Error {
+/** By item, who holds its unique key; undefined = the item itself. */
+function heldBy(codes: readonly number[], holders: readonly Buffer[]): (string | undefined)[] {
+  let at = 0;
+  return codes.map((code) =>
+    code === KEY_TAKEN || code === HELD ? decodeId(holders[at++] ?? NOTHING) : undefined,
+  );
+}
+
+function refusalOf(code: number, holder = ''): Error {
+  if (code === KEY_TAKEN) return new UniqueKeyTakenError(`job ${holder} holds the unique key`, holder);
   if (code === TAKEN) return new QueueError('job_exists', 'a job with this id exists');
   return quotaError(code) ?? new QueueError('internal', `full_put answered ${String(code)}`);
 }

@@ -70,7 +70,8 @@ export function filterText(filter: JobFilter & DeadFilter, { to }: Pick<Source, 
     type,
     group,
     attributes,
-    text: text?.toLowerCase(),
+    // As Lua has it: letters of ASCII only.
+    text: text?.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase()),
     from: fromMs,
     to: toMs ?? to,
   });

@@ -22,7 +22,7 @@ import {
   Text,
   Whole,
 } from '../../http/fields/kinds.js';
-import { DataFields } from './publish.v1.js';
+import { DataFields } from '../../http/job-fields/fields.js';
 
 /** What is to be changed of a job that waits. */
 export class ChangeFields extends DataFields {
@@ -72,7 +72,7 @@ export class CancelFields {
   cascade?: boolean;
   @Optional()
   @Whole(
-    'How long the owner of its lease may go on; 0 = he loses it at once. 30 seconds if it is left out.',
+    'How long the owner of its lease may go on; 0 = he loses it at once. If it is left out, the setting `grace_ms` says it.',
     0,
     MAX_PERIOD_MS,
   )

@@ -81,6 +81,7 @@ export class WholeJobAnswer extends JobAnswer {
   @Nullable() @Label('Who has it.', { max: MAX_LABEL }) worker!: string | null;
   @Nullable() @Part('What went wrong last.', () => FailureAnswer) failure!: FailureAnswer | null;
   @Flag('Somebody wants it cancelled.') cancel_requested!: boolean;
+  @Flag('Somebody tracks it.') tracked!: boolean;
   @Nullable() @Part('What came of it.', () => ResultAnswer) result!: ResultAnswer | null;
   @JobIds('Jobs that it waits for.', { min: 0, max: MANY }) depends_on!: readonly string[];
   @TextsByName('Of those that it waits for, the ones that ended otherwise than done, and how.', {

@@ -23,7 +23,7 @@ import {
   Text,
   Whole,
 } from '../../http/fields/kinds.js';
-import { CONTENT_TYPE, CONTENT_TYPE_RULE } from './publish.v1.js';
+import { CONTENT_TYPE, CONTENT_TYPE_RULE } from '../../http/job-fields/fields.js';
 
 /** What a worker says of a job that it has leased. */
 export class LeaseFields {

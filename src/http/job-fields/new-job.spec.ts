@@ -1,5 +1,5 @@
-import { InputError } from '../http/errors.v1.js';
-import { publishRequestOf, type PublishRequest } from './rich-jobs.v1.js';
+import { InputError } from '../errors.v1.js';
+import { publishRequestOf, type PublishRequest } from './new-job.js';
 
 const MAX_BYTES = 100;
 

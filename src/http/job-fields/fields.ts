@@ -13,7 +13,7 @@ import {
   MIN_PRIORITY,
 } from '../../domain/limits.js';
 import type { DependencyFailure, UniqueKey } from '../../domain/rich-job.js';
-import { Optional } from '../../http/fields/field.js';
+import { Optional } from '../fields/field.js';
 import {
   AnyJson,
   Base64,
@@ -30,8 +30,8 @@ import {
   QueueName,
   TextsByName,
   Whole,
-} from '../../http/fields/kinds.js';
-import { RetryPolicyFields } from '../../http/retry-policy.v1.js';
+} from '../fields/kinds.js';
+import { RetryPolicyFields } from '../retry-policy.v1.js';
 
 export const CONTENT_TYPE = /^[!-~](?:[ -~]{0,253}[!-~])?$/;
 export const CONTENT_TYPE_RULE = 'must be a content type of at most 255 visible ASCII characters';
@@ -71,12 +71,8 @@ export class UniqueFields {
   window_ms?: number;
 }
 
-/** A job to publish. */
-export class PublishFields extends DataFields {
-  @QueueName('Where to put it.') queue!: string;
-  @Optional() @JobId('An id of your choice. A job that has it already makes the call fail.') id?: string;
-  @Optional() @Whole('Before it can be leased.', 0, MAX_PERIOD_MS) delay_ms?: number;
-  @Optional() @Moment('When it can be leased, instead of `delay_ms`.') run_at?: string;
+/** What a job may ask for, wherever it comes from. */
+export class OptionFields extends DataFields {
   @Optional()
   @Whole('How long it may exist, from publish on; 0 = for ever, as if it is left out.', 0, MAX_PERIOD_MS)
   ttl_ms?: number;
@@ -118,6 +114,14 @@ export class PublishFields extends DataFields {
   @Whole('How long it is kept when it is done, with its result; 0 = not at all.', 0, MAX_PERIOD_MS)
   retention_ms?: number;
   @Optional() @Flag('Its timeline is recorded from the start, whatever else it has.') history?: boolean;
+}
+
+/** A job to publish. */
+export class PublishFields extends OptionFields {
+  @QueueName('Where to put it.') queue!: string;
+  @Optional() @JobId('An id of your choice. A job that has it already makes the call fail.') id?: string;
+  @Optional() @Whole('Before it can be leased.', 0, MAX_PERIOD_MS) delay_ms?: number;
+  @Optional() @Moment('When it can be leased, instead of `delay_ms`.') run_at?: string;
 }
 
 /** Many jobs, of whatever queues: all are published or none. */

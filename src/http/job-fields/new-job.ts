@@ -1,11 +1,18 @@
-import type { NewRichJob, UniqueKey } from '../domain/rich-job.js';
-import type { Plain } from '../http/fields/field.js';
-import { Problems, readObject } from '../http/fields/read.js';
-import { isObject } from '../http/fields/kinds.js';
-import { retryPolicyOf } from '../http/retry-policy.v1.js';
-import { type DataFields, PublishFields, PublishManyFields, type UniqueFields } from './dto/publish.v1.js';
-import type { Outcome } from './dto/settle.v1.js';
+import type { NewRichJob, UniqueKey } from '../../domain/rich-job.js';
+import type { Plain } from '../fields/field.js';
+import { Problems, readObject } from '../fields/read.js';
+import { isObject } from '../fields/kinds.js';
+import { retryPolicyOf } from '../retry-policy.v1.js';
+import {
+  type DataFields,
+  type OptionFields,
+  PublishFields,
+  PublishManyFields,
+  type UniqueFields,
+} from './fields.js';
 
+/** The data of a job that has none. */
+export const NULL = Buffer.from('null');
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json(?: *;.*)?$/i;
 const PLAIN_JSON = 'application/json';
 const BYTES = 'application/octet-stream';
@@ -53,18 +60,33 @@ export function richJobOf(
   maxBytes: number,
   problems: Problems,
 ): NewRichJob {
-  const { queue, id, delay_ms, run_at, ttl_ms, tries, ttr_ms, priority, type, tags, attributes } = fields;
-  const { depends_on, on_dependency_failure, retry, unique, concurrency_key, retention_ms, history } = fields;
+  const { queue, id, delay_ms, run_at, ttl_ms } = fields;
   if (delay_ms !== undefined && run_at !== undefined)
     problems.add(`${at}run_at`, 'must be left out where there is delay_ms');
   if (ttl_ms !== undefined && ttl_ms > 0 && ttl_ms < (delay_ms ?? 0))
     problems.add(`${at}ttl_ms`, 'must be 0, or at least delay_ms');
+  const options = optionsOf(fields, at, maxBytes, problems);
   return given<NewRichJob>({
     queue,
     id,
-    ...(dataOf(fields, at, maxBytes, problems) ?? { body: Buffer.from('null') }),
+    ...options,
+    body: options.body ?? NULL,
     delayMs: delay_ms,
     dueMs: run_at === undefined ? undefined : Date.parse(run_at),
+  });
+}
+
+/** What jobs may ask for, wherever they come from: what is left out is left out here too. Parameters as of `richJobOf`. */
+export function optionsOf(
+  fields: OptionFields,
+  at: string,
+  maxBytes: number,
+  problems: Problems,
+): Partial<Omit<NewRichJob, 'queue' | 'id' | 'delayMs' | 'dueMs'>> {
+  const { ttl_ms, tries, ttr_ms, priority, type, tags, attributes } = fields;
+  const { depends_on, on_dependency_failure, retry, unique, concurrency_key, retention_ms, history } = fields;
+  return given<Partial<NewRichJob>>({
+    ...dataOf(fields, at, maxBytes, problems),
     ttlMs: ttl_ms,
     tries,
     ttrMs: ttr_ms,
@@ -109,9 +131,16 @@ export function dataOf(
   return bytesOf(DATA, { json: data, bytes: data_base64, type: content_type }, { at, maxBytes, problems });
 }
 
+/** The fields of a result. */
+interface ResultFields {
+  readonly result?: unknown;
+  readonly result_base64?: string | undefined;
+  readonly result_type?: string | undefined;
+}
+
 /** The result of a request, likewise. */
 export function resultOf(
-  { result, result_base64, result_type }: Plain<Outcome>,
+  { result, result_base64, result_type }: ResultFields,
   at: string,
   maxBytes: number,
   problems: Problems,

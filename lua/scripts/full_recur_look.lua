@@ -1,0 +1,31 @@
+--[[
+Show recurring jobs: one, or a page of them in the order of their ids. Their keys are built from the prefix of meta (lib/keys).
+
+KEYS[1] meta         hash: the namespace's marker
+ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
+ARGV[2] deadline_ms  Unix ms by which the callers will have given up, 0 = never
+ARGV[3] id           of the one; "" = a page
+ARGV[4] after        the id before the page, "" = from the first
+ARGV[5] limit        how many, at most
+
+Returns {status, now_ms, (id, fields) × N}. Status: 0 done, 1 too late. Fields: a flat list of fields and values.
+Cost: O(limit).
+]]
+local meta = KEYS[1]
+local clock_ms, deadline_ms, id, after, limit = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4], tonumber(ARGV[5])
+
+--- @include "lib/now"
+--- @include "lib/keys"
+
+redis.call("EXISTS", meta)
+local ids, reply = { id }, { 0, now_floor }
+if id == "" then
+  ids = redis.call("ZRANGEBYLEX", space_key("schedules"), after == "" and "-" or "(" .. after, "+", "LIMIT", 0, limit)
+end
+for _, one in ipairs(ids) do
+  local fields = redis.call("HGETALL", named_key("R", one))
+  if #fields > 0 then
+    reply[#reply + 1], reply[#reply + 2] = one, fields
+  end
+end
+return reply

@@ -1,0 +1,123 @@
+const SPEC = 'test/redis/dependencies.spec.ts';
+const CANCEL = 'test/redis/cancel.spec.ts';
+const CHANGE = 'test/redis/change.spec.ts';
+
+/**
+ * Jobs that wait for others, and their cancels and changes.
+ *
+ * @type {readonly import('../guards.mjs').Guard[]}
+ */
+export const DEPENDENCIES = [
+  {
+    name: 'dependents are told of an end',
+    file: 'lua/lib/full_index.lua',
+    from: 'if outcome and job.x.users then',
+    to: 'if false then',
+    spec: SPEC,
+    test: 'waits until all that it depends on is done',
+  },
+  {
+    name: 'a dependency that would close a circle is refused',
+    file: 'lua/lib/full_refuse.lua',
+    from: 'if found then',
+    to: 'if false then',
+    spec: SPEC,
+    test: 'refuses circles and stores nothing',
+  },
+  {
+    name: 'a delay outlives the dependencies',
+    file: 'lua/lib/full_free.lua',
+    from: 'if at > now_floor then',
+    to: 'if false then',
+    spec: SPEC,
+    test: 'becomes scheduled when its time is still to come',
+  },
+  {
+    name: 'an end means nothing to a job that was made anew under its old id',
+    file: 'lua/lib/full_hear.lua',
+    from: 'if not was_unmet and redis.call("HEXISTS", edge_key("f", job.id), on) == 0 then',
+    to: 'if false then',
+    spec: SPEC,
+    test: 'means nothing to a job that was made anew',
+  },
+  {
+    name: 'a job is not free before it is tied to all that it waits for',
+    file: 'lua/lib/full_wait.lua',
+    from: 'waiter(job).unmet + job.failed > 0 or job.x.waits == TYING',
+    to: 'waiter(job).unmet + job.failed > 0',
+    spec: SPEC,
+    test: 'are tied all before the one that waits for them may go',
+  },
+  {
+    name: 'dependents of a dead job that comes back wait for it again',
+    file: 'lua/lib/full_place.lua',
+    from: 'tell_users(job, job.state == DEAD and "revived")',
+    to: 'tell_users(job, false)',
+    spec: SPEC,
+    test: 'shows what waits in vain',
+  },
+  {
+    name: 'an id is taken until the dependents of its job have been told',
+    file: 'lua/scripts/full_put.lua',
+    from: 'or not options.minted and redis.call("HEXISTS", space_key("ended"), id) == 1',
+    to: 'or false',
+    spec: SPEC,
+    test: 'keeps its id until all have been told',
+  },
+  {
+    name: 'a cancelled lease is taken away when its grace is over',
+    file: 'lua/lib/full_grace.lua',
+    from: 'if job and not job.is_gone and job.state == LEASED and job.x.cancel then',
+    to: 'if false then',
+    spec: CANCEL,
+    test: 'takes it from him when his grace is over',
+  },
+  {
+    name: 'a job that is to be cancelled does not wait again',
+    file: 'lua/lib/full_place.lua',
+    from: 'if job.x.cancel and (state == READY or state == SCHEDULED) then',
+    to: 'if false then',
+    spec: CANCEL,
+    test: 'ends a job that comes back by',
+  },
+  {
+    name: 'a job that is done is not cancelled',
+    file: 'lua/scripts/full_cancel.lua',
+    from: 'elseif job.state == DONE or job.state == CANCELLED then',
+    to: 'elseif false then',
+    spec: CANCEL,
+    test: 'tells a job that is done or cancelled as such',
+  },
+  {
+    name: 'a job that others depend on is not cancelled alone',
+    file: 'lua/scripts/full_cancel.lua',
+    from: 'if #dependents > 0 then',
+    to: 'if false then',
+    spec: CANCEL,
+    test: 'refuses a job that others depend on',
+  },
+  {
+    name: 'a changed job of priority 0 keeps its place in time',
+    file: 'lua/lib/full_take.lua',
+    from: 'return came_before(job_of(head[1]), job)',
+    to: 'return false',
+    spec: CHANGE,
+    test: 'keeps the place in time of a plain job',
+  },
+  {
+    name: 'what left the list for another priority leaves a ghost there',
+    file: 'lua/lib/full_commit.lua',
+    from: 'job.entry = (job.entry + 1) % 256',
+    to: 'job.entry = job.entry',
+    spec: CHANGE,
+    test: 'keeps the place in time of a plain job',
+  },
+  {
+    name: 'a far job that became rich is moved near to the rich ones',
+    file: 'lua/lib/open_slot.lua',
+    from: 'flags % 4 >= RICH and opened.rich or opened.members',
+    to: 'opened.members',
+    spec: CHANGE,
+    test: 'changes a job far ahead where it is',
+  },
+];

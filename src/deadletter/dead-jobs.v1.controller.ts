@@ -1,0 +1,103 @@
+import { Controller, Get, Inject, Post, Req, Res, UseGuards } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Access } from '../auth/access.js';
+import { TokenGuard } from '../auth/token.guard.js';
+import { Config } from '../config/config.js';
+import type { DeadStep } from '../domain/job-lists.js';
+import { expectNoBody } from '../http/body.js';
+import { Describe } from '../http/describe.js';
+import type { Exchange } from '../http/exchange.js';
+import { exchangeOf } from '../http/exchange-of.js';
+import type { FieldsClass, Plain } from '../http/fields/field.js';
+import { readQuery } from '../http/fields/read.js';
+import { readJson } from '../http/json-body.js';
+import { pageOf, toCursor } from '../http/page-query.js';
+import { reply } from '../http/reply.js';
+import { JobsPage, jobsPage } from '../http/summary.v1.js';
+import { deadRequestOf, queryFilterOf, respawnOf } from './dead-request.js';
+import { DeadJobsService } from './dead-jobs.service.js';
+import { DeadAnswer, DeadFields, DeadQuery, MoveFields, RespawnFields } from './dto.v1.js';
+
+const GROUP = 'Dead letter';
+const DONE = { 200: { about: 'How many jobs it was, and whether there are more.', of: DeadAnswer } };
+const IN_STEPS =
+  'It goes on for half a second; where that is not enough, `next_cursor` says where to go on. Jobs that die after the first call are left alone. A call that was cut off may be sent again from the beginning.';
+
+/** The dead letter of the native API: dead jobs of all queues, lmstfy’s too. */
+@Controller('v1/:namespace/dead-letter')
+@UseGuards(TokenGuard)
+export class V1DeadJobsController {
+  constructor(
+    @Inject(DeadJobsService) private readonly jobs: DeadJobsService,
+    @Inject(Config) private readonly config: Config,
+  ) {}
+
+  @Get()
+  @Access({ queues: 'body', verb: 'consume' })
+  @Describe({
+    about: 'Lists dead jobs, those first that died first.',
+    group: GROUP,
+    query: DeadQuery,
+    answers: { 200: { about: 'A page of jobs.', of: JobsPage } },
+  })
+  async list(@Req() request: FastifyRequest, @Res() response: FastifyReply): Promise<void> {
+    const exchange = exchangeOf(request, response);
+    expectNoBody(exchange.request);
+    const { limit, cursor, ...filter } = readQuery(DeadQuery, exchange.query);
+    const page = pageOf({ limit, cursor });
+    reply(exchange, 200, jobsPage(await this.jobs.list(exchange.caller, queryFilterOf(filter), page)));
+  }
+
+  @Post('respawn')
+  @Access({ queues: 'body', verb: 'admin' })
+  @Describe({
+    about: 'Brings dead jobs back, ready to run.',
+    details: IN_STEPS,
+    group: GROUP,
+    body: RespawnFields,
+    answers: DONE,
+  })
+  respawn(@Req() request: FastifyRequest, @Res() response: FastifyReply): void {
+    this.act(exchangeOf(request, response), RespawnFields, (exchange, fields) =>
+      this.jobs.respawn(exchange.caller, deadRequestOf(fields), respawnOf(fields)),
+    );
+  }
+
+  @Post('move')
+  @Access({ queues: 'body', verb: 'admin' })
+  @Describe({
+    about: 'Brings dead jobs back in another queue.',
+    details: IN_STEPS,
+    group: GROUP,
+    body: MoveFields,
+    answers: DONE,
+  })
+  move(@Req() request: FastifyRequest, @Res() response: FastifyReply): void {
+    this.act(exchangeOf(request, response), MoveFields, (exchange, fields) =>
+      this.jobs.respawn(exchange.caller, deadRequestOf(fields), respawnOf(fields, fields.to_queue)),
+    );
+  }
+
+  @Post('delete')
+  @Access({ queues: 'body', verb: 'admin' })
+  @Describe({ about: 'Deletes dead jobs.', details: IN_STEPS, group: GROUP, body: DeadFields, answers: DONE })
+  delete(@Req() request: FastifyRequest, @Res() response: FastifyReply): void {
+    this.act(exchangeOf(request, response), DeadFields, (exchange, fields) =>
+      this.jobs.delete(exchange.caller, deadRequestOf(fields)),
+    );
+  }
+
+  private act<T extends DeadFields>(
+    exchange: Exchange,
+    of: FieldsClass<T>,
+    work: (exchange: Exchange, fields: T) => Promise<DeadStep>,
+  ): void {
+    readJson(exchange, this.config.limits.max_bulk_bytes, of, (fields) =>
+      exchange.after(work(exchange, fields), (step) => reply(exchange, 200, deadAnswer(step, fields))),
+    );
+  }
+}
+
+function deadAnswer({ done, cursor }: DeadStep, { dry_run = false }: DeadFields): Plain<DeadAnswer> {
+  return { jobs: done, dry_run, next_cursor: cursor === null ? null : toCursor(cursor) };
+}

@@ -1,0 +1,62 @@
+import type { DeadFilter, Respawn } from '../domain/job-lists.js';
+import type { Plain } from '../http/fields/field.js';
+import { Problems } from '../http/fields/read.js';
+import { fromCursor } from '../http/page-query.js';
+import type { DeadFields, DeadFilterFields, DeadQuery, RespawnFields } from './dto.v1.js';
+
+/** What a request asks of dead jobs. */
+export interface DeadRequest {
+  readonly filter: DeadFilter;
+  /** Null: all that the filter holds of. */
+  readonly ids: readonly string[] | null;
+  readonly isDry: boolean;
+  readonly limit: number | undefined;
+  readonly cursor: string | undefined;
+}
+
+/** @throws {InputError} naming all that is wrong */
+export function deadRequestOf({ filter, ids, dry_run, limit, cursor }: DeadFields): DeadRequest {
+  const problems = new Problems();
+  if (filter === undefined && ids === undefined)
+    problems.add('filter', 'is missing: one of filter and ids must be there');
+  if (ids !== undefined && limit !== undefined) problems.add('limit', 'does not go with ids');
+  if (ids !== undefined && cursor !== undefined) problems.add('cursor', 'does not go with ids');
+  problems.settle();
+  return {
+    filter: filterOf(filter ?? {}),
+    ids: ids ?? null,
+    isDry: dry_run ?? false,
+    limit,
+    cursor: cursor === undefined ? undefined : fromCursor(cursor, () => true),
+  };
+}
+
+/** @throws {InputError} naming all that is wrong */
+export function respawnOf({ tries, keep_tries, ttl_ms = 0 }: RespawnFields, queue?: string): Respawn {
+  const problems = new Problems();
+  if (tries !== undefined && keep_tries === true) problems.add('tries', 'does not go with keep_tries');
+  problems.settle();
+  return {
+    ttlMs: ttl_ms,
+    tries: keep_tries === true ? 'keep' : (tries ?? 'reset'),
+    ...(queue === undefined ? {} : { queue }),
+  };
+}
+
+/** The filter of a query, whose attribute is one text. */
+export function queryFilterOf({
+  attribute,
+  ...rest
+}: Omit<Plain<DeadQuery>, 'limit' | 'cursor'>): DeadFilter {
+  if (attribute === undefined) return filterOf(rest);
+  const at = attribute.indexOf('=');
+  return filterOf({ ...rest, attributes: { [attribute.slice(0, at)]: attribute.slice(at + 1) } });
+}
+
+function filterOf({ from, to, ...rest }: Plain<DeadFilterFields>): DeadFilter {
+  return {
+    ...rest,
+    ...(from === undefined ? {} : { fromMs: Date.parse(from) }),
+    ...(to === undefined ? {} : { toMs: Date.parse(to) }),
+  };
+}

@@ -1,0 +1,73 @@
+import type { JobState } from '../../domain/states.js';
+import { MAX_GROUP, MAX_LABEL, MAX_MESSAGE, MAX_TAGS } from '../../domain/limits.js';
+import { JOB_STATES } from '../../domain/states.js';
+import { Nullable, Optional } from '../../http/fields/field.js';
+import {
+  JobId,
+  Label,
+  Labels,
+  Moment,
+  OneOf,
+  Parts,
+  QueueName,
+  Whole,
+  Flag,
+} from '../../http/fields/kinds.js';
+import { PageQuery } from '../../http/page-query.js';
+import { JobsPage } from '../../http/summary.v1.js';
+
+const MOST_ITEMS = 1_000;
+const MANY = 1_000_000_000;
+
+/** Which jobs to list: all that is given must hold. */
+export class JobsQuery extends PageQuery {
+  @Optional() @QueueName('Their queue. A token for some queues must name one of them.') queue?: string;
+  @Optional() @OneOf('Where they are in their lives.', Object.keys(JOB_STATES)) state?: JobState;
+  @Optional() @Label('One of their tags.', { max: MAX_LABEL }) tag?: string;
+  @Optional() @Label('Their type.', { max: MAX_LABEL }) type?: string;
+  @Optional() @Label('The failure group of dead jobs.', { max: MAX_GROUP }) group?: string;
+  @Optional()
+  @Label('Who has them leased, or left them when the lease ran out.', { max: MAX_LABEL })
+  worker?: string;
+}
+
+export class TagsFields {
+  @Labels('The tags.', { min: 1, max: MAX_TAGS }, { max: MAX_LABEL }) tags!: string[];
+}
+
+export class TagsQuery {
+  @Labels('The tags to take away, separated by commas.', { min: 1, max: MAX_TAGS }, { max: MAX_LABEL })
+  tags!: string[];
+}
+
+export class TagsAnswer {
+  @JobId('The id of the job.') id!: string;
+  @Labels('All of its tags now.', { max: MAX_TAGS }, { max: MAX_LABEL }) tags!: readonly string[];
+}
+
+export class NamedCountAnswer {
+  @Label('The name.', { max: MAX_LABEL }) name!: string;
+  @Whole('How many jobs have it now.', 1, MANY) jobs!: number;
+}
+
+export class NamedCountsPage {
+  @Parts('Those first that most jobs have.', () => NamedCountAnswer, MOST_ITEMS)
+  items!: readonly NamedCountAnswer[];
+  @Nullable() @Label('Where the list goes on; null at its end.', { max: MAX_MESSAGE }) next_cursor!:
+    string | null;
+}
+
+export class TraceAnswer {
+  @JobId('Its id.') id!: string;
+  @Moment('When it went.') gone_at!: string;
+}
+
+export class TrackedPage extends JobsPage {
+  @Parts('Tracked jobs that went within the last day.', () => TraceAnswer, MOST_ITEMS)
+  gone!: readonly TraceAnswer[];
+}
+
+export class TrackedAnswer {
+  @JobId('The id of the job.') id!: string;
+  @Flag('Whether it is tracked now.') tracked!: boolean;
+}

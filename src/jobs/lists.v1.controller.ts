@@ -1,0 +1,189 @@
+import { Controller, Delete, Get, Inject, Post, Put, Req, Res, UseGuards } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Access, type AccessRules } from '../auth/access.js';
+import { TokenGuard } from '../auth/token.guard.js';
+import { Config } from '../config/config.js';
+import type { ListPage, NamedCount } from '../domain/job-lists.js';
+import { expectNoBody } from '../http/body.js';
+import { Describe } from '../http/describe.js';
+import type { Exchange } from '../http/exchange.js';
+import { exchangeOf } from '../http/exchange-of.js';
+import { readQuery } from '../http/fields/read.js';
+import { readJson } from '../http/json-body.js';
+import { pageOf, PageQuery, toCursor } from '../http/page-query.js';
+import { isoTime, reply } from '../http/reply.js';
+import { JobsPage, jobsPage } from '../http/summary.v1.js';
+import {
+  JobsQuery,
+  NamedCountsPage,
+  TagsAnswer,
+  TagsFields,
+  TagsQuery,
+  TrackedAnswer,
+  TrackedPage,
+} from './dto/lists.v1.js';
+import { ListsService } from './lists.service.js';
+import { RichJobsService } from './rich-jobs.service.js';
+
+const OF_JOB: Partial<AccessRules> = { queues: 'body', verb: 'consume' };
+const OF_NAMESPACE: Partial<AccessRules> = { queues: 'none', verb: 'consume' };
+const GROUP = 'Lists';
+const TAGS = { 200: { about: 'The tags.', of: TagsAnswer } };
+
+/** Lists of jobs, tags, tracked jobs and failure groups. */
+@Controller('v1/:namespace')
+@UseGuards(TokenGuard)
+export class V1ListsController {
+  constructor(
+    @Inject(ListsService) private readonly lists: ListsService,
+    @Inject(RichJobsService) private readonly jobs: RichJobsService,
+    @Inject(Config) private readonly config: Config,
+  ) {}
+
+  @Get('jobs')
+  @Access(OF_JOB)
+  @Describe({
+    about: 'Lists jobs, in whatever state.',
+    details:
+      'Jobs of one state come in its order: ready ones as they will be leased, others by time. A job that moves while one goes through the pages may be missed or shown twice. Plain jobs have no tag, type or group.',
+    group: GROUP,
+    query: JobsQuery,
+    answers: { 200: { about: 'A page of jobs.', of: JobsPage } },
+  })
+  async list(@Req() request: FastifyRequest, @Res() response: FastifyReply): Promise<void> {
+    const exchange = begin(request, response);
+    const { limit, cursor, ...filter } = readQuery(JobsQuery, exchange.query);
+    const page = pageOf({ limit, cursor });
+    reply(exchange, 200, jobsPage(await this.lists.list(exchange.caller, filter, page)));
+  }
+
+  @Get('jobs/:id/tags')
+  @Access(OF_JOB)
+  @Describe({ about: 'Shows the tags of a job.', group: GROUP, answers: TAGS })
+  async tagsOf(@Req() request: FastifyRequest, @Res() response: FastifyReply): Promise<void> {
+    const exchange = begin(request, response);
+    const { caller, jobId: id } = exchange;
+    await this.jobs.checkJob(caller, id);
+    reply(exchange, 200, { id, tags: await this.lists.tagsOf(caller, id) });
+  }
+
+  @Post('jobs/:id/tags')
+  @Access(OF_JOB)
+  @Describe({
+    about: 'Gives a job more tags, whatever its state.',
+    details: 'A tag that it has already is none more.',
+    group: GROUP,
+    body: TagsFields,
+    answers: TAGS,
+  })
+  addTags(@Req() request: FastifyRequest, @Res() response: FastifyReply): void {
+    const exchange = exchangeOf(request, response);
+    const { caller, jobId: id } = exchange;
+    readJson(exchange, this.config.limits.max_body_bytes, TagsFields, ({ tags }) =>
+      exchange.after(
+        this.jobs.checkJob(caller, id).then(() => this.lists.addTags(caller, id, tags)),
+        (all) => reply(exchange, 200, { id, tags: all }),
+      ),
+    );
+  }
+
+  @Delete('jobs/:id/tags')
+  @Access(OF_JOB)
+  @Describe({ about: 'Takes tags from a job.', group: GROUP, query: TagsQuery, answers: TAGS })
+  async removeTags(@Req() request: FastifyRequest, @Res() response: FastifyReply): Promise<void> {
+    const exchange = begin(request, response);
+    const { caller, jobId: id } = exchange;
+    const { tags } = readQuery(TagsQuery, exchange.query);
+    await this.jobs.checkJob(caller, id);
+    reply(exchange, 200, { id, tags: await this.lists.removeTags(caller, id, tags) });
+  }
+
+  @Get('tags')
+  @Access(OF_NAMESPACE)
+  @Describe({
+    about: 'Lists the tags that jobs have now.',
+    group: GROUP,
+    query: PageQuery,
+    answers: { 200: { about: 'A page of tags.', of: NamedCountsPage } },
+  })
+  tags(@Req() request: FastifyRequest, @Res() response: FastifyReply): Promise<void> {
+    return this.counts(begin(request, response), 'tags');
+  }
+
+  @Get('failure-groups')
+  @Access(OF_NAMESPACE)
+  @Describe({
+    about: 'Lists the failure groups of dead jobs.',
+    details: 'The group `lease_expired` has those whose last lease ran out. Plain jobs are in none.',
+    group: GROUP,
+    query: PageQuery,
+    answers: { 200: { about: 'A page of groups.', of: NamedCountsPage } },
+  })
+  groups(@Req() request: FastifyRequest, @Res() response: FastifyReply): Promise<void> {
+    return this.counts(begin(request, response), 'groups');
+  }
+
+  @Get('tracked')
+  @Access(OF_NAMESPACE)
+  @Describe({
+    about: 'Lists tracked jobs, and those that went within the last day.',
+    group: GROUP,
+    query: PageQuery,
+    answers: { 200: { about: 'A page of jobs; `gone` is the same on each.', of: TrackedPage } },
+  })
+  async tracked(@Req() request: FastifyRequest, @Res() response: FastifyReply): Promise<void> {
+    const exchange = begin(request, response);
+    const { caller } = exchange;
+    const page = pageOf(readQuery(PageQuery, exchange.query));
+    const [jobs, traces] = await Promise.all([
+      this.lists.list(caller, { tracked: true }, page),
+      this.lists.traces(caller),
+    ]);
+    const gone = traces.map(({ id, goneAtMs }) => ({ id, gone_at: isoTime(goneAtMs) }));
+    reply(exchange, 200, { ...jobsPage(jobs), gone });
+  }
+
+  @Put('tracked/:id')
+  @Access(OF_NAMESPACE)
+  @Describe({
+    about: 'Tracks a job: its events say `tracked`, and it is listed for a day when it is gone.',
+    group: GROUP,
+    answers: { 200: { about: 'It is tracked.', of: TrackedAnswer } },
+  })
+  async track(@Req() request: FastifyRequest, @Res() response: FastifyReply): Promise<void> {
+    const exchange = begin(request, response);
+    const { caller, jobId: id } = exchange;
+    await this.lists.track(caller, id);
+    reply(exchange, 200, { id, tracked: true });
+  }
+
+  @Delete('tracked/:id')
+  @Access(OF_NAMESPACE)
+  @Describe({
+    about: 'Tracks a job no more, whether it is there or not.',
+    group: GROUP,
+    answers: { 200: { about: 'It is not tracked.', of: TrackedAnswer } },
+  })
+  async untrack(@Req() request: FastifyRequest, @Res() response: FastifyReply): Promise<void> {
+    const exchange = begin(request, response);
+    const { caller, jobId: id } = exchange;
+    await this.lists.untrack(caller, id);
+    reply(exchange, 200, { id, tracked: false });
+  }
+
+  private async counts(exchange: Exchange, of: 'tags' | 'groups'): Promise<void> {
+    const page = pageOf(readQuery(PageQuery, exchange.query));
+    reply(exchange, 200, namedCountsPage(await this.lists[of](exchange.caller, page)));
+  }
+}
+
+/** A request that has no body. */
+function begin(request: FastifyRequest, response: FastifyReply): Exchange {
+  const exchange = exchangeOf(request, response);
+  expectNoBody(exchange.request);
+  return exchange;
+}
+
+function namedCountsPage({ items, cursor }: ListPage<NamedCount>): object {
+  return { items, next_cursor: cursor === null ? null : toCursor(cursor) };
+}

@@ -1,0 +1,39 @@
+import { flatReply, script } from './script.js';
+import { answer, TIMES, whole } from './replies.js';
+
+/** The scripts of recurring jobs. Their clock is `full_tick`. */
+export const fullRecurSet = script({
+  name: 'full_recur_set',
+  keys: ['meta', 'due'],
+  args: [
+    ...TIMES,
+    ...(['id', 'revision', 'schedule', 'every_ms', 'first_ms', 'offset_ms', 'fields', 'body'] as const),
+  ],
+  item: [],
+  repeatable: false,
+  reply: whole,
+});
+
+export const fullRecurEnd = script({
+  name: 'full_recur_end',
+  keys: ['meta'],
+  args: [...TIMES, 'id'],
+  item: [],
+  repeatable: false,
+  reply: whole,
+});
+
+export const fullRecurLook = script({
+  name: 'full_recur_look',
+  keys: ['meta'],
+  args: [...TIMES, 'id', 'after', 'limit'],
+  item: [],
+  repeatable: true,
+  /** Id and list of fields of each, in turn. */
+  reply: (raw) => {
+    const reply = flatReply(raw);
+    return { ...answer(reply), items: reply.slice(2) };
+  },
+});
+
+export const RECURRING_SCRIPTS = [fullRecurSet, fullRecurEnd, fullRecurLook] as const;

@@ -1,0 +1,121 @@
+import type { NewRecurring, NewSchedule, Recurring, RecurringChange, Template } from '../domain/recurring.js';
+import type { RetryPolicy } from '../domain/rich-job.js';
+import type { Plain } from '../http/fields/field.js';
+import { Problems } from '../http/fields/read.js';
+import { dataFields } from '../http/job-fields/data-answer.js';
+import { NULL, optionsOf } from '../http/job-fields/new-job.js';
+import { isoTime, isoTimeOrNull } from '../http/reply.js';
+import type { RetryPolicyFields } from '../http/retry-policy.v1.js';
+import type {
+  RecurringAnswer,
+  RecurringChangeFields,
+  ReplaceRecurringFields,
+  ScheduleFields,
+  TemplateAnswer,
+} from './dto/recurring.v1.js';
+
+/** @param maxBytes the longest data, as stored. @throws {InputError} naming all that is wrong between its fields */
+export function newRecurringOf(
+  { schedule, job, backlog, paused }: ReplaceRecurringFields,
+  maxBytes: number,
+  id?: string,
+): NewRecurring {
+  const problems = new Problems();
+  const options = optionsOf(job, 'job.', maxBytes, problems);
+  const recurring = {
+    ...(id === undefined ? {} : { id }),
+    schedule: scheduleOf(schedule, problems),
+    template: { ...options, queue: job.queue, body: options.body ?? NULL },
+    backlog: backlog ?? 0,
+    isPaused: paused ?? false,
+  };
+  problems.settle();
+  return recurring;
+}
+
+/** Likewise. */
+export function changeOf(
+  { schedule, job, backlog, paused }: RecurringChangeFields,
+  maxBytes: number,
+): RecurringChange {
+  const problems = new Problems();
+  const change = {
+    ...(schedule === undefined ? {} : { schedule: scheduleOf(schedule, problems) }),
+    ...(job === undefined ? {} : { template: optionsOf(job, 'job.', maxBytes, problems) }),
+    ...(backlog === undefined ? {} : { backlog }),
+    ...(paused === undefined ? {} : { isPaused: paused }),
+  };
+  problems.settle();
+  if (job?.queue === undefined) return change;
+  return { ...change, template: { ...change.template, queue: job.queue } };
+}
+
+function scheduleOf({ every_ms, offset_ms, first_at }: ScheduleFields, problems: Problems): NewSchedule {
+  if (offset_ms !== undefined && first_at !== undefined)
+    problems.add('schedule.first_at', 'must be left out where there is offset_ms');
+  return {
+    everyMs: every_ms,
+    ...(offset_ms === undefined ? {} : { offsetMs: offset_ms }),
+    ...(first_at === undefined ? {} : { firstAtMs: Date.parse(first_at) }),
+  };
+}
+
+/** A recurring job in the words of the wire. */
+export function recurringAnswer(recurring: Recurring): Plain<RecurringAnswer> {
+  const { id, schedule, template, backlog, isPaused, made, skipped } = recurring;
+  return {
+    id,
+    schedule: { every_ms: schedule.everyMs, first_at: isoTime(schedule.firstAtMs) },
+    job: templateAnswer(template),
+    backlog,
+    paused: isPaused,
+    made,
+    skipped,
+    next_at: isoTimeOrNull(recurring.nextAtMs),
+    last_at: isoTimeOrNull(recurring.lastAtMs),
+    created_at: isoTime(recurring.createdAtMs),
+  };
+}
+
+function templateAnswer(template: Template): Plain<TemplateAnswer> {
+  const { queue, body, contentType = null, ttlMs, tries, ttrMs, priority, type, tags, attributes } = template;
+  const { dependsOn, onDependencyFailure, retry, unique, concurrencyKey, retentionMs, history } = template;
+  const named = {
+    ttl_ms: ttlMs,
+    tries,
+    ttr_ms: ttrMs,
+    priority,
+    type,
+    tags,
+    attributes,
+    depends_on: dependsOn,
+    on_dependency_failure: onDependencyFailure,
+    retry: retry && retryFields(retry),
+    unique: unique && { key: unique.key, mode: unique.mode, window_ms: unique.windowMs ?? 0 },
+    concurrency_key: concurrencyKey,
+    retention_ms: retentionMs,
+    history,
+  };
+  const given = Object.entries(named).filter(([, value]) => value !== undefined);
+  return {
+    queue,
+    ...dataFields(body, contentType),
+    ...(Object.fromEntries(given) as Partial<TemplateAnswer>),
+  };
+}
+
+function retryFields(retry: RetryPolicy): Plain<RetryPolicyFields> {
+  const { kind, nonRetryable } = retry;
+  const more = nonRetryable === undefined ? {} : { non_retryable: [...nonRetryable] };
+  if (kind === 'none') return { kind, ...more };
+  if (kind === 'list') return { kind, delays_ms: [...retry.delaysMs], ...more };
+  if (kind === 'fixed') return { kind, delay_ms: retry.delayMs, ...more };
+  const max = retry.maxMs === undefined ? {} : { max_ms: retry.maxMs };
+  if (kind === 'linear') return { kind, delay_ms: retry.delayMs, ...max, ...more };
+  const { delayMs, factor, jitter } = retry;
+  return {
+    ...{ kind, delay_ms: delayMs, ...max, ...more },
+    ...(factor === undefined ? {} : { factor }),
+    ...(jitter === undefined ? {} : { jitter }),
+  };
+}

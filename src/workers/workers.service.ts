@@ -1,0 +1,32 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { Caller } from '../domain/caller.js';
+import { QueueError } from '../domain/errors.js';
+import type { ListPage, PageRequest, WorkerFacts } from '../domain/job-lists.js';
+import { EngineRegistry } from '../engine/engine.registry.js';
+import type { Workers } from '../engine/full/workers.js';
+
+/** The workers of a caller's namespace. */
+@Injectable()
+export class WorkersService {
+  constructor(@Inject(EngineRegistry) private readonly engines: EngineRegistry) {}
+
+  list(caller: Caller, page: PageRequest): Promise<ListPage<WorkerFacts>> {
+    return this.workers(caller).list(caller.namespace, page);
+  }
+
+  /** @throws {QueueError} `worker_not_found` */
+  async find(caller: Caller, name: string): Promise<WorkerFacts> {
+    const worker = await this.workers(caller).find(caller.namespace, name);
+    if (worker === null) throw new QueueError('worker_not_found', 'nobody of this name was heard of lately');
+    return worker;
+  }
+
+  /** @returns whether there was one of this name */
+  deregister(caller: Caller, name: string): Promise<boolean> {
+    return this.workers(caller).deregister(caller.namespace, name);
+  }
+
+  private workers({ pool }: Caller): Workers {
+    return this.engines.fullLaneOf(pool).workers;
+  }
+}

@@ -1,0 +1,80 @@
+import { Controller, Delete, Get, Inject, Req, Res, UseGuards } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Access } from '../auth/access.js';
+import { TokenGuard } from '../auth/token.guard.js';
+import type { WorkerFacts } from '../domain/job-lists.js';
+import { expectNoBody } from '../http/body.js';
+import { Describe } from '../http/describe.js';
+import type { Exchange } from '../http/exchange.js';
+import { exchangeOf } from '../http/exchange-of.js';
+import type { Plain } from '../http/fields/field.js';
+import { readQuery } from '../http/fields/read.js';
+import { pageOf, PageQuery, toCursor } from '../http/page-query.js';
+import { isoTime, reply } from '../http/reply.js';
+import { DeregisteredAnswer, WorkerAnswer, WorkersPage } from './dto.v1.js';
+import { WorkersService } from './workers.service.js';
+
+const GROUP = 'Workers';
+
+/** Who leases jobs under a name. */
+@Controller('v1/:namespace/workers')
+@UseGuards(TokenGuard)
+export class V1WorkersController {
+  constructor(@Inject(WorkersService) private readonly workers: WorkersService) {}
+
+  @Get()
+  @Access({ queues: 'none', verb: 'consume' })
+  @Describe({
+    about: 'Lists the workers that were heard of within the last day.',
+    details: 'A worker is who gives a name with its leases. Its jobs are listed by `GET /jobs?worker=`.',
+    group: GROUP,
+    query: PageQuery,
+    answers: { 200: { about: 'A page of workers.', of: WorkersPage } },
+  })
+  async list(@Req() request: FastifyRequest, @Res() response: FastifyReply): Promise<void> {
+    const exchange = begin(request, response);
+    const page = pageOf(readQuery(PageQuery, exchange.query));
+    const { items, cursor } = await this.workers.list(exchange.caller, page);
+    const next_cursor = cursor === null ? null : toCursor(cursor);
+    reply(exchange, 200, { items: items.map(workerAnswer), next_cursor });
+  }
+
+  @Get(':name')
+  @Access({ queues: 'none', verb: 'consume' })
+  @Describe({
+    about: 'Shows a worker.',
+    group: GROUP,
+    answers: { 200: { about: 'The worker.', of: WorkerAnswer } },
+  })
+  async find(@Req() request: FastifyRequest, @Res() response: FastifyReply): Promise<void> {
+    const exchange = begin(request, response);
+    reply(exchange, 200, workerAnswer(await this.workers.find(exchange.caller, nameIn(request))));
+  }
+
+  @Delete(':name')
+  @Access({ queues: 'none', verb: 'admin' })
+  @Describe({
+    about: 'Forgets a worker, until it is heard of again. Its leases stay as they are.',
+    group: GROUP,
+    answers: { 200: { about: 'It is forgotten.', of: DeregisteredAnswer } },
+  })
+  async deregister(@Req() request: FastifyRequest, @Res() response: FastifyReply): Promise<void> {
+    const exchange = begin(request, response);
+    const name = nameIn(request);
+    reply(exchange, 200, { name, found: await this.workers.deregister(exchange.caller, name) });
+  }
+}
+
+function begin(request: FastifyRequest, response: FastifyReply): Exchange {
+  const exchange = exchangeOf(request, response);
+  expectNoBody(exchange.request);
+  return exchange;
+}
+
+function nameIn(request: FastifyRequest): string {
+  return (request.params as { readonly name: string }).name;
+}
+
+function workerAnswer({ name, seenAtMs, leased, stalled }: WorkerFacts): Plain<WorkerAnswer> {
+  return { name, seen_at: isoTime(seenAtMs), leased, stalled };
+}
