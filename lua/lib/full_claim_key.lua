@@ -5,7 +5,7 @@ function unique_modes.replace(holder)
   if holder.is_new or holder.job and holder.job.state == LEASED then
     return "5"
   elseif holder.job then
-    leave(holder.job)
+    take_out(holder.job)
     conclude(holder.job, nil, "replaced")
   end
   return "0"

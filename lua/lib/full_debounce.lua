@@ -1,16 +1,35 @@
--- A job that waits, waits anew: from now on, with other data.
-local function debounce(job, options, body)
-  local at = options.due_ms or options.delay_ms > 0 and now_ceil + options.delay_ms or 0
-  local is_due, stays = at <= now_floor, job.state == BLOCKED
-  if job.flags >= COUNTED then
-    mark("HINCRBY", meta, "bytes", #body + HEADER_BYTES - redis.call("STRLEN", job_key(job.id)))
-  end
-  will_change(job).body = body
-  put(job, "ctype", options.x.ctype)
-  put(job, "due", not is_due and text_of(at) or nil)
-  if not stays then
+-- Jobs that wait, and are to wait anew, from now on, with other data. Of several who want that in one script, the last one counts.
+local debounced = {}
+-- One that was about to enter its line stands nowhere.
+local function take_out(job)
+  if not job.is_entering and not debounced[job] then
     leave(job)
-    go(job, is_due and READY or SCHEDULED, not is_due and at or nil)
   end
-  tell("debounced", job, { due = not is_due and at or nil })
+end
+
+local function debounce(job, options, body)
+  if job.state ~= BLOCKED then
+    take_out(job)
+  end
+  debounced[job] = { options = options, body = body }
+end
+
+local function place_debounced()
+  for job, with in pairs(debounced) do
+    local options = with.options
+    local at = options.due_ms or options.delay_ms > 0 and now_ceil + options.delay_ms or 0
+    at = at > now_floor and at or nil
+    if not job.is_gone then
+      if job.flags >= COUNTED then
+        mark("HINCRBY", meta, "bytes", #with.body + HEADER_BYTES - redis.call("STRLEN", job_key(job.id)))
+      end
+      will_change(job).body = with.body
+      put(job, "ctype", options.x.ctype)
+      put(job, "due", at)
+      if job.state ~= BLOCKED then
+        go(job, at and SCHEDULED or READY, at)
+      end
+      tell("debounced", job, { due = at })
+    end
+  end
 end

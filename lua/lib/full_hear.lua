@@ -1,14 +1,3 @@
--- What ended is told to those that wait for it, a few at a time; what is left makes the clock come back at once. Each costs as much as two
--- jobs that come due.
-local function some_of(key)
-  local ids = redis.call("SRANDMEMBER", touch(key), math.ceil(limit / 2))
-  limit = limit - 2 * #ids
-  if #ids > 0 then
-    free("SREM", key, unpack(ids))
-  end
-  return ids
-end
-
 -- A need of a job: met, or failed. A job that was made anew under its old id may not have it any more.
 local function hear(job, on, outcome)
   local was_unmet = redis.call("SISMEMBER", needs_key(job.id), on) == 1

@@ -21,6 +21,7 @@ local function retag(job, changes, is_wanted)
   end
   make_rich(job)
   put(job, "tags", #kept > 0 and cjson.encode(kept) or nil)
+  announce("changed", job)
   return 1
 end
 

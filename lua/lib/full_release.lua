@@ -10,8 +10,8 @@ function bells.U(id, what)
       end
     end
   end
+  finish(what, limit > 0)
   if limit > 0 then
-    free("ZREM", timers, what)
     free("HDEL", space_key("ended"), id)
   end
 end

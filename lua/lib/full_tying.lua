@@ -11,9 +11,7 @@ function bells.N(id, what)
       put(job, "waits", "1")
     end
   end
-  if limit > 0 then
-    free("ZREM", timers, what)
-  end
+  finish(what, limit > 0)
 end
 
 -- Those that wait for nothing any more go on; the others stand where it shows whether it is in vain.

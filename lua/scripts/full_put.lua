@@ -72,6 +72,7 @@ for _, item in ipairs(fresh) do
   place_new(item.job, item.options)
   states[item.n] = item.job.state
 end
+place_debounced()
 for n, job in pairs(stand_ins) do
   states[n] = job.state
 end

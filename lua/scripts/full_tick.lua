@@ -52,6 +52,7 @@ do
 --- @include "lib/full_retention"
 end
 do
+--- @include "lib/full_few"
 --- @include "lib/full_hear"
 --- @include "lib/full_release"
 --- @include "lib/full_tying"
@@ -78,6 +79,7 @@ end
 -- Write.
 place_waiters()
 table.insert(marks, write_new_queues)
+place_debounced()
 commit()
 local next_ms = redis.call("ZRANGE", timers, 0, 0, "WITHSCORES")[2]
 if next_ms then

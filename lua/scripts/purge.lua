@@ -56,7 +56,7 @@ for _, member in ipairs(members) do
     doom(doomed, id, job.flags)
     if is_rich(job) then
       for edge in string.gmatch("nufmv", ".") do
-        doomed[#doomed + 1] = edge_key(edge, id)
+        doomed[#doomed + 1] = named_key(edge, id)
       end
       add_slot_keys(doomed, id, number)
     end

@@ -24,6 +24,9 @@ export const EVENT_NAMES = [
   'expired',
   'deleted',
   'respawned',
+  // somebody looks
+  'tracked',
+  'untracked',
   // of a queue
   'paused',
   'resumed',

@@ -2,6 +2,7 @@ import { Controller, Get, Inject, Req, Res, UseGuards } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Access, type AccessRules } from '../auth/access.js';
 import { TokenGuard } from '../auth/token.guard.js';
+import { Describe } from '../http/describe.js';
 import { exchangeOf } from '../http/exchange-of.js';
 import { filterOf, placeOf } from './event-filter.js';
 import { EventsService } from './events.service.js';
@@ -17,6 +18,13 @@ export class V1EventsController {
 
   @Get('events')
   @Access(EVENTS)
+  @Describe({
+    about: 'Streams what happens in the namespace, as Server-Sent Events.',
+    details:
+      'Which events, `queue`, `event` and further filters in the query say; where to go on, `Last-Event-ID`.',
+    group: 'Events',
+    answers: { 200: { about: 'A stream without an end.', type: 'text/event-stream' } },
+  })
   stream(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     const exchange = exchangeOf(request, reply);
     const filter = filterOf(exchange.request.url ?? '', exchange.caller.rights);

@@ -2,8 +2,10 @@ import { isUtf8 } from 'node:buffer';
 import { readBody } from './body.js';
 import { InputError } from './errors.v1.js';
 import type { Exchange } from './exchange.js';
-import type { FieldsClass } from './fields/field.js';
+import { type DeclaredField, type FieldsClass, fieldsOf } from './fields/field.js';
+import { isObject } from './fields/kinds.js';
 import { readFields } from './fields/read.js';
+import { eachMember, elementsOf, JsonText } from './json-text.js';
 
 const NOT_JSON = 'must be JSON in UTF-8';
 
@@ -20,19 +22,81 @@ export function readJson<T extends object>(
   of: FieldsClass<T>,
   take: (fields: T) => void,
 ): void {
-  readBody(exchange, maxBytes, (body) => take(readFields(of, jsonOf(body))));
+  readBody(exchange, maxBytes, (body) => take(readFields(of, jsonOf(body, of))));
 }
 
-/** @throws {InputError} it is no JSON */
-export function jsonOf(body: Buffer): unknown {
+/**
+ * The JSON of a body.
+ *
+ * @param classes what it may be: their fields that stay as they were written are texts, and so are those of its parts
+ * @throws {InputError} it is no JSON
+ */
+export function jsonOf(body: Buffer, ...classes: readonly FieldsClass[]): unknown {
   if (body.length === 0) return {};
   if (!isUtf8(body)) throw notJson();
+  const text = body.toString();
+  const value = parsed(text);
+  if (isObject(value)) for (const of of classes) keepTexts(value, text, textFieldsOf(of));
+  return value;
+}
+
+function parsed(text: string): unknown {
   try {
-    return JSON.parse(body.toString()) as unknown;
+    return JSON.parse(text) as unknown;
   } catch {
     // The parser's own message would repeat a piece of the body.
     throw notJson();
   }
+}
+
+/** Puts texts in the place of values, in an object and in the objects of its lists. */
+function keepTexts(
+  object: Record<string, unknown>,
+  text: string,
+  fields: ReadonlyMap<string, DeclaredField>,
+): void {
+  if (!hasAny(object, fields)) return;
+  eachMember(text, (name, memberText) => {
+    const field = fields.get(name);
+    const value = object[name];
+    // Of equal names the last counts, for the parser too.
+    if (field?.isAsWritten === true && Object.hasOwn(object, name)) object[name] = new JsonText(memberText);
+    else if (field?.of !== undefined && field.maxItems !== undefined && Array.isArray(value)) {
+      keepListTexts(value, memberText, field);
+    } else if (field?.of !== undefined && field.maxItems === undefined && isObject(value)) {
+      keepTexts(value, memberText, textFieldsOf(field.of()));
+    }
+  });
+}
+
+function keepListTexts(list: unknown[], text: string, { of, maxItems = 0 }: DeclaredField): void {
+  if (of === undefined || list.length > maxItems || !text.startsWith('[')) return;
+  const fields = textFieldsOf(of());
+  const texts = elementsOf(text);
+  if (texts.length !== list.length) return;
+  list.forEach((one, i) => isObject(one) && keepTexts(one, texts[i] ?? '{}', fields));
+}
+
+/** The fields of a class that are texts, or have texts in them. Found once for each class. */
+function textFieldsOf(of: FieldsClass): ReadonlyMap<string, DeclaredField> {
+  let fields = TEXT_FIELDS.get(of);
+  if (fields === undefined) {
+    fields = new Map([...fieldsOf(of)].filter(([, field]) => hasTexts(field)));
+    TEXT_FIELDS.set(of, fields);
+  }
+  return fields;
+}
+
+const TEXT_FIELDS = new Map<FieldsClass, ReadonlyMap<string, DeclaredField>>();
+
+function hasTexts({ isAsWritten, of }: DeclaredField): boolean {
+  return isAsWritten === true || (of !== undefined && textFieldsOf(of()).size > 0);
+}
+
+/** Most bodies have none of them: their texts need not be gone through. */
+function hasAny(object: Record<string, unknown>, fields: ReadonlyMap<string, DeclaredField>): boolean {
+  for (const name of fields.keys()) if (Object.hasOwn(object, name)) return true;
+  return false;
 }
 
 function notJson(): InputError {

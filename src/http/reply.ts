@@ -1,5 +1,6 @@
-import { answer, asciiJson } from './answer.js';
+import { answer } from './answer.js';
 import type { Exchange } from './exchange.js';
+import { jsonOfTexts } from './json-text.js';
 
 /** Sends a value as JSON and is done with the request. @param headers further names and values in turn */
 export function reply(
@@ -8,7 +9,7 @@ export function reply(
   value: object,
   headers: readonly string[] = [],
 ): void {
-  answer(exchange, status, asciiJson(value), { headers });
+  answer(exchange, status, jsonOfTexts(value), { headers });
 }
 
 /** A point in time as the native API writes it: ISO 8601, UTC, with milliseconds. @param unixMs below 8.64e15 */

@@ -4,7 +4,8 @@ import type { Ack } from '../domain/job.js';
 import { InputError } from '../http/errors.v1.js';
 import { isObject } from '../http/fields/kinds.js';
 import { Problems, readObject } from '../http/fields/read.js';
-import { AckManyItem } from './dto/settle.v1.js';
+import { jsonOf } from '../http/json-body.js';
+import { AckManyFields, AckManyItem } from './dto/settle.v1.js';
 import { outcomeOf } from './outcomes.v1.js';
 import type { AckStatus, RichAck } from './rich-jobs.service.js';
 
@@ -25,13 +26,18 @@ export function acksOf(body: Buffer, maxBytes: number): RichAck[] {
   const problems = new Problems();
   const acks: RichAck[] = [];
   let queue = '';
+  let withTexts: readonly unknown[] | undefined;
   for (let i = 0; i < list.length && !problems.isFull; i++) {
     const item: unknown = list[i];
     // Most batches are of one queue: its name need not be looked at a hundred times.
     if (isObject(item) && isAck(item, queue)) {
       queue = item.queue;
       acks.push(item);
-    } else acks.push(richAckOf(item, `acks[${String(i)}]`, maxBytes, problems));
+    } else {
+      // Read again, for results that stay as they were written: most batches have none.
+      withTexts ??= (jsonOf(body, AckManyFields) as { readonly acks: readonly unknown[] }).acks;
+      acks.push(richAckOf(withTexts[i], `acks[${String(i)}]`, maxBytes, problems));
+    }
   }
   problems.settle();
   return acks;

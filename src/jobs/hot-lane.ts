@@ -9,6 +9,8 @@ import { parseQuery } from '../http/query.js';
 import { nextRequestId } from '../http/request-id.js';
 import { V1_ACCESS, V1HotCalls } from './hot-calls.v1.js';
 import { HOT_ACCESS, LmstfyHotCalls } from './hot-calls.lmstfy.js';
+import { LEASES_ACCESS, V1Leasing } from './leasing.v1.js';
+import { PUBLISH_ACCESS, V1Publishing } from './publishing.v1.js';
 
 const LMSTFY = '/api/';
 const V1 = '/v1/';
@@ -30,8 +32,15 @@ export class HotCalls {
   private readonly consume: HotCall;
   private readonly ack: HotCall;
   private readonly acks: HotCall;
+  private readonly jobs: HotCall;
+  private readonly leases: HotCall;
 
-  constructor(@Inject(LmstfyHotCalls) lmstfy: LmstfyHotCalls, @Inject(V1HotCalls) v1: V1HotCalls) {
+  constructor(
+    @Inject(LmstfyHotCalls) lmstfy: LmstfyHotCalls,
+    @Inject(V1HotCalls) v1: V1HotCalls,
+    @Inject(V1Publishing) publishing: V1Publishing,
+    @Inject(V1Leasing) leasing: V1Leasing,
+  ) {
     const queue = '/api/:namespace/:queue';
     const { publish, consume, ack } = HOT_ACCESS;
     this.publish = { route: queue, access: publish, run: (exchange) => lmstfy.publish(exchange) };
@@ -47,6 +56,16 @@ export class HotCalls {
       access: V1_ACCESS.acks,
       run: (exchange) => v1.acks(exchange),
     };
+    this.jobs = {
+      route: '/v1/:namespace/jobs',
+      access: PUBLISH_ACCESS,
+      run: (exchange) => publishing.publish(exchange),
+    };
+    this.leases = {
+      route: '/v1/:namespace/leases',
+      access: LEASES_ACCESS,
+      run: (exchange) => leasing.lease(exchange),
+    };
   }
 
   /** lmstfy's call for a method and what follows the queue in the path. */
@@ -58,7 +77,10 @@ export class HotCalls {
 
   /** The native API's call for a POST. */
   ofV1({ second, rest }: LanePath): HotCall | undefined {
-    return second === 'acks' && rest === '' ? this.acks : undefined;
+    if (rest !== '') return undefined;
+    if (second === 'acks') return this.acks;
+    if (second === 'leases') return this.leases;
+    return second === 'jobs' ? this.jobs : undefined;
   }
 }
 

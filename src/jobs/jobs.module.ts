@@ -13,6 +13,7 @@ import { V1ListsController } from './lists.v1.controller.js';
 import { V1Leasing } from './leasing.v1.js';
 import { V1OwnersController } from './owners.v1.controller.js';
 import { V1PublishController } from './publish.v1.controller.js';
+import { V1Publishing } from './publishing.v1.js';
 import { RichJobsService } from './rich-jobs.service.js';
 
 @Module({
@@ -33,6 +34,7 @@ import { RichJobsService } from './rich-jobs.service.js';
     LmstfyHotCalls,
     V1HotCalls,
     V1Leasing,
+    V1Publishing,
     HotCalls,
   ],
 })

@@ -32,7 +32,7 @@ export const fullRecurLook = script({
   /** Id and list of fields of each, in turn. */
   reply: (raw) => {
     const reply = flatReply(raw);
-    return { ...answer(reply), items: reply.slice(2) };
+    return { ...answer(reply), hasMore: reply[2] === 1, items: reply.slice(3) };
   },
 });
 

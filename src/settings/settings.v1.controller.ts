@@ -6,6 +6,7 @@ import { EngineRegistry } from '../engine/engine.registry.js';
 import type { Queues } from '../engine/queues.js';
 import { answer, answerNothing, asciiJson } from '../http/answer.js';
 import { readBody } from '../http/body.js';
+import { Describe } from '../http/describe.js';
 import type { Exchange } from '../http/exchange.js';
 import { exchangeOf } from '../http/exchange-of.js';
 import { keyOf, settingJson, settingsJson, valueOf } from './settings.v1.js';
@@ -22,6 +23,11 @@ export class V1SettingsController {
   /** All that may be chosen, with what holds. */
   @Get()
   @Access({ queues: 'none', verb: 'admin' })
+  @Describe({
+    about: 'Shows all settings of the namespace, with what holds.',
+    group: 'Settings',
+    answers: { 200: { about: 'The settings.', type: 'application/json' } },
+  })
   async list(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     const exchange = exchangeOf(request, reply);
     const { defaults, chosen } = await this.read(exchange);
@@ -30,6 +36,11 @@ export class V1SettingsController {
 
   @Get(':key')
   @Access({ queues: 'none', verb: 'admin' })
+  @Describe({
+    about: 'Shows a setting.',
+    group: 'Settings',
+    answers: { 200: { about: 'The setting.', type: 'application/json' } },
+  })
   async get(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     const exchange = exchangeOf(request, reply);
     const key = keyOf(request.params);
@@ -40,6 +51,12 @@ export class V1SettingsController {
   /** Chooses `{"value":…}`. */
   @Put(':key')
   @Access({ queues: 'none', verb: 'admin' })
+  @Describe({
+    about: 'Chooses a value for a setting.',
+    details: 'The body is `{"value":…}`.',
+    group: 'Settings',
+    answers: { 200: { about: 'The setting as it holds now.', type: 'application/json' } },
+  })
   set(@Req() request: FastifyRequest, @Res() reply: FastifyReply): void {
     const exchange = exchangeOf(request, reply);
     const key = keyOf(request.params);
@@ -56,6 +73,11 @@ export class V1SettingsController {
   /** Back to the default, whether something was chosen or not. */
   @Delete(':key')
   @Access({ queues: 'none', verb: 'admin' })
+  @Describe({
+    about: 'Sets a setting back to its default.',
+    group: 'Settings',
+    answers: { 204: { about: 'It holds.' } },
+  })
   async unset(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     const exchange = exchangeOf(request, reply);
     await this.queuesOf(exchange).settings.unset(exchange.namespace, keyOf(request.params));

@@ -5,6 +5,7 @@ import { TokenGuard } from '../auth/token.guard.js';
 import { checkQueue } from '../domain/rights.js';
 import { EngineRegistry } from '../engine/engine.registry.js';
 import { answer, asciiJson } from '../http/answer.js';
+import { Describe } from '../http/describe.js';
 import { exchangeOf } from '../http/exchange-of.js';
 import { askedStats, statsJson } from './stats.v1.js';
 
@@ -17,6 +18,12 @@ export class V1StatsController {
   /** What became of a queue's jobs on a day: `?queue=NAME&day=YYYY-MM-DD`, today if no day is named. */
   @Get()
   @Access({ queues: 'body', verb: 'consume' })
+  @Describe({
+    about: 'Tells what became of the jobs of a queue on a day.',
+    details: '`?queue=NAME&day=YYYY-MM-DD`; today if no day is named.',
+    group: 'Statistics',
+    answers: { 200: { about: 'Counts, and how long jobs waited and ran.', type: 'application/json' } },
+  })
   async read(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     const exchange = exchangeOf(request, reply);
     const { pool, namespace, rights } = exchange.caller;

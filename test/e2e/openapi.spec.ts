@@ -1,5 +1,7 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
-import { TestApp } from '../support/app.js';
+import { readFileSync } from 'node:fs';
+import { type Answer, TestApp } from '../support/app.js';
+import { answerCheck } from '../support/openapi.js';
 import { type Route, withRoutes } from '../support/routes.js';
 
 interface Operation {
@@ -77,6 +79,53 @@ describe('the native API’s document', () => {
   });
 });
 
+describe('the check of answers against the document', () => {
+  const document = {
+    paths: {
+      '/v1/{namespace}/things/{id}': {
+        get: {
+          responses: {
+            200: { content: { 'application/json': { schema: { $ref: '#/components/schemas/Thing' } } } },
+            default: { content: { 'application/problem+json': { schema: {} } } },
+          },
+        },
+      },
+    },
+    components: {
+      schemas: {
+        Thing: {
+          type: 'object',
+          properties: { at: { type: 'string', format: 'date-time' } },
+          required: ['at'],
+        },
+      },
+    },
+  };
+  const answer = (json: unknown, status = 200, type = 'application/json; charset=utf-8'): Answer => ({
+    ...{ status, json, text: JSON.stringify(json), headers: { 'content-type': type } },
+  });
+  const right = { at: '2026-01-01T00:00:00.000Z' };
+
+  it('passes what is as the document says', () => {
+    const check = answerCheck(document);
+    check('GET', '/things/x', answer(right));
+    check('GET', '/things/x', answer({}, 404, 'application/problem+json'));
+  });
+
+  it.each<[string, string, string, Answer]>([
+    ['a call that it does not have', 'GET', '/things', answer(right)],
+    ['a method that it does not have', 'PUT', '/things/x', answer(right)],
+    ['a status that it does not have', 'GET', '/things/x', answer(right, 201)],
+    ['another type', 'GET', '/things/x', answer(right, 200, 'text/plain')],
+    ['a field too few', 'GET', '/things/x', answer({})],
+    ['a field too many', 'GET', '/things/x', answer({ ...right, more: 1 })],
+    ['a field of another form', 'GET', '/things/x', answer({ at: 'noon' })],
+    ['no JSON', 'GET', '/things/x', answer(undefined)],
+  ])('refuses %s', (_, method, path, given) => {
+    expect(() => answerCheck(document)(method, path, given)).toThrow();
+  });
+});
+
 describe('the page of the document', () => {
   let app: TestApp;
   beforeAll(async () => {
@@ -112,7 +161,6 @@ describe('the page of the document', () => {
   });
 
   it('is the package’s own text, byte for byte', async () => {
-    const { readFileSync } = await import('node:fs');
     for (const name of ['swagger-ui.css', 'swagger-ui-bundle.js']) {
       const { text, headers } = await app.get(`/docs/${name}`, { token: null });
       const bytes = readFileSync(`node_modules/swagger-ui-dist/${name}`);

@@ -123,6 +123,17 @@ describe('recurring jobs', () => {
     }
   });
 
+  it('keep the data of their jobs as it was written', async () => {
+    const data = '{"n": 12345678901234567890, "n": 1.0}';
+    const body = `{"id":"exact","schedule":{"every_ms":1000},"job":{"queue":"exact","data":${data}}}`;
+    const stored = await app.call('POST', `/v1/${app.namespace}/recurring`, { body });
+    expect([stored.status, stored.text]).toEqual([201, expect.stringContaining(data)]);
+    await waitFor(async () => (await app.engine.size(app.namespace, 'exact')) > 0, 5_000);
+    await call('DELETE', 'recurring/exact');
+
+    expect((await call('GET', 'jobs/exact-1')).text).toContain(data);
+  });
+
   it('begin when they are told to', async () => {
     const first_at = '2020-01-01T00:00:30.000Z';
     const { schedule, next_at } = await create({ schedule: { every_ms: 60_000, first_at } });

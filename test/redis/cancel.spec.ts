@@ -40,7 +40,7 @@ it('ends a plain job, near and far', async () => {
   expect(await f.leftovers()).toEqual([]);
 });
 
-it('tells a job that is done or cancelled as such, and changes nothing', async () => {
+it('tells a job that is done or cancelled as such, and changes nothing (Q11)', async () => {
   await f.put('done', { retentionMs: 60_000 });
   await f.work();
   await f.put('cancelled', { retentionMs: 60_000 });

@@ -16,7 +16,7 @@ afterEach(async () => {
 
 const audit = () => Audit.of(redis, f.ns);
 
-it('gives a ready job another priority, among whose jobs it keeps its place in time', async () => {
+it('gives a ready job another priority, among whose jobs it keeps its place in time (Q9)', async () => {
   const ids = ['a', 'b', 'c', 'd', 'e', 'f'];
   for (const [i, id] of ids.entries()) {
     await f.put(id, { priority: i % 2 === 0 ? 5 : 0 });

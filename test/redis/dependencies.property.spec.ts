@@ -132,7 +132,7 @@ beforeAll(() => {
 });
 afterAll(() => redis.quit());
 
-it('ends every job of any graph as its policies say, or shows why it is blocked, and runs it once', async () => {
+it('ends every job of any graph as its policies say, or shows why it is blocked, and runs it once (T32)', async () => {
   console.log(`seed ${String(SEED)}, ${String(RUNS)} graphs`);
   await fc.assert(
     fc.asyncProperty(graph, fc.boolean(), fc.nat(), async (nodes, isAtOnce, chance) => {

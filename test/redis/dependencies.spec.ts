@@ -51,7 +51,7 @@ it('waits for a plain job in whatever state, and is told of its end', async () =
   expect(await f.leftovers()).toEqual([]);
 });
 
-it('refuses circles and stores nothing', async () => {
+it('refuses circles and stores nothing (Q5, T32)', async () => {
   const job = (id: string, dependsOn: string[]): NewRichJob => ({
     queue: 'q',
     body: Buffer.from(id),
@@ -76,7 +76,7 @@ it('refuses circles and stores nothing', async () => {
   expect(await f.find('a')).toMatchObject({ state: 'ready', dependsOn: [] });
 });
 
-it('becomes scheduled when its time is still to come, also when its dependencies are taken away', async () => {
+it('becomes scheduled when its time is still to come, also when its dependencies are taken away (Q7)', async () => {
   await f.put('a');
   await f.put('b', { dependsOn: ['a'], delayMs: 60_000 });
   await f.put('c', { dependsOn: ['a'], delayMs: 60_000 });
@@ -119,7 +119,7 @@ it('is cancelled with what depends on it, if it is to', async () => {
   expect(await f.counts()).toMatchObject({ blocked: 1, stuck: 1 });
 });
 
-it('shows what waits in vain, until the dead job is brought back and done', async () => {
+it('shows what waits in vain, until the dead job is brought back and done (Q6)', async () => {
   await f.put('a');
   await f.put('b', { dependsOn: ['a'] });
   expect(await f.counts()).toMatchObject({ blocked: 1, stuck: 0 });
@@ -171,6 +171,23 @@ it('keeps its id until all have been told', async () => {
   await f.pump();
   expect(await f.find('b')).toMatchObject({ state: 'ready' });
   expect(await f.put('a')).toBe('ready');
+});
+
+it('hears that a dead job was deleted, which is never done now', async () => {
+  await f.put('a');
+  await f.put('b', { dependsOn: ['a'] });
+  await f.put('c', { dependsOn: ['a'], onDependencyFailure: 'ignore' });
+  await f.fail('a');
+  expect(await f.fixture.engine.deleteDead(f.ns, 'q', 10)).toBe(1);
+  await f.pump();
+
+  expect(await f.find('b')).toMatchObject({ state: 'blocked', failedDependencies: { a: 'deleted' } });
+  expect(await f.work()).toEqual(['c']);
+  expect(await f.lane.changing.change(f.ns, 'b', { lessDependencies: ['a'] })).toMatchObject({
+    state: 'ready',
+  });
+  expect(await f.work()).toEqual(['b']);
+  expect(await f.leftovers()).toEqual([]);
 });
 
 it('goes with its namespace', async () => {
@@ -232,7 +249,7 @@ it('moves on to a queue where it waits for others', async () => {
   expect(await f.leftovers()).toEqual([]);
 });
 
-describe('a thousand jobs', () => {
+describe('a thousand jobs (T32)', () => {
   const MANY = 1_000;
   const publishMany = async (job: Partial<NewRichJob> = {}): Promise<string[]> => {
     const ids: string[] = [];

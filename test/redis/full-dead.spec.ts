@@ -205,6 +205,25 @@ it('shows its dead to calls of lmstfy, which respawn and delete them', async () 
   expect((await f.reserve('q', { count: 5 })).map(({ id }) => id)).toEqual(ids.slice(0, 2));
 });
 
+it('lets go of those that wait for it: when it is back and done, and when it is deleted', async () => {
+  const parents = [await dead('q', 'back'), await dead('q', 'drop')];
+  const waits = (parent: string | undefined, onDependencyFailure: 'block' | 'cancel') =>
+    full.put('child', { dependsOn: [parent ?? ''], onDependencyFailure });
+  const [first, second] = [await waits(parents[0], 'block'), await waits(parents[1], 'cancel')];
+  const stateOf = async (id: string) => (await full.lane.looking.find(f.ns, id))?.state ?? null;
+  await full.lane.dead.respawn(f.ns, { group: 'back' }, RESET);
+  const [job] = await full.lease('q');
+  await full.lane.owners.complete(f.ns, [{ id: job?.id ?? '', lease: job?.lease ?? 0 }]);
+  await f.engine.pumpNow(f.ns);
+  expect(await stateOf(first)).toBe('ready');
+
+  expect(await full.lane.dead.delete(f.ns, { group: 'drop' })).toMatchObject({ done: 1 });
+  await f.engine.pumpNow(f.ns);
+
+  expect(await stateOf(second)).toBeNull();
+  expect(await full.groups()).toEqual({});
+});
+
 it('loses the lease of an owner from before the death', async () => {
   const id = await full.put('q', { tries: 1 });
   const [job] = await full.lease('q', 1, 'w');

@@ -109,7 +109,7 @@ const changes = fc.oneof(
 );
 
 it(
-  'makes exactly one job for each slot, whatever is changed meanwhile, from several servers',
+  'T31: makes exactly one job for each slot, whatever is changed meanwhile, from several servers',
   async () => {
     await fc.assert(
       fc.asyncProperty(

@@ -103,7 +103,7 @@ describe('after an outage', () => {
   it.each([
     ['between two slots', 95 * SECOND],
     ['on a slot', 90 * SECOND],
-  ])('makes exactly as many as the backlog allows, the last ones: %s', async (_when, ms) => {
+  ])('T31: makes exactly as many as the backlog allows, the last ones: %s', async (_when, ms) => {
     const beganMs = f.nowMs;
     await set(10 * SECOND, { backlog: 1, schedule: { everyMs: 10 * SECOND } });
     await pass(ms);
@@ -294,6 +294,20 @@ it('lists them page by page, in the order of their ids', async () => {
   ]);
   expect(last.after).toBeNull();
   expect((await recurrings().list(f.ns, 100, '', 'c')).items).toEqual([await get('c')]);
+});
+
+it('ends a page early where there is much data, and ends all of them at once', async () => {
+  const template = { queue: 'q', body: Buffer.alloc(3_000_000, 'x') };
+  for (const id of ['a', 'b', 'c']) await set(SECOND, { id, template });
+  const first = await recurrings().list(f.ns, 100);
+  const last = await recurrings().list(f.ns, 100, first.after ?? '');
+
+  expect([first, last].map(({ items }) => items.map(({ id }) => id))).toEqual([['a', 'b'], ['c']]);
+  expect([first.after, last.after]).toEqual(['b', null]);
+  await recurrings().removeAll(f.ns);
+  await pass(SECOND);
+  expect((await recurrings().list(f.ns, 100)).items).toEqual([]);
+  expect(await f.keys()).toEqual([f.pool.keys.namespace(f.ns).meta]);
 });
 
 it('keeps a namespace that has no queue yet', async () => {

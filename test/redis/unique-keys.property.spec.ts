@@ -185,7 +185,7 @@ const steps = fc.oneof(
 );
 
 it(
-  'never lets two jobs of a key live at once, and frees it however its job ends',
+  'T29: never lets two jobs of a key live at once, and frees it however its job ends',
   async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(steps, { minLength: 1, maxLength: 60 }), async (acts) => {

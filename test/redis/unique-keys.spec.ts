@@ -1,8 +1,14 @@
+import { Redis } from 'ioredis';
 import { UniqueKeyTakenError } from '../../src/domain/errors.js';
 import type { NewRichJob, PublishedJob, UniqueKey } from '../../src/domain/rich-job.js';
+import { testRedisUrl } from '../support/redis.js';
+import { Audit } from './audit.js';
 import { EngineFixture } from './fixture.js';
 
 let f: EngineFixture;
+let redis: Redis;
+beforeAll(() => (redis = new Redis(testRedisUrl())));
+afterAll(() => redis.disconnect());
 beforeEach(async () => (f = await EngineFixture.withClock()));
 afterEach(() => f.close());
 
@@ -75,6 +81,16 @@ it('has the holder wait anew, with the new data', async () => {
   expect(await texts()).toEqual(['b']);
   await expect(put('debounce')).rejects.toMatchObject({ holderId: id });
   expect((await find(id))?.timeline.map(({ what }) => what)).toContain('debounced');
+});
+
+it('has the holder wait for the last one of a call that wants it to', async () => {
+  const { id } = await put('debounce', { text: 'a' });
+  const jobs = [job('debounce', { text: 'b', delayMs: 300 }), job('debounce', { text: 'c' })];
+  const published = await full().publishing.publish(f.ns, jobs);
+
+  expect(published).toEqual(Array(2).fill({ id, state: 'ready', existing: true }));
+  expect(await texts()).toEqual(['c']);
+  expect(await Audit.of(redis, f.ns)).toEqual([]);
 });
 
 it('has a ready holder wait anew too, and run at once if there is no delay', async () => {

@@ -35,7 +35,7 @@ export const DEPENDENCIES = [
   {
     name: 'an end means nothing to a job that was made anew under its old id',
     file: 'lua/lib/full_hear.lua',
-    from: 'if not was_unmet and redis.call("HEXISTS", edge_key("f", job.id), on) == 0 then',
+    from: 'if not was_unmet and redis.call("HEXISTS", named_key("f", job.id), on) == 0 then',
     to: 'if false then',
     spec: SPEC,
     test: 'means nothing to a job that was made anew',
@@ -58,9 +58,9 @@ export const DEPENDENCIES = [
   },
   {
     name: 'an id is taken until the dependents of its job have been told',
-    file: 'lua/scripts/full_put.lua',
-    from: 'or not options.minted and redis.call("HEXISTS", space_key("ended"), id) == 1',
-    to: 'or false',
+    file: 'lua/lib/full_taken.lua',
+    from: 'return not minted and redis.call("HEXISTS", space_key("ended"), id) == 1',
+    to: 'return false',
     spec: SPEC,
     test: 'keeps its id until all have been told',
   },

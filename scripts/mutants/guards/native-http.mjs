@@ -1,4 +1,7 @@
-const JOBS = 'test/e2e/native-jobs.spec.ts';
+const PUBLISH = 'test/e2e/native-publish.spec.ts';
+const WAITS = 'test/e2e/native-waits.spec.ts';
+const LEASES = 'test/e2e/native-leases.spec.ts';
+const OWNERS = 'test/e2e/native-owners.spec.ts';
 const FIELDS = 'src/http/fields/read.spec.ts';
 
 /**
@@ -12,7 +15,7 @@ export const NATIVE_HTTP = [
     file: 'src/jobs/leasing.v1.ts',
     from: 'else this.jobs.undo(caller, jobs);',
     to: '',
-    spec: JOBS,
+    spec: LEASES,
     test: 'of a client that is gone before its answer',
   },
   {
@@ -20,7 +23,7 @@ export const NATIVE_HTTP = [
     file: 'src/jobs/leasing.v1.ts',
     from: 'if (isLong && jobs.length > 0)',
     to: 'if (isLong && jobs.length < 0)',
-    spec: JOBS,
+    spec: LEASES,
     test: 'of a token that was revoked while it waited',
   },
   {
@@ -28,7 +31,7 @@ export const NATIVE_HTTP = [
     file: 'src/jobs/rich-jobs.service.ts',
     from: 'if (caller.rights !== null && caller.rights.queues !== null) await this.find(caller, id);',
     to: '',
-    spec: JOBS,
+    spec: OWNERS,
     test: 'publishes, leases and looks in these',
   },
   {
@@ -36,30 +39,30 @@ export const NATIVE_HTTP = [
     file: 'src/jobs/hot-calls.v1.ts',
     from: "    checkVerb(rights, 'publish');\n",
     to: '',
-    spec: JOBS,
+    spec: OWNERS,
     test: 'needs the verb of each call',
   },
   {
     name: 'native publish: a result that is waited for is kept',
-    file: 'src/jobs/publish.v1.controller.ts',
+    file: 'src/jobs/publishing.v1.ts',
     from: 'Math.max(job.retentionMs ?? 0, waitMs + KEPT_LONGER_MS)',
     to: 'job.retentionMs ?? 0',
-    spec: JOBS,
+    spec: WAITS,
     test: 'is answered with the result',
   },
   {
     name: 'native publish: who waits counts as a waiter before anything is stored',
-    file: 'src/jobs/publish.v1.controller.ts',
+    file: 'src/jobs/publishing.v1.ts',
     from: 'context.gate?.rest(exchange);',
     to: 'void context;',
-    spec: JOBS,
+    spec: WAITS,
     test: 'counts as one that waits',
   },
   {
     name: 'native publish: a wait ends when the server does',
     file: 'src/engine/engine.ts',
-    from: '  endWaits(): void {\n    this.leases.stop();\n    this.full.endWatch.stop();',
-    to: '  endWaits(): void {\n    this.leases.stop();',
+    from: '    this.full.endWatch.stop();\n  }',
+    to: '  }',
     spec: 'test/redis/end-watch.spec.ts',
     test: 'and when the engine stops',
   },
@@ -68,7 +71,7 @@ export const NATIVE_HTTP = [
     file: 'src/jobs/rich-jobs.service.ts',
     from: "if (options !== undefined) throw new QueueError('invalid_argument', PLAIN_ONLY);",
     to: '',
-    spec: JOBS,
+    spec: PUBLISH,
     test: 'with an Idempotency-Key',
   },
   {

@@ -15,6 +15,8 @@ const STORED = 0;
 const MISSING = 1;
 /** Changes of the same one at the same time, each of which lets one of us begin anew. */
 const MOST_ATTEMPTS = 20;
+/** Those that are looked at together, to end them. */
+const MOST_AT_ONCE = 100;
 
 /** A page of recurring jobs, by id. */
 export interface RecurringPage {
@@ -78,18 +80,18 @@ export class Recurrings {
   }
 
   /**
-   * A page, in the order of ids. One with a queue may be short, or empty, before the last.
+   * A page, in the order of ids. It may be short before the last, with much data or with a queue; with one even empty.
    *
    * @param after where it begins; empty = at the first one
    * @param queue only those that publish to it
    */
   async list(namespace: string, limit: number, after = '', queue?: string): Promise<RecurringPage> {
     checkNames(namespace);
-    const { items } = await this.runner.run(fullRecurLook, namespace, { id: '', after, limit });
+    const { items, hasMore } = await this.runner.run(fullRecurLook, namespace, { id: '', after, limit });
     const all = recurringsOf(items).map(({ recurring }) => recurring);
     return {
       items: all.filter(({ template }) => queue === undefined || template.queue === queue),
-      after: all.length < limit ? null : (all.at(-1)?.id ?? null),
+      after: hasMore ? (all.at(-1)?.id ?? null) : null,
     };
   }
 
@@ -99,6 +101,15 @@ export class Recurrings {
     if (!isJobId(id)) return false;
     const { raw } = await this.runner.run(fullRecurEnd, namespace, { id });
     return integerAt(raw, 2) === 1;
+  }
+
+  /** Ends all of them. */
+  async removeAll(namespace: string): Promise<void> {
+    for (let after: string | null = ''; after !== null;) {
+      const page: RecurringPage = await this.list(namespace, MOST_AT_ONCE, after);
+      for (const { id } of page.items) await this.remove(namespace, id);
+      after = page.after;
+    }
   }
 
   private async look(namespace: string, id: string): Promise<KnownRecurring> {

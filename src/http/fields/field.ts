@@ -13,6 +13,8 @@ export interface Field {
   readonly about: string;
   /** How its text in a query is read. */
   readonly text: 'number' | 'boolean' | 'list' | 'text';
+  /** Its JSON stays as it was written: its value is a `JsonText`. */
+  readonly isAsWritten?: true;
   /** The class of its objects, asked when it is needed: classes may name each other. */
   readonly of?: () => FieldsClass;
   /** It is a list of such objects, at most so many. */

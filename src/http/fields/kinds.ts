@@ -159,6 +159,11 @@ export function AnyJson(about: string): PropertyDecorator {
   return declare({ schema: {}, about }, 'must be JSON', (value) => value !== undefined);
 }
 
+/** Any JSON, null too, as it was written: a `JsonText`, if the body was read with its class. */
+export function JsonAsWritten(about: string): PropertyDecorator {
+  return declare({ schema: {}, about, isAsWritten: true }, 'must be JSON', (value) => value !== undefined);
+}
+
 /** Texts by name. */
 export function TextsByName(
   about: string,

@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { JsonText } from '../json-text.js';
 import { isJsonType } from './new-job.js';
 
 const JSON_TYPE = 'application/json';
@@ -11,20 +12,21 @@ export interface DataAnswer {
   readonly content_type: string;
 }
 
-/** Bytes as an answer carries them: JSON as it is, what is none in base64. */
+/** Bytes as an answer carries them: JSON as it was written, what is none in base64. */
 export function dataFields(body: Buffer, contentType: string | null): DataAnswer {
-  const value = contentType === null || isJsonType(contentType) ? parsed(body) : undefined;
-  if (value !== undefined) return { data: value, content_type: contentType ?? JSON_TYPE };
+  if ((contentType === null || isJsonType(contentType)) && isJson(body)) {
+    return { data: new JsonText(body.toString()), content_type: contentType ?? JSON_TYPE };
+  }
   // lmstfy's clients publish what they like, and do not say what it is.
   return { data_base64: body.toString('base64'), content_type: contentType ?? BYTES };
 }
 
-/** @returns undefined for what is no JSON; JSON cannot say that */
-function parsed(body: Buffer): unknown {
-  if (!isUtf8(body)) return undefined;
+function isJson(body: Buffer): boolean {
+  if (body.length === 0 || !isUtf8(body)) return false;
   try {
-    return JSON.parse(body.toString()) as unknown;
+    JSON.parse(body.toString());
+    return true;
   } catch {
-    return undefined;
+    return false;
   }
 }

@@ -15,12 +15,12 @@ import {
 import type { DependencyFailure, UniqueKey } from '../../domain/rich-job.js';
 import { Optional } from '../fields/field.js';
 import {
-  AnyJson,
   Base64,
   Flag,
   Formed,
   JobId,
   JobIds,
+  JsonAsWritten,
   Label,
   Labels,
   Moment,
@@ -41,9 +41,7 @@ const ATTRIBUTE_RULE = `1 to ${String(MAX_ATTRIBUTE_KEY)} letters, digits, _, .,
 /** Data as a request carries it. */
 export class DataFields {
   @Optional()
-  @AnyJson(
-    'Any JSON. It is stored as this server writes JSON: numbers as doubles, without the blanks that it was sent with.',
-  )
+  @JsonAsWritten('Any JSON; it is stored as it is written.')
   data?: unknown;
   @Optional() @Base64('Bytes instead of `data`, stored as they are.') data_base64?: string;
   @Optional()

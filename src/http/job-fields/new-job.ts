@@ -1,5 +1,6 @@
 import type { NewRichJob, UniqueKey } from '../../domain/rich-job.js';
 import type { Plain } from '../fields/field.js';
+import { JsonText } from '../json-text.js';
 import { Problems, readObject } from '../fields/read.js';
 import { isObject } from '../fields/kinds.js';
 import { retryPolicyOf } from '../retry-policy.v1.js';
@@ -72,7 +73,8 @@ export function richJobOf(
     ...options,
     body: options.body ?? NULL,
     delayMs: delay_ms,
-    dueMs: run_at === undefined ? undefined : Date.parse(run_at),
+    // Before 1970 is over as well as any time before now.
+    dueMs: run_at === undefined ? undefined : Math.max(Date.parse(run_at), 0),
   });
 }
 
@@ -185,6 +187,7 @@ function bytesOf(
 
 /** A value as it is stored. @returns undefined for what is nested more deeply than the engine can follow */
 export function jsonText(value: unknown): Buffer | undefined {
+  if (value instanceof JsonText) return Buffer.from(value.text);
   try {
     return Buffer.from(JSON.stringify(value));
   } catch (error) {

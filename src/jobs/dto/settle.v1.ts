@@ -14,6 +14,7 @@ import {
   Formed,
   JobId,
   JobIds,
+  JsonAsWritten,
   Label,
   Moment,
   OneOf,
@@ -41,7 +42,9 @@ export class NextFields {
 
 /** What came of a job. */
 export class Outcome {
-  @Optional() @AnyJson('Any JSON, kept with the job for as long as its retention says.') result?: unknown;
+  @Optional()
+  @JsonAsWritten('Any JSON, kept with the job for as long as its retention says.')
+  result?: unknown;
   @Optional() @Base64('Bytes instead of `result`.') result_base64?: string;
   @Optional() @Formed('What the bytes are.', CONTENT_TYPE, CONTENT_TYPE_RULE) result_type?: string;
   @Optional() @Part('Where the job goes now, instead of being done.', () => NextFields) next?: NextFields;
@@ -89,7 +92,7 @@ export class HeartbeatFields extends LeaseFields {
   )
   ttr_ms?: number;
   @Optional() @AnyJson('How far the work is: any JSON.') progress?: unknown;
-  @Optional() @AnyJson('New data of the job, of the content type that it has.') data?: unknown;
+  @Optional() @JsonAsWritten('New data of the job, of the content type that it has.') data?: unknown;
   @Optional() @Base64('New data in bytes.') data_base64?: string;
 }
 
