@@ -1,9 +1,10 @@
 -- A child of a recurring job, published at the time of its slot. False if a quota or its unique key forbids it: then nothing is planned.
 local function spawn(id, child, body, options, slot)
-  use_defaults(options)
   if quotas ~= "" and new_room < 1 and not find_queue(options.queue) then
     return false
-  elseif room_for_job(number_of(options.queue), options.queue, #body) ~= "0" or claim_key(options, child, body) ~= "0" then
+  end
+  use_defaults(options)
+  if room_for_job(number_of(options.queue), options.queue, #body) ~= "0" or claim_key(options, child, body) ~= "0" then
     return false
   end
   local job = new_job(options, child, body, job_of(child))

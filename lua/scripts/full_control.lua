@@ -51,7 +51,7 @@ redis.call("HSET", queues, queue, -number)
 if #set > 0 then
   redis.call("HSET", settings, unpack(set))
 end
-redis.call("ZADD", timers, "LT", text_of(now_floor), "K" .. number)
+redis.call("ZADD", timers, "LT", text_of(now_floor), "K" .. number, text_of(now_floor), "Z" .. number)
 redis.call("ZADD", due, "LT", text_of(now_floor), FULL_LANE)
 if event ~= "" then -- To whoever listens: else there is no stream.
   redis.pcall("XADD", events, "NOMKSTREAM", "MAXLEN", "~", 10000, "*", "e", event, "q", queue, "i", "", "t", "", "g", "", "d", "")

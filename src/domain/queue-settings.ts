@@ -29,6 +29,8 @@ export interface QueueLimits {
   /** The same for its jobs that share a concurrency key. */
   readonly ratePerKey: Rate | null;
   readonly defaults: QueueDefaults;
+  /** Done and cancelled jobs that are kept, each for its retention: no more than this, the newest ones. */
+  readonly maxKept: number | null;
 }
 
 /** All that is set of a queue. */

@@ -13,13 +13,14 @@ const MOST_PER_MS = 10;
 /** A change of settings as it came. @throws {InputError} naming what is wrong between its fields */
 export function changeOf(fields: SettingsFields): SettingsChange {
   const problems = new Problems();
-  const { max_running, max_running_per_key, rate, rate_per_key, defaults } = fields;
+  const { max_running, max_running_per_key, rate, rate_per_key, defaults, max_kept } = fields;
   const change = {
     maxRunning: max_running,
     maxRunningPerKey: max_running_per_key,
     rate: rate && rateOf(rate, 'rate', problems),
     ratePerKey: rate_per_key && rateOf(rate_per_key, 'rate_per_key', problems),
     defaults: defaults && defaultsOf(defaults, problems),
+    maxKept: max_kept,
   };
   problems.settle();
   return given(change);
@@ -40,6 +41,7 @@ export function queueAnswer(view: QueueView): Plain<QueueAnswer> {
     rate: rateFieldsOf(view.rate),
     rate_per_key: rateFieldsOf(view.ratePerKey),
     defaults: defaultsFieldsOf(defaults),
+    max_kept: view.maxKept,
   };
 }
 
@@ -54,7 +56,7 @@ function rateOf({ rate, period_ms, burst }: RateFields, at: string, problems: Pr
   return { rate, periodMs: period_ms, burst };
 }
 
-function rateFieldsOf(rate: Rate | null): RateFields | null {
+function rateFieldsOf(rate: Rate | null): Plain<RateFields> | null {
   return rate && { rate: rate.rate, period_ms: rate.periodMs, burst: rate.burst };
 }
 

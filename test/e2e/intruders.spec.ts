@@ -197,7 +197,7 @@ describe('intruders', () => {
     if (path.endsWith('/purge')) return JSON.stringify({ states: ['dead'], dry_run: true });
     if (path.endsWith('/drain')) return '{}';
     if (/\/queues\/\w+$/.test(path)) return method === 'PATCH' ? '{"max_running":9}' : undefined;
-    if (/\/(pause|resume)$/.test(path)) return undefined;
+    if (/\/queues\/\w+\/(pause|resume)$/.test(path)) return undefined;
     if (path.includes('/recurring')) {
       if (method === 'POST' && !path.endsWith('/recurring')) return '{}';
       if (method === 'PATCH') return '{}';

@@ -59,6 +59,7 @@ it('shows what a queue holds, and its settings', async () => {
     rate: null,
     rate_per_key: null,
     defaults: {},
+    max_kept: null,
   });
   expect((await call('GET', `queues/${fresh()}`)).json).toMatchObject({ code: 'queue_not_found' });
 });

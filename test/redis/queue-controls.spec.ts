@@ -107,6 +107,23 @@ it("destroys a full queue as lmstfy's call does, and what is held up too", async
   expect(await counts()).toMatchObject({ ready: 0, held: 0, leased: 3, scheduled: 4, dead: 1 });
 });
 
+it('keeps no more ended jobs than it is set to, from then on and of those that are there', async () => {
+  const end = async (count: number): Promise<void> => {
+    for (let i = 0; i < count; i++) await put('q', { retentionMs: 100_000 });
+    const jobs = await f.reserve('q', { count });
+    await full().owners.complete(f.ns, jobs);
+    await f.engine.pumpNow(f.ns);
+  };
+  await end(5);
+  expect(await counts()).toMatchObject({ ended: 5 });
+
+  await controls().change(f.ns, 'q', { maxKept: 2 });
+  await f.engine.pumpNow(f.ns);
+  expect(await counts()).toMatchObject({ ended: 2 });
+  await end(3);
+  expect(await counts()).toMatchObject({ ended: 2 });
+});
+
 describe('defaults of a queue', () => {
   const retry = { kind: 'fixed', delayMs: 500 } as const;
 

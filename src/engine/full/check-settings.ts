@@ -13,6 +13,7 @@ const MOST_MS = 2 ** 46;
 export function checkSettings(change: SettingsChange): void {
   checkWhole('max_running', change.maxRunning, 1, MOST_RUNNING);
   checkWhole('max_running_per_key', change.maxRunningPerKey, 1, MOST_RUNNING);
+  checkWhole('max_kept', change.maxKept, 0, MOST_RUNNING);
   checkRate('rate', change.rate);
   checkRate('rate_per_key', change.ratePerKey);
   if (change.defaults) checkDefaults(change.defaults);

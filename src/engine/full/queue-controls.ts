@@ -14,6 +14,7 @@ const FIELDS = {
   rate: 'rate',
   ratePerKey: 'krate',
   defaults: 'defaults',
+  maxKept: 'kept',
 } as const;
 /** Codes of lua/scripts/full_drop.lua. */
 const DROP = { done: 0, missing: 1, full: 2 } as const;
@@ -122,6 +123,7 @@ function settingsOf(found: unknown, list: unknown): QueueSettings | null {
     rate: json(FIELDS.rate) as Rate | null,
     ratePerKey: json(FIELDS.ratePerKey) as Rate | null,
     defaults: (json(FIELDS.defaults) as QueueDefaults | null) ?? {},
+    maxKept: number(FIELDS.maxKept),
     pausedAtMs: number('paused'),
     drainingSinceMs: number('draining'),
   };

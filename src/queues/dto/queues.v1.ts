@@ -54,6 +54,10 @@ export class SettingsFields {
     () => DefaultsFields,
   )
   defaults?: DefaultsFields | null;
+  @Optional()
+  @Nullable()
+  @Whole('Done and cancelled jobs that are kept, the newest ones; null = any number.', 0, MAX_RUNNING)
+  max_kept?: number | null;
 }
 
 /** How many jobs of a queue are in which state. */
@@ -85,6 +89,7 @@ export class QueueAnswer {
   rate_per_key!: RateFields | null;
   @Part('What native publishes and leases are given that do not say.', () => DefaultsFields)
   defaults!: DefaultsFields;
+  @Nullable() @Whole('Done and cancelled jobs that are kept.', 0, MAX_RUNNING) max_kept!: number | null;
 }
 
 export class DrainFields {
