@@ -18,6 +18,7 @@ const ROOT = join(import.meta.dirname, '..');
 const FILES = [
   'test/chaos',
   'test/redis/properties',
+  'test/redis/queue-limits-property',
   'test/redis/change.property',
   'test/redis/dependencies.property',
 ];

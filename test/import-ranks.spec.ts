@@ -6,7 +6,7 @@ const ROOT_FILES = '.';
 /** A folder imports only folders of a lower rank; so those of equal rank never import each other. */
 const RANK: Readonly<Record<string, number>> = {
   ...{ domain: 0, config: 1, client: 1, redis: 2, engine: 3, metrics: 4, http: 5, auth: 6 },
-  ...{ jobs: 7, deadletter: 7, events: 7, stats: 7, settings: 7, workers: 7 },
+  ...{ jobs: 7, deadletter: 7, events: 7, stats: 7, settings: 7, workers: 7, queues: 7 },
   ...{ admin: 7, health: 7, cli: 7, 'lmstfy-import': 7, openapi: 7 },
   ...{ server: 8, [ROOT_FILES]: 9 },
   ...{

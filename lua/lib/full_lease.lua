@@ -2,14 +2,17 @@
 local DEFAULT_TTR_MS = 60000
 local function lease_job(job, name, place, item, reply)
   local value = redis.call("GET", job_key(job.id))
-  local ttr_ms = item.ttr_ms > 0 and item.ttr_ms or tonumber(job.x.ttr or DEFAULT_TTR_MS)
+  local ttr_ms = item.ttr_ms > 0 and item.ttr_ms or tonumber(job.x.ttr or (settings_of(job.queue).defaults or {}).ttrMs or DEFAULT_TTR_MS)
   local ends = now_ceil + ttr_ms
   if job.expires > 0 and job.expires < ends then
     ends = job.expires
   end
   leave(job)
-  if item.worker ~= "" then
+  spend(job)
+  if item.worker ~= "" or settings_of(job.queue).max then -- Whoever leaves a slot must be seen.
     make_rich(job, true)
+  end
+  if item.worker ~= "" then
     put(job, "worker", item.worker)
   elseif job.x.worker then
     put(job, "worker", nil)

@@ -4,7 +4,7 @@ local function new_job(options, id, body, expired)
     leave(expired)
     conclude(expired, nil, "expired")
   end
-  local x, expires = options.x or {}, options.ttl_ms > 0 and now_ceil + options.ttl_ms or 0
+  local x, expires = options.x, options.ttl_ms > 0 and now_ceil + options.ttl_ms or 0
   local job = {
     id = id, body = body, x = {}, news = {}, state = READY, flags = HAS_EXTRAS + RICH + count_flag, priority = options.priority or 0,
     tries = options.tries, attempts = 0, lease = 0, queue = number_of(options.queue), entry = 0, expires = expires, spared = 0,

@@ -1,22 +1,3 @@
--- Where jobs stand: leave and go plan a move, lib/full_commit makes it.
--- From where it stands. is_taken: from the head of its line, where its entry goes with all that is cut off.
-local function leave(job)
-  will_change(job)
-  local kind = kind_of(job)
-  if job.state == READY and (job.priority ~= 0 or job.x.aside) then
-    free("ZREM", queue_key("p", job.queue), job.id)
-    put(job, "aside", nil)
-  elseif job.state == READY and not job.is_taken then
-    mark("SADD", queue_key("g", job.queue), job.id .. string.char(job.entry))
-  elseif job.state == SCHEDULED and not redis.call("ZSCORE", queue_key(kind, job.queue), job.id) then
-    mark("HINCRBY", queue_key("i", job.queue), "far", -1) -- It stands in the list of a far slot, where its entry means nothing from now on.
-    job.entry = 1
-  elseif kind then
-    free("ZREM", queue_key(kind, job.queue), job.id)
-    tell_users(job, job.state == DEAD and "revived")
-  end
-end
-
 -- To the index of a state, with its score: when it is due, its lease ends, or since when it is there.
 local function go(job, state, at)
   if job.x.cancel and (state == READY or state == SCHEDULED) then
@@ -29,6 +10,9 @@ local function go(job, state, at)
       put(job, "since", now_floor)
     end
     return
+  end
+  if state == LEASED then
+    runs(job)
   end
   local kind = kind_of(job)
   write("ZADD", queue_key(kind, job.queue), text_of(at), job.id)

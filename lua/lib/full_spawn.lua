@@ -2,7 +2,9 @@
 local function spawn(id, child, body, options, slot)
   if quotas ~= "" and new_room < 1 and not find_queue(options.queue) then
     return false
-  elseif room_for_job(number_of(options.queue), options.queue, #body) ~= "0" or claim_key(options, child, body) ~= "0" then
+  end
+  use_defaults(options)
+  if room_for_job(number_of(options.queue), options.queue, #body) ~= "0" or claim_key(options, child, body) ~= "0" then
     return false
   end
   local job = new_job(options, child, body, job_of(child))

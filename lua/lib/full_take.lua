@@ -27,11 +27,14 @@ end
 local function next_live(line)
   while true do
     local job = next_job(line)
-    if not job or not is_expired(job) then
+    if job and is_expired(job) then
+      expired = expired + 1
+      leave(job)
+      conclude(job, nil, "expired")
+    elseif not job or limits.has_slot(job) then
       return job
+    else
+      park(job)
     end
-    expired = expired + 1
-    leave(job)
-    conclude(job, nil, "expired")
   end
 end

@@ -8,11 +8,11 @@ local function read_options(text)
     state = READY, flags = (attributes ~= "" and HAS_EXTRAS or 0) + count_flag, priority = 0, tries = tonumber(tries),
     attempts = 0, lease = 0, queue = number, entry = 1, expires = expires, spared = 0,
   }
-  local kind = { number = number, attributes = attributes, minted = minted == "1" }
+  local kind = { number = number, attributes = attributes, minted = minted % 2 == 1, native = minted > "1" }
   redis.call("EXISTS", due, expiries, queue_key("i", number), queue_key("r", number), queue_key("g", number))
   if tonumber(delay) > 0 then
     -- Entries in far slots have number 0: one that a former life of a chosen id left there is not taken for the job.
-    job.state, job.entry, kind.due = SCHEDULED, minted == "1" and 0 or 1, now_ceil + delay
+    job.state, job.entry, kind.due = SCHEDULED, kind.minted and 0 or 1, now_ceil + delay
     -- What expires before it is due is looked at when it expires.
     if expires > 0 and expires < kind.due then
       kind.due = expires

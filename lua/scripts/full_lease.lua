@@ -17,8 +17,8 @@ ARGV[6..] item × N   names, count, ttr_ms, waits, turns, worker
 
 Names are joined by commas; ttr_ms 0 = the job's own, or a minute; waits "1": to be registered if nothing is found; turns "1": one from
 each queue in turn; worker "" = nameless.
-Returns {status, now_ms, expired, next_ms, (found, (id, value, facts) × found) × N}. Status: 0 done, 1 too late. Value: header as it was
-before the lease, then the body. Facts: JSON {queue: place in names, from 1; ends: Unix ms; x: fields of the job's hash}.
+Returns {status, now_ms, expired, next_ms, (found, (id, value, facts) × found) × N}. Status: 0 done, 1 too late. Found -1: there may be
+more, ask again. Value: header as it was before the lease, then the body. Facts: JSON {queue: place in names, from 1; ends: Unix ms; x: fields of the job's hash}.
 Cost: O(log N) per job, plus up to 500 dead entries.
 ]]
 local meta, queues, due, waiting, expiries, sending = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
@@ -30,33 +30,31 @@ local clock_ms, deadline_ms, flag_ms, max_bytes, record = ARGV[1], tonumber(ARGV
 
 local expired, bytes, batch, batched, last_end = 0, 0, { 0 }, 1, 0
 --- @include "lib/full_list"
+--- @include "lib/full_hold"
 --- @include "lib/full_age"
 --- @include "lib/full_take"
 --- @include "lib/record"
 --- @include "lib/full_facts"
 --- @include "lib/full_lease"
+--- @include "lib/full_turns"
 --- @include "lib/full_share"
 
 -- Look.
 redis.call("EXISTS", meta, due, waiting, sending)
 local reply, unserved = { 0, now_floor, 0, 0 }, {}
 for i = 6, #ARGV, 6 do
-  local at, item = #reply + 1, { ttr_ms = tonumber(ARGV[i + 2]), worker = ARGV[i + 5], found = 0, count = tonumber(ARGV[i + 1]) }
+  local at, item = #reply + 1, { ttr_ms = tonumber(ARGV[i + 2]), worker = ARGV[i + 5], found = 0, count = tonumber(ARGV[i + 1]), in_turns = ARGV[i + 4] == "1" }
   reply[at] = 0
   see(item.worker)
-  local names_asked = {}
-  for name in string.gmatch(ARGV[i], "[^,]+") do
-    names_asked[#names_asked + 1] = name
-  end
-  local share = ARGV[i + 4] == "1" and 1 or item.count
+  local asked, share = queues_of(ARGV[i], item.in_turns), item.in_turns and 1 or item.count
   repeat
     local before = item.found
-    for place, name in ipairs(names_asked) do
-      take_from(name, place, share, item, reply)
+    for _, queue in ipairs(asked) do
+      take_from(queue, share, item, reply)
     end
   until item.found == before or share > 1
-  reply[at] = item.found
-  if item.found == 0 and ARGV[i + 3] == "1" then
+  reply[at] = item.found == 0 and (looked >= LOOK_LIMIT or bytes >= max_bytes) and -1 or item.found
+  if reply[at] == 0 and ARGV[i + 3] == "1" then
     unserved[#unserved + 1] = ARGV[i]
   end
 end

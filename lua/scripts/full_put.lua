@@ -17,7 +17,7 @@ Options: JSON {queue, delay_ms, due_ms, ttl_ms, tries, priority, minted, unique:
 they are stored. Needs: the ids of jobs that must be done first, each after a byte with its length.
 Returns {status, now_ms, codes, states, next_ms, holder × codes 5 and 6}. Status: 0 done, 1 too late, 2 the namespace is not registered.
 Codes: a digit per item; 0 stored, 6 the holder of its unique key stands for it; with any other, nothing has changed: 1 the id is taken,
-2 to 4 a quota (lib/full_room), 5 its unique key is held. States: a digit per item, 0 = gone. Next_ms: the earliest timer, 0 = none.
+2 to 4 a quota (lib/full_room), 7 its queue is drained, 5 its unique key is held. States: a digit per item, 0 = gone. Next_ms: the earliest timer, 0 = none.
 Cost: O(log N) per item.
 ]]
 local meta, queues, due, waiting, expiries = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
@@ -33,7 +33,9 @@ end
 
 --- @include "lib/quotas"
 --- @include "lib/new_queues"
+--- @include "lib/draining"
 --- @include "lib/full_room"
+--- @include "lib/full_defaults"
 --- @include "lib/full_new"
 --- @include "lib/full_debounce"
 --- @include "lib/full_claim_key"
@@ -44,8 +46,11 @@ local codes, states, fresh, holders, stand_ins, refused = {}, {}, {}, {}, {}, fa
 for i = 5, #ARGV, 4 do
   local n, options, id, body = #codes + 1, cjson.decode(ARGV[i]), ARGV[i + 1], ARGV[i + 2]
   codes[n], options.needs = "1", ids_in(ARGV[i + 3])
+  use_defaults(options)
   local present = jobs[id] or not options.minted and job_of(id)
-  if not is_taken(id, present, options.minted) then
+  if replaces == "" and is_draining(number_of(options.queue)) then
+    codes[n] = "7"
+  elseif not is_taken(id, present, options.minted) then
     codes[n], holders[#holders + 1] = claim_key(options, id, body)
     codes[n] = codes[n] == "0" and room_for_job(number_of(options.queue), options.queue, #body) or codes[n]
   end

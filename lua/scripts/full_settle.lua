@@ -21,6 +21,7 @@ local meta, queues, due, waiting, expiries = KEYS[1], KEYS[2], KEYS[3], KEYS[4],
 local clock_ms, deadline_ms = ARGV[1], tonumber(ARGV[2])
 
 --- @include "lib/full"
+--- @include "lib/full_retry"
 --- @include "lib/full_ids"
 --- @include "lib/full_circle"
 --- @include "lib/full_refuse"
@@ -40,7 +41,7 @@ end
 
 -- Look.
 redis.call("EXISTS", meta, due, waiting, expiries)
-local reply, push = { 0, now_floor, 0 }, "RPUSH"
+local reply = { 0, now_floor, 0 }
 for i = 3, #ARGV, 5 do
   local verb, id, lease, options = ARGV[i], ARGV[i + 1], tonumber(ARGV[i + 2]), cjson.decode(ARGV[i + 3])
   local job, n = job_of(id), #reply
@@ -51,10 +52,9 @@ for i = 3, #ARGV, 5 do
     code, at, facts = verbs[verb](job, options, ARGV[i + 4], code)
   end
   reply[n + 1], reply[n + 2], reply[n + 3], reply[n + 4] = code, job and not job.is_gone and job.state or 0, at or 0, facts or ""
-  push = (verb == "release" or verb == "undo") and "LPUSH" or push
 end
 
 -- Write.
 table.insert(marks, write_new_queues)
-reply[3] = commit(push)
+reply[3] = commit()
 return reply

@@ -24,7 +24,6 @@ local meta, queues, due, waiting, expiries, sending = KEYS[1], KEYS[2], KEYS[3],
 local clock_ms, deadline_ms, limit, quotas = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4]
 
 --- @include "lib/full"
---- @include "lib/unheard"
 --- @include "lib/full_free"
 
 local last_queue = tonumber(redis.call("HGET", meta, "last_queue"))
@@ -32,12 +31,8 @@ if not last_queue then
   return { 2, now_floor }
 end
 
---- @include "lib/quotas"
 --- @include "lib/new_queues"
---- @include "lib/full_room"
---- @include "lib/full_new"
 --- @include "lib/full_debounce"
---- @include "lib/full_claim_key"
 
 local counts, made, timers, earliest = { due = 0, returned = 0, died = 0, expired = 0 }, {}, space_key("timers"), 0
 --- @include "lib/full_clock"
@@ -45,9 +40,11 @@ local counts, made, timers, earliest = { due = 0, returned = 0, died = 0, expire
 local place_waiters
 -- In blocks of their own, for a script has 200 local names.
 do
+--- @include "lib/unheard"
 --- @include "lib/full_time_out"
 --- @include "lib/full_expire"
 --- @include "lib/full_due"
+--- @include "lib/full_limit_bells"
 --- @include "lib/full_retention"
 end
 do
@@ -59,9 +56,14 @@ do
 --- @include "lib/full_forget"
 end
 do
+--- @include "lib/quotas"
+--- @include "lib/full_room"
+--- @include "lib/full_new"
+--- @include "lib/full_claim_key"
 --- @include "lib/full_ids"
 --- @include "lib/full_taken"
 --- @include "lib/full_slots"
+--- @include "lib/full_defaults"
 --- @include "lib/full_spawn"
 --- @include "lib/full_recur"
 end

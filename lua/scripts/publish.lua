@@ -13,11 +13,12 @@ ARGV[3] replaces     the id whose place the first item takes, "" = none
 ARGV[4] quotas       "queues,jobs of a queue,bytes,items of each call…": what may be there at most (lib/quotas), "" = anything
 ARGV[5..] item × N   options, id, body
 
-Options: "delay_ms,ttl_ms,tries,minted,queue,attributes", read once for all items that share them; minted 1: the id never lived.
+Options: "delay_ms,ttl_ms,tries,minted,queue,attributes", read once for all items that share them; minted 1 or 3: the id never lived;
+2 or 3: a native job, which is not stored here if its queue has defaults.
 Returns {status, now_ms, codes}. Status: 0 done, 1 too late, 2 the namespace is not registered, 3 the job that it
 replaces is a rich one: ask the full lane.
 Codes: a digit per item: 0 stored, 1 the id is taken (nothing changed for this item), or the code with which its whole call was refused
-because of a quota (lib/admit).
+because of a quota (lib/admit), or 7 or 8: its queue has settings (lib/refuse_full).
 Cost: O(log N) per item.
 ]]
 local meta, queues, due, waiting, expiries = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
@@ -53,6 +54,8 @@ for i = 5, #ARGV, 3 do
 --- @include "lib/plan_item"
 end
 --- @include "lib/meet"
+--- @include "lib/draining"
+--- @include "lib/refuse_full"
 --- @include "lib/admit"
 if old and codes[1] == "0" then
   plan_removal(replaces, old.state, old.queue, old.entry, old.flags)

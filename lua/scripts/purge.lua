@@ -24,6 +24,7 @@ local queue, kind, limit = ARGV[3], ARGV[4], tonumber(ARGV[5])
 --- @include "lib/find_queue"
 --- @include "lib/slots"
 --- @include "lib/doom"
+--- @include "lib/slot_keys"
 
 local number = find_queue(queue)
 if not number then
@@ -57,6 +58,7 @@ for _, member in ipairs(members) do
       for edge in string.gmatch("nufmv", ".") do
         doomed[#doomed + 1] = named_key(edge, id)
       end
+      add_slot_keys(doomed, id, number)
     end
     removed = removed + 1
   elseif member == "" then

@@ -21,6 +21,9 @@ export type ErrorCode =
   | 'too_many_queues'
   | 'queue_full'
   | 'namespace_full'
+  | 'queue_draining'
+  | 'queue_not_found'
+  | 'queue_not_empty'
   | 'token_missing'
   | 'token_invalid'
   | 'verb_missing'
@@ -48,6 +51,14 @@ export class QueueError extends Error {
     options?: ErrorOptions,
   ) {
     super(message, options);
+    this.name = new.target.name;
+  }
+}
+
+/** A native publish that must go by the full lane: its queue has defaults for what it does not say. Nothing has changed; callers never see it. */
+export class FullLaneError extends Error {
+  constructor() {
+    super('the queue has defaults');
     this.name = new.target.name;
   }
 }

@@ -13,6 +13,8 @@ export interface NewJob {
   /** Leases that it may get, 1 … 65,535. */
   readonly tries: number;
   readonly attributes?: Readonly<Record<string, string>>;
+  /** It may say less than it wants: where the queue has defaults, it is refused with a `FullLaneError`. */
+  readonly isNative?: true;
 }
 
 /** How a publish is to be treated, beside what it stores. */

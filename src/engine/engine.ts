@@ -61,6 +61,8 @@ const EVENTS_KEEP_MS = 15_000;
 /** What lua/scripts/counts.lua answers for each queue. */
 const COUNTS_PER_QUEUE = 9;
 
+/** With this status lua/scripts/destroy.lua leaves a full queue alone. */
+const FULL_QUEUE = 3;
 /** Entries that one step of destroy looks at. */
 const DESTROY_STEP = 500;
 
@@ -309,7 +311,8 @@ export class QueueEngine {
     let left = Number.POSITIVE_INFINITY;
     for (;;) {
       const limit = Math.min(DESTROY_STEP, left);
-      const { raw } = await this.runner.run(scripts.destroy, namespace, { queue, limit });
+      const { raw, status } = await this.runner.run(scripts.destroy, namespace, { queue, limit });
+      if (status === FULL_QUEUE) return this.full.purging.destroy(namespace, queue);
       removed += integerAt(raw, 3);
       // Jobs that are published meanwhile are not among those that were there at the first step.
       left = Math.min(left - integerAt(raw, 2), integerAt(raw, 4));

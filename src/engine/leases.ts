@@ -42,7 +42,7 @@ export class Leases {
   private readonly room: WaitingRoom;
   private readonly questions: Batcher<Question, Reserved>;
   /** Those for the full lane. */
-  private readonly fullQuestions: Batcher<Question, LeasedJob[]>;
+  private readonly fullQuestions: Batcher<Question, LeasedJob[] | null>;
   /** Questions and undos that Redis has not answered yet. */
   private readonly underWay = new InFlight();
   /** When leases began, for who hears of their ends. */
@@ -126,7 +126,11 @@ export class Leases {
   ): void {
     this.underWay.begin();
     const { request } = question;
-    if (request.worker !== undefined || this.full.queues.hasAny(namespace, request.queues)) {
+    if (
+      request.worker !== undefined ||
+      request.inTurns ||
+      this.full.queues.hasAny(namespace, request.queues)
+    ) {
       this.takeFull(namespace, question, deliver, reject);
       return;
     }
@@ -154,7 +158,9 @@ export class Leases {
   ): void {
     this.fullQuestions.add(namespace, [question], weightOf(question.request), {
       done: (found, first) => {
-        deliver(found[first] ?? []);
+        const jobs = found[first];
+        if (jobs) deliver(jobs);
+        else this.take(namespace, question, deliver, reject);
         this.underWay.end();
       },
       failed: (error) => {
@@ -164,11 +170,11 @@ export class Leases {
     });
   }
 
-  private async askFull(namespace: string, questions: readonly Question[]): Promise<LeasedJob[][]> {
+  private async askFull(namespace: string, questions: readonly Question[]): Promise<(LeasedJob[] | null)[]> {
     const shortestMs = Math.min(...questions.map(({ request }) => request.ttrMs || Number.POSITIVE_INFINITY));
     const items = questions.map(fullItemOf);
     const answer = await this.runLease(namespace, fullLease, items, shortestMs, (late) =>
-      decodeFullLeases(late, questions).found.flat(),
+      decodeFullLeases(late, questions).found.flatMap((jobs) => jobs ?? []),
     );
     const { found, expired, nextMs } = decodeFullLeases(answer.raw, questions);
     this.note(namespace, questions, found, answer);

@@ -70,7 +70,7 @@ export class OncePublisher {
   }
 }
 
-function refusalOf(verdict: number): QueueError | undefined {
+function refusalOf(verdict: number): Error | undefined {
   if (verdict === TAKEN) return taken();
   if (verdict === REPLACES_RICH) {
     return new QueueError(

@@ -224,8 +224,8 @@ class OptionsText {
   of(queue: string, job: NewJob): Buffer {
     const { last } = this;
     if (last?.queue === queue && isAlike(last.job, job)) return last.text;
-    const { delayMs, ttlMs, tries, attributes, id } = job;
-    const minted = id === undefined ? 1 : 0;
+    const { delayMs, ttlMs, tries, attributes, id, isNative } = job;
+    const minted = (id === undefined ? 1 : 0) + (isNative ? 2 : 0);
     const json = attributes ? JSON.stringify(attributes) : '';
     const text = Buffer.from(
       `${String(delayMs)},${String(Math.min(ttlMs, LONGEST_TTL_MS))},${String(tries)},${String(minted)},${queue},${json}`,
@@ -241,6 +241,7 @@ function isAlike(one: NewJob, other: NewJob): boolean {
     one.delayMs === other.delayMs &&
     one.ttlMs === other.ttlMs &&
     one.tries === other.tries &&
+    one.isNative === other.isNative &&
     one.attributes === undefined &&
     other.attributes === undefined &&
     (one.id === undefined) === (other.id === undefined)
@@ -248,7 +249,7 @@ function isAlike(one: NewJob, other: NewJob): boolean {
 }
 
 /** What a code of the script means for a job: undefined = it is stored. */
-function refusalOf(code: number | undefined, { id }: NewJob): QueueError | undefined {
+function refusalOf(code: number | undefined, { id }: NewJob): Error | undefined {
   if (code === STORED) return undefined;
   // An id of our minting that is taken is from a call whose answer was lost, or that was refused: it is stored.
   if (code === TAKEN) return id === undefined ? undefined : taken();

@@ -44,6 +44,9 @@ const REFUSALS: Record<ErrorCode, (message: string) => Refusal> = {
   // A queue is forgotten within a minute of being empty; consumers make room at any moment.
   too_many_queues: (message) => coded(429, 'too_many_queues', message),
   queue_full: (message) => ({ ...coded(429, 'queue_full', message), headers: RETRY_SOON }),
+  queue_draining: (message) => coded(409, 'queue_draining', message),
+  queue_not_found: (message) => coded(404, 'queue_not_found', message),
+  queue_not_empty: (message) => coded(409, 'queue_not_empty', message),
   namespace_full: (message) => ({ ...coded(429, 'namespace_full', message), headers: RETRY_SOON }),
   token_missing: () => text(401, 'token not found'),
   token_invalid: () => text(401, 'invalid token'),

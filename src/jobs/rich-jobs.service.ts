@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Caller } from '../domain/caller.js';
-import { QueueError } from '../domain/errors.js';
+import { FullLaneError, QueueError } from '../domain/errors.js';
 import type { Ack, NewJob, PublishOptions } from '../domain/job.js';
 import { DEFAULT_TRIES } from '../domain/limits.js';
 import { isJobId } from '../domain/names.js';
@@ -56,8 +56,11 @@ export class RichJobsService {
     options?: PublishOptions,
   ): Promise<readonly PublishedJob[]> {
     const [first] = jobs;
-    if (first !== undefined && this.isForPlainLane(caller, first.queue, jobs)) {
-      const ids = await this.publishPlain(caller, first.queue, jobs.map(plainOf), options);
+    const ids =
+      first !== undefined && isForPlainLane(first.queue, jobs)
+        ? await this.publishPlain(caller, first.queue, jobs.map(plainOf), options)
+        : null;
+    if (ids !== null) {
       return ids.map((id, i) => ({
         id,
         state: (jobs[i]?.delayMs ?? 0) > 0 ? 'scheduled' : 'ready',
@@ -148,23 +151,22 @@ export class RichJobsService {
     return results.map((result, i) => statusOf(result, completions[i]));
   }
 
+  /** @returns their ids; null = nothing was stored, for the queue has defaults for what they leave out */
   private publishPlain(
     caller: Caller,
     queue: string,
     jobs: readonly NewJob[],
     options: PublishOptions | undefined,
-  ): Promise<string[]> {
+  ): Promise<string[] | null> {
     const [first] = jobs;
-    return jobs.length === 1 && first !== undefined
-      ? this.plain.publish(caller, queue, first, options).then((id) => [id])
-      : this.plain.publishMany(caller, queue, jobs, options);
-  }
-
-  /** A queue that is known to be a full one may have its own options for what a job leaves out. */
-  private isForPlainLane({ pool, namespace }: Caller, queue: string, jobs: readonly NewRichJob[]): boolean {
-    if (!jobs.every((job) => job.queue === queue && isPlain(job))) return false;
-    if (jobs.length > 1 && jobs.some(({ id }) => id !== undefined)) return false;
-    return this.engines.fullLaneIfOne(pool)?.queues.hasAny(namespace, [queue]) !== true;
+    const published =
+      jobs.length === 1 && first !== undefined
+        ? this.plain.publish(caller, queue, first, options).then((id) => [id])
+        : this.plain.publishMany(caller, queue, jobs, options);
+    return published.catch((error: unknown) => {
+      if (error instanceof FullLaneError) return null;
+      throw error;
+    });
   }
 
   private lane({ pool }: Caller): FullLane {
@@ -173,7 +175,12 @@ export class RichJobsService {
 }
 
 const PLAIN_ONLY =
-  'Idempotency-Key goes with plain jobs of one queue: without options beside delay_ms, ttl_ms, tries and attributes';
+  'Idempotency-Key goes with plain jobs of one queue: without options beside delay_ms, ttl_ms, tries and attributes, in a queue without defaults';
+
+function isForPlainLane(queue: string, jobs: readonly NewRichJob[]): boolean {
+  if (!jobs.every((job) => job.queue === queue && isPlain(job))) return false;
+  return jobs.length === 1 || jobs.every(({ id }) => id === undefined);
+}
 
 /** Options that a plain job cannot carry; those that say nothing do not count. */
 function isPlain(job: NewRichJob): boolean {
@@ -207,6 +214,7 @@ function plainOf({
     delayMs,
     ttlMs,
     tries,
+    isNative: true,
   };
 }
 

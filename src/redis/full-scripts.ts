@@ -75,6 +75,46 @@ export const fullLook = script({
   },
 });
 
+export const fullControl = script({
+  name: 'full_control',
+  keys: ['meta', 'queues', 'due', 'waiting'],
+  args: [...TIMES, 'queue', 'changes', 'event'],
+  item: [],
+  repeatable: true,
+  reply: whole,
+});
+
+export const fullSettings = script({
+  name: 'full_settings',
+  keys: ['meta', 'queues'],
+  args: TIMES,
+  item: ['queue'],
+  repeatable: true,
+  /** Per item: found, fields and values; the last one is a list. */
+  reply: (raw) => {
+    const reply = flatReply(raw);
+    return { ...answer(reply), items: reply.slice(2) };
+  },
+});
+
+export const fullPurge = script({
+  name: 'full_purge',
+  keys: SPACE,
+  args: [...TIMES, 'queue', 'state', 'limit', 'skip', 'removes'],
+  item: [],
+  repeatable: true,
+  reply: whole,
+});
+
+export const fullDrop = script({
+  name: 'full_drop',
+  keys: ['meta', 'queues', 'due', 'expiries'],
+  args: [...TIMES, 'queue'],
+  item: [],
+  repeatable: true,
+  reply: whole,
+});
+
 export const fullCancel = script({
   name: 'full_cancel',
   keys: SPACE,
@@ -108,6 +148,10 @@ export const FULL_SCRIPTS = [
   fullSettle,
   fullTick,
   fullLook,
+  fullControl,
+  fullSettings,
+  fullPurge,
+  fullDrop,
   fullCancel,
   fullChange,
   fullStates,

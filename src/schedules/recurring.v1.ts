@@ -3,9 +3,9 @@ import type { RetryPolicy } from '../domain/rich-job.js';
 import type { Plain } from '../http/fields/field.js';
 import { Problems } from '../http/fields/read.js';
 import { dataFields } from '../http/job-fields/data-answer.js';
-import type { RetryPolicyFields } from '../http/job-fields/fields.js';
 import { NULL, optionsOf } from '../http/job-fields/new-job.js';
 import { isoTime, isoTimeOrNull } from '../http/reply.js';
+import type { RetryPolicyFields } from '../http/retry-policy.v1.js';
 import type {
   RecurringAnswer,
   RecurringChangeFields,

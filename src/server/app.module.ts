@@ -8,6 +8,7 @@ import { HealthModule } from '../health/health.module.js';
 import { JobsModule } from '../jobs/jobs.module.js';
 import { WorkersModule } from '../workers/workers.module.js';
 import { OpenApiModule } from '../openapi/openapi.module.js';
+import { QueuesModule } from '../queues/queues.module.js';
 import { SchedulesModule } from '../schedules/schedules.module.js';
 import { SettingsModule } from '../settings/settings.module.js';
 import { StatsModule } from '../stats/stats.module.js';
@@ -22,6 +23,7 @@ export class ApiAppModule {
         CoreModule.forRoot(parts),
         JobsModule,
         DeadletterModule,
+        QueuesModule,
         StatsModule,
         SettingsModule,
         EventsModule,

@@ -54,6 +54,14 @@ const NEEDS: Readonly<Record<string, Verb>> = {
   'PATCH /v1/:namespace/jobs/:id': 'publish',
   'POST /v1/:namespace/jobs/:id/dependencies': 'publish',
   'DELETE /v1/:namespace/jobs/:id/dependencies': 'publish',
+  'GET /v1/:namespace/queues': 'consume',
+  'GET /v1/:namespace/queues/:queue': 'consume',
+  'PATCH /v1/:namespace/queues/:queue': 'admin',
+  'DELETE /v1/:namespace/queues/:queue': 'admin',
+  'POST /v1/:namespace/queues/:queue/pause': 'admin',
+  'POST /v1/:namespace/queues/:queue/resume': 'admin',
+  'POST /v1/:namespace/queues/:queue/drain': 'admin',
+  'POST /v1/:namespace/queues/:queue/purge': 'admin',
   'POST /v1/:namespace/recurring': 'publish',
   'GET /v1/:namespace/recurring': 'publish',
   'GET /v1/:namespace/recurring/:id': 'publish',
@@ -78,6 +86,8 @@ const QUERY: Readonly<Record<string, string>> = {
 };
 /** Calls of a whole namespace: closed to tokens for some of its queues. */
 const WHOLE = /^\S+ \/v1\/:namespace\/(settings|tags|failure-groups|tracked|workers)/;
+/** It shows the queues that a token is for, whichever they are. */
+const SHOWS_OWN = /^GET \/v1\/:namespace\/queues$/;
 /** Open to everybody. */
 const OPEN = [
   'GET /docs',
@@ -189,6 +199,10 @@ describe('intruders', () => {
     }
     if (path.endsWith('/tags')) return JSON.stringify({ tags: ['a'] });
     if (path.endsWith('/cancel')) return '{}';
+    if (path.endsWith('/purge')) return JSON.stringify({ states: ['dead'], dry_run: true });
+    if (path.endsWith('/drain')) return '{}';
+    if (/\/queues\/\w+$/.test(path)) return method === 'PATCH' ? '{"max_running":9}' : undefined;
+    if (/\/queues\/\w+\/(pause|resume)$/.test(path)) return undefined;
     if (path.includes('/recurring')) {
       if (method === 'POST' && !path.endsWith('/recurring')) return '{}';
       if (method === 'PATCH') return '{}';
@@ -298,6 +312,10 @@ describe('intruders', () => {
     for (const route of apiRoutes.filter(isQueueCall)) {
       for (const path of addresses(route)) {
         const { status, text } = await send(route, path, token);
+        if (SHOWS_OWN.test(nameOf(route))) {
+          expect({ path, text }).toEqual({ path, text: '{"items":[],"next_cursor":null}' });
+          continue;
+        }
         expect({ path, status }).toEqual({ path, status: 403 });
         expect(text).toContain('"code":"queue_not_allowed"');
       }

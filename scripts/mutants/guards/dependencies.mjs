@@ -50,7 +50,7 @@ export const DEPENDENCIES = [
   },
   {
     name: 'dependents of a dead job that comes back wait for it again',
-    file: 'lua/lib/full_place.lua',
+    file: 'lua/lib/full_leave.lua',
     from: 'tell_users(job, job.state == DEAD and "revived")',
     to: 'tell_users(job, false)',
     spec: SPEC,
@@ -106,7 +106,7 @@ export const DEPENDENCIES = [
   },
   {
     name: 'what left the list for another priority leaves a ghost there',
-    file: 'lua/lib/full_commit.lua',
+    file: 'lua/lib/full_front.lua',
     from: 'job.entry = (job.entry + 1) % 256',
     to: 'job.entry = job.entry',
     spec: CHANGE,

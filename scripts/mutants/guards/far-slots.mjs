@@ -19,7 +19,7 @@ export const FAR_SLOTS = [
   {
     name: 'a chosen id is told from the entry of a former life',
     file: 'lua/lib/options.lua',
-    from: 'minted == "1" and 0 or 1',
+    from: 'kind.minted and 0 or 1',
     to: '0',
     spec: FAR,
     test: 'leaves an entry that is not taken for a later job of that name, in queue q',

@@ -69,7 +69,7 @@ export const NATIVE_HTTP = [
   {
     name: 'native publish: no header is looked away from',
     file: 'src/jobs/rich-jobs.service.ts',
-    from: "if (options !== undefined) throw new QueueError('invalid_argument', PLAIN_ONLY);",
+    from: "if (options?.idempotencyKey !== undefined) throw new QueueError('invalid_argument', PLAIN_ONLY);",
     to: '',
     spec: PUBLISH,
     test: 'with an Idempotency-Key',

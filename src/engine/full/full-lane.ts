@@ -10,6 +10,8 @@ import { Cancelling } from './cancelling.js';
 import { Changing } from './changing.js';
 import { Owners } from './owners.js';
 import { Looking } from './looking.js';
+import { Purging } from './purging.js';
+import { QueueControls } from './queue-controls.js';
 import { DeadJobs } from './dead-jobs.js';
 import { Lists } from './lists.js';
 import { Marks } from './marks.js';
@@ -45,6 +47,8 @@ export class FullLane {
   readonly settling: Settling;
   readonly owners: Owners;
   readonly looking: Looking;
+  readonly controls: QueueControls;
+  readonly purging: Purging;
   readonly cancelling: Cancelling;
   readonly changing: Changing;
   readonly lists: Lists;
@@ -69,6 +73,8 @@ export class FullLane {
     this.settling = new Settling(runner, arm);
     this.owners = new Owners(this.settling, observer, this.queues);
     this.looking = new Looking(runner);
+    this.purging = new Purging(runner, arm);
+    this.controls = new QueueControls(runner, arm, this.queues);
     this.cancelling = new Cancelling(runner, arm, settings);
     this.changing = new Changing(runner, arm, this.queues);
     this.lists = new Lists(runner, queuesOf);

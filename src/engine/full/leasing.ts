@@ -26,16 +26,18 @@ export function fullItemOf({ request, waits }: Question): Item {
   return [queues.join(','), count, ttrMs, waits ? '1' : '0', inTurns ? '1' : '0', worker];
 }
 
-/** Reads the reply of the full lane's lease script: the jobs of each question, in order. */
+/** Reads the reply of the full lane's lease script: the jobs of each question, in order; null = it has to be asked again. */
 export function decodeFullLeases(
   raw: Raw['raw'],
   questions: readonly Question[],
-): { readonly found: LeasedJob[][]; readonly expired: number; readonly nextMs: number } {
+): { readonly found: (LeasedJob[] | null)[]; readonly expired: number; readonly nextMs: number } {
   const nowMs = integerAt(raw, 1);
   let at = 4;
   const found = questions.map(({ request }) => {
     const jobs: LeasedJob[] = [];
-    for (let left = integerAt(raw, at++); left > 0; left--, at += 3) {
+    const count = integerAt(raw, at++);
+    if (count < 0) return null;
+    for (let left = count; left > 0; left--, at += 3) {
       jobs.push(
         leasedOf(bytesAt(raw, at), bytesAt(raw, at + 1), bytesAt(raw, at + 2), request.queues, nowMs),
       );

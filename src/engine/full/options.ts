@@ -1,4 +1,3 @@
-import { DEFAULT_TRIES } from '../../domain/limits.js';
 import type { NewRichJob } from '../../domain/rich-job.js';
 
 /** An expiry has 48 bits in the header; a time that would not fit is for as good as ever. In milliseconds. */
@@ -10,8 +9,8 @@ export function optionsText(job: NewRichJob): string {
     queue: job.queue,
     delay_ms: Math.min(job.delayMs ?? 0, LONGEST_MS),
     due_ms: job.dueMs,
-    ttl_ms: Math.min(job.ttlMs ?? 0, LONGEST_MS),
-    tries: job.tries ?? DEFAULT_TRIES,
+    ttl_ms: job.ttlMs === undefined ? undefined : Math.min(job.ttlMs, LONGEST_MS),
+    tries: job.tries,
     priority: job.priority,
     minted: job.id === undefined ? true : undefined,
     unique: job.unique && {
@@ -30,9 +29,10 @@ function fieldsOf(job: NewRichJob): Record<string, string> {
     ctype: job.contentType,
     ttr: job.ttrMs === undefined ? undefined : String(job.ttrMs),
     retry: job.retry ? JSON.stringify(job.retry) : undefined,
+    ckey: job.concurrencyKey,
     onfail: job.onDependencyFailure === 'block' ? undefined : job.onDependencyFailure,
     unique: job.unique?.key,
-    keep: job.retentionMs ? String(job.retentionMs) : undefined,
+    keep: job.retentionMs === undefined ? undefined : String(job.retentionMs),
   };
   return Object.fromEntries(
     Object.entries(fields).filter((entry): entry is [string, string] => entry[1] !== undefined),

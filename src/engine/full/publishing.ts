@@ -109,7 +109,7 @@ function heldBy(codes: readonly number[], holders: readonly Buffer[]): (string |
   );
 }
 
-function refusalOf(code: number, holder = ''): QueueError {
+function refusalOf(code: number, holder = ''): Error {
   if (code === KEY_TAKEN) return new UniqueKeyTakenError(`job ${holder} holds the unique key`, holder);
   if (code === TAKEN) return new QueueError('job_exists', 'a job with this id exists');
   return quotaError(code) ?? new QueueError('internal', `full_put answered ${String(code)}`);

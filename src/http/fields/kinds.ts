@@ -120,6 +120,21 @@ export function OneOf(about: string, values: readonly string[]): PropertyDecorat
   );
 }
 
+/** Some of a few words, at least one, none of them twice. */
+export function SomeOf(about: string, values: readonly string[]): PropertyDecorator {
+  const schema = {
+    type: 'array',
+    items: { type: 'string', enum: values },
+    minItems: 1,
+    maxItems: values.length,
+    uniqueItems: true,
+  };
+  const rule = `must be a list of different ones of ${values.join(', ')}`;
+  return declare({ schema, about, text: 'list' }, rule, (value) =>
+    isSet(value, 1, values.length, (one) => values.some((known) => known === one)),
+  );
+}
+
 /** A point in time, as ISO 8601 has it; the offset may not be left out. */
 export function Moment(about: string): PropertyDecorator {
   const rule = 'must be a time such as 2026-01-31T23:59:59.999Z';

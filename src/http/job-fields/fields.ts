@@ -5,17 +5,14 @@ import {
   MAX_BULK_JOBS,
   MAX_DEPENDENCIES,
   MAX_END_WAIT_MS,
-  MAX_GROUP,
   MAX_LABEL,
   MAX_PERIOD_MS,
   MAX_PRIORITY,
-  MAX_RETRY_DELAYS,
-  MAX_RETRY_GROUPS,
   MAX_TAGS,
   MAX_TRIES,
   MIN_PRIORITY,
 } from '../../domain/limits.js';
-import type { DependencyFailure, RetryPolicy, UniqueKey } from '../../domain/rich-job.js';
+import type { DependencyFailure, UniqueKey } from '../../domain/rich-job.js';
 import { Optional } from '../fields/field.js';
 import {
   Base64,
@@ -31,11 +28,10 @@ import {
   Part,
   Parts,
   QueueName,
-  Real,
   TextsByName,
   Whole,
-  Wholes,
 } from '../fields/kinds.js';
+import { RetryPolicyFields } from '../retry-policy.v1.js';
 
 export const CONTENT_TYPE = /^[!-~](?:[ -~]{0,253}[!-~])?$/;
 export const CONTENT_TYPE_RULE = 'must be a content type of at most 255 visible ASCII characters';
@@ -55,28 +51,6 @@ export class DataFields {
     CONTENT_TYPE_RULE,
   )
   content_type?: string;
-}
-
-export class RetryPolicyFields {
-  @OneOf(
-    'How the delays go on: `n` counts what went wrong so far, from 1. `none`: at once. `linear`: n · delay_ms. `exponential`: delay_ms · factor^(n-1). `list`: one after the other, the last one from there on.',
-    ['none', 'fixed', 'linear', 'exponential', 'list'],
-  )
-  kind!: RetryPolicy['kind'];
-  @Optional()
-  @Whole('The first delay. Of `fixed`, `linear` and `exponential`, which need it.', 0, MAX_PERIOD_MS)
-  delay_ms?: number;
-  @Optional() @Real('Of `exponential`; 2 if it is left out.', 1, 100) factor?: number;
-  @Optional() @Whole('The longest delay. Of `linear` and `exponential`.', 0, MAX_PERIOD_MS) max_ms?: number;
-  @Optional()
-  @Real('Which part of the delay is drawn by lot. Of `exponential`; 0 if it is left out.', 0, 1)
-  jitter?: number;
-  @Optional()
-  @Wholes('The delays. Of `list`, which needs it.', { max: MAX_RETRY_DELAYS }, 0, MAX_PERIOD_MS)
-  delays_ms?: number[];
-  @Optional()
-  @Labels('Failure groups that go to the dead letter at once.', { max: MAX_RETRY_GROUPS }, { max: MAX_GROUP })
-  non_retryable?: string[];
 }
 
 export class UniqueFields {

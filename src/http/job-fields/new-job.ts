@@ -1,14 +1,14 @@
-import type { NewRichJob, RetryPolicy, UniqueKey } from '../../domain/rich-job.js';
+import type { NewRichJob, UniqueKey } from '../../domain/rich-job.js';
 import type { Plain } from '../fields/field.js';
 import { JsonText } from '../json-text.js';
 import { Problems, readObject } from '../fields/read.js';
 import { isObject } from '../fields/kinds.js';
+import { retryPolicyOf } from '../retry-policy.v1.js';
 import {
   type DataFields,
   type OptionFields,
   PublishFields,
   PublishManyFields,
-  type RetryPolicyFields,
   type UniqueFields,
 } from './fields.js';
 
@@ -17,15 +17,6 @@ export const NULL = Buffer.from('null');
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json(?: *;.*)?$/i;
 const PLAIN_JSON = 'application/json';
 const BYTES = 'application/octet-stream';
-/** Fields of a retry policy beside those that each has, by kind; the first of them must be there. */
-const RETRY_FIELDS = {
-  none: [],
-  fixed: ['delay_ms'],
-  linear: ['delay_ms', 'max_ms'],
-  exponential: ['delay_ms', 'factor', 'max_ms', 'jitter'],
-  list: ['delays_ms'],
-} as const satisfies Record<RetryPolicy['kind'], readonly (keyof RetryPolicyFields)[]>;
-
 /** True for a content type that says JSON. */
 export function isJsonType(contentType: string): boolean {
   return JSON_TYPE.test(contentType);
@@ -107,7 +98,7 @@ export function optionsOf(
     attributes,
     dependsOn: depends_on,
     onDependencyFailure: on_dependency_failure,
-    retry: retry && retryOf(retry, `${at}retry.`, problems),
+    retry: retry && retryPolicyOf(retry, `${at}retry.`, problems),
     unique: unique && uniqueOf(unique),
     concurrencyKey: concurrency_key,
     retentionMs: retention_ms,
@@ -203,25 +194,6 @@ export function jsonText(value: unknown): Buffer | undefined {
     if (error instanceof RangeError) return undefined;
     throw error;
   }
-}
-
-function retryOf(fields: RetryPolicyFields, at: string, problems: Problems): RetryPolicy {
-  const { kind, delay_ms = 0, factor, max_ms, jitter, delays_ms = [], non_retryable } = fields;
-  const own: readonly (keyof RetryPolicyFields)[] = RETRY_FIELDS[kind];
-  const [needed] = own;
-  if (needed !== undefined && fields[needed] === undefined)
-    problems.add(`${at}${needed}`, `is missing: ${kind} needs it`);
-  for (const name of ['delay_ms', 'factor', 'max_ms', 'jitter', 'delays_ms'] as const) {
-    if (fields[name] !== undefined && !own.includes(name))
-      problems.add(`${at}${name}`, `does not go with ${kind}`);
-  }
-  const nonRetryable = non_retryable === undefined ? {} : { nonRetryable: non_retryable };
-  if (kind === 'none') return { kind, ...nonRetryable };
-  if (kind === 'list') return { kind, delaysMs: delays_ms, ...nonRetryable };
-  if (kind === 'fixed') return { kind, delayMs: delay_ms, ...nonRetryable };
-  const capped = max_ms === undefined ? { delayMs: delay_ms } : { delayMs: delay_ms, maxMs: max_ms };
-  if (kind === 'linear') return { kind, ...capped, ...nonRetryable };
-  return given<RetryPolicy>({ kind, ...capped, factor, jitter, ...nonRetryable });
 }
 
 function uniqueOf({ key, mode, window_ms }: UniqueFields): UniqueKey {

@@ -24,8 +24,9 @@ import {
   TextsByName,
   Whole,
 } from '../../http/fields/kinds.js';
-import { OptionFields, RetryPolicyFields, UniqueFields } from '../../http/job-fields/fields.js';
+import { OptionFields, UniqueFields } from '../../http/job-fields/fields.js';
 import { PageQuery } from '../../http/page-query.js';
+import { RetryPolicyFields } from '../../http/retry-policy.v1.js';
 
 const RECURRING_ID = new RegExp(`^[A-Za-z0-9][A-Za-z0-9_-]{0,${String(MAX_RECURRING_ID - 1)}}$`);
 const RECURRING_ID_RULE = `must be at most ${String(MAX_RECURRING_ID)} letters, digits, - and _, the first a letter or a digit`;

@@ -1,0 +1,47 @@
+--[[
+Remove jobs of a queue that are in a state, one bounded step of it; or only look how many there are. Keys of jobs are built from the
+prefix of meta (lib/keys).
+
+KEYS[1] meta         hash: the namespace's marker
+KEYS[2] queues       hash: queue name -> number
+KEYS[3] due          zset: queue number -> earliest due time, Unix ms
+KEYS[4] waiting      hash: queue name -> end of some server's interest, Unix ms
+KEYS[5] expiries     zset: queue number -> earliest expiry of a ready job, Unix ms
+ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
+ARGV[2] deadline_ms  Unix ms by which the callers will have given up, 0 = never
+ARGV[3] queue        its name
+ARGV[4] state        the number of the state (lib/job)
+ARGV[5] limit        jobs to look at, at most
+ARGV[6] skip         of jobs that are kept when they have ended, how many were passed over
+ARGV[7] removes      "0" = only look at jobs that have ended
+
+Returns {status, now_ms, looked, matched, kept, next_ms}. Status: 0 done, 1 too late. Looked 0: there are no more. Matched: removed, or
+only looked at. Kept: of those that have ended, how many stay where they are. Next_ms: the earliest timer that was set, 0 = none.
+Cost: O(limit log N).
+]]
+local meta, queues, due, waiting, expiries = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local clock_ms, deadline_ms, queue, state, limit = ARGV[1], tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5])
+local skip, removes = tonumber(ARGV[6]), ARGV[7]
+
+--- @include "lib/full"
+--- @include "lib/line"
+--- @include "lib/slots"
+--- @include "lib/full_list"
+
+local number = find_queue(queue)
+if not number then
+  return { 0, now_floor, 0, 0, 0, 0 }
+end
+names[number] = queue
+--- @include "lib/full_purge"
+--- @include "lib/full_purge_lists"
+
+-- Look.
+redis.call("EXISTS", meta, due, waiting, expiries)
+for kind in string.gmatch(PLACES[state], ".") do
+  places[kind](kind)
+end
+
+-- Write.
+local next_ms = commit()
+return { 0, now_floor, seen + looked, matched, passed, next_ms }

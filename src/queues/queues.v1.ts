@@ -1,0 +1,98 @@
+import type { QueueDefaults, Rate, SettingsChange } from '../domain/queue-settings.js';
+import { hasLegalCharacters } from '../domain/names.js';
+import { isoTimeOrNull } from '../http/reply.js';
+import { Problems } from '../http/fields/read.js';
+import { retryFieldsOf, retryPolicyOf } from '../http/retry-policy.v1.js';
+import type { Plain } from '../http/fields/field.js';
+import type { DefaultsFields, QueueAnswer, RateFields, SettingsFields } from './dto/queues.v1.js';
+import type { QueueView } from './queues.service.js';
+
+/** Starts in a millisecond, at most: as the engine has it. */
+const MOST_PER_MS = 10;
+
+/** A change of settings as it came. @throws {InputError} naming what is wrong between its fields */
+export function changeOf(fields: SettingsFields): SettingsChange {
+  const problems = new Problems();
+  const { max_running, max_running_per_key, rate, rate_per_key, defaults, max_kept } = fields;
+  const change = {
+    maxRunning: max_running,
+    maxRunningPerKey: max_running_per_key,
+    rate: rate && rateOf(rate, 'rate', problems),
+    ratePerKey: rate_per_key && rateOf(rate_per_key, 'rate_per_key', problems),
+    defaults: defaults && defaultsOf(defaults, problems),
+    maxKept: max_kept,
+  };
+  problems.settle();
+  return given(change);
+}
+
+/** A queue as answers show it. */
+export function queueAnswer(view: QueueView): Plain<QueueAnswer> {
+  const { counts, length, pausedAtMs, drainingSinceMs, defaults } = view;
+  const { queue, ready, scheduled, blocked, held, leased, dead, ended } = counts;
+  return {
+    queue,
+    length,
+    counts: { ready, scheduled, blocked, held, leased, dead, ended },
+    paused_at: isoTimeOrNull(pausedAtMs),
+    draining_at: isoTimeOrNull(drainingSinceMs),
+    max_running: view.maxRunning,
+    max_running_per_key: view.maxRunningPerKey,
+    rate: rateFieldsOf(view.rate),
+    rate_per_key: rateFieldsOf(view.ratePerKey),
+    defaults: defaultsFieldsOf(defaults),
+    max_kept: view.maxKept,
+  };
+}
+
+/** Whether a list of queues can have ended a page with this. */
+export function isPlaceOfQueues(place: string): boolean {
+  return place !== '' && hasLegalCharacters(place);
+}
+
+function rateOf({ rate, period_ms, burst }: RateFields, at: string, problems: Problems): Rate {
+  if (rate > period_ms * MOST_PER_MS)
+    problems.add(`${at}.rate`, `must be at most ${MOST_PER_MS} for each millisecond of the period`);
+  return { rate, periodMs: period_ms, burst };
+}
+
+function rateFieldsOf(rate: Rate | null): Plain<RateFields> | null {
+  return rate && { rate: rate.rate, period_ms: rate.periodMs, burst: rate.burst };
+}
+
+function defaultsOf(fields: DefaultsFields, problems: Problems): QueueDefaults {
+  const { ttl_ms, tries, ttr_ms, priority, retry, retention_ms } = fields;
+  return given<QueueDefaults>({
+    ttlMs: ttl_ms,
+    tries,
+    ttrMs: ttr_ms,
+    priority,
+    retry: retry && retryPolicyOf(retry, 'defaults.retry.', problems),
+    retentionMs: retention_ms,
+  });
+}
+
+function defaultsFieldsOf({
+  ttlMs,
+  tries,
+  ttrMs,
+  priority,
+  retry,
+  retentionMs,
+}: QueueDefaults): DefaultsFields {
+  return given<DefaultsFields>({
+    ttl_ms: ttlMs,
+    tries,
+    ttr_ms: ttrMs,
+    priority,
+    retry: retry && retryFieldsOf(retry),
+    retention_ms: retentionMs,
+  });
+}
+
+type Loose<T> = { readonly [K in keyof T]: T[K] | undefined };
+
+/** The same without what is undefined. */
+function given<T extends object>(values: Loose<T>): T {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as T;
+}
