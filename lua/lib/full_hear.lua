@@ -1,7 +1,7 @@
 -- A need of a job: met, or failed. A job that was made anew under its old id may not have it any more.
 local function hear(job, on, outcome)
-  local was_unmet = redis.call("SISMEMBER", needs_key(job.id), on) == 1
-  if not was_unmet and redis.call("HEXISTS", named_key("f", job.id), on) == 0 then
+  local was_unmet = redis.call("SISMEMBER", touch(needs_key(job.id)), on) == 1
+  if not was_unmet and redis.call("HEXISTS", touch(named_key("f", job.id)), on) == 0 then
     return
   end
   waiter(job)

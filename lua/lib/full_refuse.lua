@@ -9,7 +9,7 @@ local function why_not(job, ids, is_all)
   for _, id in ipairs(ids) do
     goals[id] = true
   end
-  local count = is_all and #ids or #ids + redis.call("SCARD", needs_key(job.id)) + redis.call("SCARD", named_key("m", job.id))
+  local count = is_all and #ids or #ids + redis.call("SCARD", touch(needs_key(job.id))) + redis.call("SCARD", touch(named_key("m", job.id)))
   local found = goals[job.id] or false
   if not found and (job.x.users or new_ways.u[job.id]) then
     found = leads({ job.id }, goals, "uv")

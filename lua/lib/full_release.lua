@@ -1,7 +1,7 @@
 -- Dependents of a job that ended: those that wait, and those that know that it was dead.
 local KINDS = { died = "u", revived = "v" }
 function bells.U(id, what)
-  local outcome = redis.call("HGET", space_key("ended"), id)
+  local outcome = redis.call("HGET", touch(space_key("ended")), id)
   for kind in string.gmatch(KINDS[outcome] or "uv", ".") do
     for _, user in ipairs(limit > 0 and some_of(named_key(kind, id)) or {}) do
       local job = job_of(user)

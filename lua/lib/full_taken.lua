@@ -3,5 +3,5 @@ local function is_taken(id, present, minted)
   if present then
     return present.x.users or not is_expired(present)
   end
-  return not minted and redis.call("HEXISTS", space_key("ended"), id) == 1
+  return not minted and redis.call("HEXISTS", touch(space_key("ended")), id) == 1
 end

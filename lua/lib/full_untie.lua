@@ -1,10 +1,10 @@
 -- Takes away what a job waits for.
 local function untie(job, id)
   waiter(job)
-  if redis.call("SISMEMBER", needs_key(job.id), id) == 1 then
+  if redis.call("SISMEMBER", touch(needs_key(job.id)), id) == 1 then
     job.unmet = job.unmet - 1
     edge(job, "SREM", needs_key(job.id), id)
-  elseif redis.call("HEXISTS", named_key("f", job.id), id) == 1 then
+  elseif redis.call("HEXISTS", touch(named_key("f", job.id)), id) == 1 then
     job.failed = job.failed - 1
     edge(job, "HDEL", named_key("f", job.id), id)
   end

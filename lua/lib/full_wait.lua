@@ -4,8 +4,8 @@ local function waiter(job)
   if not job.unmet then
     waiters[#waiters + 1], job.unmet, job.failed = job, 0, 0
     if job.x.waits then
-      job.unmet = redis.call("SCARD", needs_key(job.id))
-      job.failed = redis.call("HLEN", named_key("f", job.id))
+      job.unmet = redis.call("SCARD", touch(needs_key(job.id)))
+      job.failed = redis.call("HLEN", touch(named_key("f", job.id)))
     end
   end
   return job

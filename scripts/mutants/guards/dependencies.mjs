@@ -35,7 +35,7 @@ export const DEPENDENCIES = [
   {
     name: 'an end means nothing to a job that was made anew under its old id',
     file: 'lua/lib/full_hear.lua',
-    from: 'if not was_unmet and redis.call("HEXISTS", named_key("f", job.id), on) == 0 then',
+    from: 'if not was_unmet and redis.call("HEXISTS", touch(named_key("f", job.id)), on) == 0 then',
     to: 'if false then',
     spec: SPEC,
     test: 'means nothing to a job that was made anew',
@@ -59,7 +59,7 @@ export const DEPENDENCIES = [
   {
     name: 'an id is taken until the dependents of its job have been told',
     file: 'lua/lib/full_taken.lua',
-    from: 'return not minted and redis.call("HEXISTS", space_key("ended"), id) == 1',
+    from: 'return not minted and redis.call("HEXISTS", touch(space_key("ended")), id) == 1',
     to: 'return false',
     spec: SPEC,
     test: 'keeps its id until all have been told',

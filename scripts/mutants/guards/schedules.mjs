@@ -49,6 +49,14 @@ export const SCHEDULES = [
     test: 'replace refuses the call',
   },
   {
+    name: 'unique: a dead job does not come back while another one holds its key',
+    file: 'lua/lib/full_raise.lua',
+    from: 'if not retake_unique(job) then',
+    to: 'if retake_unique(job) == nil then',
+    spec: UNIQUE,
+    test: 'comes back from the dead with its key',
+  },
+  {
     name: 'unique: a window holds its key when its job is gone',
     file: 'lua/lib/full_unique.lua',
     from: 'record.ends > now_floor or ',
