@@ -5,10 +5,10 @@ const ROOT = join(import.meta.dirname, '..');
 const page = readFileSync(join(ROOT, 'docs', 'reliability.md'), 'utf8');
 /** Scenarios that have a row, at the latest when all of their tests are there. */
 const OWED = [
-  [1, 21],
-  [25, 28],
+  [1, 29],
+  [31, 33],
   [34, 36],
-  [41, 44],
+  [40, 44],
   [46, 47],
 ] as const;
 

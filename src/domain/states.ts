@@ -57,3 +57,49 @@ export const TRANSITIONS: readonly Transition[] = [
   { from: 'scheduled', to: 'gone', by: 'the ttl ends' },
   { from: 'leased', to: 'gone', by: 'the ttl ends' },
 ];
+
+/** A step in a rich job's life; as `Transition`, with all states. */
+export interface RichTransition {
+  readonly from: JobState | 'start';
+  readonly to: JobState | 'gone';
+  readonly by: string;
+}
+
+/** Every step of the full lane that is not one of those above. docs/states.md shows them, and tests take each of them on a real Redis. */
+export const RICH_TRANSITIONS: readonly RichTransition[] = [
+  { from: 'start', to: 'blocked', by: 'publish of a job that depends on others' },
+  { from: 'blocked', to: 'ready', by: 'what it waited for is done' },
+  { from: 'blocked', to: 'scheduled', by: 'what it waited for is done before its time' },
+  { from: 'blocked', to: 'dead', by: 'what it waited for died, policy fail' },
+  { from: 'blocked', to: 'cancelled', by: 'what it waited for died, policy cancel' },
+  { from: 'ready', to: 'held', by: 'a lease meets the limit of its key' },
+  { from: 'held', to: 'ready', by: 'a slot of its key gets free' },
+  { from: 'leased', to: 'ready', by: 'release' },
+  { from: 'leased', to: 'scheduled', by: 'release with a delay' },
+  { from: 'leased', to: 'ready', by: 'retry' },
+  { from: 'leased', to: 'scheduled', by: 'retry with a delay' },
+  { from: 'leased', to: 'dead', by: 'retry, no try left' },
+  { from: 'leased', to: 'dead', by: 'fail' },
+  { from: 'ready', to: 'leased', by: 'heartbeat of an owner who is late' },
+  { from: 'leased', to: 'done', by: 'ack, to be kept' },
+  { from: 'leased', to: 'ready', by: 'ack, and on to a next queue' },
+  { from: 'leased', to: 'scheduled', by: 'ack, and on to a next queue with a delay' },
+  { from: 'leased', to: 'blocked', by: 'ack, and on to a next queue after other jobs' },
+  { from: 'ready', to: 'cancelled', by: 'cancel' },
+  { from: 'scheduled', to: 'cancelled', by: 'cancel' },
+  { from: 'blocked', to: 'cancelled', by: 'cancel' },
+  { from: 'held', to: 'cancelled', by: 'cancel' },
+  { from: 'dead', to: 'cancelled', by: 'cancel' },
+  { from: 'leased', to: 'cancelled', by: 'cancel, and the end of its grace' },
+  { from: 'ready', to: 'scheduled', by: 'change of its time' },
+  { from: 'scheduled', to: 'ready', by: 'change of its time' },
+  { from: 'ready', to: 'blocked', by: 'a dependency is added' },
+  { from: 'blocked', to: 'ready', by: 'its dependencies are taken away' },
+  { from: 'done', to: 'gone', by: 'its retention ends' },
+  { from: 'cancelled', to: 'gone', by: 'its retention ends' },
+  { from: 'blocked', to: 'gone', by: 'the ttl ends' },
+  { from: 'held', to: 'gone', by: 'the ttl ends' },
+  { from: 'blocked', to: 'gone', by: 'purge' },
+  { from: 'held', to: 'gone', by: 'purge' },
+  { from: 'done', to: 'gone', by: 'purge' },
+];

@@ -6,9 +6,9 @@ import { EngineFixture, newJob } from './fixture.js';
 const ROOT = join(import.meta.dirname, '..', '..');
 
 it('docs/states.md shows every step, and no other', () => {
-  const shown = [
-    ...readFileSync(join(ROOT, 'docs/states.md'), 'utf8').matchAll(/^ +(\S+) --> (\S+) : (.+)$/gm),
-  ];
+  // Those of the full lane have a test of their own.
+  const [page = ''] = readFileSync(join(ROOT, 'docs/states.md'), 'utf8').split('## The full lane');
+  const shown = [...page.matchAll(/^ +(\S+) --> (\S+) : (.+)$/gm)];
 
   expect(shown.map(([, from, to, by]) => ({ from, to, by }))).toEqual(
     TRANSITIONS.map(({ from, to, by }) => ({
