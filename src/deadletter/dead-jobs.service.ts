@@ -1,13 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Caller } from '../domain/caller.js';
-import type {
-  DeadFilter,
-  DeadStep,
-  JobSummary,
-  ListPage,
-  PageRequest,
-  Respawn,
-} from '../domain/job-lists.js';
+import type { DeadFilter, DeadStep, ListPage, PageRequest, Respawn } from '../domain/job-lists.js';
+import type { JobSummary } from '../domain/rich-job.js';
 import { checkAllQueues, checkQueue } from '../domain/rights.js';
 import { EngineRegistry } from '../engine/engine.registry.js';
 import type { FullLane } from '../engine/full/full-lane.js';

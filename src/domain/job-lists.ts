@@ -1,4 +1,3 @@
-import type { Failure } from './rich-job.js';
 import type { JobState } from './states.js';
 
 /** Which jobs a list shows: all that is given must hold. */
@@ -23,31 +22,6 @@ export interface DeadFilter extends Omit<JobFilter, 'state' | 'worker' | 'tracke
   /** When they died, Unix ms, both inclusive. */
   readonly fromMs?: number;
   readonly toMs?: number;
-}
-
-/** What lists show of a job; times in Unix ms, null where they do not apply. */
-export interface JobSummary {
-  readonly id: string;
-  readonly queue: string;
-  readonly state: JobState;
-  readonly type: string | null;
-  readonly tags: readonly string[];
-  readonly attributes: Readonly<Record<string, string>> | null;
-  readonly priority: number;
-  readonly triesLeft: number;
-  readonly attempts: number;
-  readonly crashes: number;
-  readonly failures: number;
-  readonly lease: number;
-  readonly publishedAtMs: number | null;
-  readonly dueAtMs: number | null;
-  readonly expiresAtMs: number | null;
-  readonly leaseEndsAtMs: number | null;
-  readonly endedAtMs: number | null;
-  readonly worker: string | null;
-  readonly progress: unknown;
-  readonly failure: Failure | null;
-  readonly tracked: boolean;
 }
 
 /** Where to go on with a list, and with what was asked. */

@@ -95,13 +95,11 @@ export interface TimelineEntry {
   readonly [field: string]: unknown;
 }
 
-/** All that is known of a job. */
-export interface JobDetails {
+/** What lists show of a job; times in Unix ms, null where they do not apply. */
+export interface JobSummary {
   readonly id: string;
   readonly queue: string;
   readonly state: JobState;
-  readonly body: Buffer;
-  readonly contentType: string | null;
   readonly type: string | null;
   readonly tags: readonly string[];
   readonly attributes: Readonly<Record<string, string>> | null;
@@ -121,9 +119,15 @@ export interface JobDetails {
   readonly worker: string | null;
   readonly progress: unknown;
   readonly failure: Failure | null;
-  readonly cancelRequested: boolean;
   /** Somebody tracks it. */
   readonly tracked: boolean;
+}
+
+/** All that is known of a job. */
+export interface JobDetails extends JobSummary {
+  readonly body: Buffer;
+  readonly contentType: string | null;
+  readonly cancelRequested: boolean;
   readonly result: { readonly body: Buffer; readonly contentType: string | null } | null;
   readonly dependsOn: readonly string[];
   /** Those that it waits for in vain, and how they ended: `died`, `cancelled`, `expired`, … */

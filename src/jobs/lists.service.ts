@@ -1,7 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Caller } from '../domain/caller.js';
 import { QueueError } from '../domain/errors.js';
-import type { JobFilter, JobSummary, ListPage, NamedCount, PageRequest, Trace } from '../domain/job-lists.js';
+import type { JobFilter, ListPage, NamedCount, PageRequest, Trace } from '../domain/job-lists.js';
+import type { JobSummary } from '../domain/rich-job.js';
 import { isJobId } from '../domain/names.js';
 import { checkAllQueues, checkQueue } from '../domain/rights.js';
 import { EngineRegistry } from '../engine/engine.registry.js';

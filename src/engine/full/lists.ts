@@ -1,4 +1,5 @@
-import type { DeadFilter, JobFilter, JobSummary, ListPage, PageRequest } from '../../domain/job-lists.js';
+import type { DeadFilter, JobFilter, ListPage, PageRequest } from '../../domain/job-lists.js';
+import type { JobSummary } from '../../domain/rich-job.js';
 import { bytesAt } from '../../redis/script.js';
 import { fullPage } from '../../redis/list-scripts.js';
 import { checkNames, checkNumber } from '../checks.js';

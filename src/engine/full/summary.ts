@@ -1,4 +1,4 @@
-import type { JobSummary } from '../../domain/job-lists.js';
+import type { JobSummary } from '../../domain/rich-job.js';
 import type { Failure } from '../../domain/rich-job.js';
 import { stateOf } from '../../domain/states.js';
 import { bytesAt } from '../../redis/script.js';

@@ -1,11 +1,4 @@
-import {
-  MAX_LABEL,
-  MAX_MESSAGE,
-  MAX_PRIORITY,
-  MAX_TRIES,
-  MAX_UINT32,
-  MIN_PRIORITY,
-} from '../../domain/limits.js';
+import { MAX_LABEL } from '../../domain/limits.js';
 import { JOB_STATES } from '../../domain/states.js';
 import { Nullable, Optional } from '../../http/fields/field.js';
 import {
@@ -15,27 +8,13 @@ import {
   JobId,
   JobIds,
   Label,
-  Labels,
   Moment,
   OneOf,
   Part,
   Parts,
-  Text,
   TextsByName,
-  Whole,
 } from '../../http/fields/kinds.js';
-
-/** What has no bound of ours in an answer. */
-const MANY = 1_000_000_000;
-const ANY_NAME = /^[^]*$/;
-
-export class FailureAnswer {
-  @Label('Its group.', { min: 0, max: MAX_LABEL }) group!: string;
-  @Text('What went wrong.', { min: 0, max: MAX_MESSAGE }) message!: string;
-  @Moment('When.') at!: string;
-  @Nullable() @Label('Who had it; null if nobody gave a name.', { min: 0, max: MAX_LABEL }) worker!:
-    string | null;
-}
+import { ANY_NAME, FailureAnswer, JobFacts, MANY } from '../../http/job-facts.v1.js';
 
 export class TimelineAnswer {
   @Label('What happened.', { max: MAX_LABEL }) what!: string;
@@ -48,30 +27,11 @@ export class ResultAnswer {
   @Label('What it is.', { max: MAX_LABEL }) content_type!: string;
 }
 
-/** What every answer that has a job in it tells of it. */
-export class JobAnswer {
-  @JobId('Its id.') id!: string;
-  @Label('Its queue.', { max: MAX_LABEL }) queue!: string;
-  @OneOf('Where it is in its life.', Object.keys(JOB_STATES)) state!: string;
+/** A job with its data. */
+export class JobAnswer extends JobFacts {
   @Optional() @AnyJson('Its data, if that is JSON.') data?: unknown;
   @Optional() @Base64('Its data, if that is not JSON.') data_base64?: string;
   @Label('What its data is.', { max: MAX_LABEL }) content_type!: string;
-  @Nullable() @Label('What kind of work it is.', { max: MAX_LABEL }) type!: string | null;
-  @Labels('Its tags.', { max: MANY }, { max: MAX_LABEL }) tags!: readonly string[];
-  @Nullable()
-  @TextsByName('What belongs to it.', { count: MANY, name: ANY_NAME, nameRule: '', max: MANY })
-  attributes!: Readonly<Record<string, string>> | null;
-  @Whole('Lower runs sooner.', MIN_PRIORITY, MAX_PRIORITY) priority!: number;
-  @Whole('How often it may still be leased.', 0, MAX_TRIES) tries_left!: number;
-  @Whole('How often it was leased, this time included.', 0, MAX_TRIES) attempts!: number;
-  @Whole('Leases of it that ran out.', 0, MANY) crashes!: number;
-  @Whole('Failures that workers told of.', 0, MANY) failures!: number;
-  @Whole('The number of its lease, the last one if it is not leased; 0 if it never was.', 0, MAX_UINT32)
-  lease!: number;
-  @Nullable() @Moment('When its lease ends.') lease_ends_at!: string | null;
-  @Nullable() @Moment('When it was published.') published_at!: string | null;
-  @Nullable() @Moment('When it expires.') expires_at!: string | null;
-  @Nullable() @AnyJson('How far the work is, as its worker said.') progress!: unknown;
 }
 
 /** All that is known of a job. */
