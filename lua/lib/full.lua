@@ -14,6 +14,7 @@
 --- @include "lib/full_save"
 --- @include "lib/full_index"
 --- @include "lib/full_settings"
+--- @include "lib/full_chosen"
 --- @include "lib/full_rates"
 --- @include "lib/full_keyed"
 --- @include "lib/full_moves"

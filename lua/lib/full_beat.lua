@@ -1,6 +1,7 @@
 -- Its owner is still at it: the lease begins anew, and with it the notes that he makes.
 function verbs.beat(job, options, bytes)
-  local is_late, ends = job.state == READY, now_ceil + (options.ttr_ms or tonumber(job.x.ttr or 60000))
+  local usual = chosen("heartbeat_ms", 0)
+  local is_late, ends = job.state == READY, now_ceil + (options.ttr_ms or usual > 0 and usual or own_ttr(job))
   ends = job.expires > 0 and math.min(ends, job.expires) or ends
   leave(job)
   if options.progress or options.has_data then

@@ -6,6 +6,6 @@ local function use_defaults(options)
   options.tries = options.tries or defaults.tries or DEFAULT_TRIES
   options.priority = options.priority or defaults.priority
   x.retry = x.retry or defaults.retry and cjson.encode(defaults.retry)
-  x.keep = x.keep or defaults.retentionMs
+  x.keep = x.keep or defaults.retentionMs or chosen("retention_ms")
   options.x = x
 end

@@ -17,7 +17,7 @@ local function forget_old(name, age_ms, what)
 end
 
 function bells.W(_, what)
-  forget_old("workers", WORKER_AGE_MS, what)
+  forget_old("workers", chosen("max_worker_age_ms", 86400000), what)
 end
 
 function bells.T(_, what)

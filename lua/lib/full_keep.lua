@@ -1,7 +1,7 @@
 -- Done and cancelled jobs that are kept: until their time is over, and no more of them than the queue's settings allow.
 local kept, most_kept = {}, {}
 local function most_kept_in(number)
-  most_kept[number] = most_kept[number] or tonumber(redis.call("HGET", queue_key("o", number), "kept") or math.huge)
+  most_kept[number] = most_kept[number] or tonumber(redis.call("HGET", queue_key("o", number), "kept") or chosen("retention_count", 50000))
   return most_kept[number]
 end
 

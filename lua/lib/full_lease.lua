@@ -1,8 +1,7 @@
 -- Leases one job, and puts what the consumer is to know of it into the reply.
-local DEFAULT_TTR_MS = 60000
 local function lease_job(job, name, place, item, reply)
   local value = redis.call("GET", job_key(job.id))
-  local ttr_ms = item.ttr_ms > 0 and item.ttr_ms or tonumber(job.x.ttr or (settings_of(job.queue).defaults or {}).ttrMs or DEFAULT_TTR_MS)
+  local ttr_ms = item.ttr_ms > 0 and item.ttr_ms or own_ttr(job)
   local ends = now_ceil + ttr_ms
   if job.expires > 0 and job.expires < ends then
     ends = job.expires

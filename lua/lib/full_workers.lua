@@ -1,5 +1,4 @@
--- Workers: which jobs each has, by the end of its lease, and when it was heard of last. One that is not heard of for a day is forgotten.
-local WORKER_AGE_MS = 86400000
+-- Workers: which jobs each has, by the end of its lease, and when it was heard of last. One that is not heard of for a while is forgotten.
 
 -- A lease that ran out stays with its worker, as a stalled one, until the job is anybody else's or goes elsewhere.
 local function tend_worker(job, was, worker)
@@ -17,10 +16,11 @@ local function see(worker)
   if worker and worker ~= "" and not seen[worker] and redis.call("EXISTS", meta) == 1 then
     seen[worker] = touch(space_key("workers"))
     touch(space_key("timers"))
+    local forget_at = now_floor + chosen("max_worker_age_ms", 86400000)
     lasts[#lasts + 1] = function()
       redis.pcall("ZADD", seen[worker], text_of(now_floor), worker)
-      redis.pcall("ZADD", space_key("timers"), "LT", text_of(now_floor + WORKER_AGE_MS), "W")
-      redis.pcall("ZADD", due, "LT", text_of(now_floor + WORKER_AGE_MS), FULL_LANE)
+      redis.pcall("ZADD", space_key("timers"), "LT", text_of(forget_at), "W")
+      redis.pcall("ZADD", due, "LT", text_of(forget_at), FULL_LANE)
     end
   end
 end

@@ -13,17 +13,9 @@ export class MigratingPurge implements Purging {
   /** The jobs of both; a queue that is in both counts twice. */
   async census(namespace: string): Promise<Census> {
     const [old, next] = await Promise.all([this.old.census(namespace), this.next.census(namespace)]);
-    return {
-      queues: old.queues + next.queues,
-      ready: old.ready + next.ready,
-      scheduled: old.scheduled + next.scheduled,
-      leased: old.leased + next.leased,
-      dead: old.dead + next.dead,
-      blocked: old.blocked + next.blocked,
-      stuck: old.stuck + next.stuck,
-      held: old.held + next.held,
-      ended: old.ended + next.ended,
-    };
+    const both = { ...old };
+    for (const what of Object.keys(next) as (keyof Census)[]) both[what] += next[what];
+    return both;
   }
 
   /** The old pool first: nobody publishes there. */

@@ -9,7 +9,7 @@ export const SETTINGS = {
   history_days: { min: 0, max: MAX_HISTORY_DAYS, builtIn: 30 },
   /** How long a lease lasts if neither its consumer nor its job says. */
   ttr_ms: { min: 1, max: YEAR_MS, builtIn: 60_000 },
-  /** How long a lease lasts from a heartbeat on that does not say; 0 = as long as it did at its beginning. */
+  /** How long a lease lasts from a heartbeat on that does not say; 0 = as long as the job says, or `ttr_ms`. */
   heartbeat_ms: { min: 0, max: YEAR_MS, builtIn: 0 },
   /** How long jobs that are done are kept if neither they nor their queue say; 0 = not at all. */
   retention_ms: { min: 0, max: YEAR_MS, builtIn: 0 },
