@@ -21,7 +21,7 @@ local function users_key(id)
 end
 
 -- kind: f, a hash of what a job waits for in vain -> how that ended; m, what it is still to be tied to; v, dependents that know that it is
--- dead; o, who holds a unique key (lib/full_unique); R, a recurring job.
+-- dead; o, who holds a unique key (lib/full/unique); R, a recurring job.
 local function named_key(kind, name)
   return base .. kind .. name
 end

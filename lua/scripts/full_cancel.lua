@@ -22,7 +22,7 @@ local meta, queues, due, waiting, expiries = KEYS[1], KEYS[2], KEYS[3], KEYS[4],
 local clock_ms, deadline_ms, id, cascade, grace_ms = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4], tonumber(ARGV[5])
 
 --- @include "lib/full"
---- @include "lib/full_dependents"
+--- @include "lib/full/dependents"
 
 -- Look.
 redis.call("EXISTS", meta, due, waiting, expiries)

@@ -10,9 +10,9 @@ KEYS[5] expiries     zset: queue number -> earliest expiry of a ready job, Unix 
 ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
 ARGV[2] deadline_ms  Unix ms by which the callers will have given up, 0 = never
 ARGV[3] id           the job's
-ARGV[4] options      JSON {priority, due_ms, delay_ms, ttl_ms, queue, tags, has_data, ctype, only, log}: what is to be changed (lib/full_alter)
+ARGV[4] options      JSON {priority, due_ms, delay_ms, ttl_ms, queue, tags, has_data, ctype, only, log}: what is to be changed (lib/full/alter)
 ARGV[5] data         its new body
-ARGV[6] adds         ids of jobs that it is to wait for too (lib/full_ids); only: for no others
+ARGV[6] adds         ids of jobs that it is to wait for too (lib/full/ids); only: for no others
 ARGV[7] drops        ids of jobs that it is not to wait for any more
 
 Returns {status, now_ms, next_ms, code, state, due_ms}. Status: 0 done, 1 too late, 2 the namespace is not registered. Next_ms: the
@@ -25,11 +25,11 @@ local clock_ms, deadline_ms, id, options = ARGV[1], tonumber(ARGV[2]), ARGV[3], 
 local data, adds, drops = ARGV[5], ARGV[6], ARGV[7]
 
 --- @include "lib/full"
---- @include "lib/full_ids"
---- @include "lib/full_circle"
---- @include "lib/full_refuse"
---- @include "lib/full_age"
---- @include "lib/full_stand"
+--- @include "lib/full/ids"
+--- @include "lib/full/circle"
+--- @include "lib/full/refuse"
+--- @include "lib/full/age"
+--- @include "lib/full/stand"
 
 local last_queue = tonumber(redis.call("HGET", meta, "last_queue"))
 if not last_queue then
@@ -37,11 +37,11 @@ if not last_queue then
 end
 
 --- @include "lib/new_queues"
---- @include "lib/full_alter"
---- @include "lib/full_untie"
---- @include "lib/full_replace"
---- @include "lib/full_shift"
---- @include "lib/full_change"
+--- @include "lib/full/alter"
+--- @include "lib/full/untie"
+--- @include "lib/full/replace"
+--- @include "lib/full/shift"
+--- @include "lib/full/change"
 
 -- Look.
 redis.call("EXISTS", meta, due, waiting, expiries)

@@ -11,7 +11,7 @@ ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
 ARGV[2] deadline_ms  Unix ms by which the callers will have given up, 0 = never
 ARGV[3] verb         count, respawn or delete
 ARGV[4] queue        whose dead letter it is; "" = all dead jobs of the filter's group
-ARGV[5] filter       JSON: what must hold (lib/full_match); from, to: time of death, Unix ms
+ARGV[5] filter       JSON: what must hold (lib/full/match); from, to: time of death, Unix ms
 ARGV[6] options      JSON {ttl_ms, tries: number, "reset" or "keep", queue}; queue: where they go, left out = where they are
 ARGV[7] at           time of death of the last one that was looked at, "" = from the first on
 ARGV[8] id           its id, "" = from the first of that time on
@@ -33,10 +33,10 @@ local options, at, id, limit, look = ARGV[6], ARGV[7], ARGV[8], tonumber(ARGV[9]
 local last_queue = tonumber(redis.call("HGET", meta, "last_queue") or 0)
 
 --- @include "lib/new_queues"
---- @include "lib/full_walk"
---- @include "lib/full_match"
---- @include "lib/full_retake"
---- @include "lib/full_raise"
+--- @include "lib/full/walk"
+--- @include "lib/full/match"
+--- @include "lib/full/retake"
+--- @include "lib/full/raise"
 
 -- Look.
 local wanted = cjson.decode(filter)

@@ -29,15 +29,15 @@ local clock_ms, deadline_ms, flag_ms, max_bytes, record = ARGV[1], tonumber(ARGV
 --- @include "lib/register_interest"
 
 local expired, bytes, batch, batched, last_end = 0, 0, { 0 }, 1, 0
---- @include "lib/full_list"
---- @include "lib/full_hold"
---- @include "lib/full_age"
---- @include "lib/full_take"
+--- @include "lib/full/list"
+--- @include "lib/full/hold"
+--- @include "lib/full/age"
+--- @include "lib/full/take"
 --- @include "lib/record"
---- @include "lib/full_facts"
---- @include "lib/full_lease"
---- @include "lib/full_turns"
---- @include "lib/full_share"
+--- @include "lib/full/facts"
+--- @include "lib/full/lease"
+--- @include "lib/full/turns"
+--- @include "lib/full/share"
 
 -- Look.
 redis.call("EXISTS", meta, due, waiting, sending)

@@ -18,7 +18,7 @@ local clock_ms, deadline_ms = ARGV[1], tonumber(ARGV[2])
 --- @include "lib/job"
 --- @include "lib/keys"
 --- @include "lib/header"
---- @include "lib/full_dependents"
+--- @include "lib/full/dependents"
 
 local INDEX = { [SCHEDULED] = "Ss", [LEASED] = "Ll", [DEAD] = "dd", [BLOCKED] = "bb", [HELD] = "hh", [DONE] = "zz", [CANCELLED] = "zz" }
 local reply = { 0, now_floor }

@@ -20,8 +20,8 @@ local meta, queues, due, waiting, expiries = KEYS[1], KEYS[2], KEYS[3], KEYS[4],
 local clock_ms, deadline_ms, most_tags = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 
 --- @include "lib/full"
---- @include "lib/full_trace"
---- @include "lib/full_mark"
+--- @include "lib/full/trace"
+--- @include "lib/full/mark"
 
 -- Look.
 redis.call("EXISTS", meta, queues, due, waiting, expiries)

@@ -7,7 +7,7 @@ ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
 ARGV[2] deadline_ms  Unix ms by which the callers will have given up, 0 = never
 ARGV[3] kind         of the index: a letter of lib/keys; t, y, F, w: by tag, type, group, worker; tracked
 ARGV[4] name         queue, tag, type, group or worker; "" = none
-ARGV[5] filter       JSON: what else must hold (lib/full_match); to: highest score
+ARGV[5] filter       JSON: what else must hold (lib/full/match); to: highest score
 ARGV[6] at           score of the last member that was looked at, or its place in the list of kind r; "" = from the beginning
 ARGV[7] id           its id; "" = from the first of that score on
 ARGV[8] limit        jobs to show, at most
@@ -26,13 +26,13 @@ local at, id, limit, look = ARGV[6], ARGV[7], tonumber(ARGV[8]), tonumber(ARGV[9
 --- @include "lib/keys"
 --- @include "lib/header"
 --- @include "lib/find_queue"
---- @include "lib/full_names"
---- @include "lib/full_index"
+--- @include "lib/full/names"
+--- @include "lib/full/index"
 --- @include "lib/slots"
---- @include "lib/full_walk"
---- @include "lib/full_walk_line"
---- @include "lib/full_walk_far"
---- @include "lib/full_match"
+--- @include "lib/full/walk"
+--- @include "lib/full/walk_line"
+--- @include "lib/full/walk_far"
+--- @include "lib/full/match"
 
 local wanted, is_by_name, number = cjson.decode(filter), string.find("tyFw", kind, 1, true), nil
 if not is_by_name and kind ~= "tracked" then

@@ -26,15 +26,15 @@ local skip, removes = tonumber(ARGV[6]), ARGV[7]
 --- @include "lib/full"
 --- @include "lib/line"
 --- @include "lib/slots"
---- @include "lib/full_list"
+--- @include "lib/full/list"
 
 local number = find_queue(queue)
 if not number then
   return { 0, now_floor, 0, 0, 0, 0 }
 end
 names[number] = queue
---- @include "lib/full_purge"
---- @include "lib/full_purge_lists"
+--- @include "lib/full/purge"
+--- @include "lib/full/purge_lists"
 
 -- Look.
 redis.call("EXISTS", meta, due, waiting, expiries)

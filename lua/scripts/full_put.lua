@@ -17,14 +17,14 @@ Options: JSON {queue, delay_ms, due_ms, ttl_ms, tries, priority, minted, unique:
 they are stored. Needs: the ids of jobs that must be done first, each after a byte with its length.
 Returns {status, now_ms, codes, states, next_ms, holder × codes 5 and 6}. Status: 0 done, 1 too late, 2 the namespace is not registered.
 Codes: a digit per item; 0 stored, 6 the holder of its unique key stands for it; with any other, nothing has changed: 1 the id is taken,
-2 to 4 a quota (lib/full_room), 7 its queue is drained, 5 its unique key is held. States: a digit per item, 0 = gone. Next_ms: the earliest timer, 0 = none.
+2 to 4 a quota (lib/full/room), 7 its queue is drained, 5 its unique key is held. States: a digit per item, 0 = gone. Next_ms: the earliest timer, 0 = none.
 Cost: O(log N) per item.
 ]]
 local meta, queues, due, waiting, expiries = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local clock_ms, deadline_ms, quotas, replaces = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
 
 --- @include "lib/full"
---- @include "lib/full_ids"
+--- @include "lib/full/ids"
 
 local last_queue = tonumber(redis.call("HGET", meta, "last_queue"))
 if not last_queue then
@@ -34,12 +34,12 @@ end
 --- @include "lib/quotas"
 --- @include "lib/new_queues"
 --- @include "lib/draining"
---- @include "lib/full_room"
---- @include "lib/full_defaults"
---- @include "lib/full_new"
---- @include "lib/full_debounce"
---- @include "lib/full_claim_key"
---- @include "lib/full_taken"
+--- @include "lib/full/room"
+--- @include "lib/full/defaults"
+--- @include "lib/full/new"
+--- @include "lib/full/debounce"
+--- @include "lib/full/claim_key"
+--- @include "lib/full/taken"
 
 -- Look.
 local codes, states, fresh, holders, stand_ins, refused = {}, {}, {}, {}, {}, false

@@ -11,8 +11,8 @@ ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
 ARGV[2] deadline_ms  Unix ms by which the callers will have given up, 0 = never
 ARGV[3..] item × N   verb, id, lease, options, bytes
 
-Verb: ack (lease 0 = any owner, any state), release, retry, fail, beat, undo. Options: JSON of the verb's own (lib/full_verbs); bytes: a
-result, new data, or what it is to wait for next (lib/full_ids), "" = none. Returns {status, now_ms, next_ms, (code, state, at, facts) × N}. Status: 0 done, 1 too late, 2 the
+Verb: ack (lease 0 = any owner, any state), release, retry, fail, beat, undo. Options: JSON of the verb's own (lib/full/verbs); bytes: a
+result, new data, or what it is to wait for next (lib/full/ids), "" = none. Returns {status, now_ms, next_ms, (code, state, at, facts) × N}. Status: 0 done, 1 too late, 2 the
 namespace is not registered. Code: 0 no such job, 1 done, 2 its lease is lost, 3 and 4 as ack's, 5 never leased, 6 refused: see facts.
 State: in which it is now, 0 = gone; at: when it is due or its lease ends, Unix ms; facts: JSON, "" = none.
 Cost: O(log N) per item.
@@ -21,10 +21,10 @@ local meta, queues, due, waiting, expiries = KEYS[1], KEYS[2], KEYS[3], KEYS[4],
 local clock_ms, deadline_ms = ARGV[1], tonumber(ARGV[2])
 
 --- @include "lib/full"
---- @include "lib/full_retry"
---- @include "lib/full_ids"
---- @include "lib/full_circle"
---- @include "lib/full_refuse"
+--- @include "lib/full/retry"
+--- @include "lib/full/ids"
+--- @include "lib/full/circle"
+--- @include "lib/full/refuse"
 
 local last_queue = tonumber(redis.call("HGET", meta, "last_queue"))
 if not last_queue then
@@ -32,12 +32,12 @@ if not last_queue then
 end
 
 --- @include "lib/new_queues"
---- @include "lib/full_claim"
---- @include "lib/full_verbs"
---- @include "lib/full_beat"
---- @include "lib/full_go_on"
---- @include "lib/full_done"
---- @include "lib/full_blame"
+--- @include "lib/full/claim"
+--- @include "lib/full/verbs"
+--- @include "lib/full/beat"
+--- @include "lib/full/go_on"
+--- @include "lib/full/done"
+--- @include "lib/full/blame"
 
 -- Look.
 redis.call("EXISTS", meta, due, waiting, expiries)

@@ -24,7 +24,7 @@ local meta, queues, due, waiting, expiries, sending = KEYS[1], KEYS[2], KEYS[3],
 local clock_ms, deadline_ms, limit, quotas = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4]
 
 --- @include "lib/full"
---- @include "lib/full_free"
+--- @include "lib/full/free"
 
 local last_queue = tonumber(redis.call("HGET", meta, "last_queue"))
 if not last_queue then
@@ -32,40 +32,40 @@ if not last_queue then
 end
 
 --- @include "lib/new_queues"
---- @include "lib/full_debounce"
+--- @include "lib/full/debounce"
 
 local counts, made, timers, earliest = { due = 0, returned = 0, died = 0, expired = 0 }, {}, space_key("timers"), 0
---- @include "lib/full_clock"
+--- @include "lib/full/clock"
 --- @include "lib/lapses"
 local place_waiters
 -- In blocks of their own, for a script has 200 local names.
 do
 --- @include "lib/unheard"
---- @include "lib/full_time_out"
---- @include "lib/full_expire"
---- @include "lib/full_due"
---- @include "lib/full_limit_bells"
---- @include "lib/full_retention"
+--- @include "lib/full/time_out"
+--- @include "lib/full/expire"
+--- @include "lib/full/due"
+--- @include "lib/full/limit_bells"
+--- @include "lib/full/retention"
 end
 do
---- @include "lib/full_few"
---- @include "lib/full_hear"
---- @include "lib/full_release"
---- @include "lib/full_tying"
---- @include "lib/full_grace"
---- @include "lib/full_forget"
+--- @include "lib/full/few"
+--- @include "lib/full/hear"
+--- @include "lib/full/release"
+--- @include "lib/full/tying"
+--- @include "lib/full/grace"
+--- @include "lib/full/forget"
 end
 do
 --- @include "lib/quotas"
---- @include "lib/full_room"
---- @include "lib/full_new"
---- @include "lib/full_claim_key"
---- @include "lib/full_ids"
---- @include "lib/full_taken"
---- @include "lib/full_slots"
---- @include "lib/full_defaults"
---- @include "lib/full_spawn"
---- @include "lib/full_recur"
+--- @include "lib/full/room"
+--- @include "lib/full/new"
+--- @include "lib/full/claim_key"
+--- @include "lib/full/ids"
+--- @include "lib/full/taken"
+--- @include "lib/full/slots"
+--- @include "lib/full/defaults"
+--- @include "lib/full/spawn"
+--- @include "lib/full/recur"
 end
 
 -- Look.

@@ -18,8 +18,11 @@ const LUA_DIR = join(import.meta.dirname, '..', '..', 'lua');
 const LONGEST_SCRIPT = 100;
 const LONGEST_LIB = 40;
 
+/** Paths from the folder on. */
 function luaFiles(folder: string): string[] {
-  return readdirSync(join(LUA_DIR, folder)).sort();
+  return readdirSync(join(LUA_DIR, folder), { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.lua'))
+    .sort();
 }
 
 function text(path: string): string {

@@ -10,7 +10,7 @@ const CHANGE = 'test/redis/change.spec.ts';
 export const DEPENDENCIES = [
   {
     name: 'dependents are told of an end',
-    file: 'lua/lib/full_index.lua',
+    file: 'lua/lib/full/index.lua',
     from: 'if outcome and job.x.users then',
     to: 'if false then',
     spec: SPEC,
@@ -18,7 +18,7 @@ export const DEPENDENCIES = [
   },
   {
     name: 'a dependency that would close a circle is refused',
-    file: 'lua/lib/full_refuse.lua',
+    file: 'lua/lib/full/refuse.lua',
     from: 'if found then',
     to: 'if false then',
     spec: SPEC,
@@ -26,7 +26,7 @@ export const DEPENDENCIES = [
   },
   {
     name: 'a delay outlives the dependencies',
-    file: 'lua/lib/full_free.lua',
+    file: 'lua/lib/full/free.lua',
     from: 'if at > now_floor then',
     to: 'if false then',
     spec: SPEC,
@@ -34,7 +34,7 @@ export const DEPENDENCIES = [
   },
   {
     name: 'an end means nothing to a job that was made anew under its old id',
-    file: 'lua/lib/full_hear.lua',
+    file: 'lua/lib/full/hear.lua',
     from: 'if not was_unmet and redis.call("HEXISTS", touch(named_key("f", job.id)), on) == 0 then',
     to: 'if false then',
     spec: SPEC,
@@ -42,7 +42,7 @@ export const DEPENDENCIES = [
   },
   {
     name: 'a job is not free before it is tied to all that it waits for',
-    file: 'lua/lib/full_wait.lua',
+    file: 'lua/lib/full/wait.lua',
     from: 'waiter(job).unmet + job.failed > 0 or job.x.waits == TYING',
     to: 'waiter(job).unmet + job.failed > 0',
     spec: SPEC,
@@ -50,7 +50,7 @@ export const DEPENDENCIES = [
   },
   {
     name: 'dependents of a dead job that comes back wait for it again',
-    file: 'lua/lib/full_leave.lua',
+    file: 'lua/lib/full/leave.lua',
     from: 'tell_users(job, job.state == DEAD and "revived")',
     to: 'tell_users(job, false)',
     spec: SPEC,
@@ -58,7 +58,7 @@ export const DEPENDENCIES = [
   },
   {
     name: 'an id is taken until the dependents of its job have been told',
-    file: 'lua/lib/full_taken.lua',
+    file: 'lua/lib/full/taken.lua',
     from: 'return not minted and redis.call("HEXISTS", touch(space_key("ended")), id) == 1',
     to: 'return false',
     spec: SPEC,
@@ -66,7 +66,7 @@ export const DEPENDENCIES = [
   },
   {
     name: 'a cancelled lease is taken away when its grace is over',
-    file: 'lua/lib/full_grace.lua',
+    file: 'lua/lib/full/grace.lua',
     from: 'if job and not job.is_gone and job.state == LEASED and job.x.cancel then',
     to: 'if false then',
     spec: CANCEL,
@@ -74,7 +74,7 @@ export const DEPENDENCIES = [
   },
   {
     name: 'a job that is to be cancelled does not wait again',
-    file: 'lua/lib/full_place.lua',
+    file: 'lua/lib/full/place.lua',
     from: 'if job.x.cancel and (state == READY or state == SCHEDULED) then',
     to: 'if false then',
     spec: CANCEL,
@@ -98,7 +98,7 @@ export const DEPENDENCIES = [
   },
   {
     name: 'a changed job of priority 0 keeps its place in time',
-    file: 'lua/lib/full_take.lua',
+    file: 'lua/lib/full/take.lua',
     from: 'return came_before(job_of(head[1]), job)',
     to: 'return false',
     spec: CHANGE,
@@ -106,7 +106,7 @@ export const DEPENDENCIES = [
   },
   {
     name: 'what left the list for another priority leaves a ghost there',
-    file: 'lua/lib/full_front.lua',
+    file: 'lua/lib/full/front.lua',
     from: 'job.entry = (job.entry + 1) % 256',
     to: 'job.entry = job.entry',
     spec: CHANGE,

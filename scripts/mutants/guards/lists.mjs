@@ -11,7 +11,7 @@ const E2E = 'test/e2e/lists.spec.ts';
 export const LIST_GUARDS = [
   {
     name: 'list: a failure group has dead jobs only',
-    file: 'lua/lib/full_tags.lua',
+    file: 'lua/lib/full/tags.lua',
     from: 'job.state == DEAD and is.fgroup',
     to: 'is.fgroup',
     spec: INDEXES,
@@ -19,7 +19,7 @@ export const LIST_GUARDS = [
   },
   {
     name: 'list: a job that is gone is in no index',
-    file: 'lua/lib/full_tags.lua',
+    file: 'lua/lib/full/tags.lua',
     from: 'is_rich(job) and not job.is_gone and job or NOTHING',
     to: 'is_rich(job) and job or NOTHING',
     spec: INDEXES,
@@ -27,7 +27,7 @@ export const LIST_GUARDS = [
   },
   {
     name: 'list: a worker is left by the job that goes elsewhere',
-    file: 'lua/lib/full_workers.lua',
+    file: 'lua/lib/full/workers.lua',
     from: 'was.state ~= job.state and not job.is_stalled',
     to: 'false',
     spec: INDEXES,
@@ -35,7 +35,7 @@ export const LIST_GUARDS = [
   },
   {
     name: 'list: a place among equal scores is found by its id',
-    file: 'lua/lib/full_walk.lua',
+    file: 'lua/lib/full/walk.lua',
     from: 'local high = id == "" and low or',
     to: 'local high = id ~= "" and low or',
     spec: LISTS,
@@ -43,7 +43,7 @@ export const LIST_GUARDS = [
   },
   {
     name: 'list: a place in a line is looked for where it moved to',
-    file: 'lua/lib/full_walk_line.lua',
+    file: 'lua/lib/full/walk_line.lua',
     from: 'local first = math.max(at - LOOK_BACK, 0)',
     to: 'local first = at',
     spec: LISTS,
@@ -51,7 +51,7 @@ export const LIST_GUARDS = [
   },
   {
     name: 'list: a name cannot be a key of ours',
-    file: 'lua/lib/full_tend.lua',
+    file: 'lua/lib/full/tend.lua',
     from: 'space_key(kind .. ":" .. name)',
     to: 'space_key(kind .. name)',
     spec: LISTS,
@@ -59,7 +59,7 @@ export const LIST_GUARDS = [
   },
   {
     name: 'list: a tag counts once for a job',
-    file: 'lua/lib/full_mark.lua',
+    file: 'lua/lib/full/mark.lua',
     from: 'if is_wanted and not place[tag] then',
     to: 'if is_wanted then',
     spec: LISTS,
@@ -67,7 +67,7 @@ export const LIST_GUARDS = [
   },
   {
     name: 'list: a job that is scheduled far ahead stays there when it is marked',
-    file: 'lua/lib/full_rich.lua',
+    file: 'lua/lib/full/rich.lua',
     from: '  if at then\n    leave(job)',
     to: '  if kind then\n    leave(job)',
     spec: LISTS,
@@ -75,7 +75,7 @@ export const LIST_GUARDS = [
   },
   {
     name: 'list: who asks a full store is not turned away for being noted',
-    file: 'lua/lib/full_workers.lua',
+    file: 'lua/lib/full/workers.lua',
     from: 'redis.pcall("ZADD", seen[worker]',
     to: 'redis.call("ZADD", seen[worker]',
     spec: LISTS,
@@ -99,7 +99,7 @@ export const LIST_GUARDS = [
   },
   {
     name: 'dead letter: nothing is left of the failure of a job that is back',
-    file: 'lua/lib/full_raise.lua',
+    file: 'lua/lib/full/raise.lua',
     from: '{ "fgroup", "fmessage",',
     to: '{ "fmessage",',
     spec: DEAD,
@@ -107,7 +107,7 @@ export const LIST_GUARDS = [
   },
   {
     name: 'dead letter: an owner from before the death has lost the lease',
-    file: 'lua/lib/full_raise.lua',
+    file: 'lua/lib/full/raise.lua',
     from: 'job.lease + 1, asked',
     to: 'job.lease, asked',
     spec: DEAD,

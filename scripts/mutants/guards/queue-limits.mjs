@@ -11,7 +11,7 @@ const PROPERTY = 'test/redis/queue-limits-property.spec.ts';
 export const QUEUE_LIMITS = [
   {
     name: 'queue limits: a paused queue gives nothing',
-    file: 'lua/lib/full_hold.lua',
+    file: 'lua/lib/full/hold.lua',
     from: 'if set.paused or set.max',
     to: 'if set.max',
     spec: LIMITS,
@@ -19,7 +19,7 @@ export const QUEUE_LIMITS = [
   },
   {
     name: 'queue limits: plain jobs that run count with rich ones',
-    file: 'lua/lib/full_settings.lua',
+    file: 'lua/lib/full/settings.lua',
     from: 'redis.call("ZCARD", queue_key("l", number)) + ',
     to: '',
     spec: LIMITS,
@@ -27,7 +27,7 @@ export const QUEUE_LIMITS = [
   },
   {
     name: 'queue limits: a late owner needs a free slot',
-    file: 'lua/lib/full_claim.lua',
+    file: 'lua/lib/full/claim.lua',
     from: 'return is_free and limits.running_in(job.queue) < (set.max or math.huge)',
     to: 'return is_free',
     spec: LIMITS,
@@ -35,7 +35,7 @@ export const QUEUE_LIMITS = [
   },
   {
     name: 'queue limits: a late owner needs a slot of his key',
-    file: 'lua/lib/full_claim.lua',
+    file: 'lua/lib/full/claim.lua',
     from: 'return is_free and limits.running_in',
     to: 'return limits.running_in',
     spec: LIMITS,
@@ -43,7 +43,7 @@ export const QUEUE_LIMITS = [
   },
   {
     name: 'queue limits: who leaves gives the slot of his key back',
-    file: 'lua/lib/full_moves.lua',
+    file: 'lua/lib/full/moves.lua',
     from: 'free("ZREM", key.slots, job.id)',
     to: 'touch(key.slots)',
     spec: PROPERTY,
@@ -51,7 +51,7 @@ export const QUEUE_LIMITS = [
   },
   {
     name: 'queue limits: a slot that gets free calls the next of its key',
-    file: 'lua/lib/full_moves.lua',
+    file: 'lua/lib/full/moves.lua',
     from: 'limits.freed[key.name] = key.taken - 1, key.called - job.x.slot, key',
     to: 'limits.moved[key.name] = key.taken - 1, key.called - job.x.slot, key',
     spec: LIMITS,
@@ -59,7 +59,7 @@ export const QUEUE_LIMITS = [
   },
   {
     name: 'queue limits: who is called has a slot already',
-    file: 'lua/lib/full_call.lua',
+    file: 'lua/lib/full/call.lua',
     from: '      limits.take_slot(job, 1)\n',
     to: '',
     spec: LIMITS,
@@ -67,7 +67,7 @@ export const QUEUE_LIMITS = [
   },
   {
     name: 'queue limits: nobody overtakes those who are held up',
-    file: 'lua/lib/full_keyed.lua',
+    file: 'lua/lib/full/keyed.lua',
     from: ' and (job.x.slot or key.held == 0)',
     to: '',
     spec: LIMITS,
@@ -75,7 +75,7 @@ export const QUEUE_LIMITS = [
   },
   {
     name: 'queue limits: a free slot wakes who waits',
-    file: 'lua/lib/full_moves.lua',
+    file: 'lua/lib/full/moves.lua',
     from: '      wake(job.queue)\n',
     to: '',
     spec: RATES,
@@ -83,7 +83,7 @@ export const QUEUE_LIMITS = [
   },
   {
     name: 'queue limits: the full lane tends what runs in a limited queue',
-    file: 'lua/lib/full_lease.lua',
+    file: 'lua/lib/full/lease.lua',
     from: 'item.worker ~= "" or settings_of(job.queue).max then',
     to: 'item.worker ~= "" then',
     spec: RATES,
@@ -91,7 +91,7 @@ export const QUEUE_LIMITS = [
   },
   {
     name: 'queue limits: the clock comes when a rate allows more',
-    file: 'lua/lib/full_hold.lua',
+    file: 'lua/lib/full/hold.lua',
     from: 'set_timer("P" .. number, limits.allowed_at(set.rate, set.tat, 1))',
     to: 'touch(queue_key("o", number))',
     spec: RATES,
@@ -99,7 +99,7 @@ export const QUEUE_LIMITS = [
   },
   {
     name: 'queue limits: a pause saves up no more than a burst',
-    file: 'lua/lib/full_rates.lua',
+    file: 'lua/lib/full/rates.lua',
     from: 'return math.max(tat or 0, now_floor) + every(rate)',
     to: 'return (tat or now_floor) + every(rate)',
     spec: RATES,
@@ -131,7 +131,7 @@ export const QUEUE_LIMITS = [
   },
   {
     name: 'turns: the queue that gave a job last comes last',
-    file: 'lua/lib/full_share.lua',
+    file: 'lua/lib/full/share.lua',
     from: 'took_turn(queue.name, number)',
     to: 'touch(meta)',
     spec: 'test/redis/fairness.spec.ts',

@@ -10,7 +10,7 @@ const RETENTION = 'test/redis/retention.spec.ts';
 export const SCHEDULES = [
   {
     name: 'unique: a job that ends frees its key',
-    file: 'lua/lib/full_end.lua',
+    file: 'lua/lib/full/end.lua',
     from: '  free_unique(job)\n',
     to: '',
     spec: 'test/redis/unique-keys.property.spec.ts',
@@ -18,7 +18,7 @@ export const SCHEDULES = [
   },
   {
     name: 'unique: a job frees no key that is another one’s by now',
-    file: 'lua/lib/full_unique.lua',
+    file: 'lua/lib/full/unique.lua',
     from: 'record.id == job.id and record.ends == 0 and',
     to: 'record.ends == 0 and',
     spec: UNIQUE,
@@ -26,7 +26,7 @@ export const SCHEDULES = [
   },
   {
     name: 'unique: a job that has expired holds nothing, though nobody has cleared it away',
-    file: 'lua/lib/full_unique.lua',
+    file: 'lua/lib/full/unique.lua',
     from: 'record.ends == 0 and lives',
     to: 'record.ends == 0',
     spec: UNIQUE,
@@ -34,7 +34,7 @@ export const SCHEDULES = [
   },
   {
     name: 'unique: a job that somebody works on is not replaced',
-    file: 'lua/lib/full_claim_key.lua',
+    file: 'lua/lib/full/claim_key.lua',
     from: 'holder.is_new or holder.job and holder.job.state == LEASED',
     to: 'holder.is_new',
     spec: UNIQUE,
@@ -42,7 +42,7 @@ export const SCHEDULES = [
   },
   {
     name: 'unique: of the jobs of one call the first one keeps the key',
-    file: 'lua/lib/full_claim_key.lua',
+    file: 'lua/lib/full/claim_key.lua',
     from: 'holder.is_new or holder.job and holder.job.state == LEASED',
     to: 'holder.job and holder.job.state == LEASED',
     spec: UNIQUE,
@@ -50,7 +50,7 @@ export const SCHEDULES = [
   },
   {
     name: 'unique: a dead job does not come back while another one holds its key',
-    file: 'lua/lib/full_raise.lua',
+    file: 'lua/lib/full/raise.lua',
     from: 'if not retake_unique(job) then',
     to: 'if retake_unique(job) == nil then',
     spec: UNIQUE,
@@ -58,7 +58,7 @@ export const SCHEDULES = [
   },
   {
     name: 'unique: a window holds its key when its job is gone',
-    file: 'lua/lib/full_unique.lua',
+    file: 'lua/lib/full/unique.lua',
     from: 'record.ends > now_floor or ',
     to: '',
     spec: UNIQUE,
@@ -66,7 +66,7 @@ export const SCHEDULES = [
   },
   {
     name: 'recurring: the backlog counts a slot that comes just now',
-    file: 'lua/lib/full_slots.lua',
+    file: 'lua/lib/full/slots.lua',
     from: 'math.max(missed - recurring.backlog, 0)',
     to: 'math.max(missed - recurring.backlog - 1, 0)',
     spec: RECURRING,
@@ -74,7 +74,7 @@ export const SCHEDULES = [
   },
   {
     name: 'recurring: children of a former life keep their ids',
-    file: 'lua/lib/full_slots.lua',
+    file: 'lua/lib/full/slots.lua',
     from: 'if not is_taken(child, present) and not (present and present.is_gone) then',
     to: 'if child then',
     spec: RECURRING,
@@ -106,7 +106,7 @@ export const SCHEDULES = [
   },
   {
     name: 'recurring: a quota on queues holds for them',
-    file: 'lua/lib/full_spawn.lua',
+    file: 'lua/lib/full/spawn.lua',
     from: 'quotas ~= "" and new_room < 1',
     to: 'quotas == "" and new_room < 1',
     spec: RECURRING,
@@ -114,7 +114,7 @@ export const SCHEDULES = [
   },
   {
     name: 'retention: what is over goes in bounded steps',
-    file: 'lua/lib/full_clock.lua',
+    file: 'lua/lib/full/clock.lua',
     from: '"LIMIT", 0, limit',
     to: '"LIMIT", 0, -1',
     spec: RETENTION,

@@ -6,7 +6,7 @@ import { decodeJob } from '../decode.js';
 import { mintedAtMs } from '../ids.js';
 import type { Question } from '../questions.js';
 
-/** How long a lease lasts if neither consumer nor job says, in milliseconds: as lua/lib/full_lease.lua has it. */
+/** How long a lease lasts if neither consumer nor job says, in milliseconds: as lua/lib/full/lease.lua has it. */
 export const JOBS_OWN_TTR = 0;
 
 /** Where a header has its six bytes of expiry (lua/lib/job.lua). */

@@ -7,7 +7,7 @@ import type { ScriptRunner } from '../script-runner.js';
 import { checkSettings } from './check-settings.js';
 import type { FullQueues } from './full-queues.js';
 
-/** What lua/lib/full_settings.lua calls them. */
+/** What lua/lib/full/settings.lua calls them. */
 const FIELDS = {
   maxRunning: 'max',
   maxRunningPerKey: 'kmax',

@@ -60,7 +60,7 @@ export function planOfDead({ group, queue, fromMs, toMs }: DeadFilter): Plan {
   return { name: null, queue: queue ?? null, sources: [{ kind: 'd', ...times }] };
 }
 
-/** A filter as lua/lib/full_match.lua reads it. */
+/** A filter as lua/lib/full/match.lua reads it. */
 export function filterText(filter: JobFilter & DeadFilter, { to }: Pick<Source, 'to'> = {}): string {
   const { queue, state, tag, type, group, attributes, text, fromMs, toMs } = filter;
   return JSON.stringify({

@@ -11,7 +11,7 @@ local function may_start(number)
   return true
 end
 
--- Out of the line, until it is called (lib/full_call). Who was called before keeps his place in the line of his key.
+-- Out of the line, until it is called (lib/full/call). Who was called before keeps his place in the line of his key.
 local function park(job)
   local key, number = limits.key_of(job), job.queue
   looked, limits.freed[key.name] = looked + PARKED_COST, key

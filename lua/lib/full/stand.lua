@@ -1,5 +1,5 @@
 -- Where a ready job stands among those of another priority when it keeps its place in time, by when they were published: a place as
--- lib/full_commit reckons it, the step within the priority.
+-- lib/full/commit reckons it, the step within the priority.
 local function stand_in(job, priority)
   local key, base = queue_key("p", job.queue), priority * 2 ^ 45 + 2 ^ 44
   local first = redis.call("ZCOUNT", key, "-inf", "(" .. text_of(base - 2 ^ 44))

@@ -5,7 +5,7 @@ local function kind_of(job)
   return (is_rich(job) and RICH_INDEX or PLAIN_INDEX)[job.state]
 end
 
--- The clock tells those that wait for it (lib/full_hear). outcome: the event of its end, "cascaded" = cancel them too, "revived" = it lives.
+-- The clock tells those that wait for it (lib/full/hear). outcome: the event of its end, "cascaded" = cancel them too, "revived" = it lives.
 local revoke
 local function tell_users(job, outcome)
   if outcome and job.x.users then

@@ -1,4 +1,4 @@
--- Where jobs stand: leave and go (lib/full_place) plan a move, lib/full_commit makes it.
+-- Where jobs stand: leave and go (lib/full/place) plan a move, lib/full/commit makes it.
 -- From where it stands. is_taken: from the head of its line, where its entry goes with all that is cut off.
 local function leave(job)
   will_change(job)

@@ -1,7 +1,7 @@
 -- What may become of dead jobs, by verb: each plans it for one job. False if it cannot be.
 local raise, asked = {}, cjson.decode(options)
 
--- It begins anew, in its queue or in another one: nothing of its failure stays, nor of its count in the group (lib/full_tags).
+-- It begins anew, in its queue or in another one: nothing of its failure stays, nor of its count in the group (lib/full/tags).
 function raise.respawn(job)
   if not retake_unique(job) then
     return false

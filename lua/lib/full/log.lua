@@ -1,4 +1,4 @@
--- What a script of the full lane is going to do: it looks first and collects, commit (lib/full_place) does it. Every key is touched
+-- What a script of the full lane is going to do: it looks first and collects, commit (lib/full/place) does it. Every key is touched
 -- before the first change, what frees goes first: a slot that is moving, or a full Redis, stops the script before or not at all.
 local seen_keys, key_list, frees, marks, steps, lasts, first_timer = {}, {}, {}, {}, {}, {}, math.huge
 local function touch(key)

@@ -1,4 +1,4 @@
--- All indexes of the jobs that this script changes; see lib/full_tend and lib/full_workers. The first step of commit.
+-- All indexes of the jobs that this script changes; see lib/full/tend and lib/full/workers. The first step of commit.
 local function set_of(tags)
   local set = {}
   for _, tag in ipairs(tags and cjson.decode(tags) or {}) do
