@@ -54,7 +54,8 @@ describe('queues that come and go', () => {
       return (await keys()).length === keysBefore.length;
     }, 20_000);
 
-    // The run may go over midnight.
+    // They are written once a second. The run may go over midnight.
+    await waitFor(async () => (await days()).length > 0, 5_000);
     expect([1, 2]).toContain((await days()).length);
     for (const day of await days()) {
       expect(await client.hlen(day)).toBeLessThanOrEqual(MAX_COUNTED + 2);
