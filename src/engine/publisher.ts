@@ -23,6 +23,9 @@ const NOTHING = Buffer.alloc(0);
 /** Expiry has 48 bits in the header; a ttl that would not fit is for as good as ever. In milliseconds. */
 const LONGEST_TTL_MS = 2 ** 46;
 
+/** Stands for the codes of a script that said so. */
+const ALL_RICH: readonly number[] = [];
+
 /** Puts a job of the queue, whose id is given, in the place of another one. */
 export type ReplaceRich = (
   namespace: string,
@@ -50,11 +53,9 @@ export class Publisher {
     private readonly durability: Durability,
     private readonly events: EventTeller,
   ) {
-    this.batcher = new Batcher(async (namespace, items, calls) => {
-      const batchQuotas = this.quotas === NO_QUOTAS ? NO_QUOTAS : this.quotas + sizesOf(calls);
-      const codes = await this.send(namespace, items, batchQuotas);
-      return codes === REPLACES_RICH ? [] : codes;
-    });
+    this.batcher = new Batcher((namespace, items, calls) =>
+      this.send(namespace, items, this.quotas === NO_QUOTAS ? NO_QUOTAS : this.quotas + sizesOf(calls)),
+    );
   }
 
   /**
@@ -141,7 +142,7 @@ export class Publisher {
     const codes = await (this.durability !== 'memory'
       ? sent.catch((error: unknown) => Promise.reject(withIds(error, [id])))
       : sent);
-    if (codes === REPLACES_RICH) {
+    if (codes === ALL_RICH) {
       await this.replaceRich(namespace, queue, oldId, { ...named, id }, this.durability);
       return id;
     }
@@ -177,9 +178,9 @@ export class Publisher {
     items: readonly Item[],
     quotas: string,
     replaces: Buffer = NOTHING,
-  ): Promise<readonly number[] | typeof REPLACES_RICH> {
+  ): Promise<readonly number[]> {
     const { codes, status } = await this.runner.run(publishScript, namespace, { replaces, quotas }, items);
-    return status === REPLACES_RICH ? REPLACES_RICH : codes;
+    return status === REPLACES_RICH ? ALL_RICH : codes;
   }
 
   /** The bytes of the job's own id, or of the one that was minted last. */
