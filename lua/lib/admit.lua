@@ -4,7 +4,7 @@ if calls then
   local new_room = room_for(most_queues, redis.call("HLEN", queues))
   local bytes_room = room_for(most_bytes, (redis.call("HGET", meta, "bytes") or 0) - freed)
   if old then
-    room[old.queue] = most_jobs == "0" and math.huge or room_for(most_jobs, jobs_of(old.queue)) + 1
+    room[old.queue] = most_jobs == "0" and math.huge or room_for(most_jobs, jobs_in(old.queue, EVERYWHERE)) + 1
     bytes_room = bytes_room + (old.flags >= COUNTED and redis.call("STRLEN", job_key(replaces)) - HEADER_BYTES or 0)
   end
   for size in string.gmatch(calls, "%d+") do
@@ -17,7 +17,7 @@ if calls then
     end
     local number = kinds[args[first * 3 + before]].number
     local is_new = number >= first_new and not used[number]
-    room[number] = room[number] or most_jobs == "0" and math.huge or room_for(most_jobs, jobs_of(number))
+    room[number] = room[number] or most_jobs == "0" and math.huge or room_for(most_jobs, jobs_in(number, EVERYWHERE))
     -- What is there in part was sent again, and had its place.
     if fresh == tonumber(size) then
       code = is_new and new_room < 1 and "2" or room[number] < fresh and "3" or bytes_room < bytes and "4" or "0"

@@ -6,14 +6,18 @@ local function join_line(number, name, id, job)
 end
 
 -- push: "RPUSH" = the end of the line, "LPUSH" = its front.
+local function write_line(push, number, line)
+  redis.call(push, queue_key("r", number), unpack(line.entries))
+  if line.expires > 0 then
+    redis.call("ZADD", expiries, "LT", line.expires, number)
+  end
+  notify(line.name)
+end
+
 local function write_lines(push)
   for number, line in pairs(lines_up) do
     if line.size > 0 then
-      redis.call(push, queue_key("r", number), unpack(line.entries))
-      if line.expires > 0 then
-        redis.call("ZADD", expiries, "LT", line.expires, number)
-      end
-      notify(line.name)
+      write_line(push, number, line)
     end
   end
 end

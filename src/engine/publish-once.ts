@@ -1,11 +1,10 @@
 import { createHash } from 'node:crypto';
 import { QueueError } from '../domain/errors.js';
-import type { NewJob } from '../domain/job.js';
 import { isIdempotencyKey } from '../domain/names.js';
 import { publishOnce, REPLACES_RICH } from '../redis/scripts.js';
 import { checkJobs, checkNames } from './checks.js';
 import { decodeId, encodeId } from './ids.js';
-import { taken, type Publisher } from './publisher.js';
+import { type OnceRequest, taken, type Publisher } from './publisher.js';
 import { NO_QUOTAS, quotaError } from './quotas.js';
 import type { ScriptRunner } from './script-runner.js';
 
@@ -16,16 +15,6 @@ const OTHER_REQUEST = 6;
 /** A digest is cut to so many bytes: enough that nobody meets two alike by chance. */
 const DIGEST_BYTES = 16;
 const NOTHING = Buffer.alloc(0);
-
-/** What a call asks for. */
-export interface OnceRequest {
-  readonly queue: string;
-  readonly jobs: readonly NewJob[];
-  /** How it was called: a key counts for calls of one kind. */
-  readonly kind: 'publish' | 'publishMany' | 'republish';
-  /** The id whose place the job takes. */
-  readonly replaces?: string;
-}
 
 /** Publishes under an idempotency key: each call is a script call of its own, so that the note is written in the step that stores. */
 export class OncePublisher {

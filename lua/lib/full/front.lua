@@ -30,11 +30,7 @@ do
 
   function write_fronts()
     for number, line in pairs(fronts) do
-      redis.call("LPUSH", queue_key("r", number), unpack(line.entries))
-      if line.expires > 0 then
-        redis.call("ZADD", expiries, "LT", line.expires, number)
-      end
-      notify(line.name)
+      write_line("LPUSH", number, line)
     end
   end
 end

@@ -9,7 +9,7 @@ local function room_for_job(number, name, bytes)
   end
   if not room[number] then
     new_room = new_room - (number >= first_new and 1 or 0)
-    room[number] = most_jobs == "0" and math.huge or room_for(most_jobs, jobs_of(number))
+    room[number] = most_jobs == "0" and math.huge or room_for(most_jobs, jobs_in(number, EVERYWHERE))
   end
   room[number], bytes_room = room[number] - 1, bytes_room - bytes
   return new_room < 0 and "2" or room[number] < 0 and "3" or bytes_room < 0 and "4" or "0"

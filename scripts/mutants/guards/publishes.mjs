@@ -67,7 +67,7 @@ export const PUBLISHES = [
   },
   {
     name: 'quotas: ghosts take no place',
-    file: 'lua/lib/quotas.lua',
+    file: 'lua/lib/jobs_in.lua',
     from: ' - redis.call("SCARD", keys[3])',
     to: '',
     spec: QUOTAS,
