@@ -1,4 +1,4 @@
-import { script } from '../redis/script.js';
+import { script } from '../redis/scripts/script.js';
 
 /** 0 or 1 as no or yes; anything else is a bug. */
 function flag(raw: unknown): boolean {

@@ -1,7 +1,7 @@
 import { QueueError } from '../domain/errors.js';
 import type { Ack, AckResult } from '../domain/job.js';
-import type { Item } from '../redis/script.js';
-import { ack as ackScript } from '../redis/scripts.js';
+import type { Item } from '../redis/scripts/script.js';
+import { ack as ackScript } from '../redis/scripts/plain.js';
 import { Batcher } from './batcher.js';
 import { checkAcks } from './checks.js';
 import type { EventTeller } from './events/teller.js';

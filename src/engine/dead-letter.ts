@@ -1,6 +1,6 @@
 import type { DeadLetterHead } from '../domain/job.js';
-import { integerAt } from '../redis/script.js';
-import { deadHead, deleteDead, respawn } from '../redis/scripts.js';
+import { integerAt } from '../redis/scripts/script.js';
+import { deadHead, deleteDead, respawn } from '../redis/scripts/plain.js';
 import { decodeId } from './ids.js';
 import type { FullLane } from './full/full-lane.js';
 import type { EngineObserver } from './observer.js';

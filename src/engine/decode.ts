@@ -1,7 +1,7 @@
 import { type JobState, stateOf } from '../domain/states.js';
-import { bytesAt, integerAt } from '../redis/script.js';
+import { bytesAt, integerAt } from '../redis/scripts/script.js';
 import type { LeasedJob, StoredJob } from '../domain/job.js';
-import type { Raw } from '../redis/scripts.js';
+import type { Raw } from '../redis/scripts/plain.js';
 import { decodeId, mintedAtMs } from './ids.js';
 import type { Group } from './questions.js';
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RedisPool } from '../redis/pool.js';
-import { bytesAt, integerAt } from '../redis/script.js';
-import { sweep, tidy, unregister } from '../redis/scripts.js';
+import { bytesAt, integerAt } from '../redis/scripts/script.js';
+import { sweep, tidy, unregister } from '../redis/scripts/plain.js';
 import type { EngineObserver } from './observer.js';
 import type { ScriptRunner } from './script-runner.js';
 

@@ -1,8 +1,8 @@
 import type { LeasedJob, ReserveRequest } from '../domain/job.js';
 import type { RedisPool } from '../redis/pool.js';
-import type { Item } from '../redis/script.js';
-import { fullLease } from '../redis/full-scripts.js';
-import { reserve as reserveScript, undo as undoScript, type Raw } from '../redis/scripts.js';
+import type { Item } from '../redis/scripts/script.js';
+import { fullLease } from '../redis/scripts/full.js';
+import { reserve as reserveScript, undo as undoScript, type Raw } from '../redis/scripts/plain.js';
 import { Batcher } from './batcher.js';
 import { checkNames, checkRequest } from './checks.js';
 import { decodeReserved, type Reserved } from './decode.js';

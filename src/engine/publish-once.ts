@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { QueueError } from '../domain/errors.js';
 import { isIdempotencyKey } from '../domain/names.js';
-import { publishOnce, REPLACES_RICH } from '../redis/scripts.js';
+import { publishOnce, REPLACES_RICH } from '../redis/scripts/plain.js';
 import { checkJobs, checkNames } from './checks.js';
 import { decodeId, encodeId } from './ids.js';
 import { type OnceRequest, taken, type Publisher } from './publisher.js';

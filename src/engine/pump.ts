@@ -1,7 +1,7 @@
 import type { RedisPool } from '../redis/pool.js';
-import { fullTick } from '../redis/full-scripts.js';
-import type { Lapse } from '../redis/replies.js';
-import { pump as pumpScript } from '../redis/scripts.js';
+import { fullTick } from '../redis/scripts/full.js';
+import type { Lapse } from '../redis/scripts/replies.js';
+import { pump as pumpScript } from '../redis/scripts/plain.js';
 import type { DeliveryRecords } from './delivery-records.js';
 import type { EngineObserver } from './observer.js';
 import type { ScriptRunner } from './script-runner.js';

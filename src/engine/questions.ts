@@ -1,5 +1,5 @@
 import type { ReserveRequest } from '../domain/job.js';
-import type { Item } from '../redis/script.js';
+import type { Item } from '../redis/scripts/script.js';
 
 /** Somebody asks for jobs; with `waits`, an empty answer registers this server's interest in the same step. */
 export interface Question {

@@ -2,10 +2,10 @@ import { performance } from 'node:perf_hooks';
 import { unavailable } from '../redis/errors.js';
 import { DATA_FORMAT } from '../redis/inspect.js';
 import type { NamespaceKeys } from '../redis/keys.js';
-import type { ScriptPath } from '../redis/durable-paths.js';
+import type { ScriptPath } from '../redis/durable/paths.js';
 import type { RedisPool } from '../redis/pool.js';
-import type { Arg, Item, Script } from '../redis/script.js';
-import { register, type Answer } from '../redis/scripts.js';
+import type { Arg, Item, Script } from '../redis/scripts/script.js';
+import { register, type Answer } from '../redis/scripts/plain.js';
 import type { EngineObserver } from './observer.js';
 
 const TOO_LATE = 1;

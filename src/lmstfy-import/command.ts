@@ -7,7 +7,7 @@ import { loadConfig } from '../config/load.js';
 import { poolOptions, tokenOptions } from '../config/pool-options.js';
 import type { Log } from '../domain/log.js';
 import { QueueEngine } from '../engine/engine.js';
-import { socketPathOf } from '../redis/embedded-socket.js';
+import { socketPathOf } from '../redis/embedded/socket.js';
 import { RedisPool } from '../redis/pool.js';
 import { COUNTED, type Tally } from './counts.js';
 import { ImportLock } from './lock.js';

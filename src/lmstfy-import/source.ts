@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis';
-import { script, scriptText } from '../redis/script.js';
+import { script, scriptText } from '../redis/scripts/script.js';
 import {
   listKey,
   NAMESPACES,

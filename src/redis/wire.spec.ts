@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis';
-import type { Arg } from './script.js';
+import type { Arg } from './scripts/script.js';
 import { encodeCommand } from './wire.js';
 
 /** Lengths around each at which the encoder does something else: short copies, and one digit more. */

@@ -1,5 +1,5 @@
 import { Command } from 'ioredis';
-import type { Arg } from './script.js';
+import type { Arg } from './scripts/script.js';
 
 const CR = 13;
 const LF = 10;

@@ -2,7 +2,7 @@ import type { Config } from '../config/config.js';
 import { poolOptions } from '../config/pool-options.js';
 import type { Log } from '../domain/log.js';
 import type { PoolOptions } from '../domain/pool.js';
-import { EmbeddedRedis } from '../redis/embedded.js';
+import { EmbeddedRedis } from '../redis/embedded/embedded.js';
 
 /** The value of a pool's `url` that asks for a Redis of our own. */
 const EMBEDDED = 'embedded';

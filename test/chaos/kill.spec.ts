@@ -1,7 +1,7 @@
 import { jest } from '@jest/globals';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { socketPathOf } from '../../src/redis/embedded-socket.js';
+import { socketPathOf } from '../../src/redis/embedded/socket.js';
 import { BuiltServer } from '../support/built-server.js';
 import { waitFor } from '../support/redis.js';
 import { ROUNDS, Trial } from './trial.js';

@@ -15,8 +15,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Redis } from 'ioredis';
 import type { Log } from '../../src/domain/log.js';
-import { EmbeddedRedisError } from '../../src/redis/embedded-error.js';
-import { EmbeddedRedis } from '../../src/redis/embedded.js';
+import { EmbeddedRedisError } from '../../src/redis/embedded/error.js';
+import { EmbeddedRedis } from '../../src/redis/embedded/embedded.js';
 import { startRedis, waitFor } from '../support/redis.js';
 
 interface Owner {

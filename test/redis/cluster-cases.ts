@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { ulid } from 'ulid';
 import type { LeasedJob } from '../../src/domain/job.js';
 import { encodeId } from '../../src/engine/ids.js';
-import type { Arg, Item, Script } from '../../src/redis/script.js';
-import * as scripts from '../../src/redis/scripts.js';
+import type { Arg, Item, Script } from '../../src/redis/scripts/script.js';
+import * as scripts from '../../src/redis/scripts/plain.js';
 
 /** What stands in a namespace before its slot begins to move. */
 export interface Seeded {

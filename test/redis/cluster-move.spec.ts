@@ -5,7 +5,7 @@ import { QueueEngine } from '../../src/engine/engine.js';
 import { decodeId } from '../../src/engine/ids.js';
 import { digestOf } from '../../src/engine/publish-once.js';
 import { RedisPool } from '../../src/redis/pool.js';
-import { flatten, loadScript } from '../../src/redis/script.js';
+import { flatten, loadScript } from '../../src/redis/scripts/script.js';
 import { SlotMove, TestCluster, type ClusterNode } from '../support/cluster.js';
 import { randomNamespace } from '../support/redis.js';
 import { Audit, SLOT_MS } from './audit.js';

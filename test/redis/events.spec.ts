@@ -1,7 +1,7 @@
 import { QueueEngine } from '../../src/engine/engine.js';
 import { EngineRegistry } from '../../src/engine/engine.registry.js';
 import { silentObserver } from '../../src/engine/observer.js';
-import { tell } from '../../src/redis/scripts.js';
+import { tell } from '../../src/redis/scripts/plain.js';
 import { waitFor } from '../support/redis.js';
 import { Listening } from './events-fixture.js';
 import { EngineFixture, newJob } from './fixture.js';

@@ -3,7 +3,7 @@ import { QueueEngine } from '../../src/engine/engine.js';
 import { silentObserver } from '../../src/engine/observer.js';
 import { PUMP_STEP } from '../../src/engine/pump.js';
 import { ScriptRunner } from '../../src/engine/script-runner.js';
-import { pump as pumpScript } from '../../src/redis/scripts.js';
+import { pump as pumpScript } from '../../src/redis/scripts/plain.js';
 import { randomFrom } from '../support/random.js';
 import { testRedisUrl } from '../support/redis.js';
 import { Audit, SLOT_MS } from './audit.js';

@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
 import { FullLaneError } from '../../src/domain/errors.js';
 import type { NewRichJob } from '../../src/domain/rich-job.js';
-import { purge } from '../../src/redis/scripts.js';
+import { purge } from '../../src/redis/scripts/plain.js';
 import { testRedisUrl } from '../support/redis.js';
 import { Audit } from './audit.js';
 import { EngineFixture } from './fixture.js';

@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { TOKEN_SCRIPTS } from '../../src/auth/token-scripts.js';
 import { LMSTFY_SCRIPTS } from '../../src/lmstfy-import/source.js';
-import { loadScript } from '../../src/redis/script.js';
-import { ENGINE_SCRIPTS } from '../../src/redis/scripts.js';
+import { loadScript } from '../../src/redis/scripts/script.js';
+import { ENGINE_SCRIPTS } from '../../src/redis/scripts/plain.js';
 
 /** What a script is said to take; replies do not matter here. */
 interface Binding {

@@ -1,5 +1,5 @@
 import { jest } from '@jest/globals';
-import { register } from '../../src/redis/scripts.js';
+import { register } from '../../src/redis/scripts/plain.js';
 import { EngineFixture } from './fixture.js';
 
 /** A namespace with a marker that is not on the pool's list would never be swept: what a dead server scheduled in it would rest for ever. */

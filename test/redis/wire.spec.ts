@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { Redis } from 'ioredis';
-import type { Arg } from '../../src/redis/script.js';
+import type { Arg } from '../../src/redis/scripts/script.js';
 import { encodeCommand, EncodedCommand } from '../../src/redis/wire.js';
 import { testRedisUrl } from '../support/redis.js';
 

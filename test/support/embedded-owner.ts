@@ -1,4 +1,4 @@
-import { EmbeddedRedis } from '../../src/redis/embedded.js';
+import { EmbeddedRedis } from '../../src/redis/embedded/embedded.js';
 
 /**
  * A server reduced to its embedded Redis, to be killed: `embedded-owner.ts DATA_DIR`. Prints one line of JSON when it

@@ -17,7 +17,7 @@ export const CLUSTER = [
   },
   {
     name: 'cluster: who waits looks again when its channel is heard from now on',
-    file: 'src/redis/cluster-wakeups.ts',
+    file: 'src/redis/cluster/wakeups.ts',
     from: 'isElsewhere && this.listeners',
     to: 'owner === link.options.host && this.listeners',
     spec: WAKEUPS,
@@ -25,7 +25,7 @@ export const CLUSTER = [
   },
   {
     name: 'cluster: a channel is subscribed at the new node of its slot',
-    file: 'src/redis/cluster-wakeups.ts',
+    file: 'src/redis/cluster/wakeups.ts',
     from: '(one.at === owner && !this.doubtful.has(owner))',
     to: 'one.at !== null',
     spec: WAKEUPS,
@@ -33,7 +33,7 @@ export const CLUSTER = [
   },
   {
     name: 'cluster: a subscription that went with its connection is made anew',
-    file: 'src/redis/cluster-wakeups.ts',
+    file: 'src/redis/cluster/wakeups.ts',
     from: 'if (one.at === owner) one.at = null;\n  }',
     to: 'if (one.at === owner) one.waiting += 0;\n  }',
     spec: WAKEUPS,
@@ -41,7 +41,7 @@ export const CLUSTER = [
   },
   {
     name: 'cluster: a node that is silent loses its connection',
-    file: 'src/redis/cluster-nodes.ts',
+    file: 'src/redis/cluster/nodes.ts',
     from: 'node.disconnect();',
     to: 'node.listenerCount("end");',
     spec: NODES,
@@ -49,7 +49,7 @@ export const CLUSTER = [
   },
   {
     name: 'cluster: a silent node costs the others no connection',
-    file: 'src/redis/cluster-nodes.ts',
+    file: 'src/redis/cluster/nodes.ts',
     from: 'node.disconnect();',
     to: 'this.client.disconnect(true);',
     spec: NODES,
@@ -57,7 +57,7 @@ export const CLUSTER = [
   },
   {
     name: 'cluster: a command that no node has seen is tried again',
-    file: 'src/redis/cluster-command.ts',
+    file: 'src/redis/cluster/command.ts',
     from: 'throw new Error(`not sent: ${error.message}`, { cause: error });',
     to: 'throw error;',
     spec: NODES,
@@ -65,7 +65,7 @@ export const CLUSTER = [
   },
   {
     name: 'cluster: a node that is away keeps no sweep from the others',
-    file: 'src/redis/cluster-heads.ts',
+    file: 'src/redis/cluster/heads.ts',
     from: '() => Number.NaN,',
     to: '(error: unknown) => Promise.reject(error as Error),',
     spec: NODES,

@@ -9,7 +9,7 @@ const MASTER = 'test/redis/sentinel-master.spec.ts';
 export const DURABLE = [
   {
     name: 'durability: what the replicas do not have is not answered',
-    file: 'src/redis/durable-line.ts',
+    file: 'src/redis/durable/line.ts',
     from: 'if (hasDone && missing !== undefined)',
     to: 'if (hasDone && missing === "")',
     spec: DURABILITY,
@@ -25,7 +25,7 @@ export const DURABLE = [
   },
   {
     name: 'durability: what cannot be had is refused before anything is stored',
-    file: 'src/redis/safety.ts',
+    file: 'src/redis/durable/safety.ts',
     from: 'if (wanted > safety.replicas) {',
     to: 'if (wanted > safety.replicas + 9) {',
     spec: DURABILITY,
@@ -33,7 +33,7 @@ export const DURABLE = [
   },
   {
     name: 'durability: what a Redis could do says nothing of the next one',
-    file: 'src/redis/durable-paths.ts',
+    file: 'src/redis/durable/paths.ts',
     from: "parts.client.on('close', () => this.forget());",
     to: '',
     spec: DURABILITY,
@@ -41,7 +41,7 @@ export const DURABLE = [
   },
   {
     name: 'durability: calls that come during a wait share the next one',
-    file: 'src/redis/durable-line.ts',
+    file: 'src/redis/durable/line.ts',
     from: 'this.waiting.splice(0, CALLS_IN_A_ROUND)',
     to: 'this.waiting.splice(0, CALLS_IN_A_ROUND / CALLS_IN_A_ROUND)',
     spec: DURABILITY,

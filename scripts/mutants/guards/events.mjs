@@ -74,8 +74,8 @@ export const EVENTS = [
   {
     name: 'events: streams end with the engine',
     file: 'src/engine/engine.ts',
-    from: '    this.events.close();\n    this.full.endWatch.stop();\n  }',
-    to: '    this.full.endWatch.stop();\n  }',
+    from: '    events.close();\n    full.endWatch.stop();\n  }',
+    to: '    full.endWatch.stop();\n  }',
     spec: ENGINE,
     test: 'end for every listener when the engine stops',
   },

@@ -33,7 +33,7 @@ export const FAILURES = [
   },
   {
     name: 'a reserve of which nobody knows whether it ran is not repeated',
-    file: 'src/redis/scripts.ts',
+    file: 'src/redis/scripts/plain.ts',
     from: "item: ['names', 'count', 'enough', 'ttr_ms', 'waits'],\n  repeatable: false,",
     to: "item: ['names', 'count', 'enough', 'ttr_ms', 'waits'],\n  repeatable: true,",
     spec: FAULTS,

@@ -61,7 +61,7 @@ export const NATIVE_HTTP = [
   {
     name: 'native publish: a wait ends when the server does',
     file: 'src/engine/engine.ts',
-    from: '    this.full.endWatch.stop();\n  }',
+    from: '    full.endWatch.stop();\n  }',
     to: '  }',
     spec: 'test/redis/end-watch.spec.ts',
     test: 'and when the engine stops',

@@ -1,5 +1,5 @@
 import type { JobEvent } from '../../domain/job-event.js';
-import { bytesAt, integerAt } from '../../redis/script.js';
+import { bytesAt, integerAt } from '../../redis/scripts/script.js';
 import { decodeId } from '../ids.js';
 
 /** Id and fields of an entry in the reply of lua/scripts/listen.lua. */

@@ -1,7 +1,7 @@
 import { comparePlaces } from '../../domain/job-event.js';
 import { QueueError } from '../../domain/errors.js';
 import type { RedisPool } from '../../redis/pool.js';
-import { listen } from '../../redis/scripts.js';
+import { listen } from '../../redis/scripts/plain.js';
 import type { EngineObserver } from '../observer.js';
 import { pageOf, type Page } from './entries.js';
 import { Follower, type EventListener } from './follower.js';

@@ -1,7 +1,7 @@
 import type { NewJob } from '../../domain/job.js';
 import type { RedisPool } from '../../redis/pool.js';
-import type { Item } from '../../redis/script.js';
-import { tell } from '../../redis/scripts.js';
+import type { Item } from '../../redis/scripts/script.js';
+import { tell } from '../../redis/scripts/plain.js';
 import type { Reserved } from '../decode.js';
 import { encodeId } from '../ids.js';
 import type { EngineObserver } from '../observer.js';

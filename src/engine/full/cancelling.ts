@@ -1,6 +1,6 @@
 import { DependentsError, QueueError } from '../../domain/errors.js';
-import { bytesAt, integerAt } from '../../redis/script.js';
-import { fullCancel } from '../../redis/full-scripts.js';
+import { bytesAt, integerAt } from '../../redis/scripts/script.js';
+import { fullCancel } from '../../redis/scripts/full.js';
 import { decodeId, encodeId } from '../ids.js';
 import type { ScriptRunner } from '../script-runner.js';
 import type { Settings } from '../settings/settings.js';

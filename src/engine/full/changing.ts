@@ -1,7 +1,7 @@
 import { QueueError } from '../../domain/errors.js';
 import { type JobState, stateOf } from '../../domain/states.js';
-import { integerAt } from '../../redis/script.js';
-import { fullChange } from '../../redis/full-scripts.js';
+import { integerAt } from '../../redis/scripts/script.js';
+import { fullChange } from '../../redis/scripts/full.js';
 import { checkNames } from '../checks.js';
 import { encodeId } from '../ids.js';
 import type { ScriptRunner } from '../script-runner.js';

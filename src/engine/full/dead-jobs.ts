@@ -1,7 +1,7 @@
 import type { DeadFilter, DeadStep, Respawn } from '../../domain/job-lists.js';
 import { MAX_TRIES } from '../../domain/limits.js';
-import { bytesAt, integerAt, type Item } from '../../redis/script.js';
-import { fullDead } from '../../redis/list-scripts.js';
+import { bytesAt, integerAt, type Item } from '../../redis/scripts/script.js';
+import { fullDead } from '../../redis/scripts/lists.js';
 import { checkNames, checkNumber } from '../checks.js';
 import { encodeId } from '../ids.js';
 import type { EngineObserver } from '../observer.js';

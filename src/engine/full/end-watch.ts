@@ -1,5 +1,5 @@
 import { JOB_STATES, type JobState } from '../../domain/states.js';
-import { fullStates } from '../../redis/full-scripts.js';
+import { fullStates } from '../../redis/scripts/full.js';
 import { encodeId } from '../ids.js';
 import type { ScriptRunner } from '../script-runner.js';
 

@@ -1,7 +1,7 @@
 import type { LeasedJob, RichFacts } from '../../domain/job.js';
-import { bytesAt, integerAt } from '../../redis/script.js';
-import type { Raw } from '../../redis/replies.js';
-import type { Item } from '../../redis/script.js';
+import { bytesAt, integerAt } from '../../redis/scripts/script.js';
+import type { Raw } from '../../redis/scripts/replies.js';
+import type { Item } from '../../redis/scripts/script.js';
 import { decodeJob } from '../decode.js';
 import { mintedAtMs } from '../ids.js';
 import type { Question } from '../questions.js';

@@ -1,7 +1,7 @@
 import type { DeadFilter, JobFilter, ListPage, PageRequest } from '../../domain/job-lists.js';
 import type { JobSummary } from '../../domain/rich-job.js';
-import { bytesAt } from '../../redis/script.js';
-import { fullPage } from '../../redis/list-scripts.js';
+import { bytesAt } from '../../redis/scripts/script.js';
+import { fullPage } from '../../redis/scripts/lists.js';
 import { checkNames, checkNumber } from '../checks.js';
 import type { ScriptRunner } from '../script-runner.js';
 import { cursorOf, filterText, type Place, placeOf, type Plan, planOf, planOfDead } from './sources.js';

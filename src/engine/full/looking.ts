@@ -1,7 +1,7 @@
 import { QueueError } from '../../domain/errors.js';
 import type { Failure, JobDetails, RetryPolicy, TimelineEntry } from '../../domain/rich-job.js';
 import { stateOf } from '../../domain/states.js';
-import { fullLook } from '../../redis/full-scripts.js';
+import { fullLook } from '../../redis/scripts/full.js';
 import { decodeId, encodeId, mintedAtMs } from '../ids.js';
 import type { ScriptRunner } from '../script-runner.js';
 

@@ -1,8 +1,8 @@
 import { performance } from 'node:perf_hooks';
 import { JOB_STATES, type JobState } from '../../domain/states.js';
-import { counts as countsScript } from '../../redis/scripts.js';
-import { fullPurge } from '../../redis/full-scripts.js';
-import { integerAt } from '../../redis/script.js';
+import { counts as countsScript } from '../../redis/scripts/plain.js';
+import { fullPurge } from '../../redis/scripts/full.js';
+import { integerAt } from '../../redis/scripts/script.js';
 import { checkNames } from '../checks.js';
 import type { ScriptRunner } from '../script-runner.js';
 

@@ -1,7 +1,7 @@
 import { QueueError } from '../../domain/errors.js';
 import type { QueueDefaults, QueueSettings, Rate, SettingsChange } from '../../domain/queue-settings.js';
-import { integerAt } from '../../redis/script.js';
-import { fullControl, fullDrop, fullSettings } from '../../redis/full-scripts.js';
+import { integerAt } from '../../redis/scripts/script.js';
+import { fullControl, fullDrop, fullSettings } from '../../redis/scripts/full.js';
 import { checkNames } from '../checks.js';
 import type { ScriptRunner } from '../script-runner.js';
 import { checkSettings } from './check-settings.js';

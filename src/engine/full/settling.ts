@@ -1,7 +1,7 @@
 import type { JobState } from '../../domain/states.js';
 import { stateOf } from '../../domain/states.js';
-import { bytesAt, integerAt, type Item } from '../../redis/script.js';
-import { fullSettle } from '../../redis/full-scripts.js';
+import { bytesAt, integerAt, type Item } from '../../redis/scripts/script.js';
+import { fullSettle } from '../../redis/scripts/full.js';
 import { Batcher } from '../batcher.js';
 import { encodeId } from '../ids.js';
 import type { ScriptRunner } from '../script-runner.js';

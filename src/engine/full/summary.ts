@@ -1,7 +1,7 @@
 import type { JobSummary } from '../../domain/rich-job.js';
 import type { Failure } from '../../domain/rich-job.js';
 import { stateOf } from '../../domain/states.js';
-import { bytesAt } from '../../redis/script.js';
+import { bytesAt } from '../../redis/scripts/script.js';
 import { decodeId, mintedAtMs } from '../ids.js';
 
 /** What lua/scripts/full_page.lua answers for each job. */

@@ -1,8 +1,8 @@
 import type { ListPage, PageRequest, WorkerFacts } from '../../domain/job-lists.js';
 import { QueueError } from '../../domain/errors.js';
 import type { RedisPool } from '../../redis/pool.js';
-import { integerAt } from '../../redis/script.js';
-import { fullWorkers } from '../../redis/list-scripts.js';
+import { integerAt } from '../../redis/scripts/script.js';
+import { fullWorkers } from '../../redis/scripts/lists.js';
 import { checkNames, checkNumber } from '../checks.js';
 import type { ScriptRunner } from '../script-runner.js';
 import { pairsOf } from './marks.js';

@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import type { QueueCounts } from '../../domain/job.js';
 import type { RedisPool } from '../../redis/pool.js';
-import { purge, purgeQueue, purgeSpace } from '../../redis/scripts.js';
+import { purge, purgeQueue, purgeSpace } from '../../redis/scripts/plain.js';
 import { checkNames } from '../checks.js';
 import type { ScriptRunner } from '../script-runner.js';
 

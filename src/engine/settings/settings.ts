@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import { QueueError } from '../../domain/errors.js';
 import type { RedisPool } from '../../redis/pool.js';
-import { setting as settingScript } from '../../redis/scripts.js';
+import { setting as settingScript } from '../../redis/scripts/plain.js';
 import { checkNames, checkNumber } from '../checks.js';
 import type { ScriptRunner } from '../script-runner.js';
 import { BUILT_IN, isSettingKey, SETTINGS, type SettingKey, type SettingValues } from './known.js';

@@ -1,4 +1,4 @@
-import type { Item } from '../../redis/script.js';
+import type { Item } from '../../redis/scripts/script.js';
 import type { Tally } from './tally.js';
 
 /** What travels in one script call. */

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { QueueError } from '../../domain/errors.js';
 import type { RedisPool } from '../../redis/pool.js';
-import { tally as tallyScript } from '../../redis/scripts.js';
+import { tally as tallyScript } from '../../redis/scripts/plain.js';
 import type { EngineObserver } from '../observer.js';
 import type { ScriptRunner } from '../script-runner.js';
 import { Outbox, type Batch } from './outbox.js';

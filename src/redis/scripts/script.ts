@@ -26,7 +26,7 @@ export function script<const K extends string, const A extends string, const I e
 }
 
 /** Where the Lua files are: at the same depth from `src/` and from `dist/`. */
-const LUA_DIR = join(import.meta.dirname, '..', '..', 'lua');
+const LUA_DIR = join(import.meta.dirname, '..', '..', '..', 'lua');
 const INCLUDE = /^--- @include "(lib\/[a-z_/]+)"$/gm;
 
 /** How a script tells waiters of new jobs: on one channel for all, or, in a Cluster that has it, on a sharded one for each namespace. */

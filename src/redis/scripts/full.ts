@@ -1,4 +1,4 @@
-import { LIST_SCRIPTS } from './list-scripts.js';
+import { LIST_SCRIPTS } from './lists.js';
 import { flatReply, integerAt, script } from './script.js';
 import { answer, codes, lapsesOf, TIMES, whole } from './replies.js';
 

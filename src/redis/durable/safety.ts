@@ -1,7 +1,7 @@
 import { Cluster, type Redis } from 'ioredis';
-import { type Durability, replicasOf } from '../domain/durability.js';
-import type { Client } from './connect.js';
-import { parseInfo } from './inspect.js';
+import { type Durability, replicasOf } from '../../domain/durability.js';
+import type { Client } from '../connect.js';
+import { parseInfo } from '../inspect.js';
 
 /** What a Redis can do now to keep a write safe; of a Cluster, what each of its masters can. */
 export interface Safety {

@@ -1,8 +1,8 @@
 import { type Redis } from 'ioredis';
-import { QueueError } from '../domain/errors.js';
-import { Calls } from './calls.js';
-import { scriptText, type Arg, type ScriptText } from './script.js';
-import { encodeCommand, EncodedCommand } from './wire.js';
+import { QueueError } from '../../domain/errors.js';
+import { Calls } from '../calls.js';
+import { scriptText, type Arg, type ScriptText } from '../scripts/script.js';
+import { encodeCommand, EncodedCommand } from '../wire.js';
 
 /** Calls that one wait answers for, at most: they hold Redis one after the other. */
 const CALLS_IN_A_ROUND = 32;

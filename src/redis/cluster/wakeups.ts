@@ -1,10 +1,10 @@
 import { performance } from 'node:perf_hooks';
 import { Command, type Cluster, type Redis } from 'ioredis';
-import type { Calls } from './calls.js';
-import type { ClusterNodes } from './cluster-nodes.js';
-import type { Keys } from './keys.js';
-import type { WakeStyle } from './script.js';
-import { heardBy, type WakeListener, type Wakeups } from './wakeups.js';
+import type { Calls } from '../calls.js';
+import type { ClusterNodes } from './nodes.js';
+import type { Keys } from '../keys.js';
+import type { WakeStyle } from '../scripts/script.js';
+import { heardBy, type WakeListener, type Wakeups } from '../wakeups.js';
 
 /** A namespace in which nobody waits any more is listened to for so long, for somebody else may come, in milliseconds. */
 const LINGER_MS = 30_000;

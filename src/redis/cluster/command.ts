@@ -1,5 +1,5 @@
 import type { Cluster } from 'ioredis';
-import { EncodedCommand } from './wire.js';
+import { EncodedCommand } from '../wire.js';
 
 /** Where the key is now, or will be: the driver follows these. All else is for our own calls to try again, at their own pace. */
 const REDIRECTION = /^(?:MOVED|ASK) /;

@@ -1,15 +1,15 @@
 import { performance } from 'node:perf_hooks';
 import { Cluster, type Redis } from 'ioredis';
-import { type Durability, replicasOf } from '../domain/durability.js';
-import { QueueError } from '../domain/errors.js';
-import type { PoolOptions } from '../domain/pool.js';
-import { Calls } from './calls.js';
-import { createClient, type Client } from './connect.js';
-import { DurableLine, type Proof } from './durable-line.js';
-import type { RedisFault } from './errors.js';
+import { type Durability, replicasOf } from '../../domain/durability.js';
+import { QueueError } from '../../domain/errors.js';
+import type { PoolOptions } from '../../domain/pool.js';
+import { Calls } from '../calls.js';
+import { createClient, type Client } from '../connect.js';
+import { DurableLine, type Proof } from './line.js';
+import type { RedisFault } from '../errors.js';
 import { shortfallOf, safetyOf, type Safety } from './safety.js';
-import { flatten, type Arg, type Item, type Script, type ScriptText } from './script.js';
-import { EncodedCommand } from './wire.js';
+import { flatten, type Arg, type Item, type Script, type ScriptText } from '../scripts/script.js';
+import { EncodedCommand } from '../wire.js';
 
 /** A way to run scripts; see `RedisPool.run`. */
 export interface ScriptPath {

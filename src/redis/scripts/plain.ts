@@ -1,5 +1,5 @@
-import { FULL_SCRIPTS } from './full-scripts.js';
-import { RECURRING_SCRIPTS } from './recurring-scripts.js';
+import { FULL_SCRIPTS } from './full.js';
+import { RECURRING_SCRIPTS } from './recurring.js';
 import { answer, codes, lapsesOf, TIMES, whole } from './replies.js';
 import { bytesAt, flatReply, integerAt, script } from './script.js';
 

@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import type { Cluster, Redis } from 'ioredis';
-import type { Calls } from './calls.js';
-import type { RedisClock } from './clock.js';
+import type { Calls } from '../calls.js';
+import type { RedisClock } from '../clock.js';
 
 /** The masters of a Cluster: each is probed by itself, and one that does not answer loses its own connection and no other one's. */
 export class ClusterNodes {

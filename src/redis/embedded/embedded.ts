@@ -3,10 +3,10 @@ import { mkdirSync, realpathSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
-import type { Log } from '../domain/log.js';
-import { leftBehind } from './embedded-adoption.js';
-import { EmbeddedRedisError } from './embedded-error.js';
-import { OwnerLock } from './embedded-lock.js';
+import type { Log } from '../../domain/log.js';
+import { leftBehind } from './adoption.js';
+import { EmbeddedRedisError } from './error.js';
+import { OwnerLock } from './lock.js';
 import {
   isRunning,
   logTail,
@@ -14,9 +14,9 @@ import {
   spawnRedis,
   usableProgram,
   type ProcessMark,
-} from './embedded-process.js';
-import { OWNER_CONNECTION, hangUp, isLoading, probe, within, type LiveRedis } from './embedded-probe.js';
-import { socketPathOf } from './embedded-socket.js';
+} from './process.js';
+import { OWNER_CONNECTION, hangUp, isLoading, probe, within, type LiveRedis } from './probe.js';
+import { socketPathOf } from './socket.js';
 
 /** First pause before a Redis that died is started again; doubled each time, in milliseconds. */
 const FIRST_PAUSE_MS = 100;

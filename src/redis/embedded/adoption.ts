@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { EmbeddedRedisError } from './embedded-error.js';
-import { inUse, type NotedRedis } from './embedded-lock.js';
-import { isRunning } from './embedded-process.js';
-import { hangUp, hasOwner, probe, type LiveRedis } from './embedded-probe.js';
+import { EmbeddedRedisError } from './error.js';
+import { inUse, type NotedRedis } from './lock.js';
+import { isRunning } from './process.js';
+import { hangUp, hasOwner, probe, type LiveRedis } from './probe.js';
 
 /** A Redis that runs but does not listen is about to end, or has just begun: so long we wait for either, in ms. */
 const SILENT_MS = 15_000;

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { linkSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { EmbeddedRedisError } from './embedded-error.js';
-import { isRunning, markOf, type ProcessMark } from './embedded-process.js';
+import { EmbeddedRedisError } from './error.js';
+import { isRunning, markOf, type ProcessMark } from './process.js';
 
 /** What a lock says of the Redis that its owner started. */
 export interface NotedRedis {

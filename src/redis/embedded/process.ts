@@ -1,7 +1,7 @@
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { closeSync, existsSync, openSync, readFileSync, renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { EmbeddedRedisError } from './embedded-error.js';
+import { EmbeddedRedisError } from './error.js';
 
 /** Redis's own log may grow to this before a start puts it aside, in bytes. */
 const MAX_LOG_BYTES = 4 * 1024 * 1024;

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { lstatSync, mkdirSync } from 'node:fs';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
-import { EmbeddedRedisError } from './embedded-error.js';
+import { EmbeddedRedisError } from './error.js';
 
 /** `sun_path` holds 104 bytes on BSD and macOS and 108 on Linux, with a zero at its end. */
 const MAX_SOCKET_PATH_BYTES = 100;

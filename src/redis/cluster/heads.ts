@@ -1,5 +1,5 @@
 import type { Cluster } from 'ioredis';
-import type { Calls } from './calls.js';
+import type { Calls } from '../calls.js';
 
 /** A node that has not answered by then is passed over until the next time, in milliseconds. */
 const PATIENCE_MS = 300;
