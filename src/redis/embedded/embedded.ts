@@ -7,14 +7,7 @@ import type { Log } from '../../domain/log.js';
 import { leftBehind } from './adoption.js';
 import { EmbeddedRedisError } from './error.js';
 import { OwnerLock } from './lock.js';
-import {
-  isRunning,
-  logTail,
-  markOf,
-  spawnRedis,
-  usableProgram,
-  type ProcessMark,
-} from './process.js';
+import { isRunning, logTail, markOf, spawnRedis, usableProgram, type ProcessMark } from './process.js';
 import { OWNER_CONNECTION, hangUp, isLoading, probe, within, type LiveRedis } from './probe.js';
 import { socketPathOf } from './socket.js';
 
