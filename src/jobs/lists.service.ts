@@ -4,7 +4,7 @@ import { QueueError } from '../domain/errors.js';
 import type { JobFilter, ListPage, NamedCount, PageRequest, Trace } from '../domain/job-lists.js';
 import type { JobSummary } from '../domain/rich-job.js';
 import { isJobId } from '../domain/names.js';
-import { checkAllQueues, checkQueue } from '../domain/rights.js';
+import { checkQueueOrAll } from '../domain/rights.js';
 import { EngineRegistry } from '../engine/engine.registry.js';
 import type { FullLane } from '../engine/full/full-lane.js';
 
@@ -15,10 +15,7 @@ export class ListsService {
 
   /** @throws {QueueError} `queue_not_allowed`: the caller may see some queues only, and this list is not of one of them */
   list(caller: Caller, filter: JobFilter, page: PageRequest): Promise<ListPage<JobSummary>> {
-    if (caller.rights !== null) {
-      if (filter.queue === undefined) checkAllQueues(caller.rights);
-      else checkQueue(caller.rights, filter.queue);
-    }
+    checkQueueOrAll(caller.rights, filter.queue);
     return this.lane(caller).lists.list(caller.namespace, filter, page);
   }
 
