@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Caller } from '../domain/caller.js';
-import { QueueError } from '../domain/errors.js';
+import { jobNotFound } from '../domain/errors.js';
 import type { JobFilter, ListPage, NamedCount, PageRequest, Trace } from '../domain/job-lists.js';
 import type { JobSummary } from '../domain/rich-job.js';
 import { isJobId } from '../domain/names.js';
@@ -59,5 +59,5 @@ export class ListsService {
 /** @throws {QueueError} `job_not_found`: no job can have this id */
 function known(id: string): string {
   if (isJobId(id)) return id;
-  throw new QueueError('job_not_found', `no job ${id}`);
+  throw jobNotFound(id);
 }

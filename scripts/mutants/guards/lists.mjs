@@ -116,8 +116,8 @@ export const LIST_GUARDS = [
   {
     name: 'dead letter: an operation does not meet those again that it brought back',
     file: 'src/engine/full/dead-jobs.ts',
-    from: 'const bounded = { ...filter, toMs: begun.toMs };',
-    to: 'const bounded = filter;',
+    from: 'filter: { ...filter, toMs: begun.toMs }',
+    to: 'filter',
     spec: DEAD,
     test: 'leaves alone what dies meanwhile',
   },
