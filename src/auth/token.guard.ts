@@ -1,7 +1,6 @@
 import { type CanActivate, type ExecutionContext, Inject, Injectable } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
-import type { FastifyReply, FastifyRequest } from 'fastify';
-import { exchangeOf } from '../http/exchange-of.js';
+import { exchangeIn } from '../http/exchange-of.js';
 import { ACCESS_RULES, type AccessRules, DEFAULT_ACCESS } from './access.js';
 import { Admission } from './admission.js';
 
@@ -17,9 +16,7 @@ export class TokenGuard implements CanActivate {
 
   /** @throws {QueueError} as `Admission.admit` */
   canActivate(context: ExecutionContext): boolean | Promise<boolean> {
-    const http = context.switchToHttp();
-    const exchange = exchangeOf(http.getRequest<FastifyRequest>(), http.getResponse<FastifyReply>());
-    const admitted = this.admission.admit(exchange, this.rulesOf(context));
+    const admitted = this.admission.admit(exchangeIn(context), this.rulesOf(context));
     return admitted === undefined ? true : admitted.then(() => true);
   }
 

@@ -39,33 +39,66 @@ function flat(errors: readonly ValidationError[], path: string): Problem[] {
 /** What is wrong with values that are right one by one. */
 function joint(config: Config, isSound: (path: string) => boolean): Problem[] {
   const { server, admin, pools, tokens, limits, lmstfy } = config;
-  const problems: Problem[] = [];
-  const say = (path: string, text: string): void => void problems.push({ path, text });
-  if (isSound('admin') && !isLoopback(admin.host) && Object.keys(admin.accounts).length === 0) {
-    say('admin.host', 'must be a loopback address, or admin.accounts must be set');
-  }
-  if (isSound('admin.port') && server.port === admin.port && server.port !== 0) {
-    say('admin.port', 'must not be server.port');
-  }
-  if (isSound('server')) problems.push(...listenerProblems(server, 'server'));
-  if (isSound('admin')) problems.push(...listenerProblems(admin, 'admin'));
-  if (isSound('limits') && limits.max_bulk_bytes < limits.max_body_bytes) {
-    say('limits.max_bulk_bytes', 'must be at least limits.max_body_bytes');
-  }
-  if (isSound('lmstfy') && lmstfy.default_ttl_s !== 0 && lmstfy.default_ttl_s < lmstfy.default_delay_s) {
-    say('lmstfy.default_ttl_s', 'must be 0, or at least lmstfy.default_delay_s');
-  }
-  if (!Object.hasOwn(pools, 'default')) say('pools.default', 'is missing: there must be a pool of that name');
-  for (const [name, pool] of Object.entries(pools)) {
+  const checks: readonly (readonly [of: string, check: () => Problem[]])[] = [
+    ['admin', () => accountProblems(admin)],
+    ['admin.port', () => portProblems(config)],
+    ['server', () => listenerProblems(server, 'server')],
+    ['admin', () => listenerProblems(admin, 'admin')],
+    ['limits', () => limitProblems(limits)],
+    ['lmstfy', () => lmstfyProblems(lmstfy)],
+    ['', () => poolsProblems(pools, isSound)],
+    ['pools', () => migrationProblems(pools, poolPlace)],
+    ['tokens', () => tokensProblems(tokens)],
+  ];
+  return checks.flatMap(([of, check]) => (of === '' || isSound(of) ? check() : []));
+}
+
+/** A key, whether it is wrong, and why. */
+type Rule = readonly [key: string, isWrong: boolean, text: string];
+
+/** Those rules that are broken, of the keys below a path. */
+function broken(path: string, ...rules: readonly Rule[]): Problem[] {
+  return rules.flatMap(([key, isWrong, text]) => (isWrong ? [{ path: below(path, key), text }] : []));
+}
+
+function accountProblems({ host, accounts }: Config['admin']): Problem[] {
+  const isOpen = !isLoopback(host) && Object.keys(accounts).length === 0;
+  return broken('admin', ['host', isOpen, 'must be a loopback address, or admin.accounts must be set']);
+}
+
+function portProblems({ server, admin }: Config): Problem[] {
+  const isSame = server.port === admin.port && server.port !== 0;
+  return broken('admin', ['port', isSame, 'must not be server.port']);
+}
+
+function limitProblems({ max_bulk_bytes, max_body_bytes }: Config['limits']): Problem[] {
+  const isLess = max_bulk_bytes < max_body_bytes;
+  return broken('limits', ['max_bulk_bytes', isLess, 'must be at least limits.max_body_bytes']);
+}
+
+function lmstfyProblems({ default_ttl_s, default_delay_s }: Config['lmstfy']): Problem[] {
+  const isShort = default_ttl_s !== 0 && default_ttl_s < default_delay_s;
+  return broken('lmstfy', ['default_ttl_s', isShort, 'must be 0, or at least lmstfy.default_delay_s']);
+}
+
+function poolsProblems(pools: Config['pools'], isSound: (path: string) => boolean): Problem[] {
+  const isMissing = !Object.hasOwn(pools, 'default');
+  const ofEach = Object.entries(pools).flatMap(([name, pool]) => {
     const path = below('pools', name);
-    if (isSound(path)) problems.push(...targetProblems(pool, path));
-    if (pool.url === EMBEDDED && replicasOf(pool.durability) > 0) {
-      say(below(path, 'durability'), 'cannot be had from the embedded Redis: it has no replicas');
-    }
-  }
-  if (isSound('pools')) problems.push(...migrationProblems(pools, poolPlace));
-  if (isSound('tokens')) problems.push(...tokensProblems(tokens));
-  return problems;
+    const wantsReplicas = pool.url === EMBEDDED && replicasOf(pool.durability) > 0;
+    return [
+      ...(isSound(path) ? targetProblems(pool, path) : []),
+      ...broken(path, [
+        'durability',
+        wantsReplicas,
+        'cannot be had from the embedded Redis: it has no replicas',
+      ]),
+    ];
+  });
+  return [
+    ...broken('pools', ['default', isMissing, 'is missing: there must be a pool of that name']),
+    ...ofEach,
+  ];
 }
 
 function listenerProblems({ tls_cert, tls_key, tls_client_ca }: TlsListenerConfig, path: string): Problem[] {
@@ -93,36 +126,53 @@ function tokensProblems(tokens: RedisTarget): Problem[] {
 }
 
 function targetProblems(target: RedisTarget, path: string): Problem[] {
-  const { url, sentinels, master_name, sentinel_password, cluster, username, password, db } = target;
-  const problems: Problem[] = [];
-  const say = (key: string, text: string): void => void problems.push({ path: below(path, key), text });
+  const { url, sentinels, master_name, sentinel_password, cluster, db } = target;
   if ([url, sentinels, cluster].filter((way) => way !== undefined).length !== 1) {
     return [{ path, text: 'needs exactly one of url, sentinels (with master_name), and cluster' }];
   }
-  if (sentinels !== undefined && master_name === undefined) say('master_name', 'is missing beside sentinels');
-  if (sentinels === undefined && master_name !== undefined) say('master_name', 'goes with sentinels only');
-  if (sentinels === undefined && sentinel_password !== undefined) {
-    say('sentinel_password', 'goes with sentinels only');
-  }
-  if (cluster !== undefined && db !== undefined)
-    say('db', 'does not go with cluster: a Redis Cluster has one');
-  problems.push(...pairProblems(target.tls_cert, target.tls_key, path));
-  for (const key of ['tls_ca', 'tls_cert'] as const) {
-    if (target[key] !== undefined && url !== undefined && !/^rediss:/i.test(url)) {
-      say(key, 'goes with a rediss:// url only');
-    }
-  }
-  if (url === EMBEDDED) {
-    if (username !== undefined) say('username', 'does not go with the embedded Redis');
-    if (password !== undefined) say('password', 'does not go with the embedded Redis');
-    if (db !== undefined) say('db', 'does not go with the embedded Redis');
-  } else if (url !== undefined) {
-    const parts = new URL(url);
-    if (parts.username !== '' && username !== undefined) say('username', 'is also in the url');
-    if (parts.password !== '' && password !== undefined) say('password', 'is also in the url');
-    if (/\d/.test(parts.pathname) && db !== undefined) say('db', 'is also in the url');
-  }
-  return problems;
+  const hasSentinels = sentinels !== undefined;
+  return [
+    ...broken(
+      path,
+      ['master_name', hasSentinels && master_name === undefined, 'is missing beside sentinels'],
+      ['master_name', !hasSentinels && master_name !== undefined, 'goes with sentinels only'],
+      ['sentinel_password', !hasSentinels && sentinel_password !== undefined, 'goes with sentinels only'],
+      ['db', cluster !== undefined && db !== undefined, 'does not go with cluster: a Redis Cluster has one'],
+    ),
+    ...pairProblems(target.tls_cert, target.tls_key, path),
+    ...(url === undefined ? [] : urlProblems(target, url, path)),
+  ];
+}
+
+function urlProblems(
+  { tls_ca, tls_cert, username, password, db }: RedisTarget,
+  url: string,
+  path: string,
+): Problem[] {
+  const isPlain = !/^rediss:/i.test(url);
+  const parts = url === EMBEDDED ? null : new URL(url);
+  const beside = 'does not go with the embedded Redis';
+  const twice = 'is also in the url';
+  return [
+    ...broken(
+      path,
+      ['tls_ca', isPlain && tls_ca !== undefined, 'goes with a rediss:// url only'],
+      ['tls_cert', isPlain && tls_cert !== undefined, 'goes with a rediss:// url only'],
+    ),
+    ...(parts === null
+      ? broken(
+          path,
+          ['username', username !== undefined, beside],
+          ['password', password !== undefined, beside],
+          ['db', db !== undefined, beside],
+        )
+      : broken(
+          path,
+          ['username', parts.username !== '' && username !== undefined, twice],
+          ['password', parts.password !== '' && password !== undefined, twice],
+          ['db', /\d/.test(parts.pathname) && db !== undefined, twice],
+        )),
+  ];
 }
 
 /** What is not wrong, and yet worth a line at start. */

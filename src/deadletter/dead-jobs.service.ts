@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { Caller } from '../domain/caller.js';
 import type { DeadFilter, DeadStep, ListPage, PageRequest, Respawn } from '../domain/job-lists.js';
 import type { JobSummary } from '../domain/rich-job.js';
-import { checkAllQueues, checkQueue } from '../domain/rights.js';
+import { checkQueue, checkQueueOrAll } from '../domain/rights.js';
 import { EngineRegistry } from '../engine/engine.registry.js';
 import type { FullLane } from '../engine/full/full-lane.js';
 import type { DeadRequest } from './dead-request.js';
@@ -14,14 +14,15 @@ export class DeadJobsService {
 
   /** @throws {QueueError} `queue_not_allowed`: the caller may see some queues only, and the filter names none of them; `pool_moving` */
   list(caller: Caller, filter: DeadFilter, page: PageRequest): Promise<ListPage<JobSummary>> {
-    checkFilter(caller, filter);
+    checkQueueOrAll(caller.rights, filter.queue);
     return this.lane(caller).lists.listDead(caller.namespace, filter, page);
   }
 
   /** @throws as `list` */
   async respawn(caller: Caller, request: DeadRequest, options: Respawn): Promise<DeadStep> {
-    if (options.queue !== undefined && caller.rights !== null) checkQueue(caller.rights, options.queue);
-    const { filter, ids, isDry, limit, cursor } = this.checked(caller, request);
+    if (options.queue !== undefined) checkQueue(caller.rights, options.queue);
+    const { filter, ids, isDry, limit, cursor } = request;
+    checkQueueOrAll(caller.rights, filter.queue);
     const { dead } = this.lane(caller);
     if (isDry) return this.count(caller, request);
     if (ids === null) return dead.respawn(caller.namespace, filter, options, limit, cursor);
@@ -30,7 +31,8 @@ export class DeadJobsService {
 
   /** @throws as `list` */
   async delete(caller: Caller, request: DeadRequest): Promise<DeadStep> {
-    const { filter, ids, isDry, limit, cursor } = this.checked(caller, request);
+    const { filter, ids, isDry, limit, cursor } = request;
+    checkQueueOrAll(caller.rights, filter.queue);
     const { dead } = this.lane(caller);
     if (isDry) return this.count(caller, request);
     if (ids === null) return dead.delete(caller.namespace, filter, limit, cursor);
@@ -43,18 +45,7 @@ export class DeadJobsService {
     return { done: await dead.countIds(caller.namespace, ids, filter), cursor: null };
   }
 
-  private checked(caller: Caller, request: DeadRequest): DeadRequest {
-    checkFilter(caller, request.filter);
-    return request;
-  }
-
   private lane({ pool }: Caller): FullLane {
     return this.engines.fullLaneOf(pool);
   }
-}
-
-function checkFilter({ rights }: Caller, { queue }: DeadFilter): void {
-  if (rights === null) return;
-  if (queue === undefined) checkAllQueues(rights);
-  else checkQueue(rights, queue);
 }

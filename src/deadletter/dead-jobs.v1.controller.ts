@@ -1,17 +1,15 @@
-import { Controller, Get, Inject, Post, Req, Res, UseGuards } from '@nestjs/common';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Controller, Get, Inject, Post, UseGuards } from '@nestjs/common';
 import { Access } from '../auth/access.js';
 import { TokenGuard } from '../auth/token.guard.js';
 import { Config } from '../config/config.js';
 import type { DeadStep } from '../domain/job-lists.js';
-import { expectNoBody } from '../http/body.js';
 import { Describe } from '../http/describe.js';
 import type { Exchange } from '../http/exchange.js';
-import { exchangeOf } from '../http/exchange-of.js';
 import type { FieldsClass, Plain } from '../http/fields/field.js';
 import { readQuery } from '../http/fields/read.js';
-import { readJson } from '../http/json-body.js';
-import { pageOf, toCursor } from '../http/page-query.js';
+import { Incoming } from '../http/incoming.js';
+import { fieldsIn } from '../http/json-body.js';
+import { cursorOrNull, pageOf } from '../http/page-query.js';
 import { reply } from '../http/reply.js';
 import { JobsPage, jobsPage } from '../http/summary.v1.js';
 import { deadRequestOf, queryFilterOf, respawnOf } from './dead-request.js';
@@ -40,9 +38,7 @@ export class V1DeadJobsController {
     query: DeadQuery,
     answers: { 200: { about: 'A page of jobs.', of: JobsPage } },
   })
-  async list(@Req() request: FastifyRequest, @Res() response: FastifyReply): Promise<void> {
-    const exchange = exchangeOf(request, response);
-    expectNoBody(exchange.request);
+  async list(@Incoming() exchange: Exchange): Promise<void> {
     const { limit, cursor, ...filter } = readQuery(DeadQuery, exchange.query);
     const page = pageOf({ limit, cursor });
     reply(exchange, 200, jobsPage(await this.jobs.list(exchange.caller, queryFilterOf(filter), page)));
@@ -57,8 +53,8 @@ export class V1DeadJobsController {
     body: RespawnFields,
     answers: DONE,
   })
-  respawn(@Req() request: FastifyRequest, @Res() response: FastifyReply): void {
-    this.act(exchangeOf(request, response), RespawnFields, (exchange, fields) =>
+  respawn(@Incoming() exchange: Exchange): Promise<void> {
+    return this.act(exchange, RespawnFields, (fields) =>
       this.jobs.respawn(exchange.caller, deadRequestOf(fields), respawnOf(fields)),
     );
   }
@@ -72,8 +68,8 @@ export class V1DeadJobsController {
     body: MoveFields,
     answers: DONE,
   })
-  move(@Req() request: FastifyRequest, @Res() response: FastifyReply): void {
-    this.act(exchangeOf(request, response), MoveFields, (exchange, fields) =>
+  move(@Incoming() exchange: Exchange): Promise<void> {
+    return this.act(exchange, MoveFields, (fields) =>
       this.jobs.respawn(exchange.caller, deadRequestOf(fields), respawnOf(fields, fields.to_queue)),
     );
   }
@@ -81,23 +77,22 @@ export class V1DeadJobsController {
   @Post('delete')
   @Access({ queues: 'body', verb: 'admin' })
   @Describe({ about: 'Deletes dead jobs.', details: IN_STEPS, group: GROUP, body: DeadFields, answers: DONE })
-  delete(@Req() request: FastifyRequest, @Res() response: FastifyReply): void {
-    this.act(exchangeOf(request, response), DeadFields, (exchange, fields) =>
+  delete(@Incoming() exchange: Exchange): Promise<void> {
+    return this.act(exchange, DeadFields, (fields) =>
       this.jobs.delete(exchange.caller, deadRequestOf(fields)),
     );
   }
 
-  private act<T extends DeadFields>(
+  private async act<T extends DeadFields>(
     exchange: Exchange,
     of: FieldsClass<T>,
-    work: (exchange: Exchange, fields: T) => Promise<DeadStep>,
-  ): void {
-    readJson(exchange, this.config.limits.max_bulk_bytes, of, (fields) =>
-      exchange.after(work(exchange, fields), (step) => reply(exchange, 200, deadAnswer(step, fields))),
-    );
+    work: (fields: T) => Promise<DeadStep>,
+  ): Promise<void> {
+    const fields = await fieldsIn(exchange, this.config.limits.max_bulk_bytes, of);
+    reply(exchange, 200, deadAnswer(await work(fields), fields));
   }
 }
 
 function deadAnswer({ done, cursor }: DeadStep, { dry_run = false }: DeadFields): Plain<DeadAnswer> {
-  return { jobs: done, dry_run, next_cursor: cursor === null ? null : toCursor(cursor) };
+  return { jobs: done, dry_run, next_cursor: cursorOrNull(cursor) };
 }

@@ -1,5 +1,6 @@
 import type { DeadFilter, Respawn } from '../domain/job-lists.js';
 import type { Plain } from '../http/fields/field.js';
+import { given } from '../http/fields/given.js';
 import { Problems } from '../http/fields/read.js';
 import { fromCursor } from '../http/page-query.js';
 import type { DeadFields, DeadFilterFields, DeadQuery, RespawnFields } from './dto.v1.js';
@@ -36,11 +37,11 @@ export function respawnOf({ tries, keep_tries, ttl_ms = 0 }: RespawnFields, queu
   const problems = new Problems();
   if (tries !== undefined && keep_tries === true) problems.add('tries', 'does not go with keep_tries');
   problems.settle();
-  return {
+  return given<Respawn>({
     ttlMs: ttl_ms,
     tries: keep_tries === true ? 'keep' : (tries ?? 'reset'),
-    ...(queue === undefined ? {} : { queue }),
-  };
+    queue,
+  });
 }
 
 /** The filter of a query, whose attribute is one text. */
@@ -54,9 +55,9 @@ export function queryFilterOf({
 }
 
 function filterOf({ from, to, ...rest }: Plain<DeadFilterFields>): DeadFilter {
-  return {
+  return given<DeadFilter>({
     ...rest,
-    ...(from === undefined ? {} : { fromMs: Date.parse(from) }),
-    ...(to === undefined ? {} : { toMs: Date.parse(to) }),
-  };
+    fromMs: from === undefined ? undefined : Date.parse(from),
+    toMs: to === undefined ? undefined : Date.parse(to),
+  });
 }

@@ -1,11 +1,11 @@
-import { Controller, Delete, Get, Inject, Put, Req, Res, UseGuards } from '@nestjs/common';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Controller, Delete, Get, Inject, Put, UseGuards } from '@nestjs/common';
 import { Access } from '../auth/access.js';
 import { TokenGuard } from '../auth/token.guard.js';
 import { Config } from '../config/config.js';
 import { QueueError } from '../domain/errors.js';
 import { answer, answerNothing } from '../http/answer.js';
-import { exchangeOf } from '../http/exchange-of.js';
+import type { Exchange } from '../http/exchange.js';
+import { Incoming } from '../http/incoming.js';
 import { type Query, wholeNumber } from '../http/query.js';
 import { DeadletterService } from './deadletter.service.js';
 
@@ -25,8 +25,7 @@ export class LmstfyDeadletterController {
 
   @Get()
   @Access({ verb: 'consume' })
-  async peek(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    const exchange = exchangeOf(request, reply);
+  async peek(@Incoming() exchange: Exchange): Promise<void> {
     const { caller, namespace, queue } = exchange;
     const { id, size } = await this.deadletter.head(caller, queue);
     answer(
@@ -38,8 +37,7 @@ export class LmstfyDeadletterController {
 
   @Get('size')
   @Access({ isSize: true, verb: 'consume' })
-  async size(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    const exchange = exchangeOf(request, reply);
+  async size(@Incoming() exchange: Exchange): Promise<void> {
     const { caller, namespace, queue } = exchange;
     const { size } = await this.deadletter.head(caller, queue);
     answer(exchange, 200, `{"namespace":"${namespace}","queue":"${queue}","size":${String(size)}}`);
@@ -47,8 +45,7 @@ export class LmstfyDeadletterController {
 
   @Put()
   @Access({ verb: 'admin' })
-  async respawn(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    const exchange = exchangeOf(request, reply);
+  async respawn(@Incoming() exchange: Exchange): Promise<void> {
     const { caller, queue, query } = exchange;
     const limit = limitOf(query);
     const ttlS = wholeNumber(query, 'ttl', this.config.lmstfy.default_ttl_s, MAX_INT64);
@@ -60,8 +57,7 @@ export class LmstfyDeadletterController {
 
   @Delete()
   @Access({ verb: 'admin' })
-  async delete(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    const exchange = exchangeOf(request, reply);
+  async delete(@Incoming() exchange: Exchange): Promise<void> {
     await this.deadletter.delete(exchange.caller, exchange.queue, limitOf(exchange.query));
     answerNothing(exchange);
   }

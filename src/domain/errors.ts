@@ -94,3 +94,7 @@ export class UniqueKeyTakenError extends QueueError {
     super('unique_key_taken', message);
   }
 }
+
+export function jobNotFound(id: string): QueueError {
+  return new QueueError('job_not_found', `no job ${id}`);
+}

@@ -1,6 +1,13 @@
 import fc from 'fast-check';
 import { QueueError } from './errors.js';
-import { checkAllQueues, checkQueue, checkVerb, matchesPattern, type Rights } from './rights.js';
+import {
+  checkAllQueues,
+  checkQueue,
+  checkQueueOrAll,
+  checkVerb,
+  matchesPattern,
+  type Rights,
+} from './rights.js';
 
 describe('patterns of queue names', () => {
   it.each([
@@ -74,5 +81,23 @@ describe('rights', () => {
     ]);
     expect(refusal(() => checkQueue(anywhere, 'x'))).toBeNull();
     expect(refusal(() => checkAllQueues(anywhere))).toBeNull();
+  });
+
+  it('are checked for a whole namespace where no queue is named', () => {
+    expect(refusal(() => checkQueueOrAll(rights, 'news'))).toBeNull();
+    expect(refusal(() => checkQueueOrAll(rights, 'newsletter'))?.[1]).toMatch(/newsletter$/);
+    expect(refusal(() => checkQueueOrAll(rights, undefined))?.[1]).toMatch(/whole namespace$/);
+    expect(refusal(() => checkQueueOrAll(anywhere, undefined))).toBeNull();
+  });
+
+  it('are not looked at where a token may do everything', () => {
+    for (const check of [
+      () => checkVerb(null, 'admin'),
+      () => checkQueue(null, 'x'),
+      () => checkAllQueues(null),
+      () => checkQueueOrAll(null, undefined),
+    ]) {
+      expect(refusal(check)).toBeNull();
+    }
   });
 });

@@ -11,16 +11,20 @@ export interface Rights {
   readonly queues: readonly string[] | null;
 }
 
+/* Null instead of rights: a token that may do everything. */
+
 /** @throws {QueueError} `verb_missing` */
-export function checkVerb({ verbs }: Rights, verb: Verb): void {
-  if (!verbs.includes(verb)) throw new QueueError('verb_missing', `the token lacks the verb ${verb}`);
+export function checkVerb(rights: Rights | null, verb: Verb): void {
+  if (rights !== null && !rights.verbs.includes(verb))
+    throw new QueueError('verb_missing', `the token lacks the verb ${verb}`);
 }
 
 /**
  * @param queue a name of legal characters: it is repeated in the error
  * @throws {QueueError} `queue_not_allowed`
  */
-export function checkQueue({ queues }: Rights, queue: string): void {
+export function checkQueue(rights: Rights | null, queue: string): void {
+  const queues = rights?.queues ?? null;
   if (queues === null || queues.some((pattern) => matchesPattern(pattern, queue))) return;
   throw new QueueError(
     'queue_not_allowed',
@@ -29,12 +33,19 @@ export function checkQueue({ queues }: Rights, queue: string): void {
 }
 
 /** @throws {QueueError} `queue_not_allowed`: the token is for some queues, and the call for the whole namespace */
-export function checkAllQueues({ queues }: Rights): void {
+export function checkAllQueues(rights: Rights | null): void {
+  const queues = rights?.queues ?? null;
   if (queues === null) return;
   throw new QueueError(
     'queue_not_allowed',
     `the token is for the queues ${queues.join(',')} and not for a whole namespace`,
   );
+}
+
+/** For a call on one queue, or on the whole namespace if it names none. @throws as those two */
+export function checkQueueOrAll(rights: Rights | null, queue: string | undefined): void {
+  if (queue === undefined) checkAllQueues(rights);
+  else checkQueue(rights, queue);
 }
 
 /**

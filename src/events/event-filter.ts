@@ -55,7 +55,7 @@ export type EventFilter = (event: JobEvent) => boolean;
  */
 export function filterOf(url: string, rights: Rights | null): EventFilter | null {
   const wanted = wantedOf(url);
-  if (rights !== null) for (const queue of wanted.get('queue') ?? []) checkQueue(rights, queue);
+  for (const queue of wanted.get('queue') ?? []) checkQueue(rights, queue);
   const patterns = rights?.queues ?? null;
   const checks = [...wanted].map(([name, values]): EventFilter => {
     const of = FILTERS[name]?.of;

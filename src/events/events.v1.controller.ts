@@ -1,9 +1,9 @@
-import { Controller, Get, Inject, Req, Res, UseGuards } from '@nestjs/common';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Controller, Get, Inject, UseGuards } from '@nestjs/common';
 import { Access, type AccessRules } from '../auth/access.js';
 import { TokenGuard } from '../auth/token.guard.js';
 import { Describe } from '../http/describe.js';
-import { exchangeOf } from '../http/exchange-of.js';
+import type { Exchange } from '../http/exchange.js';
+import { Incoming } from '../http/incoming.js';
 import { filterOf, placeOf } from './event-filter.js';
 import { EventsService } from './events.service.js';
 
@@ -25,8 +25,7 @@ export class V1EventsController {
     group: 'Events',
     answers: { 200: { about: 'A stream without an end.', type: 'text/event-stream' } },
   })
-  stream(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    const exchange = exchangeOf(request, reply);
+  stream(@Incoming() exchange: Exchange): Promise<void> {
     const filter = filterOf(exchange.request.url ?? '', exchange.caller.rights);
     const after = placeOf(exchange.request.headers['last-event-id']);
     return this.events.open(exchange, { rules: EVENTS, filter, after });

@@ -1,7 +1,7 @@
-import { Controller, Get, Inject, Req, Res } from '@nestjs/common';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Controller, Get, Inject } from '@nestjs/common';
 import { answer, asciiJson } from '../http/answer.js';
-import { exchangeOf } from '../http/exchange-of.js';
+import type { Exchange } from '../http/exchange.js';
+import { Incoming } from '../http/incoming.js';
 import { ReadinessService } from './readiness.js';
 
 /** Probes, on the API port and on the admin port. */
@@ -11,14 +11,13 @@ export class HealthController {
 
   /** The process lives. */
   @Get('healthz')
-  healthz(@Req() request: FastifyRequest, @Res() reply: FastifyReply): void {
-    answer(exchangeOf(request, reply), 200, '{"status":"ok"}');
+  healthz(@Incoming() exchange: Exchange): void {
+    answer(exchange, 200, '{"status":"ok"}');
   }
 
   /** The process should be sent requests; `?pool=` asks for one pool. 503 if not. */
   @Get('readyz')
-  readyz(@Req() request: FastifyRequest, @Res() reply: FastifyReply): void {
-    const exchange = exchangeOf(request, reply);
+  readyz(@Incoming() exchange: Exchange): void {
     const { pool } = exchange.query;
     const { status, degraded } = pool === undefined ? this.readiness.overall() : this.readiness.ofPool(pool);
     const isReady = status === 'ready' || status === 'degraded';

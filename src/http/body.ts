@@ -53,6 +53,16 @@ export function readBody(exchange: Exchange, maxBytes: number, take: (body: Buff
 }
 
 /**
+ * The same for who may wait. It never settles if the client breaks off or says too much: then the exchange is refused, and there is
+ * nothing to go on with.
+ *
+ * @throws as `readBody`
+ */
+export function wholeBody(exchange: Exchange, maxBytes: number): Promise<Buffer> {
+  return new Promise((resolve) => readBody(exchange, maxBytes, resolve));
+}
+
+/**
  * Most bodies come in one packet with their headers. Node tells of the request when it has read the headers; one tick later the body
  * is there as well, and is read without a listener.
  */

@@ -1,3 +1,4 @@
+import type { ArgumentsHost } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Exchange, type ServerContext } from './exchange.js';
 import { NO_QUERY, type Query } from './query.js';
@@ -19,6 +20,12 @@ type RouteParams = Partial<Record<'namespace' | 'queue' | 'id', string>> | null 
 export function exchangeOf(request: FastifyRequest, reply: FastifyReply): Exchange {
   request.exchange ??= begin(request, reply);
   return request.exchange;
+}
+
+/** The same, from what Nest hands to guards, filters and decorators. */
+export function exchangeIn(host: ArgumentsHost): Exchange {
+  const http = host.switchToHttp();
+  return exchangeOf(http.getRequest<FastifyRequest>(), http.getResponse<FastifyReply>());
 }
 
 function begin(request: FastifyRequest, reply: FastifyReply): Exchange {

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { readBody } from './body.js';
+import { readBody, wholeBody } from './body.js';
 import { InputError } from './errors.v1.js';
 import type { Exchange } from './exchange.js';
 import { type DeclaredField, type FieldsClass, fieldsOf } from './fields/field.js';
@@ -23,6 +23,15 @@ export function readJson<T extends object>(
   take: (fields: T) => void,
 ): void {
   readBody(exchange, maxBytes, (body) => take(readFields(of, jsonOf(body, of))));
+}
+
+/** The same for who may wait, as by `wholeBody`. @throws {InputError} naming each field that breaks its rule */
+export async function fieldsIn<T extends object>(
+  exchange: Exchange,
+  maxBytes: number,
+  of: FieldsClass<T>,
+): Promise<T> {
+  return readFields(of, jsonOf(await wholeBody(exchange, maxBytes), of));
 }
 
 /**

@@ -25,6 +25,16 @@ export interface Page<T> {
   readonly next_cursor: string | null;
 }
 
+/** A page in the words of the wire. @param place where the list goes on, null at its end */
+export function pageAnswer<T>(items: readonly T[], place: string | null): Page<T> {
+  return { items, next_cursor: cursorOrNull(place) };
+}
+
+/** The cursor of a place that there may not be. */
+export function cursorOrNull(place: string | null): string | null {
+  return place === null ? null : toCursor(place);
+}
+
 /** A place in a list, as callers see it: it tells them nothing, so that it may change. */
 export function toCursor(place: string): string {
   return Buffer.from(place).toString('base64url');

@@ -1,6 +1,7 @@
 import { MAX_GROUP, MAX_PERIOD_MS, MAX_RETRY_DELAYS, MAX_RETRY_GROUPS } from '../domain/limits.js';
 import type { RetryPolicy } from '../domain/rich-job.js';
 import { Optional } from './fields/field.js';
+import { given } from './fields/given.js';
 import { Labels, OneOf, Real, Whole, Wholes } from './fields/kinds.js';
 import type { Problems } from './fields/read.js';
 
@@ -73,11 +74,4 @@ export function retryFieldsOf(policy: RetryPolicy): RetryPolicyFields {
     non_retryable: nonRetryable && [...nonRetryable],
   };
   return given<RetryPolicyFields>(fields);
-}
-
-type Loose<T> = { readonly [K in keyof T]: T[K] | undefined };
-
-/** The same without what is undefined. */
-function given<T extends object>(values: Loose<T>): T {
-  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as T;
 }

@@ -5,7 +5,7 @@ import { Nullable, type Plain } from './fields/field.js';
 import { Flag, Label, Moment, Part, Parts } from './fields/kinds.js';
 import { FailureAnswer, failureAnswer, JobFacts, jobFacts } from './job-facts.v1.js';
 import { isoTimeOrNull } from './reply.js';
-import { toCursor } from './page-query.js';
+import { pageAnswer } from './page-query.js';
 
 /* Jobs as all lists of the native API show them. */
 
@@ -33,7 +33,7 @@ export class JobsPage {
 
 /** A page of jobs in the words of the wire. */
 export function jobsPage({ items, cursor }: ListPage<JobSummary>): Plain<JobsPage> {
-  return { items: items.map(listedJob), next_cursor: cursor === null ? null : toCursor(cursor) };
+  return pageAnswer(items.map(listedJob), cursor);
 }
 
 function listedJob(job: JobSummary): Plain<ListedJob> {

@@ -1,15 +1,16 @@
-import { Controller, Delete, Inject, Patch, Post, Req, Res, UseGuards } from '@nestjs/common';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Controller, Delete, Inject, Patch, Post, UseGuards } from '@nestjs/common';
 import { Access } from '../auth/access.js';
 import { TokenGuard } from '../auth/token.guard.js';
 import { Config } from '../config/config.js';
+import type { CancelRequest } from '../engine/full/cancelling.js';
 import type { JobChange } from '../engine/full/changing.js';
 import { answerNothing } from '../http/answer.js';
 import { type AnswerDescription, Describe } from '../http/describe.js';
 import type { Exchange } from '../http/exchange.js';
-import { exchangeOf } from '../http/exchange-of.js';
 import type { FieldsClass } from '../http/fields/field.js';
-import { readJson } from '../http/json-body.js';
+import { given } from '../http/fields/given.js';
+import { Incoming } from '../http/incoming.js';
+import { fieldsIn } from '../http/json-body.js';
 import { isoTime, isoTimeOrNull, reply } from '../http/reply.js';
 import { jobChangeOf, logDataOf } from './changes.v1.js';
 import { ChangesService } from './changes.service.js';
@@ -46,15 +47,13 @@ export class V1ChangesController {
     body: CancelFields,
     answers: { 200: { about: 'What became of it.', of: CancelledAnswer } },
   })
-  cancel(@Req() request: FastifyRequest, @Res() response: FastifyReply): void {
-    this.read(exchangeOf(request, response), CancelFields, async (exchange, { cascade, grace_ms }) => {
-      const cancelled = await this.changes.cancel(exchange.caller, exchange.jobId, {
-        ...(cascade === undefined ? {} : { cascade }),
-        ...(grace_ms === undefined ? {} : { graceMs: grace_ms }),
-      });
-      const revoked_at = cancelled.outcome === 'requested' ? isoTime(cancelled.revokedAtMs) : null;
-      reply(exchange, 200, { id: exchange.jobId, outcome: cancelled.outcome, revoked_at });
-    });
+  async cancel(@Incoming() exchange: Exchange): Promise<void> {
+    const { caller, jobId: id } = exchange;
+    const { cascade, grace_ms } = await this.fields(exchange, CancelFields);
+    const request = given<CancelRequest>({ cascade, graceMs: grace_ms });
+    const cancelled = await this.changes.cancel(caller, id, request);
+    const revoked_at = cancelled.outcome === 'requested' ? isoTime(cancelled.revokedAtMs) : null;
+    reply(exchange, 200, { id, outcome: cancelled.outcome, revoked_at });
   }
 
   @Patch()
@@ -67,10 +66,9 @@ export class V1ChangesController {
     body: ChangeFields,
     answers: CHANGED,
   })
-  change(@Req() request: FastifyRequest, @Res() response: FastifyReply): void {
-    this.read(exchangeOf(request, response), ChangeFields, (exchange, fields) =>
-      this.reply(exchange, jobChangeOf(fields, this.config.limits.max_body_bytes)),
-    );
+  async change(@Incoming() exchange: Exchange): Promise<void> {
+    const fields = await this.fields(exchange, ChangeFields);
+    await this.alter(exchange, jobChangeOf(fields, this.config.limits.max_body_bytes));
   }
 
   @Post('dependencies')
@@ -81,10 +79,9 @@ export class V1ChangesController {
     body: DependencyFields,
     answers: CHANGED,
   })
-  addDependencies(@Req() request: FastifyRequest, @Res() response: FastifyReply): void {
-    this.read(exchangeOf(request, response), DependencyFields, (exchange, { depends_on }) =>
-      this.reply(exchange, { moreDependencies: depends_on }),
-    );
+  async addDependencies(@Incoming() exchange: Exchange): Promise<void> {
+    const { depends_on } = await this.fields(exchange, DependencyFields);
+    await this.alter(exchange, { moreDependencies: depends_on });
   }
 
   @Delete('dependencies')
@@ -95,10 +92,9 @@ export class V1ChangesController {
     body: DependencyFields,
     answers: CHANGED,
   })
-  removeDependencies(@Req() request: FastifyRequest, @Res() response: FastifyReply): void {
-    this.read(exchangeOf(request, response), DependencyFields, (exchange, { depends_on }) =>
-      this.reply(exchange, { lessDependencies: depends_on }),
-    );
+  async removeDependencies(@Incoming() exchange: Exchange): Promise<void> {
+    const { depends_on } = await this.fields(exchange, DependencyFields);
+    await this.alter(exchange, { lessDependencies: depends_on });
   }
 
   @Post('log')
@@ -109,25 +105,18 @@ export class V1ChangesController {
     body: LogFields,
     answers: { 204: { about: 'It is written.' } },
   })
-  log(@Req() request: FastifyRequest, @Res() response: FastifyReply): void {
-    this.read(exchangeOf(request, response), LogFields, async (exchange, { message, data }) => {
-      await this.changes.log(exchange.caller, exchange.jobId, message, logDataOf(data));
-      answerNothing(exchange);
-    });
+  async log(@Incoming() exchange: Exchange): Promise<void> {
+    const { message, data } = await this.fields(exchange, LogFields);
+    await this.changes.log(exchange.caller, exchange.jobId, message, logDataOf(data));
+    answerNothing(exchange);
   }
 
-  private async reply(exchange: Exchange, change: JobChange): Promise<void> {
+  private async alter(exchange: Exchange, change: JobChange): Promise<void> {
     const { state, dueAtMs } = await this.changes.change(exchange.caller, exchange.jobId, change);
     reply(exchange, 200, { id: exchange.jobId, state, due_at: isoTimeOrNull(dueAtMs) });
   }
 
-  private read<T extends object>(
-    exchange: Exchange,
-    of: FieldsClass<T>,
-    take: (exchange: Exchange, fields: T) => Promise<void>,
-  ): void {
-    readJson(exchange, this.config.limits.max_bulk_bytes, of, (fields) =>
-      exchange.after(take(exchange, fields), () => undefined),
-    );
+  private fields<T extends object>(exchange: Exchange, of: FieldsClass<T>): Promise<T> {
+    return fieldsIn(exchange, this.config.limits.max_bulk_bytes, of);
   }
 }

@@ -1,5 +1,6 @@
 import { MAX_LOG_DATA_BYTES } from '../domain/limits.js';
 import type { JobChange } from '../engine/full/changing.js';
+import { given } from '../http/fields/given.js';
 import { Problems } from '../http/fields/read.js';
 import type { ChangeFields } from './dto/change.v1.js';
 import { dataOf, jsonText } from '../http/job-fields/new-job.js';
@@ -17,16 +18,16 @@ export function jobChangeOf(fields: ChangeFields, maxBytes: number): JobChange {
   if (due_at !== undefined && delay_ms !== undefined)
     problems.add('due_at', 'must be left out where there is delay_ms');
   problems.settle();
-  return {
-    ...(priority === undefined ? {} : { priority }),
-    ...(tags === undefined ? {} : { tags }),
-    ...(data === undefined ? {} : { data }),
-    ...(due_at === undefined ? {} : { dueMs: Math.max(Date.parse(due_at), 0) }),
-    ...(delay_ms === undefined ? {} : { delayMs: delay_ms }),
-    ...(ttl_ms === undefined ? {} : { ttlMs: ttl_ms }),
-    ...(queue === undefined ? {} : { queue }),
-    ...(depends_on === undefined ? {} : { dependsOn: depends_on }),
-  };
+  return given<JobChange>({
+    priority,
+    tags,
+    data,
+    dueMs: due_at === undefined ? undefined : Math.max(Date.parse(due_at), 0),
+    delayMs: delay_ms,
+    ttlMs: ttl_ms,
+    queue,
+    dependsOn: depends_on,
+  });
 }
 
 /** What goes with a line of a timeline. @throws {InputError} it is too long, or nested too deeply */

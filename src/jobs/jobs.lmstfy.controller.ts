@@ -1,9 +1,9 @@
-import { Controller, Delete, Get, Inject, Put, Req, Res, UseGuards } from '@nestjs/common';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Controller, Delete, Get, Inject, Put, UseGuards } from '@nestjs/common';
 import { Access } from '../auth/access.js';
 import { TokenGuard } from '../auth/token.guard.js';
 import { answer, answerNothing } from '../http/answer.js';
-import { exchangeOf } from '../http/exchange-of.js';
+import type { Exchange } from '../http/exchange.js';
+import { Incoming } from '../http/incoming.js';
 import { lifeHeaders, peekedJson, sizeJson } from './answers.lmstfy.js';
 import { HOT_ACCESS, LmstfyHotCalls } from './hot-calls.lmstfy.js';
 import { JobsService } from './jobs.service.js';
@@ -21,38 +21,37 @@ export class LmstfyJobsController {
 
   @Put()
   @Access(HOT_ACCESS.publish)
-  publish(@Req() request: FastifyRequest, @Res() reply: FastifyReply): void {
-    this.hot.publish(exchangeOf(request, reply));
+  publish(@Incoming() exchange: Exchange): void {
+    this.hot.publish(exchange);
   }
 
   @Put('bulk')
   @Access(HOT_ACCESS.publish)
-  publishBulk(@Req() request: FastifyRequest, @Res() reply: FastifyReply): void {
-    this.hot.publishBulk(exchangeOf(request, reply));
+  publishBulk(@Incoming() exchange: Exchange): void {
+    this.hot.publishBulk(exchange);
   }
 
   @Put('job/:id')
   @Access({ verb: 'publish' })
-  republish(@Req() request: FastifyRequest, @Res() reply: FastifyReply): void {
-    this.hot.republish(exchangeOf(request, reply));
+  republish(@Incoming() exchange: Exchange): void {
+    this.hot.republish(exchange);
   }
 
   @Get()
   @Access(HOT_ACCESS.consume)
-  consume(@Req() request: FastifyRequest, @Res() reply: FastifyReply): void {
-    this.hot.consume(exchangeOf(request, reply));
+  consume(@Incoming() exchange: Exchange): void {
+    this.hot.consume(exchange);
   }
 
   @Delete('job/:id')
   @Access(HOT_ACCESS.ack)
-  ack(@Req() request: FastifyRequest, @Res() reply: FastifyReply): void {
-    this.hot.ack(exchangeOf(request, reply));
+  ack(@Incoming() exchange: Exchange): void {
+    this.hot.ack(exchange);
   }
 
   @Get('peek')
   @Access({ verb: 'consume' })
-  async peekQueue(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    const exchange = exchangeOf(request, reply);
+  async peekQueue(@Incoming() exchange: Exchange): Promise<void> {
     const { caller, namespace, queue } = exchange;
     const job = await this.jobs.peekQueue(caller, queue);
     if (job === null) answer(exchange, 404, EMPTY_QUEUE);
@@ -61,8 +60,7 @@ export class LmstfyJobsController {
 
   @Get('job/:id')
   @Access({ verb: 'consume' })
-  async peekJob(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    const exchange = exchangeOf(request, reply);
+  async peekJob(@Incoming() exchange: Exchange): Promise<void> {
     const { caller, namespace, queue, jobId } = exchange;
     const job = await this.jobs.peekJob(caller, queue, jobId);
     answer(exchange, 200, peekedJson(namespace, job), { headers: lifeHeaders(job) });
@@ -70,16 +68,14 @@ export class LmstfyJobsController {
 
   @Get('size')
   @Access({ isSize: true, verb: 'consume' })
-  async size(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    const exchange = exchangeOf(request, reply);
+  async size(@Incoming() exchange: Exchange): Promise<void> {
     const { caller, namespace, queue } = exchange;
     answer(exchange, 200, sizeJson(namespace, queue, await this.jobs.size(caller, queue)));
   }
 
   @Delete()
   @Access({ verb: 'admin' })
-  async destroy(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    const exchange = exchangeOf(request, reply);
+  async destroy(@Incoming() exchange: Exchange): Promise<void> {
     await this.jobs.destroy(exchange.caller, exchange.queue);
     answerNothing(exchange);
   }

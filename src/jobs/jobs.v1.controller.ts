@@ -1,9 +1,9 @@
-import { Controller, Inject, Post, Req, Res, UseGuards } from '@nestjs/common';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Controller, Inject, Post, UseGuards } from '@nestjs/common';
 import { Access } from '../auth/access.js';
 import { TokenGuard } from '../auth/token.guard.js';
 import { Describe } from '../http/describe.js';
-import { exchangeOf } from '../http/exchange-of.js';
+import type { Exchange } from '../http/exchange.js';
+import { Incoming } from '../http/incoming.js';
 import { AckManyAnswer, AckManyFields } from './dto/settle.v1.js';
 import { V1_ACCESS, V1HotCalls } from './hot-calls.v1.js';
 
@@ -23,7 +23,7 @@ export class V1JobsController {
     body: AckManyFields,
     answers: { 200: { about: 'What became of each.', of: AckManyAnswer } },
   })
-  acks(@Req() request: FastifyRequest, @Res() reply: FastifyReply): void {
-    this.hot.acks(exchangeOf(request, reply));
+  acks(@Incoming() exchange: Exchange): void {
+    this.hot.acks(exchange);
   }
 }

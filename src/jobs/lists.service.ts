@@ -1,10 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Caller } from '../domain/caller.js';
-import { QueueError } from '../domain/errors.js';
+import { jobNotFound } from '../domain/errors.js';
 import type { JobFilter, ListPage, NamedCount, PageRequest, Trace } from '../domain/job-lists.js';
 import type { JobSummary } from '../domain/rich-job.js';
 import { isJobId } from '../domain/names.js';
-import { checkAllQueues, checkQueue } from '../domain/rights.js';
+import { checkQueueOrAll } from '../domain/rights.js';
 import { EngineRegistry } from '../engine/engine.registry.js';
 import type { FullLane } from '../engine/full/full-lane.js';
 
@@ -15,10 +15,7 @@ export class ListsService {
 
   /** @throws {QueueError} `queue_not_allowed`: the caller may see some queues only, and this list is not of one of them */
   list(caller: Caller, filter: JobFilter, page: PageRequest): Promise<ListPage<JobSummary>> {
-    if (caller.rights !== null) {
-      if (filter.queue === undefined) checkAllQueues(caller.rights);
-      else checkQueue(caller.rights, filter.queue);
-    }
+    checkQueueOrAll(caller.rights, filter.queue);
     return this.lane(caller).lists.list(caller.namespace, filter, page);
   }
 
@@ -62,5 +59,5 @@ export class ListsService {
 /** @throws {QueueError} `job_not_found`: no job can have this id */
 function known(id: string): string {
   if (isJobId(id)) return id;
-  throw new QueueError('job_not_found', `no job ${id}`);
+  throw jobNotFound(id);
 }

@@ -1,16 +1,13 @@
-import { Controller, Delete, Get, Inject, Post, Put, Req, Res, UseGuards } from '@nestjs/common';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Controller, Delete, Get, Inject, Post, Put, UseGuards } from '@nestjs/common';
 import { Access, type AccessRules } from '../auth/access.js';
 import { TokenGuard } from '../auth/token.guard.js';
 import { Config } from '../config/config.js';
-import type { ListPage, NamedCount } from '../domain/job-lists.js';
-import { expectNoBody } from '../http/body.js';
 import { Describe } from '../http/describe.js';
 import type { Exchange } from '../http/exchange.js';
-import { exchangeOf } from '../http/exchange-of.js';
 import { readQuery } from '../http/fields/read.js';
-import { readJson } from '../http/json-body.js';
-import { pageOf, PageQuery, toCursor } from '../http/page-query.js';
+import { Incoming } from '../http/incoming.js';
+import { fieldsIn } from '../http/json-body.js';
+import { pageAnswer, pageOf, PageQuery } from '../http/page-query.js';
 import { isoTime, reply } from '../http/reply.js';
 import { JobsPage, jobsPage } from '../http/summary.v1.js';
 import {
@@ -50,8 +47,7 @@ export class V1ListsController {
     query: JobsQuery,
     answers: { 200: { about: 'A page of jobs.', of: JobsPage } },
   })
-  async list(@Req() request: FastifyRequest, @Res() response: FastifyReply): Promise<void> {
-    const exchange = begin(request, response);
+  async list(@Incoming() exchange: Exchange): Promise<void> {
     const { limit, cursor, ...filter } = readQuery(JobsQuery, exchange.query);
     const page = pageOf({ limit, cursor });
     reply(exchange, 200, jobsPage(await this.lists.list(exchange.caller, filter, page)));
@@ -60,8 +56,7 @@ export class V1ListsController {
   @Get('jobs/:id/tags')
   @Access(OF_JOB)
   @Describe({ about: 'Shows the tags of a job.', group: GROUP, answers: TAGS })
-  async tagsOf(@Req() request: FastifyRequest, @Res() response: FastifyReply): Promise<void> {
-    const exchange = begin(request, response);
+  async tagsOf(@Incoming() exchange: Exchange): Promise<void> {
     const { caller, jobId: id } = exchange;
     await this.jobs.checkJob(caller, id);
     reply(exchange, 200, { id, tags: await this.lists.tagsOf(caller, id) });
@@ -76,22 +71,17 @@ export class V1ListsController {
     body: TagsFields,
     answers: TAGS,
   })
-  addTags(@Req() request: FastifyRequest, @Res() response: FastifyReply): void {
-    const exchange = exchangeOf(request, response);
+  async addTags(@Incoming() exchange: Exchange): Promise<void> {
     const { caller, jobId: id } = exchange;
-    readJson(exchange, this.config.limits.max_body_bytes, TagsFields, ({ tags }) =>
-      exchange.after(
-        this.jobs.checkJob(caller, id).then(() => this.lists.addTags(caller, id, tags)),
-        (all) => reply(exchange, 200, { id, tags: all }),
-      ),
-    );
+    const { tags } = await fieldsIn(exchange, this.config.limits.max_body_bytes, TagsFields);
+    await this.jobs.checkJob(caller, id);
+    reply(exchange, 200, { id, tags: await this.lists.addTags(caller, id, tags) });
   }
 
   @Delete('jobs/:id/tags')
   @Access(OF_JOB)
   @Describe({ about: 'Takes tags from a job.', group: GROUP, query: TagsQuery, answers: TAGS })
-  async removeTags(@Req() request: FastifyRequest, @Res() response: FastifyReply): Promise<void> {
-    const exchange = begin(request, response);
+  async removeTags(@Incoming() exchange: Exchange): Promise<void> {
     const { caller, jobId: id } = exchange;
     const { tags } = readQuery(TagsQuery, exchange.query);
     await this.jobs.checkJob(caller, id);
@@ -106,8 +96,8 @@ export class V1ListsController {
     query: PageQuery,
     answers: { 200: { about: 'A page of tags.', of: NamedCountsPage } },
   })
-  tags(@Req() request: FastifyRequest, @Res() response: FastifyReply): Promise<void> {
-    return this.counts(begin(request, response), 'tags');
+  tags(@Incoming() exchange: Exchange): Promise<void> {
+    return this.counts(exchange, 'tags');
   }
 
   @Get('failure-groups')
@@ -119,8 +109,8 @@ export class V1ListsController {
     query: PageQuery,
     answers: { 200: { about: 'A page of groups.', of: NamedCountsPage } },
   })
-  groups(@Req() request: FastifyRequest, @Res() response: FastifyReply): Promise<void> {
-    return this.counts(begin(request, response), 'groups');
+  groups(@Incoming() exchange: Exchange): Promise<void> {
+    return this.counts(exchange, 'groups');
   }
 
   @Get('tracked')
@@ -131,8 +121,7 @@ export class V1ListsController {
     query: PageQuery,
     answers: { 200: { about: 'A page of jobs; `gone` is the same on each.', of: TrackedPage } },
   })
-  async tracked(@Req() request: FastifyRequest, @Res() response: FastifyReply): Promise<void> {
-    const exchange = begin(request, response);
+  async tracked(@Incoming() exchange: Exchange): Promise<void> {
     const { caller } = exchange;
     const page = pageOf(readQuery(PageQuery, exchange.query));
     const [jobs, traces] = await Promise.all([
@@ -150,8 +139,7 @@ export class V1ListsController {
     group: GROUP,
     answers: { 200: { about: 'It is tracked.', of: TrackedAnswer } },
   })
-  async track(@Req() request: FastifyRequest, @Res() response: FastifyReply): Promise<void> {
-    const exchange = begin(request, response);
+  async track(@Incoming() exchange: Exchange): Promise<void> {
     const { caller, jobId: id } = exchange;
     await this.lists.track(caller, id);
     reply(exchange, 200, { id, tracked: true });
@@ -164,8 +152,7 @@ export class V1ListsController {
     group: GROUP,
     answers: { 200: { about: 'It is not tracked.', of: TrackedAnswer } },
   })
-  async untrack(@Req() request: FastifyRequest, @Res() response: FastifyReply): Promise<void> {
-    const exchange = begin(request, response);
+  async untrack(@Incoming() exchange: Exchange): Promise<void> {
     const { caller, jobId: id } = exchange;
     await this.lists.untrack(caller, id);
     reply(exchange, 200, { id, tracked: false });
@@ -173,17 +160,7 @@ export class V1ListsController {
 
   private async counts(exchange: Exchange, of: 'tags' | 'groups'): Promise<void> {
     const page = pageOf(readQuery(PageQuery, exchange.query));
-    reply(exchange, 200, namedCountsPage(await this.lists[of](exchange.caller, page)));
+    const { items, cursor } = await this.lists[of](exchange.caller, page);
+    reply(exchange, 200, pageAnswer(items, cursor));
   }
-}
-
-/** A request that has no body. */
-function begin(request: FastifyRequest, response: FastifyReply): Exchange {
-  const exchange = exchangeOf(request, response);
-  expectNoBody(exchange.request);
-  return exchange;
-}
-
-function namedCountsPage({ items, cursor }: ListPage<NamedCount>): object {
-  return { items, next_cursor: cursor === null ? null : toCursor(cursor) };
 }

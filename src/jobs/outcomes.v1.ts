@@ -1,4 +1,5 @@
 import type { Completion, GivenUp } from '../domain/rich-job.js';
+import { given } from '../http/fields/given.js';
 import { Problems } from '../http/fields/read.js';
 import type {
   AckFields,
@@ -61,18 +62,12 @@ export function heartbeatOf(id: string, fields: HeartbeatFields, maxBytes: numbe
     problems.add('progress', `must be at most ${String(maxBytes)} bytes as stored`);
   }
   problems.settle();
-  return {
-    id,
-    lease,
-    ...(ttr_ms === undefined ? {} : { ttrMs: ttr_ms }),
-    ...(progress === undefined ? {} : { progress }),
-    ...(stored === undefined ? {} : { data: stored.body }),
-  };
+  return given<Heartbeat>({ id, lease, ttrMs: ttr_ms, progress, data: stored?.body });
 }
 
 export function givenUpOf(id: string, fields: FailFields & Pick<RetryFields, 'delay_ms'>): GivenUp {
   const { lease, group = USUAL_GROUP, message = '', delay_ms } = fields;
-  return { id, lease, group, message, ...(delay_ms === undefined ? {} : { delayMs: delay_ms }) };
+  return given<GivenUp>({ id, lease, group, message, delayMs: delay_ms });
 }
 
 function nextOf({ queue, delay_ms, depends_on }: NextFields): NonNullable<Completion['next']> {

@@ -1,16 +1,16 @@
-import { Controller, Get, Inject, Post, Req, Res, UseGuards } from '@nestjs/common';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Controller, Get, Inject, Post, UseGuards } from '@nestjs/common';
 import { Access, type AccessRules } from '../auth/access.js';
 import { TokenGuard } from '../auth/token.guard.js';
 import { Config } from '../config/config.js';
 import { checkQueue, checkVerb } from '../domain/rights.js';
+import type { Release } from '../domain/rich-job.js';
 import type { LetGo } from '../engine/full/owners.js';
-import { expectNoBody } from '../http/body.js';
 import { type AnswerDescription, Describe } from '../http/describe.js';
 import type { Exchange } from '../http/exchange.js';
-import { exchangeOf } from '../http/exchange-of.js';
 import type { FieldsClass } from '../http/fields/field.js';
-import { readJson } from '../http/json-body.js';
+import { given } from '../http/fields/given.js';
+import { Incoming } from '../http/incoming.js';
+import { fieldsIn } from '../http/json-body.js';
 import { isoTime, isoTimeOrNull, reply } from '../http/reply.js';
 import { WholeJobAnswer } from './dto/job.v1.js';
 import { LeasesAnswer, LeasesFields } from './dto/leases.v1.js';
@@ -54,8 +54,8 @@ export class V1OwnersController {
     body: LeasesFields,
     answers: { 200: { about: 'The jobs; none if there were none.', of: LeasesAnswer } },
   })
-  lease(@Req() request: FastifyRequest, @Res() response: FastifyReply): void {
-    this.leasing.lease(exchangeOf(request, response));
+  lease(@Incoming() exchange: Exchange): void {
+    this.leasing.lease(exchange);
   }
 
   @Get('jobs/:id')
@@ -65,9 +65,7 @@ export class V1OwnersController {
     group: GROUP,
     answers: { 200: { about: 'The job.', of: WholeJobAnswer } },
   })
-  async look(@Req() request: FastifyRequest, @Res() response: FastifyReply): Promise<void> {
-    const exchange = exchangeOf(request, response);
-    expectNoBody(exchange.request);
+  async look(@Incoming() exchange: Exchange): Promise<void> {
     reply(exchange, 200, wholeJobAnswer(await this.jobs.find(exchange.caller, exchange.jobId)));
   }
 
@@ -80,19 +78,17 @@ export class V1OwnersController {
     body: AckFields,
     answers: { 200: { about: 'What became of it.', of: AckManyResult } },
   })
-  ack(@Req() request: FastifyRequest, @Res() response: FastifyReply): void {
-    const exchange = exchangeOf(request, response);
+  async ack(@Incoming() exchange: Exchange): Promise<void> {
     const { caller, jobId: id } = exchange;
-    this.read(exchange, AckFields, async (fields) => {
-      const completion = completionOf(id, fields, this.config.limits.max_body_bytes);
-      const { next } = completion;
-      if (next !== undefined && caller.rights !== null) {
-        checkVerb(caller.rights, 'publish');
-        checkQueue(caller.rights, next.queue);
-      }
-      await this.jobs.checkJob(caller, id);
-      reply(exchange, 200, { id, status: await this.jobs.ack(caller, completion) });
-    });
+    const fields = await this.fields(exchange, AckFields);
+    const completion = completionOf(id, fields, this.config.limits.max_body_bytes);
+    const { next } = completion;
+    if (next !== undefined) {
+      checkVerb(caller.rights, 'publish');
+      checkQueue(caller.rights, next.queue);
+    }
+    await this.jobs.checkJob(caller, id);
+    reply(exchange, 200, { id, status: await this.jobs.ack(caller, completion) });
   }
 
   @Post('jobs/:id/heartbeat')
@@ -104,15 +100,13 @@ export class V1OwnersController {
     body: HeartbeatFields,
     answers: { 200: { about: 'How long the lease lasts, and whether to go on.', of: HeartbeatAnswer } },
   })
-  heartbeat(@Req() request: FastifyRequest, @Res() response: FastifyReply): void {
-    const exchange = exchangeOf(request, response);
+  async heartbeat(@Incoming() exchange: Exchange): Promise<void> {
     const { caller, jobId: id } = exchange;
-    this.read(exchange, HeartbeatFields, async (fields) => {
-      const heartbeat = heartbeatOf(id, fields, this.config.limits.max_body_bytes);
-      await this.jobs.checkJob(caller, id);
-      const { leaseEndsAtMs, cancelRequested } = await this.jobs.heartbeat(caller, heartbeat);
-      reply(exchange, 200, { id, lease_ends_at: isoTime(leaseEndsAtMs), cancel_requested: cancelRequested });
-    });
+    const fields = await this.fields(exchange, HeartbeatFields);
+    const heartbeat = heartbeatOf(id, fields, this.config.limits.max_body_bytes);
+    await this.jobs.checkJob(caller, id);
+    const { leaseEndsAtMs, cancelRequested } = await this.jobs.heartbeat(caller, heartbeat);
+    reply(exchange, 200, { id, lease_ends_at: isoTime(leaseEndsAtMs), cancel_requested: cancelRequested });
   }
 
   @Post('jobs/:id/release')
@@ -123,13 +117,10 @@ export class V1OwnersController {
     body: ReleaseFields,
     answers: SETTLED,
   })
-  release(@Req() request: FastifyRequest, @Res() response: FastifyReply): void {
-    this.letGo(exchangeOf(request, response), ReleaseFields, (exchange, { lease, delay_ms }) =>
-      this.jobs.release(exchange.caller, {
-        id: exchange.jobId,
-        lease,
-        ...(delay_ms === undefined ? {} : { delayMs: delay_ms }),
-      }),
+  release(@Incoming() exchange: Exchange): Promise<void> {
+    const { caller, jobId: id } = exchange;
+    return this.letGo(exchange, ReleaseFields, ({ lease, delay_ms }) =>
+      this.jobs.release(caller, given<Release>({ id, lease, delayMs: delay_ms })),
     );
   }
 
@@ -141,8 +132,8 @@ export class V1OwnersController {
     body: RetryFields,
     answers: SETTLED,
   })
-  retry(@Req() request: FastifyRequest, @Res() response: FastifyReply): void {
-    this.letGo(exchangeOf(request, response), RetryFields, (exchange, fields) =>
+  retry(@Incoming() exchange: Exchange): Promise<void> {
+    return this.letGo(exchange, RetryFields, (fields) =>
       this.jobs.retry(exchange.caller, givenUpOf(exchange.jobId, fields)),
     );
   }
@@ -155,32 +146,25 @@ export class V1OwnersController {
     body: FailFields,
     answers: SETTLED,
   })
-  fail(@Req() request: FastifyRequest, @Res() response: FastifyReply): void {
-    this.letGo(exchangeOf(request, response), FailFields, (exchange, fields) =>
+  fail(@Incoming() exchange: Exchange): Promise<void> {
+    return this.letGo(exchange, FailFields, (fields) =>
       this.jobs.fail(exchange.caller, givenUpOf(exchange.jobId, fields)),
     );
   }
 
-  private letGo<T extends object>(
+  private async letGo<T extends object>(
     exchange: Exchange,
     of: FieldsClass<T>,
-    say: (exchange: Exchange, fields: T) => Promise<LetGo>,
-  ): void {
+    say: (fields: T) => Promise<LetGo>,
+  ): Promise<void> {
     const { caller, jobId: id } = exchange;
-    this.read(exchange, of, async (fields) => {
-      await this.jobs.checkJob(caller, id);
-      const { state, dueAtMs } = await say(exchange, fields);
-      reply(exchange, 200, { id, state, due_at: isoTimeOrNull(dueAtMs) });
-    });
+    const fields = await this.fields(exchange, of);
+    await this.jobs.checkJob(caller, id);
+    const { state, dueAtMs } = await say(fields);
+    reply(exchange, 200, { id, state, due_at: isoTimeOrNull(dueAtMs) });
   }
 
-  private read<T extends object>(
-    exchange: Exchange,
-    of: FieldsClass<T>,
-    take: (fields: T) => Promise<void>,
-  ): void {
-    readJson(exchange, this.config.limits.max_bulk_bytes, of, (fields) =>
-      exchange.after(take(fields), () => undefined),
-    );
+  private fields<T extends object>(exchange: Exchange, of: FieldsClass<T>): Promise<T> {
+    return fieldsIn(exchange, this.config.limits.max_bulk_bytes, of);
   }
 }

@@ -1,9 +1,9 @@
-import { Controller, Inject, Post, Req, Res, UseGuards } from '@nestjs/common';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Controller, Inject, Post, UseGuards } from '@nestjs/common';
 import { Access } from '../auth/access.js';
 import { TokenGuard } from '../auth/token.guard.js';
 import { Describe } from '../http/describe.js';
-import { exchangeOf } from '../http/exchange-of.js';
+import type { Exchange } from '../http/exchange.js';
+import { Incoming } from '../http/incoming.js';
 import { EndedAnswer } from './dto/job.v1.js';
 import {
   PublishedAnswer,
@@ -48,7 +48,7 @@ export class V1PublishController {
       },
     },
   })
-  publish(@Req() request: FastifyRequest, @Res() response: FastifyReply): void {
-    this.publishing.publish(exchangeOf(request, response));
+  publish(@Incoming() exchange: Exchange): void {
+    this.publishing.publish(exchange);
   }
 }

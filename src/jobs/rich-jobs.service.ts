@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Caller } from '../domain/caller.js';
-import { FullLaneError, QueueError } from '../domain/errors.js';
+import { FullLaneError, jobNotFound, QueueError } from '../domain/errors.js';
 import type { Ack, NewJob, PublishOptions } from '../domain/job.js';
 import { DEFAULT_TRIES } from '../domain/limits.js';
 import { isJobId } from '../domain/names.js';
@@ -103,7 +103,7 @@ export class RichJobsService {
   /** The work of one job is done. @throws {QueueError} `job_not_found`, `lease_lost`, `pool_moving` */
   async ack(caller: Caller, completion: Completion): Promise<AckStatus> {
     const [status = 'not_found'] = await this.complete(caller, [completion]);
-    if (status === 'not_found') throw notFound(completion.id);
+    if (status === 'not_found') throw jobNotFound(completion.id);
     if (status === 'lease_lost') {
       throw new QueueError('lease_lost', 'this lease is not the present one of the job');
     }
@@ -131,8 +131,8 @@ export class RichJobsService {
   /** All that is known of a job. @throws {QueueError} `job_not_found`, `queue_not_allowed`, `pool_moving` */
   async find(caller: Caller, id: string): Promise<JobDetails> {
     const job = isJobId(id) ? await this.lane(caller).looking.find(caller.namespace, id) : null;
-    if (job === null) throw notFound(id);
-    if (caller.rights !== null) checkQueue(caller.rights, job.queue);
+    if (job === null) throw jobNotFound(id);
+    checkQueue(caller.rights, job.queue);
     return job;
   }
 
@@ -142,7 +142,7 @@ export class RichJobsService {
    * @throws as `find`
    */
   async checkJob(caller: Caller, id: string): Promise<void> {
-    if (!isJobId(id)) throw notFound(id);
+    if (!isJobId(id)) throw jobNotFound(id);
     if (caller.rights !== null && caller.rights.queues !== null) await this.find(caller, id);
   }
 
@@ -225,8 +225,4 @@ function completionOf({ queue, id, lease = 0, outcome }: RichAck): Completion {
 function statusOf(result: OwnerResult, completion: Completion | undefined): AckStatus {
   if (result !== 'done') return result;
   return completion?.next === undefined ? 'acked' : 'moved';
-}
-
-function notFound(id: string): QueueError {
-  return new QueueError('job_not_found', `no job ${id}`);
 }

@@ -22,21 +22,38 @@ export async function importTokens(
   plan: TokenPlan,
   tally: Tally,
 ): Promise<void> {
+  for await (const { namespace, token, description, limit } of tokensOf(source, plan)) {
+    const id = { pool: plan.pool, namespace, token };
+    const known = await store.find(tokenDigest(id.pool, namespace, token));
+    const [isNew, isLimitNew] = [known === null, limit !== null && (known?.limit ?? null) === null];
+    if (isNew) tally.add(namespace, 'tokens');
+    if (isLimitNew) tally.add(namespace, 'limits');
+    if (plan.isDryRun) continue;
+    if (isNew) await store.create(namespace, id.pool, description, token);
+    if (limit && isLimitNew) await store.setLimit(id, limit, true);
+  }
+}
+
+/** A token as lmstfy has it. */
+interface FoundToken {
+  readonly namespace: string;
+  readonly token: string;
+  readonly description: string;
+  readonly limit: Limit | null;
+}
+
+async function* tokensOf(
+  source: LmstfySource,
+  { fromPool, namespaces }: TokenPlan,
+): AsyncGenerator<FoundToken> {
   const limits = await source.redis.hgetall(LIMITERS);
-  const prefix = `tk/${plan.fromPool}/`;
+  const prefix = `tk/${fromPool}/`;
   for await (const key of source.scan(`${prefix}*`)) {
     const namespace = key.slice(prefix.length);
-    if (!hasLegalCharacters(namespace) || !(plan.namespaces?.has(namespace) ?? true)) continue;
+    if (!hasLegalCharacters(namespace) || !(namespaces?.has(namespace) ?? true)) continue;
     for (const [token, description] of Object.entries(await source.redis.hgetall(key))) {
-      const limit = readLimit(limits[`${plan.fromPool}/${namespace}/${token}`]);
-      const id = { pool: plan.pool, namespace, token };
-      const known = await store.find(tokenDigest(id.pool, namespace, token));
-      const [isNew, isLimitNew] = [known === null, limit !== null && (known?.limit ?? null) === null];
-      if (isNew) tally.add(namespace, 'tokens');
-      if (isLimitNew) tally.add(namespace, 'limits');
-      if (plan.isDryRun) continue;
-      if (isNew) await store.create(namespace, id.pool, description, token);
-      if (limit && isLimitNew) await store.setLimit(id, limit, true);
+      const limit = readLimit(limits[`${fromPool}/${namespace}/${token}`]);
+      yield { namespace, token, description, limit };
     }
   }
 }

@@ -1,9 +1,8 @@
-import { Controller, Get, Inject, Req, Res } from '@nestjs/common';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Controller, Get, Inject } from '@nestjs/common';
 import { answer } from '../http/answer.js';
-import { expectNoBody } from '../http/body.js';
 import { Describe } from '../http/describe.js';
-import { exchangeOf } from '../http/exchange-of.js';
+import type { Exchange } from '../http/exchange.js';
+import { Incoming } from '../http/incoming.js';
 import { ApiDocument } from './api-document.js';
 import { DocsPage, PAGE_HEADERS, type PageFileName } from './docs-page.js';
 
@@ -21,38 +20,34 @@ export class V1OpenApiController {
     answers: { 200: { about: 'The document.', type: 'application/json' } },
     isOpen: true,
   })
-  async openApi(@Req() request: FastifyRequest, @Res() response: FastifyReply): Promise<void> {
-    const exchange = exchangeOf(request, response);
+  async openApi(@Incoming() exchange: Exchange): Promise<void> {
     exchange.context.gate?.enter(exchange, false);
-    expectNoBody(request.raw);
     const json = await this.document.json();
     answer(exchange, 200, json, { headers: ['Cache-Control', 'no-cache'] });
   }
 
   @Get('docs')
-  docs(@Req() request: FastifyRequest, @Res() response: FastifyReply): void {
-    this.send(request, response, 'page');
+  docs(@Incoming() exchange: Exchange): void {
+    this.send(exchange, 'page');
   }
 
   @Get('docs/page.js')
-  script(@Req() request: FastifyRequest, @Res() response: FastifyReply): void {
-    this.send(request, response, 'page.js');
+  script(@Incoming() exchange: Exchange): void {
+    this.send(exchange, 'page.js');
   }
 
   @Get('docs/swagger-ui.css')
-  styles(@Req() request: FastifyRequest, @Res() response: FastifyReply): void {
-    this.send(request, response, 'swagger-ui.css');
+  styles(@Incoming() exchange: Exchange): void {
+    this.send(exchange, 'swagger-ui.css');
   }
 
   @Get('docs/swagger-ui-bundle.js')
-  bundle(@Req() request: FastifyRequest, @Res() response: FastifyReply): void {
-    this.send(request, response, 'swagger-ui-bundle.js');
+  bundle(@Incoming() exchange: Exchange): void {
+    this.send(exchange, 'swagger-ui-bundle.js');
   }
 
-  private send(request: FastifyRequest, response: FastifyReply, name: PageFileName): void {
-    const exchange = exchangeOf(request, response);
+  private send(exchange: Exchange, name: PageFileName): void {
     exchange.context.gate?.enter(exchange, false);
-    expectNoBody(request.raw);
     const { type, latin1 } = this.page.file(name);
     answer(exchange, 200, latin1, { type, headers: PAGE_HEADERS });
   }

@@ -1,17 +1,14 @@
-import { Controller, Delete, Get, Inject, Patch, Post, Req, Res, UseGuards } from '@nestjs/common';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Controller, Delete, Get, Inject, Patch, Post, UseGuards } from '@nestjs/common';
 import { Access } from '../auth/access.js';
 import { TokenGuard } from '../auth/token.guard.js';
 import type { JobState } from '../domain/states.js';
 import { answerNothing } from '../http/answer.js';
-import { expectNoBody } from '../http/body.js';
 import { type AnswerDescription, Describe } from '../http/describe.js';
 import type { Exchange } from '../http/exchange.js';
-import { exchangeOf } from '../http/exchange-of.js';
-import type { FieldsClass } from '../http/fields/field.js';
 import { readQuery } from '../http/fields/read.js';
-import { readJson } from '../http/json-body.js';
-import { fromCursor, PageQuery, toCursor } from '../http/page-query.js';
+import { Incoming } from '../http/incoming.js';
+import { fieldsIn } from '../http/json-body.js';
+import { fromCursor, pageAnswer, PageQuery } from '../http/page-query.js';
 import { reply } from '../http/reply.js';
 import {
   DrainFields,
@@ -46,16 +43,11 @@ export class V1QueuesController {
     query: PageQuery,
     answers: { 200: { about: 'A page of queues.', of: QueuesAnswer } },
   })
-  async list(@Req() request: FastifyRequest, @Res() response: FastifyReply): Promise<void> {
-    const exchange = exchangeOf(request, response);
-    expectNoBody(exchange.request);
+  async list(@Incoming() exchange: Exchange): Promise<void> {
     const { limit, cursor } = readQuery(PageQuery, exchange.query);
     const after = cursor === undefined ? '' : fromCursor(cursor, isPlaceOfQueues);
     const { queues, last } = await this.queues.list(exchange.caller, after, limit);
-    reply(exchange, 200, {
-      items: queues.map(queueAnswer),
-      next_cursor: last === null ? null : toCursor(last),
-    });
+    reply(exchange, 200, pageAnswer(queues.map(queueAnswer), last));
   }
 
   @Get(':queue')
@@ -65,10 +57,8 @@ export class V1QueuesController {
     group: GROUP,
     answers: SHOWN,
   })
-  async look(@Req() request: FastifyRequest, @Res() response: FastifyReply): Promise<void> {
-    const exchange = exchangeOf(request, response);
-    expectNoBody(exchange.request);
-    await this.show(exchange);
+  look(@Incoming() exchange: Exchange): Promise<void> {
+    return this.show(exchange);
   }
 
   @Patch(':queue')
@@ -80,11 +70,10 @@ export class V1QueuesController {
     body: SettingsFields,
     answers: SHOWN,
   })
-  change(@Req() request: FastifyRequest, @Res() response: FastifyReply): void {
-    this.read(request, response, SettingsFields, async (exchange, fields) => {
-      await this.queues.change(exchange.caller, exchange.queue, changeOf(fields));
-      await this.show(exchange);
-    });
+  async change(@Incoming() exchange: Exchange): Promise<void> {
+    const fields = await fieldsIn(exchange, MAX_BODY_BYTES, SettingsFields);
+    await this.queues.change(exchange.caller, exchange.queue, changeOf(fields));
+    await this.show(exchange);
   }
 
   @Delete(':queue')
@@ -95,9 +84,7 @@ export class V1QueuesController {
     group: GROUP,
     answers: { 204: { about: 'It is forgotten.' } },
   })
-  async forget(@Req() request: FastifyRequest, @Res() response: FastifyReply): Promise<void> {
-    const exchange = exchangeOf(request, response);
-    expectNoBody(exchange.request);
+  async forget(@Incoming() exchange: Exchange): Promise<void> {
     await this.queues.forget(exchange.caller, exchange.queue);
     answerNothing(exchange);
   }
@@ -109,9 +96,7 @@ export class V1QueuesController {
     group: GROUP,
     answers: SHOWN,
   })
-  async pause(@Req() request: FastifyRequest, @Res() response: FastifyReply): Promise<void> {
-    const exchange = exchangeOf(request, response);
-    expectNoBody(exchange.request);
+  async pause(@Incoming() exchange: Exchange): Promise<void> {
     await this.queues.pause(exchange.caller, exchange.queue);
     await this.show(exchange);
   }
@@ -123,9 +108,7 @@ export class V1QueuesController {
     group: GROUP,
     answers: SHOWN,
   })
-  async resume(@Req() request: FastifyRequest, @Res() response: FastifyReply): Promise<void> {
-    const exchange = exchangeOf(request, response);
-    expectNoBody(exchange.request);
+  async resume(@Incoming() exchange: Exchange): Promise<void> {
     await this.queues.resume(exchange.caller, exchange.queue);
     await this.show(exchange);
   }
@@ -140,13 +123,12 @@ export class V1QueuesController {
     body: DrainFields,
     answers: { 200: { about: 'The queue as it is now: `length` 0 = it is empty.', of: QueueAnswer } },
   })
-  drain(@Req() request: FastifyRequest, @Res() response: FastifyReply): void {
-    this.read(request, response, DrainFields, async (exchange, { wait_ms }) => {
-      const { context, caller, queue } = exchange;
-      if (wait_ms > 0) context.gate?.rest(exchange);
-      const isWanted = (): boolean => !exchange.request.socket.destroyed && !context.drain.closing;
-      reply(exchange, 200, queueAnswer(await this.queues.drain(caller, queue, wait_ms, isWanted)));
-    });
+  async drain(@Incoming() exchange: Exchange): Promise<void> {
+    const { context, caller, queue } = exchange;
+    const { wait_ms } = await fieldsIn(exchange, MAX_BODY_BYTES, DrainFields);
+    if (wait_ms > 0) context.gate?.rest(exchange);
+    const isWanted = (): boolean => !exchange.request.socket.destroyed && !context.drain.closing;
+    reply(exchange, 200, queueAnswer(await this.queues.drain(caller, queue, wait_ms, isWanted)));
   }
 
   @Post(':queue/purge')
@@ -159,33 +141,19 @@ export class V1QueuesController {
     body: PurgeFields,
     answers: { 200: { about: 'How many of each state went, or would go.', of: PurgeAnswer } },
   })
-  purge(@Req() request: FastifyRequest, @Res() response: FastifyReply): void {
-    this.read(request, response, PurgeFields, async (exchange, { states, dry_run }) => {
-      const { caller, queue } = exchange;
-      if (dry_run) {
-        const found = await this.queues.count(caller, queue, states as JobState[]);
-        reply(exchange, 200, { jobs: found, dry_run, complete: true });
-        return;
-      }
-      const { removed, isComplete } = await this.queues.purge(caller, queue, states as JobState[]);
-      reply(exchange, 200, { jobs: removed, dry_run, complete: isComplete });
-    });
+  async purge(@Incoming() exchange: Exchange): Promise<void> {
+    const { caller, queue } = exchange;
+    const { states, dry_run } = await fieldsIn(exchange, MAX_BODY_BYTES, PurgeFields);
+    if (dry_run) {
+      const found = await this.queues.count(caller, queue, states as JobState[]);
+      reply(exchange, 200, { jobs: found, dry_run, complete: true });
+      return;
+    }
+    const { removed, isComplete } = await this.queues.purge(caller, queue, states as JobState[]);
+    reply(exchange, 200, { jobs: removed, dry_run, complete: isComplete });
   }
 
   private async show(exchange: Exchange): Promise<void> {
     reply(exchange, 200, queueAnswer(await this.queues.find(exchange.caller, exchange.queue)));
-  }
-
-  /** Reads the body, and goes on with it. */
-  private read<T extends object>(
-    request: FastifyRequest,
-    response: FastifyReply,
-    of: FieldsClass<T>,
-    act: (exchange: Exchange, fields: T) => Promise<void>,
-  ): void {
-    const exchange = exchangeOf(request, response);
-    readJson(exchange, MAX_BODY_BYTES, of, (fields) =>
-      exchange.after(act(exchange, fields), () => undefined),
-    );
   }
 }

@@ -1,6 +1,7 @@
 import type { QueueDefaults, Rate, SettingsChange } from '../domain/queue-settings.js';
 import { hasLegalCharacters } from '../domain/names.js';
 import { isoTimeOrNull } from '../http/reply.js';
+import { given } from '../http/fields/given.js';
 import { Problems } from '../http/fields/read.js';
 import { retryFieldsOf, retryPolicyOf } from '../http/retry-policy.v1.js';
 import type { Plain } from '../http/fields/field.js';
@@ -14,16 +15,16 @@ const MOST_PER_MS = 10;
 export function changeOf(fields: SettingsFields): SettingsChange {
   const problems = new Problems();
   const { max_running, max_running_per_key, rate, rate_per_key, defaults, max_kept } = fields;
-  const change = {
+  const change = given<SettingsChange>({
     maxRunning: max_running,
     maxRunningPerKey: max_running_per_key,
     rate: rate && rateOf(rate, 'rate', problems),
     ratePerKey: rate_per_key && rateOf(rate_per_key, 'rate_per_key', problems),
     defaults: defaults && defaultsOf(defaults, problems),
     maxKept: max_kept,
-  };
+  });
   problems.settle();
-  return given(change);
+  return change;
 }
 
 /** A queue as answers show it. */
@@ -88,11 +89,4 @@ function defaultsFieldsOf({
     retry: retry && retryFieldsOf(retry),
     retention_ms: retentionMs,
   });
-}
-
-type Loose<T> = { readonly [K in keyof T]: T[K] | undefined };
-
-/** The same without what is undefined. */
-function given<T extends object>(values: Loose<T>): T {
-  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as T;
 }

@@ -1,9 +1,17 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Caller } from '../domain/caller.js';
 import type { NewRecurring, Recurring, RecurringChange } from '../domain/recurring.js';
-import { checkAllQueues, checkQueue } from '../domain/rights.js';
+import { checkQueue, checkQueueOrAll } from '../domain/rights.js';
 import { EngineRegistry } from '../engine/engine.registry.js';
 import type { RecurringPage, Recurrings } from '../engine/full/recurring.js';
+
+/** Which of them to list. */
+export interface RecurringListing {
+  readonly limit: number;
+  /** The last one of the page before. */
+  readonly after: string | undefined;
+  readonly queue: string | undefined;
+}
 
 /** Recurring jobs on behalf of a caller, who must be allowed to publish to their queues. */
 @Injectable()
@@ -12,10 +20,10 @@ export class RecurringService {
 
   /** Stores one, or replaces the one with its id. @throws {QueueError} `queue_not_allowed`, `pool_moving`, or the engine's own */
   async set(caller: Caller, recurring: NewRecurring): Promise<Recurring> {
-    this.check(caller, recurring.template.queue);
+    checkQueue(caller.rights, recurring.template.queue);
     if (recurring.id !== undefined && caller.rights !== null && caller.rights.queues !== null) {
       const known = await this.of(caller).find(caller.namespace, recurring.id);
-      if (known) this.check(caller, known.template.queue);
+      if (known) checkQueue(caller.rights, known.template.queue);
     }
     return this.of(caller).set(caller.namespace, recurring);
   }
@@ -23,24 +31,21 @@ export class RecurringService {
   /** @throws {QueueError} `recurring_not_found`, `queue_not_allowed`, `pool_moving`, or the engine's own */
   async change(caller: Caller, id: string, change: RecurringChange): Promise<Recurring> {
     await this.get(caller, id);
-    if (change.template?.queue !== undefined) this.check(caller, change.template.queue);
+    const { queue } = change.template ?? {};
+    if (queue !== undefined) checkQueue(caller.rights, queue);
     return this.of(caller).change(caller.namespace, id, change);
   }
 
   /** @throws as `change` */
   async get(caller: Caller, id: string): Promise<Recurring> {
     const recurring = await this.of(caller).get(caller.namespace, id);
-    this.check(caller, recurring.template.queue);
+    checkQueue(caller.rights, recurring.template.queue);
     return recurring;
   }
 
   /** A page of them, as the engine has it. @throws {QueueError} `queue_not_allowed`, `pool_moving`, or the engine's own */
-  list(
-    caller: Caller,
-    { limit, after, queue }: { readonly limit: number; readonly after?: string; readonly queue?: string },
-  ): Promise<RecurringPage> {
-    if (queue !== undefined) this.check(caller, queue);
-    else if (caller.rights !== null) checkAllQueues(caller.rights);
+  list(caller: Caller, { limit, after, queue }: RecurringListing): Promise<RecurringPage> {
+    checkQueueOrAll(caller.rights, queue);
     return this.of(caller).list(caller.namespace, limit, after, queue);
   }
 
@@ -48,10 +53,6 @@ export class RecurringService {
   async remove(caller: Caller, id: string): Promise<void> {
     await this.get(caller, id);
     await this.of(caller).remove(caller.namespace, id);
-  }
-
-  private check({ rights }: Caller, queue: string): void {
-    if (rights !== null) checkQueue(rights, queue);
   }
 
   private of({ pool }: Caller): Recurrings {

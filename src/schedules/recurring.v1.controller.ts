@@ -1,18 +1,16 @@
-import { Controller, Delete, Get, Inject, Patch, Post, Put, Req, Res, UseGuards } from '@nestjs/common';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Controller, Delete, Get, Inject, Patch, Post, Put, UseGuards } from '@nestjs/common';
 import { Access, type AccessRules } from '../auth/access.js';
 import { TokenGuard } from '../auth/token.guard.js';
 import { Config } from '../config/config.js';
 import { isJobId } from '../domain/names.js';
-import type { Recurring, RecurringChange } from '../domain/recurring.js';
+import type { RecurringChange } from '../domain/recurring.js';
 import { answer } from '../http/answer.js';
-import { expectNoBody } from '../http/body.js';
 import { type AnswerDescription, Describe } from '../http/describe.js';
 import type { Exchange } from '../http/exchange.js';
-import { exchangeOf } from '../http/exchange-of.js';
 import { readQuery } from '../http/fields/read.js';
-import { readJson } from '../http/json-body.js';
-import { fromCursor, toCursor } from '../http/page-query.js';
+import { Incoming } from '../http/incoming.js';
+import { fieldsIn } from '../http/json-body.js';
+import { fromCursor, pageAnswer } from '../http/page-query.js';
 import { reply } from '../http/reply.js';
 import {
   RecurringAnswer,
@@ -49,17 +47,13 @@ export class V1RecurringController {
     body: RecurringFields,
     answers: { 201: { about: 'The recurring job.', of: RecurringAnswer } },
   })
-  create(@Req() request: FastifyRequest, @Res() response: FastifyReply): void {
-    const exchange = exchangeOf(request, response);
-    readJson(exchange, this.config.limits.max_bulk_bytes, RecurringFields, (fields) => {
-      const recurring = newRecurringOf(fields, this.config.limits.max_body_bytes, fields.id);
-      exchange.after(this.recurrings.set(exchange.caller, recurring), (stored) =>
-        reply(exchange, 201, recurringAnswer(stored), [
-          'Location',
-          `/v1/${exchange.namespace}/recurring/${stored.id}`,
-        ]),
-      );
-    });
+  async create(@Incoming() exchange: Exchange): Promise<void> {
+    const { max_bulk_bytes, max_body_bytes } = this.config.limits;
+    const fields = await fieldsIn(exchange, max_bulk_bytes, RecurringFields);
+    const recurring = newRecurringOf(fields, max_body_bytes, fields.id);
+    const stored = await this.recurrings.set(exchange.caller, recurring);
+    const location = `/v1/${exchange.namespace}/recurring/${stored.id}`;
+    reply(exchange, 201, recurringAnswer(stored), ['Location', location]);
   }
 
   @Get()
@@ -70,29 +64,18 @@ export class V1RecurringController {
     query: RecurringQuery,
     answers: { 200: { about: 'A page of them.', of: RecurringPageAnswer } },
   })
-  async list(@Req() request: FastifyRequest, @Res() response: FastifyReply): Promise<void> {
-    const exchange = exchangeOf(request, response);
-    expectNoBody(exchange.request);
+  async list(@Incoming() exchange: Exchange): Promise<void> {
     const { limit, cursor, queue } = readQuery(RecurringQuery, exchange.query);
-    const after = cursor === undefined ? undefined : fromCursor(cursor, isJobId);
-    const page = await this.recurrings.list(exchange.caller, {
-      limit,
-      ...(after === undefined ? {} : { after }),
-      ...(queue === undefined ? {} : { queue }),
-    });
-    reply(exchange, 200, {
-      items: page.items.map(recurringAnswer),
-      next_cursor: page.after === null ? null : toCursor(page.after),
-    });
+    const from = cursor === undefined ? undefined : fromCursor(cursor, isJobId);
+    const { items, after } = await this.recurrings.list(exchange.caller, { limit, after: from, queue });
+    reply(exchange, 200, pageAnswer(items.map(recurringAnswer), after));
   }
 
   @Get(':id')
   @Access({ queues: 'body', verb: 'publish' })
   @Describe({ about: 'Shows a recurring job.', group: GROUP, answers: ONE })
-  async look(@Req() request: FastifyRequest, @Res() response: FastifyReply): Promise<void> {
-    const exchange = exchangeOf(request, response);
-    expectNoBody(exchange.request);
-    show(exchange, await this.recurrings.get(exchange.caller, exchange.jobId));
+  async look(@Incoming() exchange: Exchange): Promise<void> {
+    reply(exchange, 200, recurringAnswer(await this.recurrings.get(exchange.caller, exchange.jobId)));
   }
 
   @Put(':id')
@@ -104,12 +87,11 @@ export class V1RecurringController {
     body: ReplaceRecurringFields,
     answers: ONE,
   })
-  replace(@Req() request: FastifyRequest, @Res() response: FastifyReply): void {
-    const exchange = exchangeOf(request, response);
-    readJson(exchange, this.config.limits.max_bulk_bytes, ReplaceRecurringFields, (fields) => {
-      const recurring = newRecurringOf(fields, this.config.limits.max_body_bytes, exchange.jobId);
-      exchange.after(this.recurrings.set(exchange.caller, recurring), (stored) => show(exchange, stored));
-    });
+  async replace(@Incoming() exchange: Exchange): Promise<void> {
+    const { max_bulk_bytes, max_body_bytes } = this.config.limits;
+    const fields = await fieldsIn(exchange, max_bulk_bytes, ReplaceRecurringFields);
+    const recurring = newRecurringOf(fields, max_body_bytes, exchange.jobId);
+    reply(exchange, 200, recurringAnswer(await this.recurrings.set(exchange.caller, recurring)));
   }
 
   @Patch(':id')
@@ -121,11 +103,10 @@ export class V1RecurringController {
     body: RecurringChangeFields,
     answers: ONE,
   })
-  change(@Req() request: FastifyRequest, @Res() response: FastifyReply): void {
-    const exchange = exchangeOf(request, response);
-    readJson(exchange, this.config.limits.max_bulk_bytes, RecurringChangeFields, (fields) =>
-      this.alter(exchange, changeOf(fields, this.config.limits.max_body_bytes)),
-    );
+  async change(@Incoming() exchange: Exchange): Promise<void> {
+    const { max_bulk_bytes, max_body_bytes } = this.config.limits;
+    const fields = await fieldsIn(exchange, max_bulk_bytes, RecurringChangeFields);
+    await this.alter(exchange, changeOf(fields, max_body_bytes));
   }
 
   @Delete(':id')
@@ -135,9 +116,7 @@ export class V1RecurringController {
     group: GROUP,
     answers: { 204: { about: 'It is gone.' } },
   })
-  async remove(@Req() request: FastifyRequest, @Res() response: FastifyReply): Promise<void> {
-    const exchange = exchangeOf(request, response);
-    expectNoBody(exchange.request);
+  async remove(@Incoming() exchange: Exchange): Promise<void> {
     await this.recurrings.remove(exchange.caller, exchange.jobId);
     answer(exchange, 204, '');
   }
@@ -149,10 +128,8 @@ export class V1RecurringController {
     group: GROUP,
     answers: ONE,
   })
-  pause(@Req() request: FastifyRequest, @Res() response: FastifyReply): void {
-    const exchange = exchangeOf(request, response);
-    expectNoBody(exchange.request);
-    this.alter(exchange, { isPaused: true });
+  pause(@Incoming() exchange: Exchange): Promise<void> {
+    return this.alter(exchange, { isPaused: true });
   }
 
   @Post(':id/resume')
@@ -163,19 +140,12 @@ export class V1RecurringController {
     group: GROUP,
     answers: ONE,
   })
-  resume(@Req() request: FastifyRequest, @Res() response: FastifyReply): void {
-    const exchange = exchangeOf(request, response);
-    expectNoBody(exchange.request);
-    this.alter(exchange, { isPaused: false });
+  resume(@Incoming() exchange: Exchange): Promise<void> {
+    return this.alter(exchange, { isPaused: false });
   }
 
-  private alter(exchange: Exchange, change: RecurringChange): void {
-    exchange.after(this.recurrings.change(exchange.caller, exchange.jobId, change), (changed) =>
-      show(exchange, changed),
-    );
+  private async alter(exchange: Exchange, change: RecurringChange): Promise<void> {
+    const changed = await this.recurrings.change(exchange.caller, exchange.jobId, change);
+    reply(exchange, 200, recurringAnswer(changed));
   }
-}
-
-function show(exchange: Exchange, recurring: Recurring): void {
-  reply(exchange, 200, recurringAnswer(recurring));
 }

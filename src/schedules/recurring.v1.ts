@@ -1,6 +1,7 @@
 import type { NewRecurring, NewSchedule, Recurring, RecurringChange, Template } from '../domain/recurring.js';
 import type { RetryPolicy } from '../domain/rich-job.js';
 import type { Plain } from '../http/fields/field.js';
+import { given } from '../http/fields/given.js';
 import { Problems } from '../http/fields/read.js';
 import { dataFields } from '../http/job-fields/data-answer.js';
 import { NULL, optionsOf } from '../http/job-fields/new-job.js';
@@ -22,13 +23,13 @@ export function newRecurringOf(
 ): NewRecurring {
   const problems = new Problems();
   const options = optionsOf(job, 'job.', maxBytes, problems);
-  const recurring = {
-    ...(id === undefined ? {} : { id }),
+  const recurring = given<NewRecurring>({
+    id,
     schedule: scheduleOf(schedule, problems),
     template: { ...options, queue: job.queue, body: options.body ?? NULL },
     backlog: backlog ?? 0,
     isPaused: paused ?? false,
-  };
+  });
   problems.settle();
   return recurring;
 }
@@ -39,12 +40,12 @@ export function changeOf(
   maxBytes: number,
 ): RecurringChange {
   const problems = new Problems();
-  const change = {
-    ...(schedule === undefined ? {} : { schedule: scheduleOf(schedule, problems) }),
-    ...(job === undefined ? {} : { template: optionsOf(job, 'job.', maxBytes, problems) }),
-    ...(backlog === undefined ? {} : { backlog }),
-    ...(paused === undefined ? {} : { isPaused: paused }),
-  };
+  const change = given<RecurringChange>({
+    schedule: schedule && scheduleOf(schedule, problems),
+    template: job && optionsOf(job, 'job.', maxBytes, problems),
+    backlog,
+    isPaused: paused,
+  });
   problems.settle();
   if (job?.queue === undefined) return change;
   return { ...change, template: { ...change.template, queue: job.queue } };
@@ -53,11 +54,11 @@ export function changeOf(
 function scheduleOf({ every_ms, offset_ms, first_at }: ScheduleFields, problems: Problems): NewSchedule {
   if (offset_ms !== undefined && first_at !== undefined)
     problems.add('schedule.first_at', 'must be left out where there is offset_ms');
-  return {
+  return given<NewSchedule>({
     everyMs: every_ms,
-    ...(offset_ms === undefined ? {} : { offsetMs: offset_ms }),
-    ...(first_at === undefined ? {} : { firstAtMs: Date.parse(first_at) }),
-  };
+    offsetMs: offset_ms,
+    firstAtMs: first_at === undefined ? undefined : Date.parse(first_at),
+  });
 }
 
 /** A recurring job in the words of the wire. */
@@ -80,7 +81,9 @@ export function recurringAnswer(recurring: Recurring): Plain<RecurringAnswer> {
 function templateAnswer(template: Template): Plain<TemplateAnswer> {
   const { queue, body, contentType = null, ttlMs, tries, ttrMs, priority, type, tags, attributes } = template;
   const { dependsOn, onDependencyFailure, retry, unique, concurrencyKey, retentionMs, history } = template;
-  const named = {
+  return given<Plain<TemplateAnswer>>({
+    queue,
+    ...dataFields(body, contentType),
     ttl_ms: ttlMs,
     tries,
     ttr_ms: ttrMs,
@@ -95,13 +98,7 @@ function templateAnswer(template: Template): Plain<TemplateAnswer> {
     concurrency_key: concurrencyKey,
     retention_ms: retentionMs,
     history,
-  };
-  const given = Object.entries(named).filter(([, value]) => value !== undefined);
-  return {
-    queue,
-    ...dataFields(body, contentType),
-    ...(Object.fromEntries(given) as Partial<TemplateAnswer>),
-  };
+  });
 }
 
 function retryFields(retry: RetryPolicy): Plain<RetryPolicyFields> {

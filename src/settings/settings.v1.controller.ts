@@ -1,14 +1,14 @@
-import { Controller, Delete, Get, Inject, Put, Req, Res, UseGuards } from '@nestjs/common';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Controller, Delete, Get, Inject, Param, Put, UseGuards } from '@nestjs/common';
 import { Access } from '../auth/access.js';
 import { TokenGuard } from '../auth/token.guard.js';
 import { EngineRegistry } from '../engine/engine.registry.js';
 import type { Queues } from '../engine/queues.js';
+import type { SettingKey } from '../engine/settings/known.js';
 import { answer, answerNothing, asciiJson } from '../http/answer.js';
-import { readBody } from '../http/body.js';
+import { wholeBody } from '../http/body.js';
 import { Describe } from '../http/describe.js';
 import type { Exchange } from '../http/exchange.js';
-import { exchangeOf } from '../http/exchange-of.js';
+import { Incoming } from '../http/incoming.js';
 import { keyOf, settingJson, settingsJson, valueOf } from './settings.v1.js';
 
 /** A number and its name, in bytes. */
@@ -28,8 +28,7 @@ export class V1SettingsController {
     group: 'Settings',
     answers: { 200: { about: 'The settings.', type: 'application/json' } },
   })
-  async list(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    const exchange = exchangeOf(request, reply);
+  async list(@Incoming() exchange: Exchange): Promise<void> {
     const { defaults, chosen } = await this.read(exchange);
     answer(exchange, 200, asciiJson(settingsJson(defaults, chosen)));
   }
@@ -41,11 +40,8 @@ export class V1SettingsController {
     group: 'Settings',
     answers: { 200: { about: 'The setting.', type: 'application/json' } },
   })
-  async get(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    const exchange = exchangeOf(request, reply);
-    const key = keyOf(request.params);
-    const { defaults, chosen } = await this.read(exchange);
-    answer(exchange, 200, asciiJson(settingJson(key, defaults, chosen)));
+  async get(@Incoming() exchange: Exchange, @Param('key') key: string): Promise<void> {
+    await this.show(exchange, keyOf(key));
   }
 
   /** Chooses `{"value":…}`. */
@@ -57,17 +53,12 @@ export class V1SettingsController {
     group: 'Settings',
     answers: { 200: { about: 'The setting as it holds now.', type: 'application/json' } },
   })
-  set(@Req() request: FastifyRequest, @Res() reply: FastifyReply): void {
-    const exchange = exchangeOf(request, reply);
-    const key = keyOf(request.params);
-    readBody(exchange, MAX_BODY_BYTES, (body) => {
-      const { settings } = this.queuesOf(exchange);
-      const written = settings.set(exchange.namespace, key, valueOf(key, body));
-      const reading = written.then(() => this.read(exchange));
-      exchange.after(reading, ({ defaults, chosen }) =>
-        answer(exchange, 200, asciiJson(settingJson(key, defaults, chosen))),
-      );
-    });
+  async set(@Incoming() exchange: Exchange, @Param('key') name: string): Promise<void> {
+    const key = keyOf(name);
+    const body = await wholeBody(exchange, MAX_BODY_BYTES);
+    const { settings } = this.queuesOf(exchange);
+    await settings.set(exchange.namespace, key, valueOf(key, body));
+    await this.show(exchange, key);
   }
 
   /** Back to the default, whether something was chosen or not. */
@@ -78,10 +69,14 @@ export class V1SettingsController {
     group: 'Settings',
     answers: { 204: { about: 'It holds.' } },
   })
-  async unset(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    const exchange = exchangeOf(request, reply);
-    await this.queuesOf(exchange).settings.unset(exchange.namespace, keyOf(request.params));
+  async unset(@Incoming() exchange: Exchange, @Param('key') key: string): Promise<void> {
+    await this.queuesOf(exchange).settings.unset(exchange.namespace, keyOf(key));
     answerNothing(exchange);
+  }
+
+  private async show(exchange: Exchange, key: SettingKey): Promise<void> {
+    const { defaults, chosen } = await this.read(exchange);
+    answer(exchange, 200, asciiJson(settingJson(key, defaults, chosen)));
   }
 
   private async read(exchange: Exchange) {

@@ -26,8 +26,7 @@ interface SettingJson {
  *
  * @throws {InputError} there is no such setting
  */
-export function keyOf(params: unknown): SettingKey {
-  const { key } = params as { readonly key: string };
+export function keyOf(key: string): SettingKey {
   if (isSettingKey(key)) return key;
   throw new InputError([{ field: 'key', rule: `must be one of ${SETTING_KEYS.join(', ')}` }]);
 }

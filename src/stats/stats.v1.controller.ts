@@ -1,12 +1,12 @@
-import { Controller, Get, Inject, Req, Res, UseGuards } from '@nestjs/common';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Controller, Get, Inject, UseGuards } from '@nestjs/common';
 import { Access } from '../auth/access.js';
 import { TokenGuard } from '../auth/token.guard.js';
 import { checkQueue } from '../domain/rights.js';
 import { EngineRegistry } from '../engine/engine.registry.js';
 import { answer, asciiJson } from '../http/answer.js';
 import { Describe } from '../http/describe.js';
-import { exchangeOf } from '../http/exchange-of.js';
+import type { Exchange } from '../http/exchange.js';
+import { Incoming } from '../http/incoming.js';
 import { askedStats, statsJson } from './stats.v1.js';
 
 /** Statistics on the native API. */
@@ -24,12 +24,11 @@ export class V1StatsController {
     group: 'Statistics',
     answers: { 200: { about: 'Counts, and how long jobs waited and ran.', type: 'application/json' } },
   })
-  async read(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    const exchange = exchangeOf(request, reply);
+  async read(@Incoming() exchange: Exchange): Promise<void> {
     const { pool, namespace, rights } = exchange.caller;
     const { stats } = this.engines.forPool(pool);
     const { queue, day } = askedStats(exchange.query, stats.today());
-    if (rights !== null) checkQueue(rights, queue);
+    checkQueue(rights, queue);
     answer(exchange, 200, asciiJson(statsJson(queue, day, await stats.read(namespace, queue, day))));
   }
 }

@@ -1,15 +1,13 @@
-import { Controller, Delete, Get, Inject, Req, Res, UseGuards } from '@nestjs/common';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Controller, Delete, Get, Inject, Param, UseGuards } from '@nestjs/common';
 import { Access } from '../auth/access.js';
 import { TokenGuard } from '../auth/token.guard.js';
 import type { WorkerFacts } from '../domain/job-lists.js';
-import { expectNoBody } from '../http/body.js';
 import { Describe } from '../http/describe.js';
 import type { Exchange } from '../http/exchange.js';
-import { exchangeOf } from '../http/exchange-of.js';
 import type { Plain } from '../http/fields/field.js';
 import { readQuery } from '../http/fields/read.js';
-import { pageOf, PageQuery, toCursor } from '../http/page-query.js';
+import { Incoming } from '../http/incoming.js';
+import { pageAnswer, pageOf, PageQuery } from '../http/page-query.js';
 import { isoTime, reply } from '../http/reply.js';
 import { DeregisteredAnswer, WorkerAnswer, WorkersPage } from './dto.v1.js';
 import { WorkersService } from './workers.service.js';
@@ -31,12 +29,10 @@ export class V1WorkersController {
     query: PageQuery,
     answers: { 200: { about: 'A page of workers.', of: WorkersPage } },
   })
-  async list(@Req() request: FastifyRequest, @Res() response: FastifyReply): Promise<void> {
-    const exchange = begin(request, response);
+  async list(@Incoming() exchange: Exchange): Promise<void> {
     const page = pageOf(readQuery(PageQuery, exchange.query));
     const { items, cursor } = await this.workers.list(exchange.caller, page);
-    const next_cursor = cursor === null ? null : toCursor(cursor);
-    reply(exchange, 200, { items: items.map(workerAnswer), next_cursor });
+    reply(exchange, 200, pageAnswer(items.map(workerAnswer), cursor));
   }
 
   @Get(':name')
@@ -46,9 +42,8 @@ export class V1WorkersController {
     group: GROUP,
     answers: { 200: { about: 'The worker.', of: WorkerAnswer } },
   })
-  async find(@Req() request: FastifyRequest, @Res() response: FastifyReply): Promise<void> {
-    const exchange = begin(request, response);
-    reply(exchange, 200, workerAnswer(await this.workers.find(exchange.caller, nameIn(request))));
+  async find(@Incoming() exchange: Exchange, @Param('name') name: string): Promise<void> {
+    reply(exchange, 200, workerAnswer(await this.workers.find(exchange.caller, name)));
   }
 
   @Delete(':name')
@@ -58,21 +53,9 @@ export class V1WorkersController {
     group: GROUP,
     answers: { 200: { about: 'It is forgotten.', of: DeregisteredAnswer } },
   })
-  async deregister(@Req() request: FastifyRequest, @Res() response: FastifyReply): Promise<void> {
-    const exchange = begin(request, response);
-    const name = nameIn(request);
+  async deregister(@Incoming() exchange: Exchange, @Param('name') name: string): Promise<void> {
     reply(exchange, 200, { name, found: await this.workers.deregister(exchange.caller, name) });
   }
-}
-
-function begin(request: FastifyRequest, response: FastifyReply): Exchange {
-  const exchange = exchangeOf(request, response);
-  expectNoBody(exchange.request);
-  return exchange;
-}
-
-function nameIn(request: FastifyRequest): string {
-  return (request.params as { readonly name: string }).name;
 }
 
 function workerAnswer({ name, seenAtMs, leased, stalled }: WorkerFacts): Plain<WorkerAnswer> {

@@ -1,33 +1,7 @@
-import { type Answer, type CallOptions, TestApp } from '../support/app.js';
 import { TokenStore } from '../../src/auth/token-store.js';
-import { type AnswerCheck, answerCheck } from '../support/openapi.js';
+import { app, call, fresh, given, useNativeApi } from '../support/native-api.js';
 
-let app: TestApp;
-let check: AnswerCheck;
-beforeAll(async () => {
-  app = await TestApp.start();
-  check = answerCheck((await app.get('/v1/openapi.json', { token: null })).json);
-});
-afterAll(() => app.stop());
-
-let count = 0;
-const fresh = (what: string): string => `${what}${String(count++)}`;
-
-/** A call of the native API, whose answer must be as the document says. */
-async function call(method: string, path: string, body?: object, options: CallOptions = {}): Promise<Answer> {
-  const answer = await app.call(method, `/v1/${app.namespace}/${path}`, {
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    ...options,
-  });
-  check(method, `/${path.split('?')[0]!}`, answer);
-  return answer;
-}
-
-async function given<T>(method: string, path: string, body?: object): Promise<T> {
-  const { status, json, text } = await call(method, path, body);
-  if (status >= 300) throw new Error(`${String(status)} ${text}`);
-  return json as T;
-}
+useNativeApi();
 
 interface Page {
   readonly items: readonly { readonly id: string; readonly [field: string]: unknown }[];

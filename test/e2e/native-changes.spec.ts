@@ -1,38 +1,13 @@
-import { type Answer, TestApp } from '../support/app.js';
-import { type AnswerCheck, answerCheck } from '../support/openapi.js';
+import { app, call, fresh, leaseOne, look, publish, useNativeApi } from '../support/native-api.js';
 
-let app: TestApp;
-let check: AnswerCheck;
-beforeAll(async () => {
-  app = await TestApp.start();
-  check = answerCheck((await app.get('/v1/openapi.json', { token: null })).json);
-});
-afterAll(() => app.stop());
-
-let count = 0;
-const fresh = (): string => `j${String(count++)}`;
-
-/** A call of the native API, whose answer must be as the document says. */
-async function call(method: string, path: string, body?: unknown): Promise<Answer> {
-  const answer = await app.call(method, `/v1/${app.namespace}/${path}`, {
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  });
-  check(method, `/${path}`, answer);
-  return answer;
-}
+useNativeApi();
 
 async function put(id: string, more: object = {}): Promise<string> {
-  const { status, text } = await call('POST', 'jobs', { queue: id, id, priority: 1, ...more });
-  if (status !== 201) throw new Error(text);
+  await publish({ queue: id, id, priority: 1, ...more });
   return id;
 }
 
-async function lease(id: string): Promise<number> {
-  const { json } = await call('POST', 'leases', { queues: [id] });
-  return (json as { jobs: { lease: number }[] }).jobs[0]?.lease ?? 0;
-}
-
-const look = async (id: string): Promise<unknown> => (await call('GET', `jobs/${id}`)).json;
+const lease = async (id: string): Promise<number> => (await leaseOne(id)).lease;
 
 describe('a job that depends on others', () => {
   it('is blocked until they are done', async () => {

@@ -1,49 +1,14 @@
 import { NO_EXPIRY, TokenStore } from '../../src/auth/token-store.js';
-import { type Answer, type CallOptions, TestApp } from '../support/app.js';
-import { type AnswerCheck, answerCheck } from '../support/openapi.js';
+import { app, call, fresh, lease, publish, useNativeApi } from '../support/native-api.js';
 
-let app: TestApp;
-let check: AnswerCheck;
-beforeAll(async () => {
-  app = await TestApp.start();
-  check = answerCheck((await app.get('/v1/openapi.json', { token: null })).json);
-});
-afterAll(() => app.stop());
-
-let count = 0;
-const fresh = (): string => `q${String(count++)}`;
-
-/** A call of the native API, whose answer must be as the document says. */
-async function call(
-  method: string,
-  path: string,
-  body?: unknown,
-  options: CallOptions = {},
-): Promise<Answer> {
-  const answer = await app.call(method, `/v1/${app.namespace}/${path}`, {
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    ...options,
-  });
-  check(method, `/${path.split('?')[0]!}`, answer);
-  return answer;
-}
-
-const publish = async (job: object): Promise<string> => {
-  const { json } = await call('POST', 'jobs', job);
-  return (json as { id: string }).id;
-};
-
-const lease = async (queue: string, more: object = {}): Promise<{ id: string; lease: number }[]> => {
-  const { json } = await call('POST', 'leases', { queues: [queue], ...more });
-  return (json as { jobs: { id: string; lease: number }[] }).jobs;
-};
+useNativeApi();
 
 it('shows what a queue holds, and its settings', async () => {
   const queue = fresh();
   await publish({ queue, data: 1 });
   await publish({ queue, data: 1, delay_ms: 60_000 });
   await publish({ queue, data: 1, type: 't' });
-  await lease(queue);
+  await lease({ queues: [queue] });
 
   const { status, json } = await call('GET', `queues/${queue}`);
 
@@ -106,7 +71,7 @@ it('changes settings one by one, and takes them back', async () => {
 it('gives native jobs that say nothing the defaults of their queue', async () => {
   const queue = fresh();
   await call('PATCH', `queues/${queue}`, { defaults: { tries: 7, ttr_ms: 5_000, ttl_ms: 60_000 } });
-  const id = await publish({ queue, data: 1 });
+  const { id } = await publish({ queue, data: 1 });
 
   expect((await call('GET', `jobs/${id}`)).json).toMatchObject({
     tries_left: 7,
@@ -114,7 +79,7 @@ it('gives native jobs that say nothing the defaults of their queue', async () =>
   });
   const keyed = await call('POST', 'jobs', { queue, data: 1 }, { headers: { 'Idempotency-Key': 'k' } });
   expect(keyed.status).toBe(400);
-  expect(await lease(queue)).toHaveLength(1);
+  expect(await lease({ queues: [queue] })).toHaveLength(1);
 });
 
 it('pauses a queue, for both doors, and resumes it', async () => {
@@ -124,9 +89,9 @@ it('pauses a queue, for both doors, and resumes it', async () => {
     paused_at: expect.any(String) as string,
   });
 
-  expect(await lease(queue)).toEqual([]);
+  expect(await lease({ queues: [queue] })).toEqual([]);
   expect((await app.get(`/api/${app.namespace}/${queue}?timeout=0`)).status).toBe(404);
-  const waiting = lease(queue, { wait_ms: 10_000 });
+  const waiting = lease({ queues: [queue], wait_ms: 10_000 });
   expect((await call('POST', `queues/${queue}/resume`)).json).toMatchObject({ paused_at: null });
 
   expect(await waiting).toHaveLength(1);
@@ -134,7 +99,7 @@ it('pauses a queue, for both doors, and resumes it', async () => {
 
 it('drains a queue: new jobs are refused at both doors until it is empty', async () => {
   const queue = fresh();
-  const id = await publish({ queue, data: 1 });
+  const { id } = await publish({ queue, data: 1 });
   expect((await call('POST', `queues/${queue}/drain`)).json).toMatchObject({
     length: 1,
     draining_at: expect.any(String) as string,
@@ -145,7 +110,7 @@ it('drains a queue: new jobs are refused at both doors until it is empty', async
   const lmstfy = await app.call('PUT', `/api/${app.namespace}/${queue}`, { body: 'x' });
   expect(lmstfy.status).toBe(409);
   const drained = call('POST', `queues/${queue}/drain`, { wait_ms: 20_000 });
-  const [job] = await lease(queue);
+  const [job] = await lease({ queues: [queue] });
   await call('POST', `jobs/${id}/ack`, { lease: job?.lease });
 
   expect((await drained).json).toMatchObject({ length: 0, draining_at: null });

@@ -1,25 +1,9 @@
 import { TokenStore } from '../../src/auth/token-store.js';
-import { type Answer, type CallOptions, TestApp } from '../support/app.js';
-import { type AnswerCheck, answerCheck } from '../support/openapi.js';
+import type { Answer } from '../support/app.js';
+import { app, call, useNativeApi } from '../support/native-api.js';
 import { waitFor } from '../support/redis.js';
 
-let app: TestApp;
-let check: AnswerCheck;
-beforeAll(async () => {
-  app = await TestApp.start({ PUMPHOUSE_LIMITS__MAX_BODY_BYTES: '5000' });
-  check = answerCheck((await app.get('/v1/openapi.json', { token: null })).json);
-});
-afterAll(() => app.stop());
-
-/** A call of the native API, whose answer must be as the document says. */
-async function call(method: string, path: string, body?: object, options: CallOptions = {}): Promise<Answer> {
-  const answer = await app.call(method, `/v1/${app.namespace}/${path}`, {
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    ...options,
-  });
-  check(method, `/${path.split('?')[0]!}`, answer);
-  return answer;
-}
+useNativeApi();
 
 const HOUR = 3_600_000;
 const later = { every_ms: HOUR, offset_ms: HOUR };

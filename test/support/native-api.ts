@@ -35,7 +35,8 @@ export function spell(spelling: (path: string) => string): void {
 }
 
 let count = 0;
-export const fresh = (): string => `q${String(count++)}`;
+/** A name that nothing else of this file has. */
+export const fresh = (what = 'q'): string => `${what}${String(count++)}`;
 
 /** A call of the native API, whose answer must be as the document says. */
 export async function call(
@@ -50,6 +51,13 @@ export async function call(
   });
   check(method, `/${path.split('?')[0]!}`, answer);
   return answer;
+}
+
+/** What a call says, which must not be a refusal. */
+export async function given<T>(method: string, path: string, body?: object): Promise<T> {
+  const { status, json, text } = await call(method, path, body);
+  if (status >= 300) throw new Error(`${String(status)} ${text}`);
+  return json as T;
 }
 
 export const post = (path: string, body: unknown, options?: CallOptions): Promise<Answer> =>
@@ -74,9 +82,7 @@ export async function leaseOne(queue: string, more: object = {}): Promise<Job> {
 }
 
 export async function look(id: string): Promise<Job> {
-  const { status, json, text } = await call('GET', `jobs/${id}`);
-  if (status !== 200) throw new Error(`${String(status)} ${text}`);
-  return json as Job;
+  return given<Job>('GET', `jobs/${id}`);
 }
 
 export const code = ({ json }: Answer): unknown => (json as { code: unknown }).code;

@@ -91,9 +91,9 @@ export const LIST_GUARDS = [
   },
   {
     name: 'list: a token for some queues sees lists of these only',
-    file: 'src/jobs/lists.service.ts',
-    from: 'if (filter.queue === undefined) checkAllQueues(caller.rights);',
-    to: 'if (filter.queue === undefined) void caller;',
+    file: 'src/domain/rights.ts',
+    from: 'if (queue === undefined) checkAllQueues(rights);',
+    to: 'if (queue === undefined) void rights;',
     spec: E2E,
     test: 'are closed to tokens for some queues',
   },
@@ -116,8 +116,8 @@ export const LIST_GUARDS = [
   {
     name: 'dead letter: an operation does not meet those again that it brought back',
     file: 'src/engine/full/dead-jobs.ts',
-    from: 'const bounded = { ...filter, toMs: begun.toMs };',
-    to: 'const bounded = filter;',
+    from: 'filter: { ...filter, toMs: begun.toMs }',
+    to: 'filter',
     spec: DEAD,
     test: 'leaves alone what dies meanwhile',
   },
@@ -140,7 +140,7 @@ export const LIST_GUARDS = [
   {
     name: 'dead letter: a token must be one for the queue that jobs move to',
     file: 'src/deadletter/dead-jobs.service.ts',
-    from: 'if (options.queue !== undefined && caller.rights !== null) checkQueue(caller.rights, options.queue);',
+    from: 'if (options.queue !== undefined) checkQueue(caller.rights, options.queue);',
     to: '',
     spec: E2E,
     test: 'are closed to tokens for some queues',

@@ -1,9 +1,10 @@
-import { DependentsError, QueueError } from '../../domain/errors.js';
+import { DependentsError, jobNotFound, QueueError } from '../../domain/errors.js';
 import { bytesAt, integerAt } from '../../redis/scripts/script.js';
 import { fullCancel } from '../../redis/scripts/full.js';
 import { decodeId, encodeId } from '../ids.js';
 import type { ScriptRunner } from '../script-runner.js';
 import type { Settings } from '../settings/settings.js';
+import type { Arm } from './arm.js';
 
 /** What a cancel asks for. */
 export interface CancelRequest {
@@ -24,7 +25,7 @@ const CODE = { missing: 0, cancelled: 1, requested: 2, done: 3, before: 4, hasDe
 export class Cancelling {
   constructor(
     private readonly runner: ScriptRunner,
-    private readonly arm: (namespace: string, dueMs: number) => void,
+    private readonly arm: Arm,
     private readonly settings: Pick<Settings, 'of'>,
   ) {}
 
@@ -41,12 +42,11 @@ export class Cancelling {
     { cascade = false, graceMs }: CancelRequest = {},
   ): Promise<Cancelled> {
     const encoded = encodeId(id);
-    if (!encoded) throw missing(id);
+    if (!encoded) throw jobNotFound(id);
     const grace_ms = graceMs ?? (await this.settings.of(namespace)).grace_ms;
     const args = { id: encoded, cascade: cascade ? '1' : '0', grace_ms };
     const { raw } = await this.runner.run(fullCancel, namespace, args);
-    const nextMs = integerAt(raw, 2);
-    if (nextMs > 0) this.arm(namespace, nextMs);
+    this.arm(namespace, integerAt(raw, 2));
     switch (integerAt(raw, 3)) {
       case CODE.cancelled:
         return { outcome: 'cancelled' };
@@ -59,11 +59,7 @@ export class Cancelling {
       case CODE.hasDependents:
         throw new DependentsError(raw.slice(5).map((_id, i) => decodeId(bytesAt(raw, 5 + i))));
       default:
-        throw missing(id);
+        throw jobNotFound(id);
     }
   }
-}
-
-function missing(id: string): QueueError {
-  return new QueueError('job_not_found', `no job ${id}`);
 }

@@ -1,10 +1,11 @@
-import { QueueError } from '../../domain/errors.js';
+import { jobNotFound, QueueError } from '../../domain/errors.js';
 import { type JobState, stateOf } from '../../domain/states.js';
 import { integerAt } from '../../redis/scripts/script.js';
 import { fullChange } from '../../redis/scripts/full.js';
 import { checkNames } from '../checks.js';
 import { encodeId } from '../ids.js';
 import type { ScriptRunner } from '../script-runner.js';
+import type { Arm } from './arm.js';
 import { checkRichJobs } from './checks.js';
 import { checkNumberOf, dependencyError, packIds } from './dependencies.js';
 import type { FullQueues } from './full-queues.js';
@@ -38,14 +39,24 @@ export interface Changed {
   readonly dueAtMs: number | null;
 }
 
+/** What is asked of the script. */
+interface Order {
+  readonly options: object;
+  readonly data: Buffer;
+  /** Packed ids: what it is to wait for, and what no more. */
+  readonly adds: Buffer;
+  readonly drops: Buffer;
+}
+
 const NOTHING = Buffer.alloc(0);
+const NO_MORE = { data: NOTHING, adds: NOTHING, drops: NOTHING };
 const CODE = { missing: 0, changed: 1, notWaiting: 2, cycle: 3, tooMany: 4, dueUnknown: 5 } as const;
 
 /** Changes jobs that wait, and writes lines into timelines. */
 export class Changing {
   constructor(
     private readonly runner: ScriptRunner,
-    private readonly arm: (namespace: string, dueMs: number) => void,
+    private readonly arm: Arm,
     private readonly full: FullQueues,
   ) {}
 
@@ -57,28 +68,19 @@ export class Changing {
    * `too_many_dependencies`; `due_unknown`: a plain job far ahead is moved without a new due time; nothing has changed then. Or the store's own
    */
   async change(namespace: string, id: string, change: JobChange): Promise<Changed> {
-    const { priority, tags, data, dueMs, delayMs, ttlMs, queue, dependsOn } = change;
+    const { queue, data, lessDependencies: less = [] } = change;
+    const more = change.dependsOn ?? change.moreDependencies ?? [];
     checkNames(namespace, ...(queue === undefined ? [] : [queue]));
-    const more = dependsOn ?? change.moreDependencies ?? [];
     checkNumberOf(more);
-    checkNumberOf(change.lessDependencies ?? []);
-    const fields = Object.fromEntries(
-      Object.entries({ priority, dueMs, delayMs, ttlMs }).filter(([, value]) => value !== undefined),
-    );
-    checkRichJobs([{ queue: queue ?? '', body: NOTHING, ...fields }]);
+    checkNumberOf(less);
+    checkFields(change);
     if (more.includes(id)) throw dependencyError('dependency_cycle');
-    const options = {
-      priority,
-      queue,
-      due_ms: dueMs,
-      delay_ms: delayMs === undefined ? undefined : Math.min(delayMs, LONGEST_MS),
-      ttl_ms: ttlMs === undefined ? undefined : Math.min(ttlMs, LONGEST_MS),
-      tags: tags && (tags.length === 0 ? '' : JSON.stringify([...new Set(tags)])),
-      has_data: data && true,
-      ctype: data?.contentType,
-      only: dependsOn && true,
-    };
-    const changed = await this.run(namespace, id, options, data?.body, more, change.lessDependencies);
+    const changed = await this.run(namespace, id, {
+      options: optionsOf(change),
+      data: data?.body ?? NOTHING,
+      adds: packIds(more),
+      drops: packIds(less),
+    });
     if (queue !== undefined) this.full.add(namespace, [queue]);
     return changed;
   }
@@ -90,34 +92,44 @@ export class Changing {
    * @throws {QueueError} `job_not_found`, or the store's own
    */
   async log(namespace: string, id: string, message: string, data?: unknown): Promise<void> {
-    await this.run(namespace, id, { log: { message, data } });
+    await this.run(namespace, id, { options: { log: { message, data } }, ...NO_MORE });
   }
 
-  private async run(
-    namespace: string,
-    id: string,
-    options: Readonly<Record<string, unknown>>,
-    data: Buffer = NOTHING,
-    more: readonly string[] = [],
-    less: readonly string[] = [],
-  ): Promise<Changed> {
+  private async run(namespace: string, id: string, { options, ...order }: Order): Promise<Changed> {
     const encoded = encodeId(id);
-    if (!encoded) throw refusalOf(CODE.missing, id, '');
-    const { raw } = await this.runner.run(fullChange, namespace, {
-      id: encoded,
-      options: JSON.stringify(options),
-      data,
-      adds: packIds(more),
-      drops: packIds(less),
-    });
-    const nextMs = integerAt(raw, 2);
-    if (nextMs > 0) this.arm(namespace, nextMs);
+    if (!encoded) throw jobNotFound(id);
+    const args = { id: encoded, options: JSON.stringify(options), ...order };
+    const { raw } = await this.runner.run(fullChange, namespace, args);
+    this.arm(namespace, integerAt(raw, 2));
     const state = integerAt(raw, 4);
     const name = state === 0 ? null : stateOf(state);
     if (integerAt(raw, 3) !== CODE.changed) throw refusalOf(integerAt(raw, 3), id, name ?? '');
     const dueMs = Math.floor(integerAt(raw, 5));
     return { state: name, dueAtMs: dueMs === 0 ? null : dueMs };
   }
+}
+
+/** @throws {QueueError} `invalid_argument`: a value that no job may be published with either */
+function checkFields({ priority, dueMs, delayMs, ttlMs, queue = '' }: JobChange): void {
+  const fields = Object.entries({ priority, dueMs, delayMs, ttlMs }).filter(
+    ([, value]) => value !== undefined,
+  );
+  checkRichJobs([{ queue, body: NOTHING, ...Object.fromEntries(fields) }]);
+}
+
+/** A change as lua/scripts/full_change.lua reads it. */
+function optionsOf({ priority, tags, data, dueMs, delayMs, ttlMs, queue, dependsOn }: JobChange): object {
+  return {
+    priority,
+    queue,
+    due_ms: dueMs,
+    delay_ms: delayMs === undefined ? undefined : Math.min(delayMs, LONGEST_MS),
+    ttl_ms: ttlMs === undefined ? undefined : Math.min(ttlMs, LONGEST_MS),
+    tags: tags && (tags.length === 0 ? '' : JSON.stringify([...new Set(tags)])),
+    has_data: data && true,
+    ctype: data?.contentType,
+    only: dependsOn && true,
+  };
 }
 
 function refusalOf(code: number, id: string, state: string): QueueError {
@@ -131,6 +143,6 @@ function refusalOf(code: number, id: string, state: string): QueueError {
     case CODE.dueUnknown:
       return new QueueError('due_unknown', 'its due time is not known: give a new one with the change');
     default:
-      return new QueueError('job_not_found', `no job ${id}`);
+      return jobNotFound(id);
   }
 }

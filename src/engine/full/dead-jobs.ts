@@ -6,6 +6,7 @@ import { checkNames, checkNumber } from '../checks.js';
 import { encodeId } from '../ids.js';
 import type { EngineObserver } from '../observer.js';
 import type { ScriptRunner } from '../script-runner.js';
+import type { Arm } from './arm.js';
 import { cursorOf, filterText, type Place, placeOf } from './sources.js';
 
 /** Dead jobs that one script looks at, and that it moves: about a millisecond and a half of Redis each. */
@@ -18,9 +19,10 @@ const NOWHERE = Buffer.alloc(0);
 
 type Verb = 'count' | 'respawn' | 'delete';
 
-/** What is asked of dead jobs. */
+/** What is asked of dead jobs, and of which. */
 interface Order {
   readonly verb: Verb;
+  readonly filter: DeadFilter;
   readonly options: Respawn | null;
 }
 
@@ -29,13 +31,13 @@ export class DeadJobs {
   constructor(
     private readonly runner: ScriptRunner,
     private readonly observer: EngineObserver,
-    private readonly arm: (namespace: string, dueMs: number) => void,
+    private readonly arm: Arm,
     private readonly queues: (namespace: string) => Promise<string[]>,
   ) {}
 
   /** How many match; see `respawn`. */
   count(namespace: string, filter: DeadFilter, cursor?: string): Promise<DeadStep> {
-    return this.act(namespace, filter, { verb: 'count', options: null }, Infinity, cursor);
+    return this.act(namespace, { verb: 'count', filter, options: null }, Infinity, cursor);
   }
 
   /**
@@ -52,7 +54,7 @@ export class DeadJobs {
     cursor?: string,
   ): Promise<DeadStep> {
     checkRespawn(namespace, options);
-    return this.act(namespace, filter, { verb: 'respawn', options }, limit, cursor);
+    return this.act(namespace, { verb: 'respawn', filter, options }, limit, cursor);
   }
 
   /** Deletes those that match; as `respawn`. */
@@ -62,7 +64,7 @@ export class DeadJobs {
     limit: number = Infinity,
     cursor?: string,
   ): Promise<DeadStep> {
-    return this.act(namespace, filter, { verb: 'delete', options: null }, limit, cursor);
+    return this.act(namespace, { verb: 'delete', filter, options: null }, limit, cursor);
   }
 
   /** Goes on until the end is reached, or `limit` jobs are done. @returns how many were */
@@ -78,7 +80,7 @@ export class DeadJobs {
 
   /** How many of some are dead, and match. */
   countIds(namespace: string, ids: readonly string[], filter: DeadFilter = {}): Promise<number> {
-    return this.actOnIds(namespace, ids, { verb: 'count', options: null }, filter);
+    return this.actOnIds(namespace, ids, { verb: 'count', filter, options: null });
   }
 
   /** Brings jobs back by their ids; others than dead ones that match stay as they are. @returns how many came back */
@@ -89,20 +91,15 @@ export class DeadJobs {
     filter: DeadFilter = {},
   ): Promise<number> {
     checkRespawn(namespace, options);
-    return this.actOnIds(namespace, ids, { verb: 'respawn', options }, filter);
+    return this.actOnIds(namespace, ids, { verb: 'respawn', filter, options });
   }
 
   /** @returns how many were deleted */
   deleteIds(namespace: string, ids: readonly string[], filter: DeadFilter = {}): Promise<number> {
-    return this.actOnIds(namespace, ids, { verb: 'delete', options: null }, filter);
+    return this.actOnIds(namespace, ids, { verb: 'delete', filter, options: null });
   }
 
-  private async actOnIds(
-    namespace: string,
-    ids: readonly string[],
-    order: Order,
-    filter: DeadFilter,
-  ): Promise<number> {
+  private async actOnIds(namespace: string, ids: readonly string[], order: Order): Promise<number> {
     checkNames(namespace);
     const known = ids.flatMap((id): Item[] => {
       const encoded = encodeId(id);
@@ -110,28 +107,23 @@ export class DeadJobs {
     });
     let done = 0;
     for (let i = 0; i < known.length; i += ACT) {
-      const step = await this.step(namespace, '', filter, order, START, ACT, known.slice(i, i + ACT));
+      const step = await this.step(namespace, order, START, ACT, known.slice(i, i + ACT));
       done += step.done;
     }
     return done;
   }
 
-  private async act(
-    namespace: string,
-    filter: DeadFilter,
-    order: Order,
-    limit: number,
-    cursor?: string,
-  ): Promise<DeadStep> {
+  private async act(namespace: string, order: Order, limit: number, cursor?: string): Promise<DeadStep> {
+    const { verb, filter } = order;
     checkNames(namespace, ...(filter.queue === undefined ? [] : [filter.queue]));
     const begun = await this.begin(namespace, filter, cursor);
-    const bounded = { ...filter, toMs: begun.toMs };
+    const bounded = { ...order, filter: { ...filter, toMs: begun.toMs } };
     const endMs = performance.now() + PATIENCE_MS;
     let { place } = begun;
     let done = 0;
     while (place !== null && done < limit) {
-      const most = Math.min(limit - done, order.verb === 'count' ? LOOK : ACT);
-      const step = await this.step(namespace, place.queue, bounded, order, place, most, []);
+      const most = Math.min(limit - done, verb === 'count' ? LOOK : ACT);
+      const step = await this.step(namespace, bounded, place, most);
       done += step.done;
       place = step.place ?? (await this.nextQueue(namespace, filter, place.queue));
       if (performance.now() > endMs) break;
@@ -166,12 +158,10 @@ export class DeadJobs {
 
   private async step(
     namespace: string,
-    queue: string,
-    filter: DeadFilter,
-    { verb, options }: Order,
-    { at, id }: Place,
+    { verb, filter, options }: Order,
+    { queue, at, id }: Place,
     limit: number,
-    ids: readonly Item[],
+    ids: readonly Item[] = [],
   ): Promise<{ readonly done: number; readonly place: Place | null }> {
     const args = {
       verb,
@@ -190,8 +180,7 @@ export class DeadJobs {
       look: LOOK,
     };
     const { raw } = await this.runner.run(fullDead, namespace, args, ids);
-    const nextMs = integerAt(raw, 2);
-    if (nextMs > 0) this.arm(namespace, nextMs);
+    this.arm(namespace, integerAt(raw, 2));
     let done = 0;
     for (let i = 6; i + 1 < raw.length; i += 2) {
       done += integerAt(raw, i + 1);

@@ -4,6 +4,7 @@ import type { UlidMinter } from '../../domain/ulid.js';
 import type { EngineObserver } from '../observer.js';
 import type { ScriptRunner } from '../script-runner.js';
 import type { Settings } from '../settings/settings.js';
+import type { Arm } from './arm.js';
 import { EndWatch } from './end-watch.js';
 import { FullQueues } from './full-queues.js';
 import { Cancelling } from './cancelling.js';
@@ -58,17 +59,11 @@ export class FullLane {
   readonly recurrings: Recurrings;
   readonly endWatch: EndWatch;
 
-  constructor({
-    pool,
-    runner,
-    runnerOf,
-    observer,
-    arm,
-    minter,
-    quotas,
-    queuesOf,
-    settings,
-  }: FullLaneSettings) {
+  constructor(parts: FullLaneSettings) {
+    const { pool, runner, runnerOf, observer, minter, quotas, queuesOf, settings } = parts;
+    const arm: Arm = (namespace, dueMs) => {
+      if (dueMs > 0) parts.arm(namespace, dueMs);
+    };
     this.publishing = new FullPublishing(runnerOf, observer, arm, this.queues, minter, quotas);
     this.settling = new Settling(runner, arm);
     this.owners = new Owners(this.settling, observer, this.queues);

@@ -5,7 +5,7 @@ import { fullPage } from '../../redis/scripts/lists.js';
 import { checkNames, checkNumber } from '../checks.js';
 import type { ScriptRunner } from '../script-runner.js';
 import { cursorOf, filterText, type Place, placeOf, type Plan, planOf, planOfDead } from './sources.js';
-import { FIELDS_PER_ITEM, summaryOf } from './summary.js';
+import { FIELDS_PER_ITEM, listedJobOf } from './summary.js';
 
 const MOST_ITEMS = 1_000;
 /** Jobs that one step looks at and shows: about a millisecond and a half of Redis. */
@@ -78,7 +78,7 @@ export class Lists {
       limit: Math.min(limit, STEP),
       look: STEP,
     });
-    for (let at = 4; at < raw.length; at += FIELDS_PER_ITEM) items.push(summaryOf(raw, at, nowMs));
+    for (let at = 4; at < raw.length; at += FIELDS_PER_ITEM) items.push(listedJobOf(raw, at, nowMs));
     return { ...place, at: bytesAt(raw, 2).toString(), id: bytesAt(raw, 3) };
   }
 

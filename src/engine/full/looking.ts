@@ -1,9 +1,9 @@
 import { QueueError } from '../../domain/errors.js';
-import type { Failure, JobDetails, RetryPolicy, TimelineEntry } from '../../domain/rich-job.js';
-import { stateOf } from '../../domain/states.js';
+import type { JobDetails, RetryPolicy, TimelineEntry } from '../../domain/rich-job.js';
 import { fullLook } from '../../redis/scripts/full.js';
 import { decodeId, encodeId, mintedAtMs } from '../ids.js';
 import type { ScriptRunner } from '../script-runner.js';
+import { parsed, summaryOf, timeOrNull } from './summary.js';
 
 const HEADER_BYTES = 24;
 const FIELDS_PER_JOB = 7;
@@ -34,55 +34,36 @@ export class Looking {
 }
 
 function detailsOf(
-  encodedId: Buffer,
+  id: Buffer,
   [value, queue, score, extras, needs, users, failed]: readonly unknown[],
   nowMs: number,
 ): JobDetails | null {
   if (!Buffer.isBuffer(value)) throw new QueueError('internal', 'full_look has no value');
   if (value.length === 0) return null;
   const x = fieldsOf(extras);
-  const state = stateOf(value.readUInt8(1));
-  const at = String(score) === '' ? null : Math.floor(Number(String(score)));
-  const expiresMs = value.readUIntBE(17, 6);
-  const number = (field: string): number => Number(text(x, field) ?? 0);
-  const published = number('put') || mintedAtMs(encodedId);
+  const field = (name: string): string | undefined => x.get(name)?.toString();
+  const publishedMs = Number(field('put') ?? 0) || mintedAtMs(id);
   const result = x.get('result');
   return {
-    id: decodeId(encodedId),
-    queue: String(queue),
-    state,
+    ...summaryOf({ id, header: value, queue: String(queue), score: String(score), field }, nowMs),
+    publishedAtMs: timeOrNull(publishedMs),
+    endedAtMs: x.has('ended') ? Number(field('ended')) : null,
     body: value.subarray(HEADER_BYTES),
-    contentType: text(x, 'ctype'),
-    type: text(x, 'type'),
-    tags: (json(x, 'tags') as string[] | null) ?? [],
-    attributes: json(x, 'attributes') as JobDetails['attributes'],
-    priority: value.readInt8(3),
-    triesLeft: value.readUInt16BE(4),
-    attempts: value.readUInt16BE(6),
-    crashes: number('crashes'),
-    failures: number('failures'),
-    lease: value.readUInt32BE(8),
-    publishedAtMs: published === 0 ? null : published,
-    dueAtMs: state === 'scheduled' ? at : null,
-    expiresAtMs: expiresMs === 0 ? null : expiresMs,
-    leaseEndsAtMs: state === 'leased' ? at : null,
-    endedAtMs: text(x, 'ended') === null ? null : number('ended'),
-    worker: state === 'leased' ? text(x, 'worker') : null,
-    progress: json(x, 'progress'),
-    failure: failureOf(x),
+    contentType: field('ctype') ?? null,
     cancelRequested: x.has('cancel'),
-    tracked: x.has('tracked'),
     result:
-      x.has('rtype') || result ? { body: result ?? Buffer.alloc(0), contentType: text(x, 'rtype') } : null,
+      x.has('rtype') || result
+        ? { body: result ?? Buffer.alloc(0), contentType: field('rtype') ?? null }
+        : null,
     dependsOn: idsOf(needs),
     failedDependencies: failedOf(failed),
     dependents: idsOf(users),
-    onDependencyFailure: (text(x, 'onfail') ?? 'block') as JobDetails['onDependencyFailure'],
-    uniqueKey: text(x, 'unique'),
-    concurrencyKey: text(x, 'ckey'),
-    spawnedFrom: text(x, 'spawned'),
-    retry: json(x, 'retry') as RetryPolicy | null,
-    timeline: timelineOf(x, published, nowMs),
+    onDependencyFailure: (field('onfail') ?? 'block') as JobDetails['onDependencyFailure'],
+    uniqueKey: field('unique') ?? null,
+    concurrencyKey: field('ckey') ?? null,
+    spawnedFrom: field('spawned') ?? null,
+    retry: parsed(field('retry')) as RetryPolicy | null,
+    timeline: timelineOf(x, publishedMs, nowMs),
   };
 }
 
@@ -104,26 +85,6 @@ function failedOf(list: unknown): Record<string, string> {
   if (!Array.isArray(list)) return failed;
   for (let i = 0; i + 1 < list.length; i += 2) failed[decodeId(list[i] as Buffer)] = String(list[i + 1]);
   return failed;
-}
-
-function text(x: Fields, field: string): string | null {
-  return x.get(field)?.toString() ?? null;
-}
-
-function json(x: Fields, field: string): unknown {
-  const value = text(x, field);
-  return value === null ? null : JSON.parse(value);
-}
-
-function failureOf(x: Fields): Failure | null {
-  const group = text(x, 'fgroup');
-  if (group === null) return null;
-  return {
-    group,
-    message: text(x, 'fmessage') ?? '',
-    atMs: Number(text(x, 'fat') ?? 0),
-    worker: text(x, 'fworker'),
-  };
 }
 
 /** The entries in the order in which they were made. A plain job has none but its publish, which its id tells of. */

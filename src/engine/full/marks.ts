@@ -1,16 +1,17 @@
-import { QueueError } from '../../domain/errors.js';
+import { jobNotFound, QueueError } from '../../domain/errors.js';
 import type { ListPage, NamedCount, PageRequest, Trace } from '../../domain/job-lists.js';
 import { MAX_TAGS } from '../../domain/limits.js';
 import type { RedisPool } from '../../redis/pool.js';
 import { bytesAt, integerAt } from '../../redis/scripts/script.js';
 import { fullMark, fullTraces } from '../../redis/scripts/lists.js';
-import { checkNames, checkNumber } from '../checks.js';
+import { checkNames } from '../checks.js';
 import { decodeId, encodeId } from '../ids.js';
 import type { ScriptRunner } from '../script-runner.js';
+import { rankedPage } from './ranked.js';
 
 /** Codes of lua/scripts/full_mark.lua. */
 const MARK = { missing: 0, done: 1, tooMany: 2 } as const;
-const MOST_ITEMS = 1_000;
+const MOST_TRACES = 1_000;
 const NO_ID = Buffer.alloc(0);
 
 type Verb = 'tag' | 'untag' | 'track' | 'untrack' | 'look';
@@ -51,7 +52,7 @@ export class Marks {
   /** Tracked jobs that are gone, those first that went first. */
   async traces(namespace: string): Promise<Trace[]> {
     checkNames(namespace);
-    const { raw } = await this.runner.run(fullTraces, namespace, { limit: MOST_ITEMS });
+    const { raw } = await this.runner.run(fullTraces, namespace, { limit: MOST_TRACES });
     const gone: Trace[] = [];
     for (let i = 2; i + 1 < raw.length; i += 2) {
       gone.push({ id: decodeId(bytesAt(raw, i)), goneAtMs: Number(bytesAt(raw, i + 1).toString()) });
@@ -72,21 +73,15 @@ export class Marks {
   private async counts(
     namespace: string,
     of: 'tags' | 'groups',
-    { limit, cursor = '0' }: PageRequest,
+    page: PageRequest,
   ): Promise<ListPage<NamedCount>> {
-    checkNames(namespace);
-    checkNumber('limit', limit, 1, MOST_ITEMS);
-    const first = /^\d{1,15}$/.test(cursor) ? Number(cursor) : -1;
-    if (first < 0) throw new QueueError('invalid_argument', 'cursor is the one of an earlier page');
-    const key = this.pool.keys.namespace(namespace)[of];
-    const found = pairsOf(await this.pool.read('ZREVRANGE', key, first, first + limit - 1, 'WITHSCORES'));
-    const items = found.map(([name, jobs]) => ({ name, jobs }));
-    return { items, cursor: items.length < limit ? null : String(first + limit) };
+    const { items, cursor } = await rankedPage(this.pool, namespace, of, page);
+    return { items: items.map(([name, jobs]) => ({ name, jobs })), cursor };
   }
 
   private async mark(namespace: string, verb: Verb, id: string, tags: readonly string[]): Promise<string[]> {
     const { code, json } = await this.say(namespace, verb, id, tags);
-    if (code === MARK.missing) throw new QueueError('job_not_found', `no job ${id}`);
+    if (code === MARK.missing) throw jobNotFound(id);
     if (code === MARK.tooMany)
       throw new QueueError('invalid_argument', `tags are at most ${String(MAX_TAGS)} of one job`);
     return json === '' ? [] : (JSON.parse(json) as string[]);
@@ -103,12 +98,4 @@ export class Marks {
     const { raw } = await this.runner.run(fullMark, namespace, { most_tags: MAX_TAGS }, [item]);
     return { code: integerAt(raw, 2), json: bytesAt(raw, 3).toString() };
   }
-}
-
-/** Names with their scores: a flat list of RESP2, pairs of RESP3. */
-export function pairsOf(found: unknown): [string, number][] {
-  const flat = Array.isArray(found) ? (found as unknown[]).flat() : [];
-  const pairs: [string, number][] = [];
-  for (let i = 0; i + 1 < flat.length; i += 2) pairs.push([String(flat[i]), Number(String(flat[i + 1]))]);
-  return pairs;
 }

@@ -1,4 +1,4 @@
-import { QueueError } from '../../domain/errors.js';
+import { jobNotFound, QueueError } from '../../domain/errors.js';
 import type { Completion, GivenUp, HeartbeatNews, LeaseRef, Release } from '../../domain/rich-job.js';
 import type { EngineObserver } from '../observer.js';
 import { checkNumberOf, packIds } from './dependencies.js';
@@ -124,7 +124,7 @@ export class Owners {
   ): Promise<Settled> {
     const [one] = await this.settling.say(namespace, [{ verb, id, lease, options, bytes }]);
     const result = one === undefined ? 'not_found' : resultOf(one);
-    if (one === undefined || result === 'not_found') throw new QueueError('job_not_found', `no job ${id}`);
+    if (one === undefined || result === 'not_found') throw jobNotFound(id);
     if (result === 'lease_lost') {
       this.observer.staleAck(namespace, 'refused');
       throw new QueueError('lease_lost', 'this lease is not the present one of the job');

@@ -12,6 +12,7 @@ import type { EngineObserver } from '../observer.js';
 import { checkRetry, withIds } from '../publisher.js';
 import { NO_QUOTAS, quotaError } from '../quotas.js';
 import type { ScriptRunner } from '../script-runner.js';
+import type { Arm } from './arm.js';
 import type { FullQueues } from './full-queues.js';
 import { checkRichJobs } from './checks.js';
 import { checkDependencies, packIds } from './dependencies.js';
@@ -35,7 +36,7 @@ export class FullPublishing {
     /** Reaches the pool by the path of a durability, or by its own. */
     private readonly runnerOf: (durability?: Durability) => ScriptRunner,
     private readonly observer: EngineObserver,
-    private readonly arm: (namespace: string, dueMs: number) => void,
+    private readonly arm: Arm,
     private readonly full: FullQueues,
     private readonly minter: UlidMinter,
     private readonly quotas: string,
@@ -94,7 +95,7 @@ export class FullPublishing {
       namespace,
       jobs.map(({ queue }) => queue),
     );
-    if (nextMs > 0) this.arm(namespace, nextMs);
+    this.arm(namespace, nextMs);
     for (const { queue, delayMs = 0, dueMs = 0 } of jobs) {
       this.observer.published(namespace, queue, 1, delayMs > 0 || dueMs > 0 ? 1 : 0);
     }

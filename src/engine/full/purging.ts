@@ -5,6 +5,7 @@ import { fullPurge } from '../../redis/scripts/full.js';
 import { integerAt } from '../../redis/scripts/script.js';
 import { checkNames } from '../checks.js';
 import type { ScriptRunner } from '../script-runner.js';
+import type { Arm } from './arm.js';
 
 /** Jobs that one step removes: about 2 ms of Redis. */
 const PURGE_STEP = 48;
@@ -36,7 +37,7 @@ export type Purged = Partial<Record<JobState, number>>;
 export class Purging {
   constructor(
     private readonly runner: ScriptRunner,
-    private readonly arm: (namespace: string, dueMs: number) => void,
+    private readonly arm: Arm,
   ) {}
 
   /** How many jobs of the queue are in each of some states. */
@@ -105,8 +106,7 @@ export class Purging {
       });
       matched += integerAt(raw, 3);
       skip += integerAt(raw, 4);
-      const nextMs = integerAt(raw, 5);
-      if (nextMs > 0) this.arm(namespace, nextMs);
+      this.arm(namespace, integerAt(raw, 5));
       if (integerAt(raw, 2) === 0) break;
     }
     return matched;

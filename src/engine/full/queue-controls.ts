@@ -4,6 +4,7 @@ import { integerAt } from '../../redis/scripts/script.js';
 import { fullControl, fullDrop, fullSettings } from '../../redis/scripts/full.js';
 import { checkNames } from '../checks.js';
 import type { ScriptRunner } from '../script-runner.js';
+import type { Arm } from './arm.js';
 import { checkSettings } from './check-settings.js';
 import type { FullQueues } from './full-queues.js';
 
@@ -28,7 +29,7 @@ type Changes = Readonly<Record<string, string | boolean>>;
 export class QueueControls {
   constructor(
     private readonly runner: ScriptRunner,
-    private readonly arm: (namespace: string, dueMs: number) => void,
+    private readonly arm: Arm,
     private readonly full: FullQueues,
   ) {}
 

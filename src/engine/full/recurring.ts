@@ -7,6 +7,7 @@ import { fullRecurEnd, fullRecurLook, fullRecurSet } from '../../redis/scripts/r
 import { integerAt } from '../../redis/scripts/script.js';
 import { checkNames } from '../checks.js';
 import type { ScriptRunner } from '../script-runner.js';
+import type { Arm } from './arm.js';
 import { checkRecurring } from './checks.js';
 import { argsOf, changed, type KnownRecurring, recurringsOf } from './recurring-fields.js';
 
@@ -29,7 +30,7 @@ export interface RecurringPage {
 export class Recurrings {
   constructor(
     private readonly runner: ScriptRunner,
-    private readonly arm: (namespace: string, dueMs: number) => void,
+    private readonly arm: Arm,
     private readonly minter: UlidMinter,
   ) {}
 
@@ -134,8 +135,7 @@ export class Recurrings {
     checkNames(namespace, recurring.template.queue);
     checkRecurring(id, recurring);
     const { raw } = await this.runner.run(fullRecurSet, namespace, argsOf(id, revision, recurring));
-    const nextMs = integerAt(raw, 3);
-    if (nextMs > 0) this.arm(namespace, nextMs);
+    this.arm(namespace, integerAt(raw, 3));
     return integerAt(raw, 2);
   }
 }

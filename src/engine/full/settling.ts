@@ -5,6 +5,7 @@ import { fullSettle } from '../../redis/scripts/full.js';
 import { Batcher } from '../batcher.js';
 import { encodeId } from '../ids.js';
 import type { ScriptRunner } from '../script-runner.js';
+import type { Arm } from './arm.js';
 
 /** What may be said of a job; see lua/scripts/full_settle.lua. */
 export type Verb = 'ack' | 'release' | 'retry' | 'fail' | 'beat' | 'undo';
@@ -65,11 +66,10 @@ const NO_ID = Buffer.alloc(0);
 export class Settling {
   private readonly batcher: Batcher<Item, Settled>;
 
-  constructor(runner: ScriptRunner, arm: (namespace: string, dueMs: number) => void) {
+  constructor(runner: ScriptRunner, arm: Arm) {
     this.batcher = new Batcher(async (namespace, items) => {
       const { raw, nowMs } = await runner.run(fullSettle, namespace, {}, items);
-      const nextMs = integerAt(raw, 2);
-      if (nextMs > 0) arm(namespace, nextMs);
+      arm(namespace, integerAt(raw, 2));
       return items.map((_item, i) => settledOf(raw, 3 + i * 4, nowMs));
     }, WORDS_IN_ONE);
   }

@@ -1,13 +1,11 @@
 import type { ListPage, PageRequest, WorkerFacts } from '../../domain/job-lists.js';
-import { QueueError } from '../../domain/errors.js';
 import type { RedisPool } from '../../redis/pool.js';
 import { integerAt } from '../../redis/scripts/script.js';
 import { fullWorkers } from '../../redis/scripts/lists.js';
-import { checkNames, checkNumber } from '../checks.js';
+import { checkNames } from '../checks.js';
 import type { ScriptRunner } from '../script-runner.js';
-import { pairsOf } from './marks.js';
+import { rankedPage } from './ranked.js';
 
-const MOST_ITEMS = 1_000;
 /** Workers whose leases one script counts. */
 const STEP = 100;
 const FIELDS_PER_WORKER = 3;
@@ -20,21 +18,14 @@ export class Workers {
   ) {}
 
   /** Those first that were heard of last. @throws {QueueError} `invalid_argument`, or the store's own */
-  async list(namespace: string, { limit, cursor = '0' }: PageRequest): Promise<ListPage<WorkerFacts>> {
-    checkNames(namespace);
-    checkNumber('limit', limit, 1, MOST_ITEMS);
-    if (!/^\d{1,15}$/.test(cursor))
-      throw new QueueError('invalid_argument', 'cursor is the one of an earlier page');
-    const first = Number(cursor);
-    const key = this.pool.keys.namespace(namespace).workers;
-    const found = pairsOf(await this.pool.read('ZREVRANGE', key, first, first + limit - 1, 'WITHSCORES'));
-    const names = found.map(([name]) => name);
+  async list(namespace: string, page: PageRequest): Promise<ListPage<WorkerFacts>> {
+    const found = await rankedPage(this.pool, namespace, 'workers', page);
+    const names = found.items.map(([name]) => name);
     const items: WorkerFacts[] = [];
     for (let i = 0; i < names.length; i += STEP) {
       items.push(...(await this.say(namespace, 'count', names.slice(i, i + STEP))));
     }
-    const known = items.filter(({ seenAtMs }) => seenAtMs > 0);
-    return { items: known, cursor: names.length < limit ? null : String(first + limit) };
+    return { items: items.filter(({ seenAtMs }) => seenAtMs > 0), cursor: found.cursor };
   }
 
   /** One of them; null if there is none of this name. */

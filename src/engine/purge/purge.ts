@@ -106,15 +106,27 @@ export class Purge {
       const { held } = await this.runner.run(purgeQueue, namespace, { queue, kinds: INDEXES });
       if (held === '') return { removed, left: 'nothing' };
       for (const kind of held) {
-        for (let looked = STEP; looked > 0;) {
-          if (performance.now() > endsAtMs) return { removed, left: 'the rest' };
-          const step = await this.runner.run(purge, namespace, { queue, kind, limit: STEP });
-          removed += step.removed;
-          looked = step.looked;
-        }
+        const index = await this.purgeIndex(namespace, { queue, kind }, endsAtMs);
+        removed += index.removed;
+        if (!index.isDone) return { removed, left: 'the rest' };
       }
     }
     return { removed, left: 'new jobs' };
+  }
+
+  private async purgeIndex(
+    namespace: string,
+    index: { readonly queue: string; readonly kind: string },
+    endsAtMs: number,
+  ): Promise<{ readonly removed: number; readonly isDone: boolean }> {
+    let removed = 0;
+    for (let looked = STEP; looked > 0;) {
+      if (performance.now() > endsAtMs) return { removed, isDone: false };
+      const step = await this.runner.run(purge, namespace, { ...index, limit: STEP });
+      removed += step.removed;
+      looked = step.looked;
+    }
+    return { removed, isDone: true };
   }
 
   /** The marker first: whoever publishes from then on begins a new namespace, and nothing of that is touched. */

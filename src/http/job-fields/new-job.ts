@@ -1,8 +1,9 @@
 import type { NewRichJob, UniqueKey } from '../../domain/rich-job.js';
 import type { Plain } from '../fields/field.js';
-import { JsonText } from '../json-text.js';
+import { given } from '../fields/given.js';
 import { Problems, readObject } from '../fields/read.js';
 import { isObject } from '../fields/kinds.js';
+import { JsonText } from '../json-text.js';
 import { retryPolicyOf } from '../retry-policy.v1.js';
 import {
   type DataFields,
@@ -17,6 +18,7 @@ export const NULL = Buffer.from('null');
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json(?: *;.*)?$/i;
 const PLAIN_JSON = 'application/json';
 const BYTES = 'application/octet-stream';
+
 /** True for a content type that says JSON. */
 export function isJsonType(contentType: string): boolean {
   return JSON_TYPE.test(contentType);
@@ -160,29 +162,30 @@ function bytesOf(
   { at, maxBytes, problems }: { readonly at: string; readonly maxBytes: number; readonly problems: Problems },
 ): Data | undefined {
   const { json, bytes, type } = values;
-  const isJson = bytes === undefined;
-  if (json === undefined && isJson) {
+  if (json === undefined && bytes === undefined) {
     if (type !== undefined)
       problems.add(`${at}${names.type}`, `must be left out where there is no ${names.json}`);
     return undefined;
   }
-  if (json !== undefined && !isJson) {
+  if (json !== undefined && bytes !== undefined) {
     problems.add(`${at}${names.bytes}`, `must be left out where there is ${names.json}`);
   }
   if (json !== undefined && type !== undefined && !isJsonType(type)) {
     problems.add(`${at}${names.type}`, `must be a kind of JSON where there is ${names.json}, or be left out`);
   }
-  const body = isJson ? jsonText(json) : Buffer.from(bytes, 'base64');
-  if (body === undefined) problems.add(`${at}${names.json}`, 'is nested too deeply');
-  else if (body.length > maxBytes) {
-    problems.add(
-      `${at}${isJson ? names.json : names.bytes}`,
-      `must be at most ${String(maxBytes)} bytes as stored`,
-    );
-  }
-  const contentType = isJson ? type : (type ?? BYTES);
-  const isPlain = contentType === undefined || (isJson && contentType.toLowerCase() === PLAIN_JSON);
-  return { body: body ?? Buffer.alloc(0), ...(isPlain ? {} : { contentType }) };
+  const name = `${at}${bytes === undefined ? names.json : names.bytes}`;
+  const body = bytes === undefined ? jsonText(json) : Buffer.from(bytes, 'base64');
+  if (body === undefined) problems.add(name, 'is nested too deeply');
+  else if (body.length > maxBytes) problems.add(name, `must be at most ${String(maxBytes)} bytes as stored`);
+  return {
+    body: body ?? Buffer.alloc(0),
+    ...(bytes === undefined ? jsonType(type) : { contentType: type ?? BYTES }),
+  };
+}
+
+/** What is to be kept of the type of JSON: nothing, if it says no more than that. */
+function jsonType(type: string | undefined): Pick<Data, 'contentType'> {
+  return type === undefined || type.toLowerCase() === PLAIN_JSON ? {} : { contentType: type };
 }
 
 /** A value as it is stored. @returns undefined for what is nested more deeply than the engine can follow */
@@ -207,11 +210,4 @@ function checkIds(jobs: readonly NewRichJob[], at: (i: number) => string, proble
     if (known.has(id)) problems.add(`${at(i)}id`, 'must not be that of another job of the call');
     known.add(id);
   });
-}
-
-type Loose<T> = { readonly [K in keyof T]: T[K] | undefined };
-
-/** The same without what is undefined. */
-function given<T extends object>(values: Loose<T>): T {
-  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as T;
 }
