@@ -137,7 +137,8 @@ describe('the page of the document', () => {
     const { status, text, headers } = await app.get('/docs', { token: null });
     expect(status).toBe(200);
     expect(headers['content-type']).toBe('text/html; charset=utf-8');
-    const loaded = [...text.matchAll(/(?:src|href)="([^"]*)"/g)].map(([, address]) => address!);
+    const [icon, ...loaded] = [...text.matchAll(/(?:src|href)="([^"]*)"/g)].map(([, address]) => address!);
+    expect(icon).toBe('data:,');
     expect(loaded).toEqual(expect.arrayContaining(['docs/page.js', 'v1/openapi.json']));
     for (const address of loaded) {
       const file = await app.get(`/${address}`, { token: null });
