@@ -9,6 +9,7 @@ import { readBody } from '../http/body.js';
 import { Describe } from '../http/describe.js';
 import type { Exchange } from '../http/exchange.js';
 import { exchangeOf } from '../http/exchange-of.js';
+import { ChosenSettingFields, NamespaceSettingAnswer, NamespaceSettingsPage } from './dto.v1.js';
 import { keyOf, settingJson, settingsJson, valueOf } from './settings.v1.js';
 
 /** A number and its name, in bytes. */
@@ -26,7 +27,7 @@ export class V1SettingsController {
   @Describe({
     about: 'Shows all settings of the namespace, with what holds.',
     group: 'Settings',
-    answers: { 200: { about: 'The settings.', type: 'application/json' } },
+    answers: { 200: { about: 'The settings.', of: NamespaceSettingsPage } },
   })
   async list(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     const exchange = exchangeOf(request, reply);
@@ -39,7 +40,7 @@ export class V1SettingsController {
   @Describe({
     about: 'Shows a setting.',
     group: 'Settings',
-    answers: { 200: { about: 'The setting.', type: 'application/json' } },
+    answers: { 200: { about: 'The setting.', of: NamespaceSettingAnswer } },
   })
   async get(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     const exchange = exchangeOf(request, reply);
@@ -53,9 +54,9 @@ export class V1SettingsController {
   @Access({ queues: 'none', verb: 'admin' })
   @Describe({
     about: 'Chooses a value for a setting.',
-    details: 'The body is `{"value":…}`.',
     group: 'Settings',
-    answers: { 200: { about: 'The setting as it holds now.', type: 'application/json' } },
+    body: ChosenSettingFields,
+    answers: { 200: { about: 'The setting as it holds now.', of: NamespaceSettingAnswer } },
   })
   set(@Req() request: FastifyRequest, @Res() reply: FastifyReply): void {
     const exchange = exchangeOf(request, reply);
