@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { TokenStore } from '../../src/auth/token-store.js';
+import { EVENT_NAMES } from '../../src/domain/job-event.js';
 import { TestApp } from '../support/app.js';
 import { exchangesIn, sectionsOf } from '../support/guide.js';
 import { GuideReader } from '../support/guide-reader.js';
@@ -53,6 +54,14 @@ describe('the guide', () => {
     const found = sections.filter((section) => section.title.startsWith(title));
     expect(found.map((section) => section.title)).toHaveLength(1);
     expect(examplesOf(found[0]!.text).length).toBeGreaterThan(0);
+  });
+
+  it('names every event, and none that there is not', () => {
+    const { text } = sections.find(({ title }) => title.startsWith('Events'))!;
+    const [, table = ''] = text.split('| `event` |');
+    const rows = table.split('\n\n')[0]!.split('\n').slice(2);
+    const named = rows.flatMap((row) => [...row.split('|')[1]!.matchAll(/`(\w+)`/g)].map(([, name]) => name));
+    expect(named.sort()).toEqual([...EVENT_NAMES].sort());
   });
 
   it('shows no call of the native API that is not run', () => {
