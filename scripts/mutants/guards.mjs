@@ -13,6 +13,7 @@ import { MIGRATION } from './guards/migration.mjs';
 import { NAMESPACES } from './guards/namespaces.mjs';
 import { NATIVE_HTTP } from './guards/native-http.mjs';
 import { PUBLISHES } from './guards/publishes.mjs';
+import { QLESS_DEFECTS } from './guards/qless.mjs';
 import { QUEUE_LIMITS } from './guards/queue-limits.mjs';
 import { RECORD_GUARDS } from './guards/records.mjs';
 import { SCHEDULES } from './guards/schedules.mjs';
@@ -57,5 +58,6 @@ export const GUARDS = [
   ...DEPENDENCIES,
   ...EVENTS,
   ...QUEUE_LIMITS,
+  ...QLESS_DEFECTS,
   ...NAMESPACES,
 ];

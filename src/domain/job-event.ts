@@ -7,12 +7,14 @@ export const EVENT_NAMES = [
   'held',
   'ready',
   'changed',
+  'debounced',
   // a consumer has it
   'leased',
   'heartbeat',
   'log',
   'cancel_requested',
   'released',
+  'undone',
   'retried',
   'timed_out',
   'moved',
@@ -31,7 +33,6 @@ export const EVENT_NAMES = [
   'paused',
   'resumed',
   'drained',
-  'purged',
 ] as const;
 export type EventName = (typeof EVENT_NAMES)[number];
 

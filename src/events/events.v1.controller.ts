@@ -4,6 +4,7 @@ import { TokenGuard } from '../auth/token.guard.js';
 import { Describe } from '../http/describe.js';
 import type { Exchange } from '../http/exchange.js';
 import { Incoming } from '../http/incoming.js';
+import { EventsQuery } from './dto.v1.js';
 import { filterOf, placeOf } from './event-filter.js';
 import { EventsService } from './events.service.js';
 
@@ -20,9 +21,15 @@ export class V1EventsController {
   @Access(EVENTS)
   @Describe({
     about: 'Streams what happens in the namespace, as Server-Sent Events.',
-    details:
-      'Which events, `queue`, `event` and further filters in the query say; where to go on, `Last-Event-ID`.',
+    details: 'Of several values of a filter any will do, of several filters each counts.',
     group: 'Events',
+    query: EventsQuery,
+    headers: [
+      {
+        name: 'Last-Event-ID',
+        about: 'The id of the last event that came: what came after it is told first.',
+      },
+    ],
     answers: { 200: { about: 'A stream without an end.', type: 'text/event-stream' } },
   })
   stream(@Incoming() exchange: Exchange): Promise<void> {

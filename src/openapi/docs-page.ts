@@ -22,13 +22,14 @@ export const PAGE_HEADERS: readonly string[] = [
   ...['Cache-Control', 'no-cache'],
 ];
 
-/** Addresses are relative, so that a proxy may put the server under a path. */
+/** Addresses are relative, so that a proxy may put the server under a path. Without an icon browsers ask for /favicon.ico, which is not there. */
 const HTML = `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Pumphouse API</title>
+<link rel="icon" href="data:,">
 <link rel="stylesheet" href="docs/swagger-ui.css">
 </head>
 <body>

@@ -3,6 +3,7 @@ import { ModulesContainer } from '@nestjs/core';
 import { CALL, type AnswerDescription, type CallDescription } from '../http/describe.js';
 import { fieldsOf } from '../http/fields/field.js';
 import { Problem } from '../http/problem.v1.js';
+import { EXAMPLES } from './examples.js';
 import { Schemas } from './schemas.js';
 
 const TOKEN = 'token';
@@ -14,12 +15,18 @@ const ABOUT = [
   'Every refusal is a problem as RFC 9457 has it, with a stable `code`.',
 ].join('\n');
 /** What stands in a path. */
-const PLACES: Readonly<Record<string, string>> = {
-  namespace: 'The namespace, which the token must be one of.',
-  queue: 'The name of a queue.',
-  id: 'The id.',
-  name: 'The name of a worker.',
+const PLACES: Readonly<Record<string, { readonly description: string; readonly example?: string }>> = {
+  namespace: { description: 'The namespace, which the token must be one of.', example: 'demo' },
+  queue: { description: 'The name of a queue.', example: 'mail' },
+  id: { description: 'The id.' },
+  name: { description: 'The name of a worker.', example: 'host-1' },
+  key: { description: 'The name of a setting.', example: 'grace_ms' },
 };
+/** Groups of calls, in the order of the page. */
+const GROUPS = [
+  ...['Jobs', 'Lists', 'Workers', 'Dead letter', 'Queues', 'Recurring jobs'],
+  ...['Statistics', 'Settings', 'Events', 'About'],
+];
 
 type Swagger = typeof import('@nestjs/swagger');
 type Handler = (...parameters: unknown[]) => unknown;
@@ -51,10 +58,11 @@ export async function buildDocument(app: INestApplication, version: string): Pro
   });
   return {
     ...rest,
+    tags: GROUPS.map((name) => ({ name })),
     paths: Object.fromEntries(
       Object.entries(paths)
         .filter(([path]) => path.startsWith('/v1/'))
-        .map(([path, item]) => [path, { ...item, parameters: placesIn(path) }]),
+        .map(([path, item]) => [path, { ...withExamples(path, item), parameters: placesIn(path) }]),
     ),
     components: { ...components, schemas: schemas.byName },
   };
@@ -142,12 +150,24 @@ function refusals({ ApiResponse }: Swagger, schemas: Schemas): MethodDecorator {
   });
 }
 
+/** Says of each call that has a body what one may look like. */
+function withExamples(path: string, item: object): object {
+  const calls = Object.entries(item as Record<string, object>).map(([method, call]) => {
+    const example = EXAMPLES[`${method.toUpperCase()} ${path}`];
+    if (example === undefined || !('requestBody' in call)) return [method, call];
+    const requestBody = call.requestBody as { readonly content: Readonly<Record<string, object>> };
+    const content = { [JSON_TYPE]: { ...requestBody.content[JSON_TYPE], example } };
+    return [method, { ...call, requestBody: { ...requestBody, content } }];
+  });
+  return Object.fromEntries(calls) as object;
+}
+
 function placesIn(path: string): object[] {
   return [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
     name,
     in: 'path',
     required: true,
-    description: PLACES[name] ?? '',
+    ...PLACES[name],
     schema: { type: 'string' },
   }));
 }

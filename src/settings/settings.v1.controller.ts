@@ -9,6 +9,7 @@ import { wholeBody } from '../http/body.js';
 import { Describe } from '../http/describe.js';
 import type { Exchange } from '../http/exchange.js';
 import { Incoming } from '../http/incoming.js';
+import { ChosenSettingFields, NamespaceSettingAnswer, NamespaceSettingsPage } from './dto.v1.js';
 import { keyOf, settingJson, settingsJson, valueOf } from './settings.v1.js';
 
 /** A number and its name, in bytes. */
@@ -26,7 +27,7 @@ export class V1SettingsController {
   @Describe({
     about: 'Shows all settings of the namespace, with what holds.',
     group: 'Settings',
-    answers: { 200: { about: 'The settings.', type: 'application/json' } },
+    answers: { 200: { about: 'The settings.', of: NamespaceSettingsPage } },
   })
   async list(@Incoming() exchange: Exchange): Promise<void> {
     const { defaults, chosen } = await this.read(exchange);
@@ -38,7 +39,7 @@ export class V1SettingsController {
   @Describe({
     about: 'Shows a setting.',
     group: 'Settings',
-    answers: { 200: { about: 'The setting.', type: 'application/json' } },
+    answers: { 200: { about: 'The setting.', of: NamespaceSettingAnswer } },
   })
   async get(@Incoming() exchange: Exchange, @Param('key') key: string): Promise<void> {
     await this.show(exchange, keyOf(key));
@@ -49,9 +50,9 @@ export class V1SettingsController {
   @Access({ queues: 'none', verb: 'admin' })
   @Describe({
     about: 'Chooses a value for a setting.',
-    details: 'The body is `{"value":…}`.',
     group: 'Settings',
-    answers: { 200: { about: 'The setting as it holds now.', type: 'application/json' } },
+    body: ChosenSettingFields,
+    answers: { 200: { about: 'The setting as it holds now.', of: NamespaceSettingAnswer } },
   })
   async set(@Incoming() exchange: Exchange, @Param('key') name: string): Promise<void> {
     const key = keyOf(name);

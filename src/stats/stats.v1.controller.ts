@@ -7,6 +7,7 @@ import { answer, asciiJson } from '../http/answer.js';
 import { Describe } from '../http/describe.js';
 import type { Exchange } from '../http/exchange.js';
 import { Incoming } from '../http/incoming.js';
+import { StatsAnswer, StatsQuery } from './dto.v1.js';
 import { askedStats, statsJson } from './stats.v1.js';
 
 /** Statistics on the native API. */
@@ -20,9 +21,9 @@ export class V1StatsController {
   @Access({ queues: 'body', verb: 'consume' })
   @Describe({
     about: 'Tells what became of the jobs of a queue on a day.',
-    details: '`?queue=NAME&day=YYYY-MM-DD`; today if no day is named.',
     group: 'Statistics',
-    answers: { 200: { about: 'Counts, and how long jobs waited and ran.', type: 'application/json' } },
+    query: StatsQuery,
+    answers: { 200: { about: 'Counts, and how long jobs waited and ran.', of: StatsAnswer } },
   })
   async read(@Incoming() exchange: Exchange): Promise<void> {
     const { pool, namespace, rights } = exchange.caller;

@@ -1,48 +1,88 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { TokenStore } from '../../src/auth/token-store.js';
-import { type Answer, TestApp } from '../support/app.js';
-import { answerCheck } from '../support/openapi.js';
-import { exchangesIn, filledIn, match, type Names, sectionsOf } from '../support/guide.js';
+import { EVENT_NAMES } from '../../src/domain/job-event.js';
+import { TestApp } from '../support/app.js';
+import { exchangesIn, sectionsOf } from '../support/guide.js';
+import { GuideReader } from '../support/guide-reader.js';
+import { type AnswerCheck, answerCheck } from '../support/openapi.js';
 
 const page = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'api.md'), 'utf8');
-const examples = sectionsOf(page).flatMap(({ title, text }) =>
-  [...text.matchAll(/^```http\n(.*?)^```$/gms)].map(([, block = ''], i): [string, string] => [
-    `${title}, ${String(i + 1)}`,
-    block,
-  ]),
+const sections = sectionsOf(page);
+const examplesOf = (text: string): string[] =>
+  [...text.matchAll(/^```http\n(.*?)^```$/gms)].map(([, block = '']) => block);
+const examples = sections.flatMap(({ title, text }) =>
+  examplesOf(text).map((block, i): [string, string] => [`${title}, ${String(i + 1)}`, block]),
+);
+
+/** What the native API is for, and how the headings of its sections begin. Each of them has an example. */
+const PARTS: Readonly<Record<number, readonly string[]>> = {
+  1: ['Publish: `POST', 'Fire and wait'],
+  2: ['Lease', 'What an owner says', 'Acknowledge many'],
+  3: ['Retry policies'],
+  4: ['Cancel'],
+  5: ['Depend on other jobs'],
+  6: ['Look: `GET /v1', 'Lists', 'Workers'],
+  7: ['Change'],
+  8: ['Queues'],
+  9: ['Dead letter: `/v1'],
+  10: ['Recurring jobs'],
+  11: ['Unique keys'],
+  12: ['Retention'],
+  13: ['Statistics'],
+  14: ['Settings', 'Purge of a namespace'],
+  15: ['Events'],
+};
+const owed = Object.entries(PARTS).flatMap(([part, titles]) =>
+  titles.map((title): [number, string] => [Number(part), title]),
 );
 
 /** What docs/api.md shows is what happens. */
 describe('the guide', () => {
   let app: TestApp;
-  let check: (method: string, path: string, answer: Answer) => void;
+  let check: AnswerCheck;
   beforeAll(async () => {
     app = await TestApp.start();
     check = answerCheck((await app.get('/v1/openapi.json', { token: null })).json);
   });
   afterAll(() => app.stop());
 
-  it('has examples', () => expect(examples.length).toBeGreaterThan(4));
+  it('has fifteen parts', () =>
+    expect(Object.keys(PARTS)).toEqual(Array.from({ length: 15 }, (_, i) => String(i + 1))));
+
+  it.each(owed)('has an example for part %d: %s', (_, title) => {
+    const found = sections.filter((section) => section.title.startsWith(title));
+    expect(found.map((section) => section.title)).toHaveLength(1);
+    expect(examplesOf(found[0]!.text).length).toBeGreaterThan(0);
+  });
+
+  it('names every event, and none that there is not', () => {
+    const { text } = sections.find(({ title }) => title.startsWith('Events'))!;
+    const [, table = ''] = text.split('| `event` |');
+    const rows = table.split('\n\n')[0]!.split('\n').slice(2);
+    const named = rows.flatMap((row) => [...row.split('|')[1]!.matchAll(/`(\w+)`/g)].map(([, name]) => name));
+    expect(named.sort()).toEqual([...EVENT_NAMES].sort());
+  });
+
+  it('shows no call of the native API that is not run', () => {
+    const [, chapter = ''] = page.split('\n## The native API\n');
+    const [, ...native] = chapter.split('\n## ')[0]!.split('\n### ');
+    expect(native.length).toBeGreaterThan(20);
+    expect(native.filter((text) => text.includes('curl'))).toEqual([]);
+  });
 
   it.each(examples)('%s', async (title, block) => {
     const namespace = `guide-${String(examples.findIndex(([name]) => name === title))}-${app.namespace}`;
-    const store = app.server.admin.app.get(TokenStore, { strict: false });
-    const token = await store.create(namespace, 'default', 'guide');
-    const names: Names = new Map();
+    const token = await app.server.admin.app
+      .get(TokenStore, { strict: false })
+      .create(namespace, 'default', 'guide');
+    const reader = new GuideReader(app, namespace, token, check);
     const exchanges = exchangesIn(block);
     expect(exchanges.length).toBeGreaterThan(0);
-    for (const { method, path, body, status, answer } of exchanges) {
-      const address = filledIn(path, names).replace('/demo/', `/${namespace}/`);
-      const got = await app.call(method, address, {
-        token,
-        ...(body === '' ? {} : { body: filledIn(body, names) }),
-      });
-      expect([path, got.status, got.text]).toEqual([path, status, got.text]);
-      if (address.startsWith(`/v1/${namespace}/`)) {
-        check(method, address.slice(`/v1/${namespace}`.length).split('?')[0]!, got);
-      }
-      if (answer !== '') expect(match(JSON.parse(answer), got.json, names)).toEqual([]);
+    try {
+      for (const exchange of exchanges) expect(await reader.follow(exchange)).toEqual([]);
+    } finally {
+      reader.leave();
     }
   });
 });

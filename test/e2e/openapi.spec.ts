@@ -1,4 +1,6 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
+import addFormats from 'ajv-formats';
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import { readFileSync } from 'node:fs';
 import { type Answer, TestApp } from '../support/app.js';
 import { answerCheck } from '../support/openapi.js';
@@ -8,10 +10,18 @@ interface Operation {
   readonly operationId: string;
   readonly summary: string;
   readonly tags: readonly string[];
-  readonly responses: Readonly<Record<string, { readonly description: string }>>;
+  readonly requestBody?: {
+    readonly content: Readonly<
+      Record<'application/json', { readonly schema: object; readonly example?: object }>
+    >;
+  };
+  readonly responses: Readonly<
+    Record<string, { readonly content?: Readonly<Record<string, { readonly schema?: object }>> }>
+  >;
 }
 interface OpenApi {
   readonly openapi: string;
+  readonly tags: readonly { readonly name: string }[];
   readonly info: { readonly version: string };
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
 }
@@ -69,6 +79,35 @@ describe('the native API’s document', () => {
         [],
       ]);
     }
+  });
+
+  it('says what every body is, asked and answered, and shows one that may be sent', () => {
+    const schemas = new Ajv2020({ strict: false });
+    addFormats.default(schemas);
+    schemas.addSchema({ $id: 'api', ...document });
+    for (const [name, { requestBody, responses }] of operations()) {
+      for (const [status, { content = {} }] of Object.entries(responses)) {
+        const schema = content['application/json']?.schema;
+        if (name !== 'GET /v1/openapi.json' && status !== 'default' && 'application/json' in content)
+          expect([name, status, Object.keys(schema ?? {})]).not.toEqual([name, status, []]);
+      }
+      const isRead = /^(POST|PUT|PATCH)/.test(name) && !/\/(pause|resume|tracked\/\{id\})$/.test(name);
+      if (isRead) expect([name, requestBody]).not.toEqual([name, undefined]);
+      if (requestBody === undefined) continue;
+      const { schema, example } = requestBody.content['application/json'];
+      const absolute = JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"api#/')) as object;
+      expect([name, example]).not.toEqual([name, undefined]);
+      expect([name, schemas.validate(absolute, example), schemas.errorsText()]).toEqual([
+        name,
+        true,
+        'No errors',
+      ]);
+    }
+  });
+
+  it('groups the calls in the order of its page', () => {
+    const used = new Set(operations().flatMap(([, { tags }]) => tags));
+    expect(document.tags.map(({ name }) => name).sort()).toEqual([...used].sort());
   });
 
   it('refers to schemas that it has, and only to those', () => {
@@ -137,7 +176,8 @@ describe('the page of the document', () => {
     const { status, text, headers } = await app.get('/docs', { token: null });
     expect(status).toBe(200);
     expect(headers['content-type']).toBe('text/html; charset=utf-8');
-    const loaded = [...text.matchAll(/(?:src|href)="([^"]*)"/g)].map(([, address]) => address!);
+    const [icon, ...loaded] = [...text.matchAll(/(?:src|href)="([^"]*)"/g)].map(([, address]) => address!);
+    expect(icon).toBe('data:,');
     expect(loaded).toEqual(expect.arrayContaining(['docs/page.js', 'v1/openapi.json']));
     for (const address of loaded) {
       const file = await app.get(`/${address}`, { token: null });

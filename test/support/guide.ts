@@ -12,38 +12,89 @@ export function sectionsOf(page: string): Section[] {
     .map((part) => ({ title: part.split('\n', 1)[0] ?? '', text: part }));
 }
 
+/** The anchors of a page's headings, as GitHub makes them. */
+export function headingsOf(page: string): ReadonlySet<string> {
+  const seen = new Map<string, number>();
+  const titles = page.replaceAll(/^```.*?^```$/gms, '').matchAll(/^#+ (.*)$/gm);
+  return new Set(
+    [...titles].map(([, title = '']) => {
+      const anchor = title
+        .toLowerCase()
+        .replaceAll(/[^\p{L}\p{N}\p{M} _-]/gu, '')
+        .replaceAll(' ', '-');
+      const times = seen.get(anchor) ?? 0;
+      seen.set(anchor, times + 1);
+      return times === 0 ? anchor : `${anchor}-${String(times)}`;
+    }),
+  );
+}
+
+/** An event of a stream, as a page shows it: its place there, and its data as JSON. */
+export interface ToldEvent {
+  readonly place: string;
+  readonly data: string;
+}
+
 /** A request as a page shows it, and its answer. */
 export interface GuideExchange {
   readonly method: string;
+  /** It goes to the admin port. */
+  readonly isAdmin: boolean;
   readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
   readonly status: number;
   /** JSON; empty if none is shown. */
   readonly answer: string;
+  /** What the stream that is open tells then. */
+  readonly told: readonly ToldEvent[];
 }
 
-const REQUEST = /^(GET|POST|PUT|PATCH|DELETE) (\/\S*)$/;
+const REQUEST = /^(GET|POST|PUT|PATCH|DELETE) (http:\/\/127\.0\.0\.1:7778)?(\/\S*)$/;
+const HEADER = /^([A-Z][A-Za-z-]*): (\S.*)$/;
 const STATUS = /^(\d{3})(?: (.*))?$/;
+const PLACE = /^id: (\S+)$/;
+const DATA = /^data: (.*)$/;
+
+type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
 /**
- * The exchanges of an example: a line with method and path, the lines of the body, and an answer that begins with its status.
+ * The exchanges of an example: a line with method and path, headers, the lines of the body, an answer that begins with its status, and
+ * the events that a stream tells after it.
  *
- * @throws {Error} a line that belongs to neither
+ * @throws {Error} a line that belongs to no request
  */
 export function exchangesIn(block: string): GuideExchange[] {
-  const exchanges: { method: string; path: string; body: string; status: number; answer: string }[] = [];
+  const exchanges: Mutable<GuideExchange>[] = [];
   for (const line of block.split('\n')) {
-    const [, method, path] = REQUEST.exec(line) ?? [];
-    const [, status, begin = ''] = STATUS.exec(line) ?? [];
+    const [, method, admin, path] = REQUEST.exec(line) ?? [];
     const last = exchanges.at(-1);
-    if (method !== undefined && path !== undefined)
-      exchanges.push({ method, path, body: '', status: 0, answer: '' });
-    else if (last === undefined) throw new Error(`no request before ${line}`);
-    else if (status !== undefined) Object.assign(last, { status: Number(status), answer: begin });
-    else if (last.status === 0) last.body += line;
-    else last.answer += line;
+    if (method !== undefined && path !== undefined) {
+      const empty = { headers: {}, body: '', status: 0, answer: '', told: [] };
+      exchanges.push({ method, isAdmin: admin !== undefined, path, ...empty });
+    } else if (last === undefined) throw new Error(`no request before ${line}`);
+    else if (last.status === 0) takeRequest(last, line);
+    else takeAnswer(last, line);
   }
   return exchanges;
+}
+
+function takeRequest(exchange: Mutable<GuideExchange>, line: string): void {
+  const [, status, answer = ''] = STATUS.exec(line) ?? [];
+  const [, name, value] = HEADER.exec(line) ?? [];
+  if (status !== undefined) Object.assign(exchange, { status: Number(status), answer });
+  else if (name === undefined || value === undefined) exchange.body += line;
+  else exchange.headers = { ...exchange.headers, [name]: value };
+}
+
+function takeAnswer(exchange: Mutable<GuideExchange>, line: string): void {
+  const [, place] = PLACE.exec(line) ?? [];
+  const [, data] = DATA.exec(line) ?? [];
+  const told = exchange.told.at(-1);
+  if (place !== undefined) exchange.told = [...exchange.told, { place, data: '' }];
+  else if (data !== undefined && told !== undefined)
+    exchange.told = [...exchange.told.slice(0, -1), { ...told, data }];
+  else exchange.answer += line;
 }
 
 /** What names such as `<job>` stand for. */

@@ -11,6 +11,9 @@ const JOB_ID = /^[A-Za-z0-9][A-Za-z0-9_-]*$/;
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,3})?(?:Z|[+-]\d\d:\d\d)$/;
 
+/** Without one, pages that show a schema make up a text of its pattern: any characters at all. */
+const A_TEXT = ['text'];
+
 const QUEUE_RULE = `must be a queue's name: letters, digits, - and _, at most ${String(MAX_NAME_LENGTH)}, the first not _`;
 const JOB_ID_RULE = `must be a job's id: letters, digits, - and _, at most ${String(MAX_JOB_ID_LENGTH)}, the first a letter or a digit`;
 
@@ -23,7 +26,7 @@ export interface Range {
 
 /** A text without control characters. Lengths are in UTF-16 units. */
 export function Label(about: string, { min = 1, max }: Range): PropertyDecorator {
-  const schema = { type: 'string', minLength: min, maxLength: max, pattern: LABEL.source };
+  const schema = { type: 'string', minLength: min, maxLength: max, pattern: LABEL.source, examples: A_TEXT };
   const rule = `must be a text of ${min} to ${max} characters, none of them a control character`;
   return declare({ schema, about }, rule, (value) => isText(value, min, max) && LABEL.test(value));
 }
@@ -45,7 +48,8 @@ export function Formed(about: string, pattern: RegExp, rule: string): PropertyDe
 export function Labels(about: string, count: Range, each: Range): PropertyDecorator {
   const { min = 0, max } = count;
   const { min: shortest = 1, max: longest } = each;
-  const items = { type: 'string', minLength: shortest, maxLength: longest, pattern: LABEL.source };
+  const of = { minLength: shortest, maxLength: longest, pattern: LABEL.source, examples: A_TEXT };
+  const items = { type: 'string', ...of };
   const schema = { type: 'array', items, minItems: min, maxItems: max, uniqueItems: true };
   const rule = `must be a list of ${min} to ${max} different texts of ${shortest} to ${longest} characters, without control characters`;
   return declare({ schema, about, text: 'list' }, rule, (value) =>
@@ -202,8 +206,18 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-const QUEUE_SCHEMA = { type: 'string', pattern: QUEUE.source, maxLength: MAX_NAME_LENGTH };
-const JOB_ID_SCHEMA = { type: 'string', pattern: JOB_ID.source, maxLength: MAX_JOB_ID_LENGTH };
+const QUEUE_SCHEMA = {
+  type: 'string',
+  pattern: QUEUE.source,
+  maxLength: MAX_NAME_LENGTH,
+  examples: ['mail'],
+};
+const JOB_ID_SCHEMA = {
+  type: 'string',
+  pattern: JOB_ID.source,
+  maxLength: MAX_JOB_ID_LENGTH,
+  examples: ['01M7Z17XME660YPHBY512QCVQF'],
+};
 
 function isQueueName(value: unknown): boolean {
   return isText(value, 1, MAX_NAME_LENGTH) && !value.startsWith('_') && hasLegalCharacters(value);

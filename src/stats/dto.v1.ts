@@ -1,0 +1,47 @@
+import { MAX_UINT32 } from '../domain/limits.js';
+import { Nullable, Optional } from '../http/fields/field.js';
+import { Formed, Part, Parts, Real, Whole } from '../http/fields/kinds.js';
+
+/* What the API's document says of statistics. */
+
+const QUEUE = /^(?:\*|[-A-Za-z0-9][-_A-Za-z0-9]*)$/;
+const DAY = /^\d{4}-\d{2}-\d{2}$/;
+const BIN = /^[smhd]\d{1,2}$/;
+const MANY = Number.MAX_SAFE_INTEGER;
+const MOST_BINS = 150;
+
+export class StatsQuery {
+  @Formed('The queue; `*` for those that have no numbers of their own.', QUEUE, "must be a queue's name or *")
+  queue!: string;
+  @Optional()
+  @Formed('The day (UTC), as YYYY-MM-DD; today if it is left out.', DAY, 'must be a day')
+  day?: string;
+}
+
+export class BinAnswer {
+  @Formed(
+    'Its name: `s2` begins at two seconds, `m1` at a minute, `h1` and `d1` likewise.',
+    BIN,
+    'must be a bin',
+  )
+  bin!: string;
+  @Whole('Where it begins.', 0, MANY) from_ms!: number;
+  @Nullable() @Whole('Where it ends; null = it has no end.', 0, MANY) to_ms!: number | null;
+  @Whole('How many fell into it.', 1, MAX_UINT32) count!: number;
+}
+
+export class DurationsAnswer {
+  @Whole('How many.', 0, MANY) count!: number;
+  @Real('Their mean.', 0, MANY) mean_ms!: number;
+  @Real('Their standard deviation, of the sample; 0 for fewer than two.', 0, MANY) std_ms!: number;
+  @Parts('The bins that are not empty.', () => BinAnswer, MOST_BINS) histogram!: readonly BinAnswer[];
+}
+
+export class StatsAnswer {
+  @Formed('The queue.', QUEUE, "must be a queue's name or *") queue!: string;
+  @Formed('The day (UTC).', DAY, 'must be a day') day!: string;
+  @Part('From publish to lease.', () => DurationsAnswer) waits!: DurationsAnswer;
+  @Part('From lease to acknowledgement.', () => DurationsAnswer) runs!: DurationsAnswer;
+  @Whole('Jobs that went to the dead letter.', 0, MANY) failures!: number;
+  @Whole('Times that a job went back to be tried again.', 0, MANY) retries!: number;
+}

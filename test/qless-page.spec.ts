@@ -1,0 +1,39 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { headingsOf } from './support/guide.js';
+
+const ROOT = join(import.meta.dirname, '..');
+const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
+const page = read('docs/qless.md');
+const DEFECTS = 17;
+
+const rows = page
+  .split('\n')
+  .filter((line) => /^\| Q\d+ \|/.test(line))
+  .map((line) => {
+    const [, number = '', , , test = ''] = line.split('|').map((cell) => cell.trim());
+    const [, file = '', name = ''] = /^`(.+)` \*(.+)\*$/.exec(test) ?? [];
+    return { number, file, name };
+  });
+
+describe('docs/qless.md', () => {
+  it('has a row for each defect, in order', () =>
+    expect(rows.map(({ number }) => number)).toEqual(
+      Array.from({ length: DEFECTS }, (_, i) => `Q${String(i + 1)}`),
+    ));
+
+  it.each(rows)('names a test of $number that is there, and bears the number', ({ number, file, name }) => {
+    expect(existsSync(join(ROOT, file))).toBe(true);
+    const found = read(file)
+      .split('\n')
+      .filter((line) => /\bit(\.each.*)?\(/.test(line) && line.includes(name));
+    expect(found).toEqual([expect.stringMatching(new RegExp(`\\b${number}\\b`))]);
+  });
+
+  it('points at headings that the guide has', () => {
+    const headings = headingsOf(read('docs/api.md'));
+    const links = [...page.matchAll(/\(api\.md#([^)]+)\)/g)].map(([, anchor = '']) => anchor);
+    expect(links.length).toBeGreaterThan(20);
+    expect(links.filter((anchor) => !headings.has(anchor))).toEqual([]);
+  });
+});
