@@ -1,13 +1,9 @@
 import cluster from 'node:cluster';
 import { setFlagsFromString } from 'node:v8';
-import 'reflect-metadata';
 import { Command } from 'commander';
 import { version } from './http/version.js';
-import { loadConfig, printDefaultConfig } from './config/load.js';
 import { ConfigError } from './config/problems.js';
-import { createLog } from './config/log.js';
-import { serve } from './server/serve.js';
-import { runWorker } from './server/worker.js';
+import { beginStart } from './server/start-flags.js';
 
 /** sysexits.h's EX_CONFIG: supervisors can tell a wrong configuration, which no restart mends, from a failure. */
 const EXIT_CONFIG = 78;
@@ -17,6 +13,7 @@ const EXIT_FAILURE = 1;
 // keep the rest of their requests alive with them: a quarter of all processes cost half as much again per request, for as long as they
 // ran (docs/benchmarks.md, "Dear from birth").
 setFlagsFromString('--no-allocation-site-pretenuring');
+beginStart();
 
 interface Options {
   readonly config?: string;
@@ -26,6 +23,8 @@ interface Options {
 
 async function main(): Promise<void> {
   const { config: file, checkConfig, printDefaultConfig: print } = parse(process.argv);
+  // From here on the flags count for what is loaded.
+  const { loadConfig, printDefaultConfig } = await import('./config/load.js');
   if (print) {
     process.stdout.write(printDefaultConfig());
     return;
@@ -36,9 +35,15 @@ async function main(): Promise<void> {
     process.stdout.write('the configuration is right\n');
     return;
   }
+  const { createLog } = await import('./config/log.js');
   const log = createLog(config.log);
-  if (cluster.isWorker) await runWorker(config, log);
-  else await serve(config, log, (text) => process.stdout.write(text));
+  if (cluster.isWorker) {
+    const { runWorker } = await import('./server/worker.js');
+    await runWorker(config, log);
+  } else {
+    const { serve } = await import('./server/serve.js');
+    await serve(config, log, (text) => process.stdout.write(text));
+  }
 }
 
 function parse(argv: readonly string[]): Options {

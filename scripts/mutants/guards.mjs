@@ -18,6 +18,7 @@ import { QUEUE_LIMITS } from './guards/queue-limits.mjs';
 import { RECORD_GUARDS } from './guards/records.mjs';
 import { SCHEDULES } from './guards/schedules.mjs';
 import { SCRIPTS } from './guards/scripts.mjs';
+import { START } from './guards/start.mjs';
 import { STORES } from './guards/stores.mjs';
 import { TIME } from './guards/time.mjs';
 import { TOKENS } from './guards/tokens.mjs';
@@ -53,6 +54,7 @@ export const GUARDS = [
   ...MIGRATION,
   ...IMPORT,
   ...DURABLE,
+  ...START,
   ...STORES,
   ...FLOODS,
   ...DEPENDENCIES,

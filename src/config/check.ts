@@ -1,7 +1,8 @@
 import { availableParallelism } from 'node:os';
-import { validateSync, type ValidationError } from 'class-validator';
+import type { ValidationError } from 'class-validator';
 import { replicasOf } from '../domain/durability.js';
 import { EMBEDDED, isLoopback } from './addresses.js';
+import { validateSync } from './class-validator.js';
 import type { Config, RedisTarget, TlsListenerConfig } from './config.js';
 import { migrationProblems } from './migrations.js';
 import { below } from './tree.js';

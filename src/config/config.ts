@@ -1,4 +1,4 @@
-import { Allow } from 'class-validator';
+import { Allow } from './class-validator.js';
 import { DURABILITY, DURABILITY_RULE, type Durability } from '../domain/durability.js';
 import {
   MAX_CONFIGURABLE_BYTES,

@@ -1,4 +1,4 @@
-import { IsOptional, ValidateBy, ValidateNested } from 'class-validator';
+import { IsOptional, ValidateBy, ValidateNested } from './class-validator.js';
 import { redisUrlProblem } from './addresses.js';
 
 /** A class whose decorated properties are configuration keys, and whose initial values are the defaults. */

@@ -1,6 +1,7 @@
+import { createRequire } from 'node:module';
 import { isNativeError } from 'node:util/types';
 import { pino, type DestinationStream, type Logger } from 'pino';
-import { prettyFactory } from 'pino-pretty';
+import type * as PinoPretty from 'pino-pretty';
 import type { LogConfig } from './config.js';
 
 const REDACTED = '[redacted]';
@@ -36,6 +37,8 @@ export function createLog({ level, format }: Omit<LogConfig, 'access'>, stream?:
 
 /** Turns each line before it is written: no stream of its own, which could hold lines back when the process ends. */
 function forPeople(colorize: boolean, destination: DestinationStream): DestinationStream {
+  // Loaded where it is wanted: most servers write for programs.
+  const { prettyFactory } = createRequire(import.meta.url)('pino-pretty') as typeof PinoPretty;
   const toText = prettyFactory({ colorize, ignore: 'pid', translateTime: 'SYS:HH:MM:ss.l' });
   return {
     write: (line) => {

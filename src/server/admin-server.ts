@@ -1,10 +1,11 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { AdminAppModule } from './app.module.js';
+import { AdminAppModule } from './admin-app.module.js';
 import type { AppParts } from './core.module.js';
 import { createApplication } from './application.js';
 import type { WorkerCommands } from '../domain/worker-commands.js';
 import { adminAdapter } from '../http/adapter.js';
 import { Listener } from './listener.js';
+import { MetricsService } from '../metrics/metrics.service.js';
 import { portOf } from './server-lifecycle.js';
 import { TlsFiles } from './tls-files.js';
 
@@ -33,6 +34,11 @@ export class AdminServer {
       throw error;
     }
     return server;
+  }
+
+  /** What this process counts. */
+  get metrics(): MetricsService {
+    return this.app.get(MetricsService, { strict: false });
   }
 
   get port(): number {

@@ -1,7 +1,7 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyInstance } from 'fastify';
 import { performance } from 'node:perf_hooks';
-import { ApiAppModule } from './app.module.js';
+import { ApiAppModule } from './api-app.module.js';
 import { Admission } from '../auth/admission.js';
 import { TokenCache } from '../auth/token-cache.js';
 import type { Config } from '../config/config.js';

@@ -1,6 +1,6 @@
 import type { Worker } from 'node:cluster';
 import type { WorkerCommands } from '../domain/worker-commands.js';
-import { type MetricsSnapshot, MetricsService } from '../metrics/metrics.service.js';
+import type { MetricsService, MetricsSnapshot } from '../metrics/metrics.service.js';
 import type { ToPrimary, ToWorker } from './worker-messages.js';
 
 /** A worker that has not told its metrics by then is left out of a scrape, in milliseconds. */
@@ -37,8 +37,9 @@ export class ClusterCommands implements WorkerCommands {
   }
 
   async metrics(): Promise<string> {
+    const { MetricsService: service } = await import('../metrics/metrics.service.js');
     const own = this.own === undefined ? [] : [await this.own.snapshot()];
-    return MetricsService.merge([...own, ...(await this.collect())]);
+    return service.merge([...own, ...(await this.collect())]);
   }
 
   /** One worker's answer to a scrape. */

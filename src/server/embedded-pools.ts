@@ -2,7 +2,7 @@ import type { Config } from '../config/config.js';
 import { poolOptions } from '../config/pool-options.js';
 import type { Log } from '../domain/log.js';
 import type { PoolOptions } from '../domain/pool.js';
-import { EmbeddedRedis } from '../redis/embedded/embedded.js';
+import type { EmbeddedRedis } from '../redis/embedded/embedded.js';
 
 /** The value of a pool's `url` that asks for a Redis of our own. */
 const EMBEDDED = 'embedded';
@@ -24,7 +24,8 @@ export class EmbeddedPools {
     try {
       for (const [pool, { url }] of Object.entries(pools)) {
         if (url !== EMBEDDED) continue;
-        const server = await EmbeddedRedis.start({
+        const embedded = await import('../redis/embedded/embedded.js');
+        const server = await embedded.EmbeddedRedis.start({
           pool,
           dataDir: data.dir,
           appendfsync: data.appendfsync,

@@ -1,11 +1,10 @@
 import cluster, { type Worker } from 'node:cluster';
-import { AdminServer } from './admin-server.js';
+import type { AdminServer } from './admin-server.js';
 import { ClusterCommands } from './cluster-commands.js';
 import type { Config } from '../config/config.js';
 import type { Log } from '../domain/log.js';
 import { poolsOf, type Sockets } from './embedded-pools.js';
 import { Drain } from '../http/drain.js';
-import { MetricsService } from '../metrics/metrics.service.js';
 import type { RunningServer } from './running-server.js';
 import { isMessage, type ToPrimary, type ToWorker } from './worker-messages.js';
 
@@ -99,17 +98,21 @@ export class Primary implements RunningServer {
     };
     commands.accessLogOn = config.log.access;
     const workers = Promise.all(Array.from({ length: config.server.workers }, () => this.first()));
-    // Should the admin port not open, they are killed, and that is not the news.
+    // If the server cannot begin, they are killed, and that is not the news.
     workers.catch(() => undefined);
-    this.adminServer = await AdminServer.start(parts, commands);
+    const { checkSurroundings } = await import('./surroundings.js');
+    await checkSurroundings(config, parts.pools);
     this.mayBegin();
-    commands.own = this.adminServer.app.get(MetricsService, { strict: false });
+    await workers;
+    // Workers first, where there are no more cores than workers: the code of the admin port takes as long to load as theirs.
+    const admin = await import('./admin-server.js');
+    this.adminServer = await admin.AdminServer.start(parts, commands);
+    commands.own = this.adminServer.metrics;
     cluster.on('message', (_worker, message: unknown) => {
       if (isMessage(message) && message.type === 'metrics') {
         commands.collected(message as Extract<ToPrimary, { type: 'metrics' }>);
       }
     });
-    await workers;
   }
 
   /** One of the workers of the start. Its death ends the server while nobody serves: something is wrong with the settings then. */

@@ -2,10 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config/config.js';
 import type { Log } from '../domain/log.js';
 import { EmbeddedPools, poolsOf } from './embedded-pools.js';
-import { Primary } from './primary.js';
 import type { RunningServer } from './running-server.js';
-import { SingleProcess } from './single-process.js';
-import { addresses, isFirstStart, welcome } from './welcome.js';
+import { endStart } from './start-flags.js';
 
 /** Exit code of a server that a second signal ended. */
 const ENDED_AT_ONCE = 1;
@@ -25,6 +23,8 @@ export async function serve(config: Config, log: Log, print: (text: string) => v
       server.kill();
       process.exit(ENDED_AT_ONCE);
     };
+    endStart();
+    const { addresses, isFirstStart, welcome } = await import('./welcome.js');
     print(addresses(server, config));
     if (await isFirstStart(server, config)) print(await welcome(server, config));
     const signal = await signals.first;
@@ -38,8 +38,13 @@ export async function serve(config: Config, log: Log, print: (text: string) => v
   log.info({}, 'stopped');
 }
 
-function start(config: Config, { sockets }: EmbeddedPools, log: Log): Promise<RunningServer> {
-  if (config.server.workers > 1) return Primary.start(config, sockets, log);
+/** Each loads what it needs: a primary forks before it has loaded an application. */
+async function start(config: Config, { sockets }: EmbeddedPools, log: Log): Promise<RunningServer> {
+  if (config.server.workers > 1) {
+    const { Primary } = await import('./primary.js');
+    return Primary.start(config, sockets, log);
+  }
+  const { SingleProcess } = await import('./single-process.js');
   return SingleProcess.start(config, poolsOf(config, sockets), log);
 }
 

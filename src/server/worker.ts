@@ -3,6 +3,7 @@ import type { Config } from '../config/config.js';
 import type { Log } from '../domain/log.js';
 import { poolsOf } from './embedded-pools.js';
 import { Drain } from '../http/drain.js';
+import { endStart } from './start-flags.js';
 import { isMessage, type ToPrimary, type ToWorker } from './worker-messages.js';
 
 /**
@@ -21,6 +22,7 @@ export async function runWorker(config: Config, log: Log): Promise<void> {
     metrics: { reads: false },
   });
   api.accessLog.on = start.accessLog;
+  endStart();
   await new Promise<void>((resolve) => {
     process.on('message', (message) => {
       if (isMessage(message)) obey(message as ToWorker, api, resolve);

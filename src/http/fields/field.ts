@@ -1,4 +1,4 @@
-import { ValidateBy, ValidateIf } from 'class-validator';
+import { ValidateBy, ValidateIf } from '../../config/class-validator.js';
 
 /** A class whose decorated properties are the fields of a JSON object, or the parameters of a query. */
 export type FieldsClass<T extends object = object> = new () => T;

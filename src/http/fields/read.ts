@@ -1,4 +1,4 @@
-import { validateSync } from 'class-validator';
+import { validateSync } from '../../config/class-validator.js';
 import { type FieldProblem, InputError } from '../errors.v1.js';
 import type { Query } from '../query.js';
 import { type DeclaredField, type FieldsClass, fieldsOf } from './field.js';

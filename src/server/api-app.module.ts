@@ -1,8 +1,6 @@
 import { type DynamicModule, Module } from '@nestjs/common';
-import { AdminModule } from '../admin/admin.module.js';
 import { type AppParts, CoreModule } from './core.module.js';
 import { DeadletterModule } from '../deadletter/deadletter.module.js';
-import { WORKER_COMMANDS, type WorkerCommands } from '../domain/worker-commands.js';
 import { EventsModule } from '../events/events.module.js';
 import { HealthModule } from '../health/health.module.js';
 import { JobsModule } from '../jobs/jobs.module.js';
@@ -32,25 +30,6 @@ export class ApiAppModule {
         SchedulesModule,
         WorkersModule,
       ],
-    };
-  }
-}
-
-@Module({})
-class CommandsModule {
-  static forRoot(commands: WorkerCommands): DynamicModule {
-    const provider = { provide: WORKER_COMMANDS, useValue: commands };
-    return { module: CommandsModule, global: true, providers: [provider], exports: [WORKER_COMMANDS] };
-  }
-}
-
-/** The application behind the admin port. */
-@Module({})
-export class AdminAppModule {
-  static forRoot(parts: AppParts, commands: WorkerCommands): DynamicModule {
-    return {
-      module: AdminAppModule,
-      imports: [CoreModule.forRoot(parts), CommandsModule.forRoot(commands), AdminModule, HealthModule],
     };
   }
 }

@@ -1,0 +1,19 @@
+/**
+ * Preloaded into a server's processes: notes which files of CommonJS packages each has loaded, in a file of its own in the folder that
+ * PUMPHOUSE_TEST_LOADED names: at its end, and a primary when it forks for the first time.
+ */
+import cluster from 'node:cluster';
+import { writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+
+const loaded = createRequire(import.meta.url).cache;
+
+/** @param {string} moment */
+function note(moment) {
+  const name = `${moment}-${process.pid}.json`;
+  writeFileSync(join(process.env.PUMPHOUSE_TEST_LOADED ?? '.', name), JSON.stringify(Object.keys(loaded)));
+}
+
+cluster.once('fork', () => note('fork'));
+process.on('exit', () => note(cluster.isWorker ? 'worker' : 'primary'));
