@@ -9,12 +9,12 @@ end
 
 local function tend_tags(job, was, is)
   if was ~= is then
-    local old, new = set_of(was), set_of(is)
+    local old, new, at = set_of(was), set_of(is), text_of(tonumber(job.x.put or now_floor))
     for tag in pairs(old) do
-      keep_index("t", job, tag, new[tag], job.x.put, "tags")
+      keep_index("t", job, tag, new[tag], at, "tags")
     end
     for tag in pairs(new) do
-      keep_index("t", job, old[tag], tag, job.x.put, "tags")
+      keep_index("t", job, old[tag], tag, at, "tags")
     end
   end
 end

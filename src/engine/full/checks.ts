@@ -7,6 +7,7 @@ import {
   MAX_LABEL,
   MAX_PERIOD_MS,
   MAX_RECURRING_ID,
+  MAX_TAGS_IN_CALL,
   MAX_TRIES,
   MIN_RECURRING_MS,
 } from '../../domain/limits.js';
@@ -40,6 +41,8 @@ export function checkRichJobs(jobs: readonly NewRichJob[]): void {
     if (priority !== undefined && !isWhole(priority, -MOST_PRIORITY - 1, MOST_PRIORITY))
       throw invalid('priority', 'is a whole number from -128 to 127');
   }
+  if (jobs.reduce((sum, { tags = [] }) => sum + tags.length, 0) > MAX_TAGS_IN_CALL)
+    throw invalid('tags', `are at most ${String(MAX_TAGS_IN_CALL)} in one call, of all of its jobs together`);
   const ids = jobs.flatMap(({ id }) => (id === undefined ? [] : [id]));
   if (new Set(ids).size < ids.length) throw invalid('id', 'is different for each job of a call');
 }
