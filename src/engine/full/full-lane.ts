@@ -32,6 +32,8 @@ export interface FullLaneSettings {
   readonly minter: UlidMinter;
   /** As `quotasText` gives them. */
   readonly quotas: string;
+  /** How long an idempotency key is remembered, in milliseconds. */
+  readonly idempotencyTtlMs: number;
   /** The queues of a namespace, sorted. */
   readonly queuesOf: (namespace: string) => Promise<string[]>;
   readonly settings: Settings;
@@ -66,10 +68,19 @@ export class FullLane {
     arm,
     minter,
     quotas,
+    idempotencyTtlMs,
     queuesOf,
     settings,
   }: FullLaneSettings) {
-    this.publishing = new FullPublishing(runnerOf, observer, arm, this.queues, minter, quotas);
+    this.publishing = new FullPublishing(
+      runnerOf,
+      observer,
+      arm,
+      this.queues,
+      minter,
+      quotas,
+      idempotencyTtlMs,
+    );
     this.settling = new Settling(runner, arm);
     this.owners = new Owners(this.settling, observer, this.queues);
     this.looking = new Looking(runner);
