@@ -1,7 +1,7 @@
 --[[
 Publish under an idempotency key: store the jobs of one call, all or none, and note in the same step under the key what was stored. A
 key that has its note is answered from it, and nothing changes. The keys of jobs and of the note are built from the prefix of meta
-(lib/keys): the note is a string of the request's fingerprint and the ids, one after the other, with a TTL of Redis's own.
+(lib/keys): the note is a string of the request's fingerprint and what was stored (lib/noted), with a TTL of Redis's own.
 
 KEYS[1] meta         hash: the namespace's marker; its last_queue is the newest queue's number, its bytes are those that count for a quota
 KEYS[2] queues       hash: queue name -> number
@@ -15,17 +15,18 @@ ARGV[4] quotas       "queues,jobs of a queue,bytes,items of each call…": what 
 ARGV[5] digest       16 bytes, of the queue and the idempotency key
 ARGV[6] fingerprint  16 bytes, of the request
 ARGV[7] ttl_ms       how long the note lasts, ms
-ARGV[8..] item × N   options, id, body
+ARGV[8] form         of the note: ids, one after the other, or jobs
+ARGV[9..] item × N   options, id, body
 
-Options: as publish takes them. Returns {status, now_ms, verdict, ids}. Status: 0 done, 1 too late, 2 the namespace is not registered, 3 the job that it
+Options: as publish takes them. Returns {status, now_ms, verdict, noted}. Status: 0 done, 1 too late, 2 the namespace is not registered, 3 the job that it
 replaces is a rich one: ask the full lane.
-Verdict: 0 stored now; 1 the id is taken, or 2 to 4 a quota refuses the call (lib/admit), nothing changed; 5 stored before, with these
-ids; 6 the key was used for another request.
+Verdict: 0 stored now; 1 the id is taken, or 2 to 4 a quota refuses the call (lib/admit), nothing changed; 5 stored before: see
+noted; 6 the key was used for another request.
 Cost: O(log N) per item.
 ]]
 local meta, queues, due, waiting, expiries = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local clock_ms, deadline_ms, replaces, quotas = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
-local digest, fingerprint, ttl_ms = ARGV[5], ARGV[6], ARGV[7]
+local digest, fingerprint, ttl_ms, form = ARGV[5], ARGV[6], ARGV[7], ARGV[8]
 
 --- @include "lib/now"
 --- @include "lib/job"
@@ -39,15 +40,14 @@ local digest, fingerprint, ttl_ms = ARGV[5], ARGV[6], ARGV[7]
 --- @include "lib/schedule"
 --- @include "lib/values"
 --- @include "lib/doom"
+--- @include "lib/noted"
 --- @include "lib/remove"
 
 -- Before the namespace is asked for: it may be forgotten when all is done, and the note is good all the same. A note that is still on
 -- its way, in a slot that is moving here, is not missed: no publish gets past the keys of its own jobs, which are not there yet either.
-local note_key = queue_key("k", digest)
-local note = redis.call("GET", note_key)
-if note then
-  local is_same = string.sub(note, 1, 16) == fingerprint
-  return { 0, now_floor, is_same and 5 or 6, is_same and string.sub(note, 17) or "" }
+local noted = notes.under(digest, fingerprint)
+if noted then
+  return { 0, now_floor, noted.is_same and 5 or 6, noted.rest }
 end
 
 local last_queue = tonumber(redis.call("HGET", meta, "last_queue"))
@@ -60,9 +60,9 @@ end
 --- @include "lib/options"
 
 -- Look: every key that will be written is touched first, so that a slot that is moving stops the script before it changes anything.
-local args, before = ARGV, 5
+local args, before = ARGV, 6
 local keys, extras, taken, codes, n = { meta }, { meta }, {}, {}, 0
-for i = 8, #ARGV, 3 do
+for i = 9, #ARGV, 3 do
 --- @include "lib/plan_item"
 end
 --- @include "lib/meet"
@@ -77,10 +77,11 @@ end
 --- @include "lib/store"
 --- @include "lib/return_bytes"
 if codes[1] == "0" then
-  local ids = {}
+  local rest = {}
   for item = 1, n do
-    ids[item] = args[item * 3 + before + 1]
+    local id = args[item * 3 + before + 1]
+    rest[item] = form == "ids" and id or notes.of_job(kinds[args[item * 3 + before]].due and SCHEDULED or READY, false, id)
   end
-  redis.call("SET", note_key, fingerprint .. table.concat(ids), "PX", ttl_ms)
+  redis.call("SET", queue_key("k", digest), fingerprint .. table.concat(rest), "PX", ttl_ms)
 end
 return { 0, now_floor, tonumber(codes[1]), "" }

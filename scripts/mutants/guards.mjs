@@ -11,6 +11,7 @@ import { LINES } from './guards/lines.mjs';
 import { LIST_GUARDS } from './guards/lists.mjs';
 import { MIGRATION } from './guards/migration.mjs';
 import { NAMESPACES } from './guards/namespaces.mjs';
+import { NATIVE_KEYS } from './guards/native-keys.mjs';
 import { NATIVE_HTTP } from './guards/native-http.mjs';
 import { PUBLISHES } from './guards/publishes.mjs';
 import { QLESS_DEFECTS } from './guards/qless.mjs';
@@ -50,6 +51,7 @@ export const GUARDS = [
   ...CLUSTER,
   ...TOKENS,
   ...NATIVE_HTTP,
+  ...NATIVE_KEYS,
   ...PUBLISHES,
   ...MIGRATION,
   ...IMPORT,

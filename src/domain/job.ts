@@ -24,6 +24,8 @@ export interface PublishOptions {
    * stores nothing and answers the same ids again, whatever became of the jobs.
    */
   readonly idempotencyKey?: string;
+  /** Instead of an idempotency key: the note of a native call that came with one (`nativeNoteOf`). */
+  readonly note?: OnceNote;
   /** Left out, the pool's own. */
   readonly durability?: Durability;
   /**
@@ -31,6 +33,14 @@ export interface PublishOptions {
    * that were done in between make them again. Not looked at beside an idempotency key, which says the same and more.
    */
   readonly retryOf?: readonly string[];
+}
+
+/** Under what a publish with an idempotency key is remembered, and what must be the same when the key comes again. */
+export interface OnceNote {
+  readonly digest: Buffer;
+  readonly fingerprint: Buffer;
+  /** It tells what became of each job, and not only the ids. */
+  readonly isNative: boolean;
 }
 
 /** What a namespace may hold at most; 0 = as much as it likes. */

@@ -49,6 +49,8 @@ export const MAX_GROUP = 128;
 export const MAX_LABEL = 255;
 /** Most tags of a job, each of which costs an entry in an index. */
 export const MAX_TAGS = 32;
+/** Most tags of the jobs of one call together: what a script can put into its indexes within its time. */
+export const MAX_TAGS_IN_CALL = 1_000;
 /** Most jobs that one may be told to wait for in one call. */
 export const MAX_DEPENDENCIES = 1_000;
 /** Longest line in a job's timeline, in characters, and what may go with it, in bytes: a job has a hundred of them, read as one. */

@@ -46,6 +46,7 @@ export type EngineParts = ReturnType<typeof assemble>;
 export function assemble(pool: RedisPool, options: EngineOptions) {
   const told = options.observer ?? silentObserver;
   const quotas = quotasText(options.quotas);
+  const idempotencyTtlMs = options.idempotencyTtlMs ?? DAY_MS;
   const runner = new ScriptRunner(pool, told, options.clock);
   const teller = new EventTeller(pool, told);
   const events = new EventFeed(pool, told, teller, options.eventsKeepMs ?? EVENTS_KEEP_MS);
@@ -58,7 +59,7 @@ export function assemble(pool: RedisPool, options: EngineOptions) {
   const contents = new Contents(pool, runner, (namespace, queue) => full.purging.destroy(namespace, queue));
   const publishers: Publishers = new Publishers(pool, observer, arm, {
     quotas,
-    idempotencyTtlMs: options.idempotencyTtlMs ?? DAY_MS,
+    idempotencyTtlMs,
     clock: options.clock,
     events: teller,
     replaceRich: (namespace, queue, replaces, job, durability) =>
@@ -72,6 +73,7 @@ export function assemble(pool: RedisPool, options: EngineOptions) {
     arm,
     minter: publishers.minter,
     quotas,
+    idempotencyTtlMs,
     queuesOf: (namespace) => contents.queues(namespace),
     settings,
   });

@@ -89,7 +89,7 @@ export class QueueEngine {
    */
   publish(namespace: string, queue: string, job: NewJob, options?: PublishOptions): Promise<string> {
     const { plain, once } = this.parts.publishers.of(options?.durability);
-    const key = options?.idempotencyKey;
+    const key = options?.note ?? options?.idempotencyKey;
     if (key === undefined) return plain.publish(namespace, queue, job, options?.retryOf);
     return once.publish(namespace, key, { kind: 'publish', queue, jobs: [job] }).then(firstOf);
   }
@@ -102,7 +102,7 @@ export class QueueEngine {
     options?: PublishOptions,
   ): Promise<string[]> {
     const { plain, once } = this.parts.publishers.of(options?.durability);
-    const key = options?.idempotencyKey;
+    const key = options?.note ?? options?.idempotencyKey;
     if (key === undefined) return plain.publishMany(namespace, queue, jobs, options?.retryOf);
     return once.publish(namespace, key, { kind: 'publishMany', queue, jobs });
   }
@@ -116,7 +116,7 @@ export class QueueEngine {
     options?: PublishOptions,
   ): Promise<string> {
     const { plain, once } = this.parts.publishers.of(options?.durability);
-    const key = options?.idempotencyKey;
+    const key = options?.note ?? options?.idempotencyKey;
     if (key === undefined) return plain.republish(namespace, queue, oldId, job, options?.retryOf);
     return once
       .publish(namespace, key, { kind: 'republish', queue, jobs: [job], replaces: oldId })

@@ -12,6 +12,7 @@ import { encodeId } from './ids.js';
 import { InFlight } from './in-flight.js';
 import type { EngineObserver } from './observer.js';
 import { decodeFullLeases, fullItemOf } from './full/leasing.js';
+import { partOf, restOf, weightOfPart } from './full/parts.js';
 import type { FullLane } from './full/full-lane.js';
 import { groupsOf, itemOf, type Question } from './questions.js';
 import type { Batch } from './record-shelf.js';
@@ -94,7 +95,7 @@ export class Leases {
     const rich = jobs.filter((_job, i) => codes[i] === RICH);
     if (rich.length > 0) await this.full.settling.undo(namespace, rich);
     if (undone + rich.length > 0) this.observer.undone(namespace, undone + rich.length);
-    jobs[0]?.receipt?.arrived();
+    for (const receipt of new Set(jobs.map((job) => job.receipt))) receipt?.arrived();
   }
 
   /** Ends every wait, now and from here on. */
@@ -156,11 +157,14 @@ export class Leases {
     deliver: (jobs: LeasedJob[]) => void,
     reject: (error: unknown) => void,
   ): void {
-    this.fullQuestions.add(namespace, [question], weightOf(question.request), {
+    const part = partOf(question);
+    this.fullQuestions.add(namespace, [part], weightOfPart(part), {
       done: (found, first) => {
         const jobs = found[first];
-        if (jobs) deliver(jobs);
-        else this.take(namespace, question, deliver, reject);
+        const rest = jobs ? restOf(question, jobs) : null;
+        if (!jobs) this.take(namespace, question, deliver, reject);
+        else if (rest) this.takeRest(namespace, rest, jobs, deliver);
+        else deliver(jobs);
         this.underWay.end();
       },
       failed: (error) => {
@@ -168,6 +172,17 @@ export class Leases {
         this.underWay.end();
       },
     });
+  }
+
+  /** Those who have jobs in hand do not care if there are no more to be had, or why. */
+  private takeRest(
+    namespace: string,
+    rest: Question,
+    jobs: readonly LeasedJob[],
+    deliver: (jobs: LeasedJob[]) => void,
+  ): void {
+    const end = (more: readonly LeasedJob[]): void => deliver([...jobs, ...more]);
+    this.take(namespace, rest, end, () => end([]));
   }
 
   private async askFull(namespace: string, questions: readonly Question[]): Promise<(LeasedJob[] | null)[]> {

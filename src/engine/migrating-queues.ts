@@ -64,7 +64,7 @@ export class MigratingQueues implements Queues {
 
   /** As `QueueEngine.publish`, in the new pool. A chosen id must be free in both; while the old pool is away its jobs cannot be known. */
   async publish(namespace: string, queue: string, job: NewJob, options?: PublishOptions): Promise<string> {
-    if (job.id !== undefined && options?.idempotencyKey === undefined) {
+    if (job.id !== undefined && options?.idempotencyKey === undefined && options?.note === undefined) {
       await this.refuseTaken(namespace, queue, job.id);
     }
     return this.next.publish(namespace, queue, job, options);

@@ -1,10 +1,10 @@
-import { createHash } from 'node:crypto';
 import { QueueError } from '../domain/errors.js';
-import { isIdempotencyKey } from '../domain/names.js';
+import type { OnceNote } from '../domain/job.js';
 import { publishOnce, REPLACES_RICH } from '../redis/scripts/plain.js';
 import { checkJobs, checkNames } from './checks.js';
-import { decodeId, encodeId } from './ids.js';
-import { type OnceRequest, taken, type Publisher } from './publisher.js';
+import { encodeId } from './ids.js';
+import { decodeIds, decodeNote, keyReused, noteOf, type OnceRequest } from './notes.js';
+import { taken, type Publisher } from './publisher.js';
 import { NO_QUOTAS, quotaError } from './quotas.js';
 import type { ScriptRunner } from './script-runner.js';
 
@@ -12,8 +12,6 @@ import type { ScriptRunner } from './script-runner.js';
 const TAKEN = 1;
 const STORED_BEFORE = 5;
 const OTHER_REQUEST = 6;
-/** A digest is cut to so many bytes: enough that nobody meets two alike by chance. */
-const DIGEST_BYTES = 16;
 const NOTHING = Buffer.alloc(0);
 
 /** Publishes under an idempotency key: each call is a script call of its own, so that the note is written in the step that stores. */
@@ -30,28 +28,30 @@ export class OncePublisher {
   /**
    * Stores the jobs, all or none; or answers what the same request with this key stored before.
    *
+   * @param key an idempotency key, or the note of a native call that came with one
    * @returns their ids in order
    * @throws {QueueError} `invalid_argument`; `idempotency_key_reused`: the key came with another request, nothing has changed; or as
    * `Publisher.publish`
    */
-  async publish(namespace: string, key: string, request: OnceRequest): Promise<string[]> {
+  async publish(namespace: string, key: string | OnceNote, request: OnceRequest): Promise<string[]> {
     const { queue, jobs, replaces } = request;
     checkNames(namespace, queue);
     checkJobs(jobs);
-    if (!isIdempotencyKey(key)) {
-      throw new QueueError('invalid_argument', 'idempotencyKey has 1 to 255 visible ASCII characters');
-    }
+    const { digest, fingerprint, isNative } = typeof key === 'string' ? noteOf(key, request) : key;
     if (jobs.length === 0) return [];
     const { ids, items } = this.publisher.itemsOf(queue, jobs);
     const args = {
       replaces: replaces === undefined ? NOTHING : (encodeId(replaces) ?? NOTHING),
       quotas: this.quotas === NO_QUOTAS ? NO_QUOTAS : this.quotas + String(jobs.length),
-      digest: digestOf(queue, key),
-      fingerprint: fingerprintOf(request),
+      digest,
+      fingerprint,
       ttl_ms: this.ttlMs,
+      form: isNative ? 'jobs' : 'ids',
     };
     const reply = await this.runner.run(publishOnce, namespace, args, items);
-    if (reply.verdict === STORED_BEFORE) return decodeIds(reply.ids, jobs.length);
+    if (reply.verdict === STORED_BEFORE) {
+      return isNative ? decodeNote(reply.noted).map(({ id }) => id) : decodeIds(reply.noted, jobs.length);
+    }
     const refusal = refusalOf(reply.verdict);
     if (refusal) throw refusal;
     this.publisher.reportOnce(namespace, request, ids);
@@ -67,39 +67,5 @@ function refusalOf(verdict: number): Error | undefined {
       'a job of the native API is not replaced under an idempotency key',
     );
   }
-  if (verdict === OTHER_REQUEST) {
-    return new QueueError('idempotency_key_reused', 'the idempotency key was used for another request');
-  }
-  return quotaError(verdict);
-}
-
-/** Names the note of a key: a key counts for one queue. */
-export function digestOf(queue: string, key: string): Buffer {
-  return cut(createHash('sha256').update(`${queue}\0${key}`));
-}
-
-/** What must be the same when a key comes again. No version of a script's arguments is in it: servers of two versions agree. */
-function fingerprintOf({ kind, queue, jobs, replaces }: OnceRequest): Buffer {
-  const hash = createHash('sha256');
-  const options = jobs.map(({ id, body, delayMs, ttlMs, tries, attributes }) => [
-    id ?? null,
-    body.length,
-    delayMs,
-    ttlMs,
-    tries,
-    attributes ? Object.entries(attributes) : null,
-  ]);
-  hash.update(`${JSON.stringify([kind, queue, replaces ?? null, options])}\n`);
-  for (const { body } of jobs) hash.update(body);
-  return cut(hash);
-}
-
-function cut(hash: ReturnType<typeof createHash>): Buffer {
-  return hash.digest().subarray(0, DIGEST_BYTES);
-}
-
-/** Several ids were minted, and are as long as each other; one alone may be of any length. */
-function decodeIds(bytes: Buffer, count: number): string[] {
-  const size = bytes.length / count;
-  return Array.from({ length: count }, (_, i) => decodeId(bytes.subarray(i * size, (i + 1) * size)));
+  return verdict === OTHER_REQUEST ? keyReused() : quotaError(verdict);
 }

@@ -8,6 +8,7 @@ import { Batcher } from './batcher.js';
 import { checkJobs, checkNames } from './checks.js';
 import type { EventTeller } from './events/teller.js';
 import { encodeId } from './ids.js';
+import type { OnceRequest } from './notes.js';
 import type { EngineObserver } from './observer.js';
 import { NO_QUOTAS, quotaError } from './quotas.js';
 import type { ScriptRunner } from './script-runner.js';
@@ -33,16 +34,6 @@ export type ReplaceRich = (
   job: NewJob,
   durability: Durability,
 ) => Promise<unknown>;
-
-/** What a call under an idempotency key asks for. */
-export interface OnceRequest {
-  readonly queue: string;
-  readonly jobs: readonly NewJob[];
-  /** How it was called: a key counts for calls of one kind. */
-  readonly kind: 'publish' | 'publishMany' | 'republish';
-  /** The id whose place the job takes. */
-  readonly replaces?: string;
-}
 
 /** Stores jobs: one script call per turn of the event loop and namespace. */
 export class Publisher {

@@ -17,6 +17,7 @@ import type {
 import { checkQueue } from '../domain/rights.js';
 import { EngineRegistry } from '../engine/engine.registry.js';
 import type { FullLane } from '../engine/full/full-lane.js';
+import { nativeNoteOf } from '../engine/notes.js';
 import { dependencyError } from '../engine/full/dependencies.js';
 import type { LetGo, OwnerResult } from '../engine/full/owners.js';
 import { JobsService } from './jobs.service.js';
@@ -48,7 +49,7 @@ export class RichJobsService {
    * Stores all of the jobs or none.
    *
    * @returns what became of each, in order
-   * @throws {QueueError} `invalid_argument`: options that go with plain jobs only; `pool_moving`, or the engine's own
+   * @throws {QueueError} `pool_moving`, or the engine's own
    */
   async publish(
     caller: Caller,
@@ -56,9 +57,11 @@ export class RichJobsService {
     options?: PublishOptions,
   ): Promise<readonly PublishedJob[]> {
     const [first] = jobs;
+    const key = options?.idempotencyKey;
+    const noted = key === undefined ? options : { ...options, note: nativeNoteOf(key, jobs) };
     const ids =
       first !== undefined && isForPlainLane(first.queue, jobs)
-        ? await this.publishPlain(caller, first.queue, jobs.map(plainOf), options)
+        ? await this.publishPlain(caller, first.queue, jobs.map(plainOf), noted)
         : null;
     if (ids !== null) {
       return ids.map((id, i) => ({
@@ -67,8 +70,7 @@ export class RichJobsService {
         existing: false,
       }));
     }
-    if (options?.idempotencyKey !== undefined) throw new QueueError('invalid_argument', PLAIN_ONLY);
-    return this.lane(caller).publishing.publish(caller.namespace, jobs, options);
+    return this.lane(caller).publishing.publish(caller.namespace, jobs, noted);
   }
 
   /**
@@ -173,9 +175,6 @@ export class RichJobsService {
     return this.engines.fullLaneOf(pool);
   }
 }
-
-const PLAIN_ONLY =
-  'Idempotency-Key goes with plain jobs of one queue: without options beside delay_ms, ttl_ms, tries and attributes, in a queue without defaults';
 
 function isForPlainLane(queue: string, jobs: readonly NewRichJob[]): boolean {
   if (!jobs.every((job) => job.queue === queue && isPlain(job))) return false;

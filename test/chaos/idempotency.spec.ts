@@ -14,6 +14,20 @@ const AT_ONCE = 50;
 /** Requests in a round of lost answers, each sent until it is answered. */
 const REQUESTS = 60;
 const GIVE_UP_MS = 30_000;
+const NATIVE = 'jobs';
+/** Plain and rich jobs of several queues. */
+const MIXED = JSON.stringify({
+  jobs: [
+    { queue: 'r', data: 1 },
+    { queue: 'n', priority: 3, tags: ['a'] },
+    { queue: 'n', delay_ms: 3_600_000 },
+  ],
+});
+
+function idsOf({ json }: Answer): string[] {
+  const { job_id, job_ids, jobs } = json as { job_id?: string; job_ids?: string[]; jobs?: { id: string }[] };
+  return job_ids ?? jobs?.map(({ id }) => id) ?? [job_id ?? ''];
+}
 
 describe('T28: publishes with an Idempotency-Key, through two servers', () => {
   let redis: RedisProcess;
@@ -43,10 +57,13 @@ describe('T28: publishes with an Idempotency-Key, through two servers', () => {
     await redis.stop();
   });
 
-  /** To either server; both know the token of the first. */
+  /** To either server; both know the token of the first. `jobs` is the native API's publish, all else a path of lmstfy's. */
   function put(app: TestApp, rest: string, body: string, key: string): Promise<Answer> {
-    const headers = { 'Idempotency-Key': key };
-    return app.call('PUT', `/api/${apps[0].namespace}/${rest}`, { body, headers, token: apps[0].token });
+    const options = { body, headers: { 'Idempotency-Key': key }, token: apps[0].token };
+    const { namespace } = apps[0];
+    return rest === NATIVE
+      ? app.call('POST', `/v1/${namespace}/jobs`, options)
+      : app.call('PUT', `/api/${namespace}/${rest}`, options);
   }
 
   /** Sent until it is not 503: on a busy machine the hasty server says that at any time. */
@@ -64,9 +81,11 @@ describe('T28: publishes with an Idempotency-Key, through two servers', () => {
       for (const [rest, body, count] of [
         ['q', 'body', 1],
         ['q/bulk', '["a","b","c"]', 3],
+        [NATIVE, '{"queue":"q","data":1}', 1],
+        [NATIVE, MIXED, 3],
       ] as const) {
         const before = await jobs();
-        const key = `same-${String(round)}${rest}`;
+        const key = `same-${String(round)}${rest}${String(count)}`;
         const answers = await Promise.all(
           Array.from({ length: AT_ONCE }, (_, i) => putUntilAnswered(apps[i % 2]!, rest, body, key)),
         );
@@ -84,18 +103,15 @@ describe('T28: publishes with an Idempotency-Key, through two servers', () => {
       const answered: string[] = [];
       const tally = { sent: 0, lost: 0 };
       /** A client that gives up now and then, as if its connection had broken, and otherwise does as it is told. */
-      const persist = async (key: string, isBulk: boolean): Promise<void> => {
+      const persist = async (key: string, [rest, body]: readonly [string, string]): Promise<void> => {
         const until = Date.now() + GIVE_UP_MS;
         for (;;) {
           if (Date.now() > until) throw new Error(`${key} was never answered`);
           tally.sent++;
           const app = apps[random() < 0.7 ? 1 : 0];
-          const answer = await put(app, isBulk ? 'r/bulk' : 'r', isBulk ? '[1,2]' : key, key).catch(
-            () => null,
-          );
+          const answer = await put(app, rest, body, key).catch(() => null);
           if (answer?.status === 201 && random() > 0.2) {
-            const { job_id, job_ids } = answer.json as { job_id?: string; job_ids?: string[] };
-            answered.push(...(job_ids ?? [job_id ?? '']));
+            answered.push(...idsOf(answer));
             return;
           }
           if (answer !== null && answer.status !== 201) expect(answer.status).toBe(503);
@@ -117,7 +133,13 @@ describe('T28: publishes with an Idempotency-Key, through two servers', () => {
         };
         const spoiling = spoil();
         const keys = Array.from({ length: REQUESTS }, (_, i) => `r${String(round)}-${String(i)}`);
-        await Promise.all(keys.map((key, i) => persist(key, i % 3 === 0)));
+        const calls = (key: string) =>
+          [
+            ['r', key],
+            ['r/bulk', '[1,2]'],
+            [NATIVE, MIXED],
+          ] as const;
+        await Promise.all(keys.map((key, i) => persist(key, calls(key)[i % 3]!)));
         isOver.yes = true;
         await spoiling;
       }

@@ -10,6 +10,7 @@ import {
   call,
   post,
   publish,
+  lease,
   leaseOne,
   look,
   code,
@@ -136,17 +137,45 @@ describe.each(WAYS)('a publish on the native API, by %s', (_way, spelling) => {
     expect((await call('GET', `jobs/b-${two}`)).status).toBe(404);
   });
 
-  it('with an Idempotency-Key is answered alike when it comes again, if it is of plain jobs', async () => {
+  it.each<[string, object]>([
+    ['a plain job', { data: 1 }],
+    ['a plain job with an id', { id: 'mine', delay_ms: 60_000 }],
+    ['a rich job', { data: 1, priority: 1, tags: ['a'], retention_ms: 1_000 }],
+    ['a job of a unique key', { unique: { key: 'k', mode: 'existing' } }],
+  ])('of %s with an Idempotency-Key is answered alike when it comes again', async (_what, fields) => {
+    const queue = fresh();
+    const id = 'id' in fields ? { id: `mine-${queue}` } : {};
+    const job = { queue, ...fields, ...id };
+    const headers = { 'idempotency-key': `key-${queue}` };
+    const first = await post('jobs', job, { headers });
+    expect(first.status).toBe(201);
+    const again = await post('jobs', job, { headers });
+    expect([again.status, again.text]).toEqual([201, first.text]);
+    expect(again.headers['location']).toBe(first.headers['location']);
+    const other = await post('jobs', { ...job, priority: 2 }, { headers });
+    expect([other.status, code(other)]).toEqual([422, 'idempotency_key_reused']);
+  });
+
+  it('of a list over several queues is answered alike too', async () => {
+    const [one, two] = [fresh(), fresh()];
+    const jobs = [{ queue: one, data: 1 }, { queue: two, priority: 3, delay_ms: 60_000 }, { queue: one }];
+    const headers = { 'idempotency-key': `key-${one}` };
+    const first = await post('jobs', { jobs }, { headers });
+    expect(first.status).toBe(201);
+    expect((await post('jobs', { jobs }, { headers })).text).toBe(first.text);
+    expect((await lease({ queues: [one], count: 10 })).length).toBe(2);
+  });
+
+  it('with a key and a wait tells how the job ended, however often it is asked', async () => {
     const queue = fresh();
     const headers = { 'idempotency-key': `key-${queue}` };
-    const first = await publish({ queue, data: 1 }, { headers });
-    expect(await publish({ queue, data: 1 }, { headers })).toEqual(first);
-    const other = await post('jobs', { queue, data: 2 }, { headers });
-    expect([other.status, code(other)]).toEqual([422, 'idempotency_key_reused']);
-    // It is never looked away from.
-    const rich = await post('jobs', { queue, data: 1, priority: 1 }, { headers });
-    expect([rich.status, code(rich)]).toEqual([400, 'invalid_argument']);
-    expect((rich.json as { detail: string }).detail).toContain('Idempotency-Key');
+    const ask = () => post('jobs?wait_ms=10000', { queue, data: 1 }, { headers });
+    const asked = ask();
+    const [job] = await lease({ queues: [queue], wait_ms: 10_000 });
+    await post(`jobs/${job!.id}/ack`, { lease: job!.lease, result: 42 });
+    const first = await asked;
+    expect(first.json).toMatchObject({ id: job!.id, state: 'done', result: { data: 42 } });
+    expect((await ask()).text).toBe(first.text);
   });
 
   it('is refused with every field and rule that it breaks, and stores nothing', async () => {

@@ -77,9 +77,15 @@ it('gives native jobs that say nothing the defaults of their queue', async () =>
     tries_left: 7,
     expires_at: expect.any(String) as string,
   });
-  const keyed = await call('POST', 'jobs', { queue, data: 1 }, { headers: { 'Idempotency-Key': 'k' } });
-  expect(keyed.status).toBe(400);
   expect(await lease({ queues: [queue] })).toHaveLength(1);
+  const keyed = () => call('POST', 'jobs', { queue, data: 1 }, { headers: { 'Idempotency-Key': queue } });
+  const first = await keyed();
+  expect(first.status).toBe(201);
+  expect((await keyed()).text).toBe(first.text);
+  // Without defaults it would go by the other lane.
+  await call('PATCH', `queues/${queue}`, { defaults: null });
+  expect((await keyed()).text).toBe(first.text);
+  expect(await lease({ queues: [queue], count: 5 })).toHaveLength(1);
 });
 
 it('pauses a queue, for both doors, and resumes it', async () => {

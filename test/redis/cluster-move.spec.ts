@@ -3,7 +3,7 @@ import type { Redis } from 'ioredis';
 import type { LeasedJob, NewJob } from '../../src/domain/job.js';
 import { QueueEngine } from '../../src/engine/engine.js';
 import { decodeId } from '../../src/engine/ids.js';
-import { digestOf } from '../../src/engine/publish-once.js';
+import { digestOf } from '../../src/engine/notes.js';
 import { RedisPool } from '../../src/redis/pool.js';
 import { flatten, loadScript } from '../../src/redis/scripts/script.js';
 import { SlotMove, TestCluster, type ClusterNode } from '../support/cluster.js';

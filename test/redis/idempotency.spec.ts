@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import type { NewJob } from '../../src/domain/job.js';
-import { digestOf } from '../../src/engine/publish-once.js';
+import { digestOf } from '../../src/engine/notes.js';
 import { startRedis, testRedisUrl, waitFor, type RedisProcess } from '../support/redis.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 import { EngineFixture, newJob } from './fixture.js';

@@ -9,7 +9,8 @@ local function touch(key)
 end
 
 local function free(command, key, ...)
-  frees[#frees + 1] = { command, touch(key), ... }
+  table.insert(frees, { command, touch(key), ... })
+  return frees[#frees]
 end
 
 -- After what frees, before jobs take their new places.
@@ -18,7 +19,8 @@ local function mark(command, key, ...)
 end
 
 local function write(command, key, ...)
-  steps[#steps + 1] = { command, touch(key), ... }
+  table.insert(steps, { command, touch(key), ... })
+  return steps[#steps]
 end
 
 -- The clock is to come for something (lua/scripts/full_tick.lua) at a time, Unix ms.

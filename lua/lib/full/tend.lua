@@ -4,25 +4,36 @@ local function index_key(kind, name)
   return space_key(kind .. ":" .. name)
 end
 
-local recounted = {}
-local function recount(key, counts, name)
-  if counts and not recounted[key] then
+-- was, is: its names in the indexes of a kind before and after; at: its score; counts: the zset of how many there are of each name.
+local keep_index
+do
+  local recounted, said = {}, { ZADD = {}, ZREM = {} }
+  local function recount(key, counts, name)
     recounted[key] = touch(space_key(counts))
     lasts[#lasts + 1] = function()
       local n = redis.call("ZCARD", key)
       redis.call(n > 0 and "ZADD" or "ZREM", recounted[key], unpack(n > 0 and { n, name } or { name }))
     end
   end
-end
 
--- counts: the zset of how many there are of each name.
-local function keep_index(kind, job, was, is, at, counts)
-  if was and was ~= is then
-    recount(index_key(kind, was), counts, was)
-    free("ZREM", index_key(kind, was), job.id)
+  -- One command for all that the script says to an index: a job may have dozens of tags, and a batch dozens of jobs.
+  -- free and write return it, so that more may be added.
+  local function command_to(command, plan, kind, name, counts)
+    local key = index_key(kind, name)
+    if counts and not recounted[key] then
+      recount(key, counts, name)
+    end
+    said[command][key] = said[command][key] or plan(command, key)
+    return said[command][key]
   end
-  if is and was ~= is then
-    recount(index_key(kind, is), counts, is)
-    write("ZADD", index_key(kind, is), text_of(tonumber(at or now_floor)), job.id)
+
+  function keep_index(kind, job, was, is, at, counts)
+    if was and was ~= is then
+      table.insert(command_to("ZREM", free, kind, was, counts), job.id)
+    end
+    if is and was ~= is then
+      local call = command_to("ZADD", write, kind, is, counts)
+      call[#call + 1], call[#call + 2] = type(at) == "string" and at or text_of(at or now_floor), job.id
+    end
   end
 end

@@ -67,14 +67,6 @@ export const NATIVE_HTTP = [
     test: 'and when the engine stops',
   },
   {
-    name: 'native publish: no header is looked away from',
-    file: 'src/jobs/rich-jobs.service.ts',
-    from: "if (options?.idempotencyKey !== undefined) throw new QueueError('invalid_argument', PLAIN_ONLY);",
-    to: '',
-    spec: PUBLISH,
-    test: 'with an Idempotency-Key',
-  },
-  {
     name: 'fields: those that are not known are refused',
     file: 'src/http/fields/read.ts',
     from: 'if (!fields.has(name)) problems.add',

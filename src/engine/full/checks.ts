@@ -7,6 +7,7 @@ import {
   MAX_LABEL,
   MAX_PERIOD_MS,
   MAX_RECURRING_ID,
+  MAX_TAGS_IN_CALL,
   MAX_TRIES,
   MIN_RECURRING_MS,
 } from '../../domain/limits.js';
@@ -29,6 +30,8 @@ export function checkRichJobs(jobs: readonly NewRichJob[]): void {
   if (jobs.length < 1 || jobs.length > MAX_BULK_JOBS)
     throw invalid('jobs', `are 1 to ${String(MAX_BULK_JOBS)} in one call`);
   for (const job of jobs) checkRichJob(job);
+  if (jobs.reduce((sum, { tags = [] }) => sum + tags.length, 0) > MAX_TAGS_IN_CALL)
+    throw invalid('tags', `are at most ${String(MAX_TAGS_IN_CALL)} in one call, of all of its jobs together`);
   const ids = jobs.flatMap(({ id }) => (id === undefined ? [] : [id]));
   if (new Set(ids).size < ids.length) throw invalid('id', 'is different for each job of a call');
 }

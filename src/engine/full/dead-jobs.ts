@@ -11,7 +11,7 @@ import { cursorOf, filterText, type Place, placeOf } from './sources.js';
 
 /** Dead jobs that one script looks at, and that it moves: about a millisecond and a half of Redis each. */
 const LOOK = 200;
-const ACT = 32;
+const ACT = 24;
 /** Longest time that one call goes on for, in milliseconds; then it answers with a cursor. */
 const PATIENCE_MS = 500;
 const MAX_TIME_MS = 2 ** 46;

@@ -4,7 +4,7 @@ import type { NewRichJob } from '../../domain/rich-job.js';
 import { encodeId } from '../ids.js';
 
 /** Most of them in one call: what a script can note within its time. */
-const MOST_IN_ONE_CALL = 2_000;
+const MOST_IN_ONE_CALL = 1_000;
 
 /** Ids as lua/lib/full/ids.lua reads them: each once, after a byte with its length. What no job can have as its id counts as done. */
 export function packIds(ids: readonly string[]): Buffer {

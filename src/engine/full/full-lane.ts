@@ -33,6 +33,8 @@ export interface FullLaneSettings {
   readonly minter: UlidMinter;
   /** As `quotasText` gives them. */
   readonly quotas: string;
+  /** How long an idempotency key is remembered, in milliseconds. */
+  readonly idempotencyTtlMs: number;
   /** The queues of a namespace, sorted. */
   readonly queuesOf: (namespace: string) => Promise<string[]>;
   readonly settings: Settings;
@@ -60,11 +62,19 @@ export class FullLane {
   readonly endWatch: EndWatch;
 
   constructor(parts: FullLaneSettings) {
-    const { pool, runner, runnerOf, observer, minter, quotas, queuesOf, settings } = parts;
+    const { pool, runner, runnerOf, observer, minter, quotas, idempotencyTtlMs, queuesOf, settings } = parts;
     const arm: Arm = (namespace, dueMs) => {
       if (dueMs > 0) parts.arm(namespace, dueMs);
     };
-    this.publishing = new FullPublishing(runnerOf, observer, arm, this.queues, minter, quotas);
+    this.publishing = new FullPublishing(
+      runnerOf,
+      observer,
+      arm,
+      this.queues,
+      minter,
+      quotas,
+      idempotencyTtlMs,
+    );
     this.settling = new Settling(runner, arm);
     this.owners = new Owners(this.settling, observer, this.queues);
     this.looking = new Looking(runner);

@@ -83,15 +83,12 @@ export class Settling {
     return Promise.all(parts).then((all) => all.flat());
   }
 
-  /** Gives back leases whose answers reached nobody. */
+  /** Gives back leases whose answers reached nobody, the last one first: each goes to the front of its line, and they stand as before then. */
   async undo(
     namespace: string,
     leases: readonly { readonly id: string; readonly lease: number }[],
   ): Promise<void> {
-    await this.say(
-      namespace,
-      leases.map(({ id, lease }) => ({ verb: 'undo', id, lease })),
-    );
+    await this.say(namespace, leases.map(({ id, lease }): Word => ({ verb: 'undo', id, lease })).reverse());
   }
 
   private sayPart(namespace: string, words: readonly Word[]): Promise<Settled[]> {

@@ -1,21 +1,28 @@
 import { LIST_SCRIPTS } from './lists.js';
-import { flatReply, integerAt, script } from './script.js';
+import { bytesAt, flatReply, integerAt, script } from './script.js';
 import { answer, codes, lapsesOf, TIMES, whole } from './replies.js';
 
 /** The scripts of the full lane (docs/adr/0018-two-lanes-in-the-store.md). */
 const SPACE = ['meta', 'queues', 'due', 'waiting', 'expiries'] as const;
 
+/** Statuses of full_put for a request whose idempotency key has its note. */
+const NOTED = 3;
+const NOTED_OTHERWISE = 4;
+
 export const fullPut = script({
   name: 'full_put',
   keys: SPACE,
-  args: [...TIMES, 'quotas', 'replaces'],
+  args: [...TIMES, 'quotas', 'replaces', 'digest', 'fingerprint', 'ttl_ms'],
   item: ['options', 'id', 'body', 'needs'],
   repeatable: true,
   reply: (raw) => {
     const reply = flatReply(raw);
-    const done = integerAt(reply, 0) === 0;
+    const status = integerAt(reply, 0);
+    const done = status === 0;
     return {
-      ...codes(raw),
+      ...(done ? codes(raw) : { ...answer(reply), codes: [] }),
+      /** What the note of the key says; null = it was used for another request; undefined = there is none. */
+      noted: status === NOTED ? bytesAt(reply, 2) : status === NOTED_OTHERWISE ? null : undefined,
       states: done ? String(reply[3]) : '',
       nextMs: done ? integerAt(reply, 4) : 0,
       /** Of the items with a code 5 or 6, in order: the encoded id of who holds the key. */

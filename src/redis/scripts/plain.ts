@@ -39,13 +39,13 @@ export const REPLACES_RICH = 9;
 export const publishOnce = script({
   name: 'publish_once',
   keys: ['meta', 'queues', 'due', 'waiting', 'expiries'],
-  args: [...TIMES, 'replaces', 'quotas', 'digest', 'fingerprint', 'ttl_ms'],
+  args: [...TIMES, 'replaces', 'quotas', 'digest', 'fingerprint', 'ttl_ms', 'form'],
   item: ['options', 'id', 'body'],
   repeatable: true,
   reply: (raw) => {
     const reply = flatReply(raw);
-    if (integerAt(reply, 0) !== 0) return { ...answer(reply), verdict: REPLACES_RICH, ids: Buffer.alloc(0) };
-    return { ...answer(reply), verdict: integerAt(reply, 2), ids: bytesAt(reply, 3) };
+    if (integerAt(reply, 0) !== 0) return { ...answer(reply), verdict: REPLACES_RICH, noted: Buffer.alloc(0) };
+    return { ...answer(reply), verdict: integerAt(reply, 2), noted: bytesAt(reply, 3) };
   },
 });
 

@@ -1,0 +1,135 @@
+import { Redis } from 'ioredis';
+import type { NewRichJob } from '../../src/domain/rich-job.js';
+import { startRedis, type RedisProcess } from '../support/redis.js';
+import { EngineFixture } from './fixture.js';
+
+/** The rule is 3 ms on a quiet machine; this one may be slow, and busy with other tests. */
+const LIMIT_MS = 15;
+const TRIES = 3;
+
+/** With something in every index that one job can have alone. */
+const RICH = {
+  type: 't',
+  tags: ['a', 'b', 'c', 'd'],
+  attributes: { a: 'b' },
+  ttlMs: 600_000,
+  tries: 3,
+  retentionMs: 60_000,
+} as const;
+
+describe('no script of the full lane holds Redis for long', () => {
+  let redis: RedisProcess;
+  let admin: Redis;
+  let f: EngineFixture;
+  let nowMs = Date.now();
+  beforeAll(async () => {
+    redis = await startRedis({ args: ['--slowlog-log-slower-than', '500', '--slowlog-max-len', '10000'] });
+    admin = new Redis(redis.port, '127.0.0.1', { protocol: 2 });
+  });
+  beforeEach(async () => {
+    f = await EngineFixture.open({ clock: () => nowMs }, { url: redis.url });
+  });
+  afterEach(() => f.close());
+  afterAll(async () => {
+    admin.disconnect();
+    await redis.stop();
+  });
+
+  const jobs = (count: number, job: Partial<NewRichJob> = {}): NewRichJob[] =>
+    Array.from({ length: count }, () => ({ queue: 'q', body: Buffer.alloc(1_024, 'x'), ...RICH, ...job }));
+
+  async function seed(count: number, job: Partial<NewRichJob> = {}): Promise<void> {
+    for (let left = count; left > 0; left -= 32)
+      await f.engine.full.publishing.publish(f.ns, jobs(Math.min(left, 32), job));
+  }
+
+  const lease = (count: number) => f.reserve('q', { count, worker: 'w' });
+
+  async function bury(count: number): Promise<void> {
+    await seed(count);
+    const leased = await lease(count);
+    const words = leased.map((job) => ({
+      verb: 'fail' as const,
+      id: job.id,
+      lease: job.lease,
+      options: { group: 'g', message: 'm'.repeat(500) },
+    }));
+    await f.engine.full.settling.say(f.ns, words);
+  }
+
+  const cases: Record<string, () => Promise<() => Promise<unknown>>> = {
+    'publish of 64 rich jobs': () => Promise.resolve(() => f.engine.full.publishing.publish(f.ns, jobs(64))),
+    'publish of 64 rich jobs with as many tags as one call may have': () => {
+      const tags = Array.from({ length: 15 }, (_, i) => `tag${String(i)}`);
+      return Promise.resolve(() => f.engine.full.publishing.publish(f.ns, jobs(64, { tags })));
+    },
+    'publish of 64 rich jobs that wait for as many others as one call may name': async () => {
+      const ids: string[] = [];
+      for (let i = 0; i < 15; i++) ids.push(await f.publish('plain'));
+      return async () => {
+        await f.engine.full.publishing.publish(f.ns, jobs(64, { dependsOn: ids }));
+        await f.engine.pumpNow(f.ns);
+      };
+    },
+    'lease of 100 rich jobs': async () => {
+      await seed(100);
+      return async () => expect(await lease(100)).toHaveLength(100);
+    },
+    'lease of 100 rich jobs by 100 at once': async () => {
+      await seed(100);
+      return () => Promise.all(Array.from({ length: 100 }, () => lease(1)));
+    },
+    'lease of 100 rich jobs with keys and priorities': async () => {
+      await seed(100, { concurrencyKey: 'k', priority: 3 });
+      return () => lease(100);
+    },
+    'acknowledgement of 100 rich jobs': async () => {
+      await seed(100);
+      const leased = await lease(100);
+      return () => f.engine.full.owners.complete(f.ns, leased);
+    },
+    'failure of 100 rich jobs': () => Promise.resolve(() => bury(100)),
+    'respawn of 200 dead jobs by filter': async () => {
+      await bury(100);
+      await bury(100);
+      return () => f.engine.full.dead.respawn(f.ns, { group: 'g' }, { ttlMs: 60_000, tries: 'reset' });
+    },
+    'deletion of 200 dead jobs by filter': async () => {
+      await bury(100);
+      await bury(100);
+      return () => f.engine.full.dead.delete(f.ns, { queue: 'q', group: 'g' });
+    },
+    'the clock over 200 jobs that come due': async () => {
+      await seed(200, { delayMs: 1_000 });
+      nowMs += 1_000;
+      return () => f.engine.pumpNow(f.ns);
+    },
+    'the clock over 200 leases that ran out': async () => {
+      await seed(200);
+      await lease(100);
+      await lease(100);
+      nowMs += 60_000;
+      return () => f.engine.pumpNow(f.ns);
+    },
+  };
+
+  /** The time of the longest script while it runs, in ms; of some tries the best, for a busy machine only adds to it. */
+  async function slowest(prepare: () => Promise<() => Promise<unknown>>): Promise<number> {
+    let best = Number.POSITIVE_INFINITY;
+    for (let i = 0; i < TRIES; i++) {
+      const work = await prepare();
+      await admin.call('SLOWLOG', 'RESET');
+      await work();
+      const entries = (await admin.call('SLOWLOG', 'GET', -1)) as [number, number, number, string[]][];
+      const scripts = entries.filter(([, , , [command = '']]) => /^EVAL(SHA)?$/i.test(command));
+      best = Math.min(best, Math.max(0, ...scripts.map(([, , micros]) => micros / 1_000)));
+    }
+    return best;
+  }
+
+  it.each(Object.keys(cases))('%s', async (name) => {
+    const time = await slowest(cases[name]!);
+    console.log(`${name}: ${time.toFixed(2)} ms`);
+    expect(time).toBeLessThan(LIMIT_MS);
+  });
+});
