@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { TokenStore } from '../../src/auth/token-store.js';
 import { EVENT_NAMES } from '../../src/domain/job-event.js';
+import { PROBLEMS } from '../../src/http/errors.v1.js';
 import { TestApp } from '../support/app.js';
 import { exchangesIn, sectionsOf } from '../support/guide.js';
 import { GuideReader } from '../support/guide-reader.js';
@@ -74,6 +75,16 @@ describe('the guide', () => {
     );
     expect(calls.length).toBeGreaterThan(50);
     expect(calls.filter(([method, path]) => !isShown(method, path))).toEqual([]);
+  });
+
+  it('tells what every refusal means, with its status', () => {
+    const { text } = sections.find(({ title }) => title === 'Its errors')!;
+    const told = [...text.matchAll(/^\| (\d+) \| (.*?) \|/gm)].flatMap(([, status = '', codes = '']) =>
+      [...codes.matchAll(/`(\w+)`/g)].map(([, code = '']) => `${status} ${code}`),
+    );
+    const known = Object.entries(PROBLEMS).map(([code, { status }]) => `${String(status)} ${code}`);
+    const unread = ['400 bad_request', '404 not_found', '405 method_not_allowed'];
+    expect(told.sort()).toEqual([...known, ...unread].sort());
   });
 
   it('names every event, and none that there is not', () => {
