@@ -38,7 +38,7 @@ export class InputError extends QueueError {
 }
 
 /** The status of each code, and what is said of those that callers must not see the inside of. */
-const PROBLEMS: Record<ErrorCode, { readonly status: number; readonly detail?: string }> = {
+export const PROBLEMS: Readonly<Record<ErrorCode, { readonly status: number; readonly detail?: string }>> = {
   invalid_argument: { status: 400 },
   pool_not_found: { status: 404 },
   job_not_found: { status: 404 },

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { TokenStore } from '../../src/auth/token-store.js';
 import { EVENT_NAMES } from '../../src/domain/job-event.js';
+import { PROBLEMS } from '../../src/http/errors.v1.js';
 import { TestApp } from '../support/app.js';
 import { exchangesIn, sectionsOf } from '../support/guide.js';
 import { GuideReader } from '../support/guide-reader.js';
@@ -40,10 +41,12 @@ const owed = Object.entries(PARTS).flatMap(([part, titles]) =>
 /** What docs/api.md shows is what happens. */
 describe('the guide', () => {
   let app: TestApp;
+  let document: unknown;
   let check: AnswerCheck;
   beforeAll(async () => {
     app = await TestApp.start();
-    check = answerCheck((await app.get('/v1/openapi.json', { token: null })).json);
+    document = (await app.get('/v1/openapi.json', { token: null })).json;
+    check = answerCheck(document);
   });
   afterAll(() => app.stop());
 
@@ -56,9 +59,37 @@ describe('the guide', () => {
     expect(examplesOf(found[0]!.text).length).toBeGreaterThan(0);
   });
 
+  it('has an example of every call', () => {
+    const shown = examples.flatMap(([, block]) => exchangesIn(block));
+    const { paths } = document as { paths: Record<string, Record<string, unknown>> };
+    const isShown = (method: string, path: string): boolean =>
+      shown.some(
+        (exchange) =>
+          exchange.method === method.toUpperCase() &&
+          new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(exchange.path.split('?')[0]!),
+      );
+    const calls = Object.entries(paths).flatMap(([path, item]) =>
+      Object.keys(item)
+        .filter((method) => method !== 'parameters')
+        .map((method): [string, string] => [method, path]),
+    );
+    expect(calls.length).toBeGreaterThan(50);
+    expect(calls.filter(([method, path]) => !isShown(method, path))).toEqual([]);
+  });
+
+  it('tells what every refusal means, with its status', () => {
+    const { text } = sections.find(({ title }) => title === 'Its errors')!;
+    const told = [...text.matchAll(/^\| (\d+) \| (.*?) \|/gm)].flatMap(([, status = '', codes = '']) =>
+      [...codes.matchAll(/`(\w+)`/g)].map(([, code = '']) => `${status} ${code}`),
+    );
+    const known = Object.entries(PROBLEMS).map(([code, { status }]) => `${String(status)} ${code}`);
+    const unread = ['400 bad_request', '404 not_found', '405 method_not_allowed'];
+    expect(told.sort()).toEqual([...known, ...unread].sort());
+  });
+
   it('names every event, and none that there is not', () => {
     const { text } = sections.find(({ title }) => title.startsWith('Events'))!;
-    const [, table = ''] = text.split('| `event` |');
+    const [, table = ''] = text.split('| `event` | what happened |');
     const rows = table.split('\n\n')[0]!.split('\n').slice(2);
     const named = rows.flatMap((row) => [...row.split('|')[1]!.matchAll(/`(\w+)`/g)].map(([, name]) => name));
     expect(named.sort()).toEqual([...EVENT_NAMES].sort());

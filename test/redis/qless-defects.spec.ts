@@ -138,10 +138,7 @@ it('Q13: the time is that of Redis, whatever the clock of a server or a worker s
 
 it('Q14: an acknowledgement clears nothing away; what is kept too long goes in steps that are bounded', async () => {
   const steps: number[] = [];
-  const observer = {
-    ...silentObserver,
-    script: (name: string) => void (name === 'full_tick' && steps.push(1)),
-  };
+  const observer = { ...silentObserver, script: (name: string) => name === 'full_tick' && steps.push(1) };
   const pumper = await EngineFixture.open({ clock: () => f.nowMs, observer });
   try {
     const jobs = Array.from({ length: 320 }, () => ({ queue: 'q', body, retentionMs: SECOND }));
