@@ -3,7 +3,9 @@ import type { LeasedJob, NewJob, ReserveRequest } from '../../src/domain/job.js'
 import type { PoolOptions } from '../../src/domain/pool.js';
 import { QueueEngine, type EngineOptions } from '../../src/engine/engine.js';
 import { RedisPool } from '../../src/redis/pool.js';
-import { randomNamespace, testKeys, testTarget } from '../support/redis.js';
+import { Redis } from 'ioredis';
+import type { StoreOfOwn } from '../support/app.js';
+import { randomNamespace, startRedis, testKeys, testTarget } from '../support/redis.js';
 
 const ignore = (): void => undefined;
 export const silentLog: Log = { debug: ignore, info: ignore, warn: ignore, error: ignore };
@@ -19,6 +21,7 @@ export class EngineFixture {
   readonly ns = randomNamespace();
   /** The test clock, Unix ms; used once `withClock` made the engine. */
   nowMs = Date.now();
+  private store: StoreOfOwn | undefined;
 
   private constructor(
     readonly pool: RedisPool,
@@ -28,6 +31,15 @@ export class EngineFixture {
   static async open(options: EngineOptions = {}, pool: Partial<PoolOptions> = {}): Promise<EngineFixture> {
     const opened = await RedisPool.connect('default', testPoolOptions(pool), silentLog);
     return new EngineFixture(opened, new QueueEngine(opened, options));
+  }
+
+  /** On a Redis that no other spec has, with a connection to it. All of it ends with the fixture. */
+  static async alone(): Promise<StoreOfOwn & { readonly f: EngineFixture }> {
+    const redis = await startRedis();
+    const client = new Redis(redis.port, '127.0.0.1', { protocol: 2 });
+    const f = await EngineFixture.open({}, { url: redis.url });
+    f.store = { redis, client };
+    return { redis, client, f };
   }
 
   /** On a pool that is open already, and closed with it. */
@@ -46,6 +58,8 @@ export class EngineFixture {
   async close(): Promise<void> {
     await this.engine.stop();
     await this.pool.close();
+    this.store?.client.disconnect();
+    await this.store?.redis.stop();
   }
 
   publish(queue: string, job: Partial<NewJob> & { text?: string } = {}): Promise<string> {
