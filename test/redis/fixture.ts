@@ -1,6 +1,7 @@
 import type { Log } from '../../src/domain/log.js';
-import type { LeasedJob, NewJob, ReserveRequest } from '../../src/domain/job.js';
+import type { LeasedJob, NewJob, QueueCounts, ReserveRequest } from '../../src/domain/job.js';
 import type { PoolOptions } from '../../src/domain/pool.js';
+import type { JobDetails, NewRichJob } from '../../src/domain/rich-job.js';
 import { QueueEngine, type EngineOptions } from '../../src/engine/engine.js';
 import { RedisPool } from '../../src/redis/pool.js';
 import { Redis } from 'ioredis';
@@ -15,6 +16,9 @@ export function testPoolOptions(overrides: Partial<PoolOptions> = {}): PoolOptio
   const target = overrides.url === undefined ? testTarget() : {};
   return { ...target, allowUnsafe: false, keyPrefix: '', commandTimeoutMs: 2_000, ...overrides };
 }
+
+/** A job of the full lane, as far as it matters to a test. */
+export type RichJob = Partial<NewRichJob> & { readonly text?: string };
 
 /** An engine on the tests' Redis, in a namespace of its own. */
 export class EngineFixture {
@@ -82,6 +86,27 @@ export class EngineFixture {
 
   size(queue: string): Promise<number> {
     return this.engine.size(this.ns, queue);
+  }
+
+  async counts(queue = 'q'): Promise<QueueCounts | undefined> {
+    return (await this.engine.counts(this.ns, [queue]))[0];
+  }
+
+  /** Publishes by the full lane. @returns the job's id */
+  async put(queue: string, { text = 'x', ...job }: RichJob = {}): Promise<string> {
+    const rich = { queue, body: Buffer.from(text), ...job };
+    const [published] = await this.engine.full.publishing.publish(this.ns, [rich]);
+    return published?.id ?? '';
+  }
+
+  find(id: string): Promise<JobDetails | null> {
+    return this.engine.full.looking.find(this.ns, id);
+  }
+
+  /** Lets time pass under a test's clock, and what is due come. */
+  async pass(ms: number): Promise<void> {
+    this.nowMs += ms;
+    await this.engine.pumpNow(this.ns);
   }
 
   /** Every key of the namespace. */
