@@ -1,6 +1,6 @@
-import { Redis } from 'ioredis';
+import type { Redis } from 'ioredis';
 import { TestApp } from '../support/app.js';
-import { startRedis, waitFor, type RedisProcess } from '../support/redis.js';
+import { waitFor } from '../support/redis.js';
 import { IS_LONG } from './trial.js';
 
 const QUEUES = IS_LONG ? 10_000 : 600;
@@ -12,23 +12,15 @@ const MAX_COUNTED = 100;
 const KEPT_BYTES = 2_000_000;
 
 describe('queues that come and go', () => {
-  let redis: RedisProcess;
   let client: Redis;
   let app: TestApp;
   beforeAll(async () => {
-    redis = await startRedis();
-    client = new Redis(redis.url, { protocol: 2 });
-    app = await TestApp.start({
-      PUMPHOUSE_POOLS__DEFAULT__URL: redis.url,
+    ({ client, app } = await TestApp.alone({
       PUMPHOUSE_METRICS__MAX_QUEUES: String(MAX_SERIES),
       PUMPHOUSE_STATS__MAX_QUEUES: String(MAX_COUNTED),
-    });
+    }));
   });
-  afterAll(async () => {
-    await app.stop();
-    client.disconnect();
-    await redis.stop();
-  });
+  afterAll(() => app.stop());
 
   it(`T36: ${QUEUES} of them leave no key, no memory and no series behind, and one bounded day of statistics`, async () => {
     const usedBytes = async (): Promise<number> =>

@@ -1,22 +1,13 @@
-import { Redis } from 'ioredis';
+import type { Redis } from 'ioredis';
 import { Audit } from '../redis/audit.js';
 import { TestApp } from '../support/app.js';
-import { startRedis, waitFor, type RedisProcess } from '../support/redis.js';
+import { waitFor } from '../support/redis.js';
 
 describe('a queue that is destroyed', () => {
-  let redis: RedisProcess;
   let client: Redis;
   let app: TestApp;
-  beforeAll(async () => {
-    redis = await startRedis();
-    client = new Redis(redis.url, { protocol: 2 });
-    app = await TestApp.start({ PUMPHOUSE_POOLS__DEFAULT__URL: redis.url });
-  });
-  afterAll(async () => {
-    await app.stop();
-    client.disconnect();
-    await redis.stop();
-  });
+  beforeAll(async () => ({ client, app } = await TestApp.alone()));
+  afterAll(() => app.stop());
 
   it('T34: loses its ready jobs; delayed, running and dead ones stay, and when they are done nothing is left', async () => {
     const dead = await app.publish('q?tries=1&ttl=0');

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Redis } from 'ioredis';
+import type { Redis } from 'ioredis';
 import { newJob } from '../redis/fixture.js';
 import { TestApp } from '../support/app.js';
-import { startRedis, waitFor, type RedisProcess } from '../support/redis.js';
+import { waitFor } from '../support/redis.js';
 import { IS_LONG } from './trial.js';
 
 const EXPIRED = 10_000;
@@ -10,16 +10,10 @@ const EXPIRED = 10_000;
 const CROSSING_MS = IS_LONG ? 15_000 : 1_500;
 
 describe('a queue whose head has expired', () => {
-  let redis: RedisProcess;
+  let client: Redis;
   let app: TestApp;
-  beforeAll(async () => {
-    redis = await startRedis();
-    app = await TestApp.start({ PUMPHOUSE_POOLS__DEFAULT__URL: redis.url });
-  });
-  afterAll(async () => {
-    await app.stop();
-    await redis.stop();
-  });
+  beforeAll(async () => ({ client, app } = await TestApp.alone()));
+  afterAll(() => app.stop());
 
   /** Jobs that expire in a moment, in a line before one that does not. */
   async function expire(queue: string, count: number, ttlMs: number): Promise<void> {
@@ -46,9 +40,8 @@ describe('a queue whose head has expired', () => {
   );
 
   it('T7: over the borders of seconds, no call takes longer than its wait, and no connection stays behind', async () => {
-    const admin = new Redis(redis.port, '127.0.0.1', { protocol: 2 });
     const connections = async (): Promise<number> =>
-      Number(/connected_clients:(\d+)/.exec(await admin.info('clients'))?.[1]);
+      Number(/connected_clients:(\d+)/.exec(await client.info('clients'))?.[1]);
     const before = await connections();
     const took: number[] = [];
     const until = performance.now() + CROSSING_MS;
@@ -67,6 +60,5 @@ describe('a queue whose head has expired', () => {
     // The goal is 250 ms; half of them even on a busy machine.
     expect(took[Math.floor(took.length / 2)]).toBeLessThan(250);
     await waitFor(async () => (await connections()) === before);
-    admin.disconnect();
   }, 60_000);
 });

@@ -1,6 +1,6 @@
-import { Redis } from 'ioredis';
+import type { Redis } from 'ioredis';
 import { EngineFixture, newJob } from '../redis/fixture.js';
-import { startRedis, waitFor, type RedisProcess } from '../support/redis.js';
+import { waitFor } from '../support/redis.js';
 import { IS_LONG } from './trial.js';
 
 const JOBS = IS_LONG ? 1_000_000 : 20_000;
@@ -10,19 +10,10 @@ const LIMIT_US = 5_000;
 const KEPT_BYTES = 4_000_000;
 
 describe(`a queue of ${JOBS} jobs`, () => {
-  let redis: RedisProcess;
   let admin: Redis;
   let f: EngineFixture;
-  beforeEach(async () => {
-    redis = await startRedis();
-    admin = new Redis(redis.port, '127.0.0.1', { protocol: 2 });
-    f = await EngineFixture.open({}, { url: redis.url });
-  });
-  afterEach(async () => {
-    await f.close();
-    admin.disconnect();
-    await redis.stop();
-  });
+  beforeEach(async () => ({ client: admin, f } = await EngineFixture.alone()));
+  afterEach(() => f.close());
 
   const usedBytes = async (): Promise<number> =>
     Number(/used_memory:(\d+)/.exec(await admin.info('memory'))?.[1]);

@@ -11,19 +11,10 @@ const NOTICED_MS = 30_000;
 
 /** Redis answers, and is not as it should be. */
 describe('a Redis', () => {
-  let redis: RedisProcess;
   let admin: Redis;
   let app: TestApp;
-  beforeEach(async () => {
-    redis = await startRedis();
-    admin = new Redis(redis.port, '127.0.0.1', { protocol: 2 });
-    app = await TestApp.start({ PUMPHOUSE_POOLS__DEFAULT__URL: redis.url });
-  });
-  afterEach(async () => {
-    await app.stop();
-    admin.disconnect();
-    await redis.stop();
-  });
+  beforeEach(async () => ({ client: admin, app } = await TestApp.alone()));
+  afterEach(() => app.stop());
 
   it('T18: that is full: publishes are told 507, all that empties it goes on, and it recovers by itself', async () => {
     for (let i = 0; i < 50; i++) await app.publish('q?ttl=0&tries=2', Buffer.alloc(1_000, 'x'));

@@ -1,20 +1,13 @@
 import { TestApp } from '../support/app.js';
-import { type RedisProcess, startRedis, waitFor } from '../support/redis.js';
+import { waitFor } from '../support/redis.js';
 
 /** `/metrics` of a server that has done one of everything. */
 describe('metrics', () => {
-  let redis: RedisProcess;
   let app: TestApp;
 
   // A Redis of its own: on the shared one, servers of other specs may pump our jobs, and count them.
-  beforeAll(async () => {
-    redis = await startRedis();
-    app = await TestApp.start({ PUMPHOUSE_POOLS__DEFAULT__URL: redis.url });
-  });
-  afterAll(async () => {
-    await app.stop();
-    await redis.stop();
-  });
+  beforeAll(async () => ({ app } = await TestApp.alone()));
+  afterAll(() => app.stop());
 
   const scrape = async (): Promise<string> => (await app.admin('GET', '/metrics')).text;
   /** The value of the first series whose name and labels hold all of `parts`. */

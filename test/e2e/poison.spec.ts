@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { TestApp } from '../support/app.js';
-import { type RedisProcess, startRedis, waitFor } from '../support/redis.js';
+import { waitFor } from '../support/redis.js';
 
 const TRIES = 3;
 
@@ -28,16 +28,9 @@ function work(url: string, token: string): Promise<string> {
 
 describe('a job that kills its worker each time', () => {
   // Another server on the same store may be the one that buries it, and counts it.
-  let redis: RedisProcess;
   let app: TestApp;
-  beforeAll(async () => {
-    redis = await startRedis();
-    app = await TestApp.start({ PUMPHOUSE_POOLS__DEFAULT__URL: redis.url });
-  });
-  afterAll(async () => {
-    await app.stop();
-    await redis.stop();
-  });
+  beforeAll(async () => ({ app } = await TestApp.alone()));
+  afterAll(() => app.stop());
 
   it('is dead when its tries are used up, says why, and holds nothing up', async () => {
     const id = await app.publish(`poisoned?tries=${String(TRIES)}`, 'poison');

@@ -1,4 +1,4 @@
-import { startRedis, waitFor, type RedisProcess } from '../support/redis.js';
+import { waitFor } from '../support/redis.js';
 import { TestApp, type Answer } from '../support/app.js';
 
 /** By the hot lane, and by the router: an escape in the path is all that it takes. The Redis is its own, for bytes are counted in all of it. */
@@ -6,21 +6,15 @@ describe.each([
   ['the hot lane', 'q'],
   ['the router', '%71'],
 ])('quotas, over %s', (_way, q) => {
-  let redis: RedisProcess;
   let app: TestApp;
   beforeAll(async () => {
-    redis = await startRedis();
-    app = await TestApp.start({
-      PUMPHOUSE_POOLS__DEFAULT__URL: redis.url,
+    ({ app } = await TestApp.alone({
       PUMPHOUSE_LIMITS__MAX_QUEUES_PER_NAMESPACE: '2',
       PUMPHOUSE_LIMITS__MAX_JOBS_PER_QUEUE: '3',
       PUMPHOUSE_LIMITS__MAX_BYTES_PER_NAMESPACE: '100',
-    });
+    }));
   });
-  afterAll(async () => {
-    await app.stop();
-    await redis.stop();
-  });
+  afterAll(() => app.stop());
   afterEach(async () => {
     for (const queue of await app.engine.queues(app.namespace)) await app.delete(queue);
     await app.engine.tidyNow(app.namespace);

@@ -1,4 +1,4 @@
-import { EngineFixture } from './fixture.js';
+import { EngineFixture, type RichJob } from './fixture.js';
 import { waitFor } from '../support/redis.js';
 
 const LONG_MS = 60_000;
@@ -8,12 +8,7 @@ describe('a wait for the end of a job', () => {
   beforeEach(async () => (f = await EngineFixture.open()));
   afterEach(() => f.close());
 
-  const put = async (more: object = {}): Promise<string> => {
-    const [job] = await f.engine.full.publishing.publish(f.ns, [
-      { queue: 'q', body: Buffer.from('x'), ...more },
-    ]);
-    return job!.id;
-  };
+  const put = (job?: RichJob): Promise<string> => f.put('q', job);
   const lease = async () => (await f.reserve('q'))[0]!;
   const watch = (id: string, waitMs = LONG_MS, signal?: AbortSignal): Promise<void> =>
     f.engine.full.endWatch.wait(f.ns, id, waitMs, signal);

@@ -1,6 +1,5 @@
-import type { NewRichJob } from '../../src/domain/rich-job.js';
 import { Listening } from './events-fixture.js';
-import { EngineFixture } from './fixture.js';
+import { EngineFixture, type RichJob } from './fixture.js';
 
 /** The full lane tells its events itself, in the step; nothing is told twice where a call goes from one lane to the other. */
 describe('events of the full lane', () => {
@@ -10,11 +9,7 @@ describe('events of the full lane', () => {
   });
   afterEach(() => f.close());
 
-  const put = async (queue: string, job: Partial<NewRichJob>): Promise<string> => {
-    const body = Buffer.from('x');
-    const [published] = await f.engine.full.publishing.publish(f.ns, [{ queue, body, ...job }]);
-    return published?.id ?? '';
-  };
+  const put = (queue: string, job: RichJob): Promise<string> => f.put(queue, job);
 
   it('are told once each, with types and tags, whichever lane takes the step', async () => {
     const heard = await Listening.to(f.engine, f.ns);

@@ -1,9 +1,12 @@
 import type { Log } from '../../src/domain/log.js';
-import type { LeasedJob, NewJob, ReserveRequest } from '../../src/domain/job.js';
+import type { LeasedJob, NewJob, QueueCounts, ReserveRequest } from '../../src/domain/job.js';
 import type { PoolOptions } from '../../src/domain/pool.js';
+import type { JobDetails, NewRichJob } from '../../src/domain/rich-job.js';
 import { QueueEngine, type EngineOptions } from '../../src/engine/engine.js';
 import { RedisPool } from '../../src/redis/pool.js';
-import { randomNamespace, testKeys, testTarget } from '../support/redis.js';
+import { Redis } from 'ioredis';
+import type { StoreOfOwn } from '../support/app.js';
+import { randomNamespace, startRedis, testKeys, testTarget } from '../support/redis.js';
 
 const ignore = (): void => undefined;
 export const silentLog: Log = { debug: ignore, info: ignore, warn: ignore, error: ignore };
@@ -14,11 +17,15 @@ export function testPoolOptions(overrides: Partial<PoolOptions> = {}): PoolOptio
   return { ...target, allowUnsafe: false, keyPrefix: '', commandTimeoutMs: 2_000, ...overrides };
 }
 
+/** A job of the full lane, as far as it matters to a test. */
+export type RichJob = Partial<NewRichJob> & { readonly text?: string };
+
 /** An engine on the tests' Redis, in a namespace of its own. */
 export class EngineFixture {
   readonly ns = randomNamespace();
   /** The test clock, Unix ms; used once `withClock` made the engine. */
   nowMs = Date.now();
+  private store: StoreOfOwn | undefined;
 
   private constructor(
     readonly pool: RedisPool,
@@ -28,6 +35,15 @@ export class EngineFixture {
   static async open(options: EngineOptions = {}, pool: Partial<PoolOptions> = {}): Promise<EngineFixture> {
     const opened = await RedisPool.connect('default', testPoolOptions(pool), silentLog);
     return new EngineFixture(opened, new QueueEngine(opened, options));
+  }
+
+  /** On a Redis that no other spec has, with a connection to it. All of it ends with the fixture. */
+  static async alone(): Promise<StoreOfOwn & { readonly f: EngineFixture }> {
+    const redis = await startRedis();
+    const client = new Redis(redis.port, '127.0.0.1', { protocol: 2 });
+    const f = await EngineFixture.open({}, { url: redis.url });
+    f.store = { redis, client };
+    return { redis, client, f };
   }
 
   /** On a pool that is open already, and closed with it. */
@@ -46,6 +62,8 @@ export class EngineFixture {
   async close(): Promise<void> {
     await this.engine.stop();
     await this.pool.close();
+    this.store?.client.disconnect();
+    await this.store?.redis.stop();
   }
 
   publish(queue: string, job: Partial<NewJob> & { text?: string } = {}): Promise<string> {
@@ -68,6 +86,27 @@ export class EngineFixture {
 
   size(queue: string): Promise<number> {
     return this.engine.size(this.ns, queue);
+  }
+
+  async counts(queue = 'q'): Promise<QueueCounts | undefined> {
+    return (await this.engine.counts(this.ns, [queue]))[0];
+  }
+
+  /** Publishes by the full lane. @returns the job's id */
+  async put(queue: string, { text = 'x', ...job }: RichJob = {}): Promise<string> {
+    const rich = { queue, body: Buffer.from(text), ...job };
+    const [published] = await this.engine.full.publishing.publish(this.ns, [rich]);
+    return published?.id ?? '';
+  }
+
+  find(id: string): Promise<JobDetails | null> {
+    return this.engine.full.looking.find(this.ns, id);
+  }
+
+  /** Lets time pass under a test's clock, and what is due come. */
+  async pass(ms: number): Promise<void> {
+    this.nowMs += ms;
+    await this.engine.pumpNow(this.ns);
   }
 
   /** Every key of the namespace. */

@@ -1,6 +1,5 @@
 import type { LeasedJob } from '../../src/domain/job.js';
-import type { NewRichJob } from '../../src/domain/rich-job.js';
-import type { EngineFixture } from './fixture.js';
+import type { EngineFixture, RichJob } from './fixture.js';
 
 /** The full lane of a fixture's engine, in few words. */
 export class FullFixture {
@@ -10,12 +9,8 @@ export class FullFixture {
     return this.f.engine.full;
   }
 
-  async put(queue: string, job: Partial<NewRichJob> & { text?: string } = {}): Promise<string> {
-    const { text = 'x', ...rest } = job;
-    const [published] = await this.lane.publishing.publish(this.f.ns, [
-      { queue, body: Buffer.from(text), type: 't', ...rest },
-    ]);
-    return published?.id ?? '';
+  put(queue: string, job: RichJob = {}): Promise<string> {
+    return this.f.put(queue, { type: 't', ...job });
   }
 
   lease(queue: string, count = 1, worker = '', ttrMs = 10_000): Promise<LeasedJob[]> {

@@ -106,10 +106,7 @@ const pause = fc.oneof(
   { weight: 12, arbitrary: fc.integer({ min: 1, max: 1_200 }) },
   { arbitrary: fc.constant(450_000), weight: 1 },
 );
-const pass = step('pass', fc.record({ ms: pause }), async ({ f }, { ms }) => {
-  f.nowMs += ms;
-  await f.engine.pumpNow(f.ns);
-});
+const pass = step('pass', fc.record({ ms: pause }), ({ f }, { ms }) => f.pass(ms));
 const raise = step(
   'respawn',
   fc.record({

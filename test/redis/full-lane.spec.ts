@@ -1,8 +1,7 @@
-import type { NewRichJob } from '../../src/domain/rich-job.js';
 import { Redis } from 'ioredis';
 import { testRedisUrl } from '../support/redis.js';
 import { Audit } from './audit.js';
-import { EngineFixture, newJob } from './fixture.js';
+import { EngineFixture, newJob, type RichJob } from './fixture.js';
 
 let f: EngineFixture;
 const redis = new Redis(testRedisUrl(), { protocol: 2 });
@@ -15,11 +14,7 @@ afterEach(async () => {
 
 const full = () => f.engine.full;
 
-async function put(queue: string, job: Partial<NewRichJob> & { text?: string } = {}): Promise<string> {
-  const { text = 'x', ...rest } = job;
-  const [published] = await full().publishing.publish(f.ns, [{ queue, body: Buffer.from(text), ...rest }]);
-  return published?.id ?? '';
-}
+const put = (queue: string, job?: RichJob): Promise<string> => f.put(queue, job);
 
 async function lease(queue: string, count = 1, worker = '') {
   return f.engine.reserve(f.ns, { queues: queue.split(','), count, ttrMs: 10_000, waitMs: 0, worker });

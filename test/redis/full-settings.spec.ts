@@ -1,6 +1,5 @@
 import type { LeasedJob } from '../../src/domain/job.js';
-import type { NewRichJob } from '../../src/domain/rich-job.js';
-import { EngineFixture } from './fixture.js';
+import { EngineFixture, type RichJob } from './fixture.js';
 
 /** What a namespace has chosen holds for its jobs of the full lane, on whichever server. */
 describe('a namespace that has chosen', () => {
@@ -8,26 +7,15 @@ describe('a namespace that has chosen', () => {
   beforeEach(async () => (f = await EngineFixture.withClock()));
   afterEach(() => f.close());
 
-  async function put(job: Partial<NewRichJob> = {}): Promise<string> {
-    const [made] = await f.engine.full.publishing.publish(f.ns, [
-      { queue: 'q', body: Buffer.from('x'), type: 't', ...job },
-    ]);
-    return made?.id ?? '';
-  }
+  const put = (job?: RichJob): Promise<string> => f.put('q', { type: 't', ...job });
 
   async function lease(): Promise<LeasedJob> {
-    const [job] = await f.engine.reserve(f.ns, {
-      queues: ['q'],
-      count: 1,
-      ttrMs: 0,
-      waitMs: 0,
-      worker: 'w',
-    });
+    const [job] = await f.reserve('q', { ttrMs: 0, worker: 'w' });
     if (!job) throw new Error('there was no job');
     return job;
   }
 
-  const look = (id: string) => f.engine.full.looking.find(f.ns, id);
+  const look = (id: string) => f.find(id);
 
   it('how long leases last, and heartbeats, has its leases last so long; a job that says goes before', async () => {
     await f.engine.settings.set(f.ns, 'ttr_ms', 7_000);

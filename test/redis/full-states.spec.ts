@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { LeasedJob } from '../../src/domain/job.js';
-import type { Completion, NewRichJob } from '../../src/domain/rich-job.js';
+import type { Completion } from '../../src/domain/rich-job.js';
 import { type JobState, RICH_TRANSITIONS } from '../../src/domain/states.js';
 import type { JobChange } from '../../src/engine/full/changing.js';
-import { EngineFixture } from './fixture.js';
+import { EngineFixture, type RichJob } from './fixture.js';
 
 const STATES_PAGE = join(import.meta.dirname, '..', '..', 'docs', 'states.md');
 const KEPT_MS = 60_000;
@@ -14,24 +14,17 @@ let f: EngineFixture;
 beforeEach(async () => (f = await EngineFixture.withClock()));
 afterEach(() => f.close());
 
-async function put(job: Partial<NewRichJob> = {}): Promise<string> {
-  const [made] = await f.engine.full.publishing.publish(f.ns, [
-    { queue: 'q', body: Buffer.from('x'), type: 't', retentionMs: KEPT_MS, ttlMs: TTL_MS, ...job },
-  ]);
-  return made?.id ?? '';
-}
+const put = ({ queue = 'q', ...job }: RichJob = {}): Promise<string> =>
+  f.put(queue, { type: 't', retentionMs: KEPT_MS, ttlMs: TTL_MS, ...job });
 
 async function lease(queue = 'q', count = 1): Promise<LeasedJob[]> {
   return f.engine.reserve(f.ns, { queues: [queue], count, ttrMs: 10_000, waitMs: 0, worker: 'w' });
 }
 
-async function later(ms: number): Promise<void> {
-  f.nowMs += ms;
-  await f.engine.pumpNow(f.ns);
-}
+const later = (ms: number): Promise<void> => f.pass(ms);
 
 async function numberOf(id: string): Promise<number> {
-  return (await f.engine.full.looking.find(f.ns, id))?.lease ?? 0;
+  return (await f.find(id))?.lease ?? 0;
 }
 
 /** A job in another queue that is ended, in whatever way, once somebody waits for it. */
@@ -124,7 +117,7 @@ const TAKE: Record<string, (id: string, from: JobState | 'start') => Promise<unk
     await lease();
     const number = await numberOf(id);
     await later(10_001);
-    expect((await f.engine.full.looking.find(f.ns, id))?.state).toBe('ready');
+    expect((await f.find(id))?.state).toBe('ready');
     await f.engine.full.owners.heartbeat(f.ns, { id, lease: number });
   },
   'ack, to be kept': (id) => complete(id),
@@ -136,7 +129,7 @@ const TAKE: Record<string, (id: string, from: JobState | 'start') => Promise<unk
   cancel: (id) => cancel(id),
   'cancel, and the end of its grace': async (id) => {
     await cancel(id, 5_000);
-    expect((await f.engine.full.looking.find(f.ns, id))?.state).toBe('leased');
+    expect((await f.find(id))?.state).toBe('leased');
     await later(5_001);
   },
   'change of its time': (id, from) => change(id, from === 'ready' ? { delayMs: 5_000 } : { dueMs: 1 }),
@@ -150,11 +143,11 @@ const TAKE: Record<string, (id: string, from: JobState | 'start') => Promise<unk
 describe('a rich job', () => {
   it.each(RICH_TRANSITIONS)('goes from $from to $to: $by', async ({ from, to, by }) => {
     const id = from === 'start' ? await put({ dependsOn: [await other()] }) : await ENTER[from](by);
-    if (from !== 'start') expect((await f.engine.full.looking.find(f.ns, id))?.state).toBe(from);
+    if (from !== 'start') expect((await f.find(id))?.state).toBe(from);
 
     await TAKE[by]?.(id, from);
 
-    expect((await f.engine.full.looking.find(f.ns, id))?.state ?? 'gone').toBe(to);
+    expect((await f.find(id))?.state ?? 'gone').toBe(to);
   });
 
   it('takes these steps and no others in docs/states.md', () => {

@@ -35,11 +35,11 @@ export class LaneFixture {
   }
 
   find(id: string): Promise<JobDetails | null> {
-    return this.lane.looking.find(this.ns, id);
+    return this.fixture.find(id);
   }
 
-  async counts(queue = 'q'): Promise<QueueCounts | undefined> {
-    return (await this.fixture.engine.counts(this.ns, [queue]))[0];
+  counts(queue?: string): Promise<QueueCounts | undefined> {
+    return this.fixture.counts(queue);
   }
 
   lease(queue = 'q', count = 100): Promise<LeasedJob[]> {
@@ -51,9 +51,8 @@ export class LaneFixture {
   }
 
   /** Lets time pass. */
-  async pass(ms: number): Promise<void> {
-    this.fixture.nowMs += ms;
-    await this.pump();
+  pass(ms: number): Promise<void> {
+    return this.fixture.pass(ms);
   }
 
   /** Leases all that is ready and acknowledges it. @returns the ids, in order */

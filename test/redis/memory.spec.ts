@@ -4,30 +4,21 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { Redis } from 'ioredis';
+import type { Redis } from 'ioredis';
 import type { LeasedJob } from '../../src/domain/job.js';
 import { QueueEngine } from '../../src/engine/engine.js';
-import { startRedis, waitFor, type RedisProcess } from '../support/redis.js';
+import { startRedis, waitFor } from '../support/redis.js';
 import { EngineFixture, newJob } from './fixture.js';
 
 const run = promisify(execFile);
 const BODY = Buffer.alloc(1_024, 'x');
 
 describe('a full Redis', () => {
-  let redis: RedisProcess;
   let admin: Redis;
   let f: EngineFixture;
   const errors: unknown[] = [];
-  beforeEach(async () => {
-    redis = await startRedis();
-    admin = new Redis(redis.port, '127.0.0.1');
-    f = await EngineFixture.open({}, { url: redis.url });
-  });
-  afterEach(async () => {
-    await f.close();
-    admin.disconnect();
-    await redis.stop();
-  });
+  beforeEach(async () => ({ client: admin, f } = await EngineFixture.alone()));
+  afterEach(() => f.close());
 
   /** Publishes until the Redis is full to the last byte that it allows. */
   async function fill(): Promise<number> {

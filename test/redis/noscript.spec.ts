@@ -1,22 +1,12 @@
-import { Redis } from 'ioredis';
-import { startRedis, type RedisProcess } from '../support/redis.js';
+import type { Redis } from 'ioredis';
 import { EngineFixture } from './fixture.js';
 
 /** Redis keeps scripts in memory only, and may be told to forget them. */
 describe('a script that Redis has forgotten', () => {
-  let redis: RedisProcess;
   let admin: Redis;
   let f: EngineFixture;
-  beforeEach(async () => {
-    redis = await startRedis();
-    admin = new Redis(redis.port, '127.0.0.1', { protocol: 2 });
-    f = await EngineFixture.open({}, { url: redis.url });
-  });
-  afterEach(async () => {
-    await f.close();
-    admin.disconnect();
-    await redis.stop();
-  });
+  beforeEach(async () => ({ client: admin, f } = await EngineFixture.alone()));
+  afterEach(() => f.close());
 
   /** How often a command was called. */
   async function calls(command: string): Promise<number> {

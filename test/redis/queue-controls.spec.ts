@@ -1,10 +1,9 @@
 import { Redis } from 'ioredis';
 import { FullLaneError } from '../../src/domain/errors.js';
-import type { NewRichJob } from '../../src/domain/rich-job.js';
 import { purge } from '../../src/redis/scripts/plain.js';
 import { testRedisUrl } from '../support/redis.js';
 import { Audit } from './audit.js';
-import { EngineFixture } from './fixture.js';
+import { EngineFixture, type RichJob } from './fixture.js';
 
 let f: EngineFixture;
 let redis: Redis;
@@ -20,15 +19,8 @@ const full = () => f.engine.full;
 const controls = () => f.engine.full.controls;
 const purging = () => f.engine.full.purging;
 
-async function put(queue: string, job: Partial<NewRichJob> = {}): Promise<string> {
-  const [published] = await full().publishing.publish(f.ns, [{ queue, body: Buffer.from('x'), ...job }]);
-  return published?.id ?? '';
-}
-
-async function counts(queue = 'q') {
-  const [all] = await f.engine.counts(f.ns, [queue]);
-  return all;
-}
+const put = (queue: string, job?: RichJob): Promise<string> => f.put(queue, job);
+const counts = (queue?: string) => f.counts(queue);
 
 /** A queue with plain and rich jobs in every state but blocked. */
 async function fillAll(): Promise<void> {

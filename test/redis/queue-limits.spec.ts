@@ -1,6 +1,6 @@
 import type { NewRichJob } from '../../src/domain/rich-job.js';
 import type { LeasedJob } from '../../src/domain/job.js';
-import { EngineFixture } from './fixture.js';
+import { EngineFixture, type RichJob } from './fixture.js';
 
 let f: EngineFixture;
 beforeEach(async () => (f = await EngineFixture.withClock()));
@@ -9,28 +9,14 @@ afterEach(() => f.close());
 const full = () => f.engine.full;
 const controls = () => f.engine.full.controls;
 
-async function put(queue: string, job: Partial<NewRichJob> = {}): Promise<string> {
-  const [published] = await full().publishing.publish(f.ns, [{ queue, body: Buffer.from('x'), ...job }]);
-  return published?.id ?? '';
-}
-
+const put = (queue: string, job?: RichJob): Promise<string> => f.put(queue, job);
 function lease(queue = 'q', count = 1): Promise<LeasedJob[]> {
   return f.engine.reserve(f.ns, { queues: [queue], count, ttrMs: 10_000, waitMs: 0 });
 }
 
-async function counts(queue = 'q') {
-  const [all] = await f.engine.counts(f.ns, [queue]);
-  return all;
-}
-
-async function stateOf(id: string) {
-  return (await full().looking.find(f.ns, id))?.state;
-}
-
-async function pass(ms: number): Promise<void> {
-  f.nowMs += ms;
-  await f.engine.pumpNow(f.ns);
-}
+const counts = (queue?: string) => f.counts(queue);
+const stateOf = async (id: string) => (await f.find(id))?.state;
+const pass = (ms: number): Promise<void> => f.pass(ms);
 
 describe('a paused queue', () => {
   it('gives no job, plain or rich, and takes new ones', async () => {

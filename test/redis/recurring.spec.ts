@@ -16,11 +16,8 @@ function every(everyMs: number, more: Partial<NewRecurring> = {}): NewRecurring 
 
 const set = (...args: Parameters<typeof every>) => recurrings().set(f.ns, every(...args));
 const get = (id = 'r') => recurrings().get(f.ns, id);
-async function pass(ms: number): Promise<void> {
-  f.nowMs += ms;
-  await f.engine.pumpNow(f.ns);
-}
-const find = (id: string) => full().looking.find(f.ns, id);
+const pass = (ms: number): Promise<void> => f.pass(ms);
+const find = (id: string) => f.find(id);
 /** Takes all that is ready. @returns ids */
 const take = async (queue = 'q') => (await f.reserve(queue, { count: 100 })).map(({ id }) => id);
 

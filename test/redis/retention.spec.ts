@@ -7,8 +7,8 @@ beforeEach(async () => (f = await EngineFixture.withClock()));
 afterEach(() => f.close());
 
 const full = () => f.engine.full;
-const find = async (id: string) => (await full().looking.find(f.ns, id))?.state ?? null;
-const ended = async (queue = 'q'): Promise<number> => (await f.engine.counts(f.ns, [queue]))[0]?.ended ?? 0;
+const find = async (id: string) => (await f.find(id))?.state ?? null;
+const ended = async (queue = 'q'): Promise<number> => (await f.counts(queue))?.ended ?? 0;
 
 /** Publishes jobs and has them done, one after the other, a millisecond apart. @returns their ids */
 async function done(count: number, job: Partial<NewRichJob> = {}): Promise<string[]> {

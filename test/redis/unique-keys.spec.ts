@@ -30,7 +30,7 @@ async function lease(queue = 'q') {
   return { id: leased?.id ?? '', lease: leased?.lease ?? 0, text: leased?.body.toString() };
 }
 
-const find = (id: string) => full().looking.find(f.ns, id);
+const find = (id: string) => f.find(id);
 const texts = async (): Promise<string[]> => await f.drain('q');
 const keyIsThere = async (): Promise<boolean> => (await f.keys()).includes(f.pool.keys.uniqueKey(f.ns, 'k'));
 

@@ -1,4 +1,5 @@
 import { connect, type Socket } from 'node:net';
+import { Redis } from 'ioredis';
 import { Agent, request } from 'undici';
 import { TokenStore } from '../../src/auth/token-store.js';
 import { loadConfig } from '../../src/config/load.js';
@@ -7,7 +8,7 @@ import { EngineRegistry } from '../../src/engine/engine.registry.js';
 import type { Queues } from '../../src/engine/queues.js';
 import { poolsOf } from '../../src/server/embedded-pools.js';
 import { SingleProcess } from '../../src/server/single-process.js';
-import { randomNamespace, testTargetEnv } from './redis.js';
+import { randomNamespace, type RedisProcess, startRedis, testTargetEnv } from './redis.js';
 
 /** What came back. */
 export interface Answer {
@@ -40,6 +41,7 @@ export interface LogLine {
 export class TestApp {
   readonly log: LogLine[];
   private readonly agent = new Agent({ connections: 64, headersTimeout: 60_000 });
+  private store: StoreOfOwn | undefined;
 
   private constructor(
     readonly server: SingleProcess,
@@ -67,6 +69,15 @@ export class TestApp {
     const store = server.admin.app.get(TokenStore, { strict: false });
     const token = await store.create(namespace, 'default', 'test');
     return new TestApp(server, namespace, token, lines);
+  }
+
+  /** The same over a Redis that no other spec has, with a connection to it. All of it ends with the app. */
+  static async alone(env: Record<string, string> = {}): Promise<StoreOfOwn & { readonly app: TestApp }> {
+    const redis = await startRedis();
+    const client = new Redis(redis.port, '127.0.0.1', { protocol: 2 });
+    const app = await TestApp.start({ PUMPHOUSE_POOLS__DEFAULT__URL: redis.url, ...env });
+    app.store = { redis, client };
+    return { redis, client, app };
   }
 
   get port(): number {
@@ -127,6 +138,8 @@ export class TestApp {
   async stop(): Promise<void> {
     await this.agent.destroy();
     await this.server.stop();
+    this.store?.client.disconnect();
+    await this.store?.redis.stop();
   }
 
   private async send(url: string, method: string, options: CallOptions): Promise<Answer> {
@@ -141,6 +154,12 @@ export class TestApp {
     const text = await answer.body.text();
     return { status: answer.statusCode, headers: answer.headers, text, json: parse(text) };
   }
+}
+
+/** A Redis that no other spec has, and a connection to it. */
+export interface StoreOfOwn {
+  readonly redis: RedisProcess;
+  readonly client: Redis;
 }
 
 /** One TCP connection, byte for byte. */
