@@ -18,6 +18,7 @@ import { RECORD_GUARDS } from './guards/records.mjs';
 import { SCHEDULES } from './guards/schedules.mjs';
 import { SCRIPTS } from './guards/scripts.mjs';
 import { STORES } from './guards/stores.mjs';
+import { SURVIVE } from './guards/survive.mjs';
 import { TIME } from './guards/time.mjs';
 import { TOKENS } from './guards/tokens.mjs';
 
@@ -58,4 +59,5 @@ export const GUARDS = [
   ...EVENTS,
   ...QUEUE_LIMITS,
   ...NAMESPACES,
+  ...SURVIVE,
 ];

@@ -18,6 +18,7 @@ export const OWN_REDIS = {
   'test/redis/library.spec.ts': 'runs the packed library with the url of a server',
   'test/redis/memory.spec.ts': 'fills a server up to its maxmemory',
   'test/redis/noscript.spec.ts': "looks at a server's command statistics",
+  'test/redis/older-stores.spec.ts': 'fills a server with the store of an older build',
   'test/redis/quotas-model.spec.ts': 'counts the keys of all namespaces of a server',
   'test/redis/reads.spec.ts': 'stops a server from answering',
   'test/redis/script-headers.spec.ts': 'reads files, and no Redis',

@@ -110,7 +110,9 @@ export class HttpTwin {
 
   /** What its owner says, wherever the job is. */
   async complete({ queue, id, lease }: Lease): Promise<void> {
-    const isOver = this.model.all().some((job) => job.id === id && job.state === 'dead' && job.lease === lease);
+    const isOver = this.model
+      .all()
+      .some((job) => job.id === id && job.state === 'dead' && job.lease === lease);
     const { status } = await this.native(`jobs/${id}/ack`, { lease });
     const gone = this.model.ack(queue, id, lease);
     // A job that died under this very lease has ended for its owner.
