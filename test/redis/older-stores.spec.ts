@@ -47,7 +47,7 @@ describe.each([1, 2])('a store that a server of data format %d left', (format) =
   }
 
   /** Leases and acknowledges all that is ready. */
-  async function work(engine: QueueEngine, queue = 'mail'): Promise<unknown[]> {
+  async function work(engine: QueueEngine, queue = 'mail'): Promise<[string, number, unknown][]> {
     const jobs = await engine.reserve(NS, { queues: [queue], count: 50, ttrMs: 1_000, waitMs: 0 });
     for (const { id, lease } of jobs) expect(await engine.ack(NS, queue, id, lease)).toBe(true);
     return jobs.map(({ body, triesLeft, attributes }) => [body.toString(), triesLeft, attributes]);

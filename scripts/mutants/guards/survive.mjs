@@ -1,3 +1,5 @@
+const BODIES = 'test/e2e/body-bytes.spec.ts';
+
 /**
  * Stores of other builds, and bounds that are kept for the sake of those who come after.
  *
@@ -11,5 +13,37 @@ export const SURVIVE = [
     to: '',
     spec: 'test/redis/older-stores.spec.ts',
     test: 'is served as it is',
+  },
+  {
+    name: 'bounds: bytes of bodies',
+    file: 'src/http/body.ts',
+    from: 'exchange.context.gate?.hold(exchange, length);',
+    to: '',
+    spec: BODIES,
+    test: 'is refused before it is read',
+  },
+  {
+    name: 'bounds: bytes of bodies that come in chunks',
+    file: 'src/http/body.ts',
+    from: 'if (isChunked) exchange.context.gate?.hold(exchange, chunk.length);',
+    to: '',
+    spec: BODIES,
+    test: 'counts what comes in chunks',
+  },
+  {
+    name: 'bounds: bytes of bodies are given back',
+    file: 'src/http/gate.ts',
+    from: 'this.metrics.bodyBytes.value -= exchange.bodyBytes;',
+    to: '',
+    spec: BODIES,
+    test: 'is over when the bodies have come',
+  },
+  {
+    name: 'bounds: acknowledgements have room for their bodies',
+    file: 'src/http/gate.ts',
+    from: "exchange.load === 'first' ? this.limits.maxBodyBytes : this.maxUsualBytes",
+    to: 'this.maxUsualBytes',
+    spec: BODIES,
+    test: 'leaves room for acknowledgements',
   },
 ];
