@@ -46,4 +46,12 @@ export const SURVIVE = [
     spec: BODIES,
     test: 'leaves room for acknowledgements',
   },
+  {
+    name: 'durability: what cannot be had is shown',
+    file: 'src/redis/durable/paths.ts',
+    from: 'this.parts.onShortfall(durability, error);',
+    to: '',
+    spec: 'test/e2e/replicas-missing.spec.ts',
+    test: 'is degraded while it has too few replicas',
+  },
 ];

@@ -36,6 +36,8 @@ export interface PoolParts {
   readonly scriptOf: (name: string) => ScriptText;
   readonly onFault: (fault: RedisFault) => void;
   readonly onError: (error: Error) => void;
+  /** A durability was asked for that cannot be had now. */
+  readonly onShortfall: (durability: Durability, error: Error) => void;
 }
 
 /** How long it is believed what a Redis can do, and that it cannot, in milliseconds. */
@@ -98,7 +100,9 @@ export class DurablePaths {
   private demand(durability: Durability, safety: Safety): Safety {
     const missing = shortfallOf(durability, safety);
     if (missing === undefined) return safety;
-    throw new QueueError('durability_unavailable', `pool ${this.parts.name}: durability ${missing}`);
+    const error = new QueueError('durability_unavailable', `pool ${this.parts.name}: durability ${missing}`);
+    this.parts.onShortfall(durability, error);
+    throw error;
   }
 
   /** Asks once for all who want to know. */
