@@ -24,6 +24,7 @@ export const OWN_REDIS = {
   'test/redis/script-headers.spec.ts': 'reads files, and no Redis',
   'test/redis/scripts-time.spec.ts': "looks at a server's slow log",
   'test/redis/sentinel.spec.ts': 'kills the master of a Sentinel group',
+  'test/redis/tls-topologies.spec.ts': 'runs a Sentinel group and a Cluster that speak TLS',
   'test/redis/wire.spec.ts': 'sends bytes to one server, past all that knows of topologies',
   'test/e2e/cluster-moves.spec.ts': 'moves slots of a Cluster under HTTP load',
   'test/e2e/cluster.spec.ts': 'kills workers of a built server with its embedded Redis',

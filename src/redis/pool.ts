@@ -262,7 +262,7 @@ export class RedisPool {
     });
     client.connect().catch((error: unknown) => (this.lastError = error));
     while (client.status !== 'ready') {
-      const reason = isNativeError(this.lastError) ? this.lastError.message : 'no answer';
+      const reason = reasonOf(this.lastError);
       if (performance.now() > deadline || WRONG_CREDENTIALS.test(reason)) {
         const where = `the Redis of pool ${this.name} at ${placeOf(this.options)}`;
         throw new QueueError('pool_unavailable', `${where} cannot be used: ${reason}`);
@@ -369,6 +369,13 @@ export class RedisPool {
       this.log.warn({ pool: this.name, degraded: this.store.degraded }, 'the pool is degraded');
     }
   }
+}
+
+/** What an error of a connection is about: of a Cluster, what the last of its nodes said. */
+function reasonOf(error: unknown): string {
+  if (!isNativeError(error)) return 'no answer';
+  const { lastNodeError } = error as { readonly lastNodeError?: unknown };
+  return isNativeError(lastNodeError) ? `${error.message}: ${lastNodeError.message}` : error.message;
 }
 
 /** Where a pool's Redis is, without credentials. */
