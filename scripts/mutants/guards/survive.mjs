@@ -1,3 +1,4 @@
+const LISTING = 'test/redis/cluster-listing.spec.ts';
 const BODIES = 'test/e2e/body-bytes.spec.ts';
 
 /**
@@ -53,5 +54,29 @@ export const SURVIVE = [
     to: '',
     spec: 'test/e2e/replicas-missing.spec.ts',
     test: 'is degraded while it has too few replicas',
+  },
+  {
+    name: 'durability: a namespace is listed as safely as its jobs',
+    file: 'src/engine/script-runner.ts',
+    from: 'if (settle && !this.listed.has(namespace)) await this.list(namespace, settle);',
+    to: '',
+    spec: LISTING,
+    test: 'is on the list as safely',
+  },
+  {
+    name: 'durability: the list of namespaces is waited for on its own node',
+    file: 'src/redis/durable/line.ts',
+    from: 'call.name === MARK || ',
+    to: '',
+    spec: LISTING,
+    test: 'is on the list as safely',
+  },
+  {
+    name: 'TLS: sentinels are asked over it',
+    file: 'src/redis/sentinel.ts',
+    from: '...(tls === undefined ? {} : { tls: { ...tls } }),',
+    to: '',
+    spec: 'test/redis/tls-topologies.spec.ts',
+    test: 'holds queues on every master',
   },
 ];
