@@ -16,7 +16,7 @@ import { join } from 'node:path';
 
 const ROOT = join(import.meta.dirname, '..');
 /** Patterns of paths: faults, and all that is random. */
-const FILES = ['test/chaos', 'test/redis/.*propert', 'test/redis/full-indexes'];
+const FILES = ['test/chaos', 'test/(redis|e2e)/.*propert', 'test/redis/full-indexes'];
 
 const env = { ...process.env };
 env.PUMPHOUSE_CHAOS_ROUNDS ??= '20';

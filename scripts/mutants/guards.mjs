@@ -21,6 +21,7 @@ import { SCHEDULES } from './guards/schedules.mjs';
 import { SCRIPTS } from './guards/scripts.mjs';
 import { START } from './guards/start.mjs';
 import { STORES } from './guards/stores.mjs';
+import { SURVIVE } from './guards/survive.mjs';
 import { TIME } from './guards/time.mjs';
 import { TOKENS } from './guards/tokens.mjs';
 
@@ -64,4 +65,5 @@ export const GUARDS = [
   ...QUEUE_LIMITS,
   ...QLESS_DEFECTS,
   ...NAMESPACES,
+  ...SURVIVE,
 ];

@@ -69,6 +69,7 @@ export class ServerConfig extends TlsListenerConfig {
   @WholeNumber(100, HOUR_MS) answer_timeout_ms = 60_000;
   @WholeNumber(1, MILLION) max_connections = 50_000;
   @WholeNumber(2, MILLION) max_in_flight = 20_000;
+  @WholeNumber(1_024, MAX_QUOTA_BYTES) max_body_bytes_in_flight = 268_435_456;
 }
 
 /** The port of the operators. */

@@ -1,4 +1,5 @@
 import { performance } from 'node:perf_hooks';
+import { QueueError } from '../domain/errors.js';
 import { unavailable } from '../redis/errors.js';
 import { DATA_FORMAT } from '../redis/inspect.js';
 import type { NamespaceKeys } from '../redis/keys.js';
@@ -12,11 +13,16 @@ const TOO_LATE = 1;
 const NOT_REGISTERED = 2;
 /** A script that starts this close to its callers' time-out would end after it, in milliseconds. */
 const DEADLINE_MARGIN_MS = 20;
+/** Namespaces that are known to be listed safely, at most. */
+const MOST_LISTED = 10_000;
 
 type Times = 'clock_ms' | 'deadline_ms';
 
 /** Runs scripts on a namespace: adds the times that all of them take, and makes the namespace known when it is not. */
 export class ScriptRunner {
+  /** Namespaces whose place on the list is as safe as their jobs. */
+  private readonly listed = new Set<string>();
+
   constructor(
     private readonly pool: RedisPool,
     private readonly observer: EngineObserver,
@@ -48,6 +54,7 @@ export class ScriptRunner {
     const send = (): Promise<R> => this.send(binding, namespace, args, items, late);
     let reply = await send();
     if (reply.status === NOT_REGISTERED) {
+      this.listed.delete(namespace);
       await this.register(namespace);
       reply = await send();
     } else if (reply.status === TOO_LATE && performance.now() - sentMs < this.patienceMs) {
@@ -55,7 +62,24 @@ export class ScriptRunner {
       reply = await send();
     }
     if (reply.status === TOO_LATE || reply.status === NOT_REGISTERED) throw unavailable(this.pool.name);
+    const { settle } = this.path;
+    if (settle && !this.listed.has(namespace)) await this.list(namespace, settle);
     return reply;
+  }
+
+  /** What is safe in a namespace that is on no list after a fail-over would be met by nobody: once for each namespace. */
+  private async list(namespace: string, settle: (key: string) => Promise<void>): Promise<void> {
+    const { namespaces } = this.pool.keys;
+    try {
+      await this.pool.read('SADD', namespaces, namespace);
+      await settle(namespaces);
+    } catch (error) {
+      // The script has done its work by now.
+      if (!(error instanceof QueueError) || error.code !== 'durability_unavailable') throw error;
+      throw new QueueError('not_replicated', error.message, { cause: error });
+    }
+    if (this.listed.size >= MOST_LISTED) this.listed.clear();
+    this.listed.add(namespace);
   }
 
   /** The list first, then the marker: a namespace that has a marker is always on the list. */

@@ -32,7 +32,8 @@ export function expectNoBody(request: IncomingMessage): void {
  * Reads a request's body whole and goes on with it. If the client breaks off, or if `take` throws, the exchange is refused.
  *
  * @param maxBytes inclusive
- * @throws {QueueError} `body_too_large`: a declared length above the limit is refused before a byte of it is read
+ * @throws {QueueError} `body_too_large`: a declared length above the limit is refused before a byte of it is read; `overloaded`: with it,
+ * the bodies that are under way would have too many bytes
  */
 export function readBody(exchange: Exchange, maxBytes: number, take: (body: Buffer) => void): void {
   const { request, response } = exchange;
@@ -43,7 +44,10 @@ export function readBody(exchange: Exchange, maxBytes: number, take: (body: Buff
   }
   const { headers } = request;
   const length = headers['transfer-encoding'] === undefined ? Number(headers['content-length']) : undefined;
-  if (length !== undefined && length > maxBytes) throw tooLarge();
+  if (length !== undefined) {
+    if (length > maxBytes) throw tooLarge();
+    exchange.context.gate?.hold(exchange, length);
+  }
   if (headers.expect !== undefined && expecting.delete(request)) response.writeContinue();
   else if (length !== undefined) {
     process.nextTick(takeBuffered, exchange, length, take);
@@ -84,6 +88,7 @@ function takeBuffered(exchange: Exchange, length: number, take: (body: Buffer) =
 function collect(exchange: Exchange, maxBytes: number, take: (body: Buffer) => void): void {
   const { request } = exchange;
   const chunks: Buffer[] = [];
+  const isChunked = request.headers['transfer-encoding'] !== undefined;
   let size = 0;
   const stop = (): void => {
     request.off('data', add).off('end', end).off('close', broken).off('error', broken);
@@ -91,10 +96,15 @@ function collect(exchange: Exchange, maxBytes: number, take: (body: Buffer) => v
   const add = (chunk: Buffer): void => {
     size += chunk.length;
     chunks.push(chunk);
-    if (size <= maxBytes) return;
-    stop();
-    request.pause();
-    exchange.fail(tooLarge());
+    try {
+      if (size > maxBytes) throw tooLarge();
+      if (isChunked) exchange.context.gate?.hold(exchange, chunk.length);
+    } catch (error) {
+      stop();
+      request.pause();
+      chunks.length = 0;
+      exchange.fail(error);
+    }
   };
   const end = (): void => {
     stop();

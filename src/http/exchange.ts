@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { performance } from 'node:perf_hooks';
 import type { Caller } from '../domain/caller.js';
-import { QueueError } from '../domain/errors.js';
+import { type ErrorCode, QueueError } from '../domain/errors.js';
 import type { Drain } from './drain.js';
 import type { Gate, Load } from './gate.js';
 import type { Query } from './query.js';
@@ -15,6 +15,8 @@ export interface Door {
 /** Hears of every answer, in the moment in which it is handed over. */
 export interface ExchangeObserver {
   answered(exchange: Exchange, status: number): void;
+  /** Hears of every refusal that has a code, before it is answered. */
+  refused(code: ErrorCode): void;
 }
 
 /** What all exchanges of one server share. */
@@ -50,6 +52,8 @@ export class Exchange {
   admitted: Caller | undefined = undefined;
   /** What the gate counts it as; the gate's own. */
   load: Load = 'none';
+  /** The gate's own too. */
+  bodyBytes = 0;
   /** On the clock of `performance.now`. */
   readonly startedMs = performance.now();
   readonly door: Door;
@@ -87,6 +91,7 @@ export class Exchange {
   /** Refuses the request: `error` says why. If even that cannot be said, the connection ends: nobody is left waiting. */
   fail(error: unknown): void {
     try {
+      if (error instanceof QueueError) this.context.observer?.refused(error.code);
       this.door.refuse(error, this);
     } catch {
       this.context.gate?.leave(this);

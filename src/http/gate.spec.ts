@@ -6,9 +6,12 @@ import { Gate, type GateLimits, type Loading } from './gate.js';
 /** A gate, and a way to have requests of a token come to it. */
 function gateOf(limits: Partial<GateLimits>) {
   const metrics = new FloodMetrics(new Metrics());
-  const gate = new Gate({ maxInFlight: 8, maxWaiters: 3, maxWaitersPerToken: 2, ...limits }, metrics);
+  const gate = new Gate(
+    { maxInFlight: 8, maxBodyBytes: 100, maxWaiters: 3, maxWaitersPerToken: 2, ...limits },
+    metrics,
+  );
   const enter = (tokenId = 'a', goesFirst = false): Loading => {
-    const exchange: Loading = { load: 'none', admitted: { tokenId } };
+    const exchange: Loading = { load: 'none', bodyBytes: 0, admitted: { tokenId } };
     gate.enter(exchange, goesFirst);
     return exchange;
   };
@@ -90,5 +93,27 @@ describe('the gate', () => {
     expect(metrics.inFlight.value).toBe(0);
     expect(() => [rest('b'), rest('c'), rest('d')]).not.toThrow();
     expect(codeOf(() => rest('e'))).toBe('overloaded');
+  });
+
+  it('bounds the bytes of bodies, and keeps a quarter of them for those who go first', () => {
+    const { gate, metrics, enter } = gateOf({});
+    const [one, other, first] = [enter(), enter(), enter('a', true)];
+    gate.hold(one, 40);
+    gate.hold(other, 35);
+    expect(codeOf(() => gate.hold(enter(), 1))).toBe('overloaded');
+    expect(codeOf(() => gate.hold(other, 1))).toBe('overloaded');
+    gate.hold(first, 25);
+    expect(codeOf(() => gate.hold(first, 1))).toBe('overloaded');
+    expect(metrics.bodyBytes.value).toBe(100);
+    expect(metrics.refused.body_bytes.value).toBe(3);
+
+    for (const exchange of [one, other, first, first]) gate.leave(exchange);
+    expect(metrics.bodyBytes.value).toBe(0);
+    const alone = enter();
+    gate.hold(alone, 500);
+    gate.hold(alone, 500);
+    expect(codeOf(() => gate.hold(enter('a', true), 1))).toBe('overloaded');
+    gate.leave(alone);
+    expect(metrics.bodyBytes.value).toBe(0);
   });
 });

@@ -5,18 +5,22 @@ import type { FloodMetrics } from '../metrics/flood-metrics.js';
 export interface GateLimits {
   /** Requests that were let in and are not answered, long polls that wait aside. */
   readonly maxInFlight: number;
+  /** Bytes of the bodies of such requests. */
+  readonly maxBodyBytes: number;
   /** Long polls that wait. */
   readonly maxWaiters: number;
   /** Those of one token. */
   readonly maxWaitersPerToken: number;
 }
 
-/** What an exchange counts as. */
-export type Load = 'none' | 'in_flight' | 'waiting';
+/** What an exchange counts as; `first` is in flight too, and goes first. */
+export type Load = 'none' | 'in_flight' | 'first' | 'waiting';
 
 /** What the gate must know of an exchange. */
 export interface Loading {
   load: Load;
+  /** Bytes of its body that count. */
+  bodyBytes: number;
   readonly admitted: { readonly tokenId: string } | undefined;
 }
 
@@ -29,6 +33,7 @@ const USUAL_SHARE = 0.75;
  */
 export class Gate {
   private readonly maxUsual: number;
+  private readonly maxUsualBytes: number;
   private waiters = 0;
   private readonly waitersOf = new Map<string, number>();
 
@@ -38,6 +43,7 @@ export class Gate {
     private readonly metrics: FloodMetrics,
   ) {
     this.maxUsual = Math.max(1, Math.floor(limits.maxInFlight * USUAL_SHARE));
+    this.maxUsualBytes = Math.floor(limits.maxBodyBytes * USUAL_SHARE);
   }
 
   /**
@@ -53,7 +59,25 @@ export class Gate {
       throw new QueueError('overloaded', 'too many requests are under way');
     }
     inFlight.value += 1;
-    exchange.load = 'in_flight';
+    exchange.load = goesFirst ? 'first' : 'in_flight';
+  }
+
+  /**
+   * Counts bytes of a request's body, before they are read, until `leave`. A body that is larger than the bound is let in when there is
+   * no other.
+   *
+   * @throws {QueueError} `overloaded`: the bodies of what is in flight have as many as they may
+   */
+  hold(exchange: Loading, bytes: number): void {
+    const { bodyBytes, refused } = this.metrics;
+    const others = bodyBytes.value - exchange.bodyBytes;
+    const most = exchange.load === 'first' ? this.limits.maxBodyBytes : this.maxUsualBytes;
+    if (others > 0 && bodyBytes.value + bytes > most) {
+      refused.body_bytes.value += 1;
+      throw new QueueError('overloaded', 'too many bytes of bodies are under way');
+    }
+    bodyBytes.value += bytes;
+    exchange.bodyBytes += bytes;
   }
 
   /**
@@ -82,9 +106,11 @@ export class Gate {
   /** Counts a request no more. May be called again. */
   leave(exchange: Loading): void {
     if (exchange.load === 'none') return;
-    if (exchange.load === 'in_flight') this.metrics.inFlight.value -= 1;
-    else this.stopWaiting(exchange.admitted?.tokenId ?? '');
+    if (exchange.load === 'waiting') this.stopWaiting(exchange.admitted?.tokenId ?? '');
+    else this.metrics.inFlight.value -= 1;
     exchange.load = 'none';
+    this.metrics.bodyBytes.value -= exchange.bodyBytes;
+    exchange.bodyBytes = 0;
   }
 
   private stopWaiting(tokenId: string): void {

@@ -235,11 +235,21 @@ export class Metrics {
     'Requests that were let in and are not answered; long polls that wait are in pumphouse_waiters',
     [],
   );
+  readonly bodyBytes = this.gauge(
+    'pumphouse_http_body_bytes',
+    'Bytes of the bodies of requests that were let in and are not answered',
+    [],
+  );
   readonly httpConnections = this.gauge('pumphouse_http_connections', 'Open connections of the API port', []);
   readonly refusals = this.counter(
     'pumphouse_refusals_total',
-    'Refused for want of room: requests (in_flight), long polls (waiters, token_waiters) and connections',
+    'Refused for want of room: requests (in_flight, body_bytes), long polls (waiters, token_waiters) and connections',
     ['reason'],
+  );
+  readonly quotaRefusals = this.counter(
+    'pumphouse_quota_refusals_total',
+    'Calls that were refused because a namespace has as many queues, a queue as many jobs, or a namespace as many bytes as it may',
+    ['kind'],
   );
   readonly unreadAnswers = this.counter(
     'pumphouse_unread_answers_total',

@@ -43,6 +43,8 @@ export class RedisPool {
   private readonly wakeListeners = new Set<WakeListener>();
   private readonly halt = new AbortController();
   private store: StoreState = { degraded: [], hasShardedPubSub: false };
+  /** The pool's own durability cannot be had now: publishes are refused. */
+  private isShort = false;
   private failedProbes = 0;
   private lastError: unknown;
   /** In a Cluster. */
@@ -69,6 +71,9 @@ export class RedisPool {
       scriptOf: (script) => scriptText(script, this.wakeStyle),
       onFault: (fault) => this.note(fault),
       onError: (error) => this.noteError(error),
+      onShortfall: (durability, error) => {
+        if (durability === options.durability) this.noteShort(error);
+      },
     });
     if (isCluster(client)) this.nodes = new ClusterNodes(client, this.calls, this.clock);
   }
@@ -92,13 +97,12 @@ export class RedisPool {
     return pool;
   }
 
-  /** Usable now, and what is wrong with it although it is: `maxmemory_policy`, `aof_off`, `full`, `disk`, `node_down`. */
+  /** Usable now, and what is wrong with it although it is: `maxmemory_policy`, `aof_off`, `full`, `disk`, `node_down`, `durability`. */
   get status(): { readonly up: boolean; readonly degraded: readonly string[] } {
-    const { degraded } = this.store;
-    return {
-      up: this.failedProbes === 0 && this.client.status === 'ready',
-      degraded: this.nodes?.hasSilent === true ? [...degraded, 'node_down'] : degraded,
-    };
+    const degraded = [...this.store.degraded];
+    if (this.nodes?.hasSilent === true) degraded.push('node_down');
+    if (this.isShort) degraded.push('durability');
+    return { up: this.failedProbes === 0 && this.client.status === 'ready', degraded };
   }
 
   /** Calls `listener` for each wake-up; returns what takes it off again. */
@@ -209,9 +213,25 @@ export class RedisPool {
       await this.durable.require(durability);
     } catch (error) {
       if (replicasOf(durability) === 0) throw error;
-      const err = error instanceof Error ? error.message : String(error);
-      this.log.warn({ pool: this.name, err }, 'publishes are refused for now');
     }
+  }
+
+  /** Looks whether what publishes are promised can still be had. What cannot be found out now stays as it was known. */
+  private async lookAtDurability(): Promise<void> {
+    const { durability = 'memory' } = this.options;
+    if (durability === 'memory') return;
+    try {
+      await this.durable.require(durability);
+    } catch {
+      return;
+    }
+    if (this.isShort) this.log.info({ pool: this.name, durability }, 'publishes are taken again');
+    this.isShort = false;
+  }
+
+  private noteShort({ message: err }: Error): void {
+    if (!this.isShort) this.log.warn({ pool: this.name, err }, 'publishes are refused for now');
+    this.isShort = true;
   }
 
   private noteError({ message }: Error): void {
@@ -242,7 +262,7 @@ export class RedisPool {
     });
     client.connect().catch((error: unknown) => (this.lastError = error));
     while (client.status !== 'ready') {
-      const reason = isNativeError(this.lastError) ? this.lastError.message : 'no answer';
+      const reason = reasonOf(this.lastError);
       if (performance.now() > deadline || WRONG_CREDENTIALS.test(reason)) {
         const where = `the Redis of pool ${this.name} at ${placeOf(this.options)}`;
         throw new QueueError('pool_unavailable', `${where} cannot be used: ${reason}`);
@@ -294,6 +314,7 @@ export class RedisPool {
         // What a silent node of a Cluster would tell is waited for in vain: the pool is degraded for it already.
         const isTurn = round % INSPECT_EVERY === 0 && this.nodes?.hasSilent !== true;
         if (this.refusal || isTurn) await this.inspect(true);
+        if (this.isShort || isTurn) await this.lookAtDurability();
         if (this.failedProbes > 0) this.log.info({ pool: this.name }, 'the pool answers again');
         this.failedProbes = 0;
       } catch (error) {
@@ -348,6 +369,13 @@ export class RedisPool {
       this.log.warn({ pool: this.name, degraded: this.store.degraded }, 'the pool is degraded');
     }
   }
+}
+
+/** What an error of a connection is about: of a Cluster, what the last of its nodes said. */
+function reasonOf(error: unknown): string {
+  if (!isNativeError(error)) return 'no answer';
+  const { lastNodeError } = error as { readonly lastNodeError?: unknown };
+  return isNativeError(lastNodeError) ? `${error.message}: ${lastNodeError.message}` : error.message;
 }
 
 /** Where a pool's Redis is, without credentials. */

@@ -68,10 +68,14 @@ export class MasterFinder {
       ...(password === undefined ? {} : { password }),
       ...(tls === undefined ? {} : { tls: { ...tls } }),
     });
-    sentinel.on('error', () => undefined);
+    let reason: Error | undefined;
+    sentinel.on('error', (error: Error) => (reason = error));
     try {
       await sentinel.connect();
       return masterOf(await sentinel.call('SENTINEL', 'MASTER', name));
+    } catch (error) {
+      // The driver says only that the connection is closed.
+      throw reason ?? error;
     } finally {
       sentinel.disconnect();
     }

@@ -15,7 +15,6 @@ import type { ExchangeObserver } from '../http/exchange.js';
 import { Gate, type GateLimits } from '../http/gate.js';
 import { openLane } from '../http/lane.js';
 import { HotCalls, HotLane } from '../jobs/hot-lane.js';
-import type { HttpMetrics } from '../metrics/http-metrics.js';
 import { MetricsService } from '../metrics/metrics.service.js';
 import { ApiDocument } from '../openapi/api-document.js';
 import { Listener } from './listener.js';
@@ -53,7 +52,7 @@ export class ApiServer {
     const server = new ApiServer(app, parts, listener, accessLog);
     const { exchanges } = adapter.getInstance<FastifyInstance>();
     exchanges.gate = new Gate(boundsOf(config), server.metrics.floods);
-    exchanges.observer = observerOf(accessLog, server.metrics.http);
+    exchanges.observer = observerOf(accessLog, server.metrics);
     openLane(
       app.getHttpServer(),
       new HotLane(exchanges, app.get(HotCalls, ANYWHERE), app.get(Admission, ANYWHERE)),
@@ -106,14 +105,16 @@ export class ApiServer {
 function boundsOf({ server, limits }: Config): GateLimits {
   return {
     maxInFlight: server.max_in_flight,
+    maxBodyBytes: server.max_body_bytes_in_flight,
     maxWaiters: limits.max_waiters,
     maxWaitersPerToken: limits.max_waiters_per_token,
   };
 }
 
 /** Has every answer counted and, while that is on, written to the access log. */
-function observerOf(accessLog: AccessLog, metrics: HttpMetrics): ExchangeObserver {
+function observerOf(accessLog: AccessLog, { http: metrics, floods }: MetricsService): ExchangeObserver {
   return {
+    refused: (code) => floods.refusedFor(code),
     answered: (exchange, status) => {
       const { route, request, startedMs, admitted } = exchange;
       const ms = performance.now() - startedMs;

@@ -21,12 +21,15 @@ export interface AppParts {
   readonly drain: Drain;
   /** Left out: no metrics. `reads`: it also reads queue sizes and the state of Redis. */
   readonly metrics?: { readonly reads: boolean };
+  /** A test's clock for the engines, Unix ms; left out, Redis's own counts. */
+  readonly clock?: () => number;
 }
 
 /** What both applications stand on: configuration, log, pools, engines, metrics. All global. */
 @Module({})
 export class CoreModule {
-  static forRoot({ config, pools, log, drain, metrics }: AppParts): DynamicModule {
+  static forRoot(parts: AppParts): DynamicModule {
+    const { config, pools, log, drain, metrics } = parts;
     const measured = metrics && [
       MetricsModule.forRoot({
         maxQueues: config.metrics.max_queues,
@@ -44,7 +47,7 @@ export class CoreModule {
         {
           provide: EngineRegistry,
           inject: [PoolRegistry, { token: MetricsService, optional: true }],
-          useFactory: (open: PoolRegistry, service?: MetricsService) => buildEngines(open, config, service),
+          useFactory: (open: PoolRegistry, service?: MetricsService) => buildEngines(open, parts, service),
         },
       ],
       exports: [LOG, Drain, EngineRegistry],
@@ -66,8 +69,12 @@ function engineOptions({ limits, events, stats }: Config): EngineOptions {
   };
 }
 
-function buildEngines(pools: PoolRegistry, config: Config, metrics?: MetricsService): EngineRegistry {
-  const options = engineOptions(config);
+function buildEngines(
+  pools: PoolRegistry,
+  { config, clock }: AppParts,
+  metrics?: MetricsService,
+): EngineRegistry {
+  const options = { ...engineOptions(config), ...(clock && { clock }) };
   const migrations = migrationsOf(config.pools);
   const engines = pools.all().map((pool): [string, QueueEngine] => {
     const engine = new QueueEngine(

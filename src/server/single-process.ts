@@ -14,14 +14,17 @@ export class SingleProcess implements RunningServer {
     readonly admin: AdminServer,
   ) {}
 
+  /** @param clock a test's, for the engines */
   static async start(
     config: Config,
     pools: Readonly<Record<string, PoolOptions>>,
     log: Log,
+    clock?: () => number,
   ): Promise<SingleProcess> {
-    const api = await ApiServer.start({ config, pools, log, drain: new Drain(), metrics: { reads: true } });
+    const shared = { config, pools, log, ...(clock && { clock }) };
+    const api = await ApiServer.start({ ...shared, drain: new Drain(), metrics: { reads: true } });
     try {
-      const parts = { config, pools, log, drain: new Drain() };
+      const parts = { ...shared, drain: new Drain() };
       return new SingleProcess(api, await AdminServer.start(parts, new LocalCommands(api)));
     } catch (error) {
       await api.stop();

@@ -46,6 +46,23 @@ describe.each([
     expect(await app.put(q, '4', { headers: { 'Idempotency-Key': 'k' } })).toMatchObject({ status: 201 });
   });
 
+  it('count what they refuse, by kind, on the native API too', async () => {
+    const counts = async (): Promise<number[]> => {
+      const { text } = await app.admin('GET', '/metrics');
+      const value = (kind: string): number =>
+        Number(new RegExp(`^pumphouse_quota_refusals_total\\{kind="${kind}"\\} (\\d+)`, 'm').exec(text)?.[1]);
+      return ['queues', 'jobs', 'bytes'].map(value);
+    };
+    const before = await counts();
+    await app.put(`${q}/bulk`, '[1,2,3,4]');
+    await app.put(q, 'x'.repeat(101));
+    const jobs = ['a', 'b', 'c'].map((queue) => ({ queue, tags: ['rich'] }));
+    expect(
+      await app.call('POST', `/v1/${app.namespace}/jobs`, { body: JSON.stringify({ jobs }) }),
+    ).toMatchObject({ status: 429 });
+    expect(await counts()).toEqual(before.map((count) => count + 1));
+  });
+
   it('refuse bodies beyond the bytes of the namespace', async () => {
     await app.publish(q, 'x'.repeat(60));
     await app.publish('other', 'x'.repeat(40));

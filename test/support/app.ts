@@ -52,7 +52,8 @@ export class TestApp {
     this.log = log;
   }
 
-  static async start(env: Record<string, string> = {}): Promise<TestApp> {
+  /** @param clock moves the time of its queues, Unix ms; left out, Redis's own counts */
+  static async start(env: Record<string, string> = {}, clock?: () => number): Promise<TestApp> {
     const lines: LogLine[] = [];
     const config = loadConfig({
       env: {
@@ -64,7 +65,7 @@ export class TestApp {
         ...env,
       },
     });
-    const server = await SingleProcess.start(config, poolsOf(config, {}), collector(lines));
+    const server = await SingleProcess.start(config, poolsOf(config, {}), collector(lines), clock);
     const namespace = randomNamespace('app');
     const store = server.admin.app.get(TokenStore, { strict: false });
     const token = await store.create(namespace, 'default', 'test');

@@ -18,6 +18,8 @@ export interface SentinelOptions {
   readonly masterPort: number;
   /** By default any free one. */
   readonly port?: number;
+  /** Then it listens there, with TLS only. */
+  readonly tlsPort?: number;
   /** Of the election that made the master one. */
   readonly epoch?: number;
   readonly quorum?: number;
@@ -27,15 +29,18 @@ export interface SentinelOptions {
 
 /** Starts a sentinel that watches a master on this machine under the name `mymaster`, and waits until it answers. */
 export async function startSentinel(options: SentinelOptions): Promise<SentinelProcess> {
-  const { masterPort, epoch = 0, quorum = 1, lines = [] } = options;
-  const port = options.port ?? (await freePort());
+  const { masterPort, tlsPort, epoch = 0, quorum = 1, lines = [] } = options;
+  const port = tlsPort ?? options.port ?? (await freePort());
   const dir = mkdtempSync(join(tmpdir(), 'pumphouse-sentinel-'));
   const file = join(dir, 'sentinel.conf');
   const settings = [
-    ...[`port ${String(port)}`, 'bind 127.0.0.1', `dir ${dir}`],
+    ...(tlsPort === undefined ? [`port ${String(port)}`] : ['port 0', `tls-port ${String(port)}`]),
+    ...['bind 127.0.0.1', `dir ${dir}`],
+    // What its other lines are about may need them: TLS.
+    ...lines.filter((line) => !line.startsWith('sentinel ')),
     `sentinel monitor mymaster 127.0.0.1 ${String(masterPort)} ${String(quorum)}`,
     `sentinel config-epoch mymaster ${String(epoch)}`,
-    ...lines,
+    ...lines.filter((line) => line.startsWith('sentinel ')),
   ];
   writeFileSync(file, settings.join('\n'));
   const child = spawn('redis-server', [file, '--sentinel'], { stdio: 'ignore' });

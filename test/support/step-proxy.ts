@@ -4,6 +4,14 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 const IDLE = /^(TIME|PING|INFO|GET|SUBSCRIBE|SSUBSCRIBE|CLIENT|HELLO|AUTH|SELECT|COMMAND|SMEMBERS)$/i;
 const PING = '*1\r\n$4\r\nPING\r\n';
 
+/** What makes a proxy other than the usual one. */
+export interface StepProxyOptions {
+  /** Which commands are steps; by default all that may change something. */
+  readonly counts?: (command: Buffer) => boolean;
+  /** Kills the server, in the moment in which it is to die; by default it lives on, and is only cut off. */
+  readonly kill?: () => void;
+}
+
 /** Where its server dies: before a command was sent, or when it has run and its reply is not read. */
 export type DeathPoint = 'before' | 'after';
 
@@ -23,10 +31,19 @@ export class StepProxy {
   private when: DeathPoint = 'before';
   private died: () => void = () => undefined;
 
-  private constructor(private readonly targetPort: number) {}
+  private readonly counts: (command: Buffer) => boolean;
+  private readonly kill: () => void;
 
-  static async start(targetPort: number): Promise<StepProxy> {
-    const proxy = new StepProxy(targetPort);
+  private constructor(
+    private readonly targetPort: number,
+    { counts = (command) => !IDLE.test(nameOf(command)), kill = () => undefined }: StepProxyOptions,
+  ) {
+    this.counts = counts;
+    this.kill = kill;
+  }
+
+  static async start(targetPort: number, options: StepProxyOptions = {}): Promise<StepProxy> {
+    const proxy = new StepProxy(targetPort, options);
     const server = createServer((client) => proxy.accept(client));
     proxy.server = server;
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -47,6 +64,12 @@ export class StepProxy {
     return new Promise((resolve) => (this.died = resolve));
   }
 
+  /** Lets through all that comes from now on: the server of a next life. */
+  revive(): void {
+    this.isDead = false;
+    this.target = Number.POSITIVE_INFINITY;
+  }
+
   async stop(): Promise<void> {
     const closed = new Promise((resolve) => this.server?.close(resolve));
     for (const socket of this.sockets) socket.destroy();
@@ -54,6 +77,10 @@ export class StepProxy {
   }
 
   private accept(client: Socket): void {
+    if (this.isDead) {
+      client.destroy();
+      return;
+    }
     const redis = connect(this.targetPort, '127.0.0.1');
     let unread = Buffer.alloc(0);
     for (const socket of [client, redis]) {
@@ -77,7 +104,7 @@ export class StepProxy {
   }
 
   private take(redis: Socket, command: Buffer): void {
-    if (IDLE.test(nameOf(command))) redis.write(command);
+    if (!this.counts(command)) redis.write(command);
     else if (this.seen++ !== this.target) redis.write(command);
     else this.die(redis, command);
   }
@@ -85,8 +112,8 @@ export class StepProxy {
   private die(redis: Socket, command: Buffer): void {
     this.isDead = true;
     const end = (): void => {
+      this.kill();
       for (const socket of this.sockets) socket.destroy();
-      this.server?.close();
       this.died();
     };
     if (this.when === 'before') {
@@ -116,5 +143,11 @@ function sizeOf(bytes: Buffer): number {
 }
 
 function nameOf(command: Buffer): string {
-  return command.toString('latin1', 0, 64).split('\r\n')[2] ?? '';
+  return partsOf(command)[0] ?? '';
+}
+
+/** The first parts of a command, name first, as far as they stand in its first bytes. */
+export function partsOf(command: Buffer): string[] {
+  const lines = command.toString('latin1', 0, 256).split('\r\n');
+  return lines.filter((_line, i) => i > 0 && i % 2 === 0);
 }

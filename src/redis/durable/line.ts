@@ -8,6 +8,8 @@ import { encodeCommand, EncodedCommand } from '../wire.js';
 const CALLS_IN_A_ROUND = 32;
 /** Stands first in what a script answers that has done its work. */
 const DONE = 0;
+/** The script that writes what changes nothing. Sent for itself, it asks for the proof of what was written before it. */
+export const MARK = 'mark';
 
 /** What is asked of Redis after the writes, and whether its answer will do. */
 export interface Proof {
@@ -88,7 +90,7 @@ export class DurableLine {
   private async round(calls: readonly Call[]): Promise<void> {
     const outcomes = calls.map((call) => this.evaluate(call));
     const routing = String(calls.at(-1)?.args[1]);
-    const mark = this.command(['EVAL', scriptText('mark').text, 1, routing], routing);
+    const mark = this.command(['EVAL', scriptText(MARK).text, 1, routing], routing);
     const proof = this.command(this.proof.command, routing).then(
       (answer) => this.proof.missing(answer),
       (error: unknown) => {
@@ -115,7 +117,7 @@ export class DurableLine {
       return;
     }
     const { reply } = outcome;
-    const hasDone = Array.isArray(reply) && reply[0] === DONE;
+    const hasDone = call.name === MARK || (Array.isArray(reply) && reply[0] === DONE);
     if (hasDone && missing !== undefined) call.reject(new QueueError('not_replicated', missing));
     else call.resolve(reply);
   }

@@ -5,7 +5,7 @@ import { QueueError } from '../../domain/errors.js';
 import type { PoolOptions } from '../../domain/pool.js';
 import { Calls } from '../calls.js';
 import { createClient, type Client } from '../connect.js';
-import { DurableLine, type Proof } from './line.js';
+import { DurableLine, MARK, type Proof } from './line.js';
 import type { RedisFault } from '../errors.js';
 import { shortfallOf, safetyOf, type Safety } from './safety.js';
 import { flatten, type Arg, type Item, type Script, type ScriptText } from '../scripts/script.js';
@@ -20,6 +20,13 @@ export interface ScriptPath {
     items?: readonly Item[],
     late?: (reply: R) => void,
   ): Promise<R>;
+  /**
+   * Resolves when what was written to a key before is as safe as what the scripts write. Only where that may be on another node: in a
+   * Cluster.
+   *
+   * @throws {QueueError} as `run`
+   */
+  readonly settle?: ((key: string) => Promise<void>) | undefined;
 }
 
 /** What the paths need of their pool. */
@@ -36,6 +43,8 @@ export interface PoolParts {
   readonly scriptOf: (name: string) => ScriptText;
   readonly onFault: (fault: RedisFault) => void;
   readonly onError: (error: Error) => void;
+  /** A durability was asked for that cannot be had now. */
+  readonly onShortfall: (durability: Durability, error: Error) => void;
 }
 
 /** How long it is believed what a Redis can do, and that it cannot, in milliseconds. */
@@ -98,7 +107,9 @@ export class DurablePaths {
   private demand(durability: Durability, safety: Safety): Safety {
     const missing = shortfallOf(durability, safety);
     if (missing === undefined) return safety;
-    throw new QueueError('durability_unavailable', `pool ${this.parts.name}: durability ${missing}`);
+    const error = new QueueError('durability_unavailable', `pool ${this.parts.name}: durability ${missing}`);
+    this.parts.onShortfall(durability, error);
+    throw error;
   }
 
   /** Asks once for all who want to know. */
@@ -117,6 +128,7 @@ export class DurablePaths {
 
 /** The way in for one durability. */
 class DurablePath implements ScriptPath {
+  readonly settle: ((key: string) => Promise<void>) | undefined;
   private readonly calls: Calls;
   private readonly lines = new WeakMap<Redis, DurableLine>();
   private own: Client | undefined;
@@ -127,6 +139,7 @@ class DurablePath implements ScriptPath {
     private readonly paths: DurablePaths,
   ) {
     this.calls = new Calls(parts.name, parts.options.commandTimeoutMs, parts.onFault);
+    this.settle = parts.client instanceof Cluster ? (key) => this.prove(key) : undefined;
   }
 
   async run<K extends string, A extends string, R>(
@@ -143,6 +156,11 @@ class DurablePath implements ScriptPath {
       late: late && ((reply) => late(binding.reply(reply))),
     });
     return binding.reply(raw);
+  }
+
+  private async prove(key: string): Promise<void> {
+    this.parts.check();
+    await this.calls.persist(() => this.send(MARK, [1, key]), { repeatable: true });
   }
 
   /** The pool has lost its connection: its master may be another one now. */
