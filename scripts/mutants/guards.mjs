@@ -10,6 +10,7 @@ import { LEASES } from './guards/leases.mjs';
 import { LINES } from './guards/lines.mjs';
 import { LIST_GUARDS } from './guards/lists.mjs';
 import { MIGRATION } from './guards/migration.mjs';
+import { NATIVE_MIGRATION } from './guards/migration-native.mjs';
 import { NAMESPACES } from './guards/namespaces.mjs';
 import { NATIVE_KEYS } from './guards/native-keys.mjs';
 import { NATIVE_HTTP } from './guards/native-http.mjs';
@@ -55,6 +56,7 @@ export const GUARDS = [
   ...NATIVE_KEYS,
   ...PUBLISHES,
   ...MIGRATION,
+  ...NATIVE_MIGRATION,
   ...IMPORT,
   ...DURABLE,
   ...START,

@@ -38,13 +38,13 @@ export class EngineRegistry {
   eventsOf(name: string): EventFeed {
     const queues = this.forPool(name);
     if (queues instanceof QueueEngine) return queues.events;
-    throw new QueueError('pool_moving', 'the pool is moving to another one');
+    throw poolMoving();
   }
 
   /** What plain queues cannot do. @throws {QueueError} `pool_not_found`; `pool_moving`: its jobs are in two places just now */
   fullLaneOf(name: string): FullLane {
     const lane = this.fullLaneIfOne(name);
-    if (lane === null) throw new QueueError('pool_moving', 'the pool is moving to another one');
+    if (lane === null) throw poolMoving();
     return lane;
   }
 
@@ -62,4 +62,8 @@ export class EngineRegistry {
   all(): QueueEngine[] {
     return [...this.engines.values()];
   }
+}
+
+function poolMoving(): QueueError {
+  return new QueueError('pool_moving', 'the pool is moving to another store');
 }

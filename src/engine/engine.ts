@@ -17,6 +17,7 @@ import { assemble, type EngineOptions, type EngineParts } from './assemble.js';
 import type { EventFeed } from './events/feed.js';
 import type { FullLane } from './full/full-lane.js';
 import { decodeId, encodeId } from './ids.js';
+import { nativeJobsOf, type NativeJobs } from './native-jobs.js';
 import type { Purge } from './purge/purge.js';
 import type { Settings } from './settings/settings.js';
 import type { Statistics } from './stats/statistics.js';
@@ -29,6 +30,8 @@ export class QueueEngine {
   readonly events: EventFeed;
   /** The full lane: what the native API asks of jobs and queues beyond what plain ones can. */
   readonly full: FullLane;
+  /** What the native API asks of single jobs. */
+  readonly native: NativeJobs;
   /** What became of the jobs of a queue on a day. */
   readonly stats: Statistics;
   /** What each namespace has chosen. */
@@ -49,6 +52,7 @@ export class QueueEngine {
       settings: this.settings,
       purge: this.purge,
     } = this.parts);
+    this.native = nativeJobsOf(this.full);
   }
 
   /** Its Redis answers, as far as is known. */

@@ -12,7 +12,9 @@ import type {
 } from '../domain/job.js';
 import type { PeekedJob } from './decode.js';
 import { MigratingPurge } from './purge/migrating-purge.js';
-import { isAway, MigratingWait } from './migrating-wait.js';
+import { MigratingNative } from './migrating-native.js';
+import { inEither, isAway, MigratingWait } from './migrating-wait.js';
+import type { NativeJobs } from './native-jobs.js';
 import type { Queues } from './queues.js';
 import type { StatisticsReading } from './stats/statistics.js';
 import type { Tally } from './stats/tally.js';
@@ -31,7 +33,11 @@ export class MigratingQueues implements Queues {
   readonly purge: Queues['purge'];
   /** Those of the new pool; what is changed meanwhile holds for what is left in the old one too. */
   readonly settings: Queues['settings'];
+  /** Single jobs of the native API. */
+  readonly native: NativeJobs;
   private readonly waiting: MigratingWait;
+  /** Where a job is looked for: the new pool first, where most are after a while. */
+  private readonly places: readonly [Queues, Queues];
 
   /**
    * @param old the pool that is drained
@@ -41,6 +47,8 @@ export class MigratingQueues implements Queues {
     private readonly old: Queues,
     private readonly next: Queues,
   ) {
+    this.places = [next, old];
+    this.native = new MigratingNative(old.native, next.native, () => old.isUp);
     this.waiting = new MigratingWait(old, next);
     this.purge = new MigratingPurge(old.purge, next.purge);
     this.settings = {
@@ -111,7 +119,8 @@ export class MigratingQueues implements Queues {
 
   /** As `QueueEngine.ack`, wherever the job is. */
   async ack(namespace: string, queue: string, id: string, lease = 0): Promise<boolean> {
-    return this.inEither(
+    return inEither(
+      this.places,
       (queues) => queues.ack(namespace, queue, id, lease),
       (isGone) => isGone,
     );
@@ -133,7 +142,8 @@ export class MigratingQueues implements Queues {
   }
 
   peekJob(namespace: string, queue: string, id: string): Promise<PeekedJob | null> {
-    return this.inEither(
+    return inEither(
+      this.places,
       (queues) => queues.peekJob(namespace, queue, id),
       (job) => job !== null,
     );
@@ -206,23 +216,6 @@ export class MigratingQueues implements Queues {
     return tally;
   }
 
-  /** Asks the new pool, where most jobs are after a while, and then the old one. What is found counts, whatever became of the other pool. */
-  private async inEither<T>(
-    ask: (queues: Queues) => Promise<T>,
-    isFound: (answer: T) => boolean,
-  ): Promise<T> {
-    let failure: unknown;
-    const first = await ask(this.next).catch((error: unknown) => {
-      if (!isAway(error)) throw error;
-      failure = error;
-      return undefined;
-    });
-    if (first !== undefined && isFound(first)) return first;
-    const second = await ask(this.old);
-    if (!isFound(second) && failure !== undefined) throw asError(failure);
-    return second;
-  }
-
   private async refuseTaken(namespace: string, queue: string, id: string): Promise<void> {
     const taken = this.old.isUp
       ? await this.old.peekJob(namespace, queue, id).catch((error: unknown) => {
@@ -237,10 +230,6 @@ export class MigratingQueues implements Queues {
     const [old, next] = await Promise.all([this.old.isUp ? list(this.old) : [], list(this.next)]);
     return [...new Set([...old, ...next])].sort();
   }
-}
-
-function asError(failure: unknown): Error {
-  return failure instanceof Error ? failure : new Error('the pool failed', { cause: failure });
 }
 
 function sum(one: QueueCounts, other: QueueCounts | undefined): QueueCounts {

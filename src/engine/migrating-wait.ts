@@ -94,7 +94,29 @@ export class MigratingWait {
 /** A failure counts only for who has nothing in his hands. */
 function failUnless(jobs: readonly LeasedJob[], error: unknown): [] {
   if (jobs.length > 0) return [];
-  throw error instanceof Error ? error : new Error('the pool failed', { cause: error });
+  throw asError(error);
+}
+
+/** Asks one place, and then the other. What is found counts, whatever became of the other one. */
+export async function inEither<P, T>(
+  [one, other]: readonly [P, P],
+  ask: (place: P) => Promise<T>,
+  isFound: (answer: T) => boolean,
+): Promise<T> {
+  let failure: unknown;
+  const first = await ask(one).catch((error: unknown) => {
+    if (!isAway(error)) throw error;
+    failure = error;
+    return undefined;
+  });
+  if (first !== undefined && isFound(first)) return first;
+  const second = await ask(other);
+  if (!isFound(second) && failure !== undefined) throw asError(failure);
+  return second;
+}
+
+function asError(failure: unknown): Error {
+  return failure instanceof Error ? failure : new Error('the pool failed', { cause: failure });
 }
 
 /** True if an error says that a pool cannot be used now. */

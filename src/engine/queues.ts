@@ -1,4 +1,5 @@
 import type { QueueEngine } from './engine.js';
+import type { NativeJobs } from './native-jobs.js';
 import type { Purge } from './purge/purge.js';
 import type { Settings } from './settings/settings.js';
 import type { StatisticsReading } from './stats/statistics.js';
@@ -30,6 +31,7 @@ export type Queues = Pick<
   | 'tidyNow'
   | 'isUp'
 > & {
+  readonly native: NativeJobs;
   readonly stats: StatisticsReading;
   readonly purge: Pick<Purge, 'census' | 'run'>;
   readonly settings: Pick<Settings, 'defaults' | 'chosen' | 'set' | 'unset'>;

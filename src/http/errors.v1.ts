@@ -74,7 +74,7 @@ export const PROBLEMS: Readonly<Record<ErrorCode, { readonly status: number; rea
   disk_full: { status: 503, detail: 'the store cannot write to its disk' },
   durability_unavailable: { status: 503, detail: 'the pool cannot keep the job as safe as it has to be' },
   not_replicated: { status: 503, detail: 'the job is not as safe in time as it has to be' },
-  pool_moving: { status: 503, detail: 'the pool is moving to another store' },
+  pool_moving: { status: 503 },
   pool_unavailable: { status: 503, detail: 'the store did not answer in time' },
   shutting_down: { status: 503, detail: 'the server is shutting down' },
   internal: { status: 500, detail: 'internal error' },

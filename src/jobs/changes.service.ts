@@ -4,7 +4,7 @@ import { checkQueue } from '../domain/rights.js';
 import { EngineRegistry } from '../engine/engine.registry.js';
 import type { CancelRequest, Cancelled } from '../engine/full/cancelling.js';
 import type { Changed, JobChange } from '../engine/full/changing.js';
-import type { FullLane } from '../engine/full/full-lane.js';
+import type { NativeJobs } from '../engine/native-jobs.js';
 import { RichJobsService } from './rich-jobs.service.js';
 
 /** Cancels and changes jobs for callers, each on his own pool. */
@@ -15,24 +15,24 @@ export class ChangesService {
     @Inject(RichJobsService) private readonly jobs: RichJobsService,
   ) {}
 
-  /** As `Cancelling.cancel`. @throws {QueueError} `queue_not_allowed`, `pool_moving` too */
+  /** As `Cancelling.cancel`. @throws {QueueError} `queue_not_allowed` too */
   async cancel(caller: Caller, id: string, request: CancelRequest): Promise<Cancelled> {
-    return (await this.laneFor(caller, id)).cancelling.cancel(caller.namespace, id, request);
+    return (await this.jobsFor(caller, id)).cancel(caller.namespace, id, request);
   }
 
   /** As `Changing.change`. @throws as `cancel` */
   async change(caller: Caller, id: string, change: JobChange): Promise<Changed> {
     if (change.queue !== undefined) checkQueue(caller.rights, change.queue);
-    return (await this.laneFor(caller, id)).changing.change(caller.namespace, id, change);
+    return (await this.jobsFor(caller, id)).change(caller.namespace, id, change);
   }
 
   /** As `Changing.log`. @throws as `cancel` */
   async log(caller: Caller, id: string, message: string, data: unknown): Promise<void> {
-    await (await this.laneFor(caller, id)).changing.log(caller.namespace, id, message, data);
+    await (await this.jobsFor(caller, id)).log(caller.namespace, id, message, data);
   }
 
-  private async laneFor(caller: Caller, id: string): Promise<FullLane> {
+  private async jobsFor(caller: Caller, id: string): Promise<NativeJobs> {
     await this.jobs.checkJob(caller, id);
-    return this.engines.fullLaneOf(caller.pool);
+    return this.engines.forPool(caller.pool).native;
   }
 }

@@ -16,7 +16,7 @@ import type {
 } from '../domain/rich-job.js';
 import { checkQueue } from '../domain/rights.js';
 import { EngineRegistry } from '../engine/engine.registry.js';
-import type { FullLane } from '../engine/full/full-lane.js';
+import type { NativeJobs } from '../engine/native-jobs.js';
 import { nativeNoteOf } from '../engine/notes.js';
 import { dependencyError } from '../engine/full/dependencies.js';
 import type { LetGo, OwnerResult } from '../engine/full/owners.js';
@@ -70,7 +70,7 @@ export class RichJobsService {
         existing: false,
       }));
     }
-    return this.lane(caller).publishing.publish(caller.namespace, jobs, noted);
+    return this.jobsOf(caller).publish(caller.namespace, jobs, noted);
   }
 
   /**
@@ -79,15 +79,8 @@ export class RichJobsService {
    * @returns all that is known of it then; null if it is gone
    * @throws {QueueError} `pool_moving`, or the store's own
    */
-  async waitForEnd(
-    caller: Caller,
-    id: string,
-    waitMs: number,
-    signal: AbortSignal,
-  ): Promise<JobDetails | null> {
-    const { endWatch, looking } = this.lane(caller);
-    await endWatch.wait(caller.namespace, id, waitMs, signal);
-    return looking.find(caller.namespace, id);
+  waitForEnd(caller: Caller, id: string, waitMs: number, signal: AbortSignal): Promise<JobDetails | null> {
+    return this.jobsOf(caller).waitForEnd(caller.namespace, id, waitMs, signal);
   }
 
   /** What became of each, in order. One that is lost or gone changes nothing about the others. */
@@ -115,24 +108,24 @@ export class RichJobsService {
 
   /** As `Owners` has it. */
   heartbeat(caller: Caller, { id, lease, ...rest }: Heartbeat): Promise<HeartbeatNews> {
-    return this.lane(caller).owners.heartbeat(caller.namespace, { id, lease }, rest);
+    return this.jobsOf(caller).heartbeat(caller.namespace, { id, lease }, rest);
   }
 
   release(caller: Caller, release: Release): Promise<LetGo> {
-    return this.lane(caller).owners.release(caller.namespace, release);
+    return this.jobsOf(caller).release(caller.namespace, release);
   }
 
   retry(caller: Caller, givenUp: GivenUp): Promise<LetGo> {
-    return this.lane(caller).owners.retry(caller.namespace, givenUp);
+    return this.jobsOf(caller).retry(caller.namespace, givenUp);
   }
 
   fail(caller: Caller, givenUp: GivenUp): Promise<LetGo> {
-    return this.lane(caller).owners.fail(caller.namespace, givenUp);
+    return this.jobsOf(caller).fail(caller.namespace, givenUp);
   }
 
   /** All that is known of a job. @throws {QueueError} `job_not_found`, `queue_not_allowed`, `pool_moving` */
   async find(caller: Caller, id: string): Promise<JobDetails> {
-    const job = isJobId(id) ? await this.lane(caller).looking.find(caller.namespace, id) : null;
+    const job = isJobId(id) ? await this.jobsOf(caller).find(caller.namespace, id) : null;
     if (job === null) throw jobNotFound(id);
     checkQueue(caller.rights, job.queue);
     return job;
@@ -149,7 +142,7 @@ export class RichJobsService {
   }
 
   private async complete(caller: Caller, completions: readonly Completion[]): Promise<AckStatus[]> {
-    const results = await this.lane(caller).owners.complete(caller.namespace, completions);
+    const results = await this.jobsOf(caller).complete(caller.namespace, completions);
     return results.map((result, i) => statusOf(result, completions[i]));
   }
 
@@ -171,8 +164,8 @@ export class RichJobsService {
     });
   }
 
-  private lane({ pool }: Caller): FullLane {
-    return this.engines.fullLaneOf(pool);
+  private jobsOf({ pool }: Caller): NativeJobs {
+    return this.engines.forPool(pool).native;
   }
 }
 

@@ -82,6 +82,32 @@ describe('a pool that moves to another', () => {
     }
   });
 
+  it('serves the native API: jobs of both pools to one worker, and what it says to where each is', async () => {
+    const v1 = (path: string, body: object) =>
+      app.call('POST', `/v1/${app.namespace}/${path}`, { body: JSON.stringify(body) });
+    const [inOld] = await old.native.publish(app.namespace, [
+      { queue: 'n', body: Buffer.from('1'), type: 't', retentionMs: 60_000 },
+    ]);
+    const published = await v1('jobs', { queue: 'n', data: 2, priority: 1, retention_ms: 60_000 });
+    expect(published.status).toBe(201);
+    const inNew = (published.json as { id: string }).id;
+    const { json } = await v1('leases', { queues: ['n'], count: 5, worker: 'w' });
+    const { jobs } = json as { jobs: { id: string; lease: number }[] };
+    expect(jobs.map(({ id }) => id)).toEqual([inOld!.id, inNew]);
+    for (const { id, lease } of jobs) {
+      expect((await v1(`jobs/${id}/heartbeat`, { lease, progress: 1 })).status).toBe(200);
+      expect((await v1(`jobs/${id}/ack`, { lease, result: 'done' })).status).toBe(200);
+      expect((await app.get(`/v1/${app.namespace}/jobs/${id}`)).json).toMatchObject({ state: 'done' });
+    }
+    const unique = await v1('jobs', { queue: 'n', unique: { key: 'k', mode: 'reject' } });
+    expect(unique).toMatchObject({
+      status: 503,
+      json: { code: 'pool_moving', detail: expect.stringContaining('unique') as string },
+    });
+    expect(unique.headers['retry-after']).toBe('1');
+    expect((await app.get(`/v1/${app.namespace}/jobs?queue=n`)).json).toMatchObject({ code: 'pool_moving' });
+  });
+
   it('lists the queues of both', async () => {
     await old.publish(app.namespace, 'only-old', newJob());
     await next.publish(app.namespace, 'only-new', newJob());

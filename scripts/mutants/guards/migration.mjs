@@ -40,9 +40,9 @@ export const MIGRATION = [
   },
   {
     name: 'migrating: a job is acknowledged where it is',
-    file: 'src/engine/migrating-queues.ts',
-    from: 'const second = await ask(this.old);',
-    to: 'const second = await ask(this.next);',
+    file: 'src/engine/migrating-wait.ts',
+    from: 'const second = await ask(other);',
+    to: 'const second = await ask(one);',
     spec: MIGRATING,
     test: 'acknowledges a job where it is',
   },
