@@ -1,5 +1,6 @@
 -- Calls that would go beyond a quota are refused, each as a whole: code 2 too many queues, 3 the queue is full, 4 the namespace is.
 if calls then
+--- @include "lib/jobs_in"
   local room, item, used, kept = {}, 0, {}, {}
   local new_room = room_for(most_queues, redis.call("HLEN", queues))
   local bytes_room = room_for(most_bytes, (redis.call("HGET", meta, "bytes") or 0) - freed)

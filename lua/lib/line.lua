@@ -4,7 +4,7 @@ local function line_of(number)
   local line = lines[number]
   if not line then
     redis.call("EXISTS", queue_key("r", number), queue_key("l", number), queue_key("g", number), queue_key("i", number))
-    line = { number = number, taken = 0, at = 1, window = {}, blanks = 0, ghosts = {}, doomed = {} }
+    line = { number = number, taken = 0, window = {}, at = 1, size = 0, blanks = 0, ghosts = {}, doomed = {} }
     line.leased, line.scores, line.scored = {}, {}, 0
     lines[number], order[#order + 1] = line, line
   end
@@ -16,7 +16,7 @@ local function cut_line(line)
   if line.taken == 0 then
     return
   end
-  redis.call("LTRIM", queue_key("r", line.number), line.taken, -1)
+  redis.call("LTRIM", queue_key("r", line.number), line.taken, "-1")
   if #line.doomed > 0 then
     redis.call("DEL", unpack(line.doomed))
   end

@@ -5,8 +5,8 @@ if clock_ms ~= "" then
   now_ceil = now_floor
 else
   local time = redis.call("TIME")
-  now_floor = time[1] * 1000 + math.floor(time[2] / 1000)
-  now_ceil = time[1] * 1000 + math.ceil(time[2] / 1000)
+  local seconds_ms, part_ms = time[1] * 1000, time[2] / 1000
+  now_floor, now_ceil = seconds_ms + math.floor(part_ms), seconds_ms + math.ceil(part_ms)
 end
 
 -- A time as text, made once: number to text, with all its decimals, costs as much as half a command.

@@ -1,5 +1,3 @@
---- @include "lib/jobs_in"
-
 -- Quotas: the most queues, jobs of a queue and bytes of bodies, 0 = any number; then how many items each call of the batch has.
 local most_queues, most_jobs, most_bytes, calls, room_for
 local EVERYWHERE = "sldpSLbh"

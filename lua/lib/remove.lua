@@ -28,7 +28,7 @@ local function remove_planned()
   for _, place in pairs(places) do
     if place.kind == "g" then
       redis.call("SADD", place.key, unpack(place.members))
-    else
+    elseif #place.members > 0 then
       local found = redis.call("ZREM", place.key, unpack(place.members))
       -- Scheduled jobs that are not there stand in the list of a far slot, where their entries mean nothing from now on.
       if found < #place.members then

@@ -20,6 +20,7 @@ local clock_ms, deadline_ms, queue, changes, event = ARGV[1], tonumber(ARGV[2]),
 
 --- @include "lib/now"
 --- @include "lib/keys"
+--- @include "lib/named_keys"
 --- @include "lib/find_queue"
 --- @include "lib/notify"
 

@@ -19,6 +19,7 @@ local clock_ms, deadline_ms, queue = ARGV[1], tonumber(ARGV[2]), ARGV[3]
 
 --- @include "lib/now"
 --- @include "lib/keys"
+--- @include "lib/named_keys"
 --- @include "lib/slots"
 --- @include "lib/find_queue"
 --- @include "lib/kept_in"

@@ -17,6 +17,7 @@ local clock_ms, deadline_ms = ARGV[1], tonumber(ARGV[2])
 --- @include "lib/now"
 --- @include "lib/job"
 --- @include "lib/keys"
+--- @include "lib/named_keys"
 --- @include "lib/header"
 --- @include "lib/full/dependents"
 

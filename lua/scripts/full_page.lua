@@ -24,6 +24,7 @@ local at, id, limit, look = ARGV[6], ARGV[7], tonumber(ARGV[8]), tonumber(ARGV[9
 --- @include "lib/now"
 --- @include "lib/job"
 --- @include "lib/keys"
+--- @include "lib/named_keys"
 --- @include "lib/header"
 --- @include "lib/find_queue"
 --- @include "lib/full/names"

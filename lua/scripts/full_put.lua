@@ -40,6 +40,7 @@ if not last_queue then
   return { 2, now_floor }
 end
 
+--- @include "lib/jobs_in"
 --- @include "lib/quotas"
 --- @include "lib/new_queues"
 --- @include "lib/draining"

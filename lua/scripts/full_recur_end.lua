@@ -14,6 +14,7 @@ local clock_ms, deadline_ms, id = ARGV[1], tonumber(ARGV[2]), ARGV[3]
 
 --- @include "lib/now"
 --- @include "lib/keys"
+--- @include "lib/named_keys"
 
 redis.call("EXISTS", meta, named_key("R", id), space_key("recurring"), space_key("schedules"))
 redis.call("ZREM", space_key("recurring"), id)

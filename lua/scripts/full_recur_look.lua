@@ -17,6 +17,7 @@ local clock_ms, deadline_ms, id, after, limit = ARGV[1], tonumber(ARGV[2]), ARGV
 
 --- @include "lib/now"
 --- @include "lib/keys"
+--- @include "lib/named_keys"
 
 redis.call("EXISTS", meta)
 local MOST_BYTES = 4194304

@@ -25,6 +25,7 @@ local every_ms, first_ms, offset_ms, fields, body, needs = tonumber(ARGV[6]), AR
 
 --- @include "lib/now"
 --- @include "lib/keys"
+--- @include "lib/named_keys"
 
 if redis.call("EXISTS", meta) == 0 then
   return { 2, now_floor }

@@ -56,6 +56,7 @@ do
 --- @include "lib/full/forget"
 end
 do
+--- @include "lib/jobs_in"
 --- @include "lib/quotas"
 --- @include "lib/full/room"
 --- @include "lib/full/new"

@@ -17,6 +17,7 @@ local clock_ms, deadline_ms, verb = ARGV[1], tonumber(ARGV[2]), ARGV[3]
 
 --- @include "lib/now"
 --- @include "lib/keys"
+--- @include "lib/named_keys"
 
 local reply, keys = { 0, now_floor }, { meta, workers }
 for i = 4, #ARGV do

@@ -54,7 +54,6 @@ for i = 5, #ARGV, 3 do
 --- @include "lib/plan_item"
 end
 --- @include "lib/meet"
---- @include "lib/draining"
 --- @include "lib/refuse_full"
 --- @include "lib/admit"
 if old and codes[1] == "0" then

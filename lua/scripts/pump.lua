@@ -23,6 +23,7 @@ local clock_ms, deadline_ms, limit = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3
 --- @include "lib/now"
 --- @include "lib/job"
 --- @include "lib/keys"
+--- @include "lib/named_keys"
 --- @include "lib/header"
 --- @include "lib/notify"
 --- @include "lib/enter"

@@ -20,6 +20,7 @@ local queue, kind, limit = ARGV[3], ARGV[4], tonumber(ARGV[5])
 --- @include "lib/now"
 --- @include "lib/job"
 --- @include "lib/keys"
+--- @include "lib/named_keys"
 --- @include "lib/header"
 --- @include "lib/find_queue"
 --- @include "lib/slots"

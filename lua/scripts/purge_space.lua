@@ -18,6 +18,7 @@ local clock_ms, deadline_ms, is_marker = ARGV[1], tonumber(ARGV[2]), tonumber(AR
 
 --- @include "lib/now"
 --- @include "lib/keys"
+--- @include "lib/named_keys"
 --- @include "lib/days"
 
 -- Look.

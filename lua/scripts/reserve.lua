@@ -36,7 +36,9 @@ local clock_ms, deadline_ms, flag_ms, max_bytes, record = ARGV[1], tonumber(ARGV
 --- @include "lib/lease"
 --- @include "lib/record"
 --- @include "lib/doom"
---- @include "lib/next_live"
+--- @include "lib/pass_by"
+--- @include "lib/take_here"
+--- @include "lib/take"
 --- @include "lib/notes"
 --- @include "lib/register_interest"
 
@@ -46,38 +48,28 @@ redis.call("EXISTS", meta, due, waiting, record ~= "" and sending or meta)
 for i = 6, #ARGV, 5 do
   wanted = wanted + ARGV[i + 1]
 end
-local reply, bytes, unserved = { 0, now_floor, now_ceil }, 0, {}
+local unserved = {}
 
 for i = 6, #ARGV, 5 do
-  local found_at, found, again, place, is_noted, places, attributes_of = #reply + 1, 0, false, 0, false, {}, {}
+  local found, again, upto, attributes_of = 0, false, {}, {}
   local count, ttr_ms = tonumber(ARGV[i + 1]), tonumber(ARGV[i + 3])
-  reply[found_at] = 0
+  filled = filled + 1
+  local found_at = filled
   for name in string.gmatch(ARGV[i], "[^,]+") do
-    place, is_noted = place + 1, is_noted or place > 0
     local number = not again and found < count and find_queue(name)
     if number and full[name] then
       again, found, number = true, found > 0 and found or ELSEWHERE, false
     end
-    local line = number and line_of(number)
-    while line and not line.ended and found < count and not again do
-      again = bytes >= max_bytes
-      local id, value, flags
-      if not again then
-        id, value, flags = lease_next(line, wanted, ttr_ms)
-        again = not id and value == true
-        line.ended = not id and not again
-      end
-      if id then
-        local attributes = flags % 2 == HAS_EXTRAS and redis.call("HGET", extras_key(id), "attributes") or ""
-        found, bytes, is_noted = found + 1, bytes + #value, is_noted or attributes ~= ""
-        reply[found_at + found * 2 - 1], reply[found_at + found * 2] = id, value
-        places[found], attributes_of[found] = place, attributes
-      end
+    if number then
+      local taken
+      taken, again = take(line_of(number), count - found, wanted, ttr_ms, found, attributes_of)
+      found = found + taken
     end
+    upto[#upto + 1] = found
   end
   reply[found_at] = again and -1 - found or found
-  if is_noted and #places > 0 then
-    reply[found_at] = with_notes(reply[found_at], places, attributes_of)
+  if filled > found_at and (#upto > 1 or next(attributes_of)) then
+    reply[found_at] = with_notes(reply[found_at], found, upto, attributes_of)
   end
   if found < tonumber(ARGV[i + 2]) and not again and ARGV[i + 4] == "1" then
     unserved[#unserved + 1] = ARGV[i]
@@ -96,5 +88,5 @@ write_values()
 write_record()
 write_events()
 register_interest(unserved)
-reply[#reply + 1] = expired
+reply[filled + 1] = expired
 return reply

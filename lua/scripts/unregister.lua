@@ -11,6 +11,7 @@ Cost: O(1).
 local meta, queues, sending = KEYS[1], KEYS[2], KEYS[3]
 
 --- @include "lib/keys"
+--- @include "lib/named_keys"
 
 if redis.call("EXISTS", queues, space_key("schedules")) > 0 then
   return 0

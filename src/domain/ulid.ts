@@ -76,12 +76,22 @@ export class UlidMinter {
 export function packUlid(id: string): Buffer | null {
   if (id.length !== CHARS) return null;
   const bytes = Buffer.allocUnsafe(BYTES);
+  return packUlidAt(id, bytes, 0) ? bytes : null;
+}
+
+/** As `packUlid`, into 16 bytes of others. @returns false if it is not a canonical ULID; then they hold anything */
+export function packUlidAt(id: string, bytes: Uint8Array, at: number): boolean {
+  if (id.length !== CHARS) return false;
   const first = valueAt(id, 0);
   const second = valueAt(id, 1);
-  bytes[0] = (first << 5) | second;
+  bytes[at] = (first << 5) | second;
   const all =
-    first | second | packEight(id, 2, bytes, 1) | packEight(id, 10, bytes, 6) | packEight(id, 18, bytes, 11);
-  return all < 0 || first > 7 ? null : bytes;
+    first |
+    second |
+    packEight(id, 2, bytes, at + 1) |
+    packEight(id, 10, bytes, at + 6) |
+    packEight(id, 18, bytes, at + 11);
+  return all >= 0 && first <= 7;
 }
 
 function valueAt(id: string, at: number): number {
@@ -89,7 +99,7 @@ function valueAt(id: string, at: number): number {
 }
 
 /** Eight characters as five bytes. @returns a negative number if one of them is none of a ULID's */
-function packEight(id: string, from: number, bytes: Buffer, to: number): number {
+function packEight(id: string, from: number, bytes: Uint8Array, to: number): number {
   const a = valueAt(id, from);
   const b = valueAt(id, from + 1);
   const c = valueAt(id, from + 2);

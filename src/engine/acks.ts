@@ -1,12 +1,13 @@
 import { QueueError } from '../domain/errors.js';
 import type { Ack, AckResult } from '../domain/job.js';
-import type { Item } from '../redis/scripts/script.js';
+import { isJobId } from '../domain/names.js';
 import { ack as ackScript } from '../redis/scripts/plain.js';
+import { runsOf } from './ack-runs.js';
 import { Batcher } from './batcher.js';
 import { checkAcks } from './checks.js';
 import type { EventTeller } from './events/teller.js';
 import { ranOf, type Settled, SETTLED, type Settling } from './full/settling.js';
-import { encodeId, mintedAtMs } from './ids.js';
+import { encodeId, mintedAtMsOf } from './ids.js';
 import type { EngineObserver } from './observer.js';
 import type { RunClock } from './run-clock.js';
 import type { ScriptRunner } from './script-runner.js';
@@ -15,8 +16,6 @@ import type { ScriptRunner } from './script-runner.js';
 const ACK_BYTES = 100;
 /** Acknowledgements that travel in one script call: a third of a millisecond of Redis, and all of a usual batch. */
 const ACKS_IN_ONE = 128;
-/** Stands for an id that no job can have: nothing is stored under it. */
-const NO_ID = Buffer.alloc(0);
 /** Codes of lua/scripts/ack.lua. */
 const ACK = { missing: 0, removed: 1, refused: 2, late: 3, possible: 4, neverLeased: 5, full: 6 } as const;
 /** What became of one acknowledgement, and when, Unix ms. */
@@ -29,7 +28,7 @@ interface Verdict {
 
 /** Removes jobs whose work is done: those of plain queues by a script of their own, others by the full lane's. */
 export class Acks {
-  private readonly acks: Batcher<Item, Verdict>;
+  private readonly acks: Batcher<Ack, Verdict>;
 
   constructor(
     runner: ScriptRunner,
@@ -39,18 +38,20 @@ export class Acks {
     /** Knows when leases of this process began. */
     private readonly runs: RunClock,
   ) {
-    this.acks = new Batcher(async (namespace, items) => {
-      const { codes, nowMs } = await runner.run(ackScript, namespace, {}, items);
-      return codes.map((code) => ({ code, nowMs }));
+    this.acks = new Batcher(async (namespace, acks) => {
+      const { codes, nowMs } = await runner.run(ackScript, namespace, {}, runsOf(acks));
+      // One for each code: most of a batch end alike.
+      const verdicts: Verdict[] = [];
+      return codes.map((code) => (verdicts[code] ??= { code, nowMs }));
     }, ACKS_IN_ONE);
   }
 
   /** See `QueueEngine.ack`. */
   ack(namespace: string, queue: string, id: string, lease: number): Promise<boolean> {
-    const encoded = encodeId(id);
-    if (!encoded) return Promise.resolve(false);
+    if (!isJobId(id)) return Promise.resolve(false);
+    const ack = { queue, id, lease };
     return new Promise((resolve, reject) => {
-      this.acks.add(namespace, [[claimOf(queue, lease), encoded]], ACK_BYTES, {
+      this.acks.add(namespace, [ack], ACK_BYTES, {
         done: (verdicts, first) => {
           const verdict = verdicts[first];
           const end = (result: AckResult): void => {
@@ -59,11 +60,8 @@ export class Acks {
             } else resolve(result === 'acked');
           };
           if (verdict?.code === ACK.full) {
-            this.ackFull(namespace, [{ queue, id, lease }]).then(
-              ([result = 'not_found']) => end(result),
-              reject,
-            );
-          } else end(this.judge(namespace, { queue, id }, encoded, verdict));
+            this.ackFull(namespace, [ack]).then(([result = 'not_found']) => end(result), reject);
+          } else end(this.judge(namespace, ack, verdict));
         },
         failed: reject,
       });
@@ -81,12 +79,9 @@ export class Acks {
   }
 
   private ackPart(namespace: string, acks: readonly Ack[]): Promise<AckResult[]> {
-    const ids = acks.map(({ id }) => encodeId(id) ?? NO_ID);
-    const items = acks.map(({ queue, lease = 0 }, i): Item => [claimOf(queue, lease), ids[i] ?? NO_ID]);
     return new Promise((resolve, reject) => {
       const done = (verdicts: readonly Verdict[], first: number): void => {
-        const judge = (ack: Ack, i: number): AckResult =>
-          this.judge(namespace, ack, ids[i] ?? NO_ID, verdicts[first + i]);
+        const judge = (ack: Ack, i: number): AckResult => this.judge(namespace, ack, verdicts[first + i]);
         if (acks.some((_ack, i) => verdicts[first + i]?.code === ACK.full)) {
           this.judgeMixed(namespace, acks, verdicts.slice(first, first + acks.length), judge).then(
             resolve,
@@ -94,7 +89,7 @@ export class Acks {
           );
         } else resolve(acks.map(judge));
       };
-      this.acks.add(namespace, items, items.length * ACK_BYTES, { done, failed: reject });
+      this.acks.add(namespace, acks, acks.length * ACK_BYTES, { done, failed: reject });
     });
   }
 
@@ -125,14 +120,13 @@ export class Acks {
     const plain = code === SETTLED.refused ? ACK.missing : code;
     const { queue, id } = ack ?? { queue: '', id: '' };
     const verdict = { code: plain, nowMs, ranMs: ranOf(facts) };
-    return this.judge(namespace, { queue, id }, encodeId(id) ?? NO_ID, verdict, true);
+    return this.judge(namespace, { queue, id }, verdict, true);
   }
 
   /** @param isTold the script itself has told of the step to those who read events */
   private judge(
     namespace: string,
     { queue, id }: Pick<Ack, 'queue' | 'id'>,
-    encoded: Buffer,
     verdict: Verdict | undefined,
     isTold = false,
   ): AckResult {
@@ -144,21 +138,21 @@ export class Acks {
     if (code === ACK.late) this.observer.staleAck(namespace, 'late');
     if (code === ACK.possible) this.observer.staleAck(namespace, 'possible');
     if (code === ACK.missing) return 'not_found';
-    if (this.events.isOn && !isTold) this.events.acked(namespace, queue, encoded, code !== ACK.neverLeased);
+    if (this.events.isOn && !isTold) this.tell(namespace, queue, id, code !== ACK.neverLeased);
     if (code === ACK.neverLeased) return 'acked';
-    this.observer.acked(namespace, queue, ageMs(encoded, nowMs));
+    this.observer.acked(namespace, queue, ageMs(id, nowMs));
     const runMs = ranMs ?? this.runs.end(id, nowMs);
     if (runMs >= 0) this.observer.ran(namespace, queue, runMs);
     return 'acked';
   }
+
+  private tell(namespace: string, queue: string, id: string, wasLeased: boolean): void {
+    const encoded = encodeId(id);
+    if (encoded) this.events.acked(namespace, queue, encoded, wasLeased);
+  }
 }
 
-/** What an acknowledgement shares with most others of its batch, as lua/scripts/ack.lua reads it. */
-function claimOf(queue: string, lease: number): string {
-  return `${String(lease)},${queue}`;
-}
-
-function ageMs(encodedId: Buffer, nowMs: number): number {
-  const minted = mintedAtMs(encodedId);
+function ageMs(id: string, nowMs: number): number {
+  const minted = mintedAtMsOf(id);
   return minted === 0 ? 0 : Math.max(nowMs - minted, 0);
 }

@@ -1,7 +1,8 @@
 import { isJobId } from '../domain/names.js';
-import { packUlid, unpackUlid } from '../domain/ulid.js';
+import { packUlid, packUlidAt, unpackUlid } from '../domain/ulid.js';
 
-const ULID_BYTES = 16;
+/** How long a ULID is in Redis. */
+export const ULID_BYTES = 16;
 /** Stands before an id that is kept as text. No id begins with it, so it can be repeated to avoid a length of 16. */
 const TEXT_TAG = 0;
 
@@ -30,4 +31,11 @@ export function decodeId(bytes: Buffer): string {
 /** When an id was minted, Unix ms; 0 for one that is no ULID. */
 export function mintedAtMs(encoded: Buffer): number {
   return encoded.length === ULID_BYTES ? encoded.readUIntBE(0, 6) : 0;
+}
+
+const packed = Buffer.alloc(ULID_BYTES);
+
+/** As `mintedAtMs`, of an id as it is written. */
+export function mintedAtMsOf(id: string): number {
+  return packUlidAt(id, packed, 0) ? packed.readUIntBE(0, 6) : 0;
 }

@@ -120,7 +120,11 @@ export const CASES: readonly Case[] = [
     scripts.ack,
     () => ({}),
     ({ ready, scheduled, far, leased, dead }) =>
-      [ready[2], scheduled[0], far[0], far[2], leased[0]?.id, dead[0]].map((id) => ['0,q', bytes(id ?? '')]),
+      [ready[2], scheduled[0], far[0], far[2], leased[0]?.id, dead[0]].map((id) => [
+        '0,q',
+        16,
+        bytes(id ?? ''),
+      ]),
     ({ ready, scheduled, far, leased, dead }) => [
       ...ready,
       ...scheduled,

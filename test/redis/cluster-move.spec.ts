@@ -163,7 +163,7 @@ describe('a slot that is moving', () => {
     if (call.binding.name === 'ack') {
       // Told that there is no such job, a worker believes that its work is recorded: it must be true.
       const codes = String((reply as Buffer[])[2]);
-      call.items.forEach(([, id], i) =>
+      call.items.forEach(([, , id], i) =>
         codes[i] === '0' ? expect(acked).toContain(String(id)) : acked.add(String(id)),
       );
     }

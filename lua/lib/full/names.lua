@@ -1,3 +1,4 @@
+--- @include "lib/named_keys"
 -- Names of queues by number.
 local names = {}
 local function name_of(number)

@@ -116,8 +116,8 @@ export const QUEUE_LIMITS = [
   {
     name: 'queue limits: what a draining queue refuses counts for no quota',
     file: 'lua/scripts/publish.lua',
-    from: '--- @include "lib/draining"\n--- @include "lib/refuse_full"\n--- @include "lib/admit"\n',
-    to: '--- @include "lib/admit"\n--- @include "lib/draining"\n--- @include "lib/refuse_full"\n',
+    from: '--- @include "lib/refuse_full"\n--- @include "lib/admit"\n',
+    to: '--- @include "lib/admit"\n--- @include "lib/refuse_full"\n',
     spec: CONTROLS,
     test: 'counts no bytes of what it refuses',
   },

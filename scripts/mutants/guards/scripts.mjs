@@ -97,10 +97,10 @@ export const SCRIPTS = [
   {
     name: 'touch first: ack and the pump read jobs together',
     file: 'lua/lib/read_values.lua',
-    from: 'redis.call("MGET", unpack(keys))',
-    to: `{}
-  for i, key in ipairs(keys) do
-    found[i] = redis.call("MGET", key)[1]
+    from: 'local found, longest = redis.call("MGET", meta, unpack(keys, first, last)), 0',
+    to: `local found, longest = { false }, 0
+  for i = first, last do
+    found[i - first + 2] = redis.call("MGET", keys[i])[1]
   end`,
     spec: MOVE,
     test: 'its jobs last, and all that come first have moved already ack goes',

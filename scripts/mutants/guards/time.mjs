@@ -42,8 +42,8 @@ export const TIME = [
   {
     name: 'now_ceil: times begin at the end of the millisecond',
     file: 'lua/lib/now.lua',
-    from: 'math.ceil(time[2] / 1000)',
-    to: 'math.floor(time[2] / 1000)',
+    from: 'math.ceil(part_ms)',
+    to: 'math.floor(part_ms)',
     spec: PUMP,
     test: 'never sets a time earlier than was asked for',
   },

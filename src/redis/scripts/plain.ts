@@ -71,7 +71,9 @@ export const ack = script({
   name: 'ack',
   keys: ['meta', 'queues'],
   args: TIMES,
-  item: ['claim', 'id'],
+  item: ['claim', 'size', 'ids'],
+  count: (runs) =>
+    runs.reduce((sum, [, size, ids]) => sum + (Buffer.isBuffer(ids) ? ids.length / Number(size) : 0), 0),
   repeatable: true,
   reply: codes,
 });

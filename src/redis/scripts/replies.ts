@@ -26,11 +26,13 @@ const DIGIT_ZERO = 48;
 
 export function codes(raw: unknown): Codes {
   const reply = flatReply(raw);
-  return { ...answer(reply), codes: reply.length > 2 ? Array.from(bytesAt(reply, 2), toDigit) : [] };
+  return { ...answer(reply), codes: reply.length > 2 ? digitsOf(bytesAt(reply, 2)) : [] };
 }
 
-function toDigit(character: number): number {
-  return character - DIGIT_ZERO;
+function digitsOf(text: Buffer): number[] {
+  const digits: number[] = [];
+  for (let i = 0; i < text.length; i++) digits.push((text[i] ?? 0) - DIGIT_ZERO);
+  return digits;
 }
 
 export function whole(raw: unknown): Raw {

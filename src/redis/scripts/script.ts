@@ -13,6 +13,8 @@ export interface Script<K extends string, A extends string, I extends string, R>
   readonly args: readonly A[];
   /** The arguments of one item; empty if it is no batch. */
   readonly item: readonly I[];
+  /** How many things the items of a call stand for, if not each for one. */
+  readonly count?: (items: readonly Item[]) => number;
   /** May be sent again when nobody knows whether it ran. */
   readonly repeatable: boolean;
   readonly reply: (raw: unknown) => R;
