@@ -1,0 +1,322 @@
+import type { Respawn } from '../../../src/domain/job-lists.js';
+import { DependentsError, QueueError } from '../../../src/domain/errors.js';
+import type { SettingsChange } from '../../../src/domain/queue-settings.js';
+import type { JobDetails } from '../../../src/domain/rich-job.js';
+import type { JobState } from '../../../src/domain/states.js';
+import type { JobChange } from '../../../src/engine/full/changing.js';
+import { randomNamespace } from '../../support/redis.js';
+import { newJob, type EngineFixture } from '../fixture.js';
+import { cancel } from './cancels.js';
+import { change } from './changes.js';
+import { isRinging, nextMs, tick } from './clock.js';
+import { bury, respawn, type DeadWish } from './dead.js';
+import { isKept, seenDueMs } from './job.js';
+import { lease, type LeaseRequest } from './leases.js';
+import { callHeld } from './limits.js';
+import { acknowledge, say, type Answer, type Word } from './owners.js';
+import { publish, type NewJob, type Reception } from './publishing.js';
+import { control, counts, purge } from './queues.js';
+import { Space } from './space.js';
+import { dependentsOf } from './waiting.js';
+
+export const QUEUES = ['a', 'b'] as const;
+/** Ids that one call looks at. */
+const AT_ONCE = 64;
+
+/** The same steps on a real engine, in a namespace of its own, and on the model; each must answer and come to the same. */
+export class Pair {
+  readonly ns = randomNamespace('model');
+  readonly space: Space;
+  readonly leases: { readonly id: string; readonly lease: number }[] = [];
+  /** Of all jobs that there ever were. */
+  readonly ids: string[] = [];
+  private seen = new Map<string, JobDetails>();
+  private isSeen = false;
+
+  constructor(readonly f: EngineFixture) {
+    this.space = new Space(f.nowMs, (id) => this.seen.get(id)?.state ?? null);
+  }
+
+  /** Whoever is about to do something with it has to look again afterwards. */
+  private get engine(): EngineFixture['engine'] {
+    this.isSeen = false;
+    return this.f.engine;
+  }
+
+  /** Both queues are full ones from the start. */
+  async open(): Promise<void> {
+    for (const queue of QUEUES) await this.engine.full.controls.resume(this.ns, queue);
+    await this.engine.pumpNow(this.ns);
+  }
+
+  async publish(jobs: readonly NewJob[]): Promise<void> {
+    const wanted = jobs.map(({ body, ...job }) => ({ ...job, body: Buffer.from(body) }));
+    const published = await answerOf(this.engine.full.publishing.publish(this.ns, wanted));
+    const receptions = jobs.map((job, i): Reception => {
+      const id = typeof published === 'string' ? `refused ${String(i)}` : (published[i]?.id ?? '');
+      return publish(this.space, id, job, true);
+    });
+    if (typeof published === 'string') {
+      expect(receptions).toContainEqual({ code: published });
+    } else {
+      expect(receptions).toEqual(published.map(({ id, existing }) => ({ holder: existing ? id : null })));
+      this.ids.push(...published.filter(({ existing }) => !existing).map(({ id }) => id));
+    }
+    await this.settle();
+    if (typeof published !== 'string')
+      for (const { id, state, existing } of published)
+        expect(state).toBe(this.space.jobs.get(id)?.state ?? (existing ? 'gone' : 'cancelled'));
+  }
+
+  async publishPlain({ queue, body, tries = 1, delayMs = 0, ttlMs = 0 }: NewJob): Promise<void> {
+    const job = newJob({ body: Buffer.from(body), tries, delayMs, ttlMs });
+    const id = await answerOf(this.engine.publish(this.ns, queue, job));
+    const reception = publish(this.space, id, { queue, body, tries, delayMs, ttlMs }, false);
+    expect('code' in reception ? reception.code : id).toBe(id);
+    if (!('code' in reception)) this.ids.push(id);
+    await this.settle();
+  }
+
+  async lease(request: LeaseRequest): Promise<void> {
+    const jobs = await this.engine.reserve(this.ns, { ...request, waitMs: 0 });
+    await this.look();
+    lease(
+      this.space,
+      request,
+      jobs.map(({ id }) => id),
+    );
+    for (const { id, lease: number, triesLeft, leaseEndsAtMs, queue, body } of jobs) {
+      const known = this.space.get(id);
+      expect({ lease: number, triesLeft, leaseEndsAtMs, queue, body: body.toString() }).toEqual({
+        lease: known.lease,
+        triesLeft: known.triesLeft,
+        leaseEndsAtMs: known.atMs,
+        queue: known.queue,
+        body: known.body,
+      });
+      this.leases.push({ id, lease: number });
+    }
+    await this.settle();
+  }
+
+  async say(
+    { id, lease: number }: { readonly id: string; readonly lease: number },
+    word: Word,
+  ): Promise<void> {
+    const answer = await this.tell(id, number, word);
+    await this.look();
+    expect(answer).toBe(say(this.space, id, number, word));
+    await this.settle();
+  }
+
+  private async tell(id: string, number: number, word: Word): Promise<string> {
+    const { owners } = this.engine.full;
+    const given = { id, lease: number, message: 'm', ...word };
+    switch (word.verb) {
+      case 'ack':
+        return (
+          await owners.complete(this.ns, [
+            { ...given, ...(word.keepMs === undefined ? {} : { retentionMs: word.keepMs }) },
+          ])
+        )[0]!;
+      case 'move':
+        return (await owners.complete(this.ns, [{ ...given, next: word.next }]))[0]!;
+      case 'beat':
+        return wordOf(owners.heartbeat(this.ns, given, word));
+      case 'release':
+        return wordOf(owners.release(this.ns, given));
+      case 'retry':
+        return wordOf(owners.retry(this.ns, { ...given, group: word.group }));
+      case 'fail':
+        return wordOf(owners.fail(this.ns, { ...given, group: word.group }));
+    }
+  }
+
+  async acknowledge(queue: string, id: string): Promise<void> {
+    expect(await this.engine.ack(this.ns, queue, id)).toBe(acknowledge(this.space, queue, id));
+    await this.settle();
+  }
+
+  async change(id: string, wish: JobChange): Promise<void> {
+    const answer = await answerOf(this.engine.full.changing.change(this.ns, id, wish));
+    const code = change(this.space, id, wish);
+    expect(typeof answer === 'string' ? answer : null).toBe(code);
+    const state = this.space.jobs.get(id)?.state ?? null;
+    await this.settle();
+    if (typeof answer !== 'string') expect(answer.state).toBe(state);
+  }
+
+  async cancel(id: string, cascade: boolean, graceMs: number): Promise<void> {
+    const answer = await this.engine.full.cancelling
+      .cancel(this.ns, id, { cascade, graceMs })
+      .then(({ outcome, ...rest }) => ({ code: outcome, ...rest }), cancelRefusal);
+    const { dependents, ...known } = cancel(this.space, id, cascade, graceMs);
+    expect(answer).toEqual({ ...known, ...(dependents && { dependents: [...dependents].sort() }) });
+    await this.settle();
+  }
+
+  async control(queue: string, settings: SettingsChange): Promise<void> {
+    await this.engine.full.controls.change(this.ns, queue, settings);
+    const known = Object.entries(settings).map(([name, value]) => [
+      name,
+      (value as number | null) ?? Infinity,
+    ]);
+    control(this.space, queue, Object.fromEntries(known));
+    await this.settle();
+  }
+
+  async order(queue: string, verb: 'pause' | 'resume' | 'drain'): Promise<void> {
+    await this.engine.full.controls[verb](this.ns, queue);
+    const settings = {
+      pause: { isPaused: true },
+      resume: { isPaused: false, isDraining: false },
+      drain: { isDraining: true },
+    };
+    control(this.space, queue, settings[verb]);
+    await this.settle();
+  }
+
+  async purge(queue: string, states: readonly JobState[]): Promise<void> {
+    const { removed } = await this.engine.full.purging.purge(this.ns, queue, states);
+    expect(removed).toEqual(purge(this.space, queue, states));
+    await this.settle();
+  }
+
+  async respawn(wish: DeadWish, options: Respawn): Promise<void> {
+    const { done } = await this.engine.full.dead.respawn(this.ns, wish, options);
+    expect(done).toBe(respawn(this.space, wish, options));
+    await this.settle();
+  }
+
+  async bury(wish: DeadWish): Promise<void> {
+    const { done } = await this.engine.full.dead.delete(this.ns, wish);
+    expect(done).toBe(bury(this.space, wish));
+    await this.settle();
+  }
+
+  /** Time passes; the clock comes whenever something is due, and nobody else meanwhile. */
+  async pass(ms: number): Promise<void> {
+    const endMs = this.f.nowMs + ms;
+    while (this.f.nowMs < endMs) {
+      this.f.nowMs = this.space.nowMs = Math.min(nextMs(this.space), endMs);
+      await this.ring();
+    }
+    await this.compare();
+  }
+
+  private async ring(): Promise<void> {
+    await this.engine.pumpNow(this.ns);
+    const isStale = [...this.space.jobs.values()].some(
+      ({ isRich, state, expiresMs }) =>
+        !isRich && state === 'ready' && expiresMs > 0 && expiresMs <= this.space.nowMs,
+    );
+    // Nobody comes for a plain job that expires in its line; whoever meets it removes it.
+    if (isStale) await this.engine.tidyNow(this.ns);
+    await this.look();
+    tick(this.space);
+  }
+
+  /** What callers have set going comes to its end. */
+  private async settle(): Promise<void> {
+    await this.look();
+    callHeld(this.space);
+    while (isRinging(this.space)) await this.ring();
+    await this.compare();
+  }
+
+  private async look(): Promise<void> {
+    if (this.isSeen) return;
+    const ids = this.ids.filter((id) => this.space.jobs.has(id) || this.seen.has(id));
+    this.seen = new Map();
+    for (let i = 0; i < ids.length; i += AT_ONCE)
+      for (const job of await this.f.engine.full.looking.findMany(this.ns, ids.slice(i, i + AT_ONCE)))
+        if (job) this.seen.set(job.id, job);
+    this.isSeen = true;
+  }
+
+  private async compare(): Promise<void> {
+    await this.look();
+    expect([...this.seen.values()].map(factsOf)).toEqual(
+      this.ids.filter((id) => this.space.jobs.has(id)).map((id) => this.factsOf(id)),
+    );
+    const found = await this.f.engine.counts(this.ns, QUEUES);
+    for (const { queue, oldestReadyAgeMs, ...sizes } of found)
+      expect({ queue, ...sizes }).toEqual({ queue, ...counts(this.space, queue) });
+  }
+
+  private factsOf(id: string): Facts {
+    const { state, needs, failed, ...job } = this.space.get(id);
+    return {
+      id,
+      state,
+      queue: job.queue,
+      body: job.body,
+      tags: job.tags,
+      priority: job.priority,
+      triesLeft: job.triesLeft,
+      attempts: job.attempts,
+      lease: job.lease,
+      crashes: job.crashes,
+      failures: job.failures,
+      group: job.group,
+      dueAtMs: state === 'scheduled' ? seenDueMs(this.space.get(id)) : null,
+      leaseEndsAtMs: state === 'leased' ? job.atMs : null,
+      expiresAtMs: job.expiresMs === 0 ? null : job.expiresMs,
+      cancelRequested: job.revokedAtMs > 0,
+      dependsOn: [...needs].sort(),
+      failedDependencies: Object.fromEntries(failed),
+      // One that is over for good knows nobody any more.
+      dependents: (isKept(this.space.get(id)) ? [] : dependentsOf(this.space, id))
+        .map((one) => one.id)
+        .sort(),
+    };
+  }
+}
+
+type Facts = ReturnType<typeof factsOf>;
+
+function factsOf(job: JobDetails) {
+  const { id, state, queue, tags, priority, triesLeft, attempts, lease: number, crashes, failures } = job;
+  const { dueAtMs, leaseEndsAtMs, expiresAtMs, cancelRequested, dependsOn, failedDependencies } = job;
+  return {
+    id,
+    state,
+    queue,
+    body: job.body.toString(),
+    tags,
+    priority,
+    triesLeft,
+    attempts,
+    lease: number,
+    crashes,
+    failures,
+    group: job.failure?.group ?? null,
+    dueAtMs,
+    leaseEndsAtMs,
+    expiresAtMs,
+    cancelRequested,
+    dependsOn,
+    failedDependencies,
+    dependents: [...new Set(job.dependents)].sort(),
+  };
+}
+
+/** The result, or the code of the error that stands for it. */
+async function answerOf<T>(call: Promise<T>): Promise<T | string> {
+  return call.catch((error: unknown) => {
+    if (error instanceof QueueError) return error.code;
+    throw error;
+  });
+}
+
+async function wordOf(call: Promise<unknown>): Promise<Answer> {
+  const answer = await answerOf(call);
+  if (answer === 'job_not_found') return 'not_found';
+  return answer === 'lease_lost' ? answer : 'done';
+}
+
+function cancelRefusal(error: unknown): { readonly code: string; readonly dependents?: readonly string[] } {
+  if (error instanceof DependentsError) return { code: error.code, dependents: [...error.dependents].sort() };
+  if (error instanceof QueueError) return { code: error.code };
+  throw error;
+}
