@@ -42,9 +42,15 @@ end
 local code, at = 1, now_ceil + grace_ms
 if job.state == LEASED and grace_ms > 0 then
   code = 2
+  local timers, known = space_key("timers"), "G" .. id
+  if job.x.cancel then -- Whoever asks again does not give more time.
+    at = math.min(at, tonumber(redis.call("ZSCORE", timers, known)) or at)
+  else -- One of a former life, of which it came back from the dead.
+    free("ZREM", timers, known)
+  end
   make_rich(job)
   put(job, "cancel", job.x.cancel or now_floor)
-  set_timer("G" .. id, at)
+  set_timer(known, at)
   tell("cancel_requested", job, { revoked_at = at })
 else
   local was_leased = job.state == LEASED
