@@ -25,6 +25,7 @@ async function follow(lane: number, redis: Redis): Promise<void> {
     await fc.asyncModelRun(() => ({ model: pair.space, real: pair }), plan);
     steps += [...plan].length;
     expect(await Audit.of(redis, pair.ns)).toEqual([]);
+    expect(await pair.clear()).toEqual([]);
   });
   try {
     const numRuns = Math.ceil(RUNS / LANES);

@@ -41,7 +41,7 @@ function describe(space: Space, job: ModelJob, { ttlMs, tags, data }: JobChange)
 }
 
 /** Of a plain job that is to expire before it is due, nobody knows when it was to be due. */
-function isDueUnknown(job: ModelJob): boolean {
+export function isDueUnknown(job: ModelJob): boolean {
   return job.state === 'scheduled' && !job.isRich && job.expiresMs > 0 && job.expiresMs <= job.atMs;
 }
 

@@ -48,7 +48,7 @@ const unique = fc.record<UniqueKey>({
 });
 
 /** A dependency by its place among the ids that there have been; resolved when the command runs. */
-const dependsOn = fc.array(pick, { maxLength: 2 });
+const dependsOn = fc.array(pick, { minLength: 1, maxLength: 2 });
 type Planned = Omit<NewJob, 'dependsOn'> & { readonly dependsOn?: readonly number[] };
 const usual = fc.record({
   queue,
@@ -80,7 +80,7 @@ const special = fc.oneof(
 );
 const planned: fc.Arbitrary<Planned> = fc.tuple(usual, special).map(([one, other]) => ({ ...one, ...other }));
 
-/** Mostly the newest ones. */
+/** Mostly the newest ones, be they gone. */
 function idsOf(pair: Pair, picks: readonly number[]): string[] {
   return [
     ...new Set(
@@ -256,10 +256,10 @@ export const COMMANDS: fc.Arbitrary<Command>[] = [
     { weight: 2, arbitrary: move },
     { weight: 1, arbitrary: acknowledge },
     { weight: 3, arbitrary: cancel },
-    { weight: 6, arbitrary: change },
+    { weight: 8, arbitrary: change },
     { weight: 2, arbitrary: control },
     { weight: 1, arbitrary: order },
-    { weight: 1, arbitrary: purge },
+    { weight: 2, arbitrary: purge },
     { weight: 2, arbitrary: respawn },
     { weight: 1, arbitrary: bury },
     { weight: 5, arbitrary: pass },

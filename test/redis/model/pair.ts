@@ -4,10 +4,10 @@ import type { SettingsChange } from '../../../src/domain/queue-settings.js';
 import type { JobDetails } from '../../../src/domain/rich-job.js';
 import type { JobState } from '../../../src/domain/states.js';
 import type { JobChange } from '../../../src/engine/full/changing.js';
-import { randomNamespace } from '../../support/redis.js';
+import { randomNamespace, testKeys } from '../../support/redis.js';
 import { newJob, type EngineFixture } from '../fixture.js';
 import { cancel } from './cancels.js';
-import { change } from './changes.js';
+import { change, isDueUnknown } from './changes.js';
 import { isRinging, nextMs, tick } from './clock.js';
 import { bury, respawn, type DeadWish } from './dead.js';
 import { isKept, seenDueMs } from './job.js';
@@ -20,6 +20,9 @@ import { Space } from './space.js';
 import { dependentsOf } from './waiting.js';
 
 export const QUEUES = ['a', 'b'] as const;
+const ALL = ['ready', 'scheduled', 'leased', 'dead', 'blocked', 'held', 'done', 'cancelled'] as const;
+/** Workers that nobody hears of are remembered for a day. */
+const LONGER_THAN_ANYTHING_MS = 90_000_000;
 /** Ids that one call looks at. */
 const AT_ONCE = 64;
 
@@ -103,33 +106,39 @@ export class Pair {
     { id, lease: number }: { readonly id: string; readonly lease: number },
     word: Word,
   ): Promise<void> {
-    const answer = await this.tell(id, number, word);
+    const told = await this.tell(id, number, word);
     await this.look();
-    expect(answer).toBe(say(this.space, id, number, word));
+    expect(told).toEqual(this.expectedOf(say(this.space, id, number, word), id, word));
     await this.settle();
   }
 
-  private async tell(id: string, number: number, word: Word): Promise<string> {
+  /** @returns the answer, with what it says of the job: its state, or when its lease ends, and when it is due */
+  private async tell(id: string, number: number, word: Word): Promise<Told> {
     const { owners } = this.engine.full;
-    const given = { id, lease: number, message: 'm', ...word };
+    const given = { id, lease: number, message: 'm' };
     switch (word.verb) {
-      case 'ack':
-        return (
-          await owners.complete(this.ns, [
-            { ...given, ...(word.keepMs === undefined ? {} : { retentionMs: word.keepMs }) },
-          ])
-        )[0]!;
+      case 'ack': {
+        const keep = word.keepMs === undefined ? {} : { retentionMs: word.keepMs };
+        return { answer: (await owners.complete(this.ns, [{ ...given, ...keep }]))[0]! };
+      }
       case 'move':
-        return (await owners.complete(this.ns, [{ ...given, next: word.next }]))[0]!;
+        return { answer: (await owners.complete(this.ns, [{ ...given, next: word.next }]))[0]! };
       case 'beat':
-        return wordOf(owners.heartbeat(this.ns, given, word));
+        return toldOf(owners.heartbeat(this.ns, given, word));
       case 'release':
-        return wordOf(owners.release(this.ns, given));
+        return toldOf(owners.release(this.ns, { ...given, delayMs: word.delayMs }));
       case 'retry':
-        return wordOf(owners.retry(this.ns, { ...given, group: word.group }));
+        return toldOf(owners.retry(this.ns, { ...given, ...word }));
       case 'fail':
-        return wordOf(owners.fail(this.ns, { ...given, group: word.group }));
+        return toldOf(owners.fail(this.ns, { ...given, group: word.group }));
     }
+  }
+
+  private expectedOf(answer: Answer, id: string, { verb }: Word): Told {
+    const job = this.space.jobs.get(id);
+    if (answer !== 'done' || !job || verb === 'ack' || verb === 'move') return { answer };
+    if (verb === 'beat') return { answer, leaseEndsAtMs: job.atMs, cancelRequested: job.revokedAtMs > 0 };
+    return { answer, state: job.state, dueAtMs: job.state === 'scheduled' ? seenDueMs(job) : null };
   }
 
   async acknowledge(queue: string, id: string): Promise<void> {
@@ -139,11 +148,13 @@ export class Pair {
 
   async change(id: string, wish: JobChange): Promise<void> {
     const answer = await answerOf(this.engine.full.changing.change(this.ns, id, wish));
+    const isUnknown = isDueUnknown(this.space.get(id)) && wish.delayMs === undefined;
     const code = change(this.space, id, wish);
     expect(typeof answer === 'string' ? answer : null).toBe(code);
-    const state = this.space.jobs.get(id)?.state ?? null;
+    const job = this.space.jobs.get(id);
+    const dueAtMs = job?.state === 'scheduled' && !isUnknown ? job.atMs : null;
+    if (typeof answer !== 'string') expect(answer).toEqual({ state: job?.state ?? null, dueAtMs });
     await this.settle();
-    if (typeof answer !== 'string') expect(answer.state).toBe(state);
   }
 
   async cancel(id: string, cascade: boolean, graceMs: number): Promise<void> {
@@ -202,6 +213,19 @@ export class Pair {
       await this.ring();
     }
     await this.compare();
+  }
+
+  /** All jobs are removed and all timers ring. @returns keys that are left, and belong to nobody */
+  async clear(): Promise<string[]> {
+    for (const queue of QUEUES) await this.purge(queue, ALL);
+    expect([...this.space.jobs.keys()]).toEqual([]);
+    this.f.nowMs = this.space.nowMs += LONGER_THAN_ANYTHING_MS;
+    await this.engine.pumpNow(this.ns);
+    for (const queue of await this.engine.queues(this.ns))
+      await this.engine.full.controls.forget(this.ns, queue);
+    // The string of a unique key that is held for a while has a TTL of Redis's own.
+    const isHeld = (key: string): boolean => key.startsWith(`{${this.ns}}o`);
+    return (await testKeys(`{${this.ns}}*`)).filter((key) => !key.endsWith(':meta') && !isHeld(key));
   }
 
   private async ring(): Promise<void> {
@@ -309,10 +333,16 @@ async function answerOf<T>(call: Promise<T>): Promise<T | string> {
   });
 }
 
-async function wordOf(call: Promise<unknown>): Promise<Answer> {
-  const answer = await answerOf(call);
-  if (answer === 'job_not_found') return 'not_found';
-  return answer === 'lease_lost' ? answer : 'done';
+/** What an owner is told. */
+interface Told {
+  readonly answer: string;
+  readonly [field: string]: unknown;
+}
+
+async function toldOf(call: Promise<object>): Promise<Told> {
+  const told = await answerOf(call);
+  if (typeof told === 'string') return { answer: told === 'job_not_found' ? 'not_found' : told };
+  return { answer: 'done', ...told };
 }
 
 function cancelRefusal(error: unknown): { readonly code: string; readonly dependents?: readonly string[] } {
