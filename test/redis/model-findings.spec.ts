@@ -55,6 +55,15 @@ describe('what random sequences beside a model in memory have found', () => {
     expect(told).toEqual({ state: 'cancelled', dueAtMs: null });
   });
 
+  it('a plain job that is given back for longer than it lives is gone when its ttl ends', async () => {
+    await f.lane.controls.resume(f.ns, 'q');
+    const id = await f.fixture.publish('q', { ttlMs: 1_000 });
+    await f.lane.owners.release(f.ns, { ...(await leaseOf(id)), delayMs: 3_600_000 });
+    expect(await f.counts()).toMatchObject({ scheduled: 1 });
+    await f.pass(1_000);
+    expect(await f.counts()).toMatchObject({ scheduled: 0 });
+  });
+
   it('a job may wait for one that waited for it once, and does so no more', async () => {
     await f.put('a');
     await f.put('b', { dependsOn: ['a'] });

@@ -7,7 +7,7 @@ import { type Pair, QUEUES } from './pair.js';
 import type { NewJob } from './publishing.js';
 import type { Space } from './space.js';
 
-type Command = AsyncCommand<Space, Pair>;
+export type Command = AsyncCommand<Space, Pair>;
 
 /** An operation that prints as what it is, so that a counterexample can be read. */
 function command<T>(
@@ -18,7 +18,10 @@ function command<T>(
 ): fc.Arbitrary<Command> {
   return args.map((given) => ({
     check: isPossible,
-    run: async (_space, pair) => void (await act(pair, given)),
+    run: async (_space, pair) => {
+      pair.steps++;
+      await act(pair, given);
+    },
     toString: () => `\n  ${name} ${fc.stringify(given)}`,
   }));
 }

@@ -7,9 +7,10 @@ const REVOKED_KEEP_MS = 60_000;
 
 /** A job goes on: to its line, or until it is due. One that is to be cancelled never waits again. */
 export function goOn(space: Space, job: ModelJob, dueMs = 0, isToFront = false): void {
-  if (job.revokedAtMs > 0) return revoke(space, job);
   job.isCalled = false;
-  if (dueMs > space.nowMs) {
+  if (job.revokedAtMs > 0) {
+    revoke(space, job);
+  } else if (dueMs > space.nowMs) {
     job.state = 'scheduled';
     job.atMs = dueMs;
   } else {

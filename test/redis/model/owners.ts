@@ -41,19 +41,24 @@ function obey(space: Space, job: ModelJob, word: Word): void {
   switch (word.verb) {
     case 'ack':
       job.keepMs = word.keepMs ?? job.keepMs;
-      return end(space, job, 'acked');
+      end(space, job, 'acked');
+      break;
     case 'move':
-      return move(space, job, word.next);
+      move(space, job, word.next);
+      break;
     case 'release':
       Object.assign(job, { triesLeft: job.triesLeft + 1, attempts: job.attempts - 1, lease: job.lease + 1 });
-      return goOn(space, job, after(space, word.delayMs), true);
+      goOn(space, job, after(space, word.delayMs), true);
+      break;
     case 'beat':
-      return hold(space, job, word.ttrMs);
+      hold(space, job, word.ttrMs);
+      break;
     case 'fail':
       blame(job, word.group);
-      return die(space, job, word.group);
+      die(space, job, word.group);
+      break;
     case 'retry':
-      return retry(space, job, word.group, word.delayMs);
+      retry(space, job, word.group, word.delayMs);
   }
 }
 

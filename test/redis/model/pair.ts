@@ -1,23 +1,22 @@
 import type { Respawn } from '../../../src/domain/job-lists.js';
-import { DependentsError, QueueError } from '../../../src/domain/errors.js';
 import type { SettingsChange } from '../../../src/domain/queue-settings.js';
 import type { JobDetails } from '../../../src/domain/rich-job.js';
 import type { JobState } from '../../../src/domain/states.js';
 import type { JobChange } from '../../../src/engine/full/changing.js';
 import { randomNamespace, testKeys } from '../../support/redis.js';
 import { newJob, type EngineFixture } from '../fixture.js';
+import { answerOf, cancelRefusal, type Told, toldOf } from './answers.js';
 import { cancel } from './cancels.js';
 import { change, isDueUnknown } from './changes.js';
 import { isRinging, nextMs, tick } from './clock.js';
 import { bury, respawn, type DeadWish } from './dead.js';
-import { isKept, seenDueMs } from './job.js';
+import { knownOf, seenOf } from './facts.js';
 import { lease, type LeaseRequest } from './leases.js';
 import { callHeld } from './limits.js';
 import { acknowledge, say, type Answer, type Word } from './owners.js';
 import { publish, type NewJob, type Reception } from './publishing.js';
 import { control, counts, purge } from './queues.js';
-import { Space } from './space.js';
-import { dependentsOf } from './waiting.js';
+import { type ModelQueue, Space } from './space.js';
 
 export const QUEUES = ['a', 'b'] as const;
 const ALL = ['ready', 'scheduled', 'leased', 'dead', 'blocked', 'held', 'done', 'cancelled'] as const;
@@ -33,6 +32,8 @@ export class Pair {
   readonly leases: { readonly id: string; readonly lease: number }[] = [];
   /** Of all jobs that there ever were. */
   readonly ids: string[] = [];
+  /** How much was done. */
+  steps = 0;
   private seen = new Map<string, JobDetails>();
   private isSeen = false;
 
@@ -138,7 +139,7 @@ export class Pair {
     const job = this.space.jobs.get(id);
     if (answer !== 'done' || !job || verb === 'ack' || verb === 'move') return { answer };
     if (verb === 'beat') return { answer, leaseEndsAtMs: job.atMs, cancelRequested: job.revokedAtMs > 0 };
-    return { answer, state: job.state, dueAtMs: job.state === 'scheduled' ? seenDueMs(job) : null };
+    return { answer, state: job.state, dueAtMs: job.state === 'scheduled' ? job.atMs : null };
   }
 
   async acknowledge(queue: string, id: string): Promise<void> {
@@ -168,11 +169,11 @@ export class Pair {
 
   async control(queue: string, settings: SettingsChange): Promise<void> {
     await this.engine.full.controls.change(this.ns, queue, settings);
-    const known = Object.entries(settings).map(([name, value]) => [
+    const numbers = Object.entries(settings).map(([name, value]) => [
       name,
-      (value as number | null) ?? Infinity,
+      typeof value === 'number' ? value : Infinity,
     ]);
-    control(this.space, queue, Object.fromEntries(known));
+    control(this.space, queue, Object.fromEntries(numbers) as Partial<ModelQueue>);
     await this.settle();
   }
 
@@ -260,93 +261,10 @@ export class Pair {
 
   private async compare(): Promise<void> {
     await this.look();
-    expect([...this.seen.values()].map(factsOf)).toEqual(
-      this.ids.filter((id) => this.space.jobs.has(id)).map((id) => this.factsOf(id)),
+    expect([...this.seen.values()].map(seenOf)).toEqual(
+      this.ids.filter((id) => this.space.jobs.has(id)).map((id) => knownOf(this.space, id)),
     );
     const found = await this.f.engine.counts(this.ns, QUEUES);
-    for (const { queue, oldestReadyAgeMs, ...sizes } of found)
-      expect({ queue, ...sizes }).toEqual({ queue, ...counts(this.space, queue) });
+    for (const { queue, ...sizes } of found) expect(sizes).toMatchObject(counts(this.space, queue));
   }
-
-  private factsOf(id: string): Facts {
-    const { state, needs, failed, ...job } = this.space.get(id);
-    return {
-      id,
-      state,
-      queue: job.queue,
-      body: job.body,
-      tags: job.tags,
-      priority: job.priority,
-      triesLeft: job.triesLeft,
-      attempts: job.attempts,
-      lease: job.lease,
-      crashes: job.crashes,
-      failures: job.failures,
-      group: job.group,
-      dueAtMs: state === 'scheduled' ? seenDueMs(this.space.get(id)) : null,
-      leaseEndsAtMs: state === 'leased' ? job.atMs : null,
-      expiresAtMs: job.expiresMs === 0 ? null : job.expiresMs,
-      cancelRequested: job.revokedAtMs > 0,
-      dependsOn: [...needs].sort(),
-      failedDependencies: Object.fromEntries(failed),
-      // One that is over for good knows nobody any more.
-      dependents: (isKept(this.space.get(id)) ? [] : dependentsOf(this.space, id))
-        .map((one) => one.id)
-        .sort(),
-    };
-  }
-}
-
-type Facts = ReturnType<typeof factsOf>;
-
-function factsOf(job: JobDetails) {
-  const { id, state, queue, tags, priority, triesLeft, attempts, lease: number, crashes, failures } = job;
-  const { dueAtMs, leaseEndsAtMs, expiresAtMs, cancelRequested, dependsOn, failedDependencies } = job;
-  return {
-    id,
-    state,
-    queue,
-    body: job.body.toString(),
-    tags,
-    priority,
-    triesLeft,
-    attempts,
-    lease: number,
-    crashes,
-    failures,
-    group: job.failure?.group ?? null,
-    dueAtMs,
-    leaseEndsAtMs,
-    expiresAtMs,
-    cancelRequested,
-    dependsOn,
-    failedDependencies,
-    dependents: [...new Set(job.dependents)].sort(),
-  };
-}
-
-/** The result, or the code of the error that stands for it. */
-async function answerOf<T>(call: Promise<T>): Promise<T | string> {
-  return call.catch((error: unknown) => {
-    if (error instanceof QueueError) return error.code;
-    throw error;
-  });
-}
-
-/** What an owner is told. */
-interface Told {
-  readonly answer: string;
-  readonly [field: string]: unknown;
-}
-
-async function toldOf(call: Promise<object>): Promise<Told> {
-  const told = await answerOf(call);
-  if (typeof told === 'string') return { answer: told === 'job_not_found' ? 'not_found' : told };
-  return { answer: 'done', ...told };
-}
-
-function cancelRefusal(error: unknown): { readonly code: string; readonly dependents?: readonly string[] } {
-  if (error instanceof DependentsError) return { code: error.code, dependents: [...error.dependents].sort() };
-  if (error instanceof QueueError) return { code: error.code };
-  throw error;
 }

@@ -54,9 +54,9 @@ function block(job: ModelJob): void {
 /** What becomes of a job when one that it waits for failed it: it dies, or is cancelled. */
 export function fallWith(space: Space, job: ModelJob, outcome: string): void {
   job.isRich = true;
-  if (outcome !== 'cascaded' && job.onFailure !== 'cancel') return die(space, job, 'dependency_failed');
   if (outcome === 'cascaded') job.cascades = true;
-  end(space, job, 'cancelled');
+  if (job.cascades || job.onFailure === 'cancel') end(space, job, 'cancelled');
+  else die(space, job, 'dependency_failed');
 }
 
 /** Those that wait hear of all ends, and of those ends that follow from them. */
@@ -79,7 +79,10 @@ function hear(space: Space, job: ModelJob, on: string, outcome: string): void {
     return;
   }
   const isMet = outcome === 'acked' || (outcome !== 'cascaded' && job.onFailure === 'ignore');
-  if (!isMet && (outcome === 'cascaded' || job.onFailure !== 'block')) return fallWith(space, job, outcome);
+  if (!isMet && (outcome === 'cascaded' || job.onFailure !== 'block')) {
+    fallWith(space, job, outcome);
+    return;
+  }
   job.needs.delete(on);
   job.failed.delete(on);
   if (!isMet) job.failed.set(on, outcome);
