@@ -22,6 +22,8 @@ export const QUEUES = ['a', 'b'] as const;
 const ALL = ['ready', 'scheduled', 'leased', 'dead', 'blocked', 'held', 'done', 'cancelled'] as const;
 /** Workers that nobody hears of are remembered for a day. */
 const LONGER_THAN_ANYTHING_MS = 90_000_000;
+/** Every so many steps one of the lists is looked at. */
+const LIST_EACH = 4;
 /** Ids that one call looks at. */
 const AT_ONCE = 64;
 
@@ -266,5 +268,24 @@ export class Pair {
     );
     const found = await this.f.engine.counts(this.ns, QUEUES);
     for (const { queue, ...sizes } of found) expect(sizes).toMatchObject(counts(this.space, queue));
+    if (this.steps % LIST_EACH === 0) await this.compareList();
+  }
+
+  /** One list after the other, as the steps go by. */
+  private async compareList(): Promise<void> {
+    const at = this.steps / LIST_EACH;
+    const [queue, state] = [QUEUES[at % 2] ?? 'a', ALL[(at >> 1) % ALL.length] ?? 'ready'];
+    const { items, cursor } = await this.f.engine.full.lists.list(
+      this.ns,
+      { queue, state },
+      { limit: AT_ONCE },
+    );
+    expect(cursor).toBeNull();
+    expect(items.map(({ id }) => id).sort()).toEqual(
+      this.space
+        .in(queue, state)
+        .map(({ id }) => id)
+        .sort(),
+    );
   }
 }
