@@ -64,6 +64,15 @@ describe('what random sequences beside a model in memory have found', () => {
     expect(await f.counts()).toMatchObject({ scheduled: 0 });
   });
 
+  it('a cancel with all that depend on the job meets those too that come within the grace', async () => {
+    await f.put('a');
+    await leaseOf('a');
+    await f.lane.cancelling.cancel(f.ns, 'a', { cascade: true, graceMs: 500 });
+    await f.put('b', { dependsOn: ['a'], retentionMs: 60_000 });
+    await f.pass(500);
+    expect(await f.find('b')).toMatchObject({ state: 'cancelled' });
+  });
+
   it('a job may wait for one that waited for it once, and does so no more', async () => {
     await f.put('a');
     await f.put('b', { dependsOn: ['a'] });

@@ -17,7 +17,7 @@ export function cancel(space: Space, id: string, isCascade: boolean, graceMs: nu
   if (isKept(job)) return { code: job.state === 'done' ? 'job_done' : 'already_cancelled' };
   const dependents = dependentsOf(space, id).map((one) => one.id);
   if (dependents.length > 0 && !isCascade) return { code: 'has_dependents', dependents };
-  if (dependents.length > 0) job.cascades = true;
+  job.cascades ||= isCascade;
   if (job.state !== 'leased') {
     end(space, job, 'cancelled');
     return { code: 'cancelled' };
