@@ -36,18 +36,23 @@ local dependents = cascade ~= "1" and dependents_of(job) or {}
 if #dependents > 0 then
   return { 0, now_floor, 0, 5, 0, unpack(dependents) }
 end
-if job.x.users and cascade == "1" then
-  put(job, "cascade", "1")
-end
 local code, at = 1, now_ceil + grace_ms
 if job.state == LEASED and grace_ms > 0 then
   code = 2
+  local timers, known = space_key("timers"), "G" .. id
+  if job.x.cancel then -- Whoever asks again does not give more time.
+    at = math.min(at, tonumber(redis.call("ZSCORE", timers, known)) or at)
+  else -- One of a former life, of which it came back from the dead.
+    free("ZREM", timers, known)
+  end
   make_rich(job)
+  put(job, "cascade", cascade == "1" and "1" or job.x.cascade)
   put(job, "cancel", job.x.cancel or now_floor)
-  set_timer("G" .. id, at)
+  set_timer(known, at)
   tell("cancel_requested", job, { revoked_at = at })
 else
   local was_leased = job.state == LEASED
+  put(job, "cascade", job.x.users and cascade == "1" and "1" or job.x.cascade)
   leave(job)
   if was_leased then
     make_rich(job, true)

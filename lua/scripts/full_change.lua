@@ -40,6 +40,7 @@ end
 --- @include "lib/full/alter"
 --- @include "lib/full/untie"
 --- @include "lib/full/replace"
+--- @include "lib/full/keep_order"
 --- @include "lib/full/shift"
 --- @include "lib/full/change"
 
@@ -54,4 +55,4 @@ end
 -- Write.
 table.insert(marks, write_new_queues)
 local next_ms = commit()
-return { 0, now_floor, next_ms, 1, job.is_gone and 0 or job.state, job.state == SCHEDULED and tonumber(job.x.due) or 0 }
+return { 0, now_floor, next_ms, 1, job.is_gone and 0 or job.state, job.state == SCHEDULED and job.due_at or 0 }

@@ -17,5 +17,6 @@ local function change(job, wish, bytes, more, less)
   elseif not at and (wish.queue or wish.ttl_ms and job.expires > 0) then
     return 5
   end
+  job.due_at = at
   return move(job, wish, at, retie(job, wish, more, less), bytes)
 end

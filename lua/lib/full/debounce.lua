@@ -10,6 +10,7 @@ end
 local function debounce(job, options, body)
   if job.state ~= BLOCKED then
     take_out(job)
+    put(job, "place", nil)
   end
   debounced[job] = { options = options, body = body }
 end

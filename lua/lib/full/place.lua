@@ -3,6 +3,9 @@ local function go(job, state, at)
   if job.x.cancel and (state == READY or state == SCHEDULED) then
     return revoke(job)
   end
+  if state == SCHEDULED and job.expires > 0 and not is_rich(job) then -- A plain one that expires sooner has nobody else to come for it.
+    at = math.min(at, job.expires)
+  end
   will_change(job).state, job.at, job.is_entering = state, at, state == READY
   if state == READY then
     touch(queue_key("r", job.queue))

@@ -11,7 +11,7 @@ function raise.respawn(job)
   job.spared, job.lease, job.expires = 0, job.lease + 1, asked.ttl_ms > 0 and now_ceil + asked.ttl_ms or 0
   job.tries = math.max(tonumber(asked.tries) or is_new and tonumber(job.x.tries or job.tries + job.attempts) or job.tries, 1)
   job.attempts = is_new and 0 or job.attempts
-  for _, field in ipairs(is_rich(job) and { "fgroup", "fmessage", "fat", "fworker", "ended", "worker", "progress", "cancel" } or {}) do
+  for _, field in ipairs(is_rich(job) and { "fgroup", "fmessage", "fat", "fworker", "ended", "worker", "progress", "cancel", "due" } or {}) do
     put(job, field, nil)
   end
   if is_rich(job) and is_new then

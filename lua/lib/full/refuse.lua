@@ -13,8 +13,10 @@ local function why_not(job, ids, is_all)
   local found = goals[job.id] or false
   if not found and (job.x.users or new_ways.u[job.id]) then
     found = leads({ job.id }, goals, "uv")
-    if found == nil then
-      found = leads(ids, { [job.id] = true }, "nm")
+    -- Lists of those that wait for a job may be out of date; what a job waits for is not.
+    if found ~= false then
+      local is_sure = leads(ids, { [job.id] = true }, "nm")
+      found = is_sure == nil and found or is_sure
     end
   end
   if found then

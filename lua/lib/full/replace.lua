@@ -7,6 +7,7 @@ local function place_anew(job, at, was)
     put(job, "due", at)
     go(job, SCHEDULED, at)
   else
+    put(job, "due", nil)
     put(job, "aside", job.stand and job.priority == 0 and "1" or nil)
     go(job, READY)
   end

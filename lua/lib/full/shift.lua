@@ -13,6 +13,7 @@ local function move(job, wish, at, outcome, bytes)
   if stays and was == READY and priority ~= job.priority then
     stays, job.stand = false, stand_in(job, priority)
   end
+  local slot = job.stand and job.x.slot
   if not stays then
     leave(job)
   end
@@ -24,6 +25,7 @@ local function move(job, wish, at, outcome, bytes)
   elseif job.x.waits and not waits then
     forget_needs(job)
   end
+  keep_order(job, priority, stays, slot)
   job.queue, job.priority = number, priority
   if wish.queue then
     names[number] = wish.queue

@@ -13,10 +13,12 @@ export type OwnerResult = 'done' | 'not_found' | 'lease_lost' | 'dependency_cycl
 
 /** Where a job is after its owner let go of it. */
 export interface LetGo {
-  readonly state: 'ready' | 'scheduled' | 'dead' | 'blocked';
+  readonly state: 'ready' | 'scheduled' | 'dead' | 'blocked' | 'cancelled';
   /** When it is due, Unix ms; null = it is not scheduled. */
   readonly dueAtMs: number | null;
 }
+
+const ELSEWHERE = ['scheduled', 'dead', 'blocked', 'cancelled'] as const;
 
 /** What consumers do with the jobs that they have leased. The lease's number proves whose it is. */
 export class Owners {
@@ -111,7 +113,7 @@ export class Owners {
   private tellGivenUp(namespace: string, one: Settled): LetGo {
     const now = letGo(one);
     if (now.state === 'dead') this.observer.failed(namespace, queueOf(one.facts), 1);
-    else this.observer.retried(namespace, queueOf(one.facts), 1);
+    else if (now.state !== 'cancelled') this.observer.retried(namespace, queueOf(one.facts), 1);
     return now;
   }
 
@@ -141,6 +143,6 @@ function resultOf({ code, facts }: Settled): OwnerResult {
 }
 
 function letGo({ state, atMs }: Settled): LetGo {
-  const now = state === 'scheduled' || state === 'dead' || state === 'blocked' ? state : 'ready';
+  const now = ELSEWHERE.find((one) => one === state) ?? 'ready';
   return { state: now, dueAtMs: now === 'scheduled' ? atMs : null };
 }

@@ -116,7 +116,7 @@ export class RetryFields extends FailFields {
 /** What has become of a job. */
 export class SettledAnswer {
   @JobId('The id of the job.') id!: string;
-  @OneOf('Its state now.', ['ready', 'scheduled', 'dead', 'blocked']) state!: string;
+  @OneOf('Its state now.', ['ready', 'scheduled', 'dead', 'blocked', 'cancelled']) state!: string;
   @Nullable() @Moment('When it can be leased again; null = at once, or never.') due_at!: string | null;
 }
 

@@ -1,0 +1,78 @@
+import type { JobChange } from '../../../src/engine/full/changing.js';
+import { changeRank } from './line.js';
+import { enrich, type ModelJob } from './job.js';
+import type { Space } from './space.js';
+import { fallWith, isCircle, isWaiting, placeWaiter, waitFor } from './waiting.js';
+
+const CHANGEABLE = ['ready', 'scheduled', 'blocked', 'held'];
+
+/** Changes a job that waits. @returns an error's code, null = it is done */
+export function change(space: Space, id: string, wish: JobChange): string | null {
+  const job = space.jobs.get(id);
+  if (!job) return 'job_not_found';
+  if (!CHANGEABLE.includes(job.state)) return 'not_waiting';
+  if (isCircle(space, job, wish.dependsOn ?? wish.moreDependencies ?? [])) return 'dependency_cycle';
+  const asked = wish.dueMs ?? (wish.delayMs === undefined ? undefined : space.nowMs + wish.delayMs);
+  if (asked === undefined && isDueUnknown(job) && (wish.queue !== undefined || wish.ttlMs !== undefined))
+    return 'due_unknown';
+  const was = { ...job };
+  enrich(job);
+  describe(space, job, wish);
+  const outcome = retie(space, job, wish);
+  const dueMs = asked ?? (was.state === 'scheduled' ? job.atMs : job.dueMs);
+  if (outcome !== null) {
+    fallWith(space, job, outcome);
+  } else if (mustMove(space, job, wish, was, asked)) {
+    if (wish.queue !== undefined) job.queue = wish.queue;
+    job.priority = wish.priority ?? job.priority;
+    job.heldPlace = 0;
+    placeWaiter(space, job, null, dueMs);
+  } else if (wish.priority !== undefined && wish.priority !== job.priority) {
+    if (job.state === 'ready') changeRank(space, job, wish.priority);
+    else job.priority = wish.priority;
+  }
+  return null;
+}
+
+function describe(space: Space, job: ModelJob, { ttlMs, tags, data }: JobChange): void {
+  if (ttlMs !== undefined) job.expiresMs = ttlMs > 0 ? space.nowMs + ttlMs : 0;
+  job.tags = tags ?? job.tags;
+  job.body = data?.body.toString() ?? job.body;
+}
+
+/** Of a plain job that is to expire before it is due, nobody knows when it was to be due. */
+export function isDueUnknown(job: ModelJob): boolean {
+  return job.state === 'scheduled' && !job.isRich && job.expiresMs > 0 && job.expiresMs <= job.atMs;
+}
+
+function retie(
+  space: Space,
+  job: ModelJob,
+  { dependsOn, moreDependencies = [], lessDependencies = [] }: JobChange,
+): string | null {
+  if (dependsOn !== undefined) {
+    job.needs.clear();
+    job.failed.clear();
+  }
+  for (const id of lessDependencies) {
+    job.needs.delete(id);
+    job.failed.delete(id);
+  }
+  return waitFor(space, job, dependsOn ?? moreDependencies);
+}
+
+/** Whether it cannot stay where it stands. */
+function mustMove(
+  space: Space,
+  job: ModelJob,
+  wish: JobChange,
+  was: ModelJob,
+  asked: number | undefined,
+): boolean {
+  const isElsewhere = wish.queue !== undefined && wish.queue !== was.queue;
+  if (was.state === 'blocked' || isElsewhere) return true;
+  // One of which nobody knows when it is due stays until it is seen.
+  if (isWaiting(job)) return asked !== undefined || !isDueUnknown(was);
+  if (asked === undefined) return false;
+  return was.state !== 'ready' || asked > space.nowMs;
+}

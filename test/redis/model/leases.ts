@@ -1,0 +1,75 @@
+import { headsOf } from './line.js';
+import { hasSlot, mayStart } from './limits.js';
+import type { ModelJob } from './job.js';
+import type { Space } from './space.js';
+
+export interface LeaseRequest {
+  readonly queues: readonly string[];
+  readonly count: number;
+  readonly ttrMs: number;
+  readonly worker: string;
+}
+
+/**
+ * Somebody was given jobs, in this order.
+ *
+ * @throws {Error} he should not have been given one of them, or one more
+ */
+export function lease(
+  space: Space,
+  { queues, count, ttrMs, worker }: LeaseRequest,
+  given: readonly string[],
+): void {
+  const left = [...given];
+  for (const queue of queues) {
+    let parked: ModelJob | undefined;
+    while (given.length - left.length < count && mayStart(space, queue)) {
+      const heads = headsOf(space, queue);
+      if (heads.length === 0) break;
+      const stuck = heads.filter((job) => !hasSlot(space, job));
+      const held =
+        stuck.find(({ id }) => space.stateOf(id) === 'held') ?? (left.length === 0 ? stuck[0] : undefined);
+      if (held) {
+        park(space, held, parked);
+        parked = held;
+        continue;
+      }
+      const next = heads.find(({ id }) => id === left[0]);
+      if (!next)
+        throw new Error(`${left[0] ?? 'nobody'} was given, where it was the turn of ${names(heads)}`);
+      if (!hasSlot(space, next)) throw new Error(`${next.id} was given, for whose key there was no slot`);
+      left.shift();
+      take(space, next, ttrMs, worker);
+    }
+  }
+  if (left.length > 0) throw new Error(`${left.join()} should not have been given`);
+}
+
+function names(jobs: readonly ModelJob[]): string {
+  return jobs.map(({ id }) => id).join(' or ');
+}
+
+/** Held up by the limit of its key. Who was called before keeps his place in the key's own line. */
+function park(space: Space, job: ModelJob, before: ModelJob | undefined): void {
+  const isEqual = before?.place === job.place && before.priority === job.priority;
+  if (job.heldPlace === 0) job.heldPlace = isEqual ? before.heldPlace : space.next();
+  job.state = 'held';
+  job.isCalled = false;
+}
+
+function take(space: Space, job: ModelJob, ttrMs: number, worker: string): void {
+  if (worker !== '' || space.queue(job.queue).maxRunning < Infinity) job.isRich = true;
+  job.triesLeft--;
+  job.attempts++;
+  job.lease++;
+  hold(space, job, ttrMs);
+}
+
+/** A lease lasts no longer than its job. */
+export function hold(space: Space, job: ModelJob, ttrMs: number): void {
+  const endsMs = space.nowMs + ttrMs;
+  job.state = 'leased';
+  job.isCalled = false;
+  job.heldPlace = 0;
+  job.atMs = job.expiresMs > 0 ? Math.min(endsMs, job.expiresMs) : endsMs;
+}
