@@ -13,7 +13,7 @@ ARGV[3] quotas       "queues,jobs of a queue,bytes,number of items": what may be
 ARGV[4] replaces     the id whose place the first item takes, "" = none
 ARGV[5..] item × N   options, id, body, needs
 
-Options: JSON {queue, delay_ms, due_ms, ttl_ms, tries, priority, minted, unique: {mode, window_ms}, x}; x: fields of the job's hash as
+Options: JSON {queue, delay_ms, due_ms, ttl_ms, tries, priority, minted, unique: {mode, window_ms, own_queue}, x}; x: fields of the job's hash as
 they are stored. Needs: the ids of jobs that must be done first, each after a byte with its length.
 Returns {status, now_ms, codes, states, next_ms, holder × codes 5 and 6}. Status: 0 done, 1 too late, 2 the namespace is not registered.
 Codes: a digit per item; 0 stored, 6 the holder of its unique key stands for it; with any other, nothing has changed: 1 the id is taken,

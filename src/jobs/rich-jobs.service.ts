@@ -15,6 +15,7 @@ import type {
   Release,
 } from '../domain/rich-job.js';
 import { checkQueue } from '../domain/rights.js';
+import { withinRights } from '../domain/unique-rights.js';
 import { EngineRegistry } from '../engine/engine.registry.js';
 import type { FullLane } from '../engine/full/full-lane.js';
 import { dependencyError } from '../engine/full/dependencies.js';
@@ -68,7 +69,8 @@ export class RichJobsService {
       }));
     }
     if (options?.idempotencyKey !== undefined) throw new QueueError('invalid_argument', PLAIN_ONLY);
-    return this.lane(caller).publishing.publish(caller.namespace, jobs, options);
+    const allowed = jobs.map((job) => withinRights(caller.rights, job));
+    return this.lane(caller).publishing.publish(caller.namespace, allowed, options);
   }
 
   /**

@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { Caller } from '../domain/caller.js';
 import type { NewRecurring, Recurring, RecurringChange } from '../domain/recurring.js';
 import { checkAllQueues, checkQueue } from '../domain/rights.js';
+import { withinRights } from '../domain/unique-rights.js';
 import { EngineRegistry } from '../engine/engine.registry.js';
 import type { RecurringPage, Recurrings } from '../engine/full/recurring.js';
 
@@ -17,14 +18,16 @@ export class RecurringService {
       const known = await this.of(caller).find(caller.namespace, recurring.id);
       if (known) this.check(caller, known.template.queue);
     }
-    return this.of(caller).set(caller.namespace, recurring);
+    const template = withinRights(caller.rights, recurring.template);
+    return this.of(caller).set(caller.namespace, { ...recurring, template });
   }
 
   /** @throws {QueueError} `recurring_not_found`, `queue_not_allowed`, `pool_moving`, or the engine's own */
   async change(caller: Caller, id: string, change: RecurringChange): Promise<Recurring> {
     await this.get(caller, id);
     if (change.template?.queue !== undefined) this.check(caller, change.template.queue);
-    return this.of(caller).change(caller.namespace, id, change);
+    const template = change.template && withinRights(caller.rights, change.template);
+    return this.of(caller).change(caller.namespace, id, template ? { ...change, template } : change);
   }
 
   /** @throws as `change` */
