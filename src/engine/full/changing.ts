@@ -4,6 +4,7 @@ import { integerAt } from '../../redis/scripts/script.js';
 import { fullChange } from '../../redis/scripts/full.js';
 import { checkNames } from '../checks.js';
 import { encodeId } from '../ids.js';
+import { DATA_TEXT } from '../log-data.js';
 import type { ScriptRunner } from '../script-runner.js';
 import { checkRichJobs } from './checks.js';
 import { checkNumberOf, dependencyError, packIds } from './dependencies.js';
@@ -90,7 +91,7 @@ export class Changing {
    * @throws {QueueError} `job_not_found`, or the store's own
    */
   async log(namespace: string, id: string, message: string, data?: unknown): Promise<void> {
-    await this.run(namespace, id, { log: { message, data } });
+    await this.run(namespace, id, { log: { message, [DATA_TEXT]: JSON.stringify(data) } });
   }
 
   private async run(

@@ -3,6 +3,7 @@ import type { Failure, JobDetails, RetryPolicy, TimelineEntry } from '../../doma
 import { stateOf } from '../../domain/states.js';
 import { fullLook } from '../../redis/scripts/full.js';
 import { decodeId, encodeId, mintedAtMs } from '../ids.js';
+import { withLogData } from '../log-data.js';
 import type { ScriptRunner } from '../script-runner.js';
 
 const HEADER_BYTES = 24;
@@ -132,7 +133,7 @@ function timelineOf(x: Fields, publishedMs: number, nowMs: number): TimelineEntr
   for (const [field, value] of x) {
     if (!/^h\d+$/.test(field)) continue;
     const { at, n, ...rest } = JSON.parse(value.toString()) as { at: number; what: string; n: number };
-    entries.push({ n, entry: { ...rest, atMs: at } });
+    entries.push({ n, entry: { ...(withLogData(rest) as typeof rest), atMs: at } });
   }
   if (entries.length === 0 && publishedMs > 0) {
     return [{ what: 'published', atMs: Math.min(publishedMs, nowMs) }];
