@@ -4,7 +4,7 @@ local seen, matched, passed = 0, 0, 0
 local function purge(job)
   matched = matched + 1
   leave(job)
-  if state == DEAD or state >= DONE then -- Whoever waited for it knows already.
+  if state >= DONE then -- Whoever waited for it knows already.
     free("ZREM", space_key("keeping"), job.id)
     vanish(job)
     announce("deleted", job)
