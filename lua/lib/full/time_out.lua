@@ -10,7 +10,7 @@ local function time_out(job)
     put(job, "crashes", tonumber(job.x.crashes or 0) + 1)
   end
   tell("timed_out", job, { worker = job.x.worker })
-  if job.tries == 0 and not job.x.cancel then -- Whoever was to be cancelled is.
+  if job.tries == 0 and not job.x.cancel then
     counts.died = counts.died + 1
     count_lapse("died", name_of(job.queue))
     die(job, "lease_expired", "its last lease ran out", job.x.worker)

@@ -85,7 +85,7 @@ export const FULL_REGRESSIONS = [
     from: 'redis.call("EXISTS", meta, space_key("never"))',
     to: '',
     spec: 'test/redis/cluster-move-full.spec.ts',
-    test: 'beat goes through',
+    test: 'a change goes through',
   },
   {
     name: 'rights: unique keys reach into no other queue',
