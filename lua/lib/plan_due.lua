@@ -14,11 +14,7 @@ local function plan_due(kind, number, name, share)
 end
 
 local function plan_queue(number, share)
-  local name, keys = redis.call("HGET", queue_key("i", number), "name"), {}
-  for _, kind in ipairs({ "r", "s", "l", "d", "g", "f", "i" }) do
-    keys[#keys + 1] = queue_key(kind, number)
-  end
-  redis.call("EXISTS", unpack(keys))
+  local name = redis.call("HGET", queue_key("i", number), "name")
   local slot, is_late = near_slot(number)
   local step = { number = number, scheduled = {}, leased = {} }
   -- A late slot goes first and alone, or what was due in it would stand behind what was due later.

@@ -10,7 +10,7 @@ KEYS[5] expiries     zset: queue number -> earliest expiry of a ready job, Unix 
 ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
 ARGV[2] deadline_ms  Unix ms by which the callers will have given up, 0 = never
 ARGV[3] id           the job's
-ARGV[4] options      JSON {priority, due_ms, delay_ms, ttl_ms, queue, tags, has_data, ctype, only, log}: what is to be changed (lib/full/alter)
+ARGV[4] options      JSON {priority, due_ms, delay_ms, ttl_ms, queue, tags, has_data, ctype, only, log: {message, json}}: what is to be changed (lib/full/alter)
 ARGV[5] data         its new body
 ARGV[6] adds         ids of jobs that it is to wait for too (lib/full/ids); only: for no others
 ARGV[7] drops        ids of jobs that it is not to wait for any more

@@ -16,7 +16,7 @@ ARGV[6] fingerprint  16 bytes, of the request
 ARGV[7] ttl_ms       how long the note lasts, ms
 ARGV[8..] item × N   options, id, body, needs
 
-Options: JSON {queue, delay_ms, due_ms, ttl_ms, tries, priority, minted, unique: {mode, window_ms}, x}; x: fields of the job's hash as
+Options: JSON {queue, delay_ms, due_ms, ttl_ms, tries, priority, minted, unique: {mode, window_ms, own_queue}, x}; x: fields of the job's hash as
 they are stored. Needs: the ids of jobs that must be done first, each after a byte with its length.
 Returns {status, now_ms, codes, states, next_ms, holder × codes 5 and 6}. Status: 0 done, 1 too late, 2 the namespace is not registered,
 3 the key has its note: {3, now_ms, what it says}, 4 of another request.

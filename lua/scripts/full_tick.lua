@@ -32,12 +32,10 @@ if not last_queue then
 end
 
 --- @include "lib/new_queues"
---- @include "lib/full/debounce"
-
 local counts, made, timers, earliest = { due = 0, returned = 0, died = 0, expired = 0 }, {}, space_key("timers"), 0
 --- @include "lib/full/clock"
 --- @include "lib/lapses"
-local place_waiters
+local place_waiters, place_all
 -- In blocks of their own, for a script has 200 local names.
 do
 --- @include "lib/unheard"
@@ -60,6 +58,8 @@ do
 --- @include "lib/quotas"
 --- @include "lib/full/room"
 --- @include "lib/full/new"
+--- @include "lib/full/debounce"
+place_all = place_debounced
 --- @include "lib/full/claim_key"
 --- @include "lib/full/ids"
 --- @include "lib/full/taken"
@@ -82,7 +82,7 @@ end
 -- Write.
 place_waiters()
 table.insert(marks, write_new_queues)
-place_debounced()
+place_all()
 commit()
 local next_ms = redis.call("ZRANGE", timers, 0, 0, "WITHSCORES")[2]
 if next_ms then

@@ -5,6 +5,7 @@ import { EVENTS } from './guards/events.mjs';
 import { FAILURES } from './guards/failures.mjs';
 import { FAR_SLOTS } from './guards/far-slots.mjs';
 import { FLOODS } from './guards/floods.mjs';
+import { FULL_REGRESSIONS } from './guards/full-regressions.mjs';
 import { IMPORT } from './guards/import.mjs';
 import { LEASES } from './guards/leases.mjs';
 import { LINES } from './guards/lines.mjs';
@@ -62,6 +63,7 @@ export const GUARDS = [
   ...START,
   ...STORES,
   ...FLOODS,
+  ...FULL_REGRESSIONS,
   ...DEPENDENCIES,
   ...EVENTS,
   ...QUEUE_LIMITS,

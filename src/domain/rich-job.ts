@@ -34,6 +34,8 @@ export interface UniqueKey {
   readonly mode: 'reject' | 'existing' | 'replace' | 'debounce';
   /** Milliseconds that the key is held, from publish, even if the job ends sooner or lives longer; 0 or left out: as long as the job lives. */
   readonly windowMs?: number;
+  /** `replace` and `debounce` are as `reject` where the holder is in another queue. */
+  readonly isOwnQueueOnly?: boolean;
 }
 
 /** A job of the native API as a producer hands it over. What is left out is the queue's default. */

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Caller } from '../domain/caller.js';
-import { checkQueue } from '../domain/rights.js';
+import { checkAllQueues, checkQueue } from '../domain/rights.js';
 import { EngineRegistry } from '../engine/engine.registry.js';
 import type { CancelRequest, Cancelled } from '../engine/full/cancelling.js';
 import type { Changed, JobChange } from '../engine/full/changing.js';
@@ -15,8 +15,13 @@ export class ChangesService {
     @Inject(RichJobsService) private readonly jobs: RichJobsService,
   ) {}
 
-  /** As `Cancelling.cancel`. @throws {QueueError} `queue_not_allowed` too */
+  /**
+   * As `Cancelling.cancel`. What depends on a job may be in any queue: who is let into some of them only cascades nothing.
+   *
+   * @throws {QueueError} `queue_not_allowed`, `pool_moving` too
+   */
   async cancel(caller: Caller, id: string, request: CancelRequest): Promise<Cancelled> {
+    if (request.cascade === true) checkAllQueues(caller.rights);
     return (await this.jobsFor(caller, id)).cancel(caller.namespace, id, request);
   }
 

@@ -15,6 +15,7 @@ import type {
   Release,
 } from '../domain/rich-job.js';
 import { checkQueue } from '../domain/rights.js';
+import { withinRights } from '../domain/unique-rights.js';
 import { EngineRegistry } from '../engine/engine.registry.js';
 import type { NativeJobs } from '../engine/native-jobs.js';
 import { nativeNoteOf } from '../engine/notes.js';
@@ -70,7 +71,8 @@ export class RichJobsService {
         existing: false,
       }));
     }
-    return this.jobsOf(caller).publish(caller.namespace, jobs, noted);
+    const allowed = jobs.map((job) => withinRights(caller.rights, job));
+    return this.jobsOf(caller).publish(caller.namespace, allowed, noted);
   }
 
   /**

@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { Caller } from '../domain/caller.js';
 import type { NewRecurring, Recurring, RecurringChange } from '../domain/recurring.js';
 import { checkQueue, checkQueueOrAll } from '../domain/rights.js';
+import { withinRights } from '../domain/unique-rights.js';
 import { EngineRegistry } from '../engine/engine.registry.js';
 import type { RecurringPage, Recurrings } from '../engine/full/recurring.js';
 
@@ -25,7 +26,8 @@ export class RecurringService {
       const known = await this.of(caller).find(caller.namespace, recurring.id);
       if (known) checkQueue(caller.rights, known.template.queue);
     }
-    return this.of(caller).set(caller.namespace, recurring);
+    const template = withinRights(caller.rights, recurring.template);
+    return this.of(caller).set(caller.namespace, { ...recurring, template });
   }
 
   /** @throws {QueueError} `recurring_not_found`, `queue_not_allowed`, `pool_moving`, or the engine's own */
@@ -33,7 +35,8 @@ export class RecurringService {
     await this.get(caller, id);
     const { queue } = change.template ?? {};
     if (queue !== undefined) checkQueue(caller.rights, queue);
-    return this.of(caller).change(caller.namespace, id, change);
+    const template = change.template && withinRights(caller.rights, change.template);
+    return this.of(caller).change(caller.namespace, id, template ? { ...change, template } : change);
   }
 
   /** @throws as `change` */

@@ -5,12 +5,12 @@ import { QueueEngine } from '../../src/engine/engine.js';
 import { decodeId } from '../../src/engine/ids.js';
 import { digestOf } from '../../src/engine/notes.js';
 import { RedisPool } from '../../src/redis/pool.js';
-import { flatten, loadScript } from '../../src/redis/scripts/script.js';
 import { SlotMove, TestCluster, type ClusterNode } from '../support/cluster.js';
 import { randomNamespace } from '../support/redis.js';
 import { Audit, SLOT_MS } from './audit.js';
 import { CASES, ORDERS, WRITERS, type Call, type Case, type Seeded } from './cluster-cases.js';
 import { newJob, silentLog } from './fixture.js';
+import { dump, send } from './slot-calls.js';
 
 /** So that each job counts, and who removes one takes it off the sum. */
 const BYTES = { queues: 0, jobsPerQueue: 0, bytes: 1_000_000 };
@@ -175,54 +175,8 @@ function jobsLike(count: number, job: Partial<NewJob>): NewJob[] {
   return Array.from({ length: count }, () => newJob({ attributes: { a: 'b' }, ...job }));
 }
 
-async function send(
-  redis: Redis,
-  asking: boolean,
-  { binding, args, items }: Call,
-  ns: string,
-): Promise<unknown> {
-  const keys = keysOf(ns);
-  const pipeline = redis.pipeline();
-  if (asking) pipeline.asking();
-  pipeline.callBuffer('EVAL', loadScript(binding.name), ...flatten(binding, keys, args, items));
-  const results = (await pipeline.exec()) ?? [];
-  const [error, reply] = results.at(-1) ?? [new Error('no answer'), null];
-  if (error) throw error;
-  return reply;
-}
-
-function keysOf(ns: string): Record<string, string> {
-  const key = (name: string): string => `{${ns}}:${name}`;
-  return {
-    meta: key('meta'),
-    queues: key('queues'),
-    due: key('due'),
-    waiting: key('waiting'),
-    expiries: key('expiries'),
-    sending: key('sending'),
-    settings: key('settings'),
-  };
-}
-
 async function jobsOf(redis: Redis, ns: string): Promise<Set<string>> {
   const prefix = `{${ns}}j`;
   const keys = (await redis.callBuffer('KEYS', `${prefix}*`)) as Buffer[];
   return new Set(keys.map((key) => decodeId(key.subarray(prefix.length))));
-}
-
-/** Every key of the slot with its value, as either node has it. */
-async function dump(move: SlotMove): Promise<string[]> {
-  const parts = await Promise.all(
-    [move.source, move.target].map(async (node) => {
-      const keys = await move.keysAt(node);
-      const pipeline = node.redis.pipeline();
-      for (const key of keys) pipeline.asking().callBuffer('DUMP', key);
-      const values = ((await pipeline.exec()) ?? []).filter((_, i) => i % 2 === 1);
-      return keys.map(
-        (key, i) =>
-          `${node.server.port} ${key.toString('hex')} ${(values[i]?.[1] as Buffer | null)?.toString('hex') ?? ''}`,
-      );
-    }),
-  );
-  return parts.flat().sort();
 }

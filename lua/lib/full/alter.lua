@@ -13,10 +13,7 @@ local function alter(job, wish, bytes)
     put(job, "tags", wish.tags ~= "" and wish.tags or nil)
   end
   if wish.has_data then
-    if job.flags >= COUNTED then
-      mark("HINCRBY", meta, "bytes", #bytes + HEADER_BYTES - redis.call("STRLEN", job_key(job.id)))
-    end
-    job.body = bytes
+    bodies.replace(job, bytes, true)
     put(job, "ctype", wish.ctype)
   end
 end

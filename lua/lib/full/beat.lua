@@ -6,7 +6,9 @@ function verbs.beat(job, options, bytes)
   leave(job)
   if options.progress or options.has_data then
     make_rich(job, true)
-    job.body = options.has_data and bytes or job.body
+    if options.has_data then
+      bodies.replace(job, bytes)
+    end
     put(job, "progress", options.progress or job.x.progress)
   end
   go(job, LEASED, ends)

@@ -25,7 +25,8 @@ local function claim_key(options, id, body)
   local holder, code = unique and holder_of(key), "0"
   if holder and holder.id ~= id then
     local way = unique_modes[unique.mode]
-    code = type(way) == "function" and way(holder, options, body) or way
+    local is_foreign = unique.own_queue and holder.job and holder.job.queue ~= number_of(options.queue)
+    code = type(way) == "string" and way or is_foreign and "5" or way(holder, options, body)
   end
   if unique and code == "0" then
     local ends = hold_unique(key, id, unique.window_ms)

@@ -21,10 +21,7 @@ local function place_debounced()
     local at = options.due_ms or options.delay_ms > 0 and now_ceil + options.delay_ms or 0
     at = at > now_floor and at or nil
     if not job.is_gone then
-      if job.flags >= COUNTED then
-        mark("HINCRBY", meta, "bytes", #with.body + HEADER_BYTES - redis.call("STRLEN", job_key(job.id)))
-      end
-      will_change(job).body = with.body
+      bodies.replace(job, with.body, true)
       put(job, "ctype", options.x.ctype)
       put(job, "due", at)
       if job.state ~= BLOCKED then

@@ -18,7 +18,7 @@ local function vanish(job)
   will_change(job).is_gone = true
   free("DEL", job_key(job.id), extras_key(job.id), needs_key(job.id))
   if job.flags >= COUNTED then
-    mark("HINCRBY", meta, "bytes", HEADER_BYTES - redis.call("STRLEN", job_key(job.id)))
+    mark("HINCRBY", meta, "bytes", 0 - bodies.bytes_of(job)) -- Not by a minus sign: Redis takes "-0" for no number.
   end
 end
 

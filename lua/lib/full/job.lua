@@ -1,4 +1,5 @@
 -- Jobs whole: a table with the fields of the header, and in x those of the hash. One for each job and script.
+--- @include "lib/full/was"
 local jobs, changed = {}, {}
 
 local function job_of(id)

@@ -11,7 +11,7 @@ local function recur(id)
     local child, n = free_child(id, recurring.made)
     local options = cjson.decode(recurring.options)
     options.needs = ids_in(recurring.needs)
-    if spawn(id, child, recurring.body, options, recurring.next) then
+    if child and spawn(id, child, recurring.body, options, recurring.next) then
       recurring.made = n
     else
       recurring.skipped = recurring.skipped + 1

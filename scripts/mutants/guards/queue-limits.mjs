@@ -100,8 +100,8 @@ export const QUEUE_LIMITS = [
   {
     name: 'queue limits: a pause saves up no more than a burst',
     file: 'lua/lib/full/rates.lua',
-    from: 'return math.max(tat or 0, now_floor) + every(rate)',
-    to: 'return (tat or now_floor) + every(rate)',
+    from: 'math.max((tat or 0) - now_floor, 0)',
+    to: '(tat or now_floor) - now_floor',
     spec: RATES,
     test: 'T24',
   },

@@ -9,12 +9,12 @@ const BODIES = 'test/redis/long-bodies.spec.ts';
  */
 export const SCRIPTS = [
   {
-    name: 'touch first: the pump touches what it will write',
-    file: 'lua/lib/plan_due.lua',
-    from: 'redis.call("EXISTS", unpack(keys))',
+    name: 'touch first: the pump waits until a slot has moved',
+    file: 'lua/scripts/pump.lua',
+    from: ', space_key("never")',
     to: '',
-    spec: MOVE,
-    test: 'keys have moved already pump goes',
+    spec: 'test/redis/cluster-move-full.spec.ts',
+    test: 'the pump goes through',
   },
   {
     name: 'touch first: respawn touches what it will write',
@@ -63,22 +63,6 @@ export const SCRIPTS = [
     to: 'redis.call("HSET", meta, "grows", 1)',
     spec: MEMORY,
     test: 'can be drained',
-  },
-  {
-    name: 'touch first: a job that dies has its attributes touched',
-    file: 'lua/lib/move_due.lua',
-    from: 'add_keys(job.keys, id, flags)',
-    to: 'job.keys = { job_key(id), flags % 2 == HAS_EXTRAS and extras_key(id) or nil }',
-    spec: MOVE,
-    test: 'attributes first, and all that come first have moved already pump goes',
-  },
-  {
-    name: 'touch first: far slots that have not come yet are not taken for none',
-    file: 'lua/lib/plan_due.lua',
-    from: '{ "r", "s", "l", "d", "g", "f", "i" }',
-    to: '{ "r", "s", "l", "d", "g" }',
-    spec: MOVE,
-    test: 'far slots last, and all that come first have moved already pump goes',
   },
   {
     name: 'touch first: reserve reads jobs together',

@@ -1,6 +1,7 @@
 import type { JobEvent } from '../../domain/job-event.js';
 import { bytesAt, integerAt } from '../../redis/scripts/script.js';
 import { decodeId } from '../ids.js';
+import { withLogData } from '../log-data.js';
 
 /** Id and fields of an entry in the reply of lua/scripts/listen.lua. */
 const PARTS = 7;
@@ -37,7 +38,7 @@ export function pageOf(reply: readonly (number | Buffer)[], after: string): Page
       id: id.length === 0 ? '' : decodeId(id),
       type: text(4),
       tags: tagsOf(text(5)),
-      facts: factsOf(text(6)),
+      facts: text(1) === 'log' ? withLogData(factsOf(text(6))) : factsOf(text(6)),
     });
   }
   return { newest: bytesAt(reply, 0).toString(), hasGap: integerAt(reply, 1) === 1, place, size, events };

@@ -21,6 +21,9 @@ const MOST_BUSY = 0.25;
 /** What says that somebody listens is renewed so often, in milliseconds, if the time that it lasts is longer. */
 const RENEW_MS = 1_000;
 
+/** Before every entry of a stream. */
+const BEGINNING = '0-0';
+
 /** A namespace that somebody of this process listens to. */
 interface Channel {
   readonly namespace: string;
@@ -183,6 +186,10 @@ export class EventFeed {
     const page = await this.read(channel, place, isDue ? this.keepMs : 0);
     // Its time ran out while nobody could renew it; the next renewal makes it again.
     if (page.newest === '') return 0;
+    if (comparePlaces(page.newest, place) < 0) {
+      rewind(channel);
+      return 0;
+    }
     channel.place = page.place;
     await this.giveAll([...channel.followers], page);
     return page.size;
@@ -230,6 +237,12 @@ export class EventFeed {
     this.running.add(work);
     await work.finally(() => this.running.delete(work));
   }
+}
+
+/** Its stream was made anew by a clock that is behind the old one's, after a fail-over say: all of it is new, and something was missed. */
+function rewind(channel: Channel): void {
+  channel.place = BEGINNING;
+  for (const follower of channel.followers) if (follower.isLive) follower.place = BEGINNING;
 }
 
 /** The others have been given more than what the stream had when the page was read. */

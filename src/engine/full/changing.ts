@@ -4,6 +4,7 @@ import { integerAt } from '../../redis/scripts/script.js';
 import { fullChange } from '../../redis/scripts/full.js';
 import { checkNames } from '../checks.js';
 import { encodeId } from '../ids.js';
+import { DATA_TEXT } from '../log-data.js';
 import type { ScriptRunner } from '../script-runner.js';
 import type { Arm } from './arm.js';
 import { checkRichJobs } from './checks.js';
@@ -92,7 +93,8 @@ export class Changing {
    * @throws {QueueError} `job_not_found`, or the store's own
    */
   async log(namespace: string, id: string, message: string, data?: unknown): Promise<void> {
-    await this.run(namespace, id, { options: { log: { message, data } }, ...NO_MORE });
+    const options = { log: { message, [DATA_TEXT]: JSON.stringify(data) } };
+    await this.run(namespace, id, { options, ...NO_MORE });
   }
 
   private async run(namespace: string, id: string, { options, ...order }: Order): Promise<Changed> {

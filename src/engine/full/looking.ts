@@ -2,6 +2,7 @@ import { QueueError } from '../../domain/errors.js';
 import type { JobDetails, RetryPolicy, TimelineEntry } from '../../domain/rich-job.js';
 import { fullLook } from '../../redis/scripts/full.js';
 import { decodeId, encodeId, mintedAtMs } from '../ids.js';
+import { withLogData } from '../log-data.js';
 import type { ScriptRunner } from '../script-runner.js';
 import { parsed, summaryOf, timeOrNull } from './summary.js';
 
@@ -93,7 +94,7 @@ function timelineOf(x: Fields, publishedMs: number, nowMs: number): TimelineEntr
   for (const [field, value] of x) {
     if (!/^h\d+$/.test(field)) continue;
     const { at, n, ...rest } = JSON.parse(value.toString()) as { at: number; what: string; n: number };
-    entries.push({ n, entry: { ...rest, atMs: at } });
+    entries.push({ n, entry: { ...(withLogData(rest) as typeof rest), atMs: at } });
   }
   if (entries.length === 0 && publishedMs > 0) {
     return [{ what: 'published', atMs: Math.min(publishedMs, nowMs) }];

@@ -16,6 +16,7 @@ export function optionsText(job: NewRichJob): string {
     unique: job.unique && {
       mode: job.unique.mode,
       window_ms: Math.min(job.unique.windowMs ?? 0, LONGEST_MS),
+      own_queue: job.unique.isOwnQueueOnly,
     },
     x: fieldsOf(job),
   });

@@ -1,0 +1,51 @@
+import type { Redis } from 'ioredis';
+import { flatten, loadScript } from '../../src/redis/scripts/script.js';
+import type { SlotMove } from '../support/cluster.js';
+import type { Call } from './cluster-cases.js';
+
+/** Runs a call on one node, which follows no redirection. @throws its error */
+export async function send(
+  redis: Redis,
+  asking: boolean,
+  { binding, args, items }: Call,
+  ns: string,
+): Promise<unknown> {
+  const keys = keysOf(ns);
+  const pipeline = redis.pipeline();
+  if (asking) pipeline.asking();
+  pipeline.callBuffer('EVAL', loadScript(binding.name), ...flatten(binding, keys, args, items));
+  const results = (await pipeline.exec()) ?? [];
+  const [error, reply] = results.at(-1) ?? [new Error('no answer'), null];
+  if (error) throw error;
+  return reply;
+}
+
+function keysOf(ns: string): Record<string, string> {
+  const key = (name: string): string => `{${ns}}:${name}`;
+  return {
+    meta: key('meta'),
+    queues: key('queues'),
+    due: key('due'),
+    waiting: key('waiting'),
+    expiries: key('expiries'),
+    sending: key('sending'),
+    settings: key('settings'),
+  };
+}
+
+/** Every key of the slot with its value, as either node has it. */
+export async function dump(move: SlotMove): Promise<string[]> {
+  const parts = await Promise.all(
+    [move.source, move.target].map(async (node) => {
+      const keys = await move.keysAt(node);
+      const pipeline = node.redis.pipeline();
+      for (const key of keys) pipeline.asking().callBuffer('DUMP', key);
+      const values = ((await pipeline.exec()) ?? []).filter((_, i) => i % 2 === 1);
+      return keys.map(
+        (key, i) =>
+          `${node.server.port} ${key.toString('hex')} ${(values[i]?.[1] as Buffer | null)?.toString('hex') ?? ''}`,
+      );
+    }),
+  );
+  return parts.flat().sort();
+}
