@@ -1,6 +1,5 @@
 --[[
-Store jobs of the full lane, all or none: ready, scheduled or blocked. Their queues become full ones. Keys of jobs are built from the
-prefix of meta (lib/keys).
+Store jobs of the full lane, all or none: ready, scheduled or blocked. Their queues become full ones. Keys of jobs: lib/keys.
 
 KEYS[1] meta         hash: the namespace's marker; its last_queue is the newest queue's number
 KEYS[2] queues       hash: queue name -> number

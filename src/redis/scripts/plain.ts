@@ -44,7 +44,8 @@ export const publishOnce = script({
   repeatable: true,
   reply: (raw) => {
     const reply = flatReply(raw);
-    if (integerAt(reply, 0) !== 0) return { ...answer(reply), verdict: REPLACES_RICH, noted: Buffer.alloc(0) };
+    if (integerAt(reply, 0) !== 0)
+      return { ...answer(reply), verdict: REPLACES_RICH, noted: Buffer.alloc(0) };
     return { ...answer(reply), verdict: integerAt(reply, 2), noted: bytesAt(reply, 3) };
   },
 });

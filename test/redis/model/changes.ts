@@ -1,6 +1,6 @@
 import type { JobChange } from '../../../src/engine/full/changing.js';
 import { changeRank } from './line.js';
-import { enrich, type ModelJob } from './job.js';
+import { enrich, replaceBody, type ModelJob } from './job.js';
 import type { Space } from './space.js';
 import { fallWith, isCircle, isWaiting, placeWaiter, waitFor } from './waiting.js';
 
@@ -37,7 +37,7 @@ export function change(space: Space, id: string, wish: JobChange): string | null
 function describe(space: Space, job: ModelJob, { ttlMs, tags, data }: JobChange): void {
   if (ttlMs !== undefined) job.expiresMs = ttlMs > 0 ? space.nowMs + ttlMs : 0;
   job.tags = tags ?? job.tags;
-  job.body = data?.body.toString() ?? job.body;
+  if (data) replaceBody(job, data.body.toString());
 }
 
 /** Of a plain job that is to expire before it is due, nobody knows when it was to be due. */

@@ -78,3 +78,9 @@ export function enrich(job: ModelJob): void {
   if (job.state === 'scheduled') job.atMs = seenDueMs(job);
   job.isRich = true;
 }
+
+/** With another body a job is another's to do: whoever had it leased once comes too late now. */
+export function replaceBody(job: ModelJob, body: string): void {
+  job.body = body;
+  if (job.attempts > 0) job.lease++;
+}

@@ -1,6 +1,6 @@
 import type { NewRichJob } from '../../../src/domain/rich-job.js';
 import { end, goOn } from './ends.js';
-import { isLive, type ModelJob } from './job.js';
+import { isLive, replaceBody, type ModelJob } from './job.js';
 import type { Holding, Space } from './space.js';
 import { placeWaiter, waitFor } from './waiting.js';
 
@@ -53,7 +53,7 @@ export function holderOf(space: Space, key: string): Holding | undefined {
 
 /** Debounce: the job that is there waits anew, with other data. */
 function waitAnew(space: Space, job: ModelJob, body: string, delayMs: number): void {
-  job.body = body;
+  replaceBody(job, body);
   job.dueMs = delayMs > 0 ? space.nowMs + delayMs : 0;
   job.heldPlace = 0;
   if (job.state !== 'blocked') goOn(space, job, job.dueMs);
