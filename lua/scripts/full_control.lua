@@ -55,7 +55,8 @@ end
 redis.call("ZADD", timers, "LT", text_of(now_floor), "K" .. number, text_of(now_floor), "Z" .. number)
 redis.call("ZADD", due, "LT", text_of(now_floor), FULL_LANE)
 if event ~= "" then -- To whoever listens: else there is no stream.
-  redis.pcall("XADD", events, "NOMKSTREAM", "MAXLEN", "~", 10000, "*", "e", event, "q", queue, "i", "", "t", "", "g", "", "d", "")
+--- @include "lib/most_events"
+  redis.pcall("XADD", events, "NOMKSTREAM", "MAXLEN", "~", most_events, "*", "e", event, "q", queue, "i", "", "t", "", "g", "", "d", "")
 end
 notify(queue)
 return { 0, now_floor, now_floor }

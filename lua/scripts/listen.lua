@@ -2,18 +2,19 @@
 Read a namespace's events, and have them written for a while. Their stream is there only while somebody listens: its first entry is none
 of them, and says that it begins there.
 
-KEYS[1] listening  string with a TTL: somebody listens
+KEYS[1] listening  string with a TTL: somebody listens; how many events are to be kept
 KEYS[2] events     stream: e event, q queue, i id as it is kept, t type, g tags (JSON), d facts (JSON); it lives as long as listening
 ARGV[1] after      id of the last event that was read, "" = from now on
 ARGV[2] count      events to read, at most
 ARGV[3] keep_ms    have events written for so long from now on, ms; 0 = only read
+ARGV[4] most       about how many are kept
 
 Returns {last, has_gap, (id, e, q, i, t, g, d) × N}. Last: the stream's newest id, "" = there is no stream. Has_gap: 1 = what came next after
 the one that was read last is there no more.
 Cost: O(count).
 ]]
 local listening, events = KEYS[1], KEYS[2]
-local after, count, keep_ms = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
+local after, count, keep_ms, most = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4]
 
 local FIELDS = { "e", "q", "i", "t", "g", "d" }
 local is_there = redis.call("EXISTS", events) == 1
@@ -21,8 +22,8 @@ redis.call("EXISTS", listening, events)
 
 if keep_ms > 0 then
   -- A full Redis still lets what is there live on.
-  if redis.call("PEXPIRE", listening, keep_ms) == 0 then
-    redis.call("SET", listening, "1", "PX", keep_ms)
+  if redis.call("PEXPIRE", listening, keep_ms) == 0 or redis.call("GET", listening) ~= most then
+    redis.call("SET", listening, most, "PX", keep_ms)
   end
   if not is_there then
     redis.call("XADD", events, "*", "e", "")

@@ -133,6 +133,7 @@ export class EventsConfig {
   @WholeNumber(100, HOUR_MS) heartbeat_ms = 15_000;
   @WholeNumber(1_024, MAX_CONFIGURABLE_BYTES) max_buffer_bytes = 262_144;
   @WholeNumber(1_000, HOUR_MS) keep_ms = 15_000;
+  @WholeNumber(1_000, MILLION) max_kept = 10_000;
 }
 
 /** How every Redis is used. */

@@ -33,12 +33,15 @@ export interface EngineOptions {
   readonly idempotencyTtlMs?: number;
   /** How long events are written after the last listener of a namespace has gone, in milliseconds; 15 s by default. */
   readonly eventsKeepMs?: number;
+  /** About how many events of a namespace are kept meanwhile, 1,000 at least; 10,000 by default. */
+  readonly eventsMaxKept?: number;
   /** How long statistics are kept, and of how many queues: `DEFAULT_STATISTICS` by default. */
   readonly stats?: StatisticsOptions;
 }
 
 const DAY_MS = 86_400_000;
 const EVENTS_KEEP_MS = 15_000;
+const EVENTS_MAX_KEPT = 10_000;
 
 export type EngineParts = ReturnType<typeof assemble>;
 
@@ -49,7 +52,8 @@ export function assemble(pool: RedisPool, options: EngineOptions) {
   const idempotencyTtlMs = options.idempotencyTtlMs ?? DAY_MS;
   const runner = new ScriptRunner(pool, told, options.clock);
   const teller = new EventTeller(pool, told);
-  const events = new EventFeed(pool, told, teller, options.eventsKeepMs ?? EVENTS_KEEP_MS);
+  const keepMs = options.eventsKeepMs ?? EVENTS_KEEP_MS;
+  const events = new EventFeed(pool, told, teller, keepMs, options.eventsMaxKept ?? EVENTS_MAX_KEPT);
   const kept = options.stats ?? DEFAULT_STATISTICS;
   const stats = new Statistics(pool, runner, told, kept);
   const settings = new Settings(pool, runner, { history_days: kept.historyDays });

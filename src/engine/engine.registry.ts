@@ -65,5 +65,5 @@ export class EngineRegistry {
 }
 
 function poolMoving(): QueueError {
-  return new QueueError('pool_moving', 'the pool is moving to another store');
+  return new QueueError('pool_moving', 'the pool is moving to another one');
 }

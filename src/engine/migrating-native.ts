@@ -134,6 +134,5 @@ export class MigratingNative implements NativeJobs {
 
 /** @throws {QueueError} `pool_moving` */
 function refuse(isAsked: boolean, field: string): void {
-  if (isAsked)
-    throw new QueueError('pool_moving', `the pool is moving to another store: ${field} has to wait`);
+  if (isAsked) throw new QueueError('pool_moving', `the pool is moving to another one: ${field} has to wait`);
 }

@@ -65,6 +65,7 @@ function engineOptions({ limits, events, stats }: Config): EngineOptions {
     quotas,
     idempotencyTtlMs: limits.idempotency_ttl_s * 1_000,
     eventsKeepMs: events.keep_ms,
+    eventsMaxKept: events.max_kept,
     stats: { historyDays: stats.history_days, maxQueues: stats.max_queues },
   };
 }

@@ -52,7 +52,7 @@ describe('a slot that is moving, of which no key has moved yet', () => {
         confirms: true,
         ...(isRich ? { worker: 'w' } : {}),
       });
-    await pool.run(listen, pool.keys.namespace(ns), { after: '', count: 1, keep_ms: 60_000 });
+    await pool.run(listen, pool.keys.namespace(ns), { after: '', count: 1, keep_ms: 60_000, most: 10_000 });
     // A lease in another queue, whose answer may not have left.
     await engine.publish(ns, 'p', newJob());
     await engine.reserve(ns, { queues: ['p'], count: 1, ttrMs: 600_000, waitMs: 0, confirms: true });

@@ -9,6 +9,31 @@ import { EngineFixture, newJob } from './fixture.js';
 /** For those that wait until nobody listens any more; the others must not be hurried by a busy machine. */
 const KEEP_BRIEFLY_MS = 1_200;
 
+it.each(['plain', 'rich'])('as many events as are wanted are kept, about, of %s jobs', async (kind) => {
+  const f = await EngineFixture.withClock({ eventsKeepMs: 60_000, eventsMaxKept: 1_000 });
+  const heard = await Listening.to(f.engine, f.ns);
+  const body = Buffer.from('x');
+  for (let i = 0; i < 20; i++) {
+    if (kind === 'plain')
+      await f.engine.publishMany(
+        f.ns,
+        'q',
+        Array.from({ length: 64 }, () => newJob()),
+      );
+    else
+      await f.engine.full.publishing.publish(
+        f.ns,
+        Array.from({ length: 64 }, () => ({ queue: 'q', body, type: 't' })),
+      );
+  }
+  await f.publish('last');
+  await waitFor(() => heard.events.some(({ queue }) => queue === 'last'), 10_000);
+  const length = Number(await f.pool.read('XLEN', f.pool.keys.namespace(f.ns).events));
+  expect(length).toBeGreaterThanOrEqual(1_000);
+  expect(length).toBeLessThan(1_200);
+  await f.close();
+});
+
 describe('events', () => {
   let f: EngineFixture;
   const scripts: string[] = [];

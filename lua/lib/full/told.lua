@@ -4,7 +4,11 @@
 local announce, tell
 do
   local stream = touch(space_key("events"))
-  local listens, most = redis.call("EXISTS", stream) == 1, 10000
+  local listens, most = redis.call("EXISTS", stream) == 1, nil
+  if listens then
+--- @include "lib/most_events"
+    most = most_events
+  end
 
   local function with_tracked(facts)
     local all = { tracked = true }

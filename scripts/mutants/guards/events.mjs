@@ -119,4 +119,12 @@ export const EVENTS = [
     spec: STREAM,
     test: 'cuts a client that does not read',
   },
+  {
+    name: 'events: as many are kept as the configuration says',
+    file: 'src/engine/events/feed.ts',
+    from: 'most: this.maxKept };',
+    to: 'most: 10_000 };',
+    spec: 'test/redis/events.spec.ts',
+    test: 'as many events as are wanted',
+  },
 ];

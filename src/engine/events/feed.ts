@@ -52,6 +52,8 @@ export class EventFeed {
     private readonly observer: EngineObserver,
     private readonly teller: EventTeller,
     private readonly keepMs: number,
+    /** About how many of a namespace are kept. */
+    private readonly maxKept: number,
   ) {}
 
   /**
@@ -212,7 +214,7 @@ export class EventFeed {
   }
 
   private async read({ namespace }: Channel, after: string, keepMs: number): Promise<Page> {
-    const args = { after, count: PAGE, keep_ms: keepMs };
+    const args = { after, count: PAGE, keep_ms: keepMs, most: this.maxKept };
     return pageOf(await this.pool.run(listen, this.pool.keys.namespace(namespace), args), after);
   }
 

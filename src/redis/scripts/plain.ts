@@ -230,7 +230,7 @@ export const tell = script({
 export const listen = script({
   name: 'listen',
   keys: ['listening', 'events'],
-  args: ['after', 'count', 'keep_ms'],
+  args: ['after', 'count', 'keep_ms', 'most'],
   item: [],
   repeatable: true,
   reply: flatReply,
