@@ -54,16 +54,18 @@ describe.each(CASES)('$name that speaks nothing but TLS', ({ start, targetOf, fa
   let group: TlsGroup;
   let pool: RedisPool;
   let engine: QueueEngine;
+  const closing: (() => Promise<unknown>)[] = [];
   beforeAll(async () => {
     group = await start();
+    closing.push(() => group.stop());
     pool = await RedisPool.connect('default', { ...USUAL, ...targetOf(group) }, silentLog);
+    closing.push(() => pool.close());
     engine = new QueueEngine(pool);
+    closing.push(() => engine.stop());
     engine.start();
   }, 60_000);
   afterAll(async () => {
-    await engine.stop();
-    await pool.close();
-    await group.stop();
+    for (const close of closing.reverse()) await close();
   });
 
   /** Two on each of three masters. */
