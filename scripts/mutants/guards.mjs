@@ -19,6 +19,7 @@ import { SCHEDULES } from './guards/schedules.mjs';
 import { SCRIPTS } from './guards/scripts.mjs';
 import { START } from './guards/start.mjs';
 import { STORES } from './guards/stores.mjs';
+import { SWEEPS } from './guards/sweep.mjs';
 import { TIME } from './guards/time.mjs';
 import { TOKENS } from './guards/tokens.mjs';
 
@@ -55,6 +56,7 @@ export const GUARDS = [
   ...DURABLE,
   ...START,
   ...STORES,
+  ...SWEEPS,
   ...FLOODS,
   ...DEPENDENCIES,
   ...EVENTS,
