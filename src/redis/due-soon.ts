@@ -57,12 +57,13 @@ async function lookInCluster(pool: RedisPool, { cursor, count, horizonMs }: Look
     pool.read('SSCAN', keys.namespaces, cursor, 'COUNT', count),
     pool.read('SCARD', keys.namespaces),
   ]);
-  const [next, members] = Array.isArray(page) ? (page as unknown[]) : [];
+  if (!Array.isArray(page)) throw new TypeError('SSCAN has no answer');
+  const [next, members] = page as [string, unknown];
   const names = Array.isArray(members) ? members.map(String) : [];
   const heads = await pool.heads(names.map((namespace) => keys.namespace(namespace).due));
   const due = names.flatMap((namespace, i): [string, number][] => {
     const dueMs = heads[i] ?? Number.NaN;
     return dueMs <= horizonMs ? [[namespace, dueMs]] : [];
   });
-  return { cursor: String(next ?? WALK_END), total: Number(total), due };
+  return { cursor: next, total: Number(total), due };
 }
