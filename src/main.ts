@@ -13,6 +13,10 @@ const EXIT_FAILURE = 1;
 // keep the rest of their requests alive with them: a quarter of all processes cost half as much again per request, for as long as they
 // ran (docs/benchmarks.md, "Dear from birth").
 setFlagsFromString('--no-allocation-site-pretenuring');
+
+// Helpers of a scavenge stand in line for a core, and the main thread stands still until the last of them has had one: on a busy machine
+// that was 100 ms and more where the work itself is 4 (docs/benchmarks.md, "Waiting").
+setFlagsFromString('--no-parallel-scavenge');
 beginStart();
 
 interface Options {

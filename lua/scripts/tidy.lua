@@ -44,16 +44,18 @@ for i = 1, #page[2], 2 do
   local name, number = page[2][i], math.abs(tonumber(page[2][i + 1]))
   local info, ghosts, ready = queue_key("i", number), queue_key("g", number), queue_key("r", number)
   local facts = redis.call("HMGET", info, "blanks", "sweep", "far")
-  local slots = redis.call("ZRANGE", queue_key("f", number), 0, MOST_SLOTS - 1)
   local live = redis.call("LLEN", ready) - redis.call("SCARD", ghosts) - (facts[1] or 0)
-  local others = kept_in(number, tonumber(page[2][i + 1]) < 0 and "sldpSLbhzo" or "sld")
+  -- Most queues have ready jobs and no far ones: of those nothing else is asked.
+  local is_far = tonumber(facts[3] or 0) > 0
+  local slots = (live == 0 or is_far) and redis.call("ZRANGE", queue_key("f", number), 0, MOST_SLOTS - 1) or {}
+  local others = live == 0 and kept_in(number, tonumber(page[2][i + 1]) < 0 and "sldpSLbhzo" or "sld") or 1
   local expiry = redis.call("ZSCORE", expiries, number)
-  if slots[1] and tonumber(facts[3] or 0) > 0 and not redis.call("ZSCORE", due, number) then
+  if slots[1] and is_far and not redis.call("ZSCORE", due, number) then
     -- A server of an older version knows nothing of slots, and may have thought that there is nothing to come for.
     forgotten_due[#forgotten_due + 1] = slots[1] * SLOT_MS - LEAD_MS
     forgotten_due[#forgotten_due + 1] = number
   end
-  if live == 0 and others == 0 and tonumber(facts[3] or 0) == 0 then
+  if live == 0 and others == 0 and not is_far then
     local keys = { ready, ghosts, info, queue_key("f", number) }
     for _, slot in ipairs(slots) do
       keys[#keys + 1] = queue_key("f", number) .. ":" .. slot

@@ -24,6 +24,7 @@ import { SCRIPTS } from './guards/scripts.mjs';
 import { START } from './guards/start.mjs';
 import { STORES } from './guards/stores.mjs';
 import { SURVIVE } from './guards/survive.mjs';
+import { SWEEPS } from './guards/sweep.mjs';
 import { TIME } from './guards/time.mjs';
 import { TOKENS } from './guards/tokens.mjs';
 
@@ -62,6 +63,7 @@ export const GUARDS = [
   ...DURABLE,
   ...START,
   ...STORES,
+  ...SWEEPS,
   ...FLOODS,
   ...FULL_REGRESSIONS,
   ...DEPENDENCIES,

@@ -1,3 +1,4 @@
+import { lookForDue, WALK_END } from '../redis/due-soon.js';
 import type { RedisPool } from '../redis/pool.js';
 import { fullTick } from '../redis/scripts/full.js';
 import type { Lapse } from '../redis/scripts/replies.js';
@@ -14,9 +15,13 @@ const TICK_STEP = 64;
 const FULL_FLIGHT = 2;
 /** A timer is armed for what is due within this; what is due later is seen by a sweep in time, in milliseconds. */
 const HORIZON_MS = 2_500;
-/** All namespaces are looked at once in this time, in as many slices, in milliseconds: the bound on taking over from a dead server. */
+/** All namespaces are looked at once in this time, in milliseconds: the bound on taking over from a dead server. */
 const SWEEP_MS = 1_000;
-const SLICES = 10;
+/** Namespaces of one step of a sweep, a quarter of a millisecond of Redis; of more steps than this, each looks at more. */
+const SWEEP_STEP = 250;
+const MOST_STEPS = 10;
+/** Namespaces that one script looks at: half a millisecond of Redis. */
+const MOST_IN_ONE = 500;
 /** Pause before a namespace is pumped again that could not be, in milliseconds. */
 const AFTER_FAILURE_MS = 500;
 
@@ -33,8 +38,12 @@ interface Alarm {
 export class Pump {
   private readonly alarms = new Map<string, Alarm>();
   private sweeper: NodeJS.Timeout | undefined;
-  private namespaces: string[] = [];
-  private slice = 0;
+  /** Of the sweep that goes on: where it is, which step is next of how many, how many namespaces each looks at, of how many. */
+  private cursor = WALK_END;
+  private turn = 0;
+  private steps = 1;
+  private share = SWEEP_STEP;
+  private total = 0;
   private isSweeping = false;
   private isStopped = false;
   private readonly running = new Set<Promise<void>>();
@@ -49,13 +58,13 @@ export class Pump {
   ) {}
 
   start(): void {
-    this.sweeper = setInterval(() => void this.sweep(), SWEEP_MS / SLICES);
+    this.armSweep(0);
   }
 
   /** Ends all timers and waits for what is under way. */
   async stop(): Promise<void> {
     this.isStopped = true;
-    clearInterval(this.sweeper);
+    clearTimeout(this.sweeper);
     for (const alarm of this.alarms.values()) clearTimeout(alarm.timer);
     await Promise.all(this.running);
   }
@@ -139,29 +148,42 @@ export class Pump {
     if (dueMs !== Number.POSITIVE_INFINITY) this.arm(namespace, dueMs);
   }
 
-  /** Looks at a tenth of the namespaces. A slow Redis makes sweeps rarer, never more than one at a time. */
+  private armSweep(inMs: number): void {
+    this.sweeper = setTimeout(() => void this.sweep(), inMs);
+  }
+
+  /** One step of a sweep. A slow Redis makes steps rarer, never more than one at a time. */
   private async sweep(): Promise<void> {
-    if (this.isSweeping || this.isStopped) return;
+    if (this.isStopped) return;
+    this.armSweep(SWEEP_MS / this.steps);
+    if (this.isSweeping) return;
     this.isSweeping = true;
-    await this.track(this.sweepSlice().catch((error: unknown) => this.observer.loopError('sweep', error)));
+    await this.track(this.sweepStep().catch((error: unknown) => this.observer.loopError('sweep', error)));
     this.isSweeping = false;
   }
 
-  private async sweepSlice(): Promise<void> {
-    if (this.slice === 0) {
-      const members = await this.pool.read('SMEMBERS', this.pool.keys.namespaces);
-      this.namespaces = Array.isArray(members) ? members.map(String) : [];
+  /** Looks at this step's share of the namespaces; the last one at all that are left. */
+  private async sweepStep(): Promise<void> {
+    const isFirst = this.turn === 0;
+    const isLast = this.turn === this.steps - 1;
+    this.turn = isLast ? 0 : this.turn + 1;
+    // Namespaces are met a little sooner or later than their share says: a sweep may be over before its last step.
+    if (isFirst || this.cursor !== WALK_END) await this.walk(isLast ? Number.POSITIVE_INFINITY : this.share);
+    if (!isLast) return;
+    this.steps = Math.min(Math.max(Math.ceil(this.total / SWEEP_STEP), 1), MOST_STEPS);
+    this.share = Math.max(Math.ceil(this.total / this.steps), 1);
+  }
+
+  /** Goes on with the sweep over about as many namespaces. */
+  private async walk(most: number): Promise<void> {
+    for (let left = most; left > 0 && !this.isStopped; left -= MOST_IN_ONE) {
+      const look = { cursor: this.cursor, count: Math.min(left, MOST_IN_ONE) };
+      const page = await lookForDue(this.pool, { ...look, horizonMs: this.runner.now() + HORIZON_MS });
+      this.cursor = page.cursor;
+      this.total = page.total;
+      for (const [namespace, dueMs] of page.due) this.arm(namespace, dueMs);
+      if (this.cursor === WALK_END) return;
     }
-    const size = Math.ceil(this.namespaces.length / SLICES);
-    const part = this.namespaces.slice(this.slice * size, (this.slice + 1) * size);
-    this.slice = (this.slice + 1) % SLICES;
-    if (part.length === 0) return;
-    const { keys } = this.pool;
-    const heads = await this.pool.heads(part.map((namespace) => keys.namespace(namespace).due));
-    part.forEach((namespace, i) => {
-      const dueMs = heads[i] ?? Number.NaN;
-      if (!Number.isNaN(dueMs)) this.arm(namespace, dueMs);
-    });
   }
 
   private async track(work: Promise<void>): Promise<void> {

@@ -85,6 +85,11 @@ export class Keys {
     return keys;
   }
 
+  /** What stands before and behind a namespace in the key of its due times, for a script that looks at many namespaces. */
+  get dueParts(): readonly [string, string] {
+    return [`${this.prefix}{`, '}:due'];
+  }
+
   /** A job's key; `encodedId` as `encodeId` gives it. For tests and tools: scripts spell it themselves. */
   job(namespace: string, encodedId: Buffer): Buffer {
     return Buffer.concat([Buffer.from(`${this.prefix}{${namespace}}j`), encodedId]);

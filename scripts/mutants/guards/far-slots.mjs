@@ -83,8 +83,8 @@ export const FAR_SLOTS = [
   {
     name: 'a queue with a far job is not forgotten',
     file: 'lua/scripts/tidy.lua',
-    from: ' and tonumber(facts[3] or 0) == 0 then',
-    to: ' then',
+    from: ' and others == 0 and not is_far then',
+    to: ' and others == 0 then',
     spec: SLOTS,
     test: 'of a queue with one job left are not',
   },

@@ -58,7 +58,7 @@ export const TIME = [
   {
     name: 'the sweep finds what a dead server left',
     file: 'src/engine/pump.ts',
-    from: 'if (!Number.isNaN(dueMs)) this.arm(namespace, dueMs);',
+    from: 'for (const [namespace, dueMs] of page.due) this.arm(namespace, dueMs);',
     to: '',
     spec: PUMP,
     test: 'takes over',

@@ -1,3 +1,4 @@
+import { dueSoon } from '../due-soon.js';
 import { FULL_SCRIPTS } from './full.js';
 import { RECURRING_SCRIPTS } from './recurring.js';
 import { answer, codes, lapsesOf, TIMES, whole } from './replies.js';
@@ -344,6 +345,7 @@ export const ENGINE_SCRIPTS = [
   purgeQueue,
   purgeSpace,
   heads,
+  dueSoon,
   mark,
   ...FULL_SCRIPTS,
   ...RECURRING_SCRIPTS,

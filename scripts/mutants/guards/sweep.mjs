@@ -1,0 +1,25 @@
+const SWEEP = 'test/redis/sweep.spec.ts';
+
+/**
+ * How what is due is found wherever it is.
+ *
+ * @type {readonly import('../guards.mjs').Guard[]}
+ */
+export const SWEEPS = [
+  {
+    name: 'sweep: the last step goes on to the end',
+    file: 'src/engine/pump.ts',
+    from: 'isLast ? Number.POSITIVE_INFINITY : this.share',
+    to: '1',
+    spec: SWEEP,
+    test: 'moves what a server left',
+  },
+  {
+    name: 'sweep: a key that is no zset keeps nobody from the others',
+    file: 'lua/scripts/due_soon.lua',
+    from: 'redis.pcall("ZRANGE"',
+    to: 'redis.call("ZRANGE"',
+    spec: SWEEP,
+    test: 'moves what a server left',
+  },
+];
