@@ -1,5 +1,4 @@
 -- Ends of jobs. A job has left its place before (lib/full/place) it ends.
---- @include "lib/full/keep"
 -- What holds others up lets them go: outcome is the event that tells of the end. Dependents learn of it from the clock.
 local function let_go(job, outcome)
   free_unique(job)

@@ -1,5 +1,6 @@
 -- What happens to a job is told twice: to its timeline, which rich jobs have, and to whoever reads the namespace's events now.
 -- The stream is there while somebody does (lua/scripts/listen.lua); what a full Redis refuses of it is left out.
+--- @include "lib/full/note"
 local stream = touch(space_key("events"))
 local listens = redis.call("EXISTS", stream) == 1
 local MOST_EVENTS = 10000
