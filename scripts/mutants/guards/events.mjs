@@ -58,7 +58,7 @@ export const EVENTS = [
   {
     name: 'events: are kept in a bounded number',
     file: 'lua/lib/events.lua',
-    from: '"MAXLEN", "~", MOST_KEPT, ',
+    from: '"MAXLEN", "~", most_events, ',
     to: '',
     spec: ENGINE,
     test: 'are kept in a bounded number',
