@@ -34,6 +34,7 @@ export const OWN_REDIS = {
   'test/e2e/main.spec.ts': 'starts the built server as an operator would',
   'test/e2e/migration.spec.ts': 'moves a pool from one server to another',
   'test/e2e/metrics.spec.ts': "compares gauges with one server's INFO",
+  'test/e2e/model.property.spec.ts': 'has a clock of its own, which is not that of other servers',
   'test/e2e/outage.spec.ts': 'stops and restarts a server',
   'test/e2e/poison.spec.ts': "looks at one server's count of the dead",
   'test/e2e/secrets.spec.ts': "looks for secrets in a server's keys and log",

@@ -52,7 +52,7 @@ export class TestApp {
     this.log = log;
   }
 
-  /** @param clock moves the time of its queues, Unix ms; left out, Redis's own counts */
+  /** @param clock moves the time of its queues, Unix ms, and needs a Redis that nobody else uses; left out, Redis's own counts */
   static async start(env: Record<string, string> = {}, clock?: () => number): Promise<TestApp> {
     const lines: LogLine[] = [];
     const config = loadConfig({
