@@ -1,4 +1,5 @@
 import { createParamDecorator, type ExecutionContext, Res } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
 import { expectNoBody } from './body.js';
 import type { Exchange } from './exchange.js';
 import { exchangeIn } from './exchange-of.js';
@@ -21,3 +22,9 @@ function leaveAnswerToHandler(controller: object, handler: string | symbol | und
   const { length } = Reflect.get(controller, handler ?? '') as { readonly length: number };
   Res()(controller, handler, length);
 }
+
+/** A word of the path that few routes have. Nest's own `Param` would be one more parameter in the API's document. */
+export const InPath = createParamDecorator((name: string, context: ExecutionContext): string => {
+  const { params } = context.switchToHttp().getRequest<FastifyRequest>();
+  return (params as Readonly<Record<string, string>>)[name] ?? '';
+});

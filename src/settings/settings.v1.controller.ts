@@ -1,4 +1,4 @@
-import { Controller, Delete, Get, Inject, Param, Put, UseGuards } from '@nestjs/common';
+import { Controller, Delete, Get, Inject, Put, UseGuards } from '@nestjs/common';
 import { Access } from '../auth/access.js';
 import { TokenGuard } from '../auth/token.guard.js';
 import { EngineRegistry } from '../engine/engine.registry.js';
@@ -8,7 +8,7 @@ import { answer, answerNothing, asciiJson } from '../http/answer.js';
 import { wholeBody } from '../http/body.js';
 import { Describe } from '../http/describe.js';
 import type { Exchange } from '../http/exchange.js';
-import { Incoming } from '../http/incoming.js';
+import { InPath, Incoming } from '../http/incoming.js';
 import { ChosenSettingFields, NamespaceSettingAnswer, NamespaceSettingsPage } from './dto.v1.js';
 import { keyOf, settingJson, settingsJson, valueOf } from './settings.v1.js';
 
@@ -41,7 +41,7 @@ export class V1SettingsController {
     group: 'Settings',
     answers: { 200: { about: 'The setting.', of: NamespaceSettingAnswer } },
   })
-  async get(@Incoming() exchange: Exchange, @Param('key') key: string): Promise<void> {
+  async get(@Incoming() exchange: Exchange, @InPath('key') key: string): Promise<void> {
     await this.show(exchange, keyOf(key));
   }
 
@@ -54,7 +54,7 @@ export class V1SettingsController {
     body: ChosenSettingFields,
     answers: { 200: { about: 'The setting as it holds now.', of: NamespaceSettingAnswer } },
   })
-  async set(@Incoming() exchange: Exchange, @Param('key') name: string): Promise<void> {
+  async set(@Incoming() exchange: Exchange, @InPath('key') name: string): Promise<void> {
     const key = keyOf(name);
     const body = await wholeBody(exchange, MAX_BODY_BYTES);
     const { settings } = this.queuesOf(exchange);
@@ -70,7 +70,7 @@ export class V1SettingsController {
     group: 'Settings',
     answers: { 204: { about: 'It holds.' } },
   })
-  async unset(@Incoming() exchange: Exchange, @Param('key') key: string): Promise<void> {
+  async unset(@Incoming() exchange: Exchange, @InPath('key') key: string): Promise<void> {
     await this.queuesOf(exchange).settings.unset(exchange.namespace, keyOf(key));
     answerNothing(exchange);
   }

@@ -1,4 +1,4 @@
-import { Controller, Delete, Get, Inject, Param, UseGuards } from '@nestjs/common';
+import { Controller, Delete, Get, Inject, UseGuards } from '@nestjs/common';
 import { Access } from '../auth/access.js';
 import { TokenGuard } from '../auth/token.guard.js';
 import type { WorkerFacts } from '../domain/job-lists.js';
@@ -6,7 +6,7 @@ import { Describe } from '../http/describe.js';
 import type { Exchange } from '../http/exchange.js';
 import type { Plain } from '../http/fields/field.js';
 import { readQuery } from '../http/fields/read.js';
-import { Incoming } from '../http/incoming.js';
+import { InPath, Incoming } from '../http/incoming.js';
 import { pageAnswer, pageOf, PageQuery } from '../http/page-query.js';
 import { isoTime, reply } from '../http/reply.js';
 import { DeregisteredAnswer, WorkerAnswer, WorkersPage } from './dto.v1.js';
@@ -42,7 +42,7 @@ export class V1WorkersController {
     group: GROUP,
     answers: { 200: { about: 'The worker.', of: WorkerAnswer } },
   })
-  async find(@Incoming() exchange: Exchange, @Param('name') name: string): Promise<void> {
+  async find(@Incoming() exchange: Exchange, @InPath('name') name: string): Promise<void> {
     reply(exchange, 200, workerAnswer(await this.workers.find(exchange.caller, name)));
   }
 
@@ -53,7 +53,7 @@ export class V1WorkersController {
     group: GROUP,
     answers: { 200: { about: 'It is forgotten.', of: DeregisteredAnswer } },
   })
-  async deregister(@Incoming() exchange: Exchange, @Param('name') name: string): Promise<void> {
+  async deregister(@Incoming() exchange: Exchange, @InPath('name') name: string): Promise<void> {
     reply(exchange, 200, { name, found: await this.workers.deregister(exchange.caller, name) });
   }
 }
