@@ -33,21 +33,25 @@ for i = 3, #ARGV, 3 do
 end
 -- Codes are text: to make text of a number costs more than all else that is done with it.
 local values, keys = read_values(ids)
-local codes, unpack_head = {}, struct.unpack
+local codes, unpack_head, seen, floor = {}, struct.unpack, doomed, now_floor
 for _, run in ipairs(runs) do
   local claim = run.claim
   local kinds = claim.kinds
+  local gone = #doomed
   for at = run.first, run.last do
     local id = ids[at]
     local head, expires = unpack_head(">c17I6", values[at] or NO_JOB)
     local kind = kinds[head] or kind_of(claim, head)
     codes[at] = kind.code
-    if kind.is_there and (doomed[id] or expires > 0 and expires <= now_floor) then
+    local leased = kind.leased
+    if kind.is_there and (seen[id] or expires > 0 and expires <= floor) then
       codes[at] = "0"
-    elseif kind.leased then
-      doomed[id], doomed[#doomed + 1], kind.leased[#kind.leased + 1] = true, keys[at], id
+    elseif leased then
+      gone = gone + 1
+      seen[id], seen[gone], leased[#leased + 1] = true, keys[at], id
     elseif kind.goes then
       plan_removal(id, kind.state, kind.number, kind.entry, kind.flags)
+      gone = #doomed
     end
   end
 end

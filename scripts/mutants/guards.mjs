@@ -1,3 +1,4 @@
+import { BATCHES } from './guards/batches.mjs';
 import { CLUSTER } from './guards/cluster.mjs';
 import { DEPENDENCIES } from './guards/dependencies.mjs';
 import { DURABLE } from './guards/durability.mjs';
@@ -46,6 +47,7 @@ export const GUARDS = [
   ...LEASES,
   ...RECORD_GUARDS,
   ...LINES,
+  ...BATCHES,
   ...LIST_GUARDS,
   ...FAR_SLOTS,
   ...TIME,

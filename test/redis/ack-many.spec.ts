@@ -116,6 +116,14 @@ describe('many acknowledgements in one call', () => {
     expect(await f.engine.ackMany(f.ns, [ackOf(lost!), ackOf(wrongQueue!)])).toEqual(['acked', 'acked']);
   });
 
+  it('of two queues in turn are each looked for in their own', async () => {
+    const [q0, q1] = await lease('q', 2);
+    const [p0, p1] = await lease('p', 2);
+
+    const acks = [q0, p0, q1, p1].map((job) => ackOf(job!));
+    expect(await f.engine.ackMany(f.ns, acks)).toEqual(['acked', 'acked', 'acked', 'acked']);
+  });
+
   it('refuse a stale owner among others, whose job another worker has by now', async () => {
     const leased = await lease('q', 3);
     f.nowMs += 60_000;

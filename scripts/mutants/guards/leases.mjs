@@ -115,8 +115,8 @@ export const LEASES = [
   {
     name: 'expiry is looked at when a job is acknowledged',
     file: 'lua/scripts/ack.lua',
-    from: '(doomed[id] or expires > 0 and expires <= now_floor) then',
-    to: 'doomed[id] then',
+    from: '(seen[id] or expires > 0 and expires <= floor) then',
+    to: 'seen[id] then',
     spec: EXPIRY,
     test: 'cannot be acknowledged',
   },
