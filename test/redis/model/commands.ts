@@ -35,9 +35,9 @@ const body = fc.constantFrom('x', 'y', 'z');
 const tags = fc.constantFrom([], ['t'], ['t', 'u']);
 const group = fc.constantFrom('g', 'h');
 
-const policy = fc.constantFrom<RetryPolicy | undefined>(
-  undefined,
-  undefined,
+const policy = fc.constantFrom<RetryPolicy>(
+  { kind: 'fixed', delayMs: 0 },
+  { kind: 'fixed', delayMs: 0 },
   { kind: 'none' },
   { kind: 'fixed', delayMs: 700, nonRetryable: ['h'] },
   { kind: 'linear', delayMs: 300, maxMs: 500 },
@@ -62,11 +62,11 @@ const usual = fc.record({
   ttlMs: fc.constantFrom(0, 0, 0, 0, 1_200, 4_000),
   tries: fc.integer({ min: 1, max: 3 }),
   retentionMs: fc.constantFrom(0, 0, 2_500),
+  retry: policy,
 });
 const special = fc.oneof(
   { weight: 3, arbitrary: fc.constant({}) },
-  { weight: 2, arbitrary: policy.map((retry) => (retry === undefined ? {} : { retry })) },
-  { weight: 3, arbitrary: fc.record({ concurrencyKey: fc.constantFrom('c', 'd') }) },
+  { weight: 3, arbitrary: fc.record({ concurrencyKey: fc.constantFrom('c', 'c', 'd') }) },
   { weight: 2, arbitrary: fc.record({ unique }) },
   {
     weight: 4,

@@ -49,10 +49,10 @@ export class Pair {
     return this.f.engine;
   }
 
-  /** Both queues are full ones from the start. */
+  /** Both queues are full ones from the start; in one of them jobs of a key run one by one. */
   async open(): Promise<void> {
-    for (const queue of QUEUES) await this.engine.full.controls.resume(this.ns, queue);
-    await this.engine.pumpNow(this.ns);
+    await this.control('a', { maxRunningPerKey: 1 });
+    await this.control('b', {});
   }
 
   async publish(jobs: readonly NewJob[]): Promise<void> {
