@@ -33,7 +33,7 @@ export const QLESS_DEFECTS = [
   {
     name: 'qless: the pump runs by itself',
     file: 'src/engine/pump.ts',
-    from: 'this.sweeper = setInterval(() => void this.sweep(), SWEEP_MS / SLICES);',
+    from: 'this.sweeper = setTimeout(() => void this.sweep(), inMs);',
     to: 'this.sweeper = undefined;',
     spec: QLESS,
     test: 'Q12:',
