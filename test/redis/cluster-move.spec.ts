@@ -59,6 +59,8 @@ describe('a slot that is moving', () => {
     const far = await seedFar(ns, nowMs);
     await engine.publish(ns, 'p', newJob({ delayMs: 600_000 }));
     await pool.read('HSET', `{${ns}}:waiting`, 'somebody', '1');
+    // Somebody listens: a script that looks for a stream that is missing would wait for the end of the move whatever else it does.
+    await pool.read('XADD', `{${ns}}:events`, '*', 'e', 'published');
     await engine.stop();
     const [record = ''] = (await pool.read('HKEYS', `{${ns}}:sending`)) as string[];
     return { ns, nowMs, ready: ready.slice(1), expired, scheduled, far, leased, dead, record };
