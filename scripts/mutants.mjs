@@ -100,7 +100,11 @@ async function jest(specs, name, env = {}) {
     '--runTestsByPath',
     ...specs,
   ];
-  const child = spawn(process.execPath, argv, { cwd: tree, env: { ...process.env, ...env }, stdio: 'ignore' });
+  const child = spawn(process.execPath, argv, {
+    cwd: tree,
+    env: { ...process.env, ...env },
+    stdio: 'ignore',
+  });
   const timer = setTimeout(() => child.kill('SIGKILL'), RUN_MS);
   await new Promise((resolve) => child.once('exit', resolve));
   clearTimeout(timer);
