@@ -65,7 +65,7 @@ async function withoutGuards() {
 }
 
 /** @returns 'killed' if the named test failed and everything else about the run was in order; else what was not */
-async function withoutGuard({ file, from, to, spec, test }) {
+async function withoutGuard({ file, from, to, spec, test, env }) {
   const path = join(tree, file);
   const text = readFileSync(path, 'utf8');
   const times = text.split(from).length - 1;
@@ -75,7 +75,7 @@ async function withoutGuard({ file, from, to, spec, test }) {
     text.replace(from, () => to),
   );
   try {
-    const { passed, failed, broken } = await jest([spec], test);
+    const { passed, failed, broken } = await jest([spec], test, env);
     if (broken > 0) return `${spec} could not be run`;
     if (failed.length > 0) return 'killed';
     return passed > 0 ? `${spec} passes without it` : `no test of ${spec} is called ${test}`;
@@ -85,7 +85,7 @@ async function withoutGuard({ file, from, to, spec, test }) {
 }
 
 /** Runs the tests of some specs whose names match. */
-async function jest(specs, name) {
+async function jest(specs, name, env = {}) {
   const report = join(tree, 'report.json');
   rmSync(report, { force: true });
   const argv = [
@@ -100,7 +100,11 @@ async function jest(specs, name) {
     '--runTestsByPath',
     ...specs,
   ];
-  const child = spawn(process.execPath, argv, { cwd: tree, stdio: 'ignore' });
+  const child = spawn(process.execPath, argv, {
+    cwd: tree,
+    env: { ...process.env, ...env },
+    stdio: 'ignore',
+  });
   const timer = setTimeout(() => child.kill('SIGKILL'), RUN_MS);
   await new Promise((resolve) => child.once('exit', resolve));
   clearTimeout(timer);

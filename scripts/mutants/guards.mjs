@@ -6,6 +6,7 @@ import { EVENTS } from './guards/events.mjs';
 import { FAILURES } from './guards/failures.mjs';
 import { FAR_SLOTS } from './guards/far-slots.mjs';
 import { FLOODS } from './guards/floods.mjs';
+import { FULL_MODEL } from './guards/full-model.mjs';
 import { FULL_REGRESSIONS } from './guards/full-regressions.mjs';
 import { IMPORT } from './guards/import.mjs';
 import { LEASES } from './guards/leases.mjs';
@@ -40,6 +41,7 @@ import { TOKENS } from './guards/tokens.mjs';
  * @property {string} to what stands there when it is off
  * @property {string} spec the file of the test
  * @property {string} test its name, or a part of it, as a regular expression
+ * @property {Readonly<Record<string, string>>} [env] environment of the run: a random test that meets the guard seldom has its seed here
  */
 
 /** @type {readonly Guard[]} */
@@ -69,6 +71,7 @@ export const GUARDS = [
   ...FLOODS,
   ...FULL_REGRESSIONS,
   ...DEPENDENCIES,
+  ...FULL_MODEL,
   ...EVENTS,
   ...QUEUE_LIMITS,
   ...QLESS_DEFECTS,

@@ -40,8 +40,8 @@ const policy = fc.constantFrom<RetryPolicy>(
   { kind: 'fixed', delayMs: 0 },
   { kind: 'none' },
   { kind: 'fixed', delayMs: 700, nonRetryable: ['h'] },
-  { kind: 'linear', delayMs: 300, maxMs: 500 },
-  { kind: 'exponential', delayMs: 100, factor: 3, maxMs: 700 },
+  { kind: 'linear', delayMs: 300, maxMs: 250 },
+  { kind: 'exponential', delayMs: 100, factor: 3, maxMs: 250 },
   { kind: 'list', delaysMs: [0, 1_000] },
 );
 const unique = fc.record<UniqueKey>({
