@@ -7,6 +7,7 @@ export const OWN_REDIS = {
   'test/redis/bytes.spec.ts': 'compares used_memory of a server that holds nothing else',
   'test/redis/clock.spec.ts': 'steps the clock of a server',
   'test/redis/cluster-listing.spec.ts': 'stops a replica of a Cluster',
+  'test/redis/cluster-move-full.spec.ts': 'moves slots of a Cluster, key by key',
   'test/redis/cluster-move.spec.ts': 'moves slots of a Cluster, key by key',
   'test/redis/cluster-nodes.spec.ts': 'silences and cuts off nodes of a Cluster',
   'test/redis/cluster-tokens.spec.ts': 'moves the slot of the tokens, key by key',

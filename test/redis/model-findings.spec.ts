@@ -47,6 +47,16 @@ describe('what random sequences beside a model in memory have found', () => {
     expect(await f.find('a')).toMatchObject({ state: 'cancelled', crashes: 1 });
   });
 
+  it('a job that is to be cancelled, and is moved on to wait for a dead one, is cancelled, and is not dead', async () => {
+    await f.put('dead');
+    await f.lane.owners.fail(f.ns, { ...(await leaseOf('dead')), group: 'g', message: 'm' });
+    await f.put('a', { onDependencyFailure: 'fail', retentionMs: 60_000 });
+    const lease = await leaseOf('a');
+    await revokedAt('a', 60_000);
+    await f.lane.owners.complete(f.ns, [{ ...lease, queue: 'q', next: { queue: 'q', dependsOn: ['dead'] } }]);
+    expect(await f.find('a')).toMatchObject({ state: 'cancelled' });
+  });
+
   it('an owner who gives back a job that is to be cancelled is told that it is', async () => {
     await f.put('a', { tries: 2 });
     const lease = await leaseOf('a');

@@ -4,7 +4,8 @@ local function policy_of(job, outcome)
 end
 
 local function fall(job, outcome)
-  if policy_of(job, outcome) == "cancel" then
+  -- One that is to be cancelled, and was moved on by its owner meanwhile, is cancelled whatever its policy.
+  if job.x.cancel or policy_of(job, outcome) == "cancel" then
     if outcome == "cascaded" then
       put(job, "cascade", "1")
     end

@@ -55,7 +55,7 @@ function block(job: ModelJob): void {
 export function fallWith(space: Space, job: ModelJob, outcome: string): void {
   job.isRich = true;
   if (outcome === 'cascaded') job.cascades = true;
-  if (job.cascades || job.onFailure === 'cancel') end(space, job, 'cancelled');
+  if (job.cascades || job.revokedAtMs > 0 || job.onFailure === 'cancel') end(space, job, 'cancelled');
   else die(space, job, 'dependency_failed');
 }
 
