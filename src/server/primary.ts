@@ -29,6 +29,9 @@ export class Primary implements RunningServer {
   private mayBegin!: () => void;
   private readonly beginning = new Promise<void>((resolve) => (this.mayBegin = resolve));
 
+  private hasFirst!: () => void;
+  private readonly firstServes = new Promise<void>((resolve) => (this.hasFirst = resolve));
+
   private constructor(
     private readonly config: Config,
     private readonly sockets: Sockets,
@@ -103,8 +106,9 @@ export class Primary implements RunningServer {
     const { checkSurroundings } = await import('./surroundings.js');
     await checkSurroundings(config, parts.pools);
     this.mayBegin();
-    await workers;
-    // Workers first, where there are no more cores than workers: the code of the admin port takes as long to load as theirs.
+    // A worker first, where there are no more cores than workers: the code of the admin port takes as long to load as its. Not all of them:
+    // one that hangs must not keep the port shut.
+    await Promise.race([this.firstServes, workers]);
     const admin = await import('./admin-server.js');
     this.adminServer = await admin.AdminServer.start(parts, commands);
     commands.own = this.adminServer.metrics;
@@ -113,6 +117,7 @@ export class Primary implements RunningServer {
         commands.collected(message as Extract<ToPrimary, { type: 'metrics' }>);
       }
     });
+    await workers;
   }
 
   /** One of the workers of the start. Its death ends the server while nobody serves: something is wrong with the settings then. */
@@ -144,6 +149,7 @@ export class Primary implements RunningServer {
         send(worker, { type: 'access_log', on: this.commands.accessLogOn });
         isReady = true;
         this.serving.add(worker);
+        this.hasFirst();
         resolve();
       });
       worker.once('exit', (code, signal) => {
