@@ -24,6 +24,7 @@ export const OWN_REDIS = {
   'test/redis/quotas-model.spec.ts': 'counts the keys of all namespaces of a server',
   'test/redis/reads.spec.ts': 'stops a server from answering',
   'test/redis/script-headers.spec.ts': 'reads files, and no Redis',
+  'test/redis/full-time.spec.ts': "looks at a server's slow log",
   'test/redis/scripts-time.spec.ts': "looks at a server's slow log",
   'test/redis/sentinel.spec.ts': 'kills the master of a Sentinel group',
   'test/redis/tls-topologies.spec.ts': 'runs a Sentinel group and a Cluster that speak TLS',

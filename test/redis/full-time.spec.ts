@@ -1,11 +1,6 @@
-import { Redis } from 'ioredis';
 import type { NewRichJob } from '../../src/domain/rich-job.js';
-import { startRedis, type RedisProcess } from '../support/redis.js';
 import { EngineFixture } from './fixture.js';
-
-/** The rule is 3 ms on a quiet machine; this one may be slow, and busy with other tests. */
-const LIMIT_MS = 15;
-const TRIES = 3;
+import { LIMIT_MS, ScriptWatch } from './script-watch.js';
 
 /** With something in every index that one job can have alone. */
 const RICH = {
@@ -18,22 +13,17 @@ const RICH = {
 } as const;
 
 describe('no script of the full lane holds Redis for long', () => {
-  let redis: RedisProcess;
-  let admin: Redis;
+  let watch: ScriptWatch;
   let f: EngineFixture;
   let nowMs = Date.now();
   beforeAll(async () => {
-    redis = await startRedis({ args: ['--slowlog-log-slower-than', '500', '--slowlog-max-len', '10000'] });
-    admin = new Redis(redis.port, '127.0.0.1', { protocol: 2 });
+    watch = await ScriptWatch.start();
   });
   beforeEach(async () => {
-    f = await EngineFixture.open({ clock: () => nowMs }, { url: redis.url });
+    f = await EngineFixture.open({ clock: () => nowMs }, { url: watch.url });
   });
   afterEach(() => f.close());
-  afterAll(async () => {
-    admin.disconnect();
-    await redis.stop();
-  });
+  afterAll(() => watch.stop());
 
   const jobs = (count: number, job: Partial<NewRichJob> = {}): NewRichJob[] =>
     Array.from({ length: count }, () => ({ queue: 'q', body: Buffer.alloc(1_024, 'x'), ...RICH, ...job }));
@@ -113,23 +103,7 @@ describe('no script of the full lane holds Redis for long', () => {
     },
   };
 
-  /** The time of the longest script while it runs, in ms; of some tries the best, for a busy machine only adds to it. */
-  async function slowest(prepare: () => Promise<() => Promise<unknown>>): Promise<number> {
-    let best = Number.POSITIVE_INFINITY;
-    for (let i = 0; i < TRIES; i++) {
-      const work = await prepare();
-      await admin.call('SLOWLOG', 'RESET');
-      await work();
-      const entries = (await admin.call('SLOWLOG', 'GET', -1)) as [number, number, number, string[]][];
-      const scripts = entries.filter(([, , , [command = '']]) => /^EVAL(SHA)?$/i.test(command));
-      best = Math.min(best, Math.max(0, ...scripts.map(([, , micros]) => micros / 1_000)));
-    }
-    return best;
-  }
-
   it.each(Object.keys(cases))('%s', async (name) => {
-    const time = await slowest(cases[name]!);
-    console.log(`${name}: ${time.toFixed(2)} ms`);
-    expect(time).toBeLessThan(LIMIT_MS);
+    expect(await watch.slowest(name, cases[name]!)).toBeLessThan(LIMIT_MS);
   });
 });

@@ -1,30 +1,23 @@
-import { Redis } from 'ioredis';
-import { startRedis, waitFor, type RedisProcess } from '../support/redis.js';
+import { waitFor } from '../support/redis.js';
 import { Listening } from './events-fixture.js';
 import { BINS } from '../../src/engine/stats/bins.js';
 import { EngineFixture, newJob } from './fixture.js';
+import { LIMIT_MS, ScriptWatch } from './script-watch.js';
 
-/** The rule is 3 ms on a quiet machine; this one may be slow, and busy with other tests. */
-const LIMIT_MS = 15;
 const BODY = Buffer.alloc(1_024, 'x');
 
 describe('no script holds Redis for long', () => {
-  let redis: RedisProcess;
-  let admin: Redis;
+  let watch: ScriptWatch;
   let f: EngineFixture;
   let nowMs = Date.now();
   beforeAll(async () => {
-    redis = await startRedis({ args: ['--slowlog-log-slower-than', '500', '--slowlog-max-len', '10000'] });
-    admin = new Redis(redis.port, '127.0.0.1', { protocol: 2 });
+    watch = await ScriptWatch.start();
   });
   beforeEach(async () => {
-    f = await EngineFixture.open({ clock: () => nowMs }, { url: redis.url });
+    f = await EngineFixture.open({ clock: () => nowMs }, { url: watch.url });
   });
   afterEach(() => f.close());
-  afterAll(async () => {
-    admin.disconnect();
-    await redis.stop();
-  });
+  afterAll(() => watch.stop());
 
   async function seed(count: number, job = {}): Promise<string[]> {
     const ids: string[] = [];
@@ -33,22 +26,6 @@ describe('no script holds Redis for long', () => {
       ids.push(...(await f.engine.publishMany(f.ns, 'q', jobs)));
     }
     return ids;
-  }
-
-  /** Runs it, and gives the time of the longest script in it; of three tries the best, for a busy machine only adds to it. */
-  async function slowest(name: string, prepare: () => Promise<() => Promise<unknown>>): Promise<number> {
-    const times: number[] = [];
-    for (let i = 0; i < 3; i++) {
-      const work = await prepare();
-      await admin.call('SLOWLOG', 'RESET');
-      await work();
-      const entries = (await admin.call('SLOWLOG', 'GET', -1)) as [number, number, number, string[]][];
-      const scripts = entries.filter(([, , , [command = '']]) => /^EVAL(SHA)?$/i.test(command));
-      times.push(Math.max(0, ...scripts.map(([, , micros]) => micros / 1_000)));
-    }
-    const time = Math.min(...times);
-    console.log(`${name}: ${time.toFixed(2)} ms`);
-    return time;
   }
 
   const cases: Record<string, () => Promise<() => Promise<unknown>>> = {
@@ -157,7 +134,7 @@ describe('no script holds Redis for long', () => {
   };
 
   it.each(Object.keys(cases))('%s', async (name) => {
-    expect(await slowest(name, () => cases[name]!())).toBeLessThan(LIMIT_MS);
+    expect(await watch.slowest(name, () => cases[name]!())).toBeLessThan(LIMIT_MS);
   });
 
   /** Those that write an event for each job themselves; the listener's own looks are among the scripts. */
@@ -169,7 +146,7 @@ describe('no script holds Redis for long', () => {
     'janitor over 3,000 expired jobs',
   ])('%s, while somebody listens', async (name) => {
     const heard = await Listening.to(f.engine, f.ns);
-    expect(await slowest(`${name}, heard`, () => cases[name]!())).toBeLessThan(LIMIT_MS);
+    expect(await watch.slowest(`${name}, heard`, () => cases[name]!())).toBeLessThan(LIMIT_MS);
     await waitFor(() => heard.events.length > 0);
   });
 });
