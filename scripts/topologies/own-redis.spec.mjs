@@ -3,8 +3,10 @@ import { join } from 'node:path';
 import { OWN_REDIS } from './own-redis.mjs';
 
 const ROOT = join(import.meta.dirname, '..', '..');
-const STARTS_ITS_OWN = /startRedis\(|ScriptWatch\.start\(|TestCluster\.start|SentinelGroup\.start|BuiltServer\.create/;
-const USES_THE_SHARED_ONE = /TestApp\.start\(|EngineFixture\.(open|withClock)\(|testPools\(\)|testTarget(Env)?\(\)/;
+const STARTS_ITS_OWN =
+  /startRedis\(|ScriptWatch\.start\(|TestCluster\.start|SentinelGroup\.start|BuiltServer\.create/;
+const USES_THE_SHARED_ONE =
+  /TestApp\.start\(|EngineFixture\.(open|withClock)\(|testPools\(\)|testTarget(Env)?\(\)/;
 
 const specs = ['test/redis', 'test/compat', 'test/e2e'].flatMap((folder) =>
   readdirSync(join(ROOT, folder))
