@@ -39,7 +39,11 @@ export class JobFacts {
   @Whole('How often it was leased, this time included.', 0, MAX_TRIES) attempts!: number;
   @Whole('Leases of it that ran out.', 0, MANY) crashes!: number;
   @Whole('Failures that workers told of.', 0, MANY) failures!: number;
-  @Whole('The number of its lease, the last one if it is not leased; 0 if it never was.', 0, MAX_UINT32)
+  @Whole(
+    'The number of its lease, the last one if it is not leased; 0 while no attempt of it counts.',
+    0,
+    MAX_UINT32,
+  )
   lease!: number;
   @Nullable() @Moment('When its lease ends.') lease_ends_at!: string | null;
   @Nullable() @Moment('When it was published.') published_at!: string | null;

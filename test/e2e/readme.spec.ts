@@ -39,7 +39,7 @@ describe('the first five minutes of the README', () => {
           ...[/"deadletter_size":1/, /"count":1/, /"size":1/],
           ...[
             /"id":"order-17","state":"ready"/,
-            /^\{"jobs":\[\{"id":"order-17".*"lease":1\D/,
+            /^\{"jobs":\[\{"id":"order-17".*"lease":\d+,/,
             /"status":"acked"/,
           ],
           /"state":"done".*"sent"/,

@@ -37,6 +37,45 @@ it('leases what was published, and acknowledges it', async () => {
   expect(await full().looking.find(f.ns, id)).toBeNull();
 });
 
+describe('an id that was chosen', () => {
+  const publishLeased = async () => {
+    await full().publishing.publish(f.ns, [{ queue: 'q', id: 'order-17', body: Buffer.from('x') }]);
+    const [job] = await lease('q');
+    return { id: 'order-17', lease: job!.lease };
+  };
+
+  it('is one that no owner of a former job with it can speak for', async () => {
+    const late = await publishLeased();
+    await full().owners.complete(f.ns, [late]);
+    f.nowMs += 1;
+    const present = await publishLeased();
+
+    expect(present.lease).toBeGreaterThan(late.lease);
+    await expect(full().owners.heartbeat(f.ns, late)).rejects.toMatchObject({ code: 'lease_lost' });
+    expect(await full().owners.complete(f.ns, [late])).toEqual(['lease_lost']);
+    expect(await f.engine.ackMany(f.ns, [{ queue: 'q', ...late }])).toEqual(['lease_lost']);
+    expect(await full().owners.complete(f.ns, [present])).toEqual(['done']);
+  });
+
+  it('shows no number of a lease before there is one', async () => {
+    await full().publishing.publish(f.ns, [{ queue: 'q', id: 'mine', body: Buffer.from('x') }]);
+
+    expect(await full().looking.find(f.ns, 'mine')).toMatchObject({ attempts: 0, lease: 0 });
+    const [job] = await lease('q');
+    expect(await full().looking.find(f.ns, 'mine')).toMatchObject({ attempts: 1, lease: job!.lease });
+  });
+
+  it('is leased under numbers of 32 bits, however late it is', async () => {
+    f.nowMs = Math.ceil(f.nowMs / 2 ** 31) * 2 ** 31 - 1;
+    const { lease: last } = await publishLeased();
+
+    expect(last).toBe(2 ** 31);
+    await f.engine.ack(f.ns, 'q', 'order-17');
+    f.nowMs += 1;
+    expect(await publishLeased()).toMatchObject({ lease: 1 });
+  });
+});
+
 it('gives a lower priority first, and equal ones in the order of their publish', async () => {
   const ids: string[] = [];
   for (const priority of [5, 0, -3, 0, -3, 5]) ids.push(await put('q', { priority }));

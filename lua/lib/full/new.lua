@@ -1,4 +1,6 @@
 -- Jobs that are made: new_job while reading, place_new when it is clear that all of the batch will be.
+-- An id that was chosen may have been another job's before, whose late owner must not pass for the new one's: its leases are numbered from the
+-- clock on, in ms. Half of the 32 bits is left for leases to come, so that numbers begin anew after 25 days.
 local function new_job(options, id, body, expired)
   if expired then
     leave(expired)
@@ -7,7 +9,8 @@ local function new_job(options, id, body, expired)
   local x, expires = options.x, options.ttl_ms > 0 and now_ceil + options.ttl_ms or 0
   local job = {
     id = id, body = body, x = {}, news = {}, state = READY, flags = HAS_EXTRAS + RICH + count_flag, priority = options.priority or 0,
-    tries = options.tries, attempts = 0, lease = 0, queue = number_of(options.queue), entry = 0, expires = expires, spared = 0,
+    tries = options.tries, attempts = 0, lease = options.minted and 0 or now_floor % 2147483648, queue = number_of(options.queue), entry = 0,
+    expires = expires, spared = 0,
   }
   names[job.queue], jobs[id] = options.queue, job
   for field, value in pairs(x) do

@@ -111,4 +111,12 @@ export const FULL_REGRESSIONS = [
     spec: RIGHTS,
     test: 'cancels nothing that depends',
   },
+  {
+    name: 'leases of a chosen id are numbered from the clock',
+    file: 'lua/lib/full/new.lua',
+    from: 'lease = options.minted and 0 or now_floor % 2147483648',
+    to: 'lease = 0',
+    spec: 'test/redis/full-lane.spec.ts',
+    test: 'no owner of a former job',
+  },
 ];

@@ -41,6 +41,7 @@ export function summaryOf({ id, header, queue, score, field }: Told, nowMs: numb
   const when = score === '' ? null : Math.floor(Number(score));
   const hasEnded = state === 'dead' || state === 'done' || state === 'cancelled';
   const number = (name: string): number => Number(field(name) ?? 0);
+  const attempts = header.readUInt16BE(6);
   return {
     id: decodeId(id),
     queue,
@@ -50,10 +51,11 @@ export function summaryOf({ id, header, queue, score, field }: Told, nowMs: numb
     attributes: parsed(field('attributes')) as JobSummary['attributes'],
     priority: header.readInt8(3),
     triesLeft: header.readUInt16BE(4),
-    attempts: header.readUInt16BE(6),
+    attempts,
     crashes: number('crashes'),
     failures: number('failures'),
-    lease: header.readUInt32BE(8),
+    // Where the numbers of its leases begin is nobody's lease.
+    lease: attempts > 0 ? header.readUInt32BE(8) : 0,
     publishedAtMs: timeOrNull(number('put') || Math.min(mintedAtMs(id), nowMs)),
     dueAtMs: state === 'scheduled' ? when : null,
     expiresAtMs: timeOrNull(header.readUIntBE(17, 6)),

@@ -44,7 +44,7 @@ export function knownOf(space: Space, id: string): Facts {
     priority: job.priority,
     triesLeft: job.triesLeft,
     attempts: job.attempts,
-    lease: job.lease,
+    lease: job.attempts > 0 ? job.lease : 0,
     crashes: job.crashes,
     failures: job.failures,
     group: job.group,
