@@ -1,6 +1,6 @@
 --[[
 Look at one page of a namespace's queues: forget those that are empty in every state and have no settings, and say which want a sweep
-(their earliest expiry has passed, or a sweep of theirs was left unfinished). Numbers of queues are never used again.
+(their earliest expiry has passed, a sweep of theirs was left unfinished, or most of their line is ghosts). Numbers of queues are never used again.
 
 KEYS[1] meta         hash: the namespace's marker; its tidied is when the last round began
 KEYS[2] queues       hash: queue name -> number
@@ -35,7 +35,7 @@ if cursor == "0" and now_floor - (redis.call("HGET", meta, "tidied") or 0) < eve
 end
 
 -- Look. The slots of an empty queue hold nothing but ghosts; so many are dropped at a time.
-local MOST_SLOTS = 100
+local MOST_SLOTS, MANY_GHOSTS = 100, 1000
 redis.call("EXISTS", due, expiries, sending)
 local ended = cursor == "0" and ended_records() or {}
 local page = redis.call("HSCAN", queues, cursor, "COUNT", 100)
@@ -44,7 +44,8 @@ for i = 1, #page[2], 2 do
   local name, number = page[2][i], math.abs(tonumber(page[2][i + 1]))
   local info, ghosts, ready = queue_key("i", number), queue_key("g", number), queue_key("r", number)
   local facts = redis.call("HMGET", info, "blanks", "sweep", "far")
-  local live = redis.call("LLEN", ready) - redis.call("SCARD", ghosts) - (facts[1] or 0)
+  local dead = redis.call("SCARD", ghosts)
+  local live = redis.call("LLEN", ready) - dead - (facts[1] or 0)
   -- Most queues have ready jobs and no far ones: of those nothing else is asked.
   local is_far = tonumber(facts[3] or 0) > 0
   local slots = (live == 0 or is_far) and redis.call("ZRANGE", queue_key("f", number), 0, MOST_SLOTS - 1) or {}
@@ -62,7 +63,7 @@ for i = 1, #page[2], 2 do
     end
     redis.call("EXISTS", unpack(keys))
     empty[#empty + 1] = { name = name, number = number, keys = keys, slots = slots }
-  elseif expiry and tonumber(expiry) <= now_floor or facts[2] and now_floor - facts[2] > stalled_ms then
+  elseif expiry and tonumber(expiry) <= now_floor or facts[2] and now_floor - facts[2] > stalled_ms or dead > math.max(live, MANY_GHOSTS) then
     reply[#reply + 1] = number
   end
 end

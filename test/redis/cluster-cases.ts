@@ -155,7 +155,7 @@ export const CASES: readonly Case[] = [
   ),
   simple(
     scripts.sweep,
-    () => ({ number: 1, skip: 0, earliest_ms: 0 }),
+    () => ({ number: 1, skip: 0, earliest_ms: 0, mark: '1' }),
     undefined,
     ({ expired }) => expired,
   ),

@@ -1,7 +1,9 @@
 import { Redis } from 'ioredis';
+import { integerAt } from '../../src/redis/scripts/script.js';
+import { sweep } from '../../src/redis/scripts/plain.js';
 import { testRedisUrl } from '../support/redis.js';
 import { Audit } from './audit.js';
-import { EngineFixture } from './fixture.js';
+import { EngineFixture, newJob } from './fixture.js';
 
 /** In the moment in which its ttl ends a job is gone for every call, although nobody has removed it yet. */
 describe('a job whose ttl has ended', () => {
@@ -75,5 +77,99 @@ describe('a job whose ttl has ended', () => {
       { ready: 0, scheduled: 0, leased: 0, dead: 0 },
     ]);
     expect(await f.keys()).toEqual([]);
+  });
+
+  describe('in a line that nobody consumes', () => {
+    const expiring = async (many: number, ttlMs = 1_000): Promise<void> => {
+      for (let i = 0; i < many; i += 60)
+        await f.engine.publishMany(
+          f.ns,
+          'q',
+          Array.from({ length: 60 }, () => newJob({ ttlMs })),
+        );
+    };
+    const number = async (): Promise<string> => (await redis.hget(`{${f.ns}}:queues`, 'q')) ?? '';
+    const entries = async (): Promise<number> => redis.llen(`{${f.ns}}:r${await number()}`);
+
+    it('leaves no trace, though one that stays is before it', async () => {
+      const first = await f.publish('q');
+      for (let round = 0; round < 4; round++) {
+        await expiring(540);
+        f.nowMs += 1_000;
+        await f.engine.tidyNow(f.ns);
+        expect([await f.size('q'), await entries()]).toEqual([1, 1]);
+      }
+      await expiring(60, 5_000);
+      expect(await f.size('q')).toBe(61);
+      expect(await f.reserve('q')).toMatchObject([{ id: first }]);
+    });
+
+    it('leaves no trace, though more come after it than are looked through again', async () => {
+      await expiring(540);
+      await expiring(6_000, 1_000_000);
+      f.nowMs += 1_000;
+      await f.engine.tidyNow(f.ns);
+
+      expect([await f.size('q'), await entries()]).toEqual([6_000, 6_000]);
+    });
+
+    it('is a blank for as long as it is far from both ends', async () => {
+      await f.publish('q', { text: 'first' });
+      await expiring(540);
+      await expiring(6_000, 1_000_000);
+      f.nowMs += 1_000;
+      await f.engine.tidyNow(f.ns);
+
+      expect([await f.size('q'), await entries()]).toEqual([6_001, 6_541]);
+      await f.reserve('q', { count: 2 });
+      await f.engine.tidyNow(f.ns);
+      expect([await f.size('q'), await entries()]).toEqual([5_999, 5_999]);
+    });
+
+    it('is left to another pass that begins in the midst of one, and takes out what that one has counted', async () => {
+      await f.publish('q', { ttlMs: 2_000 });
+      await expiring(540);
+      f.nowMs += 1_000;
+      const keys = f.pool.keys.namespace(f.ns);
+      const args = { clock_ms: String(f.nowMs), deadline_ms: 0, number: await number(), earliest_ms: 0 };
+      const window = (skip: number) => f.pool.run(sweep, keys, { ...args, skip, mark: '1.5' });
+      const { raw } = await window(0);
+      expect([integerAt(raw, 2), integerAt(raw, 5)]).toEqual([200, 200]);
+      await redis.hset(`{${f.ns}}:i${await number()}`, 'sweep', '2.5');
+      expect(integerAt((await window(100)).raw, 2)).toBe(0);
+      expect(await entries()).toBe(341);
+
+      // That one was left by a server that died.
+      f.nowMs += 1_000;
+      await f.engine.tidyNow(f.ns);
+      expect([await f.size('q'), await entries()]).toEqual([0, 0]);
+    });
+
+    it('is not what it takes: ghosts of withdrawn jobs are taken out too, when they are many', async () => {
+      const stays = await f.publish('q');
+      const ids: string[] = [];
+      for (let i = 0; i < 20; i++)
+        ids.push(
+          ...(await f.engine.publishMany(
+            f.ns,
+            'q',
+            Array.from({ length: 60 }, () => newJob()),
+          )),
+        );
+      await f.engine.ackMany(
+        f.ns,
+        ids.slice(0, 1_000).map((id) => ({ queue: 'q', id })),
+      );
+      await f.engine.tidyNow(f.ns);
+      expect(await entries()).toBe(1_201);
+      await f.engine.ackMany(
+        f.ns,
+        ids.slice(1_000).map((id) => ({ queue: 'q', id })),
+      );
+      await f.engine.tidyNow(f.ns);
+
+      expect([await f.size('q'), await entries()]).toEqual([1, 1]);
+      expect(await f.reserve('q')).toMatchObject([{ id: stays }]);
+    });
   });
 });

@@ -1,4 +1,5 @@
 const WAITING = 'test/redis/waiting.spec.ts';
+const EXPIRY = 'test/redis/expiry.spec.ts';
 const PUMP = 'test/redis/pump.spec.ts';
 
 /**
@@ -62,5 +63,29 @@ export const TIME = [
     to: '',
     spec: PUMP,
     test: 'takes over',
+  },
+  {
+    name: 'a line that nobody consumes is rid of its blanks',
+    file: 'lua/scripts/sweep.lua',
+    from: 'skip <= NEAR and blanks + #blanked or 0',
+    to: '0',
+    spec: EXPIRY,
+    test: 'leaves no trace, though one that stays',
+  },
+  {
+    name: 'a pass over a line ends when another one has begun',
+    file: 'lua/scripts/sweep.lua',
+    from: 'if skip > 0 and redis.call("HGET", info, "sweep") ~= mark then',
+    to: 'if false then',
+    spec: EXPIRY,
+    test: 'left to another pass',
+  },
+  {
+    name: 'a line of ghosts is swept',
+    file: 'lua/scripts/tidy.lua',
+    from: ' or dead > math.max(live, MANY_GHOSTS) then',
+    to: ' then',
+    spec: EXPIRY,
+    test: 'ghosts of withdrawn jobs',
   },
 ];

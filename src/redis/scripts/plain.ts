@@ -51,6 +51,18 @@ export const publishOnce = script({
   },
 });
 
+export const noted = script({
+  name: 'noted',
+  keys: ['meta'],
+  args: [...TIMES, 'digest', 'fingerprint'],
+  item: [],
+  repeatable: true,
+  reply: (raw) => {
+    const reply = flatReply(raw);
+    return { ...answer(reply), found: integerAt(reply, 2), noted: bytesAt(reply, 3) };
+  },
+});
+
 export const countBytes = script({
   name: 'count_bytes',
   keys: ['meta'],
@@ -195,7 +207,7 @@ export const deleteDead = script({
 export const sweep = script({
   name: 'sweep',
   keys: ['meta', 'expiries'],
-  args: [...TIMES, 'number', 'skip', 'earliest_ms'],
+  args: [...TIMES, 'number', 'skip', 'earliest_ms', 'mark'],
   item: [],
   repeatable: true,
   reply: whole,
@@ -321,6 +333,7 @@ export const ENGINE_SCRIPTS = [
   unregister,
   publish,
   publishOnce,
+  noted,
   countBytes,
   reserve,
   ack,
