@@ -6,6 +6,7 @@ import type {
   ImportResult,
   LeasedJob,
   NewJob,
+  OnceNote,
   PublishOptions,
   QueueCounts,
   ReserveRequest,
@@ -18,6 +19,7 @@ import type { EventFeed } from './events/feed.js';
 import type { FullLane } from './full/full-lane.js';
 import { decodeId, encodeId } from './ids.js';
 import { nativeJobsOf, type NativeJobs } from './native-jobs.js';
+import { findNote } from './publish-once.js';
 import type { Purge } from './purge/purge.js';
 import type { Settings } from './settings/settings.js';
 import type { Statistics } from './stats/statistics.js';
@@ -125,6 +127,11 @@ export class QueueEngine {
     return once
       .publish(namespace, key, { kind: 'republish', queue, jobs: [job], replaces: oldId })
       .then(firstOf);
+  }
+
+  /** What a publish stored under its idempotency key, as it is noted; null if nothing. @throws {QueueError} `idempotency_key_reused`, the store's own */
+  findNote(namespace: string, note: OnceNote): Promise<Buffer | null> {
+    return findNote(this.parts.publishers.runnerOf(), namespace, note);
   }
 
   /**

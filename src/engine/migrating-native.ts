@@ -5,6 +5,7 @@ import type { OwnerResult } from './full/owners.js';
 import type { FullPublishOptions } from './full/publishing.js';
 import { inEither, isAway } from './migrating-wait.js';
 import type { NativeJobs } from './native-jobs.js';
+import type { OldNotes } from './old-notes.js';
 
 /**
  * Jobs of the native API while their pool moves to another one: new ones go to the new pool, and what is said of a job is said where it
@@ -15,11 +16,13 @@ export class MigratingNative implements NativeJobs {
    * @param old the pool that is drained
    * @param next the pool that takes its place
    * @param oldIsUp whether the old one can be asked, as far as is known
+   * @param notes what was published in the old one under idempotency keys
    */
   constructor(
     private readonly old: NativeJobs,
     private readonly next: NativeJobs,
     private readonly oldIsUp: () => boolean,
+    private readonly notes: OldNotes,
   ) {}
 
   /** In the new pool. Chosen ids must be free in both; while the old pool is away its jobs cannot be known. */
@@ -28,6 +31,8 @@ export class MigratingNative implements NativeJobs {
     jobs: readonly NewRichJob[],
     options?: FullPublishOptions,
   ): Promise<readonly PublishedJob[]> {
+    const before = await this.notes.jobsOf(namespace, jobs, options);
+    if (before) return before;
     for (const job of jobs) {
       refuse(job.unique !== undefined, 'unique');
       refuse(job.concurrencyKey !== undefined, 'concurrency_key');
@@ -95,9 +100,11 @@ export class MigratingNative implements NativeJobs {
     );
   }
 
-  /** Of a job that was published now, or under the same key since the move began: it is in the new pool. */
-  waitForEnd(...asked: Parameters<NativeJobs['waitForEnd']>): ReturnType<NativeJobs['waitForEnd']> {
-    return this.next.waitForEnd(...asked);
+  /** Of a job that was published now, or, under the same key, before the move began. */
+  async waitForEnd(...asked: Parameters<NativeJobs['waitForEnd']>): ReturnType<NativeJobs['waitForEnd']> {
+    const [namespace, id] = asked;
+    const isOld = (await this.findOld(namespace, id)) !== null;
+    return (isOld ? this.old : this.next).waitForEnd(...asked);
   }
 
   /** @throws {QueueError} `job_not_found`: it is in neither */
@@ -119,16 +126,18 @@ export class MigratingNative implements NativeJobs {
   }
 
   private async refuseTaken(namespace: string, jobs: readonly NewRichJob[]): Promise<void> {
-    const ids = this.oldIsUp() ? jobs.flatMap(({ id }) => (id === undefined ? [] : [id])) : [];
-    const taken = await Promise.all(
-      ids.map((id) =>
-        this.old.find(namespace, id).catch((error: unknown) => {
-          if (!isAway(error)) throw error;
-          return null;
-        }),
-      ),
-    );
+    const ids = jobs.flatMap(({ id }) => (id === undefined ? [] : [id]));
+    const taken = await Promise.all(ids.map((id) => this.findOld(namespace, id)));
     if (taken.some((job) => job !== null)) throw new QueueError('job_exists', 'a job with this id exists');
+  }
+
+  /** While the old pool is away its jobs cannot be known. */
+  private async findOld(namespace: string, id: string): Promise<JobDetails | null> {
+    if (!this.oldIsUp()) return null;
+    return this.old.find(namespace, id).catch((error: unknown) => {
+      if (!isAway(error)) throw error;
+      return null;
+    });
   }
 }
 

@@ -5,6 +5,7 @@ import type {
   DeadLetterHead,
   LeasedJob,
   NewJob,
+  OnceNote,
   PublishOptions,
   QueueCounts,
   ReserveRequest,
@@ -15,6 +16,7 @@ import { MigratingPurge } from './purge/migrating-purge.js';
 import { MigratingNative } from './migrating-native.js';
 import { inEither, isAway, MigratingWait } from './migrating-wait.js';
 import type { NativeJobs } from './native-jobs.js';
+import { OldNotes } from './old-notes.js';
 import type { Queues } from './queues.js';
 import type { StatisticsReading } from './stats/statistics.js';
 import type { Tally } from './stats/tally.js';
@@ -36,6 +38,7 @@ export class MigratingQueues implements Queues {
   /** Single jobs of the native API. */
   readonly native: NativeJobs;
   private readonly waiting: MigratingWait;
+  private readonly notes: OldNotes;
   /** Where a job is looked for: the new pool first, where most are after a while. */
   private readonly places: readonly [Queues, Queues];
 
@@ -48,7 +51,8 @@ export class MigratingQueues implements Queues {
     private readonly next: Queues,
   ) {
     this.places = [next, old];
-    this.native = new MigratingNative(old.native, next.native, () => old.isUp);
+    this.notes = new OldNotes(old);
+    this.native = new MigratingNative(old.native, next.native, () => old.isUp, this.notes);
     this.waiting = new MigratingWait(old, next);
     this.purge = new MigratingPurge(old.purge, next.purge);
     this.settings = {
@@ -72,6 +76,8 @@ export class MigratingQueues implements Queues {
 
   /** As `QueueEngine.publish`, in the new pool. A chosen id must be free in both; while the old pool is away its jobs cannot be known. */
   async publish(namespace: string, queue: string, job: NewJob, options?: PublishOptions): Promise<string> {
+    const before = await this.notes.idsOf(namespace, { kind: 'publish', queue, jobs: [job] }, options);
+    if (before?.[0] !== undefined) return before[0];
     if (job.id !== undefined && options?.idempotencyKey === undefined && options?.note === undefined) {
       await this.refuseTaken(namespace, queue, job.id);
     }
@@ -79,13 +85,14 @@ export class MigratingQueues implements Queues {
   }
 
   /** As `QueueEngine.publishMany`, in the new pool. */
-  publishMany(
+  async publishMany(
     namespace: string,
     queue: string,
     jobs: readonly NewJob[],
     options?: PublishOptions,
   ): Promise<string[]> {
-    return this.next.publishMany(namespace, queue, jobs, options);
+    const before = await this.notes.idsOf(namespace, { kind: 'publishMany', queue, jobs }, options);
+    return before ?? this.next.publishMany(namespace, queue, jobs, options);
   }
 
   /**
@@ -102,9 +109,21 @@ export class MigratingQueues implements Queues {
     options?: PublishOptions,
   ): Promise<string> {
     if (!this.old.isUp) throw new QueueError('pool_unavailable', 'the pool that is drained is not available');
+    const request = { kind: 'republish', queue, jobs: [job], replaces: oldId } as const;
+    const before = await this.notes.idsOf(namespace, request, options);
+    if (before?.[0] !== undefined) return before[0];
     const id = await this.next.republish(namespace, queue, oldId, job, options);
     await this.old.ack(namespace, queue, oldId);
     return id;
+  }
+
+  /** As `QueueEngine.findNote`, in either pool. */
+  findNote(namespace: string, note: OnceNote): Promise<Buffer | null> {
+    return inEither(
+      this.places,
+      (queues) => queues.findNote(namespace, note),
+      (found) => found !== null,
+    );
   }
 
   /** As `QueueEngine.reserve`: the old pool is looked at first, then the new one; whoever waits, waits for both. */

@@ -1,6 +1,6 @@
 import { QueueError } from '../domain/errors.js';
 import type { OnceNote } from '../domain/job.js';
-import { publishOnce, REPLACES_RICH } from '../redis/scripts/plain.js';
+import { noted, publishOnce, REPLACES_RICH } from '../redis/scripts/plain.js';
 import { checkJobs, checkNames } from './checks.js';
 import { encodeId } from './ids.js';
 import { decodeIds, decodeNote, keyReused, noteOf, type OnceRequest } from './notes.js';
@@ -12,6 +12,9 @@ import type { ScriptRunner } from './script-runner.js';
 const TAKEN = 1;
 const STORED_BEFORE = 5;
 const OTHER_REQUEST = 6;
+/** What lua/scripts/noted.lua found. */
+const NO_NOTE = 0;
+const NOTE_OF_ANOTHER = 2;
 const NOTHING = Buffer.alloc(0);
 
 /** Publishes under an idempotency key: each call is a script call of its own, so that the note is written in the step that stores. */
@@ -57,6 +60,23 @@ export class OncePublisher {
     this.publisher.reportOnce(namespace, request, ids);
     return ids;
   }
+}
+
+/**
+ * Looks for what a call stored under its key.
+ *
+ * @returns the note (`decodeNote`, `decodeIds`); null if there is none
+ * @throws {QueueError} `idempotency_key_reused`: it is another request's; or the store's own
+ */
+export async function findNote(
+  runner: ScriptRunner,
+  namespace: string,
+  { digest, fingerprint }: OnceNote,
+): Promise<Buffer | null> {
+  checkNames(namespace);
+  const reply = await runner.run(noted, namespace, { digest, fingerprint });
+  if (reply.found === NOTE_OF_ANOTHER) throw keyReused();
+  return reply.found === NO_NOTE ? null : reply.noted;
 }
 
 function refusalOf(verdict: number): Error | undefined {

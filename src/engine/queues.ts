@@ -13,6 +13,7 @@ export type Queues = Pick<
   | 'publish'
   | 'publishMany'
   | 'republish'
+  | 'findNote'
   | 'reserve'
   | 'undo'
   | 'ack'

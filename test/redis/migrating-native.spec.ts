@@ -52,6 +52,22 @@ describe('the native API, while a pool moves', () => {
     expect(await sizes()).toEqual([0, 2]);
   });
 
+  it('knows what was published under a key before it began to move, to the end of its jobs', async () => {
+    const wish = [job({ priority: 3, retentionMs: 60_000, unique: { key: 'u', mode: 'existing' } })];
+    const options = { idempotencyKey: 'k' };
+    const before = await old.native.publish(ns, wish, options);
+
+    expect(await both.native.publish(ns, wish, options)).toEqual(before);
+    await expect(both.native.publish(ns, [job()], options)).rejects.toMatchObject({
+      code: 'idempotency_key_reused',
+    });
+    expect(await sizes()).toEqual([1, 0]);
+    const waits = both.native.waitForEnd(ns, before[0]!.id, 10_000, new AbortController().signal);
+    await both.native.complete(ns, await lease());
+    expect(await waits).toMatchObject({ id: before[0]!.id, state: 'done' });
+    expect(await both.native.publish(ns, wish, options)).toEqual(before);
+  });
+
   it.each<[string, Partial<NewRichJob>]>([
     ['unique', { unique: { key: 'k', mode: 'reject' } }],
     ['concurrency_key', { concurrencyKey: 'k' }],

@@ -81,6 +81,47 @@ describe('a pool that moves to another', () => {
       await expect(call).rejects.toMatchObject({ code: 'durability_unavailable' });
   });
 
+  it('knows what was published under a key before it began to move, and stores nothing again', async () => {
+    const [one, many, anew] = ['one', 'many', 'anew'].map((idempotencyKey) => ({ idempotencyKey }));
+    const publishAll = async (queues: Queues) => {
+      const first = await queues.publish(p.ns, 'q', newJob(), one);
+      const both = await queues.publishMany(p.ns, 'q', [newJob(), newJob()], many);
+      return [first, ...both, await queues.republish(p.ns, 'q', first, newJob(), anew)];
+    };
+    const before = await publishAll(p.old);
+    const work = async () => {
+      const jobs = await reserve(both, { count: 10 });
+      for (const { id } of jobs) await both.ack(p.ns, 'q', id);
+      return jobs.length;
+    };
+
+    expect(await publishAll(both)).toEqual(before);
+    expect(await work()).toBe(3);
+    // Also when all is done, when it moves on from there, and when it moves back.
+    expect(await publishAll(both)).toEqual(before);
+    expect(await publishAll(new MigratingQueues(p.next, p.old))).toEqual(before);
+    expect(await sizes()).toEqual([0, 0]);
+  });
+
+  it('refuses another request under a key of the old pool, and changes nothing', async () => {
+    await p.old.publish(p.ns, 'q', newJob(), { idempotencyKey: 'k' });
+
+    await expect(
+      both.publish(p.ns, 'q', newJob({ body: Buffer.from('other') }), { idempotencyKey: 'k' }),
+    ).rejects.toMatchObject({ code: 'idempotency_key_reused' });
+    expect(await sizes()).toEqual([1, 0]);
+  });
+
+  it('publishes under a key while nobody can ask the old pool', async () => {
+    await p.pools[0].close();
+
+    const id = await publish(both, 'x', {}, 'q');
+    const keyed = await both.publish(p.ns, 'q', newJob(), { idempotencyKey: 'k' });
+    expect(await both.publish(p.ns, 'q', newJob(), { idempotencyKey: 'k' })).toBe(keyed);
+    expect(keyed).not.toBe(id);
+    expect(await p.next.size(p.ns, 'q')).toBe(2);
+  });
+
   it('gives out the jobs of the old pool first, in their order, and then those of the new one', async () => {
     for (const text of ['old 1', 'old 2']) await publish(p.old, text);
     for (const text of ['new 1', 'new 2']) await publish(both, text);

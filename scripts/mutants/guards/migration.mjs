@@ -70,4 +70,28 @@ export const MIGRATION = [
     spec: 'src/config/load.spec.ts',
     test: 'refuses pools that move round in a circle',
   },
+  {
+    name: 'a key of the old pool is known in the new one: publish',
+    file: 'src/engine/migrating-queues.ts',
+    from: "{ kind: 'publish', queue, jobs: [job] }, options);",
+    to: "{ kind: 'publish', queue, jobs: [job] }, {});",
+    spec: MIGRATING,
+    test: 'knows what was published under a key',
+  },
+  {
+    name: 'a key of the old pool is known in the new one: publish many',
+    file: 'src/engine/migrating-queues.ts',
+    from: 'return before ?? this.next.publishMany',
+    to: 'return this.next.publishMany',
+    spec: MIGRATING,
+    test: 'knows what was published under a key',
+  },
+  {
+    name: 'another request under a key of the old pool is refused',
+    file: 'src/engine/publish-once.ts',
+    from: 'if (reply.found === NOTE_OF_ANOTHER) throw keyReused();',
+    to: 'if (reply.found === NOTE_OF_ANOTHER) return null;',
+    spec: MIGRATING,
+    test: 'refuses another request under a key',
+  },
 ];
