@@ -43,12 +43,14 @@ local clock_ms, deadline_ms, flag_ms, max_bytes, record = ARGV[1], tonumber(ARGV
 --- @include "lib/register_interest"
 
 -- Look.
-local wanted = 0
 redis.call("EXISTS", meta, due, waiting, record ~= "" and sending or meta)
+-- How many jobs all items together want of each queue: so long is the first stretch of its line that is read.
+local wanted, unserved = {}, {}
 for i = 6, #ARGV, 5 do
-  wanted = wanted + ARGV[i + 1]
+  for name in string.gmatch(ARGV[i], "[^,]+") do
+    wanted[name] = (wanted[name] or 0) + ARGV[i + 1]
+  end
 end
-local unserved = {}
 
 for i = 6, #ARGV, 5 do
   local found, again, upto, attributes_of = 0, false, {}, {}
@@ -62,7 +64,7 @@ for i = 6, #ARGV, 5 do
     end
     if number then
       local taken
-      taken, again = take(line_of(number), count - found, wanted, ttr_ms, found, attributes_of)
+      taken, again = take(line_of(number), count - found, wanted[name], ttr_ms, found, attributes_of)
       found = found + taken
     end
     upto[#upto + 1] = found
