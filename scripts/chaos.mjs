@@ -13,6 +13,8 @@
  */
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
+import { redisWithWaitAof } from './setup/newer-redis.mjs';
+import { say, SetupError } from './setup/run.mjs';
 
 const ROOT = join(import.meta.dirname, '..');
 /** Patterns of paths: faults, and all that is random. */
@@ -24,6 +26,13 @@ env.PUMPHOUSE_CHAOS_SEED ??= String(Date.now() % 2 ** 31);
 // A run of the model is of up to 140 operations, about 70 on the average: more than 10^5 in all.
 env.PUMPHOUSE_PROPERTY_RUNS ??= String(Number(env.PUMPHOUSE_CHAOS_ROUNDS) * 80);
 env.PUMPHOUSE_PROPERTY_SEED ??= env.PUMPHOUSE_CHAOS_SEED;
+try {
+  env.PUMPHOUSE_TEST_WAITAOF_SERVER ??= redisWithWaitAof();
+} catch (error) {
+  // Only the spec of WAITAOF needs it, and fails without.
+  if (!(error instanceof SetupError)) throw error;
+  say(error.message);
+}
 console.log(
   `PUMPHOUSE_CHAOS_SEED=${env.PUMPHOUSE_CHAOS_SEED} PUMPHOUSE_CHAOS_ROUNDS=${env.PUMPHOUSE_CHAOS_ROUNDS}`,
 );

@@ -1,15 +1,17 @@
 /**
  * `npm run test:topologies`: the engine's, the API's and the compatibility specs against a standalone Redis with AOF, a Sentinel group
- * (a master, two replicas, three sentinels) and a Cluster (three masters with a replica each), all started here on loopback.
+ * (a master, two replicas, three sentinels) and a Cluster (three masters with a replica each), all started here on loopback; and against a
+ * standalone Valkey, or a Redis that is as new.
  *
  * `npm run test:topologies -- cluster test/compat` takes one of them, and the specs whose paths contain a word.
  */
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
+import { redisWithWaitAof } from './setup/newer-redis.mjs';
 import { OWN_REDIS } from './topologies/own-redis.mjs';
 
 const ROOT = join(import.meta.dirname, '..');
-const ALL = ['standalone', 'sentinel', 'cluster'];
+const ALL = ['standalone', 'sentinel', 'cluster', 'valkey'];
 const FOLDERS = ['test/redis', 'test/compat', 'test/e2e'];
 const MINUTES = 10;
 
@@ -39,6 +41,10 @@ async function specs(topology) {
     ...left,
   ];
   const env = { ...process.env, PUMPHOUSE_TEST_TOPOLOGY: topology };
+  if (topology === 'valkey') {
+    env.PUMPHOUSE_TEST_TOPOLOGY = 'standalone';
+    env.PUMPHOUSE_REDIS_SERVER = redisWithWaitAof();
+  }
   const child = spawn(process.execPath, argv, { cwd: ROOT, env, stdio: 'inherit' });
   const timer = setTimeout(() => child.kill('SIGTERM'), MINUTES * 60_000);
   const code = await new Promise((resolve) => child.once('exit', resolve));

@@ -21,6 +21,8 @@ export interface RedisProcessOptions {
   readonly dir?: string;
   /** By default a free one. */
   readonly port?: number;
+  /** By default that of the run. */
+  readonly program?: string;
 }
 
 export function freePort(): Promise<number>;

@@ -23,10 +23,10 @@ export function freePort() {
  * @param {{ args?: readonly string[], dir?: string, port?: number }} options `args` stand last, so they win; a given
  *   `dir` is left in place on stop
  */
-export async function startRedis({ args = [], dir, port: wanted } = {}) {
+export async function startRedis({ args = [], dir, port: wanted, program = usualProgram() } = {}) {
   const port = wanted ?? (await freePort());
   const folder = dir ?? mkdtempSync(join(tmpdir(), 'pumphouse-redis-'));
-  const child = spawn(program(), [...settings(port, folder), ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(program, [...settings(port, folder), ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream.on('data', (text) => (output = (output + text).slice(-4_000)));
@@ -36,7 +36,7 @@ export async function startRedis({ args = [], dir, port: wanted } = {}) {
   const watch = child.pid === undefined ? null : endWithUs(child.pid);
   const exited = new Promise((resolve) => child.once('exit', resolve));
   child.once('error', (error) => (output += String(error)));
-  await answering(port, child, () => output);
+  await answering(port, child, () => `${program}:\n${output}`);
 
   const end = async (signal) => {
     watch?.kill('SIGKILL');
@@ -74,7 +74,7 @@ export function endWithUs(pid) {
   return shell;
 }
 
-function program() {
+function usualProgram() {
   return process.env.PUMPHOUSE_REDIS_SERVER || 'redis-server';
 }
 
@@ -100,7 +100,7 @@ async function answering(port, child, output) {
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
   child.kill('SIGKILL');
-  throw new Error(`${program()} did not start on port ${port}:\n${output()}`);
+  throw new Error(`no Redis has started on port ${port}: ${output()}`);
 }
 
 function ping(port) {
