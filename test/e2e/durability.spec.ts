@@ -1,5 +1,5 @@
 import { TestApp } from '../support/app.js';
-import { startRedis, waitFor, type RedisProcess } from '../support/redis.js';
+import { startRedis, waitFor, withoutWaitAof, type RedisProcess } from '../support/redis.js';
 import { Redis } from 'ioredis';
 
 const ONE = { 'X-Durability': 'replicated:1' };
@@ -15,7 +15,8 @@ describe.each([
   let app: TestApp;
   beforeAll(async () => {
     // Redis waits for a disk that is busy with other things; the disk is not what this is about.
-    master = await startRedis({ args: ['--repl-diskless-sync-delay', '0', '--appendfsync', 'no'] });
+    const args = ['--repl-diskless-sync-delay', '0', '--appendfsync', 'no', ...withoutWaitAof()];
+    master = await startRedis({ args });
     const of = `127.0.0.1 ${String(master.port)}`;
     replica = await startRedis({ args: ['--replicaof', of, '--appendonly', 'no'] });
     const link = new Redis(master.port, '127.0.0.1', { protocol: 2 });

@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
 import type { PublishOptions } from '../../src/domain/job.js';
 import { RedisPool } from '../../src/redis/pool.js';
-import { randomNamespace, startRedis, waitFor, type RedisProcess } from '../support/redis.js';
+import { randomNamespace, startRedis, waitFor, withoutWaitAof, type RedisProcess } from '../support/redis.js';
 import { EngineFixture, newJob, silentLog, testPoolOptions } from './fixture.js';
 
 const ONE: PublishOptions = { durability: 'replicated:1' };
@@ -41,7 +41,7 @@ describe('durability', () => {
   /** A master with replicas that are in step. */
   async function group(replicas: number): Promise<{ master: RedisProcess; replicas: RedisProcess[] }> {
     // Redis waits for a disk that is busy with other things; the disk is not what this is about.
-    const master = await redis('--repl-diskless-sync-delay', '0', '--appendfsync', 'no');
+    const master = await redis('--repl-diskless-sync-delay', '0', '--appendfsync', 'no', ...withoutWaitAof());
     const of = `127.0.0.1 ${String(master.port)}`;
     const others = await Promise.all(
       Array.from({ length: replicas }, () => redis('--replicaof', of, '--appendonly', 'no')),
@@ -218,7 +218,7 @@ describe('durability', () => {
 
   describe('aof', () => {
     it('is served by a Redis that syncs each command, and refused when it ceases to', async () => {
-      const always = await redis('--appendfsync', 'always');
+      const always = await redis('--appendfsync', 'always', ...withoutWaitAof());
       const f = await engineOn(always.url, { durability: 'aof' });
       await f.publish('q');
       await client(always).config('SET', 'appendfsync', 'everysec');
@@ -241,8 +241,9 @@ describe('durability', () => {
     });
 
     it('waits for the disk of a Redis that can be asked to', async () => {
-      // Debian's Redis cannot. This one has another command under that name: it answers with what is under 1, the argument.
-      const redis72 = await redis('--rename-command', 'HMGET', 'WAITAOF');
+      // Debian's Redis cannot (test/chaos/waitaof.long.spec.ts asks one that can). This one has another command under that name: it
+      // answers with what is under 1, the argument.
+      const redis72 = await redis(...withoutWaitAof(), '--rename-command', 'HMGET', 'WAITAOF');
       const answer = client(redis72);
       const f = await engineOn(redis72.url);
       await answer.hset('1', { 0: '1', 100: '0' });

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, connect } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -72,6 +72,14 @@ export function endWithUs(pid) {
   shell.stdin.unref();
   shell.stdin.on('error', () => undefined);
   return shell;
+}
+
+/** Settings that make a Redis of the run one that cannot be asked to wait for its disk, as all before 7.2 are. */
+export function withoutWaitAof() {
+  const { stdout } = spawnSync(usualProgram(), ['--version'], { encoding: 'utf8' });
+  const [, major, minor] = /v=(\d+)\.(\d+)/.exec(stdout) ?? [];
+  const has = Number(major) > 7 || (Number(major) === 7 && Number(minor) >= 2);
+  return has ? ['--rename-command', 'WAITAOF', ''] : [];
 }
 
 function usualProgram() {
