@@ -131,12 +131,14 @@ export class DeliveryRecords {
     const patienceMs = this.pool.options.commandTimeoutMs + LATE_MARGIN_MS;
     for (const { slot, sentMs } of [...shelf.lost.values()]) {
       const isOver = performance.now() - sentMs > patienceMs;
-      const { isFound, given, rich } = await this.runner.run(recall, shelf.namespace, { record: slot.field });
+      const args = { record: slot.field, left_ms: slot.staleEndsAtMs };
+      const { isFound, given, rich } = await this.runner.run(recall, shelf.namespace, args);
       if (given > 0) this.observer.undone(shelf.namespace, given);
       if (rich.length > 0) await this.undoRich(shelf.namespace, rich);
       if (!isFound && !isOver) continue;
       shelf.lost.delete(slot);
-      shelf.putBackClean(slot);
+      if (isFound) shelf.putBackClean(slot);
+      else shelf.putBack(slot);
     }
   }
 

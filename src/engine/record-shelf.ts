@@ -7,6 +7,8 @@ export interface Slot {
   isStale: boolean;
   /** The tick in which it became stale. */
   staleSince: number;
+  /** When the last lease of that record ends, Unix ms: it tells that record from one that is written over it. 0 = there is none. */
+  staleEndsAtMs: number;
   /** A removal of it failed, and may yet happen. */
   isSuspect: boolean;
 }
@@ -78,6 +80,7 @@ export class RecordShelf {
   /** Redis holds nothing under it any more. */
   putBackClean(slot: Slot): void {
     slot.isStale = false;
+    slot.staleEndsAtMs = 0;
     this.clean.push(slot);
   }
 
@@ -102,6 +105,7 @@ export class RecordShelf {
     this.openJobs -= batch.jobs;
     batch.slot.isStale = true;
     batch.slot.staleSince = this.now();
+    batch.slot.staleEndsAtMs = batch.endsAtMs;
     this.stale.push(batch.slot);
   }
 
@@ -123,7 +127,7 @@ export class RecordShelf {
 
   private make(): Slot {
     const field = this.instance + String(this.made++);
-    return { field, isStale: false, staleSince: 0, isSuspect: false };
+    return { field, isStale: false, staleSince: 0, staleEndsAtMs: 0, isSuspect: false };
   }
 
   /** Every slot is at home, and Redis holds nothing of it. */

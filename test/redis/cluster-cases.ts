@@ -138,7 +138,7 @@ export const CASES: readonly Case[] = [
     () => ({}),
     ({ leased }) => leased.map(({ id, lease }) => [bytes(id), lease]),
   ),
-  simple(scripts.recall, ({ record }) => ({ record })),
+  simple(scripts.recall, ({ record }) => ({ record, left_ms: 0 })),
   simple(scripts.pump, () => ({ limit: 100 })),
   simple(
     scripts.destroy,

@@ -104,7 +104,7 @@ export const undo = script({
 export const recall = script({
   name: 'recall',
   keys: ['meta', 'waiting', 'expiries', 'sending'],
-  args: [...TIMES, 'record'],
+  args: [...TIMES, 'record', 'left_ms'],
   item: [],
   repeatable: true,
   reply: (raw) => {
