@@ -227,28 +227,6 @@ describe('statistics', () => {
     expect(await total()).toBe(2);
   });
 
-  it('of many queues are written by and by, those first that have waited longest, and none is left behind', async () => {
-    const other = `${f.ns}-other`;
-    for (let i = 0; i < 40; i++) f.engine.stats.of(f.ns, `q${String(i)}`).failures += 1;
-    f.engine.stats.of(other, 'q').failures += 1;
-    const written = async (): Promise<number> =>
-      (await Promise.all(Array.from({ length: 40 }, (_, i) => read(`q${String(i)}`)))).filter(
-        ({ failures }) => failures > 0,
-      ).length;
-
-    await f.engine.stats.flush(30);
-    expect(await written()).toBe(30);
-    for (let i = 0; i < 30; i++) f.engine.stats.of(f.ns, `q${String(i)}`).failures += 1;
-    // The other namespace comes before what is left of this one, and that before what is new.
-    await f.engine.stats.flush(1);
-    expect((await f.engine.stats.read(other, 'q', today())).failures).toBe(1);
-    await f.engine.stats.flush(10);
-    expect(await written()).toBe(40);
-    expect((await read('q0')).failures).toBe(1);
-    await f.engine.stats.flush();
-    expect((await read('q0')).failures).toBe(2);
-  });
-
   it('are not made when their history is of no day', async () => {
     const engine = new QueueEngine(f.pool, { stats: { historyDays: 0, maxQueues: 10 } });
     await engine.publish(f.ns, 'q', newJob());

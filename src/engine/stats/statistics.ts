@@ -25,27 +25,20 @@ export const OTHER_QUEUES = '*';
 
 /** Milliseconds between two flushes: what a killed server loses of its statistics. */
 const FLUSH_MS = 1_000;
-/**
- * Tallies in one flush, if there are not more than ten times as many: those that have been open longest. To write one costs Redis some
- * 25 µs, however few jobs are in it, so that a server of thousands of queues keeps each of them open for up to ten seconds.
- */
-const FEW = 500;
-const FLUSHES = 10;
 const DAY_MS = 86_400_000;
-/** Queues that one server remembers at a time, over all namespaces. */
-const MOST_OPEN = 10_000;
+/** Queues that one server remembers between two flushes, over all namespaces. */
+const MOST_OPEN = 5_000;
 /** Namespaces that are written at once: statistics must not crowd out jobs. */
 const AT_ONCE = 4;
 
 /**
- * Adds up in memory what becomes of jobs, and writes it each second: nothing of it costs a command of Redis for each job. All servers
+ * Adds up in memory what becomes of jobs, and writes it once a second: nothing of it costs a command of Redis for each job. All servers
  * of a pool add to the same days.
  */
 export class Statistics {
   private readonly source = randomBytes(9).toString('base64url');
   private readonly outbox = new Outbox();
-  /** Those that were opened first come first. */
-  private readonly open = new Map<string, Map<string, Tally>>();
+  private open = new Map<string, Map<string, Tally>>();
   private openQueues = 0;
   /** The day of what is open. */
   private day = 0;
@@ -71,7 +64,7 @@ export class Statistics {
     clearTimeout(this.timer);
     if (!this.timer) return;
     this.timer = undefined;
-    await this.flushQuietly(Number.POSITIVE_INFINITY);
+    await this.flushQuietly();
   }
 
   /** Where a queue's numbers are added up; good until the next turn of the event loop. */
@@ -88,14 +81,13 @@ export class Statistics {
   }
 
   /**
-   * Writes what was seen so far.
+   * Writes all that was seen so far.
    *
-   * @param most tallies, those that have been open longest; all of them if it is left out
    * @throws {QueueError} the store's own: what was not written goes with the next flush, and counts once
    */
-  flush(most = Number.POSITIVE_INFINITY): Promise<void> {
+  flush(): Promise<void> {
     const before = this.flushing ?? Promise.resolve();
-    const flushing = before.then(() => this.write(most));
+    const flushing = before.then(() => this.write());
     const settled = flushing
       .catch(() => undefined)
       .then(() => {
@@ -106,8 +98,7 @@ export class Statistics {
   }
 
   /**
-   * What became of a queue's jobs on a day, as far as servers have written it: all but the last second, or up to ten of a server that
-   * serves thousands of queues.
+   * What became of a queue's jobs on a day, as far as servers have written it: all but the last second.
    *
    * @param queue `OTHER_QUEUES` for those that have no numbers of their own
    * @param day counted from 1970-01-01, UTC
@@ -136,50 +127,36 @@ export class Statistics {
     return tally;
   }
 
-  /** Of what is open, how many tallies are to be written now. After midnight all: what is open is of one day. */
-  private get share(): number {
-    if (this.day !== this.today()) return Number.POSITIVE_INFINITY;
-    return Math.max(FEW, Math.ceil(this.openQueues / FLUSHES));
-  }
-
-  /** At midnight at the latest. */
+  /** At midnight at the latest: what is open is of one day. */
   private arm(): void {
     const toMidnightMs = DAY_MS - (this.runner.now() % DAY_MS);
     this.timer = setTimeout(
       () => {
-        void this.flushQuietly(this.share).then(() => this.timer && this.arm());
+        void this.flushQuietly().then(() => this.timer && this.arm());
       },
       Math.min(FLUSH_MS, toMidnightMs),
     );
     this.timer.unref();
   }
 
-  private async flushQuietly(most: number): Promise<void> {
+  private async flushQuietly(): Promise<void> {
     if (!this.pool.status.up) {
-      this.seal(most);
+      this.seal();
       return;
     }
-    await this.flush(most).catch((error: unknown) => this.observer.loopError('statistics', error));
+    await this.flush().catch((error: unknown) => this.observer.loopError('statistics', error));
   }
 
-  /** Closes what was opened first, so many tallies: they are written as they are from here on. */
-  private seal(most: number): void {
+  /** Closes what is open: it is written as it is from here on. */
+  private seal(): void {
+    for (const [namespace, queues] of this.open) this.outbox.add(namespace, this.day, queues);
+    this.open = new Map();
+    this.openQueues = 0;
     this.last = undefined;
-    let left = most;
-    for (const [namespace, queues] of this.open) {
-      if (left <= 0) return;
-      const closed = takeFirst(queues, left);
-      this.outbox.add(namespace, this.day, closed);
-      this.openQueues -= closed.size;
-      left -= closed.size;
-      // What is left of it comes after the others.
-      this.open.delete(namespace);
-      if (queues.size > 0) this.open.set(namespace, queues);
-    }
   }
 
-  private async write(most: number): Promise<void> {
-    this.seal(most);
+  private async write(): Promise<void> {
+    this.seal();
     const namespaces = this.outbox.namespaces();
     const failures: unknown[] = [];
     const lane = async (): Promise<void> => {
@@ -216,15 +193,4 @@ export class Statistics {
       throw error;
     }
   }
-}
-
-/** Takes the first entries out of a map. */
-function takeFirst<K, V>(map: Map<K, V>, most: number): Map<K, V> {
-  const taken = new Map<K, V>();
-  for (const [key, value] of map) {
-    if (taken.size >= most) break;
-    taken.set(key, value);
-    map.delete(key);
-  }
-  return taken;
 }
