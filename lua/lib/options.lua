@@ -4,9 +4,10 @@ local kinds = {}
 local function read_options(text)
   local delay, ttl, tries, minted, name, attributes = string.match(text, "^(%d+),(%d+),(%d+),(%d),([^,]*),(.*)$")
   local number, expires = number_of(name), tonumber(ttl) > 0 and now_ceil + ttl or 0
+  -- An id that was chosen may have been another job's before: see lib/full/new.
   local job = {
-    state = READY, flags = (attributes ~= "" and HAS_EXTRAS or 0) + count_flag, priority = 0, tries = tonumber(tries),
-    attempts = 0, lease = 0, queue = number, entry = 1, expires = expires, spared = 0,
+    state = READY, flags = (attributes ~= "" and HAS_EXTRAS or 0) + count_flag, priority = 0, tries = tonumber(tries), attempts = 0,
+    lease = minted % 2 == 1 and 0 or now_floor % 2147483648, queue = number, entry = 1, expires = expires, spared = 0,
   }
   local kind = { number = number, attributes = attributes, minted = minted % 2 == 1, native = minted > "1" }
   redis.call("EXISTS", due, expiries, queue_key("i", number), queue_key("r", number), queue_key("g", number))

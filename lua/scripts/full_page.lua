@@ -45,8 +45,11 @@ end
 local key = number and queue_key(kind, number) or space_key(is_by_name and kind .. ":" .. name or kind)
 redis.call("EXISTS", meta, key)
 local walk = kind == "r" and walk_line or kind == "f" and walk_far or walk_on
-local found, reply = walk(key, at, id, look, number, kind), { 0, now_floor, "", "" }
-local shown, is_over = 0, #found < look
+local found, is_end = walk(key, at, id, look, number, kind)
+local reply, shown, is_over = { 0, now_floor, "", "" }, 0, is_end
+if is_end == nil then
+  is_over = #found < look
+end
 for _, place in ipairs(found) do
   local job, one = place[1], place[2]
   local has_enough = shown == limit or bytes_seen > MOST_BYTES

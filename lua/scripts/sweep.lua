@@ -11,7 +11,7 @@ ARGV[2] deadline_ms  Unix ms by which the callers will have given up, 0 = never
 ARGV[3] number       the queue's
 ARGV[4] skip         entries at the end of the line that this pass has seen, and that are still there
 ARGV[5] earliest_ms  earliest expiry that this pass has seen, 0 = none
-ARGV[6] mark         when the pass began, Unix ms with a fraction that no other pass has
+ARGV[6] mark         digits that no other pass has
 
 Returns {status, now_ms, looked, expired, earliest_ms, removed}. Status: 0 done, 1 too late. Looked < 200: the pass is over. Removed: how many of
 those that were looked at are no longer in the line.
@@ -34,12 +34,12 @@ local WINDOW, NEAR = 200, 5000
 
 -- Look.
 local ready, ghosts, info = queue_key("r", number), queue_key("g", number), queue_key("i", number)
-if skip > 0 and redis.call("HGET", info, "sweep") ~= mark then
+redis.call("EXISTS", meta, ready, ghosts, info, expiries)
+if skip > 0 and string.match(redis.call("HGET", info, "sweep") or "", "%.(%d+)$") ~= mark then
   -- Another pass has begun, and taken out what this one has counted.
   return { 0, now_floor, 0, 0, earliest_ms, 0 }
 end
 local entries = redis.call("LRANGE", ready, -skip - WINDOW, -skip - 1)
-redis.call("EXISTS", meta, ready, ghosts, info, expiries)
 local doomed, dropped, blanked, blanks, expired = {}, {}, {}, 0, 0
 for i, entry in ipairs(entries) do
   local id = string.sub(entry, 1, -2)
@@ -87,9 +87,9 @@ if #entries < WINDOW then
   if earliest_ms > 0 then
     redis.call("ZADD", expiries, "LT", earliest_ms, number)
   end
-elseif skip == 0 then
-  -- Should this server die in mid-pass, another one sees an old mark and starts the pass again.
-  redis.call("HSET", info, "sweep", mark)
+else
+  -- Nobody else begins a pass while this one goes on. Should its server die, the mark gets old, and another one starts the pass again.
+  redis.call("HSET", info, "sweep", text_of(now_floor) .. "." .. mark)
 end
 write_events()
 return { 0, now_floor, #entries, expired, earliest_ms, removed }

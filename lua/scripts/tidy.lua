@@ -63,7 +63,9 @@ for i = 1, #page[2], 2 do
     end
     redis.call("EXISTS", unpack(keys))
     empty[#empty + 1] = { name = name, number = number, keys = keys, slots = slots }
-  elseif expiry and tonumber(expiry) <= now_floor or facts[2] and now_floor - facts[2] > stalled_ms or dead > math.max(live, MANY_GHOSTS) then
+  elseif facts[2] and now_floor - facts[2] > stalled_ms then
+    reply[#reply + 1] = number
+  elseif not facts[2] and (expiry and tonumber(expiry) <= now_floor or dead > math.max(live, MANY_GHOSTS)) then
     reply[#reply + 1] = number
   end
 end

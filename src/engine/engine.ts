@@ -12,6 +12,7 @@ import type {
   ReserveRequest,
   StoredJob,
 } from '../domain/job.js';
+import type { Durability } from '../domain/durability.js';
 import type { RedisPool } from '../redis/pool.js';
 import type { PeekedJob } from './decode.js';
 import { assemble, type EngineOptions, type EngineParts } from './assemble.js';
@@ -129,9 +130,17 @@ export class QueueEngine {
       .then(firstOf);
   }
 
-  /** What a publish stored under its idempotency key, as it is noted; null if nothing. @throws {QueueError} `idempotency_key_reused`, the store's own */
-  findNote(namespace: string, note: OnceNote): Promise<Buffer | null> {
-    return findNote(this.parts.publishers.runnerOf(), namespace, note);
+  /**
+   * What a publish stored under its idempotency key, as it is noted; null if nothing.
+   *
+   * @throws {QueueError} `idempotency_key_reused`; `not_replicated`, `durability_unavailable`: what is noted is not known to be as durable
+   * as asked for; the store's own
+   */
+  async findNote(namespace: string, note: OnceNote, durability?: Durability): Promise<Buffer | null> {
+    const { publishers } = this.parts;
+    const found = await findNote(publishers.runnerOf('memory'), namespace, note);
+    // Only what was stored has to be safe, and may not have been when it was refused.
+    return found && findNote(publishers.runnerOf(durability), namespace, note);
   }
 
   /**

@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RedisPool } from '../redis/pool.js';
 import { bytesAt, integerAt } from '../redis/scripts/script.js';
@@ -18,6 +19,8 @@ const STALLED_MS = 120_000;
 const RELIST_MS = 500;
 /** What lua/scripts/tidy.lua answers for a namespace without its marker. */
 const NO_NAMESPACE = -1;
+/** Passes over lines are told from each other by a number below this. */
+const MARKS = 1_000_000_000;
 /** What lua/scripts/sweep.lua looks at in one call. */
 const WINDOW = 200;
 
@@ -100,7 +103,7 @@ export class Janitor {
     let skip = 0;
     let earliestMs = 0;
     let expired = 0;
-    const mark = (this.runner.now() + Math.random()).toFixed(3);
+    const mark = String(randomInt(MARKS));
     for (let looked = WINDOW; looked === WINDOW && !this.halt.signal.aborted;) {
       const { raw } = await this.runner.run(sweep, namespace, {
         number,

@@ -1,3 +1,4 @@
+import type { Durability } from '../domain/durability.js';
 import { QueueError } from '../domain/errors.js';
 import type {
   Ack,
@@ -118,10 +119,10 @@ export class MigratingQueues implements Queues {
   }
 
   /** As `QueueEngine.findNote`, in either pool. */
-  findNote(namespace: string, note: OnceNote): Promise<Buffer | null> {
+  findNote(namespace: string, note: OnceNote, durability?: Durability): Promise<Buffer | null> {
     return inEither(
       this.places,
-      (queues) => queues.findNote(namespace, note),
+      (queues) => queues.findNote(namespace, note, durability),
       (found) => found !== null,
     );
   }

@@ -1,3 +1,4 @@
+import type { Durability } from '../domain/durability.js';
 import type { OnceNote, PublishOptions } from '../domain/job.js';
 import type { NewRichJob, PublishedJob } from '../domain/rich-job.js';
 import { isAway } from './migrating-wait.js';
@@ -6,7 +7,8 @@ import type { Queues } from './queues.js';
 
 /**
  * What publishes stored under their idempotency keys in a pool before it began to move: their keys are known in the pool that published
- * under them, and nowhere else. While that pool is away nothing is known, and publishing goes on.
+ * under them, and nowhere else. While that pool is away nothing is known, and publishing goes on. What is told of is as durable there as the
+ * call asks for.
  */
 export class OldNotes {
   constructor(private readonly old: Pick<Queues, 'isUp' | 'findNote'>) {}
@@ -19,7 +21,7 @@ export class OldNotes {
   ): Promise<string[] | null> {
     const { note: given, idempotencyKey } = options ?? {};
     const note = given ?? (idempotencyKey === undefined ? undefined : noteOf(idempotencyKey, request));
-    const bytes = note ? await this.find(namespace, note) : null;
+    const bytes = note ? await this.find(namespace, note, options?.durability) : null;
     if (!note || !bytes) return null;
     return note.isNative ? decodeNote(bytes).map(({ id }) => id) : decodeIds(bytes, request.jobs.length);
   }
@@ -32,13 +34,13 @@ export class OldNotes {
   ): Promise<PublishedJob[] | null> {
     const { note: given, idempotencyKey } = options ?? {};
     const note = given ?? (idempotencyKey === undefined ? undefined : nativeNoteOf(idempotencyKey, jobs));
-    const bytes = note ? await this.find(namespace, note) : null;
+    const bytes = note ? await this.find(namespace, note, options?.durability) : null;
     return bytes && decodeNote(bytes);
   }
 
-  private async find(namespace: string, note: OnceNote): Promise<Buffer | null> {
+  private async find(namespace: string, note: OnceNote, durability?: Durability): Promise<Buffer | null> {
     if (!this.old.isUp) return null;
-    return this.old.findNote(namespace, note).catch((error: unknown) => {
+    return this.old.findNote(namespace, note, durability).catch((error: unknown) => {
       if (!isAway(error)) throw error;
       return null;
     });

@@ -3,7 +3,7 @@ import { Redis } from 'ioredis';
 import { QueueError } from '../../src/domain/errors.js';
 import type { DependencyFailure, NewRichJob } from '../../src/domain/rich-job.js';
 import type { JobChange } from '../../src/engine/full/changing.js';
-import { testTarget } from '../support/redis.js';
+import { testRedisUrl } from '../support/redis.js';
 import { Audit } from './audit.js';
 import { edgeProblems } from './edge-audit.js';
 import { LaneFixture } from './lane-fixture.js';
@@ -151,7 +151,7 @@ function change([which, others, of]: [number, number[], (ids: readonly string[])
 
 let redis: Redis;
 beforeAll(() => {
-  redis = new Redis(testTarget().url ?? '');
+  redis = new Redis(testRedisUrl(), { protocol: 2 });
 });
 afterAll(() => redis.quit());
 

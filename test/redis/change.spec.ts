@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis';
-import { testTarget } from '../support/redis.js';
+import { testRedisUrl } from '../support/redis.js';
 import { Audit } from './audit.js';
 import { LaneFixture } from './lane-fixture.js';
 
@@ -7,7 +7,7 @@ let f: LaneFixture;
 let redis: Redis;
 beforeEach(async () => {
   f = await LaneFixture.open();
-  redis = new Redis(testTarget().url ?? '');
+  redis = new Redis(testRedisUrl(), { protocol: 2 });
 });
 afterEach(async () => {
   await redis.quit();

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import type { DependencyFailure, NewRichJob } from '../../src/domain/rich-job.js';
-import { testTarget } from '../support/redis.js';
+import { testRedisUrl } from '../support/redis.js';
 import { Audit } from './audit.js';
 import { LaneFixture } from './lane-fixture.js';
 
@@ -128,7 +128,7 @@ class Run {
 
 let redis: Redis;
 beforeAll(() => {
-  redis = new Redis(testTarget().url ?? '');
+  redis = new Redis(testRedisUrl(), { protocol: 2 });
 });
 afterAll(() => redis.quit());
 

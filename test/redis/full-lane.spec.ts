@@ -38,23 +38,29 @@ it('leases what was published, and acknowledges it', async () => {
 });
 
 describe('an id that was chosen', () => {
-  const publishLeased = async () => {
-    await full().publishing.publish(f.ns, [{ queue: 'q', id: 'order-17', body: Buffer.from('x') }]);
+  const publishLeased = async (isPlain = false) => {
+    if (isPlain) await f.publish('q', { id: 'order-17' });
+    else await full().publishing.publish(f.ns, [{ queue: 'q', id: 'order-17', body: Buffer.from('x') }]);
     const [job] = await lease('q');
     return { id: 'order-17', lease: job!.lease };
   };
 
-  it('is one that no owner of a former job with it can speak for', async () => {
-    const late = await publishLeased();
-    await full().owners.complete(f.ns, [late]);
+  it.each([
+    ['plain', true, true],
+    ['rich', false, false],
+    ['rich, after a plain one', true, false],
+    ['plain, after a rich one', false, true],
+  ])('is one that no owner of a former job with it can speak for: %s', async (_name, wasPlain, isPlain) => {
+    const late = await publishLeased(wasPlain);
+    await f.engine.ack(f.ns, 'q', 'order-17', late.lease);
     f.nowMs += 1;
-    const present = await publishLeased();
+    const present = await publishLeased(isPlain);
 
     expect(present.lease).toBeGreaterThan(late.lease);
     await expect(full().owners.heartbeat(f.ns, late)).rejects.toMatchObject({ code: 'lease_lost' });
     expect(await full().owners.complete(f.ns, [late])).toEqual(['lease_lost']);
     expect(await f.engine.ackMany(f.ns, [{ queue: 'q', ...late }])).toEqual(['lease_lost']);
-    expect(await full().owners.complete(f.ns, [present])).toEqual(['done']);
+    expect(await f.engine.ackMany(f.ns, [{ queue: 'q', ...present }])).toEqual(['acked']);
   });
 
   it('shows no number of a lease before there is one', async () => {

@@ -1,7 +1,7 @@
 import type { JobFilter } from '../../src/domain/job-lists.js';
 import { Redis } from 'ioredis';
 import { startRedis } from '../support/redis.js';
-import { EngineFixture } from './fixture.js';
+import { EngineFixture, newJob } from './fixture.js';
 import { FullFixture } from './full-fixture.js';
 
 let f: EngineFixture;
@@ -112,6 +112,35 @@ describe('lists', () => {
     );
 
     expect(items.map(({ id }) => id)).toEqual(ids.slice(6));
+  });
+
+  it('shows all of a line, each job once, though thousands before the place were swept out meanwhile', async () => {
+    const many = async (count: number, ttlMs: number): Promise<string[]> => {
+      const ids: string[] = [];
+      for (let i = 0; i < count; i += 60)
+        ids.push(
+          ...(await f.engine.publishMany(
+            f.ns,
+            'q',
+            Array.from({ length: 60 }, () => newJob({ ttlMs })),
+          )),
+        );
+      return ids;
+    };
+    await many(2_520, 1_000);
+    const stay = await many(300, 0);
+    const seen: string[] = [];
+    let cursor: string | undefined;
+    for (const limit of [1_000, 1_000, 620, 100, 100, 1_000]) {
+      const page = await full.lane.lists.list(f.ns, { queue: 'q', state: 'ready' }, { limit, cursor });
+      seen.push(...page.items.map(({ id }) => id));
+      cursor = page.cursor ?? undefined;
+      if (seen.length !== 2_620) continue;
+      f.nowMs += 1_000;
+      await f.engine.tidyNow(f.ns);
+    }
+    expect(cursor).toBeUndefined();
+    expect(seen.slice(2_520)).toEqual(stay);
   });
 
   it('refuse a cursor that nobody was given', async () => {

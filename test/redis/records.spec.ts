@@ -207,33 +207,36 @@ describe('a reserve whose reply was lost', () => {
   });
 
   // Its record has the name of one whose answers have left, and which is there still.
-  it.each(['that never ran', 'that found nothing'])('%s takes nothing back of the one before', async (kind) => {
-    const redis = await startRedis();
-    const proxy = await TcpProxy.start(redis.port);
-    const witness = await EngineFixture.open({}, { url: redis.url });
-    const f = await EngineFixture.open({}, { url: proxy.url, commandTimeoutMs: 300 });
-    const request = { queues: ['q'], count: 1, ttrMs: 3_600_000, waitMs: 0 };
-    await witness.engine.reserve(f.ns, { ...request, queues: ['empty'] });
-    await f.publish('q', { tries: 1 });
-    const client = new Redis(redis.port, '127.0.0.1', { protocol: 2 });
+  it.each(['that never ran', 'that found nothing'])(
+    '%s takes nothing back of the one before',
+    async (kind) => {
+      const redis = await startRedis();
+      const proxy = await TcpProxy.start(redis.port);
+      const witness = await EngineFixture.open({}, { url: redis.url });
+      const f = await EngineFixture.open({}, { url: proxy.url, commandTimeoutMs: 300 });
+      const request = { queues: ['q'], count: 1, ttrMs: 3_600_000, waitMs: 0 };
+      await witness.engine.reserve(f.ns, { ...request, queues: ['empty'] });
+      await f.publish('q', { tries: 1 });
+      const client = new Redis(redis.port, '127.0.0.1', { protocol: 2 });
 
-    const [job] = await f.engine.reserve(f.ns, request);
-    expect(await client.hlen(`{${f.ns}}:sending`)).toBe(1);
-    if (kind === 'that never ran') proxy.halfOpen();
-    else proxy.dropsReplies = true;
-    await expect(f.engine.reserve(f.ns, request)).rejects.toMatchObject({ code: 'pool_unavailable' });
-    proxy.dropsReplies = false;
-    proxy.cut();
-    await waitFor(async () => (await client.exists(`{${f.ns}}:sending`)) === 0, 5_000);
+      const [job] = await f.engine.reserve(f.ns, request);
+      expect(await client.hlen(`{${f.ns}}:sending`)).toBe(1);
+      if (kind === 'that never ran') proxy.halfOpen();
+      else proxy.dropsReplies = true;
+      await expect(f.engine.reserve(f.ns, request)).rejects.toMatchObject({ code: 'pool_unavailable' });
+      proxy.dropsReplies = false;
+      proxy.cut();
+      await waitFor(async () => (await client.exists(`{${f.ns}}:sending`)) === 0, 5_000);
 
-    expect((await witness.engine.counts(f.ns, ['q']))[0]).toMatchObject({ leased: 1, ready: 0 });
-    expect(await f.engine.ack(f.ns, 'q', job!.id, job!.lease)).toBe(true);
-    client.disconnect();
-    await f.close();
-    await witness.close();
-    await proxy.stop();
-    await redis.stop();
-  });
+      expect((await witness.engine.counts(f.ns, ['q']))[0]).toMatchObject({ leased: 1, ready: 0 });
+      expect(await f.engine.ack(f.ns, 'q', job!.id, job!.lease)).toBe(true);
+      client.disconnect();
+      await f.close();
+      await witness.close();
+      await proxy.stop();
+      await redis.stop();
+    },
+  );
 
   it('wakes who waits for its jobs elsewhere', async () => {
     const redis = await startRedis();

@@ -1,24 +1,37 @@
--- The list of a queue. A place in it moves when jobs before it are taken, so it is looked for by the id that stood there: near where it was,
--- towards the head. One that is not there any more was taken, and all before it were: what stands there now has not been seen.
-local LOOK_BACK = 2000
+-- The list of a queue. A place in it moves when entries before it are taken, by consumers or by a sweep, so it is looked for by the id that
+-- stood there: near where it was, towards the head. One that is not there any more was taken, and all before it were: what is at the head
+-- now has not been seen. One that has moved too far to be looked for is passed again, with those before it.
+local LOOK_BACK, MOST_BACK = 2000, 20000
 
 local function place_behind(key, at, id)
-  local first = math.max(at - LOOK_BACK, 0)
-  local entries = redis.call("LRANGE", key, first, at)
-  for i = #entries, 1, -1 do
-    if string.sub(entries[i], 1, -2) == id then
-      return first + i
+  local last = at
+  while id ~= "" and last >= 0 and at - last < MOST_BACK do
+    local first = math.max(last - LOOK_BACK + 1, 0)
+    local entries = redis.call("LRANGE", key, first, last)
+    for i = #entries, 1, -1 do
+      if string.sub(entries[i], 1, -2) == id then
+        return first + i
+      end
     end
+    last = first - 1
   end
-  return first
+  return id == "" and at + 1 or 0
 end
 
+-- Blanks are no places: there may be many of them, and all are alike. Also whether that is the end of the line.
+local MOST_BLANKS = 10000
 local function walk_line(key, at, id, n, number)
-  local first, found = at == "" and 0 or place_behind(key, tonumber(at), id), {}
-  for i, entry in ipairs(redis.call("LRANGE", key, first, first + n - 1)) do
-    local one = string.sub(entry, 1, -2)
-    local job = entry ~= "" and read_job(one)
-    found[i] = { is_here(job, entry, number) and job or false, one, text_of(first + i - 1), one }
-  end
-  return found
+  local first, found, looked, entries = at == "" and 0 or place_behind(key, tonumber(at), id), {}, 0, nil
+  repeat
+    entries = redis.call("LRANGE", key, first, first + n - 1)
+    for i, entry in ipairs(entries) do
+      local one = string.sub(entry, 1, -2)
+      local job = entry ~= "" and read_job(one)
+      if entry ~= "" or looked + i >= MOST_BLANKS then
+        found[#found + 1] = { is_here(job, entry, number) and job or false, one, text_of(first + i - 1), one }
+      end
+    end
+    first, looked = first + #entries, looked + #entries
+  until #found > 0 or #entries < n
+  return found, #entries < n
 end

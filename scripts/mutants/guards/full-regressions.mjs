@@ -119,4 +119,20 @@ export const FULL_REGRESSIONS = [
     spec: 'test/redis/full-lane.spec.ts',
     test: 'no owner of a former job',
   },
+  {
+    name: 'leases of a chosen id are numbered from the clock: plain jobs',
+    file: 'lua/lib/options.lua',
+    from: 'lease = minted % 2 == 1 and 0 or now_floor % 2147483648',
+    to: 'lease = 0',
+    spec: 'test/redis/full-lane.spec.ts',
+    test: 'no owner of a former job',
+  },
+  {
+    name: 'lists: what a sweep took out before the place is not missed',
+    file: 'lua/lib/full/walk_line.lua',
+    from: 'local LOOK_BACK, MOST_BACK = 2000, 20000',
+    to: 'local LOOK_BACK, MOST_BACK = 2000, 2000',
+    spec: 'test/redis/full-lists.spec.ts',
+    test: 'shows all of a line',
+  },
 ];

@@ -127,4 +127,12 @@ export const RECORD_GUARDS = [
     spec: E2E,
     test: 'goes when its client has gone',
   },
+  {
+    name: 'records: what has left is not taken back for a reserve that never ran',
+    file: 'lua/scripts/recall.lua',
+    from: 'if not batch or batch[1] == left_ms then',
+    to: 'if not batch then',
+    spec: 'test/redis/records.spec.ts',
+    test: 'takes nothing back of the one before',
+  },
 ];

@@ -75,7 +75,7 @@ export const TIME = [
   {
     name: 'a pass over a line ends when another one has begun',
     file: 'lua/scripts/sweep.lua',
-    from: 'if skip > 0 and redis.call("HGET", info, "sweep") ~= mark then',
+    from: 'if skip > 0 and string.match(redis.call("HGET", info, "sweep") or "", "%.(%d+)$") ~= mark then',
     to: 'if false then',
     spec: EXPIRY,
     test: 'left to another pass',
@@ -83,9 +83,17 @@ export const TIME = [
   {
     name: 'a line of ghosts is swept',
     file: 'lua/scripts/tidy.lua',
-    from: ' or dead > math.max(live, MANY_GHOSTS) then',
-    to: ' then',
+    from: ' or dead > math.max(live, MANY_GHOSTS)) then',
+    to: ') then',
     spec: EXPIRY,
     test: 'ghosts of withdrawn jobs',
+  },
+  {
+    name: 'nobody begins a pass over a line while another one goes on',
+    file: 'lua/scripts/tidy.lua',
+    from: 'elseif not facts[2] and (expiry',
+    to: 'elseif (expiry',
+    spec: EXPIRY,
+    test: 'goes to its end',
   },
 ];
