@@ -59,7 +59,8 @@ export class QueueModel {
       state: job.delayMs > 0 ? 'scheduled' : 'ready',
       tries: job.tries,
       attempts: 0,
-      lease: 0,
+      // An id that was chosen may have been another job's before.
+      lease: job.id === undefined ? 0 : this.nowMs % 2 ** 31,
       expiresMs,
       // What expires before it is due goes when it expires.
       atMs: expiresMs > 0 ? Math.min(dueMs, expiresMs) : dueMs,

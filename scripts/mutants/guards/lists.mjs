@@ -44,8 +44,8 @@ export const LIST_GUARDS = [
   {
     name: 'list: a place in a line is looked for where it moved to',
     file: 'lua/lib/full/walk_line.lua',
-    from: 'local first = math.max(at - LOOK_BACK, 0)',
-    to: 'local first = at',
+    from: 'if string.sub(entries[i], 1, -2) == id then',
+    to: 'if false then',
     spec: LISTS,
     test: 'go on in a line whose head was taken',
   },
