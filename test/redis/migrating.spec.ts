@@ -103,6 +103,17 @@ describe('a pool that moves to another', () => {
     expect(await sizes()).toEqual([0, 0]);
   });
 
+  it('answers with what the old pool has under a key only if it is as durable there as is asked for', async () => {
+    const options = { idempotencyKey: 'k' };
+    const id = await p.old.publish(p.ns, 'q', newJob(), options);
+
+    await expect(
+      both.publish(p.ns, 'q', newJob(), { ...options, durability: 'replicated:9' }),
+    ).rejects.toMatchObject({ code: 'durability_unavailable' });
+    expect(await both.publish(p.ns, 'q', newJob(), { ...options, durability: 'memory' })).toBe(id);
+    expect(await sizes()).toEqual([1, 0]);
+  });
+
   it('refuses another request under a key of the old pool, and changes nothing', async () => {
     await p.old.publish(p.ns, 'q', newJob(), { idempotencyKey: 'k' });
 

@@ -94,4 +94,12 @@ export const MIGRATION = [
     spec: MIGRATING,
     test: 'refuses another request under a key',
   },
+  {
+    name: 'what the old pool has under a key is as durable as is asked for',
+    file: 'src/engine/engine.ts',
+    from: 'return found && findNote(publishers.runnerOf(durability), namespace, note);',
+    to: 'return found;',
+    spec: MIGRATING,
+    test: 'only if it is as durable there',
+  },
 ];
