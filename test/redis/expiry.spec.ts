@@ -104,6 +104,15 @@ describe('a job whose ttl has ended', () => {
       expect(await f.reserve('q')).toMatchObject([{ id: first }]);
     });
 
+    it('leaves no trace, though hundreds that stay are before it', async () => {
+      await expiring(300, 1_000_000);
+      await expiring(540);
+      f.nowMs += 1_000;
+      await f.engine.tidyNow(f.ns);
+
+      expect([await f.size('q'), await entries()]).toEqual([300, 300]);
+    });
+
     it('leaves no trace, though more come after it than are looked through again', async () => {
       await expiring(540);
       await expiring(6_000, 1_000_000);

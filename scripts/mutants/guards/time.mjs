@@ -70,7 +70,7 @@ export const TIME = [
     from: 'skip <= NEAR and blanks + #blanked or 0',
     to: '0',
     spec: EXPIRY,
-    test: 'leaves no trace, though one that stays',
+    test: 'leaves no trace, though hundreds that stay',
   },
   {
     name: 'a pass over a line ends when another one has begun',
@@ -95,5 +95,13 @@ export const TIME = [
     to: 'elseif (expiry',
     spec: EXPIRY,
     test: 'goes to its end',
+  },
+  {
+    name: 'a line that nobody consumes is rid of the blanks at its head',
+    file: 'lua/lib/unblank.lua',
+    from: 'redis.call("LREM", ready, at_head, "")',
+    to: 'at_head = 0',
+    spec: EXPIRY,
+    test: 'though there are jobs before it that stay',
   },
 ];
