@@ -13,7 +13,7 @@ export const FULL = {
     namespaces: 1_000,
     jobsEach: 100,
     /** Queues of the small store that requests are spread over alike. */
-    fewQueues: 100,
+    fewQueues: 1_000,
     restMs: 3_000,
     idleMs: 20_000,
   },
