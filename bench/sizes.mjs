@@ -33,6 +33,7 @@ export const QUICK = {
     backlogs: [0, 100_000],
     queues: 1_000,
     namespaces: 100,
+    fewQueues: 100,
     restMs: 1_000,
     idleMs: 3_000,
   },
