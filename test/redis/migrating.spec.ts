@@ -4,6 +4,7 @@ import { MigratingQueues } from '../../src/engine/migrating-queues.js';
 import type { Queues } from '../../src/engine/queues.js';
 import type { LeasedJob, NewJob, ReserveRequest } from '../../src/domain/job.js';
 import { RedisPool } from '../../src/redis/pool.js';
+import { noted } from '../../src/redis/scripts/plain.js';
 import { randomNamespace, waitFor } from '../support/redis.js';
 import { newJob, silentLog, testPoolOptions } from './fixture.js';
 
@@ -121,6 +122,12 @@ describe('a pool that moves to another', () => {
       both.publish(p.ns, 'q', newJob({ body: Buffer.from('other') }), { idempotencyKey: 'k' }),
     ).rejects.toMatchObject({ code: 'idempotency_key_reused' });
     expect(await sizes()).toEqual([1, 0]);
+  });
+
+  it('reads the answer of an old pool that was asked too late', async () => {
+    const [pool] = p.pools;
+    const args = { clock_ms: '', deadline_ms: 1, digest: 'd', fingerprint: 'f' };
+    expect(await pool.run(noted, pool.keys.namespace(p.ns), args)).toMatchObject({ status: 1, found: 0 });
   });
 
   it('publishes under a key while nobody can ask the old pool', async () => {

@@ -59,6 +59,7 @@ export const noted = script({
   repeatable: true,
   reply: (raw) => {
     const reply = flatReply(raw);
+    if (integerAt(reply, 0) !== 0) return { ...answer(reply), found: 0, noted: Buffer.alloc(0) };
     return { ...answer(reply), found: integerAt(reply, 2), noted: bytesAt(reply, 3) };
   },
 });
