@@ -6,6 +6,8 @@ interface Link {
   readonly server: Socket;
   /** Neither side hears the other any more, nor that it has gone. */
   isDead: boolean;
+  /** Something that the server answered was swallowed. */
+  hasLost: boolean;
   /** Resolves when the last reply that is held back has gone. */
   held: Promise<void> | undefined;
 }
@@ -87,6 +89,7 @@ export class TcpProxy {
       client,
       server: connect(this.targetPort, '127.0.0.1'),
       isDead: false,
+      hasLost: false,
       held: undefined,
     };
     this.links.add(link);
@@ -107,7 +110,16 @@ export class TcpProxy {
 
   private reply(link: Link, bytes: Buffer): void {
     const pass = (): void => {
-      if (link.isDead || this.dropsReplies) return;
+      if (link.isDead) return;
+      if (this.dropsReplies) {
+        link.hasLost = true;
+        return;
+      }
+      // No connection loses what is in its middle: what came behind it would be read as the answer to another call.
+      if (link.hasLost) {
+        this.end(link);
+        return;
+      }
       const rest = this.cutIn - bytes.length;
       link.client.write(rest > 0 ? bytes : bytes.subarray(0, this.cutIn));
       this.cutIn = rest > 0 ? rest : Number.POSITIVE_INFINITY;
