@@ -10,6 +10,7 @@ import { PLOT, writePlot } from './plot.mjs';
 import { bytesTable, growthTable, idleTable, stageTable } from './report.mjs';
 import { measureStart, startVerdicts } from './start-time.mjs';
 import { runStage, STAGES, throughputVerdicts } from './throughput.mjs';
+import { runSteady } from './steady.mjs';
 import { runTiming } from './timing.mjs';
 import { runWaiters } from './waiters.mjs';
 
@@ -118,6 +119,16 @@ const waitersPart = {
   },
 };
 
+/** Jobs at a steady rate, and workers that wait for them. @type {Part} */
+const steadyPart = {
+  name: 'steady',
+  isQuick: false,
+  async run({ program, redis, quick, say }, figures) {
+    figures.steady = await runSteady({ program, redis, workers: 1, quick, say });
+    setTargets(figures, 'steady', figures.steady.rows);
+  },
+};
+
 /** Delays, leases that run out, many jobs due at one instant. @type {Part} */
 const timingPart = {
   name: 'timing',
@@ -137,6 +148,7 @@ export const PARTS = [
   bytesPart,
   startPart,
   waitersPart,
+  steadyPart,
   timingPart,
 ];
 
