@@ -1,8 +1,8 @@
 import type { LeasedJob, ReserveRequest } from '../domain/job.js';
 import type { RedisPool } from '../redis/pool.js';
-import type { Item } from '../redis/scripts/script.js';
+import { integerAt, type Item } from '../redis/scripts/script.js';
 import { fullLease } from '../redis/scripts/full.js';
-import { reserve as reserveScript, undo as undoScript, type Raw } from '../redis/scripts/plain.js';
+import { renew, reserve as reserveScript, undo as undoScript, type Raw } from '../redis/scripts/plain.js';
 import { Batcher } from './batcher.js';
 import { checkNames, checkRequest } from './checks.js';
 import { decodeReserved, type Reserved } from './decode.js';
@@ -62,8 +62,14 @@ export class Leases {
     this.questions = new Batcher((namespace, questions) => this.ask(namespace, questions));
     this.fullQuestions = new Batcher((namespace, questions) => this.askFull(namespace, questions));
     this.room = new WaitingRoom(
-      (namespace, request) =>
-        new Promise((resolve, reject) => this.take(namespace, { request, waits: true }, resolve, reject)),
+      (namespace, request, seats, hand) =>
+        new Promise((resolve, reject) =>
+          this.takeSeats(namespace, { request, waits: true }, seats, hand, (failure) =>
+            failure === null ? resolve() : reject(failure),
+          ),
+        ),
+      (namespace, queues) => this.look(namespace, queues),
+      (namespace, request) => !this.isForFull(namespace, request),
       (namespace, jobs) => this.giveBack(namespace, jobs),
       (count) => observer.waiters(count),
       (namespace, isWaiting) => (isWaiting ? pool.follow(namespace) : pool.unfollow(namespace)),
@@ -119,6 +125,10 @@ export class Leases {
     return jobs;
   }
 
+  private isForFull(namespace: string, { worker, inTurns, queues }: ReserveRequest): boolean {
+    return worker !== undefined || inTurns === true || this.full.queues.hasAny(namespace, queues);
+  }
+
   private take(
     namespace: string,
     question: Question,
@@ -127,11 +137,7 @@ export class Leases {
   ): void {
     this.underWay.begin();
     const { request } = question;
-    if (
-      request.worker !== undefined ||
-      request.inTurns ||
-      this.full.queues.hasAny(namespace, request.queues)
-    ) {
+    if (this.isForFull(namespace, request)) {
       this.takeFull(namespace, question, deliver, reject);
       return;
     }
@@ -149,6 +155,32 @@ export class Leases {
         this.underWay.end();
       },
     });
+  }
+
+  /**
+   * For several who ask alike.
+   *
+   * @param hand hears what each got
+   * @param end hears, when all were answered, what one of them failed with; null = none did
+   */
+  private takeSeats(
+    namespace: string,
+    question: Question,
+    seats: number,
+    hand: (jobs: LeasedJob[]) => void,
+    end: (failure: Error | null) => void,
+  ): void {
+    let open = seats;
+    let failure: Error | null = null;
+    const take = (jobs: LeasedJob[]): void => {
+      hand(jobs);
+      if (--open === 0) end(failure);
+    };
+    const fail = (error: unknown): void => {
+      failure = error instanceof Error ? error : new Error('the question failed', { cause: error });
+      if (--open === 0) end(failure);
+    };
+    for (let i = 0; i < seats; i++) this.take(namespace, question, take, fail);
   }
 
   private takeFull(
@@ -183,6 +215,13 @@ export class Leases {
   ): void {
     const end = (more: readonly LeasedJob[]): void => deliver([...jobs, ...more]);
     this.take(namespace, rest, end, () => end([]));
+  }
+
+  /** Says again that this server waits. @returns places, from 0, of the queues that may have jobs */
+  private async look(namespace: string, queues: readonly string[]): Promise<number[]> {
+    const names = queues.map((queue): Item => [queue]);
+    const { raw } = await this.runner.run(renew, namespace, { flag_ms: FLAG_MS }, names);
+    return raw.slice(2).map((_place, i) => integerAt(raw, i + 2) - 1);
   }
 
   private async askFull(namespace: string, questions: readonly Question[]): Promise<(LeasedJob[] | null)[]> {

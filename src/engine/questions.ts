@@ -7,6 +7,8 @@ export interface Question {
   readonly waits: boolean;
 }
 
+type Terms = Pick<ReserveRequest, 'queues' | 'ttrMs'>;
+
 /** Questions that are asked as one: many who want one job each from the same queues share one look at them. */
 export interface Group {
   readonly queues: readonly string[];
@@ -39,14 +41,21 @@ export function groupsOf(questions: readonly Question[]): Group[] {
 }
 
 /** Each wants one job, in the same way, from the same queues. */
-function isAlike(group: Group, { request: { queues, count, ttrMs }, waits }: Question): boolean {
+function isAlike(group: Group, { request, waits }: Question): boolean {
   return (
-    count === 1 &&
+    request.count === 1 &&
     group.count === group.members.length &&
-    group.ttrMs === ttrMs &&
     group.waits === waits &&
-    group.queues.length === queues.length &&
-    group.queues.every((queue, i) => queue === queues[i])
+    haveSameTerms(group, request)
+  );
+}
+
+/** Leases of the same length, from the same queues in the same order. */
+export function haveSameTerms(a: Terms, b: Terms): boolean {
+  return (
+    a.ttrMs === b.ttrMs &&
+    a.queues.length === b.queues.length &&
+    a.queues.every((queue, i) => queue === b.queues[i])
   );
 }
 

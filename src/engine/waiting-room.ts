@@ -1,16 +1,33 @@
 import { performance } from 'node:perf_hooks';
 import type { LeasedJob, ReserveRequest } from '../domain/job.js';
+import { haveSameTerms } from './questions.js';
 
-/** A waiting queue is looked at again after this, wake-up or not, in milliseconds: less than a second with the tick. */
+/** A waiting queue is looked at again after this, wake-up or not, in milliseconds: less than a second with what follows. */
 const RECHECK_MS = 850;
+/** Queues are looked at together that would be within so long of each other, in milliseconds. */
+const TOGETHER_MS = 100;
 const TICK_MS = 25;
 /** How many waiters ask on a wake-up: one script's worth. It doubles for as long as all of them are served. */
 const FIRST_WAVE = 64;
 const LAST_WAVE = 512;
+/** How many queues are looked at in one step: about a millisecond of Redis. */
+const MOST_LOOKED_AT = 256;
 /** Node's longest timer. */
 const MAX_TIMER_MS = 2_147_483_647;
 
-type Ask = (namespace: string, request: ReserveRequest) => Promise<LeasedJob[]>;
+/**
+ * Reserves for so many consumers who ask alike, one job each (a single one may want more), and hands over what each gets as soon as it is
+ * there. Registers when not all are served. Rejects if it could not ask for one of them.
+ */
+type Ask = (
+  namespace: string,
+  request: ReserveRequest,
+  seats: number,
+  hand: (jobs: LeasedJob[]) => void,
+) => Promise<void>;
+
+/** Registers for queues that are empty. @returns the others' places among them */
+type Look = (namespace: string, queues: readonly string[]) => Promise<readonly number[]>;
 
 interface Waiter {
   readonly namespace: string;
@@ -35,26 +52,33 @@ export class WaitingRoom {
   private readonly checks = new Map<string, number>();
   private readonly waves = new Map<string, { again: boolean }>();
   private count = 0;
-  private failure: unknown = null;
+  /** What the last question or look failed with, by namespace. */
+  private readonly failures = new Map<string, unknown>();
+  /** Lines that are being looked at. */
+  private readonly looking = new Set<string>();
   private ticker: NodeJS.Timeout | undefined;
   private isClosed = false;
 
   /**
-   * @param ask reserves for one request, registering when it finds nothing
+   * @param ask reserves for those who wait
+   * @param look tells which queues somebody should ask for
+   * @param isPlain the store gives the same to whoever asks, and nothing that it did not give a moment before unless a wake-up follows
    * @param giveBack undoes leases that nobody waits for any more
    * @param onCount hears how many wait
    * @param onLine hears that a queue of the namespace has its first waiter, or has none any more
    */
   constructor(
     private readonly ask: Ask,
+    private readonly look: Look,
+    private readonly isPlain: (namespace: string, request: ReserveRequest) => boolean,
     private readonly giveBack: (namespace: string, jobs: readonly LeasedJob[]) => void,
     private readonly onCount: (count: number) => void,
     private readonly onLine: (namespace: string, isWaiting: boolean) => void = () => undefined,
   ) {}
 
   /**
-   * Waits for a first job, up to `request.waitMs`. It asks at once; a failure of that is the caller's. Later failures are borne: only
-   * a wait that ends while the store is away fails.
+   * Waits for a first job, up to `request.waitMs`. It asks at once, unless the queue is known to be empty; a failure of that is the
+   * caller's. Later failures are borne: only a wait that ends while the store is away fails.
    *
    * @returns the jobs, or [] when the time is over, the consumer has gone or the room is closed
    */
@@ -82,18 +106,24 @@ export class WaitingRoom {
         },
       };
       let timer = this.armTimer(waiter, (next) => (timer = next));
+      const isKnownEmpty = this.isKnownEmpty(waiter);
       this.enter(waiter);
       request.signal?.addEventListener('abort', onAbort, { once: true });
       if (request.signal?.aborted) onAbort();
-      else void this.askFor(waiter, true);
+      else if (!isKnownEmpty) void this.askFor([waiter], true);
     });
   }
 
   /** A queue may have work: as many as wait for it ask, for as long as they are served. */
   wake(namespace: string, queue: string): void {
     const key = lineKey(namespace, queue);
-    for (const waiter of this.lines.get(key) ?? []) if (waiter.isAsking) waiter.isWoken = true;
-    void this.serve(key, FIRST_WAVE);
+    let isAnyIdle = false;
+    for (const waiter of this.lines.get(key) ?? []) {
+      // Whoever asks sees to it when the answer is there.
+      if (waiter.isAsking) waiter.isWoken = true;
+      else isAnyIdle = true;
+    }
+    if (isAnyIdle) void this.serve(key, FIRST_WAVE);
   }
 
   /** Any queue of the namespace may have work: what told of it was not heard. */
@@ -117,7 +147,7 @@ export class WaitingRoom {
       if (line) line.add(waiter);
       else {
         this.lines.set(key, new Set([waiter]));
-        this.checks.set(key, performance.now() + RECHECK_MS);
+        this.checks.set(key, nextCheckMs(performance.now()));
         this.onLine(waiter.namespace, true);
       }
     }
@@ -149,34 +179,68 @@ export class WaitingRoom {
       () => {
         if (!hasEnded(waiter)) rearmed(this.armTimer(waiter, rearmed));
         // An answer that is under way ends the wait itself: it may bring a job.
-        else if (!waiter.isAsking) waiter.settle([], this.failure ?? undefined);
+        else if (!waiter.isAsking) this.end(waiter);
       },
       Math.min(Math.max(leftMs, 0), MAX_TIMER_MS),
     );
   }
 
-  /** Asks once, and again while wake-ups came meanwhile. True if the waiter got something. */
-  private async askFor(waiter: Waiter, isFirst = false): Promise<boolean> {
-    waiter.isAsking = true;
-    try {
-      do {
+  /**
+   * Somebody waits on that queue already and hears of the next job, so that there is nothing to be asked: it was found empty, and this
+   * server's interest was noted in the same step; since then no wake-up came.
+   */
+  private isKnownEmpty({ namespace, request, lines }: Waiter): boolean {
+    const [key = ''] = lines;
+    if (lines.length > 1 || this.failures.has(namespace)) return false;
+    const [oldest] = this.lines.get(key) ?? [];
+    return oldest?.isAsking === false && this.isPlain(namespace, request);
+  }
+
+  /**
+   * Asks once for all of a party, and again for those for whom a wake-up came meanwhile: their empty answer may be old. Where others are
+   * faster each time, the wait still has its end.
+   *
+   * @param party waiters of one namespace who want the same (see `mayAskAsOne`)
+   * @returns true if the first question served all of them
+   */
+  private async askFor(party: readonly Waiter[], isFirst = false): Promise<boolean> {
+    const [{ namespace, request } = { namespace: '', request: undefined }] = party;
+    if (!request) return false;
+    let isServed = true;
+    for (let asking = party; asking.length > 0;) {
+      for (const waiter of asking) {
+        waiter.isAsking = true;
         waiter.isWoken = false;
-        const jobs = await this.ask(waiter.namespace, waiter.request);
-        this.failure = null;
-        if (jobs.length > 0) {
-          if (waiter.isOver) this.giveBack(waiter.namespace, jobs);
-          else waiter.settle(jobs);
-          return true;
-        }
-      } while (mustAskAgain(waiter));
-    } catch (error) {
-      this.failure = error;
-      if (isFirst) waiter.settle([], error);
-    } finally {
-      waiter.isAsking = false;
+      }
+      const left: LeasedJob[][] = [];
+      const present = asking;
+      const hand = (jobs: LeasedJob[]): void => {
+        const next = present.find(({ isOver }) => !isOver);
+        if (jobs.length === 0) return;
+        if (next) next.settle(jobs);
+        else left.push(jobs);
+      };
+      try {
+        await this.ask(namespace, request, asking.length, hand);
+        this.failures.delete(namespace);
+      } catch (error) {
+        this.failures.set(namespace, error);
+      }
+      // The last one first: each goes to the head of its line.
+      for (const jobs of left.reverse()) this.giveBack(namespace, jobs);
+      for (const waiter of asking) waiter.isAsking = false;
+      const hasFailed = this.failures.has(namespace);
+      const unserved = asking.filter((waiter) => !waiter.isOver);
+      isServed &&= unserved.length === 0;
+      for (const waiter of unserved) if (hasEnded(waiter) || (hasFailed && isFirst)) this.end(waiter);
+      asking = hasFailed ? [] : unserved.filter(({ isOver, isWoken }) => !isOver && isWoken);
     }
-    if (hasEnded(waiter)) waiter.settle([], this.failure ?? undefined);
-    return false;
+    return isServed;
+  }
+
+  /** Ends a wait with nothing, or with what keeps the store from being asked. */
+  private end(waiter: Waiter): void {
+    waiter.settle([], this.failures.get(waiter.namespace));
   }
 
   /** Lets waiters of a line ask in waves, the next one twice as large, until one comes back with nothing. */
@@ -192,7 +256,8 @@ export class WaitingRoom {
       let size = firstWave;
       do {
         wave.again = false;
-        const served = await Promise.all(this.idle(key, size).map((waiter) => this.askFor(waiter)));
+        const parties = this.partiesOf(this.idle(key, size));
+        const served = await Promise.all(parties.map((party) => this.askFor(party)));
         if (served.length > 0 && served.every(Boolean)) {
           wave.again = true;
           size = Math.min(Math.max(size, FIRST_WAVE / 2) * 2, LAST_WAVE);
@@ -214,12 +279,61 @@ export class WaitingRoom {
 
   private tick(): void {
     const now = performance.now();
+    const due = new Map<string, string[]>();
     for (const [key, at] of this.checks) {
       if (at > now) break;
       this.checks.delete(key);
-      this.checks.set(key, now + RECHECK_MS);
-      void this.serve(key, 1);
+      this.checks.set(key, nextCheckMs(now));
+      const [first] = this.idle(key, 1);
+      if (!first || this.looking.has(key)) continue;
+      const keys = due.get(first.namespace);
+      // Who has a name is heard by the store when it asks, and a full queue may give without a wake-up.
+      if (!this.isPlain(first.namespace, first.request)) void this.serve(key, 1);
+      else if (keys && keys.length < MOST_LOOKED_AT) keys.push(key);
+      else {
+        if (keys) void this.lookAt(first.namespace, keys);
+        due.set(first.namespace, [key]);
+      }
     }
+    for (const [namespace, keys] of due) void this.lookAt(namespace, keys);
+  }
+
+  /** Has one waiter ask of each queue that may have jobs. */
+  private async lookAt(namespace: string, keys: readonly string[]): Promise<void> {
+    const skip = lineKey(namespace, '').length;
+    for (const key of keys) this.looking.add(key);
+    try {
+      const queues = keys.map((key) => key.slice(skip));
+      const places = await this.look(namespace, queues);
+      this.failures.delete(namespace);
+      for (const place of places) void this.serve(keys[place] ?? '', 1);
+    } catch (error) {
+      this.failures.set(namespace, error);
+    }
+    for (const key of keys) this.looking.delete(key);
+  }
+
+  /** Waiters who may ask as one, in their order. */
+  private partiesOf(waiters: readonly Waiter[]): Waiter[][] {
+    const parties: Waiter[][] = [];
+    for (const waiter of waiters) {
+      const last = parties.at(-1);
+      if (last && last.length < FIRST_WAVE && this.mayAskAsOne(last[0], waiter)) last.push(waiter);
+      else parties.push([waiter]);
+    }
+    return parties;
+  }
+
+  /** Each wants one job, in the same way, from the same queues. */
+  private mayAskAsOne(first: Waiter | undefined, { namespace, request }: Waiter): boolean {
+    return (
+      first?.request.count === 1 &&
+      request.count === 1 &&
+      first.request.confirms === request.confirms &&
+      haveSameTerms(first.request, request) &&
+      this.isPlain(namespace, first.request) &&
+      this.isPlain(namespace, request)
+    );
   }
 }
 
@@ -231,9 +345,8 @@ function hasEnded({ endsAtMs }: Waiter): boolean {
   return performance.now() >= endsAtMs - 1;
 }
 
-/** A wake-up came while it was asking, so the empty answer may be old. Where others are faster each time, the wait still has its end. */
-function mustAskAgain(waiter: Waiter): boolean {
-  return waiter.isWoken && !waiter.isOver && !hasEnded(waiter);
+function nextCheckMs(nowMs: number): number {
+  return Math.ceil((nowMs + RECHECK_MS) / TOGETHER_MS) * TOGETHER_MS;
 }
 
 /** Names have no spaces. */

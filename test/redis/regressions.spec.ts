@@ -1,7 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { jest } from '@jest/globals';
-import type { LeasedJob } from '../../src/domain/job.js';
 import { Janitor } from '../../src/engine/janitor.js';
 import { silentObserver } from '../../src/engine/observer.js';
 import { ScriptRunner } from '../../src/engine/script-runner.js';
@@ -10,13 +9,16 @@ import { unavailable } from '../../src/redis/errors.js';
 import { EngineFixture } from './fixture.js';
 
 const ignore = (): void => undefined;
+/** Any queue may have jobs. */
+const all = (_namespace: string, queues: readonly string[]): Promise<number[]> =>
+  Promise.resolve(queues.map((_queue, i) => i));
 const question = { queues: ['q'], count: 1, ttrMs: 60_000 };
 
 describe('a wait', () => {
   it('ends when its timer runs out, a moment early, while it is asking', async () => {
     const answers: (() => void)[] = [];
-    const ask = (): Promise<LeasedJob[]> => new Promise((resolve) => answers.push(() => resolve([])));
-    const room = new WaitingRoom(ask, ignore, ignore);
+    const ask = (): Promise<void> => new Promise((resolve) => answers.push(resolve));
+    const room = new WaitingRoom(ask, all, () => true, ignore, ignore);
     const clock = jest.spyOn(performance, 'now').mockReturnValue(1_000);
     // The first of the line is the one that looks again for all of them.
     void room.wait('ns', { ...question, waitMs: 60_000 });
@@ -31,12 +33,11 @@ describe('a wait', () => {
   });
 
   it('ends in time though a wake-up comes with each of its questions', async () => {
-    const ask = async (): Promise<LeasedJob[]> => {
+    const ask = async (): Promise<void> => {
       await sleep(5);
       room.wake('ns', 'q');
-      return [];
     };
-    const room: WaitingRoom = new WaitingRoom(ask, ignore, ignore);
+    const room: WaitingRoom = new WaitingRoom(ask, all, () => true, ignore, ignore);
 
     const ended = room.wait('ns', { ...question, waitMs: 100 });
     expect(await Promise.race([ended, sleep(600, 'goes on')])).toEqual([]);

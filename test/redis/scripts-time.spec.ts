@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { waitFor } from '../support/redis.js';
 import { Listening } from './events-fixture.js';
 import { BINS } from '../../src/engine/stats/bins.js';
@@ -69,6 +70,16 @@ describe('no script holds Redis for long', () => {
       for (let i = 0; i < 30; i++) await f.reserve('q', { count: 100, ttrMs: 1_000 });
       nowMs += 1_000;
       return () => f.engine.pumpNow(f.ns);
+    },
+    'another look at 256 queues, whose jobs are all leased': async () => {
+      for (let i = 0; i < 256; i++) await f.publish(`look-${i}`);
+      const queues = Array.from({ length: 256 }, (_, i) => `look-${i}`);
+      await f.reserve('', { queues, count: 100 });
+      await f.reserve('', { queues, count: 100 });
+      await f.reserve('', { queues, count: 100 });
+      const waits = queues.map((queue) => f.reserve(queue, { waitMs: 1_500 }));
+      await sleep(100);
+      return () => Promise.all(waits);
     },
     'destroy of 5,000': async () => {
       await seed(5_000, { body: BODY });

@@ -93,6 +93,20 @@ describe('a consumer that waits', () => {
     expect(performance.now() - publishedMs).toBeLessThan(1_000 + AT_ONCE_MS);
   });
 
+  it('is still registered when its flag would have ended, and asks nothing for that', async () => {
+    const wait = f.reserve('q', { waitMs: 7_000 });
+    await registered('q');
+    calls.length = 0;
+    await sleep(6_000);
+    const endsMs = Number(await f.pool.read('HGET', `{${f.ns}}:waiting`, 'q'));
+
+    expect(endsMs).toBeGreaterThan(Date.now());
+    expect(reserves()).toBe(0);
+    expect(calls.filter((name) => name === 'renew').length).toBeGreaterThan(3);
+    const id = await f.publish('q');
+    expect(await wait).toMatchObject([{ id }]);
+  });
+
   it('waits on several queues, and the first that has a job serves it', async () => {
     const request = { queues: ['a', 'b', 'c'], count: 2, ttrMs: 1_000, waitMs: 5_000 };
     for (const queue of ['b', 'c', 'a']) {

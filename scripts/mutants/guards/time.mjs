@@ -1,5 +1,6 @@
 const WAITING = 'test/redis/waiting.spec.ts';
 const EXPIRY = 'test/redis/expiry.spec.ts';
+const ROOM = 'src/engine/waiting-room.spec.ts';
 const PUMP = 'test/redis/pump.spec.ts';
 
 /**
@@ -19,7 +20,7 @@ export const TIME = [
   {
     name: 're-check: a waiter whose wake-up was lost looks again',
     file: 'src/engine/waiting-room.ts',
-    from: 'void this.serve(key, 1);',
+    from: "for (const place of places) void this.serve(keys[place] ?? '', 1);",
     to: '',
     spec: WAITING,
     test: 'although the wake-up was lost',
@@ -27,10 +28,42 @@ export const TIME = [
   {
     name: 'a wake-up while a waiter asks makes it ask again',
     file: 'src/engine/waiting-room.ts',
-    from: 'return waiter.isWoken && ',
-    to: 'return waiter.isWoken && waiter.isOver && ',
+    from: 'filter(({ isOver, isWoken }) => !isOver && isWoken)',
+    to: 'filter(({ isOver, isWoken }) => isOver && isWoken)',
     spec: WAITING,
     test: 'is registered in the step that found nothing',
+  },
+  {
+    name: 're-check: interest in a queue that is still empty is noted again',
+    file: 'lua/scripts/renew.lua',
+    from: 'register_interest(empty)',
+    to: '',
+    spec: WAITING,
+    test: 'is still registered when its flag would have ended',
+  },
+  {
+    name: 're-check: who has a name asks',
+    file: 'src/engine/waiting-room.ts',
+    from: 'if (!this.isPlain(first.namespace, first.request)) void',
+    to: 'if (!this.isPlain(first.namespace, first.request)) continue; else if (false) void',
+    spec: ROOM,
+    test: 'has those ask who have a name',
+  },
+  {
+    name: 'who comes while a wake-up is followed asks for himself',
+    file: 'src/engine/waiting-room.ts',
+    from: 'return oldest?.isAsking === false && ',
+    to: 'return oldest !== undefined && ',
+    spec: ROOM,
+    test: 'asks when a wake-up is followed',
+  },
+  {
+    name: 'who comes while the store is away asks for himself',
+    file: 'src/engine/waiting-room.ts',
+    from: ' || this.failures.has(namespace)) return false;',
+    to: ') return false;',
+    spec: ROOM,
+    test: 'asks when the store was away',
   },
   {
     name: 'a wait longer than the longest timer',

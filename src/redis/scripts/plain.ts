@@ -82,6 +82,15 @@ export const reserve = script({
   reply: whole,
 });
 
+export const renew = script({
+  name: 'renew',
+  keys: ['meta', 'queues', 'waiting'],
+  args: [...TIMES, 'flag_ms'],
+  item: ['name'],
+  repeatable: true,
+  reply: whole,
+});
+
 export const ack = script({
   name: 'ack',
   keys: ['meta', 'queues'],
@@ -337,6 +346,7 @@ export const ENGINE_SCRIPTS = [
   noted,
   countBytes,
   reserve,
+  renew,
   ack,
   undo,
   recall,
