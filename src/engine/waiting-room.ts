@@ -215,8 +215,8 @@ export class WaitingRoom {
       const left: LeasedJob[][] = [];
       const present = asking;
       const hand = (jobs: LeasedJob[]): void => {
-        const next = present.find(({ isOver }) => !isOver);
         if (jobs.length === 0) return;
+        const next = present.find(({ isOver }) => !isOver);
         if (next) next.settle(jobs);
         else left.push(jobs);
       };
