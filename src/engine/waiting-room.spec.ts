@@ -19,6 +19,8 @@ class Room {
   readonly looked: string[] = [];
   mayHaveJobs = false;
   isAway = false;
+  /** In place of the two. */
+  answer: (() => Promise<number[]>) | undefined;
   readonly room = new WaitingRoom(
     (_namespace, request, seats, hand) =>
       new Promise((resolve, reject) => {
@@ -30,6 +32,7 @@ class Room {
       }),
     (_namespace, queues) => {
       this.looked.push(...queues);
+      if (this.answer) return this.answer();
       if (this.isAway) return Promise.reject(new Error('away'));
       return Promise.resolve(this.mayHaveJobs ? queues.map((_queue, i) => i) : []);
     },
@@ -152,7 +155,7 @@ describe('a wake-up', () => {
     await room.say('a', 'b', 'c');
 
     expect(await Promise.all(waits)).toEqual([[], [], ['a']]);
-    expect(room.givenBack).toEqual([['c'], ['b']]);
+    expect(room.givenBack).toEqual([['b'], ['c']]);
   });
 
   it('ends a wait whose time was over while it was asked for', async () => {
@@ -234,6 +237,27 @@ describe('who comes', () => {
         await sleep(1);
       },
     ],
+    [
+      'the store was away, though it has answered for another queue since',
+      {},
+      async (room: Room) => {
+        await idler(room);
+        await idler(room, 1, { queues: ['r'] });
+        room.room.wake('ns', 'q');
+        room.asked.splice(0).forEach(({ fail }) => fail());
+        room.room.wake('ns', 'r');
+        await room.say();
+      },
+    ],
+    [
+      'a look has failed',
+      {},
+      async (room: Room) => {
+        await idler(room);
+        room.isAway = true;
+        await sleep(1_000);
+      },
+    ],
     ['it waits for more queues', { queues: ['q', 'r'] }, idler],
     ['it has a name', { worker: 'w' }, idler],
     ['nobody waits for that queue', { queues: ['r'] }, idler],
@@ -278,6 +302,22 @@ describe('a look at all queues within a second', () => {
 
     expect(room.looked).toEqual([]);
     expect(room.asked.map(({ request }) => request.worker)).toEqual(['w']);
+  });
+
+  it('that is under way is waited for by who ends, and by who comes: it may tell that the store is away', async () => {
+    const [wait] = await room.idlers(1, { waitMs: 1_100 });
+    let fail = (): void => undefined;
+    room.answer = () => new Promise((_resolve, reject) => (fail = () => reject(new Error('away'))));
+    await sleep(1_000);
+    expect(room.looked).toEqual(['q']);
+    const other = room.wait();
+    expect(room.seats).toEqual([1]);
+    await sleep(200);
+    fail();
+
+    await expect(wait).rejects.toThrow('away');
+    room.asked.splice(0).forEach((question) => question.fail());
+    await expect(other).rejects.toThrow('away');
   });
 
   it('that fails makes a wait that ends then fail', async () => {

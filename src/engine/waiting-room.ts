@@ -52,7 +52,9 @@ export class WaitingRoom {
   private readonly checks = new Map<string, number>();
   private readonly waves = new Map<string, { again: boolean }>();
   private count = 0;
-  /** What the last question or look failed with, by namespace. */
+  /** Lines of queues that were found empty, with this server's interest noted in the same step, and of which no wake-up came since. */
+  private readonly empty = new Set<string>();
+  /** What the last question or look failed with, by namespace, while anybody waits. */
   private readonly failures = new Map<string, unknown>();
   /** Lines that are being looked at. */
   private readonly looking = new Set<string>();
@@ -117,6 +119,7 @@ export class WaitingRoom {
   /** A queue may have work: as many as wait for it ask, for as long as they are served. */
   wake(namespace: string, queue: string): void {
     const key = lineKey(namespace, queue);
+    this.empty.delete(key);
     let isAnyIdle = false;
     for (const waiter of this.lines.get(key) ?? []) {
       // Whoever asks sees to it when the answer is there.
@@ -162,6 +165,7 @@ export class WaitingRoom {
       if (line?.size === 0) {
         this.lines.delete(key);
         this.checks.delete(key);
+        this.empty.delete(key);
         this.onLine(waiter.namespace, false);
       }
     }
@@ -169,6 +173,7 @@ export class WaitingRoom {
     if (this.count === 0) {
       clearInterval(this.ticker);
       this.ticker = undefined;
+      this.failures.clear();
     }
   }
 
@@ -178,22 +183,19 @@ export class WaitingRoom {
     return setTimeout(
       () => {
         if (!hasEnded(waiter)) rearmed(this.armTimer(waiter, rearmed));
-        // An answer that is under way ends the wait itself: it may bring a job.
-        else if (!waiter.isAsking) this.end(waiter);
+        // An answer that is under way ends the wait itself: it may bring a job, or tell that the store is away.
+        else if (!waiter.isAsking && !waiter.lines.some((key) => this.looking.has(key))) this.end(waiter);
       },
       Math.min(Math.max(leftMs, 0), MAX_TIMER_MS),
     );
   }
 
-  /**
-   * Somebody waits on that queue already and hears of the next job, so that there is nothing to be asked: it was found empty, and this
-   * server's interest was noted in the same step; since then no wake-up came.
-   */
+  /** Somebody waits on that queue already and hears of the next job: there is nothing to be asked. */
   private isKnownEmpty({ namespace, request, lines }: Waiter): boolean {
     const [key = ''] = lines;
-    if (lines.length > 1 || this.failures.has(namespace)) return false;
     const [oldest] = this.lines.get(key) ?? [];
-    return oldest?.isAsking === false && this.isPlain(namespace, request);
+    const isKnown = lines.length === 1 && this.empty.has(key) && !this.looking.has(key);
+    return isKnown && oldest?.isAsking === false && this.isPlain(namespace, request);
   }
 
   /**
@@ -204,38 +206,45 @@ export class WaitingRoom {
    * @returns true if the first question served all of them
    */
   private async askFor(party: readonly Waiter[], isFirst = false): Promise<boolean> {
-    const [{ namespace, request } = { namespace: '', request: undefined }] = party;
-    if (!request) return false;
+    const [first] = party;
+    if (!first) return false;
+    const { namespace, request, lines } = first;
     let isServed = true;
     for (let asking = party; asking.length > 0;) {
       for (const waiter of asking) {
         waiter.isAsking = true;
         waiter.isWoken = false;
       }
-      const left: LeasedJob[][] = [];
       const present = asking;
       const hand = (jobs: LeasedJob[]): void => {
         if (jobs.length === 0) return;
         const next = present.find(({ isOver }) => !isOver);
         if (next) next.settle(jobs);
-        else left.push(jobs);
+        else this.giveBack(namespace, jobs);
       };
-      try {
-        await this.ask(namespace, request, asking.length, hand);
-        this.failures.delete(namespace);
-      } catch (error) {
-        this.failures.set(namespace, error);
-      }
-      // The last one first: each goes to the head of its line.
-      for (const jobs of left.reverse()) this.giveBack(namespace, jobs);
+      const failure = await this.ask(namespace, request, asking.length, hand).then(
+        () => undefined,
+        (error: unknown) => error ?? new Error('the question failed'),
+      );
       for (const waiter of asking) waiter.isAsking = false;
-      const hasFailed = this.failures.has(namespace);
       const unserved = asking.filter((waiter) => !waiter.isOver);
       isServed &&= unserved.length === 0;
-      for (const waiter of unserved) if (hasEnded(waiter) || (hasFailed && isFirst)) this.end(waiter);
-      asking = hasFailed ? [] : unserved.filter(({ isOver, isWoken }) => !isOver && isWoken);
+      this.note(namespace, lines, failure, unserved.length > 0);
+      for (const waiter of unserved)
+        if (hasEnded(waiter) || (failure !== undefined && isFirst)) this.end(waiter);
+      asking = failure === undefined ? unserved.filter(({ isOver, isWoken }) => !isOver && isWoken) : [];
     }
     return isServed;
+  }
+
+  /** What a question or a look has told of some lines of a namespace. */
+  private note(namespace: string, keys: readonly string[], failure: unknown, areEmpty: boolean): void {
+    if (failure === undefined) this.failures.delete(namespace);
+    else if (this.count > 0) this.failures.set(namespace, failure);
+    for (const key of keys) {
+      if (failure !== undefined) this.empty.delete(key);
+      else if (areEmpty && this.lines.has(key)) this.empty.add(key);
+    }
   }
 
   /** Ends a wait with nothing, or with what keeps the store from being asked. */
@@ -302,15 +311,29 @@ export class WaitingRoom {
   private async lookAt(namespace: string, keys: readonly string[]): Promise<void> {
     const skip = lineKey(namespace, '').length;
     for (const key of keys) this.looking.add(key);
+    let places: readonly number[] = [];
+    let failure: unknown;
     try {
-      const queues = keys.map((key) => key.slice(skip));
-      const places = await this.look(namespace, queues);
-      this.failures.delete(namespace);
-      for (const place of places) void this.serve(keys[place] ?? '', 1);
+      places = await this.look(
+        namespace,
+        keys.map((key) => key.slice(skip)),
+      );
     } catch (error) {
-      this.failures.set(namespace, error);
+      failure = error ?? new Error('the look failed');
     }
-    for (const key of keys) this.looking.delete(key);
+    const busy = new Set(places);
+    const others = keys.filter((_key, place) => !busy.has(place));
+    this.note(namespace, others, failure, true);
+    for (const key of keys) {
+      this.looking.delete(key);
+      for (const waiter of this.lines.get(key) ?? [])
+        if (!waiter.isAsking && hasEnded(waiter)) this.end(waiter);
+    }
+    for (const place of places) {
+      const key = keys[place] ?? '';
+      this.empty.delete(key);
+      void this.serve(key, 1);
+    }
   }
 
   /** Waiters who may ask as one, in their order. */
