@@ -108,36 +108,31 @@ const startPart = {
   },
 };
 
-/** Thousands of idle long polls. @type {Part} */
-const waitersPart = {
-  name: 'waiters',
-  // Resting and settling alone take half a minute.
-  isQuick: false,
-  async run({ program, redis, quick, say }, figures) {
-    figures.waiters = await runWaiters({ program, redis, workers: 1, quick, say });
-    setTargets(figures, 'waiters', figures.waiters.rows);
-  },
-};
+/**
+ * One that has targets and no table of its own, by one worker. Its name is the key of its figures.
+ *
+ * @param {string} name
+ * @param {boolean} isQuick
+ * @param {(options: import('./alone.mjs').Options) => Promise<{ rows: import('./targets.mjs').Row[] }>} measure
+ * @returns {Part}
+ */
+function targetsPart(name, isQuick, measure) {
+  return {
+    name,
+    isQuick,
+    async run({ program, redis, quick, say }, figures) {
+      figures[name] = await measure({ program, redis, workers: 1, quick, say });
+      setTargets(figures, name, figures[name].rows);
+    },
+  };
+}
 
-/** Jobs at a steady rate, and workers that wait for them. @type {Part} */
-const steadyPart = {
-  name: 'steady',
-  isQuick: false,
-  async run({ program, redis, quick, say }, figures) {
-    figures.steady = await runSteady({ program, redis, workers: 1, quick, say });
-    setTargets(figures, 'steady', figures.steady.rows);
-  },
-};
-
-/** Delays, leases that run out, many jobs due at one instant. @type {Part} */
-const timingPart = {
-  name: 'timing',
-  isQuick: true,
-  async run({ program, redis, quick, say }, figures) {
-    figures.timing = await runTiming({ program, redis, workers: 1, quick, say });
-    setTargets(figures, 'timing', figures.timing.rows);
-  },
-};
+/** Thousands of idle long polls: not in a quick run, for resting and settling alone take half a minute. */
+const waitersPart = targetsPart('waiters', false, runWaiters);
+/** Jobs at a steady rate, and workers that wait for them. */
+const steadyPart = targetsPart('steady', false, runSteady);
+/** Delays, leases that run out, many jobs due at one instant. */
+const timingPart = targetsPart('timing', true, runTiming);
 
 /** @type {Part[]} */
 export const PARTS = [

@@ -26,7 +26,8 @@ local lines, keys = {}, { meta, waiting }
 for i = 4, #ARGV do
   local number = find_queue(ARGV[i])
   if number then
-    lines[i], keys[#keys + 1] = queue_key("r", number), queue_key("r", number)
+    lines[i] = queue_key("r", number)
+    keys[#keys + 1] = lines[i]
   end
 end
 redis.call("EXISTS", unpack(keys))

@@ -62,12 +62,7 @@ export class Leases {
     this.questions = new Batcher((namespace, questions) => this.ask(namespace, questions));
     this.fullQuestions = new Batcher((namespace, questions) => this.askFull(namespace, questions));
     this.room = new WaitingRoom(
-      (namespace, request, seats, hand) =>
-        new Promise((resolve, reject) =>
-          this.takeSeats(namespace, { request, waits: true }, seats, hand, (failure) =>
-            failure === null ? resolve() : reject(failure),
-          ),
-        ),
+      (namespace, request, seats, hand) => this.takeSeats(namespace, { request, waits: true }, seats, hand),
       (namespace, queues) => this.look(namespace, queues),
       (namespace, request) => !this.isForFull(namespace, request),
       (namespace, jobs) => this.giveBack(namespace, jobs),
@@ -157,30 +152,31 @@ export class Leases {
     });
   }
 
-  /**
-   * For several who ask alike.
-   *
-   * @param hand hears what each got
-   * @param end hears, when all were answered, what one of them failed with; null = none did
-   */
+  /** For several who ask alike: `hand` hears what each got. Rejects when all were answered, if one of them failed. */
   private takeSeats(
     namespace: string,
     question: Question,
     seats: number,
     hand: (jobs: LeasedJob[]) => void,
-    end: (failure: Error | null) => void,
-  ): void {
-    let open = seats;
-    let failure: Error | null = null;
-    const take = (jobs: LeasedJob[]): void => {
-      hand(jobs);
-      if (--open === 0) end(failure);
-    };
-    const fail = (error: unknown): void => {
-      failure = error instanceof Error ? error : new Error('the question failed', { cause: error });
-      if (--open === 0) end(failure);
-    };
-    for (let i = 0; i < seats; i++) this.take(namespace, question, take, fail);
+  ): Promise<void> {
+    return new Promise((resolve, reject) => {
+      let open = seats;
+      let failure: Error | null = null;
+      const end = (): void => {
+        if (--open > 0) return;
+        if (failure === null) resolve();
+        else reject(failure);
+      };
+      const take = (jobs: LeasedJob[]): void => {
+        hand(jobs);
+        end();
+      };
+      const fail = (error: unknown): void => {
+        failure = error instanceof Error ? error : new Error('the question failed', { cause: error });
+        end();
+      };
+      for (let i = 0; i < seats; i++) this.take(namespace, question, take, fail);
+    });
   }
 
   private takeFull(
