@@ -149,9 +149,11 @@ export function growthVerdicts(sizes) {
 
 /** @param {string} name @param {Record<string, import('./rounds.mjs').Ratios>} ratios @returns {import('./targets.mjs').Row} */
 function verdict(name, ratios) {
-  const worst = (/** @type {keyof import('./rounds.mjs').Ratios} */ figure) =>
-    Math.max(...Object.values(ratios).map((ratio) => ratio[figure])) - 1;
-  const [server, redis, commands] = [worst('server'), worst('redis'), worst('commands')];
+  const worst = (/** @type {(ratio: import('./rounds.mjs').Ratios) => number} */ figure) =>
+    Math.max(...Object.values(ratios).map(figure)) - 1;
+  const server = worst((ratio) => ratio.server);
+  const redis = worst((ratio) => ratio.redis);
+  const commands = worst((ratio) => Math.min(ratio.commands, ratio.perScript));
   return {
     key: `growth: ${name}`,
     name: `growth: ${name}; the operation that grows most`,

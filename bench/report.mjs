@@ -79,8 +79,8 @@ function metText(isCheap, isFast) {
 export function growthTable(sizes) {
   const isSpread = sizes.some(({ alike }) => alike);
   const header = ['', 'operation', 'per second', 'server', 'Redis', 'sum / E', 'commands', 'scripts'];
-  header.push('server +', 'Redis +', 'commands +');
-  if (isSpread) header.push('alike: server +', 'alike: Redis +', 'alike: commands +');
+  header.push('server +', 'Redis +', 'commands +', 'per script +');
+  if (isSpread) header.push('alike: server +', 'alike: Redis +', 'alike: commands +', 'alike: per script +');
   const rows = sizes.flatMap(({ name, e, figures, ratios, alike }) =>
     OPERATIONS.flatMap((operation, at) => {
       const row = figures[operation];
@@ -106,8 +106,8 @@ export function growthTable(sizes) {
 
 /** @param {import('./rounds.mjs').Ratios | undefined} ratios */
 function percents(ratios) {
-  if (!ratios) return ['', '', ''];
-  return [ratios.server, ratios.redis, ratios.commands].map(percent);
+  if (!ratios) return ['', '', '', ''];
+  return [ratios.server, ratios.redis, ratios.commands, ratios.perScript].map(percent);
 }
 
 /** @param {number} ratio 1 = no change */

@@ -16,7 +16,7 @@ export const OPERATIONS = /** @type {const} */ (['publish', 'consume', 'ack']);
  * @typedef {import('./generator.mjs').Measured} Measured
  * @typedef {Record<string, Measured[]>} Played what each operation cost, round by round
  * @typedef {{ e: number, bareRate: number, of: Record<string, Played> }} Rounds
- * @typedef {{ server: number, redis: number, commands: number }} Ratios 1 = as before
+ * @typedef {{ server: number, redis: number, commands: number, perScript: number }} Ratios 1 = as before; `commands` are those of an operation
  */
 
 /**
@@ -71,20 +71,22 @@ export function ratiosOf({ before, after, full, empty }) {
   const ratio = (
     /** @type {Rounds} */ { of },
     /** @type {string} */ operation,
-    /** @type {string} */ figure,
+    /** @type {(measured: Measured) => number} */ figure,
   ) =>
     median(
-      (of[full]?.[operation] ?? []).map(
-        (one, round) => one[figure] / (of[empty]?.[operation]?.[round]?.[figure] ?? NaN),
-      ),
+      (of[full]?.[operation] ?? []).map((one, round) => {
+        const other = of[empty]?.[operation]?.[round];
+        return other ? figure(one) / figure(other) : NaN;
+      }),
     );
   const entries = OPERATIONS.map((operation) => [
     operation,
     {
-      server: ratio(after, operation, 'server') / ratio(before, operation, 'server'),
-      redis: ratio(after, operation, 'redis') / ratio(before, operation, 'redis'),
+      server: ratio(after, operation, (one) => one.server) / ratio(before, operation, (one) => one.server),
+      redis: ratio(after, operation, (one) => one.redis) / ratio(before, operation, (one) => one.redis),
       // Exact figures, as they are: there is no machine in them.
-      commands: ratio(after, operation, 'commands'),
+      commands: ratio(after, operation, (one) => one.commands),
+      perScript: ratio(after, operation, ({ commands, scripts }) => commands / scripts),
     },
   ]);
   return Object.fromEntries(entries);

@@ -15,7 +15,8 @@ export const FULL = {
     /** Queues of the small store that requests are spread over alike. */
     fewQueues: 1_000,
     restMs: 3_000,
-    idleMs: 20_000,
+    /** Two of the janitor's rounds. */
+    idleMs: 40_000,
   },
   bytes: { jobs: 1_000_000, samples: 2_000 },
   start: { times: 5, workers: [1, 2] },

@@ -13,7 +13,8 @@ ARGV[6] default_days how long a day is kept if the namespace does not say, 0 = n
 ARGV[7] most         queues of a day at most; those beyond are added up as "*"
 ARGV[8..] item × N   queue, tally
 
-Tally: "waits;runs;failures;retries" (lib/tally). Returns {status, now_ms}. Status: 0 done, 1 too late.
+Tally: "waits;runs;failures;retries" (lib/tally). Returns {status, now_ms, room, place × N}; no more than two of it if nothing is added. Status:
+0 done, 1 too late. Room: queues that may still have numbers of their own. Place, from 0: of an item whose queue has none.
 Cost: O(bins) per item.
 ]]
 local meta, settings = KEYS[1], KEYS[2]
@@ -36,11 +37,12 @@ local days = tonumber(redis.call("HGET", settings, "history_days") or default_da
 if days == 0 or tonumber(redis.call("HGET", key, mark) or 0) >= sequence then
   return { 0, now_floor }
 end
-local room, tallies = most - redis.call("HLEN", key), {}
+local room, tallies, reply = most - redis.call("HLEN", key), {}, { 0, now_floor, 0 }
 for i = 8, #ARGV, 2 do
   local queue, more = ARGV[i], ARGV[i + 1]
   local known = tallies[queue] or redis.call("HGET", key, queue)
   if not known and room <= 0 then
+    reply[#reply + 1] = (i - 8) / 2
     queue = OTHERS
     known = tallies[queue] or redis.call("HGET", key, queue)
   end
@@ -56,4 +58,5 @@ for queue, tally in pairs(tallies) do
 end
 redis.call("HSET", key, unpack(fields))
 redis.call("PEXPIREAT", key, text_of((day + 1 + days) * DAY_MS))
-return { 0, now_floor }
+reply[3] = math.max(room, 0)
+return reply

@@ -1,3 +1,4 @@
+import { jest } from '@jest/globals';
 import fc from 'fast-check';
 import { QueueEngine } from '../../src/engine/engine.js';
 import { binOf, BINS } from '../../src/engine/stats/bins.js';
@@ -192,6 +193,34 @@ describe('statistics', () => {
     const named = own.reduce((sum, { retries }) => sum + retries, 0);
     expect(named).toBeLessThanOrEqual(6);
     expect((await read(OTHER_QUEUES)).retries).toBe(20 - named);
+  });
+
+  it('of such queues travel as one once the store has said so, until there is room again', async () => {
+    const engine = new QueueEngine(f.pool, { clock: () => f.nowMs, stats: { historyDays: 1, maxQueues: 3 } });
+    const run = jest.spyOn(f.pool, 'run');
+    const all = Array.from({ length: 10 }, (_, i) => `q${i}`);
+    const travel = async (queues: readonly string[]): Promise<string[]> => {
+      for (const queue of queues) engine.stats.of(f.ns, queue).retries += 1;
+      run.mockClear();
+      await engine.stats.flush();
+      return run.mock.calls.flatMap(([, , , items]) => (items ?? []).map(([queue]) => String(queue)));
+    };
+    expect(await travel(all)).toHaveLength(10);
+    const named = await travel(all);
+    expect(named.length).toBeLessThanOrEqual(4);
+    expect(named).toContain(OTHER_QUEUES);
+    const own = await Promise.all(named.map((queue) => read(queue)));
+    expect(own.reduce((sum, { retries }) => sum + retries, 0)).toBe(20);
+
+    // The namespace's history was purged: the answer to the next ones says that there is room.
+    await f.pool.read('DEL', f.pool.keys.day(f.ns, today()));
+    expect(await travel(['q9'])).toEqual([OTHER_QUEUES]);
+    expect(await travel(['q9'])).toEqual(['q9']);
+    await travel(all);
+    expect(await travel(all)).toContain(OTHER_QUEUES);
+    // Each day begins anew.
+    f.nowMs += DAY_MS;
+    expect(await travel(all)).toHaveLength(10);
   });
 
   it('count a batch once, though it comes again because its answer was lost', async () => {

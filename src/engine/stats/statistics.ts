@@ -4,6 +4,7 @@ import type { RedisPool } from '../../redis/pool.js';
 import { tally as tallyScript } from '../../redis/scripts/plain.js';
 import type { EngineObserver } from '../observer.js';
 import type { ScriptRunner } from '../script-runner.js';
+import { OtherQueues } from './other-queues.js';
 import { Outbox, type Batch } from './outbox.js';
 import { Tally } from './tally.js';
 
@@ -38,6 +39,7 @@ const AT_ONCE = 4;
 export class Statistics {
   private readonly source = randomBytes(9).toString('base64url');
   private readonly outbox = new Outbox();
+  private readonly others = new OtherQueues();
   private open = new Map<string, Map<string, Tally>>();
   private openQueues = 0;
   /** The day of what is open. */
@@ -117,7 +119,8 @@ export class Statistics {
     if (this.openQueues === 0) this.day = this.today();
     let queues = this.open.get(namespace);
     if (!queues) this.open.set(namespace, (queues = new Map<string, Tally>()));
-    const name = this.openQueues < MOST_OPEN ? queue : OTHER_QUEUES;
+    const isOther = this.openQueues >= MOST_OPEN || this.others.has(namespace, queue, this.day);
+    const name = isOther ? OTHER_QUEUES : queue;
     let tally = queues.get(name);
     if (!tally) {
       tally = new Tally();
@@ -186,7 +189,14 @@ export class Statistics {
     const { day, sequence, items } = batch;
     const args = { day, source: this.source, sequence, default_days: historyDays, most: maxQueues };
     try {
-      await this.runner.run(tallyScript, namespace, args, items);
+      const { room, others } = await this.runner.run(tallyScript, namespace, args, items);
+      if (room > 0) this.others.forget(namespace);
+      else if (others.length > 0)
+        this.others.add(
+          namespace,
+          day,
+          others.map((place) => String(items[place]?.[0])),
+        );
     } catch (error) {
       // What is no fault of the store would fail for ever, and keep what comes after it from being written.
       if (!(error instanceof QueueError)) this.outbox.done(namespace, batch);

@@ -265,7 +265,12 @@ export const tally = script({
   args: [...TIMES, 'day', 'source', 'sequence', 'default_days', 'most'],
   item: ['queue', 'tally'],
   repeatable: true,
-  reply: whole,
+  reply: (raw) => {
+    const reply = flatReply(raw);
+    const [, , room = 0, ...others] = reply.map(Number);
+    /** How many more queues may have numbers of their own; which items are of a queue that has none. */
+    return { ...answer(reply), room, others };
+  },
 });
 
 export const setting = script({
