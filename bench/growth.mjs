@@ -7,8 +7,7 @@ import { startServer } from './stage.mjs';
 import { warmUp } from './throughput.mjs';
 
 /**
- * A store of a certain size. `ratios` are against the empty store under requests to one queue; `alike` against a small store that the
- * same requests are spread over in the same way, so that as many of them share a script.
+ * A store of a certain size, and what it is held against.
  *
  * @typedef {object} Sized
  * @property {string} name
@@ -16,8 +15,7 @@ import { warmUp } from './throughput.mjs';
  * @property {number} e
  * @property {number} bareRate
  * @property {Record<string, import('./generator.mjs').Measured>} figures
- * @property {Record<string, import('./rounds.mjs').Ratios>} [ratios]
- * @property {Record<string, import('./rounds.mjs').Ratios>} [alike]
+ * @property {{ name: string, ratios: Record<string, import('./rounds.mjs').Ratios> }[]} comparisons
  */
 
 /** @typedef {import('./run.mjs').Context} Context */
@@ -31,15 +29,17 @@ export function growBacklog(context) {
   return onServers(context, ['empty', 'full'], async (stages) => {
     const contestants = { empty: { stage: stages.empty }, full: { stage: stages.full } };
     const before = await playRounds(context, contestants);
-    const sizes = [sized('empty', 0, before)];
+    const sizes = [{ ...sized('empty', 0, before), comparisons: /** @type {Sized['comparisons']} */ ([]) }];
     for (const jobs of size.growth.backlogs.slice(1)) {
       await load.connect(stages.full);
       const missing = jobs - (sizes.at(-1)?.jobs ?? 0);
       const { rate } = await fillQueue(load, stages.full, 'row', missing);
       say(`growth: ${count(jobs)} jobs in one queue, stored at ${count(Math.round(rate))}/s`);
       const after = await playRounds(context, contestants);
+      const name = `${count(jobs)} jobs`;
       const ratios = ratiosOf({ before, after, full: 'full', empty: 'empty' });
-      sizes.push({ ...sized(`${count(jobs)} jobs`, jobs, after), ratios });
+      const comparisons = [{ name: `${name}, against an empty store`, ratios }];
+      sizes.push({ ...sized(name, jobs, after), comparisons });
     }
     return sizes;
   });
@@ -96,19 +96,24 @@ function growSpread(context, { name, each, full, alike, atTheEnd }) {
     await fillOne('alike', await alike(stages.alike), 1);
     const { operations, rate } = await fillOne('full', await full(stages.full), each);
     say(`growth: ${name}, ${count(operations)} jobs, stored at ${count(Math.round(rate))}/s`);
-    const after = await playRounds(context, contestants);
+    // What size makes of the same requests, and what spreading them does.
+    before.of['same'] = before.of['full'] ?? {};
+    const after = await playRounds(context, { ...contestants, same: { stage: stages.full } });
     await atTheEnd?.(stages);
-    return [
-      {
-        ...sized(name, operations, after),
-        ratios: ratiosOf({ before, after, full: 'full', empty: 'empty' }),
-        alike: ratiosOf({ before, after, full: 'full', empty: 'alike' }),
-      },
+    const against = (/** @type {string} */ what, /** @type {string} */ who, /** @type {string} */ empty) => ({
+      name: `${name}, ${what}`,
+      ratios: ratiosOf({ before, after, full: who, empty }),
+    });
+    const comparisons = [
+      against('requests to one queue, against an empty store', 'same', 'empty'),
+      against('requests to all of them, against a small store with requests spread alike', 'full', 'alike'),
+      against('requests to all of them, against one queue of an empty store', 'full', 'empty'),
     ];
+    return [{ ...sized(name, operations, after), comparisons }];
   });
 }
 
-/** @param {string} name @param {number} jobs @param {import('./rounds.mjs').Rounds} rounds @returns {Sized} */
+/** @param {string} name @param {number} jobs @param {import('./rounds.mjs').Rounds} rounds */
 function sized(name, jobs, rounds) {
   const { e, bareRate } = rounds;
   return { name, jobs, e, bareRate, figures: figuresOf(rounds, 'full') };
@@ -141,19 +146,14 @@ async function onServers({ load, size, program, redis }, names, act) {
 
 /** @param {Sized[]} sizes @returns {import('./targets.mjs').Row[]} */
 export function growthVerdicts(sizes) {
-  return sizes.flatMap(({ name, ratios, alike }) => [
-    ...(ratios ? [verdict(`${name}, against an empty store`, ratios)] : []),
-    ...(alike ? [verdict(`${name}, against a small store with requests spread alike`, alike)] : []),
-  ]);
+  return sizes.flatMap(({ comparisons }) => comparisons.map(({ name, ratios }) => verdict(name, ratios)));
 }
 
 /** @param {string} name @param {Record<string, import('./rounds.mjs').Ratios>} ratios @returns {import('./targets.mjs').Row} */
 function verdict(name, ratios) {
-  const worst = (/** @type {(ratio: import('./rounds.mjs').Ratios) => number} */ figure) =>
-    Math.max(...Object.values(ratios).map(figure)) - 1;
-  const server = worst((ratio) => ratio.server);
-  const redis = worst((ratio) => ratio.redis);
-  const commands = worst((ratio) => Math.min(ratio.commands, ratio.perScript));
+  const worst = (/** @type {keyof import('./rounds.mjs').Ratios} */ figure) =>
+    Math.max(...Object.values(ratios).map((ratio) => ratio[figure])) - 1;
+  const [server, redis, commands] = [worst('server'), worst('redis'), worst('commands')];
   return {
     key: `growth: ${name}`,
     name: `growth: ${name}; the operation that grows most`,

@@ -60,10 +60,10 @@ export function idleVerdicts(idle, store) {
         Redis: 100 * full.redis,
         sum: percent(full),
         'empty store': percent(empty),
-        'pump and sweep': percent(full) - percent(empty),
+        'more than it': percent(full) - percent(empty),
       },
       unit: '% of a core',
-      target: `pump and sweep ≤ ${100 * IDLE_SHARE}`,
+      target: `≤ ${100 * IDLE_SHARE} more than the empty store`,
       met: percent(full) - percent(empty) <= 100 * IDLE_SHARE,
     },
   ];

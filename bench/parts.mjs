@@ -7,7 +7,7 @@ import { bytesVerdicts, measureBytes } from './bytes.mjs';
 import { growBacklog, growNamespaces, growQueues, growthVerdicts } from './growth.mjs';
 import { idleVerdicts } from './idle.mjs';
 import { PLOT, writePlot } from './plot.mjs';
-import { bytesTable, growthTable, idleTable, stageTable } from './report.mjs';
+import { bytesTable, comparisonTable, growthTable, idleTable, stageTable } from './report.mjs';
 import { measureStart, startVerdicts } from './start-time.mjs';
 import { runStage, STAGES, throughputVerdicts } from './throughput.mjs';
 import { runSteady } from './steady.mjs';
@@ -50,7 +50,7 @@ const backlogPart = {
   isQuick: true,
   async run(context, figures) {
     const sizes = await growBacklog(context);
-    print('Growth: jobs in one queue', growthTable(sizes));
+    print('Growth: jobs in one queue', growthTable(sizes), comparisonTable(sizes));
     figures.growth = { ...figures.growth, backlog: sizes };
     setTargets(figures, 'backlog', growthVerdicts(sizes));
     if (!context.plot) return;
@@ -65,7 +65,7 @@ const queuesPart = {
   isQuick: false,
   async run(context, figures) {
     const sizes = await growQueues(context);
-    print('Growth: queues', growthTable(sizes));
+    print('Growth: queues', growthTable(sizes), comparisonTable(sizes));
     figures.growth = { ...figures.growth, queues: sizes };
     setTargets(figures, 'queues', growthVerdicts(sizes));
   },
@@ -77,7 +77,12 @@ const namespacesPart = {
   isQuick: false,
   async run(context, figures) {
     const { sizes, idle } = await growNamespaces(context);
-    print('Growth: namespaces', growthTable(sizes), ...(idle ? [idleTable(idle)] : []));
+    print(
+      'Growth: namespaces',
+      growthTable(sizes),
+      comparisonTable(sizes),
+      ...(idle ? [idleTable(idle)] : []),
+    );
     figures.growth = { ...figures.growth, namespaces: sizes, idle };
     setTargets(figures, 'namespaces', [
       ...growthVerdicts(sizes),

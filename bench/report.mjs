@@ -72,42 +72,43 @@ function metText(isCheap, isFast) {
 }
 
 /**
- * What operations cost in stores of several sizes: absolute figures, then by how much dearer they are than in an empty one.
+ * What operations cost in stores of several sizes.
  *
  * @param {import('./growth.mjs').Sized[]} sizes
  */
 export function growthTable(sizes) {
-  const isSpread = sizes.some(({ alike }) => alike);
   const header = ['', 'operation', 'per second', 'server', 'Redis', 'sum / E', 'commands', 'scripts'];
-  header.push('server +', 'Redis +', 'commands +', 'per script +');
-  if (isSpread) header.push('alike: server +', 'alike: Redis +', 'alike: commands +', 'alike: per script +');
-  const rows = sizes.flatMap(({ name, e, figures, ratios, alike }) =>
+  const rows = sizes.flatMap(({ name, e, figures }) =>
     OPERATIONS.flatMap((operation, at) => {
       const row = figures[operation];
       if (!row) return [];
       const { rate, server, redis, commands, scripts } = row;
       const costs = [fixed(server, 1), fixed(redis, 1), fixed((server + redis) / e)];
-      return [
-        [
-          at === 0 ? name : '',
-          operation,
-          whole(rate),
-          ...costs,
-          fixed(commands),
-          fixed(scripts, 3),
-          ...percents(ratios?.[operation]),
-          ...(isSpread ? percents(alike?.[operation]) : []),
-        ],
-      ];
+      const counts = [fixed(commands), fixed(scripts, 3)];
+      return [[at === 0 ? name : '', operation, whole(rate), ...costs, ...counts]];
     }),
   );
   return markdown({ header, rows, left: [0, 1] });
 }
 
-/** @param {import('./rounds.mjs').Ratios | undefined} ratios */
-function percents(ratios) {
-  if (!ratios) return ['', '', '', ''];
-  return [ratios.server, ratios.redis, ratios.commands, ratios.perScript].map(percent);
+/**
+ * By how much they are dearer than in another store.
+ *
+ * @param {import('./growth.mjs').Sized[]} sizes
+ */
+export function comparisonTable(sizes) {
+  const header = ['', 'operation', 'server +', 'Redis +', 'commands +'];
+  const rows = sizes.flatMap(({ comparisons }) =>
+    comparisons.flatMap(({ name, ratios }) =>
+      OPERATIONS.flatMap((operation, at) => {
+        const ratio = ratios[operation];
+        if (!ratio) return [];
+        const percents = [ratio.server, ratio.redis, ratio.commands].map(percent);
+        return [[at === 0 ? name : '', operation, ...percents]];
+      }),
+    ),
+  );
+  return markdown({ header, rows, left: [0, 1] });
 }
 
 /** @param {number} ratio 1 = no change */

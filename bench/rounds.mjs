@@ -16,7 +16,7 @@ export const OPERATIONS = /** @type {const} */ (['publish', 'consume', 'ack']);
  * @typedef {import('./generator.mjs').Measured} Measured
  * @typedef {Record<string, Measured[]>} Played what each operation cost, round by round
  * @typedef {{ e: number, bareRate: number, of: Record<string, Played> }} Rounds
- * @typedef {{ server: number, redis: number, commands: number, perScript: number }} Ratios 1 = as before; `commands` are those of an operation
+ * @typedef {{ server: number, redis: number, commands: number }} Ratios 1 = as before
  */
 
 /**
@@ -71,22 +71,22 @@ export function ratiosOf({ before, after, full, empty }) {
   const ratio = (
     /** @type {Rounds} */ { of },
     /** @type {string} */ operation,
-    /** @type {(measured: Measured) => number} */ figure,
+    /** @type {keyof Ratios} */ figure,
   ) =>
     median(
-      (of[full]?.[operation] ?? []).map((one, round) => {
-        const other = of[empty]?.[operation]?.[round];
-        return other ? figure(one) / figure(other) : NaN;
-      }),
+      (of[full]?.[operation] ?? []).map(
+        (one, round) => one[figure] / (of[empty]?.[operation]?.[round]?.[figure] ?? NaN),
+      ),
     );
+  const change = (/** @type {string} */ operation, /** @type {keyof Ratios} */ figure) =>
+    ratio(after, operation, figure) / ratio(before, operation, figure);
   const entries = OPERATIONS.map((operation) => [
     operation,
     {
-      server: ratio(after, operation, (one) => one.server) / ratio(before, operation, (one) => one.server),
-      redis: ratio(after, operation, (one) => one.redis) / ratio(before, operation, (one) => one.redis),
-      // Exact figures, as they are: there is no machine in them.
-      commands: ratio(after, operation, (one) => one.commands),
-      perScript: ratio(after, operation, ({ commands, scripts }) => commands / scripts),
+      server: change(operation, 'server'),
+      redis: change(operation, 'redis'),
+      // A process has its habits in these, too: how many requests meet in a turn of its loop, and share a script.
+      commands: change(operation, 'commands'),
     },
   ]);
   return Object.fromEntries(entries);

@@ -15,7 +15,7 @@ export const FULL = {
     /** Queues of the small store that requests are spread over alike. */
     fewQueues: 1_000,
     restMs: 3_000,
-    /** Two of the janitor's rounds. */
+    /** About two of the janitor's rounds. */
     idleMs: 40_000,
   },
   bytes: { jobs: 1_000_000, samples: 2_000 },

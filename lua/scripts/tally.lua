@@ -13,8 +13,8 @@ ARGV[6] default_days how long a day is kept if the namespace does not say, 0 = n
 ARGV[7] most         queues of a day at most; those beyond are added up as "*"
 ARGV[8..] item × N   queue, tally
 
-Tally: "waits;runs;failures;retries" (lib/tally). Returns {status, now_ms, room, place × N}; no more than two of it if nothing is added. Status:
-0 done, 1 too late. Room: queues that may still have numbers of their own. Place, from 0: of an item whose queue has none.
+Tally: "waits;runs;failures;retries" (lib/tally). Returns {status, now_ms, place × N}. Status: 0 done, 1 too late. Place, from 0: of an item
+whose queue has no numbers of its own.
 Cost: O(bins) per item.
 ]]
 local meta, settings = KEYS[1], KEYS[2]
@@ -37,16 +37,17 @@ local days = tonumber(redis.call("HGET", settings, "history_days") or default_da
 if days == 0 or tonumber(redis.call("HGET", key, mark) or 0) >= sequence then
   return { 0, now_floor }
 end
-local room, tallies, reply = most - redis.call("HLEN", key), {}, { 0, now_floor, 0 }
+local room = most - redis.call("HLEN", key) + redis.call("HEXISTS", key, OTHERS)
+local tallies, reply = {}, { 0, now_floor }
 for i = 8, #ARGV, 2 do
   local queue, more = ARGV[i], ARGV[i + 1]
   local known = tallies[queue] or redis.call("HGET", key, queue)
-  if not known and room <= 0 then
+  if not known and queue ~= OTHERS and room <= 0 then
     reply[#reply + 1] = (i - 8) / 2
     queue = OTHERS
     known = tallies[queue] or redis.call("HGET", key, queue)
   end
-  room = known and room or room - 1
+  room = (known or queue == OTHERS) and room or room - 1
   tallies[queue] = known and merge_tallies(known, more) or more
 end
 
@@ -58,5 +59,4 @@ for queue, tally in pairs(tallies) do
 end
 redis.call("HSET", key, unpack(fields))
 redis.call("PEXPIREAT", key, text_of((day + 1 + days) * DAY_MS))
-reply[3] = math.max(room, 0)
 return reply

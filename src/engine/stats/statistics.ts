@@ -27,6 +27,8 @@ export const OTHER_QUEUES = '*';
 /** Milliseconds between two flushes: what a killed server loses of its statistics. */
 const FLUSH_MS = 1_000;
 const DAY_MS = 86_400_000;
+/** After so many flushes it is found out anew which queues have no numbers of their own. */
+const RELEARN_EVERY = 60;
 /** Queues that one server remembers between two flushes, over all namespaces. */
 const MOST_OPEN = 5_000;
 /** Namespaces that are written at once: statistics must not crowd out jobs. */
@@ -42,6 +44,7 @@ export class Statistics {
   private readonly others = new OtherQueues();
   private open = new Map<string, Map<string, Tally>>();
   private openQueues = 0;
+  private flushes = 0;
   /** The day of what is open. */
   private day = 0;
   private last: Tally | undefined;
@@ -160,6 +163,7 @@ export class Statistics {
 
   private async write(): Promise<void> {
     this.seal();
+    if (++this.flushes % RELEARN_EVERY === 0) this.others.clear();
     const namespaces = this.outbox.namespaces();
     const failures: unknown[] = [];
     const lane = async (): Promise<void> => {
@@ -189,14 +193,8 @@ export class Statistics {
     const { day, sequence, items } = batch;
     const args = { day, source: this.source, sequence, default_days: historyDays, most: maxQueues };
     try {
-      const { room, others } = await this.runner.run(tallyScript, namespace, args, items);
-      if (room > 0) this.others.forget(namespace);
-      else if (others.length > 0)
-        this.others.add(
-          namespace,
-          day,
-          others.map((place) => String(items[place]?.[0])),
-        );
+      const { others } = await this.runner.run(tallyScript, namespace, args, items);
+      for (const place of others) this.others.add(namespace, String(items[place]?.[0]), day);
     } catch (error) {
       // What is no fault of the store would fail for ever, and keep what comes after it from being written.
       if (!(error instanceof QueueError)) this.outbox.done(namespace, batch);

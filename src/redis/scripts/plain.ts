@@ -267,9 +267,9 @@ export const tally = script({
   repeatable: true,
   reply: (raw) => {
     const reply = flatReply(raw);
-    const [, , room = 0, ...others] = reply.map(Number);
-    /** How many more queues may have numbers of their own; which items are of a queue that has none. */
-    return { ...answer(reply), room, others };
+    /** The items whose queue has no numbers of its own: their places, from 0. */
+    const others = reply.slice(2).map((_place, i) => integerAt(reply, i + 2));
+    return { ...answer(reply), others };
   },
 });
 
