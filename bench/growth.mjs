@@ -1,4 +1,5 @@
 /** What an operation costs as the store grows: in jobs, in queues, in namespaces. One worker, AOF off. */
+import { pause } from './child.mjs';
 import { fillEach, fillQueue, namespaceTargets, queueTargets } from './fill.mjs';
 import { COMMANDS_SLACK, GROWTH } from './goals.mjs';
 import { measureIdle } from './idle.mjs';
@@ -20,6 +21,9 @@ import { warmUp } from './throughput.mjs';
 
 /** @typedef {import('./run.mjs').Context} Context */
 /** @typedef {import('./stage.mjs').Stage} Stage */
+
+/** Statistics of the last requests are written by then, in milliseconds. */
+const SETTLE_MS = 2_000;
 
 const count = (/** @type {number} */ n) => n.toLocaleString('en');
 
@@ -96,18 +100,26 @@ function growSpread(context, { name, each, full, alike, atTheEnd }) {
     await fillOne('alike', await alike(stages.alike), 1);
     const { operations, rate } = await fillOne('full', await full(stages.full), each);
     say(`growth: ${name}, ${count(operations)} jobs, stored at ${count(Math.round(rate))}/s`);
-    // What size makes of the same requests, and what spreading them does.
-    before.of['same'] = before.of['full'] ?? {};
-    const after = await playRounds(context, { ...contestants, same: { stage: stages.full } });
+    const after = await playRounds(context, contestants);
+    // Not in turns with the others: what requests to thousands of queues leave to be done within the second would be in these.
+    await pause(SETTLE_MS);
+    const sameAfter = await playRounds(context, {
+      empty: { stage: stages.empty },
+      full: { stage: stages.full },
+    });
     await atTheEnd?.(stages);
-    const against = (/** @type {string} */ what, /** @type {string} */ who, /** @type {string} */ empty) => ({
+    const against = (
+      /** @type {string} */ what,
+      /** @type {string} */ empty,
+      /** @type {import('./rounds.mjs').Rounds} */ played,
+    ) => ({
       name: `${name}, ${what}`,
-      ratios: ratiosOf({ before, after, full: who, empty }),
+      ratios: ratiosOf({ before, after: played, full: 'full', empty }),
     });
     const comparisons = [
-      against('requests to one queue, against an empty store', 'same', 'empty'),
-      against('requests to all of them, against a small store with requests spread alike', 'full', 'alike'),
-      against('requests to all of them, against one queue of an empty store', 'full', 'empty'),
+      against('requests to one queue, against an empty store', 'empty', sameAfter),
+      against('requests to all of them, against a small store with requests spread alike', 'alike', after),
+      against('requests to all of them, against one queue of an empty store', 'empty', after),
     ];
     return [{ ...sized(name, operations, after), comparisons }];
   });

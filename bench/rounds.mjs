@@ -85,8 +85,8 @@ export function ratiosOf({ before, after, full, empty }) {
     {
       server: change(operation, 'server'),
       redis: change(operation, 'redis'),
-      // A process has its habits in these, too: how many requests meet in a turn of its loop, and share a script.
-      commands: change(operation, 'commands'),
+      // Exact figures, as they are: there is no machine in them.
+      commands: ratio(after, operation, 'commands'),
     },
   ]);
   return Object.fromEntries(entries);
