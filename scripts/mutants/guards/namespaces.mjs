@@ -34,10 +34,26 @@ export const NAMESPACES = [
   {
     name: 'a day of statistics has no more queues than it may',
     file: 'lua/scripts/tally.lua',
-    from: 'if not known and room <= 0 then',
+    from: 'if not known and queue ~= OTHERS and room <= 0 then',
     to: 'if false then',
     spec: STATISTICS,
     test: 'of queues beyond the bound',
+  },
+  {
+    name: 'which queues have no numbers of their own is found out anew',
+    file: 'src/engine/stats/statistics.ts',
+    from: 'if (++this.flushes % RELEARN_EVERY === 0) this.others.clear();',
+    to: '',
+    spec: STATISTICS,
+    test: 'once the store has said so',
+  },
+  {
+    name: 'a queue that has no numbers of its own may have some on the next day',
+    file: 'src/engine/stats/other-queues.ts',
+    from: 'day === this.day && ',
+    to: '',
+    spec: STATISTICS,
+    test: 'once the store has said so',
   },
   {
     name: 'a day of statistics ends when its history is over',

@@ -22,4 +22,12 @@ export const SWEEPS = [
     spec: SWEEP,
     test: 'moves what a server left',
   },
+  {
+    name: 'sweep: names go with their keys, beyond the first that are asked for at once too',
+    file: 'lua/scripts/due_soon.lua',
+    from: 'names[first + i - 1]',
+    to: 'names[i]',
+    spec: SWEEP,
+    test: 'meets each namespace',
+  },
 ];
