@@ -14,8 +14,7 @@ export const FULL = {
     jobsEach: 100,
     /** Queues of the small store that requests are spread over alike. */
     fewQueues: 1_000,
-    /** Until the leases of the rounds before would have run out: each namespace is looked at once more then. */
-    restMs: 130_000,
+    restMs: 3_000,
     /** About two of the janitor's rounds. */
     idleMs: 40_000,
   },
