@@ -40,6 +40,7 @@ redis.call("EXISTS", due, expiries, sending)
 local ended = cursor == "0" and ended_records() or {}
 local page = redis.call("HSCAN", queues, cursor, "COUNT", 100)
 local reply, empty, forgotten_due = { 0, now_floor, page[1], 0, 0 }, {}, {}
+local has_expired = redis.call("ZCOUNT", expiries, "-inf", text_of(now_floor)) > 0
 for i = 1, #page[2], 2 do
   local name, number = page[2][i], math.abs(tonumber(page[2][i + 1]))
   local info, ghosts, ready = queue_key("i", number), queue_key("g", number), queue_key("r", number)
@@ -50,7 +51,7 @@ for i = 1, #page[2], 2 do
   local is_far = tonumber(facts[3] or 0) > 0
   local slots = (live == 0 or is_far) and redis.call("ZRANGE", queue_key("f", number), 0, MOST_SLOTS - 1) or {}
   local others = live == 0 and kept_in(number, tonumber(page[2][i + 1]) < 0 and "sldpSLbhzo" or "sld") or 1
-  local expiry = redis.call("ZSCORE", expiries, number)
+  local expiry = has_expired and redis.call("ZSCORE", expiries, number)
   if slots[1] and is_far and not redis.call("ZSCORE", due, number) then
     -- A server of an older version knows nothing of slots, and may have thought that there is nothing to come for.
     forgotten_due[#forgotten_due + 1] = slots[1] * SLOT_MS - LEAD_MS
