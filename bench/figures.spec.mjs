@@ -41,7 +41,7 @@ describe('the growth of a store', () => {
     expect(growthVerdicts(sized({}))[0]?.met).toBe(true);
     expect(growthVerdicts(sized({ server: 1.06 }))[0]?.met).toBe(false);
     expect(growthVerdicts(sized({ redis: 1.4 }))[0]?.met).toBe(false);
-    expect(growthVerdicts(sized({ commands: 1.3 }))[0]?.met).toBe(false);
+    expect(growthVerdicts(sized({ commands: 1.1 }))[0]?.met).toBe(false);
   });
 });
 

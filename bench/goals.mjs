@@ -51,10 +51,10 @@ export const START_MS = 1_000;
 /** By how much a full store may cost more than an empty one: CPU of the server, CPU of Redis. */
 export const GROWTH = { server: 0.05, redis: 0.35 };
 /**
- * "No more commands per operation": a batch is as large as chance makes it, and a command that it needs once is shared by its operations.
- * So one store differs from itself by up to 18 % from round to round. What grows with the store grows by more than this.
+ * "No more commands per operation": a batch is as large as chance makes it, and a command that it needs once is shared by its
+ * operations. What grows with the store grows by more than this.
  */
-export const COMMANDS_SLACK = 0.2;
+export const COMMANDS_SLACK = 0.05;
 
 /** Share of a core by which server and Redis together may need more for a full store than for an empty one when nothing happens. */
 export const IDLE_SHARE = 0.01;

@@ -33,7 +33,7 @@ export function growBacklog(context) {
   return onServers(context, ['empty', 'full'], async (stages) => {
     const contestants = { empty: { stage: stages.empty }, full: { stage: stages.full } };
     const before = await playRounds(context, contestants);
-    const sizes = [{ ...sized('empty', 0, before), comparisons: /** @type {Sized['comparisons']} */ ([]) }];
+    const sizes = [sized('empty', 0, before, [])];
     for (const jobs of size.growth.backlogs.slice(1)) {
       await load.connect(stages.full);
       const missing = jobs - (sizes.at(-1)?.jobs ?? 0);
@@ -42,8 +42,7 @@ export function growBacklog(context) {
       const after = await playRounds(context, contestants);
       const name = `${count(jobs)} jobs`;
       const ratios = ratiosOf({ before, after, full: 'full', empty: 'empty' });
-      const comparisons = [{ name: `${name}, against an empty store`, ratios }];
-      sizes.push({ ...sized(name, jobs, after), comparisons });
+      sizes.push(sized(name, jobs, after, [{ name: `${name}, against an empty store`, ratios }]));
     }
     return sizes;
   });
@@ -121,14 +120,20 @@ function growSpread(context, { name, each, full, alike, atTheEnd }) {
       against('requests to all of them, against a small store with requests spread alike', 'alike', after),
       against('requests to all of them, against one queue of an empty store', 'empty', after),
     ];
-    return [{ ...sized(name, operations, after), comparisons }];
+    return [sized(name, operations, after, comparisons)];
   });
 }
 
-/** @param {string} name @param {number} jobs @param {import('./rounds.mjs').Rounds} rounds */
-function sized(name, jobs, rounds) {
+/**
+ * @param {string} name
+ * @param {number} jobs
+ * @param {import('./rounds.mjs').Rounds} rounds
+ * @param {Sized['comparisons']} comparisons
+ * @returns {Sized}
+ */
+function sized(name, jobs, rounds, comparisons) {
   const { e, bareRate } = rounds;
-  return { name, jobs, e, bareRate, figures: figuresOf(rounds, 'full') };
+  return { name, jobs, e, bareRate, figures: figuresOf(rounds, 'full'), comparisons };
 }
 
 /**
