@@ -89,7 +89,7 @@ describe('three servers, one of two workers, and an engine on one Redis, each be
       // What stands in its output beside JSON lines and its welcome is a crash; or a worker that said what was wrong with the Redis that it found
       // when it took a killed one's place, and was replaced too.
       expect(output).not.toMatch(
-        /^pumphouse: (?!(the Redis of )?pool default (at |is not available$))|^\s+at |^\w*Error:/m,
+        /^pumphouse: (?!(the Redis of )?pool default (at |is not available$|is full$|cannot write to its disk$))|^\s+at |^\w*Error:/m,
       );
     }
   });
