@@ -6,7 +6,9 @@ WORKDIR /build
 COPY package.json package-lock.json ./
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY . .
-RUN npm run build && npm prune --omit=dev --no-audit --no-fund
+# What is built is told by `GET /version`: --build-arg COMMIT=$(git rev-parse HEAD)
+ARG COMMIT=
+RUN npm run build && echo "$COMMIT" > dist/commit && npm prune --omit=dev --no-audit --no-fund
 
 FROM node:24-bookworm-slim
 # Redis for pools.default.url = "embedded". A Dockerfile build starts no service, so none is left to stop.

@@ -11,7 +11,10 @@ const left = process.env.PUMPHOUSE_CHAOS_ROUNDS === undefined ? ['\\.long\\.spec
 export default {
   testEnvironment: 'node',
   extensionsToTreatAsEsm: ['.ts'],
-  moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
+  moduleNameMapper: {
+    '^(\\.{1,2}/.*)\\.js$': '$1',
+    '^@willsoto/nestjs-prometheus$': '<rootDir>/test/support/nestjs-prometheus.mjs',
+  },
   transform: { '^.+\\.ts$': ['@swc/jest', { ...swc, swcrc: false }] },
   testMatch: [
     '<rootDir>/src/**/*.spec.ts',
@@ -22,5 +25,8 @@ export default {
   globalSetup: '<rootDir>/test/support/global-setup.mjs',
   globalTeardown: '<rootDir>/test/support/global-teardown.mjs',
   testTimeout: 30_000,
+  testSequencer: '<rootDir>/test/support/sequencer.mjs',
   maxWorkers: 2,
+  // Times of all files are printed.
+  slowTestThreshold: 0,
 };

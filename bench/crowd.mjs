@@ -8,9 +8,9 @@ import { NAMESPACE } from './stage.mjs';
 const WAIT_S = 1_800;
 
 /**
- * Many waiters on one queue and one job: the scripts that it causes, from before the publish until all is quiet again. Now and then a
- * re-check of the line falls into that time, so it is done often and the most and the middle are told. The one who got the job
- * comes back after the count, since its new request is a reserve too.
+ * Many waiters on one queue and one job: counts the scripts from before the publish until all is quiet again. Sometimes
+ * a re-check of the ready list falls into that time, so the run is repeated, and the maximum and the median are shown.
+ * The client that got the job comes back after the count, since its new request is a reserve too.
  */
 export async function crowdOnOneQueue({ stage, load, inside, count, rounds }) {
   const { port, token } = stage;

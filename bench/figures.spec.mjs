@@ -1,6 +1,7 @@
 import { allocated } from './byte-account.mjs';
 import { compareRuns } from './compare.mjs';
 import { growthVerdicts } from './growth.mjs';
+import { callgrindCount, perfCount } from './instructions.mjs';
 import { median } from './quantiles.mjs';
 import { ratiosOf } from './rounds.mjs';
 import { callsOf } from './store.mjs';
@@ -89,6 +90,15 @@ it('counts the commands of Redis, and the scripts among them', () => {
   const stats =
     'cmdstat_evalsha:calls=3,usec=1\r\ncmdstat_hget:calls=10,usec=1\r\ncmdstat_config|get:calls=2,usec=1\r\n';
   expect(callsOf(stats)).toEqual({ commands: 15, scripts: 3 });
+});
+
+it('reads how many instructions were counted, by perf or by callgrind', () => {
+  expect(perfCount('123456,,instructions:u,1000,100.00,,\n')).toBe(123_456);
+  expect(perfCount('<not supported>,,instructions:u,0,100.00,,\n')).toBeNaN();
+  expect(perfCount('')).toBeNaN();
+
+  const state = 'events: Ir\nevents-1: 1000\ncalls-1-0: 1\nevents-1-0: 900\nevents-2: 7\nframes-2: 6\n';
+  expect(callgrindCount(state)).toBe(1_007);
 });
 
 it('knows what jemalloc takes, as Redis brings it and as Debian does', () => {

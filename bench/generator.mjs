@@ -19,6 +19,7 @@ const ROW_MS = 15_000;
  * @property {number} redis
  * @property {number} commands
  * @property {number} scripts
+ * @property {number} [instructions] of Redis, per job, on a stage that counts them
  */
 
 /** @typedef {ReturnType<typeof startGenerator>} Generator */
@@ -41,9 +42,11 @@ export function startGenerator() {
      * @returns {Promise<Measured>}
      */
     async measure(stage, { per = 1, key, ...row }) {
-      const [callsBefore, before] = [await stage.calls(), stage.cpu()];
+      const callsBefore = await stage.calls();
+      const [countBefore, before] = [await stage.instructions?.(), stage.cpu()];
       const { operations, seconds, ...latency } = await load.ask('play', { maxMs: ROW_MS, per, ...row });
-      const [after, callsAfter] = [stage.cpu(), await stage.calls()];
+      const [after, countAfter] = [stage.cpu(), await stage.instructions?.()];
+      const callsAfter = await stage.calls();
       const jobs = operations * per;
       return {
         key,
@@ -55,6 +58,7 @@ export function startGenerator() {
         redis: ((after.redis - before.redis) / jobs) * 1e6,
         commands: (callsAfter.commands - callsBefore.commands) / jobs,
         scripts: (callsAfter.scripts - callsBefore.scripts) / jobs,
+        ...(countBefore === undefined ? {} : { instructions: ((countAfter ?? NaN) - countBefore) / jobs }),
       };
     },
 

@@ -5,6 +5,8 @@
 import { performance } from 'node:perf_hooks';
 import { answerParent } from './child.mjs';
 import { Connection } from './connection.mjs';
+import { held } from './machine.mjs';
+import { exchange } from './play.mjs';
 import { PLAYS } from './plays.mjs';
 import { quantiles } from './quantiles.mjs';
 
@@ -15,7 +17,8 @@ let token = '';
 const spreads = new Map();
 
 /**
- * Plays as many operations as the row says, or as `maxMs` allows, in a closed loop over all connections.
+ * Plays as many operations as the row says, or as `maxMs` allows, in a closed loop over all connections, or over the first
+ * `connections`. A row with `hold`, the server's process id, is played in batches instead.
  *
  * @param {any} row
  */
@@ -30,9 +33,13 @@ async function play(row) {
   let [begun, done] = [0, 0];
   const nextOperation = () => (begun < plan.total && performance.now() < deadlineMs ? begun++ : null);
   const onDone = (/** @type {number} */ ms) => (latencies[done++] = ms);
-  await Promise.all(
-    connections.map((connection) => playOn(connection, { name: row.name, plan, nextOperation, onDone })),
-  );
+  const used = connections.slice(0, row.connections);
+  if (row.hold) await playInBatches(used, { ...row, plan, onDone });
+  else {
+    await Promise.all(
+      used.map((connection) => playOn(connection, { name: row.name, plan, nextOperation, onDone })),
+    );
+  }
   const seconds = (performance.now() - startedMs) / 1_000;
   const { p50, p99, max } = quantiles(latencies.subarray(0, done));
   return { operations: done, seconds, p50, p99, max };
@@ -68,6 +75,33 @@ function playOn(connection, { name, plan, nextOperation, onDone }) {
     };
     operation();
   });
+}
+
+/**
+ * Plays one operation on each connection at a time. The server is stopped while their requests are sent, so it reads all of them in
+ * one turn of its event loop: the script calls that Redis gets are the same in every run.
+ *
+ * @param {Connection[]} connections
+ * @param {{ name: string, hold: number, plan: import('./plays.mjs').Play, onDone: (ms: number) => void }} row
+ */
+async function playInBatches(connections, { name, hold, plan, onDone }) {
+  for (let first = 0; first < plan.total; first += connections.length) {
+    const batch = connections.slice(0, plan.total - first);
+    const startedMs = performance.now();
+    let answers = batch.map(() => '');
+    for (let step = 0; ; step++) {
+      const sent = answers.flatMap((answer, at) => plan.next(first + at, step, answer) ?? []);
+      if (sent.length === 0) break;
+      const send = (
+        /** @type {import('./plays.mjs').Sent} */ { request, expect },
+        /** @type {number} */ at,
+      ) => exchange(/** @type {Connection} */ (batch[at]), request, expect);
+      answers = (await Promise.all(held(hold, () => sent.map(send)))).map(({ body }) => body);
+      const wrong = answers.find((answer, at) => sent[at]?.check?.(answer) === false);
+      if (wrong !== undefined) throw new Error(`${name}: not what was expected: ${wrong}`);
+    }
+    for (const _ of batch) onDone(performance.now() - startedMs);
+  }
 }
 
 answerParent({

@@ -1,7 +1,6 @@
 /** Processes and what they cost: everything that the benchmark starts, and ends again by its id. */
 import { execFileSync, fork, spawn } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import net from 'node:net';
 import os from 'node:os';
 import { join } from 'node:path';
 
@@ -79,16 +78,23 @@ export async function stop(
   clearTimeout(timer);
 }
 
-/** A port that is free now. @returns {Promise<number>} */
-export function freePort() {
-  return new Promise((resolve, reject) => {
-    const server = net.createServer();
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = /** @type {net.AddressInfo} */ (server.address());
-      server.close(() => resolve(port));
-    });
-  });
+/**
+ * Runs `act` while a process is stopped.
+ *
+ * @template T
+ * @param {number} pid
+ * @param {() => T} act
+ * @returns {T}
+ */
+export function held(pid, act) {
+  process.kill(pid, 'SIGSTOP');
+  try {
+    // The signal takes effect a few microseconds later, when the process would run again.
+    while (/[RSD]/.test(statOf(pid)?.[0] ?? ''));
+    return act();
+  } finally {
+    process.kill(pid, 'SIGCONT');
+  }
 }
 
 /**

@@ -1,86 +1,197 @@
 #!/usr/bin/env node
 /**
- * Two builds side by side: `npm run bench:pair -- --before DIR [--rounds N] [--processes N] [--redis PROGRAM]`.
+ * Two builds side by side: `npm run bench:pair -- --before DIR [FLAGS]`. DIR is another checkout of this repository, built.
  *
- * DIR is another checkout of this repository, built. Several processes of each build, every one with a Redis of its own, are measured in
- * turns, round after round: what the machine does meanwhile befalls both, and what one process is dearer by than another of the
- * same build is told apart from what a build is. Rounds in which they warm up do not count.
+ *     --now DIR               the build to compare with it, instead of this checkout
+ *     --gate                  a verdict on each row; exits with 1 if the build costs more than it may (gate.mjs)
+ *     --rounds N              measured rounds, 8 if left out
+ *     --processes N           servers of each build, 2 if left out
+ *     --redis PROGRAM         another program than redis-server
+ *
+ * First Redis's instructions are counted, on a Redis of their own: by `perf` where the processor has counters, else by callgrind.
+ * Then several servers of each build, each with its own Redis, are measured in turns, round after round: whatever else the machine
+ * does affects both builds, and processes of one build that differ can be told from builds that differ. Warm-up rounds do not count.
+ * With `--gate` the build before is run twice, as if it were two builds: what they differ by is measurement error.
  */
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { cleanly } from './alone.mjs';
+import { verdictsOf } from './gate.mjs';
 import { startGenerator } from './generator.mjs';
+import { findCounter } from './instructions.mjs';
 import { machine } from './machine.mjs';
 import { median } from './quantiles.mjs';
-import { markdown } from './report.mjs';
-import { rowsOf } from './rows.mjs';
-import { BUILT_SERVER, startServer } from './stage.mjs';
+import { markdown, percent, whole } from './report.mjs';
+import { EXTENDED, pairRows } from './rows.mjs';
+import { startServer } from './stage.mjs';
+import { medianOf } from './throughput.mjs';
 
-const SIZE = { jobs: 25_000, cycles: 8_000 };
+const SIZE = { jobs: 25_000, cycles: 8_000, native: 8_000, lone: 3_000 };
 const WARM_ROUNDS = 2;
+/** Few jobs, many rounds: then some rounds have nothing else in them. Twice `jobs` fill a batch. */
+const COUNTED_SIZE = { jobs: 50, cycles: 10, native: 10, lone: 3 };
+const COUNTED_ROUNDS = 20;
+/** Jobs of a script call, about as many as there are in a row with 64 connections. */
+const COUNTED_BATCH = 10;
 
 const { values: flags } = parseArgs({
   options: {
     before: { type: 'string' },
+    now: { type: 'string', default: join(import.meta.dirname, '..') },
+    gate: { type: 'boolean', default: false },
     rounds: { type: 'string', default: '8' },
     processes: { type: 'string', default: '2' },
     redis: { type: 'string', default: 'redis-server' },
   },
 });
 
-/** @typedef {Map<string, { name: string, costs: number[] }>} Costs of each row, round by round: server and Redis together, in us */
+/**
+ * @typedef {import('./generator.mjs').Generator} Generator
+ * @typedef {import('./generator.mjs').Measured} Measured
+ * @typedef {Awaited<ReturnType<typeof startBuild>>} Server
+ * @typedef {import('./instructions.mjs').CounterName} CounterName
+ */
 
-/** @param {string} program */
-async function contestant(program) {
-  const stage = await startServer({ program, redis: flags.redis, aof: 'off', workers: 1 });
-  return { stage, costs: /** @type {Costs} */ (new Map()) };
+/** What a row of one build costs per job: CPU in us, and instructions of Redis. @typedef {{ key: string, name: string, server: number, redis: number, instructions: number }} Cost */
+
+/** @param {string} folder of the build @param {CounterName} [counts] */
+async function startBuild(folder, counts) {
+  const program = join(resolve(folder), 'dist', 'main.js');
+  const stage = await startServer({ program, redis: flags.redis, aof: 'off', workers: 1, counts });
+  const [token = ''] = await stage.tokens([EXTENDED]);
+  const targets = [{ path: `/v1/${EXTENDED}`, token }];
+  /** Of all rounds that count. @type {Measured[]} */
+  const played = [];
+  return { stage, targets, played };
 }
 
-/** @param {import('./generator.mjs').Generator} load @param {Awaited<ReturnType<typeof contestant>>} contestant */
-async function playRound(load, { stage, costs }) {
+/** @param {Generator} load @param {Server} server @param {any[]} rows */
+async function playRows(load, { stage, targets }, rows) {
   await load.connect(stage);
-  for (const row of rowsOf(SIZE, { batchAck: true })) {
-    const { key, name, server, redis } = await load.measure(stage, row);
-    const known = costs.get(key) ?? { name, costs: [] };
-    costs.set(key, known);
-    known.costs.push(server + redis);
+  await load.spread(EXTENDED, targets);
+  /** @type {Measured[]} */
+  const measured = [];
+  for (const row of rows) measured.push(await load.measure(stage, row));
+  return measured;
+}
+
+/**
+ * Plays all rows on each server in turns, and keeps what they cost, but for the warm-up rounds.
+ *
+ * @param {Generator} load
+ * @param {Server[]} servers
+ * @param {{ name: string, rounds: number, rows: any[] }} what
+ */
+async function playRounds(load, servers, { name, rounds, rows }) {
+  const all = WARM_ROUNDS + rounds;
+  for (let round = 0; round < all; round++) {
+    for (const at of servers.keys()) {
+      const server = /** @type {Server} */ (servers[(at + round) % servers.length]);
+      const measured = await playRows(load, server, rows);
+      if (round >= WARM_ROUNDS) server.played.push(...measured);
+    }
+    console.error(`${name}: round ${round + 1} of ${all}`);
   }
 }
 
-/** @param {Costs[]} processes @param {string} key medians over rounds, one for each process */
-const mediansOf = (processes, key) =>
-  processes.map((costs) => median(costs.get(key)?.costs.slice(WARM_ROUNDS) ?? []));
+/**
+ * Instructions of Redis per job, by the keys of the rows. What Redis and the server do from time to time, and not for these jobs, only
+ * adds to a count: the least of all rounds has the least of it.
+ *
+ * @param {Generator} load
+ * @param {string} folder
+ * @param {CounterName} counter
+ */
+async function countInstructions(load, folder, counter) {
+  const server = await startBuild(folder, counter);
+  const batch = { connections: COUNTED_BATCH, hold: server.stage.pids?.server };
+  const rows = pairRows(COUNTED_SIZE).map((row) => ({ ...batch, ...row }));
+  await playRounds(load, [server], { name: `${counter}, ${folder}`, rounds: COUNTED_ROUNDS, rows });
+  await server.stage.stop();
+  /** @type {Map<string, number>} */
+  const counts = new Map();
+  for (const { key, instructions = NaN } of server.played) {
+    counts.set(key, Math.min(instructions, counts.get(key) ?? Infinity));
+  }
+  return counts;
+}
 
-/** @param {Costs[]} before @param {Costs[]} now */
-function table(before, now) {
-  const rows = Array.from(now[0] ?? [], ([key, { name }]) => {
-    const [old, fresh] = [mediansOf(before, key), mediansOf(now, key)];
-    const change = (median(fresh) / median(old) - 1) * 100;
-    const list = (/** @type {number[]} */ figures) => figures.map((us) => us.toFixed(2)).join(', ');
-    return [name, list(old), list(fresh), `${change < 0 ? '−' : '+'}${Math.abs(change).toFixed(1)} %`];
+/** Medians over rounds, then over servers. @param {Server[]} servers @param {Map<string, number>} counts @returns {Cost[]} */
+function costsOf(servers, counts) {
+  return pairRows(SIZE).map(({ key, name }) => {
+    const medians = servers.map(({ played }) => medianOf(played.filter((row) => row.key === key)));
+    const [server = NaN, redis = NaN] = ['server', 'redis'].map((part) =>
+      median(medians.map((row) => row[part])),
+    );
+    return { key, name, server, redis, instructions: counts.get(key) ?? NaN };
   });
-  return markdown({ header: ['µs of CPU, server + Redis', 'before', 'now', 'change'], rows });
+}
+
+/** @param {Cost[]} before @param {Cost[]} now */
+function costTable(before, now) {
+  const rows = before.map((old, at) => {
+    const fresh = /** @type {Cost} */ (now[at]);
+    const us = (/** @type {'server' | 'redis'} */ part) => [
+      old[part].toFixed(2),
+      fresh[part].toFixed(2),
+      percent(fresh[part] / old[part]),
+    ];
+    const instructions = [old, fresh].map((cost) => whole(cost.instructions));
+    const change = percent(fresh.instructions / old.instructions);
+    return [old.name, ...us('server'), ...us('redis'), ...instructions, change];
+  });
+  const figures = ['server us', 'Redis us', 'Redis instructions'].flatMap((name) => [
+    `${name}: before`,
+    'now',
+    'change',
+  ]);
+  return markdown({ header: ['per job', ...figures], rows });
+}
+
+/** @param {ReturnType<typeof verdictsOf>} verdicts */
+function gateTable(verdicts) {
+  const cells = (/** @type {import('./gate.mjs').Verdict | undefined} */ verdict) =>
+    verdict ? [percent(1 + verdict.change), percent(1 + verdict.bound)] : ['', ''];
+  const rows = verdicts.map(({ name, instructions, server, met }) => [
+    name,
+    ...cells(instructions),
+    ...cells(server),
+    met ? 'yes' : 'NO',
+  ]);
+  return markdown({
+    header: ['gate', 'Redis instructions', 'at most', 'server CPU', 'at most', 'met'],
+    rows,
+  });
 }
 
 await cleanly(async () => {
   if (!flags.before) throw new Error('--before names the checkout of the other build');
+  const folders = flags.gate ? [flags.before, flags.before, flags.now] : [flags.before, flags.now];
   const load = startGenerator();
-  const programs = [join(resolve(flags.before), 'dist', 'main.js'), BUILT_SERVER];
+  const counter = findCounter();
+  /** @type {Map<string, number>[]} */
+  const counts = [];
+  for (const folder of folders) counts.push(await countInstructions(load, folder, counter));
+
+  /** @type {Server[][]} */
   const builds = [];
-  for (const program of programs) {
-    const processes = [];
-    for (let i = 0; i < Number(flags.processes); i++) processes.push(await contestant(program));
-    builds.push(processes);
+  for (const folder of folders) {
+    const servers = [];
+    for (let i = 0; i < Number(flags.processes); i++) servers.push(await startBuild(folder));
+    builds.push(servers);
   }
-  const all = builds.flat();
-  for (let round = 0; round < Number(flags.rounds) + WARM_ROUNDS; round++) {
-    for (const at of all.keys()) await playRound(load, all[(at + round) % all.length] ?? all[0]);
-    console.error(`round ${round + 1} of ${Number(flags.rounds) + WARM_ROUNDS}`);
-  }
-  for (const { stage } of all) await stage.stop();
+  await playRounds(load, builds.flat(), { name: 'CPU', rounds: Number(flags.rounds), rows: pairRows(SIZE) });
+  for (const { stage } of builds.flat()) await stage.stop();
   await load.stop();
+
   const { cpu, node, startedAt } = machine(flags.redis);
-  const [before = [], now = []] = builds.map((processes) => processes.map(({ costs }) => costs));
+  const costs = builds.map((servers, at) => costsOf(servers, counts[at] ?? new Map()));
+  const [before = [], again = []] = costs;
+  const now = costs.at(-1) ?? [];
   console.log(`${cpu}; Node ${node}; ${startedAt.slice(0, 16)}Z; medians of ${flags.rounds} rounds\n`);
-  console.log(table(before, now));
+  console.log(costTable(before, now));
+  if (!flags.gate) return;
+  const verdicts = verdictsOf({ before, again, now });
+  console.log(`\n${gateTable(verdicts)}`);
+  if (verdicts.some(({ met }) => !met)) process.exitCode = 1;
 });

@@ -2,7 +2,7 @@
  * What the load generator can play. A play says which request an operation sends next; rows.mjs says which rows there are.
  *
  * @typedef {{ path: string, token: string, query?: string }} Target where requests of a row go; one row may have thousands
- * @typedef {{ request: string, expect: number, wantsBody: boolean, check?: (body: string) => boolean }} Sent
+ * @typedef {{ request: string, expect: number, wantsBody: boolean, check?: ((body: string) => boolean) | undefined }} Sent
  * @typedef {object} Play
  * @property {number} total operations, at most
  * @property {(n: number, step: number, answer: string) => Sent | null} next the request of the n-th operation's step; null when it is done
@@ -16,26 +16,32 @@ const ID = /"job_id":"([^"]+)"/g;
 /** Answers with leased jobs that were kept for the rows that acknowledge them. @type {{ target: Target, body: string }[]} */
 let kept = [];
 
-/** The jobs of the kept answers, which are forgotten. @returns {{ target: Target, id: string }[]} */
+/** The kept answers, which are forgotten. */
+function takeKept() {
+  const taken = kept;
+  kept = [];
+  return taken;
+}
+
+/** The jobs of the kept answers. @returns {{ target: Target, id: string }[]} */
 function takeLeased() {
-  const leased = kept.flatMap(({ target, body }) =>
+  return takeKept().flatMap(({ target, body }) =>
     Array.from(body.matchAll(ID), ([, id = '']) => ({ target, id })),
   );
-  kept = [];
-  return leased;
 }
 
 /** @type {Record<string, (row: any, targets: Target[]) => Play>} */
 export const PLAYS = {
-  /** One request for each target again and again; `collect` keeps the answers. */
-  repeat({ method, after = '', body, expect, collect = false, total }, targets) {
+  /** One request for each target again and again; `collect` keeps the answers, which have the text `contains` in them. */
+  repeat({ method, after = '', body, type, expect, collect = false, contains, total }, targets) {
     const wantsBody = collect;
+    const check = contains ? (/** @type {string} */ answer) => answer.includes(contains) : undefined;
     /** @type {Sent[]} */
     const sent = [];
     const sentTo = (/** @type {number} */ at) => {
       const { path, query = '', token } = /** @type {Target} */ (targets[at]);
-      const request = requestBytes(method, `${path}${after}${query}`, token, body);
-      return (sent[at] = { request, expect, wantsBody });
+      const request = requestBytes(method, `${path}${after}${query}`, token, body, type);
+      return (sent[at] = { request, expect, wantsBody, check });
     };
     if (collect) kept = [];
     return {
@@ -53,6 +59,19 @@ export const PLAYS = {
   ack({ expect, total }) {
     const requests = takeLeased().map(({ target, id }) =>
       requestBytes('DELETE', `${target.path}/job/${id}`, target.token),
+    );
+    return {
+      total: Math.min(total, requests.length),
+      next: (n, step) => (step === 0 ? { request: requests[n] ?? '', expect, wantsBody: false } : null),
+    };
+  },
+
+  /** Acknowledges on the native API what was collected from it, one by one, each under its lease. */
+  settle({ type, expect, total }) {
+    const requests = takeKept().flatMap(({ target, body }) =>
+      JSON.parse(body).jobs.map((/** @type {{ id: string, lease: number }} */ { id, lease }) =>
+        requestBytes('POST', `${target.path}/jobs/${id}/ack`, target.token, JSON.stringify({ lease }), type),
+      ),
     );
     return {
       total: Math.min(total, requests.length),

@@ -42,6 +42,30 @@ it('acknowledges every leased job once, where it was leased', () => {
   expect(PLAYS.ack?.({ expect: 204, total: 100 }, []).total).toBe(0);
 });
 
+describe('a lease on the native API', () => {
+  const target = { path: '/v1/a', token: 'token-a' };
+  const lease = { ...consume, after: '/leases', body: '{"queues":["q"]}', contains: '"lease":', total: 1 };
+
+  it('is acknowledged once, under its number', () => {
+    const jobs = [1, 2].map((n) => ({ id: `job-${n}`, lease: n }));
+    played(lease, [target], () => JSON.stringify({ jobs }));
+    const requests = played({ play: 'settle', type: 'application/json', expect: 200, total: 100 }, [target]);
+
+    expect(requests.map((request) => request.split('\r\n')[0])).toEqual([
+      'POST /v1/a/jobs/job-1/ack HTTP/1.1',
+      'POST /v1/a/jobs/job-2/ack HTTP/1.1',
+    ]);
+    expect(requests.map((request) => request.split('\r\n\r\n')[1])).toEqual(['{"lease":1}', '{"lease":2}']);
+    expect(requests[0]).toContain('X-Token: token-a\r\nContent-Type: application/json\r\n');
+  });
+
+  it('is only good if it has a job', () => {
+    const sent = PLAYS.repeat?.(lease, [target]).next(0, 0, '');
+    expect(sent?.check?.('{"jobs":[{"id":"x","lease":1}]}')).toBe(true);
+    expect(sent?.check?.('{"jobs":[]}')).toBe(false);
+  });
+});
+
 describe('a batch of acknowledgements', () => {
   const row = { play: 'batchAck', path: '/v1/a/acks', queue: 'q', per: 2, expect: 200, total: 100 };
 

@@ -82,7 +82,7 @@ async function wake({ port, token, path, queues, count, perSecond }) {
   const isWhole = await Promise.race([received, pause(5_000)]);
   for (const publisher of publishers) publisher.close();
   if (failure) throw failure;
-  if (!isWhole) throw new Error(`${count - latencies.length} of ${count} jobs woke nobody within 5 s`);
+  if (!isWhole) throw new Error(`${count - latencies.length} of ${count} jobs woke no client within 5 s`);
   return quantiles(latencies);
 }
 
@@ -98,7 +98,7 @@ async function wakeOne({ port, token, path }) {
   const poll = await Promise.race([received, pause(5_000).then(() => -1)]);
   const latencyMs = performance.now() - sentMs;
   publisher.close();
-  if (poll === -1) throw new Error('one job and many waiters, and nobody got it within 5 s');
+  if (poll === -1) throw new Error('one job and many waiters, and no client got it within 5 s');
   return { poll, latencyMs };
 }
 

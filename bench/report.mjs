@@ -15,7 +15,8 @@ export function markdown({ header, rows, left = [0] }) {
   return [line(header), rule, ...rows.map(line)].join('\n');
 }
 
-const whole = (/** @type {number | undefined} */ n) => (isKnown(n) ? Math.round(n).toLocaleString('en') : '');
+export const whole = (/** @type {number | undefined} */ n) =>
+  isKnown(n) ? Math.round(n).toLocaleString('en') : '';
 const fixed = (/** @type {number | undefined} */ n, digits = 2) => (isKnown(n) ? n.toFixed(digits) : '');
 
 /** @param {number | undefined} n @returns {n is number} */

@@ -1,7 +1,7 @@
 /**
  * The same requests on several servers in turn, so that what the machine does meanwhile befalls all of them.
  *
- * A full store is held against an empty one as follows. Two servers are warmed up alike and measured in turns, then one store is
+ * A full store is compared with an empty one as follows. Two servers are warmed up in the same way and measured in turns, then one store is
  * filled, then they are measured in turns again. How the ratio of the two has changed is what filling did; that two processes
  * of one program never cost quite the same, and that a machine has better and worse minutes, falls out.
  */

@@ -11,11 +11,15 @@ export const MANY = 100;
 export const BATCH = 100;
 /** Leases of the rows must not run out while the run lasts. */
 const TTR_S = 3_600;
+/** Extended jobs have a namespace of their own, so that no other row is played in a namespace that has some. */
+export const EXTENDED = 'extended';
+/** On a busy machine too each row is played to its end: those after it need its jobs. */
+const PAIR_ROW_MS = 120_000;
 
 /** @param {string} queue */
 export const pathOf = (queue) => `/api/${NAMESPACE}/${queue}`;
 
-/** @typedef {{ name?: string, spread?: string }} Variant */
+/** @typedef {{ key?: string, name?: string, spread?: string, connections?: number }} Variant `connections`: fewer than there are */
 
 /** @param {string} queue @param {number} total @param {Variant} [variant] */
 export function publish(queue, total, variant) {
@@ -29,7 +33,7 @@ export function consume(queue, total, variant) {
   return { key: 'consume', name: 'consume', play: 'repeat', ...request, total, ...variant };
 }
 
-/** Acknowledges what was leased. @param {number} total @param {{ unseen?: boolean }} [variant] `unseen`: no row of the tables */
+/** Acknowledges what was leased. @param {number} total @param {Variant & { unseen?: boolean }} [variant] `unseen`: no row of the tables */
 export function ack(total, variant) {
   return { key: 'ack', name: 'ack', play: 'ack', expect: 204, total, ...variant };
 }
@@ -93,4 +97,60 @@ export function rowsOf({ jobs, cycles }, has) {
     has.batchAck ? batchAck('many', many) : ack(many, { unseen: true }),
     consumeNothing(jobs / 2),
   ];
+}
+
+/**
+ * Publish, lease and acknowledge on the native API.
+ *
+ * @param {string} key of the queue; the keys and names of the rows begin with it
+ * @param {number} jobs
+ * @param {Variant & { fields?: object }} [variant] `fields`: what each job has besides its queue and data
+ */
+function nativeRows(key, jobs, { fields = {}, ...variant } = {}) {
+  const call = {
+    method: 'POST',
+    path: `/v1/${NAMESPACE}`,
+    type: 'application/json',
+    total: jobs,
+    ...variant,
+  };
+  // 100 bytes, the quotes included: data is stored as it was sent.
+  const job = JSON.stringify({ queue: key, data: BODY.slice(2), ...fields });
+  const lease = JSON.stringify({ queues: [key], ttr_ms: TTR_S * 1_000 });
+  const leased = { expect: 200, collect: true, contains: '"lease":' };
+  const named = (/** @type {string} */ name) => ({ key: `${key}-${name}`, name: `${key} ${name}` });
+  return [
+    { ...named('publish'), play: 'repeat', ...call, after: '/jobs', body: job, expect: 201 },
+    { ...named('lease'), play: 'repeat', ...call, after: '/leases', body: lease, ...leased },
+    { ...named('ack'), play: 'settle', ...call, expect: 200 },
+  ];
+}
+
+/** A client that is alone: each script call has one job. @param {number} jobs */
+function loneRows(jobs) {
+  const variant = (/** @type {string} */ name) => ({
+    key: `lone-${name}`,
+    name: `${name}, 1 connection`,
+    connections: 1,
+  });
+  return [
+    publish('lone', jobs, variant('publish')),
+    consume('lone', jobs, variant('consume')),
+    ack(jobs, variant('ack')),
+  ];
+}
+
+/**
+ * The rows that two builds are compared by. Those of extended jobs go to the targets `EXTENDED`.
+ *
+ * @param {{ jobs: number, cycles: number, native: number, lone: number }} size
+ */
+export function pairRows({ native, lone, ...size }) {
+  const rows = [
+    ...rowsOf(size, { batchAck: true }),
+    ...nativeRows('v1', native),
+    ...nativeRows('extended', native, { fields: { type: 'bench' }, spread: EXTENDED }),
+    ...loneRows(lone),
+  ];
+  return rows.map((row) => ({ ...row, maxMs: PAIR_ROW_MS }));
 }

@@ -12,7 +12,7 @@ export const FULL = {
     queues: 10_000,
     namespaces: 1_000,
     jobsEach: 100,
-    /** Queues of the small store that requests are spread over alike. */
+    /** Queues of the small store that requests are spread over evenly. */
     fewQueues: 1_000,
     restMs: 3_000,
     /** About two of the janitor's rounds. */

@@ -37,7 +37,7 @@ const MIX = [
   },
   { kind: 'passing', share: 0.04, to: () => ({ queue: passingQueue(0), query: `tries=${TRIES}` }) },
   { kind: 'expiring', share: 0.05, to: () => ({ queue: 'expiring', query: 'ttl=2' }) },
-  { kind: 'doomed', share: 0.03, to: () => ({ queue: 'doomed', query: 'tries=1' }) },
+  { kind: 'failing', share: 0.03, to: () => ({ queue: 'failing', query: 'tries=1' }) },
 ];
 
 const workQueue = () => `work-${Math.floor(Math.random() * WORK_QUEUES)}`;
@@ -80,7 +80,7 @@ async function capacity(/** @type {any} */ options) {
   return cycles / (CAPACITY_MS / 1_000);
 }
 
-/** Starts the load: `perSecond` jobs, and `leak` of them (a share) that nobody will ever ask for: a leak for the verdict to find. */
+/** Starts the load: `perSecond` jobs, of which a share of `leak` is never consumed: a leak for the verdict to find. */
 async function start({ perSecond, leak = 0, breakOffsPerSecond }) {
   running = [
     publishMix(perSecond, leak),
@@ -109,7 +109,7 @@ async function publishMix(perSecond, leak) {
     const { kind, to } = MIX.find(({ share }) => (left -= share) < 0) ?? MIX[0];
     const { queue, query } = to();
     counts.published++;
-    if (kind !== 'expiring' && kind !== 'doomed')
+    if (kind !== 'expiring' && kind !== 'failing')
       outstanding.set(n, { queue, sentMs: performance.now(), isDelayed: kind === 'delayed' });
     return put(queue, query, body);
   };
@@ -117,7 +117,7 @@ async function publishMix(perSecond, leak) {
   const onAnswer = (latencyMs, _endedMs, n, status) => {
     publishMs.push(latencyMs);
     if (status === 201) return;
-    // Refused is not stored: nobody may expect the job.
+    // A rejected job is not stored: no client may expect it.
     counts.refused++;
     outstanding.delete(n);
   };
@@ -129,7 +129,7 @@ async function publishMix(perSecond, leak) {
 async function consume(queues, count) {
   const [connection] = await connect(port, 1);
   while (!isOver || outstanding.size > 0) {
-    // At the end, old names of passing queues too: nobody else asks for them.
+    // At the end, old names of passing queues too: no other consumer reads them.
     const asked = isOver
       ? [...new Set([...outstanding.values()].map(({ queue }) => queue))].slice(0, 10).join()
       : queues();
@@ -167,7 +167,7 @@ function noteDelivery(n) {
 /** Takes jobs that have one try, and lets their leases run out. */
 async function letDie() {
   const [connection] = await connect(port, 1);
-  while (!isOver) await persist(connection, get('doomed', 'ttr=1&timeout=1&count=50'), 200, 404);
+  while (!isOver) await persist(connection, get('failing', 'ttr=1&timeout=1&count=50'), 200, 404);
   connection.close();
 }
 
@@ -176,8 +176,8 @@ async function bury() {
   const [connection] = await connect(port, 1);
   while (!isOver) {
     await pause(250);
-    await persist(connection, requestBytes('PUT', `${root}/doomed/deadletter?limit=1`, token, ''), 200);
-    await persist(connection, remove('doomed/deadletter?limit=500'), 204);
+    await persist(connection, requestBytes('PUT', `${root}/failing/deadletter?limit=1`, token, ''), 200);
+    await persist(connection, remove('failing/deadletter?limit=500'), 204);
   }
   connection.close();
 }

@@ -6,7 +6,7 @@
  * memory of the server and of Redis, latencies and jobs in flight must be flat, no request refused, and no job missing; else it exits
  * with 1. On a busy machine give the rate (jobs per second) that it can bear. A hidden leak fails it, which can be tried:
  *
- *     --leak redis|server     runs with a real one: jobs that nobody asks for, or long polls that never end
+ *     --leak redis|server     runs with a real one: jobs that are never consumed, or long polls that never end
  *     --prove FILE            takes the samples of an earlier run and adds a leak to each of its series in turn
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';

@@ -1,7 +1,8 @@
 /** What is measured: a Redis of our own and the built server over it, fresh for every set of rows. */
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { cpuSeconds, freePort, start, startModule, stop, until } from './machine.mjs';
+import { cpuSeconds, start, startModule, stop, until } from './machine.mjs';
+import { freePort } from '../scripts/free-port.mjs';
 import { startStore } from './store.mjs';
 
 /** The built server that is measured unless another one is named. */
@@ -20,6 +21,7 @@ export const NAMESPACE = 'bench';
  * @property {() => { server: number, redis: number }} cpu seconds used so far
  * @property {() => Promise<number>} usedMemory Redis's used_memory in bytes
  * @property {() => Promise<import('./store.mjs').Calls>} calls what Redis has run so far
+ * @property {() => Promise<number>} [instructions] of Redis so far, on a stage that counts them
  * @property {(namespaces: string[]) => Promise<string[]>} tokens makes a token for each namespace
  * @property {{ server: number, redis: number }} [pids]
  * @property {number} [redisPort]
@@ -30,11 +32,11 @@ export const NAMESPACE = 'bench';
 /**
  * Starts Redis and the server.
  *
- * @param {{ program: string, redis: string, aof: 'off' | 'everysec', workers: number }} options
+ * @param {{ program: string, redis: string, aof: 'off' | 'everysec', workers: number, counts?: import('./instructions.mjs').CounterName | undefined }} options
  * @returns {Promise<Stage>}
  */
-export async function startServer({ program, redis, aof, workers }) {
-  const store = await startStore(redis, aof);
+export async function startServer({ program, redis, aof, workers, counts }) {
+  const store = await startStore(redis, aof, counts);
   const { server, port, adminPort } = await spawnServer({ program, store, workers });
   const token = await until(server, () => makeToken(adminPort, NAMESPACE));
   await until(server, () => ready(port, token));
@@ -44,6 +46,7 @@ export async function startServer({ program, redis, aof, workers }) {
     cpu: () => ({ server: cpuSeconds(server.pid), redis: store.cpu() }),
     usedMemory: store.usedMemory,
     calls: store.calls,
+    ...(store.instructions && { instructions: store.instructions }),
     tokens: (namespaces) => makeTokens(adminPort, namespaces),
     pids: { server: server.pid, redis: store.pid },
     redisPort: store.port,

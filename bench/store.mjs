@@ -1,6 +1,8 @@
 /** A Redis of the benchmark's own, and what it says about itself. */
 import net from 'node:net';
-import { cpuSeconds, freePort, start, stop, temporaryFolder, until } from './machine.mjs';
+import { counterOf } from './instructions.mjs';
+import { cpuSeconds, start, stop, temporaryFolder, until } from './machine.mjs';
+import { freePort } from '../scripts/free-port.mjs';
 
 const HOST = '127.0.0.1';
 
@@ -12,6 +14,7 @@ const HOST = '127.0.0.1';
  * @property {() => number} cpu seconds used so far
  * @property {() => Promise<number>} usedMemory bytes
  * @property {() => Promise<Calls>} calls
+ * @property {() => Promise<number>} [instructions] executed so far, where they are counted
  * @property {() => Promise<void>} stop
  */
 
@@ -24,12 +27,17 @@ const HOST = '127.0.0.1';
 /**
  * @param {string} program
  * @param {'off' | 'everysec'} aof
+ * @param {import('./instructions.mjs').CounterName} [counts] counts its instructions
  * @returns {Promise<Store>}
  */
-export async function startStore(program, aof) {
+export async function startStore(program, aof, counts) {
   const folder = temporaryFolder();
   const port = await freePort();
-  const started = start(program, settings(folder, port, aof));
+  const counter = counts && counterOf(counts, folder);
+  const [command = program, ...args] = [...(counter?.prefix ?? []), program, ...settings(folder, port, aof)];
+  // What Redis does by itself, ten times a second, would be several percent of a count, and more where the machine is slow.
+  if (counter) args.push('--hz', '1');
+  const started = start(command, args);
   await until(started, () => inlineCommand(port, 'PING'));
   return {
     port,
@@ -38,6 +46,7 @@ export async function startStore(program, aof) {
     cpu: () => cpuSeconds(started.pid),
     usedMemory: async () => Number(/used_memory:(\d+)/.exec(await inlineCommand(port, 'INFO memory'))?.[1]),
     calls: async () => callsOf(await inlineCommand(port, 'INFO commandstats')),
+    ...(counter && { instructions: await counter.attach(started.pid) }),
     stop: () => stop(started, 'SIGKILL'),
   };
 }

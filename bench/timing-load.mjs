@@ -53,8 +53,9 @@ function numberIn(answer) {
 }
 
 /**
- * Leases that nobody acknowledges: from the lease to the next delivery, to a consumer that waits. The lease begins somewhere between the
- * sending of its request and the arrival of its answer, so the time from the one is never too short, and from the other never too long.
+ * Leases without an ack: from the lease to the next delivery, to a waiting consumer. The lease begins somewhere between
+ * the sending of its request and the arrival of its answer, so the time from the one is never too short, and from the
+ * other never too long.
  */
 function ttr({ port, token, path, pairs, rounds, ttrS }) {
   return onConnections(port, 2 * pairs, async (connections) => {

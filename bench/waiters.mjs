@@ -117,8 +117,8 @@ async function waitersOf(stage) {
 }
 
 /**
- * A publish to a queue that nobody waits on: its latency at a low rate; its CPU at full rate, the median of three, without what the server
- * does meanwhile anyway (`idle`, in percent of a core).
+ * A publish to a queue without waiters: its latency at a low rate; its CPU at full rate, the median of three, without
+ * what the server does meanwhile anyway (`idle`, in percent of a core).
  */
 async function publishCost(stage, load, { paced, closed }, idle = { server: 0, redis: 0 }) {
   const to = { port: stage.port, token: stage.token, path: `${PATH}/unwatched` };

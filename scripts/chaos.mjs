@@ -1,5 +1,5 @@
 /**
- * `npm run chaos`: the long form of every scenario in docs/reliability.md that has one: `test/chaos` and the model of the engine. Prints
+ * `npm run chaos`: the long form of every scenario in docs/reliability.md that has one: `test/faults` and the model of the engine. Prints
  * its seed first; the same seed gives the same plan of faults again, but not the same timing.
  *
  *     npm run chaos                                        all of it: hours on a small machine
@@ -12,20 +12,17 @@
  * The history of a run that failed is kept in any case; `node scripts/check-history.mjs FILE` checks it again.
  */
 import { spawn } from 'node:child_process';
-import { join } from 'node:path';
 import { redisWithWaitAof } from './setup/newer-redis.mjs';
-import { say, SetupError } from './setup/run.mjs';
+import { JEST, ROOT, say, SetupError } from './setup/run.mjs';
 
-const ROOT = join(import.meta.dirname, '..');
 /** Patterns of paths: faults, and all that is random. */
-const FILES = ['test/chaos', 'test/(redis|e2e)/.*propert', 'test/redis/full-indexes'];
+const FILES = ['test/faults', 'test/(engine|api)/.*propert', 'test/engine/extended-indexes'];
 
 const env = { ...process.env };
 env.PUMPHOUSE_CHAOS_ROUNDS ??= '20';
 env.PUMPHOUSE_CHAOS_SEED ??= String(Date.now() % 2 ** 31);
 // A run of the model is of up to 140 operations, about 70 on the average: more than 10^5 in all.
 env.PUMPHOUSE_PROPERTY_RUNS ??= String(Number(env.PUMPHOUSE_CHAOS_ROUNDS) * 80);
-env.PUMPHOUSE_PROPERTY_SEED ??= env.PUMPHOUSE_CHAOS_SEED;
 try {
   env.PUMPHOUSE_TEST_WAITAOF_SERVER ??= redisWithWaitAof();
 } catch (error) {
@@ -40,15 +37,6 @@ console.log(
 const wanted = process.argv.slice(2);
 const namesFiles = wanted.some((word, i) => !word.startsWith('-') && wanted[i - 1] !== '-t');
 const files = namesFiles ? [] : FILES;
-const jest = join(ROOT, 'node_modules', 'jest', 'bin', 'jest.js');
-const options = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning'];
-const child = spawn(
-  process.execPath,
-  [...options, jest, '--runInBand', '--verbose', '--forceExit', ...files, ...wanted],
-  {
-    cwd: ROOT,
-    env,
-    stdio: 'inherit',
-  },
-);
+const [program, ...argv] = [...JEST, '--runInBand', '--verbose', '--forceExit', ...files, ...wanted];
+const child = spawn(program, argv, { cwd: ROOT, env, stdio: 'inherit' });
 child.once('exit', (code) => process.exit(code ?? 1));

@@ -4,4 +4,4 @@
  */
 import '../test/support/typescript-loader.mjs';
 
-await import('../test/chaos/check-history.ts');
+await import('../test/faults/check-history.ts');

@@ -9,8 +9,8 @@ import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, wri
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { GUARDS } from './mutants/guards.mjs';
+import { JEST, ROOT } from './setup/run.mjs';
 
-const ROOT = join(import.meta.dirname, '..');
 const COPIED = [
   'src',
   'test',
@@ -23,6 +23,8 @@ const COPIED = [
   'jest.config.mjs',
   'tsconfig.json',
 ];
+/** Random tests play more than in `npm test`: what a few sequences miss, they find. */
+const AMOUNT = { PUMPHOUSE_PROPERTY_RUNS: '160' };
 /** One guard's test, and all of them together. */
 const RUN_MS = 180_000;
 const HEALTHY_MS = 900_000;
@@ -90,10 +92,8 @@ async function withoutGuard({ file, from, to, spec, test, env }) {
 async function jest(specs, name, env = {}, withinMs = RUN_MS) {
   const report = join(tree, 'report.json');
   rmSync(report, { force: true });
-  const argv = [
-    '--experimental-vm-modules',
-    '--disable-warning=ExperimentalWarning',
-    join(ROOT, 'node_modules', 'jest', 'bin', 'jest.js'),
+  const [program, ...argv] = [
+    ...JEST,
     '--runInBand',
     '--json',
     `--outputFile=${report}`,
@@ -102,9 +102,9 @@ async function jest(specs, name, env = {}, withinMs = RUN_MS) {
     '--runTestsByPath',
     ...specs,
   ];
-  const child = spawn(process.execPath, argv, {
+  const child = spawn(program, argv, {
     cwd: tree,
-    env: { ...process.env, ...env },
+    env: { ...process.env, ...AMOUNT, ...env },
     stdio: 'ignore',
   });
   const timer = setTimeout(() => child.kill('SIGKILL'), withinMs);

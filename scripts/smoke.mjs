@@ -17,11 +17,11 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { freePort } from './free-port.mjs';
 import { Checks } from './setup/checks.mjs';
 import { onPath, ROOT } from './setup/run.mjs';
 
@@ -30,6 +30,8 @@ const SECOND_START_MS = 3_000;
 /** The first one builds, in ms. */
 const FIRST_START_MS = 120_000;
 const STOP_MS = 30_000;
+/** The server prints its lines at a terminal only. */
+const AT_TERMINAL = '--import=data:text/javascript,process.stdout.isTTY=true';
 
 /** @returns {Promise<{ passed: number, failed: number }>} */
 export async function smoke() {
@@ -138,7 +140,7 @@ function copyPackages(from, to) {
 function startServer(copy, dir, ports) {
   const file = join(dir, `server-${Date.now()}.log`);
   const out = openSync(file, 'a');
-  const env = { ...withoutNpm(process.env), ...settings(ports) };
+  const env = { ...withoutNpm(process.env), ...settings(ports), NODE_OPTIONS: AT_TERMINAL };
   const child = spawn('npm', ['start'], { cwd: copy, env, stdio: ['ignore', out, out] });
   const exit = once(child, 'exit').then(([code, signal]) => code ?? signal);
   return {
@@ -211,16 +213,6 @@ function pathWithCurl(dir) {
   );
   chmodSync(join(bin, 'curl'), 0o755);
   return `${bin}:${process.env.PATH}`;
-}
-
-function freePort() {
-  return new Promise((resolve, reject) => {
-    const server = createServer().once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address();
-      server.close(() => resolve(port));
-    });
-  });
 }
 
 async function until(probe, withinMs) {

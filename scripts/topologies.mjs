@@ -3,16 +3,15 @@
  * (a master, two replicas, three sentinels) and a Cluster (three masters with a replica each), all started here on loopback; and against a
  * standalone Valkey, or a Redis that is as new.
  *
- * `npm run test:topologies -- cluster test/compat` takes one of them, and the specs whose paths contain a word.
+ * `npm run test:topologies -- cluster test/api` takes one of them, and the specs whose paths contain a word.
  */
 import { spawn } from 'node:child_process';
-import { join } from 'node:path';
 import { redisWithWaitAof } from './setup/newer-redis.mjs';
+import { JEST, ROOT } from './setup/run.mjs';
 import { OWN_REDIS } from './topologies/own-redis.mjs';
 
-const ROOT = join(import.meta.dirname, '..');
 const ALL = ['standalone', 'sentinel', 'cluster', 'valkey'];
-const FOLDERS = ['test/redis', 'test/compat', 'test/e2e'];
+const FOLDERS = ['test/engine', 'test/api'];
 const MINUTES = 10;
 
 const words = process.argv.slice(2);
@@ -34,19 +33,13 @@ async function specs(topology) {
     '--testPathIgnorePatterns',
     spec.replaceAll('.', '\\.'),
   ]);
-  const argv = [
-    '--experimental-vm-modules',
-    '--disable-warning=ExperimentalWarning',
-    join(ROOT, 'node_modules', 'jest', 'bin', 'jest.js'),
-    ...(paths.length > 0 ? paths : FOLDERS),
-    ...left,
-  ];
+  const [program, ...argv] = [...JEST, ...(paths.length > 0 ? paths : FOLDERS), ...left];
   const env = { ...process.env, PUMPHOUSE_TEST_TOPOLOGY: topology };
   if (topology === 'valkey') {
     env.PUMPHOUSE_TEST_TOPOLOGY = 'standalone';
     env.PUMPHOUSE_REDIS_SERVER = redisWithWaitAof();
   }
-  const child = spawn(process.execPath, argv, { cwd: ROOT, env, stdio: 'inherit' });
+  const child = spawn(program, argv, { cwd: ROOT, env, stdio: 'inherit' });
   const timer = setTimeout(() => child.kill('SIGTERM'), MINUTES * 60_000);
   const code = await new Promise((resolve) => child.once('exit', resolve));
   clearTimeout(timer);

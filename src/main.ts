@@ -3,19 +3,19 @@ import { setFlagsFromString } from 'node:v8';
 import { Command } from 'commander';
 import { version } from './http/version.js';
 import { ConfigError } from './config/problems.js';
-import { beginStart } from './server/start-flags.js';
+import { beginStart } from './app/start-flags.js';
 
-/** sysexits.h's EX_CONFIG: supervisors can tell a wrong configuration, which no restart mends, from a failure. */
+/** EX_CONFIG of sysexits.h: supervisors can tell a wrong configuration, which no restart repairs, from a failure. */
 const EXIT_CONFIG = 78;
 const EXIT_FAILURE = 1;
 
-// While a server warms up, V8 may take it that some objects of a request live long, and place them among the old ones from then on. They
-// keep the rest of their requests alive with them: a quarter of all processes cost half as much again per request, for as long as they
-// ran (docs/benchmarks.md, "Dear from birth").
+// While a server warms up, V8 may assume that some objects of a request live long and allocate them in the old
+// generation from then on. They keep the rest of their requests alive: a quarter of all processes used 50% more CPU per
+// request for as long as they ran (docs/benchmarks.md: `--no-allocation-site-pretenuring`).
 setFlagsFromString('--no-allocation-site-pretenuring');
 
-// Helpers of a scavenge stand in line for a core, and the main thread stands still until the last of them has had one: on a busy machine
-// that was 100 ms and more where the work itself is 4 (docs/benchmarks.md, "Waiting").
+// The helper threads of a scavenge wait for a core, and the main thread waits for the last of them. On a busy machine
+// that took 100 ms and more, where the work itself takes 4 ms (docs/benchmarks.md, "Waiting").
 setFlagsFromString('--no-parallel-scavenge');
 beginStart();
 
@@ -27,7 +27,7 @@ interface Options {
 
 async function main(): Promise<void> {
   const { config: file, checkConfig, printDefaultConfig: print } = parse(process.argv);
-  // From here on the flags count for what is loaded.
+  // The flags apply to all code loaded from here on.
   const { loadConfig, printDefaultConfig } = await import('./config/load.js');
   if (print) {
     process.stdout.write(printDefaultConfig());
@@ -42,11 +42,13 @@ async function main(): Promise<void> {
   const { createLog } = await import('./config/log.js');
   const log = createLog(config.log);
   if (cluster.isWorker) {
-    const { runWorker } = await import('./server/worker.js');
+    const { runWorker } = await import('./app/processes/worker.js');
     await runWorker(config, log);
   } else {
-    const { serve } = await import('./server/serve.js');
-    await serve(config, log, (text) => process.stdout.write(text));
+    const { serve } = await import('./app/serve.js');
+    // If the output is not a terminal, a program reads it: log lines only, no token.
+    const print = process.stdout.isTTY ? (text: string) => process.stdout.write(text) : null;
+    await serve(config, log, print);
   }
 }
 

@@ -24,3 +24,18 @@ function broken(page: string): string[] {
 }
 
 it.each(pages)('%s points at what there is', (page) => expect(broken(page)).toEqual([]));
+
+/** First lines of tables: after a line that is none of a table's. */
+function headless(page: string): string[] {
+  const lines = read(page)
+    .replaceAll(/^```.*?^```$/gms, '')
+    .split('\n')
+    .map((line) => line.trim());
+  return lines.filter(
+    (line, i) =>
+      line.startsWith('|') && !lines[i - 1]?.startsWith('|') && !/^\|[-:| ]+\|$/.test(lines[i + 1] ?? ''),
+  );
+}
+
+// A blank line ends a table, and what follows is shown as text.
+it.each(pages)('each table of %s has a header', (page) => expect(headless(page)).toEqual([]));

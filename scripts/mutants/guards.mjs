@@ -12,6 +12,8 @@ import { IMPORT } from './guards/import.mjs';
 import { LEASES } from './guards/leases.mjs';
 import { LINES } from './guards/lines.mjs';
 import { LIST_GUARDS } from './guards/lists.mjs';
+import { LOOPS } from './guards/loops.mjs';
+import { METRICS } from './guards/metrics.mjs';
 import { MIGRATION } from './guards/migration.mjs';
 import { NATIVE_MIGRATION } from './guards/migration-native.mjs';
 import { NAMESPACES } from './guards/namespaces.mjs';
@@ -55,6 +57,8 @@ export const GUARDS = [
   ...TIME,
   ...SCHEDULES,
   ...SCRIPTS,
+  ...LOOPS,
+  ...METRICS,
   ...FAILURES,
   ...CLUSTER,
   ...TOKENS,

@@ -6,7 +6,14 @@ import { ROOT, run, say, SetupError } from './run.mjs';
 const DIST = join(ROOT, 'dist');
 /** What dist was built from. By content: times say nothing after a checkout or a copy, and deleted files have none. */
 const STAMP = join(DIST, '.built-from');
-const SETTINGS = ['package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.types.json', '.swcrc'];
+const SETTINGS = [
+  'package.json',
+  'package-lock.json',
+  'tsconfig.json',
+  'tsconfig.build.json',
+  '.swcrc',
+  'nest-cli.json',
+];
 
 /**
  * Builds dist, if the sources are not those that it was built from.

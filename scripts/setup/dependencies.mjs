@@ -18,7 +18,7 @@ export function ensureDependencies() {
   if (!existsSync(LOCK)) return; // a package installed by npm: its dependencies are npm's
   if (!isStale()) return;
   // Building takes the development packages, whatever NODE_ENV says.
-  // Errors only: two packages of Nest's warn about Node 20, on which they are tested here.
+  // Errors only: some packages of Nest's warn about Node 20, on which they are tested here.
   // Two packages have install scripts, and neither is needed (docs/security.md).
   const options = ['--include=dev', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
   const argv = [...npm(), 'ci', ...options];

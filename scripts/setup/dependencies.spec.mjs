@@ -15,7 +15,7 @@ describe('package-lock.json', () => {
     expect(wanted.filter((name) => packages[`node_modules/${name}`] === undefined)).toEqual([]);
   });
 
-  // What a package runs when it is installed, it runs as whoever installs it. A new one is to be read first, and named here and in
+  // Install scripts of a package run as the user who installs it. Read a new one first, and name it here and in
   // docs/security.md.
   it('has no packages with install scripts but those that are named', () => {
     const scripted = Object.entries(packages).filter(([, { hasInstallScript }]) => hasInstallScript === true);

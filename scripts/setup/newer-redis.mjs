@@ -1,6 +1,6 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { serversOnPath } from './redis.mjs';
+import { readOsRelease, serversOnPath } from './machine.mjs';
 import { onPath, ROOT, run, say, SetupError } from './run.mjs';
 
 /** The first with WAITAOF; Valkey began after it. */
@@ -27,9 +27,9 @@ export function redisWithWaitAof() {
   return PROGRAM;
 }
 
-/** With lists of packages of its own: those of the system stay as they are, and nobody needs to be root. */
+/** With its own lists of packages: those of the system stay as they are, and root is not needed. */
 function unpackValkey() {
-  const [, codename] = /^VERSION_CODENAME=(\w+)$/m.exec(readOsRelease()) ?? [];
+  const { VERSION_CODENAME: codename } = readOsRelease();
   if (codename === undefined || onPath('apt-get') === null || !existsSync(KEYRING))
     throw new SetupError(
       'this needs a Redis 7.2 or a Valkey on the PATH, and only on Debian it can be fetched',
@@ -62,8 +62,4 @@ function packagesIn(folder) {
   return readdirSync(folder)
     .filter((name) => name.endsWith('.deb'))
     .map((name) => join(folder, name));
-}
-
-function readOsRelease() {
-  return existsSync('/etc/os-release') ? readFileSync('/etc/os-release', 'utf8') : '';
 }

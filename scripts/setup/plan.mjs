@@ -14,13 +14,13 @@ const POLICY = '/usr/sbin/policy-rc.d';
  */
 
 /**
- * What there is on a machine.
- * @typedef {object} Machine
+ * What there is on a machine (see machine.mjs).
+ * @typedef {object} Facts
  * @property {string} platform as `process.platform`
  * @property {Record<string, string>} osRelease the fields of /etc/os-release; empty where there is none
  * @property {number} uid
- * @property {{ servers: { program: string, version: number[] }[], sudo: boolean, policy: boolean, packaged: boolean }} have
- *   the servers on the PATH; whether `sudo -n` works; whether Debian's policy-rc.d exists; whether the package is
+ * @property {{ servers: { program: string, version: number[] }[], sudo: 'none' | 'password' | 'free', policy: boolean, packaged: boolean }} have
+ *   the servers on the PATH; whether there is a sudo, and whether it asks for a password; whether Debian's policy-rc.d exists; whether the package is
  *   installed already, so that its service is not ours to stop
  * @property {string[]} managers the package managers on the PATH
  */
@@ -40,7 +40,7 @@ const RECIPES = [
 /**
  * What to run so that a Redis of at least 6.2 is on the PATH. Decides only; runs nothing and reads nothing.
  *
- * @param {Machine} machine
+ * @param {Facts} facts
  * @returns {{ commands: Step[], reason: string, tried: boolean }} no commands if none are needed, or none can be run
  *   here; `reason` says which, for a person
  */
@@ -57,8 +57,9 @@ export function planInstall({ platform, osRelease, uid, have, managers }) {
     return none(`${missing}, and no ${recipe.manager} to install one; set ${SETTING}`);
   if (!recipe.root && uid === 0)
     return none(`${missing}, and ${recipe.manager} refuses to run as root; ${byHand}`);
-  if (recipe.root && uid !== 0 && !have.sudo) {
-    return none(`${missing}, and installing one needs root (sudo asks for a password here); ${byHand}`);
+  if (recipe.root && uid !== 0 && have.sudo !== 'free') {
+    const why = have.sudo === 'none' ? 'there is no sudo here' : 'sudo asks for a password here';
+    return none(`${missing}, and installing one needs root (${why}); ${byHand}`);
   }
   const prefix = recipe.root && uid !== 0 ? ['sudo', '-n'] : [];
   return {
@@ -137,10 +138,12 @@ function describeMissing(servers) {
   return `${servers.map(({ program, version }) => `${program} ${version.join('.')}`).join(', ')} is too old: ${wanted} or later is needed`;
 }
 
-/** The step that installs, as a person would type it. */
+/** The steps that install, as a person would type them. A new Debian has no lists of packages before its first update. */
 function visible(steps) {
-  const words = steps.find(({ argv }) => argv.includes('install') || argv.includes('add')).argv;
-  return words.filter((word) => word !== 'env' && !word.includes('=')).join(' ');
+  return steps
+    .filter(({ argv }) => ['update', 'install', 'add'].some((word) => argv.includes(word)))
+    .map(({ argv }) => argv.filter((word) => word !== 'env' && !word.includes('=')).join(' '))
+    .join(' && ');
 }
 
 function prefixed(step, prefix) {

@@ -1,6 +1,6 @@
 import { planInstall } from './plan.mjs';
 
-const bare = { servers: [], sudo: false, policy: false, packaged: false };
+const bare = { servers: [], sudo: 'none', policy: false, packaged: false };
 const machine = (changes = {}) => ({
   platform: 'linux',
   osRelease: { ID: 'debian', VERSION_ID: '12' },
@@ -60,7 +60,7 @@ describe('the plan to install Redis', () => {
     expect(closed).toEqual([DEBIAN[0], DEBIAN[2], DEBIAN[4], DEBIAN[5]]);
   });
 
-  it('installs on Ubuntu as on Debian, and says that nobody has tried it', () => {
+  it('installs on Ubuntu as on Debian, and says that it is untested', () => {
     const plan = planInstall(machine({ osRelease: { ID: 'ubuntu', ID_LIKE: 'debian' } }));
     expect(lines(plan)).toEqual(DEBIAN);
     expect([plan.tried, plan.reason]).toEqual([false, expect.stringContaining('not tried on Ubuntu by us')]);
@@ -87,16 +87,25 @@ describe('the plan to install Redis', () => {
   });
 
   it('uses sudo only where it asks for no password', () => {
-    const plan = planInstall(machine({ uid: 1000, have: { sudo: true } }));
+    const plan = planInstall(machine({ uid: 1000, have: { sudo: 'free' } }));
     expect(lines(plan)).toEqual(DEBIAN.map((line) => `sudo -n ${line}`));
     const alpine = planInstall(
-      machine({ uid: 1000, osRelease: { ID: 'alpine' }, managers: ['apk'], have: { sudo: true } }),
+      machine({ uid: 1000, osRelease: { ID: 'alpine' }, managers: ['apk'], have: { sudo: 'free' } }),
     );
     expect(alpine.commands[0].otherwise.slice(0, 2)).toEqual(['sudo', '-n']);
   });
 
   it.each([
-    ['a user without sudo', { uid: 1000 }, /needs root.*run `apt-get install -y .*redis-server` as root/],
+    [
+      'a user without sudo',
+      { uid: 1000 },
+      /needs root \(there is no sudo here\); run `apt-get update && apt-get install -y .*redis-server` as root/,
+    ],
+    [
+      'a user whose sudo wants a password',
+      { uid: 1000, have: { sudo: 'password' } },
+      /needs root \(sudo asks for a password here\); run `apt-get update/,
+    ],
     ['a machine without its package manager', { managers: [] }, /no apt-get to install one/],
     [
       'root on macOS',

@@ -1,29 +1,26 @@
-import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
+import { inspectMachine, serversOnPath, thisMachine } from './machine.mjs';
 import { isUsable, planInstall } from './plan.mjs';
-import { onPath, run, say, SetupError, shown } from './run.mjs';
-
-const PROGRAMS = ['redis-server', 'valkey-server'];
-const MANAGERS = ['apt-get', 'apk', 'dnf', 'brew'];
+import { run, say, SetupError, shown } from './run.mjs';
 
 /**
  * Sees to it that a redis-server or valkey-server that is new enough is on the PATH, installing one through the
- * system's package manager if need be (or whichever `osRelease` names, for tests). Each command is printed before it runs. Never asks for a password.
+ * system's package manager if need be. Each command is printed before it runs. Never asks for a password.
  *
  * @throws {SetupError} there is none and none can be installed; says what to do
  */
-export function ensureRedis({ osRelease = readOsRelease() } = {}) {
-  const servers = serversOnPath();
-  if (servers.some(({ version }) => isUsable(version))) return;
-  const { commands, reason } = planInstall(inspectMachine(servers, osRelease));
+export function ensureRedis(machine = thisMachine()) {
+  if (serversOnPath(machine).some(({ version }) => isUsable(version))) return;
+  const { env } = machine;
+  const { commands, reason } = planInstall(inspectMachine(machine));
   if (commands.length === 0) throw new SetupError(reason);
-  if (process.env.PUMPHOUSE__NO_INSTALL === '1') {
+  if (env.PUMPHOUSE__NO_INSTALL === '1') {
     throw new SetupError(`${reason.split(';')[0]}, and PUMPHOUSE__NO_INSTALL=1 forbids to install one. By hand:\n${listed(commands)}
 Or name a Redis that runs: PUMPHOUSE_POOLS__DEFAULT__URL=redis://host:port`);
   }
   say(reason);
-  const failed = carryOut(commands);
-  const found = serversOnPath();
+  const failed = carryOut(commands, (argv) => run(argv, { env }));
+  const found = serversOnPath(machine);
   if (found.some(({ version }) => isUsable(version))) return;
   const why = failed
     ? `\`${failed}\` has failed`
@@ -38,7 +35,7 @@ Or name a Redis that runs: PUMPHOUSE_POOLS__DEFAULT__URL=redis://host:port`);
  *
  * @returns the command line that failed, or null
  */
-export function carryOut(commands, execute = run) {
+export function carryOut(commands, execute) {
   let failed = null;
   // Ctrl-C ends the command that runs; we must live to take our changes to the system back.
   const onSignal = () => (failed ??= 'interrupted');
@@ -63,53 +60,6 @@ function printedAndRun(argv, execute) {
 
 function listed(commands) {
   return commands.map(({ argv }) => `  ${shown(argv)}`).join('\n');
-}
-
-/** The servers on the PATH with their versions; one that does not run is none. */
-export function serversOnPath() {
-  return PROGRAMS.flatMap((program) => {
-    if (onPath(program) === null) return [];
-    const { stdout } = spawnSync(program, ['--version'], { encoding: 'utf8', timeout: 5_000 });
-    const match = /v=(\d+)\.(\d+)/.exec(stdout ?? '');
-    return match ? [{ program, version: [Number(match[1]), Number(match[2])] }] : [];
-  });
-}
-
-function inspectMachine(servers, osRelease) {
-  const uid = process.getuid?.() ?? -1;
-  return {
-    platform: process.platform,
-    osRelease,
-    uid,
-    managers: MANAGERS.filter((manager) => onPath(manager) !== null),
-    have: {
-      servers,
-      sudo: uid !== 0 && onPath('sudo') !== null && succeeds(['sudo', '-n', 'true']),
-      policy: existsSync('/usr/sbin/policy-rc.d'),
-      packaged: isPackaged('redis-server'),
-    },
-  };
-}
-
-/** Whether Debian's package is installed (not merely its settings left over). */
-function isPackaged(name) {
-  if (onPath('dpkg-query') === null) return false;
-  const { stdout } = spawnSync('dpkg-query', ['-W', '-f=${Status}', name], { encoding: 'utf8' });
-  return stdout.endsWith(' installed');
-}
-
-function succeeds(argv) {
-  return run(argv, { stdio: 'ignore' });
-}
-
-function readOsRelease(path = '/etc/os-release') {
-  if (!existsSync(path)) return {};
-  return Object.fromEntries(
-    [...readFileSync(path, 'utf8').matchAll(/^(\w+)=["']?(.*?)["']?$/gm)].map(([, name, value]) => [
-      name,
-      value,
-    ]),
-  );
 }
 
 /** Options that only print something. */

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { carryOut, needsRedis } from './redis.mjs';
 
@@ -9,31 +9,43 @@ let dir;
 beforeEach(() => (dir = mkdtempSync(join(tmpdir(), 'pumphouse-setup-'))));
 afterEach(() => rmSync(dir, { recursive: true }));
 
-/** A machine with nothing on its PATH but programs that write down how they were called. */
-function onMachine(programs, { env = {}, osRelease = { ID: 'debian' } } = {}) {
+/**
+ * A Debian that is a folder: nothing but these files, nothing on its PATH but programs that write down how they were called, and a user
+ * who is not root.
+ */
+function onMachine(programs, { env = {}, files = {} } = {}) {
+  const all = { 'etc/os-release': 'ID=debian\n', ...files };
+  for (const [name, text] of Object.entries(all)) {
+    mkdirSync(dirname(join(dir, name)), { recursive: true });
+    writeFileSync(join(dir, name), text);
+  }
+  mkdirSync(join(dir, 'bin'));
   for (const [name, script] of Object.entries(programs)) {
-    writeFileSync(join(dir, name), `#!/bin/sh\necho "${name} $*" >> ${dir}/calls\n${script}\n`, {
+    writeFileSync(join(dir, 'bin', name), `#!/bin/sh\necho "${name} $*" >> ${dir}/calls\n${script}\n`, {
       mode: 0o755,
     });
   }
+  const machine = { platform: 'linux', root: dir, env: { PATH: join(dir, 'bin'), ...env }, uid: 1000 };
   const module = pathToFileURL(join(import.meta.dirname, 'redis.mjs')).href;
   const code = `
-    process.getuid = () => 1000;
     const { ensureRedis } = await import('${module}');
-    ensureRedis({ osRelease: ${JSON.stringify(osRelease)} });`;
+    ensureRedis(${JSON.stringify(machine)});`;
   const { status, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', code], {
     encoding: 'utf8',
-    env: { PATH: dir, ...env },
   });
   const calls = () => readFileSync(join(dir, 'calls'), 'utf8').trim().split('\n');
-  return { status, stderr, calls };
+  const changes = () => calls().filter((line) => /^(apt-get|rm|service|update-rc)/.test(line));
+  return { status, stderr, calls, changes };
 }
 
-const SERVER = (version) => `/bin/cat > ${dir}/redis-server <<'END'
+const SERVER = (version) => `/bin/cat > ${dir}/bin/redis-server <<'END'
 #!/bin/sh
 echo "Redis server v=${version} sha=00000000:0"
 END
-/bin/chmod 755 ${dir}/redis-server`;
+/bin/chmod 755 ${dir}/bin/redis-server`;
+/** An entry of Debian's list of packages. */
+const PACKAGE = (name, status = 'install ok installed') =>
+  `Package: ${name}\nStatus: ${status}\nVersion: 5:7.0.15-1\n`;
 /** sudo that needs no password; everything that would change this machine does nothing. */
 const debian = (aptGet) => ({
   sudo: 'shift\ncase "$1" in sh | true) ;; *) exec "$@" ;; esac',
@@ -46,15 +58,37 @@ const debian = (aptGet) => ({
 
 describe('the installer', () => {
   it('prints each command before it runs it, and checks the version that it got', () => {
-    const { status, stderr, calls } = onMachine(debian(SERVER('7.0.15')));
+    const { status, stderr, changes } = onMachine(debian(SERVER('7.0.15')));
     expect([status, stderr]).toEqual([0, expect.stringContaining('$ sudo -n apt-get update\n')]);
-    expect(calls().filter((line) => /^(apt-get|rm|service|update-rc)/.test(line))).toEqual([
+    expect(changes()).toEqual([
       'apt-get update',
       'apt-get install -y --no-install-recommends redis-server',
       'rm -f /usr/sbin/policy-rc.d',
       'service redis-server stop',
       'update-rc.d redis-server disable',
     ]);
+  });
+
+  // Every container image of Debian has such a policy.
+  it.each([
+    [
+      'a policy of its own',
+      { 'usr/sbin/policy-rc.d': '#!/bin/sh\nexit 101\n' },
+      ['service redis-server stop', 'update-rc.d redis-server disable'],
+    ],
+    [
+      'the package already',
+      { 'var/lib/dpkg/status': `${PACKAGE('redis-tools')}\n${PACKAGE('redis-server')}` },
+      ['rm -f /usr/sbin/policy-rc.d'],
+    ],
+    [
+      'only settings left of the package',
+      { 'var/lib/dpkg/status': PACKAGE('redis-server', 'deinstall ok config-files') },
+      ['rm -f /usr/sbin/policy-rc.d', 'service redis-server stop', 'update-rc.d redis-server disable'],
+    ],
+  ])('takes back no more than it did on a machine that has %s', (_what, files, takenBack) => {
+    const { status, changes } = onMachine(debian(SERVER('7.0.15')), { files });
+    expect([status, changes().slice(2)]).toEqual([0, takenBack]);
   });
 
   it('refuses a version that is too old, and says which setting names another Redis', () => {
@@ -89,6 +123,14 @@ describe('the installer', () => {
     expect(calls()).toEqual(['sudo -n true']);
   });
 
+  it('says so where there is no sudo', () => {
+    const { sudo: _, ...programs } = debian('');
+    const { status, stderr } = onMachine(programs);
+    expect(status).not.toBe(0);
+    expect(stderr).toContain('needs root (there is no sudo here); run `apt-get update && apt-get install -y');
+    expect(existsSync(join(dir, 'calls'))).toBe(false);
+  });
+
   it('takes the other name of the package where the first is unknown', () => {
     const run = [];
     const failed = carryOut(
@@ -114,8 +156,11 @@ describe('whether the server brings its own Redis along', () => {
     ['with a Redis in the environment', [], { PUMPHOUSE_POOLS__DEFAULT__URL: 'redis://10.0.0.1' }, false],
     ['with "embedded" in the environment', [], { PUMPHOUSE_POOLS__DEFAULT__URL: 'embedded' }, true],
     ['when it only prints something', ['--print-default-config'], {}, false],
-    ['with a file that is not there', ['-c', '/nowhere.toml'], {}, true],
   ])('%s', (_when, args, env, expected) => expect(needsRedis(args, env)).toBe(expected));
+
+  it('with a file that is not there', () => {
+    expect(needsRedis(['-c', join(dir, 'nowhere.toml')], {})).toBe(true);
+  });
 
   it.each([
     ['a file without pools', '[server]\nport = 80\n', true],

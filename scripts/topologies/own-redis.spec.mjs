@@ -8,7 +8,7 @@ const STARTS_ITS_OWN =
 const USES_THE_SHARED_ONE =
   /TestApp\.start\(|EngineFixture\.(open|withClock)\(|testPools\(\)|testTarget(Env)?\(\)/;
 
-const specs = ['test/redis', 'test/compat', 'test/e2e'].flatMap((folder) =>
+const specs = ['test/engine', 'test/api'].flatMap((folder) =>
   readdirSync(join(ROOT, folder))
     .filter((name) => name.endsWith('.spec.ts'))
     .map((name) => `${folder}/${name}`),

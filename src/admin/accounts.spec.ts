@@ -13,7 +13,7 @@ describe('accounts', () => {
     [basic('ops:secret').replace('Basic', 'basic'), 'ops'],
     [basic('ops:secret '), null],
     [basic('ops:'), null],
-    [basic('nobody:secret'), null],
+    [basic('unknown:secret'), null],
     ['Basic !!!', null],
     ['Bearer secret', null],
     ['', null],

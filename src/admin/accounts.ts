@@ -2,11 +2,14 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 
 interface Account {
   readonly name: string;
-  /** Of `user:password`: all are as long, so comparing one tells nothing about it. */
+  /**
+   * Hash of `user:password`. All hashes have the same length, so the time of a comparison tells nothing about the
+   * password.
+   */
   readonly digest: Buffer;
 }
 
-/** The people who may use the admin port: basic auth by the accounts of the configuration. */
+/** Basic auth for the admin port, with the accounts of the configuration. */
 export class Accounts {
   private readonly accounts: readonly Account[];
 
@@ -18,12 +21,15 @@ export class Accounts {
     }));
   }
 
-  /** False if nobody need say who they are. */
+  /** False if no accounts are configured: the admin port is open. */
   get areNeeded(): boolean {
     return this.accounts.length > 0;
   }
 
-  /** Whose `Authorization` header this is, null if nobody's. It takes as long for a wrong one as for a right one. */
+  /**
+   * Returns the account of an `Authorization` header, null if it matches none. Takes the same time for wrong and right
+   * passwords.
+   */
   whose(authorization: string | undefined): string | null {
     const encoded = /^Basic +([A-Za-z0-9+/=_-]+) *$/i.exec(authorization ?? '')?.[1] ?? '';
     const sent = digestOf(Buffer.from(encoded, 'base64'));

@@ -1,15 +1,22 @@
-import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Inject } from '@nestjs/common';
+import {
+  type ArgumentsHost,
+  Catch,
+  type ExceptionFilter,
+  HttpException,
+  type HttpStatus,
+  Inject,
+} from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { type ErrorCode, QueueError } from '../domain/errors.js';
 import { LOG, type Log } from '../domain/log.js';
 
-/** Seconds that a client should wait when Redis is away. */
+/** `Retry-After`, in seconds, while Redis is unreachable. */
 const RETRY_AFTER_S = 1;
 
-/** The admin port's status of each code. */
+/** HTTP status of each error code on the admin port. */
 const STATUS: Record<ErrorCode, number> = {
   invalid_argument: 400,
-  // lmstfy's: a pool is a parameter here.
+  // lmstfy's status: the pool is a parameter here.
   pool_not_found: 400,
   job_not_found: 404,
   recurring_not_found: 404,
@@ -39,6 +46,7 @@ const STATUS: Record<ErrorCode, number> = {
   too_many_streams: 429,
   overloaded: 503,
   uri_too_long: 414,
+  headers_too_large: 431,
   body_too_large: 413,
   store_full: 507,
   disk_full: 503,
@@ -50,7 +58,17 @@ const STATUS: Record<ErrorCode, number> = {
   internal: 500,
 };
 
-/** Answers for the admin port: lmstfy's words where it has some, and nothing of the inside of an error that is none of ours. */
+/** An error whose body differs from all others, as in lmstfy. It is sent as it is. */
+export class AdminException extends HttpException {
+  constructor(
+    status: HttpStatus,
+    readonly body: object | null,
+  ) {
+    super('', status);
+  }
+}
+
+/** Answers errors on the admin port with lmstfy's messages where lmstfy has them. Hides the details of unexpected errors. */
 @Catch()
 export class AdminErrorFilter implements ExceptionFilter {
   constructor(@Inject(LOG) private readonly log: Log) {}
@@ -59,14 +77,16 @@ export class AdminErrorFilter implements ExceptionFilter {
     const reply = host.switchToHttp().getResponse<FastifyReply>();
     if (reply.sent) return;
     const status = statusOf(error);
-    if (status === 404 && !(error instanceof QueueError)) {
+    if (status === 404 && !(error instanceof QueueError || error instanceof AdminException)) {
       void reply.code(404).type('text/plain').send('404 page not found');
       return;
     }
     if (status === 503) void reply.header('Retry-After', String(RETRY_AFTER_S));
     if (status === 500) this.log.error({ err: error, request_id: reply.request.id }, 'admin request failed');
-    const json = JSON.stringify({ error: textOf(error, status) });
-    // The route may have said already that it answers with text.
+    const json = JSON.stringify(
+      error instanceof AdminException ? error.body : { error: textOf(error, status) },
+    );
+    // The route may have set a text content type already.
     void reply.code(status).type('application/json; charset=utf-8').send(json);
   }
 }
@@ -74,7 +94,7 @@ export class AdminErrorFilter implements ExceptionFilter {
 function statusOf(error: unknown): number {
   if (error instanceof QueueError) return STATUS[error.code];
   if (error instanceof HttpException) return error.getStatus();
-  // Fastify's own: a body that is too large, an address that cannot be decoded.
+  // Errors of Fastify: a body that is too large, a path that cannot be decoded.
   if (error instanceof Error && 'statusCode' in error && typeof error.statusCode === 'number') {
     return error.statusCode < 500 ? error.statusCode : 500;
   }

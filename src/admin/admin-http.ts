@@ -1,46 +1,51 @@
-import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
-import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { isLoopback } from '../config/addresses.js';
-import { Config } from '../config/config.js';
+import type { Config } from '../config/config.js';
 import { Accounts } from './accounts.js';
+import type { Audit } from './audit.js';
+import { BrowserRules } from './browser-rules.js';
+import { FailedPasswords } from './failed-passwords.js';
+import { FORM_TYPE, isForm } from './forms.js';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Who asks, on the admin port; left out if it has no accounts. */
+    /** The account of an admin request; missing if no accounts are configured. */
     account?: string;
   }
 }
 
 /** Largest body on the admin port, in bytes: forms and limits are short. */
 const MAX_BODY_BYTES = 65_536;
-/** What probes must reach without an account. */
+/** Probes need no account. */
 const OPEN_PATHS = ['/healthz', '/readyz'];
 
 /**
- * Sets up the admin port's Fastify: who must say who they are, and bodies as plain text, whatever their content type says (lmstfy
- * reads a limit's JSON without looking at it, and `curl -d` calls it a form).
+ * Sets up the admin port's Fastify: the rules for browsers, basic auth, and bodies as plain text whatever their content
+ * type is. lmstfy parses a limit's JSON without checking the content type, and `curl -d` sends it as a form. These are
+ * Fastify hooks, because Nest's guards run only after the body was read, and not at all for an unknown path.
  */
-@Injectable()
-export class AdminHttp implements OnModuleInit {
+export class AdminHttp {
   private readonly accounts: Accounts;
+  private readonly browsers: BrowserRules;
+  private readonly failed = new FailedPasswords();
 
   constructor(
-    @Inject(Config) private readonly config: Config,
-    @Inject(HttpAdapterHost) private readonly host: HttpAdapterHost,
+    private readonly config: Config,
+    private readonly audit: Audit,
   ) {
-    this.accounts = new Accounts(config.admin.accounts);
+    const { accounts, host: ownName, hosts } = config.admin;
+    this.accounts = new Accounts(accounts);
+    this.browsers = new BrowserRules([ownName, ...hosts]);
   }
 
-  /** @throws {Error} the port is open to other machines, and to anybody on them */
-  onModuleInit(): void {
+  /** @throws {Error} the port is reachable from other machines but has no accounts */
+  setUp(fastify: FastifyInstance): void {
     const { host } = this.config.admin;
     if (!this.accounts.areNeeded && !isLoopback(host)) {
       throw new Error(
         `admin.host is ${host}: set admin.accounts, or keep the admin port on a loopback address`,
       );
     }
-    const fastify = this.host.httpAdapter.getInstance<FastifyInstance>();
     fastify.removeAllContentTypeParsers();
     fastify.addContentTypeParser(
       '*',
@@ -48,16 +53,37 @@ export class AdminHttp implements OnModuleInit {
       (_request, body, done) => done(null, body),
     );
     fastify.addHook('onRequest', (request, reply, done) => {
-      if (this.admits(request)) done();
-      else challenge(reply);
+      ignoreType(request);
+      const refusal = this.browsers.refusalOf(request);
+      if (refusal !== undefined) {
+        this.audit.recordRefused(request, refusal.rule);
+        void reply.code(403).send({ error: refusal.error });
+      } else if (this.admits(request)) done();
+      else this.refuse(request, reply);
     });
   }
 
   private admits(request: FastifyRequest): boolean {
-    if (!this.accounts.areNeeded) return true;
-    const account = this.accounts.whose(request.headers.authorization);
+    if (!this.accounts.areNeeded || this.isOpen(request)) return true;
+    const account = this.failed.isBusy(request.ip)
+      ? null
+      : this.accounts.whose(request.headers.authorization);
     if (account !== null) request.account = account;
-    return account !== null || this.isOpen(request);
+    return account !== null;
+  }
+
+  /** Answers at once if no password was sent: browsers ask for a password only after this answer. */
+  private refuse(request: FastifyRequest, reply: FastifyReply): void {
+    if (request.headers.authorization === undefined) challenge(reply);
+    else if (this.failed.isBusy(request.ip)) {
+      const error = 'too many wrong passwords from this address';
+      void reply.code(429).header('Retry-After', '2').send({ error });
+    } else {
+      void this.failed.failed(request.ip).then((failures) => {
+        this.audit.recordFailedPassword(request, failures);
+        challenge(reply);
+      });
+    }
   }
 
   private isOpen({ method, url }: FastifyRequest): boolean {
@@ -65,6 +91,12 @@ export class AdminHttp implements OnModuleInit {
     if (method !== 'GET') return false;
     return OPEN_PATHS.includes(path) || (path === '/metrics' && this.config.metrics.public);
   }
+}
+
+/** Fastify rejects invalid media types, such as the empty one of Go's `http.Post(url, "", nil)`; lmstfy does not check. */
+function ignoreType({ raw: { headers } }: FastifyRequest): void {
+  if (isForm(headers['content-type'])) headers['content-type'] = FORM_TYPE;
+  else delete headers['content-type'];
 }
 
 function challenge(reply: FastifyReply): void {

@@ -1,8 +1,8 @@
 import { Module } from '@nestjs/common';
 import { APP_FILTER } from '@nestjs/core';
 import { AuthModule } from '../auth/auth.module.js';
+import { MetricsModule } from '../metrics/metrics.module.js';
 import { AdminErrorFilter } from './admin-error.filter.js';
-import { AdminHttp } from './admin-http.js';
 import { Audit } from './audit.js';
 import { LimitsController } from './limits.controller.js';
 import { NamespacesController } from './namespaces.controller.js';
@@ -13,11 +13,11 @@ import { TokenAdmin } from './token-admin.service.js';
 import { TokensController } from './tokens.controller.js';
 
 /**
- * The admin port: tokens, limits and what the server tells about itself. It is the root of its own Nest application, whose errors,
- * bodies and accounts it takes in hand. Needs the global Config, LOG, pools, EngineRegistry and WORKER_COMMANDS.
+ * The admin port: tokens, limits and information about the server. It is the root of its own Nest application and
+ * answers its errors. Needs the global Config, LOG, pools, EngineRegistry and WORKER_COMMANDS.
  */
 @Module({
-  imports: [AuthModule],
+  imports: [AuthModule, MetricsModule.route()],
   controllers: [
     TokensController,
     TokenLifecycleController,
@@ -25,12 +25,6 @@ import { TokensController } from './tokens.controller.js';
     NamespacesController,
     ServerController,
   ],
-  providers: [
-    AdminHttp,
-    Audit,
-    TokenAdmin,
-    TokenLifecycle,
-    { provide: APP_FILTER, useClass: AdminErrorFilter },
-  ],
+  providers: [Audit, TokenAdmin, TokenLifecycle, { provide: APP_FILTER, useClass: AdminErrorFilter }],
 })
 export class AdminModule {}

@@ -1,20 +1,21 @@
 import type { TokenDetails } from '../auth/token-record.js';
 import { VERBS } from '../domain/rights.js';
-import { type AskedLimit, toAskedLimit } from './forms.js';
+import type { LimiterDto } from './dto.js';
+import { toLimiterDto } from './forms.js';
 
-/** What the admin port tells of a token beside its text. Times are ISO 8601 in UTC; null = never. */
+/** Facts of a token besides its text. Times are ISO 8601 in UTC; null = never. */
 export interface DescribedToken {
   readonly description: string;
   readonly verbs: readonly string[];
-  /** Patterns of names; `*` = every queue. */
+  /** Queue patterns; `*` = every queue. */
   readonly queues: readonly string[];
   readonly made_at: string;
   readonly expires_at: string | null;
-  /** To the minute. */
+  /** Rounded to the minute. */
   readonly last_used_at: string | null;
-  /** Another has taken its place: it works until it expires. */
+  /** True if it was replaced by another token: it works until it expires. */
   readonly replaced: boolean;
-  readonly limit: AskedLimit | null;
+  readonly limit: LimiterDto | null;
 }
 
 export function describedToken(details: TokenDetails): DescribedToken {
@@ -27,6 +28,6 @@ export function describedToken(details: TokenDetails): DescribedToken {
     expires_at: expiresMs === null ? null : new Date(expiresMs).toISOString(),
     last_used_at: usedMs === null ? null : new Date(usedMs).toISOString(),
     replaced: isReplaced,
-    limit: limit && toAskedLimit(limit),
+    limit: limit && toLimiterDto(limit),
   };
 }

@@ -1,44 +1,45 @@
 import type { Limit } from '../domain/caller.js';
 import { QueueError } from '../domain/errors.js';
+import { LimiterDto } from './dto.js';
 
 /** A request's parameters by name. */
 export type Fields = Readonly<Record<string, string | undefined>>;
 
-/** What a form holds; of equal names the first. Empty if the body is none. */
-export function readForm(contentType: string | undefined, body: unknown): Fields {
-  const type = contentType?.split(';', 1)[0]?.trim().toLowerCase();
-  if (type !== 'application/x-www-form-urlencoded' || typeof body !== 'string') return {};
-  const fields: Record<string, string> = {};
-  for (const [name, value] of new URLSearchParams(body)) fields[name] ??= value;
-  return fields;
+export const FORM_TYPE = 'application/x-www-form-urlencoded';
+
+/** True if a content type is that of a form. */
+export function isForm(contentType: string | undefined): boolean {
+  return contentType?.split(';', 1)[0]?.trim().toLowerCase() === FORM_TYPE;
 }
 
-/** The limit that a request asks for, as lmstfy's decoder reads it: left out or null is 0. */
-export interface AskedLimit {
-  readonly interval: number;
-  readonly read: number;
-  readonly write: number;
+/** Reads a form; the first of equal names wins. Empty if the body is no form. */
+export function readForm(contentType: string | undefined, body: unknown): Fields {
+  if (!isForm(contentType) || typeof body !== 'string') return {};
+  // No prototype: clients choose the field names.
+  const fields = Object.create(null) as Record<string, string>;
+  for (const [name, value] of new URLSearchParams(body)) fields[name] ??= value;
+  return fields;
 }
 
 /**
  * Reads a limit's JSON.
  *
- * @throws {QueueError} `invalid_argument`: it is no object of whole numbers
+ * @throws {QueueError} `invalid_argument`: not an object of integers
  */
-export function readLimit(body: unknown): AskedLimit {
-  const asked = parse(typeof body === 'string' ? body : '');
-  const { interval, read, write } = asked;
-  return { interval: wholeNumber(interval), read: wholeNumber(read), write: wholeNumber(write) };
+export function readLimit(body: unknown): LimiterDto {
+  const form = parse(typeof body === 'string' ? body : '');
+  const { interval, read, write } = form;
+  return new LimiterDto(wholeNumber(interval), wholeNumber(read), wholeNumber(write));
 }
 
-/** The limit in the words of the store. */
-export function toLimit({ read, write, interval }: AskedLimit): Limit {
+/** Converts a limit from lmstfy's format. */
+export function toLimit({ read, write, interval }: LimiterDto): Limit {
   return { read, write, intervalS: interval };
 }
 
-/** The limit in lmstfy's words. */
-export function toAskedLimit({ read, write, intervalS }: Limit): AskedLimit {
-  return { interval: intervalS, read, write };
+/** Converts a limit to lmstfy's format. */
+export function toLimiterDto({ read, write, intervalS }: Limit): LimiterDto {
+  return new LimiterDto(intervalS, read, write);
 }
 
 function parse(text: string): Record<string, unknown> {
@@ -50,7 +51,7 @@ function parse(text: string): Record<string, unknown> {
   }
   if (value === null) return {};
   if (typeof value !== 'object' || Array.isArray(value)) throw invalid();
-  // lmstfy's decoder does not look at the case of names.
+  // lmstfy's decoder ignores the case of field names.
   return Object.fromEntries(Object.entries(value).map(([name, field]) => [name.toLowerCase(), field]));
 }
 

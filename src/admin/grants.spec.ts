@@ -14,7 +14,7 @@ describe('rights', () => {
     expect(readRights(verbs, queues)).toEqual(rights);
   });
 
-  // Nothing said is everything; something said that says nothing must not be.
+  // A missing field allows everything; an empty or invalid one must not.
   it.each(['', ',', 'publish,', 'Publish', 'read', 'publish consume'])('refuse the verbs %j', (verbs) => {
     expect(() => readRights(verbs, undefined)).toThrow(
       'verbs must be one or more of publish, consume, admin, separated by commas',

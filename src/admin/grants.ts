@@ -3,12 +3,12 @@ import { QueueError } from '../domain/errors.js';
 import { MAX_NAME_LENGTH } from '../domain/limits.js';
 import { type Rights, type Verb, VERBS } from '../domain/rights.js';
 
-/** Most patterns of one token: each is held against the queue of each of its requests. */
+/** Patterns per token; each one is matched against the queues of every request. */
 const MAX_PATTERNS = 32;
 const PATTERN = /^[-_*A-Za-z0-9]+$/;
 const DURATION = /^(\d{1,9})(s|m|h|d)$/;
 const UNIT_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
-/** A date, or a date with a time and its zone: without one it would mean another instant on each machine. */
+/** A date, or a date with a time and a time zone. A time without a zone would mean another instant on each machine. */
 const INSTANT = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\d))?$/;
 /** Longest duration, in milliseconds: ten years. */
 const LONGEST_MS = 3_650 * 86_400_000;
@@ -16,11 +16,11 @@ const LONGEST_MS = 3_650 * 86_400_000;
 const DURATION_RULE = 'a whole number with s, m, h or d, such as 90s or 30d, at most 3650d';
 
 /**
- * The rights that a request asks for.
+ * Reads the rights of a token.
  *
  * @param verbs separated by commas; left out = all
- * @param queues patterns of names, separated by commas; left out = all
- * @returns null: everything
+ * @param queues queue patterns, separated by commas; left out = all
+ * @returns null: everything is allowed
  * @throws {QueueError} `invalid_argument`, naming the field and its rule
  */
 export function readRights(verbs: string | undefined, queues: string | undefined): Rights | null {
@@ -31,7 +31,7 @@ export function readRights(verbs: string | undefined, queues: string | undefined
 }
 
 /**
- * When a token shall end.
+ * Reads when a token expires.
  *
  * @param text a duration from now, or a date with or without a time; left out = never
  * @throws {QueueError} `invalid_argument`
@@ -41,13 +41,13 @@ export function readExpiry(text: string | undefined): Expiry {
   const lifetimeMs = durationOf(text);
   if (lifetimeMs !== null && lifetimeMs > 0) return { lifetimeMs, atMs: 0 };
   const atMs = INSTANT.test(text) ? Date.parse(text) : Number.NaN;
-  // Whether it is in the future is for the clock of Redis to say.
+  // Redis decides by its own clock whether this is in the future.
   if (atMs > 0) return { lifetimeMs: 0, atMs };
   throw invalid(`expires must be ${DURATION_RULE}, or a date such as 2030-01-31 or 2030-01-31T12:00:00Z`);
 }
 
 /**
- * How long a replaced token works on, in milliseconds.
+ * Reads how long a replaced token stays valid, in milliseconds.
  *
  * @param text a duration; left out = 0
  * @throws {QueueError} `invalid_argument`
@@ -58,7 +58,7 @@ export function readGraceMs(text: string | undefined): number {
   return graceMs;
 }
 
-/** In milliseconds; null if it is no duration. */
+/** In milliseconds; null if it is not a duration. */
 function durationOf(text: string): number | null {
   const [, count, unit = ''] = DURATION.exec(text) ?? [];
   const ms = count === undefined ? Number.NaN : Number(count) * (UNIT_MS[unit] ?? Number.NaN);
@@ -66,13 +66,13 @@ function durationOf(text: string): number | null {
 }
 
 function verbsOf(text: string): Verb[] {
-  const words = text.split(',');
-  const known = VERBS.filter((verb) => words.includes(verb));
-  if (words.every((word) => VERBS.some((verb) => verb === word))) return known;
+  const verbs = text.split(',');
+  const known = VERBS.filter((verb) => verbs.includes(verb));
+  if (verbs.every((verb) => VERBS.some((one) => one === verb))) return known;
   throw invalid(`verbs must be one or more of ${VERBS.join(', ')}, separated by commas`);
 }
 
-/** Null if one of them fits every name. */
+/** Null if one of the patterns matches every name. */
 function patternsOf(text: string): string[] | null {
   const patterns = [...new Set(text.split(','))];
   const isRight = patterns.every((pattern) => PATTERN.test(pattern) && pattern.length <= MAX_NAME_LENGTH);

@@ -1,92 +1,69 @@
-import { Controller, Delete, Get, Inject, Param, Post, Put, Req, Res } from '@nestjs/common';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Body, Controller, Delete, Get, HttpStatus, Param, Post, Put } from '@nestjs/common';
 import { parseToken, spellToken, tokenHint } from '../auth/credentials.js';
-import { type AskedLimit, readLimit, toAskedLimit, toLimit } from './forms.js';
+import { AdminException } from './admin-error.filter.js';
+import { LimiterDto, TokenParams } from './dto.js';
+import { toLimiterDto, toLimit } from './forms.js';
+import { Account } from './parameters.js';
+import { LimiterPipe } from './pipes.js';
 import { TokenAdmin } from './token-admin.service.js';
 
-interface LimitParams {
-  readonly namespace: string;
-  readonly token: string;
-}
-
-/** A limit as `/limits` lists it. */
+/** A limit in the answer of `/limits`. */
 interface ListedLimit {
-  readonly limiter: AskedLimit;
+  readonly limiter: LimiterDto;
   readonly namespace: string;
-  /** In clear, as lmstfy lists it. */
+  /** In plain text, as in lmstfy. */
   readonly token: string;
 }
 
-/** lmstfy's calls on the limits of tokens. */
+/** lmstfy's calls for the limits of tokens. */
 @Controller()
 export class LimitsController {
-  constructor(@Inject(TokenAdmin) private readonly tokens: TokenAdmin) {}
+  constructor(private readonly tokens: TokenAdmin) {}
 
-  /** Always from the store: lmstfy's `force_update` has nothing to force. */
+  /** Always read from the store; lmstfy's `force_update` has no effect. */
   @Get('limits')
   async list(): Promise<ListedLimit[]> {
     const records = await this.tokens.limits();
     return records.flatMap(({ pool, namespace, token, limit }) =>
-      limit === null ? [] : [{ limiter: toAskedLimit(limit), namespace, token: spellToken({ pool, token }) }],
+      limit === null ? [] : [{ limiter: toLimiterDto(limit), namespace, token: spellToken({ pool, token }) }],
     );
   }
 
   @Get('token/:namespace/:token/limit')
-  async get(@Param() { namespace, token }: LimitParams, @Res() reply: FastifyReply): Promise<void> {
+  async get(@Param() { namespace, token }: TokenParams): Promise<LimiterDto> {
     const limit = await this.tokens.limit(namespace, token);
-    const json = JSON.stringify(limit && toAskedLimit(limit));
-    await reply
-      .code(limit ? 200 : 404)
-      .type('application/json; charset=utf-8')
-      .send(json);
+    if (limit === null) throw new AdminException(HttpStatus.NOT_FOUND, null);
+    return toLimiterDto(limit);
   }
 
   @Post('token/:namespace/:token/limit')
   async add(
-    @Param() params: LimitParams,
-    @Req() request: FastifyRequest,
-    @Res() reply: FastifyReply,
-  ): Promise<void> {
-    await this.put(params, request, reply, true);
+    @Account() account: string | undefined,
+    @Param() { namespace, token }: TokenParams,
+    @Body(LimiterPipe) limiter: LimiterDto,
+  ): Promise<object> {
+    const place = { namespace, text: token, onlyNew: true };
+    if (await this.tokens.setLimit(account, place, toLimit(limiter))) return { limiter };
+    const error = `throttler token(${tokenHint(parseToken(token).token)}) has already exists`;
+    throw new AdminException(HttpStatus.CONFLICT, { error });
   }
 
   @Put('token/:namespace/:token/limit')
   async set(
-    @Param() params: LimitParams,
-    @Req() request: FastifyRequest,
-    @Res() reply: FastifyReply,
-  ): Promise<void> {
-    await this.put(params, request, reply, false);
+    @Account() account: string | undefined,
+    @Param() { namespace, token }: TokenParams,
+    @Body(LimiterPipe) limiter: LimiterDto,
+  ): Promise<object> {
+    await this.tokens.setLimit(account, { namespace, text: token, onlyNew: false }, toLimit(limiter));
+    return { limiter };
   }
 
   @Delete('token/:namespace/:token/limit')
-  async delete(@Param() { namespace, token }: LimitParams, @Req() request: FastifyRequest): Promise<object> {
-    await this.tokens.deleteLimit(request.account, namespace, token);
+  async delete(
+    @Account() account: string | undefined,
+    @Param() { namespace, token }: TokenParams,
+  ): Promise<object> {
+    await this.tokens.deleteLimit(account, namespace, token);
     return { msg: 'success' };
-  }
-
-  /** The first two refusals have bodies of their own in lmstfy; the service knows the others. */
-  private async put(
-    { namespace, token }: LimitParams,
-    { account, body }: FastifyRequest,
-    reply: FastifyReply,
-    onlyNew: boolean,
-  ): Promise<void> {
-    const limiter = readLimit(body);
-    if (limiter.read === 0 && limiter.write === 0) {
-      await reply.code(400).send({ limiter });
-      return;
-    }
-    if (limiter.interval === 0) {
-      await reply.code(400).send({ error: 'interval should be > 0' });
-      return;
-    }
-    if (await this.tokens.setLimit(account, { namespace, text: token, onlyNew }, toLimit(limiter))) {
-      await reply.code(onlyNew ? 201 : 200).send({ limiter });
-      return;
-    }
-    await reply
-      .code(409)
-      .send({ error: `throttler token(${tokenHint(parseToken(token).token)}) has already exists` });
   }
 }

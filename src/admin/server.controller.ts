@@ -9,43 +9,47 @@ import {
   Post,
   Query,
 } from '@nestjs/common';
-import { DEFAULT_POOL } from '../auth/credentials.js';
-import { QueueError } from '../domain/errors.js';
 import { WORKER_COMMANDS, type WorkerCommands } from '../domain/worker-commands.js';
-import { EngineRegistry } from '../engine/engine.registry.js';
+import { EngineRegistry } from '../engine/migration/engine.registry.js';
+import { DATA_FORMAT } from '../redis/inspect.js';
 import { PoolRegistry } from '../redis/redis.module.js';
 import { version } from '../http/version.js';
+import { AccessLogPipe, PoolPipe } from './pipes.js';
 
 interface AccessLogStatus {
   readonly status: 'enabled' | 'disabled';
 }
 
-/** lmstfy's calls about the server itself. */
+/** lmstfy's calls for information about the server. */
 @Controller()
 export class ServerController {
   constructor(
-    @Inject(PoolRegistry) private readonly pools: PoolRegistry,
-    @Inject(EngineRegistry) private readonly engines: EngineRegistry,
+    private readonly pools: PoolRegistry,
+    private readonly engines: EngineRegistry,
     @Inject(WORKER_COMMANDS) private readonly workers: WorkerCommands,
   ) {}
 
-  /** The queues that a pool's namespaces have now: `{namespace: [queue]}`, indented, in order of names. */
+  /** The existing queues of a pool by namespace: `{namespace: [queue]}`, indented, sorted by name. */
   @Get('info')
   @Header('Content-Type', 'text/plain; charset=utf-8')
-  async info(@Query('pool') asked = ''): Promise<string> {
-    const pool = asked === '' ? DEFAULT_POOL : asked;
-    if (!this.pools.get(pool)) throw new QueueError('pool_not_found', 'the pool was not exists');
+  async info(@Query('pool', PoolPipe) pool: string): Promise<string> {
     const engine = this.engines.forPool(pool);
     const namespaces = (await engine.namespaces()).sort();
     const queues: [string, string[]][] = [];
-    // One after the other: a pool may have thousands, and nobody waits for this call.
+    // Sequential, to keep the load on Redis low: a pool may have thousands of namespaces, and this call is not urgent.
     for (const namespace of namespaces) queues.push([namespace, (await engine.queues(namespace)).sort()]);
     return `${JSON.stringify(Object.fromEntries(queues), null, 4)}\n`;
   }
 
+  /** lmstfy's three fields, and the version of the data format in Redis. */
   @Get('version')
   version(): object {
-    return { build_commit: version.commit, build_date: version.date, version: version.number };
+    return {
+      build_commit: version.commit,
+      build_date: version.date,
+      version: version.number,
+      data_format: DATA_FORMAT,
+    };
   }
 
   @Get('pools')
@@ -53,31 +57,27 @@ export class ServerController {
     return [...this.pools.names()].sort();
   }
 
-  /** `/pools/`, lmstfy's own spelling: what stands behind the slash must be nothing. */
+  /** `/pools/`, as lmstfy spells it; nothing may follow the slash. */
   @Get('pools/*')
   listPoolsAgain(@Param('*') rest: string): string[] {
     if (rest !== '') throw new NotFoundException();
     return this.listPools();
   }
 
-  @Get('metrics')
-  @Header('Content-Type', 'text/plain; version=0.0.4; charset=utf-8')
-  async metrics(): Promise<string> {
-    return this.workers.metrics();
-  }
-
   @Get('accesslog')
   accessLog(): AccessLogStatus {
-    return { status: this.workers.accessLog() ? 'enabled' : 'disabled' };
+    return statusOf(this.workers.accessLog());
   }
 
-  /** `status` in the query only, as lmstfy reads it. */
+  /** Reads `status` from the query only, as lmstfy does. */
   @Post('accesslog')
   @HttpCode(200)
-  setAccessLog(@Query('status') status?: string): AccessLogStatus {
-    if (status !== 'enable' && status !== 'disable')
-      throw new QueueError('invalid_argument', 'invalid status');
-    this.workers.setAccessLog(status === 'enable');
-    return { status: `${status}d` };
+  setAccessLog(@Query('status', AccessLogPipe) isOn: boolean): AccessLogStatus {
+    this.workers.setAccessLog(isOn);
+    return statusOf(isOn);
   }
+}
+
+function statusOf(isOn: boolean): AccessLogStatus {
+  return { status: isOn ? 'enabled' : 'disabled' };
 }

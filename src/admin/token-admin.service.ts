@@ -4,50 +4,50 @@ import { DEFAULT_POOL, parseToken, spellToken } from '../auth/credentials.js';
 import { type TokenId, type TokenRecord, TokenStore } from '../auth/token-store.js';
 import { QueueError } from '../domain/errors.js';
 import { MAX_NAME_LENGTH, MIN_TOKEN_LENGTH } from '../domain/limits.js';
-import { hasLegalCharacters } from '../domain/names.js';
+import { hasLegalCharacters } from '../domain/ids.js';
 import { WORKER_COMMANDS, type WorkerCommands } from '../domain/worker-commands.js';
 import { PoolRegistry } from '../redis/redis.module.js';
 import { Audit } from './audit.js';
 import { readExpiry, readRights } from './grants.js';
 
-/** What a new token shall be. */
+/** A token to create. */
 export interface NewToken {
   readonly namespace: string;
   readonly description: string;
-  /** The default pool if empty or left out. A prefix of `chosen` stands above it. */
+  /** The default pool if empty or left out. The prefix of `chosen` takes precedence. */
   readonly pool?: string | undefined;
-  /** `[pool:]token`; made up if empty or left out. */
+  /** `[pool:]token`; generated if empty or left out. */
   readonly chosen?: string | undefined;
-  /** What it may do, separated by commas; everything if left out. */
+  /** Permissions, separated by commas; all if left out. */
   readonly verbs?: string | undefined;
-  /** Patterns of the queues it is for, separated by commas; all if left out. */
+  /** Queue patterns, separated by commas; all queues if left out. */
   readonly queues?: string | undefined;
   /** A duration from now, or a date; never if left out. */
   readonly expires?: string | undefined;
 }
 
-/** Longest token that an admin may choose, in characters: it travels in a header with every request. */
+/** Longest token that an admin may choose, in characters. It is sent in a header with every request. */
 const MAX_TOKEN_LENGTH = 512;
-/** What a header can carry at both of its ends: visible ASCII. */
+/** Visible ASCII only: a header value cannot begin or end with other characters. */
 const TOKEN = /^[\x21-\x7e]+$/;
-/** Longest window, in seconds: its milliseconds must be an expiry that Redis takes. */
+/** Longest window, in seconds. In milliseconds it must be an expiry that Redis accepts. */
 const MAX_INTERVAL_S = 1_000_000_000;
 
 /** Changes tokens and their limits by lmstfy's rules, and writes each change to the audit log. */
 @Injectable()
 export class TokenAdmin {
   constructor(
-    @Inject(TokenStore) private readonly tokens: TokenStore,
-    @Inject(PoolRegistry) private readonly pools: PoolRegistry,
-    @Inject(Audit) private readonly audit: Audit,
+    private readonly tokens: TokenStore,
+    private readonly pools: PoolRegistry,
+    private readonly audit: Audit,
     @Inject(WORKER_COMMANDS) private readonly workers: WorkerCommands,
   ) {}
 
   /**
-   * Makes a token.
+   * Creates a token.
    *
    * @returns the text that clients send
-   * @throws {QueueError} `invalid_argument`, `pool_not_found`; the checks and their order are lmstfy's
+   * @throws {QueueError} `invalid_argument`, `pool_not_found`; checked in lmstfy's order
    */
   async create(
     account: string | undefined,
@@ -64,12 +64,12 @@ export class TokenAdmin {
     const expiry = readExpiry(expires);
     const grant = { namespace, pool: own, description, chosen: wanted?.token, rights, expiry };
     const token = await this.tokens.grant(grant);
-    this.audit.note(account, 'token.create', { pool: own, namespace, token }, { rights });
+    this.audit.record(account, 'token.create', { pool: own, namespace, token }, { rights });
     return spellToken({ pool: own, token });
   }
 
   /**
-   * Takes a token away with its limit; nothing happens if there is none.
+   * Deletes a token and its limit. Does nothing if the token does not exist.
    *
    * @throws {QueueError} `pool_not_found`
    */
@@ -77,25 +77,25 @@ export class TokenAdmin {
     const id = idOf(this.pools, namespace, text);
     const existed = await this.tokens.delete(id);
     this.workers.forgetTokens();
-    this.audit.note(account, 'token.delete', id, { existed });
+    this.audit.record(account, 'token.delete', id, { existed });
   }
 
-  /** A token's limit, null if it has none or does not exist. */
+  /** Returns a token's limit; null if it has none or does not exist. */
   async limit(namespace: string, text: string): Promise<Limit | null> {
     return this.tokens.limit({ namespace, ...parseToken(text) });
   }
 
-  /** All tokens that have limits. */
+  /** Returns all tokens that have a limit. */
   async limits(): Promise<TokenRecord[]> {
     return this.tokens.limits();
   }
 
   /**
-   * Gives a token a limit.
+   * Sets the limit of a token.
    *
-   * @param onlyNew leave one that it has
-   * @returns false if it has one, and `onlyNew`
-   * @throws {QueueError} `pool_not_found`; `token_missing`; `invalid_argument`: the limit makes no sense
+   * @param onlyNew do not replace an existing limit
+   * @returns false if `onlyNew` is set and the token has a limit
+   * @throws {QueueError} `pool_not_found`; `token_missing`; `invalid_argument`: the limit is invalid
    */
   async setLimit(
     account: string | undefined,
@@ -108,25 +108,25 @@ export class TokenAdmin {
     this.workers.forgetTokens();
     if (outcome === 'no_token') throw new QueueError('token_missing', 'token not found');
     if (outcome === 'has_one') return false;
-    this.audit.note(account, 'limit.set', id, { limit });
+    this.audit.record(account, 'limit.set', id, { limit });
     return true;
   }
 
-  /** Takes a token's limit away; nothing happens if it has none. */
+  /** Removes the limit of a token. Does nothing if it has none. */
   async deleteLimit(account: string | undefined, namespace: string, text: string): Promise<void> {
     const id = { namespace, ...parseToken(text) };
     const existed = await this.tokens.deleteLimit(id);
     this.workers.forgetTokens();
-    this.audit.note(account, 'limit.delete', id, { existed });
+    this.audit.record(account, 'limit.delete', id, { existed });
   }
 }
 
-/** The pool that an admin call means. */
+/** The pool of an admin call. */
 export function poolOr(pool: string | undefined): string {
   return pool === undefined || pool === '' ? DEFAULT_POOL : pool;
 }
 
-/** @throws {QueueError} `invalid_argument`: it cannot be a token */
+/** @throws {QueueError} `invalid_argument`: not a valid token */
 export function checkChosen(token: string): void {
   if (token.length < MIN_TOKEN_LENGTH) throw invalid('the user token was too short');
   if (token.length > MAX_TOKEN_LENGTH) throw invalid('the user token was too long');
@@ -145,7 +145,7 @@ function invalid(message: string): QueueError {
   return new QueueError('invalid_argument', message);
 }
 
-/** A token as it was named in a call. @throws {QueueError} `pool_not_found` */
+/** The id of the token in a call. @throws {QueueError} `pool_not_found` */
 export function idOf(pools: PoolRegistry, namespace: string, text: string): TokenId {
   const { pool, token } = parseToken(text);
   checkPool(pools, pool);

@@ -10,29 +10,29 @@ import { Audit } from './audit.js';
 import { readExpiry, readGraceMs } from './grants.js';
 import { checkChosen, checkPool, idOf, poolOr } from './token-admin.service.js';
 
-/** How a token is to be replaced, as it was asked for. */
-export interface AskedRotation {
+/** A request to replace a token. */
+export interface RotationRequest {
   readonly namespace: string;
   /** The old token, `[pool:]token`. */
   readonly text: string;
-  /** The new one, in the old one's pool; made up if empty or left out. */
+  /** The new token, in the pool of the old one; generated if empty or left out. */
   readonly chosen?: string | undefined;
   readonly grace?: string | undefined;
   readonly expires?: string | undefined;
 }
 
-/** How the tokens of a namespace stand, and their replacement: calls that lmstfy does not have. */
+/** Details of the tokens of a namespace, and rotation. lmstfy has no such calls. */
 @Injectable()
 export class TokenLifecycle {
   constructor(
-    @Inject(TokenInventory) private readonly inventory: TokenInventory,
-    @Inject(PoolRegistry) private readonly pools: PoolRegistry,
-    @Inject(Audit) private readonly audit: Audit,
+    private readonly inventory: TokenInventory,
+    private readonly pools: PoolRegistry,
+    private readonly audit: Audit,
     @Inject(WORKER_COMMANDS) private readonly workers: WorkerCommands,
   ) {}
 
   /**
-   * A token with all that is known of it.
+   * Returns a token with all of its facts.
    *
    * @throws {QueueError} `pool_not_found`; `token_missing`
    */
@@ -43,7 +43,7 @@ export class TokenLifecycle {
   }
 
   /**
-   * All tokens of a namespace.
+   * Returns all tokens of a namespace.
    *
    * @throws {QueueError} `pool_not_found`
    */
@@ -59,19 +59,19 @@ export class TokenLifecycle {
    * @returns the text that clients send from now on
    * @throws {QueueError} `invalid_argument`; `pool_not_found`; `token_missing`
    */
-  async rotate(account: string | undefined, asked: AskedRotation): Promise<string> {
-    const id = idOf(this.pools, asked.namespace, asked.text);
-    const chosen = asked.chosen === '' ? undefined : asked.chosen;
+  async rotate(account: string | undefined, request: RotationRequest): Promise<string> {
+    const id = idOf(this.pools, request.namespace, request.text);
+    const chosen = request.chosen === '' ? undefined : request.chosen;
     if (chosen !== undefined) checkChosen(chosen);
-    const graceMs = readGraceMs(asked.grace);
-    const expiry = readExpiry(asked.expires);
+    const graceMs = readGraceMs(request.grace);
+    const expiry = readExpiry(request.expires);
     const outcome = await this.inventory.rotate(id, { chosen, graceMs, expiry });
     this.workers.forgetTokens();
     if (outcome === 'no_token') throw notFound();
     if (outcome === 'exists') throw new QueueError('invalid_argument', 'the token has already existed');
     if (outcome === 'expired') throw new QueueError('invalid_argument', EXPIRED);
-    this.audit.note(account, 'token.rotate', id, { grace_ms: graceMs });
-    this.audit.note(account, 'token.create', { ...id, token: outcome.token });
+    this.audit.record(account, 'token.rotate', id, { grace_ms: graceMs });
+    this.audit.record(account, 'token.create', { ...id, token: outcome.token });
     return spellToken({ pool: id.pool, token: outcome.token });
   }
 }

@@ -1,64 +1,54 @@
-import { Controller, Delete, Get, HttpCode, Inject, Param, Post, Query, Req } from '@nestjs/common';
-import type { FastifyRequest } from 'fastify';
-import { type Fields, readForm } from './forms.js';
+import { Controller, Delete, Get, HttpCode, HttpStatus, Param, Post, Query } from '@nestjs/common';
 import type { TokenDetails } from '../auth/token-record.js';
 import { describedToken } from './described-token.js';
+import { ListTokensQuery, NewTokenDto, TokenParams } from './dto.js';
+import { Account, FormOrQuery } from './parameters.js';
 import { TokenLifecycle } from './token-lifecycle.service.js';
 import { TokenAdmin } from './token-admin.service.js';
 
-/** lmstfy's calls on the tokens of a namespace. */
+/** lmstfy's calls for the tokens of a namespace. */
 @Controller('token/:namespace')
 export class TokensController {
   constructor(
-    @Inject(TokenAdmin) private readonly tokens: TokenAdmin,
-    @Inject(TokenLifecycle) private readonly lifecycle: TokenLifecycle,
+    private readonly tokens: TokenAdmin,
+    private readonly lifecycle: TokenLifecycle,
   ) {}
 
-  /** In clear, as lmstfy lists them; with their pool's prefix if the call names the pool. With `details=true`, more beside them. */
+  /**
+   * Lists tokens in plain text, as lmstfy does; with the prefix of the pool if the call names one. `details=true` adds
+   * more facts.
+   */
   @Get()
   async list(
     @Param('namespace') namespace: string,
-    @Query('pool') pool?: string,
-    @Query('details') details?: string,
+    @Query() { pool, details }: ListTokensQuery,
   ): Promise<{ tokens: object; details?: object }> {
     const records = await this.lifecycle.describeAll(namespace, pool);
     const isNamed = pool !== undefined && pool !== '';
-    const named = <T>(tell: (record: TokenDetails) => T): Record<string, T> =>
+    const named = <T>(describe: (record: TokenDetails) => T): Record<string, T> =>
       Object.fromEntries(
-        records.map((record) => [isNamed ? `${pool}:${record.token}` : record.token, tell(record)]),
+        records.map((record) => [isNamed ? `${pool}:${record.token}` : record.token, describe(record)]),
       );
     const tokens = named(({ description }) => description);
     return details === 'true' ? { tokens, details: named(describedToken) } : { tokens };
   }
 
-  /** Parameters come from a form or from the query; the form's are looked at first. */
   @Post()
-  @HttpCode(201)
   async create(
+    @Account() account: string | undefined,
     @Param('namespace') namespace: string,
-    @Query() query: Fields,
-    @Req() request: FastifyRequest,
+    @FormOrQuery() { description = '', token: chosen, pool, verbs, queues, expires }: NewTokenDto,
   ): Promise<{ token: string }> {
-    const form = readForm(request.headers['content-type'], request.body);
-    const token = await this.tokens.create(request.account, {
-      namespace,
-      description: form['description'] ?? query['description'] ?? '',
-      chosen: form['token'] ?? query['token'],
-      pool: form['pool'] ?? query['pool'],
-      verbs: form['verbs'] ?? query['verbs'],
-      queues: form['queues'] ?? query['queues'],
-      expires: form['expires'] ?? query['expires'],
-    });
-    return { token };
+    const request = { namespace, description, chosen, pool, verbs, queues, expires };
+    return { token: await this.tokens.create(account, request) };
   }
 
   @Delete(':token')
-  @HttpCode(204)
+  @HttpCode(HttpStatus.NO_CONTENT)
   async delete(
-    @Param('namespace') namespace: string,
-    @Param('token') token: string,
-    @Req() request: FastifyRequest,
+    @Account() account: string | undefined,
+    @Param() { namespace, token }: TokenParams,
   ): Promise<void> {
-    await this.tokens.delete(request.account, namespace, token);
+    await this.tokens.delete(account, namespace, token);
   }
 }

@@ -2,30 +2,30 @@ import { SetMetadata } from '@nestjs/common';
 import type { Verb } from '../domain/rights.js';
 import type { ThrottleKind } from './token-keys.js';
 
-/** What the token guard must know of a route. */
+/** Access rules of a route, for the token guard. */
 export interface AccessRules {
   /**
-   * `one` queue by name, or a `list` of them, comma-separated (consume): lists may hold names that no publish would take; `none` on
-   * routes of a whole namespace, which are closed to tokens for some queues; `body` if the body names them, and the handler looks
-   * at each by `checkQueue`.
+   * `one` queue by name, or a comma-separated `list` of them (consume): lists may have names that publish rejects;
+   * `none` on routes of a whole namespace, which reject tokens for some queues; `body` if the body names them, and the
+   * handler checks each with `checkQueue`.
    */
   readonly queues: 'one' | 'list' | 'none' | 'body';
-  /** What a token must be allowed to do; left out = `admin`. */
+  /** The permission that the token needs; default `admin`. */
   readonly verb?: Verb;
-  /** Which of a token's limits the route counts against; left out = none. */
+  /** The token's limit that the route counts against; default none. */
   readonly throttle?: ThrottleKind;
-  /** It lets go of what is held, and so is served when other requests are refused for want of room. */
+  /** The route frees resources, so it is served even when other requests are rejected for overload. */
   readonly goesFirst?: boolean;
-  /** A size call: open to all when `lmstfy.public_sizes` is set. */
+  /** A size call: needs no token if `lmstfy.public_sizes` is set. */
   readonly isSize?: boolean;
 }
 
-/** The metadata key of `AccessRules`. */
+/** Metadata key of `AccessRules`. */
 export const ACCESS_RULES = Symbol('AccessRules');
 
-/** How a route that nothing is said of is treated: one queue, a token, no throttle. */
+/** Rules of a route without `Access`: one queue, a token, no throttle. */
 export const DEFAULT_ACCESS: AccessRules = { queues: 'one' };
 
-/** Marks a route for the token guard. */
+/** Sets the access rules of a route. */
 export const Access = (rules: Partial<AccessRules>): MethodDecorator =>
   SetMetadata(ACCESS_RULES, { ...DEFAULT_ACCESS, ...rules });

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { mintToken, parseToken, spellToken, tokenDigest, tokenHint } from './credentials.js';
 
-/** Names that collide when they are strung together without a separator, or with one that a name may hold. */
+/** Names that collide when they are concatenated without a separator, or with one that a name may contain. */
 const collidingName = fc.constantFrom(
   'a',
   'aa',
@@ -20,7 +20,10 @@ const collidingToken = fc.oneof(
 );
 const triple = fc.tuple(collidingName, collidingName, collidingToken);
 
-/** One text cut into three parts at two different pairs of places: alike when strung together, and never the same. */
+/**
+ * One text split into three parts at two different pairs of positions: equal when concatenated, but never the same
+ * triple.
+ */
 const movedBoundaries = fc
   .tuple(fc.stringMatching(/^[ab_-]{5,12}$/), fc.subarray([1, 2, 3, 4], { minLength: 3, maxLength: 3 }))
   .map(([text, [a = 1, b = 2, c = 3]]): [Triple, Triple] => [cut(text, a, b), cut(text, a, c)]);

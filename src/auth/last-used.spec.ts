@@ -18,27 +18,27 @@ describe('the last use of tokens', () => {
   });
 
   it('is written for all tokens together, and of each once in a minute', async () => {
-    for (let i = 0; i < 10; i++) for (const digest of ['a', 'b']) lastUsed.note(digest);
+    for (let i = 0; i < 10; i++) for (const digest of ['a', 'b']) lastUsed.record(digest);
     await lastUsed.flush();
-    lastUsed.note('a');
-    lastUsed.note('c');
+    lastUsed.record('a');
+    lastUsed.record('c');
     await lastUsed.flush();
     nowMs += USE_PAUSE_MS;
-    lastUsed.note('a');
+    lastUsed.record('a');
     await lastUsed.flush();
     await lastUsed.flush();
     expect(written).toEqual([['a', 'b'], ['c'], ['a']]);
   });
 
   it('goes in calls of a bounded size', async () => {
-    for (let i = 0; i < 150; i++) lastUsed.note(String(i));
+    for (let i = 0; i < 150; i++) lastUsed.record(String(i));
     await lastUsed.flush();
     expect(written.map((digests) => digests.length)).toEqual([64, 64, 22]);
   });
 
-  it('is left out while the store is away: one call finds that out, and nobody hears of it', async () => {
+  it('is left out while the store is away: one call finds that out, and no error is thrown', async () => {
     isAway = true;
-    for (let i = 0; i < 150; i++) lastUsed.note(String(i));
+    for (let i = 0; i < 150; i++) lastUsed.record(String(i));
     await lastUsed.flush();
     expect(written).toHaveLength(1);
   });

@@ -1,14 +1,9 @@
-import { unwatchConnection, watchConnection } from '../http/connection.js';
-import type { Exchange } from '../http/exchange.js';
+import { unwatchConnection, watchConnection } from '../http/request/connection.js';
+import type { RequestContext } from '../http/request/request-context.js';
 
-/** Calls `refund` once, unless an answer of 200 or 201 goes out: only that has cost the caller a request. */
-export function refundUnlessServed({ request, response }: Exchange, refund: () => void): void {
+/** Calls `refund` once, unless the response is 200 or 201: only those count against the limit. */
+export function refundUnlessServed({ request, response }: RequestContext, refund: () => void): void {
   const { socket } = request;
-  if (socket.destroyed) {
-    // It went while its request was being counted: nobody will tell us of it again.
-    refund();
-    return;
-  }
   let isSettled = false;
   const settle = (isServed: boolean): void => {
     if (!isSettled && !isServed) refund();
@@ -18,7 +13,7 @@ export function refundUnlessServed({ request, response }: Exchange, refund: () =
   watchConnection(socket, watcher);
   response.once('finish', () => {
     unwatchConnection(socket, watcher);
-    // Node says so too of an answer whose connection was destroyed under it.
+    // Node emits this also for a response whose connection was destroyed.
     settle(!socket.destroyed && (response.statusCode === 200 || response.statusCode === 201));
   });
 }

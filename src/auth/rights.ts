@@ -2,7 +2,7 @@ import { checkAllQueues, checkQueue, checkVerb, type Rights } from '../domain/ri
 import type { AccessRules } from './access.js';
 
 /**
- * Refuses what a token with limited rights may not do. Of a list of queues each must be allowed.
+ * Rejects a request that a token with limited rights may not make. Each queue of a list must be allowed.
  *
  * @param queues a queue or a list of queues as it was sent, of legal characters
  * @throws {QueueError} `verb_missing`, `queue_not_allowed`

@@ -5,7 +5,7 @@ import { tokenHint } from './credentials.js';
 import type { ThrottleKind } from './token-keys.js';
 import type { TokenStore } from './token-store.js';
 
-/** A request that was counted: what a refund must name. */
+/** A counted request: what a refund needs. */
 export interface CountedRequest {
   readonly digest: string;
   readonly kind: ThrottleKind;
@@ -13,10 +13,10 @@ export interface CountedRequest {
   readonly started: number;
 }
 
-/** lmstfy's words for what is limited. */
-const WORDS: Record<ThrottleKind, 'consume' | 'produce'> = { read: 'consume', write: 'produce' };
+/** lmstfy's names of the limited operations. */
+const VERB_OF: Record<ThrottleKind, 'consume' | 'produce'> = { read: 'consume', write: 'produce' };
 
-/** The token whose request is counted, and where it belongs. */
+/** The token of a counted request, and its pool and namespace. */
 export interface CountedToken {
   readonly digest: string;
   readonly text: string;
@@ -24,14 +24,14 @@ export interface CountedToken {
   readonly namespace: string;
 }
 
-/** Requests that a window takes; 0 = any number. */
+/** Requests per window; 0 = no limit. */
 export function allowedBy(limit: Limit | null, kind: ThrottleKind): number {
   return limit === null ? 0 : Math.max(0, limit[kind]);
 }
 
 /** Counts requests against the limits of tokens: fixed windows, exact over all servers. */
 export class Throttle {
-  /** @param metrics hears of each refusal */
+  /** @param metrics counts rejections */
   constructor(
     private readonly store: TokenStore,
     private readonly metrics?: Pick<HttpMetrics, 'rateLimited'>,
@@ -40,7 +40,7 @@ export class Throttle {
   /**
    * Counts a request. Nothing is counted for a token without a limit of this kind.
    *
-   * A full Redis cannot count, and lets the request through: it must be possible to drain it.
+   * A full Redis cannot count, so the request is admitted: it must be possible to drain it.
    *
    * @throws {QueueError} `rate_limited`: the window is used up; `pool_unavailable`
    */
@@ -55,14 +55,14 @@ export class Throttle {
       });
     if (started === null) return null;
     if (started > 0) return { digest: token.digest, kind, started };
-    this.metrics?.rateLimited(token, token.text, WORDS[kind]);
+    this.metrics?.rateLimited(token, token.text, VERB_OF[kind]);
     throw new QueueError(
       'rate_limited',
-      `token(${tokenHint(token.text)}) ${WORDS[kind]} reach the limit rate, please retry later`,
+      `token(${tokenHint(token.text)}) ${VERB_OF[kind]} reach the limit rate, please retry later`,
     );
   }
 
-  /** Gives a request back that brought its caller nothing. It never fails: at worst the window stays one request shorter. */
+  /** Refunds a request that was not served. Never fails: at worst the window stays one request shorter. */
   async refund({ digest, kind, started }: CountedRequest): Promise<void> {
     await this.store.refund(digest, kind, started).catch(() => undefined);
   }

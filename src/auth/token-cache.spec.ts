@@ -12,27 +12,26 @@ const record: TokenRecord = {
 };
 const away = new QueueError('pool_unavailable', 'away');
 
-/** A store that answers when it is told to, and a clock that stands still until it is moved. */
+/** A store whose answers the test controls, and a clock that the test moves. */
 class SlowStore {
   nowMs = 0;
-  readonly questions: { digest: string; answer: (found: TokenRecord | null) => void; fail: () => void }[] =
-    [];
+  readonly lookups: { digest: string; answer: (found: TokenRecord | null) => void; fail: () => void }[] = [];
   readonly cache = new TokenCache(
     (digest) =>
       new Promise((resolve, reject) => {
-        this.questions.push({ digest, answer: resolve, fail: () => reject(away) });
+        this.lookups.push({ digest, answer: resolve, fail: () => reject(away) });
       }),
     () => this.nowMs,
   );
 
   async get(answer: TokenRecord | null, digest = 'd'): Promise<unknown> {
     const found = this.cache.get(digest);
-    this.questions.at(-1)?.answer(answer);
+    this.lookups.at(-1)?.answer(answer);
     return (await found)?.record ?? null;
   }
 }
 
-/** Lets what is settled be heard. */
+/** Lets settled promises run their callbacks. */
 async function turn(): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve));
 }
@@ -43,7 +42,7 @@ describe('the token cache', () => {
     expect(await store.get(record)).toBe(record);
     store.nowMs = 499;
     expect(store.cache.get('d')).toMatchObject({ record });
-    expect(store.questions).toHaveLength(1);
+    expect(store.lookups).toHaveLength(1);
   });
 
   it('asks again beside a token that is used after half a second', async () => {
@@ -52,8 +51,8 @@ describe('the token cache', () => {
     store.nowMs = 500;
     expect(store.cache.get('d')).toMatchObject({ record });
     expect(store.cache.get('d')).toMatchObject({ record });
-    expect(store.questions).toHaveLength(2);
-    store.questions[1]!.answer(record);
+    expect(store.lookups).toHaveLength(2);
+    store.lookups[1]!.answer(record);
     await turn();
     store.nowMs = 1_400;
     expect(store.cache.get('d')).toMatchObject({ record });
@@ -64,7 +63,7 @@ describe('the token cache', () => {
     await store.get(record);
     store.nowMs = 600;
     void store.cache.get('d');
-    store.questions[1]!.answer(null);
+    store.lookups[1]!.answer(null);
     await turn();
     expect(await store.get(null)).toBeNull();
 
@@ -78,7 +77,7 @@ describe('the token cache', () => {
     const store = new SlowStore();
     const slow = store.cache.get('d');
     store.nowMs = 900;
-    store.questions[0]!.answer(record);
+    store.lookups[0]!.answer(record);
     await slow;
     store.nowMs = VALID_MS;
     expect(await store.get(null)).toBeNull();
@@ -89,11 +88,11 @@ describe('the token cache', () => {
     const first = store.cache.get('d');
     store.nowMs = 1_500;
     const second = store.cache.get('d');
-    expect(store.questions).toHaveLength(1);
-    store.questions[0]!.answer(record);
+    expect(store.lookups).toHaveLength(1);
+    store.lookups[0]!.answer(record);
     expect(await first).toMatchObject({ record });
     await turn();
-    store.questions[1]!.answer(null);
+    store.lookups[1]!.answer(null);
     expect(await second).toBeNull();
   });
 
@@ -102,11 +101,11 @@ describe('the token cache', () => {
     const early = store.cache.get('d');
     const late = store.cache.get('d');
     const later = store.cache.get('d');
-    store.questions[0]!.answer(null);
+    store.lookups[0]!.answer(null);
     expect(await early).toBeNull();
     await turn();
-    expect(store.questions).toHaveLength(2);
-    store.questions[1]!.answer(record);
+    expect(store.lookups).toHaveLength(2);
+    store.lookups[1]!.answer(record);
     expect(await late).toMatchObject({ record });
     expect(await later).toMatchObject({ record });
   });
@@ -116,15 +115,15 @@ describe('the token cache', () => {
     await store.get(record);
     store.nowMs = 700;
     expect(store.cache.get('d')).toMatchObject({ record });
-    store.questions[1]!.fail();
+    store.lookups[1]!.fail();
     await turn();
     store.nowMs = 999;
     expect(store.cache.get('d')).toMatchObject({ record });
-    store.questions[2]!.fail();
+    store.lookups[2]!.fail();
     await turn();
     store.nowMs = VALID_MS;
     const refused = store.cache.get('d');
-    store.questions[3]!.fail();
+    store.lookups[3]!.fail();
     await expect(refused).rejects.toBe(away);
   });
 
@@ -139,6 +138,6 @@ describe('the token cache', () => {
     for (let i = 0; i < 20_010; i++) await store.get(record, `d${i}`);
     expect(store.cache.size).toBe(20_000);
     void store.cache.get('d20009');
-    expect(store.questions).toHaveLength(20_010);
+    expect(store.lookups).toHaveLength(20_010);
   });
 });

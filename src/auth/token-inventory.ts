@@ -5,20 +5,20 @@ import { DETAIL_FIELDS, toDetails, type TokenDetails, type TokenId } from './tok
 import { type RotateOutcome, tokenPrune, tokenRotate } from './token-scripts.js';
 import type { Expiry } from './token-store.js';
 
-/** How a token is to be replaced. */
+/** Options of a token rotation. */
 export interface Rotation {
-  /** The new token, without pool prefix; left out, one is made up. */
+  /** The new token, without pool prefix; if omitted, a random one is created. */
   readonly chosen?: string | undefined;
-  /** How long the old one works on, 0 = not at all. */
+  /** How long the old one keeps working; 0 = not at all. */
   readonly graceMs: number;
-  /** `NO_EXPIRY`: the new one ends when the old one would have ended. */
+  /** `NO_EXPIRY`: the new one expires when the old one would have expired. */
   readonly expiry: Expiry;
 }
 
 /**
- * What people ask of the tokens that there are: how they stand, and to have them replaced. Never on the way of a request.
+ * Administration of existing tokens: description and rotation. Never used within a queue request.
  *
- * @throws {QueueError} as those of `TokenStore`
+ * @throws {QueueError} as `TokenStore`
  */
 export class TokenInventory {
   private readonly keys: TokenKeys;
@@ -27,14 +27,14 @@ export class TokenInventory {
     this.keys = new TokenKeys(redis.options.keyPrefix);
   }
 
-  /** A token with all that is known of it, null if there is none. */
+  /** A token with all its details; null if there is none. */
   async describe(id: TokenId): Promise<TokenDetails | null> {
     const digest = tokenDigest(id.pool, id.namespace, id.token);
     const madeUs = await this.redis.read('ZSCORE', this.keys.index(id.pool, id.namespace), digest);
     return this.detailsOf(digest, Number(madeUs));
   }
 
-  /** A namespace's tokens in a pool, the oldest first. Those that have expired are struck from the list. */
+  /** The tokens of a namespace in a pool, oldest first. Removes expired ones from the list. */
   async describeAll(namespace: string, pool: string): Promise<TokenDetails[]> {
     const listed = await this.redis.read('ZRANGE', this.keys.index(pool, namespace), 0, -1, 'WITHSCORES');
     const found = await Promise.all(
@@ -48,9 +48,9 @@ export class TokenInventory {
   }
 
   /**
-   * Gives a token's place to a new one, which has its description, rights and limit; counted is anew.
+   * Replaces a token by a new one with the same description, rights and limit; its counters start at zero.
    *
-   * @returns the new token without its pool prefix, or why there is none; then nothing has changed
+   * @returns the new token without its pool prefix, or why there is none; nothing has changed then
    */
   async rotate(
     { pool, namespace, token }: TokenId,
@@ -93,7 +93,7 @@ export class TokenInventory {
   }
 }
 
-/** Members with their scores: a flat list in one protocol of Redis, a list of pairs in the other. */
+/** Members with their scores: RESP2 answers a flat list, RESP3 a list of pairs. */
 function pairsOf(reply: unknown): [string, number][] {
   if (!Array.isArray(reply)) throw new TypeError('the token store answered something else than an array');
   const flat: unknown[] = reply.flat();

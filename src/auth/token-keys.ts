@@ -2,15 +2,15 @@
 export type ThrottleKind = 'read' | 'write';
 
 /**
- * Spells the keys of the token store. All carry one hash tag, so that a script may change a token and its indexes at once. What
- * stands before the tag keeps them apart from the keys of a namespace that is called `tokens`.
+ * Builds the keys of the token store. All have one hash tag, so that a script may change a token and its indexes
+ * atomically. The prefix before the tag distinguishes them from the keys of a namespace named `tokens`.
  *
- * Names of pools and namespaces hold no slash, so the index of one namespace is never that of another.
+ * Names of pools and namespaces contain no slash, so indexes of different namespaces have different keys.
  */
 export class TokenKeys {
   private readonly base: string;
 
-  /** `prefix` stands before every key; empty by default. */
+  /** `prefix` precedes every key; empty by default. */
   constructor(prefix: string) {
     this.base = `${prefix}pumphouse-auth:{tokens}:`;
   }
@@ -20,7 +20,7 @@ export class TokenKeys {
     return `${this.base}t:${digest}`;
   }
 
-  /** Zset: the digests of a namespace's tokens by time of making, Unix µs. */
+  /** Zset: the digests of a namespace's tokens by time of creation, Unix µs. */
   index(pool: string, namespace: string): string {
     return `${this.base}ns:${pool}/${namespace}`;
   }
@@ -30,7 +30,7 @@ export class TokenKeys {
     return `${this.base}limited`;
   }
 
-  /** Hash: the window that is open now, if one is. */
+  /** Hash: the current window, if there is one. */
   window(digest: string, kind: ThrottleKind): string {
     return `${this.base}w:${digest}:${kind}`;
   }

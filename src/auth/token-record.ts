@@ -1,7 +1,7 @@
 import type { Limit } from '../domain/caller.js';
 import { type Rights, type Verb, VERBS } from '../domain/rights.js';
 
-/** Names one token: the same text is another token in another namespace or pool. */
+/** Identifies a token: the same text is another token in another namespace or pool. */
 export interface TokenId {
   readonly pool: string;
   readonly namespace: string;
@@ -17,20 +17,20 @@ export interface TokenRecord extends TokenId {
   readonly rights: Rights | null;
 }
 
-/** A token with what only people ask for. Times are Unix ms. */
+/** A token with the details for administration. Times are Unix ms. */
 export interface TokenDetails extends TokenRecord {
   readonly madeMs: number;
   /** Null: never. */
   readonly expiresMs: number | null;
-  /** When some server last had to do with it, to the minute; null: never. */
+  /** When a server last used it, to the minute; null: never. */
   readonly usedMs: number | null;
-  /** Another token has taken its place, and it works on for its grace. */
+  /** It was replaced by another token, and still works until its grace period ends. */
   readonly isReplaced: boolean;
 }
 
 /**
- * The fields of a token's hash that admission needs. The text of a token whose rights are limited stands in `bound` and not in
- * `token`: a server that does not know of rights then finds no token, and does not take it for one that may do everything.
+ * Fields of a token's hash that admission needs. The text of a token with limited rights is in `bound` and not in
+ * `token`: a server version without rights then finds no token, instead of treating it as one that may do everything.
  */
 export const RECORD_FIELDS = [
   'pool',
@@ -45,10 +45,10 @@ export const RECORD_FIELDS = [
   'queues',
 ] as const;
 
-/** Those that people ask for, after the others. */
+/** The fields above, and those for administration. */
 export const DETAIL_FIELDS = [...RECORD_FIELDS, 'expires', 'used', 'replaced'] as const;
 
-/** A reply to HMGET of `RECORD_FIELDS`; null if there is no such token. */
+/** Decodes a reply to HMGET of `RECORD_FIELDS`; null if there is no such token. */
 export function toRecord(reply: unknown): TokenRecord | null {
   const [pool, namespace, open, bound, description, read, write, interval, verbs, queues] = texts(reply);
   const token = bound ?? open;
@@ -59,7 +59,7 @@ export function toRecord(reply: unknown): TokenRecord | null {
   return { pool, namespace, token, description: description ?? '', limit, rights };
 }
 
-/** A reply to HMGET of `DETAIL_FIELDS`; null if there is no such token. */
+/** Decodes a reply to HMGET of `DETAIL_FIELDS`; null if there is no such token. */
 export function toDetails(reply: unknown, madeMs: number): TokenDetails | null {
   const record = toRecord(reply);
   if (record === null) return null;
@@ -73,7 +73,7 @@ export function toDetails(reply: unknown, madeMs: number): TokenDetails | null {
   };
 }
 
-/** A verb of a later version grants nothing here. */
+/** An unknown verb of a later version grants nothing. */
 function rightsOf(verbs: string | null, queues: string | null): Rights | null {
   if (verbs === null && queues === null) return null;
   const named = verbs?.split(',');

@@ -1,28 +1,28 @@
 import { script } from '../redis/scripts/script.js';
 
-/** 0 or 1 as no or yes; anything else is a bug. */
+/** Decodes 0 or 1 as a boolean; other values are a bug. */
 function flag(raw: unknown): boolean {
   if (raw !== 0 && raw !== 1) throw new TypeError(`a script answered ${String(raw)} instead of 0 or 1`);
   return raw === 1;
 }
 
-/** The outcome that stands at the number which a script answered. */
+/** Decodes a number as an index of the outcomes. */
 function outcomeOf<T extends string>(name: string, outcomes: readonly T[], raw: unknown): T {
   const outcome = typeof raw === 'number' ? outcomes[raw] : undefined;
   if (outcome === undefined) throw new TypeError(`${name} answered ${String(raw)}`);
   return outcome;
 }
 
-/** What became of a limit. */
+/** Result of setting a limit. */
 export type LimitOutcome = 'no_token' | 'set' | 'has_one';
 const LIMIT_OUTCOMES: readonly LimitOutcome[] = ['no_token', 'set', 'has_one'];
 
-/** What became of a new token. */
+/** Result of creating a token. */
 export type CreateOutcome = 'exists' | 'stored' | 'expired';
 const CREATE_OUTCOMES: readonly CreateOutcome[] = ['exists', 'stored', 'expired'];
 
 export const tokenCreate = script({
-  name: 'token_create',
+  name: 'tokens/create',
   keys: ['token', 'index'],
   args: [
     'digest',
@@ -40,12 +40,12 @@ export const tokenCreate = script({
   reply: (raw) => outcomeOf('token_create', CREATE_OUTCOMES, raw),
 });
 
-/** What became of a rotation. */
+/** Result of a rotation. */
 export type RotateOutcome = 'no_token' | 'done' | 'exists' | 'expired';
 const ROTATE_OUTCOMES: readonly RotateOutcome[] = ['no_token', 'done', 'exists', 'expired'];
 
 export const tokenRotate = script({
-  name: 'token_rotate',
+  name: 'tokens/rotate',
   keys: ['token', 'successor', 'index', 'limited', 'read_window', 'write_window'],
   args: ['digest', 'new_digest', 'text', 'grace_ms', 'lifetime_ms', 'expires_ms'],
   item: [],
@@ -55,7 +55,7 @@ export const tokenRotate = script({
 
 /** True if the digest was listed. */
 export const tokenPrune = script({
-  name: 'token_prune',
+  name: 'tokens/prune',
   keys: ['token', 'index', 'limited'],
   args: ['digest'],
   item: [],
@@ -63,9 +63,9 @@ export const tokenPrune = script({
   reply: flag,
 });
 
-/** How many tokens the use was written of. */
+/** For how many tokens the use was written. */
 export const tokenUsed = script({
-  name: 'token_used',
+  name: 'tokens/record_use',
   keys: ['limited'],
   args: ['pause_ms'],
   item: ['digest'],
@@ -78,7 +78,7 @@ export const tokenUsed = script({
 
 /** True if there was such a token. */
 export const tokenDelete = script({
-  name: 'token_delete',
+  name: 'tokens/delete',
   keys: ['token', 'index', 'limited', 'read_window', 'write_window'],
   args: ['digest'],
   item: [],
@@ -87,7 +87,7 @@ export const tokenDelete = script({
 });
 
 export const limitSet = script({
-  name: 'limit_set',
+  name: 'tokens/set_limit',
   keys: ['token', 'limited', 'read_window', 'write_window'],
   args: ['digest', 'read', 'write', 'interval_s', 'only_new'],
   item: [],
@@ -97,7 +97,7 @@ export const limitSet = script({
 
 /** True if the token had a limit. */
 export const limitDelete = script({
-  name: 'limit_delete',
+  name: 'tokens/delete_limit',
   keys: ['token', 'limited', 'read_window', 'write_window'],
   args: ['digest'],
   item: [],
@@ -105,13 +105,13 @@ export const limitDelete = script({
   reply: flag,
 });
 
-/** The start of the window that counted the request, Unix ms; 0 = the window is used up. */
+/** Start of the window that counted the request, Unix ms; 0 = the window is used up. */
 export const throttle = script({
-  name: 'throttle',
+  name: 'tokens/count_request',
   keys: ['window'],
   args: ['limit', 'interval_ms'],
   item: [],
-  // Sent twice it would count twice.
+  // Sending it twice would count twice.
   repeatable: false,
   reply: (raw) => {
     if (typeof raw !== 'number') throw new TypeError('throttle answered no integer');
@@ -119,18 +119,18 @@ export const throttle = script({
   },
 });
 
-/** True if the request was given back. */
+/** True if the request was refunded. */
 export const refund = script({
-  name: 'refund',
+  name: 'tokens/uncount_request',
   keys: ['window'],
   args: ['started'],
   item: [],
-  // Sent twice it would give back twice.
+  // Sending it twice would refund twice.
   repeatable: false,
   reply: flag,
 });
 
-/** Every script of the token store: held against its header by a test. */
+/** All scripts of the token store: a test compares them with their headers. */
 export const TOKEN_SCRIPTS = [
   tokenCreate,
   tokenDelete,

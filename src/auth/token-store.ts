@@ -18,24 +18,24 @@ import {
 
 export type { TokenId, TokenRecord } from './token-record.js';
 
-/** When a token shall end: after a time from now, or at an instant (Unix ms). Both 0 = never. */
+/** When a token expires: after a time from now, or at an instant (Unix ms). Both 0 = never. */
 export interface Expiry {
   readonly lifetimeMs: number;
   readonly atMs: number;
 }
 
-/** What a token that works until it is deleted has for an end. */
+/** Expiry of a token that works until it is deleted. */
 export const NO_EXPIRY: Expiry = { lifetimeMs: 0, atMs: 0 };
 
-/** What is said of an end that is over before it begins. */
+/** Message for an expiry in the past. */
 export const EXPIRED = 'expires must be in the future';
 
-/** What a new token shall be. */
+/** Options of a new token. */
 export interface Grant {
   readonly namespace: string;
   readonly pool: string;
   readonly description: string;
-  /** Without pool prefix; left out, one is made up. */
+  /** Without pool prefix; if omitted, a random one is created. */
   readonly chosen?: string | undefined;
   /** Null: everything. */
   readonly rights: Rights | null;
@@ -43,11 +43,11 @@ export interface Grant {
 }
 
 /**
- * Tokens, their limits, and the windows that count requests. It lives in one Redis for all pools.
+ * Tokens, their limits, and the windows that count requests. Stored in one Redis for all pools.
  *
  * Every call settles within the command timeout.
  *
- * @throws {QueueError} `pool_unavailable` no answer in time; `store_full`, `disk_full` Redis refuses to write
+ * @throws {QueueError} `pool_unavailable` no answer in time; `store_full`, `disk_full` Redis rejects writes
  */
 export class TokenStore {
   private readonly keys: TokenKeys;
@@ -56,15 +56,15 @@ export class TokenStore {
     this.keys = new TokenKeys(redis.options.keyPrefix);
   }
 
-  /** Whether the store's Redis can be used now, and what is wrong with it. */
+  /** Whether the store's Redis can be used now, and its problems. */
   get status(): RedisPool['status'] {
     return this.redis.status;
   }
 
   /**
-   * Makes a token that may do everything in a namespace; it works at once on every server.
+   * Creates a token that may do everything in a namespace; it works at once on every server.
    *
-   * @param chosen the token, without pool prefix; left out, one is made up
+   * @param chosen the token, without pool prefix; if omitted, a random one is created
    * @returns the token without its pool prefix
    * @throws {QueueError} `invalid_argument`: the chosen token exists
    */
@@ -73,10 +73,10 @@ export class TokenStore {
   }
 
   /**
-   * Makes a token.
+   * Creates a token.
    *
    * @returns the token without its pool prefix
-   * @throws {QueueError} `invalid_argument`: the chosen token exists, or it would have expired by now
+   * @throws {QueueError} `invalid_argument`: the chosen token exists, or it would have expired already
    */
   async grant({ namespace, pool, description, chosen, rights, expiry }: Grant): Promise<string> {
     const token = chosen ?? mintToken();
@@ -102,7 +102,7 @@ export class TokenStore {
   }
 
   /**
-   * Takes a token away, with its limit. Every server refuses it within a second.
+   * Deletes a token with its limit. Every server rejects it within a second.
    *
    * @returns false if there was no such token
    */
@@ -115,20 +115,20 @@ export class TokenStore {
     );
   }
 
-  /** The token of this digest, null if there is none. One round trip. */
+  /** The token of this digest; null if there is none. One round trip. */
   async find(digest: string): Promise<TokenRecord | null> {
     return toRecord(await this.redis.read('HMGET', this.keys.token(digest), ...RECORD_FIELDS));
   }
 
-  /** A token's limit, null if it has none or does not exist. */
+  /** A token's limit; null if it has none or does not exist. */
   async limit({ pool, namespace, token }: TokenId): Promise<Limit | null> {
     return (await this.find(tokenDigest(pool, namespace, token)))?.limit ?? null;
   }
 
   /**
-   * Gives a token a limit; it holds on every server within a second, and counts from zero.
+   * Sets a token's limit; it applies on every server within a second, and counting starts at zero.
    *
-   * @param onlyNew leave a limit that is there as it is, and answer `has_one`
+   * @param onlyNew keep an existing limit, and return `has_one`
    */
   async setLimit({ pool, namespace, token }: TokenId, limit: Limit, onlyNew: boolean): Promise<LimitOutcome> {
     const digest = tokenDigest(pool, namespace, token);
@@ -141,7 +141,7 @@ export class TokenStore {
     });
   }
 
-  /** Takes a token's limit away; false if it had none. */
+  /** Removes a token's limit; false if it had none. */
   async deleteLimit({ pool, namespace, token }: TokenId): Promise<boolean> {
     const digest = tokenDigest(pool, namespace, token);
     return this.redis.run(limitDelete, this.limitKeys(digest), { digest });
@@ -156,8 +156,8 @@ export class TokenStore {
   /**
    * Counts a request in the token's window.
    *
-   * @param allowed requests that a window takes, >= 1
-   * @returns the window that counted it (its start, Unix ms), 0 if it is used up
+   * @param allowed requests per window, >= 1
+   * @returns the window that counted it (its start, Unix ms); 0 if it is used up
    */
   async count(digest: string, kind: ThrottleKind, allowed: number, intervalS: number): Promise<number> {
     return this.redis.run(
@@ -167,13 +167,13 @@ export class TokenStore {
     );
   }
 
-  /** Gives a counted request back, unless its window is over; false if it is. */
+  /** Refunds a counted request, unless its window is over; false if it is. */
   async refund(digest: string, kind: ThrottleKind, started: number): Promise<boolean> {
     return this.redis.run(refund, { window: this.keys.window(digest, kind) }, { started });
   }
 
-  /** Notes that tokens are in use now, those of which it was noted within `pauseMs` excepted. */
-  async noteUse(digests: readonly string[], pauseMs: number): Promise<void> {
+  /** Records that tokens are in use now, except those with a use recorded within `pauseMs`. */
+  async recordUse(digests: readonly string[], pauseMs: number): Promise<void> {
     const items = digests.map((digest) => [digest]);
     await this.redis.run(tokenUsed, { limited: this.keys.limited }, { pause_ms: pauseMs }, items);
   }

@@ -1,22 +1,22 @@
-import { type CanActivate, type ExecutionContext, Inject, Injectable } from '@nestjs/common';
+import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
-import { exchangeIn } from '../http/exchange-of.js';
+import { contextIn } from '../http/request/context-of.js';
 import { ACCESS_RULES, type AccessRules, DEFAULT_ACCESS } from './access.js';
 import { Admission } from './admission.js';
 
-/** Admission for requests that come over the router: each is treated as its route says by `Access`. */
+/** Admission for requests that come through the router, by the rules that `Access` set for their route. */
 @Injectable()
 export class TokenGuard implements CanActivate {
   private readonly rules = new Map<unknown, AccessRules>();
 
   constructor(
-    @Inject(Admission) private readonly admission: Admission,
-    @Inject(Reflector) private readonly reflector: Reflector,
+    private readonly admission: Admission,
+    private readonly reflector: Reflector,
   ) {}
 
   /** @throws {QueueError} as `Admission.admit` */
   canActivate(context: ExecutionContext): boolean | Promise<boolean> {
-    const admitted = this.admission.admit(exchangeIn(context), this.rulesOf(context));
+    const admitted = this.admission.admit(contextIn(context), this.rulesOf(context));
     return admitted === undefined ? true : admitted.then(() => true);
   }
 

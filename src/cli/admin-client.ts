@@ -1,8 +1,8 @@
 import { httpCall, type TlsTrust } from './http-call.js';
 
-/** The server said no, or there is no such thing: exit code 1. */
+/** The server rejected the request, or the object does not exist: exit code 1. */
 export class Refused extends Error {
-  /** @param status the answer's HTTP status */
+  /** @param status HTTP status of the answer */
   constructor(
     message: string,
     readonly status: number,
@@ -11,39 +11,39 @@ export class Refused extends Error {
   }
 }
 
-/** Nobody answered, or what answered is no working admin port: exit code 2. */
+/** No answer, or the answer is not that of a working admin port: exit code 2. */
 export class Unreachable extends Error {}
 
-/** Where the admin port is, and who asks. */
+/** Address of the admin port and credentials. */
 export interface AdminTarget {
   readonly url: URL;
   /** `user:password`. */
   readonly account?: string | undefined;
   readonly tls: TlsTrust;
-  /** Milliseconds that a call may take. */
+  /** Time limit of a call, in milliseconds. */
   readonly timeoutMs: number;
 }
 
-/** One request of the admin port. */
+/** One request to the admin port. */
 export interface AdminRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  /** Path segments; they are escaped here. */
+  /** Path segments; the client escapes them. */
   readonly path: readonly string[];
-  /** Left out values are not sent. */
+  /** Undefined values are not sent. */
   readonly query?: Readonly<Record<string, string | undefined>>;
   readonly json?: object;
 }
 
-/** Speaks to a server's admin port. */
+/** Client of a server's admin port. */
 export class AdminClient {
   constructor(private readonly target: AdminTarget) {}
 
   /**
-   * Makes a call; every call ends within the time-out.
+   * Sends a request; every call ends within the timeout.
    *
    * @returns the answer's JSON, undefined if it has no body
    * @throws {Refused} 4xx
-   * @throws {Unreachable} no answer, 5xx, or an answer that is no JSON
+   * @throws {Unreachable} no answer, 5xx, or an answer that is not JSON
    */
   async call(request: AdminRequest): Promise<unknown> {
     const { url, timeoutMs } = this.target;
@@ -53,10 +53,10 @@ export class AdminClient {
       throw new Unreachable(`cannot reach the admin port at ${url.origin}: ${why}`, { cause: error });
     });
     if (status < 300) return text === '' ? undefined : parse(text, url);
-    const said = errorIn(text) ?? `HTTP status ${String(status)}`;
-    if (status >= 500) throw new Unreachable(`${url.origin} failed: ${said}`);
+    const reason = errorIn(text) ?? `HTTP status ${String(status)}`;
+    if (status >= 500) throw new Unreachable(`${url.origin} failed: ${reason}`);
     throw new Refused(
-      status === 401 ? `${said}: --account must name an account of this server, with its password` : said,
+      status === 401 ? `${reason}: --account must name an account of this server, with its password` : reason,
       status,
     );
   }

@@ -1,11 +1,11 @@
 import { request as plainRequest, type ClientRequest, type IncomingMessage } from 'node:http';
 import { request as tlsRequest, type RequestOptions } from 'node:https';
 
-/** What a call over TLS needs beyond what the system has; PEM texts. */
+/** TLS settings of a call besides the system's; PEM texts. */
 export interface TlsTrust {
-  /** Who must have signed the server's certificate; left out, whom the system trusts. */
+  /** CA of the server's certificate; left out, the CAs that the system trusts. */
   readonly ca?: string;
-  /** Our own certificate and its key, if the server asks for one. */
+  /** Client certificate and its key, if the server asks for one. */
   readonly cert?: string;
   readonly key?: string;
 }
@@ -21,9 +21,9 @@ export interface HttpCall {
 }
 
 /**
- * Makes a call and reads its answer whole. Redirects are answers. Node's `fetch` would do, if it could be told of a CA.
+ * Makes a call and reads the whole answer. Does not follow redirects. Node's `fetch` cannot be given a CA.
  *
- * @throws {Error} nobody answers, the signal aborts, or the server is not whom `tls` trusts
+ * @throws {Error} the server does not answer, the signal aborts, or the server's certificate is not trusted by `tls`
  */
 export function httpCall({
   method,

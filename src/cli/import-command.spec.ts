@@ -1,6 +1,9 @@
 import { run } from './program.js';
 
-/** What it does is tested with real stores, in test/e2e/import-lmstfy.spec.ts and test/chaos/import.spec.ts. */
+/**
+ * Only the command line. The import itself is tested with real stores in test/api/import-lmstfy.spec.ts and
+ * test/faults/import.spec.ts.
+ */
 describe('pumphouse import-lmstfy', () => {
   async function call(...args: string[]): Promise<{ code: number; err: string }> {
     let err = '';

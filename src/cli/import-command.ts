@@ -20,7 +20,7 @@ interface Given {
   readonly json?: true;
 }
 
-/** What is loaded when it is needed: the command line itself knows nothing of engines and Redis. */
+/** Loaded on demand: the command line itself does not load engines and Redis. */
 interface ImportModule {
   readonly importLmstfy: (
     options: object,
@@ -68,7 +68,7 @@ Broken off at any moment, it goes on where it was when it is started again. docs
 }
 
 async function run(given: Given, output: Output): Promise<void> {
-  const path = join(import.meta.dirname, '..', 'lmstfy-import', 'command.js');
+  const path = join(import.meta.dirname, 'import', 'command.js');
   const { importLmstfy } = (await import(pathToFileURL(path).href)) as ImportModule;
   const halt = new AbortController();
   const end = (): void => halt.abort();

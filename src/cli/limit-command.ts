@@ -72,7 +72,7 @@ function limitPath(namespace: string, token: string): string[] {
   return ['token', namespace, token, 'limit'];
 }
 
-/** lmstfy's answer for a token without a limit says nothing. */
+/** lmstfy's answer for a token without a limit is not helpful. */
 function noLimit(error: unknown): never {
   if (error instanceof Refused && error.status === 404) throw new Refused('the token has no limit', 404);
   throw error;

@@ -5,12 +5,12 @@ import { run } from './program.js';
 describe('pumphouse namespace purge', () => {
   let server: Server;
   let url: string;
-  let asked: string[];
+  let urls: string[];
   let answers: object[];
 
   beforeAll(async () => {
     server = createServer((request, response) => {
-      asked.push(`${request.method ?? ''} ${request.url ?? ''}`);
+      urls.push(`${request.method ?? ''} ${request.url ?? ''}`);
       response.end(JSON.stringify(answers.shift()));
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -21,7 +21,7 @@ describe('pumphouse namespace purge', () => {
     server.close();
   });
   beforeEach(() => {
-    asked = [];
+    urls = [];
   });
 
   async function call(...args: string[]): Promise<{ code: number; out: string; err: string }> {
@@ -42,7 +42,7 @@ describe('pumphouse namespace purge', () => {
 
     expect(code).toBe(2);
     expect(err).toContain('--dry-run or --yes must be given');
-    expect(asked).toEqual([]);
+    expect(urls).toEqual([]);
   });
 
   it('shows what there is', async () => {
@@ -51,26 +51,26 @@ describe('pumphouse namespace purge', () => {
     expect(await call('mail', '--dry-run', '--pool', 'p')).toEqual({
       ...{ code: 0, out: 'queues  2\nready   10\ndead    1\n', err: '' },
     });
-    expect(asked).toEqual(['DELETE /namespaces/mail?pool=p&dry_run=true']);
+    expect(urls).toEqual(['DELETE /namespaces/mail?pool=p&dry_run=true']);
   });
 
   it('goes on until all is done', async () => {
     answers = [part(100, false), part(20, false), part(3, true)];
 
     expect(await call('mail', '--yes')).toEqual({ code: 0, out: 'deleted 123 jobs in 3 queues\n', err: '' });
-    expect(asked).toEqual(new Array(3).fill('DELETE /namespaces/mail'));
+    expect(urls).toEqual(new Array(3).fill('DELETE /namespaces/mail'));
     answers = [part(1, true)];
     expect((await call('mail', '--yes', '--json')).out).toBe(
       '{"namespace":"mail","done":true,"in_use":false,"removed":{"jobs":1,"queues":1,"keys":2}}\n',
     );
   });
 
-  it('says so, and fails, when somebody publishes meanwhile', async () => {
+  it('fails with a message when a client publishes during the purge', async () => {
     answers = [part(5, false, true)];
     const { code, out, err } = await call('mail', '--yes');
 
     expect({ code, out }).toEqual({ code: 1, out: 'deleted 5 jobs in 1 queues\n' });
     expect(err).toContain('somebody publishes meanwhile');
-    expect(asked.length).toBe(1);
+    expect(urls.length).toBe(1);
   });
 });

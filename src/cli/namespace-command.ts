@@ -3,7 +3,7 @@ import { Refused } from './admin-client.js';
 import { columns, entriesOf, field, json } from './print.js';
 import type { OpenSession, Session } from './session.js';
 
-/** What HTTP would call it. */
+/** The HTTP status for this error. */
 const IN_USE = 409;
 
 /** `pumphouse namespace …` */
@@ -52,7 +52,7 @@ async function show({ admin, isJson, out }: Session, namespace: string, pool?: s
   out(columns(rows.map(([name, many]) => [String(name), String(many)])));
 }
 
-/** The server does a part of it at a time. */
+/** Repeats the call: the server purges one part at a time. */
 async function purge({ admin, isJson, out }: Session, namespace: string, pool?: string): Promise<void> {
   const total = { jobs: 0, queues: 0, keys: 0 };
   for (;;) {

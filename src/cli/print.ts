@@ -4,7 +4,7 @@ export interface Output {
   readonly err: (text: string) => void;
 }
 
-/** Rows with their columns under each other; the last column is not padded. */
+/** Formats rows as aligned columns; the last column is not padded. */
 export function columns(rows: readonly (readonly string[])[]): string {
   const widths: number[] = [];
   for (const row of rows) row.forEach((cell, i) => (widths[i] = Math.max(widths[i] ?? 0, cell.length)));
@@ -16,17 +16,17 @@ export function columns(rows: readonly (readonly string[])[]): string {
     .join('');
 }
 
-/** JSON for a program to read: one line. */
+/** JSON for programs: one line. */
 export function json(value: unknown): string {
   return `${JSON.stringify(value)}\n`;
 }
 
-/** The entries of an answer that should be an object; none if it is not. */
+/** The entries of an answer that should be an object; empty if it is none. */
 export function entriesOf(value: unknown): [string, unknown][] {
   return typeof value === 'object' && value !== null ? Object.entries(value) : [];
 }
 
-/** A field of an answer. */
+/** Reads a field of an answer. */
 export function field(value: unknown, name: string): unknown {
   return entriesOf(value).find(([key]) => key === name)?.[1];
 }

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { run } from './program.js';
 
-interface Asked {
+interface AdminCall {
   readonly request: string;
   readonly body: string;
   readonly authorization: string | undefined;
@@ -18,7 +18,7 @@ interface Answer {
 describe('the command line', () => {
   let server: Server;
   let url: string;
-  let asked: Asked[];
+  let calls: AdminCall[];
   let answer: Answer | null;
 
   beforeAll(async () => {
@@ -27,7 +27,7 @@ describe('the command line', () => {
       request.on('data', (chunk: Buffer) => (body += chunk.toString()));
       request.on('end', () => {
         const { authorization } = request.headers;
-        asked.push({ request: `${request.method ?? ''} ${request.url ?? ''}`, body, authorization });
+        calls.push({ request: `${request.method ?? ''} ${request.url ?? ''}`, body, authorization });
         if (answer) response.writeHead(answer.status).end(answer.body);
       });
     });
@@ -41,7 +41,7 @@ describe('the command line', () => {
   });
 
   beforeEach(() => {
-    asked = [];
+    calls = [];
     answer = { status: 200, body: '{}' };
   });
 
@@ -65,7 +65,7 @@ describe('the command line', () => {
       url,
     );
     expect({ code, out, err }).toEqual({ code: 0, out: 'T1\n', err: '' });
-    expect(asked[0]!.request).toBe('POST /token/mail?description=the+mailer&pool=p');
+    expect(calls[0]!.request).toBe('POST /token/mail?description=the+mailer&pool=p');
   });
 
   it('takes the general options before the command too', async () => {
@@ -94,7 +94,7 @@ describe('the command line', () => {
       'TOKEN  VERBS    QUEUES  EXPIRES                          LAST USED  DESCRIPTION\n' +
         'T1     consume  a-*,b   2030-01-31T12:00:00Z (replaced)  never      two words\n',
     );
-    expect(asked[0]!.request).toBe('GET /token/mail?details=true');
+    expect(calls[0]!.request).toBe('GET /token/mail?details=true');
   });
 
   it('asks for tokens that may not do everything, and for their replacement', async () => {
@@ -103,7 +103,7 @@ describe('the command line', () => {
     await call('token', 'create', 'mail', '-d', 'x', ...rights, '--admin', url);
     const rotated = await call('token', 'rotate', 'mail', 'p:T1', '--grace', '1h', '--admin', url);
     expect(rotated).toMatchObject({ code: 0, out: 'T2\n' });
-    expect(asked.map(({ request }) => request)).toEqual([
+    expect(calls.map(({ request }) => request)).toEqual([
       'POST /token/mail?description=x&verbs=consume&queues=mail-*%2Cnews&expires=90d',
       'POST /token/mail/p%3AT1/rotate?grace=1h',
     ]);
@@ -112,14 +112,14 @@ describe('the command line', () => {
   it('escapes what it puts into a path', async () => {
     answer = { status: 204, body: '' };
     expect(await call('token', 'delete', 'mail', 'pool:a/b?c', '--admin', url)).toMatchObject({ code: 0 });
-    expect(asked[0]!.request).toBe('DELETE /token/mail/pool%3Aa%2Fb%3Fc');
+    expect(calls[0]!.request).toBe('DELETE /token/mail/pool%3Aa%2Fb%3Fc');
   });
 
   it('sets, shows and deletes limits', async () => {
     answer = { status: 200, body: '{"limiter":{"interval":3,"read":1,"write":0}}' };
     const set = await call('limit', 'set', 'mail', 'T1', '--read', '1', '--interval', '3', '--admin', url);
     expect(set).toMatchObject({ code: 0, out: 'interval  3\nread      1\nwrite     0\n' });
-    expect(asked[0]).toMatchObject({
+    expect(calls[0]).toMatchObject({
       request: 'PUT /token/mail/T1/limit',
       body: '{"read":1,"write":0,"interval":3}',
     });
@@ -140,6 +140,25 @@ describe('the command line', () => {
     expect((await call('info', '--admin', url)).out).toBe('mail  a b\nx     \n');
   });
 
+  it('lists background loops in columns, or as the server said it', async () => {
+    const run = { last_run_at: '2030-01-31T12:00:00.123Z', duration_ms: 1.5, moved: 3, lag_ms: 0.2 };
+    const fine = { next_run_at: '2030-01-31T12:00:01.123Z', last_error: null, last_error_at: null };
+    const failed = { next_run_at: null, last_error: 'no store', last_error_at: '2030-01-31T11:00:00.000Z' };
+    const idle = { last_run_at: null, duration_ms: null, moved: null, lag_ms: null };
+    const loops = [
+      { pid: 7, pool: 'default', name: 'sweep', ...run, ...fine },
+      { pid: 7, pool: 'eu', name: 'pump', ...idle, ...failed },
+    ];
+    answer = { status: 200, body: JSON.stringify({ loops }) };
+    expect((await call('loops', '--admin', url)).out).toBe(
+      'PID  POOL     LOOP   LAST RUN                  MS   MOVED  LATE MS  NEXT RUN                  LAST ERROR\n' +
+        '7    default  sweep  2030-01-31T12:00:00.123Z  1.5  3      0.2      2030-01-31T12:00:01.123Z  -\n' +
+        '7    eu       pump   -                         -    -      -        -                         2030-01-31T11:00:00.000Z no store\n',
+    );
+    expect((await call('loops', '--json', '--admin', url)).out).toBe(`${answer.body}\n`);
+    expect(calls.map(({ request }) => request)).toEqual(['GET /loops', 'GET /loops']);
+  });
+
   it('ends with 1 when the server refuses, with its words', async () => {
     answer = { status: 400, body: '{"error":"the pool was not exists"}' };
     expect(await call('token', 'list', 'mail', '--admin', url)).toMatchObject({
@@ -157,7 +176,7 @@ describe('the command line', () => {
     await call('pools', '--admin', url.replace('http://', 'http://ops:secret@'));
     rmSync(folder, { recursive: true });
     const wanted = `Basic ${Buffer.from('ops:secret').toString('base64')}`;
-    expect(asked.map(({ authorization }) => authorization)).toEqual([wanted, wanted, wanted]);
+    expect(calls.map(({ authorization }) => authorization)).toEqual([wanted, wanted, wanted]);
     answer = { status: 401, body: '{"error":"unauthorized"}' };
     const refused = await call('pools', '--admin', url);
     expect(refused).toMatchObject({
@@ -176,7 +195,7 @@ describe('the command line', () => {
     expect(err).toContain(answer ? 'service unavailable' : 'no answer within 0.2 s');
   });
 
-  it('ends with 2 when nobody listens, or something else does', async () => {
+  it('exits with 2 when no server listens, or the answer is not an admin port', async () => {
     expect((await call('pools', '--admin', 'http://127.0.0.1:9')).code).toBe(2);
     answer = { status: 200, body: '<html>' };
     expect(await call('pools', '--admin', url)).toMatchObject({ code: 2 });
@@ -194,14 +213,14 @@ describe('the command line', () => {
     const { code, err } = await call(...args);
     expect(code).toBe(2);
     expect(err).toContain('error:');
-    expect(asked).toEqual([]);
+    expect(calls).toEqual([]);
   });
 
   it('has help with examples', async () => {
     const { code, out } = await call('--help');
     expect(code).toBe(0);
-    for (const word of ['Examples:', 'serve', 'token', 'limit', 'pools', 'info', 'Exit status']) {
-      expect(out).toContain(word);
+    for (const text of ['Examples:', 'serve', 'token', 'limit', 'pools', 'info', 'loops', 'Exit status']) {
+      expect(out).toContain(text);
     }
     expect((await call('token', '--help')).out).toContain('pumphouse token create mail');
   });

@@ -4,18 +4,19 @@ import { AdminClient, Refused, Unreachable } from './admin-client.js';
 import type { TlsTrust } from './http-call.js';
 import { importCommand } from './import-command.js';
 import { limitCommand } from './limit-command.js';
+import { loopsCommand } from './loops-command.js';
 import { namespaceCommand } from './namespace-command.js';
 import { columns, entriesOf, json, type Output } from './print.js';
 import { serve } from './serve.js';
 import type { OpenSession, Session } from './session.js';
 import { tokenCommand } from './token-command.js';
 
-/** What the shell is told. */
+/** Exit codes. */
 export const EXIT = { ok: 0, refused: 1, failed: 2 } as const;
 
 const DEFAULT_ADMIN = 'http://127.0.0.1:7778';
 const DEFAULT_TIMEOUT_S = 10;
-/** Commands that do not go through the admin port. */
+/** Commands that do not call the admin port. */
 const NO_CALLS = ['serve', 'import-lmstfy'];
 
 const EXAMPLES = `
@@ -39,7 +40,7 @@ export async function run(args: readonly string[], output: Output): Promise<numb
     await program(output).parseAsync(args, { from: 'user' });
     return EXIT.ok;
   } catch (error) {
-    // Commander has printed its own by now.
+    // Commander has already printed its own errors.
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.failed;
     if (error instanceof Refused || error instanceof Unreachable) {
       output.err(`pumphouse: ${error.message}\n`);
@@ -62,7 +63,8 @@ function program(output: Output): Command {
   root.addCommand(serveCommand());
   for (const group of [tokenCommand(open), limitCommand(open), namespaceCommand(open)])
     root.addCommand(group);
-  root.addCommand(poolsCommand(open)).addCommand(infoCommand(open)).addCommand(importCommand(output));
+  for (const single of [poolsCommand(open), infoCommand(open), loopsCommand(open), importCommand(output)])
+    root.addCommand(single);
   for (const command of everyCommand(root)) {
     command.copyInheritedSettings(root);
     const isCall = command !== root && command.commands.length === 0 && !NO_CALLS.includes(command.name());
@@ -75,7 +77,7 @@ function everyCommand(command: Command): Command[] {
   return [command, ...command.commands.flatMap(everyCommand)];
 }
 
-/** They may stand anywhere on the line: so each command has them, and the root too. */
+/** Session options are allowed anywhere on the line, so every command has them, and the root too. */
 function withSessionOptions(command: Command): void {
   command
     .addOption(
@@ -122,7 +124,7 @@ function trustOf({ ca, cert, key }: SessionOptions): TlsTrust {
   };
 }
 
-/** @param what the file holds, for people */
+/** @param what describes the file in error messages */
 function textOf(file: string, what: string): string {
   try {
     return readFileSync(file, 'utf8');
@@ -131,7 +133,7 @@ function textOf(file: string, what: string): string {
   }
 }
 
-/** An account on the command line can be read by everybody on the machine; one in a file need not. */
+/** Any user of the machine can read an account on the command line; a file can be protected. */
 function accountOf(option: string | undefined, { username, password }: URL): string | undefined {
   if (option?.startsWith('@') === true) return textOf(option.slice(1), 'the account').trim();
   if (option !== undefined || username === '') return option;

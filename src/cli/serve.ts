@@ -8,7 +8,7 @@ import { pathToFileURL } from 'node:url';
  */
 export async function serve(args: readonly string[]): Promise<void> {
   const main = join(import.meta.dirname, '..', 'main.js');
-  // Cluster workers are started from the program that argv names.
+  // Cluster workers are started from the program in argv.
   process.argv.splice(1, process.argv.length, main, ...args);
   await import(pathToFileURL(main).href);
 }

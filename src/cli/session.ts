@@ -2,12 +2,12 @@ import type { Command } from 'commander';
 import type { AdminClient } from './admin-client.js';
 import type { Output } from './print.js';
 
-/** What a command works with. */
+/** The environment of a command: admin client and output. */
 export interface Session extends Output {
   readonly admin: AdminClient;
-  /** The answer shall be printed as JSON. */
+  /** Print answers as JSON. */
   readonly isJson: boolean;
 }
 
-/** Opens a session by the options that stand before or after the command's name. */
+/** Opens a session with the options before or after the command's name. */
 export type OpenSession = (command: Command) => Session;

@@ -43,9 +43,9 @@ function createCommand(open: OpenSession): Command {
     .option('--verbs <list>', 'what it may do: publish, consume, admin (default: all)')
     .option('--queues <list>', 'for these queues only; * stands for any characters (default: all)')
     .option('--expires <when>', 'after a time (90s, 12h, 30d), or at a date (2030-01-31T12:00:00Z)')
-    .action(async (namespace: string, asked: CreateOptions, command: Command) => {
+    .action(async (namespace: string, options: CreateOptions, command: Command) => {
       const { admin, isJson, out } = open(command);
-      const { description, token, pool, verbs, queues, expires } = asked;
+      const { description, token, pool, verbs, queues, expires } = options;
       const query = { description, token, pool, verbs, queues, expires };
       const made = await admin.call({ method: 'POST', path: ['token', namespace], query });
       out(isJson ? json(made) : `${String(field(made, 'token'))}\n`);
@@ -65,7 +65,7 @@ function listCommand(open: OpenSession): Command {
     });
 }
 
-/** A server of an older version tells the descriptions only. */
+/** Servers of older versions return only the descriptions. */
 function tokenTable(listed: unknown): string {
   const tokens = entriesOf(field(listed, 'tokens'));
   const details = field(listed, 'details');
@@ -110,9 +110,9 @@ function rotateCommand(open: OpenSession): Command {
     .option('--grace <time>', 'the old one works on for so long: 90s, 15m, 1h, 2d (default: not at all)')
     .option('--expires <when>', 'the end of the new one (default: that of the old one)')
     .option('--token <text>', 'this new token, without a prefix, instead of one that is made up')
-    .action(async (namespace: string, old: string, asked: RotateOptions, command: Command) => {
+    .action(async (namespace: string, old: string, options: RotateOptions, command: Command) => {
       const { admin, isJson, out } = open(command);
-      const { grace, expires, token } = asked;
+      const { grace, expires, token } = options;
       const path = ['token', namespace, old, 'rotate'];
       const made = await admin.call({ method: 'POST', path, query: { grace, expires, token } });
       out(isJson ? json(made) : `${String(field(made, 'token'))}\n`);
@@ -135,7 +135,7 @@ function listOf(value: unknown): string {
   return Array.isArray(value) ? value.join(',') : '';
 }
 
-/** To the second: what is behind it is noise. */
+/** To the second: smaller units are noise. */
 function timeOr(otherwise: string, value: unknown): string {
   return typeof value === 'string' ? value.replace(/\.\d+Z$/, 'Z') : otherwise;
 }

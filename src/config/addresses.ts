@@ -1,13 +1,13 @@
 import { isIPv4 } from 'node:net';
 import type { NodeAddress } from '../domain/pool.js';
 
-/** The `url` of a pool whose Redis this server brings along. */
+/** `url` of a pool whose Redis this server runs itself. */
 export const EMBEDDED = 'embedded';
 
 const HOST_AND_PORT = /^(?:\[(?<ipv6>[0-9A-Fa-f:.]+)\]|(?<host>[^\s:/@[\]]+))(?::(?<port>\d{1,5}))?$/;
 const MAX_PORT = 65_535;
 
-/** `host:port`, `[ipv6]:port`, or a host alone; null if it is none of them. */
+/** Parses `host:port`, `[ipv6]:port`, or a host alone; null if it is none of them. */
 export function parseAddress(text: string, defaultPort: number): NodeAddress | null {
   const { ipv6, host, port } = HOST_AND_PORT.exec(text.trim())?.groups ?? {};
   const name = ipv6 ?? host;
@@ -16,7 +16,7 @@ export function parseAddress(text: string, defaultPort: number): NodeAddress | n
   return number >= 1 && number <= MAX_PORT ? { host: name, port: number } : null;
 }
 
-/** What is wrong with the URL of a Redis, without a word of the URL itself; null if nothing. */
+/** What is wrong with the URL of a Redis, without quoting the URL; null if nothing. */
 export function redisUrlProblem(value: unknown): string | null {
   const expected = 'must be redis://[user:password@]host[:port][/db] or rediss://…';
   if (typeof value !== 'string') return expected;

@@ -1,19 +1,13 @@
 import { availableParallelism } from 'node:os';
-import type { ValidationError } from 'class-validator';
+import { validateSync, type ValidationError } from 'class-validator';
 import { replicasOf } from '../domain/durability.js';
 import { EMBEDDED, isLoopback } from './addresses.js';
-import { validateSync } from './class-validator.js';
 import type { Config, RedisTarget, TlsListenerConfig } from './config.js';
 import { migrationProblems } from './migrations.js';
+import type { Problem } from './problems.js';
 import { below } from './tree.js';
 
-/** What is wrong at a path. Never holds a value: it may be a secret. */
-export interface Problem {
-  readonly path: string;
-  readonly text: string;
-}
-
-/** Everything that is wrong with the values of a configuration: each for itself, and where that is right, together. */
+/** All problems of a configuration: of each value, and of valid values in combination. */
 export function problemsOf(config: Config): Problem[] {
   const problems = [
     ...valueProblems(config),
@@ -25,7 +19,7 @@ export function problemsOf(config: Config): Problem[] {
 }
 
 function valueProblems(of: object, path = ''): Problem[] {
-  // The class's own keys were sorted out before; should one slip through, it stops the boot here.
+  // Unknown keys were rejected before; any that got through are found here.
   return flat(validateSync(of, { whitelist: true, forbidNonWhitelisted: true }), path);
 }
 
@@ -37,7 +31,7 @@ function flat(errors: readonly ValidationError[], path: string): Problem[] {
   });
 }
 
-/** What is wrong with values that are right one by one. */
+/** Problems of values that are valid one by one. */
 function joint(config: Config, isSound: (path: string) => boolean): Problem[] {
   const { server, admin, pools, tokens, limits, lmstfy } = config;
   const checks: readonly (readonly [of: string, check: () => Problem[]])[] = [
@@ -54,10 +48,10 @@ function joint(config: Config, isSound: (path: string) => boolean): Problem[] {
   return checks.flatMap(([of, check]) => (of === '' || isSound(of) ? check() : []));
 }
 
-/** A key, whether it is wrong, and why. */
+/** A key, whether it is invalid, and why. */
 type Rule = readonly [key: string, isWrong: boolean, text: string];
 
-/** Those rules that are broken, of the keys below a path. */
+/** The problems of those rules that are violated, for keys below a path. */
 function broken(path: string, ...rules: readonly Rule[]): Problem[] {
   return rules.flatMap(([key, isWrong, text]) => (isWrong ? [{ path: below(path, key), text }] : []));
 }
@@ -122,8 +116,8 @@ function tokensProblems(tokens: RedisTarget): Problem[] {
       { path: 'tokens.url', text: 'must be a redis:// or rediss:// URL, or left out for the default pool' },
     ];
   }
-  const isSaid = Object.entries(tokens).some(([key, value]) => key !== 'allow_unsafe' && value !== undefined);
-  return isSaid ? targetProblems(tokens, 'tokens') : [];
+  const isSet = Object.entries(tokens).some(([key, value]) => key !== 'allow_unsafe' && value !== undefined);
+  return isSet ? targetProblems(tokens, 'tokens') : [];
 }
 
 function targetProblems(target: RedisTarget, path: string): Problem[] {
@@ -176,7 +170,7 @@ function urlProblems(
   ];
 }
 
-/** What is not wrong, and yet worth a line at start. */
+/** Settings that are valid, but deserve a warning at start. */
 export function warningsOf({ server, pools, tokens }: Config, cores = availableParallelism()): string[] {
   const warnings: string[] = [];
   if (server.workers > cores) {
@@ -213,12 +207,12 @@ function hasPlace({ url, sentinels, cluster }: RedisTarget): boolean {
   return url !== undefined || sentinels !== undefined || cluster !== undefined;
 }
 
-/** As below, but embedded Redis are one for each pool. */
+/** Like `placeOf`, but each pool has its own embedded Redis. */
 function poolPlace(pool: RedisTarget, name: string): string {
   return pool.url === EMBEDDED ? JSON.stringify(name) : placeOf(pool);
 }
 
-/** Two pools with the same one are the same Redis; two with different ones may still be. */
+/** Two pools with equal results are the same Redis; with different ones they may still be. */
 function placeOf({ url, sentinels, master_name, cluster, db }: RedisTarget): string {
   const { host, pathname } =
     url === undefined || url === EMBEDDED ? { host: '', pathname: '' } : new URL(url);

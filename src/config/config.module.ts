@@ -1,7 +1,7 @@
 import { Module, type DynamicModule } from '@nestjs/common';
 import { Config } from './config.js';
 
-/** Gives the loaded configuration to whoever injects `Config`. */
+/** Provides the loaded configuration for injection as `Config`. */
 @Module({})
 export class ConfigModule {
   static forRoot(config: Config): DynamicModule {

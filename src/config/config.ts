@@ -1,4 +1,4 @@
-import { Allow } from './class-validator.js';
+import { Allow } from 'class-validator';
 import { DURABILITY, DURABILITY_RULE, type Durability } from '../domain/durability.js';
 import {
   MAX_CONFIGURABLE_BYTES,
@@ -23,38 +23,41 @@ import {
 } from './keys.js';
 
 /*
- * The configuration. Initial values are the defaults; config/default.toml says of every key what it is for, in which unit, and
- * why its default is what it is. A test holds the two together. Times and sizes carry their unit in the name.
+ * The configuration. Initial values are the defaults; config/default.toml explains each key, its unit, and the reason
+ * for its default. A test compares the two. Times and sizes have their unit in the name.
  */
 
 const MAX_PORT = 65_535;
 const HOUR_MS = 3_600_000;
-/** More of anything is no bound. */
+/** Higher limits have no practical effect. */
 const MILLION = 1_000_000;
-/** As long as DNS lets a name be. Whether there is such an address shows when it is listened on. */
+/** As long as DNS permits. Whether the address exists shows when the server listens on it. */
 const HOST = /^[^\s/@[\]]{1,253}$/;
 const HOST_MESSAGE = 'must be a host name or an IP address, without brackets';
-/** A curly bracket would move the hash tag, and with it every key, to another slot of a Cluster. */
+/** Ports are not compared. */
+const HOST_NAMES = 'must be a list of host names, without ports';
+const isHostName = (text: string): boolean => HOST.test(text) && !text.includes(':');
+/** A curly bracket would change the hash tag, and with it the Cluster slot of every key. */
 const KEY_PREFIX = /^[-_.:A-Za-z0-9]{0,64}$/;
 const POOL_NAME = /^[-_A-Za-z0-9]+$/;
-/** Basic authentication puts a colon between name and password. */
+/** Basic authentication separates name and password with a colon. */
 const ACCOUNT_NAME = /^[^:\s]+$/;
 const ADDRESS_LIST = 'must be a list of "host:port", at least one';
-/** Only whether it can be read counts here, not the port. */
+/** Checks only that it can be parsed; the port does not matter. */
 const isAddress = (text: string): boolean => parseAddress(text, 1) !== null;
 
 const FSYNC_POLICIES = ['everysec', 'always'] as const;
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 export const LOG_FORMATS = ['auto', 'json', 'pretty'] as const;
 
-/** A listener's files for TLS; without them it speaks plain HTTP. */
+/** TLS files of a listener; without them it uses plain HTTP. */
 export class TlsListenerConfig {
   @Optional() @Text() tls_cert?: string;
   @Optional() @Text() tls_key?: string;
   @Optional() @Text() tls_client_ca?: string;
 }
 
-/** The port of the API. */
+/** The port of the queue APIs. */
 export class ServerConfig extends TlsListenerConfig {
   @Text(HOST_MESSAGE, HOST) host = '0.0.0.0';
   @WholeNumber(0, MAX_PORT) port = 7777;
@@ -72,16 +75,18 @@ export class ServerConfig extends TlsListenerConfig {
   @WholeNumber(1_024, MAX_QUOTA_BYTES) max_body_bytes_in_flight = 268_435_456;
 }
 
-/** The port of the operators. */
+/** The admin port. */
 export class AdminConfig extends TlsListenerConfig {
   @Text(HOST_MESSAGE, HOST) host = '127.0.0.1';
   @WholeNumber(0, MAX_PORT) port = 7778;
-  /** Password by account name. */
+  /** Names of this server in the `Host` header, in addition to its own. */
+  @TextList(HOST_NAMES, isHostName, 0) hosts: string[] = [];
+  /** Passwords by account name. */
   @NamedTexts('must be passwords by account name, neither empty; no colons in names', ACCOUNT_NAME)
   accounts: Record<string, string> = {};
 }
 
-/** Where a Redis is and how to get in: exactly one of `url`, `sentinels` (with `master_name`) or `cluster`. */
+/** Address and credentials of a Redis: exactly one of `url`, `sentinels` (with `master_name`) or `cluster`. */
 export class RedisTarget {
   @Optional() @RedisUrl(EMBEDDED) url?: string;
   @Optional() @TextList(ADDRESS_LIST, isAddress) sentinels?: string[];
@@ -97,24 +102,24 @@ export class RedisTarget {
   @Flag() allow_unsafe = false;
 }
 
-/** A Redis deployment that holds queues. */
+/** A Redis deployment for queues. */
 export class PoolConfig extends RedisTarget {
-  /** How safe a job is before its publish is answered, unless the publish says so itself. */
+  /** Durability of a publish that does not set its own. */
   @Text(DURABILITY_RULE, DURABILITY) durability: Durability = 'memory';
-  /** The pool that this one moves to. */
+  /** The pool to which this one migrates. */
   @Optional() @Text() migrate_to?: string;
 }
 
 /** The Redis of the tokens; the default pool's if nothing is set. */
 export class TokensConfig extends RedisTarget {}
 
-/** What the embedded Redis leaves on this machine. */
+/** Data of the embedded Redis on this machine. */
 export class DataConfig {
   @Text() dir = 'data';
   @OneOf(FSYNC_POLICIES) appendfsync: (typeof FSYNC_POLICIES)[number] = 'everysec';
 }
 
-/** What one request may carry, how many may wait, and what a namespace may hold. */
+/** Limits of requests, waiting long polls, and namespaces. */
 export class LimitsConfig {
   @WholeNumber(1, MAX_CONFIGURABLE_BYTES) max_body_bytes = 65_535;
   @WholeNumber(1, MAX_CONFIGURABLE_BYTES) max_bulk_bytes = 8_388_608;
@@ -126,7 +131,7 @@ export class LimitsConfig {
   @WholeNumber(1, MILLION) max_waiters_per_token = 15_000;
 }
 
-/** Streams of events. */
+/** Event streams. */
 export class EventsConfig {
   @WholeNumber(0, MILLION) max_streams = 1_000;
   @WholeNumber(0, MILLION) max_streams_per_token = 100;
@@ -136,14 +141,14 @@ export class EventsConfig {
   @WholeNumber(1_000, MILLION) max_kept = 10_000;
 }
 
-/** How every Redis is used. */
+/** Settings for every Redis. */
 export class RedisConfig {
   @WholeNumber(50, 60_000) command_timeout_ms = 2_000;
   @WholeNumber(1, 60_000) wait_timeout_ms = 500;
   @Text('must be at most 64 letters, digits, or -_.:', KEY_PREFIX) key_prefix = '';
 }
 
-/** Habits of the lmstfy API that may be chosen. */
+/** Configurable behaviour of the lmstfy API. */
 export class LmstfyConfig {
   @Flag() public_sizes = false;
   @WholeNumber(0, MAX_UINT32) default_delay_s = 0;
@@ -153,19 +158,19 @@ export class LmstfyConfig {
   @WholeNumber(0, MAX_UINT32) default_timeout_s = 0;
 }
 
-/** What `/metrics` shows, and to whom. */
+/** Content and access of `/metrics`. */
 export class MetricsConfig {
   @WholeNumber(0, 100_000) max_queues = 200;
   @Flag() public = false;
 }
 
-/** What is remembered of jobs that are over, in numbers. */
+/** Statistics of past jobs. */
 export class StatsConfig {
   @WholeNumber(0, MAX_HISTORY_DAYS) history_days = 30;
   @WholeNumber(1, 100_000) max_queues = 1_000;
 }
 
-/** What is written to standard output. */
+/** Log on standard output. */
 export class LogConfig {
   @OneOf(LOG_LEVELS) level: (typeof LOG_LEVELS)[number] = 'info';
   @OneOf(LOG_FORMATS) format: (typeof LOG_FORMATS)[number] = 'auto';
@@ -187,7 +192,7 @@ export class Config {
   @Section(MetricsConfig) metrics = new MetricsConfig();
   @Section(StatsConfig) stats = new StatsConfig();
   @Section(LogConfig) log = new LogConfig();
-  /** What is not wrong, and yet worth a line at start. No key: loading fills it. */
+  /** Warnings to log at start. Not a key: filled when the configuration is loaded. */
   @Allow() readonly warnings: string[] = [];
 }
 

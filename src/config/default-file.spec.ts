@@ -6,10 +6,10 @@ import { keysOf, type KeyClass } from './keys.js';
 import { DEFAULT_FILE, loadConfig, printDefaultConfig } from './load.js';
 import { admit, build } from './tree.js';
 
-/** The names that default.toml gives to what the operator names. */
+/** The name that default.toml uses in sections with names chosen by the operator. */
 const EXAMPLE = 'default';
 
-/** Every key with a value, as the section that it stands in and its name. */
+/** Every key with a value: its section and its name. */
 function documentable(type: KeyClass, section = ''): [section: string, key: string][] {
   return [...keysOf(type)].flatMap(([key, kind]) => {
     const at = section === '' ? key : `${section}.${key}`;
@@ -48,7 +48,7 @@ describe('config/default.toml', () => {
     const at = lines.findIndex((line) => new RegExp(`^(# )?${key} = `).test(line));
 
     expect(at).toBeGreaterThan(-1);
-    // Keys of one kind may stand below one explanation.
+    // Keys of one kind may share an explanation.
     const before = lines
       .slice(0, at)
       .reverse()
@@ -88,7 +88,12 @@ describe('the examples beside it', () => {
     const config = loadConfig({ file, env });
 
     expect(Object.keys(env)).toHaveLength(4);
-    expect(config.admin).toEqual({ host: '0.0.0.0', port: 7778, accounts: { ops: 'secret' } });
+    expect(config.admin).toEqual({
+      host: '0.0.0.0',
+      port: 7778,
+      hosts: [],
+      accounts: { ops: 'secret' },
+    });
     expect(config.pools['default']).toMatchObject({ master_name: 'pumphouse', password: 'secret' });
     expect(() => loadConfig({ file, env: {} })).toThrow('admin.accounts must be set');
   });

@@ -4,19 +4,19 @@ import { below, emptyTree, isTree, type Layer, type Tree } from './tree.js';
 const PREFIX = 'PUMPHOUSE_';
 const SEPARATOR = '__';
 
-/** Where a variable's value belongs. */
+/** The key for a variable, and its kind. */
 interface Place {
   readonly path: readonly string[];
   readonly kind: Kind;
 }
 
 /**
- * The part of the environment that is configuration: `PUMPHOUSE_SERVER__PORT=80` is `server.port`. Only names with `__` between two
- * words count: Kubernetes sets `PUMPHOUSE_PORT=tcp://…` by itself, and `PUMPHOUSE__…` belongs to the set-up scripts. Case does not
- * matter; a pool or account that no file names is taken in lower case.
+ * Reads the environment variables that are configuration: `PUMPHOUSE_SERVER__PORT=80` is `server.port`. Only names with
+ * `__` between two words are read: Kubernetes sets `PUMPHOUSE_PORT=tcp://…` by itself, and `PUMPHOUSE__…` belongs to
+ * the set-up scripts. Case does not matter; a pool or account that no file names gets a lower-case name.
  *
- * @param known what the files say: their pools and accounts keep the spelling that they have there
- * @param problems gets a line for each name that means nothing, or the same as another one
+ * @param known the keys of the files: their pools and accounts keep their spelling
+ * @param problems receives a line for each name that is unknown, or equal to another one
  */
 export function readEnvironment(
   env: NodeJS.ProcessEnv,
@@ -43,18 +43,18 @@ export function readEnvironment(
   return { tree, origin: (path) => names.get(path) ?? 'the environment' };
 }
 
-function placeOf(words: readonly string[], type: KeyClass, known: Tree): Place | null {
-  const [word = '', ...rest] = words;
-  const key = word.toLowerCase();
+function placeOf(segments: readonly string[], type: KeyClass, known: Tree): Place | null {
+  const [segment = '', ...rest] = segments;
+  const key = segment.toLowerCase();
   const kind = keysOf(type).get(key);
   const lower = known[key];
   const inside = isTree(lower) ? lower : emptyTree();
   if (!kind) return null;
   if (kind.type === 'section') return under([key], placeOf(rest, kind.of, inside));
   if (kind.type !== 'named') return rest.length === 0 ? { path: [key], kind } : null;
-  // A name may hold the separator itself; what stands below it may not.
-  const nameWords = kind.of === null ? rest : rest.slice(0, -1);
-  const name = spelling(nameWords.join(SEPARATOR), inside);
+  // Such a name may contain the separator itself; the key below it may not.
+  const nameSegments = kind.of === null ? rest : rest.slice(0, -1);
+  const name = spelling(nameSegments.join(SEPARATOR), inside);
   if (name === '') return null;
   if (kind.of === null) return { path: [key, name], kind: { type: 'text' } };
   return under([key, name], placeOf(rest.slice(-1), kind.of, emptyTree()));
@@ -81,7 +81,7 @@ function put(tree: Tree, path: readonly string[], value: unknown): void {
   put(next, rest, value);
 }
 
-/** Text as the key's kind; one that does not fit stays a text, and the key's own check tells what it must be. */
+/** Parses text as the key's kind. Text that does not fit stays text, and the key's own check reports the rule. */
 function coerce(text: string, { type }: Kind): unknown {
   switch (type) {
     case 'number':

@@ -1,19 +1,19 @@
-import { IsOptional, ValidateBy, ValidateNested } from './class-validator.js';
+import { IsOptional, ValidateBy, ValidateNested } from 'class-validator';
 import { redisUrlProblem } from './addresses.js';
 
 /** A class whose decorated properties are configuration keys, and whose initial values are the defaults. */
 export type KeyClass = new () => object;
 
-/** What stands at a key: how text from the environment is read, and how layers are laid over each other. */
+/** Kind of a key: determines how text from the environment is parsed, and how layers are merged. */
 export type Kind =
   | { readonly type: 'number' | 'boolean' | 'text' | 'list' }
   | { readonly type: 'section'; readonly of: KeyClass }
-  /** Names chosen by the operator; sections (pools) or texts (accounts) under them. */
+  /** Names chosen by the operator, with sections (pools) or texts (accounts) under them. */
   | { readonly type: 'named'; readonly of: KeyClass | null };
 
 const DECLARED = new Map<object, Map<string, Kind>>();
 
-/** The keys of a configuration class, its base classes' too. */
+/** The keys of a configuration class, including those of its base classes. */
 export function keysOf({ prototype }: KeyClass): ReadonlyMap<string, Kind> {
   const keys = new Map<string, Kind>();
   for (
@@ -34,12 +34,12 @@ function key(kind: Kind, ...decorators: readonly PropertyDecorator[]): PropertyD
   };
 }
 
-/** One message for each key, which never holds its value: it may be a secret. */
+/** One message per key, which never contains its value: it may be a secret. */
 function check(message: string, isRight: (value: unknown) => boolean): PropertyDecorator {
   return ValidateBy({ name: 'value', validator: { validate: isRight, defaultMessage: () => message } });
 }
 
-/** The key may be left out. */
+/** The key may be omitted. */
 export const Optional = IsOptional;
 
 export function WholeNumber(min: number, max: number): PropertyDecorator {
@@ -59,7 +59,7 @@ export function Flag(): PropertyDecorator {
   );
 }
 
-/** @param message what a right value is, for people: "must be …" */
+/** @param message the rule, for people: "must be …" */
 export function Text(message = 'must be a text that is not empty', pattern = /^.+$/s): PropertyDecorator {
   return key(
     { type: 'text' },
@@ -74,7 +74,7 @@ export function OneOf(values: readonly string[]): PropertyDecorator {
   );
 }
 
-/** @param also what else than a URL is right */
+/** @param also a value that is valid besides URLs */
 export function RedisUrl(also?: string): PropertyDecorator {
   return key(
     { type: 'text' },
@@ -89,14 +89,15 @@ export function RedisUrl(also?: string): PropertyDecorator {
   );
 }
 
-export function TextList(message: string, isRight: (text: string) => boolean): PropertyDecorator {
+/** @param min minimum number of texts */
+export function TextList(message: string, isRight: (text: string) => boolean, min = 1): PropertyDecorator {
   return key(
     { type: 'list' },
     check(
       message,
       (value) =>
         Array.isArray(value) &&
-        value.length > 0 &&
+        value.length >= min &&
         value.every((one) => typeof one === 'string' && isRight(one)),
     ),
   );
@@ -106,7 +107,9 @@ export function Section(of: KeyClass): PropertyDecorator {
   return key({ type: 'section', of }, ValidateNested());
 }
 
-/** Sections under names of the operator's choice. Their values are checked by who builds them: class-validator cannot. */
+/**
+ * Sections under names chosen by the operator. The code that builds them checks their values: class-validator cannot.
+ */
 export function NamedSections(of: KeyClass, message: string, name: RegExp): PropertyDecorator {
   return key(
     { type: 'named', of },
@@ -114,7 +117,7 @@ export function NamedSections(of: KeyClass, message: string, name: RegExp): Prop
   );
 }
 
-/** Texts under names of the operator's choice; none may be empty. */
+/** Texts under names chosen by the operator; none may be empty. */
 export function NamedTexts(message: string, name: RegExp): PropertyDecorator {
   return key(
     { type: 'named', of: null },

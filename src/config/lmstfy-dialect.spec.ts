@@ -64,7 +64,12 @@ describe("a lmstfy server's file", () => {
       Password = "t"`);
 
     expect(config.server).toMatchObject({ host: '10.0.0.1', port: 8000 });
-    expect(config.admin).toEqual({ host: '10.0.0.1', port: 8001, accounts: { Alice: 'a secret' } });
+    expect(config.admin).toEqual({
+      host: '10.0.0.1',
+      port: 8001,
+      accounts: { Alice: 'a secret' },
+      hosts: [],
+    });
     expect(config.log).toEqual({ level: 'warn', format: 'pretty', access: true });
     expect(config.lmstfy).toEqual({
       public_sizes: true,
@@ -176,8 +181,8 @@ describe('what is wrong with it', () => {
       `${POOL}[server]\nport = 1`,
       "FILE mixes lmstfy's keys with ours: server is not one of lmstfy's",
     ],
-    ['has a key of nobody', `Prot = 1\n${POOL}`, "Prot is not a key of lmstfy's (FILE)"],
-    ['has a key of nobody in a pool', `${POOL}url = "x"`, "Pool.default.url is not a key of lmstfy's (FILE)"],
+    ['has an unknown key', `Prot = 1\n${POOL}`, "Prot is not a key of lmstfy's (FILE)"],
+    ['has an unknown key in a pool', `${POOL}url = "x"`, "Pool.default.url is not a key of lmstfy's (FILE)"],
     ['has no default pool', 'Port = 1', 'pools.default is missing: there must be a pool of that name'],
     ['has a pool without an address', '[Pool.default]\nDB = 1', 'Pool.default.Addr is missing (FILE)'],
     [
@@ -191,7 +196,7 @@ describe('what is wrong with it', () => {
       'server.port must be a whole number from 0 to 65535 (Port in FILE)',
     ],
     [
-      'has a level of nobody',
+      'has an unknown level',
       `LogLevel = "loud"\n${POOL}`,
       /^log\.level must be one of .* \(LogLevel in FILE\)$/,
     ],

@@ -1,27 +1,28 @@
 import { emptyTree, isTree, lay, type Layer, type Tree } from './tree.js';
 
-/** What a lmstfy server does unless its file says otherwise, where ours does something else. */
+/** lmstfy's defaults, where ours are different. */
 const HABITS: Tree = {
-  // Bodies up to 1 MiB, and as many of them in a bulk request as fit our ceiling: 64, which is as many as a bulk may have.
+  // Bodies up to 1 MiB, and as many of them in a bulk request as fit into our maximum: 64, the largest number of jobs
+  // in one.
   limits: { max_body_bytes: 1_048_576, max_bulk_bytes: 67_108_864 },
   lmstfy: { public_sizes: true },
 };
 
-/** Where a key goes, and how its value is said here. */
+/** Our key for one of lmstfy's, and the conversion of its value. */
 interface Target {
   readonly path: readonly string[];
-  readonly say?: (value: unknown) => unknown;
+  readonly convert?: (value: unknown) => unknown;
 }
 
-/** A lmstfy file's keys, in lower case, as its case does not matter. null: there is nothing like it here. */
+/** Keys of a lmstfy file, in lower case because their case does not matter. null: no equivalent here. */
 const KEYS: Readonly<Record<string, Target | null>> = {
-  host: { path: ['server', 'host'], say: host },
+  host: { path: ['server', 'host'], convert: host },
   port: { path: ['server', 'port'] },
-  adminhost: { path: ['admin', 'host'], say: host },
+  adminhost: { path: ['admin', 'host'], convert: host },
   adminport: { path: ['admin', 'port'] },
   accounts: { path: ['admin', 'accounts'] },
-  loglevel: { path: ['log', 'level'], say: level },
-  logformat: { path: ['log', 'format'], say: format },
+  loglevel: { path: ['log', 'level'], convert: level },
+  logformat: { path: ['log', 'format'], convert: format },
   enableaccesslog: { path: ['log', 'access'] },
   logdir: null,
   delaysecond: { path: ['lmstfy', 'default_delay_s'] },
@@ -41,7 +42,7 @@ const REDIS_KEYS: Readonly<Record<string, Target | null>> = {
   engineversion: null,
 };
 const REDIS_SECTIONS = ['pool', 'adminredis'];
-/** Sections of ours, as they would stand in a file. None is a lmstfy key. */
+/** Our sections as written in a file. None is a lmstfy key. */
 const OUR_SECTIONS = [
   'server',
   'admin',
@@ -55,10 +56,10 @@ const OUR_SECTIONS = [
   'log',
 ];
 
-/** logrus' levels that have another name here. */
+/** logrus levels with another name here. */
 const LEVELS: Readonly<Record<string, string>> = { warning: 'warn', panic: 'fatal' };
 
-/** There an IPv6 address needs brackets; here it must have none. */
+/** lmstfy requires brackets around an IPv6 address; we forbid them. */
 function host(value: unknown): unknown {
   return typeof value === 'string' ? value.replace(/^\[(.*)\]$/, '$1') : value;
 }
@@ -83,9 +84,10 @@ function isLmstfyKey(key: string): boolean {
 }
 
 /**
- * A lmstfy file, said in our keys, over lmstfy's own habits. What has nothing like it here is left out, with a warning.
+ * Translates a lmstfy file into our keys, on top of lmstfy's defaults. Keys without an equivalent are skipped, with a
+ * warning.
  *
- * @param problems gets a line for each key that lmstfy does not know; keys of ours are among them: a file is in one dialect
+ * @param problems receives a line for each key that lmstfy does not have, including ours: a file has one dialect
  */
 export function translateLmstfy(
   file: Tree,
@@ -102,7 +104,7 @@ export function translateLmstfy(
 
 class Translation {
   tree = emptyTree();
-  /** A key's name in the file, by its path here. */
+  /** Name of each key in the file, by its path here. */
   readonly spelt = new Map<string, string>();
   readonly idle: string[] = [];
 
@@ -135,7 +137,7 @@ class Translation {
     const [addressKey, address] = find('addr') ?? ['Addr', ''];
     const master = find('mastername')?.[1] ?? '';
     if (address === '') {
-      // What stands in AdminRedis without an address belongs to no Redis.
+      // An AdminRedis section without an address is not used.
       if (path[0] === 'pools') this.problems.push(`${spelt}.Addr is missing (${this.file})`);
       return;
     }
@@ -151,14 +153,14 @@ class Translation {
     }
   }
 
-  /** An empty text is no value there. */
+  /** In a lmstfy file an empty text means no value. */
   private put(keys: typeof KEYS, key: string, spelt: string, under: readonly string[], value: unknown): void {
     const lower = key.toLowerCase();
     const target = Object.hasOwn(keys, lower) ? keys[lower] : undefined;
     if (target === undefined) this.problems.push(`${spelt} is not a key of lmstfy's (${this.file})`);
     else if (value === '') return;
     else if (target === null) this.idle.push(spelt);
-    else this.place([...under, ...target.path], spelt, target.say ? target.say(value) : value);
+    else this.place([...under, ...target.path], spelt, target.convert ? target.convert(value) : value);
   }
 
   private place(path: readonly string[], spelt: string, value: unknown): void {
@@ -170,7 +172,7 @@ class Translation {
   }
 }
 
-/** `host:port` as a URL, or `host:port,host:port` as a list of sentinels. */
+/** Converts `host:port` to a URL, or `host:port,host:port` to a list of sentinels. */
 function placeOf(address: unknown, isSentinel: boolean): unknown {
   if (typeof address !== 'string') return address;
   return isSentinel ? address.split(',').map((one) => one.trim()) : `redis://${address.trim()}`;

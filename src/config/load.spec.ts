@@ -132,7 +132,7 @@ describe('what is wrong', () => {
 
   it('never repeats a secret', () => {
     const secret = 'hunter2';
-    const said = [
+    const printed = [
       ...problems(
         `[pools.default]\nurl = "http://u:${secret}@h"\npassword = 5\n[pools.b]\nurl = "redis://:${secret}@h/x"`,
       ),
@@ -145,8 +145,8 @@ describe('what is wrong', () => {
       ...problems('', { PUMPHOUSE_TOKENS__URL: secret, PUMPHOUSE_TOKENS__DB: secret }),
     ];
 
-    expect(said.length).toBeGreaterThanOrEqual(9);
-    expect(said.join('\n')).not.toContain(secret);
+    expect(printed.length).toBeGreaterThanOrEqual(9);
+    expect(printed.join('\n')).not.toContain(secret);
   });
 });
 
@@ -233,7 +233,7 @@ describe('values that go together', () => {
     expect(problems(toml)).toEqual([problem]);
   });
 
-  it('refuses pools that move round in a circle, whoever else moves into it', () => {
+  it('refuses pools that move round in a circle, whatever other pool moves into it', () => {
     const [b, c] = [
       '[pools.b]\nurl = "redis://h"\nmigrate_to = "c"',
       '[pools.c]\nurl = "redis://i"\nmigrate_to = "b"',

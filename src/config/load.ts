@@ -10,22 +10,22 @@ import { isLmstfyFile, translateLmstfy } from './lmstfy-dialect.js';
 import { ConfigError } from './problems.js';
 import { admit, build, emptyTree, lay, pathsOf, type Layer, type Tree } from './tree.js';
 
-/** Every key, its default, its unit, and why. At the same depth from `src/config` and `dist/config`. */
+/** Every key with its default, unit and reason. At the same depth from `src/config` and `dist/config`. */
 export const DEFAULT_FILE = join(import.meta.dirname, '../../config/default.toml');
 
 export interface LoadOptions {
-  /** A TOML file of ours or of lmstfy's. */
+  /** A TOML file with our keys or with lmstfy's. */
   readonly file?: string;
-  /** This process's environment if left out. */
+  /** Default: this process's environment. */
   readonly env?: NodeJS.ProcessEnv;
-  /** Laid over everything else, in the form of a parsed file; for tests. */
+  /** Overrides everything else, in the form of a parsed file; for tests. */
   readonly overrides?: object;
 }
 
 /**
- * Reads config/default.toml, lays the given file and then the environment over it, and checks the whole.
+ * Reads config/default.toml, overrides it with the given file and then with the environment, and checks the result.
  *
- * @throws {ConfigError} with everything that is wrong, all at once
+ * @throws {ConfigError} with all problems at once
  */
 export function loadConfig({ file, env = process.env, overrides }: LoadOptions = {}): Config {
   const loading = new Loading();
@@ -37,12 +37,12 @@ export function loadConfig({ file, env = process.env, overrides }: LoadOptions =
   return loading.finish();
 }
 
-/** The text of config/default.toml: what `--print-default-config` prints. */
+/** The text of config/default.toml: printed by `--print-default-config`. */
 export function printDefaultConfig(): string {
   return readFileSync(DEFAULT_FILE, 'utf8');
 }
 
-/** Layers, laid over each other one by one, and what was found on the way. */
+/** Merges layers one by one, and collects their problems. */
 class Loading {
   tree: Tree = emptyTree();
   readonly problems: string[] = [];
@@ -56,7 +56,7 @@ class Loading {
     this.tree = lay(this.tree, admitted);
   }
 
-  /** @returns true if the file is one of lmstfy's */
+  /** @returns true if it is a lmstfy file */
   addFile(file: string): boolean {
     const tree = this.read(file);
     if (!isLmstfyFile(tree)) {
@@ -65,7 +65,8 @@ class Loading {
     }
     const { layer, warnings } = translateLmstfy(tree, file, this.problems);
     this.warnings.push(...warnings);
-    // The file says where its pools are. Were the default one missing there, an embedded Redis in its place would be a surprise.
+    // The file defines all pools. If the default pool is missing there, an embedded Redis in its place would be a
+    // surprise.
     this.tree['pools'] = emptyTree();
     this.fileLayer = layer;
     this.add(layer);
@@ -81,7 +82,10 @@ class Loading {
     }
   }
 
-  /** lmstfy's admin port needs no accounts anywhere. Ours does, and so a lmstfy file without any gets a port that only this machine reaches. */
+  /**
+   * lmstfy's admin port never requires accounts. Ours does, so with a lmstfy file without accounts it is only reachable
+   * from this machine.
+   */
   keepAdminAtHome(): void {
     const { admin } = build(Config, this.tree);
     const origin = this.fileLayer?.origin('admin.host');
@@ -105,7 +109,7 @@ class Loading {
   }
 }
 
-/** The parser's own message quotes the line, and the line may hold a password: only place and reason are told. */
+/** The parser's own message quotes the line, which may contain a password: report only position and reason. */
 function unreadable(file: string, error: unknown): string {
   if (error instanceof TomlError) {
     const reason = error.message.split('\n', 1)[0] ?? '';

@@ -5,17 +5,18 @@ import type * as PinoPretty from 'pino-pretty';
 import type { LogConfig } from './config.js';
 
 const REDACTED = '[redacted]';
-/** Names under which a secret could come into a line, at its top or one level below. */
+/** Field names that may contain a secret, at the top of a log line or one level below. */
 const SECRETS = ['token', 'password', 'authorization', 'Authorization'];
 const SECRET_PATHS = [...SECRETS.flatMap((name) => [name, `*.${name}`]), '*["x-token"]', '*["X-Token"]'];
 /** File descriptor of standard output. */
 const STANDARD_OUTPUT = 1;
-/** How deep a chain of causes is written down. */
+/** Maximum depth of a chain of causes in the log. */
 const MAX_CAUSES = 5;
 
 /**
- * The log: one JSON object a line on standard output, or text for people where a terminal is. Lines are written before the call
- * returns, so that none is lost when the process ends. `level` of what is returned may be set at any time.
+ * Creates the log: one JSON object per line on standard output, or text for people on a terminal. Lines are written
+ * before the call returns, so that none is lost when the process ends. `level` of the returned logger may be set at any
+ * time.
  *
  * @param stream instead of standard output; for tests
  */
@@ -35,9 +36,11 @@ export function createLog({ level, format }: Omit<LogConfig, 'access'>, stream?:
   return pino(options, stream ?? pino.destination(STANDARD_OUTPUT));
 }
 
-/** Turns each line before it is written: no stream of its own, which could hold lines back when the process ends. */
+/**
+ * Formats each line before it is written, without a stream of its own, which could delay lines when the process ends.
+ */
 function forPeople(colorize: boolean, destination: DestinationStream): DestinationStream {
-  // Loaded where it is wanted: most servers write for programs.
+  // Loaded only when needed: most servers log JSON.
   const { prettyFactory } = createRequire(import.meta.url)('pino-pretty') as typeof PinoPretty;
   const toText = prettyFactory({ colorize, ignore: 'pid', translateTime: 'SYS:HH:MM:ss.l' });
   return {
@@ -47,7 +50,7 @@ function forPeople(colorize: boolean, destination: DestinationStream): Destinati
   };
 }
 
-/** An error as a line shows it. */
+/** An error in a log line. */
 interface DescribedError {
   readonly type: string;
   readonly message: string;
@@ -57,8 +60,8 @@ interface DescribedError {
 }
 
 /**
- * Name, message, code, stack and causes of an error, and nothing else of it: the Redis driver hangs the command to its errors, whose
- * arguments are passwords, tokens and bodies.
+ * Describes an error by name, message, code, stack and causes only: the Redis driver adds the command to its errors,
+ * whose arguments may be passwords, tokens and bodies.
  */
 function describe(error: unknown, causes = MAX_CAUSES): DescribedError | string {
   if (!isNativeError(error)) return redactUrl(typeof error === 'string' ? error : typeof error);
@@ -73,27 +76,30 @@ function describe(error: unknown, causes = MAX_CAUSES): DescribedError | string 
   };
 }
 
-/** Redis repeats the first arguments of a command that it does not know. */
+/** Redis quotes the first arguments of an unknown command. */
 function withoutArguments(text: string): string {
   return redactUrl(text.replace(/,? with args beginning with:.*/g, ''));
 }
 
 /**
- * The text of a URL, without what must not be logged: the value of everything in its query that is called a token (its name may be
+ * Removes secrets from the text of a URL: the values of all query parameters whose name contains `token` (possibly
  * escaped), the token in an admin path (`/token/<namespace>/<token>`), and the credentials of a Redis URL.
  */
 export function redactUrl(text: string): string {
-  const question = text.indexOf('?');
-  const path = question === -1 ? text : text.slice(0, question);
+  const queryAt = text.indexOf('?');
+  const path = queryAt === -1 ? text : text.slice(0, queryAt);
   const open = path.includes('/') ? withoutPathToken(withoutCredentials(path)) : path;
-  if (question === -1) return open;
-  const query = text.slice(question + 1).replace(/([^?&;=\s]+)=[^&;\s]*/g, (pair, name: string) => {
+  if (queryAt === -1) return open;
+  const query = text.slice(queryAt + 1).replace(/([^?&;=\s]+)=[^&;\s]*/g, (pair, name: string) => {
     return isToken(name) ? `${name}=${REDACTED}` : pair;
   });
   return `${open}?${query}`;
 }
 
-/** The third part of `/token/<namespace>/<token>`, with or without a host before it; escapes may stand in any. */
+/**
+ * Removes the third part of `/token/<namespace>/<token>`, with or without a host before it; each part may contain
+ * escapes.
+ */
 function withoutPathToken(path: string): string {
   const parts = path.split('/');
   const name = parts.findIndex((part, i) => i > 0 && unescaped(part) === 'token');
@@ -102,19 +108,19 @@ function withoutPathToken(path: string): string {
   return parts.with(name + 2, token.replace(/^\S+/, REDACTED)).join('/');
 }
 
-/** Also a name that only looks like it: `x-token` in a query is no token to us, but it holds one. */
+/** True also for similar names: `x-token` in a query is not a token for us, but contains one. */
 function isToken(name: string): boolean {
   return unescaped(name).includes('token');
 }
 
-/** In small letters. */
+/** Decoded, in lower case. */
 function unescaped(text: string): string {
   return text
     .replace(/%([0-9A-Fa-f]{2})/g, (_, hex: string) => String.fromCharCode(parseInt(hex, 16)))
     .toLowerCase();
 }
 
-/** Greedy: an unescaped `@` or `/` in a password is still part of it. */
+/** Greedy: an unescaped `@` or `/` in a password is part of it. */
 function withoutCredentials(text: string): string {
   return text.replace(/(rediss?:\/\/)[^\s"']*@/gi, `$1${REDACTED}@`);
 }

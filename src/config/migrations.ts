@@ -1,8 +1,8 @@
-import type { Problem } from './check.js';
+import type { Problem } from './problems.js';
 import type { PoolConfig } from './config.js';
 import { below } from './tree.js';
 
-/** Where pools move to, by name: those that have a `migrate_to`. */
+/** Migration targets by pool name: of the pools with `migrate_to`. */
 export function migrationsOf(pools: Readonly<Record<string, PoolConfig>>): Map<string, string> {
   const found = new Map<string, string>();
   for (const [name, { migrate_to: target }] of Object.entries(pools)) {
@@ -12,9 +12,10 @@ export function migrationsOf(pools: Readonly<Record<string, PoolConfig>>): Map<s
 }
 
 /**
- * What is wrong with migrations: each goes to another pool of the configuration, in another Redis, and none comes back to where it began.
+ * Problems of migrations: each must lead to another pool of the configuration, in another Redis, and they must not form
+ * a cycle.
  *
- * @param placeOf equal for two pools that are surely the same Redis
+ * @param placeOf returns equal texts for two pools that are certainly the same Redis
  */
 export function migrationProblems(
   pools: Readonly<Record<string, PoolConfig>>,
@@ -34,7 +35,7 @@ function wrongWith(
   placeOf: (pool: PoolConfig, name: string) => string,
 ): string | undefined {
   const [from, to] = [pools[name], Object.hasOwn(pools, target) ? pools[target] : undefined];
-  // The value itself is not shown: somebody may have put a secret there.
+  // Do not show the value: an operator may have put a secret there by mistake.
   if (!from || !to) return `must be the name of a pool; known here: ${Object.keys(pools).join(', ')}`;
   if (name === target) return `must be another pool than ${name} itself`;
   if (placeOf(from, name) === placeOf(to, target))

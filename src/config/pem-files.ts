@@ -4,12 +4,12 @@ import { isNativeError } from 'node:util/types';
 import { ConfigError } from './problems.js';
 
 /**
- * Reads the PEM files that some keys of a section name: private keys, if the key's name ends so, else certificates. Keys without a file
- * are left out.
+ * Reads the PEM files that some keys of a section name: private keys, if the key's name ends with `key`, else
+ * certificates. Keys without a file are omitted.
  *
  * @param section its path, such as `pools.default`, for messages
  * @param files key → file name
- * @throws {ConfigError} naming each key whose file cannot be read, or holds something else; nothing of what it holds is told
+ * @throws {ConfigError} naming each key whose file cannot be read, or has other content; the content is not shown
  */
 export function readPemFiles<K extends string>(
   section: string,
@@ -31,14 +31,14 @@ export function readPemFiles<K extends string>(
   return texts;
 }
 
-/** The file was read, and holds something else. */
+/** The file could be read, but has other content. */
 class Unfit extends Error {}
 
 function read(file: string, isKey: boolean): string {
   const text = readFileSync(file, 'utf8');
   try {
     if (isKey) createPrivateKey(text);
-    // Of several, the first.
+    // If there are several, checks the first.
     else new X509Certificate(text);
   } catch {
     throw new Unfit(

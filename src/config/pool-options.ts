@@ -8,11 +8,12 @@ const REDIS_PORT = 6379;
 const SENTINEL_PORT = 26_379;
 
 /**
- * How to reach and use a pool.
+ * Connection options of a pool.
  *
- * @param embeddedSocket where the pool's embedded Redis listens, if it has one
+ * @param embeddedSocket socket of the pool's embedded Redis, if it has one
  * @throws {ConfigError} a file with a certificate or key cannot be read
- * @throws {Error} there is no such pool, or it is embedded and no socket is given: a mistake of the caller, not of the operator
+ * @throws {Error} there is no such pool, or it is embedded and no socket is given: a bug of the caller, not a mistake
+ *   of the operator
  */
 export function poolOptions(name: string, config: Config, embeddedSocket?: string): PoolOptions {
   const pool = config.pools[name];
@@ -26,7 +27,7 @@ export function poolOptions(name: string, config: Config, embeddedSocket?: strin
   return { ...usual, ...target(pool, below('pools', name)) };
 }
 
-/** How to reach the Redis of the tokens; undefined if it is the default pool's. */
+/** Connection options of the Redis of the tokens; undefined if it is the default pool's. */
 export function tokenOptions(config: Config): PoolOptions | undefined {
   const { tokens } = config;
   const isSet = tokens.url !== undefined || tokens.sentinels !== undefined || tokens.cluster !== undefined;
@@ -57,7 +58,7 @@ function target(from: RedisTarget, path: string): PoolTarget {
   });
 }
 
-/** Leaves out what is undefined: an optional option is there or it is not. */
+/** Omits undefined values. */
 function given(all: { readonly [Key in keyof PoolTarget]?: PoolTarget[Key] | undefined }): PoolTarget {
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
 }

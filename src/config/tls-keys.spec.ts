@@ -1,7 +1,7 @@
 import { loadConfig } from './load.js';
 import { ConfigError } from './problems.js';
 
-/** What is wrong with some settings, without where they come from. */
+/** Problems of some settings, without their origin. */
 function problems(overrides: object): string[] {
   try {
     loadConfig({ env: {}, overrides });

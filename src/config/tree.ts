@@ -6,20 +6,23 @@ export type Tree = Record<string, unknown>;
 /** One source of configuration. */
 export interface Layer {
   readonly tree: Tree;
-  /** Where the value at a path comes from, in the operator's words: a file, or the name of an environment variable. */
+  /** Source of the value at a path, for people: a file, or the name of an environment variable. */
   readonly origin: (path: string) => string;
 }
 
-/** Ways to say where a Redis is. Who says it anew says all of it: what goes only with the old way must not stay behind. */
+/**
+ * Keys for the address of a Redis. A layer that sets one replaces the whole address: keys that belong to the old one
+ * must not remain.
+ */
 const PLACES = ['url', 'sentinels', 'cluster'];
 const PLACE_KEYS = new Set([...PLACES, 'master_name', 'sentinel_password']);
 
-/** True for a table, false for values, lists and TOML's dates. */
+/** True for a table, false for values, lists and TOML dates. */
 export function isTree(value: unknown): value is Tree {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Date);
 }
 
-/** An empty table. It has no prototype: a pool may be called `constructor`. */
+/** An empty table. Without a prototype: a pool may be called `constructor`. */
 export function emptyTree(): Tree {
   return Object.create(null) as Tree;
 }
@@ -31,9 +34,9 @@ export function below(path: string, key: string): string {
 }
 
 /**
- * The part of a layer that has a place in the configuration.
+ * The part of a layer with known keys.
  *
- * @param problems gets a line for each key that is unknown, and each section that is none
+ * @param problems receives a line for each unknown key, and for each value that must be a section but is not
  */
 export function admit(layer: Layer, type: KeyClass, problems: string[], tree = layer.tree, path = ''): Tree {
   const keys = keysOf(type);
@@ -67,7 +70,7 @@ export function admit(layer: Layer, type: KeyClass, problems: string[], tree = l
   }
 }
 
-/** What `over` says, and below it what `under` says; lists as wholes. */
+/** Merges two trees: values of `over` win, lists as a whole. */
 export function lay(under: Tree, over: Tree): Tree {
   const isMoved = PLACES.some((key) => Object.hasOwn(over, key));
   const laid = emptyTree();
@@ -88,7 +91,7 @@ export function pathsOf(tree: Tree, path = ''): string[] {
   );
 }
 
-/** An instance of a configuration class, with its defaults where an admitted tree says nothing. */
+/** Creates an instance of a configuration class from an admitted tree, with defaults for missing keys. */
 export function build<T extends object>(type: new () => T, tree: Tree): T {
   const made = new type();
   for (const [key, kind] of keysOf(type)) {

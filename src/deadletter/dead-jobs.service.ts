@@ -1,21 +1,24 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { Caller } from '../domain/caller.js';
 import type { DeadFilter, DeadStep, ListPage, PageRequest, Respawn } from '../domain/job-lists.js';
-import type { JobSummary } from '../domain/rich-job.js';
+import type { JobSummary } from '../domain/extended-job.js';
 import { checkQueue, checkQueueOrAll } from '../domain/rights.js';
-import { EngineRegistry } from '../engine/engine.registry.js';
-import type { FullLane } from '../engine/full/full-lane.js';
+import { EngineRegistry } from '../engine/migration/engine.registry.js';
+import type { ExtendedPath } from '../engine/extended-path.js';
 import type { DeadRequest } from './dead-request.js';
 
 /** Dead jobs of all queues of a caller's namespace. */
 @Injectable()
 export class DeadJobsService {
-  constructor(@Inject(EngineRegistry) private readonly engines: EngineRegistry) {}
+  constructor(private readonly engines: EngineRegistry) {}
 
-  /** @throws {QueueError} `queue_not_allowed`: the caller may see some queues only, and the filter names none of them; `pool_moving` */
+  /**
+   * @throws {QueueError} `queue_not_allowed`: the caller may see only some queues, and the filter names none of them;
+   * `pool_moving`
+   */
   list(caller: Caller, filter: DeadFilter, page: PageRequest): Promise<ListPage<JobSummary>> {
     checkQueueOrAll(caller.rights, filter.queue);
-    return this.lane(caller).lists.listDead(caller.namespace, filter, page);
+    return this.extended(caller).lists.listDead(caller.namespace, filter, page);
   }
 
   /** @throws as `list` */
@@ -23,7 +26,7 @@ export class DeadJobsService {
     if (options.queue !== undefined) checkQueue(caller.rights, options.queue);
     const { filter, ids, isDry, limit, cursor } = request;
     checkQueueOrAll(caller.rights, filter.queue);
-    const { dead } = this.lane(caller);
+    const { dead } = this.extended(caller);
     if (isDry) return this.count(caller, request);
     if (ids === null) return dead.respawn(caller.namespace, filter, options, limit, cursor);
     return { done: await dead.respawnIds(caller.namespace, ids, options, filter), cursor: null };
@@ -33,19 +36,19 @@ export class DeadJobsService {
   async delete(caller: Caller, request: DeadRequest): Promise<DeadStep> {
     const { filter, ids, isDry, limit, cursor } = request;
     checkQueueOrAll(caller.rights, filter.queue);
-    const { dead } = this.lane(caller);
+    const { dead } = this.extended(caller);
     if (isDry) return this.count(caller, request);
     if (ids === null) return dead.delete(caller.namespace, filter, limit, cursor);
     return { done: await dead.deleteIds(caller.namespace, ids, filter), cursor: null };
   }
 
   private async count(caller: Caller, { filter, ids, cursor }: DeadRequest): Promise<DeadStep> {
-    const { dead } = this.lane(caller);
+    const { dead } = this.extended(caller);
     if (ids === null) return dead.count(caller.namespace, filter, cursor);
     return { done: await dead.countIds(caller.namespace, ids, filter), cursor: null };
   }
 
-  private lane({ pool }: Caller): FullLane {
-    return this.engines.fullLaneOf(pool);
+  private extended({ pool }: Caller): ExtendedPath {
+    return this.engines.extendedOf(pool);
   }
 }

@@ -1,17 +1,17 @@
-import { Controller, Get, Inject, Post, UseGuards } from '@nestjs/common';
+import { Controller, Get, Post, UseGuards } from '@nestjs/common';
 import { Access } from '../auth/access.js';
 import { TokenGuard } from '../auth/token.guard.js';
 import { Config } from '../config/config.js';
 import type { DeadStep } from '../domain/job-lists.js';
 import { Describe } from '../http/describe.js';
-import type { Exchange } from '../http/exchange.js';
+import type { RequestContext } from '../http/request/request-context.js';
 import type { FieldsClass, Plain } from '../http/fields/field.js';
 import { readQuery } from '../http/fields/read.js';
 import { Incoming } from '../http/incoming.js';
-import { fieldsIn } from '../http/json-body.js';
-import { cursorOrNull, pageOf } from '../http/page-query.js';
-import { reply } from '../http/reply.js';
-import { JobsPage, jobsPage } from '../http/summary.v1.js';
+import { fieldsIn } from '../http/request/json-body.js';
+import { cursorOrNull, pageOf } from '../http/request/page-query.js';
+import { reply } from '../http/answer/reply.js';
+import { JobsPage, jobsPage } from '../http/job-fields/summary.v1.js';
 import { deadRequestOf, queryFilterOf, respawnOf } from './dead-request.js';
 import { DeadJobsService } from './dead-jobs.service.js';
 import { DeadAnswer, DeadFields, DeadQuery, MoveFields, RespawnFields } from './dto.v1.js';
@@ -21,13 +21,13 @@ const DONE = { 200: { about: 'How many jobs it was, and whether there are more.'
 const IN_STEPS =
   'It goes on for half a second; where that is not enough, `next_cursor` says where to go on. Jobs that die after the first call are left alone. A call that was cut off may be sent again from the beginning.';
 
-/** The dead letter of the native API: dead jobs of all queues, lmstfy’s too. */
+/** The dead-letter calls of the native API: dead jobs of all queues, including jobs published through lmstfy's API. */
 @Controller('v1/:namespace/dead-letter')
 @UseGuards(TokenGuard)
 export class V1DeadJobsController {
   constructor(
-    @Inject(DeadJobsService) private readonly jobs: DeadJobsService,
-    @Inject(Config) private readonly config: Config,
+    private readonly jobs: DeadJobsService,
+    private readonly config: Config,
   ) {}
 
   @Get()
@@ -38,10 +38,10 @@ export class V1DeadJobsController {
     query: DeadQuery,
     answers: { 200: { about: 'A page of jobs.', of: JobsPage } },
   })
-  async list(@Incoming() exchange: Exchange): Promise<void> {
-    const { limit, cursor, ...filter } = readQuery(DeadQuery, exchange.query);
+  async list(@Incoming() context: RequestContext): Promise<void> {
+    const { limit, cursor, ...filter } = readQuery(DeadQuery, context.query);
     const page = pageOf({ limit, cursor });
-    reply(exchange, 200, jobsPage(await this.jobs.list(exchange.caller, queryFilterOf(filter), page)));
+    reply(context, 200, jobsPage(await this.jobs.list(context.caller, queryFilterOf(filter), page)));
   }
 
   @Post('respawn')
@@ -53,9 +53,9 @@ export class V1DeadJobsController {
     body: RespawnFields,
     answers: DONE,
   })
-  respawn(@Incoming() exchange: Exchange): Promise<void> {
-    return this.act(exchange, RespawnFields, (fields) =>
-      this.jobs.respawn(exchange.caller, deadRequestOf(fields), respawnOf(fields)),
+  respawn(@Incoming() context: RequestContext): Promise<void> {
+    return this.act(context, RespawnFields, (fields) =>
+      this.jobs.respawn(context.caller, deadRequestOf(fields), respawnOf(fields)),
     );
   }
 
@@ -68,28 +68,26 @@ export class V1DeadJobsController {
     body: MoveFields,
     answers: DONE,
   })
-  move(@Incoming() exchange: Exchange): Promise<void> {
-    return this.act(exchange, MoveFields, (fields) =>
-      this.jobs.respawn(exchange.caller, deadRequestOf(fields), respawnOf(fields, fields.to_queue)),
+  move(@Incoming() context: RequestContext): Promise<void> {
+    return this.act(context, MoveFields, (fields) =>
+      this.jobs.respawn(context.caller, deadRequestOf(fields), respawnOf(fields, fields.to_queue)),
     );
   }
 
   @Post('delete')
   @Access({ queues: 'body', verb: 'admin' })
   @Describe({ about: 'Deletes dead jobs.', details: IN_STEPS, group: GROUP, body: DeadFields, answers: DONE })
-  delete(@Incoming() exchange: Exchange): Promise<void> {
-    return this.act(exchange, DeadFields, (fields) =>
-      this.jobs.delete(exchange.caller, deadRequestOf(fields)),
-    );
+  delete(@Incoming() context: RequestContext): Promise<void> {
+    return this.act(context, DeadFields, (fields) => this.jobs.delete(context.caller, deadRequestOf(fields)));
   }
 
   private async act<T extends DeadFields>(
-    exchange: Exchange,
+    context: RequestContext,
     of: FieldsClass<T>,
     work: (fields: T) => Promise<DeadStep>,
   ): Promise<void> {
-    const fields = await fieldsIn(exchange, this.config.limits.max_bulk_bytes, of);
-    reply(exchange, 200, deadAnswer(await work(fields), fields));
+    const fields = await fieldsIn(context, this.config.limits.max_bulk_bytes, of);
+    reply(context, 200, deadAnswer(await work(fields), fields));
   }
 }
 

@@ -2,13 +2,13 @@ import type { DeadFilter, Respawn } from '../domain/job-lists.js';
 import type { Plain } from '../http/fields/field.js';
 import { given } from '../http/fields/given.js';
 import { Problems } from '../http/fields/read.js';
-import { fromCursor } from '../http/page-query.js';
+import { fromCursor } from '../http/request/page-query.js';
 import type { DeadFields, DeadFilterFields, DeadQuery, RespawnFields } from './dto.v1.js';
 
-/** What a request asks of dead jobs. */
+/** A selection of dead jobs. */
 export interface DeadRequest {
   readonly filter: DeadFilter;
-  /** Null: all that the filter holds of. */
+  /** Null: all jobs that match the filter. */
   readonly ids: readonly string[] | null;
   readonly isDry: boolean;
   readonly limit: number | undefined;
@@ -44,7 +44,7 @@ export function respawnOf({ tries, keep_tries, ttl_ms = 0 }: RespawnFields, queu
   });
 }
 
-/** The filter of a query, whose attribute is one text. */
+/** Reads the filter from a query, where the attribute is a single text. */
 export function queryFilterOf({
   attribute,
   ...rest

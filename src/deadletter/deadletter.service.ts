@@ -1,14 +1,14 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { Caller } from '../domain/caller.js';
 import type { DeadLetterHead } from '../domain/job.js';
-import { EngineRegistry } from '../engine/engine.registry.js';
+import { EngineRegistry } from '../engine/migration/engine.registry.js';
 
-/** The dead letters of a caller's queues. */
+/** The dead-letter queues of a caller's queues. */
 @Injectable()
 export class DeadletterService {
-  constructor(@Inject(EngineRegistry) private readonly engines: EngineRegistry) {}
+  constructor(private readonly engines: EngineRegistry) {}
 
-  /** Who died first, and how many are dead. */
+  /** Returns the job that died first, and the number of dead jobs. */
   head({ pool, namespace }: Caller, queue: string): Promise<DeadLetterHead> {
     return this.engines.forPool(pool).deadLetterHead(namespace, queue);
   }

@@ -20,7 +20,7 @@ import {
   TextsByName,
   Whole,
 } from '../http/fields/kinds.js';
-import { PageQuery } from '../http/page-query.js';
+import { PageQuery } from '../http/request/page-query.js';
 
 const MOST_IDS = 1_000;
 const MANY = 1_000_000_000;
@@ -28,7 +28,7 @@ const MAX_CURSOR = 512;
 const NAMED = { count: MAX_ATTRIBUTES, name: /^[^]*$/, nameRule: 'any characters', max: MAX_ATTRIBUTE_VALUE };
 const PAIR = new RegExp(`^[^=]{1,${String(MAX_ATTRIBUTE_KEY)}}=[^]{0,${String(MAX_ATTRIBUTE_VALUE)}}$`);
 
-/** Which dead jobs to list: all that is given must hold. */
+/** Filters of a list of dead jobs; a job must match all of them. */
 export class DeadQuery extends PageQuery {
   @Optional() @QueueName('Their queue. A token for some queues must name one of them.') queue?: string;
   @Optional() @Label('Their failure group.', { max: MAX_GROUP }) group?: string;
@@ -44,7 +44,7 @@ export class DeadQuery extends PageQuery {
   @Optional() @Moment('They died then or sooner.') to?: string;
 }
 
-/** The same in a body. */
+/** The same filters in a body. */
 export class DeadFilterFields {
   @Optional() @QueueName('Their queue. A token for some queues must name one of them.') queue?: string;
   @Optional() @Label('Their failure group.', { max: MAX_GROUP }) group?: string;
@@ -58,7 +58,7 @@ export class DeadFilterFields {
   @Optional() @Moment('They died then or sooner.') to?: string;
 }
 
-/** What is to be done with dead jobs: with those of a filter, or with some by their ids. */
+/** A selection of dead jobs: by a filter or by ids. */
 export class DeadFields {
   @Optional()
   @Part(

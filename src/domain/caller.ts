@@ -1,20 +1,20 @@
 import type { Rights } from './rights.js';
 
-/** What a token may do in one window; 0 or less = as much as it likes. */
+/** Rate limits of a token per window; 0 or less = no limit. */
 export interface Limit {
-  /** Consume requests. */
+  /** Lease requests. */
   readonly read: number;
-  /** Publish requests, a bulk counts as one. */
+  /** Publish requests; a bulk publish counts as one. */
   readonly write: number;
   /** Length of the window in seconds. */
   readonly intervalS: number;
 }
 
-/** On whose behalf a request runs: what its token has proved. */
+/** The client of a request, as authenticated by its token. */
 export interface Caller {
   readonly pool: string;
   readonly namespace: string;
-  /** The token's digest; empty on a size route that is open to all. */
+  /** The token's digest; empty on a size route that needs no token. */
   readonly tokenId: string;
   readonly limits: Limit | null;
   /** Null: everything in its namespace. */

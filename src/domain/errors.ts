@@ -1,6 +1,6 @@
 /**
- * What can go wrong, as stable snake_case codes. They are wire-visible; a new one fails the build until every front
- * door maps it (`Record<ErrorCode, …>` in `src/http`). No HTTP status lives here.
+ * Error codes: stable, in snake_case, and visible to clients. A new one fails the build until every API maps it
+ * (`Record<ErrorCode, …>` in `src/http`). They have no HTTP status here.
  */
 export type ErrorCode =
   | 'invalid_argument'
@@ -33,6 +33,7 @@ export type ErrorCode =
   | 'too_many_streams'
   | 'overloaded'
   | 'uri_too_long'
+  | 'headers_too_large'
   | 'body_too_large'
   | 'store_full'
   | 'disk_full'
@@ -43,7 +44,7 @@ export type ErrorCode =
   | 'shutting_down'
   | 'internal';
 
-/** An error that callers are meant to see. Everything else is a bug, or is hidden behind `internal`. */
+/** An error that clients may see. Every other error is a bug, or is hidden behind `internal`. */
 export class QueueError extends Error {
   constructor(
     readonly code: ErrorCode,
@@ -55,8 +56,11 @@ export class QueueError extends Error {
   }
 }
 
-/** A native publish that must go by the full lane: its queue has defaults for what it does not say. Nothing has changed; callers never see it. */
-export class FullLaneError extends Error {
+/**
+ * A native publish must use the extended path: its queue has defaults for omitted options. Nothing has changed; clients
+ * never see this error.
+ */
+export class ExtendedPathError extends Error {
   constructor() {
     super('the queue has defaults');
     this.name = new.target.name;
@@ -64,8 +68,8 @@ export class FullLaneError extends Error {
 }
 
 /**
- * A publish that had to be safe before it was answered, and is not known to be. Its jobs may be stored. Sent again under these ids,
- * they are stored once.
+ * A publish whose durability could not be confirmed. Its jobs may be stored. Repeated with these ids, they are stored
+ * once.
  */
 export class UnconfirmedError extends QueueError {
   constructor(
@@ -77,19 +81,19 @@ export class UnconfirmedError extends QueueError {
   }
 }
 
-/** A job that others depend on is not to be cancelled without them. Nothing has changed. */
+/** A job with dependents cannot be cancelled without them. Nothing has changed. */
 export class DependentsError extends QueueError {
   constructor(readonly dependents: readonly string[]) {
     super('has_dependents', `${String(dependents.length)} or more jobs depend on it`);
   }
 }
 
-/** A publish whose unique key another job holds. Nothing has changed. */
+/** Another job holds the unique key of a publish. Nothing has changed. */
 export class UniqueKeyTakenError extends QueueError {
   constructor(
     message: string,
-    /** Who holds it. */
-    readonly holderId: string,
+    /** The job that holds it; omitted if the caller may not know it. */
+    readonly holderId?: string,
   ) {
     super('unique_key_taken', message);
   }

@@ -1,6 +1,6 @@
-/** What the stream of events tells of. New names may come: who reads should pass over what it does not know. */
+/** Names of events. New names may be added: readers should ignore unknown ones. */
 export const EVENT_NAMES = [
-  // a job comes, and waits
+  // a job is published and waits
   'published',
   'blocked',
   'scheduled',
@@ -18,6 +18,7 @@ export const EVENT_NAMES = [
   'retried',
   'timed_out',
   'moved',
+  'replaced',
   // it ends
   'acked',
   'failed',
@@ -26,35 +27,37 @@ export const EVENT_NAMES = [
   'expired',
   'deleted',
   'respawned',
-  // somebody looks
+  // a client tracks it
   'tracked',
   'untracked',
   // of a queue
   'paused',
   'resumed',
   'drained',
+  // of a recurring job
+  'recurring_skipped',
 ] as const;
 export type EventName = (typeof EVENT_NAMES)[number];
 
-/** Something that happened in a namespace. */
+/** An event of a namespace. */
 export interface JobEvent {
-  /** Its place in the stream: `ms-number`, Redis's time in Unix ms. */
+  /** Its position in the stream: `ms-number`, Redis's time in Unix ms. */
   readonly place: string;
-  /** One of `EVENT_NAMES`, or what a newer server tells. */
+  /** One of `EVENT_NAMES`, or a name of a newer server version. */
   readonly name: string;
   readonly queue: string;
-  /** The job's; empty if it is of the queue as a whole. */
+  /** Id of the job; empty for an event of the queue. */
   readonly id: string;
   /** Empty if the job has none. */
   readonly type: string;
   readonly tags: readonly string[];
-  /** What else is known, as JSON values. */
+  /** Further details, as JSON values. */
   readonly facts: Readonly<Record<string, unknown>>;
 }
 
 const PLACE = /^(\d{1,15})-(\d{1,15})$/;
 
-/** True for what can be the place of an event. */
+/** True if the text can be the position of an event. */
 export function isPlace(text: string): boolean {
   return PLACE.test(text);
 }
@@ -64,7 +67,7 @@ export function timeOf(place: string): number {
   return Number(place.slice(0, place.indexOf('-')));
 }
 
-/** Below zero if `one` comes before `other`, above if after, zero if they are the same place. */
+/** Negative if `one` is before `other`, positive if after, zero if they are the same position. */
 export function comparePlaces(one: string, other: string): number {
   return timeOf(one) - timeOf(other) || numberOf(one) - numberOf(other);
 }

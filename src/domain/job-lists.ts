@@ -1,81 +1,83 @@
 import type { JobState } from './states.js';
 
-/** Which jobs a list shows: all that is given must hold. */
+/** Jobs that a list shows: all given conditions must hold. */
 export interface JobFilter {
   readonly queue?: string;
   readonly state?: JobState;
   readonly tag?: string;
   readonly type?: string;
-  /** The failure group of dead jobs. */
+  /** Failure group of dead jobs. */
   readonly group?: string;
-  /** Who has them leased, or had them last when the lease ran out. */
+  /** Worker that has them leased, or had the lease last if it expired. */
   readonly worker?: string;
   readonly tracked?: boolean;
-  /** Each of these must be an attribute of the job. */
+  /** Attributes that the job must have. */
   readonly attributes?: Readonly<Record<string, string>>;
-  /** Part of the failure's message, in letters of either case. */
+  /** Part of the failure's message, case-insensitive. */
   readonly text?: string;
 }
 
-/** Which dead jobs. */
+/** Conditions for dead jobs. */
 export interface DeadFilter extends Omit<JobFilter, 'state' | 'worker' | 'tracked'> {
-  /** When they died, Unix ms, both inclusive. */
+  /** Time of death, Unix ms; both inclusive. */
   readonly fromMs?: number;
   readonly toMs?: number;
 }
 
-/** Where to go on with a list, and with what was asked. */
+/** Position and size of a page. */
 export interface PageRequest {
-  /** Items at most. */
+  /** Maximum number of items. */
   readonly limit: number;
-  /** The `cursor` of the page before; left out for the first page. */
+  /** The `cursor` of the previous page; omitted for the first page. */
   readonly cursor?: string | undefined;
 }
 
-/** One page of a list. It may have fewer items than were asked for, even none, though the list goes on. */
+/** One page of a list. It may have fewer items than requested, even none, although the list continues. */
 export interface ListPage<T> {
   readonly items: readonly T[];
-  /** Null: the list is at its end. */
+  /** Null: end of the list. */
   readonly cursor: string | null;
 }
 
-/** A name, and how many jobs have it. */
+/** A name, and the number of jobs that have it. */
 export interface NamedCount {
   readonly name: string;
   readonly jobs: number;
 }
 
-/** Somebody who leases jobs under a name. */
+/** A worker that leases jobs under a name. */
 export interface WorkerFacts {
   readonly name: string;
   /** Unix ms. */
   readonly seenAtMs: number;
   readonly leased: number;
-  /** Jobs whose lease ran out, and that nobody has leased since. */
+  /** Jobs whose lease expired, and that have not been leased since. */
   readonly stalled: number;
 }
 
-/** A tracked job that is there no more. */
+/** A tracked job that is deleted. */
 export interface Trace {
   readonly id: string;
   /** Unix ms. */
   readonly goneAtMs: number;
 }
 
-/** How dead jobs come back. */
+/** Options for respawning dead jobs. */
 export interface Respawn {
-  /** Milliseconds from now, 0 = for ever. */
+  /** Milliseconds from now, 0 = no expiry. */
   readonly ttlMs: number;
-  /** `reset`: as many as it was published with, its failures forgotten; `keep`: what it had left, 1 at least; or a number. */
+  /**
+   * `reset`: as many as at publish, and its failures are forgotten; `keep`: what it had left, at least 1; or a number.
+   */
   readonly tries: 'reset' | 'keep' | number;
-  /** Where they go; left out, where they were. */
+  /** Target queue; if omitted, their own. */
   readonly queue?: string;
 }
 
-/** What a step over dead jobs did. */
+/** Result of a step over dead jobs. */
 export interface DeadStep {
-  /** Jobs that matched: counted, brought back or deleted. */
+  /** Jobs that matched: counted, respawned or deleted. */
   readonly done: number;
-  /** Null: there are no more. Else it goes on from here; jobs that die meanwhile are not met. */
+  /** Null: there are no more. Otherwise the next step starts here; jobs that die meanwhile are skipped. */
   readonly cursor: string | null;
 }

@@ -1,54 +1,54 @@
 import type { Durability } from './durability.js';
-import type { PlainState } from './states.js';
+import type { SimpleState } from './states.js';
 
-/** A job as a producer hands it over. */
+/** A job as a producer publishes it. */
 export interface NewJob {
-  /** Chosen by the caller; left out, the engine mints a ULID. */
+  /** Given by the caller; if omitted, the engine mints a ULID. */
   readonly id?: string;
   readonly body: Buffer;
-  /** Milliseconds before it can be leased, 0 = at once. */
+  /** Milliseconds before it can be leased; 0 = at once. */
   readonly delayMs: number;
-  /** Milliseconds that it may exist, from publish; 0 = for ever. */
+  /** How long it may exist from publish, in milliseconds; 0 = no expiry. */
   readonly ttlMs: number;
-  /** Leases that it may get, 1 … 65,535. */
+  /** Maximum number of leases, 1 … 65,535. */
   readonly tries: number;
   readonly attributes?: Readonly<Record<string, string>>;
-  /** It may say less than it wants: where the queue has defaults, it is refused with a `FullLaneError`. */
+  /** Queue defaults apply to it; the simple path refuses it with an `ExtendedPathError` if there are any. */
   readonly isNative?: true;
 }
 
-/** How a publish is to be treated, beside what it stores. */
+/** Options of a publish, besides the job. */
 export interface PublishOptions {
   /**
-   * 1 … 255 visible ASCII characters. A publish with the same one to the same queue, for as long as the engine's `idempotencyTtlMs`,
-   * stores nothing and answers the same ids again, whatever became of the jobs.
+   * 1 … 255 visible ASCII characters. Within the engine's `idempotencyTtlMs`, a publish with the same key to the same
+   * queue stores nothing and returns the same ids again, whatever happened to the jobs.
    */
   readonly idempotencyKey?: string;
-  /** Instead of an idempotency key: the note of a native call that came with one (`nativeNoteOf`). */
-  readonly note?: OnceNote;
-  /** Left out, the pool's own. */
+  /** Alternative to an idempotency key: the record of a native call that has one (`nativeIdempotencyRecordOf`). */
+  readonly idempotencyRecord?: IdempotencyRecord;
+  /** Default: the pool's own. */
   readonly durability?: Durability;
   /**
-   * The ids that an earlier attempt was refused with, as many as there are jobs: what of it is stored counts as stored now. Ids of jobs
-   * that were done in between make them again. Not looked at beside an idempotency key, which says the same and more.
+   * The ids from the error of an earlier attempt, one per job: jobs that it has stored count as stored now. Jobs that
+   * were done in between are stored again. Ignored if there is an idempotency key, which has a stronger guarantee.
    */
   readonly retryOf?: readonly string[];
 }
 
-/** Under what a publish with an idempotency key is remembered, and what must be the same when the key comes again. */
-export interface OnceNote {
+/** Identifies the record of a publish with an idempotency key, and the request that it is valid for. */
+export interface IdempotencyRecord {
   readonly digest: Buffer;
   readonly fingerprint: Buffer;
-  /** It tells what became of each job, and not only the ids. */
+  /** True if the record has the result of each job, not only its id. */
   readonly isNative: boolean;
 }
 
-/** What a namespace may hold at most; 0 = as much as it likes. */
+/** Upper limits of a namespace; 0 = no limit. */
 export interface Quotas {
   readonly queues: number;
-  /** Jobs of one queue in whatever state, dead ones too. */
+  /** Jobs of one queue in any state, including dead ones. */
   readonly jobsPerQueue: number;
-  /** Bytes of the bodies of all its jobs. */
+  /** Total bytes of the bodies of its jobs. */
   readonly bytes: number;
 }
 
@@ -57,10 +57,10 @@ export interface StoredJob {
   readonly id: string;
   readonly queue: string;
   readonly body: Buffer;
-  /** Null when it was published without any. */
+  /** Null if it was published without any. */
   readonly attributes: Readonly<Record<string, string>> | null;
   readonly triesLeft: number;
-  /** Leases granted so far, the present one included. */
+  /** Leases granted so far, including the current one. */
   readonly attempts: number;
   /** Milliseconds until it expires, 0 = never. */
   readonly ttlLeftMs: number;
@@ -68,118 +68,132 @@ export interface StoredJob {
   readonly elapsedMs: number;
 }
 
-/** A job given to one consumer, until `leaseEndsAtMs`. */
+/** A job leased to one consumer, until `leaseEndsAtMs`. */
 export interface LeasedJob extends StoredJob {
-  /** The fencing number: it grows with every lease of the job, and never goes back. */
+  /** The fencing number: it increases with every lease of the job, and never decreases. */
   readonly lease: number;
   /** Unix ms on Redis's clock. */
   readonly leaseEndsAtMs: number;
-  /** One for all jobs of a call that `confirms`; undefined when nobody waits for it. */
+  /** Unix ms; null for a given id if the time is unknown. */
+  readonly publishedAtMs: number | null;
+  /** Unix ms; null = never. */
+  readonly expiresAtMs: number | null;
+  /** Shared by all jobs of a call with `confirms`; undefined if no confirmation is expected. */
   receipt?: Receipt | undefined;
-  /** What the full lane knows besides; undefined for a job that came the plain way. */
-  readonly rich?: RichFacts;
+  /** Further details from the extended path; undefined for a job leased on the simple path. */
+  readonly extended?: ExtendedFacts;
 }
 
-/** What a consumer is told of a job of the full lane. */
-export interface RichFacts {
+/** What a lease on the extended path returns besides. */
+export interface ExtendedFacts {
   readonly priority: number;
   readonly type: string | null;
   readonly tags: readonly string[];
   /** Null = JSON. */
   readonly contentType: string | null;
-  /** Leases that ran out, and failures that a worker told of. */
+  /** Expired leases, and failures reported by workers. */
   readonly crashes: number;
   readonly failures: number;
-  /** JSON, as the last owner left it. */
+  /** JSON, as the last lease holder left it. */
   readonly progress: string | null;
-  /** Unix ms; null for an id of the caller's own that nothing else is known of. */
-  readonly publishedAtMs: number | null;
-  /** Unix ms; null = never. */
-  readonly expiresAtMs: number | null;
-  /** Milliseconds that it was ready before this lease; null if that is not known. */
+  /** How long it was ready before this lease, in milliseconds; null if unknown. */
   readonly waitedMs: number | null;
 }
 
-/** Hears that the jobs of one call have reached their consumer. Until then a record of them is kept in Redis. */
+/**
+ * Confirms that the jobs of one call have reached their consumer. Until then the delivery log in Redis has an entry for
+ * them.
+ */
 export interface Receipt {
-  /** To be called once for each call, unless its jobs are undone. */
+  /** To be called once per call, unless its jobs are undone. */
   arrived(): void;
 }
 
-/** What a consumer asks for. */
+/** Options of a lease request. */
 export interface ReserveRequest {
-  /** In order of priority: the second is looked at when the first is empty. */
+  /** In order of priority: the second one is tried if the first is empty. */
   readonly queues: readonly string[];
   /** 1 … 100 jobs. */
   readonly count: number;
-  /** Milliseconds until the lease runs out; 0, with `worker`: the job's own. */
-  readonly ttrMs: number;
-  /** Milliseconds to wait for a first job, 0 = do not wait. */
+  /**
+   * Milliseconds until the lease expires. Left out, and 0 on the extended path: the job's own ttr, else the default of its
+   * queue, else the setting of the namespace.
+   */
+  readonly ttrMs?: number;
+  /** Milliseconds to wait for the first job, 0 = do not wait. */
   readonly waitMs: number;
-  /** Aborted when the consumer has gone: its wait ends, and what was leased for it is undone. */
+  /** Aborted when the consumer disconnects: its wait ends, and leases made for it are undone. */
   readonly signal?: AbortSignal;
-  /** The caller has the receipt hear of it when the jobs have arrived; without it they have when the call returns. */
+  /**
+   * The caller confirms with the receipt that the jobs have arrived; otherwise they count as arrived when the call
+   * returns.
+   */
   readonly confirms?: boolean;
-  /** Who asks: 1 … 255 characters, noted on the jobs; "" = nameless, but still the full lane's way of asking. */
+  /**
+   * Name of the worker: 1 … 255 characters, stored with the jobs; "" = no name, but the request still uses the extended
+   * path.
+   */
   readonly worker?: string;
-  /** One job from each queue in turn, not the first queue first; only with `worker`. */
+  /** Takes one job from each queue in turn, instead of emptying the first queue first; only with `worker`. */
   readonly inTurns?: boolean;
 }
 
-/** How many jobs of a queue are in which state. */
+/** Number of jobs of a queue per state. */
 export interface QueueCounts {
   readonly queue: string;
   readonly ready: number;
   readonly scheduled: number;
   readonly leased: number;
   readonly dead: number;
-  /** Waiting for other jobs, or for a limit of their key; done or cancelled, and kept. */
+  /**
+   * `blocked`: waiting for other jobs; `held`: waiting for a limit of their key; `ended`: done or cancelled, and kept.
+   */
   readonly blocked: number;
-  /** Those of the blocked ones for which something that they wait for has failed. */
+  /** Blocked jobs with a failed dependency. */
   readonly stuck: number;
   readonly held: number;
   readonly ended: number;
-  /** Milliseconds since the job at the head of the line was published; 0 when none is ready. */
+  /** Milliseconds since the job at the head of the ready list was published; 0 if none is ready. */
   readonly oldestReadyAgeMs: number;
 }
 
-/** The head of a queue's dead letter. */
+/** The head of a queue's dead-letter queue. */
 export interface DeadLetterHead {
-  /** The job that died first; null when nobody is dead. */
+  /** The job that died first; null if there are no dead jobs. */
   readonly id: string | null;
   readonly size: number;
 }
 
-/** A job whose work is done. */
+/** A job that is done. */
 export interface Ack {
   readonly queue: string;
   readonly id: string;
-  /** The lease it was done under; left out, whatever lease the job has. */
+  /** The lease number; if omitted, any lease of the job. */
   readonly lease?: number;
 }
 
-/** What became of an acknowledgement: `lease_lost` = its lease is not the job's present one, nothing has changed. */
+/** Result of an acknowledgement. `lease_lost`: its lease is not the job's current one; nothing has changed. */
 export type AckResult = 'acked' | 'not_found' | 'lease_lost';
 
-/** A job that comes from another store, in the state that it has there. */
+/** A job from another store, in the state that it has there. */
 export interface ImportedJob {
-  /** Its id, which it keeps. */
+  /** Its id, which is kept. */
   readonly id: string;
-  /** Names it in the store that it comes from: it comes once by this name. */
+  /** Its name in the store that it comes from: each name is imported once. */
   readonly source: string;
   readonly queue: string;
   readonly body: Buffer;
-  readonly state: PlainState;
+  readonly state: SimpleState;
   /** Leases that it may still get. */
   readonly triesLeft: number;
   /** Leases granted so far; at least 1 if it is leased. */
   readonly attempts: number;
   /** Milliseconds until it expires, 0 = never. */
   readonly ttlLeftMs: number;
-  /** When it is due, or its lease ends, Unix ms; of no meaning for ready and dead ones. */
+  /** When it is due or its lease expires, Unix ms; ignored for ready and dead jobs. */
   readonly atMs: number;
   readonly attributes: Readonly<Record<string, string>> | null;
 }
 
-/** What became of a job that was imported: `known` = it came before; `taken` = another queue has a job with its id, nothing was stored. */
+/** Result of an import. `known`: imported before; `taken`: another queue has a job with this id, nothing was stored. */
 export type ImportResult = 'stored' | 'known' | 'taken';

@@ -1,34 +1,34 @@
 /** Largest value of lmstfy's 32-bit parameters (delay, ttl, ttr, timeout), in seconds. */
 export const MAX_UINT32 = 4_294_967_295;
-/** Largest number of tries: it is 16 bits in a job's header. */
+/** Largest number of tries: 16 bits in a job's header. */
 export const MAX_TRIES = 65_535;
 /** Longest namespace or queue name, in characters. */
 export const MAX_NAME_LENGTH = 255;
-/** Most jobs in one bulk publish: one script call stays short. */
+/** Most jobs in one bulk publish, to keep the script call short. */
 export const MAX_BULK_JOBS = 64;
-/** Most jobs that one reserve call may ask for. */
+/** Most jobs that one lease request may ask for. */
 export const MAX_RESERVE_COUNT = 100;
 /** Most acknowledgements in one call. */
 export const MAX_ACKS = 1_000;
-/** lmstfy's limits on attributes: how many, and where keys and values are cut, in characters. */
+/** lmstfy's limits on attributes: maximum number, and lengths at which keys and values are cut, in characters. */
 export const MAX_ATTRIBUTES = 16;
 export const MAX_ATTRIBUTE_KEY = 32;
 export const MAX_ATTRIBUTE_VALUE = 128;
-/** Longest caller-chosen job id, in characters. */
+/** Longest given job id, in characters. */
 export const MAX_JOB_ID_LENGTH = 64;
 /** Longest idempotency key, in characters. */
 export const MAX_IDEMPOTENCY_KEY = 255;
-/** Longest time that an idempotency key may be remembered, in seconds: 30 days. */
+/** Longest time that an idempotency key may be kept, in seconds: 30 days. */
 export const MAX_IDEMPOTENCY_TTL_S = 2_592_000;
-/** Largest quota on the bytes of a namespace: 64 TiB, which scripts reckon with exactly. */
+/** Largest quota on the bytes of a namespace: 64 TiB, with which scripts compute exactly. */
 export const MAX_QUOTA_BYTES = 70_368_744_177_664;
 /** Longest time that statistics are kept, in days. */
 export const MAX_HISTORY_DAYS = 366;
 /** Shortest token that an admin may choose, in characters. */
 export const MIN_TOKEN_LENGTH = 20;
-/** Ceiling of every size limit that is configurable, in bytes (64 MiB). */
+/** Upper bound of every configurable size limit, in bytes (64 MiB). */
 export const MAX_CONFIGURABLE_BYTES = 67_108_864;
-/** Longest id of a recurring job, in characters: those of its jobs are it, a dash and a number. */
+/** Longest id of a recurring job, in characters: ids of its jobs are this id, a dash and a number. */
 export const MAX_RECURRING_ID = 44;
 /** Shortest time between two slots of a recurring job, in milliseconds. */
 export const MIN_RECURRING_MS = 1_000;
@@ -41,25 +41,28 @@ export const MAX_END_WAIT_MS = 86_400_000;
 /** Priorities are 8 bits in a job's header. */
 export const MIN_PRIORITY = -128;
 export const MAX_PRIORITY = 127;
-/** How often a job of the native API may be leased if neither it nor its queue says. */
+/** Default number of tries of a native job, if neither it nor its queue sets one. */
 export const DEFAULT_TRIES = 3;
 /** Longest name of a failure group, in characters. */
 export const MAX_GROUP = 128;
-/** Longest type, tag, unique key, concurrency key or name of a worker, in characters. */
+/** Longest type, tag, unique key, concurrency key or worker name, in characters. */
 export const MAX_LABEL = 255;
-/** Most tags of a job, each of which costs an entry in an index. */
+/** Most tags of a job; each costs an index entry. */
 export const MAX_TAGS = 32;
-/** Most tags of the jobs of one call together: what a script can put into its indexes within its time. */
+/** Most tags of all jobs of one call together: what a script can add to its indexes within its time limit. */
 export const MAX_TAGS_IN_CALL = 1_000;
-/** Most jobs that one may be told to wait for in one call. */
+/** Most dependencies that one call may set for a job. */
 export const MAX_DEPENDENCIES = 1_000;
-/** Longest line in a job's timeline, in characters, and what may go with it, in bytes: a job has a hundred of them, read as one. */
+/**
+ * Longest message of a timeline entry, in characters, and its largest data, in bytes: a job has up to a hundred
+ * entries, read at once.
+ */
 export const MAX_LOG_LINE = 1_024;
 export const MAX_LOG_DATA_BYTES = 4_096;
-/** Longest message of a failure, in characters: a whole stack trace. */
+/** Longest message of a failure, in characters: enough for a stack trace. */
 export const MAX_MESSAGE = 16_384;
-/** Most delays in the list of a retry policy, and most of its groups that are not retried. */
+/** Most delays in the list of a retry policy, and most of its non-retryable groups. */
 export const MAX_RETRY_DELAYS = 100;
 export const MAX_RETRY_GROUPS = 32;
-/** Most queues that one lease call may name. */
+/** Most queues that one lease request may name. */
 export const MAX_LEASE_QUEUES = 64;

@@ -1,4 +1,4 @@
-/** What the code below the applications logs with; pino's shape, so that a pino logger is one. */
+/** Logger of the code below the applications. A pino logger implements it. */
 export interface Log {
   debug(details: object, message: string): void;
   info(details: object, message: string): void;

@@ -6,11 +6,11 @@ export interface NodeAddress {
   readonly port: number;
 }
 
-/** What TLS to a Redis needs beyond what the system has; PEM texts. */
+/** TLS settings beyond the system's defaults; PEM texts. */
 export interface PoolTls {
-  /** Who must have signed the Redis's certificate; left out, whom the system trusts. */
+  /** CA of the Redis's certificate; if omitted, the CAs that the system trusts. */
   readonly ca?: string;
-  /** Our own certificate and its key, if that Redis asks for one. */
+  /** Client certificate and its key, if that Redis requires one. */
   readonly cert?: string;
   readonly key?: string;
 }
@@ -28,20 +28,23 @@ export interface PoolTarget {
   readonly username?: string;
   readonly password?: string;
   readonly db?: number;
-  /** TLS with these, to every node; with `rediss://` alone it is TLS with the system's. */
+  /** Use TLS with these settings for every node; `rediss://` alone uses TLS with the system's. */
   readonly tls?: PoolTls;
 }
 
 /** How to use a pool's Redis. */
 export interface PoolOptions extends PoolTarget {
-  /** Serve from a Redis with an eviction policy or without AOF: jobs may be lost. */
+  /** Allow a Redis with an eviction policy or without AOF: jobs may be lost. */
   readonly allowUnsafe: boolean;
-  /** Stands before every key; empty by default. */
+  /** Prefix of every key; empty by default. */
   readonly keyPrefix: string;
-  /** A call that has no answer by then fails with `pool_unavailable`, in milliseconds. */
+  /** A call without a reply fails with `pool_unavailable` after this time, in milliseconds. */
   readonly commandTimeoutMs: number;
-  /** What a publish gets that asks for nothing; `memory` if it is left out. */
+  /** Durability of publishes that request none; default `memory`. */
   readonly durability?: Durability;
-  /** How long a publish waits for the disk or the replicas, in milliseconds; 500 if it is left out, at most a third of the command timeout. */
+  /**
+   * How long a publish waits for the disk or the replicas, in milliseconds; default 500, at most a third of the command
+   * timeout.
+   */
   readonly waitTimeoutMs?: number;
 }

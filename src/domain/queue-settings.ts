@@ -1,15 +1,15 @@
-import type { RetryPolicy } from './rich-job.js';
+import type { RetryPolicy } from './extended-job.js';
 
-/** How often something may begin: `rate` times in `periodMs`, and `burst` at once after a pause. */
+/** Maximum rate of starts: `rate` in `periodMs`, and `burst` at once after a pause. */
 export interface Rate {
   readonly rate: number;
   readonly periodMs: number;
   readonly burst: number;
 }
 
-/** What a native publish or lease that does not say is given in this queue. Milliseconds. */
+/** Defaults of a queue for options that a native publish or lease omits. Milliseconds. */
 export interface QueueDefaults {
-  /** 0 = for ever. */
+  /** 0 = no expiry. */
   readonly ttlMs?: number;
   readonly tries?: number;
   readonly ttrMs?: number;
@@ -18,30 +18,30 @@ export interface QueueDefaults {
   readonly retentionMs?: number;
 }
 
-/** What an operator may say of a queue; null = no limit. */
+/** Limits that an operator may set for a queue; null = no limit. */
 export interface QueueLimits {
-  /** Jobs of the queue that may be leased at once, on all servers together. */
+  /** Maximum number of jobs of the queue leased at once, on all servers together. */
   readonly maxRunning: number | null;
-  /** The same for its jobs that share a concurrency key. */
+  /** The same per concurrency key. */
   readonly maxRunningPerKey: number | null;
-  /** How often leases of its jobs begin. */
+  /** Maximum rate at which leases of its jobs start. */
   readonly rate: Rate | null;
-  /** The same for its jobs that share a concurrency key. */
+  /** The same per concurrency key. */
   readonly ratePerKey: Rate | null;
   readonly defaults: QueueDefaults;
-  /** Done and cancelled jobs that are kept, each for its retention: no more than this, the newest ones. */
+  /** Maximum number of done and cancelled jobs that are kept for their retention; the newest ones are kept. */
   readonly maxKept: number | null;
 }
 
-/** All that is set of a queue. */
+/** All settings of a queue. */
 export interface QueueSettings extends QueueLimits {
-  /** Nobody gets its jobs since then, Unix ms; null = they do. */
+  /** Paused since, Unix ms: its jobs are not leased; null = not paused. */
   readonly pausedAtMs: number | null;
-  /** It takes no new jobs since then, until it is empty, Unix ms; null = it does. */
+  /** Draining since, Unix ms: it accepts no new jobs until it is empty; null = not draining. */
   readonly drainingSinceMs: number | null;
 }
 
-/** A change of settings: what is left out stays, null takes a limit or all defaults away. */
+/** A change of settings: omitted fields stay unchanged, null removes a limit or all defaults. */
 export type SettingsChange = {
   readonly [K in keyof QueueLimits]?: QueueLimits[K] | null;
 };

@@ -1,42 +1,42 @@
-import type { NewRichJob } from './rich-job.js';
+import type { NewExtendedJob } from './extended-job.js';
 
-/** When a recurring job makes one: at `firstAtMs`, and every `everyMs` from there on. */
+/** The slots of a recurring job: `firstAtMs`, and every `everyMs` from then on. */
 export interface Schedule {
   readonly everyMs: number;
   /** Unix ms. */
   readonly firstAtMs: number;
 }
 
-/** A schedule as it is given. Left out, the first slot is at once. */
+/** A schedule as the client gives it. Without a first slot, it starts at once. */
 export interface NewSchedule {
   readonly everyMs: number;
   /** The first slot, milliseconds from now. */
   readonly offsetMs?: number;
-  /** The first slot, Unix ms, instead of `offsetMs`. One in the past counts as the beginning of the row. */
+  /** The first slot, Unix ms; alternative to `offsetMs`. One in the past defines the times of the slots that follow. */
   readonly firstAtMs?: number;
 }
 
-/** What each job that it makes is like. */
-export type Template = Omit<NewRichJob, 'id' | 'delayMs' | 'dueMs'>;
+/** Template of each job that it creates. */
+export type Template = Omit<NewExtendedJob, 'id' | 'delayMs' | 'dueMs'>;
 
-/** A recurring job as it is handed over. */
+/** A recurring job as the client gives it. */
 export interface NewRecurring {
-  /** Chosen by the caller; left out, the engine mints a ULID. */
+  /** Given by the caller; if omitted, the engine mints a ULID. */
   readonly id?: string;
   readonly schedule: NewSchedule;
   readonly template: Template;
-  /** After an outage, how many of the missed slots are made up for, the last ones; 0, the default: all of them. */
+  /** After an outage, how many of the missed slots still get a job, the latest ones; default 0: all of them. */
   readonly backlog?: number;
   readonly isPaused?: boolean;
 }
 
-/** What is to be changed about one. What is left out stays. */
+/** Changes to a recurring job. Omitted fields stay unchanged. */
 export interface RecurringChange {
-  /** With neither an offset nor a first slot, the row begins where it began. */
+  /** Without an offset and a first slot, the first slot stays unchanged. */
   readonly schedule?: NewSchedule;
   readonly template?: Partial<Template>;
   readonly backlog?: number;
-  /** Slots that pass meanwhile are not made up for. */
+  /** Slots that pass while it is paused are skipped. */
   readonly isPaused?: boolean;
 }
 
@@ -47,13 +47,13 @@ export interface Recurring {
   readonly template: Template;
   readonly backlog: number;
   readonly isPaused: boolean;
-  /** Jobs that it has made. The last one's id is `<id>-<made>`. */
+  /** Number of jobs created. The id of the last one is `<id>-<made>`. */
   readonly made: number;
-  /** Slots that made none: missed beyond the backlog, or forbidden by a quota or a unique key. */
+  /** Slots without a job: missed beyond the backlog, or prevented by a quota or a unique key. */
   readonly skipped: number;
   /** Null while it is paused. */
   readonly nextAtMs: number | null;
-  /** The last slot that came; null = none yet. */
+  /** The last slot so far; null = none yet. */
   readonly lastAtMs: number | null;
   readonly createdAtMs: number;
 }

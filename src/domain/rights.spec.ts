@@ -41,12 +41,12 @@ describe('patterns of queue names', () => {
   });
 
   it('are answered after a bounded number of steps, however many stars there are', () => {
-    // By a backtracking expression this takes longer than the universe has existed.
+    // A backtracking expression would practically never finish here.
     expect(matchesPattern(`${'*a'.repeat(120)}*b`, 'a'.repeat(255))).toBe(false);
   });
 });
 
-/** The code and the words of a refusal; null if there is none. */
+/** The code and the message of an error; null if there is none. */
 function refusal(check: () => void): [string, string] | null {
   try {
     check();

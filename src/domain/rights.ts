@@ -1,17 +1,17 @@
 import { QueueError } from './errors.js';
 
-/** What there is to do in a queue: put jobs in; take, look at and acknowledge them; change or empty the queue as a whole. */
+/** Permissions on a queue: publish jobs; lease, read and acknowledge them; administer or empty the queue as a whole. */
 export const VERBS = ['publish', 'consume', 'admin'] as const;
 export type Verb = (typeof VERBS)[number];
 
-/** What a token may do, if it may not do everything. */
+/** Permissions of a restricted token. */
 export interface Rights {
   readonly verbs: readonly Verb[];
-  /** Patterns of queue names, `*` stands for any characters; null = every queue. */
+  /** Patterns of queue names, `*` matches any characters; null = every queue. */
   readonly queues: readonly string[] | null;
 }
 
-/* Null instead of rights: a token that may do everything. */
+/* Null instead of `Rights`: a token that may do everything. */
 
 /** @throws {QueueError} `verb_missing` */
 export function checkVerb(rights: Rights | null, verb: Verb): void {
@@ -19,42 +19,57 @@ export function checkVerb(rights: Rights | null, verb: Verb): void {
     throw new QueueError('verb_missing', `the token lacks the verb ${verb}`);
 }
 
+/** True if the rights include a queue, whatever their verbs. */
+export function isForQueue(rights: Rights | null, queue: string): boolean {
+  const queues = rights?.queues ?? null;
+  return queues === null || queues.some((pattern) => matchesPattern(pattern, queue));
+}
+
 /**
- * @param queue a name of legal characters: it is repeated in the error
+ * @param queue from the request, with legal characters only: the error contains it
  * @throws {QueueError} `queue_not_allowed`
  */
 export function checkQueue(rights: Rights | null, queue: string): void {
-  const queues = rights?.queues ?? null;
-  if (queues === null || queues.some((pattern) => matchesPattern(pattern, queue))) return;
-  throw new QueueError(
+  if (!isForQueue(rights, queue)) throw notAllowed(rights, queue);
+}
+
+/**
+ * The error for a request on a queue outside of the rights. @param what describes it, only in terms of the request
+ * itself
+ */
+export function notAllowed(rights: Rights | null, what: string): QueueError {
+  const queues = rights?.queues ?? [];
+  return new QueueError(
     'queue_not_allowed',
-    `the token is for the queues ${queues.join(',')} and not for ${queue}`,
+    `the token is for the queues ${queues.join(',')} and not for ${what}`,
   );
 }
 
-/** @throws {QueueError} `queue_not_allowed`: the token is for some queues, and the call for the whole namespace */
+/** True if the rights are limited to some queues. */
+export function isForSomeQueues(rights: Rights | null): boolean {
+  return rights !== null && rights.queues !== null;
+}
+
+/** @throws {QueueError} `queue_not_allowed`: the token is for some queues, but the call for the whole namespace */
 export function checkAllQueues(rights: Rights | null): void {
-  const queues = rights?.queues ?? null;
-  if (queues === null) return;
-  throw new QueueError(
-    'queue_not_allowed',
-    `the token is for the queues ${queues.join(',')} and not for a whole namespace`,
-  );
+  if (isForSomeQueues(rights)) throw notAllowed(rights, 'a whole namespace');
 }
 
-/** For a call on one queue, or on the whole namespace if it names none. @throws as those two */
+/**
+ * Checks a call on one queue, or on the whole namespace if it names none. @throws as `checkQueue` and `checkAllQueues`
+ */
 export function checkQueueOrAll(rights: Rights | null, queue: string | undefined): void {
   if (queue === undefined) checkAllQueues(rights);
   else checkQueue(rights, queue);
 }
 
 /**
- * Whether a name is one of a pattern's. The time is bounded by the product of the two lengths: a regular expression of many stars
- * would take for ever over a name that almost fits.
+ * Matches a name with a pattern. The time is bounded by the product of the two lengths: a regular expression with many
+ * stars would take practically forever on a name that almost matches.
  */
 export function matchesPattern(pattern: string, name: string): boolean {
   let [at, inName] = [0, 0];
-  // Where the last star stands, and how much of the name it has taken so far.
+  // Position of the last star, and how much of the name it has matched so far.
   let [star, taken] = [-1, 0];
   while (inName < name.length) {
     if (pattern[at] === '*') {

@@ -1,4 +1,4 @@
-/** Where a job is in its life. The numbers are those of its header (lua/lib/job.lua). */
+/** States of a job. The numbers are those of its header (lua/modules/core/header.lua). */
 export const JOB_STATES = {
   ready: 1,
   scheduled: 2,
@@ -10,29 +10,29 @@ export const JOB_STATES = {
   cancelled: 8,
 } as const;
 export type JobState = keyof typeof JOB_STATES;
-/** States that plain jobs know too. */
-export type PlainState = 'ready' | 'scheduled' | 'leased' | 'dead';
+/** States of simple jobs. */
+export type SimpleState = 'ready' | 'scheduled' | 'leased' | 'dead';
 
 const NAMES = new Map(
   Object.entries(JOB_STATES).map(([name, number]) => [number as number, name as JobState]),
 );
 
-/** The state that a header's number stands for. @throws {RangeError} there is no such state */
+/** The state for a number of a header. @throws {RangeError} there is no such state */
 export function stateOf(number: number): JobState {
   const name = NAMES.get(number);
   if (name === undefined) throw new RangeError(`there is no state ${String(number)}`);
   return name;
 }
 
-/** A step in a job's life. `start` and `gone` are before and after it: no key is left of a job that is gone. */
+/** A state transition. `start` and `gone` are before and after the job exists: no key of a gone job is left. */
 export interface Transition {
-  readonly from: PlainState | 'start';
-  readonly to: PlainState | 'gone';
-  /** What takes the step. */
+  readonly from: SimpleState | 'start';
+  readonly to: SimpleState | 'gone';
+  /** The cause of the transition. */
   readonly by: string;
 }
 
-/** Every step that there is. docs/states.md shows them, and tests take each of them on a real Redis. */
+/** All transitions. docs/states.md shows them, and tests make each of them on a real Redis. */
 export const TRANSITIONS: readonly Transition[] = [
   { from: 'start', to: 'ready', by: 'publish' },
   { from: 'start', to: 'scheduled', by: 'publish with a delay' },
@@ -58,15 +58,17 @@ export const TRANSITIONS: readonly Transition[] = [
   { from: 'leased', to: 'gone', by: 'the ttl ends' },
 ];
 
-/** A step in a rich job's life; as `Transition`, with all states. */
-export interface RichTransition {
+/** A state transition of an extended job; like `Transition`, with all states. */
+export interface ExtendedTransition {
   readonly from: JobState | 'start';
   readonly to: JobState | 'gone';
   readonly by: string;
 }
 
-/** Every step of the full lane that is not one of those above. docs/states.md shows them, and tests take each of them on a real Redis. */
-export const RICH_TRANSITIONS: readonly RichTransition[] = [
+/**
+ * All further transitions of the extended path. docs/states.md shows them, and tests make each of them on a real Redis.
+ */
+export const EXTENDED_TRANSITIONS: readonly ExtendedTransition[] = [
   { from: 'start', to: 'blocked', by: 'publish of a job that depends on others' },
   { from: 'blocked', to: 'ready', by: 'what it waited for is done' },
   { from: 'blocked', to: 'scheduled', by: 'what it waited for is done before its time' },
@@ -80,7 +82,10 @@ export const RICH_TRANSITIONS: readonly RichTransition[] = [
   { from: 'leased', to: 'scheduled', by: 'retry with a delay' },
   { from: 'leased', to: 'dead', by: 'retry, no try left' },
   { from: 'leased', to: 'dead', by: 'fail' },
-  { from: 'ready', to: 'leased', by: 'heartbeat of an owner who is late' },
+  { from: 'ready', to: 'leased', by: 'heartbeat after the lease ran out' },
+  { from: 'ready', to: 'done', by: 'ack after the lease ran out, to be kept' },
+  { from: 'ready', to: 'scheduled', by: 'retry with a delay after the lease ran out' },
+  { from: 'ready', to: 'dead', by: 'fail after the lease ran out' },
   { from: 'leased', to: 'done', by: 'ack, to be kept' },
   { from: 'leased', to: 'ready', by: 'ack, and on to a next queue' },
   { from: 'leased', to: 'scheduled', by: 'ack, and on to a next queue with a delay' },

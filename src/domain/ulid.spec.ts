@@ -1,23 +1,39 @@
 import { decodeTime, isValid } from 'ulid';
-import { packUlid, UlidMinter, unpackUlid } from './ulid.js';
+import { packUlid, randomUlid, UlidMinter, ulidSource, unpackUlid } from './ids.js';
 
 const NOW_MS = 1_795_000_000_000;
 
-describe('ULIDs', () => {
+const minting = (minter: UlidMinter) => (nowMs: number) => minter.mint(nowMs);
+
+describe.each([
+  ['of the minter', () => minting(new UlidMinter())],
+  ['of the library', ulidSource],
+])('ULIDs %s', (_, source) => {
   it('only grow, also while the clock stands still or goes back', () => {
-    const minter = new UlidMinter();
+    const mint = source();
     let nowMs = NOW_MS;
-    const ids = Array.from({ length: 5_000 }, () => minter.mint((nowMs += nowMs % 7 === 0 ? -3 : nowMs % 2)));
+    const ids = Array.from({ length: 5_000 }, () => mint((nowMs += nowMs % 7 === 0 ? -3 : nowMs % 2)));
 
     expect([...ids].sort()).toEqual(ids);
     expect(new Set(ids).size).toBe(ids.length);
   });
 
   it('are what others take for ULIDs, with their time', () => {
-    const id = new UlidMinter().mint(NOW_MS + 123.9);
+    const id = source()(NOW_MS + 123.9);
 
     expect(isValid(id)).toBe(true);
     expect(decodeTime(id)).toBe(NOW_MS + 123);
+  });
+});
+
+describe('ULIDs', () => {
+  it('that are random to the first character share nothing', () => {
+    const ids = Array.from({ length: 1_000 }, randomUlid);
+
+    expect(ids.every((id) => packUlid(id) !== null)).toBe(true);
+    expect(new Set(ids.map((id) => id.slice(0, 8))).size).toBe(1_000);
+    expect(new Set(ids.map((id) => id[0])).size).toBe(8);
+    expect(new Set(ids.map((id) => id.at(-1))).size).toBe(32);
   });
 
   it('are a million in one millisecond, and go on in the next one', () => {

@@ -1,9 +1,9 @@
-import type { UniqueKey } from './rich-job.js';
+import type { UniqueKey } from './extended-job.js';
 import type { Rights } from './rights.js';
 
 /**
- * A job as whoever publishes it may have it: a unique key counts for a whole namespace, but who is let into some of its queues only
- * removes or changes no job of another one by it.
+ * Restricts a job to what a token may publish. A unique key is valid in the whole namespace: with a token for some
+ * queues it must neither change a job of another queue nor reveal it.
  */
 export function withinRights<T extends { readonly unique?: UniqueKey }>(rights: Rights | null, job: T): T {
   if (rights === null || rights.queues === null || job.unique === undefined) return job;

@@ -6,115 +6,137 @@ import type {
   ImportResult,
   LeasedJob,
   NewJob,
-  OnceNote,
+  IdempotencyRecord,
   PublishOptions,
   QueueCounts,
   ReserveRequest,
   StoredJob,
 } from '../domain/job.js';
 import type { Durability } from '../domain/durability.js';
+import type { LoopStatus } from '../domain/loop.js';
 import type { RedisPool } from '../redis/pool.js';
-import type { PeekedJob } from './decode.js';
-import { assemble, type EngineOptions, type EngineParts } from './assemble.js';
+import type { PeekedJob } from './core/decode.js';
+import { createComponents, type EngineOptions, type EngineComponents } from './components.js';
 import type { EventFeed } from './events/feed.js';
-import type { FullLane } from './full/full-lane.js';
-import { decodeId, encodeId } from './ids.js';
+import type { ExtendedPath } from './extended-path.js';
+import { checkNames } from './core/checks.js';
+import { decodeId, encodeId } from './core/ids.js';
 import { nativeJobsOf, type NativeJobs } from './native-jobs.js';
-import { findNote } from './publish-once.js';
-import type { Purge } from './purge/purge.js';
-import type { Settings } from './settings/settings.js';
+import type { LeaseRequest } from './lease/fetch-requests.js';
+import { findIdempotencyRecord } from './publish/idempotent-publisher.js';
+import type { PublishWay } from './publish/publisher-set.js';
+import type { Purge } from './maintenance/purge.js';
+import type { Settings } from './queues/settings.js';
 import type { Statistics } from './stats/statistics.js';
 
-export type { EngineOptions } from './assemble.js';
+export type { EngineOptions } from './components.js';
 
-/** The queues of one pool. Knows no HTTP, no configuration and no tokens; see `docs/states.md` for the life of a job. */
+/**
+ * The queues of one pool. Independent of HTTP, configuration and tokens; `docs/states.md` shows the states of a job.
+ */
 export class QueueEngine {
-  /** What happens in the namespaces, for whoever listens. */
+  /** Job events of the namespaces, to subscribe to. */
   readonly events: EventFeed;
-  /** The full lane: what the native API asks of jobs and queues beyond what plain ones can. */
-  readonly full: FullLane;
-  /** What the native API asks of single jobs. */
+  /** The extended path: operations of the native API on jobs and queues that the simple path does not have. */
+  readonly extended: ExtendedPath;
+  /** Operations of the native API on single jobs. */
   readonly native: NativeJobs;
-  /** What became of the jobs of a queue on a day. */
+  /** Daily statistics of each queue: what happened to its jobs. */
   readonly stats: Statistics;
-  /** What each namespace has chosen. */
+  /** Settings of each namespace. */
   readonly settings: Settings;
-  /** Takes whole namespaces away. */
+  /** Deletes whole namespaces. */
   readonly purge: Purge;
-  private readonly parts: EngineParts;
+  private readonly components: EngineComponents;
 
   constructor(
     private readonly pool: RedisPool,
     options: EngineOptions = {},
   ) {
-    this.parts = assemble(pool, options);
+    this.components = createComponents(pool, options);
     ({
       events: this.events,
-      full: this.full,
+      extended: this.extended,
       stats: this.stats,
       settings: this.settings,
       purge: this.purge,
-    } = this.parts);
-    this.native = nativeJobsOf(this.full);
+    } = this.components);
+    this.native = nativeJobsOf(this.extended);
   }
 
-  /** Its Redis answers, as far as is known. */
+  /** True while Redis answers, as far as this process knows. */
   get isUp(): boolean {
     return this.pool.status.up;
   }
 
-  /** Starts the loops that move what is due and clear away what is over. */
+  /** Starts the loops that move due jobs and remove expired data. */
   start(): void {
-    const { pump, janitor, byteCount, teller, stats } = this.parts;
-    for (const loop of [pump, janitor, byteCount, teller, stats]) loop.start();
+    const { pump, janitor, quotaBackfill, recovery, eventWriter, stats } = this.components;
+    for (const loop of [pump, janitor, quotaBackfill, recovery, eventWriter, stats]) loop.start();
   }
 
-  /** Ends waits and loops; resolves when nothing is under way. The pool stays open. */
+  /** Status of each loop: its last run and its next one. */
+  loops(): LoopStatus[] {
+    const { pump, janitor, quotaBackfill, recovery, stats, events, eventWriter, records } = this.components;
+    const others = [janitor, quotaBackfill, recovery, stats, events, eventWriter, records];
+    return [...pump.loops(), ...others.map(({ loop }) => loop.status())];
+  }
+
+  /** Ends waits and loops; resolves when no work is in progress. The pool stays open. */
   async stop(): Promise<void> {
-    const { pump, janitor, byteCount, leases, records, stats, events, teller } = this.parts;
+    const { pump, janitor, quotaBackfill, recovery, leases, records, stats, events, eventWriter } =
+      this.components;
     this.endWaits();
-    await Promise.all([pump.stop(), janitor.stop(), byteCount.stop(), leases.settled()]);
+    await Promise.all([pump.stop(), janitor.stop(), quotaBackfill.stop(), recovery.stop(), leases.settled()]);
     await Promise.all([records.stop(), stats.stop()]);
-    await Promise.all([events.settled(), teller.stop()]);
+    await Promise.all([events.settled(), eventWriter.stop()]);
   }
 
-  /** Ends every long poll now, with no job, and every listener's stream of events; new ones end at once. */
+  /** Ends every long poll now, with no job, and every event stream; new ones end at once. */
   endWaits(): void {
-    const { leases, events, full } = this.parts;
+    const { leases, events, extended } = this.components;
     leases.stop();
     events.close();
-    full.endWatch.stop();
+    extended.endWatch.stop();
   }
 
   /**
    * Stores a job; it is ready after `delayMs`.
    *
-   * @returns its id; the same again for a request that comes again with its `idempotencyKey`
-   * @throws {QueueError} `job_exists`: the id that was given is in use; `idempotency_key_reused`: the key came with another request;
-   * `too_many_queues`, `queue_full`, `namespace_full`: a quota; `durability_unavailable`; nothing has changed then. Or the store's own
-   * @throws {UnconfirmedError} `not_replicated`, `pool_unavailable`: it may be stored, and is not known to be as durable as asked for
+   * @returns its id; the same id again for a repeated request with the same `idempotencyKey`
+   * @throws {QueueError} `job_exists`: the given id is in use; `idempotency_key_reused`: another request has used the
+   *   key; `too_many_queues`, `queue_full`, `namespace_full`: a quota; `durability_unavailable`. Nothing has changed
+   *   then. Or an error of the store
+   * @throws {UnconfirmedError} `not_replicated`, `pool_unavailable`: the job may be stored, but perhaps not with the
+   *   durability that was requested
    */
   publish(namespace: string, queue: string, job: NewJob, options?: PublishOptions): Promise<string> {
-    const { plain, once } = this.parts.publishers.of(options?.durability);
-    const key = options?.note ?? options?.idempotencyKey;
-    if (key === undefined) return plain.publish(namespace, queue, job, options?.retryOf);
-    return once.publish(namespace, key, { kind: 'publish', queue, jobs: [job] }).then(firstOf);
+    const { simple, idempotent } = this.publishersFor(options?.durability);
+    const key = options?.idempotencyRecord ?? options?.idempotencyKey;
+    if (key === undefined) return simple.publish(namespace, queue, job, options?.retryOf);
+    return idempotent.publish(namespace, key, { kind: 'publish', queue, jobs: [job] }).then(firstOf);
   }
 
-  /** Stores up to 64 jobs, all or none. @returns their ids in order. @throws as `publish`, `invalid_argument`: too many, or with ids of their own */
+  /**
+   * Stores up to 64 jobs, all or none. @returns their ids in order. @throws as `publish`; `invalid_argument`: too many
+   * jobs, or jobs with given ids
+   */
   publishMany(
     namespace: string,
     queue: string,
     jobs: readonly NewJob[],
     options?: PublishOptions,
   ): Promise<string[]> {
-    const { plain, once } = this.parts.publishers.of(options?.durability);
-    const key = options?.note ?? options?.idempotencyKey;
-    if (key === undefined) return plain.publishMany(namespace, queue, jobs, options?.retryOf);
-    return once.publish(namespace, key, { kind: 'publishMany', queue, jobs });
+    const { simple, idempotent } = this.publishersFor(options?.durability);
+    const key = options?.idempotencyRecord ?? options?.idempotencyKey;
+    if (key === undefined) return simple.publishMany(namespace, queue, jobs, options?.retryOf);
+    return idempotent.publish(namespace, key, { kind: 'publishMany', queue, jobs });
   }
 
-  /** Stores a job in place of another one of the queue (which need not exist): one step. @returns its id. @throws as `publish` */
+  /**
+   * Stores a job in place of another one of the queue (which need not exist), atomically. @returns its id. @throws as
+   * `publish`
+   */
   republish(
     namespace: string,
     queue: string,
@@ -122,146 +144,186 @@ export class QueueEngine {
     job: NewJob,
     options?: PublishOptions,
   ): Promise<string> {
-    const { plain, once } = this.parts.publishers.of(options?.durability);
-    const key = options?.note ?? options?.idempotencyKey;
-    if (key === undefined) return plain.republish(namespace, queue, oldId, job, options?.retryOf);
-    return once
+    const { simple, idempotent } = this.publishersFor(options?.durability);
+    const key = options?.idempotencyRecord ?? options?.idempotencyKey;
+    if (key === undefined) return simple.republish(namespace, queue, oldId, job, options?.retryOf);
+    return idempotent
       .publish(namespace, key, { kind: 'republish', queue, jobs: [job], replaces: oldId })
       .then(firstOf);
   }
 
   /**
-   * What a publish stored under its idempotency key, as it is noted; null if nothing.
+   * Finds the stored result of a publish by its idempotency record.
    *
-   * @throws {QueueError} `idempotency_key_reused`; `not_replicated`, `durability_unavailable`: what is noted is not known to be as durable
-   * as asked for; the store's own
+   * @returns the result as it was stored; null if there is none
+   * @throws {QueueError} `idempotency_key_reused`; `not_replicated`, `durability_unavailable`: the stored result may
+   *   not have the requested durability; an error of the store
    */
-  async findNote(namespace: string, note: OnceNote, durability?: Durability): Promise<Buffer | null> {
-    const { publishers } = this.parts;
-    const found = await findNote(publishers.runnerOf('memory'), namespace, note);
-    // Only what was stored has to be safe, and may not have been when it was refused.
-    return found && findNote(publishers.runnerOf(durability), namespace, note);
+  async findIdempotencyRecord(
+    namespace: string,
+    record: IdempotencyRecord,
+    durability?: Durability,
+  ): Promise<Buffer | null> {
+    const { publishers } = this.components;
+    const found = await findIdempotencyRecord(publishers.runnerOf('memory'), namespace, record);
+    // Check durability only if there is a record: the earlier publish may have been stored and then refused for lack of
+    // it.
+    return found && findIdempotencyRecord(publishers.runnerOf(durability), namespace, record);
   }
 
   /**
-   * Leases up to `count` jobs, waiting up to `waitMs` for a first one.
+   * Leases up to `count` jobs, waiting up to `waitMs` for the first one.
    *
-   * @returns the jobs, by priority of their queues; [] when there was none
-   * @throws {QueueError} the store's own, never later than the command timeout unless the wait is longer
+   * @returns the jobs, by priority of their queues; [] if there was none
+   * @throws {QueueError} an error of the store, at the latest after the command timeout, or after the wait if that is
+   *   longer
    */
   reserve(namespace: string, request: ReserveRequest): Promise<LeasedJob[]> {
-    return this.parts.leases.reserve(namespace, request);
+    const { leases } = this.components;
+    if (hasTtr(request)) return leases.reserve(namespace, request);
+    return this.reserveForOwnTtr(namespace, request);
   }
 
   /**
-   * Gives back leases whose answers reached nobody: to the front of the line, the try not spent. What has moved on stays as it is.
+   * Gives back leases whose responses did not arrive: each job goes to the front of the ready list and its try is not
+   * used. A job that has been settled or leased again since stays as it is.
    *
-   * @throws {QueueError} the store's own; the jobs come back when their leases run out
+   * @throws {QueueError} an error of the store; the jobs come back when their leases expire
    */
   undo(namespace: string, jobs: readonly Pick<LeasedJob, 'id' | 'lease' | 'receipt'>[]): Promise<void> {
-    return this.parts.leases.undo(namespace, jobs);
+    return this.components.leases.undo(namespace, jobs);
   }
 
   /**
-   * Removes a job: its work is done, or it is not wanted any more. Without `lease` whatever its state, as lmstfy does.
+   * Removes a job that is done or no longer wanted. Without `lease` it removes the job in any state, as lmstfy does.
    *
    * @returns false if there is no such job in this queue
-   * @throws {QueueError} `lease_lost`: `lease` is not the job's present one, nothing has changed
+   * @throws {QueueError} `lease_lost`: `lease` is not the job's current one; nothing has changed
    */
   ack(namespace: string, queue: string, id: string, lease = 0): Promise<boolean> {
-    return this.parts.acks.ack(namespace, queue, id, lease);
+    return this.components.acks.ack(namespace, queue, id, lease);
   }
 
   /**
-   * Acknowledges up to 1,000 jobs, each for itself: one that fails changes nothing, and nothing about the others.
+   * Acknowledges up to 1,000 jobs independently: an acknowledgement that fails changes nothing and does not affect the
+   * others.
    *
-   * @returns what became of each, in order
-   * @throws {QueueError} `invalid_argument`, or the store's own: then some may have been acknowledged, and trying all again is safe
+   * @returns the result of each, in order
+   * @throws {QueueError} `invalid_argument`, or an error of the store: some may have been acknowledged then; it is safe
+   *   to send all again
    */
   ackMany(namespace: string, acks: readonly Ack[]): Promise<AckResult[]> {
-    return this.parts.acks.ackMany(namespace, acks);
+    return this.components.acks.ackMany(namespace, acks);
   }
 
-  /** The job at the head of the line, null if none is ready. */
+  /** The job at the head of the ready list; null if none is ready. */
   peekQueue(namespace: string, queue: string): Promise<StoredJob | null> {
-    return this.parts.contents.peekQueue(namespace, queue);
+    return this.components.queueInspector.peekQueue(namespace, queue);
   }
 
-  /** A job of the queue in whatever state, null if there is none. */
+  /** A job of the queue in any state; null if there is none. */
   peekJob(namespace: string, queue: string, id: string): Promise<PeekedJob | null> {
-    return this.parts.contents.peekJob(namespace, queue, id);
+    return this.components.queueInspector.peekJob(namespace, queue, id);
   }
 
-  /** How many jobs are in which state, for up to 64 queues. */
+  /** Counts the jobs per state, for up to 64 queues. */
   counts(namespace: string, queues: readonly string[]): Promise<QueueCounts[]> {
-    return this.parts.contents.counts(namespace, queues);
+    return this.components.queueInspector.counts(namespace, queues);
   }
 
-  /** How many jobs are ready. */
+  /** Counts the ready jobs. */
   size(namespace: string, queue: string): Promise<number> {
-    return this.parts.contents.size(namespace, queue);
+    return this.components.queueInspector.size(namespace, queue);
   }
 
-  /** Removes the ready jobs that are there now, in bounded steps; scheduled, leased and dead ones stay. @returns how many */
+  /** Removes the jobs that are ready now, in bounded steps; scheduled, leased and dead ones stay. @returns how many */
   destroy(namespace: string, queue: string): Promise<number> {
-    return this.parts.contents.destroy(namespace, queue);
+    return this.components.queueInspector.destroy(namespace, queue);
   }
 
-  /** The job that died first, and how many are dead. */
+  /** The job that died first, and the number of dead jobs. */
   deadLetterHead(namespace: string, queue: string): Promise<DeadLetterHead> {
-    return this.parts.dead.head(namespace, queue);
+    return this.components.dead.head(namespace, queue);
   }
 
-  /** Brings up to `limit` dead jobs back, oldest first, with one try and a ttl (0 = for ever). @returns how many */
+  /**
+   * Puts up to `limit` dead jobs back into the queue, oldest first, with one try and a ttl (0 = no expiry). @returns
+   * how many
+   */
   respawn(namespace: string, queue: string, limit: number, ttlMs: number): Promise<number> {
-    return this.parts.dead.respawn(namespace, queue, limit, ttlMs);
+    return this.components.dead.respawn(namespace, queue, limit, ttlMs);
   }
 
   /** Removes up to `limit` dead jobs, oldest first. @returns how many */
   deleteDead(namespace: string, queue: string, limit: number): Promise<number> {
-    return this.parts.dead.delete(namespace, queue, limit);
+    return this.components.dead.delete(namespace, queue, limit);
   }
 
   /**
-   * Stores jobs that come from another store, with their ids and in their states; ready ones go to the end of the line, in the order
-   * given. A job comes once by the name of its source, whatever has become of it since; that is remembered for a week.
+   * Stores jobs from another store with their ids and states. Ready ones go to the end of the ready list, in the given
+   * order. Each source name is imported once, whatever happened to the job since; source names are remembered for a
+   * week.
    *
-   * @returns what became of each, in order
-   * @throws {QueueError} `invalid_argument`, or the store's own: then some may have come, and importing all again is safe
+   * @returns the result of each, in order
+   * @throws {QueueError} `invalid_argument`, or an error of the store: some may have been imported then; it is safe to
+   *   import all again
    */
   importJobs(namespace: string, jobs: readonly ImportedJob[]): Promise<ImportResult[]> {
-    return this.parts.importer.import(namespace, jobs);
+    return this.components.importer.import(namespace, jobs);
   }
 
-  /** Forgets which jobs came: their sources hold them no more, so they cannot come again. */
+  /** Forgets imported source names: their sources no longer have these jobs, so they cannot be imported twice. */
   forgetImported(namespace: string, sources: readonly string[]): Promise<void> {
-    return this.parts.importer.forget(namespace, sources);
+    return this.components.importer.forget(namespace, sources);
   }
 
   /** The namespaces that have queues, sorted. */
   namespaces(): Promise<string[]> {
-    return this.parts.contents.namespaces();
+    return this.components.queueInspector.namespaces();
   }
 
   /** The queues of a namespace, sorted. */
   queues(namespace: string): Promise<string[]> {
-    return this.parts.contents.queues(namespace);
+    return this.components.queueInspector.queues(namespace);
   }
 
-  /** Moves what is due in a namespace now, without waiting for a timer. @returns when the next is due, Unix ms, 0 = nothing */
+  /**
+   * Moves the due jobs of a namespace now, without waiting for a timer. @returns when the next one is due, Unix ms; 0 =
+   * none
+   */
   pumpNow(namespace: string): Promise<number> {
-    return this.parts.pump.pumpNow(namespace);
+    return this.components.pump.pumpNow(namespace);
   }
 
-  /** Removes what has expired in a namespace and forgets its empty queues now. @returns how many were forgotten */
+  /** Removes expired data of a namespace and its empty queues now. @returns how many queues were removed */
   tidyNow(namespace: string): Promise<number> {
-    return this.parts.janitor.tidyNow(namespace);
+    return this.components.janitor.tidyNow(namespace);
   }
 
-  /** Counts jobs for the quota on bytes that were stored while it was not set, in all namespaces, now. @returns how many */
+  /** Counts jobs that were stored while the byte quota was not set, in all namespaces, now. @returns how many */
   countBytesNow(): Promise<number> {
-    return this.parts.byteCount.countNow();
+    return this.components.quotaBackfill.runNow();
   }
+
+  /** Recovers jobs whose queue was deleted while they were ready in it, in all namespaces, now. @returns how many */
+  recoverNow(): Promise<number> {
+    return this.components.recovery.runNow();
+  }
+
+  private async reserveForOwnTtr(namespace: string, request: ReserveRequest): Promise<LeasedJob[]> {
+    checkNames(namespace);
+    const { ttr_ms } = await this.settings.of(namespace);
+    return this.components.leases.reserve(namespace, { ...request, ttrMs: ttr_ms, hasOwnTtr: true });
+  }
+
+  private publishersFor(durability: Durability | undefined): PublishWay {
+    const { publishers } = this.components;
+    return durability === undefined ? publishers.usual : publishers.of(durability);
+  }
+}
+
+function hasTtr(request: ReserveRequest): request is LeaseRequest {
+  return request.ttrMs !== undefined;
 }
 
 function firstOf([id = '']: string[]): string {

@@ -1,44 +1,45 @@
-import type { JobDetails } from '../domain/rich-job.js';
-import type { Cancelling } from './full/cancelling.js';
-import type { Changing } from './full/changing.js';
-import type { FullLane } from './full/full-lane.js';
-import type { Looking } from './full/looking.js';
-import type { Owners } from './full/owners.js';
-import type { FullPublishing } from './full/publishing.js';
+import type { JobDetails } from '../domain/extended-job.js';
+import type { JobCanceller } from './jobs/job-canceller.js';
+import type { JobUpdater } from './jobs/job-updater.js';
+import type { ExtendedPath } from './extended-path.js';
+import type { JobReader } from './jobs/job-reader.js';
+import type { LeaseOperations } from './settle/lease-operations.js';
+import type { ExtendedPublisher } from './publish/extended-publisher.js';
 
-/** What the native API asks of single jobs, wherever they are: all of it goes on while a pool moves. */
+/** Operations of the native API on single jobs. All of them keep working during a pool migration. */
 export interface NativeJobs
   extends
-    Pick<FullPublishing, 'publish'>,
-    Pick<Owners, 'complete' | 'heartbeat' | 'release' | 'retry' | 'fail'>,
-    Pick<Looking, 'find'>,
-    Pick<Cancelling, 'cancel'>,
-    Pick<Changing, 'change' | 'log'> {
+    Pick<ExtendedPublisher, 'publish'>,
+    Pick<LeaseOperations, 'complete' | 'heartbeat' | 'release' | 'retry' | 'fail'>,
+    Pick<JobReader, 'find' | 'queuesOf'>,
+    Pick<JobCanceller, 'cancel'>,
+    Pick<JobUpdater, 'change' | 'log'> {
   /**
-   * Waits for the end of a job: until it is done, dead, cancelled or gone; at most `waitMs`, below 2^31.
+   * Waits until a job is done, dead, cancelled or deleted; at most `waitMs`, below 2^31.
    *
-   * @returns all that is known of it then; null if it is gone
+   * @returns all details of the job then; null if it is deleted
    */
   waitForEnd(namespace: string, id: string, waitMs: number, signal: AbortSignal): Promise<JobDetails | null>;
 }
 
-/** Those of one pool. */
-export function nativeJobsOf(lane: FullLane): NativeJobs {
-  const { publishing, owners, looking, cancelling, changing, endWatch } = lane;
+/** The operations of one pool. */
+export function nativeJobsOf(extended: ExtendedPath): NativeJobs {
+  const { publishing, leaseOperations, jobReader, jobCanceller, jobUpdater, endWatch } = extended;
   return {
-    publish: (...asked) => publishing.publish(...asked),
-    complete: (...asked) => owners.complete(...asked),
-    heartbeat: (...asked) => owners.heartbeat(...asked),
-    release: (...asked) => owners.release(...asked),
-    retry: (...asked) => owners.retry(...asked),
-    fail: (...asked) => owners.fail(...asked),
-    find: (...asked) => looking.find(...asked),
-    cancel: (...asked) => cancelling.cancel(...asked),
-    change: (...asked) => changing.change(...asked),
-    log: (...asked) => changing.log(...asked),
+    publish: (...args) => publishing.publish(...args),
+    complete: (...args) => leaseOperations.complete(...args),
+    heartbeat: (...args) => leaseOperations.heartbeat(...args),
+    release: (...args) => leaseOperations.release(...args),
+    retry: (...args) => leaseOperations.retry(...args),
+    fail: (...args) => leaseOperations.fail(...args),
+    find: (...args) => jobReader.find(...args),
+    queuesOf: (...args) => jobReader.queuesOf(...args),
+    cancel: (...args) => jobCanceller.cancel(...args),
+    change: (...args) => jobUpdater.change(...args),
+    log: (...args) => jobUpdater.log(...args),
     waitForEnd: async (namespace, id, waitMs, signal) => {
       await endWatch.wait(namespace, id, waitMs, signal);
-      return looking.find(namespace, id);
+      return jobReader.find(namespace, id);
     },
   };
 }

@@ -5,7 +5,7 @@ import { JobIds, Labels, QueueNames, SomeOf } from '../http/fields/kinds.js';
 
 const MOST_VALUES = 100;
 
-/** What the API's document says of the filters: of several values of one any will do, of several filters each counts. */
+/** Documents the event filters for OpenAPI: values of one filter are ORed, different filters are ANDed. */
 export class EventsQuery {
   @Optional() @QueueNames('Of these queues.', { max: MOST_VALUES }) queue?: string[];
   @Optional() @SomeOf('Of these names.', EVENT_NAMES) event?: string[];

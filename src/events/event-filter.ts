@@ -1,13 +1,13 @@
 import { EVENT_NAMES, isPlace, type JobEvent } from '../domain/job-event.js';
 import { MAX_NAME_LENGTH } from '../domain/limits.js';
-import { hasLegalCharacters, isJobId } from '../domain/names.js';
+import { hasLegalCharacters, isJobId } from '../domain/ids.js';
 import { checkQueue, matchesPattern, type Rights } from '../domain/rights.js';
-import { type FieldProblem, InputError } from '../http/errors.v1.js';
+import { type FieldProblem, InputError } from '../http/answer/errors.v1.js';
 
-/** Values that one filter may have. */
+/** Highest number of values of one filter. */
 const MOST_VALUES = 100;
 const MOST_CHARACTERS = 255;
-/** It came with the address for the guard. */
+/** Query parameter of the token; the auth guard reads it. */
 const TOKEN = 'token';
 const SHOWN_CHARACTERS = 40;
 
@@ -16,60 +16,72 @@ const isQueue = (text: string): boolean =>
   text.length <= MAX_NAME_LENGTH && !text.startsWith('_') && hasLegalCharacters(text);
 const isShort = (text: string): boolean => text.length <= MOST_CHARACTERS;
 
-/** What each filter takes, and what an event has of it. */
-const FILTERS: Readonly<
-  Record<
-    string,
-    { rule: string; isRight: (text: string) => boolean; of: (event: JobEvent) => readonly string[] }
-  >
-> = {
-  queue: {
-    rule: 'must be names of queues, with commas between them',
-    isRight: isQueue,
-    of: ({ queue }) => [queue],
-  },
-  type: {
-    rule: 'must be types of jobs, with commas between them',
-    isRight: isShort,
-    of: ({ type }) => [type],
-  },
-  job: { rule: 'must be ids of jobs, with commas between them', isRight: isJobId, of: ({ id }) => [id] },
-  tag: { rule: 'must be tags, with commas between them', isRight: isShort, of: ({ tags }) => tags },
-  event: {
-    rule: `must be names of events, with commas between them: ${EVENT_NAMES.join(', ')}`,
-    isRight: (text) => NAMES.has(text),
-    of: ({ name }) => [name],
-  },
-};
+/** The queues of an event: the job's queue, and its previous queue if the event moved it. */
+function queuesOf({ queue, facts }: JobEvent): readonly string[] {
+  const { from } = facts;
+  return typeof from === 'string' ? [queue, from] : [queue];
+}
 
-/** Whether a listener wants an event, and may know of it. */
+/** The valid values of a filter, and how to read them from an event. */
+interface Filter {
+  readonly rule: string;
+  readonly isRight: (text: string) => boolean;
+  readonly of: (event: JobEvent) => readonly string[];
+}
+
+/** By filter name. A Map, because clients send the names and every object has a `constructor`. */
+const FILTERS: ReadonlyMap<string, Filter> = new Map(
+  Object.entries<Filter>({
+    queue: {
+      rule: 'must be names of queues, with commas between them',
+      isRight: isQueue,
+      of: queuesOf,
+    },
+    type: {
+      rule: 'must be types of jobs, with commas between them',
+      isRight: isShort,
+      of: ({ type }) => [type],
+    },
+    job: { rule: 'must be ids of jobs, with commas between them', isRight: isJobId, of: ({ id }) => [id] },
+    tag: { rule: 'must be tags, with commas between them', isRight: isShort, of: ({ tags }) => tags },
+    event: {
+      rule: `must be names of events, with commas between them: ${EVENT_NAMES.join(', ')}`,
+      isRight: (text) => NAMES.has(text),
+      of: ({ name }) => [name],
+    },
+  }),
+);
+
+/** True if the subscriber wants the event and may see it. */
 export type EventFilter = (event: JobEvent) => boolean;
 
 /**
- * Reads the filters of an address: of several values of one filter any will do, of several filters each counts.
+ * Reads the filters from a URL. Values of one filter are ORed, different filters are ANDed.
  *
- * @param rights of the token; null = it may know of all queues
+ * @param rights of the token; null = it may see all queues
  * @returns null = every event
  * @throws {InputError} naming what is wrong
- * @throws {QueueError} `queue_not_allowed`: a queue that is asked for is none of the token's
+ * @throws {QueueError} `queue_not_allowed`: the token may not see one of the queues
  */
 export function filterOf(url: string, rights: Rights | null): EventFilter | null {
   const wanted = wantedOf(url);
   for (const queue of wanted.get('queue') ?? []) checkQueue(rights, queue);
   const patterns = rights?.queues ?? null;
   const checks = [...wanted].map(([name, values]): EventFilter => {
-    const of = FILTERS[name]?.of;
+    const of = FILTERS.get(name)?.of;
     return (event) => of?.(event).some((value) => values.has(value)) === true;
   });
   if (patterns !== null)
-    checks.push(({ queue }) => patterns.some((pattern) => matchesPattern(pattern, queue)));
+    checks.push((event) =>
+      queuesOf(event).some((queue) => patterns.some((pattern) => matchesPattern(pattern, queue))),
+    );
   return checks.length === 0 ? null : (event) => checks.every((check) => check(event));
 }
 
 /**
- * Where a client had come to when its stream broke off; null for one that begins.
+ * Reads the id of the last event that a client got before its stream broke off; null for a new stream.
  *
- * @throws {InputError} it is none of our ids
+ * @throws {InputError} the id has not the form of an event id
  */
 export function placeOf(header: string | string[] | undefined): string | null {
   if (header === undefined || header === '') return null;
@@ -83,7 +95,7 @@ function wantedOf(url: string): Map<string, Set<string>> {
   const problems = new Map<string, FieldProblem>();
   for (const [field, text] of new URLSearchParams(mark === -1 ? '' : url.slice(mark + 1))) {
     if (field === TOKEN) continue;
-    const filter = FILTERS[field];
+    const filter = FILTERS.get(field);
     if (!filter) {
       const shown = field.slice(0, SHOWN_CHARACTERS);
       problems.set(shown, { field: shown, rule: 'is not known here' });

@@ -1,54 +1,56 @@
-import { timeOf, type JobEvent } from '../domain/job-event.js';
+import { type JobEvent, timeOf } from '../domain/job-event.js';
 import type { EventListener } from '../engine/events/follower.js';
-import { asciiJson } from '../http/answer.js';
-import { type ConnectionWatcher, unwatchConnection, watchConnection } from '../http/connection.js';
-import type { Exchange } from '../http/exchange.js';
-import { REQUEST_ID_HEADER } from '../http/request-id.js';
+import { asciiJson } from '../http/answer/answer.js';
+import { type ConnectionWatcher, unwatchConnection, watchConnection } from '../http/request/connection.js';
+import { REQUEST_ID_HEADER, type RequestContext } from '../http/request/request-context.js';
 import type { EventMetrics, StreamEnd } from '../metrics/event-metrics.js';
 import type { EventFilter } from './event-filter.js';
 
-/** How long a client waits before it comes back, in milliseconds: EventSource does as it is told. */
+/** Time before a client reconnects, in milliseconds. EventSource takes it from the stream. */
 const RETRY_MS = 1_000;
 const NOTHING_LEFT = ': the server ends the stream\n\n';
 
-/** One answer that does not end: the events of a namespace that a client wants and may know of. A client that does not read is cut. */
+/**
+ * One response without an end: the events of a namespace that a client wants and may see. A client that does not read
+ * is disconnected.
+ */
 export class EventStream implements EventListener, ConnectionWatcher {
-  /** Nobody is there to be told anything. */
+  /** The stream has ended; nothing more is written. */
   isOver = false;
-  /** When its token was last known to work, on the clock of `performance.now`. */
+  /** When the token was last known to be valid, in milliseconds of `performance.now`. */
   confirmedMs = performance.now();
   private hasBegun = false;
-  private lastWordMs = performance.now();
-  private readonly onRoom: (() => void)[] = [];
+  private lastWriteMs = performance.now();
+  private readonly onDrain: (() => void)[] = [];
 
   /**
-   * @param maxBufferBytes what may wait for the client when there is something new
-   * @param onEnd called once; null: it was refused before it began
+   * @param maxBufferBytes a client with more unsent bytes than this is disconnected at the next write
+   * @param onEnd called once; null: the request was rejected before the stream began
    */
   constructor(
-    readonly exchange: Exchange,
+    readonly context: RequestContext,
     private readonly filter: EventFilter | null,
     private readonly maxBufferBytes: number,
     private readonly metrics: EventMetrics,
     private readonly onEnd: (reason: StreamEnd | null) => void,
   ) {
-    watchConnection(exchange.request.socket, this);
+    watchConnection(context.request.socket, this);
   }
 
-  /** Sends the head, if it has not been sent: from here on there is no refusal any more. */
+  /** Sends the response head, once. After that the request can no longer be answered with an error. */
   begin(): void {
-    const { response, requestId, context } = this.exchange;
+    const { response, requestId, server } = this.context;
     if (this.isOver || this.hasBegun) return;
     this.hasBegun = true;
-    // Nobody can send another request behind it.
+    // The stream is the last response of its connection.
     response.shouldKeepAlive = false;
     response.writeHead(200, [
       ...['Content-Type', 'text/event-stream', 'Cache-Control', 'no-store', 'X-Accel-Buffering', 'no'],
       ...[REQUEST_ID_HEADER, requestId],
     ]);
-    response.on('drain', () => this.tellRoom());
-    context.gate?.leave(this.exchange);
-    context.observer?.answered(this.exchange, 200);
+    response.on('drain', () => this.notifyDrained());
+    server.loadShedder?.release(this.context);
+    server.observer?.answered(this.context, 200);
     this.write(`retry: ${String(RETRY_MS)}\n\n`);
   }
 
@@ -64,27 +66,27 @@ export class EventStream implements EventListener, ConnectionWatcher {
   }
 
   hasRoom(): Promise<void> {
-    if (this.isOver || !this.exchange.response.writableNeedDrain) return Promise.resolve();
-    return new Promise((resolve) => this.onRoom.push(resolve));
+    if (this.isOver || !this.context.response.writableNeedDrain) return Promise.resolve();
+    return new Promise((resolve) => this.onDrain.push(resolve));
   }
 
-  /** The server stops, or its Redis is away: the client comes back, here or elsewhere. */
+  /** The server shuts down or its Redis is unreachable: the client reconnects, here or to another server. */
   ended(): void {
     this.end('drained');
   }
 
-  /** A word now and then, so that nobody on the way takes the connection for dead. */
-  beat(heartbeatMs: number): void {
-    if (performance.now() - this.lastWordMs >= heartbeatMs) this.write(':\n\n');
+  /** Writes a comment after a time without writes, so that no proxy closes the connection as idle. */
+  keepAlive(heartbeatMs: number): void {
+    if (performance.now() - this.lastWriteMs >= heartbeatMs) this.write(':\n\n');
   }
 
-  /** Ends the answer, and with it the connection. */
+  /** Ends the response and its connection. */
   end(reason: StreamEnd): void {
     this.begin();
-    if (this.close(reason)) this.exchange.response.end(NOTHING_LEFT);
+    if (this.close(reason)) this.context.response.end(NOTHING_LEFT);
   }
 
-  /** It does not come about: somebody else answers. */
+  /** Gives up a stream that did not begin; the caller answers the request. */
   abandon(): void {
     this.close(null);
   }
@@ -93,37 +95,42 @@ export class EventStream implements EventListener, ConnectionWatcher {
     this.close('gone');
   }
 
+  /** The client closed its sending side, and perhaps the whole connection: without this, only a later write would show it. */
+  waitEnds(): void {
+    this.end('gone');
+  }
+
   private write(text: string | Buffer): void {
     this.begin();
     if (this.isOver) return;
-    const { response } = this.exchange;
-    // What the system has not taken since the last time: this client is slower than what it asked for.
+    const { response } = this.context;
+    // Bytes that the system has not taken since the last write: the client reads slower than its events arrive.
     if (response.writableLength > this.maxBufferBytes) {
       this.close('slow');
       response.destroy();
       return;
     }
-    this.lastWordMs = performance.now();
+    this.lastWriteMs = performance.now();
     response.write(text, 'latin1');
   }
 
   private close(reason: StreamEnd | null): boolean {
     if (this.isOver) return false;
     this.isOver = true;
-    unwatchConnection(this.exchange.request.socket, this);
-    this.tellRoom();
-    // A refusal is an answer, and leaves by itself.
-    if (reason !== null) this.exchange.context.gate?.leave(this.exchange);
+    unwatchConnection(this.context.request.socket, this);
+    this.notifyDrained();
+    // A rejected request is answered, and its context ended, by the caller.
+    if (reason !== null) this.context.end();
     this.onEnd(reason);
     return true;
   }
 
-  private tellRoom(): void {
-    for (const tell of this.onRoom.splice(0)) tell();
+  private notifyDrained(): void {
+    for (const notify of this.onDrain.splice(0)) notify();
   }
 }
 
-/** The texts of events that several listeners are given, and of lists of them: those without a filter are given the same list. */
+/** Encoded events and lists of events, shared between streams. Streams without a filter get the same list. */
 const frames = new WeakMap<JobEvent, string>();
 const texts = new WeakMap<readonly JobEvent[], Buffer>();
 
@@ -136,7 +143,7 @@ function textOf(events: readonly JobEvent[]): Buffer {
   return text;
 }
 
-/** An event as it is sent; ASCII. */
+/** Encodes an event for the stream, in ASCII. */
 function frameOf(event: JobEvent): string {
   let frame = frames.get(event);
   if (frame === undefined) {
@@ -149,7 +156,7 @@ function frameOf(event: JobEvent): string {
       ...(type === '' ? {} : { type }),
       ...(tags.length === 0 ? {} : { tags }),
     };
-    // Facts stand behind, and never in the place of what each event has.
+    // Own fields first; facts never overwrite them.
     const json = asciiJson({ ...own, ...facts, ...own });
     frame = `id: ${place}\ndata: ${json}\n\n`;
     frames.set(event, frame);

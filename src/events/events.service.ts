@@ -1,31 +1,37 @@
-import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import type { AccessRules } from '../auth/access.js';
 import { Admission } from '../auth/admission.js';
 import { Config } from '../config/config.js';
 import { QueueError } from '../domain/errors.js';
-import { EngineRegistry } from '../engine/engine.registry.js';
-import type { Exchange } from '../http/exchange.js';
+import { EngineRegistry } from '../engine/migration/engine.registry.js';
+import type { RequestContext } from '../http/request/request-context.js';
 import type { EventMetrics } from '../metrics/event-metrics.js';
 import { MetricsService } from '../metrics/metrics.service.js';
 import type { EventFilter } from './event-filter.js';
 import { EventStream } from './event-stream.js';
 
-/** How often each stream's token is looked at, in milliseconds: a revoked one gets no more within two of them. */
-const LOOK_MS = 1_000;
-/** A stream whose token cannot be looked at for so long ends, in milliseconds: the store of the tokens may be away for a moment. */
+/**
+ * Interval of the token checks of open streams, in milliseconds. A stream ends within two intervals after its token was
+ * revoked.
+ */
+const CHECK_MS = 1_000;
+/**
+ * A stream ends if its token could not be checked for this long, in milliseconds: the token store may be unreachable
+ * for a moment.
+ */
 const UNCONFIRMED_MS = 10_000;
 
-/** What a client asks for. */
+/** A request for an event stream. */
 export interface StreamRequest {
-  /** What its token must be allowed to do for as long as it listens. */
+  /** What the token must permit for as long as the stream is open. */
   readonly rules: AccessRules;
   /** Null = every event. */
   readonly filter: EventFilter | null;
-  /** The place that an earlier stream had come to; null = from now on. */
+  /** The id of the last event of an earlier stream; null = from now on. */
   readonly after: string | null;
 }
 
-/** The open streams of events of one process: how many there may be, that their tokens still work, that they say something now and then. */
+/** The open event streams of one process: limits their number, checks their tokens, and sends heartbeats. */
 @Injectable()
 export class EventsService implements OnApplicationShutdown {
   private readonly streams = new Map<EventStream, AccessRules>();
@@ -34,29 +40,30 @@ export class EventsService implements OnApplicationShutdown {
   private looker: NodeJS.Timeout | undefined;
 
   constructor(
-    @Inject(Config) private readonly config: Config,
-    @Inject(EngineRegistry) private readonly engines: EngineRegistry,
-    @Inject(Admission) private readonly admission: Admission,
-    @Inject(MetricsService) { events }: MetricsService,
+    private readonly config: Config,
+    private readonly engines: EngineRegistry,
+    private readonly admission: Admission,
+    { events }: MetricsService,
   ) {
     this.metrics = events;
   }
 
   /**
-   * Answers a request with the events of its namespace, until one of the two sides ends it. Resolves when the stream has begun.
+   * Answers a request with the events of its namespace until one side ends the stream. Resolves when the stream has
+   * begun.
    *
-   * @throws {QueueError} `too_many_streams`: of its token; `overloaded`: of the process; `pool_moving`, `shutting_down`, or the store's own
+   * @throws {QueueError} `too_many_streams`: limit of the token; `overloaded`: limit of the process; `pool_moving`,
+   * `shutting_down`, or an error of the store
    */
-  async open(exchange: Exchange, { rules, filter, after }: StreamRequest): Promise<void> {
-    const { pool, namespace } = exchange.caller;
+  async open(context: RequestContext, { rules, filter, after }: StreamRequest): Promise<void> {
+    const { pool, namespace } = context.caller;
     const feed = this.engines.eventsOf(pool);
-    const leave = this.enter(exchange.caller.tokenId);
+    context.atEnd(this.acquireSlot(context.caller.tokenId));
     let unsubscribe = (): void => undefined;
     const { max_buffer_bytes } = this.config.events;
-    const stream = new EventStream(exchange, filter, max_buffer_bytes, this.metrics, (reason) => {
+    const stream = new EventStream(context, filter, max_buffer_bytes, this.metrics, (reason) => {
       this.streams.delete(stream);
       unsubscribe();
-      leave();
       if (reason !== null) this.metrics.ended[reason].value += 1;
     });
     try {
@@ -65,7 +72,7 @@ export class EventsService implements OnApplicationShutdown {
       stream.abandon();
       throw error;
     }
-    // The client may have gone meanwhile.
+    // The client may have disconnected in the meantime.
     if (stream.isOver) unsubscribe();
     else this.begin(stream, rules);
   }
@@ -76,12 +83,12 @@ export class EventsService implements OnApplicationShutdown {
 
   private begin(stream: EventStream, rules: AccessRules): void {
     this.streams.set(stream, rules);
-    this.looker ??= setInterval(() => this.look(), LOOK_MS).unref();
+    this.looker ??= setInterval(() => this.checkRights(), CHECK_MS).unref();
     stream.begin();
   }
 
-  /** Counts a stream in. @returns what counts it out */
-  private enter(tokenId: string): () => void {
+  /** Counts an open stream. @returns a function that gives the slot back */
+  private acquireSlot(tokenId: string): () => void {
     const { max_streams, max_streams_per_token } = this.config.events;
     const { open, refused } = this.metrics;
     const own = this.ofToken.get(tokenId) ?? 0;
@@ -103,10 +110,10 @@ export class EventsService implements OnApplicationShutdown {
     };
   }
 
-  private look(): void {
+  private checkRights(): void {
     for (const [stream, rules] of this.streams) {
-      stream.beat(this.config.events.heartbeat_ms);
-      this.admission.confirm(stream.exchange, rules).then(
+      stream.keepAlive(this.config.events.heartbeat_ms);
+      this.admission.confirm(stream.context, rules).then(
         () => (stream.confirmedMs = performance.now()),
         (error: unknown) => {
           const isUnknown = error instanceof QueueError && error.code === 'pool_unavailable';

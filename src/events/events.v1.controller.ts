@@ -1,21 +1,21 @@
-import { Controller, Get, Inject, UseGuards } from '@nestjs/common';
+import { Controller, Get, UseGuards } from '@nestjs/common';
 import { Access, type AccessRules } from '../auth/access.js';
 import { TokenGuard } from '../auth/token.guard.js';
 import { Describe } from '../http/describe.js';
-import type { Exchange } from '../http/exchange.js';
+import type { RequestContext } from '../http/request/request-context.js';
 import { Incoming } from '../http/incoming.js';
 import { EventsQuery } from './dto.v1.js';
 import { filterOf, placeOf } from './event-filter.js';
 import { EventsService } from './events.service.js';
 
-/** A token for some queues sees what happens in those. */
+/** A token for some queues sees only their events. */
 const EVENTS: AccessRules = { queues: 'body', verb: 'consume' };
 
-/** What happens in a namespace, as a stream of Server-Sent Events. */
+/** Events of a namespace as a stream of Server-Sent Events. */
 @Controller('v1/:namespace')
 @UseGuards(TokenGuard)
 export class V1EventsController {
-  constructor(@Inject(EventsService) private readonly events: EventsService) {}
+  constructor(private readonly events: EventsService) {}
 
   @Get('events')
   @Access(EVENTS)
@@ -32,9 +32,9 @@ export class V1EventsController {
     ],
     answers: { 200: { about: 'A stream without an end.', type: 'text/event-stream' } },
   })
-  stream(@Incoming() exchange: Exchange): Promise<void> {
-    const filter = filterOf(exchange.request.url ?? '', exchange.caller.rights);
-    const after = placeOf(exchange.request.headers['last-event-id']);
-    return this.events.open(exchange, { rules: EVENTS, filter, after });
+  stream(@Incoming() context: RequestContext): Promise<void> {
+    const filter = filterOf(context.request.url ?? '', context.caller.rights);
+    const after = placeOf(context.request.headers['last-event-id']);
+    return this.events.open(context, { rules: EVENTS, filter, after });
   }
 }

@@ -1,26 +1,38 @@
-import { Controller, Get, Inject } from '@nestjs/common';
-import { answer, asciiJson } from '../http/answer.js';
-import type { Exchange } from '../http/exchange.js';
-import { Incoming } from '../http/incoming.js';
-import { ReadinessService } from './readiness.js';
+import { Controller, Get, HttpStatus, Query, Res, UseFilters } from '@nestjs/common';
+import { HealthCheckService } from '@nestjs/terminus';
+import type { FastifyReply } from 'fastify';
+import { ApiErrorFilter } from '../http/answer/error.filter.js';
+import { type Readiness, ReadinessService } from './readiness.js';
 
-/** Probes, on the API port and on the admin port. */
+/** Probes, on the API port and on the admin port. An unknown pool is answered with the same error as in lmstfy's API. */
 @Controller()
+@UseFilters(ApiErrorFilter)
 export class HealthController {
-  constructor(@Inject(ReadinessService) private readonly readiness: ReadinessService) {}
+  constructor(
+    private readonly health: HealthCheckService,
+    private readonly readiness: ReadinessService,
+  ) {}
 
-  /** The process lives. */
+  /** Liveness: the process runs. Uses no indicator, because a restart repairs neither Redis nor a draining server. */
   @Get('healthz')
-  healthz(@Incoming() exchange: Exchange): void {
-    answer(exchange, 200, '{"status":"ok"}');
+  async healthz(): Promise<object> {
+    const { status } = await this.health.check([]);
+    return { status };
   }
 
-  /** The process should be sent requests; `?pool=` asks for one pool. 503 if not. */
+  /**
+   * Readiness: the process should get requests, else 503; `?pool=` checks one pool. The order of the fields is part of
+   * the API.
+   */
   @Get('readyz')
-  readyz(@Incoming() exchange: Exchange): void {
-    const { pool } = exchange.query;
-    const { status, degraded } = pool === undefined ? this.readiness.overall() : this.readiness.ofPool(pool);
-    const isReady = status === 'ready' || status === 'degraded';
-    answer(exchange, isReady ? 200 : 503, asciiJson({ degraded, status }));
+  async readyz(
+    @Query('pool') pool: string | undefined,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<Readiness> {
+    const { degraded, status } = await (pool === undefined
+      ? this.readiness.overall()
+      : this.readiness.ofPool(pool));
+    if (status !== 'ready' && status !== 'degraded') void reply.code(HttpStatus.SERVICE_UNAVAILABLE);
+    return { degraded, status };
   }
 }

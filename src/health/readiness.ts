@@ -1,66 +1,84 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Inject, Injectable, ServiceUnavailableException } from '@nestjs/common';
+import { HealthCheckService, type HealthCheckResult, type HealthIndicatorFunction } from '@nestjs/terminus';
 import { Config } from '../config/config.js';
 import { migrationsOf } from '../config/migrations.js';
-import { TokenStore } from '../auth/token-store.js';
 import { QueueError } from '../domain/errors.js';
-import { Drain } from '../http/drain.js';
-import { PoolRegistry } from '../redis/redis.module.js';
+import { DRAIN, DrainIndicator, PoolIndicator, TokenStoreIndicator } from './indicators.js';
 
-/** Whether this server should be sent requests, and what is wrong with it although it should. */
+/** Whether this server should get requests, and what is degraded. */
 export interface Readiness {
   readonly status: 'ready' | 'degraded' | 'draining' | 'unavailable';
   /** Reasons, as `pool: reason`. */
   readonly degraded: readonly string[];
 }
 
+/** Injection token of the indicators of all pools, in the order of the configuration. */
+export const POOL_INDICATORS = Symbol('PoolIndicators');
+
+/** Details that an indicator adds to its status. */
+interface Detail {
+  readonly reasons?: readonly string[];
+}
+
 /**
- * Judges by what the connections know already; nothing is sent to Redis. A pool in trouble does not make the server unready as
- * long as another one works: with 503 no acknowledgement could reach a full Redis to empty it.
+ * Runs the health checks of `/readyz`. The server stays ready while at least one pool is up. A 503 would also stop the
+ * acks, which free memory in a Redis that is full.
  */
 @Injectable()
 export class ReadinessService {
   private readonly migrations: ReadonlyMap<string, string>;
 
   constructor(
-    @Inject(Drain) private readonly drain: Drain,
-    @Inject(PoolRegistry) private readonly pools: PoolRegistry,
-    @Inject(TokenStore) private readonly tokens: TokenStore,
-    @Inject(Config) config: Config,
+    private readonly health: HealthCheckService,
+    @Inject(POOL_INDICATORS) private readonly pools: readonly PoolIndicator[],
+    private readonly tokens: TokenStoreIndicator,
+    private readonly drain: DrainIndicator,
+    config: Config,
   ) {
     this.migrations = migrationsOf(config.pools);
   }
 
-  overall(): Readiness {
-    const states = this.pools.names().map((name) => this.reasons(name));
-    const degraded = states.flatMap(({ reasons }) => reasons);
-    if (!this.tokens.status.up) degraded.push('tokens: down');
-    const isUsable = this.tokens.status.up && states.some(({ isUp }) => isUp);
-    return this.judge(isUsable, degraded);
+  overall(): Promise<Readiness> {
+    return this.check([...checksOf(this.pools), () => this.tokens.check()]);
   }
 
-  /** A pool that migrates is judged together with the one that it goes to. @throws {QueueError} `pool_not_found` */
-  ofPool(name: string): Readiness {
-    const states = [this.reasons(name)];
+  /** Checks a pool, and the pools that it migrates to. @throws {QueueError} `pool_not_found` */
+  async ofPool(name: string): Promise<Readiness> {
+    const pools = [this.pool(name)];
     for (let next = this.migrations.get(name); next !== undefined; next = this.migrations.get(next)) {
-      states.push(this.reasons(next));
+      pools.push(this.pool(next));
     }
-    return this.judge(
-      states.some(({ isUp }) => isUp),
-      states.flatMap(({ reasons }) => reasons),
-    );
+    return this.check(checksOf(pools));
   }
 
-  private judge(isUsable: boolean, degraded: string[]): Readiness {
-    if (this.drain.announced) return { status: 'draining', degraded };
-    if (!isUsable) return { status: 'unavailable', degraded };
-    return { status: degraded.length > 0 ? 'degraded' : 'ready', degraded };
+  private pool(name: string): PoolIndicator {
+    const found = this.pools.find((pool) => pool.name === name);
+    if (!found) throw new QueueError('pool_not_found', 'pool not found');
+    return found;
   }
 
-  private reasons(name: string): { isUp: boolean; reasons: string[] } {
-    const pool = this.pools.get(name);
-    if (!pool) throw new QueueError('pool_not_found', 'pool not found');
-    const { up, degraded } = pool.status;
-    const found = up ? degraded : ['down', ...degraded];
-    return { isUp: up, reasons: found.map((reason) => `${name}: ${reason}`) };
+  private async check(checks: readonly HealthIndicatorFunction[]): Promise<Readiness> {
+    const result = await this.health.check([...checks, () => this.drain.check()]).catch(resultOf);
+    const details = Object.values(result.details) as readonly Detail[];
+    const degraded = details.flatMap(({ reasons }) => reasons ?? []);
+    return { status: statusOf(result), degraded };
   }
+}
+
+/** One check for each pool. Every pool is needed while none is up. */
+function checksOf(pools: readonly PoolIndicator[]): HealthIndicatorFunction[] {
+  const isNeeded = !pools.some(({ isUp }) => isUp);
+  return pools.map((pool) => () => pool.check(isNeeded));
+}
+
+/** Terminus throws the result of a failed check. */
+function resultOf(error: unknown): HealthCheckResult {
+  if (error instanceof ServiceUnavailableException) return error.getResponse() as HealthCheckResult;
+  throw error;
+}
+
+function statusOf({ status, error }: HealthCheckResult): Readiness['status'] {
+  if (status === 'ok') return 'ready';
+  if (status === 'degraded') return 'degraded';
+  return status === 'shutting_down' || error?.[DRAIN] !== undefined ? 'draining' : 'unavailable';
 }

@@ -1,9 +1,9 @@
-import { redactUrl } from '../config/log.js';
 import type { Log } from '../domain/log.js';
-import type { Exchange } from './exchange.js';
-import { parseQuery } from './query.js';
+import { sentToken } from './request/head.js';
+import type { RequestContext } from './request/request-context.js';
+import { shownUrl } from './request/shown-url.js';
 
-/** One line for each answered request, while it is switched on. No body, no token, no query string with one. */
+/** Writes one line per answered request, while enabled. No body, no token, no query with a token. */
 export class AccessLog {
   constructor(
     private readonly log: Log,
@@ -11,13 +11,13 @@ export class AccessLog {
   ) {}
 
   /** @param ms from the request's head to its answer */
-  note({ request, requestId }: Exchange, status: number, ms: number): void {
+  write({ request, requestId, query, route }: RequestContext, status: number, ms: number): void {
     if (!this.on) return;
     this.log.info(
       {
         request_id: requestId,
         method: request.method,
-        url: shownUrl(request.url ?? ''),
+        url: shownUrl(request.url ?? '', sentToken(request, query, route)),
         status,
         ms: Math.round(ms * 1000) / 1000,
         remote: request.socket.remoteAddress,
@@ -25,11 +25,4 @@ export class AccessLog {
       'access',
     );
   }
-}
-
-/** A token may be spelt with escapes: with one in it, the whole query is left out. */
-function shownUrl(url: string): string {
-  const mark = url.indexOf('?');
-  if (mark === -1) return redactUrl(url);
-  return 'token' in parseQuery(url.slice(mark + 1)) ? url.slice(0, mark) : redactUrl(url);
 }

@@ -4,30 +4,33 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ServerConfig } from '../config/config.js';
 import type { Log } from '../domain/log.js';
 import { QueueError } from '../domain/errors.js';
-import { expectsContinue } from './body.js';
-import { answerClientError } from './client-error.js';
-import { Drain } from './drain.js';
-import { LmstfyDoor } from './errors.lmstfy.js';
-import { V1Door } from './errors.v1.js';
-import type { ServerContext } from './exchange.js';
-import { exchangeOf } from './exchange-of.js';
-import { parseQuery } from './query.js';
+import { answer, answerNothing, asciiJson } from './answer/answer.js';
+import { hasTooManyHeaders, MAX_HEADERS, parseQuery } from './request/head.js';
+import { expectsContinue } from './request/body.js';
+import { answerClientError } from './answer/client-error.js';
+import { Drain } from './request/drain.js';
+import { LmstfyErrors } from './answer/errors.lmstfy.js';
+import { V1Errors } from './answer/errors.v1.js';
+import { nextRequestId, REQUEST_ID_HEADER, type ServerContext } from './request/request-context.js';
+import { contextOf } from './request/context-of.js';
 import { RouteTable } from './route-table.js';
-import { nextRequestId, REQUEST_ID_HEADER } from './request-id.js';
+import { WithHeaders } from './answer/with-headers.js';
 
-/** Names are checked by the guard, and the header limit bounds a list of queues: the router need not. */
+/** The guard checks names, and the header limit bounds a list of queues: the router needs no limit. */
 const NO_PARAM_LIMIT = 1_073_741_824;
-/** A peer that vanished without a word is found by TCP's own probes, which start after this idle time. */
+/** TCP's keep-alive probes detect a peer that has vanished; they start after this idle time. */
 const TCP_PROBE_AFTER_MS = 30_000;
 
-/** No route has a schema. Without a word Fastify loads two compilers for them, which costs as much as all of its other code. */
+/**
+ * No route has a schema. By default Fastify loads two compilers for them, which costs as much as all of its other code.
+ */
 const NO_SCHEMAS = { compilersFactory: { buildValidator: noSchema, buildSerializer: noSchema } };
 
 function noSchema(): never {
   throw new Error('routes check their fields themselves, and have no schemas of Fastify');
 }
 
-/** An empty name in a path, and more path after it. */
+/** An empty name in a path, followed by more path. */
 const SOMETHING_FOLLOWS = /^\/[^?]*\/\/[^/?]/;
 
 /** The part of the server's settings that its sockets need. */
@@ -36,31 +39,46 @@ export type SocketSettings = Pick<
   'keep_alive_ms' | 'max_header_bytes' | 'max_url_bytes' | 'header_timeout_ms' | 'request_timeout_ms'
 >;
 
-/** What a listener with TLS needs, in Node's words; PEM texts. */
+/** Options of a listener with TLS, with Node's names; PEM texts. */
 export interface TlsOptions {
   readonly cert?: string;
   readonly key?: string;
-  /** Who must have signed the clients' certificates. */
+  /** CA of the clients' certificates. */
   readonly ca?: string;
   readonly requestCert: boolean;
   readonly rejectUnauthorized: boolean;
 }
 
-/** What an adapter is made of. */
+/** Dependencies of an adapter. */
 export interface AdapterParts {
   readonly settings: SocketSettings;
   readonly log: Log;
   readonly drain: Drain;
-  /** Left out: plain HTTP. */
+  /** Default: plain HTTP. */
   readonly tls?: TlsOptions | undefined;
 }
 
 /**
- * A Fastify for the lmstfy API: no body parsing (controllers read the stream after they have checked the parameters), no HEAD
- * routes, queries parsed lmstfy's way, an X-Request-Id on whatever it answers by itself.
+ * Sends what handlers return with the same code as the fast path, so that both answers are identical to the byte.
+ * Fastify's own code would write header names in lower case. Objects become JSON, strings are JSON already, undefined
+ * is 204.
+ */
+class ApiAdapter extends FastifyAdapter {
+  override reply(reply: FastifyReply, result: unknown): FastifyReply {
+    const context = contextOf(reply.request, reply);
+    const { body, headers } = result instanceof WithHeaders ? result : { body: result, headers: [] };
+    if (body === undefined) answerNothing(context);
+    else answer(context, reply.statusCode, typeof body === 'string' ? body : asciiJson(body), { headers });
+    return reply;
+  }
+}
+
+/**
+ * A Fastify instance for the queue APIs: no body parsing (controllers read the stream after they have checked the
+ * parameters), no HEAD routes, queries parsed like lmstfy does, an X-Request-Id on every answer of its own.
  */
 export function apiAdapter(parts: AdapterParts): FastifyAdapter {
-  const adapter = baseAdapter(parts);
+  const adapter = baseAdapter(ApiAdapter, parts);
   const instance: FastifyInstance = adapter.getInstance();
   for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'QUERY']) {
     if (instance.supportedMethods.includes(method)) {
@@ -68,50 +86,62 @@ export function apiAdapter(parts: AdapterParts): FastifyAdapter {
     }
   }
   instance.addHook('onRequest', (request, reply, done) => {
-    // We speak no other protocol. Node's parser may have dropped what came behind such a request: nobody shall wait for its answer.
-    if (request.headers.upgrade !== undefined) reply.raw.shouldKeepAlive = false;
-    done(misrouted(request));
+    // Other protocols are not supported. Node's parser may have dropped what followed such a request, so that a client
+    // would wait for its answer without end. And an omitted header may have said that the connection ends.
+    const hasTooMany = hasTooManyHeaders(request.raw);
+    if (request.headers.upgrade !== undefined || hasTooMany) reply.raw.shouldKeepAlive = false;
+    done(hasTooMany ? tooManyHeaders() : misrouted(request));
   });
   return adapter;
 }
 
-/** A Fastify for the admin port: bodies are parsed, every answer gets its X-Request-Id here. */
+/** A Fastify instance for the admin port: bodies are parsed, every answer gets its X-Request-Id here. */
 export function adminAdapter(parts: AdapterParts): FastifyAdapter {
-  const adapter = baseAdapter(parts);
+  const adapter = baseAdapter(FastifyAdapter, parts);
   const instance: FastifyInstance = adapter.getInstance();
   instance.addHook('onRequest', (request, reply, done) => {
     reply.raw.setHeader(REQUEST_ID_HEADER, request.id);
-    done();
+    const hasTooMany = hasTooManyHeaders(request.raw);
+    if (hasTooMany) reply.raw.shouldKeepAlive = false;
+    done(hasTooMany ? tooManyHeaders() : undefined);
   });
   return adapter;
 }
 
-function baseAdapter({ settings, log, drain, tls }: AdapterParts): FastifyAdapter {
+function baseAdapter(
+  Adapter: new (options: ConstructorParameters<typeof ApiAdapter>[0]) => FastifyAdapter,
+  { settings, log, drain, tls }: AdapterParts,
+): FastifyAdapter {
   const listener = listenerOptions(settings);
-  const adapter = new FastifyAdapter({
+  const adapter = new Adapter({
     logger: false,
     exposeHeadRoutes: false,
-    // Draining is ours: Fastify would answer 503 to whoever comes on an open connection.
+    // We drain the server ourselves: Fastify would answer 503 on open connections.
     return503OnClosing: false,
     forceCloseConnections: false,
     skipMiddie: true,
     schemaController: NO_SCHEMAS,
     genReqId: nextRequestId,
     frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) =>
-      exchangeOf(request, reply).fail(error),
+      contextOf(request, reply).fail(error),
     clientErrorHandler: answerClientError,
     routerOptions: { maxParamLength: NO_PARAM_LIMIT, querystringParser: parseQuery },
     requestTimeout: settings.request_timeout_ms,
     keepAliveTimeout: settings.keep_alive_ms,
     ...(tls === undefined
       ? { http: listener }
-      : { https: { ...listener, ...tls, handshakeTimeout: listener.headersTimeout } }),
+      : { https: { ...listener, ...tls, allowHalfOpen: true, handshakeTimeout: listener.headersTimeout } }),
   });
   const instance: FastifyInstance = adapter.getInstance();
   const routes = new RouteTable();
   instance.addHook('onRoute', ({ url, method }) => routes.add(url, method));
-  instance.decorate('exchanges', { ...contextOf(log, drain, routes), maxUrlBytes: settings.max_url_bytes });
+  instance.decorate('serverContext', {
+    ...serverContextOf(log, drain, routes),
+    maxUrlBytes: settings.max_url_bytes,
+  });
   onExpectations(instance.server);
+  answerHalfClosed(instance.server);
+  instance.server.maxHeadersCount = MAX_HEADERS;
   return adapter;
 }
 
@@ -128,35 +158,51 @@ function listenerOptions({ max_header_bytes, header_timeout_ms, request_timeout_
   };
 }
 
-function contextOf(log: Log, drain: Drain, routes: RouteTable): Omit<ServerContext, 'maxUrlBytes'> {
-  const lmstfy = new LmstfyDoor(log);
-  const v1 = new V1Door(log, routes);
-  return { drain, doorOf: (url) => (url.startsWith('/v1/') ? v1 : lmstfy) };
+function serverContextOf(log: Log, drain: Drain, routes: RouteTable): Omit<ServerContext, 'maxUrlBytes'> {
+  const lmstfy = new LmstfyErrors(log);
+  const v1 = new V1Errors(log, routes);
+  return { drain, errorsOf: (url) => (url.startsWith('/v1/') ? v1 : lmstfy) };
 }
 
-/** A client that waits for our word is told to go on by whoever reads its body, not before its parameters were checked. */
+/**
+ * Answers clients that half-close the connection after their request, as lmstfy does: some do so to signal its end. By
+ * default Node closes the connection while the request is processed. There is no option for it, only this internal
+ * field.
+ */
+function answerHalfClosed(server: Server & { httpAllowHalfOpen?: boolean }): void {
+  server.httpAllowHalfOpen = true;
+}
+
+/** Handles `Expect: 100-continue`: the code that reads the body sends the 100, after the parameters were checked. */
 function onExpectations(server: Server): void {
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
     expectsContinue(request);
     server.emit('request', request, response);
   });
-  // Any other expectation is unknown to us, and RFC 9110 lets us go on as if it were not there.
+  // We know no other expectation, and RFC 9110 permits ignoring it.
   server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
     server.emit('request', request, response);
   });
 }
 
-/** What the router lets through and lmstfy does not: `/api//queue`, `/api/ns//size`, a request without a Host; and what is too long. */
+function tooManyHeaders(): QueueError {
+  return new QueueError('headers_too_large', 'request header fields too large');
+}
+
+/**
+ * Rejects requests that the router accepts and lmstfy does not: `/api//queue`, `/api/ns//size`, a request without a
+ * Host; and URLs that are too long.
+ */
 function misrouted(request: FastifyRequest): QueueError | undefined {
   const { raw } = request;
-  if ((raw.url?.length ?? 0) > request.server.exchanges.maxUrlBytes) {
+  if ((raw.url?.length ?? 0) > request.server.serverContext.maxUrlBytes) {
     return new QueueError('uri_too_long', 'request URI too long');
   }
   if (raw.headers.host === undefined && raw.httpVersion === '1.1') {
     return new QueueError('invalid_argument', 'missing required Host header');
   }
   const { namespace, queue } = request.params as { namespace?: string; queue?: string };
-  // Nothing after an empty name is a trailing slash, which is no route at all.
+  // If nothing follows an empty name, it is a trailing slash, which no route has.
   if ((namespace !== '' && queue !== '') || !SOMETHING_FOLLOWS.test(raw.url ?? '')) return undefined;
   const which = namespace === '' ? 'namespace' : 'queue';
   return new QueueError('invalid_argument', `${which} name contains forbidden characters`);

@@ -1,22 +1,25 @@
 import { SetMetadata } from '@nestjs/common';
 import type { FieldsClass } from './fields/field.js';
 
-/** What is said of a call in the API's document. Programs read it from there; the call itself reads none of it. */
+/**
+ * Description of a call for the OpenAPI document. Programs read it from there; `Incoming` reads from it which
+ * parameters the call has.
+ */
 export interface CallDescription {
   /** What it does, in one line. */
   readonly about: string;
-  /** What else there is to know. */
+  /** Further details. */
   readonly details?: string;
-  /** Under which heading it stands. */
+  /** Heading under which it is listed. */
   readonly group: string;
   /** Its body; one of them if there are several. */
   readonly body?: FieldsClass | readonly FieldsClass[];
-  /** The class of its query's parameters. */
+  /** Class of its query parameters. */
   readonly query?: FieldsClass;
   readonly headers?: readonly HeaderDescription[];
-  /** Answers by status, refusals aside: those are the same for all calls. */
+  /** Answers by status, without errors: those are the same for all calls. */
   readonly answers: Readonly<Record<number, AnswerDescription>>;
-  /** It needs no token. */
+  /** True if it needs no token. */
   readonly isOpen?: boolean;
 }
 
@@ -27,14 +30,14 @@ export interface HeaderDescription {
 
 export interface AnswerDescription {
   readonly about: string;
-  /** Its body; one of them if there are several, none if it has none. */
+  /** Its body; one of them if there are several, undefined if it has none. */
   readonly of?: FieldsClass | readonly FieldsClass[];
-  /** Left out: JSON. */
+  /** Default: JSON. */
   readonly type?: string;
 }
 
-/** The metadata key of a `CallDescription`. */
+/** Metadata key of a `CallDescription`. */
 export const CALL = Symbol('CallDescription');
 
-/** Describes a handler's call. Every call of the native API has one: a test holds it. */
+/** Describes a handler's call. A test checks that every call of the native API has a description. */
 export const Describe = (description: CallDescription): MethodDecorator => SetMetadata(CALL, description);

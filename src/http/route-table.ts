@@ -3,7 +3,7 @@ interface Route {
   readonly methods: Set<string>;
 }
 
-/** Which methods an address has: what a router that found nothing for one of them cannot tell. */
+/** The methods of each path: a router that found no route for a method does not know them. */
 export class RouteTable {
   private readonly routes = new Map<string, Route>();
 
@@ -14,7 +14,7 @@ export class RouteTable {
     for (const method of [methods].flat()) route.methods.add(method);
   }
 
-  /** The methods of an address, sorted; none if there is no such address. */
+  /** The methods of a URL, sorted; none if there is no such path. */
   methodsOf(url: string): string[] {
     const path = decoded(url.split('?', 1)[0] ?? '');
     const found = [...this.routes.values()].filter(({ pattern }) => pattern.test(path));
@@ -22,7 +22,7 @@ export class RouteTable {
   }
 }
 
-/** Escapes undone as a router does, but for that of a slash. */
+/** Decodes escapes like a router, except that of a slash. */
 function decoded(path: string): string {
   try {
     return decodeURI(path);
@@ -31,7 +31,7 @@ function decoded(path: string): string {
   }
 }
 
-/** Names in a template stand for anything but a slash. */
+/** Names in a template match anything but a slash. */
 function patternOf(template: string): RegExp {
   const parts = template
     .split('/')

@@ -1,37 +1,46 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { Caller } from '../domain/caller.js';
+import { checkDependencies, visibleOf } from '../auth/job-rights.js';
+import { DependentsError } from '../domain/errors.js';
 import { checkAllQueues, checkQueue } from '../domain/rights.js';
-import { EngineRegistry } from '../engine/engine.registry.js';
-import type { CancelRequest, Cancelled } from '../engine/full/cancelling.js';
-import type { Changed, JobChange } from '../engine/full/changing.js';
+import { EngineRegistry } from '../engine/migration/engine.registry.js';
+import type { CancelRequest, Cancelled } from '../engine/jobs/job-canceller.js';
+import type { Changed, JobChange } from '../engine/jobs/job-updater.js';
 import type { NativeJobs } from '../engine/native-jobs.js';
-import { RichJobsService } from './rich-jobs.service.js';
+import { JobsService } from './jobs.service.js';
 
-/** Cancels and changes jobs for callers, each on his own pool. */
+/** Cancels and changes jobs on behalf of a caller, in the caller's pool. */
 @Injectable()
 export class ChangesService {
   constructor(
-    @Inject(EngineRegistry) private readonly engines: EngineRegistry,
-    @Inject(RichJobsService) private readonly jobs: RichJobsService,
+    private readonly engines: EngineRegistry,
+    private readonly jobs: JobsService,
   ) {}
 
   /**
-   * As `Cancelling.cancel`. What depends on a job may be in any queue: who is let into some of them only cascades nothing.
+   * Calls `JobCanceller.cancel`. Dependents may be in any queue, so a token that is limited to some queues may not
+   * cascade.
    *
-   * @throws {QueueError} `queue_not_allowed`, `pool_moving` too
+   * @throws {QueueError} also `queue_not_allowed` and `pool_moving`
    */
   async cancel(caller: Caller, id: string, request: CancelRequest): Promise<Cancelled> {
     if (request.cascade === true) checkAllQueues(caller.rights);
-    return (await this.jobsFor(caller, id)).cancel(caller.namespace, id, request);
+    const jobs = await this.jobsFor(caller, id);
+    return jobs.cancel(caller.namespace, id, request).catch(async (error: unknown) => {
+      if (!(error instanceof DependentsError)) throw error;
+      throw new DependentsError(await visibleOf(jobs, caller, error.dependents));
+    });
   }
 
-  /** As `Changing.change`. @throws as `cancel` */
+  /** Calls `JobUpdater.change`. @throws as `cancel` */
   async change(caller: Caller, id: string, change: JobChange): Promise<Changed> {
     if (change.queue !== undefined) checkQueue(caller.rights, change.queue);
-    return (await this.jobsFor(caller, id)).change(caller.namespace, id, change);
+    const jobs = await this.jobsFor(caller, id);
+    await checkDependencies(jobs, caller, change.dependsOn ?? change.moreDependencies ?? []);
+    return jobs.change(caller.namespace, id, change);
   }
 
-  /** As `Changing.log`. @throws as `cancel` */
+  /** Calls `JobUpdater.log`. @throws as `cancel` */
   async log(caller: Caller, id: string, message: string, data: unknown): Promise<void> {
     await (await this.jobsFor(caller, id)).log(caller.namespace, id, message, data);
   }

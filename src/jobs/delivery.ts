@@ -1,11 +1,20 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { LeasedJob } from '../domain/job.js';
-import { type ConnectionWatcher, unwatchConnection, watchConnection } from '../http/connection.js';
+import {
+  type ConnectionWatcher,
+  hasHungUp,
+  mayWait,
+  unwatchConnection,
+  watchConnection,
+} from '../http/request/connection.js';
 
 /**
- * Follows one answer that carries leases until the operating system has it. A client that goes before that was given nothing:
- * its wait ends, and what was leased for it must be undone.
+ * Follows one response that carries leases until the operating system has taken all of it. If the client disconnects
+ * before that, it got nothing: its wait ends and the leases must be undone.
+ *
+ * A client that has closed its sending side counts as gone: it may have closed the whole connection, and then the
+ * response would be lost without an error. It gets a response without jobs.
  */
 export class Delivery implements ConnectionWatcher {
   private controller: AbortController | undefined = undefined;
@@ -14,26 +23,29 @@ export class Delivery implements ConnectionWatcher {
 
   constructor(private readonly socket: Socket) {}
 
-  /** Aborted when the client goes. Made only for those who wait: it costs as much as the wait's bookkeeping. */
+  /**
+   * Aborted when the client disconnects or may no longer wait (see `mayWait`). Created only for requests that wait: it
+   * costs as much as the bookkeeping of the wait.
+   */
   get signal(): AbortSignal {
     this.controller ??= new AbortController();
-    if (this.isGone) this.controller.abort();
-    else this.watch();
+    if (mayWait(this.socket)) this.watch();
+    else this.controller.abort();
     return this.controller.signal;
   }
 
-  /** True if nobody is there to answer. */
+  /** True if the client must not be given a lease. */
   get isGone(): boolean {
-    return this.socket.destroyed;
+    return hasHungUp(this.socket);
   }
 
   /**
-   * Has `settle` called once, with true when the operating system has all of an answer that was ended just now, with false if the client
-   * goes before; or at once with false, if the client has gone or the answer did not come about. Mostly the system has it all by now,
-   * and there is nothing to watch.
+   * Calls `settle` once: with true when the operating system has taken all of the response that was just ended, with
+   * false if the client disconnects first. Calls it at once with false if the client is gone or the response was not
+   * ended. Usually the system has taken everything already, and nothing needs to be watched.
    */
   guard(response: ServerResponse, settle: (hasLeft: boolean) => void): void {
-    if (this.isGone || !response.writableEnded) {
+    if (this.socket.destroyed || !response.writableEnded) {
       this.done();
       settle(false);
       return;
@@ -45,15 +57,16 @@ export class Delivery implements ConnectionWatcher {
     }
     this.settle = settle;
     this.watch();
-    // Node calls it too when the connection was destroyed with bytes of the answer still in its hands: then the close decides.
+    // Node also emits `finish` when the connection was destroyed with response bytes unsent. Then the close event
+    // decides.
     response.once('finish', () => {
-      if (this.isGone) return;
+      if (this.socket.destroyed) return;
       this.done();
       settle(true);
     });
   }
 
-  /** There is nothing to guard any more. */
+  /** Stops watching the connection. */
   done(): void {
     this.settle = undefined;
     if (!this.isWatching) return;
@@ -68,6 +81,10 @@ export class Delivery implements ConnectionWatcher {
     this.settle = undefined;
   }
 
+  waitEnds(): void {
+    this.controller?.abort();
+  }
+
   private watch(): void {
     if (this.isWatching) return;
     this.isWatching = true;
@@ -75,11 +92,14 @@ export class Delivery implements ConnectionWatcher {
   }
 }
 
-/** Says that jobs have reached their consumer. Of each batch once: while a pool moves, an answer may have jobs of two. */
-export function tellOfArrival(jobs: readonly LeasedJob[]): void {
-  let told: LeasedJob['receipt'];
+/**
+ * Confirms that jobs have reached the client. Confirms each batch once: during a pool migration one response may hold
+ * jobs of two.
+ */
+export function confirmDelivery(jobs: readonly LeasedJob[]): void {
+  let confirmed: LeasedJob['receipt'];
   for (const { receipt } of jobs) {
-    if (receipt !== told) receipt?.arrived();
-    told = receipt;
+    if (receipt !== confirmed) receipt?.arrived();
+    confirmed = receipt;
   }
 }

@@ -1,120 +1,249 @@
-import { type BeforeApplicationShutdown, Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { Caller } from '../domain/caller.js';
-import { QueueError } from '../domain/errors.js';
+import { checkDependencies, visibleOf } from '../auth/job-rights.js';
+import { ExtendedPathError, jobNotFound, QueueError, UniqueKeyTakenError } from '../domain/errors.js';
+import type { Ack, NewJob, PublishOptions } from '../domain/job.js';
+import { isJobId } from '../domain/ids.js';
 import type {
-  Ack,
-  AckResult,
-  LeasedJob,
-  NewJob,
-  PublishOptions,
-  ReserveRequest,
-  StoredJob,
-} from '../domain/job.js';
-import { LOG, type Log } from '../domain/log.js';
-import { isJobId } from '../domain/names.js';
-import type { PeekedJob } from '../engine/decode.js';
-import { EngineRegistry } from '../engine/engine.registry.js';
+  Completion,
+  JobFailure,
+  HeartbeatResult,
+  JobDetails,
+  LeaseRef,
+  NewExtendedJob,
+  PublishedJob,
+  Release,
+} from '../domain/extended-job.js';
+import { isForQueue, isForSomeQueues } from '../domain/rights.js';
+import { withinRights } from '../domain/unique-rights.js';
+import { EngineRegistry } from '../engine/migration/engine.registry.js';
+import type { NativeJobs } from '../engine/native-jobs.js';
+import { simpleJobsOf } from '../engine/routing.js';
+import { nativeIdempotencyRecordOf } from '../engine/publish/idempotency-records.js';
+import { dependencyError } from '../engine/publish/dependencies.js';
+import type { LeaseOperationResult, SettleOutcome } from '../engine/settle/lease-operations.js';
 
-const NOTHING_TO_DO = Promise.resolve();
+/** The result of an ack through the native API. */
+export type AckStatus = 'acked' | 'moved' | Exclude<LeaseOperationResult, 'done'>;
 
-/** Jobs on behalf of a caller: everything happens in the caller's pool and namespace. It knows no wire format and no key. */
+/** An ack, with an outcome if it has one; without one it is the same as an ack of lmstfy's API. */
+export interface ExtendedAck extends Ack {
+  readonly outcome?: Pick<Completion, 'result' | 'next'>;
+}
+
+/** What a heartbeat can set besides extending the lease. */
+export interface Heartbeat extends LeaseRef {
+  readonly ttrMs?: number;
+  readonly progress?: unknown;
+  readonly data?: Buffer;
+}
+
+/** Jobs of the native API on behalf of a caller. Simple jobs take the simple path, all others the extended path. */
 @Injectable()
-export class JobsService implements BeforeApplicationShutdown {
-  private readonly undoing = new Set<Promise<void>>();
+export class JobsService {
+  constructor(private readonly engines: EngineRegistry) {}
 
-  constructor(
-    @Inject(EngineRegistry) private readonly engines: EngineRegistry,
-    @Inject(LOG) private readonly log: Log,
-  ) {}
-
-  /** Stores a job. @returns its id */
-  publish(
-    { pool, namespace }: Caller,
-    queue: string,
-    job: NewJob,
+  /**
+   * Stores all of the jobs or none.
+   *
+   * @returns the result of each job, in order
+   * @throws {QueueError} `queue_not_allowed`, `pool_moving`, or an error of the engine
+   */
+  async publish(
+    caller: Caller,
+    jobs: readonly NewExtendedJob[],
     options?: PublishOptions,
-  ): Promise<string> {
-    return this.engines.forPool(pool).publish(namespace, queue, job, options);
+  ): Promise<readonly PublishedJob[]> {
+    const [first] = jobs;
+    if (isForSomeQueues(caller.rights)) {
+      const ids = jobs.flatMap(({ dependsOn = [] }) => dependsOn);
+      await checkDependencies(this.jobsOf(caller), caller, ids);
+    }
+    const key = options?.idempotencyKey;
+    const recorded =
+      key === undefined ? options : { ...options, idempotencyRecord: nativeIdempotencyRecordOf(key, jobs) };
+    const simple = first === undefined ? null : simpleJobsOf(first.queue, jobs);
+    const ids =
+      first === undefined || simple === null
+        ? null
+        : await this.publishSimple(caller, first.queue, simple, recorded);
+    if (ids !== null) {
+      return ids.map((id, i) => ({
+        id,
+        state: (jobs[i]?.delayMs ?? 0) > 0 ? 'scheduled' : 'ready',
+        existing: false,
+      }));
+    }
+    const allowed = jobs.map((job) => withinRights(caller.rights, job));
+    const publishing = this.jobsOf(caller).publish(caller.namespace, allowed, recorded);
+    return isForSomeQueues(caller.rights) ? this.withoutForeign(caller, publishing) : publishing;
   }
 
-  /** Stores all of the jobs or none. @returns their ids, in the order given */
-  publishMany(
-    { pool, namespace }: Caller,
-    queue: string,
-    jobs: readonly NewJob[],
-    options?: PublishOptions,
-  ): Promise<string[]> {
-    return this.engines.forPool(pool).publishMany(namespace, queue, jobs, options);
+  /**
+   * Waits until a job is done, dead, cancelled or gone, at most `waitMs` (below 2^31).
+   *
+   * @returns the job with all of its facts; null if the job is gone, or if it is in a queue that the caller may not see
+   * (checked before and after the wait)
+   * @throws {QueueError} `pool_moving`, or an error of the store
+   */
+  async waitForEnd(
+    caller: Caller,
+    id: string,
+    waitMs: number,
+    signal: AbortSignal,
+  ): Promise<JobDetails | null> {
+    const jobs = this.jobsOf(caller);
+    const [visible] = await visibleOf(jobs, caller, [id]);
+    if (visible === undefined) return null;
+    return this.asVisible(caller, await jobs.waitForEnd(caller.namespace, id, waitMs, signal));
   }
 
-  /** Puts a job in the place of another, which may be gone already. @returns the new job's id */
-  republish(
-    { pool, namespace }: Caller,
-    queue: string,
-    oldId: string,
-    job: NewJob,
-    options?: PublishOptions,
-  ): Promise<string> {
-    const engine = this.engines.forPool(pool);
-    return isJobId(oldId)
-      ? engine.republish(namespace, queue, oldId, job, options)
-      : engine.publish(namespace, queue, job, options);
+  /** Acks each job on its own; a lost lease or a missing job does not affect the others. @returns the results, in order */
+  async ackMany(caller: Caller, acks: readonly ExtendedAck[]): Promise<AckStatus[]> {
+    const queues = this.engines.forPool(caller.pool);
+    const withOutcome = acks.filter(({ outcome }) => outcome !== undefined);
+    // Most batches have none.
+    if (withOutcome.length === 0) return queues.ackMany(caller.namespace, acks);
+    const without = acks.filter(({ outcome }) => outcome === undefined);
+    const [extended, simple] = await Promise.all([
+      this.complete(caller, withOutcome.map(completionOf)),
+      without.length > 0 ? queues.ackMany(caller.namespace, without) : [],
+    ]);
+    const [ofExtended, ofSimple] = [extended.values(), simple.values()];
+    return acks.map(
+      ({ outcome }) => (outcome === undefined ? ofSimple : ofExtended).next().value ?? 'not_found',
+    );
   }
 
-  /** Leases up to `request.count` jobs, waiting for the first one if asked to. */
-  reserve({ pool, namespace }: Caller, request: ReserveRequest): Promise<LeasedJob[]> {
-    return this.engines.forPool(pool).reserve(namespace, request);
+  /** Acks one job. @throws {QueueError} `job_not_found`, `lease_lost`, `pool_moving` */
+  async ack(caller: Caller, completion: Completion): Promise<AckStatus> {
+    const [status = 'not_found'] = await this.complete(caller, [completion]);
+    if (status === 'not_found') throw jobNotFound(completion.id);
+    if (status === 'lease_lost') {
+      throw new QueueError('lease_lost', 'this lease is not the present one of the job');
+    }
+    if (status === 'dependency_cycle' || status === 'too_many_dependencies') throw dependencyError(status);
+    return status;
   }
 
-  /** Takes back leases whose answers reached nobody. If that fails, the jobs come back when their leases run out. */
-  undo({ pool, namespace }: Caller, jobs: readonly LeasedJob[]): void {
-    const undo = this.engines
-      .forPool(pool)
-      .undo(namespace, jobs)
-      .catch((error: unknown) => {
-        this.log.warn(
-          { err: error, pool, namespace, jobs: jobs.length },
-          'leases that reached nobody were not undone',
-        );
-      })
-      .finally(() => this.undoing.delete(undo));
-    this.undoing.add(undo);
+  /** Calls `LeaseOperations.heartbeat`. */
+  heartbeat(caller: Caller, { id, lease, ...rest }: Heartbeat): Promise<HeartbeatResult> {
+    return this.jobsOf(caller).heartbeat(caller.namespace, { id, lease }, rest);
   }
 
-  /** The pools stay open until what is being undone is. */
-  async beforeApplicationShutdown(): Promise<void> {
-    await Promise.all(this.undoing);
+  release(caller: Caller, release: Release): Promise<SettleOutcome> {
+    return this.jobsOf(caller).release(caller.namespace, release);
   }
 
-  /** Removes a job, in whatever state; one that does not exist is removed already. */
-  ack({ pool, namespace }: Caller, queue: string, id: string): Promise<unknown> {
-    return isJobId(id) ? this.engines.forPool(pool).ack(namespace, queue, id) : NOTHING_TO_DO;
+  retry(caller: Caller, failure: JobFailure): Promise<SettleOutcome> {
+    return this.jobsOf(caller).retry(caller.namespace, failure);
   }
 
-  /** Acknowledges each of many jobs for itself. @returns what became of each, in order */
-  ackMany({ pool, namespace }: Caller, acks: readonly Ack[]): Promise<AckResult[]> {
-    return this.engines.forPool(pool).ackMany(namespace, acks);
+  fail(caller: Caller, failure: JobFailure): Promise<SettleOutcome> {
+    return this.jobsOf(caller).fail(caller.namespace, failure);
   }
 
-  /** The job that would be leased next; null if none is ready. */
-  peekQueue({ pool, namespace }: Caller, queue: string): Promise<StoredJob | null> {
-    return this.engines.forPool(pool).peekQueue(namespace, queue);
-  }
-
-  /** @throws {QueueError} `job_not_found` */
-  async peekJob({ pool, namespace }: Caller, queue: string, id: string): Promise<PeekedJob> {
-    const job = isJobId(id) ? await this.engines.forPool(pool).peekJob(namespace, queue, id) : null;
-    if (job === null) throw new QueueError('job_not_found', `no job ${id}`);
+  /**
+   * Returns a job with all of its facts.
+   *
+   * @throws {QueueError} `job_not_found`: also if the job is in a queue that the caller may not see; `pool_moving`
+   */
+  async find(caller: Caller, id: string): Promise<JobDetails> {
+    const found = isJobId(id) ? await this.jobsOf(caller).find(caller.namespace, id) : null;
+    const job = await this.asVisible(caller, found);
+    if (job === null) throw jobNotFound(id);
     return job;
   }
 
-  /** Ready jobs. */
-  size({ pool, namespace }: Caller, queue: string): Promise<number> {
-    return this.engines.forPool(pool).size(namespace, queue);
+  /**
+   * Checks that a caller may access a job of which only the id is given. Tokens for all queues need no lookup.
+   *
+   * @throws as `find`
+   */
+  async checkJob(caller: Caller, id: string): Promise<void> {
+    if (!isJobId(id)) throw jobNotFound(id);
+    const [visible] = await visibleOf(this.jobsOf(caller), caller, [id]);
+    if (visible === undefined) throw jobNotFound(id);
   }
 
-  /** Removes the ready jobs; scheduled, leased and dead ones stay. */
-  async destroy({ pool, namespace }: Caller, queue: string): Promise<void> {
-    await this.engines.forPool(pool).destroy(namespace, queue);
+  /**
+   * Limits a job to what its caller may see: null if the caller may not see its queue; leaves out dependents in other
+   * queues.
+   */
+  private async asVisible(caller: Caller, job: JobDetails | null): Promise<JobDetails | null> {
+    if (job === null || !isForQueue(caller.rights, job.queue)) return null;
+    return { ...job, dependents: await visibleOf(this.jobsOf(caller), caller, job.dependents) };
   }
+
+  /**
+   * Hides jobs in queues that the caller may not see from the result of a publish: neither a present holder of a unique
+   * key nor the recorded answer of an earlier request may reveal them.
+   */
+  private async withoutForeign(
+    caller: Caller,
+    publishing: Promise<readonly PublishedJob[]>,
+  ): Promise<readonly PublishedJob[]> {
+    const jobs = this.jobsOf(caller);
+    const published = await publishing.catch(async (error: unknown) => {
+      if (!(error instanceof UniqueKeyTakenError)) throw error;
+      const [visible] = await visibleOf(jobs, caller, [error.holderId ?? '']);
+      throw visible === undefined ? keyTakenElsewhere() : error;
+    });
+    // The state `gone` says that a job does not exist any more: there is nothing to check.
+    const holders = published.filter(({ existing, state }) => existing && state !== 'gone');
+    if (holders.length === 0) return published;
+    const queues = await jobs.queuesOf(
+      caller.namespace,
+      holders.map(({ id }) => id),
+    );
+    if (queues.some((queue) => queue !== null && !isForQueue(caller.rights, queue)))
+      throw keyTakenElsewhere();
+    return published;
+  }
+
+  private async complete(caller: Caller, completions: readonly Completion[]): Promise<AckStatus[]> {
+    if (isForSomeQueues(caller.rights)) {
+      const ids = completions.flatMap(({ next }) => next?.dependsOn ?? []);
+      await checkDependencies(this.jobsOf(caller), caller, ids);
+    }
+    const results = await this.jobsOf(caller).complete(caller.namespace, completions);
+    return results.map((result, i) => statusOf(result, completions[i]));
+  }
+
+  /** @returns the ids; null = nothing was stored, because the queue has defaults for options that the jobs leave out */
+  private publishSimple(
+    caller: Caller,
+    queue: string,
+    jobs: readonly NewJob[],
+    options: PublishOptions | undefined,
+  ): Promise<string[] | null> {
+    const { namespace } = caller;
+    const queues = this.engines.forPool(caller.pool);
+    const [first] = jobs;
+    const published =
+      jobs.length === 1 && first !== undefined
+        ? queues.publish(namespace, queue, first, options).then((id) => [id])
+        : queues.publishMany(namespace, queue, jobs, options);
+    return published.catch((error: unknown) => {
+      if (error instanceof ExtendedPathError) return null;
+      throw error;
+    });
+  }
+
+  private jobsOf({ pool }: Caller): NativeJobs {
+    return this.engines.forPool(pool).native;
+  }
+}
+
+function keyTakenElsewhere(): UniqueKeyTakenError {
+  return new UniqueKeyTakenError('another job holds the unique key');
+}
+
+function completionOf({ queue, id, lease = 0, outcome }: ExtendedAck): Completion {
+  return { queue, id, lease, ...outcome };
+}
+
+function statusOf(result: LeaseOperationResult, completion: Completion | undefined): AckStatus {
+  if (result !== 'done') return result;
+  return completion?.next === undefined ? 'acked' : 'moved';
 }

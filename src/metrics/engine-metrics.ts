@@ -1,9 +1,8 @@
-import type { EngineObserver, PumpCounts } from '../engine/observer.js';
-import type { Cell, HistogramCell } from './families.js';
+import type { EngineObserver, PumpCounts } from '../engine/core/observer.js';
+import { type Cell, type HistogramCell, SeriesTable } from './series.js';
 import type { Metrics } from './metrics.js';
-import { SeriesTable } from './series-table.js';
 
-/** What is counted per queue. */
+/** Counters per queue. */
 export interface QueueSeries {
   readonly published: Cell;
   readonly consumed: Cell;
@@ -30,17 +29,11 @@ export function queueTable(
           ackElapsedMs: jobAckElapsed.cell(labels),
         };
       },
-      hide: ({ published, consumed, elapsedMs, ackElapsedMs }) => {
-        publishQueueJobs.drop(published);
-        consumeQueueJobs.drop(consumed);
-        jobElapsed.drop(elapsedMs);
-        jobAckElapsed.drop(ackElapsedMs);
-      },
-      show: ({ published, consumed, elapsedMs, ackElapsedMs }) => {
-        publishQueueJobs.restore(published);
-        consumeQueueJobs.restore(consumed);
-        jobElapsed.restore(elapsedMs);
-        jobAckElapsed.restore(ackElapsedMs);
+      merge: ({ published, consumed, elapsedMs, ackElapsedMs }, other) => {
+        publishQueueJobs.merge(published, other.published);
+        consumeQueueJobs.merge(consumed, other.consumed);
+        jobElapsed.merge(elapsedMs, other.elapsedMs);
+        jobAckElapsed.merge(ackElapsedMs, other.ackElapsedMs);
       },
     },
     clock,
@@ -50,7 +43,7 @@ export function queueTable(
 const STALE_ACK_KINDS = ['refused', 'late', 'possible'] as const;
 type StaleAckKind = (typeof STALE_ACK_KINDS)[number];
 
-/** What is counted per namespace: stale acknowledgements by kind. */
+/** Counters per namespace: stale acknowledgements by kind. */
 export type NamespaceSeries = Readonly<Record<StaleAckKind, Cell>>;
 
 /** The bounded table of per-namespace counters. Its keys have an empty queue. */
@@ -59,9 +52,6 @@ export function namespaceTable(
   limit: number,
   clock?: () => number,
 ): SeriesTable<NamespaceSeries> {
-  const each = (series: NamespaceSeries, act: (cell: Cell) => void): void => {
-    for (const kind of STALE_ACK_KINDS) act(series[kind]);
-  };
   return new SeriesTable(
     limit,
     {
@@ -70,8 +60,9 @@ export function namespaceTable(
         late: staleAcks.cell({ pool, namespace, kind: 'late' }),
         possible: staleAcks.cell({ pool, namespace, kind: 'possible' }),
       }),
-      hide: (series) => each(series, (cell) => staleAcks.drop(cell)),
-      show: (series) => each(series, (cell) => staleAcks.restore(cell)),
+      merge: (series, other) => {
+        for (const kind of STALE_ACK_KINDS) staleAcks.merge(series[kind], other[kind]);
+      },
     },
     clock,
   );
@@ -85,15 +76,15 @@ interface ScriptSeries {
 }
 
 /**
- * Counts what the engine of one pool does. Every call is a handful of additions: a known queue costs three map look-ups, a known
- * script one, and nothing is allocated.
+ * Counts what the engine of one pool does. Every call is a handful of additions: a known queue costs three map lookups,
+ * a known script one, and nothing is allocated.
  */
 export class EngineMetrics implements EngineObserver {
   private readonly totals;
   private readonly scripts = new Map<string, ScriptSeries>();
   private readonly loops = new Map<string, Cell>();
 
-  /** @param pumpBatch jobs that one pump round moves at most: a round that moved as many counts as full */
+  /** @param pumpBatch maximum number of jobs that one pump round moves: a round that moved as many counts as full */
   constructor(
     private readonly metrics: Metrics,
     private readonly pool: string,
@@ -102,7 +93,7 @@ export class EngineMetrics implements EngineObserver {
     private readonly pumpBatch: number,
   ) {
     this.totals = totalsOf(metrics, pool);
-    // The shared series exist from the start, so that a rate over them sees their first step.
+    // The shared series exist from the start, so that a rate over them includes their first increment.
     queues.other(pool);
     namespaces.other(pool);
   }
@@ -128,8 +119,9 @@ export class EngineMetrics implements EngineObserver {
     series.elapsedMs.observe(waitMs);
   }
 
-  acked(namespace: string, queue: string, ageMs: number): void {
+  acked(namespace: string, queue: string, ageMs: number | null): void {
     this.totals.deleted.value += 1;
+    if (ageMs === null) return;
     this.totals.ackS.observe(ageMs / 1_000);
     this.queues.get(this.pool, namespace, queue).ackElapsedMs.observe(ageMs);
   }
@@ -187,7 +179,7 @@ export class EngineMetrics implements EngineObserver {
     this.totals.waiters.value = count;
   }
 
-  told(written: number, dropped: number): void {
+  emitted(written: number, dropped: number): void {
     this.totals.eventsWritten.value += written;
     this.totals.eventsDropped.value += dropped;
   }

@@ -1,15 +1,15 @@
-import type { Cell } from './families.js';
+import type { Cell } from './series.js';
 import type { Metrics } from './metrics.js';
 
-/** Why a stream of events ended. */
+/** Why an event stream ended. */
 export type StreamEnd = 'gone' | 'slow' | 'refused' | 'drained';
 
-/** Streams of events of one process. The open ones are the count that the bound goes by. */
+/** Event streams of one process. The limit uses the number of open ones. */
 export class EventMetrics {
   readonly open: Cell;
   readonly sent: Cell;
   readonly ended: Readonly<Record<StreamEnd, Cell>>;
-  /** Streams that were refused because their token, or the process, has as many as it may. */
+  /** Streams rejected because their token, or the process, has reached its limit. */
   readonly refused: { readonly ofToken: Cell; readonly ofAll: Cell };
 
   constructor({ eventStreams, eventsSent, eventStreamsEnded, refusals }: Metrics) {

@@ -1,27 +1,27 @@
 import type { ErrorCode } from '../domain/errors.js';
-import type { Cell } from './families.js';
+import type { Cell } from './series.js';
 import type { Metrics } from './metrics.js';
 
-/** What a refusal for want of room may be about. */
+/** Limits that cause a rejection for lack of capacity. */
 type Reason = 'in_flight' | 'body_bytes' | 'waiters' | 'token_waiters' | 'connections';
 
-/** What a quota's code is about. */
+/** Label of each quota's error code. */
 const QUOTAS: readonly (readonly [ErrorCode, string])[] = [
   ['too_many_queues', 'queues'],
   ['queue_full', 'jobs'],
   ['namespace_full', 'bytes'],
 ];
 
-/** What one process has under way, and what it refused because that was too much. The cells are the counters that the bounds go by. */
+/** Load of one process, and its rejections for overload. The cells are also the counters that the limits use. */
 export class FloodMetrics {
-  /** Requests that were let in and are not answered, long polls that wait aside. */
+  /** Requests that are admitted and not answered yet, without waiting long polls. */
   readonly inFlight: Cell;
   /** Bytes of the bodies of those requests. */
   readonly bodyBytes: Cell;
   /** Open connections of the API port. */
   readonly connections: Cell;
   readonly refused: Readonly<Record<Reason, Cell>>;
-  /** Connections that were ended because the client did not take its answer. */
+  /** Connections closed because the client did not read its answer. */
   readonly unread: Cell;
   private readonly quotas: ReadonlyMap<ErrorCode, Cell>;
 
@@ -41,7 +41,7 @@ export class FloodMetrics {
     this.quotas = new Map(QUOTAS.map(([code, kind]) => [code, quotaRefusals.cell({ kind })]));
   }
 
-  /** Counts a refusal if it is for a quota. */
+  /** Counts an error if its code is that of a quota. */
   refusedFor(code: ErrorCode): void {
     const cell = this.quotas.get(code);
     if (cell) cell.value += 1;

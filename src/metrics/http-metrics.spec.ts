@@ -1,6 +1,6 @@
 import { HttpMetrics } from './http-metrics.js';
 import { Metrics } from './metrics.js';
-import { IDLE_MIN_MS } from './series-table.js';
+import { IDLE_MIN_MS } from './series.js';
 
 const caller = { pool: 'default', namespace: 'ns' };
 
@@ -54,7 +54,8 @@ describe('HttpMetrics', () => {
     now.ms += IDLE_MIN_MS;
     http.sweep();
     expect(await text()).not.toContain('namespace="a"');
+    expect(await text()).toContain('namespace="other",api="/x",method="GET",code="200"} 4');
     http.record('/x', 'GET', 200, 1, { pool: 'default', namespace: 'a' });
-    expect(await text()).toContain('namespace="a",api="/x",method="GET",code="200"} 2');
+    expect(await text()).toContain('namespace="a",api="/x",method="GET",code="200"} 1');
   });
 });

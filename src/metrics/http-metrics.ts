@@ -1,13 +1,15 @@
-import type { Cell, HistogramCell } from './families.js';
+import { type Cell, type HistogramCell, SeriesTable } from './series.js';
 import type { Metrics } from './metrics.js';
-import { SeriesTable } from './series-table.js';
 
-/** What throttling refused. */
+/** Operations limited by throttling. */
 export type ThrottledAction = 'produce' | 'consume';
 
-/** Label of requests that nobody was let in with: their names are free text of strangers, and would be series without bound. */
-const NOBODY = '';
-/** What may be shown of a token. */
+/**
+ * Label of requests that were not admitted: their names are arbitrary text of clients, and would cause an unlimited
+ * number of series.
+ */
+const NO_NAMESPACE = '';
+/** Number of characters of a token that may be shown. */
 const TOKEN_CHARACTERS = 4;
 
 interface Route {
@@ -15,7 +17,7 @@ interface Route {
   readonly codes: Map<number, Cell>;
 }
 
-/** Everything of one namespace: by route, and refusals by token and action. */
+/** Everything of one namespace: by route, and rejections by token and action. */
 interface HttpSeries {
   readonly pool: string;
   readonly namespace: string;
@@ -23,7 +25,7 @@ interface HttpSeries {
   readonly refusals: Map<string, Cell>;
 }
 
-/** Counts responses. Call `record` once per response, with the route's template and never with the address itself. */
+/** Counts responses. Call `record` once per response, with the route's template and never with the URL itself. */
 export class HttpMetrics {
   private readonly table: SeriesTable<HttpSeries>;
 
@@ -36,18 +38,17 @@ export class HttpMetrics {
       maxNamespaces,
       {
         create: (pool, namespace) => ({ pool, namespace, routes: new Map(), refusals: new Map() }),
-        hide: (series) => this.hide(series),
-        show: (series) => this.show(series),
+        merge: (series, other) => this.merge(series, other),
       },
       clock,
     );
   }
 
   /**
-   * One response.
+   * Counts one response.
    *
-   * @param api the route's template, such as `/api/:namespace/:queue`; `''` when no route matched
-   * @param caller the pool and namespace that the token proved; undefined when nobody was let in
+   * @param api the route's template, such as `/api/:namespace/:queue`; `''` if no route matched
+   * @param caller pool and namespace of the token; undefined if the request was not admitted
    */
   record(
     api: string,
@@ -56,32 +57,24 @@ export class HttpMetrics {
     latencyMs: number,
     caller?: { readonly pool: string; readonly namespace: string },
   ): void {
-    const series = this.table.get(caller?.pool ?? NOBODY, caller?.namespace ?? NOBODY, '');
+    const series = this.table.get(caller?.pool ?? NO_NAMESPACE, caller?.namespace ?? NO_NAMESPACE, '');
     const route = series.routes.get(api)?.get(method) ?? this.route(series, api, method);
     if (code < 300) route.latencyMs.observe(latencyMs);
-    const cell = route.codes.get(code) ?? this.code(series, route, api, method, code);
+    const cell = route.codes.get(code) ?? this.code(route, code);
     cell.value += 1;
   }
 
-  /** One request refused by a limit. Of the token only the first 4 characters are shown. */
+  /** Counts one request rejected by a rate limit. Only the first 4 characters of the token are shown. */
   rateLimited(
     caller: { readonly pool: string; readonly namespace: string },
     token: string,
     action: ThrottledAction,
   ): void {
     const series = this.table.get(caller.pool, caller.namespace, '');
-    const shown = token.slice(0, TOKEN_CHARACTERS);
-    const key = `${action} ${shown}`;
-    let cell = series.refusals.get(key);
-    if (!cell) {
-      const { pool, namespace } = series;
-      cell = this.metrics.rateLimit.cell({ pool, namespace, token: shown, action });
-      series.refusals.set(key, cell);
-    }
-    cell.value += 1;
+    this.refusal(series, token.slice(0, TOKEN_CHARACTERS), action).value += 1;
   }
 
-  /** Gives back the labels of namespaces that have gone quiet. */
+  /** Releases the labels of idle namespaces. */
   sweep(): void {
     this.table.sweep();
   }
@@ -95,37 +88,34 @@ export class HttpMetrics {
     return route;
   }
 
-  private code(
-    { pool, namespace }: HttpSeries,
-    route: Route,
-    api: string,
-    method: string,
-    code: number,
-  ): Cell {
-    const cell = this.metrics.httpCodes.cell({ pool, namespace, api, method, code: String(code) });
-    route.codes.set(code, cell);
+  private code({ latencyMs, codes }: Route, code: number): Cell {
+    const cell = this.metrics.httpCodes.cell({ ...latencyMs.labels, code: String(code) });
+    codes.set(code, cell);
     return cell;
   }
 
-  private hide(series: HttpSeries): void {
-    const { httpLatency, httpCodes, rateLimit } = this.metrics;
-    for (const { latencyMs, codes } of routesOf(series)) {
-      httpLatency.drop(latencyMs);
-      for (const cell of codes.values()) httpCodes.drop(cell);
-    }
-    for (const cell of series.refusals.values()) rateLimit.drop(cell);
+  private refusal({ refusals, pool, namespace }: HttpSeries, token: string, action: string): Cell {
+    const key = `${action} ${token}`;
+    const known = refusals.get(key);
+    if (known) return known;
+    const cell = this.metrics.rateLimit.cell({ pool, namespace, token, action });
+    refusals.set(key, cell);
+    return cell;
   }
 
-  private show(series: HttpSeries): void {
+  private merge(series: HttpSeries, other: HttpSeries): void {
     const { httpLatency, httpCodes, rateLimit } = this.metrics;
-    for (const { latencyMs, codes } of routesOf(series)) {
-      httpLatency.restore(latencyMs);
-      for (const cell of codes.values()) httpCodes.restore(cell);
+    for (const [api, methods] of series.routes) {
+      for (const [method, { latencyMs, codes }] of methods) {
+        const into = other.routes.get(api)?.get(method) ?? this.route(other, api, method);
+        httpLatency.merge(latencyMs, into.latencyMs);
+        for (const [code, cell] of codes)
+          httpCodes.merge(cell, into.codes.get(code) ?? this.code(into, code));
+      }
     }
-    for (const cell of series.refusals.values()) rateLimit.restore(cell);
+    for (const cell of series.refusals.values()) {
+      const { token = '', action = '' } = cell.labels;
+      rateLimit.merge(cell, this.refusal(other, token, action));
+    }
   }
-}
-
-function* routesOf({ routes }: HttpSeries): Generator<Route> {
-  for (const methods of routes.values()) yield* methods.values();
 }

@@ -1,9 +1,12 @@
+import { Test } from '@nestjs/testing';
 import { QueueError } from '../domain/errors.js';
 import type { QueueCounts } from '../domain/job.js';
+import { metricsProviders } from './metrics.module.js';
+import { Metrics } from './metrics.js';
 import { MetricsService, REFRESH_MS } from './metrics.service.js';
 import type { MetricsOptions } from './metrics.service.js';
 import { COUNTS_BATCH } from './queue-gauges.js';
-import { IDLE_MIN_MS } from './series-table.js';
+import { IDLE_MIN_MS } from './series.js';
 
 const INFO = [
   '# Clients\r\nconnected_clients:7\r\nblocked_clients:0\r\nmaxclients:10000\r\n',
@@ -26,17 +29,15 @@ function counts(queue: string, ready: number): QueueCounts {
   };
 }
 
-/** A service over one pool whose queues are those given, and a clock to turn. */
-function setUp(queues: Record<string, string[]> = {}, options: Partial<MetricsOptions> = {}) {
+/** A service with one pool that has the given queues, and a clock that the test moves. */
+async function setUp(queues: Record<string, string[]> = {}, options: Partial<MetricsOptions> = {}) {
   const now = { ms: 1_000_000 };
   const calls = { counts: [] as string[][], info: 0 };
-  const service = new MetricsService({
-    maxQueues: 3,
-    readsPools: true,
-    pumpBatch: 64,
-    clock: () => now.ms,
-    ...options,
-  });
+  const all = { maxQueues: 3, readsPools: true, pumpBatch: 64, clock: () => now.ms, ...options };
+  const module = await Test.createTestingModule({
+    providers: metricsProviders(all, new Metrics()),
+  }).compile();
+  const service = module.get(MetricsService);
   const store = {
     name: 'default',
     status: { up: true, degraded: [] as string[] },
@@ -62,6 +63,12 @@ async function value(service: MetricsService, series: string): Promise<number | 
   return line === undefined ? undefined : Number(line.slice(series.length + 1));
 }
 
+/** The sum of a family's series. */
+function sumOf(text: string, family: string): number {
+  const samples = text.matchAll(new RegExp(`^${family}\\{[^}]*\\} (\\S+)$`, 'gm'));
+  return [...samples].reduce((sum, [, sample]) => sum + Number(sample), 0);
+}
+
 const LMSTFY = [
   'http_latency_milliseconds_count',
   'http_http_codes',
@@ -79,7 +86,7 @@ const LMSTFY = [
 
 describe('MetricsService', () => {
   it("feeds every family of lmstfy's", async () => {
-    const { service, engine } = setUp({ ns: ['q'] });
+    const { service, engine } = await setUp({ ns: ['q'] });
     engine.published('ns', 'q', 2, 1);
     engine.leased('ns', 'q', 20);
     engine.acked('ns', 'q', 30);
@@ -93,12 +100,12 @@ describe('MetricsService', () => {
     for (const family of LMSTFY) {
       expect(text).toMatch(new RegExp(`^infra_lmstfy_${family}\\{[^}]+\\} [1-9]`, 'm'));
     }
-    // Nobody blocks in Redis here, so this one says 0.
+    // No client blocks in Redis here, so this one is 0.
     expect(text).toContain('infra_lmstfy_redis_blocking_connections{pool="default"} 0');
   });
 
   it('counts what the engine reports under our own names', async () => {
-    const { service, engine } = setUp();
+    const { service, engine } = await setUp();
     engine.staleAck('ns', 'late');
     engine.undone('ns', 3);
     engine.expired('ns', 2);
@@ -124,7 +131,7 @@ describe('MetricsService', () => {
   });
 
   it('shows sizes of as many queues as it may, and the sum of the rest', async () => {
-    const { service } = setUp({ a: ['q1', 'q2'], b: ['q3', 'q4', 'q5'] });
+    const { service } = await setUp({ a: ['q1', 'q2'], b: ['q3', 'q4', 'q5'] });
     expect(
       await value(service, 'infra_lmstfy_redis_queue_sizes{pool="default",namespace="a",queue="q2"}'),
     ).toBe(2);
@@ -139,14 +146,14 @@ describe('MetricsService', () => {
   });
 
   it('shows the queues that have counters first', async () => {
-    const { service, engine } = setUp({ a: ['q1', 'q2', 'q3', 'q4'] });
+    const { service, engine } = await setUp({ a: ['q1', 'q2', 'q3', 'q4'] });
     engine.published('a', 'q4', 1, 0);
     expect(await service.text()).toContain('queue_sizes{pool="default",namespace="a",queue="q4"} 1');
   });
 
   it('lets go of the gauges of queues that are gone, and gives the room to others', async () => {
     const queues = { a: ['q1', 'q2', 'q3', 'q4'] };
-    const { service, now } = setUp(queues);
+    const { service, now } = await setUp(queues);
     await service.text();
     queues.a = ['q2', 'q5'];
     now.ms += REFRESH_MS;
@@ -158,7 +165,7 @@ describe('MetricsService', () => {
 
   it('asks in batches, and sums up very many queues over several refreshes', async () => {
     const names = Array.from({ length: 200 }, (_, i) => `q${i}`);
-    const { service, now, calls } = setUp({ a: names }, { maxQueues: 100 });
+    const { service, now, calls } = await setUp({ a: names }, { maxQueues: 100 });
     await service.text();
     expect(Math.max(...calls.counts.map((batch) => batch.length))).toBe(COUNTS_BATCH);
     expect(calls.counts.flat()).toHaveLength(200);
@@ -170,8 +177,50 @@ describe('MetricsService', () => {
     expect(calls.counts.flat()).toHaveLength(200);
   });
 
+  // Queues come and go, more of them than have their own labels, with pauses that end some of their series.
+  it('adds up each family to all that was counted, whatever queues and namespaces have gone quiet', async () => {
+    const { service, engine, now } = await setUp({}, { maxQueues: 3 });
+    const counted: Record<string, number> = {};
+    const count = (family: string, by = 1): void => void (counted[family] = (counted[family] ?? 0) + by);
+    const families = {
+      publish: 'infra_lmstfy_redis_publish_queue_jobs',
+      consume: 'infra_lmstfy_redis_consume_queue_jobs',
+      waited: 'infra_lmstfy_redis_job_elapsed_ms_sum',
+      acked: 'infra_lmstfy_redis_job_ack_elapsed_ms_count',
+      stale: 'pumphouse_stale_ack_total',
+      codes: 'infra_lmstfy_http_http_codes',
+      latency: 'infra_lmstfy_http_latency_milliseconds_count',
+      refused: 'infra_lmstfy_http_rate_limit',
+    };
+    for (let round = 0; round < 60; round++) {
+      for (let i = 0; i < 5; i++) {
+        const pick = (round * 13 + i * 7) % 18;
+        const [namespace, queue] = [`n${String(pick % 6)}`, `q${String(pick % 3)}`];
+        const caller = { pool: 'default', namespace };
+        engine.published(namespace, queue, 2, 0);
+        count(families.publish, 2);
+        engine.leased(namespace, queue, 30);
+        count(families.consume);
+        count(families.waited, 30);
+        engine.acked(namespace, queue, 40);
+        count(families.acked);
+        engine.staleAck(namespace, 'late');
+        count(families.stale);
+        service.http.record('/x', 'GET', i === 0 ? 404 : 200, 5, caller);
+        count(families.codes);
+        count(families.latency, i === 0 ? 0 : 1);
+        service.http.rateLimited(caller, '01ABCDEF', 'consume');
+        count(families.refused);
+      }
+      now.ms += ((round * 5) % 7) * 0.25 * IDLE_MIN_MS;
+      const text = await service.text();
+      const sums = Object.values(families).map((family) => [family, sumOf(text, family)]);
+      expect(Object.fromEntries(sums)).toEqual(counted);
+    }
+  });
+
   it('leaves the number of series where it was after 100,000 reply queues', async () => {
-    const { service, engine, now } = setUp({}, { maxQueues: 100 });
+    const { service, engine, now } = await setUp({}, { maxQueues: 100 });
     const lines = async () => (await service.text()).split('\n').length;
     engine.published('ns', 'steady', 1, 0);
     const before = await lines();
@@ -190,7 +239,7 @@ describe('MetricsService', () => {
   });
 
   it('answers from what it had when the pool is down', async () => {
-    const { service, store, now } = setUp({ a: ['q1'] });
+    const { service, store, now } = await setUp({ a: ['q1'] });
     const series = 'infra_lmstfy_redis_queue_sizes{pool="default",namespace="a",queue="q1"}';
     expect(await value(service, series)).toBe(1);
     store.status = { up: false, degraded: ['full'] };
@@ -205,8 +254,8 @@ describe('MetricsService', () => {
   });
 
   it('merges workers and primary: sums of counters, sizes once, the worst of redis_up', async () => {
-    const primary = setUp({ a: ['q1'] });
-    const workers = [setUp({}, { readsPools: false }), setUp({}, { readsPools: false })];
+    const primary = await setUp({ a: ['q1'] });
+    const workers = [await setUp({}, { readsPools: false }), await setUp({}, { readsPools: false })];
     for (const { engine } of workers) engine.published('a', 'q1', 2, 0);
     workers[1]!.store.status = { up: false, degraded: [] };
     const text = await MetricsService.merge([
@@ -222,7 +271,7 @@ describe('MetricsService', () => {
   });
 
   it('lives beside another in one process', async () => {
-    const [one, two] = [setUp(), setUp()];
+    const [one, two] = [await setUp(), await setUp()];
     one.engine.undone('ns', 1);
     expect(await value(two.service, 'pumphouse_undone_leases_total{pool="default"}')).toBe(0);
   });

@@ -1,54 +1,58 @@
-import { AggregatorRegistry } from 'prom-client';
+import { Inject, Injectable } from '@nestjs/common';
+import { InjectMetric } from '@willsoto/nestjs-prometheus';
+import { AggregatorRegistry, Gauge } from 'prom-client';
 import { EngineMetrics, namespaceTable, queueTable } from './engine-metrics.js';
 import type { NamespaceSeries, QueueSeries } from './engine-metrics.js';
 import { EventMetrics } from './event-metrics.js';
 import { FloodMetrics } from './flood-metrics.js';
+import { GAUGES, type PoolLabel } from './gauges.js';
 import { HttpMetrics } from './http-metrics.js';
 import { Metrics } from './metrics.js';
-import { QueueGauges } from './queue-gauges.js';
+import { QueueGauges, QueueSizeGauges } from './queue-gauges.js';
 import type { GaugeBudget, QueueSource } from './queue-gauges.js';
 import { InfoGauges, StatusGauges } from './redis-gauges.js';
 import type { StoreSource } from './redis-gauges.js';
-import type { SeriesTable } from './series-table.js';
-import type { Cell } from './families.js';
+import type { SeriesTable } from './series.js';
 
-/** Gauges that ask Redis are at most this old when Redis answers, and asked for no more often, in milliseconds. */
+/** Maximum age of gauges read from Redis while it answers, and their minimum interval, in milliseconds. */
 export const REFRESH_MS = 5_000;
-/** A scrape waits this long for them, and then shows what was there before, in milliseconds. */
+/** A scrape waits this long for them, and then shows the previous values, in milliseconds. */
 const REFRESH_WAIT_MS = 2_500;
 
+/** Injection token of `MetricsOptions`. */
+export const METRICS_OPTIONS = Symbol('MetricsOptions');
+
 export interface MetricsOptions {
-  /** Queues with labels of their own; also the bound for namespaces. */
+  /** Queues with their own labels; also the limit for namespaces. */
   readonly maxQueues: number;
   /** Read queue sizes and INFO: true in the one process that serves `/metrics`, false in the workers of a cluster. */
   readonly readsPools: boolean;
-  /** Jobs that one pump round moves at most. */
+  /** Maximum number of jobs that one pump round moves. */
   readonly pumpBatch: number;
   /** Unix ms; for tests. */
   readonly clock?: () => number;
 }
 
-/** The values of one process. Plain JSON, so that it may be sent from a worker to the primary as it is. */
+/** The values of one process. Plain JSON, so that a worker can send it to the primary unchanged. */
 export type MetricsSnapshot = readonly object[];
 
 interface PoolReader {
-  readonly status: StatusGauges;
-  readonly info: InfoGauges | null;
+  readonly store: StoreSource;
+  /** Null in a process that does not read the pools. */
   readonly queues: QueueGauges | null;
-  readonly age: Cell | null;
   readAtMs: number;
 }
 
 /**
- * The metrics of one process. Who builds an engine gives it `observer(pool)` and then calls `attach`; who answers requests calls
- * `http.record`. With one process, `text()` is the answer of `/metrics`. With several, the primary collects `snapshot()` of every
- * worker and of itself, and answers `MetricsService.merge(snapshots)`.
+ * The metrics of one process. The code that builds an engine passes it `observer(pool)` and then calls `attach`; the
+ * code that answers requests calls `http.record`. With one process, `text()` is the answer of `/metrics`. With several,
+ * the primary collects `snapshot()` of every worker and of itself, and answers `MetricsService.merge(snapshots)`.
  */
+@Injectable()
 export class MetricsService {
-  readonly metrics = new Metrics();
   readonly http: HttpMetrics;
-  readonly floods = new FloodMetrics(this.metrics);
-  readonly events = new EventMetrics(this.metrics);
+  readonly floods: FloodMetrics;
+  readonly events: EventMetrics;
   private readonly clock: () => number;
   private readonly queues: SeriesTable<QueueSeries>;
   private readonly namespaces: SeriesTable<NamespaceSeries>;
@@ -58,12 +62,21 @@ export class MetricsService {
   private refreshing: Promise<void> | undefined;
   private refreshedAtMs = -Infinity;
 
-  constructor(private readonly options: MetricsOptions) {
+  constructor(
+    @Inject(METRICS_OPTIONS) private readonly options: MetricsOptions,
+    private readonly metrics: Metrics,
+    private readonly status: StatusGauges,
+    private readonly info: InfoGauges,
+    private readonly sizes: QueueSizeGauges,
+    @InjectMetric(GAUGES.gaugesAge.name) private readonly age: Gauge<PoolLabel>,
+  ) {
     const { maxQueues, clock = Date.now } = options;
     this.clock = clock;
-    this.queues = queueTable(this.metrics, maxQueues, clock);
-    this.namespaces = namespaceTable(this.metrics, maxQueues, clock);
-    this.http = new HttpMetrics(this.metrics, maxQueues, clock);
+    this.queues = queueTable(metrics, maxQueues, clock);
+    this.namespaces = namespaceTable(metrics, maxQueues, clock);
+    this.http = new HttpMetrics(metrics, maxQueues, clock);
+    this.floods = new FloodMetrics(metrics);
+    this.events = new EventMetrics(metrics);
     this.budget = {
       limit: maxQueues,
       held: 0,
@@ -71,7 +84,7 @@ export class MetricsService {
     };
   }
 
-  /** What the engine of a pool reports to; the same for each call. */
+  /** Observer for the engine of a pool; the same one for each call. */
   observer(pool: string): EngineMetrics {
     let observer = this.observers.get(pool);
     if (!observer) {
@@ -81,22 +94,20 @@ export class MetricsService {
     return observer;
   }
 
-  /** Reads the gauges of a pool from now on; once per pool. */
+  /** Starts to read the gauges of a pool; once per pool. */
   attach(store: StoreSource, queues: QueueSource): void {
-    const { metrics } = this;
-    const pool = store.name;
-    if (this.pools.has(pool)) return;
+    const { name } = store;
+    if (this.pools.has(name)) return;
     const reads = this.options.readsPools;
-    this.pools.set(pool, {
-      status: new StatusGauges(metrics, store),
-      info: reads ? new InfoGauges(metrics, store) : null,
-      queues: reads ? new QueueGauges(metrics, pool, queues, this.budget) : null,
-      age: reads ? metrics.gaugesAge.cell({ pool }) : null,
+    if (reads) this.info.begin(store);
+    this.pools.set(name, {
+      store,
+      queues: reads ? new QueueGauges(this.sizes, name, queues, this.budget) : null,
       readAtMs: this.clock(),
     });
   }
 
-  /** The values of this process, gauges read anew if they are older than five seconds. Never fails for a pool that is down. */
+  /** The values of this process; gauges older than five seconds are read again. Does not fail if a pool is down. */
   async snapshot(): Promise<MetricsSnapshot> {
     await this.collect();
     return this.metrics.registry.getMetricsAsJSON();
@@ -117,13 +128,13 @@ export class MetricsService {
     this.queues.sweep();
     this.namespaces.sweep();
     this.http.sweep();
-    for (const { status } of this.pools.values()) status.refresh();
-    if (this.options.readsPools) await this.refresh();
-    for (const { age, readAtMs } of this.pools.values())
-      if (age) age.value = (this.clock() - readAtMs) / 1_000;
+    for (const { store } of this.pools.values()) this.status.refresh(store);
+    if (!this.options.readsPools) return;
+    await this.refresh();
+    for (const [pool, { readAtMs }] of this.pools) this.age.set({ pool }, (this.clock() - readAtMs) / 1_000);
   }
 
-  /** Shares one reading among scrapes that come together, and does not wait for it for ever. */
+  /** Shares one read among concurrent scrapes, and waits for it only for a limited time. */
   private async refresh(): Promise<void> {
     if (!this.refreshing && this.clock() - this.refreshedAtMs >= REFRESH_MS) {
       this.refreshedAtMs = this.clock();
@@ -140,11 +151,11 @@ export class MetricsService {
 
   private async readPool(pool: PoolReader): Promise<void> {
     try {
-      await pool.info?.refresh();
+      await this.info.refresh(pool.store);
       await pool.queues?.refresh();
       pool.readAtMs = this.clock();
     } catch {
-      // The pool does not answer: `pumphouse_redis_up` says so, and the age of the gauges grows.
+      // The pool does not answer: `pumphouse_redis_up` shows it, and the age of the gauges grows.
     }
   }
 }

@@ -1,17 +1,16 @@
 import { Registry } from 'prom-client';
-import type { Aggregator } from 'prom-client';
-import { CounterFamily, GaugeFamily, HistogramFamily } from './families.js';
+import { CounterFamily, GaugeFamily, HistogramFamily } from './series.js';
 
-/** `count` bounds, each `factor` times the one before. */
+/** `count` bounds, each `factor` times the previous one. */
 function exponential(start: number, factor: number, count: number): number[] {
   return Array.from({ length: count }, (_, i) => Number((start * factor ** i).toPrecision(12)));
 }
 
-/** lmstfy's buckets, so that quantiles of existing dashboards mean the same. */
+/** lmstfy's buckets, so that quantiles of existing dashboards keep their meaning. */
 const HTTP_MS = exponential(15, 2.5, 9);
 const JOB_MS = exponential(15, 3.5, 7);
 const REDIS_MS = exponential(1, 2, 16);
-/** Ours, in seconds: from what an idle server needs to what an overloaded one lets jobs wait. */
+/** Our buckets, in seconds: from the latency of an idle server to job waits of an overloaded one. */
 const WAIT_S = [
   0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800, 7_200, 86_400,
 ];
@@ -23,12 +22,13 @@ const POOL = ['pool'];
 const QUEUE = ['pool', 'namespace', 'queue'];
 
 /**
- * Every metric of the server; there is no other file that names one. `infra_lmstfy_*` are lmstfy's families, with its labels and
- * buckets, so that dashboards made for it go on working: where this engine works otherwise, the help text says what feeds them.
- * `pumphouse_*` are ours; their times are seconds.
+ * All metrics that are counted while requests are served. The gauges that only a scrape reads are in `gauges.ts`; no
+ * other file declares any. `infra_lmstfy_*` are lmstfy's families, with its labels and buckets, so that its dashboards
+ * keep working: where this engine works differently, the help text says what is counted. `pumphouse_*` are ours; their
+ * times are in seconds.
  *
- * Each application has its own registry: several in one process (tests) must not count into each other. How the values of several
- * worker processes become one is each family's aggregator; `Exposition.merge` applies it.
+ * Each application has its own registry: several in one process (tests) must not share counters. Each family's
+ * aggregator defines how the values of several worker processes are combined; `MetricsService.merge` applies it.
  */
 export class Metrics {
   readonly registry = new Registry();
@@ -80,11 +80,8 @@ export class Metrics {
     'timer_full_batches',
     'Pump rounds that moved as many jobs as one may',
   );
-  readonly timerSizes = this.redisGauge('timer_sizes', 'Jobs under a clock: scheduled and leased');
   readonly queueDirectPushJobs = this.redisCounter('queue_direct_push_jobs', 'Jobs published without delay');
   readonly queuePopJobs = this.redisCounter('queue_pop_jobs', 'Jobs taken from their queue: one per lease');
-  readonly queueSizes = this.redisGauge('queue_sizes', 'Ready jobs', QUEUE);
-  readonly deadletterSizes = this.redisGauge('deadletter_sizes', 'Dead jobs', QUEUE);
   readonly deadletterRespawnJobs = this.redisCounter('deadletter_respawn_jobs', 'Dead jobs made ready again');
   readonly jobElapsed = this.histogram(
     'infra_lmstfy_redis_job_elapsed_ms',
@@ -98,17 +95,6 @@ export class Metrics {
     QUEUE,
     JOB_MS,
   );
-
-  // lmstfy: the Redis behind a pool. Set by the one process that serves the metrics.
-  readonly maxMemory = this.redisGauge('max_mem_bytes', 'maxmemory of Redis, 0 = no limit');
-  readonly usedMemory = this.redisGauge('used_mem_bytes', 'used_memory of Redis');
-  readonly connections = this.redisGauge('connections', 'Clients connected to Redis');
-  readonly blockingConnections = this.redisGauge(
-    'blocking_connections',
-    'Clients blocked in Redis: none is ours, long polls hold no connection',
-  );
-  readonly totalKeys = this.redisGauge('total_keys', 'Keys in all databases of Redis');
-  readonly totalTtlKeys = this.redisGauge('total_ttl_keys', 'Keys with an expiry in all databases of Redis');
   readonly redisCalls = this.redisCounter(
     'qps',
     'Script calls to Redis, by pool (node) and script (command); a counter, as in lmstfy: take its rate',
@@ -119,27 +105,6 @@ export class Metrics {
     'Round trip of script calls to Redis, in milliseconds, by pool (node) and script (command)',
     ['node', 'command', 'status'],
     REDIS_MS,
-  );
-
-  // ours: queues
-  readonly oldestReadyAge = this.gauge(
-    'pumphouse_queue_oldest_ready_age_seconds',
-    'Time since the job at the head of the line was published, 0 when none is ready',
-    QUEUE,
-    'max',
-  );
-  readonly scheduledJobs = this.gauge(
-    'pumphouse_queue_scheduled_jobs',
-    'Jobs that wait for their time',
-    QUEUE,
-  );
-  readonly leasedJobs = this.gauge('pumphouse_queue_leased_jobs', 'Jobs that a consumer works on', QUEUE);
-  readonly queues = this.gauge('pumphouse_queues', 'Queues that exist', POOL);
-  readonly gaugesAge = this.gauge(
-    'pumphouse_queue_gauges_age_seconds',
-    'Age of what the queue gauges show; it grows while the pool does not answer',
-    POOL,
-    'max',
   );
 
   // ours: the engine
@@ -257,20 +222,6 @@ export class Metrics {
     [],
   );
 
-  // ours: pools
-  readonly redisUp = this.gauge(
-    'pumphouse_redis_up',
-    '1 if every process reaches the Redis of the pool',
-    POOL,
-    'min',
-  );
-  readonly degraded = this.gauge(
-    'pumphouse_degraded',
-    '1 for each reason for which a pool is degraded',
-    ['pool', 'reason'],
-    'max',
-  );
-
   private counter(name: string, help: string, labelNames: readonly string[]): CounterFamily {
     return new CounterFamily({ name, help, labelNames, registry: this.registry });
   }
@@ -279,17 +230,8 @@ export class Metrics {
     return this.counter(`infra_lmstfy_redis_${name}`, help, labelNames);
   }
 
-  private gauge(
-    name: string,
-    help: string,
-    labelNames: readonly string[],
-    aggregator: Aggregator = 'sum',
-  ): GaugeFamily {
-    return new GaugeFamily({ name, help, labelNames, aggregator, registry: this.registry });
-  }
-
-  private redisGauge(name: string, help: string, labelNames: readonly string[] = POOL): GaugeFamily {
-    return this.gauge(`infra_lmstfy_redis_${name}`, help, labelNames);
+  private gauge(name: string, help: string, labelNames: readonly string[]): GaugeFamily {
+    return new GaugeFamily({ name, help, labelNames, registry: this.registry });
   }
 
   private histogram(

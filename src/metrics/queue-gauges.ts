@@ -1,16 +1,18 @@
+import { Injectable } from '@nestjs/common';
+import { InjectMetric } from '@willsoto/nestjs-prometheus';
+import { Gauge } from 'prom-client';
 import type { QueueCounts } from '../domain/job.js';
-import type { Cell } from './families.js';
-import type { Metrics } from './metrics.js';
-import { OTHER } from './series-table.js';
+import { GAUGES, type PoolLabel, type QueueLabel } from './gauges.js';
+import { OTHER } from './series.js';
 
-/** What the gauges ask of an engine. */
+/** Engine operations that the gauges need. */
 export interface QueueSource {
   namespaces(): Promise<string[]>;
   queues(namespace: string): Promise<string[]>;
   counts(namespace: string, queues: readonly string[]): Promise<QueueCounts[]>;
 }
 
-/** Most queues in one counts call: one script call stays short. */
+/** Most queues in one counts call, to keep the script call short. */
 export const COUNTS_BATCH = 64;
 
 interface QueueName {
@@ -18,54 +20,82 @@ interface QueueName {
   readonly queue: string;
 }
 
-type Totals = Record<'ready' | 'scheduled' | 'leased' | 'dead' | 'oldestMs', number>;
-type QueueCells = Readonly<Record<'ready' | 'scheduled' | 'leased' | 'dead' | 'oldest', Cell>>;
+/** Labels of the sum of the queues without labels. */
+const OTHERS: QueueName = { namespace: OTHER, queue: OTHER };
 
-/** What bounds the gauges of all pools together. */
+type Totals = Record<'ready' | 'scheduled' | 'leased' | 'dead' | 'oldestMs', number>;
+type QueueLabels = Readonly<Record<QueueLabel, string>>;
+
+/** The gauges of all pools' queues. */
+@Injectable()
+export class QueueSizeGauges {
+  constructor(
+    @InjectMetric(GAUGES.queueSizes.name) private readonly ready: Gauge<QueueLabel>,
+    @InjectMetric(GAUGES.scheduledJobs.name) private readonly scheduled: Gauge<QueueLabel>,
+    @InjectMetric(GAUGES.leasedJobs.name) private readonly leased: Gauge<QueueLabel>,
+    @InjectMetric(GAUGES.deadletterSizes.name) private readonly dead: Gauge<QueueLabel>,
+    @InjectMetric(GAUGES.oldestReadyAge.name) private readonly oldest: Gauge<QueueLabel>,
+    @InjectMetric(GAUGES.timerSizes.name) readonly timerSizes: Gauge<PoolLabel>,
+    @InjectMetric(GAUGES.queues.name) readonly queues: Gauge<PoolLabel>,
+  ) {}
+
+  set(labels: QueueLabels, { ready, scheduled, leased, dead, oldestMs }: Totals): void {
+    this.ready.set(labels, ready);
+    this.scheduled.set(labels, scheduled);
+    this.leased.set(labels, leased);
+    this.dead.set(labels, dead);
+    this.oldest.set(labels, oldestMs / 1_000);
+  }
+
+  remove(labels: QueueLabels): void {
+    for (const gauge of [this.ready, this.scheduled, this.leased, this.dead, this.oldest])
+      gauge.remove(labels);
+  }
+}
+
+/** Limit of the gauges of all pools together. */
 export interface GaugeBudget {
-  /** Queues with labels of their own, over all pools. */
+  /** Queues with their own labels, over all pools. */
   readonly limit: number;
-  /** How many of them are taken. */
+  /** How many of them are in use. */
   held: number;
-  /** Queues to take first: those whose counters have labels, so that both speak of the same ones. */
+  /** Queues to label first: those whose counters have labels, so that both are about the same queues. */
   readonly preferred: (pool: string, namespace: string, queue: string) => boolean;
 }
 
 /**
- * The size gauges of one pool's queues. A queue keeps its labels while it exists; the rest are summed up as `other`, a bounded
- * part of them per refresh, so that this sum is whole but may be several refreshes old where there are very many.
+ * The size gauges of one pool's queues. A queue keeps its labels while it exists. The others are summed up as `other`,
+ * a bounded part of them per refresh: this sum is complete, but with very many queues it may be several refreshes old.
  */
 export class QueueGauges {
-  private readonly labelled = new Map<string, { readonly name: QueueName; readonly cells: QueueCells }>();
-  private readonly other: QueueCells;
-  private readonly timerSize: Cell;
-  private readonly known: Cell;
+  private readonly labelled = new Map<string, QueueName>();
   private walk: { pending: QueueName[]; totals: Totals } | undefined;
   private others = zero();
 
   constructor(
-    private readonly metrics: Metrics,
+    private readonly gauges: QueueSizeGauges,
     private readonly pool: string,
     private readonly source: QueueSource,
     private readonly budget: GaugeBudget,
   ) {
-    this.other = this.cells({ namespace: OTHER, queue: OTHER });
-    this.timerSize = metrics.timerSizes.cell({ pool });
-    this.known = metrics.queues.cell({ pool });
+    this.show(OTHERS, zero());
+    gauges.timerSizes.set({ pool }, 0);
+    gauges.queues.set({ pool }, 0);
   }
 
   /**
-   * Reads all sizes anew: at most `limit` queues with labels and as many without.
+   * Reads all sizes: at most `limit` queues with labels and as many without.
    *
-   * @throws {QueueError} the pool does not answer; what could not be read stays as it was
+   * @throws {QueueError} the pool does not answer; values that could not be read stay unchanged
    */
   async refresh(): Promise<void> {
     const names = await this.names();
-    this.known.value = names.length;
+    this.gauges.queues.set({ pool: this.pool }, names.length);
     const rest = this.choose(names);
     const totals = await this.readLabelled();
     await this.readRest(rest);
-    this.timerSize.value = totals.scheduled + totals.leased + this.others.scheduled + this.others.leased;
+    const { scheduled, leased } = this.others;
+    this.gauges.timerSizes.set({ pool: this.pool }, totals.scheduled + totals.leased + scheduled + leased);
   }
 
   private async names(): Promise<QueueName[]> {
@@ -77,14 +107,14 @@ export class QueueGauges {
     return lists.flat();
   }
 
-  /** Gives labels back and out; answers the queues that have none. */
+  /** Releases and assigns labels. @returns the queues without labels */
   private choose(names: readonly QueueName[]): QueueName[] {
     const existing = new Set(names.map(keyOf));
-    for (const [key, { cells }] of this.labelled) {
+    for (const [key, name] of this.labelled) {
       if (existing.has(key)) continue;
       this.labelled.delete(key);
       this.budget.held -= 1;
-      this.drop(cells);
+      this.gauges.remove({ pool: this.pool, ...name });
     }
     const without = names.filter((name) => !this.labelled.has(keyOf(name)));
     const preferred = (name: QueueName): boolean =>
@@ -97,24 +127,20 @@ export class QueueGauges {
     const isOther = name.namespace === OTHER && name.queue === OTHER;
     if (isOther || this.budget.held >= this.budget.limit) return false;
     this.budget.held += 1;
-    this.labelled.set(keyOf(name), { name, cells: this.cells(name) });
+    this.labelled.set(keyOf(name), name);
     return true;
   }
 
   private async readLabelled(): Promise<Totals> {
     const totals = zero();
-    await this.count(
-      [...this.labelled.values()].map(({ name }) => name),
-      (namespace, counts) => {
-        add(totals, counts);
-        const cells = this.labelled.get(keyOf({ namespace, queue: counts.queue }))?.cells;
-        if (cells) show(cells, toTotals(counts));
-      },
-    );
+    await this.count([...this.labelled.values()], (namespace, counts) => {
+      add(totals, counts);
+      this.show({ namespace, queue: counts.queue }, toTotals(counts));
+    });
     return totals;
   }
 
-  /** Goes on with the sum of the others, and shows it when it is whole. */
+  /** Continues the sum of the other queues, and shows it when it is complete. */
   private async readRest(rest: readonly QueueName[]): Promise<void> {
     this.walk ??= { pending: [...rest], totals: zero() };
     const { walk } = this;
@@ -128,7 +154,7 @@ export class QueueGauges {
     if (walk.pending.length > 0) return;
     this.walk = undefined;
     this.others = walk.totals;
-    show(this.other, walk.totals);
+    this.show(OTHERS, walk.totals);
   }
 
   private async count(
@@ -140,29 +166,12 @@ export class QueueGauges {
     });
   }
 
-  private cells({ namespace, queue }: QueueName): QueueCells {
-    const { metrics, pool } = this;
-    const labels = { pool, namespace, queue };
-    return {
-      ready: metrics.queueSizes.cell(labels),
-      scheduled: metrics.scheduledJobs.cell(labels),
-      leased: metrics.leasedJobs.cell(labels),
-      dead: metrics.deadletterSizes.cell(labels),
-      oldest: metrics.oldestReadyAge.cell(labels),
-    };
-  }
-
-  private drop(cells: QueueCells): void {
-    const { metrics } = this;
-    metrics.queueSizes.drop(cells.ready);
-    metrics.scheduledJobs.drop(cells.scheduled);
-    metrics.leasedJobs.drop(cells.leased);
-    metrics.deadletterSizes.drop(cells.dead);
-    metrics.oldestReadyAge.drop(cells.oldest);
+  private show({ namespace, queue }: QueueName, totals: Totals): void {
+    this.gauges.set({ pool: this.pool, namespace, queue }, totals);
   }
 }
 
-/** No name holds a slash. */
+/** Names contain no slash. */
 function keyOf({ namespace, queue }: QueueName): string {
   return `${namespace}/${queue}`;
 }
@@ -183,14 +192,6 @@ function add(totals: Totals, counts: QueueCounts): void {
   totals.oldestMs = Math.max(totals.oldestMs, counts.oldestReadyAgeMs);
 }
 
-function show(cells: QueueCells, totals: Totals): void {
-  cells.ready.value = totals.ready;
-  cells.scheduled.value = totals.scheduled;
-  cells.leased.value = totals.leased;
-  cells.dead.value = totals.dead;
-  cells.oldest.value = totals.oldestMs / 1_000;
-}
-
 /** Names by namespace, in lists of at most `COUNTS_BATCH`. */
 function batches(names: readonly QueueName[]): { namespace: string; queues: string[] }[] {
   const open = new Map<string, string[]>();
@@ -207,7 +208,7 @@ function batches(names: readonly QueueName[]): { namespace: string; queues: stri
   return all;
 }
 
-/** At most this many calls are under way at once: gauges must not crowd out jobs. */
+/** Maximum number of concurrent calls: gauges must not delay jobs. */
 const AT_ONCE = 4;
 
 async function inTurns<T, R>(items: readonly T[], act: (item: T) => Promise<R>): Promise<R[]> {

@@ -1,7 +1,9 @@
-import type { Cell } from './families.js';
-import type { Metrics } from './metrics.js';
+import { Injectable } from '@nestjs/common';
+import { InjectMetric } from '@willsoto/nestjs-prometheus';
+import { Gauge } from 'prom-client';
+import { GAUGES, type PoolLabel } from './gauges.js';
 
-/** What the gauges ask of a pool. */
+/** Pool data that the gauges need. */
 export interface StoreSource {
   readonly name: string;
   readonly status: { readonly up: boolean; readonly degraded: readonly string[] };
@@ -9,53 +11,54 @@ export interface StoreSource {
   info(): Promise<string>;
 }
 
-/** The state of one pool as this process sees it. It costs nothing, so every process shows it. */
+/** The state of pools as this process sees them. It costs nothing, so every process shows it. */
+@Injectable()
 export class StatusGauges {
-  private readonly up: Cell;
-  private readonly reasons = new Map<string, Cell>();
+  /** Every reason for which a pool has been degraded, by pool. */
+  private readonly reasons = new Map<string, Set<string>>();
 
   constructor(
-    private readonly metrics: Metrics,
-    private readonly store: StoreSource,
-  ) {
-    this.up = metrics.redisUp.cell({ pool: store.name });
-  }
+    @InjectMetric(GAUGES.redisUp.name) private readonly up: Gauge<PoolLabel>,
+    @InjectMetric(GAUGES.degraded.name) private readonly degraded: Gauge<PoolLabel | 'reason'>,
+  ) {}
 
-  refresh(): void {
-    const { up, degraded } = this.store.status;
-    this.up.value = up ? 1 : 0;
-    for (const reason of degraded) {
-      if (this.reasons.has(reason)) continue;
-      this.reasons.set(reason, this.metrics.degraded.cell({ pool: this.store.name, reason }));
-    }
-    // A reason that is gone stays as 0: an alert sees the end of it.
-    for (const [reason, cell] of this.reasons) cell.value = degraded.includes(reason) ? 1 : 0;
+  refresh({ name: pool, status: { up, degraded } }: StoreSource): void {
+    this.up.set({ pool }, up ? 1 : 0);
+    // A reason that has ended stays as 0, so that an alert sees its end.
+    const reasons = new Set([...(this.reasons.get(pool) ?? []), ...degraded]);
+    this.reasons.set(pool, reasons);
+    for (const reason of reasons) this.degraded.set({ pool, reason }, degraded.includes(reason) ? 1 : 0);
   }
 }
 
-/** The figures of one pool's Redis, from INFO. In a Cluster they are those of the node that answers. */
+/** The figures of a pool's Redis, from INFO. In a Cluster they are those of the node that answers. */
+@Injectable()
 export class InfoGauges {
-  private readonly cells;
+  private readonly gauges: Readonly<Record<string, Gauge<PoolLabel>>>;
 
   constructor(
-    metrics: Metrics,
-    private readonly store: StoreSource,
+    @InjectMetric(GAUGES.maxMemory.name) maxmemory: Gauge<PoolLabel>,
+    @InjectMetric(GAUGES.usedMemory.name) used_memory: Gauge<PoolLabel>,
+    @InjectMetric(GAUGES.connections.name) connected_clients: Gauge<PoolLabel>,
+    @InjectMetric(GAUGES.blockingConnections.name) blocked_clients: Gauge<PoolLabel>,
+    @InjectMetric(GAUGES.totalKeys.name) keys: Gauge<PoolLabel>,
+    @InjectMetric(GAUGES.totalTtlKeys.name) expires: Gauge<PoolLabel>,
   ) {
-    const labels = { pool: store.name };
-    this.cells = {
-      maxmemory: metrics.maxMemory.cell(labels),
-      used_memory: metrics.usedMemory.cell(labels),
-      connected_clients: metrics.connections.cell(labels),
-      blocked_clients: metrics.blockingConnections.cell(labels),
-      keys: metrics.totalKeys.cell(labels),
-      expires: metrics.totalTtlKeys.cell(labels),
-    };
+    this.gauges = { maxmemory, used_memory, connected_clients, blocked_clients, keys, expires };
   }
 
-  /** @throws {QueueError} the pool does not answer; the figures stay as they were */
-  async refresh(): Promise<void> {
-    const facts = factsOf(await this.store.info());
-    for (const [name, cell] of Object.entries(this.cells)) cell.value = facts.get(name) ?? 0;
+  /** A pool that has not answered yet shows zeros. */
+  begin({ name }: StoreSource): void {
+    this.show(name, new Map());
+  }
+
+  /** @throws {QueueError} the pool does not answer; the figures stay unchanged */
+  async refresh(store: StoreSource): Promise<void> {
+    this.show(store.name, factsOf(await store.info()));
+  }
+
+  private show(pool: string, facts: ReadonlyMap<string, number>): void {
+    for (const [fact, gauge] of Object.entries(this.gauges)) gauge.set({ pool }, facts.get(fact) ?? 0);
   }
 }
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 
-/** Nothing from elsewhere, no inline script. Swagger UI sets styles in its elements, and has its pictures in its style sheet. */
+/** Only own files, no inline script. Swagger UI sets inline styles and has its images as data URLs in its style sheet. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -14,7 +14,7 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** Headers of the page and all that it loads, names and values in turn. */
+/** Headers of the page and of all files that it loads, names and values in turn. */
 export const PAGE_HEADERS: readonly string[] = [
   ...['Content-Security-Policy', POLICY],
   ...['X-Content-Type-Options', 'nosniff'],
@@ -22,7 +22,10 @@ export const PAGE_HEADERS: readonly string[] = [
   ...['Cache-Control', 'no-cache'],
 ];
 
-/** Addresses are relative, so that a proxy may put the server under a path. Without an icon browsers ask for /favicon.ico, which is not there. */
+/**
+ * Links are relative, so that a proxy may serve the page under a path. The icon link stops browsers from asking for
+ * /favicon.ico, which does not exist.
+ */
 const HTML = `<!doctype html>
 <html lang="en">
 <head>
@@ -41,7 +44,7 @@ const HTML = `<!doctype html>
 </html>
 `;
 
-/** Without a validator's address nothing is sent to anybody else. */
+/** No validator URL: nothing is sent to third parties. */
 const SCRIPT = `SwaggerUIBundle({
   url: 'v1/openapi.json',
   dom_id: '#page',
@@ -55,19 +58,15 @@ const SCRIPT = `SwaggerUIBundle({
 /** A file of the page. */
 export interface PageFile {
   readonly type: string;
-  /** Its bytes, one for each character. */
-  readonly latin1: string;
+  readonly bytes: Buffer;
 }
 
-const packageFile = (name: string) => (): string =>
-  readFileSync(
-    join(dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json')), name),
-    'latin1',
-  );
+const packageFile = (name: string) => (): Buffer =>
+  readFileSync(join(dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json')), name));
 
 const SOURCES = {
-  page: { type: 'text/html; charset=utf-8', read: () => HTML },
-  'page.js': { type: 'text/javascript; charset=utf-8', read: () => SCRIPT },
+  page: { type: 'text/html; charset=utf-8', read: () => Buffer.from(HTML) },
+  'page.js': { type: 'text/javascript; charset=utf-8', read: () => Buffer.from(SCRIPT) },
   'swagger-ui.css': { type: 'text/css; charset=utf-8', read: packageFile('swagger-ui.css') },
   'swagger-ui-bundle.js': {
     type: 'text/javascript; charset=utf-8',
@@ -75,10 +74,10 @@ const SOURCES = {
   },
 } as const;
 
-/** What the page consists of; `page` is the page itself. */
+/** The files of the page; `page` is the HTML itself. */
 export type PageFileName = keyof typeof SOURCES;
 
-/** The files of the page, read once and when they are first asked for: most servers are never asked. */
+/** The files of the page, read at the first request: most servers never serve it. */
 export class DocsPage {
   private readonly files = new Map<PageFileName, PageFile>();
 
@@ -86,7 +85,7 @@ export class DocsPage {
     const known = this.files.get(name);
     if (known !== undefined) return known;
     const { type, read } = SOURCES[name];
-    const file = { type, latin1: read() };
+    const file = { type, bytes: read() };
     this.files.set(name, file);
     return file;
   }

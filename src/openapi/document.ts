@@ -2,11 +2,12 @@ import type { INestApplication } from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
 import { CALL, type AnswerDescription, type CallDescription } from '../http/describe.js';
 import { fieldsOf } from '../http/fields/field.js';
-import { Problem } from '../http/problem.v1.js';
+import { Problem } from '../http/answer/problem.v1.js';
 import { EXAMPLES } from './examples.js';
 import { Schemas } from './schemas.js';
 
 const TOKEN = 'token';
+const BEARER = 'bearer';
 const VERSION = '3.1.0';
 const JSON_TYPE = 'application/json';
 const ABOUT = [
@@ -14,7 +15,7 @@ const ABOUT = [
   'A field that a call does not know is refused. Answers may get new fields with any release.',
   'Every refusal is a problem as RFC 9457 has it, with a stable `code`.',
 ].join('\n');
-/** What stands in a path. */
+/** Descriptions of the path parameters. */
 const PLACES: Readonly<Record<string, { readonly description: string; readonly example?: string }>> = {
   namespace: { description: 'The namespace, which the token must be one of.', example: 'demo' },
   queue: { description: 'The name of a queue.', example: 'mail' },
@@ -22,7 +23,7 @@ const PLACES: Readonly<Record<string, { readonly description: string; readonly e
   name: { description: 'The name of a worker.', example: 'host-1' },
   key: { description: 'The name of a setting.', example: 'grace_ms' },
 };
-/** Groups of calls, in the order of the page. */
+/** Groups of calls, in the order of the docs page. */
 const GROUPS = [
   ...['Jobs', 'Lists', 'Workers', 'Dead letter', 'Queues', 'Recurring jobs'],
   ...['Statistics', 'Settings', 'Events', 'About'],
@@ -32,9 +33,9 @@ type Swagger = typeof import('@nestjs/swagger');
 type Handler = (...parameters: unknown[]) => unknown;
 
 /**
- * The native API's document, OpenAPI 3.1, from the routes of an application and from what is said of them (`Describe`).
+ * Builds the native API's document, OpenAPI 3.1, from the routes of an application and their descriptions (`Describe`).
  *
- * Nest's swagger module is loaded here, when somebody asks for the document first: it takes a quarter of a second to load, and 12 MB.
+ * Loads Nest's swagger module only at the first request: loading takes 0.25 s and 12 MB.
  */
 export async function buildDocument(app: INestApplication, version: string): Promise<object> {
   const swagger = await import('@nestjs/swagger');
@@ -50,7 +51,9 @@ export async function buildDocument(app: INestApplication, version: string): Pro
     .setDescription(ABOUT)
     .addServer('/')
     .addApiKey({ type: 'apiKey', in: 'header', name: 'X-Token' }, TOKEN)
+    .addBearerAuth({ type: 'http', scheme: 'bearer' }, BEARER)
     .addSecurityRequirements(TOKEN)
+    .addSecurityRequirements(BEARER)
     .build();
   const { paths, components, ...rest } = swagger.SwaggerModule.createDocument(app, config, {
     autoTagControllers: false,
@@ -75,15 +78,15 @@ interface Call {
   readonly description: CallDescription;
 }
 
-/** The handlers of all controllers that something is said of. */
+/** The handlers of all controllers that have a description. */
 function callsOf(app: INestApplication): Call[] {
   const modules = [...app.get(ModulesContainer).values()];
-  const owners = modules.flatMap(({ controllers }) =>
+  const controllersOf = modules.flatMap(({ controllers }) =>
     [...controllers.values()].flatMap(({ metatype }) =>
       typeof metatype === 'function' ? [metatype.prototype as Record<string, unknown>] : [],
     ),
   );
-  return owners.flatMap((owner) =>
+  return controllersOf.flatMap((owner) =>
     Object.getOwnPropertyNames(owner).flatMap((name) => {
       const handler = owner[name] as Handler;
       const description = Reflect.getMetadata(CALL, handler) as CallDescription | undefined;
@@ -115,7 +118,8 @@ function describe(swagger: Swagger, schemas: Schemas, call: CallDescription): Me
   }
   for (const [name, field] of query === undefined ? [] : fieldsOf(query)) {
     const { description = '', ...schema } = schemas.ofField(field, 'in');
-    const style = schema['type'] === 'array' ? { style: 'form' as const, explode: false } : {};
+    const style =
+      schema['type'] === 'array' ? { style: 'form' as const, explode: field.text === 'repeated' } : {};
     parts.push(
       swagger.ApiQuery({
         name,
@@ -150,7 +154,7 @@ function refusals({ ApiResponse }: Swagger, schemas: Schemas): MethodDecorator {
   });
 }
 
-/** Says of each call that has a body what one may look like. */
+/** Adds an example body to each call that has a body. */
 function withExamples(path: string, item: object): object {
   const calls = Object.entries(item as Record<string, object>).map(([method, call]) => {
     const example = EXAMPLES[`${method.toUpperCase()} ${path}`];

@@ -1,4 +1,4 @@
-/** What the page proposes as the body of each call that has one. A made-up value of each field would be no body that one could send. */
+/** Example bodies for the docs page. Generated values would make bodies that the server rejects. */
 export const EXAMPLES: Readonly<Record<string, object>> = {
   'POST /v1/{namespace}/jobs': { queue: 'mail', data: { to: 'ada' }, type: 'welcome', tries: 5 },
   'POST /v1/{namespace}/leases': { queues: ['mail'], count: 1, wait_ms: 5_000, worker: 'host-1' },

@@ -1,17 +1,17 @@
-import { Controller, Get, Inject } from '@nestjs/common';
-import { answer } from '../http/answer.js';
+import { Controller, Get } from '@nestjs/common';
+import { answer } from '../http/answer/answer.js';
 import { Describe } from '../http/describe.js';
-import type { Exchange } from '../http/exchange.js';
+import type { RequestContext } from '../http/request/request-context.js';
 import { Incoming } from '../http/incoming.js';
 import { ApiDocument } from './api-document.js';
 import { DocsPage, PAGE_HEADERS, type PageFileName } from './docs-page.js';
 
-/** The API's document, and a page to read it. Both are open: they hold nothing but what the documentation says. */
+/** The API document and a page to read it. Both need no token: they contain only public documentation. */
 @Controller()
 export class V1OpenApiController {
   private readonly page = new DocsPage();
 
-  constructor(@Inject(ApiDocument) private readonly document: ApiDocument) {}
+  constructor(private readonly document: ApiDocument) {}
 
   @Get('v1/openapi.json')
   @Describe({
@@ -20,35 +20,35 @@ export class V1OpenApiController {
     answers: { 200: { about: 'The document.', type: 'application/json' } },
     isOpen: true,
   })
-  async openApi(@Incoming() exchange: Exchange): Promise<void> {
-    exchange.context.gate?.enter(exchange, false);
+  async openApi(@Incoming() context: RequestContext): Promise<void> {
+    context.acquire(false);
     const json = await this.document.json();
-    answer(exchange, 200, json, { headers: ['Cache-Control', 'no-cache'] });
+    answer(context, 200, json, { headers: ['Cache-Control', 'no-cache'] });
   }
 
   @Get('docs')
-  docs(@Incoming() exchange: Exchange): void {
-    this.send(exchange, 'page');
+  docs(@Incoming() context: RequestContext): void {
+    this.send(context, 'page');
   }
 
   @Get('docs/page.js')
-  script(@Incoming() exchange: Exchange): void {
-    this.send(exchange, 'page.js');
+  script(@Incoming() context: RequestContext): void {
+    this.send(context, 'page.js');
   }
 
   @Get('docs/swagger-ui.css')
-  styles(@Incoming() exchange: Exchange): void {
-    this.send(exchange, 'swagger-ui.css');
+  styles(@Incoming() context: RequestContext): void {
+    this.send(context, 'swagger-ui.css');
   }
 
   @Get('docs/swagger-ui-bundle.js')
-  bundle(@Incoming() exchange: Exchange): void {
-    this.send(exchange, 'swagger-ui-bundle.js');
+  bundle(@Incoming() context: RequestContext): void {
+    this.send(context, 'swagger-ui-bundle.js');
   }
 
-  private send(exchange: Exchange, name: PageFileName): void {
-    exchange.context.gate?.enter(exchange, false);
-    const { type, latin1 } = this.page.file(name);
-    answer(exchange, 200, latin1, { type, headers: PAGE_HEADERS });
+  private send(context: RequestContext, name: PageFileName): void {
+    context.acquire(false);
+    const { type, bytes } = this.page.file(name);
+    answer(context, 200, bytes, { type, headers: PAGE_HEADERS });
   }
 }

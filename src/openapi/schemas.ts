@@ -2,22 +2,22 @@ import { type DeclaredField, type FieldsClass, fieldsOf, type Schema } from '../
 
 const REF = '#/components/schemas/';
 
-/** Which way an object travels: what comes in may have known fields only, answers may get new ones with any release. */
+/** Direction of an object: requests allow known fields only; answers may get new fields with any release. */
 export type Direction = 'in' | 'out';
 
-/** The schemas of the classes that a document speaks of, those of their parts too. */
+/** The schemas of all classes in a document, including those of nested fields. */
 export class Schemas {
   readonly byName: Record<string, Schema> = {};
   private readonly classes = new Map<string, FieldsClass>();
 
-  /** A reference to a class's schema; to any of several. @throws {Error} two classes have one name */
+  /** Returns a reference to the schema of a class, or to any of several. @throws {Error} two classes have the same name */
   of(classes: FieldsClass | readonly FieldsClass[], direction: Direction): Schema {
     const [first, ...others] = [classes].flat();
     if (first !== undefined && others.length === 0) return this.one(first, direction);
     return { anyOf: [classes].flat().map((one) => this.one(one, direction)) };
   }
 
-  /** What a field may hold. */
+  /** Returns the schema of a field. */
   ofField(field: DeclaredField, direction: Direction): Schema {
     const { schema, about, isNullable } = field;
     const own = field.of === undefined ? schema : this.ofParts(field.of(), field.maxItems, direction);
@@ -32,7 +32,7 @@ export class Schemas {
   private ofParts(of: FieldsClass, maxItems: number | undefined, direction: Direction): Schema {
     const items = this.one(of, direction);
     if (maxItems === undefined) return items;
-    // An answer's list may be empty, and as long as it is.
+    // Lists in answers may be empty and have no maximum length.
     return direction === 'in' ? { type: 'array', items, minItems: 1, maxItems } : { type: 'array', items };
   }
 

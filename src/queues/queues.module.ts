@@ -3,6 +3,6 @@ import { AuthModule } from '../auth/auth.module.js';
 import { QueuesService } from './queues.service.js';
 import { V1QueuesController } from './queues.v1.controller.js';
 
-/** Queues as operators see them: counts, settings, limits. */
+/** Queue administration: counts, settings, limits. */
 @Module({ imports: [AuthModule], controllers: [V1QueuesController], providers: [QueuesService] })
 export class QueuesModule {}

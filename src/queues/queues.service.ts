@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Caller } from '../domain/caller.js';
 import { QueueError } from '../domain/errors.js';
@@ -6,34 +6,36 @@ import type { QueueCounts } from '../domain/job.js';
 import type { QueueSettings, SettingsChange } from '../domain/queue-settings.js';
 import { matchesPattern } from '../domain/rights.js';
 import type { JobState } from '../domain/states.js';
-import { EngineRegistry } from '../engine/engine.registry.js';
-import type { FullLane } from '../engine/full/full-lane.js';
-import type { Purged } from '../engine/full/purging.js';
+import { EngineRegistry } from '../engine/migration/engine.registry.js';
+import type { ExtendedPath } from '../engine/extended-path.js';
+import type { Purged } from '../engine/queues/queue-purger.js';
 
-/** Queues of one look at their counts. */
+/** Queues whose counts are read in one call. */
 const MOST_COUNTED = 64;
-/** How often a queue that is drained is looked at for who waits, in milliseconds. */
-const LOOK_MS = 200;
-/** No step of a purge begins later than this, in milliseconds: the caller goes on with another call. */
+/** Interval between checks of a draining queue while a client waits, in milliseconds. */
+const CHECK_MS = 200;
+/** Time limit of one purge call, in milliseconds: no step starts later. The caller continues with another call. */
 const PURGE_MS = 5_000;
 
-/** A queue with all that is known of it. */
+/** A queue with its settings and counts. */
 export interface QueueView extends QueueSettings {
   readonly counts: QueueCounts;
-  /** Jobs that are still to end. */
+  /** Jobs that have not ended yet: all but dead and ended ones. */
   readonly length: number;
+  /** True if this call has created the queue. */
+  readonly isCreated?: boolean;
 }
 
 /** Queues on behalf of a caller. */
 @Injectable()
 export class QueuesService {
-  constructor(@Inject(EngineRegistry) private readonly engines: EngineRegistry) {}
+  constructor(private readonly engines: EngineRegistry) {}
 
   /**
-   * A page of the queues that a caller may know of, by name.
+   * Returns a page of the queues that a caller may see, sorted by name.
    *
-   * @param after the last name of the page before, '' = from the beginning
-   * @returns with the last name of this page, null if there are no more
+   * @param after the last name of the previous page, '' = from the beginning
+   * @returns `last`: the last name of this page, null if there are no more
    */
   async list(
     caller: Caller,
@@ -48,7 +50,7 @@ export class QueuesService {
     const names = known.slice(0, limit);
     const views = await this.views(caller, names);
     const last = known.length > limit ? (names.at(-1) ?? null) : null;
-    // What was forgotten meanwhile is no more.
+    // Leaves out queues that were forgotten in the meantime.
     return { queues: views.filter((view): view is QueueView => view !== null), last };
   }
 
@@ -59,35 +61,39 @@ export class QueuesService {
     return view;
   }
 
-  change(caller: Caller, queue: string, change: SettingsChange): Promise<void> {
-    return this.lane(caller).controls.change(caller.namespace, queue, change);
+  async change(caller: Caller, queue: string, change: SettingsChange): Promise<QueueView> {
+    const isCreated = await this.extended(caller).controls.change(caller.namespace, queue, change);
+    return { ...(await this.find(caller, queue)), isCreated };
   }
 
-  pause(caller: Caller, queue: string): Promise<void> {
-    return this.lane(caller).controls.pause(caller.namespace, queue);
+  async pause(caller: Caller, queue: string): Promise<QueueView> {
+    const isCreated = await this.extended(caller).controls.pause(caller.namespace, queue);
+    return { ...(await this.find(caller, queue)), isCreated };
   }
 
-  resume(caller: Caller, queue: string): Promise<void> {
-    return this.lane(caller).controls.resume(caller.namespace, queue);
+  /** @throws {QueueError} `queue_not_found` */
+  async resume(caller: Caller, queue: string): Promise<QueueView> {
+    await this.extended(caller).controls.resume(caller.namespace, queue);
+    return this.find(caller, queue);
   }
 
   forget(caller: Caller, queue: string): Promise<void> {
-    return this.lane(caller).controls.forget(caller.namespace, queue);
+    return this.extended(caller).controls.forget(caller.namespace, queue);
   }
 
-  /** Drains a queue, and waits up to `waitMs` for it to be empty, for as long as somebody wants to know. */
+  /** Drains a queue and waits up to `waitMs` for it to be empty; stops waiting when `isWanted` returns false. */
   async drain(caller: Caller, queue: string, waitMs: number, isWanted: () => boolean): Promise<QueueView> {
-    await this.lane(caller).controls.drain(caller.namespace, queue);
+    const isCreated = await this.extended(caller).controls.drain(caller.namespace, queue);
     const untilMs = performance.now() + waitMs;
     for (;;) {
-      const view = await this.find(caller, queue);
+      const view = { ...(await this.find(caller, queue)), isCreated };
       if (view.length === 0 || performance.now() >= untilMs || !isWanted()) return view;
-      await sleep(Math.min(LOOK_MS, Math.max(untilMs - performance.now(), 1)));
+      await sleep(Math.min(CHECK_MS, Math.max(untilMs - performance.now(), 1)));
     }
   }
 
   count(caller: Caller, queue: string, states: readonly JobState[]): Promise<Purged> {
-    return this.lane(caller).purging.count(caller.namespace, queue, states);
+    return this.extended(caller).queuePurger.count(caller.namespace, queue, states);
   }
 
   purge(
@@ -95,12 +101,12 @@ export class QueuesService {
     queue: string,
     states: readonly JobState[],
   ): Promise<{ readonly removed: Purged; readonly isComplete: boolean }> {
-    return this.lane(caller).purging.purge(caller.namespace, queue, states, PURGE_MS);
+    return this.extended(caller).queuePurger.purge(caller.namespace, queue, states, PURGE_MS);
   }
 
   private async views(caller: Caller, queues: readonly string[]): Promise<(QueueView | null)[]> {
     const { namespace, pool } = caller;
-    const settings = await this.lane(caller).controls.settings(namespace, queues);
+    const settings = await this.extended(caller).controls.settings(namespace, queues);
     const counts: QueueCounts[] = [];
     for (let i = 0; i < queues.length; i += MOST_COUNTED) {
       counts.push(...(await this.engines.forPool(pool).counts(namespace, queues.slice(i, i + MOST_COUNTED))));
@@ -108,8 +114,8 @@ export class QueuesService {
     return settings.map((one, i) => viewOf(one, counts[i]));
   }
 
-  private lane({ pool }: Caller): FullLane {
-    return this.engines.fullLaneOf(pool);
+  private extended({ pool }: Caller): ExtendedPath {
+    return this.engines.extendedOf(pool);
   }
 }
 
@@ -117,7 +123,7 @@ function viewOf(settings: QueueSettings | null, counts: QueueCounts | undefined)
   if (settings === null || counts === undefined) return null;
   const { ready, scheduled, blocked, held, leased } = counts;
   const length = ready + scheduled + blocked + held + leased;
-  // A drain is over when the queue is empty; the next publish clears that away.
+  // A drain is over when the queue is empty; the next publish clears the stored time.
   const drainingSinceMs = length === 0 ? null : settings.drainingSinceMs;
   return { ...settings, drainingSinceMs, counts, length };
 }

@@ -1,15 +1,15 @@
-import { Controller, Delete, Get, Inject, Patch, Post, UseGuards } from '@nestjs/common';
+import { Controller, Delete, Get, Patch, Post, UseGuards } from '@nestjs/common';
 import { Access } from '../auth/access.js';
 import { TokenGuard } from '../auth/token.guard.js';
 import type { JobState } from '../domain/states.js';
-import { answerNothing } from '../http/answer.js';
+import { answerNothing } from '../http/answer/answer.js';
 import { type AnswerDescription, Describe } from '../http/describe.js';
-import type { Exchange } from '../http/exchange.js';
+import type { RequestContext } from '../http/request/request-context.js';
 import { readQuery } from '../http/fields/read.js';
 import { Incoming } from '../http/incoming.js';
-import { fieldsIn } from '../http/json-body.js';
-import { fromCursor, pageAnswer, PageQuery } from '../http/page-query.js';
-import { reply } from '../http/reply.js';
+import { fieldsIn } from '../http/request/json-body.js';
+import { fromCursor, pageAnswer, PageQuery } from '../http/request/page-query.js';
+import { reply } from '../http/answer/reply.js';
 import {
   DrainFields,
   PurgeAnswer,
@@ -22,17 +22,17 @@ import { QueuesService } from './queues.service.js';
 import { changeOf, isPlaceOfQueues, queueAnswer } from './queues.v1.js';
 
 const GROUP = 'Queues';
-/** Settings, or names of states: far more than they need. */
+/** Much more than settings or a list of states need. */
 const MAX_BODY_BYTES = 65_536;
 const SHOWN: Readonly<Record<number, AnswerDescription>> = {
   200: { about: 'The queue as it is now.', of: QueueAnswer },
 };
 
-/** Queues on the native API. */
+/** Queue calls of the native API. */
 @Controller('v1/:namespace/queues')
 @UseGuards(TokenGuard)
 export class V1QueuesController {
-  constructor(@Inject(QueuesService) private readonly queues: QueuesService) {}
+  constructor(private readonly queues: QueuesService) {}
 
   @Get()
   @Access({ queues: 'body', verb: 'consume' })
@@ -43,11 +43,11 @@ export class V1QueuesController {
     query: PageQuery,
     answers: { 200: { about: 'A page of queues.', of: QueuesAnswer } },
   })
-  async list(@Incoming() exchange: Exchange): Promise<void> {
-    const { limit, cursor } = readQuery(PageQuery, exchange.query);
+  async list(@Incoming() context: RequestContext): Promise<void> {
+    const { limit, cursor } = readQuery(PageQuery, context.query);
     const after = cursor === undefined ? '' : fromCursor(cursor, isPlaceOfQueues);
-    const { queues, last } = await this.queues.list(exchange.caller, after, limit);
-    reply(exchange, 200, pageAnswer(queues.map(queueAnswer), last));
+    const { queues, last } = await this.queues.list(context.caller, after, limit);
+    reply(context, 200, pageAnswer(queues.map(queueAnswer), last));
   }
 
   @Get(':queue')
@@ -57,8 +57,8 @@ export class V1QueuesController {
     group: GROUP,
     answers: SHOWN,
   })
-  look(@Incoming() exchange: Exchange): Promise<void> {
-    return this.show(exchange);
+  async find(@Incoming() context: RequestContext): Promise<void> {
+    reply(context, 200, queueAnswer(await this.queues.find(context.caller, context.queue)));
   }
 
   @Patch(':queue')
@@ -70,10 +70,10 @@ export class V1QueuesController {
     body: SettingsFields,
     answers: SHOWN,
   })
-  async change(@Incoming() exchange: Exchange): Promise<void> {
-    const fields = await fieldsIn(exchange, MAX_BODY_BYTES, SettingsFields);
-    await this.queues.change(exchange.caller, exchange.queue, changeOf(fields));
-    await this.show(exchange);
+  async change(@Incoming() context: RequestContext): Promise<void> {
+    const fields = await fieldsIn(context, MAX_BODY_BYTES, SettingsFields);
+    const view = await this.queues.change(context.caller, context.queue, changeOf(fields));
+    reply(context, 200, queueAnswer(view));
   }
 
   @Delete(':queue')
@@ -84,9 +84,9 @@ export class V1QueuesController {
     group: GROUP,
     answers: { 204: { about: 'It is forgotten.' } },
   })
-  async forget(@Incoming() exchange: Exchange): Promise<void> {
-    await this.queues.forget(exchange.caller, exchange.queue);
-    answerNothing(exchange);
+  async forget(@Incoming() context: RequestContext): Promise<void> {
+    await this.queues.forget(context.caller, context.queue);
+    answerNothing(context);
   }
 
   @Post(':queue/pause')
@@ -96,9 +96,8 @@ export class V1QueuesController {
     group: GROUP,
     answers: SHOWN,
   })
-  async pause(@Incoming() exchange: Exchange): Promise<void> {
-    await this.queues.pause(exchange.caller, exchange.queue);
-    await this.show(exchange);
+  async pause(@Incoming() context: RequestContext): Promise<void> {
+    reply(context, 200, queueAnswer(await this.queues.pause(context.caller, context.queue)));
   }
 
   @Post(':queue/resume')
@@ -108,9 +107,8 @@ export class V1QueuesController {
     group: GROUP,
     answers: SHOWN,
   })
-  async resume(@Incoming() exchange: Exchange): Promise<void> {
-    await this.queues.resume(exchange.caller, exchange.queue);
-    await this.show(exchange);
+  async resume(@Incoming() context: RequestContext): Promise<void> {
+    reply(context, 200, queueAnswer(await this.queues.resume(context.caller, context.queue)));
   }
 
   @Post(':queue/drain')
@@ -123,12 +121,12 @@ export class V1QueuesController {
     body: DrainFields,
     answers: { 200: { about: 'The queue as it is now: `length` 0 = it is empty.', of: QueueAnswer } },
   })
-  async drain(@Incoming() exchange: Exchange): Promise<void> {
-    const { context, caller, queue } = exchange;
-    const { wait_ms } = await fieldsIn(exchange, MAX_BODY_BYTES, DrainFields);
-    if (wait_ms > 0) context.gate?.rest(exchange);
-    const isWanted = (): boolean => !exchange.request.socket.destroyed && !context.drain.closing;
-    reply(exchange, 200, queueAnswer(await this.queues.drain(caller, queue, wait_ms, isWanted)));
+  async drain(@Incoming() context: RequestContext): Promise<void> {
+    const { server, caller, queue } = context;
+    const { wait_ms } = await fieldsIn(context, MAX_BODY_BYTES, DrainFields);
+    if (wait_ms > 0) server.loadShedder?.park(context);
+    const view = await this.queues.drain(caller, queue, wait_ms, () => context.mayWait);
+    reply(context, 200, queueAnswer(view));
   }
 
   @Post(':queue/purge')
@@ -141,19 +139,15 @@ export class V1QueuesController {
     body: PurgeFields,
     answers: { 200: { about: 'How many of each state went, or would go.', of: PurgeAnswer } },
   })
-  async purge(@Incoming() exchange: Exchange): Promise<void> {
-    const { caller, queue } = exchange;
-    const { states, dry_run } = await fieldsIn(exchange, MAX_BODY_BYTES, PurgeFields);
+  async purge(@Incoming() context: RequestContext): Promise<void> {
+    const { caller, queue } = context;
+    const { states, dry_run } = await fieldsIn(context, MAX_BODY_BYTES, PurgeFields);
     if (dry_run) {
       const found = await this.queues.count(caller, queue, states as JobState[]);
-      reply(exchange, 200, { jobs: found, dry_run, complete: true });
+      reply(context, 200, { jobs: found, dry_run, complete: true });
       return;
     }
     const { removed, isComplete } = await this.queues.purge(caller, queue, states as JobState[]);
-    reply(exchange, 200, { jobs: removed, dry_run, complete: isComplete });
-  }
-
-  private async show(exchange: Exchange): Promise<void> {
-    reply(exchange, 200, queueAnswer(await this.queues.find(exchange.caller, exchange.queue)));
+    reply(context, 200, { jobs: removed, dry_run, complete: isComplete });
   }
 }

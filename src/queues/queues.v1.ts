@@ -1,17 +1,17 @@
 import type { QueueDefaults, Rate, SettingsChange } from '../domain/queue-settings.js';
-import { hasLegalCharacters } from '../domain/names.js';
-import { isoTimeOrNull } from '../http/reply.js';
+import { hasLegalCharacters } from '../domain/ids.js';
+import { isoTimeOrNull } from '../http/answer/reply.js';
 import { given } from '../http/fields/given.js';
 import { Problems } from '../http/fields/read.js';
-import { retryFieldsOf, retryPolicyOf } from '../http/retry-policy.v1.js';
+import { retryFieldsOf, retryPolicyOf } from '../http/job-fields/retry-policy.v1.js';
 import type { Plain } from '../http/fields/field.js';
 import type { DefaultsFields, QueueAnswer, RateFields, SettingsFields } from './dto/queues.v1.js';
 import type { QueueView } from './queues.service.js';
 
-/** Starts in a millisecond, at most: as the engine has it. */
+/** Highest rate, in job starts per millisecond; the engine has the same limit. */
 const MOST_PER_MS = 10;
 
-/** A change of settings as it came. @throws {InputError} naming what is wrong between its fields */
+/** Builds a change of settings from a request. @throws {InputError} naming the fields that contradict each other */
 export function changeOf(fields: SettingsFields): SettingsChange {
   const problems = new Problems();
   const { max_running, max_running_per_key, rate, rate_per_key, defaults, max_kept } = fields;
@@ -27,7 +27,7 @@ export function changeOf(fields: SettingsFields): SettingsChange {
   return change;
 }
 
-/** A queue as answers show it. */
+/** A queue in the format of the API. */
 export function queueAnswer(view: QueueView): Plain<QueueAnswer> {
   const { counts, length, pausedAtMs, drainingSinceMs, defaults } = view;
   const { queue, ready, scheduled, blocked, held, leased, dead, ended } = counts;
@@ -43,10 +43,11 @@ export function queueAnswer(view: QueueView): Plain<QueueAnswer> {
     rate_per_key: rateFieldsOf(view.ratePerKey),
     defaults: defaultsFieldsOf(defaults),
     max_kept: view.maxKept,
+    ...(view.isCreated === true ? { created: true } : {}),
   };
 }
 
-/** Whether a list of queues can have ended a page with this. */
+/** True if `place` can be the last name of a page of queues. */
 export function isPlaceOfQueues(place: string): boolean {
   return place !== '' && hasLegalCharacters(place);
 }

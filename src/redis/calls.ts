@@ -1,28 +1,28 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { performance } from 'node:perf_hooks';
-import { faultOf, toQueueError, unavailable, type RedisFault } from './errors.js';
+import { faultOf, type RedisFault, toQueueError, unavailable } from './errors.js';
 
-/** First and longest pause before a call is tried again, in milliseconds. */
+/** First and longest pause before a call is retried, in milliseconds. */
 const FIRST_PAUSE_MS = 10;
 const LONGEST_PAUSE_MS = 200;
 
-/** How a call is to be treated. */
+/** Options of a call. */
 export interface CallRules {
-  /** It may be sent again when nobody knows whether it ran. */
+  /** The call may be sent again when it is unknown whether it ran. */
   readonly repeatable: boolean;
-  /** Hears a reply that came after the caller was told of failure. */
+  /** Receives a reply that arrives after the caller got an error. */
   readonly late?: ((reply: unknown) => void) | undefined;
 }
 
 /**
- * The calls of one pool that are under way. Each settles within the time-out, whatever the driver does: with resending off, ioredis
- * never settles a command whose connection was lost.
+ * The calls of one pool in progress. Each settles within the timeout, whatever the driver does: with resending off,
+ * ioredis never settles a command whose connection was lost.
  */
 export class Calls {
   private readonly underWay = new Set<(error: Error) => void>();
   private isClosed = false;
 
-  /** @param onFault hears of each call that failed for good */
+  /** @param onFault is called for each call that failed for good */
   constructor(
     private readonly pool: string,
     private readonly timeoutMs: number,
@@ -30,9 +30,10 @@ export class Calls {
   ) {}
 
   /**
-   * Tries until it worked, it failed for good, or the time is over.
+   * Retries until the call succeeds, fails for good, or the time is over.
    *
-   * @throws {QueueError} `pool_unavailable`, `store_full` or `disk_full`; or what `send` throws, if it is no fault of the store
+   * @throws {QueueError} `pool_unavailable`, `store_full` or `disk_full`; or the error of `send`, if it is not a fault
+   *   of the store
    */
   async persist(send: () => Promise<unknown>, { repeatable, late }: CallRules): Promise<unknown> {
     const deadline = performance.now() + this.timeoutMs;
@@ -51,7 +52,7 @@ export class Calls {
     }
   }
 
-  /** Sends once. @throws {QueueError} `pool_unavailable` when the time is over; or what `send` throws */
+  /** Sends once. @throws {QueueError} `pool_unavailable` when the time is over; or the error of `send` */
   attempt(
     send: () => Promise<unknown>,
     withinMs = this.timeoutMs,
@@ -81,14 +82,53 @@ export class Calls {
     });
   }
 
-  /** Fails all that is under way: its connection is gone. */
+  /** Fails all calls in progress, because their connection is lost. */
   failAll(reason: string): void {
     for (const fail of [...this.underWay]) fail(new Error(reason));
   }
 
-  /** Fails all that is under way; what comes later is tried once. */
+  /** Fails all calls in progress; later ones are tried once. */
   close(): void {
     this.isClosed = true;
     this.failAll('the pool was closed');
+  }
+}
+
+/** How long a sample of Redis's clock is used before a less precise one may replace it, in milliseconds. */
+const SAMPLE_LIFE_MS = 10_000;
+/**
+ * Tolerance between two samples in addition to their round trips: Redis's times are whole milliseconds, and clocks
+ * drift.
+ */
+const SLACK_MS = 2;
+
+/**
+ * Estimates Redis's clock from the times in its replies: this machine's clock may be wrong by hours. It uses the sample
+ * with the shortest round trip of the last ten seconds, whose error is at most half of that. A sample that contradicts
+ * it is used at once: Redis's clock was stepped, or another Redis has taken over.
+ */
+export class RedisClock {
+  private offsetMs = Date.now() - performance.now();
+  private roundTripMs = Number.POSITIVE_INFINITY;
+  private takenAtMs = 0;
+
+  /**
+   * Adds the sample of a reply: when its request was sent and received (`performance.now()`), and Redis's Unix ms in
+   * it.
+   */
+  sample(sentMs: number, receivedMs: number, redisMs: number): void {
+    const roundTripMs = receivedMs - sentMs;
+    const offsetMs = redisMs + 0.5 - (sentMs + receivedMs) / 2;
+    const isWorse = roundTripMs > this.roundTripMs && receivedMs - this.takenAtMs < SAMPLE_LIFE_MS;
+    const agrees = Math.abs(offsetMs - this.offsetMs) <= (roundTripMs + this.roundTripMs) / 2 + SLACK_MS;
+    if (isWorse && agrees) return;
+    this.roundTripMs = roundTripMs;
+    this.takenAtMs = receivedMs;
+    this.offsetMs = offsetMs;
+  }
+
+  /** Redis's time now, Unix ms. */
+  now(): number {
+    return Math.floor(performance.now() + this.offsetMs);
   }
 }

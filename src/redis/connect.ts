@@ -9,37 +9,40 @@ export function isCluster(client: Client): client is Cluster {
   return client.isCluster;
 }
 
-/** The driver's options; replies in their RESP2 shapes, whatever the protocol. */
+/** The driver's options. Replies have their RESP2 shapes, whatever the protocol. */
 type DriverOptions = Omit<RedisOptions, 'replyMapping'> & { readonly replyMapping: 'legacy' };
 
-/** What the first answers of a connection may take beyond the command timeout, in milliseconds. */
+/** Extra time for the first replies of a connection beyond the command timeout, in milliseconds. */
 const GREETING_MS = 500;
-/** How long a connection that we have ended may take to close, in milliseconds. */
+/** How long closing a connection may take, in milliseconds. */
 const GOODBYE_MS = 500;
 
-/** Pause before the n-th attempt to connect again, in milliseconds; spread, so that servers do not come all at once. */
+/**
+ * Pause before the n-th attempt to reconnect, in milliseconds; randomised, so that servers do not all connect at once.
+ */
 function retryPauseMs(attempt: number): number {
   return Math.min(20 * 2 ** Math.min(attempt, 6), 1_000) * (0.75 + Math.random() / 2);
 }
 
 /**
- * The driver never sends a command twice: it would run a reserve again that Redis has run already. Our own deadline settles every
- * call, and what may be repeated is repeated by `RedisPool.run`.
+ * The driver never resends a command: it could run a reserve a second time. Our own deadline settles every call, and
+ * `RedisPool.run` repeats the calls that may be repeated.
  */
 function baseOptions(options: PoolOptions): DriverOptions {
   return {
-    // One reply format for every server: RESP3 nests what RESP2 gives flat (ZRANGE WITHSCORES), and 6.2 to 8 all speak RESP2.
+    // One reply format for every server: RESP3 nests what RESP2 returns flat (ZRANGE WITHSCORES), and 6.2 to 8 all
+    // support RESP2.
     protocol: 2,
     replyMapping: 'legacy',
     autoResendUnfulfilledCommands: false,
     enableOfflineQueue: false,
     maxRetriesPerRequest: null,
     connectTimeout: Math.max(options.commandTimeoutMs, 1_000),
-    // A dead peer does not say goodbye.
+    // A dead peer does not close its side.
     disconnectTimeout: GOODBYE_MS,
     retryStrategy: retryPauseMs,
-    // After a failover the old master answers READONLY, before Redis 7 in the midst of a script's error: the next connection finds the
-    // new one. 1 = reconnect, resend nothing.
+    // After a failover the old master answers READONLY, before Redis 7 within a script's error: the next connection
+    // finds the new master. 1 = reconnect, resend nothing.
     reconnectOnError: ({ message }) => (/(?:^|-)READONLY\b/.test(message) ? 1 : false),
     connectionName: 'pumphouse',
     lazyConnect: true,
@@ -50,12 +53,12 @@ function baseOptions(options: PoolOptions): DriverOptions {
   };
 }
 
-/** The driver knows `rediss:` in small letters only, and would take the rest for plain. */
+/** The driver knows `rediss:` in lower case only, and would use other spellings without TLS. */
 function isTls({ url, tls }: PoolOptions): boolean {
   return tls !== undefined || (url !== undefined && /^rediss:/i.test(url));
 }
 
-/** Makes a connection that is not opened yet. */
+/** Creates a connection without opening it. */
 export function createClient(
   options: PoolOptions,
   overrides: { readonly enableOfflineQueue?: boolean } = {},
@@ -65,7 +68,7 @@ export function createClient(
   return client;
 }
 
-/** The connections of one pool ask together. */
+/** The connections of one pool share a finder. */
 const finders = new WeakMap<PoolOptions, MasterFinder>();
 
 function finderOf(options: PoolOptions): MasterFinder {
@@ -74,7 +77,10 @@ function finderOf(options: PoolOptions): MasterFinder {
   return finder;
 }
 
-/** A Redis that hangs is connected to by the system alone: the driver would wait for its first answer for ever. */
+/**
+ * Limits the time to the first reply. The system connects to a Redis that hangs, and the driver would wait for its
+ * reply without limit.
+ */
 function limitGreeting(client: Redis, withinMs: number): void {
   let timer: NodeJS.Timeout | undefined;
   client.on('connect', () => {

@@ -1,57 +1,32 @@
 import type { RedisPool } from './pool.js';
-import { bytesAt, flatReply, integerAt, script } from './scripts/script.js';
+import { dueSoon, type DuePage } from './scripts/due-soon.js';
 
-/** Where a walk over the namespaces begins, and has ended. */
+/** Cursor at the start and at the end of a walk over the namespaces. */
 export const WALK_END = '0';
 
-/** Some namespaces of a walk. */
-export interface DuePage {
-  /** What the next look goes on from. */
+/** Arguments of a check. */
+interface DueQuery {
   readonly cursor: string;
-  /** How many namespaces there are in all, about. */
-  readonly total: number;
-  /** Those with something due soon, and when that is, Unix ms. */
-  readonly due: readonly (readonly [namespace: string, dueMs: number])[];
-}
-
-/** What a look takes. */
-interface Look {
-  readonly cursor: string;
-  /** Namespaces to look at, about. */
+  /** Approximate number of namespaces to check. */
   readonly count: number;
-  /** What is due later does not count, Unix ms. */
+  /** Later due times are ignored, Unix ms. */
   readonly horizonMs: number;
 }
 
-export const dueSoon = script({
-  name: 'due_soon',
-  keys: ['namespaces'],
-  args: ['cursor', 'count', 'horizon_ms', 'before', 'behind'],
-  item: [],
-  repeatable: true,
-  reply: (raw): DuePage => {
-    const reply = flatReply(raw);
-    const due: [string, number][] = [];
-    for (let i = 2; i < reply.length; i += 2)
-      due.push([bytesAt(reply, i).toString(), Number(bytesAt(reply, i + 1))]);
-    return { cursor: bytesAt(reply, 0).toString(), total: integerAt(reply, 1), due };
-  },
-});
-
 /**
- * Looks at some of the namespaces of a pool, those that follow `cursor`: which have something due soon? A walk meets each that was there all
- * the time; what it costs to name them stays in Redis, but in a Cluster, where no script may look at all of them.
+ * Finds namespaces with jobs due soon, among those that follow `cursor`. A walk visits each namespace that exists
+ * throughout. The names of the others stay in Redis, except in a Cluster, where no script may check all namespaces.
  *
  * @throws {QueueError} as `RedisPool.read`
  */
-export function lookForDue(pool: RedisPool, { cursor, count, horizonMs }: Look): Promise<DuePage> {
-  if (pool.options.clusterNodes !== undefined) return lookInCluster(pool, { cursor, count, horizonMs });
+export function findDue(pool: RedisPool, { cursor, count, horizonMs }: DueQuery): Promise<DuePage> {
+  if (pool.options.clusterNodes !== undefined) return findDueInCluster(pool, { cursor, count, horizonMs });
   const { namespaces, dueParts } = pool.keys;
   const args = { cursor, count, horizon_ms: horizonMs, before: dueParts[0], behind: dueParts[1] };
   return pool.run(dueSoon, { namespaces }, args);
 }
 
-async function lookInCluster(pool: RedisPool, { cursor, count, horizonMs }: Look): Promise<DuePage> {
+async function findDueInCluster(pool: RedisPool, { cursor, count, horizonMs }: DueQuery): Promise<DuePage> {
   const { keys } = pool;
   const [page, total] = await Promise.all([
     pool.read('SSCAN', keys.namespaces, cursor, 'COUNT', count),

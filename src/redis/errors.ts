@@ -1,10 +1,10 @@
 import { QueueError } from '../domain/errors.js';
 
-/** What to do about an error that Redis or the driver gave. */
+/** What to do after an error of Redis or of the driver. */
 export type RedisFault =
-  /** It did not run: the slot is moving, Redis is loading, the connection is not there yet. Try again. */
+  /** It did not run: the slot is moving, Redis is loading, or there is no connection yet. Retry. */
   | 'not_run'
-  /** Nobody knows whether it ran: the connection went while it was under way. */
+  /** It is unknown whether it ran: the connection was lost while it was in progress. */
   | 'unknown'
   | 'full'
   | 'disk'
@@ -15,7 +15,7 @@ const NOT_RUN =
 const UNKNOWN =
   /Connection is closed|ECONNRESET|EPIPE|Socket closed|ETIMEDOUT|ECONNREFUSED|UNBLOCKED|connection lost/;
 
-/** Sorts an error by what may be done next. */
+/** Classifies an error by what may be done next. */
 export function faultOf(error: unknown): RedisFault {
   const message = error instanceof Error ? error.message : String(error);
   if (/(?:^|\s|-)OOM\b/.test(message)) return 'full';
@@ -25,7 +25,7 @@ export function faultOf(error: unknown): RedisFault {
   return 'other';
 }
 
-/** The domain's error for a fault that is not tried again; anything that is no fault of the store stays as it is. */
+/** The domain's error for a fault that is not retried; errors that are not faults of the store stay unchanged. */
 export function toQueueError(pool: string, error: unknown): unknown {
   if (error instanceof QueueError) return error;
   switch (faultOf(error)) {
@@ -43,7 +43,7 @@ export function toQueueError(pool: string, error: unknown): unknown {
   }
 }
 
-/** The pool's Redis gave no answer in time, or cannot be reached. */
+/** The error for a Redis that gave no reply in time, or cannot be reached. */
 export function unavailable(pool: string, cause?: unknown): QueueError {
   return new QueueError('pool_unavailable', `the Redis of pool ${pool} is not available`, { cause });
 }

@@ -5,39 +5,39 @@ import { faultOf } from './errors.js';
 import type { Keys } from './keys.js';
 
 /**
- * The version of the data format that this server writes. It reads older ones too: in format 1 the keys of jobs had a TTL of Redis's
- * own, and every scheduled job stood in the zset; in format 2 there was no full lane.
+ * Version of the data format that this server writes. It reads older ones too: in format 1 the keys of jobs had a Redis
+ * TTL, and every scheduled job was in the zset; format 2 had no extended path.
  */
 export const DATA_FORMAT = 3;
-/** The oldest Redis that has all that the scripts use (ZADD LT, LPOP with a count, EXISTS of many). */
+/** The oldest Redis with all commands of the scripts (ZADD LT, LPOP with a count, EXISTS of many). */
 const OLDEST_REDIS = [6, 2] as const;
 
 /** The first Redis with sharded pub/sub. */
 const SHARDED_SINCE = 7;
-/** How long a node of a Cluster may take to tell of itself, in milliseconds. */
+/** How long a node of a Cluster may take to answer INFO, in milliseconds. */
 const NODE_MS = 500;
-/** The store is of a later version than this server, which must keep its hands off. */
+/** The store was written by a later version of the server: this one must not change it. */
 export class NewerFormatError extends Error {}
 
-/** What is wrong with a store that can be used all the same. */
+/** Problems of a store that is usable all the same. */
 export interface StoreState {
   readonly degraded: readonly string[];
-  /** A Cluster all of whose masters have SPUBLISH. */
+  /** True for a Cluster all of whose masters have SPUBLISH. */
   readonly hasShardedPubSub: boolean;
 }
 
 /**
- * Looks whether a store is fit to hold jobs: its version, its data format, and whether it could lose jobs in silence.
+ * Checks that a store can hold jobs: its version, its data format, and whether it could silently lose jobs.
  *
  * @throws {NewerFormatError} its data format is newer than ours
- * @throws {Error} it is not; an eviction policy or AOF switched off is allowed, and reported, when `allowUnsafe` is set
+ * @throws {Error} it cannot; with `allowUnsafe`, an eviction policy or a disabled AOF is reported instead
  */
 export async function inspectStore(client: Client, options: PoolOptions, keys: Keys): Promise<StoreState> {
   const degraded = new Set<string>();
   let hasShardedPubSub = isCluster(client);
   for (const facts of await factsOf(client)) {
     const version = facts.get('redis_version') ?? '0.0';
-    // Its connection leads to what was the master once. In a Cluster, the map of its slots has yet to be read again.
+    // The connection leads to a former master. In a Cluster, the slot map must be reloaded first.
     if (!isCluster(client) && facts.get('role') === 'slave') {
       throw new Error('this Redis is a replica, and takes no writes');
     }
@@ -59,7 +59,7 @@ export async function inspectStore(client: Client, options: PoolOptions, keys: K
   return { degraded: [...degraded], hasShardedPubSub };
 }
 
-/** INFO of each master. One of a Cluster that does not answer is passed over, for as long as another one does. */
+/** INFO of each master. In a Cluster, masters that do not answer are skipped as long as another one answers. */
 async function factsOf(client: Client): Promise<Map<string, string>[]> {
   if (!isCluster(client)) return [parseInfo(await client.info())];
   const answers = await Promise.allSettled(
@@ -107,7 +107,10 @@ async function checkFormat(client: Client, keys: Keys): Promise<void> {
   }
 }
 
-/** A store that can take no writes now must be opened all the same, or it could never be drained: the next inspection tries again. */
+/**
+ * Writes our format version. A store that accepts no writes now must be opened all the same, or it could never be
+ * drained: the next inspection tries again.
+ */
 async function raiseFormat(client: Client, keys: Keys): Promise<void> {
   try {
     await client.set(keys.format, DATA_FORMAT);

@@ -1,6 +1,6 @@
 /**
- * The fixed keys of a namespace. All carry the hash tag `{namespace}`: one Cluster slot, so that every script over them is legal.
- * What belongs to one job or one queue is spelt inside the scripts (lua/lib/keys.lua), from the prefix of `meta`.
+ * The fixed keys of a namespace. All have the hash tag `{namespace}`: one Cluster slot, so that every script over them
+ * is legal. The scripts build the keys of single jobs and queues (lua/modules/core/call.lua) from the prefix of `meta`.
  */
 export interface NamespaceKeys {
   readonly meta: string;
@@ -19,10 +19,13 @@ export interface NamespaceKeys {
   readonly traces: string;
 }
 
-/** Kinds of per-queue keys: ready list, scheduled, leased and dead zsets, zset of far slots, set of ghosts, info hash. */
+/**
+ * Kinds of per-queue keys: ready list, scheduled, leased and dead zsets, zset of far time slots, set of stale entries,
+ * info hash.
+ */
 export type QueueKeyKind = 'r' | 's' | 'l' | 'd' | 'f' | 'g' | 'i';
 
-/** Spells the keys of one pool; `prefix` stands before every key. */
+/** Builds the keys of one pool; `prefix` precedes every key. */
 export class Keys {
   private readonly cache = new Map<string, NamespaceKeys>();
 
@@ -38,22 +41,29 @@ export class Keys {
     return `${this.prefix}pumphouse:format`;
   }
 
-  /** Says that jobs that were stored without the quota on bytes have been counted, and need not be for a while. */
+  /** Marks that jobs stored without the byte quota have been counted; the mark expires. */
   get counted(): string {
     return `${this.prefix}pumphouse:counted`;
   }
 
-  /** Namespaces whose events somebody reads, scored by when they are no longer written, Unix ms. */
+  /** Marks that jobs whose queue was deleted with them in it have been recovered. */
+  get recovered(): string {
+    return `${this.prefix}pumphouse:recovered`;
+  }
+
+  /** Zset of namespaces with event listeners, scored by the time when writing events ends, Unix ms. */
   get watched(): string {
     return `${this.prefix}pumphouse:watched`;
   }
 
-  /** The pub/sub channel of wake-ups: `namespace queue`. Known to lua/lib/notify.lua. */
+  /** The pub/sub channel of wake-ups, with messages `namespace queue`. Also in lua/modules/queues/notify.lua. */
   get wakeChannel(): string {
     return `${this.prefix}pumphouse:wake`;
   }
 
-  /** The sharded pub/sub channel of a namespace's wake-ups, in the slot of its keys. Known to lua/lib/notify_sharded.lua. */
+  /**
+   * The sharded pub/sub channel of a namespace's wake-ups, in the slot of its keys. Also in lua/modules/queues/notify_sharded.lua.
+   */
   wakeChannelOf(namespace: string): string {
     return `${this.prefix}{${namespace}}:wake`;
   }
@@ -78,19 +88,19 @@ export class Keys {
         workers: `${base}workers`,
         traces: `${base}traces`,
       };
-      // Namespaces come and go; the cache must not remember all that ever were.
+      // Namespaces come and go: the cache is bounded.
       if (this.cache.size >= 10_000) this.cache.clear();
       this.cache.set(namespace, keys);
     }
     return keys;
   }
 
-  /** What stands before and behind a namespace in the key of its due times, for a script that looks at many namespaces. */
+  /** What precedes and follows a namespace in the key of its due times, for a script that reads many namespaces. */
   get dueParts(): readonly [string, string] {
     return [`${this.prefix}{`, '}:due'];
   }
 
-  /** A job's key; `encodedId` as `encodeId` gives it. For tests and tools: scripts spell it themselves. */
+  /** A job's key; `encodedId` as returned by `encodeId`. For tests and tools: scripts build it themselves. */
   job(namespace: string, encodedId: Buffer): Buffer {
     return Buffer.concat([Buffer.from(`${this.prefix}{${namespace}}j`), encodedId]);
   }
@@ -100,7 +110,7 @@ export class Keys {
     return `${this.prefix}{${namespace}}:t${String(day)}`;
   }
 
-  /** A glob pattern of every key of a namespace, of whatever kind. */
+  /** A glob pattern of all keys of a namespace. */
   allOf(namespace: string): string {
     return `${this.prefix}{${namespace}}*`;
   }
@@ -110,7 +120,7 @@ export class Keys {
     return `${this.prefix}{*}j*`;
   }
 
-  /** The namespace and the encoded id of a job's key; null if it is none. */
+  /** Parses a job's key into namespace and encoded id; null if it is not a job's key. */
   jobOf(key: Buffer): { readonly namespace: string; readonly id: Buffer } | null {
     const begin = this.prefix.length + 1;
     const end = key.indexOf('}j', begin, 'latin1');
@@ -118,17 +128,19 @@ export class Keys {
     return end < 0 || id.length === 0 ? null : { namespace: key.toString('latin1', begin, end), id };
   }
 
-  /** The note of an idempotency key, by its digest. For tests and tools: scripts spell it themselves. */
-  note(namespace: string, digest: Buffer): Buffer {
+  /** The record of an idempotency key, by its digest. For tests and tools: scripts build it themselves. */
+  idempotencyRecord(namespace: string, digest: Buffer): Buffer {
     return Buffer.concat([Buffer.from(`${this.prefix}{${namespace}}:k`), digest]);
   }
 
-  /** Who holds a unique key of the native API. For tests and tools: scripts spell it themselves. */
+  /**
+   * The key that stores the holder of a unique key of the native API. For tests and tools: scripts build it themselves.
+   */
   uniqueKey(namespace: string, key: string): string {
     return `${this.prefix}{${namespace}}o${key}`;
   }
 
-  /** A queue's key by its number. For tests and tools: scripts spell it themselves. */
+  /** A queue's key by its number. For tests and tools: scripts build it themselves. */
   queue(namespace: string, kind: QueueKeyKind, number: number): string {
     return `${this.prefix}{${namespace}}:${kind}${String(number)}`;
   }

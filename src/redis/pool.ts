@@ -5,33 +5,40 @@ import { type Durability, replicasOf } from '../domain/durability.js';
 import { QueueError } from '../domain/errors.js';
 import type { Log } from '../domain/log.js';
 import type { PoolOptions } from '../domain/pool.js';
-import { RedisClock } from './clock.js';
-import { Calls } from './calls.js';
+import { Calls, RedisClock } from './calls.js';
 import { sendToCluster } from './cluster/command.js';
 import { clusterHeads } from './cluster/heads.js';
 import { ClusterNodes } from './cluster/nodes.js';
 import { ClusterWakeups } from './cluster/wakeups.js';
-import { createClient, isCluster, type Client } from './connect.js';
+import { type Client, createClient, isCluster } from './connect.js';
 import { DurablePaths, type ScriptPath } from './durable/paths.js';
-import { faultOf, toQueueError, unavailable, type RedisFault } from './errors.js';
+import { faultOf, type RedisFault, toQueueError, unavailable } from './errors.js';
 import { inspectStore, NewerFormatError, type StoreState } from './inspect.js';
 import { Keys } from './keys.js';
 import { scanKeys } from './scan.js';
-import { heads as scoreHeads } from './scripts/plain.js';
-import { flatten, scriptText, type Arg, type Item, type Script, type WakeStyle } from './scripts/script.js';
+import { lowestScores as scoreHeads } from './scripts/simple.js';
+import {
+  type Arg,
+  encodeCommand,
+  EncodedCommand,
+  flatten,
+  type Item,
+  type Script,
+  scriptText,
+  type WakeStyle,
+} from './scripts/script.js';
 import { ChannelWakeups, type WakeListener, type Wakeups } from './wakeups.js';
-import { encodeCommand, EncodedCommand } from './wire.js';
 
 export type { WakeListener } from './wakeups.js';
 
-/** How often the connection is probed, and the store inspected, in milliseconds. */
+/** How often the connection is probed, in milliseconds, and after how many probes the store is inspected. */
 const PROBE_MS = 1_000;
 const INSPECT_EVERY = 10;
 /** How long a pool may take to connect at start, in milliseconds. */
 const CONNECT_MS = 10_000;
-/** Namespaces that one script looks at: half a millisecond of Redis. */
+/** Namespaces that one script reads: half a millisecond of Redis. */
 const HEADS_IN_ONE = 500;
-/** No time mends these. */
+/** Errors that retrying does not solve. */
 const WRONG_CREDENTIALS = /WRONGPASS|NOAUTH|invalid password|certificate/;
 
 /** One Redis deployment: its connections, scripts, clock and state. Every call settles within `commandTimeoutMs`. */
@@ -43,15 +50,17 @@ export class RedisPool {
   private readonly wakeListeners = new Set<WakeListener>();
   private readonly halt = new AbortController();
   private store: StoreState = { degraded: [], hasShardedPubSub: false };
-  /** The pool's own durability cannot be had now: publishes are refused. */
+  /** True while the pool's own durability is not available: publishes are rejected. */
   private isShort = false;
   private failedProbes = 0;
   private lastError: unknown;
-  /** In a Cluster. */
+  /** Sends an encoded command; in a Cluster to the node of the key. */
+  private readonly send: (command: Buffer, key: string) => Promise<unknown>;
+  /** Only in a Cluster. */
   private readonly nodes: ClusterNodes | undefined;
   private wakeups: Wakeups | undefined;
   private wakeStyle: WakeStyle = 'plain';
-  /** Set while the store is of a later version: no script of ours may touch it. */
+  /** Set while the store has a newer data format: our scripts may not access it. */
   private refusal: NewerFormatError | undefined;
 
   private constructor(
@@ -61,7 +70,7 @@ export class RedisPool {
     private readonly client: Client,
   ) {
     this.keys = new Keys(options.keyPrefix);
-    this.calls = new Calls(name, options.commandTimeoutMs, (fault) => this.note(fault));
+    this.calls = new Calls(name, options.commandTimeoutMs, (fault) => this.record(fault));
     this.durable = new DurablePaths({
       name,
       options,
@@ -69,17 +78,22 @@ export class RedisPool {
       call: (script, args) => this.call(script, args),
       check: () => this.check(),
       scriptOf: (script) => scriptText(script, this.wakeStyle),
-      onFault: (fault) => this.note(fault),
-      onError: (error) => this.noteError(error),
+      onFault: (fault) => this.record(fault),
+      onError: (error) => this.recordError(error),
       onShortfall: (durability, error) => {
-        if (durability === options.durability) this.noteShort(error);
+        if (durability === options.durability) this.recordShortFault(error);
       },
     });
-    if (isCluster(client)) this.nodes = new ClusterNodes(client, this.calls, this.clock);
+    if (isCluster(client)) {
+      this.nodes = new ClusterNodes(client, this.calls, this.clock);
+      this.send = (command, key) => sendToCluster(client, command, key);
+    } else {
+      this.send = (command, key) => client.sendCommand(new EncodedCommand(command, key)) as Promise<unknown>;
+    }
   }
 
   /**
-   * Opens a pool's connections and checks that its Redis is fit to hold jobs.
+   * Opens a pool's connections and checks that its Redis can hold jobs.
    *
    * @throws {QueueError} `pool_unavailable`: it cannot be reached within ten seconds
    * @throws {Error} it is too old, its data format is newer than ours, or it may lose jobs and `allowUnsafe` is not set
@@ -97,7 +111,10 @@ export class RedisPool {
     return pool;
   }
 
-  /** Usable now, and what is wrong with it although it is: `maxmemory_policy`, `aof_off`, `full`, `disk`, `node_down`, `durability`. */
+  /**
+   * Whether the pool is usable now, and its problems if it is: `maxmemory_policy`, `aof_off`, `full`, `disk`,
+   * `node_down`, `durability`.
+   */
   get status(): { readonly up: boolean; readonly degraded: readonly string[] } {
     const degraded = [...this.store.degraded];
     if (this.nodes?.hasSilent === true) degraded.push('node_down');
@@ -105,13 +122,16 @@ export class RedisPool {
     return { up: this.failedProbes === 0 && this.client.status === 'ready', degraded };
   }
 
-  /** Calls `listener` for each wake-up; returns what takes it off again. */
+  /** Calls `listener` for each wake-up. @returns a function that removes it */
   onWake(listener: WakeListener): () => void {
     this.wakeListeners.add(listener);
     return () => this.wakeListeners.delete(listener);
   }
 
-  /** Somebody waits in the namespace: its wake-ups are to be heard until `unfollow` is called as often. Costs nothing but in a Cluster. */
+  /**
+   * Registers a waiter in the namespace: its wake-ups are received until `unfollow` has been called as often. Costs
+   * nothing except in a Cluster.
+   */
   follow(namespace: string): void {
     this.wakeups?.follow(namespace);
   }
@@ -121,8 +141,8 @@ export class RedisPool {
   }
 
   /**
-   * Runs a script. What surely did not run is tried again within the command timeout; so is what may have run, if the script can
-   * bear it. A reply that comes after the caller was told of failure goes to `late`.
+   * Runs a script. Within the command timeout it retries scripts that certainly did not run, and repeatable scripts
+   * that may have run. A reply that arrives after the caller got an error goes to `late`.
    *
    * @throws {QueueError} `pool_unavailable`, `store_full` or `disk_full`
    */
@@ -142,13 +162,13 @@ export class RedisPool {
     return binding.reply(raw);
   }
 
-  /** The way for calls that must be safe before they are answered. Its errors: also `durability_unavailable`, `not_replicated`. */
+  /** The connection path for a durability. Its further errors: `durability_unavailable`, `not_replicated`. */
   through(durability: Durability): ScriptPath {
     return durability === 'memory' ? this : this.durable.of(durability);
   }
 
   /**
-   * Sends one plain command that may safely be repeated; byte strings come back as text.
+   * Sends one plain command that may safely be repeated; byte strings are returned as text.
    *
    * @throws {QueueError} `pool_unavailable`, `store_full` or `disk_full`
    */
@@ -157,8 +177,9 @@ export class RedisPool {
   }
 
   /**
-   * The lowest scores of many zsets, such as when each namespace is due next: in a few calls for all, but in a Cluster, where their
-   * keys are on several nodes. There a node that does not answer keeps nobody from the others: what it has is not told this time.
+   * The lowest scores of many zsets, for example when each namespace is due next: in a few calls for all, except in a
+   * Cluster, where their keys are on several nodes. There a node that does not answer is skipped and does not delay the
+   * others.
    *
    * @returns NaN for one that is empty, or that cannot be read now
    * @throws {QueueError} as `read`
@@ -183,7 +204,7 @@ export class RedisPool {
     return String(await this.read('INFO'));
   }
 
-  /** Ends probes and closes the connections; calls that are under way fail. */
+  /** Ends probes and closes the connections; calls in progress fail. */
   async close(): Promise<void> {
     this.halt.abort();
     this.client.disconnect();
@@ -198,14 +219,17 @@ export class RedisPool {
     const deadline = performance.now() + CONNECT_MS;
     await this.connectBy(deadline, this.client);
     await this.inspect(this.options.allowUnsafe);
-    this.wakeups = await this.hear(deadline);
+    this.wakeups = await this.listen(deadline);
     await this.wakeups.open();
     await this.probe();
     await this.requireDurability();
     void this.watch();
   }
 
-  /** A disk that is not written to stays so. Replicas that are missing may come: until then publishes are refused, and the rest goes on. */
+  /**
+   * A disk that is not written to stays so: fails. Missing replicas may connect later: until then publishes are
+   * rejected, and everything else works.
+   */
   private async requireDurability(): Promise<void> {
     const { durability = 'memory' } = this.options;
     if (durability === 'memory') return;
@@ -216,8 +240,10 @@ export class RedisPool {
     }
   }
 
-  /** Looks whether what publishes are promised can still be had. What cannot be found out now stays as it was known. */
-  private async lookAtDurability(): Promise<void> {
+  /**
+   * Checks whether the durability of publishes is available again. If that cannot be found out, the last result stays.
+   */
+  private async checkDurability(): Promise<void> {
     const { durability = 'memory' } = this.options;
     if (durability === 'memory') return;
     try {
@@ -229,17 +255,17 @@ export class RedisPool {
     this.isShort = false;
   }
 
-  private noteShort({ message: err }: Error): void {
+  private recordShortFault({ message: err }: Error): void {
     if (!this.isShort) this.log.warn({ pool: this.name, err }, 'publishes are refused for now');
     this.isShort = true;
   }
 
-  private noteError({ message }: Error): void {
+  private recordError({ message }: Error): void {
     this.log.debug({ pool: this.name, err: message }, 'redis connection');
   }
 
-  /** Opens the connections that wake-ups come on. */
-  private async hear(deadline: number): Promise<Wakeups> {
+  /** Opens the connections for wake-ups. */
+  private async listen(deadline: number): Promise<Wakeups> {
     const { client, nodes, calls, keys, wakeListeners } = this;
     if (isCluster(client) && nodes) {
       this.wakeStyle = this.store.hasShardedPubSub ? 'sharded' : 'plain';
@@ -258,7 +284,7 @@ export class RedisPool {
   private async connectBy(deadline: number, client: Client): Promise<void> {
     client.on('error', (error: Error) => {
       this.lastError = error;
-      this.noteError(error);
+      this.recordError(error);
     });
     client.connect().catch((error: unknown) => (this.lastError = error));
     while (client.status !== 'ready') {
@@ -272,38 +298,32 @@ export class RedisPool {
     this.lastError = undefined;
   }
 
-  /** By its digest; a Redis that does not know the script, or was made to forget it, is sent the text. */
+  /** Runs a script by its digest; a Redis without the script gets its text. */
   private async call(name: string, args: readonly Arg[]): Promise<unknown> {
-    const { client } = this;
     const { text, sha } = scriptText(name, this.wakeStyle);
-    const send = (verb: string, script: string): Promise<unknown> => {
-      const bytes = encodeCommand([verb, script, ...args]);
-      const key = String(args[1]);
-      if (isCluster(client)) return sendToCluster(client, bytes, key);
-      return client.sendCommand(new EncodedCommand(bytes, key)) as Promise<unknown>;
-    };
+    const key = String(args[1]);
     try {
-      return await send('EVALSHA', sha);
+      return await this.send(encodeCommand(['EVALSHA', sha, ...args]), key);
     } catch (error) {
       if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error;
-      return send('EVAL', text);
+      return this.send(encodeCommand(['EVAL', text, ...args]), key);
     }
   }
 
-  /** A store of a later version is not ours to touch. */
+  /** Refuses access to a store with a newer data format. */
   private check(): void {
     if (this.refusal) throw unavailable(this.name, this.refusal);
   }
 
-  /** What a call has met is told before the next inspection finds it. */
-  private note(fault: RedisFault): void {
+  /** Reports a fault found by a call, before the next inspection finds it. */
+  private record(fault: RedisFault): void {
     const reason = fault === 'full' || fault === 'disk' ? fault : undefined;
     if (reason && !this.store.degraded.includes(reason)) {
       this.store = { ...this.store, degraded: [...this.store.degraded, reason] };
     }
   }
 
-  /** Probes each second: a connection that is half open is found out and replaced; the clock gets its samples. */
+  /** Probes every second: finds and replaces half-open connections, and samples the clock. */
   private async watch(): Promise<void> {
     const { signal } = this.halt;
     for (let round = 1; ; round++) {
@@ -311,10 +331,10 @@ export class RedisPool {
       if (signal.aborted) return;
       try {
         await this.probe();
-        // What a silent node of a Cluster would tell is waited for in vain: the pool is degraded for it already.
+        // While a node of a Cluster is silent, inspecting it would only wait; the pool is already degraded.
         const isTurn = round % INSPECT_EVERY === 0 && this.nodes?.hasSilent !== true;
         if (this.refusal || isTurn) await this.inspect(true);
-        if (this.isShort || isTurn) await this.lookAtDurability();
+        if (this.isShort || isTurn) await this.checkDurability();
         if (this.failedProbes > 0) this.log.info({ pool: this.name }, 'the pool answers again');
         this.failedProbes = 0;
       } catch (error) {
@@ -328,7 +348,7 @@ export class RedisPool {
     }
   }
 
-  /** Not in a Cluster: there each node's connection is looked after by itself. */
+  /** Not in a Cluster, where each node's connection is handled separately. */
   private reconnect(): void {
     if (this.nodes) return;
     if (this.client.status === 'ready') this.client.disconnect(true);
@@ -346,19 +366,19 @@ export class RedisPool {
     if (seconds === undefined || micros === undefined) throw new TypeError('TIME has no answer');
     this.clock.sample(sentMs, performance.now(), seconds * 1_000 + Math.floor(micros / 1_000));
     await this.wakeups?.probe().catch((error: unknown) => {
-      // Redis refuses even a ping when it cannot write to its disk: it lives, and reads go on.
+      // With a disk that cannot be written, Redis rejects even PING: it is alive, and reads work.
       if (faultOf(error) !== 'disk') throw error;
-      this.note('disk');
+      this.record('disk');
     });
   }
 
   private async inspect(allowUnsafe: boolean): Promise<void> {
     const before = this.store.degraded;
-    const look = async (): Promise<void> => {
+    const refresh = async (): Promise<void> => {
       this.store = await inspectStore(this.client, { ...this.options, allowUnsafe }, this.keys);
     };
     try {
-      await this.calls.attempt(look);
+      await this.calls.attempt(refresh);
       this.refusal = undefined;
     } catch (error) {
       if (error instanceof NewerFormatError) this.refusal = error;
@@ -371,14 +391,14 @@ export class RedisPool {
   }
 }
 
-/** What an error of a connection is about: of a Cluster, what the last of its nodes said. */
+/** The reason of a connection error: in a Cluster including the error of the last node. */
 function reasonOf(error: unknown): string {
   if (!isNativeError(error)) return 'no answer';
   const { lastNodeError } = error as { readonly lastNodeError?: unknown };
   return isNativeError(lastNodeError) ? `${error.message}: ${lastNodeError.message}` : error.message;
 }
 
-/** Where a pool's Redis is, without credentials. */
+/** Address of a pool's Redis, without credentials. */
 function placeOf({ url, socketPath, sentinels, clusterNodes }: PoolOptions): string {
   if (url !== undefined) return new URL(url).host;
   if (socketPath !== undefined) return socketPath;

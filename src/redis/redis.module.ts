@@ -1,11 +1,19 @@
-import { Module, type DynamicModule, type OnApplicationShutdown, Injectable, Inject } from '@nestjs/common';
+import { type DynamicModule, Inject, Injectable, Module, type OnApplicationShutdown } from '@nestjs/common';
 import type { Log } from '../domain/log.js';
 import type { PoolOptions } from '../domain/pool.js';
 import { RedisPool } from './pool.js';
 
-/** Injection token of a pool. */
+/** Injection token of a pool, for factories. */
 export function poolToken(name: string): string {
   return `RedisPool:${name}`;
+}
+
+/**
+ * Injects the pool of this name into a constructor. Only for names that every configuration has; others use
+ * PoolRegistry.
+ */
+export function InjectPool(name: string): ParameterDecorator {
+  return Inject(poolToken(name));
 }
 
 /** The pools of a process by name. */
@@ -29,17 +37,17 @@ export class PoolRegistry {
   }
 }
 
-/** Closes the pools last of all. */
+/** Closes the pools last. */
 @Injectable()
 class PoolCloser implements OnApplicationShutdown {
-  constructor(@Inject(PoolRegistry) private readonly registry: PoolRegistry) {}
+  constructor(private readonly registry: PoolRegistry) {}
 
   async onApplicationShutdown(): Promise<void> {
     await Promise.all(this.registry.all().map((pool) => pool.close()));
   }
 }
 
-/** One provider per pool, and a registry for names that are known only at request time. */
+/** One provider per pool, and a registry for names that are only known at request time. */
 @Module({})
 export class RedisModule {
   static forRoot(pools: Readonly<Record<string, PoolOptions>>, log: Log): DynamicModule {

@@ -3,10 +3,10 @@ import type { Calls } from './calls.js';
 import type { Client } from './connect.js';
 
 /**
- * The keys that match a pattern, page by page, of every node. A key that is there from beginning to end is among them, maybe more than
- * once.
+ * The keys that match a pattern, page by page, of all nodes. Keys that exist from start to end are returned, perhaps
+ * more than once.
  *
- * @param count about how many keys Redis looks at for a page
+ * @param count about how many keys Redis checks for a page
  * @throws {QueueError} as `RedisPool.read`
  */
 export async function* scanKeys(

@@ -4,7 +4,7 @@ import { connect as connectTls } from 'node:tls';
 import { AbstractConnector, Redis } from 'ioredis';
 import type { NodeAddress, PoolTarget } from '../domain/pool.js';
 
-/** The master of a Sentinel group; the higher its epoch, the newer is its election. */
+/** The master of a Sentinel group; the higher its epoch, the newer its election. */
 export interface Master extends NodeAddress {
   readonly epoch: number;
 }
@@ -12,32 +12,32 @@ export interface Master extends NodeAddress {
 /** How long one sentinel may take to answer, and the others after the first one, in milliseconds. */
 const SENTINEL_MS = 1_000;
 const OTHERS_MS = 200;
-/** How often it is asked whether the master is still the one that we are connected to, in milliseconds. */
+/** How often the connector checks that it is connected to the current master, in milliseconds. */
 const WATCH_MS = 1_000;
 
 type Target = Pick<PoolTarget, 'sentinels' | 'masterName' | 'sentinelPassword' | 'tls'>;
 
 /**
- * Asks all sentinels of a group at once for their master, and believes the newest election: a sentinel that is cut off from the others
- * still names the master that was deposed, and one that is silent keeps nobody waiting.
+ * Asks all sentinels of a group at once for their master, and uses the newest election: a sentinel that is cut off from
+ * the others still names the old master. A silent sentinel delays nothing.
  */
 export class MasterFinder {
   private asking: Promise<Master> | undefined;
 
   constructor(readonly target: Target) {}
 
-  /** Asks once for all who want to know now. @throws {Error} none of them answers, or knows a master by that name */
+  /** Asks once for all callers. @throws {Error} no sentinel answers, or knows a master of that name */
   find(): Promise<Master> {
-    this.asking ??= this.ask().finally(() => (this.asking = undefined));
+    this.asking ??= this.findMaster().finally(() => (this.asking = undefined));
     return this.asking;
   }
 
-  private async ask(): Promise<Master> {
+  private async findMaster(): Promise<Master> {
     const { sentinels = [], masterName = 'mymaster' } = this.target;
     const found: Master[] = [];
     let reason = 'none is named';
     const all = sentinels.map((address) =>
-      this.askOne(address, masterName).then(
+      this.askSentinel(address, masterName).then(
         (master) => void found.push(master),
         (error: unknown) => void (reason = error instanceof Error ? error.message : String(error)),
       ),
@@ -48,7 +48,7 @@ export class MasterFinder {
     throw new Error(`All sentinels are unreachable, or do not know ${masterName}: ${reason}`);
   }
 
-  /** Resolves a while after the first answer. */
+  /** Resolves `OTHERS_MS` after the first answer. */
   private async first(all: readonly Promise<void>[], found: readonly Master[]): Promise<void> {
     const answered = all.map((one) =>
       one.then(() => (found.length > 0 ? undefined : Promise.reject(new Error()))),
@@ -59,7 +59,7 @@ export class MasterFinder {
     );
   }
 
-  private async askOne({ host, port }: NodeAddress, name: string): Promise<Master> {
+  private async askSentinel({ host, port }: NodeAddress, name: string): Promise<Master> {
     const { sentinelPassword: password, tls } = this.target;
     const sentinel = new Redis({
       ...{ host, port, protocol: 2, lazyConnect: true, enableReadyCheck: false, disableClientInfo: true },
@@ -74,7 +74,7 @@ export class MasterFinder {
       await sentinel.connect();
       return masterOf(await sentinel.call('SENTINEL', 'MASTER', name));
     } catch (error) {
-      // The driver says only that the connection is closed.
+      // The driver's error only says that the connection is closed.
       throw reason ?? error;
     } finally {
       sentinel.disconnect();
@@ -82,7 +82,7 @@ export class MasterFinder {
   }
 }
 
-/** @param reply names and values in turn */
+/** @param reply names and values, alternating */
 function masterOf(reply: unknown): Master {
   const facts = Array.isArray(reply) ? reply.map(String) : [];
   const fact = (name: string): string => facts[facts.indexOf(name) + 1] ?? '';
@@ -93,14 +93,15 @@ function masterOf(reply: unknown): Master {
 }
 
 /**
- * Connects the driver to the master of a group, and ends the connection when the group has another one. A master that was cut off from
- * the others goes on answering those who still reach it; what it is told then is lost when it comes back as a replica.
+ * Connects the driver to the master of a group, and closes the connection when the group has another master. A master
+ * that was cut off from the others still answers clients that reach it; writes to it are lost when it comes back as a
+ * replica.
  */
 export class MasterConnector extends AbstractConnector {
   private watch: NodeJS.Timeout | undefined;
 
   /**
-   * @param goodbyeMs how long a connection that was ended may take to close, in milliseconds
+   * @param goodbyeMs how long closing a connection may take, in milliseconds
    * @param pauseMs the pause before the n-th attempt, in milliseconds
    */
   constructor(
@@ -111,7 +112,7 @@ export class MasterConnector extends AbstractConnector {
     super(goodbyeMs);
   }
 
-  /** @throws {Error} it was told to disconnect meanwhile: nothing else, or the driver would give up for good */
+  /** @throws {Error} only if it was disconnected meanwhile: after any other error the driver would give up for good */
   override async connect(emit: (type: string, error: Error) => void): Promise<Socket> {
     this.connecting = true;
     for (let attempt = 1; ; attempt++) {
@@ -125,7 +126,7 @@ export class MasterConnector extends AbstractConnector {
     }
   }
 
-  /** A master that has just been deposed may not have heard of it from us. */
+  /** Rejects a former master that has become a replica. */
   override check(info: { readonly role?: string }): boolean {
     return info.role === undefined || info.role === 'master';
   }

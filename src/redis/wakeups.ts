@@ -1,24 +1,29 @@
 import type { Redis } from 'ioredis';
 import type { Calls } from './calls.js';
 
-/** Hears that a queue may have work, or with null any queue of the namespace; a hint that may be lost or too much. */
+/**
+ * Called when a queue may have jobs, or with null, when any queue of the namespace may. Only a hint: may be lost or
+ * superfluous.
+ */
 export type WakeListener = (namespace: string, queue: string | null) => void;
 
-/** Where the wake-ups of a pool come from. */
+/** Source of the wake-ups of a pool. */
 export interface Wakeups {
-  /** Begins to listen. @throws {Error} it cannot */
+  /** Starts to listen. @throws {Error} it cannot */
   open(): Promise<void>;
-  /** Somebody waits in the namespace, until `unfollow` is called as often. */
+  /** Registers a waiter in the namespace; `unfollow` must be called as often. */
   follow(namespace: string): void;
   unfollow(namespace: string): void;
-  /** Finds out whether the connections still hear, and mends what does not. @throws the connection's error: waiters hear nothing now */
+  /**
+   * Checks the connections, and replaces broken ones. @throws the connection's error: waiters receive no wake-ups now
+   */
   probe(): Promise<void>;
-  /** Closes the connections; with `again`, opens them anew. */
+  /** Closes the connections; with `again`, reopens them. */
   disconnect(again: boolean): void;
 }
 
-/** Tells listeners of a message `namespace queue`. */
-export function heardBy(listeners: ReadonlySet<WakeListener>, message: string): void {
+/** Passes a message `namespace queue` to the listeners. */
+export function dispatchWakeup(listeners: ReadonlySet<WakeListener>, message: string): void {
   const [namespace, queue] = message.split(' ');
   if (namespace === undefined || queue === undefined) return;
   for (const listener of listeners) listener(namespace, queue);
@@ -34,11 +39,13 @@ export class ChannelWakeups implements Wakeups {
   ) {}
 
   async open(): Promise<void> {
-    this.subscriber.on('message', (_channel: string, message: string) => heardBy(this.listeners, message));
+    this.subscriber.on('message', (_channel: string, message: string) =>
+      dispatchWakeup(this.listeners, message),
+    );
     await this.subscriber.subscribe(this.channel);
   }
 
-  /** Every namespace is heard of at all times. */
+  /** All namespaces are always received. */
   follow(): void {
     return undefined;
   }
@@ -47,7 +54,7 @@ export class ChannelWakeups implements Wakeups {
     return undefined;
   }
 
-  /** A subscriber whose socket is half open would lose wake-ups without a word. */
+  /** Detects a half-open socket, which would silently lose wake-ups. */
   async probe(): Promise<void> {
     await this.calls.attempt(() => this.subscriber.ping());
   }

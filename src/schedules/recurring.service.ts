@@ -1,64 +1,85 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { Caller } from '../domain/caller.js';
 import type { NewRecurring, Recurring, RecurringChange } from '../domain/recurring.js';
-import { checkQueue, checkQueueOrAll } from '../domain/rights.js';
+import { checkDependencies } from '../auth/job-rights.js';
+import { QueueError } from '../domain/errors.js';
+import { checkQueue, checkQueueOrAll, isForQueue, isForSomeQueues, notAllowed } from '../domain/rights.js';
 import { withinRights } from '../domain/unique-rights.js';
-import { EngineRegistry } from '../engine/engine.registry.js';
-import type { RecurringPage, Recurrings } from '../engine/full/recurring.js';
+import { EngineRegistry } from '../engine/migration/engine.registry.js';
+import type { RecurringPage, Recurrings } from '../engine/recurring/recurring.js';
 
-/** Which of them to list. */
+/** Filter and page of a list of recurring jobs. */
 export interface RecurringListing {
   readonly limit: number;
-  /** The last one of the page before. */
+  /** Id of the last recurring job of the previous page. */
   readonly after: string | undefined;
   readonly queue: string | undefined;
 }
 
-/** Recurring jobs on behalf of a caller, who must be allowed to publish to their queues. */
+/** Recurring jobs on behalf of a caller, who needs permission to publish to their queues. */
 @Injectable()
 export class RecurringService {
-  constructor(@Inject(EngineRegistry) private readonly engines: EngineRegistry) {}
+  constructor(private readonly engines: EngineRegistry) {}
 
-  /** Stores one, or replaces the one with its id. @throws {QueueError} `queue_not_allowed`, `pool_moving`, or the engine's own */
+  /**
+   * Stores a recurring job, or replaces the one with its id.
+   *
+   * @throws {QueueError} `queue_not_allowed`, `pool_moving`, or an error of the engine
+   */
   async set(caller: Caller, recurring: NewRecurring): Promise<Recurring> {
     checkQueue(caller.rights, recurring.template.queue);
-    if (recurring.id !== undefined && caller.rights !== null && caller.rights.queues !== null) {
+    if (recurring.id !== undefined && isForSomeQueues(caller.rights)) {
       const known = await this.of(caller).find(caller.namespace, recurring.id);
-      if (known) checkQueue(caller.rights, known.template.queue);
+      if (known && !isForQueue(caller.rights, known.template.queue))
+        throw notAllowed(caller.rights, `the recurring job ${recurring.id}`);
     }
+    await this.checkTemplate(caller, recurring);
     const template = withinRights(caller.rights, recurring.template);
     return this.of(caller).set(caller.namespace, { ...recurring, template });
   }
 
-  /** @throws {QueueError} `recurring_not_found`, `queue_not_allowed`, `pool_moving`, or the engine's own */
+  /** @throws {QueueError} `recurring_not_found`, `queue_not_allowed`, `pool_moving`, or an error of the engine */
   async change(caller: Caller, id: string, change: RecurringChange): Promise<Recurring> {
     await this.get(caller, id);
     const { queue } = change.template ?? {};
     if (queue !== undefined) checkQueue(caller.rights, queue);
+    await this.checkTemplate(caller, change);
     const template = change.template && withinRights(caller.rights, change.template);
     return this.of(caller).change(caller.namespace, id, template ? { ...change, template } : change);
   }
 
-  /** @throws as `change` */
+  /** A recurring job for a queue that the caller may not use is reported as not found. @throws as `change` */
   async get(caller: Caller, id: string): Promise<Recurring> {
-    const recurring = await this.of(caller).get(caller.namespace, id);
-    checkQueue(caller.rights, recurring.template.queue);
-    return recurring;
+    const recurring = await this.of(caller).find(caller.namespace, id);
+    if (recurring && isForQueue(caller.rights, recurring.template.queue)) return recurring;
+    throw new QueueError('recurring_not_found', `no recurring job ${id}`);
   }
 
-  /** A page of them, as the engine has it. @throws {QueueError} `queue_not_allowed`, `pool_moving`, or the engine's own */
+  /**
+   * Returns a page in the engine's order.
+   *
+   * @throws {QueueError} `queue_not_allowed`, `pool_moving`, or an error of the engine
+   */
   list(caller: Caller, { limit, after, queue }: RecurringListing): Promise<RecurringPage> {
     checkQueueOrAll(caller.rights, queue);
     return this.of(caller).list(caller.namespace, limit, after, queue);
   }
 
-  /** Ends one; the jobs that it made stay. @throws as `change` */
+  /** Removes a recurring job; jobs that it has published stay. @throws as `change` */
   async remove(caller: Caller, id: string): Promise<void> {
     await this.get(caller, id);
     await this.of(caller).remove(caller.namespace, id);
   }
 
+  private async checkTemplate(
+    caller: Caller,
+    { template }: Pick<RecurringChange, 'template'>,
+  ): Promise<void> {
+    const { native } = this.engines.forPool(caller.pool);
+    await checkDependencies(native, caller, template?.dependsOn ?? []);
+  }
+
   private of({ pool }: Caller): Recurrings {
-    return this.engines.fullLaneOf(pool).recurrings;
+    return this.engines.extendedOf(pool).recurrings;
   }
 }

@@ -1,17 +1,17 @@
-import { Controller, Delete, Get, Inject, Patch, Post, Put, UseGuards } from '@nestjs/common';
+import { Controller, Delete, Get, Patch, Post, Put, UseGuards } from '@nestjs/common';
 import { Access, type AccessRules } from '../auth/access.js';
 import { TokenGuard } from '../auth/token.guard.js';
 import { Config } from '../config/config.js';
-import { isJobId } from '../domain/names.js';
+import { isJobId } from '../domain/ids.js';
 import type { RecurringChange } from '../domain/recurring.js';
-import { answer } from '../http/answer.js';
+import { answer } from '../http/answer/answer.js';
 import { type AnswerDescription, Describe } from '../http/describe.js';
-import type { Exchange } from '../http/exchange.js';
+import type { RequestContext } from '../http/request/request-context.js';
 import { readQuery } from '../http/fields/read.js';
 import { Incoming } from '../http/incoming.js';
-import { fieldsIn } from '../http/json-body.js';
-import { fromCursor, pageAnswer } from '../http/page-query.js';
-import { reply } from '../http/reply.js';
+import { fieldsIn } from '../http/request/json-body.js';
+import { fromCursor, pageAnswer } from '../http/request/page-query.js';
+import { reply } from '../http/answer/reply.js';
 import {
   RecurringAnswer,
   RecurringChangeFields,
@@ -23,20 +23,20 @@ import {
 import { RecurringService } from './recurring.service.js';
 import { changeOf, newRecurringOf, recurringAnswer } from './recurring.v1.js';
 
-/** Whoever may publish to a queue may have it done by the clock. The queue is in the body, or known of the id. */
+/** Recurring jobs need permission to publish to their queue. The queue is in the body, or stored with the recurring job. */
 const PUBLISHERS: Partial<AccessRules> = { queues: 'body', verb: 'publish', throttle: 'write' };
 const GROUP = 'Recurring jobs';
 const ONE: Readonly<Record<number, AnswerDescription>> = {
   200: { about: 'The recurring job as it is now.', of: RecurringAnswer },
 };
 
-/** Jobs that are made by the clock, on the native API. */
+/** Recurring jobs on the native API. */
 @Controller('v1/:namespace/recurring')
 @UseGuards(TokenGuard)
 export class V1RecurringController {
   constructor(
-    @Inject(RecurringService) private readonly recurrings: RecurringService,
-    @Inject(Config) private readonly config: Config,
+    private readonly recurrings: RecurringService,
+    private readonly config: Config,
   ) {}
 
   @Post()
@@ -47,13 +47,13 @@ export class V1RecurringController {
     body: RecurringFields,
     answers: { 201: { about: 'The recurring job.', of: RecurringAnswer } },
   })
-  async create(@Incoming() exchange: Exchange): Promise<void> {
+  async create(@Incoming() context: RequestContext): Promise<void> {
     const { max_bulk_bytes, max_body_bytes } = this.config.limits;
-    const fields = await fieldsIn(exchange, max_bulk_bytes, RecurringFields);
+    const fields = await fieldsIn(context, max_bulk_bytes, RecurringFields);
     const recurring = newRecurringOf(fields, max_body_bytes, fields.id);
-    const stored = await this.recurrings.set(exchange.caller, recurring);
-    const location = `/v1/${exchange.namespace}/recurring/${stored.id}`;
-    reply(exchange, 201, recurringAnswer(stored), ['Location', location]);
+    const stored = await this.recurrings.set(context.caller, recurring);
+    const location = `/v1/${context.namespace}/recurring/${stored.id}`;
+    reply(context, 201, recurringAnswer(stored), ['Location', location]);
   }
 
   @Get()
@@ -64,18 +64,18 @@ export class V1RecurringController {
     query: RecurringQuery,
     answers: { 200: { about: 'A page of them.', of: RecurringPageAnswer } },
   })
-  async list(@Incoming() exchange: Exchange): Promise<void> {
-    const { limit, cursor, queue } = readQuery(RecurringQuery, exchange.query);
+  async list(@Incoming() context: RequestContext): Promise<void> {
+    const { limit, cursor, queue } = readQuery(RecurringQuery, context.query);
     const from = cursor === undefined ? undefined : fromCursor(cursor, isJobId);
-    const { items, after } = await this.recurrings.list(exchange.caller, { limit, after: from, queue });
-    reply(exchange, 200, pageAnswer(items.map(recurringAnswer), after));
+    const { items, after } = await this.recurrings.list(context.caller, { limit, after: from, queue });
+    reply(context, 200, pageAnswer(items.map(recurringAnswer), after));
   }
 
   @Get(':id')
   @Access({ queues: 'body', verb: 'publish' })
   @Describe({ about: 'Shows a recurring job.', group: GROUP, answers: ONE })
-  async look(@Incoming() exchange: Exchange): Promise<void> {
-    reply(exchange, 200, recurringAnswer(await this.recurrings.get(exchange.caller, exchange.jobId)));
+  async find(@Incoming() context: RequestContext): Promise<void> {
+    reply(context, 200, recurringAnswer(await this.recurrings.get(context.caller, context.jobId)));
   }
 
   @Put(':id')
@@ -87,11 +87,11 @@ export class V1RecurringController {
     body: ReplaceRecurringFields,
     answers: ONE,
   })
-  async replace(@Incoming() exchange: Exchange): Promise<void> {
+  async replace(@Incoming() context: RequestContext): Promise<void> {
     const { max_bulk_bytes, max_body_bytes } = this.config.limits;
-    const fields = await fieldsIn(exchange, max_bulk_bytes, ReplaceRecurringFields);
-    const recurring = newRecurringOf(fields, max_body_bytes, exchange.jobId);
-    reply(exchange, 200, recurringAnswer(await this.recurrings.set(exchange.caller, recurring)));
+    const fields = await fieldsIn(context, max_bulk_bytes, ReplaceRecurringFields);
+    const recurring = newRecurringOf(fields, max_body_bytes, context.jobId);
+    reply(context, 200, recurringAnswer(await this.recurrings.set(context.caller, recurring)));
   }
 
   @Patch(':id')
@@ -103,10 +103,10 @@ export class V1RecurringController {
     body: RecurringChangeFields,
     answers: ONE,
   })
-  async change(@Incoming() exchange: Exchange): Promise<void> {
+  async change(@Incoming() context: RequestContext): Promise<void> {
     const { max_bulk_bytes, max_body_bytes } = this.config.limits;
-    const fields = await fieldsIn(exchange, max_bulk_bytes, RecurringChangeFields);
-    await this.alter(exchange, changeOf(fields, max_body_bytes));
+    const fields = await fieldsIn(context, max_bulk_bytes, RecurringChangeFields);
+    await this.alter(context, changeOf(fields, max_body_bytes));
   }
 
   @Delete(':id')
@@ -116,9 +116,9 @@ export class V1RecurringController {
     group: GROUP,
     answers: { 204: { about: 'It is gone.' } },
   })
-  async remove(@Incoming() exchange: Exchange): Promise<void> {
-    await this.recurrings.remove(exchange.caller, exchange.jobId);
-    answer(exchange, 204, '');
+  async remove(@Incoming() context: RequestContext): Promise<void> {
+    await this.recurrings.remove(context.caller, context.jobId);
+    answer(context, 204, '');
   }
 
   @Post(':id/pause')
@@ -128,8 +128,8 @@ export class V1RecurringController {
     group: GROUP,
     answers: ONE,
   })
-  pause(@Incoming() exchange: Exchange): Promise<void> {
-    return this.alter(exchange, { isPaused: true });
+  pause(@Incoming() context: RequestContext): Promise<void> {
+    return this.alter(context, { isPaused: true });
   }
 
   @Post(':id/resume')
@@ -140,12 +140,12 @@ export class V1RecurringController {
     group: GROUP,
     answers: ONE,
   })
-  resume(@Incoming() exchange: Exchange): Promise<void> {
-    return this.alter(exchange, { isPaused: false });
+  resume(@Incoming() context: RequestContext): Promise<void> {
+    return this.alter(context, { isPaused: false });
   }
 
-  private async alter(exchange: Exchange, change: RecurringChange): Promise<void> {
-    const changed = await this.recurrings.change(exchange.caller, exchange.jobId, change);
-    reply(exchange, 200, recurringAnswer(changed));
+  private async alter(context: RequestContext, change: RecurringChange): Promise<void> {
+    const changed = await this.recurrings.change(context.caller, context.jobId, change);
+    reply(context, 200, recurringAnswer(changed));
   }
 }

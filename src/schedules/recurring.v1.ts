@@ -1,12 +1,12 @@
 import type { NewRecurring, NewSchedule, Recurring, RecurringChange, Template } from '../domain/recurring.js';
-import type { RetryPolicy } from '../domain/rich-job.js';
+import type { RetryPolicy } from '../domain/extended-job.js';
 import type { Plain } from '../http/fields/field.js';
 import { given } from '../http/fields/given.js';
 import { Problems } from '../http/fields/read.js';
 import { dataFields } from '../http/job-fields/data-answer.js';
 import { NULL, optionsOf } from '../http/job-fields/new-job.js';
-import { isoTime, isoTimeOrNull } from '../http/reply.js';
-import type { RetryPolicyFields } from '../http/retry-policy.v1.js';
+import { isoTime, isoTimeOrNull } from '../http/answer/reply.js';
+import type { RetryPolicyFields } from '../http/job-fields/retry-policy.v1.js';
 import type {
   RecurringAnswer,
   RecurringChangeFields,
@@ -15,7 +15,10 @@ import type {
   TemplateAnswer,
 } from './dto/recurring.v1.js';
 
-/** @param maxBytes the longest data, as stored. @throws {InputError} naming all that is wrong between its fields */
+/**
+ * @param maxBytes the longest data, as stored
+ * @throws {InputError} naming the fields that contradict each other
+ */
 export function newRecurringOf(
   { schedule, job, backlog, paused }: ReplaceRecurringFields,
   maxBytes: number,
@@ -34,7 +37,7 @@ export function newRecurringOf(
   return recurring;
 }
 
-/** Likewise. */
+/** @param maxBytes and @throws as `newRecurringOf` */
 export function changeOf(
   { schedule, job, backlog, paused }: RecurringChangeFields,
   maxBytes: number,
@@ -61,7 +64,7 @@ function scheduleOf({ every_ms, offset_ms, first_at }: ScheduleFields, problems:
   });
 }
 
-/** A recurring job in the words of the wire. */
+/** A recurring job in the format of the API. */
 export function recurringAnswer(recurring: Recurring): Plain<RecurringAnswer> {
   const { id, schedule, template, backlog, isPaused, made, skipped } = recurring;
   return {

@@ -3,7 +3,7 @@ import { AuthModule } from '../auth/auth.module.js';
 import { RecurringService } from './recurring.service.js';
 import { V1RecurringController } from './recurring.v1.controller.js';
 
-/** Jobs that are made by the clock. */
+/** Recurring jobs: published by interval or cron. */
 @Module({
   imports: [AuthModule],
   controllers: [V1RecurringController],

@@ -1,8 +1,8 @@
-import { SETTING_KEYS } from '../engine/settings/known.js';
+import { SETTING_KEYS } from '../engine/queues/known-settings.js';
 import { Nullable } from '../http/fields/field.js';
 import { Label, OneOf, Parts, Whole } from '../http/fields/kinds.js';
 
-/* What the API's document says of settings. The values that each one takes are its own, so the call itself checks them. */
+/* Documents the settings for OpenAPI. Each setting has its own range, which the call itself checks. */
 
 const MANY = Number.MAX_SAFE_INTEGER;
 

@@ -2,6 +2,6 @@ import { Module } from '@nestjs/common';
 import { AuthModule } from '../auth/auth.module.js';
 import { V1SettingsController } from './settings.v1.controller.js';
 
-/** What a namespace may choose. */
+/** Settings of a namespace. */
 @Module({ imports: [AuthModule], controllers: [V1SettingsController] })
 export class SettingsModule {}

@@ -1,27 +1,27 @@
-import { Controller, Delete, Get, Inject, Put, UseGuards } from '@nestjs/common';
+import { Controller, Delete, Get, Put, UseGuards } from '@nestjs/common';
 import { Access } from '../auth/access.js';
 import { TokenGuard } from '../auth/token.guard.js';
-import { EngineRegistry } from '../engine/engine.registry.js';
-import type { Queues } from '../engine/queues.js';
-import type { SettingKey } from '../engine/settings/known.js';
-import { answer, answerNothing, asciiJson } from '../http/answer.js';
-import { wholeBody } from '../http/body.js';
+import { EngineRegistry } from '../engine/migration/engine.registry.js';
+import type { Queues } from '../engine/migration/served-queues.js';
+import type { SettingKey } from '../engine/queues/known-settings.js';
+import { answer, answerNothing, asciiJson } from '../http/answer/answer.js';
+import { wholeBody } from '../http/request/body.js';
 import { Describe } from '../http/describe.js';
-import type { Exchange } from '../http/exchange.js';
+import type { RequestContext } from '../http/request/request-context.js';
 import { InPath, Incoming } from '../http/incoming.js';
 import { ChosenSettingFields, NamespaceSettingAnswer, NamespaceSettingsPage } from './dto.v1.js';
 import { keyOf, settingJson, settingsJson, valueOf } from './settings.v1.js';
 
-/** A number and its name, in bytes. */
+/** Enough for a number and its field name, in bytes. */
 const MAX_BODY_BYTES = 1_024;
 
-/** Settings of a namespace on the native API. They concern all of its queues: tokens for some of them do not get in. */
+/** Settings of a namespace on the native API. They apply to all of its queues, so tokens for some queues are rejected. */
 @Controller('v1/:namespace/settings')
 @UseGuards(TokenGuard)
 export class V1SettingsController {
-  constructor(@Inject(EngineRegistry) private readonly engines: EngineRegistry) {}
+  constructor(private readonly engines: EngineRegistry) {}
 
-  /** All that may be chosen, with what holds. */
+  /** Returns all settings with their effective values. */
   @Get()
   @Access({ queues: 'none', verb: 'admin' })
   @Describe({
@@ -29,9 +29,9 @@ export class V1SettingsController {
     group: 'Settings',
     answers: { 200: { about: 'The settings.', of: NamespaceSettingsPage } },
   })
-  async list(@Incoming() exchange: Exchange): Promise<void> {
-    const { defaults, chosen } = await this.read(exchange);
-    answer(exchange, 200, asciiJson(settingsJson(defaults, chosen)));
+  async list(@Incoming() context: RequestContext): Promise<void> {
+    const { defaults, chosen } = await this.read(context);
+    answer(context, 200, asciiJson(settingsJson(defaults, chosen)));
   }
 
   @Get(':key')
@@ -41,11 +41,11 @@ export class V1SettingsController {
     group: 'Settings',
     answers: { 200: { about: 'The setting.', of: NamespaceSettingAnswer } },
   })
-  async get(@Incoming() exchange: Exchange, @InPath('key') key: string): Promise<void> {
-    await this.show(exchange, keyOf(key));
+  async get(@Incoming() context: RequestContext, @InPath('key') key: string): Promise<void> {
+    await this.show(context, keyOf(key));
   }
 
-  /** Chooses `{"value":…}`. */
+  /** Sets `{"value":…}`. */
   @Put(':key')
   @Access({ queues: 'none', verb: 'admin' })
   @Describe({
@@ -54,15 +54,15 @@ export class V1SettingsController {
     body: ChosenSettingFields,
     answers: { 200: { about: 'The setting as it holds now.', of: NamespaceSettingAnswer } },
   })
-  async set(@Incoming() exchange: Exchange, @InPath('key') name: string): Promise<void> {
+  async set(@Incoming() context: RequestContext, @InPath('key') name: string): Promise<void> {
     const key = keyOf(name);
-    const body = await wholeBody(exchange, MAX_BODY_BYTES);
-    const { settings } = this.queuesOf(exchange);
-    await settings.set(exchange.namespace, key, valueOf(key, body));
-    await this.show(exchange, key);
+    const body = await wholeBody(context, MAX_BODY_BYTES);
+    const { settings } = this.queuesOf(context);
+    await settings.set(context.namespace, key, valueOf(key, body));
+    await this.show(context, key);
   }
 
-  /** Back to the default, whether something was chosen or not. */
+  /** Resets a setting to its default; succeeds if it was not set. */
   @Delete(':key')
   @Access({ queues: 'none', verb: 'admin' })
   @Describe({
@@ -70,22 +70,22 @@ export class V1SettingsController {
     group: 'Settings',
     answers: { 204: { about: 'It holds.' } },
   })
-  async unset(@Incoming() exchange: Exchange, @InPath('key') key: string): Promise<void> {
-    await this.queuesOf(exchange).settings.unset(exchange.namespace, keyOf(key));
-    answerNothing(exchange);
+  async unset(@Incoming() context: RequestContext, @InPath('key') key: string): Promise<void> {
+    await this.queuesOf(context).settings.unset(context.namespace, keyOf(key));
+    answerNothing(context);
   }
 
-  private async show(exchange: Exchange, key: SettingKey): Promise<void> {
-    const { defaults, chosen } = await this.read(exchange);
-    answer(exchange, 200, asciiJson(settingJson(key, defaults, chosen)));
+  private async show(context: RequestContext, key: SettingKey): Promise<void> {
+    const { defaults, chosen } = await this.read(context);
+    answer(context, 200, asciiJson(settingJson(key, defaults, chosen)));
   }
 
-  private async read(exchange: Exchange) {
-    const { settings } = this.queuesOf(exchange);
-    return { defaults: settings.defaults, chosen: await settings.chosen(exchange.namespace) };
+  private async read(context: RequestContext) {
+    const { settings } = this.queuesOf(context);
+    return { defaults: settings.defaults, chosen: await settings.chosen(context.namespace) };
   }
 
-  private queuesOf({ caller }: Exchange): Queues {
+  private queuesOf({ caller }: RequestContext): Queues {
     return this.engines.forPool(caller.pool);
   }
 }

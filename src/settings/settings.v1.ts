@@ -5,24 +5,24 @@ import {
   SETTINGS,
   type SettingKey,
   type SettingValues,
-} from '../engine/settings/known.js';
-import type { ChosenSettings } from '../engine/settings/settings.js';
-import { InputError } from '../http/errors.v1.js';
+} from '../engine/queues/known-settings.js';
+import type { ChosenSettings } from '../engine/queues/settings.js';
+import { InputError } from '../http/answer/errors.v1.js';
 
-/** A setting as it is answered. */
+/** A setting in the format of the API. */
 interface SettingJson {
   readonly key: SettingKey;
-  /** What holds. */
+  /** The effective value. */
   readonly value: number;
   readonly default: number;
-  /** Who says so: the namespace, the server's configuration, or nobody, so that it is as it was built. */
+  /** Where the value comes from: the namespace, the server's configuration, or the built-in default. */
   readonly source: 'namespace' | 'server' | 'built_in';
   readonly min: number;
   readonly max: number;
 }
 
 /**
- * The setting that an address names.
+ * Reads the name of a setting from the path.
  *
  * @throws {InputError} there is no such setting
  */
@@ -32,18 +32,18 @@ export function keyOf(key: string): SettingKey {
 }
 
 /**
- * The value that a body chooses: `{"value": 30}`.
+ * Reads the value from a body: `{"value": 30}`.
  *
- * @throws {InputError} it is not of that form, or not a value of this setting
+ * @throws {InputError} it does not have this form, or the setting does not allow the value
  */
 export function valueOf(key: SettingKey, body: Buffer): number {
   const { min, max } = SETTINGS[key];
   const rule = `must be a whole number from ${String(min)} to ${String(max)}`;
-  const asked = parsed(body);
-  if (typeof asked !== 'object' || asked === null || Array.isArray(asked)) {
+  const values = parsed(body);
+  if (typeof values !== 'object' || values === null || Array.isArray(values)) {
     throw new InputError([{ field: '', rule: 'must be JSON: an object with a `value`, and nothing else' }]);
   }
-  const { value, ...others } = asked as { readonly value?: unknown };
+  const { value, ...others } = values as { readonly value?: unknown };
   const unknown = Object.keys(others)[0];
   if (unknown !== undefined)
     throw new InputError([{ field: unknown.slice(0, 40), rule: 'is not known here' }]);
@@ -61,7 +61,7 @@ export function settingJson(key: SettingKey, defaults: SettingValues, chosen: Ch
   return { key, value, default: defaults[key], source, min, max };
 }
 
-/** All of them, in a list as every list is; they fit one page. */
+/** All settings as a list, in the form of every other list; they fit on one page. */
 export function settingsJson(
   defaults: SettingValues,
   chosen: ChosenSettings,

@@ -2,7 +2,7 @@ import { MAX_UINT32 } from '../domain/limits.js';
 import { Nullable, Optional } from '../http/fields/field.js';
 import { Formed, Part, Parts, Real, Whole } from '../http/fields/kinds.js';
 
-/* What the API's document says of statistics. */
+/* Documents the statistics for OpenAPI. */
 
 const QUEUE = /^(?:\*|[-A-Za-z0-9][-_A-Za-z0-9]*)$/;
 const DAY = /^\d{4}-\d{2}-\d{2}$/;

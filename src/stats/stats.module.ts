@@ -2,6 +2,6 @@ import { Module } from '@nestjs/common';
 import { AuthModule } from '../auth/auth.module.js';
 import { V1StatsController } from './stats.v1.controller.js';
 
-/** What became of jobs, in numbers. */
+/** Statistics of jobs. */
 @Module({ imports: [AuthModule], controllers: [V1StatsController] })
 export class StatsModule {}

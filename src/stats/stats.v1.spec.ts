@@ -1,12 +1,12 @@
 import { Tally } from '../engine/stats/tally.js';
-import { InputError } from '../http/errors.v1.js';
-import { askedStats, statsJson } from './stats.v1.js';
+import { InputError } from '../http/answer/errors.v1.js';
+import { statsQueryOf, statsJson } from './stats.v1.js';
 
 const TODAY = 20_000;
 
 function fieldsRefused(query: Record<string, string>): string[] {
   try {
-    askedStats(query, TODAY);
+    statsQueryOf(query, TODAY);
     return [];
   } catch (error) {
     if (!(error instanceof InputError)) throw error;
@@ -16,8 +16,8 @@ function fieldsRefused(query: Record<string, string>): string[] {
 
 describe('statistics that are asked for', () => {
   it('are of today unless a day is named', () => {
-    expect(askedStats({ queue: 'mail' }, TODAY)).toEqual({ queue: 'mail', day: TODAY });
-    expect(askedStats({ queue: '*', day: '1970-01-31' }, TODAY)).toEqual({ queue: '*', day: 30 });
+    expect(statsQueryOf({ queue: 'mail' }, TODAY)).toEqual({ queue: 'mail', day: TODAY });
+    expect(statsQueryOf({ queue: '*', day: '1970-01-31' }, TODAY)).toEqual({ queue: '*', day: 30 });
   });
 
   it.each([
@@ -26,6 +26,7 @@ describe('statistics that are asked for', () => {
     [{ queue: 'q', day: '2026-02-30' }, ['day']],
     [{ queue: 'q', day: '2026-13-01' }, ['day']],
     [{ queue: 'q', day: '1' }, ['day']],
+    [{ queue: 'q', foo: '1', constructor: '1' }, ['foo', 'constructor']],
     [{ queue: 'x'.repeat(256), day: '' }, ['queue', 'day']],
   ])('are refused for %j, naming %j', (query, fields) => {
     expect(fieldsRefused(query)).toEqual(fields);

@@ -1,11 +1,13 @@
 import { MAX_NAME_LENGTH } from '../domain/limits.js';
-import { hasLegalCharacters } from '../domain/names.js';
+import { hasLegalCharacters } from '../domain/ids.js';
 import { BINS } from '../engine/stats/bins.js';
 import type { Moments } from '../engine/stats/moments.js';
 import { OTHER_QUEUES } from '../engine/stats/statistics.js';
 import type { Tally } from '../engine/stats/tally.js';
-import { type FieldProblem, InputError } from '../http/errors.v1.js';
-import type { Query } from '../http/query.js';
+import { InputError } from '../http/answer/errors.v1.js';
+import { unknownIn } from '../http/fields/read.js';
+import type { Query } from '../http/request/head.js';
+import { StatsQuery } from './dto.v1.js';
 
 const DAY_MS = 86_400_000;
 const DAY = /^\d{4}-\d{2}-\d{2}$/;
@@ -18,7 +20,7 @@ interface DurationsJson {
   readonly mean_ms: number;
   readonly std_ms: number;
   readonly histogram: readonly {
-    /** `s0` … `s59`, `m1` … `m59`, `h1` … `h23`, `d1` … `d6`, `d7` for all that is longer. */
+    /** `s0` … `s59`, `m1` … `m59`, `h1` … `h23`, `d1` … `d6`, `d7` for everything longer. */
     readonly bin: string;
     readonly from_ms: number;
     /** Null: no upper end. */
@@ -27,7 +29,7 @@ interface DurationsJson {
   }[];
 }
 
-/** The answer of the call. */
+/** The response body. */
 interface StatsJson {
   readonly queue: string;
   readonly day: string;
@@ -38,12 +40,12 @@ interface StatsJson {
 }
 
 /**
- * What is asked for; days are counted from 1970-01-01, UTC.
+ * Reads the query. Days are counted from 1970-01-01, UTC.
  *
- * @throws {InputError} naming what is wrong with which parameter
+ * @throws {InputError} naming the wrong parameters
  */
-export function askedStats(query: Query, today: number): { readonly queue: string; readonly day: number } {
-  const problems: FieldProblem[] = [];
+export function statsQueryOf(query: Query, today: number): { readonly queue: string; readonly day: number } {
+  const problems = unknownIn(query, StatsQuery);
   const { queue = '', day: text } = query;
   const isName = hasLegalCharacters(queue) && queue.length <= MAX_NAME_LENGTH;
   if (!isName && queue !== OTHER_QUEUES) problems.push({ field: 'queue', rule: QUEUE_RULE });
@@ -53,7 +55,7 @@ export function askedStats(query: Query, today: number): { readonly queue: strin
   return { queue, day };
 }
 
-/** Statistics as they are answered. */
+/** Statistics in the format of the API. */
 export function statsJson(queue: string, day: number, tally: Tally): StatsJson {
   const { waits, runs, failures, retries } = tally;
   return { queue, day: dayText(day), waits: durations(waits), runs: durations(runs), failures, retries };
@@ -67,10 +69,10 @@ function durations({ count, meanMs, stdMs, bins }: Moments): DurationsJson {
   return { count, mean_ms: meanMs, std_ms: stdMs, histogram };
 }
 
-/** @returns undefined if there is no such day */
+/** @returns undefined if the day does not exist */
 function dayOf(text: string): number | undefined {
   const day = DAY.test(text) ? Date.parse(`${text}T00:00:00Z`) / DAY_MS : Number.NaN;
-  // February 30 would be taken for a day of March.
+  // `Date` takes February 30 as a day of March: compare the text.
   return Number.isInteger(day) && dayText(day) === text ? day : undefined;
 }
 

@@ -1,14 +1,14 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { Caller } from '../domain/caller.js';
 import { QueueError } from '../domain/errors.js';
 import type { ListPage, PageRequest, WorkerFacts } from '../domain/job-lists.js';
-import { EngineRegistry } from '../engine/engine.registry.js';
-import type { Workers } from '../engine/full/workers.js';
+import { EngineRegistry } from '../engine/migration/engine.registry.js';
+import type { Workers } from '../engine/queues/workers.js';
 
-/** The workers of a caller's namespace. */
+/** Worker sessions of a caller's namespace. */
 @Injectable()
 export class WorkersService {
-  constructor(@Inject(EngineRegistry) private readonly engines: EngineRegistry) {}
+  constructor(private readonly engines: EngineRegistry) {}
 
   list(caller: Caller, page: PageRequest): Promise<ListPage<WorkerFacts>> {
     return this.workers(caller).list(caller.namespace, page);
@@ -21,12 +21,12 @@ export class WorkersService {
     return worker;
   }
 
-  /** @returns whether there was one of this name */
+  /** @returns true if there was a worker session of this name */
   deregister(caller: Caller, name: string): Promise<boolean> {
     return this.workers(caller).deregister(caller.namespace, name);
   }
 
   private workers({ pool }: Caller): Workers {
-    return this.engines.fullLaneOf(pool).workers;
+    return this.engines.extendedOf(pool).workers;
   }
 }

@@ -1,24 +1,24 @@
-import { Controller, Delete, Get, Inject, UseGuards } from '@nestjs/common';
+import { Controller, Delete, Get, UseGuards } from '@nestjs/common';
 import { Access } from '../auth/access.js';
 import { TokenGuard } from '../auth/token.guard.js';
 import type { WorkerFacts } from '../domain/job-lists.js';
 import { Describe } from '../http/describe.js';
-import type { Exchange } from '../http/exchange.js';
+import type { RequestContext } from '../http/request/request-context.js';
 import type { Plain } from '../http/fields/field.js';
 import { readQuery } from '../http/fields/read.js';
 import { InPath, Incoming } from '../http/incoming.js';
-import { pageAnswer, pageOf, PageQuery } from '../http/page-query.js';
-import { isoTime, reply } from '../http/reply.js';
+import { pageAnswer, pageOf, PageQuery } from '../http/request/page-query.js';
+import { isoTime, reply } from '../http/answer/reply.js';
 import { DeregisteredAnswer, WorkerAnswer, WorkersPage } from './dto.v1.js';
 import { WorkersService } from './workers.service.js';
 
 const GROUP = 'Workers';
 
-/** Who leases jobs under a name. */
+/** Worker sessions: workers that lease jobs under a name. */
 @Controller('v1/:namespace/workers')
 @UseGuards(TokenGuard)
 export class V1WorkersController {
-  constructor(@Inject(WorkersService) private readonly workers: WorkersService) {}
+  constructor(private readonly workers: WorkersService) {}
 
   @Get()
   @Access({ queues: 'none', verb: 'consume' })
@@ -29,10 +29,10 @@ export class V1WorkersController {
     query: PageQuery,
     answers: { 200: { about: 'A page of workers.', of: WorkersPage } },
   })
-  async list(@Incoming() exchange: Exchange): Promise<void> {
-    const page = pageOf(readQuery(PageQuery, exchange.query));
-    const { items, cursor } = await this.workers.list(exchange.caller, page);
-    reply(exchange, 200, pageAnswer(items.map(workerAnswer), cursor));
+  async list(@Incoming() context: RequestContext): Promise<void> {
+    const page = pageOf(readQuery(PageQuery, context.query));
+    const { items, cursor } = await this.workers.list(context.caller, page);
+    reply(context, 200, pageAnswer(items.map(workerAnswer), cursor));
   }
 
   @Get(':name')
@@ -42,8 +42,8 @@ export class V1WorkersController {
     group: GROUP,
     answers: { 200: { about: 'The worker.', of: WorkerAnswer } },
   })
-  async find(@Incoming() exchange: Exchange, @InPath('name') name: string): Promise<void> {
-    reply(exchange, 200, workerAnswer(await this.workers.find(exchange.caller, name)));
+  async find(@Incoming() context: RequestContext, @InPath('name') name: string): Promise<void> {
+    reply(context, 200, workerAnswer(await this.workers.find(context.caller, name)));
   }
 
   @Delete(':name')
@@ -53,8 +53,8 @@ export class V1WorkersController {
     group: GROUP,
     answers: { 200: { about: 'It is forgotten.', of: DeregisteredAnswer } },
   })
-  async deregister(@Incoming() exchange: Exchange, @InPath('name') name: string): Promise<void> {
-    reply(exchange, 200, { name, found: await this.workers.deregister(exchange.caller, name) });
+  async deregister(@Incoming() context: RequestContext, @InPath('name') name: string): Promise<void> {
+    reply(context, 200, { name, found: await this.workers.deregister(context.caller, name) });
   }
 }
 

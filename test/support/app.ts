@@ -1,30 +1,25 @@
+import { Agent, type Server } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { Redis } from 'ioredis';
-import { Agent, request } from 'undici';
 import { TokenStore } from '../../src/auth/token-store.js';
 import { loadConfig } from '../../src/config/load.js';
 import type { Log } from '../../src/domain/log.js';
-import { EngineRegistry } from '../../src/engine/engine.registry.js';
-import type { Queues } from '../../src/engine/queues.js';
-import { poolsOf } from '../../src/server/embedded-pools.js';
-import { SingleProcess } from '../../src/server/single-process.js';
+import { EngineRegistry } from '../../src/engine/migration/engine.registry.js';
+import type { Queues } from '../../src/engine/migration/served-queues.js';
+import { poolsOf } from '../../src/app/embedded-pools.js';
+import { SingleProcess } from '../../src/app/processes/single-process.js';
+import { play, type Request, type Response } from './play.js';
 import { randomNamespace, type RedisProcess, startRedis, testTargetEnv } from './redis.js';
 
 /** What came back. */
-export interface Answer {
-  readonly status: number;
-  readonly headers: Record<string, string | string[] | undefined>;
-  readonly text: string;
+export interface Answer extends Response {
   /** Undefined if it is not JSON. */
   readonly json: unknown;
 }
 
-export interface CallOptions {
-  readonly body?: string | Buffer | Uint8Array;
-  readonly headers?: Record<string, string>;
+export interface CallOptions extends Omit<Request, 'agent'> {
   /** Null sends none; by default the app's own. */
   readonly token?: string | null;
-  readonly signal?: AbortSignal;
 }
 
 /** A line of the log. */
@@ -40,7 +35,7 @@ export interface LogLine {
  */
 export class TestApp {
   readonly log: LogLine[];
-  private readonly agent = new Agent({ connections: 64, headersTimeout: 60_000 });
+  private readonly agent = new Agent({ keepAlive: true, maxSockets: 64 });
   private store: StoreOfOwn | undefined;
 
   private constructor(
@@ -52,7 +47,10 @@ export class TestApp {
     this.log = log;
   }
 
-  /** @param clock moves the time of its queues, Unix ms, and needs a Redis that nobody else uses; left out, Redis's own counts */
+  /**
+   * @param clock moves the time of its queues, Unix ms, and needs a Redis that no other test uses; left out, Redis's
+   * own clock is used
+   */
   static async start(env: Record<string, string> = {}, clock?: () => number): Promise<TestApp> {
     const lines: LogLine[] = [];
     const config = loadConfig({
@@ -92,7 +90,7 @@ export class TestApp {
   /** A call on the API port; `path` is taken as it is if it starts with a slash, else it follows `/api/<namespace>/`. */
   call(method: string, path: string, options: CallOptions = {}): Promise<Answer> {
     const full = path.startsWith('/') ? path : `/api/${this.namespace}/${path}`;
-    return this.send(`http://127.0.0.1:${String(this.port)}${full}`, method, options);
+    return this.send(this.server.api.app.getHttpServer(), method, full, options);
   }
 
   get(path: string, options?: CallOptions): Promise<Answer> {
@@ -109,10 +107,7 @@ export class TestApp {
 
   /** A call on the admin port. */
   admin(method: string, path: string, options: CallOptions = {}): Promise<Answer> {
-    return this.send(`http://127.0.0.1:${String(this.server.admin.port)}${path}`, method, {
-      token: null,
-      ...options,
-    });
+    return this.send(this.server.admin.app.getHttpServer(), method, path, { token: null, ...options });
   }
 
   /** Publishes and gives the job's id. */
@@ -123,8 +118,17 @@ export class TestApp {
   }
 
   /** A connection to send bytes on. */
-  async open(): Promise<RawConnection> {
-    const socket = connect(this.port, '127.0.0.1');
+  open(): Promise<RawConnection> {
+    return this.connected({});
+  }
+
+  /** The same; its own side may be closed while the server's is open. */
+  openHalf(): Promise<RawConnection> {
+    return this.connected({ allowHalfOpen: true });
+  }
+
+  private async connected(options: { readonly allowHalfOpen?: boolean }): Promise<RawConnection> {
+    const socket = connect({ port: this.port, host: '127.0.0.1', ...options });
     await new Promise<void>((resolve, reject) => socket.once('connect', resolve).once('error', reject));
     return new RawConnection(socket);
   }
@@ -137,23 +141,17 @@ export class TestApp {
   }
 
   async stop(): Promise<void> {
-    await this.agent.destroy();
+    this.agent.destroy();
     await this.server.stop();
     this.store?.client.disconnect();
     await this.store?.redis.stop();
   }
 
-  private async send(url: string, method: string, options: CallOptions): Promise<Answer> {
-    const { body, token = this.token, headers = {}, signal } = options;
-    const answer = await request(url, {
-      method: method as 'GET',
-      dispatcher: this.agent,
-      headers: { ...(token === null ? {} : { 'x-token': token }), ...headers },
-      ...(body === undefined ? {} : { body: Buffer.from(body) }),
-      ...(signal === undefined ? {} : { signal }),
-    });
-    const text = await answer.body.text();
-    return { status: answer.statusCode, headers: answer.headers, text, json: parse(text) };
+  private async send(server: Server, method: string, path: string, options: CallOptions): Promise<Answer> {
+    const { token = this.token, headers, ...rest } = options;
+    const sent = { ...(token === null ? {} : { 'x-token': token }), ...headers };
+    const answer = await play(server, method, path, { ...rest, headers: sent, agent: this.agent });
+    return { ...answer, json: parse(answer.text) };
   }
 }
 

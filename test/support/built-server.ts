@@ -4,7 +4,8 @@ import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync } fr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { endWithUs, freePort } from './redis-process.mjs';
+import { freePort } from '../../scripts/free-port.mjs';
+import { endWithUs } from './redis-process.mjs';
 import { waitFor } from './redis.js';
 
 const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
@@ -96,10 +97,18 @@ export class BuiltServer {
 
   /** Ends it and its Redis in order, and removes the data. */
   async remove(): Promise<void> {
-    const isRunning = this.child !== null && this.child.exitCode === null && this.child.signalCode === null;
-    if (!isRunning && this.child !== null) await this.start().catch(() => undefined); // to stop its Redis
     await this.end('SIGTERM');
+    await this.endRedis();
     rmSync(this.dir, { recursive: true, force: true });
+  }
+
+  /** A server that was killed leaves its Redis running. To start another server that stops it would take seconds. */
+  private async endRedis(): Promise<void> {
+    const log = join(this.dir, 'data', 'default', 'redis.log');
+    const pid = existsSync(log) ? this.redisPid : Number.NaN;
+    if (!isRedisRunning(pid)) return;
+    process.kill(pid, 'SIGTERM');
+    await waitFor(() => !isRedisRunning(pid), 10_000);
   }
 
   private settings(): Record<string, string> {
@@ -110,5 +119,14 @@ export class BuiltServer {
       PUMPHOUSE_ADMIN__PORT: String(this.adminPort),
       PUMPHOUSE_DATA__DIR: join(this.dir, 'data'),
     };
+  }
+}
+
+/** True while this process is a Redis. One that has ended and was not waited for has no command line. */
+export function isRedisRunning(pid: number): boolean {
+  try {
+    return /redis|valkey/.test(readFileSync(`/proc/${String(pid)}/cmdline`, 'utf8'));
+  } catch {
+    return false;
   }
 }

@@ -90,9 +90,9 @@ export class TestCluster {
 
   /** The node that owns the slot of `key` now, and another one that has slots. */
   async ownerOf(key: string): Promise<{ slot: number; owner: ClusterNode; other: ClusterNode }> {
-    const [teller] = await this.acting();
-    const slot = await teller!.redis.cluster('KEYSLOT', key);
-    const ranges = (await teller!.redis.call('CLUSTER', 'SLOTS')) as SlotRange[];
+    const [first] = await this.acting();
+    const slot = await first!.redis.cluster('KEYSLOT', key);
+    const ranges = (await first!.redis.call('CLUSTER', 'SLOTS')) as SlotRange[];
     const nodes = ranges.map(([from, to, [, , id]]) => ({
       from,
       to,

@@ -17,7 +17,10 @@ export interface Member {
 const NAME = 'mymaster';
 const SENTINELS = 3;
 const PASSWORD = 'of-the-test';
-/** Sentinels and replicas have users of their own: a master is cut off from them by taking away their rights, and from nobody else. */
+/**
+ * Sentinels and replicas have their own users: taking away those users' rights cuts a master off from them, and from no
+ * other client.
+ */
 const USERS = ['sentinel', 'replica'];
 const RIGHTS = ['on', `>${PASSWORD}`, '~*', '&*', '+@all'];
 
@@ -88,20 +91,20 @@ export class FailoverGroup {
     await this.inStep();
   }
 
-  /** Cuts a member off from sentinels and replicas; everybody else still reaches it. */
+  /** Cuts a member off from sentinels and replicas; all others still reach it. */
   async cutOff(member: Member): Promise<void> {
-    for (const user of USERS) await ask(member.port, 'ACL', 'SETUSER', user, '-@all');
-    for (const user of USERS) await ask(member.port, 'CLIENT', 'KILL', 'USER', user);
+    for (const user of USERS) await send(member.port, 'ACL', 'SETUSER', user, '-@all');
+    for (const user of USERS) await send(member.port, 'CLIENT', 'KILL', 'USER', user);
   }
 
   /** Whether servers are still connected to a member. */
   async hasServers(member: Member): Promise<boolean> {
-    return String(await ask(member.port, 'CLIENT', 'LIST')).includes('name=pumphouse');
+    return String(await send(member.port, 'CLIENT', 'LIST')).includes('name=pumphouse');
   }
 
   /** Undoes `cutOff`, and waits until the sentinels have made a replica of it. */
   async heal(member: Member): Promise<void> {
-    for (const user of USERS) await ask(member.port, 'ACL', 'SETUSER', user, '+@all');
+    for (const user of USERS) await send(member.port, 'ACL', 'SETUSER', user, '+@all');
     await waitFor(async () => (await replication(member.port)).includes('role:slave'), 60_000);
     await this.inStep();
   }
@@ -133,7 +136,7 @@ export class FailoverGroup {
     const lines = [
       `sentinel auth-user ${NAME} sentinel`,
       `sentinel auth-pass ${NAME} ${PASSWORD}`,
-      // Short enough for a test, and long enough that a busy machine elects nobody unasked.
+      // Short enough for a test, and long enough that a busy machine starts no election by itself.
       `sentinel down-after-milliseconds ${NAME} 3000`,
       `sentinel failover-timeout ${NAME} 5000`,
     ];
@@ -144,16 +147,16 @@ export class FailoverGroup {
   }
 
   private async factsAt(port: number): Promise<(name: string) => string | undefined> {
-    const facts = (await ask(port, 'SENTINEL', 'MASTER', NAME)) as string[];
+    const facts = (await send(port, 'SENTINEL', 'MASTER', NAME)) as string[];
     return (name) => facts[facts.indexOf(name) + 1];
   }
 }
 
 async function replication(port: number): Promise<string> {
-  return String(await ask(port, 'INFO', 'replication'));
+  return String(await send(port, 'INFO', 'replication'));
 }
 
-async function ask(port: number, command: string, ...args: (string | number)[]): Promise<unknown> {
+async function send(port: number, command: string, ...args: (string | number)[]): Promise<unknown> {
   const redis = new Redis(port, '127.0.0.1', { protocol: 2, lazyConnect: true, retryStrategy: () => null });
   redis.on('error', () => undefined);
   try {

@@ -12,7 +12,7 @@ const IS_BEHIND = /\/stats(\?|$)/;
 export class GuideReader {
   private readonly names: Names = new Map();
   private stream: EventClient | undefined;
-  private heard = 0;
+  private received = 0;
 
   constructor(
     private readonly app: TestApp,
@@ -22,13 +22,13 @@ export class GuideReader {
   ) {}
 
   /** @returns what is not as it is shown */
-  async follow(exchange: GuideExchange): Promise<string[]> {
+  async follow(context: GuideExchange): Promise<string[]> {
     const wrong =
-      exchange.headers['Accept'] === 'text/event-stream'
-        ? await this.listen(exchange)
-        : await this.asked(exchange);
+      context.headers['Accept'] === 'text/event-stream'
+        ? await this.listen(context)
+        : await this.send(context);
     if (wrong.length > 0) return wrong;
-    for (const { place, data } of exchange.told) wrong.push(...(await this.hear(place, data)));
+    for (const { place, data } of context.documented) wrong.push(...(await this.receive(place, data)));
     return wrong;
   }
 
@@ -37,16 +37,16 @@ export class GuideReader {
   }
 
   /** A call; one whose answer is behind is made again until it is as shown. */
-  private async asked(exchange: GuideExchange): Promise<string[]> {
+  private async send(context: GuideExchange): Promise<string[]> {
     const end = Date.now() + PATIENCE_MS;
     for (;;) {
-      const wrong = await this.ask(exchange);
-      if (wrong.length === 0 || !IS_BEHIND.test(exchange.path) || Date.now() > end) return wrong;
+      const wrong = await this.request(context);
+      if (wrong.length === 0 || !IS_BEHIND.test(context.path) || Date.now() > end) return wrong;
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
   }
 
-  private async ask({
+  private async request({
     method,
     isAdmin,
     path,
@@ -76,18 +76,18 @@ export class GuideReader {
     const filled = Object.entries(headers).map(([name, value]) => [name, filledIn(value, this.names)]);
     const more = Object.fromEntries(filled) as Record<string, string>;
     this.stream = await EventClient.open(this.app.port, this.here(path), this.token, more);
-    this.heard = 0;
+    this.received = 0;
     const got = await this.stream.status();
     if (got !== status) return [`${path}: ${String(got)}`];
     await this.stream.begun();
     return [];
   }
 
-  private async hear(place: string, data: string): Promise<string[]> {
+  private async receive(place: string, data: string): Promise<string[]> {
     const { stream } = this;
     if (stream === undefined) throw new Error(`no stream is open to tell ${data}`);
-    await waitFor(() => stream.events.length > this.heard, PATIENCE_MS);
-    const event = stream.events[this.heard++];
+    await waitFor(() => stream.events.length > this.received, PATIENCE_MS);
+    const event = stream.events[this.received++];
     return this.differences(`{"place":"${place}","data":${data}}`, event, data);
   }
 

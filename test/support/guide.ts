@@ -30,7 +30,7 @@ export function headingsOf(page: string): ReadonlySet<string> {
 }
 
 /** An event of a stream, as a page shows it: its place there, and its data as JSON. */
-export interface ToldEvent {
+export interface DocumentedEvent {
   readonly place: string;
   readonly data: string;
 }
@@ -47,7 +47,7 @@ export interface GuideExchange {
   /** JSON; empty if none is shown. */
   readonly answer: string;
   /** What the stream that is open tells then. */
-  readonly told: readonly ToldEvent[];
+  readonly documented: readonly DocumentedEvent[];
 }
 
 const REQUEST = /^(GET|POST|PUT|PATCH|DELETE) (http:\/\/127\.0\.0\.1:7778)?(\/\S*)$/;
@@ -59,42 +59,42 @@ const DATA = /^data: (.*)$/;
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
 /**
- * The exchanges of an example: a line with method and path, headers, the lines of the body, an answer that begins with its status, and
+ * The calls of an example: a line with method and path, headers, the lines of the body, an answer that begins with its status, and
  * the events that a stream tells after it.
  *
  * @throws {Error} a line that belongs to no request
  */
 export function exchangesIn(block: string): GuideExchange[] {
-  const exchanges: Mutable<GuideExchange>[] = [];
+  const calls: Mutable<GuideExchange>[] = [];
   for (const line of block.split('\n')) {
     const [, method, admin, path] = REQUEST.exec(line) ?? [];
-    const last = exchanges.at(-1);
+    const last = calls.at(-1);
     if (method !== undefined && path !== undefined) {
-      const empty = { headers: {}, body: '', status: 0, answer: '', told: [] };
-      exchanges.push({ method, isAdmin: admin !== undefined, path, ...empty });
+      const empty = { headers: {}, body: '', status: 0, answer: '', documented: [] };
+      calls.push({ method, isAdmin: admin !== undefined, path, ...empty });
     } else if (last === undefined) throw new Error(`no request before ${line}`);
     else if (last.status === 0) takeRequest(last, line);
     else takeAnswer(last, line);
   }
-  return exchanges;
+  return calls;
 }
 
-function takeRequest(exchange: Mutable<GuideExchange>, line: string): void {
+function takeRequest(context: Mutable<GuideExchange>, line: string): void {
   const [, status, answer = ''] = STATUS.exec(line) ?? [];
   const [, name, value] = HEADER.exec(line) ?? [];
-  if (status !== undefined) Object.assign(exchange, { status: Number(status), answer });
-  else if (name === undefined || value === undefined) exchange.body += line;
-  else exchange.headers = { ...exchange.headers, [name]: value };
+  if (status !== undefined) Object.assign(context, { status: Number(status), answer });
+  else if (name === undefined || value === undefined) context.body += line;
+  else context.headers = { ...context.headers, [name]: value };
 }
 
-function takeAnswer(exchange: Mutable<GuideExchange>, line: string): void {
+function takeAnswer(context: Mutable<GuideExchange>, line: string): void {
   const [, place] = PLACE.exec(line) ?? [];
   const [, data] = DATA.exec(line) ?? [];
-  const told = exchange.told.at(-1);
-  if (place !== undefined) exchange.told = [...exchange.told, { place, data: '' }];
-  else if (data !== undefined && told !== undefined)
-    exchange.told = [...exchange.told.slice(0, -1), { ...told, data }];
-  else exchange.answer += line;
+  const documented = context.documented.at(-1);
+  if (place !== undefined) context.documented = [...context.documented, { place, data: '' }];
+  else if (data !== undefined && documented !== undefined)
+    context.documented = [...context.documented.slice(0, -1), { ...documented, data }];
+  else context.answer += line;
 }
 
 /** What names such as `<job>` stand for. */

@@ -1,6 +1,7 @@
 /**
- * Preloaded into a server's processes: notes which files of CommonJS packages each has loaded, in a file of its own in the folder that
- * PUMPHOUSE_TEST_LOADED names: at its end, and a primary when it forks for the first time.
+ * Preloaded into a server's processes: records which files of CommonJS packages each process has loaded. It writes them
+ * to its own file in the folder that PUMPHOUSE_TEST_LOADED names: at its end, and a primary when it forks for the first
+ * time.
  */
 import cluster from 'node:cluster';
 import { writeFileSync } from 'node:fs';

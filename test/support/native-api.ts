@@ -22,9 +22,9 @@ export function useNativeApi(): void {
   afterAll(() => app.stop());
 }
 
-/** What `jobs` and `leases` are spelt like: the hot lane takes them plain, and leaves what is escaped to the router. */
+/** Spellings of `jobs` and `leases`: the fast path takes plain ones, and leaves escaped ones to the router. */
 export const WAYS: readonly [string, (path: string) => string][] = [
-  ['the lane', (path) => path],
+  ['the fast path', (path) => path],
   ['the router', (path) => path.replace(/^jobs(?=\?|$)/, '%6aobs').replace(/^leases$/, '%6ceases')],
 ];
 let spelt = WAYS[0]![1];
@@ -81,7 +81,7 @@ export async function leaseOne(queue: string, more: object = {}): Promise<Job> {
   return job;
 }
 
-export async function look(id: string): Promise<Job> {
+export async function find(id: string): Promise<Job> {
   return given<Job>('GET', `jobs/${id}`);
 }
 

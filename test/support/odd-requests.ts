@@ -16,7 +16,7 @@ const NASTY = [
   ...['_', ',', 'a,b', ',,', ';', ':', '@', '*', '~', '{ns}', '{', '}', '$', "'", '"', '`', '<x>'],
   ...['q'.repeat(255), 'q'.repeat(256), 'q'.repeat(5_000), '-', '0', '-1', 'null', 'undefined', 'NaN'],
 ];
-const WORDS = [
+const TEXTS = [
   'api',
   'v1',
   'acks',
@@ -41,6 +41,7 @@ const NAMES = [
   'token',
   'pool',
   '__proto__',
+  'constructor',
   '%zz',
   '',
 ];
@@ -105,7 +106,7 @@ const text = fc.oneof(
   fc.string({ maxLength: 4, unit: 'grapheme' }),
 );
 const piece = fc.oneof(
-  fc.constantFrom(...WORDS),
+  fc.constantFrom(...TEXTS),
   fc.constantFrom(...NASTY),
   text.map((one) => encodeURIComponent(one)),
 );
@@ -194,9 +195,25 @@ function realCalls(namespace: string): fc.Arbitrary<Aim> {
     .tuple(queue, fc.constantFrom(...calls))
     .map(([name, [method, rest]]) => ({ method, path: `/api/${namespace}/${name}${rest}` }));
   const ofV1 = fc
-    .constantFrom('acks', '%61cks')
-    .map((name) => ({ method: 'POST', path: `/v1/${namespace}/${name}` }));
-  return fc.oneof({ weight: 4, arbitrary: ofLmstfy }, { weight: 1, arbitrary: ofV1 });
+    .constantFrom(
+      ...([
+        'POST acks',
+        'POST %61cks',
+        'POST jobs',
+        'POST leases',
+        'GET stats',
+        'GET jobs',
+        'GET queues',
+      ] as const),
+      ...(['GET tags', 'GET dead-letter', 'GET recurring', 'GET workers', 'GET settings/toString'] as const),
+      // With a filter that is wrong: a stream would not end.
+      'GET events?event=x',
+    )
+    .map((call) => {
+      const [method = '', path = ''] = call.split(' ');
+      return { method, path: `/v1/${namespace}/${path}` };
+    });
+  return fc.oneof({ weight: 3, arbitrary: ofLmstfy }, { weight: 1, arbitrary: ofV1 });
 }
 
 /** Calls that there are not, or hardly. */
@@ -217,7 +234,7 @@ function oddCalls(namespace: string): fc.Arbitrary<Aim> {
     .map(({ method, prefix, pieces }) => ({ method, path: `${prefix}${pieces.join('/')}` }));
 }
 
-/** Requests of somebody who holds a token, and of everybody else. */
+/** Requests of a client with a token, and of all others. */
 export function oddRequests(namespace: string, token: string): fc.Arbitrary<OddRequest> {
   const aim = fc.oneof(
     { weight: 3, arbitrary: realCalls(namespace) },

@@ -22,9 +22,9 @@ export interface OldStore {
   readonly leases: readonly Pick<LeasedJob, 'id' | 'lease'>[];
 }
 
-/** Fills an empty Redis with the store of a data format. */
-export async function restoreStore(redis: Redis, format: number): Promise<OldStore> {
-  const file = join(FIXTURES, `store-format-${format}.json`);
+/** Fills an empty Redis with a store of test/fixtures. */
+export async function restoreStore(redis: Redis, name: string): Promise<OldStore> {
+  const file = join(FIXTURES, `store-${name}.json`);
   const { keys, ...store } = JSON.parse(readFileSync(file, 'utf8')) as OldStore & { keys: StoredKey[] };
   for (const { key: name, type, ttlMs, value } of keys) {
     const key = Buffer.from(name, 'base64');

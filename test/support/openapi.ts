@@ -25,6 +25,8 @@ export function answerCheck(document: unknown): AnswerCheck {
   const ajv = new Ajv2020({ strict: false, allErrors: true });
   addFormats.default(ajv);
   ajv.addSchema({ $id: 'api', components: closed(components) });
+  /** A schema is compiled once: that takes longer than the call. */
+  const checks = new Map<Schema, ReturnType<typeof ajv.compile>>();
   const patterns = Object.keys(paths).map((path): [RegExp, string] => [patternOf(path), path]);
   return (method, path, { status, headers, json, text }) => {
     const [, template] = patterns.find(([pattern]) => pattern.test(path)) ?? [];
@@ -39,8 +41,10 @@ export function answerCheck(document: unknown): AnswerCheck {
     const schema = content[type]?.schema;
     if (schema === undefined)
       throw new Error(`${method} ${path} ${String(status)}: the document has no ${type}`);
-    const isRight = ajv.validate(absolute(schema), json);
-    if (!isRight) throw new Error(`${method} ${path} ${String(status)}: ${ajv.errorsText()} in ${text}`);
+    const holds = checks.get(schema) ?? ajv.compile(absolute(schema));
+    checks.set(schema, holds);
+    if (!holds(json))
+      throw new Error(`${method} ${path} ${String(status)}: ${ajv.errorsText(holds.errors)} in ${text}`);
   };
 }
 

@@ -14,7 +14,8 @@ export function otherBuild(): { readonly main: string; remove(): void } {
   for (const name of ['dist', 'lua', 'config', 'package.json'])
     cpSync(join(ROOT, name), join(dir, name), { recursive: true, dereference: true });
   symlinkSync(join(ROOT, 'node_modules'), join(dir, 'node_modules'));
-  const scripts = join(dir, 'lua', 'scripts');
-  for (const name of readdirSync(scripts)) appendFileSync(join(scripts, name), '\n-- of the next version\n');
+  const commands = join(dir, 'lua', 'commands');
+  for (const name of readdirSync(commands, { recursive: true, encoding: 'utf8' }))
+    if (name.endsWith('.lua')) appendFileSync(join(commands, name), '\n-- of the next version\n');
   return { main: join(dir, 'dist', 'main.js'), remove: () => rmSync(dir, { recursive: true, force: true }) };
 }

@@ -25,7 +25,6 @@ export interface RedisProcessOptions {
   readonly program?: string;
 }
 
-export function freePort(): Promise<number>;
 export function startRedis(options?: RedisProcessOptions): Promise<RedisProcess>;
 /** Settings that make a Redis of the run one that cannot be asked to wait for its disk, as all before 7.2 are. */
 export function withoutWaitAof(): string[];

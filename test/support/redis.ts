@@ -5,7 +5,8 @@ import type { NodeAddress, PoolTarget } from '../../src/domain/pool.js';
 
 const SLOTS = 16_384;
 
-export { freePort, startRedis, withoutWaitAof } from './redis-process.mjs';
+export { freePort } from '../../scripts/free-port.mjs';
+export { startRedis, withoutWaitAof } from './redis-process.mjs';
 export type { RedisProcess, RedisProcessOptions } from './redis-process.mjs';
 
 /** Masters of the store that all specs of this run share; one, but in a Cluster. */

@@ -21,9 +21,9 @@ export class SentinelGroup {
     const [master, replica] = await Promise.all([startRedis(), startRedis()]);
     const dir = mkdtempSync(join(tmpdir(), 'pumphouse-sentinel-'));
     const ports = await Promise.all(Array.from({ length: count }, () => freePort()));
-    await ask(replica.port, 'REPLICAOF', '127.0.0.1', master.port);
+    await send(replica.port, 'REPLICAOF', '127.0.0.1', master.port);
     await waitFor(
-      async () => String(await ask(replica.port, 'INFO', 'replication')).includes('master_link_status:up'),
+      async () => String(await send(replica.port, 'INFO', 'replication')).includes('master_link_status:up'),
       10_000,
     );
     const sentinels = ports.map((port) => startSentinel(dir, port, master.port, Math.floor(count / 2) + 1));
@@ -36,7 +36,7 @@ export class SentinelGroup {
     );
     for (const port of ports) {
       await waitFor(async () => {
-        const facts = (await ask(port, 'SENTINEL', 'MASTER', 'mymaster')) as string[];
+        const facts = (await send(port, 'SENTINEL', 'MASTER', 'mymaster')) as string[];
         const fact = (name: string): string | undefined => facts[facts.indexOf(name) + 1];
         return fact('num-slaves') === '1' && fact('num-other-sentinels') === String(count - 1);
       }, 20_000);
@@ -69,7 +69,7 @@ function startSentinel(dir: string, port: number, masterPort: number, quorum: nu
   return spawn('redis-server', [file, '--sentinel'], { stdio: 'ignore' });
 }
 
-async function ask(port: number, command: string, ...args: (string | number)[]): Promise<unknown> {
+async function send(port: number, command: string, ...args: (string | number)[]): Promise<unknown> {
   const redis = new Redis(port, '127.0.0.1', { protocol: 2, lazyConnect: true, retryStrategy: () => null });
   redis.on('error', () => undefined);
   try {

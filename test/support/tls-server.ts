@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import { request as httpsRequest } from 'node:https';
 import { fileURLToPath } from 'node:url';
 import type { TestCa } from './certificates.js';
-import { endWithUs, freePort } from './redis-process.mjs';
+import { freePort } from '../../scripts/free-port.mjs';
+import { endWithUs } from './redis-process.mjs';
 import { testRedisUrl, waitFor } from './redis.js';
 
 const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
@@ -25,7 +26,7 @@ export interface TlsCall {
   readonly key?: string;
 }
 
-/** One HTTPS call on a connection of its own, by somebody who trusts the test's CA. */
+/** One HTTPS call on its own connection, by a client that trusts the test's CA. */
 export function tlsCall(ca: TestCa, url: string, call: TlsCall = {}): Promise<TlsAnswer> {
   const { method = 'GET', headers = {}, body, cert, key } = call;
   const own = cert === undefined ? {} : { cert, key };
@@ -74,9 +75,9 @@ export class BuiltTlsServer {
       `https://127.0.0.1:${String(port)}`,
       `https://127.0.0.1:${String(adminPort)}`,
     );
-    const note = (text: Buffer): void => void (server.output += text.toString());
-    child.stdout.on('data', note);
-    child.stderr.on('data', note);
+    const append = (text: Buffer): void => void (server.output += text.toString());
+    child.stdout.on('data', append);
+    child.stderr.on('data', append);
     await waitFor(async () => {
       if (child.exitCode !== null) return true;
       const answers = [server.url, server.adminUrl].map((url) => tlsCall(ca, `${url}/readyz`));

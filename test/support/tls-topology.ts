@@ -62,7 +62,7 @@ export class TlsGroup {
       lines: [
         ...lines,
         'tls-replication yes',
-        // Long enough that a busy machine elects nobody unasked.
+        // Long enough that a busy machine starts no election by itself.
         'sentinel down-after-milliseconds mymaster 2000',
         'sentinel failover-timeout mymaster 5000',
       ],

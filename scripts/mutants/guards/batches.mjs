@@ -1,4 +1,4 @@
-const ACKS = 'test/redis/ack-many.spec.ts';
+const ACKS = 'test/engine/batches.spec.ts';
 
 /**
  * What a script reads once for many jobs, and what travels together.
@@ -8,7 +8,7 @@ const ACKS = 'test/redis/ack-many.spec.ts';
 export const BATCHES = [
   {
     name: 'batches: a job that is acknowledged twice in one batch is there once',
-    file: 'lua/scripts/ack.lua',
+    file: 'lua/commands/simple/ack.lua',
     from: '(seen[id] or ',
     to: '(',
     spec: ACKS,
@@ -16,7 +16,7 @@ export const BATCHES = [
   },
   {
     name: 'batches: acknowledgements under another lease are a run of their own',
-    file: 'src/engine/ack-runs.ts',
+    file: 'src/engine/settle/ack-runs.ts',
     from: 'its !== lease || ',
     to: '',
     spec: ACKS,
@@ -24,7 +24,7 @@ export const BATCHES = [
   },
   {
     name: 'batches: acknowledgements of another queue are a run of their own',
-    file: 'src/engine/ack-runs.ts',
+    file: 'src/engine/settle/ack-runs.ts',
     from: ' || ack.queue !== queue',
     to: '',
     spec: ACKS,
@@ -32,10 +32,10 @@ export const BATCHES = [
   },
   {
     name: 'batches: an index of which all jobs have expired is left alone',
-    file: 'lua/lib/remove.lua',
-    from: 'elseif #place.members > 0 then',
+    file: 'lua/modules/jobs/removal.lua',
+    from: 'elseif #index.members > 0 then',
     to: 'else',
-    spec: 'test/redis/expiry.spec.ts',
+    spec: 'test/engine/expiry.spec.ts',
     test: 'cannot be acknowledged',
   },
 ];

@@ -1,5 +1,5 @@
-const NODES = 'test/redis/cluster-nodes.spec.ts';
-const WAKEUPS = 'test/redis/cluster-wakeups.spec.ts';
+const NODES = 'test/engine/cluster.spec.ts';
+const WAKEUPS = 'test/engine/cluster.spec.ts';
 
 /**
  * A Cluster's nodes and slots.
@@ -9,19 +9,19 @@ const WAKEUPS = 'test/redis/cluster-wakeups.spec.ts';
 export const CLUSTER = [
   {
     name: 'cluster: a wake-up goes to the channel of its namespace',
-    file: 'lua/lib/notify_sharded.lua',
+    file: 'lua/modules/queues/notify_sharded.lua',
     from: 'redis.pcall("SPUBLISH", base .. ":wake", ',
     to: 'redis.pcall("ECHO", ',
     spec: WAKEUPS,
     test: 'come on the namespace',
   },
   {
-    name: 'cluster: who waits looks again when its channel is heard from now on',
+    name: 'cluster: waiting requests fetch again once their channel is subscribed',
     file: 'src/redis/cluster/wakeups.ts',
     from: 'isElsewhere && this.listeners',
     to: 'owner === link.options.host && this.listeners',
     spec: WAKEUPS,
-    test: 'end when nobody has waited',
+    test: 'end when no request has waited',
   },
   {
     name: 'cluster: a channel is subscribed at the new node of its slot',
@@ -61,7 +61,7 @@ export const CLUSTER = [
     from: 'throw new Error(`not sent: ${error.message}`, { cause: error });',
     to: 'throw error;',
     spec: NODES,
-    test: 'cost nobody a call',
+    test: 'fail no call',
   },
   {
     name: 'cluster: a node that is away keeps no sweep from the others',

@@ -1,6 +1,6 @@
-const SPEC = 'test/redis/dependencies.spec.ts';
-const CANCEL = 'test/redis/cancel.spec.ts';
-const CHANGE = 'test/redis/change.spec.ts';
+const SPEC = 'test/engine/dependencies.spec.ts';
+const CANCEL = 'test/engine/changes.spec.ts';
+const CHANGE = 'test/engine/changes.spec.ts';
 
 /**
  * Jobs that wait for others, and their cancels and changes.
@@ -9,8 +9,8 @@ const CHANGE = 'test/redis/change.spec.ts';
  */
 export const DEPENDENCIES = [
   {
-    name: 'dependents are told of an end',
-    file: 'lua/lib/full/index.lua',
+    name: 'dependents are notified of an end',
+    file: 'lua/includes/notify_dependents.lua',
     from: 'if outcome and job.x.users then',
     to: 'if false then',
     spec: SPEC,
@@ -18,7 +18,7 @@ export const DEPENDENCIES = [
   },
   {
     name: 'a dependency that would close a circle is refused',
-    file: 'lua/lib/full/refuse.lua',
+    file: 'lua/includes/dependency_check.lua',
     from: 'if found then',
     to: 'if false then',
     spec: SPEC,
@@ -26,7 +26,7 @@ export const DEPENDENCIES = [
   },
   {
     name: 'a delay outlives the dependencies',
-    file: 'lua/lib/full/free.lua',
+    file: 'lua/includes/unblock.lua',
     from: 'if at > now_floor then',
     to: 'if false then',
     spec: SPEC,
@@ -34,7 +34,7 @@ export const DEPENDENCIES = [
   },
   {
     name: 'an end means nothing to a job that was made anew under its old id',
-    file: 'lua/lib/full/hear.lua',
+    file: 'lua/includes/dependency_ended.lua',
     from: 'if not was_unmet and redis.call("HEXISTS", touch(named_key("f", job.id)), on) == 0 then',
     to: 'if false then',
     spec: SPEC,
@@ -42,7 +42,7 @@ export const DEPENDENCIES = [
   },
   {
     name: 'a job is not free before it is tied to all that it waits for',
-    file: 'lua/lib/full/wait.lua',
+    file: 'lua/includes/wait.lua',
     from: 'waiter(job).unmet + job.failed > 0 or job.x.waits == TYING',
     to: 'waiter(job).unmet + job.failed > 0',
     spec: SPEC,
@@ -50,23 +50,23 @@ export const DEPENDENCIES = [
   },
   {
     name: 'dependents of a dead job that comes back wait for it again',
-    file: 'lua/lib/full/leave.lua',
-    from: 'tell_users(job, job.state == DEAD and "revived")',
-    to: 'tell_users(job, false)',
+    file: 'lua/includes/leave.lua',
+    from: 'notify_dependents(job, job.state == DEAD and "revived")',
+    to: 'notify_dependents(job, false)',
     spec: SPEC,
     test: 'shows what waits in vain',
   },
   {
-    name: 'an id is taken until the dependents of its job have been told',
-    file: 'lua/lib/full/taken.lua',
-    from: 'return not minted and redis.call("HEXISTS", touch(space_key("ended")), id) == 1',
+    name: 'an id is taken until the dependents of its job have been notified',
+    file: 'lua/includes/taken.lua',
+    from: 'return not minted and redis.call("HEXISTS", touch(namespace_key("ended")), id) == 1',
     to: 'return false',
     spec: SPEC,
     test: 'keeps its id until all have been told',
   },
   {
     name: 'a cancelled lease is taken away when its grace is over',
-    file: 'lua/lib/full/grace.lua',
+    file: 'lua/includes/cancel_grace.lua',
     from: 'if job and not job.is_gone and job.state == LEASED and job.x.cancel then',
     to: 'if false then',
     spec: CANCEL,
@@ -74,7 +74,7 @@ export const DEPENDENCIES = [
   },
   {
     name: 'a job that is to be cancelled does not wait again',
-    file: 'lua/lib/full/place.lua',
+    file: 'lua/includes/place.lua',
     from: 'if job.x.cancel and (state == READY or state == SCHEDULED) then',
     to: 'if false then',
     spec: CANCEL,
@@ -82,7 +82,7 @@ export const DEPENDENCIES = [
   },
   {
     name: 'a job that is done is not cancelled',
-    file: 'lua/scripts/full_cancel.lua',
+    file: 'lua/commands/extended/cancel.lua',
     from: 'elseif job.state == DONE or job.state == CANCELLED then',
     to: 'elseif false then',
     spec: CANCEL,
@@ -90,7 +90,7 @@ export const DEPENDENCIES = [
   },
   {
     name: 'a job that others depend on is not cancelled alone',
-    file: 'lua/scripts/full_cancel.lua',
+    file: 'lua/commands/extended/cancel.lua',
     from: 'if #dependents > 0 then',
     to: 'if false then',
     spec: CANCEL,
@@ -98,26 +98,42 @@ export const DEPENDENCIES = [
   },
   {
     name: 'a changed job of priority 0 keeps its place in time',
-    file: 'lua/lib/full/take.lua',
+    file: 'lua/includes/next_job.lua',
     from: 'return came_before(job_of(head[1]), job)',
     to: 'return false',
     spec: CHANGE,
     test: 'keeps the place in time of a plain job',
   },
   {
-    name: 'what left the list for another priority leaves a ghost there',
-    file: 'lua/lib/full/front.lua',
-    from: 'job.entry = (job.entry + 1) % 256',
+    name: 'dependencies: one that failed does not count when its id is waited for again',
+    file: 'lua/includes/tie.lua',
+    from: 'edge(job, "HDEL", named_key("f", job.id), id)',
+    to: 'touch(named_key("f", job.id))',
+    spec: 'test/engine/reused-ids.spec.ts',
+    test: 'is waited for when the job is told so',
+  },
+  {
+    name: 'a job that left the list for another priority leaves a stale entry there',
+    file: 'lua/includes/ready_entries.lua',
+    from: 'job.entry = next_entry_number(entries_for(number, name_of(number)), job.id, job.entry)',
     to: 'job.entry = job.entry',
     spec: CHANGE,
     test: 'keeps the place in time of a plain job',
   },
   {
-    name: 'a far job that became rich is moved near to the rich ones',
-    file: 'lua/lib/open_slot.lua',
-    from: 'flags % 4 >= RICH and opened.rich or opened.members',
+    name: 'a far job that became extended is moved near, to the extended ones',
+    file: 'lua/modules/jobs/schedule.lua',
+    from: 'flags % 4 >= EXTENDED and opened.extended or opened.members',
     to: 'opened.members',
     spec: CHANGE,
     test: 'changes a job far ahead where it is',
+  },
+  {
+    name: 'a blocked job that is debounced goes on waiting',
+    file: 'lua/includes/debounce.lua',
+    from: 'if job.state ~= BLOCKED then\n        go(',
+    to: 'if true then\n        go(',
+    spec: 'test/engine/dependencies.spec.ts',
+    test: 'stays blocked when its unique key',
   },
 ];

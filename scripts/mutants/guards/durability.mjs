@@ -1,5 +1,5 @@
-const DURABILITY = 'test/redis/durability.spec.ts';
-const MASTER = 'test/redis/sentinel-master.spec.ts';
+const DURABILITY = 'test/engine/durability.spec.ts';
+const MASTER = 'test/engine/sentinel-master.spec.ts';
 
 /**
  * What must be safe before it is answered, and which Redis is the master.
@@ -9,7 +9,7 @@ const MASTER = 'test/redis/sentinel-master.spec.ts';
 export const DURABLE = [
   {
     name: 'durability: what the replicas do not have is not answered',
-    file: 'src/redis/durable/line.ts',
+    file: 'src/redis/durable/connection.ts',
     from: 'if (hasDone && missing !== undefined)',
     to: 'if (hasDone && missing === "")',
     spec: DURABILITY,
@@ -17,7 +17,7 @@ export const DURABLE = [
   },
   {
     name: 'durability: a mark stands before each wait',
-    file: 'lua/scripts/mark.lua',
+    file: 'lua/commands/maintenance/mark_connection.lua',
     from: 'redis.call("PEXPIRE", meta, 86400000)\nredis.call("PERSIST", meta)',
     to: 'redis.call("EXISTS", meta)',
     spec: DURABILITY,
@@ -41,7 +41,7 @@ export const DURABLE = [
   },
   {
     name: 'durability: calls that come during a wait share the next one',
-    file: 'src/redis/durable/line.ts',
+    file: 'src/redis/durable/connection.ts',
     from: 'this.waiting.splice(0, CALLS_IN_A_ROUND)',
     to: 'this.waiting.splice(0, CALLS_IN_A_ROUND / CALLS_IN_A_ROUND)',
     spec: DURABILITY,
@@ -49,7 +49,7 @@ export const DURABLE = [
   },
   {
     name: 'durability: an id that an attempt was refused with counts as stored',
-    file: 'src/engine/publisher.ts',
+    file: 'src/engine/publish/publisher.ts',
     from: 'const named = retryOf ? retried(job, retryOf) : job;\n      const id',
     to: 'const named = job;\n      const id',
     spec: DURABILITY,
@@ -72,7 +72,7 @@ export const DURABLE = [
     test: 'is left when there is a newer election',
   },
   {
-    name: 'sentinel: one that hangs keeps nobody waiting',
+    name: 'sentinel: one that hangs delays no call',
     file: 'src/redis/sentinel.ts',
     from: 'connectTimeout: SENTINEL_MS, commandTimeout: SENTINEL_MS,',
     to: 'connectTimeout: SENTINEL_MS,',

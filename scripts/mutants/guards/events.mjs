@@ -1,39 +1,40 @@
-const ENGINE = 'test/redis/events.spec.ts';
-const STREAM = 'test/e2e/events.spec.ts';
+const ENGINE = 'test/engine/events.spec.ts';
+const STREAM = 'test/api/events.spec.ts';
 
 /**
- * Streams of events: nobody pays who does not listen, nobody is told what is none of his business, nobody waits for who is slow.
+ * Event streams: no cost without subscribers, no event for tokens without the right to it, no delay because of a slow
+ * client.
  *
  * @type {readonly import('../guards.mjs').Guard[]}
  */
 export const EVENTS = [
   {
-    name: 'events: their stream goes when nobody listens any more',
-    file: 'lua/scripts/listen.lua',
+    name: 'events: their stream is deleted after the last subscriber',
+    file: 'lua/commands/simple/read_events.lua',
     from: '  redis.call("PEXPIRE", events, keep_ms)\n',
     to: '',
     spec: ENGINE,
-    test: 'no longer than somebody listens',
+    test: 'no longer than there is a subscriber',
   },
   {
-    name: 'events: are written only where somebody listens',
-    file: 'lua/lib/events.lua',
-    from: '    listens = redis.call("EXISTS", stream) == 1',
-    to: '    listens = redis.call("XADD", stream, "*", "e", "") ~= nil',
+    name: 'events: are written only where there is a subscriber',
+    file: 'lua/modules/jobs/events.lua',
+    from: '    has_subscribers = redis.call("EXISTS", stream) == 1',
+    to: '    has_subscribers = redis.call("XADD", stream, "*", "e", "") ~= nil',
     spec: ENGINE,
     test: 'cost nothing and leave nothing',
   },
   {
-    name: 'events: servers without a listener hear of those of others',
-    file: 'src/engine/events/teller.ts',
-    from: 'this.turn(this.heard.size > 0);',
+    name: 'events: servers without subscribers learn of those of others',
+    file: 'src/engine/events/writer.ts',
+    from: 'this.turn(this.received.size > 0);',
     to: 'this.turn(false);',
     spec: ENGINE,
-    test: 'are written by servers that nobody listens at',
+    test: 'are written by servers without subscribers',
   },
   {
-    name: 'events: what is missing is told',
-    file: 'lua/scripts/listen.lua',
+    name: 'events: missing events are reported',
+    file: 'lua/commands/simple/read_events.lua',
     from: 'COUNT", 1) == 0 and 1 or 0',
     to: 'COUNT", 1) == 0 and 0 or 0',
     spec: ENGINE,
@@ -57,14 +58,14 @@ export const EVENTS = [
   },
   {
     name: 'events: are kept in a bounded number',
-    file: 'lua/lib/events.lua',
-    from: '"MAXLEN", "~", most_events, ',
+    file: 'lua/modules/jobs/events.lua',
+    from: '"MAXLEN", "~", most, ',
     to: '',
     spec: ENGINE,
     test: 'are kept in a bounded number',
   },
   {
-    name: 'events: many listeners hold up nobody',
+    name: 'events: many subscribers delay no other call',
     file: 'src/engine/events/feed.ts',
     from: '      await new Promise(setImmediate);\n',
     to: '',
@@ -74,13 +75,13 @@ export const EVENTS = [
   {
     name: 'events: streams end with the engine',
     file: 'src/engine/engine.ts',
-    from: '    events.close();\n    full.endWatch.stop();\n  }',
-    to: '    full.endWatch.stop();\n  }',
+    from: '    events.close();\n    extended.endWatch.stop();\n  }',
+    to: '    extended.endWatch.stop();\n  }',
     spec: ENGINE,
     test: 'end for every listener when the engine stops',
   },
   {
-    name: 'events: a token is told of its queues alone',
+    name: 'events: a token gets the events of its queues only',
     file: 'src/events/event-filter.ts',
     from: 'if (patterns !== null)',
     to: 'if (patterns === undefined)',
@@ -124,7 +125,23 @@ export const EVENTS = [
     file: 'src/engine/events/feed.ts',
     from: 'most: this.maxKept };',
     to: 'most: 10_000 };',
-    spec: 'test/redis/events.spec.ts',
+    spec: 'test/engine/events.spec.ts',
     test: 'as many events as are wanted',
+  },
+  {
+    name: 'events: the subscribers of the queue that a job left learn of it',
+    file: 'src/events/event-filter.ts',
+    from: '    of: queuesOf,',
+    to: '    of: ({ queue }) => [queue],',
+    spec: 'test/api/events.spec.ts',
+    test: 'tells the subscribers of both queues',
+  },
+  {
+    name: 'events: a token for the queue that a job left learns of it',
+    file: 'src/events/event-filter.ts',
+    from: 'queuesOf(event).some(',
+    to: '[event.queue].some(',
+    spec: 'test/api/events.spec.ts',
+    test: 'tells the subscribers of both queues',
   },
 ];

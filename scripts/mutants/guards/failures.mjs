@@ -1,5 +1,5 @@
-const ENGINE = 'test/redis/engine.spec.ts';
-const FAULTS = 'test/redis/faults.spec.ts';
+const ENGINE = 'test/engine/engine.spec.ts';
+const FAULTS = 'test/engine/faults.spec.ts';
 
 /**
  * Connections that break, servers that die, tokens that are revoked.
@@ -8,10 +8,10 @@ const FAULTS = 'test/redis/faults.spec.ts';
  */
 export const FAILURES = [
   {
-    name: 'deadline: a script that comes after its callers were told 503 does nothing',
-    file: 'lua/lib/now.lua',
-    from: 'if deadline_ms > 0 and now_floor > deadline_ms then',
-    to: 'if false then',
+    name: 'deadline: a script that runs after its callers got 503 does nothing',
+    file: 'lua/modules/core/call.lua',
+    from: 'return deadline_ms > 0 and now_floor > deadline_ms',
+    to: 'return false',
     spec: FAULTS,
     test: 'does nothing behind the backs',
   },
@@ -32,8 +32,8 @@ export const FAILURES = [
     test: 'reserve is never sent twice',
   },
   {
-    name: 'a reserve of which nobody knows whether it ran is not repeated',
-    file: 'src/redis/scripts/plain.ts',
+    name: 'a reserve that may have run is not repeated',
+    file: 'src/redis/scripts/simple.ts',
     from: "item: ['names', 'count', 'enough', 'ttr_ms', 'waits'],\n  repeatable: false,",
     to: "item: ['names', 'count', 'enough', 'ttr_ms', 'waits'],\n  repeatable: true,",
     spec: FAULTS,
@@ -41,7 +41,7 @@ export const FAILURES = [
   },
   {
     name: 'a publish that is sent again finds its own id',
-    file: 'src/engine/publisher.ts',
+    file: 'src/engine/publish/publisher.ts',
     from: 'if (code === TAKEN) return id === undefined ? undefined : taken();',
     to: 'if (code === TAKEN) return taken();',
     spec: FAULTS,
@@ -49,15 +49,15 @@ export const FAILURES = [
   },
   {
     name: 'the namespace is on the list before it has its marker',
-    file: 'src/engine/script-runner.ts',
+    file: 'src/engine/core/scripts.ts',
     from: "await this.pool.read('SADD', this.pool.keys.namespaces, namespace);\n    await this.pool.run(register",
     to: 'await this.pool.run(register',
-    spec: 'test/redis/scripts-register.spec.ts',
+    spec: 'test/engine/reused-ids.spec.ts',
     test: 'is on the list before',
   },
   {
     name: 'a namespace is registered when a script refuses it',
-    file: 'src/engine/script-runner.ts',
+    file: 'src/engine/core/scripts.ts',
     from: 'if (reply.status === NOT_REGISTERED) {',
     to: 'if (reply.status === NOT_REGISTERED && namespace === "") {',
     spec: ENGINE,
@@ -68,15 +68,15 @@ export const FAILURES = [
     file: 'src/redis/pool.ts',
     from: "if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error;",
     to: "if (error instanceof Error && text !== '') throw error;",
-    spec: 'test/redis/noscript.spec.ts',
+    spec: 'test/engine/noscript.spec.ts',
     test: 'is sent once as text',
   },
   {
     name: 'bytes of a script call are counted as they are sent',
-    file: 'src/redis/wire.ts',
+    file: 'src/redis/scripts/script.ts',
     from: 'if (seen <= LAST_ASCII)',
     to: 'if (seen >= 0)',
-    spec: 'src/redis/wire.spec.ts',
+    spec: 'src/redis/scripts/wire.spec.ts',
     test: 'holds text beyond ASCII',
   },
   {
@@ -105,18 +105,18 @@ export const FAILURES = [
   },
   {
     name: 'an observer that throws fails its own call alone',
-    file: 'src/engine/batcher.ts',
+    file: 'src/engine/core/scripts.ts',
     from: '            call.failed(error);\n          }',
     to: '            throw error;\n          }',
-    spec: 'test/redis/batches.spec.ts',
+    spec: 'test/engine/batches.spec.ts',
     test: 'fails the call of which it was told, and no other',
   },
   {
     name: 'a request is given back whose client went while it was counted',
-    file: 'src/auth/refund.ts',
-    from: 'if (socket.destroyed) {',
-    to: 'if (!socket) {',
-    spec: 'test/e2e/token-limits.spec.ts',
+    file: 'src/http/request/connection.ts',
+    from: 'queueMicrotask(() => watcher.connectionClosed());',
+    to: '',
+    spec: 'test/api/tokens.spec.ts',
     test: 'went while its request was counted',
   },
 ];

@@ -1,6 +1,6 @@
-const FAR = 'test/redis/far-slots.spec.ts';
-const SLOTS = 'test/redis/far-slots-pump.spec.ts';
-const FORMAT = 'test/redis/data-format.spec.ts';
+const FAR = 'test/engine/far-slots.spec.ts';
+const SLOTS = 'test/engine/far-slots.spec.ts';
+const FORMAT = 'test/engine/data-format.spec.ts';
 
 /**
  * Jobs far ahead, and the data formats.
@@ -10,15 +10,15 @@ const FORMAT = 'test/redis/data-format.spec.ts';
 export const FAR_SLOTS = [
   {
     name: 'an entry of a far slot counts only for the life of the job that it was made for',
-    file: 'lua/lib/open_slot.lua',
+    file: 'lua/modules/jobs/schedule.lua',
     from: 'if state == SCHEDULED and at == number and place == string.byte(entry, -1) then',
     to: 'if state == SCHEDULED and at == number then',
     spec: FAR,
     test: 'leaves an entry that is not taken for a later job of that name, in queue q',
   },
   {
-    name: 'a chosen id is told from the entry of a former life',
-    file: 'lua/lib/options.lua',
+    name: 'a chosen id is distinguished from the entry of a former life',
+    file: 'lua/modules/jobs/publish.lua',
     from: 'kind.minted and 0 or 1',
     to: '0',
     spec: FAR,
@@ -26,7 +26,7 @@ export const FAR_SLOTS = [
   },
   {
     name: 'an entry of a far slot whose job has gone is dropped',
-    file: 'lua/lib/open_slot.lua',
+    file: 'lua/modules/jobs/schedule.lua',
     from: 'if state == SCHEDULED and at == number and place == string.byte(entry, -1) then',
     to: 'if place == 0 then',
     spec: FAR,
@@ -34,15 +34,15 @@ export const FAR_SLOTS = [
   },
   {
     name: 'a far job that goes is counted out',
-    file: 'lua/lib/remove.lua',
-    from: 'if found < #place.members then',
+    file: 'lua/modules/jobs/removal.lua',
+    from: 'if found < #index.members then',
     to: 'if false then',
     spec: FAR,
     test: 'is counted exactly',
   },
   {
     name: 'a chosen id is never kept in a far slot',
-    file: 'lua/lib/options.lua',
+    file: 'lua/modules/jobs/publish.lua',
     from: 'touch_schedule(number, kind.due, kind.minted)',
     to: 'touch_schedule(number, kind.due, true)',
     spec: FAR,
@@ -50,7 +50,7 @@ export const FAR_SLOTS = [
   },
   {
     name: 'a job that expires before it is due is looked at when it expires',
-    file: 'lua/lib/options.lua',
+    file: 'lua/modules/jobs/publish.lua',
     from: 'if expires > 0 and expires < kind.due then',
     to: 'if false then',
     spec: FAR,
@@ -58,7 +58,7 @@ export const FAR_SLOTS = [
   },
   {
     name: 'a slot is opened before it begins',
-    file: 'lua/lib/schedule.lua',
+    file: 'lua/modules/jobs/schedule.lua',
     from: 'local opens_ms = to.slot * SLOT_MS - LEAD_MS',
     to: 'local opens_ms = (to.slot + 1) * SLOT_MS',
     spec: FAR,
@@ -66,7 +66,7 @@ export const FAR_SLOTS = [
   },
   {
     name: 'a late slot goes first',
-    file: 'lua/lib/plan_due.lua',
+    file: 'lua/commands/maintenance/pump.lua',
     from: 'if not is_late then',
     to: 'if true then',
     spec: SLOTS,
@@ -74,17 +74,17 @@ export const FAR_SLOTS = [
   },
   {
     name: 'a slot is opened in bounded steps',
-    file: 'lua/lib/open_slot.lua',
-    from: 'local entries = redis.call("LRANGE", key, 0, quota - 1)',
+    file: 'lua/modules/jobs/schedule.lua',
+    from: 'local entries = redis.call("LRANGE", key, 0, share - 1)',
     to: 'local entries = redis.call("LRANGE", key, 0, -1)',
     spec: SLOTS,
     test: 'are opened in bounded steps',
   },
   {
     name: 'a queue with a far job is not forgotten',
-    file: 'lua/scripts/tidy.lua',
-    from: ' and others == 0 and not is_far then',
-    to: ' and others == 0 then',
+    file: 'lua/commands/maintenance/tidy.lua',
+    from: ' and others == 0 and not is_far\n',
+    to: ' and others == 0\n',
     spec: SLOTS,
     test: 'of a queue with one job left are not',
   },
@@ -106,7 +106,7 @@ export const FAR_SLOTS = [
   },
   {
     name: 'the dead outlive the TTL of an older data format',
-    file: 'lua/lib/bury.lua',
+    file: 'lua/commands/maintenance/pump.lua',
     from: 'redis.call("PERSIST", key)',
     to: 'redis.call("EXISTS", key)',
     spec: FORMAT,
@@ -114,7 +114,7 @@ export const FAR_SLOTS = [
   },
   {
     name: 'a huge slot takes its share of a step, and no more',
-    file: 'lua/lib/plan_due.lua',
+    file: 'lua/commands/maintenance/pump.lua',
     from: 'local quota = math.min(limit, share * 2 - #step.scheduled - #step.leased)',
     to: 'local quota = limit',
     spec: SLOTS,
@@ -122,7 +122,7 @@ export const FAR_SLOTS = [
   },
   {
     name: 'a queue with far jobs that is not among what is due is put back there',
-    file: 'lua/scripts/tidy.lua',
+    file: 'lua/commands/maintenance/tidy.lua',
     from: 'if #forgotten_due > 0 then',
     to: 'if false then',
     spec: SLOTS,

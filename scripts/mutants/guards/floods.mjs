@@ -1,7 +1,9 @@
-const BOUNDS = 'test/e2e/bounds.spec.ts';
-const GATE = 'src/http/gate.spec.ts';
-const GARBAGE = 'test/compat/garbage.spec.ts';
-const TLS = 'test/e2e/tls.spec.ts';
+const BOUNDS = 'test/api/limits.spec.ts';
+const GATE = 'src/http/request/load-shedder.spec.ts';
+const GARBAGE = 'test/api/requests.spec.ts';
+const TLS = 'test/api/tls.spec.ts';
+const DISCONNECT = 'test/api/fast-path.spec.ts';
+const UNREAD = 'test/faults/unread.spec.ts';
 
 /**
  * Floods, slow clients, bytes that are no requests, and strangers at a TLS port.
@@ -11,7 +13,7 @@ const TLS = 'test/e2e/tls.spec.ts';
 export const FLOODS = [
   {
     name: 'bounds: acknowledgements have room when others have none',
-    file: 'src/http/gate.ts',
+    file: 'src/http/request/load-shedder.ts',
     from: 'goesFirst ? this.limits.maxInFlight : this.maxUsual',
     to: 'this.limits.maxInFlight',
     spec: GATE,
@@ -19,15 +21,15 @@ export const FLOODS = [
   },
   {
     name: 'bounds: an answered request is no longer in flight',
-    file: 'src/http/answer.ts',
-    from: 'else end(response, json);\n  exchange.context.gate?.leave(exchange);',
+    file: 'src/http/answer/answer.ts',
+    from: 'else end(response, json);\n  context.end();',
     to: 'else end(response, json);',
     spec: BOUNDS,
-    test: 'forget a request whose client has gone',
+    test: 'refuse what is too much with 503',
   },
   {
     name: 'bounds: long polls of one token',
-    file: 'src/http/gate.ts',
+    file: 'src/http/request/load-shedder.ts',
     from: 'if (own >= this.limits.maxWaitersPerToken) {',
     to: 'if (own < 0) {',
     spec: GATE,
@@ -35,7 +37,7 @@ export const FLOODS = [
   },
   {
     name: 'bounds: long polls of the process',
-    file: 'src/http/gate.ts',
+    file: 'src/http/request/load-shedder.ts',
     from: 'if (this.waiters >= this.limits.maxWaiters) {',
     to: 'if (this.waiters < 0) {',
     spec: GATE,
@@ -43,7 +45,7 @@ export const FLOODS = [
   },
   {
     name: 'bounds: connections',
-    file: 'src/server/connection-bound.ts',
+    file: 'src/app/listener/connection-bound.ts',
     from: 'if (connections.value < max) {',
     to: 'if (connections.value >= 0) {',
     spec: BOUNDS,
@@ -52,22 +54,118 @@ export const FLOODS = [
   {
     name: 'bounds: an address',
     file: 'src/http/adapter.ts',
-    from: '> request.server.exchanges.maxUrlBytes',
+    from: '> request.server.serverContext.maxUrlBytes',
     to: '> Infinity',
     spec: BOUNDS,
     test: 'answer a long address with 414',
   },
   {
     name: 'bounds: a client that does not take its answer',
-    file: 'src/server/unread-answers.ts',
+    file: 'src/app/listener/unread-answers.ts',
     from: 'this.cut.value += 1;\n        socket.destroy();',
     to: 'this.cut.value += 0;',
     spec: BOUNDS,
     test: 'is cut in the end',
   },
   {
+    name: 'hang-ups: a request is counted no more when its connection closes',
+    file: 'src/http/request/request-context.ts',
+    from: 'connectionClosed(): void {\n    this.end();',
+    to: 'connectionClosed(): void {\n    void this.end;',
+    spec: BOUNDS,
+    test: 'is cut when no answer comes',
+  },
+  {
+    name: 'hang-ups: a connection that is closed already is reported',
+    file: 'src/http/request/connection.ts',
+    from: 'queueMicrotask(() => watcher.connectionClosed());',
+    to: '',
+    spec: 'src/http/request/connection.spec.ts',
+    test: 'closed before it was watched',
+  },
+  {
+    name: 'hang-ups: what was counted out is not counted in again',
+    file: 'src/http/request/load-shedder.ts',
+    from: "if (load === 'none') throw",
+    to: "if (load === 'first') throw",
+    spec: GATE,
+    test: 'takes nothing more',
+  },
+  {
+    name: 'hang-ups: a client that has closed its side gets no lease',
+    file: 'src/http/request/connection.ts',
+    from: 'return socket.destroyed || socket.readableEnded;',
+    to: 'return socket.destroyed;',
+    spec: DISCONNECT,
+    test: 'get no lease then',
+  },
+  {
+    name: 'hang-ups: a wait ends when the client closes its side',
+    file: 'src/http/request/connection.ts',
+    from: "socket.on('close', notifyClosed).on('end', endWaits);",
+    to: "socket.on('close', notifyClosed);",
+    spec: DISCONNECT,
+    test: 'while they wait',
+  },
+  {
+    name: 'hang-ups: a client that has closed its side is answered',
+    file: 'src/http/adapter.ts',
+    from: 'server.httpAllowHalfOpen = true;',
+    to: '',
+    spec: DISCONNECT,
+    test: 'are answered when they have only closed their own side',
+  },
+  {
+    name: 'hang-ups: a client that has closed its side is owed an answer for a bounded time',
+    file: 'src/app/listener/unread-answers.ts',
+    from: ' && !socket.readableEnded',
+    to: '',
+    spec: BOUNDS,
+    test: 'is cut when no answer comes',
+  },
+  {
+    name: 'bounds: requests of one connection that are served at a time',
+    file: 'src/http/request/connection.ts',
+    from: 'this.underWay < MAX_PIPELINED) {\n      this.begin',
+    to: 'this.underWay < Infinity) {\n      this.begin',
+    spec: UNREAD,
+    test: 'are few on each connection',
+  },
+  {
+    name: 'stop: a connection that says nothing is closed, whenever its handshake ends',
+    file: 'src/app/server-lifecycle.ts',
+    from: 'setInterval(() => this.closeIdle(), REAP_MS)',
+    to: 'setInterval(() => this.server.closeIdleConnections(), REAP_MS)',
+    spec: 'test/api/tls.spec.ts',
+    test: 'is not held up by a client whose handshake ends meanwhile',
+  },
+  {
+    name: 'bounds: answers with a file of the page share its bytes',
+    file: 'src/openapi/docs-page.ts',
+    from: 'this.files.set(name, file);',
+    to: '',
+    spec: UNREAD,
+    test: 'are few on each connection',
+  },
+  {
+    name: 'bounds: a connection that is not read lets no request wait',
+    file: 'src/http/request/connection.ts',
+    from: 'if (isHeld) endWaits.call(socket);',
+    to: '',
+    spec: UNREAD,
+    test: 'end the waits of their connection',
+  },
+  {
+    name: 'bounds: the number of headers',
+    file: 'src/http/request/head.ts',
+    from: 'rawHeaders.length > 2 * MAX_HEADERS',
+    to: 'rawHeaders.length > 20 * MAX_HEADERS',
+    spec: BOUNDS,
+    test: 'are answered with 431, as the token',
+  },
+  {
     name: 'garbage is not answered in the place of a request before it',
-    file: 'src/http/client-error.ts',
+    file: 'src/http/answer/client-error.ts',
     from: 'return response?.req?.complete === true;',
     to: 'return response === undefined && false;',
     spec: GARBAGE,
@@ -76,14 +174,14 @@ export const FLOODS = [
   {
     name: 'garbage: nothing behind a change of protocol is waited for',
     file: 'src/http/adapter.ts',
-    from: 'reply.raw.shouldKeepAlive = false;\n    done(',
-    to: 'reply.raw.shouldKeepAlive = true;\n    done(',
+    from: 'request.headers.upgrade !== undefined || hasTooMany',
+    to: 'hasTooMany',
     spec: GARBAGE,
     test: 'a change of protocol',
   },
   {
     name: 'garbage: attributes have no prototype',
-    file: 'src/jobs/attributes.lmstfy.ts',
+    file: 'src/jobs/lmstfy/wire.lmstfy.ts',
     from: 'Object.create(null) as Record<string, string>',
     to: '{} as Record<string, string>',
     spec: GARBAGE,
@@ -91,18 +189,18 @@ export const FLOODS = [
   },
   {
     name: 'TLS: who must have a certificate is not let in without',
-    file: 'src/server/tls-files.ts',
+    file: 'src/app/listener/tls-files.ts',
     from: 'rejectUnauthorized: ca !== undefined',
     to: 'rejectUnauthorized: false',
     spec: TLS,
-    test: 'lets in who has one of its CA',
+    test: 'accepts only clients with a certificate of its CA',
   },
   {
     name: 'TLS: a new certificate is used',
-    file: 'src/server/tls-files.ts',
+    file: 'src/app/listener/tls-files.ts',
     from: 'server.setSecureContext(contextOf(pem));',
     to: '',
-    spec: 'test/e2e/tls-files.spec.ts',
+    spec: 'test/api/tls.spec.ts',
     test: 'are used anew when they change',
   },
 ];

@@ -1,6 +1,6 @@
-const ENGINE = 'test/redis/import.spec.ts';
-const RESUME = 'test/redis/import-resume.spec.ts';
-const COMMAND = 'test/e2e/import-lmstfy.spec.ts';
+const ENGINE = 'test/engine/import.spec.ts';
+const RESUME = 'test/engine/import.spec.ts';
+const COMMAND = 'test/api/import-lmstfy.spec.ts';
 
 /**
  * Bringing the jobs of a lmstfy server over: none lost, none twice.
@@ -10,7 +10,7 @@ const COMMAND = 'test/e2e/import-lmstfy.spec.ts';
 export const IMPORT = [
   {
     name: 'import: a job that came is known, even if it was done since',
-    file: 'lua/scripts/import.lua',
+    file: 'lua/commands/maintenance/import.lua',
     from: ' or redis.call("SISMEMBER", imported, source) == 1',
     to: '',
     spec: ENGINE,
@@ -18,7 +18,7 @@ export const IMPORT = [
   },
   {
     name: 'import: a job of another queue keeps its id',
-    file: 'lua/scripts/import.lua',
+    file: 'lua/commands/maintenance/import.lua',
     from: 'present.queue == find_queue(arrival.queue) and 1 or 2',
     to: '1',
     spec: ENGINE,
@@ -26,7 +26,7 @@ export const IMPORT = [
   },
   {
     name: 'import: the dead keep their order',
-    file: 'lua/lib/arrivals.lua',
+    file: 'lua/commands/maintenance/import.lua',
     from: 'last + 1 / 64',
     to: '0',
     spec: ENGINE,
@@ -34,7 +34,7 @@ export const IMPORT = [
   },
   {
     name: 'import: a job leaves the source when it is stored, not before',
-    file: 'src/lmstfy-import/transfer.ts',
+    file: 'src/cli/import/transfer.ts',
     from: 'await this.store.store(found);\n      await this.source.release(kind, name, found, unreadable);',
     to: 'await this.source.release(kind, name, found, unreadable);\n      await this.store.store(found);',
     spec: RESUME,
@@ -42,7 +42,7 @@ export const IMPORT = [
   },
   {
     name: 'import: that a job came is forgotten when it has left the source, not before',
-    file: 'src/lmstfy-import/transfer.ts',
+    file: 'src/cli/import/transfer.ts',
     from: 'await this.source.release(kind, name, found, unreadable);\n      await this.store.forget(found);',
     to: 'await this.store.forget(found);\n      await this.source.release(kind, name, found, unreadable);',
     spec: RESUME,
@@ -50,7 +50,7 @@ export const IMPORT = [
   },
   {
     name: 'import: what an earlier run had in hand of the timer is brought first',
-    file: 'src/lmstfy-import/transfer.ts',
+    file: 'src/cli/import/transfer.ts',
     from: "await this.bringTimer(lock);\n    this.tally.clear('left');",
     to: "this.tally.clear('left');",
     spec: RESUME,
@@ -58,7 +58,7 @@ export const IMPORT = [
   },
   {
     name: 'import: a copy that workers disturb is begun anew',
-    file: 'src/lmstfy-import/transfer.ts',
+    file: 'src/cli/import/transfer.ts',
     from: 'if (still?.equals(oldest) === true) return;',
     to: 'if (still) return;',
     spec: RESUME,
@@ -66,7 +66,7 @@ export const IMPORT = [
   },
   {
     name: 'import: leases of a server that runs are left to it',
-    file: 'src/lmstfy-import/transfer.ts',
+    file: 'src/cli/import/transfer.ts',
     from: 'this.plan.isStopped || isDelayed',
     to: 'this.plan.isStopped || !this.plan.isStopped || isDelayed',
     spec: COMMAND,
@@ -74,7 +74,7 @@ export const IMPORT = [
   },
   {
     name: 'import: one drain at a time',
-    file: 'src/lmstfy-import/lock.ts',
+    file: 'src/cli/import/lock.ts',
     from: "LIFE_MS, 'NX')",
     to: 'LIFE_MS)',
     spec: COMMAND,

@@ -1,27 +1,28 @@
-const ENGINE = 'test/redis/engine.spec.ts';
-const WAITING = 'test/redis/waiting.spec.ts';
-const FAULTS = 'test/redis/faults.spec.ts';
-const BATCHES = 'test/redis/batches.spec.ts';
-const EXPIRY = 'test/redis/expiry.spec.ts';
-const PROPERTIES = 'test/redis/properties.spec.ts';
+const ENGINE = 'test/engine/engine.spec.ts';
+const WAITING = 'test/engine/leasing.spec.ts';
+const FAULTS = 'test/engine/faults.spec.ts';
+const BATCHES = 'test/engine/batches.spec.ts';
+const EXPIRY = 'test/engine/expiry.spec.ts';
+const LATE = 'test/engine/extended-jobs.spec.ts';
+const PROPERTIES = 'test/engine/properties.spec.ts';
 
 /**
- * Leases: given once, given back when nobody got them, and told from stale ones.
+ * Leases: given once, undone when they did not reach the client, and distinguished from stale ones.
  *
  * @type {readonly import('../guards.mjs').Guard[]}
  */
 export const LEASES = [
   {
-    name: 'undo: a lease that reached nobody goes back to its line',
-    file: 'lua/lib/give_back.lua',
-    from: 'local ours = job and',
-    to: 'local ours = false and job and',
+    name: 'undo: a job whose lease did not reach the client goes back to its ready list',
+    file: 'lua/modules/jobs/deliveries.lua',
+    from: 'local is_ours = job and',
+    to: 'local is_ours = false and job and',
     spec: ENGINE,
     test: 'puts what is undone back',
   },
   {
     name: 'undo asks for the lease number: what has moved on stays',
-    file: 'lua/lib/give_back.lua',
+    file: 'lua/modules/jobs/deliveries.lua',
     from: ' and job.lease == lease',
     to: '',
     spec: ENGINE,
@@ -29,7 +30,7 @@ export const LEASES = [
   },
   {
     name: 'undo when the consumer went while Redis ran its reserve',
-    file: 'src/engine/leases.ts',
+    file: 'src/engine/lease/leases.ts',
     from: 'if (jobs.length > 0 && signal?.aborted) {',
     to: 'if (jobs.length < 0 && signal?.aborted) {',
     spec: WAITING,
@@ -37,15 +38,23 @@ export const LEASES = [
   },
   {
     name: 'undo when the waiter went while it was being served',
-    file: 'src/engine/waiting-room.ts',
+    file: 'src/engine/lease/long-poll-manager.ts',
     from: 'else this.giveBack(namespace, jobs);',
     to: '',
     spec: WAITING,
     test: 'gives back what was leased while it went, its wait being 5000 ms',
   },
   {
+    name: 'nothing is leased for a client that has gone before the script is sent',
+    file: 'src/engine/lease/leases.ts',
+    from: 'signal?.aborted === true);',
+    to: 'false && signal?.aborted === true);',
+    spec: WAITING,
+    test: 'leases nothing when it goes before the script is sent',
+  },
+  {
     name: 'the end waits for leases that are under way',
-    file: 'src/engine/in-flight.ts',
+    file: 'src/engine/lease/in-flight.ts',
     from: 'while (this.count > 0) {',
     to: 'while (this.count < 0) {',
     spec: WAITING,
@@ -56,7 +65,7 @@ export const LEASES = [
     file: 'src/jobs/delivery.ts',
     from: '    this.settle?.(false);\n',
     to: '',
-    spec: 'test/e2e/disconnect.spec.ts',
+    spec: 'test/api/fast-path.spec.ts',
     test: 'give a try back that was spent on a big answer',
   },
   {
@@ -64,7 +73,7 @@ export const LEASES = [
     file: 'src/jobs/delivery.ts',
     from: 'response.writableLength === 0 && ',
     to: '',
-    spec: 'test/e2e/disconnect.spec.ts',
+    spec: 'test/api/fast-path.spec.ts',
     test: 'give a try back that was spent on a big answer',
   },
   {
@@ -72,12 +81,12 @@ export const LEASES = [
     file: 'src/jobs/delivery.ts',
     from: ' || !response.writableEnded',
     to: '',
-    spec: 'test/e2e/hot-lane.spec.ts',
+    spec: 'test/api/fast-path.spec.ts',
     test: 'gives jobs back that it could not put into an answer',
   },
   {
     name: 'a script gives a job out once, whatever places it finds',
-    file: 'lua/lib/take_here.lua',
+    file: 'lua/commands/simple/lease.lua',
     from: ' and not leased[id]',
     to: '',
     spec: PROPERTIES,
@@ -85,7 +94,7 @@ export const LEASES = [
   },
   {
     name: 'reserve-or-register is one step',
-    file: 'src/engine/leases.ts',
+    file: 'src/engine/lease/leases.ts',
     from: 'const run = this.runner.run(script as typeof reserveScript, namespace, args, items, late);',
     to: `const apart = items.map((item) => [...item.slice(0, 4), '0']);
     const flags = items.map(([names = '', , enough = 1, ttr = 0]) => [names, 0, enough, ttr, '1']);
@@ -98,15 +107,15 @@ export const LEASES = [
   },
   {
     name: 'fencing: an acknowledgement must name the present lease',
-    file: 'lua/lib/verdict.lua',
-    from: 'return state == LEASED and present == lease and "1" or "2"',
+    file: 'lua/commands/simple/ack.lua',
+    from: 'return is_held and present == lease and "1" or "2"',
     to: 'return "1"',
     spec: ENGINE,
     test: 'D8: ',
   },
   {
     name: 'expiry is looked at when a job is taken',
-    file: 'lua/lib/take_here.lua',
+    file: 'lua/commands/simple/lease.lua',
     from: ' or expires > 0 and expires <= now_floor then',
     to: ' then',
     spec: ENGINE,
@@ -114,7 +123,7 @@ export const LEASES = [
   },
   {
     name: 'expiry is looked at when a job is acknowledged',
-    file: 'lua/scripts/ack.lua',
+    file: 'lua/commands/simple/ack.lua',
     from: '(seen[id] or expires > 0 and expires <= floor) then',
     to: 'seen[id] then',
     spec: EXPIRY,
@@ -122,7 +131,7 @@ export const LEASES = [
   },
   {
     name: 'the try that is spent counts',
-    file: 'lua/lib/move_due.lua',
+    file: 'lua/commands/maintenance/pump.lua',
     from: 'elseif kind == "l" and tries == 0 and not is_free then',
     to: 'elseif false then',
     spec: ENGINE,
@@ -138,7 +147,7 @@ export const LEASES = [
   },
   {
     name: 'questions of one turn do not overtake one another',
-    file: 'src/engine/questions.ts',
+    file: 'src/engine/lease/fetch-requests.ts',
     from: 'queues.every((queue) => lastFor.get(queue) === known)',
     to: 'known',
     spec: BATCHES,
@@ -146,10 +155,58 @@ export const LEASES = [
   },
   {
     name: 'who wants more than an answer holds asks again',
-    file: 'lua/scripts/reserve.lua',
+    file: 'lua/commands/simple/lease.lua',
     from: 'reply[found_at] = again and -1 - found or found',
     to: 'reply[found_at] = found',
     spec: BATCHES,
     test: 'that want more than one answer may hold ask again',
+  },
+  {
+    name: 'leases: the last lease holder of a simple job is heard in a batch until the next lease',
+    file: 'lua/commands/simple/ack.lua',
+    from: 'state == LEASED or state == READY and attempts > 0',
+    to: 'state == LEASED',
+    spec: LATE,
+    test: 'simple job acknowledges in a batch after the lease ran out',
+  },
+  {
+    name: 'leases: the last lease holder of an extended job is heard until the next lease',
+    file: 'lua/includes/lease_check.lua',
+    from: '(job.state == LEASED or is_late(job, verb))',
+    to: 'job.state == LEASED',
+    spec: LATE,
+    test: 'extended job is heard after the lease ran out: ack',
+  },
+  {
+    name: 'leases: a simple job that was never leased has no last lease holder',
+    file: 'lua/commands/simple/ack.lua',
+    from: ' and attempts > 0',
+    to: '',
+    spec: LATE,
+    test: 'former job before its first lease: simple',
+  },
+  {
+    name: 'leases: an extended job that was never leased has no last lease holder',
+    file: 'lua/includes/lease_check.lua',
+    from: ' and job.attempts > 0 and',
+    to: ' and',
+    spec: LATE,
+    test: 'former job before its first lease: extended',
+  },
+  {
+    name: 'leases: an undo that comes after the lease ran out changes nothing',
+    file: 'lua/includes/lease_check.lua',
+    from: ' and verb ~= "undo"',
+    to: '',
+    spec: LATE,
+    test: 'is not heard when the answer of the lease never left',
+  },
+  {
+    name: 'leases: a respawned simple job has no last lease holder',
+    file: 'lua/commands/simple/respawn.lua',
+    from: 'job.lease = (job.lease + 1) % 4294967296',
+    to: 'job.lease = job.lease % 4294967296',
+    spec: LATE,
+    test: 'simple job is not heard when the job died',
   },
 ];

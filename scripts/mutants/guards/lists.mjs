@@ -1,33 +1,33 @@
-const LISTS = 'test/redis/full-lists.spec.ts';
-const DEAD = 'test/redis/full-dead.spec.ts';
-const INDEXES = 'test/redis/full-indexes.spec.ts';
-const E2E = 'test/e2e/lists.spec.ts';
+const LISTS = 'test/engine/lists.spec.ts';
+const DEAD = 'test/engine/lists.spec.ts';
+const INDEXES = 'test/engine/extended-indexes.spec.ts';
+const E2E = 'test/api/native-queues.spec.ts';
 
 /**
- * Lists, what marks jobs, workers, and the dead letter of the native API.
+ * Lists, tags, tracked jobs, workers, and the dead-letter calls of the native API.
  *
  * @type {readonly import('../guards.mjs').Guard[]}
  */
 export const LIST_GUARDS = [
   {
     name: 'list: a failure group has dead jobs only',
-    file: 'lua/lib/full/tags.lua',
+    file: 'lua/includes/update_indexes.lua',
     from: 'job.state == DEAD and is.fgroup',
     to: 'is.fgroup',
-    spec: INDEXES,
-    test: 'keeps every index true',
+    spec: 'test/engine/lists.spec.ts',
+    test: 'counts no job that failed and is tried again',
   },
   {
     name: 'list: a job that is gone is in no index',
-    file: 'lua/lib/full/tags.lua',
-    from: 'is_rich(job) and not job.is_gone and job or NOTHING',
-    to: 'is_rich(job) and job or NOTHING',
+    file: 'lua/includes/update_indexes.lua',
+    from: 'is_extended(job) and not job.is_gone and job or NOTHING',
+    to: 'is_extended(job) and job or NOTHING',
     spec: INDEXES,
     test: 'keeps every index true',
   },
   {
     name: 'list: a worker is left by the job that goes elsewhere',
-    file: 'lua/lib/full/workers.lua',
+    file: 'lua/includes/workers.lua',
     from: 'was.state ~= job.state and not job.is_stalled',
     to: 'false',
     spec: INDEXES,
@@ -35,15 +35,15 @@ export const LIST_GUARDS = [
   },
   {
     name: 'list: a place among equal scores is found by its id',
-    file: 'lua/lib/full/walk.lua',
+    file: 'lua/includes/walk.lua',
     from: 'local high = id == "" and low or',
     to: 'local high = id ~= "" and low or',
     spec: LISTS,
     test: 'lose nothing and repeat nothing',
   },
   {
-    name: 'list: a place in a line is looked for where it moved to',
-    file: 'lua/lib/full/walk_line.lua',
+    name: 'list: an entry of a ready list is looked for where it moved to',
+    file: 'lua/includes/walk_list.lua',
     from: 'if string.sub(entries[i], 1, -2) == id then',
     to: 'if false then',
     spec: LISTS,
@@ -51,15 +51,15 @@ export const LIST_GUARDS = [
   },
   {
     name: 'list: a name cannot be a key of ours',
-    file: 'lua/lib/full/tend.lua',
-    from: 'space_key(kind .. ":" .. name)',
-    to: 'space_key(kind .. name)',
+    file: 'lua/includes/index_members.lua',
+    from: 'namespace_key(kind .. ":" .. name)',
+    to: 'namespace_key(kind .. name)',
     spec: LISTS,
     test: 'are named like keys of ours',
   },
   {
     name: 'list: a tag counts once for a job',
-    file: 'lua/lib/full/mark.lua',
+    file: 'lua/includes/tag_verbs.lua',
     from: 'if is_wanted and not place[tag] then',
     to: 'if is_wanted then',
     spec: LISTS,
@@ -67,15 +67,15 @@ export const LIST_GUARDS = [
   },
   {
     name: 'list: a job that is scheduled far ahead stays there when it is marked',
-    file: 'lua/lib/full/rich.lua',
+    file: 'lua/includes/make_extended.lua',
     from: '  if at then\n    leave(job)',
     to: '  if kind then\n    leave(job)',
     spec: LISTS,
     test: 'on one that is far ahead',
   },
   {
-    name: 'list: who asks a full store is not turned away for being noted',
-    file: 'lua/lib/full/workers.lua',
+    name: 'list: a request to a full store is not rejected because its worker cannot be recorded',
+    file: 'lua/includes/workers.lua',
     from: 'redis.pcall("ZADD", seen[worker]',
     to: 'redis.call("ZADD", seen[worker]',
     spec: LISTS,
@@ -83,7 +83,7 @@ export const LIST_GUARDS = [
   },
   {
     name: 'list: a job that is tracked no more leaves no trace',
-    file: 'lua/scripts/full_mark.lua',
+    file: 'lua/commands/extended/tag_jobs.lua',
     from: 'if verb == "untrack" then',
     to: 'if verb == "never" then',
     spec: LISTS,
@@ -99,15 +99,15 @@ export const LIST_GUARDS = [
   },
   {
     name: 'dead letter: nothing is left of the failure of a job that is back',
-    file: 'lua/lib/full/raise.lua',
+    file: 'lua/includes/respawn.lua',
     from: '{ "fgroup", "fmessage",',
     to: '{ "fmessage",',
     spec: DEAD,
     test: 'its failure is gone',
   },
   {
-    name: 'dead letter: an owner from before the death has lost the lease',
-    file: 'lua/lib/full/raise.lua',
+    name: 'dead letter: a lease from before the death is lost',
+    file: 'lua/includes/respawn.lua',
     from: 'job.lease + 1, asked',
     to: 'job.lease, asked',
     spec: DEAD,
@@ -115,7 +115,7 @@ export const LIST_GUARDS = [
   },
   {
     name: 'dead letter: an operation does not meet those again that it brought back',
-    file: 'src/engine/full/dead-jobs.ts',
+    file: 'src/engine/dead-letter/dead-jobs.ts',
     from: 'filter: { ...filter, toMs: begun.toMs }',
     to: 'filter',
     spec: DEAD,
@@ -123,7 +123,7 @@ export const LIST_GUARDS = [
   },
   {
     name: 'dead letter: only dead jobs are brought back or deleted',
-    file: 'lua/scripts/full_dead.lua',
+    file: 'lua/commands/extended/dead_letter.lua',
     from: 'if job and job.state == DEAD and matches',
     to: 'if job and matches',
     spec: DEAD,
@@ -132,8 +132,8 @@ export const LIST_GUARDS = [
   {
     name: 'dead letter: a dry run changes nothing',
     file: 'src/deadletter/dead-jobs.service.ts',
-    from: 'const { dead } = this.lane(caller);\n    if (isDry) return this.count(caller, request);\n    if (ids === null) return dead.delete',
-    to: 'const { dead } = this.lane(caller);\n    if (ids === null) return dead.delete',
+    from: 'const { dead } = this.extended(caller);\n    if (isDry) return this.count(caller, request);\n    if (ids === null) return dead.delete',
+    to: 'const { dead } = this.extended(caller);\n    if (ids === null) return dead.delete',
     spec: E2E,
     test: 'is listed, searched, and counted',
   },
@@ -144,5 +144,13 @@ export const LIST_GUARDS = [
     to: '',
     spec: E2E,
     test: 'are closed to tokens for some queues',
+  },
+  {
+    name: 'lists: a worker does not keep a job that is cancelled when its lease runs out',
+    file: 'lua/includes/time_out.lua',
+    from: 'counts.returned + 1, not job.x.cancel',
+    to: 'counts.returned + 1, true',
+    spec: 'test/engine/lists.spec.ts',
+    test: 'do not keep a job that is cancelled',
   },
 ];

@@ -1,5 +1,5 @@
-const NATIVE = 'test/redis/migrating-native.spec.ts';
-const FILE = 'src/engine/migrating-native.ts';
+const NATIVE = 'test/engine/migrating.spec.ts';
+const FILE = 'src/engine/migration/migrating-native.ts';
 
 /**
  * The native API while a pool moves: each job where it is, and nothing that two stores cannot keep.
@@ -13,7 +13,7 @@ export const NATIVE_MIGRATION = [
     from: "refuse(job.unique !== undefined, 'unique');",
     to: '',
     spec: NATIVE,
-    test: 'has unique wait',
+    test: 'rejects unique until',
   },
   {
     name: 'migrating natively: dependencies wait',
@@ -21,7 +21,7 @@ export const NATIVE_MIGRATION = [
     from: "refuse((job.dependsOn ?? []).length > 0, 'depends_on');",
     to: '',
     spec: NATIVE,
-    test: 'has depends_on wait',
+    test: 'rejects depends_on until',
   },
   {
     name: 'migrating natively: an id must be free in both pools',

@@ -1,4 +1,4 @@
-const MIGRATING = 'test/redis/migrating.spec.ts';
+const MIGRATING = 'test/engine/migrating.spec.ts';
 
 /**
  * Moving a pool to another Redis: the old one first, never none, and nothing given to one who has his job already.
@@ -8,7 +8,7 @@ const MIGRATING = 'test/redis/migrating.spec.ts';
 export const MIGRATION = [
   {
     name: 'migrating: consumers drain the old pool first',
-    file: 'src/engine/migrating-wait.ts',
+    file: 'src/engine/migration/migrating-wait.ts',
     from: 'if (!this.old.isUp) return [];',
     to: 'if (request.count > 0) return [];',
     spec: MIGRATING,
@@ -16,7 +16,7 @@ export const MIGRATION = [
   },
   {
     name: 'migrating: what one wait found ends the other',
-    file: 'src/engine/migrating-wait.ts',
+    file: 'src/engine/migration/migrating-wait.ts',
     from: 'if (jobs.length > 0) found.abort();',
     to: '',
     spec: MIGRATING,
@@ -24,7 +24,7 @@ export const MIGRATION = [
   },
   {
     name: 'migrating: what both pools brought at one moment is not too many',
-    file: 'src/engine/migrating-wait.ts',
+    file: 'src/engine/migration/migrating-wait.ts',
     from: 'jobs.splice(request.count)',
     to: 'jobs.splice(request.count + 1)',
     spec: MIGRATING,
@@ -32,7 +32,7 @@ export const MIGRATION = [
   },
   {
     name: 'migrating: what both pools brought at one moment goes back',
-    file: 'src/engine/migrating-wait.ts',
+    file: 'src/engine/migration/migrating-wait.ts',
     from: 'if (spare.length > 0) await this.giveBack(namespace, spare);',
     to: '',
     spec: MIGRATING,
@@ -40,15 +40,15 @@ export const MIGRATION = [
   },
   {
     name: 'migrating: a job is acknowledged where it is',
-    file: 'src/engine/migrating-wait.ts',
-    from: 'const second = await ask(other);',
-    to: 'const second = await ask(one);',
+    file: 'src/engine/migration/migrating-wait.ts',
+    from: 'const second = await reserveFrom(other);',
+    to: 'const second = await reserveFrom(one);',
     spec: MIGRATING,
     test: 'acknowledges a job where it is',
   },
   {
     name: 'migrating: republish stores the new job before the old one goes',
-    file: 'src/engine/migrating-queues.ts',
+    file: 'src/engine/migration/migrating-queues.ts',
     from: 'const id = await this.next.republish(namespace, queue, oldId, job, options);',
     to: 'await this.old.ack(namespace, queue, oldId);\n    const id = await this.next.republish(namespace, queue, oldId, job, options);',
     spec: MIGRATING,
@@ -56,7 +56,7 @@ export const MIGRATION = [
   },
   {
     name: 'migrating: an id must be free in both pools',
-    file: 'src/engine/migrating-queues.ts',
+    file: 'src/engine/migration/migrating-queues.ts',
     from: 'if (taken !== null)',
     to: 'if (taken !== null && !taken)',
     spec: MIGRATING,
@@ -72,7 +72,7 @@ export const MIGRATION = [
   },
   {
     name: 'a key of the old pool is known in the new one: publish',
-    file: 'src/engine/migrating-queues.ts',
+    file: 'src/engine/migration/migrating-queues.ts',
     from: "{ kind: 'publish', queue, jobs: [job] }, options);",
     to: "{ kind: 'publish', queue, jobs: [job] }, {});",
     spec: MIGRATING,
@@ -80,7 +80,7 @@ export const MIGRATION = [
   },
   {
     name: 'a key of the old pool is known in the new one: publish many',
-    file: 'src/engine/migrating-queues.ts',
+    file: 'src/engine/migration/migrating-queues.ts',
     from: 'return before ?? this.next.publishMany',
     to: 'return this.next.publishMany',
     spec: MIGRATING,
@@ -88,16 +88,16 @@ export const MIGRATION = [
   },
   {
     name: 'another request under a key of the old pool is refused',
-    file: 'src/engine/publish-once.ts',
-    from: 'if (reply.found === NOTE_OF_ANOTHER) throw keyReused();',
-    to: 'if (reply.found === NOTE_OF_ANOTHER) return null;',
+    file: 'src/engine/publish/idempotent-publisher.ts',
+    from: 'if (reply.found === RECORD_OF_ANOTHER_REQUEST) throw keyReused();',
+    to: 'if (reply.found === RECORD_OF_ANOTHER_REQUEST) return null;',
     spec: MIGRATING,
     test: 'refuses another request under a key',
   },
   {
     name: 'what the old pool has under a key is as durable as is asked for',
     file: 'src/engine/engine.ts',
-    from: 'return found && findNote(publishers.runnerOf(durability), namespace, note);',
+    from: 'return found && findIdempotencyRecord(publishers.runnerOf(durability), namespace, record);',
     to: 'return found;',
     spec: MIGRATING,
     test: 'only if it is as durable there',

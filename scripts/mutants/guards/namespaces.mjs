@@ -1,5 +1,5 @@
-const STATISTICS = 'test/redis/statistics.spec.ts';
-const PURGE = 'test/redis/purge.spec.ts';
+const STATISTICS = 'test/engine/statistics.spec.ts';
+const PURGE = 'test/engine/changes.spec.ts';
 
 /**
  * What belongs to a namespace as a whole: its statistics, its settings, its end.
@@ -9,7 +9,7 @@ const PURGE = 'test/redis/purge.spec.ts';
 export const NAMESPACES = [
   {
     name: 'a batch of statistics that comes again is counted once',
-    file: 'lua/scripts/tally.lua',
+    file: 'lua/commands/maintenance/add_statistics.lua',
     from: 'tonumber(redis.call("HGET", key, mark) or 0) >= sequence',
     to: 'false',
     spec: STATISTICS,
@@ -24,16 +24,16 @@ export const NAMESPACES = [
     test: 'drop nothing at the top',
   },
   {
-    name: 'a run is not told for a lease that had run out',
-    file: 'src/engine/run-clock.ts',
-    from: 'nowMs > (this.times[2 * place + 1] ?? 0) ? -1 :',
+    name: 'a run is not counted for a lease that had expired',
+    file: 'src/engine/settle/lease-durations.ts',
+    from: 'nowMs > (this.times[3 * place + 1] ?? 0) ? -1 :',
     to: '',
     spec: STATISTICS,
     test: 'do not take for a run',
   },
   {
     name: 'a day of statistics has no more queues than it may',
-    file: 'lua/scripts/tally.lua',
+    file: 'lua/commands/maintenance/add_statistics.lua',
     from: 'if not known and queue ~= OTHERS and room <= 0 then',
     to: 'if false then',
     spec: STATISTICS,
@@ -57,7 +57,7 @@ export const NAMESPACES = [
   },
   {
     name: 'a day of statistics ends when its history is over',
-    file: 'lua/scripts/tally.lua',
+    file: 'lua/commands/maintenance/add_statistics.lua',
     from: 'redis.call("PEXPIREAT", key, text_of((day + 1 + days) * DAY_MS))',
     to: '',
     spec: STATISTICS,
@@ -65,15 +65,15 @@ export const NAMESPACES = [
   },
   {
     name: 'settings are remembered for a second and no longer',
-    file: 'src/engine/settings/settings.ts',
+    file: 'src/engine/queues/settings.ts',
     from: 'if (known && performance.now() - known.atMs < BELIEVED_MS)',
     to: 'if (known)',
-    spec: 'test/redis/settings.spec.ts',
+    spec: 'test/engine/quotas.spec.ts',
     test: 'within a second on others',
   },
   {
     name: 'a queue with new jobs is not forgotten by a purge',
-    file: 'lua/scripts/purge_space.lua',
+    file: 'lua/commands/maintenance/purge_namespace.lua',
     from: 'redis.call("EXISTS", queues) == 1 or',
     to: '',
     spec: PURGE,
@@ -81,7 +81,7 @@ export const NAMESPACES = [
   },
   {
     name: 'a namespace that has begun anew is left alone by the end of a purge',
-    file: 'lua/scripts/purge_space.lua',
+    file: 'lua/commands/maintenance/purge_namespace.lua',
     from: 'redis.call("EXISTS", queues) == 1 or is_marker == 0 and redis.call("EXISTS", meta) == 1',
     to: 'is_marker == 1 and redis.call("EXISTS", queues) == 1',
     spec: PURGE,
@@ -89,10 +89,34 @@ export const NAMESPACES = [
   },
   {
     name: 'a purge finds what no index leads to',
-    file: 'src/engine/purge/purge.ts',
+    file: 'src/engine/maintenance/purge.ts',
     from: 'this.pool.scan(this.pool.keys.allOf(namespace), PAGE)',
     to: '[] as Buffer[][]',
     spec: PURGE,
     test: 'leaves no key of it',
+  },
+  {
+    name: 'statistics: a death by a failed dependency is a failure',
+    file: 'lua/includes/count_failed_dependents.lua',
+    from: 'if job.has_failed_by_dependency then',
+    to: 'if false then',
+    spec: STATISTICS,
+    test: 'count a death by a failed dependency as a failure',
+  },
+  {
+    name: 'statistics: the lease of a job that is being cancelled is not retried',
+    file: 'lua/includes/time_out.lua',
+    from: 'if not job.x.cancel then',
+    to: 'if true then',
+    spec: STATISTICS,
+    test: 'do not count as a retry',
+  },
+  {
+    name: 'a namespace that is forgotten leaves no times of its jobs',
+    file: 'lua/commands/maintenance/unregister.lua',
+    from: '"due", "expiries", "expiring", "keeping", "ended", ',
+    to: '',
+    spec: 'test/engine/expiry.spec.ts',
+    test: 'leaves nothing of a namespace when its jobs went before their time',
   },
 ];

@@ -1,26 +1,27 @@
-const PUBLISH = 'test/e2e/native-publish.spec.ts';
-const WAITS = 'test/e2e/native-waits.spec.ts';
-const LEASES = 'test/e2e/native-leases.spec.ts';
-const OWNERS = 'test/e2e/native-owners.spec.ts';
+const PUBLISH = 'test/api/native-jobs.spec.ts';
+const WAITS = 'test/api/native-jobs.spec.ts';
+const LEASES = 'test/api/native-leases.spec.ts';
+const OWNERS = 'test/api/native-leases.spec.ts';
+const RIGHTS = 'test/api/permissions.spec.ts';
 const FIELDS = 'src/http/fields/read.spec.ts';
 
 /**
- * The native API's door: what is let in, and what becomes of leases that reach nobody.
+ * The native API: which requests are admitted, and what happens to leases that do not reach the client.
  *
  * @type {readonly import('../guards.mjs').Guard[]}
  */
 export const NATIVE_HTTP = [
   {
-    name: 'native lease: undone when its answer reached nobody',
-    file: 'src/jobs/leasing.v1.ts',
-    from: 'else this.jobs.undo(caller, jobs);',
+    name: 'native lease: undone when its answer did not reach the client',
+    file: 'src/jobs/lease-delivery.ts',
+    from: 'else this.undo(caller, jobs);',
     to: '',
     spec: LEASES,
     test: 'of a client that is gone before its answer',
   },
   {
     name: 'native lease: a token is looked at again after a long wait',
-    file: 'src/jobs/leasing.v1.ts',
+    file: 'src/jobs/lease-delivery.ts',
     from: 'if (isLong && jobs.length > 0)',
     to: 'if (isLong && jobs.length < 0)',
     spec: LEASES,
@@ -28,15 +29,87 @@ export const NATIVE_HTTP = [
   },
   {
     name: 'native job: its queue must be one of the token',
-    file: 'src/jobs/rich-jobs.service.ts',
-    from: 'if (caller.rights !== null && caller.rights.queues !== null) await this.find(caller, id);',
-    to: '',
+    file: 'src/jobs/jobs.service.ts',
+    from: 'if (visible === undefined) throw jobNotFound(id);',
+    to: 'void visible;',
     spec: OWNERS,
     test: 'publishes, leases and looks in these',
   },
   {
+    name: 'native job: a look checks the queue of the job found',
+    file: 'src/jobs/jobs.service.ts',
+    from: 'if (job === null || !isForQueue(caller.rights, job.queue)) return null;',
+    to: 'if (job === null) return null;',
+    spec: RIGHTS,
+    test: 'no call by id tells anything',
+  },
+  {
+    name: 'native job: dependents in other queues are left out',
+    file: 'src/jobs/jobs.service.ts',
+    from: 'dependents: await visibleOf(this.jobsOf(caller), caller, job.dependents)',
+    to: 'dependents: job.dependents',
+    spec: RIGHTS,
+    test: 'a job that it depends on tells nothing',
+  },
+  {
+    name: 'native publish: a wait checks the queue of the job found',
+    file: 'src/jobs/jobs.service.ts',
+    from: 'if (visible === undefined) return null;',
+    to: 'void visible;',
+    spec: RIGHTS,
+    test: 'a publish with X-Job-ID that waits',
+  },
+  {
+    name: 'native publish: a wait needs the verb of a look',
+    file: 'src/jobs/v1/publishing.v1.ts',
+    from: "if (wait_ms !== undefined) checkVerb(context.caller.rights, 'consume');",
+    to: '',
+    spec: RIGHTS,
+    test: 'waiting for a job needs what looking at it needs',
+  },
+  {
+    name: 'native publish: the holder of a unique key in another queue is not named',
+    file: 'src/jobs/jobs.service.ts',
+    from: 'throw visible === undefined ? keyTakenElsewhere() : error;',
+    to: 'void visible; throw error;',
+    spec: RIGHTS,
+    test: 'a unique key tells that it is held: reject',
+  },
+  {
+    name: 'native publish: the record of an idempotency key names no job of another queue',
+    file: 'src/jobs/jobs.service.ts',
+    from: 'if (queues.some((queue) => queue !== null && !isForQueue(caller.rights, queue)))',
+    to: 'if (queues.length < 0)',
+    spec: RIGHTS,
+    test: 'an idempotency key tells nothing',
+  },
+  {
+    name: 'native publish: `existing` answers no job of another queue',
+    file: 'lua/includes/claim_unique_key.lua',
+    from: 'code = is_foreign and "5" or type(way) == "string" and way or way(holder, options, body)',
+    to: 'code = type(way) == "string" and way or is_foreign and "5" or way(holder, options, body)',
+    spec: RIGHTS,
+    test: 'a unique key tells that it is held: existing',
+  },
+  {
+    name: 'native batch: of a job in another queue not even the lease is shown',
+    file: 'lua/includes/lease_check.lua',
+    from: 'if job and options.queue and find_queue(options.queue) ~= job.queue then',
+    to: 'if job and lease == 0 and options.queue and find_queue(options.queue) ~= job.queue then',
+    spec: RIGHTS,
+    test: 'a batch or list tells nothing: acks',
+  },
+  {
+    name: 'native job: it waits for no job of another queue',
+    file: 'src/auth/job-rights.ts',
+    from: 'if (foreign >= 0) throw',
+    to: 'if (foreign < -1) throw',
+    spec: RIGHTS,
+    test: 'a dependency is refused',
+  },
+  {
     name: 'native batch: who moves a job may publish',
-    file: 'src/jobs/hot-calls.v1.ts',
+    file: 'src/jobs/v1/fast-calls.v1.ts',
     from: "    checkVerb(rights, 'publish');\n",
     to: '',
     spec: OWNERS,
@@ -44,7 +117,7 @@ export const NATIVE_HTTP = [
   },
   {
     name: 'native publish: a result that is waited for is kept',
-    file: 'src/jobs/publishing.v1.ts',
+    file: 'src/jobs/v1/publishing.v1.ts',
     from: 'Math.max(job.retentionMs ?? 0, waitMs + KEPT_LONGER_MS)',
     to: 'job.retentionMs ?? 0',
     spec: WAITS,
@@ -52,8 +125,8 @@ export const NATIVE_HTTP = [
   },
   {
     name: 'native publish: who waits counts as a waiter before anything is stored',
-    file: 'src/jobs/publishing.v1.ts',
-    from: 'context.gate?.rest(exchange);',
+    file: 'src/jobs/v1/publishing.v1.ts',
+    from: 'server.loadShedder?.park(context);',
     to: 'void context;',
     spec: WAITS,
     test: 'counts as one that waits',
@@ -61,25 +134,105 @@ export const NATIVE_HTTP = [
   {
     name: 'native publish: a wait ends when the server does',
     file: 'src/engine/engine.ts',
-    from: '    full.endWatch.stop();\n  }',
+    from: '    extended.endWatch.stop();\n  }',
     to: '  }',
-    spec: 'test/redis/end-watch.spec.ts',
+    spec: 'test/engine/changes.spec.ts',
     test: 'and when the engine stops',
   },
   {
     name: 'fields: those that are not known are refused',
     file: 'src/http/fields/read.ts',
-    from: 'if (!fields.has(name)) problems.add',
-    to: 'if (fields.size < 0) problems.add',
+    from: 'problems.add(below(at, unknown.field), unknown.rule);',
+    to: '',
     spec: FIELDS,
     test: 'are only those that the class declares',
   },
   {
+    name: 'fields: parameters that a call does not know are refused',
+    file: 'src/http/incoming.ts',
+    from: 'if (call !== undefined && call.query === undefined)',
+    to: 'if (call !== undefined && call.query !== undefined)',
+    spec: 'test/api/intruders.spec.ts',
+    test: 'does not know',
+  },
+  {
+    name: 'fields: parameters of a batch of acknowledgements are refused',
+    file: 'src/jobs/v1/fast-calls.v1.ts',
+    from: 'refuseParameters(context.query);',
+    to: '',
+    spec: 'test/api/intruders.spec.ts',
+    test: 'does not know',
+  },
+  {
+    name: 'fields: parameters of a lease operation are refused',
+    file: 'src/jobs/v1/lease-operations.v1.ts',
+    from: 'refuseParameters(context.query);',
+    to: '',
+    spec: 'test/api/intruders.spec.ts',
+    test: 'does not know',
+  },
+  {
+    name: 'native lease: without a ttr, the setting of the namespace counts on the simple path',
+    file: 'src/engine/engine.ts',
+    from: '{ ...request, ttrMs: ttr_ms, hasOwnTtr: true }',
+    to: '{ ...request, ttrMs: 60_000, hasOwnTtr: true }',
+    spec: 'test/api/native-leases.spec.ts',
+    test: 'lasts as long as the job',
+  },
+  {
+    name: 'native lease: without a ttr, that of the job counts on the extended path',
+    file: 'src/engine/lease/extended-leases.ts',
+    from: 'hasOwnTtr === true ? JOBS_OWN_TTR : ttrMs',
+    to: 'ttrMs',
+    spec: 'test/api/native-leases.spec.ts',
+    test: 'lasts as long as the job',
+  },
+  {
+    name: 'fields: parameters that the statistics do not know are refused',
+    file: 'src/stats/stats.v1.ts',
+    from: 'const problems = unknownIn(query, StatsQuery);',
+    to: 'const problems = unknownIn({}, StatsQuery);',
+    spec: 'src/stats/stats.v1.spec.ts',
+    test: 'are refused for',
+  },
+  {
+    name: 'events: a filter is looked up by no name that every object has',
+    file: 'src/events/event-filter.ts',
+    from: 'const filter = FILTERS.get(field);',
+    to: 'const filter = (Object.fromEntries(FILTERS) as Record<string, Filter | undefined>)[field];',
+    spec: 'test/api/intruders.spec.ts',
+    test: 'does not know',
+  },
+  {
+    name: 'lmstfy: a number above 64 bits is refused',
+    file: 'src/http/request/head.ts',
+    from: "(value === TWO_TO_63 && BigInt(query[name] ?? '') >= TWO_TO_63)",
+    to: 'value > TWO_TO_63',
+    spec: 'test/api/jobs.spec.ts',
+    test: 'refuses a limit of',
+  },
+  {
     name: 'fields: none is taken that was inherited',
     file: 'src/http/fields/read.ts',
-    from: 'if (Object.hasOwn(value, name))',
-    to: 'if (name in value)',
+    from: 'if (!Object.hasOwn(value, name)) problems.add',
+    to: 'if (!(name in value)) problems.add',
     spec: FIELDS,
     test: 'are only those that the class declares',
+  },
+  {
+    name: 'native: resume does not make a queue',
+    file: 'lua/commands/extended/change_queue.lua',
+    from: 'if not was_there and makes ~= "1" then',
+    to: 'if false then',
+    spec: 'test/api/native-queues.spec.ts',
+    test: 'makes a queue that is paused or set and says so',
+  },
+  {
+    name: 'lmstfy: an attribute value is cut between characters',
+    file: 'src/jobs/lmstfy/wire.lmstfy.ts',
+    from: 'while (isInsideCharacter(bytes[end])) end--;',
+    to: '',
+    spec: 'test/api/jobs.spec.ts',
+    test: 'are cut: keys at 32 characters',
   },
 ];

@@ -1,31 +1,31 @@
-const KEYS = 'test/redis/native-idempotency.spec.ts';
-const PARTS = 'test/redis/lease-parts.spec.ts';
+const KEYS = 'test/engine/publishing.spec.ts';
+const PARTS = 'test/engine/leasing.spec.ts';
 
 /**
- * Idempotency keys of native publishes, and long calls of the full lane that go in parts.
+ * Idempotency keys of native publishes, and long calls of the extended path that are sent in parts.
  *
  * @type {readonly import('../guards.mjs').Guard[]}
  */
 export const NATIVE_KEYS = [
   {
-    name: 'native keys: what was stored is noted in the same step',
-    file: 'lua/scripts/full_put.lua',
-    from: 'write("SET", queue_key("k", digest), fingerprint .. table.concat(who), "PX", ttl_ms)',
+    name: 'native keys: the idempotency record is written in the same step',
+    file: 'lua/commands/extended/publish.lua',
+    from: 'write("SET", queue_key("k", digest), fingerprint .. table.concat(stored), "PX", ttl_ms)',
     to: '',
     spec: KEYS,
     test: 'makes of one request',
   },
   {
-    name: 'native keys: both lanes find the note of the other',
-    file: 'lua/scripts/publish_once.lua',
+    name: 'native keys: each path finds the idempotency record of the other',
+    file: 'lua/commands/simple/publish_idempotent.lua',
     from: 'form == "ids" and id or',
     to: 'id or',
     spec: KEYS,
-    test: 'by the other lane: plain first',
+    test: 'by the other path: simple first',
   },
   {
     name: 'native keys: the fingerprint has all fields in it',
-    file: 'src/engine/notes.ts',
+    file: 'src/engine/publish/idempotency-records.ts',
     from: 'Object.entries(rest).sort',
     to: 'Object.entries({}).sort',
     spec: KEYS,
@@ -33,39 +33,39 @@ export const NATIVE_KEYS = [
   },
   {
     name: 'native publish: its header reaches the engine',
-    file: 'src/jobs/rich-jobs.service.ts',
-    from: 'key === undefined ? options : { ...options, note: nativeNoteOf(key, jobs) }',
+    file: 'src/jobs/jobs.service.ts',
+    from: 'key === undefined ? options : { ...options, idempotencyRecord: nativeIdempotencyRecordOf(key, jobs) }',
     to: 'key === undefined ? options : {}',
-    spec: 'test/e2e/native-publish.spec.ts',
+    spec: 'test/api/native-jobs.spec.ts',
     test: 'with an Idempotency-Key is answered alike',
   },
   {
-    name: 'full lane: a publish that is sent again finds its own ids',
-    file: 'lua/scripts/full_put.lua',
+    name: 'extended path: a publish that is sent again finds its own ids',
+    file: 'lua/commands/extended/publish.lua',
     from: 'not options.minted or redis.call("EXISTS", job_key(id)) == 1',
     to: 'not options.minted',
     spec: KEYS,
     test: 'that the driver sends again',
   },
   {
-    name: 'full lane: what is undone stands as before',
-    file: 'src/engine/full/settling.ts',
+    name: 'extended path: what is undone stands as before',
+    file: 'src/engine/settle/settler.ts',
     from: '.reverse()',
     to: '',
     spec: PARTS,
     test: 'goes in parts',
   },
   {
-    name: 'full lane: a long lease goes on behind its first part',
-    file: 'src/engine/leases.ts',
-    from: 'const rest = jobs ? restOf(question, jobs) : null;',
-    to: 'const rest = null as Question | null;',
+    name: 'extended path: a long lease goes on behind its first part',
+    file: 'src/engine/lease/leases.ts',
+    from: 'const rest = jobs ? restOf(fetch, jobs) : null;',
+    to: 'const rest = null as FetchRequest | null;',
     spec: PARTS,
     test: 'goes in parts',
   },
   {
-    name: 'full lane: a lease takes no more than a script has the time for',
-    file: 'src/engine/full/parts.ts',
+    name: 'extended path: a lease takes no more than a script has the time for',
+    file: 'src/engine/lease/extended-parts.ts',
     from: 'const MOST_AT_ONCE = 50;',
     to: 'const MOST_AT_ONCE = 100;',
     spec: PARTS,

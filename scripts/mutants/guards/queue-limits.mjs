@@ -1,7 +1,7 @@
-const LIMITS = 'test/redis/queue-limits.spec.ts';
-const RATES = 'test/redis/queue-rates.spec.ts';
-const CONTROLS = 'test/redis/queue-controls.spec.ts';
-const PROPERTY = 'test/redis/queue-limits-property.spec.ts';
+const LIMITS = 'test/engine/queue-limits.spec.ts';
+const RATES = 'test/engine/queue-limits.spec.ts';
+const CONTROLS = 'test/engine/queue-limits.spec.ts';
+const PROPERTY = 'test/engine/queue-limits-property.spec.ts';
 
 /**
  * Limits of queues: what may run at once, how often something begins, and what is refused.
@@ -11,31 +11,31 @@ const PROPERTY = 'test/redis/queue-limits-property.spec.ts';
 export const QUEUE_LIMITS = [
   {
     name: 'queue limits: a paused queue gives nothing',
-    file: 'lua/lib/full/hold.lua',
+    file: 'lua/includes/limits_at_lease.lua',
     from: 'if set.paused or set.max',
     to: 'if set.max',
     spec: LIMITS,
     test: 'gives no job, plain or rich',
   },
   {
-    name: 'queue limits: plain jobs that run count with rich ones',
-    file: 'lua/lib/full/settings.lua',
+    name: 'queue limits: running simple jobs count with extended ones',
+    file: 'lua/includes/settings.lua',
     from: 'redis.call("ZCARD", queue_key("l", number)) + ',
     to: '',
     spec: LIMITS,
     test: 'counts plain and rich ones',
   },
   {
-    name: 'queue limits: a late owner needs a free slot',
-    file: 'lua/lib/full/claim.lua',
+    name: 'queue limits: a late lease holder needs a free slot',
+    file: 'lua/includes/lease_check.lua',
     from: 'return is_free and limits.running_in(job.queue) < (set.max or math.huge)',
     to: 'return is_free',
     spec: LIMITS,
     test: 'refuses a late owner whose slot is taken',
   },
   {
-    name: 'queue limits: a late owner needs a slot of his key',
-    file: 'lua/lib/full/claim.lua',
+    name: 'queue limits: a late lease holder needs a slot of its concurrency key',
+    file: 'lua/includes/lease_check.lua',
     from: 'return is_free and limits.running_in',
     to: 'return limits.running_in',
     spec: LIMITS,
@@ -43,7 +43,7 @@ export const QUEUE_LIMITS = [
   },
   {
     name: 'queue limits: who leaves gives the slot of his key back',
-    file: 'lua/lib/full/moves.lua',
+    file: 'lua/includes/limit_moves.lua',
     from: 'free("ZREM", key.slots, job.id)',
     to: 'touch(key.slots)',
     spec: PROPERTY,
@@ -51,7 +51,7 @@ export const QUEUE_LIMITS = [
   },
   {
     name: 'queue limits: a slot that gets free calls the next of its key',
-    file: 'lua/lib/full/moves.lua',
+    file: 'lua/includes/limit_moves.lua',
     from: 'limits.freed[key.name] = key.taken - 1, key.called - job.x.slot, key',
     to: 'limits.moved[key.name] = key.taken - 1, key.called - job.x.slot, key',
     spec: LIMITS,
@@ -59,15 +59,15 @@ export const QUEUE_LIMITS = [
   },
   {
     name: 'queue limits: who is called has a slot already',
-    file: 'lua/lib/full/call.lua',
+    file: 'lua/includes/call_held.lua',
     from: '      limits.take_slot(job, 1)\n',
     to: '',
     spec: LIMITS,
     test: 'has no slot for newcomers',
   },
   {
-    name: 'queue limits: nobody overtakes those who are held up',
-    file: 'lua/lib/full/keyed.lua',
+    name: 'queue limits: no job overtakes held jobs',
+    file: 'lua/includes/concurrency_keys.lua',
     from: ' and (job.x.slot or key.held == 0)',
     to: '',
     spec: LIMITS,
@@ -75,15 +75,15 @@ export const QUEUE_LIMITS = [
   },
   {
     name: 'queue limits: a free slot wakes who waits',
-    file: 'lua/lib/full/moves.lua',
+    file: 'lua/includes/limit_moves.lua',
     from: '      wake(job.queue)\n',
     to: '',
     spec: RATES,
     test: 'when a slot of the queue gets free',
   },
   {
-    name: 'queue limits: the full lane tends what runs in a limited queue',
-    file: 'lua/lib/full/lease.lua',
+    name: 'queue limits: the extended path handles the leases of a limited queue',
+    file: 'lua/includes/lease.lua',
     from: 'item.worker ~= "" or settings_of(job.queue).max then',
     to: 'item.worker ~= "" then',
     spec: RATES,
@@ -91,7 +91,7 @@ export const QUEUE_LIMITS = [
   },
   {
     name: 'queue limits: the clock comes when a rate allows more',
-    file: 'lua/lib/full/hold.lua',
+    file: 'lua/includes/limits_at_lease.lua',
     from: 'set_timer("P" .. number, limits.allowed_at(set.rate, set.tat, 1))',
     to: 'touch(queue_key("o", number))',
     spec: RATES,
@@ -99,15 +99,15 @@ export const QUEUE_LIMITS = [
   },
   {
     name: 'queue limits: a pause saves up no more than a burst',
-    file: 'lua/lib/full/rates.lua',
+    file: 'lua/includes/rates.lua',
     from: 'math.max((tat or 0) - now_floor, 0)',
     to: '(tat or now_floor) - now_floor',
     spec: RATES,
     test: 'T24',
   },
   {
-    name: 'queue limits: a draining queue takes no plain job',
-    file: 'lua/lib/refuse_full.lua',
+    name: 'queue limits: a draining queue takes no simple job',
+    file: 'lua/modules/limits/queue_settings.lua',
     from: 'codes[item] = "7"',
     to: 'codes[item] = "0"',
     spec: CONTROLS,
@@ -115,26 +115,34 @@ export const QUEUE_LIMITS = [
   },
   {
     name: 'queue limits: what a draining queue refuses counts for no quota',
-    file: 'lua/scripts/publish.lua',
-    from: '--- @include "lib/refuse_full"\n--- @include "lib/admit"\n',
-    to: '--- @include "lib/admit"\n--- @include "lib/refuse_full"\n',
+    file: 'lua/commands/simple/publish.lua',
+    from: 'if next(is_extended_queue) then\n  --- @requires limits/queue_settings\n  refuse_by_settings(ARGV, 5, codes, publish_kinds, old)\nend\nif quotas ~= "" then\n  --- @requires limits/quotas\n  stored_bytes = admit_calls(quotas, ARGV, 5, codes, publish_kinds, old, replaces)\nend\n',
+    to: 'if quotas ~= "" then\n  --- @requires limits/quotas\n  stored_bytes = admit_calls(quotas, ARGV, 5, codes, publish_kinds, old, replaces)\nend\nif next(is_extended_queue) then\n  --- @requires limits/queue_settings\n  refuse_by_settings(ARGV, 5, codes, publish_kinds, old)\nend\n',
     spec: CONTROLS,
     test: 'counts no bytes of what it refuses',
   },
   {
+    name: 'queue limits: the look at held jobs begins anew with each change',
+    file: 'lua/commands/extended/change_queue.lua',
+    from: '{ "seen" }',
+    to: '{ "none" }',
+    spec: 'test/engine/queue-limits.spec.ts',
+    test: 'holds no job any more',
+  },
+  {
     name: 'queue limits: a queue with jobs is not forgotten',
-    file: 'lua/scripts/full_drop.lua',
-    from: 'if live > 0 or kept_in',
-    to: 'if kept_in',
+    file: 'lua/commands/extended/delete_queue.lua',
+    from: 'if head.taken < math.min(length, MOST_READ) or tonumber',
+    to: 'if tonumber',
     spec: CONTROLS,
     test: 'but not while a job is',
   },
   {
     name: 'turns: the queue that gave a job last comes last',
-    file: 'lua/lib/full/share.lua',
+    file: 'lua/includes/take_from.lua',
     from: 'took_turn(queue.name, number)',
     to: 'touch(meta)',
-    spec: 'test/redis/fairness.spec.ts',
+    spec: 'test/engine/leasing.spec.ts',
     test: 'T22',
   },
 ];

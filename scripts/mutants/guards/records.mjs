@@ -1,71 +1,72 @@
-const RECORDS = 'test/redis/records.spec.ts';
-const E2E = 'test/e2e/records.spec.ts';
+const RECORDS = 'test/engine/records.spec.ts';
+const E2E = 'test/api/durability.spec.ts';
 
 /**
- * Records of leases whose answers may not have left: a job that nobody saw is not charged, and one that somebody saw is.
+ * Records of leases whose answers may not have left: a job that no worker saw is not charged, and one that a worker saw
+ * is.
  *
  * @type {readonly import('../guards.mjs').Guard[]}
  */
 export const RECORD_GUARDS = [
   {
-    name: 'records: leases are noted in the step that gives them',
-    file: 'lua/lib/record.lua',
-    from: 'if record ~= "" and batched > 1 then',
+    name: 'records: leases are recorded in the step that gives them',
+    file: 'lua/modules/jobs/deliveries.lua',
+    from: 'if record ~= "" and size > 1 then',
     to: 'if false then',
     spec: RECORDS,
-    test: 'run out uncharged when their server died',
+    test: 'expire uncharged when their server died',
   },
   {
     name: 'records: a lease that runs out is looked up before it is charged',
-    file: 'lua/lib/move_due.lua',
-    from: ' and is_unheard(id, value)',
+    file: 'lua/commands/maintenance/pump.lua',
+    from: ' and is_undelivered(sending, id, value)',
     to: ' and false',
     spec: RECORDS,
-    test: 'run out uncharged when their server died',
+    test: 'expire uncharged when their server died',
   },
   {
     name: 'records: they are of one lease, not of the job',
-    file: 'lua/lib/unheard.lua',
-    from: 'return unheard[string.sub(value, 9, 12) .. id]',
-    to: 'for lease in pairs(unheard) do if string.sub(lease, 5) == id then return true end end',
+    file: 'lua/modules/jobs/deliveries.lua',
+    from: 'return undelivered[string.sub(value, 9, 12) .. id]',
+    to: 'for lease in pairs(undelivered) do if string.sub(lease, 5) == id then return true end end',
     spec: RECORDS,
     test: 'of one lease say nothing of the next',
   },
   {
-    name: 'records: a job is spared three times, and no more',
-    file: 'lua/lib/move_due.lua',
-    from: 'spared < MOST_SPARED',
-    to: 'spared < 255',
+    name: 'records: a job has three free retries, and no more',
+    file: 'lua/commands/maintenance/pump.lua',
+    from: 'free_retries < MAX_FREE_RETRIES',
+    to: 'free_retries < 255',
     spec: RECORDS,
     test: 'are spared three times',
   },
   {
-    name: 'records: how often a job was spared is kept over an undo',
-    file: 'lua/lib/job.lua',
-    from: 'job.expires, job.spared)',
+    name: 'records: the number of free retries is kept over an undo',
+    file: 'lua/modules/core/header.lua',
+    from: 'job.expires, job.free_retries)',
     to: 'job.expires, 0)',
     spec: RECORDS,
     test: 'are spared three times',
   },
   {
     name: 'records: what has left is taken out before this server pumps',
-    file: 'src/engine/pump.ts',
-    from: '    this.records.flush(namespace);\n',
+    file: 'src/engine/timers/pump.ts',
+    from: '    this.deliveryLogs.flush(namespace);\n',
     to: '',
     spec: RECORDS,
     test: 'at once for its own server',
   },
   {
     name: 'records: what has left is taken out within a moment',
-    file: 'src/engine/delivery-records.ts',
-    from: '[...shelf.takeStale(this.ticks - 1), ...shelf.retired.splice(0)]',
+    file: 'src/engine/lease/delivery-logs.ts',
+    from: '[...log.takeStale(this.ticks - 1), ...log.retired.splice(0)]',
     to: '[]',
     spec: RECORDS,
     test: 'for all servers within a moment',
   },
   {
     name: 'records: a batch has left when its last answer has',
-    file: 'src/engine/record-shelf.ts',
+    file: 'src/engine/lease/delivery-log.ts',
     from: '--this.callsLeft === 0',
     to: '--this.callsLeft >= 0',
     spec: RECORDS,
@@ -73,7 +74,7 @@ export const RECORD_GUARDS = [
   },
   {
     name: 'records: a reserve whose reply was lost is given back',
-    file: 'src/engine/leases.ts',
+    file: 'src/engine/lease/leases.ts',
     from: 'this.records.failed(batch, error)',
     to: 'void error',
     spec: RECORDS,
@@ -81,7 +82,7 @@ export const RECORD_GUARDS = [
   },
   {
     name: 'records: those of the dead go',
-    file: 'lua/scripts/tidy.lua',
+    file: 'lua/commands/maintenance/tidy.lua',
     from: 'if #ended > 0 then',
     to: 'if false then',
     spec: RECORDS,
@@ -89,7 +90,7 @@ export const RECORD_GUARDS = [
   },
   {
     name: 'records: none goes before the pump has seen it',
-    file: 'lua/lib/ended_records.lua',
+    file: 'lua/commands/maintenance/tidy.lua',
     from: 'is_behind and 0 or #some',
     to: '#some',
     spec: RECORDS,
@@ -97,7 +98,7 @@ export const RECORD_GUARDS = [
   },
   {
     name: 'records: none is left in a namespace that is forgotten',
-    file: 'lua/scripts/unregister.lua',
+    file: 'lua/commands/maintenance/unregister.lua',
     from: 'redis.call("DEL", meta, sending, ',
     to: 'redis.call("DEL", meta, meta, ',
     spec: RECORDS,
@@ -105,14 +106,14 @@ export const RECORD_GUARDS = [
   },
   {
     name: 'records: an answer has left when the system has all of it, not before',
-    file: 'src/jobs/hot-calls.lmstfy.ts',
+    file: 'src/jobs/lmstfy/fast-calls.lmstfy.ts',
     from: ', confirms: true',
     to: '',
     spec: E2E,
     test: 'stays while its client does not read it',
   },
   {
-    name: 'records: an answer that has left is told',
+    name: 'records: an answer that has left is confirmed',
     file: 'src/jobs/delivery.ts',
     from: '      this.done();\n      settle(true);\n      return;\n',
     to: '      this.done();\n      return;\n',
@@ -121,7 +122,7 @@ export const RECORD_GUARDS = [
   },
   {
     name: 'records: what is undone needs no record',
-    file: 'src/engine/leases.ts',
+    file: 'src/engine/lease/leases.ts',
     from: '    for (const receipt of new Set(jobs.map((job) => job.receipt))) receipt?.arrived();\n',
     to: '',
     spec: E2E,
@@ -129,10 +130,10 @@ export const RECORD_GUARDS = [
   },
   {
     name: 'records: what has left is not taken back for a reserve that never ran',
-    file: 'lua/scripts/recall.lua',
+    file: 'lua/commands/simple/reclaim_undelivered.lua',
     from: 'if not batch or batch[1] == left_ms then',
     to: 'if not batch then',
-    spec: 'test/redis/records.spec.ts',
+    spec: 'test/engine/records.spec.ts',
     test: 'takes nothing back of the one before',
   },
 ];

@@ -1,6 +1,6 @@
-const UNIQUE = 'test/redis/unique-keys.spec.ts';
-const RECURRING = 'test/redis/recurring.spec.ts';
-const RETENTION = 'test/redis/retention.spec.ts';
+const UNIQUE = 'test/engine/unique-keys.spec.ts';
+const RECURRING = 'test/engine/recurring.spec.ts';
+const RETENTION = 'test/engine/expiry.spec.ts';
 
 /**
  * Unique keys, recurring jobs and retention.
@@ -10,39 +10,39 @@ const RETENTION = 'test/redis/retention.spec.ts';
 export const SCHEDULES = [
   {
     name: 'unique: a job that ends frees its key',
-    file: 'lua/lib/full/end.lua',
+    file: 'lua/includes/conclude.lua',
     from: '  free_unique(job)\n',
     to: '',
-    spec: 'test/redis/unique-keys.property.spec.ts',
+    spec: 'test/engine/unique-keys.property.spec.ts',
     test: 'frees it however its job ends',
   },
   {
     name: 'unique: a job frees no key that is another one’s by now',
-    file: 'lua/lib/full/unique.lua',
+    file: 'lua/includes/unique.lua',
     from: 'record.id == job.id and record.ends == 0 and',
     to: 'record.ends == 0 and',
     spec: UNIQUE,
-    test: 'does not free a key that somebody else holds',
+    test: 'does not free a key that another job holds',
   },
   {
-    name: 'unique: a job that has expired holds nothing, though nobody has cleared it away',
-    file: 'lua/lib/full/unique.lua',
+    name: 'unique: an expired job holds nothing, even before it is removed',
+    file: 'lua/includes/unique.lua',
     from: 'record.ends == 0 and lives',
     to: 'record.ends == 0',
     spec: UNIQUE,
     test: 'does not wait for the clock',
   },
   {
-    name: 'unique: a job that somebody works on is not replaced',
-    file: 'lua/lib/full/claim_key.lua',
+    name: 'unique: a leased job is not replaced',
+    file: 'lua/includes/claim_unique_key.lua',
     from: 'holder.is_new or holder.job and holder.job.state == LEASED',
     to: 'holder.is_new',
     spec: UNIQUE,
-    test: 'replaces a job that waits, and none that somebody has',
+    test: 'replaces a waiting job, but not a leased one',
   },
   {
     name: 'unique: of the jobs of one call the first one keeps the key',
-    file: 'lua/lib/full/claim_key.lua',
+    file: 'lua/includes/claim_unique_key.lua',
     from: 'holder.is_new or holder.job and holder.job.state == LEASED',
     to: 'holder.job and holder.job.state == LEASED',
     spec: UNIQUE,
@@ -50,15 +50,15 @@ export const SCHEDULES = [
   },
   {
     name: 'unique: a dead job does not come back while another one holds its key',
-    file: 'lua/lib/full/raise.lua',
+    file: 'lua/includes/respawn.lua',
     from: 'if not retake_unique(job) then',
     to: 'if retake_unique(job) == nil then',
     spec: UNIQUE,
-    test: 'comes back from the dead with its key',
+    test: 'is respawned with its key',
   },
   {
     name: 'unique: a window holds its key when its job is gone',
-    file: 'lua/lib/full/unique.lua',
+    file: 'lua/includes/unique.lua',
     from: 'record.ends > now_floor or ',
     to: '',
     spec: UNIQUE,
@@ -66,15 +66,15 @@ export const SCHEDULES = [
   },
   {
     name: 'recurring: the backlog counts a slot that comes just now',
-    file: 'lua/lib/full/slots.lua',
-    from: 'math.max(missed - recurring.backlog, 0)',
-    to: 'math.max(missed - recurring.backlog - 1, 0)',
+    file: 'lua/includes/recurring_slots.lua',
+    from: 'and math.min(recurring.backlog, 1000) or 1000',
+    to: 'and math.min(recurring.backlog, 1000) + 1 or 1000',
     spec: RECURRING,
     test: 'exactly as many as the backlog allows',
   },
   {
     name: 'recurring: children of a former life keep their ids',
-    file: 'lua/lib/full/slots.lua',
+    file: 'lua/includes/recurring_slots.lua',
     from: 'if not is_taken(child, present) and not (present and present.is_gone) then',
     to: 'if child then',
     spec: RECURRING,
@@ -82,7 +82,7 @@ export const SCHEDULES = [
   },
   {
     name: 'recurring: of two changes at once, one begins anew',
-    file: 'lua/scripts/full_recur_set.lua',
+    file: 'lua/commands/extended/set_recurring.lua',
     from: 'known[1] ~= revision then',
     to: 'not known[1] then',
     spec: RECURRING,
@@ -90,7 +90,7 @@ export const SCHEDULES = [
   },
   {
     name: 'recurring: what was served is not served again when it is set anew',
-    file: 'lua/scripts/full_recur_set.lua',
+    file: 'lua/commands/extended/set_recurring.lua',
     from: 'math.max(now_ceil - 1, tonumber(known[5] or 0))',
     to: 'now_ceil - 1',
     spec: RECURRING,
@@ -98,15 +98,15 @@ export const SCHEDULES = [
   },
   {
     name: 'recurring: they keep their namespace alive',
-    file: 'lua/scripts/unregister.lua',
-    from: 'queues, space_key("schedules")',
+    file: 'lua/commands/maintenance/unregister.lua',
+    from: 'queues, namespace_key("schedules")',
     to: 'queues',
     spec: RECURRING,
     test: 'keeps a namespace that has no queue yet',
   },
   {
     name: 'recurring: a quota on queues holds for them',
-    file: 'lua/lib/full/spawn.lua',
+    file: 'lua/includes/spawn.lua',
     from: 'quotas ~= "" and new_room < 1',
     to: 'quotas == "" and new_room < 1',
     spec: RECURRING,
@@ -114,10 +114,18 @@ export const SCHEDULES = [
   },
   {
     name: 'retention: what is over goes in bounded steps',
-    file: 'lua/lib/full/clock.lua',
+    file: 'lua/includes/timers.lua',
     from: '"LIMIT", 0, limit',
     to: '"LIMIT", 0, -1',
     spec: RETENTION,
     test: 'in bounded steps',
+  },
+  {
+    name: 'recurring: a wrong clock makes a thousand jobs at most',
+    file: 'lua/includes/recurring_slots.lua',
+    from: 'math.min(recurring.backlog, 1000)',
+    to: 'recurring.backlog',
+    spec: RECURRING,
+    test: 'backlog 5000',
   },
 ];

@@ -1,4 +1,4 @@
-const STATE = 'test/chaos/store-state.spec.ts';
+const STATE = 'test/faults/store-state.spec.ts';
 
 /**
  * Stores that change under a running server, connections that lie, clocks that differ, acknowledgements that come too late.
@@ -11,8 +11,8 @@ export const STORES = [
     file: 'src/redis/pool.ts',
     from: "if (this.client.status === 'ready') this.client.disconnect(true);",
     to: '',
-    spec: 'test/redis/faults.spec.ts',
-    test: 'finds a half-open connection out',
+    spec: 'test/engine/faults.spec.ts',
+    test: 'detects a half-open connection',
   },
   {
     name: 'a store that a later version has taken over is left alone',
@@ -32,26 +32,26 @@ export const STORES = [
   },
   {
     name: "the clock of Redis counts, not this machine's",
-    file: 'src/redis/clock.ts',
+    file: 'src/redis/calls.ts',
     from: 'this.offsetMs = offsetMs;',
     to: 'void offsetMs;',
-    spec: 'test/redis/clock.spec.ts',
+    spec: 'test/engine/clock.spec.ts',
     test: 'is the only clock|follows a step',
   },
   {
-    name: "an acknowledgement that may have taken somebody else's job is counted",
-    file: 'src/engine/acks.ts',
+    name: 'an ack that may have removed a job that was leased again is counted',
+    file: 'src/engine/settle/acks.ts',
     from: "if (code === ACK.possible) this.observer.staleAck(namespace, 'possible');",
     to: '',
-    spec: 'test/chaos/answers.spec.ts',
+    spec: 'test/faults/answers.spec.ts',
     test: 'T6: ',
   },
   {
     name: 'queues that come and go get no more series than are allowed',
-    file: 'src/metrics/series-table.ts',
+    file: 'src/metrics/series.ts',
     from: 'if (this.held >= this.limit) return this.other(pool);',
     to: '',
-    spec: 'test/chaos/churn.spec.ts',
+    spec: 'test/faults/churn.spec.ts',
     test: 'T36: ',
   },
 ];

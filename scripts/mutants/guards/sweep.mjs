@@ -1,4 +1,4 @@
-const SWEEP = 'test/redis/sweep.spec.ts';
+const SWEEP = 'test/engine/expiry.spec.ts';
 
 /**
  * How what is due is found wherever it is.
@@ -8,15 +8,15 @@ const SWEEP = 'test/redis/sweep.spec.ts';
 export const SWEEPS = [
   {
     name: 'sweep: the last step goes on to the end',
-    file: 'src/engine/pump.ts',
+    file: 'src/engine/timers/pump.ts',
     from: 'isLast ? Number.POSITIVE_INFINITY : this.share',
     to: '1',
     spec: SWEEP,
     test: 'moves what a server left',
   },
   {
-    name: 'sweep: a key that is no zset keeps nobody from the others',
-    file: 'lua/scripts/due_soon.lua',
+    name: 'sweep: a key that is no zset does not stop the others',
+    file: 'lua/commands/maintenance/due_soon.lua',
     from: 'redis.pcall("ZRANGE"',
     to: 'redis.call("ZRANGE"',
     spec: SWEEP,
@@ -24,7 +24,7 @@ export const SWEEPS = [
   },
   {
     name: 'sweep: what is due later is not named',
-    file: 'lua/scripts/due_soon.lua',
+    file: 'lua/commands/maintenance/due_soon.lua',
     from: 'if redis.pcall("ZCOUNT", key, "-inf", horizon_ms) ~= 0 then',
     to: 'if true then',
     spec: SWEEP,

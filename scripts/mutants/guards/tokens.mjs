@@ -1,5 +1,7 @@
-const INTRUDERS = 'test/e2e/intruders.spec.ts';
-const RIGHTS = 'test/e2e/token-rights.spec.ts';
+const INTRUDERS = 'test/api/intruders.spec.ts';
+const ADMIN = 'test/api/admin-accounts.spec.ts';
+const BROWSERS = 'src/admin/browser-rules.spec.ts';
+const RIGHTS = 'test/api/permissions.spec.ts';
 
 /**
  * Who may do what: tokens that are wrong, over, or of fewer rights than a call needs.
@@ -8,17 +10,25 @@ const RIGHTS = 'test/e2e/token-rights.spec.ts';
  */
 export const TOKENS = [
   {
+    name: "tokens: a proxy's bearer token counts on the native API only",
+    file: 'src/http/request/head.ts',
+    from: "authorization !== undefined && route.startsWith('/v1/')",
+    to: 'authorization !== undefined',
+    spec: 'src/http/request/head.spec.ts',
+    test: 'of a proxy in front of lmstfy',
+  },
+  {
     name: 'tokens: the parts of a digest are kept apart',
     file: 'src/auth/credentials.ts',
     from: '`${pool}\\0${namespace}\\0${token}`',
     to: '`${pool}${namespace}${token}`',
-    spec: 'test/chaos/tokens.spec.ts',
+    spec: 'test/faults/tokens.spec.ts',
     test: 'T25: no pool, namespace and token open another three',
   },
   {
     name: 'tokens: rights are checked on every admission',
     file: 'src/auth/admission.ts',
-    from: 'if (rights !== null) checkRights(rights, rules, exchange.queue);',
+    from: 'if (rights !== null) checkRights(rights, rules, context.queue);',
     to: 'void rights;',
     spec: INTRUDERS,
     test: 'get no further than the verbs',
@@ -33,7 +43,7 @@ export const TOKENS = [
   },
   {
     name: 'tokens: the queues of a batch of acknowledgements are looked at',
-    file: 'src/jobs/hot-calls.v1.ts',
+    file: 'src/jobs/v1/fast-calls.v1.ts',
     from: 'if (caller.rights !== null) checkAcks(caller.rights, acks);',
     to: '',
     spec: INTRUDERS,
@@ -49,15 +59,15 @@ export const TOKENS = [
   },
   {
     name: 'tokens: a long poll is looked at again when its job comes',
-    file: 'src/jobs/hot-calls.lmstfy.ts',
-    from: 'if (!isLong || jobs.length === 0) {',
-    to: 'if (isLong || !isLong || jobs.length === 0) {',
+    file: 'src/jobs/lease-delivery.ts',
+    from: 'if (isLong && jobs.length > 0) this.deliverAfterWait',
+    to: 'if (isLong && jobs.length < 0) this.deliverAfterWait',
     spec: RIGHTS,
     test: 'a long poll that began before its token was revoked',
   },
   {
     name: 'tokens: with fewer rights they are stored where older servers do not look',
-    file: 'lua/scripts/token_create.lua',
+    file: 'lua/commands/tokens/create.lua',
     from: 'is_bound and "bound" or "token", text',
     to: 'is_bound and "token" or "token", text',
     spec: RIGHTS,
@@ -65,7 +75,7 @@ export const TOKENS = [
   },
   {
     name: 'tokens: Redis takes away what has expired',
-    file: 'lua/lib/token_expiry.lua',
+    file: 'lua/modules/limits/token_lifetime.lua',
     from: 'redis.call("PEXPIREAT", token, ends)',
     to: 'redis.call("EXISTS", token)',
     spec: RIGHTS,
@@ -73,18 +83,106 @@ export const TOKENS = [
   },
   {
     name: 'tokens: a note of use makes no token',
-    file: 'lua/scripts/token_used.lua',
+    file: 'lua/commands/tokens/record_use.lua',
     from: 'if pool and (not used',
     to: 'if true and (not used',
     spec: RIGHTS,
     test: 'is noted, once in a while, and never of a token that is gone',
   },
   {
+    name: 'admin: requests of browsers are refused',
+    file: 'src/admin/admin-http.ts',
+    from: 'if (refusal !== undefined) {',
+    to: 'if (refusal === null) {',
+    spec: ADMIN,
+    test: 'is refused, and audited',
+  },
+  {
+    name: 'admin: a request that another site sends is refused',
+    file: 'src/admin/browser-rules.ts',
+    from: "if (!OWN_SITE.has(headers['sec-fetch-site']))",
+    to: 'if (OWN_SITE.size === 0)',
+    spec: BROWSERS,
+    test: 'refuse a form of another site',
+  },
+  {
+    name: 'admin: an origin is compared with the host, and its port too',
+    file: 'src/admin/browser-rules.ts',
+    from: 'new URL(own).host === page.host',
+    to: 'new URL(own).hostname === page.hostname',
+    spec: BROWSERS,
+    test: 'refuse a page of another port',
+  },
+  {
+    name: 'admin: a name must be known',
+    file: 'src/admin/browser-rules.ts',
+    from: '(isIPv4(name) || this.names.has(name.toLowerCase()))',
+    to: '(isIPv4(name) || this.names.size > 0)',
+    spec: BROWSERS,
+    test: 'refuse a name that leads here',
+  },
+  {
+    name: 'admin: a wrong password is answered later',
+    file: 'src/admin/failed-passwords.ts',
+    from: 'await this.wait(',
+    to: 'await Promise.resolve(',
+    spec: ADMIN,
+    test: 'slows down who guesses passwords',
+  },
+  {
+    name: 'admin: of an address only a few passwords are looked at a time',
+    file: 'src/admin/failed-passwords.ts',
+    from: '>= MAX_PENDING',
+    to: '>= MAX_ADDRESSES',
+    spec: ADMIN,
+    test: 'slows down who guesses passwords',
+  },
+  {
+    name: 'admin: the addresses that are remembered are bounded',
+    file: 'src/admin/failed-passwords.ts',
+    from: 'if (this.byAddress.size <= MAX_ADDRESSES) break;',
+    to: 'if (this.byAddress.size > 0) break;',
+    spec: 'src/admin/failed-passwords.spec.ts',
+    test: 'are remembered of a thousand addresses',
+  },
+  {
+    name: 'admin: no content type is refused',
+    file: 'src/admin/admin-http.ts',
+    from: "else delete headers['content-type'];",
+    to: '',
+    spec: ADMIN,
+    test: 'takes bodies of any type',
+  },
+  {
+    name: 'secrets: an address is shown without the token that its request carries',
+    file: 'src/http/request/shown-url.ts',
+    from: 'carried.length >= MIN_TOKEN_LENGTH',
+    to: 'carried.length < 0',
+    spec: 'src/http/request/shown-url.spec.ts',
+    test: 'has not the token that the request carries',
+  },
+  {
+    name: 'secrets: an address is shown without what looks like a token',
+    file: 'src/http/request/shown-url.ts',
+    from: '(isId(found) ? found : REDACTED)',
+    to: 'found',
+    spec: 'src/http/request/shown-url.spec.ts',
+    test: 'has no token: as a queue',
+  },
+  {
+    name: 'secrets: escapes of an address are undone',
+    file: 'src/http/request/shown-url.ts',
+    from: 'round < MOST_ROUNDS',
+    to: 'round < 0',
+    spec: 'src/http/request/shown-url.spec.ts',
+    test: 'has no token: escaped',
+  },
+  {
     name: 'secrets: passwords are compared whole, whatever is right of them',
     file: 'src/admin/accounts.ts',
     from: 'if (timingSafeEqual(digest, sent)) found = name;',
     to: 'if (digest.equals(sent)) found = name;',
-    spec: 'test/e2e/comparison.spec.ts',
+    spec: 'test/api/comparison.spec.ts',
     test: 'of accounts: all of them',
   },
   {
@@ -92,7 +190,7 @@ export const TOKENS = [
     file: 'src/auth/admission.ts',
     from: 'timingSafeEqual(bytes, secret)',
     to: '(timingSafeEqual, bytes.equals(secret))',
-    spec: 'test/e2e/comparison.spec.ts',
+    spec: 'test/api/comparison.spec.ts',
     test: 'of tokens: looked up by a digest',
   },
 ];

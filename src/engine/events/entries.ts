@@ -1,25 +1,25 @@
 import type { JobEvent } from '../../domain/job-event.js';
 import { bytesAt, integerAt } from '../../redis/scripts/script.js';
-import { decodeId } from '../ids.js';
-import { withLogData } from '../log-data.js';
+import { decodeId } from '../core/ids.js';
+import { withLogData } from '../core/log-data.js';
 
-/** Id and fields of an entry in the reply of lua/scripts/listen.lua. */
+/** Number of values per entry in the reply of lua/commands/simple/read_events.lua: its id and fields. */
 const PARTS = 7;
 
-/** One look at a namespace's stream. */
+/** One read of a namespace's stream. */
 export interface Page {
-  /** The place of the newest entry; empty if there is no stream. */
+  /** The position of the newest entry; empty if there is no stream. */
   readonly newest: string;
-  /** What came next after the place that was asked for is there no more. */
+  /** Entries after the requested position have been trimmed. */
   readonly hasGap: boolean;
-  /** Where the next page begins: the last entry's place, or what was asked for if there was none. */
+  /** Where the next page begins: the position of the last entry, or the requested one if there was none. */
   readonly place: string;
-  /** How many entries it has, those included that are no events. */
+  /** Number of entries, including those that are not events. */
   readonly size: number;
   readonly events: readonly JobEvent[];
 }
 
-/** What the script answered to a question for what comes after a place. */
+/** Decodes the script's reply to a read of the entries after a position. */
 export function pageOf(reply: readonly (number | Buffer)[], after: string): Page {
   const events: JobEvent[] = [];
   let place = after;
@@ -28,7 +28,7 @@ export function pageOf(reply: readonly (number | Buffer)[], after: string): Page
     const text = (part: number): string => bytesAt(reply, at + part).toString();
     place = text(0);
     size++;
-    // The first entry of a stream is no event.
+    // The first entry of a stream is not an event.
     if (text(1) === '') continue;
     const id = bytesAt(reply, at + 3);
     events.push({
@@ -44,7 +44,7 @@ export function pageOf(reply: readonly (number | Buffer)[], after: string): Page
   return { newest: bytesAt(reply, 0).toString(), hasGap: integerAt(reply, 1) === 1, place, size, events };
 }
 
-/** An empty table of Lua's is an object in JSON. */
+/** Lua encodes an empty table as an object in JSON. */
 function tagsOf(json: string): string[] {
   const value = parsed(json);
   return Array.isArray(value) ? value.map(String) : [];
@@ -57,7 +57,7 @@ function factsOf(json: string): Record<string, unknown> {
     : {};
 }
 
-/** What cannot be read is left out: an event without its facts is better than none. */
+/** Returns undefined for invalid JSON: an event without its details is better than none. */
 function parsed(json: string): unknown {
   if (json === '') return undefined;
   try {

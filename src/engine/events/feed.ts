@@ -1,66 +1,84 @@
 import { comparePlaces } from '../../domain/job-event.js';
 import { QueueError } from '../../domain/errors.js';
 import type { RedisPool } from '../../redis/pool.js';
-import { listen } from '../../redis/scripts/plain.js';
-import type { EngineObserver } from '../observer.js';
+import { readEvents } from '../../redis/scripts/simple.js';
+import { Loop } from '../timers/loop.js';
+import type { EngineObserver } from '../core/observer.js';
+import type { Timers } from '../timers/timers.js';
 import { pageOf, type Page } from './entries.js';
 import { Follower, type EventListener } from './follower.js';
-import type { EventTeller } from './teller.js';
+import type { EventWriter } from './writer.js';
 
-/** How often a namespace's stream is looked at, in milliseconds, while there are no more of them than one round looks at. */
+/** How often the stream of a namespace is read, in milliseconds, while one round can read all of them. */
 const POLL_MS = 100;
-/** Namespaces that one round looks at: with more, each has its turn less often, and Redis no more to do. */
+/** Namespaces that one round reads. With more, each is read less often, and the load on Redis stays the same. */
 const CHANNELS_IN_ROUND = 64;
-/** Events that one look reads, and one round in all: who is too slow for its stream is told so, and nobody else is held up. */
+/**
+ * Events that one read returns, and all reads of a round. A listener that is slower than its stream gets `missed()`; it
+ * does not delay others.
+ */
 const PAGE = 500;
 const MOST_IN_ROUND = 4_000;
-/** Listeners are given events for so long at a stretch, in milliseconds; then what else there is to do comes first. */
+/**
+ * Listeners are served for this long without a break, in milliseconds; then other work of the event loop runs first.
+ */
 const STRETCH_MS = 5;
-/** The part of the time that may go into it: who cannot be served in that misses some. */
+/** Maximum share of the time that serving may take: listeners that cannot be served within it miss events. */
 const MOST_BUSY = 0.25;
-/** What says that somebody listens is renewed so often, in milliseconds, if the time that it lasts is longer. */
+/** How often the subscription of a namespace is renewed in Redis, in milliseconds, unless it expires sooner. */
 const RENEW_MS = 1_000;
 
-/** Before every entry of a stream. */
+/** Position before every entry of a stream. */
 const BEGINNING = '0-0';
 
-/** A namespace that somebody of this process listens to. */
+/** A namespace with listeners in this process. */
 interface Channel {
   readonly namespace: string;
   readonly followers: Set<Follower>;
-  /** Of the last entry that was read; undefined before the first look. */
+  /** Position of the last entry that was read; undefined before the first read. */
   place: string | undefined;
   renewAtMs: number;
 }
 
 /**
- * The events of the pool's namespaces, for the listeners of this process. It reads each stream once for all of them, on the pool's own
- * connection, and only while there are any. What has happened before a listener came is read for it alone.
+ * Delivers the events of the pool's namespaces to the listeners of this process. It reads each stream once for all of
+ * them, on the pool's own connection, and only while there are listeners. Earlier events are read separately for each
+ * new listener that requests them.
  */
 export class EventFeed {
+  readonly loop: Loop;
   private readonly channels = new Map<string, Channel>();
-  private timer: NodeJS.Timeout | undefined;
   private watchAtMs = 0;
-  /** How long this round has been giving events, in milliseconds. */
+  /** How long this round has been delivering events, in milliseconds. */
   private busyMs = 0;
   private isStopped = false;
   private readonly running = new Set<Promise<void>>();
 
-  /** @param keepMs events are written for so long after the last listener has gone, for it may come back and ask for them */
+  /**
+   * @param keepMs events are still written for this long after the last listener has left: it may return and request
+   *   them
+   */
   constructor(
     private readonly pool: RedisPool,
-    private readonly observer: EngineObserver,
-    private readonly teller: EventTeller,
+    observer: EngineObserver,
+    timers: Timers,
+    private readonly writer: EventWriter,
     private readonly keepMs: number,
-    /** About how many of a namespace are kept. */
+    /** About how many events of a namespace are kept. */
     private readonly maxKept: number,
-  ) {}
+  ) {
+    this.loop = new Loop({
+      ...{ name: 'events', pool: pool.name, timers, observer },
+      run: () => this.round(),
+      pauseMs: () => this.pauseMs(),
+    });
+  }
 
   /**
-   * Listens to a namespace: from now on, or from what came after a place that an earlier listener had come to.
+   * Subscribes to a namespace: from now on, or from a position that an earlier listener had reached.
    *
    * @param after null = from now on
-   * @returns what ends it
+   * @returns a function that ends the subscription
    * @throws {QueueError} `pool_unavailable`, `store_full`; `shutting_down`
    */
   async subscribe(namespace: string, after: string | null, listener: EventListener): Promise<() => void> {
@@ -73,7 +91,7 @@ export class EventFeed {
         this.watch([namespace]),
       ]);
       if (this.isStopped) throw shuttingDown();
-      this.teller.hear(namespace);
+      this.writer.onListening(namespace);
       channel.place ??= page.newest;
       if (after === null) follower.place = page.newest;
       follower.isLive = after === null;
@@ -82,20 +100,21 @@ export class EventFeed {
       leave();
       throw error;
     }
-    this.arm();
+    this.loop.schedule(POLL_MS);
     return leave;
   }
 
-  /** Ends every listener now, and lets nobody in from here on. */
+  /** Ends every subscription now, and accepts no new ones. */
   close(): void {
     this.isStopped = true;
-    clearTimeout(this.timer);
+    void this.loop.stop();
     for (const { followers } of [...this.channels.values()]) for (const one of [...followers]) one.end();
     this.channels.clear();
   }
 
-  /** Resolves when nothing is under way. */
+  /** Resolves when no work is in progress. */
   async settled(): Promise<void> {
+    await this.loop.stop();
     while (this.running.size > 0) await Promise.all(this.running);
   }
 
@@ -121,10 +140,14 @@ export class EventFeed {
     }
   }
 
-  /** Gives a listener what was before it came, page by page, as fast as it takes it, until it has come to where the others are. */
+  /**
+   * Delivers earlier events to a listener, page by page, at its own speed, until it has reached the position of the
+   * others.
+   */
   private async catchUp(channel: Channel, follower: Follower, first: Page): Promise<void> {
     try {
-      // A place ahead of the stream is of another store, or of before a fail-over: what was there is not known here.
+      // A position ahead of the stream is from another store, or from before a failover: the events after it are
+      // unknown here.
       const isAhead = comparePlaces(follower.place, first.newest) > 0;
       if (isAhead) follower.place = first.newest;
       for (let page = first; !follower.isOver; page = await this.read(channel, follower.place, 0)) {
@@ -135,58 +158,53 @@ export class EventFeed {
       }
       follower.isLive = true;
     } catch (error) {
-      this.observer.loopError('events', error);
+      this.loop.fail(error);
       follower.end();
       this.leave(channel, follower);
     }
   }
 
-  private arm(): void {
-    if (this.isStopped || this.timer || this.channels.size === 0) return;
+  private pauseMs(): number | null {
     const pauseMs = Math.max(POLL_MS, this.busyMs / MOST_BUSY - this.busyMs);
     this.busyMs = 0;
-    this.timer = setTimeout(() => void this.track(this.round()), pauseMs).unref();
+    return this.channels.size === 0 ? null : pauseMs;
   }
 
-  /** Looks at some of the namespaces, those whose turn it is. */
-  private async round(): Promise<void> {
-    try {
-      const turn = [...this.channels.values()].slice(0, CHANNELS_IN_ROUND);
-      for (const channel of turn) {
-        // To the end of the row.
-        this.channels.delete(channel.namespace);
-        this.channels.set(channel.namespace, channel);
-      }
-      if (performance.now() >= this.watchAtMs) {
-        this.watchAtMs = performance.now() + this.renewMs;
-        // If it cannot be told, others write for as long as they were told before.
-        await this.watch([...this.channels.keys()]).catch((error: unknown) =>
-          this.observer.loopError('events', error),
-        );
-      }
-      let left = MOST_IN_ROUND;
-      for (let open = turn; open.length > 0 && left > 0 && this.busyMs < POLL_MS && !this.isStopped;) {
-        const sizes = await Promise.all(open.map((channel) => this.readOn(channel)));
-        open = open.filter((_channel, i) => sizes[i] === PAGE);
-        for (const size of sizes) left -= size;
-      }
-    } catch (error) {
-      // Listeners stay: what they miss is told when Redis answers again.
-      this.observer.loopError('events', error);
-    } finally {
-      this.timer = undefined;
-      this.arm();
+  /**
+   * Reads some of the namespaces, in turn. If that fails, listeners stay subscribed: they get `missed()` when Redis
+   * answers again.
+   *
+   * @returns how many entries there were
+   */
+  private async round(): Promise<number> {
+    const turn = [...this.channels.values()].slice(0, CHANNELS_IN_ROUND);
+    for (const channel of turn) {
+      // Move to the end of the order.
+      this.channels.delete(channel.namespace);
+      this.channels.set(channel.namespace, channel);
     }
+    if (performance.now() >= this.watchAtMs) {
+      this.watchAtMs = performance.now() + this.renewMs;
+      // If the renewal fails, other servers write events until the last renewal expires.
+      await this.watch([...this.channels.keys()]).catch((error: unknown) => this.loop.fail(error));
+    }
+    let left = MOST_IN_ROUND;
+    for (let open = turn; open.length > 0 && left > 0 && this.busyMs < POLL_MS && !this.isStopped;) {
+      const sizes = await Promise.all(open.map((channel) => this.readOn(channel)));
+      open = open.filter((_channel, i) => sizes[i] === PAGE);
+      for (const size of sizes) left -= size;
+    }
+    return MOST_IN_ROUND - left;
   }
 
-  /** Gives what is new to those that have come so far. @returns how many entries there were */
+  /** Delivers new events to the live listeners. @returns how many entries there were */
   private async readOn(channel: Channel): Promise<number> {
     const { place } = channel;
     if (place === undefined) return 0;
     const isDue = performance.now() >= channel.renewAtMs;
     if (isDue) channel.renewAtMs = performance.now() + this.renewMs;
     const page = await this.read(channel, place, isDue ? this.keepMs : 0);
-    // Its time ran out while nobody could renew it; the next renewal makes it again.
+    // The stream expired while it could not be renewed; the next renewal creates it again.
     if (page.newest === '') return 0;
     if (comparePlaces(page.newest, place) < 0) {
       rewind(channel);
@@ -197,7 +215,7 @@ export class EventFeed {
     return page.size;
   }
 
-  /** Gives a page to all who have come so far; a thousand of them take a while, in which others are served. */
+  /** Delivers a page to all live listeners. A thousand of them take a while, so other work runs in between. */
   private async giveAll(followers: readonly Follower[], page: Page): Promise<void> {
     let sinceMs = performance.now();
     for (const follower of followers) {
@@ -215,10 +233,13 @@ export class EventFeed {
 
   private async read({ namespace }: Channel, after: string, keepMs: number): Promise<Page> {
     const args = { after, count: PAGE, keep_ms: keepMs, most: this.maxKept };
-    return pageOf(await this.pool.run(listen, this.pool.keys.namespace(namespace), args), after);
+    return pageOf(await this.pool.run(readEvents, this.pool.keys.namespace(namespace), args), after);
   }
 
-  /** Tells all servers of the pool where somebody listens, and forgets where nobody does any more. */
+  /**
+   * Registers in Redis that these namespaces have listeners, for all servers of the pool, and removes expired
+   * registrations.
+   */
   private async watch(namespaces: readonly string[]): Promise<void> {
     if (namespaces.length === 0) return;
     const { keys, clock } = this.pool;
@@ -241,13 +262,16 @@ export class EventFeed {
   }
 }
 
-/** Its stream was made anew by a clock that is behind the old one's, after a fail-over say: all of it is new, and something was missed. */
+/**
+ * The stream was created again by a server whose clock is behind, for example after a failover: all entries of it are
+ * new, and events may be missing.
+ */
 function rewind(channel: Channel): void {
   channel.place = BEGINNING;
   for (const follower of channel.followers) if (follower.isLive) follower.place = BEGINNING;
 }
 
-/** The others have been given more than what the stream had when the page was read. */
+/** True if live listeners have got entries that the stream did not have when the page was read. */
 function isBehind({ newest }: Page, { place }: Channel): boolean {
   return newest !== '' && place !== undefined && comparePlaces(place, newest) > 0;
 }

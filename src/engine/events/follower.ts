@@ -1,34 +1,34 @@
 import { comparePlaces, type JobEvent } from '../../domain/job-event.js';
 
-/** Takes the events of one namespace, in their order. Calls are synchronous and must not throw. */
+/** Receives the events of one namespace, in order. Calls are synchronous and must not throw. */
 export interface EventListener {
   take(events: readonly JobEvent[]): void;
-  /** Events may be missing between what came last and what comes next. */
+  /** Events may be missing between the previous call and the next. */
   missed(): void;
-  /** Resolves when more can be taken: asked for only while it is given what was before it came. */
+  /** Resolves when the listener can take more. Called only while it gets earlier events. */
   hasRoom(): Promise<void>;
-  /** There is nothing more to come; it may subscribe again elsewhere. */
+  /** No more events follow; the listener may subscribe again elsewhere. */
   ended(): void;
 }
 
-/** A listener, and how far it has come. */
+/** A listener and its position. */
 export class Follower {
-  /** It is given what is new by the feed; until then it is given what was before. */
+  /** True if the feed delivers new events to it; before that it gets earlier events. */
   isLive = false;
   isOver = false;
 
   constructor(
     private readonly listener: EventListener,
-    /** Of the last event that it was given. */
+    /** Position of the last event that it received. */
     public place: string,
   ) {}
 
-  /** Gives it those that it does not have yet. */
+  /** Delivers the events that the listener does not have yet. */
   give(events: readonly JobEvent[], place: string): void {
     if (this.isOver) return;
     const [first] = events;
     const isFresh = (event: JobEvent): boolean => comparePlaces(event.place, this.place) > 0;
-    // The same list for all who want the whole of it: what is made of it need be made once.
+    // The same array for all listeners that get all of it, so that they can share what they derive from it.
     const fresh = first === undefined || isFresh(first) ? events : events.filter(isFresh);
     if (comparePlaces(place, this.place) > 0) this.place = place;
     if (fresh.length > 0) this.listener.take(fresh);
@@ -42,7 +42,7 @@ export class Follower {
     return this.listener.hasRoom();
   }
 
-  /** Tells it that nothing more comes; once. */
+  /** Tells the listener, once, that no more events follow. */
   end(): void {
     if (this.isOver) return;
     this.isOver = true;

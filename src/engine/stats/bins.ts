@@ -1,4 +1,4 @@
-/** One bin of a histogram of durations: from `fromMs` on, and below `toMs`; null = no upper end. */
+/** One bin of a histogram of durations: from `fromMs`, below `toMs`; null = no upper bound. */
 export interface Bin {
   /** `s0` … `s59` seconds, `m1` … `m59` minutes, `h1` … `h23` hours, `d1` … `d6` days, `d7` seven days and more. */
   readonly name: string;
@@ -11,12 +11,15 @@ const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 const WEEK_DAYS = 7;
-/** What to add to a number of minutes, hours or days to get its bin: each of these units begins at one, in the bin after the last of the smaller. */
+/**
+ * Offset from a number of minutes, hours or days to its bin: each of these units starts at one, in the bin after the
+ * last one of the smaller unit.
+ */
 const MINUTES_AT = 59;
 const HOURS_AT = 118;
 const DAYS_AT = 141;
 
-/** All bins, in order. The last one is open: nothing is too long to be counted. */
+/** All bins, in order. The last one has no upper bound. */
 export const BINS: readonly Bin[] = [
   ...bins('s', SECOND_MS, 0, 60),
   ...bins('m', MINUTE_MS, 1, 60),
@@ -25,7 +28,7 @@ export const BINS: readonly Bin[] = [
   { name: `d${String(WEEK_DAYS)}`, fromMs: WEEK_DAYS * DAY_MS, toMs: null },
 ];
 
-/** The number of the bin that a duration (ms, from 0) belongs to. */
+/** Index of the bin of a duration (ms, from 0). */
 export function binOf(ms: number): number {
   if (ms < MINUTE_MS) return Math.trunc(ms / SECOND_MS);
   if (ms < HOUR_MS) return MINUTES_AT + Math.trunc(ms / MINUTE_MS);

@@ -1,7 +1,7 @@
-import type { EngineObserver, PumpCounts } from '../observer.js';
+import type { EngineObserver, PumpCounts } from '../core/observer.js';
 import type { Statistics } from './statistics.js';
 
-/** Counts for the statistics what it hears, and passes all of it on. */
+/** Counts what the statistics need, and forwards every call. */
 export class CountingObserver implements EngineObserver {
   constructor(
     private readonly next: EngineObserver,
@@ -17,7 +17,7 @@ export class CountingObserver implements EngineObserver {
     this.next.leased(namespace, queue, waitMs);
   }
 
-  acked(namespace: string, queue: string, ageMs: number): void {
+  acked(namespace: string, queue: string, ageMs: number | null): void {
     this.next.acked(namespace, queue, ageMs);
   }
 
@@ -60,8 +60,8 @@ export class CountingObserver implements EngineObserver {
     this.next.script(name, items, roundTripMs);
   }
 
-  told(written: number, dropped: number): void {
-    this.next.told(written, dropped);
+  emitted(written: number, dropped: number): void {
+    this.next.emitted(written, dropped);
   }
 
   waiters(count: number): void {

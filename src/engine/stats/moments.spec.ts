@@ -40,7 +40,7 @@ function momentsOf(values: readonly number[]): Moments {
   return moments;
 }
 
-/** By the book: in two passes. */
+/** Textbook formula, in two passes. */
 function reference(values: readonly number[]): { mean: number; std: number } {
   const mean = values.reduce((sum, value) => sum + value, 0) / Math.max(values.length, 1);
   const squares = values.reduce((sum, value) => sum + (value - mean) ** 2, 0);

@@ -1,15 +1,15 @@
 import { binOf } from './bins.js';
 
-/** Durations seen so far: how many, their mean and spread by Welford's method, and a histogram. */
+/** Durations seen so far: their count, mean and spread by Welford's method, and a histogram. */
 export class Moments {
   count = 0;
   meanMs = 0;
   /** Sum of squared distances from the mean, ms². */
   squares = 0;
-  /** How many were in each bin, as far as the last one that holds any: most waits are short. */
+  /** Count of each bin, up to the last one that is not empty: most waits are short. */
   readonly bins: number[] = [];
 
-  /** Takes a duration in; what a clock that went back made negative counts as 0. */
+  /** Adds a duration; a negative one, from a clock that went back, counts as 0. */
   add(ms: number): void {
     const value = ms > 0 ? ms : 0;
     const distance = value - this.meanMs;
@@ -19,7 +19,7 @@ export class Moments {
     this.fill(binOf(value), 1);
   }
 
-  /** Takes in what another one has seen, by Chan's method; lua/lib/moments.lua does the same. */
+  /** Merges another one by Chan's method; lua/modules/queues/statistics.lua does the same. */
   merge(other: Moments): void {
     if (other.count === 0) return;
     const count = this.count + other.count;
@@ -35,7 +35,7 @@ export class Moments {
     return this.count < 2 ? 0 : Math.sqrt(this.squares / (this.count - 1));
   }
 
-  /** `count,mean,squares,bin:count,…`: how it travels and how it is stored. Bins that are empty are left out. */
+  /** `count,mean,squares,bin:count,…`: the format in script calls and in the store. Empty bins are omitted. */
   toText(): string {
     if (this.count === 0) return '';
     const filled = this.bins.flatMap((many, bin) => (many > 0 ? [`,${String(bin)}:${String(many)}`] : []));

@@ -1,9 +1,9 @@
-/** Names that are remembered at most, over all namespaces. */
+/** Maximum number of remembered names, over all namespaces. */
 const MOST_NAMES = 20_000;
 
 /**
- * Queues that have no numbers of their own on a day, as far as the store has said so. To add up thousands of them one by one, only for
- * the store to throw them together, was a twentieth of what a lease costs.
+ * Remembers queues that the store does not count separately on a day. Adding up thousands of them separately, only for
+ * the store to combine them, cost a twentieth of a lease.
  */
 export class OtherQueues {
   private readonly names = new Map<string, Set<string>>();
@@ -15,7 +15,7 @@ export class OtherQueues {
     return day === this.day && this.names.get(namespace)?.has(queue) === true;
   }
 
-  /** What is known of another day is forgotten; so is all of it when it is too much. */
+  /** Forgets the names of other days; forgets all names at the maximum. */
   add(namespace: string, queue: string, day: number): void {
     if (day !== this.day || this.size === MOST_NAMES) this.clear();
     this.day = day;
@@ -26,7 +26,7 @@ export class OtherQueues {
     this.size += 1;
   }
 
-  /** From time to time: a history may have been purged, and who is met first then has numbers of its own. */
+  /** Called from time to time: a history may have been purged, so that the store counts other queues separately. */
   clear(): void {
     this.names.clear();
     this.size = 0;

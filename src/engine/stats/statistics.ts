@@ -1,80 +1,97 @@
 import { randomBytes } from 'node:crypto';
 import { QueueError } from '../../domain/errors.js';
 import type { RedisPool } from '../../redis/pool.js';
-import { tally as tallyScript } from '../../redis/scripts/plain.js';
-import type { EngineObserver } from '../observer.js';
-import type { ScriptRunner } from '../script-runner.js';
+import { addStatistics as tallyScript } from '../../redis/scripts/simple.js';
+import { Loop } from '../timers/loop.js';
+import type { EngineObserver } from '../core/observer.js';
+import type { ScriptRunner } from '../core/scripts.js';
+import type { Timers } from '../timers/timers.js';
 import { OtherQueues } from './other-queues.js';
-import { Outbox, type Batch } from './outbox.js';
+import { PendingStatistics, type Batch } from './pending-statistics.js';
 import { Tally } from './tally.js';
 
-/** What may be chosen about statistics. */
+/** Options of statistics. */
 export interface StatisticsOptions {
-  /** How many days a day is kept after its end, unless its namespace says otherwise; 0 = no statistics. */
+  /**
+   * How many days the statistics of a day are kept after its end, unless its namespace has a setting; 0 = no
+   * statistics.
+   */
   readonly historyDays: number;
-  /** Queues of one namespace and day with numbers of their own; those beyond are added up as `OTHER_QUEUES`. */
+  /**
+   * Maximum number of queues per namespace and day that are counted separately; further ones are added up as
+   * `OTHER_QUEUES`.
+   */
   readonly maxQueues: number;
 }
 
-/** What may be asked of the statistics of a pool. */
+/** Read operations on the statistics of a pool. */
 export type StatisticsReading = Pick<Statistics, 'read' | 'today'>;
 
 export const DEFAULT_STATISTICS: StatisticsOptions = { historyDays: 30, maxQueues: 1_000 };
 
-/** What those queues are called that have no numbers of their own: no queue can have this name. */
+/** Name for the queues that are not counted separately: not a legal queue name. */
 export const OTHER_QUEUES = '*';
 
-/** Milliseconds between two flushes: what a killed server loses of its statistics. */
+/** Milliseconds between two flushes: how much a killed server loses of its statistics. */
 const FLUSH_MS = 1_000;
 const DAY_MS = 86_400_000;
-/** After so many flushes it is found out anew which queues have no numbers of their own. */
+/** After this many flushes, the server checks again which queues are not counted separately. */
 const RELEARN_EVERY = 60;
-/** Queues that one server remembers between two flushes, over all namespaces. */
+/** Queues that one server counts between two flushes, over all namespaces. */
 const MOST_OPEN = 5_000;
-/** Namespaces that are written at once: statistics must not crowd out jobs. */
+/** Namespaces that are written at once: statistics must not delay jobs. */
 const AT_ONCE = 4;
 
 /**
- * Adds up in memory what becomes of jobs, and writes it once a second: nothing of it costs a command of Redis for each job. All servers
- * of a pool add to the same days.
+ * Counts in memory what happens to jobs, and writes it once a second, so that it costs no Redis command per job. All
+ * servers of a pool add to the same days.
  */
 export class Statistics {
+  readonly loop: Loop;
   private readonly source = randomBytes(9).toString('base64url');
-  private readonly outbox = new Outbox();
+  private readonly pending = new PendingStatistics();
   private readonly others = new OtherQueues();
   private open = new Map<string, Map<string, Tally>>();
   private openQueues = 0;
   private flushes = 0;
-  /** The day of what is open. */
+  /** The day of the open tallies. */
   private day = 0;
   private last: Tally | undefined;
   private lastNamespace = '';
   private lastQueue = '';
-  private timer: NodeJS.Timeout | undefined;
+  private isStarted = false;
   private flushing: Promise<void> | undefined;
 
   constructor(
     private readonly pool: RedisPool,
     private readonly runner: ScriptRunner,
-    private readonly observer: EngineObserver,
+    observer: EngineObserver,
+    timers: Timers,
     private readonly options: StatisticsOptions = DEFAULT_STATISTICS,
-  ) {}
+  ) {
+    this.loop = new Loop({
+      ...{ name: 'statistics', pool: pool.name, timers, observer },
+      run: () => this.flushIfUp(),
+      pauseMs: () => this.pauseMs(),
+    });
+  }
 
   start(): void {
-    if (this.options.historyDays > 0) this.arm();
+    this.isStarted = this.options.historyDays > 0;
+    if (this.isStarted) this.loop.schedule(this.pauseMs());
   }
 
-  /** Writes what is left, if the store can be reached. */
+  /** Writes what is left, if the store is available. */
   async stop(): Promise<void> {
-    clearTimeout(this.timer);
-    if (!this.timer) return;
-    this.timer = undefined;
-    await this.flushQuietly();
+    await this.loop.stop();
+    if (!this.isStarted) return;
+    this.isStarted = false;
+    await this.flushIfUp().catch((error: unknown) => this.loop.fail(error));
   }
 
-  /** Where a queue's numbers are added up; good until the next turn of the event loop. */
+  /** The tally of a queue; valid until the next turn of the event loop. */
   of(namespace: string, queue: string): Tally {
-    // Most jobs are of the queue of the job before.
+    // Most jobs are of the same queue as the job before.
     if (this.last !== undefined && queue === this.lastQueue && namespace === this.lastNamespace) {
       return this.last;
     }
@@ -86,14 +103,19 @@ export class Statistics {
   }
 
   /**
-   * Writes all that was seen so far.
+   * Writes all statistics collected so far.
    *
-   * @throws {QueueError} the store's own: what was not written goes with the next flush, and counts once
+   * @throws {QueueError} an error of the store: the next flush writes the rest; nothing is counted twice
    */
-  flush(): Promise<void> {
+  async flush(): Promise<void> {
+    await this.flushAll();
+  }
+
+  /** Like `flush`; flushes run one after the other. @returns of how many queues something was written */
+  private flushAll(): Promise<number> {
     const before = this.flushing ?? Promise.resolve();
     const flushing = before.then(() => this.write());
-    const settled = flushing
+    const settled: Promise<void> = flushing
       .catch(() => undefined)
       .then(() => {
         if (this.flushing === settled) this.flushing = undefined;
@@ -103,9 +125,9 @@ export class Statistics {
   }
 
   /**
-   * What became of a queue's jobs on a day, as far as servers have written it: all but the last second.
+   * The statistics of a queue on a day, as far as servers have written them: all but the last second.
    *
-   * @param queue `OTHER_QUEUES` for those that have no numbers of their own
+   * @param queue `OTHER_QUEUES` for those that are not counted separately
    * @param day counted from 1970-01-01, UTC
    */
   async read(namespace: string, queue: string, day: number): Promise<Tally> {
@@ -133,59 +155,59 @@ export class Statistics {
     return tally;
   }
 
-  /** At midnight at the latest: what is open is of one day. */
-  private arm(): void {
-    const toMidnightMs = DAY_MS - (this.runner.now() % DAY_MS);
-    this.timer = setTimeout(
-      () => {
-        void this.flushQuietly().then(() => this.timer && this.arm());
-      },
-      Math.min(FLUSH_MS, toMidnightMs),
-    );
-    this.timer.unref();
+  /** Flushes at midnight at the latest: all open tallies are of one day. */
+  private pauseMs(): number {
+    return Math.min(FLUSH_MS, DAY_MS - (this.runner.now() % DAY_MS));
   }
 
-  private async flushQuietly(): Promise<void> {
-    if (!this.pool.status.up) {
-      this.seal();
-      return;
-    }
-    await this.flush().catch((error: unknown) => this.observer.loopError('statistics', error));
+  private async flushIfUp(): Promise<number> {
+    if (this.pool.status.up) return this.flushAll();
+    this.seal();
+    return 0;
   }
 
-  /** Closes what is open: it is written as it is from here on. */
+  /** Moves the open tallies to the pending ones, which do not change any more. */
   private seal(): void {
-    for (const [namespace, queues] of this.open) this.outbox.add(namespace, this.day, queues);
+    for (const [namespace, queues] of this.open) this.pending.add(namespace, this.day, queues);
     this.open = new Map();
     this.openQueues = 0;
     this.last = undefined;
   }
 
-  private async write(): Promise<void> {
+  private async write(): Promise<number> {
     this.seal();
     if (++this.flushes % RELEARN_EVERY === 0) this.others.clear();
-    const namespaces = this.outbox.namespaces();
+    const namespaces = this.pending.namespaces();
     const failures: unknown[] = [];
-    const lane = async (): Promise<void> => {
-      // Where one finds no store, the others need not look for it.
+    let written = 0;
+    const worker = async (): Promise<void> => {
+      // When one finds the store unavailable, the others stop too.
       for (
         let next = namespaces.pop();
         next !== undefined && failures.length === 0;
         next = namespaces.pop()
       ) {
-        await this.writeNamespace(next).catch((error: unknown) => failures.push(error));
+        const queues = await this.writeNamespace(next).catch((error: unknown) => {
+          failures.push(error);
+          return 0;
+        });
+        written += queues;
       }
     };
-    await Promise.all(Array.from({ length: AT_ONCE }, lane));
+    await Promise.all(Array.from({ length: AT_ONCE }, worker));
     if (failures.length > 0) throw failures[0];
+    return written;
   }
 
-  /** In the order of their numbers: one that is written closes the door behind those before it. */
-  private async writeNamespace(namespace: string): Promise<void> {
-    for (let batch = this.outbox.first(namespace); batch; batch = this.outbox.first(namespace)) {
+  /** Writes batches in the order of their sequence numbers: the store ignores numbers below the last one written. */
+  private async writeNamespace(namespace: string): Promise<number> {
+    let queues = 0;
+    for (let batch = this.pending.first(namespace); batch; batch = this.pending.first(namespace)) {
       await this.send(namespace, batch);
-      this.outbox.done(namespace, batch);
+      this.pending.done(namespace, batch);
+      queues += batch.items.length;
     }
+    return queues;
   }
 
   private async send(namespace: string, batch: Batch): Promise<void> {
@@ -196,8 +218,8 @@ export class Statistics {
       const { others } = await this.runner.run(tallyScript, namespace, args, items);
       for (const place of others) this.others.add(namespace, String(items[place]?.[0]), day);
     } catch (error) {
-      // What is no fault of the store would fail for ever, and keep what comes after it from being written.
-      if (!(error instanceof QueueError)) this.outbox.done(namespace, batch);
+      // An error that is not the store's would occur every time, and block the batches after it.
+      if (!(error instanceof QueueError)) this.pending.done(namespace, batch);
       throw error;
     }
   }

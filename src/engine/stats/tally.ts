@@ -1,15 +1,15 @@
 import { Moments } from './moments.js';
 
-/** What is known of one queue's jobs of one day, or of a part of it. */
+/** Statistics of one queue and one day, or of a part of it. */
 export class Tally {
   constructor(
-    /** From publish to lease: delays and former leases are in it. */
+    /** Time from publish to lease, including delays and earlier leases. */
     readonly waits = new Moments(),
-    /** From lease to acknowledgement. */
+    /** Time from lease to acknowledgement. */
     readonly runs = new Moments(),
-    /** Jobs that went to the dead letter. */
+    /** Jobs that went to the dead-letter queue. */
     public failures = 0,
-    /** Times that a job went back to be tried again: its lease ran out, or its worker gave it up. */
+    /** Number of times that a job went back to be tried again: its lease expired, or its worker returned it. */
     public retries = 0,
   ) {}
 
@@ -20,7 +20,7 @@ export class Tally {
     this.retries += other.retries;
   }
 
-  /** `waits;runs;failures;retries`, as lua/lib/tally.lua reads and writes it. */
+  /** `waits;runs;failures;retries`, the format of lua/modules/queues/statistics.lua. */
   toText(): string {
     return `${this.waits.toText()};${this.runs.toText()};${String(this.failures)};${String(this.retries)}`;
   }

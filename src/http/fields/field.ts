@@ -1,27 +1,29 @@
-import { ValidateBy, ValidateIf } from '../../config/class-validator.js';
-
 /** A class whose decorated properties are the fields of a JSON object, or the parameters of a query. */
 export type FieldsClass<T extends object = object> = new () => T;
-/** A piece of JSON Schema, draft 2020-12. */
+/** A part of a JSON Schema, draft 2020-12. */
 export type Schema = Readonly<Record<string, unknown>>;
 
-/** What is known of a field: enough to read it, and to describe it. */
+/** Definition of a field: enough to read it, and to describe it. */
 export interface Field {
-  /** What is right, for programs. Empty for a field that is an object of its own (`of`). */
+  /** Its JSON Schema. Empty for a field that is an object of its own class (`of`). */
   readonly schema: Schema;
-  /** What it means, for people. */
+  /** Its meaning, for people. */
   readonly about: string;
-  /** How its text in a query is read. */
-  readonly text: 'number' | 'boolean' | 'list' | 'text';
-  /** Its JSON stays as it was written: its value is a `JsonText`. */
+  /** How its text in a query is parsed. */
+  readonly text: 'number' | 'boolean' | 'list' | 'repeated' | 'text';
+  /** What a value must be, for people: "must be …". Never contains the value. */
+  readonly rule: string;
+  /** True if the value is valid. A field of a class (`of`) is checked field by field instead. */
+  readonly isRight: (value: unknown) => boolean;
+  /** Keeps its JSON as it was written: its value is a `JsonText`. */
   readonly isAsWritten?: true;
-  /** The class of its objects, asked when it is needed: classes may name each other. */
+  /** The class of its objects; a function, because classes may refer to each other. */
   readonly of?: () => FieldsClass;
-  /** It is a list of such objects, at most so many. */
+  /** It is a list of such objects; the maximum number of them. */
   readonly maxItems?: number;
 }
 
-/** A field, and whether it must be there. */
+/** A field, and whether it is required. */
 export interface DeclaredField extends Field {
   readonly isOptional: boolean;
   readonly isNullable: boolean;
@@ -34,7 +36,7 @@ interface Declaration {
 }
 
 const DECLARED = new Map<object, Map<string, Declaration>>();
-const NO_FIELD: Field = { schema: {}, about: '', text: 'text' };
+const NO_FIELD: Field = { schema: {}, about: '', text: 'text', rule: '', isRight: () => true };
 
 /** The fields of a class, those of its base classes first. */
 export function fieldsOf({ prototype }: FieldsClass): ReadonlyMap<string, DeclaredField> {
@@ -55,53 +57,42 @@ export function fieldsOf({ prototype }: FieldsClass): ReadonlyMap<string, Declar
   return fields;
 }
 
-/** Found once for each class. */
+/** Cache per class. */
 const FIELDS = new Map<object, ReadonlyMap<string, DeclaredField>>();
 
-/** Declares a field whose value is right if `isRight` says so. `rule` says it to people, and never holds the value. */
+/**
+ * Declares a field whose value is valid if `isRight` returns true. `rule` is the message for people, and never contains
+ * the value.
+ */
 export function declare(
-  field: Omit<Field, 'text'> & Partial<Field>,
+  field: Omit<Field, 'text' | 'rule' | 'isRight'> & Partial<Field>,
   rule: string,
   isRight: (value: unknown) => boolean,
 ): PropertyDecorator {
-  const check = ValidateBy({
-    name: 'value',
-    validator: { validate: isRight, defaultMessage: () => rule },
-  });
-  return (prototype, name) => {
-    note(prototype, name, { field: { text: 'text', ...field } });
-    check(prototype, name);
-  };
+  return (prototype, name) =>
+    declareField(prototype, name, { field: { text: 'text', ...field, rule, isRight } });
 }
 
 /** Declares a field of objects, which are read and checked one by one. */
-export function declareParts(field: Omit<Field, 'text' | 'schema'>): PropertyDecorator {
-  return (prototype, name) => note(prototype, name, { field: { ...field, text: 'text', schema: {} } });
+export function declareParts(field: Pick<Field, 'about' | 'of' | 'maxItems'>): PropertyDecorator {
+  return (prototype, name) => declareField(prototype, name, { field: { ...NO_FIELD, ...field } });
 }
 
-/** The field may be left out. */
+/** The field may be omitted. */
 export function Optional(): PropertyDecorator {
-  const check = ValidateIf((_, value) => value !== undefined);
-  return (prototype, name) => {
-    note(prototype, name, { isOptional: true });
-    check(prototype, name);
-  };
+  return (prototype, name) => declareField(prototype, name, { isOptional: true });
 }
 
 /** The field may be null. */
 export function Nullable(): PropertyDecorator {
-  const check = ValidateIf((_, value) => value !== null);
-  return (prototype, name) => {
-    note(prototype, name, { isNullable: true });
-    check(prototype, name);
-  };
+  return (prototype, name) => declareField(prototype, name, { isNullable: true });
 }
 
-function note(prototype: object, name: string | symbol, more: Declaration): void {
+function declareField(prototype: object, name: string | symbol, more: Declaration): void {
   const fields = DECLARED.get(prototype) ?? new Map<string, Declaration>();
   DECLARED.set(prototype, fields);
   fields.set(String(name), { ...fields.get(String(name)), ...more });
 }
 
-/** What an object of a class holds, for those who make one without the class. */
+/** An object with the fields of a class, for code that builds it without the class. */
 export type Plain<T> = T extends object ? { readonly [K in keyof T]: Plain<T[K]> } : T;

@@ -1,9 +1,11 @@
-/** What may be left out of `T` may be undefined as well. */
+/** Optional fields of `T` may also be undefined. */
 type Loose<T> = {
   readonly [K in keyof T]: Partial<Pick<T, K>> extends Pick<T, K> ? T[K] | undefined : T[K];
 };
 
-/** The same without what is undefined: what was left out of a request stays left out. */
+/** Removes undefined fields: what a request omitted stays omitted. */
 export function given<T extends object>(values: Loose<T>): T {
-  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as T;
+  const rest: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(values)) if (value !== undefined) rest[name] = value;
+  return rest as T;
 }

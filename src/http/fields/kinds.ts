@@ -1,25 +1,25 @@
 import { MAX_JOB_ID_LENGTH, MAX_NAME_LENGTH } from '../../domain/limits.js';
-import { hasLegalCharacters, isJobId } from '../../domain/names.js';
+import { hasLegalCharacters, isJobId } from '../../domain/ids.js';
 import { declare, declareParts, type FieldsClass } from './field.js';
 
-/** Anything that people can read on one line. */
+/** Text without control characters and lone surrogates. */
 const LABEL = /^[^\p{Cc}\p{Cs}]*$/u;
-/** Half a character cannot be stored as UTF-8. */
+/** A lone surrogate cannot be stored as UTF-8. */
 const WHOLE_CHARACTERS = /^\P{Cs}*$/u;
 const QUEUE = /^[-A-Za-z0-9][-_A-Za-z0-9]*$/;
 const JOB_ID = /^[A-Za-z0-9][A-Za-z0-9_-]*$/;
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,3})?(?:Z|[+-]\d\d:\d\d)$/;
 
-/** Without one, pages that show a schema make up a text of its pattern: any characters at all. */
+/** Without an example, pages that show a schema generate a text from its pattern: arbitrary characters. */
 const A_TEXT = ['text'];
 
 const QUEUE_RULE = `must be a queue's name: letters, digits, - and _, at most ${String(MAX_NAME_LENGTH)}, the first not _`;
 const JOB_ID_RULE = `must be a job's id: letters, digits, - and _, at most ${String(MAX_JOB_ID_LENGTH)}, the first a letter or a digit`;
 
-/** How many of something there may be. */
+/** Minimum and maximum of a length or a number of items. */
 export interface Range {
-  /** 1 if it is left out. */
+  /** Default 1. */
   readonly min?: number;
   readonly max: number;
 }
@@ -38,21 +38,26 @@ export function Text(about: string, { min = 1, max }: Range): PropertyDecorator 
   return declare({ schema, about }, rule, (value) => isText(value, min, max) && WHOLE_CHARACTERS.test(value));
 }
 
-/** A text of a given form. @param rule what it must be: "must be …" */
+/** A text that matches a pattern. @param rule what it must be: "must be …" */
 export function Formed(about: string, pattern: RegExp, rule: string): PropertyDecorator {
   const schema = { type: 'string', pattern: pattern.source };
   return declare({ schema, about }, rule, (value) => typeof value === 'string' && pattern.test(value));
 }
 
-/** Labels, no two of them the same. */
-export function Labels(about: string, count: Range, each: Range): PropertyDecorator {
+/** A list of different labels. */
+export function Labels(
+  about: string,
+  count: Range,
+  each: Range,
+  text: 'list' | 'repeated' = 'list',
+): PropertyDecorator {
   const { min = 0, max } = count;
   const { min: shortest = 1, max: longest } = each;
   const of = { minLength: shortest, maxLength: longest, pattern: LABEL.source, examples: A_TEXT };
   const items = { type: 'string', ...of };
   const schema = { type: 'array', items, minItems: min, maxItems: max, uniqueItems: true };
   const rule = `must be a list of ${min} to ${max} different texts of ${shortest} to ${longest} characters, without control characters`;
-  return declare({ schema, about, text: 'list' }, rule, (value) =>
+  return declare({ schema, about, text }, rule, (value) =>
     isSet(value, min, max, (one) => isText(one, shortest, longest) && LABEL.test(one)),
   );
 }
@@ -61,7 +66,7 @@ export function QueueName(about: string): PropertyDecorator {
   return declare({ schema: QUEUE_SCHEMA, about }, QUEUE_RULE, isQueueName);
 }
 
-/** Names of queues, no two of them the same. */
+/** A list of different queue names. */
 export function QueueNames(about: string, { min = 1, max }: Range): PropertyDecorator {
   const schema = { type: 'array', items: QUEUE_SCHEMA, minItems: min, maxItems: max, uniqueItems: true };
   const rule = `must be a list of ${min} to ${max} different names of queues: letters, digits, - and _, at most ${String(MAX_NAME_LENGTH)}, the first not _`;
@@ -72,7 +77,7 @@ export function JobId(about: string): PropertyDecorator {
   return declare({ schema: JOB_ID_SCHEMA, about }, JOB_ID_RULE, isId);
 }
 
-/** Ids of jobs, no two of them the same. */
+/** A list of different job ids. */
 export function JobIds(about: string, { min = 1, max }: Range): PropertyDecorator {
   const schema = { type: 'array', items: JOB_ID_SCHEMA, minItems: min, maxItems: max, uniqueItems: true };
   const rule = `must be a list of ${min} to ${max} different ids of jobs`;
@@ -85,7 +90,7 @@ export function Whole(about: string, min: number, max: number): PropertyDecorato
   return declare({ schema, about, text: 'number' }, rule, (value) => isWhole(value, min, max));
 }
 
-/** Whole numbers, the same ones as often as one likes. */
+/** A list of whole numbers, which may be repeated. */
 export function Wholes(about: string, count: Range, least: number, most: number): PropertyDecorator {
   const { min = 1, max } = count;
   const items = { type: 'integer', minimum: least, maximum: most };
@@ -124,7 +129,7 @@ export function OneOf(about: string, values: readonly string[]): PropertyDecorat
   );
 }
 
-/** Some of a few words, at least one, none of them twice. */
+/** A list of different values of a few, at least one. */
 export function SomeOf(about: string, values: readonly string[]): PropertyDecorator {
   const schema = {
     type: 'array',
@@ -139,7 +144,7 @@ export function SomeOf(about: string, values: readonly string[]): PropertyDecora
   );
 }
 
-/** A point in time, as ISO 8601 has it; the offset may not be left out. */
+/** A point in time by ISO 8601; the offset is required. */
 export function Moment(about: string): PropertyDecorator {
   const rule = 'must be a time such as 2026-01-31T23:59:59.999Z';
   return declare(
@@ -149,26 +154,26 @@ export function Moment(about: string): PropertyDecorator {
   );
 }
 
-/** Bytes in base64, padded. How many may be is for the call to say. */
+/** Bytes in base64, padded. The call limits their number. */
 export function Base64(about: string): PropertyDecorator {
   return declare(
-    { schema: { type: 'string', contentEncoding: 'base64' }, about },
+    { schema: { type: 'string', contentEncoding: 'base64', pattern: BASE64.source }, about },
     'must be base64 with its padding',
     (value) => typeof value === 'string' && value.length % 4 === 0 && BASE64.test(value),
   );
 }
 
-/** Any JSON, null too. */
+/** Any JSON, including null. */
 export function AnyJson(about: string): PropertyDecorator {
   return declare({ schema: {}, about }, 'must be JSON', (value) => value !== undefined);
 }
 
-/** Any JSON, null too, as it was written: a `JsonText`, if the body was read with its class. */
+/** Any JSON, including null, as it was written: a `JsonText`, if the body was read with its class. */
 export function JsonAsWritten(about: string): PropertyDecorator {
   return declare({ schema: {}, about, isAsWritten: true }, 'must be JSON', (value) => value !== undefined);
 }
 
-/** Texts by name. */
+/** An object with texts as values. */
 export function TextsByName(
   about: string,
   rule: { readonly count: number; readonly name: RegExp; readonly nameRule: string; readonly max: number },
@@ -191,7 +196,7 @@ export function TextsByName(
   });
 }
 
-/** An object of a class of its own. */
+/** An object of a class. */
 export function Part(about: string, of: () => FieldsClass): PropertyDecorator {
   return declareParts({ about, of });
 }
@@ -201,7 +206,7 @@ export function Parts(about: string, of: () => FieldsClass, maxItems: number): P
   return declareParts({ about, of, maxItems });
 }
 
-/** True for what JSON calls an object. */
+/** True for a JSON object. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,6 +1,8 @@
-import { type FieldProblem, InputError } from '../errors.v1.js';
-import { parseQuery } from '../query.js';
-import { Nullable, Optional } from './field.js';
+import addFormats from 'ajv-formats';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { type FieldProblem, InputError } from '../answer/errors.v1.js';
+import { parseQuery } from '../request/head.js';
+import { fieldsOf, Nullable, Optional } from './field.js';
 import {
   AnyJson,
   Base64,
@@ -74,7 +76,13 @@ function problemsOf(read: () => unknown): readonly FieldProblem[] {
 const of = (value: unknown): readonly FieldProblem[] => problemsOf(() => readFields(Everything, value));
 const fieldsIn = (value: unknown): string[] => of(value).map(({ field }) => field);
 
+/** Unicode and dates are checked more closely than a schema can say. */
+const SCHEMAS_ALLOW: readonly unknown[] = ['\ud800', '2026-01-31T23:59:59.9999Z'];
+
 describe('the fields of a JSON body', () => {
+  const schemas = new Ajv2020({ unicodeRegExp: true });
+  addFormats.default(schemas);
+
   it.each<[string, unknown[], unknown[]]>([
     ['label', ['a', 'äöü', 'a b'], ['', 'abcdef', 'a\nb', '\ud800', 1, null, ['a'], {}]],
     ['text', ['a\nb'], ['', 'abcdef', '\ud800', 1, null]],
@@ -121,18 +129,40 @@ describe('the fields of a JSON body', () => {
       expect(readFields(Everything, { queue: 'q', [name]: value })).toHaveProperty(name, value);
     }
     for (const value of wrong) expect(fieldsIn({ queue: 'q', [name]: value })).toEqual([name]);
+    // The schema in the API document must not say anything else.
+    const { schema, of: parts, isNullable } = fieldsOf(Everything).get(name)!;
+    if (parts === undefined) {
+      const isValid = schemas.compile(schema);
+      expect(right.filter((value) => (value !== null || !isNullable) && !isValid(value))).toEqual([]);
+      expect(wrong.filter((value) => isValid(value) && !SCHEMAS_ALLOW.includes(value))).toEqual([]);
+    }
   });
 
   it('are named with their path and rule, all that are wrong at once', () => {
     expect(of({ whole: 9, leaves: [{ depth: 1 }, { depth: 0, width: 1 }, 5], leaf: {} })).toEqual([
-      { field: 'leaf.depth', rule: 'must be a whole number from 1 to 5' },
-      { field: 'leaves[1].width', rule: 'is not known here' },
-      { field: 'leaves[1].depth', rule: 'must be a whole number from 1 to 5' },
-      { field: 'leaves[2]', rule: 'must be an object' },
       { field: 'whole', rule: 'must be a whole number from -3 to 3' },
+      { field: 'leaves[1].depth', rule: 'must be a whole number from 1 to 5' },
+      { field: 'leaves[1].width', rule: 'is not known here' },
+      { field: 'leaves[2]', rule: 'must be an object' },
+      { field: 'leaf.depth', rule: 'must be a whole number from 1 to 5' },
       { field: 'queue', rule: expect.stringContaining('name') as string },
     ]);
     expect(problemsOf(() => readFields(Needy, {}))).toEqual([{ field: 'leaf', rule: 'is missing' }]);
+  });
+
+  it.each([
+    ['lab', 'label'],
+    ['lable', 'label'],
+    ['whle', 'whole'],
+    ['leaff', 'leaf'],
+    ['hole', 'whole'],
+    ['xy', undefined],
+    ['wh', undefined],
+    ['something', undefined],
+    ['', undefined],
+  ])('are named if an unknown one looks like them: %s', (name, meant) => {
+    const rule = meant === undefined ? 'is not known here' : `is not known here; did you mean ${meant}?`;
+    expect(of({ queue: 'q', [name]: 1 })).toEqual([{ field: name, rule }]);
   });
 
   it.each([[null], ['a'], [5], [[]], [undefined]])('are those of an object: %j is none', (value) => {
@@ -144,7 +174,7 @@ describe('the fields of a JSON body', () => {
       '{"queue":"q","__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}},"toString":1}';
     expect(fieldsIn(JSON.parse(text))).toEqual(['__proto__', 'constructor', 'toString']);
     expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
-    // Nor is an inherited value taken for one that was sent.
+    // Inherited values are ignored too.
     expect(fieldsIn(Object.create({ queue: 'q' }))).toEqual(['queue']);
     expect(fieldsIn({ queue: 'q', texts: JSON.parse('{"__proto__":"a"}') as unknown })).toEqual(['texts']);
   });

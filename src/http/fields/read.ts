@@ -1,18 +1,23 @@
-import { validateSync } from '../../config/class-validator.js';
-import { type FieldProblem, InputError } from '../errors.v1.js';
-import type { Query } from '../query.js';
+import { distance } from 'fastest-levenshtein';
+import { type FieldProblem, InputError } from '../answer/errors.v1.js';
+import { NO_QUERY, type Query, valuesOf } from '../request/head.js';
 import { type DeclaredField, type FieldsClass, fieldsOf } from './field.js';
 import { isObject } from './kinds.js';
 
-/** More are not listed: who has made one mistake a thousand times needs to be told a few times only. */
+/**
+ * Maximum number of listed problems: a mistake that is repeated a thousand times need not be listed a thousand times.
+ */
 const MOST_PROBLEMS = 20;
-/** A stranger's word is repeated up to this length. */
+/** Max characters of an unknown field name echoed back. */
 const SHOWN_CHARACTERS = 40;
+const UNKNOWN = 'is not known here';
+/** A name with at most this many wrong letters is taken for a known one. */
+const MAX_TYPOS = 2;
 const WHOLE_NUMBER = /^-?[0-9]{1,17}$/;
-/** The token's own, on every call. */
+/** Parameter of the token, allowed on every call. */
 const TOKEN = 'token';
 
-/** What is wrong with a request, gathered so that all of it is told at once. */
+/** Collects the problems of a request, to report them all at once. */
 export class Problems {
   private readonly list: FieldProblem[] = [];
 
@@ -32,16 +37,17 @@ export class Problems {
     if (!this.isFull) this.list.push({ field, rule });
   }
 
-  /** @throws {InputError} there are some */
+  /** @throws {InputError} if there are problems */
   settle(): void {
     if (this.list.length > 0) throw new InputError(this.list);
   }
 }
 
 /**
- * Takes what came as JSON for an object of a class: only the fields that the class declares, each checked. Nothing is coerced.
+ * Reads a JSON value as an object of a class: only the fields that the class declares, each checked. Nothing is
+ * coerced.
  *
- * @throws {InputError} naming each field that breaks its rule
+ * @throws {InputError} naming each invalid field
  */
 export function readFields<T extends object>(of: FieldsClass<T>, value: unknown): T {
   const problems = new Problems();
@@ -51,70 +57,127 @@ export function readFields<T extends object>(of: FieldsClass<T>, value: unknown)
 }
 
 /**
- * The parameters of a query, numbers and lists made of their texts.
+ * Reads the parameters of a query, parsing numbers and lists from their texts.
  *
- * @throws {InputError} as `readFields`; a name that the call does not know is a problem too
+ * @throws {InputError} as `readFields`; an unknown parameter is a problem too
  */
-export function readQuery<T extends object>(of: FieldsClass<T>, query: Query): T {
+export function readQuery<T extends object>(of: FieldsClass<T>, query: Query, text = ''): T {
   const fields = fieldsOf(of);
   const value: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
-  for (const [name, text] of Object.entries(query)) {
+  for (const [name, first] of Object.entries(query)) {
     if (name === TOKEN) continue;
     const field = fields.get(name);
-    value[name] = field === undefined ? text : valueOf(field, text);
+    if (field?.text === 'repeated') value[name] = valuesOf(text, name);
+    else value[name] = field === undefined ? first : valueOf(field, first);
   }
   return readFields(of, value);
 }
 
-/** As `readFields`, for an object somewhere in a request. @param at its path, empty for the whole body */
+/** Problems for unknown parameters of a call. @param of class of its known parameters; default: none */
+export function unknownIn(query: Query, of?: FieldsClass): FieldProblem[] {
+  const known = of && fieldsOf(of);
+  const unknown = Object.keys(query).filter((name) => name !== TOKEN && known?.has(name) !== true);
+  return unknown.slice(0, MOST_PROBLEMS).map((name) => unknownField(name, known?.keys() ?? []));
+}
+
+/** The problem of an unknown field, with the known one that may be meant: `delay` for `delay_ms`, `priorty` for `priority`. */
+function unknownField(name: string, known: Iterable<string>): FieldProblem {
+  const field = name.slice(0, SHOWN_CHARACTERS);
+  const meant = [...known].find(
+    (one) =>
+      (field.length > 2 && one.startsWith(field)) ||
+      distance(field, one) <= Math.min(MAX_TYPOS, field.length / 2),
+  );
+  return { field, rule: meant === undefined ? UNKNOWN : `${UNKNOWN}; did you mean ${meant}?` };
+}
+
+/** Rejects all parameters, for a call without any. @throws {InputError} naming each */
+export function refuseParameters(query: Query): void {
+  if (query === NO_QUERY) return;
+  const problems = unknownIn(query);
+  if (problems.length > 0) throw new InputError(problems);
+}
+
+/**
+ * Like `readFields`, for a nested object of a request. Returns `value` itself, checked and with the defaults of its class:
+ * with a problem in it, it must not be used.
+ *
+ * @param at its path, empty for the whole body
+ */
 export function readObject<T extends object>(
   of: FieldsClass<T>,
   value: unknown,
   at: string,
   problems: Problems,
 ): T {
-  const object = new of();
   if (!isObject(value)) {
     problems.add(at, 'must be an object');
-    return object;
+    return new of();
   }
   const fields = fieldsOf(of);
-  for (const [name, field] of fields) {
-    // Never an inherited one: a body may call its fields what it likes.
-    if (Object.hasOwn(value, name))
-      Reflect.set(object, name, partsOf(field, value[name], at, name, problems));
-    else if (field.of !== undefined && !field.isOptional) problems.add(below(at, name), 'is missing');
-  }
+  // Own fields only: a body may have fields with the name of an inherited one.
   for (const name of Object.keys(value)) {
-    if (problems.isFull) return object;
-    if (!fields.has(name)) problems.add(below(at, name.slice(0, SHOWN_CHARACTERS)), 'is not known here');
+    const field = fields.get(name);
+    if (field === undefined) {
+      const unknown = unknownField(name, fields.keys());
+      problems.add(below(at, unknown.field), unknown.rule);
+    } else checkField(field, value[name], at, name, problems);
+    if (problems.isFull) return value as T;
   }
-  for (const { property, constraints } of validateSync(object, { forbidUnknownValues: false })) {
-    const rule = Object.values(constraints ?? {})[0];
-    if (rule !== undefined) problems.add(below(at, property), rule);
+  const { required, defaults } = omittedOf(of);
+  for (const [name, { rule, of: parts }] of required) {
+    if (!Object.hasOwn(value, name)) problems.add(below(at, name), parts === undefined ? rule : 'is missing');
   }
-  return object;
+  for (const [name, one] of defaults) if (!Object.hasOwn(value, name)) value[name] = one;
+  return value as T;
 }
 
-function partsOf(
-  { of, maxItems, isNullable }: DeclaredField,
+function checkField(
+  { isRight, isNullable, rule, of, maxItems }: DeclaredField,
   value: unknown,
   at: string,
   name: string,
   problems: Problems,
-): unknown {
-  if (of === undefined || (isNullable && value === null)) return value;
+): void {
+  if (isNullable && value === null) return;
+  if (of === undefined) {
+    if (!isRight(value)) problems.add(below(at, name), rule);
+    return;
+  }
   const path = below(at, name);
-  if (maxItems === undefined) return readObject(of(), value, path, problems);
+  if (maxItems === undefined) {
+    readObject(of(), value, path, problems);
+    return;
+  }
   if (!Array.isArray(value) || value.length < 1 || value.length > maxItems) {
     problems.add(path, `must be a list of 1 to ${maxItems} objects`);
-    return [];
+    return;
   }
-  const objects: object[] = [];
   for (let i = 0; i < value.length && !problems.isFull; i++) {
-    objects.push(readObject(of(), value[i], `${path}[${i}]`, problems));
+    readObject(of(), value[i], `${path}[${i}]`, problems);
   }
-  return objects;
+}
+
+/** What a class says of fields that a value leaves out. */
+interface Omitted {
+  readonly required: readonly (readonly [string, DeclaredField])[];
+  /** Values of optional fields with an initialiser. */
+  readonly defaults: readonly (readonly [string, unknown])[];
+}
+
+const OMITTED = new Map<FieldsClass, Omitted>();
+
+/** Cached per class. */
+function omittedOf(of: FieldsClass): Omitted {
+  let omitted = OMITTED.get(of);
+  if (omitted === undefined) {
+    omitted = {
+      required: [...fieldsOf(of)].filter(([, { isOptional }]) => !isOptional),
+      defaults: Object.entries(new of()).filter(([, value]) => value !== undefined),
+    };
+    OMITTED.set(of, omitted);
+  }
+  return omitted;
 }
 
 function valueOf({ text: kind }: DeclaredField, text: string): unknown {

@@ -12,7 +12,7 @@ import {
   MAX_TRIES,
   MIN_PRIORITY,
 } from '../../domain/limits.js';
-import type { DependencyFailure, UniqueKey } from '../../domain/rich-job.js';
+import type { DependencyFailure, UniqueKey } from '../../domain/extended-job.js';
 import { Optional } from '../fields/field.js';
 import {
   Base64,
@@ -31,14 +31,14 @@ import {
   TextsByName,
   Whole,
 } from '../fields/kinds.js';
-import { RetryPolicyFields } from '../retry-policy.v1.js';
+import { RetryPolicyFields } from './retry-policy.v1.js';
 
 export const CONTENT_TYPE = /^[!-~](?:[ -~]{0,253}[!-~])?$/;
 export const CONTENT_TYPE_RULE = 'must be a content type of at most 255 visible ASCII characters';
 const ATTRIBUTE = new RegExp(`^[A-Za-z0-9][A-Za-z0-9_.:-]{0,${String(MAX_ATTRIBUTE_KEY - 1)}}$`);
 const ATTRIBUTE_RULE = `1 to ${String(MAX_ATTRIBUTE_KEY)} letters, digits, _, ., : and -, the first a letter or a digit`;
 
-/** Data as a request carries it. */
+/** Data of a job in a request. */
 export class DataFields {
   @Optional()
   @JsonAsWritten('Any JSON; it is stored as it is written.')
@@ -55,11 +55,12 @@ export class DataFields {
 
 export class UniqueFields {
   @Label('Of all jobs of the namespace that are alive, one holds it.', { max: MAX_LABEL }) key!: string;
+  @Optional()
   @OneOf(
-    'What happens if another job holds it. `reject`: refused. `existing`: that job is answered. `replace`: that job goes, unless it is leased. `debounce`: that job waits anew.',
+    'What happens if another job holds it; `existing` if it is left out. `reject`: refused. `existing`: that job is answered. `replace`: that job goes, unless it is leased. `debounce`: that job waits anew.',
     ['reject', 'existing', 'replace', 'debounce'],
   )
-  mode!: UniqueKey['mode'];
+  mode: UniqueKey['mode'] = 'existing';
   @Optional()
   @Whole(
     'How long the key is held, from publish on; as long as the job lives if it is 0 or left out.',
@@ -69,7 +70,7 @@ export class UniqueFields {
   window_ms?: number;
 }
 
-/** What a job may ask for, wherever it comes from. */
+/** Options of a job, for all calls that create one. */
 export class OptionFields extends DataFields {
   @Optional()
   @Whole('How long it may exist, from publish on; 0 = for ever, as if it is left out.', 0, MAX_PERIOD_MS)
@@ -122,7 +123,7 @@ export class PublishFields extends OptionFields {
   @Optional() @Moment('When it can be leased, instead of `delay_ms`.') run_at?: string;
 }
 
-/** Many jobs, of whatever queues: all are published or none. */
+/** Several jobs, of any queues: all are published or none. */
 export class PublishManyFields {
   @Parts('The jobs.', () => PublishFields, MAX_BULK_JOBS) jobs!: PublishFields[];
 }

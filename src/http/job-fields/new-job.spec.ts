@@ -1,4 +1,4 @@
-import { InputError } from '../errors.v1.js';
+import { InputError } from '../answer/errors.v1.js';
 import { publishRequestOf, type PublishRequest } from './new-job.js';
 
 const MAX_BYTES = 100;
@@ -53,6 +53,12 @@ describe('a publish', () => {
         retry: { kind: 'exponential', delayMs: 1, factor: 3, maxMs: 9, jitter: 0.5, nonRetryable: ['g'] },
         unique: { key: 'u', mode: 'debounce', windowMs: 2 },
       },
+    ]);
+  });
+
+  it('with a unique key and no mode is answered with the job that holds it', () => {
+    expect(read({ queue: 'q', unique: { key: 'k' } }).jobs).toEqual([
+      { queue: 'q', body: Buffer.from('null'), unique: { key: 'k', mode: 'existing' } },
     ]);
   });
 
@@ -118,8 +124,8 @@ describe('a publish', () => {
     ['a priority of 9 bits', { priority: 128 }, ['priority']],
     ['no tries', { tries: 0 }, ['tries']],
     ['a retry of no kind', { retry: { delay_ms: 1 } }, ['retry.kind']],
-    ['a unique key of no mode', { unique: { key: 'a' } }, ['unique.mode']],
-    ['what nobody knows', { delay: 1, retry: { kind: 'none', tries: 1 } }, ['retry.tries', 'delay']],
+    ['a unique key of another mode', { unique: { key: 'a', mode: '' } }, ['unique.mode']],
+    ['unknown fields', { delay: 1, retry: { kind: 'none', tries: 1 } }, ['retry.tries', 'delay']],
     ['several faults', { tries: 0, ttr_ms: 0, type: '' }, ['tries', 'ttr_ms', 'type']],
   ])('is refused with %s', (_, job, wrong) => {
     expect(fields(job).sort()).toEqual(wrong.sort());

@@ -1,10 +1,9 @@
-import type { NewRichJob, UniqueKey } from '../../domain/rich-job.js';
+import type { NewExtendedJob, UniqueKey } from '../../domain/extended-job.js';
 import type { Plain } from '../fields/field.js';
-import { given } from '../fields/given.js';
 import { Problems, readObject } from '../fields/read.js';
 import { isObject } from '../fields/kinds.js';
-import { JsonText } from '../json-text.js';
-import { retryPolicyOf } from '../retry-policy.v1.js';
+import { JsonText } from '../json/json-text.js';
+import { retryPolicyOf } from './retry-policy.v1.js';
 import {
   type DataFields,
   type OptionFields,
@@ -19,23 +18,23 @@ const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json(?: *;.*)?$/i;
 const PLAIN_JSON = 'application/json';
 const BYTES = 'application/octet-stream';
 
-/** True for a content type that says JSON. */
+/** True for a content type of JSON. */
 export function isJsonType(contentType: string): boolean {
   return JSON_TYPE.test(contentType);
 }
 
-/** What a publish asks for. */
+/** Jobs of a publish request. */
 export interface PublishRequest {
-  readonly jobs: readonly NewRichJob[];
-  /** It came alone, not in a list. */
+  readonly jobs: readonly NewExtendedJob[];
+  /** True if the body is one job, not a list. */
   readonly isOne: boolean;
 }
 
 /**
  * Reads the body of a publish: a job, or an object with a list of them.
  *
- * @param maxBytes the longest data, as stored
- * @throws {InputError} naming all that is wrong
+ * @param maxBytes maximum size of the data, as stored
+ * @throws {InputError} naming all problems
  */
 export function publishRequestOf(body: unknown, maxBytes: number): PublishRequest {
   const problems = new Problems();
@@ -45,77 +44,84 @@ export function publishRequestOf(body: unknown, maxBytes: number): PublishReques
     : readObject(PublishManyFields, body, '', problems).jobs;
   problems.settle();
   const at = (i: number): string => (isOne ? '' : `jobs[${String(i)}].`);
-  const jobs = list.map((fields, i) => richJobOf(fields, at(i), maxBytes, problems));
+  const jobs = list.map((fields, i) => extendedJobOf(fields, at(i), maxBytes, problems));
   checkIds(jobs, at, problems);
   problems.settle();
   return { jobs, isOne };
 }
 
 /**
- * A job of fields that are right one by one.
+ * Builds a job from fields that are valid one by one.
  *
- * @param at its path with a dot behind, or nothing
- * @param problems hears what is wrong between them
+ * @param at its path with a dot at the end, or nothing
+ * @param problems collects contradictions between them
  */
-export function richJobOf(
+export function extendedJobOf(
   fields: PublishFields,
   at: string,
   maxBytes: number,
   problems: Problems,
-): NewRichJob {
+): NewExtendedJob {
   const { queue, id, delay_ms, run_at, ttl_ms } = fields;
   if (delay_ms !== undefined && run_at !== undefined)
     problems.add(`${at}run_at`, 'must be left out where there is delay_ms');
   if (ttl_ms !== undefined && ttl_ms > 0 && ttl_ms < (delay_ms ?? 0))
     problems.add(`${at}ttl_ms`, 'must be 0, or at least delay_ms');
-  const options = optionsOf(fields, at, maxBytes, problems);
-  return given<NewRichJob>({
-    queue,
-    id,
-    ...options,
-    body: options.body ?? NULL,
-    delayMs: delay_ms,
-    // Before 1970 is over as well as any time before now.
-    dueMs: run_at === undefined ? undefined : Math.max(Date.parse(run_at), 0),
-  });
+  const job: Writable<NewExtendedJob> = { queue, body: NULL, ...optionsOf(fields, at, maxBytes, problems) };
+  if (id !== undefined) job.id = id;
+  if (delay_ms !== undefined) job.delayMs = delay_ms;
+  // Times before 1970 have the same effect as any time in the past.
+  if (run_at !== undefined) job.dueMs = Math.max(Date.parse(run_at), 0);
+  return job;
 }
 
-/** What jobs may ask for, wherever they come from: what is left out is left out here too. Parameters as of `richJobOf`. */
+type Writable<T> = { -readonly [K in keyof T]: T[K] };
+type JobOptions = Partial<Omit<NewExtendedJob, 'queue' | 'id' | 'delayMs' | 'dueMs'>>;
+
+/** Fields of a request that are options of a job under another name, or the same one. */
+const COPIED = [
+  ['ttl_ms', 'ttlMs'],
+  ['tries', 'tries'],
+  ['ttr_ms', 'ttrMs'],
+  ['priority', 'priority'],
+  ['type', 'type'],
+  ['tags', 'tags'],
+  ['attributes', 'attributes'],
+  ['depends_on', 'dependsOn'],
+  ['on_dependency_failure', 'onDependencyFailure'],
+  ['concurrency_key', 'concurrencyKey'],
+  ['retention_ms', 'retentionMs'],
+  ['history', 'history'],
+] as const satisfies readonly (readonly [keyof OptionFields, keyof JobOptions])[];
+
+/**
+ * Builds the options of a job; omitted fields stay omitted. Parameters as of `extendedJobOf`. Most jobs have few of the
+ * fields, so it adds those that are there.
+ */
 export function optionsOf(
   fields: OptionFields,
   at: string,
   maxBytes: number,
   problems: Problems,
-): Partial<Omit<NewRichJob, 'queue' | 'id' | 'delayMs' | 'dueMs'>> {
-  const { ttl_ms, tries, ttr_ms, priority, type, tags, attributes } = fields;
-  const { depends_on, on_dependency_failure, retry, unique, concurrency_key, retention_ms, history } = fields;
-  return given<Partial<NewRichJob>>({
-    ...dataOf(fields, at, maxBytes, problems),
-    ttlMs: ttl_ms,
-    tries,
-    ttrMs: ttr_ms,
-    priority,
-    type,
-    tags,
-    attributes,
-    dependsOn: depends_on,
-    onDependencyFailure: on_dependency_failure,
-    retry: retry && retryPolicyOf(retry, `${at}retry.`, problems),
-    unique: unique && uniqueOf(unique),
-    concurrencyKey: concurrency_key,
-    retentionMs: retention_ms,
-    history,
-  });
+): JobOptions {
+  const options: Writable<JobOptions> = { ...dataOf(fields, at, maxBytes, problems) };
+  for (const [field, option] of COPIED) {
+    const value = fields[field];
+    if (value !== undefined) Reflect.set(options, option, value);
+  }
+  if (fields.retry !== undefined) options.retry = retryPolicyOf(fields.retry, `${at}retry.`, problems);
+  if (fields.unique !== undefined) options.unique = uniqueOf(fields.unique);
+  return options;
 }
 
-/** Data to be stored. */
+/** Data to store. */
 export interface Data {
   readonly body: Buffer;
-  /** Left out: JSON. */
+  /** Omitted: JSON. */
   readonly contentType?: string;
 }
 
-/** How the fields of data are called. */
+/** Names of the data fields. */
 interface DataNames {
   readonly json: string;
   readonly bytes: string;
@@ -125,7 +131,7 @@ interface DataNames {
 const DATA: DataNames = { json: 'data', bytes: 'data_base64', type: 'content_type' };
 const RESULT: DataNames = { json: 'result', bytes: 'result_base64', type: 'result_type' };
 
-/** The data of a request; undefined if it has none. Parameters as of `richJobOf`. */
+/** Reads the data of a request; undefined if it has none. Parameters as of `extendedJobOf`. */
 export function dataOf(
   { data, data_base64, content_type }: Plain<DataFields>,
   at: string,
@@ -142,7 +148,7 @@ interface ResultFields {
   readonly result_type?: string | undefined;
 }
 
-/** The result of a request, likewise. */
+/** Reads the result of a request, likewise. */
 export function resultOf(
   { result, result_base64, result_type }: ResultFields,
   at: string,
@@ -183,12 +189,12 @@ function bytesOf(
   };
 }
 
-/** What is to be kept of the type of JSON: nothing, if it says no more than that. */
+/** The content type to store for JSON: none for plain `application/json`. */
 function jsonType(type: string | undefined): Pick<Data, 'contentType'> {
   return type === undefined || type.toLowerCase() === PLAIN_JSON ? {} : { contentType: type };
 }
 
-/** A value as it is stored. @returns undefined for what is nested more deeply than the engine can follow */
+/** Encodes a value as it is stored. @returns undefined if it is nested too deeply for the JavaScript engine */
 export function jsonText(value: unknown): Buffer | undefined {
   if (value instanceof JsonText) return Buffer.from(value.text);
   try {
@@ -203,7 +209,7 @@ function uniqueOf({ key, mode, window_ms }: UniqueFields): UniqueKey {
   return window_ms === undefined ? { key, mode } : { key, mode, windowMs: window_ms };
 }
 
-function checkIds(jobs: readonly NewRichJob[], at: (i: number) => string, problems: Problems): void {
+function checkIds(jobs: readonly NewExtendedJob[], at: (i: number) => string, problems: Problems): void {
   const known = new Set<string>();
   jobs.forEach(({ id }, i) => {
     if (id === undefined) return;

@@ -24,7 +24,7 @@ import {
 } from '../../http/fields/kinds.js';
 import { DataFields } from '../../http/job-fields/fields.js';
 
-/** What is to be changed of a job that waits. */
+/** Changes to a waiting job. */
 export class ChangeFields extends DataFields {
   @Optional()
   @Whole(
@@ -48,12 +48,12 @@ export class ChangeFields extends DataFields {
   depends_on?: string[];
 }
 
-/** Jobs that another one waits for. */
+/** Ids of the jobs that a job depends on. */
 export class DependencyFields {
   @JobIds('Their ids.', { max: MAX_DEPENDENCIES }) depends_on!: string[];
 }
 
-/** Where a job is after a change. */
+/** The state of a job after a change. */
 export class ChangedAnswer {
   @JobId('The id of the job.') id!: string;
   @Nullable()
@@ -89,7 +89,7 @@ export class CancelledAnswer {
   @Nullable() @Moment('When its owner loses it.') revoked_at!: string | null;
 }
 
-/** A line for a job's timeline. */
+/** An entry for a job's timeline. */
 export class LogFields {
   @Text('What is to be read there.', { max: MAX_LOG_LINE }) message!: string;
   @Optional() @AnyJson(`Anything else, of at most ${String(MAX_LOG_DATA_BYTES)} bytes.`) data?: unknown;

@@ -14,7 +14,7 @@ import {
   Parts,
   TextsByName,
 } from '../../http/fields/kinds.js';
-import { ANY_NAME, FailureAnswer, JobFacts, MANY } from '../../http/job-facts.v1.js';
+import { ANY_NAME, FailureAnswer, JobFacts, MANY } from '../../http/job-fields/job-facts.v1.js';
 
 export class TimelineAnswer {
   @Label('What happened.', { max: MAX_LABEL }) what!: string;
@@ -34,7 +34,7 @@ export class JobAnswer extends JobFacts {
   @Label('What its data is.', { max: MAX_LABEL }) content_type!: string;
 }
 
-/** All that is known of a job. */
+/** A job with all of its facts. */
 export class WholeJobAnswer extends JobAnswer {
   @Nullable() @Moment('When it can be leased.') due_at!: string | null;
   @Nullable() @Moment('When it was done, cancelled or given up.') ended_at!: string | null;
@@ -65,7 +65,7 @@ export class WholeJobAnswer extends JobAnswer {
   timeline!: readonly TimelineAnswer[];
 }
 
-/** How a job ended that was waited for. */
+/** The result of a publish that waited for the job to end. */
 export class EndedAnswer {
   @JobId('Its id.') id!: string;
   @Nullable()

@@ -13,13 +13,13 @@ import {
   Whole,
   Flag,
 } from '../../http/fields/kinds.js';
-import { PageQuery } from '../../http/page-query.js';
-import { JobsPage } from '../../http/summary.v1.js';
+import { PageQuery } from '../../http/request/page-query.js';
+import { JobsPage } from '../../http/job-fields/summary.v1.js';
 
 const MOST_ITEMS = 1_000;
 const MANY = 1_000_000_000;
 
-/** Which jobs to list: all that is given must hold. */
+/** Filters of a job list; a job must match all of them. */
 export class JobsQuery extends PageQuery {
   @Optional() @QueueName('Their queue. A token for some queues must name one of them.') queue?: string;
   @Optional() @OneOf('Where they are in their lives.', Object.keys(JOB_STATES)) state?: JobState;
@@ -36,8 +36,21 @@ export class TagsFields {
 }
 
 export class TagsQuery {
-  @Labels('The tags to take away, separated by commas.', { min: 1, max: MAX_TAGS }, { max: MAX_LABEL })
-  tags!: string[];
+  @Optional()
+  @Labels(
+    'A tag to take away. As often as there are such tags.',
+    { min: 1, max: MAX_TAGS },
+    { max: MAX_LABEL },
+    'repeated',
+  )
+  tag?: string[];
+  @Optional()
+  @Labels(
+    'Tags without commas to take away, separated by commas.',
+    { min: 1, max: MAX_TAGS },
+    { max: MAX_LABEL },
+  )
+  tags?: string[];
 }
 
 export class TagsAnswer {

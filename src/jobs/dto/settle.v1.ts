@@ -26,12 +26,12 @@ import {
 } from '../../http/fields/kinds.js';
 import { CONTENT_TYPE, CONTENT_TYPE_RULE } from '../../http/job-fields/fields.js';
 
-/** What a worker says of a job that it has leased. */
+/** The lease number, which every lease operation must give. */
 export class LeaseFields {
   @Whole('The number of the lease, as it came with the job.', 1, MAX_UINT32) lease!: number;
 }
 
-/** Where a job goes when it is done here. */
+/** The next queue of a job that is acknowledged with `next`. */
 export class NextFields {
   @QueueName('The next queue. The job keeps its id, its data and its timeline.') queue!: string;
   @Optional() @Whole('Before it can be leased there.', 0, MAX_PERIOD_MS) delay_ms?: number;
@@ -40,7 +40,7 @@ export class NextFields {
   depends_on?: string[];
 }
 
-/** What came of a job. */
+/** The outcome of a job: a result or a next queue. */
 export class Outcome {
   @Optional()
   @JsonAsWritten('Any JSON, kept with the job for as long as its retention says.')
@@ -113,7 +113,7 @@ export class RetryFields extends FailFields {
   delay_ms?: number;
 }
 
-/** What has become of a job. */
+/** The state of a job after a lease operation. */
 export class SettledAnswer {
   @JobId('The id of the job.') id!: string;
   @OneOf('Its state now.', ['ready', 'scheduled', 'dead', 'blocked', 'cancelled']) state!: string;

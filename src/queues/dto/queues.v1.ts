@@ -2,11 +2,11 @@ import { MAX_PERIOD_MS, MAX_PRIORITY, MAX_TRIES, MAX_UINT32, MIN_PRIORITY } from
 import { JOB_STATES } from '../../domain/states.js';
 import { Nullable, Optional } from '../../http/fields/field.js';
 import { Flag, Moment, SomeOf, Label, Part, Parts, QueueName, Whole } from '../../http/fields/kinds.js';
-import { RetryPolicyFields } from '../../http/retry-policy.v1.js';
+import { RetryPolicyFields } from '../../http/job-fields/retry-policy.v1.js';
 
-/** Longest period of a rate, in milliseconds: a year. */
+/** Longest period of a rate limit, in milliseconds: a year. */
 const MAX_RATE_PERIOD_MS = 31_536_000_000;
-/** Longest wait for a queue to be empty, in milliseconds. */
+/** Longest time that a drain call waits for the queue to be empty, in milliseconds. */
 const MAX_DRAIN_WAIT_MS = 60_000;
 const MAX_RUNNING = 1_000_000_000;
 
@@ -19,7 +19,7 @@ export class RateFields {
   burst: number = 1;
 }
 
-/** What a native publish or lease is given that does not say. */
+/** Defaults of a queue for options that a native publish or lease leaves out. */
 export class DefaultsFields {
   @Optional() @Whole('How long a job may exist; 0 = for ever.', 0, MAX_PERIOD_MS) ttl_ms?: number;
   @Optional() @Whole('How often it may be leased.', 1, MAX_TRIES) tries?: number;
@@ -29,7 +29,7 @@ export class DefaultsFields {
   @Optional() @Whole('How long it is kept when it is done.', 0, MAX_PERIOD_MS) retention_ms?: number;
 }
 
-/** A change of settings: what is left out stays as it is. */
+/** A change of settings; fields that are left out keep their value. */
 export class SettingsFields {
   @Optional()
   @Nullable()
@@ -60,7 +60,7 @@ export class SettingsFields {
   max_kept?: number | null;
 }
 
-/** How many jobs of a queue are in which state. */
+/** Number of jobs of a queue in each state. */
 export class CountsAnswer {
   @Whole('They wait for a consumer.', 0, MAX_UINT32) ready!: number;
   @Whole('They wait for their time.', 0, MAX_UINT32) scheduled!: number;
@@ -90,6 +90,7 @@ export class QueueAnswer {
   @Part('What native publishes and leases are given that do not say.', () => DefaultsFields)
   defaults!: DefaultsFields;
   @Nullable() @Whole('Done and cancelled jobs that are kept.', 0, MAX_RUNNING) max_kept!: number | null;
+  @Optional() @Flag('True: there was no such queue, and this call has made it.') created?: boolean;
 }
 
 export class DrainFields {
@@ -103,7 +104,7 @@ export class PurgeFields {
   @Optional() @Flag('Nothing goes: they are only counted.') dry_run: boolean = false;
 }
 
-/** A number for each state that was asked for. */
+/** Number of removed jobs for each requested state. */
 export class PurgedAnswer {
   @Optional() @Whole('', 0, MAX_UINT32) ready?: number;
   @Optional() @Whole('', 0, MAX_UINT32) scheduled?: number;

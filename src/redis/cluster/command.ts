@@ -1,10 +1,13 @@
 import type { Cluster } from 'ioredis';
-import { EncodedCommand } from '../wire.js';
+import { EncodedCommand } from '../scripts/script.js';
 
-/** Where the key is now, or will be: the driver follows these. All else is for our own calls to try again, at their own pace. */
+/**
+ * Replies that say where the key is or will be: the driver follows these. Other errors go to our own calls, which retry
+ * them at their own pace.
+ */
 const REDIRECTION = /^(?:MOVED|ASK) /;
 
-/** A command that knows whether a node may be running it. */
+/** A command that records whether a node may be running it. */
 class TracedCommand extends EncodedCommand {
   isUnderWay = false;
 
@@ -15,11 +18,11 @@ class TracedCommand extends EncodedCommand {
 }
 
 /**
- * Sends a command to the node of its key and follows it when the key has moved. The driver would try TRYAGAIN and CLUSTERDOWN again at a
- * node taken at random, whose MOVED makes it fetch the slots anew each time: they go back to the caller.
+ * Sends a command to the node of its key, and follows the key if it has moved. TRYAGAIN and CLUSTERDOWN errors go back
+ * to the caller: the driver would retry them at a random node, whose MOVED makes it reload the slots each time.
  *
- * @param bytes the command as it goes to Redis
- * @throws {Error} `not sent`: no node has run it; or what the node or the driver said
+ * @param bytes the command as sent to Redis
+ * @throws {Error} `not sent`: no node has run it; or the error of the node or the driver
  */
 export async function sendToCluster(client: Cluster, bytes: Buffer, routingKey: string): Promise<unknown> {
   const command = new TracedCommand(bytes, routingKey);

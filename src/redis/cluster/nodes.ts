@@ -1,11 +1,10 @@
 import { performance } from 'node:perf_hooks';
 import type { Cluster, Redis } from 'ioredis';
-import type { Calls } from '../calls.js';
-import type { RedisClock } from '../clock.js';
+import type { Calls, RedisClock } from '../calls.js';
 
-/** The masters of a Cluster: each is probed by itself, and one that does not answer loses its own connection and no other one's. */
+/** The masters of a Cluster: each is probed separately, and one that does not answer only loses its own connection. */
 export class ClusterNodes {
-  /** Masters that did not answer when they were asked last, as `host:port`. */
+  /** Masters that did not answer the last probe, as `host:port`. */
   private silent: readonly string[] = [];
 
   constructor(
@@ -14,17 +13,17 @@ export class ClusterNodes {
     private readonly clock: RedisClock,
   ) {}
 
-  /** Some slots have no node that answers. */
+  /** True if some slots have no node that answers. */
   get hasSilent(): boolean {
     return this.silent.length > 0;
   }
 
-  /** The masters that have slots, as `host:port`. */
-  owners(): string[] {
+  /** The masters that own slots, as `host:port`. */
+  masters(): string[] {
     const found = new Set<string>();
     let last: readonly string[] | undefined;
     for (const nodes of this.client.slots as (readonly string[] | undefined)[]) {
-      // The driver gives all slots of a range the same array.
+      // The driver uses the same array for all slots of a range.
       if (nodes === last) continue;
       last = nodes;
       const [owner] = nodes ?? [];
@@ -41,17 +40,17 @@ export class ClusterNodes {
   }
 
   /**
-   * Asks each master for the time. Who does not answer is disconnected: calls that wait for it fail, and the next one opens a new
-   * connection, or finds who has taken its place.
+   * Asks each master for the time. A master that does not answer is disconnected: calls that wait for it fail, and the
+   * next one opens a new connection, or finds its successor.
    *
-   * @throws the last error: none has answered
+   * @throws the last error: no master has answered
    */
   async probe(): Promise<void> {
-    const owners = this.owners();
+    const masters = this.masters();
     const silent: string[] = [];
     let last: unknown = new Error('the Cluster has no slots');
     await Promise.all(
-      owners.map(async (owner) => {
+      masters.map(async (owner) => {
         try {
           await this.probeOne(owner);
         } catch (error) {
@@ -62,7 +61,7 @@ export class ClusterNodes {
     );
     this.silent = silent;
     if (silent.length > 0) this.client.refreshSlotsCache();
-    if (silent.length === owners.length) throw last;
+    if (silent.length === masters.length) throw last;
   }
 
   private async probeOne(owner: string): Promise<void> {

@@ -4,9 +4,9 @@ import type { Calls } from '../calls.js';
 import type { ClusterNodes } from './nodes.js';
 import type { Keys } from '../keys.js';
 import type { WakeStyle } from '../scripts/script.js';
-import { heardBy, type WakeListener, type Wakeups } from '../wakeups.js';
+import { dispatchWakeup, type WakeListener, type Wakeups } from '../wakeups.js';
 
-/** A namespace in which nobody waits any more is listened to for so long, for somebody else may come, in milliseconds. */
+/** How long the subscription of a namespace without waiters is kept, in milliseconds: a new waiter may come. */
 const LINGER_MS = 30_000;
 
 /** A namespace with waiters. */
@@ -15,21 +15,21 @@ interface Followed {
   readonly slot: number;
   waiting: number;
   idleSinceMs: number;
-  /** The node that its channel is subscribed at, as `host:port`; null if at none. */
+  /** The node where its channel is subscribed, as `host:port`; null if at none. */
   at: string | null;
 }
 
 /**
- * Wake-ups in a Cluster. Sharded: a channel for each namespace with waiters, subscribed at the node of its slot, on one connection to
- * each such node; messages go to no other node. Plain, before Redis 7: one channel, at any node, and the Cluster's bus carries each
- * message to all.
+ * Wake-ups in a Cluster. Sharded: a channel for each namespace with waiters, subscribed at the node of its slot, with
+ * one connection to each such node; messages go to no other node. Plain, before Redis 7: one channel, at any node; the
+ * Cluster's bus forwards each message to all nodes.
  *
- * A subscription ends when its slot leaves its node, or the node dies. It is made anew at the next look, within a second or so, and then
- * whoever waits in the namespace looks for what was missed.
+ * A subscription ends when its slot leaves its node, or when the node dies. The next check, within about a second,
+ * renews it; then all waiters of the namespace check for jobs whose wake-ups were missed.
  */
 export class ClusterWakeups implements Wakeups {
   private readonly links = new Map<string, Redis>();
-  /** Nodes that have ended a subscription: it is not known which. */
+  /** Nodes that have ended an unknown one of their subscriptions. */
   private readonly doubtful = new Set<string>();
   private readonly followed = new Map<string, Followed>();
   private isClosed = false;
@@ -82,7 +82,7 @@ export class ClusterWakeups implements Wakeups {
     for (const link of this.links.values()) link.disconnect();
   }
 
-  /** Brings subscriptions to where their slots are now, and ends what nobody needs. */
+  /** Moves subscriptions to the current nodes of their slots, and ends unused ones. */
   private settle(): void {
     if (this.isClosed) return;
     if (this.style === 'plain') {
@@ -102,7 +102,7 @@ export class ClusterWakeups implements Wakeups {
     for (const [owner, link] of this.links) if (!used.has(owner)) link.disconnect();
   }
 
-  /** Subscribes to a namespace's channel at the node of its slot, if it is not so. */
+  /** Subscribes to a namespace's channel at the node of its slot, unless it is subscribed there. */
   private listen(namespace: string, one: Followed): void {
     const owner = this.client.slots[one.slot]?.[0];
     if (owner === undefined || (one.at === owner && !this.doubtful.has(owner))) return;
@@ -111,7 +111,7 @@ export class ClusterWakeups implements Wakeups {
     const isElsewhere = one.at !== owner;
     one.at = owner;
     link.ssubscribe(one.channel).then(
-      // What came between this and the first look of its waiters, or its last subscription, was not heard.
+      // Wake-ups between the waiters' first fetch, or the last subscription, and now were missed.
       () => isElsewhere && this.listeners.forEach((listener) => listener(namespace, null)),
       () => one.at === owner && (one.at = null),
     );
@@ -124,8 +124,8 @@ export class ClusterWakeups implements Wakeups {
   }
 
   private listenAnywhere(): void {
-    const owners = this.nodes.owners();
-    const owner = owners[Math.floor(Math.random() * owners.length)];
+    const masters = this.nodes.masters();
+    const owner = masters[Math.floor(Math.random() * masters.length)];
     const link = owner === undefined ? undefined : this.linkTo(owner);
     link?.subscribe(this.keys.wakeChannel).catch(() => link.disconnect());
   }
@@ -134,7 +134,7 @@ export class ClusterWakeups implements Wakeups {
     const known = this.links.get(owner);
     if (known) return known;
     const link = this.nodes.connectionTo(owner)?.duplicate({
-      // A lost one is replaced at the next look, if it is still needed.
+      // If a lost connection is still needed, the next check replaces it.
       retryStrategy: () => null,
       enableOfflineQueue: true,
       readOnly: false,
@@ -142,9 +142,9 @@ export class ClusterWakeups implements Wakeups {
     if (!link) return undefined;
     this.links.set(owner, link);
     link.on('error', () => undefined);
-    link.on('message', (_channel: string, message: string) => heardBy(this.listeners, message));
-    link.on('smessage', (_channel: string, message: string) => heardBy(this.listeners, message));
-    // The driver says so when the node has ended a subscription, or refuses one: the slot has another node.
+    link.on('message', (_channel: string, message: string) => dispatchWakeup(this.listeners, message));
+    link.on('smessage', (_channel: string, message: string) => dispatchWakeup(this.listeners, message));
+    // The driver emits this when the node has ended or rejected a subscription: the slot has moved to another node.
     link.on('moved', () => this.doubt(owner));
     link.on('end', () => this.lose(owner, link));
     return link;

@@ -4,14 +4,20 @@ import { type Durability, replicasOf } from '../../domain/durability.js';
 import { QueueError } from '../../domain/errors.js';
 import type { PoolOptions } from '../../domain/pool.js';
 import { Calls } from '../calls.js';
-import { createClient, type Client } from '../connect.js';
-import { DurableLine, MARK, type Proof } from './line.js';
+import { type Client, createClient } from '../connect.js';
+import { DurableConnection, MARK, type Proof } from './connection.js';
 import type { RedisFault } from '../errors.js';
-import { shortfallOf, safetyOf, type Safety } from './safety.js';
-import { flatten, type Arg, type Item, type Script, type ScriptText } from '../scripts/script.js';
-import { EncodedCommand } from '../wire.js';
+import { type Safety, safetyOf, shortfallOf } from './safety.js';
+import {
+  type Arg,
+  EncodedCommand,
+  flatten,
+  type Item,
+  type Script,
+  type ScriptText,
+} from '../scripts/script.js';
 
-/** A way to run scripts; see `RedisPool.run`. */
+/** A connection path for scripts; see `RedisPool.run`. */
 export interface ScriptPath {
   run<K extends string, A extends string, R>(
     binding: Script<K, A, string, R>,
@@ -21,8 +27,8 @@ export interface ScriptPath {
     late?: (reply: R) => void,
   ): Promise<R>;
   /**
-   * Resolves when what was written to a key before is as safe as what the scripts write. Only where that may be on another node: in a
-   * Cluster.
+   * Resolves when earlier writes to a key are as safe as those of the scripts. Only in a Cluster, where the key may be
+   * on another node.
    *
    * @throws {QueueError} as `run`
    */
@@ -33,26 +39,26 @@ export interface ScriptPath {
 export interface PoolParts {
   readonly name: string;
   readonly options: PoolOptions;
-  /** The pool's connection for all that is not durable. */
+  /** The pool's connection for everything that is not durable. */
   readonly client: Client;
   /** Sends a script over it, once. */
   readonly call: (name: string, args: readonly Arg[]) => Promise<unknown>;
-  /** @throws {QueueError} `pool_unavailable`: no script of ours may touch the store now */
+  /** @throws {QueueError} `pool_unavailable`: scripts may not access the store now */
   readonly check: () => void;
-  /** A script's text as the pool's Redis is to run it. */
+  /** A script's text for the pool's Redis. */
   readonly scriptOf: (name: string) => ScriptText;
   readonly onFault: (fault: RedisFault) => void;
   readonly onError: (error: Error) => void;
-  /** A durability was asked for that cannot be had now. */
+  /** Called when a requested durability is not available now. */
   readonly onShortfall: (durability: Durability, error: Error) => void;
 }
 
-/** How long it is believed what a Redis can do, and that it cannot, in milliseconds. */
+/** How long the result of a safety check is cached, in milliseconds: a sufficient one, and an insufficient one. */
 const BELIEVED_MS = 10_000;
 const DOUBTED_MS = 250;
 const USUAL_WAIT_MS = 500;
 
-/** The ways into one pool for what must be safe before it is answered: one for each durability that was asked for. */
+/** The connection paths of one pool for durable publishes: one for each requested durability. */
 export class DurablePaths {
   private readonly paths = new Map<Durability, DurablePath>();
   private readonly calls: Calls;
@@ -74,20 +80,20 @@ export class DurablePaths {
   }
 
   /**
-   * Looks whether a durability can be had now.
+   * Checks that a durability is available now.
    *
    * @returns what the Redis can do
-   * @throws {QueueError} `durability_unavailable`: it cannot; or what a call throws that got no answer
+   * @throws {QueueError} `durability_unavailable`: it is not; or the error of a call without a reply
    */
   async require(durability: Durability): Promise<Safety> {
     const { known } = this;
     const believedMs =
       known && shortfallOf(durability, known.safety) === undefined ? BELIEVED_MS : DOUBTED_MS;
     if (known && performance.now() - known.atMs < believedMs) return this.demand(durability, known.safety);
-    return this.demand(durability, await this.ask());
+    return this.demand(durability, await this.checkSafety());
   }
 
-  /** What was known may not be so any more. */
+  /** Discards the cached result. */
   doubt(): void {
     this.known = undefined;
   }
@@ -97,7 +103,7 @@ export class DurablePaths {
     for (const path of this.paths.values()) path.close();
   }
 
-  /** What a Redis could do says nothing of the one that comes after it. */
+  /** Discards what is known of the old Redis: another one may come after it. */
   private forget(): void {
     this.doubt();
     this.calls.failAll('connection lost');
@@ -112,13 +118,13 @@ export class DurablePaths {
     throw error;
   }
 
-  /** Asks once for all who want to know. */
-  private async ask(): Promise<Safety> {
-    this.asking ??= this.look().finally(() => (this.asking = undefined));
+  /** Checks once for all callers. */
+  private async checkSafety(): Promise<Safety> {
+    this.asking ??= this.readSafety().finally(() => (this.asking = undefined));
     return this.asking;
   }
 
-  private async look(): Promise<Safety> {
+  private async readSafety(): Promise<Safety> {
     const atMs = performance.now();
     const safety = (await this.calls.attempt(() => safetyOf(this.parts.client))) as Safety;
     this.known = { safety, atMs };
@@ -126,11 +132,11 @@ export class DurablePaths {
   }
 }
 
-/** The way in for one durability. */
+/** The connection path for one durability. */
 class DurablePath implements ScriptPath {
   readonly settle: ((key: string) => Promise<void>) | undefined;
   private readonly calls: Calls;
-  private readonly lines = new WeakMap<Redis, DurableLine>();
+  private readonly connections = new WeakMap<Redis, DurableConnection>();
   private own: Client | undefined;
 
   constructor(
@@ -163,7 +169,7 @@ class DurablePath implements ScriptPath {
     await this.calls.persist(() => this.send(MARK, [1, key]), { repeatable: true });
   }
 
-  /** The pool has lost its connection: its master may be another one now. */
+  /** The pool has lost its connection: its master may have changed. */
   lost(): void {
     this.calls.failAll('connection lost');
     this.renew();
@@ -180,23 +186,25 @@ class DurablePath implements ScriptPath {
     this.own?.disconnect();
   }
 
-  /** Looks again at each attempt: the connection may lead to another Redis by then. */
+  /** Chooses the connection again for each attempt: it may lead to another Redis by then. */
   private async send(name: string, args: readonly Arg[]): Promise<unknown> {
     const { fsyncsAlways } = await this.paths.require(this.durability);
-    // Such a Redis has its disk behind it when it answers.
+    // Such a Redis answers after its disk has the write.
     if (this.durability === 'aof' && fsyncsAlways) return this.parts.call(name, args);
     const client = this.nodeOf(String(args[1]));
-    let line = this.lines.get(client);
-    if (!line) {
+    let connection = this.connections.get(client);
+    if (!connection) {
       const { name: pool, options, scriptOf } = this.parts;
       const proof = proofOf(this.durability, options);
-      line = new DurableLine(pool, client, proof, scriptOf, options.commandTimeoutMs, () => this.renew());
-      this.lines.set(client, line);
+      connection = new DurableConnection(pool, client, proof, scriptOf, options.commandTimeoutMs, () =>
+        this.renew(),
+      );
+      this.connections.set(client, connection);
     }
-    return line.send(name, args);
+    return connection.send(name, args);
   }
 
-  /** The connection to the Redis that holds a key; in a Cluster the master of its slot. */
+  /** The connection to the Redis that has a key; in a Cluster the master of its slot. */
   private nodeOf(key: string): Redis {
     const client = this.open();
     if (!(client instanceof Cluster)) return client;
@@ -205,7 +213,7 @@ class DurablePath implements ScriptPath {
       .nodes('master')
       .find(({ options: { host, port } }) => `${host ?? ''}:${String(port)}` === place);
     if (node) return node;
-    // The map names a master that has gone. Nothing that is sent would tell so: nothing is.
+    // The slot map names a master that is gone. No reply would reveal that, so nothing is sent.
     this.renew();
     throw new Error("Cluster isn't ready");
   }
@@ -223,7 +231,7 @@ function proofOf(
   durability: Durability,
   { commandTimeoutMs, waitTimeoutMs = USUAL_WAIT_MS }: PoolOptions,
 ): Proof {
-  // A call may have to sit out the round before its own, and a new connection.
+  // A call may have to wait for the round before its own, and for a new connection.
   const waitMs = Math.max(1, Math.min(waitTimeoutMs, Math.floor(commandTimeoutMs / 3)));
   const wanted = replicasOf(durability);
   if (wanted > 0) {

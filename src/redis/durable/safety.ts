@@ -3,13 +3,13 @@ import { type Durability, replicasOf } from '../../domain/durability.js';
 import type { Client } from '../connect.js';
 import { parseInfo } from '../inspect.js';
 
-/** What a Redis can do now to keep a write safe; of a Cluster, what each of its masters can. */
+/** What a Redis can do now to keep a write safe; for a Cluster, what each of its masters can do. */
 export interface Safety {
-  /** It brings each command to its disk before it answers. */
+  /** It writes each command to its disk before it answers. */
   readonly fsyncsAlways: boolean;
-  /** It can be asked to wait for its disk (Redis 7.2). */
+  /** It has WAITAOF (Redis 7.2). */
   readonly hasWaitAof: boolean;
-  /** Replicas that are in step. */
+  /** Number of replicas that are online. */
   readonly replicas: number;
 }
 
@@ -24,7 +24,7 @@ export async function safetyOf(client: Client): Promise<Safety> {
   };
 }
 
-/** Why a durability cannot be had; undefined if it can. */
+/** Why a durability is not available; undefined if it is. */
 export function shortfallOf(durability: Durability, safety: Safety): string | undefined {
   const wanted = replicasOf(durability);
   if (wanted > safety.replicas) {
@@ -39,7 +39,7 @@ export function shortfallOf(durability: Durability, safety: Safety): string | un
 async function safetyOfNode(node: Redis): Promise<Safety> {
   const [info, fsync, [waitAof]] = await Promise.all([
     node.info(),
-    // Not everybody may ask this: then it is not known to be so.
+    // The user may lack permission for this: then it counts as not set.
     node.call('CONFIG', 'GET', 'appendfsync').catch(() => []) as Promise<unknown[]>,
     node.call('COMMAND', 'INFO', 'WAITAOF').catch(() => []) as Promise<unknown[]>,
   ]);

@@ -11,29 +11,33 @@ import { isRunning, logTail, markOf, spawnRedis, usableProgram, type ProcessMark
 import { OWNER_CONNECTION, hangUp, isLoading, probe, within, type LiveRedis } from './probe.js';
 import { socketPathOf } from './socket.js';
 
-/** First pause before a Redis that died is started again; doubled each time, in milliseconds. */
+/** First pause before a dead Redis is started again, in milliseconds; doubled each time. */
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 10_000;
-/** A Redis that lived this long starts anew with the first pause, in milliseconds. */
+/** After a Redis has run this long, the first pause applies again, in milliseconds. */
 const STABLE_MS = 60_000;
-/** A started Redis that does not even listen by then is given up, in milliseconds. Loading its AOF may take longer. */
+/**
+ * A started Redis that does not listen within this time has failed, in milliseconds. Loading its AOF may take longer.
+ */
 const LISTEN_MS = 30_000;
-/** For the last fsync; a Redis that needs longer is left to itself, and adopted by the next start. In milliseconds. */
+/**
+ * Time for the last fsync, in milliseconds; a Redis that needs longer is left running, and the next start adopts it.
+ */
 const STOP_MS = 30_000;
 
 export interface EmbeddedRedisOptions {
   readonly pool: string;
   readonly dataDir: string;
-  /** When the AOF is brought to the disk; `everysec` by default. Set on an adopted Redis too. */
+  /** When the AOF is synced to disk; `everysec` by default. Set on an adopted Redis too. */
   readonly appendfsync?: 'everysec' | 'always';
   readonly log: Log;
-  /** Path of the program; by default redis-server, else valkey-server, from PATH. */
+  /** Path of the program; default: redis-server, else valkey-server, from PATH. */
   readonly program?: string;
 }
 
 /**
- * The Redis that a server without an external one brings along. It outlives a server that is killed, and is adopted
- * by the next one: two of them on one AOF would destroy it. It is started again when it dies, and stopped last.
+ * The Redis that a server runs if no external one is configured. It survives the death of its server, and the next
+ * server adopts it: two Redis processes on one AOF would destroy it. It is restarted when it dies, and stopped last.
  */
 export class EmbeddedRedis {
   private readonly halt = new AbortController();
@@ -43,7 +47,7 @@ export class EmbeddedRedis {
   private upSinceMs = 0;
   private pauseMs = FIRST_PAUSE_MS;
   private recovery: Promise<void> = Promise.resolve();
-  private ending: Promise<void> | null = null;
+  private stopping: Promise<void> | null = null;
   private isAdopted = false;
 
   private constructor(
@@ -56,10 +60,10 @@ export class EmbeddedRedis {
   ) {}
 
   /**
-   * Takes the data folder `dataDir/pool` and sees to it that one Redis runs on it, adopted or started; returns when
+   * Locks the data folder `dataDir/pool` and makes sure that one Redis runs on it, adopted or started. Returns when
    * that Redis has loaded its data.
    *
-   * @throws {EmbeddedRedisError} another server owns the folder; a Redis that is not ours is on its socket; no usable
+   * @throws {EmbeddedRedisError} another server owns the folder; a foreign Redis is on its socket; there is no usable
    *   program; or it does not start
    */
   static async start(options: EmbeddedRedisOptions): Promise<EmbeddedRedis> {
@@ -81,31 +85,31 @@ export class EmbeddedRedis {
     return redis;
   }
 
-  /** The Unix socket to connect to; it stays the same while this object lives. */
+  /** The Unix socket to connect to; constant for the lifetime of this object. */
   get socketPath(): string {
     return this.path;
   }
 
-  /** True if an earlier owner had started this Redis. */
+  /** True if an earlier owner started this Redis. */
   get adopted(): boolean {
     return this.isAdopted;
   }
 
-  /** Process id of the Redis that runs now, or ran last. */
+  /** Process id of the current Redis, or of the last one. */
   get pid(): number | null {
     return this.process?.pid ?? null;
   }
 
   /**
-   * Stops Redis after a last fsync of its AOF and gives the data folder up. May be called twice.
+   * Stops Redis after a last fsync of its AOF, and unlocks the data folder. May be called twice.
    *
-   * @throws {EmbeddedRedisError} it still runs after 30 s; then it is left running, for the next start to adopt
+   * @throws {EmbeddedRedisError} it still runs after 30 s; it is left running then, for the next start to adopt
    */
   stop(): Promise<void> {
-    return (this.ending ??= this.end());
+    return (this.stopping ??= this.end());
   }
 
-  private isEnding(): boolean {
+  private isStopping(): boolean {
     return this.halt.signal.aborted;
   }
 
@@ -121,15 +125,15 @@ export class EmbeddedRedis {
     await this.settle(live);
   }
 
-  /** Starts the program and waits until it answers. Only when no Redis runs on the folder. */
+  /** Starts the program and waits until it answers. Only if no Redis runs on the folder. */
   private async launch(): Promise<void> {
     this.process = null;
-    this.lock.note({ process: null, runId: null, socketPath: this.path });
+    this.lock.record({ process: null, runId: null, socketPath: this.path });
     const child = spawnRedis(this.program, this.dir, this.path);
     this.child = child;
     child.on('error', (error) => this.log.error({ err: error }, 'cannot run the embedded Redis'));
     this.process = child.pid === undefined ? null : markOf(child.pid);
-    this.lock.note({ process: this.process, runId: null, socketPath: this.path });
+    this.lock.record({ process: this.process, runId: null, socketPath: this.path });
     const live = await this.listening(child);
     await this.settle(live).catch((error: unknown) => {
       throw isAlive(child) ? error : this.startFailure(child);
@@ -139,7 +143,7 @@ export class EmbeddedRedis {
 
   private async listening(child: ChildProcess): Promise<LiveRedis> {
     const until = Date.now() + LISTEN_MS;
-    while (isAlive(child) && Date.now() < until && !this.isEnding()) {
+    while (isAlive(child) && Date.now() < until && !this.isStopping()) {
       const answer = await probe(this.path);
       if (answer.kind === 'redis' && answer.pid === child.pid) return answer;
       if (answer.kind === 'redis') hangUp(answer.connection);
@@ -155,10 +159,10 @@ export class EmbeddedRedis {
     return new EmbeddedRedisError(`the embedded Redis ${how}; the end of its log:\n${logTail(this.dir)}`);
   }
 
-  /** Makes the connection the owner's, waits until the data is loaded, and watches from then on. */
+  /** Marks the connection as the owner's, waits until the data is loaded, and watches the connection from then on. */
   private async settle({ connection, pid, runId }: LiveRedis): Promise<void> {
     this.process = markOf(pid);
-    this.lock.note({ process: this.process, runId, socketPath: this.path });
+    this.lock.record({ process: this.process, runId, socketPath: this.path });
     await connection.call('CLIENT', 'SETNAME', OWNER_CONNECTION);
     for (let polls = 0; await isLoading(connection); polls++) {
       if (polls % 500 === 499)
@@ -175,19 +179,19 @@ export class EmbeddedRedis {
     if (connection.status === 'end') onLost();
   }
 
-  /** Called once per lost connection: finds Redis again, or starts it again, until one of both succeeds or we stop. */
+  /** Called once per lost connection: finds Redis again or restarts it, until one of both succeeds or we stop. */
   private async recover(lost: Redis): Promise<void> {
-    if (this.connection !== lost || this.isEnding()) return;
+    if (this.connection !== lost || this.isStopping()) return;
     this.connection = null;
     if (Date.now() - this.upSinceMs > STABLE_MS) this.pauseMs = FIRST_PAUSE_MS;
     for (;;) {
       await sleep(this.pauseMs, undefined, { signal: this.halt.signal }).catch(() => undefined);
-      if (this.isEnding()) return;
+      if (this.isStopping()) return;
       this.pauseMs = Math.min(this.pauseMs * 2, LONGEST_PAUSE_MS);
       try {
         if (await this.revive()) return;
       } catch (error) {
-        if (!this.isEnding())
+        if (!this.isStopping())
           this.log.error(
             { err: error, nextTryMs: this.pauseMs },
             'the embedded Redis does not come back yet',
@@ -196,7 +200,7 @@ export class EmbeddedRedis {
     }
   }
 
-  /** False if the process runs but does not answer: a second one on its AOF would destroy it, so we wait. */
+  /** Returns false if the process runs but does not answer: a second one on its AOF would destroy it, so we wait. */
   private async revive(): Promise<boolean> {
     if (this.process === null || !isRunning(this.process)) {
       this.log.error(
@@ -221,19 +225,22 @@ export class EmbeddedRedis {
     await this.recovery;
     try {
       if (this.process !== null && isRunning(this.process)) await this.shutDown(this.process);
-      this.lock.note(null);
+      this.lock.record(null);
     } finally {
       if (this.connection !== null) hangUp(this.connection);
       this.lock.release();
     }
   }
 
-  /** SHUTDOWN writes and fsyncs the AOF before Redis ends; NOSAVE only spares the snapshot that we do not use. */
+  /**
+   * Shuts Redis down. SHUTDOWN writes and fsyncs the AOF before Redis ends; NOSAVE only skips the snapshot, which we do
+   * not use.
+   */
   private async shutDown(mark: ProcessMark): Promise<void> {
     const until = Date.now() + STOP_MS;
     while (isRunning(mark) && Date.now() < until) {
-      // An error reply means "not now" (a first AOF is being written): ask again. A closed connection is success.
-      await within(STOP_MS, this.askToShutDown()).catch((error: unknown) => {
+      // An error reply means "not now" (the first AOF is being written): ask again. A closed connection is success.
+      await within(STOP_MS, this.sendShutdown()).catch((error: unknown) => {
         this.log.debug({ err: error }, 'SHUTDOWN has not been answered');
       });
       for (let polls = 0; polls < 50 && isRunning(mark); polls++) await sleep(10);
@@ -248,7 +255,7 @@ export class EmbeddedRedis {
     else this.log.info({ redisPid: mark.pid }, 'stopped the embedded Redis');
   }
 
-  private async askToShutDown(): Promise<void> {
+  private async sendShutdown(): Promise<void> {
     if (this.connection?.status !== 'ready') {
       const answer = await probe(this.path);
       if (answer.kind !== 'redis') return;

@@ -1,4 +1,4 @@
-/** The embedded Redis cannot start, or cannot stop. The message says what to do; it holds no secret. */
+/** The embedded Redis cannot start or cannot stop. The message says what to do, and contains no secrets. */
 export class EmbeddedRedisError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);

@@ -4,66 +4,66 @@ import { join } from 'node:path';
 import { EmbeddedRedisError } from './error.js';
 import { isRunning, markOf, type ProcessMark } from './process.js';
 
-/** What a lock says of the Redis that its owner started. */
-export interface NotedRedis {
-  /** Null while it is being started: then it may, or may not, run. */
+/** A lock's record of the Redis that its owner started. */
+export interface RecordedRedis {
+  /** Null while it is being started: it may or may not run then. */
   readonly process: ProcessMark | null;
-  /** Redis's own `run_id`; null until it has answered for the first time. */
+  /** Redis's own `run_id`; null until its first reply. */
   readonly runId: string | null;
   readonly socketPath: string;
 }
 
-interface Note {
+interface LockFile {
   readonly owner: ProcessMark | null;
-  readonly redis: NotedRedis | null;
+  readonly redis: RecordedRedis | null;
 }
 
 /**
- * Who owns a data folder: `owner-N.lock`, the highest N counts. A file is made whole (by link) and only the owner
- * writes it again; taking over from a dead owner is making N+1, which only one of several can do. So nobody ever
- * removes a lock on the strength of what he read a moment before.
+ * Ownership of a data folder: `owner-N.lock`, where the highest N is valid. A file is created atomically (by link), and
+ * only the owner writes it again. A new owner takes over from a dead one by creating N+1, which only one process can
+ * do. So no process removes a lock based on an outdated read.
  */
 export class OwnerLock {
   private constructor(
     private readonly dir: string,
     private readonly generation: number,
-    private noted: NotedRedis | null,
+    private recorded: RecordedRedis | null,
   ) {}
 
   /**
-   * Takes the folder, if its owner is dead or has released it.
+   * Takes the folder if its owner is dead or has released it.
    *
-   * @throws {EmbeddedRedisError} its owner lives
+   * @throws {EmbeddedRedisError} its owner is alive
    */
   static take(dir: string): OwnerLock {
     for (let attempt = 0; attempt < 20; attempt++) {
       const newest = newestIn(dir);
-      const owner = newest?.note.owner ?? null;
+      const owner = newest?.record.owner ?? null;
       if (owner !== null && isRunning(owner)) throw inUse(dir, owner.pid);
-      const lock = new OwnerLock(dir, (newest?.generation ?? 0) + 1, newest?.note.redis ?? null);
+      const lock = new OwnerLock(dir, (newest?.generation ?? 0) + 1, newest?.record.redis ?? null);
       if (lock.create()) return lock;
     }
     throw new EmbeddedRedisError(`${dir} is being taken by other processes at this moment; start again`);
   }
 
-  /** The Redis last noted, by this owner or by the one before it. */
-  get redis(): NotedRedis | null {
-    return this.noted;
+  /** The last recorded Redis, of this owner or of the one before. */
+  get redis(): RecordedRedis | null {
+    return this.recorded;
   }
 
-  /** Writes down which Redis runs on the folder, for whoever must adopt it after us. */
-  note(redis: NotedRedis | null): void {
-    this.noted = redis;
+  /** Records which Redis runs on the folder, for a later owner that must adopt it. */
+  record(redis: RecordedRedis | null): void {
+    this.recorded = redis;
     this.replace({ owner: markOf(process.pid), redis });
   }
 
-  /** Gives the folder up. What is noted of a Redis that still runs stays. */
+  /** Releases the folder. The record of a Redis that still runs stays. */
   release(): void {
-    this.replace({ owner: null, redis: this.noted });
+    this.replace({ owner: null, redis: this.recorded });
   }
 
   private create(): boolean {
-    const draft = this.draft({ owner: markOf(process.pid), redis: this.noted });
+    const draft = this.draft({ owner: markOf(process.pid), redis: this.recorded });
     try {
       linkSync(draft, this.path);
     } catch (error) {
@@ -82,13 +82,13 @@ export class OwnerLock {
     return true;
   }
 
-  private replace(note: Note): void {
-    renameSync(this.draft(note), this.path);
+  private replace(record: LockFile): void {
+    renameSync(this.draft(record), this.path);
   }
 
-  private draft(note: Note): string {
+  private draft(record: LockFile): string {
     const path = join(this.dir, `owner-${randomUUID()}.draft`);
-    writeFileSync(path, JSON.stringify(note), { mode: 0o600 });
+    writeFileSync(path, JSON.stringify(record), { mode: 0o600 });
     return path;
   }
 
@@ -97,7 +97,7 @@ export class OwnerLock {
   }
 }
 
-/** The error of a second server on one data folder. */
+/** The error for a second server on one data folder. */
 export function inUse(dir: string, pid?: number): EmbeddedRedisError {
   const who = pid === undefined ? 'another server' : `the server with process id ${pid}`;
   return new EmbeddedRedisError(
@@ -105,11 +105,11 @@ export function inUse(dir: string, pid?: number): EmbeddedRedisError {
   );
 }
 
-function newestIn(dir: string): { generation: number; note: Note } | null {
+function newestIn(dir: string): { generation: number; record: LockFile } | null {
   const generations = generationsIn(dir);
   if (generations.length === 0) return null;
   const generation = Math.max(...generations);
-  return { generation, note: readNote(pathOf(dir, generation)) };
+  return { generation, record: readLockFile(pathOf(dir, generation)) };
 }
 
 function generationsIn(dir: string): number[] {
@@ -123,13 +123,16 @@ function pathOf(dir: string, generation: number): string {
   return join(dir, `owner-${generation}.lock`);
 }
 
-/** A lock that cannot be read was cut short by a crash of the whole machine: nothing of it can still run. */
-function readNote(path: string): Note {
+/**
+ * Reads a lock. An unreadable one was cut short by a crash of the whole machine: its owner and its Redis do not run any
+ * more.
+ */
+function readLockFile(path: string): LockFile {
   try {
-    const note: unknown = JSON.parse(readFileSync(path, 'utf8'));
-    if (typeof note !== 'object' || note === null) return { owner: null, redis: null };
-    const { owner, redis } = note as Partial<Record<keyof Note, unknown>>;
-    return { owner: isMark(owner) ? owner : null, redis: isNotedRedis(redis) ? redis : null };
+    const record: unknown = JSON.parse(readFileSync(path, 'utf8'));
+    if (typeof record !== 'object' || record === null) return { owner: null, redis: null };
+    const { owner, redis } = record as Partial<Record<keyof LockFile, unknown>>;
+    return { owner: isMark(owner) ? owner : null, redis: isRecordedRedis(redis) ? redis : null };
   } catch {
     return { owner: null, redis: null };
   }
@@ -141,9 +144,9 @@ function isMark(value: unknown): value is ProcessMark {
   return Number.isSafeInteger(pid) && (born === null || typeof born === 'string');
 }
 
-function isNotedRedis(value: unknown): value is NotedRedis {
+function isRecordedRedis(value: unknown): value is RecordedRedis {
   if (typeof value !== 'object' || value === null) return false;
-  const { process: mark, runId, socketPath } = value as Partial<Record<keyof NotedRedis, unknown>>;
+  const { process: mark, runId, socketPath } = value as Partial<Record<keyof RecordedRedis, unknown>>;
   const hasRunId = runId === null || typeof runId === 'string';
   return (mark === null || isMark(mark)) && hasRunId && typeof socketPath === 'string';
 }

@@ -2,7 +2,7 @@ import { realpathSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 
-/** The name of its owner's connection, by which any other process sees that the owner lives. */
+/** Name of the owner's connection, which shows other processes that the owner is alive. */
 export const OWNER_CONNECTION = 'pumphouse-owner';
 
 /** A Redis that listens on a socket, and our connection to it. */
@@ -14,13 +14,13 @@ export interface LiveRedis {
   readonly dir: string;
 }
 
-/** What listens on a socket: nothing, a Redis, or something that does not answer as one. */
+/** What listens on a socket: nothing, a Redis, or something that does not answer like one. */
 export type Answer =
-  | { readonly kind: 'nobody' }
+  | { readonly kind: 'none' }
   | ({ readonly kind: 'redis' } & LiveRedis)
   | { readonly kind: 'other'; why: string };
 
-/** Asks who listens on `socketPath`. The connection of a 'redis' answer is the caller's to close. Never throws. */
+/** Finds out what listens on `socketPath`. The caller must close the connection of a 'redis' answer. Never throws. */
 export async function probe(socketPath: string): Promise<Answer> {
   const connection = new Redis({
     path: socketPath,
@@ -38,7 +38,7 @@ export async function probe(socketPath: string): Promise<Answer> {
     return { kind: 'redis', ...live };
   } catch (error) {
     hangUp(connection);
-    if (why === 'ENOENT' || why === 'ECONNREFUSED') return { kind: 'nobody' };
+    if (why === 'ENOENT' || why === 'ECONNREFUSED') return { kind: 'none' };
     return { kind: 'other', why: error instanceof Error ? `${why}: ${error.message}` : why };
   }
 }
@@ -63,23 +63,23 @@ async function configured(connection: Redis, name: string): Promise<string> {
   return value;
 }
 
-/** Closes a connection. On one that is closed already, the driver's own way would hold the process up for 2 s. */
+/** Closes a connection. On a closed one, the driver's own method would delay the end of the process by 2 s. */
 export function hangUp(connection: Redis): void {
   if (connection.status !== 'end') connection.disconnect();
 }
 
-/** Whether the server that owns this Redis is connected to it now: it sees owners that our process table hides. */
+/** True if the owner of this Redis is connected to it now: also finds owners that our process table does not show. */
 export async function hasOwner(connection: Redis): Promise<boolean> {
   const clients: unknown = await connection.call('CLIENT', 'LIST');
   return typeof clients === 'string' && clients.includes(` name=${OWNER_CONNECTION} `);
 }
 
-/** Whether it is still reading its AOF; it answers nothing else meanwhile. */
+/** True while it reads its AOF; it answers no other commands then. */
 export async function isLoading(connection: Redis): Promise<boolean> {
   return /loading:1/.test(await connection.info('persistence'));
 }
 
-/** The promise's outcome, or an error after `ms`. */
+/** The promise's result, or an error after `ms`. */
 export async function within<T>(ms: number, promise: Promise<T>): Promise<T> {
   const done = new AbortController();
   const late = sleep(ms, undefined, { signal: done.signal }).then(() => {

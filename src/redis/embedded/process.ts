@@ -3,22 +3,22 @@ import { closeSync, existsSync, openSync, readFileSync, renameSync, statSync } f
 import { join } from 'node:path';
 import { EmbeddedRedisError } from './error.js';
 
-/** Redis's own log may grow to this before a start puts it aside, in bytes. */
+/** Size above which the next start renames Redis's own log, in bytes. */
 const MAX_LOG_BYTES = 4 * 1024 * 1024;
 
-/** A process, told apart from a later one with the same number. */
+/** Identifies a process, also if a later one gets the same number. */
 export interface ProcessMark {
   readonly pid: number;
-  /** When it was started, in the system's own words; null where that cannot be told. */
+  /** Start time, in the system's own format; null if it is unknown. */
   readonly born: string | null;
 }
 
-/** The mark of a process that runs now; null if there is none, or it is a zombie that nobody has reaped yet. */
+/** The mark of a running process; null if there is none, or if it is a zombie. */
 export function markOf(pid: number): ProcessMark | null {
   return existsSync('/proc/self/stat') ? markFromProc(pid) : markFromPs(pid);
 }
 
-/** Whether that very process still runs. */
+/** True if that same process still runs. */
 export function isRunning({ pid, born }: ProcessMark): boolean {
   const now = markOf(pid);
   return now !== null && (born === null || now.born === born);
@@ -27,7 +27,7 @@ export function isRunning({ pid, born }: ProcessMark): boolean {
 function markFromProc(pid: number): ProcessMark | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    // The program's name, in brackets, may itself hold spaces and brackets: fields are counted from its end.
+    // The program's name, in brackets, may contain spaces and brackets: count fields from its end.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     if (fields[0] === 'Z' || fields[0] === 'X') return null;
     return { pid, born: `${bootId()}/${fields[19] ?? ''}` };
@@ -36,7 +36,7 @@ function markFromProc(pid: number): ProcessMark | null {
   }
 }
 
-/** Start times are counted from the boot. Sandboxes may not tell which boot it is. */
+/** Id of the boot: start times are relative to it. Empty in sandboxes that hide it. */
 function bootId(): string {
   try {
     return readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim();
@@ -59,7 +59,7 @@ function markFromPs(pid: number): ProcessMark | null {
 /**
  * The first of the programs that can be run and is at least Redis 6.2 (the oldest with all commands that we send).
  *
- * @throws {EmbeddedRedisError} none is; says what to install, or which setting to change
+ * @throws {EmbeddedRedisError} there is none; the message says what to install, or which setting to change
  */
 export function usableProgram(candidates: readonly string[]): string {
   const found: string[] = [];
@@ -89,10 +89,10 @@ function versionOf(program: string): readonly [number, number] | null {
 }
 
 /**
- * Starts Redis as a process that outlives us: in a process group of its own, so that Ctrl-C on the terminal does not
- * reach it before the server has drained, and with no pipe to us that could break. Its output goes to `redis.log`.
+ * Starts Redis as a process that survives us: in its own process group, so that Ctrl-C on the terminal does not reach
+ * it before the server has drained, and without a pipe to us that could break. Its output goes to `redis.log`.
  *
- * The caller waits until it answers; a program that cannot be started ends the returned child with an 'error' event.
+ * The caller waits until it answers. If the program cannot be started, the child emits an 'error' event.
  */
 export function spawnRedis(program: string, dir: string, socketPath: string): ChildProcess {
   const log = openLog(dir);
@@ -109,7 +109,7 @@ export function spawnRedis(program: string, dir: string, socketPath: string): Ch
   }
 }
 
-/** The end of Redis's own log: why it does not start. */
+/** The last lines of Redis's own log, which show why it does not start. */
 export function logTail(dir: string): string {
   try {
     return readFileSync(join(dir, 'redis.log'), 'utf8').slice(-2_000).split('\n').slice(-8).join('\n').trim();
@@ -124,7 +124,7 @@ function openLog(dir: string): number {
   return openSync(path, 'a', 0o600);
 }
 
-/** Durability as the pools ask for it elsewhere; reachable by this user alone, through the socket alone. */
+/** Same durability as required of external pools; reachable only by this user, and only through the socket. */
 function redisArguments(dir: string, socketPath: string): string[] {
   const settings: Readonly<Record<string, string>> = {
     port: '0',

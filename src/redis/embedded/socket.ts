@@ -4,14 +4,14 @@ import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { EmbeddedRedisError } from './error.js';
 
-/** `sun_path` holds 104 bytes on BSD and macOS and 108 on Linux, with a zero at its end. */
+/** `sun_path` holds 104 bytes on BSD and macOS and 108 on Linux, including a terminating zero. */
 const MAX_SOCKET_PATH_BYTES = 100;
 
 /**
- * Where the embedded Redis of the data folder `dir` listens: in that folder, or, if that path is too long for a Unix
- * socket, in a folder that only this user may enter, under the system's folder for temporary files.
+ * Path of the socket of the embedded Redis of the data folder `dir`: in that folder, or, if that path is too long for a
+ * Unix socket, in a private folder of this user in the system's folder for temporary files.
  *
- * @throws {EmbeddedRedisError} the folder for temporary files is not ours alone, or its path is too long as well
+ * @throws {EmbeddedRedisError} the folder for temporary files is not private, or its path is too long as well
  */
 export function socketPathOf(dir: string): string {
   const near = join(dir, 'redis.sock');
@@ -30,7 +30,7 @@ function fits(path: string): boolean {
   return Buffer.byteLength(path) <= MAX_SOCKET_PATH_BYTES;
 }
 
-/** A folder in /tmp may have been put there by anyone: who owns it could listen in our place. */
+/** Another user may have created the folder in /tmp: its owner could listen instead of our Redis. */
 function refuseUnlessPrivate(folder: string, uid: number): void {
   const stat = lstatSync(folder);
   const isOurs = stat.isDirectory() && (uid < 0 || stat.uid === uid) && (stat.mode & 0o077) === 0;

@@ -1,12 +1,12 @@
-import { script } from './script.js';
-import { TIMES, whole } from './replies.js';
+import { script, TIMES, whole } from './script.js';
 
-/* Scripts of the full lane that list jobs and tend what stands in lists. */
+/* Scripts of the extended path that list jobs and change what is in lists. */
 
 const SPACE = ['meta', 'queues', 'due', 'waiting', 'expiries'] as const;
 
-export const fullMark = script({
-  name: 'full_mark',
+export const tagJobs = script({
+  name: 'extended/tag_jobs',
+  label: 'full_mark',
   keys: SPACE,
   args: [...TIMES, 'most_tags'],
   item: ['verb', 'id', 'tags'],
@@ -14,27 +14,30 @@ export const fullMark = script({
   reply: whole,
 });
 
-export const fullPage = script({
-  name: 'full_page',
+export const listJobs = script({
+  name: 'extended/list_jobs',
+  label: 'full_page',
   keys: ['meta', 'queues'],
-  args: [...TIMES, 'kind', 'name', 'filter', 'at', 'id', 'limit', 'look'],
+  args: [...TIMES, 'kind', 'name', 'filter', 'at', 'id', 'limit', 'scan_limit'],
   item: [],
   repeatable: true,
   reply: whole,
 });
 
-export const fullDead = script({
-  name: 'full_dead',
+export const deadLetterStep = script({
+  name: 'extended/dead_letter',
+  label: 'full_dead',
   keys: SPACE,
-  args: [...TIMES, 'verb', 'queue', 'filter', 'options', 'at', 'id', 'limit', 'look'],
+  args: [...TIMES, 'verb', 'queue', 'filter', 'options', 'at', 'id', 'limit', 'scan_limit'],
   item: ['id'],
-  /** A step that ran twice would act on twice as many jobs as were asked for. */
+  /** A step that ran twice would act on twice as many jobs as the call allows. */
   repeatable: false,
   reply: whole,
 });
 
-export const fullWorkers = script({
-  name: 'full_workers',
+export const workersScript = script({
+  name: 'extended/workers',
+  label: 'full_workers',
   keys: ['meta', 'workers'],
   args: [...TIMES, 'verb'],
   item: ['worker'],
@@ -42,8 +45,9 @@ export const fullWorkers = script({
   reply: whole,
 });
 
-export const fullTraces = script({
-  name: 'full_traces',
+export const listEndedTracked = script({
+  name: 'extended/list_ended_tracked',
+  label: 'full_traces',
   keys: ['meta', 'traces'],
   args: [...TIMES, 'limit'],
   item: [],
@@ -51,4 +55,4 @@ export const fullTraces = script({
   reply: whole,
 });
 
-export const LIST_SCRIPTS = [fullMark, fullTraces, fullPage, fullDead, fullWorkers] as const;
+export const LIST_SCRIPTS = [tagJobs, listEndedTracked, listJobs, deadLetterStep, workersScript] as const;

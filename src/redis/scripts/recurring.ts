@@ -1,9 +1,9 @@
-import { flatReply, script } from './script.js';
-import { answer, TIMES, whole } from './replies.js';
+import { answer, flatReply, script, TIMES, whole } from './script.js';
 
-/** The scripts of recurring jobs. Their clock is `full_tick`. */
-export const fullRecurSet = script({
-  name: 'full_recur_set',
+/** The scripts of recurring jobs. Their timer is run by `fullTick`. */
+export const setRecurring = script({
+  name: 'extended/set_recurring',
+  label: 'full_recur_set',
   keys: ['meta', 'due'],
   args: [
     ...TIMES,
@@ -24,8 +24,9 @@ export const fullRecurSet = script({
   reply: whole,
 });
 
-export const fullRecurEnd = script({
-  name: 'full_recur_end',
+export const deleteRecurring = script({
+  name: 'extended/delete_recurring',
+  label: 'full_recur_end',
   keys: ['meta'],
   args: [...TIMES, 'id'],
   item: [],
@@ -33,8 +34,9 @@ export const fullRecurEnd = script({
   reply: whole,
 });
 
-export const fullRecurLook = script({
-  name: 'full_recur_look',
+export const readRecurring = script({
+  name: 'extended/read_recurring',
+  label: 'full_recur_look',
   keys: ['meta'],
   args: [...TIMES, 'id', 'after', 'limit'],
   item: [],
@@ -46,4 +48,4 @@ export const fullRecurLook = script({
   },
 });
 
-export const RECURRING_SCRIPTS = [fullRecurSet, fullRecurEnd, fullRecurLook] as const;
+export const RECURRING_SCRIPTS = [setRecurring, deleteRecurring, readRecurring] as const;

@@ -1,21 +1,23 @@
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { assembleScript } from './loader.js';
+import { Command } from 'ioredis';
 
 /** What a script takes: bytes go as they are. */
 export type Arg = string | number | Buffer;
 
 /** A script's binding: the names of its KEYS and ARGV in order, those of a batch's items, and the check of its reply. */
 export interface Script<K extends string, A extends string, I extends string, R> {
-  /** The file's name in lua/scripts, without `.lua`. */
+  /** The file in lua/commands, without `.lua`. */
   readonly name: string;
+  /** The script's name in metrics; stays when the file is renamed. */
+  readonly label?: string;
   readonly keys: readonly K[];
   readonly args: readonly A[];
   /** The arguments of one item; empty if it is no batch. */
   readonly item: readonly I[];
-  /** How many things the items of a call stand for, if not each for one. */
+  /** How many operations the items of a call are, if not one each. */
   readonly count?: (items: readonly Item[]) => number;
-  /** May be sent again when nobody knows whether it ran. */
+  /** May be sent again when it is not known whether it ran. */
   readonly repeatable: boolean;
   readonly reply: (raw: unknown) => R;
 }
@@ -27,31 +29,21 @@ export function script<const K extends string, const A extends string, const I e
   return binding;
 }
 
-/** Where the Lua files are: at the same depth from `src/` and from `dist/`. */
-const LUA_DIR = join(import.meta.dirname, '..', '..', '..', 'lua');
-const INCLUDE = /^--- @include "(lib\/[a-z_/]+)"$/gm;
-
-/** How a script tells waiters of new jobs: on one channel for all, or, in a Cluster that has it, on a sharded one for each namespace. */
+/** How a script wakes waiters up: on one channel for all, or, in a Cluster that has it, on a sharded one for each namespace. */
 export type WakeStyle = 'plain' | 'sharded';
-/** What stands in the place of an include. */
+/** The modules that take the place of others. */
 const INSTEAD: Readonly<Record<WakeStyle, Readonly<Record<string, string>>>> = {
   plain: {},
-  sharded: { 'lib/notify': 'lib/notify_sharded' },
+  sharded: { 'queues/notify': 'queues/notify_sharded' },
 };
 
 /**
- * A script's text with its includes, and theirs, in place.
+ * A script's text: the command with its modules.
  *
- * @throws {Error} the file or one of its includes is missing
+ * @throws {Error} as `assemble`
  */
 export function loadScript(name: string, style: WakeStyle = 'plain'): string {
-  return readLua(join('scripts', name), style);
-}
-
-function readLua(path: string, style: WakeStyle): string {
-  return readFileSync(join(LUA_DIR, `${path}.lua`), 'utf8').replace(INCLUDE, (_line, lib: string) =>
-    readLua(INSTEAD[style][lib] ?? lib, style),
-  );
+  return assembleScript(name, INSTEAD[style]);
 }
 
 /** A script as it is sent: its text, and the digest under which Redis knows it. */
@@ -75,7 +67,7 @@ export function scriptText(name: string, style: WakeStyle = 'plain'): ScriptText
 
 /**
  * The arguments of one item of a batch, in the order in which the binding names them. A tuple, unlike the named keys and arguments:
- * with 64 items in a call, looking each of them up by name was a thirtieth of a publish.
+ * with 64 items in a call, a lookup of each by name was a thirtieth of a publish.
  */
 export type Item = readonly Arg[];
 
@@ -103,7 +95,7 @@ export function flatten<K extends string, A extends string, R>(
 
 /** A reply that is a flat array of integers and byte strings. */
 export function flatReply(raw: unknown): readonly (number | Buffer)[] {
-  if (!Array.isArray(raw)) throw new TypeError('a script answered something else than an array');
+  if (!Array.isArray(raw)) throw new TypeError('a script returned no array');
   return raw as readonly (number | Buffer)[];
 }
 
@@ -119,4 +111,164 @@ export function bytesAt(reply: readonly (number | Buffer)[], index: number): Buf
   const value = reply[index];
   if (!Buffer.isBuffer(value)) throw new TypeError(`a script's reply has no bytes at ${String(index)}`);
   return value;
+}
+
+/** What every script of the engine returns first. */
+export interface Answer {
+  /** 0 done; nothing has changed: 1 too late, the callers have given up, 2 the namespace is not registered. */
+  readonly status: number;
+  /** Redis's time when it ran, Unix ms. */
+  readonly nowMs: number;
+}
+
+/** One code per item of the batch; the header of the command explains them. */
+export interface Codes extends Answer {
+  readonly codes: readonly number[];
+}
+
+/** The rest of the reply, for the engine to read. */
+export interface Raw extends Answer {
+  readonly raw: readonly (number | Buffer)[];
+}
+
+export function answer(reply: readonly (number | Buffer)[]): Answer {
+  return { status: integerAt(reply, 0), nowMs: integerAt(reply, 1) };
+}
+
+const DIGIT_ZERO = 48;
+
+export function codes(raw: unknown): Codes {
+  const reply = flatReply(raw);
+  return { ...answer(reply), codes: reply.length > 2 ? digitsOf(bytesAt(reply, 2)) : [] };
+}
+
+function digitsOf(text: Buffer): number[] {
+  const digits: number[] = [];
+  for (let i = 0; i < text.length; i++) digits.push((text[i] ?? 0) - DIGIT_ZERO);
+  return digits;
+}
+
+export function whole(raw: unknown): Raw {
+  const reply = flatReply(raw);
+  return { ...answer(reply), raw: reply };
+}
+
+/** Leases of one queue that expired: how many jobs went back to their ready list, and how many died. */
+export interface ExpiredLease {
+  readonly queue: string;
+  readonly returned: number;
+  readonly died: number;
+}
+
+/** The end of a reply, as lua/modules/jobs/deliveries.lua makes it. */
+export function expiredLeasesOf(reply: readonly (number | Buffer)[], from: number): ExpiredLease[] {
+  const expiredLeases: ExpiredLease[] = [];
+  for (let i = from; i < reply.length; i += 3) {
+    const [returned, died] = [integerAt(reply, i + 1), integerAt(reply, i + 2)];
+    expiredLeases.push({ queue: bytesAt(reply, i).toString(), returned, died });
+  }
+  return expiredLeases;
+}
+
+export const TIMES = ['clock_ms', 'deadline_ms'] as const;
+
+const CR = 13;
+const LF = 10;
+const STAR = 42;
+const DOLLAR = 36;
+const ZERO = 48;
+const LAST_ASCII = 127;
+/**
+ * Shorter arguments are copied here byte by byte: a call into the runtime costs as much as this many loop iterations.
+ */
+const SHORT = 32;
+/** Maximum size of the header and the end of an array or a byte string. */
+const FRAME = 24;
+
+/**
+ * A command that is already encoded. The driver's own encoder reads each argument three times; with some hundred
+ * arguments in a batch that was a twelfth of a publish.
+ */
+export class EncodedCommand extends Command {
+  /** @param routingKey any key of the command: in a Cluster it selects the node */
+  constructor(
+    private readonly bytes: Buffer,
+    routingKey: string,
+  ) {
+    super('evalsha', ['', '1', routingKey], { replyEncoding: null });
+  }
+
+  override toWritable(): Buffer {
+    return this.bytes;
+  }
+}
+
+/**
+ * Buffer in which commands are encoded; grows to the longest one, but is released after one larger than any usual
+ * batch.
+ */
+const USUAL_BYTES = 1_048_576;
+let scratch = Buffer.allocUnsafeSlow(65_536);
+
+/** Encodes a command in Redis's protocol: an array of byte strings. Text is encoded as UTF-8. */
+export function encodeCommand(args: readonly Arg[]): Buffer {
+  let at = writeHead(0, STAR, args.length);
+  for (const arg of args) {
+    if (typeof arg === 'string') at = writeText(at, arg);
+    else if (typeof arg === 'number') at = writeText(at, String(arg));
+    else at = writeBytes(at, arg);
+  }
+  const command = Buffer.allocUnsafe(at);
+  scratch.copy(command, 0, 0, at);
+  if (scratch.length > USUAL_BYTES) scratch = Buffer.allocUnsafeSlow(USUAL_BYTES);
+  return command;
+}
+
+function writeText(from: number, text: string): number {
+  reserve(from, text.length * 3);
+  if (text.length <= SHORT) {
+    let at = writeHead(from, DOLLAR, text.length);
+    let seen = 0;
+    for (let i = 0; i < text.length; i++) {
+      const code = text.charCodeAt(i);
+      seen |= code;
+      scratch[at++] = code;
+    }
+    if (seen <= LAST_ASCII) return writeEnd(at);
+  }
+  const at = writeHead(from, DOLLAR, Buffer.byteLength(text));
+  return writeEnd(at + scratch.write(text, at, 'utf8'));
+}
+
+function writeBytes(from: number, bytes: Buffer): number {
+  const { length } = bytes;
+  reserve(from, length);
+  const at = writeHead(from, DOLLAR, length);
+  if (length > SHORT) scratch.set(bytes, at);
+  else for (let i = 0; i < length; i++) scratch[at + i] = bytes[i] ?? 0;
+  return writeEnd(at + length);
+}
+
+function writeHead(from: number, mark: number, value: number): number {
+  let end = from + 2;
+  for (let rest = value; rest >= 10; rest = Math.floor(rest / 10)) end++;
+  scratch[from] = mark;
+  for (let at = end - 1, rest = value; at > from; at--, rest = Math.floor(rest / 10)) {
+    scratch[at] = ZERO + (rest % 10);
+  }
+  return writeEnd(end);
+}
+
+function writeEnd(at: number): number {
+  scratch[at] = CR;
+  scratch[at + 1] = LF;
+  return at + 2;
+}
+
+/** Makes room for `bytes` and their frame. */
+function reserve(at: number, bytes: number): void {
+  if (at + bytes + FRAME <= scratch.length) return;
+  const larger = Buffer.allocUnsafeSlow(Math.max(scratch.length * 2, at + bytes + FRAME));
+  scratch.copy(larger, 0, 0, at);
+  scratch = larger;
 }

@@ -25,18 +25,18 @@ import {
   Whole,
 } from '../../http/fields/kinds.js';
 import { OptionFields, UniqueFields } from '../../http/job-fields/fields.js';
-import { PageQuery } from '../../http/page-query.js';
-import { RetryPolicyFields } from '../../http/retry-policy.v1.js';
+import { PageQuery } from '../../http/request/page-query.js';
+import { RetryPolicyFields } from '../../http/job-fields/retry-policy.v1.js';
 
 const RECURRING_ID = new RegExp(`^[A-Za-z0-9][A-Za-z0-9_-]{0,${String(MAX_RECURRING_ID - 1)}}$`);
 const RECURRING_ID_RULE = `must be at most ${String(MAX_RECURRING_ID)} letters, digits, - and _, the first a letter or a digit`;
 const BACKLOG =
-  'How many of the slots that were missed in an outage are made up for, the last ones; 0 = all of them, as if it is left out.';
-/** What has no bound of ours in an answer. */
+  'How many of the slots that were missed in an outage are made up for, the last ones; 0 = all of them, as if it is left out. Never more than 1,000.';
+/** For answer fields that have no upper bound. */
 const MANY = 1_000_000_000;
 const ANY_NAME = /^[^]*$/;
 
-/** When a recurring job makes one. Further kinds of schedules have fields of their own. */
+/** The schedule of a recurring job. Further kinds of schedules will have their own fields. */
 export class ScheduleFields {
   @Whole('The time between two slots.', MIN_RECURRING_MS, MAX_PERIOD_MS) every_ms!: number;
   @Optional() @Whole('From now to the first slot; 0 if it is left out.', 0, MAX_PERIOD_MS) offset_ms?: number;
@@ -45,17 +45,17 @@ export class ScheduleFields {
   first_at?: string;
 }
 
-/** What each job is like. */
+/** The job that a schedule publishes. */
 export class TemplateFields extends OptionFields {
   @QueueName('Where to put them.') queue!: string;
 }
 
-/** What is to be changed about the jobs that are made from now on. */
+/** Changes to the jobs that are published from now on. */
 export class TemplateChangeFields extends OptionFields {
   @Optional() @QueueName('Where to put them.') queue?: string;
 }
 
-/** A recurring job, to be stored under the id of the address. */
+/** A recurring job to be stored under the id in the path. */
 export class ReplaceRecurringFields {
   @Part('When it makes a job.', () => ScheduleFields) schedule!: ScheduleFields;
   @Part('What each job is like.', () => TemplateFields) job!: TemplateFields;
@@ -74,7 +74,7 @@ export class RecurringFields extends ReplaceRecurringFields {
   id?: string;
 }
 
-/** A change: what is left out stays. */
+/** A change; fields that are left out keep their value. */
 export class RecurringChangeFields {
   @Optional()
   @Part(
@@ -100,7 +100,7 @@ export class ScheduleAnswer {
   @Moment('The first slot of the row.') first_at!: string;
 }
 
-/** What each job is like: what is not there is the default of its queue. */
+/** The job that a schedule publishes; fields that are missing have the default of the queue. */
 export class TemplateAnswer {
   @QueueName('Where to put them.') queue!: string;
   @Optional() @AnyJson('Their data, if that is JSON.') data?: unknown;

@@ -1,0 +1,87 @@
+/**
+ * Which folder may import which (docs/architecture.md). Data flows one way: a folder imports only folders of a lower rank, types included, and no
+ * imports form a circle. `npm run lint` checks it.
+ */
+
+/** Folders of src/ by rank; those of one rank are feature modules, which do not import each other. */
+const RANKS = [
+  ['domain'],
+  ['config'],
+  ['redis'],
+  ['engine'],
+  ['metrics'],
+  ['http'],
+  ['auth'],
+  [
+    ...['jobs', 'deadletter', 'pump', 'queues', 'schedules', 'events', 'workers', 'stats', 'settings'],
+    ...['admin', 'health', 'openapi', 'cli'],
+  ],
+  ['app'],
+];
+/** Folders of src/engine likewise. Files at its root see all of them; `migration` sees the root, too. */
+const ENGINE_RANKS = [
+  ['core'],
+  ['timers'],
+  ['events', 'queues', 'stats', 'maintenance'],
+  ['publish'],
+  ['settle', 'recurring'],
+  ['lease', 'jobs'],
+  ['dead-letter'],
+];
+
+const dirs = (base, names) => `^${base}/(${names.join('|')})/`;
+
+/** A rule for each rank: nothing of an equal or a higher rank, but itself. */
+const upward = (base, ranks) =>
+  ranks.flatMap((names, i) =>
+    names.map((name) => ({
+      name: `${base}/${name} imports lower ranks only`,
+      severity: 'error',
+      from: { path: `^${base}/${name}/` },
+      to: { path: dirs(base, ranks.slice(i).flat()), pathNot: `^${base}/${name}/` },
+    })),
+  );
+
+/** @type {import('dependency-cruiser').IConfiguration} */
+export default {
+  forbidden: [
+    { name: 'no circles', severity: 'error', from: {}, to: { circular: true } },
+    ...upward('src', RANKS),
+    ...upward('src/engine', ENGINE_RANKS),
+    {
+      name: 'every folder has a rank',
+      severity: 'error',
+      from: { path: '^src/', pathNot: `^src/[^/]+$|${dirs('src', RANKS.flat())}` },
+      to: {},
+    },
+    {
+      name: 'parts of the engine do not import its root',
+      severity: 'error',
+      from: { path: dirs('src/engine', ENGINE_RANKS.flat()) },
+      to: { path: '^src/engine/[^/]+$|^src/engine/migration/' },
+    },
+    {
+      name: 'Redis and the engine know nothing of Nest',
+      severity: 'error',
+      from: { path: '^src/(domain|redis|engine|cli/import)/', pathNot: '^src/redis/redis\\.module\\.ts$' },
+      to: { path: '^node_modules/@nestjs/|^src/redis/redis\\.module\\.ts$' },
+    },
+    {
+      name: 'the command line starts fast: it knows the domain and the configuration',
+      severity: 'error',
+      from: { path: '^src/cli/[^/]+$' },
+      to: { path: '^src/', pathNot: '^src/(cli|domain|config)/' },
+    },
+  ],
+  options: {
+    doNotFollow: { path: 'node_modules' },
+    tsConfig: { fileName: 'tsconfig.json' },
+    tsPreCompilationDeps: true,
+    detectJSDocImports: false,
+    enhancedResolveOptions: {
+      extensions: ['.ts', '.js'],
+      exportsFields: ['exports'],
+      conditionNames: ['import', 'node', 'types'],
+    },
+  },
+};

@@ -1,0 +1,65 @@
+--[[
+Change a job that waits: its data, due time, place and dependencies; or write an entry into the timeline of a job in any state. Job keys are built from the prefix of meta (core/call).
+
+KEYS[1] meta         hash: the namespace's marker; its last_queue is the newest queue's number
+KEYS[2] queues       hash: queue name -> number
+KEYS[3] due          zset: queue number -> earliest due time, Unix ms
+KEYS[4] waiting      hash: queue name -> end of a server's registration, Unix ms
+KEYS[5] expiries     zset: queue number -> earliest expiry of a ready job, Unix ms
+ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
+ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
+ARGV[3] id           the job's
+ARGV[4] options      JSON {priority, due_ms, delay_ms, ttl_ms, queue, tags, has_data, ctype, only, log: {message, json}}: the changes (includes/alter)
+ARGV[5] data         its new body
+ARGV[6] adds         ids of jobs that it depends on from now on (includes/id_list); only: on no others
+ARGV[7] drops        ids of jobs that it does not depend on any more
+
+Returns {status, now_ms, next_ms, code, state, due_ms, died}. Status: 0 done, 1 too late, 2 the namespace is not registered. Next_ms: the
+earliest timer that was set, 0 = none. Code: 0 no such job, 1 changed, 2 it does not wait, 3 it would depend on itself, 4 on too many
+jobs, 5 its due time is not known. Unless 1, nothing has changed. Due_ms: of a scheduled job, 0 = none or not known. Died: the
+queue in which it died because a dependency had failed, "" = none.
+Cost: O(log N), and O(adds + drops).
+]]
+local meta, queues, due, waiting, expiries = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local clock_ms, deadline_ms, id, options = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
+local data, adds, drops = ARGV[5], ARGV[6], ARGV[7]
+
+--- @requires core/call, queues/registry
+
+use_namespace(meta, queues)
+if start_clock(clock_ms, deadline_ms) then
+  return { 1, now_floor }
+end
+watch_waiters(waiting)
+--- @include "base"
+--- @include "id_list"
+--- @include "dependency_cycles"
+--- @include "dependency_check"
+--- @include "publish_order"
+--- @include "rank"
+
+if not read_last_queue() then
+  return { 2, now_floor, 0, 0, 0, 0, "" }
+end
+
+--- @include "alter"
+--- @include "untie"
+--- @include "place_again"
+--- @include "keep_order"
+--- @include "change_facts"
+--- @include "move"
+--- @include "change"
+
+-- Read.
+redis.call("EXISTS", meta, due, waiting, expiries)
+local job, wish = job_of(id), cjson.decode(options)
+local code = change(job, wish, data, ids_in(adds), ids_in(drops))
+if code ~= 1 then
+  return { 0, now_floor, 0, code, job and job.state or 0, 0, "" }
+end
+
+-- Write.
+table.insert(early_steps, write_new_queues)
+local next_ms = commit()
+return { 0, now_floor, next_ms, 1, job.is_gone and 0 or job.state, job.state == SCHEDULED and job.due_at or 0,
+  job.has_failed_by_dependency and name_of(job.queue) or "" }

@@ -1,0 +1,66 @@
+--[[
+Change the settings of a queue, which is an extended one from then on. Servers that wait for its jobs are woken, and a timer looks at jobs that a
+concurrency key holds. Queue keys are built from the prefix of meta (core/call).
+
+KEYS[1] meta         hash: the namespace's marker; its last_queue is the newest queue's number
+KEYS[2] queues       hash: queue name -> number
+KEYS[3] due          zset: queue number -> earliest due time, Unix ms
+KEYS[4] waiting      hash: queue name -> end of a server's registration, Unix ms
+ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
+ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
+ARGV[3] queue        its name
+ARGV[4] changes      JSON: field -> text; true = this moment, unless it is set; false = remove
+ARGV[5] event        name of its event, "" = none
+ARGV[6] makes        "1" = create the queue if there is none
+
+Returns {status, now_ms, next_ms, found}. Status: 0 done, 1 too late, 2 the namespace is not registered. Next_ms: when the timers run.
+Found: 0 there is no such queue and nothing has changed, 1 there was, 2 it was created.
+Cost: O(1).
+]]
+local meta, queues, due, waiting = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local clock_ms, deadline_ms, queue, changes, event, makes = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5], ARGV[6]
+
+--- @requires core/call, queues/registry, queues/notify, jobs/events
+
+use_namespace(meta, queues)
+if start_clock(clock_ms, deadline_ms) then
+  return { 1, now_floor }
+end
+watch_waiters(waiting)
+
+local was_there = find_queue(queue) ~= nil
+if not was_there and makes ~= "1" then
+  return { 0, now_floor, 0, 0 }
+end
+if not read_last_queue() then
+  return { 2, now_floor, 0, 0 }
+end
+
+-- Read.
+local number = number_of(queue)
+local settings, timers, events = queue_key("o", number), namespace_key("timers"), namespace_key("events")
+redis.call("EXISTS", meta, queues, due, waiting, settings, timers, events, queue_key("i", number))
+-- Held jobs are read from the first one again: a pass that is under way has skipped some of them by the old limits.
+local set, gone = {}, { "seen" }
+for field, value in pairs(cjson.decode(changes)) do
+  if value == false then
+    gone[#gone + 1] = field
+  elseif value ~= true or redis.call("HEXISTS", settings, field) == 0 then
+    set[#set + 1], set[#set + 2] = field, value == true and text_of(now_floor) or value
+  end
+end
+
+-- Write.
+redis.call("HDEL", settings, unpack(gone))
+write_new_queues()
+redis.call("HSET", queues, queue, -number)
+if #set > 0 then
+  redis.call("HSET", settings, unpack(set))
+end
+redis.call("ZADD", timers, "LT", text_of(now_floor), "K" .. number, text_of(now_floor), "Z" .. number)
+redis.call("ZADD", due, "LT", text_of(now_floor), EXTENDED_TIMERS)
+if event ~= "" then -- Without a subscriber there is no stream.
+  redis.pcall("XADD", events, "NOMKSTREAM", "MAXLEN", "~", max_events(), "*", "e", event, "q", queue, "i", "", "t", "", "g", "", "d", "")
+end
+notify(queue)
+return { 0, now_floor, now_floor, was_there and 1 or 2 }

@@ -1,0 +1,62 @@
+--[[
+Forget a queue, its settings too, if it has no job in any state. Its number is never used again. Queue keys are built from the prefix of meta (core/call).
+
+KEYS[1] meta         hash: the namespace's marker
+KEYS[2] queues       hash: queue name -> number
+KEYS[3] due          zset: queue number -> earliest due time, Unix ms
+KEYS[4] expiries     zset: queue number -> earliest expiry of a ready job, Unix ms
+ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
+ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
+ARGV[3] queue        its name
+
+Returns {status, now_ms, code}. Status: 0 done, 1 too late. Code: 0 forgotten, 1 there is no such queue, 2 it has jobs, 3 there
+is more to remove than one step does: call again.
+Cost: O(100) lists of far slots, O(1000) stale entries.
+]]
+local meta, queues, due, expiries = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local clock_ms, deadline_ms, queue = ARGV[1], tonumber(ARGV[2]), ARGV[3]
+
+--- @requires core/call, core/header, queues/ready_list_reader, jobs/schedule, queues/registry, queues/job_counts
+
+use_namespace(meta, queues)
+if start_clock(clock_ms, deadline_ms) then
+  return { 1, now_floor }
+end
+
+local number = find_queue(queue)
+if not number then
+  return { 0, now_floor, 1 }
+end
+
+-- Read. Lists of far slots hold nothing but stale entries when no job counts as far.
+local MOST_SLOTS, MOST_READ = 100, 1000
+local ready, stale, facts, far = queue_key("r", number), queue_key("g", number), queue_key("i", number), queue_key("f", number)
+redis.call("EXISTS", meta, due, expiries, ready, stale, facts, far, namespace_key("timers"))
+local length, head = redis.call("LLEN", ready), stale_head(number, MOST_READ)
+if head.taken < math.min(length, MOST_READ) or tonumber(redis.call("HGET", facts, "far") or 0) > 0 or count_keys(number, "sldpSLbhz") > 0 then
+  return { 0, now_floor, 2 }
+end
+local slots, lists = redis.call("ZRANGE", far, 0, MOST_SLOTS - 1), {}
+for i, slot in ipairs(slots) do
+  lists[i] = slot_key(number, slot)
+end
+
+-- Write.
+if head.taken < length then
+  trim_ready_list(head)
+  return { 0, now_floor, 3 }
+end
+if #slots > 0 then
+  redis.call("EXISTS", unpack(lists))
+  redis.call("UNLINK", unpack(lists))
+  redis.call("ZREM", far, unpack(slots))
+end
+if #slots == MOST_SLOTS then
+  return { 0, now_floor, 3 }
+end
+redis.call("UNLINK", ready, stale, facts, far, queue_key("o", number))
+redis.call("HDEL", queues, queue)
+redis.call("ZREM", due, number)
+redis.call("ZREM", expiries, number)
+redis.call("ZREM", namespace_key("timers"), "P" .. number, "K" .. number, "S" .. number, "L" .. number)
+return { 0, now_floor, 0 }

@@ -1,0 +1,25 @@
+--[[
+Remove a recurring job; the jobs that it made stay. Its key is built from the prefix of meta (core/call).
+
+KEYS[1] meta         hash: the namespace's marker
+ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
+ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
+ARGV[3] id           its own
+
+Returns {status, now_ms, removed}. Status: 0 done, 1 too late. Removed: 1, or 0: there was none.
+Cost: O(log N).
+]]
+local meta = KEYS[1]
+local clock_ms, deadline_ms, id = ARGV[1], tonumber(ARGV[2]), ARGV[3]
+
+--- @requires core/call
+
+use_namespace(meta)
+if start_clock(clock_ms, deadline_ms) then
+  return { 1, now_floor }
+end
+
+redis.call("EXISTS", meta, named_key("R", id), namespace_key("recurring"), namespace_key("schedules"))
+redis.call("ZREM", namespace_key("recurring"), id)
+redis.call("ZREM", namespace_key("schedules"), id)
+return { 0, now_floor, redis.call("DEL", named_key("R", id)) }

@@ -1,0 +1,77 @@
+--[[
+Lease jobs of extended queues (and of any others), or register that a server waits for them: one step. Each item takes up to count jobs from its
+queues: in their order, or one from each in turn. Job keys are built from the prefix of meta (core/call).
+
+KEYS[1] meta         hash: the namespace's marker
+KEYS[2] queues       hash: queue name -> number
+KEYS[3] due          zset: queue number -> earliest due time, Unix ms
+KEYS[4] waiting      hash: queue name -> end of a server's registration, Unix ms
+KEYS[5] expiries     zset: queue number -> earliest expiry of a ready job, Unix ms
+KEYS[6] sending      hash: record -> leases whose responses may not have left
+ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
+ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
+ARGV[3] flag_ms      how long a registration lasts, ms
+ARGV[4] max_bytes    take no more jobs when the reply has this many bytes
+ARGV[5] record       name of the delivery record of these leases, "" = none
+ARGV[6..] item × N   names, count, ttr_ms, waits, turns, worker
+
+Names are joined by commas; ttr_ms 0 = the job's own, or a minute; waits "1": to be registered if nothing is found; turns "1": one from
+each queue in turn; worker "" = without a name.
+Returns {status, now_ms, expired, next_ms, (found, (id, value, facts) × found) × N}. Status: 0 done, 1 too late. Found -1: there may be
+more, call again. Value: header as it was before the lease, then the body. Facts: JSON {queue: place in names, from 1; ends: Unix ms; x: fields of the job's hash}.
+Cost: O(log N) per job, plus up to 500 stale entries.
+]]
+local meta, queues, due, waiting, expiries, sending = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local clock_ms, deadline_ms, flag_ms, max_bytes, record = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5]
+
+--- @requires core/call, queues/ready_list_reader, queues/waiters, jobs/deliveries
+
+use_namespace(meta, queues)
+if start_clock(clock_ms, deadline_ms) then
+  return { 1, now_floor }
+end
+watch_waiters(waiting)
+--- @include "base"
+
+local expired, bytes, batch, batched, last_end = 0, 0, { 0 }, 1, 0
+--- @include "list_reader"
+--- @include "limits_at_lease"
+--- @include "publish_order"
+--- @include "next_job"
+--- @include "lease_facts"
+--- @include "lease"
+--- @include "turns"
+--- @include "take_from"
+
+-- Read.
+redis.call("EXISTS", meta, due, waiting, sending)
+local reply, unserved = { 0, now_floor, 0, 0 }, {}
+for i = 6, #ARGV, 6 do
+  local at, item = #reply + 1, { ttr_ms = tonumber(ARGV[i + 2]), worker = ARGV[i + 5], found = 0, count = tonumber(ARGV[i + 1]), in_turns = ARGV[i + 4] == "1" }
+  reply[at] = 0
+  record_worker(item.worker)
+  local asked, share = queues_of(ARGV[i], item.in_turns), item.in_turns and 1 or item.count
+  repeat
+    local before = item.found
+    for _, queue in ipairs(asked) do
+      take_from(queue, share, item, reply)
+    end
+  until item.found == before or share > 1
+  reply[at] = item.found == 0 and (looked >= LOOK_LIMIT or bytes >= max_bytes) and -1 or item.found
+  if reply[at] == 0 and ARGV[i + 3] == "1" then
+    unserved[#unserved + 1] = ARGV[i]
+  end
+end
+
+-- Write: all lists are trimmed before anything is added.
+local function trim_ready_lists()
+  for _, list in ipairs(ready_lists) do
+    trim_ready_list(list)
+  end
+end
+table.insert(frees, 1, trim_ready_lists)
+reply[4] = commit()
+write_delivery_record(sending, record, batch, batched, last_end)
+register_waiters(waiting, flag_ms, unserved)
+reply[3] = expired
+return reply

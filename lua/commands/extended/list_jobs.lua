@@ -1,0 +1,71 @@
+--[[
+List jobs of one index from a place on, one bounded step; changes nothing. Job keys are built from the prefix of meta (core/call).
+
+KEYS[1] meta         hash: the namespace's marker
+KEYS[2] queues       hash: queue name -> number
+ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
+ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
+ARGV[3] kind         of the index: a letter of core/call; t, y, F, w: by tag, type, group, worker; tracked
+ARGV[4] name         queue, tag, type, group or worker; "" = none
+ARGV[5] filter       JSON: what else must hold (includes/match); to: highest score
+ARGV[6] at           score of the last member that was looked at, or its place in the list of kind r; "" = from the beginning
+ARGV[7] id           its id; "" = from the first of that score on
+ARGV[8] limit        jobs to show, at most
+ARGV[9] scan_limit   members to read, at most
+
+Returns {status, now_ms, at, id, (id, header, queue, score, fields) × N}. Status: 0 done, 1 too late. At, id: where to go on, at "" = the
+end is reached. Score: in the index of the job's state, "" = none. Fields: JSON.
+Cost: O(scan_limit).
+]]
+local meta, queues = KEYS[1], KEYS[2]
+local clock_ms, deadline_ms, kind, name, filter = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5]
+local at, id, limit, scan_limit = ARGV[6], ARGV[7], tonumber(ARGV[8]), tonumber(ARGV[9])
+
+--- @requires core/call, core/header, queues/registry, jobs/schedule
+
+use_namespace(meta, queues)
+if start_clock(clock_ms, deadline_ms) then
+  return { 1, now_floor }
+end
+--- @include "queue_names"
+--- @include "index_kinds"
+--- @include "walk"
+--- @include "walk_list"
+--- @include "walk_far"
+--- @include "match"
+
+local wanted, is_by_name, number = cjson.decode(filter), string.find("tyFw", kind, 1, true), nil
+if not is_by_name and kind ~= "tracked" then
+  number = find_queue(name)
+  if not number then
+    return { 0, now_floor, "", "" }
+  end
+end
+local key = number and queue_key(kind, number) or namespace_key(is_by_name and kind .. ":" .. name or kind)
+redis.call("EXISTS", meta, key)
+local walk = kind == "r" and walk_list or kind == "f" and walk_far or walk_on
+local found, is_end = walk(key, at, id, scan_limit, number, kind)
+local reply, shown, is_over = { 0, now_floor, "", "" }, 0, is_end
+if is_end == nil then
+  is_over = #found < scan_limit
+end
+for _, place in ipairs(found) do
+  local job, one = place[1], place[2]
+  local has_enough = shown == limit or bytes_seen > MOST_BYTES
+  if has_enough or wanted.to and tonumber(place[3]) > wanted.to then
+    is_over = not has_enough
+    break
+  end
+  local fields = job and not is_expired(job) and fields_of(job, one)
+  if fields and matches(job, fields, wanted) then
+    local n, state_kind = #reply, kind_of(job)
+    reply[n + 1], reply[n + 2], reply[n + 3] = one, pack_job(job), name_of(job.queue) or ""
+    reply[n + 4] = state_kind and redis.call("ZSCORE", queue_key(state_kind, job.queue), one) or ""
+    reply[n + 5], shown = cjson.encode(fields), shown + 1
+  end
+  reply[3], reply[4] = place[3], place[4]
+end
+if is_over then
+  reply[3], reply[4] = "", ""
+end
+return reply

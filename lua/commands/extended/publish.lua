@@ -1,0 +1,104 @@
+--[[
+Store jobs on the extended path, all or none: ready, scheduled or blocked. Their queues become extended ones. Job keys are built from the prefix of
+meta (core/call).
+
+KEYS[1] meta         hash: the namespace's marker; its last_queue is the newest queue's number
+KEYS[2] queues       hash: queue name -> number
+KEYS[3] due          zset: queue number -> earliest due time, Unix ms
+KEYS[4] waiting      hash: queue name -> end of a server's registration, Unix ms
+KEYS[5] expiries     zset: queue number -> earliest expiry of a ready job, Unix ms
+ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
+ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
+ARGV[3] quotas       "queues,jobs of a queue,bytes,number of items": the most that may be there (limits/quotas), "" = no quotas
+ARGV[4] replaces     the id of the job that the first item replaces, "" = none
+ARGV[5] digest       names the record of its idempotency key (jobs/publish), "" = it has none
+ARGV[6] fingerprint  16 bytes, of the request
+ARGV[7] ttl_ms       how long the record lasts, ms
+ARGV[8..] item × N   options, id, body, needs
+
+Options: JSON {queue, delay_ms, due_ms, ttl_ms, tries, priority, minted, unique: {mode, window_ms, own_queue}, x}; x: fields of the job's hash as
+they are stored. Needs: the ids of jobs that must be done first, each after a byte with its length.
+Returns {status, now_ms, codes, states, next_ms, holder × codes 5 and 6}. Status: 0 done, 1 too late, 2 the namespace is not registered,
+3 the key has a record: {3, now_ms, what was stored}, 4 that of another request.
+Codes: a digit per item; 0 stored, 6 the holder of its unique key stands for it; with any other, nothing has changed: 1 the id is in use,
+2 to 4 a quota (includes/quota_room), 7 its queue is drained, 5 its unique key is held. States: a digit per item, 0 = gone. Next_ms: the earliest timer, 0 = none.
+Cost: O(log N) per item.
+]]
+local meta, queues, due, waiting, expiries = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local clock_ms, deadline_ms, quotas, replaces = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
+local digest, fingerprint, ttl_ms = ARGV[5], ARGV[6], ARGV[7]
+
+--- @requires core/call, jobs/publish, queues/registry, limits/quotas, queues/job_counts, limits/queue_settings
+
+use_namespace(meta, queues)
+if start_clock(clock_ms, deadline_ms) then
+  return { 1, now_floor }
+end
+watch_waiters(waiting)
+--- @include "base"
+--- @include "id_list"
+local record = digest ~= "" and read_idempotency_record(digest, fingerprint)
+if record then
+  return { record.is_same and 3 or 4, now_floor, record.stored }
+end
+if not read_last_queue() then
+  return { 2, now_floor }
+end
+
+--- @include "quota_room"
+--- @include "defaults"
+--- @include "new_job"
+--- @include "debounce"
+--- @include "claim_unique_key"
+--- @include "taken"
+
+-- Read.
+local codes, states, fresh, holders, stand_ins, stored, refused = {}, {}, {}, {}, {}, {}, false
+for i = 8, #ARGV, 4 do
+  local n, options, id, body = #codes + 1, cjson.decode(ARGV[i]), ARGV[i + 1], ARGV[i + 2]
+  codes[n], options.needs = "1", ids_in(ARGV[i + 3])
+  use_defaults(options)
+  local is_there = not options.minted or redis.call("EXISTS", job_key(id)) == 1 -- Sent again, because the response was lost.
+  local present = jobs[id] or is_there and job_of(id)
+  -- First of all: a publish that is sent again, because the response was lost, finds its job even if the queue is drained since.
+  local is_new = not is_taken(id, present, options.minted)
+  if is_new and replaces == "" and is_draining(number_of(options.queue)) then
+    codes[n] = "7"
+  elseif is_new then
+    codes[n], holders[#holders + 1] = claim_key(options, id, body)
+    codes[n] = codes[n] == "0" and room_for_job(number_of(options.queue), options.queue, #body) or codes[n]
+  end
+  refused = refused or codes[n] ~= "0" and codes[n] ~= "6"
+  stand_ins[n], states[n] = codes[n] == "6" and job_of(holders[#holders]) or nil, 0
+  stored[n] = codes[n] == "6" and holders[#holders] or id
+  if codes[n] == "0" then
+    fresh[#fresh + 1] = { n = n, options = options, job = new_job(options, id, body, present) }
+  end
+end
+if refused then
+  return { 0, now_floor, table.concat(codes), "", 0, unpack(holders) }
+end
+local old = replaces ~= "" and job_of(replaces)
+if old and fresh[1] and old.queue == fresh[1].job.queue then
+  leave(old)
+  conclude(old, nil, "replaced")
+end
+for _, item in ipairs(fresh) do
+  place_new(item.job, item.options)
+  states[item.n] = item.job.state
+end
+place_debounced()
+for n, job in pairs(stand_ins) do
+  states[n] = job.state
+end
+
+-- Write.
+if digest ~= "" then
+  for n, id in ipairs(stored) do
+    stored[n] = idempotency_entry(states[n], codes[n] == "6", id)
+  end
+  write("SET", queue_key("k", digest), fingerprint .. table.concat(stored), "PX", ttl_ms)
+end
+table.insert(early_steps, write_new_queues)
+local next_ms = commit()
+return { 0, now_floor, table.concat(codes), table.concat(states), next_ms, unpack(holders) }

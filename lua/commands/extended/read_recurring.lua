@@ -1,0 +1,44 @@
+--[[
+Show recurring jobs: one, or a page of them in the order of their ids. Their keys are built from the prefix of meta (core/call).
+
+KEYS[1] meta         hash: the namespace's marker
+ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
+ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
+ARGV[3] id           of the one; "" = a page
+ARGV[4] after        the id before the page, "" = from the first
+ARGV[5] limit        how many, at most
+
+Returns {status, now_ms, more, (id, fields) × N}. Status: 0 done, 1 too late. More: 1 if there may be more behind the page, which ends
+after 4 MiB in any case. Fields: a flat list of fields and values.
+Cost: O(limit).
+]]
+local meta = KEYS[1]
+local clock_ms, deadline_ms, id, after, limit = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4], tonumber(ARGV[5])
+
+--- @requires core/call
+
+use_namespace(meta)
+if start_clock(clock_ms, deadline_ms) then
+  return { 1, now_floor }
+end
+
+redis.call("EXISTS", meta)
+local MOST_BYTES = 4194304
+local ids, reply, bytes = { id }, { 0, now_floor, 0 }, 0
+if id == "" then
+  ids = redis.call("ZRANGEBYLEX", namespace_key("schedules"), after == "" and "-" or "(" .. after, "+", "LIMIT", 0, limit)
+end
+for n, one in ipairs(ids) do
+  local fields = redis.call("HGETALL", named_key("R", one))
+  if #fields > 0 then
+    reply[#reply + 1], reply[#reply + 2] = one, fields
+  end
+  for _, value in ipairs(fields) do
+    bytes = bytes + #value
+  end
+  if id == "" and (n == limit or bytes > MOST_BYTES) then
+    reply[3] = 1
+    break
+  end
+end
+return reply

@@ -1,0 +1,58 @@
+--[[
+Put ready jobs whose queue was deleted into the dead-letter queue of another one: an older version could delete a queue that had jobs. Only jobs
+of priority 0 were lost so. Job keys are built from the prefix of meta (core/call).
+
+KEYS[1] meta         hash: the namespace's marker; its last_queue is the newest queue's number
+KEYS[2] queues       hash: queue name -> number
+KEYS[3] due          zset: queue number -> earliest due time, Unix ms
+KEYS[4] waiting      hash: queue name -> end of a server's registration, Unix ms
+KEYS[5] expiries     zset: queue number -> earliest expiry of a ready job, Unix ms
+ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
+ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
+ARGV[3] queue        the name of the queue that they go to; it is created if it does not exist
+ARGV[4] group        their failure group
+ARGV[5..] item × N   id
+
+Returns {status, now_ms, recovered}. Status: 0 done, 1 too late.
+Cost: O(1) per item, O(log N) per recovered job.
+]]
+local meta, queues, due, waiting, expiries = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local clock_ms, deadline_ms, queue, group = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
+
+--- @requires core/call, queues/registry
+
+use_namespace(meta, queues)
+if start_clock(clock_ms, deadline_ms) then
+  return { 1, now_floor }
+end
+watch_waiters(waiting)
+--- @include "base"
+
+if not read_last_queue() then
+  return { 0, now_floor, 0 }
+end
+
+-- Read.
+redis.call("EXISTS", meta, due, waiting, expiries)
+local recovered, is_known = 0, {}
+for i = 5, #ARGV do
+  local header = read_job(ARGV[i])
+  local number = header and header.state == READY and header.priority == 0 and header.queue
+  if number and is_known[number] == nil then
+    is_known[number] = redis.call("EXISTS", meta, queue_key("i", number)) == 2
+  end
+  local job = number and not is_known[number] and job_of(ARGV[i])
+  if job and is_expired(job) then
+    will_change(job)
+    conclude(job, nil, "expired")
+  elseif job then
+    recovered, job.queue = recovered + 1, number_of(queue)
+    names[job.queue] = queue
+    die(job, group, "queue " .. number .. " was deleted while the job was ready in it", nil)
+  end
+end
+
+-- Write.
+table.insert(early_steps, write_new_queues)
+commit()
+return { 0, now_floor, recovered }

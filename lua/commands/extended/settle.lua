@@ -1,0 +1,64 @@
+--[[
+Lease operations, each item for itself: ack, release, retry, fail, heartbeat, undo. Jobs may be simple or extended, in queues of either kind. Job keys are built from the prefix of meta (core/call).
+
+KEYS[1] meta         hash: the namespace's marker
+KEYS[2] queues       hash: queue name -> number
+KEYS[3] due          zset: queue number -> earliest due time, Unix ms
+KEYS[4] waiting      hash: queue name -> end of a server's registration, Unix ms
+KEYS[5] expiries     zset: queue number -> earliest expiry of a ready job, Unix ms
+ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
+ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
+ARGV[3..] item × N   verb, id, lease, options, bytes
+
+Verb: ack (lease 0 = any lease, any state), release, retry, fail, heartbeat, undo. Options: JSON, by verb (includes/settle_verbs); bytes: a
+result, new data, or what it depends on next (includes/id_list), "" = none. Returns {status, now_ms, next_ms, (code, state, at, facts) × N}. Status: 0 done, 1 too late, 2 the
+namespace is not registered. Code: 0 no such job, 1 done, 2 its lease is lost, 3 and 4 as ack's, 5 never leased, 6 refused: see facts.
+State: in which it is now, 0 = gone; at: when it is due or its lease ends, Unix ms; facts: JSON, "" = none.
+Cost: O(log N) per item.
+]]
+local meta, queues, due, waiting, expiries = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local clock_ms, deadline_ms = ARGV[1], tonumber(ARGV[2])
+
+--- @requires core/call, queues/registry
+
+use_namespace(meta, queues)
+if start_clock(clock_ms, deadline_ms) then
+  return { 1, now_floor }
+end
+watch_waiters(waiting)
+--- @include "base"
+--- @include "retry_delay"
+--- @include "id_list"
+--- @include "dependency_cycles"
+--- @include "dependency_check"
+
+if not read_last_queue() then
+  return { 2, now_floor, 0 }
+end
+
+--- @include "lease_check"
+--- @include "settle_verbs"
+--- @include "heartbeat"
+--- @include "move_on"
+--- @include "acknowledge"
+--- @include "record_failure"
+
+-- Read.
+redis.call("EXISTS", meta, due, waiting, expiries)
+local reply = { 0, now_floor, 0 }
+for i = 3, #ARGV, 5 do
+  local verb, id, lease, options = ARGV[i], ARGV[i + 1], tonumber(ARGV[i + 2]), cjson.decode(ARGV[i + 3])
+  local job, n = job_of(id), #reply
+  local code = claim_on(job, verb, lease, options)
+  local at, facts = 0, ""
+  if code ~= 0 and code ~= 2 then
+    record_worker(lease > 0 and verb ~= "undo" and job.x.worker)
+    code, at, facts = verbs[verb](job, options, ARGV[i + 4], code)
+  end
+  reply[n + 1], reply[n + 2], reply[n + 3], reply[n + 4] = code, job and not job.is_gone and job.state or 0, at or 0, facts or ""
+end
+
+-- Write.
+table.insert(early_steps, write_new_queues)
+reply[3] = commit()
+return reply

@@ -1,0 +1,42 @@
+--[[
+Count jobs for the quota on bytes that were stored while it was not set. Job keys are built from the prefix of meta (core/call).
+
+KEYS[1] meta         hash: the namespace's marker; its bytes are those that count for the quota
+ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
+ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
+ARGV[3..] item × N   id
+
+Returns {status, now_ms, counted}. Status: 0 done, 1 too late.
+Cost: O(1) per item.
+]]
+local meta = KEYS[1]
+local clock_ms, deadline_ms = ARGV[1], tonumber(ARGV[2])
+
+--- @requires core/call, core/header
+
+use_namespace(meta)
+if start_clock(clock_ms, deadline_ms) then
+  return { 1, now_floor }
+end
+
+-- Read. Jobs that have gone are skipped; a namespace without its marker has no jobs.
+local counted, bytes, seen = {}, 0, {}
+local is_known = redis.call("EXISTS", meta) == 1
+for i = 3, #ARGV do
+  local key = job_key(ARGV[i])
+  local flags = string.byte(redis.call("GETRANGE", key, 2, 2))
+  if is_known and flags and flags < COUNTED and not seen[key] then
+    seen[key] = true
+    counted[#counted + 1] = { key = key, flags = flags + COUNTED }
+    bytes = bytes + redis.call("STRLEN", key) - HEADER_BYTES
+  end
+end
+
+-- Write.
+for _, job in ipairs(counted) do
+  redis.call("SETRANGE", job.key, 2, string.char(job.flags))
+end
+if bytes > 0 then
+  redis.call("HINCRBY", meta, "bytes", bytes)
+end
+return { 0, now_floor, #counted }

@@ -1,0 +1,112 @@
+--[[
+Store jobs that come from another store, with their ids and in the state in which they were there. Each has a name in that store, which is
+remembered: it is stored once, even if it has been done since. Job keys are built from the prefix of meta (core/call).
+
+KEYS[1] meta         hash: the namespace's marker; its last_queue is the newest queue's number
+KEYS[2] queues       hash: queue name -> number
+KEYS[3] due          zset: queue number -> earliest due time, Unix ms
+KEYS[4] waiting      hash: queue name -> end of a server's registration, Unix ms
+KEYS[5] expiries     zset: queue number -> earliest expiry of a ready job, Unix ms
+KEYS[6] imported     set: the names of the jobs that were imported
+ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
+ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
+ARGV[3] keep_ms      how long the names are remembered, ms
+ARGV[4..] item × N   options, id, source, body
+
+Options: "state,tries,attempts,ttl_ms,at_ms,queue,attributes". At_ms: when it is due or its lease ends, Unix ms. Source: its name in the other store.
+Returns {status, now_ms, codes}. Status: 0 done, 1 too late, 2 the namespace is not registered.
+Codes: a digit per item: 0 stored, 1 it was imported before, 2 another queue has a job with this id (then nothing has changed for this item).
+Cost: O(log N) per item.
+]]
+local meta, queues, due, waiting, expiries, imported = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local clock_ms, deadline_ms, keep_ms = ARGV[1], tonumber(ARGV[2]), ARGV[3]
+
+--- @requires core/call, core/header, core/values, queues/registry, queues/notify, queues/ready_list
+--- @requires jobs/schedule, jobs/removal
+
+use_namespace(meta, queues)
+if start_clock(clock_ms, deadline_ms) then
+  return { 1, now_floor }
+end
+watch_waiters(waiting)
+
+if not read_last_queue() then
+  return { 2, now_floor }
+end
+
+local function read_arrival(text)
+  local state, tries, attempts, ttl, at, queue, attributes = string.match(text, "^(%d+),(%d+),(%d+),(%d+),(%d+),([^,]*),(.*)$")
+  local expires = tonumber(state) ~= DEAD and tonumber(ttl) > 0 and now_ceil + ttl or 0
+  local job = {
+    state = tonumber(state), flags = attributes ~= "" and HAS_EXTRAS or 0, priority = 0, tries = tonumber(tries),
+    attempts = tonumber(attempts), lease = tonumber(attempts), entry = 1, expires = expires, free_retries = 0,
+  }
+  at = expires > 0 and math.min(tonumber(at), expires) or tonumber(at)
+  return { job = job, at = at, queue = queue, attributes = attributes }
+end
+
+-- expired: the job that has the id now, nil = none.
+local function plan_arrival(arrival, id, body, expired)
+  arrival.id, arrival.body, arrival.job.queue = id, body, number_of(arrival.queue)
+  if expired then
+    plan_removal(id, expired.state, expired.queue, expired.entry, expired.flags)
+  end
+  for _, kind in ipairs({ "r", "s", "l", "d", "f", "g", "i" }) do
+    redis.call("EXISTS", extras_key(id), queue_key(kind, arrival.job.queue))
+  end
+end
+
+local function write_arrival(arrival)
+  local job, id, dead = arrival.job, arrival.id, queue_key("d", arrival.job.queue)
+  if job.state == READY then
+    make_ready(job.queue, arrival.queue, id, job)
+  elseif job.state == SCHEDULED then
+    schedule_job(job.queue, id, arrival.at)
+  elseif job.state == LEASED then
+    redis.call("ZADD", queue_key("l", job.queue), text_of(arrival.at), id)
+    redis.call("ZADD", due, "LT", text_of(arrival.at), job.queue)
+  else -- Behind the jobs that died before, by a 64th of a millisecond: the time of death is not known, the order is.
+    local last = tonumber(redis.call("ZRANGE", dead, -1, -1, "WITHSCORES")[2] or 0)
+    redis.call("ZADD", dead, string.format("%.6f", math.max(now_ceil, last + 1 / 64)), id)
+  end
+  put_value(job_key(id), pack_job(job) .. arrival.body)
+  if arrival.attributes ~= "" then
+    redis.call("HSET", extras_key(id), "attributes", arrival.attributes)
+  end
+end
+
+-- Read.
+redis.call("EXISTS", due, expiries, imported)
+local codes, plans, sources, seen = {}, {}, {}, {}
+for i = 4, #ARGV, 4 do
+  local id, source = ARGV[i + 1], ARGV[i + 2]
+  local arrival, n = read_arrival(ARGV[i]), #codes + 1
+  local present = not seen[id] and read_job(id)
+  if seen[source] or redis.call("SISMEMBER", imported, source) == 1 then
+    codes[n] = 1
+  elseif seen[id] then
+    codes[n] = seen[id] == arrival.queue and 1 or 2
+  elseif present and not is_expired(present) then
+    codes[n] = present.queue == find_queue(arrival.queue) and 1 or 2
+  else
+    codes[n], seen[source], seen[id] = 0, true, arrival.queue
+    plan_arrival(arrival, id, ARGV[i + 3], present)
+    plans[#plans + 1], sources[#sources + 1] = arrival, source
+  end
+end
+
+-- Write.
+remove_planned()
+write_new_queues()
+for _, arrival in ipairs(plans) do
+  write_arrival(arrival)
+end
+write_schedule(due)
+write_values()
+write_ready_lists("RPUSH", expiries)
+if #sources > 0 then
+  redis.call("SADD", imported, unpack(sources))
+  redis.call("PEXPIRE", imported, keep_ms)
+end
+return_freed_bytes()
+return { 0, now_floor, table.concat(codes) }

@@ -1,0 +1,26 @@
+--[[
+Remove the marker of a namespace that has no queue and no recurring job left; the engine takes it off the pool's list of namespaces afterwards.
+
+KEYS[1] meta     hash: the namespace's marker
+KEYS[2] queues   hash: queue name -> number
+KEYS[3] sending  hash: record -> leases whose responses may not have left
+
+Returns 1 if the namespace is gone, 0 if it has something left.
+Cost: O(1).
+]]
+local meta, queues, sending = KEYS[1], KEYS[2], KEYS[3]
+
+--- @requires core/call
+
+use_namespace(meta)
+
+if redis.call("EXISTS", queues, namespace_key("schedules")) > 0 then
+  return 0
+end
+-- Without a queue there is no job: the keys that are left have times of jobs that ended earlier.
+local names = { "due", "expiries", "expiring", "keeping", "ended", "timers", "workers", "tracked", "traces" }
+for i, name in ipairs(names) do
+  names[i] = namespace_key(name)
+end
+redis.call("DEL", meta, sending, unpack(names))
+return 1

@@ -1,0 +1,100 @@
+--[[
+Remove jobs whose work is done (or that are not wanted any more), whatever their state. An item that names its lease is refused when
+that lease is not the present one. Job keys are built from the prefix of meta (core/call).
+
+KEYS[1] meta         hash: the namespace's marker
+KEYS[2] queues       hash: queue name -> number
+ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
+ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
+ARGV[3..] item × N   claim, size, ids
+
+An item is a run of acknowledgements that share a claim: "lease,queue"; lease 0 = any. Ids: one after the other, size bytes each, for an
+argument of its own costs as much as ten of them. Returns {status, now_ms, codes}. Status: 0 done, 1 too late.
+Codes: a digit per id: 0 no such job, 1 removed, 2 refused: the lease was lost, 3 removed, but its lease had expired, 4 removed under a second or
+later lease, 5 removed before it was ever leased, 6 its queue is an extended one: nothing has changed, use the extended path.
+Cost: O(log N) per id.
+]]
+local meta, queues = KEYS[1], KEYS[2]
+local clock_ms, deadline_ms = ARGV[1], tonumber(ARGV[2])
+
+--- @requires core/call, core/header, core/values, queues/registry, jobs/removal
+
+use_namespace(meta, queues)
+if start_clock(clock_ms, deadline_ms) then
+  return { 1, now_floor }
+end
+
+local function code_of(state, attempts, present, lease)
+  if lease > 0 then
+    -- A job whose lease expired keeps that lease's number until it is leased again.
+    local is_held = state == LEASED or state == READY and attempts > 0
+    return is_held and present == lease and "1" or "2"
+  elseif attempts == 0 then
+    return "5"
+  elseif state ~= LEASED then
+    return "3"
+  end
+  return attempts > 1 and "4" or "1"
+end
+
+-- What a claim does to jobs with the same header but for when they expire. Computed once for each claim and header.
+local function kind_of(claim, head)
+  local _, state, flags, _, _, attempts, present, number, entry = struct.unpack(">BBBbHHI4I4B", head)
+  local is_there = not claim.is_elsewhere and number == claim.number
+  local code = claim.is_elsewhere and "6" or is_there and code_of(state, attempts, present, claim.lease) or "0"
+  local kind = { code = code, is_there = is_there, goes = is_there and code ~= "2", state = state, number = number, entry = entry, flags = flags }
+  -- Most are leased, and have nothing else to remove.
+  if kind.goes and state == LEASED and flags % 2 ~= HAS_EXTRAS and flags < COUNTED then
+    kind.leased = index_of(LEASED, number).members
+  end
+  claim.kinds[head] = kind
+  return kind
+end
+
+-- Read: all ids in order, and the runs of those that share a claim.
+local ids, runs, claims, n = {}, {}, {}, 0
+for i = 3, #ARGV, 3 do
+  local text, size, packed = ARGV[i], ARGV[i + 1], ARGV[i + 2]
+  local claim = claims[text]
+  if not claim then
+    local lease, name = string.match(text, "^(%d+),(.*)$")
+    claim = { lease = tonumber(lease), number = find_queue(name) or -1, is_elsewhere = is_extended_queue[name], kinds = {} }
+    claims[text] = claim
+  end
+  local some, first = { struct.unpack(string.rep("c" .. size, #packed / size), packed) }, n + 1
+  for at = 1, #some - 1 do -- struct.unpack returns last where it ended.
+    n = n + 1
+    ids[n] = some[at]
+  end
+  runs[#runs + 1] = { claim = claim, first = first, last = n }
+end
+
+-- Codes are text: to make text of a number costs more than all else that is done with it.
+local values, keys = read_values(ids)
+local codes, unpack_head, seen, floor = {}, struct.unpack, to_delete, now_floor
+for _, run in ipairs(runs) do
+  local claim = run.claim
+  local kinds = claim.kinds
+  local gone = #to_delete
+  for at = run.first, run.last do
+    local id = ids[at]
+    local head, expires = unpack_head(">c17I6", values[at] or NO_JOB)
+    local kind = kinds[head] or kind_of(claim, head)
+    codes[at] = kind.code
+    local leased = kind.leased
+    if kind.is_there and (seen[id] or expires > 0 and expires <= floor) then
+      codes[at] = "0"
+    elseif leased then
+      gone = gone + 1
+      seen[id], seen[gone], leased[#leased + 1] = true, keys[at], id
+    elseif kind.goes then
+      plan_removal(id, kind.state, kind.number, kind.entry, kind.flags)
+      gone = #to_delete
+    end
+  end
+end
+
+-- Write.
+remove_planned()
+return_freed_bytes()
+return { 0, now_floor, table.concat(codes) }

@@ -1,0 +1,53 @@
+--[[
+Remove dead jobs, oldest first; one bounded step. Job keys are built from the prefix of meta (core/call).
+
+KEYS[1] meta         hash: the namespace's marker
+KEYS[2] queues       hash: queue name -> number
+ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
+ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
+ARGV[3] queue        its name
+ARGV[4] limit        jobs, at most
+
+Returns {status, now_ms, deleted}. Status: 0 done, 1 too late, 3 an extended queue: use the extended path.
+Cost: O(limit log N).
+]]
+local meta, queues = KEYS[1], KEYS[2]
+local clock_ms, deadline_ms, queue, limit = ARGV[1], tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4])
+
+--- @requires core/call, core/header, queues/registry, jobs/removal, jobs/events
+
+use_namespace(meta, queues)
+if start_clock(clock_ms, deadline_ms) then
+  return { 1, now_floor }
+end
+
+local number = find_queue(queue)
+if is_extended_queue[queue] then
+  return { 3, now_floor }
+end
+if not number then
+  return { 0, now_floor, 0 }
+end
+
+-- Read.
+local dead = queue_key("d", number)
+redis.call("EXISTS", meta, dead)
+local ids, keys = redis.call("ZRANGE", dead, 0, limit - 1), {}
+for _, id in ipairs(ids) do
+  local job = read_job(id)
+  if job then
+    mark_for_deletion(keys, id, job.flags)
+    emit("deleted", queue, id)
+  end
+end
+
+-- Write.
+if #ids > 0 then
+  redis.call("ZREM", dead, unpack(ids))
+end
+if #keys > 0 then
+  redis.call("DEL", unpack(keys))
+end
+return_freed_bytes()
+write_events()
+return { 0, now_floor, #ids }

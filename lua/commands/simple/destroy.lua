@@ -1,0 +1,57 @@
+--[[
+Remove jobs from the head of a queue's ready list, one bounded step of destroying it. Scheduled, leased and dead jobs stay.
+Job keys are built from the prefix of meta (core/call).
+
+KEYS[1] meta         hash: the namespace's marker
+KEYS[2] queues       hash: queue name -> number
+ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
+ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
+ARGV[3] queue        its name
+ARGV[4] limit        entries to look at, at most
+
+Returns {status, now_ms, looked, removed, left}. Status: 0 done, 1 too late, 3 an extended queue: use the extended path. Left: entries that
+remain in the list.
+Cost: O(limit).
+]]
+local meta, queues = KEYS[1], KEYS[2]
+local clock_ms, deadline_ms, queue, limit = ARGV[1], tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4])
+
+--- @requires core/call, core/header, queues/registry, queues/ready_list_reader, jobs/removal, jobs/events
+
+use_namespace(meta, queues)
+if start_clock(clock_ms, deadline_ms) then
+  return { 1, now_floor }
+end
+
+local number = find_queue(queue)
+if is_extended_queue[queue] then
+  return { 3, now_floor }
+end
+if not number then
+  return { 0, now_floor, 0, 0, 0 }
+end
+
+-- Read.
+local ready = queue_key("r", number)
+redis.call("EXISTS", meta, ready, queue_key("g", number), queue_key("i", number))
+local entries = redis.call("LRANGE", ready, 0, limit - 1)
+local list, removed = { number = number, taken = #entries, to_delete = {}, stale = {}, tombstones = 0 }, 0
+for _, entry in ipairs(entries) do
+  local id = string.sub(entry, 1, -2)
+  local job = entry ~= "" and read_job(id)
+  if entry == "" then
+    list.tombstones = list.tombstones + 1
+  elseif is_live_entry(job, entry, number) then
+    mark_for_deletion(list.to_delete, id, job.flags)
+    removed = removed + 1
+    emit("deleted", queue, id)
+  else
+    list.stale[#list.stale + 1] = entry
+  end
+end
+
+-- Write.
+trim_ready_list(list)
+return_freed_bytes()
+write_events()
+return { 0, now_floor, #entries, removed, redis.call("LLEN", ready) }

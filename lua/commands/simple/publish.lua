@@ -1,0 +1,55 @@
+--[[
+Store jobs, each ready now or scheduled. The first may replace a job, which is removed in the same step.
+Job keys are built from the prefix of meta (core/call).
+
+KEYS[1] meta         hash: the namespace's marker; last_queue is the newest queue's number, bytes what counts for the quota on bytes
+KEYS[2] queues       hash: queue name -> number
+KEYS[3] due          zset: queue number -> earliest due time, Unix ms
+KEYS[4] waiting      hash: queue name -> end of a server's registration, Unix ms
+KEYS[5] expiries     zset: queue number -> earliest expiry of a ready job, Unix ms
+ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
+ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
+ARGV[3] replaces     the id of the job that the first item replaces, "" = none
+ARGV[4] quotas       "queues,jobs of a queue,bytes,items of each call…": the most that may be there (limits/quotas), "" = no quotas
+ARGV[5..] item × N   options, id, body
+
+Options: "delay_ms,ttl_ms,tries,minted,queue,attributes". Minted 1 or 3: the id was never in use; 2 or 3: a job of the native API, which is not
+stored here if its queue has defaults.
+Returns {status, now_ms, codes}. Status: 0 done, 1 too late, 2 the namespace is not registered, 3 the job that it
+replaces is an extended one: use the extended path.
+Codes: a digit per item: 0 stored, 1 the id is in use (nothing changed for this item), 2 to 4 a quota refuses the whole call (limits/quotas),
+7 or 8 settings of its queue do (jobs/publish).
+Cost: O(log N) per item.
+]]
+local meta, queues, due, waiting, expiries = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local clock_ms, deadline_ms, replaces, quotas = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
+
+--- @requires core/call, core/header, queues/registry, queues/notify, jobs/publish
+
+use_namespace(meta, queues)
+if start_clock(clock_ms, deadline_ms) then
+  return { 1, now_floor }
+end
+watch_waiters(waiting)
+if not read_last_queue() then
+  return { 2, now_floor }
+end
+
+-- Read. While there is a quota on bytes, new jobs have a flag: they count for it.
+local counted_flag, stored_bytes = quotas ~= "" and not string.find(quotas, "^%d+,%d+,0,") and COUNTED or 0, 0
+local codes, keys, old = plan_publish(ARGV, 5, replaces, counted_flag, due, expiries)
+if old and is_extended(old) then
+  return { 3, now_floor, "" }
+end
+if next(is_extended_queue) then
+  --- @requires limits/queue_settings
+  refuse_by_settings(ARGV, 5, codes, publish_kinds, old)
+end
+if quotas ~= "" then
+  --- @requires limits/quotas
+  stored_bytes = admit_calls(quotas, ARGV, 5, codes, publish_kinds, old, replaces)
+end
+
+-- Write.
+write_publish(ARGV, 5, codes, keys, old, replaces, counted_flag > 0 and stored_bytes or 0, due, expiries)
+return { 0, now_floor, table.concat(codes) }

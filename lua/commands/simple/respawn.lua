@@ -1,0 +1,66 @@
+--[[
+Put dead jobs back at the end of their ready list, oldest first, with one try and a new ttl; one bounded step.
+Job keys are built from the prefix of meta (core/call).
+
+KEYS[1] meta         hash: the namespace's marker
+KEYS[2] queues       hash: queue name -> number
+KEYS[3] waiting      hash: queue name -> end of a server's registration, Unix ms
+KEYS[4] expiries     zset: queue number -> earliest expiry of a ready job, Unix ms
+ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
+ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
+ARGV[3] queue        its name
+ARGV[4] limit        jobs, at most
+ARGV[5] ttl_ms       from now, 0 = it never expires
+
+Returns {status, now_ms, looked, respawned}. Status: 0 done, 1 too late, 3 an extended queue: use the extended path.
+Cost: O(limit log N).
+]]
+local meta, queues, waiting, expiries = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local clock_ms, deadline_ms, queue = ARGV[1], tonumber(ARGV[2]), ARGV[3]
+local limit, ttl_ms = tonumber(ARGV[4]), tonumber(ARGV[5])
+
+--- @requires core/call, core/header, queues/registry, queues/notify, queues/ready_list, jobs/events
+
+use_namespace(meta, queues)
+if start_clock(clock_ms, deadline_ms) then
+  return { 1, now_floor }
+end
+watch_waiters(waiting)
+
+local number = find_queue(queue)
+if is_extended_queue[queue] then
+  return { 3, now_floor }
+end
+if not number then
+  return { 0, now_floor, 0, 0 }
+end
+
+-- Read.
+local dead = queue_key("d", number)
+local ids, jobs = redis.call("ZRANGE", dead, 0, limit - 1), {}
+redis.call("EXISTS", meta, expiries, dead, queue_key("r", number), queue_key("g", number))
+for _, id in ipairs(ids) do
+  jobs[id] = read_job(id)
+  if jobs[id] then
+    emit("respawned", queue, id)
+  end
+end
+
+-- Write.
+if #ids > 0 then
+  redis.call("ZREM", dead, unpack(ids))
+end
+local respawned = 0
+for _, id in ipairs(ids) do
+  local job = jobs[id]
+  if job then
+    job.tries, job.expires, job.free_retries = 1, ttl_ms > 0 and now_ceil + ttl_ms or 0, 0
+    job.lease = (job.lease + 1) % 4294967296 -- It starts again: its last lease holder is refused.
+    make_ready(number, queue, id, job)
+    write_job(id, job)
+    respawned = respawned + 1
+  end
+end
+write_ready_lists("RPUSH", expiries)
+write_events()
+return { 0, now_floor, #ids, respawned }

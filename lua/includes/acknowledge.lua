@@ -1,0 +1,24 @@
+-- Settle verb ack: the work is done.
+function verbs.ack(job, options, result, code)
+  local ran = job.x.leased and now_floor - tonumber(job.x.leased)
+  local needs = ids_in(options.next and result or "")
+  local refusal = why_not(job, needs)
+  if refusal then
+    return 6, 0, '{"refused":"' .. refusal .. '"}'
+  end
+  local came = tonumber(job.x.put) or publish_time(job.id, job)
+  local facts = cjson.encode({ queue = name_of(job.queue), ran_ms = ran or nil, age_ms = came and math.max(now_floor - came, 0) or nil })
+  take_in_hand(job)
+  if options.next then
+    return move_on(job, options.next, needs, facts)
+  end
+  local keep_ms = options.keep_ms or tonumber(job.x.keep or 0)
+  if keep_ms > 0 then
+    make_extended(job, true)
+    put(job, "keep", keep_ms)
+    put(job, "result", options.has_result and result or nil)
+    put(job, "rtype", options.rtype)
+  end
+  conclude(job, DONE, "acked")
+  return code, 0, facts
+end

@@ -1,0 +1,40 @@
+-- What happens to a new job whose unique key is held: "0" it gets the key; "5" the new job is refused; "6" the holder stands for it. Of several jobs
+-- of one call, the first keeps the key.
+local unique_modes = { reject = "5", existing = "6" }
+function unique_modes.replace(holder, options)
+  if holder.is_new or holder.job and holder.job.state == LEASED then
+    return "5"
+  elseif holder.job then
+    take_out(holder.job)
+    local from = name_of(holder.job.queue)
+    conclude(holder.job, nil, "replaced", from ~= options.queue and { queue = options.queue, from = from } or nil)
+  end
+  return "0"
+end
+
+function unique_modes.debounce(holder, options, body)
+  if not holder.job or holder.job.state == LEASED then
+    return "5"
+  end
+  debounce(holder.job, options, body)
+  return "6"
+end
+
+-- Whether a new job gets its unique key: "0" it does; else a code as above, and the holder's id.
+local function claim_key(options, id, body)
+  local unique, key = options.unique, options.x and options.x.unique
+  local holder, code = unique and holder_of(key), "0"
+  -- Also if the holder has the same id: it was another job, whose window still holds the key.
+  if holder then
+    local way = unique_modes[unique.mode]
+    -- A job that holds its key for a window may have ended: its state is not given either.
+    local its = unique.own_queue and not holder.is_new and job_of(holder.id)
+    local is_foreign = its and its.queue ~= number_of(options.queue)
+    code = is_foreign and "5" or type(way) == "string" and way or way(holder, options, body)
+  end
+  if unique and code == "0" then
+    local ends = hold_unique(key, id, unique.window_ms)
+    options.x.uends = ends > 0 and text_of(ends) or nil
+  end
+  return code, code ~= "0" and holder.id or nil
+end

@@ -1,0 +1,39 @@
+-- Filters of job lists: a table {queue, state, type, group, tag, text, attributes}, all of which must hold; fields: of the job's hash.
+local SHOWN = { "type", "tags", "attributes", "put", "worker", "fgroup", "fmessage", "fat", "fworker", "progress", "tracked", "ended", "failures", "crashes" }
+
+-- Messages may be long: a script that has read so many bytes stops.
+local MOST_BYTES, bytes_seen = 262144, 0
+
+local function fields_of(job, id)
+  local fields, values = {}, job.flags % 2 == HAS_EXTRAS and redis.call("HMGET", extras_key(id), unpack(SHOWN)) or {}
+  for i, name in ipairs(SHOWN) do
+    fields[name] = values[i] or nil
+    bytes_seen = bytes_seen + (values[i] and #values[i] or 0)
+  end
+  return fields
+end
+
+local function has_tag(fields, tag)
+  for _, one in ipairs(fields.tags and cjson.decode(fields.tags) or {}) do
+    if one == tag then
+      return true
+    end
+  end
+end
+
+local function has_attributes(fields, wanted)
+  local own = fields.attributes and cjson.decode(fields.attributes) or {}
+  for name, value in pairs(wanted) do
+    if own[name] ~= value then
+      return false
+    end
+  end
+  return true
+end
+
+local function matches(job, fields, filter)
+  return (not filter.queue or job.queue == find_queue(filter.queue)) and (not filter.state or job.state == filter.state)
+    and (not filter.type or fields.type == filter.type) and (not filter.group or fields.fgroup == filter.group)
+    and (not filter.tag or has_tag(fields, filter.tag)) and (not filter.attributes or has_attributes(fields, filter.attributes))
+    and (not filter.text or fields.fmessage and string.find(string.lower(fields.fmessage), filter.text, 1, true) ~= nil)
+end

@@ -1,0 +1,34 @@
+-- Settle verbs retry and fail: the failure is recorded on the job.
+local function record_failure(job, options)
+  take_back(job)
+  make_extended(job, true)
+  put(job, "failures", tonumber(job.x.failures or 0) + 1)
+  put(job, "fgroup", options.group)
+  put(job, "fmessage", options.message)
+  put(job, "fat", now_floor)
+  put(job, "fworker", job.x.worker)
+end
+
+local function where(job)
+  return cjson.encode({ queue = name_of(job.queue) })
+end
+
+function verbs.retry(job, options)
+  record_failure(job, options)
+  local delay = options.delay_ms or delay_of(job, tonumber(job.x.failures), options.group)
+  if job.tries == 0 or not delay then
+    die(job, options.group, options.message, job.x.worker)
+    return 1, 0, where(job)
+  end
+  local at = delay > 0 and now_ceil + delay
+  go(job, at and SCHEDULED or READY, at)
+  log_event("retried", job, { group = options.group, message = options.message, worker = job.x.worker, due = at or nil })
+  return 1, at, where(job)
+end
+
+function verbs.fail(job, options)
+  record_failure(job, options)
+  log_event("failed", job, { group = options.group, message = options.message, worker = job.x.worker })
+  die(job, options.group, options.message, job.x.worker)
+  return 1, 0, where(job)
+end

@@ -1,0 +1,40 @@
+-- What is done with dead jobs, by verb: each function plans it for one job, and returns false if it cannot be done.
+local dead_verbs, asked = {}, cjson.decode(options)
+
+-- The job starts again, in its queue or in another one: its failure is removed, also from the count of the group (update_indexes).
+function dead_verbs.respawn(job)
+  if not retake_unique(job) then
+    return false
+  end
+  local is_new = asked.tries == "reset"
+  leave(job)
+  job.free_retries, job.lease, job.expires = 0, job.lease + 1, asked.ttl_ms > 0 and now_ceil + asked.ttl_ms or 0
+  job.tries = math.max(tonumber(asked.tries) or is_new and tonumber(job.x.tries or job.tries + job.attempts) or job.tries, 1)
+  job.attempts = is_new and 0 or job.attempts
+  for _, field in ipairs(is_extended(job) and { "fgroup", "fmessage", "fat", "fworker", "ended", "worker", "progress", "cancel", "due" } or {}) do
+    put(job, field, nil)
+  end
+  if is_extended(job) and is_new then
+    put(job, "failures", nil)
+    put(job, "crashes", nil)
+  end
+  local from, moves = name_of(job.queue), asked.queue and asked.queue ~= name_of(job.queue)
+  if moves then
+    job.queue = number_of(asked.queue)
+    names[job.queue] = asked.queue
+    if is_extended(job) then
+      make_queue_extended(job.queue, asked.queue)
+    end
+  end
+  if is_extended(job) and job.expires > 0 then
+    write("ZADD", namespace_key("expiring"), text_of(job.expires), job.id)
+    set_timer("E", job.expires)
+  end
+  go(job, READY)
+  log_event("respawned", job, moves and { queue = asked.queue, from = from } or nil)
+end
+
+function dead_verbs.delete(job)
+  leave(job)
+  conclude(job, nil, "deleted")
+end

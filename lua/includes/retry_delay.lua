@@ -1,0 +1,27 @@
+-- The delay before the next attempt, by the retry policy: n counts failures, from 1. nil = no retry. Jitter comes from a digest: the random numbers of Redis's
+-- Lua are the same in all scripts.
+local function chance(job)
+  return tonumber(string.sub(redis.sha1hex(job.id .. job.lease .. now_floor), 1, 8), 16) / 4294967296
+end
+
+local function delay_of(job, n, group)
+  local policy = job.x.retry and cjson.decode(job.x.retry) or { kind = "fixed", delayMs = 0 }
+  for _, final in ipairs(policy.nonRetryable or {}) do
+    if final == group then
+      return nil
+    end
+  end
+  if policy.kind == "none" then
+    return nil
+  elseif policy.kind == "list" then
+    return policy.delaysMs[math.min(n, #policy.delaysMs)] or 0
+  end
+  local delay = policy.delayMs
+  if policy.kind == "linear" then
+    delay = delay * n
+  elseif policy.kind == "exponential" then
+    delay = delay * (policy.factor or 2) ^ (n - 1)
+  end
+  delay = math.min(delay, policy.maxMs or 2 ^ 46)
+  return math.floor(delay * (1 - (policy.jitter or 0) * chance(job)))
+end

@@ -1,8 +1,0 @@
--- What a consumer is to know of a job beside its value.
-local function facts_of(job, place, ends)
-  local x = {}
-  for _, field in ipairs({ "attributes", "type", "tags", "ctype", "crashes", "failures", "progress", "since", "put" }) do
-    x[field] = job.x[field]
-  end
-  return { queue = place, ends = ends, x = x }
-end

@@ -1,0 +1,104 @@
+-- A job's header: the truth about the job. src/redis/scripts/header.ts is the same codec in TypeScript; a test compares the two.
+--- @requires core/call
+--- @exports FORMAT, HEADER, HEADER_BYTES, NO_JOB, READY, SCHEDULED, LEASED, DEAD, BLOCKED, HELD, DONE, CANCELLED
+--- @exports HAS_EXTRAS, EXTENDED, COUNTED, unpack_job, pack_job, with_entry_number, is_live_entry, is_expired, is_extended
+--- @exports assert_slot_stable, read_job, write_job, add_keys, first_lease, publish_time_of_lease, publish_time
+
+-- 24 bytes, big-endian, then the body. One byte more and a job of 100 bytes costs 32 bytes more. Format 8 bits, state 8, flags 8, priority
+-- 8 (signed), tries left 16, attempts 16, lease 32, queue 32, entry 8, expires-at ms 48 (0 = never), free retries 8 (leases that expired
+-- and cost no try: jobs/deliveries).
+FORMAT, HEADER, HEADER_BYTES = 1, ">BBBbHHI4I4BI6B", 24
+-- Unpacks as a job in no state.
+NO_JOB = string.rep("\0", HEADER_BYTES)
+READY, SCHEDULED, LEASED, DEAD, BLOCKED, HELD, DONE, CANCELLED = 1, 2, 3, 4, 5, 6, 7, 8
+-- Flags: it has an `x` hash; it is a job of the extended path; 4 to 64 are part of its publish time (see below); its body counts for the quota
+-- on bytes.
+HAS_EXTRAS, EXTENDED, COUNTED = 1, 2, 128
+
+function unpack_job(value)
+  local _, state, flags, priority, tries, attempts, lease, queue, entry, expires, free_retries = struct.unpack(HEADER, value)
+  return {
+    state = state, flags = flags, priority = priority, tries = tries, attempts = attempts,
+    lease = lease, queue = queue, entry = entry, expires = expires, free_retries = free_retries,
+  }
+end
+
+function pack_job(job)
+  return struct.pack(HEADER, FORMAT, job.state, job.flags, job.priority, job.tries, job.attempts,
+    job.lease, job.queue, job.entry, job.expires, job.free_retries)
+end
+
+function with_entry_number(header, entry)
+  return string.sub(header, 1, 16) .. string.char(entry) .. string.sub(header, 18)
+end
+
+-- An entry of a ready list is a hint: it is live only while the header says ready, in this queue, with the same entry number. Jobs of other
+-- priorities have no entry there.
+function is_live_entry(job, entry, number)
+  return job and job.state == READY and job.entry == string.byte(entry, -1) and job.queue == number and job.priority == 0
+end
+
+function is_expired(job)
+  return job.expires > 0 and job.expires <= now_floor
+end
+
+function is_extended(job)
+  return job.flags % 4 >= EXTENDED
+end
+
+-- In a slot that is moving to this node, a missing job may be one that has not arrived. Redis refuses a command with two keys then, which
+-- ends the script before it has changed anything.
+function assert_slot_stable(id)
+  redis.call("EXISTS", meta_key, job_key(id))
+end
+
+-- A job's header without its body; nil if there is no such job.
+function read_job(id)
+  local value = redis.call("GETRANGE", job_key(id), 0, HEADER_BYTES - 1)
+  if value == "" then
+    assert_slot_stable(id)
+    return nil
+  end
+  return unpack_job(value)
+end
+
+-- Changes the header in place, and never copies the body.
+function write_job(id, job)
+  redis.call("SETRANGE", job_key(id), 0, pack_job(job))
+end
+
+-- Adds the keys of a job to a list of those that will be written or deleted. The script has touched them then.
+function add_keys(keys, id, flags)
+  keys[#keys + 1] = job_key(id)
+  if flags % 2 == HAS_EXTRAS then
+    redis.call("EXISTS", meta_key, extras_key(id))
+    keys[#keys + 1] = extras_key(id)
+  end
+end
+
+-- When a job was published, at the cost of no byte (ADR 22). A minted id has the time in it. The
+-- leases of a job whose id was chosen are numbered from the clock on: the lease number less the attempts is the low 31 bits of the time, and
+-- four flags have the next ones, 397 days in all. A release, an undo or a respawn shifts it by a millisecond or two. Older stores have no
+-- such flags: there the time is not known.
+local TIMED, TIME_FLAG, LOW, HIGH, BACK_MS = 4, 8, 2147483648, 34359738368, 86400000
+
+-- The lease number of a new job, and its flags that say how it is to be read.
+function first_lease(is_minted)
+  if is_minted then
+    return 0, 0
+  end
+  return now_floor % LOW, TIMED + TIME_FLAG * (math.floor(now_floor / LOW) % 16)
+end
+
+-- Unix ms, nil = not known.
+function publish_time_of_lease(job)
+  if math.floor(job.flags / TIMED) % 2 == 1 then
+    local age = (now_floor - math.floor(job.flags / TIME_FLAG) % 16 * LOW - job.lease + job.attempts) % HIGH
+    return age > HIGH - BACK_MS and now_floor or now_floor - age -- Up to a day ahead: the clock was set back.
+  end
+end
+
+-- Unix ms, nil = not known.
+function publish_time(id, job)
+  return publish_time_of_lease(job) or #id == 16 and struct.unpack(">I6", id) or nil
+end

@@ -1,0 +1,96 @@
+-- Leases that did not reach a worker, or that expired: the delivery log, what it changes, and how leases are given back.
+--- @requires core/call, core/header, queues/ready_list, jobs/events
+--- @exports write_delivery_record, is_undelivered, MAX_FREE_RETRIES, with_free_retry, count_expired_lease, with_expired_leases
+--- @exports planned_returns, extended_leases, plan_return, write_returns
+
+-- The delivery log (ADR 16): leases whose responses may not have reached the client. The server that leases
+-- writes a record with its leases, and deletes it when the responses have left. A record is what a server that crashed leaves behind.
+
+-- A record is a list: when the last of its leases ends (Unix ms), then for each lease the tries, attempts and lease number of its header, packed, and
+-- the id. size: of batch, counted by hand, for that is faster than to ask the table.
+function write_delivery_record(sending, record, batch, size, last_end)
+  if record ~= "" and size > 1 then
+    batch[1] = last_end
+    redis.call("HSET", sending, record, cmsgpack.pack(batch))
+  end
+end
+
+-- True if a lease is in a record: the worker may never have seen the job. value: the job's header. All records are read once.
+local undelivered
+function is_undelivered(sending, id, value)
+  if not undelivered then
+    undelivered = {}
+    for _, packed in ipairs(redis.call("HVALS", sending)) do
+      local batch = cmsgpack.unpack(packed)
+      for i = 2, #batch, 2 do
+        undelivered[string.sub(batch[i], 5) .. batch[i + 1]] = true
+      end
+    end
+  end
+  return undelivered[string.sub(value, 9, 12) .. id]
+end
+
+-- An undelivered lease that expires costs no try. Limited to 3: a job that crashes servers must still reach the dead-letter queue.
+MAX_FREE_RETRIES = 3
+
+-- The header of such a job, from its first 17 bytes and its value: its try is given back and the free retry counted.
+function with_free_retry(head, value, tries, free_retries)
+  local numbers = struct.pack(">H", math.min(tries + 1, 65535)) .. string.sub(head, 7) .. string.sub(value, 18, 23)
+  return string.sub(head, 1, 4) .. numbers .. string.char(free_retries + 1)
+end
+
+-- Counts leases that expired, by queue, for the end of a script's reply: (queue, returned, died) × N.
+
+local expired = {}
+
+-- outcome: "returned" = the job went back, or "died".
+function count_expired_lease(outcome, name)
+  local counts = expired[name] or { returned = 0, died = 0 }
+  expired[name], counts[outcome] = counts, counts[outcome] + 1
+end
+
+function with_expired_leases(reply)
+  for name, counts in pairs(expired) do
+    local n = #reply
+    reply[n + 1], reply[n + 2], reply[n + 3] = name or "", counts.returned, counts.died
+  end
+  return reply
+end
+
+-- Gives leases back that did not reach a worker: to the front of their ready lists, with the try. plan_return while the script reads,
+-- write_returns when it writes.
+
+-- The jobs that are given back; and id, lease of those that only the extended path may give back, in turn.
+planned_returns, extended_leases = {}, {}
+
+-- Returns true if the job is given back; false, true if it is an extended one. A job that has expired, moved on or been leased again stays as it is.
+function plan_return(id, lease)
+  local job = read_job(id)
+  local is_ours = job and job.state == LEASED and job.lease == lease and not is_expired(job)
+  if is_ours and is_extended(job) then
+    extended_leases[#extended_leases + 1], extended_leases[#extended_leases + 2] = id, lease
+    return false, true
+  elseif is_ours and not planned_returns[id] then
+    planned_returns[id] = true
+    local name = redis.call("HGET", queue_key("i", job.queue), "name")
+    redis.call("EXISTS", queue_key("l", job.queue), queue_key("r", job.queue), queue_key("g", job.queue))
+    planned_returns[#planned_returns + 1] = { id = id, job = job, name = name }
+    emit("released", name, id)
+  end
+  return is_ours
+end
+
+function write_returns(expiries)
+  for _, one in ipairs(planned_returns) do
+    redis.call("ZREM", queue_key("l", one.job.queue), one.id)
+  end
+  -- The last goes to the front first, so that they stand in the order in which they were taken.
+  for i = #planned_returns, 1, -1 do
+    local id, job = planned_returns[i].id, planned_returns[i].job
+    job.tries, job.attempts = math.min(job.tries + 1, 65535), job.attempts - 1
+    make_ready(job.queue, planned_returns[i].name, id, job)
+    write_job(id, job)
+  end
+  write_ready_lists("LPUSH", expiries)
+  write_events()
+end

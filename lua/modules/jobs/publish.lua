@@ -1,0 +1,124 @@
+-- The core of the two publish commands. Items are options, id and body, three arguments each, from place `first` of args on. plan_publish finds
+-- those that can be stored, limits may refuse some (limits/quotas, limits/queue_settings), write_publish stores the others. Codes are a text for each
+-- item, "0" = stored.
+--- @requires core/call, core/header, core/values, queues/registry, queues/ready_list, jobs/schedule, jobs/removal
+--- @exports publish_kinds, plan_publish, write_publish, read_idempotency_record, idempotency_entry
+
+-- Text of options -> what the jobs share that have it.
+publish_kinds = {}
+
+-- Options: "delay_ms,ttl_ms,tries,minted,queue,attributes", read once for each distinct text. Touches the keys that will be written for them.
+local function read_options(text, counted_flag, due, expiries)
+  local delay, ttl, tries, minted, name, attributes = string.match(text, "^(%d+),(%d+),(%d+),(%d),([^,]*),(.*)$")
+  local number, expires = number_of(name), tonumber(ttl) > 0 and now_ceil + ttl or 0
+  -- An id that was chosen may have been in use before: its leases are not numbered from 0.
+  local lease, time_flags = first_lease(minted % 2 == 1)
+  local job = {
+    state = READY, flags = (attributes ~= "" and HAS_EXTRAS or 0) + time_flags + counted_flag, priority = 0, tries = tonumber(tries), attempts = 0,
+    lease = lease, queue = number, entry = 1, expires = expires, free_retries = 0,
+  }
+  local kind = { number = number, attributes = attributes, minted = minted % 2 == 1, native = minted > "1" }
+  redis.call("EXISTS", due, expiries, queue_key("i", number), queue_key("r", number), queue_key("g", number))
+  if tonumber(delay) > 0 then
+    -- Entries in far slots have number 0: one that an earlier job with a chosen id left there is not taken for this job.
+    job.state, job.entry, kind.due = SCHEDULED, kind.minted and 0 or 1, now_ceil + delay
+    -- A job that expires before it is due is looked at when it expires.
+    if expires > 0 and expires < kind.due then
+      kind.due = expires
+    end
+    kind.slot = touch_schedule(number, kind.due, kind.minted)
+  else
+    kind.list = entries_for(number, name)
+    track_expiry(kind.list, expires)
+  end
+  kind.header = pack_job(job)
+  publish_kinds[text] = kind
+  return kind
+end
+
+-- Code 1: the id is in use. An expired job is removed.
+local function check_ids(args, first, codes)
+  for item = 1, #codes do
+    local id = args[first + item * 3 - 2]
+    local present = read_job(id)
+    if present and is_expired(present) and not is_extended(present) then
+      plan_removal(id, present.state, present.queue, present.entry, present.flags)
+    elseif present then
+      codes[item] = "1"
+    end
+  end
+end
+
+-- Touches every key that write_publish will write, so that a slot that is moving ends the script before it changes anything.
+-- replaces: the id of a job that the first item replaces, if it is in the same queue; "" = none. counted_flag: COUNTED if the bytes count for a quota,
+-- else 0. Returns codes (1 = the id is in use), the keys of the jobs from place 2 on, and the header of the job that is replaced. All items are in one
+-- loop: a call for each of them would be a fiftieth of a publish.
+function plan_publish(args, first, replaces, counted_flag, due, expiries)
+  local prefix, by_text, taken, n = base .. "j", publish_kinds, {}, 0
+  local keys, extras, codes = { meta_key }, { meta_key }, {}
+  for i = first, #args, 3 do
+    local kind, id = by_text[args[i]] or read_options(args[i], counted_flag, due, expiries), args[i + 1]
+    n = n + 1
+    keys[n + 1], codes[n] = prefix .. id, "0"
+    if kind.attributes ~= "" then
+      extras[#extras + 1] = extras_key(id)
+    end
+    -- A minted id occurs once in a batch.
+    if not kind.minted then
+      codes[n] = taken[id] and "1" or "0"
+      taken[id] = true
+    end
+  end
+  redis.call("EXISTS", unpack(extras))
+  if redis.call("EXISTS", unpack(keys)) > 1 then
+    check_ids(args, first, codes)
+  end
+  local old = replaces ~= "" and codes[1] == "0" and read_job(replaces) or nil
+  local is_elsewhere = old and not is_extended(old) and old.queue ~= by_text[args[first]].number
+  return codes, keys, not is_elsewhere and old or nil
+end
+
+-- codes, keys, old: of plan_publish. stored_bytes: those that count for the quota.
+function write_publish(args, first, codes, keys, old, replaces, stored_bytes, due, expiries)
+  if old and codes[1] == "0" then
+    plan_removal(replaces, old.state, old.queue, old.entry, old.flags)
+  end
+  remove_planned()
+  write_new_queues()
+  local by_text = publish_kinds
+  for item, code in ipairs(codes) do
+    local at = first + (item - 1) * 3
+    local kind, id, body = by_text[args[at]], args[at + 1], args[at + 2]
+    if code == "0" then
+      local entry = kind.list and add_entry(kind.list, id, 0) or nil
+      if kind.due then
+        schedule_job(kind.number, id, kind.due, kind.slot)
+      end
+      put_value(keys[item + 1], ((entry or 1) == 1 and kind.header or with_entry_number(kind.header, entry)) .. body)
+      if kind.attributes ~= "" then
+        redis.call("HSET", extras_key(id), "attributes", kind.attributes)
+      end
+    end
+  end
+  write_schedule(due)
+  write_values()
+  write_ready_lists("RPUSH", expiries)
+  if stored_bytes > 0 then
+    redis.call("HINCRBY", meta_key, "bytes", stored_bytes)
+  end
+  return_freed_bytes()
+end
+
+-- Records of idempotency keys: 16 bytes of the request's fingerprint, then what was stored. Of a call of the native API for each job its state (0
+-- gone), whether another job stands for it, the length of its id, a byte each, and the id; of another call the ids, one after the other.
+
+-- nil if there is none; stored is "" if the key was used for another request.
+function read_idempotency_record(digest, fingerprint)
+  local record = redis.call("GET", queue_key("k", digest))
+  local is_same = record and string.sub(record, 1, 16) == fingerprint
+  return record and { is_same = is_same, stored = is_same and string.sub(record, 17) or "" } or nil
+end
+
+function idempotency_entry(state, stands_in, id)
+  return string.char(state, stands_in and 1 or 0, #id) .. id
+end

@@ -1,0 +1,18 @@
+-- Wake-ups for servers that wait for jobs of a queue. The flag of a queue is one-shot: the script that finds it clears it and publishes one
+-- message. A wake-up is a hint: servers look again within a second in any case.
+--- @requires core/call
+--- @exports watch_waiters, notify
+
+-- Must run before the first write: it touches the key.
+local waiting_key, has_waiters
+function watch_waiters(waiting)
+  waiting_key, has_waiters = waiting, redis.call("EXISTS", waiting) == 1
+end
+
+function notify(name)
+  if has_waiters and name and redis.call("HGET", waiting_key, name) then
+    redis.call("HDEL", waiting_key, name)
+    local prefix, namespace = string.match(base, "^(.*){(.-)}$")
+    redis.call("PUBLISH", prefix .. "pumphouse:wake", namespace .. " " .. name)
+  end
+end

@@ -1,0 +1,16 @@
+-- queues/notify for a Cluster with sharded pub/sub, put in its place by the loader: the message goes to the namespace's own channel, which is
+-- in the slot of its keys. A hint must not end a script that has begun to write, so an error is ignored.
+--- @requires core/call
+--- @exports watch_waiters, notify
+
+local waiting_key, has_waiters
+function watch_waiters(waiting)
+  waiting_key, has_waiters = waiting, redis.call("EXISTS", waiting) == 1
+end
+
+function notify(name)
+  if has_waiters and name and redis.call("HGET", waiting_key, name) then
+    redis.call("HDEL", waiting_key, name)
+    redis.pcall("SPUBLISH", base .. ":wake", string.match(base, "{(.-)}$") .. " " .. name)
+  end
+end

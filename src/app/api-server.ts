@@ -1,0 +1,120 @@
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { FastifyInstance } from 'fastify';
+import { ApiAppModule } from './api-app.module.js';
+import { Admission } from '../auth/admission.js';
+import { TokenCache } from '../auth/token-cache.js';
+import type { Config } from '../config/config.js';
+import type { ProcessLoop } from '../domain/loop.js';
+import type { AppParts } from './core.module.js';
+import { createApplication } from './application.js';
+import { EngineRegistry } from '../engine/migration/engine.registry.js';
+import { AccessLog } from '../http/access-log.js';
+import { apiAdapter } from '../http/adapter.js';
+import { type LoadLimits, LoadShedder } from '../http/request/load-shedder.js';
+import { FastCalls, FastPath, installFastPath } from '../jobs/fast-path.js';
+import { requestObserver } from '../http/request/request-context.js';
+import { MetricsService } from '../metrics/metrics.service.js';
+import { ApiDocument } from '../openapi/api-document.js';
+import { PumpService } from '../pump/pump.service.js';
+import { Listener } from './listener/listener.js';
+import { boundPipelines } from '../http/request/connection.js';
+import { portOf } from './server-lifecycle.js';
+import { TlsFiles } from './listener/tls-files.js';
+
+/** Options to find providers of any module. */
+const ANYWHERE = { strict: false };
+
+/**
+ * Connections that the system keeps until the server accepts them. With Node's default of 511, 3,000 clients that
+ * connected at the same time after a restart lost their first packets and tried again seconds later. The system's own
+ * limit (`net.core.somaxconn`) applies too.
+ */
+const BACKLOG = 4_096;
+
+/** The queue APIs of one process: the Nest application, its listener, and its shutdown. */
+export class ApiServer {
+  private constructor(
+    readonly app: NestFastifyApplication,
+    private readonly parts: AppParts,
+    private readonly listener: Listener,
+    readonly accessLog: AccessLog,
+  ) {}
+
+  /**
+   * Connects the pools, starts the engines and listens.
+   *
+   * @throws {Error} a pool is unsuitable or unreachable, or the port is taken
+   */
+  static async start(parts: AppParts): Promise<ApiServer> {
+    const { config, log, drain } = parts;
+    const tls = TlsFiles.of('server', config.server);
+    const adapter = apiAdapter({ settings: config.server, log, drain, tls: tls?.options });
+    const app = await createApplication(ApiAppModule.forRoot(parts), adapter);
+    app.get(ApiDocument, ANYWHERE).isOf(app);
+    const accessLog = new AccessLog(log, config.log.access);
+    const listener = new Listener(app.getHttpServer(), parts, tls, app.get(MetricsService, ANYWHERE).floods);
+    const server = new ApiServer(app, parts, listener, accessLog);
+    const { serverContext } = adapter.getInstance<FastifyInstance>();
+    serverContext.loadShedder = new LoadShedder(boundsOf(config), server.metrics.floods);
+    serverContext.observer = requestObserver(server.metrics, accessLog);
+    installFastPath(
+      app.getHttpServer(),
+      new FastPath(serverContext, app.get(FastCalls, ANYWHERE), app.get(Admission, ANYWHERE)),
+    );
+    boundPipelines(app.getHttpServer());
+    try {
+      await app.listen({ host: config.server.host, port: config.server.port, backlog: BACKLOG });
+    } catch (error) {
+      await app.close();
+      throw error;
+    }
+    return server;
+  }
+
+  get port(): number {
+    return portOf(this.app.getHttpServer());
+  }
+
+  get metrics(): MetricsService {
+    return this.app.get(MetricsService, ANYWHERE);
+  }
+
+  /** Returns the last and the next run of each loop of this process. */
+  loops(): ProcessLoop[] {
+    return this.app.get(PumpService, ANYWHERE).loops();
+  }
+
+  /** Clears the token cache: the next request with a token reads it from the store. */
+  forgetTokens(): void {
+    this.app.get(TokenCache, { strict: false }).clear();
+  }
+
+  /** Makes `/readyz` fail, so that load balancers use other servers. Requests are still served. */
+  announceEnd(): void {
+    this.parts.drain.announced = true;
+  }
+
+  /** Closes the listener, ends long polls, lets running requests finish within `server.drain_ms`, and closes everything. */
+  async stop(): Promise<void> {
+    const { config, drain, log } = this.parts;
+    drain.announced = true;
+    drain.closing = true;
+    for (const engine of this.engines.all()) engine.endWaits();
+    const cut = await this.listener.drain(config.server.drain_ms);
+    if (cut > 0) log.warn({ connections: cut }, 'cut connections that were not done in time');
+    await this.app.close();
+  }
+
+  private get engines(): EngineRegistry {
+    return this.app.get(EngineRegistry, ANYWHERE);
+  }
+}
+
+function boundsOf({ server, limits }: Config): LoadLimits {
+  return {
+    maxInFlight: server.max_in_flight,
+    maxBodyBytes: server.max_body_bytes_in_flight,
+    maxWaiters: limits.max_waiters,
+    maxWaitersPerToken: limits.max_waiters_per_token,
+  };
+}

@@ -1,0 +1,194 @@
+import cluster, { type Worker } from 'node:cluster';
+import type { AdminServer } from '../admin-server.js';
+import { ClusterCommands } from './cluster-commands.js';
+import type { Config } from '../../config/config.js';
+import type { Log } from '../../domain/log.js';
+import { poolsOf, type Sockets } from '../embedded-pools.js';
+import { Drain } from '../../http/request/drain.js';
+import type { RunningServer } from './running-server.js';
+import { isMessage, type ToPrimary, type ToWorker } from './worker-messages.js';
+
+/** Pause before a dead worker is replaced, in milliseconds; doubled with each early death. */
+const FIRST_PAUSE_MS = 100;
+const LONGEST_PAUSE_MS = 10_000;
+/** If a worker lived this long, in milliseconds, its death is not a problem of its start. */
+const STABLE_MS = 30_000;
+/** Time beyond `server.drain_ms` that a worker has to exit before it is killed, in milliseconds. */
+const GRACE_MS = 5_000;
+
+/** The primary of a cluster: runs the admin port and keeps the configured number of workers running. */
+export class Primary implements RunningServer {
+  private readonly commands = new ClusterCommands(() => this.workers());
+  private adminServer: AdminServer | undefined;
+  /** Workers that are ready to serve. */
+  private readonly serving = new WeakSet<Worker>();
+  private isStopping = false;
+  private pauseMs = FIRST_PAUSE_MS;
+  private port = 0;
+  /** Lets the workers start. They load their code before that, but a problem with a pool is to be reported only once. */
+  private mayBegin!: () => void;
+  private readonly beginning = new Promise<void>((resolve) => (this.mayBegin = resolve));
+
+  private hasFirst!: () => void;
+  private readonly firstServes = new Promise<void>((resolve) => (this.hasFirst = resolve));
+
+  private constructor(
+    private readonly config: Config,
+    private readonly sockets: Sockets,
+    private readonly log: Log,
+  ) {}
+
+  /** @throws {Error} the admin port or a worker does not start */
+  static async start(config: Config, sockets: Sockets, log: Log): Promise<Primary> {
+    const primary = new Primary(config, sockets, log);
+    try {
+      await primary.begin();
+    } catch (error) {
+      await primary.stop();
+      throw error;
+    }
+    return primary;
+  }
+
+  get admin(): AdminServer {
+    if (this.adminServer === undefined) throw new Error('the admin port is not open yet');
+    return this.adminServer;
+  }
+
+  get apiPort(): number {
+    return this.port;
+  }
+
+  announceEnd(): void {
+    this.isStopping = true;
+    this.adminServer?.announceEnd();
+    for (const worker of this.workers()) send(worker, { type: 'announce_end' });
+  }
+
+  async stop(): Promise<void> {
+    this.announceEnd();
+    const ended = this.workers().map(
+      (worker) =>
+        new Promise<void>((resolve) => {
+          const timer = setTimeout(
+            () => worker.process.kill('SIGKILL'),
+            this.config.server.drain_ms + GRACE_MS,
+          );
+          worker.once('exit', () => {
+            clearTimeout(timer);
+            resolve();
+          });
+          if (this.serving.has(worker)) send(worker, { type: 'stop' });
+          else worker.process.kill('SIGKILL');
+        }),
+    );
+    await Promise.all(ended);
+    await this.adminServer?.stop();
+  }
+
+  kill(): void {
+    for (const worker of this.workers()) worker.process.kill('SIGKILL');
+  }
+
+  private async begin(): Promise<void> {
+    const { config, log, sockets, commands } = this;
+    const parts = {
+      config,
+      pools: poolsOf(config, sockets),
+      log,
+      drain: new Drain(),
+      metrics: { reads: true },
+    };
+    commands.accessLogOn = config.log.access;
+    const workers = Promise.all(Array.from({ length: config.server.workers }, () => this.first()));
+    // If the server cannot start, the workers are killed: ignore their exits.
+    workers.catch(() => undefined);
+    const { checkSurroundings } = await import('../surroundings.js');
+    await checkSurroundings(config, parts.pools);
+    this.mayBegin();
+    // Wait for one worker first: with no more cores than workers, loading the admin port's code would delay the
+    // workers. Do not wait for all: a worker that hangs must not keep the admin port closed.
+    await Promise.race([this.firstServes, workers]);
+    const admin = await import('../admin-server.js');
+    this.adminServer = await admin.AdminServer.start(parts, commands);
+    commands.own = this.adminServer.metrics;
+    cluster.on('message', (_worker, message: unknown) => {
+      if (isMessage(message)) commands.onMessage(message as ToPrimary);
+    });
+    await workers;
+  }
+
+  /** Starts one of the first workers. Its death ends the server if no worker serves yet: then the configuration is wrong. */
+  private async first(): Promise<void> {
+    try {
+      await this.fork();
+    } catch (error) {
+      if (this.port === 0) throw error;
+      this.retry(error);
+    }
+  }
+
+  /** Starts a worker. Resolves when it serves; if it dies after that, it is replaced. */
+  private fork(): Promise<void> {
+    const worker = cluster.fork();
+    const startedAt = Date.now();
+    return new Promise((resolve, reject) => {
+      let isReady = false;
+      worker.on('message', (message: unknown) => {
+        if (!isMessage(message)) return;
+        if (message.type === 'hello') {
+          void this.beginning.then(() =>
+            send(worker, { type: 'start', sockets: this.sockets, accessLog: this.commands.accessLogOn }),
+          );
+        }
+        if (message.type !== 'ready') return;
+        this.port = (message as Extract<ToPrimary, { type: 'ready' }>).port;
+        // The access log may have been switched since the fork.
+        send(worker, { type: 'access_log', on: this.commands.accessLogOn });
+        isReady = true;
+        this.serving.add(worker);
+        this.hasFirst();
+        resolve();
+      });
+      worker.once('exit', (code, signal) => {
+        if (!isReady) reject(new Error(`a worker ended with ${endOf(code, signal)} before it served`));
+        if (isReady && !this.isStopping) this.replace(worker, Date.now() - startedAt, endOf(code, signal));
+      });
+    });
+  }
+
+  private replace(dead: Worker, livedMs: number, how: string): void {
+    if (livedMs >= STABLE_MS) this.pauseMs = FIRST_PAUSE_MS;
+    this.log.error({ worker: dead.id, pid: dead.process.pid, how, pause_ms: this.pauseMs }, 'a worker died');
+    setTimeout(() => void this.refork(), this.pauseMs);
+    this.pauseMs = Math.min(this.pauseMs * 2, LONGEST_PAUSE_MS);
+  }
+
+  private async refork(): Promise<void> {
+    if (this.isStopping) return;
+    try {
+      await this.fork();
+    } catch (error) {
+      this.retry(error);
+    }
+  }
+
+  private retry(error: unknown): void {
+    this.log.error({ err: error, pause_ms: this.pauseMs }, 'a worker could not be started');
+    setTimeout(() => void this.refork(), this.pauseMs);
+    this.pauseMs = Math.min(this.pauseMs * 2, LONGEST_PAUSE_MS);
+  }
+
+  private workers(): Worker[] {
+    return Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined);
+  }
+}
+
+/** Node's types always promise a signal; it is null for a process that exited. */
+function endOf(code: number | null, signal: string | null): string {
+  return signal ?? String(code);
+}
+
+function send(worker: Worker, message: ToWorker): void {
+  if (worker.isConnected()) worker.send(message, undefined, () => undefined);
+}

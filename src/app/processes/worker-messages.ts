@@ -1,0 +1,28 @@
+import type { ProcessLoop } from '../../domain/loop.js';
+import type { Sockets } from '../embedded-pools.js';
+import type { MetricsSnapshot } from '../../metrics/metrics.service.js';
+
+/** Messages from the primary to a worker. */
+export type ToWorker =
+  | { readonly type: 'start'; readonly sockets: Sockets; readonly accessLog: boolean }
+  | { readonly type: 'access_log'; readonly on: boolean }
+  | { readonly type: 'forget_tokens' }
+  | { readonly type: 'metrics'; readonly id: number }
+  | { readonly type: 'loops'; readonly id: number }
+  | { readonly type: 'announce_end' }
+  | { readonly type: 'stop' };
+
+/** Messages from a worker to the primary. */
+export type ToPrimary =
+  /** The worker listens now; earlier messages were lost. */
+  | { readonly type: 'hello' }
+  | { readonly type: 'ready'; readonly port: number }
+  | { readonly type: 'metrics'; readonly id: number; readonly snapshot: MetricsSnapshot }
+  | { readonly type: 'loops'; readonly id: number; readonly loops: readonly ProcessLoop[] };
+
+/** True for our own messages; cluster and libraries use the same channel. */
+export function isMessage(message: unknown): message is { type: string } {
+  return (
+    typeof message === 'object' && message !== null && 'type' in message && typeof message.type === 'string'
+  );
+}

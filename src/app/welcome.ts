@@ -1,0 +1,65 @@
+import type { RunningServer } from './processes/running-server.js';
+import { TokenStore } from '../auth/token-store.js';
+import type { Config, TlsListenerConfig } from '../config/config.js';
+import { tokenOptions } from '../config/pool-options.js';
+import { PoolRegistry } from '../redis/redis.module.js';
+
+interface Addresses {
+  readonly api: string;
+  readonly admin: string;
+}
+
+const POOL = 'default';
+const NAMESPACE = 'demo';
+const QUEUE = 'mail';
+/** Keys in an empty Redis after the first connect: the version of the data format. */
+const KEYS_OF_AN_EMPTY_STORE = 1;
+
+/** True if this server's embedded store has never been used. Call it before the server serves. */
+export async function isFirstStart(server: RunningServer, config: Config): Promise<boolean> {
+  if (config.pools[POOL]?.url !== 'embedded' || tokenOptions(config) !== undefined) return false;
+  const pool = server.admin.app.get(PoolRegistry, { strict: false }).get(POOL);
+  const keys = Number(await pool?.read('DBSIZE'));
+  return keys <= KEYS_OF_AN_EMPTY_STORE;
+}
+
+/** Creates a token for a first try and returns instructions: lines that work when they are pasted one after the other. */
+export async function welcome(server: RunningServer, { api }: Addresses): Promise<string> {
+  const store = server.admin.app.get(TokenStore, { strict: false });
+  const token = await store.create(NAMESPACE, POOL, 'made at the first start');
+  return firstSteps(`${api}/api/${NAMESPACE}/${QUEUE}`, token);
+}
+
+/** The addresses of the server. */
+export function addressesOf(server: RunningServer, config: Config): Addresses {
+  return {
+    api: urlOf(config.server, server.apiPort),
+    admin: urlOf(config.admin, server.admin.port),
+  };
+}
+
+/** The addresses as text for the terminal. */
+export function banner({ api, admin }: Addresses): string {
+  return `Pumphouse serves.\n  API    ${api}\n  admin  ${admin}\n`;
+}
+
+function firstSteps(queue: string, token: string): string {
+  const auth = `-H 'X-Token: ${token}'`;
+  const capture = `tee /dev/stderr | sed -n 's/.*"job_id":"\\([^"]*\\)".*/\\1/p'`;
+  return [
+    '',
+    `The store is empty, so here is a token for the namespace ${NAMESPACE}: ${token}`,
+    'Publish a job, take it, and acknowledge it:',
+    '',
+    `curl -s -X PUT ${auth} '${queue}' -d 'hello' -w '\\n'`,
+    `JOB=$(curl -s ${auth} '${queue}?timeout=3' -w '\\n' | ${capture})`,
+    `curl -s -X DELETE ${auth} "${queue}/job/$JOB" -w '%{http_code}\\n'`,
+    '',
+  ].join('\n');
+}
+
+/** A URL to paste. A server that listens on all addresses is reached on this machine. */
+function urlOf({ host, tls_cert }: TlsListenerConfig & { host: string }, port: number): string {
+  const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
+  return `${tls_cert === undefined ? 'http' : 'https'}://${reachable.includes(':') ? `[${reachable}]` : reachable}:${String(port)}`;
+}

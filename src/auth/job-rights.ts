@@ -1,0 +1,36 @@
+import type { Caller } from '../domain/caller.js';
+import { isForQueue, isForSomeQueues, notAllowed } from '../domain/rights.js';
+import type { NativeJobs } from '../engine/native-jobs.js';
+
+/*
+ * Rights on jobs that are not found by their queue: a token for some queues must not learn anything about jobs in other
+ * queues. Tokens for all queues cost no lookup.
+ */
+
+/** Those ids whose jobs are in a queue of the token; ids without a job are omitted. */
+export async function visibleOf(
+  jobs: Pick<NativeJobs, 'queuesOf'>,
+  { namespace, rights }: Caller,
+  ids: readonly string[],
+): Promise<string[]> {
+  if (!isForSomeQueues(rights) || ids.length === 0) return [...ids];
+  const queues = await jobs.queuesOf(namespace, ids);
+  return ids.filter((_id, i) => typeof queues[i] === 'string' && isForQueue(rights, queues[i]));
+}
+
+/**
+ * A job may only depend on jobs in queues of its token: it learns how they end, and prevents their cancellation. One
+ * that does not exist counts as done, so a job in another queue must be rejected.
+ *
+ * @throws {QueueError} `queue_not_allowed`
+ */
+export async function checkDependencies(
+  jobs: Pick<NativeJobs, 'queuesOf'>,
+  { namespace, rights }: Caller,
+  ids: readonly string[],
+): Promise<void> {
+  if (!isForSomeQueues(rights) || ids.length === 0) return;
+  const queues = await jobs.queuesOf(namespace, ids);
+  const foreign = queues.findIndex((queue) => queue !== null && !isForQueue(rights, queue));
+  if (foreign >= 0) throw notAllowed(rights, `the job ${ids[foreign] ?? ''} of depends_on`);
+}

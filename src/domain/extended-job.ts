@@ -1,0 +1,193 @@
+import type { JobState } from './states.js';
+
+/** When a job is tried again after a failure. Delays in milliseconds; `n` counts the failures so far, from 1. */
+export type RetryPolicy = (
+  | { readonly kind: 'none' }
+  /** Constant delay. */
+  | { readonly kind: 'fixed'; readonly delayMs: number }
+  /** `n · delayMs`. */
+  | { readonly kind: 'linear'; readonly delayMs: number; readonly maxMs?: number }
+  /** `delayMs · factor^(n-1)`. */
+  | {
+      readonly kind: 'exponential';
+      readonly delayMs: number;
+      /** 2 by default. */
+      readonly factor?: number;
+      readonly maxMs?: number;
+      /** Fraction of the delay that is randomised, 0 … 1. */
+      readonly jitter?: number;
+    }
+  /** Each delay in turn; then the last one repeatedly. */
+  | { readonly kind: 'list'; readonly delaysMs: readonly number[] }
+) & {
+  /** Failure groups that go to the dead-letter queue at once. */
+  readonly nonRetryable?: readonly string[];
+};
+
+/** What happens to a job when one of its dependencies dies, is cancelled or expires. */
+export type DependencyFailure = 'block' | 'ignore' | 'fail' | 'cancel';
+
+/** What a publish does when a live job holds its unique key. */
+export interface UniqueKey {
+  readonly key: string;
+  /**
+   * `reject`: nothing is stored; `existing`: returns the holder's id; `replace`: removes the holder, unless it is
+   * leased; `debounce`: restarts the holder's delay.
+   */
+  readonly mode: 'reject' | 'existing' | 'replace' | 'debounce';
+  /**
+   * How long the key is held from publish, in milliseconds, even if the job ends sooner or lives longer; 0 or omitted:
+   * as long as the job lives.
+   */
+  readonly windowMs?: number;
+  /** If the holder is in another queue, every mode acts as `reject`. */
+  readonly isOwnQueueOnly?: boolean;
+}
+
+/** A job of the native API as a producer publishes it. The queue's defaults apply to omitted fields. */
+export interface NewExtendedJob {
+  readonly queue: string;
+  /** Given by the caller; if omitted, the engine mints a ULID. */
+  readonly id?: string;
+  readonly body: Buffer;
+  /** Omitted: JSON. */
+  readonly contentType?: string;
+  readonly delayMs?: number;
+  /** When it is due, Unix ms; alternative to `delayMs`. */
+  readonly dueMs?: number;
+  /** 0 = no expiry. */
+  readonly ttlMs?: number;
+  readonly tries?: number;
+  /** Duration of its leases, unless the consumer sets one. */
+  readonly ttrMs?: number;
+  /** -128 … 127, lower runs sooner; 0 by default. */
+  readonly priority?: number;
+  readonly type?: string;
+  readonly tags?: readonly string[];
+  readonly attributes?: Readonly<Record<string, string>>;
+  /** Ids of jobs that must be done first. Those that do not exist count as done. */
+  readonly dependsOn?: readonly string[];
+  readonly onDependencyFailure?: DependencyFailure;
+  readonly retry?: RetryPolicy;
+  readonly unique?: UniqueKey;
+  readonly concurrencyKey?: string;
+  /** How long it is kept with its result after it is done, in milliseconds; 0 = not at all. */
+  readonly retentionMs?: number;
+  /** Records its timeline from the start, whatever its other options. */
+  readonly history?: boolean;
+}
+
+/** Result of a publish. `existing`: another job holds the unique key, and this is its id. */
+export interface PublishedJob {
+  readonly id: string;
+  /** `gone`: that job is deleted, but still holds the key for its window. */
+  readonly state: JobState | 'gone';
+  readonly existing: boolean;
+}
+
+/** The last failure of a job. */
+export interface Failure {
+  readonly group: string;
+  readonly message: string;
+  /** Unix ms. */
+  readonly atMs: number;
+  /** Name of the worker that had the lease; null if it gave none. */
+  readonly worker: string | null;
+}
+
+/** One entry of a job's timeline. */
+export interface TimelineEntry {
+  readonly what: string;
+  /** Unix ms. */
+  readonly atMs: number;
+  readonly [field: string]: unknown;
+}
+
+/** What lists return for a job; times in Unix ms, null where they do not apply. */
+export interface JobSummary {
+  readonly id: string;
+  readonly queue: string;
+  readonly state: JobState;
+  readonly type: string | null;
+  readonly tags: readonly string[];
+  readonly attributes: Readonly<Record<string, string>> | null;
+  readonly priority: number;
+  readonly triesLeft: number;
+  readonly attempts: number;
+  /** Expired leases, and failures reported by workers. */
+  readonly crashes: number;
+  readonly failures: number;
+  readonly lease: number;
+  /** Unix ms; null where it does not apply. */
+  readonly publishedAtMs: number | null;
+  readonly dueAtMs: number | null;
+  readonly expiresAtMs: number | null;
+  readonly leaseEndsAtMs: number | null;
+  readonly endedAtMs: number | null;
+  readonly worker: string | null;
+  readonly progress: unknown;
+  readonly failure: Failure | null;
+  /** True if a client tracks it. */
+  readonly tracked: boolean;
+}
+
+/** All details of a job. */
+export interface JobDetails extends JobSummary {
+  readonly body: Buffer;
+  readonly contentType: string | null;
+  readonly cancelRequested: boolean;
+  readonly result: { readonly body: Buffer; readonly contentType: string | null } | null;
+  readonly dependsOn: readonly string[];
+  /** Failed dependencies, and how they ended: `died`, `cancelled`, `expired`, … */
+  readonly failedDependencies: Readonly<Record<string, string>>;
+  /** Up to 100 of them. */
+  readonly dependents: readonly string[];
+  readonly onDependencyFailure: DependencyFailure;
+  readonly uniqueKey: string | null;
+  readonly concurrencyKey: string | null;
+  readonly spawnedFrom: string | null;
+  readonly retry: RetryPolicy | null;
+  readonly timeline: readonly TimelineEntry[];
+}
+
+/** A lease that a lease operation refers to. `lease` is the fencing number. */
+export interface LeaseRef {
+  readonly id: string;
+  readonly lease: number;
+}
+
+/** A job that is done. */
+export interface Completion extends LeaseRef {
+  /** The queue that the job must be in; if omitted, any. */
+  readonly queue?: string;
+  /** Kept with the job for its retention. */
+  readonly result?: { readonly body: Buffer; readonly contentType: string };
+  /** Retention in milliseconds, instead of the job's own. */
+  readonly retentionMs?: number;
+  /** Moves the job to another queue, with its history and with the tries that it had at first. */
+  readonly next?: {
+    readonly queue: string;
+    readonly delayMs?: number;
+    readonly dependsOn?: readonly string[];
+  };
+}
+
+/** A job that is returned without using a try; to the front of its ready list, or after `delayMs`. */
+export interface Release extends LeaseRef {
+  readonly delayMs?: number;
+}
+
+/** A job that failed. */
+export interface JobFailure extends LeaseRef {
+  /** Names the kind of failure: 1 … 128 characters. */
+  readonly group: string;
+  readonly message: string;
+  readonly delayMs?: number;
+}
+
+/** Response to a heartbeat. */
+export interface HeartbeatResult {
+  /** Unix ms. */
+  readonly leaseEndsAtMs: number;
+  readonly cancelRequested: boolean;
+}

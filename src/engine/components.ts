@@ -1,0 +1,139 @@
+import type { Quotas } from '../domain/job.js';
+import type { RedisPool } from '../redis/pool.js';
+import { Acks } from './settle/acks.js';
+import { QueueInspector } from './queues/queue-inspector.js';
+import { DeadLetter } from './dead-letter/dead-letter.js';
+import { DeliveryLogs } from './lease/delivery-logs.js';
+import { EventFeed } from './events/feed.js';
+import { EventWriter } from './events/writer.js';
+import { ExtendedPath } from './extended-path.js';
+import { Importer } from './publish/importer.js';
+import { Janitor } from './maintenance/janitor.js';
+import { quotaBackfill, recovery } from './maintenance/job-walks.js';
+import { Leases } from './lease/leases.js';
+import { silentObserver, type EngineObserver } from './core/observer.js';
+import { PublisherSet } from './publish/publisher-set.js';
+import { Pump } from './timers/pump.js';
+import { Purge } from './maintenance/purge.js';
+import { Routing } from './routing.js';
+import { NO_QUOTAS, quotasText } from './publish/quotas.js';
+import { ScriptRunner } from './core/scripts.js';
+import { Settings } from './queues/settings.js';
+import { CountingObserver } from './stats/counting-observer.js';
+import { DEFAULT_STATISTICS, Statistics, type StatisticsOptions } from './stats/statistics.js';
+import { NodeTimers, type Timers } from './timers/timers.js';
+
+/** Options of an engine. */
+export interface EngineOptions {
+  /** Receives measurements and errors; silent by default. */
+  readonly observer?: EngineObserver;
+  /** Clock for tests, Unix ms. Without it the clock of Redis is used. */
+  readonly clock?: () => number;
+  /** Upper limits of a namespace; none by default. The same for all engines of a pool. */
+  readonly quotas?: Quotas;
+  /** How long an idempotency key is remembered, in milliseconds; a day by default. */
+  readonly idempotencyTtlMs?: number;
+  /**
+   * How long events are still written after the last listener of a namespace has left, in milliseconds; 15 s by
+   * default.
+   */
+  readonly eventsKeepMs?: number;
+  /** About how many events of a namespace are kept for that time; at least 1,000; 10,000 by default. */
+  readonly eventsMaxKept?: number;
+  /** How long statistics are kept, and for how many queues: `DEFAULT_STATISTICS` by default. */
+  readonly stats?: StatisticsOptions;
+  /**
+   * Timer implementation of the loops; plain Node timeouts by default. Engines may share one if their pools have
+   * different names.
+   */
+  readonly timers?: Timers;
+}
+
+const DAY_MS = 86_400_000;
+const EVENTS_KEEP_MS = 15_000;
+const EVENTS_MAX_KEPT = 10_000;
+
+export type EngineComponents = ReturnType<typeof createComponents>;
+
+/** Creates the components of an engine and connects those that need each other. */
+export function createComponents(pool: RedisPool, options: EngineOptions) {
+  const emitted = options.observer ?? silentObserver;
+  const timers = options.timers ?? new NodeTimers();
+  const quotas = quotasText(options.quotas);
+  const idempotencyTtlMs = options.idempotencyTtlMs ?? DAY_MS;
+  const runner = new ScriptRunner(pool, emitted, options.clock);
+  const eventWriter = new EventWriter(pool, emitted, timers);
+  const keepMs = options.eventsKeepMs ?? EVENTS_KEEP_MS;
+  const events = new EventFeed(
+    pool,
+    emitted,
+    timers,
+    eventWriter,
+    keepMs,
+    options.eventsMaxKept ?? EVENTS_MAX_KEPT,
+  );
+  const kept = options.stats ?? DEFAULT_STATISTICS;
+  const stats = new Statistics(pool, runner, emitted, timers, kept);
+  const settings = new Settings(pool, runner, { history_days: kept.historyDays });
+  const observer = kept.historyDays > 0 ? new CountingObserver(emitted, stats) : emitted;
+  const scheduleWakeup = (namespace: string, dueMs: number): void => pump.scheduleWakeup(namespace, dueMs);
+
+  const queueInspector = new QueueInspector(pool, runner, (namespace, queue) =>
+    routing.destroy(namespace, queue),
+  );
+  const publishers: PublisherSet = new PublisherSet(pool, emitted, scheduleWakeup, {
+    quotas,
+    idempotencyTtlMs,
+    clock: options.clock,
+    events: eventWriter,
+    replaceExtended: (...replacement) => routing.replace(...replacement),
+  });
+  const extended: ExtendedPath = new ExtendedPath({
+    pool,
+    runner,
+    runnerOf: (durability) => publishers.runnerOf(durability),
+    observer,
+    scheduleWakeup,
+    minter: publishers.minter,
+    quotas,
+    idempotencyTtlMs,
+    queuesOf: (namespace) => queueInspector.queues(namespace),
+    settings,
+  });
+  const routing: Routing = new Routing(extended);
+  const records = new DeliveryLogs(pool, runner, observer, routing, timers);
+  const leases = new Leases(pool, runner, observer, scheduleWakeup, records, routing, eventWriter);
+  const acks = new Acks(runner, observer, routing, eventWriter, leases.durations);
+  const dead = new DeadLetter(runner, observer, routing);
+  const importer = new Importer(pool, runner);
+
+  const scriptQuotas = quotas === NO_QUOTAS ? NO_QUOTAS : `${quotas}1`;
+  const pump = new Pump(pool, runner, observer, records, scriptQuotas, timers);
+  const janitor = new Janitor(pool, runner, observer, timers);
+  const purge = new Purge(pool, runner, {
+    queues: (namespace) => queueInspector.queues(namespace),
+    counts: (namespace, queues) => queueInspector.counts(namespace, queues),
+    endRecurring: (namespace) => extended.recurrings.removeAll(namespace),
+    delist: (namespace) => janitor.delist(namespace),
+    settle: () => stats.flush(),
+  });
+  return {
+    eventWriter,
+    events,
+    stats,
+    settings,
+    queueInspector,
+    publishers,
+    extended,
+    records,
+    leases,
+    acks,
+    dead,
+    importer,
+    pump,
+    janitor,
+    quotaBackfill: quotaBackfill(pool, runner, observer, timers, (options.quotas?.bytes ?? 0) > 0),
+    recovery: recovery(pool, runner, observer, timers),
+    purge,
+  };
+}

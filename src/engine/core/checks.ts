@@ -1,0 +1,60 @@
+import { QueueError } from '../../domain/errors.js';
+import type { Ack, NewJob, ReserveRequest } from '../../domain/job.js';
+import { MAX_ACKS, MAX_BULK_JOBS, MAX_RESERVE_COUNT, MAX_TRIES } from '../../domain/limits.js';
+import { hasLegalCharacters } from '../../domain/ids.js';
+
+/** Longest duration that the engine accepts, in milliseconds: an expiry has 48 bits. */
+const MAX_TIME_MS = Number.MAX_SAFE_INTEGER;
+/** A lease number has 32 bits. */
+const MAX_LEASE = 4_294_967_295;
+
+/** @throws {QueueError} `invalid_argument`: a name whose characters would produce another key, or two */
+export function checkNames(namespace: string, ...queues: readonly string[]): void {
+  if (!hasLegalCharacters(namespace)) throw invalid('namespace', 'has letters, digits, - and _ only');
+  for (const queue of queues)
+    if (!hasLegalCharacters(queue)) throw invalid('queue', 'has letters, digits, - and _ only');
+}
+
+/** @throws {QueueError} `invalid_argument`, naming the field and the rule */
+export function checkJobs(jobs: readonly NewJob[]): void {
+  // One script stores them atomically: too many would exceed its limits and stop it half-way.
+  if (jobs.length > MAX_BULK_JOBS) throw invalid('jobs', `are at most ${String(MAX_BULK_JOBS)} in one call`);
+  for (const { id, delayMs, ttlMs, tries } of jobs) {
+    // Only the script finds out that an id is in use, item by item: it must not store a part of a call.
+    if (id !== undefined && jobs.length > 1)
+      throw invalid('id', 'may be given to a job that is published by itself');
+    checkNumber('delayMs', delayMs, 0, MAX_TIME_MS);
+    checkNumber('ttlMs', ttlMs, 0, MAX_TIME_MS);
+    checkNumber('tries', tries, 1, MAX_TRIES);
+  }
+}
+
+/** @throws {QueueError} `invalid_argument`, naming the field and the rule */
+export function checkAcks(namespace: string, acks: readonly Ack[]): void {
+  if (acks.length > MAX_ACKS) throw invalid('acks', `are at most ${String(MAX_ACKS)} in one call`);
+  let last = '';
+  for (const { queue, lease } of acks) {
+    // Most are of one queue: check its name once.
+    if (queue !== last || queue === '') checkNames(namespace, queue);
+    last = queue;
+    if (lease !== undefined) checkNumber('lease', lease, 0, MAX_LEASE);
+  }
+}
+
+/** @throws {QueueError} `invalid_argument`, naming the field and the rule */
+export function checkRequest({ count, ttrMs, waitMs, queues }: ReserveRequest): void {
+  if (queues.length === 0) throw invalid('queues', 'names one queue at least');
+  checkNumber('count', count, 1, MAX_RESERVE_COUNT);
+  if (ttrMs !== undefined) checkNumber('ttrMs', ttrMs, 0, MAX_TIME_MS);
+  checkNumber('waitMs', waitMs, 0, MAX_TIME_MS);
+}
+
+/** @throws {QueueError} `invalid_argument`, naming the field and the rule */
+export function checkNumber(field: string, value: number, min: number, max: number): void {
+  if (Number.isSafeInteger(value) && value >= min && value <= max) return;
+  throw invalid(field, `is a whole number from ${String(min)} to ${String(max)}`);
+}
+
+function invalid(field: string, rule: string): QueueError {
+  return new QueueError('invalid_argument', `${field} ${rule}`);
+}

@@ -1,0 +1,149 @@
+import { type JobState, stateOf } from '../../domain/states.js';
+import {
+  attemptsIn,
+  expiresMsIn,
+  HEADER_BYTES,
+  leaseIn,
+  stateNumberIn,
+  triesIn,
+} from '../../redis/scripts/header.js';
+import { bytesAt, integerAt, type Raw } from '../../redis/scripts/script.js';
+import type { LeasedJob, StoredJob } from '../../domain/job.js';
+import { decodeId } from './ids.js';
+import { elapsedSince, publishedAtMs, timeOrNull } from './published-at.js';
+
+/** A job that was read without a lease. */
+export interface PeekedJob extends StoredJob {
+  readonly state: JobState;
+}
+
+/** What decoding needs to know of the requests that share one item of a reserve script. */
+interface LeaseGroup {
+  readonly queues: readonly string[];
+  readonly ttrMs: number;
+  /** Indexes of its requests in the batch. */
+  readonly members: readonly number[];
+}
+
+/**
+ * Jobs that an item of a reserve batch got; null if it must be requested again, `full` if it must use the extended
+ * path.
+ */
+export type Reserved = LeasedJob[] | null | 'full';
+
+/** Replaces the number of jobs if one of the queues is extended (lua/commands/simple/lease.lua). */
+const ELSEWHERE = 999_999;
+
+/** Reads a stored value (header and body) as a job. */
+export function decodeJob(
+  queue: string,
+  id: Buffer,
+  value: Buffer,
+  attributes: Buffer,
+  nowMs: number,
+): PeekedJob {
+  const expiresMs = expiresMsIn(value);
+  return {
+    id: decodeId(id),
+    queue,
+    body: value.subarray(HEADER_BYTES),
+    attributes: attributes.length > 0 ? parseAttributes(attributes.toString()) : null,
+    state: stateOf(stateNumberIn(value)),
+    triesLeft: triesIn(value),
+    attempts: attemptsIn(value),
+    ttlLeftMs: expiresMs === 0 ? 0 : Math.max(expiresMs - nowMs, 1),
+    elapsedMs: elapsedSince(publishedAtMs(id, value, nowMs), nowMs),
+  };
+}
+
+/**
+ * Decodes the reply of reserve: distributes the jobs of each group of requests to its members, in the order of their
+ * requests.
+ *
+ * @returns for each request its jobs, or null if it must be sent again; and how many expired jobs the script found
+ */
+export function decodeReserved(
+  raw: Raw['raw'],
+  groups: readonly LeaseGroup[],
+  requests: number,
+): { readonly items: Reserved[]; readonly expired: number } {
+  const items = new Array<Reserved>(requests).fill(null);
+  const times = { nowMs: integerAt(raw, 1), nowCeilMs: integerAt(raw, 2) };
+  let at = 3;
+  for (const group of groups) {
+    const { count, again, texts } = decodeFound(raw[at++]);
+    if (count === ELSEWHERE) {
+      for (const member of group.members) items[member] = 'full';
+      continue;
+    }
+    const jobs: LeasedJob[] = [];
+    for (let i = 0; i < count; i++, at += 2) {
+      jobs.push(decodeLease(bytesAt(raw, at), bytesAt(raw, at + 1), group, texts?.[i + 1], times));
+    }
+    deal(group, jobs, again, items);
+  }
+  return { items, expired: integerAt(raw, at) };
+}
+
+/** Gives one job to each member, who requested one; all jobs to a single member. */
+function deal({ members }: LeaseGroup, jobs: LeasedJob[], again: boolean, items: Reserved[]): void {
+  const [alone] = members;
+  if (members.length === 1 && alone !== undefined) {
+    items[alone] = jobs.length === 0 && again ? null : jobs;
+    return;
+  }
+  members.forEach((member, i) => {
+    const job = jobs[i];
+    if (job) items[member] = [job];
+    else items[member] = again ? null : [];
+  });
+}
+
+interface Found {
+  readonly count: number;
+  readonly again: boolean;
+  /** From the second line on: for each job the index of its queue, and its attributes. */
+  readonly texts: readonly string[] | undefined;
+}
+
+function decodeFound(value: number | Buffer | undefined): Found {
+  const texts = Buffer.isBuffer(value) ? value.toString().split('\n') : undefined;
+  const found = texts ? Number(texts[0]) : Number(value);
+  if (!Number.isInteger(found)) throw new TypeError('reserve does not say how many it found');
+  return { count: found < 0 ? -1 - found : found, again: found < 0, texts };
+}
+
+/** The value shows the job before this lease: applies the changes that the script made. */
+function decodeLease(
+  id: Buffer,
+  value: Buffer,
+  { queues, ttrMs }: LeaseGroup,
+  text: string | undefined,
+  { nowMs, nowCeilMs }: { readonly nowMs: number; readonly nowCeilMs: number },
+): LeasedJob {
+  const space = text?.indexOf(' ') ?? -1;
+  const place = text === undefined ? 1 : Number(text.slice(0, space));
+  const attributes = text?.slice(space + 1) ?? '';
+  const expiresMs = expiresMsIn(value);
+  const publishedMs = publishedAtMs(id, value, nowMs);
+  const endsMs = nowCeilMs + ttrMs;
+  return {
+    id: decodeId(id),
+    queue: queues[place - 1] ?? '',
+    body: value.subarray(HEADER_BYTES),
+    attributes: attributes === '' ? null : parseAttributes(attributes),
+    triesLeft: triesIn(value) - 1,
+    attempts: Math.min(attemptsIn(value) + 1, 65_535),
+    ttlLeftMs: expiresMs === 0 ? 0 : Math.max(expiresMs - nowMs, 1),
+    elapsedMs: elapsedSince(publishedMs, nowMs),
+    lease: (leaseIn(value) + 1) >>> 0,
+    leaseEndsAtMs: expiresMs === 0 ? endsMs : Math.min(endsMs, expiresMs),
+    publishedAtMs: timeOrNull(publishedMs),
+    expiresAtMs: timeOrNull(expiresMs),
+    receipt: undefined,
+  };
+}
+
+function parseAttributes(json: string): Record<string, string> {
+  return JSON.parse(json) as Record<string, string>;
+}

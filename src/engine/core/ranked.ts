@@ -1,0 +1,39 @@
+import { QueueError } from '../../domain/errors.js';
+import type { ListPage, PageRequest } from '../../domain/job-lists.js';
+import type { RedisPool } from '../../redis/pool.js';
+import { checkNames, checkNumber } from './checks.js';
+
+const MOST_ITEMS = 1_000;
+
+/** Lists that are stored in one zset of a namespace, highest score first. */
+type Ranked = 'tags' | 'groups' | 'workers';
+
+/**
+ * A page of such a list: names with their scores. The cursor is a rank.
+ *
+ * @throws {QueueError} `invalid_argument`, or an error of the store
+ */
+export async function rankedPage(
+  pool: RedisPool,
+  namespace: string,
+  of: Ranked,
+  { limit, cursor = '0' }: PageRequest,
+): Promise<ListPage<readonly [name: string, score: number]>> {
+  checkNames(namespace);
+  checkNumber('limit', limit, 1, MOST_ITEMS);
+  if (!/^\d{1,15}$/.test(cursor))
+    throw new QueueError('invalid_argument', 'cursor is the one of an earlier page');
+  const first = Number(cursor);
+  const last = first + limit - 1;
+  const key = pool.keys.namespace(namespace)[of];
+  const items = pairsOf(await pool.read('ZREVRANGE', key, first, last, 'WITHSCORES'));
+  return { items, cursor: items.length < limit ? null : String(last + 1) };
+}
+
+/** Names with their scores: RESP2 answers a flat list, RESP3 pairs. */
+function pairsOf(found: unknown): [string, number][] {
+  const flat = Array.isArray(found) ? (found as unknown[]).flat() : [];
+  const pairs: [string, number][] = [];
+  for (let i = 0; i + 1 < flat.length; i += 2) pairs.push([String(flat[i]), Number(String(flat[i + 1]))]);
+  return pairs;
+}

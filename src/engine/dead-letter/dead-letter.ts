@@ -1,0 +1,69 @@
+import type { DeadLetterHead } from '../../domain/job.js';
+import { integerAt } from '../../redis/scripts/script.js';
+import { deadHead, deleteDead, respawn } from '../../redis/scripts/simple.js';
+import { decodeId } from '../core/ids.js';
+import type { EngineObserver } from '../core/observer.js';
+import type { ScriptRunner } from '../core/scripts.js';
+
+/** Jobs that one step moves: about 1 ms of Redis. */
+const STEP = 200;
+/** Status of both scripts for an extended queue. */
+const EXTENDED_QUEUE = 3;
+
+/** The same operations for extended queues; see `Routing`. */
+export interface ExtendedDeadLetter {
+  respawn(namespace: string, queue: string, limit: number, ttlMs: number): Promise<number>;
+  deleteDead(namespace: string, queue: string, limit: number): Promise<number>;
+}
+
+/** Jobs that have used up their tries. */
+export class DeadLetter {
+  constructor(
+    private readonly runner: ScriptRunner,
+    private readonly observer: EngineObserver,
+    private readonly extended: ExtendedDeadLetter,
+  ) {}
+
+  /** See `QueueEngine.deadLetterHead`. */
+  async head(namespace: string, queue: string): Promise<DeadLetterHead> {
+    const { id, size } = await this.runner.run(deadHead, namespace, { queue });
+    return { id: id.length > 0 ? decodeId(id) : null, size };
+  }
+
+  /** See `QueueEngine.respawn`. */
+  async respawn(namespace: string, queue: string, limit: number, ttlMs: number): Promise<number> {
+    let done = 0;
+    for (let left = limit; left > 0;) {
+      const step = Math.min(left, STEP);
+      const { raw } = await this.runner.run(respawn, namespace, {
+        queue,
+        limit: step,
+        ttl_ms: Math.min(ttlMs, 2 ** 46),
+      });
+      if (integerAt(raw, 0) === EXTENDED_QUEUE) {
+        return this.extended.respawn(namespace, queue, limit, ttlMs);
+      }
+      done += integerAt(raw, 3);
+      left -= step;
+      if (integerAt(raw, 2) < step) break;
+    }
+    if (done > 0) this.observer.respawned(namespace, queue, done);
+    return done;
+  }
+
+  /** See `QueueEngine.deleteDead`. */
+  async delete(namespace: string, queue: string, limit: number): Promise<number> {
+    let done = 0;
+    for (let left = limit; left > 0;) {
+      const step = Math.min(left, STEP);
+      const { raw } = await this.runner.run(deleteDead, namespace, { queue, limit: step });
+      if (integerAt(raw, 0) === EXTENDED_QUEUE) {
+        return this.extended.deleteDead(namespace, queue, limit);
+      }
+      done += integerAt(raw, 2);
+      left -= step;
+      if (integerAt(raw, 2) < step) break;
+    }
+    return done;
+  }
+}

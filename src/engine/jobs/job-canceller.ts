@@ -1,0 +1,65 @@
+import { DependentsError, jobNotFound, QueueError } from '../../domain/errors.js';
+import { bytesAt, integerAt } from '../../redis/scripts/script.js';
+import { cancelJobs } from '../../redis/scripts/extended.js';
+import { decodeId, encodeId } from '../core/ids.js';
+import type { ScriptRunner } from '../core/scripts.js';
+import type { Settings } from '../queues/settings.js';
+import type { ScheduleWakeup } from '../timers/schedule-wakeup.js';
+
+/** Options of a cancel. */
+export interface CancelRequest {
+  /** Also cancels all jobs that depend on the job, directly or indirectly. */
+  readonly cascade?: boolean;
+  /** How long the lease holder may continue; 0 = the lease is revoked at once; default: the namespace's setting. */
+  readonly graceMs?: number;
+}
+
+/** Result of a cancel. `requested`: the lease holder is told, and its lease is revoked at `revokedAtMs`. */
+export type Cancelled =
+  | { readonly outcome: 'cancelled' | 'already_cancelled' }
+  | { readonly outcome: 'requested'; readonly revokedAtMs: number };
+
+const CODE = { missing: 0, cancelled: 1, requested: 2, done: 3, before: 4, hasDependents: 5 } as const;
+
+/** Cancels jobs. */
+export class JobCanceller {
+  constructor(
+    private readonly runner: ScriptRunner,
+    private readonly scheduleWakeup: ScheduleWakeup,
+    private readonly settings: Pick<Settings, 'of'>,
+  ) {}
+
+  /**
+   * Cancels a job. A waiting or dead job is cancelled now, and kept for its retention. The holder of a leased one
+   * learns of it with its next heartbeat, and loses the lease when the cancel grace is over.
+   *
+   * @throws {QueueError} `job_not_found`; `job_done`: too late; or an error of the store
+   * @throws {DependentsError} jobs depend on it, and `cascade` was not set
+   */
+  async cancel(
+    namespace: string,
+    id: string,
+    { cascade = false, graceMs }: CancelRequest = {},
+  ): Promise<Cancelled> {
+    const encoded = encodeId(id);
+    if (!encoded) throw jobNotFound(id);
+    const grace_ms = graceMs ?? (await this.settings.of(namespace)).grace_ms;
+    const args = { id: encoded, cascade: cascade ? '1' : '0', grace_ms };
+    const { raw } = await this.runner.run(cancelJobs, namespace, args);
+    this.scheduleWakeup(namespace, integerAt(raw, 2));
+    switch (integerAt(raw, 3)) {
+      case CODE.cancelled:
+        return { outcome: 'cancelled' };
+      case CODE.requested:
+        return { outcome: 'requested', revokedAtMs: integerAt(raw, 4) };
+      case CODE.before:
+        return { outcome: 'already_cancelled' };
+      case CODE.done:
+        throw new QueueError('job_done', 'the job is done');
+      case CODE.hasDependents:
+        throw new DependentsError(raw.slice(5).map((_id, i) => decodeId(bytesAt(raw, 5 + i))));
+      default:
+        throw jobNotFound(id);
+    }
+  }
+}

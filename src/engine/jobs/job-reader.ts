@@ -1,0 +1,117 @@
+import { QueueError } from '../../domain/errors.js';
+import type { JobDetails, RetryPolicy, TimelineEntry } from '../../domain/extended-job.js';
+import { readJobs, jobQueues } from '../../redis/scripts/extended.js';
+import { decodeId, encodeId } from '../core/ids.js';
+import { publishedAtMs, timeOrNull } from '../core/published-at.js';
+import { withLogData } from '../core/log-data.js';
+import type { ScriptRunner } from '../core/scripts.js';
+import { parsed, summaryOf } from './summary.js';
+
+const HEADER_BYTES = 24;
+const FIELDS_PER_JOB = 7;
+/** Jobs per script call that looks up their queues. */
+const QUEUES_IN_ONE = 256;
+
+/** Reads complete jobs. */
+export class JobReader {
+  constructor(private readonly runner: ScriptRunner) {}
+
+  /** All details of a job; null if there is none. */
+  async find(namespace: string, id: string): Promise<JobDetails | null> {
+    const [job = null] = await this.findMany(namespace, [id]);
+    return job;
+  }
+
+  /** Like `find` for up to 64 jobs, in order. */
+  async findMany(namespace: string, ids: readonly string[]): Promise<(JobDetails | null)[]> {
+    const encoded = ids.map((id) => encodeId(id) ?? Buffer.alloc(0));
+    const { items, nowMs } = await this.runner.run(
+      readJobs,
+      namespace,
+      {},
+      encoded.map((id) => [id]),
+    );
+    return encoded.map((id, i) =>
+      detailsOf(id, items.slice(i * FIELDS_PER_JOB, (i + 1) * FIELDS_PER_JOB), nowMs),
+    );
+  }
+
+  /** The queue of each job, in order; null if there is no such job. */
+  async queuesOf(namespace: string, ids: readonly string[]): Promise<(string | null)[]> {
+    const queues: (string | null)[] = [];
+    for (let i = 0; i < ids.length; i += QUEUES_IN_ONE) {
+      const items = ids.slice(i, i + QUEUES_IN_ONE).map((id) => [encodeId(id) ?? Buffer.alloc(0)]);
+      const { names } = await this.runner.run(jobQueues, namespace, {}, items);
+      queues.push(...names.map((name) => (name.toString() === '' ? null : name.toString())));
+    }
+    return queues;
+  }
+}
+
+function detailsOf(
+  id: Buffer,
+  [value, queue, score, extras, needs, users, failed]: readonly unknown[],
+  nowMs: number,
+): JobDetails | null {
+  if (!Buffer.isBuffer(value)) throw new QueueError('internal', 'full_look has no value');
+  if (value.length === 0) return null;
+  const x = fieldsOf(extras);
+  const field = (name: string): string | undefined => x.get(name)?.toString();
+  const publishedMs = Number(field('put') ?? 0) || publishedAtMs(id, value, nowMs);
+  const result = x.get('result');
+  return {
+    ...summaryOf({ id, header: value, queue: String(queue), score: String(score), field }, nowMs),
+    publishedAtMs: timeOrNull(publishedMs),
+    endedAtMs: x.has('ended') ? Number(field('ended')) : null,
+    body: value.subarray(HEADER_BYTES),
+    contentType: field('ctype') ?? null,
+    cancelRequested: x.has('cancel'),
+    result:
+      x.has('rtype') || result
+        ? { body: result ?? Buffer.alloc(0), contentType: field('rtype') ?? null }
+        : null,
+    dependsOn: idsOf(needs),
+    failedDependencies: failedOf(failed),
+    dependents: idsOf(users),
+    onDependencyFailure: (field('onfail') ?? 'block') as JobDetails['onDependencyFailure'],
+    uniqueKey: field('unique') ?? null,
+    concurrencyKey: field('ckey') ?? null,
+    spawnedFrom: field('spawned') ?? null,
+    retry: parsed(field('retry')) as RetryPolicy | null,
+    timeline: timelineOf(x, publishedMs, nowMs),
+  };
+}
+
+type Fields = ReadonlyMap<string, Buffer>;
+
+function fieldsOf(list: unknown): Fields {
+  const fields = new Map<string, Buffer>();
+  if (!Array.isArray(list)) return fields;
+  for (let i = 0; i + 1 < list.length; i += 2) fields.set(String(list[i]), list[i + 1] as Buffer);
+  return fields;
+}
+
+function idsOf(list: unknown): string[] {
+  return Array.isArray(list) ? (list as Buffer[]).map(decodeId).sort() : [];
+}
+
+function failedOf(list: unknown): Record<string, string> {
+  const failed: Record<string, string> = {};
+  if (!Array.isArray(list)) return failed;
+  for (let i = 0; i + 1 < list.length; i += 2) failed[decodeId(list[i] as Buffer)] = String(list[i + 1]);
+  return failed;
+}
+
+/** Timeline entries in the order in which they were made. A simple job has only its publish, known from its id. */
+function timelineOf(x: Fields, publishedMs: number, nowMs: number): TimelineEntry[] {
+  const entries: { readonly n: number; readonly entry: TimelineEntry }[] = [];
+  for (const [field, value] of x) {
+    if (!/^h\d+$/.test(field)) continue;
+    const { at, n, ...rest } = JSON.parse(value.toString()) as { at: number; what: string; n: number };
+    entries.push({ n, entry: { ...(withLogData(rest) as typeof rest), atMs: at } });
+  }
+  if (entries.length === 0 && publishedMs > 0) {
+    return [{ what: 'published', atMs: Math.min(publishedMs, nowMs) }];
+  }
+  return entries.sort((one, other) => one.n - other.n).map(({ entry }) => entry);
+}

@@ -1,0 +1,159 @@
+import { jobNotFound, QueueError } from '../../domain/errors.js';
+import { type JobState, stateOf } from '../../domain/states.js';
+import { bytesAt, integerAt } from '../../redis/scripts/script.js';
+import { changeJob } from '../../redis/scripts/extended.js';
+import { checkNames } from '../core/checks.js';
+import { encodeId } from '../core/ids.js';
+import { DATA_TEXT } from '../core/log-data.js';
+import type { EngineObserver } from '../core/observer.js';
+import type { ScriptRunner } from '../core/scripts.js';
+import type { ScheduleWakeup } from '../timers/schedule-wakeup.js';
+import { checkExtendedJobs } from '../publish/extended-checks.js';
+import { checkNumberOf, dependencyError, packIds } from '../publish/dependencies.js';
+import type { ExtendedQueues } from '../queues/extended-queues.js';
+import { LONGEST_MS } from '../publish/extended-options.js';
+
+/** Changes to a job; omitted fields stay unchanged. */
+export interface JobChange {
+  readonly priority?: number;
+  /** An empty list removes all tags. */
+  readonly tags?: readonly string[];
+  readonly data?: { readonly body: Buffer; readonly contentType?: string };
+  /** Unix ms; in the past: the job is ready now. */
+  readonly dueMs?: number;
+  /** Alternative to `dueMs`: delay from now on. */
+  readonly delayMs?: number;
+  /** How long the job may exist from now on; 0 = no expiry. */
+  readonly ttlMs?: number;
+  readonly queue?: string;
+  /** Replaces all dependencies. */
+  readonly dependsOn?: readonly string[];
+  /** Dependencies to add. */
+  readonly moreDependencies?: readonly string[];
+  /** Dependencies to remove. */
+  readonly lessDependencies?: readonly string[];
+}
+
+/** State of a job after a change. */
+export interface Changed {
+  readonly state: JobState | null;
+  /**
+   * Unix ms; null = not scheduled, or unknown: a simple job that is due far ahead is stored in a time slot that cannot
+   * be found by its id.
+   */
+  readonly dueAtMs: number | null;
+}
+
+/** Arguments of the script. */
+interface Order {
+  readonly options: object;
+  readonly data: Buffer;
+  /** Packed ids: dependencies to add, and to remove. */
+  readonly adds: Buffer;
+  readonly drops: Buffer;
+}
+
+const NOTHING = Buffer.alloc(0);
+const NO_MORE = { data: NOTHING, adds: NOTHING, drops: NOTHING };
+const CODE = { missing: 0, changed: 1, notWaiting: 2, cycle: 3, tooMany: 4, dueUnknown: 5 } as const;
+
+/** Changes waiting jobs, and writes timeline entries. */
+export class JobUpdater {
+  constructor(
+    private readonly runner: ScriptRunner,
+    private readonly scheduleWakeup: ScheduleWakeup,
+    private readonly queues: ExtendedQueues,
+    private readonly observer: EngineObserver,
+  ) {}
+
+  /**
+   * Changes a job that is ready, scheduled, blocked or held. With another priority it keeps its position by time among
+   * the jobs of that priority; in another queue it starts at the end of the ready list.
+   *
+   * @throws {QueueError} `invalid_argument`, `job_not_found`; `not_waiting`: it is leased, dead or has ended;
+   *   `dependency_cycle`, `too_many_dependencies`; `due_unknown`: a simple job that is due far ahead is moved without a
+   *   new due time. Nothing has changed then. Or an error of the store
+   */
+  async change(namespace: string, id: string, change: JobChange): Promise<Changed> {
+    const { queue, data, lessDependencies: less = [] } = change;
+    const more = change.dependsOn ?? change.moreDependencies ?? [];
+    checkNames(namespace, ...(queue === undefined ? [] : [queue]));
+    checkNumberOf(more);
+    checkNumberOf(less);
+    checkFields(change);
+    if (more.includes(id)) throw dependencyError('dependency_cycle');
+    const changed = await this.run(namespace, id, {
+      options: optionsOf(change),
+      data: data?.body ?? NOTHING,
+      adds: packIds(more),
+      drops: packIds(less),
+    });
+    if (queue !== undefined) this.queues.add(namespace, [queue]);
+    return changed;
+  }
+
+  /**
+   * Writes an entry into the timeline of a job in any state.
+   *
+   * @param data any JSON of the caller
+   * @throws {QueueError} `job_not_found`, or an error of the store
+   */
+  async log(namespace: string, id: string, message: string, data?: unknown): Promise<void> {
+    const options = { log: { message, [DATA_TEXT]: JSON.stringify(data) } };
+    await this.run(namespace, id, { options, ...NO_MORE });
+  }
+
+  private async run(namespace: string, id: string, { options, ...order }: Order): Promise<Changed> {
+    const encoded = encodeId(id);
+    if (!encoded) throw jobNotFound(id);
+    const args = { id: encoded, options: JSON.stringify(options), ...order };
+    const { raw } = await this.runner.run(changeJob, namespace, args);
+    this.scheduleWakeup(namespace, integerAt(raw, 2));
+    const state = integerAt(raw, 4);
+    const name = state === 0 ? null : stateOf(state);
+    if (integerAt(raw, 3) !== CODE.changed) throw refusalOf(integerAt(raw, 3), id, name ?? '');
+    // The queue in which the job died, because a dependency had failed.
+    const died = bytesAt(raw, 6).toString();
+    if (died !== '') this.observer.failed(namespace, died, 1);
+    const dueMs = Math.floor(integerAt(raw, 5));
+    return { state: name, dueAtMs: dueMs === 0 ? null : dueMs };
+  }
+}
+
+/** @throws {QueueError} `invalid_argument`: a value that is not allowed at publish either */
+function checkFields({ priority, dueMs, delayMs, ttlMs, queue = '' }: JobChange): void {
+  const fields = Object.entries({ priority, dueMs, delayMs, ttlMs }).filter(
+    ([, value]) => value !== undefined,
+  );
+  checkExtendedJobs([{ queue, body: NOTHING, ...Object.fromEntries(fields) }]);
+}
+
+/** Encodes a change as lua/commands/extended/change.lua reads it. */
+function optionsOf({ priority, tags, data, dueMs, delayMs, ttlMs, queue, dependsOn }: JobChange): object {
+  return {
+    priority,
+    queue,
+    due_ms: dueMs,
+    delay_ms: delayMs === undefined ? undefined : Math.min(delayMs, LONGEST_MS),
+    ttl_ms: ttlMs === undefined ? undefined : Math.min(ttlMs, LONGEST_MS),
+    tags: tags && (tags.length === 0 ? '' : JSON.stringify([...new Set(tags)])),
+    has_data: data && true,
+    ctype: data?.contentType,
+    only: dependsOn && true,
+  };
+}
+
+function refusalOf(code: number, id: string, state: string): QueueError {
+  switch (code) {
+    case CODE.notWaiting:
+      return new QueueError('not_waiting', `the job is ${state}: only one that waits can be changed`);
+    case CODE.cycle:
+      return dependencyError('dependency_cycle');
+    case CODE.tooMany:
+      return dependencyError('too_many_dependencies');
+    case CODE.dueUnknown:
+      return new QueueError('due_unknown', 'its due time is not known: give a new one with the change');
+    default:
+      return jobNotFound(id);
+  }
+}

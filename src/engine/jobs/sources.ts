@@ -1,0 +1,101 @@
+import { QueueError } from '../../domain/errors.js';
+import type { DeadFilter, JobFilter } from '../../domain/job-lists.js';
+import { JOB_STATES, type JobState } from '../../domain/states.js';
+
+/** An index that a list reads, as lua/commands/extended/list_jobs.lua names it. */
+export interface Source {
+  readonly kind: string;
+  /** First score. */
+  readonly from?: string;
+  /** Last score. */
+  readonly to?: number;
+}
+
+/** In the order in which they run: negative priorities, then the ready list, then the others. */
+const READY: readonly Source[] = [{ kind: 'p', to: -1 }, { kind: 'r' }, { kind: 'p', from: '0' }];
+/** Far jobs are stored in time slots; those of one slot are in the order of their publish. */
+const SCHEDULED: readonly Source[] = [{ kind: 'S' }, { kind: 's' }, { kind: 'f' }];
+const LEASED: readonly Source[] = [{ kind: 'L' }, { kind: 'l' }];
+
+const OF_STATE: Readonly<Record<JobState, readonly Source[]>> = {
+  ready: READY,
+  scheduled: SCHEDULED,
+  leased: LEASED,
+  dead: [{ kind: 'd' }],
+  blocked: [{ kind: 'b' }],
+  held: [{ kind: 'h' }],
+  done: [{ kind: 'z' }],
+  cancelled: [{ kind: 'z' }],
+};
+const OF_QUEUE = (['ready', 'scheduled', 'leased', 'blocked', 'held', 'dead', 'done'] as const).flatMap(
+  (state) => OF_STATE[state],
+);
+
+/** Indexes that a list reads: one index of the whole namespace, or the indexes of each queue. */
+export type Plan = { readonly name: string; readonly sources: readonly Source[] } | PlanByQueue;
+export interface PlanByQueue {
+  readonly name: null;
+  /** Null: all queues. */
+  readonly queue: string | null;
+  readonly sources: readonly Source[];
+}
+
+/** Chooses the most selective index for a filter. */
+export function planOf({ worker, tracked, group, tag, type, queue, state }: JobFilter): Plan {
+  if (worker !== undefined) return { name: worker, sources: [{ kind: 'w' }] };
+  if (tracked === true) return { name: '', sources: [{ kind: 'tracked' }] };
+  if (group !== undefined) return { name: group, sources: [{ kind: 'F' }] };
+  if (tag !== undefined) return { name: tag, sources: [{ kind: 't' }] };
+  if (type !== undefined) return { name: type, sources: [{ kind: 'y' }] };
+  return { name: null, queue: queue ?? null, sources: state === undefined ? OF_QUEUE : OF_STATE[state] };
+}
+
+/** Like `planOf`, for dead jobs. */
+export function planOfDead({ group, queue, fromMs, toMs }: DeadFilter): Plan {
+  const times = {
+    ...(fromMs === undefined ? {} : { from: String(fromMs) }),
+    ...(toMs === undefined ? {} : { to: toMs }),
+  };
+  if (group !== undefined) return { name: group, sources: [{ kind: 'F', ...times }] };
+  return { name: null, queue: queue ?? null, sources: [{ kind: 'd', ...times }] };
+}
+
+/** Encodes a filter as lua/includes/match.lua reads it. */
+export function filterText(filter: JobFilter & DeadFilter, { to }: Pick<Source, 'to'> = {}): string {
+  const { queue, state, tag, type, group, attributes, text, fromMs, toMs } = filter;
+  return JSON.stringify({
+    queue,
+    state: state && JOB_STATES[state],
+    tag,
+    type,
+    group,
+    attributes,
+    // Like Lua: ASCII letters only.
+    text: text?.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase()),
+    from: fromMs,
+    to: toMs ?? to,
+  });
+}
+
+/** Where a list continues. */
+export interface Place {
+  /** Queue of the index; '' for an index of the namespace. */
+  readonly queue: string;
+  /** Index of the plan's source. */
+  readonly source: number;
+  readonly at: string;
+  readonly id: Buffer;
+}
+
+const CURSOR = /^(\d{1,2})\/(-?[\d.e+]{0,40})\/([A-Za-z0-9_-]{0,100})\/([-_A-Za-z0-9]{0,255})$/;
+
+export function cursorOf({ queue, source, at, id }: Place): string {
+  return `${String(source)}/${at}/${id.toString('base64url')}/${queue}`;
+}
+
+/** @throws {QueueError} `invalid_argument`: not a cursor */
+export function placeOf(cursor: string): Place {
+  const [, source = '', at = '', id = '', queue = ''] = CURSOR.exec(cursor) ?? [];
+  if (source === '') throw new QueueError('invalid_argument', 'cursor is the one of an earlier page');
+  return { queue, source: Number(source), at, id: Buffer.from(id, 'base64url') };
+}

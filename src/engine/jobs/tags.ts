@@ -1,0 +1,112 @@
+import { jobNotFound, QueueError } from '../../domain/errors.js';
+import type { ListPage, NamedCount, PageRequest, Trace } from '../../domain/job-lists.js';
+import { MAX_TAGS } from '../../domain/limits.js';
+import type { RedisPool } from '../../redis/pool.js';
+import { bytesAt, integerAt } from '../../redis/scripts/script.js';
+import { tagJobs, listEndedTracked } from '../../redis/scripts/lists.js';
+import { checkNames } from '../core/checks.js';
+import { decodeId, encodeId } from '../core/ids.js';
+import type { ScriptRunner } from '../core/scripts.js';
+import { rankedPage } from '../core/ranked.js';
+
+/** Codes of lua/commands/extended/tag_jobs.lua. */
+const CODE = { missing: 0, done: 1, tooMany: 2 } as const;
+const MOST_TRACES = 1_000;
+const NO_ID = Buffer.alloc(0);
+
+type Verb = 'tag' | 'untag' | 'track' | 'untrack' | 'look';
+
+/** Tags, failure groups and tracked jobs. */
+export class Tags {
+  constructor(
+    private readonly pool: RedisPool,
+    private readonly runner: ScriptRunner,
+  ) {}
+
+  /**
+   * Adds tags; a tag that the job already has keeps its position. @returns all tags of the job. @throws {QueueError}
+   * `job_not_found`, `invalid_argument`
+   */
+  addTags(namespace: string, id: string, tags: readonly string[]): Promise<string[]> {
+    return this.change(namespace, 'tag', id, tags);
+  }
+
+  /** Removes tags; unknown ones are ignored. @returns the remaining tags. @throws {QueueError} `job_not_found` */
+  removeTags(namespace: string, id: string, tags: readonly string[]): Promise<string[]> {
+    return this.change(namespace, 'untag', id, tags);
+  }
+
+  /** The tags of a job. @throws {QueueError} `job_not_found` */
+  tagsOf(namespace: string, id: string): Promise<string[]> {
+    return this.change(namespace, 'look', id, []);
+  }
+
+  /**
+   * Marks the events of a job with `tracked` from now on; after the job is deleted, a trace of it is kept for a day.
+   * @throws {QueueError} `job_not_found`
+   */
+  async track(namespace: string, id: string): Promise<void> {
+    await this.change(namespace, 'track', id, []);
+  }
+
+  /** @returns false if there is no such job; its trace is removed all the same */
+  async untrack(namespace: string, id: string): Promise<boolean> {
+    const { code } = await this.send(namespace, 'untrack', id, []);
+    return code !== CODE.missing;
+  }
+
+  /** Tracked jobs that are deleted, the earliest deleted first. */
+  async traces(namespace: string): Promise<Trace[]> {
+    checkNames(namespace);
+    const { raw } = await this.runner.run(listEndedTracked, namespace, { limit: MOST_TRACES });
+    const gone: Trace[] = [];
+    for (let i = 2; i + 1 < raw.length; i += 2) {
+      gone.push({ id: decodeId(bytesAt(raw, i)), goneAtMs: Number(bytesAt(raw, i + 1).toString()) });
+    }
+    return gone;
+  }
+
+  /** Tags with their number of jobs, most frequent first. */
+  tags(namespace: string, page: PageRequest): Promise<ListPage<NamedCount>> {
+    return this.counts(namespace, 'tags', page);
+  }
+
+  /** Failure groups of dead jobs with their number of jobs, likewise. */
+  groups(namespace: string, page: PageRequest): Promise<ListPage<NamedCount>> {
+    return this.counts(namespace, 'groups', page);
+  }
+
+  private async counts(
+    namespace: string,
+    of: 'tags' | 'groups',
+    page: PageRequest,
+  ): Promise<ListPage<NamedCount>> {
+    const { items, cursor } = await rankedPage(this.pool, namespace, of, page);
+    return { items: items.map(([name, jobs]) => ({ name, jobs })), cursor };
+  }
+
+  private async change(
+    namespace: string,
+    verb: Verb,
+    id: string,
+    tags: readonly string[],
+  ): Promise<string[]> {
+    const { code, json } = await this.send(namespace, verb, id, tags);
+    if (code === CODE.missing) throw jobNotFound(id);
+    if (code === CODE.tooMany)
+      throw new QueueError('invalid_argument', `tags are at most ${String(MAX_TAGS)} of one job`);
+    return json === '' ? [] : (JSON.parse(json) as string[]);
+  }
+
+  private async send(
+    namespace: string,
+    verb: Verb,
+    id: string,
+    tags: readonly string[],
+  ): Promise<{ readonly code: number; readonly json: string }> {
+    checkNames(namespace);
+    const item = [verb, encodeId(id) ?? NO_ID, JSON.stringify([...new Set(tags)])];
+    const { raw } = await this.runner.run(tagJobs, namespace, { most_tags: MAX_TAGS }, [item]);
+    return { code: integerAt(raw, 2), json: bytesAt(raw, 3).toString() };
+  }
+}

@@ -1,0 +1,78 @@
+import type { ReserveRequest } from '../../domain/job.js';
+import type { Item } from '../../redis/scripts/script.js';
+
+/** A request whose ttr is known. */
+export interface LeaseRequest extends ReserveRequest {
+  readonly ttrMs: number;
+  /** On the extended path, the ttr of the job or the default of its queue comes before `ttrMs`. */
+  readonly hasOwnTtr?: boolean;
+}
+
+/** A request for jobs; with `waits`, an empty reply registers this server as waiting for the queues, atomically. */
+export interface FetchRequest {
+  readonly request: LeaseRequest;
+  readonly waits: boolean;
+}
+
+type Terms = Pick<LeaseRequest, 'queues' | 'ttrMs'>;
+
+/**
+ * Fetch requests that are sent as one item: many requests for one job each from the same queues share one check of
+ * them.
+ */
+export interface Group {
+  readonly queues: readonly string[];
+  readonly ttrMs: number;
+  readonly waits: boolean;
+  /** Total number of jobs requested. */
+  count: number;
+  /** Indexes of its fetch requests in the batch. */
+  readonly members: number[];
+}
+
+/**
+ * Groups the fetch requests of a batch in their order: a request joins a group only if no request in between may take
+ * its jobs.
+ */
+export function groupsOf(requests: readonly FetchRequest[]): Group[] {
+  const groups: Group[] = [];
+  const lastFor = new Map<string, Group>();
+  requests.forEach((fetch, i) => {
+    const { request, waits } = fetch;
+    const { queues, count, ttrMs } = request;
+    const known = lastFor.get(queues[0] ?? '');
+    if (known && isEqual(known, fetch) && queues.every((queue) => lastFor.get(queue) === known)) {
+      known.count++;
+      known.members.push(i);
+      return;
+    }
+    const group = { queues, ttrMs, waits, count, members: [i] };
+    groups.push(group);
+    for (const queue of queues) lastFor.set(queue, group);
+  });
+  return groups;
+}
+
+/** True if both request one job per client, with the same terms. */
+function isEqual(group: Group, { request, waits }: FetchRequest): boolean {
+  return (
+    request.count === 1 &&
+    group.count === group.members.length &&
+    group.waits === waits &&
+    haveSameTerms(group, request)
+  );
+}
+
+/** Leases of the same duration, from the same queues in the same order. */
+export function haveSameTerms(a: Terms, b: Terms): boolean {
+  return (
+    a.ttrMs === b.ttrMs &&
+    a.queues.length === b.queues.length &&
+    a.queues.every((queue, i) => queue === b.queues[i])
+  );
+}
+
+/** Encodes a group as an item of lua/commands/simple/lease.lua. */
+export function itemOf({ queues, count, members, ttrMs, waits }: Group): Item {
+  return [queues.join(','), count, members.length, ttrMs, waits ? '1' : '0'];
+}

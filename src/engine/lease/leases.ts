@@ -1,0 +1,353 @@
+import type { LeasedJob, ReserveRequest } from '../../domain/job.js';
+import type { RedisPool } from '../../redis/pool.js';
+import { integerAt, type Item, type Raw } from '../../redis/scripts/script.js';
+import { extendedLease } from '../../redis/scripts/extended.js';
+import { registerWaiters, reserve as reserveScript, undo as undoScript } from '../../redis/scripts/simple.js';
+import { Batcher, type ScriptRunner } from '../core/scripts.js';
+import { checkNames, checkRequest } from '../core/checks.js';
+import { decodeReserved, type Reserved } from '../core/decode.js';
+import type { DeliveryLogs } from './delivery-logs.js';
+import type { EventWriter } from '../events/writer.js';
+import { encodeId } from '../core/ids.js';
+import { InFlight } from './in-flight.js';
+import type { EngineObserver } from '../core/observer.js';
+import { decodeExtendedLeases, extendedItemOf } from './extended-leases.js';
+import { partOf, restOf, weightOfPart } from './extended-parts.js';
+import { type FetchRequest, groupsOf, itemOf, type LeaseRequest } from './fetch-requests.js';
+import type { Batch } from './delivery-log.js';
+import { LeaseDurations } from '../settle/lease-durations.js';
+import { LongPollManager } from './long-poll-manager.js';
+
+/** How long Redis remembers that a server waits for a queue, in milliseconds; the server renews it within a second. */
+const FLAG_MS = 5_000;
+/** A reserve stops taking jobs at this many bytes. */
+const MAX_BYTES_OUT = 4_194_304;
+/**
+ * Batch weight of a job to lease, in proportion to its cost in time: 500 of them fill a script (about 1.5 ms of Redis).
+ */
+const TAKE_WEIGHT = 524;
+/** Batch weight of a queue name to check, likewise: 1,000 of them fill a script. */
+const NAME_WEIGHT = 262;
+/** Reply code of lua/commands/simple/undo.lua for an extended job. */
+const EXTENDED = 2;
+
+/** Reply of a lease script, its time (Unix ms), and the delivery log's batch for it. */
+interface LeaseAnswer {
+  readonly raw: Raw['raw'];
+  readonly nowMs: number;
+  readonly batch: Batch | undefined;
+}
+
+/** Operations of the extended path that leasing needs; see `Routing`. */
+export interface ExtendedLeasing {
+  isExtended(namespace: string, request: ReserveRequest): boolean;
+  remember(namespace: string, queues: readonly string[]): void;
+  undo(namespace: string, leases: readonly Pick<LeasedJob, 'id' | 'lease'>[]): Promise<void>;
+}
+
+/** Leases jobs to consumers, and takes back leases that did not reach their consumer. */
+export class Leases {
+  private readonly longPolls: LongPollManager;
+  private readonly requests: Batcher<FetchRequest, Reserved>;
+  /** Fetch requests for the extended path. */
+  private readonly extendedRequests: Batcher<FetchRequest, LeasedJob[] | null>;
+  /** Fetch requests and undos that Redis has not answered yet. */
+  private readonly underWay = new InFlight();
+  /** Start times of leases, read when a lease ends. */
+  readonly durations = new LeaseDurations();
+  private readonly offWake: () => void;
+
+  constructor(
+    pool: RedisPool,
+    private readonly runner: ScriptRunner,
+    private readonly observer: EngineObserver,
+    private readonly scheduleWakeup: (namespace: string, dueMs: number) => void,
+    private readonly records: DeliveryLogs,
+    private readonly extended: ExtendedLeasing,
+    private readonly events: EventWriter,
+  ) {
+    this.requests = new Batcher((namespace, requests) =>
+      fetchForPresent(requests, (present) => this.runSimple(namespace, present)),
+    );
+    this.extendedRequests = new Batcher((namespace, requests) =>
+      fetchForPresent(requests, (present) => this.runExtended(namespace, present)),
+    );
+    this.longPolls = new LongPollManager(
+      (namespace, requests, hand) => this.fetchForMany(namespace, requests, hand),
+      (namespace, queues) => this.registerWaiters(namespace, queues),
+      (namespace, request) => !extended.isExtended(namespace, request),
+      (namespace, jobs) => this.giveBack(namespace, jobs),
+      (count) => observer.waiters(count),
+      (namespace, isWaiting) => (isWaiting ? pool.follow(namespace) : pool.unfollow(namespace)),
+    );
+    this.offWake = pool.onWake((namespace, queue) =>
+      queue === null ? this.longPolls.wakeAll(namespace) : this.longPolls.wake(namespace, queue),
+    );
+  }
+
+  /** See `QueueEngine.reserve`. */
+  reserve(namespace: string, request: LeaseRequest): Promise<LeasedJob[]> {
+    return new Promise((resolve, reject) => {
+      checkNames(namespace, ...request.queues);
+      checkRequest(request);
+      const deliver = (jobs: LeasedJob[]): void => resolve(this.deliver(namespace, request, jobs));
+      if (request.waitMs > 0) this.longPolls.wait(namespace, request).then(deliver, reject);
+      else this.take(namespace, { request, waits: false }, deliver, reject);
+    });
+  }
+
+  /** See `QueueEngine.undo`. */
+  async undo(namespace: string, jobs: readonly Pick<LeasedJob, 'id' | 'lease' | 'receipt'>[]): Promise<void> {
+    const items = jobs.flatMap(({ id, lease }) => {
+      const encoded = encodeId(id);
+      return encoded ? [[encoded, lease]] : [];
+    });
+    const { codes } = await this.runner.run(undoScript, namespace, {}, items);
+    const undone = codes.reduce((sum, code) => sum + (code === 1 ? 1 : 0), 0);
+    const extendedJobs = jobs.filter((_job, i) => codes[i] === EXTENDED);
+    if (extendedJobs.length > 0) await this.extended.undo(namespace, extendedJobs);
+    if (undone + extendedJobs.length > 0) this.observer.undone(namespace, undone + extendedJobs.length);
+    for (const receipt of new Set(jobs.map((job) => job.receipt))) receipt?.arrived();
+  }
+
+  /** Ends every wait, now and in future. */
+  stop(): void {
+    this.offWake();
+    this.longPolls.close();
+  }
+
+  /** Resolves when no lease is being delivered to a consumer (who may have disconnected) or given back. */
+  settled(): Promise<void> {
+    return this.underWay.idle();
+  }
+
+  /** Returns the jobs to a client that is still connected; otherwise gives them back and returns none. */
+  private deliver(namespace: string, { signal }: ReserveRequest, jobs: LeasedJob[]): LeasedJob[] {
+    if (jobs.length > 0 && signal?.aborted) {
+      this.giveBack(namespace, jobs);
+      return [];
+    }
+    for (const job of jobs) this.observer.leased(namespace, job.queue, job.elapsedMs);
+    return jobs;
+  }
+
+  private take(
+    namespace: string,
+    fetch: FetchRequest,
+    deliver: (jobs: LeasedJob[]) => void,
+    reject: (error: unknown) => void,
+  ): void {
+    this.underWay.begin();
+    const { request } = fetch;
+    if (this.extended.isExtended(namespace, request)) {
+      this.fetchExtended(namespace, fetch, deliver, reject);
+      return;
+    }
+    this.requests.add(namespace, [fetch], weightOf(request), {
+      done: (found, first) => {
+        const jobs = found[first];
+        if (jobs === 'full') this.extended.remember(namespace, request.queues);
+        if (jobs && jobs !== 'full') deliver(jobs);
+        else this.take(namespace, fetch, deliver, reject);
+        // Last: if something above throws, `failed` is called and ends it instead.
+        this.underWay.end();
+      },
+      failed: (error) => {
+        reject(error);
+        this.underWay.end();
+      },
+    });
+  }
+
+  /**
+   * Fetches for several equal requests: `hand` receives the jobs of each. Rejects after all were answered if one of
+   * them failed.
+   */
+  private fetchForMany(
+    namespace: string,
+    requests: readonly LeaseRequest[],
+    hand: (jobs: LeasedJob[]) => void,
+  ): Promise<void> {
+    return new Promise((resolve, reject) => {
+      let open = requests.length;
+      let failure: Error | null = null;
+      const end = (): void => {
+        if (--open > 0) return;
+        if (failure === null) resolve();
+        else reject(failure);
+      };
+      const take = (jobs: LeasedJob[]): void => {
+        hand(jobs);
+        end();
+      };
+      const fail = (error: unknown): void => {
+        failure = error instanceof Error ? error : new Error('the question failed', { cause: error });
+        end();
+      };
+      for (const request of requests) this.take(namespace, { request, waits: true }, take, fail);
+    });
+  }
+
+  private fetchExtended(
+    namespace: string,
+    fetch: FetchRequest,
+    deliver: (jobs: LeasedJob[]) => void,
+    reject: (error: unknown) => void,
+  ): void {
+    const part = partOf(fetch);
+    this.extendedRequests.add(namespace, [part], weightOfPart(part), {
+      done: (found, first) => {
+        const jobs = found[first];
+        const rest = jobs ? restOf(fetch, jobs) : null;
+        if (!jobs) this.take(namespace, fetch, deliver, reject);
+        else if (rest) this.fetchRest(namespace, rest, jobs, deliver);
+        else deliver(jobs);
+        this.underWay.end();
+      },
+      failed: (error) => {
+        reject(error);
+        this.underWay.end();
+      },
+    });
+  }
+
+  /**
+   * Fetches the rest of a request that has found jobs. If that fails or finds none, the client gets the jobs found so
+   * far.
+   */
+  private fetchRest(
+    namespace: string,
+    rest: FetchRequest,
+    jobs: readonly LeasedJob[],
+    deliver: (jobs: LeasedJob[]) => void,
+  ): void {
+    const end = (more: readonly LeasedJob[]): void => deliver([...jobs, ...more]);
+    this.take(namespace, rest, end, () => end([]));
+  }
+
+  /** Registers this server again as waiting for the queues. @returns indexes of the queues that may have jobs */
+  private async registerWaiters(namespace: string, queues: readonly string[]): Promise<number[]> {
+    const names = queues.map((queue): Item => [queue]);
+    const { raw } = await this.runner.run(registerWaiters, namespace, { flag_ms: FLAG_MS }, names);
+    return raw.slice(2).map((_place, i) => integerAt(raw, i + 2) - 1);
+  }
+
+  private async runExtended(
+    namespace: string,
+    requests: readonly FetchRequest[],
+  ): Promise<(LeasedJob[] | null)[]> {
+    const shortestMs = Math.min(
+      ...requests.map(({ request }) =>
+        request.hasOwnTtr === true ? Number.POSITIVE_INFINITY : request.ttrMs || Number.POSITIVE_INFINITY,
+      ),
+    );
+    const items = requests.map(extendedItemOf);
+    const answer = await this.runLease(namespace, extendedLease, items, shortestMs, (late) =>
+      decodeExtendedLeases(late, requests).found.flatMap((jobs) => jobs ?? []),
+    );
+    const { found, expired, nextMs } = decodeExtendedLeases(answer.raw, requests);
+    this.recordDelivery(namespace, requests, found, answer);
+    if (nextMs > 0) this.scheduleWakeup(namespace, nextMs);
+    if (expired > 0) this.observer.expired(namespace, expired);
+    return found;
+  }
+
+  private async runSimple(namespace: string, requests: readonly FetchRequest[]): Promise<Reserved[]> {
+    const groups = groupsOf(requests);
+    let shortestMs = Number.POSITIVE_INFINITY;
+    for (const { ttrMs } of groups) shortestMs = Math.min(shortestMs, ttrMs);
+    const items = groups.map(itemOf);
+    const answer = await this.runLease(namespace, reserveScript, items, shortestMs, (late) =>
+      decodeReserved(late, groups, requests.length).items.flatMap((found) =>
+        found === 'full' ? [] : (found ?? []),
+      ),
+    );
+    const { items: found, expired } = decodeReserved(answer.raw, groups, requests.length);
+    this.recordDelivery(namespace, requests, found, answer);
+    if (this.events.isOn) this.events.leased(namespace, found);
+    if (expired > 0) this.observer.expired(namespace, expired);
+    return found;
+  }
+
+  /**
+   * Runs a lease script, with a delivery log entry that is kept until its responses have left.
+   *
+   * @param jobsOf reads the leases of a late reply: the clients have already been told of the failure, so the leases
+   *   are given back
+   */
+  private async runLease(
+    namespace: string,
+    script: typeof reserveScript | typeof extendedLease,
+    items: readonly Item[],
+    shortestMs: number,
+    jobsOf: (raw: Raw['raw']) => LeasedJob[],
+  ): Promise<LeaseAnswer> {
+    const batch = this.records.take(namespace, shortestMs);
+    const args = { flag_ms: FLAG_MS, max_bytes: MAX_BYTES_OUT, record: batch?.slot.field ?? '' };
+    const late = (reply: Raw): void => {
+      if (reply.status === 0) this.giveBack(namespace, jobsOf(reply.raw));
+    };
+    const run = this.runner.run(script as typeof reserveScript, namespace, args, items, late);
+    if (batch) run.catch((error: unknown) => this.records.failed(batch, error));
+    const { raw, nowMs } = await run;
+    return { raw, nowMs, batch };
+  }
+
+  /**
+   * Schedules a pump wake-up for the first of the new leases to expire, and tells the batch how many responses must
+   * arrive.
+   */
+  private recordDelivery(
+    namespace: string,
+    requests: readonly FetchRequest[],
+    found: readonly Reserved[],
+    { nowMs, batch }: LeaseAnswer,
+  ): void {
+    let [calls, count, firstMs, lastMs] = [0, 0, Number.POSITIVE_INFINITY, 0];
+    for (let i = 0; i < found.length; i++) {
+      const jobs = found[i];
+      if (!jobs || jobs === 'full' || jobs.length === 0) continue;
+      const confirms = requests[i]?.request.confirms === true;
+      if (confirms) calls++;
+      count += jobs.length;
+      for (const job of jobs) {
+        if (confirms) job.receipt = batch;
+        this.durations.begin(job.id, nowMs, job.leaseEndsAtMs, job.elapsedMs);
+        firstMs = Math.min(firstMs, job.leaseEndsAtMs);
+        lastMs = Math.max(lastMs, job.leaseEndsAtMs);
+      }
+    }
+    batch?.leased(count, calls, lastMs);
+    if (count > 0) this.scheduleWakeup(namespace, firstMs);
+  }
+
+  /** Gives jobs back in the background; if that fails, they come back when their leases expire. */
+  private giveBack(namespace: string, jobs: readonly LeasedJob[]): void {
+    if (jobs.length === 0) return;
+    this.underWay.begin();
+    this.undo(namespace, jobs)
+      .catch((error: unknown) => this.observer.loopError('undo', error))
+      .finally(() => this.underWay.end());
+  }
+}
+
+/**
+ * Fetches only for clients that are still connected when the script is sent. A job leased for a disconnected one could
+ * only be given back, and no client would get it until then.
+ *
+ * @returns a reply for each fetch request; no jobs for a disconnected client
+ */
+async function fetchForPresent<R>(
+  requests: readonly FetchRequest[],
+  runSimple: (present: readonly FetchRequest[]) => Promise<readonly R[]>,
+): Promise<readonly (R | LeasedJob[])[]> {
+  const isGone = requests.map(({ request: { signal } }) => signal?.aborted === true);
+  if (!isGone.includes(true)) return runSimple(requests);
+  const present = requests.filter((_question, i) => !isGone[i]);
+  const found = present.length > 0 ? (await runSimple(present)).values() : [].values();
+  return isGone.map((gone) => (gone ? [] : (found.next().value ?? [])));
+}
+
+function weightOf({ count, queues }: ReserveRequest): number {
+  return count * TAKE_WEIGHT + (queues.length - 1) * NAME_WEIGHT;
+}

@@ -1,0 +1,338 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { LeasedJob } from '../../domain/job.js';
+import type { LeaseRequest } from './fetch-requests.js';
+import { LongPollManager } from './long-poll-manager.js';
+
+const REQUEST: LeaseRequest = { queues: ['q'], count: 1, ttrMs: 60_000, waitMs: 60_000 };
+
+interface FetchCall {
+  readonly request: LeaseRequest;
+  readonly slots: number;
+  readonly hand: (jobs: LeasedJob[]) => void;
+  readonly answer: (...ids: string[]) => void;
+  readonly fail: () => void;
+}
+
+/** A manager whose fetches are answered by the test. */
+class Fixture {
+  readonly fetches: FetchCall[] = [];
+  readonly givenBack: string[][] = [];
+  readonly looked: string[] = [];
+  mayHaveJobs = false;
+  isAway = false;
+  /** Replaces both. */
+  answer: (() => Promise<number[]>) | undefined;
+  readonly manager = new LongPollManager(
+    (_namespace, requests, hand) =>
+      new Promise((resolve, reject) => {
+        const answer = (...ids: string[]): void => {
+          for (const id of ids) hand([jobOf(id)]);
+          resolve();
+        };
+        this.fetches.push({
+          request: requests[0] ?? REQUEST,
+          slots: requests.length,
+          hand,
+          answer,
+          fail: () => reject(new Error('away')),
+        });
+      }),
+    (_namespace, queues) => {
+      this.looked.push(...queues);
+      if (this.answer) return this.answer();
+      if (this.isAway) return Promise.reject(new Error('away'));
+      return Promise.resolve(this.mayHaveJobs ? queues.map((_queue, i) => i) : []);
+    },
+    (_namespace, { worker }) => worker === undefined,
+    (_namespace, jobs) => this.givenBack.push(jobs.map(({ id }) => id)),
+    () => undefined,
+  );
+
+  /** @returns the ids that it gets */
+  async wait(other: Partial<LeaseRequest> = {}): Promise<string[]> {
+    return (await this.manager.wait('ns', { ...REQUEST, ...other })).map(({ id }) => id);
+  }
+
+  /** Starts this many waits that found the queue empty. */
+  async idlers(count: number, other: Partial<LeaseRequest> = {}): Promise<Promise<string[]>[]> {
+    const waits: Promise<string[]>[] = [];
+    for (let i = 0; i < count; i++) {
+      waits.push(this.wait(other));
+      await this.respond();
+    }
+    return waits;
+  }
+
+  /** Answers the open fetch requests, the first of them with these jobs. */
+  async respond(...ids: string[]): Promise<void> {
+    const [first, ...others] = this.fetches.splice(0);
+    first?.answer(...ids);
+    for (const { answer } of others) answer();
+    await sleep(1);
+  }
+
+  get slots(): number[] {
+    return this.fetches.map(({ slots }) => slots);
+  }
+}
+
+const idler = (fixture: Fixture, count = 1, other: Partial<LeaseRequest> = {}): Promise<void> =>
+  fixture.idlers(count, other).then(() => undefined);
+
+const jobOf = (id: string): LeasedJob => ({ id }) as LeasedJob;
+
+describe('a wake-up', () => {
+  let fixture: Fixture;
+  beforeEach(() => (fixture = new Fixture()));
+  afterEach(() => fixture.manager.close());
+
+  it('has all who wait for the same ask as one, and the first of them are served', async () => {
+    const [first, second, third] = await fixture.idlers(3);
+    fixture.manager.wake('ns', 'q');
+    expect(fixture.slots).toEqual([3]);
+    await fixture.respond('a', 'b');
+
+    expect(await first).toEqual(['a']);
+    expect(await second).toEqual(['b']);
+    fixture.manager.wake('ns', 'q');
+    await fixture.respond('c');
+    expect(await third).toEqual(['c']);
+  });
+
+  it('has those who want something else ask for themselves', async () => {
+    const [one] = await fixture.idlers(1);
+    const [many] = await fixture.idlers(1, { count: 5 });
+    const [short] = await fixture.idlers(1, { ttrMs: 1 });
+    const [named] = await fixture.idlers(1, { worker: 'w' });
+    const [last] = await fixture.idlers(1);
+    fixture.manager.wake('ns', 'q');
+
+    expect(
+      fixture.fetches.map(({ request, slots }) => [request.count, request.ttrMs, request.worker, slots]),
+    ).toEqual([
+      [1, 60_000, undefined, 1],
+      [5, 60_000, undefined, 1],
+      [1, 1, undefined, 1],
+      [1, 60_000, 'w', 1],
+      [1, 60_000, undefined, 1],
+    ]);
+    fixture.fetches.splice(0).forEach(({ answer }, i) => answer(`job ${String(i)}`));
+    expect(await Promise.all([one, many, short, named, last])).toEqual(
+      [0, 1, 2, 3, 4].map((i) => [`job ${String(i)}`]),
+    );
+  });
+
+  it('that comes while they ask has those who got nothing ask again', async () => {
+    const [first, second, third] = await fixture.idlers(3);
+    fixture.manager.wake('ns', 'q');
+    fixture.manager.wake('ns', 'q');
+    await fixture.respond('a');
+    expect(await first).toEqual(['a']);
+    expect(fixture.slots).toEqual([2]);
+    await fixture.respond('b');
+    expect(await second).toEqual(['b']);
+    expect(fixture.slots).toEqual([]);
+    fixture.manager.wake('ns', 'q');
+    await fixture.respond('c');
+    expect(await third).toEqual(['c']);
+  });
+
+  it('leaves what one who has gone would have got to the next', async () => {
+    const gone = new AbortController();
+    const left = fixture.wait({ signal: gone.signal });
+    await fixture.respond();
+    const [second, third] = await fixture.idlers(2);
+    fixture.manager.wake('ns', 'q');
+    gone.abort();
+    await fixture.respond('a', 'b');
+
+    expect(await left).toEqual([]);
+    expect(await second).toEqual(['a']);
+    expect(await third).toEqual(['b']);
+    expect(fixture.givenBack).toEqual([]);
+  });
+
+  it('gives back what is too much, each for itself', async () => {
+    const gone = new AbortController();
+    const waits = [fixture.wait({ signal: gone.signal })];
+    await fixture.respond();
+    waits.push(fixture.wait({ signal: gone.signal }), ...(await fixture.idlers(1)));
+    fixture.manager.wake('ns', 'q');
+    gone.abort();
+    await fixture.respond('a', 'b', 'c');
+
+    expect(await Promise.all(waits)).toEqual([[], [], ['a']]);
+    expect(fixture.givenBack).toEqual([['b'], ['c']]);
+  });
+
+  it('ends a wait whose time was over while it was asked for', async () => {
+    const [first] = await fixture.idlers(1);
+    const [second] = await fixture.idlers(1, { waitMs: 30 });
+    fixture.manager.wake('ns', 'q');
+    await sleep(60);
+    await fixture.respond('a');
+
+    expect(await first).toEqual(['a']);
+    expect(await second).toEqual([]);
+  });
+
+  it('serves those whose jobs are there, though the others cannot be asked for', async () => {
+    const [first, second] = await fixture.idlers(2);
+    fixture.manager.wake('ns', 'q');
+    const [fetch] = fixture.fetches.splice(0);
+    fetch?.hand([jobOf('a')]);
+    expect(await first).toEqual(['a']);
+    fetch?.fail();
+    await sleep(1);
+    fixture.manager.wake('ns', 'q');
+    expect(fixture.slots).toEqual([1]);
+    await fixture.respond('b');
+
+    expect(await second).toEqual(['b']);
+  });
+
+  it('that cannot be followed leaves them waiting', async () => {
+    const waits = await fixture.idlers(2);
+    fixture.manager.wake('ns', 'q');
+    fixture.fetches.splice(0).forEach(({ fail }) => fail());
+    await sleep(1);
+    fixture.manager.wake('ns', 'q');
+    expect(fixture.slots).toEqual([2]);
+    await fixture.respond('a', 'b');
+
+    expect(await Promise.all(waits)).toEqual([['a'], ['b']]);
+  });
+});
+
+describe('who comes', () => {
+  let fixture: Fixture;
+  beforeEach(() => (fixture = new Fixture()));
+  afterEach(() => fixture.manager.close());
+
+  it('sends no fetch request where another waiter is registered already, and gets the next job', async () => {
+    const [first] = await fixture.idlers(1);
+    const second = fixture.wait();
+    expect(fixture.slots).toEqual([]);
+    fixture.manager.wake('ns', 'q');
+    expect(fixture.slots).toEqual([2]);
+    await fixture.respond('a', 'b');
+
+    expect(await Promise.all([first, second])).toEqual([['a'], ['b']]);
+  });
+
+  it.each([
+    [
+      'the first question is open',
+      {},
+      (fixture: Fixture) => {
+        void fixture.wait();
+      },
+    ],
+    [
+      'a wake-up is followed',
+      {},
+      async (fixture: Fixture) => {
+        await idler(fixture);
+        fixture.manager.wake('ns', 'q');
+      },
+    ],
+    [
+      'the store was away',
+      {},
+      async (fixture: Fixture) => {
+        await idler(fixture);
+        fixture.manager.wake('ns', 'q');
+        fixture.fetches.splice(0).forEach(({ fail }) => fail());
+        await sleep(1);
+      },
+    ],
+    [
+      'the store was away, though it has answered for another queue since',
+      {},
+      async (fixture: Fixture) => {
+        await idler(fixture);
+        await idler(fixture, 1, { queues: ['r'] });
+        fixture.manager.wake('ns', 'q');
+        fixture.fetches.splice(0).forEach(({ fail }) => fail());
+        fixture.manager.wake('ns', 'r');
+        await fixture.respond();
+      },
+    ],
+    [
+      'a look has failed',
+      {},
+      async (fixture: Fixture) => {
+        await idler(fixture);
+        fixture.isAway = true;
+        await sleep(1_000);
+      },
+    ],
+    ['it waits for more queues', { queues: ['q', 'r'] }, idler],
+    ['it has a name', { worker: 'w' }, idler],
+    ['no waiter is registered for that queue', { queues: ['r'] }, idler],
+  ])('asks when %s', async (_when, other, before) => {
+    await before(fixture);
+    const open = fixture.slots.length;
+    void fixture.wait(other);
+
+    expect(fixture.slots).toHaveLength(open + 1);
+  });
+});
+
+describe('a look at all queues within a second', () => {
+  let fixture: Fixture;
+  beforeEach(() => (fixture = new Fixture()));
+  afterEach(() => fixture.manager.close());
+
+  it('asks nothing while they are empty', async () => {
+    await idler(fixture, 2);
+    await idler(fixture, 1, { queues: ['r', 'q'] });
+    await sleep(1_000);
+
+    expect(fixture.looked).toEqual(['q', 'r']);
+    expect(fixture.slots).toEqual([]);
+  });
+
+  it('has one ask where there may be jobs, and the others when it was served', async () => {
+    const [first, second, third] = await fixture.idlers(3);
+    fixture.mayHaveJobs = true;
+    await sleep(1_000);
+    expect(fixture.slots).toEqual([1]);
+    await fixture.respond('a');
+    expect(fixture.slots).toEqual([2]);
+    await fixture.respond('b', 'c');
+
+    expect(await Promise.all([first, second, third])).toEqual([['a'], ['b'], ['c']]);
+  });
+
+  it('has those ask who have a name: the store hears who they are', async () => {
+    await idler(fixture, 1, { worker: 'w' });
+    await sleep(1_000);
+
+    expect(fixture.looked).toEqual([]);
+    expect(fixture.fetches.map(({ request }) => request.worker)).toEqual(['w']);
+  });
+
+  it('that is under way is waited for by who ends, and by who comes: it may tell that the store is away', async () => {
+    const [wait] = await fixture.idlers(1, { waitMs: 1_100 });
+    let fail = (): void => undefined;
+    fixture.answer = () => new Promise((_resolve, reject) => (fail = () => reject(new Error('away'))));
+    await sleep(1_000);
+    expect(fixture.looked).toEqual(['q']);
+    const other = fixture.wait();
+    expect(fixture.slots).toEqual([1]);
+    await sleep(200);
+    fail();
+
+    await expect(wait).rejects.toThrow('away');
+    fixture.fetches.splice(0).forEach((fetch) => fetch.fail());
+    await expect(other).rejects.toThrow('away');
+  });
+
+  it('that fails makes a wait that ends then fail', async () => {
+    const [wait] = await fixture.idlers(1, { waitMs: 1_200 });
+    fixture.isAway = true;
+
+    await expect(wait).rejects.toThrow('away');
+  });
+});

@@ -1,0 +1,391 @@
+import { performance } from 'node:perf_hooks';
+import type { LeasedJob } from '../../domain/job.js';
+import type { LeaseRequest } from './fetch-requests.js';
+import { haveSameTerms } from './fetch-requests.js';
+
+/**
+ * A queue with waiters is checked again after this time even without a wake-up, in milliseconds: below one second
+ * including the check.
+ */
+const RECHECK_MS = 850;
+/** Queues whose checks are due within this time of each other are checked together, in milliseconds. */
+const TOGETHER_MS = 100;
+const TICK_MS = 25;
+/** How many waiters send a fetch request on a wake-up: one script's worth. Doubles as long as all of them get a job. */
+const FIRST_BURST = 64;
+const LAST_BURST = 512;
+/** How many queues are checked in one script: about a millisecond of Redis. */
+const MAX_CHECKED = 256;
+/** Node's longest timer. */
+const MAX_TIMER_MS = 2_147_483_647;
+
+/**
+ * Fetches jobs for equal requests, one job each (a single request may want more), and hands over the jobs of each
+ * request as they arrive. Registers this server as waiting if not all get a job. Rejects if one of the requests failed.
+ */
+type Fetch = (
+  namespace: string,
+  requests: readonly LeaseRequest[],
+  hand: (jobs: LeasedJob[]) => void,
+) => Promise<void>;
+
+/** Registers this server as waiting for the queues that are empty. @returns the indexes of the others */
+type RegisterWaiters = (namespace: string, queues: readonly string[]) => Promise<readonly number[]>;
+
+interface Waiter {
+  readonly namespace: string;
+  readonly request: LeaseRequest;
+  readonly queues: readonly string[];
+  readonly endsAtMs: number;
+  readonly settle: (jobs: LeasedJob[], error?: unknown) => void;
+  isAsking: boolean;
+  /** A wake-up came during its fetch: an empty reply is not reliable then. */
+  isWoken: boolean;
+  isOver: boolean;
+}
+
+/**
+ * Keeps long polls waiting in memory, without a connection each. An empty reserve registers this server as waiting,
+ * atomically, so the next job causes a wake-up. Wake-ups may be lost: each queue is checked again within a second.
+ */
+export class LongPollManager {
+  /** `namespace queue` → its waiters, in the order of arrival. */
+  private readonly queues = new Map<string, Set<Waiter>>();
+  /** `namespace queue` → when to check again; in that order. */
+  private readonly checks = new Map<string, number>();
+  private readonly bursts = new Map<string, { again: boolean }>();
+  private count = 0;
+  /** Queues that were found empty, with this server registered as waiting atomically, and that had no wake-up since. */
+  private readonly empty = new Set<string>();
+  /** Error of the last fetch or check, by namespace, while there are waiters. */
+  private readonly failures = new Map<string, unknown>();
+  /** Queues that are being checked. */
+  private readonly checking = new Set<string>();
+  private ticker: NodeJS.Timeout | undefined;
+  private isClosed = false;
+
+  /**
+   * @param fetch fetches jobs for waiters
+   * @param registerWaiters registers this server as waiting; returns the queues that may have jobs
+   * @param isSimple true if the result does not depend on the client, and can only change after a wake-up
+   * @param giveBack undoes leases whose waiters have gone
+   * @param onCount is called with the number of waiters
+   * @param onQueue is called when a queue of the namespace gets its first waiter or loses its last one
+   */
+  constructor(
+    private readonly fetch: Fetch,
+    private readonly registerWaiters: RegisterWaiters,
+    private readonly isSimple: (namespace: string, request: LeaseRequest) => boolean,
+    private readonly giveBack: (namespace: string, jobs: readonly LeasedJob[]) => void,
+    private readonly onCount: (count: number) => void,
+    private readonly onQueue: (namespace: string, isWaiting: boolean) => void = () => undefined,
+  ) {}
+
+  /**
+   * Waits for the first job, up to `request.waitMs`. Sends a fetch request at once unless the queue is known to be
+   * empty; rejects if that fails. Later failures are tolerated: the wait fails only if it ends while the store is
+   * unavailable.
+   *
+   * @returns the jobs, or [] if the time is over, the consumer has disconnected or the manager is closed
+   */
+  wait(namespace: string, request: LeaseRequest): Promise<LeasedJob[]> {
+    if (this.isClosed) return Promise.resolve([]);
+    return new Promise((resolve, reject) => {
+      const onAbort = (): void => waiter.settle([]);
+      const waiter: Waiter = {
+        namespace,
+        request,
+        queues: [...new Set(request.queues)].map((queue) => queueKey(namespace, queue)),
+        endsAtMs: performance.now() + request.waitMs,
+        isAsking: false,
+        isWoken: false,
+        isOver: false,
+        settle: (jobs, error) => {
+          if (waiter.isOver) return;
+          waiter.isOver = true;
+          clearTimeout(timer);
+          request.signal?.removeEventListener('abort', onAbort);
+          this.remove(waiter);
+          if (error !== undefined)
+            reject(error instanceof Error ? error : new Error('the wait failed', { cause: error }));
+          else resolve(jobs);
+        },
+      };
+      let timer = this.startTimer(waiter, (next) => (timer = next));
+      const isKnownEmpty = this.isKnownEmpty(waiter);
+      this.add(waiter);
+      request.signal?.addEventListener('abort', onAbort, { once: true });
+      if (request.signal?.aborted) onAbort();
+      else if (!isKnownEmpty) void this.fetchFor([waiter], true);
+    });
+  }
+
+  /** Serves the waiters of a queue that may have jobs, in bursts, as long as they get jobs. */
+  wake(namespace: string, queue: string): void {
+    const key = queueKey(namespace, queue);
+    this.empty.delete(key);
+    let isAnyIdle = false;
+    for (const waiter of this.queues.get(key) ?? []) {
+      // A waiter that is fetching sends its request again after the reply.
+      if (waiter.isAsking) waiter.isWoken = true;
+      else isAnyIdle = true;
+    }
+    if (isAnyIdle) void this.serve(key, FIRST_BURST);
+  }
+
+  /** Serves all queues of a namespace: wake-ups of it may have been lost. */
+  wakeAll(namespace: string): void {
+    const prefix = queueKey(namespace, '');
+    for (const key of [...this.queues.keys()]) {
+      if (key.startsWith(prefix)) this.wake(namespace, key.slice(prefix.length));
+    }
+  }
+
+  /** Ends every wait now, with no jobs, and accepts no new ones. */
+  close(): void {
+    this.isClosed = true;
+    clearInterval(this.ticker);
+    for (const waiters of [...this.queues.values()]) for (const waiter of [...waiters]) waiter.settle([]);
+  }
+
+  private add(waiter: Waiter): void {
+    for (const key of waiter.queues) {
+      const waiters = this.queues.get(key);
+      if (waiters) waiters.add(waiter);
+      else {
+        this.queues.set(key, new Set([waiter]));
+        this.checks.set(key, nextCheckMs(performance.now()));
+        this.onQueue(waiter.namespace, true);
+      }
+    }
+    this.onCount(++this.count);
+    this.ticker ??= setInterval(() => this.tick(), TICK_MS);
+  }
+
+  private remove(waiter: Waiter): void {
+    for (const key of waiter.queues) {
+      const waiters = this.queues.get(key);
+      waiters?.delete(waiter);
+      if (waiters?.size === 0) {
+        this.queues.delete(key);
+        this.checks.delete(key);
+        this.empty.delete(key);
+        this.onQueue(waiter.namespace, false);
+      }
+    }
+    this.onCount(--this.count);
+    if (this.count === 0) {
+      clearInterval(this.ticker);
+      this.ticker = undefined;
+      this.failures.clear();
+    }
+  }
+
+  /** Starts the timer that ends a wait. A wait may be longer than the longest timer. */
+  private startTimer(waiter: Waiter, restarted: (timer: NodeJS.Timeout) => void): NodeJS.Timeout {
+    const leftMs = waiter.endsAtMs - performance.now();
+    return setTimeout(
+      () => {
+        if (!hasEnded(waiter)) restarted(this.startTimer(waiter, restarted));
+        // A fetch in progress ends the wait itself: it may bring a job, or show that the store is unavailable.
+        else if (!waiter.isAsking && !waiter.queues.some((key) => this.checking.has(key))) this.end(waiter);
+      },
+      Math.min(Math.max(leftMs, 0), MAX_TIMER_MS),
+    );
+  }
+
+  /** True if an older waiter is registered for that queue and the queue was empty: a fetch would find nothing. */
+  private isKnownEmpty({ namespace, request, queues }: Waiter): boolean {
+    const [key = ''] = queues;
+    const [oldest] = this.queues.get(key) ?? [];
+    const isKnown = queues.length === 1 && this.empty.has(key) && !this.checking.has(key);
+    return isKnown && oldest?.isAsking === false && this.isSimple(namespace, request);
+  }
+
+  /**
+   * Fetches once for a group, and again for the waiters that had a wake-up meanwhile: their empty reply may be
+   * outdated. If other servers are faster each time, the waits still end in time.
+   *
+   * @param group waiters of one namespace with equal requests (see `mayShareFetch`)
+   * @returns true if the first fetch served all of them
+   */
+  private async fetchFor(group: readonly Waiter[], isFirst = false): Promise<boolean> {
+    const [first] = group;
+    if (!first) return false;
+    const { namespace, queues } = first;
+    let isServed = true;
+    for (let asking = group; asking.length > 0;) {
+      for (const waiter of asking) {
+        waiter.isAsking = true;
+        waiter.isWoken = false;
+      }
+      const present = asking;
+      const hand = (jobs: LeasedJob[]): void => {
+        if (jobs.length === 0) return;
+        const next = present.find(({ isOver }) => !isOver);
+        if (next) next.settle(jobs);
+        else this.giveBack(namespace, jobs);
+      };
+      const requests = asking.map(({ request }) => request);
+      const failure = await this.fetch(namespace, requests, hand).then(
+        () => undefined,
+        (error: unknown) => error ?? new Error('the question failed'),
+      );
+      for (const waiter of asking) waiter.isAsking = false;
+      const unserved = asking.filter((waiter) => !waiter.isOver);
+      isServed &&= unserved.length === 0;
+      this.recordResult(namespace, queues, failure, unserved.length > 0);
+      for (const waiter of unserved)
+        if (hasEnded(waiter) || (failure !== undefined && isFirst)) this.end(waiter);
+      asking = failure === undefined ? unserved.filter(({ isOver, isWoken }) => !isOver && isWoken) : [];
+    }
+    return isServed;
+  }
+
+  /** Records the result of a fetch or check for some queues of a namespace. */
+  private recordResult(
+    namespace: string,
+    keys: readonly string[],
+    failure: unknown,
+    areEmpty: boolean,
+  ): void {
+    if (failure === undefined) this.failures.delete(namespace);
+    else if (this.count > 0) this.failures.set(namespace, failure);
+    for (const key of keys) {
+      if (failure !== undefined) this.empty.delete(key);
+      else if (areEmpty && this.queues.has(key)) this.empty.add(key);
+    }
+  }
+
+  /** Ends a wait with no jobs, or with the error that makes the store unavailable. */
+  private end(waiter: Waiter): void {
+    waiter.settle([], this.failures.get(waiter.namespace));
+  }
+
+  /**
+   * Serves the waiters of a queue in bursts, each twice as large as the one before, until a burst is not fully served.
+   */
+  private async serve(key: string, firstBurst: number): Promise<void> {
+    const running = this.bursts.get(key);
+    if (running) {
+      running.again = true;
+      return;
+    }
+    const burst = { again: false };
+    this.bursts.set(key, burst);
+    try {
+      let size = firstBurst;
+      do {
+        burst.again = false;
+        const groups = this.groupsOf(this.idle(key, size));
+        const served = await Promise.all(groups.map((group) => this.fetchFor(group)));
+        if (served.length > 0 && served.every(Boolean)) {
+          burst.again = true;
+          size = Math.min(Math.max(size, FIRST_BURST / 2) * 2, LAST_BURST);
+        }
+      } while (burst.again && this.queues.has(key));
+    } finally {
+      this.bursts.delete(key);
+    }
+  }
+
+  private idle(key: string, most: number): Waiter[] {
+    const found: Waiter[] = [];
+    for (const waiter of this.queues.get(key) ?? []) {
+      if (found.length === most) break;
+      if (!waiter.isAsking) found.push(waiter);
+    }
+    return found;
+  }
+
+  private tick(): void {
+    const now = performance.now();
+    const due = new Map<string, string[]>();
+    for (const [key, at] of this.checks) {
+      if (at > now) break;
+      this.checks.delete(key);
+      this.checks.set(key, nextCheckMs(now));
+      const [first] = this.idle(key, 1);
+      if (!first || this.checking.has(key)) continue;
+      const keys = due.get(first.namespace);
+      // A named worker must be reported to the store with each request, and an extended queue may have jobs without a
+      // wake-up.
+      if (!this.isSimple(first.namespace, first.request)) void this.serve(key, 1);
+      else if (keys && keys.length < MAX_CHECKED) keys.push(key);
+      else {
+        if (keys) void this.check(first.namespace, keys);
+        due.set(first.namespace, [key]);
+      }
+    }
+    for (const [namespace, keys] of due) void this.check(namespace, keys);
+  }
+
+  /** Checks queues, and sends a fetch request of one waiter for each queue that may have jobs. */
+  private async check(namespace: string, keys: readonly string[]): Promise<void> {
+    const skip = queueKey(namespace, '').length;
+    for (const key of keys) this.checking.add(key);
+    let places: readonly number[] = [];
+    let failure: unknown;
+    try {
+      places = await this.registerWaiters(
+        namespace,
+        keys.map((key) => key.slice(skip)),
+      );
+    } catch (error) {
+      failure = error ?? new Error('the look failed');
+    }
+    const busy = new Set(places);
+    const others = keys.filter((_key, place) => !busy.has(place));
+    this.recordResult(namespace, others, failure, true);
+    for (const key of keys) {
+      this.checking.delete(key);
+      for (const waiter of this.queues.get(key) ?? [])
+        if (!waiter.isAsking && hasEnded(waiter)) this.end(waiter);
+    }
+    for (const place of places) {
+      const key = keys[place] ?? '';
+      this.empty.delete(key);
+      void this.serve(key, 1);
+    }
+  }
+
+  /** Groups waiters that may share a fetch, keeping their order. */
+  private groupsOf(waiters: readonly Waiter[]): Waiter[][] {
+    const groups: Waiter[][] = [];
+    for (const waiter of waiters) {
+      const last = groups.at(-1);
+      if (last && last.length < FIRST_BURST && this.mayShareFetch(last[0], waiter)) last.push(waiter);
+      else groups.push([waiter]);
+    }
+    return groups;
+  }
+
+  /** True if both want one job each, with the same terms, from the same queues. */
+  private mayShareFetch(first: Waiter | undefined, { namespace, request }: Waiter): boolean {
+    return (
+      first?.request.count === 1 &&
+      request.count === 1 &&
+      first.request.confirms === request.confirms &&
+      haveSameTerms(first.request, request) &&
+      this.isSimple(namespace, first.request) &&
+      this.isSimple(namespace, request)
+    );
+  }
+}
+
+/**
+ * Timers have a precision of a millisecond, and may fire that much early. All callers must use the same tolerance: a
+ * timer that leaves the end of the wait to a fetch in progress does not fire again.
+ */
+function hasEnded({ endsAtMs }: Waiter): boolean {
+  return performance.now() >= endsAtMs - 1;
+}
+
+function nextCheckMs(nowMs: number): number {
+  return Math.ceil((nowMs + RECHECK_MS) / TOGETHER_MS) * TOGETHER_MS;
+}
+
+/** Key of a queue in the maps. Names have no spaces. */
+function queueKey(namespace: string, queue: string): string {
+  return `${namespace} ${queue}`;
+}

@@ -1,0 +1,120 @@
+import type { RedisPool } from '../../redis/pool.js';
+import { Loop } from '../timers/loop.js';
+import type { EngineObserver } from '../core/observer.js';
+import type { Timers } from '../timers/timers.js';
+
+/** Pause between checks whether a pass is due, in milliseconds. */
+const CHECK_MS = 20_000;
+/** A pass without progress for this long was left by a dead server. */
+const STALLED_MS = 60_000;
+/** Jobs that one script checks: less than half a millisecond. */
+const STEP = 128;
+const DONE = 'done';
+
+/** Options of a walk over all jobs of a Redis. */
+export interface JobWalkOptions {
+  readonly name: string;
+  /** See `LoopRecord`. */
+  readonly label?: string;
+  /** Key that shows that a pass is running, or was completed. */
+  readonly mark: string;
+  /** How long a completed pass is valid, in milliseconds; `Infinity`: one pass for the lifetime of the store. */
+  readonly goodForMs: number;
+  /** Delay of the first check after the start, in milliseconds. */
+  readonly firstCheckMs: number;
+  /**
+   * True if this server makes passes. Otherwise it deletes the mark of the last pass, which does not cover the jobs
+   * stored here.
+   */
+  readonly isOn: boolean;
+  /** Visits some jobs of a namespace, by their encoded ids. @returns how many it changed */
+  readonly visit: (namespace: string, ids: readonly Buffer[]) => Promise<number>;
+}
+
+/**
+ * A maintenance loop that visits every job of a Redis, in any state. One server at a time makes a pass; a pass may be
+ * repeated, so a visit must be idempotent. It scans the keys of the whole Redis, because a scan does not miss jobs that
+ * change state meanwhile.
+ */
+export class JobWalk {
+  readonly loop: Loop;
+  private isStopped = false;
+  /** No more passes are needed. */
+  private isOver = false;
+
+  constructor(
+    private readonly pool: RedisPool,
+    observer: EngineObserver,
+    timers: Timers,
+    private readonly options: JobWalkOptions,
+  ) {
+    const { name, label, isOn } = options;
+    this.loop = new Loop({
+      ...{ name, pool: pool.name, timers, observer, ...(label !== undefined && { label }) },
+      run: () => (isOn ? this.check() : this.deleteMark()),
+      pauseMs: () => (this.isOver ? null : CHECK_MS * (0.75 + Math.random() / 2)),
+    });
+  }
+
+  start(): void {
+    this.loop.schedule(this.options.isOn ? this.options.firstCheckMs : 0);
+  }
+
+  async stop(): Promise<void> {
+    this.isStopped = true;
+    await this.loop.stop();
+  }
+
+  /** Makes one pass. @returns how many jobs were changed. @throws {QueueError} an error of the store */
+  async runNow(): Promise<number> {
+    const { mark, goodForMs } = this.options;
+    let changed = 0;
+    for await (const keys of this.pool.scan(this.pool.keys.jobs, STEP)) {
+      await this.pool.read('SET', mark, 'under way', 'PX', STALLED_MS);
+      for (const [namespace, ids] of this.byNamespace(keys)) changed += await this.visit(namespace, ids);
+      if (this.isStopped) return changed;
+    }
+    const forGood = goodForMs === Number.POSITIVE_INFINITY;
+    await this.pool.read('SET', mark, DONE, ...(forGood ? [] : ['PX', goodForMs]));
+    return changed;
+  }
+
+  /** Starts a pass if one is due and no other server makes one. @returns how many jobs were changed */
+  private async check(): Promise<number> {
+    const { mark, goodForMs } = this.options;
+    const isOnce = goodForMs === Number.POSITIVE_INFINITY;
+    if ((await this.pool.read('SET', mark, 'begun', 'NX', 'PX', STALLED_MS)) === null) {
+      this.isOver = isOnce && (await this.pool.read('GET', mark)) === DONE;
+      return 0;
+    }
+    const changed = await this.runNow();
+    this.isOver = isOnce;
+    return changed;
+  }
+
+  private async deleteMark(): Promise<number> {
+    await this.pool.read('DEL', this.options.mark);
+    this.isOver = true;
+    return 0;
+  }
+
+  private byNamespace(keys: readonly Buffer[]): Map<string, Buffer[]> {
+    const ids = new Map<string, Buffer[]>();
+    for (const key of keys) {
+      const job = this.pool.keys.jobOf(key);
+      if (!job) continue;
+      const known = ids.get(job.namespace);
+      if (known) known.push(job.id);
+      else ids.set(job.namespace, [job.id]);
+    }
+    return ids;
+  }
+
+  private async visit(namespace: string, ids: readonly Buffer[]): Promise<number> {
+    let changed = 0;
+    // SCAN may return more keys than requested.
+    for (let i = 0; i < ids.length; i += STEP)
+      changed += await this.options.visit(namespace, ids.slice(i, i + STEP));
+    return changed;
+  }
+}

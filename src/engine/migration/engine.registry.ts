@@ -1,0 +1,80 @@
+import { QueueError } from '../../domain/errors.js';
+import { QueueEngine } from '../engine.js';
+import type { EventFeed } from '../events/feed.js';
+import type { ExtendedPath } from '../extended-path.js';
+import { MigratingQueues } from './migrating-queues.js';
+import type { Queues } from './served-queues.js';
+
+/** The engines of a process by pool name, and the queues that callers of a pool use. */
+export class EngineRegistry {
+  private readonly serving: ReadonlyMap<string, Queues>;
+
+  /**
+   * @param engines one per pool
+   * @param migrations target pool by pool name
+   * @throws {Error} a migration has an unknown target, or migrations form a cycle
+   */
+  constructor(
+    private readonly engines: ReadonlyMap<string, QueueEngine>,
+    migrations: ReadonlyMap<string, string> = new Map(),
+  ) {
+    const of = (name: string, seen: readonly string[]): Queues => {
+      const engine = engines.get(name);
+      if (!engine || seen.includes(name)) throw new Error(`pool ${name} cannot be migrated to`);
+      const target = migrations.get(name);
+      return target === undefined ? engine : new MigratingQueues(engine, of(target, [...seen, name]));
+    };
+    this.serving = new Map([...engines.keys()].map((name) => [name, of(name, [])]));
+  }
+
+  /** The queues for callers of a pool. @throws {QueueError} `pool_not_found` */
+  forPool(name: string): Queues {
+    const queues = this.serving.get(name);
+    if (!queues) throw new QueueError('pool_not_found', 'pool not found');
+    return queues;
+  }
+
+  /**
+   * The events of a pool. @throws {QueueError} `pool_not_found`; `pool_moving`: during a migration events are in two
+   * pools
+   */
+  eventsOf(name: string): EventFeed {
+    const queues = this.forPool(name);
+    if (queues instanceof QueueEngine) return queues.events;
+    throw poolMoving();
+  }
+
+  /**
+   * The extended path of a pool. @throws {QueueError} `pool_not_found`; `pool_moving`: during a migration its jobs are
+   * in two pools
+   */
+  extendedOf(name: string): ExtendedPath {
+    const extended = this.extendedIfNotMoving(name);
+    if (extended === null) throw poolMoving();
+    return extended;
+  }
+
+  /** Like `extendedOf`, but null during a migration. */
+  extendedIfNotMoving(name: string): ExtendedPath | null {
+    const queues = this.forPool(name);
+    return queues instanceof QueueEngine ? queues.extended : null;
+  }
+
+  names(): string[] {
+    return [...this.engines.keys()];
+  }
+
+  /** Every engine once, to start and stop them. */
+  all(): QueueEngine[] {
+    return [...this.engines.values()];
+  }
+
+  /** Every engine with the name of its pool. */
+  entries(): [pool: string, engine: QueueEngine][] {
+    return [...this.engines];
+  }
+}
+
+function poolMoving(): QueueError {
+  return new QueueError('pool_moving', 'the pool is moving to another one');
+}

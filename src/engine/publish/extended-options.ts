@@ -1,0 +1,44 @@
+import type { NewExtendedJob } from '../../domain/extended-job.js';
+
+/** An expiry has 48 bits in the header; a longer time is practically unlimited. In milliseconds. */
+export const LONGEST_MS = 2 ** 46;
+
+/**
+ * Encodes a job's options as lua/commands/extended/publish.lua reads them: its arguments, and in `x` the fields of the job's
+ * hash.
+ */
+export function optionsText(job: NewExtendedJob): string {
+  return JSON.stringify({
+    queue: job.queue,
+    delay_ms: Math.min(job.delayMs ?? 0, LONGEST_MS),
+    due_ms: job.dueMs,
+    ttl_ms: job.ttlMs === undefined ? undefined : Math.min(job.ttlMs, LONGEST_MS),
+    tries: job.tries,
+    priority: job.priority,
+    minted: job.id === undefined ? true : undefined,
+    unique: job.unique && {
+      mode: job.unique.mode,
+      window_ms: Math.min(job.unique.windowMs ?? 0, LONGEST_MS),
+      own_queue: job.unique.isOwnQueueOnly,
+    },
+    x: fieldsOf(job),
+  });
+}
+
+function fieldsOf(job: NewExtendedJob): Record<string, string> {
+  const fields: Record<string, string | undefined> = {
+    type: job.type,
+    tags: job.tags && job.tags.length > 0 ? JSON.stringify([...new Set(job.tags)]) : undefined,
+    attributes: job.attributes ? JSON.stringify(job.attributes) : undefined,
+    ctype: job.contentType,
+    ttr: job.ttrMs === undefined ? undefined : String(job.ttrMs),
+    retry: job.retry ? JSON.stringify(job.retry) : undefined,
+    ckey: job.concurrencyKey,
+    onfail: job.onDependencyFailure === 'block' ? undefined : job.onDependencyFailure,
+    unique: job.unique?.key,
+    keep: job.retentionMs === undefined ? undefined : String(job.retentionMs),
+  };
+  return Object.fromEntries(
+    Object.entries(fields).filter((entry): entry is [string, string] => entry[1] !== undefined),
+  );
+}

@@ -1,0 +1,159 @@
+import type { Durability } from '../../domain/durability.js';
+import type { IdempotencyRecord, PublishOptions } from '../../domain/job.js';
+import { QueueError, UniqueKeyTakenError } from '../../domain/errors.js';
+import type { NewExtendedJob, PublishedJob } from '../../domain/extended-job.js';
+import { stateOf } from '../../domain/states.js';
+import type { UlidMinter } from '../../domain/ids.js';
+import type { Item } from '../../redis/scripts/script.js';
+import { extendedPublish, readStates } from '../../redis/scripts/extended.js';
+import { checkNames } from '../core/checks.js';
+import { decodeId, encodeId } from '../core/ids.js';
+import type { EngineObserver } from '../core/observer.js';
+import { decodeIdempotencyRecord, keyReused, nativeIdempotencyRecordOf } from './idempotency-records.js';
+import { checkRetry, withIds } from './publisher.js';
+import { NO_QUOTAS, quotaError } from './quotas.js';
+import type { ScriptRunner } from '../core/scripts.js';
+import type { ScheduleWakeup } from '../timers/schedule-wakeup.js';
+import type { ExtendedQueues } from '../queues/extended-queues.js';
+import { checkExtendedJobs } from './extended-checks.js';
+import { checkDependencies, packIds } from './dependencies.js';
+import { optionsText } from './extended-options.js';
+
+const TAKEN = 1;
+const KEY_TAKEN = 5;
+/** Not stored: the result is the job that holds its unique key. */
+const HELD = 6;
+const NOTHING = Buffer.alloc(0);
+const NO_RECORD: IdempotencyRecord = { digest: NOTHING, fingerprint: NOTHING, isNative: true };
+
+/** Options of a publish on the extended path. */
+export interface ExtendedPublishOptions extends PublishOptions {
+  /** Id of a job that the first new job replaces, if it is in the same queue. */
+  readonly replaces?: string;
+}
+
+/** Stores jobs on the extended path. */
+export class ExtendedPublisher {
+  constructor(
+    /** Runner with the connection path of a durability, or with the pool's own path. */
+    private readonly runnerOf: (durability?: Durability) => ScriptRunner,
+    private readonly observer: EngineObserver,
+    private readonly scheduleWakeup: ScheduleWakeup,
+    private readonly queues: ExtendedQueues,
+    private readonly minter: UlidMinter,
+    private readonly quotas: string,
+    /** How long an idempotency key is kept, in milliseconds. */
+    private readonly idempotencyTtlMs: number,
+  ) {}
+
+  /**
+   * Stores up to 64 jobs, of any queues of the namespace, all or none.
+   *
+   * @returns the result of each, in order; the same again for a repeated request with the same `idempotencyKey`
+   * @throws {QueueError} `invalid_argument`, `idempotency_key_reused`, `job_exists`, a quota's code,
+   *   `durability_unavailable`, or an error of the store
+   * @throws {UnconfirmedError} `not_replicated`, `pool_unavailable`: the jobs may be stored, but perhaps not with the
+   *   durability that was requested
+   */
+  async publish(
+    namespace: string,
+    jobs: readonly NewExtendedJob[],
+    options: ExtendedPublishOptions = {},
+  ): Promise<readonly PublishedJob[]> {
+    const { replaces, durability, retryOf, idempotencyKey } = options;
+    checkNames(namespace, ...jobs.map(({ queue }) => queue));
+    checkExtendedJobs(jobs);
+    checkDependencies(jobs);
+    if (retryOf) checkRetry(retryOf, jobs.length);
+    const runner = this.runnerOf(durability);
+    const named = retryOf ? jobs.map((job, i) => ({ ...job, id: retryOf[i] ?? '' })) : jobs;
+    const ids = named.map(({ id }) => id ?? this.minter.mint(runner.now()));
+    const items = named.map((job, i): Item => {
+      const id = encodeId(ids[i] ?? '') ?? NOTHING;
+      return [optionsText(job), id, job.body, packIds(job.dependsOn ?? [])];
+    });
+    const quotas = this.quotas === NO_QUOTAS ? NO_QUOTAS : this.quotas + String(jobs.length);
+    const record =
+      options.idempotencyRecord ??
+      (idempotencyKey === undefined ? NO_RECORD : nativeIdempotencyRecordOf(idempotencyKey, jobs));
+    const args = {
+      quotas,
+      replaces: (replaces === undefined ? null : encodeId(replaces)) ?? NOTHING,
+      digest: record.digest,
+      fingerprint: record.fingerprint,
+      ttl_ms: this.idempotencyTtlMs,
+    };
+    const {
+      codes,
+      states,
+      nextMs,
+      holders,
+      idempotencyRecord: storedRecord,
+    } = await runner
+      .run(extendedPublish, namespace, args, items)
+      .catch((error: unknown) => Promise.reject(withIds(error, ids)));
+    if (storedRecord === null) throw keyReused();
+    if (storedRecord) return decodeIdempotencyRecord(storedRecord);
+    // The earlier attempt stored all of them atomically, or none: jobs that do not exist any more were done meanwhile.
+    if (retryOf && codes.includes(TAKEN)) return ids.map((id) => ({ id, state: 'gone', existing: true }));
+    const held = heldBy(codes, holders);
+    if (codes.some((code, i) => code === TAKEN && jobs[i]?.id === undefined)) {
+      return this.storedBefore(
+        namespace,
+        ids.map((id, i) => ({ id: held[i] ?? id, existing: held[i] !== undefined })),
+      );
+    }
+    const refused = codes.findIndex((code) => code !== 0 && code !== HELD);
+    if (refused >= 0) throw refusalOf(codes[refused] ?? 0, held[refused]);
+    this.report(
+      namespace,
+      jobs.filter((_job, i) => codes[i] === 0),
+      nextMs,
+    );
+    return ids.map((id, i) => {
+      const state = stateOrGone(Number(states[i]));
+      // It depends on a job that had failed.
+      if (codes[i] === 0 && state === 'dead') this.observer.failed(namespace, jobs[i]?.queue ?? '', 1);
+      return { id: held[i] ?? id, state, existing: held[i] !== undefined };
+    });
+  }
+
+  /** Result for a script that was sent again after its reply was lost, and found its own ids in use. */
+  private async storedBefore(
+    namespace: string,
+    jobs: readonly Pick<PublishedJob, 'id' | 'existing'>[],
+  ): Promise<PublishedJob[]> {
+    const items = jobs.map(({ id }): Item => [encodeId(id) ?? NOTHING]);
+    const { codes } = await this.runnerOf().run(readStates, namespace, {}, items);
+    return jobs.map((job, i) => ({ ...job, state: stateOrGone(codes[i]) }));
+  }
+
+  private report(namespace: string, jobs: readonly NewExtendedJob[], nextMs: number): void {
+    this.queues.add(
+      namespace,
+      jobs.map(({ queue }) => queue),
+    );
+    this.scheduleWakeup(namespace, nextMs);
+    for (const { queue, delayMs = 0, dueMs = 0 } of jobs) {
+      this.observer.published(namespace, queue, 1, delayMs > 0 || dueMs > 0 ? 1 : 0);
+    }
+  }
+}
+
+function stateOrGone(code = 0): PublishedJob['state'] {
+  return code === 0 ? 'gone' : stateOf(code);
+}
+
+/** For each item the id of the job that holds its unique key; undefined = the item itself. */
+function heldBy(codes: readonly number[], holders: readonly Buffer[]): (string | undefined)[] {
+  let at = 0;
+  return codes.map((code) =>
+    code === KEY_TAKEN || code === HELD ? decodeId(holders[at++] ?? NOTHING) : undefined,
+  );
+}
+
+function refusalOf(code: number, holder = ''): Error {
+  if (code === KEY_TAKEN) return new UniqueKeyTakenError(`job ${holder} holds the unique key`, holder);
+  if (code === TAKEN) return new QueueError('job_exists', 'a job with this id exists');
+  return quotaError(code) ?? new QueueError('internal', `full_put answered ${String(code)}`);
+}

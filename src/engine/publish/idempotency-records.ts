@@ -1,0 +1,109 @@
+import { createHash } from 'node:crypto';
+import { QueueError } from '../../domain/errors.js';
+import type { IdempotencyRecord, NewJob } from '../../domain/job.js';
+import { isIdempotencyKey } from '../../domain/ids.js';
+import type { NewExtendedJob, PublishedJob } from '../../domain/extended-job.js';
+import { stateOf } from '../../domain/states.js';
+import { decodeId } from '../core/ids.js';
+
+/** Size of a digest in bytes: enough to make accidental collisions practically impossible. */
+const DIGEST_BYTES = 16;
+/** Not a legal queue name: keys of the native API belong to no queue, because its calls may be for many queues. */
+const ALL_QUEUES = '';
+/** Bytes per job before its id in a native record: state, whether it is an existing job, length of the id. */
+const FACTS_BYTES = 3;
+
+/** A publish of the lmstfy API with an idempotency key. */
+export interface IdempotentRequest {
+  readonly queue: string;
+  readonly jobs: readonly NewJob[];
+  /** Method of the call: a key is valid for calls of one kind. */
+  readonly kind: 'publish' | 'publishMany' | 'republish';
+  /** Id of the job that is replaced. */
+  readonly replaces?: string;
+}
+
+/** Digest that identifies the record of a key: on lmstfy's API a key is valid for one queue. */
+export function digestOf(queue: string, key: string): Buffer {
+  return cut(createHash('sha256').update(`${queue}\0${key}`));
+}
+
+/** The record of a publish of the lmstfy API. @throws {QueueError} `invalid_argument` */
+export function idempotencyRecordOf(key: string, request: IdempotentRequest): IdempotencyRecord {
+  checkKey(key);
+  const { kind, queue, jobs, replaces } = request;
+  // Independent of the version of the script's arguments: servers of two versions agree.
+  const options = jobs.map(({ id, body, delayMs, ttlMs, tries, attributes }) => [
+    id ?? null,
+    body.length,
+    delayMs,
+    ttlMs,
+    tries,
+    attributes ? Object.entries(attributes) : null,
+  ]);
+  const fingerprint = fingerprintOf([kind, queue, replaces ?? null, options], jobs);
+  return { digest: digestOf(queue, key), fingerprint, isNative: false };
+}
+
+/**
+ * The record of a native publish, independent of the path of its jobs: a queue may get defaults between two attempts.
+ *
+ * @throws {QueueError} `invalid_argument`
+ */
+export function nativeIdempotencyRecordOf(key: string, jobs: readonly NewExtendedJob[]): IdempotencyRecord {
+  checkKey(key);
+  const options = jobs.map(({ body, ...rest }) => [
+    body.length,
+    Object.entries(rest).sort(([one], [other]) => (one < other ? -1 : 1)),
+  ]);
+  return {
+    digest: digestOf(ALL_QUEUES, key),
+    fingerprint: fingerprintOf(['v1', options], jobs),
+    isNative: true,
+  };
+}
+
+/** Decodes the jobs of a native record, in order. */
+export function decodeIdempotencyRecord(bytes: Buffer): PublishedJob[] {
+  const jobs: PublishedJob[] = [];
+  for (let at = 0; at < bytes.length;) {
+    const [state = 0, existing = 0, size = 0] = bytes.subarray(at, at + FACTS_BYTES);
+    at += FACTS_BYTES + size;
+    jobs.push({
+      id: decodeId(bytes.subarray(at - size, at)),
+      state: state === 0 ? 'gone' : stateOf(state),
+      existing: existing === 1,
+    });
+  }
+  return jobs;
+}
+
+/**
+ * Decodes the ids of another record. Several ids were minted and have the same length; a single one may have any
+ * length.
+ */
+export function decodeIds(bytes: Buffer, count: number): string[] {
+  const size = bytes.length / count;
+  return Array.from({ length: count }, (_, i) => decodeId(bytes.subarray(i * size, (i + 1) * size)));
+}
+
+/** The error for a key that was used with another request. */
+export function keyReused(): QueueError {
+  return new QueueError('idempotency_key_reused', 'the idempotency key was used for another request');
+}
+
+function checkKey(key: string): void {
+  if (!isIdempotencyKey(key))
+    throw new QueueError('invalid_argument', 'idempotencyKey has 1 to 255 visible ASCII characters');
+}
+
+/** Hash of what must be the same when a key is used again. */
+function fingerprintOf(facts: unknown, jobs: readonly { readonly body: Buffer }[]): Buffer {
+  const hash = createHash('sha256').update(`${JSON.stringify(facts)}\n`);
+  for (const { body } of jobs) hash.update(body);
+  return cut(hash);
+}
+
+function cut(hash: ReturnType<typeof createHash>): Buffer {
+  return hash.digest().subarray(0, DIGEST_BYTES);
+}

@@ -1,0 +1,154 @@
+import { QueueError } from '../../domain/errors.js';
+import type { QueueDefaults, QueueSettings, Rate, SettingsChange } from '../../domain/queue-settings.js';
+import { integerAt } from '../../redis/scripts/script.js';
+import { changeQueue, deleteQueue, readQueueSettings } from '../../redis/scripts/extended.js';
+import { checkNames } from '../core/checks.js';
+import type { ScriptRunner } from '../core/scripts.js';
+import type { ScheduleWakeup } from '../timers/schedule-wakeup.js';
+import { checkSettings } from './check-settings.js';
+import type { ExtendedQueues } from './extended-queues.js';
+
+/** Field names in lua/includes/settings.lua. */
+const FIELDS = {
+  maxRunning: 'max',
+  maxRunningPerKey: 'kmax',
+  rate: 'rate',
+  ratePerKey: 'krate',
+  defaults: 'defaults',
+  maxKept: 'kept',
+} as const;
+/** Codes of lua/commands/extended/delete_queue.lua. */
+const DROP = { done: 0, missing: 1, queues: 2 } as const;
+/** Codes of lua/commands/extended/change_queue.lua. */
+const FOUND = { missing: 0, made: 2 } as const;
+/** Queues per script call. */
+const MOST_QUEUES = 64;
+
+/** `true`: set to the current time, unless it is set; `false`: removed. */
+type Changes = Readonly<Record<string, string | boolean>>;
+
+/** Settings of queues, pause, resume and drain. They take effect on all servers at the same moment. */
+export class QueueControls {
+  constructor(
+    private readonly runner: ScriptRunner,
+    private readonly scheduleWakeup: ScheduleWakeup,
+    private readonly queues: ExtendedQueues,
+  ) {}
+
+  /** The settings of queues, in order; null for a queue that does not exist. */
+  async settings(namespace: string, queues: readonly string[]): Promise<(QueueSettings | null)[]> {
+    const found: (QueueSettings | null)[] = [];
+    for (let i = 0; i < queues.length; i += MOST_QUEUES) {
+      const part = queues.slice(i, i + MOST_QUEUES);
+      const { items } = await this.runner.run(
+        readQueueSettings,
+        namespace,
+        {},
+        part.map((queue) => [queue]),
+      );
+      found.push(...part.map((_queue, at) => settingsOf(items[at * 2], items[at * 2 + 1])));
+    }
+    return found;
+  }
+
+  /**
+   * Changes a queue's settings; creates the queue if there is none. Running jobs continue, and count towards the
+   * limits.
+   *
+   * @returns true if the queue was created
+   * @throws {QueueError} `invalid_argument`, naming the field and the rule; or an error of the store
+   */
+  async change(namespace: string, queue: string, change: SettingsChange): Promise<boolean> {
+    checkSettings(change);
+    const changes: Record<string, string | boolean> = {};
+    for (const [name, field] of Object.entries(FIELDS)) {
+      const value = change[name as keyof SettingsChange];
+      if (value === null) changes[field] = false;
+      else if (value !== undefined) changes[field] = JSON.stringify(value);
+    }
+    // Discards the waiting time that the old rate had imposed.
+    if (change.rate !== undefined) changes['tat'] = false;
+    return this.send(namespace, queue, changes);
+  }
+
+  /**
+   * Pauses a queue: no jobs are leased until `resume`; leased jobs and publishes are not affected. @returns true if the
+   * queue was created
+   */
+  pause(namespace: string, queue: string): Promise<boolean> {
+    return this.send(namespace, queue, { paused: true }, 'paused');
+  }
+
+  /** Ends a pause and a drain; waiting consumers fetch at once. @throws {QueueError} `queue_not_found` */
+  async resume(namespace: string, queue: string): Promise<void> {
+    await this.send(namespace, queue, { paused: false, draining: false }, 'resumed', false);
+  }
+
+  /**
+   * Drains a queue: it accepts no new jobs (`queue_draining`) until all ready, scheduled, leased, blocked and held jobs
+   * have left it. Then the drain ends. Jobs that come back, move to it from another queue or are created by a schedule
+   * are accepted.
+   *
+   * @returns true if the queue was created
+   */
+  drain(namespace: string, queue: string): Promise<boolean> {
+    return this.send(namespace, queue, { draining: true }, 'drained');
+  }
+
+  /**
+   * Deletes an empty queue and its settings.
+   *
+   * @throws {QueueError} `queue_not_found`; `queue_not_empty`: it has jobs, in any state
+   */
+  async forget(namespace: string, queue: string): Promise<void> {
+    checkNames(namespace, queue);
+    for (;;) {
+      const { raw } = await this.runner.run(deleteQueue, namespace, { queue });
+      const code = integerAt(raw, 2);
+      if (code === DROP.missing) throw notFound(queue);
+      if (code === DROP.queues) throw new QueueError('queue_not_empty', `there are jobs in queue ${queue}`);
+      if (code === DROP.done) break;
+    }
+    this.queues.delete(namespace, [queue]);
+  }
+
+  private async send(
+    namespace: string,
+    queue: string,
+    changes: Changes,
+    event = '',
+    makes = true,
+  ): Promise<boolean> {
+    checkNames(namespace, queue);
+    const args = { queue, changes: JSON.stringify(changes), event, makes: makes ? '1' : '' };
+    const { raw } = await this.runner.run(changeQueue, namespace, args);
+    const found = integerAt(raw, 3);
+    if (found === FOUND.missing) throw notFound(queue);
+    this.queues.add(namespace, [queue]);
+    this.scheduleWakeup(namespace, integerAt(raw, 2));
+    return found === FOUND.made;
+  }
+}
+
+function notFound(queue: string): QueueError {
+  return new QueueError('queue_not_found', `there is no queue ${queue}`);
+}
+
+function settingsOf(found: unknown, list: unknown): QueueSettings | null {
+  if (!Array.isArray(list)) throw new QueueError('internal', 'full_settings has no answer');
+  if (found !== 1) return null;
+  const texts = new Map<string, string>();
+  for (let i = 0; i + 1 < list.length; i += 2) texts.set(String(list[i]), String(list[i + 1]));
+  const number = (field: string): number | null => (texts.has(field) ? Number(texts.get(field)) : null);
+  const json = (field: string): unknown => JSON.parse(texts.get(field) ?? 'null');
+  return {
+    maxRunning: number(FIELDS.maxRunning),
+    maxRunningPerKey: number(FIELDS.maxRunningPerKey),
+    rate: json(FIELDS.rate) as Rate | null,
+    ratePerKey: json(FIELDS.ratePerKey) as Rate | null,
+    defaults: (json(FIELDS.defaults) as QueueDefaults | null) ?? {},
+    maxKept: number(FIELDS.maxKept),
+    pausedAtMs: number('paused'),
+    drainingSinceMs: number('draining'),
+  };
+}

@@ -1,0 +1,113 @@
+import { QueueError } from '../../domain/errors.js';
+import type { QueueCounts, StoredJob } from '../../domain/job.js';
+import type { RedisPool } from '../../redis/pool.js';
+import * as scripts from '../../redis/scripts/simple.js';
+import { bytesAt, integerAt } from '../../redis/scripts/script.js';
+import { decodeJob, type PeekedJob } from '../core/decode.js';
+import { encodeId } from '../core/ids.js';
+import type { ScriptRunner } from '../core/scripts.js';
+
+/** Number of values per queue in the reply of lua/commands/simple/count_jobs.lua. */
+const COUNTS_PER_QUEUE = 9;
+
+/** Status of lua/commands/simple/destroy.lua for an extended queue, which it does not change. */
+const EXTENDED_QUEUE = 3;
+/** Entries that one step of destroy checks. */
+const DESTROY_STEP = 500;
+
+/** Reads, counts and empties queues. Its methods are those of `QueueEngine`. */
+export class QueueInspector {
+  constructor(
+    private readonly pool: RedisPool,
+    private readonly runner: ScriptRunner,
+    /** Empties an extended queue. */
+    private readonly destroyExtended: (namespace: string, queue: string) => Promise<number>,
+  ) {}
+
+  /** The job at the head of the ready list; null if none is ready. */
+  async peekQueue(namespace: string, queue: string): Promise<StoredJob | null> {
+    for (let skip = 0; ;) {
+      const { raw, nowMs } = await this.runner.run(scripts.peekQueue, namespace, { queue, skip });
+      const looked = integerAt(raw, 2);
+      const id = bytesAt(raw, 3);
+      if (id.length > 0) return decodeJob(queue, id, bytesAt(raw, 4), bytesAt(raw, 5), nowMs);
+      if (looked === 0) return null;
+      skip += looked;
+    }
+  }
+
+  /** A job of the queue in any state; null if there is none. */
+  async peekJob(namespace: string, queue: string, id: string): Promise<PeekedJob | null> {
+    const encoded = encodeId(id);
+    if (!encoded) return null;
+    const { raw, nowMs } = await this.runner.run(scripts.peekJob, namespace, { queue, id: encoded });
+    const value = bytesAt(raw, 2);
+    return value.length === 0 ? null : decodeJob(queue, encoded, value, bytesAt(raw, 3), nowMs);
+  }
+
+  /** Counts the jobs per state, for up to 64 queues. */
+  async counts(namespace: string, queues: readonly string[]): Promise<QueueCounts[]> {
+    const items = queues.map((queue) => [queue]);
+    const { raw, nowMs } = await this.runner.run(scripts.counts, namespace, {}, items);
+    return queues.map((queue, i) => {
+      const at = 2 + i * COUNTS_PER_QUEUE;
+      const publishedMs = integerAt(raw, at + 4);
+      return {
+        queue,
+        ready: Math.max(integerAt(raw, at), 0),
+        scheduled: integerAt(raw, at + 1),
+        leased: integerAt(raw, at + 2),
+        dead: integerAt(raw, at + 3),
+        blocked: integerAt(raw, at + 5),
+        held: integerAt(raw, at + 6),
+        ended: integerAt(raw, at + 7),
+        stuck: integerAt(raw, at + 8),
+        oldestReadyAgeMs: publishedMs === 0 ? 0 : Math.max(nowMs - publishedMs, 0),
+      };
+    });
+  }
+
+  /** Counts the ready jobs. */
+  async size(namespace: string, queue: string): Promise<number> {
+    const [counts] = await this.counts(namespace, [queue]);
+    return counts?.ready ?? 0;
+  }
+
+  /** Removes the jobs that are ready now, in bounded steps; scheduled, leased and dead ones stay. @returns how many */
+  async destroy(namespace: string, queue: string): Promise<number> {
+    let removed = 0;
+    let left = Number.POSITIVE_INFINITY;
+    for (;;) {
+      const limit = Math.min(DESTROY_STEP, left);
+      const { raw, status } = await this.runner.run(scripts.destroy, namespace, { queue, limit });
+      if (status === EXTENDED_QUEUE) return this.destroyExtended(namespace, queue);
+      removed += integerAt(raw, 3);
+      // Jobs that are published meanwhile do not count: they were not ready at the first step.
+      left = Math.min(left - integerAt(raw, 2), integerAt(raw, 4));
+      if (left <= 0 || integerAt(raw, 2) === 0) return removed;
+    }
+  }
+
+  /** The namespaces that have queues, sorted. */
+  async namespaces(): Promise<string[]> {
+    return toStrings(await this.pool.read('SMEMBERS', this.pool.keys.namespaces)).sort();
+  }
+
+  /** The queues of a namespace, sorted. */
+  async queues(namespace: string): Promise<string[]> {
+    const key = this.pool.keys.namespace(namespace).queues;
+    const found = new Set<string>();
+    let cursor = '0';
+    do {
+      const page: unknown = await this.pool.read('HSCAN', key, cursor, 'COUNT', 500);
+      if (!Array.isArray(page)) throw new QueueError('internal', 'HSCAN has no answer');
+      cursor = String(page[0]);
+      toStrings(page[1]).forEach((field, i) => i % 2 === 0 && found.add(field));
+    } while (cursor !== '0');
+    return [...found].sort();
+  }
+}
+
+function toStrings(value: unknown): string[] {
+  return Array.isArray(value) ? value.map(String) : [];
+}

@@ -1,0 +1,66 @@
+import type { ListPage, PageRequest, WorkerFacts } from '../../domain/job-lists.js';
+import type { RedisPool } from '../../redis/pool.js';
+import { integerAt } from '../../redis/scripts/script.js';
+import { workersScript } from '../../redis/scripts/lists.js';
+import { checkNames } from '../core/checks.js';
+import type { ScriptRunner } from '../core/scripts.js';
+import { rankedPage } from '../core/ranked.js';
+
+/** Maximum number of workers whose leases one script counts. */
+const STEP = 100;
+const FIELDS_PER_WORKER = 3;
+
+/** Workers that lease jobs under a name. A worker that sends no request for a day is forgotten. */
+export class Workers {
+  constructor(
+    private readonly pool: RedisPool,
+    private readonly runner: ScriptRunner,
+  ) {}
+
+  /** Lists workers, most recently seen first. @throws {QueueError} `invalid_argument`, or an error of the store */
+  async list(namespace: string, page: PageRequest): Promise<ListPage<WorkerFacts>> {
+    const found = await rankedPage(this.pool, namespace, 'workers', page);
+    const names = found.items.map(([name]) => name);
+    const items: WorkerFacts[] = [];
+    for (let i = 0; i < names.length; i += STEP) {
+      items.push(...(await this.send(namespace, 'count', names.slice(i, i + STEP))));
+    }
+    return { items: items.filter(({ seenAtMs }) => seenAtMs > 0), cursor: found.cursor };
+  }
+
+  /** Finds a worker; null if there is none of this name. */
+  async find(namespace: string, name: string): Promise<WorkerFacts | null> {
+    checkNames(namespace);
+    const [worker] = await this.send(namespace, 'count', [name]);
+    return worker === undefined || worker.seenAtMs === 0 ? null : worker;
+  }
+
+  /**
+   * Forgets a worker until its next request. Its leases stay as they are.
+   *
+   * @returns false if there was none of this name
+   */
+  async deregister(namespace: string, name: string): Promise<boolean> {
+    checkNames(namespace);
+    const [worker] = await this.send(namespace, 'forget', [name]);
+    return worker !== undefined && worker.seenAtMs > 0;
+  }
+
+  private async send(
+    namespace: string,
+    verb: 'count' | 'forget',
+    names: readonly string[],
+  ): Promise<WorkerFacts[]> {
+    const items = names.map((name) => [name]);
+    const { raw } = await this.runner.run(workersScript, namespace, { verb }, items);
+    return names.map((name, i) => {
+      const at = 2 + i * FIELDS_PER_WORKER;
+      return {
+        name,
+        seenAtMs: integerAt(raw, at),
+        leased: integerAt(raw, at + 1),
+        stalled: integerAt(raw, at + 2),
+      };
+    });
+  }
+}

@@ -1,0 +1,166 @@
+import { QueueError } from '../../domain/errors.js';
+import type { Ack, AckResult } from '../../domain/job.js';
+import { isJobId } from '../../domain/ids.js';
+import { ack as ackScript } from '../../redis/scripts/simple.js';
+import { runsOf } from './ack-runs.js';
+import { Batcher, type ScriptRunner } from '../core/scripts.js';
+import { checkAcks } from '../core/checks.js';
+import type { EventWriter } from '../events/writer.js';
+import { ageOf, ranOf, SETTLED, type Settled } from './settler.js';
+import { encodeId, mintedAtMsOf } from '../core/ids.js';
+import type { EngineObserver } from '../core/observer.js';
+import type { LeaseDurations } from './lease-durations.js';
+
+/** Approximate size of an acknowledgement in a batch, in bytes. */
+const ACK_BYTES = 100;
+/** Acknowledgements in one script call: a third of a millisecond of Redis, and all of a typical batch. */
+const ACKS_IN_ONE = 128;
+/** Codes of lua/commands/simple/ack.lua. */
+const ACK = { missing: 0, removed: 1, refused: 2, late: 3, possible: 4, neverLeased: 5, full: 6 } as const;
+/** Result of one acknowledgement, and its time, Unix ms. */
+interface Verdict {
+  readonly code: number;
+  readonly nowMs: number;
+  /** How long its lease ran, if the store knows it; ms. */
+  readonly ranMs?: number | undefined;
+  /** How old the job was, if the store returns it; ms. */
+  readonly ageMs?: number | undefined;
+}
+
+/** Acknowledges jobs on the extended path; see `Routing`. */
+export interface ExtendedAcks {
+  ack(namespace: string, acks: readonly Ack[]): Promise<Settled[]>;
+}
+
+/** Removes jobs that are done: those of simple queues with a script of its own, others on the extended path. */
+export class Acks {
+  private readonly acks: Batcher<Ack, Verdict>;
+
+  constructor(
+    runner: ScriptRunner,
+    private readonly observer: EngineObserver,
+    private readonly extended: ExtendedAcks,
+    private readonly events: EventWriter,
+    /** Start times of the leases of this process. */
+    private readonly durations: LeaseDurations,
+  ) {
+    this.acks = new Batcher(async (namespace, acks) => {
+      const { codes, nowMs } = await runner.run(ackScript, namespace, {}, runsOf(acks));
+      // One object per code: most acknowledgements of a batch have the same result.
+      const verdicts: Verdict[] = [];
+      return codes.map((code) => (verdicts[code] ??= { code, nowMs }));
+    }, ACKS_IN_ONE);
+  }
+
+  /** See `QueueEngine.ack`. */
+  ack(namespace: string, queue: string, id: string, lease: number): Promise<boolean> {
+    if (!isJobId(id)) return Promise.resolve(false);
+    const ack = { queue, id, lease };
+    return new Promise((resolve, reject) => {
+      this.acks.add(namespace, [ack], ACK_BYTES, {
+        done: (verdicts, first) => {
+          const verdict = verdicts[first];
+          const end = (result: AckResult): void => {
+            if (result === 'lease_lost') {
+              reject(new QueueError('lease_lost', 'this lease is not the present one of the job'));
+            } else resolve(result === 'acked');
+          };
+          if (verdict?.code === ACK.full) {
+            this.ackExtended(namespace, [ack]).then(([result = 'not_found']) => end(result), reject);
+          } else end(this.judge(namespace, ack, verdict));
+        },
+        failed: reject,
+      });
+    });
+  }
+
+  /** See `QueueEngine.ackMany`. */
+  async ackMany(namespace: string, acks: readonly Ack[]): Promise<AckResult[]> {
+    checkAcks(namespace, acks);
+    const chunks: Promise<AckResult[]>[] = [];
+    for (let i = 0; i < acks.length; i += ACKS_IN_ONE) {
+      chunks.push(this.ackPart(namespace, acks.slice(i, i + ACKS_IN_ONE)));
+    }
+    return (await Promise.all(chunks)).flat();
+  }
+
+  private ackPart(namespace: string, acks: readonly Ack[]): Promise<AckResult[]> {
+    return new Promise((resolve, reject) => {
+      const done = (verdicts: readonly Verdict[], first: number): void => {
+        const judge = (ack: Ack, i: number): AckResult => this.judge(namespace, ack, verdicts[first + i]);
+        if (acks.some((_ack, i) => verdicts[first + i]?.code === ACK.full)) {
+          this.judgeMixed(namespace, acks, verdicts.slice(first, first + acks.length), judge).then(
+            resolve,
+            reject,
+          );
+        } else resolve(acks.map(judge));
+      };
+      this.acks.add(namespace, acks, acks.length * ACK_BYTES, { done, failed: reject });
+    });
+  }
+
+  /** Merges the results of simple jobs with those of the jobs that the extended path must acknowledge. */
+  private async judgeMixed(
+    namespace: string,
+    acks: readonly Ack[],
+    verdicts: readonly Verdict[],
+    judge: (ack: Ack, i: number) => AckResult,
+  ): Promise<AckResult[]> {
+    const elsewhere = acks.filter((_ack, i) => verdicts[i]?.code === ACK.full);
+    const results = await this.ackExtended(namespace, elsewhere);
+    return acks.map((ack, i) =>
+      verdicts[i]?.code === ACK.full ? (results.shift() ?? 'not_found') : judge(ack, i),
+    );
+  }
+
+  private async ackExtended(namespace: string, acks: readonly Ack[]): Promise<AckResult[]> {
+    const settled = await this.extended.ack(namespace, acks);
+    return settled.map((one, i) => this.judgeSettled(namespace, acks[i], one));
+  }
+
+  private judgeSettled(namespace: string, ack: Ack | undefined, { code, nowMs, facts }: Settled): AckResult {
+    // For acknowledgements the codes of both scripts are the same.
+    const simpleCode = code === SETTLED.refused ? ACK.missing : code;
+    const { queue, id } = ack ?? { queue: '', id: '' };
+    const verdict = { code: simpleCode, nowMs, ranMs: ranOf(facts), ageMs: ageOf(facts) };
+    return this.judge(namespace, { queue, id }, verdict, true);
+  }
+
+  /** @param isEmitted the script itself has written the event */
+  private judge(
+    namespace: string,
+    { queue, id }: Pick<Ack, 'queue' | 'id'>,
+    verdict: Verdict | undefined,
+    isEmitted = false,
+  ): AckResult {
+    const { code, nowMs, ranMs, ageMs } = verdict ?? { code: ACK.missing, nowMs: 0 };
+    if (code === ACK.refused) {
+      this.observer.staleAck(namespace, 'refused');
+      return 'lease_lost';
+    }
+    if (code === ACK.late) this.observer.staleAck(namespace, 'late');
+    if (code === ACK.possible) this.observer.staleAck(namespace, 'possible');
+    if (code === ACK.missing) return 'not_found';
+    if (this.events.isOn && !isEmitted) this.emit(namespace, queue, id, code !== ACK.neverLeased);
+    if (code === ACK.neverLeased) return 'acked';
+    this.observer.acked(namespace, queue, ageMs ?? this.ageOf(id, nowMs));
+    const runMs = ranMs ?? this.durations.end(id, nowMs);
+    if (runMs >= 0) this.observer.ran(namespace, queue, runMs);
+    return 'acked';
+  }
+
+  /**
+   * Age of a job. Only the process that leased a job with a given id knows its age: ack.lua answers one digit per job.
+   */
+  private ageOf(id: string, nowMs: number): number | null {
+    const ageMs = this.durations.ageMs(id, nowMs);
+    if (ageMs !== null) return ageMs;
+    const minted = mintedAtMsOf(id);
+    return minted === 0 ? null : Math.max(nowMs - minted, 0);
+  }
+
+  private emit(namespace: string, queue: string, id: string, wasLeased: boolean): void {
+    const encoded = encodeId(id);
+    if (encoded) this.events.acked(namespace, queue, encoded, wasLeased);
+  }
+}

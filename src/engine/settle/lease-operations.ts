@@ -1,0 +1,161 @@
+import { jobNotFound, QueueError } from '../../domain/errors.js';
+import type {
+  Completion,
+  JobFailure,
+  HeartbeatResult,
+  LeaseRef,
+  Release,
+} from '../../domain/extended-job.js';
+import type { EngineObserver } from '../core/observer.js';
+import { checkNumberOf, packIds } from '../publish/dependencies.js';
+import { ageOf, queueOf, ranOf, type Settled, SETTLED, type Settler, type Verb } from './settler.js';
+import type { ExtendedQueues } from '../queues/extended-queues.js';
+
+/**
+ * Result of a lease operation. `lease_lost`: the lease is not the job's current one. The last two concern the
+ * dependencies of the next step. Only `done` has changed something.
+ */
+export type LeaseOperationResult =
+  'done' | 'not_found' | 'lease_lost' | 'dependency_cycle' | 'too_many_dependencies';
+
+/** Where a job is after its lease holder has returned it. */
+export interface SettleOutcome {
+  readonly state: 'ready' | 'scheduled' | 'dead' | 'blocked' | 'cancelled';
+  /** When it is due, Unix ms; null = not scheduled. */
+  readonly dueAtMs: number | null;
+}
+
+const ELSEWHERE = ['scheduled', 'dead', 'blocked', 'cancelled'] as const;
+
+/**
+ * Operations of consumers on the jobs that they have leased. The lease number proves that the consumer is the lease
+ * holder, even after the lease has expired, until the job is leased again.
+ */
+export class LeaseOperations {
+  constructor(
+    private readonly settling: Settler,
+    private readonly observer: EngineObserver,
+    private readonly queues: ExtendedQueues,
+  ) {}
+
+  /**
+   * Completes jobs: each job is deleted, kept with its result for its retention, or moved to its next queue.
+   *
+   * @returns the result of each, in order
+   * @throws {QueueError} an error of the store
+   */
+  async complete(namespace: string, completions: readonly Completion[]): Promise<LeaseOperationResult[]> {
+    for (const { next } of completions) checkNumberOf(next?.dependsOn ?? [], 'next.dependsOn');
+    const settled = await this.settling.settle(
+      namespace,
+      completions.map(({ id, lease, queue, result, next, retentionMs }) => ({
+        verb: 'ack',
+        id,
+        lease,
+        options: {
+          queue,
+          has_result: result !== undefined,
+          rtype: result?.contentType,
+          keep_ms: retentionMs,
+          next: next && { queue: next.queue, delay_ms: next.delayMs },
+        },
+        bytes: next ? packIds(next.dependsOn ?? []) : result?.body,
+      })),
+    );
+    for (const { next } of completions) if (next) this.queues.add(namespace, [next.queue]);
+    return settled.map((one, i) => {
+      const result = resultOf(one);
+      const next = completions[i]?.next;
+      // The next step depends on a job that had failed.
+      if (result === 'done' && next && one.state === 'dead') this.observer.failed(namespace, next.queue, 1);
+      const [queue, ranMs] = [queueOf(one.facts), ranOf(one.facts)];
+      if (result === 'done') this.observer.acked(namespace, queue, ageOf(one.facts) ?? null);
+      if (result === 'done' && ranMs !== undefined) this.observer.ran(namespace, queue, ranMs);
+      if (result === 'lease_lost') this.observer.staleAck(namespace, 'refused');
+      return result;
+    });
+  }
+
+  /**
+   * Extends the lease: from now for `ttrMs`, or for the job's own ttr. After the lease has expired this needs a free
+   * concurrency slot, if the job has a limit.
+   *
+   * @throws {QueueError} `job_not_found`, `lease_lost`
+   */
+  async heartbeat(
+    namespace: string,
+    { id, lease }: LeaseRef,
+    {
+      ttrMs,
+      progress,
+      data,
+    }: { readonly ttrMs?: number; readonly progress?: unknown; readonly data?: Buffer } = {},
+  ): Promise<HeartbeatResult> {
+    const options = {
+      ttr_ms: ttrMs,
+      progress: progress === undefined ? undefined : JSON.stringify(progress),
+      has_data: data !== undefined,
+    };
+    const one = await this.settleOne(namespace, 'heartbeat', { id, lease }, options, data);
+    return { leaseEndsAtMs: one.atMs, cancelRequested: one.facts['cancel'] === true };
+  }
+
+  /** Returns the job without using a try: to the front of its ready list, or scheduled. @throws as `heartbeat` */
+  async release(namespace: string, { id, lease, delayMs }: Release): Promise<SettleOutcome> {
+    return settleOutcomeOf(await this.settleOne(namespace, 'release', { id, lease }, { delay_ms: delayMs }));
+  }
+
+  /**
+   * Reports a failed try. The job is tried again after `delayMs`, or after the delay of its retry policy; or it dies.
+   *
+   * @throws as `heartbeat`
+   */
+  async retry(namespace: string, { id, lease, group, message, delayMs }: JobFailure): Promise<SettleOutcome> {
+    const options = { group, message, delay_ms: delayMs };
+    return this.reportFailure(namespace, await this.settleOne(namespace, 'retry', { id, lease }, options));
+  }
+
+  /** Reports a permanent failure: the job goes to the dead-letter queue at once. @throws as `heartbeat` */
+  async fail(namespace: string, { id, lease, group, message }: JobFailure): Promise<SettleOutcome> {
+    return this.reportFailure(
+      namespace,
+      await this.settleOne(namespace, 'fail', { id, lease }, { group, message }),
+    );
+  }
+
+  private reportFailure(namespace: string, one: Settled): SettleOutcome {
+    const now = settleOutcomeOf(one);
+    if (now.state === 'dead') this.observer.failed(namespace, queueOf(one.facts), 1);
+    else if (now.state !== 'cancelled') this.observer.retried(namespace, queueOf(one.facts), 1);
+    return now;
+  }
+
+  private async settleOne(
+    namespace: string,
+    verb: Verb,
+    { id, lease }: LeaseRef,
+    options: Readonly<Record<string, unknown>>,
+    bytes?: Buffer,
+  ): Promise<Settled> {
+    const [one] = await this.settling.settle(namespace, [{ verb, id, lease, options, bytes }]);
+    const result = one === undefined ? 'not_found' : resultOf(one);
+    if (one === undefined || result === 'not_found') throw jobNotFound(id);
+    if (result === 'lease_lost') {
+      this.observer.staleAck(namespace, 'refused');
+      throw new QueueError('lease_lost', 'this lease is not the present one of the job');
+    }
+    return one;
+  }
+}
+
+function resultOf({ code, facts }: Settled): LeaseOperationResult {
+  if (code === SETTLED.refused)
+    return facts['refused'] === 'dependency_cycle' ? 'dependency_cycle' : 'too_many_dependencies';
+  if (code === SETTLED.missing) return 'not_found';
+  return code === SETTLED.lost ? 'lease_lost' : 'done';
+}
+
+function settleOutcomeOf({ state, atMs }: Settled): SettleOutcome {
+  const now = ELSEWHERE.find((one) => one === state) ?? 'ready';
+  return { state: now, dueAtMs: now === 'scheduled' ? atMs : null };
+}

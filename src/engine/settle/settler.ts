@@ -1,0 +1,128 @@
+import { type JobState, stateOf } from '../../domain/states.js';
+import { bytesAt, integerAt, type Item } from '../../redis/scripts/script.js';
+import { extendedSettle } from '../../redis/scripts/extended.js';
+import { Batcher, type ScriptRunner } from '../core/scripts.js';
+import { encodeId } from '../core/ids.js';
+import type { ScheduleWakeup } from '../timers/schedule-wakeup.js';
+
+/** Lease operations; see lua/commands/extended/settle.lua. */
+export type Verb = 'ack' | 'release' | 'retry' | 'fail' | 'heartbeat' | 'undo';
+
+/** A lease operation on a job. */
+export interface LeaseOperation {
+  readonly verb: Verb;
+  readonly id: string;
+  /** The lease number; 0 = any, for `ack`. */
+  readonly lease: number;
+  /** As the Lua code of the verb reads them. */
+  readonly options?: Readonly<Record<string, unknown>>;
+  /** A result or new data. */
+  readonly bytes?: Buffer | undefined;
+}
+
+/** Codes of lua/commands/extended/settle.lua. */
+export const SETTLED = {
+  missing: 0,
+  done: 1,
+  lost: 2,
+  late: 3,
+  possible: 4,
+  neverLeased: 5,
+  refused: 6,
+} as const;
+
+/** Result of a lease operation. */
+export interface Settled {
+  readonly code: number;
+  /** State of the job now; null = it is deleted, or there was none. */
+  readonly state: JobState | null;
+  /** When it is due or its lease expires, Unix ms; 0 = neither. */
+  readonly atMs: number;
+  readonly facts: Readonly<Record<string, unknown>>;
+  readonly nowMs: number;
+}
+
+/** How long the lease that the operation ended ran, in milliseconds, if the store knows it. */
+export function ranOf({ ran_ms: ranMs }: Settled['facts']): number | undefined {
+  return typeof ranMs === 'number' ? ranMs : undefined;
+}
+
+/** How old the job was, ms; undefined if the script did not return it. */
+export function ageOf({ age_ms: ageMs }: Settled['facts']): number | undefined {
+  return typeof ageMs === 'number' ? ageMs : undefined;
+}
+
+/** The queue of the job; empty if there was none. */
+export function queueOf({ queue }: Settled['facts']): string {
+  return typeof queue === 'string' ? queue : '';
+}
+
+const NOTHING = Buffer.alloc(0);
+/** Lease operations in one script call: about a millisecond and a half of Redis. */
+const OPERATIONS_PER_SCRIPT = 32;
+/** Approximate size of a lease operation in a batch, without its bytes. */
+const OPERATION_BYTES = 200;
+/** Replaces an id that no job can have. */
+const NO_ID = Buffer.alloc(0);
+
+/** Sends lease operations to the extended path: one script call per turn of the event loop and namespace. */
+export class Settler {
+  private readonly batcher: Batcher<Item, Settled>;
+
+  constructor(runner: ScriptRunner, scheduleWakeup: ScheduleWakeup) {
+    this.batcher = new Batcher(async (namespace, items) => {
+      const { raw, nowMs } = await runner.run(extendedSettle, namespace, {}, items);
+      scheduleWakeup(namespace, integerAt(raw, 2));
+      return items.map((_item, i) => settledOf(raw, 3 + i * 4, nowMs));
+    }, OPERATIONS_PER_SCRIPT);
+  }
+
+  /** @throws {QueueError} an error of the store; the operations may have been executed */
+  settle(namespace: string, operations: readonly LeaseOperation[]): Promise<Settled[]> {
+    const batches: Promise<Settled[]>[] = [];
+    for (let i = 0; i < operations.length; i += OPERATIONS_PER_SCRIPT) {
+      batches.push(this.settleBatch(namespace, operations.slice(i, i + OPERATIONS_PER_SCRIPT)));
+    }
+    return Promise.all(batches).then((all) => all.flat());
+  }
+
+  /**
+   * Gives back leases that did not reach their client, the last one first: each job goes to the front of its ready
+   * list, so their order is restored.
+   */
+  async undo(
+    namespace: string,
+    leases: readonly { readonly id: string; readonly lease: number }[],
+  ): Promise<void> {
+    await this.settle(
+      namespace,
+      leases.map(({ id, lease }): LeaseOperation => ({ verb: 'undo', id, lease })).reverse(),
+    );
+  }
+
+  private settleBatch(namespace: string, operations: readonly LeaseOperation[]): Promise<Settled[]> {
+    const weight = operations.reduce((sum, { bytes }) => sum + OPERATION_BYTES + (bytes?.length ?? 0), 0);
+    return new Promise((resolve, reject) => {
+      this.batcher.add(namespace, operations.map(itemOf), weight, {
+        done: (all, first) => resolve(all.slice(first, first + operations.length)),
+        failed: reject,
+      });
+    });
+  }
+}
+
+function itemOf({ verb, id, lease, options = {}, bytes = NOTHING }: LeaseOperation): Item {
+  return [verb, encodeId(id) ?? NO_ID, lease, JSON.stringify(options), bytes];
+}
+
+function settledOf(raw: readonly (number | Buffer)[], at: number, nowMs: number): Settled {
+  const state = integerAt(raw, at + 1);
+  const facts = bytesAt(raw, at + 3).toString();
+  return {
+    code: integerAt(raw, at),
+    state: state === 0 ? null : stateOf(state),
+    atMs: Math.floor(integerAt(raw, at + 2)),
+    facts: facts === '' ? {} : (JSON.parse(facts) as Record<string, unknown>),
+    nowMs,
+  };
+}

@@ -1,0 +1,65 @@
+import { Injectable } from '@nestjs/common';
+import { HealthIndicatorService, type HealthIndicatorResult } from '@nestjs/terminus';
+import { TokenStore } from '../auth/token-store.js';
+import { Drain } from '../http/request/drain.js';
+import type { RedisPool } from '../redis/pool.js';
+
+/** The key of the drain indicator in a result. */
+export const DRAIN = 'drain';
+
+// Indicators report what the process already knows: a probe sends nothing to Redis. `reasons` are listed in the body of
+// the probe.
+
+/** Health of one pool. */
+export class PoolIndicator {
+  constructor(
+    private readonly pool: RedisPool,
+    private readonly health: HealthIndicatorService,
+  ) {}
+
+  get name(): string {
+    return this.pool.name;
+  }
+
+  get isUp(): boolean {
+    return this.pool.status.up;
+  }
+
+  /** @param isNeeded no other pool is up; a pool that is down but not needed only makes the server degraded */
+  check(isNeeded: boolean): HealthIndicatorResult {
+    const { up, degraded } = this.pool.status;
+    const reasons = (up ? degraded : ['down', ...degraded]).map((reason) => `${this.name}: ${reason}`);
+    // The prefix separates pools from other indicators. It also keeps their order: an object puts keys like "1" first.
+    const indicator = this.health.check(`pool:${this.name}`);
+    if (!up && isNeeded) return indicator.down({ reasons });
+    return reasons.length > 0 ? indicator.degraded({ reasons }) : indicator.up();
+  }
+}
+
+/** Health of the Redis that stores the tokens. */
+@Injectable()
+export class TokenStoreIndicator {
+  constructor(
+    private readonly tokens: TokenStore,
+    private readonly health: HealthIndicatorService,
+  ) {}
+
+  check(): HealthIndicatorResult {
+    const indicator = this.health.check('tokens');
+    return this.tokens.status.up ? indicator.up() : indicator.down({ reasons: ['tokens: down'] });
+  }
+}
+
+/** Reports whether the server drains. Then it is down for load balancers, but still serves requests. */
+@Injectable()
+export class DrainIndicator {
+  constructor(
+    private readonly drain: Drain,
+    private readonly health: HealthIndicatorService,
+  ) {}
+
+  check(): HealthIndicatorResult<typeof DRAIN> {
+    const indicator = this.health.check(DRAIN);
+    return this.drain.announced ? indicator.down() : indicator.up();
+  }
+}

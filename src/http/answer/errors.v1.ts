@@ -1,0 +1,148 @@
+import { STATUS_CODES } from 'node:http';
+import { HttpException } from '@nestjs/common';
+import {
+  DependentsError,
+  type ErrorCode,
+  QueueError,
+  UnconfirmedError,
+  UniqueKeyTakenError,
+} from '../../domain/errors.js';
+import type { Log } from '../../domain/log.js';
+import { asciiJson } from './answer.js';
+import type { ApiErrors, RequestContext } from '../request/request-context.js';
+import { type Refusal, refuse, RETRY_SOON, withJobIds } from './refuse.js';
+import type { RouteTable } from '../route-table.js';
+
+const PROBLEM_TYPE = 'application/problem+json';
+/** Errors caused by the client that may disappear soon, so that a retry makes sense. */
+const SOON_OVER = new Set<ErrorCode>([
+  'queue_full',
+  'namespace_full',
+  'too_many_waiters',
+  'too_many_streams',
+]);
+
+/** A problem with one field of a request. */
+export interface FieldProblem {
+  /** Its path, such as `acks[3].id`; empty for the whole body. */
+  readonly field: string;
+  /** What it must be. */
+  readonly rule: string;
+}
+
+/** A request with invalid fields. Nothing was done. */
+export class InputError extends QueueError {
+  constructor(readonly problems: readonly FieldProblem[]) {
+    super('invalid_argument', 'the request breaks a rule');
+  }
+}
+
+/** The status of each code, and a fixed detail text for codes whose message callers must not see. */
+export const PROBLEMS: Readonly<Record<ErrorCode, { readonly status: number; readonly detail?: string }>> = {
+  invalid_argument: { status: 400 },
+  pool_not_found: { status: 404 },
+  job_not_found: { status: 404 },
+  recurring_not_found: { status: 404 },
+  job_exists: { status: 409 },
+  worker_not_found: { status: 404 },
+  dependency_cycle: { status: 400 },
+  too_many_dependencies: { status: 400 },
+  has_dependents: { status: 409 },
+  not_waiting: { status: 409 },
+  job_done: { status: 409 },
+  due_unknown: { status: 409 },
+  lease_lost: { status: 409 },
+  unique_key_taken: { status: 409 },
+  idempotency_key_reused: { status: 422 },
+  too_many_queues: { status: 429 },
+  queue_full: { status: 429 },
+  namespace_full: { status: 429 },
+  queue_draining: { status: 409 },
+  queue_not_found: { status: 404 },
+  queue_not_empty: { status: 409 },
+  token_missing: { status: 401 },
+  token_invalid: { status: 401 },
+  verb_missing: { status: 403 },
+  queue_not_allowed: { status: 403 },
+  rate_limited: { status: 429 },
+  too_many_waiters: { status: 429 },
+  too_many_streams: { status: 429 },
+  overloaded: { status: 503, detail: 'the server has too much to do' },
+  uri_too_long: { status: 414 },
+  headers_too_large: { status: 431 },
+  body_too_large: { status: 413 },
+  store_full: { status: 507, detail: 'the store is full' },
+  disk_full: { status: 503, detail: 'the store cannot write to its disk' },
+  durability_unavailable: { status: 503, detail: 'the pool cannot keep the job as safe as it has to be' },
+  not_replicated: { status: 503, detail: 'the job is not as safe in time as it has to be' },
+  pool_moving: { status: 503 },
+  pool_unavailable: { status: 503, detail: 'the store did not answer in time' },
+  shutting_down: { status: 503, detail: 'the server is shutting down' },
+  internal: { status: 500, detail: 'internal error' },
+};
+
+/** Codes of errors that occur before a route is found. */
+type HttpCode = 'not_found' | 'method_not_allowed' | 'bad_request';
+
+/** Error responder of the native API: problem details by RFC 9457. */
+export class V1Errors implements ApiErrors {
+  constructor(
+    private readonly log: Log,
+    private readonly routes: RouteTable,
+  ) {}
+
+  refuse(error: unknown, context: RequestContext): void {
+    const known = error instanceof QueueError ? ofQueueError(error) : this.ofHttp(error, context);
+    if (known === undefined || known.status === 500) {
+      this.log.error({ err: error, request_id: context.requestId }, 'request failed');
+    }
+    refuse(context, known ?? problem(500, 'internal', 'internal error'));
+  }
+
+  /** @returns undefined for a bug */
+  private ofHttp(error: unknown, { request }: RequestContext): Refusal | undefined {
+    const status = statusOf(error);
+    if (status === undefined || status >= 500) return undefined;
+    if (status !== 404) return problem(status, 'bad_request', 'the request cannot be read');
+    const allowed = this.routes.methodsOf(request.url ?? '');
+    if (allowed.length === 0) return problem(404, 'not_found', 'there is no such call');
+    const refusal = problem(405, 'method_not_allowed', 'the call has another method');
+    return { ...refusal, headers: ['Allow', allowed.join(', ')] };
+  }
+}
+
+function ofQueueError(error: QueueError): Refusal {
+  const { status, detail } = PROBLEMS[error.code];
+  const more = {
+    errors: error instanceof InputError ? error.problems : undefined,
+    dependents: error instanceof DependentsError ? error.dependents : undefined,
+    holder_id: error instanceof UniqueKeyTakenError ? error.holderId : undefined,
+  };
+  const refusal = problem(status, error.code, detail ?? error.message, more);
+  if (status !== 503 && !SOON_OVER.has(error.code)) return refusal;
+  const later = { ...refusal, headers: RETRY_SOON };
+  return error instanceof UnconfirmedError ? withJobIds(later, error.jobIds) : later;
+}
+
+function problem(
+  status: number,
+  code: ErrorCode | HttpCode,
+  detail: string,
+  more: {
+    readonly errors?: readonly FieldProblem[] | undefined;
+    readonly dependents?: readonly string[] | undefined;
+    readonly holder_id?: string | undefined;
+  } = {},
+): Refusal {
+  // Undefined members are omitted. `about:blank` means that the title is that of the status; `code` is more specific.
+  const json = asciiJson({ code, detail, ...more, status, title: STATUS_CODES[status], type: 'about:blank' });
+  return { status, json, type: PROBLEM_TYPE };
+}
+
+function statusOf(error: unknown): number | undefined {
+  if (error instanceof HttpException) return error.getStatus();
+  // Fastify's own errors.
+  if (error instanceof Error && 'statusCode' in error && typeof error.statusCode === 'number')
+    return error.statusCode;
+  return undefined;
+}

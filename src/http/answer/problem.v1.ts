@@ -1,0 +1,32 @@
+import { Optional } from '../fields/field.js';
+import { JobId, JobIds, Parts, Text, Whole } from '../fields/kinds.js';
+
+/* Error responses of the native API, for its OpenAPI document. errors.v1.ts writes them. */
+
+const LONGEST = 1_000_000;
+
+export class FieldProblemAnswer {
+  @Text('Its path, such as `jobs[3].delay_ms`; empty for the whole body.', { min: 0, max: LONGEST })
+  field!: string;
+  @Text('What it must be.', { max: LONGEST }) rule!: string;
+}
+
+/** RFC 9457. */
+export class Problem {
+  @Text('Always `about:blank`: the title is the status in words.', { max: LONGEST }) type!: string;
+  @Text('The status in words.', { max: LONGEST }) title!: string;
+  @Whole('The status.', 400, 599) status!: number;
+  @Text('What is wrong, stable: what programs look at.', { max: LONGEST }) code!: string;
+  @Text('What is wrong, for people.', { max: LONGEST }) detail!: string;
+  @Optional()
+  @Parts(
+    'Which fields break which rules, for `invalid_argument`; not all of them if there are many.',
+    () => FieldProblemAnswer,
+    20,
+  )
+  errors?: FieldProblemAnswer[];
+  @Optional()
+  @JobIds('Some of the jobs that depend on it, for `has_dependents`.', { max: LONGEST })
+  dependents?: string[];
+  @Optional() @JobId('Of `unique_key_taken`: the job that holds the key.') holder_id?: string;
+}

@@ -1,0 +1,81 @@
+import {
+  MAX_LABEL,
+  MAX_MESSAGE,
+  MAX_PRIORITY,
+  MAX_TRIES,
+  MAX_UINT32,
+  MIN_PRIORITY,
+} from '../../domain/limits.js';
+import type { Failure, JobSummary } from '../../domain/extended-job.js';
+import { JOB_STATES } from '../../domain/states.js';
+import { Nullable, type Plain } from '../fields/field.js';
+import { AnyJson, JobId, Label, Labels, Moment, OneOf, Text, TextsByName, Whole } from '../fields/kinds.js';
+import { isoTime, isoTimeOrNull } from '../answer/reply.js';
+
+/** Bound for values in answers that we do not limit. */
+export const MANY = 1_000_000_000;
+export const ANY_NAME = /^[^]*$/;
+
+export class FailureAnswer {
+  @Label('Its group.', { min: 0, max: MAX_LABEL }) group!: string;
+  @Text('What went wrong.', { min: 0, max: MAX_MESSAGE }) message!: string;
+  @Moment('When.') at!: string;
+  @Nullable() @Label('Who had it; null if nobody gave a name.', { min: 0, max: MAX_LABEL }) worker!:
+    string | null;
+}
+
+/** Fields that every job in an answer of the native API has. */
+export class JobFacts {
+  @JobId('Its id.') id!: string;
+  @Label('Its queue.', { max: MAX_LABEL }) queue!: string;
+  @OneOf('Where it is in its life.', Object.keys(JOB_STATES)) state!: string;
+  @Nullable() @Label('What kind of work it is.', { max: MAX_LABEL }) type!: string | null;
+  @Labels('Its tags.', { max: MANY }, { max: MAX_LABEL }) tags!: readonly string[];
+  @Nullable()
+  @TextsByName('What belongs to it.', { count: MANY, name: ANY_NAME, nameRule: '', max: MANY })
+  attributes!: Readonly<Record<string, string>> | null;
+  @Whole('Lower runs sooner.', MIN_PRIORITY, MAX_PRIORITY) priority!: number;
+  @Whole('How often it may still be leased.', 0, MAX_TRIES) tries_left!: number;
+  @Whole('How often it was leased, this time included.', 0, MAX_TRIES) attempts!: number;
+  @Whole('Leases of it that ran out.', 0, MANY) crashes!: number;
+  @Whole('Failures that workers told of.', 0, MANY) failures!: number;
+  @Whole(
+    'The number of its lease, the last one if it is not leased; 0 while no attempt of it counts.',
+    0,
+    MAX_UINT32,
+  )
+  lease!: number;
+  @Nullable() @Moment('When its lease ends.') lease_ends_at!: string | null;
+  @Nullable() @Moment('When it was published.') published_at!: string | null;
+  @Nullable() @Moment('When it expires.') expires_at!: string | null;
+  @Nullable() @AnyJson('How far the work is, as its worker said.') progress!: unknown;
+}
+
+/** Encodes a job for an answer. */
+export function jobFacts(
+  job: Omit<JobSummary, 'failure' | 'tracked' | 'worker' | 'dueAtMs' | 'endedAtMs'>,
+): Plain<JobFacts> {
+  return {
+    id: job.id,
+    queue: job.queue,
+    state: job.state,
+    type: job.type,
+    tags: job.tags,
+    attributes: job.attributes,
+    priority: job.priority,
+    tries_left: job.triesLeft,
+    attempts: job.attempts,
+    crashes: job.crashes,
+    failures: job.failures,
+    lease: job.lease,
+    lease_ends_at: isoTimeOrNull(job.leaseEndsAtMs),
+    published_at: isoTimeOrNull(job.publishedAtMs),
+    expires_at: isoTimeOrNull(job.expiresAtMs),
+    progress: job.progress ?? null,
+  };
+}
+
+/** Encodes a failure for an answer. */
+export function failureAnswer({ group, message, atMs, worker }: Failure): Plain<FailureAnswer> {
+  return { group, message, at: isoTime(atMs), worker };
+}

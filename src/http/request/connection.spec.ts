@@ -1,0 +1,47 @@
+import { once } from 'node:events';
+import { Socket } from 'node:net';
+import { type ConnectionWatcher, unwatchConnection, watchConnection } from './connection.js';
+
+function noting(): { watcher: ConnectionWatcher; events: string[] } {
+  const events: string[] = [];
+  return {
+    events,
+    watcher: { connectionClosed: () => events.push('closed'), waitEnds: () => events.push('wait ends') },
+  };
+}
+
+describe('the watcher of a connection', () => {
+  it('is told once when it closes, and not at all if it looks no more', async () => {
+    const socket = new Socket();
+    const [one, other] = [noting(), noting()];
+    watchConnection(socket, other.watcher);
+    watchConnection(socket, one.watcher);
+    unwatchConnection(socket, other.watcher);
+    socket.destroy();
+    await once(socket, 'close');
+
+    expect([one.events, other.events]).toEqual([['closed'], []]);
+  });
+
+  it('is told too if the connection was closed before it was watched', async () => {
+    const socket = new Socket();
+    socket.destroy();
+    await once(socket, 'close');
+    const { watcher, events } = noting();
+    watchConnection(socket, watcher);
+    await Promise.resolve();
+
+    expect(events).toEqual(['closed']);
+  });
+
+  it('is told in the tick between the end of a connection and its close', async () => {
+    const socket = new Socket();
+    socket.destroy();
+    const { watcher, events } = noting();
+    watchConnection(socket, watcher);
+    await once(socket, 'close');
+    await Promise.resolve();
+
+    expect(events.filter((what) => what === 'closed')).toEqual(['closed']);
+  });
+});

@@ -1,0 +1,100 @@
+import type { IncomingMessage } from 'node:http';
+
+/** The values of a query string by name; the first of repeated names wins. */
+export type Query = Readonly<Record<string, string>>;
+
+const BROKEN_ESCAPE = /%(?![0-9A-Fa-f]{2})/;
+/** The query of a URL without one. */
+export const NO_QUERY: Query = Object.freeze(Object.create(null) as Query);
+
+/**
+ * Parses a query string like lmstfy's HTTP library: the first of repeated names wins, `+` is a blank, and parts with a
+ * semicolon or an invalid escape are ignored.
+ */
+export function parseQuery(text: string): Query {
+  if (text === '') return NO_QUERY;
+  const query = Object.create(null) as Record<string, string>;
+  for (const part of text.split('&')) {
+    if (part === '' || part.includes(';')) continue;
+    const equals = part.indexOf('=');
+    const name = decoded(equals === -1 ? part : part.slice(0, equals));
+    const value = equals === -1 ? '' : decoded(part.slice(equals + 1));
+    if (name === undefined || value === undefined) continue;
+    query[name] ??= value;
+  }
+  return query;
+}
+
+/** All values of a name in a query string, in order, parsed like `parseQuery`. */
+export function valuesOf(text: string, name: string): string[] {
+  return text.split('&').flatMap((part) => parseQuery(part)[name] ?? []);
+}
+
+function decoded(text: string): string | undefined {
+  const blanks = text.includes('+') ? text.replaceAll('+', ' ') : text;
+  if (!blanks.includes('%')) return blanks;
+  try {
+    return decodeURIComponent(blanks);
+  } catch {
+    // Escaped bytes that are not UTF-8 are legal there, but none of our names and numbers has any.
+    return BROKEN_ESCAPE.test(blanks) ? undefined : '\u{fffd}';
+  }
+}
+
+const DIGITS = /^[0-9]+$/;
+
+/**
+ * A whole number from a query, in digits only.
+ *
+ * @returns `fallback` if the name is missing, undefined if its value is empty, is not a number or is above `max`
+ */
+export function wholeNumber(query: Query, name: string, fallback: number, max: number): number | undefined {
+  const text = query[name];
+  if (text === undefined) return fallback;
+  if (!DIGITS.test(text)) return undefined;
+  const value = Number(text);
+  return value <= max ? value : undefined;
+}
+
+const TWO_TO_63 = 2 ** 63;
+
+/**
+ * Like `wholeNumber`, for Go's signed 64-bit integers, which lmstfy uses for some numbers. A number above `max` is
+ * valid, and reduced to `max`.
+ *
+ * @param max a safe integer
+ */
+export function wholeInt64(query: Query, name: string, fallback: number, max: number): number | undefined {
+  const value = wholeNumber(query, name, fallback, TWO_TO_63);
+  // A JavaScript number does not distinguish 2^63 - 1, the largest one, from 2^63.
+  if (value === undefined || (value === TWO_TO_63 && BigInt(query[name] ?? '') >= TWO_TO_63))
+    return undefined;
+  return Math.min(value, max);
+}
+
+/** Maximum number of headers of a request. Node silently drops further ones: the token may be among them. */
+export const MAX_HEADERS = 2_000;
+
+/**
+ * True if Node may have dropped some. It collects names and values, alternating, a batch beyond those that it passes
+ * on.
+ */
+export function hasTooManyHeaders({ rawHeaders }: IncomingMessage): boolean {
+  return rawHeaders.length > 2 * MAX_HEADERS;
+}
+
+const BEARER = /^bearer +(\S+) *$/i;
+
+/**
+ * The token that a request carries: in `X-Token`, else, on the native API, as `Authorization: Bearer`, else in the query,
+ * where the first of repeated parameters wins. Empty if there is none. lmstfy knows no `Authorization`: there it may be a
+ * proxy's.
+ */
+export function sentToken({ headers }: IncomingMessage, query: Query, route: string): string {
+  const own = headers['x-token'];
+  if (typeof own === 'string' && own !== '') return own;
+  const { authorization } = headers;
+  const bearer =
+    authorization !== undefined && route.startsWith('/v1/') ? BEARER.exec(authorization)?.[1] : undefined;
+  return bearer ?? query.token ?? '';
+}

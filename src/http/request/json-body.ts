@@ -1,0 +1,113 @@
+import { isUtf8 } from 'node:buffer';
+import { readBody, wholeBody } from './body.js';
+import { InputError } from '../answer/errors.v1.js';
+import type { RequestContext } from './request-context.js';
+import { type DeclaredField, type FieldsClass, fieldsOf } from '../fields/field.js';
+import { isObject } from '../fields/kinds.js';
+import { readFields } from '../fields/read.js';
+import { eachMember, elementsOf, JsonText } from '../json/json-text.js';
+
+const NOT_JSON = 'must be JSON in UTF-8';
+
+/**
+ * Reads a request's body as an object of a class, and passes it to `take`. An empty body counts as `{}`. Errors are
+ * answered, as by `readBody`.
+ *
+ * @param maxBytes inclusive
+ * @throws {QueueError} `body_too_large`
+ */
+export function readJson<T extends object>(
+  context: RequestContext,
+  maxBytes: number,
+  of: FieldsClass<T>,
+  take: (fields: T) => void,
+): void {
+  readBody(context, maxBytes, (body) => take(readFields(of, jsonOf(body, of))));
+}
+
+/** Like `readJson`, as a promise; see `wholeBody`. @throws {InputError} naming each invalid field */
+export async function fieldsIn<T extends object>(
+  context: RequestContext,
+  maxBytes: number,
+  of: FieldsClass<T>,
+): Promise<T> {
+  return readFields(of, jsonOf(await wholeBody(context, maxBytes), of));
+}
+
+/**
+ * Parses the JSON of a body.
+ *
+ * @param classes possible classes of it: their fields marked `isAsWritten` become `JsonText`, also in nested objects
+ * @throws {InputError} it is not JSON
+ */
+export function jsonOf(body: Buffer, ...classes: readonly FieldsClass[]): unknown {
+  if (body.length === 0) return {};
+  if (!isUtf8(body)) throw notJson();
+  const text = body.toString();
+  const value = parsed(text);
+  if (isObject(value)) for (const of of classes) keepTexts(value, text, textFieldsOf(of));
+  return value;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    // The parser's own message would contain a piece of the body.
+    throw notJson();
+  }
+}
+
+/** Replaces values by their `JsonText`, in an object and in the objects of its lists. */
+function keepTexts(
+  object: Record<string, unknown>,
+  text: string,
+  fields: ReadonlyMap<string, DeclaredField>,
+): void {
+  if (!hasAny(object, fields)) return;
+  eachMember(text, (name, memberText) => {
+    const field = fields.get(name);
+    const value = object[name];
+    // If a name is repeated, the last one wins, for the parser too.
+    if (field?.isAsWritten === true && Object.hasOwn(object, name)) object[name] = new JsonText(memberText);
+    else if (field?.of !== undefined && field.maxItems !== undefined && Array.isArray(value)) {
+      keepListTexts(value, memberText, field);
+    } else if (field?.of !== undefined && field.maxItems === undefined && isObject(value)) {
+      keepTexts(value, memberText, textFieldsOf(field.of()));
+    }
+  });
+}
+
+function keepListTexts(list: unknown[], text: string, { of, maxItems = 0 }: DeclaredField): void {
+  if (of === undefined || list.length > maxItems || !text.startsWith('[')) return;
+  const fields = textFieldsOf(of());
+  const texts = elementsOf(text);
+  if (texts.length !== list.length) return;
+  list.forEach((one, i) => isObject(one) && keepTexts(one, texts[i] ?? '{}', fields));
+}
+
+/** The fields of a class that are kept as text, or have nested ones. Cached per class. */
+function textFieldsOf(of: FieldsClass): ReadonlyMap<string, DeclaredField> {
+  let fields = TEXT_FIELDS.get(of);
+  if (fields === undefined) {
+    fields = new Map([...fieldsOf(of)].filter(([, field]) => hasTexts(field)));
+    TEXT_FIELDS.set(of, fields);
+  }
+  return fields;
+}
+
+const TEXT_FIELDS = new Map<FieldsClass, ReadonlyMap<string, DeclaredField>>();
+
+function hasTexts({ isAsWritten, of }: DeclaredField): boolean {
+  return isAsWritten === true || (of !== undefined && textFieldsOf(of()).size > 0);
+}
+
+/** Most bodies have none of them: their text need not be scanned. */
+function hasAny(object: Record<string, unknown>, fields: ReadonlyMap<string, DeclaredField>): boolean {
+  for (const name of fields.keys()) if (Object.hasOwn(object, name)) return true;
+  return false;
+}
+
+function notJson(): InputError {
+  return new InputError([{ field: '', rule: NOT_JSON }]);
+}

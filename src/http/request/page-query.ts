@@ -1,0 +1,60 @@
+import type { PageRequest } from '../../domain/job-lists.js';
+import { InputError } from '../answer/errors.v1.js';
+import { Label, Whole } from '../fields/kinds.js';
+import { Optional } from '../fields/field.js';
+
+const MAX_PAGE = 1_000;
+const USUAL_PAGE = 100;
+const MAX_CURSOR = 512;
+
+/** Query of all lists with pages. Lists with filters extend it. */
+export class PageQuery {
+  @Optional()
+  @Whole(`Most items of a page; ${USUAL_PAGE} if it is left out.`, 1, MAX_PAGE)
+  limit: number = USUAL_PAGE;
+
+  @Optional()
+  @Label('The `next_cursor` of the page before; left out for the first page.', { max: MAX_CURSOR })
+  cursor?: string;
+}
+
+/** One page of a list. */
+export interface Page<T> {
+  readonly items: readonly T[];
+  /** Null on the last page. */
+  readonly next_cursor: string | null;
+}
+
+/** Encodes a page for an answer. @param place where the list continues; null at its end */
+export function pageAnswer<T>(items: readonly T[], place: string | null): Page<T> {
+  return { items, next_cursor: cursorOrNull(place) };
+}
+
+/** The cursor of an optional place. */
+export function cursorOrNull(place: string | null): string | null {
+  return place === null ? null : toCursor(place);
+}
+
+/** Encodes a place in a list for callers: opaque to them, so that its format may change. */
+export function toCursor(place: string): string {
+  return Buffer.from(place).toString('base64url');
+}
+
+/**
+ * Decodes a cursor.
+ *
+ * @param isPlace true if the text can be a place of this list
+ * @throws {InputError} it is not a cursor of this list
+ */
+export function fromCursor(cursor: string, isPlace: (place: string) => boolean): string {
+  const place = Buffer.from(cursor, 'base64url').toString();
+  if (toCursor(place) === cursor && isPlace(place)) return place;
+  throw new InputError([
+    { field: 'cursor', rule: 'must be the next_cursor of an earlier page of this list' },
+  ]);
+}
+
+/** Reads the page of a list query; the list checks the place of its cursor. */
+export function pageOf({ limit, cursor }: PageRequest): PageRequest {
+  return { limit, cursor: cursor === undefined ? undefined : fromCursor(cursor, () => true) };
+}

@@ -1,0 +1,74 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Drain } from './drain.js';
+import { type ApiErrors, RequestContext } from './request-context.js';
+import { NO_QUERY } from './head.js';
+
+/** A request context that records how it ends. */
+function contextAt(refuse: ApiErrors['refuse']): { context: RequestContext; ends: string[] } {
+  const ends: string[] = [];
+  const errors: ApiErrors = { refuse };
+  const server = { drain: new Drain(), maxUrlBytes: 100, errorsOf: () => errors };
+  const response = { destroy: () => ends.push('destroyed') } as unknown as ServerResponse;
+  const names = { route: '/r', namespace: 'ns', queue: 'q', jobId: '', query: NO_QUERY };
+  const context = new RequestContext(server, {} as unknown as IncomingMessage, response, 'id', {
+    errors,
+    ...names,
+  });
+  return { context, ends };
+}
+
+describe('a request context', () => {
+  it('goes on when its work is done', async () => {
+    const { context } = contextAt(() => undefined);
+    const result = await new Promise((resolve) => context.after(Promise.resolve(7), resolve));
+
+    expect(result).toBe(7);
+  });
+
+  it.each<[string, (context: RequestContext) => void]>([
+    ['its work fails', (context) => context.after(Promise.reject(new Error('why')), () => undefined)],
+    [
+      'what follows throws',
+      (context) =>
+        context.after(Promise.resolve(), () => {
+          throw new Error('why');
+        }),
+    ],
+  ])('is answered by the error responder of its API when %s', async (_when, run) => {
+    const error = await new Promise((resolve) => run(contextAt((reason) => resolve(reason)).context));
+
+    expect(error).toEqual(new Error('why'));
+  });
+
+  it('tidies up before it is refused', async () => {
+    const order: string[] = [];
+    await new Promise<void>((resolve) => {
+      const { context } = contextAt(() => {
+        order.push('refused');
+        resolve();
+      });
+      context.after(
+        Promise.reject(new Error('why')),
+        () => undefined,
+        () => order.push('tidied'),
+      );
+    });
+
+    expect(order).toEqual(['tidied', 'refused']);
+  });
+
+  it('ends the connection when not even a refusal can be sent', () => {
+    const { context, ends } = contextAt(() => {
+      throw new Error('a bug');
+    });
+    context.fail(new Error('why'));
+
+    expect(ends).toEqual(['destroyed']);
+  });
+
+  it('has no caller before it is admitted', () => {
+    const { context } = contextAt(() => undefined);
+
+    expect(() => context.caller).toThrow('a route without a token guard');
+  });
+});

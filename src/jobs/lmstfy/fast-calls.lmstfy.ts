@@ -1,0 +1,90 @@
+import { Injectable } from '@nestjs/common';
+import { Admission } from '../../auth/admission.js';
+import { Config } from '../../config/config.js';
+import { EngineRegistry } from '../../engine/migration/engine.registry.js';
+import { answer, answerNothing } from '../../http/answer/answer.js';
+import { expectNoBody, readBody } from '../../http/request/body.js';
+import type { RequestContext } from '../../http/request/request-context.js';
+import {
+  attributesOf,
+  consumeParameters,
+  leasedJson,
+  newJob,
+  publishedJson,
+  publishedManyJson,
+  publishParameters,
+  readJob,
+} from './wire.lmstfy.js';
+import { bulkBodies } from './bulk.lmstfy.js';
+import { LeaseDelivery } from '../lease-delivery.js';
+import { FAST_ROUTES } from '../fast-routes.js';
+import { checkIdCount, publishOptionsOf } from '../publish-options.js';
+
+const NO_JOB = '{"msg":"no job available"}';
+
+/**
+ * The most frequent calls of lmstfy's API: publish, consume, ack. Both the router's controller and the fast path call
+ * them. Each method takes an admitted request context and makes sure that it is answered, now or later. It throws
+ * errors found at once; it answers later errors itself.
+ */
+@Injectable()
+export class LmstfyFastCalls {
+  constructor(
+    private readonly engines: EngineRegistry,
+    private readonly config: Config,
+    private readonly admission: Admission,
+    private readonly delivery: LeaseDelivery,
+  ) {}
+
+  publish(context: RequestContext): void {
+    readJob(context, this.config, ({ job, options }) => {
+      const { caller, queue } = context;
+      const publishing = this.engines.forPool(caller.pool).publish(caller.namespace, queue, job, options);
+      context.after(publishing, (id) => answer(context, 201, publishedJson(id)));
+    });
+  }
+
+  publishBulk(context: RequestContext): void {
+    const { limits, lmstfy } = this.config;
+    const parameters = publishParameters(context.query, lmstfy);
+    const attributes = attributesOf(context.request);
+    const options = publishOptionsOf(context.request);
+    readBody(context, limits.max_bulk_bytes, (body) => {
+      const jobs = bulkBodies(body, limits.max_body_bytes).map((element) =>
+        newJob(element, parameters, attributes),
+      );
+      checkIdCount(options, jobs.length);
+      const { caller, queue } = context;
+      const publishing = this.engines
+        .forPool(caller.pool)
+        .publishMany(caller.namespace, queue, jobs, options);
+      context.after(publishing, (ids) => answer(context, 201, publishedManyJson(ids)));
+    });
+  }
+
+  consume(context: RequestContext): void {
+    const parameters = consumeParameters(context.queue, context.query, this.config.lmstfy);
+    const { ttrMs, count, queues } = parameters;
+    const waitMs = context.mayWait ? parameters.waitMs : 0;
+    expectNoBody(context.request);
+    this.delivery.lease(
+      context,
+      { queues, count, ttrMs, waitMs, confirms: true },
+      {
+        write: (jobs) => {
+          if (jobs.length === 0) answer(context, 404, NO_JOB);
+          else answer(context, 200, leasedJson(context.caller.namespace, jobs, count > 1));
+        },
+        confirm: () => this.admission.confirm(context, FAST_ROUTES.consume.access),
+      },
+    );
+  }
+
+  /** Removes a job in any state. Succeeds if there is no such job. */
+  ack(context: RequestContext): void {
+    expectNoBody(context.request);
+    const { caller, queue, jobId } = context;
+    const acking = this.engines.forPool(caller.pool).ack(caller.namespace, queue, jobId);
+    context.after(acking, () => answerNothing(context));
+  }
+}

@@ -1,0 +1,109 @@
+import { Controller, Delete, Get, HttpCode, HttpStatus, Param, Put, Res, UseGuards } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
+import { Access } from '../../auth/access.js';
+import { CurrentCaller } from '../../auth/current-caller.js';
+import { TokenGuard } from '../../auth/token.guard.js';
+import type { Caller } from '../../domain/caller.js';
+import { jobNotFound } from '../../domain/errors.js';
+import { isJobId } from '../../domain/ids.js';
+import { EngineRegistry } from '../../engine/migration/engine.registry.js';
+import type { Queues } from '../../engine/migration/served-queues.js';
+import { CurrentRequest } from '../../http/request/current-request.js';
+import { LmstfyException } from '../../http/answer/errors.lmstfy.js';
+import { takeOver } from '../../http/request/context-of.js';
+import { WithHeaders } from '../../http/answer/with-headers.js';
+import {
+  lifeHeaders,
+  peekedJson,
+  publishedJson,
+  type PublishRequest,
+  PublishRequestPipe,
+} from './wire.lmstfy.js';
+import { FAST_ROUTES, LMSTFY_QUEUE, Route } from '../fast-routes.js';
+import { LmstfyFastCalls } from './fast-calls.lmstfy.js';
+
+/** Parameters in the path of a job. */
+interface JobParams {
+  readonly queue: string;
+  readonly id: string;
+}
+
+/** The queue calls of lmstfy's API. Calls of the fast path arrive here only if their path has an unusual spelling. */
+@Controller(LMSTFY_QUEUE)
+@UseGuards(TokenGuard)
+export class LmstfyJobsController {
+  constructor(
+    private readonly engines: EngineRegistry,
+    private readonly hot: LmstfyFastCalls,
+  ) {}
+
+  @Route(FAST_ROUTES.publish)
+  publish(@Res() reply: FastifyReply): void {
+    this.hot.publish(takeOver(reply));
+  }
+
+  @Route(FAST_ROUTES.publishBulk)
+  publishBulk(@Res() reply: FastifyReply): void {
+    this.hot.publishBulk(takeOver(reply));
+  }
+
+  @Route(FAST_ROUTES.consume)
+  consume(@Res() reply: FastifyReply): void {
+    this.hot.consume(takeOver(reply));
+  }
+
+  @Route(FAST_ROUTES.ack)
+  ack(@Res() reply: FastifyReply): void {
+    this.hot.ack(takeOver(reply));
+  }
+
+  /** Validates everything before it touches the old job; then one step replaces the old job with the new one. */
+  @Put('job/:id')
+  @HttpCode(HttpStatus.CREATED)
+  @Access({ verb: 'publish' })
+  async republish(
+    @CurrentCaller() caller: Caller,
+    @Param() { queue, id }: JobParams,
+    @CurrentRequest(PublishRequestPipe) { job, options }: PublishRequest,
+  ): Promise<string> {
+    const queues = this.queuesOf(caller);
+    const publishing = isJobId(id)
+      ? queues.republish(caller.namespace, queue, id, job, options)
+      : queues.publish(caller.namespace, queue, job, options);
+    return publishedJson(await publishing);
+  }
+
+  @Get('peek')
+  @Access({ verb: 'consume' })
+  async peekQueue(@CurrentCaller() caller: Caller, @Param('queue') queue: string): Promise<string> {
+    const job = await this.queuesOf(caller).peekQueue(caller.namespace, queue);
+    if (job === null) throw new LmstfyException(HttpStatus.NOT_FOUND, 'the queue is empty');
+    return peekedJson(caller.namespace, job);
+  }
+
+  @Get('job/:id')
+  @Access({ verb: 'consume' })
+  async peekJob(@CurrentCaller() caller: Caller, @Param() { queue, id }: JobParams): Promise<WithHeaders> {
+    const job = isJobId(id) ? await this.queuesOf(caller).peekJob(caller.namespace, queue, id) : null;
+    if (job === null) throw jobNotFound(id);
+    return new WithHeaders(peekedJson(caller.namespace, job), lifeHeaders(job));
+  }
+
+  @Get('size')
+  @Access({ isSize: true, verb: 'consume' })
+  async size(@CurrentCaller() caller: Caller, @Param('queue') queue: string): Promise<object> {
+    const { namespace } = caller;
+    return { namespace, queue, size: await this.queuesOf(caller).size(namespace, queue) };
+  }
+
+  @Delete()
+  @HttpCode(HttpStatus.NO_CONTENT)
+  @Access({ verb: 'admin' })
+  async destroy(@CurrentCaller() caller: Caller, @Param('queue') queue: string): Promise<void> {
+    await this.queuesOf(caller).destroy(caller.namespace, queue);
+  }
+
+  private queuesOf({ pool }: Caller): Queues {
+    return this.engines.forPool(pool);
+  }
+}

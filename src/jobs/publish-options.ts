@@ -1,0 +1,58 @@
+import type { IncomingMessage } from 'node:http';
+import { type Durability, DURABILITY_RULE, isDurability } from '../domain/durability.js';
+import { QueueError } from '../domain/errors.js';
+import type { PublishOptions } from '../domain/job.js';
+import { isIdempotencyKey, packUlid } from '../domain/ids.js';
+
+const IDS_RULE = 'must be ids that this call was refused with before, one for each job, separated by commas';
+const KEY_RULE = 'it has 1 to 255 visible ASCII characters';
+const EITHER_RULE =
+  'must be left out where there is an Idempotency-Key: the key alone makes sending again safe';
+
+/**
+ * Reads the publish options from headers that lmstfy does not have; undefined if there are none.
+ *
+ * @throws {QueueError} `invalid_argument`, with the header and its rule
+ */
+export function publishOptionsOf({ headers }: IncomingMessage): PublishOptions | undefined {
+  const durability = headers['x-durability'];
+  const jobIds = headers['x-job-id'];
+  const key = headers['idempotency-key'];
+  if (durability === undefined && jobIds === undefined && key === undefined) return undefined;
+  if (jobIds !== undefined && key !== undefined) throw invalid(`X-Job-ID ${EITHER_RULE}`);
+  return {
+    ...(key === undefined ? {} : { idempotencyKey: idempotencyKeyOf(key) }),
+    ...(durability === undefined ? {} : { durability: durabilityOf(String(durability)) }),
+    ...(jobIds === undefined ? {} : { retryOf: idsOf(String(jobIds)) }),
+  };
+}
+
+/** @throws {QueueError} `invalid_argument`: the number of ids differs from the number of jobs */
+export function checkIdCount(options: PublishOptions | undefined, jobs: number): void {
+  if (options?.retryOf !== undefined && options.retryOf.length !== jobs) throw wrongIds();
+}
+
+/** Node joins a header that is sent twice with a comma and a space; the space makes the key invalid. */
+function idempotencyKeyOf(key: string | string[]): string {
+  if (typeof key === 'string' && isIdempotencyKey(key)) return key;
+  throw invalid(`invalid Idempotency-Key: ${KEY_RULE}`);
+}
+
+function durabilityOf(text: string): Durability {
+  if (isDurability(text)) return text;
+  throw invalid(`X-Durability ${DURABILITY_RULE}`);
+}
+
+function idsOf(text: string): string[] {
+  const ids = text.split(',').map((id) => id.trim());
+  if (ids.every((id) => packUlid(id) !== null) && new Set(ids).size === ids.length) return ids;
+  throw wrongIds();
+}
+
+function wrongIds(): QueueError {
+  return invalid(`X-Job-ID ${IDS_RULE}`);
+}
+
+function invalid(message: string): QueueError {
+  return new QueueError('invalid_argument', message);
+}

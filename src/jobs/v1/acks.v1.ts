@@ -1,0 +1,113 @@
+import { MAX_ACKS, MAX_NAME_LENGTH, MAX_UINT32 } from '../../domain/limits.js';
+import { hasLegalCharacters, isJobId } from '../../domain/ids.js';
+import type { Ack } from '../../domain/job.js';
+import { InputError } from '../../http/answer/errors.v1.js';
+import { isObject } from '../../http/fields/kinds.js';
+import { Problems, readObject } from '../../http/fields/read.js';
+import { jsonOf } from '../../http/request/json-body.js';
+import { AckManyFields, AckManyItem } from '../dto/settle.v1.js';
+import { outcomeOf } from './outcomes.v1.js';
+import type { AckStatus, ExtendedAck } from '../jobs.service.js';
+
+/** Placeholder for an ack that is rejected. */
+const NO_ACK: ExtendedAck = { queue: '', id: '' };
+const BODY_RULE = 'must be JSON: an object with a list `acks`, and nothing else';
+const LIST_RULE = `must be a list of 1 to ${String(MAX_ACKS)} acknowledgements`;
+const LEASE_RULE = 'is missing: who has a result or a next queue says under which lease';
+
+/**
+ * Reads the body of a batch ack.
+ *
+ * @param maxBytes the longest result, as stored
+ * @throws {InputError} naming the items and what is wrong with them
+ */
+export function acksOf(body: Buffer, maxBytes: number): ExtendedAck[] {
+  const list = listOf(body);
+  const problems = new Problems();
+  const acks: ExtendedAck[] = [];
+  let queue = '';
+  let withTexts: readonly unknown[] | undefined;
+  for (let i = 0; i < list.length && !problems.isFull; i++) {
+    const item: unknown = list[i];
+    // Most batches are for one queue: its name is validated only once.
+    if (isObject(item) && isAck(item, queue)) {
+      queue = item.queue;
+      acks.push(item);
+    } else {
+      // Parsed again, to keep results exactly as they were written. Most batches have no results.
+      withTexts ??= (jsonOf(body, AckManyFields) as { readonly acks: readonly unknown[] }).acks;
+      acks.push(extendedAckOf(withTexts[i], `acks[${String(i)}]`, maxBytes, problems));
+    }
+  }
+  problems.settle();
+  return acks;
+}
+
+/** Writes the result of each ack, in order. Ids and names were validated: they need no escaping. */
+export function resultsJson(acks: readonly Ack[], results: readonly AckStatus[]): string {
+  let json = '';
+  for (let i = 0; i < acks.length; i++) {
+    json += `${i === 0 ? '' : ','}{"id":"${acks[i]?.id ?? ''}","status":"${results[i] ?? 'not_found'}"}`;
+  }
+  return `{"results":[${json}]}`;
+}
+
+function listOf(body: Buffer): unknown[] {
+  const value = parsed(body);
+  if (!isObject(value) || Object.keys(value).some((key) => key !== 'acks')) {
+    throw new InputError([{ field: '', rule: BODY_RULE }]);
+  }
+  const list: unknown = value.acks;
+  if (!Array.isArray(list) || list.length < 1 || list.length > MAX_ACKS) {
+    throw new InputError([{ field: 'acks', rule: LIST_RULE }]);
+  }
+  return list;
+}
+
+function parsed(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString()) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+/** @param legalQueue a queue name that was validated already */
+function isAck(item: Record<string, unknown>, legalQueue: string): item is Record<string, unknown> & Ack {
+  const { queue, id, lease } = item;
+  if ((queue !== legalQueue || queue === '') && !isQueue(queue)) return false;
+  if (typeof id !== 'string' || !isJobId(id)) return false;
+  if (lease !== undefined && !isLease(lease)) return false;
+  for (const key in item) if (key !== 'queue' && key !== 'id' && key !== 'lease') return false;
+  return true;
+}
+
+/** Reads an ack with a result or a next queue. Adds what is wrong with an invalid one to `problems`. */
+function extendedAckOf(item: unknown, at: string, maxBytes: number, problems: Problems): ExtendedAck {
+  const own = new Problems();
+  const fields = readObject(AckManyItem, item, at, own);
+  if (own.isEmpty()) {
+    const { queue, id, lease } = fields;
+    const outcome = outcomeOf(fields, `${at}.`, maxBytes, own);
+    const hasOutcome = outcome.result !== undefined || outcome.next !== undefined;
+    if (hasOutcome && lease === undefined) own.add(`${at}.lease`, LEASE_RULE);
+    if (own.isEmpty()) {
+      return { queue, id, ...(lease === undefined ? {} : { lease }), ...(hasOutcome ? { outcome } : {}) };
+    }
+  }
+  problems.addAll(own);
+  return NO_ACK;
+}
+
+function isQueue(value: unknown): boolean {
+  return (
+    typeof value === 'string' &&
+    value.length <= MAX_NAME_LENGTH &&
+    !value.startsWith('_') &&
+    hasLegalCharacters(value)
+  );
+}
+
+function isLease(value: unknown): boolean {
+  return typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= MAX_UINT32;
+}

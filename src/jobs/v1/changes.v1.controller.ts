@@ -1,0 +1,122 @@
+import { Controller, Delete, Patch, Post, UseGuards } from '@nestjs/common';
+import { Access } from '../../auth/access.js';
+import { TokenGuard } from '../../auth/token.guard.js';
+import { Config } from '../../config/config.js';
+import type { CancelRequest } from '../../engine/jobs/job-canceller.js';
+import type { JobChange } from '../../engine/jobs/job-updater.js';
+import { answerNothing } from '../../http/answer/answer.js';
+import { type AnswerDescription, Describe } from '../../http/describe.js';
+import type { RequestContext } from '../../http/request/request-context.js';
+import type { FieldsClass } from '../../http/fields/field.js';
+import { given } from '../../http/fields/given.js';
+import { Incoming } from '../../http/incoming.js';
+import { fieldsIn } from '../../http/request/json-body.js';
+import { isoTime, isoTimeOrNull, reply } from '../../http/answer/reply.js';
+import { jobChangeOf, logDataOf } from './changes.v1.js';
+import { ChangesService } from '../changes.service.js';
+import {
+  CancelFields,
+  CancelledAnswer,
+  ChangedAnswer,
+  ChangeFields,
+  DependencyFields,
+  LogFields,
+} from '../dto/change.v1.js';
+
+const GROUP = 'Jobs';
+const CHANGED: Readonly<Record<number, AnswerDescription>> = {
+  200: { about: 'Where the job is now.', of: ChangedAnswer },
+};
+
+/** Operations on a job that need no lease of it. */
+@Controller('v1/:namespace/jobs/:id')
+@UseGuards(TokenGuard)
+export class V1ChangesController {
+  constructor(
+    private readonly changes: ChangesService,
+    private readonly config: Config,
+  ) {}
+
+  @Post('cancel')
+  @Access({ queues: 'body', verb: 'consume' })
+  @Describe({
+    about: 'Cancels a job.',
+    details:
+      'One that waits or is dead ends at once. One that others depend on is refused with `has_dependents`, unless `cascade` says that they are to be cancelled too; one that is done with `job_done`.',
+    group: GROUP,
+    body: CancelFields,
+    answers: { 200: { about: 'What became of it.', of: CancelledAnswer } },
+  })
+  async cancel(@Incoming() context: RequestContext): Promise<void> {
+    const { caller, jobId: id } = context;
+    const { cascade, grace_ms } = await this.fields(context, CancelFields);
+    const request = given<CancelRequest>({ cascade, graceMs: grace_ms });
+    const cancelled = await this.changes.cancel(caller, id, request);
+    const revoked_at = cancelled.outcome === 'requested' ? isoTime(cancelled.revokedAtMs) : null;
+    reply(context, 200, { id, outcome: cancelled.outcome, revoked_at });
+  }
+
+  @Patch()
+  @Access({ queues: 'body', verb: 'publish' })
+  @Describe({
+    about: 'Changes a job that waits: one that is ready, scheduled, blocked or held.',
+    details:
+      'What is left out stays. A job in any other state is refused with `not_waiting`. A job published without options for a time more than ten minutes ahead is moved to another queue only with a new `due_at` or `delay_ms`: else `due_unknown`.',
+    group: GROUP,
+    body: ChangeFields,
+    answers: CHANGED,
+  })
+  async change(@Incoming() context: RequestContext): Promise<void> {
+    const fields = await this.fields(context, ChangeFields);
+    await this.alter(context, jobChangeOf(fields, this.config.limits.max_body_bytes));
+  }
+
+  @Post('dependencies')
+  @Access({ queues: 'body', verb: 'publish' })
+  @Describe({
+    about: 'Has a job that waits wait for others too.',
+    group: GROUP,
+    body: DependencyFields,
+    answers: CHANGED,
+  })
+  async addDependencies(@Incoming() context: RequestContext): Promise<void> {
+    const { depends_on } = await this.fields(context, DependencyFields);
+    await this.alter(context, { moreDependencies: depends_on });
+  }
+
+  @Delete('dependencies')
+  @Access({ queues: 'body', verb: 'publish' })
+  @Describe({
+    about: 'Has a job not wait for others any more. When nothing is left that it waits for, it goes on.',
+    group: GROUP,
+    body: DependencyFields,
+    answers: CHANGED,
+  })
+  async removeDependencies(@Incoming() context: RequestContext): Promise<void> {
+    const { depends_on } = await this.fields(context, DependencyFields);
+    await this.alter(context, { lessDependencies: depends_on });
+  }
+
+  @Post('log')
+  @Access({ queues: 'body', verb: 'consume' })
+  @Describe({
+    about: 'Writes a line into the timeline of a job, in whatever state it is.',
+    group: GROUP,
+    body: LogFields,
+    answers: { 204: { about: 'It is written.' } },
+  })
+  async log(@Incoming() context: RequestContext): Promise<void> {
+    const { message, data } = await this.fields(context, LogFields);
+    await this.changes.log(context.caller, context.jobId, message, logDataOf(data));
+    answerNothing(context);
+  }
+
+  private async alter(context: RequestContext, change: JobChange): Promise<void> {
+    const { state, dueAtMs } = await this.changes.change(context.caller, context.jobId, change);
+    reply(context, 200, { id: context.jobId, state, due_at: isoTimeOrNull(dueAtMs) });
+  }
+
+  private fields<T extends object>(context: RequestContext, of: FieldsClass<T>): Promise<T> {
+    return fieldsIn(context, this.config.limits.max_bulk_bytes, of);
+  }
+}

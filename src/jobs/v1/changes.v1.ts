@@ -1,0 +1,42 @@
+import { MAX_LOG_DATA_BYTES } from '../../domain/limits.js';
+import type { JobChange } from '../../engine/jobs/job-updater.js';
+import { given } from '../../http/fields/given.js';
+import { Problems } from '../../http/fields/read.js';
+import type { ChangeFields } from '../dto/change.v1.js';
+import { dataOf, jsonText } from '../../http/job-fields/new-job.js';
+
+/**
+ * Builds a change from fields that were validated one by one.
+ *
+ * @param maxBytes the longest data, as stored
+ * @throws {InputError} fields that exclude each other
+ */
+export function jobChangeOf(fields: ChangeFields, maxBytes: number): JobChange {
+  const { priority, tags, due_at, delay_ms, ttl_ms, queue, depends_on } = fields;
+  const problems = new Problems();
+  const data = dataOf(fields, '', maxBytes, problems);
+  if (due_at !== undefined && delay_ms !== undefined)
+    problems.add('due_at', 'must be left out where there is delay_ms');
+  problems.settle();
+  return given<JobChange>({
+    priority,
+    tags,
+    data,
+    dueMs: due_at === undefined ? undefined : Math.max(Date.parse(due_at), 0),
+    delayMs: delay_ms,
+    ttlMs: ttl_ms,
+    queue,
+    dependsOn: depends_on,
+  });
+}
+
+/** Checks the data of a timeline entry. @throws {InputError} it is too long, or nested too deeply */
+export function logDataOf(data: unknown): unknown {
+  const length = data === undefined ? 0 : jsonText(data)?.length;
+  if (length === undefined || length > MAX_LOG_DATA_BYTES) {
+    const problems = new Problems();
+    problems.add('data', `must be at most ${String(MAX_LOG_DATA_BYTES)} bytes as stored`);
+    problems.settle();
+  }
+  return data;
+}

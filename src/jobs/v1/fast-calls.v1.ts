@@ -1,0 +1,41 @@
+import { Injectable } from '@nestjs/common';
+import { Config } from '../../config/config.js';
+import { checkQueue, checkVerb, type Rights } from '../../domain/rights.js';
+import { answer } from '../../http/answer/answer.js';
+import { readBody } from '../../http/request/body.js';
+import type { RequestContext } from '../../http/request/request-context.js';
+import { refuseParameters } from '../../http/fields/read.js';
+import { acksOf, resultsJson } from './acks.v1.js';
+import { type ExtendedAck, JobsService } from '../jobs.service.js';
+
+/** Calls of the native API that the fast path also serves. `LmstfyFastCalls` says how they treat a request context. */
+@Injectable()
+export class V1FastCalls {
+  constructor(
+    private readonly jobs: JobsService,
+    private readonly config: Config,
+  ) {}
+
+  /** Acks each of many jobs on its own. Acks nothing if one of the acks is malformed. */
+  acks(context: RequestContext): void {
+    refuseParameters(context.query);
+    readBody(context, this.config.limits.max_bulk_bytes, (body) => {
+      const acks = acksOf(body, this.config.limits.max_body_bytes);
+      const { caller } = context;
+      if (caller.rights !== null) checkAcks(caller.rights, acks);
+      context.after(this.jobs.ackMany(caller, acks), (results) =>
+        answer(context, 200, resultsJson(acks, results)),
+      );
+    });
+  }
+}
+
+/** An ack that moves a job to another queue needs permission to publish there. */
+function checkAcks(rights: Rights, acks: readonly ExtendedAck[]): void {
+  for (const { queue, outcome } of acks) {
+    checkQueue(rights, queue);
+    if (outcome?.next === undefined) continue;
+    checkVerb(rights, 'publish');
+    checkQueue(rights, outcome.next.queue);
+  }
+}

@@ -1,0 +1,60 @@
+import type { LeasedJob } from '../../domain/job.js';
+import { fieldsOf } from '../../http/fields/field.js';
+import { jobFacts } from '../../http/job-fields/job-facts.v1.js';
+import { JobAnswer } from '../dto/job.v1.js';
+import { leasedJson } from './job-answers.v1.js';
+
+const SIMPLE: LeasedJob = {
+  ...{
+    id: '01M7Z17XME660YPHBY512QCVQF',
+    queue: 'q',
+    body: Buffer.from('{"a":[1.50, "ä"]}'),
+    attributes: null,
+  },
+  ...{ triesLeft: 4, attempts: 1, ttlLeftMs: 5, elapsedMs: 6, lease: 4_294_967_295, leaseEndsAtMs: 1_000 },
+  ...{ publishedAtMs: 0, expiresAtMs: null },
+};
+const FACTS = {
+  ...{ priority: 0, type: null, tags: [], contentType: null, crashes: 0, failures: 0 },
+  ...{ progress: null, waitedMs: null },
+};
+
+describe('the answer to a lease request', () => {
+  it.each<[string, LeasedJob]>([
+    ['of a simple job', SIMPLE],
+    [
+      'of an extended job',
+      {
+        ...SIMPLE,
+        ...{ attributes: { 'a"': 'ö\n' }, publishedAtMs: null, expiresAtMs: 253_402_300_799_999 },
+        extended: {
+          ...FACTS,
+          ...{ priority: -128, type: 'a"\\ü', tags: ['ß', '"'], crashes: 2, failures: 3 },
+          ...{ contentType: 'application/ld+json; a="b"', progress: '{"done": 0.10, "what": "ä"}' },
+        },
+      },
+    ],
+  ])('%s has all facts and its data', (_what, job) => {
+    const json = leasedJson([job]);
+    const { extended = FACTS } = job;
+    const progress = extended.progress === null ? null : (JSON.parse(extended.progress) as unknown);
+    const answer: unknown = {
+      ...jobFacts({ ...job, ...extended, state: 'leased', progress }),
+      ...{ data: { a: [1.5, 'ä'] }, content_type: extended.contentType ?? 'application/json' },
+    };
+    expect(JSON.parse(json)).toEqual({ jobs: [answer] });
+    expect(json).toMatch(/^[\x20-\x7e]*$/);
+    // As it was published: numbers keep their digits.
+    expect(json).toContain('"data":{"a":[1.50, "\\u00e4"]}');
+    const fields = [...fieldsOf(JobAnswer).keys()].filter((name) => name !== 'data_base64');
+    expect(Object.keys(answer as object).sort()).toEqual(fields.sort());
+  });
+
+  it('has bytes in base64, and a comma between jobs', () => {
+    const bytes = { ...SIMPLE, body: Buffer.from([255, 0]) };
+    const { jobs } = JSON.parse(leasedJson([bytes, SIMPLE])) as { jobs: object[] };
+    expect(jobs).toHaveLength(2);
+    expect(jobs[0]).toMatchObject({ data_base64: '/wA=', content_type: 'application/octet-stream' });
+    expect(leasedJson([])).toBe('{"jobs":[]}');
+  });
+});

@@ -1,0 +1,28 @@
+import { Controller, UseGuards } from '@nestjs/common';
+import { TokenGuard } from '../../auth/token.guard.js';
+import { Describe } from '../../http/describe.js';
+import type { RequestContext } from '../../http/request/request-context.js';
+import { Incoming } from '../../http/incoming.js';
+import { AckManyAnswer, AckManyFields } from '../dto/settle.v1.js';
+import { FAST_ROUTES, Route, V1_NAMESPACE } from '../fast-routes.js';
+import { V1FastCalls } from './fast-calls.v1.js';
+
+/** Native API calls for jobs, for requests that come through the router. */
+@Controller(V1_NAMESPACE)
+@UseGuards(TokenGuard)
+export class V1JobsController {
+  constructor(private readonly hot: V1FastCalls) {}
+
+  @Route(FAST_ROUTES.v1Acks)
+  @Describe({
+    about: 'Acknowledges many jobs, each for itself.',
+    details:
+      'Nothing is acknowledged if one of them breaks a rule. What becomes of one changes nothing about the others.',
+    group: 'Jobs',
+    body: AckManyFields,
+    answers: { 200: { about: 'What became of each.', of: AckManyAnswer } },
+  })
+  acks(@Incoming() context: RequestContext): void {
+    this.hot.acks(context);
+  }
+}

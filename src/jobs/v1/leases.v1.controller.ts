@@ -1,0 +1,119 @@
+import { Controller, Get, UseGuards } from '@nestjs/common';
+import { Access } from '../../auth/access.js';
+import { TokenGuard } from '../../auth/token.guard.js';
+import { type AnswerDescription, Describe } from '../../http/describe.js';
+import type { RequestContext } from '../../http/request/request-context.js';
+import { Incoming } from '../../http/incoming.js';
+import { reply } from '../../http/answer/reply.js';
+import { WholeJobAnswer } from '../dto/job.v1.js';
+import { LeasesAnswer, LeasesFields } from '../dto/leases.v1.js';
+import {
+  AckFields,
+  AckManyResult,
+  FailFields,
+  HeartbeatAnswer,
+  HeartbeatFields,
+  ReleaseFields,
+  RetryFields,
+  SettledAnswer,
+} from '../dto/settle.v1.js';
+import { wholeJobAnswer } from './job-answers.v1.js';
+import { FAST_ROUTES, Route, V1_NAMESPACE } from '../fast-routes.js';
+import { V1Leasing } from './leasing.v1.js';
+import { V1LeaseOperations } from './lease-operations.v1.js';
+import { JobsService } from '../jobs.service.js';
+
+const GROUP = 'Jobs';
+const SETTLED: Readonly<Record<number, AnswerDescription>> = {
+  200: { about: 'Where the job is now.', of: SettledAnswer },
+};
+
+/** Leasing and lease operations. The lease number proves ownership of the lease. */
+@Controller(V1_NAMESPACE)
+@UseGuards(TokenGuard)
+export class V1LeasesController {
+  constructor(
+    private readonly jobs: JobsService,
+    private readonly leasing: V1Leasing,
+    private readonly operations: V1LeaseOperations,
+  ) {}
+
+  @Route(FAST_ROUTES.v1Lease)
+  @Describe({
+    about: 'Leases jobs, waiting for a first one if asked to.',
+    group: GROUP,
+    body: LeasesFields,
+    answers: { 200: { about: 'The jobs; none if there were none.', of: LeasesAnswer } },
+  })
+  lease(@Incoming() context: RequestContext): void {
+    this.leasing.lease(context);
+  }
+
+  @Get('jobs/:id')
+  @Access({ queues: 'body', verb: 'consume' })
+  @Describe({
+    about: 'Shows a job, with all that is known of it.',
+    group: GROUP,
+    answers: { 200: { about: 'The job.', of: WholeJobAnswer } },
+  })
+  async find(@Incoming() context: RequestContext): Promise<void> {
+    reply(context, 200, wholeJobAnswer(await this.jobs.find(context.caller, context.jobId)));
+  }
+
+  @Route(FAST_ROUTES.v1Ack)
+  @Describe({
+    about:
+      'Ends a job: its work is done. It goes, is kept with its result for its retention, or moves on to its next queue.',
+    group: GROUP,
+    body: AckFields,
+    answers: { 200: { about: 'What became of it.', of: AckManyResult } },
+  })
+  ack(@Incoming() context: RequestContext): void {
+    this.operations.ack(context);
+  }
+
+  @Route(FAST_ROUTES.v1Heartbeat)
+  @Describe({
+    about: 'Says that its owner is still at a job: the lease lasts longer.',
+    details: 'It is heard until the job is leased again, even after the lease ran out.',
+    group: GROUP,
+    body: HeartbeatFields,
+    answers: { 200: { about: 'How long the lease lasts, and whether to go on.', of: HeartbeatAnswer } },
+  })
+  heartbeat(@Incoming() context: RequestContext): void {
+    this.operations.heartbeat(context);
+  }
+
+  @Route(FAST_ROUTES.v1Release)
+  @Describe({
+    about: 'Gives a job back, and the try with it.',
+    group: GROUP,
+    body: ReleaseFields,
+    answers: SETTLED,
+  })
+  release(@Incoming() context: RequestContext): void {
+    this.operations.release(context);
+  }
+
+  @Route(FAST_ROUTES.v1Retry)
+  @Describe({
+    about: 'Says that a job went wrong: it is tried again, if it has tries left, or is dead.',
+    group: GROUP,
+    body: RetryFields,
+    answers: SETTLED,
+  })
+  retry(@Incoming() context: RequestContext): void {
+    this.operations.retry(context);
+  }
+
+  @Route(FAST_ROUTES.v1Fail)
+  @Describe({
+    about: 'Says that a job went wrong for good: it goes to the dead letter at once.',
+    group: GROUP,
+    body: FailFields,
+    answers: SETTLED,
+  })
+  fail(@Incoming() context: RequestContext): void {
+    this.operations.fail(context);
+  }
+}

@@ -1,0 +1,53 @@
+import { Injectable } from '@nestjs/common';
+import { Admission } from '../../auth/admission.js';
+import type { ReserveRequest } from '../../domain/job.js';
+import { checkQueue } from '../../domain/rights.js';
+import type { RequestContext } from '../../http/request/request-context.js';
+import { refuseParameters } from '../../http/fields/read.js';
+import { readJson } from '../../http/request/json-body.js';
+import { answer } from '../../http/answer/answer.js';
+import { LeasesFields } from '../dto/leases.v1.js';
+import { FAST_ROUTES } from '../fast-routes.js';
+import { leasedJson } from './job-answers.v1.js';
+import { LeaseDelivery } from '../lease-delivery.js';
+
+/** Enough for the longest names of the maximal number of queues. */
+const MAX_LEASES_BYTES = 32_768;
+/** The queues stand in the body; after a wait they are checked as a list. */
+const CONFIRM_ACCESS = { ...FAST_ROUTES.v1Lease.access, queues: 'list' } as const;
+
+/** Leases jobs through the native API. A lease is undone if its response does not reach the client, as in lmstfy's API. */
+@Injectable()
+export class V1Leasing {
+  constructor(
+    private readonly admission: Admission,
+    private readonly delivery: LeaseDelivery,
+  ) {}
+
+  /** Handles an admitted request context and makes sure that it is answered, now or later. */
+  lease(context: RequestContext): void {
+    refuseParameters(context.query);
+    readJson(context, MAX_LEASES_BYTES, LeasesFields, (body) => {
+      const { caller } = context;
+      const { queues } = body;
+      if (caller.rights !== null) for (const queue of queues) checkQueue(caller.rights, queue);
+      const waitMs = context.mayWait ? (body.wait_ms ?? 0) : 0;
+      this.delivery.lease(context, requestOf(body, waitMs), {
+        write: (jobs) => answer(context, 200, leasedJson(jobs)),
+        confirm: () => this.admission.confirm({ caller, queue: queues.join(',') }, CONFIRM_ACCESS),
+      });
+    });
+  }
+}
+
+function requestOf(body: LeasesFields, waitMs: number): ReserveRequest {
+  return {
+    queues: body.queues,
+    count: body.count ?? 1,
+    waitMs,
+    confirms: true,
+    ...(body.ttr_ms === undefined ? {} : { ttrMs: body.ttr_ms }),
+    ...(body.worker === undefined ? {} : { worker: body.worker }),
+    ...(body.order === 'round_robin' ? { inTurns: true } : {}),
+  };
+}

@@ -1,0 +1,172 @@
+import { Controller, Delete, Get, Post, Put, UseGuards } from '@nestjs/common';
+import { Access, type AccessRules } from '../../auth/access.js';
+import { TokenGuard } from '../../auth/token.guard.js';
+import { Config } from '../../config/config.js';
+import { Describe } from '../../http/describe.js';
+import type { RequestContext } from '../../http/request/request-context.js';
+import { readFields, readQuery } from '../../http/fields/read.js';
+import { Incoming } from '../../http/incoming.js';
+import { fieldsIn } from '../../http/request/json-body.js';
+import { pageAnswer, pageOf, PageQuery } from '../../http/request/page-query.js';
+import { isoTime, reply } from '../../http/answer/reply.js';
+import { JobsPage, jobsPage } from '../../http/job-fields/summary.v1.js';
+import {
+  JobsQuery,
+  NamedCountsPage,
+  TagsAnswer,
+  TagsFields,
+  TagsQuery,
+  TrackedAnswer,
+  TrackedPage,
+} from '../dto/lists.v1.js';
+import { ListsService } from '../lists.service.js';
+import { JobsService } from '../jobs.service.js';
+
+const OF_JOB: Partial<AccessRules> = { queues: 'body', verb: 'consume' };
+const OF_NAMESPACE: Partial<AccessRules> = { queues: 'none', verb: 'consume' };
+const GROUP = 'Lists';
+const TAGS = { 200: { about: 'The tags.', of: TagsAnswer } };
+
+/** Lists of jobs, tags, tracked jobs and failure groups. */
+@Controller('v1/:namespace')
+@UseGuards(TokenGuard)
+export class V1ListsController {
+  constructor(
+    private readonly lists: ListsService,
+    private readonly jobs: JobsService,
+    private readonly config: Config,
+  ) {}
+
+  @Get('jobs')
+  @Access(OF_JOB)
+  @Describe({
+    about: 'Lists jobs, in whatever state.',
+    details:
+      'Jobs of one state come in its order: ready ones as they will be leased, others by time. A job that moves while one goes through the pages may be missed or shown twice. Plain jobs have no tag, type or group.',
+    group: GROUP,
+    query: JobsQuery,
+    answers: { 200: { about: 'A page of jobs.', of: JobsPage } },
+  })
+  async list(@Incoming() context: RequestContext): Promise<void> {
+    const { limit, cursor, ...filter } = readQuery(JobsQuery, context.query);
+    const page = pageOf({ limit, cursor });
+    reply(context, 200, jobsPage(await this.lists.list(context.caller, filter, page)));
+  }
+
+  @Get('jobs/:id/tags')
+  @Access(OF_JOB)
+  @Describe({ about: 'Shows the tags of a job.', group: GROUP, answers: TAGS })
+  async tagsOf(@Incoming() context: RequestContext): Promise<void> {
+    const { caller, jobId: id } = context;
+    await this.jobs.checkJob(caller, id);
+    reply(context, 200, { id, tags: await this.lists.tagsOf(caller, id) });
+  }
+
+  @Post('jobs/:id/tags')
+  @Access(OF_JOB)
+  @Describe({
+    about: 'Gives a job more tags, whatever its state.',
+    details: 'A tag that it has already is none more.',
+    group: GROUP,
+    body: TagsFields,
+    answers: TAGS,
+  })
+  async addTags(@Incoming() context: RequestContext): Promise<void> {
+    const { caller, jobId: id } = context;
+    const { tags } = await fieldsIn(context, this.config.limits.max_body_bytes, TagsFields);
+    await this.jobs.checkJob(caller, id);
+    reply(context, 200, { id, tags: await this.lists.addTags(caller, id, tags) });
+  }
+
+  @Delete('jobs/:id/tags')
+  @Access(OF_JOB)
+  @Describe({ about: 'Takes tags from a job.', group: GROUP, query: TagsQuery, answers: TAGS })
+  async removeTags(@Incoming() context: RequestContext): Promise<void> {
+    const { caller, jobId: id } = context;
+    const url = context.request.url ?? '';
+    const { tag = [], tags: list = [] } = readQuery(
+      TagsQuery,
+      context.query,
+      url.slice(url.indexOf('?') + 1),
+    );
+    const { tags } = readFields(TagsFields, { tags: [...tag, ...list] });
+    await this.jobs.checkJob(caller, id);
+    reply(context, 200, { id, tags: await this.lists.removeTags(caller, id, tags) });
+  }
+
+  @Get('tags')
+  @Access(OF_NAMESPACE)
+  @Describe({
+    about: 'Lists the tags that jobs have now.',
+    group: GROUP,
+    query: PageQuery,
+    answers: { 200: { about: 'A page of tags.', of: NamedCountsPage } },
+  })
+  tags(@Incoming() context: RequestContext): Promise<void> {
+    return this.counts(context, 'tags');
+  }
+
+  @Get('failure-groups')
+  @Access(OF_NAMESPACE)
+  @Describe({
+    about: 'Lists the failure groups of dead jobs.',
+    details: 'The group `lease_expired` has those whose last lease ran out. Plain jobs are in none.',
+    group: GROUP,
+    query: PageQuery,
+    answers: { 200: { about: 'A page of groups.', of: NamedCountsPage } },
+  })
+  groups(@Incoming() context: RequestContext): Promise<void> {
+    return this.counts(context, 'groups');
+  }
+
+  @Get('tracked')
+  @Access(OF_NAMESPACE)
+  @Describe({
+    about: 'Lists tracked jobs, and those that went within the last day.',
+    group: GROUP,
+    query: PageQuery,
+    answers: { 200: { about: 'A page of jobs; `gone` is the same on each.', of: TrackedPage } },
+  })
+  async tracked(@Incoming() context: RequestContext): Promise<void> {
+    const { caller } = context;
+    const page = pageOf(readQuery(PageQuery, context.query));
+    const [jobs, traces] = await Promise.all([
+      this.lists.list(caller, { tracked: true }, page),
+      this.lists.traces(caller),
+    ]);
+    const gone = traces.map(({ id, goneAtMs }) => ({ id, gone_at: isoTime(goneAtMs) }));
+    reply(context, 200, { ...jobsPage(jobs), gone });
+  }
+
+  @Put('tracked/:id')
+  @Access(OF_NAMESPACE)
+  @Describe({
+    about: 'Tracks a job: its events say `tracked`, and it is listed for a day when it is gone.',
+    group: GROUP,
+    answers: { 200: { about: 'It is tracked.', of: TrackedAnswer } },
+  })
+  async track(@Incoming() context: RequestContext): Promise<void> {
+    const { caller, jobId: id } = context;
+    await this.lists.track(caller, id);
+    reply(context, 200, { id, tracked: true });
+  }
+
+  @Delete('tracked/:id')
+  @Access(OF_NAMESPACE)
+  @Describe({
+    about: 'Tracks a job no more, whether it is there or not.',
+    group: GROUP,
+    answers: { 200: { about: 'It is not tracked.', of: TrackedAnswer } },
+  })
+  async untrack(@Incoming() context: RequestContext): Promise<void> {
+    const { caller, jobId: id } = context;
+    await this.lists.untrack(caller, id);
+    reply(context, 200, { id, tracked: false });
+  }
+
+  private async counts(context: RequestContext, of: 'tags' | 'groups'): Promise<void> {
+    const page = pageOf(readQuery(PageQuery, context.query));
+    const { items, cursor } = await this.lists[of](context.caller, page);
+    reply(context, 200, pageAnswer(items, cursor));
+  }
+}

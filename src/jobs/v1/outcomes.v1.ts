@@ -1,0 +1,79 @@
+import type { Completion, JobFailure } from '../../domain/extended-job.js';
+import { given } from '../../http/fields/given.js';
+import { Problems } from '../../http/fields/read.js';
+import type {
+  AckFields,
+  FailFields,
+  HeartbeatFields,
+  NextFields,
+  Outcome,
+  RetryFields,
+} from '../dto/settle.v1.js';
+import { dataOf, jsonText, resultOf } from '../../http/job-fields/new-job.js';
+import type { Heartbeat } from '../jobs.service.js';
+
+const JSON_TYPE = 'application/json';
+const USUAL_GROUP = 'failed';
+
+/**
+ * Builds the completion of a job from fields that were validated one by one.
+ *
+ * @param maxBytes the longest result, as stored
+ * @throws {InputError} fields that exclude each other
+ */
+export function completionOf(id: string, fields: AckFields, maxBytes: number): Completion {
+  const problems = new Problems();
+  const outcome = outcomeOf(fields, '', maxBytes, problems);
+  problems.settle();
+  return { id, lease: fields.lease, ...outcome };
+}
+
+/**
+ * Reads the outcome of a job: its result or its next queue.
+ *
+ * @param at the path of the ack with a dot behind it, or an empty string
+ * @param problems receives contradictions between the fields
+ */
+export function outcomeOf(
+  fields: Outcome,
+  at: string,
+  maxBytes: number,
+  problems: Problems,
+): Pick<Completion, 'result' | 'next'> {
+  const { next } = fields;
+  const result = resultOf(fields, at, maxBytes, problems);
+  if (result !== undefined && next !== undefined) {
+    problems.add(`${at}next`, 'must be left out where there is a result: a job that moves on is not done');
+  }
+  const { body, contentType = JSON_TYPE } = result ?? {};
+  return {
+    ...(body === undefined ? {} : { result: { body, contentType } }),
+    ...(next === undefined ? {} : { next: nextOf(next) }),
+  };
+}
+
+/** @throws {InputError} data given in two ways, or too long */
+export function heartbeatOf(id: string, fields: HeartbeatFields, maxBytes: number): Heartbeat {
+  const { lease, ttr_ms, progress } = fields;
+  const problems = new Problems();
+  const stored = dataOf(fields, '', maxBytes, problems);
+  const length = progress === undefined ? 0 : jsonText(progress)?.length;
+  if (length === undefined || length > maxBytes) {
+    problems.add('progress', `must be at most ${String(maxBytes)} bytes as stored`);
+  }
+  problems.settle();
+  return given<Heartbeat>({ id, lease, ttrMs: ttr_ms, progress, data: stored?.body });
+}
+
+export function failureOf(id: string, fields: FailFields & Pick<RetryFields, 'delay_ms'>): JobFailure {
+  const { lease, group = USUAL_GROUP, message = '', delay_ms } = fields;
+  return given<JobFailure>({ id, lease, group, message, delayMs: delay_ms });
+}
+
+function nextOf({ queue, delay_ms, depends_on }: NextFields): NonNullable<Completion['next']> {
+  return {
+    queue,
+    ...(delay_ms === undefined ? {} : { delayMs: delay_ms }),
+    ...(depends_on === undefined ? {} : { dependsOn: depends_on }),
+  };
+}

@@ -1,0 +1,53 @@
+import { Controller, UseGuards } from '@nestjs/common';
+import { TokenGuard } from '../../auth/token.guard.js';
+import { Describe } from '../../http/describe.js';
+import type { RequestContext } from '../../http/request/request-context.js';
+import { Incoming } from '../../http/incoming.js';
+import { EndedAnswer } from '../dto/job.v1.js';
+import {
+  PublishedAnswer,
+  PublishedManyAnswer,
+  PublishFields,
+  PublishManyFields,
+  PublishQuery,
+} from '../../http/job-fields/fields.js';
+import { FAST_ROUTES, Route, V1_NAMESPACE } from '../fast-routes.js';
+import { V1Publishing } from './publishing.v1.js';
+
+/** Publishing through the native API. */
+@Controller(V1_NAMESPACE)
+@UseGuards(TokenGuard)
+export class V1PublishController {
+  constructor(private readonly publishing: V1Publishing) {}
+
+  @Route(FAST_ROUTES.v1Publish)
+  @Describe({
+    about: 'Publishes a job, or many: all or none.',
+    details: 'Jobs of a list may be of any queues of the namespace.',
+    group: 'Jobs',
+    body: [PublishFields, PublishManyFields],
+    headers: [
+      {
+        name: 'Idempotency-Key',
+        about: 'The same request with the same key is answered alike, and stores nothing twice.',
+      },
+      {
+        name: 'X-Durability',
+        about: 'How safe the jobs must be before the answer: `memory`, `aof` or `replicated:N`.',
+      },
+      { name: 'X-Job-ID', about: 'The ids that an earlier attempt was refused with.' },
+    ],
+    query: PublishQuery,
+    answers: {
+      201: { about: 'What became of each.', of: [PublishedAnswer, PublishedManyAnswer] },
+      200: { about: 'With `wait_ms`: how the job ended.', of: EndedAnswer },
+      202: {
+        about: 'With `wait_ms`: where the job is; it has not ended yet. `Location` says where to ask later.',
+        of: EndedAnswer,
+      },
+    },
+  })
+  publish(@Incoming() context: RequestContext): void {
+    this.publishing.publish(context);
+  }
+}

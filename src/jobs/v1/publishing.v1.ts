@@ -1,0 +1,106 @@
+import { Injectable } from '@nestjs/common';
+import { Config } from '../../config/config.js';
+import { QueueError } from '../../domain/errors.js';
+import type { PublishOptions } from '../../domain/job.js';
+import type { NewExtendedJob, PublishedJob } from '../../domain/extended-job.js';
+import { checkQueue, checkVerb } from '../../domain/rights.js';
+import type { JobState } from '../../domain/states.js';
+import { readBody } from '../../http/request/body.js';
+import { InputError } from '../../http/answer/errors.v1.js';
+import type { RequestContext } from '../../http/request/request-context.js';
+import { readQuery } from '../../http/fields/read.js';
+import { jsonOf } from '../../http/request/json-body.js';
+import { answer } from '../../http/answer/answer.js';
+import { reply } from '../../http/answer/reply.js';
+import { Delivery } from '../delivery.js';
+import { PublishFields, PublishManyFields, PublishQuery } from '../../http/job-fields/fields.js';
+import { endedAnswer } from './job-answers.v1.js';
+import { checkIdCount, publishOptionsOf } from '../publish-options.js';
+import { JobsService } from '../jobs.service.js';
+import { publishRequestOf } from '../../http/job-fields/new-job.js';
+
+/** How long the job is kept after the wait has ended, so that a waiting client can still read its end. */
+const KEPT_LONGER_MS = 60_000;
+const ENDED = new Set<JobState>(['done', 'dead', 'cancelled']);
+
+/** Publishing through the native API, for the router and the fast path. */
+@Injectable()
+export class V1Publishing {
+  constructor(
+    private readonly jobs: JobsService,
+    private readonly config: Config,
+  ) {}
+
+  /** Handles an admitted request context and makes sure that it is answered, now or later. */
+  publish(context: RequestContext): void {
+    const { limits } = this.config;
+    const { wait_ms } = readQuery(PublishQuery, context.query);
+    const options = publishOptionsOf(context.request);
+    // Waiting for a job's end reads the job, which needs the permission to consume.
+    if (wait_ms !== undefined) checkVerb(context.caller.rights, 'consume');
+    readBody(context, limits.max_bulk_bytes, (body) => {
+      const { caller } = context;
+      const { jobs, isOne } = publishRequestOf(
+        jsonOf(body, PublishFields, PublishManyFields),
+        limits.max_body_bytes,
+      );
+      if (caller.rights !== null) for (const { queue } of jobs) checkQueue(caller.rights, queue);
+      checkIdCount(options, jobs.length);
+      if (wait_ms !== undefined) this.publishAndWait(context, alone(jobs, isOne), wait_ms, options);
+      else {
+        context.after(this.jobs.publish(caller, jobs, options), (published) => {
+          const [first] = published;
+          if (!isOne || first === undefined)
+            answer(context, 201, `{"jobs":[${published.map(publishedJson).join(',')}]}`);
+          else answer(context, 201, publishedJson(first), { headers: locationOf(context, first) });
+        });
+      }
+    });
+  }
+
+  /**
+   * Answers with the end of the job. If the wait time is over or the server shuts down, answers 202 with the address of
+   * the job.
+   */
+  private publishAndWait(
+    context: RequestContext,
+    job: NewExtendedJob,
+    waitMs: number,
+    options: PublishOptions | undefined,
+  ): void {
+    const { caller, server, request } = context;
+    server.loadShedder?.park(context);
+    const delivery = new Delivery(request.socket);
+    const kept = { ...job, retentionMs: Math.max(job.retentionMs ?? 0, waitMs + KEPT_LONGER_MS) };
+    const publish = async (): Promise<void> => {
+      const [published] = await this.jobs.publish(caller, [kept], options);
+      if (published === undefined) throw new QueueError('internal', 'a publish of one job has no answer');
+      const found = await this.jobs.waitForEnd(caller, published.id, waitMs, delivery.signal);
+      const hasEnded = found === null || ENDED.has(found.state);
+      reply(
+        context,
+        hasEnded ? 200 : 202,
+        endedAnswer(published, found),
+        hasEnded ? [] : locationOf(context, published),
+      );
+    };
+    const done = (): void => delivery.done();
+    context.after(publish(), done, done);
+  }
+}
+
+/** @throws {InputError} there is a list of jobs */
+function alone(jobs: readonly NewExtendedJob[], isOne: boolean): NewExtendedJob {
+  const [job] = jobs;
+  if (isOne && job !== undefined) return job;
+  throw new InputError([{ field: 'wait_ms', rule: 'must be left out where there is a list of jobs' }]);
+}
+
+/** `PublishedAnswer`. Ids, names and states have only legal characters: they need no escaping. */
+function publishedJson({ id, state, existing }: PublishedJob): string {
+  return `{"id":"${id}","state":"${state}","existing":${String(existing)}}`;
+}
+
+function locationOf({ namespace }: RequestContext, { id }: PublishedJob): string[] {
+  return ['Location', `/v1/${namespace}/jobs/${id}`];
+}

@@ -1,0 +1,107 @@
+import type { Provider } from '@nestjs/common';
+import { makeGaugeProvider } from '@willsoto/nestjs-prometheus';
+import type { Aggregator, Registry } from 'prom-client';
+
+/** Declaration of a gauge. The aggregator combines the values of several processes; default `sum`. */
+interface ColdGauge {
+  readonly name: string;
+  readonly help: string;
+  readonly labelNames: readonly string[];
+  readonly aggregator?: Aggregator;
+}
+
+const POOL = ['pool'] as const;
+const QUEUE = ['pool', 'namespace', 'queue'] as const;
+
+/** Label names of these gauges, for typing. */
+export type PoolLabel = (typeof POOL)[number];
+export type QueueLabel = (typeof QUEUE)[number];
+
+/**
+ * The gauges that only a scrape sets. They are prom-client's own and are injected by name:
+ * `@InjectMetric(GAUGES.redisUp.name)`. See `Metrics` for names and texts.
+ */
+export const GAUGES = {
+  // lmstfy: the queue
+  timerSizes: {
+    name: 'infra_lmstfy_redis_timer_sizes',
+    help: 'Jobs under a clock: scheduled and leased',
+    labelNames: POOL,
+  },
+  queueSizes: { name: 'infra_lmstfy_redis_queue_sizes', help: 'Ready jobs', labelNames: QUEUE },
+  deadletterSizes: { name: 'infra_lmstfy_redis_deadletter_sizes', help: 'Dead jobs', labelNames: QUEUE },
+
+  // lmstfy: the Redis behind a pool. Set by the one process that serves the metrics.
+  maxMemory: {
+    name: 'infra_lmstfy_redis_max_mem_bytes',
+    help: 'maxmemory of Redis, 0 = no limit',
+    labelNames: POOL,
+  },
+  usedMemory: { name: 'infra_lmstfy_redis_used_mem_bytes', help: 'used_memory of Redis', labelNames: POOL },
+  connections: {
+    name: 'infra_lmstfy_redis_connections',
+    help: 'Clients connected to Redis',
+    labelNames: POOL,
+  },
+  blockingConnections: {
+    name: 'infra_lmstfy_redis_blocking_connections',
+    help: 'Clients blocked in Redis: none is ours, long polls hold no connection',
+    labelNames: POOL,
+  },
+  totalKeys: {
+    name: 'infra_lmstfy_redis_total_keys',
+    help: 'Keys in all databases of Redis',
+    labelNames: POOL,
+  },
+  totalTtlKeys: {
+    name: 'infra_lmstfy_redis_total_ttl_keys',
+    help: 'Keys with an expiry in all databases of Redis',
+    labelNames: POOL,
+  },
+
+  // ours: queues
+  oldestReadyAge: {
+    name: 'pumphouse_queue_oldest_ready_age_seconds',
+    help: 'Time since the job at the head of the line was published, 0 when none is ready',
+    labelNames: QUEUE,
+    aggregator: 'max',
+  },
+  scheduledJobs: {
+    name: 'pumphouse_queue_scheduled_jobs',
+    help: 'Jobs that wait for their time',
+    labelNames: QUEUE,
+  },
+  leasedJobs: {
+    name: 'pumphouse_queue_leased_jobs',
+    help: 'Jobs that a consumer works on',
+    labelNames: QUEUE,
+  },
+  queues: { name: 'pumphouse_queues', help: 'Queues that exist', labelNames: POOL },
+  gaugesAge: {
+    name: 'pumphouse_queue_gauges_age_seconds',
+    help: 'Age of what the queue gauges show; it grows while the pool does not answer',
+    labelNames: POOL,
+    aggregator: 'max',
+  },
+
+  // ours: pools
+  redisUp: {
+    name: 'pumphouse_redis_up',
+    help: '1 if every process reaches the Redis of the pool',
+    labelNames: POOL,
+    aggregator: 'min',
+  },
+  degraded: {
+    name: 'pumphouse_degraded',
+    help: '1 for each reason for which a pool is degraded',
+    labelNames: ['pool', 'reason'],
+    aggregator: 'max',
+  },
+} as const satisfies Readonly<Record<string, ColdGauge>>;
+
+/** A provider for each gauge, in the application's own registry. */
+export function gaugeProviders(registry: Registry): Provider[] {
+  return Object.values<ColdGauge>(GAUGES).map((gauge) =>
+    makeGaugeProvider({ ...gauge, registers: [registry] }),
+  );
+}

@@ -1,0 +1,191 @@
+import {
+  CounterFamily,
+  GaugeFamily,
+  HistogramFamily,
+  IDLE_MAX_MS,
+  IDLE_MIN_MS,
+  SeriesTable,
+} from './series.js';
+import { AggregatorRegistry, Registry } from 'prom-client';
+
+interface Fake {
+  readonly name: string;
+  shown: boolean;
+  value: number;
+}
+
+function table(limit: number) {
+  const made: Fake[] = [];
+  const now = { ms: 1_000_000 };
+  const series = new SeriesTable<Fake>(
+    limit,
+    {
+      create: (pool, namespace, queue) => {
+        const fake = { name: `${pool}/${namespace}/${queue}`, shown: true, value: 0 };
+        made.push(fake);
+        return fake;
+      },
+      merge: (fake, other) => {
+        fake.shown = false;
+        other.value += fake.value;
+      },
+    },
+    () => now.ms,
+  );
+  const shown = () => made.filter((fake) => fake.shown).map(({ name }) => name);
+  return { series, shown, now };
+}
+
+describe('SeriesTable', () => {
+  it('gives each key its own series, and the rest those of other', () => {
+    const { series } = table(2);
+    expect(series.get('p', 'ns', 'a')).toBe(series.get('p', 'ns', 'a'));
+    expect(series.get('p', 'ns', 'b').name).toBe('p/ns/b');
+    expect(series.get('p', 'ns', 'c').name).toBe('p/other/other');
+    expect(series.get('p', 'ns', 'd')).toBe(series.get('p', 'ns', 'c'));
+    expect(series.size).toBe(2);
+  });
+
+  it('has no two series of the same labels when a queue is called other', () => {
+    const { series, shown } = table(2);
+    series.get('p', 'other', 'other');
+    series.other('p');
+    expect(shown()).toEqual(['p/other/other']);
+  });
+
+  it('is back where it was a minute after 100,000 reply queues', () => {
+    const { series, shown, now } = table(50);
+    series.get('p', 'ns', 'steady');
+    series.other('p');
+    for (let i = 0; i < 100_000; i++) {
+      if (i % 100 === 0) now.ms += 10;
+      series.get('p', 'ns', `reply-${i}`).value++;
+      if (i % 1_000 === 0) series.get('p', 'ns', 'steady').value++;
+    }
+    expect(shown()).toHaveLength(51);
+    now.ms += IDLE_MIN_MS / 2;
+    series.get('p', 'ns', 'steady');
+    now.ms += IDLE_MIN_MS / 2;
+    series.sweep();
+    expect(shown().sort()).toEqual(['p/ns/steady', 'p/other/other']);
+    expect(series.size).toBe(1);
+  });
+
+  it('bridges a pause as long as the work before it, one hour at most', () => {
+    const { series, now, shown } = table(5);
+    series.get('p', 'ns', 'a');
+    now.ms += 10 * IDLE_MIN_MS;
+    series.get('p', 'ns', 'a');
+    now.ms += 9 * IDLE_MIN_MS;
+    series.sweep();
+    expect(shown()).toEqual(['p/ns/a']);
+    now.ms += IDLE_MAX_MS;
+    series.sweep();
+    expect(shown()).toEqual(['p/other/other']);
+  });
+
+  it('adds to other what a queue has counted that goes quiet, which begins at zero when it comes back', () => {
+    const { series, now, shown } = table(5);
+    for (const round of [1, 2]) {
+      series.get('p', 'ns', 'a').value += 7;
+      expect(series.get('p', 'ns', 'a').value).toBe(7);
+      now.ms += IDLE_MIN_MS;
+      series.sweep();
+      expect(series.other('p').value).toBe(7 * round);
+    }
+    expect(shown()).toEqual(['p/other/other']);
+  });
+
+  it('makes room when it is full of queues that have gone quiet', () => {
+    const { series, now } = table(1);
+    series.get('p', 'ns', 'a');
+    expect(series.get('p', 'ns', 'b').name).toBe('p/other/other');
+    now.ms += IDLE_MIN_MS;
+    expect(series.get('p', 'ns', 'b').name).toBe('p/ns/b');
+  });
+});
+
+function families() {
+  const registry = new Registry();
+  const labelNames = ['pool'];
+  return {
+    registry,
+    counter: new CounterFamily({ name: 'things_total', help: 'Things', labelNames, registry }),
+    gauge: new GaugeFamily({ name: 'height', help: 'Height', labelNames, registry, aggregator: 'max' }),
+    histogram: new HistogramFamily({ name: 'size', help: 'Size', labelNames, registry, buckets: [1, 10] }),
+  };
+}
+
+describe('families', () => {
+  it('print what prom-client would print', async () => {
+    const { registry, counter, gauge, histogram } = families();
+    counter.cell({ pool: 'a' }).value += 3;
+    gauge.cell({ pool: 'a' }).value = 2.5;
+    const size = histogram.cell({ pool: 'a' });
+    for (const value of [0.5, 1, 7, 11]) size.observe(value);
+
+    expect((await registry.metrics()).split('\n')).toEqual([
+      '# HELP things_total Things',
+      '# TYPE things_total counter',
+      'things_total{pool="a"} 3',
+      '',
+      '# HELP height Height',
+      '# TYPE height gauge',
+      'height{pool="a"} 2.5',
+      '',
+      '# HELP size Size',
+      '# TYPE size histogram',
+      'size_bucket{le="1",pool="a"} 2',
+      'size_bucket{le="10",pool="a"} 3',
+      'size_bucket{le="+Inf",pool="a"} 4',
+      'size_sum{pool="a"} 19.5',
+      'size_count{pool="a"} 4',
+      '',
+    ]);
+  });
+
+  it('become one over processes, each by its aggregator', async () => {
+    const snapshots = [];
+    for (const n of [1, 2]) {
+      const { registry, counter, gauge, histogram } = families();
+      counter.cell({ pool: 'a' }).value = n;
+      gauge.cell({ pool: 'a' }).value = n;
+      histogram.cell({ pool: 'a' }).observe(n * 5);
+      // As received over IPC.
+      snapshots.push(JSON.parse(JSON.stringify(await registry.getMetricsAsJSON())) as object[]);
+    }
+    const text = await AggregatorRegistry.aggregate(snapshots).metrics();
+    expect(text).toContain('things_total{pool="a"} 3');
+    expect(text).toContain('height{pool="a"} 2\n');
+    expect(text).toMatch(/size_bucket\{[^}]*le="10"[^}]*\} 2/);
+    expect(text).toContain('size_sum{pool="a"} 15');
+  });
+
+  it('show nothing of a series that was merged into another one, which has its counts', async () => {
+    const { registry, counter, histogram } = families();
+    const [things, moreThings] = [counter.cell({ pool: 'a' }), counter.cell({ pool: 'b' })];
+    const [size, moreSize] = [histogram.cell({ pool: 'a' }), histogram.cell({ pool: 'b' })];
+    things.value = 4;
+    moreThings.value = 1;
+    for (const [cell, value] of [
+      [size, 5],
+      [size, 50],
+      [moreSize, 5],
+    ] as const)
+      cell.observe(value);
+    counter.merge(things, moreThings);
+    histogram.merge(size, moreSize);
+    const text = await registry.metrics();
+    expect(text).not.toContain('pool="a"');
+    expect(text).toContain('things_total{pool="b"} 5');
+    expect(text).toContain('size_sum{pool="b"} 60');
+    expect(text).toContain('size_bucket{le="10",pool="b"} 2');
+    expect(text).toContain('size_count{pool="b"} 3');
+  });
+
+  it('ignore a value that is not a number', async () => {
+    const { registry, histogram } = families();
+    histogram.cell({ pool: 'a' }).observe(NaN);
+    expect(await registry.metrics()).toContain('size_count{pool="a"} 0');
+  });
+});

@@ -1,0 +1,63 @@
+import { SchedulerRegistry } from '@nestjs/schedule';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { NodeTimers, type Timers } from '../engine/timers/timers.js';
+import { RegistryTimers } from './registry-timers.js';
+
+describe.each<[string, () => Timers]>([
+  ["Node's timeouts", () => new NodeTimers()],
+  ["timeouts in Nest's registry", () => new RegistryTimers(new SchedulerRegistry())],
+])('%s', (_name, make) => {
+  let timers: Timers;
+  let fired: string[];
+  beforeEach(() => {
+    timers = make();
+    fired = [];
+  });
+  const fire = (name: string) => (): void => void fired.push(name);
+
+  it('fire once, each under its name', async () => {
+    timers.set('later', 20, fire('later'));
+    timers.set('sooner', 5, fire('sooner'));
+    await sleep(60);
+    expect(fired).toEqual(['sooner', 'later']);
+  });
+
+  it('are replaced by another of the same name', async () => {
+    timers.set('loop', 5, fire('old'));
+    timers.set('loop', 10, fire('new'));
+    await sleep(40);
+    expect(fired).toEqual(['new']);
+  });
+
+  it('may be set again when they fire', async () => {
+    timers.set('loop', 1, () => {
+      fired.push('first');
+      timers.set('loop', 1, fire('second'));
+    });
+    await sleep(40);
+    expect(fired).toEqual(['first', 'second']);
+  });
+
+  it('do not fire when they were cleared', async () => {
+    timers.set('loop', 5, fire('loop'));
+    timers.clear('loop');
+    timers.clear('never set');
+    await sleep(30);
+    expect(fired).toEqual([]);
+  });
+});
+
+describe("Nest's registry", () => {
+  it('holds a name for as long as its timeout is pending', async () => {
+    const registry = new SchedulerRegistry();
+    const timers = new RegistryTimers(registry);
+    timers.set('janitor:default', 10_000, () => undefined);
+    timers.set('pump:default:mail', 1, () => undefined);
+    timers.set('pump:default:mail', 2, () => undefined);
+    expect(registry.getTimeouts()).toEqual(['janitor:default', 'pump:default:mail']);
+    await sleep(30);
+    expect(registry.getTimeouts()).toEqual(['janitor:default']);
+    timers.clear('janitor:default');
+    expect(registry.getTimeouts()).toEqual([]);
+  });
+});

@@ -1,0 +1,214 @@
+import { LIST_SCRIPTS } from './lists.js';
+import {
+  answer,
+  bytesAt,
+  codes,
+  expiredLeasesOf,
+  flatReply,
+  integerAt,
+  script,
+  TIMES,
+  whole,
+} from './script.js';
+
+/** The scripts of the extended path (ADR 18). */
+const SPACE = ['meta', 'queues', 'due', 'waiting', 'expiries'] as const;
+
+/** Statuses of extended/publish for a request whose idempotency key has a record. */
+const STORED_BEFORE = 3;
+const STORED_OTHERWISE = 4;
+
+export const extendedPublish = script({
+  name: 'extended/publish',
+  label: 'full_put',
+  keys: SPACE,
+  args: [...TIMES, 'quotas', 'replaces', 'digest', 'fingerprint', 'ttl_ms'],
+  item: ['options', 'id', 'body', 'needs'],
+  repeatable: true,
+  reply: (raw) => {
+    const reply = flatReply(raw);
+    const status = integerAt(reply, 0);
+    const done = status === 0;
+    return {
+      ...(done ? codes(raw) : { ...answer(reply), codes: [] }),
+      /** What was stored under the key; null = it was used for another request; undefined = there is no record. */
+      idempotencyRecord:
+        status === STORED_BEFORE ? bytesAt(reply, 2) : status === STORED_OTHERWISE ? null : undefined,
+      states: done ? String(reply[3]) : '',
+      nextMs: done ? integerAt(reply, 4) : 0,
+      /** Of the items with a code 5 or 6, in order: the encoded id of the holder of the key. */
+      holders: reply.slice(5) as readonly Buffer[],
+    };
+  },
+});
+
+export const extendedLease = script({
+  name: 'extended/lease',
+  label: 'full_lease',
+  keys: [...SPACE, 'sending'],
+  args: [...TIMES, 'flag_ms', 'max_bytes', 'record'],
+  item: ['names', 'count', 'ttr_ms', 'waits', 'turns', 'worker'],
+  repeatable: false,
+  reply: whole,
+});
+
+export const extendedSettle = script({
+  name: 'extended/settle',
+  label: 'full_settle',
+  keys: SPACE,
+  args: TIMES,
+  item: ['verb', 'id', 'lease', 'options', 'bytes'],
+  repeatable: false,
+  reply: whole,
+});
+
+export const runTimers = script({
+  name: 'extended/run_timers',
+  label: 'full_tick',
+  keys: [...SPACE, 'sending'],
+  args: [...TIMES, 'limit', 'quotas'],
+  item: [],
+  repeatable: true,
+  reply: (raw) => {
+    const reply = flatReply(raw);
+    const late = integerAt(reply, 0) !== 0;
+    const at = (index: number): number => (late ? 0 : integerAt(reply, index));
+    const moved = { due: at(3), returned: at(4), died: at(5), expired: at(6) };
+    /** Queues, and how many jobs were made in each. */
+    const made: (readonly [queue: string, jobs: number])[] = [];
+    const expiredFrom = 9 + 2 * at(8);
+    for (let i = 9; i < expiredFrom; i += 2) made.push([String(reply[i]), integerAt(reply, i + 1)]);
+    const expiredLeases = late ? [] : expiredLeasesOf(reply, expiredFrom);
+    return { ...answer(reply), nextDueMs: at(2), earliestMs: at(7), moved, made, expiredLeases };
+  },
+});
+
+export const readJobs = script({
+  name: 'extended/read_jobs',
+  label: 'full_look',
+  keys: ['meta'],
+  args: TIMES,
+  item: ['id'],
+  repeatable: true,
+  /** Per item: value, queue, score, extras, needs, users; the last three are lists. */
+  reply: (raw) => {
+    const reply = flatReply(raw);
+    return { ...answer(reply), items: reply.slice(2) };
+  },
+});
+
+export const changeQueue = script({
+  name: 'extended/change_queue',
+  label: 'full_control',
+  keys: ['meta', 'queues', 'due', 'waiting'],
+  args: [...TIMES, 'queue', 'changes', 'event', 'makes'],
+  item: [],
+  repeatable: true,
+  reply: whole,
+});
+
+export const readQueueSettings = script({
+  name: 'extended/read_queue_settings',
+  label: 'full_settings',
+  keys: ['meta', 'queues'],
+  args: TIMES,
+  item: ['queue'],
+  repeatable: true,
+  /** Per item: found, fields and values; the last one is a list. */
+  reply: (raw) => {
+    const reply = flatReply(raw);
+    return { ...answer(reply), items: reply.slice(2) };
+  },
+});
+
+export const purgeState = script({
+  name: 'extended/purge_state',
+  label: 'full_purge',
+  keys: SPACE,
+  args: [...TIMES, 'queue', 'state', 'limit', 'skip', 'removes'],
+  item: [],
+  repeatable: true,
+  reply: whole,
+});
+
+export const recoverJobs = script({
+  name: 'extended/recover',
+  label: 'full_recover',
+  keys: SPACE,
+  args: [...TIMES, 'queue', 'group'],
+  item: ['id'],
+  repeatable: true,
+  reply: whole,
+});
+
+export const deleteQueue = script({
+  name: 'extended/delete_queue',
+  label: 'full_drop',
+  keys: ['meta', 'queues', 'due', 'expiries'],
+  args: [...TIMES, 'queue'],
+  item: [],
+  repeatable: true,
+  reply: whole,
+});
+
+export const cancelJobs = script({
+  name: 'extended/cancel',
+  label: 'full_cancel',
+  keys: SPACE,
+  args: [...TIMES, 'id', 'cascade', 'grace_ms'],
+  item: [],
+  repeatable: false,
+  reply: whole,
+});
+
+export const changeJob = script({
+  name: 'extended/change',
+  label: 'full_change',
+  keys: SPACE,
+  args: [...TIMES, 'id', 'options', 'data', 'adds', 'drops'],
+  item: [],
+  repeatable: false,
+  reply: whole,
+});
+
+export const readStates = script({
+  name: 'extended/read_states',
+  label: 'full_states',
+  keys: ['meta'],
+  args: TIMES,
+  item: ['id'],
+  repeatable: true,
+  reply: codes,
+});
+
+export const jobQueues = script({
+  name: 'maintenance/read_job_queues',
+  label: 'job_queues',
+  keys: ['meta'],
+  args: TIMES,
+  item: ['id'],
+  repeatable: true,
+  /** Per item the name of the job's queue, empty if there is no such job. */
+  reply: (raw) => {
+    const reply = flatReply(raw);
+    return { ...answer(reply), names: reply.slice(2) };
+  },
+});
+
+export const EXTENDED_SCRIPTS = [
+  extendedPublish,
+  extendedLease,
+  extendedSettle,
+  runTimers,
+  readJobs,
+  changeQueue,
+  readQueueSettings,
+  purgeState,
+  recoverJobs,
+  deleteQueue,
+  cancelJobs,
+  changeJob,
+  readStates,
+  jobQueues,
+  ...LIST_SCRIPTS,
+] as const;

@@ -1,0 +1,128 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { assembleScript } from './loader.js';
+
+const COMMANDS = join(import.meta.dirname, '..', '..', '..', 'lua', 'commands');
+
+/** Assembles the command `simple/it` of Lua files that are given by their paths. */
+function load(
+  files: Readonly<Record<string, string>>,
+  instead: Readonly<Record<string, string>> = {},
+): string {
+  return assembleScript('simple/it', instead, (path) => {
+    const text = files[path];
+    if (text === undefined) throw new Error(`no file ${path}`);
+    return text;
+  });
+}
+
+const command = (code: string): string => `--[[\nIt.\n]]\nlocal meta = KEYS[1]\n\n${code}`;
+const module = (name: string, requires = ''): string =>
+  `${requires === '' ? '' : `--- @requires ${requires}\n`}--- @exports ${name}\n\nfunction ${name}()\n  return 1\nend\n`;
+
+describe('the module loader', () => {
+  it('puts each module once, after those that it requires, behind the header of the command', () => {
+    const text = load({
+      'commands/simple/it': command('--- @requires jobs/b, jobs/a\n\nreturn a() + b()\n'),
+      'modules/jobs/a': '--- @requires core/c\n--- @exports a\nfunction a()\n  return c()\nend\n',
+      'modules/jobs/b':
+        '--- @requires core/c, jobs/a\n--- @exports b\nfunction b()\n  return a() + c()\nend\n',
+      'modules/core/c': module('c'),
+    });
+    expect(text.match(/^local (?:a|b|c)$/gm)).toEqual(['local c', 'local a', 'local b']);
+    expect(text.startsWith('--[[\nIt.\n]]\nlocal c\ndo\n')).toBe(true);
+    expect(text).toContain('\nend\nlocal meta = KEYS[1]\n');
+  });
+
+  it('leaves out what the command does not use, and keeps what that uses', () => {
+    const text = load({
+      'commands/simple/it': command('--- @requires core/c\n\nreturn used() -- unused() "unused"\n'),
+      'modules/core/c':
+        '--- @exports used, unused\n\n-- A table.\nlocal seen = {}\nlocal other = {}\n\nlocal function inner()\n  return seen\nend\n\n' +
+        'function used()\n  return inner()\nend\n\nfunction unused()\n  return other\nend\n',
+    });
+    expect(text).toContain('local used\ndo\n');
+    expect(text).toContain('-- A table.\nlocal seen = {}\n');
+    expect(text).not.toContain('function unused');
+    expect(text).not.toContain('local other');
+  });
+
+  it('writes constants in the place of their names, but not in texts and comments', () => {
+    const text = load({
+      'commands/simple/it': command(
+        '--- @requires core/c\n\nreturn { READY, job.READY, "READY", NAME } -- READY\n',
+      ),
+      'modules/core/c': '--- @exports READY, NAME\nREADY, NAME = 1, "a"\n',
+    });
+    expect(text).toContain('return { 1, job.READY, "READY", "a" } -- READY\n');
+    expect(text).not.toContain('do\n');
+  });
+
+  it('puts modules that are required inside a block there', () => {
+    const text = load({
+      'commands/simple/it': command(
+        '--- @requires core/c\n\nlocal n = c()\nif n > 1 then\n  --- @requires jobs/a\n  n = a()\nend\nreturn n\n',
+      ),
+      'modules/core/c': module('c'),
+      'modules/jobs/a': '--- @requires core/c\n--- @exports a\nfunction a()\n  return c()\nend\n',
+    });
+    expect(text).toContain('if n > 1 then\nlocal a\ndo\nfunction a()');
+    expect(text.match(/function c\(/g)).toHaveLength(1);
+  });
+
+  it('puts one module in the place of another', () => {
+    const files = {
+      'commands/simple/it': command('--- @requires core/c\n\nreturn c()\n'),
+      'modules/core/c': module('c'),
+      'modules/core/other': module('c').replace('1', '2'),
+    };
+    expect(load(files, { 'core/c': 'core/other' })).toContain('return 2');
+  });
+
+  it('fails with the chain when modules require each other', () => {
+    const files = {
+      'commands/simple/it': command('--- @requires jobs/a\n\nreturn a()\n'),
+      'modules/jobs/a': module('a', 'jobs/b'),
+      'modules/jobs/b': module('b', 'jobs/a'),
+    };
+    expect(() => load(files)).toThrow('simple/it → jobs/a → jobs/b → jobs/a');
+  });
+
+  it('fails with the chain when there is no such module', () => {
+    const files = {
+      'commands/simple/it': command('--- @requires jobs/a\n\nreturn a()\n'),
+      'modules/jobs/a': module('a', 'jobs/c'),
+    };
+    expect(() => load(files)).toThrow('no such Lua module: simple/it → jobs/a → jobs/c');
+  });
+
+  it('fails when two modules export the same name', () => {
+    const files = {
+      'commands/simple/it': command('--- @requires jobs/a, jobs/b\n\nreturn a()\n'),
+      'modules/jobs/a': module('a'),
+      'modules/jobs/b': module('a'),
+    };
+    expect(() => load(files)).toThrow('the Lua modules jobs/a and jobs/b both export a');
+  });
+
+  it('fails with the chain when there are more than 200 local names', () => {
+    const names = Array.from({ length: 120 }, (_none, i) => `n${i}`);
+    const body = names.map((name) => `function ${name}()\nend\n`).join('');
+    const files = (count: number): Record<string, string> => ({
+      'commands/simple/it': command(
+        `--- @requires jobs/a\n\nlocal ${names.slice(0, count).join('x, ')}x\ndo\nlocal ${names.slice(0, 5).join(', ')}\nend\nreturn ${names.join('() + ')}()\n`,
+      ),
+      'modules/jobs/a': `--- @exports ${names.join(', ')}\n${body}`,
+    });
+    expect(() => load(files(74))).not.toThrow();
+    expect(() => load(files(75))).toThrow(
+      '201 local names are more than the 200 that Lua allows: simple/it → jobs/a',
+    );
+  });
+
+  it.each(
+    readdirSync(COMMANDS, { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.lua')),
+  )('leaves nothing of its own in %s', (path) => {
+    expect(assembleScript(path.replace('.lua', ''))).not.toMatch(/--- @/);
+  });
+});

@@ -1,0 +1,429 @@
+import { dueSoon } from './due-soon.js';
+import { EXTENDED_SCRIPTS } from './extended.js';
+import { RECURRING_SCRIPTS } from './recurring.js';
+import {
+  answer,
+  bytesAt,
+  codes,
+  expiredLeasesOf,
+  flatReply,
+  integerAt,
+  script,
+  TIMES,
+  whole,
+} from './script.js';
+
+export const register = script({
+  name: 'maintenance/register',
+  label: 'register',
+  keys: ['meta'],
+  args: ['format', 'now_ms'],
+  item: [],
+  repeatable: true,
+  reply: Number,
+});
+
+export const unregister = script({
+  name: 'maintenance/unregister',
+  label: 'unregister',
+  keys: ['meta', 'queues', 'sending'],
+  args: [],
+  item: [],
+  repeatable: true,
+  /** True if the namespace is gone. */
+  reply: (raw) => raw === 1,
+});
+
+export const publish = script({
+  name: 'simple/publish',
+  label: 'publish',
+  keys: ['meta', 'queues', 'due', 'waiting', 'expiries'],
+  args: [...TIMES, 'replaces', 'quotas'],
+  item: ['options', 'id', 'body'],
+  repeatable: true,
+  reply: codes,
+});
+
+/** The verdict if the script returns only a status: the job to be replaced is an extended one. */
+export const REPLACES_EXTENDED = 9;
+
+export const publishIdempotent = script({
+  name: 'simple/publish_idempotent',
+  label: 'publish_once',
+  keys: ['meta', 'queues', 'due', 'waiting', 'expiries'],
+  args: [...TIMES, 'replaces', 'quotas', 'digest', 'fingerprint', 'ttl_ms', 'form'],
+  item: ['options', 'id', 'body'],
+  repeatable: true,
+  reply: (raw) => {
+    const reply = flatReply(raw);
+    if (integerAt(reply, 0) !== 0)
+      return { ...answer(reply), verdict: REPLACES_EXTENDED, readIdempotencyRecord: Buffer.alloc(0) };
+    return { ...answer(reply), verdict: integerAt(reply, 2), readIdempotencyRecord: bytesAt(reply, 3) };
+  },
+});
+
+export const readIdempotencyRecord = script({
+  name: 'simple/read_idempotency_record',
+  label: 'noted',
+  keys: ['meta'],
+  args: [...TIMES, 'digest', 'fingerprint'],
+  item: [],
+  repeatable: true,
+  reply: (raw) => {
+    const reply = flatReply(raw);
+    if (integerAt(reply, 0) !== 0)
+      return { ...answer(reply), found: 0, readIdempotencyRecord: Buffer.alloc(0) };
+    return { ...answer(reply), found: integerAt(reply, 2), readIdempotencyRecord: bytesAt(reply, 3) };
+  },
+});
+
+export const backfillQuota = script({
+  name: 'maintenance/backfill_quota',
+  label: 'count_bytes',
+  keys: ['meta'],
+  args: TIMES,
+  item: ['id'],
+  repeatable: true,
+  reply: whole,
+});
+
+export const reserve = script({
+  name: 'simple/lease',
+  label: 'reserve',
+  keys: ['meta', 'queues', 'due', 'waiting', 'sending'],
+  args: [...TIMES, 'flag_ms', 'max_bytes', 'record'],
+  item: ['names', 'count', 'enough', 'ttr_ms', 'waits'],
+  repeatable: false,
+  reply: whole,
+});
+
+export const registerWaiters = script({
+  name: 'simple/register_waiters',
+  label: 'renew',
+  keys: ['meta', 'queues', 'waiting'],
+  args: [...TIMES, 'flag_ms'],
+  item: ['name'],
+  repeatable: true,
+  reply: whole,
+});
+
+export const ack = script({
+  name: 'simple/ack',
+  label: 'ack',
+  keys: ['meta', 'queues'],
+  args: TIMES,
+  item: ['claim', 'size', 'ids'],
+  count: (runs) =>
+    runs.reduce((sum, [, size, ids]) => sum + (Buffer.isBuffer(ids) ? ids.length / Number(size) : 0), 0),
+  repeatable: true,
+  reply: codes,
+});
+
+export const undo = script({
+  name: 'simple/undo',
+  label: 'undo',
+  keys: ['meta', 'waiting', 'expiries'],
+  args: TIMES,
+  item: ['id', 'lease'],
+  repeatable: true,
+  reply: codes,
+});
+
+export const reclaimUndelivered = script({
+  name: 'simple/reclaim_undelivered',
+  label: 'recall',
+  keys: ['meta', 'waiting', 'expiries', 'sending'],
+  args: [...TIMES, 'record', 'left_ms'],
+  item: [],
+  repeatable: true,
+  reply: (raw) => {
+    const reply = flatReply(raw);
+    if (integerAt(reply, 0) !== 0) return { ...answer(reply), isFound: false, given: 0, extendedLeases: [] };
+    const isFound = integerAt(reply, 2) === 1;
+    return { ...answer(reply), isFound, given: integerAt(reply, 3), extendedLeases: reply.slice(4) };
+  },
+});
+
+export const pump = script({
+  name: 'maintenance/pump',
+  label: 'pump',
+  keys: ['meta', 'due', 'waiting', 'expiries', 'sending'],
+  args: [...TIMES, 'limit'],
+  item: [],
+  repeatable: true,
+  reply: (raw) => {
+    const reply = flatReply(raw);
+    const nothing = { nextDueMs: 0, earliestMs: 0, moved: null, isExtendedDue: false, expiredLeases: [] };
+    if (integerAt(reply, 0) !== 0) return { ...answer(reply), ...nothing };
+    const moved = {
+      due: integerAt(reply, 3),
+      returned: integerAt(reply, 4),
+      died: integerAt(reply, 5),
+      expired: integerAt(reply, 6),
+    };
+    const times = { nextDueMs: integerAt(reply, 2), earliestMs: integerAt(reply, 7) };
+    const isExtendedDue = integerAt(reply, 8) === 1;
+    return { ...answer(reply), ...times, moved, isExtendedDue, expiredLeases: expiredLeasesOf(reply, 9) };
+  },
+});
+
+export const peekQueue = script({
+  name: 'simple/peek_queue',
+  label: 'peek_queue',
+  keys: ['meta', 'queues'],
+  args: [...TIMES, 'queue', 'skip'],
+  item: [],
+  repeatable: true,
+  reply: whole,
+});
+
+export const peekJob = script({
+  name: 'simple/peek_job',
+  label: 'peek_job',
+  keys: ['meta', 'queues'],
+  args: [...TIMES, 'queue', 'id'],
+  item: [],
+  repeatable: true,
+  reply: whole,
+});
+
+export const counts = script({
+  name: 'simple/count_jobs',
+  label: 'counts',
+  keys: ['meta', 'queues'],
+  args: TIMES,
+  item: ['queue'],
+  repeatable: true,
+  reply: whole,
+});
+
+export const destroy = script({
+  name: 'simple/destroy',
+  label: 'destroy',
+  keys: ['meta', 'queues'],
+  args: [...TIMES, 'queue', 'limit'],
+  item: [],
+  repeatable: true,
+  reply: whole,
+});
+
+export const deadHead = script({
+  name: 'simple/dead_head',
+  label: 'dead_head',
+  keys: ['meta', 'queues'],
+  args: [...TIMES, 'queue'],
+  item: [],
+  repeatable: true,
+  reply: (raw) => {
+    const reply = flatReply(raw);
+    if (integerAt(reply, 0) !== 0) return { ...answer(reply), id: Buffer.alloc(0), size: 0 };
+    return { ...answer(reply), id: bytesAt(reply, 2), size: integerAt(reply, 3) };
+  },
+});
+
+export const respawn = script({
+  name: 'simple/respawn',
+  label: 'respawn',
+  keys: ['meta', 'queues', 'waiting', 'expiries'],
+  args: [...TIMES, 'queue', 'limit', 'ttl_ms'],
+  item: [],
+  repeatable: false,
+  reply: whole,
+});
+
+export const deleteDead = script({
+  name: 'simple/delete_dead',
+  label: 'delete_dead',
+  keys: ['meta', 'queues'],
+  args: [...TIMES, 'queue', 'limit'],
+  item: [],
+  repeatable: false,
+  reply: whole,
+});
+
+export const sweep = script({
+  name: 'maintenance/sweep',
+  label: 'sweep',
+  keys: ['meta', 'expiries'],
+  args: [...TIMES, 'number', 'skip', 'earliest_ms', 'mark'],
+  item: [],
+  repeatable: true,
+  reply: whole,
+});
+
+export const recount = script({
+  name: 'maintenance/recount',
+  label: 'recount',
+  keys: ['meta'],
+  args: [...TIMES, 'number'],
+  item: [],
+  repeatable: true,
+  reply: whole,
+});
+
+export const tidy = script({
+  name: 'maintenance/tidy',
+  label: 'tidy',
+  keys: ['meta', 'queues', 'due', 'expiries', 'sending'],
+  args: [...TIMES, 'cursor', 'every_ms', 'stalled_ms'],
+  item: [],
+  repeatable: true,
+  reply: whole,
+});
+
+export const importJobs = script({
+  name: 'maintenance/import',
+  label: 'import',
+  keys: ['meta', 'queues', 'due', 'waiting', 'expiries', 'imported'],
+  args: [...TIMES, 'keep_ms'],
+  item: ['options', 'id', 'source', 'body'],
+  repeatable: true,
+  reply: codes,
+});
+
+export const writeEvents = script({
+  name: 'simple/write_events',
+  label: 'tell',
+  keys: ['meta'],
+  args: [],
+  item: ['event', 'queue', 'id', 'facts'],
+  repeatable: false,
+  reply: Number,
+});
+
+export const readEvents = script({
+  name: 'simple/read_events',
+  label: 'listen',
+  keys: ['listening', 'events'],
+  args: ['after', 'count', 'keep_ms', 'most'],
+  item: [],
+  repeatable: true,
+  reply: flatReply,
+});
+
+export const addStatistics = script({
+  name: 'maintenance/add_statistics',
+  label: 'tally',
+  keys: ['meta', 'settings'],
+  args: [...TIMES, 'day', 'source', 'sequence', 'default_days', 'most'],
+  item: ['queue', 'tally'],
+  repeatable: true,
+  reply: (raw) => {
+    const reply = flatReply(raw);
+    /** Places, from 0, of the items whose queue has no numbers of its own. */
+    const others = reply.slice(2).map((_place, i) => integerAt(reply, i + 2));
+    return { ...answer(reply), others };
+  },
+});
+
+export const changeSetting = script({
+  name: 'maintenance/change_setting',
+  label: 'setting',
+  keys: ['meta', 'settings'],
+  args: [...TIMES, 'key', 'value', 'history_days'],
+  item: [],
+  repeatable: true,
+  reply: (raw) => {
+    const reply = flatReply(raw);
+    return { ...answer(reply), existed: integerAt(reply, 0) === 0 && integerAt(reply, 2) === 1 };
+  },
+});
+
+export const purge = script({
+  name: 'maintenance/purge_index',
+  label: 'purge',
+  keys: ['meta', 'queues'],
+  args: [...TIMES, 'queue', 'kind', 'limit'],
+  item: [],
+  repeatable: true,
+  reply: (raw) => {
+    const reply = flatReply(raw);
+    const at = (index: number): number => (integerAt(reply, 0) === 0 ? integerAt(reply, index) : 0);
+    return { ...answer(reply), looked: at(2), removed: at(3) };
+  },
+});
+
+export const purgeQueue = script({
+  name: 'maintenance/purge_queue',
+  label: 'purge_queue',
+  keys: ['meta', 'queues', 'due', 'expiries'],
+  args: [...TIMES, 'queue', 'kinds'],
+  item: [],
+  repeatable: true,
+  reply: (raw) => {
+    const reply = flatReply(raw);
+    return { ...answer(reply), held: integerAt(reply, 0) === 0 ? bytesAt(reply, 2).toString() : '' };
+  },
+});
+
+export const purgeNamespace = script({
+  name: 'maintenance/purge_namespace',
+  label: 'purge_space',
+  keys: ['meta', 'queues', 'settings'],
+  args: [...TIMES, 'is_marker'],
+  item: ['key'],
+  repeatable: true,
+  reply: (raw) => {
+    const reply = flatReply(raw);
+    return { ...answer(reply), removed: integerAt(reply, 0) === 0 ? integerAt(reply, 2) : 0 };
+  },
+});
+
+export const lowestScores = script({
+  name: 'maintenance/lowest_scores',
+  keys: [],
+  args: [],
+  item: ['zset'],
+  repeatable: true,
+  /** NaN for an empty zset. */
+  reply: (raw) =>
+    flatReply(raw).map((head, i, all) => (bytesAt(all, i).length > 0 ? Number(head) : Number.NaN)),
+});
+
+export const markConnection = script({
+  name: 'maintenance/mark_connection',
+  keys: ['meta'],
+  args: [],
+  item: [],
+  repeatable: true,
+  reply: () => undefined,
+});
+
+/** Every script of the engine. A test compares each with its header. */
+export const ENGINE_SCRIPTS = [
+  register,
+  unregister,
+  publish,
+  publishIdempotent,
+  readIdempotencyRecord,
+  backfillQuota,
+  reserve,
+  registerWaiters,
+  ack,
+  undo,
+  reclaimUndelivered,
+  pump,
+  peekQueue,
+  peekJob,
+  counts,
+  destroy,
+  deadHead,
+  respawn,
+  deleteDead,
+  sweep,
+  recount,
+  tidy,
+  importJobs,
+  writeEvents,
+  readEvents,
+  addStatistics,
+  changeSetting,
+  purge,
+  purgeQueue,
+  purgeNamespace,
+  lowestScores,
+  dueSoon,
+  markConnection,
+  ...EXTENDED_SCRIPTS,
+  ...RECURRING_SCRIPTS,
+] as const;

@@ -1,0 +1,487 @@
+import { run } from '../../src/cli/program.js';
+import type { PoolOptions } from '../../src/domain/pool.js';
+import { QueueEngine } from '../../src/engine/engine.js';
+import { DATA_FORMAT } from '../../src/redis/inspect.js';
+import { RedisPool } from '../../src/redis/pool.js';
+import { TestApp } from '../support/app.js';
+import { randomNamespace, testKeys, waitFor } from '../support/redis.js';
+import {
+  type Answer,
+  type CallOptions,
+  type LogLine,
+  request,
+  startAdmin,
+  testParts,
+  testPools,
+} from './admin-fixture.js';
+
+describe('admin calls', () => {
+  const JSON_TYPE = 'application/json';
+  const ULID = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/;
+
+  type Admin = Awaited<ReturnType<typeof startAdmin>>;
+
+  describe('the admin port', () => {
+    let pools: Record<string, PoolOptions>;
+    let admin: Admin;
+    let namespace: string;
+
+    beforeAll(async () => {
+      pools = testPools();
+      admin = await startAdmin(testParts(pools).parts);
+    });
+
+    afterAll(() => admin.server.stop());
+
+    beforeEach(() => {
+      namespace = randomNamespace();
+    });
+
+    const call = (method: string, path: string, options: CallOptions = {}): Promise<Answer> =>
+      request(admin.url + path, { ...options, method });
+    it('lists namespaces with their queues, indented', async () => {
+      const quiet = {
+        debug: () => undefined,
+        info: () => undefined,
+        warn: () => undefined,
+        error: () => undefined,
+      };
+      const pool = await RedisPool.connect('default', pools['default']!, quiet);
+      const job = { body: Buffer.from('x'), delayMs: 0, ttlMs: 60_000, tries: 1 };
+      const engine = new QueueEngine(pool);
+      await engine.publish(namespace, 'b', job);
+      await engine.publish(namespace, 'a', job);
+      await engine.stop();
+      await pool.close();
+      const info = await call('GET', '/info');
+      expect(info).toMatchObject({ status: 200, type: 'text/plain', body: { [namespace]: ['a', 'b'] } });
+      expect(info.text).toContain(`{\n    "${namespace}": [\n        "a",\n`);
+      expect(await call('GET', '/info?pool=other')).toMatchObject({ status: 200, text: '{}\n' });
+      expect(await call('GET', '/info?pool=nopool')).toMatchObject({ status: 400 });
+    });
+
+    it('tells its version, its pools and its metrics', async () => {
+      const version = await call('GET', '/version');
+      expect(version).toMatchObject({ status: 200, type: JSON_TYPE });
+      expect(version.body).toEqual({
+        build_commit: expect.any(String) as unknown,
+        build_date: expect.any(String) as unknown,
+        version: expect.stringMatching(/^\d+\.\d+\.\d+/) as unknown,
+        data_format: DATA_FORMAT,
+      });
+      for (const path of ['/pools', '/pools/']) {
+        expect(await call('GET', path)).toMatchObject({
+          status: 200,
+          type: JSON_TYPE,
+          body: ['default', 'other'],
+        });
+      }
+      expect(await call('GET', '/metrics')).toMatchObject({
+        status: 200,
+        type: 'text/plain',
+        text: expect.stringContaining('up 1') as unknown,
+      });
+    });
+
+    it('switches the access log, by the query only', async () => {
+      const status = async () => (await call('GET', '/accesslog')).body;
+      expect(await status()).toEqual({ status: 'disabled' });
+      expect(await call('POST', '/accesslog?status=enable')).toMatchObject({
+        status: 200,
+        body: { status: 'enabled' },
+      });
+      expect(await status()).toEqual({ status: 'enabled' });
+      const body = new URLSearchParams({ status: 'disable' });
+      for (const bad of ['/accesslog?status=foo', '/accesslog']) {
+        expect(await call('POST', bad, { body })).toMatchObject({
+          status: 400,
+          body: { error: 'invalid status' },
+        });
+      }
+      expect(await call('POST', '/accesslog?status=disable')).toMatchObject({ body: { status: 'disabled' } });
+    });
+
+    it.each([
+      ['GET', '/nope'],
+      ['POST', '/version'],
+      ['HEAD', '/version'],
+      ['GET', '/debug/pprof/'],
+      ['GET', '/pools/x'],
+      ['GET', '/'],
+      ['GET', '/token'],
+      ['PATCH', '/limits'],
+    ])('%s %s is no page', async (method, path) => {
+      const answer = await call(method, path);
+      expect(answer).toMatchObject({ status: 404, type: 'text/plain' });
+      if (method !== 'HEAD') expect(answer.text).toBe('404 page not found');
+    });
+
+    it('names each answer by a request id', async () => {
+      for (const [method, path] of [
+        ['GET', '/version'],
+        ['GET', '/nope'],
+        ['GET', '/metrics'],
+        ['GET', '/%zz'],
+        ['POST', `/token/${namespace}`],
+        ['DELETE', `/token/${namespace}/x`],
+      ] as const) {
+        expect((await call(method, path)).headers.get('x-request-id')).toMatch(ULID);
+      }
+    });
+
+    it('takes no bodies that are too long', async () => {
+      const body = new URLSearchParams({ description: 'd'.repeat(70_000) });
+      expect(await call('POST', `/token/${namespace}`, { body })).toMatchObject({
+        status: 413,
+        body: { error: 'body too large' },
+      });
+    });
+  });
+});
+
+describe('admin calls about tokens', () => {
+  const JSON_TYPE = 'application/json';
+  const ULID = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/;
+
+  type Admin = Awaited<ReturnType<typeof startAdmin>>;
+
+  describe('tokens and limits on the admin port', () => {
+    let pools: Record<string, PoolOptions>;
+    let admin: Admin;
+    let log: LogLine[];
+    let namespace: string;
+
+    beforeAll(async () => {
+      pools = testPools();
+      const made = testParts(pools);
+      log = made.log;
+      admin = await startAdmin(made.parts);
+    });
+
+    afterAll(() => admin.server.stop());
+
+    beforeEach(() => {
+      namespace = randomNamespace();
+      log.length = 0;
+    });
+
+    const call = (method: string, path: string, options: CallOptions = {}): Promise<Answer> =>
+      request(admin.url + path, { ...options, method });
+    const limit = (method: string, path: string, body: string): Promise<Answer> =>
+      call(method, path, { body, headers: { 'Content-Type': JSON_TYPE } });
+
+    async function newToken(query = ''): Promise<string> {
+      const { body } = await call('POST', `/token/${namespace}?description=d${query}`);
+      return (body as { token: string }).token;
+    }
+
+    describe('tokens', () => {
+      it('are made with a description from the query or a form', async () => {
+        const made = await call('POST', `/token/${namespace}?description=golden`);
+        expect(made).toMatchObject({
+          status: 201,
+          type: JSON_TYPE,
+          body: { token: expect.stringMatching(ULID) as unknown },
+        });
+        const body = new URLSearchParams({ description: 'from form', token: 'f'.repeat(20), pool: 'other' });
+        const formed = await call('POST', `/token/${namespace}`, { body });
+        expect(formed).toMatchObject({ status: 201, body: { token: `other:${'f'.repeat(20)}` } });
+      });
+
+      it.each([
+        ['', '', 'invalid description'],
+        ['', '?description=', 'invalid description'],
+        ['', '?description=d&token=short', 'the user token was too short'],
+        ['', `?description=d&token=default:${'u'.repeat(19)}`, 'the user token was too short'],
+        ['', `?description=d&token=${'u'.repeat(600)}`, 'the user token was too long'],
+        ['', `?description=d&token=${'u'.repeat(20)}%20x`, 'the user token contains forbidden characters'],
+        ['', `?description=d&token=nopool:${'u'.repeat(20)}`, 'the pool was not exists'],
+        ['', '?description=d&pool=nopool', 'the pool was not exists'],
+        ['g.2', '?description=d', 'namespace name contains forbidden characters'],
+        ['n'.repeat(256), '?description=d', 'the namespace name was too long'],
+      ])('are refused: /token/%s%s', async (name, query, error) => {
+        const answer = await call('POST', `/token/${name === '' ? namespace : name}${query}`);
+        expect(answer).toMatchObject({ status: 400, type: JSON_TYPE, body: { error } });
+      });
+
+      it('may be chosen, once', async () => {
+        const chosen = randomNamespace('a-token-of-my-own');
+        const path = `/token/${namespace}?description=d&token=`;
+        expect(await call('POST', path + chosen)).toMatchObject({ status: 201, body: { token: chosen } });
+        expect(await call('POST', path + chosen)).toMatchObject({
+          status: 400,
+          body: { error: 'the token has already existed' },
+        });
+        const prefixed = await call('POST', `${path}default:${chosen}x`);
+        expect(prefixed).toMatchObject({ status: 201, body: { token: `${chosen}x` } });
+        const other = await call('POST', `${path}other:${chosen}`);
+        expect(other).toMatchObject({ status: 201, body: { token: `other:${chosen}` } });
+      });
+
+      it('are listed in clear, with a prefix when the call names the pool', async () => {
+        const token = await newToken();
+        const elsewhere = await newToken('&pool=other');
+        expect((await call('GET', `/token/${namespace}`)).body).toEqual({ tokens: { [token]: 'd' } });
+        expect((await call('GET', `/token/${namespace}?pool=default`)).body).toEqual({
+          tokens: { [`default:${token}`]: 'd' },
+        });
+        expect((await call('GET', `/token/${namespace}?pool=other`)).body).toEqual({
+          tokens: { [elsewhere]: 'd' },
+        });
+        expect(await call('GET', `/token/${namespace}?pool=nopool`)).toMatchObject({
+          status: 400,
+          body: { error: 'the pool was not exists' },
+        });
+        expect((await call('GET', '/token/never-made')).body).toEqual({ tokens: {} });
+      });
+
+      it('are deleted, with their limits, and as often as one likes', async () => {
+        const token = await newToken();
+        await limit('POST', `/token/${namespace}/${token}/limit`, '{"read":1,"write":1,"interval":1}');
+        for (let i = 0; i < 2; i++) {
+          expect(await call('DELETE', `/token/${namespace}/${token}`)).toMatchObject({
+            status: 204,
+            text: '',
+          });
+        }
+        const { body } = await call('GET', '/limits');
+        expect(JSON.stringify(body)).not.toContain(token);
+        expect(await call('DELETE', `/token/${namespace}/nopool:${token}`)).toMatchObject({
+          status: 400,
+          body: { error: 'the pool was not exists' },
+        });
+        expect(await call('DELETE', `/token/${namespace}/default:${token}`)).toMatchObject({ status: 204 });
+      });
+    });
+
+    describe('limits', () => {
+      let path: string;
+      let token: string;
+
+      beforeEach(async () => {
+        token = await newToken();
+        path = `/token/${namespace}/${token}/limit`;
+      });
+
+      it('are added once, shown, changed, listed and deleted', async () => {
+        expect(await call('GET', path)).toMatchObject({ status: 404, type: JSON_TYPE, body: null });
+        const limiter = { interval: 3, read: 2, write: 3 };
+        const text = JSON.stringify(limiter);
+        expect(await limit('POST', path, text)).toMatchObject({
+          status: 201,
+          type: JSON_TYPE,
+          body: { limiter },
+        });
+        const again = await limit('POST', path, text);
+        expect(again).toMatchObject({
+          status: 409,
+          body: { error: `throttler token(${token.slice(0, 4)}…) has already exists` },
+        });
+        expect(again.text).not.toContain(token);
+        expect(await call('GET', path)).toMatchObject({ status: 200, type: JSON_TYPE, body: limiter });
+        for (const list of ['/limits', '/limits?force_update=true']) {
+          expect((await call('GET', list)).body).toContainEqual({ limiter, namespace, token });
+        }
+        const changed = { interval: 5, read: 9, write: 9 };
+        expect(await limit('PUT', path, JSON.stringify(changed))).toMatchObject({
+          status: 200,
+          body: { limiter: changed },
+        });
+        expect(await call('GET', path)).toMatchObject({ status: 200, body: changed });
+        for (let i = 0; i < 2; i++) {
+          expect(await call('DELETE', path)).toMatchObject({
+            status: 200,
+            type: JSON_TYPE,
+            body: { msg: 'success' },
+          });
+        }
+        expect(await call('GET', path)).toMatchObject({ status: 404 });
+      });
+
+      it('are set by PUT where there was none', async () => {
+        expect(await limit('PUT', path, '{"read":5,"write":5,"interval":10}')).toMatchObject({ status: 200 });
+      });
+
+      it.each([
+        ['{bad', { error: 'invalid limiter' }],
+        ['', { error: 'invalid limiter' }],
+        ['{"read":"1","write":1,"interval":3}', { error: 'invalid limiter' }],
+        ['{}', { limiter: { interval: 0, read: 0, write: 0 } }],
+        ['{"read":0,"write":0,"interval":10}', { limiter: { interval: 10, read: 0, write: 0 } }],
+        ['{"read":1,"write":1}', { error: 'interval should be > 0' }],
+        ['{"read":1,"write":1,"interval":-3}', { error: 'limiter interval should be > 0' }],
+        [
+          '{"read":-1,"write":-1,"interval":10}',
+          { error: "the read and write of limiter can't be <= 0 at the same time" },
+        ],
+      ])('are refused: %s', async (text, body) => {
+        for (const method of ['POST', 'PUT']) {
+          expect(await limit(method, path, text)).toMatchObject({ status: 400, type: JSON_TYPE, body });
+        }
+        expect(await call('GET', path)).toMatchObject({ status: 404 });
+      });
+
+      it('are read from a body of any type, as curl sends it', async () => {
+        const body = '{"read":1,"write":1,"interval":1}';
+        const headers = { 'Content-Type': 'application/x-www-form-urlencoded' };
+        expect(await call('POST', path, { body, headers })).toMatchObject({ status: 201 });
+      });
+
+      it('need a token and a pool that exist', async () => {
+        const text = '{"read":1,"write":1,"interval":1}';
+        expect(await limit('POST', `/token/${namespace}/missing/limit`, text)).toMatchObject({ status: 404 });
+        expect(await limit('POST', `/token/${namespace}/nopool:${token}/limit`, text)).toMatchObject({
+          status: 400,
+        });
+        expect(await call('DELETE', `/token/${namespace}/missing/limit`)).toMatchObject({ status: 200 });
+      });
+    });
+
+    it('writes one audit line for each change, with no more of a token than four characters', async () => {
+      const token = await newToken();
+      const path = `/token/${namespace}/${token}/limit`;
+      await limit('POST', path, '{"read":1,"write":2,"interval":3}');
+      await limit('POST', path, '{"read":1,"write":2,"interval":3}');
+      await call('DELETE', path);
+      await call('DELETE', `/token/${namespace}/${token}`);
+      await call('GET', `/token/${namespace}`);
+      await call('GET', '/limits');
+      const lines = log.filter(({ details }) => details['audit'] !== undefined);
+      expect(lines.map(({ details }) => details['audit'])).toEqual([
+        'token.create',
+        'limit.set',
+        'limit.delete',
+        'token.delete',
+      ]);
+      for (const { details, level } of lines) {
+        expect(level).toBe('info');
+        expect(details).toMatchObject({
+          account: null,
+          pool: 'default',
+          namespace,
+          token_hint: `${token.slice(0, 4)}…`,
+        });
+      }
+      expect(JSON.stringify(log)).not.toContain(token);
+      expect(JSON.stringify(log)).not.toContain(token.slice(0, 5));
+    });
+
+    it('is what the command line speaks to', async () => {
+      const cli = async (...args: string[]) => {
+        let [out, err] = ['', ''];
+        const code = await run([...args, '--admin', admin.url], {
+          out: (text) => (out += text),
+          err: (text) => (err += text),
+        });
+        return { code, out, err };
+      };
+      const { out } = await cli('token', 'create', namespace, '--description', 'the mailer');
+      const token = out.trim();
+      const listed = await cli('token', 'list', namespace);
+      expect(listed).toMatchObject({ code: 0, err: '' });
+      expect(listed.out.split(/ {2,}|\n/)).toEqual([
+        ...['TOKEN', 'VERBS', 'QUEUES', 'EXPIRES', 'LAST USED', 'DESCRIPTION'],
+        ...[token, 'publish,consume,admin', '*', 'never', 'never', 'the mailer', ''],
+      ]);
+      expect((await cli('token', 'show', namespace, token)).out).toMatch(/^verbs {9}publish,consume,admin$/m);
+      const rotated = await cli('token', 'rotate', namespace, token, '--grace', '1h');
+      expect(rotated).toMatchObject({
+        code: 0,
+        err: '',
+        out: expect.stringMatching(/^\w{26}\n$/) as unknown,
+      });
+      expect((await cli('token', 'list', namespace)).out).toContain('(replaced)');
+      expect(await cli('token', 'rotate', namespace, 'missing')).toEqual({
+        code: 1,
+        out: '',
+        err: 'pumphouse: token not found\n',
+      });
+      const set = await cli('limit', 'set', namespace, token, '--read', '5', '--interval', '2', '--json');
+      expect(set).toMatchObject({ code: 0, out: '{"limiter":{"interval":2,"read":5,"write":0}}\n' });
+      expect(await cli('limit', 'get', namespace, token)).toMatchObject({ code: 0 });
+      expect(await cli('limit', 'delete', namespace, token)).toMatchObject({ code: 0 });
+      expect(await cli('limit', 'get', namespace, token)).toMatchObject({ code: 1 });
+      expect(await cli('token', 'delete', namespace, token)).toMatchObject({ code: 0 });
+      expect(await cli('token', 'create', 'n.s', '-d', 'x')).toMatchObject({
+        code: 1,
+        err: 'pumphouse: namespace name contains forbidden characters\n',
+      });
+      expect(await cli('pools')).toMatchObject({ code: 0, out: 'default\nother\n' });
+      expect((await cli('info', '--json')).code).toBe(0);
+    });
+  });
+});
+
+describe('admin calls about namespaces', () => {
+  describe('whole namespaces', () => {
+    let app: TestApp;
+    beforeAll(async () => {
+      app = await TestApp.start();
+    });
+    afterAll(() => app.stop());
+
+    const keys = (): Promise<string[]> => testKeys(`{${app.namespace}}*`);
+
+    it('are purged over the admin port, and begun anew by the same token', async () => {
+      for (let i = 0; i < 3; i++) await app.publish('mail');
+      await app.publish('later?delay=3600');
+      await app.get('mail?ttr=60');
+      await app.call('PUT', `/v1/${app.namespace}/settings/grace_ms`, { body: '{"value":1}' });
+      const path = `/namespaces/${app.namespace}`;
+
+      const dry = await app.admin('DELETE', `${path}?dry_run=true`);
+      expect(dry).toMatchObject({
+        status: 200,
+        json: {
+          dry_run: true,
+          pool: 'default',
+          queues: 2,
+          jobs: { ready: 2, scheduled: 1, leased: 1, dead: 0 },
+        },
+      });
+      expect((await app.get('mail/size')).json).toMatchObject({ size: 2 });
+
+      const purged = await app.admin('DELETE', path);
+      expect(purged).toMatchObject({
+        status: 200,
+        json: { dry_run: false, done: true, in_use: false, removed: { jobs: 4, queues: 2 } },
+      });
+      // What was given out within the last second may be counted a moment later: a key with an end.
+      await waitFor(async () => (await keys()).every((key) => /\}:t\d+$/.test(key)));
+      expect(app.log.filter(({ message }) => message === 'audit').at(-1)?.details).toMatchObject({
+        audit: 'namespace.purge',
+        namespace: app.namespace,
+        removed: { jobs: 4 },
+      });
+      const id = await app.publish('mail');
+      expect((await app.get('mail?ttr=60')).json).toMatchObject({ job_id: id });
+    });
+
+    it('keep their jobs when their tokens are deleted', async () => {
+      await app.publish('kept');
+      await app.publish('kept?delay=3600');
+      const made = await app.admin('POST', `/token/${app.namespace}?description=second`);
+      const second = (made.json as { token: string }).token;
+      const before = await keys();
+      expect((await app.admin('DELETE', `/token/${app.namespace}/${app.token}`)).status).toBe(204);
+      expect((await app.get('kept/size')).status).toBe(401);
+
+      const known = (await keys()).filter((key) => !/\}:t\d+$/.test(key));
+      expect(known).toEqual(before.filter((key) => !/\}:t\d+$/.test(key)));
+      expect((await app.get('kept/size', { token: second })).json).toMatchObject({ size: 1 });
+      expect((await app.get('kept?ttr=60', { token: second })).status).toBe(200);
+    });
+
+    it.each([
+      ['?pool=nowhere', 400, 'the pool was not exists'],
+      ['?dry_run=maybe', 400, 'invalid dry_run'],
+      ['?dry_run=', 400, 'invalid dry_run'],
+    ])('are not purged with %s', async (query, status, error) => {
+      const refused = await app.admin('DELETE', `/namespaces/${app.namespace}${query}`);
+
+      expect(refused.status).toBe(status);
+      expect(refused.text).toContain(error);
+      expect((await app.admin('DELETE', '/namespaces/a%7Db')).status).toBe(400);
+    });
+  });
+});

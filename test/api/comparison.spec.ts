@@ -1,0 +1,97 @@
+import * as crypto from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { jest } from '@jest/globals';
+import type { Config } from '../../src/config/config.js';
+import type { RequestContext } from '../../src/http/request/request-context.js';
+import type { PoolRegistry } from '../../src/redis/redis.module.js';
+import type { TokenRecord } from '../../src/auth/token-store.js';
+import type { Throttle } from '../../src/auth/throttle.js';
+
+/** Lengths of what was compared, in the order of comparison. */
+const compared: [number, number][] = [];
+
+jest.unstable_mockModule('node:crypto', () => ({
+  ...crypto,
+  timingSafeEqual: (a: Buffer, b: Buffer) => {
+    compared.push([a.length, b.length]);
+    return crypto.timingSafeEqual(a, b);
+  },
+}));
+
+const { Accounts } = await import('../../src/admin/accounts.js');
+const { Admission } = await import('../../src/auth/admission.js');
+const { TokenCache } = await import('../../src/auth/token-cache.js');
+const { tokenDigest } = await import('../../src/auth/credentials.js');
+
+/** Of the way that a secret takes through the code, not of a clock: that would say more about the machine. */
+describe('secrets are compared in constant time', () => {
+  beforeEach(() => (compared.length = 0));
+
+  it.each([
+    ['the first account', 'a:secret-of-a', 'a'],
+    ['the last account', 'c:secret-of-c', 'c'],
+    ['a password that is wrong at its end', 'a:secret-of-b', null],
+    ['a password that is wrong at its start', 'a:x', null],
+    ['an unknown user', 'unknown:x', null],
+    ['an empty name', ':', null],
+    ['something very long', `a:${'x'.repeat(10_000)}`, null],
+  ])('of accounts: all of them, by digests of one length, for %s', (_what, sent, name) => {
+    const accounts = new Accounts({ a: 'secret-of-a', b: 'secret-of-b', c: 'secret-of-c' });
+    expect(accounts.whose(`Basic ${Buffer.from(sent).toString('base64')}`)).toBe(name);
+    expect(compared).toEqual([
+      [32, 32],
+      [32, 32],
+      [32, 32],
+    ]);
+  });
+
+  it('of accounts: also when there is no header, or no sense in it', () => {
+    const accounts = new Accounts({ a: 'secret-of-a', b: 'secret-of-b' });
+    for (const header of [undefined, '', 'Basic', 'Basic !', 'Bearer x'])
+      expect(accounts.whose(header)).toBeNull();
+    expect(compared).toHaveLength(10);
+  });
+
+  it('of tokens: looked up by a digest of all that was sent, and then by one comparison', async () => {
+    const token = 'a-token-of-a-namespace';
+    const record: TokenRecord = {
+      pool: 'default',
+      namespace: 'ns',
+      token,
+      description: '',
+      limit: null,
+      rights: null,
+    };
+    const sent: string[] = [];
+    const cache = new TokenCache((digest) => {
+      sent.push(digest);
+      return Promise.resolve(digest === tokenDigest('default', 'ns', token) ? record : null);
+    });
+    const admission = new Admission(
+      { lmstfy: { public_sizes: false } } as unknown as Config,
+      { get: () => ({}) } as unknown as PoolRegistry,
+      cache,
+      {} as unknown as Throttle,
+    );
+    const admit = async (token: string): Promise<boolean> => {
+      const request = { socket: {}, headers: { 'x-token': token } } as unknown as IncomingMessage;
+      const acquire = (): void => undefined;
+      const parts = { request, server: {}, namespace: 'ns', queue: 'q', query: {}, acquire };
+      const context = parts as unknown as RequestContext;
+      try {
+        await admission.admit(context, { queues: 'one' });
+        return true;
+      } catch {
+        return false;
+      }
+    };
+    expect(await admit(token)).toBe(true);
+    expect(compared).toEqual([[token.length, token.length]]);
+    // However much of it is right, nothing is compared: a wrong token has another digest, under which nothing stands.
+    for (const wrong of ['x', token.slice(0, -1), `${token}x`, token.toUpperCase()])
+      expect(await admit(wrong)).toBe(false);
+    expect(compared).toHaveLength(1);
+    expect(new Set(sent).size).toBe(5);
+    for (const digest of sent) expect(digest).toMatch(/^[0-9a-f]{64}$/);
+  });
+});

@@ -1,0 +1,288 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { importLmstfy, type ImportOptions } from '../../src/cli/import/command.js';
+import { ImportLock } from '../../src/cli/import/lock.js';
+import { LmstfySource } from '../../src/cli/import/source.js';
+import type { PeekedJob } from '../../src/engine/core/decode.js';
+import { EngineFixture } from '../engine/fixture.js';
+import { TestApp } from '../support/app.js';
+import { LmstfyStore } from '../support/lmstfy-store.js';
+import { type RedisProcess, randomNamespace, startRedis, testRedisUrl, waitFor } from '../support/redis.js';
+
+const TOKEN = 'a-token-of-lmstfy-that-is-long';
+
+describe('pumphouse import-lmstfy', () => {
+  let redis: RedisProcess;
+  let lmstfy: LmstfyStore;
+  let f: EngineFixture;
+  let ns: string;
+  beforeAll(async () => {
+    redis = await startRedis();
+    lmstfy = new LmstfyStore(redis.url);
+  });
+  afterAll(async () => {
+    lmstfy.close();
+    await redis.stop();
+  });
+  beforeEach(async () => {
+    await lmstfy.redis.flushall(); // its own Redis
+    f = await EngineFixture.open();
+    ns = f.ns;
+  });
+  afterEach(() => f.close());
+
+  /** What one run counted in the namespace. */
+  async function run(
+    options: Partial<ImportOptions> = {},
+    signal = new AbortController().signal,
+  ): Promise<unknown> {
+    let out = '';
+    const usual = { from: redis.url, fromPool: 'default', pool: 'default', to: testRedisUrl(), isJson: true };
+    const flags = { isDrain: false, isFollow: false, isStopped: false, isDryRun: false };
+    const session = { out: (text: string) => void (out += text), err: () => undefined, signal };
+    await importLmstfy({ ...usual, ...flags, ...options }, session);
+    return (JSON.parse(out) as { namespaces: Record<string, unknown> }).namespaces[ns];
+  }
+
+  const peek = (id: string, queue = 'q'): Promise<PeekedJob | null> => f.engine.peekJob(ns, queue, id);
+
+  /** One job in each state that there is, and ids by name. */
+  async function fill(): Promise<Record<string, string>> {
+    const ids: Record<string, string> = {};
+    ids['done'] = await lmstfy.publish(ns, 'q');
+    ids['spent'] = await lmstfy.publish(ns, 'q', { tries: 1, ttlS: 0 });
+    ids['leased'] = await lmstfy.publish(ns, 'q', { tries: 3 });
+    const expiring = [await lmstfy.publish(ns, 'q', { ttlS: 500 }), await lmstfy.publish(ns, 'q')];
+    // In this order: the one that will be done, the spent, the leased one, and two whose leases end at once.
+    for (const ttrS of [60, 600, 700, 0, 0]) expect(await lmstfy.consume(ns, 'q', ttrS)).not.toBeNull();
+    await lmstfy.pump();
+    await lmstfy.ack(ns, 'q', ids['done']);
+    ids['dead1'] = (await lmstfy.redis.lindexBuffer(`d/${ns}/q`, -1))!.toString('latin1', 4);
+    ids['dead2'] = expiring.find((id) => id !== ids['dead1'])!;
+    ids['first'] = await lmstfy.publish(ns, 'q', { body: Buffer.from([0, 255, 10]), tries: 5, ttlS: 1_000 });
+    ids['second'] = await lmstfy.publish(ns, 'q', { attributes: { a: 'ü', b: '"' }, ttlS: 0, body: 'two' });
+    ids['later'] = await lmstfy.publish(ns, 'q', { delayS: 5_000, tries: 2, ttlS: 6_000 });
+    ids['acked'] = await lmstfy.publish(ns, 'q');
+    await lmstfy.ack(ns, 'q', ids['acked']);
+    ids['other'] = await lmstfy.publish(ns, 'other', { body: '{"body":"eA==","attributes":null}' });
+    await lmstfy.token('default', ns, TOKEN, 'the mailer');
+    await lmstfy.limit('default', ns, TOKEN, { read: 10, write: 20, interval: 30 });
+    await lmstfy.token('elsewhere', ns, 'a-token-of-another-pool', 'x');
+    return ids;
+  }
+
+  const STORED = { ready: 3, delayed: 1, leased: 2, dead: 2, tokens: 1, limits: 1 };
+
+  /** Everything as it was there. */
+  async function expectAll(ids: Record<string, string>): Promise<void> {
+    const nowMs = Date.now();
+    const job = async (name: string, queue?: string): Promise<PeekedJob> => (await peek(ids[name]!, queue))!;
+    expect(await job('first')).toMatchObject({ state: 'ready', triesLeft: 5, attributes: null, attempts: 0 });
+    expect([...(await job('first')).body]).toEqual([0, 255, 10]);
+    expect((await job('first')).ttlLeftMs).toBeGreaterThan(900_000);
+    expect((await job('first')).ttlLeftMs).toBeLessThanOrEqual(1_000_000);
+    expect(await job('second')).toMatchObject({ ttlLeftMs: 0, attributes: { a: 'ü', b: '"' } });
+    expect((await job('second')).body.toString()).toBe('two');
+    expect(await job('later')).toMatchObject({ state: 'scheduled', triesLeft: 2 });
+    expect(await job('leased')).toMatchObject({ state: 'leased', triesLeft: 2, attempts: 1 });
+    expect(await job('spent')).toMatchObject({ state: 'leased', triesLeft: 0, ttlLeftMs: 0 });
+    for (const name of ['dead1', 'dead2'])
+      expect(await job(name)).toMatchObject({ state: 'dead', ttlLeftMs: 0 });
+    expect((await job('other', 'other')).body.toString()).toBe('{"body":"eA==","attributes":null}');
+    expect(await f.engine.deadLetterHead(ns, 'q')).toEqual({ id: ids['dead1'], size: 2 });
+    const dueMs = async (kind: 's' | 'l'): Promise<number[]> => {
+      const number = Number(await f.pool.read('HGET', f.pool.keys.namespace(ns).queues, 'q'));
+      const flat = (await f.pool.read(
+        'ZRANGE',
+        f.pool.keys.queue(ns, kind, number),
+        0,
+        -1,
+        'WITHSCORES',
+      )) as string[];
+      return flat
+        .filter((_text, i) => i % 2 === 1)
+        .map((score) => Math.round((Number(score) - nowMs) / 100_000));
+    };
+    expect([await dueMs('s'), await dueMs('l')]).toEqual([[50], [6, 7]]);
+    expect(await peek(ids['done']!)).toBeNull();
+    expect((await f.reserve('q', { count: 9 })).map(({ id }) => id)).toEqual([ids['first'], ids['second']]);
+  }
+
+  it('counts what there is in a dry run, and changes nothing', async () => {
+    await fill();
+    const before = await lmstfy.contents();
+
+    // Two of the entries mean jobs that are done: only who looks at each finds that out.
+    expect(await run({ isDryRun: true })).toMatchObject({ ...STORED, ready: 4, leased: 3 });
+    expect(await lmstfy.contents()).toEqual(before);
+    expect(await f.keys()).toEqual([]);
+  });
+
+  it('copies all of it, and leaves the source as it was', async () => {
+    const ids = await fill();
+    const before = await lmstfy.contents();
+
+    expect(await run()).toMatchObject({ ...STORED, known: 0, gone: 2 });
+    expect(await lmstfy.contents()).toEqual(before);
+    await expectAll(ids);
+  });
+
+  it('copies nothing twice, even if it was done meanwhile, but what is new', async () => {
+    const ids = await fill();
+    await run();
+    await f.engine.ack(ns, 'q', ids['first']!);
+    await f.engine.ack(ns, 'q', ids['leased']!);
+    const fresh = await lmstfy.publish(ns, 'q');
+
+    expect(await run()).toMatchObject({
+      ready: 1,
+      delayed: 0,
+      leased: 0,
+      dead: 0,
+      known: 8,
+      tokens: 0,
+      limits: 0,
+    });
+    expect(await peek(ids['first']!)).toBeNull();
+    expect(await peek(fresh)).not.toBeNull();
+  });
+
+  it('drains all of it when lmstfy has stopped', async () => {
+    const ids = await fill();
+
+    expect(await run({ isDrain: true, isStopped: true })).toMatchObject({ ...STORED, left: 0, gone: 2 });
+    await expectAll(ids);
+    const left = await lmstfy.redis.keys('*');
+    expect(left.filter((key) => !/^(m|tk)\/|^__throttler/.test(key))).toEqual([]);
+    expect(await f.keys()).not.toContain(f.pool.keys.namespace(ns).imported);
+  });
+
+  it('leaves leases to a server that runs, and takes them when they have run out', async () => {
+    const ids = await fill();
+
+    expect(await run({ isDrain: true })).toMatchObject({ ready: 3, delayed: 1, leased: 0, dead: 2, left: 3 });
+    expect(await peek(ids['leased']!)).toBeNull();
+    await lmstfy.pump(Math.floor(Date.now() / 1_000) + 650); // the one without a try left dies
+    expect(await run({ isDrain: true })).toMatchObject({ ready: 0, dead: 1, leased: 0, left: 1 });
+    const [member] = await lmstfy.redis.zrangeBuffer('timer_set', '0', '-1');
+    await lmstfy.redis.zadd('timer_set', 1_000, member!); // long over, and no server moved it
+    expect(await run({ isDrain: true })).toMatchObject({ leased: 1, left: 0 });
+    await f.engine.pumpNow(ns);
+    expect(await peek(ids['leased']!)).toMatchObject({ state: 'ready', triesLeft: 2 });
+  });
+
+  it('takes only the namespaces that are asked for', async () => {
+    const other = randomNamespace();
+    const ids = [await lmstfy.publish(ns, 'q'), await lmstfy.publish(ns, 'q', { delayS: 100 })];
+    await lmstfy.publish(other, 'q');
+    await lmstfy.publish(other, 'q', { delayS: 100 });
+
+    expect(await run({ isDrain: true, namespaces: [ns] })).toMatchObject({ ready: 1, delayed: 1 });
+    for (const id of ids) expect(await peek(id)).not.toBeNull();
+    expect(await f.engine.queues(other)).toEqual([]);
+    expect(await lmstfy.redis.zcard('timer_set')).toBe(1);
+  });
+
+  it('finds queues that its own lists have forgotten, and keeps what it cannot read', async () => {
+    const id = await lmstfy.publish(ns, 'q');
+    await lmstfy.redis.del('m/ns', `m/ns/${ns}`);
+    await lmstfy.redis.lpush(`q/${ns}/q`, 'nonsense');
+
+    expect(await run({ isDrain: true })).toMatchObject({ ready: 1, unreadable: 1 });
+    expect(await peek(id)).not.toBeNull();
+    expect(await lmstfy.redis.lrange('pumphouse:import:unreadable', 0, -1)).toEqual(['nonsense']);
+  });
+
+  it('gives a job another id if another queue has a job with its own', async () => {
+    const id = await lmstfy.publish(ns, 'q', { body: 'one' });
+    await lmstfy.redis.set(`j/${ns}/p/${id}`, 'two');
+    await lmstfy.redis.lpush(`q/${ns}/p`, (await lmstfy.redis.lindexBuffer(`q/${ns}/q`, 0))!);
+
+    expect(await run({ isDrain: true })).toMatchObject({ ready: 2 });
+    const jobs = [...(await f.reserve('p')), ...(await f.reserve('q'))];
+    expect(jobs.map(({ body }) => body.toString()).sort()).toEqual(['one', 'two']);
+  });
+
+  it('lets clients go on with their tokens and limits', async () => {
+    const ids = await fill();
+    await run({ isDrain: true, isStopped: true });
+    const app = await TestApp.start();
+    try {
+      const options = { token: TOKEN };
+      expect(await app.get(`/api/${ns}/q/job/${ids['first']!}`, options)).toMatchObject({ status: 200 });
+      // A worker that had its job from lmstfy acknowledges it here.
+      expect((await app.delete(`/api/${ns}/q/job/${ids['leased']!}`, options)).status).toBe(204);
+      expect(await peek(ids['leased']!)).toBeNull();
+      expect(await app.admin('GET', `/token/${ns}`)).toMatchObject({
+        json: { tokens: { [TOKEN]: 'the mailer' } },
+      });
+      expect(await app.admin('GET', `/token/${ns}/${TOKEN}/limit`)).toMatchObject({
+        json: { read: 10, write: 20, interval: 30 },
+      });
+    } finally {
+      await app.stop();
+    }
+  });
+
+  it('brings the tokens of another pool, from another Redis', async () => {
+    await lmstfy.token('blue', ns, TOKEN, 'x');
+    await lmstfy.publish(ns, 'q');
+    const file = join(mkdtempSync(join(tmpdir(), 'pumphouse-import-')), 'two-pools.toml');
+    const url = testRedisUrl();
+    writeFileSync(file, `[pools.default]\nurl = "${url}"\n[pools.green]\nurl = "${url}"\n`);
+
+    const options = { config: file, to: undefined, fromPool: 'blue', pool: 'green', tokensFrom: redis.url };
+    expect(await run(options)).toMatchObject({ tokens: 1, ready: 1 });
+    rmSync(dirname(file), { recursive: true });
+    const app = await TestApp.start({ PUMPHOUSE_POOLS__GREEN__URL: url });
+    expect((await app.get(`/api/${ns}/q`, { token: `green:${TOKEN}` })).status).toBe(200);
+    await app.stop();
+  });
+
+  it('may stay in the same Redis', async () => {
+    const ids = await fill();
+    const here = await EngineFixture.open({}, { url: redis.url });
+
+    expect(await run({ to: redis.url, isDrain: true, isStopped: true })).toMatchObject(STORED);
+    expect(await here.engine.peekJob(ns, 'q', ids['first']!)).toMatchObject({ state: 'ready', triesLeft: 5 });
+    expect(await lmstfy.redis.keys('j/*')).toEqual([]);
+    await here.close();
+  });
+
+  it('follows a server that goes on, until it is told to end', async () => {
+    const halt = new AbortController();
+    const following = run({ isDrain: true, isFollow: true }, halt.signal);
+    const ids: string[] = [];
+    for (let i = 0; i < 30; i++) {
+      ids.push(await lmstfy.publish(ns, i % 3 === 0 ? 'p' : 'q', { delayS: i % 2 === 0 ? 0 : 600 }));
+      if (i === 10) await waitFor(() => peek(ids[0]!, 'p'), 10_000);
+    }
+    await waitFor(
+      async () => (await Promise.all(ids.map((id, i) => peek(id, i % 3 === 0 ? 'p' : 'q')))).every(Boolean),
+      10_000,
+    );
+    halt.abort();
+
+    expect(await following).toMatchObject({ ready: 15, delayed: 15, gone: 0 });
+    expect(await lmstfy.redis.exists('pumphouse:import:lock')).toBe(0);
+  });
+
+  it('refuses a second drain of the same Redis', async () => {
+    const source = await LmstfySource.open(redis.url);
+    const lock = await ImportLock.take(source);
+    await expect(ImportLock.take(source, 100)).rejects.toThrow(
+      'another import is draining this Redis: only one may',
+    );
+    await lock.release();
+    await (await ImportLock.take(source, 0)).release();
+    source.close();
+  });
+
+  it('says which Redis cannot be used, and which pool there is not', async () => {
+    await expect(run({ from: 'redis://127.0.0.1:1' })).rejects.toThrow(/the Redis of --from cannot be used/);
+    await expect(run({ pool: 'nowhere', to: undefined })).rejects.toThrow(
+      '--pool: there is no pool nowhere; known here: default',
+    );
+  });
+});

@@ -1,0 +1,415 @@
+import { Agent, request } from 'undici';
+import { TokenStore } from '../../src/auth/token-store.js';
+import { VERBS, type Verb } from '../../src/domain/rights.js';
+import { EngineRegistry } from '../../src/engine/migration/engine.registry.js';
+import { randomNamespace, waitFor } from '../support/redis.js';
+import { addressOf, type Route, withRoutes } from '../support/routes.js';
+import { type LogLine, startAdmin, startApi, testParts, testPools } from './admin-fixture.js';
+
+/** What each call of the API needs. A new route fails here until it is said of it what it needs. */
+const NEEDS: Readonly<Record<string, Verb>> = {
+  'PUT /api/:namespace/:queue': 'publish',
+  'PUT /api/:namespace/:queue/bulk': 'publish',
+  'PUT /api/:namespace/:queue/job/:id': 'publish',
+  'GET /api/:namespace/:queue': 'consume',
+  'DELETE /api/:namespace/:queue/job/:id': 'consume',
+  'GET /api/:namespace/:queue/job/:id': 'consume',
+  'GET /api/:namespace/:queue/peek': 'consume',
+  'GET /api/:namespace/:queue/size': 'consume',
+  'GET /api/:namespace/:queue/deadletter': 'consume',
+  'GET /api/:namespace/:queue/deadletter/size': 'consume',
+  'POST /v1/:namespace/acks': 'consume',
+  'GET /v1/:namespace/events': 'consume',
+  'GET /v1/:namespace/stats': 'consume',
+  'GET /v1/:namespace/settings': 'admin',
+  'GET /v1/:namespace/settings/:key': 'admin',
+  'PUT /v1/:namespace/settings/:key': 'admin',
+  'DELETE /v1/:namespace/settings/:key': 'admin',
+  'POST /v1/:namespace/jobs': 'publish',
+  'POST /v1/:namespace/leases': 'consume',
+  'GET /v1/:namespace/jobs/:id': 'consume',
+  'POST /v1/:namespace/jobs/:id/ack': 'consume',
+  'POST /v1/:namespace/jobs/:id/heartbeat': 'consume',
+  'POST /v1/:namespace/jobs/:id/release': 'consume',
+  'POST /v1/:namespace/jobs/:id/retry': 'consume',
+  'POST /v1/:namespace/jobs/:id/fail': 'consume',
+  'GET /v1/:namespace/jobs': 'consume',
+  'GET /v1/:namespace/jobs/:id/tags': 'consume',
+  'POST /v1/:namespace/jobs/:id/tags': 'consume',
+  'DELETE /v1/:namespace/jobs/:id/tags': 'consume',
+  'GET /v1/:namespace/tags': 'consume',
+  'GET /v1/:namespace/failure-groups': 'consume',
+  'GET /v1/:namespace/tracked': 'consume',
+  'PUT /v1/:namespace/tracked/:id': 'consume',
+  'DELETE /v1/:namespace/tracked/:id': 'consume',
+  'GET /v1/:namespace/workers': 'consume',
+  'GET /v1/:namespace/workers/:name': 'consume',
+  'DELETE /v1/:namespace/workers/:name': 'admin',
+  'GET /v1/:namespace/dead-letter': 'consume',
+  'POST /v1/:namespace/dead-letter/respawn': 'admin',
+  'POST /v1/:namespace/dead-letter/move': 'admin',
+  'POST /v1/:namespace/dead-letter/delete': 'admin',
+  'POST /v1/:namespace/jobs/:id/cancel': 'consume',
+  'POST /v1/:namespace/jobs/:id/log': 'consume',
+  'PATCH /v1/:namespace/jobs/:id': 'publish',
+  'POST /v1/:namespace/jobs/:id/dependencies': 'publish',
+  'DELETE /v1/:namespace/jobs/:id/dependencies': 'publish',
+  'GET /v1/:namespace/queues': 'consume',
+  'GET /v1/:namespace/queues/:queue': 'consume',
+  'PATCH /v1/:namespace/queues/:queue': 'admin',
+  'DELETE /v1/:namespace/queues/:queue': 'admin',
+  'POST /v1/:namespace/queues/:queue/pause': 'admin',
+  'POST /v1/:namespace/queues/:queue/resume': 'admin',
+  'POST /v1/:namespace/queues/:queue/drain': 'admin',
+  'POST /v1/:namespace/queues/:queue/purge': 'admin',
+  'POST /v1/:namespace/recurring': 'publish',
+  'GET /v1/:namespace/recurring': 'publish',
+  'GET /v1/:namespace/recurring/:id': 'publish',
+  'PUT /v1/:namespace/recurring/:id': 'publish',
+  'PATCH /v1/:namespace/recurring/:id': 'publish',
+  'DELETE /v1/:namespace/recurring/:id': 'publish',
+  'POST /v1/:namespace/recurring/:id/pause': 'publish',
+  'POST /v1/:namespace/recurring/:id/resume': 'publish',
+  'DELETE /api/:namespace/:queue': 'admin',
+  'PUT /api/:namespace/:queue/deadletter': 'admin',
+  'DELETE /api/:namespace/:queue/deadletter': 'admin',
+};
+/** What a call needs behind its address. */
+const QUERY: Readonly<Record<string, string>> = {
+  'GET /v1/:namespace/jobs': '?queue=mail',
+  'GET /v1/:namespace/dead-letter': '?queue=mail',
+  'GET /v1/:namespace/recurring': '?queue=mail',
+  'DELETE /v1/:namespace/jobs/:id/tags': '?tags=a',
+  'GET /v1/:namespace/stats': '?queue=mail',
+  // A stream without a filter tells of the queues that the token is for.
+  'GET /v1/:namespace/events': '?queue=mail',
+};
+/** Calls of a whole namespace: closed to tokens for some of its queues. */
+const WHOLE = /^\S+ \/v1\/:namespace\/(settings|tags|failure-groups|tracked|workers)/;
+/** Calls that know of a queue by an id: to a token for other queues there is no such job. */
+const BY_ID = /^\S+ \/v1\/:namespace\/(jobs|recurring)\/:id/;
+/** It shows the queues that a token is for, whichever they are. */
+const SHOWS_OWN = /^GET \/v1\/:namespace\/queues$/;
+/** Open without a token. */
+const OPEN = [
+  'GET /docs',
+  'GET /docs/page.js',
+  'GET /docs/swagger-ui-bundle.js',
+  'GET /docs/swagger-ui.css',
+  'GET /healthz',
+  'GET /readyz',
+  'GET /v1/openapi.json',
+];
+
+const nameOf = ({ method, template }: Route): string => `${method} ${template}`;
+const isQueueCall = ({ template }: Route): boolean => /^\/(api|v1)\/:/.test(template);
+
+interface Answer {
+  readonly status: number;
+  readonly text: string;
+}
+
+describe('intruders', () => {
+  let api: Awaited<ReturnType<typeof startApi>>;
+  let admin: Awaited<ReturnType<typeof startAdmin>>;
+  let apiRoutes: Route[];
+  let adminRoutes: Route[];
+  let log: LogLine[];
+  let jobId: string;
+  const namespace = randomNamespace();
+  const agent = new Agent({ connections: 4 });
+
+  beforeAll(async () => {
+    const pools = testPools();
+    const made = testParts(pools, (config) => {
+      config.log.access = true;
+    });
+    log = made.log;
+    ({ started: api, routes: apiRoutes } = await withRoutes(() => startApi(made.parts)));
+    ({ started: admin, routes: adminRoutes } = await withRoutes(() => startAdmin(testParts(pools).parts)));
+    const token = await make();
+    jobId = await publish('mail', 'mail?tries=5', token);
+    await publish('dead', 'mail?tries=1', token);
+    // Under the same id, for calls that know of a queue by an id.
+    const put = { method: 'PUT', template: '' };
+    const { status } = await send(put, `/v1/${namespace}/recurring/${jobId}`, token);
+    if (status !== 200) throw new Error(String(status));
+    const { text } = await send(
+      { method: 'GET', template: '' },
+      `/api/${namespace}/mail?ttr=1&count=2`,
+      token,
+    );
+    expect((JSON.parse(text) as unknown[]).length).toBe(2);
+    await waitFor(async () => (await state()) === '{"size":1,"dead":1,"queues":["mail"]}', 10_000);
+  });
+
+  afterAll(async () => {
+    await agent.destroy();
+    for (const { server } of [api, admin]) await server.stop();
+  });
+
+  const store = (): TokenStore => admin.server.app.get(TokenStore, { strict: false });
+  const make = (ns = namespace, pool = 'default'): Promise<string> => store().create(ns, pool, 'd');
+
+  async function publish(body: string, path: string, token: string): Promise<string> {
+    const { status, text } = await send(
+      { method: 'PUT', template: '' },
+      `/api/${namespace}/${path}`,
+      token,
+      body,
+    );
+    if (status !== 201) throw new Error(text);
+    return (JSON.parse(text) as { job_id: string }).job_id;
+  }
+
+  /** What there is in the namespace. */
+  async function state(): Promise<string> {
+    const engine = api.server.app.get(EngineRegistry, { strict: false }).forPool('default');
+    const { size } = await engine.deadLetterHead(namespace, 'mail');
+    const queues = (await engine.queues(namespace)).sort();
+    return JSON.stringify({ size: await engine.size(namespace, 'mail'), dead: size, queues });
+  }
+
+  async function send(
+    { method }: Route,
+    path: string,
+    token: string | null,
+    body = bodyFor(method, path),
+    url = api.url,
+  ): Promise<Answer> {
+    const answer = await request(url + path, {
+      method: method as 'GET',
+      dispatcher: agent,
+      headers: token === null ? {} : { 'x-token': token },
+      ...(body === undefined ? {} : { body }),
+    });
+    if (answer.headers['content-type'] === 'text/event-stream') {
+      // It does not end.
+      answer.body.on('error', () => undefined).destroy();
+      return { status: answer.statusCode, text: '' };
+    }
+    return { status: answer.statusCode, text: await answer.body.text() };
+  }
+
+  function bodyFor(method: string, path: string): string | undefined {
+    if (path.endsWith('/acks')) return JSON.stringify({ acks: [{ queue: 'mail', id: jobId }] });
+    if (/\/jobs$/.test(path)) return JSON.stringify({ queue: 'mail' });
+    if (path.endsWith('/leases')) return JSON.stringify({ queues: ['mail'] });
+    if (path.includes('/dead-letter/')) {
+      const to = path.includes('/move') ? { to_queue: 'mail' } : {};
+      return JSON.stringify({ filter: { queue: 'mail', group: 'none' }, ...to });
+    }
+    if (path.endsWith('/tags')) return JSON.stringify({ tags: ['a'] });
+    if (path.endsWith('/cancel')) return '{}';
+    if (path.endsWith('/purge')) return JSON.stringify({ states: ['dead'], dry_run: true });
+    if (path.endsWith('/drain')) return '{}';
+    if (/\/queues\/\w+$/.test(path)) return method === 'PATCH' ? '{"max_running":9}' : undefined;
+    if (/\/queues\/\w+\/(pause|resume)$/.test(path)) return undefined;
+    if (path.includes('/recurring')) {
+      if (method === 'POST' && !path.endsWith('/recurring')) return '{}';
+      if (method === 'PATCH') return '{}';
+      if (method === 'POST' || method === 'PUT')
+        return JSON.stringify({ schedule: { every_ms: 60_000, offset_ms: 60_000 }, job: { queue: 'mail' } });
+    }
+    if (path.endsWith('/log')) return JSON.stringify({ message: 'hello' });
+    if (path.endsWith('/dependencies')) return JSON.stringify({ depends_on: ['missing'] });
+    if (method === 'PATCH') return JSON.stringify({ priority: 1 });
+    if (method === 'POST') return JSON.stringify({ lease: 1 });
+    if (method !== 'PUT' || path.includes('/tracked/')) return undefined;
+    if (path.includes('/settings/')) return '{"value":1000}';
+    return path.includes('/bulk') ? '["x"]' : 'x';
+  }
+
+  /** The path through the fast path, if it serves the call, and a spelling that selects the router. */
+  function addresses(route: Route, queue = 'mail'): string[] {
+    const names = { namespace, queue, id: jobId, key: 'grace_ms', name: 'w' };
+    const escaped = { ...names, namespace: `%${namespace.charCodeAt(0).toString(16)}${namespace.slice(1)}` };
+    const query = QUERY[nameOf(route)] ?? '';
+    return [addressOf(route, names) + query, addressOf(route, escaped) + query];
+  }
+
+  it('meet no call that it is not known of what it needs', () => {
+    expect(apiRoutes.filter(isQueueCall).map(nameOf).sort()).toEqual(Object.keys(NEEDS).sort());
+    const others = apiRoutes.filter((route) => !isQueueCall(route)).map(nameOf);
+    expect(others.sort()).toEqual(OPEN);
+  });
+
+  it('get in nowhere without a token of the namespace and pool, and leave everything as it was', async () => {
+    const right = await make();
+    const revoked = await make();
+    await store().delete({ pool: 'default', namespace, token: revoked });
+    const ends = { description: 'd', rights: null, expiry: { lifetimeMs: 1, atMs: 0 } };
+    const expired = await store().grant({ namespace, pool: 'default', ...ends });
+    const elsewhere = await make(namespace, 'other');
+    const sent: [string | null, string][] = [
+      [null, 'token not found'],
+      ['', 'token not found'],
+      ['default:', 'token not found'],
+      ['wrong', 'invalid token'],
+      [revoked, 'invalid token'],
+      [expired, 'invalid token'],
+      [await make(`${namespace}x`), 'invalid token'],
+      [await make(namespace.slice(0, -1)), 'invalid token'],
+      [elsewhere, 'invalid token'],
+      [`other:${right}`, 'invalid token'],
+      [right.slice(0, -1), 'invalid token'],
+      [`${right}0`, 'invalid token'],
+      [right.toLowerCase(), 'invalid token'],
+      [`:${right}:`, 'invalid token'],
+      [`"${right}"`, 'invalid token'],
+      [`${right}, wrong`, 'invalid token'],
+    ];
+    const before = await state();
+    let tried = 0;
+    for (const route of apiRoutes.filter(isQueueCall)) {
+      for (const path of addresses(route)) {
+        for (const [token, error] of sent) {
+          const { status, text } = await send(route, path, token);
+          expect({ path, token, status }).toEqual({ path, token, status: 401 });
+          expect(text).toContain(error);
+          tried += 1;
+        }
+        const separator = path.includes('?') ? '&' : '?';
+        for (const query of [
+          'token=wrong',
+          `token=wrong&token=${right}`,
+          `Token=${right}`,
+          `xtoken=${right}`,
+        ]) {
+          expect(await send(route, path + separator + query, null)).toMatchObject({ status: 401 });
+          expect(await send(route, `${path}${separator}token=${right}`, 'wrong')).toMatchObject({
+            status: 401,
+          });
+          tried += 2;
+        }
+        expect(await send(route, path, `nowhere:${right}`)).toMatchObject({ status: 404 });
+      }
+    }
+    expect(tried).toBe(Object.keys(NEEDS).length * 2 * (sent.length + 8));
+    expect(await state()).toBe(before);
+    expect(JSON.stringify(log).includes(right)).toBe(false);
+  });
+
+  it('get no further than the verbs of their token', async () => {
+    const before = await state();
+    for (const route of apiRoutes.filter(isQueueCall)) {
+      const needed = NEEDS[nameOf(route)]!;
+      const others = VERBS.filter((verb) => verb !== needed);
+      const rights = { verbs: others, queues: null };
+      const expiry = { lifetimeMs: 0, atMs: 0 };
+      const token = await store().grant({ namespace, pool: 'default', description: 'd', rights, expiry });
+      for (const path of addresses(route)) {
+        const { status, text } = await send(route, path, token);
+        expect({ path, status }).toEqual({ path, status: 403 });
+        expect(text).toContain('"code":"verb_missing"');
+        expect(text).toContain(`the token lacks the verb ${needed}`);
+      }
+    }
+    expect(await state()).toBe(before);
+  });
+
+  it('get no further than the queues of their token', async () => {
+    const before = await state();
+    const rights = { verbs: VERBS, queues: ['mai', 'mail-*', 'xmail', 'MAIL'] };
+    const expiry = { lifetimeMs: 0, atMs: 0 };
+    const token = await store().grant({ namespace, pool: 'default', description: 'd', rights, expiry });
+    for (const route of apiRoutes.filter(isQueueCall)) {
+      for (const path of addresses(route)) {
+        const { status, text } = await send(route, path, token);
+        if (SHOWS_OWN.test(nameOf(route))) {
+          expect({ path, text }).toEqual({ path, text: '{"items":[],"next_cursor":null}' });
+          continue;
+        }
+        const isUnknown = BY_ID.test(nameOf(route)) && nameOf(route) !== 'PUT /v1/:namespace/recurring/:id';
+        expect({ path, status }).toEqual({ path, status: isUnknown ? 404 : 403 });
+        expect(text).toContain(isUnknown ? '_not_found"' : '"code":"queue_not_allowed"');
+      }
+    }
+    expect(await state()).toBe(before);
+  });
+
+  it('are not those who hold just the verb and the queue that a call needs', async () => {
+    for (const route of apiRoutes.filter(isQueueCall)) {
+      const queues = WHOLE.test(nameOf(route)) ? null : ['ma*l'];
+      const rights = { verbs: [NEEDS[nameOf(route)]!], queues };
+      const expiry = { lifetimeMs: 60_000, atMs: 0 };
+      const token = await store().grant({ namespace, pool: 'default', description: 'd', rights, expiry });
+      for (const path of addresses(route)) {
+        const { status } = await send(route, path, token);
+        expect({ path, isIn: [200, 201, 204, 404, 409].includes(status) }).toEqual({ path, isIn: true });
+      }
+    }
+  });
+
+  it('are told of each parameter that a call of the native API does not know', async () => {
+    const names = ['foo', '__proto__', 'constructor', 'toString', 'hasOwnProperty'];
+    const token = await make();
+    const before = await state();
+    for (const route of apiRoutes.filter(isQueueCall).filter(({ template }) => template.startsWith('/v1'))) {
+      for (const path of addresses(route)) {
+        const url = `${path}${path.includes('?') ? '&' : '?'}${names.map((name) => `${name}=1`).join('&')}`;
+        const body = bodyFor(route.method, path.split('?')[0]!);
+        const { status, text } = await send(route, url, token, body);
+        expect({ path, status }).toEqual({ path, status: 400 });
+        expect(JSON.parse(text)).toMatchObject({
+          errors: names.map((field) => ({ field, rule: 'is not known here' })),
+        });
+      }
+    }
+    expect(await state()).toBe(before);
+    expect(log.filter(({ level }) => level === 'error')).toEqual([]);
+  });
+
+  describe('on the wrong port', () => {
+    const names = {
+      namespace,
+      queue: 'mail',
+      id: 'x',
+      key: 'grace_ms',
+      name: 'w',
+      token: 't'.repeat(20),
+      '*': '',
+    };
+
+    it('find nothing of the admin port on the port of the API', async () => {
+      const token = await make();
+      expect(adminRoutes.length).toBeGreaterThan(15);
+      const known = new Set(apiRoutes.map(nameOf));
+      for (const route of adminRoutes.filter((each) => !known.has(nameOf(each)))) {
+        const path = addressOf(route, names).replace('*', 'x');
+        for (const sent of [null, token]) {
+          const { status, text } = await send(route, path, sent);
+          expect({ path, status }).toEqual({ path, status: 404 });
+          expect(text).toContain('api not found');
+        }
+      }
+    });
+
+    it('find nothing of the API on the admin port', async () => {
+      const token = await make();
+      const before = await state();
+      for (const route of apiRoutes.filter(isQueueCall)) {
+        const path = addressOf(route, names);
+        expect(await send(route, path, token, undefined, admin.url)).toMatchObject({ status: 404 });
+      }
+      expect(await state()).toBe(before);
+    });
+  });
+
+  it('find every call of an admin port with accounts closed, but for the probes', async () => {
+    const { parts } = testParts(testPools(), (config) => {
+      config.admin.accounts = { ops: 'secret' };
+    });
+    const { started, routes } = await withRoutes(() => startAdmin(parts));
+    try {
+      for (const route of routes) {
+        const names = { namespace, token: 't'.repeat(20) };
+        const path = addressOf(route, names).replace('*', '');
+        const { status } = await send(route, path, null, undefined, started.url);
+        expect({ path, status }).toEqual({ path, status: OPEN.includes(nameOf(route)) ? 200 : 401 });
+      }
+    } finally {
+      await started.server.stop();
+    }
+  });
+});

@@ -1,0 +1,597 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { EngineRegistry } from '../../src/engine/migration/engine.registry.js';
+import { type Answer, head, type RawConnection, TestApp } from '../support/app.js';
+import { waitFor } from '../support/redis.js';
+
+describe('limits of requests', () => {
+  /** Traps of Node and Fastify: their own limits, and what a connection is like after a refusal. */
+  describe('limits of the HTTP layer', () => {
+    let app: TestApp;
+    beforeAll(async () => {
+      app = await TestApp.start({
+        PUMPHOUSE_SERVER__REQUEST_TIMEOUT_MS: '1000',
+        PUMPHOUSE_SERVER__KEEP_ALIVE_MS: '300',
+      });
+    });
+    afterAll(() => app.stop());
+
+    const auth = (headers: Record<string, string> = {}): Record<string, string> => ({
+      'X-Token': app.token,
+      ...headers,
+    });
+    const path = (rest: string): string => `/api/${app.namespace}/${rest}`;
+
+    it('hold a long poll for longer than any time-out of a request or an idle connection', async () => {
+      const answer = app.get('long?timeout=5');
+      await sleep(1_500);
+      await app.publish('long');
+      expect(await answer).toMatchObject({ status: 200 });
+    });
+
+    it('end a request that does not come in', async () => {
+      const connection = await app.open();
+      connection.write(`${head('PUT', path('slow'), auth({ 'Content-Length': '10' }))}abc`);
+      const all = await connection.untilClosed();
+      expect(all).toContain('HTTP/1.1 408');
+      expect(all).toContain('X-Request-Id: ');
+    });
+
+    it('let a list of queues be as long as the headers may be', async () => {
+      const queues = Array.from({ length: 300 }, (_, i) => `${'q'.repeat(250)}-${String(i)}`).join(',');
+      expect(await app.get(queues)).toMatchObject({ status: 404, json: { msg: 'no job available' } });
+    });
+
+    it('answer headers that are too large with 431', async () => {
+      const all = await app.raw(head('GET', path('q'), auth({ 'X-Big': 'x'.repeat(200_000) })));
+      expect(all).toContain('HTTP/1.1 431');
+      expect(all).toMatch(/X-Request-Id: [0-9A-Z]{26}\r\n/);
+    });
+
+    it.each([
+      'nonsense\r\n\r\n',
+      'GET / HTTP/9.9\r\n\r\n',
+      'PUT / HTTP/1.1\r\nHost: x\r\nContent-Length: x\r\n\r\n',
+    ])('answer %j with 400', async (bytes) => {
+      const all = await app.raw(bytes);
+      expect(all).toContain('HTTP/1.1 400');
+      expect(all).toMatch(/X-Request-Id: [0-9A-Z]{26}\r\n/);
+    });
+
+    it('answer a request without a Host with 400, and HTTP/1.0 as ever', async () => {
+      expect(await app.raw(`GET /healthz HTTP/1.1\r\nConnection: close\r\n\r\n`)).toMatch(
+        /^HTTP\/1.1 400 [^]*X-Request-Id/,
+      );
+      expect(await app.raw('GET /healthz HTTP/1.0\r\n\r\n')).toMatch(/^HTTP\/1.1 200 [^]*X-Request-Id/);
+    });
+
+    it('keep a connection whose body was refused, when little is left of it', async () => {
+      const connection = await app.open();
+      connection.write(head('PUT', path('big'), auth({ 'Content-Length': '100000' })) + 'x'.repeat(100_000));
+      await connection.until('413 Payload Too Large');
+      connection.write(head('GET', path('big/size'), auth()));
+      await connection.until('"size":0');
+      connection.write(
+        head('PUT', path('big?ttl=x'), auth({ 'Content-Length': '100000' })) + 'x'.repeat(100_000),
+      );
+      await connection.until('invalid ttl');
+      connection.write(head('GET', path('big/size'), auth()));
+      expect(await connection.until('"size":0', 2)).not.toContain('Connection: close');
+      connection.cut();
+    });
+
+    it('refuse a huge body before it has come, and close', async () => {
+      const connection = await app.open();
+      connection.write(head('PUT', path('huge'), auth({ 'Content-Length': '10000000000' })));
+      const answer = await connection.until('{"error":"body too large"}');
+      expect(answer).toContain('Connection: close');
+      connection.cut();
+    });
+
+    it('let a client that only writes see its refusal', async () => {
+      const connection = await app.open();
+      connection.write(
+        head('PUT', path('huge'), auth({ 'Content-Length': '5000000' })) + 'x'.repeat(5_000_000),
+      );
+      expect(await connection.untilClosed()).toContain('{"error":"body too large"}');
+    });
+
+    it('count the bytes of chunks', async () => {
+      const connection = await app.open();
+      connection.write(head('PUT', path('chunks'), auth({ 'Transfer-Encoding': 'chunked' })));
+      const chunk = `4000\r\n${'x'.repeat(0x4000)}\r\n`;
+      for (let i = 0; i < 5; i++) connection.write(chunk);
+      expect(await connection.until('{"error":"body too large"}')).toContain('HTTP/1.1 413');
+      connection.cut();
+      expect(await app.get('chunks/size')).toMatchObject({ json: { size: 0 } });
+    });
+
+    it('take a body of exactly the limit in chunks', async () => {
+      const connection = await app.open();
+      connection.write(head('PUT', path('exact'), auth({ 'Transfer-Encoding': 'chunked' })));
+      connection.write(`ffff\r\n${'x'.repeat(0xffff)}\r\n0\r\n\r\n`);
+      await connection.until('201 Created');
+      connection.cut();
+    });
+  });
+});
+
+describe('quotas', () => {
+  /**
+   * Through the fast path, and through the router: one escape in the path is enough. With its own Redis, because all
+   * bytes in it count.
+   */
+  describe.each([
+    ['the fast path', 'q'],
+    ['the router', '%71'],
+  ])('quotas, over %s', (_way, q) => {
+    let app: TestApp;
+    beforeAll(async () => {
+      ({ app } = await TestApp.alone({
+        PUMPHOUSE_LIMITS__MAX_QUEUES_PER_NAMESPACE: '2',
+        PUMPHOUSE_LIMITS__MAX_JOBS_PER_QUEUE: '3',
+        PUMPHOUSE_LIMITS__MAX_BYTES_PER_NAMESPACE: '100',
+      }));
+    });
+    afterAll(() => app.stop());
+    afterEach(async () => {
+      for (const queue of await app.engine.queues(app.namespace)) await app.delete(queue);
+      await app.engine.tidyNow(app.namespace);
+    });
+
+    const FULL = '{"code":"queue_full","error":"the queue holds as many jobs as it may"}';
+    const LARGE = '{"code":"namespace_full","error":"the namespace holds as many bytes as it may"}';
+    const MANY = '{"code":"too_many_queues","error":"the namespace has as many queues as it may"}';
+
+    function expectRefused(answer: Answer, text: string, retryAfter: string | undefined): void {
+      expect(answer).toMatchObject({ status: 429, text });
+      expect(answer.headers['retry-after']).toBe(retryAfter);
+    }
+
+    it('refuse a publish and a whole bulk to a full queue, and let it be worked on', async () => {
+      expectRefused(await app.put(`${q}/bulk`, '[1,2,3,4]'), FULL, '1');
+      expect(await app.put(`${q}/bulk`, '[1,2]')).toMatchObject({ status: 201 });
+      expectRefused(await app.put(`${q}/bulk`, '[3,4]'), FULL, '1');
+      const id = await app.publish(q, '3');
+      expectRefused(await app.put(q, '4'), FULL, '1');
+      expectRefused(await app.put(q, '4', { headers: { 'Idempotency-Key': 'k' } }), FULL, '1');
+      expectRefused(await app.put(`${q}/job/missing`, '4'), FULL, '1');
+
+      expect(await app.put(`${q}/job/${id}`, '3 anew')).toMatchObject({ status: 201 });
+      const { json } = await app.get(q);
+      expect(await app.delete(`${q}/job/${(json as { job_id: string }).job_id}`)).toMatchObject({
+        status: 204,
+      });
+      expect(await app.put(q, '4', { headers: { 'Idempotency-Key': 'k' } })).toMatchObject({ status: 201 });
+    });
+
+    it('count what they refuse, by kind, on the native API too', async () => {
+      const counts = async (): Promise<number[]> => {
+        const { text } = await app.admin('GET', '/metrics');
+        const value = (kind: string): number =>
+          Number(
+            new RegExp(`^pumphouse_quota_refusals_total\\{kind="${kind}"\\} (\\d+)`, 'm').exec(text)?.[1],
+          );
+        return ['queues', 'jobs', 'bytes'].map(value);
+      };
+      const before = await counts();
+      await app.put(`${q}/bulk`, '[1,2,3,4]');
+      await app.put(q, 'x'.repeat(101));
+      const jobs = ['a', 'b', 'c'].map((queue) => ({ queue, tags: ['rich'] }));
+      expect(
+        await app.call('POST', `/v1/${app.namespace}/jobs`, { body: JSON.stringify({ jobs }) }),
+      ).toMatchObject({ status: 429 });
+      expect(await counts()).toEqual(before.map((count) => count + 1));
+    });
+
+    it('refuse bodies beyond the bytes of the namespace', async () => {
+      await app.publish(q, 'x'.repeat(60));
+      await app.publish('other', 'x'.repeat(40));
+      expectRefused(await app.put(q, 'x'), LARGE, '1');
+      await app.delete('other');
+      await app.publish(q, 'x'.repeat(40));
+    });
+
+    it('refuse a third queue', async () => {
+      await app.publish(q, '1');
+      await app.publish('b', '1');
+      expectRefused(await app.put('c', '1'), MANY, undefined);
+      await app.publish('b', '2');
+    });
+
+    it('refuse no respawn, and count dead jobs', async () => {
+      for (const body of ['1', '2', '3']) await app.publish(`${q}?tries=1`, body);
+      await app.get(`${q}?count=3&ttr=0`);
+      await waitFor(async () => (await app.engine.deadLetterHead(app.namespace, 'q')).size === 3, 5_000);
+      expectRefused(await app.put(q, '4'), FULL, '1');
+      expect(await app.call('PUT', `${q}/deadletter?limit=3`)).toMatchObject({ json: { count: 3 } });
+    });
+  });
+});
+
+describe('bytes of bodies', () => {
+  const MOST = 100_000;
+  const BODY = 30_000;
+  /** Two bodies are less than three quarters of what is allowed, three are more. */
+  const FEW = 2;
+
+  /** The spelling for the fast path and the one for the router: one escape in the path is enough. */
+  describe.each([
+    ['the fast path', 'q', 'acks'],
+    ['the router', '%71', '%61cks'],
+  ])('a flood of bodies, over %s', (_way, q, acks) => {
+    let app: TestApp;
+    const open: RawConnection[] = [];
+    beforeAll(async () => {
+      app = await TestApp.start({ PUMPHOUSE_SERVER__MAX_BODY_BYTES_IN_FLIGHT: String(MOST) });
+    });
+    afterEach(async () => {
+      for (const connection of open.splice(0)) connection.cut();
+      await held(0);
+    });
+    afterAll(() => app.stop());
+
+    const metric = async (name: string): Promise<number> => {
+      const { text } = await app.admin('GET', '/metrics');
+      return Number(
+        text
+          .split('\n')
+          .find((line) => line.startsWith(`${name} `))
+          ?.split(' ')[1],
+      );
+    };
+    const held = (bytes: number): Promise<boolean> =>
+      waitFor(async () => (await metric('pumphouse_http_body_bytes')) === bytes, 5_000);
+
+    /** Begins a request, and sends no more of its body than this. */
+    async function begin(
+      method: string,
+      path: string,
+      headers: object,
+      body: string,
+    ): Promise<RawConnection> {
+      const connection = await app.open();
+      open.push(connection);
+      connection.write(head(method, path, { 'X-Token': app.token, ...headers }) + body);
+      return connection;
+    }
+    const publish = (): Promise<RawConnection> =>
+      begin('PUT', `/api/${app.namespace}/${q}`, { 'Content-Length': String(BODY) }, 'x');
+
+    it('is refused before it is read, with a time to come back, and counted', async () => {
+      const before = await metric('pumphouse_refusals_total{reason="body_bytes"}');
+      for (let i = 0; i < FEW; i++) await publish();
+      await held(FEW * BODY);
+      const many = await Promise.all(Array.from({ length: 20 }, publish));
+      for (const connection of many) {
+        const answer = await connection.until('overloaded');
+        expect(answer).toMatch(/^HTTP\/1.1 503 [^]*Retry-After: 1\r\n/);
+      }
+      expect(await metric('pumphouse_refusals_total{reason="body_bytes"}')).toBe(before + many.length);
+      expect(await metric('pumphouse_http_body_bytes')).toBe(FEW * BODY);
+      // What has no body, or a short one, has room.
+      expect(await app.get(`${q}/size`)).toMatchObject({ status: 200 });
+      expect(await app.put(q, 'short')).toMatchObject({ status: 201 });
+    });
+
+    it('leaves room for acknowledgements', async () => {
+      const id = await app.publish(q, 'work');
+      for (let i = 0; i < FEW; i++) await publish();
+      await held(FEW * BODY);
+      const body = JSON.stringify({ acks: [{ queue: 'q', id }] }).padEnd(BODY);
+      expect(await app.put(q, body)).toMatchObject({ status: 503, headers: { 'retry-after': '1' } });
+      expect(await app.call('POST', `/v1/${app.namespace}/${acks}`, { body })).toMatchObject({
+        status: 200,
+        json: { results: [{ id, status: 'acked' }] },
+      });
+    });
+
+    it('is over when the bodies have come: each is stored, and there is room again', async () => {
+      const begun = [await publish(), await publish()];
+      await held(FEW * BODY);
+      for (const connection of begun) connection.write('x'.repeat(BODY - 1));
+      for (const connection of begun) await connection.until('HTTP/1.1 201');
+      await held(0);
+      expect(await app.put(q, 'x'.repeat(BODY))).toMatchObject({ status: 201 });
+    });
+
+    it('counts what comes in chunks as it comes', async () => {
+      const headers = { 'Transfer-Encoding': 'chunked' };
+      const chunk = `${BODY.toString(16)}\r\n${'x'.repeat(BODY)}\r\n`;
+      const path = `/api/${app.namespace}/${q}`;
+      await publish();
+      const connection = await begin('PUT', path, headers, chunk);
+      await held(FEW * BODY);
+      connection.write(chunk);
+      expect(await connection.until('overloaded')).toMatch(/^HTTP\/1.1 503 /);
+      await held(BODY);
+    });
+
+    it('lets a body in that is larger than all of the room, when it is alone', async () => {
+      const body = JSON.stringify(Array<string>(4).fill('x'.repeat(BODY)));
+      expect(body.length).toBeGreaterThan(MOST);
+      expect(await app.put(`${q}/bulk`, body)).toMatchObject({ status: 201 });
+    });
+  });
+});
+
+describe('bounds of connections', () => {
+  /** The spelling for the fast path and the one for the router: one escape in the path is enough. */
+  const WAYS = [
+    ['the fast path', 'q'],
+    ['the router', '%71'],
+  ] as const;
+
+  /** The value of a metric, all its series together. */
+  async function metric(app: TestApp, name: string): Promise<number> {
+    const { text } = await app.admin('GET', '/metrics');
+    const lines = text.split('\n').filter((line) => line.startsWith(name));
+    if (lines.length === 0) throw new Error(`no metric ${name}`);
+    return lines.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
+  }
+
+  describe('bounds on what is under way', () => {
+    let app: TestApp;
+    beforeAll(async () => {
+      app = await TestApp.start({
+        PUMPHOUSE_SERVER__MAX_IN_FLIGHT: '8',
+        PUMPHOUSE_LIMITS__MAX_WAITERS: '4',
+        PUMPHOUSE_LIMITS__MAX_WAITERS_PER_TOKEN: '3',
+      });
+    });
+    afterAll(() => app.stop());
+
+    const path = (rest: string): string => `/api/${app.namespace}/${rest}`;
+    const auth = (more: Record<string, string> = {}): Record<string, string> => ({
+      'X-Token': app.token,
+      ...more,
+    });
+    /** A request whose body does not come. */
+    const begin = async (rest = 'q', api = ''): Promise<RawConnection> => {
+      const connection = await app.open();
+      const [method, url] = api === '' ? ['PUT', path(rest)] : ['POST', api];
+      connection.write(`${head(method, url, auth({ 'Content-Length': '2' }))}x`);
+      return connection;
+    };
+    const inFlight = (count: number): Promise<boolean> =>
+      waitFor(async () => (await metric(app, 'pumphouse_http_in_flight')) === count);
+
+    it.each(WAYS)(
+      'refuse what is too much with 503, but no acknowledgement and no probe: %s',
+      async (_way, q) => {
+        const refusedBefore = await metric(app, 'pumphouse_refusals_total{reason="in_flight"}');
+        const begun = await Promise.all(Array.from({ length: 6 }, () => begin()));
+        await inFlight(6);
+
+        for (const refused of [await app.put(q), await app.get(q), await app.put(`${q}/bulk`, '[1]')]) {
+          expect(refused).toMatchObject({
+            status: 503,
+            json: { code: 'overloaded', error: 'service unavailable' },
+            headers: { 'retry-after': '1' },
+          });
+        }
+        expect(await app.delete(`${q}/job/none`)).toMatchObject({ status: 204 });
+        expect(await app.get('/healthz')).toMatchObject({ status: 200 });
+        expect(await app.get('/readyz')).toMatchObject({ status: 200 });
+
+        for (let i = 0; i < 2; i++) begun.push(await begin('', `/v1/${app.namespace}/acks`));
+        await inFlight(8);
+        expect(await app.delete(`${q}/job/none`)).toMatchObject({ status: 503 });
+        expect(await app.get('/healthz')).toMatchObject({ status: 200 });
+        expect(await metric(app, 'pumphouse_refusals_total{reason="in_flight"}')).toBe(refusedBefore + 4);
+
+        for (const connection of begun) connection.write('x');
+        for (const connection of begun) await connection.until('HTTP/1.1 ');
+        await inFlight(0);
+        expect(await app.put(q)).toMatchObject({ status: 201 });
+        for (const connection of begun) connection.cut();
+        await app.delete('q');
+      },
+    );
+
+    it('forget a request whose client has gone', async () => {
+      const begun = [await begin(), await begin(), await begin()];
+      await inFlight(3);
+      for (const connection of begun) connection.cut();
+
+      await inFlight(0);
+    });
+
+    it.each(WAYS)('refuse one long poll more than a token may have with 429: %s', async (_way, q) => {
+      const polls = [1, 2, 3].map(() => app.get('idle?timeout=20'));
+      await waitFor(async () => (await metric(app, 'pumphouse_waiters')) === 3);
+      expect(await metric(app, 'pumphouse_http_in_flight')).toBe(0);
+
+      const idle = q === 'q' ? 'idle' : '%69dle';
+      expect(await app.get(`${idle}?timeout=20`)).toMatchObject({
+        status: 429,
+        json: { code: 'too_many_waiters' },
+        headers: { 'retry-after': '1' },
+      });
+      expect(await app.get(idle)).toMatchObject({ status: 404 });
+
+      for (let i = 0; i < 3; i++) await app.publish('idle');
+      expect((await Promise.all(polls)).map(({ status }) => status)).toEqual([200, 200, 200]);
+      expect(await app.get('idle?timeout=1')).toMatchObject({ status: 404 });
+    });
+
+    it('refuse one long poll more than the process may have with 503, and take it when one has gone', async () => {
+      const created = await app.admin('POST', `/token/${app.namespace}?description=other`);
+      const { token } = created.json as { token: string };
+      const gone = new AbortController();
+      const first = app.get('wait?timeout=20', { signal: gone.signal }).catch(() => undefined);
+      const polls = [1, 2].map(() => app.get('wait?timeout=20'));
+      const other = app.get('wait?timeout=20', { token });
+      await waitFor(async () => (await metric(app, 'pumphouse_waiters')) === 4);
+
+      expect(await app.get('wait?timeout=20', { token })).toMatchObject({
+        status: 503,
+        json: { code: 'overloaded' },
+      });
+      gone.abort();
+      await first;
+      await waitFor(async () => (await metric(app, 'pumphouse_waiters')) === 3);
+      const again = app.get('wait?timeout=20', { token });
+      await waitFor(async () => (await metric(app, 'pumphouse_waiters')) === 4);
+      for (let i = 0; i < 4; i++) await app.publish('wait');
+      const answers = await Promise.all([...polls, other, again]);
+      expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+    });
+  });
+
+  describe('bounds on connections', () => {
+    let app: TestApp;
+    beforeAll(async () => {
+      app = await TestApp.start({
+        PUMPHOUSE_SERVER__MAX_CONNECTIONS: '3',
+        PUMPHOUSE_SERVER__HEADER_TIMEOUT_MS: '400',
+        PUMPHOUSE_SERVER__MAX_URL_BYTES: '1000',
+        PUMPHOUSE_SERVER__MAX_HEADER_BYTES: '4000',
+      });
+    });
+    afterAll(() => app.stop());
+
+    it('answer one too many with 503 and close it, and take the next when one has gone', async () => {
+      const poll = head('GET', `/api/${app.namespace}/q?timeout=20`, { 'X-Token': app.token });
+      const held = [await app.open(), await app.open(), await app.open()];
+      for (const connection of held) connection.write(poll);
+      await waitFor(async () => (await metric(app, 'pumphouse_waiters')) === 3);
+
+      for (const extra of [await app.open(), await app.open()]) {
+        extra.write(poll);
+        const answer = await extra.untilClosed();
+        expect(answer).toMatch(
+          /^HTTP\/1.1 503 [^]*Retry-After: 1\r\n[^]*Connection: close\r\n\r\n\{"code":"overloaded"/,
+        );
+        expect(answer).toMatch(/X-Request-Id: [0-9A-Z]{26}\r\n/);
+      }
+      expect(await metric(app, 'pumphouse_refusals_total{reason="connections"}')).toBe(2);
+      expect(await metric(app, 'pumphouse_http_connections')).toBe(3);
+
+      held.pop()!.cut();
+      await waitFor(async () => (await metric(app, 'pumphouse_http_connections')) === 2);
+      expect(await app.raw(head('GET', '/healthz', { Connection: 'close' }))).toContain('HTTP/1.1 200');
+      for (const connection of held) connection.cut();
+      await waitFor(async () => (await metric(app, 'pumphouse_http_connections')) === 0);
+    });
+
+    it.each([
+      ['says nothing', ''],
+      ['begins its headers', 'GET / HTTP/1.1\r\nHost: x\r\n'],
+    ])('end one that %s', async (_what, bytes) => {
+      const connection = await app.open();
+      if (bytes !== '') connection.write(bytes);
+
+      expect(await connection.untilClosed()).toMatch(/^HTTP\/1.1 408 [^]*X-Request-Id/);
+    });
+
+    it('end one that sends a byte now and then', async () => {
+      const connection = await app.open();
+      const drip = setInterval(() => connection.write('X'), 20);
+      try {
+        connection.write('GET / HTTP/1.1\r\nHost: x\r\nX-Long: ');
+        expect(await connection.untilClosed()).toContain('HTTP/1.1 408');
+      } finally {
+        clearInterval(drip);
+      }
+    });
+
+    it.each(['q', '%71'])('answer a long address with 414: %s', async (q) => {
+      const url = `/api/${app.namespace}/${q}?x=${'x'.repeat(1_000)}`;
+      const answer = await app.raw(head('GET', url, { 'X-Token': app.token, Connection: 'close' }));
+
+      expect(answer).toMatch(/^HTTP\/1.1 414 [^]*\{"error":"request URI too long"\}$/);
+    });
+
+    it('answer a long address of the native API in its own words', async () => {
+      const url = `/v1/${app.namespace}/acks?x=${'x'.repeat(1_000)}`;
+      const answer = await app.raw(head('POST', url, { 'X-Token': app.token, Connection: 'close' }));
+
+      expect(answer).toMatch(/^HTTP\/1.1 414 [^]*"code":"uri_too_long"/);
+    });
+
+    it('answer headers beyond their limit with 431', async () => {
+      const answer = await app.raw(head('GET', '/healthz', { 'X-Long': 'x'.repeat(8_000) }));
+
+      expect(answer).toMatch(/^HTTP\/1.1 431 [^]*request header fields too large/);
+    });
+  });
+
+  describe('more than 2,000 headers', () => {
+    let app: TestApp;
+    beforeAll(async () => {
+      app = await TestApp.start();
+    });
+    afterAll(() => app.stop());
+
+    /** A request with so many headers, the token the last of them. */
+    const request = (method: string, path: string, count: number): string => {
+      const others = 'A: b\r\n'.repeat(count - 2);
+      return `${method} ${path} HTTP/1.1\r\nHost: x\r\n${others}X-Token: ${app.token}\r\n\r\n`;
+    };
+
+    it.each(WAYS)('are answered with 431, as the token may be left out: %s', async (_way, q) => {
+      const path = `/api/${app.namespace}/${q}`;
+      expect(await app.raw(request('GET', path, 2_001))).toMatch(
+        /^HTTP\/1.1 431 [^]*Connection: close[^]*\{"error":"request header fields too large"\}$/,
+      );
+      const connection = await app.open();
+      connection.write(request('GET', path, 2_000));
+      expect(await connection.until('no job available')).toMatch(/^HTTP\/1.1 404 /);
+      connection.cut();
+    });
+
+    it('are a problem on the native API, and refused on the admin port', async () => {
+      const path = `/v1/${app.namespace}/leases`;
+      expect(await app.raw(request('POST', path, 2_001))).toMatch(/^HTTP\/1.1 431 [^]*"headers_too_large"/);
+      const headers = Array.from({ length: 2_000 }, (_, i) => [`a${String(i)}`, 'b']);
+      expect(
+        await app.admin('GET', '/version', {
+          headers: Object.fromEntries(headers) as Record<string, string>,
+        }),
+      ).toMatchObject({ status: 431 });
+    });
+  });
+
+  describe('a client that does not read its answer', () => {
+    let app: TestApp;
+    beforeAll(async () => {
+      app = await TestApp.start({ PUMPHOUSE_SERVER__ANSWER_TIMEOUT_MS: '300' });
+    });
+    afterAll(() => app.stop());
+
+    it('is cut in the end, and its jobs come back with their tries', async () => {
+      const body = Buffer.alloc(65_535, 'x');
+      for (let i = 0; i < 60; i++) await app.put('big?tries=1', body);
+      const connection = await app.open();
+      connection.socket.pause();
+      const url = `/api/${app.namespace}/big?count=100&ttr=3600`;
+      connection.write(head('GET', url, { 'X-Token': app.token }));
+
+      await waitFor(async () => (await metric(app, 'pumphouse_unread_answers_total')) === 1, 5_000);
+      await waitFor(async () => (await app.engine.size(app.namespace, 'big')) === 60, 5_000);
+      connection.cut();
+      expect(await app.get('big')).toMatchObject({ status: 200, json: { remain_tries: 0 } });
+    });
+
+    it('is cut when no answer comes to it after it has closed its own side', async () => {
+      const engine = app.server.api.app.get(EngineRegistry, { strict: false }).forPool('default');
+      Object.assign(engine, { reserve: () => new Promise(() => undefined) });
+      const connection = await app.openHalf();
+      connection.socket.end(head('GET', `/api/${app.namespace}/never`, { 'X-Token': app.token }));
+
+      expect(await connection.untilClosed()).toBe('');
+      expect(await metric(app, 'pumphouse_http_in_flight')).toBe(0);
+      Reflect.deleteProperty(engine, 'reserve');
+    });
+
+    it('is left alone while it reads, and while it waits', async () => {
+      const before = await metric(app, 'pumphouse_unread_answers_total');
+      const waiting = app.get('later?timeout=20');
+      await sleep(900);
+      await app.publish('later');
+
+      expect(await waiting).toMatchObject({ status: 200 });
+      expect(await metric(app, 'pumphouse_unread_answers_total')).toBe(before);
+    });
+  });
+});

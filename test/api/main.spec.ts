@@ -1,0 +1,116 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { availableParallelism, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { BuiltServer } from '../support/built-server.js';
+import { waitFor } from '../support/redis.js';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+
+interface Run {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs the built server's program to its end. */
+function run(args: readonly string[], env: Record<string, string> = {}): Promise<Run> {
+  return new Promise((resolve) => {
+    const child = execFile(
+      process.execPath,
+      [join(ROOT, 'dist', 'main.js'), ...args],
+      { env: { ...process.env, ...env } },
+      (_error, stdout, stderr) => resolve({ code: child.exitCode ?? -1, stdout, stderr }),
+    );
+  });
+}
+
+describe('the program', () => {
+  let dir: string;
+  beforeAll(() => {
+    dir = mkdtempSync(join(tmpdir(), 'pumphouse-main-'));
+  });
+  afterAll(() => rmSync(dir, { recursive: true, force: true }));
+
+  it('prints its version and its default configuration', async () => {
+    const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string };
+    expect(await run(['-v'])).toMatchObject({ code: 0, stdout: `${version}\n` });
+    const { code, stdout } = await run(['--print-default-config']);
+    expect({ code, stdout }).toEqual({
+      code: 0,
+      stdout: readFileSync(join(ROOT, 'config', 'default.toml'), 'utf8'),
+    });
+  });
+
+  it('tells everything that is wrong with a configuration and exits with 78', async () => {
+    const file = join(dir, 'wrong.toml');
+    writeFileSync(file, '[server]\nport = 70000\nprot = 1\n');
+    const { code, stderr, stdout } = await run(['-c', file, '--check-config'], {
+      PUMPHOUSE_LIMITS__MAX_BODY_BYTES: 'x',
+    });
+    expect({ code, stdout }).toEqual({ code: 78, stdout: '' });
+    for (const key of ['server.port', 'prot', 'limits.max_body_bytes']) expect(stderr).toContain(key);
+    expect((await run(['-c', join(dir, 'none.toml')])).code).toBe(78);
+    expect((await run(['--no-such-option'])).code).toBe(78);
+  });
+
+  it('says that a configuration is right', async () => {
+    expect(await run(['--check-config'])).toMatchObject({ code: 0, stderr: '' });
+  });
+
+  it('does not start on a Redis that is not there, and says why', async () => {
+    const { code, stderr } = await run([], {
+      PUMPHOUSE_POOLS__DEFAULT__URL: 'redis://127.0.0.1:1',
+      PUMPHOUSE_SERVER__PORT: '0',
+      PUMPHOUSE_ADMIN__PORT: '0',
+      PUMPHOUSE_REDIS__COMMAND_TIMEOUT_MS: '200',
+    });
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^pumphouse: .*default at 127\.0\.0\.1:1 .*ECONNREFUSED/);
+  }, 30_000);
+
+  it('knows its commit, and writes nothing but lines of JSON, and no token, where its output is no terminal', async () => {
+    const server = await BuiltServer.create();
+    try {
+      await server.start();
+      await waitFor(() => server.output.includes('"serving"'));
+      const built = readFileSync(join(ROOT, 'dist', 'commit'), 'utf8').trim();
+      expect(built).toMatch(/^([0-9a-f]{40}(-dirty)?)?$/);
+      const version = (await (await fetch(`${server.adminUrl}/version`)).json()) as object;
+      expect(version).toMatchObject({ build_commit: built });
+      await server.end('SIGTERM');
+      const lines = server.output.trim().split('\n');
+      const entries = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+      expect(entries).toContainEqual(
+        expect.objectContaining({ msg: 'serving', api: server.url, admin: server.adminUrl }),
+      );
+      expect(server.output).not.toMatch(/token/i);
+    } finally {
+      await server.remove();
+    }
+  }, 100_000);
+
+  it('shows at a terminal on its first start, and only then, how to use it', async () => {
+    const cores = availableParallelism();
+    const server = await BuiltServer.create({
+      PUMPHOUSE_SERVER__WORKERS: String(cores + 1),
+      NODE_OPTIONS: '--import=data:text/javascript,process.stdout.isTTY=true',
+    });
+    try {
+      await server.start();
+      await waitFor(() => server.output.includes('X DELETE'));
+      await server.end('SIGTERM');
+      const first = server.output;
+      expect(first).toContain(`API    ${server.url}\n`);
+      expect(first).toContain(`admin  ${server.adminUrl}\n`);
+      expect(first.match(/curl -s/g)).toHaveLength(3);
+      expect(first).toContain(`server.workers is ${String(cores + 1)}`);
+      await server.start();
+      await waitFor(() => server.output.split('Pumphouse serves.').length === 3);
+      expect(server.output.slice(first.length)).not.toContain('curl');
+    } finally {
+      await server.remove();
+    }
+  }, 100_000);
+});

@@ -1,0 +1,85 @@
+import { TestApp } from '../support/app.js';
+import { waitFor } from '../support/redis.js';
+
+/** `/metrics` of a server that has done one of everything. */
+describe('metrics', () => {
+  let app: TestApp;
+
+  // A Redis of its own: on the shared one, servers of other specs may pump our jobs, and count them.
+  beforeAll(async () => ({ app } = await TestApp.alone()));
+  afterAll(() => app.stop());
+
+  const scrape = async (): Promise<string> => (await app.admin('GET', '/metrics')).text;
+  /** The value of the first series whose name and labels hold all of `parts`. */
+  const value = (text: string, name: string, ...parts: string[]): number | undefined => {
+    const line = text
+      .split('\n')
+      .find((one) => /^\w+/.exec(one)?.[0] === name && parts.every((part) => one.includes(part)));
+    return line === undefined ? undefined : Number(line.split(' ').at(-1));
+  };
+
+  it("follows a job's life through lmstfy's families and ours", async () => {
+    const queue = `queue="life"`;
+    const limit = JSON.stringify({ read: 1_000, write: 4, interval: 3_600 });
+    await app.admin('POST', `/token/${app.namespace}/${app.token}/limit`, { body: limit });
+    await app.publish('life?tries=1');
+    await app.publish('life?delay=1&tries=1');
+    await app.publish('life?tries=1');
+    const first = (await app.get('life?ttr=60')).json as { job_id: string };
+    await app.delete(`life/job/${first.job_id}`);
+    await app.get('life?ttr=1');
+    await waitFor(async () => (await app.get('life/deadletter')).text.includes('"deadletter_size":1'), 5_000);
+    await app.put('life/deadletter?limit=1');
+    await app.publish('life');
+    expect((await app.put('life')).status).toBe(429);
+    await app.admin('DELETE', `/token/${app.namespace}/${app.token}/limit`);
+
+    const text = await scrape();
+    const count = (name: string, ...parts: string[]): number | undefined => value(text, name, ...parts);
+    expect(count('infra_lmstfy_redis_publish_queue_jobs', queue)).toBe(4);
+    expect(count('infra_lmstfy_redis_consume_queue_jobs', queue)).toBe(2);
+    expect(count('infra_lmstfy_redis_job_elapsed_ms_count', queue)).toBe(2);
+    expect(count('infra_lmstfy_redis_job_ack_elapsed_ms_count', queue)).toBe(1);
+    expect(count('infra_lmstfy_redis_queue_direct_push_jobs')).toBe(3);
+    expect(count('infra_lmstfy_redis_timer_add_jobs')).toBe(3);
+    expect(count('infra_lmstfy_redis_timer_due_jobs')).toBe(2);
+    expect(count('infra_lmstfy_redis_deadletter_respawn_jobs')).toBe(1);
+    expect(count('infra_lmstfy_redis_queue_sizes', queue)).toBe(3);
+    expect(count('infra_lmstfy_redis_deadletter_sizes', queue)).toBe(0);
+    expect(count('infra_lmstfy_redis_used_mem_bytes')).toBeGreaterThan(100_000);
+    expect(count('infra_lmstfy_redis_qps', 'command="publish"')).toBeGreaterThanOrEqual(4);
+    expect(
+      count('infra_lmstfy_http_rate_limit', 'action="produce"', `token="${app.token.slice(0, 4)}"`),
+    ).toBe(1);
+    expect(count('infra_lmstfy_http_http_codes', 'api="/api/:namespace/:queue"', 'code="201"')).toBe(4);
+    // The delay and the lease end so close to one another that one round may move both.
+    expect(count('pumphouse_pump_lateness_seconds_count')).toBeGreaterThanOrEqual(1);
+    expect(count('pumphouse_pumped_jobs_total', 'outcome="died"')).toBe(1);
+    expect(count('pumphouse_queue_oldest_ready_age_seconds', queue)).toBeGreaterThan(0);
+    expect(count('pumphouse_redis_up')).toBe(1);
+    expect(text).not.toContain(app.token);
+  });
+
+  it('has no two series of the same name and labels, and nothing that is not a number', async () => {
+    const lines = (await scrape()).split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+    const series = lines.map((line) => line.slice(0, line.lastIndexOf(' ')));
+    expect(new Set(series).size).toBe(series.length);
+    // A mean over nothing is NaN, which Prometheus reads.
+    for (const line of lines) expect(line).toMatch(/^[a-z_0-9]+(?:\{.*\})? (?:[-+.\de]+|nan)$/i);
+  });
+
+  it('counts an acknowledgement that comes after the lease ran out', async () => {
+    const id = await app.publish('stale?tries=2');
+    await app.get('stale?ttr=1');
+    await waitFor(async () => (await app.get('stale/size')).text.includes('"size":1'), 5_000);
+    await app.delete(`stale/job/${id}`);
+    expect(value(await scrape(), 'pumphouse_stale_ack_total', 'kind="late"', app.namespace)).toBe(1);
+  });
+
+  it('shows no client without a token', async () => {
+    await app.get('/api/stranger/q', { token: 'not-a-token-of-anybody' });
+    const text = await scrape();
+    expect(text).not.toContain('stranger');
+    expect(value(text, 'infra_lmstfy_http_http_codes', 'namespace=""', 'code="401"')).toBe(1);
+  });
+});

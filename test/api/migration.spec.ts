@@ -1,0 +1,141 @@
+import { EngineRegistry } from '../../src/engine/migration/engine.registry.js';
+import type { QueueEngine } from '../../src/engine/engine.js';
+import { newJob } from '../engine/fixture.js';
+import { TestApp } from '../support/app.js';
+import { type RedisProcess, startRedis, testRedisUrl, waitFor } from '../support/redis.js';
+
+/** The default pool, on a Redis of its own, moves to the tests' Redis. */
+describe('a pool that moves to another', () => {
+  let redis: RedisProcess;
+  let app: TestApp;
+  let old: QueueEngine;
+  let next: QueueEngine;
+
+  beforeAll(async () => {
+    redis = await startRedis();
+    app = await TestApp.start({
+      PUMPHOUSE_POOLS__DEFAULT__URL: redis.url,
+      PUMPHOUSE_POOLS__DEFAULT__MIGRATE_TO: 'fresh',
+      PUMPHOUSE_POOLS__FRESH__URL: testRedisUrl(),
+      PUMPHOUSE_TOKENS__URL: testRedisUrl(),
+      PUMPHOUSE_REDIS__COMMAND_TIMEOUT_MS: '500',
+    });
+    [old, next] = app.server.api.app.get(EngineRegistry, { strict: false }).all() as [
+      QueueEngine,
+      QueueEngine,
+    ];
+  });
+  afterAll(async () => {
+    await app.stop();
+    await redis.stop();
+  });
+
+  const store = (engine: QueueEngine, text: string): Promise<string> =>
+    engine.publish(app.namespace, 'q', newJob({ body: Buffer.from(text), tries: 3 }));
+  const idOf = ({ json }: { json: unknown }): string => (json as { job_id: string }).job_id;
+
+  // One escape in the path is enough to bypass the fast path.
+  it.each([
+    ['the fast path', 'q'],
+    ['the router', '%71'],
+  ])('serves both pools by %s', async (_name, queue) => {
+    const ids = [await store(old, 'one'), idOf(await app.put(queue, 'two')), await store(old, 'three')];
+    expect(await app.get(`${queue}/size`)).toMatchObject({ json: { size: 3 } });
+    expect(await next.size(app.namespace, 'q')).toBe(1);
+
+    const got = [idOf(await app.get(queue))];
+    const batch = await app.get(`${queue}?count=5&timeout=1`);
+    got.push(...(batch.json as { job_id: string }[]).map(({ job_id }) => job_id));
+    expect(got).toEqual([ids[0], ids[2], ids[1]]);
+    await app.delete(`${queue}/job/${got[0]!}`);
+    const acks = JSON.stringify({ acks: got.map((id) => ({ queue: 'q', id })) });
+    const answer = await app.call('POST', `/v1/${app.namespace}/acks`, {
+      body: acks,
+      headers: { 'content-type': 'application/json' },
+    });
+    expect((answer.json as { results: { status: string }[] }).results.map(({ status }) => status)).toEqual([
+      'not_found',
+      'acked',
+      'acked',
+    ]);
+    expect((await app.put(`${queue}/bulk`, '[1,2]')).status).toBe(201);
+    expect(await next.size(app.namespace, 'q')).toBe(2);
+    expect((await app.delete(queue)).status).toBe(204);
+    expect(await next.size(app.namespace, 'q')).toBe(0);
+  });
+
+  it('T27: leaves a job alone when its republish is wrong, and swaps it when it is right', async () => {
+    for (const engine of [old, next]) {
+      const id = await store(engine, 'first');
+      expect(await app.put(`q/job/${id}?ttl=x`, 'second')).toMatchObject({
+        status: 400,
+        json: { error: 'invalid ttl' },
+      });
+      expect((await app.put(`q/job/${id}`, 'x'.repeat(70_000))).status).toBe(413);
+      expect((await engine.peekJob(app.namespace, 'q', id))?.body.toString()).toBe('first');
+
+      const fresh = idOf(await app.put(`q/job/${id}`, 'second'));
+      expect((await app.get(`q/job/${id}`)).status).toBe(404);
+      expect((await next.peekJob(app.namespace, 'q', fresh))?.body.toString()).toBe('second');
+      expect((await app.get('q/size')).json).toMatchObject({ size: 1 });
+      await app.delete(`q/job/${fresh}`);
+    }
+  });
+
+  it('serves the native API: jobs of both pools to one worker, and what it says to where each is', async () => {
+    const v1 = (path: string, body: object) =>
+      app.call('POST', `/v1/${app.namespace}/${path}`, { body: JSON.stringify(body) });
+    const [inOld] = await old.native.publish(app.namespace, [
+      { queue: 'n', body: Buffer.from('1'), type: 't', retentionMs: 60_000 },
+    ]);
+    const published = await v1('jobs', { queue: 'n', data: 2, priority: 1, retention_ms: 60_000 });
+    expect(published.status).toBe(201);
+    const inNew = (published.json as { id: string }).id;
+    const { json } = await v1('leases', { queues: ['n'], count: 5, worker: 'w' });
+    const { jobs } = json as { jobs: { id: string; lease: number }[] };
+    expect(jobs.map(({ id }) => id)).toEqual([inOld!.id, inNew]);
+    for (const { id, lease } of jobs) {
+      expect((await v1(`jobs/${id}/heartbeat`, { lease, progress: 1 })).status).toBe(200);
+      expect((await v1(`jobs/${id}/ack`, { lease, result: 'done' })).status).toBe(200);
+      expect((await app.get(`/v1/${app.namespace}/jobs/${id}`)).json).toMatchObject({ state: 'done' });
+    }
+    const unique = await v1('jobs', { queue: 'n', unique: { key: 'k', mode: 'reject' } });
+    expect(unique).toMatchObject({
+      status: 503,
+      json: { code: 'pool_moving', detail: expect.stringContaining('unique') as string },
+    });
+    expect(unique.headers['retry-after']).toBe('1');
+    expect((await app.get(`/v1/${app.namespace}/jobs?queue=n`)).json).toMatchObject({ code: 'pool_moving' });
+  });
+
+  it('lists the queues of both', async () => {
+    await old.publish(app.namespace, 'only-old', newJob());
+    await next.publish(app.namespace, 'only-new', newJob());
+    const { text } = await app.admin('GET', '/info?pool=default');
+
+    expect((JSON.parse(text) as Record<string, string[]>)[app.namespace]).toEqual(
+      expect.arrayContaining(['only-new', 'only-old']),
+    );
+  });
+
+  it('goes on without the old Redis, and says so', async () => {
+    const wait = app.get('q?timeout=20');
+    await redis.kill9();
+    const degraded = { status: 200, json: { status: 'degraded', degraded: ['default: down'] } };
+    await waitFor(async () => (await app.get('/readyz?pool=default')).text.includes('default: down'));
+    expect(await app.get('/readyz?pool=default')).toMatchObject(degraded);
+    expect(await app.get('/readyz')).toMatchObject(degraded);
+
+    const id = idOf(await app.put('q', 'one'));
+    expect(idOf(await wait)).toBe(id);
+    expect((await app.delete(`q/job/${id}`)).status).toBe(204);
+    await app.put('q', 'two');
+    expect((await app.get('q')).status).toBe(200);
+    expect((await app.get('q')).status).toBe(404);
+    expect((await app.get('q/size')).status).toBe(503);
+    expect((await app.admin('GET', '/info?pool=default')).status).toBe(200);
+    expect(await app.admin('GET', '/metrics')).toMatchObject({
+      text: expect.not.stringContaining('pumphouse_redis_up{pool="default"} 1') as string,
+    });
+  });
+});

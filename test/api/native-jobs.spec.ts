@@ -1,0 +1,647 @@
+import fc from 'fast-check';
+import { MAX_PERIOD_MS } from '../../src/domain/limits.js';
+import { EngineRegistry } from '../../src/engine/migration/engine.registry.js';
+import { type Answer, type CallOptions, TestApp } from '../support/app.js';
+import {
+  app,
+  call,
+  code,
+  fresh,
+  type Job,
+  lease,
+  leaseOne,
+  find,
+  post,
+  publish,
+  spell,
+  useNativeApi,
+  WAYS,
+  wrongFields,
+} from '../support/native-api.js';
+import { waitFor } from '../support/redis.js';
+
+describe('publish', () => {
+  useNativeApi();
+
+  describe.each(WAYS)('a publish on the native API, by %s', (_way, spelling) => {
+    beforeAll(() => spell(spelling));
+
+    it('answers the id, where to look for it, and its state', async () => {
+      const queue = fresh();
+      const { status, headers, json } = await post('jobs', { queue, data: { a: 'ä' } });
+
+      expect(status).toBe(201);
+      const { id } = json as { id: string };
+      expect(json).toEqual({
+        id: expect.stringMatching(/^[0-9A-Z]{26}$/) as string,
+        state: 'ready',
+        existing: false,
+      });
+      expect(headers['location']).toBe(`/v1/${app.namespace}/jobs/${id}`);
+      expect(await find(id)).toMatchObject({
+        id,
+        queue,
+        state: 'ready',
+        data: { a: 'ä' },
+        content_type: 'application/json',
+      });
+    });
+
+    it('of nothing special is a plain job, which lmstfy’s consumers get as well', async () => {
+      const queue = fresh();
+      const { id } = await publish({ queue, data: 'x', tries: 2, ttl_ms: 60_000, attributes: { k: 'v' } });
+      const { json } = await app.get(`${queue}?ttr=5`);
+      expect(json).toMatchObject({
+        job_id: id,
+        data: Buffer.from('"x"').toString('base64'),
+        remain_tries: 1,
+        attributes: { k: 'v' },
+      });
+      // The extended path was not needed: the job is one string, and the queue a simple one.
+      expect(await app.engine.counts(app.namespace, [queue])).toMatchObject([{ leased: 1 }]);
+      const [engine] = app.server.api.app.get(EngineRegistry, { strict: false }).all();
+      const { extended } = engine!;
+      expect(extended.queues.hasAny(app.namespace, [queue])).toBe(false);
+    });
+
+    it('keeps all that it was given', async () => {
+      const queue = fresh();
+      const job = {
+        ...{
+          id: `own-${queue}`,
+          priority: -5,
+          type: 'mail',
+          tags: ['b', 'a'],
+          attributes: { k: 'ü' },
+          tries: 9,
+        },
+        ...{
+          data_base64: '/+8=',
+          content_type: 'image/png',
+          delay_ms: 60_000,
+          ttl_ms: 120_000,
+          ttr_ms: 7_000,
+        },
+        retry: { kind: 'exponential', delay_ms: 10 },
+      };
+      const before = Date.now();
+      expect(await publish({ queue, ...job })).toEqual({ id: job.id, state: 'scheduled', existing: false });
+
+      const found = await find(job.id);
+      expect(found).toMatchObject({
+        ...{
+          id: job.id,
+          queue,
+          state: 'scheduled',
+          priority: -5,
+          type: 'mail',
+          tags: ['b', 'a'],
+          attributes: { k: 'ü' },
+        },
+        ...{
+          data_base64: '/+8=',
+          content_type: 'image/png',
+          tries_left: 9,
+          attempts: 0,
+          lease: 0,
+          worker: null,
+        },
+      });
+      expect(found).not.toHaveProperty('data');
+      const dueMs = Date.parse(found['due_at'] as string);
+      expect(dueMs).toBeGreaterThanOrEqual(before + 50_000);
+      expect(Date.parse(found['expires_at'] as string) - dueMs).toBeGreaterThan(50_000);
+      expect(found['timeline']).toEqual([
+        expect.objectContaining({ what: 'published', at: found['published_at'] }),
+      ]);
+    });
+
+    it('at a time is due at that time', async () => {
+      const queue = fresh();
+      const run_at = new Date(Date.now() + 3_600_000).toISOString();
+      const { id, state } = await publish({ queue, run_at });
+      expect([state, (await find(id))['due_at']]).toEqual(['scheduled', run_at]);
+      // A time that is over is now.
+      expect((await publish({ queue, run_at: '2001-01-01T00:00:00Z' })).state).toBe('ready');
+    });
+
+    it('of many stores all or none, of whatever queues', async () => {
+      const [one, two] = [fresh(), fresh()];
+      const jobs = [
+        { queue: one, id: `a-${one}` },
+        { queue: two, priority: 3 },
+        { queue: one, delay_ms: 60_000 },
+      ];
+      const { status, json } = await post('jobs', { jobs });
+      expect(status).toBe(201);
+      expect((json as { jobs: Job[] }).jobs.map(({ state }) => state)).toEqual([
+        'ready',
+        'ready',
+        'scheduled',
+      ]);
+
+      const again = await post('jobs', {
+        jobs: [
+          { queue: two, id: `b-${two}` },
+          { queue: one, id: `a-${one}` },
+        ],
+      });
+      expect([again.status, code(again)]).toEqual([409, 'job_exists']);
+      expect((await call('GET', `jobs/b-${two}`)).status).toBe(404);
+    });
+
+    it.each<[string, object]>([
+      ['a plain job', { data: 1 }],
+      ['a plain job with an id', { id: 'mine', delay_ms: 60_000 }],
+      ['a rich job', { data: 1, priority: 1, tags: ['a'], retention_ms: 1_000 }],
+      ['a job of a unique key', { unique: { key: 'k', mode: 'existing' } }],
+    ])('of %s with an Idempotency-Key is answered alike when it comes again', async (_what, fields) => {
+      const queue = fresh();
+      const id = 'id' in fields ? { id: `mine-${queue}` } : {};
+      const job = { queue, ...fields, ...id };
+      const headers = { 'idempotency-key': `key-${queue}` };
+      const first = await post('jobs', job, { headers });
+      expect(first.status).toBe(201);
+      const again = await post('jobs', job, { headers });
+      expect([again.status, again.text]).toEqual([201, first.text]);
+      expect(again.headers['location']).toBe(first.headers['location']);
+      const other = await post('jobs', { ...job, priority: 2 }, { headers });
+      expect([other.status, code(other)]).toEqual([422, 'idempotency_key_reused']);
+    });
+
+    it('of a list over several queues is answered alike too', async () => {
+      const [one, two] = [fresh(), fresh()];
+      const jobs = [{ queue: one, data: 1 }, { queue: two, priority: 3, delay_ms: 60_000 }, { queue: one }];
+      const headers = { 'idempotency-key': `key-${one}` };
+      const first = await post('jobs', { jobs }, { headers });
+      expect(first.status).toBe(201);
+      expect((await post('jobs', { jobs }, { headers })).text).toBe(first.text);
+      expect((await lease({ queues: [one], count: 10 })).length).toBe(2);
+    });
+
+    it('with a key and a wait tells how the job ended, however often it is asked', async () => {
+      const queue = fresh();
+      const headers = { 'idempotency-key': `key-${queue}` };
+      const publish = () => post('jobs?wait_ms=10000', { queue, data: 1 }, { headers });
+      const pending = publish();
+      const [job] = await lease({ queues: [queue], wait_ms: 10_000 });
+      await post(`jobs/${job!.id}/ack`, { lease: job!.lease, result: 42 });
+      const first = await pending;
+      expect(first.json).toMatchObject({ id: job!.id, state: 'done', result: { data: 42 } });
+      expect((await publish()).text).toBe(first.text);
+    });
+
+    it('takes the token as Authorization: Bearer too', async () => {
+      const queue = fresh();
+      const send = (headers: Record<string, string>): Promise<Answer> =>
+        call('POST', 'jobs', { queue }, { token: null, headers });
+      expect((await send({ Authorization: `Bearer ${app.token}` })).status).toBe(201);
+      expect((await send({ Authorization: 'Bearer wrong' })).status).toBe(401);
+      expect((await send({ Authorization: `Bearer ${app.token}`, 'X-Token': 'wrong' })).status).toBe(401);
+      expect((await send({})).status).toBe(401);
+    });
+
+    it('is refused with every field and rule that it breaks, and stores nothing', async () => {
+      const queue = fresh();
+      const answer = await post('jobs', {
+        jobs: [
+          { queue, id: `n-${queue}` },
+          { queue, tries: 0, prio: 1, retry: { kind: 'list' } },
+        ],
+      });
+      expect([answer.status, code(answer), wrongFields(answer)]).toEqual([
+        400,
+        'invalid_argument',
+        ['jobs[1].tries', 'jobs[1].prio'],
+      ]);
+      expect((await call('GET', `jobs/n-${queue}`)).status).toBe(404);
+      for (const body of ['', '{', '[]', 'null', '"x"', '\ufeff{}', '{"queue":"q"}x']) {
+        expect([body, (await post('jobs', body)).status]).toEqual([body, 400]);
+      }
+    });
+
+    it('keeps its data as it was written, to the last byte, and so do results and lmstfy’s bodies', async () => {
+      const queue = fresh();
+      const data = '{ "id": 12345678901234567890, "a": 1.0, "a": 1e2, "t": "\\u00e4ä\\/" }';
+      const first = await post('jobs', `{"queue":"${queue}","data":${data}}`);
+      const { id } = first.json as Job;
+      const found = await app.get(`/v1/${app.namespace}/jobs/${id}`);
+      expect(found.text).toContain(
+        '"data":{ "id": 12345678901234567890, "a": 1.0, "a": 1e2, "t": "\\u00e4\\u00e4\\/" }',
+      );
+      const { json } = await app.get(`${queue}?ttr=60`);
+      expect(Buffer.from((json as { data: string }).data, 'base64').toString()).toBe(data);
+
+      await app.publish(queue, '[0.10,98765432109876543210]');
+      const leased = await app.call('POST', `/v1/${app.namespace}/leases`, {
+        body: JSON.stringify({ queues: [queue] }),
+      });
+      expect(leased.text).toContain('"data":[0.10,98765432109876543210]');
+
+      const other = fresh();
+      await publish({ queue: other, retention_ms: 60_000 });
+      const job = await leaseOne(other);
+      await post('acks', `{"acks":[{"queue":"${other}","id":"${job.id}","lease":1,"result":1.50}]}`);
+      expect((await app.get(`/v1/${app.namespace}/jobs/${job.id}`)).text).toContain('"result":{"data":1.50,');
+    });
+
+    it('of whatever kind is stored and shown again, or refused: never an error of the server', async () => {
+      const queue = fresh();
+      const period = fc.constantFrom(0, 59_999, MAX_PERIOD_MS, MAX_PERIOD_MS + 1, -1, 0.5, 1e300, '5', null);
+      const text = fc.oneof(
+        fc.string({ maxLength: 300, unit: 'binary' }),
+        fc.constantFrom('', 'a', '\u0000', '\ud800'),
+      );
+      const job = fc.record(
+        {
+          data: fc.jsonValue(),
+          data_base64: fc.constantFrom('', 'YQ==', 'YQ', 'Y'),
+          content_type: fc.constantFrom('application/json', 'text/plain', 'a b', ''),
+          run_at: fc.constantFrom(
+            '0000-01-01T00:00:00Z',
+            '9999-12-31T23:59:59.999Z',
+            '2026-02-30T00:00:00Z',
+            'now',
+          ),
+          ...{ delay_ms: period, ttl_ms: period, ttr_ms: period, retention_ms: period },
+          tries: fc.constantFrom(0, 1, 65_535, 65_536),
+          priority: fc.constantFrom(-129, -128, 127, 128, 0),
+          type: text,
+          tags: fc.array(text, { maxLength: 3 }),
+          attributes: fc.dictionary(fc.string({ maxLength: 4 }), text, { maxKeys: 3 }),
+          concurrency_key: text,
+          depends_on: fc.constantFrom([], ['missing'], ['a', 'a'], [5]),
+          retry: fc.record(
+            { kind: fc.constantFrom('none', 'fixed', 'list'), delay_ms: period, delays_ms: fc.array(period) },
+            { requiredKeys: ['kind'] },
+          ),
+          unique: fc.constantFrom(null, {}, { key: '', mode: 'reject' }),
+          history: fc.boolean(),
+          __proto__: fc.constant(1),
+        },
+        { requiredKeys: [] },
+      );
+      // Few options at a time: with all of them hardly any job would be right.
+      const some = fc.tuple(job, fc.array(fc.nat(), { minLength: 1, maxLength: 4 })).map(([whole, picks]) => {
+        const entries = Object.entries(whole);
+        return Object.fromEntries(
+          picks.flatMap((pick) => entries.slice(pick % Math.max(entries.length, 1)).slice(0, 1)),
+        );
+      });
+      const statuses = new Map<number, number>();
+      await fc.assert(
+        fc.asyncProperty(some, async (options) => {
+          const { status, json } = await post('jobs', { queue, ...options });
+          statuses.set(status, (statuses.get(status) ?? 0) + 1);
+          expect([201, 400]).toContain(status);
+          if (status === 201) expect(await find((json as Job).id)).toMatchObject({ queue });
+        }),
+        { numRuns: 150 },
+      );
+      expect([...statuses.keys()].sort()).toEqual([201, 400]);
+    });
+
+    it('of broken UTF-8 is refused', async () => {
+      const bytes = Buffer.concat([
+        Buffer.from('{"queue":"q","data":"'),
+        Buffer.from([0xff]),
+        Buffer.from('"}'),
+      ]);
+      const answer = await app.call('POST', `/v1/${app.namespace}/jobs`, { body: bytes });
+      expect([answer.status, answer.json]).toEqual([
+        400,
+        expect.objectContaining({ errors: [{ field: '', rule: 'must be JSON in UTF-8' }] }),
+      ]);
+    });
+
+    it('of too much is refused', async () => {
+      const queue = fresh();
+      const long = await post('jobs', { queue, data_base64: Buffer.alloc(5_001).toString('base64') });
+      expect([long.status, wrongFields(long)]).toEqual([400, ['data_base64']]);
+      expect(
+        (await post('jobs', { queue, data_base64: Buffer.alloc(5_000).toString('base64') })).status,
+      ).toBe(201);
+    });
+  });
+});
+
+describe('idempotency keys', () => {
+  const MISUSE =
+    '{"code":"idempotency_key_reused","error":"the idempotency key was used for another request"}';
+  let keys = 0;
+
+  /** Through the fast path, and through the router: one escape in the path is enough. */
+  describe.each([
+    ['the fast path', 'q'],
+    ['the router', '%71'],
+  ])('Idempotency-Key, over %s', (_way, queue) => {
+    let app: TestApp;
+    let key: string;
+    beforeAll(async () => {
+      app = await TestApp.start();
+    });
+    afterAll(() => app.stop());
+    beforeEach(() => (key = `key-${String(keys++)}`));
+
+    const put = (after = '', body = 'hello', headers: Record<string, string> = {}): Promise<Answer> =>
+      app.put(`${queue}${after}`, body, { headers: { 'Idempotency-Key': key, ...headers } });
+    const size = (): Promise<number> => app.engine.size(app.namespace, 'q');
+
+    it('gives the same 201 with the same id, and stores one job', async () => {
+      const before = await size();
+      const answers = [await put(), await put(), await put()];
+      expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
+      expect(answers.map(({ status }) => status)).toEqual([201, 201, 201]);
+      expect(await size()).toBe(before + 1);
+    });
+
+    it('gives the same ids for a bulk', async () => {
+      const before = await size();
+      const [one, two] = [await put('/bulk', '[1,2,3]'), await put('/bulk', '[1,2,3]')];
+      expect(one).toMatchObject({ status: 201, json: { msg: 'published' } });
+      expect(two.text).toBe(one.text);
+      expect(await size()).toBe(before + 3);
+    });
+
+    it('gives the same answer when the job is done', async () => {
+      const first = await put('?ttl=0&tries=2');
+      const { job_id } = first.json as { job_id: string };
+      await app.delete(`q/job/${job_id}`);
+      expect(await put('?ttl=0&tries=2')).toMatchObject({ status: 201, text: first.text });
+      expect(await app.get(`q/job/${job_id}`)).toMatchObject({ status: 404 });
+    });
+
+    it.each([
+      ['another body', '', 'other', {}],
+      ['another parameter', '?delay=1', 'hello', {}],
+      ['other attributes', '', 'hello', { 'Enable-Job-Version': 'YES', 'Job-Attr-A': 'b' }],
+      ['another call', '/bulk', '["hello"]', {}],
+    ])('is refused with %s: 422', async (_what, after, body, headers) => {
+      await put();
+      expect(await put(after, body, headers)).toMatchObject({ status: 422, text: MISUSE });
+    });
+
+    it('republishes once', async () => {
+      const old = await app.publish('q', 'old');
+      const [one, two] = [await put(`/job/${old}`), await put(`/job/${old}`)];
+      expect(one.status).toBe(201);
+      expect(two.text).toBe(one.text);
+    });
+
+    it.each([
+      ['empty', ''],
+      ['with a blank', 'two words'],
+      ['too long', 'x'.repeat(256)],
+      ['beyond ASCII', 'k\xe4se'],
+    ])('is refused %s: 400, which names the header', async (_what, bad) => {
+      key = bad;
+      for (const after of ['', '/bulk', '/job/x'])
+        expect(await put(after)).toMatchObject({
+          status: 400,
+          json: { error: 'invalid Idempotency-Key: it has 1 to 255 visible ASCII characters' },
+        });
+    });
+
+    it('is refused when it is sent twice', async () => {
+      const lines = [`PUT /api/${app.namespace}/${queue} HTTP/1.1`, 'Host: x', `X-Token: ${app.token}`];
+      const twice = ['Idempotency-Key: a', 'Idempotency-Key: b', 'Content-Length: 0', 'Connection: close'];
+      const text = await app.raw(`${[...lines, ...twice].join('\r\n')}\r\n\r\n`);
+      expect(text).toMatch(/^HTTP\/1.1 400 .*invalid Idempotency-Key/s);
+    });
+  });
+});
+
+describe('changes', () => {
+  useNativeApi();
+
+  async function put(id: string, more: object = {}): Promise<string> {
+    await publish({ queue: id, id, priority: 1, ...more });
+    return id;
+  }
+
+  const lease = async (id: string): Promise<number> => (await leaseOne(id)).lease;
+
+  describe('a job that depends on others', () => {
+    it('is blocked until they are done', async () => {
+      const a = await put(fresh());
+      const b = await put(fresh(), { depends_on: [a] });
+
+      expect(await find(b)).toMatchObject({ state: 'blocked', depends_on: [a], failed_dependencies: {} });
+      expect(await find(a)).toMatchObject({ dependents: [b] });
+      await call('POST', `jobs/${a}/ack`, { lease: await lease(a) });
+      await app.engine.pumpNow(app.namespace);
+      expect(await find(b)).toMatchObject({ state: 'ready', depends_on: [] });
+    });
+
+    it('gets and loses what it depends on', async () => {
+      const [a, b] = [await put(fresh()), await put(fresh())];
+
+      const added = await call('POST', `jobs/${b}/dependencies`, { depends_on: [a] });
+      expect(added).toMatchObject({ status: 200, json: { id: b, state: 'blocked', due_at: null } });
+      const circle = await call('POST', `jobs/${a}/dependencies`, { depends_on: [b] });
+      expect(circle).toMatchObject({ status: 400, json: { code: 'dependency_cycle' } });
+      const removed = await call('DELETE', `jobs/${b}/dependencies`, { depends_on: [a] });
+      expect(removed).toMatchObject({ status: 200, json: { id: b, state: 'ready' } });
+    });
+
+    it('cannot depend on itself, nor jobs of a call on each other in a circle', async () => {
+      const [a, b] = [fresh(), fresh()];
+      const self = await call('POST', 'jobs', { queue: 'q', id: a, depends_on: [a] });
+      const circle = await call('POST', 'jobs', {
+        jobs: [
+          { queue: 'q', id: a, depends_on: [b] },
+          { queue: 'q', id: b, depends_on: [a] },
+        ],
+      });
+
+      expect(self).toMatchObject({ status: 400, json: { code: 'dependency_cycle' } });
+      expect(circle).toMatchObject({ status: 400, json: { code: 'dependency_cycle' } });
+      expect((await call('GET', `jobs/${a}`)).status).toBe(404);
+    });
+  });
+
+  describe('a cancel', () => {
+    it('ends a job that waits', async () => {
+      const a = await put(fresh());
+
+      const { status, json } = await call('POST', `jobs/${a}/cancel`, {});
+
+      expect({ status, json }).toEqual({
+        status: 200,
+        json: { id: a, outcome: 'cancelled', revoked_at: null },
+      });
+      expect((await call('GET', `jobs/${a}`)).status).toBe(404);
+      expect((await call('POST', `jobs/${a}/cancel`)).json).toMatchObject({ code: 'job_not_found' });
+    });
+
+    it('is refused with the jobs that depend on it, or takes them along', async () => {
+      const a = await put(fresh());
+      const b = await put(fresh(), { depends_on: [a] });
+
+      const refused = await call('POST', `jobs/${a}/cancel`);
+      expect(refused).toMatchObject({ status: 409, json: { code: 'has_dependents', dependents: [b] } });
+      expect((await call('POST', `jobs/${a}/cancel`, { cascade: true })).json).toMatchObject({
+        outcome: 'cancelled',
+      });
+      await app.engine.pumpNow(app.namespace);
+      expect((await call('GET', `jobs/${b}`)).status).toBe(404);
+    });
+
+    it('is told to the owner of a lease, who loses it at once without grace', async () => {
+      const a = await put(fresh());
+      const number = await lease(a);
+
+      const requested = await call('POST', `jobs/${a}/cancel`, { grace_ms: 60_000 });
+      expect(requested.json).toMatchObject({
+        outcome: 'requested',
+        revoked_at: expect.any(String) as unknown,
+      });
+      const heartbeat = await call('POST', `jobs/${a}/heartbeat`, { lease: number });
+      expect(heartbeat.json).toMatchObject({ cancel_requested: true });
+      await call('POST', `jobs/${a}/cancel`, { grace_ms: 0 });
+      expect(await find(a)).toMatchObject({ state: 'cancelled' });
+      const stale = await call('POST', `jobs/${a}/ack`, { lease: number });
+      expect(stale).toMatchObject({ status: 409, json: { code: 'lease_lost' } });
+      expect((await call('POST', `jobs/${a}/cancel`)).json).toMatchObject({ outcome: 'already_cancelled' });
+    });
+
+    it('says of a done job that it is done', async () => {
+      const a = await put(fresh(), { retention_ms: 60_000 });
+      await call('POST', `jobs/${a}/ack`, { lease: await lease(a) });
+
+      expect(await call('POST', `jobs/${a}/cancel`)).toMatchObject({
+        status: 409,
+        json: { code: 'job_done' },
+      });
+      expect(await find(a)).toMatchObject({ state: 'done' });
+    });
+  });
+
+  describe('a change', () => {
+    it('changes what is given and nothing else', async () => {
+      const a = await put(fresh(), { tags: ['x'], type: 'mail' });
+      const due_at = new Date(Date.now() + 3_600_000).toISOString();
+
+      const answer = await call('PATCH', `jobs/${a}`, { priority: -5, tags: ['y'], data: { n: 2 }, due_at });
+
+      expect(answer).toMatchObject({ status: 200, json: { id: a, state: 'scheduled', due_at } });
+      expect(await find(a)).toMatchObject({
+        ...{ state: 'scheduled', priority: -5, tags: ['y'], data: { n: 2 }, type: 'mail', due_at },
+      });
+      await call('PATCH', `jobs/${a}`, { delay_ms: 0, queue: `${a}-other`, ttl_ms: 60_000 });
+      expect(await find(a)).toMatchObject({ state: 'ready', queue: `${a}-other`, priority: -5 });
+    });
+
+    it('is refused for a job that does not wait, and when it breaks a rule', async () => {
+      const a = await put(fresh());
+      await lease(a);
+
+      expect(await call('PATCH', `jobs/${a}`, { priority: 1 })).toMatchObject({
+        status: 409,
+        json: { code: 'not_waiting' },
+      });
+      const wrong = await call('PATCH', `jobs/${a}`, {
+        ...{ priority: 200, due_at: new Date().toISOString(), delay_ms: 0, tries: 3 },
+      });
+      expect(wrong).toMatchObject({ status: 400, json: { code: 'invalid_argument' } });
+      const both = await call('PATCH', `jobs/${a}`, { due_at: new Date().toISOString(), delay_ms: 0 });
+      expect(both).toMatchObject({ status: 400, json: { errors: [{ field: 'due_at' }] } });
+    });
+
+    it('writes a line into the timeline', async () => {
+      const a = await put(fresh());
+
+      expect((await call('POST', `jobs/${a}/log`, { message: 'hello', data: { n: 1 } })).status).toBe(204);
+
+      expect(await find(a)).toMatchObject({
+        timeline: [{ what: 'published' }, { what: 'log', message: 'hello' }],
+      });
+      const long = await call('POST', `jobs/${a}/log`, { message: 'x', data: 'x'.repeat(5_000) });
+      expect(long).toMatchObject({ status: 400, json: { errors: [{ field: 'data' }] } });
+    });
+  });
+});
+
+describe('waiting for the end of a job', () => {
+  useNativeApi();
+
+  describe.each(WAYS)('a publish that waits, by %s', (_way, spelling) => {
+    beforeAll(() => spell(spelling));
+
+    const fire = (job: object, waitMs = 20_000, options?: CallOptions): Promise<Answer> =>
+      post(`jobs?wait_ms=${waitMs}`, job, options);
+
+    it('is answered with the result', async () => {
+      const queue = fresh();
+      const waiting = fire({ queue, data: 2 });
+      const { id, lease: number } = await leaseOne(queue, { wait_ms: 20_000 });
+      await post(`jobs/${id}/ack`, { lease: number, result: { twice: 4 } });
+      const { status, json } = await waiting;
+      expect([status, json]).toEqual([
+        200,
+        {
+          ...{ id, state: 'done', existing: false, failure: null },
+          result: { data: { twice: 4 }, content_type: 'application/json' },
+        },
+      ]);
+      // It can be read again afterwards.
+      expect((await find(id))['state']).toBe('done');
+    });
+
+    it('is answered with what went wrong', async () => {
+      const queue = fresh();
+      const waiting = fire({ queue });
+      const { id, lease: number } = await leaseOne(queue, { wait_ms: 20_000 });
+      await post(`jobs/${id}/fail`, { lease: number, group: 'bad', message: 'no' });
+      const { status, json } = await waiting;
+      expect(status).toBe(200);
+      expect(json).toMatchObject({
+        id,
+        state: 'dead',
+        result: null,
+        failure: { group: 'bad', message: 'no' },
+      });
+    });
+
+    it('is answered with where to ask later when it has waited long enough', async () => {
+      const queue = fresh();
+      const { status, headers, json } = await fire({ queue }, 1);
+      expect(status).toBe(202);
+      const { id } = json as Job;
+      expect(json).toEqual({ id, state: 'ready', existing: false, result: null, failure: null });
+      expect(headers['location']).toBe(`/v1/${app.namespace}/jobs/${id}`);
+      const { lease: number } = await leaseOne(queue);
+      await post(`jobs/${id}/ack`, { lease: number, result: 'late' });
+      expect(await find(id)).toMatchObject({ state: 'done', result: { data: 'late' } });
+    });
+
+    it('counts as one that waits, and is refused where no more may, before anything is stored', async () => {
+      const other = await TestApp.start({ PUMPHOUSE_LIMITS__MAX_WAITERS_PER_TOKEN: '1' });
+      try {
+        const url = `/v1/${other.namespace}/jobs?wait_ms=20000`;
+        const first = other.call('POST', url, { body: '{"queue":"q"}' });
+        await waitFor(async () => (await other.engine.size(other.namespace, 'q')) === 1, 5_000);
+        const refused = await other.call('POST', url, { body: '{"queue":"q"}' });
+        expect([refused.status, code(refused)]).toEqual([429, 'too_many_waiters']);
+        expect(await other.engine.size(other.namespace, 'q')).toBe(1);
+        // A server that stops answers whom it can.
+        const stopping = other.server.stop();
+        expect(await first).toMatchObject({ status: 202, json: { state: 'ready' } });
+        await stopping;
+      } finally {
+        await other.stop().catch(() => undefined);
+      }
+    });
+
+    it.each<[string, string, object, string]>([
+      ['a list of jobs', '1', { jobs: [{ queue: 'q' }] }, 'wait_ms'],
+      ['no time', '0', { queue: 'q' }, 'wait_ms'],
+      ['more than a day', '86400001', { queue: 'q' }, 'wait_ms'],
+      ['a word', 'long', { queue: 'q' }, 'wait_ms'],
+      ['another name', '1&wait=1', { queue: 'q' }, 'wait'],
+    ])('is refused with %s', async (_, wait, body, field) => {
+      const answer = await post(`jobs?wait_ms=${wait}`, body);
+      expect([answer.status, wrongFields(answer)]).toEqual([400, [field]]);
+    });
+  });
+});

@@ -1,0 +1,637 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { TokenStore } from '../../src/auth/token-store.js';
+import { type ErrorCode, QueueError } from '../../src/domain/errors.js';
+import type { LeasedJob } from '../../src/domain/job.js';
+import { MAX_PERIOD_MS } from '../../src/domain/limits.js';
+import { EngineRegistry } from '../../src/engine/migration/engine.registry.js';
+import type { Queues } from '../../src/engine/migration/served-queues.js';
+import { type Answer, type CallOptions, head, TestApp } from '../support/app.js';
+import {
+  app,
+  call,
+  code,
+  fresh,
+  lease,
+  leaseOne,
+  find,
+  post,
+  publish,
+  spell,
+  useNativeApi,
+  WAYS,
+  wrongFields,
+} from '../support/native-api.js';
+import { waitFor } from '../support/redis.js';
+
+describe('leases', () => {
+  useNativeApi();
+
+  describe.each(WAYS)('a lease on the native API, by %s', (_way, spelling) => {
+    beforeAll(() => spell(spelling));
+
+    it('gives the job with all that a worker needs', async () => {
+      const queue = fresh();
+      const { id } = await publish({ queue, data: [1], type: 'mail', tags: ['t'], ttl_ms: 600_000 });
+      const job = await leaseOne(queue, { ttr_ms: 30_000, worker: 'w 1' });
+      expect(job).toMatchObject({
+        ...{
+          id,
+          queue,
+          state: 'leased',
+          data: [1],
+          content_type: 'application/json',
+          type: 'mail',
+          tags: ['t'],
+        },
+        ...{
+          attributes: null,
+          priority: 0,
+          tries_left: 2,
+          attempts: 1,
+          crashes: 0,
+          failures: 0,
+          lease: 1,
+          progress: null,
+        },
+      });
+      const publishedMs = Date.parse(job['published_at'] as string);
+      const endsMs = Date.parse(job['lease_ends_at'] as string);
+      expect(endsMs - publishedMs).toBeGreaterThanOrEqual(30_000);
+      expect(Date.parse(job['expires_at'] as string) - publishedMs).toBeGreaterThanOrEqual(600_000);
+      expect(await find(id)).toMatchObject({ state: 'leased', worker: 'w 1', lease: 1 });
+    });
+
+    it('lasts as long as the job, its queue or its namespace has it when the call does not say', async () => {
+      const lasts = async (queue: string, more: object = {}): Promise<number> => {
+        const { lease_ends_at, published_at } = await leaseOne(queue, more);
+        return Date.parse(lease_ends_at as string) - Date.parse(published_at as string);
+      };
+      /** Between the publish and the lease a busy machine may take seconds. */
+      const within = (ms: number, lastsMs: number): boolean => lastsMs >= ms && lastsMs < ms + 20_000;
+      const [plain, own, usual] = [fresh(), fresh(), fresh()];
+      await call('PATCH', `queues/${usual}`, { defaults: { ttr_ms: 400_000 } });
+      for (const queue of [plain, plain, plain, own, usual]) {
+        await publish({ queue, ...(queue === own ? { ttr_ms: 300_000 } : {}) });
+      }
+      expect(within(60_000, await lasts(plain))).toBe(true);
+      await call('PUT', 'settings/ttr_ms', { value: 200_000 });
+      try {
+        expect(within(200_000, await lasts(plain))).toBe(true);
+        expect(within(200_000, await lasts(plain, { worker: 'w' }))).toBe(true);
+        expect(within(300_000, await lasts(own))).toBe(true);
+        expect(within(400_000, await lasts(usual))).toBe(true);
+      } finally {
+        await call('DELETE', 'settings/ttr_ms');
+      }
+    });
+
+    it('gives data that is not JSON in base64, also when lmstfy clients published it', async () => {
+      const queue = fresh();
+      await app.publish(queue, Buffer.from([0xff, 0x00]));
+      await app.publish(queue, 'plain text');
+      await app.publish(queue, '{"a":1}');
+      const jobs = await lease({ queues: [queue], count: 3 });
+      expect(
+        jobs.map(({ data, data_base64, content_type }) => ({ data, data_base64, content_type })),
+      ).toEqual([
+        { data_base64: '/wA=', content_type: 'application/octet-stream' },
+        {
+          data_base64: Buffer.from('plain text').toString('base64'),
+          content_type: 'application/octet-stream',
+        },
+        { data: { a: 1 }, content_type: 'application/json' },
+      ]);
+    });
+
+    it('takes the lowest priority first, and of several queues in order or in turns', async () => {
+      const [one, two] = [fresh(), fresh()];
+      await publish({
+        jobs: [0, 1, 2].flatMap((n) => [
+          { queue: one, priority: -n, data: n },
+          { queue: two, priority: 1, data: n },
+        ]),
+      });
+      const ordered = await lease({ queues: [one, two], count: 4 });
+      expect(ordered.map(({ queue, data }) => [queue, data])).toEqual([
+        [one, 2],
+        [one, 1],
+        [one, 0],
+        [two, 0],
+      ]);
+      for (const { id, lease: number } of ordered) {
+        expect((await post(`jobs/${id}/release`, { lease: number })).status).toBe(200);
+      }
+      const turns = await lease({ queues: [one, two], count: 4, order: 'round_robin' });
+      expect(turns.map(({ queue }) => queue).sort()).toEqual([one, one, two, two]);
+    });
+
+    it('waits for a job, and is an empty list when none comes', async () => {
+      const queue = fresh();
+      const waiting = lease({ queues: [queue], wait_ms: 20_000 });
+      await waitFor(async () => (await app.admin('GET', '/metrics')).text.includes('waiters'), 5_000);
+      const { id } = await publish({ queue, priority: 1 });
+      expect((await waiting).map((job) => job.id)).toEqual([id]);
+      expect(await lease({ queues: [queue], wait_ms: 1 })).toEqual([]);
+      expect(await lease({ queues: [queue] })).toEqual([]);
+    });
+
+    it('of a client that is gone before its answer is undone: the jobs are ready again, their tries not spent', async () => {
+      const other = await TestApp.start();
+      try {
+        for (let i = 0; i < 100; i++) await other.publish('heavy?tries=1', Buffer.alloc(65_000, 'x'));
+        const body = JSON.stringify({ queues: ['heavy'], count: 100, ttr_ms: 600_000 });
+        const connection = await other.open();
+        connection.socket.pause();
+        const headers = { 'X-Token': other.token, 'Content-Length': String(body.length) };
+        connection.write(head('POST', `/v1/${other.namespace}/leases`, headers) + body);
+        await waitFor(async () => (await other.engine.size(other.namespace, 'heavy')) < 100);
+        // The answer is more than the system takes: most of it waits in the server.
+        await sleep(100);
+        connection.cut();
+        await waitFor(async () => (await other.engine.size(other.namespace, 'heavy')) === 100, 5_000);
+        expect(await other.get('heavy/peek')).toMatchObject({ json: { remain_tries: 1 } });
+      } finally {
+        await other.stop();
+      }
+    }, 20_000);
+
+    it('of a token that was revoked while it waited is undone, and refused', async () => {
+      const queue = fresh();
+      const store = app.server.admin.app.get(TokenStore, { strict: false });
+      const token = await store.create(app.namespace, 'default', 'short-lived');
+      const waiting = post('leases', { queues: [queue], wait_ms: 20_000 }, { token });
+      await sleep(1_200);
+      await store.delete({ pool: 'default', namespace: app.namespace, token });
+      const { id } = await publish({ queue, priority: 1, tries: 1 });
+      const refused = await waiting;
+      expect([refused.status, code(refused)]).toEqual([401, 'token_invalid']);
+      await waitFor(async () => (await find(id))['state'] === 'ready', 5_000);
+      expect(await find(id)).toMatchObject({ tries_left: 1, attempts: 0 });
+    });
+
+    it.each<[string, object, string[]]>([
+      ['no queues', {}, ['queues']],
+      ['an empty list', { queues: [] }, ['queues']],
+      ['one queue twice', { queues: ['a', 'a'] }, ['queues']],
+      ['a name that is none', { queues: ['_a'] }, ['queues']],
+      ['no count', { queues: ['a'], count: 0 }, ['count']],
+      ['too many', { queues: ['a'], count: 101 }, ['count']],
+      ['a lease of no time', { queues: ['a'], ttr_ms: 0 }, ['ttr_ms']],
+      ['an order of its own', { queues: ['a'], order: 'random' }, ['order']],
+      ['a wait beyond measure', { queues: ['a'], wait_ms: MAX_PERIOD_MS + 1 }, ['wait_ms']],
+      ['a worker of two lines', { queues: ['a'], worker: 'a\nb' }, ['worker']],
+      ['what it does not know', { queues: ['a'], timeout: 1 }, ['timeout']],
+    ])('is refused with %s', async (_, body, wrong) => {
+      const answer = await post('leases', body);
+      expect([answer.status, wrongFields(answer)]).toEqual([400, wrong]);
+    });
+  });
+});
+
+describe('lease operations', () => {
+  useNativeApi();
+
+  describe('the owner of a lease', () => {
+    const CALLS: readonly (readonly [string, object])[] = [
+      ['ack', {}],
+      ['heartbeat', {}],
+      ['release', {}],
+      ['retry', { group: 'g' }],
+      ['fail', { group: 'g' }],
+    ];
+
+    it('acknowledges: the job is gone', async () => {
+      const queue = fresh();
+      await publish({ queue, type: 't' });
+      const { id, lease: number } = await leaseOne(queue);
+      const { status, json } = await post(`jobs/${id}/ack`, { lease: number });
+      expect([status, json]).toEqual([200, { id, status: 'acked' }]);
+      expect((await call('GET', `jobs/${id}`)).status).toBe(404);
+      const again = await post(`jobs/${id}/ack`, { lease: number });
+      expect([again.status, code(again)]).toEqual([404, 'job_not_found']);
+    });
+
+    it('leaves a result, which is kept for as long as the job says', async () => {
+      const queue = fresh();
+      await publish({ queue, retention_ms: 60_000 });
+      const { id, lease: number } = await leaseOne(queue);
+      const too = await post(`jobs/${id}/ack`, { lease: number, result: 'x'.repeat(5_000) });
+      expect([too.status, wrongFields(too)]).toEqual([400, ['result']]);
+      expect((await post(`jobs/${id}/ack`, { lease: number, result: { sum: 3 } })).status).toBe(200);
+      expect(await find(id)).toMatchObject({
+        state: 'done',
+        result: { data: { sum: 3 }, content_type: 'application/json' },
+      });
+    });
+
+    it('moves a job on to its next queue, with its id, its data and its timeline', async () => {
+      const [queue, next] = [fresh(), fresh()];
+      await publish({ queue, data: 'kept', tries: 5, type: 't' });
+      const { id, lease: number } = await leaseOne(queue);
+      const { json } = await post(`jobs/${id}/ack`, { lease: number, next: { queue: next } });
+      expect(json).toEqual({ id, status: 'moved' });
+      const job = await leaseOne(next);
+      expect(job).toMatchObject({ id, queue: next, data: 'kept', tries_left: 4 });
+      expect(job.lease).toBeGreaterThan(number);
+      const { timeline } = await find(id);
+      expect((timeline as { what: string }[]).map(({ what }) => what)).toEqual([
+        'published',
+        'leased',
+        'moved',
+        'leased',
+      ]);
+    });
+
+    it('keeps its lease by heartbeats, and tells how far it is', async () => {
+      const queue = fresh();
+      await publish({ queue, data: 1 });
+      const { id, lease: number, lease_ends_at } = await leaseOne(queue, { ttr_ms: 10_000 });
+      const { status, json } = await post(`jobs/${id}/heartbeat`, {
+        lease: number,
+        ttr_ms: 60_000,
+        progress: { done: 5 },
+        data: 2,
+      });
+      expect(status).toBe(200);
+      const news = json as { lease_ends_at: string; cancel_requested: boolean };
+      expect(news.cancel_requested).toBe(false);
+      expect(Date.parse(news.lease_ends_at)).toBeGreaterThan(Date.parse(lease_ends_at as string) + 40_000);
+      expect(await find(id)).toMatchObject({
+        lease: number,
+        lease_ends_at: news.lease_ends_at,
+        progress: { done: 5 },
+        data: 2,
+      });
+    });
+
+    it('gives a job back, and the try with it', async () => {
+      const queue = fresh();
+      await publish({ queue, tries: 1, type: 't' });
+      const first = await leaseOne(queue);
+      const { status, json } = await post(`jobs/${first.id}/release`, { lease: first.lease });
+      expect([status, json]).toEqual([200, { id: first.id, state: 'ready', due_at: null }]);
+      const second = await leaseOne(queue);
+      expect(second).toMatchObject({ id: first.id, tries_left: 0, attempts: 1 });
+      const later = await post(`jobs/${second.id}/release`, { lease: second.lease, delay_ms: 60_000 });
+      expect(later.json).toMatchObject({ state: 'scheduled', due_at: (await find(second.id))['due_at'] });
+    });
+
+    it('has a job tried again, by its policy or when it says, until no try is left', async () => {
+      const queue = fresh();
+      await publish({ queue, tries: 3, retry: { kind: 'fixed', delay_ms: 60_000 } });
+      const first = await leaseOne(queue);
+      const now = await post(`jobs/${first.id}/retry`, {
+        lease: first.lease,
+        group: 'net',
+        message: 'no\nroute',
+        delay_ms: 0,
+      });
+      expect(now.json).toEqual({ id: first.id, state: 'ready', due_at: null });
+      const second = await leaseOne(queue, { worker: 'w' });
+      expect(second).toMatchObject({ failures: 1, tries_left: 1 });
+      const later = await post(`jobs/${second.id}/retry`, { lease: second.lease });
+      expect(later.json).toMatchObject({ state: 'scheduled' });
+      const job = await find(second.id);
+      expect(job).toMatchObject({
+        state: 'scheduled',
+        failures: 2,
+        failure: { group: 'failed', message: '', worker: 'w' },
+      });
+    });
+
+    it('gives a job up: it is dead at once, and says why', async () => {
+      const queue = fresh();
+      await publish({ queue, tries: 9, type: 't' });
+      const { id, lease: number } = await leaseOne(queue, { worker: 'w' });
+      const { json } = await post(`jobs/${id}/fail`, { lease: number, group: 'bad', message: 'why' });
+      expect(json).toEqual({ id, state: 'dead', due_at: null });
+      expect(await find(id)).toMatchObject({
+        state: 'dead',
+        failure: { group: 'bad', message: 'why', worker: 'w' },
+      });
+      expect((await app.get(`${queue}/deadletter`)).json).toMatchObject({
+        deadletter_head: id,
+        deadletter_size: 1,
+      });
+    });
+
+    it.each(CALLS)('is told with 409 that the lease is lost, and changes nothing: %s', async (verb, more) => {
+      const queue = fresh();
+      await publish({ queue, tries: 5, type: 't' });
+      const first = await leaseOne(queue);
+      await post(`jobs/${first.id}/release`, { lease: first.lease });
+      const second = await leaseOne(queue, { ttr_ms: 600_000 });
+      const before = await find(first.id);
+      for (const number of [first.lease, second.lease + 1]) {
+        const answer = await post(`jobs/${first.id}/${verb}`, { lease: number, ...more });
+        expect([answer.status, code(answer)]).toEqual([409, 'lease_lost']);
+      }
+      expect(await find(first.id)).toEqual(before);
+    });
+
+    it.each(CALLS)('is told that there is no such job: %s', async (verb, more) => {
+      for (const id of ['01M7Z17XME660YPHBY512QCVQF', 'missing', 'no%20id', '%F0%9F']) {
+        const answer = await post(`jobs/${id}/${verb}`, { lease: 1, ...more });
+        expect([id, [400, 404].includes(answer.status)]).toEqual([id, true]);
+      }
+    });
+
+    it.each(CALLS)('names the lease: %s', async (verb, more) => {
+      for (const wrong of [undefined, 0, '1', null, 4_294_967_296]) {
+        const answer = await post(`jobs/x/${verb}`, { lease: wrong, ...more });
+        expect([answer.status, wrongFields(answer)]).toEqual([400, ['lease']]);
+      }
+    });
+
+    it('acknowledges many, some with a result and some that go on', async () => {
+      const [queue, next] = [fresh(), fresh()];
+      await publish({ jobs: [1, 2, 3, 4].map((data) => ({ queue, data, retention_ms: 60_000 })) });
+      const jobs = await lease({ queues: [queue], count: 4 });
+      const [one, two, three, four] = jobs.map(({ id, lease: number }) => ({ queue, id, lease: number }));
+      const { status, json } = await post('acks', {
+        acks: [
+          { ...one, result: 'r' },
+          two,
+          { ...three, next: { queue: next, delay_ms: 60_000 } },
+          { ...four, lease: 77, result: 1 },
+          { queue, id: 'missing', lease: 1, result: 1 },
+        ],
+      });
+      expect(status).toBe(200);
+      expect((json as { results: { status: string }[] }).results.map((result) => result.status)).toEqual([
+        'acked',
+        'acked',
+        'moved',
+        'lease_lost',
+        'not_found',
+      ]);
+      expect(await find(one!.id)).toMatchObject({ state: 'done', result: { data: 'r' } });
+      expect(await find(three!.id)).toMatchObject({ state: 'scheduled', queue: next });
+      expect(await find(four!.id)).toMatchObject({ state: 'leased' });
+    });
+  });
+
+  describe('a token for some queues', () => {
+    let token: string;
+    const forMail = (verbs: string): Promise<string> =>
+      app
+        .admin('POST', `/token/${app.namespace}?description=d&verbs=${verbs}&queues=mail*`)
+        .then(({ json, text }) => (json as { token?: string }).token ?? text);
+    beforeAll(async () => {
+      token = await forMail('publish,consume');
+    });
+
+    it('publishes, leases and looks in these, and in no other', async () => {
+      await publish({ queue: 'other', type: 't' });
+      const others = await leaseOne('other');
+      const own = { token };
+      for (const [path, body] of [
+        ['jobs', { queue: 'other' }],
+        ['jobs', { jobs: [{ queue: 'mail' }, { queue: 'other' }] }],
+        ['leases', { queues: ['mail', 'other'] }],
+      ] as const) {
+        const answer = await post(path, body, own);
+        expect([path, answer.status, code(answer)]).toEqual([path, 403, 'queue_not_allowed']);
+      }
+      // A job of another queue is as one that does not exist.
+      for (const [path, body] of [
+        [`jobs/${others.id}/ack`, { lease: others.lease }],
+        [`jobs/${others.id}/heartbeat`, { lease: others.lease }],
+        [`jobs/${others.id}/release`, { lease: others.lease }],
+        [`jobs/${others.id}/retry`, { lease: others.lease }],
+        [`jobs/${others.id}/fail`, { lease: others.lease }],
+      ] as const) {
+        const answer = await post(path, body, own);
+        expect([path, answer.status, code(answer)]).toEqual([path, 404, 'job_not_found']);
+      }
+      expect((await call('GET', `jobs/${others.id}`, undefined, own)).status).toBe(404);
+      expect(await find(others.id)).toMatchObject({ state: 'leased', lease: others.lease });
+
+      const { id } = await publish({ queue: 'mail-1', type: 't' }, own);
+      const [job] = await lease({ queues: ['mail-1'] }, own);
+      expect(job?.id).toBe(id);
+      const moved = await post(`jobs/${id}/ack`, { lease: job!.lease, next: { queue: 'other' } }, own);
+      expect([moved.status, code(moved)]).toEqual([403, 'queue_not_allowed']);
+      expect((await post(`jobs/${id}/ack`, { lease: job!.lease }, own)).status).toBe(200);
+    });
+
+    it('needs the verb of each call', async () => {
+      const [publishes, consumes] = [await forMail('publish'), await forMail('consume')];
+      const refused = async (path: string, body: object, own: string): Promise<unknown> =>
+        code(await post(path, body, { token: own }));
+      expect(await refused('jobs', { queue: 'mail' }, consumes)).toBe('verb_missing');
+      expect(await refused('leases', { queues: ['mail'] }, publishes)).toBe('verb_missing');
+      const { id } = await publish({ queue: 'mail-2', type: 't' });
+      const [job] = await lease({ queues: ['mail-2'] }, { token: consumes });
+      const next = { lease: job!.lease, next: { queue: 'mail-3' } };
+      expect(await refused(`jobs/${id}/ack`, next, consumes)).toBe('verb_missing');
+      expect(await refused('acks', { acks: [{ queue: 'mail-2', id, ...next }] }, consumes)).toBe(
+        'verb_missing',
+      );
+    });
+  });
+});
+
+describe('batch ack', () => {
+  const PROBLEM = 'application/problem+json';
+  /** A lost lease is not among them: it is an item's own, and no failure of the call. */
+  const STATUS: Record<Exclude<ErrorCode, 'lease_lost'>, number> = {
+    ...{ invalid_argument: 400, token_missing: 401, token_invalid: 401, pool_not_found: 404 },
+    ...{ verb_missing: 403, queue_not_allowed: 403 },
+    ...{ dependency_cycle: 400, too_many_dependencies: 400, has_dependents: 409, not_waiting: 409 },
+    ...{ job_done: 409, due_unknown: 409 },
+    ...{
+      job_not_found: 404,
+      recurring_not_found: 404,
+      worker_not_found: 404,
+      job_exists: 409,
+      unique_key_taken: 409,
+    },
+    ...{ body_too_large: 413, rate_limited: 429 },
+    ...{ idempotency_key_reused: 422, too_many_queues: 429, queue_full: 429, namespace_full: 429 },
+    ...{ queue_draining: 409, queue_not_found: 404, queue_not_empty: 409 },
+    ...{ durability_unavailable: 503, not_replicated: 503 },
+    ...{ too_many_streams: 429, pool_moving: 503 },
+    ...{ too_many_waiters: 429, overloaded: 503, uri_too_long: 414, headers_too_large: 431 },
+    ...{ internal: 500, pool_unavailable: 503, disk_full: 503, shutting_down: 503, store_full: 507 },
+  };
+
+  describe.each(['/acks', '/%61cks'])('batch acknowledgement, by %s', (path) => {
+    let app: TestApp;
+    let engine: Queues;
+    beforeAll(async () => {
+      app = await TestApp.start({ PUMPHOUSE_LIMITS__MAX_BULK_BYTES: '200000' });
+      engine = app.server.api.app.get(EngineRegistry, { strict: false }).forPool('default');
+    });
+    afterAll(() => app.stop());
+
+    const post = (
+      body: string | object,
+      options: CallOptions = {},
+      namespace = app.namespace,
+    ): Promise<Answer> =>
+      app.call('POST', `/v1/${namespace}${path}`, {
+        body: typeof body === 'string' ? body : JSON.stringify(body),
+        ...options,
+      });
+    const take = async (queue: string, count: number, ttrMs = 60_000): Promise<LeasedJob[]> => {
+      for (let i = 0; i < count; i++) await app.publish(`${queue}?tries=5`);
+      return app.engine.reserve(app.namespace, { queues: [queue], count, ttrMs, waitMs: 0 });
+    };
+    const left = async (...queues: string[]): Promise<number> => {
+      const counts = await app.engine.counts(app.namespace, queues);
+      return counts.reduce((sum, { ready, leased, dead }) => sum + ready + leased + dead, 0);
+    };
+
+    it('acknowledges jobs of several queues, with a lease and without', async () => {
+      const [one] = await take('one', 1);
+      const two = await take('two', 2);
+      const acks = [
+        { queue: 'two', id: two[1]!.id, lease: two[1]!.lease },
+        { queue: 'one', id: one!.id },
+        { queue: 'two', id: two[0]!.id, lease: two[0]!.lease },
+      ];
+      const { status, headers, json } = await post({ acks });
+
+      expect(status).toBe(200);
+      expect(headers['content-type']).toBe('application/json; charset=utf-8');
+      expect(headers['x-request-id']).toMatch(/^[0-9A-Z]{26}$/);
+      expect(json).toEqual({ results: acks.map(({ id }) => ({ id, status: 'acked' })) });
+      expect(await left('one', 'two')).toBe(0);
+    });
+
+    it('tells of each what became of it, and lets none disturb the others', async () => {
+      const jobs = await take('mixed', 3);
+      const [first, second, third] = jobs.map(({ id, lease }) => ({ queue: 'mixed', id, lease }));
+      const acks = [
+        first!,
+        { ...second!, lease: second!.lease + 1 },
+        { queue: 'mixed', id: 'missing' },
+        first!,
+        { ...third!, queue: 'elsewhere' },
+      ];
+      const { json } = await post({ acks });
+
+      expect((json as { results: { status: string }[] }).results.map(({ status }) => status)).toEqual([
+        'acked',
+        'lease_lost',
+        'not_found',
+        'not_found',
+        'not_found',
+      ]);
+      expect(await left('mixed')).toBe(2);
+      await post({ acks: [second, third] });
+      expect(await left('mixed')).toBe(0);
+    });
+
+    it('takes a thousand at once', async () => {
+      const acks = Array.from({ length: 1_000 }, (_, i) => ({ queue: 'q', id: `job-${String(i)}` }));
+      const { status, json } = await post({ acks });
+
+      expect(status).toBe(200);
+      expect(json).toEqual({ results: acks.map(({ id }) => ({ id, status: 'not_found' })) });
+    });
+
+    it('acknowledges nothing if one of them is not well said', async () => {
+      const [job] = await take('kept', 1);
+      const { status, headers, json } = await post({
+        acks: [
+          { queue: 'kept', id: job!.id },
+          { queue: 'kept', id: '"' },
+          { queue: 'kept', id: 'x', lease: 0 },
+        ],
+      });
+
+      expect(status).toBe(400);
+      expect(headers['content-type']).toBe(PROBLEM);
+      expect(json).toEqual({
+        code: 'invalid_argument',
+        detail: 'the request breaks a rule',
+        errors: [
+          { field: 'acks[1].id', rule: expect.stringMatching(/^must be a job's id/) as string },
+          { field: 'acks[2].lease', rule: expect.stringContaining('whole number') as string },
+        ],
+        status: 400,
+        title: 'Bad Request',
+        type: 'about:blank',
+      });
+      expect(await left('kept')).toBe(1);
+      await post({ acks: [{ queue: 'kept', id: job!.id }] });
+    });
+
+    const ONE = { acks: [{ queue: 'q', id: 'x' }] };
+    it.each<[string, () => Promise<Answer>, number, string]>([
+      ['no token', () => post(ONE, { token: null }), 401, 'token_missing'],
+      ['a wrong token', () => post(ONE, { token: 'wrong' }), 401, 'token_invalid'],
+      ['an unknown pool', () => post(ONE, { token: 'nowhere:x' }), 404, 'pool_not_found'],
+      ["another namespace's token", () => post(ONE, {}, 'foreign'), 401, 'token_invalid'],
+      ['a forbidden namespace', () => post(ONE, {}, 'a.b'), 400, 'invalid_argument'],
+      ['a long namespace', () => post(ONE, {}, 'n'.repeat(256)), 400, 'invalid_argument'],
+      ['an empty namespace', () => post(ONE, {}, ''), 400, 'invalid_argument'],
+      ['no body', () => post(''), 400, 'invalid_argument'],
+      ['no JSON', () => post('acks'), 400, 'invalid_argument'],
+      ['a body that is too large', () => post('x'.repeat(200_001)), 413, 'body_too_large'],
+      ['no such call', () => app.call('POST', `/v1/${app.namespace}/nope`), 404, 'not_found'],
+      ['an address that cannot be decoded', () => app.call('POST', '/v1/%zz/acks'), 400, 'bad_request'],
+    ])('answers with problem details: %s', async (_name, call, status, code) => {
+      const answer = await call();
+
+      expect(answer).toMatchObject({ status, json: { code, status, type: 'about:blank' } });
+      expect(answer.headers['content-type']).toBe(PROBLEM);
+      expect(answer.headers['x-request-id']).toMatch(/^[0-9A-Z]{26}$/);
+    });
+
+    it.each(['GET', 'PUT', 'DELETE', 'OPTIONS'])('has no %s, and says what it has', async (method) => {
+      const answer = await app.call(method, `/v1/${app.namespace}${path}`);
+
+      expect(answer).toMatchObject({ status: 405, json: { code: 'method_not_allowed', status: 405 } });
+      expect(answer.headers.allow).toBe('POST');
+    });
+
+    it('takes the token from the query', async () => {
+      const { status } = await app.call('POST', `/v1/${app.namespace}${path}?token=${app.token}`, {
+        token: null,
+        body: JSON.stringify(ONE),
+      });
+
+      expect(status).toBe(200);
+    });
+
+    it.each(Object.entries(STATUS))('has a status for each code: %s is %i', async (code, status) => {
+      const ack = (): Promise<never> => Promise.reject(new QueueError(code as ErrorCode, 'as it is'));
+      Object.assign(engine, { ack, ackMany: ack });
+      try {
+        const { status: got, headers, json } = await post(ONE);
+        expect(got).toBe(status);
+        expect(json).toMatchObject({ code, status });
+        // The engine's message says what a moving pool cannot do; other faults of the store are not shown to the
+        // client.
+        const isShown = status < 500 || code === 'pool_moving';
+        expect((json as { detail: string }).detail === 'as it is').toBe(isShown);
+        const mayHelp = ['queue_full', 'namespace_full', 'too_many_waiters', 'too_many_streams'].includes(
+          code,
+        );
+        expect(headers['retry-after']).toBe(status === 503 || mayHelp ? '1' : undefined);
+      } finally {
+        Reflect.deleteProperty(engine, 'ack');
+        Reflect.deleteProperty(engine, 'ackMany');
+      }
+    });
+
+    it('hides a bug, and logs it', async () => {
+      const ack = (): never => {
+        throw new TypeError('a bug');
+      };
+      Object.assign(engine, { ack, ackMany: ack });
+      app.log.length = 0;
+      try {
+        const answer = await post(ONE);
+        expect(answer).toMatchObject({ status: 500, json: { code: 'internal', detail: 'internal error' } });
+        expect(app.log).toMatchObject([{ level: 'error', message: 'request failed' }]);
+      } finally {
+        Reflect.deleteProperty(engine, 'ack');
+        Reflect.deleteProperty(engine, 'ackMany');
+      }
+    });
+  });
+});

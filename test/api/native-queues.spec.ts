@@ -1,0 +1,579 @@
+import { NO_EXPIRY, TokenStore } from '../../src/auth/token-store.js';
+import { SETTING_KEYS } from '../../src/engine/queues/known-settings.js';
+import { TestApp } from '../support/app.js';
+import { app, call, fresh, given, lease, publish, useNativeApi } from '../support/native-api.js';
+import { waitFor } from '../support/redis.js';
+
+describe('queues', () => {
+  useNativeApi();
+
+  it('shows what a queue holds, and its settings', async () => {
+    const queue = fresh();
+    await publish({ queue, data: 1 });
+    await publish({ queue, data: 1, delay_ms: 60_000 });
+    await publish({ queue, data: 1, type: 't' });
+    await lease({ queues: [queue] });
+
+    const { status, json } = await call('GET', `queues/${queue}`);
+
+    expect(status).toBe(200);
+    expect(json).toEqual({
+      queue,
+      length: 3,
+      counts: { ready: 1, scheduled: 1, blocked: 0, held: 0, leased: 1, dead: 0, ended: 0 },
+      paused_at: null,
+      draining_at: null,
+      max_running: null,
+      max_running_per_key: null,
+      rate: null,
+      rate_per_key: null,
+      defaults: {},
+      max_kept: null,
+    });
+    expect((await call('GET', `queues/${fresh()}`)).json).toMatchObject({ code: 'queue_not_found' });
+  });
+
+  it('makes a queue that is paused or set and says so; there is nothing to resume in one that does not exist', async () => {
+    for (const [method, path, body] of [
+      ['POST', '/pause', undefined],
+      ['PATCH', '', { max_running: 3 }],
+      ['POST', '/drain', {}],
+    ] as const) {
+      const queue = fresh();
+      const first = await call(method, `queues/${queue}${path}`, body);
+      expect(first).toMatchObject({ status: 200, json: { queue, created: true } });
+      const again = await call(method, `queues/${queue}${path}`, body);
+      expect(again.status).toBe(200);
+      expect(again.json).not.toHaveProperty('created');
+    }
+    const unknown = fresh();
+    const answer = await call('POST', `queues/${unknown}/resume`);
+    expect(answer).toMatchObject({ status: 404, json: { code: 'queue_not_found' } });
+    expect((await call('GET', `queues/${unknown}`)).status).toBe(404);
+  });
+
+  it('changes settings one by one, and takes them back', async () => {
+    const queue = fresh();
+    const retry = { kind: 'exponential', delay_ms: 10, factor: 3, max_ms: 1_000, jitter: 0.5 };
+
+    const made = await call('PATCH', `queues/${queue}`, {
+      max_running: 5,
+      rate: { rate: 100, period_ms: 1_000, burst: 20 },
+      defaults: { tries: 7, retry },
+    });
+    const changed = await call('PATCH', `queues/${queue}`, {
+      max_running: null,
+      rate_per_key: { rate: 1, period_ms: 50 },
+    });
+
+    expect(made.json).toMatchObject({
+      max_running: 5,
+      max_running_per_key: null,
+      defaults: { tries: 7, retry },
+    });
+    expect(changed.json).toMatchObject({
+      max_running: null,
+      rate: { rate: 100, period_ms: 1_000, burst: 20 },
+      rate_per_key: { rate: 1, period_ms: 50, burst: 1 },
+      defaults: { tries: 7, retry },
+    });
+    const { json } = await call('PATCH', `queues/${queue}`, {
+      rate: { rate: 11, period_ms: 1 },
+      max_running_per_key: 0,
+      paused: true,
+    });
+    expect(json).toMatchObject({ code: 'invalid_argument' });
+    expect((json as { errors: { field: string }[] }).errors.map(({ field }) => field).sort()).toEqual([
+      'max_running_per_key',
+      'paused',
+    ]);
+    const rate = await call('PATCH', `queues/${queue}`, { rate: { rate: 11, period_ms: 1 } });
+    expect(rate.json).toMatchObject({ errors: [{ field: 'rate.rate' }] });
+  });
+
+  it('gives native jobs that say nothing the defaults of their queue', async () => {
+    const queue = fresh();
+    await call('PATCH', `queues/${queue}`, { defaults: { tries: 7, ttr_ms: 5_000, ttl_ms: 60_000 } });
+    const { id } = await publish({ queue, data: 1 });
+
+    expect((await call('GET', `jobs/${id}`)).json).toMatchObject({
+      tries_left: 7,
+      expires_at: expect.any(String) as string,
+    });
+    expect(await lease({ queues: [queue] })).toHaveLength(1);
+    const keyed = () => call('POST', 'jobs', { queue, data: 1 }, { headers: { 'Idempotency-Key': queue } });
+    const first = await keyed();
+    expect(first.status).toBe(201);
+    expect((await keyed()).text).toBe(first.text);
+    // Without defaults it takes the simple path.
+    await call('PATCH', `queues/${queue}`, { defaults: null });
+    expect((await keyed()).text).toBe(first.text);
+    expect(await lease({ queues: [queue], count: 5 })).toHaveLength(1);
+  });
+
+  it('pauses a queue, for both APIs, and resumes it', async () => {
+    const queue = fresh();
+    await publish({ queue, data: 1 });
+    expect((await call('POST', `queues/${queue}/pause`)).json).toMatchObject({
+      paused_at: expect.any(String) as string,
+    });
+
+    expect(await lease({ queues: [queue] })).toEqual([]);
+    expect((await app.get(`/api/${app.namespace}/${queue}?timeout=0`)).status).toBe(404);
+    const waiting = lease({ queues: [queue], wait_ms: 10_000 });
+    expect((await call('POST', `queues/${queue}/resume`)).json).toMatchObject({ paused_at: null });
+
+    expect(await waiting).toHaveLength(1);
+  });
+
+  it('drains a queue: new jobs are refused by both APIs until it is empty', async () => {
+    const queue = fresh();
+    const { id } = await publish({ queue, data: 1 });
+    expect((await call('POST', `queues/${queue}/drain`)).json).toMatchObject({
+      length: 1,
+      draining_at: expect.any(String) as string,
+    });
+
+    expect((await call('POST', 'jobs', { queue, data: 1 })).json).toMatchObject({ code: 'queue_draining' });
+    expect((await call('POST', 'jobs', { queue, data: 1, type: 't' })).status).toBe(409);
+    const lmstfy = await app.call('PUT', `/api/${app.namespace}/${queue}`, { body: 'x' });
+    expect(lmstfy.status).toBe(409);
+    const drained = call('POST', `queues/${queue}/drain`, { wait_ms: 20_000 });
+    const [job] = await lease({ queues: [queue] });
+    await call('POST', `jobs/${id}/ack`, { lease: job?.lease });
+
+    expect((await drained).json).toMatchObject({ length: 0, draining_at: null });
+    expect((await call('POST', 'jobs', { queue, data: 1 })).status).toBe(201);
+  });
+
+  it('purges by state, after it has counted', async () => {
+    const queue = fresh();
+    for (let i = 0; i < 3; i++) await publish({ queue, data: i, priority: i });
+    await publish({ queue, data: 1, delay_ms: 60_000 });
+    const states = ['ready', 'scheduled'];
+
+    const dry = await call('POST', `queues/${queue}/purge`, { states, dry_run: true });
+    expect(dry.json).toEqual({ jobs: { ready: 3, scheduled: 1 }, dry_run: true, complete: true });
+    expect((await call('DELETE', `queues/${queue}`)).json).toMatchObject({ code: 'queue_not_empty' });
+    const purged = await call('POST', `queues/${queue}/purge`, { states });
+    expect(purged.json).toEqual({ jobs: { ready: 3, scheduled: 1 }, dry_run: false, complete: true });
+    expect((await call('DELETE', `queues/${queue}`)).status).toBe(204);
+    expect((await call('GET', `queues/${queue}`)).status).toBe(404);
+    for (const body of [{ states: [] }, { states: ['gone'] }, {}, { states: ['ready', 'ready'] }]) {
+      expect((await call('POST', `queues/${queue}/purge`, body)).json).toMatchObject({
+        errors: [{ field: 'states' }],
+      });
+    }
+  });
+
+  it('lists queues by name, in pages, and to a token for some of them only those', async () => {
+    for (const queue of ['list-b', 'list-a', 'other', 'list-c']) await publish({ queue, data: 1 });
+    const names: string[] = [];
+    let path = 'queues?limit=2';
+    for (;;) {
+      const { json } = await call('GET', path);
+      const { items, next_cursor } = json as { items: { queue: string }[]; next_cursor: string | null };
+      names.push(...items.map(({ queue }) => queue));
+      expect(items.length).toBeLessThanOrEqual(2);
+      if (next_cursor === null) break;
+      path = `queues?limit=2&cursor=${next_cursor}`;
+    }
+    expect(names).toEqual([...new Set(names)].sort());
+    expect(names).toEqual(expect.arrayContaining(['list-a', 'list-b', 'list-c', 'other']));
+
+    const token = await app.server.admin.app.get(TokenStore, { strict: false }).grant({
+      namespace: app.namespace,
+      pool: 'default',
+      description: 'some',
+      rights: { verbs: ['consume'], queues: ['list-*'] },
+      expiry: NO_EXPIRY,
+    });
+    const some = await call('GET', 'queues', undefined, { token });
+    expect((some.json as { items: { queue: string }[] }).items.map(({ queue }) => queue)).toEqual([
+      'list-a',
+      'list-b',
+      'list-c',
+    ]);
+    expect((await call('GET', 'queues/other', undefined, { token })).status).toBe(403);
+    expect((await call('GET', 'queues?cursor=nonsense!')).status).toBe(400);
+  });
+});
+
+describe('settings of a namespace', () => {
+  describe('the settings of a namespace', () => {
+    let app: TestApp;
+    beforeAll(async () => {
+      app = await TestApp.start({ PUMPHOUSE_STATS__HISTORY_DAYS: '9' });
+    });
+    afterAll(() => app.stop());
+
+    const call = (method: string, key = '', body?: string): ReturnType<TestApp['call']> =>
+      app.call(method, `/v1/${app.namespace}/settings${key}`, body === undefined ? {} : { body });
+
+    it('are listed with what holds, and who says so', async () => {
+      const { status, json } = await call('GET');
+      const { items, next_cursor } = json as { items: { key: string; source: string }[]; next_cursor: null };
+
+      expect(status).toBe(200);
+      expect(next_cursor).toBeNull();
+      expect(items.map(({ key }) => key)).toEqual(SETTING_KEYS);
+      expect(items.find(({ key }) => key === 'history_days')).toEqual({
+        ...{ key: 'history_days', value: 9, default: 9, source: 'server', min: 0, max: 366 },
+      });
+      expect(items.find(({ key }) => key === 'grace_ms')).toMatchObject({
+        value: 10_000,
+        source: 'built_in',
+      });
+    });
+
+    it('are chosen, looked at and taken back one by one', async () => {
+      const chosen = { key: 'grace_ms', value: 250, default: 10_000, source: 'namespace' };
+      const put = await call('PUT', '/grace_ms', '{"value":250}');
+      expect(put).toMatchObject({ status: 200, json: chosen });
+      expect(await call('GET', '/grace_ms')).toMatchObject({ status: 200, json: chosen });
+
+      expect((await call('DELETE', '/grace_ms')).status).toBe(204);
+      expect((await call('DELETE', '/grace_ms')).status).toBe(204);
+      expect((await call('GET', '/grace_ms')).json).toMatchObject({ value: 10_000, source: 'built_in' });
+    });
+
+    it.each([
+      ['/color', '{"value":1}', 'key'],
+      ['/grace_ms', '{"value":-1}', 'value'],
+      ['/grace_ms', '{"value":"1"}', 'value'],
+      ['/grace_ms', '{"value":1.5}', 'value'],
+      ['/grace_ms', '{}', 'value'],
+      ['/grace_ms', '{"value":1,"unit":"s"}', 'unit'],
+      ['/grace_ms', '[1]', ''],
+      ['/grace_ms', 'one', ''],
+      ['/grace_ms', '', ''],
+    ])('refuse PUT %s with %j, naming the field %j', async (key, body, field) => {
+      const { status, json } = await call('PUT', key, body);
+
+      expect(status).toBe(400);
+      expect(json).toMatchObject({ code: 'invalid_argument', errors: [{ field }] });
+      expect((await call('GET', '/grace_ms')).json).toMatchObject({ source: 'built_in' });
+    });
+  });
+});
+
+describe('statistics', () => {
+  interface Stats {
+    readonly day: string;
+    readonly waits: { readonly count: number };
+    readonly runs: { readonly count: number; readonly histogram: readonly { readonly bin: string }[] };
+    readonly failures: number;
+    readonly retries: number;
+  }
+
+  describe('the statistics of a queue', () => {
+    let app: TestApp;
+    beforeAll(async () => {
+      app = await TestApp.start();
+    });
+    afterAll(() => app.stop());
+
+    const stats = async (query: string): Promise<Stats> => {
+      const { status, json, text } = await app.get(`/v1/${app.namespace}/stats?${query}`);
+      if (status !== 200) throw new Error(text);
+      return json as Stats;
+    };
+    const today = (): string => new Date().toISOString().slice(0, 10);
+
+    it('tell what became of its jobs, within a second or so', async () => {
+      const begun = today();
+      await app.publish('mail?tries=1');
+      const id = await app.publish('mail');
+      for (let i = 0; i < 2; i++) await app.get('mail?ttr=1');
+      expect((await app.delete(`mail/job/${id}`)).status).toBe(204);
+      const seen = await waitFor(async () => {
+        const found = await stats(`queue=mail&day=${begun}`);
+        return found.failures === 1 ? found : null;
+      }, 10_000);
+
+      // At midnight the day changes in mid-test.
+      if (today() !== begun) return;
+      expect(seen).toMatchObject({ day: begun, waits: { count: 2 }, failures: 1, retries: 0 });
+      expect(seen.runs).toMatchObject({ count: 1 });
+      expect(await stats('queue=mail')).toEqual(seen);
+      expect(await stats('queue=mail&day=2020-02-29')).toMatchObject({ waits: { count: 0 } });
+    });
+
+    it('are refused with the name of the field that is wrong', async () => {
+      const { status, headers, json } = await app.get(`/v1/${app.namespace}/stats?day=yesterday`);
+
+      expect(status).toBe(400);
+      expect(headers['content-type']).toBe('application/problem+json');
+      expect(json).toMatchObject({
+        code: 'invalid_argument',
+        errors: [{ field: 'queue' }, { field: 'day', rule: expect.stringContaining('YYYY-MM-DD') as string }],
+      });
+    });
+  });
+});
+
+describe('lists', () => {
+  useNativeApi();
+
+  interface Page {
+    readonly items: readonly { readonly id: string; readonly [field: string]: unknown }[];
+    readonly next_cursor: string | null;
+  }
+  interface Done {
+    readonly jobs: number;
+    readonly next_cursor: string | null;
+  }
+
+  const publish = async (job: object): Promise<string> =>
+    (await given<{ id: string }>('POST', 'jobs', { data: 1, ...job })).id;
+  const idsOf = async (path: string): Promise<string[]> =>
+    (await given<Page>('GET', path)).items.map(({ id }) => id);
+
+  async function lease(queue: string, worker?: string): Promise<{ id: string; lease: number }> {
+    const { jobs } = await given<{ jobs: { id: string; lease: number }[] }>('POST', 'leases', {
+      queues: [queue],
+      ...(worker === undefined ? {} : { worker }),
+    });
+    return jobs[0]!;
+  }
+
+  async function fail(queue: string, group: string, message = 'it broke'): Promise<string> {
+    const { id, lease: number } = await lease(queue);
+    await given('POST', `jobs/${id}/fail`, { lease: number, group, message });
+    return id;
+  }
+
+  describe('lists of the native API', () => {
+    it('show jobs by state, queue, tag, type and worker, in pages', async () => {
+      const [queue, tag, type, worker] = [fresh('q'), fresh('tag'), fresh('type'), fresh('w')];
+      const ids: string[] = [];
+      for (let i = 0; i < 5; i++) ids.push(await publish({ queue, tags: [tag], type }));
+      const leased = await lease(queue, worker);
+
+      expect(leased.id).toBe(ids[0]);
+      expect(await idsOf(`jobs?queue=${queue}&state=ready`)).toEqual(ids.slice(1));
+      expect(await idsOf(`jobs?worker=${worker}`)).toEqual([ids[0]]);
+      expect(await idsOf(`jobs?type=${type}&state=leased`)).toEqual([ids[0]]);
+      const first = await given<Page>('GET', `jobs?tag=${tag}&limit=3`);
+      expect(first.next_cursor).not.toBeNull();
+      const second = await given<Page>('GET', `jobs?tag=${tag}&limit=3&cursor=${first.next_cursor!}`);
+      expect([...first.items, ...second.items].map(({ id }) => id)).toEqual(ids);
+      expect(second.next_cursor).toBeNull();
+      expect(first.items[0]).toMatchObject({ id: ids[0], queue, state: 'leased', worker, tags: [tag], type });
+    });
+
+    it('refuse what they do not know, naming it', async () => {
+      for (const [query, field] of [
+        ['state=lost', 'state'],
+        ['limit=0', 'limit'],
+        ['colour=red', 'colour'],
+      ] as const) {
+        const { status, json } = await call('GET', `jobs?${query}`);
+        expect([query, status]).toEqual([query, 400]);
+        expect(json).toMatchObject({ code: 'invalid_argument', errors: [{ field }] });
+      }
+      for (const path of ['jobs', 'dead-letter', 'tags', 'workers', 'failure-groups', 'tracked']) {
+        const { status, json } = await call('GET', `${path}?cursor=abc`);
+        expect([path, status]).toEqual([path, 400]);
+        expect(json).toMatchObject({ code: 'invalid_argument' });
+      }
+    });
+
+    it('give and take tags, and count them', async () => {
+      const [one, two] = [fresh('t'), fresh('t')];
+      const id = await publish({ queue: fresh('q') });
+
+      expect(await given('POST', `jobs/${id}/tags`, { tags: [one, two] })).toEqual({ id, tags: [one, two] });
+      expect(await given('GET', `jobs/${id}/tags`)).toEqual({ id, tags: [one, two] });
+      expect((await given<Page>('GET', 'tags?limit=1000')).items).toContainEqual({ name: one, jobs: 1 });
+      expect(await given('DELETE', `jobs/${id}/tags?tags=${one}`)).toEqual({ id, tags: [two] });
+      expect((await given<Page>('GET', 'tags?limit=1000')).items).not.toContainEqual({ name: one, jobs: 1 });
+      const tags = [`${one},with comma`, 'b & c', 'last'];
+      expect(await given('POST', `jobs/${id}/tags`, { tags })).toEqual({ id, tags: [two, ...tags] });
+      const query = new URLSearchParams(
+        tags.slice(0, 2).map((tag): [string, string] => ['tag', tag]),
+      ).toString();
+      expect(await given('DELETE', `jobs/${id}/tags?${query}`)).toEqual({ id, tags: [two, 'last'] });
+      expect(await given('DELETE', `jobs/${id}/tags?tag=last&tags=${two}`)).toEqual({ id, tags: [] });
+      for (const wrong of [
+        '',
+        '?',
+        '?tag=',
+        '?tag=a&tag=a',
+        '?tag=a&tags=a',
+        '?tag=%00',
+        `?tag=${'x'.repeat(256)}`,
+      ]) {
+        const refused = await call('DELETE', `jobs/${id}/tags${wrong}`);
+        expect([wrong, refused.status, (refused.json as { code: string }).code]).toEqual([
+          wrong,
+          400,
+          'invalid_argument',
+        ]);
+      }
+      expect(await call('POST', 'jobs/missing/tags', { tags: ['a'] })).toMatchObject({ status: 404 });
+      expect(await call('POST', `jobs/${id}/tags`, { tags: [] })).toMatchObject({ status: 400 });
+    });
+
+    it('track jobs', async () => {
+      const queue = fresh('q');
+      const id = await publish({ queue });
+      await given('PUT', `tracked/${id}`);
+      expect((await given<Page>('GET', 'tracked')).items).toMatchObject([{ id, tracked: true }]);
+      expect(await given('GET', `jobs/${id}`)).toMatchObject({ tracked: true });
+      const { lease: number } = await lease(queue);
+      await given('POST', `jobs/${id}/ack`, { lease: number });
+      expect(await given('GET', 'tracked')).toMatchObject({ items: [], gone: [{ id }] });
+      expect(await given('DELETE', `tracked/${id}`)).toEqual({ id, tracked: false });
+      expect(await given('DELETE', `tracked/${id}`)).toEqual({ id, tracked: false });
+      expect(await given('GET', 'tracked')).toMatchObject({ items: [], gone: [] });
+      expect(await call('PUT', 'tracked/missing')).toMatchObject({ status: 404 });
+    });
+
+    it('know the workers', async () => {
+      const [queue, worker] = [fresh('q'), `host 1/${fresh('pid ')}`];
+      await publish({ queue });
+      await lease(queue, worker);
+      const path = `workers/${encodeURIComponent(worker)}`;
+
+      expect(await given('GET', path)).toMatchObject({ name: worker, leased: 1, stalled: 0 });
+      const { items } = await given<{ items: unknown[] }>('GET', 'workers');
+      expect(items).toContainEqual(expect.objectContaining({ name: worker, leased: 1 }));
+      expect(await given('DELETE', path)).toEqual({ name: worker, found: true });
+      expect(await given('DELETE', path)).toEqual({ name: worker, found: false });
+      expect(await call('GET', path)).toMatchObject({ status: 404, json: { code: 'worker_not_found' } });
+    });
+
+    it('are closed to tokens for some queues, but for lists of these', async () => {
+      const [mine, other] = [fresh('q'), fresh('q')];
+      const id = await publish({ queue: mine });
+      const elsewhere = await publish({ queue: other });
+      const store = app.server.api.app.get(TokenStore, { strict: false });
+      const token = await store.grant({
+        ...{
+          namespace: app.namespace,
+          pool: 'default',
+          description: 'd',
+          expiry: { lifetimeMs: 0, atMs: 0 },
+        },
+        rights: { verbs: ['consume', 'admin'], queues: [mine] },
+      });
+      const status = async (method: string, path: string, body?: object): Promise<number> =>
+        (await call(method, path, body, { token })).status;
+
+      expect(await status('GET', `jobs?queue=${mine}`)).toBe(200);
+      expect(await status('GET', `jobs/${id}/tags`)).toBe(200);
+      expect(await status('GET', `dead-letter?queue=${mine}`)).toBe(200);
+      for (const path of [
+        `jobs?queue=${other}`,
+        'jobs',
+        'jobs?tag=x',
+        `dead-letter?queue=${other}`,
+        'dead-letter',
+      ])
+        expect([path, await status('GET', path)]).toEqual([path, 403]);
+      for (const path of ['tags', 'tracked', 'workers', 'failure-groups'])
+        expect([path, await status('GET', path)]).toEqual([path, 403]);
+      expect(await status('GET', `jobs/${elsewhere}/tags`)).toBe(404);
+      const move = { filter: { queue: mine }, to_queue: other };
+      expect(await status('POST', 'dead-letter/move', move)).toBe(403);
+      expect(await status('POST', 'dead-letter/delete', { ids: [elsewhere] })).toBe(403);
+      expect(await status('POST', 'dead-letter/delete', { ids: [elsewhere], filter: { queue: mine } })).toBe(
+        200,
+      );
+    });
+  });
+
+  describe('the dead letter of the native API', () => {
+    it('is listed, searched, and counted before anything is done', async () => {
+      const [queue, group] = [fresh('q'), fresh('g')];
+      await publish({ queue, attributes: { to: 'a=b' } });
+      await publish({ queue, tags: ['x'] });
+      const ids = [await fail(queue, group, 'Refused by peer'), await fail(queue, group)];
+
+      expect(await idsOf(`dead-letter?queue=${queue}`)).toEqual(ids);
+      expect(await idsOf(`dead-letter?group=${group}&text=refused`)).toEqual([ids[0]]);
+      expect(await idsOf(`dead-letter?queue=${queue}&attribute=to%3Da%3Db`)).toEqual([ids[0]]);
+      expect(await idsOf(`dead-letter?queue=${queue}&tag=x&from=2020-01-01T00:00:00Z`)).toEqual([ids[1]]);
+      expect(await idsOf(`dead-letter?queue=${queue}&to=2020-01-01T00:00:00Z`)).toEqual([]);
+      const { items } = await given<Page>('GET', `dead-letter?group=${group}&limit=1`);
+      expect(items[0]).toMatchObject({ state: 'dead', failure: { group, message: 'Refused by peer' } });
+      const dry = { filter: { group }, dry_run: true };
+      for (const what of ['respawn', 'delete']) {
+        expect(await given('POST', `dead-letter/${what}`, dry)).toEqual({
+          jobs: 2,
+          dry_run: true,
+          next_cursor: null,
+        });
+      }
+      expect(await given('POST', 'dead-letter/move', { ids, dry_run: true, to_queue: queue })).toMatchObject({
+        jobs: 2,
+      });
+      expect((await given<Page>('GET', 'failure-groups')).items).toContainEqual({ name: group, jobs: 2 });
+    });
+
+    it('gives jobs back, moves and deletes them, by filter and by id', async () => {
+      const [queue, target, group] = [fresh('q'), fresh('q'), fresh('g')];
+      const ids: string[] = [];
+      for (let i = 0; i < 6; i++) {
+        await publish({ queue, tries: 4 });
+        ids.push(await fail(queue, group));
+      }
+      const [one, two, ...rest] = ids;
+
+      expect(
+        await given<Done>('POST', 'dead-letter/respawn', { ids: [one], tries: 2, ttl_ms: 60_000 }),
+      ).toMatchObject({ jobs: 1 });
+      expect(await given('GET', `jobs/${one!}`)).toMatchObject({
+        state: 'ready',
+        tries_left: 2,
+        failure: null,
+      });
+      expect(await given<Done>('POST', 'dead-letter/delete', { ids: [one, two] })).toMatchObject({ jobs: 1 });
+      expect(await call('GET', `jobs/${two!}`)).toMatchObject({ status: 404 });
+      const body = { filter: { queue, group }, to_queue: target, keep_tries: true, limit: 3 };
+      const first = await given<Done>('POST', 'dead-letter/move', body);
+      expect(first.jobs).toBe(3);
+      const last = await given<Done>('POST', 'dead-letter/move', { ...body, cursor: first.next_cursor });
+      expect(last).toMatchObject({ jobs: 1 });
+      expect(await idsOf(`jobs?queue=${target}&state=ready`)).toEqual(rest);
+      expect(await given('GET', `jobs/${rest[0]!}`)).toMatchObject({
+        queue: target,
+        tries_left: 3,
+        failures: 1,
+      });
+      expect((await given<Page>('GET', 'failure-groups')).items.map(({ name }) => name)).not.toContain(group);
+    });
+
+    it('is the one of lmstfy’s calls', async () => {
+      const [queue, group] = [fresh('q'), fresh('g')];
+      await publish({ queue });
+      await publish({ queue });
+      const ids = [await fail(queue, group), await fail(queue, group)];
+
+      expect(await app.get(`${queue}/deadletter`)).toMatchObject({
+        json: { deadletter_head: ids[0], deadletter_size: 2 },
+      });
+      expect(await app.call('PUT', `/api/${app.namespace}/${queue}/deadletter?limit=1`)).toMatchObject({
+        json: { count: 1 },
+      });
+      expect((await app.delete(`${queue}/deadletter?limit=5`)).status).toBe(204);
+      expect(await idsOf(`jobs?queue=${queue}`)).toEqual([ids[0]]);
+    });
+
+    it('refuses what is unclear', async () => {
+      for (const [body, field] of [
+        [{}, 'filter'],
+        [{ ids: ['a'], limit: 3 }, 'limit'],
+        [{ filter: {}, tries: 2, keep_tries: true }, 'tries'],
+        [{ filter: { state: 'dead' } }, 'filter.state'],
+        [{ filter: { from: 'yesterday' } }, 'filter.from'],
+      ] as const) {
+        const { status, json } = await call('POST', 'dead-letter/respawn', body);
+        expect([field, status]).toEqual([field, 400]);
+        expect(json).toMatchObject({ code: 'invalid_argument', errors: [{ field }] });
+      }
+      expect(await call('POST', 'dead-letter/move', { filter: {} })).toMatchObject({ status: 400 });
+    });
+  });
+});

@@ -1,0 +1,334 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Validator } from '@seriousme/openapi-schema-validator';
+import addFormats from 'ajv-formats';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { TokenStore } from '../../src/auth/token-store.js';
+import { EVENT_NAMES } from '../../src/domain/job-event.js';
+import { PROBLEMS } from '../../src/http/answer/errors.v1.js';
+import { type Answer, TestApp } from '../support/app.js';
+import { GuideReader } from '../support/guide-reader.js';
+import { exchangesIn, sectionsOf } from '../support/guide.js';
+import { answerCheck, type AnswerCheck } from '../support/openapi.js';
+import { type Route, withRoutes } from '../support/routes.js';
+
+describe('the OpenAPI document', () => {
+  interface Operation {
+    readonly operationId: string;
+    readonly summary: string;
+    readonly tags: readonly string[];
+    readonly requestBody?: {
+      readonly content: Readonly<
+        Record<'application/json', { readonly schema: object; readonly example?: object }>
+      >;
+    };
+    readonly responses: Readonly<
+      Record<string, { readonly content?: Readonly<Record<string, { readonly schema?: object }>> }>
+    >;
+  }
+  interface OpenApi {
+    readonly openapi: string;
+    readonly tags: readonly { readonly name: string }[];
+    readonly info: { readonly version: string };
+    readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  }
+
+  const METHODS = ['get', 'post', 'put', 'patch', 'delete'];
+
+  describe('the native API’s document', () => {
+    let app: TestApp;
+    let routes: Route[];
+    let document: OpenApi;
+    beforeAll(async () => {
+      ({ started: app, routes } = await withRoutes(() => TestApp.start()));
+      const { status, json } = await app.get('/v1/openapi.json', { token: null });
+      expect(status).toBe(200);
+      document = json as OpenApi;
+    });
+    afterAll(() => app.stop());
+
+    const operations = (): [string, Operation][] =>
+      Object.entries(document.paths).flatMap(([path, item]) =>
+        METHODS.flatMap((method): [string, Operation][] => {
+          const operation = item[method];
+          return operation === undefined ? [] : [[`${method.toUpperCase()} ${path}`, operation]];
+        }),
+      );
+
+    it('is OpenAPI 3.1, without a fault', async () => {
+      expect(document.openapi).toBe('3.1.0');
+      const { valid, errors } = await new Validator().validate(structuredClone(document) as never);
+      expect(errors).toBeUndefined();
+      expect(valid).toBe(true);
+    });
+
+    it('has every call of the native API, and no other', () => {
+      const served = routes
+        .filter(({ template }) => template.startsWith('/v1/'))
+        .map(({ method, template }) => `${method} ${template.replaceAll(/:(\w+)/g, '{$1}')}`);
+      expect(served.length).toBeGreaterThan(0);
+      expect(
+        operations()
+          .map(([name]) => name)
+          .sort(),
+      ).toEqual([...new Set(served)].sort());
+    });
+
+    it('says of each call what it does and what it answers', () => {
+      const all = operations();
+      expect(new Set(all.map(([, { operationId }]) => operationId)).size).toBe(all.length);
+      for (const [name, { summary, tags, responses }] of all) {
+        expect([name, summary]).toEqual([name, expect.stringMatching(/^[A-Z].*\.$/s)]);
+        expect([name, tags.length]).toEqual([name, 1]);
+        expect([name, Object.keys(responses)]).toEqual([name, expect.arrayContaining(['default'])]);
+        expect([name, Object.keys(responses).filter((status) => /^2\d\d$/.test(status))]).not.toEqual([
+          name,
+          [],
+        ]);
+      }
+    });
+
+    it('says what every body is, asked and answered, and shows one that may be sent', () => {
+      const schemas = new Ajv2020({ strict: false });
+      addFormats.default(schemas);
+      schemas.addSchema({ $id: 'api', ...document });
+      for (const [name, { requestBody, responses }] of operations()) {
+        for (const [status, { content = {} }] of Object.entries(responses)) {
+          const schema = content['application/json']?.schema;
+          if (name !== 'GET /v1/openapi.json' && status !== 'default' && 'application/json' in content)
+            expect([name, status, Object.keys(schema ?? {})]).not.toEqual([name, status, []]);
+        }
+        const isRead = /^(POST|PUT|PATCH)/.test(name) && !/\/(pause|resume|tracked\/\{id\})$/.test(name);
+        if (isRead) expect([name, requestBody]).not.toEqual([name, undefined]);
+        if (requestBody === undefined) continue;
+        const { schema, example } = requestBody.content['application/json'];
+        const absolute = JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"api#/')) as object;
+        expect([name, example]).not.toEqual([name, undefined]);
+        expect([name, schemas.validate(absolute, example), schemas.errorsText()]).toEqual([
+          name,
+          true,
+          'No errors',
+        ]);
+      }
+    });
+
+    it('groups the calls in the order of its page', () => {
+      const used = new Set(operations().flatMap(([, { tags }]) => tags));
+      expect(document.tags.map(({ name }) => name).sort()).toEqual([...used].sort());
+    });
+
+    it('refers to schemas that it has, and only to those', () => {
+      const text = JSON.stringify(document);
+      const { components } = document as unknown as { components: { schemas: Record<string, unknown> } };
+      const used = [...text.matchAll(/"#\/components\/schemas\/(\w+)"/g)].map(([, name]) => name);
+      expect([...new Set(used)].sort()).toEqual(Object.keys(components.schemas).sort());
+    });
+  });
+
+  describe('the check of answers against the document', () => {
+    const document = {
+      paths: {
+        '/v1/{namespace}/things/{id}': {
+          get: {
+            responses: {
+              200: { content: { 'application/json': { schema: { $ref: '#/components/schemas/Thing' } } } },
+              default: { content: { 'application/problem+json': { schema: {} } } },
+            },
+          },
+        },
+      },
+      components: {
+        schemas: {
+          Thing: {
+            type: 'object',
+            properties: { at: { type: 'string', format: 'date-time' } },
+            required: ['at'],
+          },
+        },
+      },
+    };
+    const answer = (json: unknown, status = 200, type = 'application/json; charset=utf-8'): Answer => ({
+      ...{ status, json, text: JSON.stringify(json), headers: { 'content-type': type } },
+    });
+    const right = { at: '2026-01-01T00:00:00.000Z' };
+
+    it('passes what is as the document says', () => {
+      const check = answerCheck(document);
+      check('GET', '/things/x', answer(right));
+      check('GET', '/things/x', answer({}, 404, 'application/problem+json'));
+    });
+
+    it.each<[string, string, string, Answer]>([
+      ['a call that it does not have', 'GET', '/things', answer(right)],
+      ['a method that it does not have', 'PUT', '/things/x', answer(right)],
+      ['a status that it does not have', 'GET', '/things/x', answer(right, 201)],
+      ['another type', 'GET', '/things/x', answer(right, 200, 'text/plain')],
+      ['a field too few', 'GET', '/things/x', answer({})],
+      ['a field too many', 'GET', '/things/x', answer({ ...right, more: 1 })],
+      ['a field of another form', 'GET', '/things/x', answer({ at: 'noon' })],
+      ['no JSON', 'GET', '/things/x', answer(undefined)],
+    ])('refuses %s', (_, method, path, given) => {
+      expect(() => answerCheck(document)(method, path, given)).toThrow();
+    });
+  });
+
+  describe('the page of the document', () => {
+    let app: TestApp;
+    beforeAll(async () => {
+      app = await TestApp.start();
+    });
+    afterAll(() => app.stop());
+
+    it('is there for everybody, with all that it loads, and loads nothing from elsewhere', async () => {
+      const { status, text, headers } = await app.get('/docs', { token: null });
+      expect(status).toBe(200);
+      expect(headers['content-type']).toBe('text/html; charset=utf-8');
+      const [icon, ...loaded] = [...text.matchAll(/(?:src|href)="([^"]*)"/g)].map(([, address]) => address!);
+      expect(icon).toBe('data:,');
+      expect(loaded).toEqual(expect.arrayContaining(['docs/page.js', 'v1/openapi.json']));
+      for (const address of loaded) {
+        const file = await app.get(`/${address}`, { token: null });
+        expect([address, file.status]).toEqual([address, 200]);
+        expect(file.text.length).toBeGreaterThan(100);
+        expect(file.headers['x-request-id']).toMatch(/^[0-9A-Z]{26}$/);
+      }
+    });
+
+    it('runs no script of its text, and sends nothing to anybody else', async () => {
+      const page = await app.get('/docs', { token: null });
+      expect(page.text).not.toMatch(/<script>|<style|\son\w+=|https?:/i);
+      const policy = String(page.headers['content-security-policy']);
+      expect(policy).toContain("default-src 'none'");
+      expect(policy).toContain("script-src 'self';");
+      expect(policy).not.toMatch(/unsafe-eval|https?:|\*/);
+      const script = await app.get('/docs/page.js', { token: null });
+      expect(script.headers['x-content-type-options']).toBe('nosniff');
+      expect(script.text).toContain('validatorUrl: null');
+      expect(script.text).not.toMatch(/https?:/);
+    });
+
+    it('is the package’s own text, byte for byte', async () => {
+      for (const name of ['swagger-ui.css', 'swagger-ui-bundle.js']) {
+        const { text, headers } = await app.get(`/docs/${name}`, { token: null });
+        const bytes = readFileSync(`node_modules/swagger-ui-dist/${name}`);
+        expect(Number(headers['content-length'])).toBe(bytes.length);
+        expect(text === bytes.toString()).toBe(true);
+      }
+    });
+  });
+});
+
+describe('the API guide', () => {
+  const page = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'api.md'), 'utf8');
+  const sections = sectionsOf(page);
+  const examplesOf = (text: string): string[] =>
+    [...text.matchAll(/^```http\n(.*?)^```$/gms)].map(([, block = '']) => block);
+  const examples = sections.flatMap(({ title, text }) =>
+    examplesOf(text).map((block, i): [string, string] => [`${title}, ${String(i + 1)}`, block]),
+  );
+
+  /** What the native API is for, and how the headings of its sections begin. Each of them has an example. */
+  const PARTS: Readonly<Record<number, readonly string[]>> = {
+    1: ['Publish: `POST', 'Fire and wait'],
+    2: ['Lease', 'What an owner says', 'Acknowledge many'],
+    3: ['Retry policies'],
+    4: ['Cancel'],
+    5: ['Depend on other jobs'],
+    6: ['Look: `GET /v1', 'Lists', 'Workers'],
+    7: ['Change'],
+    8: ['Queues'],
+    9: ['Dead letter: `/v1'],
+    10: ['Recurring jobs'],
+    11: ['Unique keys'],
+    12: ['Retention'],
+    13: ['Statistics'],
+    14: ['Settings', 'Purge of a namespace'],
+    15: ['Events'],
+  };
+  const owed = Object.entries(PARTS).flatMap(([part, titles]) =>
+    titles.map((title): [number, string] => [Number(part), title]),
+  );
+
+  /** What docs/api.md shows is what happens. */
+  describe('the guide', () => {
+    let app: TestApp;
+    let document: unknown;
+    let check: AnswerCheck;
+    beforeAll(async () => {
+      app = await TestApp.start();
+      document = (await app.get('/v1/openapi.json', { token: null })).json;
+      check = answerCheck(document);
+    });
+    afterAll(() => app.stop());
+
+    it('has fifteen parts', () =>
+      expect(Object.keys(PARTS)).toEqual(Array.from({ length: 15 }, (_, i) => String(i + 1))));
+
+    it.each(owed)('has an example for part %d: %s', (_, title) => {
+      const found = sections.filter((section) => section.title.startsWith(title));
+      expect(found.map((section) => section.title)).toHaveLength(1);
+      expect(examplesOf(found[0]!.text).length).toBeGreaterThan(0);
+    });
+
+    it('has an example of every call', () => {
+      const shown = examples.flatMap(([, block]) => exchangesIn(block));
+      const { paths } = document as { paths: Record<string, Record<string, unknown>> };
+      const isShown = (method: string, path: string): boolean =>
+        shown.some(
+          (context) =>
+            context.method === method.toUpperCase() &&
+            new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(context.path.split('?')[0]!),
+        );
+      const calls = Object.entries(paths).flatMap(([path, item]) =>
+        Object.keys(item)
+          .filter((method) => method !== 'parameters')
+          .map((method): [string, string] => [method, path]),
+      );
+      expect(calls.length).toBeGreaterThan(50);
+      expect(calls.filter(([method, path]) => !isShown(method, path))).toEqual([]);
+    });
+
+    it('tells what every refusal means, with its status', () => {
+      const { text } = sections.find(({ title }) => title === 'Its errors')!;
+      const documented = [...text.matchAll(/^\| (\d+) \| (.*?) \|/gm)].flatMap(
+        ([, status = '', codes = '']) =>
+          [...codes.matchAll(/`(\w+)`/g)].map(([, code = '']) => `${status} ${code}`),
+      );
+      const known = Object.entries(PROBLEMS).map(([code, { status }]) => `${String(status)} ${code}`);
+      const unread = ['400 bad_request', '404 not_found', '405 method_not_allowed'];
+      expect(documented.sort()).toEqual([...known, ...unread].sort());
+    });
+
+    it('names every event, and none that there is not', () => {
+      const { text } = sections.find(({ title }) => title.startsWith('Events'))!;
+      const [, table = ''] = text.split('| `event` | what happened |');
+      const rows = table.split('\n\n')[0]!.split('\n').slice(2);
+      const named = rows.flatMap((row) =>
+        [...row.split('|')[1]!.matchAll(/`(\w+)`/g)].map(([, name]) => name),
+      );
+      expect(named.sort()).toEqual([...EVENT_NAMES].sort());
+    });
+
+    it('shows no call of the native API that is not run', () => {
+      const [, chapter = ''] = page.split('\n## The native API\n');
+      const [, ...native] = chapter.split('\n## ')[0]!.split('\n### ');
+      expect(native.length).toBeGreaterThan(20);
+      expect(native.filter((text) => text.includes('curl'))).toEqual([]);
+    });
+
+    it.each(examples)('%s', async (title, block) => {
+      const namespace = `guide-${String(examples.findIndex(([name]) => name === title))}-${app.namespace}`;
+      const token = await app.server.admin.app
+        .get(TokenStore, { strict: false })
+        .create(namespace, 'default', 'guide');
+      const reader = new GuideReader(app, namespace, token, check);
+      const calls = exchangesIn(block);
+      expect(calls.length).toBeGreaterThan(0);
+      try {
+        for (const context of calls) expect(await reader.follow(context)).toEqual([]);
+      } finally {
+        reader.leave();
+      }
+    });
+  });
+});

@@ -1,0 +1,109 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { createServer, type Server } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { BuiltServer } from '../support/built-server.js';
+import { testRedisUrl, testTargetEnv, waitFor } from '../support/redis.js';
+
+const PRELOADED = fileURLToPath(new URL('../support/loaded-code.mjs', import.meta.url));
+/** What no server needs to serve. */
+const NEEDLESS = ['pino-pretty', 'ajv'];
+const ON_DEMAND = ['@nestjs/swagger', 'swagger-ui-dist'];
+/** What an application is made of. */
+const APPLICATION = ['fastify', 'rxjs', 'prom-client', 'ioredis'];
+
+describe('the start of a server of two workers', () => {
+  let folder: string;
+  let server: BuiltServer;
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'pumphouse-loaded-'));
+    server = await BuiltServer.create({
+      NODE_OPTIONS: `--import ${PRELOADED}`,
+      PUMPHOUSE_TEST_LOADED: folder,
+      PUMPHOUSE_SERVER__WORKERS: '2',
+      ...testTargetEnv(),
+    });
+    await server.start();
+    await server.end('SIGTERM');
+  });
+  afterAll(() => [folder, server.dir].forEach((dir) => rmSync(dir, { recursive: true, force: true })));
+
+  /** What each process had loaded at a moment, by package and file. */
+  function loadedAt(moment: string): string[][] {
+    const names = readdirSync(folder).filter((name) => name.startsWith(`${moment}-`));
+    return names.map((name) =>
+      (JSON.parse(readFileSync(join(folder, name), 'utf8')) as string[]).map((path) =>
+        path.split('node_modules/').at(-1)!,
+      ),
+    );
+  }
+  const of = (loaded: readonly string[], packages: readonly string[]): string[] =>
+    packages.filter((one) => loaded.some((path) => path.startsWith(`${one}/`) || path.startsWith(one)));
+
+  it('loads nothing that no request needs', () => {
+    const processes = [...loadedAt('primary'), ...loadedAt('worker')];
+    expect(processes).toHaveLength(3);
+    for (const loaded of processes) {
+      expect(of(loaded, APPLICATION)).toEqual(APPLICATION);
+      expect(of(loaded, [...NEEDLESS, ...ON_DEMAND])).toEqual([]);
+    }
+  });
+
+  it('forks before its primary loads an application', () => {
+    const [atFork] = loadedAt('fork');
+    expect(of(atFork!, ['class-validator'])).toHaveLength(1);
+    expect(of(atFork!, APPLICATION)).toEqual([]);
+  });
+});
+
+describe('a server of two workers that cannot start', () => {
+  const servers: BuiltServer[] = [];
+  let blocker: Server | undefined;
+  afterEach(async () => {
+    blocker?.close();
+    for (const { dir } of servers.splice(0)) rmSync(dir, { recursive: true, force: true });
+    await Promise.resolve();
+  });
+
+  /** Starts it and waits for its end. */
+  async function failure(env: Record<string, string>, prepare?: (server: BuiltServer) => Promise<void>) {
+    const target = env['PUMPHOUSE_POOLS__DEFAULT__URL'] === undefined ? testTargetEnv() : {};
+    const server = await BuiltServer.create({ PUMPHOUSE_SERVER__WORKERS: '2', ...target, ...env });
+    servers.push(server);
+    await prepare?.(server);
+    await expect(server.start()).rejects.toThrow('has ended');
+    return server.output.split('\n').filter((line) => line.startsWith('pumphouse: '));
+  }
+
+  it('says once what is wrong with a Redis', async () => {
+    const url = testRedisUrl().replace('redis://', 'redis://unknown:wrong@');
+    const lines = await failure({ PUMPHOUSE_POOLS__DEFAULT__URL: url });
+    expect(lines).toEqual([expect.stringMatching(/the Redis of pool default at .* WRONGPASS/)]);
+  });
+
+  it('says once what is wrong with the Redis of the tokens', async () => {
+    const url = testRedisUrl().replace('redis://', 'redis://unknown:wrong@');
+    const lines = await failure({ PUMPHOUSE_TOKENS__URL: url });
+    expect(lines).toEqual([expect.stringMatching(/the Redis of pool tokens at .* WRONGPASS/)]);
+  });
+
+  it('serves no request before it fails for its admin port', async () => {
+    let served = 0;
+    const lines = await failure({}, async ({ adminPort, url }) => {
+      blocker = createServer().listen(adminPort, '127.0.0.1');
+      await waitFor(() => blocker?.listening);
+      const asking = setInterval(
+        () =>
+          void fetch(url).then(
+            () => served++,
+            () => undefined,
+          ),
+        20,
+      );
+      blocker.once('close', () => clearInterval(asking));
+    });
+    expect(lines).toEqual([expect.stringContaining('EADDRINUSE')]);
+    expect(served).toBe(0);
+  });
+});

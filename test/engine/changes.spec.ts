@@ -1,0 +1,595 @@
+import { Redis } from 'ioredis';
+import { DependentsError } from '../../src/domain/errors.js';
+import type { QueueEngine } from '../../src/engine/engine.js';
+import { randomNamespace, testRedisUrl, waitFor } from '../support/redis.js';
+import { Audit } from './audit.js';
+import { EngineFixture, newJob, type ExtendedJob } from './fixture.js';
+import { ExtendedPathFixture } from './extended-path-fixture.js';
+
+describe('changing a job', () => {
+  let f: ExtendedPathFixture;
+  let redis: Redis;
+  beforeEach(async () => {
+    f = await ExtendedPathFixture.open();
+    redis = new Redis(testRedisUrl(), { protocol: 2 });
+  });
+  afterEach(async () => {
+    await redis.quit();
+    await f.close();
+  });
+
+  const audit = () => Audit.of(redis, f.ns);
+
+  it('gives a ready job another priority, among whose jobs it keeps its place in time (Q9)', async () => {
+    const ids = ['a', 'b', 'c', 'd', 'e', 'f'];
+    for (const [i, id] of ids.entries()) {
+      await f.put(id, { priority: i % 2 === 0 ? 5 : 0 });
+      await f.pass(1);
+    }
+    await f.path.jobUpdater.change(f.ns, 'd', { priority: 5 });
+    await f.path.jobUpdater.change(f.ns, 'c', { priority: 0 });
+    expect(await audit()).toEqual([]);
+
+    expect((await f.lease()).map(({ id }) => id)).toEqual(['b', 'c', 'f', 'a', 'd', 'e']);
+  });
+
+  it('keeps the place in time of a plain job that is there and back again', async () => {
+    const ids: string[] = [];
+    for (let i = 0; i < 5; i++) ids.push(await f.fixture.publish('q'));
+    for (const priority of [-4, 7, 0]) {
+      await f.path.jobUpdater.change(f.ns, ids[2] ?? '', { priority });
+      expect(await audit()).toEqual([]);
+    }
+
+    expect((await f.lease()).map(({ id }) => ids.indexOf(id))).toEqual([0, 1, 2, 3, 4]);
+    expect(await audit()).toEqual([]);
+  });
+
+  it('gives a priority to a job before its time has come', async () => {
+    await f.put('late', { delayMs: 1_000 });
+    await f.put('a', { delayMs: 1_000 });
+    await f.path.jobUpdater.change(f.ns, 'late', { priority: 1 });
+    await f.pass(1_000);
+
+    expect((await f.lease()).map(({ id }) => id)).toEqual(['a', 'late']);
+  });
+
+  it('changes data, tags and ttl, and notes that it did', async () => {
+    await f.put('a', { tags: ['x'] });
+    await f.path.jobUpdater.change(f.ns, 'a', {
+      data: { body: Buffer.from('new'), contentType: 'text/plain' },
+      tags: ['y', 'z'],
+      ttlMs: 1_000,
+    });
+
+    const job = await f.find('a');
+    expect(job).toMatchObject({ tags: ['y', 'z'], contentType: 'text/plain', expiresAtMs: f.nowMs + 1_000 });
+    expect(job?.body.toString()).toBe('new');
+    expect(job?.timeline.map(({ what }) => what)).toEqual(['published', 'changed']);
+    await f.path.jobUpdater.change(f.ns, 'a', { ttlMs: 0, tags: [] });
+    await f.pass(1_000);
+    expect(await f.find('a')).toMatchObject({ state: 'ready', tags: [], expiresAtMs: null });
+    await f.path.jobUpdater.change(f.ns, 'a', { ttlMs: 10 });
+    await f.pass(10);
+    expect(await f.find('a')).toBeNull();
+  });
+
+  it('moves the due time: of a ready, a scheduled, a blocked and a far job', async () => {
+    await f.put('a');
+    await f.put('ready');
+    await f.put('scheduled', { delayMs: 1_000 });
+    await f.put('blocked', { dependsOn: ['a'] });
+    const far = await f.fixture.publish('q', { delayMs: 3_600_000 });
+    const dueMs = f.nowMs + 5_000;
+    for (const id of ['ready', 'scheduled', far])
+      expect(await f.path.jobUpdater.change(f.ns, id, { dueMs })).toEqual({
+        state: 'scheduled',
+        dueAtMs: dueMs,
+      });
+    await f.path.jobUpdater.change(f.ns, 'blocked', { dueMs });
+    expect(await audit()).toEqual([]);
+    expect(await f.work()).toEqual(['a']);
+    await f.pass(4_999);
+    expect(await f.work()).toEqual([]);
+    await f.pass(1);
+    expect((await f.lease()).map(({ id }) => id).sort()).toEqual(
+      ['ready', 'scheduled', 'blocked', far].sort(),
+    );
+
+    await f.put('now', { delayMs: 1_000 });
+    expect(await f.path.jobUpdater.change(f.ns, 'now', { delayMs: 0 })).toMatchObject({ state: 'ready' });
+    await f.pass(3_600_000);
+    expect(await audit()).toEqual([]);
+  });
+
+  it('moves a job to another queue, in the state in which it is', async () => {
+    await f.put('a');
+    await f.put('b', { delayMs: 1_000 });
+    await f.put('c', { dependsOn: ['a'] });
+    for (const id of ['a', 'b', 'c']) await f.path.jobUpdater.change(f.ns, id, { queue: 'other' });
+    expect(await audit()).toEqual([]);
+
+    expect(await f.counts()).toMatchObject({ ready: 0, scheduled: 0, blocked: 0 });
+    expect(await f.work('other')).toEqual(['a']);
+    expect(await f.work('other')).toEqual(['c']);
+    await f.pass(1_000);
+    expect(await f.work('other')).toEqual(['b']);
+  });
+
+  it('changes a job far ahead where it is, and moves it only to a new due time', async () => {
+    const id = await f.fixture.publish('q', { delayMs: 3_600_000 });
+    await f.path.jobUpdater.change(f.ns, id, { tags: ['t'], priority: 3 });
+    expect(await f.find(id)).toMatchObject({ state: 'scheduled', tags: ['t'], priority: 3 });
+    expect(await audit()).toEqual([]);
+    await expect(f.path.jobUpdater.change(f.ns, id, { queue: 'other' })).rejects.toMatchObject({
+      code: 'due_unknown',
+    });
+    await f.pass(3_599_999);
+    expect(await f.lease()).toEqual([]);
+    expect(await audit()).toEqual([]);
+    await f.pass(1);
+
+    expect((await f.lease()).map((job) => job.id)).toEqual([id]);
+  });
+
+  it('refuses to change what does not wait', async () => {
+    await f.put('a', { retentionMs: 1_000 });
+    await f.lease();
+
+    await expect(f.path.jobUpdater.change(f.ns, 'a', { priority: 1 })).rejects.toMatchObject({
+      code: 'not_waiting',
+    });
+    await expect(f.path.jobUpdater.change(f.ns, 'b', { priority: 1 })).rejects.toMatchObject({
+      code: 'job_not_found',
+    });
+    await expect(f.path.jobUpdater.change(f.ns, 'a', { priority: 128 })).rejects.toMatchObject({
+      code: 'invalid_argument',
+    });
+  });
+
+  it('writes a line into the timeline of a job in any state', async () => {
+    await f.put('a');
+    await f.path.jobUpdater.log(f.ns, 'a', 'hello', { n: 1 });
+    await f.lease();
+    await f.path.jobUpdater.log(f.ns, 'a', 'again');
+    const simple = await f.fixture.publish('p');
+    await f.path.jobUpdater.log(f.ns, simple, 'plain');
+
+    const lines = (await f.find('a'))?.timeline.filter(({ what }) => what === 'log');
+    expect(lines).toEqual([
+      { what: 'log', atMs: f.nowMs, message: 'hello', data: { n: 1 } },
+      { what: 'log', atMs: f.nowMs, message: 'again' },
+    ]);
+    expect((await f.find(simple))?.timeline).toMatchObject([{ what: 'log', message: 'plain' }]);
+    expect(await audit()).toEqual([]);
+  });
+});
+
+describe('cancelling', () => {
+  let f: ExtendedPathFixture;
+  beforeEach(async () => (f = await ExtendedPathFixture.open()));
+  afterEach(() => f.close());
+
+  const cancel = (id: string, request: { cascade?: boolean; graceMs?: number } = {}) =>
+    f.path.jobCanceller.cancel(f.ns, id, request);
+
+  it.each([
+    ['ready', {}],
+    ['of another priority', { priority: 3 }],
+    ['scheduled', { delayMs: 60_000 }],
+    ['blocked', { dependsOn: ['other'] }],
+  ])('ends a job that waits: %s', async (_state, job) => {
+    await f.put('other');
+    await f.put('gone', job);
+    await f.put('kept', { ...job, retentionMs: 60_000 });
+
+    expect(await cancel('gone')).toEqual({ outcome: 'cancelled' });
+    expect(await cancel('kept')).toEqual({ outcome: 'cancelled' });
+
+    expect(await f.find('gone')).toBeNull();
+    expect(await f.find('kept')).toMatchObject({ state: 'cancelled', endedAtMs: f.nowMs });
+    expect(await f.counts()).toMatchObject({ ready: 1, scheduled: 0, blocked: 0, ended: 1 });
+    await f.pass(60_000);
+    expect(await f.work()).toEqual(['other']);
+  });
+
+  it('ends a plain job, near and far', async () => {
+    const ids = [
+      await f.fixture.publish('p'),
+      await f.fixture.publish('p', { delayMs: 60_000 }),
+      await f.fixture.publish('p', { delayMs: 3_600_000 }),
+    ];
+    for (const id of ids) expect(await cancel(id)).toEqual({ outcome: 'cancelled' });
+
+    expect(await f.counts('p')).toMatchObject({ ready: 0, scheduled: 0 });
+    expect(await f.leftovers()).toEqual([]);
+  });
+
+  it('tells a job that is done or cancelled as such, and changes nothing (Q11)', async () => {
+    await f.put('done', { retentionMs: 60_000 });
+    await f.work();
+    await f.put('cancelled', { retentionMs: 60_000 });
+    await cancel('cancelled');
+    const before = await Promise.all([f.find('done'), f.find('cancelled')]);
+
+    await expect(cancel('done')).rejects.toMatchObject({ code: 'job_done' });
+    expect(await cancel('cancelled')).toEqual({ outcome: 'already_cancelled' });
+    await expect(cancel('missing')).rejects.toMatchObject({ code: 'job_not_found' });
+
+    expect(await Promise.all([f.find('done'), f.find('cancelled')])).toEqual(before);
+  });
+
+  it('tells the owner of a lease, and takes it from him when his grace is over', async () => {
+    await f.put('a');
+    const [job] = await f.lease();
+    const lease = { id: 'a', lease: job?.lease ?? 0 };
+
+    expect(await cancel('a', { graceMs: 5_000 })).toEqual({
+      outcome: 'requested',
+      revokedAtMs: f.nowMs + 5_000,
+    });
+    expect(await f.path.leaseOperations.heartbeat(f.ns, lease)).toMatchObject({ cancelRequested: true });
+    await f.pass(4_999);
+    expect(await f.find('a')).toMatchObject({ state: 'leased', cancelRequested: true });
+    await f.pass(1);
+
+    expect(await f.find('a')).toMatchObject({ state: 'cancelled', cancelRequested: false });
+    await expect(f.path.leaseOperations.heartbeat(f.ns, lease)).rejects.toMatchObject({ code: 'lease_lost' });
+    expect(await f.path.leaseOperations.complete(f.ns, [lease])).toEqual(['lease_lost']);
+    await f.pass(60_000);
+    expect(await f.lease()).toEqual([]);
+  });
+
+  it('takes a lease at once without grace, that of a plain job too', async () => {
+    const id = await f.fixture.publish('p');
+    const [job] = await f.lease('p');
+
+    expect(await cancel(id, { graceMs: 0 })).toEqual({ outcome: 'cancelled' });
+
+    await expect(f.fixture.engine.ack(f.ns, 'p', id, job?.lease)).rejects.toMatchObject({
+      code: 'lease_lost',
+    });
+    await f.pass(60_000);
+    expect(await f.lease('p')).toEqual([]);
+  });
+
+  it('lets the owner finish within his grace', async () => {
+    await f.put('a', { retentionMs: 60_000 });
+    const [job] = await f.lease();
+    await cancel('a');
+    expect(await f.path.leaseOperations.complete(f.ns, [{ id: 'a', lease: job?.lease ?? 0 }])).toEqual([
+      'done',
+    ]);
+    await f.pass(30_000);
+
+    expect(await f.find('a')).toMatchObject({ state: 'done' });
+  });
+
+  it.each(['release', 'retry', 'crash'])('ends a job that comes back by %s during the grace', async (how) => {
+    await f.put('a');
+    const [job] = await f.lease();
+    const lease = { id: 'a', lease: job?.lease ?? 0 };
+    await cancel('a', { graceMs: 20_000 });
+    if (how === 'release') await f.path.leaseOperations.release(f.ns, lease);
+    else if (how === 'retry') await f.path.leaseOperations.retry(f.ns, { ...lease, group: 'g', message: '' });
+    else await f.pass(10_001);
+
+    expect(await f.find('a')).toMatchObject({ state: 'cancelled' });
+    await expect(f.path.leaseOperations.heartbeat(f.ns, lease)).rejects.toMatchObject({ code: 'lease_lost' });
+    expect(await f.lease()).toEqual([]);
+  });
+
+  it('refuses a job that others depend on, and names them', async () => {
+    await f.put('a');
+    await f.put('b', { dependsOn: ['a'] });
+    await f.put('c', { dependsOn: ['a'] });
+
+    const refusal = await cancel('a').catch((error: unknown) => error);
+
+    expect(refusal).toBeInstanceOf(DependentsError);
+    expect((refusal as DependentsError).dependents.toSorted()).toEqual(['b', 'c']);
+    expect(await f.find('a')).toMatchObject({ state: 'ready' });
+    await f.path.jobUpdater.change(f.ns, 'b', { dependsOn: [] });
+    await cancel('c');
+    expect(await cancel('a')).toEqual({ outcome: 'cancelled' });
+    expect(await f.work()).toEqual(['b']);
+    expect(await f.leftovers()).toEqual([]);
+  });
+
+  it.each([0, 60_000])(
+    'cancels all that depends on it, whatever their policies, kept %i ms',
+    async (retentionMs) => {
+      await f.put('a', { retentionMs });
+      await f.put('b', { dependsOn: ['a'], onDependencyFailure: 'ignore', retentionMs });
+      await f.put('c', { dependsOn: ['b'], retentionMs });
+      await f.put('d', { dependsOn: ['c'], onDependencyFailure: 'fail', retentionMs });
+
+      await cancel('a', { cascade: true });
+      await f.pump();
+
+      const states = await Promise.all(
+        ['a', 'b', 'c', 'd'].map(async (id) => (await f.find(id))?.state ?? null),
+      );
+      expect(new Set(states)).toEqual(new Set([retentionMs === 0 ? null : 'cancelled']));
+      expect(await f.counts()).toMatchObject({ ready: 0, blocked: 0 });
+    },
+  );
+
+  it('cancels what depends on a leased job when the lease is revoked', async () => {
+    await f.put('a');
+    await f.put('b', { dependsOn: ['a'], onDependencyFailure: 'ignore' });
+    await f.lease();
+    await cancel('a', { cascade: true, graceMs: 5_000 });
+    expect(await f.find('b')).toMatchObject({ state: 'blocked' });
+    await f.pass(5_000);
+
+    expect(await f.find('b')).toBeNull();
+  });
+
+  it('ends a dead job alone when nothing depends on it, and it with its dependents when asked to', async () => {
+    await f.put('a');
+    await f.put('b', { dependsOn: ['a'] });
+    await f.fail('a');
+
+    await expect(cancel('a')).rejects.toMatchObject({ code: 'has_dependents', dependents: ['b'] });
+    await cancel('b');
+    expect(await cancel('a')).toEqual({ outcome: 'cancelled' });
+
+    expect(await f.counts()).toMatchObject({ dead: 0, blocked: 0 });
+    expect(await f.leftovers()).toEqual([]);
+  });
+});
+
+describe('purging a queue', () => {
+  const body = Buffer.from('{}');
+
+  /**
+   * Jobs in every state, simple and extended, in two queues, with everything else that a namespace can have. @returns
+   * how many
+   */
+  async function fill(f: EngineFixture, each: number): Promise<number> {
+    const { engine, ns } = f;
+    for (const queue of ['plain', 'rich']) {
+      const publish = async (job: { delayMs?: number; tries?: number } = {}): Promise<void> => {
+        const extended = { priority: 3, tags: ['t'], type: 'mail', attributes: { a: 'b' } };
+        for (let i = 0; i < each; i++) {
+          if (queue === 'plain') await engine.publish(ns, queue, newJob({ ttlMs: 9e9, tries: 2, ...job }));
+          else
+            await engine.extended.publishing.publish(ns, [
+              { queue, body, ttlMs: 9e9, tries: 2, ...extended, ...job },
+            ]);
+        }
+      };
+      await publish({ tries: 1 });
+      await engine.reserve(ns, { queues: [queue], count: each, ttrMs: 1, waitMs: 0 });
+      f.nowMs += 10;
+      await engine.pumpNow(ns);
+      await publish();
+      await engine.reserve(ns, { queues: [queue], count: each, ttrMs: 1_000_000, waitMs: 0 });
+      await publish({ delayMs: 60_000 });
+      await publish({ delayMs: 3_600_000 });
+      await publish();
+    }
+    // A stale entry and a tombstone: one job was acknowledged by its id, one has expired.
+    const gone = await engine.publish(ns, 'plain', newJob());
+    await engine.ack(ns, 'plain', gone);
+    await engine.publish(ns, 'plain', newJob({ ttlMs: 5 }));
+    await engine.publish(ns, 'chosen', newJob({ id: 'my-own' }));
+    await engine.publish(ns, 'kept', newJob(), { idempotencyKey: 'once' });
+    f.nowMs += 10;
+    await engine.tidyNow(ns);
+    await engine.reserve(ns, { queues: ['without-publishes'], count: 1, ttrMs: 1, waitMs: 1 });
+    await engine.settings.set(ns, 'grace_ms', 1);
+    return each * 10 + 2;
+  }
+
+  describe('the purge of a namespace', () => {
+    let f: EngineFixture;
+    beforeEach(async () => {
+      f = await EngineFixture.withClock({ quotas: { queues: 0, jobsPerQueue: 0, bytes: 1e9 } });
+    });
+    afterEach(() => f.close());
+
+    it('leaves no key of it, and every key of others', async () => {
+      const other = await EngineFixture.open();
+      await other.publish('q');
+      const before = await other.keys();
+      const jobs = await fill(f, 3);
+      expect((await f.keys()).length).toBeGreaterThan(60);
+
+      const purged = await f.engine.purge.run(f.ns);
+      expect(purged).toMatchObject({ jobs, queues: 4, isDone: true, isInUse: false });
+      expect(purged.keys).toBeGreaterThan(3);
+      expect(await f.keys()).toEqual([]);
+      expect(await f.engine.namespaces()).not.toContain(f.ns);
+      expect(await other.keys()).toEqual(before);
+      await other.close();
+    });
+
+    it('says beforehand what it would take, and changes nothing by that', async () => {
+      await fill(f, 3);
+      const redis = new Redis(testRedisUrl(), { protocol: 2 });
+      const dump = async (): Promise<string[]> => {
+        const keys = await redis.keysBuffer(`{${f.ns}}*`);
+        const values = await Promise.all(keys.map((key) => redis.dumpBuffer(key)));
+        return keys.map((key, i) => `${key.toString('hex')} ${values[i]!.toString('hex')}`).sort();
+      };
+      const before = await dump();
+
+      expect(await f.engine.purge.census(f.ns)).toEqual({
+        ...{
+          queues: 4,
+          ready: 8,
+          scheduled: 12,
+          leased: 6,
+          dead: 6,
+          blocked: 0,
+          stuck: 0,
+          held: 0,
+          ended: 0,
+        },
+      });
+      expect(await dump()).toEqual(before);
+      expect(before.length).toBeGreaterThan(60);
+      redis.disconnect();
+    });
+
+    it('goes on where it was broken off', async () => {
+      const jobs = await fill(f, 40);
+      let removed = 0;
+      let calls = 0;
+      for (let isDone = false; !isDone; calls++) {
+        // No time at all: one step is made of some calls, none of others.
+        const purged = await f.engine.purge.run(f.ns, calls === 0 ? 0 : 3);
+        removed += purged.jobs;
+        ({ isDone } = purged);
+      }
+
+      expect(calls).toBeGreaterThan(1);
+      expect(removed).toBe(jobs);
+      expect(await f.keys()).toEqual([]);
+    });
+
+    it('leaves what is published meanwhile in good order', async () => {
+      await fill(f, 2);
+      const run = Reflect.get(f.pool, 'run');
+      let isReceived = false;
+      Reflect.set(f.pool, 'run', async (...args: Parameters<typeof run>) => {
+        const [script] = args;
+        if (script.name === 'maintenance/purge_namespace' && !isReceived) {
+          isReceived = true;
+          await f.publish('plain');
+        }
+        return run.apply(f.pool, args);
+      });
+      expect(await f.engine.purge.run(f.ns)).toMatchObject({ isDone: false, isInUse: true });
+      Reflect.set(f.pool, 'run', run);
+
+      expect(await f.engine.purge.census(f.ns)).toMatchObject({ queues: 1, ready: 1 });
+      expect(await f.drain('plain')).toEqual(['body']);
+    });
+
+    it('leaves a namespace alone that has begun anew after the marker of the old one was gone', async () => {
+      await fill(f, 2);
+      const scan = Reflect.get(f.pool, 'scan');
+      Reflect.set(f.pool, 'scan', async function* (...args: Parameters<typeof scan>) {
+        await f.publish('fresh');
+        yield* scan.apply(f.pool, args);
+      });
+      expect(await f.engine.purge.run(f.ns)).toMatchObject({ isDone: false, isInUse: true });
+      Reflect.set(f.pool, 'scan', scan);
+
+      expect(await f.drain('fresh')).toEqual(['body']);
+      expect(await f.engine.namespaces()).toContain(f.ns);
+      expect(await f.engine.purge.run(f.ns)).toMatchObject({ isDone: true });
+      expect(await f.keys()).toEqual([]);
+    });
+
+    it('tells those who hold a job that it is gone, and gives back what counted for a quota', async () => {
+      await f.publish('q', { text: 'x'.repeat(50) });
+      await f.publish('other', { text: 'y'.repeat(70) });
+      const [job] = await f.reserve('q');
+      const bytes = (): Promise<unknown> => f.pool.read('HGET', f.pool.keys.namespace(f.ns).meta, 'bytes');
+      expect(await bytes()).toBe('120');
+      let seen: unknown;
+      // The last thing that happens while the marker is there.
+      Reflect.set(f.engine.stats, 'flush', async () => {
+        seen = await bytes();
+      });
+      await f.engine.purge.run(f.ns);
+
+      expect(seen).toBe('0');
+      expect(await f.engine.ack(f.ns, 'q', job!.id, job!.lease)).toBe(false);
+    });
+
+    it('of a namespace that there is not does nothing', async () => {
+      const engine: QueueEngine = f.engine;
+      const nowhere = randomNamespace();
+
+      expect(await engine.purge.run(nowhere)).toEqual({
+        ...{ jobs: 0, queues: 0, keys: 0, isDone: true, isInUse: false },
+      });
+      await expect(engine.purge.run('a}b')).rejects.toMatchObject({ code: 'invalid_argument' });
+    });
+  });
+});
+
+describe('waiting for the end of a job', () => {
+  const LONG_MS = 60_000;
+
+  describe('a wait for the end of a job', () => {
+    let f: EngineFixture;
+    beforeEach(async () => (f = await EngineFixture.open()));
+    afterEach(() => f.close());
+
+    const put = (job?: ExtendedJob): Promise<string> => f.put('q', job);
+    const lease = async () => (await f.reserve('q'))[0]!;
+    const watch = (id: string, waitMs = LONG_MS, signal?: AbortSignal): Promise<void> =>
+      f.engine.extended.endWatch.wait(f.ns, id, waitMs, signal);
+
+    /** What a wait has come to so far. */
+    const follow = (wait: Promise<void>): { isOver: boolean } => {
+      const followed = { isOver: false };
+      void wait.then(() => (followed.isOver = true));
+      return followed;
+    };
+
+    it.each<[string, object, (id: string, number: number) => Promise<unknown>]>([
+      ['done and kept', { retentionMs: LONG_MS }, (id, number) => f.engine.ack(f.ns, 'q', id, number)],
+      ['done and gone', {}, (id, number) => f.engine.ack(f.ns, 'q', id, number)],
+      [
+        'dead',
+        {},
+        (id, lease) => f.engine.extended.leaseOperations.fail(f.ns, { id, lease, group: 'g', message: '' }),
+      ],
+      ['done on lmstfy’s wire', { retentionMs: LONG_MS }, (id) => f.engine.ack(f.ns, 'q', id)],
+    ])('is over when it is %s, and not before', async (_name, job, end) => {
+      const id = await put(job);
+      const wait = watch(id);
+      const followed = follow(wait);
+      const { lease: number } = await lease();
+      // Another one that is watched ends first: by then this one has been looked at.
+      const other = watch(await put());
+      await f.engine.ack(f.ns, 'q', (await lease()).id);
+      await other;
+      expect(followed.isOver).toBe(false);
+
+      await end(id, number);
+      await wait;
+    });
+
+    it('is over at once for a job that is not there', async () => {
+      await watch('missing');
+      await watch('no id');
+    });
+
+    it('ends at its time limit, when the caller gives up, and when the engine stops', async () => {
+      const id = await put();
+      await watch(id, 1);
+      const gone = new AbortController();
+      const wait = watch(id, LONG_MS, gone.signal);
+      gone.abort();
+      await wait;
+      await watch(id, LONG_MS, gone.signal);
+      const last = watch(id);
+      f.engine.endWaits();
+      await last;
+      await watch(id);
+    });
+
+    it('looks at many with few calls, each of them in the end', async () => {
+      const ids: string[] = [];
+      for (let i = 0; i < 5; i++) {
+        const jobs = Array.from({ length: 40 }, () => ({ queue: 'q', body: Buffer.from('x') }));
+        ids.push(...(await f.engine.extended.publishing.publish(f.ns, jobs)).map(({ id }) => id));
+      }
+      const followed = ids.map((id) => follow(watch(id)));
+      await f.engine.ackMany(
+        f.ns,
+        ids.slice(100).map((id) => ({ queue: 'q', id })),
+      );
+      await waitFor(() => Promise.resolve(followed.slice(100).every(({ isOver }) => isOver)), 5_000);
+      expect(followed.slice(0, 100).some(({ isOver }) => isOver)).toBe(false);
+    });
+  });
+});

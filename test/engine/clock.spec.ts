@@ -1,0 +1,151 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { performance } from 'node:perf_hooks';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { jest } from '@jest/globals';
+import { silentObserver } from '../../src/engine/core/observer.js';
+import { RedisClock } from '../../src/redis/calls.js';
+import { type RedisProcess, startRedis } from '../support/redis.js';
+import { SteppedClock } from '../support/stepped-clock.js';
+import { EngineFixture } from './fixture.js';
+
+/** A C compiler is not on every machine; without it the tests on a real Redis are left out. */
+const clock = await SteppedClock.create();
+afterAll(() => clock?.remove());
+
+const HOUR_MS = 3_600_000;
+
+describe("the estimate of Redis's clock", () => {
+  it('believes the fastest answer', () => {
+    const clock = new RedisClock();
+    const base = performance.now();
+    clock.sample(base, base + 1, 1_000_000);
+    clock.sample(base + 10, base + 60, 1_000_020);
+
+    expect(clock.now() - (1_000_000 + performance.now() - base)).toBeGreaterThan(-2);
+    expect(clock.now() - (1_000_000 + performance.now() - base)).toBeLessThan(2);
+  });
+
+  it.each([HOUR_MS, -HOUR_MS, 500, -500])(
+    'follows a step of %d ms at once, however fast the answers before it were',
+    (stepMs) => {
+      const clock = new RedisClock();
+      const base = performance.now();
+      clock.sample(base, base + 0.2, 1_000_000);
+      clock.sample(base + 1, base + 9, 1_000_005 + stepMs);
+
+      expect(Math.abs(clock.now() - (1_000_000 + stepMs + performance.now() - base))).toBeLessThan(100);
+    },
+  );
+});
+
+(clock ? describe : describe.skip)('a Redis whose clock is stepped', () => {
+  let dir: string;
+  let redis: RedisProcess;
+  let f: EngineFixture;
+  const scripts: string[] = [];
+  const before = process.env['PUMPHOUSE_REDIS_SERVER'];
+
+  beforeEach(async () => {
+    dir = mkdtempSync(join(tmpdir(), 'pumphouse-clock-'));
+    step(0);
+    const program = join(dir, 'redis-server');
+    const environment = Object.entries(clock!.env).map((pair) => pair.join('='));
+    const real = before ?? 'redis-server';
+    writeFileSync(program, `#!/bin/sh\nexec env ${environment.join(' ')} ${real} "$@"\n`, { mode: 0o755 });
+    process.env['PUMPHOUSE_REDIS_SERVER'] = program;
+    redis = await startRedis();
+    scripts.length = 0;
+    const observer = { ...silentObserver, script: (name: string) => scripts.push(name) };
+    f = await EngineFixture.open({ observer }, { url: redis.url, commandTimeoutMs: 1_000 });
+    f.engine.start();
+  });
+  afterEach(async () => {
+    await f.close();
+    await redis.stop();
+    if (before === undefined) delete process.env['PUMPHOUSE_REDIS_SERVER'];
+    else process.env['PUMPHOUSE_REDIS_SERVER'] = before;
+    rmSync(dir, { recursive: true });
+  });
+
+  /** Sets Redis's clock so many seconds ahead of this machine's, or behind. */
+  function step(seconds: number): void {
+    clock!.step(seconds);
+  }
+
+  async function redisMs(): Promise<number> {
+    const [seconds, micros] = ((await f.pool.read('TIME')) as string[]).map(Number);
+    return (seconds ?? 0) * 1_000 + (micros ?? 0) / 1_000;
+  }
+
+  it.each([60, 86_400, -60, -86_400])(
+    'is served on, without a refusal, when it jumps by %d s',
+    async (seconds) => {
+      const ids = [await f.publish('q')];
+      step(seconds);
+      for (let i = 0; i < 20; i++) ids.push(await f.publish('q'));
+      expect(Math.abs((await redisMs()) - Date.now() - seconds * 1_000)).toBeLessThan(1_000);
+
+      expect(ids).toEqual([...ids].sort());
+      const jobs = await f.reserve('q', { count: 5, ttrMs: 5_000 });
+      expect(jobs.map(({ id }) => id)).toEqual(ids.slice(0, 5));
+      const now = await redisMs();
+      for (const { leaseEndsAtMs } of jobs) {
+        expect(leaseEndsAtMs).toBeGreaterThan(now + 4_500);
+        expect(leaseEndsAtMs).toBeLessThan(now + 5_500);
+      }
+    },
+  );
+
+  it('fires nothing early, and nothing late, after a step back', async () => {
+    await f.publish('q');
+    step(-60);
+    await f.publish('later', { delayMs: 700 });
+    const since = performance.now();
+    const [lease] = await f.reserve('q', { ttrMs: 700 });
+    await f.engine.ack(f.ns, 'q', lease?.id ?? '');
+
+    const [job] = await f.reserve('later', { waitMs: 10_000 });
+
+    expect(job?.queue).toBe('later');
+    expect(performance.now() - since).toBeGreaterThanOrEqual(695);
+    expect(performance.now() - since).toBeLessThan(1_500);
+  });
+
+  it('is not pumped without end by a server that still believes in the old time', async () => {
+    await f.publish('q', { delayMs: 1_000 });
+    step(-60);
+    await f.publish('q', { delayMs: 1_500 });
+    scripts.length = 0;
+    await sleep(1_000);
+
+    expect(scripts.filter((name) => name === 'pump').length).toBeLessThan(20);
+  });
+
+  it('is the only clock: a server whose own is ten minutes off mints ids and deadlines as the others do', async () => {
+    const spy = jest
+      .spyOn(Date, 'now')
+      .mockImplementation(() => performance.timeOrigin + performance.now() + 600_000);
+    const other = await EngineFixture.open({}, { url: redis.url });
+    spy.mockRestore();
+    const mine = await f.publish('q');
+    const theirs = await other.engine.publish(f.ns, 'q', {
+      body: Buffer.alloc(0),
+      delayMs: 0,
+      ttlMs: 1_000,
+      tries: 1,
+    });
+
+    const [first, second] = await other.engine.reserve(f.ns, {
+      queues: ['q'],
+      count: 2,
+      ttrMs: 1_000,
+      waitMs: 0,
+    });
+    expect([first?.id, second?.id]).toEqual([mine, theirs]);
+    expect(second?.elapsedMs).toBeLessThan(1_000);
+    expect(Math.abs((first?.elapsedMs ?? 0) - (second?.elapsedMs ?? 0))).toBeLessThan(1_000);
+    await other.close();
+  });
+});

@@ -1,0 +1,452 @@
+import { Redis } from 'ioredis';
+import { QueueEngine } from '../../src/engine/engine.js';
+import { encodeId } from '../../src/engine/core/ids.js';
+import { silentObserver } from '../../src/engine/core/observer.js';
+import { ScriptRunner } from '../../src/engine/core/scripts.js';
+import { DATA_FORMAT } from '../../src/redis/inspect.js';
+import { RedisPool } from '../../src/redis/pool.js';
+import { recount } from '../../src/redis/scripts/simple.js';
+import { TestApp } from '../support/app.js';
+import { type OldStore, restoreStore } from '../support/old-store.js';
+import { randomNamespace, type RedisProcess, startRedis, testRedisUrl, waitFor } from '../support/redis.js';
+import { Audit } from './audit.js';
+import { newJob, silentLog, testPoolOptions } from './fixture.js';
+
+describe('the data format', () => {
+  const [READY, SCHEDULED, LEASED] = [1, 2, 3];
+  const NS = 'old';
+  /** So long do Redis's own TTLs last here: a moment, where format 1 left ten minutes beyond a job's ttl. */
+  const TTL_MS = 400;
+
+  interface Old {
+    readonly id: string;
+    readonly state: number;
+    readonly tries: number;
+    readonly expiresMs?: number;
+    readonly body?: string;
+    readonly attributes?: string;
+  }
+
+  /** A header as format 1 had it: the same 24 bytes as now. */
+  function header({ state, tries, expiresMs = 0, attributes }: Old): Buffer {
+    const bytes = Buffer.alloc(24);
+    bytes.writeUInt8(1, 0);
+    bytes.writeUInt8(state, 1);
+    bytes.writeUInt8(attributes === undefined ? 0 : 1, 2);
+    bytes.writeUInt16BE(tries, 4);
+    bytes.writeUInt16BE(state === LEASED ? 1 : 0, 6);
+    bytes.writeUInt32BE(state === LEASED ? 1 : 0, 8);
+    bytes.writeUInt32BE(1, 12);
+    bytes.writeUInt8(state === READY ? 1 : 0, 16);
+    bytes.writeUIntBE(expiresMs, 17, 6);
+    return bytes;
+  }
+
+  describe('a Redis with another data format', () => {
+    let prefix: string;
+    let redis: Redis;
+    let nowMs: number;
+    const closing: (() => Promise<void>)[] = [];
+    beforeEach(() => {
+      prefix = `${randomNamespace('format')}:`;
+      redis = new Redis(testRedisUrl(), { protocol: 2, keyPrefix: prefix });
+      nowMs = Date.now();
+    });
+    afterEach(async () => {
+      for (const close of closing.splice(0)) await close();
+      redis.disconnect();
+    });
+
+    async function connect(): Promise<QueueEngine> {
+      const pool = await RedisPool.connect('default', testPoolOptions({ keyPrefix: prefix }), silentLog);
+      const engine = new QueueEngine(pool, { clock: () => nowMs });
+      closing.push(async () => {
+        await engine.stop();
+        await pool.close();
+      });
+      return engine;
+    }
+
+    /** A queue as a server of format 1 left it. */
+    async function leave(jobs: readonly Old[], endsMs = nowMs): Promise<void> {
+      const base = `{${NS}}`;
+      await redis.set('pumphouse:format', 1);
+      await redis.sadd('pumphouse:namespaces', NS);
+      await redis.hset(`${base}:meta`, 'format', 1, 'last_queue', 1, 'tidied', nowMs);
+      await redis.hset(`${base}:queues`, 'q', 1);
+      await redis.hset(`${base}:i1`, 'name', 'q');
+      for (const job of jobs) {
+        const id = encodeId(job.id)!;
+        const key = Buffer.concat([Buffer.from(`${base}j`), id]);
+        const value = Buffer.concat([header(job), Buffer.from(job.body ?? 'body')]);
+        if (job.expiresMs === undefined) await redis.set(key, value);
+        else await redis.set(key, value, 'PX', TTL_MS);
+        if (job.attributes !== undefined) {
+          const extras = Buffer.concat([Buffer.from(`${base}x`), id]);
+          await redis.hset(extras, 'attributes', job.attributes);
+          await redis.pexpire(extras, TTL_MS);
+        }
+        if (job.state === READY) {
+          await redis.rpush(`${base}:r1`, Buffer.concat([id, Buffer.from([1])]));
+          if (job.expiresMs) await redis.zadd(`${base}:expiries`, 'LT', job.expiresMs, 1);
+        } else {
+          await redis.zadd(`${base}:${job.state === LEASED ? 'l' : 's'}1`, endsMs, id);
+          await redis.zadd(`${base}:due`, 'LT', endsMs, 1);
+        }
+      }
+    }
+
+    /** Redis has removed by now what it was told to remove. */
+    async function outlast(): Promise<void> {
+      await redis.set('control', '', 'PX', TTL_MS);
+      await waitFor(async () => (await redis.exists('control')) === 0);
+    }
+
+    it('is given the number of ours, the first time and after an older one', async () => {
+      await connect();
+      expect(await redis.get('pumphouse:format')).toBe(String(DATA_FORMAT));
+      await redis.set('pumphouse:format', 1);
+      await connect();
+      expect(await redis.get('pumphouse:format')).toBe(String(DATA_FORMAT));
+    });
+
+    it('is refused when it is newer than ours, and stays as it is', async () => {
+      await redis.set('pumphouse:format', DATA_FORMAT + 1);
+      await expect(connect()).rejects.toThrow(`data format ${DATA_FORMAT + 1}, which is newer`);
+      expect(await redis.get('pumphouse:format')).toBe(String(DATA_FORMAT + 1));
+    });
+
+    it.each([
+      ['short', 'body'],
+      ['long', 'x'.repeat(3_000)],
+    ])(
+      'keeps its dead: jobs that die now outlive the TTL that format 1 gave them (%s)',
+      async (_name, body) => {
+        const expiresMs = nowMs + 3_600_000;
+        const tries = 0;
+        await leave([
+          { id: 'plain', state: LEASED, tries, expiresMs, body },
+          { id: 'noted', state: LEASED, tries, expiresMs, body, attributes: '{"a":"b"}' },
+          { id: 'forever', state: LEASED, tries, body },
+        ]);
+        const engine = await connect();
+        await engine.pumpNow(NS);
+        expect(await engine.deadLetterHead(NS, 'q')).toMatchObject({ size: 3 });
+        await outlast();
+
+        expect(await engine.respawn(NS, 'q', 3, 60_000)).toBe(3);
+        const jobs = await engine.reserve(NS, { queues: ['q'], count: 9, ttrMs: 1_000, waitMs: 0 });
+        expect(jobs.map(({ id }) => id).sort()).toEqual(['forever', 'noted', 'plain']);
+        for (const job of jobs) expect(job.body.toString()).toBe(body);
+        expect(jobs.find(({ id }) => id === 'noted')?.attributes).toEqual({ a: 'b' });
+      },
+    );
+
+    it('gives out what is ready, comes back with what was leased, and brings what was scheduled', async () => {
+      const expiresMs = nowMs + 3_600_000;
+      await leave([
+        { id: 'ready', state: READY, tries: 2, expiresMs },
+        { id: 'leased', state: LEASED, tries: 1, expiresMs },
+        { id: 'scheduled', state: SCHEDULED, tries: 1, expiresMs },
+      ]);
+      const engine = await connect();
+      expect(await engine.counts(NS, ['q'])).toMatchObject([{ ready: 1, scheduled: 1, leased: 1 }]);
+      await engine.pumpNow(NS);
+      const jobs = await engine.reserve(NS, { queues: ['q'], count: 9, ttrMs: 1_000, waitMs: 0 });
+
+      expect(jobs.map(({ id, lease }) => [id, lease])).toEqual([
+        ['ready', 1],
+        ['scheduled', 1],
+        ['leased', 2],
+      ]);
+      for (const { id, lease } of jobs) expect(await engine.ack(NS, 'q', id, lease)).toBe(true);
+      await engine.tidyNow(NS);
+      expect(await redis.keys(`${prefix}{${NS}}*`)).toEqual([]);
+    });
+
+    it('is rid of the places of jobs that Redis removed itself', async () => {
+      const expiresMs = nowMs + 1;
+      const dueMs = nowMs + 5_000;
+      await leave(
+        [
+          { id: 'ready', state: READY, tries: 2, expiresMs },
+          { id: 'scheduled', state: SCHEDULED, tries: 1, expiresMs },
+          { id: 'leased', state: LEASED, tries: 1, expiresMs },
+        ],
+        dueMs,
+      );
+      await outlast();
+      const engine = await connect();
+      nowMs = dueMs;
+      await engine.pumpNow(NS);
+      expect(await engine.reserve(NS, { queues: ['q'], count: 9, ttrMs: 1_000, waitMs: 0 })).toEqual([]);
+      await engine.tidyNow(NS);
+      expect(await redis.keys(`${prefix}{${NS}}*`)).toEqual([]);
+    });
+  });
+
+  describe('a full Redis with an older data format', () => {
+    it('can be opened and drained, and is given the number of ours when there is room', async () => {
+      const server = await startRedis();
+      const redis = new Redis(server.url, { protocol: 2 });
+      const connect = (): Promise<RedisPool> =>
+        RedisPool.connect('default', testPoolOptions({ url: server.url }), silentLog);
+      const request = { queues: ['q'], count: 9, ttrMs: 60_000, waitMs: 0 };
+      try {
+        const before = await connect();
+        const publisher = new QueueEngine(before);
+        for (let i = 0; i < 3; i++) await publisher.publish(NS, 'q', newJob());
+        await publisher.stop();
+        await before.close();
+        await redis.set('pumphouse:format', 1);
+        await redis.config('SET', 'maxmemory', 1);
+        await expect(redis.set('control', '')).rejects.toThrow(/^OOM/);
+
+        const pool = await connect();
+        const engine = new QueueEngine(pool);
+        expect(pool.status).toMatchObject({ up: true, degraded: ['full'] });
+        expect(await redis.get('pumphouse:format')).toBe('1');
+        const jobs = await engine.reserve(NS, request);
+        expect(jobs).toHaveLength(3);
+        for (const { id, lease } of jobs) expect(await engine.ack(NS, 'q', id, lease)).toBe(true);
+
+        await redis.config('SET', 'maxmemory', 0);
+        // It is looked at every ten seconds.
+        await waitFor(async () => (await redis.get('pumphouse:format')) === String(DATA_FORMAT), 15_000);
+        await engine.stop();
+        await pool.close();
+      } finally {
+        redis.disconnect();
+        await server.stop();
+      }
+    });
+  });
+});
+
+describe('stores of older builds', () => {
+  const NS = 'shop';
+  const HOUR_MS = 3_600_000;
+  /** What was ready, in its order: body, tries that are left once it is leased, attributes. */
+  const READY = [
+    ['ready', 2, null],
+    ['ready with attributes', 1, { color: 'green' }],
+    ['ready for an hour', 2, null],
+    ['long '.padEnd(2_000, 'x'), 2, null],
+  ];
+
+  /** A Redis of its own with a store of test/fixtures, and engines over it under the clock of that store. */
+  function withStore(name: string) {
+    const closing: (() => Promise<void>)[] = [];
+    const given = {
+      server: undefined as unknown as RedisProcess,
+      redis: undefined as unknown as Redis,
+      store: undefined as unknown as OldStore,
+      nowMs: 0,
+      closing,
+      async open(): Promise<QueueEngine> {
+        const pool = await RedisPool.connect(
+          'default',
+          testPoolOptions({ url: given.server.url }),
+          silentLog,
+        );
+        const engine = new QueueEngine(pool, { clock: () => given.nowMs });
+        closing.push(async () => {
+          await engine.stop();
+          await pool.close();
+        });
+        return engine;
+      },
+    };
+    beforeEach(async () => {
+      given.server = await startRedis();
+      given.redis = new Redis(given.server.url, { protocol: 2 });
+      given.store = await restoreStore(given.redis, name);
+      given.nowMs = given.store.nowMs;
+    });
+    afterEach(async () => {
+      for (const close of closing.splice(0)) await close();
+      given.redis.disconnect();
+      await given.server.stop();
+    });
+    return given;
+  }
+
+  describe.each([1, 2])('a store that a server of data format %d left', (format) => {
+    const given = withStore(`format-${format}`);
+
+    /** Leases and acknowledges all that is ready. */
+    async function work(engine: QueueEngine, queue = 'mail'): Promise<[string, number, unknown][]> {
+      const jobs = await engine.reserve(NS, { queues: [queue], count: 50, ttrMs: 1_000, waitMs: 0 });
+      for (const { id, lease } of jobs) expect(await engine.ack(NS, queue, id, lease)).toBe(true);
+      return jobs.map(({ body, triesLeft, attributes }) => [body.toString(), triesLeft, attributes]);
+    }
+
+    it('is served as it is: every job in its state, order, with its tries, attributes and times', async () => {
+      expect(await given.redis.get('pumphouse:format')).toBe(String(format));
+      const engine = await given.open();
+      expect(await given.redis.get('pumphouse:format')).toBe(String(DATA_FORMAT));
+      expect(await Audit.of(given.redis, NS)).toEqual([]);
+      expect(await engine.counts(NS, ['mail', 'news'])).toMatchObject([
+        { ready: 4, scheduled: 3, leased: 2, dead: 2 },
+        { ready: 1, scheduled: 1, leased: 0, dead: 0 },
+      ]);
+      expect(await work(engine)).toEqual(READY);
+      expect(await work(engine, 'news')).toEqual([['chosen', 2, null]]);
+      expect(await engine.respawn(NS, 'mail', 9, HOUR_MS)).toBe(2);
+      expect(await work(engine)).toEqual([
+        ['dead', 0, null],
+        ['dead with attributes', 0, { color: 'red' }],
+      ]);
+
+      given.nowMs = given.store.nowMs + 4_999;
+      await engine.pumpNow(NS);
+      expect(await work(engine)).toEqual([]);
+      given.nowMs += 1;
+      await engine.pumpNow(NS);
+      expect(await work(engine)).toEqual([['near', 2, null]]);
+      given.nowMs = given.store.nowMs + 60_000;
+      await engine.pumpNow(NS);
+      expect(await work(engine)).toEqual([['leased', 0, null]]);
+      expect(await engine.deadLetterHead(NS, 'mail')).toMatchObject({ size: 1 });
+      given.nowMs = given.store.nowMs + 2 * HOUR_MS - 1;
+      await engine.pumpNow(NS);
+      expect(await work(engine)).toEqual([]);
+      given.nowMs += 1;
+      await engine.pumpNow(NS);
+      expect(await work(engine)).toEqual([
+        ['far', 2, null],
+        ['far with attributes', 2, { color: 'blue' }],
+      ]);
+      expect(await work(engine, 'news')).toEqual([['chosen, far', 2, null]]);
+
+      expect(await Audit.of(given.redis, NS)).toEqual([]);
+      expect(await engine.deleteDead(NS, 'mail', 1)).toBe(1);
+      await engine.tidyNow(NS);
+      expect(await given.redis.keys(`{${NS}}j*`)).toEqual([]);
+    });
+
+    it('takes the acknowledgements of those who leased before, and what jobs could not do then', async () => {
+      const engine = await given.open();
+      for (const { id, lease } of given.store.leases)
+        expect(await engine.ack(NS, 'mail', id, lease)).toBe(true);
+      const extended = { queue: 'mail', body: Buffer.from('rich'), priority: -5, tags: ['new'] };
+      await engine.extended.publishing.publish(NS, [extended]);
+      const request = { queues: ['mail'], count: 2, ttrMs: 10_000, waitMs: 0 };
+      const [first, second] = await engine.reserve(NS, request);
+      expect([first, second].map((job) => job?.body.toString())).toEqual(['rich', 'ready']);
+      // A simple job of the old format becomes an extended one.
+      const { id, lease } = second!;
+      const failure = { group: 'smtp', message: 'no', delayMs: 1_000 };
+      expect(await engine.extended.leaseOperations.retry(NS, { id, lease, ...failure })).toMatchObject({
+        state: 'scheduled',
+      });
+      given.nowMs += 1_000;
+      await engine.pumpNow(NS);
+      expect((await work(engine)).map(([body]) => body)).toEqual([
+        ...READY.slice(1).map(([body]) => body),
+        'ready',
+      ]);
+      expect(await Audit.of(given.redis, NS)).toEqual([]);
+    });
+
+    it('opens to its tokens, over HTTP', async () => {
+      const app = await TestApp.start({ PUMPHOUSE_POOLS__DEFAULT__URL: given.server.url }, () => given.nowMs);
+      given.closing.push(() => app.stop());
+      const options = { token: 'old-token' };
+      expect(await app.get('/api/shop/mail/size', options)).toMatchObject({ status: 200, json: { size: 4 } });
+      const { status, json } = await app.get('/api/shop/mail?ttr=5', options);
+      expect({ status, json }).toMatchObject({ status: 200, json: { remain_tries: 2, data: 'cmVhZHk=' } });
+      const { job_id } = json as { job_id: string };
+      expect(await app.delete(`/api/shop/mail/job/${job_id}`, options)).toMatchObject({ status: 204 });
+      expect(await app.get('/api/shop/mail/size', { token: 'another' })).toMatchObject({ status: 401 });
+    });
+  });
+
+  describe('a store in which a version before 0.2.0 put jobs into two places', () => {
+    const given = withStore('damaged');
+    const drain = async (engine: QueueEngine, queue: string): Promise<string[]> =>
+      (await engine.reserve(NS, { queues: [queue], count: 50, ttrMs: 60_000, waitMs: 0 })).map(
+        ({ id }) => id,
+      );
+
+    it('is damaged as it was found: jobs in two places, wrong counts, and jobs without a queue', async () => {
+      const problems = (await Audit.of(given.redis, NS)).join('; ');
+      expect(problems).toMatch(/double-1: should be in p1 alone, is in \[r1,p1\]/);
+      expect(problems).toMatch(/lost-extended: .*is in \[\]/);
+      expect(problems).toMatch(/line 2: 1 stale entries counted, 0 are there/);
+    });
+
+    it('leases each job once from the start, before the janitor has come', async () => {
+      const engine = await given.open();
+      expect(await drain(engine, 'double')).toEqual(['double-2', 'double-1']);
+      expect(await drain(engine, 'counted')).toEqual(['counted-3', 'counted-4', 'counted-5']);
+    });
+
+    it('does not delete a queue whose jobs are not counted', async () => {
+      const engine = await given.open();
+      await engine.reserve(NS, { queues: ['counted'], count: 2, ttrMs: 60_000, waitMs: 0 });
+      for (const { id } of given.store.leases) await engine.ack(NS, 'counted', id);
+      for (const id of ['counted-2', 'counted-3', 'counted-4']) await engine.ack(NS, 'counted', id);
+      expect(await engine.counts(NS, ['counted'])).toMatchObject([{ ready: 0, leased: 0 }]);
+      await expect(engine.extended.controls.forget(NS, 'counted')).rejects.toMatchObject({
+        code: 'queue_not_empty',
+      });
+      await engine.tidyNow(NS);
+      expect(await engine.counts(NS, ['counted'])).toMatchObject([{ ready: 1 }]);
+      expect(await drain(engine, 'counted')).toEqual(['counted-5']);
+    });
+
+    it('is repaired by the janitor: counts are right, and jobs without a queue are dead jobs of the queue recovered', async () => {
+      const engine = await given.open();
+      // Each queue that has stale entries is swept once in 32 minutes.
+      for (let minute = 0; minute < 32; minute++) {
+        given.nowMs += 60_000;
+        await engine.tidyNow(NS);
+      }
+      expect(await engine.recoverNow()).toBe(2);
+      await engine.pumpNow(NS);
+
+      expect(await Audit.of(given.redis, NS)).toEqual([]);
+      expect(await engine.counts(NS, ['double', 'counted'])).toMatchObject([{ ready: 2 }, { ready: 5 }]);
+      const [, head] = await Promise.all([engine.recoverNow(), engine.deadLetterHead(NS, 'recovered')]);
+      expect(head).toMatchObject({ size: 2 });
+      expect(await engine.extended.jobReader.find(NS, 'lost-extended')).toMatchObject({
+        queue: 'recovered',
+        state: 'dead',
+        tags: ['t'],
+        failure: {
+          group: 'queue_deleted',
+          message: expect.stringContaining('queue 3 was deleted') as string,
+        },
+      });
+      await engine.extended.dead.respawn(
+        NS,
+        { queue: 'recovered' },
+        { queue: 'mail', ttlMs: 0, tries: 'reset' },
+      );
+      const back = await engine.reserve(NS, { queues: ['mail'], count: 9, ttrMs: 60_000, waitMs: 0 });
+      expect(back.map(({ body }) => body.toString()).sort()).toEqual(['lost and simple', 'lost-extended']);
+      expect(await Audit.of(given.redis, NS)).toEqual([]);
+    });
+
+    it('keeps the count of stale entries that are there', async () => {
+      const engine = await given.open();
+      for (const id of ['new-1', 'new-2', 'new-3']) await engine.publish(NS, 'mail', newJob({ id }));
+      await engine.ack(NS, 'mail', 'new-2');
+      const [number] = await given.redis.hmget(`{${NS}}:queues`, 'mail');
+      // One that a sweep has not passed yet, for it is new.
+      const pool = await RedisPool.connect('default', testPoolOptions({ url: given.server.url }), silentLog);
+      given.closing.push(() => pool.close());
+      const runner = new ScriptRunner(pool, silentObserver, () => given.nowMs);
+      await runner.run(recount, NS, { number: Number(number) });
+      expect(await engine.counts(NS, ['mail'])).toMatchObject([{ ready: 2 }]);
+    });
+
+    it('is walked through once, by one server', async () => {
+      const engine = await given.open();
+      await engine.recoverNow();
+      expect(await given.redis.get('pumphouse:recovered')).toBe('done');
+      expect(await given.redis.pttl('pumphouse:recovered')).toBe(-1);
+    });
+  });
+});

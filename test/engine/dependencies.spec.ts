@@ -1,0 +1,459 @@
+import type { DependencyFailure, NewExtendedJob } from '../../src/domain/extended-job.js';
+import { EngineFixture, newJob } from './fixture.js';
+import { ExtendedPathFixture } from './extended-path-fixture.js';
+import { LIMIT_MS, ScriptWatch } from './script-watch.js';
+
+describe('dependencies', () => {
+  let f: ExtendedPathFixture;
+  beforeEach(async () => (f = await ExtendedPathFixture.open()));
+  afterEach(() => f.close());
+
+  it('stays blocked when its unique key is published again in mode debounce, and has the new payload', async () => {
+    const unique = { key: 'k', mode: 'debounce' } as const;
+    await f.put('a');
+    await f.put('b', { dependsOn: ['a'], unique });
+    await f.put('c', { body: Buffer.from('new'), unique });
+
+    expect(await f.find('b')).toMatchObject({ state: 'blocked', dependsOn: ['a'] });
+    expect(await f.work()).toEqual(['a']);
+    expect(await f.find('b')).toMatchObject({ state: 'ready', body: Buffer.from('new') });
+  });
+
+  it('waits until all that it depends on is done, and leaves nothing behind', async () => {
+    await f.put('a');
+    await f.put('b');
+    expect(await f.put('c', { dependsOn: ['a', 'b', 'missing'] })).toBe('blocked');
+    expect(await f.find('c')).toMatchObject({ state: 'blocked', dependsOn: ['a', 'b'] });
+    expect(await f.find('a')).toMatchObject({ dependents: ['c'] });
+
+    expect(await f.work()).toEqual(['a', 'b']);
+
+    expect(await f.find('c')).toMatchObject({ state: 'ready', dependsOn: [] });
+    expect(await f.work()).toEqual(['c']);
+    expect(await f.leftovers()).toEqual([]);
+  });
+
+  it('ties jobs of one call to each other, in any order', async () => {
+    const job = (id: string, dependsOn: string[]): NewExtendedJob => ({
+      queue: 'q',
+      body: Buffer.from(id),
+      id,
+      dependsOn,
+    });
+    const published = await f.path.publishing.publish(f.ns, [job('c', ['b']), job('b', ['a']), job('a', [])]);
+
+    expect(published.map(({ state }) => state)).toEqual(['blocked', 'blocked', 'ready']);
+    expect([await f.work(), await f.work(), await f.work()]).toEqual([['a'], ['b'], ['c']]);
+  });
+
+  it('waits for a plain job in whatever state, and is told of its end', async () => {
+    const ready = await f.fixture.publish('plain');
+    const far = await f.fixture.publish('plain', { delayMs: 3_600_000 });
+    const near = await f.fixture.publish('plain', { delayMs: 60_000 });
+    await f.put('c', { dependsOn: [ready, far, near] });
+    expect((await f.find('c'))?.dependsOn).toHaveLength(3);
+
+    expect(await f.work('plain')).toEqual([ready]);
+    await f.pass(60_000);
+    expect(await f.work('plain')).toEqual([near]);
+    await f.pass(3_539_999);
+    expect(await f.work('plain')).toEqual([]);
+    await f.pass(1);
+    expect(await f.work('plain')).toEqual([far]);
+
+    expect(await f.work()).toEqual(['c']);
+    expect(await f.leftovers()).toEqual([]);
+  });
+
+  it('refuses circles and stores nothing (Q5, T32)', async () => {
+    const job = (id: string, dependsOn: string[]): NewExtendedJob => ({
+      queue: 'q',
+      body: Buffer.from(id),
+      id,
+      dependsOn,
+    });
+    const publish = (...jobs: NewExtendedJob[]) => f.path.publishing.publish(f.ns, jobs);
+
+    await expect(publish(job('a', ['a']))).rejects.toMatchObject({ code: 'dependency_cycle' });
+    await expect(publish(job('a', ['b']), job('b', ['c']), job('c', ['a']))).rejects.toMatchObject({
+      code: 'dependency_cycle',
+    });
+    expect(await f.find('a')).toBeNull();
+
+    await publish(job('a', []), job('b', ['a']), job('c', ['b']));
+    await expect(f.path.jobUpdater.change(f.ns, 'a', { moreDependencies: ['c'] })).rejects.toMatchObject({
+      code: 'dependency_cycle',
+    });
+    await expect(f.path.jobUpdater.change(f.ns, 'a', { dependsOn: ['a'] })).rejects.toMatchObject({
+      code: 'dependency_cycle',
+    });
+    expect(await f.find('a')).toMatchObject({ state: 'ready', dependsOn: [] });
+  });
+
+  it('becomes scheduled when its time is still to come, also when its dependencies are taken away (Q7)', async () => {
+    await f.put('a');
+    await f.put('b', { dependsOn: ['a'], delayMs: 60_000 });
+    await f.put('c', { dependsOn: ['a'], delayMs: 60_000 });
+
+    await f.path.jobUpdater.change(f.ns, 'c', { dependsOn: [] });
+    expect(await f.find('c')).toMatchObject({ state: 'scheduled', dueAtMs: f.nowMs + 60_000 });
+    expect(await f.work()).toEqual(['a']);
+    expect(await f.find('b')).toMatchObject({ state: 'scheduled', dueAtMs: f.nowMs + 60_000 });
+    await f.pass(60_000);
+
+    expect((await f.work()).sort()).toEqual(['b', 'c']);
+  });
+
+  describe.each<[DependencyFailure, object]>([
+    ['block', { state: 'blocked', failedDependencies: { a: 'died' } }],
+    ['ignore', { state: 'ready', dependsOn: [] }],
+    ['fail', { state: 'dead', failure: { group: 'dependency_failed' } }],
+  ])('a job that is to %s', (onDependencyFailure, expected) => {
+    it('does so when a dependency dies before or after its publish', async () => {
+      await f.put('a');
+      await f.put('b', { dependsOn: ['a'], onDependencyFailure });
+      await f.fail('a');
+      expect(await f.find('b')).toMatchObject(expected);
+
+      await f.put('c', { dependsOn: ['a'], onDependencyFailure });
+      expect(await f.find('c')).toMatchObject(expected);
+    });
+  });
+
+  it('is cancelled with what depends on it, if it is to', async () => {
+    await f.put('a');
+    await f.put('b', { dependsOn: ['a'], onDependencyFailure: 'cancel', retentionMs: 60_000 });
+    await f.put('c', { dependsOn: ['b'], onDependencyFailure: 'cancel' });
+    await f.put('d', { dependsOn: ['c'] });
+    await f.fail('a');
+
+    expect(await f.find('b')).toMatchObject({ state: 'cancelled' });
+    expect(await f.find('c')).toBeNull();
+    expect(await f.find('d')).toMatchObject({ state: 'blocked', failedDependencies: { c: 'cancelled' } });
+    expect(await f.counts()).toMatchObject({ blocked: 1, stuck: 1 });
+  });
+
+  it('shows what waits in vain, until the dead job is brought back and done (Q6)', async () => {
+    await f.put('a');
+    await f.put('b', { dependsOn: ['a'] });
+    expect(await f.counts()).toMatchObject({ blocked: 1, stuck: 0 });
+    await f.fail('a');
+    expect(await f.counts()).toMatchObject({ blocked: 1, stuck: 1, dead: 1 });
+
+    await f.revive('a');
+    expect(await f.counts()).toMatchObject({ blocked: 1, stuck: 0, ready: 1 });
+    expect(await f.find('b')).toMatchObject({ dependsOn: ['a'], failedDependencies: {} });
+    expect(await f.work()).toEqual(['a']);
+
+    expect(await f.work()).toEqual(['b']);
+    expect(await f.leftovers()).toEqual([]);
+  });
+
+  it('hears of every other end of what it depends on', async () => {
+    await f.put('expires', { ttlMs: 1_000, delayMs: 5_000 });
+    await f.put('b', { dependsOn: ['expires'] });
+    await f.pass(1_001);
+    expect(await f.find('b')).toMatchObject({ state: 'blocked', failedDependencies: { expires: 'expired' } });
+
+    await f.put('removed');
+    await f.put('c', { dependsOn: ['removed'] });
+    await f.fixture.engine.ack(f.ns, 'q', 'removed');
+    await f.pump();
+    expect(await f.find('c')).toMatchObject({ state: 'ready' });
+  });
+
+  it('means nothing to a job that was made anew under its old id', async () => {
+    await f.put('a');
+    await f.put('b');
+    await f.put('c', { dependsOn: ['a'], onDependencyFailure: 'fail' });
+    await f.path.jobCanceller.cancel(f.ns, 'c');
+    await f.put('c', { dependsOn: ['b'], onDependencyFailure: 'fail' });
+    await f.fail('a');
+
+    expect(await f.find('c')).toMatchObject({ state: 'blocked', dependsOn: ['b'] });
+    expect(await f.work()).toEqual(['b']);
+    expect(await f.work()).toEqual(['c']);
+  });
+
+  it('keeps its id until all have been told', async () => {
+    await f.put('a');
+    await f.put('b', { dependsOn: ['a'] });
+    const [job] = await f.lease();
+    await f.fixture.engine.ack(f.ns, 'q', 'a', job?.lease);
+
+    await expect(f.put('a')).rejects.toMatchObject({ code: 'job_exists' });
+    await f.pump();
+    expect(await f.find('b')).toMatchObject({ state: 'ready' });
+    expect(await f.put('a')).toBe('ready');
+  });
+
+  it('hears that a dead job was deleted, which is never done now', async () => {
+    await f.put('a');
+    await f.put('b', { dependsOn: ['a'] });
+    await f.put('c', { dependsOn: ['a'], onDependencyFailure: 'ignore' });
+    await f.fail('a');
+    expect(await f.fixture.engine.deleteDead(f.ns, 'q', 10)).toBe(1);
+    await f.pump();
+
+    expect(await f.find('b')).toMatchObject({ state: 'blocked', failedDependencies: { a: 'deleted' } });
+    expect(await f.work()).toEqual(['c']);
+    expect(await f.path.jobUpdater.change(f.ns, 'b', { lessDependencies: ['a'] })).toMatchObject({
+      state: 'ready',
+    });
+    expect(await f.work()).toEqual(['b']);
+    expect(await f.leftovers()).toEqual([]);
+  });
+
+  it('goes with its namespace', async () => {
+    await f.put('a');
+    await f.put('b', { dependsOn: ['a'] });
+    await f.put('c', { dependsOn: ['a', 'b'] });
+    await f.fail('a');
+
+    expect(await f.fixture.engine.purge.run(f.ns)).toMatchObject({ isDone: true });
+    expect(await f.fixture.keys()).toEqual([]);
+  });
+
+  it('adds and removes what a ready, a scheduled and a far job wait for', async () => {
+    await f.put('a');
+    await f.put('b');
+    await f.put('s', { delayMs: 60_000 });
+    const far = await f.fixture.publish('q', { delayMs: 3_600_000 });
+
+    expect(await f.path.jobUpdater.change(f.ns, 'b', { moreDependencies: ['a'] })).toMatchObject({
+      state: 'blocked',
+    });
+    expect(await f.path.jobUpdater.change(f.ns, 's', { moreDependencies: ['a'] })).toMatchObject({
+      state: 'blocked',
+    });
+    expect(await f.path.jobUpdater.change(f.ns, far, { moreDependencies: ['a'] })).toMatchObject({
+      state: 'scheduled',
+    });
+    expect(await f.path.jobUpdater.change(f.ns, 'b', { lessDependencies: ['a'] })).toMatchObject({
+      state: 'ready',
+    });
+    await f.pass(3_600_000);
+    expect(await f.find(far)).toMatchObject({ state: 'blocked', dependsOn: ['a'] });
+    expect(await f.find('s')).toMatchObject({ state: 'blocked', dependsOn: ['a'] });
+    expect(await f.work()).toEqual(['a', 'b']);
+
+    expect((await f.work()).sort()).toEqual([far, 's'].sort());
+    expect(await f.leftovers()).toEqual([]);
+  });
+
+  it('moves on to a queue where it waits for others', async () => {
+    await f.put('a');
+    await f.put('b', { queue: 'slow' });
+    await f.put('user', { dependsOn: ['a'] });
+    const [job] = await f.lease();
+    const next = { queue: 'next', delayMs: 1_000, dependsOn: ['b'] };
+
+    const lost = { id: 'a', lease: job?.lease ?? 0 };
+    expect(
+      await f.path.leaseOperations.complete(f.ns, [
+        { ...lost, next: { queue: 'next', dependsOn: ['user'] } },
+      ]),
+    ).toEqual(['dependency_cycle']);
+    expect(await f.path.leaseOperations.complete(f.ns, [{ ...lost, next }])).toEqual(['done']);
+    expect(await f.find('a')).toMatchObject({ state: 'blocked', queue: 'next', dependsOn: ['b'] });
+    expect(await f.work('slow')).toEqual(['b']);
+    expect(await f.find('a')).toMatchObject({ state: 'scheduled', dueAtMs: f.nowMs + 1_000 });
+    await f.pass(1_000);
+
+    expect(await f.work('next')).toEqual(['a']);
+    expect(await f.work()).toEqual(['user']);
+    expect(await f.leftovers()).toEqual([]);
+  });
+
+  describe('a thousand jobs (T32)', () => {
+    const MANY = 1_000;
+    const publishMany = async (job: Partial<NewExtendedJob> = {}): Promise<string[]> => {
+      const ids: string[] = [];
+      for (let left = MANY; left > 0; left -= 50) {
+        const jobs = Array.from({ length: 50 }, () => ({ queue: 'many', body: Buffer.from('x'), ...job }));
+        ids.push(...(await f.path.publishing.publish(f.ns, jobs)).map(({ id }) => id));
+      }
+      return ids;
+    };
+
+    it('are all waited for by one that runs once, whichever of them ends first', async () => {
+      const ids: string[] = [];
+      for (let i = 0; i < 20; i++)
+        ids.push(
+          ...(await f.fixture.engine.publishMany(
+            f.ns,
+            'many',
+            Array.from({ length: MANY / 20 }, () => ({
+              ...{ body: Buffer.from('x'), delayMs: 0, ttlMs: 0, tries: 1 },
+            })),
+          )),
+        );
+      expect(await f.put('parent', { dependsOn: ids })).toBe('blocked');
+      // Some end before the clock has tied it to them.
+      expect(await f.lease('many', 1)).toHaveLength(1);
+      await f.fixture.engine.ackMany(
+        f.ns,
+        ids.slice(500, 600).map((id) => ({ queue: 'many', id })),
+      );
+      await f.pump();
+      expect((await f.find('parent'))?.dependsOn).toHaveLength(MANY - 100);
+
+      const others = [...ids.slice(0, 500), ...ids.slice(600)].toReversed();
+      const last = others.pop() ?? '';
+      for (let i = 0; i < others.length; i += 50)
+        await f.fixture.engine.ackMany(
+          f.ns,
+          others.slice(i, i + 50).map((id) => ({ queue: 'many', id })),
+        );
+      await f.pump();
+      expect(await f.find('parent')).toMatchObject({ state: 'blocked', dependsOn: [last] });
+      await f.fixture.engine.ack(f.ns, 'many', last);
+      await f.pump();
+
+      expect(await f.work()).toEqual(['parent']);
+      expect(await f.work()).toEqual([]);
+      expect(await f.leftovers()).toEqual([]);
+    });
+
+    it('wait for one, and are told of its end in steps', async () => {
+      await f.put('one');
+      await publishMany({ dependsOn: ['one'] });
+      expect(await f.counts('many')).toMatchObject({ blocked: MANY, ready: 0 });
+      expect((await f.find('one'))?.dependents).toHaveLength(100);
+      await f.work();
+
+      expect(await f.counts('many')).toMatchObject({ blocked: 0, ready: MANY });
+    });
+
+    it('are not too many, but one more is', async () => {
+      const dependsOn = Array.from({ length: MANY + 1 }, (_, i) => `id${String(i)}`);
+
+      await expect(f.put('a', { dependsOn })).rejects.toMatchObject({ code: 'invalid_argument' });
+      expect(await f.put('b', { dependsOn: dependsOn.slice(1) })).toBe('blocked');
+      await f.pump();
+      expect(await f.find('b')).toMatchObject({ state: 'ready' });
+    });
+
+    it('are tied all before the one that waits for them may go', async () => {
+      await f.put('live');
+      const unknown = Array.from({ length: MANY - 1 }, (_, i) => `id${String(i)}`);
+      await f.put('a', { dependsOn: ['live', ...unknown] });
+      await f.pump();
+
+      expect(await f.find('a')).toMatchObject({ state: 'blocked', dependsOn: ['live'] });
+      expect(await f.work()).toEqual(['live']);
+      expect(await f.work()).toEqual(['a']);
+    });
+  });
+});
+
+describe('many dependents', () => {
+  const MANY = 1_000;
+
+  describe('no script that has to do with dependencies holds Redis for long', () => {
+    let watch: ScriptWatch;
+    let f: EngineFixture;
+    beforeAll(async () => {
+      watch = await ScriptWatch.start();
+    });
+    beforeEach(open);
+    afterEach(() => f.close());
+    afterAll(() => watch.stop());
+
+    /** A namespace of its own. */
+    async function open(): Promise<void> {
+      const nowMs = Date.now();
+      f = await EngineFixture.open({ clock: () => nowMs }, { url: watch.url });
+    }
+
+    async function simpleJobs(): Promise<string[]> {
+      const ids: string[] = [];
+      for (let left = MANY; left > 0; left -= 50) {
+        const jobs = Array.from({ length: 50 }, () => newJob({ ttlMs: 600_000 }));
+        ids.push(...(await f.engine.publishMany(f.ns, 'q', jobs)));
+      }
+      return ids;
+    }
+
+    const put = (
+      id: string,
+      dependsOn: readonly string[],
+      onDependencyFailure: DependencyFailure = 'block',
+    ) =>
+      f.engine.extended.publishing.publish(f.ns, [
+        { queue: 'users', id, body: Buffer.from('x'), dependsOn, onDependencyFailure },
+      ]);
+
+    /** Jobs that wait for one, until it is cancelled. */
+    async function users(policy: DependencyFailure): Promise<void> {
+      await put('one', []);
+      for (let i = 0; i < MANY; i++) await put(`user${String(i)}`, ['one'], policy);
+    }
+
+    /** A ladder: each job waits for the one before it, and for many others that are not done. */
+    async function ladder(): Promise<void> {
+      const others = await simpleJobs();
+      for (let i = 0; i < 100; i++) {
+        const below = i === 0 ? [] : [`step${String(i - 1)}`];
+        await put(`step${String(i)}`, [...below, ...others.slice(i * 9, i * 9 + 9)]);
+      }
+    }
+
+    async function cancelAll(): Promise<void> {
+      await f.engine.extended.jobCanceller.cancel(f.ns, 'one', { cascade: true });
+      await f.engine.pumpNow(f.ns);
+    }
+
+    /** What is prepared, and then timed. */
+    const cases: Record<string, () => Promise<() => Promise<unknown>>> = {
+      'to tie a job to 1,000 plain ones, and tell it of their ends': async () => {
+        const ids = await simpleJobs();
+        return async () => {
+          await put('parent', ids);
+          await f.engine.pumpNow(f.ns);
+          for (let i = 0; i < MANY; i += 50)
+            await f.engine.ackMany(
+              f.ns,
+              ids.slice(i, i + 50).map((id) => ({ queue: 'q', id })),
+            );
+          await f.engine.pumpNow(f.ns);
+        };
+      },
+      'to have 1,000 jobs die with one': async () => (await users('fail'), cancelLeased),
+      'to block 1,000 jobs with one': async () => (await users('block'), cancelLeased),
+      'to cancel 1,000 jobs with one': async () => (await users('cancel'), cancelAll),
+      'to look for a circle along a thousand ways': async () => {
+        await ladder();
+        return () =>
+          f.engine.extended.jobUpdater.change(f.ns, 'step0', { moreDependencies: ['step99'] }).catch(() => 0);
+      },
+      'to look at a job with a thousand of each': async () => {
+        await users('block');
+        await f.engine.extended.jobUpdater.change(f.ns, 'one', { dependsOn: await simpleJobs() });
+        await f.engine.pumpNow(f.ns);
+        return () => f.engine.extended.jobReader.find(f.ns, 'one');
+      },
+    };
+
+    /** Its lease holder fails it, so that its dependents follow their policy. */
+    async function cancelLeased(): Promise<void> {
+      const [job] = await f.reserve('users');
+      await f.engine.extended.leaseOperations.fail(f.ns, {
+        id: 'one',
+        lease: job?.lease ?? 0,
+        group: 'g',
+        message: '',
+      });
+      await f.engine.pumpNow(f.ns);
+    }
+
+    it.each(Object.keys(cases))('%s', async (name) => {
+      const prepare = async (): Promise<() => Promise<unknown>> => {
+        await f.close();
+        await open();
+        return cases[name]!();
+      };
+      expect(await watch.slowest(name, prepare)).toBeLessThan(LIMIT_MS);
+    });
+  });
+});

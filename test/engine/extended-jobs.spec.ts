@@ -1,0 +1,699 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Redis } from 'ioredis';
+import type { LeasedJob } from '../../src/domain/job.js';
+import type { Completion } from '../../src/domain/extended-job.js';
+import { type JobState, EXTENDED_TRANSITIONS } from '../../src/domain/states.js';
+import type { JobChange } from '../../src/engine/jobs/job-updater.js';
+import type { Verb } from '../../src/engine/settle/settler.js';
+import { testRedisUrl } from '../support/redis.js';
+import { Audit } from './audit.js';
+import { EngineFixture, newJob, type ExtendedJob } from './fixture.js';
+
+describe('extended jobs', () => {
+  let f: EngineFixture;
+  const redis = new Redis(testRedisUrl(), { protocol: 2 });
+  afterAll(() => redis.quit());
+  beforeEach(async () => (f = await EngineFixture.withClock()));
+  afterEach(async () => {
+    expect(await Audit.of(redis, f.ns)).toEqual([]);
+    await f.close();
+  });
+
+  const extended = () => f.engine.extended;
+
+  const put = (queue: string, job?: ExtendedJob): Promise<string> => f.put(queue, job);
+
+  async function lease(queue: string, count = 1, worker = '') {
+    return f.engine.reserve(f.ns, { queues: queue.split(','), count, ttrMs: 10_000, waitMs: 0, worker });
+  }
+
+  it('leases what was published, and acknowledges it', async () => {
+    const id = await put('q', { text: 'hello', type: 'mail', tags: ['a', 'b'] });
+
+    const [job] = await lease('q', 1, 'w1');
+
+    expect(job).toMatchObject({
+      id,
+      lease: 1,
+      triesLeft: 2,
+      attempts: 1,
+      extended: { type: 'mail', tags: ['a', 'b'] },
+    });
+    expect(job?.body.toString()).toBe('hello');
+    expect(await f.engine.ack(f.ns, 'q', id, 1)).toBe(true);
+    expect(await extended().jobReader.find(f.ns, id)).toBeNull();
+  });
+
+  describe('an id that was chosen', () => {
+    const publishLeased = async (isSimple = false) => {
+      if (isSimple) await f.publish('q', { id: 'order-17' });
+      else
+        await extended().publishing.publish(f.ns, [{ queue: 'q', id: 'order-17', body: Buffer.from('x') }]);
+      const [job] = await lease('q');
+      return { id: 'order-17', lease: job!.lease };
+    };
+
+    it.each([
+      ['plain', true, true],
+      ['rich', false, false],
+      ['rich, after a plain one', true, false],
+      ['plain, after a rich one', false, true],
+    ])(
+      'is one that no owner of a former job with it can speak for: %s',
+      async (_name, wasSimple, isSimple) => {
+        const late = await publishLeased(wasSimple);
+        await f.engine.ack(f.ns, 'q', 'order-17', late.lease);
+        f.nowMs += 1;
+        const present = await publishLeased(isSimple);
+
+        expect(present.lease).toBeGreaterThan(late.lease);
+        await expect(extended().leaseOperations.heartbeat(f.ns, late)).rejects.toMatchObject({
+          code: 'lease_lost',
+        });
+        expect(await extended().leaseOperations.complete(f.ns, [late])).toEqual(['lease_lost']);
+        expect(await f.engine.ackMany(f.ns, [{ queue: 'q', ...late }])).toEqual(['lease_lost']);
+        expect(await f.engine.ackMany(f.ns, [{ queue: 'q', ...present }])).toEqual(['acked']);
+      },
+    );
+
+    it.each([
+      ['simple', true],
+      ['extended', false],
+    ])(
+      'is not settled by the lease holder of a former job before its first lease: %s',
+      async (_name, isSimple) => {
+        const late = await publishLeased(isSimple);
+        await f.engine.ack(f.ns, 'q', 'order-17', late.lease);
+        // The number that leases count from is the one that the former job ended with.
+        f.nowMs += 1;
+        if (isSimple) await f.publish('q', { id: 'order-17' });
+        else
+          await extended().publishing.publish(f.ns, [{ queue: 'q', id: 'order-17', body: Buffer.from('x') }]);
+
+        expect(await f.engine.ackMany(f.ns, [{ queue: 'q', ...late }])).toEqual(['lease_lost']);
+        expect(await extended().leaseOperations.complete(f.ns, [late])).toEqual(['lease_lost']);
+        expect(await f.counts()).toMatchObject({ ready: 1 });
+      },
+    );
+
+    it('shows no number of a lease before there is one', async () => {
+      await extended().publishing.publish(f.ns, [{ queue: 'q', id: 'mine', body: Buffer.from('x') }]);
+
+      expect(await extended().jobReader.find(f.ns, 'mine')).toMatchObject({ attempts: 0, lease: 0 });
+      const [job] = await lease('q');
+      expect(await extended().jobReader.find(f.ns, 'mine')).toMatchObject({ attempts: 1, lease: job!.lease });
+    });
+
+    it('is leased under numbers of 32 bits, however late it is', async () => {
+      f.nowMs = Math.ceil(f.nowMs / 2 ** 31) * 2 ** 31 - 1;
+      const { lease: last } = await publishLeased();
+
+      expect(last).toBe(2 ** 31);
+      await f.engine.ack(f.ns, 'q', 'order-17');
+      f.nowMs += 1;
+      expect(await publishLeased()).toMatchObject({ lease: 1 });
+    });
+  });
+
+  it('gives a lower priority first, and equal ones in the order of their publish', async () => {
+    const ids: string[] = [];
+    for (const priority of [5, 0, -3, 0, -3, 5]) ids.push(await put('q', { priority }));
+
+    const jobs = await lease('q', 6);
+
+    expect(jobs.map(({ id }) => ids.indexOf(id))).toEqual([2, 4, 1, 3, 0, 5]);
+  });
+
+  it('serves a plain consumer of a full queue, who may acknowledge too', async () => {
+    const id = await put('q', { priority: 1 });
+    const simple = await f.publish('q');
+
+    const jobs = await f.reserve('q', { count: 2 });
+
+    expect(jobs.map((job) => job.id)).toEqual([simple, id]);
+    expect(
+      await f.engine.ackMany(
+        f.ns,
+        jobs.map((job) => ({ queue: 'q', id: job.id, lease: job.lease })),
+      ),
+    ).toEqual(['acked', 'acked']);
+  });
+
+  it('brings a lease that ran out back, and counts it as a crash', async () => {
+    const id = await put('q', { tries: 2, type: 't' });
+    await lease('q');
+    f.nowMs += 10_001;
+    await f.engine.pumpNow(f.ns);
+    expect(await extended().jobReader.find(f.ns, id)).toMatchObject({
+      state: 'ready',
+      crashes: 1,
+      triesLeft: 1,
+    });
+    await lease('q');
+    f.nowMs += 10_001;
+    await f.engine.pumpNow(f.ns);
+
+    const job = await extended().jobReader.find(f.ns, id);
+
+    expect(job).toMatchObject({ state: 'dead', crashes: 2, triesLeft: 0 });
+    expect(job?.timeline.map(({ what }) => what)).toEqual([
+      'published',
+      'leased',
+      'timed_out',
+      'leased',
+      'timed_out',
+      'died',
+    ]);
+    expect((await f.engine.counts(f.ns, ['q']))[0]).toMatchObject({ ready: 0, leased: 0, dead: 1 });
+  });
+
+  it('schedules, and makes ready in time, by priority', async () => {
+    await put('q', { delayMs: 1_000, priority: 2 });
+    const first = await put('q', { delayMs: 2_000, priority: -2 });
+    expect(await lease('q')).toEqual([]);
+    f.nowMs += 2_000;
+    await f.engine.pumpNow(f.ns);
+
+    expect((await lease('q'))[0]?.id).toBe(first);
+  });
+
+  it('removes what expires, in whatever state', async () => {
+    const ids = [
+      await put('q', { ttlMs: 500 }),
+      await put('q', { ttlMs: 500, delayMs: 400 }),
+      await put('q', { ttlMs: 500, priority: 3 }),
+    ];
+    await lease('q');
+    f.nowMs += 501;
+    await f.engine.pumpNow(f.ns);
+
+    expect(await extended().jobReader.findMany(f.ns, ids)).toEqual([null, null, null]);
+    expect(await f.engine.tidyNow(f.ns)).toBe(1);
+  });
+
+  it('retries by its policy, and dies when no try is left', async () => {
+    const id = await put('q', { tries: 3, retry: { kind: 'exponential', delayMs: 1_000, factor: 3 } });
+    const settle = (leaseNumber: number) =>
+      extended().settling.settle(f.ns, [
+        { verb: 'retry', id, lease: leaseNumber, options: { group: 'g', message: 'm' } },
+      ]);
+    const due: (number | null | undefined)[] = [];
+    for (let i = 0; i < 3; i++) {
+      const [job] = await lease('q');
+      const [settled] = await settle(job?.lease ?? 0);
+      due.push(settled?.state === 'scheduled' ? settled.atMs - f.nowMs : null);
+      f.nowMs += 10_000;
+      await f.engine.pumpNow(f.ns);
+    }
+
+    expect(due).toEqual([1_000, 3_000, null]);
+    expect(await extended().jobReader.find(f.ns, id)).toMatchObject({
+      state: 'dead',
+      failures: 3,
+      crashes: 0,
+      failure: { group: 'g', message: 'm' },
+    });
+  });
+
+  it('refuses a stale lease, which changes nothing', async () => {
+    const id = await put('q', { type: 't' });
+    const [first] = await lease('q');
+    await extended().settling.settle(f.ns, [{ verb: 'release', id, lease: first?.lease ?? 0 }]);
+    const before = await extended().jobReader.find(f.ns, id);
+
+    for (const verb of ['ack', 'release', 'retry', 'fail', 'heartbeat'] as const) {
+      const [settled] = await extended().settling.settle(f.ns, [
+        { verb, id, lease: first?.lease ?? 0, options: { group: 'g' } },
+      ]);
+      expect(settled?.code).toBe(2);
+    }
+    expect(await extended().jobReader.find(f.ns, id)).toEqual(before);
+    expect(before).toMatchObject({ state: 'ready', triesLeft: 3 });
+  });
+
+  it('accepts a late lease holder until the job is leased again', async () => {
+    const id = await put('q', { type: 't' });
+    const [job] = await lease('q');
+    f.nowMs += 10_001;
+    await f.engine.pumpNow(f.ns);
+    const heartbeat = {
+      verb: 'heartbeat',
+      id,
+      lease: job?.lease ?? 0,
+      options: { ttr_ms: 5_000, progress: '{"done":1}' },
+    } as const;
+
+    const [late] = await extended().settling.settle(f.ns, [heartbeat]);
+
+    expect(late).toMatchObject({ code: 1, state: 'leased', atMs: f.nowMs + 5_000 });
+    expect(await lease('q')).toEqual([]);
+    f.nowMs += 5_001;
+    await f.engine.pumpNow(f.ns);
+    expect(await lease('q')).toHaveLength(1);
+    expect((await extended().settling.settle(f.ns, [heartbeat]))[0]?.code).toBe(2);
+  });
+
+  describe.each(['a simple', 'an extended'] as const)('the last lease holder of %s job', (kind) => {
+    const OPERATIONS = [
+      ['ack', { code: 1, state: null }],
+      ['retry', { code: 1, state: 'ready' }],
+      ['fail', { code: 1, state: 'dead' }],
+      ['release', { code: 1, state: 'ready' }],
+      ['heartbeat', { code: 1, state: 'leased' }],
+    ] as const;
+    const settle = async (verb: Verb, id: string, number: number) =>
+      (await extended().settling.settle(f.ns, [{ verb, id, lease: number, options: { group: 'g' } }]))[0];
+    const publish = (tries: number): Promise<string> =>
+      kind === 'a simple' ? f.publish('q', { tries }) : put('q', { tries, type: 't' });
+    const runOut = async (): Promise<{ id: string; number: number }> => {
+      const id = await publish(3);
+      const [job] = await lease('q');
+      await f.pass(10_001);
+      expect(await f.find(id)).toMatchObject({ state: 'ready', attempts: 1 });
+      return { id, number: job!.lease };
+    };
+
+    it.each(OPERATIONS)('is heard after the lease ran out: %s', async (verb, expected) => {
+      const { id, number } = await runOut();
+      const behind = await publish(1);
+
+      expect(await settle(verb, id, number)).toMatchObject(expected);
+      expect(await Audit.of(redis, f.ns)).toEqual([]);
+      // The job is in one place: it is not leased twice.
+      const next = (await lease('q', 9)).map((job) => job.id);
+      const inOrder = { release: [id, behind], retry: [behind, id] } as Partial<Record<Verb, string[]>>;
+      expect(next).toEqual(inOrder[verb] ?? [behind]);
+    });
+
+    it('acknowledges in a batch after the lease ran out', async () => {
+      const { id, number } = await runOut();
+
+      expect(await f.engine.ackMany(f.ns, [{ queue: 'q', id, lease: number }])).toEqual(['acked']);
+      expect(await lease('q')).toEqual([]);
+    });
+
+    it.each(OPERATIONS)('is not heard after the next lease: %s', async (verb) => {
+      const { id, number } = await runOut();
+      const [next] = await lease('q');
+
+      expect(await settle(verb, id, number)).toMatchObject({ code: 2, state: 'leased' });
+      expect(await f.engine.ackMany(f.ns, [{ queue: 'q', id, lease: number }])).toEqual(['lease_lost']);
+      expect(await f.engine.ackMany(f.ns, [{ queue: 'q', id, lease: next!.lease }])).toEqual(['acked']);
+    });
+
+    it('is not heard when the answer of the lease never left', async () => {
+      const { id, number } = await runOut();
+      const [undone] = await lease('q');
+      await f.engine.undo(f.ns, [undone!]);
+
+      expect(await settle('ack', id, number)).toMatchObject({ code: 2, state: 'ready' });
+      expect(await settle('undo', id, undone!.lease)).toMatchObject({ code: 2, state: 'ready' });
+    });
+
+    it('is not heard when the job died', async () => {
+      const id = await publish(1);
+      const [job] = await lease('q');
+      await f.pass(10_001);
+
+      const [status] = await f.engine.ackMany(f.ns, [{ queue: 'q', id, lease: job!.lease }]);
+      expect(status).not.toBe('acked');
+      expect(await f.find(id)).toMatchObject({ state: 'dead' });
+      await f.engine.respawn(f.ns, 'q', 1, 0);
+      expect(await settle('ack', id, job!.lease)).toMatchObject({ code: 2, state: 'ready' });
+      expect(await f.engine.ackMany(f.ns, [{ queue: 'q', id, lease: job!.lease }])).toEqual(['lease_lost']);
+    });
+  });
+
+  it.each(['held', 'scheduled'])('hears the last lease holder of a job that is %s by now', async (state) => {
+    await extended().controls.change(f.ns, 'q', { maxRunningPerKey: 1 });
+    const id = await put('q', { concurrencyKey: 'k', tries: 3 });
+    const [job] = await lease('q');
+    await f.pass(10_001);
+    if (state === 'held') {
+      await put('q', { concurrencyKey: 'k', priority: -1 });
+      await lease('q', 2);
+    } else await extended().jobUpdater.change(f.ns, id, { delayMs: 5_000 });
+    expect(await f.find(id)).toMatchObject({ state });
+
+    const heartbeat = extended().leaseOperations.heartbeat(f.ns, { id, lease: job!.lease });
+    // A heartbeat lets the job run again: it needs a free slot.
+    if (state === 'held') await expect(heartbeat).rejects.toMatchObject({ code: 'lease_lost' });
+    else expect(await heartbeat).toMatchObject({ cancelRequested: false });
+    expect(await extended().leaseOperations.complete(f.ns, [{ id, lease: job!.lease }])).toEqual(['done']);
+    expect(await f.find(id)).toBeNull();
+  });
+
+  it('keeps a done job with its result', async () => {
+    const id = await put('q', { retentionMs: 60_000 });
+    const [job] = await lease('q', 1, 'w');
+    await extended().settling.settle(f.ns, [
+      {
+        verb: 'ack',
+        id,
+        lease: job?.lease ?? 0,
+        options: { has_result: true, rtype: 'text/plain' },
+        bytes: Buffer.from('42'),
+      },
+    ]);
+
+    const done = await extended().jobReader.find(f.ns, id);
+
+    expect(done).toMatchObject({ state: 'done', result: { contentType: 'text/plain' } });
+    expect(done?.result?.body.toString()).toBe('42');
+  });
+
+  it('moves a job on to another queue', async () => {
+    const id = await put('q', { tries: 2 });
+    const [job] = await lease('q', 1, 'w');
+    await extended().settling.settle(f.ns, [
+      { verb: 'ack', id, lease: job?.lease ?? 0, options: { next: { queue: 'next', delay_ms: 0 } } },
+    ]);
+
+    expect((await lease('next'))[0]).toMatchObject({ id, triesLeft: 1, attempts: 1, queue: 'next' });
+    expect((await extended().jobReader.find(f.ns, id))?.timeline.map(({ what }) => what)).toEqual([
+      'published',
+      'leased',
+      'moved',
+      'leased',
+    ]);
+  });
+
+  it('puts a plain job in the place of a rich one', async () => {
+    const old = await put('q', { type: 't', delayMs: 5_000 });
+
+    const id = await f.engine.republish(f.ns, 'q', old, newJob());
+
+    expect(await extended().jobReader.findMany(f.ns, [old, id])).toMatchObject([
+      null,
+      { id, state: 'ready' },
+    ]);
+    const again = f.engine.republish(f.ns, 'q', id, newJob(), { idempotencyKey: 'k' });
+    await expect(again).rejects.toMatchObject({ code: 'invalid_argument' });
+  });
+
+  it('makes a plain job rich when a worker names itself', async () => {
+    const id = await f.publish('p');
+    const [job] = await lease('p', 1, 'w');
+
+    expect(await extended().jobReader.find(f.ns, id)).toMatchObject({ state: 'leased', worker: 'w' });
+    await f.engine.undo(f.ns, job ? [job] : []);
+    expect(await extended().jobReader.find(f.ns, id)).toMatchObject({ state: 'ready', attempts: 0 });
+    expect((await f.reserve('p'))[0]?.id).toBe(id);
+  });
+});
+
+describe('settings of extended queues', () => {
+  /** Settings of a namespace apply to its extended jobs, on every server. */
+  describe('a namespace that has chosen', () => {
+    let f: EngineFixture;
+    beforeEach(async () => (f = await EngineFixture.withClock()));
+    afterEach(() => f.close());
+
+    const put = (job?: ExtendedJob): Promise<string> => f.put('q', { type: 't', ...job });
+
+    async function lease(): Promise<LeasedJob> {
+      const [job] = await f.reserve('q', { ttrMs: 0, worker: 'w' });
+      if (!job) throw new Error('there was no job');
+      return job;
+    }
+
+    const find = (id: string) => f.find(id);
+
+    it('how long leases last, and heartbeats, has its leases last so long; a job that says goes before', async () => {
+      await f.engine.settings.set(f.ns, 'ttr_ms', 7_000);
+      await put();
+      await put({ ttrMs: 9_000 });
+      const first = await lease();
+
+      expect([first.leaseEndsAtMs, (await lease()).leaseEndsAtMs]).toEqual([
+        f.nowMs + 7_000,
+        f.nowMs + 9_000,
+      ]);
+      const heartbeat = () => f.engine.extended.leaseOperations.heartbeat(f.ns, first);
+      expect(await heartbeat()).toMatchObject({ leaseEndsAtMs: f.nowMs + 7_000 });
+      await f.engine.settings.set(f.ns, 'heartbeat_ms', 3_000);
+      expect(await heartbeat()).toMatchObject({ leaseEndsAtMs: f.nowMs + 3_000 });
+    });
+
+    it('a retention keeps what is done for so long, and no more of it than it says', async () => {
+      await f.engine.settings.set(f.ns, 'retention_ms', 50_000);
+      await f.engine.settings.set(f.ns, 'retention_count', 2);
+      const ids = [];
+      for (let i = 0; i < 3; i++) {
+        ids.push(await put());
+        await f.engine.extended.leaseOperations.complete(f.ns, [await lease()]);
+        f.nowMs += 1_000;
+      }
+      await f.engine.pumpNow(f.ns);
+
+      const kept = await f.engine.extended.jobReader.findMany(f.ns, ids);
+      expect(kept.map((job) => job?.state ?? 'gone')).toEqual(['gone', 'done', 'done']);
+      f.nowMs += 50_000;
+      await f.engine.pumpNow(f.ns);
+      expect(await f.engine.extended.jobReader.findMany(f.ns, ids)).toEqual([null, null, null]);
+    });
+
+    it('a short timeline keeps the first entry and the last ones', async () => {
+      await f.engine.settings.set(f.ns, 'max_history', 3);
+      const id = await put({ tries: 9 });
+      for (let i = 0; i < 4; i++) {
+        await f.engine.extended.leaseOperations.retry(f.ns, {
+          ...(await lease()),
+          group: `g${String(i)}`,
+          message: 'm',
+        });
+      }
+
+      expect((await find(id))?.timeline.map(({ what }) => what)).toEqual(['published', 'leased', 'retried']);
+      expect((await find(id))?.timeline.at(-1)).toMatchObject({ group: 'g3' });
+    });
+
+    it('how long workers are remembered forgets them then', async () => {
+      await f.engine.settings.set(f.ns, 'max_worker_age_ms', 20_000);
+      await put();
+      await lease();
+      const workers = async () => (await f.engine.extended.workers.list(f.ns, { limit: 10 })).items.length;
+      expect(await workers()).toBe(1);
+      f.nowMs += 20_001;
+      await f.engine.pumpNow(f.ns);
+
+      expect(await workers()).toBe(0);
+    });
+  });
+});
+
+describe('states of extended jobs', () => {
+  const STATES_PAGE = join(import.meta.dirname, '..', '..', 'docs', 'states.md');
+  const KEPT_MS = 60_000;
+  const TTL_MS = 200_000;
+
+  let f: EngineFixture;
+  beforeEach(async () => (f = await EngineFixture.withClock()));
+  afterEach(() => f.close());
+
+  const put = ({ queue = 'q', ...job }: ExtendedJob = {}): Promise<string> =>
+    f.put(queue, { type: 't', retentionMs: KEPT_MS, ttlMs: TTL_MS, ...job });
+
+  async function lease(queue = 'q', count = 1): Promise<LeasedJob[]> {
+    return f.engine.reserve(f.ns, { queues: [queue], count, ttrMs: 10_000, waitMs: 0, worker: 'w' });
+  }
+
+  const later = (ms: number): Promise<void> => f.pass(ms);
+
+  async function numberOf(id: string): Promise<number> {
+    return (await f.find(id))?.lease ?? 0;
+  }
+
+  /** A job in another queue that ends once another job depends on it. */
+  async function other(): Promise<string> {
+    return put({ queue: 'other', retentionMs: 0, tries: 1 });
+  }
+
+  async function end(how: 'done' | 'dead'): Promise<void> {
+    const [job] = await lease('other');
+    const { id = '', lease: number = 0 } = job ?? {};
+    if (how === 'done') await f.engine.extended.leaseOperations.complete(f.ns, [{ id, lease: number }]);
+    else await f.engine.extended.leaseOperations.fail(f.ns, { id, lease: number, group: 'g', message: 'm' });
+    await f.engine.pumpNow(f.ns);
+  }
+
+  /** Has the lease of a ready job run out. @returns its number */
+  async function lateLease(id: string): Promise<number> {
+    await lease();
+    const number = await numberOf(id);
+    await later(10_001);
+    expect((await f.find(id))?.state).toBe('ready');
+    return number;
+  }
+
+  async function complete(id: string, more: Partial<Completion> = {}): Promise<void> {
+    const lease = await numberOf(id);
+    expect(await f.engine.extended.leaseOperations.complete(f.ns, [{ id, lease, ...more }])).toEqual([
+      'done',
+    ]);
+  }
+
+  const change = (id: string, what: JobChange) => f.engine.extended.jobUpdater.change(f.ns, id, what);
+  const cancel = (id: string, graceMs = 0) => f.engine.extended.jobCanceller.cancel(f.ns, id, { graceMs });
+  const purge = (state: JobState) => f.engine.extended.queuePurger.purge(f.ns, 'q', [state]);
+
+  /** Brings a job into a state. */
+  const ENTER: Record<JobState, (by: string) => Promise<string>> = {
+    ready: (by) => put(by.includes('limit of its key') ? { concurrencyKey: 'k' } : {}),
+    scheduled: () => put({ delayMs: 50_000 }),
+    leased: async (by) => {
+      const id = await put({ tries: by === 'retry, no try left' ? 1 : 3 });
+      await lease();
+      return id;
+    },
+    dead: async () => {
+      const id = await put();
+      await lease();
+      await f.engine.extended.leaseOperations.fail(f.ns, {
+        id,
+        lease: await numberOf(id),
+        group: 'g',
+        message: 'm',
+      });
+      return id;
+    },
+    blocked: async (by) => {
+      const on = await other();
+      const policy = by.endsWith('policy fail') ? 'fail' : by.endsWith('policy cancel') ? 'cancel' : 'block';
+      const delayMs = by.endsWith('before its time') ? 90_000 : 0;
+      return put({ dependsOn: [on], onDependencyFailure: policy, delayMs });
+    },
+    held: async () => {
+      await f.engine.extended.controls.change(f.ns, 'q', { maxRunningPerKey: 1 });
+      await put({ concurrencyKey: 'k', ttlMs: 0, id: 'first' });
+      const id = await put({ concurrencyKey: 'k' });
+      await lease('q', 2);
+      return id;
+    },
+    done: async () => {
+      const id = await put();
+      await lease();
+      await complete(id);
+      return id;
+    },
+    cancelled: async () => {
+      const id = await put();
+      await cancel(id);
+      return id;
+    },
+  };
+
+  /** Takes a step with a job. */
+  const TAKE: Record<string, (id: string, from: JobState | 'start') => Promise<unknown>> = {
+    'what it waited for is done': () => end('done'),
+    'what it waited for is done before its time': () => end('done'),
+    'what it waited for died, policy fail': () => end('dead'),
+    'what it waited for died, policy cancel': () => end('dead'),
+    'a lease meets the limit of its key': async () => {
+      await f.engine.extended.controls.change(f.ns, 'q', { maxRunningPerKey: 1 });
+      await put({ concurrencyKey: 'k', priority: -1 });
+      await lease('q', 2);
+    },
+    'a slot of its key gets free': () => complete('first'),
+    release: async (id) => f.engine.extended.leaseOperations.release(f.ns, { id, lease: await numberOf(id) }),
+    'release with a delay': async (id) =>
+      f.engine.extended.leaseOperations.release(f.ns, { id, lease: await numberOf(id), delayMs: 5_000 }),
+    retry: async (id) =>
+      f.engine.extended.leaseOperations.retry(f.ns, {
+        id,
+        lease: await numberOf(id),
+        group: 'g',
+        message: 'm',
+      }),
+    'retry with a delay': async (id) =>
+      f.engine.extended.leaseOperations.retry(f.ns, {
+        id,
+        lease: await numberOf(id),
+        group: 'g',
+        message: 'm',
+        delayMs: 1,
+      }),
+    'retry, no try left': async (id) =>
+      f.engine.extended.leaseOperations.retry(f.ns, {
+        id,
+        lease: await numberOf(id),
+        group: 'g',
+        message: 'm',
+      }),
+    fail: async (id) =>
+      f.engine.extended.leaseOperations.fail(f.ns, {
+        id,
+        lease: await numberOf(id),
+        group: 'g',
+        message: 'm',
+      }),
+    'heartbeat after the lease ran out': async (id) =>
+      f.engine.extended.leaseOperations.heartbeat(f.ns, { id, lease: await lateLease(id) }),
+    'ack after the lease ran out, to be kept': async (id) => {
+      const done = await f.engine.extended.leaseOperations.complete(f.ns, [
+        { id, lease: await lateLease(id) },
+      ]);
+      expect(done).toEqual(['done']);
+    },
+    'retry with a delay after the lease ran out': async (id) =>
+      f.engine.extended.leaseOperations.retry(f.ns, {
+        id,
+        lease: await lateLease(id),
+        group: 'g',
+        message: 'm',
+        delayMs: 1,
+      }),
+    'fail after the lease ran out': async (id) =>
+      f.engine.extended.leaseOperations.fail(f.ns, {
+        id,
+        lease: await lateLease(id),
+        group: 'g',
+        message: 'm',
+      }),
+    'ack, to be kept': (id) => complete(id),
+    'ack, and on to a next queue': (id) => complete(id, { next: { queue: 'next' } }),
+    'ack, and on to a next queue with a delay': (id) =>
+      complete(id, { next: { queue: 'next', delayMs: 5_000 } }),
+    'ack, and on to a next queue after other jobs': async (id) =>
+      complete(id, { next: { queue: 'next', dependsOn: [await other()] } }),
+    cancel: (id) => cancel(id),
+    'cancel, and the end of its grace': async (id) => {
+      await cancel(id, 5_000);
+      expect((await f.find(id))?.state).toBe('leased');
+      await later(5_001);
+    },
+    'change of its time': (id, from) => change(id, from === 'ready' ? { delayMs: 5_000 } : { dueMs: 1 }),
+    'a dependency is added': async (id) => change(id, { moreDependencies: [await other()] }),
+    'its dependencies are taken away': (id) => change(id, { dependsOn: [] }),
+    'its retention ends': () => later(KEPT_MS + 1),
+    'the ttl ends': () => later(TTL_MS + 1),
+    purge: (_id, from) => purge(from as JobState),
+  };
+
+  describe('a rich job', () => {
+    it.each(EXTENDED_TRANSITIONS)('goes from $from to $to: $by', async ({ from, to, by }) => {
+      const id = from === 'start' ? await put({ dependsOn: [await other()] }) : await ENTER[from](by);
+      if (from !== 'start') expect((await f.find(id))?.state).toBe(from);
+
+      await TAKE[by]?.(id, from);
+
+      expect((await f.find(id))?.state ?? 'gone').toBe(to);
+    });
+
+    it('takes these steps and no others in docs/states.md', () => {
+      const [, diagram = ''] = readFileSync(STATES_PAGE, 'utf8').split('## The extended path');
+      const steps = [...diagram.matchAll(/^ {4}(\S+) --> (\S+) : (.+)$/gm)].map(
+        ([, from = '', to = '', by = '']) => ({ from, to, by }),
+      );
+
+      expect(steps).toEqual(
+        EXTENDED_TRANSITIONS.map(({ from, to, by }) => ({
+          from: from === 'start' ? '[*]' : from,
+          to: to === 'gone' ? '[*]' : to,
+          by,
+        })),
+      );
+    });
+  });
+});

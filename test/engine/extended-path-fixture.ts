@@ -1,0 +1,90 @@
+import type { LeasedJob, QueueCounts } from '../../src/domain/job.js';
+import type { JobDetails, NewExtendedJob } from '../../src/domain/extended-job.js';
+import { EngineFixture } from './fixture.js';
+
+/** Jobs with ids of their own, in queue `q` unless it is said otherwise, under a clock that stands still. */
+export class ExtendedPathFixture {
+  private constructor(readonly fixture: EngineFixture) {}
+
+  static async open(): Promise<ExtendedPathFixture> {
+    return new ExtendedPathFixture(await EngineFixture.withClock());
+  }
+
+  get ns(): string {
+    return this.fixture.ns;
+  }
+
+  get nowMs(): number {
+    return this.fixture.nowMs;
+  }
+
+  get path(): EngineFixture['engine']['extended'] {
+    return this.fixture.engine.extended;
+  }
+
+  close(): Promise<void> {
+    return this.fixture.close();
+  }
+
+  /** @returns its state */
+  async put(id: string, job: Partial<NewExtendedJob> = {}): Promise<string> {
+    const [published] = await this.path.publishing.publish(this.ns, [
+      { queue: 'q', body: Buffer.from(id), id, ...job },
+    ]);
+    return published?.state ?? '';
+  }
+
+  find(id: string): Promise<JobDetails | null> {
+    return this.fixture.find(id);
+  }
+
+  counts(queue?: string): Promise<QueueCounts | undefined> {
+    return this.fixture.counts(queue);
+  }
+
+  lease(queue = 'q', count = 100): Promise<LeasedJob[]> {
+    return this.fixture.engine.reserve(this.ns, { queues: [queue], count, ttrMs: 10_000, waitMs: 0 });
+  }
+
+  async pump(): Promise<void> {
+    await this.fixture.engine.pumpNow(this.ns);
+  }
+
+  /** Lets time pass. */
+  pass(ms: number): Promise<void> {
+    return this.fixture.pass(ms);
+  }
+
+  /** Leases all that is ready and acknowledges it. @returns the ids, in order */
+  async work(queue = 'q'): Promise<string[]> {
+    const jobs = await this.lease(queue);
+    for (const { id, lease } of jobs) await this.fixture.engine.ack(this.ns, queue, id, lease);
+    await this.pump();
+    return jobs.map(({ id }) => id);
+  }
+
+  /** Leases a ready job and fails it for good. */
+  async fail(id: string, queue = 'q'): Promise<void> {
+    const jobs = await this.lease(queue);
+    const lease = jobs.find((job) => job.id === id)?.lease ?? 0;
+    await this.path.leaseOperations.fail(this.ns, { id, lease, group: 'g', message: 'm' });
+    await this.fixture.engine.undo(
+      this.ns,
+      jobs.filter((job) => job.id !== id),
+    );
+    await this.pump();
+  }
+
+  /** Brings dead jobs back, with their tries as they were at first. */
+  async revive(...ids: string[]): Promise<void> {
+    await this.path.dead.respawnIds(this.ns, ids, { tries: 'reset', ttlMs: 0 });
+    await this.pump();
+  }
+
+  /** Keys that are left when all jobs are gone and every timer has rung. */
+  async leftovers(): Promise<string[]> {
+    await this.pass(3_600_000);
+    await this.fixture.engine.tidyNow(this.ns);
+    return (await this.fixture.keys()).filter((key) => !key.endsWith(':meta'));
+  }
+}

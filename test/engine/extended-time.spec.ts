@@ -1,0 +1,115 @@
+import type { NewExtendedJob } from '../../src/domain/extended-job.js';
+import { EngineFixture } from './fixture.js';
+import { LIMIT_MS, ScriptWatch } from './script-watch.js';
+
+/** With something in every index that one job can have alone. */
+const EXTENDED = {
+  type: 't',
+  tags: ['a', 'b', 'c', 'd'],
+  attributes: { a: 'b' },
+  ttlMs: 600_000,
+  tries: 3,
+  retentionMs: 60_000,
+} as const;
+
+describe('no script of the extended path holds Redis for long', () => {
+  let watch: ScriptWatch;
+  let f: EngineFixture;
+  let nowMs = Date.now();
+  beforeAll(async () => {
+    watch = await ScriptWatch.start();
+  });
+  beforeEach(async () => {
+    f = await EngineFixture.open({ clock: () => nowMs }, { url: watch.url });
+  });
+  afterEach(() => f.close());
+  afterAll(() => watch.stop());
+
+  const jobs = (count: number, job: Partial<NewExtendedJob> = {}): NewExtendedJob[] =>
+    Array.from({ length: count }, () => ({
+      queue: 'q',
+      body: Buffer.alloc(1_024, 'x'),
+      ...EXTENDED,
+      ...job,
+    }));
+
+  async function seed(count: number, job: Partial<NewExtendedJob> = {}): Promise<void> {
+    for (let left = count; left > 0; left -= 32)
+      await f.engine.extended.publishing.publish(f.ns, jobs(Math.min(left, 32), job));
+  }
+
+  const lease = (count: number) => f.reserve('q', { count, worker: 'w' });
+
+  async function bury(count: number): Promise<void> {
+    await seed(count);
+    const leased = await lease(count);
+    const operations = leased.map((job) => ({
+      verb: 'fail' as const,
+      id: job.id,
+      lease: job.lease,
+      options: { group: 'g', message: 'm'.repeat(500) },
+    }));
+    await f.engine.extended.settling.settle(f.ns, operations);
+  }
+
+  const cases: Record<string, () => Promise<() => Promise<unknown>>> = {
+    'publish of 64 rich jobs': () =>
+      Promise.resolve(() => f.engine.extended.publishing.publish(f.ns, jobs(64))),
+    'publish of 64 rich jobs with as many tags as one call may have': () => {
+      const tags = Array.from({ length: 15 }, (_, i) => `tag${String(i)}`);
+      return Promise.resolve(() => f.engine.extended.publishing.publish(f.ns, jobs(64, { tags })));
+    },
+    'publish of 64 rich jobs that wait for as many others as one call may name': async () => {
+      const ids: string[] = [];
+      for (let i = 0; i < 15; i++) ids.push(await f.publish('plain'));
+      return async () => {
+        await f.engine.extended.publishing.publish(f.ns, jobs(64, { dependsOn: ids }));
+        await f.engine.pumpNow(f.ns);
+      };
+    },
+    'lease of 100 rich jobs': async () => {
+      await seed(100);
+      return async () => expect(await lease(100)).toHaveLength(100);
+    },
+    'lease of 100 rich jobs by 100 at once': async () => {
+      await seed(100);
+      return () => Promise.all(Array.from({ length: 100 }, () => lease(1)));
+    },
+    'lease of 100 rich jobs with keys and priorities': async () => {
+      await seed(100, { concurrencyKey: 'k', priority: 3 });
+      return () => lease(100);
+    },
+    'acknowledgement of 100 rich jobs': async () => {
+      await seed(100);
+      const leased = await lease(100);
+      return () => f.engine.extended.leaseOperations.complete(f.ns, leased);
+    },
+    'failure of 100 rich jobs': () => Promise.resolve(() => bury(100)),
+    'respawn of 200 dead jobs by filter': async () => {
+      await bury(100);
+      await bury(100);
+      return () => f.engine.extended.dead.respawn(f.ns, { group: 'g' }, { ttlMs: 60_000, tries: 'reset' });
+    },
+    'deletion of 200 dead jobs by filter': async () => {
+      await bury(100);
+      await bury(100);
+      return () => f.engine.extended.dead.delete(f.ns, { queue: 'q', group: 'g' });
+    },
+    'the clock over 200 jobs that come due': async () => {
+      await seed(200, { delayMs: 1_000 });
+      nowMs += 1_000;
+      return () => f.engine.pumpNow(f.ns);
+    },
+    'the clock over 200 leases that ran out': async () => {
+      await seed(200);
+      await lease(100);
+      await lease(100);
+      nowMs += 60_000;
+      return () => f.engine.pumpNow(f.ns);
+    },
+  };
+
+  it.each(Object.keys(cases))('%s', async (name) => {
+    expect(await watch.slowest(name, cases[name]!)).toBeLessThan(LIMIT_MS);
+  });
+});

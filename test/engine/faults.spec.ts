@@ -1,0 +1,412 @@
+import { rmSync } from 'node:fs';
+import { performance } from 'node:perf_hooks';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Redis } from 'ioredis';
+import type { QueueEngine } from '../../src/engine/engine.js';
+import { type RedisProcess, startRedis, waitFor } from '../support/redis.js';
+import { TcpProxy } from '../support/tcp-proxy.js';
+import { EngineFixture, newJob } from './fixture.js';
+
+describe('connections', () => {
+  const TIMEOUT_MS = 300;
+  /** What a call may take beyond its time-out on a busy machine. */
+  const SLACK_MS = 400;
+
+  describe('a pool behind a bad network', () => {
+    let redis: RedisProcess;
+    let proxy: TcpProxy;
+    /** The server under test, behind the proxy. */
+    let f: EngineFixture;
+    /** Another server, with a connection of its own. */
+    let witness: EngineFixture;
+    beforeAll(async () => {
+      redis = await startRedis();
+      witness = await EngineFixture.open({}, { url: redis.url });
+    });
+    afterAll(async () => {
+      await witness.close();
+      await redis.stop();
+    });
+    beforeEach(async () => {
+      proxy = await TcpProxy.start(redis.port);
+      f = await EngineFixture.open({}, { url: proxy.url, commandTimeoutMs: TIMEOUT_MS });
+      await f.publish('warm');
+    });
+    afterEach(async () => {
+      await f.close();
+      await proxy.stop();
+    });
+
+    /** Right after a probe none comes for a second: it would find the connection bad and replace it. */
+    async function afterProbe(): Promise<void> {
+      await proxy.request('TIME');
+      await sleep(20);
+    }
+
+    function calls(engine: QueueEngine): Record<string, () => Promise<unknown>> {
+      const { ns } = f;
+      const request = { queues: ['q'], count: 1, ttrMs: 1_000 };
+      return {
+        publish: () => engine.publish(ns, 'q', newJob()),
+        publishMany: () => engine.publishMany(ns, 'q', [newJob(), newJob()]),
+        republish: () => engine.republish(ns, 'q', 'old', newJob()),
+        reserve: () => engine.reserve(ns, { ...request, waitMs: 0 }),
+        wait: () => engine.reserve(ns, { ...request, waitMs: 60_000 }),
+        undo: () => engine.undo(ns, [{ id: 'x', lease: 1 }]),
+        ack: () => engine.ack(ns, 'q', 'x'),
+        peekQueue: () => engine.peekQueue(ns, 'q'),
+        peekJob: () => engine.peekJob(ns, 'q', 'x'),
+        counts: () => engine.counts(ns, ['q']),
+        destroy: () => engine.destroy(ns, 'q'),
+        deadLetterHead: () => engine.deadLetterHead(ns, 'q'),
+        respawn: () => engine.respawn(ns, 'q', 1, 0),
+        deleteDead: () => engine.deleteDead(ns, 'q', 1),
+        namespaces: () => engine.namespaces(),
+        queues: () => engine.queues(ns),
+      };
+    }
+
+    async function expectAllRefused(): Promise<void> {
+      await Promise.all(
+        Object.entries(calls(f.engine)).map(async ([name, call]) => {
+          const since = performance.now();
+          const error: unknown = await call().then(
+            () => `${name} was served`,
+            (reason: unknown) => reason,
+          );
+          expect({ name, error }).toMatchObject({ name, error: { code: 'pool_unavailable' } });
+          expect(performance.now() - since).toBeLessThan(TIMEOUT_MS + SLACK_MS);
+        }),
+      );
+    }
+
+    it('refuses every call in time while Redis is away, and serves again by itself', async () => {
+      await proxy.down();
+      await expectAllRefused();
+      await sleep(500);
+      await expectAllRefused();
+      expect(f.pool.status.up).toBe(false);
+
+      await proxy.up();
+      await waitFor(() => f.publish('q'), 3_000);
+      await waitFor(() => f.pool.status.up, 3_000);
+    });
+
+    it('refuses every call in time while Redis is silent', async () => {
+      proxy.dropsReplies = true;
+      await expectAllRefused();
+      proxy.dropsReplies = false;
+      await waitFor(() => f.publish('q'), 5_000);
+    });
+
+    it.each([
+      ['publish', (engine: QueueEngine, ns: string) => engine.publish(ns, 'q', newJob()), 1],
+      [
+        'publishMany',
+        (engine: QueueEngine, ns: string) => engine.publishMany(ns, 'q', [newJob(), newJob()]),
+        2,
+      ],
+      ['republish', (engine: QueueEngine, ns: string) => engine.republish(ns, 'q', 'old', newJob()), 1],
+    ])('%s is sent again when its reply is lost, and happens once', async (_name, send, jobs) => {
+      // What is sent again is bound by the time-out of its call: on a busy machine 300 ms may be over before the first attempt is.
+      const patient = await EngineFixture.open({}, { url: proxy.url, commandTimeoutMs: 20_000 });
+      await patient.publish('warm');
+      await witness.engine.publish(f.ns, 'q', newJob({ id: 'old' }));
+      proxy.dropsReplies = true;
+      const sent = send(patient.engine, f.ns);
+      await waitFor(async () => (await witness.engine.queues(f.ns)).includes('q'));
+      await waitFor(
+        async () =>
+          (await witness.engine.peekJob(f.ns, 'q', 'old')) === null ||
+          (await witness.engine.size(f.ns, 'q')) > 1,
+      );
+      proxy.dropsReplies = false;
+      proxy.cut();
+
+      const ids = [await sent].flat();
+
+      const left = (
+        await witness.engine.reserve(f.ns, { queues: ['q'], count: 10, ttrMs: 1_000, waitMs: 0 })
+      ).map(({ id }) => id);
+      expect(left.filter((id) => id !== 'old')).toEqual(ids);
+      expect(ids).toHaveLength(jobs);
+      await patient.close();
+    });
+
+    it('reserve is never sent twice', async () => {
+      await witness.engine.reserve(f.ns, { queues: ['none'], count: 1, ttrMs: 1_000, waitMs: 0 });
+      await f.publish('q');
+      await f.publish('q');
+      proxy.dropsReplies = true;
+      const refused = f.reserve('q').catch((error: unknown) => error);
+      await waitFor(async () => (await witness.engine.counts(f.ns, ['q']))[0]?.leased === 1);
+      proxy.dropsReplies = false;
+      proxy.cut();
+
+      expect(await refused).toMatchObject({ code: 'pool_unavailable' });
+      await waitFor(() => f.publish('other'));
+      // What it leased has come back. Had it run twice, the second job would be leased, or under its second lease now.
+      await waitFor(async () => (await witness.engine.size(f.ns, 'q')) === 2);
+      const request = { queues: ['q'], count: 2, ttrMs: 1_000, waitMs: 0 };
+      expect(await witness.engine.reserve(f.ns, request)).toMatchObject([{ lease: 2 }, { lease: 1 }]);
+    });
+
+    it('what a late reply of reserve brings goes back to the front, the try not spent', async () => {
+      const first = await f.publish('q', { tries: 1 });
+      const second = await f.publish('q', { tries: 1 });
+      // Redis knows the script from here on.
+      await witness.engine.reserve(f.ns, { queues: ['none'], count: 1, ttrMs: 1_000, waitMs: 0 });
+      await afterProbe();
+      proxy.replyDelayMs = TIMEOUT_MS + 150;
+
+      // So short a lease has no record by which it could be found.
+      await expect(f.reserve('q', { ttrMs: 999 })).rejects.toMatchObject({ code: 'pool_unavailable' });
+      expect(await witness.engine.size(f.ns, 'q')).toBe(1);
+      proxy.replyDelayMs = 0;
+      await waitFor(async () => (await witness.engine.size(f.ns, 'q')) === 2);
+
+      const request = { queues: ['q'], count: 2, ttrMs: 1_000, waitMs: 0 };
+      expect(await witness.engine.reserve(f.ns, request)).toMatchObject([
+        // The second lease in all: the script ran once, and the number did not go back.
+        { id: first, triesLeft: 0, attempts: 1, lease: 2 },
+        { id: second, triesLeft: 0, attempts: 1, lease: 1 },
+      ]);
+    });
+
+    it('a consumer that waits survives a short outage and gets its job afterwards', async () => {
+      const waiting = f.reserve('q', { waitMs: 20_000 });
+      await waitFor(async () => (await f.pool.read('EXISTS', `{${f.ns}}:waiting`)) === 1);
+      await proxy.down();
+      await sleep(1_500);
+      await proxy.up();
+      const id = await witness.engine.publish(f.ns, 'q', newJob());
+
+      const since = performance.now();
+      expect((await waiting).map((job) => job.id)).toEqual([id]);
+      expect(performance.now() - since).toBeLessThan(3_000);
+    });
+
+    it('a wait that ends while Redis is away fails, rather than saying that there is no job', async () => {
+      const waiting = f.reserve('q', { waitMs: 2_500 }).catch((error: unknown) => error);
+      await waitFor(async () => (await f.pool.read('EXISTS', `{${f.ns}}:waiting`)) === 1);
+      await proxy.down();
+      expect(await waiting).toMatchObject({ code: 'pool_unavailable' });
+      await proxy.up();
+    });
+
+    it('detects a half-open connection within ten seconds; no request waits in vain', async () => {
+      const waiting = f.reserve('q', { waitMs: 20_000 });
+      await waitFor(async () => (await f.pool.read('EXISTS', `{${f.ns}}:waiting`)) === 1);
+      const since = performance.now();
+      proxy.halfOpen();
+      const id = await witness.engine.publish(f.ns, 'q', newJob());
+
+      expect((await waiting).map((job) => job.id)).toEqual([id]);
+      await waitFor(() => f.publish('other'), 10_000);
+      expect(performance.now() - since).toBeLessThan(10_000);
+    });
+
+    it('does nothing behind the backs of callers that were told 503', async () => {
+      const admin = new Redis(redis.port, '127.0.0.1');
+      await afterProbe();
+      await admin.call('CLIENT', 'PAUSE', TIMEOUT_MS * 3, 'ALL');
+      const refused = await Promise.allSettled([
+        f.publish('q'),
+        f.publish('q', { delayMs: 60_000 }),
+        f.publish('q'),
+      ]);
+      expect(refused.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
+      await waitFor(() => f.publish('other'), 5_000);
+      await sleep(100);
+
+      expect(await witness.engine.counts(f.ns, ['q'])).toMatchObject([{ ready: 0, scheduled: 0 }]);
+      admin.disconnect();
+    });
+
+    it('keeps its books straight over torn replies', async () => {
+      const stored = new Set<string>();
+      const given: string[] = [];
+      for (let i = 0; i < 60; i++) {
+        proxy.cutAfterReplyBytes(1 + ((i * 37) % 90));
+        await f.publish('q', { tries: 5 }).then(
+          (id) => stored.add(id),
+          () => undefined,
+        );
+        if (i % 3 === 0) await f.reserve('q', { ttrMs: 1 }).catch(() => undefined);
+      }
+      proxy.cutAfterReplyBytes(Number.POSITIVE_INFINITY);
+      await sleep(20);
+      await waitFor(() => f.engine.pumpNow(f.ns).then(() => true), 5_000);
+      for (let jobs = await f.drain('q'); jobs.length > 0; jobs = await f.drain('q')) given.push(...jobs);
+
+      const [counts] = await witness.engine.counts(f.ns, ['q']);
+      expect(counts?.leased).toBe(given.length);
+      expect(given.length).toBeGreaterThanOrEqual(stored.size);
+      expect(stored.size).toBeGreaterThan(20);
+      for (const id of stored)
+        expect(await witness.engine.peekJob(f.ns, 'q', id)).toMatchObject({ state: 'leased' });
+    });
+  });
+});
+
+describe('restarts', () => {
+  describe('a Redis that forgets its scripts, or dies', () => {
+    it('fails no call when its scripts are flushed under load', async () => {
+      const redis = await startRedis();
+      const f = await EngineFixture.open({}, { url: redis.url });
+      f.engine.start();
+      const admin = new Redis(redis.port, '127.0.0.1');
+      const flushes = setInterval(() => void admin.script('FLUSH'), 20);
+      let cycles = 0;
+      const until = Date.now() + 1_500;
+      const work = async (queue: string): Promise<void> => {
+        while (Date.now() < until) {
+          await f.publish(queue, { delayMs: cycles % 5 === 0 ? 5 : 0 });
+          const [job] = await f.reserve(queue, { waitMs: 5_000 });
+          expect(await f.engine.ack(f.ns, queue, job?.id ?? '', job?.lease)).toBe(true);
+          cycles++;
+        }
+      };
+      await Promise.all(Array.from({ length: 8 }, (_, i) => work(`q${i % 3}`)));
+      clearInterval(flushes);
+
+      expect(cycles).toBeGreaterThan(50);
+      admin.disconnect();
+      await f.close();
+      await redis.stop();
+    });
+
+    it('keeps what was acknowledged over kill -9 (appendfsync always), and who waits goes on waiting', async () => {
+      const args = ['--appendfsync', 'always'];
+      let redis = await startRedis({ args });
+      const f = await EngineFixture.open({}, { url: redis.url, commandTimeoutMs: 500 });
+      f.engine.start();
+      const stored = new Set<string>();
+      const acked = new Set<string>();
+      const unsure = new Set<string>();
+      const state = { isOver: false };
+      const produce = async (): Promise<void> => {
+        while (!state.isOver) {
+          await f.publish('q', { tries: 9 }).then(
+            (id) => stored.add(id),
+            () => sleep(20),
+          );
+        }
+      };
+      const consume = async (): Promise<void> => {
+        while (!state.isOver) {
+          const [job] = await f.reserve('q', { ttrMs: 2_000 }).catch(() => []);
+          if (!job) await sleep(5);
+          else if (await f.engine.ack(f.ns, 'q', job.id, job.lease).catch(() => false)) acked.add(job.id);
+          // It may have been applied, while its answer died with Redis.
+          else unsure.add(job.id);
+        }
+      };
+      const waiting = f.reserve('waited', { waitMs: 25_000 });
+      const work = Promise.all([produce(), produce(), produce(), consume()]);
+      for (let i = 0; i < 3; i++) {
+        await sleep(400);
+        await redis.kill9();
+        redis = await startRedis({ args, dir: redis.dir, port: redis.port });
+        await waitFor(() => f.publish('other'), 5_000);
+      }
+      state.isOver = true;
+      await work;
+      const last = await f.publish('waited');
+      expect((await waiting).map(({ id }) => id)).toEqual([last]);
+
+      expect(stored.size).toBeGreaterThan(30);
+      expect(acked.size).toBeGreaterThan(5);
+      for (const id of stored) {
+        if (!acked.has(id) && !unsure.has(id)) expect(await f.engine.peekJob(f.ns, 'q', id)).not.toBeNull();
+      }
+      expect(unsure.size).toBeLessThan(10);
+      for (const id of acked) expect(await f.engine.peekJob(f.ns, 'q', id)).toBeNull();
+      await f.close();
+      await redis.stop();
+      rmSync(redis.dir, { recursive: true, force: true });
+    });
+  });
+});
+
+describe('how much a script reads', () => {
+  const LONG = newJob({ body: Buffer.alloc(60_000, 'x') });
+
+  /** Redis copies for a script each value that it reads: what bodies may be long must not be read by the hundred. */
+  describe('the values that a script reads at once', () => {
+    let server: RedisProcess;
+    let f: EngineFixture;
+    let monitor: Redis;
+    let reads: number[];
+    beforeEach(async () => {
+      server = await startRedis();
+      reads = [];
+      const redis = new Redis(server.url, { protocol: 2 });
+      await redis.ping();
+      // Before any command is sent: the driver takes a line that arrives with MONITOR's own reply for an answer without
+      // a command.
+      monitor = await redis.monitor();
+      redis.disconnect();
+      f = await EngineFixture.open({}, { url: server.url });
+    });
+    afterEach(async () => {
+      monitor.disconnect();
+      await f.close();
+      await server.stop();
+    });
+
+    /** Of how many jobs each MGET asked that was sent meanwhile; the namespace's marker is always the first key. */
+    async function readsDuring<T>(call: () => Promise<T>): Promise<[T, number[]]> {
+      let isOver = false;
+      const onCommand = (_time: string, [command = '', ...keys]: string[]): void => {
+        if (/^mget$/i.test(command)) reads.push(keys.length - 1);
+        if (/^echo$/i.test(command)) isOver = true;
+      };
+      monitor.on('monitor', onCommand);
+      const result = await call();
+      await f.pool.read('ECHO', 'over');
+      await waitFor(() => isOver);
+      monitor.off('monitor', onCommand);
+      return [result, reads.splice(0)];
+    }
+
+    async function publish(short: number, long: number, delayMs = 0): Promise<string[]> {
+      const jobs = [
+        ...new Array<typeof LONG>(short).fill(newJob()),
+        ...new Array<typeof LONG>(long).fill(LONG),
+      ];
+      const ids: string[] = [];
+      for (const job of jobs) ids.push(await f.engine.publish(f.ns, 'q', { ...job, delayMs }));
+      return ids;
+    }
+
+    const sumOf = (counts: readonly number[]): number => counts.reduce((sum, count) => sum + count, 0);
+
+    it('are few for one job, though every second entry is stale', async () => {
+      const ids = await publish(0, 120);
+      for (let i = 0; i < ids.length; i += 2) await f.engine.ack(f.ns, 'q', ids[i]!);
+      for (let i = 0; i < 10; i++) {
+        const [jobs, counts] = await readsDuring(() => f.reserve('q'));
+        expect(jobs).toHaveLength(1);
+        expect(counts.length).toBeGreaterThan(0);
+        expect(sumOf(counts)).toBeLessThanOrEqual(16);
+      }
+    });
+
+    it('are at most twice as many as were seen to be short: a line', async () => {
+      await publish(8, 92);
+      const [jobs, counts] = await readsDuring(() => f.reserve('q', { count: 100 }));
+      expect(jobs.length).toBeGreaterThan(50);
+      expect(counts[0]).toBe(8);
+      expect(Math.max(...counts)).toBeLessThanOrEqual(16);
+    });
+
+    it('are at most twice as many as were seen to be short: acknowledgements', async () => {
+      const ids = await publish(8, 56);
+      const acks = ids.map((id) => ({ queue: 'q', id }));
+      const [, counts] = await readsDuring(() => f.engine.ackMany(f.ns, acks));
+      expect(counts[0]).toBe(8);
+      expect(Math.max(...counts)).toBeLessThanOrEqual(16);
+    });
+  });
+});

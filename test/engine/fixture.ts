@@ -1,0 +1,127 @@
+import type { Log } from '../../src/domain/log.js';
+import type { LeasedJob, NewJob, QueueCounts, ReserveRequest } from '../../src/domain/job.js';
+import type { PoolOptions } from '../../src/domain/pool.js';
+import type { JobDetails, NewExtendedJob } from '../../src/domain/extended-job.js';
+import { QueueEngine, type EngineOptions } from '../../src/engine/engine.js';
+import { RedisPool } from '../../src/redis/pool.js';
+import { Redis } from 'ioredis';
+import type { StoreOfOwn } from '../support/app.js';
+import { randomNamespace, startRedis, testKeys, testTarget } from '../support/redis.js';
+
+const ignore = (): void => undefined;
+export const silentLog: Log = { debug: ignore, info: ignore, warn: ignore, error: ignore };
+
+/** Options of a pool on the tests' store, or on the one whose url is given. */
+export function testPoolOptions(overrides: Partial<PoolOptions> = {}): PoolOptions {
+  const target = overrides.url === undefined ? testTarget() : {};
+  return { ...target, allowUnsafe: false, keyPrefix: '', commandTimeoutMs: 2_000, ...overrides };
+}
+
+/** An extended job, as far as it matters to a test. */
+export type ExtendedJob = Partial<NewExtendedJob> & { readonly text?: string };
+
+/** An engine on the tests' Redis, in a namespace of its own. */
+export class EngineFixture {
+  readonly ns = randomNamespace();
+  /** The test clock, Unix ms; used once `withClock` made the engine. */
+  nowMs = Date.now();
+  private store: StoreOfOwn | undefined;
+
+  private constructor(
+    readonly pool: RedisPool,
+    readonly engine: QueueEngine,
+  ) {}
+
+  static async open(options: EngineOptions = {}, pool: Partial<PoolOptions> = {}): Promise<EngineFixture> {
+    const opened = await RedisPool.connect('default', testPoolOptions(pool), silentLog);
+    const fixture = new EngineFixture(opened, new QueueEngine(opened, options));
+    // Servers of other specs look at all that is on the list which they share, and would move by Redis's clock what stands still here.
+    if (options.clock)
+      Object.defineProperty(opened.keys, 'namespaces', { value: `pumphouse:namespaces:${fixture.ns}` });
+    return fixture;
+  }
+
+  /** On a Redis that no other spec has, with a connection to it. All of it ends with the fixture. */
+  static async alone(): Promise<StoreOfOwn & { readonly f: EngineFixture }> {
+    const redis = await startRedis();
+    const client = new Redis(redis.port, '127.0.0.1', { protocol: 2 });
+    const f = await EngineFixture.open({}, { url: redis.url });
+    f.store = { redis, client };
+    return { redis, client, f };
+  }
+
+  /** On a pool that is open already, and closed with it. */
+  static over(pool: RedisPool): EngineFixture {
+    return new EngineFixture(pool, new QueueEngine(pool));
+  }
+
+  /** An engine whose time moves only when `nowMs` is changed. */
+  static async withClock(options: EngineOptions = {}): Promise<EngineFixture> {
+    const holder: { fixture?: EngineFixture } = {};
+    const clock = (): number => holder.fixture?.nowMs ?? Date.now();
+    holder.fixture = await EngineFixture.open({ ...options, clock });
+    return holder.fixture;
+  }
+
+  async close(): Promise<void> {
+    await this.engine.stop();
+    await this.pool.close();
+    this.store?.client.disconnect();
+    await this.store?.redis.stop();
+  }
+
+  publish(queue: string, job: Partial<NewJob> & { text?: string } = {}): Promise<string> {
+    const { text, ...rest } = job;
+    return this.engine.publish(
+      this.ns,
+      queue,
+      newJob({ ...(text === undefined ? {} : { body: Buffer.from(text) }), ...rest }),
+    );
+  }
+
+  reserve(queue: string, request: Partial<ReserveRequest> = {}): Promise<LeasedJob[]> {
+    return this.engine.reserve(this.ns, { queues: [queue], count: 1, ttrMs: 60_000, waitMs: 0, ...request });
+  }
+
+  /** The bodies of up to 100 jobs leased now. */
+  async drain(queue: string): Promise<string[]> {
+    return (await this.reserve(queue, { count: 100 })).map((job) => job.body.toString());
+  }
+
+  size(queue: string): Promise<number> {
+    return this.engine.size(this.ns, queue);
+  }
+
+  async counts(queue = 'q'): Promise<QueueCounts | undefined> {
+    return (await this.engine.counts(this.ns, [queue]))[0];
+  }
+
+  /** Publishes through the extended path. @returns the job's id */
+  async put(queue: string, { text = 'x', ...job }: ExtendedJob = {}): Promise<string> {
+    const extended = { queue, body: Buffer.from(text), ...job };
+    const [published] = await this.engine.extended.publishing.publish(this.ns, [extended]);
+    return published?.id ?? '';
+  }
+
+  find(id: string): Promise<JobDetails | null> {
+    return this.engine.extended.jobReader.find(this.ns, id);
+  }
+
+  /** Lets time pass under a test's clock, and what is due come. */
+  async pass(ms: number): Promise<void> {
+    this.nowMs += ms;
+    await this.engine.pumpNow(this.ns);
+  }
+
+  /** Every key of the namespace. */
+  async keys(): Promise<string[]> {
+    const pattern = `{${this.ns}}*`;
+    // A Cluster would ask any of its nodes.
+    if (this.pool.options.clusterNodes) return testKeys(pattern);
+    return ((await this.pool.read('KEYS', pattern)) as string[]).sort();
+  }
+}
+
+export function newJob(job: Partial<NewJob> = {}): NewJob {
+  return { body: Buffer.from('body'), delayMs: 0, ttlMs: 0, tries: 1, ...job };
+}

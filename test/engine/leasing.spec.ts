@@ -1,0 +1,533 @@
+import { randomBytes } from 'node:crypto';
+import { EventEmitter } from 'node:events';
+import { performance } from 'node:perf_hooks';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { jest } from '@jest/globals';
+import { Redis } from 'ioredis';
+import type { LeasedJob } from '../../src/domain/job.js';
+import { MAX_RESERVE_COUNT } from '../../src/domain/limits.js';
+import { QueueEngine } from '../../src/engine/engine.js';
+import { silentObserver } from '../../src/engine/core/observer.js';
+import { testRedisUrl, waitFor } from '../support/redis.js';
+import { Audit, SLOT_MS } from './audit.js';
+import { EngineFixture, newJob } from './fixture.js';
+import { ExtendedFixture } from './extended-fixture.js';
+
+describe('long polls', () => {
+  /** By a wake-up, on however busy a machine: who has none is served when it looks again, 850 ms after it came. Idle it takes 2 ms. */
+  const AT_ONCE_MS = 500;
+  /** Half of them at least are served within this, in ms. */
+  const USUALLY_MS = 100;
+
+  /** Real time, real wake-ups: no test's clock here. */
+  describe('a consumer that waits', () => {
+    let f: EngineFixture;
+    /** Scripts that ran since it was last emptied. */
+    const calls: string[] = [];
+    beforeEach(async () => {
+      f = await EngineFixture.open({ observer: { ...silentObserver, script: (name) => calls.push(name) } });
+      calls.length = 0;
+    });
+    afterEach(() => f.close());
+
+    const registered = (queue: string, g = f): Promise<unknown> =>
+      waitFor(() => g.pool.read('HEXISTS', `{${g.ns}}:waiting`, queue));
+    const reserves = (): number => calls.filter((name) => name === 'reserve').length;
+
+    it('gets a job that is published later, at once', async () => {
+      const took: number[] = [];
+      for (let i = 0; i < 20; i++) {
+        const wait = f.reserve('q', { waitMs: 5_000 });
+        await registered('q');
+        const publishedMs = performance.now();
+        const id = await f.publish('q');
+        expect((await wait).map((job) => job.id)).toEqual([id]);
+        took.push(performance.now() - publishedMs);
+      }
+      took.sort((a, b) => a - b);
+      expect(took[10]).toBeLessThan(USUALLY_MS);
+      expect(took.at(-1)).toBeLessThan(AT_ONCE_MS);
+    });
+
+    it('T21: is one of a thousand, and one job is served to one of them by few calls', async () => {
+      const halt = new AbortController();
+      EventEmitter.setMaxListeners(0, halt.signal);
+      const served: string[] = [];
+      const waits = Array.from({ length: 1_000 }, async () => {
+        const jobs = await f.reserve('q', { waitMs: 60_000, signal: halt.signal });
+        served.push(...jobs.map((job) => job.id));
+      });
+      await registered('q');
+      calls.length = 0;
+
+      const id = await f.publish('q', { tries: 1 });
+      await waitFor(() => served.length > 0);
+      await sleep(300);
+
+      expect(served).toEqual([id]);
+      // One for the wake-up, one for a request that fetches again in this time.
+      expect(reserves()).toBeLessThanOrEqual(3);
+      halt.abort();
+      await Promise.all(waits);
+      expect(served).toEqual([id]);
+    });
+
+    it('is one of a thousand, and a thousand jobs serve all of them', async () => {
+      const waits = Array.from({ length: 1_000 }, () => f.reserve('q', { waitMs: 20_000 }));
+      await registered('q');
+      const publishedMs = performance.now();
+      for (let i = 0; i < 1_000; i += 50) {
+        await f.engine.publishMany(
+          f.ns,
+          'q',
+          Array.from({ length: 50 }, () => newJob()),
+        );
+      }
+
+      const ids = (await Promise.all(waits)).map(([job]) => job?.id);
+
+      expect(new Set(ids).size).toBe(1_000);
+      expect(performance.now() - publishedMs).toBeLessThan(3_000);
+    });
+
+    it('gets its job within a second although the wake-up was lost', async () => {
+      const wait = f.reserve('q', { waitMs: 10_000 });
+      await registered('q');
+      await f.pool.read('HDEL', `{${f.ns}}:waiting`, 'q');
+      const publishedMs = performance.now();
+      const id = await f.publish('q');
+
+      expect((await wait).map((job) => job.id)).toEqual([id]);
+      expect(performance.now() - publishedMs).toBeLessThan(1_000 + AT_ONCE_MS);
+    });
+
+    it('is still registered when its flag would have ended, and asks nothing for that', async () => {
+      const wait = f.reserve('q', { waitMs: 7_000 });
+      await registered('q');
+      calls.length = 0;
+      await sleep(6_000);
+      const endsMs = Number(await f.pool.read('HGET', `{${f.ns}}:waiting`, 'q'));
+
+      expect(endsMs).toBeGreaterThan(Date.now());
+      // In a Cluster the namespace's channel was subscribed to only then, and what came before was not heard.
+      expect(reserves()).toBeLessThanOrEqual(f.pool.options.clusterNodes ? 1 : 0);
+      expect(calls.filter((name) => name === 'renew').length).toBeGreaterThan(3);
+      const id = await f.publish('q');
+      expect(await wait).toMatchObject([{ id }]);
+    });
+
+    it('waits on several queues, and the first that has a job serves it', async () => {
+      const request = { queues: ['a', 'b', 'c'], count: 2, ttrMs: 1_000, waitMs: 5_000 };
+      for (const queue of ['b', 'c', 'a']) {
+        const wait = f.engine.reserve(f.ns, request);
+        await registered(queue);
+        const publishedMs = performance.now();
+        await f.publish(queue);
+        expect((await wait).map((job) => job.queue)).toEqual([queue]);
+        expect(performance.now() - publishedMs).toBeLessThan(AT_ONCE_MS);
+      }
+    });
+
+    it('takes no job with it when it goes', async () => {
+      const halt = new AbortController();
+      EventEmitter.setMaxListeners(0, halt.signal);
+      const gone = Array.from({ length: 25 }, () => f.reserve('q', { waitMs: 9_000, signal: halt.signal }));
+      const stay = Array.from({ length: 25 }, () => f.reserve('q', { waitMs: 9_000 }));
+      await registered('q');
+      const publishing = Array.from({ length: 50 }, () => f.publish('q', { tries: 1 }));
+      halt.abort();
+      await Promise.all(publishing);
+
+      const served = (await Promise.all([...gone, ...stay])).flat().length;
+      expect((await Promise.all(stay)).flat()).toHaveLength(25);
+      await waitFor(async () => (await f.size('q')) === 50 - served);
+    });
+
+    it.each([
+      ['does not wait', { waitMs: 0 }],
+      ['waits', { waitMs: 5_000 }],
+      ['waits as a worker with a name', { waitMs: 5_000, worker: 'w' }],
+    ])('leases nothing when it goes before the script is sent, and it %s', async (_how, request) => {
+      await Promise.all([f.publish('q', { tries: 1 }), f.publish('q', { tries: 1 })]);
+      const gone = new AbortController();
+      const waits = [gone.signal, undefined, gone.signal].map((signal) =>
+        f.reserve('q', { ...request, ...(signal && { signal }) }),
+      );
+      gone.abort();
+
+      expect((await Promise.all(waits)).map((jobs) => jobs.length)).toEqual([0, 1, 0]);
+      expect(await f.size('q')).toBe(1);
+      // Not given back: never leased.
+      expect(calls.filter((name) => name.includes('undo'))).toEqual([]);
+
+      calls.length = 0;
+      const last = new AbortController();
+      const wait = f.reserve('q', { ...request, signal: last.signal });
+      last.abort();
+      expect(await wait).toEqual([]);
+      await new Promise(setImmediate);
+      expect(await f.size('q')).toBe(1);
+      expect(calls).toEqual(['counts']);
+    });
+
+    it.each([0, 5_000])('gives back what was leased while it went, its wait being %i ms', async (waitMs) => {
+      const id = await f.publish('q', { tries: 1 });
+      let undone = 0;
+      for (let i = 0; i < 40; i++) {
+        const halt = new AbortController();
+        const wait = f.reserve('q', { waitMs, signal: halt.signal, ttrMs: 600_000 });
+        // The batch has left with the second turn; its reply is under way or has come.
+        for (let turn = 0; turn < 1 + (i % 4); turn++) await new Promise(setImmediate);
+        halt.abort();
+        const jobs = await wait;
+        if (jobs.length > 0) await f.engine.undo(f.ns, jobs);
+        else undone++;
+        await waitFor(async () => (await f.size('q')) === 1);
+      }
+      expect(undone).toBeGreaterThan(0);
+      expect(await f.engine.peekQueue(f.ns, 'q')).toMatchObject({ id, triesLeft: 1, attempts: 0 });
+    });
+
+    it('is woken when a lease is given back, a job respawned or republished, or its time has come', async () => {
+      f.engine.start();
+      const next = async (act: () => Promise<unknown>): Promise<void> => {
+        const wait = f.reserve('q', { waitMs: 5_000, ttrMs: 600_000 });
+        await registered('q');
+        const begunMs = performance.now();
+        await act();
+        expect(await wait).toHaveLength(1);
+        expect(performance.now() - begunMs).toBeLessThan(AT_ONCE_MS);
+      };
+      const first = await f.publish('q', { tries: 3 });
+      const [lease] = await f.reserve('q', { ttrMs: 600_000 });
+      await next(() => f.engine.undo(f.ns, [lease!]));
+      await next(() => f.engine.republish(f.ns, 'q', first, newJob({ tries: 1 })));
+      await next(() => f.publish('q', { delayMs: 50 }));
+
+      await f.publish('q', { tries: 1, text: 'dies' });
+      await f.reserve('q', { ttrMs: 1 });
+      await waitFor(async () => (await f.engine.deadLetterHead(f.ns, 'q')).size === 1);
+      await next(() => f.engine.respawn(f.ns, 'q', 1, 0));
+
+      await f.publish('q', { tries: 2 });
+      await f.reserve('q', { ttrMs: 50 });
+      await next(() => Promise.resolve());
+    });
+
+    it('is woken by the jobs of another server on the same Redis', async () => {
+      const g = await EngineFixture.open();
+      for (let i = 0; i < 10; i++) {
+        const [here, there] = i % 2 === 0 ? [f, g] : [g, f];
+        const wait = here.engine.reserve(f.ns, { queues: ['q'], count: 1, ttrMs: 1_000, waitMs: 5_000 });
+        await registered('q');
+        const publishedMs = performance.now();
+        const id = await there.engine.publish(f.ns, 'q', newJob());
+        expect((await wait).map((job) => job.id)).toEqual([id]);
+        expect(performance.now() - publishedMs).toBeLessThan(AT_ONCE_MS);
+      }
+      await g.close();
+    });
+
+    it('is registered in the step that found nothing: no job slips in between', async () => {
+      const g = await EngineFixture.open();
+      for (let i = 0; i < 100; i++) {
+        const queue = `q${i}`;
+        const wait = f.reserve(queue, { waitMs: 5_000 });
+        // The two travel on connections of their own, and arrive within a fraction of a millisecond, in either order.
+        const sentMs = performance.now();
+        await g.engine.publish(f.ns, queue, newJob());
+        expect(await wait).toHaveLength(1);
+        expect(performance.now() - sentMs).toBeLessThan(AT_ONCE_MS);
+      }
+      await g.close();
+    });
+
+    it('leaves in time, with nothing', async () => {
+      const beganMs = performance.now();
+      expect(await f.reserve('q', { waitMs: 300 })).toEqual([]);
+      const tookMs = performance.now() - beganMs;
+      expect(tookMs).toBeGreaterThanOrEqual(299);
+      expect(tookMs).toBeLessThan(300 + AT_ONCE_MS);
+    });
+
+    it('D3: waits for longer than the longest timer without ending at once', async () => {
+      const halt = new AbortController();
+      const timers = jest.spyOn(globalThis, 'setTimeout');
+      let ended = false;
+      const waits = [2 ** 31, 4_294_967_295_000].map((waitMs) =>
+        f.reserve('q', { waitMs, signal: halt.signal }).finally(() => (ended = true)),
+      );
+      await sleep(200);
+      expect(ended).toBe(false);
+      expect(reserves()).toBeLessThan(4);
+      // Node takes a longer one for 1 ms.
+      for (const [, ms] of timers.mock.calls) expect(ms).toBeLessThan(2 ** 31);
+      timers.mockRestore();
+      halt.abort();
+      expect(await Promise.all(waits)).toEqual([[], []]);
+    });
+
+    it('is sent away, with nothing, when the server ends; so are later requests', async () => {
+      const waits = Array.from({ length: 200 }, (_, i) => f.reserve(`q${i % 7}`, { waitMs: 60_000 }));
+      await registered('q0');
+      const endedMs = performance.now();
+      f.engine.endWaits();
+      expect((await Promise.all(waits)).flat()).toEqual([]);
+      expect(performance.now() - endedMs).toBeLessThan(AT_ONCE_MS);
+
+      await f.publish('q0', { tries: 1 });
+      expect(await f.reserve('q0', { waitMs: 60_000 })).toEqual([]);
+      expect(await f.reserve('q0')).toHaveLength(1);
+    });
+
+    it('gives back what it gets in the moment in which the server ends', async () => {
+      await Promise.all(Array.from({ length: 50 }, () => f.publish('q', { tries: 1 })));
+      const waits = Array.from({ length: 50 }, () => f.reserve('q', { waitMs: 5_000, ttrMs: 600_000 }));
+      await new Promise(setImmediate);
+      await f.engine.stop();
+      const served = (await Promise.all(waits)).flat().length;
+      expect((await f.size('q')) + served).toBe(50);
+    });
+  });
+});
+
+describe('leasing from several queues in turns', () => {
+  let f: EngineFixture;
+  beforeEach(async () => (f = await EngineFixture.open()));
+  afterEach(() => f.close());
+
+  const LONG = 100_000;
+  const SHORT = 10;
+
+  async function fill(queue: string, count: number): Promise<void> {
+    const bodies = Array.from({ length: 64 }, () => newJob());
+    for (let left = count; left > 0;) {
+      const calls: Promise<unknown>[] = [];
+      for (let i = 0; i < 50 && left > 0; i++, left -= 64)
+        calls.push(f.engine.publishMany(f.ns, queue, bodies.slice(0, Math.min(left, 64))));
+      await Promise.all(calls);
+    }
+  }
+
+  function take(engine: QueueEngine, queues: string[], count = 1): Promise<LeasedJob[]> {
+    return engine.reserve(f.ns, { queues, count, ttrMs: 60_000, waitMs: 0, inTurns: true });
+  }
+
+  it('gives the jobs of a short queue in turns with those of a very long one, whichever server asks (T22)', async () => {
+    await fill('long', LONG);
+    await fill('short', SHORT);
+    const other = new QueueEngine(f.pool);
+
+    const queues: string[] = [];
+    for (let claim = 0; claim < 2 * SHORT; claim++) {
+      const [job] = await take(claim % 3 === 0 ? f.engine : other, ['long', 'short']);
+      queues.push(job?.queue ?? '');
+    }
+
+    expect(queues.filter((queue) => queue === 'short')).toHaveLength(SHORT);
+    await other.stop();
+  });
+
+  it('shares a call for several jobs out as well', async () => {
+    await fill('long', 128);
+    await fill('short', SHORT);
+
+    const jobs = await take(f.engine, ['long', 'short'], 2 * SHORT);
+
+    expect(jobs.filter(({ queue }) => queue === 'short')).toHaveLength(SHORT);
+    expect(jobs.map(({ queue }) => queue).slice(0, 4)).toEqual(['long', 'short', 'long', 'short']);
+  });
+});
+
+describe('parts of a lease', () => {
+  describe('a lease of more rich jobs than one script takes', () => {
+    let f: EngineFixture;
+    let extended: ExtendedFixture;
+    let scripts: number[];
+    beforeEach(async () => {
+      scripts = [];
+      const observer = {
+        ...silentObserver,
+        script: (name: string, items: number) => {
+          if (name === 'full_lease') scripts.push(items);
+        },
+      };
+      f = await EngineFixture.withClock({ observer });
+      extended = new ExtendedFixture(f);
+    });
+    afterEach(() => f.close());
+
+    const put = async (count: number, size = 1): Promise<string[]> => {
+      const ids: string[] = [];
+      for (let i = 0; i < count; i++) ids.push(await extended.put('q', { text: 'x'.repeat(size) }));
+      return ids;
+    };
+
+    it('goes in parts: all of them, each once, in their order, and all can be undone', async () => {
+      const ids = await put(MAX_RESERVE_COUNT);
+      const jobs = await extended.lease('q', MAX_RESERVE_COUNT);
+      expect(jobs.map(({ id }) => id)).toEqual(ids);
+      expect(scripts).toHaveLength(2);
+      await f.engine.undo(f.ns, jobs);
+      expect((await extended.lease('q', MAX_RESERVE_COUNT)).map(({ id }) => id)).toEqual(ids);
+    });
+
+    it('asks no further when a part found fewer than it could', async () => {
+      await put(49);
+      expect(await extended.lease('q', MAX_RESERVE_COUNT)).toHaveLength(49);
+      expect(scripts).toHaveLength(1);
+    });
+
+    it('asks no further when there is much to carry', async () => {
+      await put(60, 50_000);
+      expect(await extended.lease('q', MAX_RESERVE_COUNT)).toHaveLength(50);
+      expect(await extended.lease('q', MAX_RESERVE_COUNT)).toHaveLength(10);
+    });
+
+    it('shares a script among so many consumers only as it has the time for', async () => {
+      await put(60);
+      const found = await Promise.all(Array.from({ length: 60 }, () => extended.lease('q')));
+      expect(found.flat()).toHaveLength(60);
+      expect(Math.max(...scripts)).toBeLessThanOrEqual(50);
+    });
+
+    it('keeps what it has when Redis goes away before the rest', async () => {
+      await put(60);
+      const run = f.pool.run.bind(f.pool);
+      let calls = 0;
+      f.pool.run = ((...args: Parameters<typeof run>) =>
+        args[0].name === 'extended/lease' && ++calls === 2
+          ? Promise.reject(new Error('away'))
+          : run(...args)) as typeof f.pool.run;
+      expect(await extended.lease('q', MAX_RESERVE_COUNT)).toHaveLength(50);
+    });
+
+    it('refuses more tags in one call than a script has the time for', async () => {
+      const tags = Array.from({ length: 32 }, (_, i) => `tag${String(i)}`);
+      const jobs = Array.from({ length: 32 }, () => ({ queue: 'q', body: Buffer.from('x'), tags }));
+      await expect(extended.path.publishing.publish(f.ns, jobs)).rejects.toMatchObject({
+        code: 'invalid_argument',
+        message: 'tags are at most 1000 in one call, of all of its jobs together',
+      });
+      await extended.path.publishing.publish(f.ns, jobs.slice(0, 31));
+    });
+  });
+});
+
+describe('long payloads', () => {
+  /** Around every length at which scripts take another way: values of 512 and 1,024 bytes, each with 24 of header. */
+  const SIZES = [0, 1, 300, 487, 488, 489, 512, 513, 999, 1_000, 1_001, 1_024, 5_000, 65_536];
+  const LONGEST = 65_536;
+
+  describe('bodies of every length', () => {
+    let f: EngineFixture;
+    let redis: Redis;
+    const bodies = new Map<string, Buffer>();
+    beforeEach(async () => {
+      bodies.clear();
+      redis = new Redis(testRedisUrl(), { protocol: 2 });
+      f = await EngineFixture.withClock();
+    });
+    afterEach(async () => {
+      redis.disconnect();
+      await f.close();
+    });
+
+    /** One turn: these jobs travel together, so far as a script takes them. */
+    async function publish(sizes: readonly number[], job = {}): Promise<void> {
+      await Promise.all(
+        sizes.map(async (size) => {
+          const body = randomBytes(size);
+          bodies.set(await f.engine.publish(f.ns, 'q', newJob({ ...job, body })), body);
+        }),
+      );
+    }
+
+    /** Leases all, 100 at a time, and holds their bodies to what was published. */
+    async function reserveAll(): Promise<LeasedJob[]> {
+      const all: LeasedJob[] = [];
+      for (;;) {
+        const jobs = await f.reserve('q', { count: 100, ttrMs: 1_000 });
+        if (jobs.length === 0) break;
+        all.push(...jobs);
+      }
+      expect(all.map(({ id }) => id).sort()).toEqual([...bodies.keys()].sort());
+      for (const { id, body } of all)
+        if (!body.equals(bodies.get(id)!)) throw new Error(`${id} has another body`);
+      return all;
+    }
+
+    async function later(ms: number): Promise<void> {
+      f.nowMs += ms;
+      await f.engine.pumpNow(f.ns);
+      expect(await Audit.of(redis, f.ns)).toEqual([]);
+    }
+
+    /** Everything that may happen to a job between its publish and its end. */
+    async function wholeLife(): Promise<void> {
+      const first = await reserveAll();
+      await later(1_000);
+      const second = await reserveAll();
+      expect(second.map(({ lease }) => lease)).toEqual(first.map(() => 2));
+      for (let i = 0; i < second.length; i += 50) await f.engine.undo(f.ns, second.slice(i, i + 50));
+      await reserveAll();
+      await later(1_000);
+      expect(await f.engine.deadLetterHead(f.ns, 'q')).toMatchObject({ size: bodies.size });
+      expect(await f.engine.respawn(f.ns, 'q', bodies.size, 60_000)).toBe(bodies.size);
+      const last = await reserveAll();
+      const results = await f.engine.ackMany(
+        f.ns,
+        last.map(({ id, lease }) => ({ queue: 'q', id, lease })),
+      );
+      expect(new Set(results)).toEqual(new Set(['acked']));
+      await f.engine.tidyNow(f.ns);
+      expect(await f.keys()).toEqual([]);
+    }
+
+    it.each(SIZES)('come back byte for byte from every step: %i', async (size) => {
+      await publish([size], { tries: 2 });
+      await wholeLife();
+    });
+
+    it.each([
+      ['short ones first', (i: number) => (i < 75 ? 100 : 5_000)],
+      ['long ones first', (i: number) => (i < 75 ? 5_000 : 100)],
+      ['mixed', (i: number) => SIZES[(i * 5) % SIZES.length]!],
+      ['a long one among short ones', (i: number) => (i % 50 === 30 ? LONGEST : 100)],
+    ])('come back byte for byte when 150 go together: %s', async (_name, sizeOf) => {
+      await publish(
+        Array.from({ length: 150 }, (_, i) => sizeOf(i)),
+        { tries: 2 },
+      );
+      await wholeLife();
+    });
+
+    it('come back byte for byte when 100 of the longest are asked for: more than one answer may hold', async () => {
+      await publish(new Array<number>(100).fill(LONGEST), { tries: 2 });
+      const part = await f.reserve('q', { count: 100, ttrMs: 1_000 });
+      expect(part.length).toBeGreaterThan(60);
+      expect(part.length).toBeLessThan(100);
+      await f.engine.undo(f.ns, part);
+      const all = await reserveAll();
+      expect(all.map(({ id }) => id)).toEqual([...bodies.keys()]);
+    });
+
+    it('come back byte for byte from the list of a far slot', async () => {
+      await publish([...SIZES, ...SIZES], { delayMs: 3_600_000, tries: 2 });
+      await later(3_600_000 - 30_000 - SLOT_MS);
+      await later(30_000 + SLOT_MS);
+      await wholeLife();
+    });
+
+    it('are acknowledged together, 64 in a call, whatever else is under way', async () => {
+      await publish(Array.from({ length: 64 }, (_, i) => SIZES[i % SIZES.length]!));
+      const leased = await f.reserve('q', { count: 40 });
+      const results = await Promise.all([...bodies.keys()].map((id) => f.engine.ack(f.ns, 'q', id)));
+
+      expect(results.every(Boolean)).toBe(true);
+      expect(leased.length).toBeGreaterThan(0);
+      expect(await Audit.of(redis, f.ns)).toEqual([]);
+      expect((await f.keys()).filter((key) => key.startsWith(`{${f.ns}}j`))).toEqual([]);
+    });
+  });
+});

@@ -1,0 +1,649 @@
+import { Redis } from 'ioredis';
+import type { JobFilter } from '../../src/domain/job-lists.js';
+import { silentObserver } from '../../src/engine/core/observer.js';
+import { startRedis } from '../support/redis.js';
+import { EngineFixture, newJob } from './fixture.js';
+import { ExtendedFixture } from './extended-fixture.js';
+
+describe('lists of jobs', () => {
+  let f: EngineFixture;
+  let extended: ExtendedFixture;
+  beforeEach(async () => {
+    f = await EngineFixture.withClock();
+    extended = new ExtendedFixture(f);
+  });
+  afterEach(() => f.close());
+
+  /** The ids of a whole list, in pages of `limit`. */
+  async function list(filter: JobFilter, limit = 100): Promise<string[]> {
+    const ids: string[] = [];
+    let cursor: string | undefined;
+    for (let pages = 0; pages < 100; pages++) {
+      const page = await extended.path.lists.list(f.ns, filter, { limit, cursor });
+      expect(page.items.length).toBeLessThanOrEqual(limit);
+      ids.push(...page.items.map(({ id }) => id));
+      if (page.cursor === null) return ids;
+      cursor = page.cursor;
+    }
+    throw new Error('the list has no end');
+  }
+
+  async function inOrder(count: number, put: (i: number) => Promise<string>): Promise<string[]> {
+    const ids: string[] = [];
+    for (let i = 0; i < count; i++) ids.push(await put(i));
+    return ids;
+  }
+
+  describe('lists', () => {
+    it('show ready jobs in the order in which they run, plain and rich', async () => {
+      const late = await extended.put('q', { priority: 5 });
+      const line = await inOrder(3, (i) => (i === 1 ? f.publish('q') : extended.put('q')));
+      const soon = await extended.put('q', { priority: -5 });
+
+      expect(await list({ queue: 'q', state: 'ready' })).toEqual([soon, ...line, late]);
+      expect(await list({ queue: 'q', state: 'ready' }, 2)).toEqual([soon, ...line, late]);
+    });
+
+    it('show each state, and a whole queue', async () => {
+      const dead = await extended.put('q');
+      await extended.fail('q', 'g');
+      const leased = await extended.put('q');
+      await extended.lease('q', 1, 'w');
+      const simple = await f.publish('q', { delayMs: 30_000 });
+      const far = await f.publish('q', { delayMs: 3_600_000 });
+      const scheduled = await extended.put('q', { delayMs: 20_000 });
+      const ready = await extended.put('q');
+      const done = await extended.put('other', { retentionMs: 60_000 });
+      const [job] = await extended.lease('other');
+      await extended.path.leaseOperations.complete(f.ns, [{ id: done, lease: job?.lease ?? 0 }]);
+
+      expect(await list({ queue: 'q', state: 'dead' })).toEqual([dead]);
+      expect(await list({ queue: 'q', state: 'leased' })).toEqual([leased]);
+      expect(await list({ queue: 'q', state: 'scheduled' }, 1)).toEqual([scheduled, simple, far]);
+      expect(await list({ queue: 'q' }, 2)).toEqual([ready, scheduled, simple, far, leased, dead]);
+      expect(await list({ state: 'done' })).toEqual([done]);
+      expect(await list({ state: 'cancelled' })).toEqual([]);
+      expect(new Set(await list({}, 3))).toEqual(
+        new Set([dead, leased, simple, far, scheduled, ready, done]),
+      );
+      const { items } = await extended.path.lists.list(f.ns, { queue: 'q', state: 'leased' }, { limit: 1 });
+      expect(items[0]).toMatchObject({
+        id: leased,
+        worker: 'w',
+        leaseEndsAtMs: f.nowMs + 10_000,
+        attempts: 1,
+      });
+    });
+
+    it('find by tag, type and attributes, several at once', async () => {
+      const one = await extended.put('q', { tags: ['a', 'b'], type: 'mail', attributes: { to: 'x' } });
+      const two = await extended.put('p', { tags: ['b'], type: 'mail' });
+      await extended.put('q', { type: 'other' });
+
+      expect(await list({ tag: 'b' })).toEqual([one, two].sort());
+      expect(await list({ tag: 'b', queue: 'p' })).toEqual([two]);
+      expect(await list({ type: 'mail', tag: 'a' })).toEqual([one]);
+      expect(await list({ type: 'mail', attributes: { to: 'x' } })).toEqual([one]);
+      expect(await list({ tag: 'none' })).toEqual([]);
+    });
+
+    it('lose nothing and repeat nothing while jobs go, though all have one score', async () => {
+      const ids = await inOrder(30, () => extended.put('q', { tags: ['same'] }));
+      const order = [...ids].sort();
+      const first = await extended.path.lists.list(f.ns, { tag: 'same' }, { limit: 10 });
+      // The job at the cursor is gone, and others before and behind it.
+      const gone = [0, 3, 9, 10, 17].map((i) => order[i] ?? '');
+      await f.engine.ackMany(
+        f.ns,
+        gone.map((id) => ({ queue: 'q', id })),
+      );
+
+      const rest: string[] = [];
+      for (let { cursor } = first; cursor !== null;) {
+        const page = await extended.path.lists.list(f.ns, { tag: 'same' }, { limit: 7, cursor });
+        rest.push(...page.items.map(({ id }) => id));
+        cursor = page.cursor;
+      }
+
+      expect(first.items.map(({ id }) => id)).toEqual(order.slice(0, 10));
+      expect(rest).toEqual(order.slice(10).filter((id) => !gone.includes(id)));
+    });
+
+    it('go on in a line whose head was taken meanwhile', async () => {
+      const ids = await inOrder(12, () => extended.put('q'));
+      const { cursor } = await extended.path.lists.list(f.ns, { queue: 'q', state: 'ready' }, { limit: 6 });
+      await extended.lease('q', 3);
+
+      const { items } = await extended.path.lists.list(
+        f.ns,
+        { queue: 'q', state: 'ready' },
+        { limit: 6, cursor: cursor ?? '' },
+      );
+
+      expect(items.map(({ id }) => id)).toEqual(ids.slice(6));
+    });
+
+    it('shows all of a line, each job once, though thousands before the place were swept out meanwhile', async () => {
+      const many = async (count: number, ttlMs: number): Promise<string[]> => {
+        const ids: string[] = [];
+        for (let i = 0; i < count; i += 60)
+          ids.push(
+            ...(await f.engine.publishMany(
+              f.ns,
+              'q',
+              Array.from({ length: 60 }, () => newJob({ ttlMs })),
+            )),
+          );
+        return ids;
+      };
+      await many(2_520, 1_000);
+      const stay = await many(300, 0);
+      const seen: string[] = [];
+      let cursor: string | undefined;
+      for (const limit of [1_000, 1_000, 620, 100, 100, 1_000]) {
+        const page = await extended.path.lists.list(f.ns, { queue: 'q', state: 'ready' }, { limit, cursor });
+        seen.push(...page.items.map(({ id }) => id));
+        cursor = page.cursor ?? undefined;
+        if (seen.length !== 2_620) continue;
+        f.nowMs += 1_000;
+        await f.engine.tidyNow(f.ns);
+      }
+      expect(cursor).toBeUndefined();
+      expect(seen.slice(2_520)).toEqual(stay);
+    });
+
+    it('refuse a cursor that the server did not issue', async () => {
+      for (const cursor of ['', 'x', '0/1', '0//!/q']) {
+        await expect(extended.path.lists.list(f.ns, {}, { limit: 1, cursor })).rejects.toMatchObject({
+          code: 'invalid_argument',
+        });
+      }
+    });
+  });
+
+  describe('tags', () => {
+    it('are counted exactly, however often one is added (Q10)', async () => {
+      const id = await extended.put('q', { tags: ['a'] });
+      const simple = await f.publish('p');
+      const { tags } = extended.path;
+
+      expect(await tags.addTags(f.ns, id, ['a', 'b', 'a'])).toEqual(['a', 'b']);
+      expect(await tags.addTags(f.ns, id, ['a', 'b'])).toEqual(['a', 'b']);
+      expect(await tags.addTags(f.ns, simple, ['b'])).toEqual(['b']);
+      expect(await extended.tags()).toEqual({ a: 1, b: 2 });
+      expect(await tags.removeTags(f.ns, id, ['a', 'none'])).toEqual(['b']);
+      expect(await tags.removeTags(f.ns, id, ['a'])).toEqual(['b']);
+      expect(await extended.tags()).toEqual({ b: 2 });
+      expect(await tags.tagsOf(f.ns, id)).toEqual(['b']);
+    });
+
+    it('go with their jobs on every way out', async () => {
+      const { tags, leaseOperations } = extended.path;
+      const ids = await inOrder(5, (i) =>
+        extended.put('q', { tags: ['t', `own${String(i)}`], ttlMs: i === 4 ? 5_000 : 0 }),
+      );
+      const [done, dead] = await extended.lease('q', 2, 'w');
+      await leaseOperations.complete(f.ns, [{ id: done?.id ?? '', lease: done?.lease ?? 0 }]);
+      await leaseOperations.fail(f.ns, {
+        id: dead?.id ?? '',
+        lease: dead?.lease ?? 0,
+        group: 'g',
+        message: 'm',
+      });
+      expect(await extended.tags()).toEqual({ t: 4, own1: 1, own2: 1, own3: 1, own4: 1 });
+      await f.engine.ack(f.ns, 'q', ids[2] ?? '');
+      f.nowMs += 5_001;
+      await f.engine.pumpNow(f.ns);
+      await extended.path.dead.deleteIds(f.ns, [ids[1] ?? '']);
+
+      expect(await extended.tags()).toEqual({ t: 1, own3: 1 });
+      await tags.removeTags(f.ns, ids[3] ?? '', ['t', 'own3']);
+      await f.engine.ack(f.ns, 'q', ids[3] ?? '');
+      f.nowMs += 86_400_001;
+      await f.engine.pumpNow(f.ns);
+      await f.engine.tidyNow(f.ns);
+      expect(await f.keys()).toEqual([]);
+    });
+
+    it('may change on a job that runs, and on one that is far ahead', async () => {
+      const id = await f.publish('q');
+      const far = await f.publish('q', { delayMs: 3_600_000 });
+      const [job] = await f.reserve('q');
+      await extended.path.tags.addTags(f.ns, id, ['hot']);
+      await extended.path.tags.addTags(f.ns, far, ['later']);
+
+      expect(await list({ tag: 'hot' })).toEqual([id]);
+      expect(await extended.path.jobReader.find(f.ns, id)).toMatchObject({ state: 'leased', tags: ['hot'] });
+      expect(await f.engine.ack(f.ns, 'q', id, job?.lease)).toBe(true);
+      expect(await list({ queue: 'q', state: 'scheduled' })).toEqual([far]);
+      expect(await f.engine.counts(f.ns, ['q'])).toMatchObject([{ scheduled: 1 }]);
+      expect(await extended.tags()).toEqual({ later: 1 });
+    });
+
+    it('are at most 32, and of jobs that are there', async () => {
+      const id = await extended.put('q');
+      const many = Array.from({ length: 33 }, (_, i) => `t${String(i)}`);
+      const { tags } = extended.path;
+
+      await expect(tags.addTags(f.ns, id, many)).rejects.toMatchObject({ code: 'invalid_argument' });
+      expect(await tags.tagsOf(f.ns, id)).toEqual([]);
+      await expect(tags.addTags(f.ns, 'missing', ['a'])).rejects.toMatchObject({ code: 'job_not_found' });
+      expect(await extended.tags()).toEqual({});
+    });
+
+    it('are named like keys of ours without harm', async () => {
+      for (const tag of ['ags', 'imers', 'racked', 'races', ':', '0'])
+        await extended.put('q', { tags: [tag], type: tag });
+      await extended.lease('q', 1, 'aiting');
+
+      expect(Object.keys(await extended.tags()).sort()).toEqual([
+        '0',
+        ':',
+        'ags',
+        'imers',
+        'races',
+        'racked',
+      ]);
+      expect(await list({ worker: 'aiting' })).toHaveLength(1);
+    });
+  });
+
+  describe('tracked jobs', () => {
+    it('are listed, until they are untracked or gone for a day', async () => {
+      const { tags } = extended.path;
+      const extendedId = await extended.put('q');
+      const simple = await f.publish('p');
+      await tags.track(f.ns, extendedId);
+      await tags.track(f.ns, simple);
+      await tags.track(f.ns, simple);
+
+      expect((await list({ tracked: true })).sort()).toEqual([extendedId, simple].sort());
+      expect(await tags.untrack(f.ns, extendedId)).toBe(true);
+      await f.engine.ack(f.ns, 'p', simple);
+      expect(await list({ tracked: true })).toEqual([]);
+      expect(await tags.traces(f.ns)).toEqual([{ id: simple, goneAtMs: f.nowMs }]);
+      f.nowMs += 86_400_000;
+      await f.engine.pumpNow(f.ns);
+      expect(await tags.traces(f.ns)).toEqual([]);
+    });
+
+    it('may be untracked when they are gone (Q15)', async () => {
+      const id = await extended.put('q');
+      await extended.path.tags.track(f.ns, id);
+      await f.engine.ack(f.ns, 'q', id);
+      expect(await extended.path.tags.traces(f.ns)).toHaveLength(1);
+
+      expect(await extended.path.tags.untrack(f.ns, id)).toBe(false);
+      expect(await extended.path.tags.untrack(f.ns, 'missing')).toBe(false);
+      expect(await extended.path.tags.traces(f.ns)).toEqual([]);
+    });
+
+    it('are told of with a mark', async () => {
+      const id = await extended.put('q');
+      await f.pool.read('SET', `{${f.ns}}:listening`, '1');
+      await f.pool.read('XADD', `{${f.ns}}:events`, '*', 'e', '');
+      await extended.path.tags.track(f.ns, id);
+      await extended.lease('q');
+      await extended.path.tags.untrack(f.ns, id);
+      const entries = (await f.pool.read('XRANGE', `{${f.ns}}:events`, '-', '+')) as [Buffer, Buffer[]][];
+
+      const changes = entries
+        .map(
+          ([, fields]) =>
+            new Map(
+              fields.flatMap((_, i) => (i % 2 === 0 ? [[String(fields[i]), String(fields[i + 1])]] : [])),
+            ),
+        )
+        .filter((fields) => fields.get('e') !== '')
+        .map((fields) => [
+          fields.get('e'),
+          (JSON.parse(fields.get('d') ?? '') as { tracked?: boolean }).tracked,
+        ]);
+      expect(changes).toEqual([
+        ['tracked', true],
+        ['leased', true],
+        ['untracked', true],
+      ]);
+      const job = await extended.path.jobReader.find(f.ns, id);
+      expect(job?.timeline.every((entry) => !('tracked' in entry))).toBe(true);
+    });
+  });
+
+  describe('workers', () => {
+    it('do not keep a job that is cancelled when its lease runs out', async () => {
+      const id = await f.put('q', { retentionMs: 60_000 });
+      await f.reserve('q', { worker: 'one', ttrMs: 1_000 });
+      await extended.path.jobCanceller.cancel(f.ns, id, { graceMs: 60_000 });
+      await f.pass(1_001);
+
+      expect(await f.find(id)).toMatchObject({ state: 'cancelled' });
+      expect(await extended.path.workers.find(f.ns, 'one')).toMatchObject({ leased: 0, stalled: 0 });
+      expect(await list({ worker: 'one' })).toEqual([]);
+    });
+
+    it('are known with what they have and what they left', async () => {
+      await inOrder(3, () => extended.put('q'));
+      const [first] = await extended.lease('q', 2, 'one', 1_000);
+      await extended.lease('q', 1, 'two', 60_000);
+      f.nowMs += 1_001;
+      await f.engine.pumpNow(f.ns);
+      const { workers, leaseOperations } = extended.path;
+
+      expect(
+        (await workers.list(f.ns, { limit: 10 })).items
+          .map(({ name, leased, stalled }) => [name, leased, stalled])
+          .sort(),
+      ).toEqual([
+        ['one', 0, 2],
+        ['two', 1, 0],
+      ]);
+      expect(await list({ worker: 'one' })).toHaveLength(2);
+      await leaseOperations.heartbeat(f.ns, { id: first?.id ?? '', lease: 1 });
+      expect(await workers.find(f.ns, 'one')).toEqual({
+        name: 'one',
+        seenAtMs: f.nowMs,
+        leased: 1,
+        stalled: 1,
+      });
+      await extended.lease('q', 1, 'two');
+      expect(await workers.find(f.ns, 'one')).toMatchObject({ leased: 1, stalled: 0 });
+      await leaseOperations.complete(f.ns, [{ id: first?.id ?? '', lease: 1 }]);
+      expect(await workers.find(f.ns, 'one')).toMatchObject({ leased: 0, stalled: 0 });
+      expect(await workers.find(f.ns, 'two')).toMatchObject({ leased: 2 });
+    });
+
+    it('are forgotten when they say so, or after a day', async () => {
+      await extended.put('q');
+      const [job] = await extended.lease('q', 1, 'one');
+      const { workers, leaseOperations } = extended.path;
+
+      expect(await workers.deregister(f.ns, 'one')).toBe(true);
+      expect(await workers.deregister(f.ns, 'one')).toBe(false);
+      expect(await workers.find(f.ns, 'one')).toBeNull();
+      await leaseOperations.heartbeat(f.ns, { id: job?.id ?? '', lease: 1 }, { ttrMs: 1_000 });
+      expect(await workers.find(f.ns, 'one')).toMatchObject({ leased: 1 });
+      f.nowMs += 86_400_000;
+      await extended.lease('q', 1, 'other');
+      await f.engine.pumpNow(f.ns);
+      expect((await workers.list(f.ns, { limit: 10 })).items.map(({ name }) => name)).toEqual(['other']);
+    });
+
+    it('may ask a full store, which notes nothing of them', async () => {
+      const redis = await startRedis();
+      const own = await EngineFixture.open({}, { url: redis.url });
+      const admin = new Redis(redis.port, '127.0.0.1');
+      try {
+        await own.publish('q');
+        await own.reserve('q', { worker: 'one' });
+        await admin.config('SET', 'maxmemory', '1');
+
+        expect(await own.reserve('q', { worker: 'two' })).toEqual([]);
+        const { items } = await own.engine.extended.workers.list(own.ns, { limit: 10 });
+        expect(items.map(({ name }) => name)).toEqual(['one']);
+      } finally {
+        admin.disconnect();
+        await own.close();
+        await redis.stop();
+      }
+    });
+  });
+});
+
+describe('dead jobs', () => {
+  let f: EngineFixture;
+  let extended: ExtendedFixture;
+  beforeEach(async () => {
+    f = await EngineFixture.withClock();
+    extended = new ExtendedFixture(f);
+  });
+  afterEach(() => f.close());
+
+  const RESET = { ttlMs: 0, tries: 'reset' } as const;
+
+  /** A job that fails at once. */
+  async function dead(
+    queue: string,
+    group: string,
+    job: Parameters<ExtendedFixture['put']>[1] = {},
+    message = 'boom',
+  ) {
+    const id = await extended.put(queue, job);
+    expect(await extended.fail(queue, group, message)).toBe(1);
+    f.nowMs += 1;
+    return id;
+  }
+
+  async function idsOf(filter: Parameters<ExtendedFixture['path']['lists']['listDead']>[1], limit = 100) {
+    const { items, cursor } = await extended.path.lists.listDead(f.ns, filter, { limit });
+    return { ids: items.map(({ id }) => id), cursor };
+  }
+
+  it('lists dead jobs by time, group, type, tag, attribute and message text', async () => {
+    const start = f.nowMs;
+    const one = await dead('q', 'smtp', { tags: ['vip'], type: 'mail' }, 'Connection REFUSED by peer');
+    const two = await dead('p', 'smtp', { attributes: { to: 'x' } }, 'timeout');
+    const three = await dead('q', 'db', { type: 'mail' });
+    const list = async (filter: Parameters<typeof idsOf>[0]) => (await idsOf(filter)).ids;
+
+    expect(await list({})).toEqual([two, one, three]);
+    expect(await list({ queue: 'q' })).toEqual([one, three]);
+    expect(await list({ group: 'smtp' })).toEqual([one, two]);
+    expect(await list({ group: 'smtp', queue: 'p' })).toEqual([two]);
+    expect(await list({ type: 'mail' })).toEqual([one, three]);
+    expect(await list({ tag: 'vip' })).toEqual([one]);
+    expect(await list({ attributes: { to: 'x' } })).toEqual([two]);
+    expect(await list({ attributes: { to: 'y' } })).toEqual([]);
+    expect(await list({ text: 'refused' })).toEqual([one]);
+    expect(await list({ text: '.*' })).toEqual([]);
+    expect(await list({ fromMs: start + 1 })).toEqual([two, three]);
+    expect(await list({ toMs: start + 1, group: 'smtp' })).toEqual([one, two]);
+    expect(await list({ fromMs: start + 1, toMs: start + 1 })).toEqual([two]);
+    const { items } = await extended.path.lists.listDead(f.ns, { tag: 'vip' }, { limit: 1 });
+    expect(items[0]).toMatchObject({
+      state: 'dead',
+      endedAtMs: start,
+      failure: { group: 'smtp', message: 'Connection REFUSED by peer', atMs: start },
+    });
+  });
+
+  it('lists and searches long messages in steps that each look at some of them', async () => {
+    let pages = 0;
+    const script = (name: string): void => void (pages += name === 'full_page' ? 1 : 0);
+    await f.close();
+    f = await EngineFixture.withClock({ observer: { ...silentObserver, script } });
+    extended = new ExtendedFixture(f);
+    const long = 'é'.repeat(8_000);
+    const ids: string[] = [];
+    for (let i = 0; i < 40; i++) ids.push(await dead('q', 'g', {}, `${long} ÄRGER ${String(i)}`));
+
+    expect((await idsOf({ text: 'Ärger' })).ids).toEqual(ids);
+    expect(pages).toBe(3);
+    expect((await idsOf({ queue: 'q' })).ids).toEqual(ids);
+    expect(await extended.path.dead.count(f.ns, { text: 'ärger 3' })).toMatchObject({ done: 0 });
+    expect(await extended.path.dead.count(f.ns, { text: 'Ärger 3' })).toEqual({ done: 11, cursor: null });
+  });
+
+  it('counts groups exactly: a respawned job counts no more, and its failure is gone (Q4)', async () => {
+    const ids = [await dead('q', 'a'), await dead('q', 'a'), await dead('q', 'b')];
+    expect(await extended.groups()).toEqual({ a: 2, b: 1 });
+
+    expect(await extended.path.dead.respawn(f.ns, { group: 'a' }, RESET)).toEqual({ done: 2, cursor: null });
+
+    expect(await extended.groups()).toEqual({ b: 1 });
+    const job = await extended.path.jobReader.find(f.ns, ids[0] ?? '');
+    expect(job).toMatchObject({
+      state: 'ready',
+      failure: null,
+      triesLeft: 3,
+      attempts: 0,
+      failures: 0,
+      endedAtMs: null,
+    });
+    expect(job?.timeline.map(({ what }) => what)).toEqual([
+      'published',
+      'leased',
+      'failed',
+      'died',
+      'respawned',
+    ]);
+    expect((await idsOf({})).ids).toEqual([ids[2]]);
+    await extended.fail('q', 'c');
+    expect(await extended.groups()).toEqual({ b: 1, c: 1 });
+  });
+
+  it('counts no job that failed and is tried again', async () => {
+    await extended.put('q', { tries: 3 });
+    const [job] = await extended.lease('q', 1);
+    const failed = { id: job?.id ?? '', lease: job?.lease ?? 0, group: 'smtp', message: 'refused' };
+    await extended.path.leaseOperations.retry(f.ns, failed);
+
+    expect(await extended.path.jobReader.find(f.ns, failed.id)).toMatchObject({ failure: { group: 'smtp' } });
+    expect(await extended.groups()).toEqual({});
+  });
+
+  it('names a group for those whose leases ran out, too', async () => {
+    const id = await extended.put('q', { tries: 1 });
+    await extended.lease('q', 1, 'w');
+    f.nowMs += 10_001;
+    await f.engine.pumpNow(f.ns);
+
+    expect(await extended.groups()).toEqual({ lease_expired: 1 });
+    expect(await extended.path.jobReader.find(f.ns, id)).toMatchObject({
+      failure: { group: 'lease_expired', worker: 'w' },
+    });
+  });
+
+  it('counts first, and changes nothing by it', async () => {
+    for (let i = 0; i < 5; i++) await dead('q', i < 3 ? 'a' : 'b');
+    const before = await f.keys();
+
+    expect(await extended.path.dead.count(f.ns, { group: 'a' })).toEqual({ done: 3, cursor: null });
+    expect(await extended.path.dead.count(f.ns, {})).toEqual({ done: 5, cursor: null });
+    expect(await f.keys()).toEqual(before);
+    expect(await extended.groups()).toEqual({ a: 3, b: 2 });
+  });
+
+  it('brings back with the tries that were left, with a number, or with all', async () => {
+    const keep = await dead('q', 'keep', { tries: 5 });
+    const number = await dead('q', 'number', { tries: 5 });
+    const used = await dead('q', 'used', { tries: 1 });
+    const { dead: letter, jobReader: jobReader } = extended.path;
+    await letter.respawn(f.ns, { group: 'keep' }, { ttlMs: 0, tries: 'keep' });
+    await letter.respawn(f.ns, { group: 'number' }, { ttlMs: 1_000, tries: 2 });
+    await letter.respawn(f.ns, { group: 'used' }, { ttlMs: 0, tries: 'keep' });
+
+    expect(await jobReader.find(f.ns, keep)).toMatchObject({ triesLeft: 4, failures: 1 });
+    expect(await jobReader.find(f.ns, number)).toMatchObject({ triesLeft: 2, expiresAtMs: f.nowMs + 1_000 });
+    expect(await jobReader.find(f.ns, used)).toMatchObject({ triesLeft: 1 });
+    f.nowMs += 1_001;
+    await f.engine.pumpNow(f.ns);
+    expect(await jobReader.find(f.ns, number)).toBeNull();
+  });
+
+  it('moves to another queue, new ones too, rich and plain', async () => {
+    const extendedId = await dead('q', 'g', { priority: 3 });
+    const simple = await f.publish('q', { tries: 1 });
+    await f.reserve('q', { ttrMs: 1_000 });
+    f.nowMs += 1_001;
+    await f.engine.pumpNow(f.ns);
+    f.nowMs += 1;
+
+    expect(await extended.path.dead.respawn(f.ns, { queue: 'q' }, { ...RESET, queue: 'fresh' })).toEqual({
+      done: 2,
+      cursor: null,
+    });
+    expect((await f.reserve('fresh', { count: 2 })).map(({ id, queue }) => [id, queue])).toEqual([
+      [simple, 'fresh'],
+      [extendedId, 'fresh'],
+    ]);
+    expect((await f.engine.counts(f.ns, ['q']))[0]).toMatchObject({ dead: 0, ready: 0 });
+  });
+
+  it('acts on those that are named, and on none that is not dead', async () => {
+    const ids = [await dead('q', 'g'), await dead('q', 'g'), await extended.put('q')];
+    const all = [...ids, 'missing', ids[0] ?? ''];
+
+    expect(await extended.path.dead.respawnIds(f.ns, all.slice(1), RESET)).toBe(2);
+    expect(await extended.path.dead.deleteIds(f.ns, all)).toBe(0);
+    expect(await extended.fail('q', 'g', 'm', 3)).toBe(3);
+    expect(await extended.path.dead.deleteIds(f.ns, [ids[1] ?? ''])).toBe(1);
+    expect(await extended.groups()).toEqual({ g: 2 });
+    expect(await extended.path.jobReader.find(f.ns, ids[1] ?? '')).toBeNull();
+  });
+
+  it('goes on where it stopped, and leaves alone what dies meanwhile', async () => {
+    for (let i = 0; i < 7; i++) await dead(i < 4 ? 'p' : 'q', 'g');
+    const first = await extended.path.dead.respawn(f.ns, {}, RESET, 3);
+    expect(first.done).toBe(3);
+    // Those that came back die again: this operation is not to meet them.
+    f.nowMs += 1;
+    expect(await extended.fail('p', 'again', 'm', 3)).toBe(3);
+
+    const rest = await extended.path.dead.respawn(f.ns, {}, RESET, Infinity, first.cursor ?? '');
+
+    expect(rest).toEqual({ done: 4, cursor: null });
+    expect(await extended.groups()).toEqual({ again: 3 });
+  });
+
+  it('shows its dead to calls of lmstfy, which respawn and delete them', async () => {
+    const ids: string[] = [];
+    for (let i = 0; i < 5; i++) ids.push(await dead('q', 'g', { tries: 4, tags: ['t'] }));
+    expect(await f.engine.deadLetterHead(f.ns, 'q')).toEqual({ id: ids[0], size: 5 });
+
+    expect(await f.engine.respawn(f.ns, 'q', 2, 60_000)).toBe(2);
+    expect(await extended.path.jobReader.find(f.ns, ids[0] ?? '')).toMatchObject({
+      state: 'ready',
+      triesLeft: 1,
+      failure: null,
+      expiresAtMs: f.nowMs + 60_000,
+    });
+    expect(await f.engine.deleteDead(f.ns, 'q', 100)).toBe(3);
+    expect(await extended.groups()).toEqual({});
+    expect(await extended.tags()).toEqual({ t: 2 });
+    expect((await f.reserve('q', { count: 5 })).map(({ id }) => id)).toEqual(ids.slice(0, 2));
+  });
+
+  it('lets go of those that wait for it: when it is back and done, and when it is deleted', async () => {
+    const parents = [await dead('q', 'back'), await dead('q', 'drop')];
+    const waits = (parent: string | undefined, onDependencyFailure: 'block' | 'cancel') =>
+      extended.put('child', { dependsOn: [parent ?? ''], onDependencyFailure });
+    const [first, second] = [await waits(parents[0], 'block'), await waits(parents[1], 'cancel')];
+    const stateOf = async (id: string) => (await extended.path.jobReader.find(f.ns, id))?.state ?? null;
+    await extended.path.dead.respawn(f.ns, { group: 'back' }, RESET);
+    const [job] = await extended.lease('q');
+    await extended.path.leaseOperations.complete(f.ns, [{ id: job?.id ?? '', lease: job?.lease ?? 0 }]);
+    await f.engine.pumpNow(f.ns);
+    expect(await stateOf(first)).toBe('ready');
+
+    expect(await extended.path.dead.delete(f.ns, { group: 'drop' })).toMatchObject({ done: 1 });
+    await f.engine.pumpNow(f.ns);
+
+    expect(await stateOf(second)).toBeNull();
+    expect(await extended.groups()).toEqual({});
+  });
+
+  it('loses the lease of an owner from before the death', async () => {
+    const id = await extended.put('q', { tries: 1 });
+    const [job] = await extended.lease('q', 1, 'w');
+    f.nowMs += 10_001;
+    await f.engine.pumpNow(f.ns);
+    await extended.path.dead.respawnIds(f.ns, [id], { ttlMs: 0, tries: 'keep' });
+
+    await expect(
+      extended.path.leaseOperations.heartbeat(f.ns, { id, lease: job?.lease ?? 0 }),
+    ).rejects.toMatchObject({
+      code: 'lease_lost',
+    });
+  });
+
+  it('refuses what is no way to come back', async () => {
+    const { dead: letter } = extended.path;
+    for (const options of [
+      { ttlMs: -1, tries: 'reset' },
+      { ttlMs: 0, tries: 0 },
+      { ttlMs: 0, tries: 1, queue: 'a b' },
+    ] as const) {
+      await expect(letter.respawn(f.ns, {}, options)).rejects.toMatchObject({ code: 'invalid_argument' });
+    }
+  });
+});

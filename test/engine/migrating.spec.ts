@@ -1,0 +1,588 @@
+import type { LeasedJob, NewJob, ReserveRequest } from '../../src/domain/job.js';
+import type { NewExtendedJob } from '../../src/domain/extended-job.js';
+import { QueueEngine } from '../../src/engine/engine.js';
+import { EngineRegistry } from '../../src/engine/migration/engine.registry.js';
+import { MigratingQueues } from '../../src/engine/migration/migrating-queues.js';
+import type { Queues } from '../../src/engine/migration/served-queues.js';
+import { RedisPool } from '../../src/redis/pool.js';
+import { readIdempotencyRecord } from '../../src/redis/scripts/simple.js';
+import { randomNamespace, waitFor } from '../support/redis.js';
+import { newJob, silentLog, testPoolOptions } from './fixture.js';
+
+describe('a pool that migrates', () => {
+  /** Two pools: two key prefixes on the tests' Redis. */
+  class Pools {
+    private constructor(
+      readonly ns: string,
+      readonly pools: readonly [RedisPool, RedisPool],
+      readonly old: QueueEngine,
+      readonly next: QueueEngine,
+    ) {}
+
+    static async open(commandTimeoutMs = 2_000): Promise<Pools> {
+      const connect = (name: string): Promise<RedisPool> => {
+        const keyPrefix = `${randomNamespace(name)}:`;
+        return RedisPool.connect(name, testPoolOptions({ keyPrefix, commandTimeoutMs }), silentLog);
+      };
+      const [a, b] = [await connect('a'), await connect('b')];
+      return new Pools(randomNamespace(), [a, b], new QueueEngine(a), new QueueEngine(b));
+    }
+
+    async close(): Promise<void> {
+      await Promise.all([this.old.stop(), this.next.stop()]);
+      await Promise.all(this.pools.map((pool) => pool.close()));
+    }
+
+    waits(which: 0 | 1, queue: string): Promise<unknown> {
+      const pool = this.pools[which];
+      return waitFor(() => pool.read('HEXISTS', pool.keys.namespace(this.ns).waiting, queue));
+    }
+  }
+
+  describe('a pool that moves to another', () => {
+    let p: Pools;
+    let both: Queues;
+    beforeEach(async () => {
+      p = await Pools.open(500);
+      both = new MigratingQueues(p.old, p.next);
+    });
+    afterEach(() => p.close());
+
+    const publish = (queues: Queues, text: string, job: Partial<NewJob> = {}, queue = 'q'): Promise<string> =>
+      queues.publish(p.ns, queue, newJob({ body: Buffer.from(text), ...job }));
+    const reserve = (queues: Queues, request: Partial<ReserveRequest> = {}): Promise<LeasedJob[]> =>
+      queues.reserve(p.ns, { queues: ['q'], count: 1, ttrMs: 60_000, waitMs: 0, ...request });
+    const bodies = (jobs: readonly LeasedJob[]): string[] => jobs.map(({ body }) => body.toString());
+    const sizes = async (queue = 'q'): Promise<number[]> => [
+      await p.old.size(p.ns, queue),
+      await p.next.size(p.ns, queue),
+    ];
+
+    it('takes what is published into the new pool, singly and in bulk', async () => {
+      await publish(both, 'one');
+      await both.publishMany(p.ns, 'q', [newJob(), newJob()]);
+
+      expect(await sizes()).toEqual([0, 3]);
+    });
+
+    it('heeds what a publish asks for beside its job', async () => {
+      const options = { idempotencyKey: 'once' };
+      const lone = { durability: 'replicated:9' } as const;
+
+      const first = await both.publish(p.ns, 'q', newJob(), options);
+      expect(await both.publish(p.ns, 'q', newJob(), options)).toBe(first);
+      const many = await both.publishMany(p.ns, 'q', [newJob(), newJob()], { idempotencyKey: 'many' });
+      expect(await both.publishMany(p.ns, 'q', [newJob(), newJob()], { idempotencyKey: 'many' })).toEqual(
+        many,
+      );
+      const again = await both.republish(p.ns, 'q', first, newJob(), { idempotencyKey: 'anew' });
+      expect(await both.republish(p.ns, 'q', first, newJob(), { idempotencyKey: 'anew' })).toBe(again);
+      expect(await sizes()).toEqual([0, 3]);
+      for (const call of [
+        both.publish(p.ns, 'q', newJob(), lone),
+        both.publishMany(p.ns, 'q', [newJob(), newJob()], lone),
+        both.republish(p.ns, 'q', again, newJob(), lone),
+      ])
+        await expect(call).rejects.toMatchObject({ code: 'durability_unavailable' });
+    });
+
+    it('knows what was published under a key before it began to move, and stores nothing again', async () => {
+      const [one, many, anew] = ['one', 'many', 'anew'].map((idempotencyKey) => ({ idempotencyKey }));
+      const publishAll = async (queues: Queues) => {
+        const first = await queues.publish(p.ns, 'q', newJob(), one);
+        const both = await queues.publishMany(p.ns, 'q', [newJob(), newJob()], many);
+        return [first, ...both, await queues.republish(p.ns, 'q', first, newJob(), anew)];
+      };
+      const before = await publishAll(p.old);
+      const work = async () => {
+        const jobs = await reserve(both, { count: 10 });
+        for (const { id } of jobs) await both.ack(p.ns, 'q', id);
+        return jobs.length;
+      };
+
+      expect(await publishAll(both)).toEqual(before);
+      expect(await work()).toBe(3);
+      // Also when all is done, when it moves on from there, and when it moves back.
+      expect(await publishAll(both)).toEqual(before);
+      expect(await publishAll(new MigratingQueues(p.next, p.old))).toEqual(before);
+      expect(await sizes()).toEqual([0, 0]);
+    });
+
+    it('answers with what the old pool has under a key only if it is as durable there as is asked for', async () => {
+      const options = { idempotencyKey: 'k' };
+      const id = await p.old.publish(p.ns, 'q', newJob(), options);
+
+      await expect(
+        both.publish(p.ns, 'q', newJob(), { ...options, durability: 'replicated:9' }),
+      ).rejects.toMatchObject({ code: 'durability_unavailable' });
+      expect(await both.publish(p.ns, 'q', newJob(), { ...options, durability: 'memory' })).toBe(id);
+      expect(await sizes()).toEqual([1, 0]);
+    });
+
+    it('refuses another request under a key of the old pool, and changes nothing', async () => {
+      await p.old.publish(p.ns, 'q', newJob(), { idempotencyKey: 'k' });
+
+      await expect(
+        both.publish(p.ns, 'q', newJob({ body: Buffer.from('other') }), { idempotencyKey: 'k' }),
+      ).rejects.toMatchObject({ code: 'idempotency_key_reused' });
+      expect(await sizes()).toEqual([1, 0]);
+    });
+
+    it('reads the answer of an old pool that was asked too late', async () => {
+      const [pool] = p.pools;
+      const args = { clock_ms: '', deadline_ms: 1, digest: 'd', fingerprint: 'f' };
+      expect(await pool.run(readIdempotencyRecord, pool.keys.namespace(p.ns), args)).toMatchObject({
+        status: 1,
+        found: 0,
+      });
+    });
+
+    it('publishes under a key while the old pool is unreachable', async () => {
+      await p.pools[0].close();
+
+      const id = await publish(both, 'x', {}, 'q');
+      const keyed = await both.publish(p.ns, 'q', newJob(), { idempotencyKey: 'k' });
+      expect(await both.publish(p.ns, 'q', newJob(), { idempotencyKey: 'k' })).toBe(keyed);
+      expect(keyed).not.toBe(id);
+      expect(await p.next.size(p.ns, 'q')).toBe(2);
+    });
+
+    it('gives out the jobs of the old pool first, in their order, and then those of the new one', async () => {
+      for (const text of ['old 1', 'old 2']) await publish(p.old, text);
+      for (const text of ['new 1', 'new 2']) await publish(both, text);
+
+      expect(bodies(await reserve(both))).toEqual(['old 1']);
+      expect(bodies(await reserve(both, { count: 3, waitMs: 1_000 }))).toEqual(['old 2', 'new 1', 'new 2']);
+      expect(await reserve(both)).toEqual([]);
+    });
+
+    it('looks at all queues of the old pool before those of the new one', async () => {
+      await publish(both, 'new high', {}, 'high');
+      await publish(p.old, 'old low', {}, 'low');
+
+      expect(bodies(await reserve(both, { queues: ['high', 'low'], count: 2 }))).toEqual([
+        'old low',
+        'new high',
+      ]);
+    });
+
+    it.each([
+      ['old', 0],
+      ['new', 1],
+    ] as const)(
+      'wakes who waits when a job comes to the %s pool',
+      async (name, which) => {
+        const wait = reserve(both, { waitMs: 60_000 });
+        await Promise.all([p.waits(0, 'q'), p.waits(1, 'q')]);
+        const id = await publish(which === 0 ? p.old : p.next, name);
+
+        expect((await wait).map((job) => job.id)).toEqual([id]);
+      },
+      10_000,
+    );
+
+    it.each([
+      [1, ['old'], [0, 1]],
+      [2, ['old', 'new'], [0, 0]],
+    ])('gives %i to one who waits when both pools bring a job at one moment', async (count, given, left) => {
+      let arrived = 0;
+      let open = (): void => undefined;
+      const gate = new Promise<void>((resolve) => (open = resolve));
+      const held = (engine: QueueEngine): Queues =>
+        Object.assign(Object.create(engine) as QueueEngine, {
+          reserve: async (ns: string, request: ReserveRequest) => {
+            if (request.waitMs === 0) return [];
+            const jobs = await engine.reserve(ns, { queues: ['q'], count: 1, ttrMs: 60_000, waitMs: 0 });
+            if (++arrived === 2) open();
+            await gate;
+            return jobs;
+          },
+        });
+      await publish(p.old, 'old');
+      await publish(p.next, 'new');
+      const jobs = await reserve(new MigratingQueues(held(p.old), held(p.next)), { count, waitMs: 1_000 });
+
+      expect(bodies(jobs)).toEqual(given);
+      expect(await sizes()).toEqual(left);
+    });
+
+    it('T43: gives one job to one who waits, and leaves what the other pool had at the same moment', async () => {
+      for (let round = 0; round < 20; round++) {
+        const wait = reserve(both, { waitMs: 20_000 });
+        await Promise.all([p.waits(0, 'q'), p.waits(1, 'q')]);
+        const ids = await Promise.all([publish(p.old, 'old'), publish(p.next, 'new')]);
+        const got = await wait;
+
+        expect(got).toHaveLength(1);
+        const rest = ids.filter((id) => id !== got[0]?.id);
+        await waitFor(async () => (await both.size(p.ns, 'q')) === 1);
+        const next = await reserve(both);
+        expect(next.map((job) => job.id)).toEqual(rest);
+        // Nothing was spent on it: what went back went back whole.
+        expect(next[0]).toMatchObject({ triesLeft: 0, attempts: 1 });
+        for (const id of ids) await both.ack(p.ns, 'q', id);
+      }
+    });
+
+    it('undoes, in the pool of the lease, leases that did not reach the client', async () => {
+      await publish(p.old, 'old');
+      await publish(p.next, 'new');
+      const jobs = await reserve(both, { count: 2 });
+      await both.undo(p.ns, jobs);
+
+      expect(await sizes()).toEqual([1, 1]);
+      expect(bodies(await reserve(both, { count: 2 }))).toEqual(['old', 'new']);
+    });
+
+    it('leases nothing for a consumer who has gone meanwhile', async () => {
+      await publish(p.old, 'old');
+      const gone = new AbortController();
+      const wait = reserve(both, { count: 2, waitMs: 20_000, signal: gone.signal });
+      gone.abort();
+
+      expect(await wait).toEqual([]);
+      await waitFor(async () => (await p.old.size(p.ns, 'q')) === 1);
+    });
+
+    it('acknowledges a job where it is, by its lease too', async () => {
+      for (const queues of [p.old, p.next]) await publish(queues, 'x', { tries: 2 });
+      const jobs = await reserve(both, { count: 2 });
+      const [old, next] = jobs;
+
+      await expect(both.ack(p.ns, 'q', old!.id, 7)).rejects.toMatchObject({ code: 'lease_lost' });
+      await expect(both.ack(p.ns, 'q', next!.id, 7)).rejects.toMatchObject({ code: 'lease_lost' });
+      expect(await both.ack(p.ns, 'q', old!.id, old!.lease)).toBe(true);
+      expect(await both.ack(p.ns, 'q', next!.id, next!.lease)).toBe(true);
+      expect(await both.ack(p.ns, 'q', old!.id)).toBe(false);
+    });
+
+    it('acknowledges many at once, wherever each is', async () => {
+      const ids = [await publish(p.old, 'a'), await publish(p.next, 'b'), await publish(p.old, 'c')];
+      const [leased] = await reserve(p.old);
+      const acks = [
+        { queue: 'q', id: ids[1]! },
+        { queue: 'q', id: 'missing' },
+        { queue: 'q', id: leased!.id, lease: 9 },
+        { queue: 'q', id: ids[2]! },
+      ];
+
+      expect(await both.ackMany(p.ns, acks)).toEqual(['acked', 'not_found', 'lease_lost', 'acked']);
+    });
+
+    it('shows, counts and destroys the jobs of both', async () => {
+      const [old, next] = [await publish(p.old, 'old'), await publish(p.next, 'new')];
+      await publish(p.old, 'later', { delayMs: 60_000 });
+
+      expect((await both.peekQueue(p.ns, 'q'))?.id).toBe(old);
+      expect((await both.peekJob(p.ns, 'q', old))?.body.toString()).toBe('old');
+      expect((await both.peekJob(p.ns, 'q', next))?.body.toString()).toBe('new');
+      expect(await both.peekJob(p.ns, 'q', 'missing')).toBeNull();
+      expect(await both.size(p.ns, 'q')).toBe(2);
+      expect(await both.counts(p.ns, ['q'])).toMatchObject([{ queue: 'q', ready: 2, scheduled: 1 }]);
+      expect(await both.destroy(p.ns, 'q')).toBe(2);
+      expect(await sizes()).toEqual([0, 0]);
+      expect([await both.namespaces(), await both.queues(p.ns)]).toEqual([[p.ns], ['q']]);
+    });
+
+    it('has one dead letter, the old pool first', async () => {
+      for (const queues of [p.old, p.next]) {
+        await publish(queues, 'x');
+        await publish(queues, 'y');
+        await reserve(queues, { count: 2, ttrMs: 0 });
+        await waitFor(async () => {
+          await queues.pumpNow(p.ns);
+          return (await queues.deadLetterHead(p.ns, 'q')).size === 2;
+        });
+      }
+      const { id } = await p.old.deadLetterHead(p.ns, 'q');
+
+      expect(await both.deadLetterHead(p.ns, 'q')).toEqual({ id, size: 4 });
+      expect(await both.respawn(p.ns, 'q', 3, 0)).toBe(3);
+      expect(await sizes()).toEqual([2, 1]);
+      expect(await both.deleteDead(p.ns, 'q', 5)).toBe(1);
+    });
+
+    it('refuses an id that a job of either pool has', async () => {
+      await publish(p.old, 'x', { id: 'mine' });
+
+      await expect(publish(both, 'y', { id: 'mine' })).rejects.toMatchObject({ code: 'job_exists' });
+      expect(await publish(both, 'y', { id: 'yours' })).toBe('yours');
+      await expect(publish(both, 'z', { id: 'yours' })).rejects.toMatchObject({ code: 'job_exists' });
+    });
+
+    it('T27: puts the new job in its pool before the old one goes: never none', async () => {
+      const oldId = await publish(p.old, 'x');
+      const order: string[] = [];
+      const seen = async (what: string): Promise<void> => {
+        order.push(`${what}: ${(await sizes()).join()}`);
+      };
+      const watched = new MigratingQueues(
+        Object.assign(Object.create(p.old) as QueueEngine, {
+          ack: async (...args: Parameters<QueueEngine['ack']>) => {
+            await seen('before the old one goes');
+            return p.old.ack(...args);
+          },
+        }),
+        p.next,
+      );
+      const id = await watched.republish(p.ns, 'q', oldId, newJob({ body: Buffer.from('y') }));
+      await seen('after');
+
+      expect(order).toEqual(['before the old one goes: 1,1', 'after: 0,1']);
+      expect((await both.peekJob(p.ns, 'q', id))?.body.toString()).toBe('y');
+      const again = await both.republish(p.ns, 'q', id, newJob());
+      expect(await sizes()).toEqual([0, 1]);
+      expect(await both.peekJob(p.ns, 'q', id)).toBeNull();
+      expect(await both.peekJob(p.ns, 'q', again)).not.toBeNull();
+    });
+
+    it('adds up the statistics of both, and chooses settings in both', async () => {
+      for (const [engine, failures] of [
+        [p.old, 1],
+        [p.next, 2],
+      ] as const) {
+        engine.stats.of(p.ns, 'q').failures += failures;
+        await engine.stats.flush();
+      }
+      expect(await both.stats.read(p.ns, 'q', both.stats.today())).toMatchObject({ failures: 3 });
+
+      await both.settings.set(p.ns, 'grace_ms', 7);
+      expect(await both.settings.chosen(p.ns)).toEqual({ grace_ms: 7 });
+      for (const engine of [p.old, p.next])
+        expect(await engine.settings.of(p.ns)).toMatchObject({ grace_ms: 7 });
+      expect(await both.settings.unset(p.ns, 'grace_ms')).toBe(true);
+      for (const engine of [p.old, p.next]) expect(await engine.settings.chosen(p.ns)).toEqual({});
+    });
+
+    describe('when the old pool is away', () => {
+      beforeEach(() => p.pools[0].close());
+
+      it('publishes, gives out and acknowledges what is in the new one', async () => {
+        const first = await publish(both, 'first');
+        expect(bodies(await reserve(both))).toEqual(['first']);
+        expect(await both.ack(p.ns, 'q', first)).toBe(true);
+        const wait = reserve(both, { waitMs: 20_000 });
+        await p.waits(1, 'q');
+        const id = await publish(both, 'second', { id: 'chosen' });
+
+        expect(bodies(await wait)).toEqual(['second']);
+        expect(await both.ackMany(p.ns, [{ queue: 'q', id }])).toEqual(['acked']);
+        expect(await reserve(both, { waitMs: 50 })).toEqual([]);
+        expect(await both.namespaces()).toEqual([p.ns]);
+      });
+
+      it('says so where both are needed, and changes nothing', async () => {
+        const away = { code: 'pool_unavailable' };
+        const id = await publish(both, 'x');
+
+        await expect(both.republish(p.ns, 'q', id, newJob())).rejects.toMatchObject(away);
+        await expect(both.size(p.ns, 'q')).rejects.toMatchObject(away);
+        await expect(both.ack(p.ns, 'q', 'elsewhere')).rejects.toMatchObject(away);
+        expect(await p.next.size(p.ns, 'q')).toBe(1);
+      });
+    });
+
+    it('drains the old pool while the new one is away', async () => {
+      const id = await publish(p.old, 'old');
+      await p.pools[1].close();
+
+      expect(bodies(await reserve(both))).toEqual(['old']);
+      expect(await both.ack(p.ns, 'q', id)).toBe(true);
+      await expect(publish(both, 'x')).rejects.toMatchObject({ code: 'pool_unavailable' });
+      await expect(reserve(both)).rejects.toMatchObject({ code: 'pool_unavailable' });
+    });
+
+    it('is chosen by the registry, over as many pools as it takes', () => {
+      const engines = new Map([
+        ['a', p.old],
+        ['b', p.next],
+      ]);
+      const registry = new EngineRegistry(engines, new Map([['a', 'b']]));
+
+      expect(registry.forPool('a')).toBeInstanceOf(MigratingQueues);
+      expect(registry.forPool('b')).toBe(p.next);
+      expect(registry.all()).toEqual([p.old, p.next]);
+      expect(() => new EngineRegistry(engines, new Map([['a', 'c']]))).toThrow(
+        'pool c cannot be migrated to',
+      );
+      expect(() => new EngineRegistry(engines, new Map([['a', 'b'], ['b', 'a']]))).toThrow(/migrated to/); // prettier-ignore
+    });
+  });
+});
+
+describe('native calls while a pool migrates', () => {
+  const AWAY = { code: 'pool_unavailable' };
+
+  /** Two pools: two key prefixes on the tests' Redis. */
+  describe('the native API, while a pool moves', () => {
+    let ns: string;
+    let pools: RedisPool[];
+    let old: QueueEngine;
+    let next: QueueEngine;
+    let both: MigratingQueues;
+    beforeEach(async () => {
+      ns = randomNamespace();
+      const connect = (name: string) =>
+        RedisPool.connect(
+          name,
+          testPoolOptions({ keyPrefix: `${randomNamespace(name)}:`, commandTimeoutMs: 500 }),
+          silentLog,
+        );
+      pools = [await connect('a'), await connect('b')];
+      [old, next] = pools.map((pool) => new QueueEngine(pool)) as [QueueEngine, QueueEngine];
+      both = new MigratingQueues(old, next);
+    });
+    afterEach(async () => {
+      await Promise.all([old, next].map((engine) => engine.stop()));
+      await Promise.all(pools.map((pool) => pool.close()));
+    });
+
+    const job = (more: Partial<NewExtendedJob> = {}): NewExtendedJob => ({
+      queue: 'q',
+      body: Buffer.from('x'),
+      type: 't',
+      ...more,
+    });
+    const put = async (where: { native: QueueEngine['native'] }, more: Partial<NewExtendedJob> = {}) =>
+      (await where.native.publish(ns, [job(more)]))[0]!.id;
+    const lease = async (count = 1) =>
+      both.reserve(ns, { queues: ['q'], count, ttrMs: 60_000, waitMs: 0, worker: 'w' });
+    const sizes = async () => [await old.size(ns, 'q'), await next.size(ns, 'q')];
+
+    it('publishes to the new pool, with all that jobs may say and a key', async () => {
+      const options = { idempotencyKey: 'k' };
+      const first = await both.native.publish(ns, [job({ priority: 3, retentionMs: 1 }), job()], options);
+      expect(await both.native.publish(ns, [job({ priority: 3, retentionMs: 1 }), job()], options)).toEqual(
+        first,
+      );
+      expect(await sizes()).toEqual([0, 2]);
+    });
+
+    it('knows what was published under a key before it began to move, to the end of its jobs', async () => {
+      const wish = [job({ priority: 3, retentionMs: 60_000, unique: { key: 'u', mode: 'existing' } })];
+      const options = { idempotencyKey: 'k' };
+      const before = await old.native.publish(ns, wish, options);
+
+      expect(await both.native.publish(ns, wish, options)).toEqual(before);
+      await expect(both.native.publish(ns, [job()], options)).rejects.toMatchObject({
+        code: 'idempotency_key_reused',
+      });
+      expect(await sizes()).toEqual([1, 0]);
+      const waits = both.native.waitForEnd(ns, before[0]!.id, 10_000, new AbortController().signal);
+      await both.native.complete(ns, await lease());
+      expect(await waits).toMatchObject({ id: before[0]!.id, state: 'done' });
+      expect(await both.native.publish(ns, wish, options)).toEqual(before);
+    });
+
+    it.each<[string, Partial<NewExtendedJob>]>([
+      ['unique', { unique: { key: 'k', mode: 'reject' } }],
+      ['concurrency_key', { concurrencyKey: 'k' }],
+      ['depends_on', { dependsOn: ['other'] }],
+    ])('rejects %s until the migration is over: it cannot be kept across two stores', async (field, more) => {
+      await expect(both.native.publish(ns, [job(), job(more)])).rejects.toMatchObject({
+        code: 'pool_moving',
+        message: expect.stringContaining(field) as string,
+      });
+      expect(await sizes()).toEqual([0, 0]);
+    });
+
+    it('has a chosen id free in both pools', async () => {
+      await put(old, { id: 'mine' });
+      await expect(put(both, { id: 'mine' })).rejects.toMatchObject({ code: 'job_exists' });
+      await put(both, { id: 'other' });
+      await expect(put(both, { id: 'other' })).rejects.toMatchObject({ code: 'job_exists' });
+    });
+
+    it('leases the jobs of the old pool first, and hears what their owners say where each is', async () => {
+      const ids = [
+        await put(old),
+        await put(old),
+        await put(old),
+        await put(both),
+        await put(both),
+        await put(both),
+      ];
+      const jobs = await lease(6);
+      expect(jobs.map(({ id }) => id)).toEqual(ids);
+      const { native } = both;
+      const [a, b, c, d, e, g] = jobs as [(typeof jobs)[0], ...typeof jobs] & (typeof jobs)[0][];
+      for (const one of [a, d!]) {
+        expect(await native.heartbeat(ns, one, { ttrMs: 90_000 })).toMatchObject({ cancelRequested: false });
+        await native.log(ns, one.id, 'half way');
+        expect(await native.find(ns, one.id)).toMatchObject({ state: 'leased', worker: 'w' });
+      }
+      for (const one of [b!, e!]) {
+        expect(await native.retry(ns, { ...one, group: 'g', message: 'm', delayMs: 0 })).toMatchObject({
+          state: 'ready',
+        });
+      }
+      for (const one of [c!, g!]) {
+        expect(await native.fail(ns, { ...one, group: 'g', message: 'm' })).toMatchObject({ state: 'dead' });
+      }
+      expect(await native.release(ns, a)).toMatchObject({ state: 'ready' });
+      expect(await native.complete(ns, [d!, { id: 'missing', lease: 1 }])).toEqual(['done', 'not_found']);
+      expect((await old.counts(ns, ['q']))[0]).toMatchObject({ ready: 2, dead: 1, leased: 0 });
+      expect((await next.counts(ns, ['q']))[0]).toMatchObject({ ready: 1, dead: 1, leased: 0 });
+    });
+
+    it('knows a stale lease in either pool, and a job that is in none', async () => {
+      for (const id of [await put(old), await put(both)]) {
+        await expect(both.native.heartbeat(ns, { id, lease: 7 })).rejects.toMatchObject({
+          code: 'lease_lost',
+        });
+        expect(await both.native.complete(ns, [{ id, lease: 7 }])).toEqual(['lease_lost']);
+      }
+      await expect(both.native.release(ns, { id: 'none', lease: 1 })).rejects.toMatchObject({
+        code: 'job_not_found',
+      });
+      expect(await both.native.find(ns, 'none')).toBeNull();
+    });
+
+    it('moves a job on within its pool, cancels and changes it there; what it would wait for has to wait', async () => {
+      const id = await put(old);
+      const [leased] = await lease();
+      expect(await both.native.complete(ns, [{ ...leased!, next: { queue: 'r' } }])).toEqual(['done']);
+      expect(await both.native.change(ns, id, { priority: 4 })).toMatchObject({ state: 'ready' });
+      expect(await old.native.find(ns, id)).toMatchObject({ queue: 'r', priority: 4 });
+      for (const refused of [
+        both.native.change(ns, id, { moreDependencies: ['x'] }),
+        both.native.complete(ns, [{ ...leased!, next: { queue: 'r', dependsOn: ['x'] } }]),
+      ])
+        await expect(refused).rejects.toMatchObject({ code: 'pool_moving' });
+      await both.native.cancel(ns, id);
+      expect(await both.native.find(ns, id)).toBeNull();
+    });
+
+    it('tells how a job ended that was published meanwhile', async () => {
+      const id = await put(both, { retentionMs: 60_000 });
+      const waits = both.native.waitForEnd(ns, id, 10_000, new AbortController().signal);
+      const [leased] = await lease();
+      await both.native.complete(ns, [leased!]);
+      expect(await waits).toMatchObject({ id, state: 'done' });
+    });
+
+    it('goes on without the old pool; what may be there is unknown', async () => {
+      await pools[0]!.close();
+      const id = await put(both, { id: 'mine' });
+      const [leased] = await lease();
+      expect(leased?.id).toBe(id);
+      expect(await both.native.heartbeat(ns, leased!)).toMatchObject({ cancelRequested: false });
+      await expect(both.native.find(ns, 'elsewhere')).rejects.toMatchObject(AWAY);
+      expect(await both.native.complete(ns, [leased!])).toEqual(['done']);
+      await expect(both.native.complete(ns, [leased!])).rejects.toMatchObject(AWAY);
+    });
+
+    it('drains the old pool while the new one is away', async () => {
+      await put(old);
+      await old.publish(ns, 'q', newJob());
+      const [one, two] = await lease(2);
+      await pools[1]!.close();
+      expect(await both.native.complete(ns, [one!])).toEqual(['done']);
+      expect(await both.native.retry(ns, { ...two!, group: 'g', message: '' })).toMatchObject({
+        state: 'dead',
+      });
+      await expect(both.native.complete(ns, [one!])).rejects.toMatchObject(AWAY);
+      await expect(put(both)).rejects.toMatchObject(AWAY);
+    });
+  });
+});

@@ -1,0 +1,78 @@
+import type { JobChange } from '../../../src/engine/jobs/job-updater.js';
+import { changeRank } from './line.js';
+import { enrich, replaceBody, type ModelJob } from './job.js';
+import type { Space } from './space.js';
+import { failDependent, isCircle, isWaiting, placeWaiter, waitFor } from './waiting.js';
+
+const CHANGEABLE = ['ready', 'scheduled', 'blocked', 'held'];
+
+/** Changes a waiting job. @returns an error code, null = it was changed */
+export function change(space: Space, id: string, wish: JobChange): string | null {
+  const job = space.jobs.get(id);
+  if (!job) return 'job_not_found';
+  if (!CHANGEABLE.includes(job.state)) return 'not_waiting';
+  if (isCircle(space, job, wish.dependsOn ?? wish.moreDependencies ?? [])) return 'dependency_cycle';
+  const wanted = wish.dueMs ?? (wish.delayMs === undefined ? undefined : space.nowMs + wish.delayMs);
+  if (wanted === undefined && isDueUnknown(job) && (wish.queue !== undefined || wish.ttlMs !== undefined))
+    return 'due_unknown';
+  const was = { ...job };
+  enrich(job);
+  describe(space, job, wish);
+  const outcome = retie(space, job, wish);
+  const dueMs = wanted ?? (was.state === 'scheduled' ? job.atMs : job.dueMs);
+  if (outcome !== null) {
+    failDependent(space, job, outcome);
+  } else if (mustMove(space, job, wish, was, wanted)) {
+    if (wish.queue !== undefined) job.queue = wish.queue;
+    job.priority = wish.priority ?? job.priority;
+    job.heldPlace = 0;
+    placeWaiter(space, job, null, dueMs);
+  } else if (wish.priority !== undefined && wish.priority !== job.priority) {
+    if (job.state === 'ready') changeRank(space, job, wish.priority);
+    else job.priority = wish.priority;
+  }
+  return null;
+}
+
+function describe(space: Space, job: ModelJob, { ttlMs, tags, data }: JobChange): void {
+  if (ttlMs !== undefined) job.expiresMs = ttlMs > 0 ? space.nowMs + ttlMs : 0;
+  job.tags = tags ?? job.tags;
+  if (data) replaceBody(job, data.body.toString());
+}
+
+/** True for a simple job that expires before it is due: its due time is not stored. */
+export function isDueUnknown(job: ModelJob): boolean {
+  return job.state === 'scheduled' && !job.isExtended && job.expiresMs > 0 && job.expiresMs <= job.atMs;
+}
+
+function retie(
+  space: Space,
+  job: ModelJob,
+  { dependsOn, moreDependencies = [], lessDependencies = [] }: JobChange,
+): string | null {
+  if (dependsOn !== undefined) {
+    job.needs.clear();
+    job.failed.clear();
+  }
+  for (const id of lessDependencies) {
+    job.needs.delete(id);
+    job.failed.delete(id);
+  }
+  return waitFor(space, job, dependsOn ?? moreDependencies);
+}
+
+/** True if the change moves the job to another place. */
+function mustMove(
+  space: Space,
+  job: ModelJob,
+  wish: JobChange,
+  was: ModelJob,
+  wanted: number | undefined,
+): boolean {
+  const isElsewhere = wish.queue !== undefined && wish.queue !== was.queue;
+  if (was.state === 'blocked' || isElsewhere) return true;
+  // If its due time is not stored, it stays until it is read.
+  if (isWaiting(job)) return wanted !== undefined || !isDueUnknown(was);
+  if (wanted === undefined) return false;
+  return was.state !== 'ready' || wanted > space.nowMs;
+}

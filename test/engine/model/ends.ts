@@ -1,0 +1,78 @@
+import { joinLine } from './line.js';
+import { hasSmallerId, isKept, type ModelJob } from './job.js';
+import type { Space } from './space.js';
+
+/** How long a revoked job is kept, so that its lease holder learns of the cancel, in ms. */
+const REVOKED_KEEP_MS = 60_000;
+
+/** A job goes back to its ready list, or waits until it is due. A job with a requested cancel is cancelled instead. */
+export function goOn(space: Space, job: ModelJob, dueMs = 0, isToFront = false): void {
+  job.isCalled = false;
+  if (job.revokedAtMs > 0) {
+    revoke(space, job);
+  } else if (dueMs > space.nowMs) {
+    job.state = 'scheduled';
+    job.atMs = dueMs;
+  } else {
+    joinLine(space, job, isToFront ? space.frontPlace() : space.backPlace());
+  }
+}
+
+/** Cancels a leased job: its lease is lost. */
+export function revoke(space: Space, job: ModelJob): void {
+  job.lease++;
+  job.isExtended = true;
+  job.keepMs = Math.max(job.keepMs, REVOKED_KEEP_MS);
+  end(space, job, 'cancelled');
+}
+
+/** Ends a job. It is kept for a while if it is done or cancelled and has a retention, else it is gone. */
+export function end(
+  space: Space,
+  job: ModelJob,
+  outcome: 'acked' | 'cancelled' | 'expired' | 'deleted' | 'replaced',
+): void {
+  freeAll(space, job, outcome === 'cancelled' && job.cascades ? 'cascaded' : outcome);
+  const isKeepable = outcome === 'acked' || outcome === 'cancelled';
+  if (!isKeepable || job.keepMs === 0) {
+    space.jobs.delete(job.id);
+    return;
+  }
+  job.state = outcome === 'acked' ? 'done' : 'cancelled';
+  job.isExtended = true;
+  job.atMs = space.nowMs;
+  job.keptUntilMs = space.nowMs + job.keepMs;
+}
+
+/** Moves a job to the dead-letter queue, where nothing expires. */
+export function die(space: Space, job: ModelJob, group: string | null): void {
+  freeAll(space, job, 'died');
+  job.state = 'dead';
+  job.atMs = space.nowMs;
+  job.group = group;
+}
+
+/** Frees everything that the job held, and records its end for its dependents. */
+function freeAll(space: Space, job: ModelJob, outcome: string): void {
+  const holding = job.unique && space.keys.get(job.unique.key);
+  if (job.unique && holding?.id === job.id && holding.endsMs === 0) space.keys.delete(job.unique.key);
+  space.news.set(job.id, { outcome, born: job.born });
+  job.needs.clear();
+  job.failed.clear();
+  Object.assign(job, { isCalled: false, heldPlace: 0, revokedAtMs: 0, cascades: false, expiresMs: 0 });
+}
+
+/** Removes ended jobs when their retention is over, and the oldest ones of a queue with more than it may keep. */
+export function forgetKept(space: Space): void {
+  const kept = [...space.jobs.values()].filter(isKept);
+  for (const job of kept) if (job.keptUntilMs <= space.nowMs) space.jobs.delete(job.id);
+  for (const queue of new Set(kept.map((job) => job.queue))) {
+    const left = kept.filter((job) => job.queue === queue && space.jobs.has(job.id)).sort(byEnd);
+    const most = space.queue(queue).maxKept;
+    for (const { id } of left.slice(0, Math.max(left.length - most, 0))) space.jobs.delete(id);
+  }
+}
+
+export function byEnd(one: ModelJob, other: ModelJob): number {
+  return one.atMs - other.atMs || (hasSmallerId(one, other) ? -1 : 1);
+}

@@ -1,0 +1,60 @@
+import type { JobDetails } from '../../../src/domain/extended-job.js';
+import { isKept, seenDueMs } from './job.js';
+import type { Space } from './space.js';
+import { dependentsOf } from './waiting.js';
+
+type Facts = ReturnType<typeof seenOf>;
+
+/** The facts of a job that are compared. */
+export function seenOf(job: JobDetails) {
+  const { id, state, queue, tags, priority, triesLeft, attempts, lease: number, crashes, failures } = job;
+  const { dueAtMs, leaseEndsAtMs, expiresAtMs, cancelRequested, dependsOn, failedDependencies } = job;
+  return {
+    id,
+    state,
+    queue,
+    body: job.body.toString(),
+    tags,
+    priority,
+    triesLeft,
+    attempts,
+    lease: number,
+    crashes,
+    failures,
+    group: job.failure?.group ?? null,
+    dueAtMs,
+    leaseEndsAtMs,
+    expiresAtMs,
+    cancelRequested,
+    dependsOn,
+    failedDependencies,
+    dependents: [...new Set(job.dependents)].sort(),
+  };
+}
+
+/** The facts of a job in the model, in the engine's form. */
+export function knownOf(space: Space, id: string): Facts {
+  const { state, needs, failed, ...job } = space.get(id);
+  return {
+    id,
+    state,
+    queue: job.queue,
+    body: job.body,
+    tags: job.tags,
+    priority: job.priority,
+    triesLeft: job.triesLeft,
+    attempts: job.attempts,
+    lease: job.attempts > 0 ? job.lease : 0,
+    crashes: job.crashes,
+    failures: job.failures,
+    group: job.group,
+    dueAtMs: state === 'scheduled' ? seenDueMs(space.get(id)) : null,
+    leaseEndsAtMs: state === 'leased' ? job.atMs : null,
+    expiresAtMs: job.expiresMs === 0 ? null : job.expiresMs,
+    cancelRequested: job.revokedAtMs > 0,
+    dependsOn: [...needs].sort(),
+    failedDependencies: Object.fromEntries([...failed].map(([on, { outcome }]) => [on, outcome])),
+    // An ended job has no dependents any more.
+    dependents: (isKept(space.get(id)) ? [] : dependentsOf(space, id, job.born)).map((one) => one.id).sort(),
+  };
+}

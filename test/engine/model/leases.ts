@@ -1,0 +1,75 @@
+import { headsOf } from './line.js';
+import { hasSlot, mayStart } from './limits.js';
+import type { ModelJob } from './job.js';
+import type { Space } from './space.js';
+
+export interface LeaseRequest {
+  readonly queues: readonly string[];
+  readonly count: number;
+  readonly ttrMs: number;
+  readonly worker: string;
+}
+
+/**
+ * Records that a worker got jobs, in this order.
+ *
+ * @throws {Error} it should not have got one of them, or should have got more
+ */
+export function lease(
+  space: Space,
+  { queues, count, ttrMs, worker }: LeaseRequest,
+  given: readonly string[],
+): void {
+  const left = [...given];
+  for (const queue of queues) {
+    let parked: ModelJob | undefined;
+    while (given.length - left.length < count && mayStart(space, queue)) {
+      const heads = headsOf(space, queue);
+      if (heads.length === 0) break;
+      const stuck = heads.filter((job) => !hasSlot(space, job));
+      const held =
+        stuck.find(({ id }) => space.stateOf(id) === 'held') ?? (left.length === 0 ? stuck[0] : undefined);
+      if (held) {
+        park(space, held, parked);
+        parked = held;
+        continue;
+      }
+      const next = heads.find(({ id }) => id === left[0]);
+      if (!next)
+        throw new Error(`${left[0] ?? 'no job'} was given, where it was the turn of ${names(heads)}`);
+      if (!hasSlot(space, next)) throw new Error(`${next.id} was given, for whose key there was no slot`);
+      left.shift();
+      take(space, next, ttrMs, worker);
+    }
+  }
+  if (left.length > 0) throw new Error(`${left.join()} should not have been given`);
+}
+
+function names(jobs: readonly ModelJob[]): string {
+  return jobs.map(({ id }) => id).join(' or ');
+}
+
+/** Holds a job because of its key's limit. A job that was called before keeps its place among the held jobs of the key. */
+function park(space: Space, job: ModelJob, before: ModelJob | undefined): void {
+  const isEqual = before?.place === job.place && before.priority === job.priority;
+  if (job.heldPlace === 0) job.heldPlace = isEqual ? before.heldPlace : space.next();
+  job.state = 'held';
+  job.isCalled = false;
+}
+
+function take(space: Space, job: ModelJob, ttrMs: number, worker: string): void {
+  if (worker !== '' || space.queue(job.queue).maxRunning < Infinity) job.isExtended = true;
+  job.triesLeft--;
+  job.attempts++;
+  job.lease++;
+  hold(space, job, ttrMs);
+}
+
+/** A lease lasts no longer than its job. */
+export function hold(space: Space, job: ModelJob, ttrMs: number): void {
+  const endsMs = space.nowMs + ttrMs;
+  job.state = 'leased';
+  job.isCalled = false;
+  job.heldPlace = 0;
+  job.atMs = job.expiresMs > 0 ? Math.min(endsMs, job.expiresMs) : endsMs;
+}

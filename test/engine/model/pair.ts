@@ -1,0 +1,315 @@
+import type { Respawn } from '../../../src/domain/job-lists.js';
+import type { SettingsChange } from '../../../src/domain/queue-settings.js';
+import type { JobDetails } from '../../../src/domain/extended-job.js';
+import type { JobState } from '../../../src/domain/states.js';
+import type { JobChange } from '../../../src/engine/jobs/job-updater.js';
+import { randomNamespace, testKeys } from '../../support/redis.js';
+import { newJob, type EngineFixture } from '../fixture.js';
+import { answerOf, cancelRefusal, type Outcome, outcomeOf } from './answers.js';
+import { cancel } from './cancels.js';
+import { change, isDueUnknown } from './changes.js';
+import { isRinging, nextMs, tick } from './clock.js';
+import { bury, respawn, type DeadWish } from './dead.js';
+import { knownOf, seenOf } from './facts.js';
+import { lease, type LeaseRequest } from './leases.js';
+import { callHeld } from './limits.js';
+import { acknowledge, settle, type Answer, type LeaseOperation } from './owners.js';
+import { publish, type NewJob, type Reception } from './publishing.js';
+import { control, counts, purge } from './queues.js';
+import { type ModelQueue, Space } from './space.js';
+
+export const QUEUES = ['a', 'b'] as const;
+const ALL = ['ready', 'scheduled', 'leased', 'dead', 'blocked', 'held', 'done', 'cancelled'] as const;
+/** Longer than everything that is kept: worker sessions are kept for a day. */
+const LONGER_THAN_ANYTHING_MS = 90_000_000;
+/** A list is compared every n steps. */
+const LIST_EACH = 4;
+/** More lease numbers than any job of a sequence uses. */
+const REUSE_AFTER_MS = 200;
+/** Ids that one call reads. */
+const AT_ONCE = 64;
+
+/** Runs the same steps on a real engine, in its own namespace, and on the model. Answers and states must be equal. */
+export class Pair {
+  readonly ns = randomNamespace('model');
+  readonly space: Space;
+  readonly leases: { readonly id: string; readonly lease: number }[] = [];
+  /** Ids of all jobs so far. */
+  readonly ids: string[] = [];
+  /** Number of steps. */
+  steps = 0;
+  private seen = new Map<string, JobDetails>();
+  private isSeen = false;
+
+  constructor(readonly f: EngineFixture) {
+    this.space = new Space(f.nowMs, (id) => this.seen.get(id)?.state ?? null);
+  }
+
+  /** Every use may change jobs, so the state must be read again. */
+  private get engine(): EngineFixture['engine'] {
+    this.isSeen = false;
+    return this.f.engine;
+  }
+
+  /** Makes both queues extended from the start; in one of them jobs of a key run one at a time. */
+  async open(): Promise<void> {
+    await this.control('a', { maxRunningPerKey: 1 });
+    await this.control('b', {});
+  }
+
+  async publish(jobs: readonly NewJob[]): Promise<void> {
+    await this.passBeforeReuse(jobs);
+    const wanted = jobs.map(({ body, ...job }) => ({ ...job, body: Buffer.from(body) }));
+    const published = await answerOf(this.engine.extended.publishing.publish(this.ns, wanted));
+    const receptions = jobs.map((job, i): Reception => {
+      const made = typeof published === 'string' || published[i]?.existing ? undefined : published[i]?.id;
+      return publish(this.space, made ?? job.id ?? `not made ${String(i)}`, job, true);
+    });
+    if (typeof published === 'string') {
+      expect(receptions).toContainEqual({ code: published });
+    } else {
+      expect(receptions).toEqual(published.map(({ id, existing }) => ({ holder: existing ? id : null })));
+      for (const { id, existing } of published) if (!existing) this.add(id);
+    }
+    await this.drain();
+    if (typeof published !== 'string')
+      for (const { id, state, existing } of published)
+        expect(state).toBe(this.space.jobs.get(id)?.state ?? (existing ? 'gone' : 'cancelled'));
+  }
+
+  async publishSimple({ queue, body, id: chosen, tries = 1, delayMs = 0, ttlMs = 0 }: NewJob): Promise<void> {
+    const named = chosen === undefined ? {} : { id: chosen };
+    await this.passBeforeReuse([named]);
+    const job = newJob({ body: Buffer.from(body), ...named, tries, delayMs, ttlMs });
+    const id = await answerOf(this.engine.publish(this.ns, queue, job));
+    const simple = { queue, body, ...named, tries, delayMs, ttlMs };
+    const reception = publish(this.space, chosen ?? id, simple, false);
+    expect('code' in reception ? reception.code : (chosen ?? id)).toBe(id);
+    if (!('code' in reception)) this.add(id);
+    await this.drain();
+  }
+
+  /** Moves the id to the end, even if there was an earlier job with it. */
+  private add(id: string): void {
+    const at = this.ids.indexOf(id);
+    if (at >= 0) this.ids.splice(at, 1);
+    this.ids.push(id);
+  }
+
+  /**
+   * Lease numbers of a chosen id follow the clock, one per millisecond. If the clock did not move, old numbers would
+   * come again.
+   */
+  private async passBeforeReuse(jobs: readonly Pick<NewJob, 'id'>[]): Promise<void> {
+    if (jobs.some(({ id }) => id !== undefined && this.ids.includes(id))) await this.pass(REUSE_AFTER_MS);
+  }
+
+  async lease(request: LeaseRequest): Promise<void> {
+    const jobs = await this.engine.reserve(this.ns, { ...request, waitMs: 0 });
+    await this.read();
+    lease(
+      this.space,
+      request,
+      jobs.map(({ id }) => id),
+    );
+    for (const { id, lease: number, triesLeft, leaseEndsAtMs, queue, body } of jobs) {
+      const known = this.space.get(id);
+      expect({ lease: number, triesLeft, leaseEndsAtMs, queue, body: body.toString() }).toEqual({
+        lease: known.lease,
+        triesLeft: known.triesLeft,
+        leaseEndsAtMs: known.atMs,
+        queue: known.queue,
+        body: known.body,
+      });
+      this.leases.push({ id, lease: number });
+    }
+    await this.drain();
+  }
+
+  async settle(
+    { id, lease: number }: { readonly id: string; readonly lease: number },
+    operation: LeaseOperation,
+  ): Promise<void> {
+    const outcome = await this.send(id, number, operation);
+    await this.read();
+    expect(outcome).toEqual(this.expectedOf(settle(this.space, id, number, operation), id, operation));
+    await this.drain();
+  }
+
+  /** @returns the result, with the job's state or the end of its lease, and its due time */
+  private async send(id: string, number: number, operation: LeaseOperation): Promise<Outcome> {
+    const { leaseOperations } = this.engine.extended;
+    const given = { id, lease: number, message: 'm' };
+    switch (operation.verb) {
+      case 'ack': {
+        const keep = operation.keepMs === undefined ? {} : { retentionMs: operation.keepMs };
+        return { answer: (await leaseOperations.complete(this.ns, [{ ...given, ...keep }]))[0]! };
+      }
+      case 'move':
+        return {
+          answer: (await leaseOperations.complete(this.ns, [{ ...given, next: operation.next }]))[0]!,
+        };
+      case 'heartbeat':
+        return outcomeOf(leaseOperations.heartbeat(this.ns, given, operation));
+      case 'release':
+        return outcomeOf(leaseOperations.release(this.ns, { ...given, delayMs: operation.delayMs }));
+      case 'retry':
+        return outcomeOf(leaseOperations.retry(this.ns, { ...given, ...operation }));
+      case 'fail':
+        return outcomeOf(leaseOperations.fail(this.ns, { ...given, group: operation.group }));
+    }
+  }
+
+  private expectedOf(answer: Answer, id: string, { verb }: LeaseOperation): Outcome {
+    const job = this.space.jobs.get(id);
+    if (answer !== 'done' || !job || verb === 'ack' || verb === 'move') return { answer };
+    if (verb === 'heartbeat')
+      return { answer, leaseEndsAtMs: job.atMs, cancelRequested: job.revokedAtMs > 0 };
+    return { answer, state: job.state, dueAtMs: job.state === 'scheduled' ? job.atMs : null };
+  }
+
+  async acknowledge(queue: string, id: string): Promise<void> {
+    expect(await this.engine.ack(this.ns, queue, id)).toBe(acknowledge(this.space, queue, id));
+    await this.drain();
+  }
+
+  async change(id: string, wish: JobChange): Promise<void> {
+    const answer = await answerOf(this.engine.extended.jobUpdater.change(this.ns, id, wish));
+    const isUnknown = isDueUnknown(this.space.get(id)) && wish.delayMs === undefined;
+    const code = change(this.space, id, wish);
+    expect(typeof answer === 'string' ? answer : null).toBe(code);
+    const job = this.space.jobs.get(id);
+    const dueAtMs = job?.state === 'scheduled' && !isUnknown ? job.atMs : null;
+    if (typeof answer !== 'string') expect(answer).toEqual({ state: job?.state ?? null, dueAtMs });
+    await this.drain();
+  }
+
+  async cancel(id: string, cascade: boolean, graceMs: number): Promise<void> {
+    const answer = await this.engine.extended.jobCanceller
+      .cancel(this.ns, id, { cascade, graceMs })
+      .then(({ outcome, ...rest }) => ({ code: outcome, ...rest }), cancelRefusal);
+    const { dependents, ...known } = cancel(this.space, id, cascade, graceMs);
+    expect(answer).toEqual({ ...known, ...(dependents && { dependents: [...dependents].sort() }) });
+    await this.drain();
+  }
+
+  async control(queue: string, settings: SettingsChange): Promise<void> {
+    await this.engine.extended.controls.change(this.ns, queue, settings);
+    const numbers = Object.entries(settings).map(([name, value]) => [
+      name,
+      typeof value === 'number' ? value : Infinity,
+    ]);
+    control(this.space, queue, Object.fromEntries(numbers) as Partial<ModelQueue>);
+    await this.drain();
+  }
+
+  async order(queue: string, verb: 'pause' | 'resume' | 'drain'): Promise<void> {
+    await this.engine.extended.controls[verb](this.ns, queue);
+    const settings = {
+      pause: { isPaused: true },
+      resume: { isPaused: false, isDraining: false },
+      drain: { isDraining: true },
+    };
+    control(this.space, queue, settings[verb]);
+    await this.drain();
+  }
+
+  async purge(queue: string, states: readonly JobState[]): Promise<void> {
+    const { removed } = await this.engine.extended.queuePurger.purge(this.ns, queue, states);
+    expect(removed).toEqual(purge(this.space, queue, states));
+    await this.drain();
+  }
+
+  async respawn(wish: DeadWish, options: Respawn): Promise<void> {
+    const { done } = await this.engine.extended.dead.respawn(this.ns, wish, options);
+    expect(done).toBe(respawn(this.space, wish, options));
+    await this.drain();
+  }
+
+  async bury(wish: DeadWish): Promise<void> {
+    const { done } = await this.engine.extended.dead.delete(this.ns, wish);
+    expect(done).toBe(bury(this.space, wish));
+    await this.drain();
+  }
+
+  /** Lets time pass; runs the timers whenever something is due, and nothing else in between. */
+  async pass(ms: number): Promise<void> {
+    const endMs = this.f.nowMs + ms;
+    while (this.f.nowMs < endMs) {
+      this.f.nowMs = this.space.nowMs = Math.min(nextMs(this.space), endMs);
+      await this.fire();
+    }
+    await this.compare();
+  }
+
+  /** Removes all jobs and runs all timers. @returns keys that are left over */
+  async clear(): Promise<string[]> {
+    for (const queue of QUEUES) await this.purge(queue, ALL);
+    expect([...this.space.jobs.keys()]).toEqual([]);
+    this.f.nowMs = this.space.nowMs += LONGER_THAN_ANYTHING_MS;
+    await this.engine.pumpNow(this.ns);
+    for (const queue of await this.engine.queues(this.ns))
+      await this.engine.extended.controls.forget(this.ns, queue);
+    // The string of a unique key with a window has a TTL in Redis.
+    const isHeld = (key: string): boolean => key.startsWith(`{${this.ns}}o`);
+    return (await testKeys(`{${this.ns}}*`)).filter((key) => !key.endsWith(':meta') && !isHeld(key));
+  }
+
+  private async fire(): Promise<void> {
+    await this.engine.pumpNow(this.ns);
+    const isStale = [...this.space.jobs.values()].some(
+      ({ isExtended, state, expiresMs }) =>
+        !isExtended && state === 'ready' && expiresMs > 0 && expiresMs <= this.space.nowMs,
+    );
+    // No timer removes a simple job that expires in its ready list: the janitor or the next call does.
+    if (isStale) await this.engine.tidyNow(this.ns);
+    await this.read();
+    tick(this.space);
+  }
+
+  /** Finishes everything that the calls have started. */
+  private async drain(): Promise<void> {
+    await this.read();
+    callHeld(this.space);
+    while (isRinging(this.space)) await this.fire();
+    await this.compare();
+  }
+
+  private async read(): Promise<void> {
+    if (this.isSeen) return;
+    const ids = this.ids.filter((id) => this.space.jobs.has(id) || this.seen.has(id));
+    this.seen = new Map();
+    for (let i = 0; i < ids.length; i += AT_ONCE)
+      for (const job of await this.f.engine.extended.jobReader.findMany(this.ns, ids.slice(i, i + AT_ONCE)))
+        if (job) this.seen.set(job.id, job);
+    this.isSeen = true;
+  }
+
+  private async compare(): Promise<void> {
+    await this.read();
+    expect([...this.seen.values()].map(seenOf)).toEqual(
+      this.ids.filter((id) => this.space.jobs.has(id)).map((id) => knownOf(this.space, id)),
+    );
+    const found = await this.f.engine.counts(this.ns, QUEUES);
+    for (const { queue, ...sizes } of found) expect(sizes).toMatchObject(counts(this.space, queue));
+    if (this.steps % LIST_EACH === 0) await this.compareList();
+  }
+
+  /** Compares one list after the other, one per call. */
+  private async compareList(): Promise<void> {
+    const at = this.steps / LIST_EACH;
+    const [queue, state] = [QUEUES[at % 2] ?? 'a', ALL[(at >> 1) % ALL.length] ?? 'ready'];
+    const { items, cursor } = await this.f.engine.extended.lists.list(
+      this.ns,
+      { queue, state },
+      { limit: AT_ONCE },
+    );
+    expect(cursor).toBeNull();
+    expect(items.map(({ id }) => id).sort()).toEqual(
+      this.space
+        .in(queue, state)
+        .map(({ id }) => id)
+        .sort(),
+    );
+  }
+}

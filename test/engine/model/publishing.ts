@@ -1,0 +1,111 @@
+import type { NewExtendedJob } from '../../../src/domain/extended-job.js';
+import { end, goOn } from './ends.js';
+import { isLive, replaceBody, type ModelJob } from './job.js';
+import type { Holding, Space } from './space.js';
+import { placeWaiter, waitFor } from './waiting.js';
+
+export type NewJob = Omit<NewExtendedJob, 'body'> & { readonly body: string };
+
+/** Leases of a chosen id are numbered from the clock on, below this. */
+const LEASE_NUMBERS = 2 ** 31;
+
+/** What is to be answered to a publish: an error's code, or who stands for the job; null = it is stored itself. */
+export type Reception = { readonly code: string } | { readonly holder: string | null };
+
+/** Stores a job under the id that it was given, if it may be stored. */
+export function publish(space: Space, id: string, job: NewJob, isExtended: boolean): Reception {
+  if (space.jobs.has(id)) return { code: 'job_exists' };
+  if (isClosed(space, job.queue)) return { code: 'queue_draining' };
+  const reception = claimKey(space, id, job);
+  if ('holder' in reception && reception.holder === null) store(space, id, job, isExtended);
+  return reception;
+}
+
+/** A queue that is drained takes no jobs until those that are still to run have gone; then it is as it was. */
+function isClosed(space: Space, name: string): boolean {
+  const queue = space.queue(name);
+  queue.isDraining &&= [...space.jobs.values()].some((job) => job.queue === name && isLive(job));
+  return queue.isDraining;
+}
+
+function claimKey(space: Space, id: string, { unique, body, delayMs = 0 }: NewJob): Reception {
+  if (!unique) return { holder: null };
+  const { key, mode, windowMs = 0 } = unique;
+  const holding = holderOf(space, key);
+  const holder = holding && space.live(holding.id);
+  const isTaken =
+    holding !== undefined &&
+    (mode === 'reject' || holder?.state === 'leased' || (mode === 'debounce' && !holder));
+  if (holding && mode === 'existing') return { holder: holding.id };
+  if (isTaken) return { code: 'unique_key_taken' };
+  if (holder && mode === 'debounce') {
+    waitAnew(space, holder, body, delayMs);
+    return { holder: holder.id };
+  }
+  if (holder) end(space, holder, 'replaced');
+  space.keys.set(key, { id, endsMs: windowMs > 0 ? space.nowMs + windowMs : 0 });
+  return { holder: null };
+}
+
+/** Who holds a key: its job as long as that lives, or until its window ends whatever becomes of the job. */
+export function holderOf(space: Space, key: string): Holding | undefined {
+  const holding = space.keys.get(key);
+  if (!holding || (holding.endsMs > 0 ? holding.endsMs <= space.nowMs : !space.live(holding.id)))
+    return undefined;
+  return holding;
+}
+
+/** Debounce: the job that is there waits anew, with other data. */
+function waitAnew(space: Space, job: ModelJob, body: string, delayMs: number): void {
+  replaceBody(job, body);
+  job.dueMs = delayMs > 0 ? space.nowMs + delayMs : 0;
+  job.heldPlace = 0;
+  if (job.state !== 'blocked') goOn(space, job, job.dueMs);
+}
+
+function store(space: Space, id: string, job: NewJob, isExtended: boolean): void {
+  const { ttlMs = 0, tries = 3, delayMs = 0, unique } = job;
+  const made: ModelJob = {
+    id,
+    born: space.next(),
+    publishedMs: space.nowMs,
+    isIdChosen: job.id !== undefined,
+    isExtended,
+    queue: job.queue,
+    priority: job.priority ?? 0,
+    body: job.body,
+    tags: job.tags ?? [],
+    state: 'blocked',
+    atMs: 0,
+    dueMs: 0,
+    expiresMs: ttlMs > 0 ? space.nowMs + ttlMs : 0,
+    tries,
+    triesLeft: tries,
+    attempts: 0,
+    lease: job.id === undefined ? 0 : space.nowMs % LEASE_NUMBERS,
+    crashes: 0,
+    failures: 0,
+    group: null,
+    retry: job.retry,
+    keepMs: job.retentionMs ?? 0,
+    keptUntilMs: 0,
+    place: 0,
+    isMoved: false,
+    concurrencyKey: job.concurrencyKey ?? null,
+    isCalled: false,
+    heldPlace: 0,
+    unique: unique ? { key: unique.key, isWindowed: (unique.windowMs ?? 0) > 0 } : null,
+    needs: new Set(),
+    failed: new Map(),
+    onFailure: job.onDependencyFailure ?? 'block',
+    revokedAtMs: 0,
+    cascades: false,
+  };
+  space.jobs.set(id, made);
+  placeWaiter(
+    space,
+    made,
+    waitFor(space, made, job.dependsOn ?? []),
+    delayMs > 0 ? space.nowMs + delayMs : 0,
+  );
+}

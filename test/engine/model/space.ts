@@ -1,0 +1,93 @@
+import type { JobState } from '../../../src/domain/states.js';
+import { isLive, type Failed, type ModelJob } from './job.js';
+
+/** Settings of a queue; Infinity = no limit. */
+export interface ModelQueue {
+  isPaused: boolean;
+  isDraining: boolean;
+  maxRunning: number;
+  maxRunningPerKey: number;
+  maxKept: number;
+  /** Priorities whose ready jobs are not all in publish order. */
+  readonly disordered: Set<number>;
+}
+
+/** The holder of a unique key; and until when the key is held even if the job ends, 0 = only while the job lives. */
+export interface Holding {
+  readonly id: string;
+  readonly endsMs: number;
+}
+
+/**
+ * The model of a namespace. Where the order is not defined (events of the same instant, for example), the model accepts
+ * any. `stateOf` says what the engine did, by the state of each job.
+ */
+export class Space {
+  readonly jobs = new Map<string, ModelJob>();
+  readonly keys = new Map<string, Holding>();
+  /** Ended jobs and how they ended, for dependents that were not updated yet. */
+  readonly news = new Map<string, Failed>();
+  /** Settings have changed, and held jobs were not updated yet. */
+  isAltered = false;
+  private readonly queues = new Map<string, ModelQueue>();
+  private places = 0;
+  private fronts = 0;
+  private counted = 0;
+  private isInstant = false;
+
+  constructor(
+    public nowMs: number,
+    /** The state of a job in the engine; null = gone. */
+    readonly stateOf: (id: string) => JobState | null,
+  ) {}
+
+  queue(name: string): ModelQueue {
+    const known = this.queues.get(name) ?? {
+      isPaused: false,
+      isDraining: false,
+      maxRunning: Infinity,
+      maxRunningPerKey: Infinity,
+      maxKept: Infinity,
+      disordered: new Set(),
+    };
+    this.queues.set(name, known);
+    return known;
+  }
+
+  get(id: string): ModelJob {
+    const job = this.jobs.get(id);
+    if (!job) throw new Error(`the model has no job ${id}`);
+    return job;
+  }
+
+  live(id: string): ModelJob | undefined {
+    const job = this.jobs.get(id);
+    return job && isLive(job) ? job : undefined;
+  }
+
+  in(queue: string, state: JobState): ModelJob[] {
+    return [...this.jobs.values()].filter((job) => job.queue === queue && job.state === state);
+  }
+
+  /** Numbers everything that has an order: publishes, and jobs that meet a limit. */
+  next(): number {
+    return ++this.counted;
+  }
+
+  /** The last position of every ready list; the same for all jobs of an instant. */
+  backPlace(): number {
+    return this.isInstant ? this.places : ++this.places;
+  }
+
+  frontPlace(): number {
+    return --this.fronts;
+  }
+
+  /** Everything in `act` happens in the same instant. */
+  inOneInstant(act: () => void): void {
+    this.places++;
+    this.isInstant = true;
+    act();
+    this.isInstant = false;
+  }
+}

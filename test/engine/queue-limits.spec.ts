@@ -1,0 +1,736 @@
+import { Redis } from 'ioredis';
+import { ExtendedPathError } from '../../src/domain/errors.js';
+import type { LeasedJob } from '../../src/domain/job.js';
+import type { NewExtendedJob } from '../../src/domain/extended-job.js';
+import { QueueEngine } from '../../src/engine/engine.js';
+import { RedisPool } from '../../src/redis/pool.js';
+import { runTimers } from '../../src/redis/scripts/extended.js';
+import { purge } from '../../src/redis/scripts/simple.js';
+import { testRedisUrl, waitFor } from '../support/redis.js';
+import { Audit } from './audit.js';
+import { EngineFixture, type ExtendedJob, silentLog, testPoolOptions } from './fixture.js';
+
+describe('limits on running jobs', () => {
+  let f: EngineFixture;
+  beforeEach(async () => (f = await EngineFixture.withClock()));
+  afterEach(() => f.close());
+
+  const extended = () => f.engine.extended;
+  const controls = () => f.engine.extended.controls;
+
+  const put = (queue: string, job?: ExtendedJob): Promise<string> => f.put(queue, job);
+  function lease(queue = 'q', count = 1): Promise<LeasedJob[]> {
+    return f.engine.reserve(f.ns, { queues: [queue], count, ttrMs: 10_000, waitMs: 0 });
+  }
+
+  const counts = (queue?: string) => f.counts(queue);
+  const stateOf = async (id: string) => (await f.find(id))?.state;
+  const pass = (ms: number): Promise<void> => f.pass(ms);
+
+  describe('a paused queue', () => {
+    it('gives no job, plain or rich, and takes new ones', async () => {
+      await f.publish('q');
+      await controls().pause(f.ns, 'q');
+      await f.publish('q');
+      await put('q', { priority: -1 });
+
+      expect(await lease('q', 5)).toEqual([]);
+      expect(await counts()).toMatchObject({ ready: 3, leased: 0 });
+      await controls().resume(f.ns, 'q');
+      expect(await lease('q', 5)).toHaveLength(3);
+    });
+
+    it('lets who has a job go on', async () => {
+      await put('q');
+      const [job] = await lease();
+      await controls().pause(f.ns, 'q');
+
+      await extended().leaseOperations.heartbeat(f.ns, { id: job?.id ?? '', lease: 1 });
+      expect(await f.engine.ack(f.ns, 'q', job?.id ?? '', 1)).toBe(true);
+    });
+
+    it('is remembered although it is empty', async () => {
+      await controls().pause(f.ns, 'q');
+
+      expect(await f.engine.tidyNow(f.ns)).toBe(0);
+      const [settings, none] = await controls().settings(f.ns, ['q', 'other']);
+      expect(settings).toMatchObject({ pausedAtMs: f.nowMs, maxRunning: null, defaults: {} });
+      expect(none).toBeNull();
+      await controls().resume(f.ns, 'q');
+      await f.engine.pumpNow(f.ns);
+      expect(await f.engine.tidyNow(f.ns)).toBe(1);
+    });
+  });
+
+  describe('a limit on running jobs', () => {
+    it('counts plain and rich ones, those too that ran before it was set', async () => {
+      for (let i = 0; i < 3; i++) await f.publish('q');
+      await lease();
+      await put('q');
+      await controls().change(f.ns, 'q', { maxRunning: 3 });
+
+      expect(await lease('q', 5)).toHaveLength(2);
+      expect(await lease('q', 5)).toEqual([]);
+      await controls().change(f.ns, 'q', { maxRunning: null });
+      expect(await lease('q', 5)).toHaveLength(1);
+    });
+
+    it.each(['ack', 'release', 'retry', 'fail', 'undo'] as const)(
+      'has a free slot after %s',
+      async (verb) => {
+        await controls().change(f.ns, 'q', { maxRunning: 1 });
+        await put('q');
+        await put('q');
+        const [job] = await lease('q', 2);
+        expect(await lease()).toEqual([]);
+
+        await extended().settling.settle(f.ns, [
+          { verb, id: job?.id ?? '', lease: 1, options: { group: 'g' } },
+        ]);
+
+        expect(await lease('q', 2)).toHaveLength(1);
+      },
+    );
+
+    it('refuses a late owner whose slot is taken (Q3)', async () => {
+      await controls().change(f.ns, 'q', { maxRunning: 1 });
+      const id = await put('q', { tries: 5 });
+      await lease();
+      await pass(10_001);
+      await put('q', { priority: -1 });
+      expect(await lease()).toHaveLength(1);
+
+      const heartbeat = extended().leaseOperations.heartbeat(f.ns, { id, lease: 1 });
+
+      await expect(heartbeat).rejects.toMatchObject({ code: 'lease_lost' });
+      expect(await counts()).toMatchObject({ leased: 1, ready: 1 });
+    });
+  });
+
+  describe('a limit per concurrency key', () => {
+    it('holds up only jobs of the same key, and calls them in their order', async () => {
+      await controls().change(f.ns, 'q', { maxRunningPerKey: 1 });
+      const [a1, a2, a3] = [await put('q', ckey('a')), await put('q', ckey('a')), await put('q', ckey('a'))];
+      const b1 = await put('q', ckey('b'));
+      const free = await put('q');
+
+      const first = await lease('q', 9);
+
+      expect(first.map(({ id }) => id)).toEqual([a1, b1, free]);
+      expect(await counts()).toMatchObject({ ready: 0, leased: 3, held: 2 });
+      const last = await put('q');
+      await f.engine.ack(f.ns, 'q', a1, 1);
+      expect(await stateOf(a2)).toBe('ready');
+      expect((await lease('q', 9)).map(({ id }) => id)).toEqual([a2, last]);
+      await f.engine.ack(f.ns, 'q', a2, 1);
+      expect((await lease('q', 9)).map(({ id }) => id)).toEqual([a3]);
+    });
+
+    it('gives the slot of a called job that goes before it runs to the next', async () => {
+      await controls().change(f.ns, 'q', { maxRunningPerKey: 1 });
+      const ids = [await put('q', ckey('a')), await put('q', ckey('a')), await put('q', ckey('a'))];
+      await lease('q', 9);
+      await f.engine.ack(f.ns, 'q', ids[0] ?? '', 1);
+
+      await f.engine.ack(f.ns, 'q', ids[1] ?? '');
+
+      expect(await stateOf(ids[2] ?? '')).toBe('ready');
+      expect(await lease('q', 9)).toHaveLength(1);
+    });
+
+    it('calls who is held up when it is raised or taken away', async () => {
+      await controls().change(f.ns, 'q', { maxRunningPerKey: 1 });
+      for (let i = 0; i < 30; i++) await put('q', ckey(i % 2 === 0 ? 'a' : 'b'));
+      expect(await lease('q', 100)).toHaveLength(2);
+
+      await controls().change(f.ns, 'q', { maxRunningPerKey: 4 });
+      await f.engine.pumpNow(f.ns);
+      expect(await counts()).toMatchObject({ ready: 6, held: 22 });
+      expect(await lease('q', 100)).toHaveLength(6);
+      await controls().change(f.ns, 'q', { maxRunningPerKey: null });
+      await f.engine.pumpNow(f.ns);
+      expect(await counts()).toMatchObject({ ready: 22, held: 0 });
+      expect(await lease('q', 100)).toHaveLength(22);
+    });
+
+    it('goes past more jobs of a full key than one step looks at', async () => {
+      await controls().change(f.ns, 'q', { maxRunningPerKey: 1 });
+      for (let i = 0; i < 4; i++) {
+        const jobs = Array.from({ length: 50 }, () => ({ queue: 'q', body: Buffer.from('x'), ...ckey('a') }));
+        await extended().publishing.publish(f.ns, jobs);
+      }
+      const other = await put('q');
+      await lease();
+
+      expect((await lease()).map(({ id }) => id)).toEqual([other]);
+      expect(await counts()).toMatchObject({ held: 199, ready: 0 });
+    });
+
+    it('tells an owner that his lease is lost when his job is held up', async () => {
+      await controls().change(f.ns, 'q', { maxRunningPerKey: 1 });
+      const id = await put('q', { ...ckey('a'), tries: 5 });
+      await lease();
+      await pass(10_001);
+      await put('q', { ...ckey('a'), priority: -1 });
+      await lease();
+      await lease();
+      expect(await stateOf(id)).toBe('held');
+
+      await expect(extended().leaseOperations.heartbeat(f.ns, { id, lease: 1 })).rejects.toMatchObject({
+        code: 'lease_lost',
+      });
+    });
+  });
+
+  describe('a key that is full', () => {
+    it('refuses a late owner whose slot is taken', async () => {
+      await controls().change(f.ns, 'q', { maxRunningPerKey: 1 });
+      const id = await put('q', { ...ckey('a'), tries: 5 });
+      const other = await put('q', ckey('a'));
+      await lease();
+      await pass(10_001);
+      expect((await lease()).map((job) => job.id)).toEqual([other]);
+      expect(await stateOf(id)).toBe('ready');
+
+      await expect(extended().leaseOperations.heartbeat(f.ns, { id, lease: 1 })).rejects.toMatchObject({
+        code: 'lease_lost',
+      });
+    });
+
+    it('has no slot for newcomers while one who was called is about to run', async () => {
+      await controls().change(f.ns, 'q', { maxRunningPerKey: 1 });
+      const ids = [await put('q', ckey('a')), await put('q', ckey('a'))];
+      await lease('q', 9);
+      await f.engine.ack(f.ns, 'q', ids[0] ?? '', 1);
+      const urgent = await put('q', { ...ckey('a'), priority: -1 });
+
+      expect((await lease('q', 9)).map(({ id }) => id)).toEqual([ids[1]]);
+      expect(await stateOf(urgent)).toBe('held');
+    });
+
+    it('does not let newcomers overtake those who are held up by its rate', async () => {
+      await controls().change(f.ns, 'q', { ratePerKey: { rate: 1, periodMs: 1_000, burst: 1 } });
+      const ids = [await put('q', ckey('a')), await put('q', ckey('a'))];
+      await lease('q', 9);
+      f.nowMs += 1_000;
+      const urgent = await put('q', { ...ckey('a'), priority: -1 });
+
+      // The clock has not come yet: the slot is there, but it is not for the newcomer.
+      expect((await lease('q', 1)).map(({ id }) => id)).toEqual([]);
+      await f.engine.pumpNow(f.ns);
+      expect((await lease('q', 9)).map(({ id }) => id)).toEqual([ids[1]]);
+      expect(await stateOf(urgent)).toBe('held');
+    });
+  });
+
+  describe('a rate', () => {
+    const rate = { rate: 10, periodMs: 1_000, burst: 3 };
+
+    it('lets a burst start, and one more for each part of its period', async () => {
+      await controls().change(f.ns, 'q', { rate });
+      for (let i = 0; i < 20; i++) await put('q');
+
+      expect(await lease('q', 9)).toHaveLength(3);
+      f.nowMs += 99;
+      expect(await lease('q', 9)).toHaveLength(0);
+      f.nowMs += 1;
+      expect(await lease('q', 9)).toHaveLength(1);
+      f.nowMs += 200;
+      expect(await lease('q', 9)).toHaveLength(2);
+      f.nowMs += 5_000;
+      expect(await lease('q', 9)).toHaveLength(3);
+    });
+
+    it('per key holds up only jobs of the same key, and calls them when it allows more', async () => {
+      await controls().change(f.ns, 'q', { ratePerKey: { ...rate, burst: 1 } });
+      const ids: string[] = [];
+      for (let i = 0; i < 4; i++) ids.push(await put('q', ckey('a')));
+      const other = await put('q', ckey('b'));
+
+      expect((await lease('q', 9)).map(({ id }) => id)).toEqual([ids[0], other]);
+      await pass(99);
+      expect(await counts()).toMatchObject({ ready: 0, held: 3 });
+      await pass(1);
+      expect(await counts()).toMatchObject({ ready: 1, held: 2 });
+      expect((await lease('q', 9)).map(({ id }) => id)).toEqual([ids[1]]);
+      await pass(1_000);
+      expect((await lease('q', 9)).map(({ id }) => id)).toEqual([ids[2]]);
+    });
+  });
+
+  it('refuses settings that make no sense, and names them', async () => {
+    for (const [change, field] of [
+      [{ maxRunning: 0 }, 'max_running'],
+      [{ maxRunningPerKey: 1.5 }, 'max_running_per_key'],
+      [{ rate: { rate: 11, periodMs: 1, burst: 1 } }, 'rate.rate'],
+      [{ ratePerKey: { rate: 1, periodMs: 0, burst: 1 } }, 'rate_per_key.period_ms'],
+      [{ defaults: { tries: 0 } }, 'defaults.tries'],
+    ] as const) {
+      await expect(controls().change(f.ns, 'q', change)).rejects.toMatchObject({
+        code: 'invalid_argument',
+        message: expect.stringContaining(field) as string,
+      });
+    }
+  });
+
+  function ckey(key: string): Partial<NewExtendedJob> {
+    return { concurrencyKey: key };
+  }
+
+  describe('a limit that is lifted while the held jobs of the one before are still looked at', () => {
+    it('holds no job any more', async () => {
+      await controls().change(f.ns, 'q', { maxRunningPerKey: 1 });
+      const keys = Array.from({ length: 10 }, (_, i) => `key-${i}`);
+      for (const concurrencyKey of [...keys, ...keys]) await put('q', { concurrencyKey });
+      expect(await lease('q', 20)).toHaveLength(10);
+      expect(await counts()).toMatchObject({ held: 10, leased: 10 });
+
+      // One step of the look, which passes the first eight: their keys have no slot.
+      await controls().change(f.ns, 'q', { maxRunning: 100 });
+      const args = { clock_ms: f.nowMs, deadline_ms: 0, limit: 8, quotas: '' };
+      await f.pool.run(runTimers, f.pool.keys.namespace(f.ns), args);
+      await controls().change(f.ns, 'q', { maxRunningPerKey: null });
+      await f.engine.pumpNow(f.ns);
+      expect(await counts()).toMatchObject({ held: 0, ready: 10 });
+    });
+  });
+});
+
+describe('rate limits', () => {
+  const BURST = 20;
+  const RATE = { rate: 100, periodMs: 1_000, burst: BURST };
+  const WINDOW_MS = 1_000;
+
+  it('holds 100 a second with a burst of 20 over two servers: 120 in any second, 100 in the long run (T24)', async () => {
+    const f = await EngineFixture.withClock();
+    const other = new QueueEngine(f.pool, { clock: () => f.nowMs });
+    await f.engine.extended.controls.change(f.ns, 'q', { rate: RATE });
+    const startMs = f.nowMs;
+    const starts: number[] = [];
+    let random = 1;
+    let published = 0;
+    while (f.nowMs - startMs < 60_000) {
+      // Consumers come at odd moments, one server after the other, and stay away now and then.
+      random = (random * 48_271) % 2_147_483_647;
+      f.nowMs += random % 997 === 0 ? 900 : 1 + (random % 23);
+      while (published < starts.length + 200) {
+        await f.engine.publishMany(
+          f.ns,
+          'q',
+          Array.from({ length: 64 }, () => ({ body: Buffer.from('x'), delayMs: 0, ttlMs: 0, tries: 1 })),
+        );
+        published += 64;
+      }
+      const engine = random % 2 === 0 ? f.engine : other;
+      const jobs = await engine.reserve(f.ns, { queues: ['q'], count: 100, ttrMs: 600_000, waitMs: 0 });
+      starts.push(...jobs.map(() => f.nowMs));
+    }
+    expect(mostIn(starts, WINDOW_MS)).toBeLessThanOrEqual(120);
+    // Leaves out the few seconds without requests for longer than a burst lasts.
+    const idleMs = starts.reduce(
+      (sum, at, i) => sum + Math.max(at - (starts[i - 1] ?? startMs) - BURST * 10, 0),
+      0,
+    );
+    const aSecond = (starts.length - BURST) / ((f.nowMs - startMs - idleMs) / 1_000);
+    expect(aSecond).toBeGreaterThan(99);
+    expect(aSecond).toBeLessThan(101);
+    await other.stop();
+    await f.close();
+  }, 60_000);
+
+  it('serves those who wait on two servers at the rate, as soon as it allows', async () => {
+    const f = await EngineFixture.open();
+    const pool = await RedisPool.connect('default', testPoolOptions(), silentLog);
+    const other = new QueueEngine(pool);
+    f.engine.start();
+    other.start();
+    await f.engine.extended.controls.change(f.ns, 'q', { rate: RATE });
+    for (let i = 0; i < 70; i++) await f.publish('q');
+    const starts: number[] = [];
+    const serve = async (engine: QueueEngine): Promise<void> => {
+      while (starts.length < 70) {
+        const request = { queues: ['q'], count: 1, ttrMs: 60_000, waitMs: 2_000 };
+        for (const { leaseEndsAtMs } of await engine.reserve(f.ns, request)) starts.push(leaseEndsAtMs);
+      }
+    };
+    const all = Promise.all([f.engine, f.engine, other, other].map(serve));
+    await waitFor(() => Promise.resolve(starts.length >= 70), 20_000);
+    expect(mostIn(starts, 100)).toBeLessThanOrEqual(BURST + 10 + 1);
+    f.engine.endWaits();
+    other.endWaits();
+    await all;
+    await other.stop();
+    await pool.close();
+    await f.close();
+  }, 30_000);
+
+  describe('who waits is woken', () => {
+    let f: EngineFixture;
+    let woken: string[];
+    beforeEach(async () => {
+      f = await EngineFixture.withClock();
+      woken = [];
+      f.pool.onWake((namespace, queue) => {
+        if (namespace === f.ns && queue !== null) woken.push(queue);
+      });
+    });
+    afterEach(() => f.close());
+
+    const wait = () => f.reserve('q', { waitMs: 5_000 });
+    /** It has fetched, found nothing, and is registered as waiting. */
+    const isRecorded = () =>
+      waitFor(
+        async () => (await f.pool.read('HEXISTS', f.pool.keys.namespace(f.ns).waiting, 'q')) === 1,
+        2_000,
+      );
+
+    it('when the queue is resumed', async () => {
+      await f.engine.extended.controls.pause(f.ns, 'q');
+      await f.publish('q');
+      const waiting = wait();
+      await isRecorded();
+      woken.length = 0;
+
+      await f.engine.extended.controls.resume(f.ns, 'q');
+
+      expect(await waiting).toHaveLength(1);
+      expect(woken).toEqual(['q']);
+    });
+
+    it('when a slot of the queue gets free', async () => {
+      await f.engine.extended.controls.change(f.ns, 'q', { maxRunning: 1 });
+      const id = await f.publish('q');
+      await f.publish('q');
+      await f.reserve('q');
+      const waiting = wait();
+      await isRecorded();
+      woken.length = 0;
+
+      await f.engine.ack(f.ns, 'q', id);
+
+      expect(await waiting).toHaveLength(1);
+      expect(woken).toEqual(['q']);
+    });
+
+    it('when the slot of a plain job that died gets free', async () => {
+      await f.engine.extended.controls.change(f.ns, 'q', { maxRunning: 1 });
+      await f.publish('q', { tries: 1 });
+      await f.publish('q');
+      await f.reserve('q', { ttrMs: 1_000 });
+      const waiting = wait();
+      await isRecorded();
+      woken.length = 0;
+
+      f.nowMs += 1_001;
+      await f.engine.pumpNow(f.ns);
+
+      expect(await waiting).toHaveLength(1);
+      expect(woken).toEqual(['q']);
+    });
+
+    it('when its rate allows more', async () => {
+      await f.engine.extended.controls.change(f.ns, 'q', { rate: { rate: 1, periodMs: 1_000, burst: 1 } });
+      await f.publish('q');
+      await f.publish('q');
+      await f.reserve('q');
+      const waiting = wait();
+      await isRecorded();
+      woken.length = 0;
+
+      f.nowMs += 1_000;
+      await f.engine.pumpNow(f.ns);
+
+      expect(await waiting).toHaveLength(1);
+      expect(woken).toEqual(['q']);
+    });
+  });
+
+  /** The most starts in any stretch of so many ms, its end left out. */
+  function mostIn(starts: number[], ms: number): number {
+    const sorted = [...starts].sort((one, other) => one - other);
+    let most = 0;
+    let first = 0;
+    sorted.forEach((at, i) => {
+      while (at - (sorted[first] ?? at) >= ms) first++;
+      most = Math.max(most, i - first + 1);
+    });
+    return most;
+  }
+});
+
+describe('pause, resume and settings', () => {
+  let f: EngineFixture;
+  let redis: Redis;
+  beforeAll(() => (redis = new Redis(testRedisUrl())));
+  afterAll(() => redis.quit());
+  beforeEach(async () => (f = await EngineFixture.withClock()));
+  afterEach(async () => {
+    expect(await Audit.of(redis, f.ns)).toEqual([]);
+    await f.close();
+  });
+
+  const extended = () => f.engine.extended;
+  const controls = () => f.engine.extended.controls;
+  const pending = () => f.engine.extended.queuePurger;
+
+  const put = (queue: string, job?: ExtendedJob): Promise<string> => f.put(queue, job);
+  const counts = (queue?: string) => f.counts(queue);
+
+  /** A queue with simple and extended jobs in every state but blocked. */
+  async function fillAll(): Promise<void> {
+    await put('q', { retentionMs: 100_000 });
+    await put('q', { retentionMs: 100_000, tries: 1 });
+    const [done, dead] = await f.reserve('q', { count: 2 });
+    await extended().leaseOperations.complete(f.ns, [{ id: done?.id ?? '', lease: 1 }]);
+    await extended().leaseOperations.fail(f.ns, { id: dead?.id ?? '', lease: 1, group: 'g', message: '' });
+    await f.publish('q');
+    await put('q');
+    await f.reserve('q', { count: 2 });
+    await controls().change(f.ns, 'q', { maxRunningPerKey: 1 });
+    for (let i = 0; i < 3; i++) await put('q', { concurrencyKey: 'a' });
+    await f.reserve('q', { count: 9 });
+    for (const priority of [-1, 0, 1]) await put('q', { priority });
+    for (let i = 0; i < 5; i++) await f.publish('q');
+    for (const delayMs of [1_000, 5_000_000]) {
+      await put('q', { delayMs });
+      await f.publish('q', { delayMs });
+    }
+  }
+
+  const ALL = { ready: 8, scheduled: 4, leased: 3, dead: 1, blocked: 0, held: 2, done: 1, cancelled: 0 };
+  const STATES = Object.keys(ALL) as (keyof typeof ALL)[];
+
+  describe('a purge', () => {
+    it.each(STATES)('removes all jobs that are %s, and no others', async (state) => {
+      await fillAll();
+      expect(await pending().count(f.ns, 'q', STATES)).toEqual(ALL);
+
+      expect(await pending().purge(f.ns, 'q', [state])).toEqual({
+        removed: { [state]: ALL[state] },
+        isComplete: true,
+      });
+
+      // Whose slot got free is called.
+      const called = state === 'leased' ? 1 : 0;
+      expect(await pending().count(f.ns, 'q', STATES)).toEqual({
+        ...ALL,
+        ready: ALL.ready + called,
+        held: ALL.held - called,
+        [state]: 0,
+      });
+    });
+
+    it('of every state leaves nothing behind but the settings', async () => {
+      await fillAll();
+
+      await pending().purge(f.ns, 'q', STATES);
+
+      expect(await pending().count(f.ns, 'q', STATES)).toEqual(
+        Object.fromEntries(STATES.map((state) => [state, 0])),
+      );
+      await controls().change(f.ns, 'q', { maxRunningPerKey: null });
+      await f.engine.pumpNow(f.ns);
+      f.nowMs += 70_000_000;
+      await f.engine.pumpNow(f.ns);
+      expect(await f.engine.tidyNow(f.ns)).toBe(1);
+      expect((await f.keys()).filter((key) => !/:(meta|ended|timers|due)$/.test(key))).toEqual([]);
+    });
+
+    it('goes on in steps, and finds the end of a long line of both kinds', async () => {
+      for (let i = 0; i < 150; i++) await (i % 3 === 0 ? put('q', { priority: i % 2 }) : f.publish('q'));
+
+      expect((await pending().purge(f.ns, 'q', ['ready'], 0)).isComplete).toBe(false);
+      expect(await counts()).toMatchObject({ ready: 150 });
+      expect((await pending().purge(f.ns, 'q', ['ready'])).removed).toEqual({ ready: 150 });
+    });
+  });
+
+  it("destroys a full queue as lmstfy's call does, and what is held up too", async () => {
+    await fillAll();
+
+    expect(await f.engine.destroy(f.ns, 'q')).toBe(ALL.ready + ALL.held);
+
+    expect(await counts()).toMatchObject({ ready: 0, held: 0, leased: 3, scheduled: 4, dead: 1 });
+  });
+
+  it('keeps no more ended jobs than it is set to, from then on and of those that are there', async () => {
+    const end = async (count: number): Promise<void> => {
+      for (let i = 0; i < count; i++) await put('q', { retentionMs: 100_000 });
+      const jobs = await f.reserve('q', { count });
+      await extended().leaseOperations.complete(f.ns, jobs);
+      await f.engine.pumpNow(f.ns);
+    };
+    await end(5);
+    expect(await counts()).toMatchObject({ ended: 5 });
+
+    await controls().change(f.ns, 'q', { maxKept: 2 });
+    await f.engine.pumpNow(f.ns);
+    expect(await counts()).toMatchObject({ ended: 2 });
+    await end(3);
+    expect(await counts()).toMatchObject({ ended: 2 });
+  });
+
+  describe('defaults of a queue', () => {
+    const retry = { kind: 'fixed', delayMs: 500 } as const;
+
+    it('hold for a native job that does not say', async () => {
+      await controls().change(f.ns, 'q', {
+        defaults: { ttlMs: 9_000, tries: 7, ttrMs: 4_000, priority: -5, retry, retentionMs: 1_000 },
+      });
+      const id = await put('q');
+
+      expect(await extended().jobReader.find(f.ns, id)).toMatchObject({
+        expiresAtMs: f.nowMs + 9_000,
+        triesLeft: 7,
+        priority: -5,
+        retry,
+      });
+      const [job] = await f.reserve('q', { ttrMs: 0, worker: 'w' });
+      expect(job?.leaseEndsAtMs).toBe(f.nowMs + 4_000);
+      await extended().leaseOperations.complete(f.ns, [{ id, lease: 1 }]);
+      expect((await extended().jobReader.find(f.ns, id))?.state).toBe('done');
+    });
+
+    it('send a native job without options to the extended path, from every server', async () => {
+      const native = { ...simple(), isNative: true } as const;
+      await f.engine.publish(f.ns, 'q', native);
+      await controls().change(f.ns, 'q', { defaults: { tries: 7 } });
+
+      await expect(f.engine.publish(f.ns, 'q', native)).rejects.toThrow(ExtendedPathError);
+      await expect(f.engine.publishMany(f.ns, 'q', [native, native])).rejects.toThrow(ExtendedPathError);
+      await expect(f.engine.publish(f.ns, 'q', native, { idempotencyKey: 'k' })).rejects.toThrow(
+        ExtendedPathError,
+      );
+      await f.engine.publish(f.ns, 'other', native);
+      expect(await counts()).toMatchObject({ ready: 1 });
+    });
+
+    it('leave alone what a job says, and plain jobs', async () => {
+      await controls().change(f.ns, 'q', {
+        defaults: { ttlMs: 9_000, tries: 7, priority: -5, retentionMs: 1_000 },
+      });
+      const id = await put('q', { ttlMs: 0, tries: 2, priority: 0, retentionMs: 0 });
+      const simple = await f.publish('q', { tries: 4 });
+
+      expect(await extended().jobReader.findMany(f.ns, [id, simple])).toMatchObject([
+        { expiresAtMs: null, triesLeft: 2, priority: 0 },
+        { expiresAtMs: null, triesLeft: 4, priority: 0 },
+      ]);
+    });
+  });
+
+  describe('a queue that is drained', () => {
+    it('takes no new job until it is empty, through any API', async () => {
+      const id = await f.publish('q', { tries: 3 });
+      await put('q', { delayMs: 1_000 });
+      await controls().drain(f.ns, 'q');
+      const refused = { code: 'queue_draining' };
+
+      await expect(f.publish('q')).rejects.toMatchObject(refused);
+      await expect(put('q')).rejects.toMatchObject(refused);
+      await expect(f.engine.publishMany(f.ns, 'q', [simple(), simple()])).rejects.toMatchObject(refused);
+      await expect(f.engine.publish(f.ns, 'q', simple(), { idempotencyKey: 'k' })).rejects.toMatchObject(
+        refused,
+      );
+      await f.publish('other');
+      // What is in it stays in it, whatever becomes of it.
+      await f.engine.republish(f.ns, 'q', id, simple());
+      const [job] = await f.reserve('q');
+      await extended().settling.settle(f.ns, [
+        { verb: 'retry', id: job?.id ?? '', lease: 1, options: { group: 'g' } },
+      ]);
+      await f.reserve('q');
+      await f.engine.ack(f.ns, 'q', job?.id ?? '');
+      await expect(f.publish('q')).rejects.toMatchObject(refused);
+      f.nowMs += 1_000;
+      await f.engine.pumpNow(f.ns);
+      const [last] = await f.reserve('q');
+      await f.engine.ack(f.ns, 'q', last?.id ?? '');
+
+      await f.publish('q');
+      await put('q');
+      expect(await counts()).toMatchObject({ ready: 2 });
+    });
+
+    it('takes new jobs again when it is resumed', async () => {
+      await f.publish('q');
+      await controls().drain(f.ns, 'q');
+      await controls().resume(f.ns, 'q');
+
+      await f.publish('q');
+      expect(await counts()).toMatchObject({ ready: 2 });
+    });
+
+    it('counts no bytes of what it refuses', async () => {
+      const limited = await EngineFixture.withClock({ quotas: { queues: 0, jobsPerQueue: 0, bytes: 1_000 } });
+      await limited.publish('q');
+      await limited.engine.extended.controls.drain(limited.ns, 'q');
+
+      await expect(limited.publish('q')).rejects.toMatchObject({ code: 'queue_draining' });
+
+      expect(await Audit.of(redis, limited.ns)).toEqual([]);
+      await limited.close();
+    });
+  });
+
+  it('takes the slots of keys along when its namespace is purged: numbers of queues begin anew', async () => {
+    await fillAll();
+    const slots = async () => (await f.keys()).filter((key) => /:[cw]\d+:/.test(key));
+    expect(await slots()).toHaveLength(2);
+    const args = { clock_ms: String(f.nowMs), deadline_ms: 0, queue: 'q', limit: 100 };
+    for (const kind of ['L', 'h']) await f.pool.run(purge, f.pool.keys.namespace(f.ns), { ...args, kind });
+
+    expect(await slots()).toEqual([]);
+
+    await f.engine.purge.run(f.ns);
+    expect(await f.keys()).toEqual([]);
+  });
+
+  describe('a queue is forgotten', () => {
+    it('with its settings, when no job is in it', async () => {
+      await controls().change(f.ns, 'q', { maxRunning: 1, rate: { rate: 1, periodMs: 1, burst: 1 } });
+      await f.engine.pumpNow(f.ns);
+
+      await controls().forget(f.ns, 'q');
+
+      expect(await controls().settings(f.ns, ['q'])).toEqual([null]);
+      expect((await f.keys()).filter((key) => !key.endsWith(':meta') && !key.endsWith(':due'))).toEqual([]);
+      await expect(controls().forget(f.ns, 'q')).rejects.toMatchObject({ code: 'queue_not_found' });
+    });
+
+    it.each([
+      ['by a call', (): Promise<unknown> => controls().forget(f.ns, 'q')],
+      ['by the janitor', (): Promise<unknown> => tidyTwice()],
+    ])('%s, with more stale entries than one script reads', async (_how, forget) => {
+      const jobs = Array.from({ length: 64 }, simple);
+      for (let i = 0; i < 40; i++) {
+        const ids = await f.engine.publishMany(f.ns, 'q', jobs);
+        await Promise.all(ids.map((id) => f.engine.ack(f.ns, 'q', id)));
+      }
+      expect(await f.keys()).not.toEqual([]);
+      await forget();
+      expect((await f.keys()).filter((key) => !key.endsWith(':meta'))).toEqual([]);
+    });
+
+    it.each([
+      ['ready', {}],
+      ['scheduled', { delayMs: 1_000 }],
+      ['far off', { delayMs: 10_000_000 }],
+    ])('but not while a job is %s', async (_name, job) => {
+      await f.publish('q', job);
+
+      await expect(controls().forget(f.ns, 'q')).rejects.toMatchObject({ code: 'queue_not_empty' });
+      expect(await controls().settings(f.ns, ['q'])).not.toEqual([null]);
+    });
+  });
+
+  /** A long list is swept in the first round, and its queue forgotten in the second. */
+  async function tidyTwice(): Promise<void> {
+    await f.engine.tidyNow(f.ns);
+    await f.engine.tidyNow(f.ns);
+  }
+
+  function simple() {
+    return { body: Buffer.from('x'), delayMs: 0, ttlMs: 0, tries: 3 };
+  }
+});

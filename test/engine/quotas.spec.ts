@@ -1,0 +1,365 @@
+import { Redis } from 'ioredis';
+import type { NewJob, Quotas } from '../../src/domain/job.js';
+import { QueueEngine } from '../../src/engine/engine.js';
+import { BUILT_IN, SETTING_KEYS, SETTINGS } from '../../src/engine/queues/known-settings.js';
+import { testRedisUrl, waitFor } from '../support/redis.js';
+import { Audit } from './audit.js';
+import { EngineFixture, newJob } from './fixture.js';
+
+describe('quotas', () => {
+  const NONE: Quotas = { queues: 0, jobsPerQueue: 0, bytes: 0 };
+  const KEY = { idempotencyKey: 'key' };
+
+  function jobsOf(count: number, bytes = 4): NewJob[] {
+    return Array.from({ length: count }, () => newJob({ body: Buffer.alloc(bytes, 'x') }));
+  }
+
+  describe('quotas', () => {
+    let redis: Redis;
+    const open: EngineFixture[] = [];
+    beforeAll(() => {
+      redis = new Redis(testRedisUrl(), { protocol: 2 });
+    });
+    afterAll(() => redis.disconnect());
+    afterEach(async () => {
+      for (const f of open.splice(0)) await f.close();
+    });
+
+    async function withQuotas(quotas: Partial<Quotas>): Promise<EngineFixture> {
+      const f = await EngineFixture.withClock({ quotas: { ...NONE, ...quotas } });
+      open.push(f);
+      return f;
+    }
+
+    /** Three servers at once; how often each outcome came. */
+    async function race(
+      f: EngineFixture,
+      quotas: Partial<Quotas>,
+      times: number,
+      publish: (engine: QueueEngine, i: number) => Promise<unknown>,
+    ): Promise<Record<string, number>> {
+      const engines = [f.engine, (await withQuotas(quotas)).engine, (await withQuotas(quotas)).engine];
+      const counts: Record<string, number> = {};
+      await Promise.all(
+        Array.from({ length: times }, async (_, i) => {
+          const code = await publish(engines[i % 3]!, i).then(
+            () => 'stored',
+            (error: unknown) => String(Reflect.get(Object(error) as object, 'code')),
+          );
+          counts[code] = (counts[code] ?? 0) + 1;
+        }),
+      );
+      return counts;
+    }
+
+    const total = async (f: EngineFixture, queue = 'q'): Promise<number> => {
+      const [counts] = await f.engine.counts(f.ns, [queue]);
+      return counts!.ready + counts!.scheduled + counts!.leased + counts!.dead;
+    };
+    const bytes = async (f: EngineFixture): Promise<number> =>
+      Number(await redis.hget(f.pool.keys.namespace(f.ns).meta, 'bytes'));
+
+    describe('on jobs of a queue', () => {
+      const quotas = { jobsPerQueue: 10 };
+
+      it('are exact, however many servers publish at once', async () => {
+        const f = await withQuotas(quotas);
+        const outcomes = await race(f, quotas, 300, (engine) => engine.publish(f.ns, 'q', newJob()));
+        expect(outcomes).toEqual({ stored: 10, queue_full: 290 });
+        expect(await total(f)).toBe(10);
+      });
+
+      it('refuse a bulk as a whole, beside others that travel with it', async () => {
+        const f = await withQuotas(quotas);
+        const results = await Promise.allSettled([
+          f.engine.publishMany(f.ns, 'q', jobsOf(8)),
+          f.engine.publishMany(f.ns, 'q', jobsOf(3)),
+          f.engine.publishMany(f.ns, 'other', jobsOf(10)),
+          f.engine.publish(f.ns, 'q', newJob()),
+          f.engine.publishMany(f.ns, 'q', jobsOf(1)),
+          f.engine.publish(f.ns, 'q', newJob()),
+        ]);
+        const order = results.map(({ status }) => status === 'fulfilled');
+        expect(order).toEqual([true, false, true, true, true, false]);
+        expect(results[1]).toMatchObject({ reason: { code: 'queue_full' } });
+        expect([await total(f), await total(f, 'other')]).toEqual([10, 10]);
+      });
+
+      it('count scheduled, leased and dead jobs, and those far ahead', async () => {
+        const f = await withQuotas({ jobsPerQueue: 5 });
+        await f.publish('q', { tries: 1 });
+        await f.reserve('q', { ttrMs: 1_000 });
+        f.nowMs += 1_000;
+        await f.engine.pumpNow(f.ns);
+        await f.publish('q');
+        await f.reserve('q');
+        await f.publish('q', { delayMs: 1_000 });
+        await f.publish('q', { delayMs: 3_600_000 });
+        await f.publish('q');
+        expect((await f.engine.counts(f.ns, ['q']))[0]).toMatchObject({
+          ready: 1,
+          scheduled: 2,
+          leased: 1,
+          dead: 1,
+        });
+        await expect(f.publish('q')).rejects.toMatchObject({ code: 'queue_full' });
+
+        expect(await f.engine.deleteDead(f.ns, 'q', 1)).toBe(1);
+        await f.publish('q');
+      });
+
+      it('have room again after an acknowledgement, not for stale entries', async () => {
+        const f = await withQuotas({ jobsPerQueue: 2 });
+        const ids = [await f.publish('q'), await f.publish('q')];
+        await expect(f.publish('q')).rejects.toMatchObject({ code: 'queue_full' });
+        await f.engine.ack(f.ns, 'q', ids[1]!);
+        await f.publish('q');
+        await expect(f.publish('q')).rejects.toMatchObject({ code: 'queue_full' });
+      });
+
+      it('let a job take the place of another in a full queue, and refuse one that takes no place', async () => {
+        const f = await withQuotas({ jobsPerQueue: 1 });
+        const old = await f.publish('q');
+        const fresh = await f.engine.republish(f.ns, 'q', old, newJob());
+        const refused = f.engine.republish(f.ns, 'q', old, newJob());
+        await expect(refused).rejects.toMatchObject({ code: 'queue_full' });
+        expect((await f.engine.peekQueue(f.ns, 'q'))?.id).toBe(fresh);
+      });
+
+      it('keep the old job when the new one is refused', async () => {
+        const f = await withQuotas({ bytes: 10 });
+        const old = await f.publish('q', { text: '0123456789' });
+        const refused = f.engine.republish(f.ns, 'q', old, newJob({ body: Buffer.alloc(11) }));
+        await expect(refused).rejects.toMatchObject({ code: 'namespace_full' });
+        expect(await f.drain('q')).toEqual(['0123456789']);
+      });
+
+      it('never keep dead jobs from coming back', async () => {
+        const f = await withQuotas({ jobsPerQueue: 1 });
+        await f.publish('q');
+        await f.reserve('q', { ttrMs: 1 });
+        f.nowMs += 1;
+        await f.engine.pumpNow(f.ns);
+        expect(await f.engine.respawn(f.ns, 'q', 1, 0)).toBe(1);
+      });
+    });
+
+    describe('on queues', () => {
+      const quotas = { queues: 3 };
+
+      it('are exact, however many servers publish at once', async () => {
+        const f = await withQuotas(quotas);
+        const outcomes = await race(f, quotas, 90, (engine, i) =>
+          engine.publish(f.ns, `q${String(Math.floor(i / 3))}`, newJob()),
+        );
+        expect(outcomes).toEqual({ stored: 9, too_many_queues: 81 });
+        expect(await f.engine.queues(f.ns)).toHaveLength(3);
+      });
+
+      it('let queues that are there go on, and have room when one is forgotten', async () => {
+        const f = await withQuotas({ queues: 1 });
+        const id = await f.publish('a');
+        await expect(f.publish('b')).rejects.toMatchObject({ code: 'too_many_queues' });
+        await f.publish('a');
+        await f.engine.ack(f.ns, 'a', id);
+        await f.engine.destroy(f.ns, 'a');
+        await f.engine.tidyNow(f.ns);
+        await f.publish('b');
+        expect(await f.engine.queues(f.ns)).toEqual(['b']);
+      });
+
+      it('make no queue for a call that another quota refuses', async () => {
+        const f = await withQuotas({ queues: 5, bytes: 3 });
+        await f.publish('a', { text: 'abc' });
+        await expect(f.publish('b', { text: 'x' })).rejects.toMatchObject({ code: 'namespace_full' });
+        expect(await f.engine.queues(f.ns)).toEqual(['a']);
+        expect(await Audit.of(redis, f.ns)).toEqual([]);
+      });
+    });
+
+    describe('on bytes', () => {
+      const quotas = { bytes: 1_000 };
+
+      it('are exact, however many servers publish at once', async () => {
+        const f = await withQuotas(quotas);
+        const outcomes = await race(f, quotas, 200, (engine) => engine.publish(f.ns, 'q', jobsOf(1, 30)[0]!));
+        expect(outcomes).toEqual({ stored: 33, namespace_full: 167 });
+        expect(await bytes(f)).toBe(990);
+      });
+
+      it('count over all queues, and take an empty body always', async () => {
+        const f = await withQuotas({ bytes: 10 });
+        await f.publish('a', { text: '12345' });
+        await f.publish('b', { text: '12345' });
+        await expect(f.publish('c', { text: '1' })).rejects.toMatchObject({ code: 'namespace_full' });
+        await f.publish('c', { text: '' });
+      });
+
+      it('let only the difference count when a job takes the place of another', async () => {
+        const f = await withQuotas({ bytes: 10 });
+        const old = await f.publish('q', { text: '12345678' });
+        const id = await f.engine.republish(f.ns, 'q', old, newJob({ body: Buffer.from('1234567890') }));
+        expect(await bytes(f)).toBe(10);
+        await f.engine.ack(f.ns, 'q', id);
+        expect(await bytes(f)).toBe(0);
+      });
+
+      it('are given back by a server that knows of no quota', async () => {
+        const f = await withQuotas(quotas);
+        const fixture = await EngineFixture.open();
+        open.push(fixture);
+        const id = await f.publish('q', { text: 'counted' });
+        await fixture.engine.publish(f.ns, 'q', newJob());
+        expect(await bytes(f)).toBe(7);
+        await fixture.engine.ack(f.ns, 'q', id);
+        expect(await bytes(f)).toBe(0);
+      });
+
+      it('are stored beside attributes and in an idempotent publish', async () => {
+        const f = await withQuotas({ bytes: 10 });
+        const job = newJob({ body: Buffer.from('12345'), attributes: { a: 'b' } });
+        await f.engine.publish(f.ns, 'q', job, KEY);
+        await f.engine.publish(f.ns, 'q', job, KEY);
+        expect(await bytes(f)).toBe(5);
+        const refused = f.engine.publishMany(f.ns, 'q', jobsOf(2, 3), { idempotencyKey: 'other' });
+        await expect(refused).rejects.toMatchObject({ code: 'namespace_full' });
+        expect((await f.reserve('q'))[0]).toMatchObject({ attributes: { a: 'b' } });
+        await f.engine.publishMany(f.ns, 'q', jobsOf(1, 3), { idempotencyKey: 'another' });
+        expect(await Audit.of(redis, f.ns)).toEqual([]);
+      });
+    });
+
+    it('have a key that was refused free for the next try', async () => {
+      const f = await withQuotas({ jobsPerQueue: 1 });
+      const id = await f.publish('q');
+      await expect(f.engine.publish(f.ns, 'q', newJob(), KEY)).rejects.toMatchObject({ code: 'queue_full' });
+      await f.engine.ack(f.ns, 'q', id);
+      await f.engine.publish(f.ns, 'q', newJob(), KEY);
+      expect(await total(f)).toBe(1);
+    });
+  });
+});
+
+describe('settings of a namespace', () => {
+  const DAY_MS = 86_400_000;
+
+  describe('settings of a namespace', () => {
+    let f: EngineFixture;
+    beforeEach(async () => {
+      f = await EngineFixture.withClock({ stats: { historyDays: 7, maxQueues: 10 } });
+    });
+    afterEach(() => f.close());
+
+    const settings = (): QueueEngine['settings'] => f.engine.settings;
+
+    it('are their defaults until something is chosen, and again when that is taken back', async () => {
+      expect(await settings().of(f.ns)).toEqual({ ...BUILT_IN, history_days: 7 });
+      await settings().set(f.ns, 'grace_ms', 500);
+      await settings().set(f.ns, 'retention_count', 0);
+
+      expect(await settings().of(f.ns)).toEqual({
+        ...BUILT_IN,
+        history_days: 7,
+        grace_ms: 500,
+        retention_count: 0,
+      });
+      expect(await settings().chosen(f.ns)).toEqual({ grace_ms: 500, retention_count: 0 });
+      expect(await settings().unset(f.ns, 'grace_ms')).toBe(true);
+      expect(await settings().unset(f.ns, 'grace_ms')).toBe(false);
+      expect(await settings().chosen(f.ns)).toEqual({ retention_count: 0 });
+    });
+
+    it('take what lies within their bounds, and nothing else', async () => {
+      for (const key of SETTING_KEYS) {
+        const { min, max } = SETTINGS[key];
+        for (const value of [min - 1, max + 1, min + 0.5, Number.NaN]) {
+          const refused = settings().set(f.ns, key, value);
+          await expect(refused).rejects.toMatchObject({ code: 'invalid_argument' });
+          await expect(refused).rejects.toThrow(key);
+        }
+        for (const value of [min, max]) await settings().set(f.ns, key, value);
+        expect(await settings().chosen(f.ns)).toMatchObject({ [key]: max });
+      }
+      await expect(settings().set(f.ns, 'toString', 1)).rejects.toMatchObject({ code: 'invalid_argument' });
+      await expect(settings().unset(f.ns, 'color')).rejects.toMatchObject({ code: 'invalid_argument' });
+      await expect(settings().set('a}b', 'grace_ms', 1)).rejects.toMatchObject({ code: 'invalid_argument' });
+    });
+
+    it('hold at once on the server that changes them, and within a second on others', async () => {
+      const other = new QueueEngine(f.pool);
+      expect(await other.settings.of(f.ns)).toMatchObject({ ttr_ms: 60_000 });
+      await settings().of(f.ns);
+      await settings().set(f.ns, 'ttr_ms', 5_000);
+
+      expect(await settings().of(f.ns)).toMatchObject({ ttr_ms: 5_000 });
+      await waitFor(async () => (await other.settings.of(f.ns)).ttr_ms === 5_000, 10_000);
+    });
+
+    it('cost a command a second at most, however often they are asked for', async () => {
+      let commands = 0;
+      const read = Reflect.get(f.pool, 'read');
+      Reflect.set(f.pool, 'read', (...args: Parameters<typeof read>) => {
+        commands += 1;
+        return read.apply(f.pool, args);
+      });
+      const beganMs = performance.now();
+      await Promise.all(Array.from({ length: 100 }, async () => settings().of(f.ns)));
+      for (let i = 0; i < 100; i++) expect(settings().of(f.ns)).not.toBeInstanceOf(Promise);
+
+      expect(commands).toBeLessThanOrEqual(1 + (performance.now() - beganMs) / 1_000);
+    });
+
+    it('are asked for anew after a failure', async () => {
+      const read = Reflect.get(f.pool, 'read');
+      Reflect.set(f.pool, 'read', () => Promise.reject(new Error('away')));
+      await expect(settings().of(f.ns)).rejects.toThrow('away');
+      Reflect.set(f.pool, 'read', read);
+
+      expect(await settings().of(f.ns)).toMatchObject({ grace_ms: 10_000 });
+    });
+
+    it('outlive the queues of their namespace, which is forgotten as any other', async () => {
+      await settings().set(f.ns, 'grace_ms', 500);
+      await f.publish('q');
+      const [job] = await f.reserve('q');
+      await f.engine.ack(f.ns, 'q', job!.id);
+      f.nowMs += 60_000;
+      await f.engine.tidyNow(f.ns);
+
+      expect(await f.keys()).toEqual([`{${f.ns}}:settings`]);
+      expect(await f.engine.namespaces()).not.toContain(f.ns);
+      await f.publish('q');
+      expect(await new QueueEngine(f.pool).settings.of(f.ns)).toMatchObject({ grace_ms: 500 });
+    });
+
+    it('say how long the statistics are kept: those to come, and those that there are', async () => {
+      const today = Math.floor(f.nowMs / DAY_MS);
+      const count = async (): Promise<void> => {
+        f.engine.stats.of(f.ns, 'q').failures += 1;
+        await f.engine.stats.flush();
+      };
+      const endOf = (day: number): Promise<unknown> => f.pool.read('PEXPIRETIME', f.pool.keys.day(f.ns, day));
+      f.nowMs -= 2 * DAY_MS;
+      await count();
+      f.nowMs += 2 * DAY_MS;
+      await count();
+      expect(await endOf(today - 2)).toBe((today - 2 + 8) * DAY_MS);
+
+      await settings().set(f.ns, 'history_days', 3);
+      expect(await endOf(today - 2)).toBe((today - 2 + 4) * DAY_MS);
+      expect(await endOf(today)).toBe((today + 4) * DAY_MS);
+      await settings().set(f.ns, 'history_days', 1);
+      expect((await f.engine.stats.read(f.ns, 'q', today - 2)).failures).toBe(0);
+      await count();
+      expect((await f.engine.stats.read(f.ns, 'q', today)).failures).toBe(2);
+      expect(await endOf(today)).toBe((today + 2) * DAY_MS);
+
+      await settings().set(f.ns, 'history_days', 0);
+      await count();
+      expect(await f.keys()).toEqual([`{${f.ns}}:settings`]);
+      await settings().unset(f.ns, 'history_days');
+      await count();
+      expect(await endOf(today)).toBe((today + 8) * DAY_MS);
+    });
+  });
+});

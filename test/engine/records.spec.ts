@@ -1,0 +1,280 @@
+import { Redis } from 'ioredis';
+import type { LeasedJob } from '../../src/domain/job.js';
+import { QueueEngine } from '../../src/engine/engine.js';
+import { startRedis, testRedisUrl, waitFor } from '../support/redis.js';
+import { TcpProxy } from '../support/tcp-proxy.js';
+import { Audit } from './audit.js';
+import { EngineFixture } from './fixture.js';
+
+const TTR_MS = 5_000;
+/** Uncharged returns that a job may get: lua/modules/jobs/deliveries.lua. */
+const MAX_FREE_RETRIES = 3;
+
+describe('leases whose answers may not have left', () => {
+  let f: EngineFixture;
+  let redis: Redis;
+  /** Another server on the same Redis: it leases, and then nothing is heard of it. */
+  let killed: QueueEngine;
+  beforeEach(async () => {
+    f = await EngineFixture.withClock();
+    killed = new QueueEngine(f.pool, { clock: () => f.nowMs });
+    redis = new Redis(testRedisUrl(), { protocol: 2 });
+  });
+  afterEach(async () => {
+    expect(await Audit.of(redis, f.ns)).toEqual([]);
+    await killed.stop();
+    await f.close();
+    redis.disconnect();
+  });
+
+  const records = (): Promise<number> => redis.hlen(`{${f.ns}}:sending`);
+  const reserve = (engine = killed, count = 1, ttrMs = TTR_MS): Promise<LeasedJob[]> =>
+    engine.reserve(f.ns, { queues: ['q'], count, ttrMs, waitMs: 0, confirms: true });
+  async function expireLeases(): Promise<void> {
+    f.nowMs += TTR_MS;
+    await f.engine.pumpNow(f.ns);
+  }
+
+  it('expire uncharged when their server died: perhaps no worker has seen the job', async () => {
+    const id = await f.publish('q', { tries: 1 });
+    const other = await f.publish('q', { tries: 7 });
+    await reserve(killed, 2);
+    f.nowMs += TTR_MS - 1;
+    await f.engine.pumpNow(f.ns);
+    // A worker may have it and work on it: the lease holds until its end.
+    expect(await f.size('q')).toBe(0);
+
+    f.nowMs += 1;
+    await f.engine.pumpNow(f.ns);
+    expect(await f.engine.deadLetterHead(f.ns, 'q')).toMatchObject({ size: 0 });
+    const again = await f.reserve('q', { count: 2 });
+    expect(again.map((job) => [job.id, job.triesLeft, job.attempts, job.lease]).sort()).toEqual(
+      [
+        [id, 0, 2, 2],
+        [other, 6, 2, 2],
+      ].sort(),
+    );
+  });
+
+  it('of one lease say nothing of the next', async () => {
+    const id = await f.publish('q', { tries: 1 });
+    const [{ lease } = { lease: 0 }] = await reserve();
+    await f.engine.undo(f.ns, [{ id, lease }]);
+    const [job] = await reserve(f.engine);
+    job?.receipt?.arrived();
+    await expireLeases();
+    expect(await f.engine.deadLetterHead(f.ns, 'q')).toMatchObject({ id, size: 1 });
+  });
+
+  it('are charged when the answer has left, at once for its own server', async () => {
+    const id = await f.publish('q', { tries: 1 });
+    const [job] = await reserve(f.engine);
+    job?.receipt?.arrived();
+    await expireLeases();
+    expect(await f.engine.deadLetterHead(f.ns, 'q')).toMatchObject({ id, size: 1 });
+  });
+
+  it('are charged when the answer has left, for all servers within a moment', async () => {
+    const id = await f.publish('q', { tries: 1 });
+    const [job] = await reserve();
+    job?.receipt?.arrived();
+    await waitFor(async () => (await records()) === 0);
+    await expireLeases();
+    expect(await f.engine.deadLetterHead(f.ns, 'q')).toMatchObject({ id, size: 1 });
+  });
+
+  it('are charged in a library, which has them when the call returns', async () => {
+    const id = await f.publish('q', { tries: 1 });
+    await f.reserve('q', { ttrMs: TTR_MS });
+    await expireLeases();
+    expect(await f.engine.deadLetterHead(f.ns, 'q')).toMatchObject({ id, size: 1 });
+  });
+
+  it('are spared three times, whatever the job: one that kills its servers dies too', async () => {
+    const id = await f.publish('q', { tries: 1 });
+    for (let i = 0; i < MAX_FREE_RETRIES; i++) {
+      await reserve();
+      await expireLeases();
+      expect(await f.size('q')).toBe(1);
+      // Undone in between: it is remembered all the same.
+      await f.engine.undo(f.ns, await f.reserve('q'));
+    }
+    await reserve();
+    await expireLeases();
+    expect(await f.engine.deadLetterHead(f.ns, 'q')).toMatchObject({ id, size: 1 });
+
+    await f.engine.respawn(f.ns, 'q', 1, 0);
+    await reserve();
+    await expireLeases();
+    expect(await f.size('q')).toBe(1);
+    await f.engine.ack(f.ns, 'q', id);
+  });
+
+  it('of many consumers in one batch are known until the last answer has left', async () => {
+    await Promise.all(['a', 'b', 'c'].map((text) => f.publish('q', { text, tries: 1 })));
+    const jobs = (await Promise.all([1, 2, 3].map(() => reserve(f.engine)))).flat();
+    expect(jobs).toHaveLength(3);
+    expect(await records()).toBe(1);
+    jobs[0]?.receipt?.arrived();
+    await f.engine.undo(f.ns, jobs.slice(1, 2));
+    await expireLeases();
+    // One was undone, the others stand in the record still: it is of the whole batch.
+    expect(await f.engine.counts(f.ns, ['q'])).toMatchObject([{ ready: 3, dead: 0 }]);
+    jobs[2]?.receipt?.arrived();
+    await waitFor(async () => (await records()) === 0);
+  });
+
+  it('overwrite the record of a batch that has left, and an empty reserve writes none', async () => {
+    for (let i = 0; i < 20; i++) await f.publish('q');
+    for (let i = 0; i < 20; i++) {
+      const [job] = await reserve(f.engine);
+      job?.receipt?.arrived();
+    }
+    expect(await records()).toBe(1);
+    await waitFor(async () => (await records()) === 0);
+    expect(await reserve(f.engine)).toEqual([]);
+    expect(await records()).toBe(0);
+  });
+
+  it('have no record if they are shorter than a second', async () => {
+    await f.publish('q');
+    await reserve(killed, 1, 999);
+    expect(await records()).toBe(0);
+  });
+
+  it('leave nothing behind: a record goes when its leases have long ended', async () => {
+    const id = await f.publish('q');
+    await reserve();
+    await f.engine.ack(f.ns, 'q', id);
+    // The namespace stays, for another queue has a job.
+    await f.publish('other');
+    f.nowMs += TTR_MS + 60_001;
+    // What is due has not been looked at yet: the record may be needed.
+    await f.engine.tidyNow(f.ns);
+    expect(await records()).toBe(1);
+    await f.engine.pumpNow(f.ns);
+    f.nowMs -= 1;
+    await f.engine.tidyNow(f.ns);
+    expect(await records()).toBe(1);
+    f.nowMs += 1;
+    await f.engine.tidyNow(f.ns);
+    expect(await records()).toBe(0);
+  });
+
+  it('leave nothing behind in a namespace that is forgotten', async () => {
+    const id = await f.publish('q');
+    await reserve();
+    await f.engine.ack(f.ns, 'q', id);
+    await f.engine.tidyNow(f.ns);
+    expect(await f.keys()).toEqual([]);
+  });
+});
+
+describe('a reserve whose reply was lost', () => {
+  it.each([1, 64])('is given back as soon as Redis can be reached, to the front: %i jobs', async (count) => {
+    const redis = await startRedis();
+    const proxy = await TcpProxy.start(redis.port);
+    const witness = await EngineFixture.open({}, { url: redis.url });
+    const f = await EngineFixture.open({}, { url: proxy.url, commandTimeoutMs: 1_000 });
+    const ids = await f.engine.publishMany(
+      f.ns,
+      'q',
+      Array.from({ length: count }, () => ({ body: Buffer.from('x'), delayMs: 0, ttlMs: 0, tries: 1 })),
+    );
+    const last = await f.publish('q', { tries: 1 });
+    const request = { queues: ['q'], count: 1, ttrMs: 3_600_000, waitMs: 0 };
+    // Redis knows the script from here on: else the lost reply would be that it does not.
+    await witness.engine.reserve(f.ns, { ...request, queues: ['empty'] });
+    proxy.dropsReplies = true;
+    const refused = Promise.allSettled(ids.map(() => f.engine.reserve(f.ns, request)));
+    await waitFor(async () => (await witness.engine.counts(f.ns, ['q']))[0]?.leased === count);
+    proxy.dropsReplies = false;
+    proxy.cut();
+    for (const { status } of await refused) expect(status).toBe('rejected');
+    await waitFor(async () => (await witness.engine.size(f.ns, 'q')) === count + 1, 2_000);
+
+    const given = await witness.engine.reserve(f.ns, { ...request, count: 100 });
+    expect(given.map(({ id }) => id)).toEqual([...ids, last]);
+    expect(given[0]).toMatchObject({ triesLeft: 0, attempts: 1, lease: 2 });
+    const client = new Redis(redis.port, '127.0.0.1', { protocol: 2 });
+    await waitFor(async () => (await client.exists(`{${f.ns}}:sending`)) === 0);
+    expect(await Audit.of(client, f.ns)).toEqual([]);
+    client.disconnect();
+    await f.close();
+    await witness.close();
+    await proxy.stop();
+    await redis.stop();
+  });
+
+  // Its record has the name of one whose answers have left, and which is there still.
+  it.each(['that never ran', 'that found nothing'])(
+    '%s takes nothing back of the one before',
+    async (kind) => {
+      const redis = await startRedis();
+      const proxy = await TcpProxy.start(redis.port);
+      const witness = await EngineFixture.open({}, { url: redis.url });
+      const f = await EngineFixture.open({}, { url: proxy.url, commandTimeoutMs: 300 });
+      const request = { queues: ['q'], count: 1, ttrMs: 3_600_000, waitMs: 0 };
+      await witness.engine.reserve(f.ns, { ...request, queues: ['empty'] });
+      await f.publish('q', { tries: 1 });
+      const client = new Redis(redis.port, '127.0.0.1', { protocol: 2 });
+
+      const [job] = await f.engine.reserve(f.ns, request);
+      expect(await client.hlen(`{${f.ns}}:sending`)).toBe(1);
+      if (kind === 'that never ran') proxy.halfOpen();
+      else proxy.dropsReplies = true;
+      await expect(f.engine.reserve(f.ns, request)).rejects.toMatchObject({ code: 'pool_unavailable' });
+      proxy.dropsReplies = false;
+      proxy.cut();
+      await waitFor(async () => (await client.exists(`{${f.ns}}:sending`)) === 0, 5_000);
+
+      expect((await witness.engine.counts(f.ns, ['q']))[0]).toMatchObject({ leased: 1, ready: 0 });
+      expect(await f.engine.ack(f.ns, 'q', job!.id, job!.lease)).toBe(true);
+      client.disconnect();
+      await f.close();
+      await witness.close();
+      await proxy.stop();
+      await redis.stop();
+    },
+  );
+
+  it('wakes who waits for its jobs elsewhere', async () => {
+    const redis = await startRedis();
+    const proxy = await TcpProxy.start(redis.port);
+    const witness = await EngineFixture.open({}, { url: redis.url });
+    const f = await EngineFixture.open({}, { url: proxy.url, commandTimeoutMs: 1_000 });
+    const request = { queues: ['q'], count: 1, ttrMs: 3_600_000 };
+    // Redis knows the script from here on: else the lost reply would be that it does not.
+    await witness.engine.reserve(f.ns, { ...request, waitMs: 0 });
+    const id = await f.publish('q', { tries: 1 });
+    proxy.dropsReplies = true;
+    const refused = f.engine.reserve(f.ns, { ...request, waitMs: 0 }).catch(() => null);
+    await waitFor(async () => (await witness.engine.counts(f.ns, ['q']))[0]?.leased === 1);
+    const next = witness.engine.reserve(f.ns, { ...request, waitMs: 9_000 });
+    proxy.dropsReplies = false;
+    proxy.cut();
+    expect(await refused).toBeNull();
+    expect(await next).toMatchObject([{ id, triesLeft: 0, lease: 2 }]);
+    await f.close();
+    await witness.close();
+    await proxy.stop();
+    await redis.stop();
+  });
+});
+
+describe('a full Redis', () => {
+  it('still takes the record of a reserve', async () => {
+    const redis = await startRedis();
+    const admin = new Redis(redis.port, '127.0.0.1', { protocol: 2 });
+    const f = await EngineFixture.open({}, { url: redis.url });
+    await f.publish('q', { body: Buffer.alloc(1_000, 'x') });
+    await admin.config('SET', 'maxmemory', 1_000_000);
+    await expect(f.publish('q')).rejects.toMatchObject({ code: 'store_full' });
+    const request = { queues: ['q'], count: 1, ttrMs: TTR_MS, waitMs: 0, confirms: true };
+    expect(await f.engine.reserve(f.ns, request)).toHaveLength(1);
+    expect(await admin.hlen(`{${f.ns}}:sending`)).toBe(1);
+    admin.disconnect();
+    await f.close();
+    await redis.stop();
+  });
+});

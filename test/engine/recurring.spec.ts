@@ -1,0 +1,383 @@
+import type { NewRecurring } from '../../src/domain/recurring.js';
+import { silentObserver } from '../../src/engine/core/observer.js';
+import { Listening } from './events-fixture.js';
+import { EngineFixture } from './fixture.js';
+
+let f: EngineFixture;
+beforeEach(async () => (f = await EngineFixture.withClock()));
+afterEach(() => f.close());
+
+const SECOND = 1_000;
+const extended = () => f.engine.extended;
+const recurrings = () => f.engine.extended.recurrings;
+
+function every(everyMs: number, more: Partial<NewRecurring> = {}): NewRecurring {
+  return { id: 'r', schedule: { everyMs }, template: { queue: 'q', body: Buffer.from('x') }, ...more };
+}
+
+const set = (...args: Parameters<typeof every>) => recurrings().set(f.ns, every(...args));
+const get = (id = 'r') => recurrings().get(f.ns, id);
+const pass = (ms: number): Promise<void> => f.pass(ms);
+const find = (id: string) => f.find(id);
+/** Takes all that is ready. @returns ids */
+const take = async (queue = 'q') => (await f.reserve(queue, { count: 100 })).map(({ id }) => id);
+
+it('makes a job for each slot, in its time, with and without consumers', async () => {
+  const beganMs = f.nowMs;
+  const recurring = await set(10 * SECOND, { schedule: { everyMs: 10 * SECOND, offsetMs: 5 * SECOND } });
+  expect(recurring).toMatchObject({ made: 0, nextAtMs: beganMs + 5 * SECOND, lastAtMs: null });
+  await pass(4_999);
+  expect(await take()).toEqual([]);
+  await pass(1);
+  expect(await take()).toEqual(['r-1']);
+  await pass(9_999);
+  expect(await take()).toEqual([]);
+  await pass(1);
+  expect(await take()).toEqual(['r-2']);
+
+  expect(await get()).toMatchObject({
+    schedule: { everyMs: 10 * SECOND, firstAtMs: beganMs + 5 * SECOND },
+    made: 2,
+    skipped: 0,
+    lastAtMs: beganMs + 15 * SECOND,
+    nextAtMs: beganMs + 25 * SECOND,
+  });
+});
+
+it('makes jobs that know where they come from, and when they were due', async () => {
+  const template = { queue: 'q', body: Buffer.from([0, 255]), contentType: 'a/b', type: 't', tags: ['g'] };
+  await set(SECOND, { template: { ...template, priority: 3, tries: 7, ttrMs: 9, retentionMs: 60_000 } });
+  const dueMs = f.nowMs;
+  await pass(400);
+
+  const job = await find('r-1');
+
+  expect(job).toMatchObject({
+    ...template,
+    priority: 3,
+    triesLeft: 7,
+    state: 'ready',
+    spawnedFrom: 'r',
+    publishedAtMs: dueMs,
+  });
+  expect(job?.timeline.map(({ what }) => what)).toEqual(['published']);
+});
+
+it('tells of the publish of each of its jobs', async () => {
+  const published: [string, number][] = [];
+  const other = await EngineFixture.open({
+    clock: () => f.nowMs,
+    observer: { ...silentObserver, published: (_ns, queue, jobs) => published.push([queue, jobs]) },
+  });
+  try {
+    // The stream exists while there is a subscriber.
+    await f.pool.read('XADD', `{${f.ns}}:events`, '*', 'e', 'first');
+    await set(SECOND);
+    f.nowMs += 2 * SECOND;
+    await other.engine.pumpNow(f.ns);
+    const events = (await f.pool.read('XRANGE', `{${f.ns}}:events`, '-', '+')) as [string, string[]][];
+
+    expect(published).toEqual([['q', 3]]);
+    expect(
+      events.slice(1).map(([, fields]) => fields.slice(1, 2).concat(fields.slice(3, 4)).map(String)),
+    ).toEqual(Array(3).fill(['published', 'q']));
+  } finally {
+    await other.close();
+  }
+});
+
+describe('after an outage', () => {
+  it('makes up for all slots that were missed, dated as they were due', async () => {
+    const beganMs = f.nowMs;
+    await set(SECOND);
+    await pass(99 * SECOND + 500);
+    const ids = await take();
+    const jobs = await extended().jobReader.findMany(f.ns, ids.slice(0, 64));
+
+    expect(ids).toEqual(Array.from({ length: 100 }, (_, i) => `r-${String(i + 1)}`));
+    expect(jobs.map((job) => job?.publishedAtMs)).toEqual(jobs.map((_, i) => beganMs + i * SECOND));
+  });
+
+  it.each([
+    ['between two slots', 95 * SECOND],
+    ['on a slot', 90 * SECOND],
+  ])('T31: makes exactly as many as the backlog allows, the last ones: %s', async (_when, ms) => {
+    const beganMs = f.nowMs;
+    await set(10 * SECOND, { backlog: 1, schedule: { everyMs: 10 * SECOND } });
+    await pass(ms);
+
+    expect(await take()).toEqual(['r-1']);
+    expect(await find('r-1')).toMatchObject({ publishedAtMs: beganMs + 90 * SECOND });
+    expect(await get()).toMatchObject({ made: 1, skipped: 9, nextAtMs: beganMs + 100 * SECOND });
+  });
+
+  it.each([0, 5_000])(
+    'makes 1,000 jobs at most, and tells of the slots that it skips: backlog %d',
+    async (backlog) => {
+      const beganMs = f.nowMs;
+      const listening = await Listening.to(f.engine, f.ns);
+      await set(SECOND, { backlog, template: { queue: 'q', body: Buffer.from('x'), type: 't' } });
+      await set(SECOND, { id: 'other', backlog: 2, template: { queue: 'p', body: Buffer.from('x') } });
+      // Redis's clock is wrong by a month for a while.
+      await pass(30 * 24 * 3_600 * SECOND);
+      const slots = 30 * 24 * 3_600 + 1;
+
+      expect(await get()).toMatchObject({ made: 1_000, skipped: slots - 1_000 });
+      expect(await get('other')).toMatchObject({ made: 2, skipped: slots - 2 });
+      expect(await find('r-1')).toMatchObject({ publishedAtMs: beganMs + (slots - 1_000) * SECOND });
+      await listening.received(1_004);
+      const skips = listening.events.filter(({ name }) => name === 'recurring_skipped');
+      expect(skips.map(({ queue, id, type, facts }) => ({ queue, id, type, facts }))).toEqual(
+        expect.arrayContaining([
+          { queue: 'q', id: '', type: 't', facts: { queue: 'q', recurring: 'r', skipped: slots - 1_000 } },
+          { queue: 'p', id: '', type: '', facts: { queue: 'p', recurring: 'other', skipped: slots - 2 } },
+        ]),
+      );
+      expect(skips).toHaveLength(2);
+      listening.leave();
+    },
+  );
+
+  it('holds to the backlog over many steps', async () => {
+    await set(SECOND, { backlog: 90 });
+    await pass(500 * SECOND);
+
+    expect(await get()).toMatchObject({ made: 90, skipped: 411 });
+    expect(await take()).toHaveLength(90);
+  });
+});
+
+it('makes one job for each slot, however many servers there are', async () => {
+  const others = await Promise.all([1, 2, 3].map(() => EngineFixture.open({ clock: () => f.nowMs })));
+  try {
+    await Promise.all(
+      Array.from({ length: 20 }, (_, i) => recurrings().set(f.ns, every(SECOND, { id: `r${String(i)}` }))),
+    );
+    for (let i = 0; i < 10; i++) {
+      f.nowMs += 700;
+      await Promise.all([f, ...others].map(({ engine }) => engine.pumpNow(f.ns)));
+    }
+    const made: string[] = [];
+    for (let ids = await take(); ids.length > 0; ids = await take()) made.push(...ids);
+
+    expect(made).toHaveLength(20 * 8);
+    expect(new Set(made).size).toBe(made.length);
+    expect(new Set(made)).toContain('r19-8');
+    expect(made).not.toContain('r0-9');
+  } finally {
+    await Promise.all(others.map((other) => other.close()));
+  }
+});
+
+describe('while it runs', () => {
+  it('changes what it makes, and keeps its count and its slots', async () => {
+    const beganMs = f.nowMs;
+    await set(10 * SECOND);
+    await pass(1);
+    await recurrings().change(f.ns, 'r', { template: { queue: 'other', priority: -1 }, backlog: 5 });
+    await pass(10 * SECOND);
+
+    expect(await take()).toEqual(['r-1']);
+    expect(await take('other')).toEqual(['r-2']);
+    expect(await find('r-2')).toMatchObject({ priority: -1, body: Buffer.from('x') });
+    expect(await get()).toMatchObject({ made: 2, backlog: 5, nextAtMs: beganMs + 20 * SECOND });
+  });
+
+  it('changes its pace', async () => {
+    const beganMs = f.nowMs;
+    await set(10 * SECOND);
+    await pass(13 * SECOND);
+
+    expect(await recurrings().change(f.ns, 'r', { schedule: { everyMs: 4 * SECOND } })).toMatchObject({
+      schedule: { everyMs: 4 * SECOND, firstAtMs: beganMs },
+      nextAtMs: beganMs + 16 * SECOND,
+      made: 2,
+    });
+  });
+
+  it('is set again under its id without a slot made twice, or a new row begun', async () => {
+    const beganMs = f.nowMs;
+    await set(10 * SECOND);
+    await pass(3 * SECOND);
+    const again = await set(10 * SECOND, { template: { queue: 'q', body: Buffer.from('new') } });
+    await pass(0);
+
+    expect(again).toMatchObject({ made: 1, nextAtMs: beganMs + 10 * SECOND });
+    expect(await take()).toEqual(['r-1']);
+  });
+
+  it('is paused and resumed, and does not make up for the time between', async () => {
+    const beganMs = f.nowMs;
+    await set(10 * SECOND);
+    await pass(1);
+    expect(await recurrings().pause(f.ns, 'r')).toMatchObject({ isPaused: true, nextAtMs: null });
+    await pass(55 * SECOND);
+    expect(await get()).toMatchObject({ made: 1 });
+    expect(await recurrings().resume(f.ns, 'r')).toMatchObject({ nextAtMs: beganMs + 60 * SECOND });
+    await pass(5 * SECOND);
+
+    expect(await take()).toEqual(['r-1', 'r-2']);
+  });
+
+  it('serves no slot twice, paused and resumed on it or not', async () => {
+    await set(10 * SECOND);
+    await pass(0);
+    await recurrings().pause(f.ns, 'r');
+    await recurrings().resume(f.ns, 'r');
+    await pass(0);
+    expect(await take()).toEqual(['r-1']);
+    await recurrings().change(f.ns, 'r', { schedule: { everyMs: 5 * SECOND } });
+    await pass(0);
+
+    expect(await take()).toEqual([]);
+    expect(await get()).toMatchObject({ made: 1 });
+  });
+
+  it('loses no change of two that come at once', async () => {
+    await set(SECOND);
+    await Promise.all([
+      recurrings().change(f.ns, 'r', { backlog: 7 }),
+      recurrings().change(f.ns, 'r', { template: { type: 't' } }),
+      recurrings().pause(f.ns, 'r'),
+    ]);
+
+    expect(await get()).toMatchObject({ backlog: 7, template: { type: 't' }, isPaused: true });
+  });
+
+  it('is removed, and what it made stays', async () => {
+    await set(SECOND);
+    await pass(0);
+    expect(await recurrings().remove(f.ns, 'r')).toBe(true);
+    await pass(10 * SECOND);
+
+    expect(await take()).toEqual(['r-1']);
+    expect(await recurrings().remove(f.ns, 'r')).toBe(false);
+    for (const call of [get(), recurrings().pause(f.ns, 'r'), get('x'.repeat(45)), get('a/b')])
+      await expect(call).rejects.toMatchObject({ code: 'recurring_not_found' });
+    expect((await f.keys()).filter((key) => /:recurring|:schedules|\}R/.test(key))).toEqual([]);
+  });
+});
+
+it('makes jobs that wait for others, if they are to', async () => {
+  const [first] = await extended().publishing.publish(f.ns, [
+    { queue: 'p', body: Buffer.from('x'), type: 't' },
+  ]);
+  const id = first?.id ?? '';
+  await set(SECOND, { template: { queue: 'q', body: Buffer.from('x'), dependsOn: [id] } });
+  await pass(SECOND);
+  expect(await find('r-2')).toMatchObject({ state: 'blocked', dependsOn: [id] });
+  await f.engine.ack(f.ns, 'p', id);
+  await pass(0);
+
+  expect((await take()).sort()).toEqual(['r-1', 'r-2']);
+});
+
+it('ends with its namespace', async () => {
+  await set(SECOND);
+  await pass(SECOND);
+  const purged = await f.engine.purge.run(f.ns);
+  await pass(10 * SECOND);
+
+  expect(purged).toMatchObject({ jobs: 2, isDone: true, isInUse: false });
+  expect(await f.keys()).toEqual([]);
+});
+
+it('passes over the numbers of jobs that it made in a former life', async () => {
+  await set(SECOND, { backlog: 1, id: 'twelve-chars1' });
+  await pass(0);
+  await recurrings().remove(f.ns, 'twelve-chars1');
+  await set(SECOND, { id: 'twelve-chars1' });
+  await pass(0);
+
+  expect(await take()).toEqual(['twelve-chars1-1', 'twelve-chars1-3']);
+  expect(await find('twelve-chars1-3')).toMatchObject({ id: 'twelve-chars1-3' });
+});
+
+it('honours a unique key: a slot whose job may not be made is skipped', async () => {
+  const template = { queue: 'q', body: Buffer.from('x'), unique: { key: 'k', mode: 'reject' as const } };
+  await set(SECOND, { template });
+  await pass(3 * SECOND);
+  expect(await get()).toMatchObject({ made: 1, skipped: 3 });
+  const [job] = await f.reserve('q');
+  await f.engine.ack(f.ns, 'q', job?.id ?? '');
+  await pass(SECOND);
+
+  expect(await get()).toMatchObject({ made: 2, skipped: 3 });
+  expect(await take()).toEqual(['r-2']);
+});
+
+it('honours quotas', async () => {
+  const small = await EngineFixture.open({
+    clock: () => f.nowMs,
+    quotas: { queues: 1, jobsPerQueue: 2, bytes: 0 },
+  });
+  try {
+    await recurrings().set(f.ns, every(SECOND, { id: 'a' }));
+    await small.engine.pumpNow(f.ns);
+    await recurrings().set(
+      f.ns,
+      every(SECOND, { id: 'b', template: { queue: 'p', body: Buffer.from('x') } }),
+    );
+    f.nowMs += 2 * SECOND;
+    await small.engine.pumpNow(f.ns);
+
+    expect(await get('a')).toMatchObject({ made: 2, skipped: 1 });
+    expect(await get('b')).toMatchObject({ made: 0, skipped: 3 });
+    expect(await f.engine.queues(f.ns)).toEqual(['q']);
+  } finally {
+    await small.close();
+  }
+});
+
+it('lists them page by page, in the order of their ids', async () => {
+  for (const id of ['b', 'd', 'a', 'c'])
+    await set(SECOND, { id, template: { queue: id, body: Buffer.from(id) } });
+  const first = await recurrings().list(f.ns, 2);
+  const second = await recurrings().list(f.ns, 2, first.after ?? '');
+  const last = await recurrings().list(f.ns, 2, second.after ?? '');
+
+  expect([first, second, last].map(({ items }) => items.map(({ id }) => id))).toEqual([
+    ['a', 'b'],
+    ['c', 'd'],
+    [],
+  ]);
+  expect(last.after).toBeNull();
+  expect((await recurrings().list(f.ns, 100, '', 'c')).items).toEqual([await get('c')]);
+});
+
+it('ends a page early where there is much data, and ends all of them at once', async () => {
+  const template = { queue: 'q', body: Buffer.alloc(3_000_000, 'x') };
+  for (const id of ['a', 'b', 'c']) await set(SECOND, { id, template });
+  const first = await recurrings().list(f.ns, 100);
+  const last = await recurrings().list(f.ns, 100, first.after ?? '');
+
+  expect([first, last].map(({ items }) => items.map(({ id }) => id))).toEqual([['a', 'b'], ['c']]);
+  expect([first.after, last.after]).toEqual(['b', null]);
+  await recurrings().removeAll(f.ns);
+  await pass(SECOND);
+  expect((await recurrings().list(f.ns, 100)).items).toEqual([]);
+  expect(await f.keys()).toEqual([f.pool.keys.namespace(f.ns).meta]);
+});
+
+it('keeps a namespace that has no queue yet', async () => {
+  await set(SECOND, { schedule: { everyMs: SECOND, offsetMs: 60 * SECOND } });
+  await f.engine.tidyNow(f.ns);
+  expect(await f.engine.namespaces()).toContain(f.ns);
+  await pass(60 * SECOND);
+
+  expect(await take()).toEqual(['r-1']);
+});
+
+it.each<[Partial<NewRecurring>, RegExp]>([
+  [{ id: 'x'.repeat(45) }, /^id /],
+  [{ id: '-' }, /^id /],
+  [{ schedule: { everyMs: 999 } }, /^schedule\.everyMs /],
+  [{ schedule: { everyMs: 1_000.5 } }, /^schedule\.everyMs /],
+  [{ schedule: { everyMs: SECOND, offsetMs: -1 } }, /^schedule\.offsetMs /],
+  [{ schedule: { everyMs: SECOND, firstAtMs: 2 ** 50 } }, /^schedule\.firstAtMs /],
+  [{ backlog: -1 }, /^backlog /],
+  [{ template: { queue: 'q', body: Buffer.from(''), priority: 128 } }, /^priority /],
+])('refuses %j', async (more, message) => {
+  await expect(set(SECOND, more)).rejects.toThrow(message);
+  expect((await recurrings().list(f.ns, 10)).items).toEqual([]);
+});

@@ -1,0 +1,163 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { waitFor } from '../support/redis.js';
+import { Listening } from './events-fixture.js';
+import { BINS } from '../../src/engine/stats/bins.js';
+import { EngineFixture, newJob } from './fixture.js';
+import { LIMIT_MS, ScriptWatch } from './script-watch.js';
+
+const BODY = Buffer.alloc(1_024, 'x');
+
+describe('no script holds Redis for long', () => {
+  let watch: ScriptWatch;
+  let f: EngineFixture;
+  let nowMs = Date.now();
+  beforeAll(async () => {
+    watch = await ScriptWatch.start();
+  });
+  beforeEach(async () => {
+    f = await EngineFixture.open({ clock: () => nowMs }, { url: watch.url });
+  });
+  afterEach(() => f.close());
+  afterAll(() => watch.stop());
+
+  async function seed(count: number, job = {}): Promise<string[]> {
+    const ids: string[] = [];
+    for (let left = count; left > 0; left -= 64) {
+      const jobs = Array.from({ length: Math.min(left, 64) }, () => newJob({ tries: 5, ...job }));
+      ids.push(...(await f.engine.publishMany(f.ns, 'q', jobs)));
+    }
+    return ids;
+  }
+
+  const cases: Record<string, () => Promise<() => Promise<unknown>>> = {
+    'publish of 64 × 1 KiB': () =>
+      Promise.resolve(() => seed(64, { body: BODY, ttlMs: 600_000, attributes: { a: 'b' } })),
+    'reserve of 100 × 1 KiB': async () => {
+      await seed(100, { body: BODY, ttlMs: 600_000, attributes: { a: 'b' } });
+      return () => f.reserve('q', { count: 100 });
+    },
+    'reserve behind 3,000 stale entries': async () => {
+      const ids = await seed(3_000);
+      await Promise.all(ids.map((id) => f.engine.ack(f.ns, 'q', id)));
+      await seed(1);
+      return () => f.reserve('q');
+    },
+    'reserve behind 3,000 expired jobs': async () => {
+      await seed(3_000, { ttlMs: 10, body: BODY, attributes: { a: 'b' } });
+      nowMs += 10;
+      await seed(1);
+      return () => f.reserve('q');
+    },
+    'ack of 64': async () => {
+      await seed(64, { body: BODY });
+      const jobs = await f.reserve('q', { count: 64 });
+      return () => Promise.all(jobs.map(({ id, lease }) => f.engine.ack(f.ns, 'q', id, lease)));
+    },
+    'undo of 100': async () => {
+      await seed(100, { body: BODY, ttlMs: 600_000 });
+      const jobs = await f.reserve('q', { count: 100 });
+      return () => f.engine.undo(f.ns, jobs);
+    },
+    'pump of 10,000 due jobs': async () => {
+      await seed(10_000, { delayMs: 1_000, ttlMs: 600_000 });
+      nowMs += 1_000;
+      return () => f.engine.pumpNow(f.ns);
+    },
+    'pump of 3,000 leases that ran out, a third of them for good': async () => {
+      await f.engine.destroy(f.ns, 'q');
+      await seed(2_000);
+      await seed(1_000, { tries: 1 });
+      for (let i = 0; i < 30; i++) await f.reserve('q', { count: 100, ttrMs: 1_000 });
+      nowMs += 1_000;
+      return () => f.engine.pumpNow(f.ns);
+    },
+    'another look at 256 queues, whose jobs are all leased': async () => {
+      for (let i = 0; i < 256; i++) await f.publish(`look-${i}`);
+      const queues = Array.from({ length: 256 }, (_, i) => `look-${i}`);
+      await f.reserve('', { queues, count: 100 });
+      await f.reserve('', { queues, count: 100 });
+      await f.reserve('', { queues, count: 100 });
+      const waits = queues.map((queue) => f.reserve(queue, { waitMs: 1_500 }));
+      await sleep(100);
+      return () => Promise.all(waits);
+    },
+    'destroy of 5,000': async () => {
+      await seed(5_000, { body: BODY });
+      return () => f.engine.destroy(f.ns, 'q');
+    },
+    'respawn of 2,000': async () => {
+      await seed(2_000, { tries: 1, body: BODY });
+      for (let i = 0; i < 25; i++) await f.reserve('q', { count: 100, ttrMs: 0 });
+      await f.engine.pumpNow(f.ns);
+      return () => f.engine.respawn(f.ns, 'q', 2_000, 600_000);
+    },
+    'delete of 2,000 dead': async () => {
+      await seed(2_000, { tries: 1, body: BODY });
+      for (let i = 0; i < 100; i++) await f.reserve('q', { count: 100, ttrMs: 0 });
+      await f.engine.pumpNow(f.ns);
+      return () => f.engine.deleteDead(f.ns, 'q', 2_000);
+    },
+    'janitor over 3,000 expired jobs': async () => {
+      await seed(3_000, { ttlMs: 10, body: BODY });
+      nowMs += 10;
+      return () => f.engine.tidyNow(f.ns);
+    },
+    'janitor over 1,000 empty queues': async () => {
+      for (let i = 0; i < 1_000; i++) {
+        const id = await f.publish(`empty-${i}`);
+        await f.engine.ack(f.ns, `empty-${i}`, id);
+      }
+      return () => f.engine.tidyNow(f.ns);
+    },
+    'peek behind 3,000 stale entries': async () => {
+      const ids = await seed(3_000);
+      await Promise.all(ids.map((id) => f.engine.ack(f.ns, 'q', id)));
+      await seed(1);
+      return () => f.engine.peekQueue(f.ns, 'q');
+    },
+    'statistics of 64 queues, with something in every bin': () => {
+      const see = (): Promise<void> => {
+        for (let i = 0; i < 64; i++) {
+          const { waits, runs } = f.engine.stats.of(f.ns, `q${i}`);
+          for (const { fromMs } of BINS) {
+            waits.add(fromMs + 0.123);
+            runs.add(fromMs + 0.456);
+          }
+        }
+        return f.engine.stats.flush();
+      };
+      return see().then(() => see);
+    },
+    'a change of how long statistics are kept': async () => {
+      for (let day = 0; day < 60; day++) {
+        f.engine.stats.of(f.ns, 'q').failures += 1;
+        await f.engine.stats.flush();
+        nowMs += 86_400_000;
+      }
+      return () => f.engine.settings.set(f.ns, 'history_days', 1);
+    },
+    'purge of 3,000 jobs': async () => {
+      await seed(1_000, { body: BODY, attributes: { a: 'b' } });
+      await seed(1_000, { body: BODY, delayMs: 60_000 });
+      await seed(1_000, { body: BODY, delayMs: 6_000_000 });
+      return () => f.engine.purge.run(f.ns);
+    },
+  };
+
+  it.each(Object.keys(cases))('%s', async (name) => {
+    expect(await watch.slowest(name, () => cases[name]!())).toBeLessThan(LIMIT_MS);
+  });
+
+  /** Those that write an event for each job themselves; the listener's own looks are among the scripts. */
+  it.each([
+    'reserve behind 3,000 expired jobs',
+    'pump of 10,000 due jobs',
+    'undo of 100',
+    'destroy of 5,000',
+    'janitor over 3,000 expired jobs',
+  ])('%s, with an event subscriber', async (name) => {
+    const listening = await Listening.to(f.engine, f.ns);
+    expect(await watch.slowest(`${name}, heard`, () => cases[name]!())).toBeLessThan(LIMIT_MS);
+    await waitFor(() => listening.events.length > 0);
+  });
+});

@@ -1,0 +1,324 @@
+import { jest } from '@jest/globals';
+import fc from 'fast-check';
+import { QueueEngine } from '../../src/engine/engine.js';
+import { binOf, BINS } from '../../src/engine/stats/bins.js';
+import type { Moments } from '../../src/engine/stats/moments.js';
+import { OTHER_QUEUES } from '../../src/engine/stats/statistics.js';
+import type { Tally } from '../../src/engine/stats/tally.js';
+import { unavailable } from '../../src/redis/errors.js';
+import { waitFor } from '../support/redis.js';
+import { EngineFixture, newJob } from './fixture.js';
+import { propertyRuns, SEED } from '../support/scale.js';
+
+const DAY_MS = 86_400_000;
+const RUNS = propertyRuns(10);
+
+/** Bins with something in them, by name. */
+function named({ bins }: Moments): Record<string, number> {
+  return Object.fromEntries(bins.flatMap((many, bin) => (many > 0 ? [[BINS[bin]!.name, many]] : [])));
+}
+
+describe('statistics', () => {
+  let f: EngineFixture;
+  let second: QueueEngine;
+
+  beforeEach(async () => {
+    f = await EngineFixture.withClock();
+    // Well within a day, so that what is due in hours is so on the same one.
+    f.nowMs = Math.floor(Date.now() / DAY_MS) * DAY_MS + 1_000;
+    second = new QueueEngine(f.pool, { clock: () => f.nowMs });
+  });
+  afterEach(() => f.close());
+
+  const today = (): number => Math.floor(f.nowMs / DAY_MS);
+  const read = (queue = 'q', day = today()): Promise<Tally> => f.engine.stats.read(f.ns, queue, day);
+
+  it('tell how long jobs waited and ran, by the process that saw it, of all servers together', async () => {
+    for (let i = 0; i < 3; i++) await f.publish('q');
+    f.nowMs += 2_500;
+    const [first] = await f.reserve('q');
+    f.nowMs += 1_000;
+    await f.engine.ack(f.ns, 'q', first!.id, first!.lease);
+    f.nowMs += 61_500;
+    const [one, two] = await second.reserve(f.ns, { queues: ['q'], count: 2, ttrMs: 4_000_000, waitMs: 0 });
+    f.nowMs += 3_600_000;
+    await second.ackMany(f.ns, [{ queue: 'q', id: one!.id, lease: one!.lease }]);
+    await f.engine.ack(f.ns, 'q', two!.id);
+    await Promise.all([f.engine.stats.flush(), second.stats.flush()]);
+
+    const { waits, runs, failures, retries } = await read();
+    expect(waits.count).toBe(3);
+    expect(waits.meanMs).toBeCloseTo((2_500 + 65_000 * 2) / 3, 0);
+    expect(named(waits)).toEqual({ s2: 1, m1: 2 });
+    // The third one was acknowledged to another process than the one that gave it out.
+    expect(named(runs)).toEqual({ s1: 1, h1: 1 });
+    expect({ failures, retries }).toEqual({ failures: 0, retries: 0 });
+  });
+
+  it('count a lease that ran out as a retry, or as a failure when no try was left', async () => {
+    await f.publish('q', { tries: 2 });
+    await f.publish('other', { tries: 1 });
+    for (const queues of [['q', 'other'], ['q']]) {
+      await f.engine.reserve(f.ns, { queues, count: 2, ttrMs: 1_000, waitMs: 0 });
+      f.nowMs += 1_000;
+      await f.engine.pumpNow(f.ns);
+    }
+    await f.engine.stats.flush();
+
+    expect(await read('q')).toMatchObject({ failures: 1, retries: 1, runs: { count: 0 } });
+    expect(await read('other')).toMatchObject({ failures: 1, retries: 0 });
+  });
+
+  it('count what workers of the native API say, wherever the job was given out', async () => {
+    const body = Buffer.from('{}');
+    for (const [queue, tries] of [
+      ['done', 9],
+      ['moved', 9],
+      ['retried', 2],
+      ['failed', 9],
+      ['late', 2],
+    ] as const) {
+      await f.engine.extended.publishing.publish(f.ns, [{ queue, body, tries, priority: 1 }]);
+    }
+    const lease = async (queue: string): Promise<{ id: string; lease: number }> => {
+      const [job] = await f.engine.reserve(f.ns, { queues: [queue], count: 1, ttrMs: 9_000, waitMs: 0 });
+      return { id: job!.id, lease: job!.lease };
+    };
+    const [done, moved] = [await lease('done'), await lease('moved')];
+    f.nowMs += 1_500;
+    const { leaseOperations } = second.extended;
+    await leaseOperations.complete(f.ns, [done, { ...moved, next: { queue: 'done' } }]);
+    const given = { group: 'disk', message: 'full' };
+    await leaseOperations.retry(f.ns, { ...(await lease('retried')), ...given });
+    await leaseOperations.retry(f.ns, { ...(await lease('retried')), ...given });
+    await leaseOperations.fail(f.ns, { ...(await lease('failed')), ...given });
+    for (let i = 0; i < 2; i++) {
+      await lease('late');
+      f.nowMs += 9_000;
+      await f.engine.pumpNow(f.ns);
+    }
+    await Promise.all([f.engine.stats.flush(), second.stats.flush()]);
+
+    for (const queue of ['done', 'moved']) {
+      const { runs, failures, retries } = await read(queue);
+      expect({ bins: named(runs), failures, retries }).toEqual({ bins: { s1: 1 }, failures: 0, retries: 0 });
+    }
+    expect(await read('retried')).toMatchObject({ failures: 1, retries: 1, runs: { count: 0 } });
+    expect(await read('failed')).toMatchObject({ failures: 1, retries: 0 });
+    expect(await read('late')).toMatchObject({ failures: 1, retries: 1 });
+  });
+
+  it('count a death by a failed dependency as a failure, whichever call it comes with', async () => {
+    const on = { dependsOn: ['base'], onDependencyFailure: 'fail' as const };
+    await f.put('base', { id: 'base' });
+    await f.put('clock', on);
+    const [base] = await f.reserve('base');
+    await second.extended.leaseOperations.fail(f.ns, {
+      id: 'base',
+      lease: base!.lease,
+      group: 'g',
+      message: 'm',
+    });
+    await second.pumpNow(f.ns);
+    await f.put('publish', on);
+    const changed = await f.put('change', { onDependencyFailure: 'fail' });
+    await f.engine.extended.jobUpdater.change(f.ns, changed, { dependsOn: ['base'] });
+    await f.engine.extended.jobUpdater.log(f.ns, changed, 'it is dead: this is no failure');
+    const moved = await f.put('from', { onDependencyFailure: 'fail' });
+    const [job] = await f.reserve('from');
+    const next = { queue: 'move', dependsOn: ['base'] };
+    await f.engine.extended.leaseOperations.complete(f.ns, [{ id: moved, lease: job!.lease, next }]);
+    await f.put('ignore', { ...on, onDependencyFailure: 'cancel' });
+    await Promise.all([f.engine.stats.flush(), second.stats.flush()]);
+
+    const failures = async (queue: string): Promise<number> => (await read(queue)).failures;
+    for (const queue of ['base', 'clock', 'publish', 'change', 'move'])
+      expect([queue, await failures(queue)]).toEqual([queue, 1]);
+    for (const queue of ['from', 'ignore']) expect([queue, await failures(queue)]).toEqual([queue, 0]);
+  });
+
+  it('do not count as a retry that the lease of a job that is being cancelled ran out', async () => {
+    for (const tries of [1, 3]) {
+      const id = await f.put('q', { tries });
+      await f.reserve('q', { ttrMs: 1_000 });
+      await f.engine.extended.jobCanceller.cancel(f.ns, id, { graceMs: 60_000 });
+      await f.pass(1_000);
+      expect(await f.find(id)).toMatchObject({ state: 'cancelled' });
+    }
+    await f.engine.stats.flush();
+
+    expect(await read()).toMatchObject({ failures: 0, retries: 0 });
+  });
+
+  it('do not take for a run what was acknowledged after its lease', async () => {
+    await f.publish('q', { tries: 2 });
+    const [job] = await f.reserve('q', { ttrMs: 1_000 });
+    f.nowMs += 1_001;
+    await f.engine.ack(f.ns, 'q', job!.id);
+    await f.engine.stats.flush();
+
+    expect((await read()).runs.count).toBe(0);
+  });
+
+  it('are exact for all values, whichever server counted them', async () => {
+    const duration = fc.oneof(fc.nat({ max: 3_000 }), fc.nat({ max: 9 * DAY_MS }));
+    const seen = fc.array(fc.tuple(fc.boolean(), duration), { minLength: 1, maxLength: 30 });
+    let run = 0;
+    await fc.assert(
+      fc.asyncProperty(fc.array(seen, { minLength: 1, maxLength: 4 }), async (windows) => {
+        const queue = `q${++run}`;
+        for (const window of windows) {
+          for (const [ours, ms] of window) (ours ? f.engine : second).stats.of(f.ns, queue).runs.add(ms);
+          await Promise.all([f.engine.stats.flush(), second.stats.flush()]);
+        }
+        const values = windows.flat().map(([, ms]) => ms);
+        const mean = values.reduce((sum, ms) => sum + ms, 0) / values.length;
+        const squares = values.reduce((sum, ms) => sum + (ms - mean) ** 2, 0);
+        const { runs } = await read(queue);
+        expect(runs.count).toBe(values.length);
+        expect(Math.abs(runs.meanMs - mean)).toBeLessThanOrEqual(1e-9 * Math.max(mean, 1));
+        const std = values.length < 2 ? 0 : Math.sqrt(squares / (values.length - 1));
+        expect(Math.abs(runs.stdMs - std)).toBeLessThanOrEqual(1e-6 * Math.max(std, 1));
+        const bins = BINS.map((_, bin) => runs.bins[bin] ?? 0);
+        expect(bins).toEqual(BINS.map((_, bin) => values.filter((ms) => binOf(ms) === bin).length));
+      }),
+      { numRuns: RUNS, seed: SEED },
+    );
+  });
+
+  it('drop nothing at the top', async () => {
+    for (const days of [6.9, 7, 8, 400]) f.engine.stats.of(f.ns, 'q').waits.add(days * DAY_MS);
+    await f.engine.stats.flush();
+
+    const { waits } = await read();
+    expect(named(waits)).toEqual({ d6: 1, d7: 3 });
+  });
+
+  it('are kept by the day, each until its history is over', async () => {
+    f.engine.stats.of(f.ns, 'q').failures += 1;
+    await f.engine.stats.flush();
+    const begun = today();
+    f.nowMs += DAY_MS;
+    f.engine.stats.of(f.ns, 'q').failures += 2;
+    await f.engine.stats.flush();
+
+    expect((await read('q', begun)).failures).toBe(1);
+    expect((await read('q', begun + 1)).failures).toBe(2);
+    expect((await read('q', begun + 2)).failures).toBe(0);
+    for (const day of [begun, begun + 1]) {
+      const endsAtMs = await f.pool.read('PEXPIRETIME', f.pool.keys.day(f.ns, day));
+      expect(endsAtMs).toBe((day + 31) * DAY_MS);
+    }
+  });
+
+  it('of a queue outlive it, and of a namespace too', async () => {
+    await f.publish('q');
+    const [job] = await f.reserve('q');
+    await f.engine.ack(f.ns, 'q', job!.id);
+    await f.engine.stats.flush();
+    await f.engine.tidyNow(f.ns);
+    expect(await f.engine.namespaces()).not.toContain(f.ns);
+
+    const reader = new QueueEngine(f.pool);
+    expect((await reader.stats.read(f.ns, 'q', today())).waits.count).toBe(1);
+  });
+
+  it('of queues beyond the bound are added up under one name', async () => {
+    const engine = new QueueEngine(f.pool, { clock: () => f.nowMs, stats: { historyDays: 1, maxQueues: 3 } });
+    for (let i = 0; i < 10; i++) engine.stats.of(f.ns, `q${i}`).retries += 1;
+    await engine.stats.flush();
+    for (let i = 0; i < 10; i++) engine.stats.of(f.ns, `q${i}`).retries += 1;
+    await engine.stats.flush();
+
+    expect((await read('q0')).retries).toBe(2);
+    const own = await Promise.all(Array.from({ length: 10 }, (_, i) => read(`q${i}`)));
+    const named = own.reduce((sum, { retries }) => sum + retries, 0);
+    expect(named).toBeLessThanOrEqual(6);
+    expect((await read(OTHER_QUEUES)).retries).toBe(20 - named);
+  });
+
+  it('of such queues travel as one once the store has said so', async () => {
+    const engine = new QueueEngine(f.pool, { clock: () => f.nowMs, stats: { historyDays: 1, maxQueues: 3 } });
+    const run = jest.spyOn(f.pool, 'run');
+    const all = Array.from({ length: 10 }, (_, i) => `q${i}`);
+    const travel = async (queues: readonly string[], ns = f.ns): Promise<string[]> => {
+      for (const queue of queues) engine.stats.of(ns, queue).retries += 1;
+      run.mockClear();
+      await engine.stats.flush();
+      return run.mock.calls.flatMap(([, , , items]) => (items ?? []).map(([queue]) => String(queue)));
+    };
+    expect(await travel(all)).toHaveLength(10);
+    const named = await travel(all);
+    expect(named).toEqual(['q0', 'q1', 'q2', OTHER_QUEUES]);
+    const own = await Promise.all(named.map((queue) => read(queue)));
+    expect(own.map(({ retries }) => retries)).toEqual([2, 2, 2, 14]);
+    // Of this namespace only, and of this day.
+    expect(await travel(['q9'], `${f.ns}-other`)).toEqual(['q9']);
+    f.nowMs += DAY_MS;
+    expect(await travel(['q9'])).toEqual(['q9']);
+    expect(await travel(all)).toHaveLength(10);
+
+    // The history was purged, and another server was there first: after a minute it is found out anew.
+    await f.pool.read('DEL', f.pool.keys.day(f.ns, today()));
+    second.stats.of(f.ns, 'q8').retries += 1;
+    await second.stats.flush();
+    expect(await travel(['q8'])).toEqual([OTHER_QUEUES]);
+    for (let i = 0; i < 60; i++) await engine.stats.flush();
+    expect(await travel(['q8'])).toEqual(['q8']);
+    expect((await read('q8')).retries).toBe(2);
+  });
+
+  it('of the others take no place from those that have numbers of their own', async () => {
+    const engine = new QueueEngine(f.pool, { clock: () => f.nowMs, stats: { historyDays: 1, maxQueues: 3 } });
+    // What tells of this server takes one.
+    for (const queues of [[OTHER_QUEUES, 'p'], ['q']]) {
+      for (const queue of queues) engine.stats.of(f.ns, queue).retries += 1;
+      await engine.stats.flush();
+    }
+
+    expect((await read('p')).retries).toBe(1);
+    expect((await read(OTHER_QUEUES)).retries).toBe(1);
+  });
+
+  it('count a batch once, though it comes again because its answer was lost', async () => {
+    f.engine.stats.of(f.ns, 'q').failures += 1;
+    const run = Reflect.get(f.pool, 'run');
+    // The script runs, but its reply is lost.
+    Reflect.set(f.pool, 'run', async (...args: Parameters<typeof run>) => {
+      await run.apply(f.pool, args);
+      throw unavailable('default');
+    });
+    await expect(f.engine.stats.flush()).rejects.toMatchObject({ code: 'pool_unavailable' });
+    Reflect.set(f.pool, 'run', run);
+    expect((await read()).failures).toBe(1);
+
+    f.engine.stats.of(f.ns, 'q').failures += 1;
+    await f.engine.stats.flush();
+    expect((await read()).failures).toBe(2);
+  });
+
+  it('are written once a second, and what is left at the end', async () => {
+    const engine = new QueueEngine(f.pool);
+    const day = engine.stats.today();
+    const total = async (): Promise<number> =>
+      (await read('q', day)).failures + (await read('q', day + 1)).failures;
+    engine.start();
+    try {
+      engine.stats.of(f.ns, 'q').failures += 1;
+      await waitFor(async () => (await total()) === 1, 10_000);
+      engine.stats.of(f.ns, 'q').failures += 1;
+    } finally {
+      await engine.stop();
+    }
+    expect(await total()).toBe(2);
+  });
+
+  it('are not made when their history is of no day', async () => {
+    const engine = new QueueEngine(f.pool, { stats: { historyDays: 0, maxQueues: 10 } });
+    await engine.publish(f.ns, 'q', newJob());
+    await engine.reserve(f.ns, { queues: ['q'], count: 1, ttrMs: 1_000, waitMs: 0 });
+    await engine.stats.flush();
+
+    expect((await f.keys()).filter((key) => key.includes('}:t'))).toEqual([]);
+  });
+});

@@ -1,0 +1,99 @@
+import type { KillWorld } from './kill-world.js';
+
+/** A request in whose midst the server is killed, with what comes before and after it. */
+export interface KillOperation {
+  readonly name: string;
+  /** Over the same server, before. */
+  readonly seed?: (world: KillWorld) => Promise<unknown>;
+  /** The request. Sent again, it must be answered with one of `answers`. */
+  readonly run: (world: KillWorld) => Promise<number>;
+  readonly answers: readonly number[];
+  /** What the client does with the answer. @returns whether that went well */
+  readonly finish?: (world: KillWorld) => Promise<boolean>;
+  /** What is sent again is done again, if it was done: lmstfy's publish without a key. */
+  readonly doubles?: boolean;
+  /** The bodies that are there to be worked on when all is over; those of a doubled request once. */
+  readonly left: readonly string[];
+}
+
+/** The path of a request through the server: lmstfy's calls, and those of the native API on extended jobs. */
+export const KILL_OPERATIONS: readonly KillOperation[] = [
+  {
+    name: 'publish into a new namespace',
+    run: (world) => world.put('q?tries=1', 'new'),
+    answers: [201],
+    doubles: true,
+    left: ['new'],
+  },
+  {
+    name: 'publish under a key',
+    seed: (world) => world.publish('before'),
+    run: (world) => world.put('q?tries=1', 'keyed', { 'idempotency-key': 'one' }),
+    answers: [201],
+    left: ['before', 'keyed'],
+  },
+  {
+    name: 'republish',
+    seed: async (world) => world.remember(await world.publish('old')),
+    run: (world) => world.put(`q/job/${world.id}?tries=1`, 'fresh'),
+    answers: [201],
+    doubles: true,
+    left: ['fresh'],
+  },
+  {
+    name: 'consume',
+    seed: (world) => world.publish('only'),
+    // With one try: a lease that did not reach the client does not use it.
+    run: (world) => world.consume('only'),
+    answers: [200],
+    finish: async (world) => (await world.send('DELETE', `q/job/${world.id}`)) === 204,
+    left: [],
+  },
+  {
+    name: 'acknowledge',
+    seed: async (world) => {
+      await world.publish('done');
+      await world.publish('next');
+      await world.takeOne();
+    },
+    run: (world) => world.send('DELETE', `q/job/${world.id}`),
+    answers: [204],
+    left: ['next'],
+  },
+  {
+    name: 'respawn',
+    seed: async (world) => {
+      for (const body of ['a', 'b', 'c']) await world.publish(body);
+      await world.die(3);
+    },
+    run: (world) => world.put('q/deadletter?limit=3', ''),
+    answers: [200],
+    left: ['a', 'b', 'c'],
+  },
+  {
+    name: 'publish of a rich job',
+    run: (world) => world.native('jobs', { id: 'rich', queue: 'q', data: 'rich', priority: 3, tags: ['t'] }),
+    // It is there: its id says so.
+    answers: [201, 409],
+    left: ['"rich"'],
+  },
+  {
+    name: 'lease of a rich job',
+    seed: (world) => world.publishExtended('rich'),
+    run: (world) => world.leaseExtended('rich', 1_000),
+    answers: [200],
+    finish: async (world) => (await world.native('jobs/rich/ack', { lease: world.lease })) === 200,
+    left: [],
+  },
+  {
+    name: 'acknowledgement of a rich job that another one waits for',
+    seed: async (world) => {
+      await world.publishExtended('first');
+      await world.publishExtended('second', { depends_on: ['first'] });
+      await world.leaseExtended('first');
+    },
+    run: (world) => world.native('jobs/first/ack', { lease: world.lease }),
+    answers: [200, 404],
+    left: ['"second"'],
+  },
+];

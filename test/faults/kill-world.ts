@@ -1,0 +1,201 @@
+import { Redis } from 'ioredis';
+import { request } from 'undici';
+import { scriptText } from '../../src/redis/scripts/script.js';
+import { BuiltServer } from '../support/built-server.js';
+import { randomNamespace, waitFor } from '../support/redis.js';
+import { partsOf, StepProxy, type DeathPoint } from '../support/step-proxy.js';
+
+/** What servers do unasked, or on the way of no request: no steps of one. */
+const LOOPS = [
+  'maintenance/pump',
+  'maintenance/sweep',
+  'maintenance/tidy',
+  'maintenance/add_statistics',
+  'maintenance/lowest_scores',
+  'extended/run_timers',
+  'simple/write_events',
+  'simple/reclaim_undelivered',
+  'simple/undo',
+  'maintenance/backfill_quota',
+];
+const LOOP_SHAS = new Set(LOOPS.map((name) => scriptText(name).sha));
+/** Leases are as short as one may be that leaves a record of its delivery. */
+const TTR_S = 1;
+/** How long a request waits for a job, in s: a lease that did not reach its client must be over by then. */
+const WAIT_S = 8;
+/** How long one request may take on a busy machine, in ms. */
+const PATIENCE_MS = 20_000;
+
+/** Of a job's key; its body follows. */
+const HEADER_BYTES = 24;
+
+interface Answer {
+  readonly status: number;
+  readonly json: Record<string, unknown>;
+}
+
+/** The built server behind a proxy that kills it at a step of its way to Redis. */
+export class MortalServer {
+  /** The namespace whose steps count. */
+  watched = '';
+
+  private constructor(
+    readonly server: BuiltServer,
+    readonly proxy: StepProxy,
+  ) {}
+
+  static async start(redisPort: number): Promise<MortalServer> {
+    const holder: { mortal?: MortalServer } = {};
+    const proxy = await StepProxy.start(redisPort, {
+      counts: (command) => isStep(command, holder.mortal?.watched ?? ''),
+      kill: () => process.kill(holder.mortal?.server.pid ?? 0, 'SIGKILL'),
+    });
+    const server = await BuiltServer.create({ PUMPHOUSE_POOLS__DEFAULT__URL: proxy.url });
+    holder.mortal = new MortalServer(server, proxy);
+    await server.start();
+    return holder.mortal;
+  }
+
+  /** Starts it again after its death. @returns its exit code: null, for a signal has ended it */
+  async restart(): Promise<number | null> {
+    const code = await this.server.end('SIGKILL');
+    this.proxy.revive();
+    await this.server.start();
+    return code;
+  }
+
+  async stop(): Promise<void> {
+    await this.server.remove();
+    await this.proxy.stop();
+  }
+}
+
+function isStep(command: Buffer, namespace: string): boolean {
+  const [verb = '', sha = '', , key = ''] = partsOf(command);
+  if (/^EVAL/i.test(verb)) return key.startsWith(`{${namespace}}`) && !LOOP_SHAS.has(sha);
+  return /^SADD$/i.test(verb) && command.includes(namespace);
+}
+
+/** One namespace, and a client of the server in it. */
+export class KillWorld {
+  readonly namespace = randomNamespace('kill');
+  /** The job that was taken or remembered last, and its lease. */
+  id = '';
+  lease = 0;
+  private token = '';
+
+  private constructor(
+    private readonly mortal: MortalServer,
+    readonly redis: Redis,
+  ) {}
+
+  static async create(mortal: MortalServer, redis: Redis): Promise<KillWorld> {
+    const world = new KillWorld(mortal, redis);
+    world.token = await mortal.server.token(world.namespace);
+    return world;
+  }
+
+  remember(id: string): void {
+    this.id = id;
+  }
+
+  /** Has the server die at the n-th step from now. */
+  dieAt(step: number, when: DeathPoint): Promise<void> {
+    this.mortal.watched = this.namespace;
+    return this.mortal.proxy.dieAt(step, when);
+  }
+
+  async call(method: string, path: string, body?: string, headers = {}): Promise<Answer> {
+    const answer = await request(`${this.mortal.server.url}${path}`, {
+      method: method as 'GET',
+      headers: { 'x-token': this.token, ...headers },
+      reset: true,
+      bodyTimeout: PATIENCE_MS,
+      headersTimeout: PATIENCE_MS,
+      ...(body === undefined ? {} : { body }),
+    });
+    const text = await answer.body.text();
+    return { status: answer.statusCode, json: text === '' ? {} : (JSON.parse(text) as Answer['json']) };
+  }
+
+  /** One of lmstfy's calls; the status that it is answered with. */
+  async send(method: string, path: string, body?: string, headers = {}): Promise<number> {
+    return (await this.call(method, `/api/${this.namespace}/${path}`, body, headers)).status;
+  }
+
+  put(path: string, body: string, headers = {}): Promise<number> {
+    return this.send('PUT', path, body, headers);
+  }
+
+  /** One of the native API's. */
+  async native(path: string, body: object): Promise<number> {
+    return (await this.call('POST', `/v1/${this.namespace}/${path}`, JSON.stringify(body))).status;
+  }
+
+  async publish(body: string, tries = 1): Promise<string> {
+    const { status, json } = await this.call('PUT', `/api/${this.namespace}/q?tries=${tries}`, body);
+    expect(status).toBe(201);
+    return String(json['job_id']);
+  }
+
+  async publishExtended(id: string, more: object = {}): Promise<void> {
+    const job = { id, queue: 'q', data: id, tries: 1, tags: ['t'], ...more };
+    expect(await this.native('jobs', job)).toBe(201);
+  }
+
+  /** Leases a job for a moment, and leaves it. */
+  async takeOne(): Promise<void> {
+    const { status, json } = await this.call('GET', `/api/${this.namespace}/q?ttr=600`);
+    expect(status).toBe(200);
+    this.id = String(json['job_id']);
+  }
+
+  /** Takes the job with a body, waiting for it. @returns the status */
+  async consume(body: string): Promise<number> {
+    const path = `/api/${this.namespace}/q?ttr=${TTR_S}&timeout=${WAIT_S}`;
+    const { status, json } = await this.call('GET', path);
+    if (status !== 200) return status;
+    expect(Buffer.from(String(json['data']), 'base64').toString()).toBe(body);
+    this.id = String(json['job_id']);
+    return status;
+  }
+
+  /** Leases an extended job, waiting for it. @returns the status */
+  async leaseExtended(id: string, ttrMs = 600_000): Promise<number> {
+    const body = { queues: ['q'], wait_ms: WAIT_S * 1_000, ttr_ms: ttrMs };
+    const path = `/v1/${this.namespace}/leases`;
+    const { status, json } = await this.call('POST', path, JSON.stringify(body));
+    const [job] = (json['jobs'] ?? []) as { id: string; lease: number }[];
+    if (status !== 200) return status;
+    expect(job).toMatchObject({ id });
+    this.lease = job!.lease;
+    return status;
+  }
+
+  /** Has so many jobs of one try die: their workers let their leases run out. */
+  async die(count: number): Promise<void> {
+    for (let i = 0; i < count; i++) expect(await this.send('GET', 'q?ttr=1')).toBe(200);
+    const size = async (): Promise<unknown> =>
+      (await this.call('GET', `/api/${this.namespace}/q/deadletter`)).json['deadletter_size'];
+    await waitFor(async () => (await size()) === count, PATIENCE_MS);
+  }
+
+  /** The bodies of all jobs that are stored, in whatever state; as the raw keys tell it. */
+  async stored(): Promise<string[]> {
+    const keys = await this.redis.keysBuffer(`{${this.namespace}}j*`);
+    const values = await Promise.all(keys.map((key) => this.redis.getBuffer(key)));
+    return values.map((value) => value!.toString('utf8', HEADER_BYTES));
+  }
+
+  /** The bodies of all jobs that can be worked on, each acknowledged. Waits for as many as are expected, and takes whatever there is. */
+  async drain(expected: number): Promise<string[]> {
+    const bodies: string[] = [];
+    for (;;) {
+      const timeout = bodies.length < expected ? `&timeout=${WAIT_S}` : '';
+      const { status, json } = await this.call('GET', `/api/${this.namespace}/q?ttr=600${timeout}`);
+      if (status !== 200) return bodies;
+      bodies.push(Buffer.from(String(json['data']), 'base64').toString());
+      expect(await this.send('DELETE', `q/job/${String(json['job_id'])}`)).toBe(204);
+    }
+  }
+}

@@ -1,0 +1,152 @@
+import { readFileSync } from 'node:fs';
+import { jest } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { DATA_FORMAT } from '../../src/redis/inspect.js';
+import { BuiltServer } from '../support/built-server.js';
+import { otherBuild } from '../support/other-build.js';
+import { startRedis, waitFor, type RedisProcess } from '../support/redis.js';
+import type { Entry } from './journal.js';
+import { Trial } from './trial.js';
+import { IS_LONG, ROUNDS } from '../support/scale.js';
+
+/** Each server is replaced once; in the long form, as often as there are rounds. */
+const PASSES = IS_LONG ? ROUNDS : 1;
+jest.setTimeout(120_000 + PASSES * 60_000);
+
+describe('several servers on one Redis', () => {
+  let redis: RedisProcess;
+  let servers: BuiltServer[];
+  const next = otherBuild();
+  beforeEach(async () => {
+    redis = await startRedis();
+    servers = [];
+  });
+  afterEach(async () => {
+    await Promise.all(servers.map((server) => server.remove()));
+    await redis.stop();
+  });
+  afterAll(() => next.remove());
+
+  async function boot(...workers: string[]): Promise<void> {
+    servers = await Promise.all(
+      workers.map((count) =>
+        BuiltServer.create({
+          PUMPHOUSE_POOLS__DEFAULT__URL: redis.url,
+          PUMPHOUSE_SERVER__WORKERS: count,
+          PUMPHOUSE_SERVER__READY_LAG_MS: '200',
+        }),
+      ),
+    );
+    await Promise.all(servers.map((server) => server.start()));
+  }
+
+  it('T42: are upgraded one after another under load: nothing lost, nothing refused by all', async () => {
+    await boot('2', '1', '1');
+    const trial = new Trial();
+    const { journal } = trial;
+    const token = await servers[0]!.token(trial.namespace);
+    trial.start({ urls: servers.map(({ url }) => url), token, jobs: Infinity, maxDelayS: 1 });
+    const now = servers[0]!.main;
+    for (let pass = 0; pass < PASSES; pass++) {
+      for (const server of servers) {
+        const before = journal.count('delivered');
+        await waitFor(() => journal.count('delivered') > before + 50, 20_000);
+        journal.add({ op: 'fault', what: `SIGTERM of the server at ${server.url}` });
+        expect(await server.end('SIGTERM')).toBe(0);
+        server.main = server.main === now ? next.main : now;
+        await server.start();
+      }
+    }
+    const { entries } = await trial.judge({ port: redis.port });
+
+    // Two servers are there at any moment: who is sent away by the third is served by the next one, or by the one after that.
+    const tries = [...triesOf(entries).values()];
+    const second = tries.filter((times) => times > 1).length;
+    console.log(
+      `${tries.length} jobs, ${second} sent twice, ${tries.filter((times) => times > 2).length} more often`,
+    );
+    expect(Math.max(...tries)).toBeLessThanOrEqual(servers.length);
+    expect(tries.length).toBeGreaterThan(150);
+  });
+
+  it('T42: one that meets a store from its future does not start, and says why', async () => {
+    await boot('1');
+    const [server] = servers;
+    await server!.end('SIGTERM');
+    const client = new Redis(redis.url, { protocol: 2 });
+    await client.set('pumphouse:format', DATA_FORMAT + 1);
+    client.disconnect();
+
+    await expect(server!.start()).rejects.toThrow(
+      `this Redis holds data format ${DATA_FORMAT + 1}, which is newer than this server's ${DATA_FORMAT}`,
+    );
+  });
+
+  it('a primary outlives a worker that is killed before it serves, when another one serves', async () => {
+    const server = await BuiltServer.create({
+      PUMPHOUSE_POOLS__DEFAULT__URL: redis.url,
+      PUMPHOUSE_SERVER__WORKERS: '2',
+    });
+    servers = [server];
+    const started = server.start();
+    const slow = await waitFor(() => workersOf(server.pid)[1], 10_000);
+    process.kill(slow, 'SIGSTOP');
+    await started;
+    process.kill(slow, 'SIGKILL');
+
+    await waitFor(() => server.output.includes('a worker could not be started'), 5_000);
+    await waitFor(() => childrenOf(server.pid).filter((pid) => pid !== slow).length === 2, 10_000);
+    expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
+    expect(await server.end('SIGTERM')).toBe(0);
+  });
+
+  it('a primary outlives its workers, however busy they are when they are killed', async () => {
+    await boot('2');
+    const [server] = servers;
+    const state = { isOver: false, served: 0 };
+    // Each on a connection of its own: the primary hands them to its workers.
+    const clients = Array.from({ length: 8 }, async () => {
+      while (!state.isOver) {
+        const answer = await fetch(`${server!.url}/healthz`, {
+          headers: { connection: 'close' },
+          signal: AbortSignal.timeout(2_000),
+        }).catch(() => null);
+        if (answer?.ok) state.served++;
+      }
+    });
+    for (let round = 0; round < (IS_LONG ? 10 : 1); round++) {
+      const before = childrenOf(server!.pid);
+      process.kill(before[0]!, 'SIGKILL');
+      const servedThen = state.served;
+      await waitFor(() => childrenOf(server!.pid).some((pid) => !before.includes(pid)), 15_000);
+      await waitFor(() => state.served > servedThen + 50, 15_000);
+    }
+    state.isOver = true;
+    await Promise.all(clients);
+    expect(await server!.end('SIGTERM')).toBe(0);
+  });
+});
+
+/** How often each job was sent until it was accepted. */
+function triesOf(entries: readonly Entry[]): Map<string, number> {
+  const tries = new Map<string, number>();
+  for (const entry of entries)
+    if (entry.op === 'publish') tries.set(entry.body, (tries.get(entry.body) ?? 0) + 1);
+  return tries;
+}
+
+/** Those that run their program by now: the primary itself stands still until a process that it forks does. */
+function workersOf(pid: number): number[] {
+  return childrenOf(pid).filter((child) => {
+    try {
+      return readFileSync(`/proc/${child}/environ`, 'latin1').includes('NODE_UNIQUE_ID=');
+    } catch {
+      return false;
+    }
+  });
+}
+
+function childrenOf(pid: number): number[] {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8');
+  return children.trim().split(' ').map(Number);
+}

@@ -1,0 +1,16 @@
+/**
+ * How much the tests with faults and with random input do: little in `npm test`, as much as is asked for in `npm run chaos` and
+ * `npm run test:full`, which set these variables.
+ */
+
+/** How often each fault is played. */
+export const ROUNDS = Number(process.env['PUMPHOUSE_CHAOS_ROUNDS'] ?? 1);
+/** The long forms: more jobs, queues and steps too. */
+export const IS_LONG = ROUNDS > 3;
+/** Prints of a failed run name it; the same seed plays the same plan again. */
+export const SEED = Number(process.env['PUMPHOUSE_CHAOS_SEED'] ?? Date.now() % 2 ** 31);
+
+/** @param usual how many random sequences `npm test` plays */
+export function propertyRuns(usual: number): number {
+  return Number(process.env['PUMPHOUSE_PROPERTY_RUNS'] ?? usual);
+}
