@@ -208,11 +208,10 @@ export class FinalState {
 
   /** True for a ready job that was given the priority 0 again by a change. */
   private async isAside(id: string): Promise<boolean> {
-    const fields = Buffer.concat([
-      Buffer.from(`{${this.world.namespace}}:x`),
-      encodeId(id) ?? Buffer.alloc(0),
-    ]);
-    return (await this.redis.hexists(fields, 'aside')) === 1;
+    const encoded = encodeId(id);
+    if (encoded === null) throw new Error(`${id} is no job id`);
+    const extras = Buffer.concat([Buffer.from(`{${this.world.namespace}}x`), encoded]);
+    return (await this.redis.hexists(extras, 'aside')) === 1;
   }
 
   private async ackAll(acks: readonly Leased[], what: string): Promise<void> {
