@@ -13,6 +13,7 @@ import { runStage, STAGES, throughputVerdicts } from './throughput.mjs';
 import { runSteady } from './steady.mjs';
 import { runTiming } from './timing.mjs';
 import { runWaiters } from './waiters.mjs';
+import { runWakeUps } from './wake-ups.mjs';
 
 /** @typedef {import('./run.mjs').Context} Context */
 /** @typedef {Record<string, any>} Figures */
@@ -134,6 +135,8 @@ function targetsPart(name, isQuick, measure) {
 
 /** Thousands of idle long polls: not in a quick run, for resting and settling alone take half a minute. */
 const waitersPart = targetsPart('waiters', false, runWaiters);
+/** One job now and then, for one of many who wait. */
+const wakeUpsPart = targetsPart('wake-ups', true, runWakeUps);
 /** Jobs at a steady rate, and workers that wait for them. */
 const steadyPart = targetsPart('steady', false, runSteady);
 /** Delays, leases that run out, many jobs due at one instant. */
@@ -148,6 +151,7 @@ export const PARTS = [
   bytesPart,
   startPart,
   waitersPart,
+  wakeUpsPart,
   steadyPart,
   timingPart,
 ];

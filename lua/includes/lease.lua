@@ -8,20 +8,20 @@ local function lease_job(job, name, place, item, reply)
   end
   leave(job)
   spend(job)
-  if item.worker ~= "" or settings_of(job.queue).max then -- A job that leaves a slot must be counted.
+  if settings_of(job.queue).max then -- A job that leaves a slot must be counted.
     make_extended(job, true)
   end
-  if item.worker ~= "" then
-    put(job, "worker", item.worker)
-  elseif job.x.worker then
-    put(job, "worker", nil)
+  -- A simple job has no place for it.
+  local worker = is_extended(job) and item.worker ~= "" and item.worker or nil
+  if worker ~= job.x.worker then
+    put(job, "worker", worker)
   end
   job.tries, job.attempts, job.lease = job.tries - 1, math.min(job.attempts + 1, 65535), job.lease + 1
   if is_extended(job) then
     put(job, "leased", now_floor)
   end
   go(job, LEASED, ends)
-  log_event("leased", job, { attempt = job.attempts, worker = item.worker ~= "" and item.worker or nil })
+  log_event("leased", job, { attempt = job.attempts, worker = worker })
   if record ~= "" then
     batch[batched + 1], batch[batched + 2], batched = string.sub(pack_job(job), 5, 12), job.id, batched + 2
     last_end = math.max(last_end, ends)

@@ -13,7 +13,7 @@ local function new_job(options, id, body, expired)
     tries = options.tries, attempts = 0, lease = lease, queue = number_of(options.queue), entry = 1, -- 0 is for far slots
     expires = expires, free_retries = 0,
   }
-  names[job.queue], jobs[id] = options.queue, job
+  names[job.queue], jobs[id] = options.queue, will_change(job) -- Now: jobs become ready in this order.
   for field, value in pairs(x) do
     put(job, field, value)
   end

@@ -57,12 +57,12 @@ export class QueueError extends Error {
 }
 
 /**
- * A native publish must use the extended path: its queue has defaults for omitted options. Nothing has changed; clients
- * never see this error.
+ * A native publish must use the extended path: its queue has defaults for omitted options, or its id is in use by a job
+ * that may have expired. Nothing has changed; clients never see this error.
  */
 export class ExtendedPathError extends Error {
   constructor() {
-    super('the queue has defaults');
+    super('the job must be stored on the extended path');
     this.name = new.target.name;
   }
 }

@@ -13,6 +13,8 @@ export interface NewJob {
   /** Maximum number of leases, 1 … 65,535. */
   readonly tries: number;
   readonly attributes?: Readonly<Record<string, string>>;
+  /** The fields that an extended job has besides its header, as they are stored. Only with a delay and a ttl of 0. */
+  readonly extended?: Readonly<Record<string, string>>;
   /** Queue defaults apply to it; the simple path refuses it with an `ExtendedPathError` if there are any. */
   readonly isNative?: true;
 }
@@ -166,7 +168,8 @@ export interface DeadLetterHead {
 
 /** A job that is done. */
 export interface Ack {
-  readonly queue: string;
+  /** If omitted, the queue that the job is in. */
+  readonly queue?: string;
   readonly id: string;
   /** The lease number; if omitted, any lease of the job. */
   readonly lease?: number;

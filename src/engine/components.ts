@@ -87,6 +87,7 @@ export function createComponents(pool: RedisPool, options: EngineOptions) {
     clock: options.clock,
     events: eventWriter,
     replaceExtended: (...replacement) => routing.replace(...replacement),
+    rememberExtended: (namespace, queues) => routing.remember(namespace, queues),
   });
   const extended: ExtendedPath = new ExtendedPath({
     pool,

@@ -61,7 +61,7 @@ export class QueueEngine {
       settings: this.settings,
       purge: this.purge,
     } = this.components);
-    this.native = nativeJobsOf(this.extended);
+    this.native = nativeJobsOf(this.extended, this);
   }
 
   /** True while Redis answers, as far as this process knows. */

@@ -5,6 +5,7 @@ import type { ExtendedPath } from './extended-path.js';
 import type { JobReader } from './jobs/job-reader.js';
 import type { LeaseOperations } from './settle/lease-operations.js';
 import type { ExtendedPublisher } from './publish/extended-publisher.js';
+import { publishNative, type SimplePublishing } from './routing.js';
 
 /** Operations of the native API on single jobs. All of them keep working during a pool migration. */
 export interface NativeJobs
@@ -23,10 +24,10 @@ export interface NativeJobs
 }
 
 /** The operations of one pool. */
-export function nativeJobsOf(extended: ExtendedPath): NativeJobs {
+export function nativeJobsOf(extended: ExtendedPath, simple: SimplePublishing): NativeJobs {
   const { publishing, leaseOperations, jobReader, jobCanceller, jobUpdater, endWatch } = extended;
   return {
-    publish: (...args) => publishing.publish(...args),
+    publish: (...args) => publishNative(simple, publishing, ...args),
     complete: (...args) => leaseOperations.complete(...args),
     heartbeat: (...args) => leaseOperations.heartbeat(...args),
     release: (...args) => leaseOperations.release(...args),

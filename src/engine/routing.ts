@@ -1,8 +1,12 @@
 import type { Durability } from '../domain/durability.js';
-import type { NewExtendedJob } from '../domain/extended-job.js';
-import type { Ack, LeasedJob, NewJob, ReserveRequest } from '../domain/job.js';
+import { ExtendedPathError } from '../domain/errors.js';
+import type { NewExtendedJob, PublishedJob } from '../domain/extended-job.js';
+import type { Ack, LeasedJob, NewJob, PublishOptions, ReserveRequest } from '../domain/job.js';
 import { DEFAULT_TRIES } from '../domain/limits.js';
 import type { ExtendedPath } from './extended-path.js';
+import { checkExtendedJobs } from './publish/extended-checks.js';
+import { fieldsOf } from './publish/extended-options.js';
+import type { ExtendedPublisher, ExtendedPublishOptions } from './publish/extended-publisher.js';
 import type { Settled } from './settle/settler.js';
 
 /** What is needed to take a lease back. */
@@ -17,11 +21,16 @@ export class Routing {
   constructor(private readonly extended: ExtendedPath) {}
 
   /**
-   * True if a lease request must use the extended path at once: it has an extended option, or a queue of it is known to
-   * be extended.
+   * True if a lease request must use the extended path at once: it takes turns, or a queue of it is known to be
+   * extended.
    */
-  isExtended(namespace: string, { worker, inTurns, queues }: ReserveRequest): boolean {
-    return worker !== undefined || inTurns === true || this.extended.queues.hasAny(namespace, queues);
+  isExtended(namespace: string, { inTurns, queues }: ReserveRequest): boolean {
+    return inTurns === true || this.extended.queues.hasAny(namespace, queues);
+  }
+
+  /** Records that a worker has sent a lease request, or waits. */
+  seeWorker(namespace: string, worker: string): void {
+    this.extended.workers.see(namespace, worker);
   }
 
   /** Records that a simple script found one of these queues extended. */
@@ -73,46 +82,117 @@ export class Routing {
   }
 }
 
-/**
- * Converts the jobs of a native publish to simple ones. Returns null unless each job can be simple and a single simple
- * script can store all of them. Options with their default values do not count.
- */
-export function simpleJobsOf(queue: string, jobs: readonly NewExtendedJob[]): NewJob[] | null {
-  if (!jobs.every((job) => job.queue === queue && isSimple(job))) return null;
-  if (jobs.length > 1 && jobs.some(({ id }) => id !== undefined)) return null;
-  return jobs.map(simpleJobOf);
+/** Operations of `QueueEngine`, which store jobs on the simple path. */
+export interface SimplePublishing {
+  publish(namespace: string, queue: string, job: NewJob, options?: PublishOptions): Promise<string>;
+  publishMany(
+    namespace: string,
+    queue: string,
+    jobs: readonly NewJob[],
+    options?: PublishOptions,
+  ): Promise<string[]>;
 }
 
-function isSimple(job: NewExtendedJob): boolean {
+/** Stores jobs of the native API. See `ExtendedPublisher.publish`. */
+export async function publishNative(
+  simple: SimplePublishing,
+  extended: ExtendedPublisher,
+  namespace: string,
+  jobs: readonly NewExtendedJob[],
+  options: ExtendedPublishOptions = {},
+): Promise<readonly PublishedJob[]> {
+  const converted = simpleJobsOf(jobs, options);
+  const ids = converted && (await publishSimple(simple, namespace, converted, options));
+  if (!ids) return extended.publish(namespace, jobs, options);
+  return ids.map((id, i) => ({
+    id,
+    state: (jobs[i]?.delayMs ?? 0) > 0 ? 'scheduled' : 'ready',
+    existing: false,
+  }));
+}
+
+/** @returns the ids; null = nothing was stored, and the extended path must store the jobs */
+async function publishSimple(
+  simple: SimplePublishing,
+  namespace: string,
+  { queue, jobs }: SimpleJobs,
+  options: ExtendedPublishOptions,
+): Promise<string[] | null> {
+  const [first] = jobs;
+  try {
+    return jobs.length === 1 && first !== undefined
+      ? [await simple.publish(namespace, queue, first, options)]
+      : await simple.publishMany(namespace, queue, jobs, options);
+  } catch (error) {
+    if (error instanceof ExtendedPathError) return null;
+    throw error;
+  }
+}
+
+/** Jobs that one call of the simple publish script can store. */
+interface SimpleJobs {
+  readonly queue: string;
+  readonly jobs: readonly NewJob[];
+}
+
+/**
+ * Converts the jobs of a native publish to those that the simple publish script stores; null if it cannot store all of
+ * them in one call. Options with their default values do not count.
+ *
+ * @throws {QueueError} `invalid_argument`
+ */
+function simpleJobsOf(
+  jobs: readonly NewExtendedJob[],
+  { idempotencyKey, idempotencyRecord, retryOf, replaces }: ExtendedPublishOptions,
+): SimpleJobs | null {
+  const [first] = jobs;
+  if (first === undefined || replaces !== undefined) return null;
+  if (jobs.length > 1 && jobs.some(({ id }) => id !== undefined)) return null;
+  const isOnlyPublished =
+    idempotencyKey === undefined && idempotencyRecord === undefined && retryOf === undefined;
+  const simple: NewJob[] = [];
+  for (const job of jobs) {
+    if (job.queue !== first.queue || needsExtendedPublish(job)) return null;
+    const isExtended = needsFields(job);
+    const isReadyForever = (job.delayMs ?? 0) === 0 && (job.ttlMs ?? 0) === 0;
+    if (isExtended && !(isOnlyPublished && isReadyForever)) return null;
+    simple.push(simpleJobOf(job, isExtended));
+  }
+  if (simple.some(({ extended }) => extended !== undefined)) checkExtendedJobs(jobs);
+  return { queue: first.queue, jobs: simple };
+}
+
+/** True if a job has options that only the extended publish script knows. */
+function needsExtendedPublish(job: NewExtendedJob): boolean {
   return (
-    job.type === undefined &&
-    job.contentType === undefined &&
-    job.dueMs === undefined &&
-    job.ttrMs === undefined &&
-    job.onDependencyFailure === undefined &&
-    job.retry === undefined &&
-    job.unique === undefined &&
-    job.concurrencyKey === undefined &&
-    (job.priority ?? 0) === 0 &&
-    (job.tags ?? []).length === 0 &&
-    (job.dependsOn ?? []).length === 0 &&
-    (job.retentionMs ?? 0) === 0 &&
-    job.history !== true
+    job.dueMs !== undefined ||
+    job.onDependencyFailure !== undefined ||
+    job.unique !== undefined ||
+    job.concurrencyKey !== undefined ||
+    (job.priority ?? 0) !== 0 ||
+    (job.dependsOn ?? []).length > 0
   );
 }
 
-function simpleJobOf({
-  id,
-  body,
-  delayMs = 0,
-  ttlMs = 0,
-  tries = DEFAULT_TRIES,
-  attributes,
-}: NewExtendedJob): NewJob {
+/** True if a job is an extended one because of the fields that are stored with it. */
+function needsFields(job: NewExtendedJob): boolean {
+  return (
+    job.type !== undefined ||
+    job.contentType !== undefined ||
+    job.ttrMs !== undefined ||
+    job.retry !== undefined ||
+    (job.tags ?? []).length > 0 ||
+    (job.retentionMs ?? 0) > 0 ||
+    job.history === true
+  );
+}
+
+function simpleJobOf(job: NewExtendedJob, isExtended: boolean): NewJob {
+  const { id, body, delayMs = 0, ttlMs = 0, tries = DEFAULT_TRIES, attributes } = job;
   const hasAttributes = attributes !== undefined && Object.keys(attributes).length > 0;
   return {
     ...(id === undefined ? {} : { id }),
-    ...(hasAttributes ? { attributes } : {}),
+    ...(isExtended ? { extended: fieldsOf(job) } : hasAttributes ? { attributes } : {}),
     body,
     delayMs,
     ttlMs,

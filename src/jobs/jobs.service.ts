@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { Caller } from '../domain/caller.js';
 import { checkDependencies, visibleOf } from '../auth/job-rights.js';
-import { ExtendedPathError, jobNotFound, QueueError, UniqueKeyTakenError } from '../domain/errors.js';
-import type { Ack, NewJob, PublishOptions } from '../domain/job.js';
+import { jobNotFound, QueueError, UniqueKeyTakenError } from '../domain/errors.js';
+import type { Ack, PublishOptions } from '../domain/job.js';
 import { isJobId } from '../domain/ids.js';
 import type {
   Completion,
@@ -18,7 +18,6 @@ import { isForQueue, isForSomeQueues } from '../domain/rights.js';
 import { withinRights } from '../domain/unique-rights.js';
 import { EngineRegistry } from '../engine/migration/engine.registry.js';
 import type { NativeJobs } from '../engine/native-jobs.js';
-import { simpleJobsOf } from '../engine/routing.js';
 import { nativeIdempotencyRecordOf } from '../engine/publish/idempotency-records.js';
 import { dependencyError } from '../engine/publish/dependencies.js';
 import type { LeaseOperationResult, SettleOutcome } from '../engine/settle/lease-operations.js';
@@ -54,7 +53,6 @@ export class JobsService {
     jobs: readonly NewExtendedJob[],
     options?: PublishOptions,
   ): Promise<readonly PublishedJob[]> {
-    const [first] = jobs;
     if (isForSomeQueues(caller.rights)) {
       const ids = jobs.flatMap(({ dependsOn = [] }) => dependsOn);
       await checkDependencies(this.jobsOf(caller), caller, ids);
@@ -62,18 +60,6 @@ export class JobsService {
     const key = options?.idempotencyKey;
     const recorded =
       key === undefined ? options : { ...options, idempotencyRecord: nativeIdempotencyRecordOf(key, jobs) };
-    const simple = first === undefined ? null : simpleJobsOf(first.queue, jobs);
-    const ids =
-      first === undefined || simple === null
-        ? null
-        : await this.publishSimple(caller, first.queue, simple, recorded);
-    if (ids !== null) {
-      return ids.map((id, i) => ({
-        id,
-        state: (jobs[i]?.delayMs ?? 0) > 0 ? 'scheduled' : 'ready',
-        existing: false,
-      }));
-    }
     const allowed = jobs.map((job) => withinRights(caller.rights, job));
     const publishing = this.jobsOf(caller).publish(caller.namespace, allowed, recorded);
     return isForSomeQueues(caller.rights) ? this.withoutForeign(caller, publishing) : publishing;
@@ -117,7 +103,11 @@ export class JobsService {
 
   /** Acks one job. @throws {QueueError} `job_not_found`, `lease_lost`, `pool_moving` */
   async ack(caller: Caller, completion: Completion): Promise<AckStatus> {
-    const [status = 'not_found'] = await this.complete(caller, [completion]);
+    const { result, next } = completion;
+    const isPlain = result === undefined && next === undefined;
+    const [status = 'not_found'] = isPlain
+      ? await this.ackMany(caller, [completion])
+      : await this.complete(caller, [completion]);
     if (status === 'not_found') throw jobNotFound(completion.id);
     if (status === 'lease_lost') {
       throw new QueueError('lease_lost', 'this lease is not the present one of the job');
@@ -210,26 +200,6 @@ export class JobsService {
     return results.map((result, i) => statusOf(result, completions[i]));
   }
 
-  /** @returns the ids; null = nothing was stored, because the queue has defaults for options that the jobs leave out */
-  private publishSimple(
-    caller: Caller,
-    queue: string,
-    jobs: readonly NewJob[],
-    options: PublishOptions | undefined,
-  ): Promise<string[] | null> {
-    const { namespace } = caller;
-    const queues = this.engines.forPool(caller.pool);
-    const [first] = jobs;
-    const published =
-      jobs.length === 1 && first !== undefined
-        ? queues.publish(namespace, queue, first, options).then((id) => [id])
-        : queues.publishMany(namespace, queue, jobs, options);
-    return published.catch((error: unknown) => {
-      if (error instanceof ExtendedPathError) return null;
-      throw error;
-    });
-  }
-
   private jobsOf({ pool }: Caller): NativeJobs {
     return this.engines.forPool(pool).native;
   }
@@ -240,7 +210,7 @@ function keyTakenElsewhere(): UniqueKeyTakenError {
 }
 
 function completionOf({ queue, id, lease = 0, outcome }: ExtendedAck): Completion {
-  return { queue, id, lease, ...outcome };
+  return { ...(queue === undefined ? {} : { queue }), id, lease, ...outcome };
 }
 
 function statusOf(result: LeaseOperationResult, completion: Completion | undefined): AckStatus {

@@ -432,7 +432,7 @@ describe('lists', () => {
 
     it('know the workers', async () => {
       const [queue, worker] = [fresh('q'), `host 1/${fresh('pid ')}`];
-      await publish({ queue });
+      await publish({ queue, type: 't' });
       await lease(queue, worker);
       const path = `workers/${encodeURIComponent(worker)}`;
 

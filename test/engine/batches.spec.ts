@@ -152,13 +152,15 @@ describe('batch ack', () => {
     let redis: Redis;
     const scripts: string[] = [];
     const stale: string[] = [];
+    const acked: string[] = [];
     beforeEach(async () => {
-      scripts.length = stale.length = 0;
+      scripts.length = stale.length = acked.length = 0;
       redis = new Redis(testRedisUrl(), { protocol: 2 });
       const observer = {
         ...silentObserver,
         script: (name: string): void => void scripts.push(name),
         staleAck: (_namespace: string, kind: string): void => void stale.push(kind),
+        acked: (_namespace: string, queue: string): void => void acked.push(queue),
       };
       f = await EngineFixture.withClock({ observer });
     });
@@ -256,6 +258,34 @@ describe('batch ack', () => {
       ]);
       // Who holds them may still say that they are done.
       expect(await f.engine.ackMany(f.ns, [ackOf(lost!), ackOf(wrongQueue!)])).toEqual(['acked', 'acked']);
+    });
+
+    it('that name no queue find their jobs, plain and extended, beside others that name one', async () => {
+      const [q0, q1, lost] = await lease('q', 3);
+      const [p0] = await lease('p', 1);
+      await f.put('e', { type: 't' });
+      const [extended, simple] = [await f.reserve('e'), await f.publish('e')].flat() as [LeasedJob, string];
+      acked.length = 0;
+      const any = ({ id, lease: number }: LeasedJob): Ack => ({ id, lease: number });
+      const acks = [
+        any(q0!),
+        ackOf(q1!),
+        any(p0!),
+        { id: 'never-was' },
+        any(extended),
+        { id: simple },
+        { id: simple },
+      ];
+
+      expect(await f.engine.ackMany(f.ns, [...acks, { id: lost!.id, lease: lost!.lease + 1 }])).toEqual([
+        ...['acked', 'acked', 'acked', 'not_found', 'acked', 'acked', 'not_found', 'lease_lost'],
+      ]);
+      expect(acked.toSorted()).toEqual(['e', 'p', 'q', 'q']);
+      expect(await f.engine.counts(f.ns, ['q', 'p', 'e'])).toMatchObject([
+        { leased: 1 },
+        { leased: 0 },
+        { ready: 0 },
+      ]);
     });
 
     it('of two queues in turn are each looked for in their own', async () => {

@@ -392,14 +392,21 @@ describe('extended jobs', () => {
     await expect(again).rejects.toMatchObject({ code: 'invalid_argument' });
   });
 
-  it('makes a plain job rich when a worker names itself', async () => {
-    const id = await f.publish('p');
-    const [job] = await lease('p', 1, 'w');
+  it.each([
+    ['a simple queue', 'p', {}],
+    ['an extended queue', 'e', { type: 't' }],
+  ])('does not store the name of a worker with a simple job, in %s', async (_name, queue, first) => {
+    await f.put(queue, { ...first, priority: -1 });
+    const id = await f.publish(queue);
+    const jobs = await lease(queue, 2, 'w');
+    const [, job] = jobs;
 
-    expect(await extended().jobReader.find(f.ns, id)).toMatchObject({ state: 'leased', worker: 'w' });
+    expect(jobs.map((one) => one.id)[1]).toBe(id);
+    expect(await extended().jobReader.find(f.ns, id)).toMatchObject({ state: 'leased', worker: null });
+    expect(await extended().workers.find(f.ns, 'w')).toMatchObject({ leased: 1 });
     await f.engine.undo(f.ns, job ? [job] : []);
     expect(await extended().jobReader.find(f.ns, id)).toMatchObject({ state: 'ready', attempts: 0 });
-    expect((await f.reserve('p'))[0]?.id).toBe(id);
+    expect((await f.reserve(queue))[0]?.id).toBe(id);
   });
 });
 

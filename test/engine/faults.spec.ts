@@ -226,7 +226,8 @@ describe('connections', () => {
     it('keeps its books straight over torn replies', async () => {
       const stored = new Set<string>();
       const given: string[] = [];
-      for (let i = 0; i < 60; i++) {
+      // On a busy machine fewer of them get through.
+      for (let i = 0; i < 60 || (i < 600 && stored.size <= 20); i++) {
         proxy.cutAfterReplyBytes(1 + ((i * 37) % 90));
         await f.publish('q', { tries: 5 }).then(
           (id) => stored.add(id),

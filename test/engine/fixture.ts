@@ -96,10 +96,13 @@ export class EngineFixture {
     return (await this.engine.counts(this.ns, [queue]))[0];
   }
 
-  /** Publishes through the extended path. @returns the job's id */
+  /** Publishes an extended job: as the native API does if it has a type, else by the extended script. @returns its id */
   async put(queue: string, { text = 'x', ...job }: ExtendedJob = {}): Promise<string> {
     const extended = { queue, body: Buffer.from(text), ...job };
-    const [published] = await this.engine.extended.publishing.publish(this.ns, [extended]);
+    const { native, extended: path } = this.engine;
+    const [published] = await (job.type === undefined ? path.publishing : native).publish(this.ns, [
+      extended,
+    ]);
     return published?.id ?? '';
   }
 

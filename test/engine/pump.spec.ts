@@ -35,7 +35,23 @@ describe('the pump', () => {
   });
   afterEach(() => f.close());
 
-  it('T8: brings delayed jobs on time, and never early', async () => {
+  /**
+   * Measures until the figures are within the limits, at most three times: a busy machine is late now and then, a pump
+   * that is late is so each time.
+   */
+  async function expectInTime(
+    measure: () => Promise<Figures>,
+    limits: readonly (readonly [number, number])[],
+  ) {
+    for (let round = 1; ; round++) {
+      const figures = await measure();
+      const isInTime = limits.every(([share, limitMs]) => figures.at(share) < limitMs);
+      if (isInTime) return;
+      if (round === 3) throw new Error(`too late, three times; the last time ${String(figures)}`);
+    }
+  }
+
+  async function latenesses(): Promise<Figures> {
     const late: number[] = [];
     const cycle = async (i: number): Promise<void> => {
       await sleep((i * 97) % 2_000);
@@ -51,12 +67,17 @@ describe('the pump', () => {
     const figures = new Figures(late);
     console.log(`delayed jobs, ms late: min / p50 / p99 / max ${String(figures)}`);
     expect(figures.at(0)).toBeGreaterThanOrEqual(0);
-    expect(figures.at(0.5)).toBeLessThan(LATE_P50_MS);
-    expect(figures.at(0.99)).toBeLessThan(LATE_P99_MS);
-    expect(figures.at(1)).toBeLessThan(LATE_MAX_MS);
-  });
+    return figures;
+  }
 
-  it('ends a lease of a second after a second, and never early', async () => {
+  it('T8: brings delayed jobs on time, and never early', () =>
+    expectInTime(latenesses, [
+      [0.5, LATE_P50_MS],
+      [0.99, LATE_P99_MS],
+      [1, LATE_MAX_MS],
+    ]));
+
+  async function leaseDurations(): Promise<Figures> {
     const took: number[] = [];
     const cycle = async (i: number): Promise<void> => {
       await sleep((i * 71) % 1_500);
@@ -75,9 +96,14 @@ describe('the pump', () => {
 
     const figures = new Figures(took);
     console.log(`ttr 1,000 ms ran out after ms: min / p50 / p99 / max ${String(figures)}`);
-    expect(figures.at(0.5)).toBeLessThan(1_000 + LATE_P50_MS);
-    expect(figures.at(0.99)).toBeLessThan(1_000 + LATE_P99_MS);
-  });
+    return figures;
+  }
+
+  it('ends a lease of a second after a second, and never early', () =>
+    expectInTime(leaseDurations, [
+      [0.5, 1_000 + LATE_P50_MS],
+      [0.99, 1_000 + LATE_P99_MS],
+    ]));
 
   it('never sets a time earlier than was asked for, to the microsecond', async () => {
     // Both come right after TIME, in the same millisecond more often than not: with what was left of it they may not be due before their

@@ -16,7 +16,7 @@ ARGV[5] record       name of the delivery record of these leases, "" = none
 ARGV[6..] item × N   names, count, ttr_ms, waits, turns, worker
 
 Names are joined by commas; ttr_ms 0 = the job's own, or a minute; waits "1": to be registered if nothing is found; turns "1": one from
-each queue in turn; worker "" = without a name.
+each queue in turn; worker "" = without a name; only extended jobs store it.
 Returns {status, now_ms, expired, next_ms, (found, (id, value, facts) × found) × N}. Status: 0 done, 1 too late. Found -1: there may be
 more, call again. Value: header as it was before the lease, then the body. Facts: JSON {queue: place in names, from 1; ends: Unix ms; x: fields of the job's hash}.
 Cost: O(log N) per job, plus up to 500 stale entries.
@@ -49,7 +49,6 @@ local reply, unserved = { 0, now_floor, 0, 0 }, {}
 for i = 6, #ARGV, 6 do
   local at, item = #reply + 1, { ttr_ms = tonumber(ARGV[i + 2]), worker = ARGV[i + 5], found = 0, count = tonumber(ARGV[i + 1]), in_turns = ARGV[i + 4] == "1" }
   reply[at] = 0
-  record_worker(item.worker)
   local asked, share = queues_of(ARGV[i], item.in_turns), item.in_turns and 1 or item.count
   repeat
     local before = item.found

@@ -8,8 +8,9 @@ ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
 ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
 ARGV[3..] item × N   claim, size, ids
 
-An item is a run of acknowledgements that share a claim: "lease,queue"; lease 0 = any. Ids: one after the other, size bytes each, for an
-argument of its own costs as much as ten of them. Returns {status, now_ms, codes}. Status: 0 done, 1 too late.
+An item is a run of acknowledgements that share a claim: "lease,queue"; lease 0 = any, queue "" = the one that the job is in. Ids: one after
+the other, size bytes each, for an argument of its own costs as much as ten of them. Returns {status, now_ms, codes, name × M}. Status: 0 done,
+1 too late. Name: for each id of a claim without a queue, in order, that of its job's queue; "" = there is none.
 Codes: a digit per id: 0 no such job, 1 removed, 2 refused: the lease was lost, 3 removed, but its lease had expired, 4 removed under a second or
 later lease, 5 removed before it was ever leased, 6 its queue is an extended one: nothing has changed, use the extended path.
 Cost: O(log N) per id.
@@ -37,12 +38,26 @@ local function code_of(state, attempts, present, lease)
   return attempts > 1 and "4" or "1"
 end
 
+-- The queue that a job is in, for a claim that names none: its name, and whether it is an extended one.
+local function queue_of_job(number)
+  local name = number > 0 and redis.call("HGET", queue_key("i", number), "name")
+  if not name then
+    return "", number > 0
+  end
+  return name, find_queue(name) ~= number or is_extended_queue[name]
+end
+
 -- What a claim does to jobs with the same header but for when they expire. Computed once for each claim and header.
 local function kind_of(claim, head)
   local _, state, flags, _, _, attempts, present, number, entry = struct.unpack(">BBBbHHI4I4B", head)
-  local is_there = not claim.is_elsewhere and number == claim.number
-  local code = claim.is_elsewhere and "6" or is_there and code_of(state, attempts, present, claim.lease) or "0"
-  local kind = { code = code, is_there = is_there, goes = is_there and code ~= "2", state = state, number = number, entry = entry, flags = flags }
+  local is_there, is_elsewhere, name = number == claim.number, claim.is_elsewhere, nil
+  if claim.names_no_queue then
+    name, is_elsewhere = queue_of_job(number)
+    is_there = name ~= ""
+  end
+  is_there = is_there and not is_elsewhere
+  local code = is_elsewhere and "6" or is_there and code_of(state, attempts, present, claim.lease) or "0"
+  local kind = { code = code, name = name, is_there = is_there, goes = is_there and code ~= "2", state = state, number = number, entry = entry, flags = flags }
   -- Most are leased, and have nothing else to remove.
   if kind.goes and state == LEASED and flags % 2 ~= HAS_EXTRAS and flags < COUNTED then
     kind.leased = index_of(LEASED, number).members
@@ -58,7 +73,8 @@ for i = 3, #ARGV, 3 do
   local claim = claims[text]
   if not claim then
     local lease, name = string.match(text, "^(%d+),(.*)$")
-    claim = { lease = tonumber(lease), number = find_queue(name) or -1, is_elsewhere = is_extended_queue[name], kinds = {} }
+    local number = name ~= "" and find_queue(name) or -1
+    claim = { lease = tonumber(lease), number = number, names_no_queue = name == "", is_elsewhere = is_extended_queue[name], kinds = {} }
     claims[text] = claim
   end
   local some, first = { struct.unpack(string.rep("c" .. size, #packed / size), packed) }, n + 1
@@ -71,7 +87,7 @@ end
 
 -- Codes are text: to make text of a number costs more than all else that is done with it.
 local values, keys = read_values(ids)
-local codes, unpack_head, seen, floor = {}, struct.unpack, to_delete, now_floor
+local codes, names, unpack_head, seen, floor = {}, {}, struct.unpack, to_delete, now_floor
 for _, run in ipairs(runs) do
   local claim = run.claim
   local kinds = claim.kinds
@@ -80,7 +96,7 @@ for _, run in ipairs(runs) do
     local id = ids[at]
     local head, expires = unpack_head(">c17I6", values[at] or NO_JOB)
     local kind = kinds[head] or kind_of(claim, head)
-    codes[at] = kind.code
+    codes[at], names[#names + 1] = kind.code, kind.name
     local leased = kind.leased
     if kind.is_there and (seen[id] or expires > 0 and expires <= floor) then
       codes[at] = "0"
@@ -97,4 +113,4 @@ end
 -- Write.
 remove_planned()
 return_freed_bytes()
-return { 0, now_floor, table.concat(codes) }
+return { 0, now_floor, table.concat(codes), unpack(names) }

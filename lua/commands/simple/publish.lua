@@ -13,8 +13,9 @@ ARGV[3] replaces     the id of the job that the first item replaces, "" = none
 ARGV[4] quotas       "queues,jobs of a queue,bytes,items of each call…": the most that may be there (limits/quotas), "" = no quotas
 ARGV[5..] item × N   options, id, body
 
-Options: "delay_ms,ttl_ms,tries,minted,queue,attributes". Minted 1 or 3: the id was never in use; 2 or 3: a job of the native API, which is not
-stored here if its queue has defaults.
+Options: "delay_ms,ttl_ms,tries,origin,queue,more". Origin: a sum of 1 = the id was never in use, 2 = a job of the native API, which is not stored
+here if its queue has defaults, 4 = an extended job, which must be ready at once and have no ttl. More: attributes as JSON, "" = none; of an
+extended job the fields of its hash, as a JSON object.
 Returns {status, now_ms, codes}. Status: 0 done, 1 too late, 2 the namespace is not registered, 3 the job that it
 replaces is an extended one: use the extended path.
 Codes: a digit per item: 0 stored, 1 the id is in use (nothing changed for this item), 2 to 4 a quota refuses the whole call (limits/quotas),
@@ -49,7 +50,16 @@ if quotas ~= "" then
   --- @requires limits/quotas
   stored_bytes = admit_calls(quotas, ARGV, 5, codes, publish_kinds, old, replaces)
 end
+local index_extended
+if has_extended_kinds then
+  --- @requires jobs/publish_extended
+  complete_extended_kinds(publish_kinds)
+  index_extended = write_extended
+end
 
 -- Write.
 write_publish(ARGV, 5, codes, keys, old, replaces, counted_flag > 0 and stored_bytes or 0, due, expiries)
+if index_extended then
+  index_extended(ARGV, 5, codes, publish_kinds)
+end
 return { 0, now_floor, table.concat(codes) }

@@ -7,14 +7,14 @@
 has_subscribers = nil
 local events, stream = {}, nil
 
--- facts: JSON of what else is to be known, nil or "" = nothing.
-function emit(what, queue, id, facts)
+-- facts: JSON of what else is to be known, nil or "" = nothing. type, tags: of an extended job.
+function emit(what, queue, id, facts, type_name, tags)
   if has_subscribers == nil then
     stream = base .. ":events"
     has_subscribers = redis.call("EXISTS", stream) == 1
   end
   if has_subscribers then
-    events[#events + 1] = { what, queue or "", id, facts or "" }
+    events[#events + 1] = { what, queue or "", id, facts or "", type_name, tags }
   end
 end
 
@@ -39,7 +39,9 @@ function write_events()
   end
   local most, written = max_events(), 0
   for _, event in ipairs(events) do
-    local id = redis.pcall("XADD", stream, "NOMKSTREAM", "MAXLEN", "~", most, "*", "e", event[1], "q", event[2], "i", event[3], "d", event[4])
+    local what, queue, about, facts, type_name, tags = unpack(event, 1, 6)
+    local more = (type_name or tags) and { "t", type_name or "", "g", tags or "" } or {}
+    local id = redis.pcall("XADD", stream, "NOMKSTREAM", "MAXLEN", "~", most, "*", "e", what, "q", queue, "i", about, "d", facts, unpack(more))
     written = written + (type(id) == "string" and 1 or 0)
   end
   return written

@@ -2,22 +2,32 @@
 -- those that can be stored, limits may refuse some (limits/quotas, limits/queue_settings), write_publish stores the others. Codes are a text for each
 -- item, "0" = stored.
 --- @requires core/call, core/header, core/values, queues/registry, queues/ready_list, jobs/schedule, jobs/removal
---- @exports publish_kinds, plan_publish, write_publish, read_idempotency_record, idempotency_entry
+--- @exports publish_kinds, has_extended_kinds, plan_publish, write_publish, read_idempotency_record, idempotency_entry
 
 -- Text of options -> what the jobs share that have it.
 publish_kinds = {}
 
--- Options: "delay_ms,ttl_ms,tries,minted,queue,attributes", read once for each distinct text. Touches the keys that will be written for them.
+-- True if one of the jobs is an extended one: then jobs/publish_extended must complete what they share.
+has_extended_kinds = false
+
+-- Options: "delay_ms,ttl_ms,tries,origin,queue,more", read once for each distinct text. Touches the keys that will be written for them.
 local function read_options(text, counted_flag, due, expiries)
-  local delay, ttl, tries, minted, name, attributes = string.match(text, "^(%d+),(%d+),(%d+),(%d),([^,]*),(.*)$")
+  local delay, ttl, tries, origin, name, more = string.match(text, "^(%d+),(%d+),(%d+),(%d),([^,]*),(.*)$")
   local number, expires = number_of(name), tonumber(ttl) > 0 and now_ceil + ttl or 0
+  local is_minted, is_native, is_extended_job = origin % 2 == 1, origin % 4 > 1, origin > "3"
   -- An id that was chosen may have been in use before: its leases are not numbered from 0.
-  local lease, time_flags = first_lease(minted % 2 == 1)
+  local lease, flags = first_lease(is_minted)
+  flags = flags + (more ~= "" and HAS_EXTRAS or 0) + (is_extended_job and EXTENDED or 0) + counted_flag
   local job = {
-    state = READY, flags = (attributes ~= "" and HAS_EXTRAS or 0) + time_flags + counted_flag, priority = 0, tries = tonumber(tries), attempts = 0,
+    state = READY, flags = flags, priority = 0, tries = tonumber(tries), attempts = 0,
     lease = lease, queue = number, entry = 1, expires = expires, free_retries = 0,
   }
-  local kind = { number = number, attributes = attributes, minted = minted % 2 == 1, native = minted > "1" }
+  local kind = { number = number, name = name, tries = tries, minted = is_minted, native = is_native }
+  if is_extended_job then
+    has_extended_kinds, kind.extended = true, more
+  elseif more ~= "" then
+    kind.extras = { "attributes", more }
+  end
   redis.call("EXISTS", due, expiries, queue_key("i", number), queue_key("r", number), queue_key("g", number))
   if tonumber(delay) > 0 then
     -- Entries in far slots have number 0: one that an earlier job with a chosen id left there is not taken for this job.
@@ -60,7 +70,7 @@ function plan_publish(args, first, replaces, counted_flag, due, expiries)
     local kind, id = by_text[args[i]] or read_options(args[i], counted_flag, due, expiries), args[i + 1]
     n = n + 1
     keys[n + 1], codes[n] = prefix .. id, "0"
-    if kind.attributes ~= "" then
+    if kind.extras or kind.extended then
       extras[#extras + 1] = extras_key(id)
     end
     -- A minted id occurs once in a batch.
@@ -95,8 +105,8 @@ function write_publish(args, first, codes, keys, old, replaces, stored_bytes, du
         schedule_job(kind.number, id, kind.due, kind.slot)
       end
       put_value(keys[item + 1], ((entry or 1) == 1 and kind.header or with_entry_number(kind.header, entry)) .. body)
-      if kind.attributes ~= "" then
-        redis.call("HSET", extras_key(id), "attributes", kind.attributes)
+      if kind.extras then
+        redis.call("HSET", extras_key(id), unpack(kind.extras))
       end
     end
   end

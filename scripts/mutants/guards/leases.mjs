@@ -46,9 +46,9 @@ export const LEASES = [
   },
   {
     name: 'nothing is leased for a client that has gone before the script is sent',
-    file: 'src/engine/lease/leases.ts',
-    from: 'signal?.aborted === true);',
-    to: 'false && signal?.aborted === true);',
+    file: 'src/engine/lease/fetch-requests.ts',
+    from: 'return signal?.aborted !== true;',
+    to: 'return signal?.aborted !== true || true;',
     spec: WAITING,
     test: 'leases nothing when it goes before the script is sent',
   },

@@ -1,4 +1,5 @@
 const KEYS = 'test/engine/publishing.spec.ts';
+const EXTENDED_PUBLISH = 'test/engine/extended-publish.spec.ts';
 const PARTS = 'test/engine/leasing.spec.ts';
 
 /**
@@ -46,6 +47,62 @@ export const NATIVE_KEYS = [
     to: 'not options.minted',
     spec: KEYS,
     test: 'that the driver sends again',
+  },
+  {
+    name: 'extended jobs of the simple publish script: their queue becomes an extended one',
+    file: 'lua/modules/jobs/publish_extended.lua',
+    from: 'redis.call("HSET", queues_key, kind.name, -kind.number)',
+    to: '',
+    spec: EXTENDED_PUBLISH,
+    test: 'makes a queue extended that has simple jobs',
+  },
+  {
+    name: 'extended jobs of the simple publish script: they are in their indexes',
+    file: 'lua/modules/jobs/publish_extended.lua',
+    from: 'redis.call("ZADD", key, unpack(list))',
+    to: '',
+    spec: EXTENDED_PUBLISH,
+    test: 'with a type stores the same',
+  },
+  {
+    name: 'extended jobs of the simple publish script: the retention of the namespace counts',
+    file: 'lua/modules/jobs/publish_extended.lua',
+    from: 'fields.keep or retention_ms or nil',
+    to: 'fields.keep',
+    spec: EXTENDED_PUBLISH,
+    test: 'keeps jobs as long as their namespace says',
+  },
+  {
+    name: 'jobs of one call become ready in their order',
+    file: 'lua/includes/new_job.lua',
+    from: 'will_change(job) -- Now',
+    to: 'job -- Now',
+    spec: EXTENDED_PUBLISH,
+    test: 'keeps the order of a batch in which some jobs have a type, with the extended script',
+  },
+  {
+    name: 'an id that is in use by an expired extended job is free',
+    file: 'src/engine/publish/publisher.ts',
+    from: 'return extended ? new ExtendedPathError() : taken();',
+    to: 'return taken();',
+    spec: EXTENDED_PUBLISH,
+    test: 'takes that of a job that has expired',
+  },
+  {
+    name: 'an ack that names no queue leaves extended jobs to the extended path',
+    file: 'lua/commands/simple/ack.lua',
+    from: 'find_queue(name) ~= number or is_extended_queue[name]',
+    to: 'false',
+    spec: 'test/engine/batches.spec.ts',
+    test: 'that name no queue find their jobs',
+  },
+  {
+    name: 'a job that an extended queue gives to one of many who wait is for the one whose request leased it',
+    file: 'src/engine/lease/long-poll-manager.ts',
+    from: ' && (!request || waiter.request === request)',
+    to: '',
+    spec: 'src/engine/lease/long-poll-manager.spec.ts',
+    test: 'for one of them reach that one',
   },
   {
     name: 'extended path: what is undone stands as before',

@@ -84,8 +84,8 @@ export const QUEUE_LIMITS = [
   {
     name: 'queue limits: the extended path handles the leases of a limited queue',
     file: 'lua/includes/lease.lua',
-    from: 'item.worker ~= "" or settings_of(job.queue).max then',
-    to: 'item.worker ~= "" then',
+    from: 'if settings_of(job.queue).max then -- A job',
+    to: 'if false then -- A job',
     spec: RATES,
     test: 'when the slot of a plain job that died gets free',
   },

@@ -32,10 +32,10 @@ export function checkJobs(jobs: readonly NewJob[]): void {
 /** @throws {QueueError} `invalid_argument`, naming the field and the rule */
 export function checkAcks(namespace: string, acks: readonly Ack[]): void {
   if (acks.length > MAX_ACKS) throw invalid('acks', `are at most ${String(MAX_ACKS)} in one call`);
-  let last = '';
+  let last: string | undefined;
   for (const { queue, lease } of acks) {
     // Most are of one queue: check its name once.
-    if (queue !== last || queue === '') checkNames(namespace, queue);
+    if (queue !== undefined && queue !== last) checkNames(namespace, queue);
     last = queue;
     if (lease !== undefined) checkNumber('lease', lease, 0, MAX_LEASE);
   }

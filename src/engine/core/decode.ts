@@ -21,15 +21,18 @@ export interface PeekedJob extends StoredJob {
 interface LeaseGroup {
   readonly queues: readonly string[];
   readonly ttrMs: number;
-  /** Indexes of its requests in the batch. */
+  /** Indexes of its requests in the batch; one that wants a job for each of several clients is there several times. */
   readonly members: readonly number[];
 }
 
-/**
- * Jobs that an item of a reserve batch got; null if it must be requested again, `full` if it must use the extended
- * path.
- */
-export type Reserved = LeasedJob[] | null | 'full';
+/** What a fetch request of a batch got. */
+export interface Reserved {
+  readonly jobs: LeasedJob[];
+  /** The script had to end early: the request must be sent again for the clients that got no job. */
+  readonly again: boolean;
+  /** One of its queues is extended: it must use the extended path. */
+  readonly isExtended: boolean;
+}
 
 /** Replaces the number of jobs if one of the queues is extended (lua/commands/simple/lease.lua). */
 const ELSEWHERE = 999_999;
@@ -60,20 +63,20 @@ export function decodeJob(
  * Decodes the reply of reserve: distributes the jobs of each group of requests to its members, in the order of their
  * requests.
  *
- * @returns for each request its jobs, or null if it must be sent again; and how many expired jobs the script found
+ * @returns what each request got; and how many expired jobs the script found
  */
 export function decodeReserved(
   raw: Raw['raw'],
   groups: readonly LeaseGroup[],
   requests: number,
 ): { readonly items: Reserved[]; readonly expired: number } {
-  const items = new Array<Reserved>(requests).fill(null);
+  const items = new Array<Reserved>(requests);
   const times = { nowMs: integerAt(raw, 1), nowCeilMs: integerAt(raw, 2) };
   let at = 3;
   for (const group of groups) {
     const { count, again, texts } = decodeFound(raw[at++]);
     if (count === ELSEWHERE) {
-      for (const member of group.members) items[member] = 'full';
+      for (const member of group.members) items[member] = { jobs: [], again: false, isExtended: true };
       continue;
     }
     const jobs: LeasedJob[] = [];
@@ -85,17 +88,17 @@ export function decodeReserved(
   return { items, expired: integerAt(raw, at) };
 }
 
-/** Gives one job to each member, who requested one; all jobs to a single member. */
+/** Gives one job to each member, which stands for a client that requested one; all jobs to a single member. */
 function deal({ members }: LeaseGroup, jobs: LeasedJob[], again: boolean, items: Reserved[]): void {
   const [alone] = members;
   if (members.length === 1 && alone !== undefined) {
-    items[alone] = jobs.length === 0 && again ? null : jobs;
+    items[alone] = { jobs, again, isExtended: false };
     return;
   }
   members.forEach((member, i) => {
     const job = jobs[i];
-    if (job) items[member] = [job];
-    else items[member] = again ? null : [];
+    const item = (items[member] ??= { jobs: [], again, isExtended: false });
+    if (job) item.jobs.push(job);
   });
 }
 

@@ -85,10 +85,11 @@ export class EventWriter {
     this.isOn = isOn;
   }
 
-  /** Records events of stored jobs. */
+  /** Records events of stored jobs; the script itself writes those of extended ones. */
   published(namespace: string, queue: string, jobs: readonly NewJob[], ids: readonly string[]): void {
     if (!this.received.has(namespace)) return;
-    jobs.forEach(({ delayMs }, i) => {
+    jobs.forEach(({ delayMs, extended }, i) => {
+      if (extended) return;
       const facts = delayMs > 0 ? `{"delay_ms":${String(delayMs)}}` : '';
       this.add(namespace, 'published', queue, encodeId(ids[i] ?? '') ?? NO_ID, facts);
     });
@@ -103,7 +104,7 @@ export class EventWriter {
   /** Records events of leased jobs: the results of the fetch requests of a batch. */
   leased(namespace: string, answers: readonly Reserved[]): void {
     if (!this.received.has(namespace)) return;
-    for (const { id, queue, attempts } of answers.flatMap((jobs) => (jobs === 'full' ? [] : (jobs ?? [])))) {
+    for (const { id, queue, attempts } of answers.flatMap(({ jobs }) => jobs)) {
       this.add(namespace, 'leased', queue, encodeId(id) ?? NO_ID, `{"attempt":${String(attempts)}}`);
     }
   }

@@ -12,6 +12,8 @@ export interface LeaseRequest extends ReserveRequest {
 export interface FetchRequest {
   readonly request: LeaseRequest;
   readonly waits: boolean;
+  /** Equal requests for one job each that it stands for, `request` among them; if omitted, it is one request. */
+  readonly sharedBy?: readonly LeaseRequest[];
 }
 
 type Terms = Pick<LeaseRequest, 'queues' | 'ttrMs'>;
@@ -26,7 +28,7 @@ export interface Group {
   readonly waits: boolean;
   /** Total number of jobs requested. */
   count: number;
-  /** Indexes of its fetch requests in the batch. */
+  /** Indexes of its fetch requests in the batch; a shared one is there as often as it stands for a request. */
   readonly members: number[];
 }
 
@@ -41,12 +43,14 @@ export function groupsOf(requests: readonly FetchRequest[]): Group[] {
     const { request, waits } = fetch;
     const { queues, count, ttrMs } = request;
     const known = lastFor.get(queues[0] ?? '');
+    const clients = fetch.sharedBy?.length ?? 1;
     if (known && isEqual(known, fetch) && queues.every((queue) => lastFor.get(queue) === known)) {
-      known.count++;
-      known.members.push(i);
+      known.count += clients;
+      for (let k = 0; k < clients; k++) known.members.push(i);
       return;
     }
-    const group = { queues, ttrMs, waits, count, members: [i] };
+    const members = new Array<number>(clients).fill(i);
+    const group = { queues, ttrMs, waits, count: count * clients, members };
     groups.push(group);
     for (const queue of queues) lastFor.set(queue, group);
   });
@@ -75,4 +79,20 @@ export function haveSameTerms(a: Terms, b: Terms): boolean {
 /** Encodes a group as an item of lua/commands/simple/lease.lua. */
 export function itemOf({ queues, count, members, ttrMs, waits }: Group): Item {
   return [queues.join(','), count, members.length, ttrMs, waits ? '1' : '0'];
+}
+
+/**
+ * The part of a fetch request whose clients are still connected; null = there is none. A job leased for a disconnected
+ * client could only be given back, and no client would get it until then.
+ */
+export function presentPartOf(fetch: FetchRequest): FetchRequest | null {
+  const { sharedBy } = fetch;
+  if (!sharedBy) return isPresent(fetch.request) ? fetch : null;
+  if (sharedBy.every(isPresent)) return fetch;
+  const present = sharedBy.filter(isPresent);
+  return present.length > 0 ? { ...fetch, sharedBy: present } : null;
+}
+
+function isPresent({ signal }: LeaseRequest): boolean {
+  return signal?.aborted !== true;
 }

@@ -13,10 +13,10 @@ import { InFlight } from './in-flight.js';
 import type { EngineObserver } from '../core/observer.js';
 import { decodeExtendedLeases, extendedItemOf } from './extended-leases.js';
 import { partOf, restOf, weightOfPart } from './extended-parts.js';
-import { type FetchRequest, groupsOf, itemOf, type LeaseRequest } from './fetch-requests.js';
+import { type FetchRequest, groupsOf, itemOf, type LeaseRequest, presentPartOf } from './fetch-requests.js';
 import type { Batch } from './delivery-log.js';
 import { LeaseDurations } from '../settle/lease-durations.js';
-import { LongPollManager } from './long-poll-manager.js';
+import { type Hand, LongPollManager } from './long-poll-manager.js';
 
 /** How long Redis remembers that a server waits for a queue, in milliseconds; the server renews it within a second. */
 const FLAG_MS = 5_000;
@@ -31,6 +31,8 @@ const NAME_WEIGHT = 262;
 /** Reply code of lua/commands/simple/undo.lua for an extended job. */
 const EXTENDED = 2;
 
+const NOTHING_FOUND: Reserved = { jobs: [], again: false, isExtended: false };
+
 /** Reply of a lease script, its time (Unix ms), and the delivery log's batch for it. */
 interface LeaseAnswer {
   readonly raw: Raw['raw'];
@@ -42,6 +44,7 @@ interface LeaseAnswer {
 export interface ExtendedLeasing {
   isExtended(namespace: string, request: ReserveRequest): boolean;
   remember(namespace: string, queues: readonly string[]): void;
+  seeWorker(namespace: string, worker: string): void;
   undo(namespace: string, leases: readonly Pick<LeasedJob, 'id' | 'lease'>[]): Promise<void>;
 }
 
@@ -67,10 +70,10 @@ export class Leases {
     private readonly events: EventWriter,
   ) {
     this.requests = new Batcher((namespace, requests) =>
-      fetchForPresent(requests, (present) => this.runSimple(namespace, present)),
+      fetchForPresent(requests, NOTHING_FOUND, (present) => this.runSimple(namespace, present)),
     );
     this.extendedRequests = new Batcher((namespace, requests) =>
-      fetchForPresent(requests, (present) => this.runExtended(namespace, present)),
+      fetchForPresent(requests, [], (present) => this.runExtended(namespace, present)),
     );
     this.longPolls = new LongPollManager(
       (namespace, requests, hand) => this.fetchForMany(namespace, requests, hand),
@@ -79,6 +82,7 @@ export class Leases {
       (namespace, jobs) => this.giveBack(namespace, jobs),
       (count) => observer.waiters(count),
       (namespace, isWaiting) => (isWaiting ? pool.follow(namespace) : pool.unfollow(namespace)),
+      (namespace, worker) => extended.seeWorker(namespace, worker),
     );
     this.offWake = pool.onWake((namespace, queue) =>
       queue === null ? this.longPolls.wakeAll(namespace) : this.longPolls.wake(namespace, queue),
@@ -90,6 +94,8 @@ export class Leases {
     return new Promise((resolve, reject) => {
       checkNames(namespace, ...request.queues);
       checkRequest(request);
+      // Before the fetch: a worker that has a job is listed.
+      if (request.worker) this.extended.seeWorker(namespace, request.worker);
       const deliver = (jobs: LeasedJob[]): void => resolve(this.deliver(namespace, request, jobs));
       if (request.waitMs > 0) this.longPolls.wait(namespace, request).then(deliver, reject);
       else this.take(namespace, { request, waits: false }, deliver, reject);
@@ -145,10 +151,10 @@ export class Leases {
     }
     this.requests.add(namespace, [fetch], weightOf(request), {
       done: (found, first) => {
-        const jobs = found[first];
-        if (jobs === 'full') this.extended.remember(namespace, request.queues);
-        if (jobs && jobs !== 'full') deliver(jobs);
-        else this.take(namespace, fetch, deliver, reject);
+        const { jobs, again, isExtended } = found[first] ?? NOTHING_FOUND;
+        if (isExtended) this.extended.remember(namespace, request.queues);
+        if (isExtended || (again && jobs.length === 0)) this.take(namespace, fetch, deliver, reject);
+        else deliver(jobs);
         // Last: if something above throws, `failed` is called and ends it instead.
         this.underWay.end();
       },
@@ -160,14 +166,47 @@ export class Leases {
   }
 
   /**
-   * Fetches for several equal requests: `hand` receives the jobs of each. Rejects after all were answered if one of
-   * them failed.
+   * Fetches for several equal requests for one job each: `hand` receives each job. Jobs of an extended queue are leased
+   * for the request that is passed with them, which may name a worker. Rejects after all were answered if one of them
+   * failed.
    */
-  private fetchForMany(
+  private async fetchForMany(
     namespace: string,
     requests: readonly LeaseRequest[],
-    hand: (jobs: LeasedJob[]) => void,
+    hand: Hand,
   ): Promise<void> {
+    const [first] = requests;
+    if (!first) return;
+    if (requests.length === 1 || this.extended.isExtended(namespace, first)) {
+      await this.fetchForEach(namespace, requests, hand);
+      return;
+    }
+    const { jobs, again, isExtended } = await this.fetchShared(namespace, first, requests);
+    if (isExtended) {
+      this.extended.remember(namespace, first.queues);
+      await this.fetchForEach(namespace, requests, hand);
+      return;
+    }
+    for (const job of jobs) hand([job]);
+    if (again) await this.fetchForMany(namespace, requests.slice(jobs.length), hand);
+  }
+
+  private fetchShared(
+    namespace: string,
+    request: LeaseRequest,
+    sharedBy: readonly LeaseRequest[],
+  ): Promise<Reserved> {
+    this.underWay.begin();
+    const weight = weightOf({ ...request, count: sharedBy.length });
+    return new Promise<Reserved>((resolve, reject) => {
+      this.requests.add(namespace, [{ request, waits: true, sharedBy }], weight, {
+        done: (found, first) => resolve(found[first] ?? NOTHING_FOUND),
+        failed: reject,
+      });
+    }).finally(() => this.underWay.end());
+  }
+
+  private fetchForEach(namespace: string, requests: readonly LeaseRequest[], hand: Hand): Promise<void> {
     return new Promise((resolve, reject) => {
       let open = requests.length;
       let failure: Error | null = null;
@@ -176,15 +215,17 @@ export class Leases {
         if (failure === null) resolve();
         else reject(failure);
       };
-      const take = (jobs: LeasedJob[]): void => {
-        hand(jobs);
-        end();
-      };
       const fail = (error: unknown): void => {
-        failure = error instanceof Error ? error : new Error('the question failed', { cause: error });
+        failure = error instanceof Error ? error : new Error('the fetch failed', { cause: error });
         end();
       };
-      for (const request of requests) this.take(namespace, { request, waits: true }, take, fail);
+      for (const request of requests) {
+        const take = (jobs: LeasedJob[]): void => {
+          hand(jobs, request);
+          end();
+        };
+        this.take(namespace, { request, waits: true }, take, fail);
+      }
     });
   }
 
@@ -258,12 +299,15 @@ export class Leases {
     for (const { ttrMs } of groups) shortestMs = Math.min(shortestMs, ttrMs);
     const items = groups.map(itemOf);
     const answer = await this.runLease(namespace, reserveScript, items, shortestMs, (late) =>
-      decodeReserved(late, groups, requests.length).items.flatMap((found) =>
-        found === 'full' ? [] : (found ?? []),
-      ),
+      decodeReserved(late, groups, requests.length).items.flatMap(({ jobs }) => jobs),
     );
     const { items: found, expired } = decodeReserved(answer.raw, groups, requests.length);
-    this.recordDelivery(namespace, requests, found, answer);
+    this.recordDelivery(
+      namespace,
+      requests,
+      found.map(({ jobs }) => jobs),
+      answer,
+    );
     if (this.events.isOn) this.events.leased(namespace, found);
     if (expired > 0) this.observer.expired(namespace, expired);
     return found;
@@ -300,15 +344,16 @@ export class Leases {
   private recordDelivery(
     namespace: string,
     requests: readonly FetchRequest[],
-    found: readonly Reserved[],
+    found: readonly (readonly LeasedJob[] | null)[],
     { nowMs, batch }: LeaseAnswer,
   ): void {
     let [calls, count, firstMs, lastMs] = [0, 0, Number.POSITIVE_INFINITY, 0];
     for (let i = 0; i < found.length; i++) {
       const jobs = found[i];
-      if (!jobs || jobs === 'full' || jobs.length === 0) continue;
+      if (!jobs || jobs.length === 0) continue;
       const confirms = requests[i]?.request.confirms === true;
-      if (confirms) calls++;
+      // Each client of a shared request gets a response of its own.
+      if (confirms) calls += requests[i]?.sharedBy ? jobs.length : 1;
       count += jobs.length;
       for (const job of jobs) {
         if (confirms) job.receipt = batch;
@@ -332,20 +377,21 @@ export class Leases {
 }
 
 /**
- * Fetches only for clients that are still connected when the script is sent. A job leased for a disconnected one could
- * only be given back, and no client would get it until then.
+ * Fetches only for clients that are still connected when the script is sent.
  *
- * @returns a reply for each fetch request; no jobs for a disconnected client
+ * @param nothing the reply for a fetch request without one
+ * @returns a reply for each fetch request
  */
 async function fetchForPresent<R>(
   requests: readonly FetchRequest[],
-  runSimple: (present: readonly FetchRequest[]) => Promise<readonly R[]>,
-): Promise<readonly (R | LeasedJob[])[]> {
-  const isGone = requests.map(({ request: { signal } }) => signal?.aborted === true);
-  if (!isGone.includes(true)) return runSimple(requests);
-  const present = requests.filter((_question, i) => !isGone[i]);
-  const found = present.length > 0 ? (await runSimple(present)).values() : [].values();
-  return isGone.map((gone) => (gone ? [] : (found.next().value ?? [])));
+  nothing: R,
+  run: (present: readonly FetchRequest[]) => Promise<readonly R[]>,
+): Promise<readonly R[]> {
+  const parts = requests.map(presentPartOf);
+  if (!parts.includes(null)) return run(parts as readonly FetchRequest[]);
+  const present = parts.filter((part) => part !== null);
+  const found = present.length > 0 ? (await run(present)).values() : [].values();
+  return parts.map((part) => (part === null ? nothing : (found.next().value ?? nothing)));
 }
 
 function weightOf({ count, queues }: ReserveRequest): number {

@@ -1,14 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { LeasedJob } from '../../domain/job.js';
 import type { LeaseRequest } from './fetch-requests.js';
-import { LongPollManager } from './long-poll-manager.js';
+import { type Hand, LongPollManager } from './long-poll-manager.js';
 
 const REQUEST: LeaseRequest = { queues: ['q'], count: 1, ttrMs: 60_000, waitMs: 60_000 };
 
 interface FetchCall {
   readonly request: LeaseRequest;
+  readonly requests: readonly LeaseRequest[];
   readonly slots: number;
-  readonly hand: (jobs: LeasedJob[]) => void;
+  readonly hand: Hand;
   readonly answer: (...ids: string[]) => void;
   readonly fail: () => void;
 }
@@ -31,6 +32,7 @@ class Fixture {
         };
         this.fetches.push({
           request: requests[0] ?? REQUEST,
+          requests,
           slots: requests.length,
           hand,
           answer,
@@ -97,6 +99,19 @@ describe('a wake-up', () => {
     fixture.manager.wake('ns', 'q');
     await fixture.respond('c');
     expect(await third).toEqual(['c']);
+  });
+
+  it('that is served by an extended queue: jobs that were leased for one of them reach that one', async () => {
+    const [first, second] = await fixture.idlers(2);
+    fixture.manager.wake('ns', 'q');
+    const [{ requests, hand, answer }] = fixture.fetches.splice(0) as [FetchCall];
+    hand([jobOf('for the second')], requests[1]);
+    hand([jobOf('once more')], requests[1]);
+    answer('for any');
+
+    expect(await second).toEqual(['for the second']);
+    expect(await first).toEqual(['for any']);
+    expect(fixture.givenBack).toEqual([['once more']]);
   });
 
   it('has those who want something else ask for themselves', async () => {

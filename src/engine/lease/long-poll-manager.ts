@@ -19,15 +19,14 @@ const MAX_CHECKED = 256;
 /** Node's longest timer. */
 const MAX_TIMER_MS = 2_147_483_647;
 
+/** Receives jobs for a waiter: for the one of the request that is given, else for any of those that share the fetch. */
+export type Hand = (jobs: LeasedJob[], request?: LeaseRequest) => void;
+
 /**
- * Fetches jobs for equal requests, one job each (a single request may want more), and hands over the jobs of each
- * request as they arrive. Registers this server as waiting if not all get a job. Rejects if one of the requests failed.
+ * Fetches jobs for equal requests, one job each (a single request may want more), and hands them over as they arrive.
+ * Registers this server as waiting if not all get a job. Rejects if one of the requests failed.
  */
-type Fetch = (
-  namespace: string,
-  requests: readonly LeaseRequest[],
-  hand: (jobs: LeasedJob[]) => void,
-) => Promise<void>;
+type Fetch = (namespace: string, requests: readonly LeaseRequest[], hand: Hand) => Promise<void>;
 
 /** Registers this server as waiting for the queues that are empty. @returns the indexes of the others */
 type RegisterWaiters = (namespace: string, queues: readonly string[]) => Promise<readonly number[]>;
@@ -71,6 +70,7 @@ export class LongPollManager {
    * @param giveBack undoes leases whose waiters have gone
    * @param onCount is called with the number of waiters
    * @param onQueue is called when a queue of the namespace gets its first waiter or loses its last one
+   * @param onWorker is called for each named worker that waits, about once a second
    */
   constructor(
     private readonly fetch: Fetch,
@@ -79,6 +79,7 @@ export class LongPollManager {
     private readonly giveBack: (namespace: string, jobs: readonly LeasedJob[]) => void,
     private readonly onCount: (count: number) => void,
     private readonly onQueue: (namespace: string, isWaiting: boolean) => void = () => undefined,
+    private readonly onWorker: (namespace: string, worker: string) => void = () => undefined,
   ) {}
 
   /**
@@ -220,9 +221,9 @@ export class LongPollManager {
         waiter.isWoken = false;
       }
       const present = asking;
-      const hand = (jobs: LeasedJob[]): void => {
+      const hand: Hand = (jobs, request) => {
         if (jobs.length === 0) return;
-        const next = present.find(({ isOver }) => !isOver);
+        const next = present.find((waiter) => !waiter.isOver && (!request || waiter.request === request));
         if (next) next.settle(jobs);
         else this.giveBack(namespace, jobs);
       };
@@ -305,11 +306,11 @@ export class LongPollManager {
       if (at > now) break;
       this.checks.delete(key);
       this.checks.set(key, nextCheckMs(now));
+      this.reportWorkers(key);
       const [first] = this.idle(key, 1);
       if (!first || this.checking.has(key)) continue;
       const keys = due.get(first.namespace);
-      // A named worker must be reported to the store with each request, and an extended queue may have jobs without a
-      // wake-up.
+      // An extended queue may have jobs without a wake-up.
       if (!this.isSimple(first.namespace, first.request)) void this.serve(key, 1);
       else if (keys && keys.length < MAX_CHECKED) keys.push(key);
       else {
@@ -318,6 +319,11 @@ export class LongPollManager {
       }
     }
     for (const [namespace, keys] of due) void this.check(namespace, keys);
+  }
+
+  private reportWorkers(key: string): void {
+    for (const { namespace, request } of this.queues.get(key) ?? [])
+      if (request.worker) this.onWorker(namespace, request.worker);
   }
 
   /** Checks queues, and sends a fetch request of one waiter for each queue that may have jobs. */

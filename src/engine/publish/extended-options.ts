@@ -25,7 +25,8 @@ export function optionsText(job: NewExtendedJob): string {
   });
 }
 
-function fieldsOf(job: NewExtendedJob): Record<string, string> {
+/** The fields of a job's hash that its publish sets, as they are stored. */
+export function fieldsOf(job: NewExtendedJob): Record<string, string> {
   const fields: Record<string, string | undefined> = {
     type: job.type,
     tags: job.tags && job.tags.length > 0 ? JSON.stringify([...new Set(job.tags)]) : undefined,

@@ -1,28 +1,15 @@
 import type { Durability } from '../../domain/durability.js';
 import { UlidMinter } from '../../domain/ids.js';
 import type { RedisPool } from '../../redis/pool.js';
-import type { EventWriter } from '../events/writer.js';
 import type { EngineObserver } from '../core/observer.js';
 import { IdempotentPublisher } from './idempotent-publisher.js';
-import { Publisher, type ReplaceExtended } from './publisher.js';
+import { Publisher, type PublishSettings } from './publisher.js';
 import { ScriptRunner } from '../core/scripts.js';
 
 /** Publishers of one durability: without and with an idempotency key. */
 export interface PublishWay {
   readonly simple: Publisher;
   readonly idempotent: IdempotentPublisher;
-}
-
-/** What all publishers of an engine share. */
-export interface PublishSettings {
-  /** As `quotasText` returns them. */
-  readonly quotas: string;
-  /** How long an idempotency key is kept, in milliseconds. */
-  readonly idempotencyTtlMs: number;
-  readonly clock: (() => number) | undefined;
-  readonly replaceExtended: ReplaceExtended;
-  /** Receives events of stored jobs. */
-  readonly events: EventWriter;
 }
 
 /** Publishers for each durability: each has its own batches and its own connection path to the pool. */
@@ -65,17 +52,15 @@ export class PublisherSet {
   }
 
   private make(durability: Durability): PublishWay {
-    const { quotas, idempotencyTtlMs, replaceExtended, events } = this.settings;
+    const { quotas, idempotencyTtlMs } = this.settings;
     const runner = this.runnerOf(durability);
     const simple = new Publisher(
       runner,
       this.observer,
       this.scheduleWakeup,
       this.minter,
-      quotas,
-      replaceExtended,
+      this.settings,
       durability,
-      events,
     );
     return { simple, idempotent: new IdempotentPublisher(runner, simple, idempotencyTtlMs, quotas) };
   }

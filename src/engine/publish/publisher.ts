@@ -1,15 +1,15 @@
 import type { Durability } from '../../domain/durability.js';
-import { QueueError, UnconfirmedError } from '../../domain/errors.js';
+import { ExtendedPathError, QueueError, UnconfirmedError } from '../../domain/errors.js';
 import type { NewJob } from '../../domain/job.js';
 import { packUlid, UlidMinter } from '../../domain/ids.js';
 import type { Item } from '../../redis/scripts/script.js';
 import { publish as publishScript } from '../../redis/scripts/simple.js';
 import { Batcher, type ScriptRunner } from '../core/scripts.js';
 import { checkJobs, checkNames } from '../core/checks.js';
-import type { EventWriter } from '../events/writer.js';
 import { encodeId } from '../core/ids.js';
 import type { IdempotentRequest } from './idempotency-records.js';
 import type { EngineObserver } from '../core/observer.js';
+import type { EventWriter } from '../events/writer.js';
 import { NO_QUOTAS, quotaError } from './quotas.js';
 
 const STORED = 0;
@@ -34,6 +34,21 @@ export type ReplaceExtended = (
   durability: Durability,
 ) => Promise<unknown>;
 
+/** What all publishers of an engine share. */
+export interface PublishSettings {
+  /** As `quotasText` returns them. */
+  readonly quotas: string;
+  /** How long an idempotency key is kept, in milliseconds. */
+  readonly idempotencyTtlMs: number;
+  readonly clock: (() => number) | undefined;
+  /** Replaces an extended job on the extended path. */
+  readonly replaceExtended: ReplaceExtended;
+  /** Is called with queues that have an extended job now. */
+  readonly rememberExtended: (namespace: string, queues: readonly string[]) => void;
+  /** Receives events of stored jobs. */
+  readonly events: EventWriter;
+}
+
 /** Stores jobs: one script call per turn of the event loop and namespace. */
 export class Publisher {
   private readonly batcher: Batcher<Item, number>;
@@ -44,16 +59,13 @@ export class Publisher {
     private readonly observer: EngineObserver,
     private readonly scheduleWakeup: (namespace: string, dueMs: number) => void,
     private readonly minter: UlidMinter,
-    /** As `quotasText` returns them. */
-    private readonly quotas: string,
-    /** Replaces an extended job on the extended path. */
-    private readonly replaceExtended: ReplaceExtended,
+    private readonly settings: PublishSettings,
     /** Unless it is `memory`, errors contain the ids of the jobs, so that the publish can be repeated with them. */
     private readonly durability: Durability,
-    private readonly events: EventWriter,
   ) {
+    const { quotas } = settings;
     this.batcher = new Batcher((namespace, items, calls) =>
-      this.send(namespace, items, this.quotas === NO_QUOTAS ? NO_QUOTAS : this.quotas + sizesOf(calls)),
+      this.send(namespace, items, quotas === NO_QUOTAS ? NO_QUOTAS : quotas + sizesOf(calls)),
     );
   }
 
@@ -76,8 +88,7 @@ export class Publisher {
           const refusal = refusalOf(codes[first], job);
           if (refusal) reject(refusal);
           else {
-            this.report(namespace, queue, [job]);
-            if (this.events.isOn) this.events.published(namespace, queue, [job], [id]);
+            this.report(namespace, queue, [job], [id]);
             resolve(id);
           }
         },
@@ -112,8 +123,7 @@ export class Publisher {
         const refusal = quotaError(codes[first]);
         if (refusal) reject(refusal);
         else {
-          this.report(namespace, queue, jobs);
-          if (this.events.isOn) this.events.published(namespace, queue, jobs, ids);
+          this.report(namespace, queue, jobs, ids);
           resolve(ids);
         }
       };
@@ -136,19 +146,20 @@ export class Publisher {
     const named = retryOf ? retried(job, retryOf) : job;
     const id = named.id ?? this.minter.mint(this.runner.now());
     const item = this.itemOf(queue, named, this.bytesOf(named));
-    const quotas = this.quotas === NO_QUOTAS ? NO_QUOTAS : `${this.quotas}1`;
+    const { replaceExtended, events } = this.settings;
+    const quotas = this.settings.quotas === NO_QUOTAS ? NO_QUOTAS : `${this.settings.quotas}1`;
     const sent = this.send(namespace, [item], quotas, encodeId(oldId) ?? NOTHING);
     const codes = await (this.durability !== 'memory'
       ? sent.catch((error: unknown) => Promise.reject(withIds(error, [id])))
       : sent);
     if (codes === ALL_EXTENDED) {
-      await this.replaceExtended(namespace, queue, oldId, { ...named, id }, this.durability);
+      await replaceExtended(namespace, queue, oldId, { ...named, id }, this.durability);
       return id;
     }
     const refusal = refusalOf(codes[0], job);
     if (refusal) throw refusal;
-    this.report(namespace, queue, [job]);
-    if (this.events.isOn) this.events.replaced(namespace, queue, id, oldId);
+    this.count(namespace, queue, [job]);
+    if (events.isOn) events.replaced(namespace, queue, id, oldId);
     return id;
   }
 
@@ -198,14 +209,24 @@ export class Publisher {
   /** Reports jobs that were stored with an idempotency key. */
   reportIdempotent(namespace: string, request: IdempotentRequest, ids: readonly string[]): void {
     const { queue, jobs, replaces } = request;
-    this.report(namespace, queue, jobs);
-    if (!this.events.isOn) return;
-    if (replaces === undefined) this.events.published(namespace, queue, jobs, ids);
-    else this.events.replaced(namespace, queue, ids[0] ?? '', replaces);
+    if (replaces === undefined) {
+      this.report(namespace, queue, jobs, ids);
+      return;
+    }
+    const { events } = this.settings;
+    this.count(namespace, queue, jobs);
+    if (events.isOn) events.replaced(namespace, queue, ids[0] ?? '', replaces);
   }
 
-  /** Reports stored jobs, and schedules a pump wake-up for delayed ones. */
-  private report(namespace: string, queue: string, jobs: readonly NewJob[]): void {
+  private report(namespace: string, queue: string, jobs: readonly NewJob[], ids: readonly string[]): void {
+    const { events, rememberExtended } = this.settings;
+    this.count(namespace, queue, jobs);
+    if (events.isOn) events.published(namespace, queue, jobs, ids);
+    if (jobs.some(({ extended }) => extended !== undefined)) rememberExtended(namespace, [queue]);
+  }
+
+  /** Counts stored jobs, and schedules a pump wake-up for delayed ones. */
+  private count(namespace: string, queue: string, jobs: readonly NewJob[]): void {
     let scheduled = 0;
     let firstMs = Number.POSITIVE_INFINITY;
     for (const { delayMs } of jobs) {
@@ -226,11 +247,12 @@ class OptionsText {
   of(queue: string, job: NewJob): Buffer {
     const { last } = this;
     if (last?.queue === queue && isEqual(last.job, job)) return last.text;
-    const { delayMs, ttlMs, tries, attributes, id, isNative } = job;
-    const minted = (id === undefined ? 1 : 0) + (isNative ? 2 : 0);
-    const json = attributes ? JSON.stringify(attributes) : '';
+    const { delayMs, ttlMs, tries, attributes, extended, id, isNative } = job;
+    const origin = (id === undefined ? 1 : 0) + (isNative ? 2 : 0) + (extended ? 4 : 0);
+    const more = extended ?? attributes;
+    const json = more ? JSON.stringify(more) : '';
     const text = Buffer.from(
-      `${String(delayMs)},${String(Math.min(ttlMs, LONGEST_TTL_MS))},${String(tries)},${String(minted)},${queue},${json}`,
+      `${String(delayMs)},${String(Math.min(ttlMs, LONGEST_TTL_MS))},${String(tries)},${String(origin)},${queue},${json}`,
     );
     // Without its body, which may be large.
     this.last = { queue, job: { ...job, body: NOTHING }, text };
@@ -246,16 +268,20 @@ function isEqual(one: NewJob, other: NewJob): boolean {
     one.isNative === other.isNative &&
     one.attributes === undefined &&
     other.attributes === undefined &&
+    one.extended === undefined &&
+    other.extended === undefined &&
     (one.id === undefined) === (other.id === undefined)
   );
 }
 
 /** The error for a code of the script; undefined = the job is stored. */
-function refusalOf(code: number | undefined, { id }: NewJob): Error | undefined {
+function refusalOf(code: number | undefined, { id, extended }: NewJob): Error | undefined {
   if (code === STORED) return undefined;
+  if (code !== TAKEN) return quotaError(code);
   // A minted id that is in use is from a call whose reply was lost, or that was refused: the job is stored.
-  if (code === TAKEN) return id === undefined ? undefined : taken();
-  return quotaError(code);
+  if (id === undefined) return undefined;
+  // The job that has the id may have expired, which the extended path knows.
+  return extended ? new ExtendedPathError() : taken();
 }
 
 export function taken(): QueueError {

@@ -1,21 +1,54 @@
 import type { ListPage, PageRequest, WorkerFacts } from '../../domain/job-lists.js';
 import type { RedisPool } from '../../redis/pool.js';
 import { integerAt } from '../../redis/scripts/script.js';
-import { workersScript } from '../../redis/scripts/lists.js';
+import { recordWorkers, workersScript } from '../../redis/scripts/lists.js';
 import { checkNames } from '../core/checks.js';
-import type { ScriptRunner } from '../core/scripts.js';
+import { Batcher, type ScriptRunner } from '../core/scripts.js';
 import { rankedPage } from '../core/ranked.js';
 
 /** Maximum number of workers whose leases one script counts. */
 const STEP = 100;
 const FIELDS_PER_WORKER = 3;
+/** A worker is recorded again only after this time, in milliseconds. */
+const RECORD_EVERY_MS = 1_000;
+/** Number of workers whose record this process remembers. */
+const MOST_REMEMBERED = 10_000;
+/** Approximate size of a record in a batch, in bytes. */
+const RECORD_BYTES = 100;
 
 /** Workers that lease jobs under a name. A worker that sends no request for a day is forgotten. */
 export class Workers {
+  /** `namespace worker` → when it was recorded last, Unix ms. */
+  private readonly recorded = new Map<string, number>();
+  private readonly records: Batcher<string, never>;
+
   constructor(
     private readonly pool: RedisPool,
     private readonly runner: ScriptRunner,
-  ) {}
+  ) {
+    this.records = new Batcher(async (namespace, workers) => {
+      await runner.run(
+        recordWorkers,
+        namespace,
+        {},
+        workers.map((worker) => [worker]),
+      );
+      return [];
+    });
+  }
+
+  /** Records in the background that a worker has sent a request, or waits. If that fails, its next request does it. */
+  see(namespace: string, worker: string): void {
+    const key = keyOf(namespace, worker);
+    const nowMs = this.runner.now();
+    if (nowMs - (this.recorded.get(key) ?? 0) < RECORD_EVERY_MS) return;
+    if (this.recorded.size >= MOST_REMEMBERED) this.recorded.clear();
+    this.recorded.set(key, nowMs);
+    this.records.add(namespace, [worker], RECORD_BYTES, {
+      done: () => undefined,
+      failed: () => this.recorded.delete(key),
+    });
+  }
 
   /** Lists workers, most recently seen first. @throws {QueueError} `invalid_argument`, or an error of the store */
   async list(namespace: string, page: PageRequest): Promise<ListPage<WorkerFacts>> {
@@ -42,6 +75,7 @@ export class Workers {
    */
   async deregister(namespace: string, name: string): Promise<boolean> {
     checkNames(namespace);
+    this.recorded.delete(keyOf(namespace, name));
     const [worker] = await this.send(namespace, 'forget', [name]);
     return worker !== undefined && worker.seenAtMs > 0;
   }
@@ -63,4 +97,9 @@ export class Workers {
       };
     });
   }
+}
+
+/** Names of namespaces have no spaces. */
+function keyOf(namespace: string, worker: string): string {
+  return `${namespace} ${worker}`;
 }

@@ -15,7 +15,7 @@ export function runsOf(acks: readonly Ack[]): Item[] {
   const runs: Item[] = [];
   let from = 0;
   let end = 0;
-  let queue = '';
+  let queue: string | undefined;
   let lease = -1;
   const close = (): void => {
     if (end > from) runs.push([claimOf(queue, lease), ULID_BYTES, packed.subarray(from, end)]);
@@ -40,6 +40,6 @@ export function runsOf(acks: readonly Ack[]): Item[] {
 }
 
 /** What the acknowledgements of a run share. */
-function claimOf(queue: string, lease: number): string {
+function claimOf(queue = '', lease: number): string {
   return `${String(lease)},${queue}`;
 }

@@ -6,7 +6,7 @@ import { runsOf } from './ack-runs.js';
 import { Batcher, type ScriptRunner } from '../core/scripts.js';
 import { checkAcks } from '../core/checks.js';
 import type { EventWriter } from '../events/writer.js';
-import { ageOf, ranOf, SETTLED, type Settled } from './settler.js';
+import { ageOf, queueOf, ranOf, SETTLED, type Settled } from './settler.js';
 import { encodeId, mintedAtMsOf } from '../core/ids.js';
 import type { EngineObserver } from '../core/observer.js';
 import type { LeaseDurations } from './lease-durations.js';
@@ -25,6 +25,8 @@ interface Verdict {
   readonly ranMs?: number | undefined;
   /** How old the job was, if the store returns it; ms. */
   readonly ageMs?: number | undefined;
+  /** The queue of the job, if the acknowledgement names none. */
+  readonly queue?: string | undefined;
 }
 
 /** Acknowledges jobs on the extended path; see `Routing`. */
@@ -45,16 +47,21 @@ export class Acks {
     private readonly durations: LeaseDurations,
   ) {
     this.acks = new Batcher(async (namespace, acks) => {
-      const { codes, nowMs } = await runner.run(ackScript, namespace, {}, runsOf(acks));
+      const { codes, nowMs, queues } = await runner.run(ackScript, namespace, {}, runsOf(acks));
       // One object per code: most acknowledgements of a batch have the same result.
       const verdicts: Verdict[] = [];
-      return codes.map((code) => (verdicts[code] ??= { code, nowMs }));
+      let unnamed = 0;
+      return codes.map((code, i) =>
+        acks[i]?.queue === undefined
+          ? { code, nowMs, queue: queues[unnamed++]?.toString() }
+          : (verdicts[code] ??= { code, nowMs }),
+      );
     }, ACKS_IN_ONE);
   }
 
   /** See `QueueEngine.ack`. */
   ack(namespace: string, queue: string, id: string, lease: number): Promise<boolean> {
-    if (!isJobId(id)) return Promise.resolve(false);
+    if (!isJobId(id) || queue === '') return Promise.resolve(false);
     const ack = { queue, id, lease };
     return new Promise((resolve, reject) => {
       this.acks.add(namespace, [ack], ACK_BYTES, {
@@ -121,18 +128,24 @@ export class Acks {
   private judgeSettled(namespace: string, ack: Ack | undefined, { code, nowMs, facts }: Settled): AckResult {
     // For acknowledgements the codes of both scripts are the same.
     const simpleCode = code === SETTLED.refused ? ACK.missing : code;
-    const { queue, id } = ack ?? { queue: '', id: '' };
-    const verdict = { code: simpleCode, nowMs, ranMs: ranOf(facts), ageMs: ageOf(facts) };
-    return this.judge(namespace, { queue, id }, verdict, true);
+    const verdict = {
+      code: simpleCode,
+      nowMs,
+      ranMs: ranOf(facts),
+      ageMs: ageOf(facts),
+      queue: queueOf(facts),
+    };
+    return this.judge(namespace, ack ?? { id: '' }, verdict, true);
   }
 
   /** @param isEmitted the script itself has written the event */
   private judge(
     namespace: string,
-    { queue, id }: Pick<Ack, 'queue' | 'id'>,
+    ack: Pick<Ack, 'queue' | 'id'>,
     verdict: Verdict | undefined,
     isEmitted = false,
   ): AckResult {
+    const { id, queue = verdict?.queue ?? '' } = ack;
     const { code, nowMs, ranMs, ageMs } = verdict ?? { code: ACK.missing, nowMs: 0 };
     if (code === ACK.refused) {
       this.observer.staleAck(namespace, 'refused');

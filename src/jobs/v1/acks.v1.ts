@@ -9,8 +9,11 @@ import { AckManyFields, AckManyItem } from '../dto/settle.v1.js';
 import { outcomeOf } from './outcomes.v1.js';
 import type { AckStatus, ExtendedAck } from '../jobs.service.js';
 
+/** An acknowledgement of a batch: each names the queue of its job. */
+export type BatchAck = ExtendedAck & { readonly queue: string };
+
 /** Placeholder for an ack that is rejected. */
-const NO_ACK: ExtendedAck = { queue: '', id: '' };
+const NO_ACK: BatchAck = { queue: '', id: '' };
 const BODY_RULE = 'must be JSON: an object with a list `acks`, and nothing else';
 const LIST_RULE = `must be a list of 1 to ${String(MAX_ACKS)} acknowledgements`;
 const LEASE_RULE = 'is missing: who has a result or a next queue says under which lease';
@@ -21,10 +24,10 @@ const LEASE_RULE = 'is missing: who has a result or a next queue says under whic
  * @param maxBytes the longest result, as stored
  * @throws {InputError} naming the items and what is wrong with them
  */
-export function acksOf(body: Buffer, maxBytes: number): ExtendedAck[] {
+export function acksOf(body: Buffer, maxBytes: number): BatchAck[] {
   const list = listOf(body);
   const problems = new Problems();
-  const acks: ExtendedAck[] = [];
+  const acks: BatchAck[] = [];
   let queue = '';
   let withTexts: readonly unknown[] | undefined;
   for (let i = 0; i < list.length && !problems.isFull; i++) {
@@ -73,7 +76,10 @@ function parsed(body: Buffer): unknown {
 }
 
 /** @param legalQueue a queue name that was validated already */
-function isAck(item: Record<string, unknown>, legalQueue: string): item is Record<string, unknown> & Ack {
+function isAck(
+  item: Record<string, unknown>,
+  legalQueue: string,
+): item is Record<string, unknown> & BatchAck {
   const { queue, id, lease } = item;
   if ((queue !== legalQueue || queue === '') && !isQueue(queue)) return false;
   if (typeof id !== 'string' || !isJobId(id)) return false;
@@ -83,7 +89,7 @@ function isAck(item: Record<string, unknown>, legalQueue: string): item is Recor
 }
 
 /** Reads an ack with a result or a next queue. Adds what is wrong with an invalid one to `problems`. */
-function extendedAckOf(item: unknown, at: string, maxBytes: number, problems: Problems): ExtendedAck {
+function extendedAckOf(item: unknown, at: string, maxBytes: number, problems: Problems): BatchAck {
   const own = new Problems();
   const fields = readObject(AckManyItem, item, at, own);
   if (own.isEmpty()) {

@@ -5,8 +5,8 @@ import { answer } from '../../http/answer/answer.js';
 import { readBody } from '../../http/request/body.js';
 import type { RequestContext } from '../../http/request/request-context.js';
 import { refuseParameters } from '../../http/fields/read.js';
-import { acksOf, resultsJson } from './acks.v1.js';
-import { type ExtendedAck, JobsService } from '../jobs.service.js';
+import { acksOf, type BatchAck, resultsJson } from './acks.v1.js';
+import { JobsService } from '../jobs.service.js';
 
 /** Calls of the native API that the fast path also serves. `LmstfyFastCalls` says how they treat a request context. */
 @Injectable()
@@ -31,7 +31,7 @@ export class V1FastCalls {
 }
 
 /** An ack that moves a job to another queue needs permission to publish there. */
-function checkAcks(rights: Rights, acks: readonly ExtendedAck[]): void {
+function checkAcks(rights: Rights, acks: readonly BatchAck[]): void {
   for (const { queue, outcome } of acks) {
     checkQueue(rights, queue);
     if (outcome?.next === undefined) continue;

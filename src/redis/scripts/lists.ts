@@ -45,6 +45,15 @@ export const workersScript = script({
   reply: whole,
 });
 
+export const recordWorkers = script({
+  name: 'extended/record_workers',
+  keys: ['meta', 'due', 'workers'],
+  args: TIMES,
+  item: ['worker'],
+  repeatable: true,
+  reply: whole,
+});
+
 export const listEndedTracked = script({
   name: 'extended/list_ended_tracked',
   label: 'full_traces',
@@ -55,4 +64,11 @@ export const listEndedTracked = script({
   reply: whole,
 });
 
-export const LIST_SCRIPTS = [tagJobs, listEndedTracked, listJobs, deadLetterStep, workersScript] as const;
+export const LIST_SCRIPTS = [
+  tagJobs,
+  listEndedTracked,
+  listJobs,
+  deadLetterStep,
+  workersScript,
+  recordWorkers,
+] as const;

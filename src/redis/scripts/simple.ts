@@ -116,7 +116,11 @@ export const ack = script({
   count: (runs) =>
     runs.reduce((sum, [, size, ids]) => sum + (Buffer.isBuffer(ids) ? ids.length / Number(size) : 0), 0),
   repeatable: true,
-  reply: codes,
+  reply: (raw) => ({
+    ...codes(raw),
+    /** For each acknowledgement that named no queue, in order: the name of its job's queue; empty = there is none. */
+    queues: flatReply(raw).slice(3) as readonly Buffer[],
+  }),
 });
 
 export const undo = script({

@@ -7,7 +7,6 @@ export interface LeaseRequest {
   readonly queues: readonly string[];
   readonly count: number;
   readonly ttrMs: number;
-  readonly worker: string;
 }
 
 /**
@@ -15,11 +14,7 @@ export interface LeaseRequest {
  *
  * @throws {Error} it should not have got one of them, or should have got more
  */
-export function lease(
-  space: Space,
-  { queues, count, ttrMs, worker }: LeaseRequest,
-  given: readonly string[],
-): void {
+export function lease(space: Space, { queues, count, ttrMs }: LeaseRequest, given: readonly string[]): void {
   const left = [...given];
   for (const queue of queues) {
     let parked: ModelJob | undefined;
@@ -39,7 +34,7 @@ export function lease(
         throw new Error(`${left[0] ?? 'no job'} was given, where it was the turn of ${names(heads)}`);
       if (!hasSlot(space, next)) throw new Error(`${next.id} was given, for whose key there was no slot`);
       left.shift();
-      take(space, next, ttrMs, worker);
+      take(space, next, ttrMs);
     }
   }
   if (left.length > 0) throw new Error(`${left.join()} should not have been given`);
@@ -57,8 +52,8 @@ function park(space: Space, job: ModelJob, before: ModelJob | undefined): void {
   job.isCalled = false;
 }
 
-function take(space: Space, job: ModelJob, ttrMs: number, worker: string): void {
-  if (worker !== '' || space.queue(job.queue).maxRunning < Infinity) job.isExtended = true;
+function take(space: Space, job: ModelJob, ttrMs: number): void {
+  if (space.queue(job.queue).maxRunning < Infinity) job.isExtended = true;
   job.triesLeft--;
   job.attempts++;
   job.lease++;

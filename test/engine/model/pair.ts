@@ -60,7 +60,10 @@ export class Pair {
   async publish(jobs: readonly NewJob[]): Promise<void> {
     await this.passBeforeReuse(jobs);
     const wanted = jobs.map(({ body, ...job }) => ({ ...job, body: Buffer.from(body) }));
-    const published = await answerOf(this.engine.extended.publishing.publish(this.ns, wanted));
+    const { native, extended } = this.engine;
+    const isForBothWays = wanted.every(({ type, tags = [] }) => type !== undefined || tags.length > 0);
+    const publishing = isForBothWays ? native : extended.publishing;
+    const published = await answerOf(publishing.publish(this.ns, wanted));
     const receptions = jobs.map((job, i): Reception => {
       const made = typeof published === 'string' || published[i]?.existing ? undefined : published[i]?.id;
       return publish(this.space, made ?? job.id ?? `not made ${String(i)}`, job, true);

@@ -1,0 +1,71 @@
+-- Extended jobs that are ready at once, stored by the simple publish command: no dependency, no unique or concurrency key, no ttl, priority 0. They
+-- have what commands/extended/publish gives such a job: the fields of its hash with a timeline, and a place in the indexes of its type and tags.
+--- @requires core/call, queues/registry, jobs/events
+--- @exports complete_extended_kinds, write_extended
+
+-- Index keys that will be written -> their members, score and id in turn; and the names of the tags, whose sizes are kept.
+local members, tags = {}, {}
+
+local function index_of_name(kind, name)
+  local key = namespace_key(kind .. ":" .. name)
+  members[key] = members[key] or {}
+  return key
+end
+
+-- Completes what extended jobs share, by the text of their options, and touches the keys that write_extended writes. Reads only.
+function complete_extended_kinds(kinds)
+  local put, touched = text_of(now_floor), { meta_key, queues_key, namespace_key("tags"), namespace_key("events") }
+  local retention_ms = redis.call("HGET", namespace_key("settings"), "retention_ms")
+  for _, kind in pairs(kinds) do
+    if kind.extended then
+      local fields, extras, indexes = cjson.decode(kind.extended), {}, {}
+      fields.keep = fields.keep or retention_ms or nil
+      fields.put, fields.since, fields.tries, fields.hn = put, put, kind.tries, "1"
+      fields.h0 = '{"what":"published","queue":"' .. kind.name .. '","at":' .. put .. ',"n":0}'
+      for field, value in pairs(fields) do
+        extras[#extras + 1], extras[#extras + 2] = field, value
+      end
+      if fields.type then
+        indexes[1] = index_of_name("y", fields.type)
+      end
+      for _, tag in ipairs(fields.tags and cjson.decode(fields.tags) or {}) do
+        indexes[#indexes + 1] = index_of_name("t", tag)
+        tags[indexes[#indexes]] = tag
+      end
+      kind.extras, kind.indexes, kind.type, kind.tags = extras, indexes, fields.type, fields.tags
+    end
+  end
+  for key in pairs(members) do
+    touched[#touched + 1] = key
+  end
+  redis.call("EXISTS", unpack(touched))
+end
+
+-- codes: "0" for each item that was stored.
+function write_extended(args, first, codes, kinds)
+  local score = text_of(now_floor)
+  for item, code in ipairs(codes) do
+    local at = first + (item - 1) * 3
+    local kind, id = kinds[args[at]], args[at + 1]
+    if code == "0" and kind.indexes then
+      if not is_extended_queue[kind.name] then
+        is_extended_queue[kind.name] = true
+        redis.call("HSET", queues_key, kind.name, -kind.number)
+      end
+      for _, key in ipairs(kind.indexes) do
+        local list = members[key]
+        list[#list + 1], list[#list + 2] = score, id
+      end
+      emit("published", kind.name, id, '{"queue":"' .. kind.name .. '"}', kind.type, kind.tags)
+    end
+  end
+  for key, list in pairs(members) do
+    if #list > 0 then
+      redis.call("ZADD", key, unpack(list))
+    end
+    if #list > 0 and tags[key] then
+      redis.call("ZADD", namespace_key("tags"), redis.call("ZCARD", key), tags[key])
+    end
+  end
+  write_events()
+end

@@ -1,0 +1,202 @@
+import { Redis } from 'ioredis';
+import type { NewExtendedJob, PublishedJob } from '../../src/domain/extended-job.js';
+import { encodeId } from '../../src/engine/core/ids.js';
+import { silentObserver } from '../../src/engine/core/observer.js';
+import { decodeHeader, HEADER_BYTES } from '../../src/redis/scripts/header.js';
+import { randomNamespace, testRedisUrl } from '../support/redis.js';
+import { Audit } from './audit.js';
+import { EngineFixture } from './fixture.js';
+
+/** Names of scripts in metrics. */
+const [SIMPLE, EXTENDED] = ['publish', 'full_put'];
+
+const withoutIds = (published: readonly PublishedJob[]): object[] =>
+  published.map(({ state, existing }) => ({ state, existing }));
+
+type Options = Partial<Omit<NewExtendedJob, 'queue' | 'body'>>;
+
+describe('a publish of extended jobs', () => {
+  let f: EngineFixture;
+  let redis: Redis;
+  const scripts: string[] = [];
+  const namespaces: string[] = [];
+  beforeEach(async () => {
+    scripts.length = 0;
+    const script = (name: string): void => void scripts.push(name);
+    redis = new Redis(testRedisUrl(), { protocol: 2 });
+    f = await EngineFixture.withClock({ observer: { ...silentObserver, script } });
+  });
+  afterEach(async () => {
+    for (const ns of [f.ns, ...namespaces.splice(0)]) expect(await Audit.of(redis, ns)).toEqual([]);
+    redis.disconnect();
+    await f.close();
+  });
+
+  const jobsOf = (...all: readonly Options[]): NewExtendedJob[] =>
+    all.map((options, i) => ({ queue: 'q', body: Buffer.from(`body ${String(i)}`), ...options }));
+
+  /** All keys of a namespace, with the ids of its jobs replaced by their places, and without entry numbers. */
+  async function contentOf(ns: string, ids: readonly string[]): Promise<Record<string, unknown>> {
+    const encoded = ids.map((id) => encodeId(id)!.toString('latin1'));
+    const named = (bytes: Buffer): string =>
+      encoded.reduce((text, id, i) => text.replaceAll(id, `<job ${String(i)}>`), bytes.toString('latin1'));
+    const content: Record<string, unknown> = {};
+    for (const key of await redis.keysBuffer(`{${ns}}*`)) {
+      content[named(key).replace(ns, '')] = await valueOf(key, named);
+    }
+    return content;
+  }
+
+  async function valueOf(key: Buffer, named: (bytes: Buffer) => string): Promise<unknown> {
+    switch (await redis.type(key)) {
+      case 'hash': {
+        const fields = Object.entries(await redis.hgetall(key));
+        return Object.fromEntries(
+          fields.map(([field, text]) => [field, field === 'h0' ? (JSON.parse(text) as object) : text]),
+        );
+      }
+      case 'zset':
+        return ((await redis.callBuffer('ZRANGE', key, '0', '-1', 'WITHSCORES')) as Buffer[]).map(named);
+      case 'list':
+        return (await redis.lrangeBuffer(key, 0, -1)).map((entry) => named(entry.subarray(0, -1)));
+      case 'set':
+        return (await redis.smembersBuffer(key)).map(named).sort();
+      default: {
+        const value = (await redis.getBuffer(key))!;
+        return { ...decodeHeader(value), entry: null, body: value.subarray(HEADER_BYTES).toString() };
+      }
+    }
+  }
+
+  async function publishBoth(jobs: readonly NewExtendedJob[], prepare?: (ns: string) => Promise<unknown>) {
+    const [one, other] = [randomNamespace(), randomNamespace()];
+    namespaces.push(one, other);
+    await prepare?.(one);
+    await prepare?.(other);
+    scripts.length = 0;
+    const simple = await f.engine.native.publish(one, jobs);
+    const used = scripts.splice(0);
+    const extended = await f.engine.extended.publishing.publish(other, jobs);
+    expect(withoutIds(simple)).toEqual(withoutIds(extended));
+    const [its, others] = [simple, extended].map((all) => all.map(({ id }) => id));
+    expect(await contentOf(one, its!)).toEqual(await contentOf(other, others!));
+    return used;
+  }
+
+  it.each<[string, Options[]]>([
+    ['a type', [{ type: 'mail' }]],
+    ['tags, one of them twice', [{ tags: ['a', 'b', 'a'] }]],
+    ['a retry policy', [{ retry: { kind: 'exponential', delayMs: 5, maxMs: 10 }, tries: 7 }]],
+    [
+      'a ttr, a content type and attributes',
+      [{ ttrMs: 5_000, contentType: 'text/plain', attributes: { a: '"1"' } }],
+    ],
+    ['a retention', [{ retentionMs: 60_000, type: 'mail' }]],
+    ['an id of its own', [{ id: 'order-17', type: 'mail' }]],
+    [
+      'a batch of several kinds',
+      [
+        { type: 'a', tags: ['x'] },
+        { type: 'b', tags: ['x', 'y'] },
+        { type: 'a', tags: ['x'] },
+      ],
+    ],
+  ])('with %s stores the same with the simple script as with the extended one', async (_name, options) => {
+    expect(await publishBoth(jobsOf(...options))).toContain(SIMPLE);
+  });
+
+  it('keeps jobs as long as their namespace says', async () => {
+    const used = await publishBoth(jobsOf({ type: 'mail' }), (ns) =>
+      f.engine.settings.set(ns, 'retention_ms', 5_000),
+    );
+    expect(used).not.toContain(EXTENDED);
+  });
+
+  it.each([
+    ['the simple script', {}],
+    ['the extended script', { priority: 1 }],
+  ])('keeps the order of a batch in which some jobs have a type, with %s', async (_name, more) => {
+    const jobs = jobsOf({ type: 'a', ...more }, more, { type: 'b', ...more }, more);
+    const ids = (await f.engine.native.publish(f.ns, jobs)).map(({ id }) => id);
+    expect((await f.reserve('q', { count: 4 })).map(({ id }) => id)).toEqual(ids);
+  });
+
+  it('makes a queue extended that has simple jobs, and keeps their order', async () => {
+    const first = await f.publish('q');
+    const [second] = await f.engine.native.publish(f.ns, jobsOf({ type: 'mail', tags: ['t'] }));
+    const third = await f.publish('q');
+    expect(scripts).not.toContain(EXTENDED);
+
+    const leased = await f.reserve('q', { count: 3 });
+    expect(leased.map(({ id }) => id)).toEqual([first, second?.id, third]);
+    expect(leased[1]).toMatchObject({ extended: { type: 'mail', tags: ['t'] }, triesLeft: 2 });
+    expect(await f.engine.counts(f.ns, ['q'])).toMatchObject([{ leased: 3 }]);
+  });
+
+  it.each<[string, Options]>([
+    ['a delay', { delayMs: 1_000 }],
+    ['a time', { dueMs: Date.now() + 60_000 }],
+    ['a ttl', { ttlMs: 1_000 }],
+    ['a priority', { priority: 1 }],
+    ['a unique key', { unique: { key: 'k', mode: 'reject' } }],
+    ['a concurrency key', { concurrencyKey: 'k' }],
+  ])('with a type and %s takes the extended script', async (_name, options) => {
+    await f.engine.native.publish(f.ns, jobsOf({ type: 'mail', ...options }));
+    expect(scripts).toContain(EXTENDED);
+    expect(scripts).not.toContain(SIMPLE);
+  });
+
+  it('takes the extended script after the simple one where the queue has defaults', async () => {
+    await f.engine.extended.controls.change(f.ns, 'q', { defaults: { tries: 9 } });
+    const [published] = await f.engine.native.publish(f.ns, jobsOf({ type: 'mail' }));
+    expect(await f.find(published!.id)).toMatchObject({ triesLeft: 9 });
+  });
+
+  it('is refused by a queue that is drained', async () => {
+    await f.publish('q');
+    await f.engine.extended.controls.drain(f.ns, 'q');
+    await expect(f.engine.native.publish(f.ns, jobsOf({ type: 'mail' }))).rejects.toMatchObject({
+      code: 'queue_draining',
+    });
+    expect(await f.counts()).toMatchObject({ ready: 1 });
+  });
+
+  it('refuses an id that is in use, and takes that of a job that has expired', async () => {
+    const id = await f.put('q', { id: 'order-17', type: 'mail', ttlMs: 1_000 });
+    await expect(f.put('q', { id, type: 'mail' })).rejects.toMatchObject({ code: 'job_exists' });
+    f.nowMs += 1_001;
+    expect(await f.put('q', { id, type: 'post' })).toBe(id);
+    expect(await f.find(id)).toMatchObject({ type: 'post', state: 'ready' });
+    expect(await f.counts()).toMatchObject({ ready: 1 });
+  });
+
+  it('refuses what the extended path refuses', async () => {
+    const wrong: Options[] = [
+      { type: 'a', tries: 0 },
+      { type: 'a', ttrMs: -1 },
+      { type: 'a', id: 'no id' },
+    ];
+    for (const options of wrong)
+      await expect(f.engine.native.publish(f.ns, jobsOf(options))).rejects.toMatchObject({
+        code: 'invalid_argument',
+      });
+    expect(scripts).toEqual([]);
+  });
+
+  it('counts for a quota', async () => {
+    const quotas = { queues: 0, jobsPerQueue: 2, bytes: 0 };
+    const own = await EngineFixture.withClock({ quotas });
+    try {
+      await own.put('q', { type: 'a' });
+      await expect(
+        own.engine.native.publish(own.ns, jobsOf({ type: 'a' }, { type: 'a' })),
+      ).rejects.toMatchObject({
+        code: 'queue_full',
+      });
+      expect(await own.counts()).toMatchObject({ ready: 1 });
+      expect(await own.find(await own.put('q', { type: 'a' }))).toMatchObject({ state: 'ready' });
+    } finally {
+      await own.close();
+    }
+  });
+});
