@@ -22,10 +22,12 @@ export interface NewJob {
 /** Options of a publish, besides the job. */
 export interface PublishOptions {
   /**
-   * 1 … 255 visible ASCII characters. Within the engine's `idempotencyTtlMs`, a publish with the same key to the same
-   * queue stores nothing and returns the same ids again, whatever happened to the jobs.
+   * 1 … 255 visible ASCII characters. While the key is kept, a publish with the same key to the same queue stores
+   * nothing and returns the same ids again, whatever happened to the jobs.
    */
   readonly idempotencyKey?: string;
+  /** How long the key is kept, in milliseconds; by default the engine's `idempotencyTtlMs`. */
+  readonly idempotencyTtlMs?: number;
   /** Alternative to an idempotency key: the record of a native call that has one (`nativeIdempotencyRecordOf`). */
   readonly idempotencyRecord?: IdempotencyRecord;
   /** Default: the pool's own. */

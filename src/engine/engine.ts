@@ -23,8 +23,8 @@ import { checkNames } from './core/checks.js';
 import { decodeId, encodeId } from './core/ids.js';
 import { nativeJobsOf, type NativeJobs } from './native-jobs.js';
 import type { LeaseRequest } from './lease/fetch-requests.js';
-import { findIdempotencyRecord } from './publish/idempotent-publisher.js';
-import type { PublishWay } from './publish/publisher-set.js';
+import { findIdempotencyRecord } from './publish/idempotency-records.js';
+import type { Publisher } from './publish/publisher.js';
 import type { Purge } from './maintenance/purge.js';
 import type { Settings } from './queues/settings.js';
 import type { Statistics } from './stats/statistics.js';
@@ -111,10 +111,11 @@ export class QueueEngine {
    *   durability that was requested
    */
   publish(namespace: string, queue: string, job: NewJob, options?: PublishOptions): Promise<string> {
-    const { simple, idempotent } = this.publishersFor(options?.durability);
+    const publisher = this.publisherFor(options?.durability);
     const key = options?.idempotencyRecord ?? options?.idempotencyKey;
-    if (key === undefined) return simple.publish(namespace, queue, job, options?.retryOf);
-    return idempotent.publish(namespace, key, { kind: 'publish', queue, jobs: [job] }).then(firstOf);
+    if (key === undefined) return publisher.publish(namespace, queue, job, options?.retryOf);
+    const request = { kind: 'publish', queue, jobs: [job] } as const;
+    return publisher.publishOnce(namespace, key, request, options?.idempotencyTtlMs).then(firstOf);
   }
 
   /**
@@ -127,10 +128,11 @@ export class QueueEngine {
     jobs: readonly NewJob[],
     options?: PublishOptions,
   ): Promise<string[]> {
-    const { simple, idempotent } = this.publishersFor(options?.durability);
+    const publisher = this.publisherFor(options?.durability);
     const key = options?.idempotencyRecord ?? options?.idempotencyKey;
-    if (key === undefined) return simple.publishMany(namespace, queue, jobs, options?.retryOf);
-    return idempotent.publish(namespace, key, { kind: 'publishMany', queue, jobs });
+    if (key === undefined) return publisher.publishMany(namespace, queue, jobs, options?.retryOf);
+    const request = { kind: 'publishMany', queue, jobs } as const;
+    return publisher.publishOnce(namespace, key, request, options?.idempotencyTtlMs);
   }
 
   /**
@@ -144,12 +146,11 @@ export class QueueEngine {
     job: NewJob,
     options?: PublishOptions,
   ): Promise<string> {
-    const { simple, idempotent } = this.publishersFor(options?.durability);
+    const publisher = this.publisherFor(options?.durability);
     const key = options?.idempotencyRecord ?? options?.idempotencyKey;
-    if (key === undefined) return simple.republish(namespace, queue, oldId, job, options?.retryOf);
-    return idempotent
-      .publish(namespace, key, { kind: 'republish', queue, jobs: [job], replaces: oldId })
-      .then(firstOf);
+    if (key === undefined) return publisher.republish(namespace, queue, oldId, job, options?.retryOf);
+    const request = { kind: 'republish', queue, jobs: [job], replaces: oldId } as const;
+    return publisher.publishOnce(namespace, key, request, options?.idempotencyTtlMs).then(firstOf);
   }
 
   /**
@@ -316,7 +317,7 @@ export class QueueEngine {
     return this.components.leases.reserve(namespace, { ...request, ttrMs: ttr_ms, hasOwnTtr: true });
   }
 
-  private publishersFor(durability: Durability | undefined): PublishWay {
+  private publisherFor(durability: Durability | undefined): Publisher {
     const { publishers } = this.components;
     return durability === undefined ? publishers.usual : publishers.of(durability);
   }

@@ -6,6 +6,7 @@ import { DEFAULT_TRIES } from '../domain/limits.js';
 import type { ExtendedPath } from './extended-path.js';
 import { checkExtendedJobs } from './publish/extended-checks.js';
 import { fieldsOf } from './publish/extended-options.js';
+import { nativeIdempotencyRecordOf } from './publish/idempotency-records.js';
 import type { ExtendedPublisher, ExtendedPublishOptions } from './publish/extended-publisher.js';
 import type { Settled } from './settle/settler.js';
 
@@ -99,8 +100,9 @@ export async function publishNative(
   extended: ExtendedPublisher,
   namespace: string,
   jobs: readonly NewExtendedJob[],
-  options: ExtendedPublishOptions = {},
+  given: ExtendedPublishOptions = {},
 ): Promise<readonly PublishedJob[]> {
+  const options = withNativeRecord(given, jobs);
   const converted = simpleJobsOf(jobs, options);
   const ids = converted && (await publishSimple(simple, namespace, converted, options));
   if (!ids) return extended.publish(namespace, jobs, options);
@@ -109,6 +111,16 @@ export async function publishNative(
     state: (jobs[i]?.delayMs ?? 0) > 0 ? 'scheduled' : 'ready',
     existing: false,
   }));
+}
+
+/** Under a key the same request gets the same answer, whatever path its jobs take. */
+function withNativeRecord(
+  options: ExtendedPublishOptions,
+  jobs: readonly NewExtendedJob[],
+): ExtendedPublishOptions {
+  const { idempotencyKey: key, idempotencyRecord: record } = options;
+  if (key === undefined || record) return options;
+  return { ...options, idempotencyRecord: nativeIdempotencyRecordOf(key, jobs) };
 }
 
 /** @returns the ids; null = nothing was stored, and the extended path must store the jobs */
@@ -143,19 +155,17 @@ interface SimpleJobs {
  */
 function simpleJobsOf(
   jobs: readonly NewExtendedJob[],
-  { idempotencyKey, idempotencyRecord, retryOf, replaces }: ExtendedPublishOptions,
+  { retryOf, replaces }: ExtendedPublishOptions,
 ): SimpleJobs | null {
   const [first] = jobs;
   if (first === undefined || replaces !== undefined) return null;
   if (jobs.length > 1 && jobs.some(({ id }) => id !== undefined)) return null;
-  const isOnlyPublished =
-    idempotencyKey === undefined && idempotencyRecord === undefined && retryOf === undefined;
   const simple: NewJob[] = [];
   for (const job of jobs) {
     if (job.queue !== first.queue || needsExtendedPublish(job)) return null;
     const isExtended = needsFields(job);
     const isReadyForever = (job.delayMs ?? 0) === 0 && (job.ttlMs ?? 0) === 0;
-    if (isExtended && !(isOnlyPublished && isReadyForever)) return null;
+    if (isExtended && !(isReadyForever && retryOf === undefined)) return null;
     simple.push(simpleJobOf(job, isExtended));
   }
   if (simple.some(({ extended }) => extended !== undefined)) checkExtendedJobs(jobs);

@@ -6,6 +6,8 @@ import { isIdempotencyKey, packUlid } from '../domain/ids.js';
 
 const IDS_RULE = 'must be ids that this call was refused with before, one for each job, separated by commas';
 const KEY_RULE = 'it has 1 to 255 visible ASCII characters';
+const TTL_RULE = 'is a whole number of milliseconds from 1000 to 2592000000, which is 30 days';
+const [MIN_TTL_MS, MAX_TTL_MS] = [1_000, 2_592_000_000];
 const EITHER_RULE =
   'must be left out where there is an Idempotency-Key: the key alone makes sending again safe';
 
@@ -18,9 +20,14 @@ export function publishOptionsOf({ headers }: IncomingMessage): PublishOptions |
   const durability = headers['x-durability'];
   const jobIds = headers['x-job-id'];
   const key = headers['idempotency-key'];
-  if (durability === undefined && jobIds === undefined && key === undefined) return undefined;
+  const ttl = headers['idempotency-ttl-ms'];
+  if (durability === undefined && jobIds === undefined && key === undefined && ttl === undefined)
+    return undefined;
   if (jobIds !== undefined && key !== undefined) throw invalid(`X-Job-ID ${EITHER_RULE}`);
+  if (ttl !== undefined && key === undefined)
+    throw invalid('Idempotency-TTL-Ms says how long an Idempotency-Key is kept: send both or neither');
   return {
+    ...(ttl === undefined ? {} : { idempotencyTtlMs: ttlMsOf(String(ttl)) }),
     ...(key === undefined ? {} : { idempotencyKey: idempotencyKeyOf(key) }),
     ...(durability === undefined ? {} : { durability: durabilityOf(String(durability)) }),
     ...(jobIds === undefined ? {} : { retryOf: idsOf(String(jobIds)) }),
@@ -36,6 +43,12 @@ export function checkIdCount(options: PublishOptions | undefined, jobs: number):
 function idempotencyKeyOf(key: string | string[]): string {
   if (typeof key === 'string' && isIdempotencyKey(key)) return key;
   throw invalid(`invalid Idempotency-Key: ${KEY_RULE}`);
+}
+
+function ttlMsOf(text: string): number {
+  const ttlMs = /^\d{4,10}$/.test(text) ? Number(text) : 0;
+  if (ttlMs < MIN_TTL_MS || ttlMs > MAX_TTL_MS) throw invalid(`Idempotency-TTL-Ms ${TTL_RULE}`);
+  return ttlMs;
 }
 
 function durabilityOf(text: string): Durability {

@@ -1,3 +1,4 @@
+import { encodeKeyedCalls } from '../../src/engine/publish/idempotency-records.js';
 import { randomBytes } from 'node:crypto';
 import { ulid } from 'ulid';
 import type { LeasedJob } from '../../src/domain/job.js';
@@ -62,11 +63,21 @@ function publishItem(queue: string, delayMs: number, minted = 0): Item {
   return [`${delayMs},36000000,2,${minted},${queue},{"a":"b"}`, bytes(ulid()), 'body'];
 }
 
+function extendedItem(queue: string): Item {
+  return [`0,0,2,7,${queue},{"type":"t","tags":"[\\"a\\"]"}`, bytes(ulid()), 'body'];
+}
+
+/** A batch that is one call with an idempotency key. */
+function keyedCall(size: number): Buffer {
+  const record = { digest: randomBytes(16), fingerprint: randomBytes(16), isNative: true };
+  return encodeKeyedCalls([{ items: new Array<Item>(size), detail: { record, ttlMs: 60_000 } }]);
+}
+
 const queue = (): { queue: string } => ({ queue: 'q' });
 export const CASES: readonly Case[] = [
   simple(
     scripts.publish,
-    () => ({ replaces: '', quotas: '' }),
+    () => ({ replaces: '', quotas: '', keyed: '' }),
     () => [
       publishItem('q', 0),
       publishItem('q', 60_000),
@@ -77,7 +88,7 @@ export const CASES: readonly Case[] = [
   {
     ...simple(
       scripts.publish,
-      ({ ready }) => ({ replaces: bytes(ready[1] ?? ''), quotas: '' }),
+      ({ ready }) => ({ replaces: bytes(ready[1] ?? ''), quotas: '', keyed: '' }),
       () => [publishItem('q', 0)],
       ({ ready }) => ready.slice(1, 2),
     ),
@@ -86,20 +97,28 @@ export const CASES: readonly Case[] = [
   {
     ...simple(
       scripts.publish,
-      ({ ready }) => ({ replaces: bytes(ready[1] ?? ''), quotas: '9,99,9999,2' }),
+      ({ ready }) => ({ replaces: bytes(ready[1] ?? ''), quotas: '9,99,9999,2', keyed: '' }),
       () => [publishItem('q', 0), publishItem('q', 0)],
       ({ ready }) => ready.slice(1, 2),
     ),
     name: 'republish under quotas',
   },
-  simple(
-    scripts.publishIdempotent,
-    () => ({
-      ...{ replaces: '', quotas: '', ttl_ms: 60_000 },
-      ...{ digest: randomBytes(16), fingerprint: randomBytes(16) },
-    }),
-    () => [publishItem('q', 0, 1), publishItem('q', 60_000, 1)],
-  ),
+  {
+    ...simple(
+      scripts.publish,
+      () => ({ replaces: '', quotas: '', keyed: keyedCall(2) }),
+      () => [publishItem('q', 0, 1), publishItem('q', 60_000, 1)],
+    ),
+    name: 'publish with an idempotency key',
+  },
+  {
+    ...simple(
+      scripts.publish,
+      () => ({ replaces: '', quotas: '', keyed: '' }),
+      () => [extendedItem('q'), extendedItem('new')],
+    ),
+    name: 'publish of extended jobs',
+  },
   simple(
     scripts.reserve,
     () => ({ flag_ms: 600_000, max_bytes: 1_000_000, record: 'instance0' }),

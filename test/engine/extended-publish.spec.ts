@@ -170,6 +170,16 @@ describe('a publish of extended jobs', () => {
     expect(await f.counts()).toMatchObject({ ready: 1 });
   });
 
+  it('with an idempotency key stores once, and answers alike', async () => {
+    const jobs = jobsOf({ type: 'mail' }, { type: 'mail', tags: ['t'] });
+    const options = { idempotencyKey: 'order-17' };
+    const all = await Promise.all([1, 2, 3].map(() => f.engine.native.publish(f.ns, jobs, options)));
+    expect(new Set(all.flat().map(({ id }) => id)).size).toBe(2);
+    expect(await f.counts()).toMatchObject({ ready: 2 });
+    expect(await f.engine.extended.publishing.publish(f.ns, jobs, options)).toEqual(all[0]);
+    expect(scripts).toContain(SIMPLE);
+  });
+
   it('refuses what the extended path refuses', async () => {
     const wrong: Options[] = [
       { type: 'a', tries: 0 },

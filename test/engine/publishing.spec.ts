@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis';
-import type { NewJob } from '../../src/domain/job.js';
+import type { NewJob, PublishOptions } from '../../src/domain/job.js';
 import { MAX_BULK_JOBS } from '../../src/domain/limits.js';
 import type { NewExtendedJob, PublishedJob } from '../../src/domain/extended-job.js';
 import { digestOf, nativeIdempotencyRecordOf } from '../../src/engine/publish/idempotency-records.js';
@@ -220,8 +220,10 @@ describe('idempotency keys', () => {
   describe('an idempotency key', () => {
     let f: EngineFixture;
     let redis: Redis;
+    const scripts: string[] = [];
     beforeEach(async () => {
-      f = await EngineFixture.withClock();
+      const script = (name: string): void => void scripts.push(name);
+      f = await EngineFixture.withClock({ observer: { ...silentObserver, script } });
       redis = new Redis(testRedisUrl(), { protocol: 2 });
     });
     afterEach(async () => {
@@ -229,8 +231,11 @@ describe('idempotency keys', () => {
       await f.close();
     });
 
-    const publish = (job: Partial<NewJob> = {}, queue = 'q', options = KEY): Promise<string> =>
-      f.engine.publish(f.ns, queue, newJob(job), options);
+    const publish = (
+      job: Partial<NewJob> = {},
+      queue = 'q',
+      options: PublishOptions = KEY,
+    ): Promise<string> => f.engine.publish(f.ns, queue, newJob(job), options);
     const record = (): Buffer => f.pool.keys.idempotencyRecord(f.ns, digestOf('q', KEY.idempotencyKey));
     const jobs = async (...queues: string[]): Promise<number> => {
       const counts = await f.engine.counts(f.ns, queues.length > 0 ? queues : ['q']);
@@ -267,6 +272,48 @@ describe('idempotency keys', () => {
       expect(await publish()).toBe(id);
       expect(await jobs()).toBe(0);
       expect(await f.engine.namespaces()).not.toContain(f.ns);
+    });
+
+    it('travels with other publishes of its moment, and calls of one batch store once', async () => {
+      await f.publish('other');
+      scripts.length = 0;
+      const [first, second, other, plain] = await Promise.all([
+        publish(),
+        publish(),
+        publish({}, 'r'),
+        f.publish('q'),
+      ]);
+
+      expect(second).toBe(first);
+      expect(new Set([first, other, plain]).size).toBe(3);
+      // The second call of the same key goes once more, and finds the record.
+      expect(scripts).toEqual(['publish', 'publish']);
+      expect(await jobs('q', 'r')).toBe(3);
+    });
+
+    it('that was used before is answered beside others in its batch, and makes no queue', async () => {
+      const id = await publish({}, 'gone');
+      await f.engine.ack(f.ns, 'gone', id);
+      await f.publish('stays');
+      await f.engine.extended.controls.forget(f.ns, 'gone');
+      scripts.length = 0;
+      const reused = publish({ tries: 9 }, 'gone');
+      const [again, plain] = await Promise.all([
+        publish({}, 'gone'),
+        f.publish('q'),
+        reused.catch(() => null),
+      ]);
+
+      expect(again).toBe(id);
+      await expect(reused).rejects.toMatchObject({ code: 'idempotency_key_reused' });
+      expect(scripts).toEqual(['publish']);
+      expect((await f.reserve('q'))[0]?.id).toBe(plain);
+      expect((await f.engine.queues(f.ns)).toSorted()).toEqual(['q', 'stays']);
+    });
+
+    it('is kept as long as the call says', async () => {
+      await publish({}, 'q', { ...KEY, idempotencyTtlMs: 5_000 });
+      expect(await redis.pttl(record())).toBeLessThanOrEqual(5_000);
     });
 
     it('counts for its queue and its namespace alone', async () => {

@@ -11,7 +11,7 @@ ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
 ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
 ARGV[3] quotas       "queues,jobs of a queue,bytes,number of items": the most that may be there (limits/quotas), "" = no quotas
 ARGV[4] replaces     the id of the job that the first item replaces, "" = none
-ARGV[5] digest       names the record of its idempotency key (jobs/publish), "" = it has none
+ARGV[5] digest       names the record of its idempotency key (jobs/idempotency), "" = it has none
 ARGV[6] fingerprint  16 bytes, of the request
 ARGV[7] ttl_ms       how long the record lasts, ms
 ARGV[8..] item × N   options, id, body, needs
@@ -28,7 +28,7 @@ local meta, queues, due, waiting, expiries = KEYS[1], KEYS[2], KEYS[3], KEYS[4],
 local clock_ms, deadline_ms, quotas, replaces = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
 local digest, fingerprint, ttl_ms = ARGV[5], ARGV[6], ARGV[7]
 
---- @requires core/call, jobs/publish, queues/registry, limits/quotas, queues/job_counts, limits/queue_settings
+--- @requires core/call, jobs/idempotency, queues/registry, limits/quotas, queues/job_counts, limits/queue_settings
 
 use_namespace(meta, queues)
 if start_clock(clock_ms, deadline_ms) then

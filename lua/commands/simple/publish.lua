@@ -1,5 +1,6 @@
 --[[
-Store jobs, each ready now or scheduled. The first may replace a job, which is removed in the same step.
+Store jobs, each ready now or scheduled. The first may replace a job, which is removed in the same step. A call with an idempotency key stores all of its
+jobs or none, and a record of them; if there is a record, it stores nothing.
 Job keys are built from the prefix of meta (core/call).
 
 KEYS[1] meta         hash: the namespace's marker; last_queue is the newest queue's number, bytes what counts for the quota on bytes
@@ -11,19 +12,21 @@ ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
 ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
 ARGV[3] replaces     the id of the job that the first item replaces, "" = none
 ARGV[4] quotas       "queues,jobs of a queue,bytes,items of each call…": the most that may be there (limits/quotas), "" = no quotas
-ARGV[5..] item × N   options, id, body
+ARGV[5] keyed        the calls that have an idempotency key (jobs/idempotency), "" = none
+ARGV[6..] item × N   options, id, body
 
 Options: "delay_ms,ttl_ms,tries,origin,queue,more". Origin: a sum of 1 = the id was never in use, 2 = a job of the native API, which is not stored
 here if its queue has defaults, 4 = an extended job, which must be ready at once and have no ttl. More: attributes as JSON, "" = none; of an
 extended job the fields of its hash, as a JSON object.
-Returns {status, now_ms, codes}. Status: 0 done, 1 too late, 2 the namespace is not registered, 3 the job that it
+Returns {status, now_ms, codes, record × calls with code 5}. Status: 0 done, 1 too late, 2 the namespace is not registered, 3 the job that it
 replaces is an extended one: use the extended path.
 Codes: a digit per item: 0 stored, 1 the id is in use (nothing changed for this item), 2 to 4 a quota refuses the whole call (limits/quotas),
-7 or 8 settings of its queue do (jobs/publish).
+7 or 8 settings of its queue do (limits/queue_settings); of a call with a key: 5 stored before, see its record, 6 the key was used for another
+request, 9 call again: another call of the batch has the same key.
 Cost: O(log N) per item.
 ]]
 local meta, queues, due, waiting, expiries = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local clock_ms, deadline_ms, replaces, quotas = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
+local clock_ms, deadline_ms, replaces, quotas, keyed = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5]
 
 --- @requires core/call, core/header, queues/registry, queues/notify, jobs/publish
 
@@ -32,23 +35,39 @@ if start_clock(clock_ms, deadline_ms) then
   return { 1, now_floor }
 end
 watch_waiters(waiting)
-if not read_last_queue() then
+
+-- Before the marker is looked at: a namespace may be forgotten when all of its jobs are done, and its records are good all the same.
+local known, count, stored, leave_out_known, write_records = nil, 0, {}, nil, nil
+if keyed ~= "" then
+  --- @requires jobs/idempotency
+  known, count, stored = find_records(keyed)
+  leave_out_known, write_records = leave_out, write_idempotency_records
+end
+if count * 3 == #ARGV - 5 then
+  return { 0, now_floor, table.concat(known), unpack(stored) }
+elseif not read_last_queue() then
   return { 2, now_floor }
 end
 
 -- Read. While there is a quota on bytes, new jobs have a flag: they count for it.
 local counted_flag, stored_bytes = quotas ~= "" and not string.find(quotas, "^%d+,%d+,0,") and COUNTED or 0, 0
-local codes, keys, old = plan_publish(ARGV, 5, replaces, counted_flag, due, expiries)
+local codes, keys, old = plan_publish(ARGV, 6, replaces, counted_flag, due, expiries)
+if count > 0 then
+  leave_out_known(known, codes, function(item)
+    return publish_kinds[ARGV[item * 3 + 3]].number
+  end)
+  old = codes[1] == "0" and old
+end
 if old and is_extended(old) then
   return { 3, now_floor, "" }
 end
 if next(is_extended_queue) then
   --- @requires limits/queue_settings
-  refuse_by_settings(ARGV, 5, codes, publish_kinds, old)
+  refuse_by_settings(ARGV, 6, codes, publish_kinds, old)
 end
 if quotas ~= "" then
   --- @requires limits/quotas
-  stored_bytes = admit_calls(quotas, ARGV, 5, codes, publish_kinds, old, replaces)
+  stored_bytes = admit_calls(quotas, ARGV, 6, codes, publish_kinds, old, replaces)
 end
 local index_extended
 if has_extended_kinds then
@@ -58,8 +77,13 @@ if has_extended_kinds then
 end
 
 -- Write.
-write_publish(ARGV, 5, codes, keys, old, replaces, counted_flag > 0 and stored_bytes or 0, due, expiries)
+write_publish(ARGV, 6, codes, keys, old, replaces, counted_flag > 0 and stored_bytes or 0, due, expiries)
 if index_extended then
-  index_extended(ARGV, 5, codes, publish_kinds)
+  index_extended(ARGV, 6, codes, publish_kinds)
 end
-return { 0, now_floor, table.concat(codes) }
+if write_records then
+  write_records(codes, function(item)
+    return ARGV[item * 3 + 4], publish_kinds[ARGV[item * 3 + 3]].due and SCHEDULED or READY
+  end)
+end
+return { 0, now_floor, table.concat(codes), unpack(stored) }

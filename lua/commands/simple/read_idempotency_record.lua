@@ -15,7 +15,7 @@ local meta = KEYS[1]
 local clock_ms, deadline_ms = ARGV[1], tonumber(ARGV[2])
 local digest, fingerprint = ARGV[3], ARGV[4]
 
---- @requires core/call, jobs/publish
+--- @requires core/call, jobs/idempotency
 
 use_namespace(meta)
 if start_clock(clock_ms, deadline_ms) then

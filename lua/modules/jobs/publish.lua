@@ -1,8 +1,7 @@
--- The core of the two publish commands. Items are options, id and body, three arguments each, from place `first` of args on. plan_publish finds
--- those that can be stored, limits may refuse some (limits/quotas, limits/queue_settings), write_publish stores the others. Codes are a text for each
+-- The core of a publish. Items are options, id and body, three arguments each, from place `first` of args on. plan_publish finds those that can be stored, limits may refuse some (limits/quotas, limits/queue_settings), write_publish stores the others. Codes are a text for each
 -- item, "0" = stored.
 --- @requires core/call, core/header, core/values, queues/registry, queues/ready_list, jobs/schedule, jobs/removal
---- @exports publish_kinds, has_extended_kinds, plan_publish, write_publish, read_idempotency_record, idempotency_entry
+--- @exports publish_kinds, has_extended_kinds, plan_publish, write_publish
 
 -- Text of options -> what the jobs share that have it.
 publish_kinds = {}
@@ -117,18 +116,4 @@ function write_publish(args, first, codes, keys, old, replaces, stored_bytes, du
     redis.call("HINCRBY", meta_key, "bytes", stored_bytes)
   end
   return_freed_bytes()
-end
-
--- Records of idempotency keys: 16 bytes of the request's fingerprint, then what was stored. Of a call of the native API for each job its state (0
--- gone), whether another job stands for it, the length of its id, a byte each, and the id; of another call the ids, one after the other.
-
--- nil if there is none; stored is "" if the key was used for another request.
-function read_idempotency_record(digest, fingerprint)
-  local record = redis.call("GET", queue_key("k", digest))
-  local is_same = record and string.sub(record, 1, 16) == fingerprint
-  return record and { is_same = is_same, stored = is_same and string.sub(record, 17) or "" } or nil
-end
-
-function idempotency_entry(state, stands_in, id)
-  return string.char(state, stands_in and 1 or 0, #id) .. id
 end

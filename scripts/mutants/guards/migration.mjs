@@ -88,7 +88,7 @@ export const MIGRATION = [
   },
   {
     name: 'another request under a key of the old pool is refused',
-    file: 'src/engine/publish/idempotent-publisher.ts',
+    file: 'src/engine/publish/idempotency-records.ts',
     from: 'if (reply.found === RECORD_OF_ANOTHER_REQUEST) throw keyReused();',
     to: 'if (reply.found === RECORD_OF_ANOTHER_REQUEST) return null;',
     spec: MIGRATING,

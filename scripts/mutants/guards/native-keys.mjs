@@ -18,8 +18,8 @@ export const NATIVE_KEYS = [
   },
   {
     name: 'native keys: each path finds the idempotency record of the other',
-    file: 'lua/commands/simple/publish_idempotent.lua',
-    from: 'form == "ids" and id or',
+    file: 'lua/modules/jobs/idempotency.lua',
+    from: 'call.form == 0 and id or',
     to: 'id or',
     spec: KEYS,
     test: 'by the other path: simple first',

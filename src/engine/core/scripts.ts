@@ -23,8 +23,14 @@ export interface Callbacks<R> {
   readonly failed: (error: unknown) => void;
 }
 
-interface Call<I, R> extends Callbacks<R> {
+/** A call of a batch, as its sender sees it. */
+export interface BatchCall<I, D> {
   readonly items: readonly I[];
+  /** What the sender must know of the call besides its items. */
+  readonly detail: D | undefined;
+}
+
+interface Call<I, R, D> extends Callbacks<R>, BatchCall<I, D> {
   readonly weight: number;
 }
 
@@ -32,8 +38,8 @@ interface Call<I, R> extends Callbacks<R> {
  * Group commit: calls for the same namespace in one turn of the event loop are sent as one script call, with a result
  * per item. A single call is not delayed by it. The items of one call stay in one batch.
  */
-export class Batcher<I, R> {
-  private readonly waiting = new Map<string, Call<I, R>[]>();
+export class Batcher<I, R, D = undefined> {
+  private readonly waiting = new Map<string, Call<I, R, D>[]>();
 
   /**
    * @param send makes the script call of a batch; `calls` groups the items by call
@@ -43,14 +49,20 @@ export class Batcher<I, R> {
     private readonly send: (
       namespace: string,
       items: readonly I[],
-      calls: readonly { readonly items: readonly I[] }[],
+      calls: readonly BatchCall<I, D>[],
     ) => Promise<readonly R[]>,
     private readonly maxItems = MAX_ITEMS,
   ) {}
 
   /** Adds items to the batch of this turn; `weight` is their approximate size in bytes. */
-  add(namespace: string, items: readonly I[], weight: number, { done, failed }: Callbacks<R>): void {
-    const call = { items, weight, done, failed };
+  add(
+    namespace: string,
+    items: readonly I[],
+    weight: number,
+    { done, failed }: Callbacks<R>,
+    detail?: D,
+  ): void {
+    const call = { items, weight, done, failed, detail };
     const calls = this.waiting.get(namespace);
     if (calls) {
       calls.push(call);
@@ -64,7 +76,7 @@ export class Batcher<I, R> {
   private flush(namespace: string): void {
     const calls = this.waiting.get(namespace) ?? [];
     this.waiting.delete(namespace);
-    let batch: Call<I, R>[] = [];
+    let batch: Call<I, R, D>[] = [];
     let items: I[] = [];
     let weight = 0;
     for (const call of calls) {
@@ -82,7 +94,7 @@ export class Batcher<I, R> {
     if (batch.length > 0) this.dispatch(namespace, batch, items);
   }
 
-  private dispatch(namespace: string, calls: readonly Call<I, R>[], items: readonly I[]): void {
+  private dispatch(namespace: string, calls: readonly Call<I, R, D>[], items: readonly I[]): void {
     this.send(namespace, items, calls).then(
       (results) => {
         let first = 0;

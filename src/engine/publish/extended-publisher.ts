@@ -81,7 +81,7 @@ export class ExtendedPublisher {
       replaces: (replaces === undefined ? null : encodeId(replaces)) ?? NOTHING,
       digest: record.digest,
       fingerprint: record.fingerprint,
-      ttl_ms: this.idempotencyTtlMs,
+      ttl_ms: options.idempotencyTtlMs ?? this.idempotencyTtlMs,
     };
     const {
       codes,

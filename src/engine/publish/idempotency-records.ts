@@ -4,8 +4,14 @@ import type { IdempotencyRecord, NewJob } from '../../domain/job.js';
 import { isIdempotencyKey } from '../../domain/ids.js';
 import type { NewExtendedJob, PublishedJob } from '../../domain/extended-job.js';
 import { stateOf } from '../../domain/states.js';
+import { readIdempotencyRecord } from '../../redis/scripts/simple.js';
+import { checkNames } from '../core/checks.js';
 import { decodeId } from '../core/ids.js';
+import type { BatchCall, ScriptRunner } from '../core/scripts.js';
 
+/** Codes of lua/commands/simple/read_idempotency_record.lua. */
+const NO_RECORD = 0;
+const RECORD_OF_ANOTHER_REQUEST = 2;
 /** Size of a digest in bytes: enough to make accidental collisions practically impossible. */
 const DIGEST_BYTES = 16;
 /** Not a legal queue name: keys of the native API belong to no queue, because its calls may be for many queues. */
@@ -106,4 +112,55 @@ function fingerprintOf(facts: unknown, jobs: readonly { readonly body: Buffer }[
 
 function cut(hash: ReturnType<typeof createHash>): Buffer {
   return hash.digest().subarray(0, DIGEST_BYTES);
+}
+
+/**
+ * Finds the record that a call stored under its key.
+ *
+ * @returns the record (`decodeIdempotencyRecord`, `decodeIds`); null if there is none
+ * @throws {QueueError} `idempotency_key_reused`: it belongs to another request; or an error of the store
+ */
+export async function findIdempotencyRecord(
+  runner: ScriptRunner,
+  namespace: string,
+  { digest, fingerprint }: IdempotencyRecord,
+): Promise<Buffer | null> {
+  checkNames(namespace);
+  const reply = await runner.run(readIdempotencyRecord, namespace, { digest, fingerprint });
+  if (reply.found === RECORD_OF_ANOTHER_REQUEST) throw keyReused();
+  return reply.found === NO_RECORD ? null : reply.readIdempotencyRecord;
+}
+
+/** Size of a call with a key in the argument of the publish script, in bytes. */
+const KEYED_BYTES = 43;
+const TTL_BYTES = 6;
+
+/** A call with an idempotency key, in a batch. */
+export interface KeyedCall {
+  readonly record: IdempotencyRecord;
+  /** How long the record is kept, in milliseconds. */
+  readonly ttlMs: number;
+}
+
+/** Encodes the calls of a batch that have a key as lua/modules/jobs/idempotency.lua reads them. */
+export function encodeKeyedCalls(calls: readonly BatchCall<unknown, KeyedCall>[]): Buffer {
+  const parts: Buffer[] = [];
+  let first = 1;
+  for (const { items, detail } of calls) {
+    if (detail) parts.push(encodeKeyedCall(detail, first, items.length));
+    first += items.length;
+  }
+  return Buffer.concat(parts);
+}
+
+function encodeKeyedCall({ record, ttlMs }: KeyedCall, first: number, size: number): Buffer {
+  const { digest, fingerprint, isNative } = record;
+  const bytes = Buffer.alloc(KEYED_BYTES);
+  let at = bytes.writeUInt16BE(first, 0);
+  at = bytes.writeUInt16BE(size, at);
+  at += digest.copy(bytes, at);
+  at += fingerprint.copy(bytes, at);
+  at = bytes.writeUIntBE(ttlMs, at, TTL_BYTES);
+  bytes.writeUInt8(isNative ? 1 : 0, at);
+  return bytes;
 }

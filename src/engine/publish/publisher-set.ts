@@ -2,23 +2,16 @@ import type { Durability } from '../../domain/durability.js';
 import { UlidMinter } from '../../domain/ids.js';
 import type { RedisPool } from '../../redis/pool.js';
 import type { EngineObserver } from '../core/observer.js';
-import { IdempotentPublisher } from './idempotent-publisher.js';
 import { Publisher, type PublishSettings } from './publisher.js';
 import { ScriptRunner } from '../core/scripts.js';
-
-/** Publishers of one durability: without and with an idempotency key. */
-export interface PublishWay {
-  readonly simple: Publisher;
-  readonly idempotent: IdempotentPublisher;
-}
 
 /** Publishers for each durability: each has its own batches and its own connection path to the pool. */
 export class PublisherSet {
   /** For publishes that request no durability. */
-  readonly usual: PublishWay;
+  readonly usual: Publisher;
   /** Shared, so that the ids of one server are in order. */
   readonly minter = new UlidMinter();
-  private readonly others = new Map<Durability, PublishWay>();
+  private readonly others = new Map<Durability, Publisher>();
   private readonly runners = new Map<Durability, ScriptRunner>();
   private readonly usualDurability: Durability;
 
@@ -32,13 +25,13 @@ export class PublisherSet {
     this.usual = this.of(this.usualDurability);
   }
 
-  of(durability: Durability): PublishWay {
-    let way = this.others.get(durability);
-    if (!way) {
-      way = this.make(durability);
-      this.others.set(durability, way);
+  of(durability: Durability): Publisher {
+    let publisher = this.others.get(durability);
+    if (!publisher) {
+      publisher = this.make(durability);
+      this.others.set(durability, publisher);
     }
-    return way;
+    return publisher;
   }
 
   /** Runner for a durability; by default the pool's own. */
@@ -51,17 +44,14 @@ export class PublisherSet {
     return runner;
   }
 
-  private make(durability: Durability): PublishWay {
-    const { quotas, idempotencyTtlMs } = this.settings;
-    const runner = this.runnerOf(durability);
-    const simple = new Publisher(
-      runner,
+  private make(durability: Durability): Publisher {
+    return new Publisher(
+      this.runnerOf(durability),
       this.observer,
       this.scheduleWakeup,
       this.minter,
       this.settings,
       durability,
     );
-    return { simple, idempotent: new IdempotentPublisher(runner, simple, idempotencyTtlMs, quotas) };
   }
 }

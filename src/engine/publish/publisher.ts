@@ -1,19 +1,31 @@
 import type { Durability } from '../../domain/durability.js';
 import { ExtendedPathError, QueueError, UnconfirmedError } from '../../domain/errors.js';
-import type { NewJob } from '../../domain/job.js';
+import type { IdempotencyRecord, NewJob } from '../../domain/job.js';
 import { packUlid, UlidMinter } from '../../domain/ids.js';
 import type { Item } from '../../redis/scripts/script.js';
 import { publish as publishScript } from '../../redis/scripts/simple.js';
-import { Batcher, type ScriptRunner } from '../core/scripts.js';
+import { type BatchCall, Batcher, type ScriptRunner } from '../core/scripts.js';
 import { checkJobs, checkNames } from '../core/checks.js';
 import { encodeId } from '../core/ids.js';
-import type { IdempotentRequest } from './idempotency-records.js';
+import {
+  decodeIdempotencyRecord,
+  decodeIds,
+  encodeKeyedCalls,
+  idempotencyRecordOf,
+  type IdempotentRequest,
+  type KeyedCall,
+  keyReused,
+} from './idempotency-records.js';
 import type { EngineObserver } from '../core/observer.js';
 import type { EventWriter } from '../events/writer.js';
 import { NO_QUOTAS, quotaError } from './quotas.js';
 
+/** Codes of lua/commands/simple/publish.lua. */
 const STORED = 0;
 const TAKEN = 1;
+const STORED_BEFORE = 5;
+const OTHER_REQUEST = 6;
+const CALL_AGAIN = 9;
 /** Status of the script if the job to be replaced is an extended one: nothing has changed. */
 export const REPLACES_EXTENDED = 3;
 /** Approximate size of a job in a batch without its body, in bytes. */
@@ -22,8 +34,14 @@ const NOTHING = Buffer.alloc(0);
 /** Expiry has 48 bits in the header; a longer ttl is practically unlimited. In milliseconds. */
 const LONGEST_TTL_MS = 2 ** 46;
 
-/** Replaces the codes of a script that returned `REPLACES_RICH`. */
-const ALL_EXTENDED: readonly number[] = [];
+/** The results if the job to be replaced is an extended one. */
+const REPLACES_AN_EXTENDED_JOB: readonly Result[] = [];
+
+/**
+ * The result of an item: its code; of the first item of a call that was stored before with its idempotency key, what
+ * the record says.
+ */
+type Result = number | Buffer;
 
 /** Replaces a job of the queue by one whose id is given. */
 export type ReplaceExtended = (
@@ -51,7 +69,7 @@ export interface PublishSettings {
 
 /** Stores jobs: one script call per turn of the event loop and namespace. */
 export class Publisher {
-  private readonly batcher: Batcher<Item, number>;
+  private readonly batcher: Batcher<Item, Result, KeyedCall>;
   private readonly options = new OptionsText();
 
   constructor(
@@ -63,10 +81,7 @@ export class Publisher {
     /** Unless it is `memory`, errors contain the ids of the jobs, so that the publish can be repeated with them. */
     private readonly durability: Durability,
   ) {
-    const { quotas } = settings;
-    this.batcher = new Batcher((namespace, items, calls) =>
-      this.send(namespace, items, quotas === NO_QUOTAS ? NO_QUOTAS : quotas + sizesOf(calls)),
-    );
+    this.batcher = new Batcher((namespace, items, calls) => this.send(namespace, items, calls));
   }
 
   /**
@@ -84,8 +99,8 @@ export class Publisher {
       const id = named.id ?? this.minter.mint(this.runner.now());
       const item = this.itemOf(queue, named, this.bytesOf(named));
       this.batcher.add(namespace, [item], job.body.length + ITEM_OVERHEAD, {
-        done: (codes, first) => {
-          const refusal = refusalOf(codes[first], job);
+        done: (results, first) => {
+          const refusal = refusalOf(results[first], job);
           if (refusal) reject(refusal);
           else {
             this.report(namespace, queue, [job], [id]);
@@ -119,8 +134,8 @@ export class Publisher {
       }
       if (retryOf) checkRetry(retryOf, jobs.length);
       const { ids, items, weight } = this.itemsOf(queue, jobs, retryOf);
-      const done = (codes: readonly number[], first: number): void => {
-        const refusal = quotaError(codes[first]);
+      const done = (results: readonly Result[], first: number): void => {
+        const refusal = quotaError(codeOf(results[first]));
         if (refusal) reject(refusal);
         else {
           this.report(namespace, queue, jobs, ids);
@@ -146,27 +161,26 @@ export class Publisher {
     const named = retryOf ? retried(job, retryOf) : job;
     const id = named.id ?? this.minter.mint(this.runner.now());
     const item = this.itemOf(queue, named, this.bytesOf(named));
-    const { replaceExtended, events } = this.settings;
-    const quotas = this.settings.quotas === NO_QUOTAS ? NO_QUOTAS : `${this.settings.quotas}1`;
-    const sent = this.send(namespace, [item], quotas, encodeId(oldId) ?? NOTHING);
-    const codes = await (this.durability !== 'memory'
+    const { replaceExtended } = this.settings;
+    const items = [item];
+    const sent = this.send(namespace, items, [{ items, detail: undefined }], encodeId(oldId) ?? NOTHING);
+    const results = await (this.durability !== 'memory'
       ? sent.catch((error: unknown) => Promise.reject(withIds(error, [id])))
       : sent);
-    if (codes === ALL_EXTENDED) {
+    if (results === REPLACES_AN_EXTENDED_JOB) {
       await replaceExtended(namespace, queue, oldId, { ...named, id }, this.durability);
       return id;
     }
-    const refusal = refusalOf(codes[0], job);
+    const refusal = refusalOf(results[0], job);
     if (refusal) throw refusal;
-    this.count(namespace, queue, [job]);
-    if (events.isOn) events.replaced(namespace, queue, id, oldId);
+    this.reportReplaced(namespace, queue, [job], id, oldId);
     return id;
   }
 
   /**
    * Builds the items of one call, with the ids of its jobs, given or minted here, and its approximate size in bytes.
    */
-  itemsOf(
+  private itemsOf(
     queue: string,
     jobs: readonly NewJob[],
     retryOf?: readonly string[],
@@ -188,11 +202,19 @@ export class Publisher {
   private async send(
     namespace: string,
     items: readonly Item[],
-    quotas: string,
+    calls: readonly BatchCall<Item, KeyedCall>[],
     replaces: Buffer = NOTHING,
-  ): Promise<readonly number[]> {
-    const { codes, status } = await this.runner.run(publishScript, namespace, { replaces, quotas }, items);
-    return status === REPLACES_EXTENDED ? ALL_EXTENDED : codes;
+  ): Promise<readonly Result[]> {
+    const { quotas } = this.settings;
+    const isKeyed = calls.some(({ detail }) => detail !== undefined);
+    const args = {
+      replaces,
+      quotas: quotas === NO_QUOTAS ? NO_QUOTAS : quotas + sizesOf(calls),
+      keyed: isKeyed ? encodeKeyedCalls(calls) : NOTHING,
+    };
+    const { codes, texts, status } = await this.runner.run(publishScript, namespace, args, items);
+    if (status === REPLACES_EXTENDED) return REPLACES_AN_EXTENDED_JOB;
+    return texts.length > 0 ? withRecords(codes, calls, texts) : codes;
   }
 
   /** Encodes the job's own id, or the one that was minted last. */
@@ -206,16 +228,69 @@ export class Publisher {
     return [this.options.of(queue, job), id, job.body];
   }
 
-  /** Reports jobs that were stored with an idempotency key. */
-  reportIdempotent(namespace: string, request: IdempotentRequest, ids: readonly string[]): void {
+  /**
+   * Stores the jobs, all or none, with a record of them; or returns what the same request with this key stored before.
+   *
+   * @param key an idempotency key, or the record of a native call that has one
+   * @param ttlMs how long the record is kept, in milliseconds; by default that of the engine
+   * @returns their ids in order
+   * @throws {QueueError} `idempotency_key_reused`: another request has used the key, nothing has changed; or as
+   *   `publish`
+   */
+  async publishOnce(
+    namespace: string,
+    key: string | IdempotencyRecord,
+    request: IdempotentRequest,
+    ttlMs = this.settings.idempotencyTtlMs,
+  ): Promise<string[]> {
     const { queue, jobs, replaces } = request;
+    checkNames(namespace, queue);
+    checkJobs(jobs);
+    const record = typeof key === 'string' ? idempotencyRecordOf(key, request) : key;
+    if (jobs.length === 0) return [];
+    const { ids, items, weight } = this.itemsOf(queue, jobs);
+    const detail = { record, ttlMs };
+    let result: Result | undefined;
     if (replaces === undefined) {
-      this.report(namespace, queue, jobs, ids);
-      return;
+      do result = await this.sendKeyed(namespace, items, weight, detail);
+      while (result === CALL_AGAIN);
+    } else {
+      const sent = await this.send(namespace, items, [{ items, detail }], encodeId(replaces) ?? NOTHING);
+      if (sent === REPLACES_AN_EXTENDED_JOB) throw replacesExtended();
+      [result] = sent;
     }
+    if (Buffer.isBuffer(result)) return idsIn(result, record, jobs.length);
+    if (result === OTHER_REQUEST) throw keyReused();
+    const [first] = jobs;
+    const refusal = result === TAKEN && !first?.extended ? taken() : refusalOf(result, first ?? {});
+    if (refusal) throw refusal;
+    if (replaces === undefined) this.report(namespace, queue, jobs, ids);
+    else this.reportReplaced(namespace, queue, jobs, ids[0] ?? '', replaces);
+    return ids;
+  }
+
+  private sendKeyed(
+    namespace: string,
+    items: readonly Item[],
+    weight: number,
+    detail: KeyedCall,
+  ): Promise<Result | undefined> {
+    return new Promise((resolve, reject) => {
+      const done = (results: readonly Result[], first: number): void => resolve(results[first]);
+      this.batcher.add(namespace, items, weight, { done, failed: reject }, detail);
+    });
+  }
+
+  private reportReplaced(
+    namespace: string,
+    queue: string,
+    jobs: readonly NewJob[],
+    id: string,
+    oldId: string,
+  ): void {
     const { events } = this.settings;
     this.count(namespace, queue, jobs);
-    if (events.isOn) events.replaced(namespace, queue, ids[0] ?? '', replaces);
+    if (events.isOn) events.replaced(namespace, queue, id, oldId);
   }
 
   private report(namespace: string, queue: string, jobs: readonly NewJob[], ids: readonly string[]): void {
@@ -274,14 +349,49 @@ function isEqual(one: NewJob, other: NewJob): boolean {
   );
 }
 
-/** The error for a code of the script; undefined = the job is stored. */
-function refusalOf(code: number | undefined, { id, extended }: NewJob): Error | undefined {
+function codeOf(result: Result | undefined): number | undefined {
+  return Buffer.isBuffer(result) ? STORED_BEFORE : result;
+}
+
+/** The results of a batch, with the records of the calls that were stored before in the place of their first codes. */
+function withRecords(
+  codes: readonly number[],
+  calls: readonly BatchCall<Item, KeyedCall>[],
+  records: readonly Buffer[],
+): Result[] {
+  const results: Result[] = [...codes];
+  const found = records.values();
+  let first = 0;
+  for (const { items } of calls) {
+    if (codes[first] === STORED_BEFORE) results[first] = found.next().value ?? NOTHING;
+    first += items.length;
+  }
+  return results;
+}
+
+/** The error for the result of a job; undefined = the job is stored. */
+function refusalOf(
+  result: Result | undefined,
+  { id, extended }: Pick<NewJob, 'id' | 'extended'>,
+): Error | undefined {
+  const code = codeOf(result);
   if (code === STORED) return undefined;
   if (code !== TAKEN) return quotaError(code);
   // A minted id that is in use is from a call whose reply was lost, or that was refused: the job is stored.
   if (id === undefined) return undefined;
   // The job that has the id may have expired, which the extended path knows.
   return extended ? new ExtendedPathError() : taken();
+}
+
+function idsIn(bytes: Buffer, { isNative }: IdempotencyRecord, count: number): string[] {
+  return isNative ? decodeIdempotencyRecord(bytes).map(({ id }) => id) : decodeIds(bytes, count);
+}
+
+function replacesExtended(): QueueError {
+  return new QueueError(
+    'invalid_argument',
+    'a job of the native API is not replaced under an idempotency key',
+  );
 }
 
 export function taken(): QueueError {

@@ -47,13 +47,13 @@ export class Acks {
     private readonly durations: LeaseDurations,
   ) {
     this.acks = new Batcher(async (namespace, acks) => {
-      const { codes, nowMs, queues } = await runner.run(ackScript, namespace, {}, runsOf(acks));
+      const { codes, nowMs, texts } = await runner.run(ackScript, namespace, {}, runsOf(acks));
       // One object per code: most acknowledgements of a batch have the same result.
       const verdicts: Verdict[] = [];
       let unnamed = 0;
       return codes.map((code, i) =>
         acks[i]?.queue === undefined
-          ? { code, nowMs, queue: queues[unnamed++]?.toString() }
+          ? { code, nowMs, queue: texts[unnamed++]?.toString() }
           : (verdicts[code] ??= { code, nowMs }),
       );
     }, ACKS_IN_ONE);

@@ -32,6 +32,10 @@ export class V1PublishController {
         about: 'The same request with the same key is answered alike, and stores nothing twice.',
       },
       {
+        name: 'Idempotency-TTL-Ms',
+        about: 'How long the key is kept, in milliseconds, 1000 to 2592000000; a day if left out.',
+      },
+      {
         name: 'X-Durability',
         about: 'How safe the jobs must be before the answer: `memory`, `aof` or `replicated:N`.',
       },

@@ -142,6 +142,19 @@ export function codes(raw: unknown): Codes {
   return { ...answer(reply), codes: reply.length > 2 ? digitsOf(bytesAt(reply, 2)) : [] };
 }
 
+/** Codes, and byte strings after them that belong to some of the items. */
+export interface CodesAndTexts extends Codes {
+  readonly texts: readonly Buffer[];
+}
+
+export function codesAndTexts(raw: unknown): CodesAndTexts {
+  const reply = flatReply(raw);
+  const { status, nowMs, codes: all } = codes(reply);
+  return { status, nowMs, codes: all, texts: reply.length > 3 ? (reply.slice(3) as Buffer[]) : NO_TEXTS };
+}
+
+const NO_TEXTS: readonly Buffer[] = [];
+
 function digitsOf(text: Buffer): number[] {
   const digits: number[] = [];
   for (let i = 0; i < text.length; i++) digits.push((text[i] ?? 0) - DIGIT_ZERO);

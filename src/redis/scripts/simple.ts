@@ -5,6 +5,7 @@ import {
   answer,
   bytesAt,
   codes,
+  codesAndTexts,
   expiredLeasesOf,
   flatReply,
   integerAt,
@@ -38,28 +39,11 @@ export const publish = script({
   name: 'simple/publish',
   label: 'publish',
   keys: ['meta', 'queues', 'due', 'waiting', 'expiries'],
-  args: [...TIMES, 'replaces', 'quotas'],
+  args: [...TIMES, 'replaces', 'quotas', 'keyed'],
   item: ['options', 'id', 'body'],
   repeatable: true,
-  reply: codes,
-});
-
-/** The verdict if the script returns only a status: the job to be replaced is an extended one. */
-export const REPLACES_EXTENDED = 9;
-
-export const publishIdempotent = script({
-  name: 'simple/publish_idempotent',
-  label: 'publish_once',
-  keys: ['meta', 'queues', 'due', 'waiting', 'expiries'],
-  args: [...TIMES, 'replaces', 'quotas', 'digest', 'fingerprint', 'ttl_ms', 'form'],
-  item: ['options', 'id', 'body'],
-  repeatable: true,
-  reply: (raw) => {
-    const reply = flatReply(raw);
-    if (integerAt(reply, 0) !== 0)
-      return { ...answer(reply), verdict: REPLACES_EXTENDED, readIdempotencyRecord: Buffer.alloc(0) };
-    return { ...answer(reply), verdict: integerAt(reply, 2), readIdempotencyRecord: bytesAt(reply, 3) };
-  },
+  /** Texts: for each call whose idempotency key has a record of the same request, in order, what the record says. */
+  reply: codesAndTexts,
 });
 
 export const readIdempotencyRecord = script({
@@ -116,11 +100,8 @@ export const ack = script({
   count: (runs) =>
     runs.reduce((sum, [, size, ids]) => sum + (Buffer.isBuffer(ids) ? ids.length / Number(size) : 0), 0),
   repeatable: true,
-  reply: (raw) => ({
-    ...codes(raw),
-    /** For each acknowledgement that named no queue, in order: the name of its job's queue; empty = there is none. */
-    queues: flatReply(raw).slice(3) as readonly Buffer[],
-  }),
+  /** Texts: for each acknowledgement that names no queue, in order, that of its job; empty = there is none. */
+  reply: codesAndTexts,
 });
 
 export const undo = script({
@@ -398,7 +379,6 @@ export const ENGINE_SCRIPTS = [
   register,
   unregister,
   publish,
-  publishIdempotent,
   readIdempotencyRecord,
   backfillQuota,
   reserve,

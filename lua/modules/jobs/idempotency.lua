@@ -1,0 +1,69 @@
+-- Records of idempotency keys: 16 bytes of the request's fingerprint, then what was stored. Of a call of the native API for each job its state (0
+-- gone), whether another job stands for it, the length of its id, a byte each, and the id; of another call the ids, one after the other. A record has a
+-- TTL of Redis's own.
+--- @requires core/call, core/header, queues/registry
+--- @exports read_idempotency_record, idempotency_entry, find_records, leave_out, write_idempotency_records
+
+-- nil if there is none; stored is "" if the key was used for another request.
+function read_idempotency_record(digest, fingerprint)
+  local record = redis.call("GET", queue_key("k", digest))
+  local is_same = record and string.sub(record, 1, 16) == fingerprint
+  return record and { is_same = is_same, stored = is_same and string.sub(record, 17) or "" } or nil
+end
+
+function idempotency_entry(state, stands_in, id)
+  return string.char(state, stands_in and 1 or 0, #id) .. id
+end
+
+-- The calls of a batch that have a key and are to be stored. first, last: their items; form: of the record, 0 = ids, 1 = jobs.
+local calls = {}
+
+-- Looks for the records of a batch. keyed: 43 bytes for each call with a key: its first item and its number of items, 2 bytes each, the digest of the
+-- key, the fingerprint of the request, 16 bytes each, how long the record lasts, 6 bytes, ms, its form. Returns the codes of the items that are not
+-- to be stored now: 5 the key has a record of the same request, 6 of another one, 9 an earlier call of the batch has the same key: call again;
+-- their number; and what the records with code 5 say.
+function find_records(keyed)
+  local codes, count, stored, seen, at = {}, 0, {}, {}, 1
+  while at <= #keyed do
+    local first, size, digest, fingerprint, ttl_ms, form, after = struct.unpack(">I2I2c16c16I6B", keyed, at)
+    local record, code = read_idempotency_record(digest, fingerprint), nil
+    if record then
+      code, stored[#stored + 1] = record.is_same and "5" or "6", record.is_same and record.stored or nil
+    elseif seen[digest] then
+      code = "9"
+    else
+      calls[#calls + 1] = { first = first, last = first + size - 1, digest = digest, fingerprint = fingerprint, ttl_ms = ttl_ms, form = form }
+    end
+    for item = first, code and first + size - 1 or 0 do
+      codes[item], count = code, count + 1
+    end
+    seen[digest], at = true, after
+  end
+  return codes, count, stored
+end
+
+-- Takes items out of a planned publish, and the queues that only they would have made. number_of_item: of an item's queue.
+function leave_out(known, codes, number_of_item)
+  local used = {}
+  for item, code in ipairs(codes) do
+    codes[item] = known[item] or code
+    if codes[item] == "0" then
+      used[number_of_item(item)] = true
+    end
+  end
+  keep_new_queues(used)
+end
+
+-- Stores the records of the calls whose jobs were stored. id_and_state: of an item.
+function write_idempotency_records(codes, id_and_state)
+  for _, call in ipairs(calls) do
+    if codes[call.first] == "0" then
+      local entries = {}
+      for item = call.first, call.last do
+        local id, state = id_and_state(item)
+        entries[#entries + 1] = call.form == 0 and id or idempotency_entry(state, false, id)
+      end
+      redis.call("SET", queue_key("k", call.digest), call.fingerprint .. table.concat(entries), "PX", call.ttl_ms)
+    end
+  end
+end
