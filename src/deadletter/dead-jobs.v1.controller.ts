@@ -8,6 +8,7 @@ import type { RequestContext } from '../http/request/request-context.js';
 import type { FieldsClass, Plain } from '../http/fields/field.js';
 import { readQuery } from '../http/fields/read.js';
 import { Incoming } from '../http/incoming.js';
+import { bulkLimit } from '../http/request/body.js';
 import { fieldsIn } from '../http/request/json-body.js';
 import { cursorOrNull, pageOf } from '../http/request/page-query.js';
 import { reply } from '../http/answer/reply.js';
@@ -86,7 +87,7 @@ export class V1DeadJobsController {
     of: FieldsClass<T>,
     work: (fields: T) => Promise<DeadStep>,
   ): Promise<void> {
-    const fields = await fieldsIn(context, this.config.limits.max_bulk_bytes, of);
+    const fields = await fieldsIn(context, bulkLimit(this.config.limits), of);
     reply(context, 200, deadAnswer(await work(fields), fields));
   }
 }

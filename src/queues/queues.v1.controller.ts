@@ -23,7 +23,7 @@ import { changeOf, isPlaceOfQueues, queueAnswer } from './queues.v1.js';
 
 const GROUP = 'Queues';
 /** Much more than settings or a list of states need. */
-const MAX_BODY_BYTES = 65_536;
+const LIMIT = { maxBytes: 65_536 };
 const SHOWN: Readonly<Record<number, AnswerDescription>> = {
   200: { about: 'The queue as it is now.', of: QueueAnswer },
 };
@@ -71,7 +71,7 @@ export class V1QueuesController {
     answers: SHOWN,
   })
   async change(@Incoming() context: RequestContext): Promise<void> {
-    const fields = await fieldsIn(context, MAX_BODY_BYTES, SettingsFields);
+    const fields = await fieldsIn(context, LIMIT, SettingsFields);
     const view = await this.queues.change(context.caller, context.queue, changeOf(fields));
     reply(context, 200, queueAnswer(view));
   }
@@ -123,7 +123,7 @@ export class V1QueuesController {
   })
   async drain(@Incoming() context: RequestContext): Promise<void> {
     const { server, caller, queue } = context;
-    const { wait_ms } = await fieldsIn(context, MAX_BODY_BYTES, DrainFields);
+    const { wait_ms } = await fieldsIn(context, LIMIT, DrainFields);
     if (wait_ms > 0) server.loadShedder?.park(context);
     const view = await this.queues.drain(caller, queue, wait_ms, () => context.mayWait);
     reply(context, 200, queueAnswer(view));
@@ -141,7 +141,7 @@ export class V1QueuesController {
   })
   async purge(@Incoming() context: RequestContext): Promise<void> {
     const { caller, queue } = context;
-    const { states, dry_run } = await fieldsIn(context, MAX_BODY_BYTES, PurgeFields);
+    const { states, dry_run } = await fieldsIn(context, LIMIT, PurgeFields);
     if (dry_run) {
       const found = await this.queues.count(caller, queue, states as JobState[]);
       reply(context, 200, { jobs: found, dry_run, complete: true });

@@ -9,6 +9,7 @@ import { type AnswerDescription, Describe } from '../http/describe.js';
 import type { RequestContext } from '../http/request/request-context.js';
 import { readQuery } from '../http/fields/read.js';
 import { Incoming } from '../http/incoming.js';
+import { bulkLimit } from '../http/request/body.js';
 import { fieldsIn } from '../http/request/json-body.js';
 import { fromCursor, pageAnswer } from '../http/request/page-query.js';
 import { reply } from '../http/answer/reply.js';
@@ -48,9 +49,9 @@ export class V1RecurringController {
     answers: { 201: { about: 'The recurring job.', of: RecurringAnswer } },
   })
   async create(@Incoming() context: RequestContext): Promise<void> {
-    const { max_bulk_bytes, max_body_bytes } = this.config.limits;
-    const fields = await fieldsIn(context, max_bulk_bytes, RecurringFields);
-    const recurring = newRecurringOf(fields, max_body_bytes, fields.id);
+    const { limits } = this.config;
+    const fields = await fieldsIn(context, bulkLimit(limits), RecurringFields);
+    const recurring = newRecurringOf(fields, limits.max_body_bytes, fields.id);
     const stored = await this.recurrings.set(context.caller, recurring);
     const location = `/v1/${context.namespace}/recurring/${stored.id}`;
     reply(context, 201, recurringAnswer(stored), ['Location', location]);
@@ -88,9 +89,9 @@ export class V1RecurringController {
     answers: ONE,
   })
   async replace(@Incoming() context: RequestContext): Promise<void> {
-    const { max_bulk_bytes, max_body_bytes } = this.config.limits;
-    const fields = await fieldsIn(context, max_bulk_bytes, ReplaceRecurringFields);
-    const recurring = newRecurringOf(fields, max_body_bytes, context.jobId);
+    const { limits } = this.config;
+    const fields = await fieldsIn(context, bulkLimit(limits), ReplaceRecurringFields);
+    const recurring = newRecurringOf(fields, limits.max_body_bytes, context.jobId);
     reply(context, 200, recurringAnswer(await this.recurrings.set(context.caller, recurring)));
   }
 
@@ -104,9 +105,9 @@ export class V1RecurringController {
     answers: ONE,
   })
   async change(@Incoming() context: RequestContext): Promise<void> {
-    const { max_bulk_bytes, max_body_bytes } = this.config.limits;
-    const fields = await fieldsIn(context, max_bulk_bytes, RecurringChangeFields);
-    await this.alter(context, changeOf(fields, max_body_bytes));
+    const { limits } = this.config;
+    const fields = await fieldsIn(context, bulkLimit(limits), RecurringChangeFields);
+    await this.alter(context, changeOf(fields, limits.max_body_bytes));
   }
 
   @Delete(':id')

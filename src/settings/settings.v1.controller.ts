@@ -13,7 +13,7 @@ import { ChosenSettingFields, NamespaceSettingAnswer, NamespaceSettingsPage } fr
 import { keyOf, settingJson, settingsJson, valueOf } from './settings.v1.js';
 
 /** Enough for a number and its field name, in bytes. */
-const MAX_BODY_BYTES = 1_024;
+const LIMIT = { maxBytes: 1_024 };
 
 /** Settings of a namespace on the native API. They apply to all of its queues, so tokens for some queues are rejected. */
 @Controller('v1/:namespace/settings')
@@ -56,7 +56,7 @@ export class V1SettingsController {
   })
   async set(@Incoming() context: RequestContext, @InPath('key') name: string): Promise<void> {
     const key = keyOf(name);
-    const body = await wholeBody(context, MAX_BODY_BYTES);
+    const body = await wholeBody(context, LIMIT);
     const { settings } = this.queuesOf(context);
     await settings.set(context.namespace, key, valueOf(key, body));
     await this.show(context, key);

@@ -10,6 +10,7 @@ import {
 import type { Log } from '../../domain/log.js';
 import { asciiJson } from './answer.js';
 import type { ApiErrors, RequestContext } from '../request/request-context.js';
+import { BodyTooLargeError } from '../request/body.js';
 import { type Refusal, refuse, RETRY_SOON, withJobIds } from './refuse.js';
 import type { RouteTable } from '../route-table.js';
 
@@ -106,7 +107,8 @@ export class V1Errors implements ApiErrors {
     if (status !== 404) return problem(status, 'bad_request', 'the request cannot be read');
     const allowed = this.routes.methodsOf(request.url ?? '');
     if (allowed.length === 0) return problem(404, 'not_found', 'there is no such call');
-    const refusal = problem(405, 'method_not_allowed', 'the call has another method');
+    const detail = `this path has no ${request.method ?? ''}; it has ${allowed.join(', ')}`;
+    const refusal = problem(405, 'method_not_allowed', detail);
     return { ...refusal, headers: ['Allow', allowed.join(', ')] };
   }
 }
@@ -118,10 +120,14 @@ function ofQueueError(error: QueueError): Refusal {
     dependents: error instanceof DependentsError ? error.dependents : undefined,
     holder_id: error instanceof UniqueKeyTakenError ? error.holderId : undefined,
   };
-  const refusal = problem(status, error.code, detail ?? error.message, more);
+  const refusal = problem(status, error.code, detail ?? messageOf(error), more);
   if (status !== 503 && !SOON_OVER.has(error.code)) return refusal;
   const later = { ...refusal, headers: RETRY_SOON };
   return error instanceof UnconfirmedError ? withJobIds(later, error.jobIds) : later;
+}
+
+function messageOf(error: QueueError): string {
+  return error instanceof BodyTooLargeError ? error.detail : error.message;
 }
 
 function problem(

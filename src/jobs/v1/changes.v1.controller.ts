@@ -10,6 +10,7 @@ import type { RequestContext } from '../../http/request/request-context.js';
 import type { FieldsClass } from '../../http/fields/field.js';
 import { given } from '../../http/fields/given.js';
 import { Incoming } from '../../http/incoming.js';
+import { bulkLimit } from '../../http/request/body.js';
 import { fieldsIn } from '../../http/request/json-body.js';
 import { isoTime, isoTimeOrNull, reply } from '../../http/answer/reply.js';
 import { jobChangeOf, logDataOf } from './changes.v1.js';
@@ -117,6 +118,6 @@ export class V1ChangesController {
   }
 
   private fields<T extends object>(context: RequestContext, of: FieldsClass<T>): Promise<T> {
-    return fieldsIn(context, this.config.limits.max_bulk_bytes, of);
+    return fieldsIn(context, bulkLimit(this.config.limits), of);
   }
 }

@@ -6,6 +6,7 @@ import { Describe } from '../../http/describe.js';
 import type { RequestContext } from '../../http/request/request-context.js';
 import { readFields, readQuery } from '../../http/fields/read.js';
 import { Incoming } from '../../http/incoming.js';
+import { bodyLimit } from '../../http/request/body.js';
 import { fieldsIn } from '../../http/request/json-body.js';
 import { pageAnswer, pageOf, PageQuery } from '../../http/request/page-query.js';
 import { isoTime, reply } from '../../http/answer/reply.js';
@@ -73,7 +74,7 @@ export class V1ListsController {
   })
   async addTags(@Incoming() context: RequestContext): Promise<void> {
     const { caller, jobId: id } = context;
-    const { tags } = await fieldsIn(context, this.config.limits.max_body_bytes, TagsFields);
+    const { tags } = await fieldsIn(context, bodyLimit(this.config.limits), TagsFields);
     await this.jobs.checkJob(caller, id);
     reply(context, 200, { id, tags: await this.lists.addTags(caller, id, tags) });
   }
