@@ -34,10 +34,12 @@ export class V1DeadJobsController {
   @Get()
   @Access({ queues: 'body', verb: 'consume' })
   @Describe({
+    id: 'listDeadJobs',
     about: 'Lists dead jobs, those first that died first.',
     group: GROUP,
     query: DeadQuery,
     answers: { 200: { about: 'A page of jobs.', of: JobsPage } },
+    errors: ['queue_not_allowed', 'pool_moving'],
   })
   async list(@Incoming() context: RequestContext): Promise<void> {
     const { limit, cursor, ...filter } = readQuery(DeadQuery, context.query);
@@ -48,11 +50,13 @@ export class V1DeadJobsController {
   @Post('respawn')
   @Access({ queues: 'body', verb: 'admin' })
   @Describe({
+    id: 'respawnDeadJobs',
     about: 'Brings dead jobs back, ready to run.',
     details: IN_STEPS,
     group: GROUP,
     body: RespawnFields,
     answers: DONE,
+    errors: ['queue_not_allowed', 'pool_moving'],
   })
   respawn(@Incoming() context: RequestContext): Promise<void> {
     return this.act(context, RespawnFields, (fields) =>
@@ -63,11 +67,13 @@ export class V1DeadJobsController {
   @Post('move')
   @Access({ queues: 'body', verb: 'admin' })
   @Describe({
+    id: 'moveDeadJobs',
     about: 'Brings dead jobs back in another queue.',
     details: IN_STEPS,
     group: GROUP,
     body: MoveFields,
     answers: DONE,
+    errors: ['queue_not_allowed', 'pool_moving'],
   })
   move(@Incoming() context: RequestContext): Promise<void> {
     return this.act(context, MoveFields, (fields) =>
@@ -77,7 +83,15 @@ export class V1DeadJobsController {
 
   @Post('delete')
   @Access({ queues: 'body', verb: 'admin' })
-  @Describe({ about: 'Deletes dead jobs.', details: IN_STEPS, group: GROUP, body: DeadFields, answers: DONE })
+  @Describe({
+    id: 'deleteDeadJobs',
+    about: 'Deletes dead jobs.',
+    details: IN_STEPS,
+    group: GROUP,
+    body: DeadFields,
+    answers: DONE,
+    errors: ['queue_not_allowed', 'pool_moving'],
+  })
   delete(@Incoming() context: RequestContext): Promise<void> {
     return this.act(context, DeadFields, (fields) => this.jobs.delete(context.caller, deadRequestOf(fields)));
   }

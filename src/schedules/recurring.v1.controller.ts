@@ -43,10 +43,12 @@ export class V1RecurringController {
   @Post()
   @Access(PUBLISHERS)
   @Describe({
+    id: 'createRecurringJob',
     about: 'Stores a recurring job: one job is made for each slot of its schedule.',
     group: GROUP,
     body: RecurringFields,
     answers: { 201: { about: 'The recurring job.', of: RecurringAnswer } },
+    errors: ['queue_not_allowed', 'pool_moving'],
   })
   async create(@Incoming() context: RequestContext): Promise<void> {
     const { limits } = this.config;
@@ -60,10 +62,12 @@ export class V1RecurringController {
   @Get()
   @Access({ queues: 'body', verb: 'publish' })
   @Describe({
+    id: 'listRecurringJobs',
     about: 'Lists recurring jobs, in the order of their ids.',
     group: GROUP,
     query: RecurringQuery,
     answers: { 200: { about: 'A page of them.', of: RecurringPageAnswer } },
+    errors: ['queue_not_allowed', 'pool_moving'],
   })
   async list(@Incoming() context: RequestContext): Promise<void> {
     const { limit, cursor, queue } = readQuery(RecurringQuery, context.query);
@@ -74,7 +78,13 @@ export class V1RecurringController {
 
   @Get(':id')
   @Access({ queues: 'body', verb: 'publish' })
-  @Describe({ about: 'Shows a recurring job.', group: GROUP, answers: ONE })
+  @Describe({
+    id: 'getRecurringJob',
+    about: 'Shows a recurring job.',
+    group: GROUP,
+    answers: ONE,
+    errors: ['recurring_not_found', 'pool_moving'],
+  })
   async find(@Incoming() context: RequestContext): Promise<void> {
     reply(context, 200, recurringAnswer(await this.recurrings.get(context.caller, context.jobId)));
   }
@@ -82,11 +92,13 @@ export class V1RecurringController {
   @Put(':id')
   @Access(PUBLISHERS)
   @Describe({
+    id: 'replaceRecurringJob',
     about: 'Stores a recurring job under an id, in the place of the one that has it.',
     details: 'It goes on counting, and its slots stay as long as its schedule is the same.',
     group: GROUP,
     body: ReplaceRecurringFields,
     answers: ONE,
+    errors: ['queue_not_allowed', 'pool_moving'],
   })
   async replace(@Incoming() context: RequestContext): Promise<void> {
     const { limits } = this.config;
@@ -98,11 +110,13 @@ export class V1RecurringController {
   @Patch(':id')
   @Access(PUBLISHERS)
   @Describe({
+    id: 'updateRecurringJob',
     about: 'Changes a recurring job while it runs.',
     details: 'What is left out stays. Jobs that were made already do not change.',
     group: GROUP,
     body: RecurringChangeFields,
     answers: ONE,
+    errors: ['recurring_not_found', 'queue_not_allowed', 'pool_moving'],
   })
   async change(@Incoming() context: RequestContext): Promise<void> {
     const { limits } = this.config;
@@ -113,9 +127,11 @@ export class V1RecurringController {
   @Delete(':id')
   @Access(PUBLISHERS)
   @Describe({
+    id: 'deleteRecurringJob',
     about: 'Removes a recurring job. The jobs that it made stay.',
     group: GROUP,
     answers: { 204: { about: 'It is gone.' } },
+    errors: ['recurring_not_found', 'pool_moving'],
   })
   async remove(@Incoming() context: RequestContext): Promise<void> {
     await this.recurrings.remove(context.caller, context.jobId);
@@ -125,9 +141,11 @@ export class V1RecurringController {
   @Post(':id/pause')
   @Access(PUBLISHERS)
   @Describe({
+    id: 'pauseRecurringJob',
     about: 'Pauses a recurring job: it makes no jobs until it is resumed.',
     group: GROUP,
     answers: ONE,
+    errors: ['recurring_not_found', 'pool_moving'],
   })
   pause(@Incoming() context: RequestContext): Promise<void> {
     return this.alter(context, { isPaused: true });
@@ -136,10 +154,12 @@ export class V1RecurringController {
   @Post(':id/resume')
   @Access(PUBLISHERS)
   @Describe({
+    id: 'resumeRecurringJob',
     about: 'Has a recurring job go on with its next slot.',
     details: 'Slots that passed while it was paused are not made up for.',
     group: GROUP,
     answers: ONE,
+    errors: ['recurring_not_found', 'pool_moving'],
   })
   resume(@Incoming() context: RequestContext): Promise<void> {
     return this.alter(context, { isPaused: false });

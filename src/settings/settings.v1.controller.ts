@@ -25,6 +25,7 @@ export class V1SettingsController {
   @Get()
   @Access({ queues: 'none', verb: 'admin' })
   @Describe({
+    id: 'listSettings',
     about: 'Shows all settings of the namespace, with what holds.',
     group: 'Settings',
     answers: { 200: { about: 'The settings.', of: NamespaceSettingsPage } },
@@ -37,6 +38,7 @@ export class V1SettingsController {
   @Get(':key')
   @Access({ queues: 'none', verb: 'admin' })
   @Describe({
+    id: 'getSetting',
     about: 'Shows a setting.',
     group: 'Settings',
     answers: { 200: { about: 'The setting.', of: NamespaceSettingAnswer } },
@@ -49,6 +51,7 @@ export class V1SettingsController {
   @Put(':key')
   @Access({ queues: 'none', verb: 'admin' })
   @Describe({
+    id: 'updateSetting',
     about: 'Chooses a value for a setting.',
     group: 'Settings',
     body: ChosenSettingFields,
@@ -66,6 +69,7 @@ export class V1SettingsController {
   @Delete(':key')
   @Access({ queues: 'none', verb: 'admin' })
   @Describe({
+    id: 'resetSetting',
     about: 'Sets a setting back to its default.',
     group: 'Settings',
     answers: { 204: { about: 'It holds.' } },

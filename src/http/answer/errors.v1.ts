@@ -82,8 +82,9 @@ export const PROBLEMS: Readonly<Record<ErrorCode, { readonly status: number; rea
   internal: { status: 500, detail: 'internal error' },
 };
 
-/** Codes of errors that occur before a route is found. */
-type HttpCode = 'not_found' | 'method_not_allowed' | 'bad_request';
+/** The status of each code of errors that occur before a route is found. */
+export const HTTP_PROBLEMS = { bad_request: 400, not_found: 404, method_not_allowed: 405 } as const;
+export type HttpCode = keyof typeof HTTP_PROBLEMS;
 
 /** Error responder of the native API: problem details by RFC 9457. */
 export class V1Errors implements ApiErrors {
