@@ -15,7 +15,7 @@ export const MAX_ATTRIBUTES = 16;
 export const MAX_ATTRIBUTE_KEY = 32;
 export const MAX_ATTRIBUTE_VALUE = 128;
 /** Longest given job id, in characters. */
-export const MAX_JOB_ID_LENGTH = 64;
+export const MAX_JOB_ID_LENGTH = 128;
 /** Longest idempotency key, in characters. */
 export const MAX_IDEMPOTENCY_KEY = 255;
 /** Longest time that an idempotency key may be kept, in seconds: 30 days. */

@@ -11,7 +11,7 @@ import {
   MAX_TRIES,
   MIN_RECURRING_MS,
 } from '../../domain/limits.js';
-import { isJobId } from '../../domain/ids.js';
+import { isJobId, JOB_ID_RULE } from '../../domain/ids.js';
 
 const MAX_TIME_MS = Number.MAX_SAFE_INTEGER;
 /** A priority is 8 bits, signed. */
@@ -47,7 +47,7 @@ function checkExtendedJob({
   unique,
 }: NewExtendedJob): void {
   if (unique) checkUniqueKey(unique);
-  if (id !== undefined && !isJobId(id)) throw invalid('id', 'has 1 to 64 letters, digits, - and _');
+  if (id !== undefined && !isJobId(id)) throw invalid('id', JOB_ID_RULE);
   for (const [field, value] of Object.entries({ delayMs, dueMs, ttlMs, ttrMs })) {
     if (value !== undefined && !isWhole(value, 0, MAX_TIME_MS))
       throw invalid(field, 'is a whole number of milliseconds, 0 or more');
