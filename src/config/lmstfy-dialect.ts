@@ -1,3 +1,4 @@
+import { didYouMean } from '../domain/similar-name.js';
 import { emptyTree, isTree, lay, type Layer, type Tree } from './tree.js';
 
 /** lmstfy's defaults, where ours are different. */
@@ -50,11 +51,16 @@ const OUR_SECTIONS = [
   'tokens',
   'data',
   'limits',
+  'events',
   'redis',
   'lmstfy',
   'metrics',
+  'stats',
   'log',
 ];
+
+/** Our keys for the address of a pool. */
+const OUR_PLACES = ['url', 'sentinels', 'cluster'];
 
 /** logrus levels with another name here. */
 const LEVELS: Readonly<Record<string, string>> = { warning: 'warn', panic: 'fatal' };
@@ -74,9 +80,23 @@ function format(value: unknown): unknown {
   return typeof value === 'string' && value.toLowerCase() === 'text' ? 'pretty' : value;
 }
 
-/** True if any key of a parsed file is one of lmstfy's. */
+/** True if any key of a parsed file is one of lmstfy's; `pool` may also be a misspelt `pools` of ours. */
 export function isLmstfyFile(file: Tree): boolean {
-  return Object.keys(file).some((key) => isLmstfyKey(key.toLowerCase()));
+  return Object.entries(file).some(
+    ([key, value]) => isLmstfyKey(key.toLowerCase()) && !(key === 'pool' && isOurs(file, value)),
+  );
+}
+
+/** True if no pool has an `Addr`, which lmstfy requires, and the pools or the rest of the file have keys of ours. */
+function isOurs(file: Tree, pools: unknown): boolean {
+  const keys = isTree(pools)
+    ? Object.values(pools).flatMap((pool) => (isTree(pool) ? Object.keys(pool) : []))
+    : [];
+  if (keys.some((key) => key.toLowerCase() === 'addr')) return false;
+  return (
+    keys.some((key) => OUR_PLACES.includes(key)) ||
+    OUR_SECTIONS.some((section) => Object.hasOwn(file, section))
+  );
 }
 
 function isLmstfyKey(key: string): boolean {
@@ -157,7 +177,10 @@ class Translation {
   private put(keys: typeof KEYS, key: string, spelt: string, under: readonly string[], value: unknown): void {
     const lower = key.toLowerCase();
     const target = Object.hasOwn(keys, lower) ? keys[lower] : undefined;
-    if (target === undefined) this.problems.push(`${spelt} is not a key of lmstfy's (${this.file})`);
+    if (target === undefined)
+      this.problems.push(
+        `${spelt} is not a key of lmstfy's (${this.file})${didYouMean(key, Object.keys(keys))}`,
+      );
     else if (value === '') return;
     else if (target === null) this.idle.push(spelt);
     else this.place([...under, ...target.path], spelt, target.convert ? target.convert(value) : value);

@@ -88,13 +88,29 @@ describe('what is wrong', () => {
       '[server]\nport = "80"\nprot = 1\n[limits]\nmax_body_bytes = 67108865\n[nope]\n[log]\nlevel = "loud"';
 
     expect(problems(toml, { PUMPHOUSE_REDIS__COMMAND_TIMEOUT_MS: '1e3', PUMPHOUSE_NO__KEY: '' })).toEqual([
-      expect.stringMatching(/^server\.prot is not a known key \(FILE\); known here: host, port, workers,/),
+      expect.stringMatching(
+        /^server\.prot is not a known key \(FILE\); did you mean port\?; known here: host, port, workers,/,
+      ),
       expect.stringMatching(/^nope is not a known key \(FILE\)/),
       'PUMPHOUSE_NO__KEY names no known key',
       'server.port must be a whole number from 0 to 65535 (FILE)',
       'limits.max_body_bytes must be a whole number from 1 to 67108864 (FILE)',
       'redis.command_timeout_ms must be a whole number from 50 to 60000 (PUMPHOUSE_REDIS__COMMAND_TIMEOUT_MS)',
       'log.level must be one of trace, debug, info, warn, error, fatal, silent (FILE)',
+    ]);
+  });
+
+  it.each([
+    ['[pool.default]\nurl = "redis://h"', 'pool', 'pools'],
+    ['[pool.default]\ncluster = ["h"]', 'pool', 'pools'],
+    ['[pool.default]\ndurability = "aof"\n[server]\nport = 1', 'pool', 'pools'],
+    ['[Pools.default]\nurl = "redis://h"', 'Pools', 'pools'],
+    ['[limit]\nmax_waiters = 1', 'limit', 'limits'],
+    ['[limits]\nmax_body = 1', 'limits.max_body', 'max_body_bytes'],
+    ['[pools.default]\nurl = "redis://h"\nmigrate = "b"', 'pools.default.migrate', 'migrate_to'],
+  ])('is told the key that it may mean: %j', (toml, path, meant) => {
+    expect(problems(toml)).toEqual([
+      expect.stringMatching(`^${path} is not a known key \\(FILE\\); did you mean ${meant}\\?; known here: `),
     ]);
   });
 

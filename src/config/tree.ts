@@ -1,3 +1,4 @@
+import { didYouMean } from '../domain/similar-name.js';
 import { keysOf, type KeyClass } from './keys.js';
 
 /** A parsed TOML table. */
@@ -46,7 +47,7 @@ export function admit(layer: Layer, type: KeyClass, problems: string[], tree = l
     const kind = keys.get(key);
     if (!kind) {
       problems.push(
-        `${at} is not a known key (${layer.origin(at)}); known here: ${[...keys.keys()].join(', ')}`,
+        `${at} is not a known key (${layer.origin(at)})${didYouMean(key, keys.keys())}; known here: ${[...keys.keys()].join(', ')}`,
       );
     } else if (kind.type !== 'section' && kind.type !== 'named') {
       admitted[key] = value;

@@ -8,6 +8,7 @@ import type { RequestContext } from '../http/request/request-context.js';
 import type { FieldsClass, Plain } from '../http/fields/field.js';
 import { readQuery } from '../http/fields/read.js';
 import { Incoming } from '../http/incoming.js';
+import { bulkLimit } from '../http/request/body.js';
 import { fieldsIn } from '../http/request/json-body.js';
 import { cursorOrNull, pageOf } from '../http/request/page-query.js';
 import { reply } from '../http/answer/reply.js';
@@ -33,10 +34,12 @@ export class V1DeadJobsController {
   @Get()
   @Access({ queues: 'body', verb: 'consume' })
   @Describe({
+    id: 'listDeadJobs',
     about: 'Lists dead jobs, those first that died first.',
     group: GROUP,
     query: DeadQuery,
     answers: { 200: { about: 'A page of jobs.', of: JobsPage } },
+    errors: ['queue_not_allowed', 'pool_moving'],
   })
   async list(@Incoming() context: RequestContext): Promise<void> {
     const { limit, cursor, ...filter } = readQuery(DeadQuery, context.query);
@@ -47,11 +50,13 @@ export class V1DeadJobsController {
   @Post('respawn')
   @Access({ queues: 'body', verb: 'admin' })
   @Describe({
+    id: 'respawnDeadJobs',
     about: 'Brings dead jobs back, ready to run.',
     details: IN_STEPS,
     group: GROUP,
     body: RespawnFields,
     answers: DONE,
+    errors: ['queue_not_allowed', 'pool_moving'],
   })
   respawn(@Incoming() context: RequestContext): Promise<void> {
     return this.act(context, RespawnFields, (fields) =>
@@ -62,11 +67,13 @@ export class V1DeadJobsController {
   @Post('move')
   @Access({ queues: 'body', verb: 'admin' })
   @Describe({
+    id: 'moveDeadJobs',
     about: 'Brings dead jobs back in another queue.',
     details: IN_STEPS,
     group: GROUP,
     body: MoveFields,
     answers: DONE,
+    errors: ['queue_not_allowed', 'pool_moving'],
   })
   move(@Incoming() context: RequestContext): Promise<void> {
     return this.act(context, MoveFields, (fields) =>
@@ -76,7 +83,15 @@ export class V1DeadJobsController {
 
   @Post('delete')
   @Access({ queues: 'body', verb: 'admin' })
-  @Describe({ about: 'Deletes dead jobs.', details: IN_STEPS, group: GROUP, body: DeadFields, answers: DONE })
+  @Describe({
+    id: 'deleteDeadJobs',
+    about: 'Deletes dead jobs.',
+    details: IN_STEPS,
+    group: GROUP,
+    body: DeadFields,
+    answers: DONE,
+    errors: ['queue_not_allowed', 'pool_moving'],
+  })
   delete(@Incoming() context: RequestContext): Promise<void> {
     return this.act(context, DeadFields, (fields) => this.jobs.delete(context.caller, deadRequestOf(fields)));
   }
@@ -86,7 +101,7 @@ export class V1DeadJobsController {
     of: FieldsClass<T>,
     work: (fields: T) => Promise<DeadStep>,
   ): Promise<void> {
-    const fields = await fieldsIn(context, this.config.limits.max_bulk_bytes, of);
+    const fields = await fieldsIn(context, bulkLimit(this.config.limits), of);
     reply(context, 200, deadAnswer(await work(fields), fields));
   }
 }

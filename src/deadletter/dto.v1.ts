@@ -20,11 +20,10 @@ import {
   TextsByName,
   Whole,
 } from '../http/fields/kinds.js';
-import { PageQuery } from '../http/request/page-query.js';
+import { MAX_CURSOR, PageQuery } from '../http/request/page-query.js';
 
 const MOST_IDS = 1_000;
 const MANY = 1_000_000_000;
-const MAX_CURSOR = 512;
 const NAMED = { count: MAX_ATTRIBUTES, name: /^[^]*$/, nameRule: 'any characters', max: MAX_ATTRIBUTE_VALUE };
 const PAIR = new RegExp(`^[^=]{1,${String(MAX_ATTRIBUTE_KEY)}}=[^]{0,${String(MAX_ATTRIBUTE_VALUE)}}$`);
 

@@ -13,6 +13,9 @@ export function hasLegalCharacters(name: string): boolean {
   return NAME.test(name);
 }
 
+/** What a job's id must be, for people. */
+export const JOB_ID_RULE = `has 1 to ${String(MAX_JOB_ID_LENGTH)} letters, digits, - and _, the first a letter or a digit`;
+
 /** True if `id` could be the id of a stored job. Others cannot exist, so Redis need not be asked. */
 export function isJobId(id: string): boolean {
   return id.length <= MAX_JOB_ID_LENGTH && JOB_ID.test(id);

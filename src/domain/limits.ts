@@ -15,7 +15,7 @@ export const MAX_ATTRIBUTES = 16;
 export const MAX_ATTRIBUTE_KEY = 32;
 export const MAX_ATTRIBUTE_VALUE = 128;
 /** Longest given job id, in characters. */
-export const MAX_JOB_ID_LENGTH = 64;
+export const MAX_JOB_ID_LENGTH = 128;
 /** Longest idempotency key, in characters. */
 export const MAX_IDEMPOTENCY_KEY = 255;
 /** Longest time that an idempotency key may be kept, in seconds: 30 days. */
@@ -32,7 +32,9 @@ export const MAX_CONFIGURABLE_BYTES = 67_108_864;
 export const MAX_RECURRING_ID = 44;
 /** Shortest time between two slots of a recurring job, in milliseconds. */
 export const MIN_RECURRING_MS = 1_000;
-/** Largest backlog of a recurring job. */
+/** Most jobs that a recurring job makes at once for slots that have passed: a wrong clock makes no more. */
+export const MAX_CATCH_UP = 1_000;
+/** Largest value of `backlog`, the old name of `max_catch_up`. */
 export const MAX_BACKLOG = 1_000_000;
 /** Longest delay, time to live, lease, wait or retention of the native API, in milliseconds: lmstfy's longest. */
 export const MAX_PERIOD_MS = MAX_UINT32 * 1_000;

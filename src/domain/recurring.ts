@@ -25,8 +25,11 @@ export interface NewRecurring {
   readonly id?: string;
   readonly schedule: NewSchedule;
   readonly template: Template;
-  /** After an outage, how many of the missed slots still get a job, the latest ones; default 0: all of them. */
-  readonly backlog?: number;
+  /**
+   * How many jobs it makes at once when several slots have passed, as after an outage: for the last ones; default 1. 0: a
+   * slot makes a job only within a minute of its time.
+   */
+  readonly maxCatchUp?: number;
   readonly isPaused?: boolean;
 }
 
@@ -35,7 +38,7 @@ export interface RecurringChange {
   /** Without an offset and a first slot, the first slot stays unchanged. */
   readonly schedule?: NewSchedule;
   readonly template?: Partial<Template>;
-  readonly backlog?: number;
+  readonly maxCatchUp?: number;
   /** Slots that pass while it is paused are skipped. */
   readonly isPaused?: boolean;
 }
@@ -45,11 +48,11 @@ export interface Recurring {
   readonly id: string;
   readonly schedule: Schedule;
   readonly template: Template;
-  readonly backlog: number;
+  readonly maxCatchUp: number;
   readonly isPaused: boolean;
   /** Number of jobs created. The id of the last one is `<id>-<made>`. */
   readonly made: number;
-  /** Slots without a job: missed beyond the backlog, or prevented by a quota or a unique key. */
+  /** Slots without a job: passed beyond `maxCatchUp`, or prevented by a quota or a unique key. */
   readonly skipped: number;
   /** Null while it is paused. */
   readonly nextAtMs: number | null;

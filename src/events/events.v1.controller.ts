@@ -20,6 +20,7 @@ export class V1EventsController {
   @Get('events')
   @Access(EVENTS)
   @Describe({
+    id: 'streamEvents',
     about: 'Streams what happens in the namespace, as Server-Sent Events.',
     details: 'Of several values of a filter any will do, of several filters each counts.',
     group: 'Events',
@@ -31,6 +32,7 @@ export class V1EventsController {
       },
     ],
     answers: { 200: { about: 'A stream without an end.', type: 'text/event-stream' } },
+    errors: ['queue_not_allowed', 'too_many_streams', 'shutting_down', 'pool_moving'],
   })
   stream(@Incoming() context: RequestContext): Promise<void> {
     const filter = filterOf(context.request.url ?? '', context.caller.rights);

@@ -1,4 +1,5 @@
 import { SetMetadata } from '@nestjs/common';
+import type { ErrorCode } from '../domain/errors.js';
 import type { FieldsClass } from './fields/field.js';
 
 /**
@@ -6,6 +7,8 @@ import type { FieldsClass } from './fields/field.js';
  * parameters the call has.
  */
 export interface CallDescription {
+  /** What it does, in camelCase, unique: generated clients have a method of this name. */
+  readonly id: string;
   /** What it does, in one line. */
   readonly about: string;
   /** Further details. */
@@ -17,8 +20,10 @@ export interface CallDescription {
   /** Class of its query parameters. */
   readonly query?: FieldsClass;
   readonly headers?: readonly HeaderDescription[];
-  /** Answers by status, without errors: those are the same for all calls. */
+  /** Answers by status, without errors. */
   readonly answers: Readonly<Record<number, AnswerDescription>>;
+  /** Codes of its errors, besides those that follow from its token, its access rules and its body. */
+  readonly errors?: readonly ErrorCode[];
   /** True if it needs no token. */
   readonly isOpen?: boolean;
 }

@@ -1,9 +1,11 @@
 import type { INestApplication } from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
+import { ACCESS_RULES, type AccessRules } from '../auth/access.js';
 import { CALL, type AnswerDescription, type CallDescription } from '../http/describe.js';
 import { fieldsOf } from '../http/fields/field.js';
 import { Problem } from '../http/answer/problem.v1.js';
 import { EXAMPLES } from './examples.js';
+import { refusalsOf } from './refusals.js';
 import { Schemas } from './schemas.js';
 
 const TOKEN = 'token';
@@ -13,7 +15,7 @@ const JSON_TYPE = 'application/json';
 const ABOUT = [
   'Times in fields called `…_ms` are milliseconds, those in fields called `…_at` are ISO 8601 in UTC.',
   'A field that a call does not know is refused. Answers may get new fields with any release.',
-  'Every refusal is a problem as RFC 9457 has it, with a stable `code`.',
+  'Every error is a problem as RFC 9457 has it, with a stable `code`. Each status lists its codes; later releases may add some.',
 ].join('\n');
 /** Descriptions of the path parameters. */
 const PLACES: Readonly<Record<string, { readonly description: string; readonly example?: string }>> = {
@@ -40,10 +42,13 @@ type Handler = (...parameters: unknown[]) => unknown;
 export async function buildDocument(app: INestApplication, version: string): Promise<object> {
   const swagger = await import('@nestjs/swagger');
   const schemas = new Schemas();
-  for (const { handler, owner, name, description } of callsOf(app)) {
+  const calls = new Map<string, Call>();
+  for (const call of callsOf(app)) {
+    const { handler, owner, name, description } = call;
+    calls.set(description.id, call);
     describe(swagger, schemas, description)(owner, name, { value: handler });
   }
-  schemas.of(Problem, 'out');
+  const problem = schemas.of(Problem, 'out');
   const config = new swagger.DocumentBuilder()
     .setOpenAPIVersion(VERSION)
     .setTitle('Pumphouse')
@@ -57,7 +62,6 @@ export async function buildDocument(app: INestApplication, version: string): Pro
     .build();
   const { paths, components, ...rest } = swagger.SwaggerModule.createDocument(app, config, {
     autoTagControllers: false,
-    operationIdFactory: (controller, method) => `${controller.replace(/^V1|Controller$/g, '')}_${method}`,
   });
   return {
     ...rest,
@@ -65,10 +69,21 @@ export async function buildDocument(app: INestApplication, version: string): Pro
     paths: Object.fromEntries(
       Object.entries(paths)
         .filter(([path]) => path.startsWith('/v1/'))
-        .map(([path, item]) => [path, { ...withExamples(path, item), parameters: placesIn(path) }]),
+        .map(([path, item]) => [
+          path,
+          {
+            ...withRefusals(withExamples(path, item), calls, problem),
+            parameters: placesIn(path),
+          },
+        ]),
     ),
     components: { ...components, schemas: schemas.byName },
   };
+}
+
+interface Operation {
+  readonly operationId: string;
+  readonly responses: Readonly<Record<string, object>>;
 }
 
 interface Call {
@@ -96,16 +111,16 @@ function callsOf(app: INestApplication): Call[] {
 }
 
 function describe(swagger: Swagger, schemas: Schemas, call: CallDescription): MethodDecorator {
-  const { about, details, group, body, query, headers = [], answers, isOpen } = call;
+  const { id, about, details, group, body, query, headers = [], answers, isOpen } = call;
   const parts = [
     swagger.ApiOperation({
+      operationId: id,
       summary: about,
       ...(details === undefined ? {} : { description: details }),
       ...(isOpen === true ? { security: [] } : {}),
     }),
     swagger.ApiTags(group),
     ...Object.entries(answers).map(([status, answer]) => described(swagger, schemas, Number(status), answer)),
-    refusals(swagger, schemas),
     ...headers.map(({ name, about: description }) =>
       swagger.ApiHeader({ name, description, required: false, schema: { type: 'string' } }),
     ),
@@ -146,12 +161,28 @@ function described(
   return ApiResponse({ status, description: about, content: { [type ?? JSON_TYPE]: { schema } } });
 }
 
-function refusals({ ApiResponse }: Swagger, schemas: Schemas): MethodDecorator {
-  return ApiResponse({
-    status: 'default',
-    description: 'Why the request was refused.',
-    content: { 'application/problem+json': { schema: schemas.of(Problem, 'out') } },
-  });
+/** Adds the errors of each call, by status; `default` is for those that a later release may add. */
+function withRefusals(item: object, calls: ReadonlyMap<string, Call>, schema: object): object {
+  const content = { 'application/problem+json': { schema } };
+  const operations = Object.entries(item as Readonly<Record<string, Operation>>).map(
+    ([method, operation]) => {
+      const call = calls.get(operation.operationId);
+      if (call === undefined) return [method, operation];
+      const access = Reflect.getMetadata(ACCESS_RULES, call.handler) as AccessRules | undefined;
+      const refusals = [...refusalsOf(call.description, access, method)].map(([status, codes]) => {
+        const description = codes.map((code) => `\`${code}\``).join(', ');
+        return [status, { description, content }];
+      });
+      const other = { description: 'Any other error.', content };
+      const responses = {
+        ...operation.responses,
+        ...(Object.fromEntries(refusals) as Readonly<Record<string, object>>),
+        default: other,
+      };
+      return [method, { ...operation, responses }];
+    },
+  );
+  return Object.fromEntries(operations) as object;
 }
 
 /** Adds an example body to each call that has a body. */

@@ -32,7 +32,7 @@ export const EXAMPLES: Readonly<Record<string, object>> = {
   },
   'PUT /v1/{namespace}/recurring/{id}': {
     schedule: { every_ms: 86_400_000, first_at: '2026-01-01T02:00:00Z' },
-    backlog: 1,
+    max_catch_up: 1,
     job: { queue: 'reports', data: { report: 'sales' } },
   },
   'PATCH /v1/{namespace}/recurring/{id}': { job: { priority: -1 } },

@@ -15,6 +15,7 @@ export class V1OpenApiController {
 
   @Get('v1/openapi.json')
   @Describe({
+    id: 'getOpenApiDocument',
     about: 'This document.',
     group: 'About',
     answers: { 200: { about: 'The document.', type: 'application/json' } },

@@ -23,7 +23,7 @@ import { changeOf, isPlaceOfQueues, queueAnswer } from './queues.v1.js';
 
 const GROUP = 'Queues';
 /** Much more than settings or a list of states need. */
-const MAX_BODY_BYTES = 65_536;
+const LIMIT = { maxBytes: 65_536 };
 const SHOWN: Readonly<Record<number, AnswerDescription>> = {
   200: { about: 'The queue as it is now.', of: QueueAnswer },
 };
@@ -37,11 +37,13 @@ export class V1QueuesController {
   @Get()
   @Access({ queues: 'body', verb: 'consume' })
   @Describe({
+    id: 'listQueues',
     about: 'Lists the queues of the namespace by name, with their counts and settings.',
     details: 'A token for some queues sees those.',
     group: GROUP,
     query: PageQuery,
     answers: { 200: { about: 'A page of queues.', of: QueuesAnswer } },
+    errors: ['pool_moving'],
   })
   async list(@Incoming() context: RequestContext): Promise<void> {
     const { limit, cursor } = readQuery(PageQuery, context.query);
@@ -53,9 +55,11 @@ export class V1QueuesController {
   @Get(':queue')
   @Access({ verb: 'consume' })
   @Describe({
+    id: 'getQueue',
     about: 'Shows a queue: how many jobs are in which state, and its settings.',
     group: GROUP,
     answers: SHOWN,
+    errors: ['queue_not_found', 'pool_moving'],
   })
   async find(@Incoming() context: RequestContext): Promise<void> {
     reply(context, 200, queueAnswer(await this.queues.find(context.caller, context.queue)));
@@ -64,14 +68,16 @@ export class V1QueuesController {
   @Patch(':queue')
   @Access({ verb: 'admin' })
   @Describe({
+    id: 'updateQueue',
     about: 'Changes the settings of a queue, which is made if there is none.',
     details: 'They hold on all servers from the same moment. What runs already goes on, and counts.',
     group: GROUP,
     body: SettingsFields,
     answers: SHOWN,
+    errors: ['queue_not_found', 'pool_moving'],
   })
   async change(@Incoming() context: RequestContext): Promise<void> {
-    const fields = await fieldsIn(context, MAX_BODY_BYTES, SettingsFields);
+    const fields = await fieldsIn(context, LIMIT, SettingsFields);
     const view = await this.queues.change(context.caller, context.queue, changeOf(fields));
     reply(context, 200, queueAnswer(view));
   }
@@ -79,10 +85,12 @@ export class V1QueuesController {
   @Delete(':queue')
   @Access({ verb: 'admin' })
   @Describe({
+    id: 'deleteQueue',
     about: 'Forgets an empty queue and its settings.',
     details: '`queue_not_empty` while there are jobs in it, in whatever state.',
     group: GROUP,
     answers: { 204: { about: 'It is forgotten.' } },
+    errors: ['queue_not_found', 'queue_not_empty', 'pool_moving'],
   })
   async forget(@Incoming() context: RequestContext): Promise<void> {
     await this.queues.forget(context.caller, context.queue);
@@ -92,9 +100,11 @@ export class V1QueuesController {
   @Post(':queue/pause')
   @Access({ verb: 'admin' })
   @Describe({
+    id: 'pauseQueue',
     about: 'Pauses a queue: nobody gets its jobs. Publishes go on, and so does who has a job.',
     group: GROUP,
     answers: SHOWN,
+    errors: ['queue_not_found', 'pool_moving'],
   })
   async pause(@Incoming() context: RequestContext): Promise<void> {
     reply(context, 200, queueAnswer(await this.queues.pause(context.caller, context.queue)));
@@ -103,9 +113,11 @@ export class V1QueuesController {
   @Post(':queue/resume')
   @Access({ verb: 'admin' })
   @Describe({
+    id: 'resumeQueue',
     about: 'Ends a pause and a drain. Consumers that wait get jobs at once.',
     group: GROUP,
     answers: SHOWN,
+    errors: ['queue_not_found', 'pool_moving'],
   })
   async resume(@Incoming() context: RequestContext): Promise<void> {
     reply(context, 200, queueAnswer(await this.queues.resume(context.caller, context.queue)));
@@ -114,16 +126,18 @@ export class V1QueuesController {
   @Post(':queue/drain')
   @Access({ verb: 'admin' })
   @Describe({
+    id: 'drainQueue',
     about: 'Drains a queue: until it is empty, it takes no new jobs.',
     details:
       'Publishes are refused with `queue_draining` until no job of it is ready, scheduled, blocked, held or leased; then they are taken again.',
     group: GROUP,
     body: DrainFields,
     answers: { 200: { about: 'The queue as it is now: `length` 0 = it is empty.', of: QueueAnswer } },
+    errors: ['queue_not_found', 'too_many_waiters', 'pool_moving'],
   })
   async drain(@Incoming() context: RequestContext): Promise<void> {
     const { server, caller, queue } = context;
-    const { wait_ms } = await fieldsIn(context, MAX_BODY_BYTES, DrainFields);
+    const { wait_ms } = await fieldsIn(context, LIMIT, DrainFields);
     if (wait_ms > 0) server.loadShedder?.park(context);
     const view = await this.queues.drain(caller, queue, wait_ms, () => context.mayWait);
     reply(context, 200, queueAnswer(view));
@@ -132,16 +146,18 @@ export class V1QueuesController {
   @Post(':queue/purge')
   @Access({ verb: 'admin' })
   @Describe({
+    id: 'purgeQueue',
     about: 'Removes jobs of a queue by their state; or counts them, if it is a dry run.',
     details:
       'Who has one of them leased finds it gone. It goes on for some seconds at most: if `complete` is false, call it again.',
     group: GROUP,
     body: PurgeFields,
     answers: { 200: { about: 'How many of each state went, or would go.', of: PurgeAnswer } },
+    errors: ['pool_moving'],
   })
   async purge(@Incoming() context: RequestContext): Promise<void> {
     const { caller, queue } = context;
-    const { states, dry_run } = await fieldsIn(context, MAX_BODY_BYTES, PurgeFields);
+    const { states, dry_run } = await fieldsIn(context, LIMIT, PurgeFields);
     if (dry_run) {
       const found = await this.queues.count(caller, queue, states as JobState[]);
       reply(context, 200, { jobs: found, dry_run, complete: true });

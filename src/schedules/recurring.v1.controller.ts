@@ -9,6 +9,7 @@ import { type AnswerDescription, Describe } from '../http/describe.js';
 import type { RequestContext } from '../http/request/request-context.js';
 import { readQuery } from '../http/fields/read.js';
 import { Incoming } from '../http/incoming.js';
+import { bulkLimit } from '../http/request/body.js';
 import { fieldsIn } from '../http/request/json-body.js';
 import { fromCursor, pageAnswer } from '../http/request/page-query.js';
 import { reply } from '../http/answer/reply.js';
@@ -42,15 +43,17 @@ export class V1RecurringController {
   @Post()
   @Access(PUBLISHERS)
   @Describe({
+    id: 'createRecurringJob',
     about: 'Stores a recurring job: one job is made for each slot of its schedule.',
     group: GROUP,
     body: RecurringFields,
     answers: { 201: { about: 'The recurring job.', of: RecurringAnswer } },
+    errors: ['queue_not_allowed', 'pool_moving'],
   })
   async create(@Incoming() context: RequestContext): Promise<void> {
-    const { max_bulk_bytes, max_body_bytes } = this.config.limits;
-    const fields = await fieldsIn(context, max_bulk_bytes, RecurringFields);
-    const recurring = newRecurringOf(fields, max_body_bytes, fields.id);
+    const { limits } = this.config;
+    const fields = await fieldsIn(context, bulkLimit(limits), RecurringFields);
+    const recurring = newRecurringOf(fields, limits.max_body_bytes, fields.id);
     const stored = await this.recurrings.set(context.caller, recurring);
     const location = `/v1/${context.namespace}/recurring/${stored.id}`;
     reply(context, 201, recurringAnswer(stored), ['Location', location]);
@@ -59,10 +62,12 @@ export class V1RecurringController {
   @Get()
   @Access({ queues: 'body', verb: 'publish' })
   @Describe({
+    id: 'listRecurringJobs',
     about: 'Lists recurring jobs, in the order of their ids.',
     group: GROUP,
     query: RecurringQuery,
     answers: { 200: { about: 'A page of them.', of: RecurringPageAnswer } },
+    errors: ['queue_not_allowed', 'pool_moving'],
   })
   async list(@Incoming() context: RequestContext): Promise<void> {
     const { limit, cursor, queue } = readQuery(RecurringQuery, context.query);
@@ -73,7 +78,13 @@ export class V1RecurringController {
 
   @Get(':id')
   @Access({ queues: 'body', verb: 'publish' })
-  @Describe({ about: 'Shows a recurring job.', group: GROUP, answers: ONE })
+  @Describe({
+    id: 'getRecurringJob',
+    about: 'Shows a recurring job.',
+    group: GROUP,
+    answers: ONE,
+    errors: ['recurring_not_found', 'pool_moving'],
+  })
   async find(@Incoming() context: RequestContext): Promise<void> {
     reply(context, 200, recurringAnswer(await this.recurrings.get(context.caller, context.jobId)));
   }
@@ -81,40 +92,46 @@ export class V1RecurringController {
   @Put(':id')
   @Access(PUBLISHERS)
   @Describe({
+    id: 'replaceRecurringJob',
     about: 'Stores a recurring job under an id, in the place of the one that has it.',
     details: 'It goes on counting, and its slots stay as long as its schedule is the same.',
     group: GROUP,
     body: ReplaceRecurringFields,
     answers: ONE,
+    errors: ['queue_not_allowed', 'pool_moving'],
   })
   async replace(@Incoming() context: RequestContext): Promise<void> {
-    const { max_bulk_bytes, max_body_bytes } = this.config.limits;
-    const fields = await fieldsIn(context, max_bulk_bytes, ReplaceRecurringFields);
-    const recurring = newRecurringOf(fields, max_body_bytes, context.jobId);
+    const { limits } = this.config;
+    const fields = await fieldsIn(context, bulkLimit(limits), ReplaceRecurringFields);
+    const recurring = newRecurringOf(fields, limits.max_body_bytes, context.jobId);
     reply(context, 200, recurringAnswer(await this.recurrings.set(context.caller, recurring)));
   }
 
   @Patch(':id')
   @Access(PUBLISHERS)
   @Describe({
+    id: 'updateRecurringJob',
     about: 'Changes a recurring job while it runs.',
     details: 'What is left out stays. Jobs that were made already do not change.',
     group: GROUP,
     body: RecurringChangeFields,
     answers: ONE,
+    errors: ['recurring_not_found', 'queue_not_allowed', 'pool_moving'],
   })
   async change(@Incoming() context: RequestContext): Promise<void> {
-    const { max_bulk_bytes, max_body_bytes } = this.config.limits;
-    const fields = await fieldsIn(context, max_bulk_bytes, RecurringChangeFields);
-    await this.alter(context, changeOf(fields, max_body_bytes));
+    const { limits } = this.config;
+    const fields = await fieldsIn(context, bulkLimit(limits), RecurringChangeFields);
+    await this.alter(context, changeOf(fields, limits.max_body_bytes));
   }
 
   @Delete(':id')
   @Access(PUBLISHERS)
   @Describe({
+    id: 'deleteRecurringJob',
     about: 'Removes a recurring job. The jobs that it made stay.',
     group: GROUP,
     answers: { 204: { about: 'It is gone.' } },
+    errors: ['recurring_not_found', 'pool_moving'],
   })
   async remove(@Incoming() context: RequestContext): Promise<void> {
     await this.recurrings.remove(context.caller, context.jobId);
@@ -124,9 +141,11 @@ export class V1RecurringController {
   @Post(':id/pause')
   @Access(PUBLISHERS)
   @Describe({
+    id: 'pauseRecurringJob',
     about: 'Pauses a recurring job: it makes no jobs until it is resumed.',
     group: GROUP,
     answers: ONE,
+    errors: ['recurring_not_found', 'pool_moving'],
   })
   pause(@Incoming() context: RequestContext): Promise<void> {
     return this.alter(context, { isPaused: true });
@@ -135,10 +154,12 @@ export class V1RecurringController {
   @Post(':id/resume')
   @Access(PUBLISHERS)
   @Describe({
+    id: 'resumeRecurringJob',
     about: 'Has a recurring job go on with its next slot.',
     details: 'Slots that passed while it was paused are not made up for.',
     group: GROUP,
     answers: ONE,
+    errors: ['recurring_not_found', 'pool_moving'],
   })
   resume(@Incoming() context: RequestContext): Promise<void> {
     return this.alter(context, { isPaused: false });

@@ -1,5 +1,6 @@
 import type { NewRecurring, NewSchedule, Recurring, RecurringChange, Template } from '../domain/recurring.js';
 import type { RetryPolicy } from '../domain/extended-job.js';
+import { MAX_CATCH_UP } from '../domain/limits.js';
 import type { Plain } from '../http/fields/field.js';
 import { given } from '../http/fields/given.js';
 import { Problems } from '../http/fields/read.js';
@@ -20,7 +21,7 @@ import type {
  * @throws {InputError} naming the fields that contradict each other
  */
 export function newRecurringOf(
-  { schedule, job, backlog, paused }: ReplaceRecurringFields,
+  { schedule, job, paused, ...rest }: ReplaceRecurringFields,
   maxBytes: number,
   id?: string,
 ): NewRecurring {
@@ -30,7 +31,7 @@ export function newRecurringOf(
     id,
     schedule: scheduleOf(schedule, problems),
     template: { ...options, queue: job.queue, body: options.body ?? NULL },
-    backlog: backlog ?? 0,
+    maxCatchUp: maxCatchUpOf(rest, problems),
     isPaused: paused ?? false,
   });
   problems.settle();
@@ -39,19 +40,31 @@ export function newRecurringOf(
 
 /** @param maxBytes and @throws as `newRecurringOf` */
 export function changeOf(
-  { schedule, job, backlog, paused }: RecurringChangeFields,
+  { schedule, job, paused, ...rest }: RecurringChangeFields,
   maxBytes: number,
 ): RecurringChange {
   const problems = new Problems();
   const change = given<RecurringChange>({
     schedule: schedule && scheduleOf(schedule, problems),
     template: job && optionsOf(job, 'job.', maxBytes, problems),
-    backlog,
+    maxCatchUp: maxCatchUpOf(rest, problems),
     isPaused: paused,
   });
   problems.settle();
   if (job?.queue === undefined) return change;
   return { ...change, template: { ...change.template, queue: job.queue } };
+}
+
+/** Reads `max_catch_up`, or `backlog`, its old name, in which 0 means as many as possible. */
+function maxCatchUpOf(
+  { max_catch_up, backlog }: Pick<RecurringChangeFields, 'max_catch_up' | 'backlog'>,
+  problems: Problems,
+): number | undefined {
+  if (backlog === undefined) return max_catch_up;
+  if (max_catch_up !== undefined) {
+    problems.add('backlog', 'must be left out where there is max_catch_up: it is the old name of it');
+  }
+  return Math.min(backlog === 0 ? MAX_CATCH_UP : backlog, MAX_CATCH_UP);
 }
 
 function scheduleOf({ every_ms, offset_ms, first_at }: ScheduleFields, problems: Problems): NewSchedule {
@@ -66,12 +79,12 @@ function scheduleOf({ every_ms, offset_ms, first_at }: ScheduleFields, problems:
 
 /** A recurring job in the format of the API. */
 export function recurringAnswer(recurring: Recurring): Plain<RecurringAnswer> {
-  const { id, schedule, template, backlog, isPaused, made, skipped } = recurring;
+  const { id, schedule, template, maxCatchUp, isPaused, made, skipped } = recurring;
   return {
     id,
     schedule: { every_ms: schedule.everyMs, first_at: isoTime(schedule.firstAtMs) },
     job: templateAnswer(template),
-    backlog,
+    max_catch_up: maxCatchUp,
     paused: isPaused,
     made,
     skipped,

@@ -13,7 +13,7 @@ import { ChosenSettingFields, NamespaceSettingAnswer, NamespaceSettingsPage } fr
 import { keyOf, settingJson, settingsJson, valueOf } from './settings.v1.js';
 
 /** Enough for a number and its field name, in bytes. */
-const MAX_BODY_BYTES = 1_024;
+const LIMIT = { maxBytes: 1_024 };
 
 /** Settings of a namespace on the native API. They apply to all of its queues, so tokens for some queues are rejected. */
 @Controller('v1/:namespace/settings')
@@ -25,6 +25,7 @@ export class V1SettingsController {
   @Get()
   @Access({ queues: 'none', verb: 'admin' })
   @Describe({
+    id: 'listSettings',
     about: 'Shows all settings of the namespace, with what holds.',
     group: 'Settings',
     answers: { 200: { about: 'The settings.', of: NamespaceSettingsPage } },
@@ -37,6 +38,7 @@ export class V1SettingsController {
   @Get(':key')
   @Access({ queues: 'none', verb: 'admin' })
   @Describe({
+    id: 'getSetting',
     about: 'Shows a setting.',
     group: 'Settings',
     answers: { 200: { about: 'The setting.', of: NamespaceSettingAnswer } },
@@ -49,6 +51,7 @@ export class V1SettingsController {
   @Put(':key')
   @Access({ queues: 'none', verb: 'admin' })
   @Describe({
+    id: 'updateSetting',
     about: 'Chooses a value for a setting.',
     group: 'Settings',
     body: ChosenSettingFields,
@@ -56,7 +59,7 @@ export class V1SettingsController {
   })
   async set(@Incoming() context: RequestContext, @InPath('key') name: string): Promise<void> {
     const key = keyOf(name);
-    const body = await wholeBody(context, MAX_BODY_BYTES);
+    const body = await wholeBody(context, LIMIT);
     const { settings } = this.queuesOf(context);
     await settings.set(context.namespace, key, valueOf(key, body));
     await this.show(context, key);
@@ -66,6 +69,7 @@ export class V1SettingsController {
   @Delete(':key')
   @Access({ queues: 'none', verb: 'admin' })
   @Describe({
+    id: 'resetSetting',
     about: 'Sets a setting back to its default.',
     group: 'Settings',
     answers: { 204: { about: 'It holds.' } },

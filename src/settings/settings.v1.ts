@@ -8,6 +8,7 @@ import {
 } from '../engine/queues/known-settings.js';
 import type { ChosenSettings } from '../engine/queues/settings.js';
 import { InputError } from '../http/answer/errors.v1.js';
+import { parseJson } from '../http/request/json-body.js';
 
 /** A setting in the format of the API. */
 interface SettingJson {
@@ -39,9 +40,9 @@ export function keyOf(key: string): SettingKey {
 export function valueOf(key: SettingKey, body: Buffer): number {
   const { min, max } = SETTINGS[key];
   const rule = `must be a whole number from ${String(min)} to ${String(max)}`;
-  const values = parsed(body);
+  const values = body.length === 0 ? {} : parseJson(body.toString());
   if (typeof values !== 'object' || values === null || Array.isArray(values)) {
-    throw new InputError([{ field: '', rule: 'must be JSON: an object with a `value`, and nothing else' }]);
+    throw new InputError([{ field: '', rule: 'must be an object with a `value`, and nothing else' }]);
   }
   const { value, ...others } = values as { readonly value?: unknown };
   const unknown = Object.keys(others)[0];
@@ -67,12 +68,4 @@ export function settingsJson(
   chosen: ChosenSettings,
 ): { readonly items: readonly SettingJson[]; readonly next_cursor: null } {
   return { items: SETTING_KEYS.map((key) => settingJson(key, defaults, chosen)), next_cursor: null };
-}
-
-function parsed(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString()) as unknown;
-  } catch {
-    return undefined;
-  }
 }

@@ -20,10 +20,12 @@ export class V1StatsController {
   @Get()
   @Access({ queues: 'body', verb: 'consume' })
   @Describe({
+    id: 'getStatistics',
     about: 'Tells what became of the jobs of a queue on a day.',
     group: 'Statistics',
     query: StatsQuery,
     answers: { 200: { about: 'Counts, and how long jobs waited and ran.', of: StatsAnswer } },
+    errors: ['queue_not_allowed'],
   })
   async read(@Incoming() context: RequestContext): Promise<void> {
     const { pool, namespace, rights } = context.caller;

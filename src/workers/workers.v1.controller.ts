@@ -23,11 +23,13 @@ export class V1WorkersController {
   @Get()
   @Access({ queues: 'none', verb: 'consume' })
   @Describe({
+    id: 'listWorkers',
     about: 'Lists the workers that were heard of within the last day.',
     details: 'A worker is who gives a name with its leases. Its jobs are listed by `GET /jobs?worker=`.',
     group: GROUP,
     query: PageQuery,
     answers: { 200: { about: 'A page of workers.', of: WorkersPage } },
+    errors: ['pool_moving'],
   })
   async list(@Incoming() context: RequestContext): Promise<void> {
     const page = pageOf(readQuery(PageQuery, context.query));
@@ -38,9 +40,11 @@ export class V1WorkersController {
   @Get(':name')
   @Access({ queues: 'none', verb: 'consume' })
   @Describe({
+    id: 'getWorker',
     about: 'Shows a worker.',
     group: GROUP,
     answers: { 200: { about: 'The worker.', of: WorkerAnswer } },
+    errors: ['worker_not_found', 'pool_moving'],
   })
   async find(@Incoming() context: RequestContext, @InPath('name') name: string): Promise<void> {
     reply(context, 200, workerAnswer(await this.workers.find(context.caller, name)));
@@ -49,9 +53,11 @@ export class V1WorkersController {
   @Delete(':name')
   @Access({ queues: 'none', verb: 'admin' })
   @Describe({
+    id: 'deleteWorker',
     about: 'Forgets a worker, until it is heard of again. Its leases stay as they are.',
     group: GROUP,
     answers: { 200: { about: 'It is forgotten.', of: DeregisteredAnswer } },
+    errors: ['pool_moving'],
   })
   async deregister(@Incoming() context: RequestContext, @InPath('name') name: string): Promise<void> {
     reply(context, 200, { name, found: await this.workers.deregister(context.caller, name) });

@@ -86,9 +86,16 @@ describe('a pool that moves to another', () => {
     const v1 = (path: string, body: object) =>
       app.call('POST', `/v1/${app.namespace}/${path}`, { body: JSON.stringify(body) });
     const [inOld] = await old.native.publish(app.namespace, [
-      { queue: 'n', body: Buffer.from('1'), type: 't', retentionMs: 60_000 },
+      { queue: 'n', id: 'o'.repeat(128), body: Buffer.from('1'), type: 't', retentionMs: 60_000 },
     ]);
-    const published = await v1('jobs', { queue: 'n', data: 2, priority: 1, retention_ms: 60_000 });
+    const published = await v1('jobs', {
+      queue: 'n',
+      id: 'n'.repeat(128),
+      data: 2,
+      priority: 1,
+      retention_ms: 60_000,
+    });
+    expect((await v1('jobs', { queue: 'n', id: inOld!.id })).json).toMatchObject({ code: 'job_exists' });
     expect(published.status).toBe(201);
     const inNew = (published.json as { id: string }).id;
     const { json } = await v1('leases', { queues: ['n'], count: 5, worker: 'w' });

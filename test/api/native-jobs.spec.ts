@@ -310,14 +310,91 @@ describe('publish', () => {
       const answer = await app.call('POST', `/v1/${app.namespace}/jobs`, { body: bytes });
       expect([answer.status, answer.json]).toEqual([
         400,
-        expect.objectContaining({ errors: [{ field: '', rule: 'must be JSON in UTF-8' }] }),
+        expect.objectContaining({
+          errors: [{ field: '', rule: 'must be JSON in UTF-8; byte 22 of the body is not UTF-8' }],
+        }),
       ]);
+    });
+
+    it.each([
+      ['jobs', '{"queue":"q",\n "data":hunter2}', 'line 2, column 9: found `h`, expected a value'],
+      ['leases', '{"queues":["q"]', 'line 1, column 16: found the end of the body, expected a comma or'],
+      ['acks', '{"acks":[{]}', 'line 1, column 11: found `]`, expected a name in double quotes or `}`'],
+      ['jobs/x/ack', '{"lease":1,}', 'line 1, column 12: found `}`, expected a name in double quotes'],
+      ['jobs/x/tags', 'hunter2', 'line 1, column 1: found `h`, expected a value'],
+      ['queues/q/drain', "{'wait_ms':1}", "line 1, column 2: found `'`, expected a name in double quotes"],
+      ['recurring', '{} {}', 'line 1, column 4: found `{`, expected the end of the body'],
+    ])('is told where it is no JSON: %s', async (path, body, fault) => {
+      const { status, json, text } = await post(path, body);
+      expect([status, json]).toEqual([
+        400,
+        expect.objectContaining({
+          errors: [
+            { field: '', rule: expect.stringContaining(`must be JSON in UTF-8; ${fault}`) as unknown },
+          ],
+        }),
+      ]);
+      expect(text).not.toContain('unter');
+    });
+
+    it('is told where it is no JSON: a setting', async () => {
+      const { status, json } = await call('PUT', 'settings/grace_ms', '{"value":5_000}');
+      expect([status, json]).toEqual([
+        400,
+        expect.objectContaining({
+          errors: [
+            {
+              field: '',
+              rule: 'must be JSON in UTF-8; line 1, column 11: found `_`, expected a comma or the closing bracket',
+            },
+          ],
+        }),
+      ]);
+    });
+
+    it.each([
+      [
+        'POST',
+        'jobs',
+        8_388_608,
+        'the limit that the server sets in limits.max_bulk_bytes: send less in one call, or raise it',
+      ],
+      [
+        'POST',
+        'acks',
+        8_388_608,
+        'the limit that the server sets in limits.max_bulk_bytes: send less in one call, or raise it',
+      ],
+      [
+        'POST',
+        'jobs/x/tags',
+        5_000,
+        'the limit that the server sets in limits.max_body_bytes: send less in one call, or raise it',
+      ],
+      ['POST', 'leases', 32_768, 'the most that this call takes'],
+      ['PATCH', 'queues/q', 65_536, 'the most that this call takes'],
+      ['PUT', 'settings/grace_ms', 1_024, 'the most that this call takes'],
+    ])('that is too long is told the limit: %s %s', async (method, path, bytes, limit) => {
+      const body = ' '.repeat(bytes + 1);
+      const { status, json } = await call(method, path, body);
+      expect([status, json]).toEqual([
+        413,
+        expect.objectContaining({
+          code: 'body_too_large',
+          detail: `the body is longer than ${String(bytes)} bytes, ${limit}`,
+        }),
+      ]);
+      // Of the longest length it is read, and only its content is refused.
+      expect((await call(method, path, body.slice(1))).status).not.toBe(413);
     });
 
     it('of too much is refused', async () => {
       const queue = fresh();
       const long = await post('jobs', { queue, data_base64: Buffer.alloc(5_001).toString('base64') });
-      expect([long.status, wrongFields(long)]).toEqual([400, ['data_base64']]);
+      expect([long.status, (long.json as { errors: unknown }).errors]).toEqual([
+        400,
+        [{ field: 'data_base64', rule: 'must be at most 5000 bytes as stored (limits.max_body_bytes)' }],
+      ]);
       expect(
         (await post('jobs', { queue, data_base64: Buffer.alloc(5_000).toString('base64') })).status,
       ).toBe(201);

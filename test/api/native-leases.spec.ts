@@ -584,7 +584,11 @@ describe('batch ack', () => {
     it.each(['GET', 'PUT', 'DELETE', 'OPTIONS'])('has no %s, and says what it has', async (method) => {
       const answer = await app.call(method, `/v1/${app.namespace}${path}`);
 
-      expect(answer).toMatchObject({ status: 405, json: { code: 'method_not_allowed', status: 405 } });
+      const detail = `this path has no ${method}; it has POST`;
+      expect(answer).toMatchObject({
+        status: 405,
+        json: { code: 'method_not_allowed', detail, status: 405 },
+      });
       expect(answer.headers.allow).toBe('POST');
     });
 

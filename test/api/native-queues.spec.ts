@@ -246,7 +246,7 @@ describe('settings of a namespace', () => {
       ['/grace_ms', '{"value":1,"unit":"s"}', 'unit'],
       ['/grace_ms', '[1]', ''],
       ['/grace_ms', 'one', ''],
-      ['/grace_ms', '', ''],
+      ['/grace_ms', '', 'value'],
     ])('refuse PUT %s with %j, naming the field %j', async (key, body, field) => {
       const { status, json } = await call('PUT', key, body);
 

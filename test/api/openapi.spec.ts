@@ -5,7 +5,7 @@ import addFormats from 'ajv-formats';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { TokenStore } from '../../src/auth/token-store.js';
 import { EVENT_NAMES } from '../../src/domain/job-event.js';
-import { PROBLEMS } from '../../src/http/answer/errors.v1.js';
+import { HTTP_PROBLEMS, PROBLEMS } from '../../src/http/answer/errors.v1.js';
 import { type Answer, TestApp } from '../support/app.js';
 import { GuideReader } from '../support/guide-reader.js';
 import { exchangesIn, sectionsOf } from '../support/guide.js';
@@ -23,7 +23,13 @@ describe('the OpenAPI document', () => {
       >;
     };
     readonly responses: Readonly<
-      Record<string, { readonly content?: Readonly<Record<string, { readonly schema?: object }>> }>
+      Record<
+        string,
+        {
+          readonly description: string;
+          readonly content?: Readonly<Record<string, { readonly schema?: object }>>;
+        }
+      >
     >;
   }
   interface OpenApi {
@@ -77,7 +83,8 @@ describe('the OpenAPI document', () => {
     it('says of each call what it does and what it answers', () => {
       const all = operations();
       expect(new Set(all.map(([, { operationId }]) => operationId)).size).toBe(all.length);
-      for (const [name, { summary, tags, responses }] of all) {
+      for (const [name, { operationId, summary, tags, responses }] of all) {
+        expect([name, operationId]).toEqual([name, expect.stringMatching(/^[a-z]+([A-Z][a-z]+)+$/)]);
         expect([name, summary]).toEqual([name, expect.stringMatching(/^[A-Z].*\.$/s)]);
         expect([name, tags.length]).toEqual([name, 1]);
         expect([name, Object.keys(responses)]).toEqual([name, expect.arrayContaining(['default'])]);
@@ -86,6 +93,38 @@ describe('the OpenAPI document', () => {
           [],
         ]);
       }
+    });
+
+    it('lists the errors of each call, by status and code', () => {
+      const known = new Map<string, number>([
+        ...Object.entries(PROBLEMS).map(([code, { status }]): [string, number] => [code, status]),
+        ...Object.entries(HTTP_PROBLEMS),
+      ]);
+      const listed = new Set<string>();
+      for (const [name, { responses }] of operations()) {
+        const errors = Object.entries(responses).filter(([status]) => Number(status) >= 400);
+        const statuses = errors.map(([status]) => Number(status));
+        expect([name, statuses]).toEqual([name, expect.arrayContaining([400, 414, 431, 500, 503])]);
+        if (name !== 'GET /v1/openapi.json') {
+          expect([name, statuses]).toEqual([name, expect.arrayContaining([401, 403, 404])]);
+        }
+        for (const [status, { description, content }] of errors) {
+          expect([name, status, Object.keys(content ?? {})]).toEqual([
+            name,
+            status,
+            ['application/problem+json'],
+          ]);
+          const codes = [...description.matchAll(/`(\w+)`/g)].map(([, code = '']) => code);
+          expect([name, status, codes.length > 0]).toEqual([name, status, true]);
+          for (const code of codes) {
+            expect([name, code, known.get(code)]).toEqual([name, code, Number(status)]);
+            listed.add(code);
+          }
+        }
+      }
+      // No call can answer these: there is no call then.
+      const ofNoCall = ['not_found', 'method_not_allowed'];
+      expect([...listed, ...ofNoCall].sort()).toEqual([...known.keys()].sort());
     });
 
     it('says what every body is, asked and answered, and shows one that may be sent', () => {
@@ -132,6 +171,7 @@ describe('the OpenAPI document', () => {
           get: {
             responses: {
               200: { content: { 'application/json': { schema: { $ref: '#/components/schemas/Thing' } } } },
+              404: { description: '`none`, `gone`', content: { 'application/problem+json': { schema: {} } } },
               default: { content: { 'application/problem+json': { schema: {} } } },
             },
           },
@@ -150,12 +190,13 @@ describe('the OpenAPI document', () => {
     const answer = (json: unknown, status = 200, type = 'application/json; charset=utf-8'): Answer => ({
       ...{ status, json, text: JSON.stringify(json), headers: { 'content-type': type } },
     });
+    const PROBLEM = 'application/problem+json';
     const right = { at: '2026-01-01T00:00:00.000Z' };
 
     it('passes what is as the document says', () => {
       const check = answerCheck(document);
       check('GET', '/things/x', answer(right));
-      check('GET', '/things/x', answer({}, 404, 'application/problem+json'));
+      check('GET', '/things/x', answer({ code: 'gone' }, 404, 'application/problem+json'));
     });
 
     it.each<[string, string, string, Answer]>([
@@ -163,6 +204,13 @@ describe('the OpenAPI document', () => {
       ['a method that it does not have', 'PUT', '/things/x', answer(right)],
       ['a status that it does not have', 'GET', '/things/x', answer(right, 201)],
       ['another type', 'GET', '/things/x', answer(right, 200, 'text/plain')],
+      [
+        'an error that it has for other calls only',
+        'GET',
+        '/things/x',
+        answer({ code: 'none' }, 409, PROBLEM),
+      ],
+      ['a code that the status does not have', 'GET', '/things/x', answer({ code: 'one' }, 404, PROBLEM)],
       ['a field too few', 'GET', '/things/x', answer({})],
       ['a field too many', 'GET', '/things/x', answer({ ...right, more: 1 })],
       ['a field of another form', 'GET', '/things/x', answer({ at: 'noon' })],

@@ -50,9 +50,9 @@ describe('recurring jobs', () => {
         non_retryable: ['fatal'],
       },
     };
-    const stored = await create({ id: 'all', job, backlog: 7, paused: true });
+    const stored = await create({ id: 'all', job, max_catch_up: 7, paused: true });
 
-    expect(stored).toMatchObject({ id: 'all', job, backlog: 7, paused: true, made: 0, skipped: 0 });
+    expect(stored).toMatchObject({ id: 'all', job, max_catch_up: 7, paused: true, made: 0, skipped: 0 });
     expect(stored).toMatchObject({ next_at: null, last_at: null, schedule: { every_ms: HOUR } });
     expect((await call('GET', 'recurring/all')).json).toEqual(stored);
     for (const retry of [
@@ -69,12 +69,12 @@ describe('recurring jobs', () => {
   it('are changed, paused, resumed, replaced and removed', async () => {
     const stored = await create({ id: 'many', job: { queue: 'q', data_base64: '/w==', type: 't' } });
     const { json: changed } = await call('PATCH', 'recurring/many', {
-      backlog: 3,
+      max_catch_up: 3,
       job: { data: [1], priority: 5 },
     });
     expect(changed).toEqual({
       ...stored,
-      backlog: 3,
+      max_catch_up: 3,
       job: { queue: 'q', data: [1], content_type: 'application/json', type: 't', priority: 5 },
     });
     expect((await call('POST', 'recurring/many/pause')).json).toMatchObject({ paused: true, next_at: null });
@@ -87,7 +87,7 @@ describe('recurring jobs', () => {
       200,
       {
         ...stored,
-        backlog: 0,
+        max_catch_up: 1,
         job: { queue: 'p', data: null, content_type: 'application/json' },
       },
     ]);
@@ -105,6 +105,35 @@ describe('recurring jobs', () => {
         json: { code: 'recurring_not_found' },
       });
     }
+  });
+
+  it.each([
+    [{}, 1],
+    [{ max_catch_up: 0 }, 0],
+    [{ max_catch_up: 1_000 }, 1_000],
+    [{ backlog: 0 }, 1_000],
+    [{ backlog: 7 }, 7],
+    [{ backlog: 1_000_000 }, 1_000],
+  ])('take max_catch_up, and backlog as its old name: %j', async (given, max_catch_up) => {
+    const stored = await create({ id: 'old-name', job: { queue: 'q' }, ...given });
+    expect(stored).toMatchObject({ max_catch_up });
+    expect(stored).not.toHaveProperty('backlog');
+    await create({ id: 'old-name', job: { queue: 'q' }, max_catch_up: 5 });
+    const { json } = await call('PATCH', 'recurring/old-name', given);
+    expect(json).toMatchObject({
+      max_catch_up: 'backlog' in given || 'max_catch_up' in given ? max_catch_up : 5,
+    });
+    expect(await call('PATCH', 'recurring/old-name', { max_catch_up: 1, backlog: 1 })).toMatchObject({
+      status: 400,
+      json: {
+        errors: [
+          {
+            field: 'backlog',
+            rule: 'must be left out where there is max_catch_up: it is the old name of it',
+          },
+        ],
+      },
+    });
   });
 
   it('keep the data of their jobs as it was written', async () => {
@@ -155,7 +184,7 @@ describe('recurring jobs', () => {
     }
     for (const [method, path, body] of [
       ['GET', 'theirs', undefined],
-      ['PATCH', 'theirs', { backlog: 1 }],
+      ['PATCH', 'theirs', { max_catch_up: 1 }],
       ['DELETE', 'theirs', undefined],
       ['POST', 'theirs/pause', undefined],
     ] as const) {
@@ -175,6 +204,8 @@ describe('recurring jobs', () => {
     [{ job: { queue: 'q', data: 'x'.repeat(5_000) } }, ['job.data']],
     [{ job: { queue: 'q', retry: { kind: 'list' } } }, ['job.retry.delays_ms']],
     [{ backlog: -1 }, ['backlog']],
+    [{ backlog: 1, max_catch_up: 1 }, ['backlog']],
+    [{ max_catch_up: 1_001 }, ['max_catch_up']],
   ])('that break a rule are refused by its name: %j', async (more, fields) => {
     const answer = await call('POST', 'recurring', { schedule: later, job: { queue: 'q' }, ...more });
 

@@ -41,7 +41,7 @@ const published: fc.Arbitrary<Publish> = fc.record({
     { weight: 2, arbitrary: fc.constant(null) },
     {
       weight: 1,
-      arbitrary: fc.constantFrom('one', 'two', 'fifteen-letters', 'sixteen-letters_', 'x'.repeat(64)),
+      arbitrary: fc.constantFrom('one', 'two', 'fifteen-letters', 'sixteen-letters_', 'x'.repeat(128)),
     },
   ),
   job: fc.oneof(

@@ -368,7 +368,7 @@ describe('idempotency keys', () => {
       expect(await jobs()).toBe(2);
     });
 
-    it.each(['a', 'fifteen-letters', 'thirty-one_letters-thirty-one_l', 'x'.repeat(64)])(
+    it.each(['a', 'fifteen-letters', 'thirty-one_letters-thirty-one_l', 'x'.repeat(128)])(
       'answers success for a chosen id that its own first publish has taken: %s',
       async (id) => {
         expect(await publish({ id })).toBe(id);

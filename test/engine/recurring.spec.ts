@@ -12,7 +12,8 @@ const extended = () => f.engine.extended;
 const recurrings = () => f.engine.extended.recurrings;
 
 function every(everyMs: number, more: Partial<NewRecurring> = {}): NewRecurring {
-  return { id: 'r', schedule: { everyMs }, template: { queue: 'q', body: Buffer.from('x') }, ...more };
+  const template = { queue: 'q', body: Buffer.from('x') };
+  return { id: 'r', schedule: { everyMs }, template, maxCatchUp: 1_000, ...more };
 }
 
 const set = (...args: Parameters<typeof every>) => recurrings().set(f.ns, every(...args));
@@ -101,9 +102,9 @@ describe('after an outage', () => {
   it.each([
     ['between two slots', 95 * SECOND],
     ['on a slot', 90 * SECOND],
-  ])('T31: makes exactly as many as the backlog allows, the last ones: %s', async (_when, ms) => {
+  ])('T31: makes exactly as many as max_catch_up allows, the last ones: %s', async (_when, ms) => {
     const beganMs = f.nowMs;
-    await set(10 * SECOND, { backlog: 1, schedule: { everyMs: 10 * SECOND } });
+    await set(10 * SECOND, { maxCatchUp: 1, schedule: { everyMs: 10 * SECOND } });
     await pass(ms);
 
     expect(await take()).toEqual(['r-1']);
@@ -112,12 +113,16 @@ describe('after an outage', () => {
   });
 
   it.each([0, 5_000])(
-    'makes 1,000 jobs at most, and tells of the slots that it skips: backlog %d',
+    'makes 1,000 jobs at most, and tells of the slots that it skips: stored backlog %d',
     async (backlog) => {
       const beganMs = f.nowMs;
       const listening = await Listening.to(f.engine, f.ns);
-      await set(SECOND, { backlog, template: { queue: 'q', body: Buffer.from('x'), type: 't' } });
-      await set(SECOND, { id: 'other', backlog: 2, template: { queue: 'p', body: Buffer.from('x') } });
+      await set(SECOND, { template: { queue: 'q', body: Buffer.from('x'), type: 't' } });
+      // As earlier servers stored it: 0 is as many as possible, and there was no bound.
+      await f.pool.read('HSET', `{${f.ns}}Rr`, 'backlog', backlog);
+      await f.pool.read('HDEL', `{${f.ns}}Rr`, 'skips_late');
+      expect(await get()).toMatchObject({ maxCatchUp: 1_000 });
+      await set(SECOND, { id: 'other', maxCatchUp: 2, template: { queue: 'p', body: Buffer.from('x') } });
       // Redis's clock is wrong by a month for a while.
       await pass(30 * 24 * 3_600 * SECOND);
       const slots = 30 * 24 * 3_600 + 1;
@@ -138,8 +143,43 @@ describe('after an outage', () => {
     },
   );
 
-  it('holds to the backlog over many steps', async () => {
-    await set(SECOND, { backlog: 90 });
+  it('makes one job if nothing is said, however many slots have passed', async () => {
+    const { schedule, template } = every(10 * SECOND);
+    const { maxCatchUp } = await recurrings().set(f.ns, { id: 'r', schedule, template });
+    await pass(95 * SECOND);
+
+    expect(maxCatchUp).toBe(1);
+    expect(await take()).toEqual(['r-1']);
+    expect(await get()).toMatchObject({ made: 1, skipped: 9 });
+  });
+
+  it('makes none for slots that passed a minute ago, and goes on with the next', async () => {
+    const beganMs = f.nowMs;
+    const [hour, minute] = [3_600 * SECOND, 60 * SECOND];
+    await set(hour, { maxCatchUp: 0 });
+    expect(await get()).toMatchObject({ maxCatchUp: 0 });
+    await pass(minute);
+    expect(await get()).toMatchObject({ made: 1, skipped: 0 });
+    await pass(2 * hour + 1);
+    expect(await get()).toMatchObject({ made: 1, skipped: 2, nextAtMs: beganMs + 3 * hour });
+    // Of several slots within the minute only the last one.
+    await pass(hour - minute);
+    expect(await get()).toMatchObject({ made: 2, skipped: 2 });
+    await set(10 * SECOND, { id: 'fast', maxCatchUp: 0 });
+    await pass(95 * SECOND);
+    expect(await get('fast')).toMatchObject({ made: 1, skipped: 9 });
+  });
+
+  it('is read by earlier servers as one that makes up for one slot, and is set back by a change', async () => {
+    await set(SECOND, { maxCatchUp: 0 });
+    expect(await f.pool.read('HGET', `{${f.ns}}Rr`, 'backlog')).toBe('1');
+    expect(await recurrings().change(f.ns, 'r', { isPaused: true })).toMatchObject({ maxCatchUp: 0 });
+    expect(await recurrings().change(f.ns, 'r', { maxCatchUp: 3 })).toMatchObject({ maxCatchUp: 3 });
+    expect(await f.pool.read('HMGET', `{${f.ns}}Rr`, 'backlog', 'skips_late')).toEqual(['3', '0']);
+  });
+
+  it('holds to max_catch_up over many steps', async () => {
+    await set(SECOND, { maxCatchUp: 90 });
     await pass(500 * SECOND);
 
     expect(await get()).toMatchObject({ made: 90, skipped: 411 });
@@ -174,13 +214,13 @@ describe('while it runs', () => {
     const beganMs = f.nowMs;
     await set(10 * SECOND);
     await pass(1);
-    await recurrings().change(f.ns, 'r', { template: { queue: 'other', priority: -1 }, backlog: 5 });
+    await recurrings().change(f.ns, 'r', { template: { queue: 'other', priority: -1 }, maxCatchUp: 5 });
     await pass(10 * SECOND);
 
     expect(await take()).toEqual(['r-1']);
     expect(await take('other')).toEqual(['r-2']);
     expect(await find('r-2')).toMatchObject({ priority: -1, body: Buffer.from('x') });
-    expect(await get()).toMatchObject({ made: 2, backlog: 5, nextAtMs: beganMs + 20 * SECOND });
+    expect(await get()).toMatchObject({ made: 2, maxCatchUp: 5, nextAtMs: beganMs + 20 * SECOND });
   });
 
   it('changes its pace', async () => {
@@ -236,12 +276,12 @@ describe('while it runs', () => {
   it('loses no change of two that come at once', async () => {
     await set(SECOND);
     await Promise.all([
-      recurrings().change(f.ns, 'r', { backlog: 7 }),
+      recurrings().change(f.ns, 'r', { maxCatchUp: 7 }),
       recurrings().change(f.ns, 'r', { template: { type: 't' } }),
       recurrings().pause(f.ns, 'r'),
     ]);
 
-    expect(await get()).toMatchObject({ backlog: 7, template: { type: 't' }, isPaused: true });
+    expect(await get()).toMatchObject({ maxCatchUp: 7, template: { type: 't' }, isPaused: true });
   });
 
   it('is removed, and what it made stays', async () => {
@@ -283,7 +323,7 @@ it('ends with its namespace', async () => {
 });
 
 it('passes over the numbers of jobs that it made in a former life', async () => {
-  await set(SECOND, { backlog: 1, id: 'twelve-chars1' });
+  await set(SECOND, { maxCatchUp: 1, id: 'twelve-chars1' });
   await pass(0);
   await recurrings().remove(f.ns, 'twelve-chars1');
   await set(SECOND, { id: 'twelve-chars1' });
@@ -375,7 +415,8 @@ it.each<[Partial<NewRecurring>, RegExp]>([
   [{ schedule: { everyMs: 1_000.5 } }, /^schedule\.everyMs /],
   [{ schedule: { everyMs: SECOND, offsetMs: -1 } }, /^schedule\.offsetMs /],
   [{ schedule: { everyMs: SECOND, firstAtMs: 2 ** 50 } }, /^schedule\.firstAtMs /],
-  [{ backlog: -1 }, /^backlog /],
+  [{ maxCatchUp: -1 }, /^maxCatchUp /],
+  [{ maxCatchUp: 1_001 }, /^maxCatchUp /],
   [{ template: { queue: 'q', body: Buffer.from(''), priority: 128 } }, /^priority /],
 ])('refuses %j', async (more, message) => {
   await expect(set(SECOND, more)).rejects.toThrow(message);

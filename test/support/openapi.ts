@@ -3,10 +3,12 @@ import addFormats from 'ajv-formats';
 import type { Answer } from './app.js';
 
 type Schema = Record<string, unknown>;
+interface Response {
+  readonly description?: string;
+  readonly content?: Readonly<Record<string, { readonly schema: Schema }>>;
+}
 interface Operation {
-  readonly responses: Readonly<
-    Record<string, { readonly content?: Readonly<Record<string, { readonly schema: Schema }>> }>
-  >;
+  readonly responses: Readonly<Record<string, Response>>;
 }
 interface OpenApi {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
@@ -18,7 +20,7 @@ export type AnswerCheck = (method: string, path: string, answer: Answer) => void
 
 /**
  * Holds answers against the API's document: status, content type, and a body of the schema. A field that the document does not name is
- * a failure here, though readers must bear it.
+ * a failure here, though readers must bear it; so is an error whose status or code the call does not list.
  */
 export function answerCheck(document: unknown): AnswerCheck {
   const { paths, components } = document as OpenApi;
@@ -32,9 +34,11 @@ export function answerCheck(document: unknown): AnswerCheck {
     const [, template] = patterns.find(([pattern]) => pattern.test(path)) ?? [];
     const operation = template === undefined ? undefined : paths[template]?.[method.toLowerCase()];
     if (operation === undefined) throw new Error(`the document has no ${method} ${path}`);
-    const described =
-      operation.responses[String(status)] ?? (status >= 400 ? operation.responses['default'] : undefined);
+    const described = operation.responses[String(status)];
     if (described === undefined) throw new Error(`${method} ${path}: the document has no ${String(status)}`);
+    const code = status >= 400 ? String((json as { code?: unknown } | undefined)?.code) : undefined;
+    if (code !== undefined && described.description?.includes(`\`${code}\``) !== true)
+      throw new Error(`${method} ${path} ${String(status)}: the document does not list ${code}`);
     const type = String(headers['content-type'] ?? '').split(';')[0] ?? '';
     const content = described.content ?? {};
     if (Object.keys(content).length === 0 && text === '') return;

@@ -11,7 +11,7 @@ ARGV[5] schedule     JSON, as it was given
 ARGV[6] every_ms     between two slots
 ARGV[7] first_ms     the first slot, Unix ms; "" = offset_ms from now
 ARGV[8] offset_ms    see first_ms
-ARGV[9] fields       JSON, stored with it: template, options (as in extended/publish), queue, backlog, paused ("1" or "0")
+ARGV[9] fields       JSON, stored with it: template, options (as in extended/publish), queue, backlog, skips_late and paused ("1" or "0")
 ARGV[10] body        the data of its jobs
 ARGV[11] needs       what they depend on, as in extended/publish
 

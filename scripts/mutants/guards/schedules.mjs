@@ -70,7 +70,7 @@ export const SCHEDULES = [
     from: 'and math.min(recurring.backlog, 1000) or 1000',
     to: 'and math.min(recurring.backlog, 1000) + 1 or 1000',
     spec: RECURRING,
-    test: 'exactly as many as the backlog allows',
+    test: 'exactly as many as max_catch_up allows',
   },
   {
     name: 'recurring: children of a former life keep their ids',
@@ -126,6 +126,14 @@ export const SCHEDULES = [
     from: 'math.min(recurring.backlog, 1000)',
     to: 'recurring.backlog',
     spec: RECURRING,
-    test: 'backlog 5000',
+    test: 'stored backlog 5000',
+  },
+  {
+    name: 'recurring: what makes up for no slot is late after a minute',
+    file: 'lua/includes/recurring_slots.lua',
+    from: 'if recurring.skips_late and missed > 0',
+    to: 'if false and missed > 0',
+    spec: RECURRING,
+    test: 'makes none for slots that passed a minute ago',
   },
 ];

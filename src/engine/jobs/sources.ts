@@ -87,7 +87,8 @@ export interface Place {
   readonly id: Buffer;
 }
 
-const CURSOR = /^(\d{1,2})\/(-?[\d.e+]{0,40})\/([A-Za-z0-9_-]{0,100})\/([-_A-Za-z0-9]{0,255})$/;
+/** The id is that of a job, as it is stored: 129 bytes at most, 172 characters in base64. */
+const CURSOR = /^(\d{1,2})\/(-?[\d.e+]{0,40})\/([A-Za-z0-9_-]{0,172})\/([-_A-Za-z0-9]{0,255})$/;
 
 export function cursorOf({ queue, source, at, id }: Place): string {
   return `${String(source)}/${at}/${id.toString('base64url')}/${queue}`;

@@ -2,7 +2,7 @@ import { QueueError } from '../../domain/errors.js';
 import type { NewExtendedJob, UniqueKey } from '../../domain/extended-job.js';
 import type { NewRecurring } from '../../domain/recurring.js';
 import {
-  MAX_BACKLOG,
+  MAX_CATCH_UP,
   MAX_BULK_JOBS,
   MAX_LABEL,
   MAX_PERIOD_MS,
@@ -11,7 +11,7 @@ import {
   MAX_TRIES,
   MIN_RECURRING_MS,
 } from '../../domain/limits.js';
-import { isJobId } from '../../domain/ids.js';
+import { isJobId, JOB_ID_RULE } from '../../domain/ids.js';
 
 const MAX_TIME_MS = Number.MAX_SAFE_INTEGER;
 /** A priority is 8 bits, signed. */
@@ -47,7 +47,7 @@ function checkExtendedJob({
   unique,
 }: NewExtendedJob): void {
   if (unique) checkUniqueKey(unique);
-  if (id !== undefined && !isJobId(id)) throw invalid('id', 'has 1 to 64 letters, digits, - and _');
+  if (id !== undefined && !isJobId(id)) throw invalid('id', JOB_ID_RULE);
   for (const [field, value] of Object.entries({ delayMs, dueMs, ttlMs, ttrMs })) {
     if (value !== undefined && !isWhole(value, 0, MAX_TIME_MS))
       throw invalid(field, 'is a whole number of milliseconds, 0 or more');
@@ -59,7 +59,7 @@ function checkExtendedJob({
 }
 
 /** @throws {QueueError} `invalid_argument`, naming the field and the rule */
-export function checkRecurring(id: string, { schedule, template, backlog = 0 }: NewRecurring): void {
+export function checkRecurring(id: string, { schedule, template, maxCatchUp = 1 }: NewRecurring): void {
   if (id.length > MAX_RECURRING_ID || !isJobId(id))
     throw invalid('id', `has 1 to ${String(MAX_RECURRING_ID)} letters, digits, - and _`);
   const { everyMs, offsetMs = 0, firstAtMs = 0 } = schedule;
@@ -71,8 +71,8 @@ export function checkRecurring(id: string, { schedule, template, backlog = 0 }: 
   if (!isWhole(offsetMs, 0, MAX_PERIOD_MS))
     throw invalid('schedule.offsetMs', 'is a whole number of milliseconds, 0 or more');
   if (!isWhole(firstAtMs, 0, LAST_FIRST_MS)) throw invalid('schedule.firstAtMs', 'is a time, Unix ms');
-  if (!isWhole(backlog, 0, MAX_BACKLOG))
-    throw invalid('backlog', `is a whole number from 0 to ${String(MAX_BACKLOG)}`);
+  if (!isWhole(maxCatchUp, 0, MAX_CATCH_UP))
+    throw invalid('maxCatchUp', `is a whole number from 0 to ${String(MAX_CATCH_UP)}`);
   checkExtendedJobs([template]);
 }
 

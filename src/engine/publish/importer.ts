@@ -6,6 +6,7 @@ import type { RedisPool } from '../../redis/pool.js';
 import type { Item } from '../../redis/scripts/script.js';
 import { importJobs } from '../../redis/scripts/simple.js';
 import { checkNames, checkNumber } from '../core/checks.js';
+import { JOB_ID_RULE } from '../../domain/ids.js';
 import { encodeId } from '../core/ids.js';
 import type { ScriptRunner } from '../core/scripts.js';
 
@@ -54,7 +55,7 @@ function itemOf(namespace: string, job: ImportedJob): Item {
   const { id, source, queue, body, state, triesLeft, attempts, ttlLeftMs, atMs, attributes } = job;
   checkNames(namespace, queue);
   const encoded = encodeId(id);
-  if (!encoded) throw new QueueError('invalid_argument', 'a job id has 1 to 64 letters, digits, - and _');
+  if (!encoded) throw new QueueError('invalid_argument', `a job id ${JOB_ID_RULE}`);
   checkNumber('triesLeft', triesLeft, state === 'ready' || state === 'scheduled' ? 1 : 0, MAX_TRIES);
   checkNumber('attempts', attempts, state === 'leased' ? 1 : 0, MAX_TRIES);
   checkNumber('ttlLeftMs', ttlLeftMs, 0, Number.MAX_SAFE_INTEGER);

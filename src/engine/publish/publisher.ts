@@ -1,7 +1,7 @@
 import type { Durability } from '../../domain/durability.js';
 import { ExtendedPathError, QueueError, UnconfirmedError } from '../../domain/errors.js';
 import type { IdempotencyRecord, NewJob } from '../../domain/job.js';
-import { packUlid, UlidMinter } from '../../domain/ids.js';
+import { JOB_ID_RULE, packUlid, UlidMinter } from '../../domain/ids.js';
 import type { Item } from '../../redis/scripts/script.js';
 import { publish as publishScript } from '../../redis/scripts/simple.js';
 import { type BatchCall, Batcher, type ScriptRunner } from '../core/scripts.js';
@@ -220,7 +220,7 @@ export class Publisher {
   /** Encodes the job's own id, or the one that was minted last. */
   private bytesOf({ id }: NewJob): Buffer {
     const bytes = id === undefined ? this.minter.lastBytes() : encodeId(id);
-    if (!bytes) throw new QueueError('invalid_argument', 'a job id has 1 to 64 letters, digits, - and _');
+    if (!bytes) throw new QueueError('invalid_argument', `a job id ${JOB_ID_RULE}`);
     return bytes;
   }
 

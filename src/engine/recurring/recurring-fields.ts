@@ -5,6 +5,7 @@ import type {
   RecurringChange,
   Template,
 } from '../../domain/recurring.js';
+import { MAX_CATCH_UP } from '../../domain/limits.js';
 import { packIds } from '../publish/dependencies.js';
 import { optionsText } from '../publish/extended-options.js';
 
@@ -21,7 +22,7 @@ export interface KnownRecurring {
 export function argsOf(
   id: string,
   revision: string,
-  { schedule, template, backlog, isPaused }: NewRecurring,
+  { schedule, template, maxCatchUp = 1, isPaused }: NewRecurring,
 ) {
   const { everyMs, offsetMs = 0, firstAtMs } = schedule;
   const { body, ...rest } = template;
@@ -29,7 +30,9 @@ export function argsOf(
     queue: template.queue,
     template: JSON.stringify(rest),
     options: optionsText(template),
-    backlog: backlog ?? 0,
+    // Earlier servers know only `backlog`, in which 0 means as many as possible.
+    backlog: Math.max(maxCatchUp, 1),
+    skips_late: maxCatchUp === 0 ? '1' : '0',
     paused: isPaused === true ? '1' : '0',
   };
   return {
@@ -51,7 +54,7 @@ export function changed({ recurring, schedule }: KnownRecurring, change: Recurri
     id: recurring.id,
     schedule: change.schedule ? anchored(change.schedule, recurring) : schedule,
     template: { ...dataless(recurring.template, change), ...change.template },
-    backlog: change.backlog ?? recurring.backlog,
+    maxCatchUp: change.maxCatchUp ?? recurring.maxCatchUp,
     isPaused: change.isPaused ?? recurring.isPaused,
   };
 }
@@ -95,7 +98,7 @@ function recurringOf(id: string, list: unknown): KnownRecurring {
       id,
       schedule: { everyMs: number('every'), firstAtMs: number('first') },
       template,
-      backlog: number('backlog'),
+      maxCatchUp: text('skips_late') === '1' ? 0 : Math.min(number('backlog') || MAX_CATCH_UP, MAX_CATCH_UP),
       isPaused,
       made: number('made'),
       skipped: number('skipped'),

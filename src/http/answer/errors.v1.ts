@@ -10,6 +10,7 @@ import {
 import type { Log } from '../../domain/log.js';
 import { asciiJson } from './answer.js';
 import type { ApiErrors, RequestContext } from '../request/request-context.js';
+import { BodyTooLargeError } from '../request/body.js';
 import { type Refusal, refuse, RETRY_SOON, withJobIds } from './refuse.js';
 import type { RouteTable } from '../route-table.js';
 
@@ -81,8 +82,9 @@ export const PROBLEMS: Readonly<Record<ErrorCode, { readonly status: number; rea
   internal: { status: 500, detail: 'internal error' },
 };
 
-/** Codes of errors that occur before a route is found. */
-type HttpCode = 'not_found' | 'method_not_allowed' | 'bad_request';
+/** The status of each code of errors that occur before a route is found. */
+export const HTTP_PROBLEMS = { bad_request: 400, not_found: 404, method_not_allowed: 405 } as const;
+export type HttpCode = keyof typeof HTTP_PROBLEMS;
 
 /** Error responder of the native API: problem details by RFC 9457. */
 export class V1Errors implements ApiErrors {
@@ -106,7 +108,8 @@ export class V1Errors implements ApiErrors {
     if (status !== 404) return problem(status, 'bad_request', 'the request cannot be read');
     const allowed = this.routes.methodsOf(request.url ?? '');
     if (allowed.length === 0) return problem(404, 'not_found', 'there is no such call');
-    const refusal = problem(405, 'method_not_allowed', 'the call has another method');
+    const detail = `this path has no ${request.method ?? ''}; it has ${allowed.join(', ')}`;
+    const refusal = problem(405, 'method_not_allowed', detail);
     return { ...refusal, headers: ['Allow', allowed.join(', ')] };
   }
 }
@@ -118,10 +121,14 @@ function ofQueueError(error: QueueError): Refusal {
     dependents: error instanceof DependentsError ? error.dependents : undefined,
     holder_id: error instanceof UniqueKeyTakenError ? error.holderId : undefined,
   };
-  const refusal = problem(status, error.code, detail ?? error.message, more);
+  const refusal = problem(status, error.code, detail ?? messageOf(error), more);
   if (status !== 503 && !SOON_OVER.has(error.code)) return refusal;
   const later = { ...refusal, headers: RETRY_SOON };
   return error instanceof UnconfirmedError ? withJobIds(later, error.jobIds) : later;
+}
+
+function messageOf(error: QueueError): string {
+  return error instanceof BodyTooLargeError ? error.detail : error.message;
 }
 
 function problem(

@@ -1,4 +1,4 @@
-import { distance } from 'fastest-levenshtein';
+import { didYouMean } from '../../domain/similar-name.js';
 import { type FieldProblem, InputError } from '../answer/errors.v1.js';
 import { NO_QUERY, type Query, valuesOf } from '../request/head.js';
 import { type DeclaredField, type FieldsClass, fieldsOf } from './field.js';
@@ -11,8 +11,6 @@ const MOST_PROBLEMS = 20;
 /** Max characters of an unknown field name echoed back. */
 const SHOWN_CHARACTERS = 40;
 const UNKNOWN = 'is not known here';
-/** A name with at most this many wrong letters is taken for a known one. */
-const MAX_TYPOS = 2;
 const WHOLE_NUMBER = /^-?[0-9]{1,17}$/;
 /** Parameter of the token, allowed on every call. */
 const TOKEN = 'token';
@@ -80,15 +78,10 @@ export function unknownIn(query: Query, of?: FieldsClass): FieldProblem[] {
   return unknown.slice(0, MOST_PROBLEMS).map((name) => unknownField(name, known?.keys() ?? []));
 }
 
-/** The problem of an unknown field, with the known one that may be meant: `delay` for `delay_ms`, `priorty` for `priority`. */
+/** The problem of an unknown field, with the known one that may be meant. */
 function unknownField(name: string, known: Iterable<string>): FieldProblem {
   const field = name.slice(0, SHOWN_CHARACTERS);
-  const meant = [...known].find(
-    (one) =>
-      (field.length > 2 && one.startsWith(field)) ||
-      distance(field, one) <= Math.min(MAX_TYPOS, field.length / 2),
-  );
-  return { field, rule: meant === undefined ? UNKNOWN : `${UNKNOWN}; did you mean ${meant}?` };
+  return { field, rule: `${UNKNOWN}${didYouMean(field, known)}` };
 }
 
 /** Rejects all parameters, for a call without any. @throws {InputError} naming each */

@@ -182,11 +182,16 @@ function bytesOf(
   const name = `${at}${bytes === undefined ? names.json : names.bytes}`;
   const body = bytes === undefined ? jsonText(json) : Buffer.from(bytes, 'base64');
   if (body === undefined) problems.add(name, 'is nested too deeply');
-  else if (body.length > maxBytes) problems.add(name, `must be at most ${String(maxBytes)} bytes as stored`);
+  else if (body.length > maxBytes) problems.add(name, tooLong(maxBytes));
   return {
     body: body ?? Buffer.alloc(0),
     ...(bytes === undefined ? jsonType(type) : { contentType: type ?? BYTES }),
   };
+}
+
+/** The rule of data, results and progress. */
+export function tooLong(maxBytes: number): string {
+  return `must be at most ${String(maxBytes)} bytes as stored (limits.max_body_bytes)`;
 }
 
 /** The content type to store for JSON: none for plain `application/json`. */

@@ -1,8 +1,42 @@
 import type { IncomingMessage } from 'node:http';
+import type { LimitsConfig } from '../../config/config.js';
 import { QueueError } from '../../domain/errors.js';
 import type { RequestContext } from './request-context.js';
 
 const NOTHING = Buffer.alloc(0);
+
+/** The longest body of a call. */
+export interface BodyLimit {
+  /** Inclusive. */
+  readonly maxBytes: number;
+  /** The key of the configuration that has it; omitted for a limit that cannot be configured. */
+  readonly setting?: string;
+}
+
+/** The limit of calls that carry one job. */
+export function bodyLimit({ max_body_bytes }: LimitsConfig): BodyLimit {
+  return { maxBytes: max_body_bytes, setting: 'limits.max_body_bytes' };
+}
+
+/** The limit of all other calls with data of clients. */
+export function bulkLimit({ max_bulk_bytes }: LimitsConfig): BodyLimit {
+  return { maxBytes: max_bulk_bytes, setting: 'limits.max_bulk_bytes' };
+}
+
+/** A body is longer than its call allows. The message is lmstfy's. */
+export class BodyTooLargeError extends QueueError {
+  /** What to do, for people. */
+  readonly detail: string;
+
+  constructor({ maxBytes, setting }: BodyLimit) {
+    super('body_too_large', 'body too large');
+    const limit = `the body is longer than ${String(maxBytes)} bytes`;
+    this.detail =
+      setting === undefined
+        ? `${limit}, the most that this call takes`
+        : `${limit}, the limit that the server sets in ${setting}: send less in one call, or raise it`;
+  }
+}
 
 /** Requests with `Expect: 100-continue` that have not got the 100 yet. */
 const expecting = new WeakSet<IncomingMessage>();
@@ -35,11 +69,10 @@ export function expectNoBody(request: IncomingMessage): void {
  * Reads the whole body of a request and passes it to `take`. If the client disconnects, or if `take` throws, answers
  * with an error.
  *
- * @param maxBytes inclusive
  * @throws {QueueError} `body_too_large`: a declared length above the limit is rejected before any byte is read;
  *   `overloaded`: the bodies in progress would have too many bytes with it
  */
-export function readBody(context: RequestContext, maxBytes: number, take: (body: Buffer) => void): void {
+export function readBody(context: RequestContext, limit: BodyLimit, take: (body: Buffer) => void): void {
   const { request, response } = context;
   if (!hasBody(request)) {
     expectNoBody(request);
@@ -49,15 +82,15 @@ export function readBody(context: RequestContext, maxBytes: number, take: (body:
   const { headers } = request;
   const length = headers['transfer-encoding'] === undefined ? Number(headers['content-length']) : undefined;
   if (length !== undefined) {
-    if (length > maxBytes) throw tooLarge();
+    if (length > limit.maxBytes) throw new BodyTooLargeError(limit);
     context.server.loadShedder?.reserveBytes(context, length);
   }
   if (headers.expect !== undefined && expecting.delete(request)) response.writeContinue();
   else if (length !== undefined) {
-    process.nextTick(takeBuffered, context, length, take);
+    process.nextTick(takeBuffered, context, length, limit, take);
     return;
   }
-  collect(context, maxBytes, take);
+  collect(context, limit, take);
 }
 
 /**
@@ -66,18 +99,23 @@ export function readBody(context: RequestContext, maxBytes: number, take: (body:
  *
  * @throws as `readBody`
  */
-export function wholeBody(context: RequestContext, maxBytes: number): Promise<Buffer> {
-  return new Promise((resolve) => readBody(context, maxBytes, resolve));
+export function wholeBody(context: RequestContext, limit: BodyLimit): Promise<Buffer> {
+  return new Promise((resolve) => readBody(context, limit, resolve));
 }
 
 /**
  * Reads a body that arrived with its headers, as most do, in one packet. Node emits the request when it has read the
  * headers; one tick later the body is there as well, and is read without a listener.
  */
-function takeBuffered(context: RequestContext, length: number, take: (body: Buffer) => void): void {
+function takeBuffered(
+  context: RequestContext,
+  length: number,
+  limit: BodyLimit,
+  take: (body: Buffer) => void,
+): void {
   const { request } = context;
   if (request.readableLength !== length || length === 0) {
-    collect(context, length, take);
+    collect(context, limit, take);
     return;
   }
   try {
@@ -89,7 +127,7 @@ function takeBuffered(context: RequestContext, length: number, take: (body: Buff
   }
 }
 
-function collect(context: RequestContext, maxBytes: number, take: (body: Buffer) => void): void {
+function collect(context: RequestContext, limit: BodyLimit, take: (body: Buffer) => void): void {
   const { request } = context;
   const chunks: Buffer[] = [];
   const isChunked = request.headers['transfer-encoding'] !== undefined;
@@ -101,7 +139,7 @@ function collect(context: RequestContext, maxBytes: number, take: (body: Buffer)
     size += chunk.length;
     chunks.push(chunk);
     try {
-      if (size > maxBytes) throw tooLarge();
+      if (size > limit.maxBytes) throw new BodyTooLargeError(limit);
       if (isChunked) context.server.loadShedder?.reserveBytes(context, chunk.length);
     } catch (error) {
       stop();
@@ -125,10 +163,6 @@ function collect(context: RequestContext, maxBytes: number, take: (body: Buffer)
   // A request whose client has disconnected emits no end, even if it is complete.
   if (request.destroyed) broken();
   else request.on('data', add).on('end', end).on('close', broken).on('error', broken);
-}
-
-function tooLarge(): QueueError {
-  return new QueueError('body_too_large', 'body too large');
 }
 
 function brokenOff(): QueueError {

@@ -1,10 +1,11 @@
 import { isUtf8 } from 'node:buffer';
-import { readBody, wholeBody } from './body.js';
+import { type BodyLimit, readBody, wholeBody } from './body.js';
 import { InputError } from '../answer/errors.v1.js';
 import type { RequestContext } from './request-context.js';
 import { type DeclaredField, type FieldsClass, fieldsOf } from '../fields/field.js';
 import { isObject } from '../fields/kinds.js';
 import { readFields } from '../fields/read.js';
+import { jsonFault } from '../json/json-fault.js';
 import { eachMember, elementsOf, JsonText } from '../json/json-text.js';
 
 const NOT_JSON = 'must be JSON in UTF-8';
@@ -13,25 +14,24 @@ const NOT_JSON = 'must be JSON in UTF-8';
  * Reads a request's body as an object of a class, and passes it to `take`. An empty body counts as `{}`. Errors are
  * answered, as by `readBody`.
  *
- * @param maxBytes inclusive
  * @throws {QueueError} `body_too_large`
  */
 export function readJson<T extends object>(
   context: RequestContext,
-  maxBytes: number,
+  limit: BodyLimit,
   of: FieldsClass<T>,
   take: (fields: T) => void,
 ): void {
-  readBody(context, maxBytes, (body) => take(readFields(of, jsonOf(body, of))));
+  readBody(context, limit, (body) => take(readFields(of, jsonOf(body, of))));
 }
 
 /** Like `readJson`, as a promise; see `wholeBody`. @throws {InputError} naming each invalid field */
 export async function fieldsIn<T extends object>(
   context: RequestContext,
-  maxBytes: number,
+  limit: BodyLimit,
   of: FieldsClass<T>,
 ): Promise<T> {
-  return readFields(of, jsonOf(await wholeBody(context, maxBytes), of));
+  return readFields(of, jsonOf(await wholeBody(context, limit), of));
 }
 
 /**
@@ -42,20 +42,28 @@ export async function fieldsIn<T extends object>(
  */
 export function jsonOf(body: Buffer, ...classes: readonly FieldsClass[]): unknown {
   if (body.length === 0) return {};
-  if (!isUtf8(body)) throw notJson();
+  if (!isUtf8(body)) throw notJson(`byte ${String(firstBrokenByte(body))} of the body is not UTF-8`);
   const text = body.toString();
-  const value = parsed(text);
+  const value = parseJson(text);
   if (isObject(value)) for (const of of classes) keepTexts(value, text, textFieldsOf(of));
   return value;
 }
 
-function parsed(text: string): unknown {
+/** Parses JSON of a request. @throws {InputError} it is not JSON; says where, and what is there */
+export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {
-    // The parser's own message would contain a piece of the body.
-    throw notJson();
+    throw notJson(jsonFault(text));
   }
+}
+
+/** The number, from 1, of the first byte that is not UTF-8: the decoder puts another character in its place. */
+function firstBrokenByte(body: Buffer): number {
+  const decoded = Buffer.from(body.toString());
+  let at = 0;
+  while (body[at] === decoded[at]) at += 1;
+  return at + 1;
 }
 
 /** Replaces values by their `JsonText`, in an object and in the objects of its lists. */
@@ -108,6 +116,6 @@ function hasAny(object: Record<string, unknown>, fields: ReadonlyMap<string, Dec
   return false;
 }
 
-function notJson(): InputError {
-  return new InputError([{ field: '', rule: NOT_JSON }]);
+function notJson(fault?: string): InputError {
+  return new InputError([{ field: '', rule: fault === undefined ? NOT_JSON : `${NOT_JSON}; ${fault}` }]);
 }

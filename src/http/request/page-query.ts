@@ -5,7 +5,8 @@ import { Optional } from '../fields/field.js';
 
 const MAX_PAGE = 1_000;
 const USUAL_PAGE = 100;
-const MAX_CURSOR = 512;
+/** A place has at most 472 characters, and base64 makes 630 of them. */
+export const MAX_CURSOR = 640;
 
 /** Query of all lists with pages. Lists with filters extend it. */
 export class PageQuery {

@@ -3,7 +3,7 @@ import { Admission } from '../../auth/admission.js';
 import { Config } from '../../config/config.js';
 import { EngineRegistry } from '../../engine/migration/engine.registry.js';
 import { answer, answerNothing } from '../../http/answer/answer.js';
-import { expectNoBody, readBody } from '../../http/request/body.js';
+import { bulkLimit, expectNoBody, readBody } from '../../http/request/body.js';
 import type { RequestContext } from '../../http/request/request-context.js';
 import {
   attributesOf,
@@ -49,7 +49,7 @@ export class LmstfyFastCalls {
     const parameters = publishParameters(context.query, lmstfy);
     const attributes = attributesOf(context.request);
     const options = publishOptionsOf(context.request);
-    readBody(context, limits.max_bulk_bytes, (body) => {
+    readBody(context, bulkLimit(limits), (body) => {
       const jobs = bulkBodies(body, limits.max_body_bytes).map((element) =>
         newJob(element, parameters, attributes),
       );

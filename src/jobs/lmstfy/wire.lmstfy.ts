@@ -11,7 +11,7 @@ import {
   MAX_TRIES,
   MAX_UINT32,
 } from '../../domain/limits.js';
-import { readBody } from '../../http/request/body.js';
+import { bodyLimit, readBody } from '../../http/request/body.js';
 import { type Query, wholeNumber } from '../../http/request/head.js';
 import type { RequestContext } from '../../http/request/request-context.js';
 import { checkIdCount, publishOptionsOf } from '../publish-options.js';
@@ -82,7 +82,7 @@ export function readJob(
   const attributes = attributesOf(context.request);
   const options = publishOptionsOf(context.request);
   checkIdCount(options, 1);
-  readBody(context, limits.max_body_bytes, (body) =>
+  readBody(context, bodyLimit(limits), (body) =>
     take({ job: newJob(body, parameters, attributes), options }),
   );
 }

@@ -4,7 +4,7 @@ import type { Ack } from '../../domain/job.js';
 import { InputError } from '../../http/answer/errors.v1.js';
 import { isObject } from '../../http/fields/kinds.js';
 import { Problems, readObject } from '../../http/fields/read.js';
-import { jsonOf } from '../../http/request/json-body.js';
+import { jsonOf, parseJson } from '../../http/request/json-body.js';
 import { AckManyFields, AckManyItem } from '../dto/settle.v1.js';
 import { outcomeOf } from './outcomes.v1.js';
 import type { AckStatus, ExtendedAck } from '../jobs.service.js';
@@ -14,7 +14,7 @@ export type BatchAck = ExtendedAck & { readonly queue: string };
 
 /** Placeholder for an ack that is rejected. */
 const NO_ACK: BatchAck = { queue: '', id: '' };
-const BODY_RULE = 'must be JSON: an object with a list `acks`, and nothing else';
+const BODY_RULE = 'must be an object with a list `acks`, and nothing else';
 const LIST_RULE = `must be a list of 1 to ${String(MAX_ACKS)} acknowledgements`;
 const LEASE_RULE = 'is missing: who has a result or a next queue says under which lease';
 
@@ -56,7 +56,7 @@ export function resultsJson(acks: readonly Ack[], results: readonly AckStatus[])
 }
 
 function listOf(body: Buffer): unknown[] {
-  const value = parsed(body);
+  const value = body.length === 0 ? {} : parseJson(body.toString());
   if (!isObject(value) || Object.keys(value).some((key) => key !== 'acks')) {
     throw new InputError([{ field: '', rule: BODY_RULE }]);
   }
@@ -65,14 +65,6 @@ function listOf(body: Buffer): unknown[] {
     throw new InputError([{ field: 'acks', rule: LIST_RULE }]);
   }
   return list;
-}
-
-function parsed(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString()) as unknown;
-  } catch {
-    return undefined;
-  }
 }
 
 /** @param legalQueue a queue name that was validated already */

@@ -10,6 +10,7 @@ import type { RequestContext } from '../../http/request/request-context.js';
 import type { FieldsClass } from '../../http/fields/field.js';
 import { given } from '../../http/fields/given.js';
 import { Incoming } from '../../http/incoming.js';
+import { bulkLimit } from '../../http/request/body.js';
 import { fieldsIn } from '../../http/request/json-body.js';
 import { isoTime, isoTimeOrNull, reply } from '../../http/answer/reply.js';
 import { jobChangeOf, logDataOf } from './changes.v1.js';
@@ -40,12 +41,14 @@ export class V1ChangesController {
   @Post('cancel')
   @Access({ queues: 'body', verb: 'consume' })
   @Describe({
+    id: 'cancelJob',
     about: 'Cancels a job.',
     details:
       'One that waits or is dead ends at once. One that others depend on is refused with `has_dependents`, unless `cascade` says that they are to be cancelled too; one that is done with `job_done`.',
     group: GROUP,
     body: CancelFields,
     answers: { 200: { about: 'What became of it.', of: CancelledAnswer } },
+    errors: ['job_not_found', 'queue_not_allowed', 'has_dependents', 'job_done', 'pool_moving'],
   })
   async cancel(@Incoming() context: RequestContext): Promise<void> {
     const { caller, jobId: id } = context;
@@ -59,12 +62,22 @@ export class V1ChangesController {
   @Patch()
   @Access({ queues: 'body', verb: 'publish' })
   @Describe({
+    id: 'updateJob',
     about: 'Changes a job that waits: one that is ready, scheduled, blocked or held.',
     details:
       'What is left out stays. A job in any other state is refused with `not_waiting`. A job published without options for a time more than ten minutes ahead is moved to another queue only with a new `due_at` or `delay_ms`: else `due_unknown`.',
     group: GROUP,
     body: ChangeFields,
     answers: CHANGED,
+    errors: [
+      'job_not_found',
+      'queue_not_allowed',
+      'not_waiting',
+      'due_unknown',
+      'dependency_cycle',
+      'too_many_dependencies',
+      'pool_moving',
+    ],
   })
   async change(@Incoming() context: RequestContext): Promise<void> {
     const fields = await this.fields(context, ChangeFields);
@@ -74,10 +87,19 @@ export class V1ChangesController {
   @Post('dependencies')
   @Access({ queues: 'body', verb: 'publish' })
   @Describe({
+    id: 'addJobDependencies',
     about: 'Has a job that waits wait for others too.',
     group: GROUP,
     body: DependencyFields,
     answers: CHANGED,
+    errors: [
+      'job_not_found',
+      'queue_not_allowed',
+      'not_waiting',
+      'dependency_cycle',
+      'too_many_dependencies',
+      'pool_moving',
+    ],
   })
   async addDependencies(@Incoming() context: RequestContext): Promise<void> {
     const { depends_on } = await this.fields(context, DependencyFields);
@@ -87,10 +109,12 @@ export class V1ChangesController {
   @Delete('dependencies')
   @Access({ queues: 'body', verb: 'publish' })
   @Describe({
+    id: 'removeJobDependencies',
     about: 'Has a job not wait for others any more. When nothing is left that it waits for, it goes on.',
     group: GROUP,
     body: DependencyFields,
     answers: CHANGED,
+    errors: ['job_not_found', 'not_waiting', 'pool_moving'],
   })
   async removeDependencies(@Incoming() context: RequestContext): Promise<void> {
     const { depends_on } = await this.fields(context, DependencyFields);
@@ -100,10 +124,12 @@ export class V1ChangesController {
   @Post('log')
   @Access({ queues: 'body', verb: 'consume' })
   @Describe({
+    id: 'logJob',
     about: 'Writes a line into the timeline of a job, in whatever state it is.',
     group: GROUP,
     body: LogFields,
     answers: { 204: { about: 'It is written.' } },
+    errors: ['job_not_found', 'pool_moving'],
   })
   async log(@Incoming() context: RequestContext): Promise<void> {
     const { message, data } = await this.fields(context, LogFields);
@@ -117,6 +143,6 @@ export class V1ChangesController {
   }
 
   private fields<T extends object>(context: RequestContext, of: FieldsClass<T>): Promise<T> {
-    return fieldsIn(context, this.config.limits.max_bulk_bytes, of);
+    return fieldsIn(context, bulkLimit(this.config.limits), of);
   }
 }

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Config } from '../../config/config.js';
 import { checkQueue, checkVerb, type Rights } from '../../domain/rights.js';
 import { answer } from '../../http/answer/answer.js';
-import { readBody } from '../../http/request/body.js';
+import { bulkLimit, readBody } from '../../http/request/body.js';
 import type { RequestContext } from '../../http/request/request-context.js';
 import { refuseParameters } from '../../http/fields/read.js';
 import { acksOf, type BatchAck, resultsJson } from './acks.v1.js';
@@ -19,7 +19,7 @@ export class V1FastCalls {
   /** Acks each of many jobs on its own. Acks nothing if one of the acks is malformed. */
   acks(context: RequestContext): void {
     refuseParameters(context.query);
-    readBody(context, this.config.limits.max_bulk_bytes, (body) => {
+    readBody(context, bulkLimit(this.config.limits), (body) => {
       const acks = acksOf(body, this.config.limits.max_body_bytes);
       const { caller } = context;
       if (caller.rights !== null) checkAcks(caller.rights, acks);

@@ -8,6 +8,7 @@ import { given } from '../../http/fields/given.js';
 import { refuseParameters } from '../../http/fields/read.js';
 import { answer } from '../../http/answer/answer.js';
 import { isoTime, timeJson } from '../../http/answer/reply.js';
+import { bulkLimit } from '../../http/request/body.js';
 import { readJson } from '../../http/request/json-body.js';
 import type { RequestContext } from '../../http/request/request-context.js';
 import { AckFields, FailFields, HeartbeatFields, ReleaseFields, RetryFields } from '../dto/settle.v1.js';
@@ -86,7 +87,7 @@ export class V1LeaseOperations {
     run: (fields: T) => Promise<string>,
   ): void {
     refuseParameters(context.query);
-    readJson(context, this.config.limits.max_bulk_bytes, of, (fields) => {
+    readJson(context, bulkLimit(this.config.limits), of, (fields) => {
       // The id was found to be that of a job: it needs no escaping.
       context.after(run(fields), (members) => answer(context, 200, `{"id":"${context.jobId}",${members}}`));
     });

@@ -40,10 +40,12 @@ export class V1LeasesController {
 
   @Route(FAST_ROUTES.v1Lease)
   @Describe({
+    id: 'leaseJobs',
     about: 'Leases jobs, waiting for a first one if asked to.',
     group: GROUP,
     body: LeasesFields,
     answers: { 200: { about: 'The jobs; none if there were none.', of: LeasesAnswer } },
+    errors: ['queue_not_allowed', 'too_many_waiters'],
   })
   lease(@Incoming() context: RequestContext): void {
     this.leasing.lease(context);
@@ -52,9 +54,11 @@ export class V1LeasesController {
   @Get('jobs/:id')
   @Access({ queues: 'body', verb: 'consume' })
   @Describe({
+    id: 'getJob',
     about: 'Shows a job, with all that is known of it.',
     group: GROUP,
     answers: { 200: { about: 'The job.', of: WholeJobAnswer } },
+    errors: ['job_not_found'],
   })
   async find(@Incoming() context: RequestContext): Promise<void> {
     reply(context, 200, wholeJobAnswer(await this.jobs.find(context.caller, context.jobId)));
@@ -62,11 +66,20 @@ export class V1LeasesController {
 
   @Route(FAST_ROUTES.v1Ack)
   @Describe({
+    id: 'ackJob',
     about:
       'Ends a job: its work is done. It goes, is kept with its result for its retention, or moves on to its next queue.',
     group: GROUP,
     body: AckFields,
     answers: { 200: { about: 'What became of it.', of: AckManyResult } },
+    errors: [
+      'job_not_found',
+      'lease_lost',
+      'queue_not_allowed',
+      'dependency_cycle',
+      'too_many_dependencies',
+      'pool_moving',
+    ],
   })
   ack(@Incoming() context: RequestContext): void {
     this.operations.ack(context);
@@ -74,11 +87,13 @@ export class V1LeasesController {
 
   @Route(FAST_ROUTES.v1Heartbeat)
   @Describe({
+    id: 'heartbeatJob',
     about: 'Says that its owner is still at a job: the lease lasts longer.',
     details: 'It is heard until the job is leased again, even after the lease ran out.',
     group: GROUP,
     body: HeartbeatFields,
     answers: { 200: { about: 'How long the lease lasts, and whether to go on.', of: HeartbeatAnswer } },
+    errors: ['job_not_found', 'lease_lost'],
   })
   heartbeat(@Incoming() context: RequestContext): void {
     this.operations.heartbeat(context);
@@ -86,10 +101,12 @@ export class V1LeasesController {
 
   @Route(FAST_ROUTES.v1Release)
   @Describe({
+    id: 'releaseJob',
     about: 'Gives a job back, and the try with it.',
     group: GROUP,
     body: ReleaseFields,
     answers: SETTLED,
+    errors: ['job_not_found', 'lease_lost'],
   })
   release(@Incoming() context: RequestContext): void {
     this.operations.release(context);
@@ -97,10 +114,12 @@ export class V1LeasesController {
 
   @Route(FAST_ROUTES.v1Retry)
   @Describe({
+    id: 'retryJob',
     about: 'Says that a job went wrong: it is tried again, if it has tries left, or is dead.',
     group: GROUP,
     body: RetryFields,
     answers: SETTLED,
+    errors: ['job_not_found', 'lease_lost'],
   })
   retry(@Incoming() context: RequestContext): void {
     this.operations.retry(context);
@@ -108,10 +127,12 @@ export class V1LeasesController {
 
   @Route(FAST_ROUTES.v1Fail)
   @Describe({
+    id: 'failJob',
     about: 'Says that a job went wrong for good: it goes to the dead letter at once.',
     group: GROUP,
     body: FailFields,
     answers: SETTLED,
+    errors: ['job_not_found', 'lease_lost'],
   })
   fail(@Incoming() context: RequestContext): void {
     this.operations.fail(context);

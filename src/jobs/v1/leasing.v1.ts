@@ -12,7 +12,7 @@ import { leasedJson } from './job-answers.v1.js';
 import { LeaseDelivery } from '../lease-delivery.js';
 
 /** Enough for the longest names of the maximal number of queues. */
-const MAX_LEASES_BYTES = 32_768;
+const LIMIT = { maxBytes: 32_768 };
 /** The queues stand in the body; after a wait they are checked as a list. */
 const CONFIRM_ACCESS = { ...FAST_ROUTES.v1Lease.access, queues: 'list' } as const;
 
@@ -27,7 +27,7 @@ export class V1Leasing {
   /** Handles an admitted request context and makes sure that it is answered, now or later. */
   lease(context: RequestContext): void {
     refuseParameters(context.query);
-    readJson(context, MAX_LEASES_BYTES, LeasesFields, (body) => {
+    readJson(context, LIMIT, LeasesFields, (body) => {
       const { caller } = context;
       const { queues } = body;
       if (caller.rights !== null) for (const queue of queues) checkQueue(caller.rights, queue);

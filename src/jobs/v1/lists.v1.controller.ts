@@ -6,6 +6,7 @@ import { Describe } from '../../http/describe.js';
 import type { RequestContext } from '../../http/request/request-context.js';
 import { readFields, readQuery } from '../../http/fields/read.js';
 import { Incoming } from '../../http/incoming.js';
+import { bodyLimit } from '../../http/request/body.js';
 import { fieldsIn } from '../../http/request/json-body.js';
 import { pageAnswer, pageOf, PageQuery } from '../../http/request/page-query.js';
 import { isoTime, reply } from '../../http/answer/reply.js';
@@ -40,12 +41,14 @@ export class V1ListsController {
   @Get('jobs')
   @Access(OF_JOB)
   @Describe({
+    id: 'listJobs',
     about: 'Lists jobs, in whatever state.',
     details:
       'Jobs of one state come in its order: ready ones as they will be leased, others by time. A job that moves while one goes through the pages may be missed or shown twice. Plain jobs have no tag, type or group.',
     group: GROUP,
     query: JobsQuery,
     answers: { 200: { about: 'A page of jobs.', of: JobsPage } },
+    errors: ['queue_not_allowed', 'pool_moving'],
   })
   async list(@Incoming() context: RequestContext): Promise<void> {
     const { limit, cursor, ...filter } = readQuery(JobsQuery, context.query);
@@ -55,7 +58,13 @@ export class V1ListsController {
 
   @Get('jobs/:id/tags')
   @Access(OF_JOB)
-  @Describe({ about: 'Shows the tags of a job.', group: GROUP, answers: TAGS })
+  @Describe({
+    id: 'getJobTags',
+    about: 'Shows the tags of a job.',
+    group: GROUP,
+    answers: TAGS,
+    errors: ['job_not_found', 'pool_moving'],
+  })
   async tagsOf(@Incoming() context: RequestContext): Promise<void> {
     const { caller, jobId: id } = context;
     await this.jobs.checkJob(caller, id);
@@ -65,22 +74,31 @@ export class V1ListsController {
   @Post('jobs/:id/tags')
   @Access(OF_JOB)
   @Describe({
+    id: 'addJobTags',
     about: 'Gives a job more tags, whatever its state.',
     details: 'A tag that it has already is none more.',
     group: GROUP,
     body: TagsFields,
     answers: TAGS,
+    errors: ['job_not_found', 'pool_moving'],
   })
   async addTags(@Incoming() context: RequestContext): Promise<void> {
     const { caller, jobId: id } = context;
-    const { tags } = await fieldsIn(context, this.config.limits.max_body_bytes, TagsFields);
+    const { tags } = await fieldsIn(context, bodyLimit(this.config.limits), TagsFields);
     await this.jobs.checkJob(caller, id);
     reply(context, 200, { id, tags: await this.lists.addTags(caller, id, tags) });
   }
 
   @Delete('jobs/:id/tags')
   @Access(OF_JOB)
-  @Describe({ about: 'Takes tags from a job.', group: GROUP, query: TagsQuery, answers: TAGS })
+  @Describe({
+    id: 'removeJobTags',
+    about: 'Takes tags from a job.',
+    group: GROUP,
+    query: TagsQuery,
+    answers: TAGS,
+    errors: ['job_not_found', 'pool_moving'],
+  })
   async removeTags(@Incoming() context: RequestContext): Promise<void> {
     const { caller, jobId: id } = context;
     const url = context.request.url ?? '';
@@ -97,10 +115,12 @@ export class V1ListsController {
   @Get('tags')
   @Access(OF_NAMESPACE)
   @Describe({
+    id: 'listTags',
     about: 'Lists the tags that jobs have now.',
     group: GROUP,
     query: PageQuery,
     answers: { 200: { about: 'A page of tags.', of: NamedCountsPage } },
+    errors: ['pool_moving'],
   })
   tags(@Incoming() context: RequestContext): Promise<void> {
     return this.counts(context, 'tags');
@@ -109,11 +129,13 @@ export class V1ListsController {
   @Get('failure-groups')
   @Access(OF_NAMESPACE)
   @Describe({
+    id: 'listFailureGroups',
     about: 'Lists the failure groups of dead jobs.',
     details: 'The group `lease_expired` has those whose last lease ran out. Plain jobs are in none.',
     group: GROUP,
     query: PageQuery,
     answers: { 200: { about: 'A page of groups.', of: NamedCountsPage } },
+    errors: ['pool_moving'],
   })
   groups(@Incoming() context: RequestContext): Promise<void> {
     return this.counts(context, 'groups');
@@ -122,10 +144,12 @@ export class V1ListsController {
   @Get('tracked')
   @Access(OF_NAMESPACE)
   @Describe({
+    id: 'listTrackedJobs',
     about: 'Lists tracked jobs, and those that went within the last day.',
     group: GROUP,
     query: PageQuery,
     answers: { 200: { about: 'A page of jobs; `gone` is the same on each.', of: TrackedPage } },
+    errors: ['pool_moving'],
   })
   async tracked(@Incoming() context: RequestContext): Promise<void> {
     const { caller } = context;
@@ -141,9 +165,11 @@ export class V1ListsController {
   @Put('tracked/:id')
   @Access(OF_NAMESPACE)
   @Describe({
+    id: 'trackJob',
     about: 'Tracks a job: its events say `tracked`, and it is listed for a day when it is gone.',
     group: GROUP,
     answers: { 200: { about: 'It is tracked.', of: TrackedAnswer } },
+    errors: ['job_not_found', 'pool_moving'],
   })
   async track(@Incoming() context: RequestContext): Promise<void> {
     const { caller, jobId: id } = context;
@@ -154,9 +180,11 @@ export class V1ListsController {
   @Delete('tracked/:id')
   @Access(OF_NAMESPACE)
   @Describe({
+    id: 'untrackJob',
     about: 'Tracks a job no more, whether it is there or not.',
     group: GROUP,
     answers: { 200: { about: 'It is not tracked.', of: TrackedAnswer } },
+    errors: ['pool_moving'],
   })
   async untrack(@Incoming() context: RequestContext): Promise<void> {
     const { caller, jobId: id } = context;

@@ -9,7 +9,7 @@ import type {
   Outcome,
   RetryFields,
 } from '../dto/settle.v1.js';
-import { dataOf, jsonText, resultOf } from '../../http/job-fields/new-job.js';
+import { dataOf, jsonText, resultOf, tooLong } from '../../http/job-fields/new-job.js';
 import type { Heartbeat } from '../jobs.service.js';
 
 const JSON_TYPE = 'application/json';
@@ -59,7 +59,7 @@ export function heartbeatOf(id: string, fields: HeartbeatFields, maxBytes: numbe
   const stored = dataOf(fields, '', maxBytes, problems);
   const length = progress === undefined ? 0 : jsonText(progress)?.length;
   if (length === undefined || length > maxBytes) {
-    problems.add('progress', `must be at most ${String(maxBytes)} bytes as stored`);
+    problems.add('progress', tooLong(maxBytes));
   }
   problems.settle();
   return given<Heartbeat>({ id, lease, ttrMs: ttr_ms, progress, data: stored?.body });

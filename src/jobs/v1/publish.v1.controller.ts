@@ -22,6 +22,7 @@ export class V1PublishController {
 
   @Route(FAST_ROUTES.v1Publish)
   @Describe({
+    id: 'publishJobs',
     about: 'Publishes a job, or many: all or none.',
     details: 'Jobs of a list may be of any queues of the namespace.',
     group: 'Jobs',
@@ -50,6 +51,22 @@ export class V1PublishController {
         of: EndedAnswer,
       },
     },
+    errors: [
+      'queue_not_allowed',
+      'job_exists',
+      'unique_key_taken',
+      'queue_draining',
+      'dependency_cycle',
+      'too_many_dependencies',
+      'idempotency_key_reused',
+      'too_many_queues',
+      'queue_full',
+      'namespace_full',
+      'too_many_waiters',
+      'durability_unavailable',
+      'not_replicated',
+      'pool_moving',
+    ],
   })
   publish(@Incoming() context: RequestContext): void {
     this.publishing.publish(context);

@@ -5,7 +5,7 @@ import type { PublishOptions } from '../../domain/job.js';
 import type { NewExtendedJob, PublishedJob } from '../../domain/extended-job.js';
 import { checkQueue, checkVerb } from '../../domain/rights.js';
 import type { JobState } from '../../domain/states.js';
-import { readBody } from '../../http/request/body.js';
+import { bulkLimit, readBody } from '../../http/request/body.js';
 import { InputError } from '../../http/answer/errors.v1.js';
 import type { RequestContext } from '../../http/request/request-context.js';
 import { readQuery } from '../../http/fields/read.js';
@@ -38,7 +38,7 @@ export class V1Publishing {
     const options = publishOptionsOf(context.request);
     // Waiting for a job's end reads the job, which needs the permission to consume.
     if (wait_ms !== undefined) checkVerb(context.caller.rights, 'consume');
-    readBody(context, limits.max_bulk_bytes, (body) => {
+    readBody(context, bulkLimit(limits), (body) => {
       const { caller } = context;
       const { jobs, isOne } = publishRequestOf(
         jsonOf(body, PublishFields, PublishManyFields),

@@ -1,5 +1,6 @@
 import {
   MAX_BACKLOG,
+  MAX_CATCH_UP,
   MAX_LABEL,
   MAX_PERIOD_MS,
   MAX_PRIORITY,
@@ -30,8 +31,11 @@ import { RetryPolicyFields } from '../../http/job-fields/retry-policy.v1.js';
 
 const RECURRING_ID = new RegExp(`^[A-Za-z0-9][A-Za-z0-9_-]{0,${String(MAX_RECURRING_ID - 1)}}$`);
 const RECURRING_ID_RULE = `must be at most ${String(MAX_RECURRING_ID)} letters, digits, - and _, the first a letter or a digit`;
+const CATCH_UP =
+  'How many jobs it makes at once when several slots have passed, as after an outage: for the last ones. 0: a slot makes a job only within a minute of its time.';
+const CATCH_UP_USUAL = `${CATCH_UP} 1 if it is left out.`;
 const BACKLOG =
-  'How many of the slots that were missed in an outage are made up for, the last ones; 0 = all of them, as if it is left out. Never more than 1,000.';
+  'Deprecated: the old name of `max_catch_up`, with 0 for as many as possible. Accepted until 1.0.';
 /** For answer fields that have no upper bound. */
 const MANY = 1_000_000_000;
 const ANY_NAME = /^[^]*$/;
@@ -59,6 +63,7 @@ export class TemplateChangeFields extends OptionFields {
 export class ReplaceRecurringFields {
   @Part('When it makes a job.', () => ScheduleFields) schedule!: ScheduleFields;
   @Part('What each job is like.', () => TemplateFields) job!: TemplateFields;
+  @Optional() @Whole(CATCH_UP_USUAL, 0, MAX_CATCH_UP) max_catch_up?: number;
   @Optional() @Whole(BACKLOG, 0, MAX_BACKLOG) backlog?: number;
   @Optional() @Flag('It makes no jobs until it is resumed.') paused?: boolean;
 }
@@ -85,6 +90,7 @@ export class RecurringChangeFields {
   @Optional()
   @Part('What changes about the jobs.', () => TemplateChangeFields)
   job?: TemplateChangeFields;
+  @Optional() @Whole(CATCH_UP, 0, MAX_CATCH_UP) max_catch_up?: number;
   @Optional() @Whole(BACKLOG, 0, MAX_BACKLOG) backlog?: number;
   @Optional() @Flag('It makes no jobs until it is resumed.') paused?: boolean;
 }
@@ -133,12 +139,12 @@ export class RecurringAnswer {
   id!: string;
   @Part('When it makes a job.', () => ScheduleAnswer) schedule!: ScheduleAnswer;
   @Part('What each job is like.', () => TemplateAnswer) job!: TemplateAnswer;
-  @Whole('How many missed slots are made up for, 0 = all.', 0, MAX_BACKLOG) backlog!: number;
+  @Whole(CATCH_UP, 0, MAX_CATCH_UP) max_catch_up!: number;
   @Flag('It makes no jobs until it is resumed.') paused!: boolean;
   @Whole('Jobs that it has made. The id of the last one ends in this number.', 0, Number.MAX_SAFE_INTEGER)
   made!: number;
   @Whole(
-    'Slots that made no job: missed beyond the backlog, or forbidden by a quota or a unique key.',
+    'Slots that made no job: passed beyond `max_catch_up`, or forbidden by a quota or a unique key.',
     0,
     Number.MAX_SAFE_INTEGER,
   )
