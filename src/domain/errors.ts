@@ -102,3 +102,7 @@ export class UniqueKeyTakenError extends QueueError {
 export function jobNotFound(id: string): QueueError {
   return new QueueError('job_not_found', `no job ${id}`);
 }
+
+export function queueNotFound(queue: string): QueueError {
+  return new QueueError('queue_not_found', `there is no queue ${queue}`);
+}

@@ -1,5 +1,5 @@
-import { MAX_ACKS, MAX_NAME_LENGTH, MAX_UINT32 } from '../../domain/limits.js';
-import { hasLegalCharacters, isJobId } from '../../domain/ids.js';
+import { MAX_ACKS, MAX_UINT32 } from '../../domain/limits.js';
+import { isJobId, isQueueName } from '../../domain/ids.js';
 import type { Ack } from '../../domain/job.js';
 import { InputError } from '../../http/answer/errors.v1.js';
 import { isObject } from '../../http/fields/kinds.js';
@@ -100,12 +100,7 @@ function extendedAckOf(item: unknown, at: string, maxBytes: number, problems: Pr
 }
 
 function isQueue(value: unknown): boolean {
-  return (
-    typeof value === 'string' &&
-    value.length <= MAX_NAME_LENGTH &&
-    !value.startsWith('_') &&
-    hasLegalCharacters(value)
-  );
+  return typeof value === 'string' && isQueueName(value);
 }
 
 function isLease(value: unknown): boolean {

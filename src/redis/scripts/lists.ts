@@ -45,6 +45,16 @@ export const workersScript = script({
   reply: whole,
 });
 
+export const countStalled = script({
+  name: 'extended/count_stalled',
+  label: 'full_stalled',
+  keys: ['meta'],
+  args: [...TIMES, 'limit'],
+  item: ['worker'],
+  repeatable: true,
+  reply: whole,
+});
+
 export const listEndedTracked = script({
   name: 'extended/list_ended_tracked',
   label: 'full_traces',
@@ -55,4 +65,11 @@ export const listEndedTracked = script({
   reply: whole,
 });
 
-export const LIST_SCRIPTS = [tagJobs, listEndedTracked, listJobs, deadLetterStep, workersScript] as const;
+export const LIST_SCRIPTS = [
+  tagJobs,
+  listEndedTracked,
+  listJobs,
+  deadLetterStep,
+  workersScript,
+  countStalled,
+] as const;
