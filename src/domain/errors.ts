@@ -1,3 +1,5 @@
+import type { JobState } from './states.js';
+
 /**
  * Error codes: stable, in snake_case, and visible to clients. A new one fails the build until every API maps it
  * (`Record<ErrorCode, …>` in `src/http`). They have no HTTP status here.
@@ -96,6 +98,17 @@ export class UniqueKeyTakenError extends QueueError {
     readonly holderId?: string,
   ) {
     super('unique_key_taken', message);
+  }
+}
+
+/** A lease operation whose lease is not the present one of the job. Nothing has changed. */
+export class LeaseLostError extends QueueError {
+  constructor(
+    /** The present state of the job; null = it is gone; omitted = not known. */
+    readonly state?: JobState | null,
+    options?: ErrorOptions,
+  ) {
+    super('lease_lost', 'this lease is not the present one of the job', options);
   }
 }
 

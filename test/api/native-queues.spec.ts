@@ -456,7 +456,15 @@ describe('lists', () => {
       const second = await given<Page>('GET', `jobs?tag=${tag}&limit=3&cursor=${first.next_cursor!}`);
       expect([...first.items, ...second.items].map(({ id }) => id)).toEqual(ids);
       expect(second.next_cursor).toBeNull();
-      expect(first.items[0]).toMatchObject({ id: ids[0], queue, state: 'leased', worker, tags: [tag], type });
+      expect(first.items[0]).toMatchObject({
+        id: ids[0],
+        queue,
+        state: 'leased',
+        leased_by: worker,
+        tags: [tag],
+        type,
+      });
+      expect(first.items[0]).not.toHaveProperty('lease');
     });
 
     it('refuse what they do not know, naming it', async () => {

@@ -6,6 +6,7 @@ import {
   MAX_PERIOD_MS,
   MAX_UINT32,
 } from '../../domain/limits.js';
+import { JOB_STATES } from '../../domain/states.js';
 import { Nullable, Optional } from '../../http/fields/field.js';
 import {
   AnyJson,
@@ -77,6 +78,10 @@ export class AckManyResult {
     ...['dependency_cycle', 'too_many_dependencies'],
   ])
   status!: string;
+  @Optional()
+  @Nullable()
+  @OneOf('Of `lease_lost`: the present state of the job; null = it is gone.', Object.keys(JOB_STATES))
+  state?: string | null;
 }
 
 export class AckManyAnswer {

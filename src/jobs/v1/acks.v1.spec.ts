@@ -119,8 +119,8 @@ describe('the body of a batch acknowledgement', () => {
       { queue: 'p', id: 'x', lease: 2 },
     ];
 
-    expect(resultsJson(acks, ['acked', 'lease_lost'])).toBe(
-      `{"results":[{"id":"${ID}","status":"acked"},{"id":"x","status":"lease_lost"}]}`,
+    expect(resultsJson(acks, ['acked', { status: 'lease_lost', state: 'ready' }])).toBe(
+      `{"results":[{"id":"${ID}","status":"acked"},{"id":"x","status":"lease_lost","state":"ready"}]}`,
     );
   });
 });

@@ -7,7 +7,7 @@ import { Problems, readObject } from '../../http/fields/read.js';
 import { jsonOf } from '../../http/request/json-body.js';
 import { AckManyFields, AckManyItem } from '../dto/settle.v1.js';
 import { outcomeOf } from './outcomes.v1.js';
-import type { AckStatus, ExtendedAck } from '../jobs.service.js';
+import type { AckStatus, ExtendedAck, LostAck } from '../jobs.service.js';
 
 /** Placeholder for an ack that is rejected. */
 const NO_ACK: ExtendedAck = { queue: '', id: '' };
@@ -44,12 +44,20 @@ export function acksOf(body: Buffer, maxBytes: number): ExtendedAck[] {
 }
 
 /** Writes the result of each ack, in order. Ids and names were validated: they need no escaping. */
-export function resultsJson(acks: readonly Ack[], results: readonly AckStatus[]): string {
+export function resultsJson(
+  acks: readonly Ack[],
+  results: readonly (Exclude<AckStatus, 'lease_lost'> | LostAck)[],
+): string {
   let json = '';
   for (let i = 0; i < acks.length; i++) {
-    json += `${i === 0 ? '' : ','}{"id":"${acks[i]?.id ?? ''}","status":"${results[i] ?? 'not_found'}"}`;
+    const result = results[i] ?? 'not_found';
+    json += `${i === 0 ? '' : ','}{"id":"${acks[i]?.id ?? ''}",${typeof result === 'string' ? `"status":"${result}"` : lostJson(result)}}`;
   }
   return `{"results":[${json}]}`;
+}
+
+function lostJson({ status, state }: LostAck): string {
+  return JSON.stringify({ status, state }).slice(1, -1);
 }
 
 function listOf(body: Buffer): unknown[] {
