@@ -505,12 +505,12 @@ describe('batch ack', () => {
       return counts.reduce((sum, { ready, leased, dead }) => sum + ready + leased + dead, 0);
     };
 
-    it('acknowledges jobs of several queues, with a lease and without', async () => {
+    it('acknowledges jobs of several queues, with a lease and by force', async () => {
       const [one] = await take('one', 1);
       const two = await take('two', 2);
       const acks = [
         { queue: 'two', id: two[1]!.id, lease: two[1]!.lease },
-        { queue: 'one', id: one!.id },
+        { queue: 'one', id: one!.id, force: true },
         { queue: 'two', id: two[0]!.id, lease: two[0]!.lease },
       ];
       const { status, headers, json } = await post({ acks });
@@ -528,7 +528,7 @@ describe('batch ack', () => {
       const acks = [
         first!,
         { ...second!, lease: second!.lease + 1 },
-        { queue: 'mixed', id: 'missing' },
+        { queue: 'mixed', id: 'missing', force: true },
         first!,
         { ...third!, queue: 'elsewhere' },
       ];
@@ -547,7 +547,11 @@ describe('batch ack', () => {
     });
 
     it('takes a thousand at once', async () => {
-      const acks = Array.from({ length: 1_000 }, (_, i) => ({ queue: 'q', id: `job-${String(i)}` }));
+      const acks = Array.from({ length: 1_000 }, (_, i) => ({
+        queue: 'q',
+        id: `job-${String(i)}`,
+        lease: 1,
+      }));
       const { status, json } = await post({ acks });
 
       expect(status).toBe(200);
@@ -558,8 +562,8 @@ describe('batch ack', () => {
       const [job] = await take('kept', 1);
       const { status, headers, json } = await post({
         acks: [
-          { queue: 'kept', id: job!.id },
-          { queue: 'kept', id: '"' },
+          { queue: 'kept', id: job!.id, lease: job!.lease },
+          { queue: 'kept', id: '"', lease: 1 },
           { queue: 'kept', id: 'x', lease: 0 },
         ],
       });
@@ -578,10 +582,46 @@ describe('batch ack', () => {
         type: 'about:blank',
       });
       expect(await left('kept')).toBe(1);
-      await post({ acks: [{ queue: 'kept', id: job!.id }] });
+      await post({ acks: [{ queue: 'kept', id: job!.id, lease: job!.lease }] });
     });
 
-    const ONE = { acks: [{ queue: 'q', id: 'x' }] };
+    it('removes a job without a lease only by force', async () => {
+      const id = await app.publish('forced?delay=60');
+      const answer = await post({ acks: [{ queue: 'forced', id }] });
+
+      expect(answer).toMatchObject({ status: 400, json: { errors: [{ field: 'acks[0].lease' }] } });
+      expect(await app.get(`forced/job/${id}`)).toMatchObject({ status: 200 });
+      expect((await post({ acks: [{ queue: 'forced', id, force: true }] })).json).toEqual({
+        results: [{ id, status: 'acked' }],
+      });
+    });
+
+    it('needs the permission admin for force, for all of the request or none', async () => {
+      const { json } = await app.admin(
+        'POST',
+        `/token/${app.namespace}?description=d&verbs=consume&queues=own*`,
+      );
+      const { token } = json as { token: string };
+      const [own] = await take('own', 1);
+      const scheduled = await app.publish('own?delay=60');
+      const leased = { queue: 'own', id: own!.id, lease: own!.lease };
+      const acks = [leased, { queue: 'own', id: scheduled, force: true }];
+
+      expect(await post({ acks }, { token })).toMatchObject({ status: 403, json: { code: 'verb_missing' } });
+      // The queue is checked first: nothing is said of a foreign one.
+      const foreign = [{ queue: 'foreign', id: 'x', force: true }];
+      expect(await post({ acks: foreign }, { token })).toMatchObject({
+        status: 403,
+        json: { code: 'queue_not_allowed' },
+      });
+      expect((await post({ acks: [leased] }, { token })).json).toMatchObject({
+        results: [{ status: 'acked' }],
+      });
+      expect(await app.get(`own/job/${scheduled}`)).toMatchObject({ status: 200 });
+      await post({ acks: [{ queue: 'own', id: scheduled, force: true }] });
+    });
+
+    const ONE = { acks: [{ queue: 'q', id: 'x', lease: 1 }] };
     it.each<[string, () => Promise<Answer>, number, string]>([
       ['no token', () => post(ONE, { token: null }), 401, 'token_missing'],
       ['a wrong token', () => post(ONE, { token: 'wrong' }), 401, 'token_invalid'],

@@ -211,7 +211,8 @@ export class FinalState {
 
   private async ackAll(acks: readonly Leased[], what: string): Promise<void> {
     if (acks.length === 0) return;
-    const { results } = (await this.v1('POST', 'acks', { acks })).json as {
+    const items = acks.map((ack) => (ack.lease === undefined ? { ...ack, force: true } : ack));
+    const { results } = (await this.v1('POST', 'acks', { acks: items })).json as {
       results: { id: string; status: string }[];
     };
     for (const { id, status } of results)

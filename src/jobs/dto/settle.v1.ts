@@ -60,11 +60,16 @@ export class AckManyItem extends Outcome {
   @JobId('The id of the job.') id!: string;
   @Optional()
   @Whole(
-    'The number of the lease. Left out, the job is removed in whatever state it is; beside a result or a next queue it must be there.',
+    'The number of the lease, as it came with the job. It may be left out only beside `force`.',
     1,
     MAX_UINT32,
   )
   lease?: number;
+  @Optional()
+  @Flag(
+    'True, in place of a lease: removes the job in whatever state it is. Needs the permission admin. Not beside a result or a next queue.',
+  )
+  force?: boolean;
 }
 
 export class AckManyFields {

@@ -13,12 +13,16 @@ import type { AckStatus, ExtendedAck, LostAck } from '../jobs.service.js';
 const NO_ACK: ExtendedAck = { queue: '', id: '' };
 const BODY_RULE = 'must be JSON: an object with a list `acks`, and nothing else';
 const LIST_RULE = `must be a list of 1 to ${String(MAX_ACKS)} acknowledgements`;
-const LEASE_RULE = 'is missing: who has a result or a next queue says under which lease';
+const NO_LEASE_RULE =
+  'is missing: give the number of the lease; or give `force`: true, which removes the job in whatever state it is and needs the permission admin';
+const OUTCOME_RULE = 'is missing: a result or a next queue needs the number of the lease';
+const FORCE_RULE = 'must be left out beside a lease';
 
 /**
  * Reads the body of a batch ack.
  *
  * @param maxBytes the longest result, as stored
+ * @returns the acks; those without a lease are forced, which callers need the permission admin for
  * @throws {InputError} naming the items and what is wrong with them
  */
 export function acksOf(body: Buffer, maxBytes: number): ExtendedAck[] {
@@ -85,20 +89,22 @@ function isAck(item: Record<string, unknown>, legalQueue: string): item is Recor
   const { queue, id, lease } = item;
   if ((queue !== legalQueue || queue === '') && !isQueue(queue)) return false;
   if (typeof id !== 'string' || !isJobId(id)) return false;
-  if (lease !== undefined && !isLease(lease)) return false;
+  if (!isLease(lease)) return false;
   for (const key in item) if (key !== 'queue' && key !== 'id' && key !== 'lease') return false;
   return true;
 }
 
-/** Reads an ack with a result or a next queue. Adds what is wrong with an invalid one to `problems`. */
+/** Reads an ack with a result, a next queue or `force`: only a forced one has no lease. Adds what is wrong with an invalid one to `problems`. */
 function extendedAckOf(item: unknown, at: string, maxBytes: number, problems: Problems): ExtendedAck {
   const own = new Problems();
   const fields = readObject(AckManyItem, item, at, own);
   if (own.isEmpty()) {
-    const { queue, id, lease } = fields;
+    const { queue, id, lease, force = false } = fields;
     const outcome = outcomeOf(fields, `${at}.`, maxBytes, own);
     const hasOutcome = outcome.result !== undefined || outcome.next !== undefined;
-    if (hasOutcome && lease === undefined) own.add(`${at}.lease`, LEASE_RULE);
+    if (lease !== undefined && force) own.add(`${at}.force`, FORCE_RULE);
+    if (lease === undefined && hasOutcome) own.add(`${at}.lease`, OUTCOME_RULE);
+    else if (lease === undefined && !force) own.add(`${at}.lease`, NO_LEASE_RULE);
     if (own.isEmpty()) {
       return { queue, id, ...(lease === undefined ? {} : { lease }), ...(hasOutcome ? { outcome } : {}) };
     }
