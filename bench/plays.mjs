@@ -85,7 +85,8 @@ export const PLAYS = {
     /** @type {string[]} */
     const requests = [];
     for (let from = 0; from + per <= ids.length; from += per) {
-      const acks = ids.slice(from, from + per).map((id) => ({ queue, id }));
+      // Each was leased once, and has an id of the server: its leases are numbered from 1.
+      const acks = ids.slice(from, from + per).map((id) => ({ queue, id, lease: 1 }));
       requests.push(
         requestBytes('POST', path, target?.token ?? '', JSON.stringify({ acks }), 'application/json'),
       );

@@ -77,8 +77,8 @@ describe('a batch of acknowledgements', () => {
     expect(requests[0]).toMatch(/^POST \/v1\/a\/acks HTTP\/1\.1\r\nHost: bench\r\nX-Token: token-a\r\n/);
     expect(JSON.parse(requests[0]?.split('\r\n\r\n')[1] ?? '')).toEqual({
       acks: [
-        { queue: 'q', id: 'one' },
-        { queue: 'q', id: 'two' },
+        { queue: 'q', id: 'one', lease: 1 },
+        { queue: 'q', id: 'two', lease: 1 },
       ],
     });
   });

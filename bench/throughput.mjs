@@ -115,7 +115,7 @@ export function warmUp(load, stage, total, { has = { batchAck: false }, onRefuse
 
 /** @param {import('./stage.mjs').Stage} stage */
 async function knowsBatchAck({ host = '127.0.0.1', port, token }) {
-  const body = JSON.stringify({ acks: [{ queue: 'many', id: '01HZZZZZZZZZZZZZZZZZZZZZZZ' }] });
+  const body = JSON.stringify({ acks: [{ queue: 'many', id: '01HZZZZZZZZZZZZZZZZZZZZZZZ', lease: 1 }] });
   const url = `http://${host}:${port}${BATCH_ACK_PATH}`;
   const headers = { 'X-Token': token, 'Content-Type': 'application/json' };
   const { status } = await fetch(url, { method: 'POST', headers, body });

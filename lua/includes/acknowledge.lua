@@ -9,6 +9,8 @@ function verbs.ack(job, options, result, code)
   local came = tonumber(job.x.put) or publish_time(job.id, job)
   local facts = cjson.encode({ queue = name_of(job.queue), ran_ms = ran or nil, age_ms = came and math.max(now_floor - came, 0) or nil })
   take_in_hand(job)
+  -- By force the job may be acknowledged while no worker has it.
+  local worker = code ~= 3 and code ~= 5 and job.x.worker or nil
   if options.next then
     return move_on(job, options.next, needs, facts)
   end
@@ -19,6 +21,6 @@ function verbs.ack(job, options, result, code)
     put(job, "result", options.has_result and result or nil)
     put(job, "rtype", options.rtype)
   end
-  conclude(job, DONE, "acked")
+  conclude(job, DONE, "acked", { worker = worker })
   return code, 0, facts
 end

@@ -17,5 +17,5 @@ local REVOKED_KEEP_MS = 60000
 function revoke(job)
   job.lease = job.lease + 1
   put(job, "keep", text_of(math.max(tonumber(job.x.keep or 0), REVOKED_KEEP_MS)))
-  conclude(job, CANCELLED, "cancelled")
+  conclude(job, CANCELLED, "cancelled", { worker = job.x.worker })
 end

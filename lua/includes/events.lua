@@ -3,6 +3,12 @@
 --- @requires jobs/events
 --- @include "timeline"
 local emit_event, log_event
+
+-- Facts that name the worker of a leased job; empty if it is not leased, or if its worker gave no name.
+local function worker_facts(job)
+  return { worker = job.state == LEASED and job.x.worker or nil }
+end
+
 do
   local stream = touch(namespace_key("events"))
   local has_stream = redis.call("EXISTS", stream) == 1

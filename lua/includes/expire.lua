@@ -2,7 +2,7 @@
 local function expire(job)
   counts.expired = counts.expired + 1
   leave(job)
-  conclude(job, nil, "expired")
+  conclude(job, nil, "expired", worker_facts(job))
 end
 
 function timer_handlers.E(_, what)

@@ -12,6 +12,6 @@ function verbs.heartbeat(job, options, bytes)
     put(job, "progress", options.progress or job.x.progress)
   end
   go(job, LEASED, ends)
-  emit_event("heartbeat", job, { late = was_late or nil })
+  emit_event("heartbeat", job, { late = was_late or nil, worker = job.x.worker })
   return 1, ends, job.x.cancel and '{"cancel":true}' or ""
 end

@@ -4,7 +4,7 @@
 local function new_job(options, id, body, expired)
   if expired then
     leave(expired)
-    conclude(expired, nil, "expired")
+    conclude(expired, nil, "expired", worker_facts(expired))
   end
   local lease, time_flags = first_lease(options.minted)
   local x, expires = options.x, options.ttl_ms > 0 and now_ceil + options.ttl_ms or 0

@@ -9,7 +9,7 @@ local function purge(job)
     vanish(job)
     emit_event("deleted", job)
   else
-    conclude(job, nil, "deleted")
+    conclude(job, nil, "deleted", worker_facts(job))
   end
 end
 

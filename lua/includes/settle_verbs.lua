@@ -14,7 +14,7 @@ function verbs.release(job, options)
   job.tries, job.attempts, job.to_front = math.min(job.tries + 1, 65535), job.attempts - 1, true
   local at = options.delay_ms and options.delay_ms > 0 and now_ceil + options.delay_ms
   go(job, at and SCHEDULED or READY, at)
-  log_event("released", job)
+  log_event("released", job, { worker = job.x.worker })
   return 1, at
 end
 
@@ -23,6 +23,6 @@ function verbs.undo(job)
   leave(job)
   job.tries, job.attempts, job.to_front = math.min(job.tries + 1, 65535), job.attempts - 1, true
   go(job, READY)
-  log_event("undone", job)
+  log_event("undone", job, { worker = job.x.worker })
   return 1
 end

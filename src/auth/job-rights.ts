@@ -1,5 +1,6 @@
 import type { Caller } from '../domain/caller.js';
-import { isForQueue, isForSomeQueues, notAllowed } from '../domain/rights.js';
+import type { JobPlace } from '../domain/extended-job.js';
+import { isForQueue, isForSomeQueues, notAllowed, type Rights } from '../domain/rights.js';
 import type { NativeJobs } from '../engine/native-jobs.js';
 
 /*
@@ -9,13 +10,17 @@ import type { NativeJobs } from '../engine/native-jobs.js';
 
 /** Those ids whose jobs are in a queue of the token; ids without a job are omitted. */
 export async function visibleOf(
-  jobs: Pick<NativeJobs, 'queuesOf'>,
+  jobs: Pick<NativeJobs, 'placesOf'>,
   { namespace, rights }: Caller,
   ids: readonly string[],
 ): Promise<string[]> {
   if (!isForSomeQueues(rights) || ids.length === 0) return [...ids];
-  const queues = await jobs.queuesOf(namespace, ids);
-  return ids.filter((_id, i) => typeof queues[i] === 'string' && isForQueue(rights, queues[i]));
+  const places = await jobs.placesOf(namespace, ids);
+  return ids.filter((_id, i) => isVisible(rights, places[i]));
+}
+
+function isVisible(rights: Rights | null, place: JobPlace | null | undefined): boolean {
+  return place !== null && place !== undefined && isForQueue(rights, place.queue);
 }
 
 /**
@@ -25,12 +30,12 @@ export async function visibleOf(
  * @throws {QueueError} `queue_not_allowed`
  */
 export async function checkDependencies(
-  jobs: Pick<NativeJobs, 'queuesOf'>,
+  jobs: Pick<NativeJobs, 'placesOf'>,
   { namespace, rights }: Caller,
   ids: readonly string[],
 ): Promise<void> {
   if (!isForSomeQueues(rights) || ids.length === 0) return;
-  const queues = await jobs.queuesOf(namespace, ids);
-  const foreign = queues.findIndex((queue) => queue !== null && !isForQueue(rights, queue));
+  const places = await jobs.placesOf(namespace, ids);
+  const foreign = places.findIndex((place) => place !== null && !isForQueue(rights, place.queue));
   if (foreign >= 0) throw notAllowed(rights, `the job ${ids[foreign] ?? ''} of depends_on`);
 }

@@ -1,3 +1,5 @@
+import type { JobState } from './states.js';
+
 /**
  * Error codes: stable, in snake_case, and visible to clients. A new one fails the build until every API maps it
  * (`Record<ErrorCode, …>` in `src/http`). They have no HTTP status here.
@@ -99,6 +101,21 @@ export class UniqueKeyTakenError extends QueueError {
   }
 }
 
+/** A lease operation whose lease is not the present one of the job. Nothing has changed. */
+export class LeaseLostError extends QueueError {
+  constructor(
+    /** The present state of the job; null = it is gone; omitted = not known. */
+    readonly state?: JobState | null,
+    options?: ErrorOptions,
+  ) {
+    super('lease_lost', 'this lease is not the present one of the job', options);
+  }
+}
+
 export function jobNotFound(id: string): QueueError {
   return new QueueError('job_not_found', `no job ${id}`);
+}
+
+export function queueNotFound(queue: string): QueueError {
+  return new QueueError('queue_not_found', `there is no queue ${queue}`);
 }

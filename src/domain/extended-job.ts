@@ -150,6 +150,12 @@ export interface JobDetails extends JobSummary {
   readonly timeline: readonly TimelineEntry[];
 }
 
+/** Where a job is. */
+export interface JobPlace {
+  readonly queue: string;
+  readonly state: JobState;
+}
+
 /** A lease that a lease operation refers to. `lease` is the fencing number. */
 export interface LeaseRef {
   readonly id: string;

@@ -12,7 +12,7 @@ export interface NativeJobs
   extends
     Pick<ExtendedPublisher, 'publish'>,
     Pick<LeaseOperations, 'complete' | 'heartbeat' | 'release' | 'retry' | 'fail'>,
-    Pick<JobReader, 'find' | 'queuesOf'>,
+    Pick<JobReader, 'find' | 'placesOf'>,
     Pick<JobCanceller, 'cancel'>,
     Pick<JobUpdater, 'change' | 'log'> {
   /**
@@ -34,7 +34,7 @@ export function nativeJobsOf(extended: ExtendedPath, simple: SimplePublishing): 
     retry: (...args) => leaseOperations.retry(...args),
     fail: (...args) => leaseOperations.fail(...args),
     find: (...args) => jobReader.find(...args),
-    queuesOf: (...args) => jobReader.queuesOf(...args),
+    placesOf: (...args) => jobReader.placesOf(...args),
     cancel: (...args) => jobCanceller.cancel(...args),
     change: (...args) => jobUpdater.change(...args),
     log: (...args) => jobUpdater.log(...args),

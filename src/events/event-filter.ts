@@ -1,6 +1,5 @@
 import { EVENT_NAMES, isPlace, type JobEvent } from '../domain/job-event.js';
-import { MAX_NAME_LENGTH } from '../domain/limits.js';
-import { hasLegalCharacters, isJobId } from '../domain/ids.js';
+import { isJobId, isQueueName } from '../domain/ids.js';
 import { checkQueue, matchesPattern, type Rights } from '../domain/rights.js';
 import { type FieldProblem, InputError } from '../http/answer/errors.v1.js';
 
@@ -12,8 +11,6 @@ const TOKEN = 'token';
 const SHOWN_CHARACTERS = 40;
 
 const NAMES: ReadonlySet<string> = new Set(EVENT_NAMES);
-const isQueue = (text: string): boolean =>
-  text.length <= MAX_NAME_LENGTH && !text.startsWith('_') && hasLegalCharacters(text);
 const isShort = (text: string): boolean => text.length <= MOST_CHARACTERS;
 
 /** The queues of an event: the job's queue, and its previous queue if the event moved it. */
@@ -34,7 +31,7 @@ const FILTERS: ReadonlyMap<string, Filter> = new Map(
   Object.entries<Filter>({
     queue: {
       rule: 'must be names of queues, with commas between them',
-      isRight: isQueue,
+      isRight: isQueueName,
       of: queuesOf,
     },
     type: {

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Caller } from '../domain/caller.js';
 import { checkDependencies, visibleOf } from '../auth/job-rights.js';
-import { jobNotFound, QueueError, UniqueKeyTakenError } from '../domain/errors.js';
+import { jobNotFound, LeaseLostError, UniqueKeyTakenError } from '../domain/errors.js';
 import type { Ack, PublishOptions } from '../domain/job.js';
 import { isJobId } from '../domain/ids.js';
 import type {
@@ -15,6 +15,7 @@ import type {
   Release,
 } from '../domain/extended-job.js';
 import { isForQueue, isForSomeQueues } from '../domain/rights.js';
+import type { JobState } from '../domain/states.js';
 import { withinRights } from '../domain/unique-rights.js';
 import { EngineRegistry } from '../engine/migration/engine.registry.js';
 import type { NativeJobs } from '../engine/native-jobs.js';
@@ -24,6 +25,13 @@ import type { LeaseOperationResult, SettleOutcome } from '../engine/settle/lease
 
 /** The result of an ack through the native API. */
 export type AckStatus = 'acked' | 'moved' | Exclude<LeaseOperationResult, 'done'>;
+
+/** An ack that was refused. */
+export interface LostAck {
+  readonly status: 'lease_lost';
+  /** The present state of its job; null = it is gone, undefined = not known. */
+  readonly state: JobState | null | undefined;
+}
 
 /** An ack, with an outcome if it has one; without one it is the same as an ack of lmstfy's API. */
 export interface ExtendedAck extends Ack {
@@ -85,7 +93,40 @@ export class JobsService {
   }
 
   /** Acks each job on its own; a lost lease or a missing job does not affect the others. @returns the results, in order */
-  async ackMany(caller: Caller, acks: readonly ExtendedAck[]): Promise<AckStatus[]> {
+  async ackMany(
+    caller: Caller,
+    acks: readonly ExtendedAck[],
+  ): Promise<(Exclude<AckStatus, 'lease_lost'> | LostAck)[]> {
+    const statuses = await this.ackAll(caller, acks);
+    // Most batches have none.
+    const lost = acks.flatMap(({ queue, id }, i) =>
+      statuses[i] === 'lease_lost' ? [{ id, isIn: (present: string) => present === queue }] : [],
+    );
+    const states = lost.length === 0 ? [] : await this.statesOf(caller, lost);
+    const next = states.values();
+    return statuses.map((status) =>
+      status === 'lease_lost' ? { status, state: next.next().value } : status,
+    );
+  }
+
+  /**
+   * The present states of jobs, in order; null for one that is gone, or is not in its queue any more. Undefined if the
+   * store does not answer: what has been done before must be answered all the same.
+   */
+  private async statesOf(
+    { namespace, pool }: Caller,
+    jobs: readonly { readonly id: string; readonly isIn: (queue: string) => boolean }[],
+  ): Promise<(JobState | null | undefined)[]> {
+    const { native } = this.engines.forPool(pool);
+    const ids = jobs.map(({ id }) => id);
+    const places = await native.placesOf(namespace, ids).catch(() => undefined);
+    return jobs.map(({ isIn }, i) => {
+      const place = places?.[i];
+      return place && !isIn(place.queue) ? null : place && place.state;
+    });
+  }
+
+  private async ackAll(caller: Caller, acks: readonly ExtendedAck[]): Promise<AckStatus[]> {
     const queues = this.engines.forPool(caller.pool);
     const withOutcome = acks.filter(({ outcome }) => outcome !== undefined);
     // Most batches have none.
@@ -106,31 +147,43 @@ export class JobsService {
     const { result, next } = completion;
     const isPlain = result === undefined && next === undefined;
     const [status = 'not_found'] = isPlain
-      ? await this.ackMany(caller, [completion])
+      ? await this.ackAll(caller, [completion])
       : await this.complete(caller, [completion]);
     if (status === 'not_found') throw jobNotFound(completion.id);
-    if (status === 'lease_lost') {
-      throw new QueueError('lease_lost', 'this lease is not the present one of the job');
-    }
+    if (status === 'lease_lost') throw await this.leaseLost(caller, completion.id);
     if (status === 'dependency_cycle' || status === 'too_many_dependencies') throw dependencyError(status);
     return status;
   }
 
   /** Calls `LeaseOperations.heartbeat`. */
   heartbeat(caller: Caller, { id, lease, ...rest }: Heartbeat): Promise<HeartbeatResult> {
-    return this.jobsOf(caller).heartbeat(caller.namespace, { id, lease }, rest);
+    return this.withState(caller, id, this.jobsOf(caller).heartbeat(caller.namespace, { id, lease }, rest));
   }
 
   release(caller: Caller, release: Release): Promise<SettleOutcome> {
-    return this.jobsOf(caller).release(caller.namespace, release);
+    return this.withState(caller, release.id, this.jobsOf(caller).release(caller.namespace, release));
   }
 
   retry(caller: Caller, failure: JobFailure): Promise<SettleOutcome> {
-    return this.jobsOf(caller).retry(caller.namespace, failure);
+    return this.withState(caller, failure.id, this.jobsOf(caller).retry(caller.namespace, failure));
   }
 
   fail(caller: Caller, failure: JobFailure): Promise<SettleOutcome> {
-    return this.jobsOf(caller).fail(caller.namespace, failure);
+    return this.withState(caller, failure.id, this.jobsOf(caller).fail(caller.namespace, failure));
+  }
+
+  /** Adds the present state of a job to the error of an operation whose lease is lost. */
+  private withState<T>(caller: Caller, id: string, operation: Promise<T>): Promise<T> {
+    return operation.catch(async (error: unknown) => {
+      throw error instanceof LeaseLostError ? await this.leaseLost(caller, id, error) : error;
+    });
+  }
+
+  private async leaseLost(caller: Caller, id: string, cause?: Error): Promise<LeaseLostError> {
+    // The job may have moved to another queue meanwhile.
+    const isIn = (queue: string): boolean => isForQueue(caller.rights, queue);
+    const [state] = await this.statesOf(caller, [{ id, isIn }]);
+    return new LeaseLostError(state, cause && { cause });
   }
 
   /**
@@ -182,11 +235,11 @@ export class JobsService {
     // The state `gone` says that a job does not exist any more: there is nothing to check.
     const holders = published.filter(({ existing, state }) => existing && state !== 'gone');
     if (holders.length === 0) return published;
-    const queues = await jobs.queuesOf(
+    const places = await jobs.placesOf(
       caller.namespace,
       holders.map(({ id }) => id),
     );
-    if (queues.some((queue) => queue !== null && !isForQueue(caller.rights, queue)))
+    if (places.some((place) => place !== null && !isForQueue(caller.rights, place.queue)))
       throw keyTakenElsewhere();
     return published;
   }

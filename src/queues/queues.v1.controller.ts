@@ -39,7 +39,8 @@ export class V1QueuesController {
   @Describe({
     id: 'listQueues',
     about: 'Lists the queues of the namespace by name, with their counts and settings.',
-    details: 'A token for some queues sees those.',
+    details:
+      'Also those that do not exist (any more) but that workers wait for, that have recurring jobs, or that have statistics of today or yesterday. A token for some queues sees those.',
     group: GROUP,
     query: PageQuery,
     answers: { 200: { about: 'A page of queues.', of: QueuesAnswer } },
@@ -57,6 +58,7 @@ export class V1QueuesController {
   @Describe({
     id: 'getQueue',
     about: 'Shows a queue: how many jobs are in which state, and its settings.',
+    details: 'A queue that does not exist is shown too, without jobs and with `exists` false.',
     group: GROUP,
     answers: SHOWN,
     errors: ['queue_not_found', 'pool_moving'],
@@ -69,7 +71,7 @@ export class V1QueuesController {
   @Access({ verb: 'admin' })
   @Describe({
     id: 'updateQueue',
-    about: 'Changes the settings of a queue, which is made if there is none.',
+    about: 'Changes the settings of a queue; creates the queue if there is none.',
     details: 'They hold on all servers from the same moment. What runs already goes on, and counts.',
     group: GROUP,
     body: SettingsFields,
@@ -129,7 +131,7 @@ export class V1QueuesController {
     id: 'drainQueue',
     about: 'Drains a queue: until it is empty, it takes no new jobs.',
     details:
-      'Publishes are refused with `queue_draining` until no job of it is ready, scheduled, blocked, held or leased; then they are taken again.',
+      '404 `queue_not_found` if there is none. Publishes are refused with `queue_draining` until no job of it is ready, scheduled, blocked, held or leased; then they are taken again.',
     group: GROUP,
     body: DrainFields,
     answers: { 200: { about: 'The queue as it is now: `length` 0 = it is empty.', of: QueueAnswer } },
@@ -149,11 +151,11 @@ export class V1QueuesController {
     id: 'purgeQueue',
     about: 'Removes jobs of a queue by their state; or counts them, if it is a dry run.',
     details:
-      'Who has one of them leased finds it gone. It goes on for some seconds at most: if `complete` is false, call it again.',
+      '404 `queue_not_found` if there is no such queue. Who has one of them leased finds it gone. It goes on for some seconds at most: if `complete` is false, call it again.',
     group: GROUP,
     body: PurgeFields,
     answers: { 200: { about: 'How many of each state went, or would go.', of: PurgeAnswer } },
-    errors: ['pool_moving'],
+    errors: ['queue_not_found', 'pool_moving'],
   })
   async purge(@Incoming() context: RequestContext): Promise<void> {
     const { caller, queue } = context;

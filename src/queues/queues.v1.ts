@@ -29,12 +29,14 @@ export function changeOf(fields: SettingsFields): SettingsChange {
 
 /** A queue in the format of the API. */
 export function queueAnswer(view: QueueView): Plain<QueueAnswer> {
-  const { counts, length, pausedAtMs, drainingSinceMs, defaults } = view;
-  const { queue, ready, scheduled, blocked, held, leased, dead, ended } = counts;
+  const { counts, exists, length, stalled, recurring, pausedAtMs, drainingSinceMs, defaults } = view;
+  const { queue, ready, scheduled, blocked, stuck, held, leased, dead, ended } = counts;
   return {
     queue,
+    exists,
     length,
-    counts: { ready, scheduled, blocked, held, leased, dead, ended },
+    work: ready + held + leased,
+    counts: { ready, scheduled, blocked, stuck, held, leased, stalled, dead, ended, recurring },
     paused_at: isoTimeOrNull(pausedAtMs),
     draining_at: isoTimeOrNull(drainingSinceMs),
     max_running: view.maxRunning,

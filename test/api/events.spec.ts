@@ -106,9 +106,10 @@ describe('the stream of events', () => {
   });
 
   it('tells the subscribers of both queues when a job leaves one for another', async () => {
-    const post = async (call: string, body: object, method = 'POST'): Promise<void> => {
+    const post = async (call: string, body: object, method = 'POST'): Promise<unknown> => {
       const answer = await app.call(method, `/v1/${app.namespace}/${call}`, { body: JSON.stringify(body) });
       expect(answer.status).toBeLessThan(300);
+      return answer.json;
     };
     const names = 'event=moved,changed,replaced,respawned';
     const token = await grant('verbs=consume&queues=src*');
@@ -118,21 +119,20 @@ describe('the stream of events', () => {
       await listen(`?${names}`, {}, token),
     ];
     const none = await listen(`?queue=other&${names}`);
-    const take = async (id: string): Promise<void> => {
+    const take = async (id: string): Promise<number | undefined> => {
       await post('jobs', { queue: 'src', id, unique: { key: id, mode: 'reject' }, data: 1 });
-      await post('leases', { queues: ['src'] });
+      const { jobs } = (await post('leases', { queues: ['src'] })) as { jobs: { lease: number }[] };
+      return jobs[0]?.lease;
     };
 
-    await take('moves');
-    await post('jobs/moves/ack', { lease: (await leaseOf('moves')).lease, next: { queue: 'dst' } });
+    await post('jobs/moves/ack', { lease: await take('moves'), next: { queue: 'dst' } });
     await post('jobs', { queue: 'src', id: 'changes', data: 1 });
     await post('jobs/changes', { queue: 'dst', priority: 4, tags: ['t'] }, 'PATCH');
     await post('jobs/changes', { delay_ms: 60_000, data: 2 }, 'PATCH');
     await post('jobs/changes/tags', { tags: ['u'] });
     await post('jobs', { queue: 'src', id: 'stays', unique: { key: 'k', mode: 'reject' }, data: 1 });
     await post('jobs', { queue: 'dst', id: 'comes', unique: { key: 'k', mode: 'replace' }, data: 2 });
-    await take('dies');
-    await post('jobs/dies/fail', { lease: (await leaseOf('dies')).lease });
+    await post('jobs/dies/fail', { lease: await take('dies') });
     await post('dead-letter/move', { ids: ['dies'], to_queue: 'dst' });
 
     const between = { queue: 'dst', from: 'src' };

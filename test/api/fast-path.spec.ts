@@ -133,7 +133,7 @@ describe('the fast path', () => {
       ['ack', { method: 'DELETE', after: '/job/01M7Z17XME660YPHBY512QCVQF' }, '204 No Content'],
       ['ack of what is no id', { method: 'DELETE', after: '/job/-!' }, '204 No Content'],
       ['ack with a body', { method: 'DELETE', after: '/job/x', body: ['why'] }, '204 No Content'],
-      ['batch ack', acks('{"acks":[{"queue":"q","id":"x"}]}'), '"status":"not_found"'],
+      ['batch ack', acks('{"acks":[{"queue":"q","id":"x","lease":1}]}'), '"status":"not_found"'],
       ['native publish', v1('jobs', '{"queue":"q","data":"x"}'), '201 Created'],
       ['native lease, nothing there', v1('leases', '{"queues":["none"]}'), '"jobs":[]'],
       ['consume, nothing there', get('', 'none'), 'no job available'],

@@ -97,9 +97,13 @@ export class HttpTwin {
     this.model.ack(queue, id, 0);
   }
 
-  /** By the native API's. @param leases one that is 0 is left out */
+  /** By the native API's. @param leases one that is 0 is left out: the ack is forced */
   async ackMany(leases: readonly Lease[]): Promise<void> {
-    const acks = leases.map(({ queue, id, lease }) => ({ queue, id, ...(lease > 0 && { lease }) }));
+    const acks = leases.map(({ queue, id, lease }) => ({
+      queue,
+      id,
+      ...(lease > 0 ? { lease } : { force: true }),
+    }));
     const { status, json } = await this.native('acks', { acks });
     expect(status).toBe(200);
     const results = leases.map(({ queue, id, lease }) => {

@@ -192,7 +192,7 @@ describe('intruders', () => {
   }
 
   function bodyFor(method: string, path: string): string | undefined {
-    if (path.endsWith('/acks')) return JSON.stringify({ acks: [{ queue: 'mail', id: jobId }] });
+    if (path.endsWith('/acks')) return JSON.stringify({ acks: [{ queue: 'mail', id: jobId, lease: 1 }] });
     if (/\/jobs$/.test(path)) return JSON.stringify({ queue: 'mail' });
     if (path.endsWith('/leases')) return JSON.stringify({ queues: ['mail'] });
     if (path.includes('/dead-letter/')) {

@@ -277,7 +277,7 @@ describe('bytes of bodies', () => {
       const id = await app.publish(q, 'work');
       for (let i = 0; i < FEW; i++) await publish();
       await held(FEW * BODY);
-      const body = JSON.stringify({ acks: [{ queue: 'q', id }] }).padEnd(BODY);
+      const body = JSON.stringify({ acks: [{ queue: 'q', id, force: true }] }).padEnd(BODY);
       expect(await app.put(q, body)).toMatchObject({ status: 503, headers: { 'retry-after': '1' } });
       expect(await app.call('POST', `/v1/${app.namespace}/${acks}`, { body })).toMatchObject({
         status: 200,

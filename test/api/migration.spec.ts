@@ -48,7 +48,7 @@ describe('a pool that moves to another', () => {
     got.push(...(batch.json as { job_id: string }[]).map(({ job_id }) => job_id));
     expect(got).toEqual([ids[0], ids[2], ids[1]]);
     await app.delete(`${queue}/job/${got[0]!}`);
-    const acks = JSON.stringify({ acks: got.map((id) => ({ queue: 'q', id })) });
+    const acks = JSON.stringify({ acks: got.map((id) => ({ queue: 'q', id, force: true })) });
     const answer = await app.call('POST', `/v1/${app.namespace}/acks`, {
       body: acks,
       headers: { 'content-type': 'application/json' },

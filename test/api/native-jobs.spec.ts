@@ -103,8 +103,7 @@ describe('publish', () => {
           content_type: 'image/png',
           tries_left: 9,
           attempts: 0,
-          lease: 0,
-          worker: null,
+          leased_by: null,
         },
       });
       expect(found).not.toHaveProperty('data');
@@ -578,7 +577,7 @@ describe('changes', () => {
       await call('POST', `jobs/${a}/cancel`, { grace_ms: 0 });
       expect(await find(a)).toMatchObject({ state: 'cancelled' });
       const stale = await call('POST', `jobs/${a}/ack`, { lease: number });
-      expect(stale).toMatchObject({ status: 409, json: { code: 'lease_lost' } });
+      expect(stale).toMatchObject({ status: 409, json: { code: 'lease_lost', state: 'cancelled' } });
       expect((await call('POST', `jobs/${a}/cancel`)).json).toMatchObject({ outcome: 'already_cancelled' });
     });
 

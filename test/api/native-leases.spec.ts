@@ -11,6 +11,7 @@ import {
   call,
   code,
   fresh,
+  given,
   lease,
   leaseOne,
   find,
@@ -58,7 +59,11 @@ describe('leases', () => {
       const endsMs = Date.parse(job['lease_ends_at'] as string);
       expect(endsMs - publishedMs).toBeGreaterThanOrEqual(30_000);
       expect(Date.parse(job['expires_at'] as string) - publishedMs).toBeGreaterThanOrEqual(600_000);
-      expect(await find(id)).toMatchObject({ state: 'leased', worker: 'w 1', lease: 1 });
+      const shown = await find(id);
+      expect(shown).toMatchObject({ state: 'leased', leased_by: 'w 1' });
+      // Only its holder knows the number of the lease.
+      expect(shown).not.toHaveProperty('lease');
+      expect(shown).not.toHaveProperty('worker');
     });
 
     it('lasts as long as the job, its queue or its namespace has it when the call does not say', async () => {
@@ -257,7 +262,6 @@ describe('lease operations', () => {
       expect(news.cancel_requested).toBe(false);
       expect(Date.parse(news.lease_ends_at)).toBeGreaterThan(Date.parse(lease_ends_at as string) + 40_000);
       expect(await find(id)).toMatchObject({
-        lease: number,
         lease_ends_at: news.lease_ends_at,
         progress: { done: 5 },
         data: 2,
@@ -324,9 +328,22 @@ describe('lease operations', () => {
       const before = await find(first.id);
       for (const number of [first.lease, second.lease + 1]) {
         const answer = await post(`jobs/${first.id}/${verb}`, { lease: number, ...more });
-        expect([answer.status, code(answer)]).toEqual([409, 'lease_lost']);
+        expect(answer).toMatchObject({ status: 409, json: { code: 'lease_lost', state: 'leased' } });
       }
       expect(await find(first.id)).toEqual(before);
+    });
+
+    it.each(CALLS)('is told where the job is that it has lost: %s', async (verb, more) => {
+      const queue = fresh();
+      await publish({ queue, tries: 5, type: 't' });
+      const { id, lease: number } = await leaseOne(queue);
+      const lost = { status: 409, json: { code: 'lease_lost' } };
+      const lateCall = (): Promise<Answer> => post(`jobs/${id}/${verb}`, { lease: number, ...more });
+
+      await post(`jobs/${id}/release`, { lease: number, delay_ms: 60_000 });
+      expect(await lateCall()).toMatchObject({ ...lost, json: { state: 'scheduled' } });
+      await given('PATCH', `jobs/${id}`, { delay_ms: 0 });
+      expect(await lateCall()).toMatchObject({ ...lost, json: { state: 'ready' } });
     });
 
     it.each(CALLS)('is told that there is no such job: %s', async (verb, more) => {
@@ -358,12 +375,12 @@ describe('lease operations', () => {
         ],
       });
       expect(status).toBe(200);
-      expect((json as { results: { status: string }[] }).results.map((result) => result.status)).toEqual([
-        'acked',
-        'acked',
-        'moved',
-        'lease_lost',
-        'not_found',
+      expect((json as { results: object[] }).results).toEqual([
+        { id: one!.id, status: 'acked' },
+        { id: two!.id, status: 'acked' },
+        { id: three!.id, status: 'moved' },
+        { id: four!.id, status: 'lease_lost', state: 'leased' },
+        { id: 'missing', status: 'not_found' },
       ]);
       expect(await find(one!.id)).toMatchObject({ state: 'done', result: { data: 'r' } });
       expect(await find(three!.id)).toMatchObject({ state: 'scheduled', queue: next });
@@ -405,7 +422,12 @@ describe('lease operations', () => {
         expect([path, answer.status, code(answer)]).toEqual([path, 404, 'job_not_found']);
       }
       expect((await call('GET', `jobs/${others.id}`, undefined, own)).status).toBe(404);
-      expect(await find(others.id)).toMatchObject({ state: 'leased', lease: others.lease });
+      // `acks` says nothing of it either, under the name of a queue of the token.
+      const acks = [{ queue: 'mail', id: others.id, lease: others.lease + 1 }];
+      expect((await post('acks', { acks }, own)).json).toEqual({
+        results: [{ id: others.id, status: 'not_found' }],
+      });
+      expect(await find(others.id)).toMatchObject({ state: 'leased' });
 
       const { id } = await publish({ queue: 'mail-1', type: 't' }, own);
       const [job] = await lease({ queues: ['mail-1'] }, own);
@@ -483,12 +505,12 @@ describe('batch ack', () => {
       return counts.reduce((sum, { ready, leased, dead }) => sum + ready + leased + dead, 0);
     };
 
-    it('acknowledges jobs of several queues, with a lease and without', async () => {
+    it('acknowledges jobs of several queues, with a lease and by force', async () => {
       const [one] = await take('one', 1);
       const two = await take('two', 2);
       const acks = [
         { queue: 'two', id: two[1]!.id, lease: two[1]!.lease },
-        { queue: 'one', id: one!.id },
+        { queue: 'one', id: one!.id, force: true },
         { queue: 'two', id: two[0]!.id, lease: two[0]!.lease },
       ];
       const { status, headers, json } = await post({ acks });
@@ -506,7 +528,7 @@ describe('batch ack', () => {
       const acks = [
         first!,
         { ...second!, lease: second!.lease + 1 },
-        { queue: 'mixed', id: 'missing' },
+        { queue: 'mixed', id: 'missing', force: true },
         first!,
         { ...third!, queue: 'elsewhere' },
       ];
@@ -525,7 +547,11 @@ describe('batch ack', () => {
     });
 
     it('takes a thousand at once', async () => {
-      const acks = Array.from({ length: 1_000 }, (_, i) => ({ queue: 'q', id: `job-${String(i)}` }));
+      const acks = Array.from({ length: 1_000 }, (_, i) => ({
+        queue: 'q',
+        id: `job-${String(i)}`,
+        lease: 1,
+      }));
       const { status, json } = await post({ acks });
 
       expect(status).toBe(200);
@@ -536,8 +562,8 @@ describe('batch ack', () => {
       const [job] = await take('kept', 1);
       const { status, headers, json } = await post({
         acks: [
-          { queue: 'kept', id: job!.id },
-          { queue: 'kept', id: '"' },
+          { queue: 'kept', id: job!.id, lease: job!.lease },
+          { queue: 'kept', id: '"', lease: 1 },
           { queue: 'kept', id: 'x', lease: 0 },
         ],
       });
@@ -556,10 +582,46 @@ describe('batch ack', () => {
         type: 'about:blank',
       });
       expect(await left('kept')).toBe(1);
-      await post({ acks: [{ queue: 'kept', id: job!.id }] });
+      await post({ acks: [{ queue: 'kept', id: job!.id, lease: job!.lease }] });
     });
 
-    const ONE = { acks: [{ queue: 'q', id: 'x' }] };
+    it('removes a job without a lease only by force', async () => {
+      const id = await app.publish('forced?delay=60');
+      const answer = await post({ acks: [{ queue: 'forced', id }] });
+
+      expect(answer).toMatchObject({ status: 400, json: { errors: [{ field: 'acks[0].lease' }] } });
+      expect(await app.get(`forced/job/${id}`)).toMatchObject({ status: 200 });
+      expect((await post({ acks: [{ queue: 'forced', id, force: true }] })).json).toEqual({
+        results: [{ id, status: 'acked' }],
+      });
+    });
+
+    it('needs the permission admin for force, for all of the request or none', async () => {
+      const { json } = await app.admin(
+        'POST',
+        `/token/${app.namespace}?description=d&verbs=consume&queues=own*`,
+      );
+      const { token } = json as { token: string };
+      const [own] = await take('own', 1);
+      const scheduled = await app.publish('own?delay=60');
+      const leased = { queue: 'own', id: own!.id, lease: own!.lease };
+      const acks = [leased, { queue: 'own', id: scheduled, force: true }];
+
+      expect(await post({ acks }, { token })).toMatchObject({ status: 403, json: { code: 'verb_missing' } });
+      // The queue is checked first: nothing is said of a foreign one.
+      const foreign = [{ queue: 'foreign', id: 'x', force: true }];
+      expect(await post({ acks: foreign }, { token })).toMatchObject({
+        status: 403,
+        json: { code: 'queue_not_allowed' },
+      });
+      expect((await post({ acks: [leased] }, { token })).json).toMatchObject({
+        results: [{ status: 'acked' }],
+      });
+      expect(await app.get(`own/job/${scheduled}`)).toMatchObject({ status: 200 });
+      await post({ acks: [{ queue: 'own', id: scheduled, force: true }] });
+    });
+
+    const ONE = { acks: [{ queue: 'q', id: 'x', lease: 1 }] };
     it.each<[string, () => Promise<Answer>, number, string]>([
       ['no token', () => post(ONE, { token: null }), 401, 'token_missing'],
       ['a wrong token', () => post(ONE, { token: 'wrong' }), 401, 'token_invalid'],

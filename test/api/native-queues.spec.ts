@@ -4,8 +4,18 @@ import { TestApp } from '../support/app.js';
 import { app, call, fresh, given, lease, publish, useNativeApi } from '../support/native-api.js';
 import { waitFor } from '../support/redis.js';
 
+/** Counts of a queue without jobs. */
+const NO_JOBS = {
+  ...{ ready: 0, scheduled: 0, blocked: 0, stuck: 0, held: 0, leased: 0 },
+  ...{ stalled: 0, dead: 0, ended: 0, recurring: 0 },
+};
+
 describe('queues', () => {
   useNativeApi();
+
+  const queues = async (): Promise<{ queue: string; exists: boolean }[]> =>
+    (await given<{ items: { queue: string; exists: boolean }[] }>('GET', 'queues?limit=1000')).items;
+  const listed = async (): Promise<string[]> => (await queues()).map(({ queue }) => queue);
 
   it('shows what a queue holds, and its settings', async () => {
     const queue = fresh();
@@ -19,8 +29,10 @@ describe('queues', () => {
     expect(status).toBe(200);
     expect(json).toEqual({
       queue,
+      exists: true,
       length: 3,
-      counts: { ready: 1, scheduled: 1, blocked: 0, held: 0, leased: 1, dead: 0, ended: 0 },
+      work: 2,
+      counts: { ...NO_JOBS, ready: 1, scheduled: 1, leased: 1 },
       paused_at: null,
       draining_at: null,
       max_running: null,
@@ -30,14 +42,103 @@ describe('queues', () => {
       defaults: {},
       max_kept: null,
     });
-    expect((await call('GET', `queues/${fresh()}`)).json).toMatchObject({ code: 'queue_not_found' });
   });
 
-  it('makes a queue that is paused or set and says so; there is nothing to resume in one that does not exist', async () => {
+  it('shows a queue that does not exist, without jobs and settings', async () => {
+    const queue = fresh();
+
+    expect(await call('GET', `queues/${queue}`)).toMatchObject({
+      status: 200,
+      json: { queue, exists: false, length: 0, work: 0, counts: NO_JOBS, paused_at: null, defaults: {} },
+    });
+    expect(await listed()).not.toContain(queue);
+    // Nothing is stored by it.
+    expect((await call('DELETE', `queues/${queue}`)).status).toBe(404);
+    expect((await call('GET', 'queues/_no')).status).toBe(400);
+  });
+
+  it('counts jobs that wait in vain, recurring jobs, and jobs whose worker is late', async () => {
+    const [queue, other] = [fresh(), fresh()];
+    await publish({ queue: other, id: 'needed', tries: 1 });
+    await publish({ queue, data: 1, depends_on: ['needed'] });
+    await publish({ queue, data: 1, type: 't' });
+    await publish({ queue, data: 2, type: 't' });
+    await lease({ queues: [queue], worker: 'late', ttr_ms: 1 });
+    await lease({ queues: [queue], worker: 'in-time' });
+    const schedule = { every_ms: 86_400_000, offset_ms: 86_400_000 };
+    await given('PUT', 'recurring/r1', { schedule, job: { queue } });
+    await given('PUT', 'recurring/r2', { schedule, job: { queue }, paused: true });
+    await given('PUT', 'recurring/r3', { schedule, job: { queue: other } });
+    const [needed] = await lease({ queues: [other] });
+    await given('POST', 'jobs/needed/fail', { lease: needed?.lease });
+
+    await waitFor(async () => {
+      const { json } = await call('GET', `queues/${queue}`);
+      expect(json).toMatchObject({
+        length: 3,
+        work: 2,
+        counts: { ready: 1, leased: 1, stalled: 1, blocked: 1, stuck: 1, recurring: 2 },
+      });
+      return true;
+    }, 5_000);
+    expect((await call('GET', `queues/${other}`)).json).toMatchObject({
+      counts: { stalled: 0, dead: 1, recurring: 1 },
+    });
+    // Another worker has it now.
+    await lease({ queues: [queue], worker: 'next' });
+    expect((await call('GET', `queues/${queue}`)).json).toMatchObject({ counts: { stalled: 0, leased: 2 } });
+    for (const id of ['r1', 'r2', 'r3']) await call('DELETE', `recurring/${id}`);
+  });
+
+  it('lists queues that workers wait for, that have recurring jobs, or that had jobs today', async () => {
+    const [awaited, repeated, busy, set] = [fresh('wait'), fresh('recur'), fresh('busy'), fresh('set')];
+    const waiting = lease({ queues: [awaited], wait_ms: 20_000 });
+    await given('PUT', 'recurring/r9', {
+      schedule: { every_ms: 86_400_000, offset_ms: 86_400_000 },
+      job: { queue: repeated },
+    });
+    await given('PATCH', `queues/${set}`, { max_running: 1 });
+    await publish({ queue: busy, data: 1 });
+    const [job] = await lease({ queues: [busy] });
+    await given('POST', `jobs/${job?.id ?? ''}/ack`, { lease: job?.lease });
+    await app.engine.tidyNow(app.namespace);
+
+    await waitFor(async () => {
+      const items = await queues();
+      const found = new Map(items.map(({ queue, exists }) => [queue, exists]));
+      expect([awaited, repeated, busy, set].map((queue) => found.get(queue))).toEqual([
+        false,
+        false,
+        false,
+        true,
+      ]);
+      return true;
+    }, 5_000);
+    await publish({ queue: awaited, data: 1 });
+    expect(await waiting).toHaveLength(1);
+    await call('DELETE', 'recurring/r9');
+  });
+
+  it('does not drain, purge, resume or forget a queue that does not exist', async () => {
+    const queue = fresh();
+    for (const [method, path, body] of [
+      ['POST', '/drain', {}],
+      ['POST', '/drain', { wait_ms: 10 }],
+      ['POST', '/purge', { states: ['ready'] }],
+      ['POST', '/purge', { states: ['ready'], dry_run: true }],
+      ['POST', '/resume', undefined],
+      ['DELETE', '', undefined],
+    ] as const) {
+      const answer = await call(method, `queues/${queue}${path}`, body);
+      expect(answer).toMatchObject({ status: 404, json: { code: 'queue_not_found' } });
+    }
+    expect((await call('GET', `queues/${queue}`)).json).toMatchObject({ exists: false });
+  });
+
+  it('creates a queue that is paused or set, and says so', async () => {
     for (const [method, path, body] of [
       ['POST', '/pause', undefined],
       ['PATCH', '', { max_running: 3 }],
-      ['POST', '/drain', {}],
     ] as const) {
       const queue = fresh();
       const first = await call(method, `queues/${queue}${path}`, body);
@@ -46,10 +147,6 @@ describe('queues', () => {
       expect(again.status).toBe(200);
       expect(again.json).not.toHaveProperty('created');
     }
-    const unknown = fresh();
-    const answer = await call('POST', `queues/${unknown}/resume`);
-    expect(answer).toMatchObject({ status: 404, json: { code: 'queue_not_found' } });
-    expect((await call('GET', `queues/${unknown}`)).status).toBe(404);
   });
 
   it('changes settings one by one, and takes them back', async () => {
@@ -158,7 +255,7 @@ describe('queues', () => {
     const purged = await call('POST', `queues/${queue}/purge`, { states });
     expect(purged.json).toEqual({ jobs: { ready: 3, scheduled: 1 }, dry_run: false, complete: true });
     expect((await call('DELETE', `queues/${queue}`)).status).toBe(204);
-    expect((await call('GET', `queues/${queue}`)).status).toBe(404);
+    expect((await call('GET', `queues/${queue}`)).json).toMatchObject({ exists: false });
     for (const body of [{ states: [] }, { states: ['gone'] }, {}, { states: ['ready', 'ready'] }]) {
       expect((await call('POST', `queues/${queue}/purge`, body)).json).toMatchObject({
         errors: [{ field: 'states' }],
@@ -359,7 +456,15 @@ describe('lists', () => {
       const second = await given<Page>('GET', `jobs?tag=${tag}&limit=3&cursor=${first.next_cursor!}`);
       expect([...first.items, ...second.items].map(({ id }) => id)).toEqual(ids);
       expect(second.next_cursor).toBeNull();
-      expect(first.items[0]).toMatchObject({ id: ids[0], queue, state: 'leased', worker, tags: [tag], type });
+      expect(first.items[0]).toMatchObject({
+        id: ids[0],
+        queue,
+        state: 'leased',
+        leased_by: worker,
+        tags: [tag],
+        type,
+      });
+      expect(first.items[0]).not.toHaveProperty('lease');
     });
 
     it('refuse what they do not know, naming it', async () => {

@@ -123,9 +123,10 @@ describe('permissions of tokens', () => {
       it('are looked at in the body of a batch of acknowledgements: then none of it is done', async () => {
         const token = await make('queues=mail-*');
         const [mine, other] = [await app.publish('mail-3'), await app.publish('else')];
+        const mail = { queue: 'mail-3', force: true };
         const acks = (...list: object[]): Promise<Answer> =>
           app.call('POST', `/v1/${app.namespace}/acks`, { body: JSON.stringify({ acks: list }), token });
-        expect(await acks({ queue: 'mail-3', id: mine }, { queue: 'else', id: other })).toMatchObject({
+        expect(await acks({ ...mail, id: mine }, { queue: 'else', id: other, force: true })).toMatchObject({
           status: 403,
           json: {
             code: 'queue_not_allowed',
@@ -133,7 +134,7 @@ describe('permissions of tokens', () => {
           },
         });
         expect(await app.get(`mail-3/job/${mine}`)).toMatchObject({ status: 200 });
-        expect(await acks({ queue: 'mail-3', id: mine })).toMatchObject({ status: 200 });
+        expect(await acks({ ...mail, id: mine })).toMatchObject({ status: 200 });
         expect(await app.get(`else/job/${other}`)).toMatchObject({ status: 200 });
         expect(await app.get(`mail-3/job/${mine}`)).toMatchObject({ status: 404 });
       });

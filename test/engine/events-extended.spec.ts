@@ -1,5 +1,6 @@
 import { Listening } from './events-fixture.js';
 import { EngineFixture, type ExtendedJob } from './fixture.js';
+import { waitFor } from '../support/redis.js';
 
 /**
  * The extended path writes its own events, in the same step. No event is written twice when a call moves from one path
@@ -41,5 +42,53 @@ describe('events of the extended path', () => {
     const ofExtended = listening.events.filter((event) => event.id === id);
     expect(ofExtended.every(({ type, tags }) => type === 'mail' && tags.join() === 'a,b')).toBe(true);
     expect(ofExtended[2]?.facts).toEqual({ group: 'g', message: 'm' });
+  });
+
+  it('name the worker that has the job leased, and no other', async () => {
+    const listening = await Listening.to(f.engine, f.ns);
+    const { leaseOperations: operations, queuePurger, jobCanceller } = f.engine.extended;
+    const lease = async (worker: string): Promise<{ id: string; lease: number }> => {
+      const [job] = await f.reserve('q', { ttrMs: 1_000, worker });
+      return { id: job!.id, lease: job!.lease };
+    };
+    const id = await put('q', { type: 'mail', tries: 20 });
+    await operations.release(f.ns, await lease('w1'));
+    await operations.retry(f.ns, { ...(await lease('w2')), group: 'g', message: 'm' });
+    await operations.heartbeat(f.ns, await lease('w3'));
+    f.nowMs += 60_000;
+    await f.engine.pumpNow(f.ns);
+    await operations.complete(f.ns, [{ ...(await lease('w4')), next: { queue: 'q' } }]);
+    await operations.complete(f.ns, [await lease('w5')]);
+
+    const cancelled = await put('q', { type: 'mail' });
+    await lease('w6');
+    await jobCanceller.cancel(f.ns, cancelled, { graceMs: 1_000 });
+    await jobCanceller.cancel(f.ns, cancelled, { graceMs: 0 });
+    const purged = await put('q', { type: 'mail' });
+    await lease('w7');
+    await queuePurger.purge(f.ns, 'q', ['leased']);
+    // Acknowledged by force: after its worker has given it back, and while no worker gave a name.
+    const returned = await put('q', { type: 'mail' });
+    await operations.release(f.ns, await lease('w8'));
+    await f.engine.ack(f.ns, 'q', returned, 0);
+    const unnamed = await put('q', { type: 'mail', tries: 20 });
+    await operations.release(f.ns, await lease('w9'));
+    await lease('');
+    await f.engine.ack(f.ns, 'q', unnamed, 0);
+    await f.publish('end');
+    await waitFor(() => listening.events.at(-1)?.queue === 'end', 5_000);
+
+    const named = (one: string): string[] =>
+      listening.events
+        .filter((event) => event.id === one)
+        .map(({ name, facts }) => `${name} ${(facts['worker'] as string | undefined) ?? '-'}`);
+    expect(named(id)).toEqual([
+      ...['published -', 'leased w1', 'released w1', 'leased w2', 'retried w2', 'leased w3', 'heartbeat w3'],
+      ...['timed_out w3', 'leased w4', 'moved w4', 'leased w5', 'acked w5'],
+    ]);
+    expect(named(cancelled)).toEqual(['published -', 'leased w6', 'cancel_requested w6', 'cancelled w6']);
+    expect(named(purged)).toEqual(['published -', 'leased w7', 'deleted w7']);
+    expect(named(returned)).toEqual(['published -', 'leased w8', 'released w8', 'acked -']);
+    expect(named(unnamed)).toEqual(['published -', 'leased w9', 'released w9', 'leased -', 'acked -']);
   });
 });

@@ -28,11 +28,6 @@ interface QueueFacts {
   readonly length: number;
 }
 
-const NO_QUEUE: QueueFacts = {
-  counts: { ready: 0, scheduled: 0, blocked: 0, held: 0, leased: 0, dead: 0, ended: 0 },
-  length: 0,
-};
-
 /** What is due sooner is waited for, in ms. */
 const NEAR_MS = 60_000;
 /** Jobs with a short ttl have expired by then, in ms: one that expires between two looks would be counted and not listed. */
@@ -216,7 +211,8 @@ export class FinalState {
 
   private async ackAll(acks: readonly Leased[], what: string): Promise<void> {
     if (acks.length === 0) return;
-    const { results } = (await this.v1('POST', 'acks', { acks })).json as {
+    const items = acks.map((ack) => (ack.lease === undefined ? { ...ack, force: true } : ack));
+    const { results } = (await this.v1('POST', 'acks', { acks: items })).json as {
       results: { id: string; status: string }[];
     };
     for (const { id, status } of results)
@@ -322,10 +318,12 @@ export class FinalState {
     return items;
   }
 
-  /** The janitor forgets a queue that is empty. */
   private async facts(queue: string): Promise<QueueFacts> {
-    const { status, json } = await this.v1('GET', `queues/${queue}`);
-    return status === 404 ? NO_QUEUE : (json as QueueFacts);
+    const { json } = await this.v1('GET', `queues/${queue}`);
+    const { counts, length } = json as QueueFacts;
+    // Those that count beside a state: `stuck`, `stalled`, `recurring`.
+    const { ready, scheduled, blocked, held, leased, dead, ended } = counts;
+    return { counts: { ready, scheduled, blocked, held, leased, dead, ended }, length };
   }
 
   private async lease(queue: string): Promise<Leased[]> {

@@ -305,7 +305,11 @@ export class RandomCalls {
       const id = this.id();
       return held ?? { id, queue: this.queueOf(id), lease: null };
     });
-    const items = acks.map(({ id, queue, lease }) => ({ id, queue, lease: lease ?? undefined }));
+    const items = acks.map(({ id, queue, lease }) => ({
+      id,
+      queue,
+      ...(lease === null ? { force: true } : { lease }),
+    }));
     return {
       request: this.v1('POST', 'acks', { acks: items }),
       concerns: acks.map(({ id }) => [id, { ends: true, removes: true }]),

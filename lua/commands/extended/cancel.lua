@@ -55,7 +55,7 @@ if job.state == LEASED and grace_ms > 0 then
   put(job, "cascade", cascade == "1" and "1" or job.x.cascade)
   put(job, "cancel", job.x.cancel or now_floor)
   set_timer(known, at)
-  log_event("cancel_requested", job, { revoked_at = at })
+  log_event("cancel_requested", job, { revoked_at = at, worker = job.x.worker })
 else
   local was_leased = job.state == LEASED
   put(job, "cascade", job.x.users and cascade == "1" and "1" or job.x.cascade)

@@ -81,7 +81,7 @@ end
 local old = replaces ~= "" and job_of(replaces)
 if old and fresh[1] and old.queue == fresh[1].job.queue then
   leave(old)
-  conclude(old, nil, "replaced")
+  conclude(old, nil, "replaced", worker_facts(old))
 end
 for _, item in ipairs(fresh) do
   place_new(item.job, item.options)

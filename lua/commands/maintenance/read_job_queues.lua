@@ -1,12 +1,12 @@
 --[[
-Show the queue of each job; changes nothing. Job keys are built from the prefix of meta (core/call).
+Show the queue and the state of each job; changes nothing. Job keys are built from the prefix of meta (core/call).
 
 KEYS[1] meta         hash: the namespace's marker
 ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
 ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
 ARGV[3..] item × N   id
 
-Returns {status, now_ms, name × N}. Status: 0 done, 1 too late. Name: of the job's queue; "" = no such job.
+Returns {status, now_ms, (name, state) × N}. Status: 0 done, 1 too late. Name: of the job's queue; "" = no such job. State: as in a header.
 Cost: O(1) per item.
 ]]
 local meta = KEYS[1]
@@ -22,10 +22,10 @@ end
 local reply, names = { 0, now_floor }, {}
 for i = 3, #ARGV do
   local job = read_job(ARGV[i])
-  local number = job and not is_expired(job) and job.queue
+  local number, n = job and not is_expired(job) and job.queue, #reply
   if number and not names[number] then
     names[number] = redis.call("HGET", queue_key("i", number), "name") or ""
   end
-  reply[i] = number and names[number] or ""
+  reply[n + 1], reply[n + 2] = number and names[number] or "", number and job.state or 0
 end
 return reply

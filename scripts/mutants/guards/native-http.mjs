@@ -78,8 +78,8 @@ export const NATIVE_HTTP = [
   {
     name: 'native publish: the record of an idempotency key names no job of another queue',
     file: 'src/jobs/jobs.service.ts',
-    from: 'if (queues.some((queue) => queue !== null && !isForQueue(caller.rights, queue)))',
-    to: 'if (queues.length < 0)',
+    from: 'if (places.some((place) => place !== null && !isForQueue(caller.rights, place.queue)))',
+    to: 'if (places.length < 0)',
     spec: RIGHTS,
     test: 'an idempotency key tells nothing',
   },

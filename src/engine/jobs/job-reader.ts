@@ -1,6 +1,8 @@
 import { QueueError } from '../../domain/errors.js';
-import type { JobDetails, RetryPolicy, TimelineEntry } from '../../domain/extended-job.js';
+import type { JobDetails, JobPlace, RetryPolicy, TimelineEntry } from '../../domain/extended-job.js';
 import { readJobs, jobQueues } from '../../redis/scripts/extended.js';
+import { stateOf } from '../../domain/states.js';
+import { bytesAt, integerAt } from '../../redis/scripts/script.js';
 import { decodeId, encodeId } from '../core/ids.js';
 import { publishedAtMs, timeOrNull } from '../core/published-at.js';
 import { withLogData } from '../core/log-data.js';
@@ -9,8 +11,8 @@ import { parsed, summaryOf } from './summary.js';
 
 const HEADER_BYTES = 24;
 const FIELDS_PER_JOB = 7;
-/** Jobs per script call that looks up their queues. */
-const QUEUES_IN_ONE = 256;
+/** Jobs per script call that looks up where they are. */
+const PLACES_IN_ONE = 256;
 
 /** Reads complete jobs. */
 export class JobReader {
@@ -36,15 +38,18 @@ export class JobReader {
     );
   }
 
-  /** The queue of each job, in order; null if there is no such job. */
-  async queuesOf(namespace: string, ids: readonly string[]): Promise<(string | null)[]> {
-    const queues: (string | null)[] = [];
-    for (let i = 0; i < ids.length; i += QUEUES_IN_ONE) {
-      const items = ids.slice(i, i + QUEUES_IN_ONE).map((id) => [encodeId(id) ?? Buffer.alloc(0)]);
-      const { names } = await this.runner.run(jobQueues, namespace, {}, items);
-      queues.push(...names.map((name) => (name.toString() === '' ? null : name.toString())));
+  /** The queue and the state of each job, in order; null if there is no such job. */
+  async placesOf(namespace: string, ids: readonly string[]): Promise<(JobPlace | null)[]> {
+    const places: (JobPlace | null)[] = [];
+    for (let i = 0; i < ids.length; i += PLACES_IN_ONE) {
+      const items = ids.slice(i, i + PLACES_IN_ONE).map((id) => [encodeId(id) ?? Buffer.alloc(0)]);
+      const { raw } = await this.runner.run(jobQueues, namespace, {}, items);
+      for (let at = 2; at + 1 < raw.length; at += 2) {
+        const queue = bytesAt(raw, at).toString();
+        places.push(queue === '' ? null : { queue, state: stateOf(integerAt(raw, at + 1)) });
+      }
     }
-    return queues;
+    return places;
   }
 }
 

@@ -104,14 +104,16 @@ export class MigratingNative implements NativeJobs {
     );
   }
 
-  async queuesOf(namespace: string, ids: readonly string[]): Promise<(string | null)[]> {
-    const queueOf = (id: string): Promise<(string | null)[]> =>
+  async placesOf(
+    ...[namespace, ids]: Parameters<NativeJobs['placesOf']>
+  ): ReturnType<NativeJobs['placesOf']> {
+    const placeOf = (id: string): ReturnType<NativeJobs['placesOf']> =>
       inEither(
         [this.next, this.old],
-        (jobs) => jobs.queuesOf(namespace, [id]),
-        ([queue]) => typeof queue === 'string',
+        (jobs) => jobs.placesOf(namespace, [id]),
+        ([place = null]) => place !== null,
       );
-    return (await Promise.all(ids.map(queueOf))).flat();
+    return (await Promise.all(ids.map(placeOf))).flat();
   }
 
   /** The job was published now, or, with the same idempotency key, before the migration started. */

@@ -31,6 +31,7 @@ import type { Tally } from '../stats/tally.js';
 export class MigratingQueues implements Queues {
   readonly stats: StatisticsReading = {
     read: (namespace, queue, day) => this.readStats(namespace, queue, day),
+    queuesOf: (namespace, day) => this.named((queues) => queues.stats.queuesOf(namespace, day)),
     today: () => this.next.stats.today(),
   };
   /** Purges a namespace in both pools. */

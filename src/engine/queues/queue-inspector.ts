@@ -1,9 +1,9 @@
-import { QueueError } from '../../domain/errors.js';
 import type { QueueCounts, StoredJob } from '../../domain/job.js';
 import type { RedisPool } from '../../redis/pool.js';
 import * as scripts from '../../redis/scripts/simple.js';
 import { bytesAt, integerAt } from '../../redis/scripts/script.js';
 import { decodeJob, type PeekedJob } from '../core/decode.js';
+import { hashEntries } from '../core/hash-entries.js';
 import { encodeId } from '../core/ids.js';
 import type { ScriptRunner } from '../core/scripts.js';
 
@@ -95,16 +95,8 @@ export class QueueInspector {
 
   /** The queues of a namespace, sorted. */
   async queues(namespace: string): Promise<string[]> {
-    const key = this.pool.keys.namespace(namespace).queues;
-    const found = new Set<string>();
-    let cursor = '0';
-    do {
-      const page: unknown = await this.pool.read('HSCAN', key, cursor, 'COUNT', 500);
-      if (!Array.isArray(page)) throw new QueueError('internal', 'HSCAN has no answer');
-      cursor = String(page[0]);
-      toStrings(page[1]).forEach((field, i) => i % 2 === 0 && found.add(field));
-    } while (cursor !== '0');
-    return [...found].sort();
+    const found = await hashEntries(this.pool, this.pool.keys.namespace(namespace).queues);
+    return [...found.keys()].sort();
   }
 }
 

@@ -1,9 +1,10 @@
 import type { ListPage, PageRequest, WorkerFacts } from '../../domain/job-lists.js';
 import type { RedisPool } from '../../redis/pool.js';
-import { integerAt } from '../../redis/scripts/script.js';
-import { recordWorkers, workersScript } from '../../redis/scripts/lists.js';
+import { bytesAt, integerAt } from '../../redis/scripts/script.js';
+import { countStalled, recordWorkers, workersScript } from '../../redis/scripts/lists.js';
 import { checkNames } from '../core/checks.js';
 import { Batcher, type ScriptRunner } from '../core/scripts.js';
+import { hashEntries } from '../core/hash-entries.js';
 import { rankedPage } from '../core/ranked.js';
 
 /** Maximum number of workers whose leases one script counts. */
@@ -15,6 +16,11 @@ const RECORD_EVERY_MS = 1_000;
 const MOST_REMEMBERED = 10_000;
 /** Approximate size of a record in a batch, in bytes. */
 const RECORD_BYTES = 100;
+/** Workers whose stalled jobs are counted: those that were seen last. Each 100 of them cost a script call. */
+const MOST_WORKERS = 10_000;
+const PAGE = 1_000;
+/** Stalled jobs of one worker that are counted, and of one script call: a few milliseconds of Redis. */
+const MOST_STALLED = 1_000;
 
 /** Workers that lease jobs under a name. A worker that sends no request for a day is forgotten. */
 export class Workers {
@@ -78,6 +84,49 @@ export class Workers {
     this.recorded.delete(keyOf(namespace, name));
     const [worker] = await this.send(namespace, 'forget', [name]);
     return worker !== undefined && worker.seenAtMs > 0;
+  }
+
+  /** The queues that workers wait for, with or without jobs. The names are as the workers sent them. */
+  async awaitedQueues(namespace: string): Promise<string[]> {
+    const flags = await hashEntries(this.pool, this.pool.keys.namespace(namespace).waiting);
+    const now = this.runner.now();
+    return [...flags].filter(([, untilMs]) => Number(untilMs) > now).map(([queue]) => queue);
+  }
+
+  /**
+   * Counts the stalled jobs of each queue that has any: of named workers, as `WorkerFacts.stalled` does. Counts 1,000
+   * jobs of one worker at most, and the 10,000 workers that were seen last.
+   */
+  async stalledByQueue(namespace: string): Promise<ReadonlyMap<string, number>> {
+    const stalled = new Map<string, number>();
+    let cursor: string | undefined;
+    for (let seen = 0; seen < MOST_WORKERS; seen += PAGE) {
+      const page = await this.list(namespace, { limit: PAGE, cursor });
+      await this.addStalled(namespace, page.items, stalled);
+      if (page.cursor === null) break;
+      cursor = page.cursor;
+    }
+    return stalled;
+  }
+
+  private async addStalled(
+    namespace: string,
+    workers: readonly WorkerFacts[],
+    stalled: Map<string, number>,
+  ): Promise<void> {
+    let [names, jobs]: [string[], number] = [[], 0];
+    for (const [i, worker] of workers.entries()) {
+      if (worker.stalled > 0) names.push(worker.name);
+      jobs += Math.min(worker.stalled, MOST_STALLED);
+      if (names.length === 0 || (jobs < MOST_STALLED && i < workers.length - 1)) continue;
+      const items = names.map((name) => [name]);
+      const { raw } = await this.runner.run(countStalled, namespace, { limit: MOST_STALLED }, items);
+      for (let at = 2; at + 1 < raw.length; at += 2) {
+        const queue = bytesAt(raw, at).toString();
+        stalled.set(queue, (stalled.get(queue) ?? 0) + integerAt(raw, at + 1));
+      }
+      [names, jobs] = [[], 0];
+    }
   }
 
   private async send(

@@ -2,8 +2,13 @@ import { QueueError } from '../../domain/errors.js';
 import { MAX_RECURRING_ID } from '../../domain/limits.js';
 import { isJobId, ulidSource } from '../../domain/ids.js';
 import type { NewRecurring, Recurring, RecurringChange } from '../../domain/recurring.js';
-import { deleteRecurring, readRecurring, setRecurring } from '../../redis/scripts/recurring.js';
-import { integerAt } from '../../redis/scripts/script.js';
+import {
+  countRecurring,
+  deleteRecurring,
+  readRecurring,
+  setRecurring,
+} from '../../redis/scripts/recurring.js';
+import { bytesAt, integerAt } from '../../redis/scripts/script.js';
 import { checkNames } from '../core/checks.js';
 import type { ScriptRunner } from '../core/scripts.js';
 import type { ScheduleWakeup } from '../timers/schedule-wakeup.js';
@@ -17,6 +22,8 @@ const MISSING = 1;
 const MOST_ATTEMPTS = 20;
 /** Recurring jobs that `removeAll` reads at once. */
 const MOST_AT_ONCE = 100;
+/** Recurring jobs that one script call counts: about half a millisecond of Redis. */
+const COUNT_STEP = 500;
 
 /** A page of recurring jobs, by id. */
 export interface RecurringPage {
@@ -96,6 +103,22 @@ export class Recurrings {
       items: all.filter(({ template }) => queue === undefined || template.queue === queue),
       after: hasMore ? (all.at(-1)?.id ?? null) : null,
     };
+  }
+
+  /** Counts the recurring jobs of each queue that has any, paused ones too. */
+  async countByQueue(namespace: string): Promise<ReadonlyMap<string, number>> {
+    checkNames(namespace);
+    const counts = new Map<string, number>();
+    let after = '';
+    do {
+      const { raw } = await this.runner.run(countRecurring, namespace, { after, limit: COUNT_STEP });
+      after = bytesAt(raw, 2).toString();
+      for (let i = 3; i < raw.length; i++) {
+        const queue = bytesAt(raw, i).toString();
+        counts.set(queue, (counts.get(queue) ?? 0) + 1);
+      }
+    } while (after !== '');
+    return counts;
   }
 
   /** Deletes a recurring job. Its jobs stay. @returns false if there was none */

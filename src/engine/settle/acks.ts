@@ -1,4 +1,4 @@
-import { QueueError } from '../../domain/errors.js';
+import { LeaseLostError } from '../../domain/errors.js';
 import type { Ack, AckResult } from '../../domain/job.js';
 import { isJobId } from '../../domain/ids.js';
 import { ack as ackScript } from '../../redis/scripts/simple.js';
@@ -69,7 +69,7 @@ export class Acks {
           const verdict = verdicts[first];
           const end = (result: AckResult): void => {
             if (result === 'lease_lost') {
-              reject(new QueueError('lease_lost', 'this lease is not the present one of the job'));
+              reject(new LeaseLostError());
             } else resolve(result === 'acked');
           };
           if (verdict?.code === ACK.full) {

@@ -1,4 +1,4 @@
-import { jobNotFound, QueueError } from '../../domain/errors.js';
+import { jobNotFound, LeaseLostError } from '../../domain/errors.js';
 import type {
   Completion,
   JobFailure,
@@ -142,7 +142,7 @@ export class LeaseOperations {
     if (one === undefined || result === 'not_found') throw jobNotFound(id);
     if (result === 'lease_lost') {
       this.observer.staleAck(namespace, 'refused');
-      throw new QueueError('lease_lost', 'this lease is not the present one of the job');
+      throw new LeaseLostError();
     }
     return one;
   }

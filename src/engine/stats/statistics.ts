@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { QueueError } from '../../domain/errors.js';
+import { hasLegalCharacters } from '../../domain/ids.js';
 import type { RedisPool } from '../../redis/pool.js';
 import { addStatistics as tallyScript } from '../../redis/scripts/simple.js';
 import { Loop } from '../timers/loop.js';
@@ -25,7 +26,7 @@ export interface StatisticsOptions {
 }
 
 /** Read operations on the statistics of a pool. */
-export type StatisticsReading = Pick<Statistics, 'read' | 'today'>;
+export type StatisticsReading = Pick<Statistics, 'read' | 'queuesOf' | 'today'>;
 
 export const DEFAULT_STATISTICS: StatisticsOptions = { historyDays: 30, maxQueues: 1_000 };
 
@@ -133,6 +134,13 @@ export class Statistics {
   async read(namespace: string, queue: string, day: number): Promise<Tally> {
     const text = await this.pool.read('HGET', this.pool.keys.day(namespace, day), queue);
     return Tally.ofText(typeof text === 'string' ? text : '');
+  }
+
+  /** The queues that have statistics of a day: jobs of them were leased, failed or ended. Not sorted. */
+  async queuesOf(namespace: string, day: number): Promise<string[]> {
+    const fields: unknown = await this.pool.read('HKEYS', this.pool.keys.day(namespace, day));
+    // Other fields are `OTHER_QUEUES` and the batches of servers.
+    return Array.isArray(fields) ? fields.map(String).filter(hasLegalCharacters) : [];
   }
 
   /** Today, by Redis's clock, counted from 1970-01-01, UTC. */

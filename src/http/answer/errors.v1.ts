@@ -3,10 +3,12 @@ import { HttpException } from '@nestjs/common';
 import {
   DependentsError,
   type ErrorCode,
+  LeaseLostError,
   QueueError,
   UnconfirmedError,
   UniqueKeyTakenError,
 } from '../../domain/errors.js';
+import type { JobState } from '../../domain/states.js';
 import type { Log } from '../../domain/log.js';
 import { asciiJson } from './answer.js';
 import type { ApiErrors, RequestContext } from '../request/request-context.js';
@@ -119,6 +121,7 @@ function ofQueueError(error: QueueError): Refusal {
   const more = {
     errors: error instanceof InputError ? error.problems : undefined,
     dependents: error instanceof DependentsError ? error.dependents : undefined,
+    state: error instanceof LeaseLostError ? error.state : undefined,
     holder_id: error instanceof UniqueKeyTakenError ? error.holderId : undefined,
   };
   const refusal = problem(status, error.code, detail ?? messageOf(error), more);
@@ -138,6 +141,7 @@ function problem(
   more: {
     readonly errors?: readonly FieldProblem[] | undefined;
     readonly dependents?: readonly string[] | undefined;
+    readonly state?: JobState | null | undefined;
     readonly holder_id?: string | undefined;
   } = {},
 ): Refusal {

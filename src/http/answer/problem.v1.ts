@@ -1,5 +1,6 @@
-import { Optional } from '../fields/field.js';
-import { JobId, JobIds, Parts, Text, Whole } from '../fields/kinds.js';
+import { JOB_STATES } from '../../domain/states.js';
+import { Nullable, Optional } from '../fields/field.js';
+import { JobId, JobIds, OneOf, Parts, Text, Whole } from '../fields/kinds.js';
 
 /* Error responses of the native API, for its OpenAPI document. errors.v1.ts writes them. */
 
@@ -28,5 +29,9 @@ export class Problem {
   @Optional()
   @JobIds('Some of the jobs that depend on it, for `has_dependents`.', { max: LONGEST })
   dependents?: string[];
+  @Optional()
+  @Nullable()
+  @OneOf('Of `lease_lost`: the present state of the job; null = it is gone.', Object.keys(JOB_STATES))
+  state?: string | null;
   @Optional() @JobId('Of `unique_key_taken`: the job that holds the key.') holder_id?: string;
 }

@@ -1,5 +1,5 @@
 import { MAX_JOB_ID_LENGTH, MAX_NAME_LENGTH } from '../../domain/limits.js';
-import { hasLegalCharacters, isJobId } from '../../domain/ids.js';
+import { isJobId, isQueueName } from '../../domain/ids.js';
 import { declare, declareParts, type FieldsClass } from './field.js';
 
 /** Text without control characters and lone surrogates. */
@@ -63,14 +63,14 @@ export function Labels(
 }
 
 export function QueueName(about: string): PropertyDecorator {
-  return declare({ schema: QUEUE_SCHEMA, about }, QUEUE_RULE, isQueueName);
+  return declare({ schema: QUEUE_SCHEMA, about }, QUEUE_RULE, isQueue);
 }
 
 /** A list of different queue names. */
 export function QueueNames(about: string, { min = 1, max }: Range): PropertyDecorator {
   const schema = { type: 'array', items: QUEUE_SCHEMA, minItems: min, maxItems: max, uniqueItems: true };
   const rule = `must be a list of ${min} to ${max} different names of queues: letters, digits, - and _, at most ${String(MAX_NAME_LENGTH)}, the first not _`;
-  return declare({ schema, about, text: 'list' }, rule, (value) => isSet(value, min, max, isQueueName));
+  return declare({ schema, about, text: 'list' }, rule, (value) => isSet(value, min, max, isQueue));
 }
 
 export function JobId(about: string): PropertyDecorator {
@@ -224,8 +224,8 @@ const JOB_ID_SCHEMA = {
   examples: ['01M7Z17XME660YPHBY512QCVQF'],
 };
 
-function isQueueName(value: unknown): boolean {
-  return isText(value, 1, MAX_NAME_LENGTH) && !value.startsWith('_') && hasLegalCharacters(value);
+function isQueue(value: unknown): boolean {
+  return typeof value === 'string' && isQueueName(value);
 }
 
 function isId(value: unknown): boolean {

@@ -1,11 +1,4 @@
-import {
-  MAX_LABEL,
-  MAX_MESSAGE,
-  MAX_PRIORITY,
-  MAX_TRIES,
-  MAX_UINT32,
-  MIN_PRIORITY,
-} from '../../domain/limits.js';
+import { MAX_LABEL, MAX_MESSAGE, MAX_PRIORITY, MAX_TRIES, MIN_PRIORITY } from '../../domain/limits.js';
 import type { Failure, JobSummary } from '../../domain/extended-job.js';
 import { JOB_STATES } from '../../domain/states.js';
 import { Nullable, type Plain } from '../fields/field.js';
@@ -39,12 +32,6 @@ export class JobFacts {
   @Whole('How often it was leased, this time included.', 0, MAX_TRIES) attempts!: number;
   @Whole('Leases of it that ran out.', 0, MANY) crashes!: number;
   @Whole('Failures that workers told of.', 0, MANY) failures!: number;
-  @Whole(
-    'The number of its lease, the last one if it is not leased; 0 while no attempt of it counts.',
-    0,
-    MAX_UINT32,
-  )
-  lease!: number;
   @Nullable() @Moment('When its lease ends.') lease_ends_at!: string | null;
   @Nullable() @Moment('When it was published.') published_at!: string | null;
   @Nullable() @Moment('When it expires.') expires_at!: string | null;
@@ -53,7 +40,7 @@ export class JobFacts {
 
 /** Encodes a job for an answer. */
 export function jobFacts(
-  job: Omit<JobSummary, 'failure' | 'tracked' | 'worker' | 'dueAtMs' | 'endedAtMs'>,
+  job: Omit<JobSummary, 'failure' | 'tracked' | 'lease' | 'worker' | 'dueAtMs' | 'endedAtMs'>,
 ): Plain<JobFacts> {
   return {
     id: job.id,
@@ -67,7 +54,6 @@ export function jobFacts(
     attempts: job.attempts,
     crashes: job.crashes,
     failures: job.failures,
-    lease: job.lease,
     lease_ends_at: isoTimeOrNull(job.leaseEndsAtMs),
     published_at: isoTimeOrNull(job.publishedAtMs),
     expires_at: isoTimeOrNull(job.expiresAtMs),

@@ -15,7 +15,9 @@ const MOST_ITEMS = 1_000;
 export class ListedJob extends JobFacts {
   @Nullable() @Moment('When it can be leased; null too if it is scheduled far ahead.') due_at!: string | null;
   @Nullable() @Moment('When it was done, cancelled or given up.') ended_at!: string | null;
-  @Nullable() @Label('Who has it.', { max: MAX_LABEL }) worker!: string | null;
+  @Nullable()
+  @Label('The name of the worker that has it leased; null too if that gave no name.', { max: MAX_LABEL })
+  leased_by!: string | null;
   @Nullable() @Part('What went wrong last.', () => FailureAnswer) failure!: FailureAnswer | null;
   @Flag('Somebody tracks it.') tracked!: boolean;
 }
@@ -41,7 +43,7 @@ function listedJob(job: JobSummary): Plain<ListedJob> {
     ...jobFacts(job),
     due_at: isoTimeOrNull(job.dueAtMs),
     ended_at: isoTimeOrNull(job.endedAtMs),
-    worker: job.worker,
+    leased_by: job.worker,
     failure: job.failure && failureAnswer(job.failure),
     tracked: job.tracked,
   };

@@ -1,4 +1,4 @@
-import { MAX_LABEL } from '../../domain/limits.js';
+import { MAX_LABEL, MAX_UINT32 } from '../../domain/limits.js';
 import { JOB_STATES } from '../../domain/states.js';
 import { Nullable, Optional } from '../../http/fields/field.js';
 import {
@@ -13,6 +13,7 @@ import {
   Part,
   Parts,
   TextsByName,
+  Whole,
 } from '../../http/fields/kinds.js';
 import { ANY_NAME, FailureAnswer, JobFacts, MANY } from '../../http/job-fields/job-facts.v1.js';
 
@@ -34,11 +35,18 @@ export class JobAnswer extends JobFacts {
   @Label('What its data is.', { max: MAX_LABEL }) content_type!: string;
 }
 
+/** A job as the worker gets it that leases it. No other call shows the number of a lease. */
+export class LeasedJobAnswer extends JobAnswer {
+  @Whole('The number of the lease: every operation on it names it.', 1, MAX_UINT32) lease!: number;
+}
+
 /** A job with all of its facts. */
 export class WholeJobAnswer extends JobAnswer {
   @Nullable() @Moment('When it can be leased.') due_at!: string | null;
   @Nullable() @Moment('When it was done, cancelled or given up.') ended_at!: string | null;
-  @Nullable() @Label('Who has it.', { max: MAX_LABEL }) worker!: string | null;
+  @Nullable()
+  @Label('The name of the worker that has it leased; null too if that gave no name.', { max: MAX_LABEL })
+  leased_by!: string | null;
   @Nullable() @Part('What went wrong last.', () => FailureAnswer) failure!: FailureAnswer | null;
   @Flag('Somebody wants it cancelled.') cancel_requested!: boolean;
   @Flag('Somebody tracks it.') tracked!: boolean;

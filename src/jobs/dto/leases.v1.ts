@@ -1,7 +1,7 @@
 import { MAX_LABEL, MAX_LEASE_QUEUES, MAX_PERIOD_MS, MAX_RESERVE_COUNT } from '../../domain/limits.js';
 import { Optional } from '../../http/fields/field.js';
 import { Label, OneOf, Parts, QueueNames, Whole } from '../../http/fields/kinds.js';
-import { JobAnswer } from './job.v1.js';
+import { LeasedJobAnswer } from './job.v1.js';
 
 export class LeasesFields {
   @QueueNames('Where to look for jobs.', { max: MAX_LEASE_QUEUES }) queues!: string[];
@@ -24,5 +24,6 @@ export class LeasesFields {
 }
 
 export class LeasesAnswer {
-  @Parts('The jobs; none if there are none.', () => JobAnswer, MAX_RESERVE_COUNT) jobs!: JobAnswer[];
+  @Parts('The jobs; none if there are none.', () => LeasedJobAnswer, MAX_RESERVE_COUNT)
+  jobs!: LeasedJobAnswer[];
 }

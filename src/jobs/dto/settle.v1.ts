@@ -6,6 +6,7 @@ import {
   MAX_PERIOD_MS,
   MAX_UINT32,
 } from '../../domain/limits.js';
+import { JOB_STATES } from '../../domain/states.js';
 import { Nullable, Optional } from '../../http/fields/field.js';
 import {
   AnyJson,
@@ -59,11 +60,16 @@ export class AckManyItem extends Outcome {
   @JobId('The id of the job.') id!: string;
   @Optional()
   @Whole(
-    'The number of the lease. Left out, the job is removed in whatever state it is; beside a result or a next queue it must be there.',
+    'The number of the lease, as it came with the job. It may be left out only beside `force`.',
     1,
     MAX_UINT32,
   )
   lease?: number;
+  @Optional()
+  @Flag(
+    'True, in place of a lease: removes the job in whatever state it is. Needs the permission admin. Not beside a result or a next queue.',
+  )
+  force?: boolean;
 }
 
 export class AckManyFields {
@@ -77,6 +83,10 @@ export class AckManyResult {
     ...['dependency_cycle', 'too_many_dependencies'],
   ])
   status!: string;
+  @Optional()
+  @Nullable()
+  @OneOf('Of `lease_lost`: the present state of the job; null = it is gone.', Object.keys(JOB_STATES))
+  state?: string | null;
 }
 
 export class AckManyAnswer {

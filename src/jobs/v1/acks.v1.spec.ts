@@ -2,6 +2,7 @@ import { InputError } from '../../http/answer/errors.v1.js';
 import { acksOf, resultsJson } from './acks.v1.js';
 
 const ID = '01M7Z17XME660YPHBY512QCVQF';
+const RIGHT = { queue: 'q', id: ID, lease: 1 };
 
 function read(value: unknown): unknown {
   return acksOf(Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)), 10);
@@ -21,11 +22,41 @@ describe('the body of a batch acknowledgement', () => {
   it('is a list of queues, ids and leases', () => {
     const acks = [
       { queue: 'q', id: ID, lease: 1 },
-      { queue: 'q', id: 'my-own_id' },
+      { queue: 'q', id: 'my-own_id', lease: 7 },
       { queue: 'other', id: ID, lease: 4_294_967_295 },
     ];
 
     expect(read({ acks })).toEqual(acks);
+  });
+
+  it('has no lease only where it is forced', () => {
+    const [leased, forced] = [
+      { queue: 'q', id: ID, lease: 1 },
+      { queue: 'q', id: ID, force: true },
+    ];
+
+    expect(read({ acks: [leased, forced, { ...leased, force: false }] })).toEqual([
+      leased,
+      { queue: 'q', id: ID },
+      leased,
+    ]);
+  });
+
+  it.each<[string, object, string, string]>([
+    ['neither lease nor force', {}, 'acks[0].lease', '`force`: true'],
+    ['no force, said so', { force: false }, 'acks[0].lease', 'permission admin'],
+    ['a lease beside force', { lease: 1, force: true }, 'acks[0].force', 'left out'],
+    ['force as a text', { force: 'true' }, 'acks[0].force', 'true or false'],
+    ['a result beside force', { force: true, result: 1 }, 'acks[0].lease', 'result'],
+    ['a next queue beside force', { force: true, next: { queue: 'p' } }, 'acks[0].lease', 'next queue'],
+  ])('is refused with %s', (_what, more, field, rule) => {
+    const acks = Buffer.from(JSON.stringify({ acks: [{ queue: 'q', id: ID, ...more }] }));
+
+    expect(() => acksOf(acks, 10)).toThrow(
+      expect.objectContaining({
+        problems: [{ field, rule: expect.stringContaining(rule) as string }],
+      }) as Error,
+    );
   });
 
   it.each<[string, unknown]>([
@@ -71,7 +102,7 @@ describe('the body of a batch acknowledgement', () => {
     ['a field that every object has', { queue: 'q', id: ID, toString: 1 }, ['acks[1].toString']],
     ['a long field', { queue: 'q', id: ID, ['x'.repeat(99)]: 1 }, [`acks[1].${'x'.repeat(40)}`]],
   ])('names what is wrong with which: %s', (_name, item, expected) => {
-    expect(fields({ acks: [{ queue: 'q', id: ID }, item, { queue: 'q', id: ID }] })).toEqual(expected);
+    expect(fields({ acks: [RIGHT, item, RIGHT] })).toEqual(expected);
   });
 
   it('refuses a field by the name of __proto__', () => {
@@ -119,8 +150,8 @@ describe('the body of a batch acknowledgement', () => {
       { queue: 'p', id: 'x', lease: 2 },
     ];
 
-    expect(resultsJson(acks, ['acked', 'lease_lost'])).toBe(
-      `{"results":[{"id":"${ID}","status":"acked"},{"id":"x","status":"lease_lost"}]}`,
+    expect(resultsJson(acks, ['acked', { status: 'lease_lost', state: 'ready' }])).toBe(
+      `{"results":[{"id":"${ID}","status":"acked"},{"id":"x","status":"lease_lost","state":"ready"}]}`,
     );
   });
 });

@@ -1,5 +1,5 @@
-import { MAX_ACKS, MAX_NAME_LENGTH, MAX_UINT32 } from '../../domain/limits.js';
-import { hasLegalCharacters, isJobId } from '../../domain/ids.js';
+import { MAX_ACKS, MAX_UINT32 } from '../../domain/limits.js';
+import { isJobId, isQueueName } from '../../domain/ids.js';
 import type { Ack } from '../../domain/job.js';
 import { InputError } from '../../http/answer/errors.v1.js';
 import { isObject } from '../../http/fields/kinds.js';
@@ -7,7 +7,7 @@ import { Problems, readObject } from '../../http/fields/read.js';
 import { jsonOf, parseJson } from '../../http/request/json-body.js';
 import { AckManyFields, AckManyItem } from '../dto/settle.v1.js';
 import { outcomeOf } from './outcomes.v1.js';
-import type { AckStatus, ExtendedAck } from '../jobs.service.js';
+import type { AckStatus, ExtendedAck, LostAck } from '../jobs.service.js';
 
 /** An acknowledgement of a batch: each names the queue of its job. */
 export type BatchAck = ExtendedAck & { readonly queue: string };
@@ -16,12 +16,16 @@ export type BatchAck = ExtendedAck & { readonly queue: string };
 const NO_ACK: BatchAck = { queue: '', id: '' };
 const BODY_RULE = 'must be an object with a list `acks`, and nothing else';
 const LIST_RULE = `must be a list of 1 to ${String(MAX_ACKS)} acknowledgements`;
-const LEASE_RULE = 'is missing: who has a result or a next queue says under which lease';
+const NO_LEASE_RULE =
+  'is missing: give the number of the lease; or give `force`: true, which removes the job in whatever state it is and needs the permission admin';
+const OUTCOME_RULE = 'is missing: a result or a next queue needs the number of the lease';
+const FORCE_RULE = 'must be left out beside a lease';
 
 /**
  * Reads the body of a batch ack.
  *
  * @param maxBytes the longest result, as stored
+ * @returns the acks; those without a lease are forced, which callers need the permission admin for
  * @throws {InputError} naming the items and what is wrong with them
  */
 export function acksOf(body: Buffer, maxBytes: number): BatchAck[] {
@@ -47,12 +51,20 @@ export function acksOf(body: Buffer, maxBytes: number): BatchAck[] {
 }
 
 /** Writes the result of each ack, in order. Ids and names were validated: they need no escaping. */
-export function resultsJson(acks: readonly Ack[], results: readonly AckStatus[]): string {
+export function resultsJson(
+  acks: readonly Ack[],
+  results: readonly (Exclude<AckStatus, 'lease_lost'> | LostAck)[],
+): string {
   let json = '';
   for (let i = 0; i < acks.length; i++) {
-    json += `${i === 0 ? '' : ','}{"id":"${acks[i]?.id ?? ''}","status":"${results[i] ?? 'not_found'}"}`;
+    const result = results[i] ?? 'not_found';
+    json += `${i === 0 ? '' : ','}{"id":"${acks[i]?.id ?? ''}",${typeof result === 'string' ? `"status":"${result}"` : lostJson(result)}}`;
   }
   return `{"results":[${json}]}`;
+}
+
+function lostJson({ status, state }: LostAck): string {
+  return JSON.stringify({ status, state }).slice(1, -1);
 }
 
 function listOf(body: Buffer): unknown[] {
@@ -75,20 +87,25 @@ function isAck(
   const { queue, id, lease } = item;
   if ((queue !== legalQueue || queue === '') && !isQueue(queue)) return false;
   if (typeof id !== 'string' || !isJobId(id)) return false;
-  if (lease !== undefined && !isLease(lease)) return false;
+  if (!isLease(lease)) return false;
   for (const key in item) if (key !== 'queue' && key !== 'id' && key !== 'lease') return false;
   return true;
 }
 
-/** Reads an ack with a result or a next queue. Adds what is wrong with an invalid one to `problems`. */
+/**
+ * Reads an ack with a result, a next queue or `force`: only a forced one has no lease. Adds what is wrong with an invalid
+ * one to `problems`.
+ */
 function extendedAckOf(item: unknown, at: string, maxBytes: number, problems: Problems): BatchAck {
   const own = new Problems();
   const fields = readObject(AckManyItem, item, at, own);
   if (own.isEmpty()) {
-    const { queue, id, lease } = fields;
+    const { queue, id, lease, force = false } = fields;
     const outcome = outcomeOf(fields, `${at}.`, maxBytes, own);
     const hasOutcome = outcome.result !== undefined || outcome.next !== undefined;
-    if (hasOutcome && lease === undefined) own.add(`${at}.lease`, LEASE_RULE);
+    if (lease !== undefined && force) own.add(`${at}.force`, FORCE_RULE);
+    if (lease === undefined && hasOutcome) own.add(`${at}.lease`, OUTCOME_RULE);
+    else if (lease === undefined && !force) own.add(`${at}.lease`, NO_LEASE_RULE);
     if (own.isEmpty()) {
       return { queue, id, ...(lease === undefined ? {} : { lease }), ...(hasOutcome ? { outcome } : {}) };
     }
@@ -98,12 +115,7 @@ function extendedAckOf(item: unknown, at: string, maxBytes: number, problems: Pr
 }
 
 function isQueue(value: unknown): boolean {
-  return (
-    typeof value === 'string' &&
-    value.length <= MAX_NAME_LENGTH &&
-    !value.startsWith('_') &&
-    hasLegalCharacters(value)
-  );
+  return typeof value === 'string' && isQueueName(value);
 }
 
 function isLease(value: unknown): boolean {

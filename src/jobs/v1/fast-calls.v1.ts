@@ -30,10 +30,11 @@ export class V1FastCalls {
   }
 }
 
-/** An ack that moves a job to another queue needs permission to publish there. */
+/** A forced ack needs the permission admin; one that moves a job to another queue, permission to publish there. */
 function checkAcks(rights: Rights, acks: readonly BatchAck[]): void {
-  for (const { queue, outcome } of acks) {
+  for (const { queue, lease, outcome } of acks) {
     checkQueue(rights, queue);
+    if (lease === undefined) checkVerb(rights, 'admin');
     if (outcome?.next === undefined) continue;
     checkVerb(rights, 'publish');
     checkQueue(rights, outcome.next.queue);

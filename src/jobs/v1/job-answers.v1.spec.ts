@@ -1,7 +1,7 @@
 import type { LeasedJob } from '../../domain/job.js';
 import { fieldsOf } from '../../http/fields/field.js';
 import { jobFacts } from '../../http/job-fields/job-facts.v1.js';
-import { JobAnswer } from '../dto/job.v1.js';
+import { LeasedJobAnswer } from '../dto/job.v1.js';
 import { leasedJson } from './job-answers.v1.js';
 
 const SIMPLE: LeasedJob = {
@@ -40,13 +40,17 @@ describe('the answer to a lease request', () => {
     const progress = extended.progress === null ? null : (JSON.parse(extended.progress) as unknown);
     const answer: unknown = {
       ...jobFacts({ ...job, ...extended, state: 'leased', progress }),
-      ...{ data: { a: [1.5, 'ä'] }, content_type: extended.contentType ?? 'application/json' },
+      ...{
+        data: { a: [1.5, 'ä'] },
+        content_type: extended.contentType ?? 'application/json',
+        lease: job.lease,
+      },
     };
     expect(JSON.parse(json)).toEqual({ jobs: [answer] });
     expect(json).toMatch(/^[\x20-\x7e]*$/);
     // As it was published: numbers keep their digits.
     expect(json).toContain('"data":{"a":[1.50, "\\u00e4"]}');
-    const fields = [...fieldsOf(JobAnswer).keys()].filter((name) => name !== 'data_base64');
+    const fields = [...fieldsOf(LeasedJobAnswer).keys()].filter((name) => name !== 'data_base64');
     expect(Object.keys(answer as object).sort()).toEqual(fields.sort());
   });
 

@@ -20,12 +20,12 @@ const NO_EXTENDED_FACTS: ExtendedFacts = {
   waitedMs: null,
 };
 
-/** The answer to a lease request: the jobs as the worker gets them, `JobAnswer` each. ASCII. */
+/** The answer to a lease request: the jobs as the worker gets them, `LeasedJobAnswer` each. ASCII. */
 export function leasedJson(jobs: readonly LeasedJob[]): string {
   return `{"jobs":[${jobs.map(jobJson).join(',')}]}`;
 }
 
-/** `JobFacts` and the data, written directly: through objects it costs eight times as much. Ids and names need no escaping. */
+/** `LeasedJobAnswer`, written directly: through objects it costs eight times as much. Ids and names need no escaping. */
 function jobJson(job: LeasedJob): string {
   const { type, tags, priority, crashes, failures, progress, contentType } =
     job.extended ?? NO_EXTENDED_FACTS;
@@ -51,7 +51,7 @@ export function wholeJobAnswer(job: JobDetails): Plain<WholeJobAnswer> {
     ...dataFields(job.body, job.contentType),
     due_at: isoTimeOrNull(job.dueAtMs),
     ended_at: isoTimeOrNull(job.endedAtMs),
-    worker: job.worker,
+    leased_by: job.worker,
     failure: job.failure && failureAnswer(job.failure),
     cancel_requested: job.cancelRequested,
     tracked: job.tracked,

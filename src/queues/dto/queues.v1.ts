@@ -65,15 +65,25 @@ export class CountsAnswer {
   @Whole('They wait for a consumer.', 0, MAX_UINT32) ready!: number;
   @Whole('They wait for their time.', 0, MAX_UINT32) scheduled!: number;
   @Whole('They wait for other jobs.', 0, MAX_UINT32) blocked!: number;
+  @Whole('Those of the blocked ones that wait for a job that failed.', 0, MAX_UINT32) stuck!: number;
   @Whole('They wait for a limit of their key.', 0, MAX_UINT32) held!: number;
   @Whole('Consumers have them.', 0, MAX_UINT32) leased!: number;
+  @Whole(
+    'Jobs of workers with a name whose lease ended, and that no worker has leased since. They count in another state too.',
+    0,
+    MAX_UINT32,
+  )
+  stalled!: number;
   @Whole('They are in the dead letter.', 0, MAX_UINT32) dead!: number;
   @Whole('They are done or cancelled, and kept for a while.', 0, MAX_UINT32) ended!: number;
+  @Whole('Recurring jobs that make jobs of the queue, paused ones too.', 0, MAX_UINT32) recurring!: number;
 }
 
 export class QueueAnswer {
   @QueueName('Its name.') queue!: string;
+  @Flag('False: nothing of it is stored, it has neither jobs nor settings.') exists!: boolean;
   @Whole('Jobs that are still to end: all but dead and ended ones.', 0, MAX_UINT32) length!: number;
+  @Whole('Jobs for workers now: ready, held and leased ones.', 0, MAX_UINT32) work!: number;
   @Part('Its jobs, by state.', () => CountsAnswer) counts!: CountsAnswer;
   @Nullable() @Moment('Nobody gets its jobs since then; null = they do.') paused_at!: string | null;
   @Nullable()

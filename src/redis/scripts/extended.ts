@@ -188,11 +188,8 @@ export const jobQueues = script({
   args: TIMES,
   item: ['id'],
   repeatable: true,
-  /** Per item the name of the job's queue, empty if there is no such job. */
-  reply: (raw) => {
-    const reply = flatReply(raw);
-    return { ...answer(reply), names: reply.slice(2) };
-  },
+  /** Per item the name of the job's queue, empty if there is no such job, and the job's state. */
+  reply: whole,
 });
 
 export const EXTENDED_SCRIPTS = [

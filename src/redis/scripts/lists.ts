@@ -54,6 +54,16 @@ export const recordWorkers = script({
   reply: whole,
 });
 
+export const countStalled = script({
+  name: 'extended/count_stalled',
+  label: 'full_stalled',
+  keys: ['meta'],
+  args: [...TIMES, 'limit'],
+  item: ['worker'],
+  repeatable: true,
+  reply: whole,
+});
+
 export const listEndedTracked = script({
   name: 'extended/list_ended_tracked',
   label: 'full_traces',
@@ -71,4 +81,5 @@ export const LIST_SCRIPTS = [
   deadLetterStep,
   workersScript,
   recordWorkers,
+  countStalled,
 ] as const;

@@ -48,4 +48,14 @@ export const readRecurring = script({
   },
 });
 
-export const RECURRING_SCRIPTS = [setRecurring, deleteRecurring, readRecurring] as const;
+export const countRecurring = script({
+  name: 'extended/count_recurring',
+  label: 'full_recur_count',
+  keys: ['meta'],
+  args: [...TIMES, 'after', 'limit'],
+  item: [],
+  repeatable: true,
+  reply: whole,
+});
+
+export const RECURRING_SCRIPTS = [setRecurring, deleteRecurring, readRecurring, countRecurring] as const;
