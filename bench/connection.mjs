@@ -145,9 +145,10 @@ function lengthOf(head, status) {
  * @param {string} token
  * @param {string} [body] latin1; left out for methods without one
  * @param {string} [type] of the body
+ * @param {string} [header] one more, as a line without its end
  */
-export function requestBytes(method, path, token, body, type) {
+export function requestBytes(method, path, token, body, type, header) {
   const typed = type === undefined ? '' : `Content-Type: ${type}\r\n`;
   const length = body === undefined ? '' : `Content-Length: ${body.length}\r\n`;
-  return `${method} ${path} HTTP/1.1\r\nHost: bench\r\nX-Token: ${token}\r\n${typed}${length}\r\n${body ?? ''}`;
+  return `${method} ${path} HTTP/1.1\r\nHost: bench\r\nX-Token: ${token}\r\n${typed}${header ? `${header}\r\n` : ''}${length}\r\n${body ?? ''}`;
 }

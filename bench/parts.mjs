@@ -10,6 +10,7 @@ import { PLOT, writePlot } from './plot.mjs';
 import { bytesTable, comparisonTable, growthTable, idleTable, stageTable } from './report.mjs';
 import { measureStart, startVerdicts } from './start-time.mjs';
 import { runStage, STAGES, throughputVerdicts } from './throughput.mjs';
+import { runNative } from './native.mjs';
 import { runSteady } from './steady.mjs';
 import { runTiming } from './timing.mjs';
 import { runWaiters } from './waiters.mjs';
@@ -137,6 +138,8 @@ function targetsPart(name, isQuick, measure) {
 const waitersPart = targetsPart('waiters', false, runWaiters);
 /** One job now and then, for one of many who wait. */
 const wakeUpsPart = targetsPart('wake-ups', true, runWakeUps);
+/** The native API, and few connections on both APIs. */
+const nativePart = targetsPart('native', true, runNative);
 /** Jobs at a steady rate, and workers that wait for them. */
 const steadyPart = targetsPart('steady', false, runSteady);
 /** Delays, leases that run out, many jobs due at one instant. */
@@ -145,6 +148,7 @@ const timingPart = targetsPart('timing', true, runTiming);
 /** @type {Part[]} */
 export const PARTS = [
   ...Object.keys(STAGES).map((name) => stagePart(/** @type {keyof typeof STAGES} */ (name))),
+  nativePart,
   backlogPart,
   queuesPart,
   namespacesPart,

@@ -7,6 +7,7 @@
  * @property {number} total operations, at most
  * @property {(n: number, step: number, answer: string) => Sent | null} next the request of the n-th operation's step; null when it is done
  */
+import { randomUUID } from 'node:crypto';
 import { requestBytes } from './connection.mjs';
 
 /** A prime: neighbours in time go to targets that are far apart, and all targets are met equally often. */
@@ -55,6 +56,45 @@ export const PLAYS = {
     };
   },
 
+  /** Publishes on the native API, each with an idempotency key of its own. */
+  keyed({ method, after, body, type, expect, total }, [target]) {
+    const { path, token } = /** @type {Target} */ (target);
+    const run = randomUUID();
+    return {
+      total,
+      next(n, step) {
+        if (step > 0) return null;
+        const key = `Idempotency-Key: ${run}-${n}`;
+        return {
+          request: requestBytes(method, `${path}${after}`, token, body, type, key),
+          expect,
+          wantsBody: false,
+        };
+      },
+    };
+  },
+
+  /** Publish, lease, acknowledge on the native API, on one connection. */
+  nativeCycle({ job, lease, type, total }, [target]) {
+    const { path, token } = /** @type {Target} */ (target);
+    const sent = (/** @type {string} */ call, /** @type {string} */ body, /** @type {number} */ expect) => ({
+      request: requestBytes('POST', `${path}/${call}`, token, body, type),
+      expect,
+      wantsBody: call === 'leases',
+    });
+    const [publish, take] = [sent('jobs', job, 201), sent('leases', lease, 200)];
+    return {
+      total,
+      next(_n, step, answer) {
+        if (step === 0) return publish;
+        if (step === 1) return take;
+        if (step === 3) return null;
+        const [leased] = JSON.parse(answer).jobs;
+        return sent(`jobs/${leased.id}/ack`, JSON.stringify({ lease: leased.lease }), 200);
+      },
+    };
+  },
+
   /** Acknowledges what was collected, one by one. */
   ack({ expect, total }) {
     const requests = takeLeased().map(({ target, id }) =>
@@ -66,16 +106,47 @@ export const PLAYS = {
     };
   },
 
-  /** Acknowledges on the native API what was collected from it, one by one, each under its lease. */
-  settle({ type, expect, total }) {
+  /** Acknowledges on the native API what was collected from it, one by one, each under its lease, with the same `outcome`. */
+  settle({ type, expect, outcome = {}, total }) {
     const requests = takeKept().flatMap(({ target, body }) =>
       JSON.parse(body).jobs.map((/** @type {{ id: string, lease: number }} */ { id, lease }) =>
-        requestBytes('POST', `${target.path}/jobs/${id}/ack`, target.token, JSON.stringify({ lease }), type),
+        requestBytes(
+          'POST',
+          `${target.path}/jobs/${id}/ack`,
+          target.token,
+          JSON.stringify({ lease, ...outcome }),
+          type,
+        ),
       ),
     );
     return {
       total: Math.min(total, requests.length),
       next: (n, step) => (step === 0 ? { request: requests[n] ?? '', expect, wantsBody: false } : null),
+    };
+  },
+
+  /** The same, `per` jobs with each request. */
+  settleMany({ type, per, expect, total }) {
+    const acks = takeKept().flatMap(({ target, body }) =>
+      JSON.parse(body).jobs.map(
+        (/** @type {{ queue: string, id: string, lease: number }} */ { queue, id, lease }) => ({
+          target,
+          ack: { queue, id, lease },
+        }),
+      ),
+    );
+    /** @type {string[]} */
+    const requests = [];
+    for (let from = 0; from + per <= acks.length; from += per) {
+      const some = acks.slice(from, from + per);
+      const { path, token } = /** @type {Target} */ (some[0]?.target);
+      const body = JSON.stringify({ acks: some.map(({ ack }) => ack) });
+      requests.push(requestBytes('POST', `${path}/acks`, token, body, type));
+    }
+    const check = (/** @type {string} */ body) => body.split('"status":"acked"').length === per + 1;
+    return {
+      total: Math.min(total, requests.length),
+      next: (n, step) => (step === 0 ? { request: requests[n] ?? '', expect, wantsBody: true, check } : null),
     };
   },
 

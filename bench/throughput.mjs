@@ -86,13 +86,17 @@ async function playRows(load, stage, rows, onRefused) {
  *
  * @param {import('./generator.mjs').Generator} load
  * @param {{ bare: number }} size
+ * @param {import('./rows.mjs').Variant} [variant]
  */
-export async function measureBare(load, { bare }) {
+export async function measureBare(load, { bare }, variant = {}) {
   const stage = await startBare();
   try {
     await load.connect(stage);
     await load.measure(stage, publish('warm', bare / 5));
-    const measured = await load.measure(stage, publish('row', bare, { name: 'bare node:http, same PUT' }));
+    const measured = await load.measure(
+      stage,
+      publish('row', bare, { name: 'bare node:http, same PUT', ...variant }),
+    );
     return { ...measured, key: 'bare' };
   } finally {
     await stage.stop();

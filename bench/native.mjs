@@ -1,0 +1,184 @@
+#!/usr/bin/env node
+/**
+ * What the native API costs, saturated and with few connections, as multiples of E: the CPU of a bare node:http PUT echo in the same
+ * run.
+ *
+ *     runNative({ program, redis, workers, quick, say }) → { rows: [{ key, name, values, unit, target, met }] }
+ *
+ * By itself: `node bench/native.mjs [--quick]`. AOF is off. Rows are played several times, on one server; medians.
+ */
+import { fileURLToPath } from 'node:url';
+import { runAlone } from './alone.mjs';
+import { startGenerator } from './generator.mjs';
+import { ack, BATCH, BODY, BULK, consume, cycle, MANY, publish } from './rows.mjs';
+import { NAMESPACE, startServer } from './stage.mjs';
+import { measureBare, medianOf } from './throughput.mjs';
+
+const SIZES = {
+  full: { jobs: 20_000, cycles: 8_000, lone: 3_000, bare: 40_000, rounds: 5 },
+  quick: { jobs: 3_000, cycles: 1_000, lone: 500, bare: 10_000, rounds: 2 },
+};
+const PATH = `/v1/${NAMESPACE}`;
+const TYPE = 'application/json';
+const TTR_MS = 3_600_000;
+const ROW_MS = 120_000;
+/** What most jobs of a client library have. */
+const TYPED = { type: 'mail', tags: ['welcome'], retry: { kind: 'exponential', delay_ms: 1_000 } };
+
+/** The most that a row may cost, as a multiple of E: server and Redis together, per job. @type {Record<string, number>} */
+const TARGETS = {
+  ...{ 'v1-publish': 2.2, 'v1-keyed': 2.8, 'v1-lease': 2.6, 'v1-ack': 2.0, 'v1-cycle': 7 },
+  ...{ 'v1-bulk': 0.7, 'v1-many': 0.8, 'v1-acks': 0.35 },
+  ...{ 'settings-publish': 3, 'settings-lease': 3.5 },
+  ...{ 'typed-publish': 4.5, 'typed-lease': 4.5, 'typed-ack': 4 },
+  ...{ 'cycle-8': 7.5, 'v1-cycle-8': 7.5 },
+};
+/** The least rate of a row with one connection, as a part of the bare server's rate with one. @type {Record<string, number>} */
+const RATES = { 'publish-1': 0.4, 'v1-publish-1': 0.4, 'cycle-1': 0.12, 'v1-cycle-1': 0.12 };
+
+/** @param {string} queue @param {object} [fields] */
+const jobOf = (queue, fields) => ({ queue, data: BODY.slice(2), ...fields });
+
+/** @param {string} after @param {object} body @param {number} total @param {object} variant */
+const call = (after, body, total, variant) => ({
+  ...{ play: 'repeat', method: 'POST', path: PATH, after, type: TYPE, body: JSON.stringify(body), total },
+  ...{ expect: after === '/jobs' ? 201 : 200, maxMs: ROW_MS },
+  ...variant,
+});
+
+/** @param {string} queue @param {number} total @param {object} variant */
+const lease = (queue, total, variant) =>
+  call('/leases', { queues: [queue], ttr_ms: TTR_MS, worker: 'bench', count: 1, ...variant.with }, total, {
+    ...{ collect: true, contains: '"lease":' },
+    ...variant,
+  });
+
+/** @param {number} total @param {object} variant */
+const settle = (total, variant) => ({
+  ...{ play: 'settle', path: PATH, type: TYPE, expect: 200, total, maxMs: ROW_MS },
+  ...variant,
+});
+
+/** @param {string} queue @param {number} total @param {object} variant */
+const nativeCycle = (queue, total, variant) => ({
+  ...{ play: 'nativeCycle', path: PATH, type: TYPE, total, maxMs: ROW_MS },
+  ...{ job: JSON.stringify(jobOf(queue)), lease: JSON.stringify({ queues: [queue], ttr_ms: TTR_MS }) },
+  ...variant,
+});
+
+/** @param {{ jobs: number, cycles: number, lone: number }} size */
+function rowsOf({ jobs, cycles, lone }) {
+  const many = jobs * 2;
+  const few = (/** @type {string} */ key, /** @type {number} */ connections) => ({
+    key: `${key}-${connections}`,
+    name: `${key.replace('v1-', 'v1 ')}, ${connections} connection${connections === 1 ? '' : 's'}`,
+    connections,
+    maxMs: ROW_MS,
+  });
+  return [
+    call('/jobs', jobOf('v1'), jobs, { key: 'v1-publish', name: 'v1 publish' }),
+    lease('v1', jobs, { key: 'v1-lease', name: "v1 lease, with a worker's name" }),
+    settle(jobs, { key: 'v1-ack', name: 'v1 ack' }),
+    call('/jobs', jobOf('keyed'), jobs, { key: 'v1-keyed', name: 'v1 publish with a key', play: 'keyed' }),
+    nativeCycle('cycle', cycles, { key: 'v1-cycle', name: 'v1 cycle' }),
+    call('/jobs', { jobs: Array(BULK).fill(jobOf('bulk')) }, Math.ceil(many / BULK), {
+      ...{ key: 'v1-bulk', name: `v1 publish of ${BULK}, per job`, per: BULK },
+    }),
+    lease('bulk', Math.floor(many / MANY), {
+      ...{ key: 'v1-many', name: `v1 lease of ${MANY}, per job`, per: MANY, with: { count: MANY } },
+    }),
+    settle(Math.floor(many / BATCH), {
+      ...{ key: 'v1-acks', name: `v1 acks of ${BATCH}, per job`, play: 'settleMany', per: BATCH },
+    }),
+    call('/jobs', jobOf('settings'), jobs, {
+      key: 'settings-publish',
+      name: 'v1 publish, queue with settings',
+    }),
+    lease('settings', jobs, { key: 'settings-lease', name: 'v1 lease, queue with settings' }),
+    settle(jobs, { key: 'settings-ack', name: 'v1 ack, queue with settings' }),
+    call('/jobs', jobOf('typed', TYPED), jobs, {
+      key: 'typed-publish',
+      name: 'v1 publish, type + tag + retry',
+    }),
+    lease('typed', jobs, { key: 'typed-lease', name: 'v1 lease, type + tag + retry' }),
+    settle(jobs, { key: 'typed-ack', name: 'v1 ack with a result', outcome: { result: { sent: true } } }),
+    publish('lone', lone, few('publish', 1)),
+    consume('lone', lone, few('consume', 1)),
+    ack(lone, few('ack', 1)),
+    { ...cycle('lone', lone), ...few('cycle', 1) },
+    { ...cycle('eight', cycles), ...few('cycle', 8) },
+    call('/jobs', jobOf('lone-v1'), lone, few('v1-publish', 1)),
+    lease('lone-v1', lone, few('v1-lease', 1)),
+    settle(lone, few('v1-ack', 1)),
+    nativeCycle('lone-v1', lone, few('v1-cycle', 1)),
+    nativeCycle('eight-v1', cycles, few('v1-cycle', 8)),
+  ];
+}
+
+/** @param {import('./alone.mjs').Options} options */
+export async function runNative({ program, redis, workers, quick, say }) {
+  const size = quick ? SIZES.quick : SIZES.full;
+  const stage = await startServer({ program, redis, aof: 'off', workers });
+  const load = startGenerator();
+  try {
+    await limitQueue(stage);
+    /** @type {import('./generator.mjs').Measured[]} */
+    const played = [];
+    const bare = [await measureBare(load, size)];
+    for (let round = 0; round <= size.rounds; round++) {
+      await load.connect(stage);
+      for (const row of rowsOf(size)) {
+        const measured = await load.measure(stage, row);
+        // The first round is to warm up.
+        if (round > 0) played.push(measured);
+      }
+      bare.push(await measureBare(load, size), await loneBare(load, size));
+      say(`round ${round} of ${size.rounds}`);
+    }
+    const [e, alone] = ['bare', 'bare-1'].map((key) => medianOf(bare.filter((row) => row.key === key)));
+    const keys = new Set(played.map(({ key }) => key));
+    const rows = Array.from(keys, (key) => medianOf(played.filter((row) => row.key === key)));
+    return { rows: rows.map((row) => judged(row, e?.server ?? NaN, alone?.rate ?? NaN)) };
+  } finally {
+    await load.stop();
+    await stage.stop();
+  }
+}
+
+/** The bare server with one connection. @param {import('./generator.mjs').Generator} load @param {{ lone: number }} size */
+async function loneBare(load, { lone }) {
+  const row = { name: 'bare node:http, 1 connection', connections: 1 };
+  return { ...(await measureBare(load, { bare: lone }, row)), key: 'bare-1' };
+}
+
+/** @param {import('./stage.mjs').Stage} stage */
+async function limitQueue({ port, token }) {
+  const url = `http://127.0.0.1:${port}${PATH}/queues/settings`;
+  const headers = { 'X-Token': token, 'Content-Type': TYPE };
+  const { status } = await fetch(url, { method: 'PATCH', headers, body: '{"max_running":1000000}' });
+  if (status >= 300) throw new Error(`no settings: status ${status}`);
+}
+
+/** @param {import('./generator.mjs').Measured} row @param {number} e @param {number} loneRate @returns {import('./targets.mjs').Row} */
+function judged({ key, name, rate, p50, p99, server, redis }, e, loneRate) {
+  const sum = (server + redis) / e;
+  const part = rate / loneRate;
+  const [most, least] = [TARGETS[key], RATES[key]];
+  const met = most !== undefined ? sum <= most : least !== undefined ? part >= least : null;
+  return {
+    ...{ key, name, unit: 'us, per second, ms' },
+    values: {
+      'sum / E': sum,
+      server,
+      redis,
+      rate,
+      p50,
+      p99,
+      ...(key.endsWith('-1') ? { 'of bare': part } : {}),
+    },
+    target: most !== undefined ? `sum ≤ ${most} E` : least !== undefined ? `rate ≥ ${least} of bare` : '',
+    met,
+  };
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) await runAlone(runNative);
