@@ -185,6 +185,8 @@ describe('a publish of extended jobs', () => {
       { type: 'a', tries: 0 },
       { type: 'a', ttrMs: -1 },
       { type: 'a', id: 'no id' },
+      { type: '\ud800' },
+      { tags: ['ok', 'x\udc00'] },
     ];
     for (const options of wrong)
       await expect(f.engine.native.publish(f.ns, jobsOf(options))).rejects.toMatchObject({

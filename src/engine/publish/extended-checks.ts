@@ -14,6 +14,8 @@ import {
 import { isJobId, JOB_ID_RULE } from '../../domain/ids.js';
 
 const MAX_TIME_MS = Number.MAX_SAFE_INTEGER;
+/** Half of a UTF-16 pair: scripts cannot read it, and one job would fail the batch that it travels in. */
+const LONE_SURROGATE = /\p{Surrogate}/u;
 /** A priority is 8 bits, signed. */
 const MOST_PRIORITY = 127;
 /** Latest start of a recurring job: scripts compute exactly with it and with the times that follow. */
@@ -45,7 +47,12 @@ function checkExtendedJob({
   ttrMs,
   priority,
   unique,
+  type = '',
+  contentType = '',
+  tags = [],
 }: NewExtendedJob): void {
+  for (const [field, text] of Object.entries({ type, contentType, tags: tags.join() }))
+    if (LONE_SURROGATE.test(text)) throw invalid(field, 'is text that UTF-8 can encode');
   if (unique) checkUniqueKey(unique);
   if (id !== undefined && !isJobId(id)) throw invalid('id', JOB_ID_RULE);
   for (const [field, value] of Object.entries({ delayMs, dueMs, ttlMs, ttrMs })) {
