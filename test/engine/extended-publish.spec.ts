@@ -180,6 +180,17 @@ describe('a publish of extended jobs', () => {
     expect(scripts).toContain(SIMPLE);
   });
 
+  it('with many tags goes in several scripts, none of them long', async () => {
+    await f.publish('q');
+    scripts.length = 0;
+    const tags = Array.from({ length: 32 }, (_, i) => `tag ${String(i)}`);
+    const all = await Promise.all(
+      Array.from({ length: 64 }, () => f.engine.native.publish(f.ns, jobsOf({ tags }))),
+    );
+    expect(new Set(all.flat().map(({ id }) => id)).size).toBe(64);
+    expect(scripts.filter((name) => name === SIMPLE).length).toBeGreaterThanOrEqual(8);
+  });
+
   it('refuses what the extended path refuses', async () => {
     const wrong: Options[] = [
       { type: 'a', tries: 0 },
