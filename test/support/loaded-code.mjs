@@ -16,5 +16,11 @@ function note(moment) {
   writeFileSync(join(process.env.PUMPHOUSE_TEST_LOADED ?? '.', name), JSON.stringify(Object.keys(loaded)));
 }
 
-cluster.once('fork', () => note('fork'));
+// Not at the event `fork`: Node 24 loads what is imported next before it.
+const { fork } = cluster;
+cluster.fork = (env) => {
+  cluster.fork = fork;
+  note('fork');
+  return fork(env);
+};
 process.on('exit', () => note(cluster.isWorker ? 'worker' : 'primary'));

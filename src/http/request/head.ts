@@ -72,13 +72,10 @@ export function wholeInt64(query: Query, name: string, fallback: number, max: nu
   return Math.min(value, max);
 }
 
-/** Maximum number of headers of a request. Node silently drops further ones: the token may be among them. */
-export const MAX_HEADERS = 2_000;
+/** Maximum number of headers of a request. */
+const MAX_HEADERS = 2_000;
 
-/**
- * True if Node may have dropped some. It collects names and values, alternating, a batch beyond those that it passes
- * on.
- */
+/** True if a request has more headers than it may. Names and values alternate. */
 export function hasTooManyHeaders({ rawHeaders }: IncomingMessage): boolean {
   return rawHeaders.length > 2 * MAX_HEADERS;
 }
