@@ -74,15 +74,21 @@ describe('jobs with one try', () => {
     proxy.replyDelayMs = REPLY_DELAY_MS;
     // A lease outlives the test: only what is given back can be delivered again.
     await load(3_600);
-    for (let cuts = 0; cuts < CUTS; cuts++) {
+    // On a busy machine few cuts meet a reply that is under way: then there are more of them.
+    for (let cuts = 0; cuts < CUTS || (cuts < 5 * CUTS && (await undone()) === 0); cuts++) {
       await sleep(CUT_MS * (0.5 + trial.random()));
       journal.add({ op: 'fault', what: `cut ${cuts}` });
       proxy.cut();
     }
     await trial.judge({ port: redis.port }, true);
     expect(await client.zcard(`{${trial.namespace}}:d1`)).toBe(0);
-    const metrics = await (await fetch(`${servers[0]!.adminUrl}/metrics`)).text();
-    const undone = [...metrics.matchAll(/^pumphouse_undone_leases_total\{.*\} (\d+)/gm)];
-    expect(undone.reduce((sum, [, count]) => sum + Number(count), 0)).toBeGreaterThan(0);
+    expect(await undone()).toBeGreaterThan(0);
   });
+
+  /** Leases of the first server that were given back. */
+  async function undone(): Promise<number> {
+    const metrics = await (await fetch(`${servers[0]!.adminUrl}/metrics`)).text();
+    const counts = metrics.matchAll(/^pumphouse_undone_leases_total\{.*\} (\d+)/gm);
+    return Array.from(counts, ([, count]) => Number(count)).reduce((sum, count) => sum + count, 0);
+  }
 });
