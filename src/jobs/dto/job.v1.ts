@@ -1,4 +1,4 @@
-import { MAX_LABEL } from '../../domain/limits.js';
+import { MAX_LABEL, MAX_TRIES } from '../../domain/limits.js';
 import { JOB_STATES } from '../../domain/states.js';
 import { Nullable, Optional } from '../../http/fields/field.js';
 import {
@@ -13,6 +13,7 @@ import {
   Part,
   Parts,
   TextsByName,
+  Whole,
 } from '../../http/fields/kinds.js';
 import { ANY_NAME, FailureAnswer, JobFacts, MANY } from '../../http/job-fields/job-facts.v1.js';
 
@@ -75,6 +76,10 @@ export class EndedAnswer {
   )
   state!: string | null;
   @Flag('Nothing was stored: this is another job, which holds the unique key.') existing!: boolean;
+  @Nullable() @Moment('When it was published; null if it is gone.') published_at!: string | null;
+  @Nullable()
+  @Whole('How often it may be leased in all, as it was published; null if it is gone.', 0, MAX_TRIES)
+  tries!: number | null;
   @Nullable() @Part('What came of it.', () => ResultAnswer) result!: ResultAnswer | null;
   @Nullable() @Part('What went wrong last.', () => FailureAnswer) failure!: FailureAnswer | null;
 }
