@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Caller } from '../domain/caller.js';
-import { QueueError } from '../domain/errors.js';
+import { notFound } from '../domain/errors.js';
 import type { QueueCounts } from '../domain/job.js';
 import type { QueueSettings, SettingsChange } from '../domain/queue-settings.js';
 import { matchesPattern } from '../domain/rights.js';
@@ -57,7 +57,7 @@ export class QueuesService {
   /** @throws {QueueError} `queue_not_found`, `pool_moving` */
   async find(caller: Caller, queue: string): Promise<QueueView> {
     const [view] = await this.views(caller, [queue]);
-    if (!view) throw new QueueError('queue_not_found', `there is no queue ${queue}`);
+    if (!view) throw notFound('queue', queue);
     return view;
   }
 
@@ -92,15 +92,19 @@ export class QueuesService {
     }
   }
 
-  count(caller: Caller, queue: string, states: readonly JobState[]): Promise<Purged> {
+  /** @throws {QueueError} `queue_not_found` */
+  async count(caller: Caller, queue: string, states: readonly JobState[]): Promise<Purged> {
+    await this.find(caller, queue);
     return this.extended(caller).queuePurger.count(caller.namespace, queue, states);
   }
 
-  purge(
+  /** @throws {QueueError} `queue_not_found` */
+  async purge(
     caller: Caller,
     queue: string,
     states: readonly JobState[],
   ): Promise<{ readonly removed: Purged; readonly isComplete: boolean }> {
+    await this.find(caller, queue);
     return this.extended(caller).queuePurger.purge(caller.namespace, queue, states, PURGE_MS);
   }
 

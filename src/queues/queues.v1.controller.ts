@@ -153,7 +153,7 @@ export class V1QueuesController {
     group: GROUP,
     body: PurgeFields,
     answers: { 200: { about: 'How many of each state went, or would go.', of: PurgeAnswer } },
-    errors: ['pool_moving'],
+    errors: ['queue_not_found', 'pool_moving'],
   })
   async purge(@Incoming() context: RequestContext): Promise<void> {
     const { caller, queue } = context;

@@ -476,8 +476,8 @@ describe('lists', () => {
       expect(await given('GET', path)).toMatchObject({ name: worker, leased: 1, stalled: 0 });
       const { items } = await given<{ items: unknown[] }>('GET', 'workers');
       expect(items).toContainEqual(expect.objectContaining({ name: worker, leased: 1 }));
-      expect(await given('DELETE', path)).toEqual({ name: worker, found: true });
-      expect(await given('DELETE', path)).toEqual({ name: worker, found: false });
+      expect((await call('DELETE', path)).status).toBe(204);
+      expect(await call('DELETE', path)).toMatchObject({ status: 404, json: { code: 'worker_not_found' } });
       expect(await call('GET', path)).toMatchObject({ status: 404, json: { code: 'worker_not_found' } });
     });
 
