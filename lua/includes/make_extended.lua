@@ -25,7 +25,7 @@ local function make_extended(job, has_left)
   will_change(job)
   make_queue_extended(job.queue, name_of(job.queue))
   put(job, "put", job.x.put or publish_time_of_lease(job))
-  put(job, "tries", job.x.tries or job.tries + job.attempts)
+  put(job, "tries", job.x.tries or job.tries + job.attempts - job.free_retries)
   if job.expires > 0 and job.state ~= DEAD then
     write("ZADD", namespace_key("expiring"), text_of(job.expires), job.id)
     set_timer("E", job.expires)

@@ -1,5 +1,6 @@
--- Filters of job lists: a table {queue, state, type, group, tag, text, attributes}, all of which must hold; fields: of the job's hash.
-local SHOWN = { "type", "tags", "attributes", "put", "worker", "fgroup", "fmessage", "fat", "fworker", "progress", "tracked", "ended", "failures", "crashes" }
+-- Filters of job lists: a table {queue, state, ended, type, group, tag, text, attributes}, all of which must hold; fields: of the job's hash.
+local SHOWN = { "type", "tags", "attributes", "put", "worker", "fgroup", "fmessage", "fat", "fworker", "progress", "tracked", "ended", "failures", "crashes",
+  "tries" }
 
 -- Messages may be long: a script that has read so many bytes stops.
 local MOST_BYTES, bytes_seen = 262144, 0
@@ -33,6 +34,7 @@ end
 
 local function matches(job, fields, filter)
   return (not filter.queue or job.queue == find_queue(filter.queue)) and (not filter.state or job.state == filter.state)
+    and (not filter.ended or job.state == DONE or job.state == CANCELLED)
     and (not filter.type or fields.type == filter.type) and (not filter.group or fields.fgroup == filter.group)
     and (not filter.tag or has_tag(fields, filter.tag)) and (not filter.attributes or has_attributes(fields, filter.attributes))
     and (not filter.text or fields.fmessage and string.find(string.lower(fields.fmessage), filter.text, 1, true) ~= nil)

@@ -112,10 +112,22 @@ export class LeaseLostError extends QueueError {
   }
 }
 
-export function jobNotFound(id: string): QueueError {
-  return new QueueError('job_not_found', `no job ${id}`);
+/** The code for each kind of target that a call names. */
+const NOT_FOUND = {
+  job: 'job_not_found',
+  queue: 'queue_not_found',
+  'recurring job': 'recurring_not_found',
+  worker: 'worker_not_found',
+} as const satisfies Record<string, ErrorCode>;
+/** Max characters of a name that are repeated: the longest id. */
+const MAX_SHOWN = 128;
+
+/** The error for a target that does not exist, or that the caller may not see: both read the same. */
+export function notFound(what: keyof typeof NOT_FOUND, name: string): QueueError {
+  const shown = name.length > MAX_SHOWN ? `${name.slice(0, MAX_SHOWN)}…` : name;
+  return new QueueError(NOT_FOUND[what], `there is no ${what} ${shown}`);
 }
 
-export function queueNotFound(queue: string): QueueError {
-  return new QueueError('queue_not_found', `there is no queue ${queue}`);
+export function jobNotFound(id: string): QueueError {
+  return notFound('job', id);
 }

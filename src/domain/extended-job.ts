@@ -112,6 +112,8 @@ export interface JobSummary {
   readonly tags: readonly string[];
   readonly attributes: Readonly<Record<string, string>> | null;
   readonly priority: number;
+  /** As in `LeasedJob`. */
+  readonly tries: number;
   readonly triesLeft: number;
   readonly attempts: number;
   /** Expired leases, and failures reported by workers. */

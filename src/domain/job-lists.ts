@@ -1,9 +1,12 @@
 import type { JobState } from './states.js';
 
+/** A state, or `ended`: done or cancelled, which counts of queues have together. */
+export type ListedState = JobState | 'ended';
+
 /** Jobs that a list shows: all given conditions must hold. */
 export interface JobFilter {
   readonly queue?: string;
-  readonly state?: JobState;
+  readonly state?: ListedState;
   readonly tag?: string;
   readonly type?: string;
   /** Failure group of dead jobs. */

@@ -74,6 +74,8 @@ export interface StoredJob {
 
 /** A job leased to one consumer, until `leaseEndsAtMs`. */
 export interface LeasedJob extends StoredJob {
+  /** How often it may be leased in all, as it was published. Of a simple job: tries left and attempts together. */
+  readonly tries: number;
   /** The fencing number: it increases with every lease of the job, and never decreases. */
   readonly lease: number;
   /** Unix ms on Redis's clock. */

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Caller } from '../domain/caller.js';
-import { QueueError, queueNotFound } from '../domain/errors.js';
+import { notFound, QueueError } from '../domain/errors.js';
 import type { QueueCounts } from '../domain/job.js';
 import type { QueueSettings, SettingsChange } from '../domain/queue-settings.js';
 import { isQueueName } from '../domain/ids.js';
@@ -131,7 +131,7 @@ export class QueuesService {
 
   private async checkExists(caller: Caller, queue: string): Promise<void> {
     const [settings] = await this.extended(caller).controls.settings(caller.namespace, [queue]);
-    if (!settings) throw queueNotFound(queue);
+    if (!settings) throw notFound('queue', queue);
   }
 
   private async names(caller: Caller): Promise<string[]> {

@@ -159,13 +159,14 @@ export class V1QueuesController {
   })
   async purge(@Incoming() context: RequestContext): Promise<void> {
     const { caller, queue } = context;
-    const { states, dry_run } = await fieldsIn(context, LIMIT, PurgeFields);
+    const { states: names, dry_run } = await fieldsIn(context, LIMIT, PurgeFields);
+    const states = names.flatMap((name): JobState[] => (name === 'ended' ? ['done', 'cancelled'] : [name]));
     if (dry_run) {
-      const found = await this.queues.count(caller, queue, states as JobState[]);
+      const found = await this.queues.count(caller, queue, states);
       reply(context, 200, { jobs: found, dry_run, complete: true });
       return;
     }
-    const { removed, isComplete } = await this.queues.purge(caller, queue, states as JobState[]);
+    const { removed, isComplete } = await this.queues.purge(caller, queue, states);
     reply(context, 200, { jobs: removed, dry_run, complete: isComplete });
   }
 }

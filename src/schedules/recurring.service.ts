@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Caller } from '../domain/caller.js';
 import type { NewRecurring, Recurring, RecurringChange } from '../domain/recurring.js';
 import { checkDependencies } from '../auth/job-rights.js';
-import { QueueError } from '../domain/errors.js';
+import { notFound } from '../domain/errors.js';
 import { checkQueue, checkQueueOrAll, isForQueue, isForSomeQueues, notAllowed } from '../domain/rights.js';
 import { withinRights } from '../domain/unique-rights.js';
 import { EngineRegistry } from '../engine/migration/engine.registry.js';
@@ -52,7 +52,7 @@ export class RecurringService {
   async get(caller: Caller, id: string): Promise<Recurring> {
     const recurring = await this.of(caller).find(caller.namespace, id);
     if (recurring && isForQueue(caller.rights, recurring.template.queue)) return recurring;
-    throw new QueueError('recurring_not_found', `no recurring job ${id}`);
+    throw notFound('recurring job', id);
   }
 
   /**

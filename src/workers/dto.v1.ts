@@ -1,6 +1,6 @@
 import { MAX_LABEL, MAX_MESSAGE } from '../domain/limits.js';
 import { Nullable } from '../http/fields/field.js';
-import { Flag, Label, Moment, Parts, Whole } from '../http/fields/kinds.js';
+import { Label, Moment, Parts, Whole } from '../http/fields/kinds.js';
 
 const MANY = 1_000_000_000;
 const MOST_ITEMS = 1_000;
@@ -17,9 +17,4 @@ export class WorkersPage {
   items!: readonly WorkerAnswer[];
   @Nullable() @Label('Where the list goes on; null at its end.', { max: MAX_MESSAGE }) next_cursor!:
     string | null;
-}
-
-export class DeregisteredAnswer {
-  @Label('The name.', { max: MAX_LABEL }) name!: string;
-  @Flag('Whether there was a worker of this name.') found!: boolean;
 }

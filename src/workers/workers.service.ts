@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Caller } from '../domain/caller.js';
-import { QueueError } from '../domain/errors.js';
+import { notFound } from '../domain/errors.js';
 import type { ListPage, PageRequest, WorkerFacts } from '../domain/job-lists.js';
 import { EngineRegistry } from '../engine/migration/engine.registry.js';
 import type { Workers } from '../engine/queues/workers.js';
@@ -17,13 +17,14 @@ export class WorkersService {
   /** @throws {QueueError} `worker_not_found` */
   async find(caller: Caller, name: string): Promise<WorkerFacts> {
     const worker = await this.workers(caller).find(caller.namespace, name);
-    if (worker === null) throw new QueueError('worker_not_found', 'nobody of this name was heard of lately');
+    if (worker === null) throw notFound('worker', name);
     return worker;
   }
 
-  /** @returns true if there was a worker session of this name */
-  deregister(caller: Caller, name: string): Promise<boolean> {
-    return this.workers(caller).deregister(caller.namespace, name);
+  /** @throws {QueueError} `worker_not_found` */
+  async deregister(caller: Caller, name: string): Promise<void> {
+    const wasThere = await this.workers(caller).deregister(caller.namespace, name);
+    if (!wasThere) throw notFound('worker', name);
   }
 
   private workers({ pool }: Caller): Workers {

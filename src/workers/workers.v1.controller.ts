@@ -2,6 +2,7 @@ import { Controller, Delete, Get, UseGuards } from '@nestjs/common';
 import { Access } from '../auth/access.js';
 import { TokenGuard } from '../auth/token.guard.js';
 import type { WorkerFacts } from '../domain/job-lists.js';
+import { answerNothing } from '../http/answer/answer.js';
 import { Describe } from '../http/describe.js';
 import type { RequestContext } from '../http/request/request-context.js';
 import type { Plain } from '../http/fields/field.js';
@@ -9,7 +10,7 @@ import { readQuery } from '../http/fields/read.js';
 import { InPath, Incoming } from '../http/incoming.js';
 import { pageAnswer, pageOf, PageQuery } from '../http/request/page-query.js';
 import { isoTime, reply } from '../http/answer/reply.js';
-import { DeregisteredAnswer, WorkerAnswer, WorkersPage } from './dto.v1.js';
+import { WorkerAnswer, WorkersPage } from './dto.v1.js';
 import { WorkersService } from './workers.service.js';
 
 const GROUP = 'Workers';
@@ -56,11 +57,12 @@ export class V1WorkersController {
     id: 'deleteWorker',
     about: 'Forgets a worker, until it is heard of again. Its leases stay as they are.',
     group: GROUP,
-    answers: { 200: { about: 'It is forgotten.', of: DeregisteredAnswer } },
-    errors: ['pool_moving'],
+    answers: { 204: { about: 'It is forgotten.' } },
+    errors: ['worker_not_found', 'pool_moving'],
   })
   async deregister(@Incoming() context: RequestContext, @InPath('name') name: string): Promise<void> {
-    reply(context, 200, { name, found: await this.workers.deregister(context.caller, name) });
+    await this.workers.deregister(context.caller, name);
+    answerNothing(context);
   }
 }
 

@@ -656,7 +656,8 @@ describe('waiting for the end of a job', () => {
       expect([status, json]).toEqual([
         200,
         {
-          ...{ id, state: 'done', existing: false, failure: null },
+          ...{ id, state: 'done', existing: false, failure: null, tries: 3 },
+          published_at: (await find(id))['published_at'],
           result: { data: { twice: 4 }, content_type: 'application/json' },
         },
       ]);
@@ -684,7 +685,11 @@ describe('waiting for the end of a job', () => {
       const { status, headers, json } = await fire({ queue }, 1);
       expect(status).toBe(202);
       const { id } = json as Job;
-      expect(json).toEqual({ id, state: 'ready', existing: false, result: null, failure: null });
+      const { published_at } = await find(id);
+      expect(json).toEqual({
+        ...{ id, state: 'ready', existing: false, published_at, tries: 3 },
+        ...{ result: null, failure: null },
+      });
       expect(headers['location']).toBe(`/v1/${app.namespace}/jobs/${id}`);
       const { lease: number } = await leaseOne(queue);
       await post(`jobs/${id}/ack`, { lease: number, result: 'late' });

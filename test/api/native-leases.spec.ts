@@ -66,6 +66,42 @@ describe('leases', () => {
       expect(shown).not.toHaveProperty('worker');
     });
 
+    it.each([
+      ['a simple job', {}],
+      ['an extended job', { type: 't', history: true }],
+    ])('tells in each answer when the job was published, and with how many tries: %s', async (_, more) => {
+      const queue = fresh();
+      const before = Date.now() - 1_000;
+      const { id } = await publish({ queue, tries: 3, ...more });
+      const { published_at } = await find(id);
+      expect(Date.parse(String(published_at))).toBeGreaterThan(before);
+      const shown = async (left: number, attempts: number): Promise<void> => {
+        const facts = { id, published_at, tries: 3, tries_left: left, attempts };
+        expect(await find(id)).toMatchObject(facts);
+        expect((await call('GET', `jobs?queue=${queue}`)).json).toMatchObject({ items: [facts] });
+      };
+      await shown(3, 0);
+      const first = await leaseOne(queue);
+      expect(first).toMatchObject({ published_at, tries: 3, tries_left: 2, attempts: 1 });
+      await shown(2, 1);
+      await post(`jobs/${id}/release`, { lease: first.lease });
+      await shown(3, 0);
+      const second = await leaseOne(queue, { worker: 'w' });
+      expect(second).toMatchObject({ published_at, tries: 3, tries_left: 2, attempts: 1 });
+      await post(`jobs/${id}/retry`, { lease: second.lease });
+      await shown(2, 1);
+      const third = await leaseOne(queue);
+      expect(third).toMatchObject({ published_at, tries: 3, tries_left: 1, attempts: 2 });
+      await post(`jobs/${id}/fail`, { lease: third.lease });
+      const dead = { id, published_at, tries: 3, tries_left: 1, attempts: 2 };
+      expect((await call('GET', `dead-letter?queue=${queue}`)).json).toMatchObject({ items: [dead] });
+      await post('dead-letter/respawn', { ids: [id] });
+      await shown(3, 0);
+      // On lmstfy's wire a try is not spent either while its answer is not out.
+      await app.get(`${queue}?ttr=60`);
+      await shown(2, 1);
+    });
+
     it('lasts as long as the job, its queue or its namespace has it when the call does not say', async () => {
       const lasts = async (queue: string, more: object = {}): Promise<number> => {
         const { lease_ends_at, published_at } = await leaseOne(queue, more);

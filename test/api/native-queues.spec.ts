@@ -263,6 +263,43 @@ describe('queues', () => {
     }
   });
 
+  it('has the words of its counts in lists and purges', async () => {
+    const queue = fresh();
+    const jobs = ['d1', 'd2', 'c1', 'r1'].map((id) => ({
+      queue,
+      id: `${queue}-${id}`,
+      tags: [queue],
+      retention_ms: 60_000,
+    }));
+    await call('POST', 'jobs', { jobs });
+    for (const job of await lease({ queues: [queue], count: 2 })) {
+      await call('POST', `jobs/${job.id}/ack`, { lease: job.lease });
+    }
+    await call('POST', `jobs/${queue}-c1/cancel`, {});
+    const { counts } = (await call('GET', `queues/${queue}`)).json as { counts: Record<string, number> };
+    expect(counts).toMatchObject({ ready: 1, ended: 3 });
+    const idsOf = async (query: string): Promise<string[]> => {
+      const { json } = await call('GET', `jobs?${query}`);
+      return (json as { items: { id: string }[] }).items.map(({ id }) => id.slice(queue.length + 1)).sort();
+    };
+    for (const [state, many] of Object.entries(counts)) {
+      expect([state, (await idsOf(`queue=${queue}&state=${state}`)).length]).toEqual([state, many]);
+      const dry = await call('POST', `queues/${queue}/purge`, { states: [state], dry_run: true });
+      const sum = Object.values((dry.json as { jobs: Record<string, number> }).jobs).reduce(
+        (a, b) => a + b,
+        0,
+      );
+      expect([state, sum]).toEqual([state, many]);
+    }
+    expect(await idsOf(`queue=${queue}&state=ended`)).toEqual(['c1', 'd1', 'd2']);
+    expect(await idsOf(`tag=${queue}&state=ended`)).toEqual(['c1', 'd1', 'd2']);
+    expect(await idsOf(`queue=${queue}&state=done`)).toEqual(['d1', 'd2']);
+    expect(await idsOf(`queue=${queue}&state=cancelled`)).toEqual(['c1']);
+    const purged = await call('POST', `queues/${queue}/purge`, { states: ['ended', 'done'] });
+    expect(purged.json).toEqual({ jobs: { done: 2, cancelled: 1 }, dry_run: false, complete: true });
+    expect(await idsOf(`queue=${queue}`)).toEqual(['r1']);
+  });
+
   it('lists queues by name, in pages, and to a token for some of them only those', async () => {
     for (const queue of ['list-b', 'list-a', 'other', 'list-c']) await publish({ queue, data: 1 });
     const names: string[] = [];
@@ -544,8 +581,8 @@ describe('lists', () => {
       expect(await given('GET', path)).toMatchObject({ name: worker, leased: 1, stalled: 0 });
       const { items } = await given<{ items: unknown[] }>('GET', 'workers');
       expect(items).toContainEqual(expect.objectContaining({ name: worker, leased: 1 }));
-      expect(await given('DELETE', path)).toEqual({ name: worker, found: true });
-      expect(await given('DELETE', path)).toEqual({ name: worker, found: false });
+      expect((await call('DELETE', path)).status).toBe(204);
+      expect(await call('DELETE', path)).toMatchObject({ status: 404, json: { code: 'worker_not_found' } });
       expect(await call('GET', path)).toMatchObject({ status: 404, json: { code: 'worker_not_found' } });
     });
 

@@ -61,15 +61,12 @@ function absolute(schema: Schema): Schema {
   return JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"api#/')) as Schema;
 }
 
-/** The same with no field but those that are named; timeline entries aside, which have fields of their kind. */
-function closed<T>(value: T, name = ''): T {
+/** The same with no field but those that are named. */
+function closed<T>(value: T): T {
   if (Array.isArray(value)) return value.map((one: unknown) => closed(one)) as T;
   if (typeof value !== 'object' || value === null) return value;
-  const copy = Object.fromEntries(
-    Object.entries(value).map(([key, one]) => [key, closed(one as unknown, key)]),
-  );
-  const isClosed =
-    'properties' in copy && name !== 'TimelineAnswer' && typeof copy['properties'] === 'object';
+  const copy = Object.fromEntries(Object.entries(value).map(([key, one]) => [key, closed(one as unknown)]));
+  const isClosed = 'properties' in copy && typeof copy['properties'] === 'object';
   return (
     isClosed && !('additionalProperties' in copy) ? { ...copy, additionalProperties: false } : copy
   ) as T;

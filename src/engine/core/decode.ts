@@ -1,7 +1,9 @@
+import { MAX_TRIES } from '../../domain/limits.js';
 import { type JobState, stateOf } from '../../domain/states.js';
 import {
   attemptsIn,
   expiresMsIn,
+  freeRetriesIn,
   HEADER_BYTES,
   leaseIn,
   stateNumberIn,
@@ -116,6 +118,14 @@ function decodeFound(value: number | Buffer | undefined): Found {
   return { count: found < 0 ? -1 - found : found, again: found < 0, texts };
 }
 
+/**
+ * The tries that a simple job was published with, or respawned with: each lease costs one, but for those that expired
+ * before a worker got the job.
+ */
+export function triesOf(value: Buffer): number {
+  return Math.min(triesIn(value) + attemptsIn(value) - freeRetriesIn(value), MAX_TRIES);
+}
+
 /** The value shows the job before this lease: applies the changes that the script made. */
 function decodeLease(
   id: Buffer,
@@ -135,6 +145,7 @@ function decodeLease(
     queue: queues[place - 1] ?? '',
     body: value.subarray(HEADER_BYTES),
     attributes: attributes === '' ? null : parseAttributes(attributes),
+    tries: triesOf(value),
     triesLeft: triesIn(value) - 1,
     attempts: Math.min(attemptsIn(value) + 1, 65_535),
     ttlLeftMs: expiresMs === 0 ? 0 : Math.max(expiresMs - nowMs, 1),

@@ -1,6 +1,6 @@
 import { QueueError } from '../../domain/errors.js';
-import type { DeadFilter, JobFilter } from '../../domain/job-lists.js';
-import { JOB_STATES, type JobState } from '../../domain/states.js';
+import type { DeadFilter, JobFilter, ListedState } from '../../domain/job-lists.js';
+import { JOB_STATES } from '../../domain/states.js';
 
 /** An index that a list reads, as lua/commands/extended/list_jobs.lua names it. */
 export interface Source {
@@ -17,7 +17,7 @@ const READY: readonly Source[] = [{ kind: 'p', to: -1 }, { kind: 'r' }, { kind: 
 const SCHEDULED: readonly Source[] = [{ kind: 'S' }, { kind: 's' }, { kind: 'f' }];
 const LEASED: readonly Source[] = [{ kind: 'L' }, { kind: 'l' }];
 
-const OF_STATE: Readonly<Record<JobState, readonly Source[]>> = {
+const OF_STATE: Readonly<Record<ListedState, readonly Source[]>> = {
   ready: READY,
   scheduled: SCHEDULED,
   leased: LEASED,
@@ -26,6 +26,7 @@ const OF_STATE: Readonly<Record<JobState, readonly Source[]>> = {
   held: [{ kind: 'h' }],
   done: [{ kind: 'z' }],
   cancelled: [{ kind: 'z' }],
+  ended: [{ kind: 'z' }],
 };
 const OF_QUEUE = (['ready', 'scheduled', 'leased', 'blocked', 'held', 'dead', 'done'] as const).flatMap(
   (state) => OF_STATE[state],
@@ -65,7 +66,8 @@ export function filterText(filter: JobFilter & DeadFilter, { to }: Pick<Source, 
   const { queue, state, tag, type, group, attributes, text, fromMs, toMs } = filter;
   return JSON.stringify({
     queue,
-    state: state && JOB_STATES[state],
+    state: state === undefined || state === 'ended' ? undefined : JOB_STATES[state],
+    ended: state === 'ended' ? true : undefined,
     tag,
     type,
     group,

@@ -2,6 +2,7 @@ import type { Failure, JobSummary } from '../../domain/extended-job.js';
 import { stateOf } from '../../domain/states.js';
 import { decodeHeader } from '../../redis/scripts/header.js';
 import { bytesAt } from '../../redis/scripts/script.js';
+import { triesOf } from '../core/decode.js';
 import { decodeId } from '../core/ids.js';
 import { publishedAtMs, timeOrNull } from '../core/published-at.js';
 
@@ -52,6 +53,7 @@ export function summaryOf({ id, header, queue, score, field }: StoredFacts, nowM
     tags: (parsed(field('tags')) as string[] | null) ?? [],
     attributes: parsed(field('attributes')) as JobSummary['attributes'],
     priority,
+    tries: Number(field('tries') ?? triesOf(header)),
     triesLeft: tries,
     attempts,
     crashes: number('crashes'),

@@ -1,7 +1,7 @@
 import type { ExtendedFacts, LeasedJob } from '../../domain/job.js';
 import { expiresMsIn, leaseIn, priorityIn } from '../../redis/scripts/header.js';
 import { bytesAt, integerAt, type Item, type Raw } from '../../redis/scripts/script.js';
-import { decodeJob } from '../core/decode.js';
+import { decodeJob, triesOf } from '../core/decode.js';
 import { elapsedSince, publishedAtMs, timeOrNull } from '../core/published-at.js';
 import type { FetchRequest } from './fetch-requests.js';
 
@@ -72,6 +72,7 @@ function leasedOf(
     attributes: job.attributes,
     ttlLeftMs: job.ttlLeftMs,
     elapsedMs: elapsedSince(publishedMs, nowMs),
+    tries: Number(x['tries'] ?? triesOf(value)),
     triesLeft: job.triesLeft - 1,
     attempts: Math.min(job.attempts + 1, 65_535),
     lease: (leaseIn(value) + 1) >>> 0,

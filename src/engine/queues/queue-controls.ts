@@ -1,4 +1,4 @@
-import { QueueError, queueNotFound } from '../../domain/errors.js';
+import { notFound, QueueError } from '../../domain/errors.js';
 import type { QueueDefaults, QueueSettings, Rate, SettingsChange } from '../../domain/queue-settings.js';
 import { integerAt } from '../../redis/scripts/script.js';
 import { changeQueue, deleteQueue, readQueueSettings } from '../../redis/scripts/extended.js';
@@ -105,7 +105,7 @@ export class QueueControls {
     for (;;) {
       const { raw } = await this.runner.run(deleteQueue, namespace, { queue });
       const code = integerAt(raw, 2);
-      if (code === DROP.missing) throw queueNotFound(queue);
+      if (code === DROP.missing) throw notFound('queue', queue);
       if (code === DROP.queues) throw new QueueError('queue_not_empty', `there are jobs in queue ${queue}`);
       if (code === DROP.done) break;
     }
@@ -123,7 +123,7 @@ export class QueueControls {
     const args = { queue, changes: JSON.stringify(changes), event, makes: makes ? '1' : '' };
     const { raw } = await this.runner.run(changeQueue, namespace, args);
     const found = integerAt(raw, 3);
-    if (found === FOUND.missing) throw queueNotFound(queue);
+    if (found === FOUND.missing) throw notFound('queue', queue);
     this.queues.add(namespace, [queue]);
     this.scheduleWakeup(namespace, integerAt(raw, 2));
     return found === FOUND.made;

@@ -1,4 +1,4 @@
-import { QueueError } from '../../domain/errors.js';
+import { notFound, QueueError } from '../../domain/errors.js';
 import { MAX_RECURRING_ID } from '../../domain/limits.js';
 import { isJobId, ulidSource } from '../../domain/ids.js';
 import type { NewRecurring, Recurring, RecurringChange } from '../../domain/recurring.js';
@@ -63,7 +63,7 @@ export class Recurrings {
       const known = await this.read(namespace, id);
       const code = await this.store(namespace, id, known.revision, changed(known, change));
       if (code === STORED) return this.get(namespace, id);
-      if (code === MISSING) throw missing(id);
+      if (code === MISSING) throw notFound('recurring job', id);
     }
     throw new QueueError('internal', 'it was changed by others all the time');
   }
@@ -140,7 +140,7 @@ export class Recurrings {
 
   private async read(namespace: string, id: string): Promise<KnownRecurring> {
     const known = await this.known(namespace, id);
-    if (!known) throw missing(id);
+    if (!known) throw notFound('recurring job', id);
     return known;
   }
 
@@ -163,8 +163,4 @@ export class Recurrings {
     this.scheduleWakeup(namespace, integerAt(raw, 3));
     return integerAt(raw, 2);
   }
-}
-
-function missing(id: string): QueueError {
-  return new QueueError('recurring_not_found', `no recurring job ${id}`);
 }

@@ -28,6 +28,12 @@ export class JobFacts {
   @TextsByName('What belongs to it.', { count: MANY, name: ANY_NAME, nameRule: '', max: MANY })
   attributes!: Readonly<Record<string, string>> | null;
   @Whole('Lower runs sooner.', MIN_PRIORITY, MAX_PRIORITY) priority!: number;
+  @Whole(
+    'How often it may be leased in all, as it was published; of a simple job `tries_left` and `attempts` together.',
+    0,
+    MAX_TRIES,
+  )
+  tries!: number;
   @Whole('How often it may still be leased.', 0, MAX_TRIES) tries_left!: number;
   @Whole('How often it was leased, this time included.', 0, MAX_TRIES) attempts!: number;
   @Whole('Leases of it that ran out.', 0, MANY) crashes!: number;
@@ -50,6 +56,7 @@ export function jobFacts(
     tags: job.tags,
     attributes: job.attributes,
     priority: job.priority,
+    tries: job.tries,
     tries_left: job.triesLeft,
     attempts: job.attempts,
     crashes: job.crashes,

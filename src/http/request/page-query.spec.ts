@@ -18,7 +18,7 @@ describe('the page of a list', () => {
       'limit=',
       'limit=ten',
       'cursor=',
-      `cursor=${'x'.repeat(513)}`,
+      `cursor=${'x'.repeat(641)}`,
     ]) {
       expect(() => read(wrong)).toThrow(InputError);
     }

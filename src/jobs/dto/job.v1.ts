@@ -1,4 +1,4 @@
-import { MAX_LABEL, MAX_UINT32 } from '../../domain/limits.js';
+import { MAX_LABEL, MAX_MESSAGE, MAX_TRIES, MAX_UINT32 } from '../../domain/limits.js';
 import { JOB_STATES } from '../../domain/states.js';
 import { Nullable, Optional } from '../../http/fields/field.js';
 import {
@@ -8,10 +8,12 @@ import {
   JobId,
   JobIds,
   Label,
+  Labels,
   Moment,
   OneOf,
   Part,
   Parts,
+  Text,
   TextsByName,
   Whole,
 } from '../../http/fields/kinds.js';
@@ -20,6 +22,18 @@ import { ANY_NAME, FailureAnswer, JobFacts, MANY } from '../../http/job-fields/j
 export class TimelineAnswer {
   @Label('What happened.', { max: MAX_LABEL }) what!: string;
   @Moment('When.') at!: string;
+  @Optional() @Label('Its queue from then on.', { max: MAX_LABEL }) queue?: string;
+  @Optional() @Label('The queue that it came from.', { max: MAX_LABEL }) from?: string;
+  @Optional() @Whole('Which attempt this was.', 1, MAX_TRIES) attempt?: number;
+  @Optional() @Label('Who had it.', { max: MAX_LABEL }) worker?: string;
+  @Optional() @Label('The group of the failure.', { min: 0, max: MAX_LABEL }) group?: string;
+  @Optional() @Text('What went wrong, or what was logged.', { min: 0, max: MAX_MESSAGE }) message?: string;
+  @Optional() @AnyJson('The data of a logged entry.') data?: unknown;
+  @Optional() @Whole('When it is due, Unix ms.', 0, Number.MAX_SAFE_INTEGER) due?: number;
+  @Optional()
+  @Whole('When its owner loses it, Unix ms.', 0, Number.MAX_SAFE_INTEGER)
+  revoked_at?: number;
+  @Optional() @Labels('The fields that were changed.', { max: MANY }, { max: MAX_LABEL }) fields?: string[];
 }
 
 export class ResultAnswer {
@@ -83,6 +97,10 @@ export class EndedAnswer {
   )
   state!: string | null;
   @Flag('Nothing was stored: this is another job, which holds the unique key.') existing!: boolean;
+  @Nullable() @Moment('When it was published; null if it is gone.') published_at!: string | null;
+  @Nullable()
+  @Whole('How often it may be leased in all, as it was published; null if it is gone.', 0, MAX_TRIES)
+  tries!: number | null;
   @Nullable() @Part('What came of it.', () => ResultAnswer) result!: ResultAnswer | null;
   @Nullable() @Part('What went wrong last.', () => FailureAnswer) failure!: FailureAnswer | null;
 }

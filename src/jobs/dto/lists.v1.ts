@@ -1,4 +1,4 @@
-import type { JobState } from '../../domain/states.js';
+import type { ListedState } from '../../domain/job-lists.js';
 import { MAX_GROUP, MAX_LABEL, MAX_MESSAGE, MAX_TAGS } from '../../domain/limits.js';
 import { JOB_STATES } from '../../domain/states.js';
 import { Nullable, Optional } from '../../http/fields/field.js';
@@ -22,7 +22,12 @@ const MANY = 1_000_000_000;
 /** Filters of a job list; a job must match all of them. */
 export class JobsQuery extends PageQuery {
   @Optional() @QueueName('Their queue. A token for some queues must name one of them.') queue?: string;
-  @Optional() @OneOf('Where they are in their lives.', Object.keys(JOB_STATES)) state?: JobState;
+  @Optional()
+  @OneOf('Where they are in their lives; `ended`: done or cancelled, as counts of queues have it.', [
+    ...Object.keys(JOB_STATES),
+    'ended',
+  ])
+  state?: ListedState;
   @Optional() @Label('One of their tags.', { max: MAX_LABEL }) tag?: string;
   @Optional() @Label('Their type.', { max: MAX_LABEL }) type?: string;
   @Optional() @Label('The failure group of dead jobs.', { max: MAX_GROUP }) group?: string;

@@ -68,7 +68,7 @@ function lostJson({ status, state }: LostAck): string {
 }
 
 function listOf(body: Buffer): unknown[] {
-  const value = body.length === 0 ? {} : parseJson(body.toString());
+  const value = body.length === 0 ? undefined : parseJson(body.toString());
   if (!isObject(value) || Object.keys(value).some((key) => key !== 'acks')) {
     throw new InputError([{ field: '', rule: BODY_RULE }]);
   }

@@ -11,7 +11,15 @@ const SIMPLE: LeasedJob = {
     body: Buffer.from('{"a":[1.50, "ä"]}'),
     attributes: null,
   },
-  ...{ triesLeft: 4, attempts: 1, ttlLeftMs: 5, elapsedMs: 6, lease: 4_294_967_295, leaseEndsAtMs: 1_000 },
+  ...{
+    tries: 5,
+    triesLeft: 4,
+    attempts: 1,
+    ttlLeftMs: 5,
+    elapsedMs: 6,
+    lease: 4_294_967_295,
+    leaseEndsAtMs: 1_000,
+  },
   ...{ publishedAtMs: 0, expiresAtMs: null },
 };
 const FACTS = {

@@ -32,7 +32,7 @@ function jobJson(job: LeasedJob): string {
   return (
     `{"id":"${job.id}","queue":"${job.queue}","state":"leased","type":${jsonOrNull(type)},` +
     `"tags":${tags.length === 0 ? '[]' : asciiJson(tags)},"attributes":${jsonOrNull(job.attributes)},` +
-    `"priority":${String(priority)},"tries_left":${String(job.triesLeft)},"attempts":${String(job.attempts)},` +
+    `"priority":${String(priority)},"tries":${String(job.tries)},"tries_left":${String(job.triesLeft)},"attempts":${String(job.attempts)},` +
     `"crashes":${String(crashes)},"failures":${String(failures)},"lease":${String(job.lease)},` +
     `"lease_ends_at":"${isoTime(job.leaseEndsAtMs)}","published_at":${timeJson(job.publishedAtMs)},` +
     `"expires_at":${timeJson(job.expiresAtMs)},"progress":${progress === null ? 'null' : asciiText(progress)},` +
@@ -73,6 +73,8 @@ export function endedAnswer({ id, existing }: PublishedJob, job: JobDetails | nu
     id,
     state: job?.state ?? null,
     existing,
+    published_at: isoTimeOrNull(job?.publishedAtMs ?? null),
+    tries: job?.tries ?? null,
     result: job?.result ? dataFields(job.result.body, job.result.contentType) : null,
     failure: job?.failure ? failureAnswer(job.failure) : null,
   };

@@ -50,6 +50,9 @@ export const leaseIn = (header: Buffer): number => header.readUInt32BE(AT.lease)
 /** Unix ms, 0 = never. */
 export const expiresMsIn = (header: Buffer): number => header.readUIntBE(AT.expires, EXPIRES_BYTES);
 
+/** Leases that expired and cost no try. */
+export const freeRetriesIn = (header: Buffer): number => header.readUInt8(AT.freeRetries);
+
 export function decodeHeader(header: Buffer): JobHeader {
   return {
     state: stateNumberIn(header),

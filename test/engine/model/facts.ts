@@ -7,7 +7,8 @@ type Facts = ReturnType<typeof seenOf>;
 
 /** The facts of a job that are compared. */
 export function seenOf(job: JobDetails) {
-  const { id, state, queue, tags, priority, triesLeft, attempts, lease: number, crashes, failures } = job;
+  const { id, state, queue, tags, priority, tries, triesLeft, attempts, lease: number } = job;
+  const { crashes, failures } = job;
   const { dueAtMs, leaseEndsAtMs, expiresAtMs, cancelRequested, dependsOn, failedDependencies } = job;
   return {
     id,
@@ -16,6 +17,7 @@ export function seenOf(job: JobDetails) {
     body: job.body.toString(),
     tags,
     priority,
+    tries,
     triesLeft,
     attempts,
     lease: number,
@@ -42,6 +44,7 @@ export function knownOf(space: Space, id: string): Facts {
     body: job.body,
     tags: job.tags,
     priority: job.priority,
+    tries: job.tries,
     triesLeft: job.triesLeft,
     attempts: job.attempts,
     lease: job.attempts > 0 ? job.lease : 0,
