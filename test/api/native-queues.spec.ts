@@ -396,8 +396,54 @@ describe('statistics', () => {
       expect(await stats('queue=mail&day=2020-02-29')).toMatchObject({ waits: { count: 0 } });
     });
 
+    it('are summed up over the queues of the namespace, and count the jobs that are still dead', async () => {
+      const begun = today();
+      const space = `sum${String(Date.now())}`;
+      const { json } = await app.admin('POST', `/token/${space}?description=d`);
+      const options = { token: (json as { token: string }).token };
+      const v1 = async (method: string, path: string, body?: object): Promise<unknown> => {
+        const given = body === undefined ? options : { ...options, body: JSON.stringify(body) };
+        return (await app.call(method, `/v1/${space}/${path}`, given)).json;
+      };
+      // Simple jobs, and extended ones.
+      for (const [queue, more] of [
+        ['one', {}],
+        ['two', { type: 't' }],
+      ] as const) {
+        await v1('POST', 'jobs', { jobs: [1, 2].map((data) => ({ queue, data, tries: 1, ...more })) });
+        const { jobs } = (await v1('POST', 'leases', { queues: [queue], count: 2 })) as {
+          jobs: { id: string; lease: number }[];
+        };
+        for (const { id, lease } of jobs) await v1('POST', `jobs/${id}/fail`, { lease });
+      }
+      await v1('POST', 'dead-letter/respawn', { filter: { queue: 'two' }, limit: 1 });
+      const sum = await waitFor(async () => {
+        const found = (await v1('GET', `stats?day=${begun}`)) as Stats;
+        return found.failures === 4 ? found : null;
+      }, 10_000);
+
+      if (today() !== begun) return;
+      expect(sum).toMatchObject({ queue: null, waits: { count: 4 }, failures: 4, still_dead: 3 });
+      expect(await v1('GET', `stats?queue=two&day=${begun}`)).toMatchObject({
+        ...{ queue: 'two', waits: { count: 2 }, failures: 2, still_dead: 1 },
+      });
+      expect(await v1('GET', 'stats?day=2020-02-29')).toMatchObject({ failures: 0, still_dead: 0 });
+      expect(await v1('GET', 'stats?queue=none')).toMatchObject({ failures: 0, still_dead: 0 });
+      expect(await v1('GET', 'stats?queue=*')).toMatchObject({ failures: 0, still_dead: null });
+    });
+
+    it('are shown to a token for some queues of these alone', async () => {
+      const { json } = await app.admin('POST', `/token/${app.namespace}?description=d&queues=mail`);
+      const { token } = json as { token: string };
+      const status = async (query: string): Promise<number> =>
+        (await app.get(`/v1/${app.namespace}/stats${query}`, { token })).status;
+
+      expect([await status('?queue=mail'), await status('?queue=news')]).toEqual([200, 403]);
+      expect([await status(''), await status('?queue=*')]).toEqual([403, 403]);
+    });
+
     it('are refused with the name of the field that is wrong', async () => {
-      const { status, headers, json } = await app.get(`/v1/${app.namespace}/stats?day=yesterday`);
+      const { status, headers, json } = await app.get(`/v1/${app.namespace}/stats?queue=a,b&day=yesterday`);
 
       expect(status).toBe(400);
       expect(headers['content-type']).toBe('application/problem+json');
