@@ -1,4 +1,4 @@
--- Filters of job lists: a table {queue, state, type, group, tag, text, attributes}, all of which must hold; fields: of the job's hash.
+-- Filters of job lists: a table {queue, states, type, group, tag, text, attributes}, all of which must hold; fields: of the job's hash. States: number, as text -> true.
 local SHOWN = { "type", "tags", "attributes", "put", "worker", "fgroup", "fmessage", "fat", "fworker", "progress", "tracked", "ended", "failures", "crashes" }
 
 -- Messages may be long: a script that has read so many bytes stops.
@@ -32,7 +32,7 @@ local function has_attributes(fields, wanted)
 end
 
 local function matches(job, fields, filter)
-  return (not filter.queue or job.queue == find_queue(filter.queue)) and (not filter.state or job.state == filter.state)
+  return (not filter.queue or job.queue == find_queue(filter.queue)) and (not filter.states or filter.states[tostring(job.state)])
     and (not filter.type or fields.type == filter.type) and (not filter.group or fields.fgroup == filter.group)
     and (not filter.tag or has_tag(fields, filter.tag)) and (not filter.attributes or has_attributes(fields, filter.attributes))
     and (not filter.text or fields.fmessage and string.find(string.lower(fields.fmessage), filter.text, 1, true) ~= nil)

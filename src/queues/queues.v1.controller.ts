@@ -1,7 +1,7 @@
 import { Controller, Delete, Get, Patch, Post, UseGuards } from '@nestjs/common';
 import { Access } from '../auth/access.js';
 import { TokenGuard } from '../auth/token.guard.js';
-import type { JobState } from '../domain/states.js';
+import { statesOf } from '../domain/states.js';
 import { answerNothing } from '../http/answer/answer.js';
 import { type AnswerDescription, Describe } from '../http/describe.js';
 import type { RequestContext } from '../http/request/request-context.js';
@@ -143,13 +143,14 @@ export class V1QueuesController {
   })
   async purge(@Incoming() context: RequestContext): Promise<void> {
     const { caller, queue } = context;
-    const { states, dry_run } = await fieldsIn(context, MAX_BODY_BYTES, PurgeFields);
+    const { states: names, dry_run } = await fieldsIn(context, MAX_BODY_BYTES, PurgeFields);
+    const states = statesOf(names);
     if (dry_run) {
-      const found = await this.queues.count(caller, queue, states as JobState[]);
+      const found = await this.queues.count(caller, queue, states);
       reply(context, 200, { jobs: found, dry_run, complete: true });
       return;
     }
-    const { removed, isComplete } = await this.queues.purge(caller, queue, states as JobState[]);
+    const { removed, isComplete } = await this.queues.purge(caller, queue, states);
     reply(context, 200, { jobs: removed, dry_run, complete: isComplete });
   }
 }

@@ -17,6 +17,8 @@ const READY: readonly Source[] = [{ kind: 'p', to: -1 }, { kind: 'r' }, { kind: 
 const SCHEDULED: readonly Source[] = [{ kind: 'S' }, { kind: 's' }, { kind: 'f' }];
 const LEASED: readonly Source[] = [{ kind: 'L' }, { kind: 'l' }];
 
+const ENDED: readonly Source[] = [{ kind: 'z' }];
+
 const OF_STATE: Readonly<Record<JobState, readonly Source[]>> = {
   ready: READY,
   scheduled: SCHEDULED,
@@ -24,8 +26,8 @@ const OF_STATE: Readonly<Record<JobState, readonly Source[]>> = {
   dead: [{ kind: 'd' }],
   blocked: [{ kind: 'b' }],
   held: [{ kind: 'h' }],
-  done: [{ kind: 'z' }],
-  cancelled: [{ kind: 'z' }],
+  done: ENDED,
+  cancelled: ENDED,
 };
 const OF_QUEUE = (['ready', 'scheduled', 'leased', 'blocked', 'held', 'dead', 'done'] as const).flatMap(
   (state) => OF_STATE[state],
@@ -47,7 +49,20 @@ export function planOf({ worker, tracked, group, tag, type, queue, state }: JobF
   if (group !== undefined) return { name: group, sources: [{ kind: 'F' }] };
   if (tag !== undefined) return { name: tag, sources: [{ kind: 't' }] };
   if (type !== undefined) return { name: type, sources: [{ kind: 'y' }] };
-  return { name: null, queue: queue ?? null, sources: state === undefined ? OF_QUEUE : OF_STATE[state] };
+  return {
+    name: null,
+    queue: queue ?? null,
+    sources: state === undefined ? OF_QUEUE : sourcesOf(statesIn(state)),
+  };
+}
+
+/** The indexes of some states, each once: done and cancelled jobs share one. */
+function sourcesOf(states: readonly JobState[]): readonly Source[] {
+  return [...new Set(states.flatMap((state) => OF_STATE[state]))];
+}
+
+function statesIn(state: JobState | readonly JobState[]): readonly JobState[] {
+  return typeof state === 'string' ? [state] : state;
 }
 
 /** Like `planOf`, for dead jobs. */
@@ -62,10 +77,10 @@ export function planOfDead({ group, queue, fromMs, toMs }: DeadFilter): Plan {
 
 /** Encodes a filter as lua/includes/match.lua reads it. */
 export function filterText(filter: JobFilter & DeadFilter, { to }: Pick<Source, 'to'> = {}): string {
-  const { queue, state, tag, type, group, attributes, text, fromMs, toMs } = filter;
+  const { queue, tag, type, group, attributes, text, fromMs, toMs } = filter;
   return JSON.stringify({
     queue,
-    state: state && JOB_STATES[state],
+    states: filter.state && Object.fromEntries(statesIn(filter.state).map((one) => [JOB_STATES[one], true])),
     tag,
     type,
     group,

@@ -45,6 +45,26 @@ export const workersScript = script({
   reply: whole,
 });
 
+export const listByIds = script({
+  name: 'extended/list_by_ids',
+  label: 'full_by_ids',
+  keys: ['meta', 'queues'],
+  args: TIMES,
+  item: ['id'],
+  repeatable: true,
+  reply: whole,
+});
+
+export const readData = script({
+  name: 'extended/read_data',
+  label: 'full_data',
+  keys: ['meta'],
+  args: [...TIMES, 'most_bytes'],
+  item: ['id'],
+  repeatable: true,
+  reply: whole,
+});
+
 export const countStalled = script({
   name: 'extended/count_stalled',
   label: 'full_stalled',
@@ -72,4 +92,6 @@ export const LIST_SCRIPTS = [
   deadLetterStep,
   workersScript,
   countStalled,
+  listByIds,
+  readData,
 ] as const;
