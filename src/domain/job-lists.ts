@@ -83,7 +83,7 @@ export interface DeadStep {
   readonly cursor: string | null;
 }
 
-/** The data of a job in a list. `null`: left out, because the list has too much data. */
+/** The data of a job in a list. */
 export interface ListedData {
   readonly body: Buffer;
   readonly contentType: string | null;
