@@ -1,4 +1,4 @@
--- Filters of job lists: a table {queue, state, ended, type, group, tag, text, attributes}, all of which must hold; fields: of the job's hash.
+-- Filters of job lists: a table {queue, states, type, group, tag, text, attributes}, all of which must hold; fields: of the job's hash. States: number, as text -> true.
 local SHOWN = { "type", "tags", "attributes", "put", "worker", "fgroup", "fmessage", "fat", "fworker", "progress", "tracked", "ended", "failures", "crashes",
   "tries" }
 
@@ -33,8 +33,7 @@ local function has_attributes(fields, wanted)
 end
 
 local function matches(job, fields, filter)
-  return (not filter.queue or job.queue == find_queue(filter.queue)) and (not filter.state or job.state == filter.state)
-    and (not filter.ended or job.state == DONE or job.state == CANCELLED)
+  return (not filter.queue or job.queue == find_queue(filter.queue)) and (not filter.states or filter.states[tostring(job.state)])
     and (not filter.type or fields.type == filter.type) and (not filter.group or fields.fgroup == filter.group)
     and (not filter.tag or has_tag(fields, filter.tag)) and (not filter.attributes or has_attributes(fields, filter.attributes))
     and (not filter.text or fields.fmessage and string.find(string.lower(fields.fmessage), filter.text, 1, true) ~= nil)

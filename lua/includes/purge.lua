@@ -1,16 +1,10 @@
 -- Where jobs of a state are, by the letters of their indexes; each index gives up to what is left of limit.
 local PLACES, places = { "pr", "Ssf", "Ll", "d", "b", "h", "z", "z" }, {}
 local seen, matched, passed = 0, 0, 0
+--- @include "remove"
 local function purge(job)
   matched = matched + 1
-  leave(job)
-  if state >= DONE then -- Its dependents were handled when it ended.
-    free("ZREM", namespace_key("keeping"), job.id)
-    vanish(job)
-    emit_event("deleted", job)
-  else
-    conclude(job, nil, "deleted", worker_facts(job))
-  end
+  remove(job)
 end
 
 local function from_zset(kind)

@@ -29,6 +29,7 @@ const STATUS: Record<ErrorCode, number> = {
   job_done: 409,
   due_unknown: 409,
   lease_lost: 409,
+  leased: 409,
   unique_key_taken: 409,
   idempotency_key_reused: 422,
   too_many_queues: 429,

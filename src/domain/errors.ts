@@ -18,6 +18,7 @@ export type ErrorCode =
   | 'job_done'
   | 'due_unknown'
   | 'lease_lost'
+  | 'leased'
   | 'unique_key_taken'
   | 'idempotency_key_reused'
   | 'too_many_queues'

@@ -1,12 +1,10 @@
 import type { JobState } from './states.js';
 
-/** A state, or `ended`: done or cancelled, which counts of queues have together. */
-export type ListedState = JobState | 'ended';
-
 /** Jobs that a list shows: all given conditions must hold. */
 export interface JobFilter {
   readonly queue?: string;
-  readonly state?: ListedState;
+  /** One of these states; of an empty list, none. */
+  readonly state?: JobState | readonly JobState[];
   readonly tag?: string;
   readonly type?: string;
   /** Failure group of dead jobs. */
@@ -83,4 +81,10 @@ export interface DeadStep {
   readonly done: number;
   /** Null: there are no more. Otherwise the next step starts here; jobs that die meanwhile are skipped. */
   readonly cursor: string | null;
+}
+
+/** The data of a job in a list. */
+export interface ListedData {
+  readonly body: Buffer;
+  readonly contentType: string | null;
 }

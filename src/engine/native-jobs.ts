@@ -13,7 +13,7 @@ export interface NativeJobs
     Pick<ExtendedPublisher, 'publish'>,
     Pick<LeaseOperations, 'complete' | 'heartbeat' | 'release' | 'retry' | 'fail'>,
     Pick<JobReader, 'find' | 'placesOf'>,
-    Pick<JobCanceller, 'cancel'>,
+    Pick<JobCanceller, 'cancel' | 'remove'>,
     Pick<JobUpdater, 'change' | 'log'> {
   /**
    * Waits until a job is done, dead, cancelled or deleted; at most `waitMs`, below 2^31.
@@ -36,6 +36,7 @@ export function nativeJobsOf(extended: ExtendedPath, simple: SimplePublishing): 
     find: (...args) => jobReader.find(...args),
     placesOf: (...args) => jobReader.placesOf(...args),
     cancel: (...args) => jobCanceller.cancel(...args),
+    remove: (...args) => jobCanceller.remove(...args),
     change: (...args) => jobUpdater.change(...args),
     log: (...args) => jobUpdater.log(...args),
     waitForEnd: async (namespace, id, waitMs, signal) => {

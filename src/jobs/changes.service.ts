@@ -32,6 +32,11 @@ export class ChangesService {
     });
   }
 
+  /** Calls `JobCanceller.remove`. @throws as `cancel` */
+  async remove(caller: Caller, id: string, isForced: boolean): Promise<void> {
+    await (await this.jobsFor(caller, id)).remove(caller.namespace, id, isForced);
+  }
+
   /** Calls `JobUpdater.change`. @throws as `cancel` */
   async change(caller: Caller, id: string, change: JobChange): Promise<Changed> {
     if (change.queue !== undefined) checkQueue(caller.rights, change.queue);

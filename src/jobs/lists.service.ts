@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import type { Caller } from '../domain/caller.js';
 import { jobNotFound } from '../domain/errors.js';
-import type { JobFilter, ListPage, NamedCount, PageRequest, Trace } from '../domain/job-lists.js';
+import type { JobFilter, ListedData, ListPage, NamedCount, PageRequest, Trace } from '../domain/job-lists.js';
 import type { JobSummary } from '../domain/extended-job.js';
 import { isJobId } from '../domain/ids.js';
-import { checkQueueOrAll } from '../domain/rights.js';
+import { checkQueueOrAll, isForQueue } from '../domain/rights.js';
 import { EngineRegistry } from '../engine/migration/engine.registry.js';
 import type { ExtendedPath } from '../engine/extended-path.js';
 
@@ -17,6 +17,17 @@ export class ListsService {
   list(caller: Caller, filter: JobFilter, page: PageRequest): Promise<ListPage<JobSummary>> {
     checkQueueOrAll(caller.rights, filter.queue);
     return this.extended(caller).lists.list(caller.namespace, filter, page);
+  }
+
+  /** Jobs by their ids, in order; without those that do not exist, or are in queues that the caller may not see. */
+  async listByIds(caller: Caller, ids: readonly string[]): Promise<ListPage<JobSummary>> {
+    const jobs = await this.extended(caller).lists.listByIds(caller.namespace, ids);
+    return { items: jobs.filter(({ queue }) => isForQueue(caller.rights, queue)), cursor: null };
+  }
+
+  /** See `Lists.dataOf`. */
+  dataOf(caller: Caller, jobs: readonly JobSummary[]): Promise<(ListedData | null | undefined)[]> {
+    return this.extended(caller).lists.dataOf(caller.namespace, jobs);
   }
 
   tagsOf(caller: Caller, id: string): Promise<string[]> {

@@ -11,8 +11,13 @@ const MANY = Number.MAX_SAFE_INTEGER;
 const MOST_BINS = 150;
 
 export class StatsQuery {
-  @Formed('The queue; `*` for those that have no numbers of their own.', QUEUE, "must be a queue's name or *")
-  queue!: string;
+  @Optional()
+  @Formed(
+    'The queue; `*` for those that have no numbers of their own; all of them together if it is left out.',
+    QUEUE,
+    "must be a queue's name or *",
+  )
+  queue?: string;
   @Optional()
   @Formed('The day (UTC), as YYYY-MM-DD; today if it is left out.', DAY, 'must be a day')
   day?: string;
@@ -38,10 +43,15 @@ export class DurationsAnswer {
 }
 
 export class StatsAnswer {
-  @Formed('The queue.', QUEUE, "must be a queue's name or *") queue!: string;
+  @Nullable()
+  @Formed('The queue; null = all queues of the namespace.', QUEUE, "must be a queue's name or *")
+  queue!: string | null;
   @Formed('The day (UTC).', DAY, 'must be a day') day!: string;
   @Part('From publish to lease.', () => DurationsAnswer) waits!: DurationsAnswer;
   @Part('From lease to acknowledgement.', () => DurationsAnswer) runs!: DurationsAnswer;
   @Whole('Jobs that went to the dead letter.', 0, MANY) failures!: number;
   @Whole('Times that a job went back to be tried again.', 0, MANY) retries!: number;
+  @Nullable()
+  @Whole('Jobs that died on that day and are still dead; null for the queue `*`.', 0, MANY)
+  still_dead!: number | null;
 }

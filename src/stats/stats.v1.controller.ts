@@ -1,8 +1,9 @@
 import { Controller, Get, UseGuards } from '@nestjs/common';
 import { Access } from '../auth/access.js';
 import { TokenGuard } from '../auth/token.guard.js';
-import { checkQueue } from '../domain/rights.js';
+import { checkQueueOrAll } from '../domain/rights.js';
 import { EngineRegistry } from '../engine/migration/engine.registry.js';
+import { OTHER_QUEUES } from '../engine/stats/statistics.js';
 import { answer, asciiJson } from '../http/answer/answer.js';
 import { Describe } from '../http/describe.js';
 import type { RequestContext } from '../http/request/request-context.js';
@@ -16,12 +17,13 @@ import { statsQueryOf, statsJson } from './stats.v1.js';
 export class V1StatsController {
   constructor(private readonly engines: EngineRegistry) {}
 
-  /** Statistics of a queue on one day: `?queue=NAME&day=YYYY-MM-DD`; today if the day is missing. */
+  /** Statistics of a queue, or of all queues, on one day: `?queue=NAME&day=YYYY-MM-DD`; today if the day is missing. */
   @Get()
   @Access({ queues: 'body', verb: 'consume' })
   @Describe({
     id: 'getStatistics',
-    about: 'Tells what became of the jobs of a queue on a day.',
+    about: 'Shows what became of the jobs of a queue, or of all queues of the namespace, on a day.',
+    details: 'A token for some queues must name one of them.',
     group: 'Statistics',
     query: StatsQuery,
     answers: { 200: { about: 'Counts, and how long jobs waited and ran.', of: StatsAnswer } },
@@ -31,7 +33,11 @@ export class V1StatsController {
     const { pool, namespace, rights } = context.caller;
     const { stats } = this.engines.forPool(pool);
     const { queue, day } = statsQueryOf(context.query, stats.today());
-    checkQueue(rights, queue);
-    answer(context, 200, asciiJson(statsJson(queue, day, await stats.read(namespace, queue, day))));
+    checkQueueOrAll(rights, queue ?? undefined);
+    const [tally, stillDead] = await Promise.all([
+      stats.read(namespace, queue, day),
+      queue === OTHER_QUEUES ? null : stats.stillDead(namespace, queue, day),
+    ]);
+    answer(context, 200, asciiJson(statsJson(queue, day, tally, stillDead)));
   }
 }

@@ -17,11 +17,13 @@ function fieldsRefused(query: Record<string, string>): string[] {
 describe('statistics that are asked for', () => {
   it('are of today unless a day is named', () => {
     expect(statsQueryOf({ queue: 'mail' }, TODAY)).toEqual({ queue: 'mail', day: TODAY });
+    expect(statsQueryOf({}, TODAY)).toEqual({ queue: null, day: TODAY });
     expect(statsQueryOf({ queue: '*', day: '1970-01-31' }, TODAY)).toEqual({ queue: '*', day: 30 });
   });
 
   it.each([
-    [{}, ['queue']],
+    [{ queue: '' }, ['queue']],
+    [{ queue: '_q' }, ['queue']],
     [{ queue: 'a,b' }, ['queue']],
     [{ queue: 'q', day: '2026-02-30' }, ['day']],
     [{ queue: 'q', day: '2026-13-01' }, ['day']],
@@ -36,7 +38,7 @@ describe('statistics that are asked for', () => {
     const tally = new Tally();
     for (const ms of [1_500, 60_000, 8 * 86_400_000]) tally.waits.add(ms);
 
-    expect(statsJson('q', TODAY, tally)).toMatchObject({
+    expect(statsJson('q', TODAY, tally, 3)).toMatchObject({
       queue: 'q',
       day: '2024-10-04',
       waits: {
@@ -48,6 +50,7 @@ describe('statistics that are asked for', () => {
         ],
       },
       runs: { count: 0, mean_ms: 0, std_ms: 0, histogram: [] },
+      still_dead: 3,
     });
   });
 });

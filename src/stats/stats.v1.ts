@@ -1,5 +1,4 @@
-import { MAX_NAME_LENGTH } from '../domain/limits.js';
-import { hasLegalCharacters } from '../domain/ids.js';
+import { isQueueName } from '../domain/ids.js';
 import { BINS } from '../engine/stats/bins.js';
 import type { Moments } from '../engine/stats/moments.js';
 import { OTHER_QUEUES } from '../engine/stats/statistics.js';
@@ -11,7 +10,7 @@ import { StatsQuery } from './dto.v1.js';
 
 const DAY_MS = 86_400_000;
 const DAY = /^\d{4}-\d{2}-\d{2}$/;
-const QUEUE_RULE = `must be a queue's name, or ${OTHER_QUEUES} for the queues that have no numbers of their own`;
+const QUEUE_RULE = `must be a queue's name, ${OTHER_QUEUES} for the queues that have no numbers of their own, or be left out for all of them together`;
 const DAY_RULE = 'must be a day as YYYY-MM-DD, or be left out for today (UTC)';
 
 /** Durations of one kind: milliseconds, and a histogram without its empty bins. */
@@ -31,23 +30,29 @@ interface DurationsJson {
 
 /** The response body. */
 interface StatsJson {
-  readonly queue: string;
+  /** Null: all queues of the namespace. */
+  readonly queue: string | null;
   readonly day: string;
   readonly waits: DurationsJson;
   readonly runs: DurationsJson;
   readonly failures: number;
   readonly retries: number;
+  /** Null: not known, of `OTHER_QUEUES`. */
+  readonly still_dead: number | null;
 }
 
 /**
- * Reads the query. Days are counted from 1970-01-01, UTC.
+ * Reads the query. Days are counted from 1970-01-01, UTC. Without a queue: all of the namespace.
  *
  * @throws {InputError} naming the wrong parameters
  */
-export function statsQueryOf(query: Query, today: number): { readonly queue: string; readonly day: number } {
+export function statsQueryOf(
+  query: Query,
+  today: number,
+): { readonly queue: string | null; readonly day: number } {
   const problems = unknownIn(query, StatsQuery);
-  const { queue = '', day: text } = query;
-  const isName = hasLegalCharacters(queue) && queue.length <= MAX_NAME_LENGTH;
+  const { queue = null, day: text } = query;
+  const isName = queue === null || isQueueName(queue);
   if (!isName && queue !== OTHER_QUEUES) problems.push({ field: 'queue', rule: QUEUE_RULE });
   const day = text === undefined ? today : dayOf(text);
   if (day === undefined) problems.push({ field: 'day', rule: DAY_RULE });
@@ -56,9 +61,15 @@ export function statsQueryOf(query: Query, today: number): { readonly queue: str
 }
 
 /** Statistics in the format of the API. */
-export function statsJson(queue: string, day: number, tally: Tally): StatsJson {
+export function statsJson(
+  queue: string | null,
+  day: number,
+  tally: Tally,
+  stillDead: number | null,
+): StatsJson {
   const { waits, runs, failures, retries } = tally;
-  return { queue, day: dayText(day), waits: durations(waits), runs: durations(runs), failures, retries };
+  const counts = { failures, retries, still_dead: stillDead };
+  return { queue, day: dayText(day), waits: durations(waits), runs: durations(runs), ...counts };
 }
 
 function durations({ count, meanMs, stdMs, bins }: Moments): DurationsJson {

@@ -726,3 +726,87 @@ describe('waiting for the end of a job', () => {
     });
   });
 });
+
+describe('deletion of a job', () => {
+  useNativeApi();
+
+  const remove = (id: string, query = '', options?: CallOptions): Promise<Answer> =>
+    call('DELETE', `jobs/${id}${query}`, undefined, options);
+  const gone = { status: 404, json: { code: 'job_not_found' } };
+
+  it('removes a job in any state but leased, and leaves nothing of it', async () => {
+    const queue = fresh();
+    const states: [string, object][] = [
+      ['ready', {}],
+      ['ready', { type: 't', priority: 3, tags: ['a'], unique: { key: queue, mode: 'reject' } }],
+      ['scheduled', { delay_ms: 60_000 }],
+      ['scheduled', { delay_ms: 86_400_000 }],
+      ['blocked', { depends_on: ['first'] }],
+    ];
+    await publish({ queue: fresh(), id: 'first', delay_ms: 60_000 });
+    for (const [state, more] of states) {
+      const { id } = await publish({ queue, data: 1, ...more });
+      expect(await find(id)).toMatchObject({ state });
+      expect(await remove(id)).toMatchObject({ status: 204, text: '' });
+      expect(await call('GET', `jobs/${id}`)).toMatchObject(gone);
+      expect(await remove(id)).toMatchObject(gone);
+    }
+    const { id: dead } = await publish({ queue, data: 1, retention_ms: 60_000 });
+    await post(`jobs/${dead}/fail`, { lease: (await leaseOne(queue)).lease });
+    expect(await remove(dead)).toMatchObject({ status: 204 });
+    const { id: done } = await publish({ queue, data: 1, retention_ms: 60_000 });
+    await post(`jobs/${done}/ack`, { lease: (await leaseOne(queue)).lease });
+    expect(await find(done)).toMatchObject({ state: 'done' });
+    expect(await remove(done)).toMatchObject({ status: 204 });
+
+    expect((await call('GET', `queues/${queue}`)).json).toMatchObject({
+      length: 0,
+      counts: { dead: 0, ended: 0 },
+    });
+    // Its unique key is free, and its queue is empty.
+    await publish({ queue, unique: { key: queue, mode: 'reject' } });
+    expect((await remove('first')).status).toBe(204);
+  });
+
+  it('removes a leased job only by force, with the permission admin', async () => {
+    const queue = fresh();
+    const { json } = await app.admin(
+      'POST',
+      `/token/${app.namespace}?description=d&verbs=consume&queues=${queue}`,
+    );
+    const { token } = json as { token: string };
+    for (const more of [{}, { type: 't' }]) {
+      await publish({ queue, data: 1, ...more });
+      const { id, lease: number } = await leaseOne(queue);
+
+      expect(await remove(id)).toMatchObject({ status: 409, json: { code: 'leased' } });
+      expect(await remove(id, '?force=false')).toMatchObject({ status: 409 });
+      expect(await remove(id, '?force=true', { token })).toMatchObject({
+        status: 403,
+        json: { code: 'verb_missing' },
+      });
+      expect(await find(id)).toMatchObject({ state: 'leased' });
+      expect((await remove(id, '?force=true')).status).toBe(204);
+      expect(await post(`jobs/${id}/ack`, { lease: number })).toMatchObject(gone);
+    }
+    const { id: own } = await publish({ queue, data: 1 });
+    const { id: foreign } = await publish({ queue: fresh(), data: 1 });
+    // A job in a queue that the token is not for is as one that does not exist.
+    expect(await remove(foreign, '', { token })).toMatchObject(gone);
+    expect((await remove(own, '', { token })).status).toBe(204);
+    expect((await remove(foreign, '?force=1')).json).toMatchObject({ errors: [{ field: 'force' }] });
+    expect((await remove(foreign)).status).toBe(204);
+  });
+
+  it('fails what depends on the job', async () => {
+    const queue = fresh();
+    await publish({ queue, id: 'needed-d' });
+    const { id } = await publish({ queue, depends_on: ['needed-d'], on_dependency_failure: 'fail' });
+    await remove('needed-d');
+
+    await waitFor(async () => {
+      expect(await find(id)).toMatchObject({ state: 'dead', failure: { group: 'dependency_failed' } });
+      return true;
+    }, 5_000);
+  });
+});

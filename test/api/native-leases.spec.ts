@@ -502,6 +502,7 @@ describe('batch ack', () => {
       job_not_found: 404,
       recurring_not_found: 404,
       worker_not_found: 404,
+      leased: 409,
       job_exists: 409,
       unique_key_taken: 409,
     },

@@ -282,7 +282,8 @@ describe('queues', () => {
       const { json } = await call('GET', `jobs?${query}`);
       return (json as { items: { id: string }[] }).items.map(({ id }) => id.slice(queue.length + 1)).sort();
     };
-    for (const [state, many] of Object.entries(counts)) {
+    const besides = ['stuck', 'stalled', 'recurring'];
+    for (const [state, many] of Object.entries(counts).filter(([name]) => !besides.includes(name))) {
       expect([state, (await idsOf(`queue=${queue}&state=${state}`)).length]).toEqual([state, many]);
       const dry = await call('POST', `queues/${queue}/purge`, { states: [state], dry_run: true });
       const sum = Object.values((dry.json as { jobs: Record<string, number> }).jobs).reduce(
@@ -433,8 +434,54 @@ describe('statistics', () => {
       expect(await stats('queue=mail&day=2020-02-29')).toMatchObject({ waits: { count: 0 } });
     });
 
+    it('are summed up over the queues of the namespace, and count the jobs that are still dead', async () => {
+      const begun = today();
+      const space = `sum${String(Date.now())}`;
+      const { json } = await app.admin('POST', `/token/${space}?description=d`);
+      const options = { token: (json as { token: string }).token };
+      const v1 = async (method: string, path: string, body?: object): Promise<unknown> => {
+        const given = body === undefined ? options : { ...options, body: JSON.stringify(body) };
+        return (await app.call(method, `/v1/${space}/${path}`, given)).json;
+      };
+      // Simple jobs, and extended ones.
+      for (const [queue, more] of [
+        ['one', {}],
+        ['two', { type: 't' }],
+      ] as const) {
+        await v1('POST', 'jobs', { jobs: [1, 2].map((data) => ({ queue, data, tries: 1, ...more })) });
+        const { jobs } = (await v1('POST', 'leases', { queues: [queue], count: 2 })) as {
+          jobs: { id: string; lease: number }[];
+        };
+        for (const { id, lease } of jobs) await v1('POST', `jobs/${id}/fail`, { lease });
+      }
+      await v1('POST', 'dead-letter/respawn', { filter: { queue: 'two' }, limit: 1 });
+      const sum = await waitFor(async () => {
+        const found = (await v1('GET', `stats?day=${begun}`)) as Stats;
+        return found.failures === 4 ? found : null;
+      }, 10_000);
+
+      if (today() !== begun) return;
+      expect(sum).toMatchObject({ queue: null, waits: { count: 4 }, failures: 4, still_dead: 3 });
+      expect(await v1('GET', `stats?queue=two&day=${begun}`)).toMatchObject({
+        ...{ queue: 'two', waits: { count: 2 }, failures: 2, still_dead: 1 },
+      });
+      expect(await v1('GET', 'stats?day=2020-02-29')).toMatchObject({ failures: 0, still_dead: 0 });
+      expect(await v1('GET', 'stats?queue=none')).toMatchObject({ failures: 0, still_dead: 0 });
+      expect(await v1('GET', 'stats?queue=*')).toMatchObject({ failures: 0, still_dead: null });
+    });
+
+    it('are shown to a token for some queues of these alone', async () => {
+      const { json } = await app.admin('POST', `/token/${app.namespace}?description=d&queues=mail`);
+      const { token } = json as { token: string };
+      const status = async (query: string): Promise<number> =>
+        (await app.get(`/v1/${app.namespace}/stats${query}`, { token })).status;
+
+      expect([await status('?queue=mail'), await status('?queue=news')]).toEqual([200, 403]);
+      expect([await status(''), await status('?queue=*')]).toEqual([403, 403]);
+    });
+
     it('are refused with the name of the field that is wrong', async () => {
-      const { status, headers, json } = await app.get(`/v1/${app.namespace}/stats?day=yesterday`);
+      const { status, headers, json } = await app.get(`/v1/${app.namespace}/stats?queue=a,b&day=yesterday`);
 
       expect(status).toBe(400);
       expect(headers['content-type']).toBe('application/problem+json');
@@ -519,6 +566,88 @@ describe('lists', () => {
         expect([path, status]).toEqual([path, 400]);
         expect(json).toMatchObject({ code: 'invalid_argument' });
       }
+    });
+
+    it('show several states, and ended jobs, as the counts call them', async () => {
+      const queue = fresh();
+      const ready = await publish({ queue });
+      const scheduled = await publish({ queue, delay_ms: 60_000 });
+      const done = await publish({ queue, retention_ms: 60_000, priority: -1 });
+      const cancelled = await publish({ queue, retention_ms: 60_000 });
+      const job = await lease(queue);
+      expect(job.id).toBe(done);
+      await given('POST', `jobs/${done}/ack`, { lease: job.lease });
+      await given('POST', `jobs/${cancelled}/cancel`);
+      const of = `jobs?queue=${queue}&state=`;
+
+      expect(await idsOf(`${of}ready,scheduled`)).toEqual([ready, scheduled]);
+      expect(await idsOf(`${of}scheduled,ready`)).toEqual([scheduled, ready]);
+      expect(await idsOf(`${of}ended`)).toEqual([done, cancelled]);
+      expect(await idsOf(`${of}done,cancelled`)).toEqual([done, cancelled]);
+      expect(await idsOf(`${of}done,dead`)).toEqual([done]);
+      expect(await given('GET', `queues/${queue}`)).toMatchObject({ counts: { ended: 2 } });
+      for (const state of ['', 'ready,ready', 'ready,gone', 'stalled'])
+        expect((await call('GET', of + state)).json).toMatchObject({ errors: [{ field: 'state' }] });
+      expect(await given('POST', `queues/${queue}/purge`, { states: ['ended'] })).toMatchObject({
+        jobs: { done: 1, cancelled: 1 },
+      });
+    });
+
+    it('show jobs by their ids, in this order, without those that do not exist', async () => {
+      const [queue, other] = [fresh(), fresh()];
+      const one = await publish({ queue, delay_ms: 60_000 });
+      const two = await publish({ queue: other, type: 't' });
+      const { items, next_cursor } = await given<Page>('GET', `jobs?ids=${two},missing,${one}`);
+
+      expect(items).toMatchObject([
+        { id: two, queue: other, state: 'ready', type: 't' },
+        { id: one, queue, state: 'scheduled' },
+      ]);
+      expect(items[0]).not.toHaveProperty('data');
+      expect(next_cursor).toBeNull();
+      const many = Array.from({ length: 100 }, (_, i) => `no-${String(i)}`);
+      expect(await idsOf(`jobs?ids=${many.join()}`)).toEqual([]);
+      for (const ids of ['', `${one},${one}`, 'a,,b', [...many, 'no-100'].join()])
+        expect((await call('GET', `jobs?ids=${ids}`)).json).toMatchObject({ errors: [{ field: 'ids' }] });
+      for (const more of ['queue=q', 'state=ready', 'limit=1', 'worker=w'])
+        expect((await call('GET', `jobs?ids=${one}&${more}`)).json).toMatchObject({
+          errors: [{ field: more.split('=')[0], rule: 'must be left out beside ids' }],
+        });
+      // A token for some queues sees those, without naming one.
+      const { json } = await app.admin('POST', `/token/${app.namespace}?description=d&queues=${queue}`);
+      const { token } = json as { token: string };
+      const seen = await call('GET', `jobs?ids=${two},${one}&fields=data`, undefined, { token });
+      expect((seen.json as Page).items.map(({ id }) => id)).toEqual([one]);
+    });
+
+    it('show the data of jobs, if it is asked for', async () => {
+      const queue = fresh();
+      const json = await publish({ queue, data: { a: 1 } });
+      const bytes = await publish({ queue, data: undefined, data_base64: '/+8=', content_type: 'image/png' });
+      const expected = [
+        { id: json, data: { a: 1 }, content_type: 'application/json' },
+        { id: bytes, data_base64: '/+8=', content_type: 'image/png' },
+      ];
+
+      expect((await given<Page>('GET', `jobs?queue=${queue}&fields=data`)).items).toMatchObject(expected);
+      expect((await given<Page>('GET', `jobs?ids=${json},${bytes}&fields=data`)).items).toMatchObject(
+        expected,
+      );
+      expect((await given<Page>('GET', `jobs?queue=${queue}`)).items[0]).not.toHaveProperty('data');
+      expect((await call('GET', 'jobs?fields=result')).json).toMatchObject({ errors: [{ field: 'fields' }] });
+    });
+
+    it('leave out data beyond 4 MiB, and say so', async () => {
+      const queue = fresh();
+      const data = 'x'.repeat(4_900);
+      for (let i = 0; i < 14; i++)
+        await given('POST', 'jobs', { jobs: Array.from({ length: 64 }, () => ({ queue, data })) });
+      const { items } = await given<Page>('GET', `jobs?queue=${queue}&fields=data&limit=1000`);
+
+      expect(items).toHaveLength(896);
+      const shown = items.filter((job) => job['data'] === data).length;
+      expect(shown).toBe(Math.floor(4_194_304 / 4_902));
+      expect(items.filter((job) => job['data_omitted'] === true)).toHaveLength(896 - shown);
     });
 
     it('give and take tags, and count them', async () => {

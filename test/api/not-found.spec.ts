@@ -19,11 +19,11 @@ const KINDS: Readonly<Record<string, { readonly code: string; readonly what: str
   recurring: { code: 'recurring_not_found', what: 'recurring job' },
   workers: { code: 'worker_not_found', what: 'worker' },
 };
-/** Calls that make what they name, and one that is right whether it is there or not: their status. */
+/** Calls that make what they name, and those that are right whether it is there or not: their status. */
 const MAKES: Readonly<Record<string, number>> = {
+  'GET /queues/{queue}': 200,
   'PATCH /queues/{queue}': 200,
   'POST /queues/{queue}/pause': 200,
-  'POST /queues/{queue}/drain': 200,
   'PUT /recurring/{id}': 200,
   'DELETE /tracked/{id}': 200,
 };

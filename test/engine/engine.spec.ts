@@ -26,6 +26,7 @@ describe('the engine', () => {
       body: Buffer.from('body'),
       attributes: null,
       triesLeft: 2,
+      tries: 3,
       attempts: 1,
       lease: 1,
       ttlLeftMs: 59_000,

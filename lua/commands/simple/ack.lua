@@ -11,7 +11,7 @@ ARGV[3..] item × N   claim, size, ids
 An item is a run of acknowledgements that share a claim: "lease,queue"; lease 0 = any, queue "" = the one that the job is in. Ids: one after
 the other, size bytes each, for an argument of its own costs as much as ten of them. Returns {status, now_ms, codes, name × M}. Status: 0 done,
 1 too late. Name: for each id of a claim without a queue, in order, that of its job's queue; "" = there is none.
-Codes: a digit per id: 0 no such job, 1 removed, 2 refused: the lease was lost, 3 removed, but its lease had expired, 4 removed under a second or
+Codes: a digit per id: 0 no such job, or it died under this lease, 1 removed, 2 refused: the lease was lost, 3 removed, but its lease had expired, 4 removed under a second or
 later lease, 5 removed before it was ever leased, 6 its queue is an extended one: nothing has changed, use the extended path.
 Cost: O(log N) per id.
 ]]
@@ -29,7 +29,10 @@ local function code_of(state, attempts, present, lease)
   if lease > 0 then
     -- A job whose lease expired keeps that lease's number until it is leased again.
     local is_held = state == LEASED or state == READY and attempts > 0
-    return is_held and present == lease and "1" or "2"
+    if present ~= lease or not is_held and state ~= DEAD then
+      return "2"
+    end
+    return is_held and "1" or "0" -- A job that died under this lease has ended for its holder.
   elseif attempts == 0 then
     return "5"
   elseif state ~= LEASED then
@@ -57,7 +60,7 @@ local function kind_of(claim, head)
   end
   is_there = is_there and not is_elsewhere
   local code = is_elsewhere and "6" or is_there and code_of(state, attempts, present, claim.lease) or "0"
-  local kind = { code = code, name = name, is_there = is_there, goes = is_there and code ~= "2", state = state, number = number, entry = entry, flags = flags }
+  local kind = { code = code, name = name, is_there = is_there, goes = is_there and code ~= "2" and code ~= "0", state = state, number = number, entry = entry, flags = flags }
   -- Most are leased, and have nothing else to remove.
   if kind.goes and state == LEASED and flags % 2 ~= HAS_EXTRAS and flags < COUNTED then
     kind.leased = index_of(LEASED, number).members

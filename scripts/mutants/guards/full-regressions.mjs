@@ -25,9 +25,9 @@ export const FULL_REGRESSIONS = [
   },
   {
     name: 'extended path: the dependents of a purged dead job are notified',
-    file: 'lua/includes/purge.lua',
-    from: 'if state >= DONE then',
-    to: 'if state == DEAD or state >= DONE then',
+    file: 'lua/includes/remove.lua',
+    from: 'if job.state >= DONE then',
+    to: 'if job.state == DEAD or job.state >= DONE then',
     spec: SPEC,
     test: 'know that a dead job',
   },

@@ -1,6 +1,6 @@
 import { DependentsError, jobNotFound, QueueError } from '../../domain/errors.js';
 import { bytesAt, integerAt } from '../../redis/scripts/script.js';
-import { cancelJobs } from '../../redis/scripts/extended.js';
+import { cancelJobs, deleteJob } from '../../redis/scripts/extended.js';
 import { decodeId, encodeId } from '../core/ids.js';
 import type { ScriptRunner } from '../core/scripts.js';
 import type { Settings } from '../queues/settings.js';
@@ -21,7 +21,10 @@ export type Cancelled =
 
 const CODE = { missing: 0, cancelled: 1, requested: 2, done: 3, before: 4, hasDependents: 5 } as const;
 
-/** Cancels jobs. */
+/** Codes of lua/commands/extended/delete_job.lua. */
+const REMOVED = { missing: 0, leased: 2 } as const;
+
+/** Cancels and deletes jobs. */
 export class JobCanceller {
   constructor(
     private readonly runner: ScriptRunner,
@@ -61,5 +64,21 @@ export class JobCanceller {
       default:
         throw jobNotFound(id);
     }
+  }
+
+  /**
+   * Deletes a job in any state but leased; nothing of it is kept. Jobs that depend on it see a failed dependency.
+   *
+   * @param isForced also deletes a leased job: its lease holder finds it gone
+   * @throws {QueueError} `job_not_found`; `leased`: nothing has changed; or an error of the store
+   */
+  async remove(namespace: string, id: string, isForced = false): Promise<void> {
+    const encoded = encodeId(id);
+    if (!encoded) throw jobNotFound(id);
+    const { raw } = await this.runner.run(deleteJob, namespace, { id: encoded, force: isForced ? '1' : '0' });
+    this.scheduleWakeup(namespace, integerAt(raw, 2));
+    const code = integerAt(raw, 3);
+    if (code === REMOVED.missing) throw jobNotFound(id);
+    if (code === REMOVED.leased) throw new QueueError('leased', 'the job is leased');
   }
 }

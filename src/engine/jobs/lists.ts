@@ -1,8 +1,9 @@
-import type { DeadFilter, JobFilter, ListPage, PageRequest } from '../../domain/job-lists.js';
+import type { DeadFilter, JobFilter, ListedData, ListPage, PageRequest } from '../../domain/job-lists.js';
 import type { JobSummary } from '../../domain/extended-job.js';
-import { bytesAt } from '../../redis/scripts/script.js';
-import { listJobs } from '../../redis/scripts/lists.js';
+import { bytesAt, integerAt } from '../../redis/scripts/script.js';
+import { listByIds, listJobs, readData } from '../../redis/scripts/lists.js';
 import { checkNames, checkNumber } from '../core/checks.js';
+import { encodeId } from '../core/ids.js';
 import type { ScriptRunner } from '../core/scripts.js';
 import { cursorOf, filterText, type Place, placeOf, type Plan, planOf, planOfDead } from './sources.js';
 import { FIELDS_PER_ITEM, listedJobOf } from './summary.js';
@@ -12,6 +13,14 @@ const MOST_ITEMS = 1_000;
 const STEP = 200;
 /** Maximum number of steps per page: a filter that few jobs match must not keep the store busy for one caller. */
 const MOST_STEPS = 50;
+const MOST_IDS = 100;
+/** Data of one list, in bytes. */
+const MOST_DATA_BYTES = 4_194_304;
+/** Jobs whose data one step reads. */
+const DATA_STEP = 50;
+const FIELDS_OF_DATA = 4;
+/** Codes of lua/commands/extended/read_data.lua. */
+const DATA = { missing: 0, shown: 1 } as const;
 const NOWHERE = Buffer.alloc(0);
 
 /**
@@ -33,6 +42,44 @@ export class Lists {
   /** Lists dead jobs, by time of death, oldest first. @throws as `list` */
   listDead(namespace: string, filter: DeadFilter, page: PageRequest): Promise<ListPage<JobSummary>> {
     return this.walk(namespace, { ...filter, state: 'dead' }, planOfDead(filter), page);
+  }
+
+  /** Lists jobs by their ids, at most 100, in order; without those that do not exist. @throws as `list` */
+  async listByIds(namespace: string, ids: readonly string[]): Promise<JobSummary[]> {
+    checkNames(namespace);
+    checkNumber('ids', ids.length, 1, MOST_IDS);
+    const items = ids.map((id) => [encodeId(id) ?? NOWHERE]);
+    const { raw, nowMs } = await this.runner.run(listByIds, namespace, {}, items);
+    const found: JobSummary[] = [];
+    for (let at = 2; at < raw.length; at += FIELDS_PER_ITEM) found.push(listedJobOf(raw, at, nowMs));
+    return found;
+  }
+
+  /**
+   * Reads the data of listed jobs, 4 MiB together.
+   *
+   * @returns in order: null = left out, as it would be more; undefined = the job is gone, or in another queue now
+   */
+  async dataOf(
+    namespace: string,
+    jobs: readonly Pick<JobSummary, 'id' | 'queue'>[],
+  ): Promise<(ListedData | null | undefined)[]> {
+    const found: (ListedData | null | undefined)[] = [];
+    let left = MOST_DATA_BYTES;
+    for (let i = 0; i < jobs.length; i += DATA_STEP) {
+      const some = jobs.slice(i, i + DATA_STEP);
+      const items = some.map(({ id }) => [encodeId(id) ?? NOWHERE]);
+      const { raw } = await this.runner.run(readData, namespace, { most_bytes: left }, items);
+      for (const [n, { queue }] of some.entries()) {
+        const at = 2 + n * FIELDS_OF_DATA;
+        const [body, type] = [bytesAt(raw, at + 2), bytesAt(raw, at + 3).toString()];
+        const isThere = integerAt(raw, at) !== DATA.missing && bytesAt(raw, at + 1).toString() === queue;
+        const isShown = integerAt(raw, at) === DATA.shown;
+        left -= body.length;
+        found.push(isThere ? (isShown ? { body, contentType: type === '' ? null : type } : null) : undefined);
+      }
+    }
+    return found;
   }
 
   private async walk(

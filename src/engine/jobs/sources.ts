@@ -1,6 +1,6 @@
 import { QueueError } from '../../domain/errors.js';
-import type { DeadFilter, JobFilter, ListedState } from '../../domain/job-lists.js';
-import { JOB_STATES } from '../../domain/states.js';
+import type { DeadFilter, JobFilter } from '../../domain/job-lists.js';
+import { JOB_STATES, type JobState } from '../../domain/states.js';
 
 /** An index that a list reads, as lua/commands/extended/list_jobs.lua names it. */
 export interface Source {
@@ -17,16 +17,17 @@ const READY: readonly Source[] = [{ kind: 'p', to: -1 }, { kind: 'r' }, { kind: 
 const SCHEDULED: readonly Source[] = [{ kind: 'S' }, { kind: 's' }, { kind: 'f' }];
 const LEASED: readonly Source[] = [{ kind: 'L' }, { kind: 'l' }];
 
-const OF_STATE: Readonly<Record<ListedState, readonly Source[]>> = {
+const ENDED: readonly Source[] = [{ kind: 'z' }];
+
+const OF_STATE: Readonly<Record<JobState, readonly Source[]>> = {
   ready: READY,
   scheduled: SCHEDULED,
   leased: LEASED,
   dead: [{ kind: 'd' }],
   blocked: [{ kind: 'b' }],
   held: [{ kind: 'h' }],
-  done: [{ kind: 'z' }],
-  cancelled: [{ kind: 'z' }],
-  ended: [{ kind: 'z' }],
+  done: ENDED,
+  cancelled: ENDED,
 };
 const OF_QUEUE = (['ready', 'scheduled', 'leased', 'blocked', 'held', 'dead', 'done'] as const).flatMap(
   (state) => OF_STATE[state],
@@ -48,7 +49,20 @@ export function planOf({ worker, tracked, group, tag, type, queue, state }: JobF
   if (group !== undefined) return { name: group, sources: [{ kind: 'F' }] };
   if (tag !== undefined) return { name: tag, sources: [{ kind: 't' }] };
   if (type !== undefined) return { name: type, sources: [{ kind: 'y' }] };
-  return { name: null, queue: queue ?? null, sources: state === undefined ? OF_QUEUE : OF_STATE[state] };
+  return {
+    name: null,
+    queue: queue ?? null,
+    sources: state === undefined ? OF_QUEUE : sourcesOf(statesIn(state)),
+  };
+}
+
+/** The indexes of some states, each once: done and cancelled jobs share one. */
+function sourcesOf(states: readonly JobState[]): readonly Source[] {
+  return [...new Set(states.flatMap((state) => OF_STATE[state]))];
+}
+
+function statesIn(state: JobState | readonly JobState[]): readonly JobState[] {
+  return typeof state === 'string' ? [state] : state;
 }
 
 /** Like `planOf`, for dead jobs. */
@@ -63,11 +77,10 @@ export function planOfDead({ group, queue, fromMs, toMs }: DeadFilter): Plan {
 
 /** Encodes a filter as lua/includes/match.lua reads it. */
 export function filterText(filter: JobFilter & DeadFilter, { to }: Pick<Source, 'to'> = {}): string {
-  const { queue, state, tag, type, group, attributes, text, fromMs, toMs } = filter;
+  const { queue, tag, type, group, attributes, text, fromMs, toMs } = filter;
   return JSON.stringify({
     queue,
-    state: state === undefined || state === 'ended' ? undefined : JOB_STATES[state],
-    ended: state === 'ended' ? true : undefined,
+    states: filter.state && Object.fromEntries(statesIn(filter.state).map((one) => [JOB_STATES[one], true])),
     tag,
     type,
     group,

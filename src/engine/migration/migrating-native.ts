@@ -86,6 +86,10 @@ export class MigratingNative implements NativeJobs {
     return this.whereItIs((jobs) => jobs.cancel(...args));
   }
 
+  remove(...args: Parameters<NativeJobs['remove']>): ReturnType<NativeJobs['remove']> {
+    return this.whereItIs((jobs) => jobs.remove(...args));
+  }
+
   log(...args: Parameters<NativeJobs['log']>): ReturnType<NativeJobs['log']> {
     return this.whereItIs((jobs) => jobs.log(...args));
   }

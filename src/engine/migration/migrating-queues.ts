@@ -31,6 +31,7 @@ import type { Tally } from '../stats/tally.js';
 export class MigratingQueues implements Queues {
   readonly stats: StatisticsReading = {
     read: (namespace, queue, day) => this.readStats(namespace, queue, day),
+    stillDead: (namespace, queue, day) => this.stillDead(namespace, queue, day),
     queuesOf: (namespace, day) => this.named((queues) => queues.stats.queuesOf(namespace, day)),
     today: () => this.next.stats.today(),
   };
@@ -244,10 +245,15 @@ export class MigratingQueues implements Queues {
   }
 
   /** The statistics of both pools together; of the new one alone while the old one is unavailable. */
-  private async readStats(namespace: string, queue: string, day: number): Promise<Tally> {
+  private async readStats(namespace: string, queue: string | null, day: number): Promise<Tally> {
     const tally = await this.next.stats.read(namespace, queue, day);
     if (this.old.isUp) tally.merge(await this.old.stats.read(namespace, queue, day));
     return tally;
+  }
+
+  private async stillDead(namespace: string, queue: string | null, day: number): Promise<number> {
+    const dead = await this.next.stats.stillDead(namespace, queue, day);
+    return dead + (this.old.isUp ? await this.old.stats.stillDead(namespace, queue, day) : 0);
   }
 
   private async refuseTaken(namespace: string, queue: string, id: string): Promise<void> {

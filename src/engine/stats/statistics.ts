@@ -3,6 +3,7 @@ import { QueueError } from '../../domain/errors.js';
 import { hasLegalCharacters } from '../../domain/ids.js';
 import type { RedisPool } from '../../redis/pool.js';
 import { addStatistics as tallyScript } from '../../redis/scripts/simple.js';
+import { hashEntries } from '../core/hash-entries.js';
 import { Loop } from '../timers/loop.js';
 import type { EngineObserver } from '../core/observer.js';
 import type { ScriptRunner } from '../core/scripts.js';
@@ -26,7 +27,7 @@ export interface StatisticsOptions {
 }
 
 /** Read operations on the statistics of a pool. */
-export type StatisticsReading = Pick<Statistics, 'read' | 'queuesOf' | 'today'>;
+export type StatisticsReading = Pick<Statistics, 'read' | 'stillDead' | 'queuesOf' | 'today'>;
 
 export const DEFAULT_STATISTICS: StatisticsOptions = { historyDays: 30, maxQueues: 1_000 };
 
@@ -40,6 +41,8 @@ const DAY_MS = 86_400_000;
 const RELEARN_EVERY = 60;
 /** Queues that one server counts between two flushes, over all namespaces. */
 const MOST_OPEN = 5_000;
+/** Queues whose dead jobs are counted at once, with a command each. */
+const COUNTED_AT_ONCE = 250;
 /** Namespaces that are written at once: statistics must not delay jobs. */
 const AT_ONCE = 4;
 
@@ -128,12 +131,45 @@ export class Statistics {
   /**
    * The statistics of a queue on a day, as far as servers have written them: all but the last second.
    *
-   * @param queue `OTHER_QUEUES` for those that are not counted separately
+   * @param queue `OTHER_QUEUES` for those that are not counted separately; null = the sum of all queues
    * @param day counted from 1970-01-01, UTC
    */
-  async read(namespace: string, queue: string, day: number): Promise<Tally> {
-    const text = await this.pool.read('HGET', this.pool.keys.day(namespace, day), queue);
-    return Tally.ofText(typeof text === 'string' ? text : '');
+  async read(namespace: string, queue: string | null, day: number): Promise<Tally> {
+    const key = this.pool.keys.day(namespace, day);
+    if (queue !== null) {
+      const text = await this.pool.read('HGET', key, queue);
+      return Tally.ofText(typeof text === 'string' ? text : '');
+    }
+    const sum = new Tally();
+    for (const [field, text] of await hashEntries(this.pool, key)) {
+      // Other fields are the batches of servers.
+      if (field === OTHER_QUEUES || hasLegalCharacters(field)) sum.merge(Tally.ofText(text));
+    }
+    return sum;
+  }
+
+  /**
+   * Counts the jobs that died on a day and are still dead. Costs a Redis command for each queue.
+   *
+   * @param queue null = all queues
+   */
+  async stillDead(namespace: string, queue: string | null, day: number): Promise<number> {
+    const { keys } = this.pool;
+    const { queues } = keys.namespace(namespace);
+    const numbers: unknown[] =
+      queue === null
+        ? [...(await hashEntries(this.pool, queues)).values()]
+        : [await this.pool.read('HGET', queues, queue)];
+    const [from, to] = [day * DAY_MS, `(${String((day + 1) * DAY_MS)}`];
+    let dead = 0;
+    for (let i = 0; i < numbers.length; i += COUNTED_AT_ONCE) {
+      const some = numbers.slice(i, i + COUNTED_AT_ONCE).filter((number) => number !== null);
+      // The number of an extended queue is stored below zero.
+      const dlqs = some.map((number) => keys.queue(namespace, 'd', Math.abs(Number(number))));
+      const counts = await Promise.all(dlqs.map((key) => this.pool.read('ZCOUNT', key, from, to)));
+      for (const count of counts) dead += Number(count);
+    }
+    return dead;
   }
 
   /** The queues that have statistics of a day: jobs of them were leased, failed or ended. Not sorted. */

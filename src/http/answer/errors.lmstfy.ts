@@ -39,6 +39,7 @@ const REFUSALS: Record<ErrorCode, (message: string) => Refusal> = {
   job_done: (message) => coded(409, 'job_done', message),
   due_unknown: (message) => coded(409, 'due_unknown', message),
   lease_lost: () => text(409, 'lease lost'),
+  leased: () => text(409, 'job is leased'),
   unique_key_taken: () => text(409, 'unique key taken'),
   idempotency_key_reused: (message) => coded(422, 'idempotency_key_reused', message),
   // An empty queue is removed within a minute; consumers may free capacity at any moment.

@@ -55,6 +55,7 @@ export const PROBLEMS: Readonly<Record<ErrorCode, { readonly status: number; rea
   job_done: { status: 409 },
   due_unknown: { status: 409 },
   lease_lost: { status: 409 },
+  leased: { status: 409 },
   unique_key_taken: { status: 409 },
   idempotency_key_reused: { status: 422 },
   too_many_queues: { status: 429 },

@@ -1,8 +1,9 @@
-import type { ListPage } from '../../domain/job-lists.js';
+import type { ListedData, ListPage } from '../../domain/job-lists.js';
 import { MAX_LABEL, MAX_MESSAGE } from '../../domain/limits.js';
 import type { JobSummary } from '../../domain/extended-job.js';
-import { Nullable, type Plain } from '../fields/field.js';
-import { Flag, Label, Moment, Part, Parts } from '../fields/kinds.js';
+import { Nullable, Optional, type Plain } from '../fields/field.js';
+import { AnyJson, Base64, Flag, Label, Moment, Part, Parts } from '../fields/kinds.js';
+import { dataFields } from './data-answer.js';
 import { FailureAnswer, failureAnswer, JobFacts, jobFacts } from './job-facts.v1.js';
 import { isoTimeOrNull } from '../answer/reply.js';
 import { pageAnswer } from '../request/page-query.js';
@@ -20,6 +21,12 @@ export class ListedJob extends JobFacts {
   leased_by!: string | null;
   @Nullable() @Part('What went wrong last.', () => FailureAnswer) failure!: FailureAnswer | null;
   @Flag('Somebody tracks it.') tracked!: boolean;
+  @Optional() @AnyJson('With `fields=data`: its data, if that is JSON.') data?: unknown;
+  @Optional() @Base64('With `fields=data`: its data, if that is not JSON.') data_base64?: string;
+  @Optional() @Label('With `fields=data`: what its data is.', { max: MAX_LABEL }) content_type?: string;
+  @Optional()
+  @Flag('With `fields=data`: its data is left out, for the answer would have more than 4 MiB of data.')
+  data_omitted?: boolean;
 }
 
 export class JobsPage {
@@ -33,9 +40,27 @@ export class JobsPage {
     string | null;
 }
 
-/** Encodes a page of jobs for an answer. */
-export function jobsPage({ items, cursor }: ListPage<JobSummary>): Plain<JobsPage> {
-  return pageAnswer(items.map(listedJob), cursor);
+/**
+ * Encodes a page of jobs for an answer.
+ *
+ * @param data of each job, if the answer has it: null = left out, undefined = the job is gone, and is not shown
+ */
+export function jobsPage(
+  { items, cursor }: ListPage<JobSummary>,
+  data?: readonly (ListedData | null | undefined)[],
+): Plain<JobsPage> {
+  if (data === undefined) return pageAnswer(items.map(listedJob), cursor);
+  const jobs = items.flatMap((job, i) => {
+    const its = data[i];
+    if (its === undefined) return [];
+    return [
+      {
+        ...listedJob(job),
+        ...(its === null ? { data_omitted: true } : dataFields(its.body, its.contentType)),
+      },
+    ];
+  });
+  return pageAnswer(jobs, cursor);
 }
 
 function listedJob(job: JobSummary): Plain<ListedJob> {

@@ -79,6 +79,12 @@ export class CancelFields {
   grace_ms?: number;
 }
 
+export class DeleteJobQuery {
+  @Optional()
+  @Flag('True: also if it is leased. Its lease holder finds it gone. Needs the permission admin.')
+  force: boolean = false;
+}
+
 export class CancelledAnswer {
   @JobId('The id of the job.') id!: string;
   @OneOf(

@@ -1,15 +1,15 @@
-import type { ListedState } from '../../domain/job-lists.js';
 import { MAX_GROUP, MAX_LABEL, MAX_MESSAGE, MAX_TAGS } from '../../domain/limits.js';
-import { JOB_STATES } from '../../domain/states.js';
+import { STATE_NAMES } from '../../domain/states.js';
 import { Nullable, Optional } from '../../http/fields/field.js';
 import {
   JobId,
+  JobIds,
   Label,
   Labels,
   Moment,
-  OneOf,
   Parts,
   QueueName,
+  SomeOf,
   Whole,
   Flag,
 } from '../../http/fields/kinds.js';
@@ -17,23 +17,25 @@ import { PageQuery } from '../../http/request/page-query.js';
 import { JobsPage } from '../../http/job-fields/summary.v1.js';
 
 const MOST_ITEMS = 1_000;
+const MAX_IDS = 100;
 const MANY = 1_000_000_000;
 
 /** Filters of a job list; a job must match all of them. */
 export class JobsQuery extends PageQuery {
   @Optional() @QueueName('Their queue. A token for some queues must name one of them.') queue?: string;
   @Optional()
-  @OneOf('Where they are in their lives; `ended`: done or cancelled, as counts of queues have it.', [
-    ...Object.keys(JOB_STATES),
-    'ended',
-  ])
-  state?: ListedState;
+  @SomeOf('Their states, with commas between them; `ended`: done or cancelled.', STATE_NAMES)
+  state?: string[];
   @Optional() @Label('One of their tags.', { max: MAX_LABEL }) tag?: string;
   @Optional() @Label('Their type.', { max: MAX_LABEL }) type?: string;
   @Optional() @Label('The failure group of dead jobs.', { max: MAX_GROUP }) group?: string;
   @Optional()
   @Label('Who has them leased, or left them when the lease ran out.', { max: MAX_LABEL })
   worker?: string;
+  @Optional()
+  @JobIds('The jobs with these ids, in this order, of any queue; beside it only `fields`.', { max: MAX_IDS })
+  ids?: string[];
+  @Optional() @SomeOf('What jobs have besides: their data, 4 MiB in one answer.', ['data']) fields?: string[];
 }
 
 export class TagsFields {

@@ -8,6 +8,8 @@ import { answerNothing } from '../../http/answer/answer.js';
 import { type AnswerDescription, Describe } from '../../http/describe.js';
 import type { RequestContext } from '../../http/request/request-context.js';
 import type { FieldsClass } from '../../http/fields/field.js';
+import { checkVerb } from '../../domain/rights.js';
+import { readQuery } from '../../http/fields/read.js';
 import { given } from '../../http/fields/given.js';
 import { Incoming } from '../../http/incoming.js';
 import { bulkLimit } from '../../http/request/body.js';
@@ -20,6 +22,7 @@ import {
   CancelledAnswer,
   ChangedAnswer,
   ChangeFields,
+  DeleteJobQuery,
   DependencyFields,
   LogFields,
 } from '../dto/change.v1.js';
@@ -57,6 +60,26 @@ export class V1ChangesController {
     const cancelled = await this.changes.cancel(caller, id, request);
     const revoked_at = cancelled.outcome === 'requested' ? isoTime(cancelled.revokedAtMs) : null;
     reply(context, 200, { id, outcome: cancelled.outcome, revoked_at });
+  }
+
+  @Delete()
+  @Access({ queues: 'body', verb: 'consume' })
+  @Describe({
+    id: 'deleteJob',
+    about: 'Deletes a job in any state but leased. Nothing of it is kept.',
+    details:
+      'Of a leased job: 409 `leased`, unless `force` is true, which needs the permission admin. Jobs that depend on it see a failed dependency.',
+    group: GROUP,
+    query: DeleteJobQuery,
+    answers: { 204: { about: 'It is deleted.' } },
+    errors: ['job_not_found', 'queue_not_allowed', 'leased', 'pool_moving'],
+  })
+  async remove(@Incoming() context: RequestContext): Promise<void> {
+    const { caller, jobId: id } = context;
+    const { force } = readQuery(DeleteJobQuery, context.query);
+    if (force) checkVerb(caller.rights, 'admin');
+    await this.changes.remove(caller, id, force);
+    answerNothing(context);
   }
 
   @Patch()

@@ -1,6 +1,9 @@
 import { Controller, Delete, Get, Post, Put, UseGuards } from '@nestjs/common';
 import { Access, type AccessRules } from '../../auth/access.js';
 import { TokenGuard } from '../../auth/token.guard.js';
+import { statesOf } from '../../domain/states.js';
+import { InputError } from '../../http/answer/errors.v1.js';
+import type { Query } from '../../http/request/head.js';
 import { Config } from '../../config/config.js';
 import { Describe } from '../../http/describe.js';
 import type { RequestContext } from '../../http/request/request-context.js';
@@ -44,16 +47,22 @@ export class V1ListsController {
     id: 'listJobs',
     about: 'Lists jobs, in whatever state.',
     details:
-      'Jobs of one state come in its order: ready ones as they will be leased, others by time. A job that moves while one goes through the pages may be missed or shown twice. Plain jobs have no tag, type or group.',
+      '`ids` lists the jobs with these ids: those that do not exist are left out. Jobs of one state come in its order: ready ones as they will be leased, others by time. A job that moves while one goes through the pages may be missed or shown twice. Plain jobs have no tag, type or group.',
     group: GROUP,
     query: JobsQuery,
     answers: { 200: { about: 'A page of jobs.', of: JobsPage } },
     errors: ['queue_not_allowed', 'pool_moving'],
   })
   async list(@Incoming() context: RequestContext): Promise<void> {
-    const { limit, cursor, ...filter } = readQuery(JobsQuery, context.query);
+    const { caller, query } = context;
+    const { limit, cursor, ids, fields, state, ...filter } = readQuery(JobsQuery, query);
+    if (ids !== undefined) refuseBesideIds(query);
     const page = pageOf({ limit, cursor });
-    reply(context, 200, jobsPage(await this.lists.list(context.caller, filter, page)));
+    const states = state && { state: statesOf(state) };
+    const found = await (ids === undefined
+      ? this.lists.list(caller, { ...filter, ...states }, page)
+      : this.lists.listByIds(caller, ids));
+    reply(context, 200, jobsPage(found, fields && (await this.lists.dataOf(caller, found.items))));
   }
 
   @Get('jobs/:id/tags')
@@ -197,4 +206,13 @@ export class V1ListsController {
     const { items, cursor } = await this.lists[of](context.caller, page);
     reply(context, 200, pageAnswer(items, cursor));
   }
+}
+
+const BESIDE_IDS = new Set(['ids', 'fields', 'token']);
+
+/** @throws {InputError} parameters that filter or page a list of ids, which has all of them */
+function refuseBesideIds(query: Query): void {
+  const others = Object.keys(query).filter((name) => !BESIDE_IDS.has(name));
+  if (others.length === 0) return;
+  throw new InputError(others.map((field) => ({ field, rule: 'must be left out beside ids' })));
 }

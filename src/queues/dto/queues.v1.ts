@@ -1,5 +1,5 @@
 import { MAX_PERIOD_MS, MAX_PRIORITY, MAX_TRIES, MAX_UINT32, MIN_PRIORITY } from '../../domain/limits.js';
-import { JOB_STATES, type JobState } from '../../domain/states.js';
+import { STATE_NAMES } from '../../domain/states.js';
 import { Nullable, Optional } from '../../http/fields/field.js';
 import { Flag, Moment, SomeOf, Label, Part, Parts, QueueName, Whole } from '../../http/fields/kinds.js';
 import { RetryPolicyFields } from '../../http/job-fields/retry-policy.v1.js';
@@ -110,8 +110,7 @@ export class DrainFields {
 }
 
 export class PurgeFields {
-  @SomeOf('Which jobs go, by state; `ended`: done and cancelled ones.', [...Object.keys(JOB_STATES), 'ended'])
-  states!: (JobState | 'ended')[];
+  @SomeOf('Which jobs go, by state; `ended`: done or cancelled.', STATE_NAMES) states!: string[];
   @Optional() @Flag('Nothing goes: they are only counted.') dry_run: boolean = false;
 }
 

@@ -151,6 +151,17 @@ export const deleteQueue = script({
   reply: whole,
 });
 
+export const deleteJob = script({
+  name: 'extended/delete_job',
+  label: 'full_delete',
+  keys: SPACE,
+  args: [...TIMES, 'id', 'force'],
+  item: [],
+  /** Sent twice, the second finds no job: the caller would be told that there was none. */
+  repeatable: false,
+  reply: whole,
+});
+
 export const cancelJobs = script({
   name: 'extended/cancel',
   label: 'full_cancel',
@@ -204,6 +215,7 @@ export const EXTENDED_SCRIPTS = [
   recoverJobs,
   deleteQueue,
   cancelJobs,
+  deleteJob,
   changeJob,
   readStates,
   jobQueues,

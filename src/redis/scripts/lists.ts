@@ -54,6 +54,26 @@ export const recordWorkers = script({
   reply: whole,
 });
 
+export const listByIds = script({
+  name: 'extended/list_by_ids',
+  label: 'full_by_ids',
+  keys: ['meta', 'queues'],
+  args: TIMES,
+  item: ['id'],
+  repeatable: true,
+  reply: whole,
+});
+
+export const readData = script({
+  name: 'extended/read_data',
+  label: 'full_data',
+  keys: ['meta'],
+  args: [...TIMES, 'most_bytes'],
+  item: ['id'],
+  repeatable: true,
+  reply: whole,
+});
+
 export const countStalled = script({
   name: 'extended/count_stalled',
   label: 'full_stalled',
@@ -82,4 +102,6 @@ export const LIST_SCRIPTS = [
   workersScript,
   recordWorkers,
   countStalled,
+  listByIds,
+  readData,
 ] as const;

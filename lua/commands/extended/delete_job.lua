@@ -1,0 +1,43 @@
+--[[
+Delete a job, in any state but leased; by force a leased one too. Job keys are built from the prefix of meta (core/call).
+
+KEYS[1] meta         hash: the namespace's marker
+KEYS[2] queues       hash: queue name -> number
+KEYS[3] due          zset: queue number -> earliest due time, Unix ms
+KEYS[4] waiting      hash: queue name -> end of a server's registration, Unix ms
+KEYS[5] expiries     zset: queue number -> earliest expiry of a ready job, Unix ms
+ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
+ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
+ARGV[3] id           the job's
+ARGV[4] force        "1": also if it is leased
+
+Returns {status, now_ms, next_ms, code}. Status: 0 done, 1 too late. Next_ms: the earliest timer that was set, 0 = none. Code: 0 no such job,
+1 deleted, 2 it is leased, and nothing has changed.
+Cost: O(log N).
+]]
+local meta, queues, due, waiting, expiries = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local clock_ms, deadline_ms, id, force = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
+
+--- @requires core/call
+
+use_namespace(meta, queues)
+if start_clock(clock_ms, deadline_ms) then
+  return { 1, now_floor }
+end
+watch_waiters(waiting)
+--- @include "base"
+--- @include "remove"
+
+-- Read.
+redis.call("EXISTS", meta, due, waiting, expiries)
+local job = job_of(id)
+if not job or is_expired(job) then
+  return { 0, now_floor, 0, 0 }
+elseif job.state == LEASED and force ~= "1" then
+  return { 0, now_floor, 0, 2 }
+end
+remove(job)
+
+-- Write.
+local next_ms = commit()
+return { 0, now_floor, next_ms, 1 }
