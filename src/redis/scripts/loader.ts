@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { inlineConstants } from './constants.js';
 import type { Module } from './lua-module.js';
-import { leaveOutUnused } from './unused.js';
+import { leaveOutUnused, leaveOutUnusedFunctions } from './unused.js';
 
 /** Where the Lua files are: at the same depth from `src/` and from `dist/`. */
 const LUA_DIR = join(import.meta.dirname, '..', '..', '..', 'lua');
@@ -46,7 +46,9 @@ export function assembleScript(
   instead: Readonly<Record<string, string>> = {},
   read: ReadLua = readLua,
 ): string {
-  const text = expandIncludes(read(`commands/${path}`), read);
+  const whole = expandIncludes(read(`commands/${path}`), read);
+  const begins = whole.indexOf(']]\n') + ']]\n'.length;
+  const text = whole.slice(0, begins) + leaveOutUnusedFunctions(whole.slice(begins));
   const first = inOrder(path, namesIn(text, REQUIRES), instead, read);
   const rest = inOrder(path, namesIn(text, REQUIRES_HERE), instead, read, first);
   const { modules, code } = inlineConstants([...first, ...rest], text.replace(REQUIRES, ''));
