@@ -589,7 +589,12 @@ describe('wake-ups in a Cluster', () => {
       for (const jobs of await Promise.all(waits)) expect(jobs).toHaveLength(1);
     });
 
-    it('end when no request has waited for a while, and begin again with the next one', async () => {
+    /** Wake-ups of a client of their own, which calls `onWake` for each. `lingerMs`: how long an unused subscription stays. */
+    async function startWakeups(
+      style: 'plain' | 'sharded',
+      onWake: (namespace: string, queue: string | null) => unknown,
+      lingerMs?: number,
+    ): Promise<{ wakeups: ClusterWakeups; end: () => void }> {
       const options = {
         allowUnsafe: false,
         keyPrefix: 'p:',
@@ -600,9 +605,18 @@ describe('wake-ups in a Cluster', () => {
       await client.connect();
       const calls = new Calls('default', 2_000, () => undefined);
       const nodes = new ClusterNodes(client, calls, new RedisClock());
+      const listeners = new Set([onWake]);
+      const wakeups = new ClusterWakeups(client, nodes, calls, new Keys('p:'), style, listeners, lingerMs);
+      const end = (): void => {
+        wakeups.disconnect(false);
+        client.disconnect();
+      };
+      return { wakeups, end };
+    }
+
+    it('end when no request has waited for a while, and begin again with the next one', async () => {
       const received: (string | null)[] = [];
-      const listeners = new Set([(_ns: string, queue: string | null): unknown => received.push(queue)]);
-      const wakeups = new ClusterWakeups(client, nodes, calls, new Keys('p:'), 'sharded', listeners, 0);
+      const { wakeups, end } = await startWakeups('sharded', (_ns, queue) => received.push(queue), 0);
       const ns = randomNamespace();
       const { owner } = await cluster.ownerOf(`{${ns}}`);
       wakeups.follow(ns);
@@ -619,26 +633,14 @@ describe('wake-ups in a Cluster', () => {
 
       wakeups.follow(ns);
       await waitFor(() => subscribers(owner, ns));
-      wakeups.disconnect(false);
-      client.disconnect();
+      end();
     });
 
     it('come on one channel for all where the Cluster has no sharded ones', async () => {
-      const options = {
-        allowUnsafe: false,
-        keyPrefix: 'p:',
-        commandTimeoutMs: 2_000,
-        clusterNodes: cluster.addresses,
-      };
-      const client = createClient(options) as Cluster;
-      await client.connect();
-      const calls = new Calls('default', 2_000, () => undefined);
-      const nodes = new ClusterNodes(client, calls, new RedisClock());
       const received: string[] = [];
-      const listeners = new Set([
-        (ns: string, queue: string | null): unknown => received.push(`${ns} ${queue ?? ''}`),
-      ]);
-      const wakeups = new ClusterWakeups(client, nodes, calls, new Keys('p:'), 'plain', listeners);
+      const { wakeups, end } = await startWakeups('plain', (ns, queue) =>
+        received.push(`${ns} ${queue ?? ''}`),
+      );
       await wakeups.open();
       for (const round of ['one', 'two']) {
         await waitFor(async () => {
@@ -649,8 +651,7 @@ describe('wake-ups in a Cluster', () => {
         }, 10_000);
         for (const { redis } of cluster.masters) await redis.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
       }
-      wakeups.disconnect(false);
-      client.disconnect();
+      end();
     });
   });
 });

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import type { LeasedJob } from '../../src/domain/job.js';
-import type { Completion } from '../../src/domain/extended-job.js';
+import type { Completion, JobFailure } from '../../src/domain/extended-job.js';
 import { type JobState, EXTENDED_TRANSITIONS } from '../../src/domain/states.js';
 import type { JobChange } from '../../src/engine/jobs/job-updater.js';
 import type { Verb } from '../../src/engine/settle/settler.js';
@@ -512,6 +512,9 @@ describe('states of extended jobs', () => {
     return (await f.find(id))?.lease ?? 0;
   }
 
+  const operations = () => f.engine.extended.leaseOperations;
+  const failure = (id: string, held: number): JobFailure => ({ id, lease: held, group: 'g', message: 'm' });
+
   /** A job in another queue that ends once another job depends on it. */
   async function other(): Promise<string> {
     return put({ queue: 'other', retentionMs: 0, tries: 1 });
@@ -603,61 +606,23 @@ describe('states of extended jobs', () => {
       await lease('q', 2);
     },
     'a slot of its key gets free': () => complete('first'),
-    release: async (id) => f.engine.extended.leaseOperations.release(f.ns, { id, lease: await numberOf(id) }),
+    release: async (id) => operations().release(f.ns, { id, lease: await numberOf(id) }),
     'release with a delay': async (id) =>
-      f.engine.extended.leaseOperations.release(f.ns, { id, lease: await numberOf(id), delayMs: 5_000 }),
-    retry: async (id) =>
-      f.engine.extended.leaseOperations.retry(f.ns, {
-        id,
-        lease: await numberOf(id),
-        group: 'g',
-        message: 'm',
-      }),
+      operations().release(f.ns, { id, lease: await numberOf(id), delayMs: 5_000 }),
+    retry: async (id) => operations().retry(f.ns, failure(id, await numberOf(id))),
     'retry with a delay': async (id) =>
-      f.engine.extended.leaseOperations.retry(f.ns, {
-        id,
-        lease: await numberOf(id),
-        group: 'g',
-        message: 'm',
-        delayMs: 1,
-      }),
-    'retry, no try left': async (id) =>
-      f.engine.extended.leaseOperations.retry(f.ns, {
-        id,
-        lease: await numberOf(id),
-        group: 'g',
-        message: 'm',
-      }),
-    fail: async (id) =>
-      f.engine.extended.leaseOperations.fail(f.ns, {
-        id,
-        lease: await numberOf(id),
-        group: 'g',
-        message: 'm',
-      }),
+      operations().retry(f.ns, { ...failure(id, await numberOf(id)), delayMs: 1 }),
+    'retry, no try left': async (id) => operations().retry(f.ns, failure(id, await numberOf(id))),
+    fail: async (id) => operations().fail(f.ns, failure(id, await numberOf(id))),
     'heartbeat after the lease ran out': async (id) =>
-      f.engine.extended.leaseOperations.heartbeat(f.ns, { id, lease: await lateLease(id) }),
+      operations().heartbeat(f.ns, { id, lease: await lateLease(id) }),
     'ack after the lease ran out, to be kept': async (id) => {
-      const done = await f.engine.extended.leaseOperations.complete(f.ns, [
-        { id, lease: await lateLease(id) },
-      ]);
+      const done = await operations().complete(f.ns, [{ id, lease: await lateLease(id) }]);
       expect(done).toEqual(['done']);
     },
     'retry with a delay after the lease ran out': async (id) =>
-      f.engine.extended.leaseOperations.retry(f.ns, {
-        id,
-        lease: await lateLease(id),
-        group: 'g',
-        message: 'm',
-        delayMs: 1,
-      }),
-    'fail after the lease ran out': async (id) =>
-      f.engine.extended.leaseOperations.fail(f.ns, {
-        id,
-        lease: await lateLease(id),
-        group: 'g',
-        message: 'm',
-      }),
+      operations().retry(f.ns, { ...failure(id, await lateLease(id)), delayMs: 1 }),
+    'fail after the lease ran out': async (id) => operations().fail(f.ns, failure(id, await lateLease(id))),
     'ack, to be kept': (id) => complete(id),
     'ack, and on to a next queue': (id) => complete(id, { next: { queue: 'next' } }),
     'ack, and on to a next queue with a delay': (id) =>
