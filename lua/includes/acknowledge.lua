@@ -1,5 +1,14 @@
--- Settle verb ack: the work is done.
-function verbs.ack(job, options, result, code)
+-- Settle verb ack: the work is done. New data comes before the other bytes.
+local function replace_data(job, options, data)
+  if data then
+    bodies.replace(job, data)
+    put(job, "ctype", options.ctype)
+  end
+end
+
+function verbs.ack(job, options, bytes, code)
+  local data = options.data_bytes and string.sub(bytes, 1, options.data_bytes)
+  local result = data and string.sub(bytes, options.data_bytes + 1) or bytes
   local ran = job.x.leased and now_floor - tonumber(job.x.leased)
   local needs = ids_in(options.next and result or "")
   local refusal = why_not(job, needs)
@@ -12,11 +21,14 @@ function verbs.ack(job, options, result, code)
   -- By force the job may be acknowledged while no worker has it.
   local worker = code ~= 3 and code ~= 5 and job.x.worker or nil
   if options.next then
+    make_extended(job, true)
+    replace_data(job, options, data)
     return move_on(job, options.next, needs, facts)
   end
   local keep_ms = options.keep_ms or tonumber(job.x.keep or 0)
   if keep_ms > 0 then
     make_extended(job, true)
+    replace_data(job, options, data)
     put(job, "keep", keep_ms)
     put(job, "result", options.has_result and result or nil)
     put(job, "rtype", options.rtype)

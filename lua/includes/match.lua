@@ -1,6 +1,6 @@
 -- Filters of job lists: a table {queue, states, type, group, tag, text, attributes}, all of which must hold; fields: of the job's hash. States: number, as text -> true.
 local SHOWN = { "type", "tags", "attributes", "put", "worker", "fgroup", "fmessage", "fat", "fworker", "progress", "tracked", "ended", "failures", "crashes",
-  "tries" }
+  "tries", "unindexed" }
 
 -- Messages may be long: a script that has read so many bytes stops.
 local MOST_BYTES, bytes_seen = 262144, 0
@@ -14,8 +14,9 @@ local function fields_of(job, id)
   return fields
 end
 
+-- No list by a tag has a job whose tags are not indexed, whatever index is read.
 local function has_tag(fields, tag)
-  for _, one in ipairs(fields.tags and cjson.decode(fields.tags) or {}) do
+  for _, one in ipairs(fields.tags and not fields.unindexed and cjson.decode(fields.tags) or {}) do
     if one == tag then
       return true
     end

@@ -1,5 +1,5 @@
--- Settle verbs retry and fail: the failure is recorded on the job.
-local function record_failure(job, options)
+-- Settle verbs retry and fail: the failure is recorded on the job, which may get new data.
+local function record_failure(job, options, data)
   take_back(job)
   make_extended(job, true)
   put(job, "failures", tonumber(job.x.failures or 0) + 1)
@@ -7,14 +7,18 @@ local function record_failure(job, options)
   put(job, "fmessage", options.message)
   put(job, "fat", now_floor)
   put(job, "fworker", job.x.worker)
+  if options.has_data then
+    bodies.replace(job, data)
+    put(job, "ctype", options.ctype)
+  end
 end
 
 local function where(job)
   return cjson.encode({ queue = name_of(job.queue) })
 end
 
-function verbs.retry(job, options)
-  record_failure(job, options)
+function verbs.retry(job, options, data)
+  record_failure(job, options, data)
   local delay = options.delay_ms or delay_of(job, tonumber(job.x.failures), options.group)
   if job.tries == 0 or not delay then
     die(job, options.group, options.message, job.x.worker)
@@ -26,8 +30,8 @@ function verbs.retry(job, options)
   return 1, at, where(job)
 end
 
-function verbs.fail(job, options)
-  record_failure(job, options)
+function verbs.fail(job, options, data)
+  record_failure(job, options, data)
   log_event("failed", job, { group = options.group, message = options.message, worker = job.x.worker })
   die(job, options.group, options.message, job.x.worker)
   return 1, 0, where(job)

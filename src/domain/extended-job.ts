@@ -170,6 +170,8 @@ export interface Completion extends LeaseRef {
   readonly queue?: string;
   /** Kept with the job for its retention. */
   readonly result?: { readonly body: Buffer; readonly contentType: string };
+  /** Replaces the data of a job that is kept, or moves to another queue. */
+  readonly data?: NewData;
   /** Retention in milliseconds, instead of the job's own. */
   readonly retentionMs?: number;
   /** Moves the job to another queue, with its history and with the tries that it had at first. */
@@ -185,12 +187,21 @@ export interface Release extends LeaseRef {
   readonly delayMs?: number;
 }
 
+/** Data in place of those that a job has. */
+export interface NewData {
+  readonly body: Buffer;
+  /** Omitted: plain JSON. */
+  readonly contentType?: string;
+}
+
 /** A job that failed. */
 export interface JobFailure extends LeaseRef {
   /** Names the kind of failure: 1 … 128 characters. */
   readonly group: string;
   readonly message: string;
   readonly delayMs?: number;
+  /** Replaces the data of the job. */
+  readonly data?: NewData;
 }
 
 /** Response to a heartbeat. */

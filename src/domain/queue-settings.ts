@@ -31,6 +31,8 @@ export interface QueueLimits {
   readonly defaults: QueueDefaults;
   /** Maximum number of done and cancelled jobs that are kept for their retention; the newest ones are kept. */
   readonly maxKept: number | null;
+  /** False: jobs stored in the queue from then on are in no list by tag. Their tags stay on them. */
+  readonly indexTags: boolean;
 }
 
 /** All settings of a queue. */

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Caller } from '../domain/caller.js';
 import { checkDependencies, visibleOf } from '../auth/job-rights.js';
 import { DependentsError } from '../domain/errors.js';
-import { checkAllQueues, checkQueue } from '../domain/rights.js';
+import { checkAllQueues, checkQueue, isForSomeQueues } from '../domain/rights.js';
 import { EngineRegistry } from '../engine/migration/engine.registry.js';
 import type { CancelRequest, Cancelled } from '../engine/jobs/job-canceller.js';
 import type { Changed, JobChange } from '../engine/jobs/job-updater.js';
@@ -26,15 +26,19 @@ export class ChangesService {
   async cancel(caller: Caller, id: string, request: CancelRequest): Promise<Cancelled> {
     if (request.cascade === true) checkAllQueues(caller.rights);
     const jobs = await this.jobsFor(caller, id);
-    return jobs.cancel(caller.namespace, id, request).catch(async (error: unknown) => {
-      if (!(error instanceof DependentsError)) throw error;
-      throw new DependentsError(await visibleOf(jobs, caller, error.dependents));
-    });
+    return withVisibleDependents(jobs, caller, jobs.cancel(caller.namespace, id, request));
   }
 
-  /** Calls `JobCanceller.remove`. @throws as `cancel` */
-  async remove(caller: Caller, id: string, isForced: boolean): Promise<void> {
-    await (await this.jobsFor(caller, id)).remove(caller.namespace, id, isForced);
+  /**
+   * Calls `JobCanceller.remove`. A forced call also fails the job's dependents, but not with a token that is limited to
+   * some queues: they may be in any queue.
+   *
+   * @throws as `cancel`
+   */
+  async remove(caller: Caller, id: string, force: boolean): Promise<void> {
+    const jobs = await this.jobsFor(caller, id);
+    const withDependents = force && !isForSomeQueues(caller.rights);
+    await withVisibleDependents(jobs, caller, jobs.remove(caller.namespace, id, { force, withDependents }));
   }
 
   /** Calls `JobUpdater.change`. @throws as `cancel` */
@@ -54,4 +58,12 @@ export class ChangesService {
     await this.jobs.checkJob(caller, id);
     return this.engines.forPool(caller.pool).native;
   }
+}
+
+/** An error must not show dependents in queues that the token is not for. */
+async function withVisibleDependents<T>(jobs: NativeJobs, caller: Caller, call: Promise<T>): Promise<T> {
+  return call.catch(async (error: unknown) => {
+    if (!(error instanceof DependentsError)) throw error;
+    throw new DependentsError(await visibleOf(jobs, caller, error.dependents));
+  });
 }

@@ -35,7 +35,7 @@ export interface LostAck {
 
 /** An ack, with an outcome if it has one; without one it is the same as an ack of lmstfy's API. */
 export interface ExtendedAck extends Ack {
-  readonly outcome?: Pick<Completion, 'result' | 'next'>;
+  readonly outcome?: Pick<Completion, 'result' | 'data' | 'next'>;
 }
 
 /** What a heartbeat can set besides extending the lease. */
@@ -144,8 +144,8 @@ export class JobsService {
 
   /** Acks one job. @throws {QueueError} `job_not_found`, `lease_lost`, `pool_moving` */
   async ack(caller: Caller, completion: Completion): Promise<AckStatus> {
-    const { result, next } = completion;
-    const isPlain = result === undefined && next === undefined;
+    const { result, data, next } = completion;
+    const isPlain = result === undefined && data === undefined && next === undefined;
     const [status = 'not_found'] = isPlain
       ? await this.ackAll(caller, [completion])
       : await this.complete(caller, [completion]);

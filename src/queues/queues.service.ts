@@ -26,6 +26,7 @@ const NO_SETTINGS: QueueSettings = {
   ratePerKey: null,
   defaults: {},
   maxKept: null,
+  indexTags: true,
   pausedAtMs: null,
   drainingSinceMs: null,
 };

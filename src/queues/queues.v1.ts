@@ -14,7 +14,7 @@ const MOST_PER_MS = 10;
 /** Builds a change of settings from a request. @throws {InputError} naming the fields that contradict each other */
 export function changeOf(fields: SettingsFields): SettingsChange {
   const problems = new Problems();
-  const { max_running, max_running_per_key, rate, rate_per_key, defaults, max_kept } = fields;
+  const { max_running, max_running_per_key, rate, rate_per_key, defaults, max_kept, index_tags } = fields;
   const change = given<SettingsChange>({
     maxRunning: max_running,
     maxRunningPerKey: max_running_per_key,
@@ -22,6 +22,7 @@ export function changeOf(fields: SettingsFields): SettingsChange {
     ratePerKey: rate_per_key && rateOf(rate_per_key, 'rate_per_key', problems),
     defaults: defaults && defaultsOf(defaults, problems),
     maxKept: max_kept,
+    indexTags: index_tags,
   });
   problems.settle();
   return change;
@@ -45,6 +46,7 @@ export function queueAnswer(view: QueueView): Plain<QueueAnswer> {
     rate_per_key: rateFieldsOf(view.ratePerKey),
     defaults: defaultsFieldsOf(defaults),
     max_kept: view.maxKept,
+    index_tags: view.indexTags,
     ...(view.isCreated === true ? { created: true } : {}),
   };
 }

@@ -798,15 +798,41 @@ describe('deletion of a job', () => {
     expect((await remove(foreign)).status).toBe(204);
   });
 
-  it('fails what depends on the job', async () => {
+  it('refuses a job that others depend on, and fails these by force', async () => {
     const queue = fresh();
     await publish({ queue, id: 'needed-d' });
     const { id } = await publish({ queue, depends_on: ['needed-d'], on_dependency_failure: 'fail' });
-    await remove('needed-d');
+    expect(await remove('needed-d')).toMatchObject({
+      status: 409,
+      json: { code: 'has_dependents', dependents: [id] },
+    });
+    expect(await find(id)).toMatchObject({ state: 'blocked' });
+    expect(await find('needed-d')).toMatchObject({ state: 'ready' });
+    expect((await remove('needed-d', '?force=true')).status).toBe(204);
 
     await waitFor(async () => {
       expect(await find(id)).toMatchObject({ state: 'dead', failure: { group: 'dependency_failed' } });
       return true;
     }, 5_000);
+  });
+
+  it('refuses a dead job that others wait for, and deletes a done one that they waited for', async () => {
+    const queue = fresh();
+    const { id: dead } = await publish({ queue });
+    await publish({ queue: fresh(), id: 'waits-for-dead', depends_on: [dead] });
+    await post(`jobs/${dead}/fail`, { lease: (await leaseOne(queue)).lease });
+    await waitFor(async () => {
+      expect(await find('waits-for-dead')).toMatchObject({ failed_dependencies: { [dead]: 'died' } });
+      return true;
+    }, 5_000);
+    expect(await remove(dead)).toMatchObject({ status: 409, json: { dependents: ['waits-for-dead'] } });
+    expect((await remove('waits-for-dead')).status).toBe(204);
+    expect((await remove(dead)).status).toBe(204);
+
+    const { id: done } = await publish({ queue, retention_ms: 60_000 });
+    await publish({ queue: fresh(), id: 'waits-for-done', depends_on: [done] });
+    await post(`jobs/${done}/ack`, { lease: (await leaseOne(queue)).lease });
+    expect((await remove(done)).status).toBe(204);
+    await waitFor(async () => (await find('waits-for-done'))['state'] === 'ready', 5_000);
   });
 });

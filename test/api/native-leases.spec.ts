@@ -396,6 +396,55 @@ describe('lease operations', () => {
       }
     });
 
+    it('gives new data with its last word, which are kept as they are written', async () => {
+      const queue = fresh();
+      const text = async (id: string): Promise<string> =>
+        (await app.get(`/v1/${app.namespace}/jobs/${id}`)).text;
+      const written = '{ "a": 1.50, "a": 98765432109876543210 }';
+      for (const verb of ['retry', 'fail', 'ack']) {
+        const { id } = await publish({ queue, data: 1, retention_ms: 60_000 });
+        const { lease: number } = await leaseOne(queue);
+        const answer = await post(`jobs/${id}/${verb}`, `{"lease":${String(number)},"data":${written}}`);
+        expect(answer.status).toBe(200);
+        expect(await text(id)).toContain(`"data":${written},"content_type":"application/json"`);
+        await call('DELETE', `jobs/${id}`);
+      }
+      const bytes = { data_base64: '/+8=', content_type: 'image/png' };
+      const { id: failed } = await publish({ queue, data: 1 });
+      await post(`jobs/${failed}/fail`, { lease: (await leaseOne(queue)).lease, ...bytes });
+      expect(await find(failed)).toMatchObject({ state: 'dead', ...bytes });
+
+      const { id: many } = await publish({ queue, data: 1, retention_ms: 60_000 });
+      const { lease: last } = await leaseOne(queue);
+      await post(
+        'acks',
+        `{"acks":[{"queue":"${queue}","id":"${many}","lease":${String(last)},"result":2,"data":${written}}]}`,
+      );
+      expect(await text(many)).toContain(`"data":${written},`);
+      expect(await find(many)).toMatchObject({ state: 'done', result: { data: 2 } });
+    });
+
+    it('is refused new data that contradict each other, and its job keeps those that it has', async () => {
+      const queue = fresh();
+      const { id } = await publish({ queue, data: 'old', retention_ms: 60_000 });
+      const { lease: number } = await leaseOne(queue);
+      for (const [more, field] of [
+        [{ data: 1, data_base64: 'YQ==' }, 'data_base64'],
+        [{ content_type: 'text/plain' }, 'content_type'],
+        [{ data: 1, content_type: 'text/plain' }, 'content_type'],
+        [{ data: 'x'.repeat(5_000) }, 'data'],
+        [{ data_base64: 'Y' }, 'data_base64'],
+      ] as const) {
+        for (const verb of ['retry', 'fail', 'ack']) {
+          const answer = await post(`jobs/${id}/${verb}`, { lease: number, ...more });
+          expect([verb, answer.status, wrongFields(answer)]).toEqual([verb, 400, [field]]);
+        }
+      }
+      const stale = await post(`jobs/${id}/fail`, { lease: number + 1, data: 'new' });
+      expect(stale).toMatchObject({ status: 409, json: { code: 'lease_lost' } });
+      expect(await find(id)).toMatchObject({ state: 'leased', data: 'old' });
+    });
+
     it('acknowledges many, some with a result and some that go on', async () => {
       const [queue, next] = [fresh(), fresh()];
       await publish({ jobs: [1, 2, 3, 4].map((data) => ({ queue, data, retention_ms: 60_000 })) });

@@ -41,6 +41,7 @@ describe('queues', () => {
       rate_per_key: null,
       defaults: {},
       max_kept: null,
+      index_tags: true,
     });
   });
 
@@ -117,6 +118,32 @@ describe('queues', () => {
     await publish({ queue: awaited, data: 1 });
     expect(await waiting).toHaveLength(1);
     await call('DELETE', 'recurring/r9');
+  });
+
+  it('does not index the tags of its jobs, if it is told so', async () => {
+    const [queue, tag] = [fresh(), fresh('tag')];
+    const setting = async (index_tags: unknown): Promise<unknown> =>
+      given('PATCH', `queues/${queue}`, { index_tags });
+    const found = async (): Promise<string[]> =>
+      (await given<{ items: { id: string }[] }>('GET', `jobs?tag=${tag}`)).items.map(({ id }) => id);
+
+    expect(await setting(false)).toMatchObject({ index_tags: false, created: true });
+    const { id: hidden } = await publish({ queue, tags: [tag] });
+    expect(await setting(null)).toMatchObject({ index_tags: true });
+    const { id: shown } = await publish({ queue, tags: [tag] });
+    expect(await given('PATCH', `queues/${queue}`, { max_kept: 9 })).toMatchObject({ index_tags: true });
+
+    expect(await found()).toEqual([shown]);
+    expect(await given('GET', `jobs/${hidden}`)).toMatchObject({ tags: [tag] });
+    expect(await given('POST', `jobs/${hidden}/tags`, { tags: ['more'] })).toMatchObject({
+      tags: [tag, 'more'],
+    });
+    expect((await found()).sort()).toEqual([hidden, shown].sort());
+    for (const wrong of [0, 'false', {}])
+      expect(await call('PATCH', `queues/${queue}`, { index_tags: wrong })).toMatchObject({
+        status: 400,
+        json: { errors: [{ field: 'index_tags' }] },
+      });
   });
 
   it('does not drain, purge, resume or forget a queue that does not exist', async () => {

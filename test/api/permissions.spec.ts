@@ -418,6 +418,26 @@ describe('permissions by queue', () => {
       expect(await find('waits')).toMatchObject({ state: 'blocked' });
       expect(await call('POST', 'jobs/first/cancel', { cascade: true })).toMatchObject({ status: 200 });
     });
+
+    it('fails nothing that depends on a job by deleting it, not even by force', async () => {
+      const mine = await limited();
+      const consumer = await limited('consume');
+      await publish({ queue: 'mine', id: 'to-delete' });
+      await publish({
+        queue: 'theirs',
+        id: 'waits-for-it',
+        depends_on: ['to-delete'],
+        on_dependency_failure: 'fail',
+      });
+
+      const refused = { status: 409, json: { code: 'has_dependents', dependents: [] } };
+      expect(await consumer('DELETE', 'jobs/to-delete')).toMatchObject(refused);
+      expect(await consumer('DELETE', 'jobs/to-delete?force=true')).toMatchObject({ status: 403 });
+      expect(await mine('DELETE', 'jobs/to-delete?force=true')).toMatchObject(refused);
+      expect(await find('to-delete')).toMatchObject({ state: 'ready' });
+      expect(await find('waits-for-it')).toMatchObject({ state: 'blocked' });
+      expect(await call('DELETE', 'jobs/to-delete?force=true')).toMatchObject({ status: 204 });
+    });
   });
 
   /** What no answer to a token for `mine` may have: of each foreign job the queue, the data, the result and the failure have it. */

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
+import { QueueError } from '../../src/domain/errors.js';
 import type { LeasedJob } from '../../src/domain/job.js';
 import { testRedisUrl } from '../support/redis.js';
 import { Audit } from './audit.js';
@@ -120,6 +121,19 @@ const respawn = step(
       ...(to === null ? {} : { queue: to }),
     }),
 );
+const setTags = step('indexTags', fc.record({ queue, indexTags: fc.boolean() }), ({ extended, f }, given) =>
+  extended.path.controls.change(f.ns, given.queue, { indexTags: given.indexTags }),
+);
+const change = step('change', fc.record({ pick, tags, to: fc.option(queue) }), async (world, given) => {
+  const id = world.ids[given.pick % Math.max(world.ids.length, 1)];
+  if (id === undefined) return;
+  const where = given.to === null ? {} : { queue: given.to };
+  await world.extended.path.jobUpdater
+    .change(world.f.ns, id, { tags: given.tags, ...where })
+    .catch((error: unknown) => {
+      if (!(error instanceof QueueError)) throw error;
+    });
+});
 const drop = step('delete', fc.record({ group }), ({ extended, f }, filter) =>
   extended.path.dead.delete(f.ns, filter, 2),
 );
@@ -131,6 +145,8 @@ const operation = fc.oneof(
   { weight: 4, arbitrary: pass },
   { weight: 2, arbitrary: respawn },
   { weight: 1, arbitrary: drop },
+  { weight: 2, arbitrary: setTags },
+  { weight: 2, arbitrary: change },
   settle('complete', ({ extended, f }, { id, lease: n }) =>
     extended.path.leaseOperations.complete(f.ns, [{ id, lease: n }]),
   ),

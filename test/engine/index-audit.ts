@@ -44,8 +44,10 @@ export async function auditIndexes(redis: Redis, namespace: string): Promise<str
 
 /** Names of indexes that a job is to be in; false = may be in. */
 function wantsOf(x: Readonly<Record<string, string>>, state: number): [string, boolean][] {
-  const { tags = '[]', type, fgroup, worker, tracked } = x;
-  const names = (JSON.parse(tags) as string[]).map((tag): [string, boolean] => [`t:${tag}`, true]);
+  const { tags = '[]', unindexed, type, fgroup, worker, tracked } = x;
+  // A job of a queue with `index_tags: false` has tags and is in none of their indexes.
+  const indexed = unindexed === undefined ? (JSON.parse(tags) as string[]) : [];
+  const names = indexed.map((tag): [string, boolean] => [`t:${tag}`, true]);
   if (type !== undefined) names.push([`y:${type}`, true]);
   if (state === JOB_STATES.dead && fgroup !== undefined) names.push([`F:${fgroup}`, true]);
   // A job whose lease ran out stays with its worker while it waits.

@@ -1,5 +1,5 @@
 --[[
-Delete a job, in any state but leased; by force a leased one too. Job keys are built from the prefix of meta (core/call).
+Delete a job, in any state but leased, that no job depends on; by force a leased one too, and one with dependents. Job keys are built from the prefix of meta (core/call).
 
 KEYS[1] meta         hash: the namespace's marker
 KEYS[2] queues       hash: queue name -> number
@@ -10,13 +10,14 @@ ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
 ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
 ARGV[3] id           the job's
 ARGV[4] force        "1": also if it is leased
+ARGV[5] severs       "1": also if jobs depend on it, which see a failed dependency
 
-Returns {status, now_ms, next_ms, code}. Status: 0 done, 1 too late. Next_ms: the earliest timer that was set, 0 = none. Code: 0 no such job,
-1 deleted, 2 it is leased, and nothing has changed.
+Returns {status, now_ms, next_ms, code, id × N}. Status: 0 done, 1 too late. Next_ms: the earliest timer that was set, 0 = none. Code: 0 no such
+job, 1 deleted, 2 it is leased, 3 jobs depend on it: some of them are the ids. With 0, 2 and 3 nothing has changed.
 Cost: O(log N).
 ]]
 local meta, queues, due, waiting, expiries = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local clock_ms, deadline_ms, id, force = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
+local clock_ms, deadline_ms, id, force, severs = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5]
 
 --- @requires core/call
 
@@ -26,6 +27,7 @@ if start_clock(clock_ms, deadline_ms) then
 end
 watch_waiters(waiting)
 --- @include "base"
+--- @include "dependents"
 --- @include "remove"
 
 -- Read.
@@ -35,6 +37,10 @@ if not job or is_expired(job) then
   return { 0, now_floor, 0, 0 }
 elseif job.state == LEASED and force ~= "1" then
   return { 0, now_floor, 0, 2 }
+end
+local dependents = severs ~= "1" and job.state < DONE and dependents_of(job) or {} -- After its end, its dependents know how it ended.
+if #dependents > 0 then
+  return { 0, now_floor, 0, 3, unpack(dependents) }
 end
 remove(job)
 

@@ -10,8 +10,8 @@ ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
 ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
 ARGV[3..] item × N   verb, id, lease, options, bytes
 
-Verb: ack (lease 0 = any lease, any state), release, retry, fail, heartbeat, undo. Options: JSON, by verb (includes/settle_verbs); bytes: a
-result, new data, or what it depends on next (includes/id_list), "" = none. Returns {status, now_ms, next_ms, (code, state, at, facts) × N}. Status: 0 done, 1 too late, 2 the
+Verb: ack (lease 0 = any lease, any state), release, retry, fail, heartbeat, undo. Options: JSON, by verb (includes/settle_verbs); bytes: of
+an ack first new data, data_bytes long, then a result or what it depends on next (includes/id_list); of the others new data; "" = none. Returns {status, now_ms, next_ms, (code, state, at, facts) × N}. Status: 0 done, 1 too late, 2 the
 namespace is not registered. Code: 0 no such job, 1 done, 2 its lease is lost, 3 and 4 as ack's, 5 never leased, 6 refused: see facts.
 State: in which it is now, 0 = gone; at: when it is due or its lease ends, Unix ms; facts: JSON, "" = none.
 Cost: O(log N) per item.

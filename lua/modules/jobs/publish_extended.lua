@@ -6,6 +6,12 @@
 -- Index keys that will be written -> their members, score and id in turn; and the names of the tags, whose sizes are kept.
 local members, tags = {}, {}
 
+-- Whether the tags of jobs of this kind are indexed: a setting of the queue.
+local function has_indexed_tags(kind)
+  local settings = queue_key("o", kind.number)
+  return not is_extended_queue[kind.name] or redis.call("EXISTS", meta_key, settings) > 0 and redis.call("HEXISTS", settings, "unindexed") == 0
+end
+
 local function index_of_name(kind, name)
   local key = namespace_key(kind .. ":" .. name)
   members[key] = members[key] or {}
@@ -19,6 +25,7 @@ function complete_extended_kinds(kinds)
   for _, kind in pairs(kinds) do
     if kind.extended then
       local fields, extras, indexes = cjson.decode(kind.extended), {}, {}
+      fields.unindexed = fields.tags and not has_indexed_tags(kind) and "1" or nil
       fields.keep = fields.keep or retention_ms or nil
       fields.put, fields.since, fields.tries, fields.hn = put, put, kind.tries, "1"
       fields.h0 = '{"what":"published","queue":"' .. kind.name .. '","at":' .. put .. ',"n":0}'
@@ -28,7 +35,7 @@ function complete_extended_kinds(kinds)
       if fields.type then
         indexes[1] = index_of_name("y", fields.type)
       end
-      for _, tag in ipairs(fields.tags and cjson.decode(fields.tags) or {}) do
+      for _, tag in ipairs(fields.tags and not fields.unindexed and cjson.decode(fields.tags) or {}) do
         indexes[#indexes + 1] = index_of_name("t", tag)
         tags[indexes[#indexes]] = tag
       end

@@ -14,6 +14,14 @@ export interface CancelRequest {
   readonly graceMs?: number;
 }
 
+/** Options of a deletion. */
+export interface RemoveRequest {
+  /** Also deletes a leased job: its lease holder finds it gone. */
+  readonly force?: boolean;
+  /** Also deletes a job that others depend on: they see a failed dependency. */
+  readonly withDependents?: boolean;
+}
+
 /** Result of a cancel. `requested`: the lease holder is told, and its lease is revoked at `revokedAtMs`. */
 export type Cancelled =
   | { readonly outcome: 'cancelled' | 'already_cancelled' }
@@ -22,7 +30,7 @@ export type Cancelled =
 const CODE = { missing: 0, cancelled: 1, requested: 2, done: 3, before: 4, hasDependents: 5 } as const;
 
 /** Codes of lua/commands/extended/delete_job.lua. */
-const REMOVED = { missing: 0, leased: 2 } as const;
+const REMOVED = { missing: 0, leased: 2, hasDependents: 3 } as const;
 
 /** Cancels and deletes jobs. */
 export class JobCanceller {
@@ -60,25 +68,35 @@ export class JobCanceller {
       case CODE.done:
         throw new QueueError('job_done', 'the job is done');
       case CODE.hasDependents:
-        throw new DependentsError(raw.slice(5).map((_id, i) => decodeId(bytesAt(raw, 5 + i))));
+        throw new DependentsError(idsFrom(raw, 5));
       default:
         throw jobNotFound(id);
     }
   }
 
   /**
-   * Deletes a job in any state but leased; nothing of it is kept. Jobs that depend on it see a failed dependency.
+   * Deletes a job in any state but leased; nothing of it is kept. After an error nothing has changed.
    *
-   * @param isForced also deletes a leased job: its lease holder finds it gone
-   * @throws {QueueError} `job_not_found`; `leased`: nothing has changed; or an error of the store
+   * @throws {QueueError} `job_not_found`; `leased`; or an error of the store
+   * @throws {DependentsError} jobs depend on it, and `withDependents` was not set
    */
-  async remove(namespace: string, id: string, isForced = false): Promise<void> {
+  async remove(
+    namespace: string,
+    id: string,
+    { force = false, withDependents = false }: RemoveRequest = {},
+  ): Promise<void> {
     const encoded = encodeId(id);
     if (!encoded) throw jobNotFound(id);
-    const { raw } = await this.runner.run(deleteJob, namespace, { id: encoded, force: isForced ? '1' : '0' });
+    const args = { id: encoded, force: force ? '1' : '0', severs: withDependents ? '1' : '0' };
+    const { raw } = await this.runner.run(deleteJob, namespace, args);
     this.scheduleWakeup(namespace, integerAt(raw, 2));
     const code = integerAt(raw, 3);
     if (code === REMOVED.missing) throw jobNotFound(id);
     if (code === REMOVED.leased) throw new QueueError('leased', 'the job is leased');
+    if (code === REMOVED.hasDependents) throw new DependentsError(idsFrom(raw, 4));
   }
+}
+
+function idsFrom(raw: readonly (number | Buffer)[], first: number): string[] {
+  return raw.slice(first).map((_id, i) => decodeId(bytesAt(raw, first + i)));
 }

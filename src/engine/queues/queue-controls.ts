@@ -16,6 +16,7 @@ const FIELDS = {
   ratePerKey: 'krate',
   defaults: 'defaults',
   maxKept: 'kept',
+  indexTags: 'unindexed',
 } as const;
 /** Codes of lua/commands/extended/delete_queue.lua. */
 const DROP = { done: 0, missing: 1, queues: 2 } as const;
@@ -64,6 +65,8 @@ export class QueueControls {
     for (const [name, field] of Object.entries(FIELDS)) {
       const value = change[name as keyof SettingsChange];
       if (value === null) changes[field] = false;
+      // Only the opposite of the default is stored.
+      else if (name === 'indexTags') changes[field] = value === false ? '1' : false;
       else if (value !== undefined) changes[field] = JSON.stringify(value);
     }
     // Discards the waiting time that the old rate had imposed.
@@ -144,6 +147,7 @@ function settingsOf(found: unknown, list: unknown): QueueSettings | null {
     ratePerKey: json(FIELDS.ratePerKey) as Rate | null,
     defaults: (json(FIELDS.defaults) as QueueDefaults | null) ?? {},
     maxKept: number(FIELDS.maxKept),
+    indexTags: !texts.has(FIELDS.indexTags),
     pausedAtMs: number('paused'),
     drainingSinceMs: number('draining'),
   };

@@ -48,7 +48,7 @@ export class LeaseOperations {
     for (const { next } of completions) checkNumberOf(next?.dependsOn ?? [], 'next.dependsOn');
     const settled = await this.settling.settle(
       namespace,
-      completions.map(({ id, lease, queue, result, next, retentionMs }) => ({
+      completions.map(({ id, lease, queue, result, data, next, retentionMs }) => ({
         verb: 'ack',
         id,
         lease,
@@ -56,10 +56,12 @@ export class LeaseOperations {
           queue,
           has_result: result !== undefined,
           rtype: result?.contentType,
+          data_bytes: data?.body.length,
+          ctype: data?.contentType,
           keep_ms: retentionMs,
           next: next && { queue: next.queue, delay_ms: next.delayMs },
         },
-        bytes: next ? packIds(next.dependsOn ?? []) : result?.body,
+        bytes: joined(data?.body, next ? packIds(next.dependsOn ?? []) : result?.body),
       })),
     );
     for (const { next } of completions) if (next) this.queues.add(namespace, [next.queue]);
@@ -110,20 +112,23 @@ export class LeaseOperations {
    *
    * @throws as `heartbeat`
    */
-  async retry(namespace: string, { id, lease, group, message, delayMs }: JobFailure): Promise<SettleOutcome> {
-    const options = { group, message, delay_ms: delayMs };
-    return this.reportFailure(namespace, await this.settleOne(namespace, 'retry', { id, lease }, options));
+  async retry(namespace: string, failure: JobFailure): Promise<SettleOutcome> {
+    return this.reportFailure(namespace, 'retry', failure, { delay_ms: failure.delayMs });
   }
 
   /** Reports a permanent failure: the job goes to the dead-letter queue at once. @throws as `heartbeat` */
-  async fail(namespace: string, { id, lease, group, message }: JobFailure): Promise<SettleOutcome> {
-    return this.reportFailure(
-      namespace,
-      await this.settleOne(namespace, 'fail', { id, lease }, { group, message }),
-    );
+  async fail(namespace: string, failure: JobFailure): Promise<SettleOutcome> {
+    return this.reportFailure(namespace, 'fail', failure);
   }
 
-  private reportFailure(namespace: string, one: Settled): SettleOutcome {
+  private async reportFailure(
+    namespace: string,
+    verb: 'retry' | 'fail',
+    { id, lease, group, message, data }: JobFailure,
+    more: Readonly<Record<string, unknown>> = {},
+  ): Promise<SettleOutcome> {
+    const options = { group, message, has_data: data && true, ctype: data?.contentType, ...more };
+    const one = await this.settleOne(namespace, verb, { id, lease }, options, data?.body);
     const now = settleOutcomeOf(one);
     if (now.state === 'dead') this.observer.failed(namespace, queueOf(one.facts), 1);
     else if (now.state !== 'cancelled') this.observer.retried(namespace, queueOf(one.facts), 1);
@@ -146,6 +151,10 @@ export class LeaseOperations {
     }
     return one;
   }
+}
+
+function joined(data: Buffer | undefined, rest: Buffer | undefined): Buffer | undefined {
+  return data && rest ? Buffer.concat([data, rest]) : (data ?? rest);
 }
 
 function resultOf({ code, facts }: Settled): LeaseOperationResult {

@@ -81,7 +81,9 @@ export class CancelFields {
 
 export class DeleteJobQuery {
   @Optional()
-  @Flag('True: also if it is leased. Its lease holder finds it gone. Needs the permission admin.')
+  @Flag(
+    'True: also if it is leased, and its lease holder finds it gone; and if jobs depend on it, unless the token is for some queues. Needs the permission admin.',
+  )
   force: boolean = false;
 }
 

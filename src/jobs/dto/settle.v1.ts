@@ -25,7 +25,7 @@ import {
   Text,
   Whole,
 } from '../../http/fields/kinds.js';
-import { CONTENT_TYPE, CONTENT_TYPE_RULE } from '../../http/job-fields/fields.js';
+import { CONTENT_TYPE, CONTENT_TYPE_RULE, DataFields } from '../../http/job-fields/fields.js';
 
 /** The lease number, which every lease operation must give. */
 export class LeaseFields {
@@ -41,8 +41,8 @@ export class NextFields {
   depends_on?: string[];
 }
 
-/** The outcome of a job: a result or a next queue. */
-export class Outcome {
+/** The outcome of a job: a result or a next queue; and new data. */
+export class Outcome extends DataFields {
   @Optional()
   @JsonAsWritten('Any JSON, kept with the job for as long as its retention says.')
   result?: unknown;
@@ -67,7 +67,7 @@ export class AckManyItem extends Outcome {
   lease?: number;
   @Optional()
   @Flag(
-    'True, in place of a lease: removes the job in whatever state it is. Needs the permission admin. Not beside a result or a next queue.',
+    'True, in place of a lease: removes the job in whatever state it is. Needs the permission admin. Not beside a result, new data or a next queue.',
   )
   force?: boolean;
 }
@@ -110,7 +110,8 @@ export class ReleaseFields extends LeaseFields {
   @Optional() @Whole('Before it can be leased again.', 0, MAX_PERIOD_MS) delay_ms?: number;
 }
 
-export class FailFields extends LeaseFields {
+export class FailFields extends DataFields {
+  @Whole('The number of the lease, as it came with the job.', 1, MAX_UINT32) lease!: number;
   @Optional()
   @Label('What kind of failure it is; `failed` if it is left out.', { max: MAX_GROUP })
   group?: string;

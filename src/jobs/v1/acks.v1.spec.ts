@@ -122,6 +122,7 @@ describe('the body of a batch acknowledgement', () => {
       of,
       { ...of, next: { queue: 'p', delay_ms: 5, depends_on: ['x'] } },
       { ...of, result_base64: 'YQ==' },
+      { ...of, data: [1], next: { queue: 'p' } },
     ];
 
     expect(read({ acks })).toEqual([
@@ -129,11 +130,15 @@ describe('the body of a batch acknowledgement', () => {
       of,
       { ...of, outcome: { next: { queue: 'p', delayMs: 5, dependsOn: ['x'] } } },
       { ...of, outcome: { result: { body: Buffer.from('a'), contentType: 'application/octet-stream' } } },
+      { ...of, outcome: { data: { body: Buffer.from('[1]') }, next: { queue: 'p' } } },
     ]);
   });
 
   it.each<[string, object, string[]]>([
     ['no lease', { lease: undefined, result: 1 }, ['acks[0].lease']],
+    ['new data without a lease', { lease: undefined, data: 1 }, ['acks[0].lease']],
+    ['new data by force', { lease: undefined, force: true, data: 1 }, ['acks[0].lease']],
+    ['long data', { data: 'x'.repeat(9) }, ['acks[0].data']],
     ['two results', { result: 1, result_base64: 'YQ==' }, ['acks[0].result_base64']],
     ['a type of nothing', { result_type: 'text/plain' }, ['acks[0].result_type']],
     ['a long result', { result: 'x'.repeat(9) }, ['acks[0].result']],

@@ -18,7 +18,7 @@ const BODY_RULE = 'must be an object with a list `acks`, and nothing else';
 const LIST_RULE = `must be a list of 1 to ${String(MAX_ACKS)} acknowledgements`;
 const NO_LEASE_RULE =
   'is missing: give the number of the lease; or give `force`: true, which removes the job in whatever state it is and needs the permission admin';
-const OUTCOME_RULE = 'is missing: a result or a next queue needs the number of the lease';
+const OUTCOME_RULE = 'is missing: a result, new data or a next queue needs the number of the lease';
 const FORCE_RULE = 'must be left out beside a lease';
 
 /**
@@ -93,7 +93,7 @@ function isAck(
 }
 
 /**
- * Reads an ack with a result, a next queue or `force`: only a forced one has no lease. Adds what is wrong with an invalid
+ * Reads an ack with a result, new data, a next queue or `force`: only a forced one has no lease. Adds what is wrong with an invalid
  * one to `problems`.
  */
 function extendedAckOf(item: unknown, at: string, maxBytes: number, problems: Problems): BatchAck {
@@ -102,7 +102,8 @@ function extendedAckOf(item: unknown, at: string, maxBytes: number, problems: Pr
   if (own.isEmpty()) {
     const { queue, id, lease, force = false } = fields;
     const outcome = outcomeOf(fields, `${at}.`, maxBytes, own);
-    const hasOutcome = outcome.result !== undefined || outcome.next !== undefined;
+    const { result, data, next } = outcome;
+    const hasOutcome = result !== undefined || data !== undefined || next !== undefined;
     if (lease !== undefined && force) own.add(`${at}.force`, FORCE_RULE);
     if (lease === undefined && hasOutcome) own.add(`${at}.lease`, OUTCOME_RULE);
     else if (lease === undefined && !force) own.add(`${at}.lease`, NO_LEASE_RULE);

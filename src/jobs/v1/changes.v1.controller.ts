@@ -66,13 +66,13 @@ export class V1ChangesController {
   @Access({ queues: 'body', verb: 'consume' })
   @Describe({
     id: 'deleteJob',
-    about: 'Deletes a job in any state but leased. Nothing of it is kept.',
+    about: 'Deletes a job in any state but leased that no other job depends on. Nothing of it is kept.',
     details:
-      'Of a leased job: 409 `leased`, unless `force` is true, which needs the permission admin. Jobs that depend on it see a failed dependency.',
+      'Of a leased job: 409 `leased`, of one that others depend on `has_dependents`, unless `force` is true, which needs the permission admin. Then jobs that depend on it see a failed dependency.',
     group: GROUP,
     query: DeleteJobQuery,
     answers: { 204: { about: 'It is deleted.' } },
-    errors: ['job_not_found', 'queue_not_allowed', 'leased', 'pool_moving'],
+    errors: ['job_not_found', 'queue_not_allowed', 'leased', 'has_dependents', 'pool_moving'],
   })
   async remove(@Incoming() context: RequestContext): Promise<void> {
     const { caller, jobId: id } = context;

@@ -58,13 +58,13 @@ export class V1LeaseOperations {
 
   retry(context: RequestContext): void {
     this.settle(context, RetryFields, (fields) =>
-      this.jobs.retry(context.caller, failureOf(context.jobId, fields)),
+      this.jobs.retry(context.caller, failureOf(context.jobId, fields, this.config.limits.max_body_bytes)),
     );
   }
 
   fail(context: RequestContext): void {
     this.settle(context, FailFields, (fields) =>
-      this.jobs.fail(context.caller, failureOf(context.jobId, fields)),
+      this.jobs.fail(context.caller, failureOf(context.jobId, fields, this.config.limits.max_body_bytes)),
     );
   }
 

@@ -69,6 +69,7 @@ export class V1LeasesController {
     id: 'ackJob',
     about:
       'Ends a job: its work is done. It goes, is kept with its result for its retention, or moves on to its next queue.',
+    details: '`data` replaces the data of a job that is kept or moves on.',
     group: GROUP,
     body: AckFields,
     answers: { 200: { about: 'What became of it.', of: AckManyResult } },
@@ -116,6 +117,7 @@ export class V1LeasesController {
   @Describe({
     id: 'retryJob',
     about: 'Says that a job went wrong: it is tried again, if it has tries left, or is dead.',
+    details: '`data` replaces the data of the job.',
     group: GROUP,
     body: RetryFields,
     answers: SETTLED,
@@ -129,6 +131,7 @@ export class V1LeasesController {
   @Describe({
     id: 'failJob',
     about: 'Says that a job went wrong for good: it goes to the dead letter at once.',
+    details: '`data` replaces the data of the job.',
     group: GROUP,
     body: FailFields,
     answers: SETTLED,

@@ -29,7 +29,7 @@ export function completionOf(id: string, fields: AckFields, maxBytes: number): C
 }
 
 /**
- * Reads the outcome of a job: its result or its next queue.
+ * Reads the outcome of a job: its result or its next queue, and new data.
  *
  * @param at the path of the ack with a dot behind it, or an empty string
  * @param problems receives contradictions between the fields
@@ -39,8 +39,9 @@ export function outcomeOf(
   at: string,
   maxBytes: number,
   problems: Problems,
-): Pick<Completion, 'result' | 'next'> {
+): Pick<Completion, 'result' | 'data' | 'next'> {
   const { next } = fields;
+  const data = dataOf(fields, at, maxBytes, problems);
   const result = resultOf(fields, at, maxBytes, problems);
   if (result !== undefined && next !== undefined) {
     problems.add(`${at}next`, 'must be left out where there is a result: a job that moves on is not done');
@@ -48,6 +49,7 @@ export function outcomeOf(
   const { body, contentType = JSON_TYPE } = result ?? {};
   return {
     ...(body === undefined ? {} : { result: { body, contentType } }),
+    ...(data === undefined ? {} : { data }),
     ...(next === undefined ? {} : { next: nextOf(next) }),
   };
 }
@@ -65,9 +67,17 @@ export function heartbeatOf(id: string, fields: HeartbeatFields, maxBytes: numbe
   return given<Heartbeat>({ id, lease, ttrMs: ttr_ms, progress, data: stored?.body });
 }
 
-export function failureOf(id: string, fields: FailFields & Pick<RetryFields, 'delay_ms'>): JobFailure {
+/** @throws {InputError} data given in two ways, or too long */
+export function failureOf(
+  id: string,
+  fields: FailFields & Pick<RetryFields, 'delay_ms'>,
+  maxBytes: number,
+): JobFailure {
   const { lease, group = USUAL_GROUP, message = '', delay_ms } = fields;
-  return given<JobFailure>({ id, lease, group, message, delayMs: delay_ms });
+  const problems = new Problems();
+  const data = dataOf(fields, '', maxBytes, problems);
+  problems.settle();
+  return given<JobFailure>({ id, lease, group, message, delayMs: delay_ms, data });
 }
 
 function nextOf({ queue, delay_ms, depends_on }: NextFields): NonNullable<Completion['next']> {

@@ -58,6 +58,12 @@ export class SettingsFields {
   @Nullable()
   @Whole('Done and cancelled jobs that are kept, the newest ones; null = any number.', 0, MAX_RUNNING)
   max_kept?: number | null;
+  @Optional()
+  @Nullable()
+  @Flag(
+    'False: jobs that are stored in it from now on are in no list by tag, and their tags stay on them; null = true.',
+  )
+  index_tags?: boolean | null;
 }
 
 /** Number of jobs of a queue in each state. */
@@ -100,6 +106,7 @@ export class QueueAnswer {
   @Part('What native publishes and leases are given that do not say.', () => DefaultsFields)
   defaults!: DefaultsFields;
   @Nullable() @Whole('Done and cancelled jobs that are kept.', 0, MAX_RUNNING) max_kept!: number | null;
+  @Flag('False: jobs that are stored in it are in no list by tag.') index_tags!: boolean;
   @Optional() @Flag('True: there was no such queue, and this call has made it.') created?: boolean;
 }
 

@@ -155,7 +155,7 @@ export const deleteJob = script({
   name: 'extended/delete_job',
   label: 'full_delete',
   keys: SPACE,
-  args: [...TIMES, 'id', 'force'],
+  args: [...TIMES, 'id', 'force', 'severs'],
   item: [],
   /** Sent twice, the second finds no job: the caller would be told that there was none. */
   repeatable: false,

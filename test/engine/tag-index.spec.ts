@@ -1,0 +1,198 @@
+import { Redis } from 'ioredis';
+import type { NewExtendedJob } from '../../src/domain/extended-job.js';
+import { testRedisUrl } from '../support/redis.js';
+import { Audit } from './audit.js';
+import { EngineFixture } from './fixture.js';
+import { ExtendedFixture } from './extended-fixture.js';
+import { auditIndexes } from './index-audit.js';
+
+const redis = new Redis(testRedisUrl());
+let f: EngineFixture;
+let extended: ExtendedFixture;
+
+beforeEach(async () => {
+  f = await EngineFixture.withClock();
+  extended = new ExtendedFixture(f);
+});
+afterEach(async () => {
+  expect([...(await auditIndexes(redis, f.ns)), ...(await Audit.of(redis, f.ns))]).toEqual([]);
+  await f.close();
+});
+afterAll(() => redis.quit());
+
+const setIndex = (queue: string, indexTags: boolean | null): Promise<boolean> =>
+  extended.path.controls.change(f.ns, queue, { indexTags });
+
+/** Publishes as the native API does: simply if the simple script can store it. */
+async function publish(queue: string, id: string, more: Partial<NewExtendedJob> = {}): Promise<void> {
+  await f.engine.native.publish(f.ns, [{ queue, id, body: Buffer.from(id), tags: ['a'], ...more }]);
+}
+
+const tagsOf = async (id: string): Promise<readonly string[] | undefined> => (await f.find(id))?.tags;
+const indexed = async (tag = 'a', filter: object = {}): Promise<string[]> =>
+  (await extended.path.lists.list(f.ns, { tag, ...filter }, { limit: 100 })).items.map(({ id }) => id).sort();
+
+/** Jobs that each of the two publish scripts stores. */
+const WAYS: readonly [string, Partial<NewExtendedJob>][] = [
+  ['the simple script', {}],
+  ['the extended script', { priority: 3 }],
+];
+
+describe.each(WAYS)('tags of jobs that %s stores', (_way, more) => {
+  it('are in no index of a queue without one, and stay on the job', async () => {
+    await setIndex('q', false);
+    await publish('q', 'out', more);
+    await publish('r', 'in', more);
+
+    expect(await tagsOf('out')).toEqual(['a']);
+    expect(await indexed()).toEqual(['in']);
+    expect(await extended.tags()).toEqual({ a: 1 });
+  });
+
+  it('stay in their index, or out of it, when the setting changes', async () => {
+    await publish('q', 'before', more);
+    await setIndex('q', false);
+    await publish('q', 'out', more);
+    await setIndex('q', null);
+    await publish('q', 'after', more);
+    expect(await indexed()).toEqual(['after', 'before']);
+
+    // What happens to a job in its queue does not change it.
+    await setIndex('q', false);
+    const leases = await extended.lease('q', 3);
+    for (const { id, lease } of leases)
+      await extended.path.leaseOperations.retry(f.ns, { id, lease, group: 'g', message: '' });
+    expect(await indexed()).toEqual(['after', 'before']);
+  });
+
+  it('go with a job that ends, whatever index they are in', async () => {
+    await publish('q', 'before', { retentionMs: 1_000, ...more });
+    await setIndex('q', false);
+    await publish('q', 'out', { retentionMs: 1_000, ...more });
+    await setIndex('q', true);
+    for (const { id, lease } of await extended.lease('q', 2))
+      await extended.path.leaseOperations.complete(f.ns, [{ id, lease }]);
+    expect(await indexed()).toEqual(['before']);
+    await f.pass(5_000);
+    await f.engine.pumpNow(f.ns);
+    expect(await f.find('out')).toBeNull();
+    expect(await extended.tags()).toEqual({});
+  });
+
+  it('of an id that is used again go by the setting of that moment', async () => {
+    await setIndex('q', false);
+    await publish('q', 'again', more);
+    await extended.path.jobCanceller.cancel(f.ns, 'again');
+    await setIndex('q', true);
+    await publish('q', 'again', more);
+    expect(await indexed()).toEqual(['again']);
+    await extended.path.jobCanceller.cancel(f.ns, 'again');
+    await setIndex('q', false);
+    await publish('q', 'again', more);
+    expect(await indexed()).toEqual([]);
+  });
+});
+
+it('goes by the queue of each job in a batch of jobs that share their tags', async () => {
+  await setIndex('q', false);
+  await Promise.all([
+    publish('q', 'q1', { type: 't' }),
+    publish('r', 'r1', { type: 't' }),
+    publish('new', 'n1', { type: 't' }),
+    f.engine.native.publish(f.ns, [
+      { queue: 'q', body: Buffer.alloc(0), tags: ['a'], type: 't' },
+      { queue: 'q', body: Buffer.alloc(0), tags: ['a', 'b'], type: 't' },
+    ]),
+  ]);
+  expect(await indexed()).toEqual(['n1', 'r1']);
+  expect(await extended.tags()).toEqual({ a: 2 });
+  const byType = await extended.path.lists.list(f.ns, { type: 't' }, { limit: 100 });
+  expect(byType.items).toHaveLength(5);
+});
+
+it('does not index tags that a job gets later, and then not those that it had', async () => {
+  const { tags, jobUpdater } = extended.path;
+  await publish('q', 'was-in');
+  await publish('q', 'no-tags', { tags: [], type: 't' });
+  const simple = await f.publish('q');
+  await setIndex('q', false);
+  expect(await tags.addTags(f.ns, 'was-in', ['a'])).toEqual(['a']);
+  expect(await indexed()).toEqual(['was-in']);
+  for (const id of ['was-in', 'no-tags', simple]) await tags.addTags(f.ns, id, ['b']);
+  expect([await indexed('a'), await indexed('b')]).toEqual([[], []]);
+  expect(await tagsOf('was-in')).toEqual(['a', 'b']);
+
+  await jobUpdater.change(f.ns, 'no-tags', { tags: ['c'] });
+  expect(await indexed('c')).toEqual([]);
+  await setIndex('q', true);
+  await jobUpdater.change(f.ns, 'no-tags', { tags: ['c'] });
+  expect(await indexed('c')).toEqual([]);
+  await jobUpdater.change(f.ns, 'no-tags', { tags: ['c', 'd'] });
+  expect([await indexed('c'), await indexed('d')]).toEqual([['no-tags'], ['no-tags']]);
+  // Tags that were never indexed are removed without harm.
+  await tags.removeTags(f.ns, 'was-in', ['a', 'b']);
+  expect(await tagsOf('was-in')).toEqual([]);
+  await tags.addTags(f.ns, 'was-in', ['a']);
+  expect(await indexed('a')).toEqual(['was-in']);
+});
+
+it('goes by the queue that a job moves to', async () => {
+  await setIndex('off', false);
+  for (const id of ['change', 'ack', 'respawn']) await publish('on', id, { priority: 1 });
+  const [ack, respawn] = [await leaseNamed('on', 'ack'), await leaseNamed('on', 'respawn')];
+  await extended.path.jobUpdater.change(f.ns, 'change', { queue: 'off' });
+  await extended.path.leaseOperations.complete(f.ns, [{ id: 'ack', lease: ack, next: { queue: 'off' } }]);
+  await extended.path.leaseOperations.fail(f.ns, { id: 'respawn', lease: respawn, group: 'g', message: '' });
+  await extended.path.dead.respawnIds(f.ns, ['respawn'], { ttlMs: 0, tries: 'reset', queue: 'off' });
+  expect(await indexed()).toEqual([]);
+
+  await extended.path.jobUpdater.change(f.ns, 'change', { queue: 'on' });
+  expect(await indexed()).toEqual(['change']);
+});
+
+it('counts anew when a job is respawned in its queue', async () => {
+  await publish('q', 'x');
+  await setIndex('q', false);
+  expect(await extended.fail('q', 'g')).toBe(1);
+  expect(await indexed()).toEqual(['x']);
+  await extended.path.dead.respawnIds(f.ns, ['x'], { ttlMs: 0, tries: 'reset' });
+  expect(await indexed()).toEqual([]);
+});
+
+it('finds no such job by its tag through another index, or in the dead letter', async () => {
+  await setIndex('q', false);
+  await publish('q', 'out');
+  await publish('r', 'in');
+  await extended.lease('q', 1, 'w');
+  await extended.lease('r', 1, 'w');
+  expect(await indexed('a', { worker: 'w' })).toEqual(['in']);
+  await f.pass(20_000);
+  await f.engine.pumpNow(f.ns);
+  await extended.fail('q', 'g');
+  await extended.fail('r', 'g');
+  const dead = await extended.path.lists.listDead(f.ns, { tag: 'a', group: 'g' }, { limit: 10 });
+  expect(dead.items.map(({ id }) => id)).toEqual(['in']);
+  await extended.path.dead.delete(f.ns, { tag: 'a' }, 10);
+  expect(await f.find('in')).toBeNull();
+  expect(await tagsOf('out')).toEqual(['a']);
+});
+
+it('goes by the queue of a job that replaces another one by its unique key', async () => {
+  await setIndex('q', false);
+  const unique = { key: 'k', mode: 'replace' } as const;
+  await publish('r', 'old', { unique });
+  await publish('q', 'new', { unique });
+  expect(await f.find('old')).toBeNull();
+  expect(await indexed()).toEqual([]);
+});
+
+/** Leases one job of a queue. @returns the number of its lease */
+async function leaseNamed(queue: string, id: string): Promise<number> {
+  const jobs = await extended.lease(queue, 3);
+  const found = jobs.find((job) => job.id === id);
+  await f.engine.undo(
+    f.ns,
+    jobs.filter((job) => job.id !== id),
+  );
+  return found?.lease ?? 0;
+}
