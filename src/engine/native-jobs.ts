@@ -11,7 +11,7 @@ import { publishNative, type SimplePublishing } from './routing.js';
 export interface NativeJobs
   extends
     Pick<ExtendedPublisher, 'publish'>,
-    Pick<LeaseOperations, 'complete' | 'heartbeat' | 'release' | 'retry' | 'fail'>,
+    Pick<LeaseOperations, 'complete' | 'heartbeat' | 'release' | 'retry' | 'fail' | 'revoke'>,
     Pick<JobReader, 'find' | 'placesOf'>,
     Pick<JobCanceller, 'cancel' | 'remove'>,
     Pick<JobUpdater, 'change' | 'log'> {
@@ -33,6 +33,7 @@ export function nativeJobsOf(extended: ExtendedPath, simple: SimplePublishing): 
     release: (...args) => leaseOperations.release(...args),
     retry: (...args) => leaseOperations.retry(...args),
     fail: (...args) => leaseOperations.fail(...args),
+    revoke: (...args) => leaseOperations.revoke(...args),
     find: (...args) => jobReader.find(...args),
     placesOf: (...args) => jobReader.placesOf(...args),
     cancel: (...args) => jobCanceller.cancel(...args),

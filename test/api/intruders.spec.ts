@@ -50,6 +50,7 @@ const NEEDS: Readonly<Record<string, Verb>> = {
   'POST /v1/:namespace/dead-letter/move': 'admin',
   'POST /v1/:namespace/dead-letter/delete': 'admin',
   'POST /v1/:namespace/jobs/:id/cancel': 'consume',
+  'POST /v1/:namespace/jobs/:id/revoke': 'admin',
   'DELETE /v1/:namespace/jobs/:id': 'consume',
   'POST /v1/:namespace/jobs/:id/log': 'consume',
   'PATCH /v1/:namespace/jobs/:id': 'publish',

@@ -810,3 +810,72 @@ describe('deletion of a job', () => {
     }, 5_000);
   });
 });
+
+describe('revoke', () => {
+  useNativeApi();
+  const revoke = (id: string, options?: CallOptions): Promise<Answer> =>
+    call('POST', `jobs/${id}/revoke`, undefined, options);
+  const tokenFor = async (verbs: string, queue: string): Promise<string> => {
+    const path = `/token/${app.namespace}?description=d&verbs=${verbs}&queues=${queue}`;
+    return ((await app.admin('POST', path)).json as { token: string }).token;
+  };
+
+  it.each([
+    ['a simple job', {}],
+    ['an extended job', { type: 't' }],
+  ])('ends the lease of %s: whatever its holder says then is lease_lost', async (_, more) => {
+    const queue = fresh();
+    const { id } = await publish({ queue, tries: 2, ...more });
+    const { lease: number } = await leaseOne(queue, { worker: 'w' });
+
+    expect(await revoke(id)).toMatchObject({ status: 200, json: { id, state: 'ready', due_at: null } });
+
+    expect(await find(id)).toMatchObject({ state: 'ready', tries_left: 2, attempts: 0, leased_by: null });
+    for (const operation of ['ack', 'heartbeat', 'release', 'retry', 'fail']) {
+      expect(await post(`jobs/${id}/${operation}`, { lease: number })).toMatchObject({
+        status: 409,
+        json: { code: 'lease_lost', state: 'ready' },
+      });
+    }
+    const again = await leaseOne(queue);
+    expect(again).toMatchObject({ id, tries_left: 1 });
+    expect(again.lease).toBeGreaterThan(number);
+    expect((await post(`jobs/${id}/ack`, { lease: again.lease })).status).toBe(200);
+  });
+
+  it('of a job that is not leased is 409 with its state', async () => {
+    const [queue, other] = [fresh(), fresh()];
+    const { id: first } = await publish({ queue: other });
+    const states: [string, object][] = [
+      ['ready', {}],
+      ['scheduled', { delay_ms: 60_000 }],
+      ['blocked', { depends_on: [first] }],
+    ];
+    for (const [state, more] of states) {
+      const { id } = await publish({ queue, ...more });
+      expect(await revoke(id)).toMatchObject({ status: 409, json: { code: 'not_leased', state } });
+    }
+    const { id } = await publish({ queue: fresh(), retention_ms: 60_000 });
+    const { queue: own } = await find(id);
+    await post(`jobs/${id}/ack`, { lease: (await leaseOne(own)).lease });
+    expect(await revoke(id)).toMatchObject({ status: 409, json: { code: 'not_leased', state: 'done' } });
+    for (const unknown of ['unknown', 'x'.repeat(129)])
+      expect(await revoke(unknown)).toMatchObject({ status: 404, json: { code: 'job_not_found' } });
+  });
+
+  it('needs the permission admin, and the queue of the job', async () => {
+    const queue = fresh();
+    const { id } = await publish({ queue });
+    await leaseOne(queue);
+    const consumer = await tokenFor('publish,consume', queue);
+    expect(await revoke(id, { token: consumer })).toMatchObject({
+      status: 403,
+      json: { code: 'verb_missing' },
+    });
+    const elsewhere = await tokenFor('publish,consume,admin', fresh());
+    expect(await revoke(id, { token: elsewhere })).toMatchObject({ status: 404 });
+    expect(await find(id)).toMatchObject({ state: 'leased' });
+    const admin = await tokenFor('admin', queue);
+    expect((await revoke(id, { token: admin })).status).toBe(200);
+  });
+});

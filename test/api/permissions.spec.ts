@@ -433,6 +433,7 @@ describe('permissions by queue', () => {
     'POST /v1/:namespace/jobs/:id/retry': { body: { lease: 1 } },
     'POST /v1/:namespace/jobs/:id/fail': { body: { lease: 1 } },
     'POST /v1/:namespace/jobs/:id/cancel': { body: {} },
+    'POST /v1/:namespace/jobs/:id/revoke': { body: {} },
     'DELETE /v1/:namespace/jobs/:id': {},
     'PATCH /v1/:namespace/jobs/:id': { body: { priority: 1 } },
     'POST /v1/:namespace/jobs/:id/dependencies': { body: { depends_on: ['x'] } },

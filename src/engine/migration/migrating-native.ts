@@ -81,6 +81,10 @@ export class MigratingNative implements NativeJobs {
     return this.whereItIs((jobs) => jobs.fail(...args));
   }
 
+  revoke(...args: Parameters<NativeJobs['revoke']>): ReturnType<NativeJobs['revoke']> {
+    return this.whereItIs((jobs) => jobs.revoke(...args));
+  }
+
   /** The jobs that depend on it are in the same pool. */
   cancel(...args: Parameters<NativeJobs['cancel']>): ReturnType<NativeJobs['cancel']> {
     return this.whereItIs((jobs) => jobs.cancel(...args));
