@@ -879,3 +879,39 @@ describe('revoke', () => {
     expect((await revoke(id, { token: admin })).status).toBe(200);
   });
 });
+
+describe('lists in an order', () => {
+  useNativeApi();
+  const ids = ({ json }: Answer): string[] => (json as { items: { id: string }[] }).items.map(({ id }) => id);
+
+  it.each(['jobs?state=ready&', 'jobs?tag=t&', 'dead-letter?'])(
+    'of %s come from either end',
+    async (path) => {
+      const queue = fresh();
+      const put: string[] = [];
+      for (let i = 0; i < 5; i++) put.push((await publish({ queue, tags: ['t'] })).id);
+      if (path.startsWith('dead'))
+        for (const { id, lease: number } of await lease({ queues: [queue], count: 5 }))
+          await post(`jobs/${id}/fail`, { lease: number });
+      const list = `${path}queue=${queue}`;
+
+      expect(ids(await call('GET', list))).toEqual(put);
+      expect(ids(await call('GET', `${list}&order=oldest`))).toEqual(put);
+      const first = await call('GET', `${list}&order=newest&limit=2`);
+      const cursor = (first.json as { next_cursor: string }).next_cursor;
+      const second = await call('GET', `${list}&order=newest&cursor=${cursor}`);
+      expect([...ids(first), ...ids(second)]).toEqual(put.toReversed());
+
+      const other = await call('GET', `${list}&order=oldest&cursor=${cursor}`);
+      expect([other.status, code(other)]).toEqual([400, 'invalid_argument']);
+      expect((await call('GET', `${list}&order=up`)).json).toMatchObject({
+        code: 'invalid_argument',
+        errors: [{ field: 'order', rule: 'must be one of oldest, newest' }],
+      });
+    },
+  );
+
+  it('have none beside ids', async () => {
+    expect(wrongFields(await call('GET', 'jobs?ids=a&order=newest'))).toEqual(['order']);
+  });
+});
