@@ -608,6 +608,51 @@ describe('changes', () => {
       expect(await find(a)).toMatchObject({ state: 'ready', queue: `${a}-other`, priority: -5 });
     });
 
+    it.each([
+      ['a simple job', {}],
+      ['an extended job', { type: 'old', tries: 9, retry: { kind: 'none' } }],
+    ])('gives %s other tries, another type and retry policy', async (_, more) => {
+      const queue = fresh();
+      const { id } = await publish({ queue, ...more });
+      const retry = { kind: 'list', delays_ms: [0, 60_000], non_retryable: ['final'] };
+
+      const answer = await call('PATCH', `jobs/${id}`, { tries: 4, type: 'new', retry });
+
+      expect(answer).toMatchObject({ status: 200, json: { id, state: 'ready', due_at: null } });
+      expect(await find(id)).toMatchObject({ tries: 4, tries_left: 4, type: 'new' });
+      const first = await leaseOne(queue);
+      expect((await post(`jobs/${id}/retry`, { lease: first.lease })).json).toMatchObject({ state: 'ready' });
+      expect((await call('PATCH', `jobs/${id}`, { tries: 1 })).json).toMatchObject({
+        code: 'invalid_argument',
+        detail: expect.stringMatching(/tries must be more than 1/) as string,
+      });
+      const second = await leaseOne(queue);
+      expect(await call('PATCH', `jobs/${id}`, { tries: 5 })).toMatchObject({ status: 409 });
+      const final = { lease: second.lease, group: 'final' };
+      expect((await post(`jobs/${id}/retry`, final)).json).toMatchObject({ state: 'dead' });
+    });
+
+    it('checks tries, type and retry policy as a publish does', async () => {
+      const a = await put(fresh());
+      const wrong: [object, string][] = [
+        [{ tries: 0 }, 'tries'],
+        [{ tries: 65_536 }, 'tries'],
+        [{ tries: '3' }, 'tries'],
+        [{ type: '' }, 'type'],
+        [{ type: 'x'.repeat(256) }, 'type'],
+        [{ type: null }, 'type'],
+        [{ retry: { kind: 'often' } }, 'retry.kind'],
+        [{ retry: { kind: 'fixed' } }, 'retry.delay_ms'],
+        [{ retry: { kind: 'none', delay_ms: 5 } }, 'retry.delay_ms'],
+      ];
+      for (const [fields, field] of wrong) {
+        const answer = await call('PATCH', `jobs/${a}`, fields);
+        expect([answer.status, wrongFields(answer)]).toEqual([400, [field]]);
+        const published = await post('jobs', { queue: a, ...fields });
+        expect([published.status, wrongFields(published)]).toEqual([400, [field]]);
+      }
+    });
+
     it('is refused for a job that does not wait, and when it breaks a rule', async () => {
       const a = await put(fresh());
       await lease(a);
