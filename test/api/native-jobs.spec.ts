@@ -960,3 +960,85 @@ describe('lists in an order', () => {
     expect(wrongFields(await call('GET', 'jobs?ids=a&order=newest'))).toEqual(['order']);
   });
 });
+
+describe('a put of a job', () => {
+  useNativeApi();
+  const put = (id: string, body: unknown, options?: CallOptions): Promise<Answer> =>
+    call('PUT', `jobs/${id}`, body, options);
+  const onlyNew = { headers: { 'if-none-match': '*' } };
+  const tokenFor = async (queue: string): Promise<string> => {
+    const path = `/token/${app.namespace}?description=d&verbs=publish&queues=${queue}`;
+    return ((await app.admin('POST', path)).json as { token: string }).token;
+  };
+
+  it('creates it, replaces it while it waits, and is refused while it is leased', async () => {
+    const [queue, id] = [fresh(), fresh('put')];
+    const location = `/v1/${app.namespace}/jobs/${id}`;
+
+    const created = await put(id, { queue, data: 1, tags: ['a'], delay_ms: 60_000 }, onlyNew);
+    expect(created).toMatchObject({ status: 201, json: { id, state: 'scheduled', existing: false } });
+    expect(created.headers['location']).toBe(location);
+    expect(await put(id, { queue, data: 0 }, onlyNew)).toMatchObject({
+      status: 409,
+      json: { code: 'job_exists' },
+    });
+    expect(await put(id, { queue, id, data: 2, retention_ms: 60_000 })).toMatchObject({
+      status: 200,
+      json: { id, state: 'ready' },
+    });
+    expect(await find(id)).toMatchObject({ data: 2, tags: [], state: 'ready' });
+
+    const leased = await leaseOne(queue);
+    expect(await put(id, { queue, data: 3 })).toMatchObject({ status: 409, json: { code: 'leased' } });
+    await post(`jobs/${id}/ack`, { lease: leased.lease });
+    expect(await find(id)).toMatchObject({ state: 'done' });
+    expect((await put(id, { queue, data: 3 }, onlyNew)).status).toBe(409);
+    expect((await put(id, { queue, data: 3 })).status).toBe(201);
+    const again = await leaseOne(queue);
+    expect(again).toMatchObject({ id, data: 3, attempts: 1 });
+    expect(await post(`jobs/${id}/ack`, { lease: leased.lease })).toMatchObject({ status: 409 });
+    await post(`jobs/${id}/fail`, { lease: again.lease });
+    expect(await put(id, { queue })).toMatchObject({ status: 409, json: { code: 'job_exists' } });
+  });
+
+  it('is refused with every field that breaks a rule, and stores nothing', async () => {
+    const id = fresh('put');
+    const wrong: [string, unknown, string[]][] = [
+      [id, {}, ['queue']],
+      [id, { queue: 'q', id: 'other' }, ['id']],
+      [id, { queue: 'q', tries: 0, tag: 'x' }, ['tag', 'tries']],
+      [id, { jobs: [{ queue: 'q' }] }, ['jobs', 'queue']],
+      ['x'.repeat(129), { queue: 'q' }, ['id']],
+      ['-x', { queue: 'q' }, ['id']],
+    ];
+    for (const [name, body, fields] of wrong) {
+      const answer = await put(name, body);
+      expect([answer.status, wrongFields(answer).sort()]).toEqual([400, fields]);
+    }
+    for (const headers of [{ 'if-none-match': '"a"' }, { 'idempotency-key': 'k' }])
+      expect(await put(id, { queue: 'q' }, { headers })).toMatchObject({
+        status: 400,
+        json: { code: 'invalid_argument' },
+      });
+    expect((await call('PUT', `jobs/${id}?wait_ms=1`, { queue: 'q' })).status).toBe(400);
+    expect((await call('GET', `jobs/${id}`)).status).toBe(404);
+  });
+
+  it('with a token for some queues replaces no job of another one, and does not tell of it', async () => {
+    const [mine, theirs, id] = [fresh(), fresh(), fresh('put')];
+    const token = await tokenFor(mine);
+    await publish({ queue: theirs, id, data: 'theirs' });
+    for (let i = 0; i < 2; i++) {
+      expect(await put(id, { queue: mine }, { token })).toMatchObject({
+        status: 409,
+        json: { code: 'job_exists' },
+      });
+      expect((await put(id, { queue: theirs }, { token })).json).toMatchObject({ code: 'queue_not_allowed' });
+      if (i === 0) await leaseOne(theirs);
+    }
+    expect(await find(id)).toMatchObject({ queue: theirs, data: 'theirs', state: 'leased' });
+    const own = fresh('put');
+    expect((await put(own, { queue: mine }, { token })).status).toBe(201);
+    expect((await put(own, { queue: mine }, { token })).status).toBe(200);
+  });
+});

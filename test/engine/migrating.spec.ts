@@ -548,6 +548,7 @@ describe('native calls while a pool migrates', () => {
       expect(await old.native.find(ns, id)).toMatchObject({ queue: 'r', priority: 4 });
       for (const refused of [
         both.native.change(ns, id, { moreDependencies: ['x'] }),
+        both.native.put(ns, { queue: 'r', body: Buffer.from('x'), id }),
         both.native.complete(ns, [{ ...leased!, next: { queue: 'r', dependsOn: ['x'] } }]),
       ])
         await expect(refused).rejects.toMatchObject({ code: 'pool_moving' });

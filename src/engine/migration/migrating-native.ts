@@ -47,6 +47,13 @@ export class MigratingNative implements NativeJobs {
     return this.next.publish(namespace, jobs, options);
   }
 
+  /** The job with the id may be in either pool, and cannot be replaced in one step. */
+  put(): ReturnType<NativeJobs['put']> {
+    return Promise.reject(
+      new QueueError('pool_moving', 'the pool is moving to another one: PUT has to wait'),
+    );
+  }
+
   /** Completes each job in the pool that has it. */
   async complete(namespace: string, completions: readonly Completion[]): Promise<LeaseOperationResult[]> {
     for (const { next } of completions) refuse((next?.dependsOn ?? []).length > 0, 'next.depends_on');
