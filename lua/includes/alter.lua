@@ -1,4 +1,9 @@
--- Changes fields of a job that do not move it. ttl_ms: from now, 0 = it never expires; tags: JSON, "" = none.
+-- The tries that a job has used: its leases, but for those that were not charged.
+local function used_tries(job)
+  return math.max(job.attempts - job.free_retries, 0)
+end
+
+-- Changes fields of a job that do not move it. ttl_ms: from now, 0 = it never expires; tags: JSON, "" = none; tries: in all; retry: JSON.
 local function alter(job, wish, bytes)
   if wish.ttl_ms then
     job.expires = wish.ttl_ms > 0 and now_ceil + wish.ttl_ms or 0
@@ -11,6 +16,15 @@ local function alter(job, wish, bytes)
   end
   if wish.tags then
     put(job, "tags", wish.tags ~= "" and wish.tags or nil)
+  end
+  if wish.tries then
+    will_change(job).tries = wish.tries - used_tries(job)
+    put(job, "tries", wish.tries)
+  end
+  for _, field in ipairs({ "type", "retry" }) do
+    if wish[field] then
+      put(job, field, wish[field])
+    end
   end
   if wish.has_data then
     bodies.replace(job, bytes, true)

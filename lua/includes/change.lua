@@ -9,6 +9,8 @@ local function change(job, wish, bytes, more, less)
     return 1
   elseif not WAITING[job.state] then
     return 2
+  elseif wish.tries and wish.tries <= used_tries(job) then
+    return 6
   end
   local refusal = why_not(job, more, wish.only)
   local at = wish.due_ms or wish.delay_ms and (wish.delay_ms > 0 and now_ceil + wish.delay_ms or 0) or due_of(job)

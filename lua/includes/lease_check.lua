@@ -25,6 +25,8 @@ local function claim_on(job, verb, lease, options)
   -- First of all: a caller learns nothing about a job in another queue.
   if job and options.queue and find_queue(options.queue) ~= job.queue then
     return 0
+  elseif verb == "revoke" then -- Not by the lease holder: any lease will do, but there must be one.
+    return (not job or job.is_gone or is_expired(job)) and 0 or job.state == LEASED and 1 or 7
   end
   local is_over = not job or job.is_gone or is_expired(job) or job.state == DONE or job.state == CANCELLED
   if is_over or lease > 0 and (job.state == DEAD or job.state == BLOCKED) then

@@ -7,6 +7,11 @@ local function make_queue_extended(number, name)
   end
 end
 
+-- How often a job may be leased in all; a simple one does not store it.
+local function total_tries(job)
+  return tonumber(job.x.tries or job.tries + job.attempts - job.free_retries)
+end
+
 -- A simple job moves to the index of extended jobs of its state; one that is about to move must have left its place before. One in the list of a far slot
 -- stays there, until the pump opens the slot.
 local function make_extended(job, has_left)
@@ -25,7 +30,7 @@ local function make_extended(job, has_left)
   will_change(job)
   make_queue_extended(job.queue, name_of(job.queue))
   put(job, "put", job.x.put or publish_time_of_lease(job))
-  put(job, "tries", job.x.tries or job.tries + job.attempts - job.free_retries)
+  put(job, "tries", total_tries(job))
   if job.expires > 0 and job.state ~= DEAD then
     write("ZADD", namespace_key("expiring"), text_of(job.expires), job.id)
     set_timer("E", job.expires)

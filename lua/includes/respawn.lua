@@ -7,7 +7,7 @@ function dead_verbs.respawn(job)
     return false
   end
   local is_new = asked.tries == "reset"
-  local first_tries = tonumber(job.x.tries or job.tries + job.attempts - job.free_retries)
+  local first_tries = total_tries(job)
   leave(job)
   job.free_retries, job.lease, job.expires = 0, job.lease + 1, asked.ttl_ms > 0 and now_ceil + asked.ttl_ms or 0
   job.tries = math.max(tonumber(asked.tries) or is_new and first_tries or job.tries, 1)

@@ -18,6 +18,9 @@ function verbs.release(job, options)
   return 1, at
 end
 
+-- A revoked lease ends as one that its holder gives back.
+verbs.revoke = verbs.release
+
 -- As if it had never been leased: the response did not reach the worker. The lease number stays, because no worker knows it.
 function verbs.undo(job)
   leave(job)

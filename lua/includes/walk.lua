@@ -27,14 +27,19 @@ local function rank_behind(key, at, id)
   return low
 end
 
--- Up to n members behind a place: the job (false if it is not in this index), its id, and the place.
-local function walk_on(key, at, id, n, number, kind)
-  local rank, found = rank_behind(key, at, id), {}
-  local members = redis.call("ZRANGE", key, rank, rank + n - 1, "WITHSCORES")
+-- The members from a rank to another one: the job (false if it is not in this index), its id, and the place.
+local function members_in(key, first, last, number, kind)
+  local found, members = {}, redis.call("ZRANGE", key, first, last, "WITHSCORES")
   for i = 1, #members, 2 do
     local job = read_job(members[i])
     local stands = job and (not number or job.queue == number and (kind == "p" and job.state == READY or string.lower(kind_of(job) or "") == string.lower(kind)))
     found[#found + 1] = { stands and job or false, members[i], members[i + 1], members[i] }
   end
   return found
+end
+
+-- Up to n members behind a place.
+local function walk_on(key, at, id, n, number, kind)
+  local rank = rank_behind(key, at, id)
+  return members_in(key, rank, rank + n - 1, number, kind)
 end

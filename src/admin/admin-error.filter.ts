@@ -26,6 +26,7 @@ const STATUS: Record<ErrorCode, number> = {
   too_many_dependencies: 400,
   has_dependents: 409,
   not_waiting: 409,
+  not_leased: 409,
   job_done: 409,
   due_unknown: 409,
   lease_lost: 409,

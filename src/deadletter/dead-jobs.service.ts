@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Caller } from '../domain/caller.js';
-import type { DeadFilter, DeadStep, ListPage, PageRequest, Respawn } from '../domain/job-lists.js';
+import type { DeadFilter, DeadStep, ListPage, JobsRequest, Respawn } from '../domain/job-lists.js';
 import type { JobSummary } from '../domain/extended-job.js';
 import { checkQueue, checkQueueOrAll } from '../domain/rights.js';
 import { EngineRegistry } from '../engine/migration/engine.registry.js';
@@ -16,7 +16,7 @@ export class DeadJobsService {
    * @throws {QueueError} `queue_not_allowed`: the caller may see only some queues, and the filter names none of them;
    * `pool_moving`
    */
-  list(caller: Caller, filter: DeadFilter, page: PageRequest): Promise<ListPage<JobSummary>> {
+  list(caller: Caller, filter: DeadFilter, page: JobsRequest): Promise<ListPage<JobSummary>> {
     checkQueueOrAll(caller.rights, filter.queue);
     return this.extended(caller).lists.listDead(caller.namespace, filter, page);
   }

@@ -35,15 +35,15 @@ export class V1DeadJobsController {
   @Access({ queues: 'body', verb: 'consume' })
   @Describe({
     id: 'listDeadJobs',
-    about: 'Lists dead jobs, those first that died first.',
+    about: 'Lists dead jobs, those first that died first; or last, with `order=newest`.',
     group: GROUP,
     query: DeadQuery,
     answers: { 200: { about: 'A page of jobs.', of: JobsPage } },
     errors: ['queue_not_allowed', 'pool_moving'],
   })
   async list(@Incoming() context: RequestContext): Promise<void> {
-    const { limit, cursor, ...filter } = readQuery(DeadQuery, context.query);
-    const page = pageOf({ limit, cursor });
+    const { limit, cursor, order, ...filter } = readQuery(DeadQuery, context.query);
+    const page = { ...pageOf({ limit, cursor }), order };
     reply(context, 200, jobsPage(await this.jobs.list(context.caller, queryFilterOf(filter), page)));
   }
 

@@ -48,7 +48,7 @@ export function respawnOf({ tries, keep_tries, ttl_ms = 0 }: RespawnFields, queu
 export function queryFilterOf({
   attribute,
   ...rest
-}: Omit<Plain<DeadQuery>, 'limit' | 'cursor'>): DeadFilter {
+}: Omit<Plain<DeadQuery>, 'limit' | 'cursor' | 'order'>): DeadFilter {
   if (attribute === undefined) return filterOf(rest);
   const at = attribute.indexOf('=');
   return filterOf({ ...rest, attributes: { [attribute.slice(0, at)]: attribute.slice(at + 1) } });

@@ -20,7 +20,7 @@ import {
   TextsByName,
   Whole,
 } from '../http/fields/kinds.js';
-import { MAX_CURSOR, PageQuery } from '../http/request/page-query.js';
+import { JobsPageQuery, MAX_CURSOR } from '../http/request/page-query.js';
 
 const MOST_IDS = 1_000;
 const MANY = 1_000_000_000;
@@ -28,7 +28,7 @@ const NAMED = { count: MAX_ATTRIBUTES, name: /^[^]*$/, nameRule: 'any characters
 const PAIR = new RegExp(`^[^=]{1,${String(MAX_ATTRIBUTE_KEY)}}=[^]{0,${String(MAX_ATTRIBUTE_VALUE)}}$`);
 
 /** Filters of a list of dead jobs; a job must match all of them. */
-export class DeadQuery extends PageQuery {
+export class DeadQuery extends JobsPageQuery {
   @Optional() @QueueName('Their queue. A token for some queues must name one of them.') queue?: string;
   @Optional() @Label('Their failure group.', { max: MAX_GROUP }) group?: string;
   @Optional() @Label('Their type.', { max: MAX_LABEL }) type?: string;

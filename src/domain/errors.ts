@@ -19,6 +19,7 @@ export type ErrorCode =
   | 'due_unknown'
   | 'lease_lost'
   | 'leased'
+  | 'not_leased'
   | 'unique_key_taken'
   | 'idempotency_key_reused'
   | 'too_many_queues'
@@ -110,6 +111,16 @@ export class LeaseLostError extends QueueError {
     options?: ErrorOptions,
   ) {
     super('lease_lost', 'this lease is not the present one of the job', options);
+  }
+}
+
+/** A lease was to be revoked, and the job has none. Nothing has changed. */
+export class NotLeasedError extends QueueError {
+  constructor(
+    /** The present state of the job; null = not known. */
+    readonly state: JobState | null,
+  ) {
+    super('not_leased', `the job is ${state ?? 'not leased'}: only a leased one has a lease to revoke`);
   }
 }
 

@@ -33,6 +33,15 @@ export interface PageRequest {
   readonly cursor?: string | undefined;
 }
 
+/** Values of `JobsRequest.order`. */
+export const LIST_ORDERS = ['oldest', 'newest'] as const;
+
+/** Position, size and order of a page of jobs. */
+export interface JobsRequest extends PageRequest {
+  /** `newest`: the whole list from its end. Default: `oldest`. A cursor belongs to its order. */
+  readonly order?: (typeof LIST_ORDERS)[number];
+}
+
 /** One page of a list. It may have fewer items than requested, even none, although the list continues. */
 export interface ListPage<T> {
   readonly items: readonly T[];

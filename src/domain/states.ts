@@ -86,6 +86,7 @@ export const EXTENDED_TRANSITIONS: readonly ExtendedTransition[] = [
   { from: 'held', to: 'ready', by: 'a slot of its key gets free' },
   { from: 'leased', to: 'ready', by: 'release' },
   { from: 'leased', to: 'scheduled', by: 'release with a delay' },
+  { from: 'leased', to: 'ready', by: 'revoke' },
   { from: 'leased', to: 'ready', by: 'retry' },
   { from: 'leased', to: 'scheduled', by: 'retry with a delay' },
   { from: 'leased', to: 'dead', by: 'retry, no try left' },

@@ -10,8 +10,8 @@ import { publishNative, type SimplePublishing } from './routing.js';
 /** Operations of the native API on single jobs. All of them keep working during a pool migration. */
 export interface NativeJobs
   extends
-    Pick<ExtendedPublisher, 'publish'>,
-    Pick<LeaseOperations, 'complete' | 'heartbeat' | 'release' | 'retry' | 'fail'>,
+    Pick<ExtendedPublisher, 'publish' | 'put'>,
+    Pick<LeaseOperations, 'complete' | 'heartbeat' | 'release' | 'retry' | 'fail' | 'revoke'>,
     Pick<JobReader, 'find' | 'placesOf'>,
     Pick<JobCanceller, 'cancel' | 'remove'>,
     Pick<JobUpdater, 'change' | 'log'> {
@@ -28,11 +28,13 @@ export function nativeJobsOf(extended: ExtendedPath, simple: SimplePublishing): 
   const { publishing, leaseOperations, jobReader, jobCanceller, jobUpdater, endWatch } = extended;
   return {
     publish: (...args) => publishNative(simple, publishing, ...args),
+    put: (...args) => publishing.put(...args),
     complete: (...args) => leaseOperations.complete(...args),
     heartbeat: (...args) => leaseOperations.heartbeat(...args),
     release: (...args) => leaseOperations.release(...args),
     retry: (...args) => leaseOperations.retry(...args),
     fail: (...args) => leaseOperations.fail(...args),
+    revoke: (...args) => leaseOperations.revoke(...args),
     find: (...args) => jobReader.find(...args),
     placesOf: (...args) => jobReader.placesOf(...args),
     cancel: (...args) => jobCanceller.cancel(...args),

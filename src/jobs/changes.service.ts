@@ -7,6 +7,7 @@ import { EngineRegistry } from '../engine/migration/engine.registry.js';
 import type { CancelRequest, Cancelled } from '../engine/jobs/job-canceller.js';
 import type { Changed, JobChange } from '../engine/jobs/job-updater.js';
 import type { NativeJobs } from '../engine/native-jobs.js';
+import type { SettleOutcome } from '../engine/settle/lease-operations.js';
 import { JobsService } from './jobs.service.js';
 
 /** Cancels and changes jobs on behalf of a caller, in the caller's pool. */
@@ -39,6 +40,11 @@ export class ChangesService {
     const jobs = await this.jobsFor(caller, id);
     const withDependents = force && !isForSomeQueues(caller.rights);
     await withVisibleDependents(jobs, caller, jobs.remove(caller.namespace, id, { force, withDependents }));
+  }
+
+  /** Calls `LeaseOperations.revoke`. @throws as `cancel` */
+  async revoke(caller: Caller, id: string): Promise<SettleOutcome> {
+    return (await this.jobsFor(caller, id)).revoke(caller.namespace, id);
   }
 
   /** Calls `JobUpdater.change`. @throws as `cancel` */

@@ -18,6 +18,8 @@ import { isForQueue, isForSomeQueues } from '../domain/rights.js';
 import type { JobState } from '../domain/states.js';
 import { withinRights } from '../domain/unique-rights.js';
 import { EngineRegistry } from '../engine/migration/engine.registry.js';
+import type { Durability } from '../domain/durability.js';
+import type { PutJob } from '../engine/publish/extended-publisher.js';
 import type { NativeJobs } from '../engine/native-jobs.js';
 import { nativeIdempotencyRecordOf } from '../engine/publish/idempotency-records.js';
 import { dependencyError } from '../engine/publish/dependencies.js';
@@ -71,6 +73,31 @@ export class JobsService {
     const allowed = jobs.map((job) => withinRights(caller.rights, job));
     const publishing = this.jobsOf(caller).publish(caller.namespace, allowed, recorded);
     return isForSomeQueues(caller.rights) ? this.withoutForeign(caller, publishing) : publishing;
+  }
+
+  /**
+   * Calls `ExtendedPublisher.put`. A token for some queues replaces no job of another queue.
+   *
+   * @param isOnlyNew refused if there is a job with the id
+   * @throws as `publish`
+   */
+  async put(
+    caller: Caller,
+    job: NewExtendedJob & { readonly id: string },
+    isOnlyNew: boolean,
+    durability?: Durability,
+  ): Promise<PutJob> {
+    const isLimited = isForSomeQueues(caller.rights);
+    const jobs = this.jobsOf(caller);
+    if (isLimited) await checkDependencies(jobs, caller, job.dependsOn ?? []);
+    const inPlace = { isOnlyNew, isOwnQueueOnly: isLimited };
+    return jobs
+      .put(caller.namespace, withinRights(caller.rights, job), inPlace, durability)
+      .catch(async (error: unknown) => {
+        if (!isLimited || !(error instanceof UniqueKeyTakenError)) throw error;
+        const [visible] = await visibleOf(jobs, caller, [error.holderId ?? '']);
+        throw visible === undefined ? keyTakenElsewhere() : error;
+      });
   }
 
   /**

@@ -1,7 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import type { Caller } from '../domain/caller.js';
 import { jobNotFound } from '../domain/errors.js';
-import type { JobFilter, ListedData, ListPage, NamedCount, PageRequest, Trace } from '../domain/job-lists.js';
+import type {
+  JobFilter,
+  JobsRequest,
+  ListedData,
+  ListPage,
+  NamedCount,
+  PageRequest,
+  Trace,
+} from '../domain/job-lists.js';
 import type { JobSummary } from '../domain/extended-job.js';
 import { isJobId } from '../domain/ids.js';
 import { checkQueueOrAll, isForQueue } from '../domain/rights.js';
@@ -14,7 +22,7 @@ export class ListsService {
   constructor(private readonly engines: EngineRegistry) {}
 
   /** @throws {QueueError} `queue_not_allowed`: the caller may see only some queues, and the filter names none of them */
-  list(caller: Caller, filter: JobFilter, page: PageRequest): Promise<ListPage<JobSummary>> {
+  list(caller: Caller, filter: JobFilter, page: JobsRequest): Promise<ListPage<JobSummary>> {
     checkQueueOrAll(caller.rights, filter.queue);
     return this.extended(caller).lists.list(caller.namespace, filter, page);
   }

@@ -3,6 +3,7 @@ export const EXAMPLES: Readonly<Record<string, object>> = {
   'POST /v1/{namespace}/jobs': { queue: 'mail', data: { to: 'ada' }, type: 'welcome', tries: 5 },
   'POST /v1/{namespace}/leases': { queues: ['mail'], count: 1, wait_ms: 5_000, worker: 'host-1' },
   'POST /v1/{namespace}/acks': { acks: [{ queue: 'mail', id: 'order-17', lease: 1 }] },
+  'PUT /v1/{namespace}/jobs/{id}': { queue: 'mail', data: { to: 'ada' }, delay_ms: 60_000 },
   'PATCH /v1/{namespace}/jobs/{id}': { priority: -5, delay_ms: 0 },
   'POST /v1/{namespace}/jobs/{id}/ack': { lease: 1, result: { sent: true } },
   'POST /v1/{namespace}/jobs/{id}/heartbeat': { lease: 1, ttr_ms: 60_000, progress: { sent: 1 } },

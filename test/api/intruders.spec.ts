@@ -50,8 +50,10 @@ const NEEDS: Readonly<Record<string, Verb>> = {
   'POST /v1/:namespace/dead-letter/move': 'admin',
   'POST /v1/:namespace/dead-letter/delete': 'admin',
   'POST /v1/:namespace/jobs/:id/cancel': 'consume',
+  'POST /v1/:namespace/jobs/:id/revoke': 'admin',
   'DELETE /v1/:namespace/jobs/:id': 'consume',
   'POST /v1/:namespace/jobs/:id/log': 'consume',
+  'PUT /v1/:namespace/jobs/:id': 'publish',
   'PATCH /v1/:namespace/jobs/:id': 'publish',
   'POST /v1/:namespace/jobs/:id/dependencies': 'publish',
   'DELETE /v1/:namespace/jobs/:id/dependencies': 'publish',
@@ -89,6 +91,8 @@ const QUERY: Readonly<Record<string, string>> = {
 const WHOLE = /^\S+ \/v1\/:namespace\/(settings|tags|failure-groups|tracked|workers)/;
 /** Calls that know of a queue by an id: to a token for other queues there is no such job. */
 const BY_ID = /^\S+ \/v1\/:namespace\/(jobs|recurring)\/:id/;
+/** They store under an id that no job has. */
+const STORES_BY_ID = new Set(['PUT /v1/:namespace/recurring/:id', 'PUT /v1/:namespace/jobs/:id']);
 /** It shows the queues that a token is for, whichever they are. */
 const SHOWS_OWN = /^GET \/v1\/:namespace\/queues$/;
 /** Open without a token. */
@@ -217,6 +221,7 @@ describe('intruders', () => {
     if (method === 'PATCH') return JSON.stringify({ priority: 1 });
     if (method === 'POST') return JSON.stringify({ lease: 1 });
     if (method !== 'PUT' || path.includes('/tracked/')) return undefined;
+    if (/\/jobs\/\w+$/.test(path)) return JSON.stringify({ queue: 'mail' });
     if (path.includes('/settings/')) return '{"value":1000}';
     return path.includes('/bulk') ? '["x"]' : 'x';
   }
@@ -321,7 +326,7 @@ describe('intruders', () => {
           expect({ path, text }).toEqual({ path, text: '{"items":[],"next_cursor":null}' });
           continue;
         }
-        const isUnknown = BY_ID.test(nameOf(route)) && nameOf(route) !== 'PUT /v1/:namespace/recurring/:id';
+        const isUnknown = BY_ID.test(nameOf(route)) && !STORES_BY_ID.has(nameOf(route));
         expect({ path, status }).toEqual({ path, status: isUnknown ? 404 : 403 });
         expect(text).toContain(isUnknown ? '_not_found"' : '"code":"queue_not_allowed"');
       }

@@ -256,6 +256,7 @@ describe('ids that are chosen', () => {
       ['POST', 'jobs/:id/retry', { lease: 1 }],
       ['POST', 'jobs/:id/fail', { lease: 1 }],
       ['POST', 'jobs/:id/cancel', {}],
+      ['POST', 'jobs/:id/revoke', {}],
       ['POST', 'jobs/:id/log', { message: 'm' }],
       ['POST', 'jobs/:id/dependencies', { depends_on: ['a'] }],
       ['DELETE', 'jobs/:id/dependencies', { depends_on: ['a'] }],

@@ -608,6 +608,51 @@ describe('changes', () => {
       expect(await find(a)).toMatchObject({ state: 'ready', queue: `${a}-other`, priority: -5 });
     });
 
+    it.each([
+      ['a simple job', {}],
+      ['an extended job', { type: 'old', tries: 9, retry: { kind: 'none' } }],
+    ])('gives %s other tries, another type and retry policy', async (_, more) => {
+      const queue = fresh();
+      const { id } = await publish({ queue, ...more });
+      const retry = { kind: 'list', delays_ms: [0, 60_000], non_retryable: ['final'] };
+
+      const answer = await call('PATCH', `jobs/${id}`, { tries: 4, type: 'new', retry });
+
+      expect(answer).toMatchObject({ status: 200, json: { id, state: 'ready', due_at: null } });
+      expect(await find(id)).toMatchObject({ tries: 4, tries_left: 4, type: 'new' });
+      const first = await leaseOne(queue);
+      expect((await post(`jobs/${id}/retry`, { lease: first.lease })).json).toMatchObject({ state: 'ready' });
+      expect((await call('PATCH', `jobs/${id}`, { tries: 1 })).json).toMatchObject({
+        code: 'invalid_argument',
+        detail: expect.stringMatching(/tries must be more than 1/) as string,
+      });
+      const second = await leaseOne(queue);
+      expect(await call('PATCH', `jobs/${id}`, { tries: 5 })).toMatchObject({ status: 409 });
+      const final = { lease: second.lease, group: 'final' };
+      expect((await post(`jobs/${id}/retry`, final)).json).toMatchObject({ state: 'dead' });
+    });
+
+    it('checks tries, type and retry policy as a publish does', async () => {
+      const a = await put(fresh());
+      const wrong: [object, string][] = [
+        [{ tries: 0 }, 'tries'],
+        [{ tries: 65_536 }, 'tries'],
+        [{ tries: '3' }, 'tries'],
+        [{ type: '' }, 'type'],
+        [{ type: 'x'.repeat(256) }, 'type'],
+        [{ type: null }, 'type'],
+        [{ retry: { kind: 'often' } }, 'retry.kind'],
+        [{ retry: { kind: 'fixed' } }, 'retry.delay_ms'],
+        [{ retry: { kind: 'none', delay_ms: 5 } }, 'retry.delay_ms'],
+      ];
+      for (const [fields, field] of wrong) {
+        const answer = await call('PATCH', `jobs/${a}`, fields);
+        expect([answer.status, wrongFields(answer)]).toEqual([400, [field]]);
+        const published = await post('jobs', { queue: a, ...fields });
+        expect([published.status, wrongFields(published)]).toEqual([400, [field]]);
+      }
+    });
+
     it('is refused for a job that does not wait, and when it breaks a rule', async () => {
       const a = await put(fresh());
       await lease(a);
@@ -834,5 +879,192 @@ describe('deletion of a job', () => {
     await post(`jobs/${done}/ack`, { lease: (await leaseOne(queue)).lease });
     expect((await remove(done)).status).toBe(204);
     await waitFor(async () => (await find('waits-for-done'))['state'] === 'ready', 5_000);
+  });
+});
+
+describe('revoke', () => {
+  useNativeApi();
+  const revoke = (id: string, options?: CallOptions): Promise<Answer> =>
+    call('POST', `jobs/${id}/revoke`, undefined, options);
+  const tokenFor = async (verbs: string, queue: string): Promise<string> => {
+    const path = `/token/${app.namespace}?description=d&verbs=${verbs}&queues=${queue}`;
+    return ((await app.admin('POST', path)).json as { token: string }).token;
+  };
+
+  it.each([
+    ['a simple job', {}],
+    ['an extended job', { type: 't' }],
+  ])('ends the lease of %s: whatever its holder says then is lease_lost', async (_, more) => {
+    const queue = fresh();
+    const { id } = await publish({ queue, tries: 2, ...more });
+    const { lease: number } = await leaseOne(queue, { worker: 'w' });
+
+    expect(await revoke(id)).toMatchObject({ status: 200, json: { id, state: 'ready', due_at: null } });
+
+    expect(await find(id)).toMatchObject({ state: 'ready', tries_left: 2, attempts: 0, leased_by: null });
+    for (const operation of ['ack', 'heartbeat', 'release', 'retry', 'fail']) {
+      expect(await post(`jobs/${id}/${operation}`, { lease: number })).toMatchObject({
+        status: 409,
+        json: { code: 'lease_lost', state: 'ready' },
+      });
+    }
+    const again = await leaseOne(queue);
+    expect(again).toMatchObject({ id, tries_left: 1 });
+    expect(again.lease).toBeGreaterThan(number);
+    expect((await post(`jobs/${id}/ack`, { lease: again.lease })).status).toBe(200);
+  });
+
+  it('of a job that is not leased is 409 with its state', async () => {
+    const [queue, other] = [fresh(), fresh()];
+    const { id: first } = await publish({ queue: other });
+    const states: [string, object][] = [
+      ['ready', {}],
+      ['scheduled', { delay_ms: 60_000 }],
+      ['blocked', { depends_on: [first] }],
+    ];
+    for (const [state, more] of states) {
+      const { id } = await publish({ queue, ...more });
+      expect(await revoke(id)).toMatchObject({ status: 409, json: { code: 'not_leased', state } });
+    }
+    const { id } = await publish({ queue: fresh(), retention_ms: 60_000 });
+    const { queue: own } = await find(id);
+    await post(`jobs/${id}/ack`, { lease: (await leaseOne(own)).lease });
+    expect(await revoke(id)).toMatchObject({ status: 409, json: { code: 'not_leased', state: 'done' } });
+    for (const unknown of ['unknown', 'x'.repeat(129)])
+      expect(await revoke(unknown)).toMatchObject({ status: 404, json: { code: 'job_not_found' } });
+  });
+
+  it('needs the permission admin, and the queue of the job', async () => {
+    const queue = fresh();
+    const { id } = await publish({ queue });
+    await leaseOne(queue);
+    const consumer = await tokenFor('publish,consume', queue);
+    expect(await revoke(id, { token: consumer })).toMatchObject({
+      status: 403,
+      json: { code: 'verb_missing' },
+    });
+    const elsewhere = await tokenFor('publish,consume,admin', fresh());
+    expect(await revoke(id, { token: elsewhere })).toMatchObject({ status: 404 });
+    expect(await find(id)).toMatchObject({ state: 'leased' });
+    const admin = await tokenFor('admin', queue);
+    expect((await revoke(id, { token: admin })).status).toBe(200);
+  });
+});
+
+describe('lists in an order', () => {
+  useNativeApi();
+  const ids = ({ json }: Answer): string[] => (json as { items: { id: string }[] }).items.map(({ id }) => id);
+
+  it.each(['jobs?state=ready&', 'jobs?tag=t&', 'dead-letter?'])(
+    'of %s come from either end',
+    async (path) => {
+      const queue = fresh();
+      const put: string[] = [];
+      for (let i = 0; i < 5; i++) put.push((await publish({ queue, tags: ['t'] })).id);
+      if (path.startsWith('dead'))
+        for (const { id, lease: number } of await lease({ queues: [queue], count: 5 }))
+          await post(`jobs/${id}/fail`, { lease: number });
+      const list = `${path}queue=${queue}`;
+
+      expect(ids(await call('GET', list))).toEqual(put);
+      expect(ids(await call('GET', `${list}&order=oldest`))).toEqual(put);
+      const first = await call('GET', `${list}&order=newest&limit=2`);
+      const cursor = (first.json as { next_cursor: string }).next_cursor;
+      const second = await call('GET', `${list}&order=newest&cursor=${cursor}`);
+      expect([...ids(first), ...ids(second)]).toEqual(put.toReversed());
+
+      const other = await call('GET', `${list}&order=oldest&cursor=${cursor}`);
+      expect([other.status, code(other)]).toEqual([400, 'invalid_argument']);
+      expect((await call('GET', `${list}&order=up`)).json).toMatchObject({
+        code: 'invalid_argument',
+        errors: [{ field: 'order', rule: 'must be one of oldest, newest' }],
+      });
+    },
+  );
+
+  it('have none beside ids', async () => {
+    expect(wrongFields(await call('GET', 'jobs?ids=a&order=newest'))).toEqual(['order']);
+  });
+});
+
+describe('a put of a job', () => {
+  useNativeApi();
+  const put = (id: string, body: unknown, options?: CallOptions): Promise<Answer> =>
+    call('PUT', `jobs/${id}`, body, options);
+  const onlyNew = { headers: { 'if-none-match': '*' } };
+  const tokenFor = async (queue: string): Promise<string> => {
+    const path = `/token/${app.namespace}?description=d&verbs=publish&queues=${queue}`;
+    return ((await app.admin('POST', path)).json as { token: string }).token;
+  };
+
+  it('creates it, replaces it while it waits, and is refused while it is leased', async () => {
+    const [queue, id] = [fresh(), fresh('put')];
+    const location = `/v1/${app.namespace}/jobs/${id}`;
+
+    const created = await put(id, { queue, data: 1, tags: ['a'], delay_ms: 60_000 }, onlyNew);
+    expect(created).toMatchObject({ status: 201, json: { id, state: 'scheduled', existing: false } });
+    expect(created.headers['location']).toBe(location);
+    expect(await put(id, { queue, data: 0 }, onlyNew)).toMatchObject({
+      status: 409,
+      json: { code: 'job_exists' },
+    });
+    expect(await put(id, { queue, id, data: 2, retention_ms: 60_000 })).toMatchObject({
+      status: 200,
+      json: { id, state: 'ready' },
+    });
+    expect(await find(id)).toMatchObject({ data: 2, tags: [], state: 'ready' });
+
+    const leased = await leaseOne(queue);
+    expect(await put(id, { queue, data: 3 })).toMatchObject({ status: 409, json: { code: 'leased' } });
+    await post(`jobs/${id}/ack`, { lease: leased.lease });
+    expect(await find(id)).toMatchObject({ state: 'done' });
+    expect((await put(id, { queue, data: 3 }, onlyNew)).status).toBe(409);
+    expect((await put(id, { queue, data: 3 })).status).toBe(201);
+    const again = await leaseOne(queue);
+    expect(again).toMatchObject({ id, data: 3, attempts: 1 });
+    expect(await post(`jobs/${id}/ack`, { lease: leased.lease })).toMatchObject({ status: 409 });
+    await post(`jobs/${id}/fail`, { lease: again.lease });
+    expect(await put(id, { queue })).toMatchObject({ status: 409, json: { code: 'job_exists' } });
+  });
+
+  it('is refused with every field that breaks a rule, and stores nothing', async () => {
+    const id = fresh('put');
+    const wrong: [string, unknown, string[]][] = [
+      [id, {}, ['queue']],
+      [id, { queue: 'q', id: 'other' }, ['id']],
+      [id, { queue: 'q', tries: 0, tag: 'x' }, ['tag', 'tries']],
+      [id, { jobs: [{ queue: 'q' }] }, ['jobs', 'queue']],
+      ['x'.repeat(129), { queue: 'q' }, ['id']],
+      ['-x', { queue: 'q' }, ['id']],
+    ];
+    for (const [name, body, fields] of wrong) {
+      const answer = await put(name, body);
+      expect([answer.status, wrongFields(answer).sort()]).toEqual([400, fields]);
+    }
+    for (const headers of [{ 'if-none-match': '"a"' }, { 'idempotency-key': 'k' }])
+      expect(await put(id, { queue: 'q' }, { headers })).toMatchObject({
+        status: 400,
+        json: { code: 'invalid_argument' },
+      });
+    expect((await call('PUT', `jobs/${id}?wait_ms=1`, { queue: 'q' })).status).toBe(400);
+    expect((await call('GET', `jobs/${id}`)).status).toBe(404);
+  });
+
+  it('with a token for some queues replaces no job of another one, and does not tell of it', async () => {
+    const [mine, theirs, id] = [fresh(), fresh(), fresh('put')];
+    const token = await tokenFor(mine);
+    await publish({ queue: theirs, id, data: 'theirs' });
+    for (let i = 0; i < 2; i++) {
+      expect(await put(id, { queue: mine }, { token })).toMatchObject({
+        status: 409,
+        json: { code: 'job_exists' },
+      });
+      expect((await put(id, { queue: theirs }, { token })).json).toMatchObject({ code: 'queue_not_allowed' });
+      if (i === 0) await leaseOne(theirs);
+    }
+    expect(await find(id)).toMatchObject({ queue: theirs, data: 'theirs', state: 'leased' });
+    const own = fresh('put');
+    expect((await put(own, { queue: mine }, { token })).status).toBe(201);
+    expect((await put(own, { queue: mine }, { token })).status).toBe(200);
   });
 });

@@ -552,6 +552,7 @@ describe('batch ack', () => {
       recurring_not_found: 404,
       worker_not_found: 404,
       leased: 409,
+      not_leased: 409,
       job_exists: 409,
       unique_key_taken: 409,
     },

@@ -24,6 +24,7 @@ const MAKES: Readonly<Record<string, number>> = {
   'GET /queues/{queue}': 200,
   'PATCH /queues/{queue}': 200,
   'POST /queues/{queue}/pause': 200,
+  'PUT /jobs/{id}': 201,
   'PUT /recurring/{id}': 200,
   'DELETE /tracked/{id}': 200,
 };

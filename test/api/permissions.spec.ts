@@ -453,6 +453,7 @@ describe('permissions by queue', () => {
     'POST /v1/:namespace/jobs/:id/retry': { body: { lease: 1 } },
     'POST /v1/:namespace/jobs/:id/fail': { body: { lease: 1 } },
     'POST /v1/:namespace/jobs/:id/cancel': { body: {} },
+    'POST /v1/:namespace/jobs/:id/revoke': { body: {} },
     'DELETE /v1/:namespace/jobs/:id': {},
     'PATCH /v1/:namespace/jobs/:id': { body: { priority: 1 } },
     'POST /v1/:namespace/jobs/:id/dependencies': { body: { depends_on: ['x'] } },
@@ -472,8 +473,8 @@ describe('permissions by queue', () => {
     'DELETE /api/:namespace/:queue/job/:id': {},
     'PUT /api/:namespace/:queue/job/:id': { body: {} },
   };
-  /** It stores a recurring job, and so has to say that an id is taken. */
-  const STORES_BY_ID = 'PUT /v1/:namespace/recurring/:id';
+  /** They store under an id, and so have to say that it is taken. */
+  const STORES_BY_ID = ['PUT /v1/:namespace/recurring/:id', 'PUT /v1/:namespace/jobs/:id'];
 
   describe('T50: of a job in a queue that the token is not for', () => {
     let mine: Call;
@@ -507,7 +508,7 @@ describe('permissions by queue', () => {
     it('no call by id tells anything, or does anything', async () => {
       const named = routes.map(({ method, template }) => `${method} ${template}`);
       const byId = named.filter((name) => name.includes(':id'));
-      expect([...Object.keys(BY_ID), STORES_BY_ID].sort()).toEqual(byId.sort());
+      expect([...Object.keys(BY_ID), ...STORES_BY_ID].sort()).toEqual(byId.sort());
 
       const before = await Promise.all(Object.values(foreign).map(find));
       for (const [name, { body, query = '' }] of Object.entries(BY_ID)) {

@@ -333,6 +333,7 @@ describe('batch ack', () => {
       heartbeat: { verb: 'heartbeat', options: { ttr_ms: 20_000 } },
       heartbeatProgress: { verb: 'heartbeat', options: { progress: '"half"' } },
       undo: { verb: 'undo' },
+      revoke: { verb: 'revoke', anyLease: true },
     };
     const JOBS: Readonly<Record<string, Partial<NewExtendedJob> | null>> = {
       'a simple one': null,

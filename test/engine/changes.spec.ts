@@ -132,6 +132,76 @@ describe('changing a job', () => {
     expect((await f.lease()).map((job) => job.id)).toEqual([id]);
   });
 
+  it.each([
+    ['a simple job', {}],
+    ['an extended job', { type: 'old', priority: 2 }],
+  ])('changes tries, type and retry policy of %s in each state in which it waits', async (_, more) => {
+    const { jobUpdater } = f.path;
+    const publish = (queue: string, extra: object = {}): Promise<string> =>
+      Object.keys(more).length === 0 && !('dependsOn' in extra)
+        ? f.fixture.publish(queue, { tries: 3, ...extra })
+        : f.fixture.put(queue, { tries: 3, ...more, ...extra });
+    const first = await publish('first');
+    const jobs = [
+      ['ready', await publish('q')],
+      ['scheduled', await publish('q', { delayMs: 60_000 })],
+      ['scheduled', await publish('q', { delayMs: 86_400_000 })],
+      ['blocked', await publish('q', { dependsOn: [first] })],
+    ] as const;
+    const retry = { kind: 'fixed', delayMs: 7_000 } as const;
+    for (const [state, id] of jobs) {
+      const published = await f.find(id);
+      expect(await jobUpdater.change(f.ns, id, { tries: 2, type: 'new', retry })).toMatchObject({ state });
+      expect(await f.find(id)).toMatchObject({
+        ...{ state, tries: 2, triesLeft: 2, attempts: 0, type: 'new' },
+        ...{ priority: published?.priority, publishedAtMs: published?.publishedAtMs },
+      });
+      const { items } = await f.path.lists.list(f.ns, { type: 'new' }, { limit: 100 });
+      expect(items.map((one) => one.id)).toContain(id);
+      expect((await f.path.lists.list(f.ns, { type: 'old' }, { limit: 100 })).items).not.toContainEqual(
+        expect.objectContaining({ id }),
+      );
+      const changed = (await f.find(id))?.timeline.at(-1);
+      expect(changed).toMatchObject({ what: 'changed', fields: ['tries', 'type', 'retry'] });
+      await jobUpdater.change(f.ns, id, { tries: 2, type: 'new', retry });
+      expect((await f.find(id))?.timeline.at(-1)).toEqual({ what: 'changed', atMs: f.nowMs });
+    }
+    expect(await audit()).toEqual([]);
+
+    // The policy counts: the job is tried again after its delay, and is dead with its second failure.
+    const [[, id]] = jobs;
+    const fail = async (): Promise<void> => {
+      const [job] = await f.fixture.reserve('q', { ttrMs: 10_000 });
+      expect(job).toMatchObject({ id });
+      await f.path.leaseOperations.retry(f.ns, { id, lease: job!.lease, group: 'g', message: 'm' });
+    };
+    await fail();
+    expect(await f.find(id)).toMatchObject({ state: 'scheduled', triesLeft: 1, attempts: 1 });
+    await expect(jobUpdater.change(f.ns, id, { tries: 1 })).rejects.toMatchObject({
+      code: 'invalid_argument',
+    });
+    expect(await f.find(id)).toMatchObject({ state: 'scheduled', tries: 2, triesLeft: 1 });
+    await jobUpdater.change(f.ns, id, { tries: 65_535 });
+    expect(await f.find(id)).toMatchObject({ tries: 65_535, triesLeft: 65_534, attempts: 1 });
+    await jobUpdater.change(f.ns, id, { tries: 2 });
+    await f.pass(7_000);
+    await fail();
+    expect(await f.find(id)).toMatchObject({ state: 'dead', triesLeft: 0, attempts: 2 });
+    expect(await audit()).toEqual([]);
+  });
+
+  it('takes no tries that a publish does not take, and changes nothing then', async () => {
+    const id = await f.fixture.publish('q', { tries: 3 });
+    for (const tries of [0, -1, 1.5, 65_536, Number.NaN])
+      await expect(f.path.jobUpdater.change(f.ns, id, { tries, priority: 9 })).rejects.toMatchObject({
+        code: 'invalid_argument',
+      });
+    await expect(f.path.jobUpdater.change(f.ns, id, { type: '\ud800' })).rejects.toMatchObject({
+      code: 'invalid_argument',
+    });
+    expect(await f.find(id)).toMatchObject({ tries: 3, triesLeft: 3, priority: 0 });
+  });
+
   it('refuses to change what does not wait', async () => {
     await f.put('a', { retentionMs: 1_000 });
     await f.lease();

@@ -75,6 +75,13 @@ describe('events of the extended path', () => {
     await operations.release(f.ns, await lease('w9'));
     await lease('');
     await f.engine.ack(f.ns, 'q', unnamed, 0);
+    const revoked = await put('q', { type: 'mail' });
+    await lease('w10');
+    await operations.revoke(f.ns, revoked);
+    await f.engine.ack(f.ns, 'q', revoked, 0);
+    const simple = await f.publish('q');
+    await lease('w11');
+    await operations.revoke(f.ns, simple);
     await f.publish('end');
     await waitFor(() => listening.events.at(-1)?.queue === 'end', 5_000);
 
@@ -90,5 +97,7 @@ describe('events of the extended path', () => {
     expect(named(purged)).toEqual(['published -', 'leased w7', 'deleted w7']);
     expect(named(returned)).toEqual(['published -', 'leased w8', 'released w8', 'acked -']);
     expect(named(unnamed)).toEqual(['published -', 'leased w9', 'released w9', 'leased -', 'acked -']);
+    expect(named(revoked)).toEqual(['published -', 'leased w10', 'released w10', 'acked -']);
+    expect(named(simple).at(-1)).toMatch(/^released /);
   });
 });

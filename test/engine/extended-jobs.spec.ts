@@ -286,6 +286,31 @@ describe('extended jobs', () => {
       expect(next).toEqual(inOrder[verb] ?? [behind]);
     });
 
+    it.each(OPERATIONS)('is not heard after the lease was revoked: %s', async (verb) => {
+      const id = await publish(3);
+      const behind = await publish(1);
+      const [job] = await lease('q', 1, 'w');
+
+      expect(await extended().leaseOperations.revoke(f.ns, id)).toEqual({ state: 'ready', dueAtMs: null });
+
+      // As after a release: the try is given back, and the job stands at the front of its line.
+      expect(await f.find(id)).toMatchObject({ state: 'ready', triesLeft: 3, attempts: 0 });
+      expect(await settle(verb, id, job!.lease)).toMatchObject({ code: 2, state: 'ready' });
+      expect((await lease('q', 9)).map((one) => one.id)).toEqual([id, behind]);
+      expect(await settle(verb, id, job!.lease)).toMatchObject({ code: 2, state: 'leased' });
+    });
+
+    it('loses a lease that is revoked after it ran out, before the pump came', async () => {
+      const id = await publish(1);
+      const [job] = await lease('q');
+      f.nowMs += 10_001;
+
+      await extended().leaseOperations.revoke(f.ns, id);
+
+      expect(await f.find(id)).toMatchObject({ state: 'ready', triesLeft: 1 });
+      expect(await settle('heartbeat', id, job!.lease)).toMatchObject({ code: 2, state: 'ready' });
+    });
+
     it('acknowledges in a batch after the lease ran out', async () => {
       const { id, number } = await runOut();
 
@@ -322,6 +347,110 @@ describe('extended jobs', () => {
       await f.engine.respawn(f.ns, 'q', 1, 0);
       expect(await settle('ack', id, job!.lease)).toMatchObject({ code: 2, state: 'ready' });
       expect(await f.engine.ackMany(f.ns, [{ queue: 'q', id, lease: job!.lease }])).toEqual(['lease_lost']);
+    });
+  });
+
+  describe('a revoke', () => {
+    const revoke = (id: string) => extended().leaseOperations.revoke(f.ns, id);
+    const notLeased = (state: JobState) => ({ code: 'not_leased', state });
+
+    it('is refused with the state of a job that is not leased, and changes nothing', async () => {
+      await extended().controls.change(f.ns, 'held', { maxRunningPerKey: 1 });
+      const end = async (queue: string, how: 'complete' | 'fail') => {
+        const [job] = await lease(queue);
+        if (how === 'complete') await extended().leaseOperations.complete(f.ns, [job!]);
+        else await extended().leaseOperations.fail(f.ns, { ...job!, group: 'g', message: 'm' });
+      };
+      const jobs: [JobState, string][] = [
+        ['ready', await f.publish('q0')],
+        ['ready', await put('q1', { type: 't' })],
+        ['scheduled', await f.publish('q2', { delayMs: 60_000 })],
+        ['scheduled', await f.publish('q2', { delayMs: 86_400_000 })],
+        ['scheduled', await put('q2', { type: 't', delayMs: 60_000 })],
+        ['dead', await f.publish('q3')],
+        ['done', await put('q4', { retentionMs: 60_000 })],
+        ['cancelled', await put('q5', { retentionMs: 60_000 })],
+      ];
+      jobs.push(['blocked', await put('q6', { dependsOn: [jobs[0]![1]] })]);
+      await put('held', { concurrencyKey: 'k' });
+      jobs.push(['held', await put('held', { concurrencyKey: 'k' })]);
+      await end('q3', 'fail');
+      await end('q4', 'complete');
+      await extended().jobCanceller.cancel(f.ns, jobs[7]![1]);
+      await lease('held', 2);
+      for (const [state, id] of jobs) {
+        const before = await extended().jobReader.find(f.ns, id);
+        await expect(revoke(id)).rejects.toMatchObject(notLeased(state));
+        expect(await extended().jobReader.find(f.ns, id)).toEqual(before);
+      }
+    });
+
+    it('finds no job that is gone, expired or of another namespace', async () => {
+      const missing = { code: 'job_not_found' };
+      for (const id of ['never', '', 'no id']) await expect(revoke(id)).rejects.toMatchObject(missing);
+      const gone = await f.publish('q');
+      await f.engine.ack(f.ns, 'q', gone, (await lease('q'))[0]!.lease);
+      await expect(revoke(gone)).rejects.toMatchObject(missing);
+      const expired = await f.publish('q', { ttlMs: 5_000 });
+      const [job] = await lease('q');
+      await expect(extended().leaseOperations.revoke(`${f.ns}-other`, expired)).rejects.toMatchObject(
+        missing,
+      );
+      expect(await f.find(expired)).toMatchObject({ state: 'leased' });
+      f.nowMs += 5_001;
+      await expect(revoke(expired)).rejects.toMatchObject(missing);
+      expect(job).toMatchObject({ id: expired });
+      await f.engine.pumpNow(f.ns);
+    });
+
+    it('frees the slot of a limit, and has the next job of its key called', async () => {
+      await extended().controls.change(f.ns, 'q', { maxRunning: 1, maxRunningPerKey: 1 });
+      const [id, next] = [await put('q', { concurrencyKey: 'k' }), await put('q', { concurrencyKey: 'k' })];
+      expect(await lease('q', 2)).toMatchObject([{ id }]);
+
+      await revoke(id);
+
+      expect(await lease('q', 2)).toMatchObject([{ id }]);
+      await revoke(id);
+      await f.engine.ack(f.ns, 'q', id, 0);
+      expect(await lease('q', 2)).toMatchObject([{ id: next }]);
+    });
+
+    it('cancels a job whose cancellation was requested', async () => {
+      const id = await put('q', { retentionMs: 60_000 });
+      await lease('q');
+      await extended().jobCanceller.cancel(f.ns, id, { graceMs: 60_000 });
+
+      expect(await revoke(id)).toMatchObject({ state: 'cancelled' });
+      await expect(revoke(id)).rejects.toMatchObject(notLeased('cancelled'));
+    });
+
+    it('of a lease on the job that has the id now does not bring back the one before', async () => {
+      await f.publish('q', { id: 'order-17' });
+      const [first] = await lease('q');
+      await f.engine.ack(f.ns, 'q', 'order-17', first!.lease);
+      await f.publish('q', { id: 'order-17' });
+      const [second] = await lease('q');
+      await revoke('order-17');
+      const [third] = await lease('q');
+
+      for (const { lease: number } of [first!, second!]) {
+        const stale = { id: 'order-17', lease: number };
+        await expect(extended().leaseOperations.release(f.ns, stale)).rejects.toMatchObject({
+          code: 'lease_lost',
+        });
+      }
+      expect(await f.engine.ack(f.ns, 'q', 'order-17', third!.lease)).toBe(true);
+    });
+
+    it('by many at once ends one lease once', async () => {
+      const id = await put('q', { tries: 3 });
+      await lease('q');
+
+      const ends = await Promise.allSettled(Array.from({ length: 8 }, () => revoke(id)));
+
+      expect(ends.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+      expect(await f.find(id)).toMatchObject({ state: 'ready', triesLeft: 3, attempts: 0 });
     });
   });
 
@@ -607,6 +736,7 @@ describe('states of extended jobs', () => {
     },
     'a slot of its key gets free': () => complete('first'),
     release: async (id) => operations().release(f.ns, { id, lease: await numberOf(id) }),
+    revoke: (id) => operations().revoke(f.ns, id),
     'release with a delay': async (id) =>
       operations().release(f.ns, { id, lease: await numberOf(id), delayMs: 5_000 }),
     retry: async (id) => operations().retry(f.ns, failure(id, await numberOf(id))),

@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis';
-import type { JobFilter } from '../../src/domain/job-lists.js';
+import type { JobFilter, JobsRequest } from '../../src/domain/job-lists.js';
 import { silentObserver } from '../../src/engine/core/observer.js';
 import { startRedis } from '../support/redis.js';
 import { EngineFixture, newJob } from './fixture.js';
@@ -15,11 +15,11 @@ describe('lists of jobs', () => {
   afterEach(() => f.close());
 
   /** The ids of a whole list, in pages of `limit`. */
-  async function list(filter: JobFilter, limit = 100): Promise<string[]> {
+  async function list(filter: JobFilter, limit = 100, order?: JobsRequest['order']): Promise<string[]> {
     const ids: string[] = [];
     let cursor: string | undefined;
     for (let pages = 0; pages < 100; pages++) {
-      const page = await extended.path.lists.list(f.ns, filter, { limit, cursor });
+      const page = await extended.path.lists.list(f.ns, filter, { limit, cursor, ...(order && { order }) });
       expect(page.items.length).toBeLessThanOrEqual(limit);
       ids.push(...page.items.map(({ id }) => id));
       if (page.cursor === null) return ids;
@@ -72,6 +72,166 @@ describe('lists of jobs', () => {
         worker: 'w',
         leaseEndsAtMs: f.nowMs + 10_000,
         attempts: 1,
+      });
+    });
+
+    describe('from their end', () => {
+      const page = (filter: JobFilter, limit: number, cursor?: string) =>
+        extended.path.lists.list(f.ns, filter, { limit, cursor, order: 'newest' });
+      /** The ids of a list from a cursor on. */
+      const rest = async (filter: JobFilter, limit: number, from: string | null): Promise<string[]> => {
+        const ids: string[] = [];
+        for (let cursor = from; cursor !== null;) {
+          const found = await page(filter, limit, cursor);
+          ids.push(...found.items.map(({ id }) => id));
+          cursor = found.cursor;
+        }
+        return ids;
+      };
+
+      it('show the same jobs as from their beginning, each once, whatever the filter and the page', async () => {
+        const { controls, leaseOperations, jobCanceller } = extended.path;
+        await controls.change(f.ns, 'held', { maxRunningPerKey: 1 });
+        for (const queue of ['a', 'b', 'held']) {
+          const ends = { retentionMs: 60_000, tags: ['t'], type: 'x' };
+          await inOrder(3, () => extended.put(queue, { ...ends, concurrencyKey: 'k' }));
+          for (const { id, lease } of await extended.lease(queue, 2))
+            await leaseOperations.complete(f.ns, [{ id, lease }]);
+          await extended.fail(queue, 'g', 'm', 1);
+          await inOrder(2, () => extended.put(queue, ends));
+          await extended.fail(queue, 'g', 'm', 2);
+          await inOrder(3, () => extended.put(queue, { ...ends, concurrencyKey: 'k' }));
+          await extended.lease(queue, 2, 'w');
+          for (const priority of [-3, -3, 0, 0, 0, 7, 7]) await extended.put(queue, { ...ends, priority });
+          const plain = await inOrder(3, () => f.publish(queue));
+          await extended.path.jobUpdater.change(f.ns, plain[0]!, { priority: 2 });
+          await extended.path.jobUpdater.change(f.ns, plain[0]!, { priority: 0 });
+          await inOrder(2, () => extended.put(queue, { delayMs: 20_000 }));
+          await inOrder(2, (i) => f.publish(queue, { delayMs: 30_000 + i }));
+          await inOrder(3, () => f.publish(queue, { delayMs: 3_600_000 }));
+          await inOrder(2, () => f.publish(queue, { delayMs: 86_400_000 }));
+          await extended.put(queue, { dependsOn: [plain[1]!] });
+          await jobCanceller.cancel(f.ns, await extended.put(queue, ends));
+        }
+        const filters: JobFilter[] = [
+          {},
+          ...['a', 'held'].map((queue) => ({ queue })),
+          ...(['ready', 'scheduled', 'leased', 'dead', 'blocked', 'held', 'done', 'cancelled'] as const).map(
+            (state) => ({ state }),
+          ),
+          { state: ['ready', 'dead'], queue: 'b' },
+          ...[{ tag: 't' }, { type: 'x' }, { group: 'g' }, { worker: 'w' }, { tag: 't', queue: 'b' }],
+          ...[{ queue: 'none' }, { tag: 'none' }],
+        ];
+        for (const filter of filters) {
+          const oldest = await list(filter, 100, 'oldest');
+          expect(await list(filter)).toEqual(oldest);
+          for (const limit of [1, 2, 7, 100])
+            expect([filter, limit, await list(filter, limit, 'newest')]).toEqual([
+              filter,
+              limit,
+              oldest.toReversed(),
+            ]);
+        }
+      });
+
+      it('lose nothing and repeat nothing while jobs come and go, though all have one score', async () => {
+        const filter = { tag: 'same' };
+        const put = () => extended.put('q', { tags: ['same'] });
+        const order = (await inOrder(30, put)).sort().reverse();
+        const first = await page(filter, 10);
+        const gone = [0, 3, 9, 10, 17].map((i) => order[i]!);
+        await f.engine.ackMany(
+          f.ns,
+          gone.map((id) => ({ queue: 'q', id })),
+        );
+        await inOrder(3, put);
+
+        expect(first.items.map(({ id }) => id)).toEqual(order.slice(0, 10));
+        expect(await rest(filter, 7, first.cursor)).toEqual(
+          order.slice(10).filter((id) => !gone.includes(id)),
+        );
+      });
+
+      it('go on in a line where jobs came at its end and its head was taken meanwhile', async () => {
+        const filter = { queue: 'q', state: 'ready' } as const;
+        const ids = await inOrder(12, () => extended.put('q'));
+        const { cursor } = await page(filter, 4);
+        await extended.lease('q', 3);
+        await inOrder(5, () => f.publish('q'));
+
+        expect(await rest(filter, 3, cursor)).toEqual(ids.slice(3, 8).reverse());
+      });
+
+      it('leave out no job of a line whose place was swept out meanwhile, and end', async () => {
+        const filter = { queue: 'q', state: 'ready' } as const;
+        const stay = await inOrder(6, () => f.publish('q'));
+        const short = await inOrder(6, () => f.publish('q', { ttlMs: 1_000 }));
+        const { cursor, items } = await page(filter, 3);
+        expect(items.map(({ id }) => id)).toEqual(short.slice(3).reverse());
+        const late = await f.publish('q');
+        f.nowMs += 1_001;
+        await f.engine.tidyNow(f.ns);
+
+        const seen = await rest(filter, 2, cursor);
+
+        expect(seen.filter((id) => id !== late)).toEqual(stay.toReversed());
+      });
+
+      it('go on in slots of jobs far ahead while more come', async () => {
+        const filter = { queue: 'q', state: 'scheduled' } as const;
+        const put = (delayMs: number) => f.publish('q', { delayMs });
+        const near = await inOrder(4, () => put(3_600_000));
+        const far = await inOrder(4, () => put(90_000_000));
+        const { cursor } = await page(filter, 2);
+        await put(90_000_000);
+        await put(3_600_000);
+        await put(180_000_000);
+
+        const seen = await rest(filter, 1, cursor);
+
+        expect(seen.filter((id) => [...near, ...far].includes(id))).toEqual([
+          ...far.slice(0, 2).reverse(),
+          ...near.toReversed(),
+        ]);
+      });
+
+      it('bound dead jobs by time at both ends', async () => {
+        const ids: string[] = [];
+        const times: number[] = [];
+        for (let i = 0; i < 6; i++) {
+          ids.push(await extended.put('q'));
+          await extended.fail('q', 'g');
+          times.push(f.nowMs);
+          f.nowMs += 10;
+        }
+        const between = { queue: 'q', fromMs: times[1]!, toMs: times[4]! };
+        for (const filter of [between, { ...between, group: 'g' }]) {
+          const found: string[] = [];
+          let cursor: string | undefined;
+          do {
+            const dead = await extended.path.lists.listDead(f.ns, filter, {
+              limit: 3,
+              cursor,
+              order: 'newest',
+            });
+            found.push(...dead.items.map(({ id }) => id));
+            cursor = dead.cursor ?? undefined;
+          } while (cursor !== undefined);
+          expect(found).toEqual(ids.slice(1, 5).reverse());
+        }
+      });
+
+      it('take no cursor of the other order', async () => {
+        await inOrder(3, () => f.publish('q'));
+        for (const order of ['oldest', 'newest'] as const) {
+          const { cursor } = await extended.path.lists.list(f.ns, { queue: 'q' }, { limit: 1, order });
+          const other = order === 'oldest' ? 'newest' : 'oldest';
+          const request = { limit: 1, cursor: cursor!, order: other } as const;
+          await expect(extended.path.lists.list(f.ns, { queue: 'q' }, request)).rejects.toMatchObject({
+            code: 'invalid_argument',
+          });
+        }
       });
     });
 

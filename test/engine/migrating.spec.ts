@@ -520,6 +520,8 @@ describe('native calls while a pool migrates', () => {
         expect(await native.fail(ns, { ...one, group: 'g', message: 'm' })).toMatchObject({ state: 'dead' });
       }
       expect(await native.release(ns, a)).toMatchObject({ state: 'ready' });
+      await expect(native.revoke(ns, a.id)).rejects.toMatchObject({ code: 'not_leased', state: 'ready' });
+      await expect(native.revoke(ns, 'none')).rejects.toMatchObject({ code: 'job_not_found' });
       expect(await native.complete(ns, [d!, { id: 'missing', lease: 1 }])).toEqual(['done', 'not_found']);
       expect((await old.counts(ns, ['q']))[0]).toMatchObject({ ready: 2, dead: 1, leased: 0 });
       expect((await next.counts(ns, ['q']))[0]).toMatchObject({ ready: 1, dead: 1, leased: 0 });
@@ -546,6 +548,7 @@ describe('native calls while a pool migrates', () => {
       expect(await old.native.find(ns, id)).toMatchObject({ queue: 'r', priority: 4 });
       for (const refused of [
         both.native.change(ns, id, { moreDependencies: ['x'] }),
+        both.native.put(ns, { queue: 'r', body: Buffer.from('x'), id }),
         both.native.complete(ns, [{ ...leased!, next: { queue: 'r', dependsOn: ['x'] } }]),
       ])
         await expect(refused).rejects.toMatchObject({ code: 'pool_moving' });

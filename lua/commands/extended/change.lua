@@ -9,14 +9,14 @@ KEYS[5] expiries     zset: queue number -> earliest expiry of a ready job, Unix 
 ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
 ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
 ARGV[3] id           the job's
-ARGV[4] options      JSON {priority, due_ms, delay_ms, ttl_ms, queue, tags, has_data, ctype, only, log: {message, json}}: the changes (includes/alter)
+ARGV[4] options      JSON {priority, due_ms, delay_ms, ttl_ms, queue, tags, tries, type, retry, has_data, ctype, only, log: {message, json}}: the changes (includes/alter)
 ARGV[5] data         its new body
 ARGV[6] adds         ids of jobs that it depends on from now on (includes/id_list); only: on no others
 ARGV[7] drops        ids of jobs that it does not depend on any more
 
 Returns {status, now_ms, next_ms, code, state, due_ms, died}. Status: 0 done, 1 too late, 2 the namespace is not registered. Next_ms: the
 earliest timer that was set, 0 = none. Code: 0 no such job, 1 changed, 2 it does not wait, 3 it would depend on itself, 4 on too many
-jobs, 5 its due time is not known. Unless 1, nothing has changed. Due_ms: of a scheduled job, 0 = none or not known. Died: the
+jobs, 5 its due time is not known, 6 it has used as many tries (due_ms says how many). Unless 1, nothing has changed. Due_ms: of a scheduled job, 0 = none or not known. Died: the
 queue in which it died because a dependency had failed, "" = none.
 Cost: O(log N), and O(adds + drops).
 ]]
@@ -55,7 +55,7 @@ redis.call("EXISTS", meta, due, waiting, expiries)
 local job, wish = job_of(id), cjson.decode(options)
 local code = change(job, wish, data, ids_in(adds), ids_in(drops))
 if code ~= 1 then
-  return { 0, now_floor, 0, code, job and job.state or 0, 0, "" }
+  return { 0, now_floor, 0, code, job and job.state or 0, code == 6 and used_tries(job) or 0, "" }
 end
 
 -- Write.

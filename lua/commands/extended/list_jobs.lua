@@ -7,11 +7,12 @@ ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
 ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
 ARGV[3] kind         of the index: a letter of core/call; t, y, F, w: by tag, type, group, worker; tracked
 ARGV[4] name         queue, tag, type, group or worker; "" = none
-ARGV[5] filter       JSON: what else must hold (includes/match); to: highest score
-ARGV[6] at           score of the last member that was looked at, or its place in the list of kind r; "" = from the beginning
+ARGV[5] filter       JSON: what else must hold (includes/match); first, to: lowest and highest score
+ARGV[6] at           score of the last member that was looked at, or its place in the list of kind r; "" = from the first one in this order
 ARGV[7] id           its id; "" = from the first of that score on
 ARGV[8] limit        jobs to show, at most
 ARGV[9] scan_limit   members to read, at most
+ARGV[10] order       "newest": from the end of the index to its beginning; "" = from the beginning on
 
 Returns {status, now_ms, at, id, (id, header, queue, score, fields) × N}. Status: 0 done, 1 too late. At, id: where to go on, at "" = the
 end is reached. Score: in the index of the job's state, "" = none. Fields: JSON.
@@ -19,7 +20,7 @@ Cost: O(scan_limit).
 ]]
 local meta, queues = KEYS[1], KEYS[2]
 local clock_ms, deadline_ms, kind, name, filter = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5]
-local at, id, limit, scan_limit = ARGV[6], ARGV[7], tonumber(ARGV[8]), tonumber(ARGV[9])
+local at, id, limit, scan_limit, order = ARGV[6], ARGV[7], tonumber(ARGV[8]), tonumber(ARGV[9]), ARGV[10]
 
 --- @requires core/call, core/header, queues/registry, jobs/schedule
 
@@ -32,6 +33,7 @@ end
 --- @include "walk"
 --- @include "walk_list"
 --- @include "walk_far"
+--- @include "walk_back"
 --- @include "match"
 
 local wanted, is_by_name, number = cjson.decode(filter), string.find("tyFw", kind, 1, true), nil
@@ -43,8 +45,9 @@ if not is_by_name and kind ~= "tracked" then
 end
 local key = number and queue_key(kind, number) or namespace_key(is_by_name and kind .. ":" .. name or kind)
 redis.call("EXISTS", meta, key)
-local walk = kind == "r" and walk_list or kind == "f" and walk_far or walk_on
-local found, is_end = walk(key, at, id, scan_limit, number, kind)
+local is_back, ways = order == "newest", { r = { walk_list, walk_list_back }, f = { walk_far, walk_far_back } }
+local walk = (ways[kind] or { walk_on, walk_on_back })[is_back and 2 or 1]
+local found, is_end = walk(key, at, id, scan_limit, number, kind, wanted.to)
 local reply, shown, is_over = { 0, now_floor, "", "" }, 0, is_end
 if is_end == nil then
   is_over = #found < scan_limit
@@ -52,7 +55,8 @@ end
 for _, place in ipairs(found) do
   local job, one = place[1], place[2]
   local has_enough = shown == limit or bytes_seen > MOST_BYTES
-  if has_enough or wanted.to and tonumber(place[3]) > wanted.to then
+  local score = tonumber(place[3])
+  if has_enough or not is_back and wanted.to and score > wanted.to or is_back and wanted.first and score < wanted.first then
     is_over = not has_enough
     break
   end

@@ -16,12 +16,12 @@ ARGV[6] fingerprint  16 bytes, of the request
 ARGV[7] ttl_ms       how long the record lasts, ms
 ARGV[8..] item × N   options, id, body, needs
 
-Options: JSON {queue, delay_ms, due_ms, ttl_ms, tries, priority, minted, unique: {mode, window_ms, own_queue}, x}; x: fields of the job's hash as
+Options: JSON {queue, delay_ms, due_ms, ttl_ms, tries, priority, minted, unique: {mode, window_ms, own_queue}, put, x}; put: includes/publish_in_place; x: fields of the job's hash as
 they are stored. Needs: the ids of jobs that must be done first, each after a byte with its length.
-Returns {status, now_ms, codes, states, next_ms, holder × codes 5 and 6}. Status: 0 done, 1 too late, 2 the namespace is not registered,
+Returns {status, now_ms, codes, states, next_ms, holder × codes 5 and 6 (or the id of a put that replaced a job)}. Status: 0 done, 1 too late, 2 the namespace is not registered,
 3 the key has a record: {3, now_ms, what was stored}, 4 that of another request.
 Codes: a digit per item; 0 stored, 6 the holder of its unique key stands for it; with any other, nothing has changed: 1 the id is in use,
-2 to 4 a quota (includes/quota_room), 7 its queue is drained, 5 its unique key is held. States: a digit per item, 0 = gone. Next_ms: the earliest timer, 0 = none.
+2 to 4 a quota (includes/quota_room), 7 its queue is drained, 5 its unique key is held, 8 the job in its place is leased, 9 others depend on that. States: a digit per item, 0 = gone. Next_ms: the earliest timer, 0 = none.
 Cost: O(log N) per item.
 ]]
 local meta, queues, due, waiting, expiries = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
@@ -51,6 +51,7 @@ end
 --- @include "debounce"
 --- @include "claim_unique_key"
 --- @include "taken"
+--- @include "publish_in_place"
 
 -- Read.
 local codes, states, fresh, holders, stand_ins, stored, refused = {}, {}, {}, {}, {}, {}, false
@@ -62,10 +63,19 @@ for i = 8, #ARGV, 4 do
   local present = jobs[id] or is_there and job_of(id)
   -- First of all: a publish that is sent again, because the response was lost, finds its job even if the queue is drained since.
   local is_new = not is_taken(id, present, options.minted)
+  local is_replaced
+  if options.put and present and not is_new and not is_expired(present) then
+    codes[n] = keeps_place(present, options.put, number_of(options.queue)) or "0"
+    is_new, is_replaced = codes[n] == "0", true
+  end
   if is_new and replaces == "" and is_draining(number_of(options.queue)) then
     codes[n] = "7"
   elseif is_new then
+    if is_replaced then
+      is_replaced, present = take_place_of(present, options.queue), nil
+    end
     codes[n], holders[#holders + 1] = claim_key(options, id, body)
+    codes[n] = options.put and codes[n] == "6" and "5" or codes[n] -- Or the id would have no job any more.
     codes[n] = codes[n] == "0" and room_for_job(number_of(options.queue), options.queue, #body) or codes[n]
   end
   refused = refused or codes[n] ~= "0" and codes[n] ~= "6"
@@ -73,6 +83,7 @@ for i = 8, #ARGV, 4 do
   stored[n] = codes[n] == "6" and holders[#holders] or id
   if codes[n] == "0" then
     fresh[#fresh + 1] = { n = n, options = options, job = new_job(options, id, body, present) }
+    holders[#holders + 1] = is_replaced and id or nil
   end
 end
 if refused then

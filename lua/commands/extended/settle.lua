@@ -1,5 +1,5 @@
 --[[
-Lease operations, each item for itself: ack, release, retry, fail, heartbeat, undo. Jobs may be simple or extended, in queues of either kind. Job keys are built from the prefix of meta (core/call).
+Lease operations, each item for itself: ack, release, retry, fail, heartbeat, undo, revoke. Jobs may be simple or extended, in queues of either kind. Job keys are built from the prefix of meta (core/call).
 
 KEYS[1] meta         hash: the namespace's marker
 KEYS[2] queues       hash: queue name -> number
@@ -10,9 +10,10 @@ ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
 ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
 ARGV[3..] item × N   verb, id, lease, options, bytes
 
-Verb: ack (lease 0 = any lease, any state), release, retry, fail, heartbeat, undo. Options: JSON, by verb (includes/settle_verbs); bytes: of
-an ack first new data, data_bytes long, then a result or what it depends on next (includes/id_list); of the others new data; "" = none. Returns {status, now_ms, next_ms, (code, state, at, facts) × N}. Status: 0 done, 1 too late, 2 the
-namespace is not registered. Code: 0 no such job, 1 done, 2 its lease is lost, 3 and 4 as ack's, 5 never leased, 6 refused: see facts.
+Verb: ack (lease 0 = any lease, any state), release, retry, fail, heartbeat, undo, revoke (lease 0: whatever the lease). Options: JSON, by verb
+(includes/settle_verbs); bytes: of an ack first new data, data_bytes long, then a result or what it depends on next (includes/id_list); of the
+others new data; "" = none. Returns {status, now_ms, next_ms, (code, state, at, facts) × N}. Status: 0 done, 1 too late, 2 the namespace is not
+registered. Code: 0 no such job, 1 done, 2 its lease is lost, 3 and 4 as ack's, 5 never leased, 6 refused: see facts, 7 not leased.
 State: in which it is now, 0 = gone; at: when it is due or its lease ends, Unix ms; facts: JSON, "" = none.
 Cost: O(log N) per item.
 ]]
@@ -51,7 +52,7 @@ for i = 3, #ARGV, 5 do
   local job, n = job_of(id), #reply
   local code = claim_on(job, verb, lease, options)
   local at, facts = 0, ""
-  if code ~= 0 and code ~= 2 then
+  if code ~= 0 and code ~= 2 and code ~= 7 then
     record_worker(lease > 0 and verb ~= "undo" and job.x.worker)
     code, at, facts = verbs[verb](job, options, ARGV[i + 4], code)
   end

@@ -1,4 +1,5 @@
 import { jobNotFound, QueueError } from '../../domain/errors.js';
+import type { RetryPolicy } from '../../domain/extended-job.js';
 import { type JobState, stateOf } from '../../domain/states.js';
 import { bytesAt, integerAt } from '../../redis/scripts/script.js';
 import { changeJob } from '../../redis/scripts/extended.js';
@@ -16,6 +17,11 @@ import { LONGEST_MS } from '../publish/extended-options.js';
 /** Changes to a job; omitted fields stay unchanged. */
 export interface JobChange {
   readonly priority?: number;
+  /** How often it may be leased in all, with the leases that it has had. */
+  readonly tries?: number;
+  readonly type?: string;
+  /** Counts from the next failure on: a retry that is scheduled keeps its time. */
+  readonly retry?: RetryPolicy;
   /** An empty list removes all tags. */
   readonly tags?: readonly string[];
   readonly data?: { readonly body: Buffer; readonly contentType?: string };
@@ -55,7 +61,15 @@ interface Order {
 
 const NOTHING = Buffer.alloc(0);
 const NO_MORE = { data: NOTHING, adds: NOTHING, drops: NOTHING };
-const CODE = { missing: 0, changed: 1, notWaiting: 2, cycle: 3, tooMany: 4, dueUnknown: 5 } as const;
+const CODE = {
+  missing: 0,
+  changed: 1,
+  notWaiting: 2,
+  cycle: 3,
+  tooMany: 4,
+  dueUnknown: 5,
+  triesUsed: 6,
+} as const;
 
 /** Changes waiting jobs, and writes timeline entries. */
 export class JobUpdater {
@@ -111,6 +125,7 @@ export class JobUpdater {
     this.scheduleWakeup(namespace, integerAt(raw, 2));
     const state = integerAt(raw, 4);
     const name = state === 0 ? null : stateOf(state);
+    if (integerAt(raw, 3) === CODE.triesUsed) throw triesUsed(integerAt(raw, 5));
     if (integerAt(raw, 3) !== CODE.changed) throw refusalOf(integerAt(raw, 3), id, name ?? '');
     // The queue in which the job died, because a dependency had failed.
     const died = bytesAt(raw, 6).toString();
@@ -121,17 +136,21 @@ export class JobUpdater {
 }
 
 /** @throws {QueueError} `invalid_argument`: a value that is not allowed at publish either */
-function checkFields({ priority, dueMs, delayMs, ttlMs, queue = '' }: JobChange): void {
-  const fields = Object.entries({ priority, dueMs, delayMs, ttlMs }).filter(
+function checkFields({ priority, tries, type, dueMs, delayMs, ttlMs, queue = '' }: JobChange): void {
+  const fields = Object.entries({ priority, tries, type, dueMs, delayMs, ttlMs }).filter(
     ([, value]) => value !== undefined,
   );
   checkExtendedJobs([{ queue, body: NOTHING, ...Object.fromEntries(fields) }]);
 }
 
 /** Encodes a change as lua/commands/extended/change.lua reads it. */
-function optionsOf({ priority, tags, data, dueMs, delayMs, ttlMs, queue, dependsOn }: JobChange): object {
+function optionsOf(change: JobChange): object {
+  const { priority, tries, type, retry, tags, data, dueMs, delayMs, ttlMs, queue, dependsOn } = change;
   return {
     priority,
+    tries,
+    type,
+    retry: retry && JSON.stringify(retry),
     queue,
     due_ms: dueMs,
     delay_ms: delayMs === undefined ? undefined : Math.min(delayMs, LONGEST_MS),
@@ -141,6 +160,13 @@ function optionsOf({ priority, tags, data, dueMs, delayMs, ttlMs, queue, depends
     ctype: data?.contentType,
     only: dependsOn && true,
   };
+}
+
+function triesUsed(used: number): QueueError {
+  return new QueueError(
+    'invalid_argument',
+    `tries must be more than ${String(used)}, which the job has used: give a larger number, or cancel the job`,
+  );
 }
 
 function refusalOf(code: number, id: string, state: string): QueueError {

@@ -1,4 +1,4 @@
-import type { DeadFilter, JobFilter, ListedData, ListPage, PageRequest } from '../../domain/job-lists.js';
+import type { DeadFilter, JobFilter, ListedData, JobsRequest, ListPage } from '../../domain/job-lists.js';
 import type { JobSummary } from '../../domain/extended-job.js';
 import { bytesAt, integerAt } from '../../redis/scripts/script.js';
 import { listByIds, listJobs, readData } from '../../redis/scripts/lists.js';
@@ -35,12 +35,12 @@ export class Lists {
   ) {}
 
   /** @throws {QueueError} `invalid_argument`, or an error of the store */
-  list(namespace: string, filter: JobFilter, page: PageRequest): Promise<ListPage<JobSummary>> {
+  list(namespace: string, filter: JobFilter, page: JobsRequest): Promise<ListPage<JobSummary>> {
     return this.walk(namespace, filter, planOf(filter), page);
   }
 
-  /** Lists dead jobs, by time of death, oldest first. @throws as `list` */
-  listDead(namespace: string, filter: DeadFilter, page: PageRequest): Promise<ListPage<JobSummary>> {
+  /** Lists dead jobs, by time of death, oldest first unless the page says otherwise. @throws as `list` */
+  listDead(namespace: string, filter: DeadFilter, page: JobsRequest): Promise<ListPage<JobSummary>> {
     return this.walk(namespace, { ...filter, state: 'dead' }, planOfDead(filter), page);
   }
 
@@ -86,23 +86,37 @@ export class Lists {
     namespace: string,
     filter: JobFilter & DeadFilter,
     plan: Plan,
-    { limit, cursor }: PageRequest,
+    { limit, cursor, order }: JobsRequest,
   ): Promise<ListPage<JobSummary>> {
     checkNames(namespace, ...(filter.queue === undefined ? [] : [filter.queue]));
     checkNumber('limit', limit, 1, MOST_ITEMS);
+    const isBack = order === 'newest';
     const items: JobSummary[] = [];
-    let place: Place | null = await this.begin(namespace, plan, cursor);
+    let place: Place | null = await this.begin(namespace, plan, cursor, isBack);
     for (let steps = 0; place !== null && items.length < limit && steps < MOST_STEPS; steps++) {
-      const behind = await this.step(namespace, filter, plan, place, limit - items.length, items);
-      place = behind.at === '' ? await this.next(namespace, plan, behind) : behind;
+      const behind: Place = await this.step(
+        namespace,
+        filter,
+        { plan, isBack },
+        place,
+        limit - items.length,
+        items,
+      );
+      place = behind.at === '' ? await this.next(namespace, plan, behind, isBack) : behind;
     }
-    return { items, cursor: place === null ? null : cursorOf(place) };
+    return { items, cursor: place === null ? null : cursorOf(place, isBack) };
   }
 
-  private async begin(namespace: string, plan: Plan, cursor: string | undefined): Promise<Place | null> {
-    if (cursor !== undefined) return placeOf(cursor);
-    const [queue = null] = plan.name === null ? await this.queuesOf(namespace, plan.queue) : [''];
-    return queue === null ? null : { queue, source: 0, at: plan.sources[0]?.from ?? '', id: NOWHERE };
+  private async begin(
+    namespace: string,
+    plan: Plan,
+    cursor: string | undefined,
+    isBack: boolean,
+  ): Promise<Place | null> {
+    if (cursor !== undefined) return placeOf(cursor, isBack);
+    const queues = plan.name === null ? await this.queuesOf(namespace, plan.queue) : [''];
+    const queue = queues.at(isBack ? -1 : 0);
+    return queue === undefined ? null : firstOf(plan, queue, isBack);
   }
 
   private queuesOf(namespace: string, queue: string | null): Promise<string[]> {
@@ -113,7 +127,7 @@ export class Lists {
   private async step(
     namespace: string,
     filter: JobFilter & DeadFilter,
-    plan: Plan,
+    { plan, isBack }: { readonly plan: Plan; readonly isBack: boolean },
     place: Place,
     limit: number,
     items: JobSummary[],
@@ -127,19 +141,34 @@ export class Lists {
       id: place.id,
       limit: Math.min(limit, STEP),
       scan_limit: STEP,
+      order: isBack ? 'newest' : '',
     });
     for (let at = 4; at < raw.length; at += FIELDS_PER_ITEM) items.push(listedJobOf(raw, at, nowMs));
     return { ...place, at: bytesAt(raw, 2).toString(), id: bytesAt(raw, 3) };
   }
 
   /** The start of the next source: of this queue, or of the next one. */
-  private async next(namespace: string, plan: Plan, { queue, source }: Place): Promise<Place | null> {
-    const next = plan.sources[source + 1];
-    if (next) return { queue, source: source + 1, at: next.from ?? '', id: NOWHERE };
+  private async next(
+    namespace: string,
+    plan: Plan,
+    { queue, source }: Place,
+    isBack: boolean,
+  ): Promise<Place | null> {
+    const next = source + (isBack ? -1 : 1);
+    if (plan.sources[next] !== undefined) return startOf(plan, queue, next, isBack);
     if (plan.name !== null || plan.queue !== null) return null;
-    const other = (await this.queues(namespace)).find((name) => name > queue);
-    return other === undefined
-      ? null
-      : { queue: other, source: 0, at: plan.sources[0]?.from ?? '', id: NOWHERE };
+    const queues = await this.queues(namespace);
+    const other = isBack ? queues.findLast((name) => name < queue) : queues.find((name) => name > queue);
+    return other === undefined ? null : firstOf(plan, other, isBack);
   }
+}
+
+/** The start of the first source of a queue. */
+function firstOf(plan: Plan, queue: string, isBack: boolean): Place {
+  return startOf(plan, queue, isBack ? plan.sources.length - 1 : 0, isBack);
+}
+
+/** From its end, a source is read from its last score on, which the script knows. */
+function startOf({ sources }: Plan, queue: string, source: number, isBack: boolean): Place {
+  return { queue, source, at: isBack ? '' : (sources[source]?.from ?? ''), id: NOWHERE };
 }

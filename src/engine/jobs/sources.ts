@@ -76,7 +76,10 @@ export function planOfDead({ group, queue, fromMs, toMs }: DeadFilter): Plan {
 }
 
 /** Encodes a filter as lua/includes/match.lua reads it. */
-export function filterText(filter: JobFilter & DeadFilter, { to }: Pick<Source, 'to'> = {}): string {
+export function filterText(
+  filter: JobFilter & DeadFilter,
+  { from: first, to }: Omit<Source, 'kind'> = {},
+): string {
   const { queue, tag, type, group, attributes, text, fromMs, toMs } = filter;
   return JSON.stringify({
     queue,
@@ -88,6 +91,7 @@ export function filterText(filter: JobFilter & DeadFilter, { to }: Pick<Source, 
     // Like Lua: ASCII letters only.
     text: text?.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase()),
     from: fromMs,
+    first: first === undefined ? undefined : Number(first),
     to: toMs ?? to,
   });
 }
@@ -103,15 +107,21 @@ export interface Place {
 }
 
 /** The id is that of a job, as it is stored: 129 bytes at most, 172 characters in base64. */
-const CURSOR = /^(\d{1,2})\/(-?[\d.e+]{0,40})\/([A-Za-z0-9_-]{0,172})\/([-_A-Za-z0-9]{0,255})$/;
+const CURSOR = /^(-?)(\d{1,2})\/(-?[\d.e+]{0,40})\/([A-Za-z0-9_-]{0,172})\/([-_A-Za-z0-9]{0,255})$/;
 
-export function cursorOf({ queue, source, at, id }: Place): string {
-  return `${String(source)}/${at}/${id.toString('base64url')}/${queue}`;
+/** @param isBack the list is read from its end: the cursor means nothing in the other order */
+export function cursorOf({ queue, source, at, id }: Place, isBack = false): string {
+  return `${isBack ? '-' : ''}${String(source)}/${at}/${id.toString('base64url')}/${queue}`;
 }
 
-/** @throws {QueueError} `invalid_argument`: not a cursor */
-export function placeOf(cursor: string): Place {
-  const [, source = '', at = '', id = '', queue = ''] = CURSOR.exec(cursor) ?? [];
+/** @throws {QueueError} `invalid_argument`: not a cursor, or one of the other order */
+export function placeOf(cursor: string, isBack = false): Place {
+  const [, sign = '', source = '', at = '', id = '', queue = ''] = CURSOR.exec(cursor) ?? [];
+  if (source !== '' && isBack !== (sign === '-'))
+    throw new QueueError(
+      'invalid_argument',
+      'cursor is one of the other order: go on in the order of its page',
+    );
   if (source === '') throw new QueueError('invalid_argument', 'cursor is the one of an earlier page');
   return { queue, source: Number(source), at, id: Buffer.from(id, 'base64url') };
 }

@@ -47,6 +47,13 @@ export class MigratingNative implements NativeJobs {
     return this.next.publish(namespace, jobs, options);
   }
 
+  /** The job with the id may be in either pool, and cannot be replaced in one step. */
+  put(): ReturnType<NativeJobs['put']> {
+    return Promise.reject(
+      new QueueError('pool_moving', 'the pool is moving to another one: PUT has to wait'),
+    );
+  }
+
   /** Completes each job in the pool that has it. */
   async complete(namespace: string, completions: readonly Completion[]): Promise<LeaseOperationResult[]> {
     for (const { next } of completions) refuse((next?.dependsOn ?? []).length > 0, 'next.depends_on');
@@ -79,6 +86,10 @@ export class MigratingNative implements NativeJobs {
 
   fail(...args: Parameters<NativeJobs['fail']>): ReturnType<NativeJobs['fail']> {
     return this.whereItIs((jobs) => jobs.fail(...args));
+  }
+
+  revoke(...args: Parameters<NativeJobs['revoke']>): ReturnType<NativeJobs['revoke']> {
+    return this.whereItIs((jobs) => jobs.revoke(...args));
   }
 
   /** The jobs that depend on it are in the same pool. */

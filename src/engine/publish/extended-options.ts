@@ -3,11 +3,19 @@ import type { NewExtendedJob } from '../../domain/extended-job.js';
 /** An expiry has 48 bits in the header; a longer time is practically unlimited. In milliseconds. */
 export const LONGEST_MS = 2 ** 46;
 
+/** A publish under a chosen id that may take the place of the job that has it. */
+export interface InPlace {
+  /** Refused if there is a job with the id, whatever its state. */
+  readonly isOnlyNew?: boolean;
+  /** A job in another queue than the new one is not replaced: it counts as one that may not be. */
+  readonly isOwnQueueOnly?: boolean;
+}
+
 /**
  * Encodes a job's options as lua/commands/extended/publish.lua reads them: its arguments, and in `x` the fields of the job's
  * hash.
  */
-export function optionsText(job: NewExtendedJob): string {
+export function optionsText(job: NewExtendedJob, inPlace?: InPlace): string {
   return JSON.stringify({
     queue: job.queue,
     delay_ms: Math.min(job.delayMs ?? 0, LONGEST_MS),
@@ -21,6 +29,7 @@ export function optionsText(job: NewExtendedJob): string {
       window_ms: Math.min(job.unique.windowMs ?? 0, LONGEST_MS),
       own_queue: job.unique.isOwnQueueOnly,
     },
+    put: inPlace && { only_new: inPlace.isOnlyNew, own_queue: inPlace.isOwnQueueOnly },
     x: fieldsOf(job),
   });
 }

@@ -17,9 +17,11 @@ import type { ScheduleWakeup } from '../timers/schedule-wakeup.js';
 import type { ExtendedQueues } from '../queues/extended-queues.js';
 import { checkExtendedJobs } from './extended-checks.js';
 import { checkDependencies, packIds } from './dependencies.js';
-import { optionsText } from './extended-options.js';
+import { type InPlace, optionsText } from './extended-options.js';
 
 const TAKEN = 1;
+const LEASED = 8;
+const HAS_DEPENDENTS = 9;
 const KEY_TAKEN = 5;
 /** Not stored: the result is the job that holds its unique key. */
 const HELD = 6;
@@ -30,6 +32,13 @@ const NO_RECORD: IdempotencyRecord = { digest: NOTHING, fingerprint: NOTHING, is
 export interface ExtendedPublishOptions extends PublishOptions {
   /** Id of a job that the first new job replaces, if it is in the same queue. */
   readonly replaces?: string;
+  /** For one job with a chosen id. */
+  readonly inPlace?: InPlace;
+}
+
+/** Result of a publish in place of a job. */
+export interface PutJob extends PublishedJob {
+  readonly isReplaced: boolean;
 }
 
 /** Stores jobs on the extended path. */
@@ -60,7 +69,7 @@ export class ExtendedPublisher {
     jobs: readonly NewExtendedJob[],
     options: ExtendedPublishOptions = {},
   ): Promise<readonly PublishedJob[]> {
-    const { replaces, durability, retryOf, idempotencyKey } = options;
+    const { replaces, durability, retryOf, idempotencyKey, inPlace } = options;
     checkNames(namespace, ...jobs.map(({ queue }) => queue));
     checkExtendedJobs(jobs);
     checkDependencies(jobs);
@@ -70,7 +79,7 @@ export class ExtendedPublisher {
     const ids = named.map(({ id }) => id ?? this.minter.mint(runner.now()));
     const items = named.map((job, i): Item => {
       const id = encodeId(ids[i] ?? '') ?? NOTHING;
-      return [optionsText(job), id, job.body, packIds(job.dependsOn ?? [])];
+      return [optionsText(job, inPlace), id, job.body, packIds(job.dependsOn ?? [])];
     });
     const quotas = this.quotas === NO_QUOTAS ? NO_QUOTAS : this.quotas + String(jobs.length);
     const record =
@@ -114,8 +123,30 @@ export class ExtendedPublisher {
       const state = stateOrGone(Number(states[i]));
       // It depends on a job that had failed.
       if (codes[i] === 0 && state === 'dead') this.observer.failed(namespace, jobs[i]?.queue ?? '', 1);
-      return { id: held[i] ?? id, state, existing: held[i] !== undefined };
+      const one = { id: held[i] ?? id, state, existing: held[i] !== undefined };
+      // Without a code for a held key, a holder is the job that was replaced.
+      return inPlace === undefined ? one : { ...one, isReplaced: holders.length > 0 };
     });
+  }
+
+  /**
+   * Stores a job under its id, in one step: in the place of the job that has the id, if that waits, or has ended.
+   *
+   * @returns as `publish`; `isReplaced`: a job that waited went for it
+   * @throws {QueueError} as `publish`. `job_exists`: the job with the id is dead, or may not be replaced; `leased`;
+   *   `has_dependents`: others depend on it. `unique_key_taken` whenever another job holds the unique key. Nothing has
+   *   changed then
+   */
+  async put(
+    namespace: string,
+    job: NewExtendedJob & { readonly id: string },
+    inPlace: InPlace = {},
+    durability?: Durability,
+  ): Promise<PutJob> {
+    const options = { inPlace, ...(durability && { durability }) };
+    const [published] = await this.publish(namespace, [job], options);
+    if (published === undefined) throw new QueueError('internal', 'a publish of one job has no answer');
+    return { isReplaced: false, ...published };
   }
 
   /** Result for a script that was sent again after its reply was lost, and found its own ids in use. */
@@ -155,5 +186,8 @@ function heldBy(codes: readonly number[], holders: readonly Buffer[]): (string |
 function refusalOf(code: number, holder = ''): Error {
   if (code === KEY_TAKEN) return new UniqueKeyTakenError(`job ${holder} holds the unique key`, holder);
   if (code === TAKEN) return new QueueError('job_exists', 'a job with this id exists');
+  if (code === LEASED) return new QueueError('leased', 'the job is leased: it cannot be replaced');
+  if (code === HAS_DEPENDENTS)
+    return new QueueError('has_dependents', 'other jobs depend on it: change it, or cancel them first');
   return quotaError(code) ?? new QueueError('internal', `full_put answered ${String(code)}`);
 }

@@ -1,4 +1,4 @@
-import { jobNotFound, LeaseLostError } from '../../domain/errors.js';
+import { jobNotFound, LeaseLostError, NotLeasedError } from '../../domain/errors.js';
 import type {
   Completion,
   JobFailure,
@@ -108,6 +108,17 @@ export class LeaseOperations {
   }
 
   /**
+   * Ends the lease of a job for its holder, as `release` without a delay: the try is not used. Whatever the holder says
+   * from then on is `lease_lost`.
+   *
+   * @throws {QueueError} `job_not_found`
+   * @throws {NotLeasedError} nothing has changed
+   */
+  async revoke(namespace: string, id: string): Promise<SettleOutcome> {
+    return settleOutcomeOf(await this.settleOne(namespace, 'revoke', { id, lease: 0 }, {}));
+  }
+
+  /**
    * Reports a failed try. The job is tried again after `delayMs`, or after the delay of its retry policy; or it dies.
    *
    * @throws as `heartbeat`
@@ -143,6 +154,7 @@ export class LeaseOperations {
     bytes?: Buffer,
   ): Promise<Settled> {
     const [one] = await this.settling.settle(namespace, [{ verb, id, lease, options, bytes }]);
+    if (one?.code === SETTLED.notLeased) throw new NotLeasedError(one.state);
     const result = one === undefined ? 'not_found' : resultOf(one);
     if (one === undefined || result === 'not_found') throw jobNotFound(id);
     if (result === 'lease_lost') {

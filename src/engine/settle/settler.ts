@@ -6,13 +6,13 @@ import { encodeId } from '../core/ids.js';
 import type { ScheduleWakeup } from '../timers/schedule-wakeup.js';
 
 /** Lease operations; see lua/commands/extended/settle.lua. */
-export type Verb = 'ack' | 'release' | 'retry' | 'fail' | 'heartbeat' | 'undo';
+export type Verb = 'ack' | 'release' | 'retry' | 'fail' | 'heartbeat' | 'undo' | 'revoke';
 
 /** A lease operation on a job. */
 export interface LeaseOperation {
   readonly verb: Verb;
   readonly id: string;
-  /** The lease number; 0 = any, for `ack`. */
+  /** The lease number; 0 = any, for `ack` and `revoke`. */
   readonly lease: number;
   /** As the Lua code of the verb reads them. */
   readonly options?: Readonly<Record<string, unknown>>;
@@ -29,6 +29,7 @@ export const SETTLED = {
   possible: 4,
   neverLeased: 5,
   refused: 6,
+  notLeased: 7,
 } as const;
 
 /** Result of a lease operation. */

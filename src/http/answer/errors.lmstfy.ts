@@ -36,6 +36,7 @@ const REFUSALS: Record<ErrorCode, (message: string) => Refusal> = {
   too_many_dependencies: (message) => coded(400, 'too_many_dependencies', message),
   has_dependents: (message) => coded(409, 'has_dependents', message),
   not_waiting: (message) => coded(409, 'not_waiting', message),
+  not_leased: (message) => coded(409, 'not_leased', message),
   job_done: (message) => coded(409, 'job_done', message),
   due_unknown: (message) => coded(409, 'due_unknown', message),
   lease_lost: () => text(409, 'lease lost'),

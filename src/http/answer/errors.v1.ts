@@ -4,6 +4,7 @@ import {
   DependentsError,
   type ErrorCode,
   LeaseLostError,
+  NotLeasedError,
   QueueError,
   UnconfirmedError,
   UniqueKeyTakenError,
@@ -56,6 +57,7 @@ export const PROBLEMS: Readonly<Record<ErrorCode, { readonly status: number; rea
   due_unknown: { status: 409 },
   lease_lost: { status: 409 },
   leased: { status: 409 },
+  not_leased: { status: 409 },
   unique_key_taken: { status: 409 },
   idempotency_key_reused: { status: 422 },
   too_many_queues: { status: 429 },
@@ -122,7 +124,7 @@ function ofQueueError(error: QueueError): Refusal {
   const more = {
     errors: error instanceof InputError ? error.problems : undefined,
     dependents: error instanceof DependentsError ? error.dependents : undefined,
-    state: error instanceof LeaseLostError ? error.state : undefined,
+    state: error instanceof LeaseLostError || error instanceof NotLeasedError ? error.state : undefined,
     holder_id: error instanceof UniqueKeyTakenError ? error.holderId : undefined,
   };
   const refusal = problem(status, error.code, detail ?? messageOf(error), more);

@@ -1,11 +1,11 @@
-import type { PageRequest } from '../../domain/job-lists.js';
+import { LIST_ORDERS, type PageRequest } from '../../domain/job-lists.js';
 import { InputError } from '../answer/errors.v1.js';
-import { Label, Whole } from '../fields/kinds.js';
+import { Label, OneOf, Whole } from '../fields/kinds.js';
 import { Optional } from '../fields/field.js';
 
 const MAX_PAGE = 1_000;
 const USUAL_PAGE = 100;
-/** A place has at most 472 characters, and base64 makes 630 of them. */
+/** A place has at most 473 characters, and base64 makes 631 of them. */
 export const MAX_CURSOR = 640;
 
 /** Query of all lists with pages. Lists with filters extend it. */
@@ -17,6 +17,16 @@ export class PageQuery {
   @Optional()
   @Label('The `next_cursor` of the page before; left out for the first page.', { max: MAX_CURSOR })
   cursor?: string;
+}
+
+/** Query of lists of jobs, which can be read from either end. */
+export class JobsPageQuery extends PageQuery {
+  @Optional()
+  @OneOf(
+    '`newest`: the whole list from its end. `oldest`, as if it is left out: from its beginning. A cursor goes on in the order of its page.',
+    LIST_ORDERS,
+  )
+  order: (typeof LIST_ORDERS)[number] = 'oldest';
 }
 
 /** One page of a list. */

@@ -6,6 +6,7 @@ import {
   MAX_PERIOD_MS,
   MAX_PRIORITY,
   MAX_TAGS,
+  MAX_TRIES,
   MIN_PRIORITY,
 } from '../../domain/limits.js';
 import { JOB_STATES } from '../../domain/states.js';
@@ -15,14 +16,17 @@ import {
   Flag,
   JobId,
   JobIds,
+  Label,
   Labels,
   Moment,
   OneOf,
+  Part,
   QueueName,
   Text,
   Whole,
 } from '../../http/fields/kinds.js';
 import { DataFields } from '../../http/job-fields/fields.js';
+import { RetryPolicyFields } from '../../http/job-fields/retry-policy.v1.js';
 
 /** Changes to a waiting job. */
 export class ChangeFields extends DataFields {
@@ -36,6 +40,13 @@ export class ChangeFields extends DataFields {
   @Optional()
   @Labels('Its tags, instead of those that it has.', { max: MAX_TAGS }, { max: MAX_LABEL })
   tags?: string[];
+  @Optional()
+  @Whole('How often it may be leased in all; more than the tries that it has used.', 1, MAX_TRIES)
+  tries?: number;
+  @Optional() @Label('What kind of work it is.', { max: MAX_LABEL }) type?: string;
+  @Optional()
+  @Part('When it is tried again, from its next failure on.', () => RetryPolicyFields)
+  retry?: RetryPolicyFields;
   @Optional() @Moment('When it can be leased; a time that is past makes it ready.') due_at?: string;
   @Optional() @Whole('The same as `due_at`, from now on.', 0, MAX_PERIOD_MS) delay_ms?: number;
   @Optional() @Whole('How long it may exist from now on; 0 = for ever.', 0, MAX_PERIOD_MS) ttl_ms?: number;

@@ -13,7 +13,7 @@ import {
   Whole,
   Flag,
 } from '../../http/fields/kinds.js';
-import { PageQuery } from '../../http/request/page-query.js';
+import { JobsPageQuery } from '../../http/request/page-query.js';
 import { JobsPage } from '../../http/job-fields/summary.v1.js';
 
 const MOST_ITEMS = 1_000;
@@ -21,7 +21,7 @@ const MAX_IDS = 100;
 const MANY = 1_000_000_000;
 
 /** Filters of a job list; a job must match all of them. */
-export class JobsQuery extends PageQuery {
+export class JobsQuery extends JobsPageQuery {
   @Optional() @QueueName('Their queue. A token for some queues must name one of them.') queue?: string;
   @Optional()
   @SomeOf('Their states, with commas between them; `ended`: done or cancelled.', STATE_NAMES)

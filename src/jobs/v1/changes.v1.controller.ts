@@ -17,6 +17,7 @@ import { fieldsIn } from '../../http/request/json-body.js';
 import { isoTime, isoTimeOrNull, reply } from '../../http/answer/reply.js';
 import { jobChangeOf, logDataOf } from './changes.v1.js';
 import { ChangesService } from '../changes.service.js';
+import { SettledAnswer } from '../dto/settle.v1.js';
 import {
   CancelFields,
   CancelledAnswer,
@@ -60,6 +61,23 @@ export class V1ChangesController {
     const cancelled = await this.changes.cancel(caller, id, request);
     const revoked_at = cancelled.outcome === 'requested' ? isoTime(cancelled.revokedAtMs) : null;
     reply(context, 200, { id, outcome: cancelled.outcome, revoked_at });
+  }
+
+  @Post('revoke')
+  @Access({ queues: 'body', verb: 'admin' })
+  @Describe({
+    id: 'revokeJob',
+    about: 'Ends the lease of a job: the job goes back to its queue at once, and the try is not spent.',
+    details:
+      'Whatever the lease holder says from then on is refused with `lease_lost`. A job that is not leased: 409 `not_leased`, with its `state`.',
+    group: GROUP,
+    answers: { 200: { about: 'Where the job is now.', of: SettledAnswer } },
+    errors: ['job_not_found', 'not_leased', 'pool_moving'],
+  })
+  async revoke(@Incoming() context: RequestContext): Promise<void> {
+    const { caller, jobId: id } = context;
+    const { state, dueAtMs } = await this.changes.revoke(caller, id);
+    reply(context, 200, { id, state, due_at: isoTimeOrNull(dueAtMs) });
   }
 
   @Delete()

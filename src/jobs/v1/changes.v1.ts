@@ -3,6 +3,7 @@ import type { JobChange } from '../../engine/jobs/job-updater.js';
 import { given } from '../../http/fields/given.js';
 import { Problems } from '../../http/fields/read.js';
 import type { ChangeFields } from '../dto/change.v1.js';
+import { retryPolicyOf } from '../../http/job-fields/retry-policy.v1.js';
 import { dataOf, jsonText } from '../../http/job-fields/new-job.js';
 
 /**
@@ -12,14 +13,18 @@ import { dataOf, jsonText } from '../../http/job-fields/new-job.js';
  * @throws {InputError} fields that exclude each other
  */
 export function jobChangeOf(fields: ChangeFields, maxBytes: number): JobChange {
-  const { priority, tags, due_at, delay_ms, ttl_ms, queue, depends_on } = fields;
+  const { priority, tries, type, tags, due_at, delay_ms, ttl_ms, queue, depends_on } = fields;
   const problems = new Problems();
   const data = dataOf(fields, '', maxBytes, problems);
+  const retry = fields.retry && retryPolicyOf(fields.retry, 'retry.', problems);
   if (due_at !== undefined && delay_ms !== undefined)
     problems.add('due_at', 'must be left out where there is delay_ms');
   problems.settle();
   return given<JobChange>({
     priority,
+    tries,
+    type,
+    retry,
     tags,
     data,
     dueMs: due_at === undefined ? undefined : Math.max(Date.parse(due_at), 0),

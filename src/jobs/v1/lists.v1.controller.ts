@@ -47,7 +47,7 @@ export class V1ListsController {
     id: 'listJobs',
     about: 'Lists jobs, in whatever state.',
     details:
-      '`ids` lists the jobs with these ids: those that do not exist are left out. Jobs of one state come in its order: ready ones as they will be leased, others by time. A job that moves while one goes through the pages may be missed or shown twice. Plain jobs have no tag, type or group.',
+      '`ids` lists the jobs with these ids: those that do not exist are left out. Jobs of one state come in its order: ready ones as they will be leased, others by time; `order=newest` has the whole list come from its end. A job that moves while one goes through the pages may be missed or shown twice. Plain jobs have no tag, type or group.',
     group: GROUP,
     query: JobsQuery,
     answers: { 200: { about: 'A page of jobs.', of: JobsPage } },
@@ -55,9 +55,9 @@ export class V1ListsController {
   })
   async list(@Incoming() context: RequestContext): Promise<void> {
     const { caller, query } = context;
-    const { limit, cursor, ids, fields, state, ...filter } = readQuery(JobsQuery, query);
+    const { limit, cursor, order, ids, fields, state, ...filter } = readQuery(JobsQuery, query);
     if (ids !== undefined) refuseBesideIds(query);
-    const page = pageOf({ limit, cursor });
+    const page = { ...pageOf({ limit, cursor }), order };
     const states = state && { state: statesOf(state) };
     const found = await (ids === undefined
       ? this.lists.list(caller, { ...filter, ...states }, page)

@@ -1,4 +1,5 @@
-import { Controller, UseGuards } from '@nestjs/common';
+import { Controller, Put, UseGuards } from '@nestjs/common';
+import { Access } from '../../auth/access.js';
 import { TokenGuard } from '../../auth/token.guard.js';
 import { Describe } from '../../http/describe.js';
 import type { RequestContext } from '../../http/request/request-context.js';
@@ -70,5 +71,46 @@ export class V1PublishController {
   })
   publish(@Incoming() context: RequestContext): void {
     this.publishing.publish(context);
+  }
+
+  @Put('jobs/:id')
+  @Access({ queues: 'body', verb: 'publish', throttle: 'write' })
+  @Describe({
+    id: 'putJob',
+    about: 'Stores a job under an id: a new one, or in the place of one that waits.',
+    details:
+      'An id that is free, or whose job is done or cancelled: 201. A job that is ready, scheduled, blocked or held is replaced, in one step: 200. A leased one is refused with `leased`, a dead one with `job_exists`, one that others depend on with `has_dependents`. With `If-None-Match: *` no job is replaced: `job_exists` if there is one.',
+    group: 'Jobs',
+    body: PublishFields,
+    headers: [
+      { name: 'If-None-Match', about: '`*`: stores a new job only.' },
+      {
+        name: 'X-Durability',
+        about: 'How safe the job must be before the answer: `memory`, `aof` or `replicated:N`.',
+      },
+    ],
+    answers: {
+      201: { about: 'The new job.', of: PublishedAnswer },
+      200: { about: 'The job that took the place of another one.', of: PublishedAnswer },
+    },
+    errors: [
+      'queue_not_allowed',
+      'job_exists',
+      'leased',
+      'has_dependents',
+      'unique_key_taken',
+      'queue_draining',
+      'dependency_cycle',
+      'too_many_dependencies',
+      'too_many_queues',
+      'queue_full',
+      'namespace_full',
+      'durability_unavailable',
+      'not_replicated',
+      'pool_moving',
+    ],
+  })
+  async put(@Incoming() context: RequestContext): Promise<void> {
+    await this.publishing.put(context);
   }
 }

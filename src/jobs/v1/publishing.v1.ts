@@ -3,13 +3,14 @@ import { Config } from '../../config/config.js';
 import { QueueError } from '../../domain/errors.js';
 import type { PublishOptions } from '../../domain/job.js';
 import type { NewExtendedJob, PublishedJob } from '../../domain/extended-job.js';
+import { isJobId, JOB_ID_RULE } from '../../domain/ids.js';
 import { checkQueue, checkVerb } from '../../domain/rights.js';
 import type { JobState } from '../../domain/states.js';
 import { bulkLimit, readBody } from '../../http/request/body.js';
 import { InputError } from '../../http/answer/errors.v1.js';
 import type { RequestContext } from '../../http/request/request-context.js';
-import { readQuery } from '../../http/fields/read.js';
-import { jsonOf } from '../../http/request/json-body.js';
+import { Problems, readQuery, refuseParameters } from '../../http/fields/read.js';
+import { fieldsIn, jsonOf } from '../../http/request/json-body.js';
 import { answer } from '../../http/answer/answer.js';
 import { reply } from '../../http/answer/reply.js';
 import { Delivery } from '../delivery.js';
@@ -17,10 +18,12 @@ import { PublishFields, PublishManyFields, PublishQuery } from '../../http/job-f
 import { endedAnswer } from './job-answers.v1.js';
 import { checkIdCount, publishOptionsOf } from '../publish-options.js';
 import { JobsService } from '../jobs.service.js';
-import { publishRequestOf } from '../../http/job-fields/new-job.js';
+import { extendedJobOf, publishRequestOf } from '../../http/job-fields/new-job.js';
 
 /** How long the job is kept after the wait has ended, so that a waiting client can still read its end. */
 const KEPT_LONGER_MS = 60_000;
+const NO_KEY_RULE =
+  'Idempotency-Key and X-Job-ID must be left out: the id of the path makes it safe to send a PUT again';
 const ENDED = new Set<JobState>(['done', 'dead', 'cancelled']);
 
 /** Publishing through the native API, for the router and the fast path. */
@@ -58,6 +61,29 @@ export class V1Publishing {
     });
   }
 
+  /** Stores a job under the id of the path, perhaps in the place of another one. */
+  async put(context: RequestContext): Promise<void> {
+    const { caller, jobId: id, query, request } = context;
+    refuseParameters(query);
+    const isOnlyNew = isOnlyNewOf(request.headers['if-none-match']);
+    const { durability, idempotencyKey, retryOf } = publishOptionsOf(request) ?? {};
+    if (idempotencyKey !== undefined || retryOf !== undefined)
+      throw new QueueError('invalid_argument', NO_KEY_RULE);
+    const { limits } = this.config;
+    const problems = new Problems();
+    const fields = await fieldsIn(context, bulkLimit(limits), PublishFields);
+    if (!isJobId(id)) problems.add('id', `in the path ${JOB_ID_RULE}`);
+    if (fields.id !== undefined && fields.id !== id)
+      problems.add('id', 'must be left out, or be the one of the path');
+    const job = { ...extendedJobOf(fields, '', limits.max_body_bytes, problems), id };
+    problems.settle();
+    checkQueue(caller.rights, job.queue);
+    const { state, isReplaced } = await this.jobs.put(caller, job, isOnlyNew, durability);
+    const published = { id, state, existing: false };
+    const headers = isReplaced ? [] : locationOf(context, published);
+    answer(context, isReplaced ? 200 : 201, publishedJson(published), { headers });
+  }
+
   /**
    * Answers with the end of the job. If the wait time is over or the server shuts down, answers 202 with the address of
    * the job.
@@ -87,6 +113,15 @@ export class V1Publishing {
     const done = (): void => delivery.done();
     context.after(publish(), done, done);
   }
+}
+
+/** @throws {QueueError} `invalid_argument` */
+function isOnlyNewOf(header: string | undefined): boolean {
+  if (header === undefined || header === '*') return header === '*';
+  throw new QueueError(
+    'invalid_argument',
+    'If-None-Match must be *, or be left out: jobs have no entity tags',
+  );
 }
 
 /** @throws {InputError} there is a list of jobs */

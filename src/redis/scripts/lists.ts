@@ -18,7 +18,7 @@ export const listJobs = script({
   name: 'extended/list_jobs',
   label: 'full_page',
   keys: ['meta', 'queues'],
-  args: [...TIMES, 'kind', 'name', 'filter', 'at', 'id', 'limit', 'scan_limit'],
+  args: [...TIMES, 'kind', 'name', 'filter', 'at', 'id', 'limit', 'scan_limit', 'order'],
   item: [],
   repeatable: true,
   reply: whole,

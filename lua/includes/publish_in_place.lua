@@ -1,0 +1,31 @@
+-- A publish that may take the place of the job that has its id. put: {only_new, own_queue: refuses a job of another queue as if its id were in use}.
+local NO_ROOM_NEEDED = { [DONE] = true, [CANCELLED] = true }
+
+-- Why the job cannot be replaced, as a code of the command extended/publish; nil = it can. A dead job stays for the dead letter. What depends on the job
+-- would have to be told that it failed, and is told later: until then its id cannot be used again.
+local function keeps_place(job, put, number)
+  if put.only_new or put.own_queue and job.queue ~= number or job.state == DEAD then
+    return "1"
+  elseif job.state == LEASED then
+    return "8"
+  elseif job.x.users and job.state < DONE or redis.call("HEXISTS", touch(namespace_key("ended")), job.id) == 1 then
+    return "9"
+  end
+end
+
+-- Returns whether the job was waiting: an ended one has nothing left to replace. Its room counts for the new one.
+local function take_place_of(job, queue)
+  if quotas ~= "" then
+    bytes_room = bytes_room + (job.flags >= COUNTED and bodies.bytes_of(job) or 0)
+    freed_room[job.queue] = (freed_room[job.queue] or 0) + (NO_ROOM_NEEDED[job.state] and 0 or 1)
+  end
+  local waited, from = job.state < DONE, name_of(job.queue)
+  leave(job)
+  if waited then
+    conclude(job, nil, "replaced", from ~= queue and { queue = queue, from = from } or nil)
+  else
+    free("ZREM", namespace_key("keeping"), job.id)
+    vanish(job)
+  end
+  return waited
+end
