@@ -94,9 +94,7 @@ export class JobsService {
     return jobs
       .put(caller.namespace, withinRights(caller.rights, job), inPlace, durability)
       .catch(async (error: unknown) => {
-        if (!isLimited || !(error instanceof UniqueKeyTakenError)) throw error;
-        const [visible] = await visibleOf(jobs, caller, [error.holderId ?? '']);
-        throw visible === undefined ? keyTakenElsewhere() : error;
+        throw await withoutForeignHolder(jobs, caller, error);
       });
   }
 
@@ -255,9 +253,7 @@ export class JobsService {
   ): Promise<readonly PublishedJob[]> {
     const jobs = this.jobsOf(caller);
     const published = await publishing.catch(async (error: unknown) => {
-      if (!(error instanceof UniqueKeyTakenError)) throw error;
-      const [visible] = await visibleOf(jobs, caller, [error.holderId ?? '']);
-      throw visible === undefined ? keyTakenElsewhere() : error;
+      throw await withoutForeignHolder(jobs, caller, error);
     });
     // The state `gone` says that a job does not exist any more: there is nothing to check.
     const holders = published.filter(({ existing, state }) => existing && state !== 'gone');
@@ -283,6 +279,13 @@ export class JobsService {
   private jobsOf({ pool }: Caller): NativeJobs {
     return this.engines.forPool(pool).native;
   }
+}
+
+/** @returns the error of a publish, without the holder of a unique key that the caller may not see */
+async function withoutForeignHolder(jobs: NativeJobs, caller: Caller, error: unknown): Promise<unknown> {
+  if (!(error instanceof UniqueKeyTakenError)) return error;
+  const [visible] = await visibleOf(jobs, caller, [error.holderId ?? '']);
+  return visible === undefined ? keyTakenElsewhere() : error;
 }
 
 function keyTakenElsewhere(): UniqueKeyTakenError {

@@ -23,8 +23,8 @@ export const FULL_MODEL = [
   {
     name: 'a simple job that becomes extended has the tries that it was published with',
     file: 'lua/includes/make_extended.lua',
-    from: 'put(job, "tries", job.x.tries or job.tries + job.attempts - job.free_retries)',
-    to: 'put(job, "tries", job.x.tries or job.tries)',
+    from: 'job.x.tries or job.tries + job.attempts - job.free_retries',
+    to: 'job.x.tries or job.tries',
   },
   {
     name: 'a simple job with a ttl that becomes extended is known to the clock',

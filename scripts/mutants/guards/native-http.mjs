@@ -3,6 +3,7 @@ const WAITS = 'test/api/native-jobs.spec.ts';
 const LEASES = 'test/api/native-leases.spec.ts';
 const OWNERS = 'test/api/native-leases.spec.ts';
 const RIGHTS = 'test/api/permissions.spec.ts';
+const PUT = 'test/engine/put-job.spec.ts';
 const FIELDS = 'src/http/fields/read.spec.ts';
 
 /**
@@ -70,8 +71,8 @@ export const NATIVE_HTTP = [
   {
     name: 'native publish: the holder of a unique key in another queue is not named',
     file: 'src/jobs/jobs.service.ts',
-    from: 'throw visible === undefined ? keyTakenElsewhere() : error;',
-    to: 'void visible; throw error;',
+    from: 'return visible === undefined ? keyTakenElsewhere() : error;',
+    to: 'void visible; return error;',
     spec: RIGHTS,
     test: 'a unique key tells that it is held: reject',
   },
@@ -234,5 +235,77 @@ export const NATIVE_HTTP = [
     to: '',
     spec: 'test/api/jobs.spec.ts',
     test: 'are cut: keys at 32 characters',
+  },
+  {
+    name: 'a job that others depend on is not deleted',
+    file: 'lua/commands/extended/delete_job.lua',
+    from: 'if #dependents > 0 then',
+    to: 'if false then',
+    spec: PUBLISH,
+    test: 'refuses a job that others depend on, and fails these by force',
+  },
+  {
+    name: 'revoke: a job without a lease has none to lose',
+    file: 'lua/includes/lease_check.lua',
+    from: 'and 0 or job.state == LEASED and 1 or 7',
+    to: 'and 0 or 1',
+    spec: 'test/engine/extended-jobs.spec.ts',
+    test: 'is refused with the state of a job that is not leased',
+  },
+  {
+    name: 'put: a leased job is not replaced',
+    file: 'lua/includes/publish_in_place.lua',
+    from: 'elseif job.state == LEASED then',
+    to: 'elseif false then',
+    spec: PUT,
+    test: 'is created, replaces one that waits, or is refused',
+  },
+  {
+    name: 'put: a job that others depend on is not replaced',
+    file: 'lua/includes/publish_in_place.lua',
+    from: 'elseif job.x.users and',
+    to: 'elseif false and',
+    spec: PUT,
+    test: 'is created, replaces one that waits, or is refused',
+  },
+  {
+    name: 'put: a job of another queue is not replaced with a token for some queues',
+    file: 'lua/includes/publish_in_place.lua',
+    from: 'put.own_queue and job.queue ~= number',
+    to: 'false',
+    spec: PUT,
+    test: 'does not touch a job of another queue',
+  },
+  {
+    name: 'put: a replaced job frees its room under the quotas',
+    file: 'lua/includes/publish_in_place.lua',
+    from: 'if quotas ~= "" then',
+    to: 'if false then',
+    spec: PUT,
+    test: 'replaces a job in a queue or namespace that is full',
+  },
+  {
+    name: 'tags stay out of the index in a queue without one: simple publish script',
+    file: 'lua/modules/jobs/publish_extended.lua',
+    from: 'fields.unindexed = fields.tags and not has_indexed_tags(kind) and "1" or nil',
+    to: '',
+    spec: 'test/engine/tag-index.spec.ts',
+    test: 'are in no index of a queue without one',
+  },
+  {
+    name: 'a job without indexed tags is in no list by tag',
+    file: 'lua/includes/match.lua',
+    from: 'fields.tags and not fields.unindexed and',
+    to: 'fields.tags and',
+    spec: 'test/engine/tag-index.spec.ts',
+    test: 'finds no such job by its tag through another index',
+  },
+  {
+    name: 'change: tries are more than those that are used',
+    file: 'lua/includes/change.lua',
+    from: 'elseif wish.tries and wish.tries <= used_tries(job) then',
+    to: 'elseif false then',
+    spec: 'test/engine/changes.spec.ts',
+    test: 'tries',
   },
 ];
