@@ -32,7 +32,9 @@ function claimKey(space: Space, id: string, { unique, body, delayMs = 0 }: NewJo
   if (!unique) return { holder: null };
   const { key, mode, windowMs = 0 } = unique;
   const holding = holderOf(space, key);
-  const holder = holding && space.live(holding.id);
+  const named = holding && space.live(holding.id);
+  // The id may be that of another job by now, while the window of the former one still holds the key.
+  const holder = named?.unique?.key === key ? named : undefined;
   const isTaken =
     holding !== undefined &&
     (mode === 'reject' || holder?.state === 'leased' || (mode === 'debounce' && !holder));
