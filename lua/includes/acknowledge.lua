@@ -1,8 +1,7 @@
 -- Settle verb ack: the work is done. New data comes before the other bytes.
 local function replace_data(job, options, data)
   if data then
-    bodies.replace(job, data)
-    put(job, "ctype", options.ctype)
+    bodies.replace_typed(job, data, options.ctype)
   end
 end
 

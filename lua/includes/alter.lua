@@ -27,8 +27,7 @@ local function alter(job, wish, bytes)
     end
   end
   if wish.has_data then
-    bodies.replace(job, bytes, true)
-    put(job, "ctype", wish.ctype)
+    bodies.replace_typed(job, bytes, wish.ctype, true)
   end
 end
 

@@ -16,3 +16,9 @@ function bodies.replace(job, body, is_new)
     job.lease = job.lease + 1
   end
 end
+
+-- With its content type; nil = plain JSON.
+function bodies.replace_typed(job, body, ctype, is_new)
+  bodies.replace(job, body, is_new)
+  put(job, "ctype", ctype)
+end

@@ -1,3 +1,9 @@
+-- A job ends because one of this queue takes its place.
+local function conclude_replaced(job, queue)
+  local from = name_of(job.queue)
+  conclude(job, nil, "replaced", from ~= queue and { queue = queue, from = from } or nil)
+end
+
 -- What happens to a new job whose unique key is held: "0" it gets the key; "5" the new job is refused; "6" the holder stands for it. Of several jobs
 -- of one call, the first keeps the key.
 local unique_modes = { reject = "5", existing = "6" }
@@ -6,8 +12,7 @@ function unique_modes.replace(holder, options)
     return "5"
   elseif holder.job then
     take_out(holder.job)
-    local from = name_of(holder.job.queue)
-    conclude(holder.job, nil, "replaced", from ~= options.queue and { queue = options.queue, from = from } or nil)
+    conclude_replaced(holder.job, options.queue)
   end
   return "0"
 end

@@ -22,6 +22,12 @@ local function vanish(job)
   end
 end
 
+-- A job that is kept after its end. Its dependents were handled when it ended.
+local function vanish_kept(job)
+  free("ZREM", namespace_key("keeping"), job.id)
+  vanish(job)
+end
+
 -- Done, cancelled or expired: kept for its retention, or removed.
 local function conclude(job, state, outcome, facts)
   local keep_ms = state and tonumber(job.x.keep or 0) or 0

@@ -21,8 +21,7 @@ local function place_debounced()
     local at = options.due_ms or options.delay_ms > 0 and now_ceil + options.delay_ms or 0
     at = at > now_floor and at or nil
     if not job.is_gone then
-      bodies.replace(job, with.body, true)
-      put(job, "ctype", options.x.ctype)
+      bodies.replace_typed(job, with.body, options.x.ctype, true)
       put(job, "due", at)
       if job.state ~= BLOCKED then
         go(job, at and SCHEDULED or READY, at)

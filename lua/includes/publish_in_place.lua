@@ -19,13 +19,12 @@ local function take_place_of(job, queue)
     bytes_room = bytes_room + (job.flags >= COUNTED and bodies.bytes_of(job) or 0)
     freed_room[job.queue] = (freed_room[job.queue] or 0) + (NO_ROOM_NEEDED[job.state] and 0 or 1)
   end
-  local waited, from = job.state < DONE, name_of(job.queue)
+  local waited = job.state < DONE
   leave(job)
   if waited then
-    conclude(job, nil, "replaced", from ~= queue and { queue = queue, from = from } or nil)
+    conclude_replaced(job, queue)
   else
-    free("ZREM", namespace_key("keeping"), job.id)
-    vanish(job)
+    vanish_kept(job)
   end
   return waited
 end

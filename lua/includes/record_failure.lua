@@ -8,8 +8,7 @@ local function record_failure(job, options, data)
   put(job, "fat", now_floor)
   put(job, "fworker", job.x.worker)
   if options.has_data then
-    bodies.replace(job, data)
-    put(job, "ctype", options.ctype)
+    bodies.replace_typed(job, data, options.ctype)
   end
 end
 

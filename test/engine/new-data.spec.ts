@@ -123,7 +123,7 @@ describe.each(JOBS)('new data of %s', (_name, job) => {
   });
 });
 
-it('are not stored by one who has no lease, whatever the state', async () => {
+it('are not stored for a caller without a lease, whatever the state', async () => {
   const one = await leased({ retentionMs: 60_000 });
   const late = { id: one.id, lease: one.lease, group: 'g', message: '', data: data('late') };
   const refused = { code: 'lease_lost' };

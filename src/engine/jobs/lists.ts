@@ -23,6 +23,9 @@ const FIELDS_OF_DATA = 4;
 const DATA = { missing: 0, shown: 1 } as const;
 const NOWHERE = Buffer.alloc(0);
 
+/** A plan, and whether its indexes are read from their end. */
+type Walk = Plan & { readonly isBack: boolean };
+
 /**
  * Lists jobs page by page. Redis is read in bounded steps; a job that moves between two pages may be missed or returned
  * twice.
@@ -90,33 +93,21 @@ export class Lists {
   ): Promise<ListPage<JobSummary>> {
     checkNames(namespace, ...(filter.queue === undefined ? [] : [filter.queue]));
     checkNumber('limit', limit, 1, MOST_ITEMS);
-    const isBack = order === 'newest';
+    const walk: Walk = { ...plan, isBack: order === 'newest' };
     const items: JobSummary[] = [];
-    let place: Place | null = await this.begin(namespace, plan, cursor, isBack);
+    let place: Place | null = await this.begin(namespace, walk, cursor);
     for (let steps = 0; place !== null && items.length < limit && steps < MOST_STEPS; steps++) {
-      const behind: Place = await this.step(
-        namespace,
-        filter,
-        { plan, isBack },
-        place,
-        limit - items.length,
-        items,
-      );
-      place = behind.at === '' ? await this.next(namespace, plan, behind, isBack) : behind;
+      const behind: Place = await this.step(namespace, filter, walk, place, limit - items.length, items);
+      place = behind.at === '' ? await this.next(namespace, walk, behind) : behind;
     }
-    return { items, cursor: place === null ? null : cursorOf(place, isBack) };
+    return { items, cursor: place === null ? null : cursorOf(place, walk.isBack) };
   }
 
-  private async begin(
-    namespace: string,
-    plan: Plan,
-    cursor: string | undefined,
-    isBack: boolean,
-  ): Promise<Place | null> {
-    if (cursor !== undefined) return placeOf(cursor, isBack);
-    const queues = plan.name === null ? await this.queuesOf(namespace, plan.queue) : [''];
-    const queue = queues.at(isBack ? -1 : 0);
-    return queue === undefined ? null : firstOf(plan, queue, isBack);
+  private async begin(namespace: string, walk: Walk, cursor: string | undefined): Promise<Place | null> {
+    if (cursor !== undefined) return placeOf(cursor, walk.isBack);
+    const queues = walk.name === null ? await this.queuesOf(namespace, walk.queue) : [''];
+    const queue = queues.at(walk.isBack ? -1 : 0);
+    return queue === undefined ? null : firstOf(walk, queue);
   }
 
   private queuesOf(namespace: string, queue: string | null): Promise<string[]> {
@@ -127,48 +118,43 @@ export class Lists {
   private async step(
     namespace: string,
     filter: JobFilter & DeadFilter,
-    { plan, isBack }: { readonly plan: Plan; readonly isBack: boolean },
+    walk: Walk,
     place: Place,
     limit: number,
     items: JobSummary[],
   ): Promise<Place> {
-    const source = plan.sources[place.source] ?? { kind: 'd' };
+    const source = walk.sources[place.source] ?? { kind: 'd' };
     const { raw, nowMs } = await this.runner.run(listJobs, namespace, {
       kind: source.kind,
-      name: plan.name ?? place.queue,
+      name: walk.name ?? place.queue,
       filter: filterText(filter, source),
       at: place.at,
       id: place.id,
       limit: Math.min(limit, STEP),
       scan_limit: STEP,
-      order: isBack ? 'newest' : '',
+      order: walk.isBack ? 'newest' : '',
     });
     for (let at = 4; at < raw.length; at += FIELDS_PER_ITEM) items.push(listedJobOf(raw, at, nowMs));
     return { ...place, at: bytesAt(raw, 2).toString(), id: bytesAt(raw, 3) };
   }
 
   /** The start of the next source: of this queue, or of the next one. */
-  private async next(
-    namespace: string,
-    plan: Plan,
-    { queue, source }: Place,
-    isBack: boolean,
-  ): Promise<Place | null> {
-    const next = source + (isBack ? -1 : 1);
-    if (plan.sources[next] !== undefined) return startOf(plan, queue, next, isBack);
-    if (plan.name !== null || plan.queue !== null) return null;
+  private async next(namespace: string, walk: Walk, { queue, source }: Place): Promise<Place | null> {
+    const next = source + (walk.isBack ? -1 : 1);
+    if (walk.sources[next] !== undefined) return startOf(walk, queue, next);
+    if (walk.name !== null || walk.queue !== null) return null;
     const queues = await this.queues(namespace);
-    const other = isBack ? queues.findLast((name) => name < queue) : queues.find((name) => name > queue);
-    return other === undefined ? null : firstOf(plan, other, isBack);
+    const other = walk.isBack ? queues.findLast((name) => name < queue) : queues.find((name) => name > queue);
+    return other === undefined ? null : firstOf(walk, other);
   }
 }
 
 /** The start of the first source of a queue. */
-function firstOf(plan: Plan, queue: string, isBack: boolean): Place {
-  return startOf(plan, queue, isBack ? plan.sources.length - 1 : 0, isBack);
+function firstOf(walk: Walk, queue: string): Place {
+  return startOf(walk, queue, walk.isBack ? walk.sources.length - 1 : 0);
 }
 
 /** From its end, a source is read from its last score on, which the script knows. */
-function startOf({ sources }: Plan, queue: string, source: number, isBack: boolean): Place {
+function startOf({ sources, isBack }: Walk, queue: string, source: number): Place {
   return { queue, source, at: isBack ? '' : (sources[source]?.from ?? ''), id: NOWHERE };
 }
