@@ -1,5 +1,5 @@
 -- What a publish does not set is the queue's default, or else the value below.
-local DEFAULT_TRIES = 3
+local DEFAULT_TRIES = 5
 local function use_defaults(options)
   local defaults, x = settings_of(number_of(options.queue)).defaults or {}, options.x or {}
   options.ttl_ms = options.ttl_ms or defaults.ttlMs or 0

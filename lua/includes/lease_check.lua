@@ -29,7 +29,9 @@ local function claim_on(job, verb, lease, options)
     return (not job or job.is_gone or is_expired(job)) and 0 or job.state == LEASED and 1 or 7
   end
   local is_over = not job or job.is_gone or is_expired(job) or job.state == DONE or job.state == CANCELLED
-  if is_over or lease > 0 and (job.state == DEAD or job.state == BLOCKED) then
+  if job and not job.is_gone and job.state == DEAD and lease > 0 then -- It died when this lease expired: the work may be done all the same.
+    return verb == "ack" and not options.next and job.lease == lease and job.attempts > 0 and 1 or 2
+  elseif is_over or lease > 0 and job.state == BLOCKED then
     return job and not job.is_gone and lease > 0 and job.lease ~= lease and 2 or 0
   elseif lease > 0 then
     return job.lease == lease and (job.state == LEASED or is_late(job, verb)) and 1 or 2

@@ -5,6 +5,7 @@ local function leave(job)
   left(job)
   local kind = kind_of(job)
   job.to_front = nil
+  put(job, "front", nil)
   if job.state == READY and job.is_entering then
     return -- This script made it ready: it is in no index yet.
   elseif job.state == READY and (job.priority ~= 0 or job.x.aside) then

@@ -9,7 +9,7 @@ local function new_job(options, id, body, expired)
   local lease, time_flags = first_lease(options.minted)
   local x, expires = options.x, options.ttl_ms > 0 and now_ceil + options.ttl_ms or 0
   local job = {
-    id = id, body = body, x = {}, news = {}, state = READY, flags = HAS_EXTRAS + EXTENDED + time_flags + counted_flag, priority = options.priority or 0,
+    id = id, body = body, x = {}, news = {}, api = options.lmstfy and LMSTFY_API or NATIVE_API, state = READY, flags = HAS_EXTRAS + EXTENDED + time_flags + counted_flag, priority = options.priority or 0,
     tries = options.tries, attempts = 0, lease = lease, queue = number_of(options.queue), entry = 1, -- 0 is for far slots
     expires = expires, free_retries = 0,
   }

@@ -18,7 +18,7 @@ end
 
 function verbs.retry(job, options, data)
   record_failure(job, options, data)
-  local delay = options.delay_ms or delay_of(job, tonumber(job.x.failures), options.group)
+  local delay = options.delay_ms or delay_of(job, options.group)
   if job.tries == 0 or not delay then
     die(job, options.group, options.message, job.x.worker)
     return 1, 0, where(job)

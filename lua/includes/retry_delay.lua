@@ -1,11 +1,15 @@
--- The delay before the next attempt, by the retry policy: n counts failures, from 1. nil = no retry. Jitter comes from a digest: the random numbers of Redis's
--- Lua are the same in all scripts.
+-- The delay before the next attempt, by the retry policy; nil = no retry. Failures count, and leases that expired. Jitter comes from a digest: the random
+-- numbers of Redis's Lua are the same in all scripts.
+local NATIVE_POLICY = { kind = "exponential", delayMs = 1000, factor = 2, maxMs = 600000, jitter = 0.2 }
+local LMSTFY_POLICY = { kind = "fixed", delayMs = 0 }
+
 local function chance(job)
   return tonumber(string.sub(redis.sha1hex(job.id .. job.lease .. now_floor), 1, 8), 16) / 4294967296
 end
 
-local function delay_of(job, n, group)
-  local policy = job.x.retry and cjson.decode(job.x.retry) or { kind = "fixed", delayMs = 0 }
+local function delay_of(job, group)
+  local n = tonumber(job.x.failures or 0) + tonumber(job.x.crashes or 0)
+  local policy = job.x.retry and cjson.decode(job.x.retry) or job.api == NATIVE_API and NATIVE_POLICY or LMSTFY_POLICY
   for _, final in ipairs(policy.nonRetryable or {}) do
     if final == group then
       return nil

@@ -2,7 +2,7 @@
 local limits, settings_of, wake = { moved = {}, freed = {} }, nil, nil
 do
   local settings, woken = {}, {}
-  local NUMBERS, TEXTS = { "max", "kmax", "tat" }, { "rate", "krate", "defaults" }
+  local NUMBERS, TEXTS = { "max", "kmax", "tat", "grace" }, { "rate", "krate", "defaults" }
   function settings_of(number)
     local known = settings[number]
     if not known then

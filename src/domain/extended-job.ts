@@ -69,6 +69,8 @@ export interface NewExtendedJob {
   readonly dependsOn?: readonly string[];
   readonly onDependencyFailure?: DependencyFailure;
   readonly retry?: RetryPolicy;
+  /** Shortest delay before the next attempt after a lease has expired, in milliseconds; instead of the queue's. */
+  readonly leaseGraceMs?: number;
   readonly unique?: UniqueKey;
   readonly concurrencyKey?: string;
   /** How long it is kept with its result after it is done, in milliseconds; 0 = not at all. */

@@ -44,7 +44,7 @@ export const MAX_END_WAIT_MS = 86_400_000;
 export const MIN_PRIORITY = -128;
 export const MAX_PRIORITY = 127;
 /** Default number of tries of a native job, if neither it nor its queue sets one. */
-export const DEFAULT_TRIES = 3;
+export const DEFAULT_TRIES = 5;
 /** Longest name of a failure group, in characters. */
 export const MAX_GROUP = 128;
 /** Longest type, tag, unique key, concurrency key or worker name, in characters. */

@@ -33,6 +33,10 @@ export interface QueueLimits {
   readonly maxKept: number | null;
   /** False: jobs stored in the queue from then on are in no list by tag. Their tags stay on them. */
   readonly indexTags: boolean;
+  /** Shortest delay before the next attempt after a lease has expired, in milliseconds; null = none. */
+  readonly leaseGraceMs: number | null;
+  /** Where jobs go in the ready list whose lease expired. */
+  readonly expired: 'back' | 'front';
 }
 
 /** All settings of a queue. */

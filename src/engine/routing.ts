@@ -191,6 +191,7 @@ function needsFields(job: NewExtendedJob): boolean {
     job.contentType !== undefined ||
     job.ttrMs !== undefined ||
     job.retry !== undefined ||
+    job.leaseGraceMs !== undefined ||
     (job.tags ?? []).length > 0 ||
     (job.retentionMs ?? 0) > 0 ||
     job.history === true

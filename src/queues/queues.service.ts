@@ -27,6 +27,8 @@ const NO_SETTINGS: QueueSettings = {
   defaults: {},
   maxKept: null,
   indexTags: true,
+  leaseGraceMs: null,
+  expired: 'back',
   pausedAtMs: null,
   drainingSinceMs: null,
 };

@@ -14,7 +14,8 @@ const MOST_PER_MS = 10;
 /** Builds a change of settings from a request. @throws {InputError} naming the fields that contradict each other */
 export function changeOf(fields: SettingsFields): SettingsChange {
   const problems = new Problems();
-  const { max_running, max_running_per_key, rate, rate_per_key, defaults, max_kept, index_tags } = fields;
+  const { max_running, max_running_per_key, rate, rate_per_key, defaults, max_kept } = fields;
+  const { index_tags, lease_grace_ms, expired } = fields;
   const change = given<SettingsChange>({
     maxRunning: max_running,
     maxRunningPerKey: max_running_per_key,
@@ -23,6 +24,8 @@ export function changeOf(fields: SettingsFields): SettingsChange {
     defaults: defaults && defaultsOf(defaults, problems),
     maxKept: max_kept,
     indexTags: index_tags,
+    leaseGraceMs: lease_grace_ms,
+    expired,
   });
   problems.settle();
   return change;
@@ -47,6 +50,8 @@ export function queueAnswer(view: QueueView): Plain<QueueAnswer> {
     defaults: defaultsFieldsOf(defaults),
     max_kept: view.maxKept,
     index_tags: view.indexTags,
+    lease_grace_ms: view.leaseGraceMs,
+    expired: view.expired,
     ...(view.isCreated === true ? { created: true } : {}),
   };
 }

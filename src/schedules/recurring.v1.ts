@@ -96,13 +96,15 @@ export function recurringAnswer(recurring: Recurring): Plain<RecurringAnswer> {
 
 function templateAnswer(template: Template): Plain<TemplateAnswer> {
   const { queue, body, contentType = null, ttlMs, tries, ttrMs, priority, type, tags, attributes } = template;
-  const { dependsOn, onDependencyFailure, retry, unique, concurrencyKey, retentionMs, history } = template;
+  const { leaseGraceMs, dependsOn, onDependencyFailure, retry, unique, concurrencyKey } = template;
+  const { retentionMs, history } = template;
   return given<Plain<TemplateAnswer>>({
     queue,
     ...dataFields(body, contentType),
     ttl_ms: ttlMs,
     tries,
     ttr_ms: ttrMs,
+    lease_grace_ms: leaseGraceMs,
     priority,
     type,
     tags,

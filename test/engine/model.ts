@@ -88,9 +88,7 @@ export class QueueModel {
     const job = this.alive(id);
     if (job?.queue !== queue) return false;
     // After a lease expired its holder is accepted until the next lease.
-    const isHeld = job.state === 'leased' || (job.state === 'ready' && job.attempts > 0);
-    // A job that died under this lease has ended for its holder.
-    if (lease > 0 && job.state === 'dead' && job.lease === lease) return false;
+    const isHeld = job.state === 'leased' || (['ready', 'dead'].includes(job.state) && job.attempts > 0);
     if (lease > 0 && (!isHeld || job.lease !== lease)) return 'lease_lost';
     this.remove(id);
     return true;

@@ -16,7 +16,7 @@ ARGV[6] fingerprint  16 bytes, of the request
 ARGV[7] ttl_ms       how long the record lasts, ms
 ARGV[8..] item × N   options, id, body, needs
 
-Options: JSON {queue, delay_ms, due_ms, ttl_ms, tries, priority, minted, unique: {mode, window_ms, own_queue}, put, x}; put: includes/publish_in_place; x: fields of the job's hash as
+Options: JSON {queue, delay_ms, due_ms, ttl_ms, tries, priority, minted, unique: {mode, window_ms, own_queue}, put, lmstfy, x}; put: includes/publish_in_place; lmstfy: published over that API; x: fields of the job's hash as
 they are stored. Needs: the ids of jobs that must be done first, each after a byte with its length.
 Returns {status, now_ms, codes, states, next_ms, holder × codes 5 and 6 (or the id of a put that replaced a job)}. Status: 0 done, 1 too late, 2 the namespace is not registered,
 3 the key has a record: {3, now_ms, what was stored}, 4 that of another request.

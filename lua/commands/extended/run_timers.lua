@@ -42,6 +42,7 @@ local counts, made, timers, earliest = { due = 0, returned = 0, died = 0, expire
 local place_waiters, place_all
 -- In blocks of their own, because a function has at most 200 local names.
 do
+--- @include "retry_delay"
 --- @include "time_out"
 --- @include "expire"
 --- @include "due_jobs"

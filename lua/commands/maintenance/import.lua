@@ -38,7 +38,7 @@ local function read_arrival(text)
   local state, tries, attempts, ttl, at, queue, attributes = string.match(text, "^(%d+),(%d+),(%d+),(%d+),(%d+),([^,]*),(.*)$")
   local expires = tonumber(state) ~= DEAD and tonumber(ttl) > 0 and now_ceil + ttl or 0
   local job = {
-    state = tonumber(state), flags = attributes ~= "" and HAS_EXTRAS or 0, priority = 0, tries = tonumber(tries),
+    api = LMSTFY_API, state = tonumber(state), flags = attributes ~= "" and HAS_EXTRAS or 0, priority = 0, tries = tonumber(tries),
     attempts = tonumber(attempts), lease = tonumber(attempts), entry = 1, expires = expires, free_retries = 0,
   }
   at = expires > 0 and math.min(tonumber(at), expires) or tonumber(at)

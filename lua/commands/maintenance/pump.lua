@@ -1,6 +1,6 @@
 --[[
 Move what is due, in up to limit steps: scheduled jobs to the end of their ready lists; jobs whose lease expired likewise, or to the dead-letter
-queue when no try is left (a lease whose response may not have left costs no try); expired jobs away. With the steps that are left, jobs in
+queue when no try is left (a lease whose response may not have left costs no try), or to the timers of the extended path (jobs/hand_over); expired jobs away. With the steps that are left, jobs in
 slots that are near go to the zset of scheduled jobs. Job keys are built from the prefix of meta (core/call).
 
 KEYS[1] meta         hash: the namespace's marker
@@ -8,6 +8,7 @@ KEYS[2] due          zset: queue number -> earliest due time, Unix ms
 KEYS[3] waiting      hash: queue name -> end of a server's registration, Unix ms
 KEYS[4] expiries     zset: queue number -> earliest expiry of a ready job, Unix ms
 KEYS[5] sending      hash: record -> leases whose responses may not have left
+KEYS[6] queues       hash: queue name -> number
 ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
 ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
 ARGV[3] limit        jobs to look at, at most
@@ -17,13 +18,13 @@ Returns {status, now_ms, next_due_ms, due, returned, died, expired, earliest_ms,
 none. Is_extended_due: 1 = a timer of the extended path is due.
 Cost: O(limit log N).
 ]]
-local meta, due, waiting, expiries, sending = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local meta, due, waiting, expiries, sending, queues = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local clock_ms, deadline_ms, limit = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 
 --- @requires core/call, core/header, core/values, queues/notify, queues/ready_list
---- @requires jobs/schedule, jobs/removal, jobs/events, jobs/deliveries
+--- @requires jobs/schedule, jobs/removal, jobs/events, jobs/deliveries, jobs/hand_over
 
-use_namespace(meta)
+use_namespace(meta, queues)
 if start_clock(clock_ms, deadline_ms) then
   return { 1, now_floor }
 end
@@ -35,7 +36,7 @@ local expired_keys, dead_jobs = {}, {}
 -- Plans what becomes of one member of a zset of scheduled ("s") or leased ("l") jobs. The fields of the header stay single values: a table for each job
 -- was a sixth of the script.
 local function plan_move(kind, number, name, id, value)
-  local _, state, flags, priority, tries, attempts, lease, at, entry, expires, free_retries = struct.unpack(HEADER, value or NO_JOB)
+  local api, state, flags, priority, tries, attempts, lease, at, entry, expires, free_retries = struct.unpack(HEADER, value or NO_JOB)
   -- A job whose key Redis removed, and that was published again under its own id, is elsewhere: this is a member that the earlier job left.
   local is_its_own = at == number and state == (kind == "s" and SCHEDULED or LEASED)
   local is_free = is_its_own and kind == "l" and free_retries < MAX_FREE_RETRIES and is_undelivered(sending, id, value)
@@ -45,10 +46,13 @@ local function plan_move(kind, number, name, id, value)
     if is_its_own then
       mark_for_deletion(expired_keys, id, flags)
     end
+  elseif kind == "l" and not is_free and is_for_extended(number, api) then
+    plan_hand_over(id, value, number, name)
+    what = nil
   elseif kind == "l" and tries == 0 and not is_free then
     counts.died, what = counts.died + 1, "died"
     count_expired_lease("died", name)
-    local head = struct.pack(HEADER, FORMAT, DEAD, flags, priority, tries, attempts, lease, at, entry, 0, 0)
+    local head = struct.pack(HEADER, api, DEAD, flags, priority, tries, attempts, lease, at, entry, 0, 0)
     local job = { id = id, number = number, head = head, keys = {} }
     add_keys(job.keys, id, flags)
     dead_jobs[#dead_jobs + 1] = job
@@ -59,7 +63,7 @@ local function plan_move(kind, number, name, id, value)
       count_expired_lease(how, name)
     end
     local list = entries_for(number, name)
-    local head = string.char(FORMAT, READY) .. string.sub(value, 3, 16) .. string.char(add_entry(list, id, entry))
+    local head = string.char(api, READY) .. string.sub(value, 3, 16) .. string.char(add_entry(list, id, entry))
     track_expiry(list, expires)
     put_head(job_key(id), value, is_free and with_free_retry(head, value, tries, free_retries) or head, not headers_only[id])
   end
@@ -146,6 +150,9 @@ for _, job in ipairs(dead_jobs) do
   write_dead(job)
 end
 write_values()
+if write_hand_over(due) then
+  is_extended_due = 1
+end
 for _, step in ipairs(plan) do
   local next_due
   for _, kind in ipairs({ "s", "l", "f" }) do

@@ -11,7 +11,7 @@ ARGV[3..] item × N   claim, size, ids
 An item is a run of acknowledgements that share a claim: "lease,queue"; lease 0 = any, queue "" = the one that the job is in. Ids: one after
 the other, size bytes each, for an argument of its own costs as much as ten of them. Returns {status, now_ms, codes, name × M}. Status: 0 done,
 1 too late. Name: for each id of a claim without a queue, in order, that of its job's queue; "" = there is none.
-Codes: a digit per id: 0 no such job, or it died under this lease, 1 removed, 2 refused: the lease was lost, 3 removed, but its lease had expired, 4 removed under a second or
+Codes: a digit per id: 0 no such job, 1 removed, 2 refused: the lease was lost, 3 removed, but its lease had expired, 4 removed under a second or
 later lease, 5 removed before it was ever leased, 6 its queue is an extended one: nothing has changed, use the extended path.
 Cost: O(log N) per id.
 ]]
@@ -27,12 +27,9 @@ end
 
 local function code_of(state, attempts, present, lease)
   if lease > 0 then
-    -- A job whose lease expired keeps that lease's number until it is leased again.
-    local is_held = state == LEASED or state == READY and attempts > 0
-    if present ~= lease or not is_held and state ~= DEAD then
-      return "2"
-    end
-    return is_held and "1" or "0" -- A job that died under this lease has ended for its holder.
+    -- A job whose lease expired keeps that lease's number until it is leased again, or put back from the dead letter.
+    local is_held = state == LEASED or (state == READY or state == DEAD) and attempts > 0
+    return present == lease and is_held and "1" or "2"
   elseif attempts == 0 then
     return "5"
   elseif state ~= LEASED then

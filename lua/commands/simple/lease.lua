@@ -45,10 +45,10 @@ local batch, batched, last_end = { 0 }, 1, 0
 -- Most jobs have the same header but for when they expire. So what a header becomes by a lease is computed once, from the 17 bytes before the expiry.
 local LEASABLE, kinds = ">BBBbHHI4I4B", {}
 local function kind_of(head)
-  local _, state, flags, priority, tries, attempts, lease, number, entry = unpack_head(LEASABLE, head)
+  local api, state, flags, priority, tries, attempts, lease, number, entry = unpack_head(LEASABLE, head)
   local kind = { number = state == READY and number, entry = entry, flags = flags }
   if state == READY then
-    kind.head = struct.pack(">BBBbHHI4", FORMAT, LEASED, flags, priority, tries - 1, math.min(attempts + 1, 65535), lease + 1)
+    kind.head = struct.pack(">BBBbHHI4", api, LEASED, flags, priority, tries - 1, math.min(attempts + 1, 65535), lease + 1)
     kind.logged = string.sub(kind.head, 5)
   end
   kinds[head] = kind

@@ -1,13 +1,15 @@
 -- A job's header: the truth about the job. src/redis/scripts/header.ts is the same codec in TypeScript; a test compares the two.
 --- @requires core/call
---- @exports FORMAT, HEADER, HEADER_BYTES, NO_JOB, READY, SCHEDULED, LEASED, DEAD, BLOCKED, HELD, DONE, CANCELLED
+--- @exports LMSTFY_API, NATIVE_API, HEADER, HEADER_BYTES, NO_JOB, READY, SCHEDULED, LEASED, DEAD, BLOCKED, HELD, DONE, CANCELLED
 --- @exports HAS_EXTRAS, EXTENDED, COUNTED, unpack_job, pack_job, with_entry_number, is_live_entry, is_expired, is_extended
 --- @exports assert_slot_stable, read_job, write_job, add_keys, first_lease, publish_time_of_lease, publish_time
 
--- 24 bytes, big-endian, then the body. One byte more and a job of 100 bytes costs 32 bytes more. Format 8 bits, state 8, flags 8, priority
+-- 24 bytes, big-endian, then the body. One byte more and a job of 100 bytes costs 32 bytes more. API 8 bits, state 8, flags 8, priority
 -- 8 (signed), tries left 16, attempts 16, lease 32, queue 32, entry 8, expires-at ms 48 (0 = never), free retries 8 (leases that expired
 -- and cost no try: jobs/deliveries).
-FORMAT, HEADER, HEADER_BYTES = 1, ">BBBbHHI4I4BI6B", 24
+HEADER, HEADER_BYTES = ">BBBbHHI4I4BI6B", 24
+-- The API that published the job: it decides what becomes of an expired lease (ADR 32). Older servers write 1 always, and never read it.
+LMSTFY_API, NATIVE_API = 1, 2
 -- Unpacks as a job in no state.
 NO_JOB = string.rep("\0", HEADER_BYTES)
 READY, SCHEDULED, LEASED, DEAD, BLOCKED, HELD, DONE, CANCELLED = 1, 2, 3, 4, 5, 6, 7, 8
@@ -16,15 +18,15 @@ READY, SCHEDULED, LEASED, DEAD, BLOCKED, HELD, DONE, CANCELLED = 1, 2, 3, 4, 5, 
 HAS_EXTRAS, EXTENDED, COUNTED = 1, 2, 128
 
 function unpack_job(value)
-  local _, state, flags, priority, tries, attempts, lease, queue, entry, expires, free_retries = struct.unpack(HEADER, value)
+  local api, state, flags, priority, tries, attempts, lease, queue, entry, expires, free_retries = struct.unpack(HEADER, value)
   return {
-    state = state, flags = flags, priority = priority, tries = tries, attempts = attempts,
+    api = api, state = state, flags = flags, priority = priority, tries = tries, attempts = attempts,
     lease = lease, queue = queue, entry = entry, expires = expires, free_retries = free_retries,
   }
 end
 
 function pack_job(job)
-  return struct.pack(HEADER, FORMAT, job.state, job.flags, job.priority, job.tries, job.attempts,
+  return struct.pack(HEADER, job.api, job.state, job.flags, job.priority, job.tries, job.attempts,
     job.lease, job.queue, job.entry, job.expires, job.free_retries)
 end
 

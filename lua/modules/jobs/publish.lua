@@ -18,7 +18,7 @@ local function read_options(text, counted_flag, due, expiries)
   local lease, flags = first_lease(is_minted)
   flags = flags + (more ~= "" and HAS_EXTRAS or 0) + (is_extended_job and EXTENDED or 0) + counted_flag
   local job = {
-    state = READY, flags = flags, priority = 0, tries = tonumber(tries), attempts = 0,
+    api = is_native and NATIVE_API or LMSTFY_API, state = READY, flags = flags, priority = 0, tries = tonumber(tries), attempts = 0,
     lease = lease, queue = number, entry = 1, expires = expires, free_retries = 0,
   }
   local kind = { number = number, name = name, tries = tries, minted = is_minted, native = is_native }

@@ -45,6 +45,7 @@ function checkExtendedJob({
   ttlMs,
   tries,
   ttrMs,
+  leaseGraceMs,
   priority,
   unique,
   type = '',
@@ -55,7 +56,7 @@ function checkExtendedJob({
     if (LONE_SURROGATE.test(text)) throw invalid(field, 'is text that UTF-8 can encode');
   if (unique) checkUniqueKey(unique);
   if (id !== undefined && !isJobId(id)) throw invalid('id', JOB_ID_RULE);
-  for (const [field, value] of Object.entries({ delayMs, dueMs, ttlMs, ttrMs })) {
+  for (const [field, value] of Object.entries({ delayMs, dueMs, ttlMs, ttrMs, leaseGraceMs })) {
     if (value !== undefined && !isWhole(value, 0, MAX_TIME_MS))
       throw invalid(field, 'is a whole number of milliseconds, 0 or more');
   }

@@ -14,8 +14,10 @@ export interface InPlace {
 /**
  * Encodes a job's options as lua/commands/extended/publish.lua reads them: its arguments, and in `x` the fields of the job's
  * hash.
+ *
+ * @param api the API that publishes it: it decides what becomes of an expired lease
  */
-export function optionsText(job: NewExtendedJob, inPlace?: InPlace): string {
+export function optionsText(job: NewExtendedJob, api: 'native' | 'lmstfy', inPlace?: InPlace): string {
   return JSON.stringify({
     queue: job.queue,
     delay_ms: Math.min(job.delayMs ?? 0, LONGEST_MS),
@@ -24,6 +26,7 @@ export function optionsText(job: NewExtendedJob, inPlace?: InPlace): string {
     tries: job.tries,
     priority: job.priority,
     minted: job.id === undefined ? true : undefined,
+    lmstfy: api === 'lmstfy' ? true : undefined,
     unique: job.unique && {
       mode: job.unique.mode,
       window_ms: Math.min(job.unique.windowMs ?? 0, LONGEST_MS),
@@ -43,6 +46,7 @@ export function fieldsOf(job: NewExtendedJob): Record<string, string> {
     ctype: job.contentType,
     ttr: job.ttrMs === undefined ? undefined : String(job.ttrMs),
     retry: job.retry ? JSON.stringify(job.retry) : undefined,
+    grace: job.leaseGraceMs === undefined ? undefined : String(job.leaseGraceMs),
     ckey: job.concurrencyKey,
     onfail: job.onDependencyFailure === 'block' ? undefined : job.onDependencyFailure,
     unique: job.unique?.key,

@@ -8,12 +8,16 @@ const MOST_RUNNING = 1_000_000_000;
 const MOST_PER_MS = 10;
 const LONGEST_PERIOD_MS = 31_536_000_000;
 const MOST_MS = 2 ** 46;
+const PLACES: ReadonlySet<string> = new Set(['back', 'front']);
 
 /** @throws {QueueError} `invalid_argument`, naming the field and the rule */
 export function checkSettings(change: SettingsChange): void {
   checkWhole('max_running', change.maxRunning, 1, MOST_RUNNING);
   checkWhole('max_running_per_key', change.maxRunningPerKey, 1, MOST_RUNNING);
   checkWhole('max_kept', change.maxKept, 0, MOST_RUNNING);
+  checkWhole('lease_grace_ms', change.leaseGraceMs, 0, MOST_MS);
+  if (change.expired !== undefined && change.expired !== null && !PLACES.has(change.expired))
+    throw invalid('expired', 'is back or front');
   checkRate('rate', change.rate);
   checkRate('rate_per_key', change.ratePerKey);
   if (change.defaults) checkDefaults(change.defaults);

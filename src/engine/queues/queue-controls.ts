@@ -17,6 +17,8 @@ const FIELDS = {
   defaults: 'defaults',
   maxKept: 'kept',
   indexTags: 'unindexed',
+  leaseGraceMs: 'grace',
+  expired: 'front',
 } as const;
 /** Codes of lua/commands/extended/delete_queue.lua. */
 const DROP = { done: 0, missing: 1, queues: 2 } as const;
@@ -64,10 +66,12 @@ export class QueueControls {
     const changes: Record<string, string | boolean> = {};
     for (const [name, field] of Object.entries(FIELDS)) {
       const value = change[name as keyof SettingsChange];
-      if (value === null) changes[field] = false;
-      // Only the opposite of the default is stored.
-      else if (name === 'indexTags') changes[field] = value === false ? '1' : false;
-      else if (value !== undefined) changes[field] = JSON.stringify(value);
+      if (value === undefined) continue;
+      // Defaults are not stored.
+      const isDefault = value === 'back' || value === true || (name === 'leaseGraceMs' && value === 0);
+      if (value === null || isDefault) changes[field] = false;
+      else if (value === 'front' || value === false) changes[field] = '1';
+      else changes[field] = JSON.stringify(value);
     }
     // Discards the waiting time that the old rate had imposed.
     if (change.rate !== undefined) changes['tat'] = false;
@@ -148,6 +152,8 @@ function settingsOf(found: unknown, list: unknown): QueueSettings | null {
     defaults: (json(FIELDS.defaults) as QueueDefaults | null) ?? {},
     maxKept: number(FIELDS.maxKept),
     indexTags: !texts.has(FIELDS.indexTags),
+    leaseGraceMs: number(FIELDS.leaseGraceMs),
+    expired: texts.has(FIELDS.expired) ? 'front' : 'back',
     pausedAtMs: number('paused'),
     drainingSinceMs: number('draining'),
   };

@@ -29,7 +29,7 @@ export function argsOf(
   const fields = {
     queue: template.queue,
     template: JSON.stringify(rest),
-    options: optionsText(template),
+    options: optionsText(template, 'native'),
     // Earlier servers know only `backlog`, in which 0 means as many as possible.
     backlog: Math.max(maxCatchUp, 1),
     skips_late: maxCatchUp === 0 ? '1' : '0',

@@ -79,6 +79,13 @@ export class OptionFields extends DataFields {
   @Optional()
   @Whole('How long a lease of it lasts, unless the consumer says.', 1, MAX_PERIOD_MS)
   ttr_ms?: number;
+  @Optional()
+  @Whole(
+    'Shortest delay before the next attempt after a lease of it has expired; the setting of its queue if it is left out.',
+    0,
+    MAX_PERIOD_MS,
+  )
+  lease_grace_ms?: number;
   @Optional() @Whole('Lower runs sooner; 0 if it is left out.', MIN_PRIORITY, MAX_PRIORITY) priority?: number;
   @Optional() @Label('What kind of work it is.', { max: MAX_LABEL }) type?: string;
   @Optional() @Labels('Names to find it by.', { max: MAX_TAGS }, { max: MAX_LABEL }) tags?: string[];

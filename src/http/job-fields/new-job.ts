@@ -83,6 +83,7 @@ const COPIED = [
   ['ttl_ms', 'ttlMs'],
   ['tries', 'tries'],
   ['ttr_ms', 'ttrMs'],
+  ['lease_grace_ms', 'leaseGraceMs'],
   ['priority', 'priority'],
   ['type', 'type'],
   ['tags', 'tags'],

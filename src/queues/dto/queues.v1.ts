@@ -1,7 +1,7 @@
 import { MAX_PERIOD_MS, MAX_PRIORITY, MAX_TRIES, MAX_UINT32, MIN_PRIORITY } from '../../domain/limits.js';
 import { STATE_NAMES } from '../../domain/states.js';
 import { Nullable, Optional } from '../../http/fields/field.js';
-import { Flag, Moment, SomeOf, Label, Part, Parts, QueueName, Whole } from '../../http/fields/kinds.js';
+import { Flag, Moment, OneOf, SomeOf, Label, Part, Parts, QueueName, Whole } from '../../http/fields/kinds.js';
 import { RetryPolicyFields } from '../../http/job-fields/retry-policy.v1.js';
 
 /** Longest period of a rate limit, in milliseconds: a year. */
@@ -64,6 +64,21 @@ export class SettingsFields {
     'False: jobs that are stored in it from now on are in no list by tag, and their tags stay on them; null = true.',
   )
   index_tags?: boolean | null;
+  @Optional()
+  @Nullable()
+  @Whole(
+    'Shortest delay before the next attempt of a job whose lease has expired; null = none.',
+    0,
+    MAX_PERIOD_MS,
+  )
+  lease_grace_ms?: number | null;
+  @Optional()
+  @Nullable()
+  @OneOf(
+    'Where jobs go in the ready list whose lease has expired: behind the others, or before them; null = `back`.',
+    ['back', 'front'],
+  )
+  expired?: 'back' | 'front' | null;
 }
 
 /** Number of jobs of a queue in each state. */
@@ -107,6 +122,11 @@ export class QueueAnswer {
   defaults!: DefaultsFields;
   @Nullable() @Whole('Done and cancelled jobs that are kept.', 0, MAX_RUNNING) max_kept!: number | null;
   @Flag('False: jobs that are stored in it are in no list by tag.') index_tags!: boolean;
+  @Nullable()
+  @Whole('Shortest delay before the next attempt of a job whose lease has expired.', 0, MAX_PERIOD_MS)
+  lease_grace_ms!: number | null;
+  @OneOf('Where jobs go in the ready list whose lease has expired.', ['back', 'front'])
+  expired!: 'back' | 'front';
   @Optional() @Flag('True: there was no such queue, and this call has made it.') created?: boolean;
 }
 

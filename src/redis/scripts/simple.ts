@@ -132,7 +132,7 @@ export const reclaimUndelivered = script({
 export const pump = script({
   name: 'maintenance/pump',
   label: 'pump',
-  keys: ['meta', 'due', 'waiting', 'expiries', 'sending'],
+  keys: ['meta', 'due', 'waiting', 'expiries', 'sending', 'queues'],
   args: [...TIMES, 'limit'],
   item: [],
   repeatable: true,

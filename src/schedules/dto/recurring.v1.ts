@@ -115,6 +115,9 @@ export class TemplateAnswer {
   @Optional() @Whole('How long each may exist.', 0, MAX_PERIOD_MS) ttl_ms?: number;
   @Optional() @Whole('How often each may be leased.', 1, MAX_TRIES) tries?: number;
   @Optional() @Whole('How long a lease lasts.', 1, MAX_PERIOD_MS) ttr_ms?: number;
+  @Optional()
+  @Whole('Shortest delay before the next attempt after a lease has expired.', 0, MAX_PERIOD_MS)
+  lease_grace_ms?: number;
   @Optional() @Whole('Lower runs sooner.', MIN_PRIORITY, MAX_PRIORITY) priority?: number;
   @Optional() @Label('What kind of work it is.', { max: MAX_LABEL }) type?: string;
   @Optional() @Labels('Their tags.', { max: MANY }, { max: MAX_LABEL }) tags?: readonly string[];

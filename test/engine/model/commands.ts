@@ -118,6 +118,10 @@ const publishSimple = command('publish plain', fc.tuple(usual, named), (pair, [j
   pair.publishSimple({ ...job, ...name }),
 );
 
+const publishNative = command('publish native', fc.tuple(usual, named), (pair, [job, name]) =>
+  pair.publishNative({ ...job, ...name }),
+);
+
 const lease = command(
   'lease',
   fc.record({
@@ -229,7 +233,16 @@ const control = command(
   'control',
   fc.record({
     queue,
-    settings: fc.record({ maxRunning: most, maxRunningPerKey: most, maxKept: most }, { requiredKeys: [] }),
+    settings: fc.record(
+      {
+        maxRunning: most,
+        maxRunningPerKey: most,
+        maxKept: most,
+        leaseGraceMs: fc.constantFrom(null, 0, 250, 900),
+        expired: fc.constantFrom('back' as const, 'front' as const, null),
+      },
+      { requiredKeys: [] },
+    ),
   }),
   (pair, { queue: name, settings }) => pair.control(name, settings),
 );
@@ -270,6 +283,7 @@ export const COMMANDS: fc.Arbitrary<Command>[] = [
     { weight: 10, arbitrary: publish },
     { weight: 1, arbitrary: publishMany },
     { weight: 2, arbitrary: publishSimple },
+    { weight: 2, arbitrary: publishNative },
     { weight: 10, arbitrary: lease },
     { weight: 11, arbitrary: settle },
     { weight: 2, arbitrary: move },

@@ -5,16 +5,17 @@ import type { Space } from './space.js';
 /** How long a revoked job is kept, so that its lease holder learns of the cancel, in ms. */
 const REVOKED_KEEP_MS = 60_000;
 
-/** A job goes back to its ready list, or waits until it is due. A job with a requested cancel is cancelled instead. */
-export function goOn(space: Space, job: ModelJob, dueMs = 0, isToFront = false): void {
+/** A job goes back to its ready list, or waits until it is due. A job with a requested cancel is cancelled instead. front: a place before the others. */
+export function goOn(space: Space, job: ModelJob, dueMs = 0, front?: number): void {
   job.isCalled = false;
+  job.isSentToFront = false;
   if (job.revokedAtMs > 0) {
     revoke(space, job);
   } else if (dueMs > space.nowMs) {
     job.state = 'scheduled';
     job.atMs = dueMs;
   } else {
-    joinLine(space, job, isToFront ? space.frontPlace() : space.backPlace());
+    joinLine(space, job, front ?? space.backPlace());
   }
 }
 

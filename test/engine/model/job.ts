@@ -19,6 +19,8 @@ export interface ModelJob {
    * extended jobs.
    */
   isExtended: boolean;
+  /** Published by the native API. */
+  readonly isNative: boolean;
   queue: string;
   priority: number;
   body: string;
@@ -50,6 +52,8 @@ export interface ModelJob {
   isMoved: boolean;
 
   readonly concurrencyKey: string | null;
+  /** Its lease expired, and when its delay is over it goes to the front. */
+  isSentToFront: boolean;
   /** Called from the held jobs of its key; it has a slot from then on. */
   isCalled: boolean;
   /** Position among the held jobs of its key; 0 = it has not met the limit. */

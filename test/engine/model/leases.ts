@@ -65,6 +65,7 @@ export function hold(space: Space, job: ModelJob, ttrMs: number): void {
   const endsMs = space.nowMs + ttrMs;
   job.state = 'leased';
   job.isCalled = false;
+  job.isSentToFront = false;
   job.heldPlace = 0;
   job.atMs = job.expiresMs > 0 ? Math.min(endsMs, job.expiresMs) : endsMs;
 }

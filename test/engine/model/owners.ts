@@ -1,4 +1,6 @@
 import type { RetryPolicy } from '../../../src/domain/extended-job.js';
+import { createHash } from 'node:crypto';
+import { encodeId } from '../../../src/engine/core/ids.js';
 import { die, end, goOn } from './ends.js';
 import { isKept, type ModelJob } from './job.js';
 import { hold } from './leases.js';
@@ -29,7 +31,9 @@ export function settle(space: Space, id: string, lease: number, operation: Lease
   const job = space.jobs.get(id);
   if (!job) return 'not_found';
   if (job.lease !== lease) return 'lease_lost';
-  if (job.state === 'dead' || job.state === 'blocked' || isKept(job)) return 'not_found';
+  if (job.state === 'blocked' || isKept(job)) return 'not_found';
+  // It died when this lease expired: the work may be done all the same.
+  if (job.state === 'dead' && (operation.verb !== 'ack' || job.attempts === 0)) return 'lease_lost';
   // The last lease is accepted until the next one. A late heartbeat needs a free slot, because the job runs again.
   const isLate = job.state !== 'leased';
   if (isLate && (job.attempts === 0 || (operation.verb === 'heartbeat' && !mayGoOn(space, job))))
@@ -51,7 +55,7 @@ function obey(space: Space, job: ModelJob, operation: LeaseOperation): void {
       break;
     case 'release':
       Object.assign(job, { triesLeft: job.triesLeft + 1, attempts: job.attempts - 1, lease: job.lease + 1 });
-      goOn(space, job, after(space, operation.delayMs), true);
+      goOn(space, job, after(space, operation.delayMs), space.frontPlace());
       break;
     case 'heartbeat':
       hold(space, job, operation.ttrMs);
@@ -89,14 +93,25 @@ function recordFailure(job: ModelJob, group: string): void {
 /** Uses a try. By its retry policy the job is tried again, or dies. */
 function retry(space: Space, job: ModelJob, group: string, delayMs?: number): void {
   recordFailure(job, group);
-  const waitsMs = delayMs ?? delayOf(job.retry, job.failures, group);
+  const waitsMs = delayMs ?? delayOf(space, job, group);
   if (job.triesLeft === 0 || waitsMs === null) die(space, job, group);
   else goOn(space, job, after(space, waitsMs));
 }
 
-/** Delay after the n-th failure, in ms; null = no further try. */
-function delayOf(policy: RetryPolicy | undefined, n: number, group: string): number | null {
-  if (policy === undefined) return 0;
+/** The policies of jobs that have none, by the API that published them. */
+const NATIVE_POLICY: RetryPolicy = {
+  kind: 'exponential',
+  delayMs: 1_000,
+  factor: 2,
+  maxMs: 600_000,
+  jitter: 0.2,
+};
+const LMSTFY_POLICY: RetryPolicy = { kind: 'fixed', delayMs: 0 };
+
+/** Delay before the next attempt, in ms; null = no further try. Failures and crashes count. */
+function delayOf(space: Space, job: ModelJob, group: string): number | null {
+  const policy = job.retry ?? (job.isNative ? NATIVE_POLICY : LMSTFY_POLICY);
+  const n = job.failures + job.crashes;
   if (policy.nonRetryable?.includes(group)) return null;
   switch (policy.kind) {
     case 'none':
@@ -106,20 +121,40 @@ function delayOf(policy: RetryPolicy | undefined, n: number, group: string): num
     case 'linear':
       return Math.min(policy.delayMs * n, policy.maxMs ?? Infinity);
     case 'exponential':
-      return Math.min(policy.delayMs * (policy.factor ?? 2) ** (n - 1), policy.maxMs ?? Infinity);
+      return Math.floor(
+        Math.min(policy.delayMs * (policy.factor ?? 2) ** (n - 1), policy.maxMs ?? Infinity) *
+          (1 - (policy.jitter ?? 0) * chanceOf(space, job)),
+      );
     case 'list':
       return policy.delaysMs[Math.min(n, policy.delaysMs.length) - 1] ?? 0;
   }
 }
 
+/** The script's random number, from 0 to 1. */
+function chanceOf(space: Space, { id, lease }: ModelJob): number {
+  const bytes = encodeId(id) ?? Buffer.alloc(0);
+  const digest = createHash('sha1').update(bytes).update(`${String(lease)}${String(space.nowMs)}`).digest();
+  return digest.readUInt32BE() / 2 ** 32;
+}
+
 /**
- * Expires a lease: the job goes back to its ready list, or dies if it has no try left. If a cancel was requested, it is
- * cancelled.
+ * Expires a lease: the job goes back to its ready list, at once or after a delay, or dies if it has no try left or its
+ * policy allows none. If a cancel was requested, it is cancelled.
  */
 export function expireLease(space: Space, job: ModelJob): void {
+  const { leaseGraceMs, putsExpiredFirst } = space.queue(job.queue);
+  const hasPolicy = job.isNative || job.retry !== undefined;
+  job.isExtended ||= hasPolicy || leaseGraceMs > 0 || putsExpiredFirst;
   if (job.isExtended) job.crashes++;
-  if (job.triesLeft > 0 || job.revokedAtMs > 0) goOn(space, job);
-  else die(space, job, job.isExtended ? 'lease_expired' : null);
+  const isCancelled = job.revokedAtMs > 0;
+  if (job.triesLeft > 0 && hasPolicy && !isCancelled) job.group = 'lease_expired';
+  const delayMs = isCancelled || !hasPolicy ? 0 : delayOf(space, job, 'lease_expired');
+  if (!isCancelled && (job.triesLeft === 0 || delayMs === null)) {
+    die(space, job, job.isExtended ? 'lease_expired' : null);
+    return;
+  }
+  goOn(space, job, after(space, Math.max(delayMs ?? 0, isCancelled ? 0 : leaseGraceMs)), putsExpiredFirst ? space.expiredPlace() : undefined);
+  job.isSentToFront = job.state === 'scheduled' && putsExpiredFirst;
 }
 
 /** lmstfy's ack: accepted in any state, without a lease number. */

@@ -66,7 +66,7 @@ export class Pair {
     const published = await answerOf(publishing.publish(this.ns, wanted));
     const receptions = jobs.map((job, i): Reception => {
       const made = typeof published === 'string' || published[i]?.existing ? undefined : published[i]?.id;
-      return publish(this.space, made ?? job.id ?? `not made ${String(i)}`, job, true);
+      return publish(this.space, made ?? job.id ?? `not made ${String(i)}`, job, 'extended');
     });
     if (typeof published === 'string') {
       expect(receptions).toContainEqual({ code: published });
@@ -80,13 +80,28 @@ export class Pair {
         expect(state).toBe(this.space.jobs.get(id)?.state ?? (existing ? 'gone' : 'cancelled'));
   }
 
+  /** By the native API, with options that the simple script knows. */
+  async publishNative({ queue, body, id: chosen, tries = 5, delayMs = 0, ttlMs = 0 }: NewJob): Promise<void> {
+    const named = chosen === undefined ? {} : { id: chosen };
+    await this.passBeforeReuse([named]);
+    const job = { queue, ...named, tries, delayMs, ttlMs };
+    const published = await answerOf(
+      this.engine.native.publish(this.ns, [{ ...job, body: Buffer.from(body) }]),
+    );
+    const id = typeof published === 'string' ? published : published[0]!.id;
+    const reception = publish(this.space, chosen ?? id, { ...job, body }, 'simple');
+    expect('code' in reception ? reception.code : (chosen ?? id)).toBe(id);
+    if (!('code' in reception)) this.add(id);
+    await this.drain();
+  }
+
   async publishSimple({ queue, body, id: chosen, tries = 1, delayMs = 0, ttlMs = 0 }: NewJob): Promise<void> {
     const named = chosen === undefined ? {} : { id: chosen };
     await this.passBeforeReuse([named]);
     const job = newJob({ body: Buffer.from(body), ...named, tries, delayMs, ttlMs });
     const id = await answerOf(this.engine.publish(this.ns, queue, job));
     const simple = { queue, body, ...named, tries, delayMs, ttlMs };
-    const reception = publish(this.space, chosen ?? id, simple, false);
+    const reception = publish(this.space, chosen ?? id, simple, 'lmstfy');
     expect('code' in reception ? reception.code : (chosen ?? id)).toBe(id);
     if (!('code' in reception)) this.add(id);
     await this.drain();
@@ -198,11 +213,16 @@ export class Pair {
 
   async control(queue: string, settings: SettingsChange): Promise<void> {
     await this.engine.extended.controls.change(this.ns, queue, settings);
-    const numbers = Object.entries(settings).map(([name, value]) => [
+    const { leaseGraceMs, expired, ...limits } = settings;
+    const numbers = Object.entries(limits).map(([name, value]) => [
       name,
       typeof value === 'number' ? value : Infinity,
     ]);
-    control(this.space, queue, Object.fromEntries(numbers) as Partial<ModelQueue>);
+    control(this.space, queue, {
+      ...(Object.fromEntries(numbers) as Partial<ModelQueue>),
+      ...(leaseGraceMs === undefined ? {} : { leaseGraceMs: leaseGraceMs ?? 0 }),
+      ...(expired === undefined ? {} : { putsExpiredFirst: expired === 'front' }),
+    });
     await this.drain();
   }
 

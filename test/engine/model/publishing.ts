@@ -12,12 +12,15 @@ const LEASE_NUMBERS = 2 ** 31;
 /** What is to be answered to a publish: an error's code, or who stands for the job; null = it is stored itself. */
 export type Reception = { readonly code: string } | { readonly holder: string | null };
 
+/** How a job is published: over lmstfy's API, or by the native one with the simple or the extended script. */
+export type Kind = 'lmstfy' | 'simple' | 'extended';
+
 /** Stores a job under the id that it was given, if it may be stored. */
-export function publish(space: Space, id: string, job: NewJob, isExtended: boolean): Reception {
+export function publish(space: Space, id: string, job: NewJob, kind: Kind): Reception {
   if (space.jobs.has(id)) return { code: 'job_exists' };
   if (isClosed(space, job.queue)) return { code: 'queue_draining' };
   const reception = claimKey(space, id, job);
-  if ('holder' in reception && reception.holder === null) store(space, id, job, isExtended);
+  if ('holder' in reception && reception.holder === null) store(space, id, job, kind);
   return reception;
 }
 
@@ -65,14 +68,15 @@ function waitAnew(space: Space, job: ModelJob, body: string, delayMs: number): v
   if (job.state !== 'blocked') goOn(space, job, job.dueMs);
 }
 
-function store(space: Space, id: string, job: NewJob, isExtended: boolean): void {
+function store(space: Space, id: string, job: NewJob, kind: Kind): void {
   const { ttlMs = 0, tries = 3, delayMs = 0, unique } = job;
   const made: ModelJob = {
     id,
     born: space.next(),
     publishedMs: space.nowMs,
     isIdChosen: job.id !== undefined,
-    isExtended,
+    isExtended: kind === 'extended',
+    isNative: kind !== 'lmstfy',
     queue: job.queue,
     priority: job.priority ?? 0,
     body: job.body,
@@ -94,6 +98,7 @@ function store(space: Space, id: string, job: NewJob, isExtended: boolean): void
     place: 0,
     isMoved: false,
     concurrencyKey: job.concurrencyKey ?? null,
+    isSentToFront: false,
     isCalled: false,
     heldPlace: 0,
     unique: unique ? { key: unique.key, isWindowed: (unique.windowMs ?? 0) > 0 } : null,

@@ -8,6 +8,9 @@ export interface ModelQueue {
   maxRunning: number;
   maxRunningPerKey: number;
   maxKept: number;
+  leaseGraceMs: number;
+  /** Jobs whose lease expired go to the front. */
+  putsExpiredFirst: boolean;
   /** Priorities whose ready jobs are not all in publish order. */
   readonly disordered: Set<number>;
 }
@@ -34,6 +37,7 @@ export class Space {
   private fronts = 0;
   private counted = 0;
   private isInstant = false;
+  private instantFront: number | undefined;
 
   constructor(
     public nowMs: number,
@@ -48,6 +52,8 @@ export class Space {
       maxRunning: Infinity,
       maxRunningPerKey: Infinity,
       maxKept: Infinity,
+      leaseGraceMs: 0,
+      putsExpiredFirst: false,
       disordered: new Set(),
     };
     this.queues.set(name, known);
@@ -83,11 +89,19 @@ export class Space {
     return --this.fronts;
   }
 
+  /** The first position of every ready list for jobs whose lease expired; the same for all of an instant. */
+  expiredPlace(): number {
+    if (!this.isInstant) return this.frontPlace();
+    this.instantFront ??= this.frontPlace();
+    return this.instantFront;
+  }
+
   /** Everything in `act` happens in the same instant. */
   inOneInstant(act: () => void): void {
     this.places++;
     this.isInstant = true;
     act();
     this.isInstant = false;
+    this.instantFront = undefined;
   }
 }

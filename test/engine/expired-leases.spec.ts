@@ -1,0 +1,267 @@
+import type { LeasedJob } from '../../src/domain/job.js';
+import type { NewExtendedJob } from '../../src/domain/extended-job.js';
+import type { SettingsChange } from '../../src/domain/queue-settings.js';
+import { Redis } from 'ioredis';
+import { testRedisUrl } from '../support/redis.js';
+import { Audit } from './audit.js';
+import { EngineFixture } from './fixture.js';
+
+const TTR_MS = 10_000;
+/** The default retry policy of the native API: exponential from a second on, with up to a fifth taken off by chance. */
+const SECOND_MS = 1_000;
+const JITTER = 0.2;
+
+describe('a lease that expires', () => {
+  let f: EngineFixture;
+  beforeEach(async () => {
+    f = await EngineFixture.withClock();
+  });
+  afterEach(async () => {
+    const redis = new Redis(testRedisUrl());
+    try {
+      expect(await Audit.of(redis, f.ns)).toEqual([]);
+    } finally {
+      redis.disconnect();
+      await f.close();
+    }
+  });
+
+  const native = async (job: Partial<NewExtendedJob> = {}): Promise<string> => {
+    const [one] = await f.engine.native.publish(f.ns, [{ queue: 'q', body: Buffer.from('x'), ...job }]);
+    return one!.id;
+  };
+  const settings = (change: SettingsChange): Promise<boolean> =>
+    f.engine.extended.controls.change(f.ns, 'q', change);
+  const lease = async (): Promise<LeasedJob> => {
+    const [job] = await f.reserve('q', { ttrMs: TTR_MS, worker: 'w1' });
+    return job!;
+  };
+  /** Leases the only ready job and lets the lease expire. */
+  const crash = async (): Promise<LeasedJob> => {
+    const job = await lease();
+    await f.pass(TTR_MS);
+    return job;
+  };
+  const ack = async (job: LeasedJob) =>
+    f.engine.ackMany(f.ns, [{ queue: job.queue, id: job.id, lease: job.lease }]);
+
+  it('of a job from lmstfy’s API goes back at once, without a failure', async () => {
+    const id = await f.publish('q', { tries: 2 });
+    await crash();
+    expect(await f.find(id)).toMatchObject({ state: 'ready', failure: null, attempts: 1 });
+    await crash();
+    expect(await f.find(id)).toMatchObject({ state: 'dead' });
+  });
+
+  it.each([
+    ['without options', {}],
+    ['with an id of its own and a ttl', { id: 'mine', ttlMs: 3_600_000 }],
+    ['with attributes', { attributes: { a: 'b' } }],
+    ['with a type and tags', { type: 't', tags: ['x'] }],
+    ['with a priority', { priority: -3 }],
+  ])('of a native job %s waits by the default policy, with its failure', async (_name, options) => {
+    const id = await native(options);
+    for (const [crashes, delayMs] of [1, 2, 4, 8].map((times, i) => [i + 1, times * SECOND_MS] as const)) {
+      await crash();
+      const job = await f.find(id);
+      expect(job).toMatchObject({
+        state: 'scheduled',
+        crashes,
+        failures: 0,
+        tries: 5,
+        triesLeft: 5 - crashes,
+      });
+      expect(job?.failure).toMatchObject({ group: 'lease_expired', atMs: f.nowMs });
+      expect(job!.dueAtMs! - f.nowMs).toBeLessThanOrEqual(delayMs);
+      expect(job!.dueAtMs! - f.nowMs).toBeGreaterThanOrEqual(delayMs * (1 - JITTER) - 1);
+      expect(await f.reserve('q')).toEqual([]);
+      f.nowMs = job!.dueAtMs! - 1;
+      await f.pass(0);
+      expect(await f.reserve('q')).toEqual([]);
+      await f.pass(1);
+    }
+    await crash();
+    expect(await f.find(id)).toMatchObject({
+      state: 'dead',
+      crashes: 5,
+      triesLeft: 0,
+      failure: { group: 'lease_expired' },
+    });
+  });
+
+  it('keeps what a job was published with when it goes to the extended path', async () => {
+    const id = await native({ id: 'mine', ttlMs: 3_600_000, attributes: { a: 'b' }, tries: 7 });
+    const before = await f.find(id);
+    await crash();
+    const { publishedAtMs, expiresAtMs, attributes, tries, body } = (await f.find(id))!;
+    expect({ expiresAtMs, attributes, tries, body }).toEqual({
+      expiresAtMs: before!.expiresAtMs,
+      attributes: { a: 'b' },
+      tries: 7,
+      body: Buffer.from('x'),
+    });
+    expect(Math.abs(publishedAtMs! - before!.publishedAtMs!)).toBeLessThanOrEqual(1);
+    await f.pass(3_600_000);
+    expect(await f.find(id)).toBeNull();
+  });
+
+  it.each([
+    ['fixed', { kind: 'fixed', delayMs: 3_000 }, 3_000],
+    ['a list', { kind: 'list', delaysMs: [500, 9_000] }, 500],
+    ['a fixed one without delay', { kind: 'fixed', delayMs: 0 }, 0],
+    ['none', { kind: 'none' }, null],
+    ['one that names it as final', { kind: 'fixed', delayMs: 1, nonRetryable: ['lease_expired'] }, null],
+  ] as const)('follows the job’s own policy: %s', async (_name, retry, delayMs) => {
+    const id = await native({ retry });
+    await crash();
+    expect(await f.find(id)).toMatchObject({
+      state: delayMs === null ? 'dead' : delayMs === 0 ? 'ready' : 'scheduled',
+      dueAtMs: delayMs === null || delayMs === 0 ? null : f.nowMs + delayMs,
+      failure: { group: 'lease_expired', worker: 'w1' },
+    });
+  });
+
+  it('counts together with failures for the delay', async () => {
+    const id = await native({ retry: { kind: 'linear', delayMs: 1_000 } });
+    await crash();
+    await f.pass(1_000);
+    const job = await lease();
+    await f.engine.native.retry(f.ns, { id, lease: job.lease, group: 'g', message: 'm' });
+    expect(await f.find(id)).toMatchObject({ crashes: 1, failures: 1, dueAtMs: f.nowMs + 2_000 });
+  });
+
+  it('of a native job that fails without a policy of its own waits by the default one', async () => {
+    const id = await native();
+    const job = await lease();
+    await f.engine.native.retry(f.ns, { id, lease: job.lease, group: 'g', message: 'm' });
+    const { state, dueAtMs } = (await f.find(id))!;
+    expect(state).toBe('scheduled');
+    expect(dueAtMs! - f.nowMs).toBeGreaterThanOrEqual(SECOND_MS * (1 - JITTER) - 1);
+  });
+
+  describe('leaves the last holder accepted until the next lease', () => {
+    const verbs = {
+      ack: (job: LeasedJob) => ack(job),
+      heartbeat: (job: LeasedJob) => f.engine.native.heartbeat(f.ns, job),
+      release: (job: LeasedJob) => f.engine.native.release(f.ns, job),
+      retry: (job: LeasedJob) => f.engine.native.retry(f.ns, { ...job, group: 'g', message: 'm' }),
+      fail: (job: LeasedJob) => f.engine.native.fail(f.ns, { ...job, group: 'g', message: 'm' }),
+    };
+    const after = { ack: null, heartbeat: 'leased', release: 'ready', retry: 'scheduled', fail: 'dead' };
+
+    it.each(Object.keys(verbs) as (keyof typeof verbs)[])('while it waits for its time: %s', async (verb) => {
+      const id = await native();
+      const job = await crash();
+      expect(await f.find(id)).toMatchObject({ state: 'scheduled' });
+      await verbs[verb](job);
+      expect((await f.find(id))?.state ?? null).toBe(after[verb]);
+    });
+
+    it.each(Object.keys(verbs) as (keyof typeof verbs)[])('not after the next lease: %s', async (verb) => {
+      const id = await native();
+      const job = await crash();
+      await f.pass(SECOND_MS);
+      const next = await lease();
+      expect(next.lease).toBeGreaterThan(job.lease);
+      const outcome = await Promise.resolve(verbs[verb](job)).then(
+        (codes) => (Array.isArray(codes) ? JSON.stringify(codes) : 'accepted'),
+        (error: unknown) => String(error),
+      );
+      expect(outcome).toMatch(/lost/i);
+      expect(await f.find(id)).toMatchObject({ state: 'leased', lease: next.lease });
+    });
+
+    it.each([
+      ['native', () => native({ tries: 1 })],
+      ['lmstfy', () => f.publish('q', { tries: 1 })],
+    ])('of a dead %s job only for the ack, until it is put back', async (_api, publish) => {
+      const id = await publish();
+      const job = await crash();
+      expect(await f.find(id)).toMatchObject({ state: 'dead' });
+      for (const verb of ['heartbeat', 'release', 'retry', 'fail'] as const)
+        await expect(verbs[verb](job)).rejects.toMatchObject({ code: 'lease_lost' });
+      await verbs.ack(job);
+      expect(await f.find(id)).toBeNull();
+
+      const again = await publish();
+      const late = await crash();
+      await f.engine.extended.dead.respawn(f.ns, { queue: 'q' }, { ttlMs: 0, tries: 1 });
+      expect(JSON.stringify(await ack(late))).toMatch(/lost/i);
+      expect(await f.find(again)).toMatchObject({ state: 'ready' });
+    });
+  });
+
+  describe('in a queue with `lease_grace_ms`', () => {
+    it.each([
+      ['a job of lmstfy’s API waits so long, without a failure', 0, () => f.publish('q', { tries: 3 })],
+      [
+        'a native job waits the longer of grace and policy',
+        1,
+        () => native({ retry: { kind: 'fixed', delayMs: 1 } }),
+      ],
+    ])('%s', async (_name, failures, publish) => {
+      await settings({ leaseGraceMs: 30_000 });
+      const id = await publish();
+      await crash();
+      expect(await f.find(id)).toMatchObject({ state: 'scheduled', dueAtMs: f.nowMs + 30_000, crashes: 1 });
+      expect((await f.find(id))?.failure === null).toBe(failures === 0);
+      await f.pass(30_000);
+      expect(await f.reserve('q')).toHaveLength(1);
+    });
+
+    it('the policy counts where it is longer, and the job’s own grace instead of the queue’s', async () => {
+      await settings({ leaseGraceMs: 30_000 });
+      const slow = await native({ retry: { kind: 'fixed', delayMs: 50_000 } });
+      await crash();
+      expect(await f.find(slow)).toMatchObject({ dueAtMs: f.nowMs + 50_000 });
+      const own = await native({ retry: { kind: 'fixed', delayMs: 0 }, leaseGraceMs: 5 });
+      await crash();
+      expect(await f.find(own)).toMatchObject({ dueAtMs: f.nowMs + 5 });
+    });
+
+    it('ends when the setting is removed', async () => {
+      await settings({ leaseGraceMs: 30_000 });
+      await settings({ leaseGraceMs: null });
+      const id = await f.publish('q', { tries: 3 });
+      await crash();
+      expect(await f.find(id)).toMatchObject({ state: 'ready' });
+    });
+  });
+
+  describe('in a queue with `expired: front`', () => {
+    it.each([
+      ['lmstfy’s API', (text: string) => f.publish('q', { text, tries: 3 })],
+      [
+        'the native API',
+        (text: string) => native({ body: Buffer.from(text), retry: { kind: 'fixed', delayMs: 2_000 } }),
+      ],
+      ['the native API with a priority', (text: string) => native({ body: Buffer.from(text), priority: 1 })],
+    ])('jobs of %s go before the others, in the order of their leases', async (_api, publish) => {
+      await settings({ expired: 'front' });
+      for (const text of ['a', 'b', 'c']) await publish(text);
+      for (let i = 0; i < 3; i++) await lease();
+      for (const text of ['d', 'e']) await publish(text);
+      await f.pass(TTR_MS);
+      await f.pass(2_000);
+      expect((await f.drain('q')).join('')).toMatch(/^[abc]{3}de$/);
+    });
+
+    it('jobs that go back at once keep the order in which they were leased', async () => {
+      await settings({ expired: 'front' });
+      for (const text of ['a', 'b', 'c']) await f.publish('q', { text, tries: 3 });
+      for (let i = 0; i < 3; i++) await lease();
+      await f.publish('q', { text: 'd' });
+      await f.pass(TTR_MS);
+      expect((await f.drain('q')).join('')).toBe('abcd');
+    });
+
+    it('a job that is moved while it waits goes to the end of the other queue', async () => {
+      await settings({ expired: 'front' });
+      const id = await native({ body: Buffer.from('a') });
+      await crash();
+      await native({ queue: 'other', body: Buffer.from('b') });
+      await f.engine.native.change(f.ns, id, { queue: 'other', delayMs: 0 });
+      expect((await f.drain('other')).join('')).toBe('ba');
+    });
+  });
+});
