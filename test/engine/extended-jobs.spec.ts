@@ -36,7 +36,7 @@ describe('extended jobs', () => {
     expect(job).toMatchObject({
       id,
       lease: 1,
-      triesLeft: 2,
+      triesLeft: 4,
       attempts: 1,
       extended: { type: 'mail', tags: ['a', 'b'] },
     });
@@ -229,7 +229,7 @@ describe('extended jobs', () => {
       expect(settled?.code).toBe(2);
     }
     expect(await extended().jobReader.find(f.ns, id)).toEqual(before);
-    expect(before).toMatchObject({ state: 'ready', triesLeft: 3 });
+    expect(before).toMatchObject({ state: 'ready', triesLeft: 5 });
   });
 
   it('accepts a late lease holder until the job is leased again', async () => {
@@ -336,13 +336,12 @@ describe('extended jobs', () => {
       expect(await settle('undo', id, undone!.lease)).toMatchObject({ code: 2, state: 'ready' });
     });
 
-    it('is not heard when the job died', async () => {
+    it('is accepted when the job died with its lease, for an ack and until it is put back', async () => {
       const id = await publish(1);
       const [job] = await lease('q');
       await f.pass(10_001);
 
-      const [status] = await f.engine.ackMany(f.ns, [{ queue: 'q', id, lease: job!.lease }]);
-      expect(status).not.toBe('acked');
+      expect(await settle('heartbeat', id, job!.lease)).toMatchObject({ code: 2, state: 'dead' });
       expect(await f.find(id)).toMatchObject({ state: 'dead' });
       await f.engine.respawn(f.ns, 'q', 1, 0);
       expect(await settle('ack', id, job!.lease)).toMatchObject({ code: 2, state: 'ready' });

@@ -1,6 +1,6 @@
 import type { LeasedJob, QueueCounts } from '../../src/domain/job.js';
 import type { JobDetails, NewExtendedJob } from '../../src/domain/extended-job.js';
-import { EngineFixture } from './fixture.js';
+import { AT_ONCE, EngineFixture } from './fixture.js';
 
 /** Jobs with ids of their own, in queue `q` unless it is said otherwise, under a clock that stands still. */
 export class ExtendedPathFixture {
@@ -29,7 +29,7 @@ export class ExtendedPathFixture {
   /** @returns its state */
   async put(id: string, job: Partial<NewExtendedJob> = {}): Promise<string> {
     const [published] = await this.path.publishing.publish(this.ns, [
-      { queue: 'q', body: Buffer.from(id), id, ...job },
+      { queue: 'q', body: Buffer.from(id), id, retry: AT_ONCE, ...job },
     ]);
     return published?.state ?? '';
   }

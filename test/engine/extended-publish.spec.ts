@@ -129,7 +129,7 @@ describe('a publish of extended jobs', () => {
 
     const leased = await f.reserve('q', { count: 3 });
     expect(leased.map(({ id }) => id)).toEqual([first, second?.id, third]);
-    expect(leased[1]).toMatchObject({ extended: { type: 'mail', tags: ['t'] }, triesLeft: 2 });
+    expect(leased[1]).toMatchObject({ extended: { type: 'mail', tags: ['t'] }, triesLeft: 4 });
     expect(await f.engine.counts(f.ns, ['q'])).toMatchObject([{ leased: 3 }]);
   });
 

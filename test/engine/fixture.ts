@@ -1,7 +1,7 @@
 import type { Log } from '../../src/domain/log.js';
 import type { LeasedJob, NewJob, QueueCounts, ReserveRequest } from '../../src/domain/job.js';
 import type { PoolOptions } from '../../src/domain/pool.js';
-import type { JobDetails, NewExtendedJob } from '../../src/domain/extended-job.js';
+import type { JobDetails, NewExtendedJob, RetryPolicy } from '../../src/domain/extended-job.js';
 import { QueueEngine, type EngineOptions } from '../../src/engine/engine.js';
 import { RedisPool } from '../../src/redis/pool.js';
 import { Redis } from 'ioredis';
@@ -16,6 +16,8 @@ export function testPoolOptions(overrides: Partial<PoolOptions> = {}): PoolOptio
   const target = overrides.url === undefined ? testTarget() : {};
   return { ...target, allowUnsafe: false, keyPrefix: '', commandTimeoutMs: 2_000, ...overrides };
 }
+
+export const AT_ONCE: RetryPolicy = { kind: 'fixed', delayMs: 0 };
 
 /** An extended job, as far as it matters to a test. */
 export type ExtendedJob = Partial<NewExtendedJob> & { readonly text?: string };
@@ -96,9 +98,12 @@ export class EngineFixture {
     return (await this.engine.counts(this.ns, [queue]))[0];
   }
 
-  /** Publishes an extended job: as the native API does if it has a type, else by the extended script. @returns its id */
+  /**
+   * Publishes an extended job: as the native API does if it has a type, else by the extended script. Unless it has
+   * another policy it is tried again at once. @returns its id
+   */
   async put(queue: string, { text = 'x', ...job }: ExtendedJob = {}): Promise<string> {
-    const extended = { queue, body: Buffer.from(text), ...job };
+    const extended = { queue, body: Buffer.from(text), retry: AT_ONCE, ...job };
     const { native, extended: path } = this.engine;
     const [published] = await (job.type === undefined ? path.publishing : native).publish(this.ns, [
       extended,

@@ -634,7 +634,7 @@ describe('dead jobs', () => {
     expect(job).toMatchObject({
       state: 'ready',
       failure: null,
-      triesLeft: 3,
+      triesLeft: 5,
       attempts: 0,
       failures: 0,
       endedAtMs: null,

@@ -229,6 +229,7 @@ it('leaks no slot in ten thousand crashes (T23)', async () => {
     queue: 'q',
     body: Buffer.from('x'),
     tries: 1_000,
+    retry: { kind: 'fixed', delayMs: 0 } as const,
     concurrencyKey: `k${String(i % 5)}`,
   }));
   await f.engine.extended.publishing.publish(f.ns, jobs);

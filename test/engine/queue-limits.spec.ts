@@ -577,7 +577,8 @@ describe('pause, resume and settings', () => {
       await controls().change(f.ns, 'q', {
         defaults: { ttlMs: 9_000, tries: 7, ttrMs: 4_000, priority: -5, retry, retentionMs: 1_000 },
       });
-      const id = await put('q');
+      const [published] = await f.engine.native.publish(f.ns, [{ queue: 'q', body: Buffer.from('x') }]);
+      const { id } = published!;
 
       expect(await extended().jobReader.find(f.ns, id)).toMatchObject({
         expiresAtMs: f.nowMs + 9_000,

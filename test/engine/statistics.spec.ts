@@ -78,7 +78,9 @@ describe('statistics', () => {
       ['failed', 9],
       ['late', 2],
     ] as const) {
-      await f.engine.extended.publishing.publish(f.ns, [{ queue, body, tries, priority: 1 }]);
+      await f.engine.extended.publishing.publish(f.ns, [
+        { queue, body, tries, priority: 1, retry: { kind: 'fixed', delayMs: 0 } },
+      ]);
     }
     const lease = async (queue: string): Promise<{ id: string; lease: number }> => {
       const [job] = await f.engine.reserve(f.ns, { queues: [queue], count: 1, ttrMs: 9_000, waitMs: 0 });
