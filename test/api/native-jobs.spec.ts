@@ -806,7 +806,7 @@ describe('deletion of a job', () => {
 
     expect((await call('GET', `queues/${queue}`)).json).toMatchObject({
       length: 0,
-      counts: { dead: 0, ended: 0 },
+      counts: { dead: 0, done: 0 },
     });
     // Its unique key is free, and its queue is empty.
     await publish({ queue, unique: { key: queue, mode: 'reject' } });
