@@ -615,9 +615,9 @@ describe('lists', () => {
       expect(await given('GET', `queues/${queue}`)).toMatchObject({ counts: { done: 1, cancelled: 1 } });
       for (const state of ['', 'ready,ready', 'ready,gone', 'stalled'])
         expect((await call('GET', of + state)).json).toMatchObject({ errors: [{ field: 'state' }] });
-      expect(
-        await given('POST', `queues/${queue}/purge`, { states: ['done', 'cancelled'] }),
-      ).toMatchObject({ jobs: { done: 1, cancelled: 1 } });
+      expect(await given('POST', `queues/${queue}/purge`, { states: ['done', 'cancelled'] })).toMatchObject({
+        jobs: { done: 1, cancelled: 1 },
+      });
     });
 
     it('show jobs by their ids, in this order, without those that do not exist', async () => {
