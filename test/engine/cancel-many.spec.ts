@@ -144,7 +144,11 @@ describe('a cancel of many jobs', () => {
   it('counts a dependent of two of them once, and names a hundred at most', async () => {
     await f.put('a');
     await f.put('b');
-    for (let i = 0; i < 120; i++) await f.put(`both-${i}`, { dependsOn: ['a', 'b'] });
+    await f.put('both-0', { dependsOn: ['a', 'b'] });
+    await f.put('both-1', { dependsOn: ['b', 'a'] });
+    const few: unknown = await cancel(['a', 'b']).catch((error: unknown) => error);
+    expect([...(few as DependentsError).dependents].sort()).toEqual(['both-0', 'both-1']);
+    for (let i = 2; i < 120; i++) await f.put(`both-${i}`, { dependsOn: ['a', 'b'] });
 
     const refusal: unknown = await cancel(['a', 'b']).catch((error: unknown) => error);
 
