@@ -35,7 +35,7 @@ local function conclude(job, state, outcome, facts)
   if keep_ms > 0 then
     job.expires = 0
     put(job, "ended", now_floor)
-    go(job, state, now_floor)
+    go(job, state, state == CANCELLED and -now_floor or now_floor) -- Below zero: both kinds are counted apart, by score.
     log_event(outcome, job, facts)
     keep(job, keep_ms)
   else

@@ -87,8 +87,16 @@ export class UnconfirmedError extends QueueError {
 
 /** A job with dependents cannot be cancelled without them. Nothing has changed. */
 export class DependentsError extends QueueError {
-  constructor(readonly dependents: readonly string[]) {
-    super('has_dependents', `${String(dependents.length)} or more jobs depend on it`);
+  constructor(
+    readonly dependents: readonly string[],
+    /** Of a call for many jobs: those that others depend on. */
+    readonly ids?: readonly string[],
+  ) {
+    const count = `${String(dependents.length)} or more`;
+    super(
+      'has_dependents',
+      ids ? `${count} jobs that are not named depend on ${ids.join(', ')}` : `${count} jobs depend on it`,
+    );
   }
 }
 

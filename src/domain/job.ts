@@ -151,14 +151,14 @@ export interface QueueCounts {
   readonly scheduled: number;
   readonly leased: number;
   readonly dead: number;
-  /**
-   * `blocked`: waiting for other jobs; `held`: waiting for a limit of their key; `ended`: done or cancelled, and kept.
-   */
+  /** `blocked`: waiting for other jobs; `held`: waiting for a limit of their key. */
   readonly blocked: number;
   /** Blocked jobs with a failed dependency. */
   readonly stuck: number;
   readonly held: number;
-  readonly ended: number;
+  /** Jobs that are kept after their end. */
+  readonly done: number;
+  readonly cancelled: number;
   /** Milliseconds since the job at the head of the ready list was published; 0 if none is ready. */
   readonly oldestReadyAgeMs: number;
 }

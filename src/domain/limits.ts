@@ -8,6 +8,8 @@ export const MAX_NAME_LENGTH = 255;
 export const MAX_BULK_JOBS = 64;
 /** Most jobs that one lease request may ask for. */
 export const MAX_RESERVE_COUNT = 100;
+/** Most jobs that one call cancels. */
+export const MAX_CANCELS = 64;
 /** Most acknowledgements in one call. */
 export const MAX_ACKS = 1_000;
 /** lmstfy's limits on attributes: maximum number, and lengths at which keys and values are cut, in characters. */

@@ -10,8 +10,8 @@ export const JOB_STATES = {
   cancelled: 8,
 } as const;
 export type JobState = keyof typeof JOB_STATES;
-/** Names of states in requests: each state, and `ended` for done and cancelled ones together, as in counts. */
-export const STATE_NAMES = [...Object.keys(JOB_STATES), 'ended'];
+/** Names of states in requests. */
+export const STATE_NAMES = Object.keys(JOB_STATES) as JobState[];
 /** States of simple jobs. */
 export type SimpleState = 'ready' | 'scheduled' | 'leased' | 'dead';
 
@@ -24,12 +24,6 @@ export function stateOf(number: number): JobState {
   const name = NAMES.get(number);
   if (name === undefined) throw new RangeError(`there is no state ${String(number)}`);
   return name;
-}
-
-/** The states that names of `STATE_NAMES` stand for, each once. */
-export function statesOf(names: readonly string[]): JobState[] {
-  const states = names.flatMap((name) => (name === 'ended' ? ['done', 'cancelled'] : [name]));
-  return [...new Set(states as JobState[])];
 }
 
 /** A state transition. `start` and `gone` are before and after the job exists: no key of a gone job is left. */

@@ -13,7 +13,7 @@ export type { Tally } from './stats/tally.js';
 export type { Timers } from './timers/timers.js';
 export type { LoopStatus } from '../domain/loop.js';
 export { silentObserver, type EngineObserver, type PumpCounts } from './core/observer.js';
-export type { Cancelled, CancelRequest, RemoveRequest } from './jobs/job-canceller.js';
+export type { Cancelled, CancelledOne, CancelRequest, RemoveRequest } from './jobs/job-canceller.js';
 export type { Changed, JobChange } from './jobs/job-updater.js';
 export type { PeekedJob } from './core/decode.js';
 export type { JobState } from '../domain/states.js';

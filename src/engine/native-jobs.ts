@@ -13,7 +13,7 @@ export interface NativeJobs
     Pick<ExtendedPublisher, 'publish' | 'put'>,
     Pick<LeaseOperations, 'complete' | 'heartbeat' | 'release' | 'retry' | 'fail' | 'revoke'>,
     Pick<JobReader, 'find' | 'placesOf'>,
-    Pick<JobCanceller, 'cancel' | 'remove'>,
+    Pick<JobCanceller, 'cancel' | 'cancelMany' | 'remove'>,
     Pick<JobUpdater, 'change' | 'log'> {
   /**
    * Waits until a job is done, dead, cancelled or deleted; at most `waitMs`, below 2^31.
@@ -38,6 +38,7 @@ export function nativeJobsOf(extended: ExtendedPath, simple: SimplePublishing): 
     find: (...args) => jobReader.find(...args),
     placesOf: (...args) => jobReader.placesOf(...args),
     cancel: (...args) => jobCanceller.cancel(...args),
+    cancelMany: (...args) => jobCanceller.cancelMany(...args),
     remove: (...args) => jobCanceller.remove(...args),
     change: (...args) => jobUpdater.change(...args),
     log: (...args) => jobUpdater.log(...args),

@@ -4,7 +4,7 @@ import { checkDependencies, visibleOf } from '../auth/job-rights.js';
 import { DependentsError } from '../domain/errors.js';
 import { checkAllQueues, checkQueue, isForSomeQueues } from '../domain/rights.js';
 import { EngineRegistry } from '../engine/migration/engine.registry.js';
-import type { CancelRequest, Cancelled } from '../engine/jobs/job-canceller.js';
+import type { CancelRequest, Cancelled, CancelledOne } from '../engine/jobs/job-canceller.js';
 import type { Changed, JobChange } from '../engine/jobs/job-updater.js';
 import type { NativeJobs } from '../engine/native-jobs.js';
 import type { SettleOutcome } from '../engine/settle/lease-operations.js';
@@ -28,6 +28,27 @@ export class ChangesService {
     if (request.cascade === true) checkAllQueues(caller.rights);
     const jobs = await this.jobsFor(caller, id);
     return withVisibleDependents(jobs, caller, jobs.cancel(caller.namespace, id, request));
+  }
+
+  /**
+   * Calls `JobCanceller.cancelMany`. A job in a queue that the token is not for is not found, and may prevent the others
+   * as any job that is not named.
+   *
+   * @throws as `cancel`
+   */
+  async cancelMany(
+    caller: Caller,
+    ids: readonly string[],
+    request: CancelRequest,
+  ): Promise<(readonly [id: string, CancelledOne])[]> {
+    if (request.cascade === true) checkAllQueues(caller.rights);
+    const jobs = this.engines.forPool(caller.pool).native;
+    const visible = await visibleOf(jobs, caller, ids);
+    const cancel = (): Promise<CancelledOne[]> =>
+      withVisibleDependents(jobs, caller, jobs.cancelMany(caller.namespace, visible, request));
+    const results = visible.length === 0 ? [] : await cancel();
+    const found = new Map(visible.map((id, i) => [id, results[i]]));
+    return ids.map((id) => [id, found.get(id) ?? { outcome: 'not_found' }]);
   }
 
   /**
@@ -70,6 +91,6 @@ export class ChangesService {
 async function withVisibleDependents<T>(jobs: NativeJobs, caller: Caller, call: Promise<T>): Promise<T> {
   return call.catch(async (error: unknown) => {
     if (!(error instanceof DependentsError)) throw error;
-    throw new DependentsError(await visibleOf(jobs, caller, error.dependents));
+    throw new DependentsError(await visibleOf(jobs, caller, error.dependents), error.ids);
   });
 }

@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { AuthModule } from '../auth/auth.module.js';
 import { ChangesService } from './changes.service.js';
+import { V1CancelsController } from './v1/cancels.v1.controller.js';
 import { V1ChangesController } from './v1/changes.v1.controller.js';
 import { LeaseDelivery } from './lease-delivery.js';
 import { LmstfyFastCalls } from './lmstfy/fast-calls.lmstfy.js';
@@ -26,6 +27,7 @@ import { JobsService } from './jobs.service.js';
     V1LeasesController,
     V1ListsController,
     V1ChangesController,
+    V1CancelsController,
   ],
   providers: [
     JobsService,

@@ -24,7 +24,8 @@ function counts(queue: string, ready: number): QueueCounts {
     blocked: 0,
     stuck: 0,
     held: 0,
-    ended: 0,
+    done: 0,
+    cancelled: 0,
     oldestReadyAgeMs: ready * 1_000,
   };
 }

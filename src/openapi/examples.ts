@@ -11,6 +11,7 @@ export const EXAMPLES: Readonly<Record<string, object>> = {
   'POST /v1/{namespace}/jobs/{id}/retry': { lease: 1, group: 'smtp', message: '421 try again later' },
   'POST /v1/{namespace}/jobs/{id}/fail': { lease: 1, group: 'address', message: 'no such street' },
   'POST /v1/{namespace}/jobs/{id}/cancel': { cascade: false, grace_ms: 5_000 },
+  'POST /v1/{namespace}/jobs/cancel': { ids: ['order-16', 'order-17'], grace_ms: 5_000 },
   'POST /v1/{namespace}/jobs/{id}/tags': { tags: ['urgent'] },
   'POST /v1/{namespace}/jobs/{id}/dependencies': { depends_on: ['order-16'] },
   'DELETE /v1/{namespace}/jobs/{id}/dependencies': { depends_on: ['order-16'] },

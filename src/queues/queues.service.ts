@@ -42,7 +42,7 @@ export interface QueueView extends QueueSettings {
   readonly stalled: number;
   /** Recurring jobs that make jobs of the queue. */
   readonly recurring: number;
-  /** Jobs that have not ended yet: all but dead and ended ones. */
+  /** Jobs that have not ended yet: all but dead, done and cancelled ones. */
   readonly length: number;
   /** True if this call has created the queue; undefined if it could not. */
   readonly isCreated?: boolean;

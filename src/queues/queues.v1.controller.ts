@@ -1,7 +1,6 @@
 import { Controller, Delete, Get, Patch, Post, UseGuards } from '@nestjs/common';
 import { Access } from '../auth/access.js';
 import { TokenGuard } from '../auth/token.guard.js';
-import { statesOf } from '../domain/states.js';
 import { answerNothing } from '../http/answer/answer.js';
 import { type AnswerDescription, Describe } from '../http/describe.js';
 import type { RequestContext } from '../http/request/request-context.js';
@@ -159,8 +158,7 @@ export class V1QueuesController {
   })
   async purge(@Incoming() context: RequestContext): Promise<void> {
     const { caller, queue } = context;
-    const { states: names, dry_run } = await fieldsIn(context, LIMIT, PurgeFields);
-    const states = statesOf(names);
+    const { states, dry_run } = await fieldsIn(context, LIMIT, PurgeFields);
     if (dry_run) {
       const found = await this.queues.count(caller, queue, states);
       reply(context, 200, { jobs: found, dry_run, complete: true });

@@ -34,13 +34,13 @@ export function changeOf(fields: SettingsFields): SettingsChange {
 /** A queue in the format of the API. */
 export function queueAnswer(view: QueueView): Plain<QueueAnswer> {
   const { counts, exists, length, stalled, recurring, pausedAtMs, drainingSinceMs, defaults } = view;
-  const { queue, ready, scheduled, blocked, stuck, held, leased, dead, ended } = counts;
+  const { queue, ready, scheduled, blocked, stuck, held, leased, dead, done, cancelled } = counts;
   return {
     queue,
     exists,
     length,
     work: ready + held + leased,
-    counts: { ready, scheduled, blocked, stuck, held, leased, stalled, dead, ended, recurring },
+    counts: { ready, scheduled, blocked, stuck, held, leased, stalled, dead, done, cancelled, recurring },
     paused_at: isoTimeOrNull(pausedAtMs),
     draining_at: isoTimeOrNull(drainingSinceMs),
     max_running: view.maxRunning,

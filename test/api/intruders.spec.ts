@@ -50,6 +50,7 @@ const NEEDS: Readonly<Record<string, Verb>> = {
   'POST /v1/:namespace/dead-letter/move': 'admin',
   'POST /v1/:namespace/dead-letter/delete': 'admin',
   'POST /v1/:namespace/jobs/:id/cancel': 'consume',
+  'POST /v1/:namespace/jobs/cancel': 'consume',
   'POST /v1/:namespace/jobs/:id/revoke': 'admin',
   'DELETE /v1/:namespace/jobs/:id': 'consume',
   'POST /v1/:namespace/jobs/:id/log': 'consume',
@@ -95,6 +96,8 @@ const BY_ID = /^\S+ \/v1\/:namespace\/(jobs|recurring)\/:id/;
 const STORES_BY_ID = new Set(['PUT /v1/:namespace/recurring/:id', 'PUT /v1/:namespace/jobs/:id']);
 /** It shows the queues that a token is for, whichever they are. */
 const SHOWS_OWN = /^GET \/v1\/:namespace\/queues$/;
+/** It tells of each job for itself. */
+const TELLS_EACH = 'POST /v1/:namespace/jobs/cancel';
 /** Open without a token. */
 const OPEN = [
   'GET /docs',
@@ -205,6 +208,7 @@ describe('intruders', () => {
       return JSON.stringify({ filter: { queue: 'mail', group: 'none' }, ...to });
     }
     if (path.endsWith('/tags')) return JSON.stringify({ tags: ['a'] });
+    if (path.endsWith('/jobs/cancel')) return JSON.stringify({ ids: [jobId] });
     if (path.endsWith('/cancel')) return '{}';
     if (path.endsWith('/purge')) return JSON.stringify({ states: ['dead'], dry_run: true });
     if (path.endsWith('/drain')) return '{}';
@@ -324,6 +328,11 @@ describe('intruders', () => {
         const { status, text } = await send(route, path, token);
         if (SHOWS_OWN.test(nameOf(route))) {
           expect({ path, text }).toEqual({ path, text: '{"items":[],"next_cursor":null}' });
+          continue;
+        }
+        if (nameOf(route) === TELLS_EACH) {
+          expect({ path, status }).toEqual({ path, status: 200 });
+          expect(text).toContain('"outcome":"not_found"');
           continue;
         }
         const isUnknown = BY_ID.test(nameOf(route)) && !STORES_BY_ID.has(nameOf(route));

@@ -593,6 +593,97 @@ describe('changes', () => {
     });
   });
 
+  describe('a cancel of many', () => {
+    const cancel = (body: object) => call('POST', 'jobs/cancel', body);
+    const result = (id: string, outcome: string, revoked_at: unknown = null) => ({ id, outcome, revoked_at });
+
+    it('says of each what became of it, in order', async () => {
+      const [a, b, c] = [await put(fresh()), await put(fresh(), { delay_ms: 60_000 }), await put(fresh())];
+      const kept = await put(fresh(), { retention_ms: 60_000 });
+      await cancel({ ids: [kept] });
+      const done = await put(fresh(), { retention_ms: 60_000 });
+      await call('POST', `jobs/${done}/ack`, { lease: await lease(done) });
+      const number = await lease(c);
+
+      const { status, json } = await cancel({ ids: [b, 'missing', c, kept, a, done], grace_ms: 60_000 });
+
+      expect({ status, json }).toEqual({
+        status: 200,
+        json: {
+          results: [
+            result(b, 'cancelled'),
+            result('missing', 'not_found'),
+            result(c, 'requested', expect.any(String)),
+            result(kept, 'already_cancelled'),
+            result(a, 'cancelled'),
+            result(done, 'done'),
+          ],
+        },
+      });
+      expect((await call('GET', `jobs/${a}`)).status).toBe(404);
+      const heartbeat = await call('POST', `jobs/${c}/heartbeat`, { lease: number });
+      expect(heartbeat.json).toMatchObject({ cancel_requested: true });
+      expect((await cancel({ ids: [c], grace_ms: 0 })).json).toEqual({ results: [result(c, 'cancelled')] });
+      expect(await find(c)).toMatchObject({ state: 'cancelled' });
+      expect(await find(done)).toMatchObject({ state: 'done' });
+    });
+
+    it('takes jobs that depend on each other, or none if another one depends on them', async () => {
+      const a = await put(fresh());
+      const b = await put(fresh(), { depends_on: [a] });
+      const c = await put(fresh(), { depends_on: [b] });
+
+      const refused = await cancel({ ids: [a, b] });
+      expect(refused).toMatchObject({
+        status: 409,
+        json: {
+          code: 'has_dependents',
+          dependents: [c],
+          detail: expect.stringMatching(`depend on ${b}$`) as string,
+        },
+      });
+      expect(await find(a)).toMatchObject({ state: 'ready' });
+      const all = { results: [c, a, b].map((id) => result(id, 'cancelled')) };
+      expect((await cancel({ ids: [c, a, b] })).json).toEqual(all);
+
+      const [d, e] = [await put(fresh()), await put(fresh())];
+      const f = await put(fresh(), { depends_on: [d, e] });
+      expect((await cancel({ ids: [d], cascade: true })).status).toBe(200);
+      await app.engine.pumpNow(app.namespace);
+      expect((await call('GET', `jobs/${f}`)).status).toBe(404);
+      expect(await find(e)).toMatchObject({ state: 'ready' });
+    });
+
+    it('is refused for no ids, more than 64, one twice, what is no id, and fields that it does not know', async () => {
+      const a = await put(fresh());
+      const many = Array.from({ length: 65 }, (_, i) => `many-${i}`);
+      const rule = 'must be a list of 1 to 64 different ids of jobs';
+      for (const ids of [[], many, [a, a], [a, 'not an id!'], [a, 1], a, null, undefined])
+        expect(await cancel({ ids })).toMatchObject({
+          status: 400,
+          json: { code: 'invalid_argument', errors: [{ field: 'ids', rule: expect.any(String) as string }] },
+        });
+      expect((await cancel({ ids: [a, a] })).json).toMatchObject({ errors: [{ rule }] });
+      for (const more of [{ grace: 1 }, { force: true }, { grace_ms: -1 }, { cascade: 'yes' }])
+        expect(await cancel({ ids: [a], ...more })).toMatchObject({
+          status: 400,
+          json: { errors: [{ field: Object.keys(more)[0] }] },
+        });
+      expect((await call('POST', 'jobs/cancel')).status).toBe(400);
+      expect(await find(a)).toMatchObject({ state: 'ready' });
+      const results = many.slice(1).map((id) => result(id, 'not_found'));
+      expect((await cancel({ ids: many.slice(1) })).json).toEqual({ results });
+    });
+
+    it('leaves the paths of a job with the id cancel alone', async () => {
+      const { id } = await publish({ queue: fresh(), data: 1, id: 'cancel' });
+      expect(await find(id)).toMatchObject({ state: 'ready' });
+      expect((await call('PATCH', 'jobs/cancel', { priority: 2 })).status).toBe(200);
+      expect((await call('POST', 'jobs/cancel/log', { message: 'm' })).status).toBe(204);
+      expect((await call('POST', 'jobs/cancel/cancel')).json).toEqual(result('cancel', 'cancelled'));
+    });
+  });
+
   describe('a change', () => {
     it('changes what is given and nothing else', async () => {
       const a = await put(fresh(), { tags: ['x'], type: 'mail' });
@@ -806,7 +897,7 @@ describe('deletion of a job', () => {
 
     expect((await call('GET', `queues/${queue}`)).json).toMatchObject({
       length: 0,
-      counts: { dead: 0, ended: 0 },
+      counts: { dead: 0, done: 0 },
     });
     // Its unique key is free, and its queue is empty.
     await publish({ queue, unique: { key: queue, mode: 'reject' } });

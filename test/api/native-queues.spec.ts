@@ -7,7 +7,7 @@ import { waitFor } from '../support/redis.js';
 /** Counts of a queue without jobs. */
 const NO_JOBS = {
   ...{ ready: 0, scheduled: 0, blocked: 0, stuck: 0, held: 0, leased: 0 },
-  ...{ stalled: 0, dead: 0, ended: 0, recurring: 0 },
+  ...{ stalled: 0, dead: 0, done: 0, cancelled: 0, recurring: 0 },
 };
 
 describe('queues', () => {
@@ -328,7 +328,7 @@ describe('queues', () => {
     }
     await call('POST', `jobs/${queue}-c1/cancel`, {});
     const { counts } = (await call('GET', `queues/${queue}`)).json as { counts: Record<string, number> };
-    expect(counts).toMatchObject({ ready: 1, ended: 3 });
+    expect(counts).toMatchObject({ ready: 1, done: 2, cancelled: 1 });
     const idsOf = async (query: string): Promise<string[]> => {
       const { json } = await call('GET', `jobs?${query}`);
       return (json as { items: { id: string }[] }).items.map(({ id }) => id.slice(queue.length + 1)).sort();
@@ -343,11 +343,12 @@ describe('queues', () => {
       );
       expect([state, sum]).toEqual([state, many]);
     }
-    expect(await idsOf(`queue=${queue}&state=ended`)).toEqual(['c1', 'd1', 'd2']);
-    expect(await idsOf(`tag=${queue}&state=ended`)).toEqual(['c1', 'd1', 'd2']);
+    expect(await idsOf(`queue=${queue}&state=done,cancelled`)).toEqual(['c1', 'd1', 'd2']);
+    expect(await idsOf(`tag=${queue}&state=done,cancelled`)).toEqual(['c1', 'd1', 'd2']);
+    expect((await call('GET', `jobs?queue=${queue}&state=ended`)).status).toBe(400);
     expect(await idsOf(`queue=${queue}&state=done`)).toEqual(['d1', 'd2']);
     expect(await idsOf(`queue=${queue}&state=cancelled`)).toEqual(['c1']);
-    const purged = await call('POST', `queues/${queue}/purge`, { states: ['ended', 'done'] });
+    const purged = await call('POST', `queues/${queue}/purge`, { states: ['cancelled', 'done'] });
     expect(purged.json).toEqual({ jobs: { done: 2, cancelled: 1 }, dry_run: false, complete: true });
     expect(await idsOf(`queue=${queue}`)).toEqual(['r1']);
   });
@@ -633,13 +634,12 @@ describe('lists', () => {
 
       expect(await idsOf(`${of}ready,scheduled`)).toEqual([ready, scheduled]);
       expect(await idsOf(`${of}scheduled,ready`)).toEqual([scheduled, ready]);
-      expect(await idsOf(`${of}ended`)).toEqual([done, cancelled]);
       expect(await idsOf(`${of}done,cancelled`)).toEqual([done, cancelled]);
       expect(await idsOf(`${of}done,dead`)).toEqual([done]);
-      expect(await given('GET', `queues/${queue}`)).toMatchObject({ counts: { ended: 2 } });
+      expect(await given('GET', `queues/${queue}`)).toMatchObject({ counts: { done: 1, cancelled: 1 } });
       for (const state of ['', 'ready,ready', 'ready,gone', 'stalled'])
         expect((await call('GET', of + state)).json).toMatchObject({ errors: [{ field: 'state' }] });
-      expect(await given('POST', `queues/${queue}/purge`, { states: ['ended'] })).toMatchObject({
+      expect(await given('POST', `queues/${queue}/purge`, { states: ['done', 'cancelled'] })).toMatchObject({
         jobs: { done: 1, cancelled: 1 },
       });
     });

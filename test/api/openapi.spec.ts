@@ -281,7 +281,7 @@ describe('the API guide', () => {
     1: ['Publish: `POST', 'Fire and wait'],
     2: ['Lease', 'What an owner says', 'Acknowledge many'],
     3: ['Retry policies'],
-    4: ['Cancel'],
+    4: ['Cancel: `POST', 'Cancel many'],
     5: ['Depend on other jobs'],
     6: ['Look: `GET /v1', 'Lists', 'Workers'],
     7: ['Change'],

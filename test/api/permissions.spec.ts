@@ -419,6 +419,35 @@ describe('permissions by queue', () => {
       expect(await call('POST', 'jobs/first/cancel', { cascade: true })).toMatchObject({ status: 200 });
     });
 
+    it('cancels no job of another queue among many, nor one that such a job depends on', async () => {
+      const mine = await limited();
+      await publish({ queue: 'mine', id: 'own' });
+      await publish({ queue: 'theirs', id: 'foreign' });
+      const cancel = (ids: string[], more: object = {}) => mine('POST', 'jobs/cancel', { ids, ...more });
+
+      expect(await cancel(['own'], { cascade: true })).toMatchObject({
+        status: 403,
+        json: { code: 'queue_not_allowed' },
+      });
+      // A foreign job and one that does not exist are told alike.
+      const missing = (id: string) => ({ id, outcome: 'not_found', revoked_at: null });
+      const alone = await cancel(['foreign', 'no-such-job']);
+      expect(alone.json).toEqual({ results: [missing('foreign'), missing('no-such-job')] });
+      expect((await cancel(['foreign', 'own', 'no-such-job'])).json).toEqual({
+        results: [missing('foreign'), { ...missing('own'), outcome: 'cancelled' }, missing('no-such-job')],
+      });
+      expect(await find('foreign')).toMatchObject({ state: 'ready' });
+
+      await publish({ queue: 'mine', id: 'needed-by-foreign' });
+      await publish({ queue: 'theirs', id: 'foreign-waits', depends_on: ['needed-by-foreign'] });
+      // To name the foreign job does not help.
+      const refused = await cancel(['foreign-waits', 'needed-by-foreign']);
+      expect(refused).toMatchObject({ status: 409, json: { code: 'has_dependents', dependents: [] } });
+      expect(JSON.stringify(refused.json)).not.toContain('foreign-waits');
+      expect(await find('needed-by-foreign')).toMatchObject({ state: 'ready' });
+      expect(await find('foreign-waits')).toMatchObject({ state: 'blocked' });
+    });
+
     it('fails nothing that depends on a job by deleting it, not even by force', async () => {
       const mine = await limited();
       const consumer = await limited('consume');

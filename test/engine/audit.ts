@@ -61,6 +61,8 @@ export class Audit {
   private readonly extended = new Set<number>();
   /** Jobs of priority 0 that stand among those of other priorities. */
   private readonly asides = new Set<string>();
+  /** Scores of jobs that are kept after their end. */
+  private readonly kept = new Map<string, number>();
   /** The first time in each zset of times of the extended path, by the name of its timer. */
   private readonly firsts = new Map<string, number>();
   private readonly base: string;
@@ -83,6 +85,7 @@ export class Audit {
     for (const text of Object.values(queues)) if (text.startsWith('-')) audit.extended.add(-Number(text));
     audit.readStrays(keys, new Set(numbers.map(([, number]) => String(number))));
     for (const number of audit.extended) await audit.readExtendedQueue(number);
+    await audit.readEnds();
     await audit.readUniqueKeys(keys);
     await audit.readConcurrencySlots(keys);
     await audit.readTimers();
@@ -140,10 +143,25 @@ export class Audit {
   private async readExtendedQueue(number: number): Promise<void> {
     for (const kind of ['p', 'S', 'L', 'b', 'h', 'z']) {
       const members = await this.redis.zrangeBuffer(`${this.base}:${kind}${number}`, '0', '-1', 'WITHSCORES');
-      for (let i = 0; i < members.length; i += 2) this.add(decodeSafely(members[i]!), `${kind}${number}`);
+      for (let i = 0; i < members.length; i += 2) {
+        const id = decodeSafely(members[i]!);
+        this.add(id, `${kind}${number}`);
+        if (kind === 'z') this.kept.set(id, Number(members[i + 1]!.toString()));
+      }
       const first = members[1]?.toString();
       if (first !== undefined && (kind === 'S' || kind === 'L'))
         this.firsts.set(`${kind}${number}`, Number(first));
+    }
+  }
+
+  /** Jobs that are kept: their score is when they ended, below zero if they were cancelled. */
+  private async readEnds(): Promise<void> {
+    for (const [id, score] of this.kept) {
+      const fields = Buffer.concat([Buffer.from(`${this.base}x`), encodeId(id)!]);
+      const endedMs = Number(await this.redis.hget(fields, 'ended'));
+      const isCancelled = this.headers.get(id)?.state === JOB_STATES.cancelled;
+      if (score !== (isCancelled ? -endedMs : endedMs))
+        this.problems.push(`${id}: kept at ${score}, ended at ${endedMs}`);
     }
   }
 

@@ -258,7 +258,7 @@ describe('cancelling', () => {
 
     expect(await f.find('gone')).toBeNull();
     expect(await f.find('kept')).toMatchObject({ state: 'cancelled', endedAtMs: f.nowMs });
-    expect(await f.counts()).toMatchObject({ ready: 1, scheduled: 0, blocked: 0, ended: 1 });
+    expect(await f.counts()).toMatchObject({ ready: 1, scheduled: 0, blocked: 0, done: 0, cancelled: 1 });
     await f.pass(60_000);
     expect(await f.work()).toEqual(['other']);
   });
@@ -496,7 +496,8 @@ describe('purging a queue', () => {
           blocked: 0,
           stuck: 0,
           held: 0,
-          ended: 0,
+          done: 0,
+          cancelled: 0,
         },
       });
       expect(await dump()).toEqual(before);

@@ -127,7 +127,8 @@ describe('the engine', () => {
         blocked: 0,
         stuck: 0,
         held: 0,
-        ended: 0,
+        done: 0,
+        cancelled: 0,
         oldestReadyAgeMs: 0,
       },
     ]);

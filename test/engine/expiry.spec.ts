@@ -226,7 +226,10 @@ describe('retention of finished jobs', () => {
 
   const extended = () => f.engine.extended;
   const find = async (id: string) => (await f.find(id))?.state ?? null;
-  const ended = async (queue = 'q'): Promise<number> => (await f.counts(queue))?.ended ?? 0;
+  const ended = async (queue = 'q'): Promise<number> => {
+    const { done = 0, cancelled = 0 } = (await f.counts(queue)) ?? {};
+    return done + cancelled;
+  };
 
   /** Publishes jobs and has them done, one after the other, a millisecond apart. @returns their ids */
   async function done(count: number, job: Partial<NewExtendedJob> = {}): Promise<string[]> {
@@ -240,6 +243,15 @@ describe('retention of finished jobs', () => {
       ids.push(id);
     }
     return ids;
+  }
+
+  /** Publishes a job and cancels it. @returns its id */
+  async function cancelled(): Promise<string[]> {
+    f.nowMs += 1;
+    const job = { queue: 'q', body: Buffer.from('x'), retentionMs: 60_000 };
+    const [{ id } = { id: '' }] = await extended().publishing.publish(f.ns, [job]);
+    await extended().jobCanceller.cancel(f.ns, id);
+    return [id];
   }
 
   /** As the queue's settings have it. */
@@ -298,6 +310,24 @@ describe('retention of finished jobs', () => {
 
     expect(await Promise.all([...first, ...next].map(find))).toEqual([null, null, 'done', 'done', 'done']);
     expect(await Promise.all(elsewhere.map(find))).not.toContain(null);
+  });
+
+  it('lets the jobs go first that ended first, done and cancelled ones alike', async () => {
+    const ids: string[] = [];
+    for (let i = 0; i < 8; i++) {
+      const [id = ''] = i % 3 === 0 ? await done(1, { retentionMs: 60_000 }) : await cancelled();
+      ids.push(id);
+    }
+    for (let most = 8; most >= 0; most--) {
+      await keepAtMost(most);
+      const [last = ''] = await cancelled();
+      await f.engine.pumpNow(f.ns);
+
+      ids.push(last);
+      const states = await Promise.all(ids.map(find));
+      expect(states.map((state) => state !== null)).toEqual(ids.map((_id, i) => i >= ids.length - most));
+      expect(await f.audit()).toEqual([]);
+    }
   });
 
   it('leaves nothing of a namespace when its jobs went before their time', async () => {

@@ -6,7 +6,8 @@ import { QueueEngine, type EngineOptions } from '../../src/engine/engine.js';
 import { RedisPool } from '../../src/redis/pool.js';
 import { Redis } from 'ioredis';
 import type { StoreOfOwn } from '../support/app.js';
-import { randomNamespace, startRedis, testKeys, testTarget } from '../support/redis.js';
+import { randomNamespace, startRedis, testKeys, testRedisUrl, testTarget } from '../support/redis.js';
+import { Audit } from './audit.js';
 
 const ignore = (): void => undefined;
 export const silentLog: Log = { debug: ignore, info: ignore, warn: ignore, error: ignore };
@@ -63,6 +64,16 @@ export class EngineFixture {
     const clock = (): number => holder.fixture?.nowMs ?? Date.now();
     holder.fixture = await EngineFixture.open({ ...options, clock });
     return holder.fixture;
+  }
+
+  /** Problems with the raw keys of the namespace; empty = all is well. */
+  async audit(): Promise<string[]> {
+    const redis = new Redis(this.store?.redis.url ?? testRedisUrl(), { protocol: 2 });
+    try {
+      return await Audit.of(redis, this.ns);
+    } finally {
+      redis.disconnect();
+    }
   }
 
   async close(): Promise<void> {

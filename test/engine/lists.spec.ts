@@ -1,7 +1,8 @@
 import { Redis } from 'ioredis';
 import type { JobFilter, JobsRequest } from '../../src/domain/job-lists.js';
+import { encodeId } from '../../src/engine/core/ids.js';
 import { silentObserver } from '../../src/engine/core/observer.js';
-import { startRedis } from '../support/redis.js';
+import { startRedis, testRedisUrl } from '../support/redis.js';
 import { EngineFixture, newJob } from './fixture.js';
 import { ExtendedFixture } from './extended-fixture.js';
 
@@ -72,6 +73,101 @@ describe('lists of jobs', () => {
         worker: 'w',
         leaseEndsAtMs: f.nowMs + 10_000,
         attempts: 1,
+      });
+    });
+
+    describe('of jobs that are kept after their end', () => {
+      const BOTH: JobFilter['state'] = ['done', 'cancelled'];
+
+      /** Ends jobs one after the other, every second one by a cancel; two of each kind in each millisecond. */
+      async function end(count: number): Promise<{ done: string[]; cancelled: string[] }> {
+        const ids = { done: [] as string[], cancelled: [] as string[] };
+        for (let i = 0; i < count; i++) {
+          const id = await extended.put('q', { retentionMs: 60_000, type: 'x' });
+          if (i % 2 === 1) await extended.path.jobCanceller.cancel(f.ns, id);
+          else await extended.path.leaseOperations.complete(f.ns, await extended.lease('q'));
+          ids[i % 2 === 1 ? 'cancelled' : 'done'].push(id);
+          if (i % 4 === 3) f.nowMs++;
+        }
+        return ids;
+      }
+      const endsOf = async (filter: JobFilter, order: 'oldest' | 'newest') =>
+        (await extended.path.lists.list(f.ns, filter, { limit: 100, order })).items.map(
+          ({ endedAtMs }) => endedAtMs ?? 0,
+        );
+
+      it('go by when they ended, in each state and from either end, whatever the page', async () => {
+        const startMs = f.nowMs;
+        const ids = await end(24);
+        for (const state of ['done', 'cancelled'] as const) {
+          const filter = { queue: 'q', state };
+          const oldest = await list(filter, 100, 'oldest');
+          expect([...oldest].sort()).toEqual([...ids[state]].sort());
+          const times = [0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5].map((ms) => startMs + ms);
+          expect(await endsOf(filter, 'oldest')).toEqual(times);
+          expect(await endsOf(filter, 'newest')).toEqual(times.toReversed());
+          for (const limit of [1, 2, 5]) {
+            expect(await list(filter, limit, 'oldest')).toEqual(oldest);
+            expect(await list(filter, limit, 'newest')).toEqual(oldest.toReversed());
+          }
+        }
+        const done = await list({ queue: 'q', state: 'done' });
+        const cancelled = await list({ queue: 'q', state: 'cancelled' });
+        for (const limit of [1, 3, 100]) {
+          expect(await list({ queue: 'q', state: BOTH }, limit)).toEqual([...done, ...cancelled]);
+          expect(await list({ queue: 'q' }, limit)).toEqual([...done, ...cancelled]);
+          expect(await list({ queue: 'q', state: ['cancelled', 'done'] }, limit, 'newest')).toEqual(
+            [...cancelled, ...done].reverse(),
+          );
+        }
+      });
+
+      it('lose nothing and repeat nothing while others end and go', async () => {
+        const first = await end(20);
+        for (const order of ['oldest', 'newest'] as const)
+          for (const state of ['done', 'cancelled'] as const) {
+            const filter = { queue: 'q', state };
+            const all = await list(filter, 100, order);
+            const page = await extended.path.lists.list(f.ns, filter, { limit: 3, order });
+            const [last] = all.slice(-1);
+            await extended.path.jobCanceller.remove(f.ns, last ?? '');
+            await extended.path.jobCanceller.remove(f.ns, all[2] ?? '');
+            await end(4);
+            const rest: string[] = [];
+            for (let cursor = page.cursor; cursor !== null;) {
+              const next = await extended.path.lists.list(f.ns, filter, { limit: 2, cursor, order });
+              rest.push(...next.items.map(({ id }) => id));
+              cursor = next.cursor;
+            }
+            const isNew = (id: string): boolean => !all.includes(id);
+            expect(rest.filter((id) => !isNew(id))).toEqual(all.slice(3, -1));
+            expect(rest.filter(isNew)).toHaveLength(order === 'oldest' ? 2 : 0);
+          }
+        expect(first.done).toHaveLength(10);
+        expect(await f.audit()).toEqual([]);
+      });
+
+      it('and counts have jobs that an older server cancelled among the done ones, until they go', async () => {
+        const { cancelled } = await end(4);
+        const [old = '', recent = ''] = cancelled;
+        const number = Math.abs(Number(await f.pool.read('HGET', f.pool.keys.namespace(f.ns).queues, 'q')));
+        // As a server of the version before stores it.
+        const redis = new Redis(testRedisUrl());
+        await redis.zadd(`{${f.ns}}:z${String(number)}`, f.nowMs - 1, encodeId(old)!);
+        redis.disconnect();
+
+        expect(await f.counts()).toMatchObject({ done: 3, cancelled: 1 });
+        expect(await list({ queue: 'q', state: 'cancelled' })).toEqual([recent]);
+        expect(await list({ queue: 'q', state: 'done' })).not.toContain(old);
+        for (const filter of [{ queue: 'q' }, { queue: 'q', state: BOTH }])
+          expect(await endsOf(filter, 'oldest')).toEqual(new Array(4).fill(f.nowMs - 1));
+        expect(await extended.path.queuePurger.count(f.ns, 'q', ['done', 'cancelled'])).toEqual({
+          done: 2,
+          cancelled: 2,
+        });
+        await extended.path.queuePurger.purge(f.ns, 'q', ['cancelled']);
+        expect(await f.find(old)).toBeNull();
+        expect(await f.counts()).toMatchObject({ done: 2, cancelled: 0 });
       });
     });
 

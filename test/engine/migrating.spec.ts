@@ -556,6 +556,20 @@ describe('native calls while a pool migrates', () => {
       expect(await both.native.find(ns, id)).toBeNull();
     });
 
+    it('cancels many jobs of one pool in one step, and none if they are in both', async () => {
+      const put2 = (jobs: Parameters<typeof put>[0], id: string) => put(jobs, { id });
+      const [o1, o2] = [await put2(old, 'o1'), await put2(old, 'o2')];
+      const [n1, n2] = [await put2(both, 'n1'), await put2(both, 'n2')];
+      await expect(both.native.cancelMany(ns, [o1, n1])).rejects.toMatchObject({ code: 'pool_moving' });
+      const outcomes = async (ids: string[]): Promise<string[]> =>
+        (await both.native.cancelMany(ns, ids)).map(({ outcome }) => outcome);
+
+      expect(await outcomes(['none', o1, o2])).toEqual(['not_found', 'cancelled', 'cancelled']);
+      expect(await outcomes([n1, o1, n2])).toEqual(['cancelled', 'not_found', 'cancelled']);
+      expect(await outcomes(['none', n1])).toEqual(['not_found', 'not_found']);
+      for (const id of [o1, o2, n1, n2]) expect(await both.native.find(ns, id)).toBeNull();
+    });
+
     it('tells how a job ended that was published meanwhile', async () => {
       const id = await put(both, { retentionMs: 60_000 });
       const waits = both.native.waitForEnd(ns, id, 10_000, new AbortController().signal);

@@ -183,7 +183,8 @@ export class QueueModel {
       blocked: 0,
       stuck: 0,
       held: 0,
-      ended: 0,
+      done: 0,
+      cancelled: 0,
     };
   }
 

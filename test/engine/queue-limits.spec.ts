@@ -561,13 +561,13 @@ describe('pause, resume and settings', () => {
       await f.engine.pumpNow(f.ns);
     };
     await end(5);
-    expect(await counts()).toMatchObject({ ended: 5 });
+    expect(await counts()).toMatchObject({ done: 5 });
 
     await controls().change(f.ns, 'q', { maxKept: 2 });
     await f.engine.pumpNow(f.ns);
-    expect(await counts()).toMatchObject({ ended: 2 });
+    expect(await counts()).toMatchObject({ done: 2 });
     await end(3);
-    expect(await counts()).toMatchObject({ ended: 2 });
+    expect(await counts()).toMatchObject({ done: 2 });
   });
 
   describe('defaults of a queue', () => {

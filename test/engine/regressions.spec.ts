@@ -569,11 +569,11 @@ describe('defects of qless', () => {
       f.fixture.nowMs += 2 * SECOND;
       await f.put('last', { retentionMs: SECOND });
       await f.path.leaseOperations.complete(f.ns, await f.lease());
-      expect(await f.counts()).toMatchObject({ ended: 321 });
+      expect(await f.counts()).toMatchObject({ done: 321 });
 
       await pumper.engine.pumpNow(f.ns);
 
-      expect(await f.counts()).toMatchObject({ ended: 1 });
+      expect(await f.counts()).toMatchObject({ done: 1 });
       expect(steps.length).toBeGreaterThanOrEqual(320 / 64);
     } finally {
       await pumper.close();

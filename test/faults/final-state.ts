@@ -24,7 +24,7 @@ interface Leased {
   readonly lease?: number;
 }
 interface QueueFacts {
-  readonly counts: Readonly<Record<Exclude<State, 'done' | 'cancelled'> | 'ended', number>>;
+  readonly counts: Readonly<Record<State, number>>;
   readonly length: number;
 }
 
@@ -131,11 +131,9 @@ export class FinalState {
         if (this.listed.has(id)) this.report(`${id}: ${place}, and ${this.listed.get(id)}`);
         this.listed.set(id, place);
       }
-    const ended = lists.done.length + lists.cancelled.length;
-    const sizes: Readonly<Record<string, number>> = {
-      ...Object.fromEntries(STATES.map((state) => [state, lists[state].length])),
-      ended,
-    };
+    const sizes: Readonly<Record<string, number>> = Object.fromEntries(
+      STATES.map((state) => [state, lists[state].length]),
+    );
     for (const [state, count] of Object.entries(counts))
       if (sizes[state] !== count) this.report(`${queue}: ${count} ${state}, ${sizes[state]} are listed`);
     if (length !== [...this.listed.values()].filter((place) => isLive(place, queue)).length)
@@ -322,8 +320,8 @@ export class FinalState {
     const { json } = await this.v1('GET', `queues/${queue}`);
     const { counts, length } = json as QueueFacts;
     // Those that count beside a state: `stuck`, `stalled`, `recurring`.
-    const { ready, scheduled, blocked, held, leased, dead, ended } = counts;
-    return { counts: { ready, scheduled, blocked, held, leased, dead, ended }, length };
+    const { ready, scheduled, blocked, held, leased, dead, done, cancelled } = counts;
+    return { counts: { ready, scheduled, blocked, held, leased, dead, done, cancelled }, length };
   }
 
   private async lease(queue: string): Promise<Leased[]> {

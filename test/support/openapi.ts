@@ -31,8 +31,11 @@ export function answerCheck(document: unknown): AnswerCheck {
   const checks = new Map<Schema, ReturnType<typeof ajv.compile>>();
   const patterns = Object.keys(paths).map((path): [RegExp, string] => [patternOf(path), path]);
   return (method, path, { status, headers, json, text }) => {
-    const [, template] = patterns.find(([pattern]) => pattern.test(path)) ?? [];
-    const operation = template === undefined ? undefined : paths[template]?.[method.toLowerCase()];
+    // A path of words may look like one with an id that has other methods.
+    const operation = patterns
+      .filter(([pattern]) => pattern.test(path))
+      .map(([, template]) => paths[template]?.[method.toLowerCase()])
+      .find((one) => one !== undefined);
     if (operation === undefined) throw new Error(`the document has no ${method} ${path}`);
     const described = operation.responses[String(status)];
     if (described === undefined) throw new Error(`${method} ${path}: the document has no ${String(status)}`);

@@ -1,5 +1,6 @@
 --[[
-Cancel a job: one that waits, or is dead, ends now; the worker of a leased one is asked to stop, and loses its lease after grace_ms. Job keys are built from the prefix of meta (core/call).
+Cancel jobs, all or none: one that waits, or is dead, ends now; the worker of a leased one is asked to stop, and loses its lease after grace_ms. Those
+that are gone or have ended stay as they are. Job keys are built from the prefix of meta (core/call).
 
 KEYS[1] meta         hash: the namespace's marker
 KEYS[2] queues       hash: queue name -> number
@@ -8,17 +9,17 @@ KEYS[4] waiting      hash: queue name -> end of a server's registration, Unix ms
 KEYS[5] expiries     zset: queue number -> earliest expiry of a ready job, Unix ms
 ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
 ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
-ARGV[3] id           the job's
-ARGV[4] cascade      "1": with all jobs that depend on it, whatever their policy
-ARGV[5] grace_ms     how long its worker may go on, ms
+ARGV[3] cascade      "1": with all jobs that depend on them, whatever their policy
+ARGV[4] grace_ms     how long a worker may go on, ms
+ARGV[5..] item × N   id
 
-Returns {status, now_ms, next_ms, code, at_ms, id × N}. Status: 0 done, 1 too late. Next_ms: the earliest timer that was set, 0 = none.
-Code: 0 no such job, 1 cancelled, 2 its worker loses the lease at at_ms, 3 it is done, 4 it was cancelled before, 5 jobs depend on it: some of
-them are the ids. With 0, 3, 4 and 5 nothing has changed.
-Cost: O(log N).
+Returns {status, now_ms, next_ms, (code, at_ms) × N, id × M}. Status: 0 done, 1 too late. Next_ms: the earliest timer that was set, 0 = none.
+Code: 0 no such job, 1 cancelled, 2 its worker loses the lease at at_ms, 3 it is done, 4 it was cancelled before, 5 jobs that are not named depend
+on it: some of those, of all items together, are the ids. If there is a 5, nothing has changed, and no other code but 5 counts.
+Cost: O(log N) per item.
 ]]
 local meta, queues, due, waiting, expiries = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local clock_ms, deadline_ms, id, cascade, grace_ms = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4], tonumber(ARGV[5])
+local clock_ms, deadline_ms, cascade, grace_ms = ARGV[1], tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4])
 
 --- @requires core/call
 
@@ -30,33 +31,31 @@ watch_waiters(waiting)
 --- @include "base"
 --- @include "dependents"
 
--- Read.
-redis.call("EXISTS", meta, due, waiting, expiries)
-local job = job_of(id)
-if not job or is_expired(job) then
-  return { 0, now_floor, 0, 0, 0 }
-elseif job.state == DONE or job.state == CANCELLED then
-  return { 0, now_floor, 0, job.state == DONE and 3 or 4, 0 }
-end
-local dependents = cascade ~= "1" and dependents_of(job) or {}
-if #dependents > 0 then
-  return { 0, now_floor, 0, 5, 0, unpack(dependents) }
-end
-local code, at = 1, now_ceil + grace_ms
-if job.state == LEASED and grace_ms > 0 then
-  code = 2
-  local timers, known = namespace_key("timers"), "G" .. id
-  if job.x.cancel then -- A second call does not give more time.
-    at = math.min(at, tonumber(redis.call("ZSCORE", timers, known)) or at)
-  else -- A timer from before the job died and was put back.
-    free("ZREM", timers, known)
+-- The code of a job that is not there any more to be cancelled; nil = it is.
+local function code_of(job)
+  if not job or job.is_gone or is_expired(job) then
+    return 0
+  elseif job.state == DONE or job.state == CANCELLED then
+    return job.state == DONE and 3 or 4
   end
-  make_extended(job)
-  put(job, "cascade", cascade == "1" and "1" or job.x.cascade)
-  put(job, "cancel", job.x.cancel or now_floor)
-  set_timer(known, at)
-  log_event("cancel_requested", job, { revoked_at = at, worker = job.x.worker })
-else
+end
+
+-- Returns the code, and when its worker loses the lease.
+local function cancel(job)
+  if job.state == LEASED and grace_ms > 0 then
+    local at, timers, known = now_ceil + grace_ms, namespace_key("timers"), "G" .. job.id
+    if job.x.cancel then -- A second call does not give more time.
+      at = math.min(at, tonumber(redis.call("ZSCORE", timers, known)) or at)
+    else -- A timer from before the job died and was put back.
+      free("ZREM", timers, known)
+    end
+    make_extended(job)
+    put(job, "cascade", cascade == "1" and "1" or job.x.cascade)
+    put(job, "cancel", job.x.cancel or now_floor)
+    set_timer(known, at)
+    log_event("cancel_requested", job, { revoked_at = at, worker = job.x.worker })
+    return 2, at
+  end
   local was_leased = job.state == LEASED
   put(job, "cascade", job.x.users and cascade == "1" and "1" or job.x.cascade)
   leave(job)
@@ -66,8 +65,40 @@ else
   else
     conclude(job, CANCELLED, "cancelled")
   end
+  return 1, 0
+end
+
+-- Read.
+redis.call("EXISTS", meta, due, waiting, expiries)
+local reply, named, others, shown = { 0, now_floor, 0 }, {}, {}, {}
+for i = 5, #ARGV do
+  named[ARGV[i]] = true
+end
+for i = 5, #ARGV do
+  local job, code = job_of(ARGV[i]), 0
+  for _, id in ipairs(cascade ~= "1" and not code_of(job) and dependents_of(job) or {}) do
+    if not named[id] then
+      code, others[#others + 1] = 5, not shown[id] and #others < MOST_SHOWN and id or nil
+      shown[id] = true
+    end
+  end
+  reply[#reply + 1], reply[#reply + 2] = code, 0
+end
+if #others > 0 then
+  for _, id in ipairs(others) do
+    reply[#reply + 1] = id
+  end
+  return reply
+end
+for i = 5, #ARGV do
+  local job, at = job_of(ARGV[i]), 0
+  local code = code_of(job)
+  if not code then
+    code, at = cancel(job)
+  end
+  reply[2 * i - 6], reply[2 * i - 5] = code, at
 end
 
 -- Write.
-local next_ms = commit()
-return { 0, now_floor, next_ms, code, code == 2 and at or 0 }
+reply[3] = commit()
+return reply

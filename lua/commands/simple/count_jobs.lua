@@ -7,9 +7,9 @@ ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
 ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
 ARGV[3..] item × N   queue
 
-Returns {status, now_ms, (ready, scheduled, leased, dead, head, blocked, held, ended, stuck) × N}. Status: 0 done, 1 too late.
+Returns {status, now_ms, (ready, scheduled, leased, dead, head, blocked, held, done, cancelled, stuck) × N}. Status: 0 done, 1 too late.
 Ready: entries of the ready list less stale ones and tombstones. Head: when the job at the head of the list was published, Unix ms; 0 = not known, or
-none within its first 20 entries. Ended: done and cancelled jobs that are kept. Stuck: those of the blocked ones that wait for a job that failed.
+none within its first 20 entries. Done, cancelled: jobs that are kept. Stuck: those of the blocked ones that wait for a job that failed.
 Cost: O(1) per item.
 ]]
 local meta, queues = KEYS[1], KEYS[2]
@@ -53,10 +53,15 @@ for i = 3, #ARGV do
     reply[n + 1] = ready + extended("p")
     reply[n + 2] = size("s") + (facts[2] or 0) + extended("S")
     reply[n + 3], reply[n + 4], reply[n + 5] = size("l") + extended("L"), size("d"), head_of(number)
-    reply[n + 6], reply[n + 7], reply[n + 8] = extended("b"), extended("h"), extended("z")
-    reply[n + 9] = is_extended_queue[ARGV[i]] and redis.call("ZCOUNT", keys.b, "-inf", "(0") or 0
+    -- Scores below zero: cancelled jobs that are kept, and blocked ones that wait for a job that failed.
+    local function below_zero(kind)
+      return is_extended_queue[ARGV[i]] and redis.call("ZCOUNT", keys[kind], "-inf", "(0") or 0
+    end
+    local cancelled = below_zero("z")
+    reply[n + 6], reply[n + 7], reply[n + 8], reply[n + 9] = extended("b"), extended("h"), extended("z") - cancelled, cancelled
+    reply[n + 10] = below_zero("b")
   else
-    for at = 1, 9 do
+    for at = 1, 10 do
       reply[n + at] = 0
     end
   end

@@ -26,7 +26,7 @@ end
 -- What belongs to a queue, by its kind:
 --   r ready list, s scheduled, l leased, d dead: jobs of the simple path; f slots of jobs that are scheduled far ahead;
 --   g stale entries of the ready list, i facts, o settings; k, with a digest in place of the number: an idempotency record.
---   p ready jobs by priority, S scheduled, L leased, b blocked, h held, z ended and kept: jobs of the extended path.
+--   p ready jobs by priority, S scheduled, L leased, b blocked, h held, z done or cancelled (score below zero) and kept: jobs of the extended path.
 -- A number is made into text once.
 local digits = {}
 function queue_key(kind, number)

@@ -1,6 +1,7 @@
 const SPEC = 'test/engine/dependencies.spec.ts';
 const CANCEL = 'test/engine/changes.spec.ts';
 const CHANGE = 'test/engine/changes.spec.ts';
+const MANY = 'test/engine/cancel-many.spec.ts';
 
 /**
  * Jobs that wait for others, and their cancels and changes.
@@ -91,10 +92,66 @@ export const DEPENDENCIES = [
   {
     name: 'a job that others depend on is not cancelled alone',
     file: 'lua/commands/extended/cancel.lua',
-    from: 'if #dependents > 0 then',
+    from: 'if #others > 0 then',
     to: 'if false then',
     spec: CANCEL,
     test: 'refuses a job that others depend on',
+  },
+  {
+    name: 'cancel of many: jobs that depend on each other are taken together',
+    file: 'lua/commands/extended/cancel.lua',
+    from: 'if not named[id] then',
+    to: 'if true then',
+    spec: MANY,
+    test: 'takes a chain of jobs that is named as a whole',
+  },
+  {
+    name: 'cancel of many: nothing changes if a job that is not named depends on one of them',
+    file: 'lua/commands/extended/cancel.lua',
+    from: '    reply[#reply + 1] = id\n  end\n  return reply\n',
+    to: '    reply[#reply + 1] = id\n  end\n',
+    spec: MANY,
+    test: 'cancels nothing if a job that is not named',
+  },
+  {
+    name: 'cancel of many: what depends on a job that has ended does not prevent the others',
+    file: 'lua/commands/extended/cancel.lua',
+    from: 'cascade ~= "1" and not code_of(job)',
+    to: 'cascade ~= "1" and job',
+    spec: MANY,
+    test: 'does not mind what depends on one that has ended',
+  },
+  {
+    name: 'cancel of many: a dependent is named once',
+    file: 'lua/commands/extended/cancel.lua',
+    from: 'not shown[id] and #others < MOST_SHOWN',
+    to: '#others < MOST_SHOWN',
+    spec: MANY,
+    test: 'counts a dependent of two of them once',
+  },
+  {
+    name: 'cancel of many: a job in a queue that the token is not for is not found',
+    file: 'src/jobs/changes.service.ts',
+    from: 'const visible = await visibleOf(jobs, caller, ids);',
+    to: 'const visible = [...ids];',
+    spec: 'test/api/permissions.spec.ts',
+    test: 'cancels no job of another queue among many',
+  },
+  {
+    name: 'cancel of many: no cascade with a token for some queues',
+    file: 'src/jobs/changes.service.ts',
+    from: '): Promise<(readonly [id: string, CancelledOne])[]> {\n    if (request.cascade === true) checkAllQueues(caller.rights);\n',
+    to: '): Promise<(readonly [id: string, CancelledOne])[]> {\n',
+    spec: 'test/api/permissions.spec.ts',
+    test: 'cancels no job of another queue among many',
+  },
+  {
+    name: 'cancel of many: jobs in two pools are not cancelled together',
+    file: 'src/engine/migration/migrating-native.ts',
+    from: 'isInOld && inNext.some((place) => place !== null)',
+    to: 'false',
+    spec: 'test/engine/migrating.spec.ts',
+    test: 'cancels many jobs of one pool in one step',
   },
   {
     name: 'a changed job of priority 0 keeps its place in time',

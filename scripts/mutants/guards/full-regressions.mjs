@@ -106,8 +106,8 @@ export const FULL_REGRESSIONS = [
   {
     name: 'rights: a cascade is for tokens of all queues',
     file: 'src/jobs/changes.service.ts',
-    from: 'if (request.cascade === true) checkAllQueues(caller.rights);',
-    to: '',
+    from: 'if (request.cascade === true) checkAllQueues(caller.rights);\n    const jobs = await this.jobsFor',
+    to: 'const jobs = await this.jobsFor',
     spec: RIGHTS,
     test: 'cancels nothing that depends',
   },

@@ -1,6 +1,8 @@
 import { DependentsError, jobNotFound, QueueError } from '../../domain/errors.js';
+import { MAX_CANCELS } from '../../domain/limits.js';
 import { bytesAt, integerAt } from '../../redis/scripts/script.js';
 import { cancelJobs, deleteJob } from '../../redis/scripts/extended.js';
+import { checkNumber } from '../core/checks.js';
 import { decodeId, encodeId } from '../core/ids.js';
 import type { ScriptRunner } from '../core/scripts.js';
 import type { Settings } from '../queues/settings.js';
@@ -27,7 +29,15 @@ export type Cancelled =
   | { readonly outcome: 'cancelled' | 'already_cancelled' }
   | { readonly outcome: 'requested'; readonly revokedAtMs: number };
 
+/** Result of a cancel of many jobs, for one of them; with `done` and `not_found` nothing has changed. */
+export type CancelledOne = Cancelled | { readonly outcome: 'done' } | { readonly outcome: 'not_found' };
+
+/** Codes of lua/commands/extended/cancel.lua. */
 const CODE = { missing: 0, cancelled: 1, requested: 2, done: 3, before: 4, hasDependents: 5 } as const;
+
+const NOT_FOUND: CancelledOne = { outcome: 'not_found' };
+/** Stands for an id that no job can have. */
+const NO_ID = Buffer.alloc(0);
 
 /** Codes of lua/commands/extended/delete_job.lua. */
 const REMOVED = { missing: 0, leased: 2, hasDependents: 3 } as const;
@@ -47,31 +57,56 @@ export class JobCanceller {
    * @throws {QueueError} `job_not_found`; `job_done`: too late; or an error of the store
    * @throws {DependentsError} jobs depend on it, and `cascade` was not set
    */
-  async cancel(
+  async cancel(namespace: string, id: string, request: CancelRequest = {}): Promise<Cancelled> {
+    const { results, hindered, dependents } = await this.run(namespace, [id], request);
+    if (hindered.length > 0) throw new DependentsError(dependents);
+    const [cancelled = NOT_FOUND] = results;
+    if (cancelled.outcome === 'not_found') throw jobNotFound(id);
+    if (cancelled.outcome === 'done') throw new QueueError('job_done', 'the job is done');
+    return cancelled;
+  }
+
+  /**
+   * Cancels up to 64 different jobs in one step, each like `cancel`: all of them, or none if jobs that are not named
+   * depend on one. Those that are gone or have ended do not prevent the others.
+   *
+   * @returns the results, in order
+   * @throws {QueueError} `invalid_argument`, or an error of the store
+   * @throws {DependentsError} jobs that are not named depend on some of them, and `cascade` was not set
+   */
+  async cancelMany(
     namespace: string,
-    id: string,
-    { cascade = false, graceMs }: CancelRequest = {},
-  ): Promise<Cancelled> {
-    const encoded = encodeId(id);
-    if (!encoded) throw jobNotFound(id);
+    ids: readonly string[],
+    request: CancelRequest = {},
+  ): Promise<CancelledOne[]> {
+    checkNumber('ids', ids.length, 1, MAX_CANCELS);
+    if (new Set(ids).size < ids.length) throw new QueueError('invalid_argument', 'ids must be different');
+    const { results, hindered, dependents } = await this.run(namespace, ids, request);
+    if (hindered.length > 0) throw new DependentsError(dependents, hindered);
+    return results;
+  }
+
+  /** @returns the results; or the jobs that others depend on, and some of those, if that prevents the cancel */
+  private async run(
+    namespace: string,
+    ids: readonly string[],
+    { cascade = false, graceMs }: CancelRequest,
+  ): Promise<{
+    readonly results: CancelledOne[];
+    readonly hindered: readonly string[];
+    readonly dependents: readonly string[];
+  }> {
     const grace_ms = graceMs ?? (await this.settings.of(namespace)).grace_ms;
-    const args = { id: encoded, cascade: cascade ? '1' : '0', grace_ms };
-    const { raw } = await this.runner.run(cancelJobs, namespace, args);
+    const items = ids.map((id) => [encodeId(id) ?? NO_ID]);
+    const args = { cascade: cascade ? '1' : '0', grace_ms };
+    const { raw } = await this.runner.run(cancelJobs, namespace, args, items);
     this.scheduleWakeup(namespace, integerAt(raw, 2));
-    switch (integerAt(raw, 3)) {
-      case CODE.cancelled:
-        return { outcome: 'cancelled' };
-      case CODE.requested:
-        return { outcome: 'requested', revokedAtMs: integerAt(raw, 4) };
-      case CODE.before:
-        return { outcome: 'already_cancelled' };
-      case CODE.done:
-        throw new QueueError('job_done', 'the job is done');
-      case CODE.hasDependents:
-        throw new DependentsError(idsFrom(raw, 5));
-      default:
-        throw jobNotFound(id);
-    }
+    const codeOf = (i: number): number => integerAt(raw, 3 + 2 * i);
+    return {
+      results: ids.map((_id, i) => cancelledOf(codeOf(i), integerAt(raw, 4 + 2 * i))),
+      hindered: ids.filter((_id, i) => codeOf(i) === CODE.hasDependents),
+      dependents: idsFrom(raw, 3 + 2 * ids.length),
+    };
   }
 
   /**
@@ -94,6 +129,21 @@ export class JobCanceller {
     if (code === REMOVED.missing) throw jobNotFound(id);
     if (code === REMOVED.leased) throw new QueueError('leased', 'the job is leased');
     if (code === REMOVED.hasDependents) throw new DependentsError(idsFrom(raw, 4));
+  }
+}
+
+function cancelledOf(code: number, atMs: number): CancelledOne {
+  switch (code) {
+    case CODE.cancelled:
+      return { outcome: 'cancelled' };
+    case CODE.requested:
+      return { outcome: 'requested', revokedAtMs: atMs };
+    case CODE.before:
+      return { outcome: 'already_cancelled' };
+    case CODE.done:
+      return { outcome: 'done' };
+    default:
+      return NOT_FOUND;
   }
 }
 

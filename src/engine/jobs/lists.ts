@@ -132,7 +132,7 @@ export class Lists {
       id: place.id,
       limit: Math.min(limit, STEP),
       scan_limit: STEP,
-      order: walk.isBack ? 'newest' : '',
+      order: isReadBack(walk, place.source) ? 'newest' : '',
     });
     for (let at = 4; at < raw.length; at += FIELDS_PER_ITEM) items.push(listedJobOf(raw, at, nowMs));
     return { ...place, at: bytesAt(raw, 2).toString(), id: bytesAt(raw, 3) };
@@ -155,6 +155,12 @@ function firstOf(walk: Walk, queue: string): Place {
 }
 
 /** From its end, a source is read from its last score on, which the script knows. */
-function startOf({ sources, isBack }: Walk, queue: string, source: number): Place {
-  return { queue, source, at: isBack ? '' : (sources[source]?.from ?? ''), id: NOWHERE };
+function startOf(walk: Walk, queue: string, source: number): Place {
+  const at = isReadBack(walk, source) ? '' : (walk.sources[source]?.from ?? '');
+  return { queue, source, at, id: NOWHERE };
+}
+
+/** True if a source is read from its highest score to its lowest. */
+function isReadBack({ sources, isBack }: Walk, source: number): boolean {
+  return isBack !== (sources[source]?.isReversed ?? false);
 }

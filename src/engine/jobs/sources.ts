@@ -9,6 +9,8 @@ export interface Source {
   readonly from?: string;
   /** Last score. */
   readonly to?: number;
+  /** The oldest jobs have the highest scores. */
+  readonly isReversed?: true;
 }
 
 /** In the order in which they run: negative priorities, then the ready list, then the others. */
@@ -17,8 +19,6 @@ const READY: readonly Source[] = [{ kind: 'p', to: -1 }, { kind: 'r' }, { kind: 
 const SCHEDULED: readonly Source[] = [{ kind: 'S' }, { kind: 's' }, { kind: 'f' }];
 const LEASED: readonly Source[] = [{ kind: 'L' }, { kind: 'l' }];
 
-const ENDED: readonly Source[] = [{ kind: 'z' }];
-
 const OF_STATE: Readonly<Record<JobState, readonly Source[]>> = {
   ready: READY,
   scheduled: SCHEDULED,
@@ -26,12 +26,13 @@ const OF_STATE: Readonly<Record<JobState, readonly Source[]>> = {
   dead: [{ kind: 'd' }],
   blocked: [{ kind: 'b' }],
   held: [{ kind: 'h' }],
-  done: ENDED,
-  cancelled: ENDED,
+  // Both are in one index: the score of a done job is when it ended, that of a cancelled one is the same below zero.
+  done: [{ kind: 'z', from: '0' }],
+  cancelled: [{ kind: 'z', to: -1, isReversed: true }],
 };
-const OF_QUEUE = (['ready', 'scheduled', 'leased', 'blocked', 'held', 'dead', 'done'] as const).flatMap(
-  (state) => OF_STATE[state],
-);
+const OF_QUEUE = (
+  ['ready', 'scheduled', 'leased', 'blocked', 'held', 'dead', 'done', 'cancelled'] as const
+).flatMap((state) => OF_STATE[state]);
 
 /** Indexes that a list reads: one index of the whole namespace, or the indexes of each queue. */
 export type Plan = { readonly name: string; readonly sources: readonly Source[] } | PlanByQueue;
@@ -56,7 +57,7 @@ export function planOf({ worker, tracked, group, tag, type, queue, state }: JobF
   };
 }
 
-/** The indexes of some states, each once: done and cancelled jobs share one. */
+/** The indexes of some states, each once. */
 function sourcesOf(states: readonly JobState[]): readonly Source[] {
   return [...new Set(states.flatMap((state) => OF_STATE[state]))];
 }

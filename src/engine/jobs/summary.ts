@@ -64,7 +64,8 @@ export function summaryOf({ id, header, queue, score, field }: StoredFacts, nowM
     dueAtMs: state === 'scheduled' ? when : null,
     expiresAtMs: timeOrNull(expires),
     leaseEndsAtMs: state === 'leased' ? when : null,
-    endedAtMs: hasEnded ? when : null,
+    // The score of a cancelled job is below zero.
+    endedAtMs: hasEnded && when !== null ? Math.abs(when) : null,
     worker: state === 'leased' ? (field('worker') ?? null) : null,
     progress: parsed(field('progress')),
     failure: failureOf(field),

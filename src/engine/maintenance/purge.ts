@@ -45,7 +45,17 @@ const COUNTED_AT_ONCE = 64;
 /** Keys that Redis checks for a page of SCAN, and keys that one script removes. */
 const PAGE = 500;
 const KEYS_IN_ONE = 100;
-const NO_JOBS = { ready: 0, scheduled: 0, leased: 0, dead: 0, blocked: 0, stuck: 0, held: 0, ended: 0 };
+const NO_JOBS = {
+  ready: 0,
+  scheduled: 0,
+  leased: 0,
+  dead: 0,
+  blocked: 0,
+  stuck: 0,
+  held: 0,
+  done: 0,
+  cancelled: 0,
+};
 
 /**
  * Deletes a namespace with all its data: jobs in every state, queues, settings, statistics. It works queue by queue, in

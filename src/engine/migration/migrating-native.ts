@@ -97,6 +97,18 @@ export class MigratingNative implements NativeJobs {
     return this.whereItIs((jobs) => jobs.cancel(...args));
   }
 
+  /** In one step: all jobs that exist must be in the same pool. */
+  async cancelMany(
+    ...[namespace, ids, request]: Parameters<NativeJobs['cancelMany']>
+  ): ReturnType<NativeJobs['cancelMany']> {
+    const inNext = await this.next.placesOf(namespace, ids);
+    if (inNext.every((place) => place !== null)) return this.next.cancelMany(namespace, ids, request);
+    const inOld = await this.old.placesOf(namespace, ids);
+    const isInOld = inOld.some((place) => place !== null);
+    refuse(isInOld && inNext.some((place) => place !== null), 'a cancel of jobs in both pools');
+    return (isInOld ? this.old : this.next).cancelMany(namespace, ids, request);
+  }
+
   remove(...args: Parameters<NativeJobs['remove']>): ReturnType<NativeJobs['remove']> {
     return this.whereItIs((jobs) => jobs.remove(...args));
   }

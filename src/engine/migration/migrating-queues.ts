@@ -283,7 +283,8 @@ function sum(one: QueueCounts, other: QueueCounts | undefined): QueueCounts {
     blocked: one.blocked + other.blocked,
     stuck: one.stuck + other.stuck,
     held: one.held + other.held,
-    ended: one.ended + other.ended,
+    done: one.done + other.done,
+    cancelled: one.cancelled + other.cancelled,
     oldestReadyAgeMs: Math.max(one.oldestReadyAgeMs, other.oldestReadyAgeMs),
   };
 }

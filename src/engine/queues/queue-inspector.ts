@@ -8,7 +8,7 @@ import { encodeId } from '../core/ids.js';
 import type { ScriptRunner } from '../core/scripts.js';
 
 /** Number of values per queue in the reply of lua/commands/simple/count_jobs.lua. */
-const COUNTS_PER_QUEUE = 9;
+const COUNTS_PER_QUEUE = 10;
 
 /** Status of lua/commands/simple/destroy.lua for an extended queue, which it does not change. */
 const EXTENDED_QUEUE = 3;
@@ -60,8 +60,9 @@ export class QueueInspector {
         dead: integerAt(raw, at + 3),
         blocked: integerAt(raw, at + 5),
         held: integerAt(raw, at + 6),
-        ended: integerAt(raw, at + 7),
-        stuck: integerAt(raw, at + 8),
+        done: integerAt(raw, at + 7),
+        cancelled: integerAt(raw, at + 8),
+        stuck: integerAt(raw, at + 9),
         oldestReadyAgeMs: publishedMs === 0 ? 0 : Math.max(nowMs - publishedMs, 0),
       };
     });

@@ -1,4 +1,5 @@
 import {
+  MAX_CANCELS,
   MAX_DEPENDENCIES,
   MAX_LABEL,
   MAX_LOG_DATA_BYTES,
@@ -21,6 +22,7 @@ import {
   Moment,
   OneOf,
   Part,
+  Parts,
   QueueName,
   Text,
   Whole,
@@ -90,6 +92,10 @@ export class CancelFields {
   grace_ms?: number;
 }
 
+export class CancelManyFields extends CancelFields {
+  @JobIds('Their ids.', { max: MAX_CANCELS }) ids!: string[];
+}
+
 export class DeleteJobQuery {
   @Optional()
   @Flag(
@@ -106,6 +112,20 @@ export class CancelledAnswer {
   )
   outcome!: string;
   @Nullable() @Moment('When its owner loses it.') revoked_at!: string | null;
+}
+
+export class CancelManyResult {
+  @JobId('The id of the job.') id!: string;
+  @OneOf(
+    'What became of it, as of a cancel of one; `done`: too late, it is done; `not_found`: there is no such job, or the token is not for its queue.',
+    ['cancelled', 'requested', 'already_cancelled', 'done', 'not_found'],
+  )
+  outcome!: string;
+  @Nullable() @Moment('When its owner loses it.') revoked_at!: string | null;
+}
+
+export class CancelManyAnswer {
+  @Parts('One for each, in order.', () => CancelManyResult, MAX_CANCELS) results!: CancelManyResult[];
 }
 
 /** An entry for a job's timeline. */

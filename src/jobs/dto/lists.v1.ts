@@ -1,5 +1,5 @@
 import { MAX_GROUP, MAX_LABEL, MAX_MESSAGE, MAX_TAGS } from '../../domain/limits.js';
-import { STATE_NAMES } from '../../domain/states.js';
+import { type JobState, STATE_NAMES } from '../../domain/states.js';
 import { Nullable, Optional } from '../../http/fields/field.js';
 import {
   JobId,
@@ -23,9 +23,7 @@ const MANY = 1_000_000_000;
 /** Filters of a job list; a job must match all of them. */
 export class JobsQuery extends JobsPageQuery {
   @Optional() @QueueName('Their queue. A token for some queues must name one of them.') queue?: string;
-  @Optional()
-  @SomeOf('Their states, with commas between them; `ended`: done or cancelled.', STATE_NAMES)
-  state?: string[];
+  @Optional() @SomeOf('Their states, with commas between them.', STATE_NAMES) state?: JobState[];
   @Optional() @Label('One of their tags.', { max: MAX_LABEL }) tag?: string;
   @Optional() @Label('Their type.', { max: MAX_LABEL }) type?: string;
   @Optional() @Label('The failure group of dead jobs.', { max: MAX_GROUP }) group?: string;

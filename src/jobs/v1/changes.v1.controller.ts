@@ -14,8 +14,8 @@ import { given } from '../../http/fields/given.js';
 import { Incoming } from '../../http/incoming.js';
 import { bulkLimit } from '../../http/request/body.js';
 import { fieldsIn } from '../../http/request/json-body.js';
-import { isoTime, isoTimeOrNull, reply } from '../../http/answer/reply.js';
-import { jobChangeOf, logDataOf } from './changes.v1.js';
+import { isoTimeOrNull, reply } from '../../http/answer/reply.js';
+import { cancelledAnswer, jobChangeOf, logDataOf } from './changes.v1.js';
 import { ChangesService } from '../changes.service.js';
 import { SettledAnswer } from '../dto/settle.v1.js';
 import {
@@ -58,9 +58,7 @@ export class V1ChangesController {
     const { caller, jobId: id } = context;
     const { cascade, grace_ms } = await this.fields(context, CancelFields);
     const request = given<CancelRequest>({ cascade, graceMs: grace_ms });
-    const cancelled = await this.changes.cancel(caller, id, request);
-    const revoked_at = cancelled.outcome === 'requested' ? isoTime(cancelled.revokedAtMs) : null;
-    reply(context, 200, { id, outcome: cancelled.outcome, revoked_at });
+    reply(context, 200, cancelledAnswer(id, await this.changes.cancel(caller, id, request)));
   }
 
   @Post('revoke')

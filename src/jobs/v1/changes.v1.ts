@@ -1,5 +1,7 @@
 import { MAX_LOG_DATA_BYTES } from '../../domain/limits.js';
+import type { CancelledOne } from '../../engine/jobs/job-canceller.js';
 import type { JobChange } from '../../engine/jobs/job-updater.js';
+import { isoTime } from '../../http/answer/reply.js';
 import { given } from '../../http/fields/given.js';
 import { Problems } from '../../http/fields/read.js';
 import type { ChangeFields } from '../dto/change.v1.js';
@@ -33,6 +35,15 @@ export function jobChangeOf(fields: ChangeFields, maxBytes: number): JobChange {
     queue,
     dependsOn: depends_on,
   });
+}
+
+/** What became of a job that was to be cancelled, in the format of the API. */
+export function cancelledAnswer<T extends CancelledOne>(
+  id: string,
+  cancelled: T,
+): { readonly id: string; readonly outcome: T['outcome']; readonly revoked_at: string | null } {
+  const revoked_at = cancelled.outcome === 'requested' ? isoTime(cancelled.revokedAtMs) : null;
+  return { id, outcome: cancelled.outcome, revoked_at };
 }
 
 /** Checks the data of a timeline entry. @throws {InputError} it is too long, or nested too deeply */

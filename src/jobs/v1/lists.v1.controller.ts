@@ -1,7 +1,6 @@
 import { Controller, Delete, Get, Post, Put, UseGuards } from '@nestjs/common';
 import { Access, type AccessRules } from '../../auth/access.js';
 import { TokenGuard } from '../../auth/token.guard.js';
-import { statesOf } from '../../domain/states.js';
 import { InputError } from '../../http/answer/errors.v1.js';
 import type { Query } from '../../http/request/head.js';
 import { Config } from '../../config/config.js';
@@ -55,12 +54,11 @@ export class V1ListsController {
   })
   async list(@Incoming() context: RequestContext): Promise<void> {
     const { caller, query } = context;
-    const { limit, cursor, order, ids, fields, state, ...filter } = readQuery(JobsQuery, query);
+    const { limit, cursor, order, ids, fields, ...filter } = readQuery(JobsQuery, query);
     if (ids !== undefined) refuseBesideIds(query);
     const page = { ...pageOf({ limit, cursor }), order };
-    const states = state && { state: statesOf(state) };
     const found = await (ids === undefined
-      ? this.lists.list(caller, { ...filter, ...states }, page)
+      ? this.lists.list(caller, filter, page)
       : this.lists.listByIds(caller, ids));
     reply(context, 200, jobsPage(found, fields && (await this.lists.dataOf(caller, found.items))));
   }

@@ -1,5 +1,5 @@
 import { MAX_PERIOD_MS, MAX_PRIORITY, MAX_TRIES, MAX_UINT32, MIN_PRIORITY } from '../../domain/limits.js';
-import { STATE_NAMES } from '../../domain/states.js';
+import { type JobState, STATE_NAMES } from '../../domain/states.js';
 import { Nullable, Optional } from '../../http/fields/field.js';
 import { Flag, Moment, OneOf, SomeOf, Label, Part, Parts, QueueName, Whole } from '../../http/fields/kinds.js';
 import { RetryPolicyFields } from '../../http/job-fields/retry-policy.v1.js';
@@ -96,14 +96,15 @@ export class CountsAnswer {
   )
   stalled!: number;
   @Whole('They are in the dead letter.', 0, MAX_UINT32) dead!: number;
-  @Whole('They are done or cancelled, and kept for a while.', 0, MAX_UINT32) ended!: number;
+  @Whole('They are done, and kept for a while.', 0, MAX_UINT32) done!: number;
+  @Whole('They are cancelled, and kept for a while.', 0, MAX_UINT32) cancelled!: number;
   @Whole('Recurring jobs that make jobs of the queue, paused ones too.', 0, MAX_UINT32) recurring!: number;
 }
 
 export class QueueAnswer {
   @QueueName('Its name.') queue!: string;
   @Flag('False: nothing of it is stored, it has neither jobs nor settings.') exists!: boolean;
-  @Whole('Jobs that are still to end: all but dead and ended ones.', 0, MAX_UINT32) length!: number;
+  @Whole('Jobs that are still to end: all but dead, done and cancelled ones.', 0, MAX_UINT32) length!: number;
   @Whole('Jobs for workers now: ready, held and leased ones.', 0, MAX_UINT32) work!: number;
   @Part('Its jobs, by state.', () => CountsAnswer) counts!: CountsAnswer;
   @Nullable() @Moment('Nobody gets its jobs since then; null = they do.') paused_at!: string | null;
@@ -137,7 +138,7 @@ export class DrainFields {
 }
 
 export class PurgeFields {
-  @SomeOf('Which jobs go, by state; `ended`: done or cancelled.', STATE_NAMES) states!: string[];
+  @SomeOf('Which jobs go, by state.', STATE_NAMES) states!: JobState[];
   @Optional() @Flag('Nothing goes: they are only counted.') dry_run: boolean = false;
 }
 

@@ -166,8 +166,8 @@ export const cancelJobs = script({
   name: 'extended/cancel',
   label: 'full_cancel',
   keys: SPACE,
-  args: [...TIMES, 'id', 'cascade', 'grace_ms'],
-  item: [],
+  args: [...TIMES, 'cascade', 'grace_ms'],
+  item: ['id'],
   repeatable: false,
   reply: whole,
 });

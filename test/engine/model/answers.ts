@@ -20,6 +20,16 @@ export async function outcomeOf(call: Promise<object>): Promise<Outcome> {
   return { answer: 'done', ...outcome };
 }
 
+/** The refusal of a cancel of many, with the jobs that prevent it and those that depend on them. */
+export function manyRefusal(error: unknown): {
+  readonly dependents: readonly string[];
+  readonly hindered: readonly string[] | undefined;
+} {
+  if (error instanceof DependentsError)
+    return { dependents: [...error.dependents].sort(), hindered: error.ids };
+  throw error;
+}
+
 /** The refusal of a cancel, with the dependents that prevent it. */
 export function cancelRefusal(error: unknown): {
   readonly code: string;

@@ -10,6 +10,24 @@ export interface CancelAnswer {
   readonly revokedAtMs?: number;
 }
 
+/** Cancels jobs, all or none: jobs that depend on each other may be named together. */
+export function cancelMany(
+  space: Space,
+  ids: readonly string[],
+  isCascade: boolean,
+  graceMs: number,
+): { readonly dependents: readonly string[]; readonly hindered: readonly string[] } | CancelAnswer[] {
+  const othersOf = (id: string): string[] => {
+    const job = space.jobs.get(id);
+    if (isCascade || !job || isKept(job)) return [];
+    const dependents = dependentsOf(space, id, job.born).map((one) => one.id);
+    return dependents.filter((one) => !ids.includes(one));
+  };
+  const hindered = ids.filter((id) => othersOf(id).length > 0);
+  if (hindered.length > 0) return { hindered, dependents: [...new Set(ids.flatMap(othersOf))].sort() };
+  return ids.map((id) => cancelOne(space, id, isCascade, graceMs));
+}
+
 /** Cancels a job: it ends now, or, if it is leased, after the grace time. */
 export function cancel(space: Space, id: string, isCascade: boolean, graceMs: number): CancelAnswer {
   const job = space.jobs.get(id);
@@ -17,6 +35,13 @@ export function cancel(space: Space, id: string, isCascade: boolean, graceMs: nu
   if (isKept(job)) return { code: job.state === 'done' ? 'job_done' : 'already_cancelled' };
   const dependents = dependentsOf(space, id, space.get(id).born).map((one) => one.id);
   if (dependents.length > 0 && !isCascade) return { code: 'has_dependents', dependents };
+  return cancelOne(space, id, isCascade, graceMs);
+}
+
+function cancelOne(space: Space, id: string, isCascade: boolean, graceMs: number): CancelAnswer {
+  const job = space.jobs.get(id);
+  if (!job) return { code: 'not_found' };
+  if (isKept(job)) return { code: job.state === 'done' ? 'done' : 'already_cancelled' };
   job.cascades ||= isCascade;
   if (job.state !== 'leased') {
     end(space, job, 'cancelled');

@@ -190,6 +190,18 @@ const cancel = command(
   hasJobs,
 );
 
+const cancelMany = command(
+  'cancel many',
+  fc.record({
+    picks: fc.array(pick, { minLength: 1, maxLength: 6 }),
+    cascade: fc.constantFrom(false, false, false, true),
+    graceMs: fc.constantFrom(0, 0, 500, 1_000),
+  }),
+  // Some of them are gone; in the order of the picks.
+  (pair, { picks, cascade, graceMs }) => pair.cancelMany(idsOf(pair, picks), cascade, graceMs),
+  hasJobs,
+);
+
 type Wish = Omit<JobChange, 'data' | 'dependsOn' | 'moreDependencies' | 'lessDependencies'> & {
   readonly text?: string;
   readonly only?: readonly number[];
@@ -289,6 +301,7 @@ export const COMMANDS: fc.Arbitrary<Command>[] = [
     { weight: 2, arbitrary: move },
     { weight: 1, arbitrary: acknowledge },
     { weight: 3, arbitrary: cancel },
+    { weight: 3, arbitrary: cancelMany },
     { weight: 8, arbitrary: change },
     { weight: 2, arbitrary: control },
     { weight: 1, arbitrary: order },

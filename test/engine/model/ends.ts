@@ -74,6 +74,9 @@ export function forgetKept(space: Space): void {
   }
 }
 
+/** Jobs that ended in one millisecond: done ones first; by id, cancelled ones in the opposite order. */
 export function byEnd(one: ModelJob, other: ModelJob): number {
-  return one.atMs - other.atMs || (hasSmallerId(one, other) ? -1 : 1);
+  if (one.atMs !== other.atMs) return one.atMs - other.atMs;
+  if (one.state !== other.state) return one.state === 'done' ? -1 : 1;
+  return hasSmallerId(one, other) === (one.state !== 'cancelled') ? -1 : 1;
 }

@@ -5,8 +5,8 @@ import type { JobState } from '../../../src/domain/states.js';
 import type { JobChange } from '../../../src/engine/jobs/job-updater.js';
 import { randomNamespace, testKeys } from '../../support/redis.js';
 import { newJob, type EngineFixture } from '../fixture.js';
-import { answerOf, cancelRefusal, type Outcome, outcomeOf } from './answers.js';
-import { cancel } from './cancels.js';
+import { answerOf, cancelRefusal, manyRefusal, type Outcome, outcomeOf } from './answers.js';
+import { cancel, cancelMany } from './cancels.js';
 import { change, isDueUnknown } from './changes.js';
 import { isRinging, nextMs, tick } from './clock.js';
 import { bury, respawn, type DeadWish } from './dead.js';
@@ -208,6 +208,15 @@ export class Pair {
       .then(({ outcome, ...rest }) => ({ code: outcome, ...rest }), cancelRefusal);
     const { dependents, ...known } = cancel(this.space, id, cascade, graceMs);
     expect(answer).toEqual({ ...known, ...(dependents && { dependents: [...dependents].sort() }) });
+    await this.drain();
+  }
+
+  async cancelMany(ids: readonly string[], cascade: boolean, graceMs: number): Promise<void> {
+    const answer = await this.engine.extended.jobCanceller
+      .cancelMany(this.ns, ids, { cascade, graceMs })
+      .then((results) => results.map(({ outcome, ...rest }) => ({ code: outcome, ...rest })), manyRefusal);
+    await this.read();
+    expect(answer).toEqual(cancelMany(this.space, ids, cascade, graceMs));
     await this.drain();
   }
 

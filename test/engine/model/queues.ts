@@ -24,12 +24,11 @@ export function purge(
   return Object.fromEntries(found.map(([state, jobs]) => [state, jobs.length]));
 }
 
-const SIZES = ['ready', 'scheduled', 'leased', 'dead', 'blocked', 'held'] as const;
+const SIZES = ['ready', 'scheduled', 'leased', 'dead', 'blocked', 'held', 'done', 'cancelled'] as const;
 
 /** How many jobs of a queue are in each state. */
 export function counts(space: Space, queue: string): Record<string, number> {
   const sizes = Object.fromEntries(SIZES.map((state) => [state, space.in(queue, state).length]));
-  const ended = space.in(queue, 'done').length + space.in(queue, 'cancelled').length;
   const stuck = space.in(queue, 'blocked').filter(({ failed }) => failed.size > 0).length;
-  return { ...sizes, ended, stuck };
+  return { ...sizes, stuck };
 }
