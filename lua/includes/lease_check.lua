@@ -12,6 +12,11 @@ local function is_late(job, verb)
   return IS_WAITING[job.state] and job.attempts > 0 and verb ~= "undo" and (verb ~= "heartbeat" or may_go_on(job))
 end
 
+-- A job that died when its lease expired keeps that lease's number: the work may have been done all the same.
+local function died_with(job, lease)
+  return job.lease == lease and job.attempts >= 1
+end
+
 -- Takes the job out of its index for its lease holder. If it was scheduled again meanwhile, it is not due at a time any more.
 local function take_in_hand(job)
   if job.state == SCHEDULED then
@@ -29,8 +34,8 @@ local function claim_on(job, verb, lease, options)
     return (not job or job.is_gone or is_expired(job)) and 0 or job.state == LEASED and 1 or 7
   end
   local is_over = not job or job.is_gone or is_expired(job) or job.state == DONE or job.state == CANCELLED
-  if job and not job.is_gone and job.state == DEAD and lease > 0 then -- It died when this lease expired: the work may be done all the same.
-    return verb == "ack" and not options.next and job.lease == lease and job.attempts > 0 and 1 or 2
+  if job and not job.is_gone and job.state == DEAD and lease > 0 then
+    return died_with(job, lease) and verb == "ack" and not options.next and 1 or 2
   elseif is_over or lease > 0 and job.state == BLOCKED then
     return job and not job.is_gone and lease > 0 and job.lease ~= lease and 2 or 0
   elseif lease > 0 then

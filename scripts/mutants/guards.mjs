@@ -3,6 +3,7 @@ import { CLUSTER } from './guards/cluster.mjs';
 import { DEPENDENCIES } from './guards/dependencies.mjs';
 import { DURABLE } from './guards/durability.mjs';
 import { EVENTS } from './guards/events.mjs';
+import { EXPIRED_LEASES } from './guards/expired-leases.mjs';
 import { FAILURES } from './guards/failures.mjs';
 import { FAR_SLOTS } from './guards/far-slots.mjs';
 import { FLOODS } from './guards/floods.mjs';
@@ -59,6 +60,7 @@ export const GUARDS = [
   ...SCRIPTS,
   ...LOOPS,
   ...METRICS,
+  ...EXPIRED_LEASES,
   ...FAILURES,
   ...CLUSTER,
   ...TOKENS,

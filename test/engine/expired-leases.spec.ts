@@ -121,6 +121,19 @@ describe('a lease that expires', () => {
     });
   });
 
+  it('is stalled until its next lease, while it waits and when it is ready again', async () => {
+    await native({ type: 't' });
+    const stalled = async () =>
+      (await f.engine.extended.workers.list(f.ns, { limit: 9 })).items.map((worker) => worker.stalled);
+    await crash();
+    expect(await stalled()).toEqual([1]);
+    await f.pass(SECOND_MS);
+    expect(await f.counts()).toMatchObject({ ready: 1 });
+    expect(await stalled()).toEqual([1]);
+    await f.reserve('q', { worker: 'w2' });
+    expect(await stalled()).toEqual([0, 0]);
+  });
+
   it('counts together with failures for the delay', async () => {
     const id = await native({ retry: { kind: 'linear', delayMs: 1_000 } });
     await crash();
@@ -191,6 +204,15 @@ describe('a lease that expires', () => {
     });
   });
 
+  it('of a dead native job not for the ack of an earlier lease', async () => {
+    const id = await native({ tries: 2, type: 't', retry: { kind: 'fixed', delayMs: 0 } });
+    const early = await crash();
+    await crash();
+    expect(await f.find(id)).toMatchObject({ state: 'dead' });
+    expect(await ack(early)).toEqual(['lease_lost']);
+    expect(await f.find(id)).toMatchObject({ state: 'dead' });
+  });
+
   describe('in a queue with `lease_grace_ms`', () => {
     it.each([
       ['a job of lmstfy’s API waits so long, without a failure', 0, () => f.publish('q', { tries: 3 })],
@@ -246,21 +268,26 @@ describe('a lease that expires', () => {
       expect((await f.drain('q')).join('')).toMatch(/^[abc]{3}de$/);
     });
 
-    it('jobs that go back at once keep the order in which they were leased', async () => {
+    it('jobs that go back at once keep the order in which their leases ended', async () => {
       await settings({ expired: 'front' });
-      for (const text of ['a', 'b', 'c']) await f.publish('q', { text, tries: 3 });
-      for (let i = 0; i < 3; i++) await lease();
+      // The ids are in the other order than the leases.
+      for (const text of ['c', 'b', 'a']) await f.publish('q', { text, tries: 3, id: `id-${text}` });
+      for (const text of ['c', 'b', 'a']) {
+        const [job] = await f.reserve('q', { ttrMs: TTR_MS - 'abc'.indexOf(text) - 1 });
+        expect(job?.body.toString()).toBe(text);
+      }
       await f.publish('q', { text: 'd' });
       await f.pass(TTR_MS);
-      expect((await f.drain('q')).join('')).toBe('abcd');
+      expect((await f.drain('q')).join('')).toBe('cbad');
     });
 
-    it('a job that is moved while it waits goes to the end of the other queue', async () => {
+    it('a job that is moved while it waits loses its place', async () => {
       await settings({ expired: 'front' });
       const id = await native({ body: Buffer.from('a') });
       await crash();
       await native({ queue: 'other', body: Buffer.from('b') });
-      await f.engine.native.change(f.ns, id, { queue: 'other', delayMs: 0 });
+      await f.engine.native.change(f.ns, id, { queue: 'other', delayMs: 100 });
+      await f.pass(100);
       expect((await f.drain('other')).join('')).toBe('ba');
     });
   });

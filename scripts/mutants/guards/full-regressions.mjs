@@ -50,8 +50,8 @@ export const FULL_REGRESSIONS = [
   {
     name: 'extended path: a cancelled job does not die of its last lease',
     file: 'lua/includes/time_out.lua',
-    from: 'if job.tries == 0 and not job.x.cancel then',
-    to: 'if job.tries == 0 then',
+    from: 'if not is_free and not job.x.cancel then',
+    to: 'if not is_free then',
     spec: SPEC,
     test: 'are cancelled when their last lease',
   },
