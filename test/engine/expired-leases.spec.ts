@@ -101,8 +101,10 @@ describe('a lease that expires', () => {
       body: Buffer.from('x'),
     });
     expect(Math.abs(publishedAtMs! - before!.publishedAtMs!)).toBeLessThanOrEqual(1);
+    await f.pass(SECOND_MS);
+    expect(await f.find(id)).toMatchObject({ state: 'ready' });
     await f.pass(3_600_000);
-    expect(await f.find(id)).toBeNull();
+    expect(await f.keys()).not.toContainEqual(expect.stringContaining('mine'));
   });
 
   it.each([
@@ -132,6 +134,15 @@ describe('a lease that expires', () => {
     expect(await stalled()).toEqual([1]);
     await f.reserve('q', { worker: 'w2' });
     expect(await stalled()).toEqual([0, 0]);
+  });
+
+  it('does not change the tries with which a job goes on in a next queue', async () => {
+    const id = await native({ tries: 7 });
+    await crash();
+    await f.pass(SECOND_MS);
+    const { lease: number } = await lease();
+    await f.engine.native.complete(f.ns, [{ id, lease: number, next: { queue: 'next' } }]);
+    expect(await f.find(id)).toMatchObject({ queue: 'next', tries: 7, triesLeft: 7 });
   });
 
   it('counts together with failures for the delay', async () => {

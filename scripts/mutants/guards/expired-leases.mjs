@@ -36,7 +36,7 @@ export const EXPIRED_LEASES = [
     from: 'redis.call("HSET", extras_key(id), "tries", one.total)',
     to: '',
     spec: SPEC,
-    test: 'keeps what a job was published with',
+    test: 'does not change the tries',
   },
   {
     name: 'expired lease: a simple job still expires when it was handed over',
