@@ -66,15 +66,30 @@ const nativeCycle = (queue, total, variant) => ({
   ...variant,
 });
 
-/** @param {{ jobs: number, cycles: number, lone: number }} size */
-function rowsOf({ jobs, cycles, lone }) {
-  const many = jobs * 2;
-  const few = (/** @type {string} */ key, /** @type {number} */ connections) => ({
+/** Both APIs with few connections. @param {number} connections @param {number} total */
+function fewRows(connections, total) {
+  const [queue, native] = [`few-${connections}`, `few-v1-${connections}`];
+  const few = (/** @type {string} */ key) => ({
     key: `${key}-${connections}`,
     name: `${key.replace('v1-', 'v1 ')}, ${connections} connection${connections === 1 ? '' : 's'}`,
     connections,
     maxMs: ROW_MS,
   });
+  return [
+    publish(queue, total, few('publish')),
+    consume(queue, total, few('consume')),
+    ack(total, few('ack')),
+    { ...cycle(queue, total), ...few('cycle') },
+    call('/jobs', jobOf(native), total, few('v1-publish')),
+    lease(native, total, few('v1-lease')),
+    settle(total, few('v1-ack')),
+    nativeCycle(native, total, few('v1-cycle')),
+  ];
+}
+
+/** @param {{ jobs: number, cycles: number, lone: number }} size */
+function rowsOf({ jobs, cycles, lone }) {
+  const many = jobs * 2;
   return [
     call('/jobs', jobOf('v1'), jobs, { key: 'v1-publish', name: 'v1 publish' }),
     lease('v1', jobs, { key: 'v1-lease', name: "v1 lease, with a worker's name" }),
@@ -102,16 +117,8 @@ function rowsOf({ jobs, cycles, lone }) {
     }),
     lease('typed', jobs, { key: 'typed-lease', name: 'v1 lease, type + tag + retry' }),
     settle(jobs, { key: 'typed-ack', name: 'v1 ack with a result', outcome: { result: { sent: true } } }),
-    publish('lone', lone, few('publish', 1)),
-    consume('lone', lone, few('consume', 1)),
-    ack(lone, few('ack', 1)),
-    { ...cycle('lone', lone), ...few('cycle', 1) },
-    { ...cycle('eight', cycles), ...few('cycle', 8) },
-    call('/jobs', jobOf('lone-v1'), lone, few('v1-publish', 1)),
-    lease('lone-v1', lone, few('v1-lease', 1)),
-    settle(lone, few('v1-ack', 1)),
-    nativeCycle('lone-v1', lone, few('v1-cycle', 1)),
-    nativeCycle('eight-v1', cycles, few('v1-cycle', 8)),
+    ...fewRows(1, lone),
+    ...fewRows(8, cycles),
   ];
 }
 

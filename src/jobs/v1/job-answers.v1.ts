@@ -2,7 +2,7 @@ import type { LeasedJob, ExtendedFacts } from '../../domain/job.js';
 import type { JobDetails, PublishedJob, TimelineEntry } from '../../domain/extended-job.js';
 import type { Plain } from '../../http/fields/field.js';
 import { failureAnswer, jobFacts } from '../../http/job-fields/job-facts.v1.js';
-import { asciiJson } from '../../http/answer/answer.js';
+import { asciiJson, jsonList } from '../../http/answer/answer.js';
 import { asciiText } from '../../http/json/json-text.js';
 import { isoTime, isoTimeOrNull, timeJson } from '../../http/answer/reply.js';
 import type { EndedAnswer, TimelineAnswer, WholeJobAnswer } from '../dto/job.v1.js';
@@ -22,7 +22,7 @@ const NO_EXTENDED_FACTS: ExtendedFacts = {
 
 /** The answer to a lease request: the jobs as the worker gets them, `LeasedJobAnswer` each. ASCII. */
 export function leasedJson(jobs: readonly LeasedJob[]): string {
-  return `{"jobs":[${jobs.map(jobJson).join(',')}]}`;
+  return `{"jobs":${jsonList(jobs, jobJson)}}`;
 }
 
 /** `LeasedJobAnswer`, written directly: through objects it costs eight times as much. Ids and names need no escaping. */
