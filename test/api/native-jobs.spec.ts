@@ -792,7 +792,7 @@ describe('waiting for the end of a job', () => {
       expect([status, json]).toEqual([
         200,
         {
-          ...{ id, state: 'done', existing: false, failure: null, tries: 3 },
+          ...{ id, state: 'done', existing: false, failure: null, tries: 5 },
           published_at: (await find(id))['published_at'],
           result: { data: { twice: 4 }, content_type: 'application/json' },
         },
@@ -823,7 +823,7 @@ describe('waiting for the end of a job', () => {
       const { id } = json as Job;
       const { published_at } = await find(id);
       expect(json).toEqual({
-        ...{ id, state: 'ready', existing: false, published_at, tries: 3 },
+        ...{ id, state: 'ready', existing: false, published_at, tries: 5 },
         ...{ result: null, failure: null },
       });
       expect(headers['location']).toBe(`/v1/${app.namespace}/jobs/${id}`);

@@ -47,7 +47,7 @@ describe('leases', () => {
         ...{
           attributes: null,
           priority: 0,
-          tries_left: 2,
+          tries_left: 4,
           attempts: 1,
           crashes: 0,
           failures: 0,
@@ -88,7 +88,7 @@ describe('leases', () => {
       await shown(3, 0);
       const second = await leaseOne(queue, { worker: 'w' });
       expect(second).toMatchObject({ published_at, tries: 3, tries_left: 2, attempts: 1 });
-      await post(`jobs/${id}/retry`, { lease: second.lease });
+      await post(`jobs/${id}/retry`, { lease: second.lease, delay_ms: 0 });
       await shown(2, 1);
       const third = await leaseOne(queue);
       expect(third).toMatchObject({ published_at, tries: 3, tries_left: 1, attempts: 2 });
