@@ -47,21 +47,6 @@ describe('the module loader', () => {
     expect(text).not.toContain('local other');
   });
 
-  it('leaves out functions of fragments that nothing uses, and modules that only those need', () => {
-    const text = load({
-      'commands/simple/it': command(
-        '--- @requires core/c\n--- @include "some"\n\nlocal x = kept()\nreturn x\n',
-      ),
-      'includes/some':
-        '-- Said.\nlocal function inner()\n  return 1\nend\n\nlocal function unused()\n  return inner() + c() + unused()\nend\n\n' +
-        'local before\n-- Why.\nlocal function kept()\n  return 2\nend\n',
-      'modules/core/c': module('c'),
-    });
-    expect(text).toContain('local before\n-- Why.\nlocal function kept()\n  return 2\nend\n');
-    expect(text).toContain('local x = kept()\nreturn x\n');
-    for (const gone of ['unused', 'inner', 'Said', 'function c()']) expect(text).not.toContain(gone);
-  });
-
   it('writes constants in the place of their names, but not in texts and comments', () => {
     const text = load({
       'commands/simple/it': command(

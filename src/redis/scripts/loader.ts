@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { inlineConstants } from './constants.js';
 import type { Module } from './lua-module.js';
-import { leaveOutUnused, leaveOutUnusedFunctions } from './unused.js';
+import { leaveOutUnused } from './unused.js';
 
 /** Where the Lua files are: at the same depth from `src/` and from `dist/`. */
 const LUA_DIR = join(import.meta.dirname, '..', '..', '..', 'lua');
@@ -12,8 +12,6 @@ const REQUIRES = /^--- @requires (.+)\n/gm;
 /** Inside a block of a command: the modules are put in this place, and made only if the call gets there. */
 const REQUIRES_HERE = /^ +--- @requires (.+)\n/gm;
 const EXPORTS = /^--- @exports (.+)\n/gm;
-/** A fragment, put in place as it is. Only commands of the extended path use it. */
-const INCLUDE = /^--- @include "([a-z_/]+)"$/gm;
 const LOCAL = /^local (?:function )?(\w+(?:, \w+)*)/;
 /** What begins and ends a block at the beginning of a line. */
 const OPENS = /^(?:do|(?:for|while)\b.*\bdo|if\b.*\bthen|(?:local )?function\b.*\))$/;
@@ -46,16 +44,15 @@ export function assembleScript(
   instead: Readonly<Record<string, string>> = {},
   read: ReadLua = readLua,
 ): string {
-  const whole = expandIncludes(read(`commands/${path}`), read);
-  const begins = whole.indexOf(']]\n') + ']]\n'.length;
-  const text = whole.slice(0, begins) + leaveOutUnusedFunctions(whole.slice(begins));
+  const text = read(`commands/${path}`);
   const first = inOrder(path, namesIn(text, REQUIRES), instead, read);
   const rest = inOrder(path, namesIn(text, REQUIRES_HERE), instead, read, first);
   const { modules, code } = inlineConstants([...first, ...rest], text.replace(REQUIRES, ''));
-  const kept = new Map(leaveOutUnused(modules, code).map((module) => [module.name, module]));
+  const headerEnds = code.indexOf(']]\n') + ']]\n'.length;
+  const used = leaveOutUnused(modules, code.slice(headerEnds));
+  const kept = new Map(used.map((module) => [module.name, module]));
   const blocksOf = (wanted: readonly Module[]): string =>
     wanted.map(({ name }) => blockOf(kept.get(name))).join('');
-  const headerEnds = code.indexOf(']]\n') + ']]\n'.length;
   const body = code.slice(headerEnds).replace(REQUIRES_HERE, (_line, names: string) => {
     return blocksOf(inOrder(path, names.split(', '), instead, read, first));
   });
@@ -102,10 +99,6 @@ function readModule(name: string, chain: readonly string[], read: ReadLua): Modu
   }
   const body = text.replace(REQUIRES, '').replace(EXPORTS, '');
   return { name, exports: namesIn(text, EXPORTS), requires: namesIn(text, REQUIRES), body };
-}
-
-function expandIncludes(text: string, read: ReadLua): string {
-  return text.replace(INCLUDE, (_line, path: string) => expandIncludes(read(`includes/${path}`), read));
 }
 
 function namesIn(text: string, pattern: RegExp): string[] {
