@@ -30,6 +30,7 @@ local digest, fingerprint, ttl_ms = ARGV[5], ARGV[6], ARGV[7]
 
 --- @requires core/call, core/header, core/plan, queues/notify, queues/registry, jobs/idempotency, limits/queue_settings, limits/quota_room
 --- @requires extended/jobs, extended/timeline, extended/moves, extended/dependencies, extended/new_jobs, extended/unique_claims, extended/publish_in_place, extended/commit
+--- @lazy extended/dependencies, extended/unique_claims, extended/publish_in_place, limits/concurrency_keys, limits/held_jobs
 
 use_namespace(meta, queues)
 if start_clock(clock_ms, deadline_ms) then
@@ -47,10 +48,10 @@ end
 start_quotas(quotas)
 
 -- Read.
-local codes, states, fresh, holders, stand_ins, stored, refused = {}, {}, {}, {}, {}, {}, false
+local codes, states, fresh, holders, stand_ins, stored, refused, has_unique_keys = {}, {}, {}, {}, {}, {}, false, false
 for i = 8, #ARGV, 4 do
   local n, options, id, body = #codes + 1, cjson.decode(ARGV[i]), ARGV[i + 1], ARGV[i + 2]
-  codes[n], options.needs = "1", ids_in(ARGV[i + 3])
+  codes[n], options.needs = "1", ARGV[i + 3] ~= "" and ids_in(ARGV[i + 3]) or {}
   use_defaults(options)
   local is_there = not options.minted or redis.call("EXISTS", job_key(id)) == 1 -- Sent again, because the response was lost.
   local present = jobs[id] or is_there and job_of(id)
@@ -67,7 +68,11 @@ for i = 8, #ARGV, 4 do
     if is_replaced then
       is_replaced, present = take_place_of(present, options.queue), nil
     end
-    codes[n], holders[#holders + 1] = claim_key(options, id, body)
+    codes[n] = "0"
+    if options.unique then
+      has_unique_keys = true
+      codes[n], holders[#holders + 1] = claim_key(options, id, body)
+    end
     codes[n] = options.put and codes[n] == "6" and "5" or codes[n] -- Or the id would have no job any more.
     codes[n] = codes[n] == "0" and room_for_job(number_of(options.queue), #body) or codes[n]
   end
@@ -91,7 +96,9 @@ for _, item in ipairs(fresh) do
   place_new(item.job, item.options)
   states[item.n] = item.job.state
 end
-place_debounced()
+if has_unique_keys then
+  place_debounced()
+end
 for n, job in pairs(stand_ins) do
   states[n] = job.state
 end

@@ -22,6 +22,7 @@ local clock_ms, deadline_ms = ARGV[1], tonumber(ARGV[2])
 
 --- @requires core/call, core/header, core/plan, queues/notify, queues/registry, extended/jobs, extended/commit
 --- @requires leases/claims, leases/acknowledge, leases/failures, leases/give_back
+--- @lazy leases/move_on, leases/failures, extended/ready_entries, limits/concurrency_keys, limits/held_jobs
 
 use_namespace(meta, queues)
 if start_clock(clock_ms, deadline_ms) then

@@ -58,7 +58,8 @@ function place_new(job, options)
   end
   log_event("published", job, { queue = options.queue })
   put(job, "due", at > now_floor and at or nil)
-  if not wait_for(job, options.needs or {}) then
+  local needs = options.needs or {}
+  if #needs == 0 or not wait_for(job, needs) then
     go(job, at > now_floor and SCHEDULED or READY, at)
   end
 end

@@ -1,26 +1,6 @@
 -- Lease operation ack: the work is done, or the same job continues in another queue.
---- @requires core/call, core/header, queues/registry, extended/jobs, extended/timeline, extended/moves, extended/conversion, extended/dependencies, extended/dependency_cycles, leases/claims
+--- @requires core/call, core/header, queues/registry, extended/jobs, extended/moves, extended/conversion, leases/claims, leases/move_on
 --- @exports ack
-
--- Option `next` of ack: the same job continues in another queue.
-local function move_on(job, next, needs, facts)
-  make_extended(job, true)
-  local from, worker = name_of(job.queue), job.x.worker
-  job.queue, job.tries, job.attempts, job.lease = number_of(next.queue), tonumber(job.x.tries), 0, job.lease + 1
-  queue_names[job.queue] = next.queue
-  make_queue_extended(job.queue, next.queue)
-  for _, field in ipairs({ "leased", "worker", "fgroup", "fmessage", "fat", "fworker", "progress" }) do
-    put(job, field, nil)
-  end
-  local at = next.delay_ms and next.delay_ms > 0 and now_ceil + next.delay_ms
-  put(job, "due", at or nil)
-  log_event("moved", job, { queue = next.queue, from = from, worker = worker })
-  if wait_for(job, needs) then
-    return 1, 0, facts
-  end
-  go(job, at and SCHEDULED or READY, at)
-  return 1, at, facts
-end
 
 local function replace_data(job, options, data)
   if data then
@@ -33,8 +13,10 @@ function ack(job, options, bytes, code)
   local data = options.data_bytes and string.sub(bytes, 1, options.data_bytes)
   local result = data and string.sub(bytes, options.data_bytes + 1) or bytes
   local ran = job.x.leased and now_floor - tonumber(job.x.leased)
-  local needs = ids_in(options.next and result or "")
-  local refusal = why_not(job, needs)
+  local needs, refusal
+  if options.next then
+    needs, refusal = next_needs(job, result)
+  end
   if refusal then
     return 6, 0, '{"refused":"' .. refusal .. '"}'
   end

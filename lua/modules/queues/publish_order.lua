@@ -13,7 +13,7 @@ function came_before(one, other)
 end
 
 -- The place of a ready job among those of another priority when it keeps its place in time, by publish time: the step within the priority, as
--- extended/commit computes it.
+-- extended/ready_entries computes it.
 function rank_of(job, priority)
   local key, middle_score = queue_key("p", job.queue), priority * 2 ^ 45 + 2 ^ 44
   local first = redis.call("ZCOUNT", key, "-inf", "(" .. text_of(middle_score - 2 ^ 44))

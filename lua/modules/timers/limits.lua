@@ -1,5 +1,5 @@
 -- Timers of limits that allow more: the rate of a queue, a slot of a key, or the new settings of a queue.
---- @requires core/call, core/plan, extended/jobs, extended/settings, limits/slots, timers/steps
+--- @requires core/call, core/plan, extended/jobs, extended/settings, limits/concurrency_keys, limits/slots, timers/steps
 --- @exports start_by_rate, call_by_key
 
 -- The rate of a queue allows a job.

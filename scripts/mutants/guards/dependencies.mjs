@@ -114,7 +114,7 @@ export const DEPENDENCIES = [
   },
   {
     name: 'a job that left the list for another priority leaves a stale entry there',
-    file: 'lua/modules/extended/commit.lua',
+    file: 'lua/modules/extended/ready_entries.lua',
     from: 'job.entry = next_entry_number(entries_for(number, name_of(number)), job.id, job.entry)',
     to: 'job.entry = job.entry',
     spec: CHANGE,

@@ -34,7 +34,7 @@ export const FULL_MODEL = [
   },
   {
     name: 'a failure stays behind when a job moves on to its next queue',
-    file: 'lua/modules/leases/acknowledge.lua',
+    file: 'lua/modules/leases/move_on.lua',
     from: '"leased", "worker", "fgroup", "fmessage"',
     to: '"leased", "worker", "fmessage"',
   },

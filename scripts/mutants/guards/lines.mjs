@@ -55,7 +55,7 @@ export const LINES = [
   },
   {
     name: 'entry number: a job with a priority skips the numbers of stale entries',
-    file: 'lua/modules/extended/commit.lua',
+    file: 'lua/modules/extended/ready_entries.lua',
     from: 'next_entry_number(entries_for(number, name_of(number)), job.id, job.entry)',
     to: 'job.entry % 255 + 1',
     spec: REUSED,

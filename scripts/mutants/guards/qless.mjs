@@ -24,7 +24,7 @@ export const QLESS_DEFECTS = [
   },
   {
     name: 'qless: a job that moves on is in its next queue',
-    file: 'lua/modules/leases/acknowledge.lua',
+    file: 'lua/modules/leases/move_on.lua',
     from: '= number_of(next.queue), tonumber',
     to: '= job.queue, tonumber',
     spec: QLESS,
@@ -65,8 +65,8 @@ export const QLESS_DEFECTS = [
   {
     name: 'qless: jobs of recurring ones wait for others',
     file: 'lua/modules/extended/new_jobs.lua',
-    from: 'wait_for(job, options.needs or {})',
-    to: 'wait_for(job, options.due_ms and options.needs or {})',
+    from: 'local needs = options.needs or {}',
+    to: 'local needs = options.due_ms and options.needs or {}',
     spec: QLESS,
     test: 'Q16:',
   },

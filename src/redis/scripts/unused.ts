@@ -79,6 +79,7 @@ function statementsOf(body: string): Statement[] {
   });
 }
 
-function wordsOf(code: string): Set<string> {
+/** The names that occur in a piece of code, but for fields, texts and comments. */
+export function wordsOf(code: string): Set<string> {
   return new Set(code.replace(COMMENT_OR_TEXT, '').match(WORD));
 }
