@@ -24,8 +24,9 @@ Cost: O(log N) per job, plus up to 500 stale entries.
 local meta, queues, due, waiting, expiries, sending = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local clock_ms, deadline_ms, flag_ms, max_bytes, record = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5]
 
---- @requires core/call, core/header, core/plan, queues/notify, queues/registry, queues/ready_list_reader, queues/waiters, queues/next_job, queues/turns
---- @requires jobs/deliveries, extended/jobs, extended/settings, extended/timeline, extended/moves, extended/conversion, extended/commit, limits/at_lease
+--- @requires core/call, core/header, core/plan, queues/notify, queues/registry, queues/ready_list_reader, queues/waiters, queues/next_job
+--- @requires queues/turns, jobs/deliveries, extended/jobs, extended/settings, extended/timeline, extended/moves, extended/conversion, extended/commit
+--- @requires limits/at_lease
 --- @lazy extended/ready_entries, limits/concurrency_keys, limits/held_jobs
 
 use_namespace(meta, queues)

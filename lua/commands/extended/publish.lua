@@ -29,7 +29,8 @@ local clock_ms, deadline_ms, quotas, replaces = ARGV[1], tonumber(ARGV[2]), ARGV
 local digest, fingerprint, ttl_ms = ARGV[5], ARGV[6], ARGV[7]
 
 --- @requires core/call, core/header, core/plan, queues/notify, queues/registry, jobs/idempotency, limits/queue_settings, limits/quota_room
---- @requires extended/jobs, extended/timeline, extended/moves, extended/dependencies, extended/new_jobs, extended/unique_claims, extended/publish_in_place, extended/commit
+--- @requires extended/jobs, extended/timeline, extended/moves, extended/dependencies, extended/new_jobs, extended/unique_claims
+--- @requires extended/publish_in_place, extended/commit
 --- @lazy extended/dependencies, extended/unique_claims, extended/publish_in_place, limits/concurrency_keys, limits/held_jobs
 
 use_namespace(meta, queues)

@@ -23,7 +23,7 @@ Cost: O(limit log N).
 local meta, queues, due, waiting, expiries, sending = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local clock_ms, deadline_ms, limit, quotas = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4]
 
---- @requires core/call, core/header, core/plan, queues/notify, queues/registry, jobs/deliveries, limits/quota_room, extended/jobs, extended/unique_claims
+--- @requires core/call, core/plan, queues/notify, queues/registry, jobs/deliveries, limits/quota_room, extended/jobs, extended/unique_claims
 --- @requires extended/commit, timers/steps, timers/jobs, timers/dependents, timers/limits, timers/retention, timers/recurring
 
 use_namespace(meta, queues)

@@ -20,8 +20,8 @@ Cost: O(log N) per item.
 local meta, queues, due, waiting, expiries = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local clock_ms, deadline_ms = ARGV[1], tonumber(ARGV[2])
 
---- @requires core/call, core/header, core/plan, queues/notify, queues/registry, extended/jobs, extended/commit
---- @requires leases/claims, leases/acknowledge, leases/failures, leases/give_back
+--- @requires core/call, core/plan, queues/notify, queues/registry, extended/jobs, extended/commit, leases/claims, leases/acknowledge, leases/failures
+--- @requires leases/give_back
 --- @lazy leases/move_on, leases/failures, extended/ready_entries, limits/concurrency_keys, limits/held_jobs
 
 use_namespace(meta, queues)

@@ -1,5 +1,6 @@
 -- Changes of a job that waits: its data, due time, place and dependencies; and entries in the timeline of any job.
---- @requires core/call, core/header, core/plan, queues/registry, queues/publish_order, extended/jobs, extended/timeline, extended/indexes, extended/moves, extended/conversion, extended/dependencies, extended/dependency_cycles, limits/concurrency_keys, limits/slots
+--- @requires core/call, core/header, core/plan, queues/registry, queues/publish_order, extended/jobs, extended/timeline, extended/indexes
+--- @requires extended/moves, extended/conversion, extended/dependencies, extended/dependency_cycles, limits/concurrency_keys
 --- @exports used_tries, change
 
 -- The tries that a job has used: its leases, but for those that were not charged.

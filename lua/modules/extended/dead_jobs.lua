@@ -1,5 +1,6 @@
 -- The dead-letter queue, where nothing expires: how jobs get there, how they are put back, and how they are deleted.
---- @requires core/call, core/header, core/plan, queues/registry, extended/jobs, extended/timeline, extended/unique_keys, extended/moves, extended/conversion
+--- @requires core/call, core/header, core/plan, queues/registry, extended/jobs, extended/timeline, extended/unique_keys, extended/moves
+--- @requires extended/conversion
 --- @exports die, respawn, delete_dead
 
 -- A job dies: it goes to the dead-letter queue, where nothing expires.

@@ -1,6 +1,7 @@
 -- Moves of jobs from one index to another, and their ends. leave and go plan a move, commit writes it. A job that ends is kept for its retention or vanishes,
 -- and what others wait for is freed; its dependents are handled by a timer.
---- @requires core/call, core/header, core/plan, extended/jobs, extended/indexes, extended/timeline, extended/unique_keys, limits/slots, limits/retention
+--- @requires core/call, core/header, core/plan, extended/jobs, extended/indexes, extended/timeline, extended/unique_keys, limits/slots
+--- @requires limits/retention
 --- @exports leave, go, release_holds, vanish, vanish_kept, conclude, revoke, remove
 
 -- A timer runs soon for the jobs that depend on this one (timers/dependents). outcome: the event of its end, "cascaded" = cancel them too,

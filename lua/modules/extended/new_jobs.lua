@@ -1,7 +1,8 @@
 -- New jobs: new_job while the script reads, place_new when it is clear that the whole batch is stored. An id that was chosen may have been in use
 -- before, and a late lease holder of the former job must be refused: leases are numbered from the clock on, in ms. Half of the 32 bits is left for later
 -- leases, so that numbers start again after 25 days.
---- @requires core/call, core/header, core/plan, queues/registry, extended/jobs, extended/settings, extended/timeline, extended/moves, extended/conversion, extended/dependencies, limits/quota_room
+--- @requires core/call, core/header, core/plan, queues/registry, extended/jobs, extended/settings, extended/timeline, extended/moves
+--- @requires extended/conversion, extended/dependencies, limits/quota_room
 --- @exports use_defaults, is_taken, new_job, place_new
 
 -- What a publish does not set is the queue's default, or else the value below.

@@ -1,5 +1,5 @@
 -- Tags and tracking, which do not change a job's state.
---- @requires core/call, extended/jobs, extended/timeline, extended/conversion
+--- @requires extended/jobs, extended/timeline, extended/conversion
 --- @exports retag, track
 
 -- Adds tags to a job, or removes them if they are not wanted. Returns the code of the command extended/tag_jobs.

@@ -1,5 +1,6 @@
 -- Who may do a lease operation, and how the lease holder loses its lease.
---- @requires core/call, core/header, core/plan, queues/registry, extended/jobs, extended/settings, extended/moves, limits/concurrency_keys, limits/slots
+--- @requires core/call, core/header, core/plan, queues/registry, extended/jobs, extended/settings, extended/moves, limits/concurrency_keys
+--- @requires limits/slots
 --- @exports take_in_hand, take_back, claim_on, record_worker
 
 -- A late heartbeat may find the slot taken: of the queue, or of the job's key.

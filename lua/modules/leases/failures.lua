@@ -1,5 +1,6 @@
 -- Lease operations retry and fail: the failure is recorded on the job, which may get new data.
---- @requires core/call, core/header, queues/registry, extended/jobs, extended/timeline, extended/moves, extended/conversion, extended/dead_jobs, leases/claims
+--- @requires core/call, core/header, queues/registry, extended/jobs, extended/timeline, extended/moves, extended/conversion, extended/dead_jobs
+--- @requires leases/claims
 --- @exports retry, fail
 
 -- The delay before the next attempt, by the retry policy: n counts failures, from 1. nil = no retry. Jitter comes from a digest: the random numbers of Redis's

@@ -1,5 +1,5 @@
 -- Lease operations with which a job goes back, or its lease is extended. Each returns code, at and facts as the command extended/settle has them.
---- @requires core/call, core/header, queues/registry, extended/jobs, extended/settings, extended/timeline, extended/moves, extended/conversion, leases/claims
+--- @requires core/call, core/header, extended/jobs, extended/settings, extended/timeline, extended/moves, extended/conversion, leases/claims
 --- @exports release, undo, heartbeat
 
 -- The worker gives the job back, or its lease is revoked.

@@ -1,5 +1,6 @@
 -- Limits at a lease: whether a queue gives a job now, and what happens to a job whose key has no slot.
---- @requires core/call, core/header, core/plan, extended/jobs, extended/settings, extended/timeline, extended/moves, limits/rates, limits/concurrency_keys, limits/slots
+--- @requires core/call, core/header, core/plan, extended/jobs, extended/settings, extended/timeline, extended/moves, limits/rates
+--- @requires limits/concurrency_keys, limits/slots
 --- @exports may_start, park, spend
 
 -- Whether a queue gives a job now. A timer is set if its rate allows one later.

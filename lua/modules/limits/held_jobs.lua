@@ -1,5 +1,6 @@
 -- Jobs that a limit of their concurrency key held: made ready at the front of their ready list, in the order in which they were held.
---- @requires core/call, core/header, core/plan, extended/jobs, extended/settings, extended/timeline, extended/moves, limits/rates, limits/concurrency_keys, limits/slots
+--- @requires core/call, core/header, core/plan, extended/jobs, extended/settings, extended/timeline, extended/moves, limits/rates
+--- @requires limits/concurrency_keys, limits/slots
 --- @exports call_all_held
 
 local calls_left = 24 -- for one script, which has more to do

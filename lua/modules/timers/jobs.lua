@@ -1,5 +1,6 @@
 -- Timers of jobs: scheduled jobs that are due, leases that expired, jobs that expire, and jobs that are being cancelled.
---- @requires core/call, core/header, core/plan, queues/registry, jobs/deliveries, extended/jobs, extended/timeline, extended/moves, extended/dead_jobs, extended/dependencies, timers/steps
+--- @requires core/call, core/header, core/plan, queues/registry, jobs/deliveries, extended/jobs, extended/timeline, extended/moves
+--- @requires extended/dead_jobs, extended/dependencies, timers/steps
 --- @exports watch_deliveries, expire_jobs, make_due, time_out_leases, end_grace
 
 -- sending: key of the delivery log.

@@ -1,5 +1,6 @@
 -- The timer of recurring jobs: each slot of the schedule that has come makes one job.
---- @requires core/call, core/plan, queues/registry, extended/jobs, extended/timeline, extended/new_jobs, extended/unique_claims, extended/dependencies, limits/quota_room, timers/steps
+--- @requires core/call, core/plan, queues/registry, extended/jobs, extended/timeline, extended/new_jobs, extended/unique_claims
+--- @requires extended/dependencies, limits/quota_room, timers/steps
 --- @exports made, make_recurring
 
 -- A recurring job, read and written by its timer.

@@ -87,11 +87,11 @@ type Users = ReadonlyMap<string, ReadonlySet<string>>;
 
 function usersOf(modules: readonly Module[], code: string): Users {
   const users = new Map(modules.flatMap((module) => module.exports).map((name) => [name, new Set<string>()]));
-  const note = (user: string, text: string, own: readonly string[]): void => {
-    for (const word of wordsOf(text)) if (!own.includes(word)) users.get(word)?.add(user);
+  const countUser = (user: string, text: string, own: readonly string[]): void => {
+    for (const used of wordsOf(text)) if (!own.includes(used)) users.get(used)?.add(user);
   };
-  note(COMMAND, code, []);
-  for (const { name, body, exports } of modules) note(name, body, exports);
+  countUser(COMMAND, code, []);
+  for (const { name, body, exports } of modules) countUser(name, body, exports);
   return users;
 }
 

@@ -47,7 +47,10 @@ export function assembleScript(
   const text = read(`commands/${path}`);
   const first = inOrder(path, namesIn(text, REQUIRES), instead, read);
   const rest = inOrder(path, namesIn(text, REQUIRES_HERE), instead, read, first);
-  const { modules, code } = inlineConstants([...first, ...rest], text.replace(REQUIRES, '').replace(LAZY, ''));
+  const { modules, code } = inlineConstants(
+    [...first, ...rest],
+    text.replace(REQUIRES, '').replace(LAZY, ''),
+  );
   const headerEnds = code.indexOf(']]\n') + ']]\n'.length;
   const used = leaveOutUnused(modules, code.slice(headerEnds));
   const kept = new Map(used.map((module) => [module.name, module]));
