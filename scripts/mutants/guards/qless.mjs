@@ -56,9 +56,9 @@ export const QLESS_DEFECTS = [
   },
   {
     name: 'qless: jobs of recurring jobs emit events',
-    file: 'lua/modules/extended/new_jobs.lua',
-    from: 'log_event("published", job',
-    to: 'add_to_timeline(job, "published"',
+    file: 'lua/modules/extended/timeline.lua',
+    from: '  emit_event(what, job, facts)\n',
+    to: '',
     spec: QLESS,
     test: 'Q16:',
   },
