@@ -6,7 +6,5 @@ ignore = {
   "231", "241", -- What a module's init sets, and this command does not use.
   "431", -- A module that is required inside a block has names of its own.
 }
--- Commands of the extended path share includes, of which each uses a part.
-files["**/extended/*.lua"].ignore = { "211", "212", "231", "241", "311", "411", "431" }
 -- In a module alone, what the init of another module would set is never set.
 files["modules/**/*.lua"].ignore = { "221", "231", "241", "431" }

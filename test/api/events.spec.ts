@@ -177,7 +177,7 @@ describe('the stream of events', () => {
     ];
     const pool = app.server.api.app.get(PoolRegistry, { strict: false }).get('default')!;
     const { events } = pool.keys.namespace(app.namespace);
-    // As lua/includes/events.lua writes them; what stands behind the names of every event does not hide them.
+    // As lua/modules/extended/timeline.lua writes them; what stands behind the names of every event does not hide them.
     const add = (type: string, tags: string, facts: object): Promise<unknown> =>
       pool.read(
         ...(['XADD', events, 'NOMKSTREAM', '*', 'e', 'retried', 'q', 'mail', 'i', '\0abc'] as const),

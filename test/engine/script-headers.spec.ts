@@ -2,7 +2,6 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { TOKEN_SCRIPTS } from '../../src/auth/token-scripts.js';
 import { LMSTFY_SCRIPTS } from '../../src/cli/import/source.js';
-import { loadScript } from '../../src/redis/scripts/script.js';
 import { ENGINE_SCRIPTS } from '../../src/redis/scripts/simple.js';
 
 /** What a script takes; replies do not matter here. */
@@ -62,21 +61,20 @@ describe('lua', () => {
     expect(BINDINGS.map(({ name }) => name).sort()).toEqual(luaFiles('commands'));
   });
 
-  it('has no include and no module that is never used', () => {
-    const all = ['commands', 'modules', 'includes']
+  it('has no module that is never used', () => {
+    const all = ['commands', 'modules']
       .flatMap((folder) => luaFiles(folder).map((file) => text(`${folder}/${file}`)))
       .join('');
     const required = [...all.matchAll(/^ *--- @requires (.+)$/gm)].flatMap(([, list = '']) =>
       list.split(', '),
     );
-    for (const name of luaFiles('includes')) expect(all).toContain(`--- @include "${name}"\n`);
     // The loader puts queues/notify_sharded in the place of queues/notify.
     const modules = luaFiles('modules').filter((name) => name !== 'queues/notify_sharded');
     expect([...new Set(required)].sort()).toEqual(modules);
   });
 
   it('has no module that exports a name which no other file uses', () => {
-    const files = ['commands', 'modules', 'includes'].flatMap((folder) =>
+    const files = ['commands', 'modules'].flatMap((folder) =>
       luaFiles(folder).map((file) => ({ file, code: text(`${folder}/${file}`).replaceAll(/--.*$/gm, '') })),
     );
     const unused = luaFiles('modules').flatMap((module) =>
@@ -89,12 +87,9 @@ describe('lua', () => {
     expect(unused).toEqual([]);
   });
 
-  it.each(['modules', 'includes'].flatMap((folder) => luaFiles(folder).map((file) => `${folder}/${file}`)))(
-    '%s knows nothing of KEYS and ARGV',
-    (file) => {
-      expect(text(file)).not.toMatch(/KEYS|ARGV/);
-    },
-  );
+  it.each(luaFiles('modules'))('%s knows nothing of KEYS and ARGV', (file) => {
+    expect(text(`modules/${file}`)).not.toMatch(/KEYS|ARGV/);
+  });
 });
 
 describe.each(BINDINGS)('$name.lua', ({ name, keys, args, item }) => {
@@ -135,11 +130,8 @@ describe.each(BINDINGS)('$name.lua', ({ name, keys, args, item }) => {
   });
 
   it('reads every key and argument that it declares', () => {
-    const all = loadScript(name).replaceAll(/--\[\[[\s\S]*?\]\]|--.*$/gm, '');
-    const body = all.slice(all.indexOf(names) + names.length);
-    const unread = [...keys, ...args].filter(
-      (one) => !new RegExp(`\\b${one}\\b`).test(name.startsWith('extended/') ? body : code),
-    );
+    const read = code.replaceAll(/--.*$/gm, '');
+    const unread = [...keys, ...args].filter((one) => !new RegExp(`\\b${one}\\b`).test(read));
     expect(unread).toEqual([]);
   });
 });

@@ -21,15 +21,15 @@ Cost: O(log N) per item.
 local meta, queues, due, waiting, expiries = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local clock_ms, deadline_ms, cascade, grace_ms = ARGV[1], tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4])
 
---- @requires core/call
+--- @requires core/call, core/header, core/plan, queues/notify
+--- @requires extended/jobs, extended/timeline, extended/moves, extended/conversion, extended/commit, jobs/dependents
 
 use_namespace(meta, queues)
 if start_clock(clock_ms, deadline_ms) then
   return { 1, now_floor }
 end
 watch_waiters(waiting)
---- @include "base"
---- @include "dependents"
+start_plan(due)
 
 -- The code of a job that is not there any more to be cancelled; nil = it is.
 local function code_of(job)
@@ -100,5 +100,5 @@ for i = 5, #ARGV do
 end
 
 -- Write.
-reply[3] = commit()
+reply[3] = commit(expiries)
 return reply

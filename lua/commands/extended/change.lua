@@ -9,9 +9,9 @@ KEYS[5] expiries     zset: queue number -> earliest expiry of a ready job, Unix 
 ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
 ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
 ARGV[3] id           the job's
-ARGV[4] options      JSON {priority, due_ms, delay_ms, ttl_ms, queue, tags, tries, type, retry, has_data, ctype, only, log: {message, json}}: the changes (includes/alter)
+ARGV[4] options      JSON {priority, due_ms, delay_ms, ttl_ms, queue, tags, tries, type, retry, has_data, ctype, only, log: {message, json}}: the changes (extended/changes)
 ARGV[5] data         its new body
-ARGV[6] adds         ids of jobs that it depends on from now on (includes/id_list); only: on no others
+ARGV[6] adds         ids of jobs that it depends on from now on (extended/dependencies); only: on no others
 ARGV[7] drops        ids of jobs that it does not depend on any more
 
 Returns {status, now_ms, next_ms, code, state, due_ms, died}. Status: 0 done, 1 too late, 2 the namespace is not registered. Next_ms: the
@@ -24,31 +24,19 @@ local meta, queues, due, waiting, expiries = KEYS[1], KEYS[2], KEYS[3], KEYS[4],
 local clock_ms, deadline_ms, id, options = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
 local data, adds, drops = ARGV[5], ARGV[6], ARGV[7]
 
---- @requires core/call, queues/registry
+--- @requires core/call, core/header, core/plan, queues/notify, queues/registry
+--- @requires extended/jobs, extended/dependencies, extended/changes, extended/commit
 
 use_namespace(meta, queues)
 if start_clock(clock_ms, deadline_ms) then
   return { 1, now_floor }
 end
 watch_waiters(waiting)
---- @include "base"
---- @include "id_list"
---- @include "dependency_cycles"
---- @include "dependency_check"
---- @include "publish_order"
---- @include "rank"
+start_plan(due)
 
 if not read_last_queue() then
   return { 2, now_floor, 0, 0, 0, 0, "" }
 end
-
---- @include "alter"
---- @include "untie"
---- @include "place_again"
---- @include "keep_order"
---- @include "change_facts"
---- @include "move"
---- @include "change"
 
 -- Read.
 redis.call("EXISTS", meta, due, waiting, expiries)
@@ -60,6 +48,6 @@ end
 
 -- Write.
 table.insert(early_steps, write_new_queues)
-local next_ms = commit()
+local next_ms = commit(expiries)
 return { 0, now_floor, next_ms, 1, job.is_gone and 0 or job.state, job.state == SCHEDULED and job.due_at or 0,
   job.has_failed_by_dependency and name_of(job.queue) or "" }

@@ -11,7 +11,7 @@ ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
 ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
 ARGV[3] verb         count, respawn or delete
 ARGV[4] queue        whose dead jobs; "" = all dead jobs of the filter's group
-ARGV[5] filter       JSON: what must hold (includes/match); from, to: time of death, Unix ms
+ARGV[5] filter       JSON: what must hold (jobs/filters); from, to: time of death, Unix ms
 ARGV[6] options      JSON {ttl_ms, tries: number, "reset" or "keep", queue}; queue: where they go, left out = where they are
 ARGV[7] at           time of death of the last job that was looked at, "" = from the first on
 ARGV[8] id           its id, "" = from the first of that time on
@@ -28,26 +28,22 @@ local meta, queues, due, waiting, expiries = KEYS[1], KEYS[2], KEYS[3], KEYS[4],
 local clock_ms, deadline_ms, verb, queue, filter = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5]
 local options, at, id, limit, scan_limit = ARGV[6], ARGV[7], ARGV[8], tonumber(ARGV[9]), tonumber(ARGV[10])
 
---- @requires core/call, queues/registry
+--- @requires core/call, core/header, core/plan, queues/notify, queues/registry, queues/walks, jobs/filters
+--- @requires extended/jobs, extended/indexes, extended/dead_jobs, extended/commit
 
 use_namespace(meta, queues)
 if start_clock(clock_ms, deadline_ms) then
   return { 1, now_floor }
 end
 watch_waiters(waiting)
---- @include "base"
+start_plan(due)
 
 if not read_last_queue() then
   return { 0, now_floor, 0, 0, "", "" }
 end
 
---- @include "walk"
---- @include "match"
---- @include "retake"
---- @include "respawn"
-
 -- Read.
-local wanted = cjson.decode(filter)
+local wanted, asked, verbs = cjson.decode(filter), cjson.decode(options), { respawn = respawn, delete = delete_dead }
 redis.call("EXISTS", meta, queues, due, waiting, expiries)
 local done, tally, looked, found, number = 0, {}, 0, {}, queue ~= "" and find_queue(queue) or nil
 for i = 11, #ARGV do
@@ -72,7 +68,7 @@ for _, place in ipairs(found) do
   looked, at, id = looked + 1, place[3], place[4]
   if job and job.state == DEAD and matches(job, fields_of(job, one), wanted) and not jobs[one] then
     local name = name_of(job.queue) or ""
-    if verb == "count" or dead_verbs[verb](job_of(one)) ~= false then
+    if verb == "count" or verbs[verb](job_of(one), asked) ~= false then
       done, tally[name] = done + 1, (tally[name] or 0) + 1
     end
   end
@@ -80,7 +76,7 @@ end
 
 -- Write.
 table.insert(early_steps, write_new_queues)
-local reply = { 0, now_floor, commit(), looked, is_over and "" or at, is_over and "" or id }
+local reply = { 0, now_floor, commit(expiries), looked, is_over and "" or at, is_over and "" or id }
 for name, count in pairs(tally) do
   reply[#reply + 1], reply[#reply + 2] = name, count
 end

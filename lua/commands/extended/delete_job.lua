@@ -19,16 +19,14 @@ Cost: O(log N).
 local meta, queues, due, waiting, expiries = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local clock_ms, deadline_ms, id, force, severs = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5]
 
---- @requires core/call
+--- @requires core/call, core/header, core/plan, queues/notify, extended/jobs, extended/moves, extended/commit, jobs/dependents
 
 use_namespace(meta, queues)
 if start_clock(clock_ms, deadline_ms) then
   return { 1, now_floor }
 end
 watch_waiters(waiting)
---- @include "base"
---- @include "dependents"
---- @include "remove"
+start_plan(due)
 
 -- Read.
 redis.call("EXISTS", meta, due, waiting, expiries)
@@ -45,5 +43,5 @@ end
 remove(job)
 
 -- Write.
-local next_ms = commit()
+local next_ms = commit(expiries)
 return { 0, now_floor, next_ms, 1 }

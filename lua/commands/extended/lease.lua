@@ -24,24 +24,76 @@ Cost: O(log N) per job, plus up to 500 stale entries.
 local meta, queues, due, waiting, expiries, sending = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local clock_ms, deadline_ms, flag_ms, max_bytes, record = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5]
 
---- @requires core/call, queues/ready_list_reader, queues/waiters, jobs/deliveries
+--- @requires core/call, core/header, core/plan, queues/notify, queues/registry, queues/ready_list_reader, queues/waiters, queues/next_job
+--- @requires queues/turns, jobs/deliveries, extended/jobs, extended/settings, extended/timeline, extended/moves, extended/conversion, extended/commit
+--- @requires limits/at_lease
+--- @lazy extended/ready_entries, limits/concurrency_keys, limits/held_jobs
 
 use_namespace(meta, queues)
 if start_clock(clock_ms, deadline_ms) then
   return { 1, now_floor }
 end
 watch_waiters(waiting)
---- @include "base"
+start_plan(due)
 
-local expired, bytes, batch, batched, last_end = 0, 0, { 0 }, 1, 0
---- @include "list_reader"
---- @include "limits_at_lease"
---- @include "publish_order"
---- @include "next_job"
---- @include "lease_facts"
---- @include "lease"
---- @include "turns"
---- @include "take_from"
+local bytes, batch, batched, last_end = 0, { 0 }, 1, 0
+
+-- What the worker gets beside the job's value.
+local function facts_of(job, place, ends)
+  local x = {}
+  for _, field in ipairs({ "attributes", "type", "tags", "ctype", "crashes", "failures", "progress", "since", "put", "tries" }) do
+    x[field] = job.x[field]
+  end
+  return { queue = place, ends = ends, x = x }
+end
+
+-- Leases one job, and adds it to the reply.
+local function lease_job(job, place, item, reply)
+  local value = redis.call("GET", job_key(job.id))
+  local ttr_ms = item.ttr_ms > 0 and item.ttr_ms or own_ttr(job)
+  local ends = now_ceil + ttr_ms
+  if job.expires > 0 and job.expires < ends then
+    ends = job.expires
+  end
+  leave(job)
+  spend(job)
+  if settings_of(job.queue).max then -- A job that leaves a slot must be counted.
+    make_extended(job, true)
+  end
+  -- A simple job has no place for it.
+  local worker = is_extended(job) and item.worker ~= "" and item.worker or nil
+  if worker ~= job.x.worker then
+    put(job, "worker", worker)
+  end
+  job.tries, job.attempts, job.lease = job.tries - 1, math.min(job.attempts + 1, 65535), job.lease + 1
+  if is_extended(job) then
+    put(job, "leased", now_floor)
+  end
+  go(job, LEASED, ends)
+  log_event("leased", job, { attempt = job.attempts, worker = worker })
+  if record ~= "" then
+    batch[batched + 1], batch[batched + 2], batched = string.sub(pack_job(job), 5, 12), job.id, batched + 2
+    last_end = math.max(last_end, ends)
+  end
+  local n = #reply
+  item.found, bytes = item.found + 1, bytes + #value
+  reply[n + 1], reply[n + 2], reply[n + 3] = job.id, value, cjson.encode(facts_of(job, place, ends))
+end
+
+-- Leases the share of an item from one queue.
+local function take_from(queue, share, item, reply)
+  local number = find_queue(queue.name)
+  local list, before = number and ready_list_of(number), item.found
+  for _ = 1, list and math.min(share, item.count - item.found) or 0 do
+    local job = bytes < max_bytes and may_start(number) and next_live(list)
+    if job then
+      lease_job(job, queue.place, item, reply)
+    end
+  end
+  if item.in_turns and item.found > before then
+    took_turn(queue.name, number)
+  end
+end
 
 -- Read.
 redis.call("EXISTS", meta, due, waiting, sending)
@@ -69,8 +121,8 @@ local function trim_ready_lists()
   end
 end
 table.insert(frees, 1, trim_ready_lists)
-reply[4] = commit()
+reply[4] = commit(expiries)
 write_delivery_record(sending, record, batch, batched, last_end)
 register_waiters(waiting, flag_ms, unserved)
-reply[3] = expired
+reply[3] = found_expired
 return reply

@@ -14,15 +14,12 @@ Cost: O(log N) per item.
 local meta, queues = KEYS[1], KEYS[2]
 local clock_ms, deadline_ms = ARGV[1], tonumber(ARGV[2])
 
---- @requires core/call, core/header, queues/registry
+--- @requires core/call, core/header, queues/registry, extended/indexes, jobs/filters
 
 use_namespace(meta, queues)
 if start_clock(clock_ms, deadline_ms) then
   return { 1, now_floor }
 end
---- @include "queue_names"
---- @include "index_kinds"
---- @include "match"
 
 local reply = { 0, now_floor }
 for i = 3, #ARGV do

@@ -7,7 +7,7 @@ ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
 ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
 ARGV[3] kind         of the index: a letter of core/call; t, y, F, w: by tag, type, group, worker; tracked
 ARGV[4] name         queue, tag, type, group or worker; "" = none
-ARGV[5] filter       JSON: what else must hold (includes/match); first, to: lowest and highest score
+ARGV[5] filter       JSON: what else must hold (jobs/filters); first, to: lowest and highest score
 ARGV[6] at           score of the last member that was looked at, or its place in the list of kind r; "" = from the first one in this order
 ARGV[7] id           its id; "" = from the first of that score on
 ARGV[8] limit        jobs to show, at most
@@ -22,19 +22,12 @@ local meta, queues = KEYS[1], KEYS[2]
 local clock_ms, deadline_ms, kind, name, filter = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5]
 local at, id, limit, scan_limit, order = ARGV[6], ARGV[7], tonumber(ARGV[8]), tonumber(ARGV[9]), ARGV[10]
 
---- @requires core/call, core/header, queues/registry, jobs/schedule
+--- @requires core/call, core/header, queues/registry, queues/walks, extended/indexes, jobs/filters
 
 use_namespace(meta, queues)
 if start_clock(clock_ms, deadline_ms) then
   return { 1, now_floor }
 end
---- @include "queue_names"
---- @include "index_kinds"
---- @include "walk"
---- @include "walk_list"
---- @include "walk_far"
---- @include "walk_back"
---- @include "match"
 
 local wanted, is_by_name, number = cjson.decode(filter), string.find("tyFw", kind, 1, true), nil
 if not is_by_name and kind ~= "tracked" then

@@ -16,27 +16,29 @@ ARGV[6] fingerprint  16 bytes, of the request
 ARGV[7] ttl_ms       how long the record lasts, ms
 ARGV[8..] item × N   options, id, body, needs
 
-Options: JSON {queue, delay_ms, due_ms, ttl_ms, tries, priority, minted, unique: {mode, window_ms, own_queue}, put, lmstfy, x}; put: includes/publish_in_place; lmstfy: published over that API; x: fields of the job's hash as
+Options: JSON {queue, delay_ms, due_ms, ttl_ms, tries, priority, minted, unique: {mode, window_ms, own_queue}, put, lmstfy, x}; put: extended/publish_in_place; lmstfy: published over that API; x: fields of the job's hash as
 they are stored. Needs: the ids of jobs that must be done first, each after a byte with its length.
 Returns {status, now_ms, codes, states, next_ms, holder × codes 5 and 6 (or the id of a put that replaced a job)}. Status: 0 done, 1 too late, 2 the namespace is not registered,
 3 the key has a record: {3, now_ms, what was stored}, 4 that of another request.
 Codes: a digit per item; 0 stored, 6 the holder of its unique key stands for it; with any other, nothing has changed: 1 the id is in use,
-2 to 4 a quota (includes/quota_room), 7 its queue is drained, 5 its unique key is held, 8 the job in its place is leased, 9 others depend on that. States: a digit per item, 0 = gone. Next_ms: the earliest timer, 0 = none.
+2 to 4 a quota (limits/quota_room), 7 its queue is drained, 5 its unique key is held, 8 the job in its place is leased, 9 others depend on that. States: a digit per item, 0 = gone. Next_ms: the earliest timer, 0 = none.
 Cost: O(log N) per item.
 ]]
 local meta, queues, due, waiting, expiries = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local clock_ms, deadline_ms, quotas, replaces = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
 local digest, fingerprint, ttl_ms = ARGV[5], ARGV[6], ARGV[7]
 
---- @requires core/call, jobs/idempotency, queues/registry, limits/quotas, queues/job_counts, limits/queue_settings
+--- @requires core/call, core/header, core/plan, queues/notify, queues/registry, jobs/idempotency, limits/queue_settings, limits/quota_room
+--- @requires extended/jobs, extended/timeline, extended/moves, extended/dependencies, extended/new_jobs, extended/unique_claims
+--- @requires extended/publish_in_place, extended/commit
+--- @lazy extended/dependencies, extended/unique_claims, extended/publish_in_place, limits/concurrency_keys, limits/held_jobs
 
 use_namespace(meta, queues)
 if start_clock(clock_ms, deadline_ms) then
   return { 1, now_floor }
 end
 watch_waiters(waiting)
---- @include "base"
---- @include "id_list"
+start_plan(due)
 local record = digest ~= "" and read_idempotency_record(digest, fingerprint)
 if record then
   return { record.is_same and 3 or 4, now_floor, record.stored }
@@ -44,20 +46,13 @@ end
 if not read_last_queue() then
   return { 2, now_floor }
 end
-
---- @include "quota_room"
---- @include "defaults"
---- @include "new_job"
---- @include "debounce"
---- @include "claim_unique_key"
---- @include "taken"
---- @include "publish_in_place"
+start_quotas(quotas)
 
 -- Read.
-local codes, states, fresh, holders, stand_ins, stored, refused = {}, {}, {}, {}, {}, {}, false
+local codes, states, fresh, holders, stand_ins, stored, refused, has_unique_keys = {}, {}, {}, {}, {}, {}, false, false
 for i = 8, #ARGV, 4 do
   local n, options, id, body = #codes + 1, cjson.decode(ARGV[i]), ARGV[i + 1], ARGV[i + 2]
-  codes[n], options.needs = "1", ids_in(ARGV[i + 3])
+  codes[n], options.needs = "1", ARGV[i + 3] ~= "" and ids_in(ARGV[i + 3]) or {}
   use_defaults(options)
   local is_there = not options.minted or redis.call("EXISTS", job_key(id)) == 1 -- Sent again, because the response was lost.
   local present = jobs[id] or is_there and job_of(id)
@@ -74,9 +69,13 @@ for i = 8, #ARGV, 4 do
     if is_replaced then
       is_replaced, present = take_place_of(present, options.queue), nil
     end
-    codes[n], holders[#holders + 1] = claim_key(options, id, body)
+    codes[n] = "0"
+    if options.unique then
+      has_unique_keys = true
+      codes[n], holders[#holders + 1] = claim_key(options, id, body)
+    end
     codes[n] = options.put and codes[n] == "6" and "5" or codes[n] -- Or the id would have no job any more.
-    codes[n] = codes[n] == "0" and room_for_job(number_of(options.queue), options.queue, #body) or codes[n]
+    codes[n] = codes[n] == "0" and room_for_job(number_of(options.queue), #body) or codes[n]
   end
   refused = refused or codes[n] ~= "0" and codes[n] ~= "6"
   stand_ins[n], states[n] = codes[n] == "6" and job_of(holders[#holders]) or nil, 0
@@ -98,7 +97,9 @@ for _, item in ipairs(fresh) do
   place_new(item.job, item.options)
   states[item.n] = item.job.state
 end
-place_debounced()
+if has_unique_keys then
+  place_debounced()
+end
 for n, job in pairs(stand_ins) do
   states[n] = job.state
 end
@@ -111,5 +112,5 @@ if digest ~= "" then
   write("SET", queue_key("k", digest), fingerprint .. table.concat(stored), "PX", ttl_ms)
 end
 table.insert(early_steps, write_new_queues)
-local next_ms = commit()
+local next_ms = commit(expiries)
 return { 0, now_floor, table.concat(codes), table.concat(states), next_ms, unpack(holders) }

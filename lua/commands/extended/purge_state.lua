@@ -22,23 +22,85 @@ local meta, queues, due, waiting, expiries = KEYS[1], KEYS[2], KEYS[3], KEYS[4],
 local clock_ms, deadline_ms, queue, state, limit = ARGV[1], tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5])
 local skip, removes = tonumber(ARGV[6]), ARGV[7]
 
---- @requires core/call, queues/ready_list_reader, jobs/schedule
+--- @requires core/call, core/header, core/plan, queues/notify, queues/registry, queues/ready_list_reader, queues/next_job, jobs/schedule
+--- @requires extended/jobs, extended/moves, extended/commit
 
 use_namespace(meta, queues)
 if start_clock(clock_ms, deadline_ms) then
   return { 1, now_floor }
 end
 watch_waiters(waiting)
---- @include "base"
---- @include "list_reader"
+start_plan(due)
 
 local number = find_queue(queue)
 if not number then
   return { 0, now_floor, 0, 0, 0, 0 }
 end
-names[number] = queue
---- @include "purge"
---- @include "purge_lists"
+queue_names[number] = queue
+
+-- Where jobs of a state are, by the letters of their indexes; each index gives up to what is left of limit.
+local PLACES, places = { "pr", "Ssf", "Ll", "d", "b", "h", "z", "z" }, {}
+local seen, matched, passed = 0, 0, 0
+
+local function purge(job)
+  matched = matched + 1
+  remove(job)
+end
+
+local function from_zset(kind)
+  local key, first = queue_key(kind, number), kind == "z" and skip or 0
+  for _, id in ipairs(limit > seen and redis.call("ZRANGE", touch(key), first, first + limit - seen - 1) or {}) do
+    local job = job_of(id)
+    local is_wanted = job and job.state == state and job.queue == number
+    seen = seen + 1
+    if is_wanted and removes == "1" then
+      purge(job)
+    elseif job and kind == "z" then
+      passed, matched = passed + 1, matched + (is_wanted and 1 or 0)
+    else
+      free("ZREM", key, id)
+    end
+  end
+end
+for kind in string.gmatch("pSsLldbhz", ".") do
+  places[kind] = from_zset
+end
+
+-- The ready list, from its head, and the lists of far slots. Entries without a job are dropped too.
+function places.r()
+  local list = ready_list_of(number)
+  table.insert(frees, 1, function()
+    trim_ready_list(list)
+  end)
+  local job = seen < limit and next_in_list(list)
+  while job do
+    seen = seen + 1
+    purge(job)
+    job = seen < limit and next_in_list(list)
+  end
+end
+
+function places.f()
+  local slot = limit > seen and redis.call("ZRANGE", touch(queue_key("f", number)), 0, 0)[1]
+  if not slot then
+    return
+  end
+  local key, room = touch(slot_key(number, slot)), limit - seen
+  local entries = redis.call("LRANGE", key, 0, room - 1)
+  free("LTRIM", key, #entries, -1)
+  if #entries < room then
+    free("ZREM", queue_key("f", number), slot)
+  end
+  seen = seen + math.max(#entries, 1)
+  for _, entry in ipairs(entries) do
+    local id = string.sub(entry, 7, -2)
+    local job = job_of(id)
+    local is_there = job and job.state == SCHEDULED and job.queue == number and job.entry == string.byte(entry, -1)
+    if is_there and not redis.call("ZSCORE", queue_key("s", number), id) then
+      purge(job)
+    end
+  end
+end
 
 -- Read.
 redis.call("EXISTS", meta, due, waiting, expiries)
@@ -47,5 +109,5 @@ for kind in string.gmatch(PLACES[state], ".") do
 end
 
 -- Write.
-local next_ms = commit()
+local next_ms = commit(expiries)
 return { 0, now_floor, seen + looked, matched, passed, next_ms }

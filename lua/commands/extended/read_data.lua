@@ -14,13 +14,12 @@ Cost: O(1) per item, of what is shown.
 local meta = KEYS[1]
 local clock_ms, deadline_ms, most_bytes = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 
---- @requires core/call, core/header
+--- @requires core/call, core/header, queues/registry
 
 use_namespace(meta)
 if start_clock(clock_ms, deadline_ms) then
   return { 1, now_floor }
 end
---- @include "queue_names"
 
 local reply, bytes = { 0, now_floor }, 0
 for i = 4, #ARGV do

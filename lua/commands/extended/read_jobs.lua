@@ -14,13 +14,12 @@ Cost: O(N) per item, of what the job has.
 local meta = KEYS[1]
 local clock_ms, deadline_ms = ARGV[1], tonumber(ARGV[2])
 
---- @requires core/call, core/header
+--- @requires core/call, core/header, jobs/dependents
 
 use_namespace(meta)
 if start_clock(clock_ms, deadline_ms) then
   return { 1, now_floor }
 end
---- @include "dependents"
 
 local INDEX = { [SCHEDULED] = "Ss", [LEASED] = "Ll", [DEAD] = "dd", [BLOCKED] = "bb", [HELD] = "hh", [DONE] = "zz", [CANCELLED] = "zz" }
 local reply = { 0, now_floor }

@@ -19,14 +19,15 @@ Cost: O(1) per item, O(log N) per recovered job.
 local meta, queues, due, waiting, expiries = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local clock_ms, deadline_ms, queue, group = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
 
---- @requires core/call, queues/registry
+--- @requires core/call, core/header, core/plan, queues/notify, queues/registry
+--- @requires extended/jobs, extended/moves, extended/dead_jobs, extended/commit
 
 use_namespace(meta, queues)
 if start_clock(clock_ms, deadline_ms) then
   return { 1, now_floor }
 end
 watch_waiters(waiting)
---- @include "base"
+start_plan(due)
 
 if not read_last_queue() then
   return { 0, now_floor, 0 }
@@ -47,12 +48,12 @@ for i = 5, #ARGV do
     conclude(job, nil, "expired")
   elseif job then
     recovered, job.queue = recovered + 1, number_of(queue)
-    names[job.queue] = queue
+    queue_names[job.queue] = queue
     die(job, group, "queue " .. number .. " was deleted while the job was ready in it", nil)
   end
 end
 
 -- Write.
 table.insert(early_steps, write_new_queues)
-commit()
+commit(expiries)
 return { 0, now_floor, recovered }

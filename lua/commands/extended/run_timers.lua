@@ -23,77 +23,63 @@ Cost: O(limit log N).
 local meta, queues, due, waiting, expiries, sending = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local clock_ms, deadline_ms, limit, quotas = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4]
 
---- @requires core/call, queues/registry, jobs/deliveries, limits/quotas, queues/job_counts
+--- @requires core/call, core/plan, queues/notify, queues/registry, jobs/deliveries, limits/quota_room, extended/jobs, extended/unique_claims
+--- @requires extended/commit, timers/steps, timers/jobs, timers/dependents, timers/limits, timers/retention, timers/recurring
 
 use_namespace(meta, queues)
 if start_clock(clock_ms, deadline_ms) then
   return { 1, now_floor }
 end
 watch_waiters(waiting)
---- @include "base"
---- @include "unblock"
-
+start_plan(due)
 if not read_last_queue() then
   return { 2, now_floor }
 end
+start_quotas(quotas)
+start_timers(limit)
+watch_deliveries(sending)
 
-local counts, made, timers, earliest = { due = 0, returned = 0, died = 0, expired = 0 }, {}, namespace_key("timers"), 0
---- @include "timers"
-local place_waiters, place_all
--- In blocks of their own, because a function has at most 200 local names.
-do
---- @include "retry_delay"
---- @include "time_out"
---- @include "expire"
---- @include "due_jobs"
---- @include "limit_timers"
---- @include "retention"
-end
-do
---- @include "some_of"
---- @include "dependency_ended"
---- @include "release_dependents"
---- @include "tie_timer"
---- @include "cancel_grace"
---- @include "forget_old"
-end
-do
---- @include "quota_room"
---- @include "new_job"
---- @include "debounce"
-place_all = place_debounced
---- @include "claim_unique_key"
---- @include "id_list"
---- @include "taken"
---- @include "recurring_slots"
---- @include "defaults"
---- @include "spawn"
---- @include "recurring"
-end
+-- By the letter of the timer.
+local handlers = {
+  S = make_due, L = time_out_leases, E = expire_jobs, G = end_grace, Z = forget_kept, W = forget_workers, T = forget_traces,
+  P = start_by_rate, K = call_by_key, U = release_dependents, N = go_on_tying, R = make_recurring,
+}
 
 -- Read.
-redis.call("EXISTS", meta, due, waiting, expiries, sending, timers)
-local found = redis.call("ZRANGEBYSCORE", timers, "-inf", now_floor, "WITHSCORES", "LIMIT", 0, 32)
+redis.call("EXISTS", meta, due, waiting, expiries, sending, timers_key)
+local earliest = 0
+local found = redis.call("ZRANGEBYSCORE", timers_key, "-inf", now_floor, "WITHSCORES", "LIMIT", 0, 32)
 for i = 1, #found, 2 do
-  if limit > 0 then
+  if steps_left > 0 then
+    local what = found[i]
+    local handle = handlers[string.sub(what, 1, 1)]
     earliest = i == 1 and tonumber(found[2]) or earliest
-    fire(string.sub(found[i], 1, 1), string.sub(found[i], 2))
+    if handle then
+      handle(string.sub(what, 2), what)
+    else -- A timer of a newer version, which will handle it.
+      write("ZADD", timers_key, text_of(now_floor + 60000), what)
+    end
   end
 end
 
 -- Write.
 place_waiters()
 table.insert(early_steps, write_new_queues)
-place_all()
---- @include "count_failed_dependents"
-commit()
-local next_ms = redis.call("ZRANGE", timers, 0, 0, "WITHSCORES")[2]
+place_debounced()
+-- Jobs that died because a dependency failed count as failures of their queues.
+for _, job in ipairs(changed) do
+  if job.has_failed_by_dependency then
+    count_expired_lease("died", name_of(job.queue))
+  end
+end
+commit(expiries)
+local next_ms = redis.call("ZRANGE", timers_key, 0, 0, "WITHSCORES")[2]
 if next_ms then
   redis.call("ZADD", due, next_ms, EXTENDED_TIMERS)
 else
   redis.call("ZREM", due, EXTENDED_TIMERS)
 end
-local reply = { 0, now_floor, tonumber(next_ms or 0), counts.due, counts.returned, counts.died, counts.expired, earliest, 0 }
+local reply = { 0, now_floor, tonumber(next_ms or 0), timer_counts.due, timer_counts.returned, timer_counts.died, timer_counts.expired, earliest, 0 }
 for name, jobs_made in pairs(made) do
   reply[9], reply[#reply + 1], reply[#reply + 2] = reply[9] + 1, name, jobs_made
 end

@@ -11,7 +11,7 @@ ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
 ARGV[3..] item × N   verb, id, lease, options, bytes
 
 Verb: ack (lease 0 = any lease, any state), release, retry, fail, heartbeat, undo, revoke (lease 0: whatever the lease). Options: JSON, by verb
-(includes/settle_verbs); bytes: of an ack first new data, data_bytes long, then a result or what it depends on next (includes/id_list); of the
+(modules/leases); bytes: of an ack first new data, data_bytes long, then a result or what it depends on next (extended/dependencies); of the
 others new data; "" = none. Returns {status, now_ms, next_ms, (code, state, at, facts) × N}. Status: 0 done, 1 too late, 2 the namespace is not
 registered. Code: 0 no such job, 1 done, 2 its lease is lost, 3 and 4 as ack's, 5 never leased, 6 refused: see facts, 7 not leased.
 State: in which it is now, 0 = gone; at: when it is due or its lease ends, Unix ms; facts: JSON, "" = none.
@@ -20,29 +20,23 @@ Cost: O(log N) per item.
 local meta, queues, due, waiting, expiries = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local clock_ms, deadline_ms = ARGV[1], tonumber(ARGV[2])
 
---- @requires core/call, queues/registry
+--- @requires core/call, core/plan, queues/notify, queues/registry, extended/jobs, extended/commit, leases/claims, leases/acknowledge, leases/failures
+--- @requires leases/give_back
+--- @lazy leases/move_on, leases/failures, extended/ready_entries, limits/concurrency_keys, limits/held_jobs
 
 use_namespace(meta, queues)
 if start_clock(clock_ms, deadline_ms) then
   return { 1, now_floor }
 end
 watch_waiters(waiting)
---- @include "base"
---- @include "retry_delay"
---- @include "id_list"
---- @include "dependency_cycles"
---- @include "dependency_check"
+start_plan(due)
 
 if not read_last_queue() then
   return { 2, now_floor, 0 }
 end
 
---- @include "lease_check"
---- @include "settle_verbs"
---- @include "heartbeat"
---- @include "move_on"
---- @include "acknowledge"
---- @include "record_failure"
+-- A revoked lease ends as one that its holder gives back.
+local verbs = { ack = ack, release = release, revoke = release, retry = retry, fail = fail, heartbeat = heartbeat, undo = undo }
 
 -- Read.
 redis.call("EXISTS", meta, due, waiting, expiries)
@@ -61,5 +55,5 @@ end
 
 -- Write.
 table.insert(early_steps, write_new_queues)
-reply[3] = commit()
+reply[3] = commit(expiries)
 return reply

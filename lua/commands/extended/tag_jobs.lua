@@ -18,16 +18,23 @@ Cost: O(log N) per tag.
 local meta, queues, due, waiting, expiries = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local clock_ms, deadline_ms, most_tags = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 
---- @requires core/call
+--- @requires core/call, core/header, core/plan, queues/notify, extended/jobs, extended/tags, extended/commit
 
 use_namespace(meta, queues)
 if start_clock(clock_ms, deadline_ms) then
   return { 1, now_floor }
 end
 watch_waiters(waiting)
---- @include "base"
---- @include "track"
---- @include "tag_verbs"
+start_plan(due)
+
+-- By verb; each returns its code.
+local verbs = {
+  tag = function(job, tags) return retag(job, tags, true, most_tags) end,
+  untag = function(job, tags) return job.x.tags and retag(job, tags, false) or 1 end,
+  track = function(job) return track(job, text_of(now_floor)) end,
+  untrack = function(job) return job.x.tracked and track(job, nil) or 1 end,
+  look = function() return 1 end,
+}
 
 -- Read.
 redis.call("EXISTS", meta, queues, due, waiting, expiries)
@@ -41,11 +48,11 @@ for i = 4, #ARGV, 3 do
     end
     reply[n + 1], reply[n + 2] = 0, ""
   else
-    reply[n + 1] = tag_verbs[verb](job, cjson.decode(ARGV[i + 2]))
+    reply[n + 1] = verbs[verb](job, cjson.decode(ARGV[i + 2]))
     reply[n + 2] = job.x.tags or ""
   end
 end
 
 -- Write.
-commit()
+commit(expiries)
 return reply

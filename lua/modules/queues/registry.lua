@@ -1,6 +1,7 @@
 -- The queues of a namespace and their numbers, which are never used again.
 --- @requires core/call
 --- @exports last_queue, first_new_queue, is_extended_queue, find_queue, read_last_queue, number_of, keep_new_queues, write_new_queues
+--- @exports queue_names, name_of
 
 -- Name -> true: a queue of the extended path, whose number stands below zero (ADR 18). Only of names that were
 -- looked up.
@@ -56,4 +57,11 @@ function write_new_queues()
       redis.call("HSET", queue_key("i", numbers[name]), "name", name)
     end
   end
+end
+
+-- Names of queues by number.
+queue_names = {}
+function name_of(number)
+  queue_names[number] = queue_names[number] or redis.call("HGET", queue_key("i", number), "name")
+  return queue_names[number]
 end

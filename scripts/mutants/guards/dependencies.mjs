@@ -11,7 +11,7 @@ const MANY = 'test/engine/cancel-many.spec.ts';
 export const DEPENDENCIES = [
   {
     name: 'dependents are notified of an end',
-    file: 'lua/includes/notify_dependents.lua',
+    file: 'lua/modules/extended/moves.lua',
     from: 'if outcome and job.x.users then',
     to: 'if false then',
     spec: SPEC,
@@ -19,7 +19,7 @@ export const DEPENDENCIES = [
   },
   {
     name: 'a dependency that would close a circle is refused',
-    file: 'lua/includes/dependency_check.lua',
+    file: 'lua/modules/extended/dependency_cycles.lua',
     from: 'if found then',
     to: 'if false then',
     spec: SPEC,
@@ -27,7 +27,7 @@ export const DEPENDENCIES = [
   },
   {
     name: 'a delay outlives the dependencies',
-    file: 'lua/includes/unblock.lua',
+    file: 'lua/modules/timers/dependents.lua',
     from: 'if at > now_floor then',
     to: 'if false then',
     spec: SPEC,
@@ -35,7 +35,7 @@ export const DEPENDENCIES = [
   },
   {
     name: 'an end means nothing to a job that was made anew under its old id',
-    file: 'lua/includes/dependency_ended.lua',
+    file: 'lua/modules/timers/dependents.lua',
     from: 'if not was_unmet and redis.call("HEXISTS", touch(named_key("f", job.id)), on) == 0 then',
     to: 'if false then',
     spec: SPEC,
@@ -43,7 +43,7 @@ export const DEPENDENCIES = [
   },
   {
     name: 'a job is not free before it is tied to all that it waits for',
-    file: 'lua/includes/wait.lua',
+    file: 'lua/modules/extended/dependencies.lua',
     from: 'waiter(job).unmet + job.failed > 0 or job.x.waits == TYING',
     to: 'waiter(job).unmet + job.failed > 0',
     spec: SPEC,
@@ -51,7 +51,7 @@ export const DEPENDENCIES = [
   },
   {
     name: 'dependents of a dead job that comes back wait for it again',
-    file: 'lua/includes/leave.lua',
+    file: 'lua/modules/extended/moves.lua',
     from: 'notify_dependents(job, job.state == DEAD and "revived")',
     to: 'notify_dependents(job, false)',
     spec: SPEC,
@@ -59,7 +59,7 @@ export const DEPENDENCIES = [
   },
   {
     name: 'an id is taken until the dependents of its job have been notified',
-    file: 'lua/includes/taken.lua',
+    file: 'lua/modules/extended/new_jobs.lua',
     from: 'return not minted and redis.call("HEXISTS", touch(namespace_key("ended")), id) == 1',
     to: 'return false',
     spec: SPEC,
@@ -67,7 +67,7 @@ export const DEPENDENCIES = [
   },
   {
     name: 'a cancelled lease is taken away when its grace is over',
-    file: 'lua/includes/cancel_grace.lua',
+    file: 'lua/modules/timers/jobs.lua',
     from: 'if job and not job.is_gone and job.state == LEASED and job.x.cancel then',
     to: 'if false then',
     spec: CANCEL,
@@ -75,7 +75,7 @@ export const DEPENDENCIES = [
   },
   {
     name: 'a job that is to be cancelled does not wait again',
-    file: 'lua/includes/place.lua',
+    file: 'lua/modules/extended/moves.lua',
     from: 'if job.x.cancel and (state == READY or state == SCHEDULED) then',
     to: 'if false then',
     spec: CANCEL,
@@ -155,7 +155,7 @@ export const DEPENDENCIES = [
   },
   {
     name: 'a changed job of priority 0 keeps its place in time',
-    file: 'lua/includes/next_job.lua',
+    file: 'lua/modules/queues/next_job.lua',
     from: 'return came_before(job_of(head[1]), job)',
     to: 'return false',
     spec: CHANGE,
@@ -163,15 +163,15 @@ export const DEPENDENCIES = [
   },
   {
     name: 'dependencies: one that failed does not count when its id is waited for again',
-    file: 'lua/includes/tie.lua',
-    from: 'edge(job, "HDEL", named_key("f", job.id), id)',
-    to: 'touch(named_key("f", job.id))',
+    file: 'lua/modules/extended/dependencies.lua',
+    from: '      edge(job, "HDEL", named_key("f", job.id), id)',
+    to: '      touch(named_key("f", job.id))',
     spec: 'test/engine/reused-ids.spec.ts',
     test: 'is waited for when the job is told so',
   },
   {
     name: 'a job that left the list for another priority leaves a stale entry there',
-    file: 'lua/includes/ready_entries.lua',
+    file: 'lua/modules/extended/ready_entries.lua',
     from: 'job.entry = next_entry_number(entries_for(number, name_of(number)), job.id, job.entry)',
     to: 'job.entry = job.entry',
     spec: CHANGE,
@@ -187,7 +187,7 @@ export const DEPENDENCIES = [
   },
   {
     name: 'a blocked job that is debounced goes on waiting',
-    file: 'lua/includes/debounce.lua',
+    file: 'lua/modules/extended/unique_claims.lua',
     from: 'if job.state ~= BLOCKED then\n        go(',
     to: 'if true then\n        go(',
     spec: 'test/engine/dependencies.spec.ts',

@@ -56,7 +56,7 @@ export const EXPIRED_LEASES = [
   },
   {
     name: 'expired lease: the grace is a minimum',
-    file: 'lua/includes/time_out.lua',
+    file: 'lua/modules/timers/jobs.lua',
     from: 'return delay and math.max(delay, grace_ms)',
     to: 'return delay and grace_ms',
     spec: SPEC,
@@ -64,7 +64,7 @@ export const EXPIRED_LEASES = [
   },
   {
     name: 'expired lease: a policy may forbid another try',
-    file: 'lua/includes/time_out.lua',
+    file: 'lua/modules/timers/jobs.lua',
     from: 'return delay and math.max(delay, grace_ms)',
     to: 'return math.max(delay or 0, grace_ms)',
     spec: SPEC,
@@ -72,7 +72,7 @@ export const EXPIRED_LEASES = [
   },
   {
     name: 'expired lease: the job’s own grace counts instead of the queue’s',
-    file: 'lua/includes/time_out.lua',
+    file: 'lua/modules/timers/jobs.lua',
     from: 'tonumber(job.x.grace) or',
     to: '',
     spec: SPEC,
@@ -80,7 +80,7 @@ export const EXPIRED_LEASES = [
   },
   {
     name: 'expired lease: crashes count for the delay',
-    file: 'lua/includes/retry_delay.lua',
+    file: 'lua/modules/jobs/retry_delay.lua',
     from: ' + tonumber(job.x.crashes or 0)',
     to: '',
     spec: SPEC,
@@ -88,7 +88,7 @@ export const EXPIRED_LEASES = [
   },
   {
     name: 'expired lease: a job that waits goes to the front too',
-    file: 'lua/includes/due_jobs.lua',
+    file: 'lua/modules/timers/jobs.lua',
     from: 'job.to_front, job.is_stalled = to_front, true',
     to: 'job.to_front, job.is_stalled = nil, true',
     spec: SPEC,
@@ -96,7 +96,7 @@ export const EXPIRED_LEASES = [
   },
   {
     name: 'expired lease: jobs at the front keep their order',
-    file: 'lua/includes/due_jobs.lua',
+    file: 'lua/modules/timers/jobs.lua',
     from: 'table.insert(fronts, 1, job)',
     to: 'table.insert(fronts, job)',
     spec: SPEC,
@@ -104,7 +104,7 @@ export const EXPIRED_LEASES = [
   },
   {
     name: 'expired lease: a job that was moved is not sent to the front',
-    file: 'lua/includes/leave.lua',
+    file: 'lua/modules/extended/moves.lua',
     from: 'put(job, "front", nil)',
     to: '',
     spec: SPEC,
@@ -112,7 +112,7 @@ export const EXPIRED_LEASES = [
   },
   {
     name: 'expired lease: a job that waits for its next attempt stays stalled',
-    file: 'lua/includes/due_jobs.lua',
+    file: 'lua/modules/timers/jobs.lua',
     from: 'job.to_front, job.is_stalled = to_front, true',
     to: 'job.to_front, job.is_stalled = to_front, false',
     spec: SPEC,
@@ -120,7 +120,7 @@ export const EXPIRED_LEASES = [
   },
   {
     name: 'expired lease: a dead job takes only an ack',
-    file: 'lua/includes/lease_check.lua',
+    file: 'lua/modules/leases/claims.lua',
     from: 'died_with(job, lease) and verb == "ack" and not options.next',
     to: 'died_with(job, lease)',
     spec: SPEC,
@@ -128,7 +128,7 @@ export const EXPIRED_LEASES = [
   },
   {
     name: 'expired lease: a dead job takes no ack of another lease',
-    file: 'lua/includes/lease_check.lua',
+    file: 'lua/modules/leases/claims.lua',
     from: 'return job.lease == lease and job.attempts >= 1',
     to: 'return job.attempts >= 1',
     spec: SPEC,

@@ -9,15 +9,15 @@ const RIGHTS = 'test/api/permissions.spec.ts';
 export const FULL_REGRESSIONS = [
   {
     name: 'extended path: data of heartbeats counts for the quota',
-    file: 'lua/includes/heartbeat.lua',
-    from: 'bodies.replace(job, bytes)',
+    file: 'lua/modules/leases/give_back.lua',
+    from: 'replace_body(job, bytes)',
     to: 'will_change(job).body = bytes',
     spec: SPEC,
     test: 'follow the data of heartbeats',
   },
   {
     name: 'extended path: bytes are given back of the body that the script wrote',
-    file: 'lua/includes/bodies.lua',
+    file: 'lua/modules/extended/jobs.lua',
     from: 'job.body and #job.body or ',
     to: '',
     spec: SPEC,
@@ -25,7 +25,7 @@ export const FULL_REGRESSIONS = [
   },
   {
     name: 'extended path: the dependents of a purged dead job are notified',
-    file: 'lua/includes/remove.lua',
+    file: 'lua/modules/extended/moves.lua',
     from: 'if job.state >= DONE then',
     to: 'if job.state == DEAD or job.state >= DONE then',
     spec: SPEC,
@@ -33,7 +33,7 @@ export const FULL_REGRESSIONS = [
   },
   {
     name: 'extended path: a rate owes no more than a burst',
-    file: 'lua/includes/rates.lua',
+    file: 'lua/modules/limits/rates.lua',
     from: 'ms <= rate.burst * every(rate) + MOST_STEP_MS and ms or 0',
     to: 'ms',
     spec: SPEC,
@@ -41,7 +41,7 @@ export const FULL_REGRESSIONS = [
   },
   {
     name: 'extended path: new data makes late lease holders lose a job',
-    file: 'lua/includes/bodies.lua',
+    file: 'lua/modules/extended/jobs.lua',
     from: 'if is_new and job.attempts > 0 then',
     to: 'if false then',
     spec: SPEC,
@@ -49,7 +49,7 @@ export const FULL_REGRESSIONS = [
   },
   {
     name: 'extended path: a cancelled job does not die of its last lease',
-    file: 'lua/includes/time_out.lua',
+    file: 'lua/modules/timers/jobs.lua',
     from: 'if not is_free and not job.x.cancel then',
     to: 'if not is_free then',
     spec: SPEC,
@@ -65,7 +65,7 @@ export const FULL_REGRESSIONS = [
   },
   {
     name: 'extended path: a unique key that counts for its own queue',
-    file: 'lua/includes/claim_unique_key.lua',
+    file: 'lua/modules/extended/unique_claims.lua',
     from: 'is_foreign and "5" or ',
     to: '',
     spec: SPEC,
@@ -81,8 +81,8 @@ export const FULL_REGRESSIONS = [
   },
   {
     name: 'extended path: a slot that is moving stops a script before it writes',
-    file: 'lua/includes/slot_stable.lua',
-    from: 'redis.call("EXISTS", meta, namespace_key("never"))',
+    file: 'lua/modules/core/plan.lua',
+    from: 'redis.call("EXISTS", meta_key, namespace_key("never"))',
     to: '',
     spec: 'test/engine/cluster-move.spec.ts',
     test: 'a change goes through',
@@ -121,7 +121,7 @@ export const FULL_REGRESSIONS = [
   },
   {
     name: 'lists: what a sweep took out before the place is not missed',
-    file: 'lua/includes/walk_list.lua',
+    file: 'lua/modules/queues/walks.lua',
     from: 'local LOOK_BACK, MOST_BACK = 2000, 20000',
     to: 'local LOOK_BACK, MOST_BACK = 2000, 2000',
     spec: 'test/engine/lists.spec.ts',
@@ -129,7 +129,7 @@ export const FULL_REGRESSIONS = [
   },
   {
     name: 'a script does not add a member that left again',
-    file: 'lua/includes/plan.lua',
+    file: 'lua/modules/core/plan.lua',
     from: 'if command == "ZREM" and planned[key] then',
     to: 'if false then',
     spec: 'test/engine/batches.spec.ts',
@@ -137,7 +137,7 @@ export const FULL_REGRESSIONS = [
   },
   {
     name: 'a job that became ready in this script leaves no stale entry',
-    file: 'lua/includes/leave.lua',
+    file: 'lua/modules/extended/moves.lua',
     from: 'if job.state == READY and job.is_entering then',
     to: 'if false then',
     spec: 'test/engine/batches.spec.ts',
@@ -145,7 +145,7 @@ export const FULL_REGRESSIONS = [
   },
   {
     name: 'a job that was scheduled in this script is not in a far slot',
-    file: 'lua/includes/leave.lua',
+    file: 'lua/modules/extended/moves.lua',
     from: 'not is_planned(queue_key(kind, job.queue), job.id) and ',
     to: '',
     spec: 'test/engine/batches.spec.ts',
@@ -153,7 +153,7 @@ export const FULL_REGRESSIONS = [
   },
   {
     name: 'the place at the front is for the next way back alone',
-    file: 'lua/includes/leave.lua',
+    file: 'lua/modules/extended/moves.lua',
     from: '  job.to_front = nil\n',
     to: '',
     spec: 'test/engine/batches.spec.ts',

@@ -171,7 +171,7 @@ export const LEASES = [
   },
   {
     name: 'leases: the last lease holder of an extended job is heard until the next lease',
-    file: 'lua/includes/lease_check.lua',
+    file: 'lua/modules/leases/claims.lua',
     from: '(job.state == LEASED or is_late(job, verb))',
     to: 'job.state == LEASED',
     spec: LATE,
@@ -187,7 +187,7 @@ export const LEASES = [
   },
   {
     name: 'leases: an extended job that was never leased has no last lease holder',
-    file: 'lua/includes/lease_check.lua',
+    file: 'lua/modules/leases/claims.lua',
     from: ' and job.attempts > 0 and',
     to: ' and',
     spec: LATE,
@@ -195,7 +195,7 @@ export const LEASES = [
   },
   {
     name: 'leases: an undo that comes after the lease ran out changes nothing',
-    file: 'lua/includes/lease_check.lua',
+    file: 'lua/modules/leases/claims.lua',
     from: ' and verb ~= "undo"',
     to: '',
     spec: LATE,

@@ -55,7 +55,7 @@ export const LINES = [
   },
   {
     name: 'entry number: a job with a priority skips the numbers of stale entries',
-    file: 'lua/includes/ready_entries.lua',
+    file: 'lua/modules/extended/ready_entries.lua',
     from: 'next_entry_number(entries_for(number, name_of(number)), job.id, job.entry)',
     to: 'job.entry % 255 + 1',
     spec: REUSED,
@@ -71,7 +71,7 @@ export const LINES = [
   },
   {
     name: 'entry number: 0 is for far slots alone',
-    file: 'lua/includes/new_job.lua',
+    file: 'lua/modules/extended/new_jobs.lua',
     from: 'entry = 1, -- 0',
     to: 'entry = 0, -- 0',
     spec: REUSED,
@@ -119,7 +119,7 @@ export const LINES = [
   },
   {
     name: 'the window of a unique key holds against a job with the same id',
-    file: 'lua/includes/claim_unique_key.lua',
+    file: 'lua/modules/extended/unique_claims.lua',
     from: '  if holder then\n',
     to: '  if holder and holder.id ~= id then\n',
     spec: REUSED,

@@ -11,7 +11,7 @@ const E2E = 'test/api/native-queues.spec.ts';
 export const LIST_GUARDS = [
   {
     name: 'list: a failure group has dead jobs only',
-    file: 'lua/includes/update_indexes.lua',
+    file: 'lua/modules/extended/indexes.lua',
     from: 'job.state == DEAD and is.fgroup',
     to: 'is.fgroup',
     spec: 'test/engine/lists.spec.ts',
@@ -19,7 +19,7 @@ export const LIST_GUARDS = [
   },
   {
     name: 'list: a job that is gone is in no index',
-    file: 'lua/includes/update_indexes.lua',
+    file: 'lua/modules/extended/indexes.lua',
     from: 'is_extended(job) and not job.is_gone and job or NOTHING',
     to: 'is_extended(job) and job or NOTHING',
     spec: INDEXES,
@@ -27,7 +27,7 @@ export const LIST_GUARDS = [
   },
   {
     name: 'list: a worker is left by the job that goes elsewhere',
-    file: 'lua/includes/workers.lua',
+    file: 'lua/modules/extended/indexes.lua',
     from: 'was.state ~= job.state and not job.is_stalled',
     to: 'false',
     spec: INDEXES,
@@ -35,7 +35,7 @@ export const LIST_GUARDS = [
   },
   {
     name: 'list: a place among equal scores is found by its id',
-    file: 'lua/includes/walk.lua',
+    file: 'lua/modules/queues/walks.lua',
     from: 'local high = id == "" and low or',
     to: 'local high = id ~= "" and low or',
     spec: LISTS,
@@ -59,7 +59,7 @@ export const LIST_GUARDS = [
   },
   {
     name: 'counts: a cancelled job is not counted as done',
-    file: 'lua/includes/conclude.lua',
+    file: 'lua/modules/extended/moves.lua',
     from: 'state == CANCELLED and -now_floor or now_floor',
     to: 'now_floor',
     spec: E2E,
@@ -67,7 +67,7 @@ export const LIST_GUARDS = [
   },
   {
     name: 'retention: of cancelled jobs too those go first that ended first',
-    file: 'lua/includes/retention.lua',
+    file: 'lua/modules/timers/retention.lua',
     from: 'redis.call("ZREVRANGEBYSCORE", key, "(0", "-inf", "WITHSCORES"',
     to: 'redis.call("ZRANGEBYSCORE", key, "-inf", "(0", "WITHSCORES"',
     spec: 'test/engine/expiry.spec.ts',
@@ -75,7 +75,7 @@ export const LIST_GUARDS = [
   },
   {
     name: 'retention: done and cancelled jobs go by one order',
-    file: 'lua/includes/retention.lua',
+    file: 'lua/modules/timers/retention.lua',
     from: 'tonumber(done[d + 1]) <= -tonumber(cancelled[c + 1])',
     to: 'true',
     spec: 'test/engine/expiry.spec.ts',
@@ -83,15 +83,15 @@ export const LIST_GUARDS = [
   },
   {
     name: 'list: an entry of a ready list is looked for where it moved to',
-    file: 'lua/includes/walk_list.lua',
-    from: 'if string.sub(entries[i], 1, -2) == id then',
-    to: 'if false then',
+    file: 'lua/modules/queues/walks.lua',
+    from: 'if string.sub(entries[i], 1, -2) == id then\n        return first + i',
+    to: 'if false then\n        return first + i',
     spec: LISTS,
     test: 'go on in a line whose head was taken',
   },
   {
     name: 'list: a name cannot be a key of ours',
-    file: 'lua/includes/index_members.lua',
+    file: 'lua/modules/extended/indexes.lua',
     from: 'namespace_key(kind .. ":" .. name)',
     to: 'namespace_key(kind .. name)',
     spec: LISTS,
@@ -99,7 +99,7 @@ export const LIST_GUARDS = [
   },
   {
     name: 'list: a tag counts once for a job',
-    file: 'lua/includes/tag_verbs.lua',
+    file: 'lua/modules/extended/tags.lua',
     from: 'if is_wanted and not place[tag] then',
     to: 'if is_wanted then',
     spec: LISTS,
@@ -107,7 +107,7 @@ export const LIST_GUARDS = [
   },
   {
     name: 'list: a job that is scheduled far ahead stays there when it is marked',
-    file: 'lua/includes/make_extended.lua',
+    file: 'lua/modules/extended/conversion.lua',
     from: '  if at then\n    leave(job)',
     to: '  if kind then\n    leave(job)',
     spec: LISTS,
@@ -115,7 +115,7 @@ export const LIST_GUARDS = [
   },
   {
     name: 'list: a request to a full store is not rejected because its worker cannot be recorded',
-    file: 'lua/includes/workers.lua',
+    file: 'lua/modules/leases/claims.lua',
     from: 'redis.pcall("ZADD", seen[worker]',
     to: 'redis.call("ZADD", seen[worker]',
     spec: LISTS,
@@ -139,7 +139,7 @@ export const LIST_GUARDS = [
   },
   {
     name: 'dead letter: nothing is left of the failure of a job that is back',
-    file: 'lua/includes/respawn.lua',
+    file: 'lua/modules/extended/dead_jobs.lua',
     from: '{ "fgroup", "fmessage",',
     to: '{ "fmessage",',
     spec: DEAD,
@@ -147,7 +147,7 @@ export const LIST_GUARDS = [
   },
   {
     name: 'dead letter: a lease from before the death is lost',
-    file: 'lua/includes/respawn.lua',
+    file: 'lua/modules/extended/dead_jobs.lua',
     from: 'job.lease + 1, asked',
     to: 'job.lease, asked',
     spec: DEAD,
@@ -187,7 +187,7 @@ export const LIST_GUARDS = [
   },
   {
     name: 'lists: a worker does not keep a job that is cancelled when its lease runs out',
-    file: 'lua/includes/time_out.lua',
+    file: 'lua/modules/timers/jobs.lua',
     from: 'counts.returned + 1, not job.x.cancel',
     to: 'counts.returned + 1, true',
     spec: 'test/engine/lists.spec.ts',

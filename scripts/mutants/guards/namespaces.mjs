@@ -97,7 +97,7 @@ export const NAMESPACES = [
   },
   {
     name: 'statistics: a death by a failed dependency is a failure',
-    file: 'lua/includes/count_failed_dependents.lua',
+    file: 'lua/commands/extended/run_timers.lua',
     from: 'if job.has_failed_by_dependency then',
     to: 'if false then',
     spec: STATISTICS,
@@ -105,7 +105,7 @@ export const NAMESPACES = [
   },
   {
     name: 'statistics: the lease of a job that is being cancelled is not retried',
-    file: 'lua/includes/time_out.lua',
+    file: 'lua/modules/timers/jobs.lua',
     from: 'if not job.x.cancel then',
     to: 'if true then',
     spec: STATISTICS,

@@ -86,7 +86,7 @@ export const NATIVE_HTTP = [
   },
   {
     name: 'native publish: `existing` answers no job of another queue',
-    file: 'lua/includes/claim_unique_key.lua',
+    file: 'lua/modules/extended/unique_claims.lua',
     from: 'code = is_foreign and "5" or type(way) == "string" and way or way(holder, options, body)',
     to: 'code = type(way) == "string" and way or is_foreign and "5" or way(holder, options, body)',
     spec: RIGHTS,
@@ -94,7 +94,7 @@ export const NATIVE_HTTP = [
   },
   {
     name: 'native batch: of a job in another queue not even the lease is shown',
-    file: 'lua/includes/lease_check.lua',
+    file: 'lua/modules/leases/claims.lua',
     from: 'if job and options.queue and find_queue(options.queue) ~= job.queue then',
     to: 'if job and lease == 0 and options.queue and find_queue(options.queue) ~= job.queue then',
     spec: RIGHTS,
@@ -246,7 +246,7 @@ export const NATIVE_HTTP = [
   },
   {
     name: 'revoke: a job without a lease has none to lose',
-    file: 'lua/includes/lease_check.lua',
+    file: 'lua/modules/leases/claims.lua',
     from: 'and 0 or job.state == LEASED and 1 or 7',
     to: 'and 0 or 1',
     spec: 'test/engine/extended-jobs.spec.ts',
@@ -254,7 +254,7 @@ export const NATIVE_HTTP = [
   },
   {
     name: 'put: a leased job is not replaced',
-    file: 'lua/includes/publish_in_place.lua',
+    file: 'lua/modules/extended/publish_in_place.lua',
     from: 'elseif job.state == LEASED then',
     to: 'elseif false then',
     spec: PUT,
@@ -262,7 +262,7 @@ export const NATIVE_HTTP = [
   },
   {
     name: 'put: a job that others depend on is not replaced',
-    file: 'lua/includes/publish_in_place.lua',
+    file: 'lua/modules/extended/publish_in_place.lua',
     from: 'elseif job.x.users and',
     to: 'elseif false and',
     spec: PUT,
@@ -270,7 +270,7 @@ export const NATIVE_HTTP = [
   },
   {
     name: 'put: a job of another queue is not replaced with a token for some queues',
-    file: 'lua/includes/publish_in_place.lua',
+    file: 'lua/modules/extended/publish_in_place.lua',
     from: 'put.own_queue and job.queue ~= number',
     to: 'false',
     spec: PUT,
@@ -278,8 +278,8 @@ export const NATIVE_HTTP = [
   },
   {
     name: 'put: a replaced job frees its room under the quotas',
-    file: 'lua/includes/publish_in_place.lua',
-    from: 'if quotas ~= "" then',
+    file: 'lua/modules/extended/publish_in_place.lua',
+    from: 'if has_quotas then',
     to: 'if false then',
     spec: PUT,
     test: 'replaces a job in a queue or namespace that is full',
@@ -294,7 +294,7 @@ export const NATIVE_HTTP = [
   },
   {
     name: 'a job without indexed tags is in no list by tag',
-    file: 'lua/includes/match.lua',
+    file: 'lua/modules/jobs/filters.lua',
     from: 'fields.tags and not fields.unindexed and',
     to: 'fields.tags and',
     spec: 'test/engine/tag-index.spec.ts',
@@ -302,7 +302,7 @@ export const NATIVE_HTTP = [
   },
   {
     name: 'change: tries are more than those that are used',
-    file: 'lua/includes/change.lua',
+    file: 'lua/modules/extended/changes.lua',
     from: 'elseif wish.tries and wish.tries <= used_tries(job) then',
     to: 'elseif false then',
     spec: 'test/engine/changes.spec.ts',

@@ -74,7 +74,7 @@ export const NATIVE_KEYS = [
   },
   {
     name: 'jobs of one call become ready in their order',
-    file: 'lua/includes/new_job.lua',
+    file: 'lua/modules/extended/new_jobs.lua',
     from: 'will_change(job) -- Now',
     to: 'job -- Now',
     spec: EXTENDED_PUBLISH,

@@ -8,7 +8,7 @@ const QLESS = 'test/engine/regressions.spec.ts';
 export const QLESS_DEFECTS = [
   {
     name: 'qless: no script sets a global',
-    file: 'lua/includes/retry_delay.lua',
+    file: 'lua/modules/jobs/retry_delay.lua',
     from: 'local delay = policy.delayMs',
     to: 'delay = policy.delayMs',
     spec: QLESS,
@@ -16,7 +16,7 @@ export const QLESS_DEFECTS = [
   },
   {
     name: 'qless: a late lease holder that is accepted has a lease again',
-    file: 'lua/includes/heartbeat.lua',
+    file: 'lua/modules/leases/give_back.lua',
     from: 'go(job, LEASED, ends)',
     to: 'go(job, was_late and READY or LEASED, ends)',
     spec: QLESS,
@@ -24,7 +24,7 @@ export const QLESS_DEFECTS = [
   },
   {
     name: 'qless: a job that moves on is in its next queue',
-    file: 'lua/includes/move_on.lua',
+    file: 'lua/modules/leases/move_on.lua',
     from: '= number_of(next.queue), tonumber',
     to: '= job.queue, tonumber',
     spec: QLESS,
@@ -56,23 +56,23 @@ export const QLESS_DEFECTS = [
   },
   {
     name: 'qless: jobs of recurring jobs emit events',
-    file: 'lua/includes/new_job.lua',
-    from: 'log_event("published", job',
-    to: 'add_to_timeline(job, "published"',
+    file: 'lua/modules/extended/timeline.lua',
+    from: '  emit_event(what, job, facts)\n',
+    to: '',
     spec: QLESS,
     test: 'Q16:',
   },
   {
     name: 'qless: jobs of recurring ones wait for others',
-    file: 'lua/includes/new_job.lua',
-    from: 'wait_for(job, options.needs or {})',
-    to: 'wait_for(job, options.due_ms and options.needs or {})',
+    file: 'lua/modules/extended/new_jobs.lua',
+    from: 'local needs = options.needs or {}',
+    to: 'local needs = options.due_ms and options.needs or {}',
     spec: QLESS,
     test: 'Q16:',
   },
   {
     name: 'qless: the number of a lease proves whose a job is',
-    file: 'lua/includes/lease_check.lua',
+    file: 'lua/modules/leases/claims.lua',
     from: 'return job.lease == lease and (job.state == LEASED or is_late(job, verb)) and 1 or 2',
     to: 'return (job.state == LEASED or is_late(job, verb)) and 1 or 2',
     spec: QLESS,

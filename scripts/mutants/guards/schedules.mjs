@@ -10,7 +10,7 @@ const RETENTION = 'test/engine/expiry.spec.ts';
 export const SCHEDULES = [
   {
     name: 'unique: a job that ends frees its key',
-    file: 'lua/includes/conclude.lua',
+    file: 'lua/modules/extended/moves.lua',
     from: '  free_unique(job)\n',
     to: '',
     spec: 'test/engine/unique-keys.property.spec.ts',
@@ -18,7 +18,7 @@ export const SCHEDULES = [
   },
   {
     name: 'unique: a job frees no key that is another one’s by now',
-    file: 'lua/includes/unique.lua',
+    file: 'lua/modules/extended/unique_keys.lua',
     from: 'record.id == job.id and record.ends == 0 and',
     to: 'record.ends == 0 and',
     spec: UNIQUE,
@@ -26,7 +26,7 @@ export const SCHEDULES = [
   },
   {
     name: 'unique: an expired job holds nothing, even before it is removed',
-    file: 'lua/includes/unique.lua',
+    file: 'lua/modules/extended/unique_keys.lua',
     from: 'record.ends == 0 and lives',
     to: 'record.ends == 0',
     spec: UNIQUE,
@@ -34,7 +34,7 @@ export const SCHEDULES = [
   },
   {
     name: 'unique: a leased job is not replaced',
-    file: 'lua/includes/claim_unique_key.lua',
+    file: 'lua/modules/extended/unique_claims.lua',
     from: 'holder.is_new or holder.job and holder.job.state == LEASED',
     to: 'holder.is_new',
     spec: UNIQUE,
@@ -42,7 +42,7 @@ export const SCHEDULES = [
   },
   {
     name: 'unique: of the jobs of one call the first one keeps the key',
-    file: 'lua/includes/claim_unique_key.lua',
+    file: 'lua/modules/extended/unique_claims.lua',
     from: 'holder.is_new or holder.job and holder.job.state == LEASED',
     to: 'holder.job and holder.job.state == LEASED',
     spec: UNIQUE,
@@ -50,7 +50,7 @@ export const SCHEDULES = [
   },
   {
     name: 'unique: a dead job does not come back while another one holds its key',
-    file: 'lua/includes/respawn.lua',
+    file: 'lua/modules/extended/dead_jobs.lua',
     from: 'if not retake_unique(job) then',
     to: 'if retake_unique(job) == nil then',
     spec: UNIQUE,
@@ -58,7 +58,7 @@ export const SCHEDULES = [
   },
   {
     name: 'unique: a window holds its key when its job is gone',
-    file: 'lua/includes/unique.lua',
+    file: 'lua/modules/extended/unique_keys.lua',
     from: 'record.ends > now_floor or ',
     to: '',
     spec: UNIQUE,
@@ -66,7 +66,7 @@ export const SCHEDULES = [
   },
   {
     name: 'recurring: the backlog counts a slot that comes just now',
-    file: 'lua/includes/recurring_slots.lua',
+    file: 'lua/modules/timers/recurring.lua',
     from: 'and math.min(recurring.backlog, 1000) or 1000',
     to: 'and math.min(recurring.backlog, 1000) + 1 or 1000',
     spec: RECURRING,
@@ -74,7 +74,7 @@ export const SCHEDULES = [
   },
   {
     name: 'recurring: children of a former life keep their ids',
-    file: 'lua/includes/recurring_slots.lua',
+    file: 'lua/modules/timers/recurring.lua',
     from: 'if not is_taken(child, present) and not (present and present.is_gone) then',
     to: 'if child then',
     spec: RECURRING,
@@ -106,23 +106,23 @@ export const SCHEDULES = [
   },
   {
     name: 'recurring: a quota on queues holds for them',
-    file: 'lua/includes/spawn.lua',
-    from: 'quotas ~= "" and new_room < 1',
-    to: 'quotas == "" and new_room < 1',
+    file: 'lua/modules/limits/quota_room.lua',
+    from: 'not has_quotas or new_room >= 1',
+    to: 'true or new_room >= 1',
     spec: RECURRING,
     test: 'honours quotas',
   },
   {
     name: 'retention: what is over goes in bounded steps',
-    file: 'lua/includes/timers.lua',
-    from: '"LIMIT", 0, limit',
+    file: 'lua/modules/timers/steps.lua',
+    from: '"LIMIT", 0, steps_left',
     to: '"LIMIT", 0, -1',
     spec: RETENTION,
     test: 'in bounded steps',
   },
   {
     name: 'recurring: a wrong clock makes a thousand jobs at most',
-    file: 'lua/includes/recurring_slots.lua',
+    file: 'lua/modules/timers/recurring.lua',
     from: 'math.min(recurring.backlog, 1000)',
     to: 'recurring.backlog',
     spec: RECURRING,
@@ -130,7 +130,7 @@ export const SCHEDULES = [
   },
   {
     name: 'recurring: what makes up for no slot is late after a minute',
-    file: 'lua/includes/recurring_slots.lua',
+    file: 'lua/modules/timers/recurring.lua',
     from: 'if recurring.skips_late and missed > 0',
     to: 'if false and missed > 0',
     spec: RECURRING,

@@ -156,7 +156,7 @@ export const TIME = [
   },
   {
     name: 'publish time: a simple job that becomes an extended one keeps it',
-    file: 'lua/includes/make_extended.lua',
+    file: 'lua/modules/extended/conversion.lua',
     from: 'job.x.put or publish_time_of_lease(job)',
     to: 'job.x.put',
     spec: PUBLISHED,

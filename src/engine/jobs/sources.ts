@@ -76,7 +76,7 @@ export function planOfDead({ group, queue, fromMs, toMs }: DeadFilter): Plan {
   return { name: null, queue: queue ?? null, sources: [{ kind: 'd', ...times }] };
 }
 
-/** Encodes a filter as lua/includes/match.lua reads it. */
+/** Encodes a filter as lua/modules/jobs/filters.lua reads it. */
 export function filterText(
   filter: JobFilter & DeadFilter,
   { from: first, to }: Omit<Source, 'kind'> = {},

@@ -5,7 +5,7 @@ import { decodeJob, triesOf } from '../core/decode.js';
 import { elapsedSince, publishedAtMs, timeOrNull } from '../core/published-at.js';
 import type { FetchRequest } from './fetch-requests.js';
 
-/** `ttrMs` value with which the job's own ttr applies, or the default of lua/includes/lease.lua if it has none. */
+/** `ttrMs` value with which the job's own ttr applies, or the default of lua/commands/extended/lease.lua if it has none. */
 export const JOBS_OWN_TTR = 0;
 
 /** Details that lua/commands/extended/lease.lua returns for each leased job. */

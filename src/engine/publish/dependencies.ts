@@ -7,7 +7,7 @@ import { encodeId } from '../core/ids.js';
 const MOST_IN_ONE_CALL = 1_000;
 
 /**
- * Encodes ids as lua/includes/id_list.lua reads them: each once, after a byte with its length. An id that no job can have
+ * Encodes ids as lua/modules/extended/dependencies.lua reads them: each once, after a byte with its length. An id that no job can have
  * counts as done.
  */
 export function packIds(ids: readonly string[]): Buffer {

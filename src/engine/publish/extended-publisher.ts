@@ -79,7 +79,12 @@ export class ExtendedPublisher {
     const ids = named.map(({ id }) => id ?? this.minter.mint(runner.now()));
     const items = named.map((job, i): Item => {
       const id = encodeId(ids[i] ?? '') ?? NOTHING;
-      return [optionsText(job, replaces === undefined ? 'native' : 'lmstfy', inPlace), id, job.body, packIds(job.dependsOn ?? [])];
+      return [
+        optionsText(job, replaces === undefined ? 'native' : 'lmstfy', inPlace),
+        id,
+        job.body,
+        packIds(job.dependsOn ?? []),
+      ];
     });
     const quotas = this.quotas === NO_QUOTAS ? NO_QUOTAS : this.quotas + String(jobs.length);
     const record =

@@ -8,7 +8,7 @@ import type { ScheduleWakeup } from '../timers/schedule-wakeup.js';
 import { checkSettings } from './check-settings.js';
 import type { ExtendedQueues } from './extended-queues.js';
 
-/** Field names in lua/includes/settings.lua. */
+/** Field names in lua/modules/extended/settings.lua. */
 const FIELDS = {
   maxRunning: 'max',
   maxRunningPerKey: 'kmax',

@@ -1,7 +1,17 @@
 import { MAX_PERIOD_MS, MAX_PRIORITY, MAX_TRIES, MAX_UINT32, MIN_PRIORITY } from '../../domain/limits.js';
 import { type JobState, STATE_NAMES } from '../../domain/states.js';
 import { Nullable, Optional } from '../../http/fields/field.js';
-import { Flag, Moment, OneOf, SomeOf, Label, Part, Parts, QueueName, Whole } from '../../http/fields/kinds.js';
+import {
+  Flag,
+  Moment,
+  OneOf,
+  SomeOf,
+  Label,
+  Part,
+  Parts,
+  QueueName,
+  Whole,
+} from '../../http/fields/kinds.js';
 import { RetryPolicyFields } from '../../http/job-fields/retry-policy.v1.js';
 
 /** Longest period of a rate limit, in milliseconds: a year. */

@@ -29,8 +29,8 @@ describe('the module loader', () => {
         '--- @requires core/c, jobs/a\n--- @exports b\nfunction b()\n  return a() + c()\nend\n',
       'modules/core/c': module('c'),
     });
-    expect(text.match(/^local (?:a|b|c)$/gm)).toEqual(['local c', 'local a', 'local b']);
-    expect(text.startsWith('--[[\nIt.\n]]\nlocal c\ndo\n')).toBe(true);
+    expect(text.match(/^function \w+/gm)).toEqual(['function c', 'function a', 'function b']);
+    expect(text.startsWith('--[[\nIt.\n]]\nlocal b, a, c\ndo\n')).toBe(true);
     expect(text).toContain('\nend\nlocal meta = KEYS[1]\n');
   });
 
@@ -47,19 +47,40 @@ describe('the module loader', () => {
     expect(text).not.toContain('local other');
   });
 
-  it('leaves out functions of fragments that nothing uses, and modules that only those need', () => {
+  it('keeps exports for a module that only it uses, and puts a module inside the only one that uses it', () => {
     const text = load({
-      'commands/simple/it': command(
-        '--- @requires core/c\n--- @include "some"\n\nlocal x = kept()\nreturn x\n',
-      ),
-      'includes/some':
-        '-- Said.\nlocal function inner()\n  return 1\nend\n\nlocal function unused()\n  return inner() + c() + unused()\nend\n\n' +
-        'local before\n-- Why.\nlocal function kept()\n  return 2\nend\n',
+      'commands/simple/it': command('--- @requires jobs/a\n\nreturn a()\n'),
+      'modules/jobs/a': '--- @requires core/c\n--- @exports a\nfunction a()\n  return c()\nend\n',
+      'modules/core/c':
+        '--- @exports c, inner\nfunction inner()\n  return 1\nend\nfunction c()\n  return inner()\nend\n',
+    });
+    expect(text).toContain('local a\ndo\nlocal c\ndo\nlocal inner\nfunction inner()');
+    expect(text).toContain('end\nend\nfunction a()');
+  });
+
+  describe('of a lazy module', () => {
+    const files = (code: string, more = ''): Record<string, string> => ({
+      'commands/simple/it': command(`--- @requires jobs/a, core/c\n--- @lazy jobs/a\n\n${code}`),
+      'modules/jobs/a': `--- @requires core/c\n--- @exports a, value\n${more}function a()\n  return c()\nend\n`,
       'modules/core/c': module('c'),
     });
-    expect(text).toContain('local before\n-- Why.\nlocal function kept()\n  return 2\nend\n');
-    expect(text).toContain('local x = kept()\nreturn x\n');
-    for (const gone of ['unused', 'inner', 'Said', 'function c()']) expect(text).not.toContain(gone);
+
+    it('makes the functions when one of them is called first', () => {
+      const text = load(files('if c() then\n  return a()\nend\n'));
+      expect(text).toContain('do\nlocal make\nfunction make()\nfunction a()\n  return c()\nend\nend\n');
+      expect(text).toContain('function a(...)\nif make then make = make() end\nreturn a(...)\nend\nend\n');
+    });
+
+    it('makes at once what has a value that others use', () => {
+      const text = load(files('return a() + c() + value\n', 'value = 1\n'));
+      expect(text).not.toContain('make');
+    });
+
+    it('fails if the command does not require it', () => {
+      const code = files('return a()\n');
+      code['commands/simple/it'] = command('--- @requires core/c\n--- @lazy jobs/a\n\nreturn c()\n');
+      expect(() => load(code)).toThrow('lazy, but not required: simple/it → jobs/a');
+    });
   });
 
   it('writes constants in the place of their names, but not in texts and comments', () => {

@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { blockMaker } from './blocks.js';
 import { inlineConstants } from './constants.js';
 import type { Module } from './lua-module.js';
-import { leaveOutUnused, leaveOutUnusedFunctions } from './unused.js';
+import { leaveOutUnused } from './unused.js';
 
 /** Where the Lua files are: at the same depth from `src/` and from `dist/`. */
 const LUA_DIR = join(import.meta.dirname, '..', '..', '..', 'lua');
@@ -11,9 +12,9 @@ const MAX_LOCALS = 200;
 const REQUIRES = /^--- @requires (.+)\n/gm;
 /** Inside a block of a command: the modules are put in this place, and made only if the call gets there. */
 const REQUIRES_HERE = /^ +--- @requires (.+)\n/gm;
+/** In a command: of the modules that it requires, those that are made at the first call of one of their functions. */
+const LAZY = /^--- @lazy (.+)\n/gm;
 const EXPORTS = /^--- @exports (.+)\n/gm;
-/** A fragment, put in place as it is. Only commands of the extended path use it. */
-const INCLUDE = /^--- @include "([a-z_/]+)"$/gm;
 const LOCAL = /^local (?:function )?(\w+(?:, \w+)*)/;
 /** What begins and ends a block at the beginning of a line. */
 const OPENS = /^(?:do|(?:for|while)\b.*\bdo|if\b.*\bthen|(?:local )?function\b.*\))$/;
@@ -25,49 +26,45 @@ type ReadLua = (path: string) => string;
 const readLua: ReadLua = (path) => readFileSync(join(LUA_DIR, `${path}.lua`), 'utf8');
 
 /**
- * The text of a command with its modules. They stand behind its header comment, each once, and after those that it requires itself:
+ * The text of a command with its modules. They stand behind its header comment, each once, in a block of its own (blocks.ts), and after those that
+ * it requires itself. So a module sees the exports of those that it requires, nothing of the command, and keeps its other names for itself.
  *
- *     local export, export
- *     do
- *       … the module …
- *     end
- *
- * So a module sees the exports of those before it, nothing of the command, and keeps its other names for itself. Blocks cost Redis half as
- * much as tables of functions: 4.8 µs a call for 24 modules of 4 functions, and 8.5 µs. Redis makes all functions of a script at each call,
- * at some 400 instructions each and as much for each variable of another function that they are the first to use. So what the command never uses is
- * left out (unused.ts), constants are no variables (constants.ts), and modules that few calls need are required inside an `if`.
+ * Blocks cost Redis half as much as tables of functions: 4.8 µs a call for 24 modules of 4 functions, and 8.5 µs. Redis makes all functions of a
+ * script at each call, at some 400 instructions each and as much for each variable of another function that they are the first to use. So what the
+ * command never uses is left out (unused.ts), constants are no variables (constants.ts), and modules that few calls need are required inside an `if`, or
+ * made when they are called (`--- @lazy`).
  *
  * @param path of the command in `lua/commands`
  * @param instead modules that take the place of others
- * @throws {Error} a file is missing, modules require each other in a circle or export the same name, or all together have too many local names
+ * @throws {Error} a file is missing, modules require each other in a circle or export the same name, one is lazy but not required, or all together have
+ *   too many local names
  */
 export function assembleScript(
   path: string,
   instead: Readonly<Record<string, string>> = {},
   read: ReadLua = readLua,
 ): string {
-  const whole = expandIncludes(read(`commands/${path}`), read);
-  const begins = whole.indexOf(']]\n') + ']]\n'.length;
-  const text = whole.slice(0, begins) + leaveOutUnusedFunctions(whole.slice(begins));
+  const text = read(`commands/${path}`);
   const first = inOrder(path, namesIn(text, REQUIRES), instead, read);
   const rest = inOrder(path, namesIn(text, REQUIRES_HERE), instead, read, first);
-  const { modules, code } = inlineConstants([...first, ...rest], text.replace(REQUIRES, ''));
-  const kept = new Map(leaveOutUnused(modules, code).map((module) => [module.name, module]));
-  const blocksOf = (wanted: readonly Module[]): string =>
-    wanted.map(({ name }) => blockOf(kept.get(name))).join('');
+  const { modules, code } = inlineConstants(
+    [...first, ...rest],
+    text.replace(REQUIRES, '').replace(LAZY, ''),
+  );
   const headerEnds = code.indexOf(']]\n') + ']]\n'.length;
+  const used = leaveOutUnused(modules, code.slice(headerEnds));
+  const kept = new Map(used.map((module) => [module.name, module]));
+  const lazy = namesIn(text, LAZY);
+  assertRequired(path, lazy, first);
+  const toText = blockMaker(used, code.slice(headerEnds), lazy);
+  const blocksOf = (wanted: readonly Module[]): string =>
+    toText(wanted.flatMap(({ name }) => kept.get(name) ?? []));
   const body = code.slice(headerEnds).replace(REQUIRES_HERE, (_line, names: string) => {
     return blocksOf(inOrder(path, names.split(', '), instead, read, first));
   });
   const script = code.slice(0, headerEnds) + blocksOf(first) + body;
   assertFits(script, [path, ...kept.keys()]);
   return script;
-}
-
-function blockOf(module: Module | undefined): string {
-  if (!module) return '';
-  const names = `local ${module.exports.join(', ')}\n`;
-  return module.body === '' ? names : `${names}do\n${module.body}end\n`;
 }
 
 /** The modules that a command needs besides those before, each after those that it requires. */
@@ -104,12 +101,13 @@ function readModule(name: string, chain: readonly string[], read: ReadLua): Modu
   return { name, exports: namesIn(text, EXPORTS), requires: namesIn(text, REQUIRES), body };
 }
 
-function expandIncludes(text: string, read: ReadLua): string {
-  return text.replace(INCLUDE, (_line, path: string) => expandIncludes(read(`includes/${path}`), read));
-}
-
 function namesIn(text: string, pattern: RegExp): string[] {
   return [...text.matchAll(pattern)].flatMap(([, list = '']) => list.split(', '));
+}
+
+function assertRequired(path: string, lazy: readonly string[], modules: readonly Module[]): void {
+  const missing = lazy.find((name) => !modules.some((module) => module.name === name));
+  if (missing !== undefined) throw new Error(`lazy, but not required: ${path} → ${missing}`);
 }
 
 function assertDistinct(modules: readonly Module[]): void {

@@ -3,8 +3,6 @@ import type { Module } from './lua-module.js';
 /** A statement at the beginning of a line, with its comments before it and its indented lines and closing words behind it. */
 interface Statement {
   readonly text: string;
-  /** Without comments. */
-  readonly code: string;
   /** The names that it gives a value; empty if it does anything else. */
   readonly defines: readonly string[];
   readonly uses: ReadonlySet<string>;
@@ -57,21 +55,6 @@ export function leaveOutUnused(modules: readonly Module[], code: string): Module
   });
 }
 
-const LOCAL_FUNCTION = /^local function /;
-
-/** The code of a command without the functions of its fragments that nothing in it uses. */
-export function leaveOutUnusedFunctions(code: string): string {
-  let kept = statementsOf(code);
-  for (let before = Number.POSITIVE_INFINITY; kept.length < before;) {
-    before = kept.length;
-    const used = new Set(kept.flatMap(({ uses }) => [...uses]));
-    kept = kept.filter(
-      ({ code: text, defines }) => !LOCAL_FUNCTION.test(text) || defines.some((name) => used.has(name)),
-    );
-  }
-  return kept.map(({ text }) => text).join('');
-}
-
 function statementsOf(body: string): Statement[] {
   const texts: string[] = [];
   let comments = '';
@@ -90,13 +73,13 @@ function statementsOf(body: string): Statement[] {
     const defines = names === '' ? [] : names.split(',').map((name) => name.trim());
     return {
       text,
-      code,
       defines,
       uses: new Set([...wordsOf(code)].filter((name) => !defines.includes(name))),
     };
   });
 }
 
-function wordsOf(code: string): Set<string> {
+/** The names that occur in a piece of code, but for fields, texts and comments. */
+export function wordsOf(code: string): Set<string> {
   return new Set(code.replace(COMMENT_OR_TEXT, '').match(WORD));
 }

@@ -46,5 +46,6 @@ function ripen(space: Space, job: ModelJob): void {
   if (isLive(job) && job.expiresMs > 0 && job.expiresMs <= nowMs) end(space, job, 'expired');
   else if (job.state === 'leased' && job.revokedAtMs > 0 && job.revokedAtMs <= nowMs) revoke(space, job);
   else if (job.state === 'leased' && job.atMs <= nowMs) expireLease(space, job);
-  else if (job.state === 'scheduled' && job.atMs <= nowMs) goOn(space, job, 0, job.isSentToFront ? space.expiredPlace() : undefined);
+  else if (job.state === 'scheduled' && job.atMs <= nowMs)
+    goOn(space, job, 0, job.isSentToFront ? space.expiredPlace() : undefined);
 }

@@ -133,7 +133,10 @@ function delayOf(space: Space, job: ModelJob, group: string): number | null {
 /** The script's random number, from 0 to 1. */
 function chanceOf(space: Space, { id, lease }: ModelJob): number {
   const bytes = encodeId(id) ?? Buffer.alloc(0);
-  const digest = createHash('sha1').update(bytes).update(`${String(lease)}${String(space.nowMs)}`).digest();
+  const digest = createHash('sha1')
+    .update(bytes)
+    .update(`${String(lease)}${String(space.nowMs)}`)
+    .digest();
   return digest.readUInt32BE() / 2 ** 32;
 }
 
@@ -153,7 +156,12 @@ export function expireLease(space: Space, job: ModelJob): void {
     die(space, job, job.isExtended ? 'lease_expired' : null);
     return;
   }
-  goOn(space, job, after(space, Math.max(delayMs ?? 0, isCancelled ? 0 : leaseGraceMs)), putsExpiredFirst ? space.expiredPlace() : undefined);
+  goOn(
+    space,
+    job,
+    after(space, Math.max(delayMs ?? 0, isCancelled ? 0 : leaseGraceMs)),
+    putsExpiredFirst ? space.expiredPlace() : undefined,
+  );
   job.isSentToFront = job.state === 'scheduled' && putsExpiredFirst;
 }
 

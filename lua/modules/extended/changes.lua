@@ -1,0 +1,170 @@
+-- Changes of a job that waits: its data, due time, place and dependencies; and entries in the timeline of any job.
+--- @requires core/call, core/header, core/plan, queues/registry, queues/publish_order, extended/jobs, extended/timeline, extended/indexes
+--- @requires extended/moves, extended/conversion, extended/dependencies, extended/dependency_cycles, limits/concurrency_keys
+--- @exports used_tries, change
+
+-- The tries that a job has used: its leases, but for those that were not charged.
+function used_tries(job)
+  return math.max(job.attempts - job.free_retries, 0)
+end
+
+-- Changes fields of a job that do not move it. ttl_ms: from now, 0 = it never expires; tags: JSON, "" = none; tries: in all; retry: JSON.
+local function alter(job, wish, bytes)
+  if wish.ttl_ms then
+    job.expires = wish.ttl_ms > 0 and now_ceil + wish.ttl_ms or 0
+    if job.expires > 0 then
+      write("ZADD", namespace_key("expiring"), text_of(job.expires), job.id)
+      set_timer("E", job.expires)
+    else
+      free("ZREM", namespace_key("expiring"), job.id)
+    end
+  end
+  if wish.tags then
+    put(job, "tags", wish.tags ~= "" and wish.tags or nil)
+  end
+  if wish.tries then
+    will_change(job).tries = wish.tries - used_tries(job)
+    put(job, "tries", wish.tries)
+  end
+  for _, field in ipairs({ "type", "retry" }) do
+    if wish[field] then
+      put(job, field, wish[field])
+    end
+  end
+  if wish.has_data then
+    replace_typed_body(job, bytes, wish.ctype, true)
+  end
+end
+
+-- When a job is due, as far as it is known. Returns nil for a simple job that is scheduled far ahead (only the list of its slot has the time)
+-- and for one whose place is the end of its ttl because it expires before it is due.
+local function due_of(job)
+  if job.state ~= SCHEDULED then
+    return tonumber(job.x.due or 0)
+  end
+  local at = tonumber(redis.call("ZSCORE", queue_key(kind_of(job), job.queue), job.id) or nil)
+  return at and (at ~= job.expires or is_extended(job)) and at or nil
+end
+
+-- Puts a job that left its place because of a change into the index where it belongs now. at: when it is due; was: its state before.
+local function place_anew(job, at, was)
+  if job.x.waits and is_waiting(job) then
+    put(job, "due", at > now_floor and at or nil)
+    block(job)
+  elseif at > now_floor then
+    put(job, "due", at)
+    go(job, SCHEDULED, at)
+  else
+    put(job, "due", nil)
+    put(job, "aside", job.stand and job.priority == 0 and "1" or nil)
+    go(job, READY)
+  end
+  if job.state ~= was then
+    log_event(job.state == READY and "ready" or job.state == SCHEDULED and "scheduled" or "blocked", job)
+  end
+end
+
+-- Keeps the order among jobs that a concurrency key holds, when a job changes its priority or its place. A held job moves by its new priority. One that
+-- goes elsewhere starts at the end there; one that has a slot keeps it.
+local function keep_order(job, priority, stays, slot)
+  if not stays and not job.stand then
+    put(job, "place", nil)
+  elseif job.x.place and priority ~= job.priority then
+    put(job, "place", text_of(tonumber(job.x.place) + (priority - job.priority) * 2 ^ 45))
+    if job.state == HELD then
+      write("ZADD", concurrency_key_of(job).held_key, job.x.place, job.id)
+    end
+  end
+  if slot then
+    take_slot(job, slot)
+  end
+end
+
+-- The changed fields by their names in the native API; and the queues, if the job moves to another one.
+local function changes_of(job, wish, number, priority, ties)
+  local facts, fields = {}, {}
+  local function add_field(name, is_changed)
+    fields[#fields + 1] = is_changed and name or nil
+  end
+  if number ~= job.queue then
+    facts.queue, facts.from = wish.queue, name_of(job.queue)
+  end
+  add_field("queue", number ~= job.queue)
+  add_field("priority", priority ~= job.priority)
+  add_field("tags", wish.tags and wish.tags ~= (job.x.tags or ""))
+  add_field("tries", wish.tries and wish.tries ~= total_tries(job))
+  add_field("type", wish.type and wish.type ~= job.x.type)
+  add_field("retry", wish.retry and wish.retry ~= job.x.retry)
+  add_field("data", wish.has_data)
+  add_field("due_at", wish.due_ms)
+  add_field("delay_ms", wish.delay_ms)
+  add_field("ttl_ms", wish.ttl_ms)
+  add_field("depends_on", ties)
+  facts.fields = #fields > 0 and fields or nil
+  return facts
+end
+
+local function may_stay(job, wish, at, number, waits)
+  if job.state == READY then
+    return not waits and number == job.queue and (not (wish.due_ms or wish.delay_ms) or at <= now_floor)
+  end
+  return job.state ~= BLOCKED and number == job.queue and not wish.due_ms and not wish.delay_ms and (not waits or not at)
+end
+
+-- Applies a change to a job, when all checks have passed. at: when it is due, nil = not known.
+local function move(job, wish, at, outcome, bytes, ties)
+  local was, number, priority = job.state, wish.queue and number_of(wish.queue) or job.queue, wish.priority or job.priority
+  local waits = job.x.waits and is_waiting(job)
+  local stays = not outcome and may_stay(job, wish, at, number, waits)
+  if stays and was == READY and priority ~= job.priority then
+    stays, job.stand = false, rank_of(job, priority)
+  end
+  local slot, changes = job.stand and job.x.slot, changes_of(job, wish, number, priority, ties)
+  if not stays then
+    leave(job)
+  end
+  alter(job, wish, bytes)
+  make_extended(job, not stays)
+  if outcome then
+    fail_dependent(job, outcome)
+    return 1
+  elseif job.x.waits and not waits then
+    forget_needs(job)
+  end
+  keep_order(job, priority, stays, slot)
+  job.queue, job.priority = number, priority
+  if wish.queue then
+    queue_names[number] = wish.queue
+    make_queue_extended(number, wish.queue)
+  end
+  log_event("changed", job, changes)
+  if not stays then
+    place_anew(job, at, was)
+  end
+  return 1
+end
+
+-- Changes a job if that is allowed; returns the code of the command extended/change.
+local WAITING = { [READY] = true, [SCHEDULED] = true, [BLOCKED] = true, [HELD] = true }
+function change(job, wish, bytes, more, less)
+  if not job or is_expired(job) then
+    return 0
+  elseif wish.log then
+    make_extended(job)
+    log_event("log", job, wish.log)
+    return 1
+  elseif not WAITING[job.state] then
+    return 2
+  elseif wish.tries and wish.tries <= used_tries(job) then
+    return 6
+  end
+  local refusal = why_not(job, more, wish.only)
+  local at = wish.due_ms or wish.delay_ms and (wish.delay_ms > 0 and now_ceil + wish.delay_ms or 0) or due_of(job)
+  if refusal then
+    return refusal == "dependency_cycle" and 3 or 4
+  elseif not at and (wish.queue or wish.ttl_ms and job.expires > 0) then
+    return 5
+  end
+  job.due_at = at
+  return move(job, wish, at, retie(job, wish, more, less), bytes, wish.only or #more + #less > 0)
+end

@@ -1,0 +1,41 @@
+-- Makes jobs and queues extended: from then on only scripts of the extended path change them.
+--- @requires core/call, core/header, core/plan, queues/registry, extended/jobs, extended/indexes, extended/moves
+--- @exports make_queue_extended, total_tries, make_extended
+
+local extended_by_now = {}
+function make_queue_extended(number, name)
+  if not extended_by_now[number] and not is_extended_queue[name] then
+    extended_by_now[number] = true
+    write("HSET", queues_key, name, -number)
+  end
+end
+
+-- How often a job may be leased in all; a simple one does not store it.
+function total_tries(job)
+  return tonumber(job.x.tries or job.tries + job.attempts - job.free_retries)
+end
+
+-- A simple job moves to the index of extended jobs of its state; one that is about to move must have left its place before. One in the list of a far slot
+-- stays there, until the pump opens the slot.
+function make_extended(job, has_left)
+  if is_extended(job) then
+    return
+  end
+  local kind = not has_left and SIMPLE_INDEX[job.state]
+  local at = kind and redis.call("ZSCORE", queue_key(kind, job.queue), job.id)
+  if at then
+    leave(job)
+  end
+  job.flags = job.flags - job.flags % 2 + HAS_EXTRAS + EXTENDED
+  if at then
+    go(job, job.state, tonumber(at))
+  end
+  will_change(job)
+  make_queue_extended(job.queue, name_of(job.queue))
+  put(job, "put", job.x.put or publish_time_of_lease(job))
+  put(job, "tries", total_tries(job))
+  if job.expires > 0 and job.state ~= DEAD then
+    write("ZADD", namespace_key("expiring"), text_of(job.expires), job.id)
+    set_timer("E", job.expires)
+  end
+end

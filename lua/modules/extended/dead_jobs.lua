@@ -1,0 +1,58 @@
+-- The dead-letter queue, where nothing expires: how jobs get there, how they are put back, and how they are deleted.
+--- @requires core/call, core/header, core/plan, queues/registry, extended/jobs, extended/timeline, extended/unique_keys, extended/moves
+--- @requires extended/conversion
+--- @exports die, respawn, delete_dead
+
+-- A job dies: it goes to the dead-letter queue, where nothing expires.
+function die(job, group, message, worker)
+  make_extended(job, true)
+  release_holds(job, "died")
+  job.expires, job.free_retries = 0, 0
+  put(job, "ended", now_floor)
+  put(job, "fgroup", group)
+  put(job, "fmessage", message)
+  put(job, "fat", now_floor)
+  put(job, "fworker", worker)
+  go(job, DEAD, now_floor)
+  log_event("died", job, { group = group, message = message, worker = worker })
+end
+
+-- The job starts again, in its queue or in another one: its failure is removed, also from the count of the group (extended/indexes). asked: {ttl_ms, tries:
+-- number, "reset" or "keep", queue}. Returns false if another job holds its unique key by now: then it stays dead.
+function respawn(job, asked)
+  if not retake_unique(job) then
+    return false
+  end
+  local is_new = asked.tries == "reset"
+  local first_tries = total_tries(job)
+  leave(job)
+  job.free_retries, job.lease, job.expires = 0, job.lease + 1, asked.ttl_ms > 0 and now_ceil + asked.ttl_ms or 0
+  job.tries = math.max(tonumber(asked.tries) or is_new and first_tries or job.tries, 1)
+  job.attempts = is_new and 0 or job.attempts
+  for _, field in ipairs(is_extended(job) and { "fgroup", "fmessage", "fat", "fworker", "ended", "worker", "progress", "cancel", "due" } or {}) do
+    put(job, field, nil)
+  end
+  if is_extended(job) and is_new then
+    put(job, "failures", nil)
+    put(job, "crashes", nil)
+  end
+  local from, moves = name_of(job.queue), asked.queue and asked.queue ~= name_of(job.queue)
+  if moves then
+    job.queue = number_of(asked.queue)
+    queue_names[job.queue] = asked.queue
+    if is_extended(job) then
+      make_queue_extended(job.queue, asked.queue)
+    end
+  end
+  if is_extended(job) and job.expires > 0 then
+    write("ZADD", namespace_key("expiring"), text_of(job.expires), job.id)
+    set_timer("E", job.expires)
+  end
+  go(job, READY)
+  log_event("respawned", job, moves and { queue = asked.queue, from = from } or nil)
+end
+
+function delete_dead(job)
+  leave(job)
+  conclude(job, nil, "deleted")
+end

@@ -1,0 +1,182 @@
+-- Jobs with dependencies: those that wait. unmet and failed: how many of its dependencies have not ended, and how many ended in another way than done.
+--- @requires core/call, core/header, core/plan, extended/jobs, extended/moves, extended/conversion, extended/dead_jobs
+--- @exports ids_in, waiters, TYING, waiter, edge, is_waiting, block, forget_needs, policy_of, fail_dependent, ties_left, tie_all, wait_for
+--- @exports retie
+
+-- A list of ids: each after a byte with its length.
+function ids_in(list)
+  local ids, at = {}, 1
+  while at <= #list do
+    local last = at + string.byte(list, at)
+    ids[#ids + 1], at = string.sub(list, at + 1, last), last + 1
+  end
+  return ids
+end
+
+-- The jobs whose dependencies this script has counted.
+waiters = {}
+-- In the field `waits`: not all of its dependencies are stored yet.
+TYING = "t"
+
+-- Counts the dependencies of a job, once.
+function waiter(job)
+  if not job.unmet then
+    waiters[#waiters + 1], job.unmet, job.failed = job, 0, 0
+    if job.x.waits then
+      job.unmet = redis.call("SCARD", touch(needs_key(job.id)))
+      job.failed = redis.call("HLEN", touch(named_key("f", job.id)))
+    end
+  end
+  return job
+end
+
+-- A change of its dependencies; skipped if the job has none any more when the script writes.
+function edge(job, command, key, ...)
+  local call = { command, touch(key), ... }
+  steps[#steps + 1] = function()
+    if job.x.waits then
+      redis.call(unpack(call))
+    end
+  end
+end
+
+function is_waiting(job)
+  return waiter(job).unmet + job.failed > 0 or job.x.waits == TYING
+end
+
+-- Since its publish; negative if a dependency has failed.
+function block(job)
+  local since = tonumber(job.x.put or now_floor)
+  go(job, BLOCKED, waiter(job).failed > 0 and -since or since)
+end
+
+-- All dependencies are met: nothing of them is left behind.
+function forget_needs(job)
+  free("DEL", needs_key(job.id), named_key("f", job.id), named_key("m", job.id))
+  put(job, "waits", nil)
+end
+
+-- What happens to a job when one that it depends on ended in another way than done.
+function policy_of(job, outcome)
+  return outcome == "cascaded" and "cancel" or job.x.onfail or "block"
+end
+
+-- It fails or is cancelled.
+function fail_dependent(job, outcome)
+  -- A job that is being cancelled, and was moved by its worker meanwhile, is cancelled whatever its policy.
+  if job.x.cancel or policy_of(job, outcome) == "cancel" then
+    if outcome == "cascaded" then
+      put(job, "cascade", "1")
+    end
+    conclude(job, CANCELLED, "cancelled")
+    job.state = CANCELLED
+  else
+    local message = "a job that it depends on: " .. outcome
+    put(job, "fgroup", "dependency_failed")
+    put(job, "fmessage", message)
+    put(job, "fat", now_floor)
+    put(job, "fworker", nil)
+    die(job, "dependency_failed", message)
+    job.has_failed_by_dependency = true -- The statistics count it.
+  end
+end
+
+-- Makes a job depend on another. Returns how that one ended, if the job ends with it.
+local function tie(job, id)
+  local on = job_of(id)
+  local outcome = on and (on.state == DEAD and "died" or on.state == CANCELLED and "cancelled")
+  if not on or not outcome and (on.is_gone or on.state == DONE or is_expired(on)) then
+    return
+  end
+  local policy = outcome and policy_of(job, outcome)
+  if policy == "fail" or policy == "cancel" then
+    return outcome
+  elseif policy == "ignore" then
+    return
+  end
+  put(job, "waits", job.x.waits or "1")
+  if outcome then
+    job.failed = job.failed + 1
+    edge(job, "HSET", named_key("f", job.id), id, outcome)
+  else
+    -- A failed dependency on an earlier job with this id does not count any more.
+    if redis.call("HEXISTS", touch(named_key("f", job.id)), id) == 1 then
+      job.failed = job.failed - 1
+      edge(job, "HDEL", named_key("f", job.id), id)
+    end
+    job.unmet = job.unmet + 1
+    edge(job, "SADD", needs_key(job.id), id)
+  end
+  if outcome ~= "cancelled" then -- It may still be done.
+    make_extended(on)
+    put(on, "users", "1")
+    write("SADD", named_key(outcome and "v" or "u", id), job.id)
+  end
+end
+
+-- How many one script has time for; a timer handles the rest.
+ties_left = 40
+
+-- Makes a job depend on others. Returns how one of them ended, if the job ends with it.
+function tie_all(job, ids)
+  waiter(job)
+  if #ids > ties_left then
+    put(job, "waits", TYING)
+    for first = 1, #ids, 500 do
+      edge(job, "SADD", named_key("m", job.id), unpack(ids, first, math.min(first + 499, #ids)))
+    end
+    set_timer("N" .. job.id, now_floor)
+    return
+  end
+  ties_left = ties_left - #ids
+  for _, id in ipairs(ids) do
+    local outcome = tie(job, id)
+    if outcome then
+      return outcome
+    end
+  end
+end
+
+-- A new job waits for its dependencies. Returns false if it has none: then it continues.
+function wait_for(job, ids)
+  local outcome = tie_all(job, ids)
+  if outcome then
+    fail_dependent(job, outcome)
+  elseif job.x.waits then
+    block(job)
+  end
+  return outcome or job.x.waits
+end
+
+-- Removes dependencies of a job.
+local function untie(job, id)
+  waiter(job)
+  if redis.call("SISMEMBER", touch(needs_key(job.id)), id) == 1 then
+    job.unmet = job.unmet - 1
+    edge(job, "SREM", needs_key(job.id), id)
+  elseif redis.call("HEXISTS", touch(named_key("f", job.id)), id) == 1 then
+    job.failed = job.failed - 1
+    edge(job, "HDEL", named_key("f", job.id), id)
+  end
+  edge(job, "SREM", named_key("m", job.id), id)
+  free("SREM", users_key(id), job.id)
+  free("SREM", named_key("v", id), job.id)
+end
+
+-- The job depends only on these from now on. The sets of dependents of the others are out of date then; their readers check.
+local function untie_all(job)
+  waiter(job)
+  job.unmet, job.failed = 0, 0
+  forget_needs(job)
+end
+
+-- Other dependencies: `less` go, `more` are added. Returns how one ended, if the job ends with it.
+function retie(job, wish, more, less)
+  if wish.only then
+    untie_all(job)
+  end
+  for _, id in ipairs(less) do
+    untie(job, id)
+  end
+  return tie_all(job, more)
+end

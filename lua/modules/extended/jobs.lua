@@ -1,0 +1,71 @@
+-- Whole jobs: a table with the fields of the header, and in x those of the hash. One table for each job and script; commit writes what has changed.
+--- @requires core/call, core/header, core/plan
+--- @exports jobs, changed, job_of, will_change, put, body_bytes_of, replace_body, replace_typed_body
+
+-- What a job's indexes are made from, before this script changes it: see extended/indexes.
+local function was_of(job)
+  return {
+    state = job.state, queue = job.queue, tags = job.x.tags, unindexed = job.x.unindexed, type = job.x.type, fgroup = job.x.fgroup,
+    worker = job.x.worker, tracked = job.x.tracked,
+  }
+end
+
+-- Jobs by their ids, false = there is none; and those that change, in order.
+jobs, changed = {}, {}
+
+function job_of(id)
+  if jobs[id] == nil then
+    local job = read_job(id)
+    if job then
+      job.id, job.x, job.news = id, {}, {}
+      local all = job.flags % 2 == HAS_EXTRAS and redis.call("EXISTS", meta_key, extras_key(id)) and redis.call("HGETALL", extras_key(id)) or {}
+      for i = 1, #all, 2 do
+        job.x[all[i]] = all[i + 1]
+      end
+      job.was = is_extended(job) and was_of(job)
+    end
+    jobs[id] = job or false
+  end
+  return jobs[id] or nil
+end
+
+function will_change(job)
+  if not job.is_changed then
+    job.is_changed, changed[#changed + 1] = true, job
+    touch(job_key(job.id))
+    touch(extras_key(job.id))
+  end
+  return job
+end
+
+-- Sets a field of the hash; nil removes it. Only extended jobs have such fields: see make_extended.
+function put(job, field, value)
+  if value ~= nil or job.x[field] then
+    will_change(job)
+    job.x[field], job.news[field] = value, true
+  end
+end
+
+-- Bodies, and their bytes that count for a quota (limits/quotas).
+
+-- How long the body of a job is after this script, also if the script writes it.
+function body_bytes_of(job)
+  return job.body and #job.body or redis.call("STRLEN", job_key(job.id)) - HEADER_BYTES
+end
+
+-- is_new: not the work of the lease holder. A lease holder may act late (leases/claims), but not with work on another body.
+function replace_body(job, body, is_new)
+  if job.flags >= COUNTED then
+    write_early("HINCRBY", meta_key, "bytes", #body - body_bytes_of(job))
+  end
+  will_change(job).body = body
+  if is_new and job.attempts > 0 then
+    job.lease = job.lease + 1
+  end
+end
+
+-- With its content type; nil = plain JSON.
+function replace_typed_body(job, body, ctype, is_new)
+  replace_body(job, body, is_new)
+  put(job, "ctype", ctype)
+end

@@ -1,0 +1,129 @@
+-- Moves of jobs from one index to another, and their ends. leave and go plan a move, commit writes it. A job that ends is kept for its retention or vanishes,
+-- and what others wait for is freed; its dependents are handled by a timer.
+--- @requires core/call, core/header, core/plan, extended/jobs, extended/indexes, extended/timeline, extended/unique_keys, limits/slots
+--- @requires limits/retention
+--- @exports leave, go, release_holds, vanish, vanish_kept, conclude, revoke, remove
+
+-- A timer runs soon for the jobs that depend on this one (timers/dependents). outcome: the event of its end, "cascaded" = cancel them too,
+-- "revived" = the job was put back.
+local function notify_dependents(job, outcome)
+  if outcome and job.x.users then
+    write("HSET", namespace_key("ended"), job.id, outcome)
+    set_timer("U" .. job.id, now_floor)
+  end
+end
+
+-- Takes a job out of its index. is_taken: from the head of its ready list, where its entry goes with all that is trimmed.
+function leave(job)
+  will_change(job)
+  left(job)
+  local kind = kind_of(job)
+  job.to_front = nil
+  put(job, "front", nil)
+  if job.state == READY and job.is_entering then
+    return -- This script made it ready: it is in no index yet.
+  elseif job.state == READY and (job.priority ~= 0 or job.x.aside) then
+    free("ZREM", queue_key("p", job.queue), job.id)
+    put(job, "aside", nil)
+  elseif job.state == READY and not job.is_taken then
+    write_early("SADD", queue_key("g", job.queue), job.id .. string.char(job.entry))
+  elseif job.state == SCHEDULED and not is_planned(queue_key(kind, job.queue), job.id) and not redis.call("ZSCORE", queue_key(kind, job.queue), job.id) then
+    write_early("HINCRBY", queue_key("i", job.queue), "far", -1) -- Its entry in the list of a far slot means nothing from now on.
+    job.entry = 1
+  elseif kind then
+    free("ZREM", queue_key(kind, job.queue), job.id)
+    notify_dependents(job, job.state == DEAD and "revived")
+  end
+end
+
+-- To the index of a state, with its score: when it is due, when its lease ends, or since when it is there.
+function go(job, state, at)
+  if job.x.cancel and (state == READY or state == SCHEDULED) then
+    return revoke(job)
+  end
+  if state == SCHEDULED and job.expires > 0 and not is_extended(job) then -- No other timer handles a simple job that expires sooner.
+    at = math.min(at, job.expires)
+  end
+  will_change(job).state, job.at, job.is_entering = state, at, state == READY
+  if state == READY then
+    touch(queue_key("r", job.queue))
+    if is_extended(job) then
+      put(job, "since", now_floor)
+    end
+    return
+  end
+  if state == LEASED then
+    runs(job)
+  end
+  local kind = kind_of(job)
+  write("ZADD", queue_key(kind, job.queue), text_of(at), job.id)
+  if kind == "S" or kind == "L" then
+    set_timer(kind .. job.queue, at)
+  elseif kind ~= "d" and not is_extended(job) then
+    write("ZADD", due_key, "LT", text_of(at), job.queue)
+  end
+end
+
+-- Frees what others wait for. outcome: the event of the end. Before, leave has taken the job out of its index.
+function release_holds(job, outcome)
+  free_unique(job)
+  notify_dependents(job, job.x.cascade and outcome == "cancelled" and "cascaded" or outcome)
+  if job.x.waits then
+    free("DEL", needs_key(job.id), named_key("f", job.id), named_key("m", job.id))
+  end
+  for _, field in ipairs({ "waits", "cancel", "cascade" }) do
+    put(job, field, nil)
+  end
+  if is_extended(job) and job.expires > 0 then
+    free("ZREM", namespace_key("expiring"), job.id)
+  end
+end
+
+function vanish(job)
+  will_change(job).is_gone = true
+  free("DEL", job_key(job.id), extras_key(job.id), needs_key(job.id))
+  if job.flags >= COUNTED then
+    write_early("HINCRBY", meta_key, "bytes", 0 - body_bytes_of(job)) -- Not by a minus sign: Redis rejects "-0".
+  end
+end
+
+-- A job that is kept after its end. Its dependents were handled when it ended.
+function vanish_kept(job)
+  free("ZREM", namespace_key("keeping"), job.id)
+  vanish(job)
+end
+
+-- Done, cancelled or expired: kept for its retention, or removed.
+function conclude(job, state, outcome, facts)
+  local keep_ms = state and tonumber(job.x.keep or 0) or 0
+  release_holds(job, outcome)
+  if keep_ms > 0 then
+    job.expires = 0
+    put(job, "ended", now_floor)
+    go(job, state, state == CANCELLED and -now_floor or now_floor) -- Below zero: both kinds are counted apart, by score.
+    log_event(outcome, job, facts)
+    keep(job, keep_ms)
+  else
+    vanish(job)
+    emit_event(outcome, job, facts)
+  end
+end
+
+-- Cancels a leased job: the lease is lost. The job is kept for a while, so that its worker learns of it.
+local REVOKED_KEEP_MS = 60000
+function revoke(job)
+  job.lease = job.lease + 1
+  put(job, "keep", text_of(math.max(tonumber(job.x.keep or 0), REVOKED_KEEP_MS)))
+  conclude(job, CANCELLED, "cancelled", { worker = job.x.worker })
+end
+
+-- Removes a job in any state before its work is done; its dependents see a failed dependency.
+function remove(job)
+  leave(job)
+  if job.state >= DONE then
+    vanish_kept(job)
+    emit_event("deleted", job)
+  else
+    conclude(job, nil, "deleted", worker_facts(job))
+  end
+end

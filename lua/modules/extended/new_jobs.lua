@@ -1,0 +1,66 @@
+-- New jobs: new_job while the script reads, place_new when it is clear that the whole batch is stored. An id that was chosen may have been in use
+-- before, and a late lease holder of the former job must be refused: leases are numbered from the clock on, in ms. Half of the 32 bits is left for later
+-- leases, so that numbers start again after 25 days.
+--- @requires core/call, core/header, core/plan, queues/registry, extended/jobs, extended/settings, extended/timeline, extended/moves
+--- @requires extended/conversion, extended/dependencies, limits/quota_room
+--- @exports use_defaults, is_taken, new_job, place_new
+
+-- What a publish does not set is the queue's default, or else the value below.
+local DEFAULT_TRIES = 5
+function use_defaults(options)
+  local defaults, x = settings_of(number_of(options.queue)).defaults or {}, options.x or {}
+  options.ttl_ms = options.ttl_ms or defaults.ttlMs or 0
+  options.tries = options.tries or defaults.tries or DEFAULT_TRIES
+  options.priority = options.priority or defaults.priority
+  x.retry = x.retry or defaults.retry and cjson.encode(defaults.retry)
+  x.keep = x.keep or defaults.retentionMs or namespace_setting("retention_ms")
+  options.x = x
+end
+
+-- Whether a new job cannot have its id: while dependents of an earlier job with this id have not been handled, the id is in use.
+function is_taken(id, present, minted)
+  if present then
+    return present.x.users or not is_expired(present)
+  end
+  return not minted and redis.call("HEXISTS", touch(namespace_key("ended")), id) == 1
+end
+
+-- expired: the job that had its id.
+function new_job(options, id, body, expired)
+  if expired then
+    leave(expired)
+    conclude(expired, nil, "expired", worker_facts(expired))
+  end
+  local lease, time_flags = first_lease(options.minted)
+  local x, expires = options.x, options.ttl_ms > 0 and now_ceil + options.ttl_ms or 0
+  local job = {
+    id = id, body = body, x = {}, news = {}, api = options.lmstfy and LMSTFY_API or NATIVE_API, state = READY, flags = HAS_EXTRAS + EXTENDED + time_flags + counted_flag, priority = options.priority or 0,
+    tries = options.tries, attempts = 0, lease = lease, queue = number_of(options.queue), entry = 1, -- 0 is for far slots
+    expires = expires, free_retries = 0,
+  }
+  queue_names[job.queue], jobs[id] = options.queue, will_change(job) -- Now: jobs become ready in this order.
+  for field, value in pairs(x) do
+    put(job, field, value)
+  end
+  return job
+end
+
+function place_new(job, options)
+  local at = options.due_ms or options.delay_ms > 0 and now_ceil + options.delay_ms or 0
+  put(job, "put", now_floor)
+  put(job, "tries", job.tries)
+  make_queue_extended(job.queue, options.queue)
+  if counted_flag > 0 then
+    write("HINCRBY", meta_key, "bytes", #job.body)
+  end
+  if job.expires > 0 then
+    write("ZADD", namespace_key("expiring"), text_of(job.expires), job.id)
+    set_timer("E", job.expires)
+  end
+  log_event("published", job, { queue = options.queue })
+  put(job, "due", at > now_floor and at or nil)
+  local needs = options.needs or {}
+  if #needs == 0 or not wait_for(job, needs) then
+    go(job, at > now_floor and SCHEDULED or READY, at)
+  end
+end

@@ -1,0 +1,54 @@
+-- Settings of queues and of the namespace (docs/api.md, Settings), each read once for each script; and wake-ups of servers that wait for jobs of a queue.
+--- @requires core/call, core/plan, queues/registry, queues/notify
+--- @exports settings_of, wake, namespace_setting, own_ttr
+
+local settings = {}
+local NUMBERS, TEXTS = { "max", "kmax", "tat", "grace" }, { "rate", "krate", "defaults" }
+-- Of a queue, by its number.
+function settings_of(number)
+  local known = settings[number]
+  if not known then
+    known, settings[number] = {}, {}
+    local all = redis.call("HGETALL", touch(queue_key("o", number)))
+    for i = 1, #all, 2 do
+      known[all[i]] = all[i + 1]
+    end
+    for _, field in ipairs(NUMBERS) do
+      known[field] = tonumber(known[field])
+    end
+    for _, field in ipairs(TEXTS) do
+      known[field] = known[field] and cjson.decode(known[field])
+    end
+    settings[number] = known
+  end
+  return known
+end
+
+-- Servers that wait for jobs of a queue are woken when all is written.
+local woken = {}
+function wake(number)
+  if not woken[number] then
+    woken[number] = true
+    lasts[#lasts + 1] = function()
+      notify(name_of(number))
+    end
+  end
+end
+
+-- Of the namespace, or a default.
+local of_namespace
+function namespace_setting(name, otherwise)
+  if not of_namespace then
+    of_namespace = {}
+    local fields = redis.call("HGETALL", touch(namespace_key("settings")))
+    for i = 1, #fields, 2 do
+      of_namespace[fields[i]] = tonumber(fields[i + 1])
+    end
+  end
+  return of_namespace[name] or otherwise
+end
+
+-- How long a lease lasts if the call does not say.
+function own_ttr(job)
+  return tonumber(job.x.ttr or (settings_of(job.queue).defaults or {}).ttrMs or namespace_setting("ttr_ms", 60000))
+end

@@ -1,0 +1,58 @@
+-- Events of extended jobs: each goes to the job's timeline, and to the clients that are subscribed to the namespace. The stream exists only while there
+-- are some (commands/simple/read_events). What a full Redis refuses is left out.
+--- @requires core/call, core/header, core/plan, queues/registry, jobs/events, extended/jobs, extended/settings
+--- @exports worker_facts, emit_event, log_event
+
+-- The timeline of an extended job: the first entry stays, and the newest of the others.
+local function add_to_timeline(job, what, facts)
+  local n = tonumber(job.x.hn or 0)
+  facts.what, facts.at, facts.n = what, now_floor, n
+  put(job, "h" .. (n == 0 and 0 or 1 + (n - 1) % (namespace_setting("max_history", 100) - 1)), cjson.encode(facts))
+  put(job, "hn", n + 1)
+  facts.what, facts.at, facts.n = nil, nil, nil
+end
+
+-- Facts that name the worker of a leased job; empty if it is not leased, or if its worker gave no name.
+function worker_facts(job)
+  return { worker = job.state == LEASED and job.x.worker or nil }
+end
+
+-- has_stream: nil = not looked yet.
+local stream, has_stream, most
+local function find_stream()
+  stream = touch(namespace_key("events"))
+  has_stream = redis.call("EXISTS", stream) == 1
+  most = has_stream and max_events()
+end
+
+local function with_tracked(facts)
+  local all = { tracked = true }
+  for name, fact in pairs(facts or {}) do
+    all[name] = fact
+  end
+  return all
+end
+
+-- To the clients alone.
+function emit_event(what, job, facts)
+  if has_stream == nil then
+    find_stream()
+  end
+  if not has_stream then
+    return
+  end
+  facts = job.x.tracked and with_tracked(facts) or facts
+  local name, x, more = facts and facts.queue or name_of(job.queue), job.x, next(facts or {}) and cjson.encode(facts) or ""
+  lasts[#lasts + 1] = function()
+    redis.pcall("XADD", stream, "NOMKSTREAM", "MAXLEN", "~", most, "*", "e", what, "q", name, "i", job.id,
+      "t", x.type or "", "g", x.tags or "", "d", more)
+  end
+end
+
+-- facts: a table, or nil. For a job that leaves its queue: queue = the new one, and from.
+function log_event(what, job, facts)
+  if is_extended(job) and not job.is_gone then
+    add_to_timeline(job, what, facts or {})
+  end
+  emit_event(what, job, facts)
+end

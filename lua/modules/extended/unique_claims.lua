@@ -1,0 +1,82 @@
+-- What happens to a new job whose unique key is held, and to the job that holds it. Of several jobs of one call, the first keeps the key.
+--- @requires core/call, core/header, queues/registry, extended/jobs, extended/timeline, extended/unique_keys, extended/moves
+--- @exports conclude_replaced, claim_key, place_debounced
+
+-- Waiting jobs that start to wait again, with other data. If several publishes of one script debounce a job, the last one counts.
+local debounced = {}
+-- A job that is about to enter its ready list is in no index.
+local function take_out(job)
+  if not job.is_entering and not debounced[job] then
+    leave(job)
+  end
+end
+
+local function debounce(job, options, body)
+  if job.state ~= BLOCKED then
+    take_out(job)
+    put(job, "place", nil)
+  end
+  debounced[job] = { options = options, body = body }
+end
+
+-- When it is clear that the whole batch is stored.
+function place_debounced()
+  for job, with in pairs(debounced) do
+    local options = with.options
+    local at = options.due_ms or options.delay_ms > 0 and now_ceil + options.delay_ms or 0
+    at = at > now_floor and at or nil
+    if not job.is_gone then
+      replace_typed_body(job, with.body, options.x.ctype, true)
+      put(job, "due", at)
+      if job.state ~= BLOCKED then
+        go(job, at and SCHEDULED or READY, at)
+      end
+      log_event("debounced", job, { due = at })
+    end
+  end
+end
+
+-- A job ends because one of this queue takes its place.
+function conclude_replaced(job, queue)
+  local from = name_of(job.queue)
+  conclude(job, nil, "replaced", from ~= queue and { queue = queue, from = from } or nil)
+end
+
+-- By mode: "0" it gets the key; "5" the new job is refused; "6" the holder stands for it.
+local unique_modes = { reject = "5", existing = "6" }
+function unique_modes.replace(holder, options)
+  if holder.is_new or holder.job and holder.job.state == LEASED then
+    return "5"
+  elseif holder.job then
+    take_out(holder.job)
+    conclude_replaced(holder.job, options.queue)
+  end
+  return "0"
+end
+
+function unique_modes.debounce(holder, options, body)
+  if not holder.job or holder.job.state == LEASED then
+    return "5"
+  end
+  debounce(holder.job, options, body)
+  return "6"
+end
+
+-- Whether a new job gets its unique key: "0" it does; else a code as above, and the holder's id.
+function claim_key(options, id, body)
+  local unique, key = options.unique, options.x and options.x.unique
+  local holder, code = unique and holder_of(key), "0"
+  -- Also if the holder has the same id: it was another job, whose window still holds the key.
+  if holder then
+    local way = unique_modes[unique.mode]
+    -- A job that holds its key for a window may have ended: its state is not given either.
+    local its = unique.own_queue and not holder.is_new and job_of(holder.id)
+    local is_foreign = its and its.queue ~= number_of(options.queue)
+    code = is_foreign and "5" or type(way) == "string" and way or way(holder, options, body)
+  end
+  if unique and code == "0" then
+    local ends = hold_unique(key, id, unique.window_ms)
+    options.x.uends = ends > 0 and text_of(ends) or nil
+  end
+  return code, code ~= "0" and holder.id or nil
+end

@@ -1,0 +1,43 @@
+-- Lease operation ack: the work is done, or the same job continues in another queue.
+--- @requires core/call, core/header, queues/registry, extended/jobs, extended/moves, extended/conversion, leases/claims, leases/move_on
+--- @exports ack
+
+local function replace_data(job, options, data)
+  if data then
+    replace_typed_body(job, data, options.ctype)
+  end
+end
+
+-- The work is done. New data comes before the other bytes.
+function ack(job, options, bytes, code)
+  local data = options.data_bytes and string.sub(bytes, 1, options.data_bytes)
+  local result = data and string.sub(bytes, options.data_bytes + 1) or bytes
+  local ran = job.x.leased and now_floor - tonumber(job.x.leased)
+  local needs, refusal
+  if options.next then
+    needs, refusal = next_needs(job, result)
+  end
+  if refusal then
+    return 6, 0, '{"refused":"' .. refusal .. '"}'
+  end
+  local came = tonumber(job.x.put) or publish_time(job.id, job)
+  local facts = cjson.encode({ queue = name_of(job.queue), ran_ms = ran or nil, age_ms = came and math.max(now_floor - came, 0) or nil })
+  take_in_hand(job)
+  -- By force the job may be acknowledged while no worker has it.
+  local worker = code ~= 3 and code ~= 5 and job.x.worker or nil
+  if options.next then
+    make_extended(job, true)
+    replace_data(job, options, data)
+    return move_on(job, options.next, needs, facts)
+  end
+  local keep_ms = options.keep_ms or tonumber(job.x.keep or 0)
+  if keep_ms > 0 then
+    make_extended(job, true)
+    replace_data(job, options, data)
+    put(job, "keep", keep_ms)
+    put(job, "result", options.has_result and result or nil)
+    put(job, "rtype", options.rtype)
+  end
+  conclude(job, DONE, "acked", { worker = worker })
+  return code, 0, facts
+end

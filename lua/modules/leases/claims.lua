@@ -1,0 +1,76 @@
+-- Who may do a lease operation, and how the lease holder loses its lease.
+--- @requires core/call, core/header, core/plan, queues/registry, extended/jobs, extended/settings, extended/moves, limits/concurrency_keys
+--- @requires limits/slots
+--- @exports take_in_hand, take_back, claim_on, record_worker
+
+-- A late heartbeat may find the slot taken: of the queue, or of the job's key.
+local function may_go_on(job)
+  local set, key = settings_of(job.queue), job.x.ckey and concurrency_key_of(job)
+  local is_free = not key or key.taken - (job.x.slot and 1 or 0) < (set.kmax or math.huge)
+  return is_free and running_in(job.queue) < (set.max or math.huge)
+end
+
+-- A job whose lease expired keeps that lease's number until it is leased again: until then its last lease holder is accepted. Every other way back
+-- from a lease raises the number; undo does not, but its lease reached no worker.
+local IS_WAITING = { [READY] = true, [SCHEDULED] = true, [HELD] = true }
+local function is_late(job, verb)
+  return IS_WAITING[job.state] and job.attempts > 0 and verb ~= "undo" and (verb ~= "heartbeat" or may_go_on(job))
+end
+
+-- A job that died when its lease expired keeps that lease's number: the work may have been done all the same.
+local function died_with(job, lease)
+  return job.lease == lease and job.attempts >= 1
+end
+
+-- Takes the job out of its index for its lease holder. If it was scheduled again meanwhile, it is not due at a time any more.
+function take_in_hand(job)
+  if job.state == SCHEDULED then
+    put(job, "due", nil)
+  end
+  leave(job)
+end
+
+-- Whether a lease operation comes from the lease holder: the codes of the command extended/settle.
+function claim_on(job, verb, lease, options)
+  -- First of all: a caller learns nothing about a job in another queue.
+  if job and options.queue and find_queue(options.queue) ~= job.queue then
+    return 0
+  elseif verb == "revoke" then -- Not by the lease holder: any lease will do, but there must be one.
+    return (not job or job.is_gone or is_expired(job)) and 0 or job.state == LEASED and 1 or 7
+  end
+  local is_over = not job or job.is_gone or is_expired(job) or job.state == DONE or job.state == CANCELLED
+  if job and not job.is_gone and job.state == DEAD and lease > 0 then
+    return died_with(job, lease) and verb == "ack" and not options.next and 1 or 2
+  elseif is_over or lease > 0 and job.state == BLOCKED then
+    return job and not job.is_gone and lease > 0 and job.lease ~= lease and 2 or 0
+  elseif lease > 0 then
+    return job.lease == lease and (job.state == LEASED or is_late(job, verb)) and 1 or 2
+  elseif job.attempts == 0 then
+    return 5
+  end
+  return job.state ~= LEASED and 3 or job.attempts > 1 and 4 or 1
+end
+
+-- The lease holder loses the lease, although no worker has a new one yet.
+function take_back(job)
+  take_in_hand(job)
+  job.lease = job.lease + 1
+  if is_extended(job) then
+    put(job, "leased", nil)
+  end
+end
+
+-- A worker was seen. One that is not seen for a while is forgotten. What a full Redis refuses is left out: the call must not fail for it.
+local seen = {}
+function record_worker(worker)
+  if worker and worker ~= "" and not seen[worker] and redis.call("EXISTS", meta_key) == 1 then
+    seen[worker] = touch(namespace_key("workers"))
+    touch(namespace_key("timers"))
+    local forget_at = now_floor + namespace_setting("max_worker_age_ms", 86400000)
+    lasts[#lasts + 1] = function()
+      redis.pcall("ZADD", seen[worker], text_of(now_floor), worker)
+      redis.pcall("ZADD", namespace_key("timers"), "LT", text_of(forget_at), "W")
+      redis.pcall("ZADD", due_key, "LT", text_of(forget_at), EXTENDED_TIMERS)
+    end
+  end
+end

@@ -1,0 +1,29 @@
+-- Option `next` of ack: the same job continues in another queue.
+--- @requires core/call, core/header, queues/registry, extended/jobs, extended/timeline, extended/moves, extended/conversion, extended/dependencies
+--- @requires extended/dependency_cycles
+--- @exports next_needs, move_on
+
+-- What the job depends on next, and why it may not; nil = it may. list: ids as ids_in reads them.
+function next_needs(job, list)
+  local needs = ids_in(list)
+  return needs, why_not(job, needs)
+end
+
+function move_on(job, next, needs, facts)
+  make_extended(job, true)
+  local from, worker = name_of(job.queue), job.x.worker
+  job.queue, job.tries, job.attempts, job.lease = number_of(next.queue), tonumber(job.x.tries), 0, job.lease + 1
+  queue_names[job.queue] = next.queue
+  make_queue_extended(job.queue, next.queue)
+  for _, field in ipairs({ "leased", "worker", "fgroup", "fmessage", "fat", "fworker", "progress" }) do
+    put(job, field, nil)
+  end
+  local at = next.delay_ms and next.delay_ms > 0 and now_ceil + next.delay_ms
+  put(job, "due", at or nil)
+  log_event("moved", job, { queue = next.queue, from = from, worker = worker })
+  if wait_for(job, needs) then
+    return 1, 0, facts
+  end
+  go(job, at and SCHEDULED or READY, at)
+  return 1, at, facts
+end

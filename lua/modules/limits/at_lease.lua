@@ -1,0 +1,46 @@
+-- Limits at a lease: whether a queue gives a job now, and what happens to a job whose key has no slot.
+--- @requires core/call, core/header, core/plan, extended/jobs, extended/settings, extended/timeline, extended/moves, limits/rates
+--- @requires limits/concurrency_keys, limits/slots
+--- @exports may_start, park, spend
+
+-- Whether a queue gives a job now. A timer is set if its rate allows one later.
+function may_start(number)
+  local set = settings_of(number)
+  if set.paused or set.max and running_in(number) >= set.max then
+    return false
+  elseif set.rate and allowance(set.rate, set.tat) < 1 then
+    set_timer("P" .. number, allowed_at(set.rate, set.tat, 1))
+    return false
+  end
+  return true
+end
+
+-- Holds a job until its key has a slot (limits/held_jobs). A job that was held before keeps its place among the held jobs of its key.
+local parked = {}
+function park(job)
+  local key, number = concurrency_key_of(job), job.queue
+  freed_keys[key.name] = key
+  leave(job)
+  if not job.x.place then
+    parked[number] = (parked[number] or redis.call("HGET", queue_key("i", number), "parked") or 0) + 1
+    write("HSET", queue_key("i", number), "parked", parked[number])
+    put(job, "place", text_of(job.priority * 2 ^ 45 + parked[number]))
+  end
+  key.held = key.held + 1
+  go(job, HELD, now_floor)
+  write("ZADD", key.held_key, job.x.place, job.id)
+  log_event("held", job)
+end
+
+-- A job is leased: its queue and its key have paid for it.
+function spend(job)
+  local set, key = settings_of(job.queue), job.x.ckey and concurrency_key_of(job)
+  if set.rate then
+    set.tat = paid_until(set.rate, set.tat)
+    write("HSET", queue_key("o", job.queue), "tat", string.format("%.3f", set.tat))
+  end
+  if key and set.krate then -- One minute more: a test's clock may be slow.
+    key.tat = paid_until(set.krate, key.tat)
+    write("SET", namespace_key("T" .. key.name), string.format("%.3f", key.tat), "PX", text_of(math.ceil(key.tat - now_floor) + 60000))
+  end
+end

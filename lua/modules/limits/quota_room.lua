@@ -1,0 +1,45 @@
+-- Whether a job of a batch is within the quotas (limits/quotas).
+--- @requires core/call, core/header, queues/registry, queues/job_counts, limits/quotas
+--- @exports has_quotas, counted_flag, start_quotas, add_room, has_room_for_queue, room_for_job
+
+-- counted_flag: of new jobs, if their bytes count.
+has_quotas, counted_flag = false, 0
+local new_room = 0
+local bytes_room = 0
+
+-- quotas: as limits/quotas has it.
+function start_quotas(quotas)
+  if quotas ~= "" then
+    has_quotas = true
+    read_quotas(quotas)
+    counted_flag = max_bytes ~= "0" and COUNTED or 0
+    new_room = room_for(max_queues, redis.call("HLEN", queues_key))
+    bytes_room = room_for(max_bytes, redis.call("HGET", meta_key, "bytes") or 0)
+  end
+end
+
+-- What this script takes out of a queue, before it stores.
+local freed_room = {}
+function add_room(number, jobs, bytes)
+  bytes_room = bytes_room + bytes
+  freed_room[number] = (freed_room[number] or 0) + jobs
+end
+
+-- Whether the queue is there, or may be made.
+function has_room_for_queue(name)
+  return not has_quotas or new_room >= 1 or find_queue(name) ~= nil
+end
+
+-- Takes room for one job: "0" there is some, "2" too many queues, "3" its queue is full, "4" the namespace is.
+local room = {}
+function room_for_job(number, bytes)
+  if not has_quotas then
+    return "0"
+  end
+  if not room[number] then
+    new_room = new_room - (number >= first_new_queue and 1 or 0)
+    room[number] = max_jobs == "0" and math.huge or room_for(max_jobs, count_jobs(number, ALL_INDEXES)) + (freed_room[number] or 0)
+  end
+  room[number], bytes_room = room[number] - 1, bytes_room - bytes
+  return new_room < 0 and "2" or room[number] < 0 and "3" or bytes_room < 0 and "4" or "0"
+end

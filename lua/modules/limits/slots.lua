@@ -1,0 +1,47 @@
+-- How many jobs of a queue and of a concurrency key run. left and runs see every move.
+--- @requires core/call, core/header, core/plan, extended/jobs, extended/settings, limits/concurrency_keys
+--- @exports has_slot, freed_keys, running_in, left, runs
+
+-- Whether the key lets a job run: it has a slot, or there is room and no job of its key is held before it.
+function has_slot(job)
+  local key = job.x.ckey and concurrency_key_of(job)
+  return not key or room_of(key) >= (job.x.slot and 0 or 1) and (job.x.slot or key.held == 0)
+end
+
+-- Keys by their names: a job left its slot, or limits allow more. commit makes jobs that they hold ready.
+freed_keys = {}
+
+-- How many jobs of a queue run: simple and extended ones together. What this script has planned counts as done.
+local moved = {}
+function running_in(number)
+  local there = redis.call("ZCARD", queue_key("l", number)) + redis.call("ZCARD", queue_key("L", number))
+  return there + (moved[number] or 0)
+end
+
+-- Before a job leaves its place.
+function left(job)
+  local key = (job.x.slot or job.state == HELD) and concurrency_key_of(job)
+  if job.state == LEASED then
+    moved[job.queue] = (moved[job.queue] or 0) - 1
+    if settings_of(job.queue).max then
+      wake(job.queue)
+    end
+  elseif job.state == HELD then
+    key.held = key.held - 1
+    free("ZREM", key.held_key, job.id)
+  end
+  if job.x.slot then
+    key.taken, key.called, freed_keys[key.name] = key.taken - 1, key.called - job.x.slot, key
+    free("ZREM", key.slots, job.id)
+    put(job, "slot", nil)
+  end
+end
+
+-- When it is leased.
+function runs(job)
+  moved[job.queue] = (moved[job.queue] or 0) + 1
+  if job.x.ckey then
+    take_slot(job, 0)
+    put(job, "place", nil)
+  end
+end

@@ -1,0 +1,80 @@
+-- Jobs of an extended queue, taken from its head: those of priorities below 0 first, then the ready list, then the rest.
+--- @requires core/call, core/header, core/plan, queues/publish_order, extended/jobs, extended/moves, limits/slots, limits/at_lease
+--- @exports LOOK_LIMIT, looked, next_in_list, found_expired, next_live
+
+-- How many entries this script has looked at, and how many it may.
+looked = 0
+LOOK_LIMIT = 500
+
+-- The next job of the ready list; nil if there is none, or if this script has looked at enough entries.
+function next_in_list(list)
+  while looked < LOOK_LIMIT do
+    if list.at > #list.window then
+      list.window, list.at = redis.call("LRANGE", queue_key("r", list.number), list.taken, list.taken + 31), 1
+    end
+    local entry = list.window[list.at]
+    if not entry then
+      return nil
+    end
+    list.at, list.taken, looked = list.at + 1, list.taken + 1, looked + 1
+    local id = string.sub(entry, 1, -2)
+    local job = entry ~= "" and job_of(id)
+    if entry == "" then
+      list.tombstones = list.tombstones + 1
+    elseif not is_live_entry(job, entry, list.number) or job.is_taken then
+      list.stale[#list.stale + 1] = entry
+    else
+      job.is_taken = true
+      return job
+    end
+  end
+end
+
+-- Whether the head of the zset comes before the ready list. A job of priority 0 is in the zset after a change that kept its place in time: it is
+-- compared with those of the list.
+local function is_before_list(list, head)
+  local score = head[1] and tonumber(head[2]) or 0
+  if score <= 0 or score >= 2 ^ 45 then
+    return score < 0
+  end
+  for _, entry in ipairs(redis.call("LRANGE", queue_key("r", list.number), list.taken, list.taken + 31)) do
+    local job = entry ~= "" and job_of(string.sub(entry, 1, -2))
+    if is_live_entry(job, entry, list.number) and not job.is_taken then
+      return came_before(job_of(head[1]), job)
+    end
+  end
+end
+
+-- The next job, expired or not; nil if there is none, or if this script has looked at enough entries.
+local function next_job(list)
+  list.skip = list.skip or 0
+  local head = redis.call("ZRANGE", touch(queue_key("p", list.number)), list.skip, list.skip, "WITHSCORES")
+  local job = not is_before_list(list, head) and next_in_list(list)
+  if not job and head[1] and looked < LOOK_LIMIT then
+    looked, list.skip, job = looked + 1, list.skip + 1, job_of(head[1])
+  end
+  return job or nil
+end
+
+-- Jobs that expired: they end when they are found.
+found_expired = 0
+
+-- A job that is held costs as much as so many entries.
+local PARKED_COST = 12
+
+-- The next job that may be leased. Those whose key has no slot are held.
+function next_live(list)
+  while true do
+    local job = next_job(list)
+    if job and is_expired(job) then
+      found_expired = found_expired + 1
+      leave(job)
+      conclude(job, nil, "expired")
+    elseif not job or has_slot(job) then
+      return job
+    else
+      looked = looked + PARKED_COST
+      park(job)
+    end
+  end
+end

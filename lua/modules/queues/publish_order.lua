@@ -1,0 +1,40 @@
+-- The order of jobs by their publish time.
+--- @requires core/call, core/header, extended/jobs
+--- @exports came_before, rank_of
+
+local function published_at(job)
+  return tonumber(job.x.put) or publish_time(job.id, job) or now_floor
+end
+
+-- Which of two jobs was published first.
+function came_before(one, other)
+  local a, b = published_at(one), published_at(other)
+  return a < b or a == b and one.id < other.id
+end
+
+-- The place of a ready job among those of another priority when it keeps its place in time, by publish time: the step within the priority, as
+-- extended/ready_entries computes it.
+function rank_of(job, priority)
+  local key, middle_score = queue_key("p", job.queue), priority * 2 ^ 45 + 2 ^ 44
+  local first = redis.call("ZCOUNT", key, "-inf", "(" .. text_of(middle_score - 2 ^ 44))
+  local low, high = 0, redis.call("ZCOUNT", key, text_of(middle_score - 2 ^ 44), "(" .. text_of(middle_score + 2 ^ 44))
+  local function at(place)
+    local head = redis.call("ZRANGE", key, first + place, first + place, "WITHSCORES")
+    return job_of(head[1]), head[2] and tonumber(head[2]) - middle_score
+  end
+  local count = high
+  while low < high do
+    local middle = math.floor((low + high) / 2)
+    if came_before(at(middle), job) then
+      low = middle + 1
+    else
+      high = middle
+    end
+  end
+  if count == 0 then
+    return tonumber(redis.call("HGET", queue_key("i", job.queue), "back") or 0)
+  end
+  -- Equal places are ordered by id, and so by time.
+  local _, step = at(low > 0 and low - 1 or 0)
+  return low > 0 and step or step - 1
+end

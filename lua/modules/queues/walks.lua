@@ -1,0 +1,199 @@
+-- Indexes of job lists, read in steps from their beginning or their end. A place is where the last step ended.
+--- @requires core/call, core/header, jobs/schedule, extended/indexes
+--- @exports walk_on, walk_on_back, walk_list, walk_list_back, walk_far, walk_far_back
+
+-- Reads a zset from a place on, by score and then by member, byte by byte: a place keeps its meaning while members come and go.
+local function is_behind(one, other)
+  for i = 1, math.min(#one, #other) do
+    local a, b = string.byte(one, i), string.byte(other, i)
+    if a ~= b then
+      return a > b
+    end
+  end
+  return #one > #other
+end
+
+-- The rank of the first member behind a place; at "" = the beginning, id "" = before all members of that score.
+local function rank_behind(key, at, id)
+  if at == "" then
+    return 0
+  end
+  local low = redis.call("ZCOUNT", key, "-inf", "(" .. at)
+  local high = id == "" and low or redis.call("ZCOUNT", key, "-inf", at)
+  while low < high do
+    local middle = math.floor((low + high) / 2)
+    if is_behind(redis.call("ZRANGE", key, middle, middle)[1], id) then
+      high = middle
+    else
+      low = middle + 1
+    end
+  end
+  return low
+end
+
+-- The members from a rank to another one: the job (false if it is not in this index), its id, and the place.
+local function members_in(key, first, last, number, kind)
+  local found, members = {}, redis.call("ZRANGE", key, first, last, "WITHSCORES")
+  for i = 1, #members, 2 do
+    local job = read_job(members[i])
+    local stands = job and (not number or job.queue == number and (kind == "p" and job.state == READY or string.lower(kind_of(job) or "") == string.lower(kind)))
+    found[#found + 1] = { stands and job or false, members[i], members[i + 1], members[i] }
+  end
+  return found
+end
+
+-- Up to n members behind a place.
+function walk_on(key, at, id, n, number, kind)
+  local rank = rank_behind(key, at, id)
+  return members_in(key, rank, rank + n - 1, number, kind)
+end
+
+-- The ready list of a queue. A place in it moves when entries before it are taken, by workers or by a sweep, so the reader looks for the id that was there:
+-- near where it was, towards the head. If it is gone, all entries before it are gone too, and the head has not been read. If it has moved too far, it is
+-- read again, with those before it.
+local LOOK_BACK, MOST_BACK = 2000, 20000
+
+local function place_behind(key, at, id)
+  local last = at
+  while id ~= "" and last >= 0 and at - last < MOST_BACK do
+    local first = math.max(last - LOOK_BACK + 1, 0)
+    local entries = redis.call("LRANGE", key, first, last)
+    for i = #entries, 1, -1 do
+      if string.sub(entries[i], 1, -2) == id then
+        return first + i
+      end
+    end
+    last = first - 1
+  end
+  return id == "" and at + 1 or 0
+end
+
+-- Tombstones are no places: there may be many, and all are equal. Also returns whether this is the end of the list.
+local MOST_BLANKS = 10000
+function walk_list(key, at, id, n, number)
+  local first, found, looked = at == "" and 0 or place_behind(key, tonumber(at), id), {}, 0
+  local entries
+  repeat
+    entries = redis.call("LRANGE", key, first, first + n - 1)
+    for i, entry in ipairs(entries) do
+      local one = string.sub(entry, 1, -2)
+      local job = entry ~= "" and read_job(one)
+      if entry ~= "" or looked + i >= MOST_BLANKS then
+        found[#found + 1] = { is_live_entry(job, entry, number) and job or false, one, text_of(first + i - 1), one }
+      end
+    end
+    first, looked = first + #entries, looked + #entries
+  until #found > 0 or #entries < n
+  return found, #entries < n
+end
+
+-- Jobs that are scheduled far ahead (jobs/schedule): slot by slot, in each by publish. The place is the slot and how many entries of its list were read.
+local function next_slot(number, slot)
+  return redis.call("ZRANGEBYSCORE", queue_key("f", number), "(" .. text_of(slot * SLOT_MS - LEAD_MS), "+inf", "LIMIT", 0, 1)[1]
+end
+
+local function far_place(slot, entry, at, number)
+  local one = string.sub(entry, 7, -2)
+  local job = read_job(one)
+  local stands = job and job.state == SCHEDULED and job.queue == number and job.entry == string.byte(entry, -1)
+  local is_near = stands and redis.call("ZSCORE", queue_key("s", number), one)
+  return { stands and not is_near and job or false, one, slot, text_of(at) }
+end
+
+function walk_far(_, at, id, n, number)
+  local slot, first, found = at ~= "" and at or next_slot(number, 0), at ~= "" and tonumber(id) or 0, {}
+  while slot and #found < n do
+    for i, entry in ipairs(redis.call("LRANGE", slot_key(number, slot), first, first + n - #found - 1)) do
+      found[#found + 1] = far_place(slot, entry, first + i, number)
+    end
+    slot, first = next_slot(number, slot), 0
+  end
+  return found
+end
+
+-- From the end: what walk_on, walk_list and walk_far find, in the opposite order.
+local function backwards(found)
+  for i = 1, math.floor(#found / 2) do
+    found[i], found[#found - i + 1] = found[#found - i + 1], found[i]
+  end
+  return found
+end
+
+-- Like walk_on; at "" = from the end, or from the last member whose score is at most `to`.
+function walk_on_back(key, at, id, n, number, kind, to)
+  local rank = at == "" and redis.call("ZCOUNT", key, "-inf", to and text_of(to) or "+inf") or rank_behind(key, at, id)
+  if at ~= "" and rank > 0 and redis.call("ZRANGE", key, rank - 1, rank - 1)[1] == id then
+    rank = rank - 1
+  end
+  if rank == 0 then
+    return {}
+  end
+  return backwards(members_in(key, math.max(rank - n, 0), rank - 1, number, kind))
+end
+
+-- Like walk_list. A place counts from the end of the list, where jobs come and tombstones are taken out: the reader looks for the id that was there on
+-- both sides. If it is gone, the list is read from its end again: a job may come twice, but none is left out.
+local function place_before(key, at, id)
+  local first, last = at - MOST_BACK, at + MOST_BACK
+  for from = at, first, -LOOK_BACK do
+    local entries = redis.call("LRANGE", key, from - LOOK_BACK + 1, from)
+    for i = #entries, 1, -1 do
+      if string.sub(entries[i], 1, -2) == id then
+        return from - #entries + i - 1
+      end
+    end
+    if #entries < LOOK_BACK then
+      break
+    end
+  end
+  for from = at + 1, math.min(last, -1), LOOK_BACK do
+    local to = math.min(from + LOOK_BACK - 1, -1)
+    local entries = redis.call("LRANGE", key, from, to)
+    for i, entry in ipairs(entries) do
+      if string.sub(entry, 1, -2) == id then
+        return to - #entries + i - 1
+      end
+    end
+  end
+  return -1
+end
+
+function walk_list_back(key, at, id, n, number)
+  local last, found, looked = at == "" and -1 or place_before(key, tonumber(at), id), {}, 0
+  local entries
+  repeat
+    entries = redis.call("LRANGE", key, last - n + 1, last)
+    for i = #entries, 1, -1 do
+      local entry, place = entries[i], last - #entries + i
+      local one = string.sub(entry, 1, -2)
+      local job = entry ~= "" and read_job(one)
+      if entry ~= "" or looked + #entries - i >= MOST_BLANKS then
+        found[#found + 1] = { is_live_entry(job, entry, number) and job or false, one, text_of(place), one }
+      end
+    end
+    last, looked = last - #entries, looked + #entries
+  until #found > 0 or #entries < n
+  return found, #entries < n
+end
+
+-- Like walk_far. The place is the slot and the number of the entry that was read last, from 1: jobs come behind it only.
+function walk_far_back(_, at, id, n, number)
+  local function slot_before(score)
+    return redis.call("ZREVRANGEBYSCORE", queue_key("f", number), score, "-inf", "LIMIT", 0, 1)[1]
+  end
+  local slot, found = at ~= "" and at or slot_before("+inf"), {}
+  local last = at ~= "" and tonumber(id) - 1 or slot and redis.call("LLEN", slot_key(number, slot))
+  while slot and #found < n do
+    local first = math.max(last - n + #found, 0)
+    local entries = last > 0 and redis.call("LRANGE", slot_key(number, slot), first, last - 1) or {}
+    for i = #entries, 1, -1 do
+      found[#found + 1] = far_place(slot, entries[i], first + i, number)
+    end
+    last = first
+    if last == 0 then
+      slot = slot_before("(" .. text_of(slot * SLOT_MS - LEAD_MS))
+      last = slot and redis.call("LLEN", slot_key(number, slot))
+    end
+  end
+  return found
+end

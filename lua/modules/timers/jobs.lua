@@ -1,0 +1,139 @@
+-- Timers of jobs: scheduled jobs that are due, leases that expired, jobs that expire, and jobs that are being cancelled.
+--- @requires core/call, core/header, core/plan, queues/registry, jobs/deliveries, extended/jobs, extended/timeline, extended/moves
+--- @requires extended/settings, extended/dead_jobs, extended/dependencies, jobs/retry_delay, timers/steps
+--- @exports watch_deliveries, expire_jobs, make_due, time_out_leases, end_grace
+
+-- sending: key of the delivery log.
+local sending_key
+function watch_deliveries(sending)
+  sending_key = sending
+end
+
+-- A lease expired (ADR 32). If its response may not have left the server, it costs no try (jobs/deliveries). Else it counts as a crash; what becomes of
+-- the job is decided by its tries, its retry policy, and the settings of its queue.
+
+-- When the job is to be tried again, ms from now; nil = not at all. A job of lmstfy's API without a policy goes back at once, and has no failure.
+local function delay_after_crash(job, message)
+  local grace_ms = tonumber(job.x.grace) or settings_of(job.queue).grace or 0
+  if job.x.retry or job.api == NATIVE_API then
+    put(job, "fgroup", "lease_expired")
+    put(job, "fmessage", message)
+    put(job, "fat", now_floor)
+    put(job, "fworker", job.x.worker)
+    local delay = delay_of(job, "lease_expired")
+    return delay and math.max(delay, grace_ms)
+  end
+  return grace_ms
+end
+
+local function time_out(job)
+  local is_free = job.free_retries < MAX_FREE_RETRIES and is_undelivered(sending_key, job.id, pack_job(job))
+  local message, delay = "its lease ran out", 0
+  leave(job)
+  put(job, "leased", nil)
+  if is_free then
+    job.tries, job.free_retries = math.min(job.tries + 1, 65535), job.free_retries + 1
+  else
+    put(job, "crashes", tonumber(job.x.crashes or 0) + 1)
+  end
+  log_event("timed_out", job, { worker = job.x.worker })
+  if not is_free and not job.x.cancel then
+    delay = job.tries > 0 and delay_after_crash(job, message)
+  end
+  if not delay then
+    timer_counts.died = timer_counts.died + 1
+    count_expired_lease("died", name_of(job.queue))
+    die(job, "lease_expired", job.tries > 0 and message or "its last lease ran out", job.x.worker)
+    return
+  end
+  -- A job that is being cancelled ends now: it is not tried again, and its worker does not keep it.
+  timer_counts.returned, job.is_stalled = timer_counts.returned + 1, not job.x.cancel
+  if not job.x.cancel then
+    count_expired_lease("returned", name_of(job.queue))
+  end
+  job.to_front = settings_of(job.queue).front ~= nil
+  if delay > 0 then
+    put(job, "front", job.to_front and "1" or nil)
+    go(job, SCHEDULED, now_ceil + delay)
+  else
+    go(job, READY)
+  end
+end
+
+local function expire(job)
+  timer_counts.expired = timer_counts.expired + 1
+  leave(job)
+  conclude(job, nil, "expired", worker_facts(job))
+end
+
+-- Jobs whose time is over.
+function expire_jobs(_, what)
+  for _, id in ipairs(due_in(namespace_key("expiring"), what)) do
+    local job = job_of(id)
+    if job and not job.is_gone and is_expired(job) then
+      expire(job)
+    end
+    free("ZREM", namespace_key("expiring"), id)
+  end
+end
+
+-- Members of a zset whose time has passed: an expired job is removed, `act` handles
+-- the others, and a member without its job is dropped. Jobs that go to the front come last, in reverse: so the first of them stands first.
+local function each_due(kind, state, number, what, goes_to_front, act)
+  local key, fronts = queue_key(kind, number), {}
+  for _, id in ipairs(due_in(key, what)) do
+    local job = job_of(id)
+    if not job or job.is_gone or not is_extended(job) or job.state ~= state then
+      free("ZREM", key, id)
+    elseif is_expired(job) then
+      expire(job)
+    elseif goes_to_front(job) then
+      table.insert(fronts, 1, job)
+    else
+      act(job)
+    end
+  end
+  for _, job in ipairs(fronts) do
+    act(job)
+  end
+end
+
+local function was_sent_to_front(job)
+  return job.x.front ~= nil
+end
+
+local function has_front_queue(job)
+  return settings_of(job.queue).front ~= nil
+end
+
+-- Scheduled jobs that are due.
+function make_due(number, what)
+  each_due("S", SCHEDULED, number, what, was_sent_to_front, function(job)
+    local to_front = was_sent_to_front(job)
+    timer_counts.due = timer_counts.due + 1
+    leave(job)
+    if job.x.waits then
+      block(job)
+    else
+      job.to_front, job.is_stalled = to_front, true
+      go(job, READY)
+      log_event("ready", job)
+    end
+  end)
+end
+
+-- Leases that expired.
+function time_out_leases(number, what)
+  each_due("L", LEASED, number, what, has_front_queue, time_out)
+end
+
+-- A job whose worker was asked to stop, and did not within cancel_grace_ms.
+function end_grace(id, what)
+  local job = job_of(id)
+  use_steps(1)
+  free("ZREM", timers_key, what)
+  if job and not job.is_gone and job.state == LEASED and job.x.cancel then
+    leave(job)
+    revoke(job)
+  end
+end

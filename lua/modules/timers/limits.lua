@@ -1,0 +1,41 @@
+-- Timers of limits that allow more: the rate of a queue, a slot of a key, or the new settings of a queue.
+--- @requires core/call, core/plan, extended/jobs, extended/settings, limits/concurrency_keys, limits/slots, timers/steps
+--- @exports start_by_rate, call_by_key
+
+-- The rate of a queue allows a job.
+function start_by_rate(number, what)
+  free("ZREM", timers_key, what)
+  wake(tonumber(number))
+end
+
+-- All keys of a queue, by the jobs that they hold, a few at a time: `from` is how many of those have been looked at.
+local function call_by_queue(number, what)
+  local from = tonumber(settings_of(number).seen or 0)
+  local ids = redis.call("ZRANGE", touch(queue_key("h", number)), from, from + 7)
+  use_steps(#ids)
+  for _, id in ipairs(ids) do
+    local job = job_of(id)
+    local key = job and job.x.ckey and concurrency_key_of(job)
+    if key then
+      freed_keys[key.name] = key
+    end
+    from = from + (key and room_of(key) > 0 and 0 or 1)
+  end
+  if #ids > 0 then
+    write("HSET", queue_key("o", number), "seen", from)
+    set_timer(what, now_floor)
+  else
+    free("HDEL", queue_key("o", number), "seen")
+  end
+end
+
+-- A slot of a key is free, or a queue has new settings.
+function call_by_key(name, what)
+  free("ZREM", timers_key, what)
+  local number, digest = string.match(name, "^(%d+):?(.*)$")
+  if digest == "" then
+    call_by_queue(tonumber(number), what)
+  else
+    freed_keys[name] = concurrency_key_named(name, tonumber(number))
+  end
+end

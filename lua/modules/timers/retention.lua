@@ -1,0 +1,85 @@
+-- Timers of what is kept for a limited time: ended jobs, workers that were not seen, tracked jobs that have ended.
+--- @requires core/call, core/header, core/plan, extended/jobs, extended/settings, extended/indexes, extended/moves, limits/retention, timers/steps
+--- @exports forget_kept, forget_workers, forget_traces
+
+local function forget(job, number)
+  local is_kept = job and not job.is_gone and (job.state == DONE or job.state == CANCELLED) and (not number or job.queue == number)
+  if is_kept then
+    leave(job)
+    vanish(job)
+  end
+  return is_kept
+end
+
+local function forget_aged(what)
+  for _, id in ipairs(due_in(namespace_key("keeping"), what)) do
+    local job = job_of(id)
+    if job and tonumber(job.x.ended or 0) + tonumber(job.x.keep or 0) <= now_floor then
+      forget(job)
+    end
+    free("ZREM", namespace_key("keeping"), id)
+  end
+end
+
+-- The ids of those that ended first, done and cancelled ones together: the scores of the latter are below zero.
+local function first_ended(key, count)
+  local done = redis.call("ZRANGEBYSCORE", key, 0, "+inf", "WITHSCORES", "LIMIT", 0, count)
+  local cancelled = redis.call("ZREVRANGEBYSCORE", key, "(0", "-inf", "WITHSCORES", "LIMIT", 0, count)
+  local ids, d, c = {}, 1, 1
+  while #ids < count and (done[d] or cancelled[c]) do
+    if not cancelled[c] or done[d] and tonumber(done[d + 1]) <= -tonumber(cancelled[c + 1]) then
+      ids[#ids + 1], d = done[d], d + 2
+    else
+      ids[#ids + 1], c = cancelled[c], c + 2
+    end
+  end
+  return ids
+end
+
+-- The timer stays until no more are left than allowed.
+local function forget_too_many(what, number)
+  local key, most = queue_key("z", number), most_kept_in(number)
+  local too_many = math.min(redis.call("ZCARD", touch(key)) - most, steps_left)
+  for _, id in ipairs(too_many > 0 and first_ended(key, too_many) or {}) do
+    use_steps(1)
+    free("ZREM", forget(job_of(id), number) and namespace_key("keeping") or key, id)
+  end
+  lasts[#lasts + 1] = function()
+    if redis.call("ZCARD", key) <= most then
+      redis.call("ZREM", timers_key, what)
+    end
+  end
+end
+
+-- Ended jobs whose retention is over: by age, in one zset for the namespace, and by count, the oldest of a queue.
+function forget_kept(number, what)
+  local forget_some = number == "" and forget_aged or forget_too_many
+  forget_some(what, tonumber(number))
+end
+
+local function forget_old(name, age_ms, what)
+  local key = namespace_key(name)
+  local old = redis.call("ZRANGEBYSCORE", touch(key), "-inf", now_floor - age_ms, "LIMIT", 0, steps_left)
+  use_steps(#old)
+  for _, member in ipairs(old) do
+    free("ZREM", key, member)
+  end
+  lasts[#lasts + 1] = function()
+    local first = redis.call("ZRANGE", key, 0, 0, "WITHSCORES")[2]
+    if first then
+      redis.call("ZADD", timers_key, text_of(first + age_ms), what)
+    else
+      redis.call("ZREM", timers_key, what)
+    end
+  end
+end
+
+-- Workers that were not seen.
+function forget_workers(_, what)
+  forget_old("workers", namespace_setting("max_worker_age_ms", 86400000), what)
+end
+
+-- Tracked jobs that have ended.
+function forget_traces(_, what)
+  forget_old("traces", TRACE_AGE_MS, what)
+end
