@@ -31,7 +31,9 @@ export function waitFor(space: Space, job: ModelJob, ids: readonly string[]): st
     }
     const outcome = on.state === 'dead' ? 'died' : 'cancelled';
     if (job.onFailure === 'fail' || job.onFailure === 'cancel') return outcome;
-    if (job.onFailure === 'block') job.failed.set(id, { outcome, born: on.born });
+    if (job.onFailure !== 'block') continue;
+    on.isExtended = true;
+    job.failed.set(id, { outcome, born: on.born });
   }
   return null;
 }
