@@ -206,11 +206,7 @@ export function queryOf(query: Query | undefined): string {
   const pairs = Object.entries(query).flatMap(([name, value]) => {
     if (value === undefined || value === null) return [];
     const text =
-      value instanceof Date
-        ? value.toISOString()
-        : Array.isArray(value)
-          ? value.join(',')
-          : String(value);
+      value instanceof Date ? value.toISOString() : Array.isArray(value) ? value.join(',') : String(value);
     return [`${encodeURIComponent(name)}=${encodeURIComponent(text)}`];
   });
   return pairs.length === 0 ? '' : `?${pairs.join('&')}`;
