@@ -131,6 +131,8 @@ export class FaultyProxy {
     );
     forwarded.on('error', () => response.destroy());
     response.on('close', () => forwarded.destroy());
+    // The client has closed its own side: the server is to see that, too.
+    response.socket?.once('end', () => forwarded.socket?.end());
     forwarded.end(body);
   }
 }

@@ -1,0 +1,32 @@
+import { isPumphouseError } from '../src/node.js';
+import { MemoryDriver } from '../src/testing/index.js';
+import { fetchTransport } from '../src/transport/fetch-transport.js';
+import { driverContract } from './driver-contract.js';
+import { client, clientOf, useServer } from './fixture.js';
+
+useServer();
+
+const look = (id: string) =>
+  client.jobs.get(id).catch((error: unknown) => {
+    if (isPumphouseError(error, 'job_not_found')) return null;
+    throw error;
+  });
+const cancel = (id: string) => client.jobs.cancel(id);
+
+driverContract('over HTTP', () => ({ driver: client.driver, look, cancel }));
+
+driverContract('over HTTP by fetch, as in browsers', () => ({
+  driver: clientOf({ transport: fetchTransport }).driver,
+  look,
+  cancel,
+}));
+
+const memory = new MemoryDriver();
+driverContract('in memory', () => ({
+  driver: memory,
+  look: (id) => {
+    const job = memory.jobs.find((one) => one.id === id);
+    return Promise.resolve(job ? { ...job } : null);
+  },
+  cancel: (id) => Promise.resolve(memory.cancel(id)),
+}));
