@@ -130,9 +130,14 @@ export class FaultyProxy {
       },
     );
     forwarded.on('error', () => response.destroy());
-    response.on('close', () => forwarded.destroy());
+    const { socket } = response;
     // The client has closed its own side: the server is to see that, too.
-    response.socket?.once('end', () => forwarded.socket?.end());
+    const endOwnSide = (): void => void forwarded.socket?.end();
+    socket?.once('end', endOwnSide);
+    response.on('close', () => {
+      socket?.off('end', endOwnSide);
+      forwarded.destroy();
+    });
     forwarded.end(body);
   }
 }
