@@ -198,82 +198,85 @@ class LeaseAnswer {
   }
 }
 
+/** A payload in each form. Its fields are private at run time, too: a job that is logged shows no other job's data. */
+class LeasedPayload {
+  readonly #wire: WireJob;
+  readonly #answer: LeaseAnswer;
+  readonly #index: number;
+
+  constructor(wire: WireJob, answer: LeaseAnswer, index: number) {
+    this.#wire = wire;
+    this.#answer = answer;
+    this.#index = index;
+  }
+
+  get data(): unknown {
+    return this.#wire.data_base64 === undefined ? this.#wire.data : this.bytes;
+  }
+
+  get text(): string {
+    const { data_base64: bytes } = this.#wire;
+    return bytes === undefined
+      ? this.#answer.dataOf(this.#index)
+      : new TextDecoder().decode(fromBase64(bytes));
+  }
+
+  get bytes(): Uint8Array {
+    const { data_base64: bytes } = this.#wire;
+    return bytes === undefined ? new TextEncoder().encode(this.text) : fromBase64(bytes);
+  }
+}
+
+/** Its payload is decoded when it is first wanted in that form. */
 class HttpLeasedJob implements LeasedJob {
   readonly id: string;
   readonly queue: string;
   readonly lease: number;
+  readonly type: string | null;
+  readonly tags: readonly string[];
+  readonly attributes: Readonly<Record<string, string>> | null;
+  readonly priority: number;
+  readonly tries: number;
+  readonly triesLeft: number;
+  readonly attempts: number;
+  readonly crashes: number;
+  readonly failures: number;
+  readonly publishedAt: string | null;
+  readonly expiresAt: string | null;
+  readonly progress: unknown;
+  readonly contentType: string;
 
-  constructor(
-    private readonly wire: WireJob,
-    private readonly answer: LeaseAnswer,
-    private readonly index: number,
-  ) {
-    ({ id: this.id, queue: this.queue, lease: this.lease } = wire);
-  }
+  private readonly payload: LeasedPayload;
 
-  get type(): string | null {
-    return this.wire.type;
-  }
-
-  get tags(): readonly string[] {
-    return this.wire.tags;
-  }
-
-  get attributes(): Readonly<Record<string, string>> | null {
-    return this.wire.attributes;
-  }
-
-  get priority(): number {
-    return this.wire.priority;
-  }
-
-  get tries(): number {
-    return this.wire.tries;
-  }
-
-  get triesLeft(): number {
-    return this.wire.tries_left;
-  }
-
-  get attempts(): number {
-    return this.wire.attempts;
-  }
-
-  get crashes(): number {
-    return this.wire.crashes;
-  }
-
-  get failures(): number {
-    return this.wire.failures;
-  }
-
-  get publishedAt(): string | null {
-    return this.wire.published_at;
-  }
-
-  get expiresAt(): string | null {
-    return this.wire.expires_at;
-  }
-
-  get progress(): unknown {
-    return this.wire.progress;
-  }
-
-  get contentType(): string {
-    return this.wire.content_type;
+  constructor(wire: WireJob, answer: LeaseAnswer, index: number) {
+    this.payload = new LeasedPayload(wire, answer, index);
+    this.id = wire.id;
+    this.queue = wire.queue;
+    this.lease = wire.lease;
+    this.type = wire.type;
+    this.tags = wire.tags;
+    this.attributes = wire.attributes;
+    this.priority = wire.priority;
+    this.tries = wire.tries;
+    this.triesLeft = wire.tries_left;
+    this.attempts = wire.attempts;
+    this.crashes = wire.crashes;
+    this.failures = wire.failures;
+    this.publishedAt = wire.published_at;
+    this.expiresAt = wire.expires_at;
+    this.progress = wire.progress;
+    this.contentType = wire.content_type;
   }
 
   get data(): unknown {
-    return this.wire.data_base64 === undefined ? this.wire.data : this.bytes;
+    return this.payload.data;
   }
 
   get text(): string {
-    const { data_base64: bytes } = this.wire;
-    return bytes === undefined ? this.answer.dataOf(this.index) : new TextDecoder().decode(fromBase64(bytes));
+    return this.payload.text;
   }
 
   get bytes(): Uint8Array {
-    const { data_base64: bytes } = this.wire;
-    return bytes === undefined ? new TextEncoder().encode(this.text) : fromBase64(bytes);
+    return this.payload.bytes;
   }
 }

@@ -127,7 +127,7 @@ describe('under faults', () => {
       url: proxy.url,
       namespace,
       token,
-      retry: { tries: 30, withinMs: 30_000, attemptMs: 1_000 },
+      retry: { tries: 30, withinMs: 30_000, attemptMs: 5_000 },
     });
     const options = {
       queues: [queue],

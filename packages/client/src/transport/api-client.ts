@@ -87,7 +87,8 @@ export class ApiClient {
     for (let attempt = 1; ; attempt++) {
       const leftMs = endMs - performance.now();
       const timeoutMs = Math.max(1, Math.min(limits.attemptMs + waitMs, leftMs));
-      const outcome = await this.attempt(call, attempt, timeoutMs);
+      const queueMs = Math.max(1, leftMs);
+      const outcome = await this.attempt(call, attempt, { timeoutMs, queueMs });
       if (!(outcome instanceof Refusal)) return { status: outcome.status, text: outcome.text, attempt };
       const pauseMs = pauseBefore(attempt, outcome.retryAfterMs);
       const mayRepeat = outcome.error.retryable && (call.isRepeatable || outcome.isNothingDone);
@@ -105,7 +106,11 @@ export class ApiClient {
     this.options.transport.close();
   }
 
-  private async attempt(call: ApiCall, attempts: number, timeoutMs: number): Promise<WireResponse | Refusal> {
+  private async attempt(
+    call: ApiCall,
+    attempts: number,
+    times: { readonly timeoutMs: number; readonly queueMs: number },
+  ): Promise<WireResponse | Refusal> {
     const { body } = call;
     try {
       const response = await this.options.transport.send({
@@ -117,7 +122,7 @@ export class ApiClient {
           ...call.headers,
         },
         body: body === undefined || typeof body === 'string' ? body : JSON.stringify(body),
-        timeoutMs,
+        ...times,
         signal: call.signal,
         hurry: call.hurry,
         waits: (call.waitMs ?? 0) > 0,

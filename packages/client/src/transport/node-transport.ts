@@ -49,7 +49,7 @@ class NodeTransport implements Transport {
 
   send(wire: WireRequest): Promise<WireResponse> {
     return new Promise((resolve, reject) => {
-      const { method, path, body, signal, hurry, timeoutMs } = wire;
+      const { method, path, body, signal, hurry, timeoutMs, queueMs } = wire;
       if (signal?.aborted || hurry?.aborted) {
         reject(reasonOf(signal?.aborted ? signal : hurry));
         return;
@@ -58,9 +58,13 @@ class NodeTransport implements Transport {
         body === undefined ? wire.headers : { ...wire.headers, 'content-length': Buffer.byteLength(body) };
       const agent = wire.waits === true ? this.waitingAgent : this.agent;
       const request = this.request({ host: this.host, port: this.port, method, path, headers, agent });
-      let timer = setTimeout(() => {
-        fail(new TransportError('timeout', `no answer within ${timeoutMs} ms`));
-      }, timeoutMs);
+      const giveUp = (ms: number) =>
+        setTimeout(() => fail(new TransportError('timeout', `no answer within ${ms} ms`)), ms);
+      let timer = giveUp(queueMs);
+      request.on('socket', () => {
+        clearTimeout(timer);
+        timer = giveUp(timeoutMs);
+      });
       const abort = (): void => fail(reasonOf(signal));
       const closeOwnSide = (): void => {
         clearTimeout(timer);

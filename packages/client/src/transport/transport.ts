@@ -5,8 +5,10 @@ export interface WireRequest {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | undefined;
-  /** Milliseconds until it is given up. */
+  /** Milliseconds until it is given up; where connections are scarce, from the moment that it has one. */
   readonly timeoutMs: number;
+  /** Milliseconds that it may wait for a connection. */
+  readonly queueMs: number;
   readonly signal?: AbortSignal | undefined;
   /**
    * Aborted: the answer is wanted now. A transport that can, closes its side of the connection: the server then answers

@@ -445,9 +445,12 @@ async function refused<T>(validated: Promise<T>): Promise<T> {
   }
 }
 
-/** The job with other data; all else is read from it. */
+/** The job with other data. */
 function withData(job: LeasedJob, data: unknown): Job {
-  return Object.create(job, { data: { value: data, enumerable: true } }) as Job;
+  return Object.create(Object.getPrototypeOf(job) as object, {
+    ...Object.getOwnPropertyDescriptors(job),
+    data: { value: data, enumerable: true },
+  }) as Job;
 }
 
 /** Without undefined values, which would hide a default. */
