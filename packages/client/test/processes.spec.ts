@@ -45,7 +45,8 @@ describe('a worker process', () => {
       await waitFor(() => lines.includes('begun 1'));
       child.kill(signal);
       expect(await ended).toEqual([0, null]);
-      expect(lines).toEqual(['running', 'begun 1', 'ended', 'stopped']);
+      // On a busy machine the process may stand still for a moment, and say so.
+    expect(lines.filter((line) => !line.startsWith('warn'))).toEqual(['running', 'begun 1', 'ended', 'stopped']);
       expect(await client.jobs.get(id)).toMatchObject({
         state: 'done',
         attempts: 1,
