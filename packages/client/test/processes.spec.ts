@@ -46,7 +46,12 @@ describe('a worker process', () => {
       child.kill(signal);
       expect(await ended).toEqual([0, null]);
       // On a busy machine the process may stand still for a moment, and say so.
-    expect(lines.filter((line) => !line.startsWith('warn'))).toEqual(['running', 'begun 1', 'ended', 'stopped']);
+      expect(lines.filter((line) => !line.startsWith('warn'))).toEqual([
+        'running',
+        'begun 1',
+        'ended',
+        'stopped',
+      ]);
       expect(await client.jobs.get(id)).toMatchObject({
         state: 'done',
         attempts: 1,
@@ -79,7 +84,8 @@ describe('a worker process', () => {
   it('that was stopped for longer than its lease acknowledges nothing, and the next worker keeps the job', async () => {
     const queue = fresh();
     const { id } = await client.publish({ queue, type: 'takes', data: 500, retentionMs: 60_000 });
-    const { child, lines } = await start(queue, { ttrMs: 400 });
+    // One job at a time: no lease request is open while it runs.
+    const { child, lines } = await start(queue, { ttrMs: 400, concurrency: 1 });
     await waitFor(() => lines.includes('begun 1'));
     child.kill('SIGSTOP');
     const signal = new AbortController().signal;
@@ -104,6 +110,30 @@ describe('a worker process', () => {
     ).toEqual([]);
     expect((await client.jobs.get(id)).state).toBe('leased');
     expect(await client.driver.ack([{ id, queue, lease: job!.lease }])).toEqual(['acked']);
+  });
+
+  it('that was stopped while an answer was on its way begins no handler under a lease that is lost by then', async () => {
+    const queue = fresh();
+    const { child, lines } = await start(queue, { ttrMs: 400 });
+    await waitFor(() => proxy.of('/leases').length > 0);
+    await sleep(100);
+    child.kill('SIGSTOP');
+    const { id } = await client.publish({ queue, type: 'takes', data: 10 });
+    const signal = new AbortController().signal;
+    await waitFor(async () => (await client.jobs.get(id)).crashes === 1, 10_000);
+    const [job] = await client.driver.lease({
+      queues: [queue],
+      count: 1,
+      waitMs: 10_000,
+      ttrMs: 60_000,
+      signal,
+    });
+    expect(job).toMatchObject({ id, attempts: 2 });
+    child.kill('SIGCONT');
+    await waitFor(() => proxy.of('/heartbeat').length > 0, 5_000);
+    await sleep(200);
+    expect(lines.filter((line) => line.startsWith('begun'))).toEqual([]);
+    expect((await client.jobs.get(id)).state).toBe('leased');
   });
 
   it('that was killed loses nothing: its job comes again', async () => {

@@ -42,18 +42,28 @@ export class LeaseKeeper {
 
   add(held: HeldJob): void {
     this.held.add(held);
-    if (this.timer !== undefined) return;
+  }
+
+  start(): void {
     this.guard.begin(this.tickMs);
     this.timer = setInterval(() => this.tick(), this.tickMs);
+  }
+
+  stop(): void {
+    clearInterval(this.timer);
+  }
+
+  /** Sends a heartbeat now. @returns true if it was answered, and the lease is there */
+  async confirm(held: HeldJob): Promise<boolean> {
+    const beforeMs = held.confirmedMs;
+    await this.beat(held);
+    return held.confirmedMs > beforeMs;
   }
 
   remove(held: HeldJob): void {
     this.held.delete(held);
     stored(held.progress);
     held.progress = undefined;
-    if (this.held.size > 0) return;
-    clearInterval(this.timer);
-    this.timer = undefined;
   }
 
   /** Sends a heartbeat with this progress, as soon as the one in flight is answered. */
@@ -66,7 +76,7 @@ export class LeaseKeeper {
   }
 
   private tick(): void {
-    this.guard.tick();
+    this.guard.tick(this.held.size > 0);
     const nowMs = performance.now();
     for (const held of this.held) {
       if (nowMs - held.confirmedMs > this.ttrMs * UNCONFIRMED_PART) held.abort('lease_unconfirmed');

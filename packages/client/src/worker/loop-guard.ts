@@ -13,6 +13,8 @@ export class LoopGuard {
   private tickMs = 0;
   /** When the last block that has been reported ended. */
   private reportedMs = 0;
+  /** When the last late tick came. */
+  private lateTickMs = -Infinity;
 
   constructor(
     ttrMs: number,
@@ -26,11 +28,17 @@ export class LoopGuard {
     this.expectedMs = performance.now() + tickMs;
   }
 
+  /** True if the process stood still for a part of the lease at some time since then. */
+  stoodStillSince(ms: number): boolean {
+    return this.lateTickMs >= ms || performance.now() - this.expectedMs > this.lateMs;
+  }
+
   /** To be called every `tickMs`. */
-  tick(): void {
+  tick(holdsJobs: boolean): void {
     const nowMs = performance.now();
     const lateMs = nowMs - this.expectedMs;
-    if (lateMs > this.lateMs && this.reportedMs < this.expectedMs) {
+    if (lateMs > this.lateMs) this.lateTickMs = nowMs;
+    if (lateMs > this.lateMs && holdsJobs && this.reportedMs < this.expectedMs) {
       this.report(lateMs, [...new Set([...this.running.keys(), ...this.recent])]);
     }
     this.recent.clear();

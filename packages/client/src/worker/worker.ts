@@ -157,11 +157,13 @@ export class Worker {
           () => this.stopAtOnce(),
         )
       : undefined;
+    this.keeper.start();
     try {
       await this.leaseLoop();
     } finally {
       this.stopping.abort();
       await this.drain();
+      this.keeper.stop();
       unlisten?.();
     }
   }
@@ -185,7 +187,8 @@ export class Worker {
       }
       const begunMs = performance.now();
       const jobs = await this.lease(Math.min(free, MAX_LEASES));
-      for (const job of jobs ?? []) this.take(job);
+      const isDoubtful = this.guard.stoodStillSince(begunMs);
+      for (const job of jobs ?? []) this.take(job, isDoubtful);
       const isTooSoon = performance.now() - begunMs < this.options.waitMs * SOON_PART;
       if (jobs === undefined || (jobs.length === 0 && isTooSoon)) {
         const pauseMs = Math.random() * Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** pauses++);
@@ -208,16 +211,27 @@ export class Worker {
     }
   }
 
-  private take(job: LeasedJob): void {
+  /** @param isDoubtful the answer may be old: the process stood still while it was on its way */
+  private take(job: LeasedJob, isDoubtful: boolean): void {
     const held = new HeldJob(job, this.handlers.find(job), performance.now(), this.keeper.pauseMs());
     this.held.add(held);
     this.keeper.add(held);
     if (this.stopping.signal.aborted) void this.giveBack(held);
     else if (held.registration === undefined) this.releaseUnhandled(held);
-    else {
-      this.waiting.push(held);
-      this.startWaiting();
-    }
+    else if (isDoubtful) void this.confirm(held);
+    else this.enqueue(held);
+  }
+
+  private enqueue(held: HeldJob): void {
+    this.waiting.push(held);
+    this.startWaiting();
+  }
+
+  /** Another worker may have the job by now: its handler begins when a heartbeat says that the lease is there. */
+  private async confirm(held: HeldJob): Promise<void> {
+    const isConfirmed = await this.keeper.confirm(held);
+    if (isConfirmed && !this.stopping.signal.aborted) this.enqueue(held);
+    else await this.giveBack(held);
   }
 
   private startWaiting(): void {
