@@ -6,7 +6,7 @@ import { Fail, PumphouseError, Retry, Worker } from '../src/node.js';
 export interface DriverUnderTest {
   readonly driver: JobDriver;
   /** State, tries that are left and number of failures of a job; null if it is gone. */
-  look(
+  find(
     id: string,
   ): Promise<{ readonly state: string; readonly triesLeft: number; readonly failures: number } | null>;
   cancel(id: string): Promise<unknown>;
@@ -20,12 +20,12 @@ export function driverContract(name: string, underTest: () => DriverUnderTest): 
   describe(`the driver ${name}`, () => {
     let queue: string;
     let driver: JobDriver;
-    let look: DriverUnderTest['look'];
+    let find: DriverUnderTest['find'];
 
     beforeEach(() => {
       queue = fresh('contract');
       ({ driver } = underTest());
-      look = (id) => underTest().look(id);
+      find = (id) => underTest().find(id);
     });
 
     const publish = async (...jobs: object[]): Promise<string[]> => {
@@ -153,7 +153,7 @@ export function driverContract(name: string, underTest: () => DriverUnderTest): 
       const unknown = { id: fresh('gone'), queue, lease: 1 };
       const stale = { id: two.id, queue, lease: two.lease + 1 };
       expect(await driver.ack([refOf(one), stale, unknown])).toEqual(['acked', 'lease_lost', 'not_found']);
-      expect(await look(two.id)).toMatchObject({ state: 'leased' });
+      expect(await find(two.id)).toMatchObject({ state: 'leased' });
       expect(await driver.ack([refOf(one), refOf(two)])).toEqual(['not_found', 'acked']);
     });
 
@@ -172,19 +172,19 @@ export function driverContract(name: string, underTest: () => DriverUnderTest): 
       const [id] = await publish({});
       const first = await leaseOne();
       await driver.release(first, {});
-      expect(await look(id!)).toMatchObject({ state: 'ready', triesLeft: 3 });
+      expect(await find(id!)).toMatchObject({ state: 'ready', triesLeft: 3 });
       const second = await leaseOne();
       expect(second.lease).toBeGreaterThan(first.lease);
       await driver.release(second, { delayMs: 60_000 });
-      expect(await look(id!)).toMatchObject({ state: 'scheduled', triesLeft: 3, failures: 0 });
+      expect(await find(id!)).toMatchObject({ state: 'scheduled', triesLeft: 3, failures: 0 });
     });
 
     it('tries a job again by its policy, until its tries are used up', async () => {
       const [id] = await publish({ tries: 2, retry: { kind: 'list', delaysMs: [0, 60_000] } });
       await driver.retry(await leaseOne(), { group: 'g', message: 'm' });
-      expect(await look(id!)).toMatchObject({ state: 'ready', triesLeft: 1, failures: 1 });
+      expect(await find(id!)).toMatchObject({ state: 'ready', triesLeft: 1, failures: 1 });
       await driver.retry(await leaseOne(), { group: 'g', message: 'm', delayMs: 60_000 });
-      expect(await look(id!)).toMatchObject({ state: 'dead', triesLeft: 0, failures: 2 });
+      expect(await find(id!)).toMatchObject({ state: 'dead', triesLeft: 0, failures: 2 });
     });
 
     it('tries a job again after the delay that is given, and not in a group that is not retried', async () => {
@@ -193,13 +193,13 @@ export function driverContract(name: string, underTest: () => DriverUnderTest): 
       const [first, second] = (await lease()) as [LeasedJob, LeasedJob];
       await driver.retry(first, { group: 'smtp', message: '', delayMs: 60_000 });
       await driver.retry(second, { group: 'address', message: '' });
-      expect([(await look(a!))?.state, (await look(b!))?.state]).toEqual(['scheduled', 'dead']);
+      expect([(await find(a!))?.state, (await find(b!))?.state]).toEqual(['scheduled', 'dead']);
     });
 
     it('fails a job for good', async () => {
       const [id] = await publish({});
       await driver.fail(await leaseOne(), { group: 'g', message: 'm' });
-      expect(await look(id!)).toMatchObject({ state: 'dead', failures: 1 });
+      expect(await find(id!)).toMatchObject({ state: 'dead', failures: 1 });
     });
 
     it('refuses each operation under a lease that is not the present one', async () => {
@@ -225,7 +225,7 @@ export function driverContract(name: string, underTest: () => DriverUnderTest): 
       await underTest().cancel(id!);
       expect(await driver.heartbeat(job, heartbeat)).toEqual({ cancelRequested: true });
       await driver.release(job, {});
-      expect((await look(id!))?.state ?? 'cancelled').toBe('cancelled');
+      expect((await find(id!))?.state ?? 'cancelled').toBe('cancelled');
       expect(await lease()).toEqual([]);
     });
 

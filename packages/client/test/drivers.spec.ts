@@ -6,27 +6,30 @@ import { client, clientOf, useServer } from './fixture.js';
 
 useServer();
 
-const look = (id: string) =>
+const find = (id: string) =>
   client.jobs.get(id).catch((error: unknown) => {
     if (isPumphouseError(error, 'job_not_found')) return null;
     throw error;
   });
 const cancel = (id: string) => client.jobs.cancel(id);
 
-driverContract('over HTTP', () => ({ driver: client.driver, look, cancel }));
+driverContract('over HTTP', () => ({ driver: client.driver, find, cancel }));
 
 driverContract('over HTTP by fetch, as in browsers', () => ({
   driver: clientOf({ transport: fetchTransport }).driver,
-  look,
+  find,
   cancel,
 }));
 
 const memory = new MemoryDriver();
 driverContract('in memory', () => ({
   driver: memory,
-  look: (id) => {
+  find: (id) => {
     const job = memory.jobs.find((one) => one.id === id);
     return Promise.resolve(job ? { ...job } : null);
   },
-  cancel: (id) => Promise.resolve(memory.cancel(id)),
+  cancel: (id) => {
+    memory.cancel(id);
+    return Promise.resolve();
+  },
 }));

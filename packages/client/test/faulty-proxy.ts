@@ -122,7 +122,9 @@ export class FaultyProxy {
             response.destroy();
             return;
           }
-          const { connection: _, 'transfer-encoding': __, ...rest } = answer.headers;
+          const { connection, 'transfer-encoding': encoding, ...rest } = answer.headers;
+          // Both belong to the connection behind the proxy.
+          void [connection, encoding];
           response.writeHead(answer.statusCode ?? 0, rest);
           response.end(Buffer.concat(chunks));
         });

@@ -12,12 +12,18 @@ const mail = defineJob<{ to: string }, { to: string }, string>({
 });
 
 let test: TestWorker;
-afterEach(() => test?.stop());
+const made: TestWorker[] = [];
+const make: typeof testWorker = (...args) => {
+  const worker = testWorker(...args);
+  made.push(worker);
+  return worker;
+};
+afterEach(() => Promise.all(made.splice(0).map((worker) => worker.stop())));
 
 describe('testWorker', () => {
   it('runs what is published, and what that publishes', async () => {
     const log = defineJob<string>({ queue: 'log' });
-    test = testWorker((worker) =>
+    test = make((worker) =>
       worker
         .handle(mail, async ({ data: { to } }) => {
           await test.publish(log, `mail to ${to}`);
@@ -36,7 +42,7 @@ describe('testWorker', () => {
 
   it('moves the time: delays, retries and their end', async () => {
     const times: number[] = [];
-    test = testWorker((worker) =>
+    test = make((worker) =>
       worker.handle(mail, () => {
         times.push(test.nowMs - begunMs);
         throw new Retry('no answer', { group: 'smtp' });
@@ -55,7 +61,7 @@ describe('testWorker', () => {
   });
 
   it('cancels a running job', async () => {
-    test = testWorker((worker) => worker.handle(mail, (_job, { signal }) => aborted(signal)), { ttrMs: 300 });
+    test = make((worker) => worker.handle(mail, (_job, { signal }) => aborted(signal)), { ttrMs: 300 });
     const { id } = await test.publish(mail, { to: 'ada' });
     setTimeout(() => test.cancel(id), 20);
     await test.drain();
@@ -63,7 +69,7 @@ describe('testWorker', () => {
   });
 
   it('says what it cannot do', async () => {
-    test = testWorker(() => undefined);
+    test = make(() => undefined);
     await expect(test.publish({ queue: 'q', unique: { key: 'k' } })).rejects.toThrow('unique');
   });
 });

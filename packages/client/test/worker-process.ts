@@ -6,25 +6,25 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Pumphouse, type WorkerOptions } from '../src/node.js';
 
 const [url = '', namespace = '', token = '', queue = '', options = '{}'] = process.argv.slice(2);
-const say = (text: string): void => void process.stdout.write(`${text}\n`);
+const print = (text: string): void => void process.stdout.write(`${text}\n`);
 
 const worker = new Pumphouse({ url, namespace, token }).worker({
   queues: [queue],
-  logger: { warn: (message) => say(`warn ${message}`), error: (message) => say(`error ${message}`) },
+  logger: { warn: (message) => print(`warn ${message}`), error: (message) => print(`error ${message}`) },
   ...(JSON.parse(options) as Partial<WorkerOptions>),
 });
 worker.handle('takes', async ({ data, attempts }, { signal }) => {
-  say(`begun ${attempts}`);
-  signal.addEventListener('abort', () => say(`aborted ${(signal.reason as { code: string }).code}`));
+  print(`begun ${attempts}`);
+  signal.addEventListener('abort', () => print(`aborted ${(signal.reason as { code: string }).code}`));
   await sleep(data as number);
-  say('ended');
+  print('ended');
   return 'result';
 });
 worker.handle('ignores', async () => {
-  say('begun');
+  print('begun');
   // Keeps the process alive, whatever happens.
   await new Promise(() => setInterval(() => undefined, 1_000));
 });
-say('running');
+print('running');
 await worker.run({ signals: true });
-say('stopped');
+print('stopped');

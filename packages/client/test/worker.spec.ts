@@ -16,7 +16,7 @@ import {
 
 useServer();
 
-const plain = (queue: string) => defineJob<unknown>({ queue });
+const plain = (queue: string) => defineJob({ queue });
 /** Of what the proxy saw, calls that settle a job. */
 const settled = (): string[] =>
   proxy.seen.flatMap(({ path }) => /\/(acks|release|retry|fail)$/.exec(path)?.slice(1) ?? []);
@@ -40,8 +40,8 @@ describe('leasing', () => {
     void worker.run();
     await waitFor(() => done === 40, 10_000);
     expect([most, mostHeld]).toEqual([4, 7]);
-    const asked = proxy.of('/leases').map(({ body }) => (JSON.parse(body) as { count: number }).count);
-    expect(asked[0]).toBe(7);
+    const leaseCounts = proxy.of('/leases').map(({ body }) => (JSON.parse(body) as { count: number }).count);
+    expect(leaseCounts[0]).toBe(7);
     await waitFor(async () => (await counts(queue))['leased'] === 0);
   });
 
@@ -219,12 +219,13 @@ describe('outcomes', () => {
     [
       'a thrown text',
       () => {
+        // eslint-disable-next-line @typescript-eslint/only-throw-error -- handlers do such things
         throw 'text';
       },
       'scheduled',
       'failed',
       1,
-    ], // eslint-disable-line @typescript-eslint/only-throw-error
+    ],
     [
       'Retry',
       () => Promise.reject(new Retry('later', { group: 'smtp', delayMs: 90_000 })),
@@ -257,7 +258,9 @@ describe('outcomes', () => {
     } as const;
     const { worker } = workerOf(queue);
     let calls = 0;
-    worker.handle(defineJob({ queue, type: 'in', input: refuse }), () => void calls++);
+    worker.handle(defineJob({ queue, type: 'in', input: refuse }), () => {
+      calls++;
+    });
     worker.handle(defineJob({ queue, type: 'out', output: refuse }), () => 1);
     const [a, b] = await client.publishMany([
       { queue, type: 'in' },
@@ -584,7 +587,9 @@ describe('stop', () => {
       const queue = fresh();
       const { worker } = workerOf(queue, { waitMs: 20_000 });
       let calls = 0;
-      worker.handle(plain(queue), () => void calls++);
+      worker.handle(plain(queue), () => {
+        calls++;
+      });
       void worker.run();
       await sleep(30);
       const published = client.publish({ queue });

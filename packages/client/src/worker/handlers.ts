@@ -10,9 +10,9 @@ export interface HandlerContext {
    */
   readonly signal: AbortSignal;
   /** Stores how far the work is, with a heartbeat; of several calls at once the last value counts. */
-  progress(value: unknown): Promise<void>;
+  readonly progress: (value: unknown) => Promise<void>;
   /** Writes a line into the job's timeline. */
-  log(message: string, data?: unknown): Promise<void>;
+  readonly log: (message: string, data?: unknown) => Promise<void>;
 }
 
 /** A job as its handler gets it: `data` is what the input schema made of the payload. */
