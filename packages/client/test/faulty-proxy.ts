@@ -122,10 +122,11 @@ export class FaultyProxy {
             response.destroy();
             return;
           }
-          const { connection, 'transfer-encoding': encoding, ...rest } = answer.headers;
-          // Both belong to the connection behind the proxy.
-          void [connection, encoding];
-          response.writeHead(answer.statusCode ?? 0, rest);
+          // They belong to the connection behind the proxy.
+          const { headers: answered } = answer;
+          delete answered.connection;
+          delete answered['transfer-encoding'];
+          response.writeHead(answer.statusCode ?? 0, answered);
           response.end(Buffer.concat(chunks));
         });
         answer.on('error', () => response.destroy());

@@ -210,9 +210,13 @@ export function queryOf(query: Query | undefined): string {
   if (query === undefined) return '';
   const pairs = Object.entries(query).flatMap(([name, value]) => {
     if (value === undefined || value === null) return [];
-    const text =
-      value instanceof Date ? value.toISOString() : Array.isArray(value) ? value.join(',') : String(value);
-    return [`${encodeURIComponent(name)}=${encodeURIComponent(text)}`];
+    return [`${encodeURIComponent(name)}=${encodeURIComponent(textOf(value))}`];
   });
   return pairs.length === 0 ? '' : `?${pairs.join('&')}`;
+}
+
+function textOf(value: unknown): string {
+  if (value instanceof Date) return value.toISOString();
+  if (Array.isArray(value)) return value.join(',');
+  return typeof value === 'string' ? value : JSON.stringify(value);
 }
