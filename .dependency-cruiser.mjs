@@ -67,6 +67,24 @@ export default {
       to: { path: '^node_modules/@nestjs/|^src/redis/redis\\.module\\.ts$' },
     },
     {
+      name: 'the client runs in browsers: only its Node.js entry and its test kit know Node.js',
+      severity: 'error',
+      from: { path: '^packages/client/src/', pathNot: '/(node|transport/node-transport)\\.ts$|/testing/' },
+      to: { dependencyTypes: ['core'] },
+    },
+    {
+      name: 'the client needs no package, and nothing of the server',
+      severity: 'error',
+      from: { path: '^packages/client/src/' },
+      to: { path: '^node_modules/|^src/' },
+    },
+    {
+      name: 'the client itself does not need its test kit or its Node.js transport',
+      severity: 'error',
+      from: { path: '^packages/client/src/', pathNot: '/testing/|/node\\.ts$' },
+      to: { path: '^packages/client/src/(testing/|transport/node-transport)' },
+    },
+    {
       name: 'the command line starts fast: it knows the domain and the configuration',
       severity: 'error',
       from: { path: '^src/cli/[^/]+$' },
@@ -74,6 +92,7 @@ export default {
     },
   ],
   options: {
+    exclude: { path: '^packages/[^/]+/dist/' },
     doNotFollow: { path: 'node_modules' },
     tsConfig: { fileName: 'tsconfig.json' },
     tsPreCompilationDeps: true,

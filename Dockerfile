@@ -4,11 +4,12 @@
 FROM node:24-bookworm-slim AS build
 WORKDIR /build
 COPY package.json package-lock.json ./
+COPY packages/client/package.json packages/client/
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY . .
 # What is built is told by `GET /version`: --build-arg COMMIT=$(git rev-parse HEAD)
 ARG COMMIT=
-RUN npm run build && echo "$COMMIT" > dist/commit && npm prune --omit=dev --no-audit --no-fund
+RUN npm run build && echo "$COMMIT" > dist/commit && npm prune --omit=dev --no-audit --no-fund && rm -rf node_modules/@pumphouse
 
 FROM node:24-bookworm-slim
 # Redis for pools.default.url = "embedded". A Dockerfile build starts no service, so none is left to stop.

@@ -10,7 +10,9 @@ const MADE_UP = [
 
 /** Rules that hold the house style; formatting is prettier's. */
 export default tseslint.config(
-  { ignores: ['dist/', 'data/', 'node_modules/', 'eslint.config.mjs', 'jest.config.mjs'] },
+  {
+    ignores: ['dist/', 'packages/*/dist/', 'data/', 'node_modules/', 'eslint.config.mjs', 'jest.config.mjs'],
+  },
   {
     files: ['**/*.ts'],
     extends: [...tseslint.configs.strictTypeChecked],
@@ -34,9 +36,12 @@ export default tseslint.config(
       ],
     },
   },
-  { files: ['src/config/**', 'test/**', 'bench/**'], rules: { 'no-restricted-syntax': 'off' } },
   {
-    files: ['test/**', '**/*.spec.ts'],
+    files: ['src/config/**', 'test/**', 'bench/**', 'packages/*/test/**'],
+    rules: { 'no-restricted-syntax': 'off' },
+  },
+  {
+    files: ['test/**', '**/*.spec.ts', 'packages/*/test/**'],
     rules: { '@typescript-eslint/no-non-null-assertion': 'off' },
   },
 );

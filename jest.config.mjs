@@ -19,6 +19,7 @@ export default {
   testMatch: [
     '<rootDir>/src/**/*.spec.ts',
     '<rootDir>/test/**/*.spec.ts',
+    '<rootDir>/packages/*/test/**/*.spec.ts',
     '<rootDir>/{bench,scripts}/**/*.spec.mjs',
   ],
   testPathIgnorePatterns: ['/node_modules/', ...left],

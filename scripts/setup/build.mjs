@@ -13,6 +13,8 @@ const SETTINGS = [
   'tsconfig.build.json',
   '.swcrc',
   'nest-cli.json',
+  'packages/client/package.json',
+  'packages/client/tsconfig.json',
 ];
 
 /**
@@ -40,7 +42,9 @@ function buildCommand() {
 
 function fingerprint() {
   const hash = createHash('sha256');
-  const sources = readdirSync(join(ROOT, 'src'), { recursive: true, withFileTypes: true })
+  const sources = ['src', 'packages/client/src']
+    .filter((folder) => existsSync(join(ROOT, folder)))
+    .flatMap((folder) => readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true }))
     .filter((entry) => entry.isFile() && !entry.name.endsWith('.spec.ts'))
     .map((entry) => join(entry.parentPath, entry.name))
     .sort();

@@ -1,0 +1,64 @@
+import { PumphouseError } from './errors.js';
+import type { JobOptions } from './producer/new-job.js';
+import { issuesText, type StandardSchema } from './standard-schema.js';
+
+/** What `defineJob` takes. Options are those of each publish, which may give others. */
+export interface JobDefinitionFields<In, InParsed, Out, OutParsed> extends Omit<JobOptions, 'id' | 'runAt'> {
+  readonly queue: string;
+  /** What kind of work it is: tells the kinds of one queue apart. Jobs without a type are the cheapest. */
+  readonly type?: string;
+  /** Checked when a job is published, and again before its handler runs. */
+  readonly input?: StandardSchema<In, InParsed>;
+  /** Checked when the handler has returned, and again by `publishAndWait`. */
+  readonly output?: StandardSchema<Out, OutParsed>;
+}
+
+/**
+ * A kind of job, for producers and workers. `In`: what a producer gives; `InParsed`: what the handler gets; `Out`: what
+ * the handler returns; `OutParsed`: what `publishAndWait` gives.
+ */
+export interface JobDefinition<In = unknown, InParsed = In, Out = unknown, OutParsed = Out> {
+  readonly queue: string;
+  readonly type: string | undefined;
+  readonly input: StandardSchema<In, InParsed> | undefined;
+  readonly output: StandardSchema<Out, OutParsed> | undefined;
+  readonly options: JobOptions;
+}
+
+/** A definition of any types. */
+export interface AnyJobDefinition {
+  readonly queue: string;
+  readonly type: string | undefined;
+  readonly input: StandardSchema | undefined;
+  readonly output: StandardSchema | undefined;
+  readonly options: JobOptions;
+}
+
+/** A definition of whose types only the one counts that a producer gives. */
+export interface TakesInput<In> extends AnyJobDefinition {
+  readonly input: StandardSchema<In, unknown> | undefined;
+}
+
+/** A definition of whose types only the one counts that `publishAndWait` gives. */
+export interface GivesResult<OutParsed> extends AnyJobDefinition {
+  readonly output: StandardSchema<unknown, OutParsed> | undefined;
+}
+
+export function defineJob<In = unknown, InParsed = In, Out = unknown, OutParsed = Out>(
+  fields: JobDefinitionFields<In, InParsed, Out, OutParsed>,
+): JobDefinition<In, InParsed, Out, OutParsed> {
+  const { queue, type, input, output, ...options } = fields;
+  return Object.freeze({ queue, type, input, output, options });
+}
+
+/** @throws {PumphouseError} with `code`: the schema refuses the value */
+export async function validate<Output>(
+  schema: StandardSchema<unknown, Output>,
+  value: unknown,
+  code: 'invalid_input' | 'invalid_output',
+): Promise<Output> {
+  const outcome = schema['~standard'].validate(value);
+  const result = outcome instanceof Promise ? await outcome : outcome;
+  if (result.issues !== undefined) throw new PumphouseError(code, issuesText(result.issues));
+  return result.value;
+}

@@ -1,0 +1,154 @@
+import type { NewJob } from './producer/new-job.js';
+
+/**
+ * What the producer and the worker need of a server. There is one implementation over HTTP; another one may call the
+ * engine in its own process. All of them throw `PumphouseError`s with the codes of the v1 API.
+ */
+export interface JobDriver extends PublishDriver, WorkerDriver {}
+
+export interface PublishDriver {
+  /** Stores up to 64 jobs, all or none. @returns the result of each, in order */
+  publish(jobs: readonly NewJob[], options: PublishCall): Promise<readonly PublishedJob[]>;
+  /** Stores a job and waits until it has ended, or for `waitMs`. */
+  publishAndWait(job: NewJob, options: PublishCall & { readonly waitMs: number }): Promise<EndedJob>;
+}
+
+export interface PublishCall {
+  /** The same call with the same key stores nothing, and returns what the first one returned. */
+  readonly idempotencyKey: string;
+  /** How long the key counts; the server's own time if it is left out. */
+  readonly idempotencyTtlMs?: number | undefined;
+  /** `memory`, `aof` or `replicated:N`; the pool's own if it is left out. */
+  readonly durability?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface PublishedJob {
+  readonly id: string;
+  /** `gone`: the job with the unique key is gone, and the key is still held. */
+  readonly state: string;
+  /** True: nothing was stored, this is the job that has the unique key. */
+  readonly existing: boolean;
+}
+
+/** A job that was waited for. */
+export interface EndedJob<Result = unknown> {
+  readonly id: string;
+  /** `done`, `dead` or `cancelled`; null if it is gone. Any other state: it has not ended in time. */
+  readonly state: string | null;
+  readonly existing: boolean;
+  /** Undefined without one. */
+  readonly result: Result | undefined;
+  readonly failure: JobFailure | null;
+}
+
+export interface JobFailure {
+  readonly group: string;
+  readonly message: string;
+  readonly at: string;
+  readonly worker: string | null;
+}
+
+/** Operations of a worker. Times of leases are durations: the clocks of server and worker may differ. */
+export interface WorkerDriver {
+  /**
+   * Leases jobs; waits up to `waitMs` for a first one. When `signal` aborts it answers at once: with jobs that were on
+   * their way, or with none. Jobs whose answer is lost go back to their queue.
+   */
+  lease(request: LeaseRequest): Promise<readonly LeasedJob[]>;
+  /** Extends a lease to `ttrMs` from now. One attempt, of `timeoutMs` at most. @throws `lease_lost`, `job_not_found` */
+  heartbeat(lease: LeaseRef, options: HeartbeatCall): Promise<HeartbeatAnswer>;
+  /** Acknowledges up to 1,000 jobs, each for itself. Safe to repeat. @returns the result of each, in order */
+  ack(acks: readonly Ack[]): Promise<readonly AckStatus[]>;
+  /** Gives a job back; its try is not used. Resolves if it was given back by an earlier attempt. @throws as `heartbeat` */
+  release(lease: LeaseRef, options: { readonly delayMs?: number | undefined }): Promise<void>;
+  /** Tries a job again, by its retry policy or after `delayMs`; without a try left it is dead. @throws as `heartbeat` */
+  retry(lease: LeaseRef, failure: FailureReport & { readonly delayMs?: number | undefined }): Promise<void>;
+  /** Sends a job to the dead letter. @throws as `heartbeat` */
+  fail(lease: LeaseRef, failure: FailureReport): Promise<void>;
+  /** Writes a line into the timeline of a job. */
+  log(id: string, message: string, data?: unknown): Promise<void>;
+}
+
+export interface LeaseRequest {
+  readonly queues: readonly string[];
+  readonly order?: 'ordered' | 'round_robin' | undefined;
+  /** 1 … 100. */
+  readonly count: number;
+  readonly waitMs: number;
+  readonly ttrMs: number;
+  /** The name of the worker; undefined = none. */
+  readonly worker?: string | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** A lease by its number, which proves that it is the job's present one. */
+export interface LeaseRef {
+  readonly id: string;
+  readonly queue: string;
+  readonly lease: number;
+}
+
+export interface LeasedJob extends LeaseRef {
+  readonly type: string | null;
+  readonly tags: readonly string[];
+  readonly attributes: Readonly<Record<string, string>> | null;
+  readonly priority: number;
+  /** How often it may be leased in all, and after this lease. */
+  readonly tries: number;
+  readonly triesLeft: number;
+  /** Leases so far, with this one; leases that ran out; failures that workers reported. */
+  readonly attempts: number;
+  readonly crashes: number;
+  readonly failures: number;
+  /** ISO 8601. */
+  readonly publishedAt: string | null;
+  readonly expiresAt: string | null;
+  /** As a former worker left it. */
+  readonly progress: unknown;
+  readonly contentType: string;
+  /** The payload: parsed if it is JSON, else its bytes. */
+  readonly data: unknown;
+  /** The payload as text: JSON as it was sent, to the last digit; bytes decoded as UTF-8. */
+  readonly text: string;
+  readonly bytes: Uint8Array;
+}
+
+export interface HeartbeatCall {
+  readonly ttrMs: number;
+  readonly timeoutMs: number;
+  /** Undefined = as it was. */
+  readonly progress?: unknown;
+}
+
+export interface HeartbeatAnswer {
+  /** A client wants the job cancelled. */
+  readonly cancelRequested: boolean;
+}
+
+/** A payload in the form that is stored. */
+export type EncodedPayload =
+  { readonly json: string } | { readonly bytes: Uint8Array; readonly contentType?: string | undefined };
+
+export interface Ack extends LeaseRef {
+  /** Kept with the job for its retention. */
+  readonly result?: EncodedPayload | undefined;
+  /** Where the job goes now, instead of being done. */
+  readonly next?: NextQueue | undefined;
+  /** Replaces the data of a job that is kept or goes on. */
+  readonly data?: EncodedPayload | undefined;
+}
+
+export interface NextQueue {
+  readonly queue: string;
+  readonly delayMs?: number | undefined;
+  readonly dependsOn?: readonly string[] | undefined;
+}
+
+/** `acked`, `moved`, `not_found`, `lease_lost`, or why the job cannot go to its next queue. */
+export type AckStatus = string;
+
+export interface FailureReport {
+  readonly group: string;
+  readonly message: string;
+}

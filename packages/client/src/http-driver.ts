@@ -1,0 +1,282 @@
+import type {
+  Ack,
+  AckStatus,
+  EncodedPayload,
+  EndedJob,
+  FailureReport,
+  HeartbeatAnswer,
+  HeartbeatCall,
+  JobDriver,
+  LeasedJob,
+  LeaseRef,
+  LeaseRequest,
+  PublishCall,
+  PublishedJob,
+} from './driver.js';
+import { isPumphouseError } from './errors.js';
+import { dataSpans } from './json-spans.js';
+import { newJobJson, type NewJob } from './producer/new-job.js';
+import { type ApiClient, parseAnswer } from './transport/api-client.js';
+import { fromBase64, fromWire, toBase64, toWire } from './wire.js';
+
+/** Milliseconds that the whole of one operation on a lease may take; the worker tries again beyond. */
+const LEASE_LIMITS = { withinMs: 10_000 };
+
+/** The v1 API. */
+export class HttpDriver implements JobDriver {
+  constructor(private readonly api: ApiClient) {}
+
+  async publish(jobs: readonly NewJob[], options: PublishCall): Promise<readonly PublishedJob[]> {
+    const [only] = jobs;
+    const body =
+      jobs.length === 1 && only !== undefined
+        ? newJobJson(only)
+        : `{"jobs":[${jobs.map(newJobJson).join(',')}]}`;
+    const answer = await this.api.json<PublishedJob | { jobs: PublishedJob[] }>({
+      ...publishCall(options),
+      path: 'jobs',
+      body,
+    });
+    return 'jobs' in answer ? answer.jobs : [answer];
+  }
+
+  async publishAndWait(job: NewJob, options: PublishCall & { readonly waitMs: number }): Promise<EndedJob> {
+    const { waitMs } = options;
+    const answer = await this.api.call({
+      ...publishCall(options),
+      path: 'jobs',
+      query: { wait_ms: waitMs },
+      body: newJobJson(job),
+      waitMs,
+    });
+    const { result, ...ended } = fromWire(parseAnswer(answer.text)) as EndedJob & {
+      result: { data: unknown } | null;
+    };
+    return { ...ended, result: result?.data };
+  }
+
+  async lease(request: LeaseRequest): Promise<readonly LeasedJob[]> {
+    const { queues, order, count, waitMs, ttrMs, worker, signal } = request;
+    const { text } = await this.api.call({
+      method: 'POST',
+      path: 'leases',
+      body: { queues, order, count, wait_ms: waitMs, ttr_ms: ttrMs, worker },
+      waitMs,
+      hurry: signal,
+      // The server takes leases back whose answer did not arrive.
+      isRepeatable: true,
+    });
+    const { jobs } = parseAnswer(text) as { jobs: WireJob[] };
+    const answer = new LeaseAnswer(text);
+    return jobs.map((job, index) => new HttpLeasedJob(job, answer, index));
+  }
+
+  async heartbeat(lease: LeaseRef, options: HeartbeatCall): Promise<HeartbeatAnswer> {
+    const { ttrMs, timeoutMs, progress } = options;
+    const { cancel_requested } = await this.api.json<{ cancel_requested: boolean }>({
+      method: 'POST',
+      path: `jobs/${lease.id}/heartbeat`,
+      body: { lease: lease.lease, ttr_ms: ttrMs, progress },
+      isRepeatable: true,
+      limits: { tries: 1, attemptMs: timeoutMs, withinMs: timeoutMs },
+    });
+    return { cancelRequested: cancel_requested };
+  }
+
+  async ack(acks: readonly Ack[]): Promise<readonly AckStatus[]> {
+    const { results } = await this.api.json<{ results: { status: string }[] }>({
+      method: 'POST',
+      path: 'acks',
+      body: `{"acks":[${acks.map(ackJson).join(',')}]}`,
+      isRepeatable: true,
+      limits: LEASE_LIMITS,
+    });
+    return results.map(({ status }) => status);
+  }
+
+  release(lease: LeaseRef, { delayMs }: { readonly delayMs?: number | undefined }): Promise<void> {
+    return this.settle(lease, 'release', { delay_ms: delayMs });
+  }
+
+  retry(lease: LeaseRef, failure: FailureReport & { readonly delayMs?: number | undefined }): Promise<void> {
+    const { group, message, delayMs } = failure;
+    return this.settle(lease, 'retry', { group, message, delay_ms: delayMs });
+  }
+
+  fail(lease: LeaseRef, { group, message }: FailureReport): Promise<void> {
+    return this.settle(lease, 'fail', { group, message });
+  }
+
+  async log(id: string, message: string, data?: unknown): Promise<void> {
+    await this.api.call({
+      method: 'POST',
+      path: `jobs/${encodeURIComponent(id)}/log`,
+      body: { message, data },
+      // A line that stands there twice does less harm than one that is missing.
+      isRepeatable: true,
+    });
+  }
+
+  private async settle(lease: LeaseRef, what: string, fields: object): Promise<void> {
+    try {
+      await this.api.call({
+        method: 'POST',
+        path: `jobs/${lease.id}/${what}`,
+        body: { lease: lease.lease, ...fields },
+        isRepeatable: true,
+        limits: LEASE_LIMITS,
+      });
+    } catch (error) {
+      // An earlier attempt, whose answer was lost, has ended the lease.
+      if (isPumphouseError(error, 'lease_lost', 'job_not_found') && error.attempts > 1) return;
+      throw error;
+    }
+  }
+}
+
+function publishCall({ idempotencyKey, idempotencyTtlMs, durability, signal }: PublishCall) {
+  return {
+    method: 'POST',
+    headers: {
+      'idempotency-key': idempotencyKey,
+      ...(idempotencyTtlMs === undefined ? {} : { 'idempotency-ttl-ms': String(idempotencyTtlMs) }),
+      ...(durability === undefined ? {} : { 'x-durability': durability }),
+    },
+    signal,
+    isRepeatable: true,
+  } as const;
+}
+
+/** Written by hand: a worker sends tens of thousands of them in a second. Ids and queues need no escaping. */
+function ackJson({ queue, id, lease, result, next, data }: Ack): string {
+  let text = `{"queue":"${queue}","id":"${id}","lease":${String(lease)}`;
+  if (result) text += payloadJson(result, 'result', 'result_type');
+  if (data) text += payloadJson(data, 'data', 'content_type');
+  if (next) text += `,"next":${JSON.stringify(toWire(next))}`;
+  return `${text}}`;
+}
+
+function payloadJson(payload: EncodedPayload, name: string, typeName: string): string {
+  if ('json' in payload) return `,"${name}":${payload.json}`;
+  const { bytes, contentType } = payload;
+  const typeMember = contentType === undefined ? '' : `,"${typeName}":${JSON.stringify(contentType)}`;
+  return `,"${name}_base64":"${toBase64(bytes)}"${typeMember}`;
+}
+
+/** A leased job as the API writes it. */
+interface WireJob {
+  readonly id: string;
+  readonly queue: string;
+  readonly lease: number;
+  readonly type: string | null;
+  readonly tags: readonly string[];
+  readonly attributes: Readonly<Record<string, string>> | null;
+  readonly priority: number;
+  readonly tries: number;
+  readonly tries_left: number;
+  readonly attempts: number;
+  readonly crashes: number;
+  readonly failures: number;
+  readonly published_at: string | null;
+  readonly expires_at: string | null;
+  readonly progress: unknown;
+  readonly content_type: string;
+  readonly data?: unknown;
+  readonly data_base64?: string;
+}
+
+/** The text of an answer, for jobs whose payload is wanted as it was sent. */
+class LeaseAnswer {
+  private spans: ([number, number] | null)[] | undefined;
+
+  constructor(private readonly text: string) {}
+
+  dataOf(index: number): string {
+    this.spans ??= dataSpans(this.text);
+    const span = this.spans[index];
+    return span ? this.text.slice(...span) : 'null';
+  }
+}
+
+/** A payload in each form. Its fields are private at run time, too: a job that is logged shows no other job's data. */
+class LeasedPayload {
+  readonly #wire: WireJob;
+  readonly #answer: LeaseAnswer;
+  readonly #index: number;
+
+  constructor(wire: WireJob, answer: LeaseAnswer, index: number) {
+    this.#wire = wire;
+    this.#answer = answer;
+    this.#index = index;
+  }
+
+  get data(): unknown {
+    return this.#wire.data_base64 === undefined ? this.#wire.data : this.bytes;
+  }
+
+  get text(): string {
+    const { data_base64: bytes } = this.#wire;
+    return bytes === undefined
+      ? this.#answer.dataOf(this.#index)
+      : new TextDecoder().decode(fromBase64(bytes));
+  }
+
+  get bytes(): Uint8Array {
+    const { data_base64: bytes } = this.#wire;
+    return bytes === undefined ? new TextEncoder().encode(this.text) : fromBase64(bytes);
+  }
+}
+
+/** Its payload is decoded when it is first wanted in that form. */
+class HttpLeasedJob implements LeasedJob {
+  readonly id: string;
+  readonly queue: string;
+  readonly lease: number;
+  readonly type: string | null;
+  readonly tags: readonly string[];
+  readonly attributes: Readonly<Record<string, string>> | null;
+  readonly priority: number;
+  readonly tries: number;
+  readonly triesLeft: number;
+  readonly attempts: number;
+  readonly crashes: number;
+  readonly failures: number;
+  readonly publishedAt: string | null;
+  readonly expiresAt: string | null;
+  readonly progress: unknown;
+  readonly contentType: string;
+
+  private readonly payload: LeasedPayload;
+
+  constructor(wire: WireJob, answer: LeaseAnswer, index: number) {
+    this.payload = new LeasedPayload(wire, answer, index);
+    this.id = wire.id;
+    this.queue = wire.queue;
+    this.lease = wire.lease;
+    this.type = wire.type;
+    this.tags = wire.tags;
+    this.attributes = wire.attributes;
+    this.priority = wire.priority;
+    this.tries = wire.tries;
+    this.triesLeft = wire.tries_left;
+    this.attempts = wire.attempts;
+    this.crashes = wire.crashes;
+    this.failures = wire.failures;
+    this.publishedAt = wire.published_at;
+    this.expiresAt = wire.expires_at;
+    this.progress = wire.progress;
+    this.contentType = wire.content_type;
+  }
+
+  get data(): unknown {
+    return this.payload.data;
+  }
+
+  get text(): string {
+    return this.payload.text;
+  }
+
+  get bytes(): Uint8Array {
+    return this.payload.bytes;
+  }
+}

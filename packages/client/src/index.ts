@@ -1,0 +1,21 @@
+/** Client and worker runtime of Pumphouse. This entry sends requests by `fetch`; Node.js gets `node.ts`. */
+export { Pumphouse, type PumphouseOptions } from './pumphouse.js';
+export { isPumphouseError, PumphouseError, type FieldError } from './errors.js';
+export {
+  defineJob,
+  type AnyJobDefinition,
+  type JobDefinition,
+  type JobDefinitionFields,
+} from './define-job.js';
+export type { StandardSchema } from './standard-schema.js';
+export { Producer, type PublishOptions, type WaitOptions } from './producer/producer.js';
+export type { JobOptions, JobPayload, NewJob, RetryPolicy, UniqueKey } from './producer/new-job.js';
+export type * from './producer/answers.js';
+export type { EventOptions, PlacedEvent } from './producer/events.js';
+export type * from './driver.js';
+export type { RetryLimits } from './transport/api-client.js';
+export { Worker, type WorkerOptions } from './worker/worker.js';
+export type { Handler, HandlerContext, Job, Middleware } from './worker/handlers.js';
+export type { AbortCode } from './worker/held-job.js';
+export type { Logger } from './worker/logger.js';
+export { Fail, Next, Release, Retry, type FailureOptions } from './worker/outcomes.js';

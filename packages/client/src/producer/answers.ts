@@ -1,0 +1,278 @@
+import type { JobFailure } from '../driver.js';
+import type { JobOptions, RetryPolicy } from './new-job.js';
+
+/* What the API answers, in the form of this library. Times are ISO 8601 in UTC. Later servers may add fields. */
+
+export interface Page<Item> {
+  readonly items: readonly Item[];
+  /** Where the list goes on; null at its end. A page may be short, or empty, before that. */
+  readonly nextCursor: string | null;
+}
+
+export interface PageOptions {
+  /** Items of a page, 1 … 1,000; 100. */
+  readonly limit?: number;
+  readonly cursor?: string;
+}
+
+export type JobState = 'ready' | 'scheduled' | 'leased' | 'dead' | 'blocked' | 'held' | 'done' | 'cancelled';
+
+export interface JobSummary {
+  readonly id: string;
+  readonly queue: string;
+  readonly state: JobState;
+  readonly type: string | null;
+  readonly tags: readonly string[];
+  readonly attributes: Readonly<Record<string, string>> | null;
+  readonly priority: number;
+  readonly tries: number;
+  readonly triesLeft: number;
+  readonly attempts: number;
+  readonly crashes: number;
+  readonly failures: number;
+  readonly publishedAt: string | null;
+  readonly dueAt: string | null;
+  readonly endedAt: string | null;
+  readonly expiresAt: string | null;
+  readonly leaseEndsAt: string | null;
+  readonly leasedBy: string | null;
+  readonly progress: unknown;
+  readonly failure: JobFailure | null;
+  readonly tracked: boolean;
+  /** With `fields: ['data']`: parsed JSON, or bytes. */
+  readonly data?: unknown;
+  readonly contentType?: string;
+  readonly dataOmitted?: boolean;
+}
+
+export interface JobDetails extends JobSummary {
+  readonly data: unknown;
+  readonly contentType: string;
+  readonly cancelRequested: boolean;
+  readonly result: { readonly data: unknown; readonly contentType: string } | null;
+  readonly dependsOn: readonly string[];
+  readonly failedDependencies: Readonly<Record<string, string>>;
+  readonly dependents: readonly string[];
+  readonly onDependencyFailure: string;
+  readonly uniqueKey: string | null;
+  readonly concurrencyKey: string | null;
+  readonly spawnedFrom: string | null;
+  readonly timeline: readonly TimelineEntry[];
+}
+
+export interface TimelineEntry {
+  readonly what: string;
+  readonly at: string;
+  readonly [field: string]: unknown;
+}
+
+export interface JobFilter extends PageOptions {
+  readonly queue?: string;
+  readonly state?: readonly (JobState | 'ended')[];
+  readonly tag?: string;
+  readonly type?: string;
+  readonly group?: string;
+  readonly worker?: string;
+  readonly order?: 'oldest' | 'newest';
+  /** Beside it only `fields`. */
+  readonly ids?: readonly string[];
+  readonly fields?: readonly 'data'[];
+}
+
+/** Changes of a job that waits; what is left out stays. */
+export interface JobChange extends Omit<
+  JobOptions,
+  | 'id'
+  | 'runAt'
+  | 'unique'
+  | 'retentionMs'
+  | 'history'
+  | 'attributes'
+  | 'concurrencyKey'
+  | 'ttrMs'
+  | 'onDependencyFailure'
+> {
+  readonly dueAt?: Date | string;
+  readonly queue?: string;
+  readonly type?: string;
+  readonly data?: unknown;
+  readonly json?: string;
+  readonly contentType?: string;
+}
+
+export interface ChangedJob {
+  readonly id: string;
+  readonly state: JobState;
+  readonly dueAt: string | null;
+}
+
+export interface CancelledJob {
+  readonly id: string;
+  readonly outcome: 'cancelled' | 'already_cancelled' | 'requested';
+  readonly revokedAt: string | null;
+}
+
+export interface Rate {
+  readonly rate: number;
+  readonly periodMs: number;
+  readonly burst?: number;
+}
+
+export interface QueueDefaults {
+  readonly ttlMs?: number;
+  readonly tries?: number;
+  readonly ttrMs?: number;
+  readonly priority?: number;
+  readonly retry?: RetryPolicy;
+  readonly retentionMs?: number;
+}
+
+export interface QueueSettings {
+  readonly maxRunning: number | null;
+  readonly maxRunningPerKey: number | null;
+  readonly rate: Rate | null;
+  readonly ratePerKey: Rate | null;
+  readonly defaults: QueueDefaults | null;
+  readonly maxKept: number | null;
+  readonly indexTags: boolean | null;
+}
+
+export interface QueueDetails extends QueueSettings {
+  readonly queue: string;
+  readonly exists: boolean;
+  readonly length: number;
+  readonly work: number;
+  readonly counts: Readonly<
+    Record<
+      | 'ready'
+      | 'scheduled'
+      | 'blocked'
+      | 'stuck'
+      | 'held'
+      | 'leased'
+      | 'stalled'
+      | 'dead'
+      | 'ended'
+      | 'recurring',
+      number
+    >
+  >;
+  readonly pausedAt: string | null;
+  readonly drainingAt: string | null;
+  readonly created?: boolean;
+}
+
+export interface PurgedQueue {
+  readonly jobs: Readonly<Partial<Record<JobState, number>>>;
+  readonly dryRun: boolean;
+  /** False: call it again. */
+  readonly complete: boolean;
+}
+
+/** Which dead jobs; all that is given must hold. */
+export interface DeadFilter {
+  readonly queue?: string;
+  readonly group?: string;
+  readonly type?: string;
+  readonly tag?: string;
+  /** A part of the failure's message. */
+  readonly text?: string;
+  readonly attributes?: Readonly<Record<string, string>>;
+  readonly from?: Date | string;
+  readonly to?: Date | string;
+}
+
+export interface DeadSelection {
+  /** `{}` = all. */
+  readonly filter?: DeadFilter;
+  readonly ids?: readonly string[];
+  /** Only counts them. */
+  readonly dryRun?: boolean;
+  readonly limit?: number;
+  readonly cursor?: string;
+}
+
+export interface RespawnOptions extends DeadSelection {
+  readonly tries?: number;
+  readonly keepTries?: boolean;
+  readonly ttlMs?: number;
+}
+
+export interface DeadOutcome {
+  readonly jobs: number;
+  readonly dryRun: boolean;
+  /** Not null: there is more to do, call again with this as `cursor`. */
+  readonly nextCursor: string | null;
+}
+
+export interface RecurringFields {
+  readonly schedule: {
+    readonly everyMs: number;
+    readonly offsetMs?: number;
+    readonly firstAt?: Date | string;
+  };
+  readonly job: Omit<JobOptions, 'id' | 'delayMs' | 'runAt'> & {
+    readonly queue: string;
+    readonly type?: string;
+    readonly data?: unknown;
+    readonly json?: string;
+    readonly contentType?: string;
+  };
+  readonly maxCatchUp?: number;
+  readonly paused?: boolean;
+}
+
+export interface RecurringJob {
+  readonly id: string;
+  readonly schedule: { readonly everyMs: number; readonly firstAt: string };
+  readonly job: Readonly<Record<string, unknown>> & { readonly queue: string };
+  readonly maxCatchUp: number;
+  readonly paused: boolean;
+  readonly made: number;
+  readonly skipped: number;
+  readonly nextAt: string | null;
+  readonly lastAt: string | null;
+  readonly createdAt: string;
+}
+
+export interface Durations {
+  readonly count: number;
+  readonly meanMs: number;
+  readonly stdMs: number;
+  readonly histogram: readonly {
+    readonly bin: string;
+    readonly fromMs: number;
+    readonly toMs: number | null;
+    readonly count: number;
+  }[];
+}
+
+export interface DayStats {
+  readonly queue: string | null;
+  readonly day: string;
+  readonly waits: Durations;
+  readonly runs: Durations;
+  readonly failures: number;
+  readonly retries: number;
+  readonly stillDead: number | null;
+}
+
+export interface WorkerSession {
+  readonly name: string;
+  readonly seenAt: string;
+  readonly leased: number;
+  readonly stalled: number;
+}
+
+/** An event of a namespace. `missed`: some could not be given; it has no other field. Later servers have more names. */
+export interface JobEvent {
+  readonly event: string;
+  readonly at?: string;
+  readonly queue?: string;
+  /** Of the job; missing where a queue is meant. */
+  readonly id?: string;
+  readonly type?: string;
+  readonly tags?: readonly string[];
+  readonly worker?: string;
+  readonly [fact: string]: unknown;
+}

@@ -1,0 +1,113 @@
+import { isPumphouseError, PumphouseError } from '../errors.js';
+import { type ApiClient, errorOf, parseAnswer, queryOf } from '../transport/api-client.js';
+import { reasonOf, sleep } from '../transport/transport.js';
+import { fromWire } from '../wire.js';
+import type { JobEvent } from './answers.js';
+
+export interface EventOptions {
+  /** Filters: any value of one will do, each filter counts. */
+  readonly queues?: readonly string[];
+  readonly events?: readonly string[];
+  readonly jobs?: readonly string[];
+  readonly types?: readonly string[];
+  readonly tags?: readonly string[];
+  /** The `place` of the last event that was seen: goes on behind it. Left out: from now on. */
+  readonly after?: string;
+  readonly signal?: AbortSignal;
+  /** Called when the stream has begun, each time: what happens from then on is told. */
+  readonly onOpen?: () => void;
+}
+
+/** An event, and its place in the stream for `after`; null for `missed`. */
+export type PlacedEvent = JobEvent & { readonly place: string | null };
+
+/** The server writes every 15 s at least; without a byte for so long the connection is dead. */
+const SILENCE_MS = 45_000;
+const FIRST_PAUSE_MS = 100;
+const MAX_PAUSE_MS = 5_000;
+
+/**
+ * The events of a namespace. It connects again, and goes on where it was, until its `signal` aborts or its loop ends.
+ *
+ * @throws {PumphouseError} the server refuses: the token, a filter; or the reason of the signal
+ */
+export async function* eventsOf(
+  api: ApiClient,
+  url: URL,
+  options: EventOptions,
+): AsyncGenerator<PlacedEvent, void, void> {
+  const { queues, events, jobs, types, tags, signal } = options;
+  const query = queryOf({ queue: queues, event: events, job: jobs, type: types, tag: tags });
+  const address = new URL(`${api.base}events${query}`, url);
+  let place = options.after;
+  for (let pauses = 0; ; pauses++) {
+    // Ends the connection also where the reader leaves its loop.
+    const connection = new AbortController();
+    const stop = (): void => connection.abort(signal && reasonOf(signal));
+    signal?.addEventListener('abort', stop, { once: true });
+    if (signal?.aborted) stop();
+    try {
+      const headers = {
+        ...api.authorization,
+        accept: 'text/event-stream',
+        ...(place === undefined ? {} : { 'last-event-id': place }),
+      };
+      const response = await fetch(address, { headers, signal: connection.signal, redirect: 'error' });
+      if (!response.ok || response.body === null) {
+        const text = await response.text();
+        throw errorOf({ status: response.status, text, header: (name) => response.headers.get(name) });
+      }
+      options.onOpen?.();
+      for await (const frame of framesOf(response.body, connection)) {
+        pauses = 0;
+        if (frame.data === undefined) continue;
+        place = frame.id ?? place;
+        yield { ...(fromWire(parseAnswer(frame.data)) as JobEvent), place: frame.id ?? null };
+      }
+    } catch (error) {
+      if (signal?.aborted) throw reasonOf(signal);
+      if (isPumphouseError(error) && !error.retryable) throw error;
+    } finally {
+      signal?.removeEventListener('abort', stop);
+      connection.abort();
+    }
+    await sleep(Math.random() * Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** pauses), signal);
+  }
+}
+
+interface Frame {
+  readonly id: string | undefined;
+  readonly data: string | undefined;
+}
+
+/** The frames of a stream of server-sent events, comments left out. */
+async function* framesOf(
+  body: ReadableStream<Uint8Array>,
+  connection: AbortController,
+): AsyncGenerator<Frame> {
+  const decoder = new TextDecoder();
+  const reader = body.getReader();
+  let rest = '';
+  for (;;) {
+    const timer = setTimeout(() => {
+      connection.abort(new PumphouseError('timeout', 'the stream of events is silent', { retryable: true }));
+    }, SILENCE_MS);
+    const { done, value } = await reader.read().finally(() => clearTimeout(timer));
+    if (done) return;
+    rest += decoder.decode(value, { stream: true });
+    const frames = rest.split('\n\n');
+    rest = frames.pop() ?? '';
+    for (const frame of frames) yield frameOf(frame);
+  }
+}
+
+function frameOf(text: string): Frame {
+  let id: string | undefined;
+  let data: string | undefined;
+  for (const line of text.split('\n')) {
+    const [, name, value = ''] = /^(\w+): ?(.*)$/.exec(line) ?? [];
+    if (name === 'id') id = value;
+    if (name === 'data') data = data === undefined ? value : `${data}\n${value}`;
+  }
+  return { id, data };
+}

@@ -1,0 +1,82 @@
+import type { PublishedJob } from '../driver.js';
+import type {
+  CancelledJob,
+  ChangedJob,
+  JobChange,
+  JobDetails,
+  JobFilter,
+  JobSummary,
+  Page,
+} from './answers.js';
+import { type CallOptions, type Calls, part, withPayload } from './calls.js';
+import { newJobJson, type NewJob } from './new-job.js';
+
+/** Jobs of the namespace by their ids, and lists of them. */
+export class Jobs {
+  constructor(private readonly calls: Calls) {}
+
+  /** All that is known of a job. @throws {PumphouseError} `job_not_found` */
+  get(id: string, options: CallOptions = {}): Promise<JobDetails> {
+    return this.calls.send({ method: 'GET', path: `jobs/${part(id)}` }, options);
+  }
+
+  /** A page of jobs. */
+  list(filter: JobFilter = {}, options: CallOptions = {}): Promise<Page<JobSummary>> {
+    return this.calls.send({ method: 'GET', path: 'jobs', query: { ...filter } }, options);
+  }
+
+  /** The jobs of all pages. */
+  each(filter: JobFilter = {}, options: CallOptions = {}): AsyncGenerator<JobSummary, void, void> {
+    return this.calls.items((page) => this.list({ ...filter, ...page }, options), filter);
+  }
+
+  /** Changes a job that waits. */
+  update(id: string, change: JobChange, options: CallOptions = {}): Promise<ChangedJob> {
+    return this.calls.send({ method: 'PATCH', path: `jobs/${part(id)}`, body: withPayload(change) }, options);
+  }
+
+  /** Ends a job before it is done; the worker of a leased one is told by its `signal`. */
+  cancel(
+    id: string,
+    { signal, ...body }: CallOptions & { readonly cascade?: boolean; readonly graceMs?: number } = {},
+  ): Promise<CancelledJob> {
+    const call = { method: 'POST', path: `jobs/${part(id)}/cancel`, body, isRepeatable: true } as const;
+    return this.calls.send(call, signal ? { signal } : {});
+  }
+
+  /** Deletes a job in any state but leased; with `force` a leased one, too. */
+  delete(id: string, { force, ...options }: CallOptions & { readonly force?: boolean } = {}): Promise<void> {
+    return this.calls.remove(`jobs/${part(id)}`, options, { force });
+  }
+
+  /** Stores a job under an id: a new one, or in the place of one that waits. With `onlyNew` no job is replaced. */
+  put(
+    id: string,
+    job: Omit<NewJob, 'id'>,
+    { onlyNew = false, ...options }: CallOptions & { readonly onlyNew?: boolean } = {},
+  ): Promise<PublishedJob> {
+    return this.calls.send(
+      {
+        method: 'PUT',
+        path: `jobs/${part(id)}`,
+        body: newJobJson(job),
+        // A job of an earlier attempt would be refused by `If-None-Match`.
+        ...(onlyNew ? { headers: { 'if-none-match': '*' }, isRepeatable: false } : {}),
+      },
+      options,
+    );
+  }
+
+  /** Ends the lease of a job, which goes back to its queue. @throws {PumphouseError} `not_leased` */
+  revoke(id: string, options: CallOptions = {}): Promise<ChangedJob> {
+    return this.calls.send({ method: 'POST', path: `jobs/${part(id)}/revoke` }, options);
+  }
+
+  /** Writes a line into the timeline of a job. */
+  log(id: string, message: string, data?: unknown, options: CallOptions = {}): Promise<void> {
+    return this.calls.send(
+      { method: 'POST', path: `jobs/${part(id)}/log`, body: { message, data } },
+      options,
+    );
+  }
+}

@@ -1,0 +1,117 @@
+import { toBase64, toWire } from '../wire.js';
+
+export type RetryPolicy = (
+  | { readonly kind: 'none' }
+  | { readonly kind: 'fixed'; readonly delayMs: number }
+  | { readonly kind: 'linear'; readonly delayMs: number; readonly maxMs?: number }
+  | {
+      readonly kind: 'exponential';
+      readonly delayMs: number;
+      /** 2 if it is left out. */
+      readonly factor?: number;
+      readonly maxMs?: number;
+      /** The part of the delay that is random, 0 … 1. */
+      readonly jitter?: number;
+    }
+  | { readonly kind: 'list'; readonly delaysMs: readonly number[] }
+) & {
+  /** Failure groups that go to the dead letter at once. */
+  readonly nonRetryable?: readonly string[];
+};
+
+export interface UniqueKey {
+  readonly key: string;
+  /** `existing` if it is left out. */
+  readonly mode?: 'reject' | 'existing' | 'replace' | 'debounce';
+  readonly windowMs?: number;
+}
+
+/** Options of a job; what is left out is the queue's default. */
+export interface JobOptions {
+  /** An id of your choice. */
+  readonly id?: string;
+  readonly delayMs?: number;
+  /** When it can be leased, instead of `delayMs`. */
+  readonly runAt?: Date | string;
+  /** How long it may exist; 0 = for ever. */
+  readonly ttlMs?: number;
+  /** How often it may be leased. */
+  readonly tries?: number;
+  /** How long a lease of it lasts. Workers of this library say so themselves (`WorkerOptions.ttrMs`). */
+  readonly ttrMs?: number;
+  /** -128 … 127; lower runs sooner. */
+  readonly priority?: number;
+  readonly tags?: readonly string[];
+  readonly attributes?: Readonly<Record<string, string>>;
+  /** Ids of jobs that must be done first. */
+  readonly dependsOn?: readonly string[];
+  readonly onDependencyFailure?: 'block' | 'ignore' | 'fail' | 'cancel';
+  readonly retry?: RetryPolicy;
+  readonly unique?: UniqueKey;
+  readonly concurrencyKey?: string;
+  /** How long it is kept with its result when it is done. */
+  readonly retentionMs?: number;
+  /** Its timeline is recorded from the start. */
+  readonly history?: boolean;
+}
+
+/** The payload of a job: one of `data` and `json`, or none for null. */
+export interface JobPayload {
+  /** A value that becomes JSON; bytes (`Uint8Array`); or text, if `contentType` is not a kind of JSON. */
+  readonly data?: unknown;
+  /** JSON text, stored as it is written: for numbers that JavaScript would round. */
+  readonly json?: string;
+  /** What `data` is; `application/octet-stream` for bytes and `application/json` for the rest, if it is left out. */
+  readonly contentType?: string;
+}
+
+/** A job to be published. */
+export interface NewJob extends JobOptions, JobPayload {
+  readonly queue: string;
+  readonly type?: string;
+}
+
+const JSON_TYPE = /^application\/(?:[^;]+\+)?json(?:;|$)/i;
+
+/** The JSON of a job, as the API takes it. */
+export function newJobJson(job: NewJob): string {
+  const { data, json, contentType, ...options } = job;
+  return objectWith(toWire(options) as object, payloadMembers({ data, json, contentType }));
+}
+
+/**
+ * Members of the API that state a payload: JSON text behind `"data":`, or base64.
+ *
+ * @throws {TypeError} the data does not fit its content type, or is no JSON
+ */
+export function payloadMembers(payload: { [K in keyof JobPayload]: JobPayload[K] | undefined }): string {
+  const { data, json, contentType } = payload;
+  const typeMember = contentType === undefined ? '' : `,"content_type":${JSON.stringify(contentType)}`;
+  if (json !== undefined) {
+    if (data !== undefined) throw new TypeError('give one of `data` and `json`');
+    // Text that is no JSON could add members of its own.
+    JSON.parse(json);
+    return `"data":${json}${typeMember}`;
+  }
+  if (data instanceof Uint8Array) return `"data_base64":"${toBase64(data)}"${typeMember}`;
+  if (contentType !== undefined && !JSON_TYPE.test(contentType)) {
+    if (typeof data !== 'string')
+      throw new TypeError(`data of the type ${contentType} must be bytes or text`);
+    return `"data_base64":"${toBase64(new TextEncoder().encode(data))}"${typeMember}`;
+  }
+  return data === undefined ? '' : `"data":${jsonOf(data)}${typeMember}`;
+}
+
+/** @throws {TypeError} it has no JSON, as functions and symbols */
+export function jsonOf(value: unknown): string {
+  const text = JSON.stringify(value) as string | undefined;
+  if (text === undefined) throw new TypeError(`a ${typeof value} cannot be written as JSON`);
+  return text;
+}
+
+/** The JSON of an object, with more members, which are JSON text. */
+export function objectWith(object: object, members: string): string {
+  const text = JSON.stringify(object);
+  if (members === '') return text;
+  return `${text.slice(0, -1)}${text === '{}' ? '' : ','}${members}}`;
+}

@@ -1,0 +1,74 @@
+import type { JobState, Page, PageOptions, PurgedQueue, QueueDetails, QueueSettings } from './answers.js';
+import { type CallOptions, type Calls, part } from './calls.js';
+
+/** Queues of the namespace. */
+export class Queues {
+  constructor(private readonly calls: Calls) {}
+
+  list(page: PageOptions = {}, options: CallOptions = {}): Promise<Page<QueueDetails>> {
+    return this.calls.send({ method: 'GET', path: 'queues', query: { ...page } }, options);
+  }
+
+  /** The queues of all pages. */
+  each(page: PageOptions = {}, options: CallOptions = {}): AsyncGenerator<QueueDetails, void, void> {
+    return this.calls.items((next) => this.list(next, options), page);
+  }
+
+  /** Any legal name has an answer: `exists` says whether there is such a queue. */
+  get(queue: string, options: CallOptions = {}): Promise<QueueDetails> {
+    return this.calls.send({ method: 'GET', path: `queues/${part(queue)}` }, options);
+  }
+
+  /** Changes settings: what is left out stays, null takes away. */
+  update(queue: string, settings: Partial<QueueSettings>, options: CallOptions = {}): Promise<QueueDetails> {
+    return this.calls.send({ method: 'PATCH', path: `queues/${part(queue)}`, body: settings }, options);
+  }
+
+  /** Forgets an empty queue and its settings. @throws {PumphouseError} `queue_not_empty`, `queue_not_found` */
+  delete(queue: string, options: CallOptions = {}): Promise<void> {
+    return this.calls.remove(`queues/${part(queue)}`, options);
+  }
+
+  pause(queue: string, options: CallOptions = {}): Promise<QueueDetails> {
+    return this.command(queue, 'pause', {}, options);
+  }
+
+  resume(queue: string, options: CallOptions = {}): Promise<QueueDetails> {
+    return this.command(queue, 'resume', {}, options);
+  }
+
+  /** Refuses new jobs until the queue is empty; waits up to `waitMs` (a minute at most) for that. */
+  drain(
+    queue: string,
+    { waitMs, ...options }: CallOptions & { readonly waitMs?: number } = {},
+  ): Promise<QueueDetails> {
+    return this.command(queue, 'drain', waitMs === undefined ? {} : { waitMs }, options, waitMs);
+  }
+
+  /** Removes all jobs in these states; call it again while `complete` is false. */
+  purge(
+    queue: string,
+    states: readonly (JobState | 'ended')[],
+    { dryRun = false, ...options }: CallOptions & { readonly dryRun?: boolean } = {},
+  ): Promise<PurgedQueue> {
+    // It may take five seconds.
+    return this.command(queue, 'purge', { states, dryRun }, options, 5_000);
+  }
+
+  private command<T>(
+    queue: string,
+    what: string,
+    body: object,
+    options: CallOptions,
+    waitMs = 0,
+  ): Promise<T> {
+    const call = {
+      method: 'POST',
+      path: `queues/${part(queue)}/${what}`,
+      body,
+      waitMs,
+      isRepeatable: true,
+    } as const;
+    return this.calls.send(call, options);
+  }
+}

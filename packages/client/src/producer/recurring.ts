@@ -1,0 +1,66 @@
+import type { Page, PageOptions, RecurringFields, RecurringJob } from './answers.js';
+import { type CallOptions, type Calls, part, withPayload } from './calls.js';
+import { objectWith } from './new-job.js';
+import { toWire } from '../wire.js';
+
+/** Recurring jobs of the namespace. */
+export class Recurring {
+  constructor(private readonly calls: Calls) {}
+
+  list(
+    filter: PageOptions & { readonly queue?: string } = {},
+    options: CallOptions = {},
+  ): Promise<Page<RecurringJob>> {
+    return this.calls.send({ method: 'GET', path: 'recurring', query: { ...filter } }, options);
+  }
+
+  /** The recurring jobs of all pages. */
+  each(
+    filter: PageOptions & { readonly queue?: string } = {},
+    options: CallOptions = {},
+  ): AsyncGenerator<RecurringJob, void, void> {
+    return this.calls.items((page) => this.list({ ...filter, ...page }, options), filter);
+  }
+
+  /** @throws {PumphouseError} `recurring_not_found` */
+  get(id: string, options: CallOptions = {}): Promise<RecurringJob> {
+    return this.calls.send({ method: 'GET', path: `recurring/${part(id)}` }, options);
+  }
+
+  /** Stores one under an id, in the place of the one that has it: safe to call at each start of a program. */
+  put(id: string, fields: RecurringFields, options: CallOptions = {}): Promise<RecurringJob> {
+    return this.calls.send({ method: 'PUT', path: `recurring/${part(id)}`, body: bodyOf(fields) }, options);
+  }
+
+  /** Changes what is there; what is left out stays. */
+  update(
+    id: string,
+    change: Partial<Omit<RecurringFields, 'job'>> & { readonly job?: Partial<RecurringFields['job']> },
+    options: CallOptions = {},
+  ): Promise<RecurringJob> {
+    return this.calls.send({ method: 'PATCH', path: `recurring/${part(id)}`, body: bodyOf(change) }, options);
+  }
+
+  /** Ends it; the jobs that it made stay. */
+  delete(id: string, options: CallOptions = {}): Promise<void> {
+    return this.calls.remove(`recurring/${part(id)}`, options);
+  }
+
+  pause(id: string, options: CallOptions = {}): Promise<RecurringJob> {
+    return this.calls.send(
+      { method: 'POST', path: `recurring/${part(id)}/pause`, isRepeatable: true },
+      options,
+    );
+  }
+
+  resume(id: string, options: CallOptions = {}): Promise<RecurringJob> {
+    return this.calls.send(
+      { method: 'POST', path: `recurring/${part(id)}/resume`, isRepeatable: true },
+      options,
+    );
+  }
+}
+
+function bodyOf({ job, ...fields }: { readonly job?: Partial<RecurringFields['job']> }): string {
+  return objectWith(toWire(fields) as object, job === undefined ? '' : `"job":${withPayload(job)}`);
+}

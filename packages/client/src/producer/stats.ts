@@ -1,0 +1,34 @@
+import type { DayStats, Page, PageOptions, WorkerSession } from './answers.js';
+import { type CallOptions, type Calls, part } from './calls.js';
+
+/** Statistics of each day. */
+export class Stats {
+  constructor(private readonly calls: Calls) {}
+
+  /** Of a queue, or of all together; of a day as `2026-11-21` (UTC), or of today. */
+  get(
+    filter: { readonly queue?: string; readonly day?: string } = {},
+    options: CallOptions = {},
+  ): Promise<DayStats> {
+    return this.calls.send({ method: 'GET', path: 'stats', query: { ...filter } }, options);
+  }
+}
+
+/** Workers that lease jobs under a name. */
+export class Workers {
+  constructor(private readonly calls: Calls) {}
+
+  list(page: PageOptions = {}, options: CallOptions = {}): Promise<Page<WorkerSession>> {
+    return this.calls.send({ method: 'GET', path: 'workers', query: { ...page } }, options);
+  }
+
+  /** @throws {PumphouseError} `worker_not_found` */
+  get(name: string, options: CallOptions = {}): Promise<WorkerSession> {
+    return this.calls.send({ method: 'GET', path: `workers/${part(name)}` }, options);
+  }
+
+  /** Forgets a worker until it is heard of again; its leases stay. */
+  delete(name: string, options: CallOptions = {}): Promise<void> {
+    return this.calls.remove(`workers/${part(name)}`, options);
+  }
+}

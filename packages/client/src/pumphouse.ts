@@ -1,0 +1,84 @@
+import { HttpDriver } from './http-driver.js';
+import { Calls } from './producer/calls.js';
+import { DeadLetter } from './producer/dead-letter.js';
+import { type EventOptions, eventsOf, type PlacedEvent } from './producer/events.js';
+import { Jobs } from './producer/jobs.js';
+import { Producer } from './producer/producer.js';
+import { Queues } from './producer/queues.js';
+import { Recurring } from './producer/recurring.js';
+import { Stats, Workers } from './producer/stats.js';
+import { ApiClient, RETRY_LIMITS, type RetryLimits } from './transport/api-client.js';
+import { fetchTransport } from './transport/fetch-transport.js';
+import type { TransportFactory } from './transport/transport.js';
+import { Worker, type WorkerOptions } from './worker/worker.js';
+
+export interface PumphouseOptions {
+  /** Where the server is: `https://queue.example.com`, with a path if it is behind a proxy that adds one. */
+  readonly url: string | URL;
+  readonly namespace: string;
+  readonly token: string;
+  /** Bounds of each call and its retries; 5 attempts, 10 s in all, 5 s each. */
+  readonly retry?: Partial<RetryLimits>;
+  /** How requests are sent; for tests. */
+  readonly transport?: TransportFactory;
+}
+
+let usualTransport: TransportFactory = fetchTransport;
+
+/** Sets how clients send requests that do not say. */
+export function setUsualTransport(transport: TransportFactory): void {
+  usualTransport = transport;
+}
+
+/** A client of one namespace. It may be used by all parts of a program at once, and holds idle connections only. */
+export class Pumphouse extends Producer {
+  readonly jobs: Jobs;
+  readonly queues: Queues;
+  readonly deadLetter: DeadLetter;
+  readonly recurring: Recurring;
+  readonly stats: Stats;
+  readonly workers: Workers;
+  /** For a worker of your own. */
+  readonly driver: HttpDriver;
+  private readonly api: ApiClient;
+  private readonly url: URL;
+
+  constructor(options: PumphouseOptions) {
+    const { namespace, token, retry, transport = usualTransport } = options;
+    const url = new URL(options.url);
+    const api = new ApiClient({
+      url,
+      namespace,
+      token,
+      transport: transport(url),
+      limits: { ...RETRY_LIMITS, ...retry },
+    });
+    const driver = new HttpDriver(api);
+    super(driver);
+    this.driver = driver;
+    this.api = api;
+    this.url = url;
+    const calls = new Calls(api);
+    this.jobs = new Jobs(calls);
+    this.queues = new Queues(calls);
+    this.deadLetter = new DeadLetter(calls);
+    this.recurring = new Recurring(calls);
+    this.stats = new Stats(calls);
+    this.workers = new Workers(calls);
+  }
+
+  /** What happens in the namespace, from now on or behind the event at `after`. */
+  events(options: EventOptions = {}): AsyncGenerator<PlacedEvent, void, void> {
+    return eventsOf(this.api, this.url, options);
+  }
+
+  /** A worker of this namespace; `run` starts it. */
+  worker(options: WorkerOptions): Worker {
+    return new Worker(this.driver, options);
+  }
+
+  /** Closes idle connections. A program ends without it, too. */
+  close(): void {
+    this.api.close();
+  }
+}

@@ -1,0 +1,222 @@
+import { PumphouseError } from '../errors.js';
+import { sleep, type Transport, TransportError, type WireResponse } from './transport.js';
+
+/** Bounds of one call, with its retries. */
+export interface RetryLimits {
+  /** Attempts in all. */
+  readonly tries: number;
+  /** Milliseconds in all; time that the server was asked to wait is added. */
+  readonly withinMs: number;
+  /** Milliseconds of one attempt; time that the server was asked to wait is added. */
+  readonly attemptMs: number;
+}
+
+export const RETRY_LIMITS: RetryLimits = { tries: 5, withinMs: 10_000, attemptMs: 5_000 };
+
+/** The first pause is drawn from 0 … this; each further one from twice as much, up to `MAX_PAUSE_MS`. */
+const FIRST_PAUSE_MS = 100;
+const MAX_PAUSE_MS = 2_000;
+
+/** What the server has certainly not done when it refuses so. */
+const NOTHING_DONE = new Set([
+  'overloaded',
+  'shutting_down',
+  'disk_full',
+  'durability_unavailable',
+  'pool_moving',
+]);
+/** 429 that waiting does not help. */
+const FINAL_REFUSALS = new Set(['too_many_queues']);
+
+/** Texts, numbers, booleans, dates and lists of them. */
+export type Query = Readonly<Record<string, unknown>>;
+
+export interface ApiCall {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** Below `/v1/:namespace/`, its parts encoded. */
+  readonly path: string;
+  readonly query?: Query | undefined;
+  /** JSON text, or what becomes JSON. */
+  readonly body?: string | object | undefined;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal | undefined;
+  readonly hurry?: AbortSignal | undefined;
+  /** Milliseconds that the server may wait before it answers. */
+  readonly waitMs?: number;
+  /** True: to do it twice is as to do it once. Else it is tried again only if it was certainly not done. */
+  readonly isRepeatable: boolean;
+  readonly limits?: Partial<RetryLimits> | undefined;
+}
+
+export interface ApiAnswer {
+  readonly status: number;
+  readonly text: string;
+  /** The attempt that was answered so, from 1. A later one may meet what an earlier one has done. */
+  readonly attempt: number;
+}
+
+export interface ApiClientOptions {
+  readonly url: URL;
+  readonly namespace: string;
+  readonly token: string;
+  readonly transport: Transport;
+  readonly limits: RetryLimits;
+}
+
+/** Calls of the v1 API of one namespace: deadlines, retries and errors. */
+export class ApiClient {
+  readonly base: string;
+  private readonly headers: Readonly<Record<string, string>>;
+
+  constructor(private readonly options: ApiClientOptions) {
+    const { url, namespace, token } = options;
+    this.base = `${url.pathname.replace(/\/$/, '')}/v1/${encodeURIComponent(namespace)}/`;
+    this.headers = { 'x-token': token };
+  }
+
+  /** Headers of a request that this client does not send itself: with the token. */
+  get authorization(): Readonly<Record<string, string>> {
+    return this.headers;
+  }
+
+  /** @throws {PumphouseError} the server's refusal, or that there was no answer; or the reason of `signal` */
+  async call(call: ApiCall): Promise<ApiAnswer> {
+    const limits = { ...this.options.limits, ...call.limits };
+    const { waitMs = 0 } = call;
+    const endMs = performance.now() + limits.withinMs + waitMs;
+    for (let attempt = 1; ; attempt++) {
+      const leftMs = endMs - performance.now();
+      const timeoutMs = Math.max(1, Math.min(limits.attemptMs + waitMs, leftMs));
+      const queueMs = Math.max(1, leftMs);
+      const outcome = await this.attempt(call, attempt, { timeoutMs, queueMs });
+      if (!(outcome instanceof Refusal)) return { status: outcome.status, text: outcome.text, attempt };
+      const pauseMs = pauseBefore(attempt, outcome.retryAfterMs);
+      const mayRepeat = outcome.error.retryable && (call.isRepeatable || outcome.isNothingDone);
+      if (!mayRepeat || attempt >= limits.tries || performance.now() + pauseMs >= endMs) throw outcome.error;
+      await sleep(pauseMs, call.signal ?? call.hurry);
+    }
+  }
+
+  /** The same; gives the JSON of the answer as it is. */
+  async json<T>(call: ApiCall): Promise<T> {
+    return parseAnswer((await this.call(call)).text) as T;
+  }
+
+  close(): void {
+    this.options.transport.close();
+  }
+
+  private async attempt(
+    call: ApiCall,
+    attempts: number,
+    times: { readonly timeoutMs: number; readonly queueMs: number },
+  ): Promise<WireResponse | Refusal> {
+    const { body } = call;
+    try {
+      const response = await this.options.transport.send({
+        method: call.method,
+        path: this.base + call.path + queryOf(call.query),
+        headers: {
+          ...this.headers,
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+          ...call.headers,
+        },
+        body: body === undefined || typeof body === 'string' ? body : JSON.stringify(body),
+        ...times,
+        signal: call.signal,
+        hurry: call.hurry,
+        waits: (call.waitMs ?? 0) > 0,
+      });
+      return response.status < 300 ? response : refusalOf(response, attempts);
+    } catch (error) {
+      if (!(error instanceof TransportError)) throw error;
+      const { kind } = error;
+      const code = kind === 'timeout' ? 'timeout' : 'network';
+      const shown = new PumphouseError(code, error.message, { retryable: true, attempts, cause: error });
+      return new Refusal(shown, kind === 'refused', null);
+    }
+  }
+}
+
+/** An attempt that has failed. */
+class Refusal {
+  constructor(
+    readonly error: PumphouseError,
+    /** The server has certainly not done anything. */
+    readonly isNothingDone: boolean,
+    readonly retryAfterMs: number | null,
+  ) {}
+}
+
+/** @throws {PumphouseError} `invalid_response` */
+export function parseAnswer(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch (cause) {
+    throw new PumphouseError('invalid_response', 'the answer is not JSON', { cause });
+  }
+}
+
+/** The refusal that an answer with an error status means. */
+export function errorOf(response: WireResponse, attempts = 1): PumphouseError {
+  const { status } = response;
+  const { code, detail, title, ...details } = problemOf(response.text);
+  const isFinal = FINAL_REFUSALS.has(String(code));
+  return new PumphouseError(
+    typeof code === 'string' ? code : `http_${String(status)}`,
+    `${status} ${[detail, title].find((text) => typeof text === 'string') ?? 'the server refuses'}`,
+    {
+      status,
+      requestId: response.header('x-request-id'),
+      retryable:
+        !isFinal && (status === 429 || status === 503 || status === 408 || status === 502 || status === 504),
+      attempts,
+      details,
+    },
+  );
+}
+
+function refusalOf(response: WireResponse, attempts: number): Refusal {
+  const error = errorOf(response, attempts);
+  const isNothingDone = error.status === 429 || NOTHING_DONE.has(error.code);
+  return new Refusal(error, isNothingDone, retryAfterMs(response.header('retry-after')));
+}
+
+function problemOf(text: string): Record<string, unknown> {
+  try {
+    const parsed = JSON.parse(text) as unknown;
+    return typeof parsed === 'object' && parsed !== null ? (parsed as Record<string, unknown>) : {};
+  } catch {
+    return {};
+  }
+}
+
+/** Full jitter; behind what the server asks for. */
+function pauseBefore(attempt: number, retryAfter: number | null): number {
+  const spreadMs = Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (attempt - 1));
+  return (retryAfter ?? 0) + Math.random() * spreadMs;
+}
+
+/** Seconds or a date; null if it is neither. */
+function retryAfterMs(header: string | null): number | null {
+  if (header === null) return null;
+  if (/^\d+$/.test(header)) return Number(header) * 1_000;
+  const atMs = Date.parse(header);
+  return Number.isNaN(atMs) ? null : Math.max(0, atMs - Date.now());
+}
+
+/** Lists become one value with commas; undefined and null values are left out. */
+export function queryOf(query: Query | undefined): string {
+  if (query === undefined) return '';
+  const pairs = Object.entries(query).flatMap(([name, value]) => {
+    if (value === undefined || value === null) return [];
+    return [`${encodeURIComponent(name)}=${encodeURIComponent(textOf(value))}`];
+  });
+  return pairs.length === 0 ? '' : `?${pairs.join('&')}`;
+}
+
+function textOf(value: unknown): string {
+  if (value instanceof Date) return value.toISOString();
+  if (Array.isArray(value)) return value.join(',');
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}

@@ -1,0 +1,43 @@
+import {
+  reasonOf,
+  type Transport,
+  TransportError,
+  type WireRequest,
+  type WireResponse,
+} from './transport.js';
+
+/** Browsers, Deno and Bun. In Node.js `fetch` needs five times the processor time of `node:http`. */
+export function fetchTransport(url: URL): Transport {
+  return { send: (request) => send(url, request), close: () => undefined };
+}
+
+async function send(url: URL, request: WireRequest): Promise<WireResponse> {
+  const { method, path, headers, body, signal, hurry, timeoutMs } = request;
+  signal?.throwIfAborted();
+  const abort = new AbortController();
+  const timer = setTimeout(() => abort.abort(), timeoutMs);
+  const sources = [signal, hurry].filter((source) => source !== undefined);
+  const stop = (): void => abort.abort();
+  for (const source of sources) source.addEventListener('abort', stop, { once: true });
+  try {
+    if (sources.some(({ aborted }) => aborted)) stop();
+    const response = await fetch(new URL(path, url), {
+      method,
+      headers,
+      signal: abort.signal,
+      // A redirect would carry the token to another server.
+      redirect: 'error',
+      ...(body === undefined ? {} : { body }),
+    });
+    const text = await response.text();
+    return { status: response.status, text, header: (name) => response.headers.get(name) };
+  } catch (cause) {
+    const aborted = sources.find((source) => source.aborted);
+    if (aborted) throw reasonOf(aborted);
+    if (abort.signal.aborted) throw new TransportError('timeout', `no answer within ${timeoutMs} ms`);
+    throw new TransportError('network', 'the request failed', { cause });
+  } finally {
+    clearTimeout(timer);
+    for (const source of sources) source.removeEventListener('abort', stop);
+  }
+}

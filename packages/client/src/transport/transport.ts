@@ -1,0 +1,71 @@
+/** One HTTP request, once. */
+export interface WireRequest {
+  readonly method: string;
+  /** From the slash on, with the query. */
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string | undefined;
+  /** Milliseconds until it is given up; where connections are scarce, from the moment that it has one. */
+  readonly timeoutMs: number;
+  /** Milliseconds that it may wait for a connection. */
+  readonly queueMs: number;
+  readonly signal?: AbortSignal | undefined;
+  /**
+   * Aborted: the answer is wanted now. A transport that can, closes its side of the connection: the server then answers
+   * a long poll at once, and a job that is on its way still arrives. Others abort the request.
+   */
+  readonly hurry?: AbortSignal | undefined;
+  /** The server may take long: the request must not use up connections that others wait for. */
+  readonly waits?: boolean;
+}
+
+export interface WireResponse {
+  readonly status: number;
+  readonly text: string;
+  /** @param name in lower case */
+  header(name: string): string | null;
+}
+
+/** Sends requests to one server. */
+export interface Transport {
+  /** @throws {TransportError} no answer; or the reason of `signal` */
+  send(request: WireRequest): Promise<WireResponse>;
+  /** Closes idle connections. */
+  close(): void;
+}
+
+export type TransportFactory = (url: URL) => Transport;
+
+/** There is no answer. */
+export class TransportError extends Error {
+  constructor(
+    /** `refused`: the server cannot have seen the request. */
+    readonly kind: 'timeout' | 'network' | 'refused',
+    message: string,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+  }
+}
+
+/** Resolves after `ms`, or rejects with the reason of `signal`. */
+export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    signal?.throwIfAborted();
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', stop);
+      resolve();
+    }, ms);
+    const stop = (): void => {
+      clearTimeout(timer);
+      reject(reasonOf(signal));
+    };
+    signal?.addEventListener('abort', stop, { once: true });
+  });
+}
+
+/** The reason of an aborted signal, as an `Error`. */
+export function reasonOf(signal: AbortSignal | undefined): Error {
+  const reason: unknown = signal?.reason;
+  return reason instanceof Error ? reason : new DOMException(String(reason), 'AbortError');
+}

@@ -1,0 +1,73 @@
+/** JSON between the API's form (`snake_case`, ISO times, base64) and the library's (`camelCase`, `Date`s in requests, bytes). */
+
+/** Values of these fields belong to the user: their keys stay as they are. */
+const OPAQUE = new Set(['data', 'attributes', 'progress', 'failed_dependencies', 'failedDependencies']);
+
+const snakeNames = new Map<string, string>();
+const camelNames = new Map<string, string>();
+
+/** An object of the library as the API has it; undefined fields are left out. */
+export function toWire(value: unknown): unknown {
+  if (value instanceof Date) return value.toISOString();
+  if (Array.isArray(value)) return value.map(toWire);
+  if (typeof value !== 'object' || value === null) return value;
+  const wire: Record<string, unknown> = {};
+  for (const [name, field] of Object.entries(value)) {
+    if (field !== undefined) wire[snakeOf(name)] = OPAQUE.has(name) ? (field as unknown) : toWire(field);
+  }
+  return wire;
+}
+
+/** An answer of the API as the library shows it: bytes of `data_base64` become `data`. */
+export function fromWire(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(fromWire);
+  if (typeof value !== 'object' || value === null) return value;
+  const shown: Record<string, unknown> = {};
+  for (const [name, field] of Object.entries(value)) {
+    if (name === 'data_base64') shown['data'] = fromBase64(String(field));
+    else shown[camelOf(name)] = OPAQUE.has(name) ? (field as unknown) : fromWire(field);
+  }
+  return shown;
+}
+
+function snakeOf(name: string): string {
+  let snake = snakeNames.get(name);
+  if (snake === undefined) {
+    snake = name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+    snakeNames.set(name, snake);
+  }
+  return snake;
+}
+
+function camelOf(name: string): string {
+  let camel = camelNames.get(name);
+  if (camel === undefined) {
+    camel = name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+    // Field names of the API are few; names of a stranger server must not fill the memory.
+    if (camelNames.size < 1_000) camelNames.set(name, camel);
+  }
+  return camel;
+}
+
+interface BytesCodec {
+  from(bytes: ArrayBufferLike, offset: number, length: number): { toString(encoding: 'base64'): string };
+  from(text: string, encoding: 'base64'): Uint8Array;
+}
+/** Node.js, Deno and Bun have it, and it is many times faster than `btoa`. */
+const codec = (globalThis as { Buffer?: BytesCodec }).Buffer;
+/** `String.fromCharCode` takes a bounded number of arguments. */
+const CHUNK = 8_192;
+
+export function toBase64(bytes: Uint8Array): string {
+  if (codec) return codec.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64');
+  let binary = '';
+  for (let at = 0; at < bytes.length; at += CHUNK) {
+    binary += String.fromCharCode(...bytes.subarray(at, at + CHUNK));
+  }
+  return btoa(binary);
+}
+
+export function fromBase64(text: string): Uint8Array {
+  if (codec) return codec.from(text, 'base64');
+  return Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+}

@@ -1,0 +1,67 @@
+import type { LeasedJob } from '../driver.js';
+import { PumphouseError } from '../errors.js';
+import type { Registration } from './handlers.js';
+
+/** Why a handler's signal was aborted: the `code` of its reason. */
+export type AbortCode = 'lease_lost' | 'lease_unconfirmed' | 'cancelled' | 'shutdown';
+
+const ABORT_MESSAGES: Readonly<Record<AbortCode, string>> = {
+  lease_lost: 'another worker may have the job: nothing that this handler returns counts',
+  lease_unconfirmed: 'no heartbeat was answered for 80 % of the lease: another worker may get the job soon',
+  cancelled: 'a client wants the job cancelled',
+  shutdown: 'the worker stops',
+};
+
+export interface Progress {
+  readonly value: unknown;
+  readonly waiting: readonly { readonly resolve: () => void; readonly reject: (error: unknown) => void }[];
+}
+
+/** A job that this worker has leased and not settled yet. */
+export class HeldJob {
+  /** `settling`: its handler has ended; `gone`: it is not this worker's any more. */
+  state: 'waiting' | 'running' | 'settling' | 'gone' = 'waiting';
+  /** When the last lease or heartbeat that was answered began, on the monotonic clock. */
+  confirmedMs: number;
+  nextHeartbeatMs: number;
+  isBeating = false;
+  /** A value that the next heartbeat carries, and the calls that wait for it. */
+  progress: Progress | undefined;
+  /** The worker has given it back without waiting for its handler. */
+  isAbandoned = false;
+  private controller: AbortController | undefined;
+  private abortReason: PumphouseError | undefined;
+
+  constructor(
+    readonly job: LeasedJob,
+    /** Undefined: this worker has no handler for it. */
+    readonly registration: Registration | undefined,
+    nowMs: number,
+    heartbeatMs: number,
+  ) {
+    this.confirmedMs = nowMs;
+    this.nextHeartbeatMs = nowMs + heartbeatMs;
+  }
+
+  /** Made when it is first wanted: most handlers of short jobs never look. */
+  get signal(): AbortSignal {
+    this.controller ??= new AbortController();
+    if (this.abortReason && !this.controller.signal.aborted) this.controller.abort(this.abortReason);
+    return this.controller.signal;
+  }
+
+  get abortedBy(): AbortCode | undefined {
+    return this.abortReason?.code as AbortCode | undefined;
+  }
+
+  /** The first reason counts, but that a lost lease comes before all others. */
+  abort(code: AbortCode): void {
+    if (this.abortReason && code !== 'lease_lost') return;
+    this.abortReason = new PumphouseError(code, ABORT_MESSAGES[code]);
+    this.controller?.abort(this.abortReason);
+  }
+
+  get isLost(): boolean {
+    return this.abortReason?.code === 'lease_lost';
+  }
+}

@@ -1,0 +1,15 @@
+/** Where a worker reports what no caller can be told. It is never given tokens, payloads or results. */
+export interface Logger {
+  warn(message: string, details: Readonly<Record<string, unknown>>): void;
+  error(message: string, details: Readonly<Record<string, unknown>>): void;
+}
+
+export const consoleLogger: Logger = {
+  warn: (message, details) => console.warn(`pumphouse: ${message}`, details),
+  error: (message, details) => console.error(`pumphouse: ${message}`, details),
+};
+
+/** An error for the log: its code and message, without causes that may carry a request. */
+export function errorText(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

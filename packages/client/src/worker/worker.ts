@@ -1,0 +1,486 @@
+import type { AnyJobDefinition, JobDefinition } from '../define-job.js';
+import { validate } from '../define-job.js';
+import type { Ack, LeasedJob, WorkerDriver } from '../driver.js';
+import { isPumphouseError, PumphouseError } from '../errors.js';
+import { sleep } from '../transport/transport.js';
+import { AckBatcher } from './ack-batcher.js';
+import {
+  compose,
+  type Handler,
+  type HandlerContext,
+  Handlers,
+  type Job,
+  type Middleware,
+} from './handlers.js';
+import { HeldJob } from './held-job.js';
+import { LeaseKeeper } from './lease-keeper.js';
+import { consoleLogger, errorText, type Logger } from './logger.js';
+import { LoopGuard } from './loop-guard.js';
+import { encode, Fail, failureOf, Next, Release, Retry } from './outcomes.js';
+import { onStopSignals } from './stop-signals.js';
+
+export interface WorkerOptions {
+  readonly queues: readonly string[];
+  /** `ordered`: a queue is served when those before it are empty; `round_robin`: one job of each in turn. */
+  readonly order?: 'ordered' | 'round_robin';
+  /** Handlers that run at once; 10. */
+  readonly concurrency?: number;
+  /** Jobs that are leased ahead and wait here, with heartbeats; 0. Saves round trips where jobs are short. */
+  readonly prefetch?: number;
+  /** How long a lease lasts without a heartbeat; 60,000. A heartbeat is sent every third of it. */
+  readonly ttrMs?: number;
+  /** How long one lease request waits for a job; 20,000. */
+  readonly waitMs?: number;
+  /** How long `stop` waits for handlers before it aborts their signals; 25,000: less than Kubernetes waits. */
+  readonly shutdownGraceMs?: number;
+  /** How long it waits then, before it gives their jobs back; 5,000. */
+  readonly shutdownAbortMs?: number;
+  /** Jobs without a handler are given back for so long; 60,000. A release that knows them may be on its way. */
+  readonly unhandledDelayMs?: number;
+  /** The name that the server lists it under. Without one, simple jobs are leased on the server's fastest path. */
+  readonly name?: string;
+  readonly logger?: Logger;
+}
+
+const DEFAULTS = {
+  concurrency: 10,
+  prefetch: 0,
+  ttrMs: 60_000,
+  waitMs: 20_000,
+  shutdownGraceMs: 25_000,
+  shutdownAbortMs: 5_000,
+  unhandledDelayMs: 60_000,
+};
+
+/** Most jobs of one lease request. */
+const MAX_LEASES = 100;
+/** Pauses between lease requests that fail, or are answered too soon, as by a server that stops. */
+const FIRST_PAUSE_MS = 50;
+const MAX_PAUSE_MS = 5_000;
+/** An empty answer that comes sooner than this part of the wait. */
+const SOON_PART = 0.5;
+/** At a second stop signal the rest is given back within this time. */
+const AT_ONCE_MS = 1_000;
+/** Refusals that no later lease request can get past. */
+const HOPELESS = [
+  ...[
+    'invalid_argument',
+    'bad_request',
+    'token_missing',
+    'token_invalid',
+    'verb_missing',
+    'queue_not_allowed',
+  ],
+  ...['pool_not_found', 'not_found'],
+];
+/** Kinds of jobs without a handler that are warned of, each once. */
+const MAX_WARNED = 1_000;
+
+/** Leases jobs, runs their handlers, keeps the leases and settles the jobs. */
+export class Worker {
+  private readonly options: WorkerOptions & typeof DEFAULTS;
+  private readonly logger: Logger;
+  private readonly handlers = new Handlers();
+  private readonly middleware: Middleware[] = [];
+  private readonly guard: LoopGuard;
+  private readonly keeper: LeaseKeeper;
+  private readonly acks: AckBatcher;
+  private readonly held = new Set<HeldJob>();
+  private readonly waiting: HeldJob[] = [];
+  private runningCount = 0;
+  private readonly stopping = new AbortController();
+  /** Aborted: what is left is given back at once. */
+  private readonly atOnce = new AbortController();
+  private onChange: (() => void)[] = [];
+  private running: Promise<void> | undefined;
+  private readonly warnedTypes = new Set<string>();
+
+  constructor(
+    private readonly driver: WorkerDriver,
+    options: WorkerOptions,
+  ) {
+    this.options = { ...DEFAULTS, ...definedOf(options) };
+    checkOptions(this.options);
+    this.logger = options.logger ?? consoleLogger;
+    this.guard = new LoopGuard(this.options.ttrMs, this.logger);
+    this.keeper = new LeaseKeeper(driver, this.options.ttrMs, this.guard);
+    this.acks = new AckBatcher(driver, () => this.runningCount === 0);
+  }
+
+  /** Sets the handler of a kind of job; as text: of a type, in whatever queue, or `*` for all others. */
+  handle<In, InParsed, Out, OutParsed>(
+    definition: JobDefinition<In, InParsed, Out, OutParsed>,
+    handler: (
+      job: Job<InParsed>,
+      context: HandlerContext,
+    ) => NoInfer<Out> | Next | Promise<NoInfer<Out> | Next>,
+  ): this;
+  handle(type: string, handler: Handler): this;
+  handle(target: AnyJobDefinition | string, handler: (job: never, context: HandlerContext) => unknown): this {
+    this.handlers.add(target, handler as Handler);
+    return this;
+  }
+
+  /** Adds a middleware around all handlers. */
+  use(middleware: Middleware): this {
+    this.middleware.push(middleware);
+    return this;
+  }
+
+  /** Jobs that this worker has leased: waiting, running and being settled. */
+  get heldCount(): number {
+    return this.held.size;
+  }
+
+  /**
+   * Works until `stop` is called; with `signals`, until SIGTERM or SIGINT. A second signal gives all jobs back at once,
+   * and then ends the process, if it has not ended within half a second.
+   *
+   * @throws {PumphouseError} the server refuses this worker: its token, its queues. What was running has ended by then
+   */
+  run(options: { readonly signals?: boolean } = {}): Promise<void> {
+    this.running ??= this.work(options.signals ?? false);
+    return this.running;
+  }
+
+  /** Stops leasing, waits for handlers, aborts them, gives the rest back. Resolves when no job is held. */
+  async stop(): Promise<void> {
+    this.stopping.abort();
+    this.changed();
+    await this.running?.catch(() => undefined);
+  }
+
+  private async work(signals: boolean): Promise<void> {
+    const unlisten = signals
+      ? onStopSignals(
+          () => void this.stop(),
+          () => this.stopAtOnce(),
+        )
+      : undefined;
+    this.keeper.start();
+    try {
+      await this.leaseLoop();
+    } finally {
+      this.stopping.abort();
+      await this.drain();
+      this.keeper.stop();
+      unlisten?.();
+    }
+  }
+
+  /** Gives all jobs back now. @returns when that is done, or after a second */
+  private async stopAtOnce(): Promise<void> {
+    this.stopping.abort();
+    this.atOnce.abort();
+    this.changed();
+    await Promise.race([this.running?.catch(() => undefined), sleep(AT_ONCE_MS)]);
+  }
+
+  private async leaseLoop(): Promise<void> {
+    const { signal } = this.stopping;
+    let pauses = 0;
+    while (!signal.aborted) {
+      const free = this.options.concurrency + this.options.prefetch - this.held.size;
+      if (free <= 0) {
+        await this.change();
+        continue;
+      }
+      const begunMs = performance.now();
+      const jobs = await this.lease(Math.min(free, MAX_LEASES));
+      const isDoubtful = this.guard.stoodStillSince(begunMs);
+      for (const job of jobs ?? []) this.take(job, isDoubtful);
+      const isTooSoon = performance.now() - begunMs < this.options.waitMs * SOON_PART;
+      if (jobs === undefined || (jobs.length === 0 && isTooSoon)) {
+        const pauseMs = Math.random() * Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** pauses++);
+        await sleep(pauseMs, signal).catch(() => undefined);
+      } else pauses = 0;
+    }
+  }
+
+  /** @returns undefined if that failed */
+  private async lease(count: number): Promise<readonly LeasedJob[] | undefined> {
+    const { queues, order, waitMs, ttrMs, name } = this.options;
+    const { signal } = this.stopping;
+    try {
+      return await this.driver.lease({ queues, order, count, waitMs, ttrMs, worker: name, signal });
+    } catch (error) {
+      if (signal.aborted) return [];
+      if (isPumphouseError(error, ...HOPELESS)) throw error;
+      this.logger.warn('leasing jobs failed; trying again', { error: errorText(error) });
+      return undefined;
+    }
+  }
+
+  /** @param isDoubtful the answer may be old: the process stood still while it was on its way */
+  private take(job: LeasedJob, isDoubtful: boolean): void {
+    const held = new HeldJob(job, this.handlers.find(job), performance.now(), this.keeper.pauseMs());
+    this.held.add(held);
+    this.keeper.add(held);
+    if (this.stopping.signal.aborted) void this.giveBack(held);
+    else if (held.registration === undefined) this.releaseUnhandled(held);
+    else if (isDoubtful) void this.confirm(held);
+    else this.enqueue(held);
+  }
+
+  private enqueue(held: HeldJob): void {
+    this.waiting.push(held);
+    this.startWaiting();
+  }
+
+  /** Another worker may have the job by now: its handler begins when a heartbeat says that the lease is there. */
+  private async confirm(held: HeldJob): Promise<void> {
+    const isConfirmed = await this.keeper.confirm(held);
+    if (isConfirmed && !this.stopping.signal.aborted) this.enqueue(held);
+    else await this.giveBack(held);
+  }
+
+  private startWaiting(): void {
+    while (this.runningCount < this.options.concurrency) {
+      const held = this.waiting.shift();
+      if (held === undefined) return;
+      // What happened while it waited: its handler does not begin.
+      if (held.abortedBy !== undefined) void this.giveBack(held);
+      else void this.execute(held);
+    }
+  }
+
+  private async execute(held: HeldJob): Promise<void> {
+    const { registration } = held;
+    if (registration === undefined) return;
+    this.runningCount++;
+    this.guard.entered(registration.name);
+    held.state = 'running';
+    let outcome: Outcome;
+    try {
+      outcome = { returned: await this.result(held, registration) };
+    } catch (error) {
+      outcome = { thrown: error };
+    }
+    this.runningCount--;
+    this.guard.left(registration.name);
+    // First, so that an ack waits for those of handlers that begin now.
+    this.startWaiting();
+    if (held.isAbandoned || held.isLost) {
+      if (!held.isAbandoned) this.drop(held);
+      return;
+    }
+    held.state = 'settling';
+    await this.settle(held, outcome);
+    this.drop(held);
+  }
+
+  /** What the handler returns, checked and ready to be acknowledged. */
+  private async result(
+    held: HeldJob,
+    { name, definition, handler }: NonNullable<HeldJob['registration']>,
+  ): Promise<unknown> {
+    const input = definition?.input;
+    const { job } = held;
+    const data = input ? await refused(validate(input, job.data, 'invalid_input')) : job.data;
+    const given = input ? withData(job, data) : job;
+    const run = compose(this.middleware, handler);
+    const returned = await this.guard.run(name, () => run(given, this.contextOf(held)));
+    const output = definition?.output;
+    if (output === undefined || returned instanceof Next) return returned;
+    await refused(validate(output, returned, 'invalid_output'));
+    return returned;
+  }
+
+  private contextOf(held: HeldJob): HandlerContext {
+    const { keeper, driver } = this;
+    return {
+      get signal() {
+        return held.signal;
+      },
+      progress: (value) => keeper.progress(held, value),
+      log: (message, data) => driver.log(held.job.id, message, data),
+    };
+  }
+
+  /** Tells the server how the job ended. A stop signal, a cancellation or a doubtful lease gives back what has failed. */
+  private async settle(held: HeldJob, outcome: Outcome): Promise<void> {
+    const { job, abortedBy } = held;
+    if ('returned' in outcome) return this.ack(held, outcome.returned);
+    const { thrown } = outcome;
+    if (thrown instanceof Retry) {
+      return this.settleBy(held, () =>
+        this.driver.retry(job, { ...failureOf(thrown), delayMs: thrown.delayMs }),
+      );
+    }
+    if (thrown instanceof Fail) return this.settleBy(held, () => this.driver.fail(job, failureOf(thrown)));
+    if (thrown instanceof Release) {
+      return this.settleBy(held, () => this.driver.release(job, { delayMs: thrown.delayMs }));
+    }
+    if (abortedBy !== undefined) return this.settleBy(held, () => this.driver.release(job, {}));
+    return this.settleBy(held, () => this.driver.retry(job, failureOf(thrown)));
+  }
+
+  private async ack(held: HeldJob, returned: unknown): Promise<void> {
+    const { id, queue, lease } = held.job;
+    let ack: Ack = { id, queue, lease };
+    try {
+      if (returned instanceof Next) ack = { ...ack, next: returned.next, data: encode(returned.data) };
+      else if (returned !== undefined) ack = { ...ack, result: encode(returned) };
+    } catch (error) {
+      return this.settleBy(held, () =>
+        this.driver.fail(held.job, { ...failureOf(error), group: 'invalid_output' }),
+      );
+    }
+    await this.settleBy(held, async () => {
+      const status = await this.acks.add(ack).catch((error: unknown) => {
+        // The result is too long, or breaks another rule of the server: the job would come again for ever.
+        if (!isPumphouseError(error) || error.retryable || error.status === 401 || error.status === 403)
+          throw error;
+        return this.driver
+          .fail(held.job, { ...failureOf(error), group: 'invalid_output' })
+          .then(() => 'acked');
+      });
+      if (status === 'lease_lost') this.warnLost(held);
+      else if (status !== 'acked' && status !== 'moved' && status !== 'not_found') {
+        await this.driver.fail(held.job, { group: status, message: 'the job cannot go to its next queue' });
+      }
+    });
+  }
+
+  /** Sends one operation, again and again until the lease would have ended. */
+  private async settleBy(held: HeldJob, operation: () => Promise<void>): Promise<void> {
+    for (let pauses = 0; ; pauses++) {
+      try {
+        await operation();
+        return;
+      } catch (error) {
+        if (isPumphouseError(error, 'lease_lost')) {
+          this.warnLost(held);
+          return;
+        }
+        if (isPumphouseError(error, 'job_not_found')) return;
+        const isOver =
+          performance.now() - held.confirmedMs > this.options.ttrMs || this.atOnce.signal.aborted;
+        if (isOver || !isPumphouseError(error) || !error.retryable) {
+          const { id, queue } = held.job;
+          this.logger.error('a job could not be settled; it comes again when its lease ends', {
+            id,
+            queue,
+            error: errorText(error),
+          });
+          return;
+        }
+        await sleep(
+          Math.random() * Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** pauses),
+          this.atOnce.signal,
+        ).catch(() => undefined);
+      }
+    }
+  }
+
+  private releaseUnhandled(held: HeldJob): void {
+    const { queue, type } = held.job;
+    const kind = `${queue} ${type ?? ''}`;
+    if (!this.warnedTypes.has(kind) && this.warnedTypes.size < MAX_WARNED) {
+      this.warnedTypes.add(kind);
+      this.logger.warn('no handler for jobs of this type; they are given back', { queue, type });
+    }
+    void this.giveBack(held, this.options.unhandledDelayMs);
+  }
+
+  /** Releases a job whose handler has not begun, or is not waited for any longer. */
+  private async giveBack(held: HeldJob, delayMs?: number): Promise<void> {
+    held.isAbandoned = true;
+    held.state = 'settling';
+    if (!held.isLost) await this.settleBy(held, () => this.driver.release(held.job, { delayMs }));
+    this.drop(held);
+  }
+
+  private drop(held: HeldJob): void {
+    held.state = 'gone';
+    this.keeper.remove(held);
+    this.held.delete(held);
+    this.changed();
+  }
+
+  /** Heartbeats go on until the last job is settled. */
+  private async drain(): Promise<void> {
+    for (const held of this.waiting.splice(0)) void this.giveBack(held);
+    await this.empty(this.options.shutdownGraceMs);
+    for (const held of this.held) held.abort('shutdown');
+    await this.empty(this.options.shutdownAbortMs);
+    for (const held of this.held) if (held.state === 'running') void this.giveBack(held);
+    // Each operation ends by itself when the lease would have ended.
+    await this.empty(Infinity, false);
+  }
+
+  /** Waits until no job is held, for `withinMs` at most; not at all when all is to end at once. */
+  private async empty(withinMs: number, canHurry = true): Promise<void> {
+    const endMs = performance.now() + withinMs;
+    while (this.held.size > 0 && !(canHurry && this.atOnce.signal.aborted)) {
+      const leftMs = endMs - performance.now();
+      if (leftMs <= 0) return;
+      const change = this.change();
+      if (leftMs === Infinity) await change;
+      else await within(change, leftMs);
+    }
+  }
+
+  private warnLost({ job: { id, queue } }: HeldJob): void {
+    this.logger.warn('the lease of a job was lost before it was settled; another worker may run it too', {
+      id,
+      queue,
+    });
+  }
+
+  /** Resolves when a job is settled, or the worker is to stop. */
+  private change(): Promise<void> {
+    return new Promise((resolve) => this.onChange.push(resolve));
+  }
+
+  private changed(): void {
+    const { onChange } = this;
+    if (onChange.length === 0) return;
+    this.onChange = [];
+    for (const resolve of onChange) resolve();
+  }
+}
+
+type Outcome = { readonly returned: unknown } | { readonly thrown: unknown };
+
+async function within(change: Promise<void>, ms: number): Promise<void> {
+  const timer = new AbortController();
+  await Promise.race([change, sleep(ms, timer.signal).catch(() => undefined)]);
+  timer.abort();
+}
+
+/** A value that its schema refuses fails its job for good: it would be refused again. */
+async function refused<T>(validated: Promise<T>): Promise<T> {
+  try {
+    return await validated;
+  } catch (error) {
+    if (!(error instanceof PumphouseError)) throw error;
+    throw new Fail(error.message, { group: error.code, cause: error });
+  }
+}
+
+/** The job with other data. */
+function withData(job: LeasedJob, data: unknown): Job {
+  return Object.create(Object.getPrototypeOf(job) as object, {
+    ...Object.getOwnPropertyDescriptors(job),
+    data: { value: data, enumerable: true },
+  }) as Job;
+}
+
+/** Without undefined values, which would hide a default. */
+function definedOf(options: WorkerOptions): WorkerOptions {
+  return Object.fromEntries(
+    Object.entries(options).filter(([, value]) => value !== undefined),
+  ) as unknown as WorkerOptions;
+}
+
+function checkOptions({ queues, concurrency, prefetch, ttrMs }: WorkerOptions & typeof DEFAULTS): void {
+  if (queues.length === 0) throw new TypeError('queues: name one at least');
+  const atLeast = (name: string, value: number, min: number): void => {
+    if (!Number.isInteger(value) || value < min)
+      throw new TypeError(`${name}: must be a whole number from ${min}`);
+  };
+  atLeast('concurrency', concurrency, 1);
+  atLeast('prefetch', prefetch, 0);
+  atLeast('ttrMs', ttrMs, 1);
+}

@@ -1,0 +1,298 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { JobDriver, LeasedJob, LeaseRequest } from '../src/driver.js';
+import { Fail, PumphouseError, Retry, Worker } from '../src/node.js';
+
+/** A driver, and what the suite needs beside it to see what it has done. */
+export interface DriverUnderTest {
+  readonly driver: JobDriver;
+  /** State, tries that are left and number of failures of a job; null if it is gone. */
+  find(
+    id: string,
+  ): Promise<{ readonly state: string; readonly triesLeft: number; readonly failures: number } | null>;
+  cancel(id: string): Promise<unknown>;
+}
+
+let count = 0;
+const fresh = (what: string): string => `${what}-${String(process.pid)}-${String(count++)}`;
+
+/** What every driver promises. The worker and the producer rely on nothing else. */
+export function driverContract(name: string, underTest: () => DriverUnderTest): void {
+  describe(`the driver ${name}`, () => {
+    let queue: string;
+    let driver: JobDriver;
+    let find: DriverUnderTest['find'];
+
+    beforeEach(() => {
+      queue = fresh('contract');
+      ({ driver } = underTest());
+      find = (id) => underTest().find(id);
+    });
+
+    const publish = async (...jobs: object[]): Promise<string[]> => {
+      const published = await driver.publish(
+        jobs.map((job) => ({ queue, ...job })),
+        { idempotencyKey: fresh('key') },
+      );
+      return published.map(({ id }) => id);
+    };
+    const lease = (request: Partial<LeaseRequest> = {}): Promise<readonly LeasedJob[]> =>
+      driver.lease({
+        queues: [queue],
+        count: 10,
+        waitMs: 0,
+        ttrMs: 60_000,
+        signal: new AbortController().signal,
+        ...request,
+      });
+    const leaseOne = async (): Promise<LeasedJob> => (await lease({ count: 1 }))[0]!;
+    const codeOf = (promise: Promise<unknown>): Promise<string> =>
+      promise.then(
+        () => 'none',
+        (error: unknown) => (error as PumphouseError).code,
+      );
+
+    it('publishes once under one key', async () => {
+      const options = { idempotencyKey: fresh('key'), idempotencyTtlMs: 60_000 };
+      const first = await driver.publish(
+        [
+          { queue, data: 1 },
+          { queue, data: 2 },
+        ],
+        options,
+      );
+      expect(
+        await driver.publish(
+          [
+            { queue, data: 1 },
+            { queue, data: 2 },
+          ],
+          options,
+        ),
+      ).toEqual(first);
+      expect((await lease()).map(({ data }) => data)).toEqual([1, 2]);
+    });
+
+    it('refuses an id that is taken', async () => {
+      const id = fresh('id');
+      await publish({ id });
+      expect(await codeOf(publish({ id }))).toBe('job_exists');
+    });
+
+    it('leases by priority, then in the order of publishing, each job once', async () => {
+      const [a, b, c] = await publish({ priority: 1 }, {}, { priority: -1 });
+      expect((await lease()).map(({ id }) => id)).toEqual([c, b, a]);
+      expect(await lease()).toEqual([]);
+    });
+
+    it('gives all that a handler may want to know', async () => {
+      const [id] = await publish({
+        type: 't',
+        data: { a: [1] },
+        tags: ['x'],
+        attributes: { shop: 'n' },
+        tries: 4,
+      });
+      const job = await leaseOne();
+      const {
+        type,
+        tags,
+        attributes,
+        data,
+        text,
+        attempts,
+        tries,
+        triesLeft,
+        failures,
+        crashes,
+        contentType,
+      } = job;
+      expect({ id: job.id, queue: job.queue, type, tags, attributes, data, text }).toEqual({
+        ...{ id, queue, type: 't', tags: ['x'], attributes: { shop: 'n' } },
+        ...{ data: { a: [1] }, text: '{"a":[1]}' },
+      });
+      expect({ attempts, tries, triesLeft, failures, crashes, contentType }).toEqual({
+        ...{ attempts: 1, tries: 4, triesLeft: 3, failures: 0, crashes: 0, contentType: 'application/json' },
+      });
+      expect(Date.parse(job.publishedAt!)).toBeGreaterThan(Date.now() - 60_000);
+    });
+
+    it('gives bytes as they are', async () => {
+      await publish({ data: Uint8Array.from([0, 255]), contentType: 'image/x' });
+      const { data, bytes, contentType } = await leaseOne();
+      expect([[...bytes], [...(data as Uint8Array)], contentType]).toEqual([[0, 255], [0, 255], 'image/x']);
+    });
+
+    it('waits for a first job', async () => {
+      const leased = lease({ waitMs: 5_000 });
+      await sleep(50);
+      const [id] = await publish({});
+      expect((await leased).map((job) => job.id)).toEqual([id]);
+    });
+
+    it('ends a wait when there is no job in time', async () => {
+      const beginMs = performance.now();
+      expect(await lease({ waitMs: 60 })).toEqual([]);
+      expect(performance.now() - beginMs).toBeGreaterThan(50);
+    });
+
+    it('ends a wait at once when its signal aborts', async () => {
+      const abort = new AbortController();
+      const leased = lease({ waitMs: 20_000, signal: abort.signal });
+      await sleep(50);
+      const beginMs = performance.now();
+      abort.abort();
+      expect(await leased.catch(() => [])).toEqual([]);
+      expect(performance.now() - beginMs).toBeLessThan(1_000);
+      const [id] = await publish({});
+      expect((await leaseOne()).id).toBe(id);
+    });
+
+    it('acknowledges each job for itself, and only under its present lease', async () => {
+      await publish({}, {});
+      const [one, two] = (await lease()) as [LeasedJob, LeasedJob];
+      const unknown = { id: fresh('gone'), queue, lease: 1 };
+      const stale = { id: two.id, queue, lease: two.lease + 1 };
+      expect(await driver.ack([refOf(one), stale, unknown])).toEqual(['acked', 'lease_lost', 'not_found']);
+      expect(await find(two.id)).toMatchObject({ state: 'leased' });
+      expect(await driver.ack([refOf(one), refOf(two)])).toEqual(['not_found', 'acked']);
+    });
+
+    it('moves a job on, with new data and its tries as at first', async () => {
+      const other = fresh('other');
+      const [id] = await publish({ tries: 2, data: 1 });
+      const job = await leaseOne();
+      expect(
+        await driver.ack([{ ...refOf(job), next: { queue: other }, data: { json: '{"step":2}' } }]),
+      ).toEqual(['moved']);
+      const [moved] = await lease({ queues: [other] });
+      expect([moved!.id, moved!.data, moved!.triesLeft]).toEqual([id, { step: 2 }, 1]);
+    });
+
+    it('gives a job back without using its try, at once or later', async () => {
+      const [id] = await publish({});
+      const first = await leaseOne();
+      await driver.release(first, {});
+      expect(await find(id!)).toMatchObject({ state: 'ready', triesLeft: 3 });
+      const second = await leaseOne();
+      expect(second.lease).toBeGreaterThan(first.lease);
+      await driver.release(second, { delayMs: 60_000 });
+      expect(await find(id!)).toMatchObject({ state: 'scheduled', triesLeft: 3, failures: 0 });
+    });
+
+    it('tries a job again by its policy, until its tries are used up', async () => {
+      const [id] = await publish({ tries: 2, retry: { kind: 'list', delaysMs: [0, 60_000] } });
+      await driver.retry(await leaseOne(), { group: 'g', message: 'm' });
+      expect(await find(id!)).toMatchObject({ state: 'ready', triesLeft: 1, failures: 1 });
+      await driver.retry(await leaseOne(), { group: 'g', message: 'm', delayMs: 60_000 });
+      expect(await find(id!)).toMatchObject({ state: 'dead', triesLeft: 0, failures: 2 });
+    });
+
+    it('tries a job again after the delay that is given, and not in a group that is not retried', async () => {
+      const retry = { kind: 'fixed', delayMs: 0, nonRetryable: ['address'] };
+      const [a, b] = await publish({ retry }, { retry });
+      const [first, second] = (await lease()) as [LeasedJob, LeasedJob];
+      await driver.retry(first, { group: 'smtp', message: '', delayMs: 60_000 });
+      await driver.retry(second, { group: 'address', message: '' });
+      expect([(await find(a!))?.state, (await find(b!))?.state]).toEqual(['scheduled', 'dead']);
+    });
+
+    it('fails a job for good', async () => {
+      const [id] = await publish({});
+      await driver.fail(await leaseOne(), { group: 'g', message: 'm' });
+      expect(await find(id!)).toMatchObject({ state: 'dead', failures: 1 });
+    });
+
+    it('refuses each operation under a lease that is not the present one', async () => {
+      await publish({});
+      const old = await leaseOne();
+      await driver.release(old, {});
+      const now = await leaseOne();
+      const heartbeat = { ttrMs: 60_000, timeoutMs: 5_000 };
+      const failure = { group: 'g', message: 'm' };
+      expect(await codeOf(driver.heartbeat(old, heartbeat))).toBe('lease_lost');
+      expect(await codeOf(driver.release(old, {}))).toBe('lease_lost');
+      expect(await codeOf(driver.retry(old, failure))).toBe('lease_lost');
+      expect(await codeOf(driver.fail(old, failure))).toBe('lease_lost');
+      await driver.ack([refOf(now)]);
+      expect(await codeOf(driver.heartbeat(now, heartbeat))).toBe('job_not_found');
+    });
+
+    it('tells the worker with a heartbeat that its job is to be cancelled, and cancels what it gives back', async () => {
+      const [id] = await publish({});
+      const job = await leaseOne();
+      const heartbeat = { ttrMs: 60_000, timeoutMs: 5_000, progress: { rows: 1 } };
+      expect(await driver.heartbeat(job, heartbeat)).toEqual({ cancelRequested: false });
+      await underTest().cancel(id!);
+      expect(await driver.heartbeat(job, heartbeat)).toEqual({ cancelRequested: true });
+      await driver.release(job, {});
+      expect((await find(id!))?.state ?? 'cancelled').toBe('cancelled');
+      expect(await lease()).toEqual([]);
+    });
+
+    it('waits for the end of a job, with its result or its failure', async () => {
+      const call = { waitMs: 5_000, idempotencyKey: '' };
+      const done = driver.publishAndWait(
+        { queue, type: 'ok', data: 2 },
+        { ...call, idempotencyKey: fresh('key') },
+      );
+      const dead = driver.publishAndWait({ queue, type: 'no' }, { ...call, idempotencyKey: fresh('key') });
+      const worker = new Worker(driver, { queues: [queue], waitMs: 500, shutdownGraceMs: 0 });
+      worker.handle('ok', ({ data }) => ({ twice: (data as number) * 2 }));
+      worker.handle('no', () => Promise.reject(new Fail('never', { group: 'g' })));
+      void worker.run();
+      expect(await done).toMatchObject({ state: 'done', result: { twice: 4 }, failure: null });
+      expect(await dead).toMatchObject({
+        state: 'dead',
+        result: undefined,
+        failure: { group: 'g', message: 'never' },
+      });
+      await worker.stop();
+      const late = await driver.publishAndWait(
+        { queue },
+        { ...call, idempotencyKey: fresh('key'), waitMs: 30 },
+      );
+      expect(late.state).toBe('ready');
+    });
+
+    it('carries a worker through 300 jobs, each run once, those that fail once more', async () => {
+      const ids = (
+        await Promise.all(
+          Array.from({ length: 10 }, () => publish(...Array.from({ length: 30 }, () => ({})))),
+        )
+      ).flat();
+      const runs = new Map<string, number>();
+      const worker = new Worker(driver, {
+        queues: [queue],
+        concurrency: 20,
+        prefetch: 20,
+        waitMs: 500,
+        shutdownGraceMs: 1_000,
+      });
+      worker.handle('*', () => undefined);
+      worker.handle(
+        { queue, type: undefined, input: undefined, output: undefined, options: {} },
+        ({ id }) => {
+          const run = (runs.get(id) ?? 0) + 1;
+          runs.set(id, run);
+          if (run === 1 && runs.size % 10 === 0) throw new Retry('again', { delayMs: 0 });
+        },
+      );
+      void worker.run();
+      const endMs = performance.now() + 20_000;
+      while (
+        (runs.size < 300 || worker.heldCount > 0 || [...runs.values()].filter((n) => n > 1).length < 30) &&
+        performance.now() < endMs
+      ) {
+        await sleep(10);
+      }
+      await worker.stop();
+      expect([...runs.keys()].sort()).toEqual([...ids].sort());
+      expect([...runs.values()].reduce((sum, n) => sum + n)).toBe(330);
+      expect(await lease()).toEqual([]);
+    });
+  });
+}
+
+function refOf({ id, queue, lease }: LeasedJob): { id: string; queue: string; lease: number } {
+  return { id, queue, lease };
+}

@@ -1,0 +1,146 @@
+import {
+  createServer,
+  request as httpRequest,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** A request as it came. */
+export interface SeenRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: IncomingMessage['headers'];
+  readonly body: string;
+  readonly atMs: number;
+}
+
+/**
+ * What becomes of a request. `pass`: it is forwarded; `drop`: the connection is closed before it is; `lose`: it is
+ * forwarded, and its answer is lost; `hang`: it is not answered; or an answer in its place.
+ */
+export type Fault =
+  | 'pass'
+  | 'drop'
+  | 'lose'
+  | 'hang'
+  | { readonly status: number; readonly headers?: Record<string, string>; readonly body?: object }
+  | { readonly afterMs: number };
+
+/** Stands between a client and a real server, and does to its requests what bad networks and busy servers do. */
+export class FaultyProxy {
+  readonly seen: SeenRequest[] = [];
+  /** Streams of events that are open. */
+  openStreams = 0;
+  /** Decides about each request. */
+  rule: (request: SeenRequest) => Fault = () => 'pass';
+
+  private constructor(
+    private readonly server: Server,
+    private readonly targetPort: number,
+  ) {}
+
+  static async start(targetPort: number): Promise<FaultyProxy> {
+    const server = createServer();
+    const proxy = new FaultyProxy(server, targetPort);
+    server.on('request', (request, response) => proxy.take(request, response));
+    // As the real server: a client that closes its own side is answered.
+    (server as Server & { httpAllowHalfOpen: boolean }).httpAllowHalfOpen = true;
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    return proxy;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${String((this.server.address() as AddressInfo).port)}`;
+  }
+
+  /** The next requests whose path ends so meet these faults, one each; all others pass. */
+  next(pathEnd: string, ...faults: Fault[]): void {
+    this.rule = ({ path }) => (path.split('?')[0]?.endsWith(pathEnd) ? (faults.shift() ?? 'pass') : 'pass');
+  }
+
+  /** Requests that came so far, by the end of their path. */
+  of(pathEnd: string): SeenRequest[] {
+    return this.seen.filter(({ path }) => path.split('?')[0]?.endsWith(pathEnd));
+  }
+
+  /** Cuts every connection. */
+  async cut(): Promise<void> {
+    this.server.closeAllConnections();
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+
+  async stop(): Promise<void> {
+    this.server.closeAllConnections();
+    await new Promise((resolve) => this.server.close(resolve));
+  }
+
+  private take(request: IncomingMessage, response: ServerResponse): void {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('error', () => undefined);
+    request.on('end', () => {
+      const body = Buffer.concat(chunks).toString();
+      const { method = '', url: path = '', headers } = request;
+      const seen = { method, path, headers, body, atMs: performance.now() };
+      this.seen.push(seen);
+      this.play(this.rule(seen), seen, response);
+    });
+  }
+
+  private play(fault: Fault, seen: SeenRequest, response: ServerResponse): void {
+    if (fault === 'hang') return;
+    if (fault === 'drop') response.destroy();
+    else if (fault === 'pass' || fault === 'lose') this.forward(seen, response, fault === 'lose');
+    else if ('afterMs' in fault) setTimeout(() => this.forward(seen, response, false), fault.afterMs);
+    else {
+      response.writeHead(fault.status, { 'content-type': 'application/problem+json', ...fault.headers });
+      response.end(JSON.stringify({ code: 'overloaded', ...fault.body }));
+    }
+  }
+
+  private forward(
+    { method, path, headers, body }: SeenRequest,
+    response: ServerResponse,
+    loses: boolean,
+  ): void {
+    const forwarded = httpRequest(
+      { host: '127.0.0.1', port: this.targetPort, method, path, headers, agent: false },
+      (answer) => {
+        const chunks: Buffer[] = [];
+        if (headers.accept === 'text/event-stream') {
+          response.writeHead(answer.statusCode ?? 0, answer.headers);
+          this.openStreams++;
+          response.on('close', () => this.openStreams--);
+          answer.pipe(response);
+          return;
+        }
+        answer.on('data', (chunk: Buffer) => chunks.push(chunk));
+        answer.on('end', () => {
+          if (loses) {
+            response.destroy();
+            return;
+          }
+          // They belong to the connection behind the proxy.
+          const { headers: answered } = answer;
+          delete answered.connection;
+          delete answered['transfer-encoding'];
+          response.writeHead(answer.statusCode ?? 0, answered);
+          response.end(Buffer.concat(chunks));
+        });
+        answer.on('error', () => response.destroy());
+      },
+    );
+    forwarded.on('error', () => response.destroy());
+    const { socket } = response;
+    // The client has closed its own side: the server is to see that, too.
+    const endOwnSide = (): void => void forwarded.socket?.end();
+    socket?.once('end', endOwnSide);
+    response.on('close', () => {
+      socket?.off('end', endOwnSide);
+      forwarded.destroy();
+    });
+    forwarded.end(body);
+  }
+}

@@ -1,0 +1,463 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { waitFor } from '../../../test/support/redis.js';
+import {
+  defineJob,
+  isPumphouseError,
+  type PlacedEvent,
+  PumphouseError,
+  type StandardSchema,
+} from '../src/node.js';
+import { app, client, clientOf, counts, faulty, fresh, proxy, useServer, workerOf } from './fixture.js';
+
+useServer();
+
+/** A schema of the kind that zod makes: refuses what `check` throws at, and gives what it returns. */
+export function schema<In, Out>(check: (value: In) => Out): StandardSchema<In, Out> {
+  return {
+    '~standard': {
+      version: 1,
+      vendor: 'test',
+      validate: (value) => {
+        try {
+          return { value: check(value as In) };
+        } catch (error) {
+          return { issues: [{ message: (error as Error).message, path: ['to'] }] };
+        }
+      },
+    },
+  };
+}
+
+const refused = (promise: Promise<unknown>): Promise<PumphouseError> =>
+  promise.then(
+    () => Promise.reject(new Error('it was not refused')),
+    (error: unknown) => {
+      if (error instanceof PumphouseError) return error;
+      throw error;
+    },
+  );
+
+describe('publish', () => {
+  it('stores a job with all of its options', async () => {
+    const queue = fresh();
+    const { id, state, existing } = await client.publish({
+      queue,
+      data: { to: 'ada', camelCase: { a_b: 1 } },
+      type: 'welcome',
+      delayMs: 60_000,
+      tries: 5,
+      priority: -3,
+      tags: ['vip'],
+      attributes: { shopName: 'north' },
+      retry: { kind: 'exponential', delayMs: 1_000, maxMs: 60_000, nonRetryable: ['address'] },
+      unique: { key: fresh('key'), mode: 'reject', windowMs: 1_000 },
+      retentionMs: 1_000,
+      history: true,
+    });
+    expect({ state, existing }).toEqual({ state: 'scheduled', existing: false });
+    expect(await client.jobs.get(id)).toMatchObject({
+      queue,
+      data: { to: 'ada', camelCase: { a_b: 1 } },
+      type: 'welcome',
+      triesLeft: 5,
+      priority: -3,
+      tags: ['vip'],
+      attributes: { shopName: 'north' },
+      contentType: 'application/json',
+    });
+  });
+
+  it('keeps bytes, text of another type and digits as they are', async () => {
+    const queue = fresh();
+    const bytes = Uint8Array.from([0, 255, 128, 10]);
+    const [a, b, c] = await client.publishMany([
+      { queue, data: bytes },
+      { queue, data: '<a>ö</a>', contentType: 'application/xml' },
+      { queue, json: '{"n":12345678901234567890.10}' },
+    ]);
+    const jobs = await Promise.all([a, b, c].map((job) => client.jobs.get(job!.id)));
+    expect(Buffer.from(jobs[0]!.data as Uint8Array)).toEqual(Buffer.from(bytes));
+    expect(Buffer.from(jobs[1]!.data as Uint8Array).toString()).toBe('<a>ö</a>');
+    expect(jobs[1]!.contentType).toBe('application/xml');
+    const raw = await app.get(`/v1/${app.namespace}/jobs/${c!.id}`);
+    expect(raw.text).toContain('12345678901234567890.10');
+  });
+
+  it('refuses data that has no JSON, and JSON text that is none, before it sends anything', async () => {
+    const queue = fresh();
+    await expect(faulty.publish({ queue, data: () => 1 })).rejects.toThrow(TypeError);
+    await expect(faulty.publish({ queue, json: '1,"tries":9' })).rejects.toThrow(SyntaxError);
+    await expect(faulty.publish({ queue, data: { a: 1 }, contentType: 'text/plain' })).rejects.toThrow(
+      TypeError,
+    );
+    expect(proxy.seen).toEqual([]);
+  });
+
+  it.each([
+    ['a lost answer', 'lose'],
+    ['a reset before the request', 'drop'],
+    ['503 overloaded', { status: 503 }],
+    [
+      '429 with Retry-After',
+      { status: 429, headers: { 'retry-after': '1' }, body: { code: 'rate_limited' } },
+    ],
+  ] as const)('stores one job after %s, with one key for all attempts', async (_, fault) => {
+    const queue = fresh();
+    proxy.next('/jobs', fault, fault);
+    const { id } = await faulty.publish({ queue, data: 1 });
+    const requests = proxy.of('/jobs');
+    expect(requests).toHaveLength(3);
+    expect(new Set(requests.map(({ headers }) => headers['idempotency-key'])).size).toBe(1);
+    expect(requests[0]!.headers['idempotency-ttl-ms']).toBe('120000');
+    expect(await counts(queue)).toMatchObject({ ready: 1 });
+    expect((await client.jobs.get(id)).queue).toBe(queue);
+    if (fault instanceof Object && fault.status === 429) {
+      expect(requests[1]!.atMs - requests[0]!.atMs).toBeGreaterThan(950);
+    }
+  });
+
+  it('gives up after five attempts, and says so', async () => {
+    proxy.rule = () => 'drop';
+    const error = await refused(faulty.publish({ queue: fresh() }));
+    expect(error).toMatchObject({
+      code: 'network',
+      status: 0,
+      retryable: true,
+      attempts: 5,
+      requestId: null,
+    });
+    expect(proxy.seen).toHaveLength(5);
+  });
+
+  it('gives up when its time is over, whatever attempts are left', async () => {
+    proxy.rule = () => 'hang';
+    const hasty = clientOf({ url: proxy.url, retry: { attemptMs: 150, withinMs: 400 } });
+    const begunMs = performance.now();
+    expect(await refused(hasty.publish({ queue: fresh() }))).toMatchObject({
+      code: 'timeout',
+      retryable: true,
+    });
+    expect(performance.now() - begunMs).toBeLessThan(1_000);
+    expect(proxy.seen.length).toBeGreaterThan(1);
+    hasty.close();
+  });
+
+  it('does not repeat what the server refuses for good', async () => {
+    const error = await refused(faulty.publish({ queue: fresh(), priority: 200 }));
+    expect(error).toMatchObject({ code: 'invalid_argument', status: 400, retryable: false, attempts: 1 });
+    expect(error.fields).toEqual([{ field: 'priority', rule: expect.any(String) as string }]);
+    expect(error.requestId).toMatch(/\S/);
+    expect(proxy.seen).toHaveLength(1);
+    const wrong = clientOf({ token: 'nonsense' });
+    const unknown = await refused(wrong.publish({ queue: fresh() }));
+    expect(unknown).toMatchObject({ code: 'token_invalid', status: 401 });
+    expect(`${unknown.message} ${JSON.stringify(unknown)}`).not.toContain('nonsense');
+    wrong.close();
+  });
+
+  it('keeps the time of a key of yours, and stores nothing twice under it', async () => {
+    const queue = fresh();
+    const idempotencyKey = fresh('key');
+    const first = await faulty.publish({ queue, data: 1 }, { idempotencyKey });
+    expect(await faulty.publish({ queue, data: 1 }, { idempotencyKey })).toEqual(first);
+    expect(proxy.seen.map(({ headers }) => headers['idempotency-ttl-ms'])).toEqual([undefined, undefined]);
+    expect(await counts(queue)).toMatchObject({ ready: 1 });
+    const other = await refused(faulty.publish({ queue, data: 2 }, { idempotencyKey }));
+    expect(other).toMatchObject({ code: 'idempotency_key_reused', status: 422 });
+  });
+
+  it.each(['before', 'during', 'between the attempts of'])(
+    'ends with the reason of a signal that aborts %s the call',
+    async (when) => {
+      const abort = new AbortController();
+      const reason = new Error('enough');
+      proxy.rule = () => (when === 'during' ? 'hang' : { status: 503, headers: { 'retry-after': '5' } });
+      if (when === 'before') abort.abort(reason);
+      const published = faulty.publish({ queue: fresh() }, { signal: abort.signal });
+      const ended = expect(published).rejects.toBe(reason);
+      if (when !== 'before') {
+        await waitFor(() => proxy.seen.length === 1);
+        await sleep(30);
+        abort.abort(reason);
+      }
+      await ended;
+      expect(proxy.seen.length).toBe(when === 'before' ? 0 : 1);
+    },
+  );
+});
+
+describe('publishMany', () => {
+  it('stores all in order, 64 in each call, and repeats a lost one without duplicates', async () => {
+    const queue = fresh();
+    proxy.next('/jobs', 'lose', 'pass', 'lose');
+    const jobs = await faulty.publishMany(Array.from({ length: 100 }, (_, i) => ({ queue, data: i })));
+    expect(new Set(jobs.map(({ id }) => id)).size).toBe(100);
+    expect(await counts(queue)).toMatchObject({ ready: 100 });
+    const { items } = await client.jobs.list({ queue, limit: 1_000 });
+    expect(items.map(({ id }) => id)).toEqual(jobs.map(({ id }) => id));
+    const keys = proxy.of('/jobs').map(({ headers }) => headers['idempotency-key']);
+    expect([keys.length, new Set(keys).size]).toEqual([4, 2]);
+  });
+
+  it('can be repeated under a key of yours', async () => {
+    const queue = fresh();
+    const jobs = Array.from({ length: 70 }, (_, i) => ({ queue, data: i }));
+    const idempotencyKey = fresh('key');
+    const first = await client.publishMany(jobs, { idempotencyKey });
+    expect(await client.publishMany(jobs, { idempotencyKey })).toEqual(first);
+    expect(await counts(queue)).toMatchObject({ ready: 70 });
+  });
+});
+
+describe('typed jobs', () => {
+  const sums = schema((value: { to: string }) => {
+    if (typeof value.to !== 'string') throw new Error('must be text');
+    return { to: value.to.toUpperCase() };
+  });
+
+  it('refuses an input before it sends anything, and publishes what was given', async () => {
+    const mail = defineJob({ queue: fresh(), type: 'mail', input: sums, tries: 7 });
+    // @ts-expect-error the input has no such form
+    const error = await refused(faulty.publish(mail, { to: 5 }));
+    expect(error).toMatchObject({
+      code: 'invalid_input',
+      message: expect.stringContaining('to: must be text') as string,
+    });
+    expect(proxy.seen).toEqual([]);
+    const { id } = await faulty.publish(mail, { to: 'ada' }, { priority: 2 });
+    expect(await client.jobs.get(id)).toMatchObject({
+      data: { to: 'ada' },
+      type: 'mail',
+      tries: 7,
+      priority: 2,
+    });
+    const all = await client.publishAll(mail, [{ to: 'b' }, { to: 'c' }]);
+    expect(all).toHaveLength(2);
+  });
+
+  it('waits for the result, parsed by its schema', async () => {
+    const add = defineJob({
+      queue: fresh(),
+      input: schema((pair: [number, number]) => pair),
+      output: schema((sum: number) => ({ sum })),
+    });
+    const { worker } = workerOf(add.queue);
+    worker.handle(add, ({ data: [a, b] }) => a + b);
+    void worker.run();
+    const ended = await client.publishAndWait(add, [2, 3], { waitMs: 5_000 });
+    expect(ended).toMatchObject({ state: 'done', result: { sum: 5 }, failure: null });
+    expect(ended.result?.sum).toBe(5);
+  });
+});
+
+describe('publishAndWait', () => {
+  it('says that a job has not ended in time, and how one has failed', async () => {
+    const queue = fresh();
+    expect(await client.publishAndWait({ queue }, { waitMs: 20 })).toMatchObject({
+      state: 'ready',
+      result: undefined,
+    });
+    await client.queues.purge(queue, ['ready']);
+    const { worker } = workerOf(queue);
+    worker.handle('*', () => {
+      throw new Error('broken');
+    });
+    worker.handle(defineJob({ queue }), () => Promise.reject(new Error('broken')));
+    void worker.run();
+    const ended = await client.publishAndWait({ queue, tries: 1 }, { waitMs: 5_000 });
+    expect(ended).toMatchObject({ state: 'dead', failure: { group: 'Error' } });
+    expect(ended.failure?.message).toContain('broken');
+  });
+
+  it('is told of the end after its connection was lost', async () => {
+    const queue = fresh();
+    proxy.next('/jobs', 'lose');
+    const { worker } = workerOf(queue);
+    worker.handle(defineJob({ queue }), () => 'ok');
+    void worker.run();
+    const ended = await faulty.publishAndWait({ queue, retentionMs: 60_000 }, { waitMs: 5_000 });
+    expect(ended).toMatchObject({ state: 'done', result: 'ok' });
+    expect(proxy.of('/jobs')).toHaveLength(2);
+  });
+});
+
+describe('the other calls', () => {
+  it('look for jobs, change, put, cancel, log and delete them', async () => {
+    const queue = fresh();
+    const id = fresh('job');
+    expect(await client.jobs.put(id, { queue, data: 1, delayMs: 60_000 })).toMatchObject({
+      id,
+      state: 'scheduled',
+    });
+    const taken = await refused(client.jobs.put(id, { queue, data: 2 }, { onlyNew: true }));
+    expect(taken.code).toBe('job_exists');
+    expect(await client.jobs.update(id, { tags: ['x'], data: { a: 1 }, delayMs: 0 })).toMatchObject({
+      state: 'ready',
+    });
+    await client.jobs.log(id, 'half of it', { rows: 512 });
+    const job = await client.jobs.get(id);
+    expect(job).toMatchObject({ data: { a: 1 }, tags: ['x'] });
+    expect(job.timeline.map(({ what }) => what)).toContain('log');
+    expect((await client.jobs.list({ ids: [id], fields: ['data'] })).items).toMatchObject([
+      { id, data: { a: 1 } },
+    ]);
+    expect(await client.jobs.cancel(id)).toMatchObject({ outcome: 'cancelled' });
+    expect((await refused(client.jobs.get(id))).code).toBe('job_not_found');
+    const { id: other } = await client.publish({ queue });
+    proxy.next(other, 'lose');
+    await faulty.jobs.delete(other);
+    expect(proxy.seen).toHaveLength(2);
+    expect((await refused(client.jobs.delete(other))).code).toBe('job_not_found');
+  });
+
+  it('go through all pages of a list', async () => {
+    const queue = fresh();
+    const published = await client.publishMany(Array.from({ length: 25 }, () => ({ queue })));
+    const ids: string[] = [];
+    for await (const { id } of client.jobs.each({ queue, limit: 10 })) ids.push(id);
+    expect(ids).toEqual(published.map(({ id }) => id));
+  });
+
+  it('set up, pause, resume, drain, purge and forget a queue', async () => {
+    const queue = fresh();
+    const settings = {
+      maxRunning: 3,
+      rate: { rate: 100, periodMs: 1_000 },
+      defaults: { tries: 5, retry: { kind: 'fixed', delayMs: 5 } },
+    } as const;
+    expect(await client.queues.update(queue, settings)).toMatchObject({
+      maxRunning: 3,
+      created: true,
+      defaults: settings.defaults,
+    });
+    expect((await client.queues.pause(queue)).pausedAt).toMatch(/Z$/);
+    expect((await client.queues.resume(queue)).pausedAt).toBeNull();
+    await client.publish({ queue });
+    expect((await client.queues.drain(queue)).drainingAt).toMatch(/Z$/);
+    expect((await refused(client.publish({ queue }))).code).toBe('queue_draining');
+    expect(await client.queues.purge(queue, ['ready'])).toEqual({
+      jobs: { ready: 1 },
+      dryRun: false,
+      complete: true,
+    });
+    await client.queues.delete(queue);
+    const names: string[] = [];
+    for await (const { queue: name, exists } of client.queues.each()) if (exists) names.push(name);
+    expect(names).not.toContain(queue);
+  });
+
+  it('list, respawn, move and delete dead jobs', async () => {
+    const queue = fresh();
+    const [a, b, c] = await client.publishMany([1, 2, 3].map((data) => ({ queue, data, tries: 1 })));
+    for (const job of await client.driver.lease({
+      queues: [queue],
+      count: 3,
+      waitMs: 0,
+      ttrMs: 1_000,
+      signal: new AbortController().signal,
+    })) {
+      await client.driver.fail(job, { group: 'smtp', message: 'no' });
+    }
+    expect((await client.deadLetter.list({ queue, group: 'smtp' })).items.map(({ id }) => id)).toEqual([
+      a!.id,
+      b!.id,
+      c!.id,
+    ]);
+    expect(await client.deadLetter.respawn({ ids: [a!.id] })).toEqual({
+      jobs: 1,
+      dryRun: false,
+      nextCursor: null,
+    });
+    const toQueue = fresh();
+    expect(await client.deadLetter.move({ filter: { queue }, limit: 1, toQueue })).toMatchObject({ jobs: 1 });
+    expect(await client.deadLetter.delete({ filter: { queue }, dryRun: true })).toMatchObject({
+      jobs: 1,
+      dryRun: true,
+    });
+    expect(await client.deadLetter.delete({ filter: { queue } })).toMatchObject({ jobs: 1 });
+    expect(await counts(toQueue)).toMatchObject({ ready: 1 });
+  });
+
+  it('keep recurring jobs, statistics and workers', async () => {
+    const queue = fresh();
+    const id = fresh('every');
+    const fields = {
+      schedule: { everyMs: 60_000, offsetMs: 60_000 },
+      job: { queue, data: { report: 'sales' }, retry: { kind: 'none' } },
+      maxCatchUp: 2,
+    } as const;
+    expect(await client.recurring.put(id, fields)).toMatchObject({
+      id,
+      maxCatchUp: 2,
+      job: { queue, data: { report: 'sales' } },
+    });
+    expect(await client.recurring.update(id, { job: { priority: 4 } })).toMatchObject({
+      job: { priority: 4 },
+    });
+    expect((await client.recurring.pause(id)).nextAt).toBeNull();
+    expect((await client.recurring.resume(id)).nextAt).toMatch(/Z$/);
+    expect((await client.recurring.list({ queue })).items).toHaveLength(1);
+    await client.recurring.delete(id);
+    expect((await refused(client.recurring.get(id))).code).toBe('recurring_not_found');
+    expect(await client.stats.get({ queue })).toMatchObject({
+      queue,
+      waits: { count: 0, meanMs: 0 },
+      stillDead: 0,
+    });
+    expect((await refused(client.workers.get('unknown'))).code).toBe('worker_not_found');
+  });
+});
+
+describe('events', () => {
+  it('come as they happen, and go on behind the last one after the connection was cut', async () => {
+    const queue = fresh();
+    const abort = new AbortController();
+    const seen: PlacedEvent[] = [];
+    let opened = 0;
+    const reading = (async () => {
+      for await (const event of faulty.events({
+        queues: [queue],
+        signal: abort.signal,
+        onOpen: () => opened++,
+      }))
+        seen.push(event);
+    })();
+    await waitFor(() => opened === 1);
+    const first = await client.publish({ queue });
+    await waitFor(() => seen.length === 1);
+    // The proxy refuses the connection until the second job is there.
+    proxy.rule = () => 'drop';
+    await proxy.cut();
+    const second = await client.publish({ queue });
+    proxy.rule = () => 'pass';
+    await waitFor(() => seen.length === 2, 10_000);
+    expect(seen.map(({ event, id }) => [event, id])).toEqual([
+      ['published', first.id],
+      ['published', second.id],
+    ]);
+    expect(proxy.seen.at(-1)?.headers['last-event-id']).toBe(seen[0]?.place);
+    abort.abort();
+    await expect(reading).rejects.toThrow();
+  });
+
+  it('end with an error where the server refuses', async () => {
+    const wrong = clientOf({ token: 'nonsense' });
+    await expect(wrong.events().next()).rejects.toMatchObject({ code: 'token_invalid' });
+    await expect(client.events({ events: ['nonsense'] }).next()).rejects.toMatchObject({
+      code: 'invalid_argument',
+    });
+    expect(isPumphouseError(new PumphouseError('timeout', ''), 'timeout')).toBe(true);
+    wrong.close();
+  });
+
+  it('close their connection when the reader leaves its loop', async () => {
+    const queue = fresh();
+    const stream = faulty.events({ queues: [queue], onOpen: () => void client.publish({ queue }) });
+    for await (const { event } of stream) {
+      expect(event).toBe('published');
+      expect(proxy.openStreams).toBe(1);
+      break;
+    }
+    await waitFor(() => proxy.openStreams === 0);
+  });
+});

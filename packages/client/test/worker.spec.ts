@@ -1,0 +1,637 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { waitFor } from '../../../test/support/redis.js';
+import { defineJob, Fail, type HandlerContext, Next, Release, Retry } from '../src/node.js';
+import {
+  aborted,
+  client,
+  clientOf,
+  counts,
+  deferred,
+  faulty,
+  fresh,
+  proxy,
+  useServer,
+  workerOf,
+} from './fixture.js';
+
+useServer();
+
+const plain = (queue: string) => defineJob({ queue });
+/** Of what the proxy saw, calls that settle a job. */
+const settled = (): string[] =>
+  proxy.seen.flatMap(({ path }) => /\/(acks|release|retry|fail)$/.exec(path)?.slice(1) ?? []);
+
+describe('leasing', () => {
+  it('never has more than it may, and asks for as many as are free with one request at a time', async () => {
+    const queue = fresh();
+    await client.publishMany(Array.from({ length: 40 }, (_, i) => ({ queue, data: i })));
+    const { worker } = workerOf(queue, { through: faulty, concurrency: 4, prefetch: 3 });
+    let running = 0;
+    let most = 0;
+    let mostHeld = 0;
+    let done = 0;
+    worker.handle(plain(queue), async () => {
+      most = Math.max(most, ++running);
+      mostHeld = Math.max(mostHeld, worker.heldCount);
+      await sleep(3);
+      running--;
+      done++;
+    });
+    void worker.run();
+    await waitFor(() => done === 40, 10_000);
+    expect([most, mostHeld]).toEqual([4, 7]);
+    const leaseCounts = proxy.of('/leases').map(({ body }) => (JSON.parse(body) as { count: number }).count);
+    expect(leaseCounts[0]).toBe(7);
+    await waitFor(async () => (await counts(queue))['leased'] === 0);
+  });
+
+  it('sends no lease request while nothing is free', async () => {
+    const queue = fresh();
+    const end = deferred();
+    await client.publishMany([{ queue }, { queue }]);
+    const { worker } = workerOf(queue, { through: faulty, concurrency: 1 });
+    worker.handle(plain(queue), () => end.promise);
+    void worker.run();
+    await waitFor(() => worker.heldCount === 1);
+    await sleep(100);
+    expect(proxy.of('/leases')).toHaveLength(1);
+    end.resolve();
+    await waitFor(() => proxy.of('/leases').length >= 2);
+  });
+
+  it('goes on after the server refused, and does not hurry a server that answers too soon', async () => {
+    const queue = fresh();
+    proxy.rule = ({ path }) =>
+      path.endsWith('/leases')
+        ? proxy.of('/leases').length < 6
+          ? { status: 200, body: { jobs: [] } }
+          : 'pass'
+        : 'pass';
+    const { worker } = workerOf(queue, { through: faulty });
+    const done = deferred();
+    worker.handle(plain(queue), () => done.resolve());
+    await client.publish({ queue });
+    void worker.run();
+    await done.promise;
+    const times = proxy.of('/leases').map(({ atMs }) => atMs);
+    expect(times[5]! - times[0]!).toBeGreaterThan(30);
+  });
+
+  it('rejects when its token is refused', async () => {
+    const wrong = clientOf({ token: 'nonsense' });
+    const { worker } = workerOf(fresh(), { through: wrong });
+    await expect(worker.run()).rejects.toMatchObject({ code: 'token_invalid' });
+    wrong.close();
+  });
+
+  it('refuses options that cannot be', () => {
+    expect(() => client.worker({ queues: [] })).toThrow('queues');
+    expect(() => client.worker({ queues: ['q'], concurrency: 0 })).toThrow('concurrency');
+    const { worker } = workerOf(fresh());
+    worker.handle('mail', () => 1);
+    expect(() => worker.handle('mail', () => 2)).toThrow('mail');
+  });
+});
+
+describe('handlers', () => {
+  it('get the job, as data, text and bytes', async () => {
+    const queue = fresh();
+    await client.publishMany([
+      { queue, json: '{"data":[1,{"jobs":"]}\\"ö"}],"n":12345678901234567890.10}' },
+      { queue, json: ' "x" ' },
+      { queue, data: Uint8Array.from([255, 0]), contentType: 'image/x' },
+      { queue },
+    ]);
+    const seen: unknown[] = [];
+    const { worker } = workerOf(queue, { concurrency: 4 });
+    worker.handle(plain(queue), ({ data, text, bytes, contentType, attempts, triesLeft }) => {
+      seen.push([data, text, Buffer.from(bytes).toString('latin1'), contentType, attempts, triesLeft]);
+    });
+    void worker.run();
+    await waitFor(() => seen.length === 4);
+    const odd = '{"data":[1,{"jobs":"]}\\"\\u00f6"}],"n":12345678901234567890.10}';
+    expect(seen).toEqual([
+      [{ data: [1, { jobs: ']}"ö' }], n: 12345678901234567000 }, odd, odd, 'application/json', 1, 2],
+      ['x', '"x"', '"x"', 'application/json', 1, 2],
+      [expect.any(Uint8Array), expect.any(String), 'ÿ\u0000', 'image/x', 1, 2],
+      [null, 'null', 'null', 'application/json', 1, 2],
+    ]);
+  });
+
+  it('are chosen by queue and type, then by type, then by *', async () => {
+    const queue = fresh();
+    const calls: string[] = [];
+    const { worker } = workerOf(queue);
+    worker.handle(defineJob({ queue, type: 'a' }), () => void calls.push('queue/a'));
+    worker.handle('a', () => calls.push('a'));
+    worker.handle('b', () => calls.push('b'));
+    worker.handle('*', ({ type }) => calls.push(`* ${String(type)}`));
+    worker.handle(plain(queue), () => calls.push('queue'));
+    await client.publishMany([{ queue, type: 'a' }, { queue, type: 'b' }, { queue, type: 'c' }, { queue }]);
+    void worker.run();
+    await waitFor(() => calls.length === 4);
+    expect(calls.sort()).toEqual(['* c', 'b', 'queue', 'queue/a']);
+  });
+
+  it('run inside the middleware, the first one outermost', async () => {
+    const queue = fresh();
+    const calls: string[] = [];
+    const { worker } = workerOf(queue);
+    const done = deferred();
+    worker
+      .use(async (job, _, next) => {
+        calls.push(`1 ${job.queue === queue ? 'in' : ''}`);
+        const result = await next();
+        calls.push(`1 out ${String(result)}`);
+        done.resolve();
+        return 'replaced';
+      })
+      .use(async (_job, _context, next) => {
+        calls.push('2 in');
+        return next();
+      })
+      .handle(plain(queue), () => 'result');
+    const { id } = await client.publish({ queue, retentionMs: 60_000 });
+    void worker.run();
+    await done.promise;
+    expect(calls).toEqual(['1 in', '2 in', '1 out result']);
+    await waitFor(async () => (await client.jobs.get(id)).state === 'done');
+    expect((await client.jobs.get(id)).result?.data).toBe('replaced');
+  });
+
+  it('keep results as JSON or bytes, and move jobs on', async () => {
+    const queue = fresh();
+    const other = fresh();
+    const { worker } = workerOf(queue);
+    worker.handle('bytes', () => Uint8Array.from([255]));
+    worker.handle('next', () => new Next({ queue: other, data: { step: 2 } }));
+    const [bytes, next] = await client.publishMany([
+      { queue, type: 'bytes', retentionMs: 60_000 },
+      { queue, type: 'next', data: { step: 1 } },
+    ]);
+    void worker.run();
+    await waitFor(async () => (await client.jobs.get(next!.id)).queue === other);
+    expect((await client.jobs.get(next!.id)).data).toEqual({ step: 2 });
+    await waitFor(async () => (await client.jobs.get(bytes!.id)).state === 'done');
+    expect([...((await client.jobs.get(bytes!.id)).result?.data as Uint8Array)]).toEqual([255]);
+  });
+
+  it('store progress and write lines', async () => {
+    const queue = fresh();
+    const { worker } = workerOf(queue);
+    const { id } = await client.publish({ queue, history: true });
+    const end = deferred();
+    worker.handle(plain(queue), async (_job, { progress, log }) => {
+      await Promise.all([progress({ sent: 1 }), progress({ sent: 2 }), progress({ sent: 3 })]);
+      await log('half of it', { rows: 1 });
+      await end.promise;
+    });
+    void worker.run();
+    await waitFor(async () => (await client.jobs.get(id)).timeline.some(({ what }) => what === 'log'));
+    expect((await client.jobs.get(id)).progress).toEqual({ sent: 3 });
+    end.resolve();
+  });
+
+  it('reject progress that the server refuses', async () => {
+    const queue = fresh();
+    const { worker } = workerOf(queue);
+    const refusal = deferred<unknown>();
+    worker.handle(plain(queue), async (_job, { progress }) => {
+      await progress('x'.repeat(100_000)).catch((error: unknown) => refusal.resolve(error));
+    });
+    await client.publish({ queue });
+    void worker.run();
+    expect(await refusal.promise).toMatchObject({ status: 400 });
+    await waitFor(() => worker.heldCount === 0);
+  });
+});
+
+describe('outcomes', () => {
+  it.each([
+    ['an error', () => Promise.reject(new TypeError('odd')), 'scheduled', 'TypeError', 1],
+    [
+      'an error with a code',
+      () => Promise.reject(Object.assign(new Error('x'), { code: 'ECONNRESET' })),
+      'scheduled',
+      'ECONNRESET',
+      1,
+    ],
+    [
+      'a thrown text',
+      () => {
+        // eslint-disable-next-line @typescript-eslint/only-throw-error -- handlers do such things
+        throw 'text';
+      },
+      'scheduled',
+      'failed',
+      1,
+    ],
+    [
+      'Retry',
+      () => Promise.reject(new Retry('later', { group: 'smtp', delayMs: 90_000 })),
+      'scheduled',
+      'smtp',
+      1,
+    ],
+    ['Fail', () => Promise.reject(new Fail('never', { group: 'address' })), 'dead', 'address', 1],
+    ['Release', () => Promise.reject(new Release({ delayMs: 60_000 })), 'scheduled', undefined, 0],
+  ])('%s', async (_, handler, state, group, failures) => {
+    const queue = fresh();
+    const { worker } = workerOf(queue);
+    worker.handle(plain(queue), handler);
+    const { id } = await client.publish({ queue, retry: { kind: 'fixed', delayMs: 60_000 } });
+    void worker.run();
+    await waitFor(async () => (await client.jobs.get(id)).state === state);
+    const job = await client.jobs.get(id);
+    expect([job.failure?.group, job.failures, job.triesLeft]).toEqual([
+      group,
+      failures,
+      group === undefined ? 3 : 2,
+    ]);
+    expect(worker.heldCount).toBe(0);
+  });
+
+  it('fails input and output that a schema refuses, with a group of its own, and runs no handler', async () => {
+    const queue = fresh();
+    const refuse = {
+      '~standard': { version: 1, vendor: 'test', validate: () => ({ issues: [{ message: 'must be ok' }] }) },
+    } as const;
+    const { worker } = workerOf(queue);
+    let calls = 0;
+    worker.handle(defineJob({ queue, type: 'in', input: refuse }), () => {
+      calls++;
+    });
+    worker.handle(defineJob({ queue, type: 'out', output: refuse }), () => 1);
+    const [a, b] = await client.publishMany([
+      { queue, type: 'in' },
+      { queue, type: 'out' },
+    ]);
+    void worker.run();
+    await waitFor(async () => (await counts(queue))['dead'] === 2);
+    expect((await client.jobs.get(a!.id)).failure).toMatchObject({
+      group: 'invalid_input',
+      message: 'invalid_input: value: must be ok',
+    });
+    expect((await client.jobs.get(b!.id)).failure).toMatchObject({ group: 'invalid_output' });
+    expect(calls).toBe(0);
+  });
+
+  it('fails a job whose result the server refuses, and acknowledges those of the same batch', async () => {
+    const queue = fresh();
+    const { worker } = workerOf(queue, { concurrency: 3 });
+    const together = deferred();
+    let count = 0;
+    worker.handle(plain(queue), async ({ data }) => {
+      if (++count === 3) together.resolve();
+      await together.promise;
+      return data === 1 ? 'x'.repeat(100_000) : data === 2 ? { circular: 1n } : 'ok';
+    });
+    const jobs = await client.publishMany([0, 1, 2].map((data) => ({ queue, data, retentionMs: 60_000 })));
+    void worker.run();
+    await waitFor(() => count === 3 && worker.heldCount === 0, 5_000);
+    const ended = await Promise.all(jobs.map(({ id }) => client.jobs.get(id)));
+    expect(ended.map(({ state, failure }) => [state, failure?.group])).toEqual([
+      ['done', undefined],
+      ['dead', 'invalid_output'],
+      ['dead', 'invalid_output'],
+    ]);
+  });
+
+  it('gives a job without a handler back for a while, and says so once', async () => {
+    const queue = fresh();
+    const { worker, log } = workerOf(queue);
+    worker.handle('known', () => 1);
+    const jobs = await client.publishMany([
+      { queue, type: 'new' },
+      { queue, type: 'new' },
+    ]);
+    void worker.run();
+    await waitFor(async () => (await counts(queue))['scheduled'] === 2);
+    const job = await client.jobs.get(jobs[0]!.id);
+    expect([job.triesLeft, job.failures]).toEqual([3, 0]);
+    expect(Date.parse(job.dueAt!) - Date.now()).toBeGreaterThan(50_000);
+    expect(log).toEqual([
+      { message: expect.stringContaining('no handler') as string, details: { queue, type: 'new' } },
+    ]);
+  });
+});
+
+describe('acks', () => {
+  it('go together', async () => {
+    const queue = fresh();
+    await client.publishMany(Array.from({ length: 50 }, () => ({ queue })));
+    const { worker } = workerOf(queue, { through: faulty, concurrency: 50 });
+    worker.handle(plain(queue), () => undefined);
+    void worker.run();
+    await waitFor(() => proxy.of('/acks').length > 0 && worker.heldCount === 0);
+    expect(proxy.of('/acks')).toHaveLength(1);
+  });
+
+  it('are sent again after a lost answer, a reset and 503; those that are done by then count as done', async () => {
+    const queue = fresh();
+    await client.publishMany([{ queue }, { queue }]);
+    proxy.next('/acks', 'lose', { status: 503 }, 'drop');
+    const { worker, log } = workerOf(queue, { through: faulty });
+    worker.handle(plain(queue), () => undefined);
+    void worker.run();
+    await waitFor(() => proxy.of('/acks').length === 4 && worker.heldCount === 0, 5_000);
+    expect(log).toEqual([]);
+    expect(await counts(queue)).toMatchObject({ ready: 0, leased: 0, scheduled: 0 });
+  });
+
+  it.each(['release', 'retry', 'fail'])(
+    '%s is sent again after a lost answer, and counts once',
+    async (what) => {
+      const queue = fresh();
+      const { id } = await client.publish({ queue });
+      proxy.next(`/${what}`, 'lose');
+      const { worker, log } = workerOf(queue, { through: faulty });
+      const errors = {
+        release: new Release({ delayMs: 60_000 }),
+        retry: new Retry('x', { delayMs: 60_000 }),
+        fail: new Fail('x'),
+      };
+      worker.handle(plain(queue), () => Promise.reject(errors[what as keyof typeof errors]));
+      void worker.run();
+      await waitFor(() => proxy.of(`/${what}`).length === 2 && worker.heldCount === 0, 5_000);
+      expect((await client.jobs.get(id)).failures).toBe(what === 'release' ? 0 : 1);
+      expect(log).toEqual([]);
+    },
+  );
+});
+
+describe('heartbeats', () => {
+  it('keep a lease for as long as its handler runs', async () => {
+    const queue = fresh();
+    const { worker } = workerOf(queue, { through: faulty, ttrMs: 600 });
+    let calls = 0;
+    worker.handle(plain(queue), async (_job, { signal }) => {
+      calls++;
+      await sleep(2_000);
+      return signal.aborted;
+    });
+    const { id } = await client.publish({ queue, retentionMs: 60_000 });
+    void worker.run();
+    await waitFor(() => calls === 1);
+    await waitFor(() => worker.heldCount === 0, 5_000);
+    expect((await client.jobs.get(id)).result?.data).toBe(false);
+    expect(calls).toBe(1);
+    const times = proxy.of('/heartbeat').map(({ atMs }) => atMs);
+    expect(times.length).toBeGreaterThanOrEqual(7);
+    expect(times.length).toBeLessThanOrEqual(11);
+  });
+
+  it('go on while an ack is not answered', async () => {
+    const queue = fresh();
+    await client.publish({ queue });
+    const { worker } = workerOf(queue, { through: faulty, ttrMs: 600 });
+    proxy.next('/acks', { afterMs: 1_500 });
+    worker.handle(plain(queue), () => undefined);
+    void worker.run();
+    await waitFor(() => proxy.of('/acks').length === 1);
+    const before = proxy.of('/heartbeat').length;
+    await sleep(1_200);
+    expect(proxy.of('/heartbeat').length - before).toBeGreaterThanOrEqual(4);
+    await waitFor(() => worker.heldCount === 0);
+    expect(await counts(queue)).toMatchObject({ ready: 0, leased: 0 });
+  });
+
+  it.each(['lease_lost by a revoke', 'job_not_found after it was deleted'])(
+    'abort the signal: %s; nothing is sent for the job any more',
+    async (how) => {
+      const queue = fresh();
+      const { worker } = workerOf(queue, { through: faulty, ttrMs: 600, concurrency: 1 });
+      const seen = deferred<string>();
+      let calls = 0;
+      worker.handle(plain(queue), async (_job, { signal }) => {
+        if (calls++ > 0) return;
+        seen.resolve(await aborted(signal));
+      });
+      const { id } = await client.publish({ queue });
+      void worker.run();
+      await waitFor(() => calls === 1);
+      if (how.startsWith('lease')) {
+        await client.queues.pause(queue);
+        await client.jobs.revoke(id);
+      } else await client.jobs.delete(id, { force: true });
+      expect(await seen.promise).toBe('lease_lost');
+      await waitFor(() => worker.heldCount === 0);
+      await sleep(50);
+      expect(settled()).toEqual([]);
+    },
+  );
+
+  it('abort the signal when none is answered for 80 % of the lease; what fails then is given back', async () => {
+    const queue = fresh();
+    const { worker } = workerOf(queue, { through: faulty, ttrMs: 1_000 });
+    const code = deferred<string>();
+    let begunMs = 0;
+    let endedMs = 0;
+    worker.handle(plain(queue), async (_job, { signal }) => {
+      begunMs = performance.now();
+      code.resolve(await aborted(signal));
+      endedMs = performance.now();
+      await client.queues.pause(queue);
+      signal.throwIfAborted();
+    });
+    proxy.rule = ({ path }) => (path.endsWith('/heartbeat') ? 'hang' : 'pass');
+    const { id } = await client.publish({ queue });
+    void worker.run();
+    expect(await code.promise).toBe('lease_unconfirmed');
+    expect(endedMs - begunMs).toBeGreaterThan(750);
+    expect(endedMs - begunMs).toBeLessThan(1_000);
+    await waitFor(() => worker.heldCount === 0);
+    expect(settled()).toEqual(['release']);
+    expect(await client.jobs.get(id)).toMatchObject({ state: 'ready', triesLeft: 3, failures: 0 });
+  });
+
+  it('bring the request to cancel a job; what the handler gives up is cancelled, what it has done is done', async () => {
+    const queue = fresh();
+    const { worker } = workerOf(queue, { ttrMs: 600 });
+    let calls = 0;
+    worker.handle('stops', async (_job, { signal }) => {
+      calls++;
+      await aborted(signal);
+      signal.throwIfAborted();
+    });
+    worker.handle('ends', async (_job, { signal }) => {
+      calls++;
+      return aborted(signal);
+    });
+    const [stops, ends] = await client.publishMany([
+      { queue, type: 'stops', retentionMs: 60_000 },
+      { queue, type: 'ends', retentionMs: 60_000 },
+    ]);
+    void worker.run();
+    await waitFor(() => calls === 2);
+    expect((await client.jobs.cancel(stops!.id)).outcome).toBe('requested');
+    await client.jobs.cancel(ends!.id);
+    await waitFor(() => worker.heldCount === 0);
+    expect(await client.jobs.get(stops!.id)).toMatchObject({ state: 'cancelled' });
+    expect(await client.jobs.get(ends!.id)).toMatchObject({ state: 'done', result: { data: 'cancelled' } });
+    expect(calls).toBe(2);
+  });
+
+  it('that are late because a handler blocks the event loop are reported, with its name', async () => {
+    const queue = fresh();
+    const { worker, log } = workerOf(queue, { ttrMs: 600 });
+    const block = (): void => {
+      const endMs = performance.now() + 200;
+      while (performance.now() < endMs);
+    };
+    worker.handle('at-once', block);
+    worker.handle('later', async () => {
+      await sleep(30);
+      block();
+      await sleep(30);
+    });
+    worker.handle('innocent', () => undefined);
+    void worker.run();
+    for (const type of ['at-once', 'later']) {
+      log.length = 0;
+      await client.publish({ queue, type });
+      await waitFor(() => log.length === 1);
+      expect(log[0]).toMatchObject({
+        message: expect.stringContaining('blocked') as string,
+        details: { handlers: [type] },
+      });
+      expect(log[0]!.details['blockedMs']).toBeGreaterThan(150);
+      await waitFor(() => worker.heldCount === 0);
+    }
+    log.length = 0;
+    await client.publish({ queue, type: 'innocent' });
+    await sleep(100);
+    expect(log).toEqual([]);
+  });
+});
+
+describe('stop', () => {
+  it('leases nothing any more, waits for what runs, with heartbeats, and gives the waiting jobs back at once', async () => {
+    const queue = fresh();
+    await client.publishMany([
+      { queue, data: 0 },
+      { queue, data: 1 },
+    ]);
+    const { worker } = workerOf(queue, {
+      through: faulty,
+      concurrency: 1,
+      prefetch: 1,
+      ttrMs: 600,
+      shutdownGraceMs: 10_000,
+    });
+    const begun = deferred();
+    let calls = 0;
+    let wasAborted = true;
+    worker.handle(plain(queue), async (_job, { signal }) => {
+      calls++;
+      begun.resolve();
+      await sleep(1_500);
+      wasAborted = signal.aborted;
+    });
+    void worker.run();
+    await begun.promise;
+    await waitFor(() => worker.heldCount === 2);
+    const stopped = worker.stop();
+    const leases = proxy.of('/leases').length;
+    await waitFor(async () => (await counts(queue))['ready'] === 1, 500);
+    await client.publish({ queue });
+    await stopped;
+    expect([calls, wasAborted, worker.heldCount]).toEqual([1, false, 0]);
+    expect(proxy.of('/leases')).toHaveLength(leases);
+    expect(proxy.of('/heartbeat').length).toBeGreaterThanOrEqual(5);
+    expect(await counts(queue)).toMatchObject({ ready: 2, leased: 0 });
+    expect((await client.jobs.list({ queue })).items.map(({ triesLeft }) => triesLeft)).toEqual([3, 3]);
+  });
+
+  it('aborts handlers after the grace; what they give up keeps its try', async () => {
+    const queue = fresh();
+    const { id } = await client.publish({ queue });
+    const { worker } = workerOf(queue, { shutdownGraceMs: 150 });
+    const begun = deferred();
+    let code = '';
+    worker.handle(plain(queue), async (_job, { signal }) => {
+      begun.resolve();
+      code = await aborted(signal);
+      signal.throwIfAborted();
+    });
+    void worker.run();
+    await begun.promise;
+    const beginMs = performance.now();
+    await worker.stop();
+    expect(performance.now() - beginMs).toBeGreaterThan(145);
+    expect(code).toBe('shutdown');
+    expect(await client.jobs.get(id)).toMatchObject({ state: 'ready', triesLeft: 3, failures: 0 });
+  });
+
+  it('gives back the job of a handler that ignores its signal, and drops its late result', async () => {
+    const queue = fresh();
+    const { id } = await client.publish({ queue });
+    const { worker } = workerOf(queue, { through: faulty, shutdownGraceMs: 50, shutdownAbortMs: 50 });
+    const begun = deferred();
+    const end = deferred();
+    worker.handle(plain(queue), () => {
+      begun.resolve();
+      return end.promise;
+    });
+    void worker.run();
+    await begun.promise;
+    await worker.stop();
+    expect(await client.jobs.get(id)).toMatchObject({ state: 'ready', triesLeft: 3 });
+    end.resolve();
+    await sleep(50);
+    expect(settled()).toEqual(['release']);
+  });
+
+  it('ends an idle long poll at once, and loses no job that is on its way', async () => {
+    for (let round = 0; round < 10; round++) {
+      const queue = fresh();
+      const { worker } = workerOf(queue, { waitMs: 20_000 });
+      let calls = 0;
+      worker.handle(plain(queue), () => {
+        calls++;
+      });
+      void worker.run();
+      await sleep(30);
+      const published = client.publish({ queue });
+      await sleep(round * 0.7);
+      const beginMs = performance.now();
+      await worker.stop();
+      expect(performance.now() - beginMs).toBeLessThan(1_000);
+      await published;
+      await waitFor(async () => {
+        const { ready, leased } = await counts(queue);
+        return leased === 0 && ready === 1 - calls;
+      });
+    }
+  });
+
+  it('is harmless before run, and twice', async () => {
+    const { worker } = workerOf(fresh());
+    await worker.stop();
+    await worker.run();
+    await Promise.all([worker.stop(), worker.stop()]);
+    expect(worker.heldCount).toBe(0);
+  });
+});
+
+describe('the context', () => {
+  it('makes no signal unless it is wanted, and one that is aborted already where that came first', async () => {
+    const queue = fresh();
+    const { worker } = workerOf(queue, { ttrMs: 300 });
+    let context: HandlerContext | undefined;
+    const end = deferred();
+    worker.handle(plain(queue), async (_job, given) => {
+      context = given;
+      await end.promise;
+    });
+    const { id } = await client.publish({ queue });
+    void worker.run();
+    await waitFor(() => context);
+    await client.queues.pause(queue);
+    await client.jobs.revoke(id);
+    await sleep(400);
+    expect(context?.signal.aborted).toBe(true);
+    expect(context?.signal).toBe(context?.signal);
+    end.resolve();
+  });
+});
