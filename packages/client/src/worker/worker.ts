@@ -260,6 +260,8 @@ export class Worker {
     this.guard.left(registration.name);
     // First, so that an ack waits for those of handlers that begin now.
     this.startWaiting();
+    // The process may have stood still: the handler's end came before the timer that would have found the lease lost.
+    if (this.keeper.isDoubtful(held) && !held.isAbandoned) await this.keeper.confirm(held);
     if (held.isAbandoned || held.isLost) {
       if (!held.isAbandoned) this.drop(held);
       return;
