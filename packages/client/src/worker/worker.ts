@@ -37,7 +37,7 @@ export interface WorkerOptions {
   readonly shutdownAbortMs?: number;
   /** Jobs without a handler are given back for so long; 60,000. A release that knows them may be on its way. */
   readonly unhandledDelayMs?: number;
-  /** The name that the server lists it under. Without one, simple jobs are leased on the server's fastest path. */
+  /** The name that the server lists it under. */
   readonly name?: string;
   readonly logger?: Logger;
 }
