@@ -1,5 +1,6 @@
 import { Redis } from 'ioredis';
-import type { NewExtendedJob, PublishedJob } from '../../src/domain/extended-job.js';
+import type { NewExtendedJob, PublishedJob, RetryPolicy } from '../../src/domain/extended-job.js';
+import type { QueueDefaults } from '../../src/domain/queue-settings.js';
 import { encodeId } from '../../src/engine/core/ids.js';
 import { silentObserver } from '../../src/engine/core/observer.js';
 import { decodeHeader, HEADER_BYTES } from '../../src/redis/scripts/header.js';
@@ -146,10 +147,118 @@ describe('a publish of extended jobs', () => {
     expect(scripts).not.toContain(SIMPLE);
   });
 
-  it('takes the extended script after the simple one where the queue has defaults', async () => {
-    await f.engine.extended.controls.change(f.ns, 'q', { defaults: { tries: 9 } });
-    const [published] = await f.engine.native.publish(f.ns, jobsOf({ type: 'mail' }));
-    expect(await f.find(published!.id)).toMatchObject({ triesLeft: 9 });
+  describe('into a queue with defaults', () => {
+    const retry: RetryPolicy = { kind: 'list', delaysMs: [0, 1_000], nonRetryable: ['g'] };
+    /** Each with the options with which the extended path is needed all the same. */
+    const DEFAULTS: [QueueDefaults, (job: Options) => boolean][] = [
+      [{ tries: 9 }, isNeverDue],
+      [{ ttlMs: 4_000 }, (job) => isNeverDue({ ttlMs: 4_000, ...job }) || expiresWithFields(job, 4_000)],
+      [{ ttlMs: 0, tries: 9 }, isNeverDue],
+      [{ ttrMs: 5_000 }, isNeverDue],
+      [{ retry }, hasTimers],
+      [
+        { retentionMs: 60_000 },
+        (job) => (job.retentionMs === 0 && !hasFields(job) ? isNeverDue(job) : hasTimers(job)),
+      ],
+      [{ retentionMs: 0 }, isNeverDue],
+      [{ retry, retentionMs: 60_000, tries: 2 }, hasTimers],
+      [{ retry, ttlMs: 4_000 }, (job) => hasTimers({ ttlMs: 4_000, ...job })],
+      [{ priority: 0, tries: 9 }, isNeverDue],
+      [{ priority: 3 }, () => true],
+    ];
+    const JOBS: Options[] = [
+      {},
+      { tries: 2 },
+      { ttlMs: 0 },
+      { ttlMs: 3_000, tries: 2 },
+      { delayMs: 500 },
+      { delayMs: 500, ttlMs: 0 },
+      { delayMs: 5_000 },
+      { delayMs: 5_000, ttlMs: 3_000 },
+      { delayMs: 1_000_000, ttlMs: 2_000_000 },
+      { retentionMs: 0 },
+      { retentionMs: 7_000 },
+      { attributes: { a: '"1"' } },
+      { attributes: { a: '1' }, retentionMs: 0, delayMs: 500 },
+      { type: 'mail', tags: ['t'] },
+      { type: 'mail', ttlMs: 0, retentionMs: 0 },
+      { retry: { kind: 'none' }, tries: 1 },
+      { priority: 0 },
+    ];
+
+    function hasFields({ type, retry: own, retentionMs = 0 }: Options): boolean {
+      return type !== undefined || own !== undefined || retentionMs > 0;
+    }
+    function hasTimers({ delayMs = 0, ttlMs = 0 }: Options): boolean {
+      return delayMs > 0 || ttlMs > 0;
+    }
+    function isNeverDue({ delayMs = 0, ttlMs = 0 }: Options): boolean {
+      return ttlMs > 0 && ttlMs < delayMs;
+    }
+    function expiresWithFields(job: Options, ttlMs: number): boolean {
+      return hasFields(job) && hasTimers({ ttlMs, ...job });
+    }
+
+    /** What both ways must agree on of any job. The timeline of a simple one does not name the queue. */
+    async function factsOf(ns: string, ids: readonly string[]): Promise<object[]> {
+      return Promise.all(
+        ids.map(async (id) => {
+          const facts = (await f.engine.native.find(ns, id))!;
+          return { ...facts, id: '', timeline: facts.timeline.map(({ what, atMs }) => ({ what, atMs })) };
+        }),
+      );
+    }
+
+    async function publishBothIn(defaults: QueueDefaults, jobs: readonly NewExtendedJob[]) {
+      const [one, other] = [randomNamespace(), randomNamespace()];
+      namespaces.push(one, other);
+      for (const ns of [one, other]) await f.engine.extended.controls.change(ns, 'q', { defaults });
+      scripts.length = 0;
+      const simple = await f.engine.native.publish(one, jobs);
+      const used = scripts.filter((name) => name === EXTENDED || name === SIMPLE);
+      const extended = await f.engine.extended.publishing.publish(other, jobs);
+      expect(withoutIds(simple)).toEqual(withoutIds(extended));
+      const [its, others] = [simple, extended].map((all) => all.map(({ id }) => id));
+      expect(await factsOf(one, its!)).toEqual(await factsOf(other, others!));
+      const isExtended = (
+        await Promise.all(its!.map((id) => redis.hexists(keyOfFields(one, id), 'hn')))
+      ).every((has) => has === 1);
+      if (isExtended) expect(await contentOf(one, its!)).toEqual(await contentOf(other, others!));
+      return { used, isExtended };
+    }
+
+    function keyOfFields(ns: string, id: string): Buffer {
+      return Buffer.concat([Buffer.from(`{${ns}}x`), encodeId(id)!]);
+    }
+
+    it.each(DEFAULTS)(
+      '%j stores the same with the simple script as with the extended one',
+      async (defaults, isBeyond) => {
+        const chosen = JOBS.map((job, i) => ({ ...job, id: `own-${String(i)}` }));
+        for (const job of [...JOBS, ...chosen]) {
+          const { used } = await publishBothIn(defaults, jobsOf(job));
+          expect({ job, used: used.includes(EXTENDED) }).toEqual({
+            job,
+            used: isBeyond(job) || isAlways(job),
+          });
+        }
+      },
+    );
+
+    it.each(DEFAULTS)('%j stores the same in batches', async (defaults, isBeyond) => {
+      for (const size of [2, 3, 7])
+        for (let at = 0; at < JOBS.length; at += size) {
+          const jobs = JOBS.slice(at, at + size);
+          const { used } = await publishBothIn(defaults, jobsOf(...jobs));
+          const isExtended = jobs.some((job) => isBeyond(job) || isAlways(job));
+          expect({ jobs, used: used.includes(EXTENDED) }).toEqual({ jobs, used: isExtended });
+        }
+    });
+
+    /** Fields beside a delay or a ttl of the job's own go to the extended path whatever the queue says. */
+    function isAlways(job: Options): boolean {
+      return hasFields(job) && hasTimers(job);
+    }
   });
 
   it('is refused by a queue that is drained', async () => {
