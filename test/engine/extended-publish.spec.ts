@@ -149,22 +149,18 @@ describe('a publish of extended jobs', () => {
 
   describe('into a queue with defaults', () => {
     const retry: RetryPolicy = { kind: 'list', delaysMs: [0, 1_000], nonRetryable: ['g'] };
-    /** Each with the options with which the extended path is needed all the same. */
-    const DEFAULTS: [QueueDefaults, (job: Options) => boolean][] = [
-      [{ tries: 9 }, isNeverDue],
-      [{ ttlMs: 4_000 }, (job) => isNeverDue({ ttlMs: 4_000, ...job }) || expiresWithFields(job, 4_000)],
-      [{ ttlMs: 0, tries: 9 }, isNeverDue],
-      [{ ttrMs: 5_000 }, isNeverDue],
-      [{ retry }, hasTimers],
-      [
-        { retentionMs: 60_000 },
-        (job) => (job.retentionMs === 0 && !hasFields(job) ? isNeverDue(job) : hasTimers(job)),
-      ],
-      [{ retentionMs: 0 }, isNeverDue],
-      [{ retry, retentionMs: 60_000, tries: 2 }, hasTimers],
-      [{ retry, ttlMs: 4_000 }, (job) => hasTimers({ ttlMs: 4_000, ...job })],
-      [{ priority: 0, tries: 9 }, isNeverDue],
-      [{ priority: 3 }, () => true],
+    const DEFAULTS: QueueDefaults[] = [
+      { tries: 9 },
+      { ttlMs: 4_000 },
+      { ttlMs: 0, tries: 9 },
+      { ttrMs: 5_000 },
+      { retry },
+      { retentionMs: 60_000 },
+      { retentionMs: 0 },
+      { retry, retentionMs: 60_000, tries: 2 },
+      { retry, ttlMs: 4_000 },
+      { priority: 0, tries: 9 },
+      { priority: 3 },
     ];
     const JOBS: Options[] = [
       {},
@@ -186,17 +182,12 @@ describe('a publish of extended jobs', () => {
       { priority: 0 },
     ];
 
-    function hasFields({ type, retry: own, retentionMs = 0 }: Options): boolean {
-      return type !== undefined || own !== undefined || retentionMs > 0;
-    }
-    function hasTimers({ delayMs = 0, ttlMs = 0 }: Options): boolean {
-      return delayMs > 0 || ttlMs > 0;
-    }
-    function isNeverDue({ delayMs = 0, ttlMs = 0 }: Options): boolean {
-      return ttlMs > 0 && ttlMs < delayMs;
-    }
-    function expiresWithFields(job: Options, ttlMs: number): boolean {
-      return hasFields(job) && hasTimers({ ttlMs, ...job });
+    /** What only the extended script can store: a priority, fields beside a delay or a ttl, a due time to be remembered. */
+    function needsExtended(defaults: QueueDefaults, job: Options): boolean {
+      const { delayMs = 0, ttlMs = 0, type, retry: policy, retentionMs = 0, id } = { ...defaults, ...job };
+      const hasFields = type !== undefined || policy !== undefined || retentionMs > 0;
+      const forgetsDue = (ttlMs > 0 && ttlMs < delayMs) || (delayMs > 600_000 && id === undefined);
+      return (defaults.priority ?? 0) !== 0 || (hasFields && delayMs + ttlMs > 0) || forgetsDue;
     }
 
     /** What both ways must agree on of any job. The timeline of a simple one does not name the queue. */
@@ -209,56 +200,110 @@ describe('a publish of extended jobs', () => {
       );
     }
 
-    async function publishBothIn(defaults: QueueDefaults, jobs: readonly NewExtendedJob[]) {
+    /** @returns whether the extended script was used */
+    async function publishBothIn(
+      jobs: readonly NewExtendedJob[],
+      prepare: (ns: string) => Promise<unknown>,
+    ): Promise<boolean> {
       const [one, other] = [randomNamespace(), randomNamespace()];
       namespaces.push(one, other);
-      for (const ns of [one, other]) await f.engine.extended.controls.change(ns, 'q', { defaults });
+      for (const ns of [one, other]) await prepare(ns);
       scripts.length = 0;
       const simple = await f.engine.native.publish(one, jobs);
-      const used = scripts.filter((name) => name === EXTENDED || name === SIMPLE);
+      const used = scripts.includes(EXTENDED);
       const extended = await f.engine.extended.publishing.publish(other, jobs);
       expect(withoutIds(simple)).toEqual(withoutIds(extended));
-      const [its, others] = [simple, extended].map((all) => all.map(({ id }) => id));
-      expect(await factsOf(one, its!)).toEqual(await factsOf(other, others!));
-      const isExtended = (
-        await Promise.all(its!.map((id) => redis.hexists(keyOfFields(one, id), 'hn')))
-      ).every((has) => has === 1);
-      if (isExtended) expect(await contentOf(one, its!)).toEqual(await contentOf(other, others!));
-      return { used, isExtended };
+      const [its, others] = [simple.map(({ id }) => id), extended.map(({ id }) => id)];
+      expect(await factsOf(one, its)).toEqual(await factsOf(other, others));
+      const timelines = its.map((id) => redis.hexists(keyOfFields(one, id), 'hn'));
+      const areExtended = (await Promise.all(timelines)).every((has) => has === 1);
+      if (areExtended) expect(await contentOf(one, its)).toEqual(await contentOf(other, others));
+      return used;
     }
 
     function keyOfFields(ns: string, id: string): Buffer {
       return Buffer.concat([Buffer.from(`{${ns}}x`), encodeId(id)!]);
     }
 
+    const having =
+      (defaults: QueueDefaults) =>
+      (ns: string): Promise<unknown> =>
+        f.engine.extended.controls.change(ns, 'q', { defaults });
+
     it.each(DEFAULTS)(
       '%j stores the same with the simple script as with the extended one',
-      async (defaults, isBeyond) => {
+      async (defaults) => {
         const chosen = JOBS.map((job, i) => ({ ...job, id: `own-${String(i)}` }));
         for (const job of [...JOBS, ...chosen]) {
-          const { used } = await publishBothIn(defaults, jobsOf(job));
-          expect({ job, used: used.includes(EXTENDED) }).toEqual({
-            job,
-            used: isBeyond(job) || isAlways(job),
-          });
+          const used = await publishBothIn(jobsOf(job), having(defaults));
+          expect({ job, used }).toEqual({ job, used: needsExtended(defaults, job) });
         }
       },
     );
 
-    it.each(DEFAULTS)('%j stores the same in batches', async (defaults, isBeyond) => {
+    it.each(DEFAULTS)('%j stores the same in batches', async (defaults) => {
       for (const size of [2, 3, 7])
         for (let at = 0; at < JOBS.length; at += size) {
           const jobs = JOBS.slice(at, at + size);
-          const { used } = await publishBothIn(defaults, jobsOf(...jobs));
-          const isExtended = jobs.some((job) => isBeyond(job) || isAlways(job));
-          expect({ jobs, used: used.includes(EXTENDED) }).toEqual({ jobs, used: isExtended });
+          const used = await publishBothIn(jobsOf(...jobs), having(defaults));
+          expect({ jobs, used }).toEqual({ jobs, used: jobs.some((job) => needsExtended(defaults, job)) });
         }
     });
 
-    /** Fields beside a delay or a ttl of the job's own go to the extended path whatever the queue says. */
-    function isAlways(job: Options): boolean {
-      return hasFields(job) && hasTimers(job);
-    }
+    it('keeps jobs as long as the namespace says, if neither they nor the queue say it', async () => {
+      const used: boolean[] = [];
+      for (const [defaults, job] of [
+        [{ tries: 9 }, {}],
+        [{ tries: 9 }, { retentionMs: 0 }],
+        [{ retentionMs: 0 }, {}],
+        [{ retry }, { retentionMs: 0 }],
+      ] as const)
+        used.push(
+          await publishBothIn(jobsOf(job), async (ns) => {
+            await f.engine.settings.set(ns, 'retention_ms', 5_000);
+            await having(defaults)(ns);
+          }),
+        );
+      expect(used).toEqual([false, false, false, false]);
+    });
+
+    it.each(DEFAULTS)('%j stores once under an idempotency key, and answers alike', async (defaults) => {
+      await having(defaults)(f.ns);
+      for (const [i, jobs] of [
+        jobsOf({}),
+        jobsOf({}, { tries: 2 }),
+        jobsOf({ delayMs: 500 }, {}),
+      ].entries()) {
+        const options = { idempotencyKey: `order-${String(i)}` };
+        const all = await Promise.all([1, 2, 3].map(() => f.engine.native.publish(f.ns, jobs, options)));
+        expect(new Set(all.flat().map(({ id }) => id)).size).toBe(jobs.length);
+        expect(await f.engine.extended.publishing.publish(f.ns, jobs, options)).toEqual(all[0]);
+        for (const { id } of all[0]!) expect(await f.find(id)).toMatchObject({ tries: expect.any(Number) });
+      }
+    });
+
+    it('leaves to the extended script only the calls of a batch that need it, each as a whole', async () => {
+      await having({ retry, tries: 9 })(f.ns);
+      const calls = [
+        jobsOf({}, { tries: 2 }),
+        jobsOf({}, { delayMs: 500 }),
+        jobsOf({}),
+        jobsOf({ ttlMs: 700 }),
+      ];
+      scripts.length = 0;
+      const all = await Promise.all(calls.map((jobs) => f.engine.native.publish(f.ns, jobs)));
+      expect(scripts.filter((name) => name === SIMPLE)).toHaveLength(1);
+      expect(scripts.filter((name) => name === EXTENDED)).toHaveLength(2);
+      for (const { id } of all.flat()) expect(await f.find(id)).toMatchObject({ retry });
+      expect(await f.counts()).toMatchObject({ ready: 5, scheduled: 1 });
+    });
+
+    it('lets what a job of lmstfy says stand', async () => {
+      await having({ retry, tries: 9, ttlMs: 4_000, priority: 3 })(f.ns);
+      const id = await f.publish('q', { tries: 2 });
+      expect(scripts).not.toContain(EXTENDED);
+      expect(await f.find(id)).toMatchObject({ tries: 2, expiresAtMs: null, priority: 0 });
+    });
   });
 
   it('is refused by a queue that is drained', async () => {

@@ -9,12 +9,16 @@ local function says(kind, what)
   return kind.origin % (2 * what) >= what
 end
 
--- Number of a queue -> its defaults, false = it has none.
+-- Number of a queue -> its defaults, with the retention of the namespace if they say none; false = it has none.
 local by_queue = {}
 local function defaults_of(number)
   if by_queue[number] == nil then
     local text = redis.call("HGET", queue_key("o", number), "defaults")
-    by_queue[number] = text and cjson.decode(text)
+    local defaults = text and cjson.decode(text)
+    if defaults and not defaults.retentionMs then
+      defaults.retentionMs = tonumber(redis.call("HGET", namespace_key("settings"), "retention_ms"))
+    end
+    by_queue[number] = defaults
   end
   return by_queue[number]
 end
@@ -39,9 +43,10 @@ local function apply_defaults(kind, defaults)
   kind.ttl = says(kind, SAYS_NO_TTL) and defaults.ttlMs or kind.ttl
   kind.tries = says(kind, SAYS_NO_TRIES) and defaults.tries or kind.tries
   kind.fields = fields_of(kind, defaults)
-  -- An extended job that is not ready at once, or expires, has timers; a simple one that expires before it is due would forget its due time.
-  local has_timers = kind.fields and (kind.delay > 0 or kind.ttl > 0) or kind.ttl > 0 and kind.ttl < kind.delay
-  kind.is_beyond = (defaults.priority or 0) ~= 0 or has_timers
+  -- An extended job that is not ready at once, or expires, has timers; a simple one that is far ahead, or expires before it is due, would not know its
+  -- due time.
+  local has_timers = kind.fields and (kind.delay > 0 or kind.ttl > 0)
+  kind.is_beyond = (defaults.priority or 0) ~= 0 or has_timers or kind.slot or kind.ttl > 0 and kind.ttl < kind.delay
   if kind.is_beyond then
     return
   elseif kind.fields and not kind.extended then
