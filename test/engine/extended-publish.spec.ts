@@ -217,8 +217,15 @@ describe('a publish of extended jobs', () => {
       expect(await factsOf(one, its)).toEqual(await factsOf(other, others));
       const timelines = its.map((id) => redis.hexists(keyOfFields(one, id), 'hn'));
       const areExtended = (await Promise.all(timelines)).every((has) => has === 1);
+      expect(await Promise.all(its.map((id) => retentionOf(one, id)))).toEqual(
+        await Promise.all(others.map((id) => retentionOf(other, id))),
+      );
       if (areExtended) expect(await contentOf(one, its)).toEqual(await contentOf(other, others));
       return used;
+    }
+
+    async function retentionOf(ns: string, id: string): Promise<number> {
+      return Number(await redis.hget(keyOfFields(ns, id), 'keep'));
     }
 
     function keyOfFields(ns: string, id: string): Buffer {
