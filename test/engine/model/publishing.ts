@@ -24,21 +24,16 @@ export function publish(space: Space, id: string, job: NewJob, kind: Kind): Rece
   return reception;
 }
 
-/**
- * Stores a job under its id, in the place of one that waits or has ended. isRefused: the engine says that others depend
- * on the job. It also says so when those that did have gone, which docs/api.md does not: known, and not mended yet.
- */
+/** Stores a job under its id, in the place of one that waits or has ended. */
 export function putJob(
   space: Space,
   id: string,
   job: NewJob,
-  isRefused: boolean,
 ): { readonly code: string } | { readonly isReplaced: boolean } {
   const old = space.jobs.get(id);
   if (old?.state === 'dead') return { code: 'job_exists' };
   if (old?.state === 'leased') return { code: 'leased' };
-  const hasDependents = isRefused || (old && dependentsOf(space, id, old.born).length > 0);
-  if (old && isLive(old) && hasDependents) return { code: 'has_dependents' };
+  if (old && isLive(old) && dependentsOf(space, id, old.born).length > 0) return { code: 'has_dependents' };
   if (isClosed(space, job.queue)) return { code: 'queue_draining' };
   if (isKeyOfAnother(space, id, job)) return { code: 'unique_key_taken' };
   const isReplaced = old !== undefined && isLive(old);
