@@ -114,14 +114,6 @@ export const LIST_GUARDS = [
     test: 'on one that is far ahead',
   },
   {
-    name: 'list: a request to a full store is not rejected because its worker cannot be recorded',
-    file: 'lua/modules/leases/claims.lua',
-    from: 'redis.pcall("ZADD", seen[worker]',
-    to: 'redis.call("ZADD", seen[worker]',
-    spec: LISTS,
-    test: 'may ask a full store',
-  },
-  {
     name: 'list: a job that is tracked no more leaves no trace',
     file: 'lua/commands/extended/tag_jobs.lua',
     from: 'if verb == "untrack" then',

@@ -234,7 +234,7 @@ export const NATIVE_HTTP = [
     from: 'if not was_there and makes ~= "1" then',
     to: 'if false then',
     spec: 'test/api/native-queues.spec.ts',
-    test: 'makes a queue that is paused or set and says so',
+    test: 'does not drain, purge, resume or forget a queue that does not exist',
   },
   {
     name: 'lmstfy: an attribute value is cut between characters',
