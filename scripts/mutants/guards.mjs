@@ -32,6 +32,7 @@ import { SURVIVE } from './guards/survive.mjs';
 import { SWEEPS } from './guards/sweep.mjs';
 import { TIME } from './guards/time.mjs';
 import { TOKENS } from './guards/tokens.mjs';
+import { WORKER_SESSIONS } from './guards/worker-sessions.mjs';
 
 /**
  * The guards that keep jobs from being lost, doubled, early or late: how to switch each of them off by a change of text, and the test that
@@ -54,6 +55,7 @@ export const GUARDS = [
   ...LINES,
   ...BATCHES,
   ...LIST_GUARDS,
+  ...WORKER_SESSIONS,
   ...FAR_SLOTS,
   ...TIME,
   ...SCHEDULES,

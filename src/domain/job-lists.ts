@@ -55,7 +55,7 @@ export interface NamedCount {
   readonly jobs: number;
 }
 
-/** A worker that leases jobs under a name. */
+/** A worker that leases jobs under a name, or sends the heartbeats of a session. */
 export interface WorkerFacts {
   readonly name: string;
   /** Unix ms. */
@@ -63,6 +63,66 @@ export interface WorkerFacts {
   readonly leased: number;
   /** Jobs whose lease expired, and that have not been leased since. */
   readonly stalled: number;
+  /** Null for a worker that is known by name only. */
+  readonly session: WorkerSession | null;
+}
+
+/** What a worker's process says of itself. */
+export interface WorkerInfo {
+  /** Its name, which other sessions may have too. */
+  readonly name: string;
+  readonly host?: string;
+  readonly pid?: number;
+  readonly version?: string;
+  readonly language?: string;
+  /** The queues that it leases from. */
+  readonly queues?: readonly string[];
+  readonly concurrency?: number;
+  /** Unix ms, by its own clock; default: the time of its first heartbeat. */
+  readonly startedAtMs?: number;
+}
+
+/** Requests to a session, which it learns from its next heartbeat. */
+export interface SessionFlags {
+  /** It is to lease nothing more. */
+  readonly quiet: boolean;
+  /** It is to shut down. */
+  readonly stop: boolean;
+}
+
+/** A running worker process, as its last heartbeat described it. */
+export interface WorkerSession extends SessionFlags {
+  readonly info: WorkerInfo;
+  readonly startedAtMs: number;
+  readonly heartbeatAtMs: number;
+  /** Jobs that it had then. */
+  readonly jobsAtHand: number;
+  /** It has sent no heartbeat for its `ttrMs`. */
+  readonly isLost: boolean;
+}
+
+/** Heartbeat of a session. */
+export interface SessionHeartbeat {
+  /** How long its leases last from now, in milliseconds. */
+  readonly ttrMs: number;
+  readonly leases: readonly { readonly id: string; readonly lease: number }[];
+  /** Required for the first heartbeat. */
+  readonly info?: WorkerInfo;
+}
+
+/** Result of a heartbeat for one job. */
+export interface ExtendedLease {
+  readonly id: string;
+  readonly status: 'extended' | 'lease_lost' | 'not_found';
+  readonly cancelRequested: boolean;
+}
+
+/** Result of a session's heartbeat. */
+export interface SessionHeartbeatResult extends SessionFlags {
+  /** When extended leases end, Unix ms; sooner if the ttl of the job ends before. */
+  readonly leaseEndsAtMs: number;
+  /** One for each lease, in order. */
+  readonly jobs: readonly ExtendedLease[];
 }
 
 /** A tracked job that is deleted. */

@@ -16,6 +16,8 @@ export const MAX_ACKS = 1_000;
 export const MAX_ATTRIBUTES = 16;
 export const MAX_ATTRIBUTE_KEY = 32;
 export const MAX_ATTRIBUTE_VALUE = 128;
+/** Most leases that one heartbeat of a worker session extends. */
+export const MAX_SESSION_LEASES = 1_000;
 /** Longest given job id, in characters. */
 export const MAX_JOB_ID_LENGTH = 128;
 /** Longest idempotency key, in characters. */

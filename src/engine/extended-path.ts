@@ -85,7 +85,7 @@ export class ExtendedPath {
     this.jobUpdater = new JobUpdater(runner, scheduleWakeup, this.queues, observer);
     this.lists = new Lists(runner, queuesOf);
     this.tags = new Tags(pool, runner);
-    this.workers = new Workers(pool, runner);
+    this.workers = new Workers(pool, runner, this.leaseOperations);
     this.dead = new DeadJobs(runner, observer, scheduleWakeup, queuesOf);
     this.recurrings = new Recurrings(runner, scheduleWakeup);
     this.endWatch = new EndWatch(runner);

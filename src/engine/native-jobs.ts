@@ -11,7 +11,10 @@ import { publishNative, type SimplePublishing } from './routing.js';
 export interface NativeJobs
   extends
     Pick<ExtendedPublisher, 'publish' | 'put'>,
-    Pick<LeaseOperations, 'complete' | 'heartbeat' | 'release' | 'retry' | 'fail' | 'revoke'>,
+    Pick<
+      LeaseOperations,
+      'complete' | 'heartbeat' | 'heartbeatMany' | 'release' | 'retry' | 'fail' | 'revoke'
+    >,
     Pick<JobReader, 'find' | 'placesOf'>,
     Pick<JobCanceller, 'cancel' | 'cancelMany' | 'remove'>,
     Pick<JobUpdater, 'change' | 'log'> {
@@ -31,6 +34,7 @@ export function nativeJobsOf(extended: ExtendedPath, simple: SimplePublishing): 
     put: (...args) => publishing.put(...args),
     complete: (...args) => leaseOperations.complete(...args),
     heartbeat: (...args) => leaseOperations.heartbeat(...args),
+    heartbeatMany: (...args) => leaseOperations.heartbeatMany(...args),
     release: (...args) => leaseOperations.release(...args),
     retry: (...args) => leaseOperations.retry(...args),
     fail: (...args) => leaseOperations.fail(...args),

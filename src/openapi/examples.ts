@@ -16,6 +16,11 @@ export const EXAMPLES: Readonly<Record<string, object>> = {
   'POST /v1/{namespace}/jobs/{id}/dependencies': { depends_on: ['order-16'] },
   'DELETE /v1/{namespace}/jobs/{id}/dependencies': { depends_on: ['order-16'] },
   'POST /v1/{namespace}/jobs/{id}/log': { message: 'half of it', data: { rows: 512 } },
+  'POST /v1/{namespace}/workers/{name}/heartbeat': {
+    ttr_ms: 30_000,
+    leases: [{ id: 'order-17', lease: 1 }],
+    info: { name: 'mailer', host: 'host-1', pid: 4_711, queues: ['mail'], concurrency: 8 },
+  },
   'POST /v1/{namespace}/dead-letter/respawn': { filter: { queue: 'mail', group: 'smtp' }, dry_run: true },
   'POST /v1/{namespace}/dead-letter/move': { filter: { queue: 'mail' }, to_queue: 'by-hand', dry_run: true },
   'POST /v1/{namespace}/dead-letter/delete': { filter: { group: 'address' }, dry_run: true },

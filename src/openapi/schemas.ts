@@ -1,4 +1,10 @@
-import { type DeclaredField, type FieldsClass, fieldsOf, type Schema } from '../http/fields/field.js';
+import {
+  type DeclaredField,
+  type Field,
+  type FieldsClass,
+  fieldsOf,
+  type Schema,
+} from '../http/fields/field.js';
 
 const REF = '#/components/schemas/';
 
@@ -20,7 +26,7 @@ export class Schemas {
   /** Returns the schema of a field. */
   ofField(field: DeclaredField, direction: Direction): Schema {
     const { schema, about, isNullable } = field;
-    const own = field.of === undefined ? schema : this.ofParts(field.of(), field.maxItems, direction);
+    const own = field.of === undefined ? schema : this.ofParts(field.of(), field, direction);
     const described = about === '' ? own : { ...own, description: about };
     if (!isNullable) return described;
     if (typeof own['type'] === 'string' && own['enum'] === undefined) {
@@ -29,11 +35,11 @@ export class Schemas {
     return { anyOf: [own, { type: 'null' }], ...(about === '' ? {} : { description: about }) };
   }
 
-  private ofParts(of: FieldsClass, maxItems: number | undefined, direction: Direction): Schema {
+  private ofParts(of: FieldsClass, { maxItems, minItems = 1 }: Field, direction: Direction): Schema {
     const items = this.one(of, direction);
     if (maxItems === undefined) return items;
     // Lists in answers may be empty and have no maximum length.
-    return direction === 'in' ? { type: 'array', items, minItems: 1, maxItems } : { type: 'array', items };
+    return direction === 'in' ? { type: 'array', items, minItems, maxItems } : { type: 'array', items };
   }
 
   private one(of: FieldsClass, direction: Direction): Schema {

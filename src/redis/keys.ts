@@ -140,6 +140,11 @@ export class Keys {
     return `${this.prefix}{${namespace}}o${key}`;
   }
 
+  /** The session of a worker. For tests and tools: scripts build it themselves. */
+  session(namespace: string, worker: string): string {
+    return `${this.prefix}{${namespace}}:W:${worker}`;
+  }
+
   /** A queue's key by its number. For tests and tools: scripts build it themselves. */
   queue(namespace: string, kind: QueueKeyKind, number: number): string {
     return `${this.prefix}{${namespace}}:${kind}${String(number)}`;

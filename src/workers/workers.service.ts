@@ -1,7 +1,15 @@
 import { Injectable } from '@nestjs/common';
+import { visibleOf } from '../auth/job-rights.js';
 import type { Caller } from '../domain/caller.js';
 import { notFound } from '../domain/errors.js';
-import type { ListPage, PageRequest, WorkerFacts } from '../domain/job-lists.js';
+import type {
+  ExtendedLease,
+  ListPage,
+  PageRequest,
+  SessionHeartbeat,
+  SessionHeartbeatResult,
+  WorkerFacts,
+} from '../domain/job-lists.js';
 import { EngineRegistry } from '../engine/migration/engine.registry.js';
 import type { Workers } from '../engine/queues/workers.js';
 
@@ -27,7 +35,54 @@ export class WorkersService {
     if (!wasThere) throw notFound('worker', name);
   }
 
+  /**
+   * Calls `Workers.heartbeat`. A job in a queue that the token is not for is not found. While the pool moves, leases are
+   * extended, but nothing is recorded: the session is in neither pool for certain.
+   *
+   * @throws as `Workers.heartbeat`
+   */
+  async heartbeat(caller: Caller, id: string, heartbeat: SessionHeartbeat): Promise<SessionHeartbeatResult> {
+    const { namespace, pool } = caller;
+    const { ttrMs, leases } = heartbeat;
+    const { native } = this.engines.forPool(pool);
+    const ids = leases.map((one) => one.id);
+    const visible = new Set(await visibleOf(native, caller, ids));
+    const own = leases.filter((one) => visible.has(one.id));
+    const extended = this.engines.extendedIfNotMoving(pool);
+    const result =
+      extended === null
+        ? await unrecorded(ttrMs, native.heartbeatMany(namespace, own, ttrMs))
+        : await extended.workers.heartbeat(namespace, id, { ...heartbeat, leases: own });
+    if (own.length === leases.length) return result;
+    const answers = result.jobs.values();
+    const jobs = ids.map((one) => (visible.has(one) && answers.next().value) || notFoundOf(one));
+    return { ...result, jobs };
+  }
+
+  /** @throws {QueueError} `worker_not_found` */
+  quiet(caller: Caller, id: string): Promise<void> {
+    return this.workers(caller).quiet(caller.namespace, id);
+  }
+
+  /** @throws {QueueError} `worker_not_found` */
+  stop(caller: Caller, id: string): Promise<void> {
+    return this.workers(caller).stop(caller.namespace, id);
+  }
+
   private workers({ pool }: Caller): Workers {
     return this.engines.extendedOf(pool).workers;
   }
+}
+
+/** @param extending has no time of Redis: the answer's is that of this server, from before the call */
+async function unrecorded(
+  ttrMs: number,
+  extending: Promise<ExtendedLease[]>,
+): Promise<SessionHeartbeatResult> {
+  const leaseEndsAtMs = Date.now() + ttrMs;
+  return { leaseEndsAtMs, jobs: await extending, quiet: false, stop: false };
+}
+
+function notFoundOf(id: string): ExtendedLease {
+  return { id, status: 'not_found', cancelRequested: false };
 }

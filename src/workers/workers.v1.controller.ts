@@ -1,32 +1,42 @@
-import { Controller, Delete, Get, UseGuards } from '@nestjs/common';
+import { Controller, Delete, Get, Post, UseGuards } from '@nestjs/common';
 import { Access } from '../auth/access.js';
 import { TokenGuard } from '../auth/token.guard.js';
-import type { WorkerFacts } from '../domain/job-lists.js';
+import { Config } from '../config/config.js';
+import { isJobId } from '../domain/ids.js';
+import { MAX_JOB_ID_LENGTH } from '../domain/limits.js';
 import { answerNothing } from '../http/answer/answer.js';
+import { InputError } from '../http/answer/errors.v1.js';
 import { Describe } from '../http/describe.js';
 import type { RequestContext } from '../http/request/request-context.js';
-import type { Plain } from '../http/fields/field.js';
 import { readQuery } from '../http/fields/read.js';
 import { InPath, Incoming } from '../http/incoming.js';
 import { pageAnswer, pageOf, PageQuery } from '../http/request/page-query.js';
-import { isoTime, reply } from '../http/answer/reply.js';
-import { WorkerAnswer, WorkersPage } from './dto.v1.js';
+import { bulkLimit } from '../http/request/body.js';
+import { fieldsIn } from '../http/request/json-body.js';
+import { reply } from '../http/answer/reply.js';
+import { SessionHeartbeatAnswer, SessionHeartbeatFields, WorkerAnswer, WorkersPage } from './dto.v1.js';
+import { sessionHeartbeatAnswer, sessionHeartbeatOf, workerAnswer } from './sessions.v1.js';
 import { WorkersService } from './workers.service.js';
 
 const GROUP = 'Workers';
+const ID_RULE = `must have 1 to ${String(MAX_JOB_ID_LENGTH)} letters, digits, - and _, the first a letter or a digit`;
 
-/** Worker sessions: workers that lease jobs under a name. */
+/** Workers that lease jobs under a name, and their sessions. */
 @Controller('v1/:namespace/workers')
 @UseGuards(TokenGuard)
 export class V1WorkersController {
-  constructor(private readonly workers: WorkersService) {}
+  constructor(
+    private readonly workers: WorkersService,
+    private readonly config: Config,
+  ) {}
 
   @Get()
   @Access({ queues: 'none', verb: 'consume' })
   @Describe({
     id: 'listWorkers',
     about: 'Lists the workers that were heard of within the last day.',
-    details: 'A worker is who gives a name with its leases. Its jobs are listed by `GET /jobs?worker=`.',
+    details:
+      'A worker is who gives a name with its leases, or sends the heartbeats of a session. Its jobs are listed by `GET /jobs?worker=`.',
     group: GROUP,
     query: PageQuery,
     answers: { 200: { about: 'A page of workers.', of: WorkersPage } },
@@ -55,7 +65,7 @@ export class V1WorkersController {
   @Access({ queues: 'none', verb: 'admin' })
   @Describe({
     id: 'deleteWorker',
-    about: 'Forgets a worker, until it is heard of again. Its leases stay as they are.',
+    about: 'Forgets a worker, until it is heard of again, and ends its session. Its leases stay as they are.',
     group: GROUP,
     answers: { 204: { about: 'It is forgotten.' } },
     errors: ['worker_not_found', 'pool_moving'],
@@ -64,8 +74,51 @@ export class V1WorkersController {
     await this.workers.deregister(context.caller, name);
     answerNothing(context);
   }
-}
 
-function workerAnswer({ name, seenAtMs, leased, stalled }: WorkerFacts): Plain<WorkerAnswer> {
-  return { name, seen_at: isoTime(seenAtMs), leased, stalled };
+  @Post(':name/heartbeat')
+  @Access({ queues: 'body', verb: 'consume', goesFirst: true })
+  @Describe({
+    id: 'heartbeatWorker',
+    about: 'Says that a worker session is alive, and extends all of its leases.',
+    details:
+      'Each lease by the rules of the heartbeat of one job. A session begins with the first heartbeat that has `info`; without it, `worker_not_found` asks for it, and no lease is extended. The answer has what the worker is to do.',
+    group: GROUP,
+    body: SessionHeartbeatFields,
+    answers: { 200: { about: 'What became of each lease, and what to do.', of: SessionHeartbeatAnswer } },
+    errors: ['worker_not_found'],
+  })
+  async heartbeat(@Incoming() context: RequestContext, @InPath('name') name: string): Promise<void> {
+    if (!isJobId(name)) throw new InputError([{ field: 'name', rule: ID_RULE }]);
+    const fields = await fieldsIn(context, bulkLimit(this.config.limits), SessionHeartbeatFields);
+    const result = await this.workers.heartbeat(context.caller, name, sessionHeartbeatOf(fields));
+    reply(context, 200, sessionHeartbeatAnswer(result));
+  }
+
+  @Post(':name/quiet')
+  @Access({ queues: 'none', verb: 'admin' })
+  @Describe({
+    id: 'quietWorker',
+    about: 'Asks a worker session to lease nothing more. It learns that from its next heartbeat.',
+    group: GROUP,
+    answers: { 204: { about: 'It will be told.' } },
+    errors: ['worker_not_found', 'pool_moving'],
+  })
+  async quiet(@Incoming() context: RequestContext, @InPath('name') name: string): Promise<void> {
+    await this.workers.quiet(context.caller, name);
+    answerNothing(context);
+  }
+
+  @Post(':name/stop')
+  @Access({ queues: 'none', verb: 'admin' })
+  @Describe({
+    id: 'stopWorker',
+    about: 'Asks a worker session to shut down. It learns that from its next heartbeat.',
+    group: GROUP,
+    answers: { 204: { about: 'It will be told.' } },
+    errors: ['worker_not_found', 'pool_moving'],
+  })
+  async stop(@Incoming() context: RequestContext, @InPath('name') name: string): Promise<void> {
+    await this.workers.stop(context.caller, name);
+    answerNothing(context);
+  }
 }

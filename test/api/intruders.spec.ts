@@ -45,6 +45,9 @@ const NEEDS: Readonly<Record<string, Verb>> = {
   'GET /v1/:namespace/workers': 'consume',
   'GET /v1/:namespace/workers/:name': 'consume',
   'DELETE /v1/:namespace/workers/:name': 'admin',
+  'POST /v1/:namespace/workers/:name/heartbeat': 'consume',
+  'POST /v1/:namespace/workers/:name/quiet': 'admin',
+  'POST /v1/:namespace/workers/:name/stop': 'admin',
   'GET /v1/:namespace/dead-letter': 'consume',
   'POST /v1/:namespace/dead-letter/respawn': 'admin',
   'POST /v1/:namespace/dead-letter/move': 'admin',
@@ -96,8 +99,11 @@ const BY_ID = /^\S+ \/v1\/:namespace\/(jobs|recurring)\/:id/;
 const STORES_BY_ID = new Set(['PUT /v1/:namespace/recurring/:id', 'PUT /v1/:namespace/jobs/:id']);
 /** It shows the queues that a token is for, whichever they are. */
 const SHOWS_OWN = /^GET \/v1\/:namespace\/queues$/;
-/** It tells of each job for itself. */
-const TELLS_EACH = 'POST /v1/:namespace/jobs/cancel';
+/** They tell of each job for itself. */
+const TELLS_EACH: Readonly<Record<string, string>> = {
+  'POST /v1/:namespace/jobs/cancel': '"outcome":"not_found"',
+  'POST /v1/:namespace/workers/:name/heartbeat': '"status":"not_found"',
+};
 /** Open without a token. */
 const OPEN = [
   'GET /docs',
@@ -207,6 +213,9 @@ describe('intruders', () => {
       const to = path.includes('/move') ? { to_queue: 'mail' } : {};
       return JSON.stringify({ filter: { queue: 'mail', group: 'none' }, ...to });
     }
+    if (/\/workers\/\w+\/heartbeat$/.test(path))
+      return JSON.stringify({ ttr_ms: 1, leases: [{ id: jobId, lease: 1 }], info: { name: 'w' } });
+    if (/\/workers\/\w+\/(quiet|stop)$/.test(path)) return undefined;
     if (path.endsWith('/tags')) return JSON.stringify({ tags: ['a'] });
     if (path.endsWith('/jobs/cancel')) return JSON.stringify({ ids: [jobId] });
     if (path.endsWith('/cancel')) return '{}';
@@ -330,9 +339,10 @@ describe('intruders', () => {
           expect({ path, text }).toEqual({ path, text: '{"items":[],"next_cursor":null}' });
           continue;
         }
-        if (nameOf(route) === TELLS_EACH) {
+        const expected = TELLS_EACH[nameOf(route)];
+        if (expected !== undefined) {
           expect({ path, status }).toEqual({ path, status: 200 });
-          expect(text).toContain('"outcome":"not_found"');
+          expect(text).toContain(expected);
           continue;
         }
         const isUnknown = BY_ID.test(nameOf(route)) && !STORES_BY_ID.has(nameOf(route));

@@ -27,6 +27,8 @@ const MAKES: Readonly<Record<string, number>> = {
   'PUT /jobs/{id}': 201,
   'PUT /recurring/{id}': 200,
   'DELETE /tracked/{id}': 200,
+  // With `info`, as in its example, it begins a session.
+  'POST /workers/{name}/heartbeat': 200,
 };
 /** Parameters that a call requires. */
 const QUERY: Readonly<Record<string, string>> = { 'DELETE /jobs/{id}/tags': '?tag=a' };

@@ -138,7 +138,7 @@ describe('the OpenAPI document', () => {
             expect([name, status, Object.keys(schema ?? {})]).not.toEqual([name, status, []]);
         }
         const isRead =
-          /^(POST|PUT|PATCH)/.test(name) && !/\/(pause|resume|revoke|tracked\/\{id\})$/.test(name);
+          /^(POST|PUT|PATCH)/.test(name) && !/\/(pause|resume|revoke|quiet|stop|tracked\/\{id\})$/.test(name);
         if (isRead) expect([name, requestBody]).not.toEqual([name, undefined]);
         if (requestBody === undefined) continue;
         const { schema, example } = requestBody.content['application/json'];
@@ -283,7 +283,7 @@ describe('the API guide', () => {
     3: ['Retry policies'],
     4: ['Cancel: `POST', 'Cancel many'],
     5: ['Depend on other jobs'],
-    6: ['Look: `GET /v1', 'Lists', 'Workers'],
+    6: ['Look: `GET /v1', 'Lists', 'Workers', 'Worker sessions'],
     7: ['Change'],
     8: ['Queues'],
     9: ['Dead letter: `/v1'],

@@ -90,6 +90,7 @@ export class Audit {
     await audit.readConcurrencySlots(keys);
     await audit.readTimers();
     await audit.readRecords();
+    await audit.readSessions(keys);
     audit.compare();
     return audit.problems;
   }
@@ -325,6 +326,22 @@ export class Audit {
         if (header && header.lease < lease && mintedAtMs(pairs[i + 1]!) > 0)
           this.problems.push(`record ${field}: lease ${lease} of a job that had ${header.lease}`);
       }
+    }
+  }
+
+  /** Sessions of workers that are known; each goes with its worker, by a timer, or by its TTL if an older server forgets the worker. */
+  private async readSessions(keys: readonly Buffer[]): Promise<void> {
+    const workers = `${this.base}:workers`;
+    for (const key of keys.filter((one) => one.toString('latin1').startsWith(`${this.base}:W:`))) {
+      const worker = key.toString('utf8', this.base.length + 3);
+      const [at, ttr, jobs, began, info] = await this.redis.hmget(key, 'at', 'ttr', 'jobs', 'began', 'info');
+      if (at == null || ttr == null || jobs == null || began == null || info == null)
+        this.problems.push(`session ${worker} lacks a field`);
+      const seen = Number(await this.redis.zscore(workers, worker));
+      if (seen < Number(at)) this.problems.push(`session ${worker}: alive at ${at}, worker seen at ${seen}`);
+      if ((await this.redis.pttl(key)) <= 0) this.problems.push(`session ${worker} has no TTL`);
+      if ((await this.redis.zscore(`${this.base}:timers`, 'W')) === null)
+        this.problems.push(`session ${worker}: no timer forgets it`);
     }
   }
 

@@ -3,6 +3,12 @@ import { decodeId } from '../../src/engine/core/ids.js';
 import { JOB_STATES } from '../../src/domain/states.js';
 
 const EXTENDED = 2;
+/** States in which a job may be among those of a worker; it must be while it is leased. */
+const STAYS_WITH_WORKER: ReadonlySet<number> = new Set([
+  JOB_STATES.leased,
+  JOB_STATES.ready,
+  JOB_STATES.scheduled,
+]);
 
 /** An index as it is, and as it should be: id → whether it must be there (else it may be). */
 type Members = Map<string, boolean>;
@@ -51,8 +57,7 @@ function wantsOf(x: Readonly<Record<string, string>>, state: number): [string, b
   if (type !== undefined) names.push([`y:${type}`, true]);
   if (state === JOB_STATES.dead && fgroup !== undefined) names.push([`F:${fgroup}`, true]);
   // A job whose lease ran out stays with its worker while it waits.
-  const isWaiting = state === JOB_STATES.ready || state === JOB_STATES.scheduled;
-  if (worker !== undefined && (state === JOB_STATES.leased || isWaiting))
+  if (worker !== undefined && STAYS_WITH_WORKER.has(state))
     names.push([`w:${worker}`, state === JOB_STATES.leased]);
   if (tracked !== undefined) names.push(['tracked', true]);
   return names;

@@ -600,6 +600,7 @@ describe('lists of jobs', () => {
         seenAtMs: f.nowMs,
         leased: 1,
         stalled: 1,
+        session: null,
       });
       await extended.lease('q', 1, 'two');
       expect(await workers.find(f.ns, 'one')).toMatchObject({ leased: 1, stalled: 0 });

@@ -511,6 +511,8 @@ describe('native calls while a pool migrates', () => {
         await native.log(ns, one.id, 'half way');
         expect(await native.find(ns, one.id)).toMatchObject({ state: 'leased', worker: 'w' });
       }
+      const beats = await native.heartbeatMany(ns, [a, d!, { id: 'missing', lease: 1 }, b!], 90_000);
+      expect(beats.map(({ status }) => status)).toEqual(['extended', 'extended', 'not_found', 'extended']);
       for (const one of [b!, e!]) {
         expect(await native.retry(ns, { ...one, group: 'g', message: 'm', delayMs: 0 })).toMatchObject({
           state: 'ready',

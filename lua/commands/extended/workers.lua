@@ -1,15 +1,17 @@
 --[[
-Count the leases of workers; or forget workers, which are listed again when they are seen again. Their jobs stay as they are.
+Read workers with their sessions, and count their leases; after that forget them with their sessions (they are listed again when they are seen again,
+and their jobs stay as they are), or set a flag of their sessions.
 
 KEYS[1] meta         hash: the namespace's marker
 KEYS[2] workers      zset: name -> when it was last seen, Unix ms
 ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
 ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
-ARGV[3] verb         count or forget
+ARGV[3] verb         read, forget, quiet or stop
 ARGV[4..] item × N   worker
 
-Returns {status, now_ms, (seen_ms, leased, stalled) × N}. Status: 0 done, 1 too late. Seen_ms 0: there is none of this name. Stalled: jobs whose
-lease expired, and that no worker has leased since.
+Returns {status, now_ms, (seen_ms, leased, stalled, heartbeat_ms, ttr_ms, jobs, began_ms, flags, info) × N}. Status: 0 done, 1 too late. Seen_ms 0: there
+is none of this name. Stalled: jobs whose lease expired, and that no worker has leased since. Heartbeat_ms 0: it has no session, and the rest is 0 and "".
+Flags: 1 = quiet, 2 = stop, 3 = both; as they were before.
 Cost: O(log N) per item.
 ]]
 local meta, workers = KEYS[1], KEYS[2]
@@ -22,21 +24,33 @@ if start_clock(clock_ms, deadline_ms) then
   return { 1, now_floor }
 end
 
+-- Read.
 local reply, keys = { 0, now_floor }, { meta, workers }
 for i = 4, #ARGV do
   keys[#keys + 1] = namespace_key("w:" .. ARGV[i])
+  keys[#keys + 1] = session_key(ARGV[i])
 end
 redis.call("EXISTS", unpack(keys))
 for i = 4, #ARGV do
-  local key, n = keys[i - 1], #reply
+  local leases, session, n = keys[i * 2 - 5], keys[i * 2 - 4], #reply
+  local x = redis.call("HMGET", session, "at", "ttr", "jobs", "began", "quiet", "stop", "info")
   reply[n + 1] = tonumber(redis.call("ZSCORE", workers, ARGV[i]) or 0)
-  reply[n + 2] = redis.call("ZCOUNT", key, "(" .. text_of(now_floor), "+inf")
-  reply[n + 3] = redis.call("ZCOUNT", key, "-inf", text_of(now_floor))
+  reply[n + 2] = redis.call("ZCOUNT", leases, "(" .. text_of(now_floor), "+inf")
+  reply[n + 3] = redis.call("ZCOUNT", leases, "-inf", text_of(now_floor))
+  for field = 1, 4 do
+    reply[n + 3 + field] = tonumber(x[field] or 0)
+  end
+  reply[n + 8], reply[n + 9] = (x[5] and 1 or 0) + (x[6] and 2 or 0), x[7] or ""
 end
-if verb == "forget" then
-  for i = 4, #ARGV do
+
+-- Write.
+for i = 4, #ARGV do
+  local leases, session = keys[i * 2 - 5], keys[i * 2 - 4]
+  if verb == "forget" then
     redis.call("ZREM", workers, ARGV[i])
-    redis.call("UNLINK", keys[i - 1])
+    redis.call("UNLINK", leases, session)
+  elseif verb ~= "read" and redis.call("EXISTS", session) == 1 then
+    redis.call("HSET", session, verb, 1)
   end
 end
 return reply

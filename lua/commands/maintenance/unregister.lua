@@ -1,5 +1,5 @@
 --[[
-Remove the marker of a namespace that has no queue and no recurring job left; the engine takes it off the pool's list of namespaces afterwards.
+Remove the marker of a namespace that has no queue, no recurring job and no worker session left; the engine takes it off the pool's list of namespaces afterwards.
 
 KEYS[1] meta     hash: the namespace's marker
 KEYS[2] queues   hash: queue name -> number
@@ -16,6 +16,12 @@ use_namespace(meta)
 
 if redis.call("EXISTS", queues, namespace_key("schedules")) > 0 then
   return 0
+end
+-- Sessions send heartbeats, so they are among the workers that were seen last. One that is missed here registers the namespace again.
+for _, worker in ipairs(redis.call("ZREVRANGE", namespace_key("workers"), 0, 99)) do
+  if redis.call("EXISTS", session_key(worker)) == 1 then
+    return 0
+  end
 end
 -- Without a queue there is no job: the keys that are left have times of jobs that ended earlier.
 local names = { "due", "expiries", "expiring", "keeping", "ended", "timers", "workers", "tracked", "traces" }

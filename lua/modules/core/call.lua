@@ -3,7 +3,7 @@
 -- All keys of a namespace begin with `base`: the prefix and the hash tag "{namespace}", which the key of its marker has too. In src, only
 -- redis/keys.ts spells keys.
 --- @exports base, meta_key, queues_key, EXTENDED_TIMERS, use_namespace, job_key, extras_key, queue_key, needs_key, users_key, named_key
---- @exports namespace_key, now_floor, now_ceil, start_clock, text_of
+--- @exports session_key, namespace_key, now_floor, now_ceil, start_clock, text_of
 
 -- In `due`, this stands for the first timer of the extended path. No queue has this number.
 EXTENDED_TIMERS = "0"
@@ -52,6 +52,11 @@ end
 -- job is dead; o, string: the holder of a unique key; R, hash: a recurring job.
 function named_key(kind, name)
   return base .. kind .. name
+end
+
+-- The session of a worker: what its process last said of itself.
+function session_key(worker)
+  return base .. ":W:" .. worker
 end
 
 -- What there is once in a namespace, such as its timers.

@@ -57,12 +57,16 @@ function forget_kept(number, what)
   forget_some(what, tonumber(number))
 end
 
-local function forget_old(name, age_ms, what)
+-- key_of: the key of what there is of a member besides, if there may be any.
+local function forget_old(name, age_ms, what, key_of)
   local key = namespace_key(name)
   local old = redis.call("ZRANGEBYSCORE", touch(key), "-inf", now_floor - age_ms, "LIMIT", 0, steps_left)
   use_steps(#old)
   for _, member in ipairs(old) do
     free("ZREM", key, member)
+    if key_of then
+      free("DEL", key_of(member))
+    end
   end
   lasts[#lasts + 1] = function()
     local first = redis.call("ZRANGE", key, 0, 0, "WITHSCORES")[2]
@@ -74,9 +78,9 @@ local function forget_old(name, age_ms, what)
   end
 end
 
--- Workers that were not seen.
+-- Workers that were not seen, and their sessions.
 function forget_workers(_, what)
-  forget_old("workers", namespace_setting("max_worker_age_ms", 86400000), what)
+  forget_old("workers", namespace_setting("max_worker_age_ms", 86400000), what, session_key)
 end
 
 -- Tracked jobs that have ended.

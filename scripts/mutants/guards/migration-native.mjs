@@ -42,7 +42,7 @@ export const NATIVE_MIGRATION = [
   {
     name: 'migrating natively: a job of a pool that is away is not said to be gone',
     file: FILE,
-    from: "if (failure !== undefined && others.includes('not_found')) throw failure as Error;",
+    from: 'if (failure !== undefined && others.some(isMissing)) throw failure as Error;',
     to: '',
     spec: NATIVE,
     test: 'drains the old pool',

@@ -57,19 +57,24 @@ export class MigratingNative implements NativeJobs {
   /** Completes each job in the pool that has it. */
   async complete(namespace: string, completions: readonly Completion[]): Promise<LeaseOperationResult[]> {
     for (const { next } of completions) refuse((next?.dependsOn ?? []).length > 0, 'next.depends_on');
-    let failure: unknown;
-    const results = await this.next.complete(namespace, completions).catch((error: unknown) => {
-      if (!isAway(error)) throw error;
-      failure = error;
-      return completions.map((): LeaseOperationResult => 'not_found');
-    });
-    const rest = completions.filter((_one, i) => results[i] === 'not_found');
-    if (rest.length === 0) return results;
-    const others = await this.old.complete(namespace, rest);
-    // A job that is not found may be in the pool that does not answer.
-    if (failure !== undefined && others.includes('not_found')) throw failure as Error;
-    const answers = others.values();
-    return results.map((result) => (result === 'not_found' ? (answers.next().value ?? result) : result));
+    return this.eachWhereItIs(
+      completions,
+      (jobs, some) => jobs.complete(namespace, some),
+      () => 'not_found',
+      (result) => result === 'not_found',
+    );
+  }
+
+  /** Extends each lease in the pool that has the job. */
+  heartbeatMany(
+    ...[namespace, leases, ttrMs]: Parameters<NativeJobs['heartbeatMany']>
+  ): ReturnType<NativeJobs['heartbeatMany']> {
+    return this.eachWhereItIs(
+      leases,
+      (jobs, some) => jobs.heartbeatMany(namespace, some, ttrMs),
+      ({ id }) => ({ id, status: 'not_found', cancelRequested: false }),
+      ({ status }) => status === 'not_found',
+    );
   }
 
   heartbeat(...args: Parameters<NativeJobs['heartbeat']>): ReturnType<NativeJobs['heartbeat']> {
@@ -148,6 +153,33 @@ export class MigratingNative implements NativeJobs {
     const [namespace, id] = args;
     const isOld = (await this.findOld(namespace, id)) !== null;
     return (isOld ? this.old : this.next).waitForEnd(...args);
+  }
+
+  /**
+   * Calls the new pool, and then the old one for the jobs that the new one does not have.
+   *
+   * @param missing the result of a job that is not found
+   * @param isMissing true for such a result
+   */
+  private async eachWhereItIs<T, R>(
+    items: readonly T[],
+    call: (jobs: NativeJobs, some: readonly T[]) => Promise<R[]>,
+    missing: (item: T) => R,
+    isMissing: (result: R) => boolean,
+  ): Promise<R[]> {
+    let failure: unknown;
+    const results = await call(this.next, items).catch((error: unknown) => {
+      if (!isAway(error)) throw error;
+      failure = error;
+      return items.map(missing);
+    });
+    const rest = items.filter((_one, i) => results.slice(i, i + 1).some(isMissing));
+    if (rest.length === 0) return results;
+    const others = await call(this.old, rest);
+    // A job that is not found may be in the pool that does not answer.
+    if (failure !== undefined && others.some(isMissing)) throw failure as Error;
+    const answers = others.values();
+    return results.map((result) => (isMissing(result) ? (answers.next().value ?? result) : result));
   }
 
   /** Calls the pool that has the job. @throws {QueueError} `job_not_found`: it is in neither */

@@ -1,15 +1,31 @@
-import type { ListPage, PageRequest, WorkerFacts } from '../../domain/job-lists.js';
+import { notFound, QueueError } from '../../domain/errors.js';
+import { isJobId } from '../../domain/ids.js';
+import type {
+  ExtendedLease,
+  ListPage,
+  PageRequest,
+  SessionFlags,
+  SessionHeartbeat,
+  SessionHeartbeatResult,
+  WorkerFacts,
+  WorkerInfo,
+  WorkerSession,
+} from '../../domain/job-lists.js';
+import { MAX_PERIOD_MS, MAX_SESSION_LEASES } from '../../domain/limits.js';
 import type { RedisPool } from '../../redis/pool.js';
 import { bytesAt, integerAt } from '../../redis/scripts/script.js';
-import { countStalled, recordWorkers, workersScript } from '../../redis/scripts/lists.js';
-import { checkNames } from '../core/checks.js';
+import { countStalled, recordSession, recordWorkers, workersScript } from '../../redis/scripts/lists.js';
+import { checkNames, checkNumber } from '../core/checks.js';
 import { Batcher, type ScriptRunner } from '../core/scripts.js';
 import { hashEntries } from '../core/hash-entries.js';
 import { rankedPage } from '../core/ranked.js';
 
 /** Maximum number of workers whose leases one script counts. */
 const STEP = 100;
-const FIELDS_PER_WORKER = 3;
+const FIELDS_PER_WORKER = 9;
+/** Flags of a session in the replies of scripts. */
+const QUIET = 1;
+const STOP = 2;
 /** A worker is recorded again only after this time, in milliseconds. */
 const RECORD_EVERY_MS = 1_000;
 /** Number of workers whose record this process remembers. */
@@ -22,7 +38,20 @@ const PAGE = 1_000;
 /** Stalled jobs of one worker that are counted, and of one script call: a few milliseconds of Redis. */
 const MOST_STALLED = 1_000;
 
-/** Workers that lease jobs under a name. A worker that sends no request for a day is forgotten. */
+/** Extends leases; see `LeaseOperations.heartbeatMany`. */
+export interface LeaseExtender {
+  heartbeatMany(
+    namespace: string,
+    leases: SessionHeartbeat['leases'],
+    ttrMs: number,
+  ): Promise<ExtendedLease[]>;
+}
+
+/**
+ * Workers that lease jobs under a name, and their sessions. A worker that sends no request for a day is forgotten.
+ *
+ * A session is a worker whose process chose a name that no other has, and sends heartbeats. Its name is its id.
+ */
 export class Workers {
   /** `namespace worker` → when it was recorded last, Unix ms. */
   private readonly recorded = new Map<string, number>();
@@ -31,6 +60,7 @@ export class Workers {
   constructor(
     private readonly pool: RedisPool,
     private readonly runner: ScriptRunner,
+    private readonly leases: LeaseExtender,
   ) {
     this.records = new Batcher(async (namespace, workers) => {
       await runner.run(
@@ -62,7 +92,7 @@ export class Workers {
     const names = found.items.map(([name]) => name);
     const items: WorkerFacts[] = [];
     for (let i = 0; i < names.length; i += STEP) {
-      items.push(...(await this.send(namespace, 'count', names.slice(i, i + STEP))));
+      items.push(...(await this.send(namespace, 'read', names.slice(i, i + STEP))));
     }
     return { items: items.filter(({ seenAtMs }) => seenAtMs > 0), cursor: found.cursor };
   }
@@ -70,12 +100,12 @@ export class Workers {
   /** Finds a worker; null if there is none of this name. */
   async find(namespace: string, name: string): Promise<WorkerFacts | null> {
     checkNames(namespace);
-    const [worker] = await this.send(namespace, 'count', [name]);
+    const [worker] = await this.send(namespace, 'read', [name]);
     return worker === undefined || worker.seenAtMs === 0 ? null : worker;
   }
 
   /**
-   * Forgets a worker until its next request. Its leases stay as they are.
+   * Forgets a worker until its next request, and its session. Its leases stay as they are.
    *
    * @returns false if there was none of this name
    */
@@ -84,6 +114,47 @@ export class Workers {
     this.recorded.delete(keyOf(namespace, name));
     const [worker] = await this.send(namespace, 'forget', [name]);
     return worker !== undefined && worker.seenAtMs > 0;
+  }
+
+  /**
+   * Records that a session is alive, then extends its leases: each for itself, by the rules of
+   * `LeaseOperations.heartbeat`. The number of a lease proves who holds it, not the id of the session.
+   *
+   * @throws {QueueError} `worker_not_found`: there is no such session, and no `info`; no lease was extended.
+   *   `invalid_argument`, or an error of the store
+   */
+  async heartbeat(
+    namespace: string,
+    id: string,
+    { ttrMs, leases, info }: SessionHeartbeat,
+  ): Promise<SessionHeartbeatResult> {
+    checkNames(namespace);
+    checkSessionId(id);
+    checkNumber('ttrMs', ttrMs, 1, MAX_PERIOD_MS);
+    checkNumber('the number of leases', leases.length, 0, MAX_SESSION_LEASES);
+    const { raw, nowMs } = await this.runner.run(recordSession, namespace, {
+      ...{ worker: id, ttr_ms: ttrMs, jobs: leases.length },
+      info: info === undefined ? '' : JSON.stringify(info),
+    });
+    if (integerAt(raw, 2) === 0) throw notFound('worker', id);
+    const jobs = await this.leases.heartbeatMany(namespace, leases, ttrMs);
+    return { leaseEndsAtMs: nowMs + ttrMs, jobs, ...flagsOf(integerAt(raw, 3)) };
+  }
+
+  /** Asks a session to lease nothing more; its next heartbeat tells it. @throws {QueueError} `worker_not_found` */
+  quiet(namespace: string, id: string): Promise<void> {
+    return this.setFlag(namespace, id, 'quiet');
+  }
+
+  /** Asks a session to shut down; its next heartbeat tells it. @throws {QueueError} `worker_not_found` */
+  stop(namespace: string, id: string): Promise<void> {
+    return this.setFlag(namespace, id, 'stop');
+  }
+
+  private async setFlag(namespace: string, id: string, flag: 'quiet' | 'stop'): Promise<void> {
+    checkNames(namespace);
+    const [worker] = await this.send(namespace, flag, [id]);
+    if ((worker?.session ?? null) === null) throw notFound('worker', id);
   }
 
   /** The queues that workers wait for, with or without jobs. The names are as the workers sent them. */
@@ -131,11 +202,11 @@ export class Workers {
 
   private async send(
     namespace: string,
-    verb: 'count' | 'forget',
+    verb: 'read' | 'forget' | 'quiet' | 'stop',
     names: readonly string[],
   ): Promise<WorkerFacts[]> {
     const items = names.map((name) => [name]);
-    const { raw } = await this.runner.run(workersScript, namespace, { verb }, items);
+    const { raw, nowMs } = await this.runner.run(workersScript, namespace, { verb }, items);
     return names.map((name, i) => {
       const at = 2 + i * FIELDS_PER_WORKER;
       return {
@@ -143,9 +214,34 @@ export class Workers {
         seenAtMs: integerAt(raw, at),
         leased: integerAt(raw, at + 1),
         stalled: integerAt(raw, at + 2),
+        session: sessionOf(raw, at + 3, nowMs),
       };
     });
   }
+}
+
+function sessionOf(raw: readonly (number | Buffer)[], at: number, nowMs: number): WorkerSession | null {
+  const [heartbeatAtMs, info] = [integerAt(raw, at), bytesAt(raw, at + 5)];
+  if (heartbeatAtMs === 0 || info.length === 0) return null;
+  const own = JSON.parse(info.toString()) as WorkerInfo;
+  return {
+    info: own,
+    startedAtMs: own.startedAtMs ?? integerAt(raw, at + 3),
+    heartbeatAtMs,
+    jobsAtHand: integerAt(raw, at + 2),
+    isLost: nowMs >= heartbeatAtMs + integerAt(raw, at + 1),
+    ...flagsOf(integerAt(raw, at + 4)),
+  };
+}
+
+function flagsOf(flags: number): SessionFlags {
+  return { quiet: (flags & QUIET) !== 0, stop: (flags & STOP) !== 0 };
+}
+
+/** @throws {QueueError} `invalid_argument` */
+function checkSessionId(id: string): void {
+  if (!isJobId(id))
+    throw new QueueError('invalid_argument', 'the id of a session has the form of the id of a job');
 }
 
 /** Names of namespaces have no spaces. */

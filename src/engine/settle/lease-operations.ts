@@ -6,6 +6,7 @@ import type {
   LeaseRef,
   Release,
 } from '../../domain/extended-job.js';
+import type { ExtendedLease } from '../../domain/job-lists.js';
 import type { EngineObserver } from '../core/observer.js';
 import { checkNumberOf, packIds } from '../publish/dependencies.js';
 import { ageOf, queueOf, ranOf, type Settled, SETTLED, type Settler, type Verb } from './settler.js';
@@ -100,6 +101,31 @@ export class LeaseOperations {
     };
     const one = await this.settleOne(namespace, 'heartbeat', { id, lease }, options, data);
     return { leaseEndsAtMs: one.atMs, cancelRequested: one.facts['cancel'] === true };
+  }
+
+  /**
+   * Extends leases, each for itself: from now for `ttrMs`, by the rules of `heartbeat`.
+   *
+   * @returns the result of each, in order
+   * @throws {QueueError} an error of the store: some may have been extended
+   */
+  async heartbeatMany(
+    namespace: string,
+    leases: readonly LeaseRef[],
+    ttrMs: number,
+  ): Promise<ExtendedLease[]> {
+    const options = { ttr_ms: ttrMs };
+    const settled = await this.settling.settle(
+      namespace,
+      leases.map(({ id, lease }) => ({ verb: 'heartbeat', id, lease, options })),
+    );
+    return leases.map(({ id }, i) => {
+      const one = settled[i];
+      const result = one === undefined ? 'not_found' : resultOf(one);
+      if (result === 'lease_lost') this.observer.staleAck(namespace, 'refused');
+      const status = result === 'done' ? 'extended' : result === 'lease_lost' ? result : 'not_found';
+      return { id, status, cancelRequested: one?.facts['cancel'] === true };
+    });
   }
 
   /** Returns the job without using a try: to the front of its ready list, or scheduled. @throws as `heartbeat` */

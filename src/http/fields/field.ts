@@ -21,6 +21,8 @@ export interface Field {
   readonly of?: () => FieldsClass;
   /** It is a list of such objects; the maximum number of them. */
   readonly maxItems?: number;
+  /** The minimum number of them; default 1. */
+  readonly minItems?: number;
 }
 
 /** A field, and whether it is required. */
@@ -74,7 +76,9 @@ export function declare(
 }
 
 /** Declares a field of objects, which are read and checked one by one. */
-export function declareParts(field: Pick<Field, 'about' | 'of' | 'maxItems'>): PropertyDecorator {
+export function declareParts(
+  field: Pick<Field, 'about' | 'of' | 'maxItems' | 'minItems'>,
+): PropertyDecorator {
   return (prototype, name) => declareField(prototype, name, { field: { ...NO_FIELD, ...field } });
 }
 

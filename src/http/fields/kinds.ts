@@ -201,9 +201,14 @@ export function Part(about: string, of: () => FieldsClass): PropertyDecorator {
   return declareParts({ about, of });
 }
 
-/** A list of such objects, at least one. */
-export function Parts(about: string, of: () => FieldsClass, maxItems: number): PropertyDecorator {
-  return declareParts({ about, of, maxItems });
+/** A list of such objects, at least one unless `minItems` says otherwise. */
+export function Parts(
+  about: string,
+  of: () => FieldsClass,
+  maxItems: number,
+  minItems = 1,
+): PropertyDecorator {
+  return declareParts({ about, of, maxItems, minItems });
 }
 
 /** True for a JSON object. */

@@ -55,6 +55,7 @@ class Everything extends Base {
   texts?: Record<string, string>;
   @Optional() @Part('', () => Leaf) leaf?: Leaf;
   @Optional() @Parts('', () => Leaf, 3) leaves?: Leaf[];
+  @Optional() @Parts('', () => Leaf, 1, 0) leavesOrNone?: Leaf[];
   @Optional() @Nullable() @Whole('', 0, 1) maybe?: number | null;
   @Optional() @Nullable() @Part('', () => Leaf) leafOrNull?: Leaf | null;
 }
@@ -121,6 +122,7 @@ describe('the fields of a JSON body', () => {
       [[{ depth: 1 }, { depth: 5 }]],
       [[], {}, 'a', null, Array.from({ length: 4 }, () => ({ depth: 1 }))],
     ],
+    ['leavesOrNone', [[], [{ depth: 1 }]], [{}, null, [{ depth: 1 }, { depth: 1 }]]],
     ['maybe', [null, 1], [2, '']],
     ['leafOrNull', [null, { depth: 2 }], ['']],
   ])('%s', (name, right, wrong) => {

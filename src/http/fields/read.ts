@@ -126,7 +126,7 @@ export function readObject<T extends object>(
 }
 
 function checkField(
-  { isRight, isNullable, rule, of, maxItems }: DeclaredField,
+  { isRight, isNullable, rule, of, maxItems, minItems = 1 }: DeclaredField,
   value: unknown,
   at: string,
   name: string,
@@ -142,8 +142,8 @@ function checkField(
     readObject(of(), value, path, problems);
     return;
   }
-  if (!Array.isArray(value) || value.length < 1 || value.length > maxItems) {
-    problems.add(path, `must be a list of 1 to ${maxItems} objects`);
+  if (!Array.isArray(value) || value.length < minItems || value.length > maxItems) {
+    problems.add(path, `must be a list of ${minItems} to ${maxItems} objects`);
     return;
   }
   for (let i = 0; i < value.length && !problems.isFull; i++) {

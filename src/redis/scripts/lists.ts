@@ -54,6 +54,15 @@ export const recordWorkers = script({
   reply: whole,
 });
 
+export const recordSession = script({
+  name: 'extended/record_session',
+  keys: ['meta', 'due', 'workers'],
+  args: [...TIMES, 'worker', 'ttr_ms', 'jobs', 'info'],
+  item: [],
+  repeatable: true,
+  reply: whole,
+});
+
 export const listByIds = script({
   name: 'extended/list_by_ids',
   label: 'full_by_ids',
@@ -101,6 +110,7 @@ export const LIST_SCRIPTS = [
   deadLetterStep,
   workersScript,
   recordWorkers,
+  recordSession,
   countStalled,
   listByIds,
   readData,

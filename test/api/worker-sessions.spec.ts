@@ -1,0 +1,260 @@
+import { jest } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { TokenStore } from '../../src/auth/token-store.js';
+import type { Rights } from '../../src/domain/rights.js';
+import { EngineRegistry } from '../../src/engine/migration/engine.registry.js';
+import { Audit } from '../engine/audit.js';
+import { auditIndexes } from '../engine/index-audit.js';
+import {
+  app,
+  call,
+  code,
+  find,
+  fresh,
+  given,
+  lease,
+  leaseOne,
+  post,
+  publish,
+  useNativeApi,
+  wrongFields,
+} from '../support/native-api.js';
+import { testRedisUrl, waitFor } from '../support/redis.js';
+
+interface Beat {
+  readonly lease_ends_at: string;
+  readonly jobs: readonly {
+    readonly id: string;
+    readonly status: string;
+    readonly cancel_requested: boolean;
+  }[];
+  readonly quiet: boolean;
+  readonly stop: boolean;
+}
+
+const TTR = { ttr_ms: 30_000 };
+const INFO = {
+  name: 'mailer',
+  host: 'host-1',
+  pid: 7,
+  version: '1.2',
+  language: 'TypeScript',
+  concurrency: 4,
+};
+const BY_NAME = {
+  ...{ display_name: null, host: null, pid: null, version: null, language: null, queues: null },
+  ...{ concurrency: null, jobs_at_hand: null, started_at: null, heartbeat_at: null },
+  ...{ quiet: false, stop: false, lost: false },
+};
+
+describe('worker sessions on the native API', () => {
+  useNativeApi();
+  let redis: Redis;
+  beforeAll(() => {
+    redis = new Redis(testRedisUrl(), { protocol: 2 });
+  });
+  afterAll(() => redis.disconnect());
+  const audit = async (): Promise<string[]> => [
+    ...(await Audit.of(redis, app.namespace)),
+    ...(await auditIndexes(redis, app.namespace)),
+  ];
+  afterEach(async () => {
+    const problems = await audit();
+    // The pump may have moved a job while its keys were read.
+    expect(problems.length === 0 ? problems : await audit()).toEqual([]);
+  });
+
+  const beat = (id: string, leases: readonly object[], more: object = {}): Promise<Beat> =>
+    given('POST', `workers/${id}/heartbeat`, { ...TTR, leases, ...more });
+  const held = (jobs: readonly { id: string; lease: number }[]): object[] =>
+    jobs.map(({ id, lease: number }) => ({ id, lease: number }));
+  const statuses = ({ jobs }: Beat): string[] => jobs.map(({ status }) => status);
+  const grant = (rights: Rights): Promise<string> => {
+    const expiry = { lifetimeMs: 0, atMs: 0 };
+    const store = app.server.api.app.get(TokenStore, { strict: false });
+    return store.grant({ namespace: app.namespace, pool: 'default', description: 'd', rights, expiry });
+  };
+
+  it('are separate although their names are equal', async () => {
+    const [queue, a, b] = [fresh(), fresh('mailer-'), fresh('mailer-')];
+    await Promise.all([publish({ queue, type: 't' }), publish({ queue, type: 't' })]);
+    const ofA = await leaseOne(queue, { worker: a, ttr_ms: 30_000 });
+    const ofB = await leaseOne(queue, { worker: b, ttr_ms: 200 });
+    const startedAt = '2026-01-31T23:59:59.999Z';
+    const { lease_ends_at: endsAt } = await beat(a, held([ofA]), {
+      info: { ...INFO, queues: [queue], started_at: startedAt },
+    });
+    await beat(b, held([ofB]), { ttr_ms: 200, info: INFO });
+    expect(Date.parse((await find(ofA.id))['lease_ends_at'] as string)).toBeGreaterThanOrEqual(
+      Date.parse(endsAt),
+    );
+    expect(await given('GET', `workers/${a}`)).toMatchObject({
+      ...{ name: a, leased: 1, stalled: 0, display_name: 'mailer', host: 'host-1', pid: 7, version: '1.2' },
+      ...{ language: 'TypeScript', queues: [queue], concurrency: 4, jobs_at_hand: 1, started_at: startedAt },
+      ...{ quiet: false, stop: false, lost: false },
+    });
+
+    // The second one falls silent: its job comes back, the other's does not.
+    await waitFor(async () => (await given<{ lost: boolean }>('GET', `workers/${b}`)).lost);
+    await waitFor(async () => (await find(ofB.id))['leased_by'] === null);
+    expect(await find(ofA.id)).toMatchObject({ state: 'leased', leased_by: a });
+    expect(await given('GET', `workers/${a}`)).toMatchObject({ lost: false });
+    const { items } = await given<{ items: object[] }>('GET', 'workers');
+    expect(items).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({ name: a, display_name: 'mailer', lost: false }),
+        expect.objectContaining({ name: b, display_name: 'mailer', lost: true }),
+      ]),
+    );
+  });
+
+  it('show nothing of a process for a worker that is known by its name only', async () => {
+    const [queue, worker] = [fresh(), fresh('by-name-')];
+    await publish({ queue, type: 't' });
+    await lease({ queues: [queue], worker });
+    expect(await given('GET', `workers/${worker}`)).toMatchObject({ ...BY_NAME, leased: 1 });
+    for (const verb of ['quiet', 'stop'])
+      expect(await call('POST', `workers/${worker}/${verb}`)).toMatchObject({
+        status: 404,
+        json: { code: 'worker_not_found' },
+      });
+  });
+
+  it('are asked for what the server does not know of them', async () => {
+    const [queue, id] = [fresh(), fresh('mailer-')];
+    await publish({ queue });
+    const job = await leaseOne(queue, { ttr_ms: 5_000 });
+    const before = (await find(job.id))['lease_ends_at'];
+    const answer = await post(`workers/${id}/heartbeat`, { ...TTR, leases: held([job]) });
+    expect([answer.status, code(answer)]).toEqual([404, 'worker_not_found']);
+    expect((await find(job.id))['lease_ends_at']).toBe(before);
+    expect(statuses(await beat(id, held([job]), { info: { name: 'm' } }))).toEqual(['extended']);
+    expect((await call('DELETE', `workers/${id}`)).status).toBe(204);
+    expect((await post(`workers/${id}/heartbeat`, { ...TTR, leases: [] })).status).toBe(404);
+  });
+
+  it('learn from a heartbeat what becomes of each job', async () => {
+    const [queue, id] = [fresh(), fresh('mailer-')];
+    for (let i = 0; i < 4; i++) await publish({ queue, ...(i < 2 ? {} : { type: 't' }) });
+    const jobs = await lease({ queues: [queue], count: 4, worker: id, ...TTR });
+    const [simple, acked, cancelled, revoked] = jobs;
+    await given('POST', `jobs/${acked!.id}/ack`, { lease: acked!.lease });
+    await given('POST', `jobs/${cancelled!.id}/cancel`, { grace_ms: 60_000 });
+    await given('POST', `jobs/${revoked!.id}/revoke`);
+    const leases = [...held(jobs), { id: simple!.id, lease: simple!.lease + 1 }, ...held([simple!])];
+    expect((await beat(id, leases, { info: INFO })).jobs).toEqual([
+      { id: simple!.id, status: 'extended', cancel_requested: false },
+      { id: acked!.id, status: 'not_found', cancel_requested: false },
+      { id: cancelled!.id, status: 'extended', cancel_requested: true },
+      { id: revoked!.id, status: 'lease_lost', cancel_requested: false },
+      { id: simple!.id, status: 'lease_lost', cancel_requested: false },
+      { id: simple!.id, status: 'extended', cancel_requested: false },
+    ]);
+  });
+
+  it('extend 1,000 leases at once', async () => {
+    const [queue, id] = [fresh(), fresh('mailer-')];
+    const leases: object[] = [];
+    for (let i = 0; i < 16; i++) {
+      await given('POST', 'jobs', { jobs: Array.from({ length: i < 15 ? 64 : 40 }, () => ({ queue })) });
+      leases.push(...held(await lease({ queues: [queue], count: 64, worker: id, ...TTR })));
+    }
+    expect(leases).toHaveLength(1_000);
+    const result = await beat(id, leases, { info: INFO });
+    expect(statuses(result)).toEqual(leases.map(() => 'extended'));
+    expect(await given('GET', `workers/${id}`)).toMatchObject({ jobs_at_hand: 1_000 });
+    const refused = await post(`workers/${id}/heartbeat`, { ...TTR, leases: [...leases, leases[0]] });
+    expect([refused.status, wrongFields(refused)]).toEqual([400, ['leases']]);
+  });
+
+  it.each<[string, unknown, string[]]>([
+    ['an empty body', {}, ['ttr_ms', 'leases']],
+    ['no time', { ttr_ms: 0, leases: [] }, ['ttr_ms']],
+    ['a lease without a number', { ...TTR, leases: [{ id: 'a' }] }, ['leases[0].lease']],
+    ['a lease with an illegal id', { ...TTR, leases: [{ id: '{a}', lease: 1 }] }, ['leases[0].id']],
+    ['something else in a lease', { ...TTR, leases: [{ id: 'a', lease: 1, n: 1 }] }, ['leases[0].n']],
+    ['info without a name', { ...TTR, leases: [], info: {} }, ['info.name']],
+    ['info of null', { ...TTR, leases: [], info: null }, ['info']],
+    ['an unknown fact', { ...TTR, leases: [], info: { name: 'a', token: 'x' } }, ['info.token']],
+    ['a control character', { ...TTR, leases: [], info: { name: 'a\n' } }, ['info.name']],
+    ['a pid below zero', { ...TTR, leases: [], info: { name: 'a', pid: -1 } }, ['info.pid']],
+    [
+      'a start that is no time',
+      { ...TTR, leases: [], info: { name: 'a', started_at: 5 } },
+      ['info.started_at'],
+    ],
+  ])('refuse %s', async (_what, body, fields) => {
+    const answer = await post(`workers/${fresh('mailer-')}/heartbeat`, body);
+    expect([answer.status, wrongFields(answer)]).toEqual([400, fields]);
+  });
+
+  it.each(['_x', 'a b', 'a%2Fb', '%7Bx%7D', 'x'.repeat(129), '%00'])('refuse the id %s', async (id) => {
+    const answer = await post(`workers/${id}/heartbeat`, { ...TTR, leases: [], info: INFO });
+    expect(answer.status).toBe(400);
+    expect((await call('POST', `workers/${id}/quiet`)).status).toBe(404);
+  });
+
+  it('are told to be quiet, and to stop, by those who may', async () => {
+    const [a, b] = [fresh('mailer-'), fresh('mailer-')];
+    await beat(a, [], { info: INFO });
+    await beat(b, [], { info: INFO });
+    const consumer = await grant({ verbs: ['publish', 'consume'], queues: null });
+    const ofQueue = await grant({ verbs: ['publish', 'consume', 'admin'], queues: ['q'] });
+    for (const verb of ['quiet', 'stop']) {
+      for (const token of [consumer, ofQueue])
+        expect((await call('POST', `workers/${a}/${verb}`, undefined, { token })).status).toBe(403);
+      expect(await beat(a, [])).toMatchObject({ [verb]: false });
+      for (let i = 0; i < 2; i++) expect((await call('POST', `workers/${a}/${verb}`)).status).toBe(204);
+      expect(await beat(a, [])).toMatchObject({ [verb]: true });
+      expect(await beat(b, [])).toMatchObject({ quiet: false, stop: false });
+    }
+    expect(await beat(a, [], { info: { name: 'new' } })).toMatchObject({ quiet: true, stop: true });
+    expect(await given('GET', `workers/${a}`)).toMatchObject({
+      display_name: 'new',
+      quiet: true,
+      stop: true,
+    });
+    await call('DELETE', `workers/${a}`);
+    for (const verb of ['quiet', 'stop']) {
+      const answer = await call('POST', `workers/${a}/${verb}`);
+      expect([answer.status, code(answer)]).toEqual([404, 'worker_not_found']);
+    }
+  });
+
+  it('of a token for some queues extend leases in these, and learn nothing of others', async () => {
+    const [mine, other, id] = [fresh(), fresh(), fresh('mailer-')];
+    await Promise.all([mine, other].map((queue) => publish({ queue, type: 't' })));
+    const [own, foreign] = [await leaseOne(mine, TTR), await leaseOne(other, { ttr_ms: 20_000 })];
+    const before = (await find(foreign.id))['lease_ends_at'];
+    const token = await grant({ verbs: ['consume'], queues: [mine] });
+    const body = { ttr_ms: 60_000, leases: held([foreign, own, foreign, own]), info: INFO };
+    const { status, json } = await post(`workers/${id}/heartbeat`, body, { token });
+    expect([status, statuses(json as Beat)]).toEqual([
+      200,
+      ['not_found', 'extended', 'not_found', 'extended'],
+    ]);
+    expect((await find(foreign.id))['lease_ends_at']).toBe(before);
+    const producer = await grant({ verbs: ['publish', 'admin'], queues: null });
+    const refused = await post(`workers/${id}/heartbeat`, body, { token: producer });
+    expect([refused.status, code(refused)]).toEqual([403, 'verb_missing']);
+  });
+
+  it('extend leases while their pool moves, and are recorded after it', async () => {
+    const [queue, id] = [fresh(), fresh('mailer-')];
+    await publish({ queue, type: 't' });
+    const job = await leaseOne(queue, { ttr_ms: 5_000 });
+    const registry = app.server.api.app.get(EngineRegistry, { strict: false });
+    const moving = jest.spyOn(registry, 'extendedIfNotMoving').mockReturnValue(null);
+    try {
+      const result = await beat(id, held([job]));
+      expect(result).toMatchObject({ quiet: false, stop: false, jobs: [{ status: 'extended' }] });
+      const answer = await call('POST', `workers/${id}/stop`);
+      expect([answer.status, code(answer)]).toEqual([503, 'pool_moving']);
+    } finally {
+      moving.mockRestore();
+    }
+    const ends = Date.parse((await find(job.id))['lease_ends_at'] as string);
+    expect(ends).toBeGreaterThan(Date.now() + 20_000);
+    expect((await post(`workers/${id}/heartbeat`, { ...TTR, leases: held([job]) })).status).toBe(404);
+  });
+});

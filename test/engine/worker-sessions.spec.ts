@@ -1,0 +1,285 @@
+import { Redis } from 'ioredis';
+import type { LeasedJob } from '../../src/domain/job.js';
+import type { SessionHeartbeatResult, WorkerInfo } from '../../src/domain/job-lists.js';
+import { startRedis, testRedisUrl } from '../support/redis.js';
+import { ExtendedFixture } from './extended-fixture.js';
+import { EngineFixture } from './fixture.js';
+import { auditIndexes } from './index-audit.js';
+
+const TTR_MS = 30_000;
+const DAY_MS = 86_400_000;
+const INFO: WorkerInfo = { name: 'mailer' };
+
+describe('worker sessions', () => {
+  let f: EngineFixture;
+  let extended: ExtendedFixture;
+  let redis: Redis;
+  beforeAll(() => {
+    redis = new Redis(testRedisUrl(), { protocol: 2 });
+  });
+  afterAll(() => redis.disconnect());
+  beforeEach(async () => {
+    f = await EngineFixture.withClock();
+    extended = new ExtendedFixture(f);
+  });
+  afterEach(async () => {
+    expect(await f.audit()).toEqual([]);
+    expect(await auditIndexes(redis, f.ns)).toEqual([]);
+    await f.close();
+  });
+
+  const beat = (
+    id: string,
+    leases: readonly Pick<LeasedJob, 'id' | 'lease'>[] = [],
+    info?: WorkerInfo,
+  ): Promise<SessionHeartbeatResult> =>
+    extended.path.workers.heartbeat(f.ns, id, { ttrMs: TTR_MS, leases, ...(info && { info }) });
+  const find = (id: string) => extended.path.workers.find(f.ns, id);
+  const statuses = ({ jobs }: SessionHeartbeatResult): string[] => jobs.map(({ status }) => status);
+  const record = (id: string) => redis.hgetall(f.pool.keys.session(f.ns, id));
+
+  it('begin with the first heartbeat that describes them, in a namespace without a job too', async () => {
+    await expect(beat('mailer-1')).rejects.toMatchObject({ code: 'worker_not_found' });
+    expect(await f.keys()).toEqual([]);
+
+    const startedAtMs = f.nowMs - 5_000;
+    const info = { name: 'mailer', host: 'h', pid: 7, queues: ['mail'], concurrency: 8, startedAtMs };
+    expect(await beat('mailer-1', [], info)).toEqual({
+      leaseEndsAtMs: f.nowMs + TTR_MS,
+      jobs: [],
+      quiet: false,
+      stop: false,
+    });
+    await beat('mailer-2', [], INFO);
+    f.nowMs += 1_000;
+    await beat('mailer-1');
+
+    expect(await find('mailer-1')).toEqual({
+      ...{ name: 'mailer-1', seenAtMs: f.nowMs, leased: 0, stalled: 0 },
+      session: {
+        ...{ info, startedAtMs, heartbeatAtMs: f.nowMs, jobsAtHand: 0 },
+        ...{ quiet: false, stop: false, isLost: false },
+      },
+    });
+    // Nothing said: it started when it was heard of first.
+    expect((await find('mailer-2'))?.session).toMatchObject({ info: INFO, startedAtMs: f.nowMs - 1_000 });
+  });
+
+  it('keep their namespace as long as they are known', async () => {
+    await beat('mailer-1', [], INFO);
+    await f.engine.tidyNow(f.ns);
+    expect((await find('mailer-1'))?.session).not.toBeNull();
+
+    await f.pass(DAY_MS + 1);
+    await f.engine.tidyNow(f.ns);
+    expect(await record('mailer-1')).toEqual({});
+    expect((await f.keys()).filter((key) => !key.endsWith(':meta'))).toEqual([]);
+  });
+
+  it('extend the leases of simple and extended jobs, and make no simple job an extended one', async () => {
+    const simple = await f.publish('plain', { tries: 3 });
+    const withType = await extended.put('rich');
+    const leases = [...(await f.reserve('plain')), ...(await extended.lease('rich', 1, 'mailer-1'))];
+    f.nowMs += 9_000;
+    expect(statuses(await beat('mailer-1', leases, INFO))).toEqual(['extended', 'extended']);
+
+    const ends = f.nowMs + TTR_MS;
+    expect(await f.find(simple)).toMatchObject({ state: 'leased', leaseEndsAtMs: ends });
+    expect(await f.find(withType)).toMatchObject({ state: 'leased', leaseEndsAtMs: ends });
+    // A queue of the extended path has a number below zero, a job of it a hash.
+    expect(Number((await redis.hgetall(`{${f.ns}}:queues`))['plain'])).toBeGreaterThan(0);
+    expect((await f.keys()).filter((key) => key.startsWith(`{${f.ns}}x`))).toHaveLength(1);
+  });
+
+  it('give back their own jobs when they fall silent, and no others', async () => {
+    await f.publish('q', { tries: 3 });
+    await extended.put('q');
+    await extended.put('q');
+    const [a1, a2] = await extended.lease('q', 2, 'mailer-a', TTR_MS);
+    const b = await extended.lease('q', 1, 'mailer-b', TTR_MS);
+    await beat('mailer-a', [a1!, a2!], INFO);
+    await beat('mailer-b', b, INFO);
+    expect((await find('mailer-a'))?.session).toMatchObject({ jobsAtHand: 2, isLost: false });
+
+    await f.pass(TTR_MS - 10_000);
+    await beat('mailer-b', b);
+    await f.pass(9_999);
+    expect((await find('mailer-a'))?.session).toMatchObject({ isLost: false });
+    await f.pass(1);
+    expect((await find('mailer-a'))?.session).toMatchObject({ isLost: true });
+    expect((await find('mailer-b'))?.session).toMatchObject({ isLost: false });
+    expect(await f.find(a1!.id)).toMatchObject({ state: 'ready' });
+    expect(await f.find(a2!.id)).toMatchObject({ state: 'ready' });
+    expect(await f.find(b[0]!.id)).toMatchObject({ state: 'leased' });
+
+    // It comes back in time for one of them.
+    const [again] = await extended.lease('q', 1, 'mailer-b', TTR_MS);
+    const lateOne = again!.id === a1!.id ? a2! : a1!;
+    const { jobs } = await beat('mailer-a', [a1!, a2!]);
+    expect(new Map(jobs.map(({ id, status }) => [id, status]))).toEqual(
+      new Map([
+        [again!.id, 'lease_lost'],
+        [lateOne.id, 'extended'],
+      ]),
+    );
+    expect((await find('mailer-a'))?.session).toMatchObject({ isLost: false });
+  });
+
+  it('tell each lease for itself: lost, gone, cancelled, twice, or of another session', async () => {
+    const ids: string[] = [];
+    for (let i = 0; i < 5; i++) ids.push(await extended.put('q', { tries: 5 }));
+    const held = await extended.lease('q', 5, 'mailer-a', TTR_MS);
+    const [kept, revoked, acked, cancelled, other] = held.map(({ id, lease }) => ({ id, lease }));
+    const { leaseOperations, jobCanceller } = extended.path;
+    await leaseOperations.revoke(f.ns, revoked!.id);
+    await f.engine.ack(f.ns, 'q', acked!.id, acked!.lease);
+    await jobCanceller.cancel(f.ns, cancelled!.id, { graceMs: 60_000 });
+
+    const stale = { ...kept!, lease: kept!.lease + 1 };
+    const leases = [kept!, revoked!, acked!, cancelled!, stale, kept!, { id: 'never', lease: 1 }];
+    const { jobs } = await beat('mailer-a', leases, INFO);
+    expect(jobs.map(({ id, status, cancelRequested }) => [id, status, cancelRequested])).toEqual([
+      [kept!.id, 'extended', false],
+      [revoked!.id, 'lease_lost', false],
+      [acked!.id, 'not_found', false],
+      [cancelled!.id, 'extended', true],
+      [kept!.id, 'lease_lost', false],
+      [kept!.id, 'extended', false],
+      ['never', 'not_found', false],
+    ]);
+    // The number proves who has the lease; the job stays that of the session that leased it.
+    expect(statuses(await beat('mailer-b', [other!], INFO))).toEqual(['extended']);
+    expect(await f.find(other!.id)).toMatchObject({ state: 'leased', worker: 'mailer-a' });
+    // The end of the grace of a cancel takes the job.
+    await f.pass(60_001);
+    expect(statuses(await beat('mailer-a', [cancelled!]))).toEqual(['lease_lost']);
+  });
+
+  it('extend 1,000 leases in one call, and refuse 1,001', async () => {
+    const leases: LeasedJob[] = [];
+    for (let i = 0; i < 10; i++) {
+      await f.engine.publishMany(
+        f.ns,
+        'q',
+        Array.from({ length: 50 }, () => ({ body: Buffer.from('x'), delayMs: 0, ttlMs: 0, tries: 3 })),
+      );
+      await Promise.all(Array.from({ length: 50 }, () => extended.put('rich')));
+      leases.push(
+        ...(await f.reserve('q', { count: 100 })),
+        ...(await extended.lease('rich', 100, 'mailer-1')),
+      );
+    }
+    expect(leases).toHaveLength(1_000);
+    const result = await beat('mailer-1', leases, INFO);
+    expect(result.jobs.map(({ id }) => id)).toEqual(leases.map(({ id }) => id));
+    expect(new Set(statuses(result))).toEqual(new Set(['extended']));
+    expect((await find('mailer-1'))?.session).toMatchObject({ jobsAtHand: 1_000 });
+    await expect(beat('mailer-1', [...leases, leases[0]!])).rejects.toMatchObject({
+      code: 'invalid_argument',
+    });
+    await f.pass(TTR_MS - 1);
+    expect(await f.counts('rich')).toMatchObject({ leased: 500 });
+    await f.pass(1_001);
+    expect(await f.counts('rich')).toMatchObject({ leased: 0 });
+  });
+
+  it.each([
+    ['an id with a brace', '{x}', {}],
+    ['an empty id', '', {}],
+    ['an id that is too long', 'x'.repeat(129), {}],
+    ['no time', 'ok', { ttrMs: 0 }],
+  ])('refuse %s', async (_what, id, more) => {
+    const call = extended.path.workers.heartbeat(f.ns, id, { ttrMs: 1, leases: [], info: INFO, ...more });
+    await expect(call).rejects.toMatchObject({ code: 'invalid_argument' });
+    expect(await f.keys()).toEqual([]);
+  });
+
+  it('learn that they are to be quiet or to stop, whatever they say of themselves later', async () => {
+    const { workers } = extended.path;
+    for (const id of ['gone', 'by-name']) {
+      await expect(workers.quiet(f.ns, id)).rejects.toMatchObject({ code: 'worker_not_found' });
+      await expect(workers.stop(f.ns, id)).rejects.toMatchObject({ code: 'worker_not_found' });
+      await extended.put('q');
+      await extended.lease('q', 1, 'by-name');
+    }
+    await beat('mailer-1', [], INFO);
+    await beat('mailer-2', [], INFO);
+    for (let i = 0; i < 2; i++) await workers.quiet(f.ns, 'mailer-1');
+    expect(await beat('mailer-1', [], INFO)).toMatchObject({ quiet: true, stop: false });
+    for (let i = 0; i < 2; i++) await workers.stop(f.ns, 'mailer-1');
+    expect(await beat('mailer-1', [], INFO)).toMatchObject({ quiet: true, stop: true });
+    expect((await find('mailer-1'))?.session).toMatchObject({ quiet: true, stop: true });
+    expect(await beat('mailer-2')).toMatchObject({ quiet: false, stop: false });
+    expect((await find('by-name'))?.session).toBeNull();
+  });
+
+  it('end when they are deleted; their jobs stay as they are', async () => {
+    await extended.put('q');
+    const leases = await extended.lease('q', 1, 'mailer-1', TTR_MS);
+    await beat('mailer-1', leases, INFO);
+    await extended.path.workers.stop(f.ns, 'mailer-1');
+    expect(await extended.path.workers.deregister(f.ns, 'mailer-1')).toBe(true);
+    expect(await record('mailer-1')).toEqual({});
+    await expect(beat('mailer-1', leases)).rejects.toMatchObject({ code: 'worker_not_found' });
+    await expect(extended.path.workers.quiet(f.ns, 'mailer-1')).rejects.toMatchObject({
+      code: 'worker_not_found',
+    });
+    // It says all again, and is a new session.
+    expect(await beat('mailer-1', leases, INFO)).toMatchObject({
+      jobs: [{ status: 'extended' }],
+      stop: false,
+    });
+  });
+
+  it('are forgotten with their worker, a day after their last heartbeat', async () => {
+    await extended.put('q');
+    await beat('mailer-1', [], INFO);
+    await f.pass(DAY_MS / 2);
+    await beat('mailer-2', [], INFO);
+    await f.pass(DAY_MS / 2);
+    expect(await find('mailer-1')).toBeNull();
+    expect(await record('mailer-1')).toEqual({});
+    expect((await find('mailer-2'))?.session).toMatchObject({ isLost: true });
+    // An older server forgets the worker alone: then Redis removes its session.
+    const ttlMs = await redis.pttl(f.pool.keys.session(f.ns, 'mailer-2'));
+    expect(ttlMs).toBeGreaterThan(DAY_MS - 60_000);
+    expect(ttlMs).toBeLessThanOrEqual(DAY_MS + TTR_MS);
+  });
+
+  it('are gone with the purge of their namespace', async () => {
+    await extended.put('q');
+    await beat('mailer-1', await extended.lease('q', 1, 'mailer-1'), INFO);
+    await beat('mailer-2', [], INFO);
+    await f.engine.purge.run(f.ns);
+    expect(await f.keys()).toEqual([]);
+    await expect(beat('mailer-1')).rejects.toMatchObject({ code: 'worker_not_found' });
+    expect(await f.keys()).toEqual([]);
+  });
+});
+
+describe('a worker session on a full store', () => {
+  it('keeps its leases, although nothing of it can be recorded', async () => {
+    const store = await startRedis();
+    const f = await EngineFixture.open({}, { url: store.url });
+    const admin = new Redis(store.port, '127.0.0.1');
+    try {
+      await f.publish('q', { tries: 3 });
+      const leases = await f.reserve('q');
+      const heartbeat = { ttrMs: TTR_MS, leases };
+      const { workers } = f.engine.extended;
+      await workers.heartbeat(f.ns, 'mailer-1', { ...heartbeat, info: INFO });
+      await admin.config('SET', 'maxmemory', '1');
+      for (const info of [INFO, undefined])
+        expect(
+          await workers.heartbeat(f.ns, 'mailer-1', { ...heartbeat, ...(info && { info }) }),
+        ).toMatchObject({ jobs: [{ status: 'extended' }] });
+      expect(await workers.heartbeat(f.ns, 'mailer-2', { ...heartbeat, info: INFO })).toMatchObject({
+        jobs: [{ status: 'extended' }],
+      });
+    } finally {
+      admin.disconnect();
+      await f.close();
+      await store.stop();
+    }
+  });
+});
