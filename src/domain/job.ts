@@ -15,8 +15,18 @@ export interface NewJob {
   readonly attributes?: Readonly<Record<string, string>>;
   /** The fields that an extended job has besides its header, as they are stored. Only with a delay and a ttl of 0. */
   readonly extended?: Readonly<Record<string, string>>;
-  /** Queue defaults apply to it; the simple path refuses it with an `ExtendedPathError` if there are any. */
-  readonly isNative?: true;
+  /**
+   * Of a job of the native API: what it leaves to the defaults of its queue. The simple path refuses it with an
+   * `ExtendedPathError` if it cannot apply them.
+   */
+  readonly native?: LeftOut;
+}
+
+/** Options that a job does not say. `ttlMs` and `tries` of the job count if the queue does not say them either. */
+export interface LeftOut {
+  readonly ttl: boolean;
+  readonly tries: boolean;
+  readonly retention: boolean;
 }
 
 /** Options of a publish, besides the job. */

@@ -1,7 +1,7 @@
 import type { Durability } from '../domain/durability.js';
 import { ExtendedPathError } from '../domain/errors.js';
 import type { NewExtendedJob, PublishedJob } from '../domain/extended-job.js';
-import type { Ack, LeasedJob, NewJob, PublishOptions, ReserveRequest } from '../domain/job.js';
+import type { Ack, LeasedJob, LeftOut, NewJob, PublishOptions, ReserveRequest } from '../domain/job.js';
 import { DEFAULT_TRIES } from '../domain/limits.js';
 import type { ExtendedPath } from './extended-path.js';
 import { checkExtendedJobs } from './publish/extended-checks.js';
@@ -208,6 +208,20 @@ function simpleJobOf(job: NewExtendedJob, isExtended: boolean): NewJob {
     delayMs,
     ttlMs,
     tries,
-    isNative: true,
+    native: leftOutOf(job),
   };
+}
+
+function forBoth<T>(make: (isLeftOut: boolean) => T): { readonly leftOut: T; readonly said: T } {
+  return { leftOut: make(true), said: make(false) };
+}
+
+/** One object for each combination: consecutive jobs with equal options are recognized by it. */
+const LEFT_OUT = forBoth((ttl) =>
+  forBoth((tries) => forBoth((retention): LeftOut => ({ ttl, tries, retention }))),
+);
+
+function leftOutOf({ ttlMs, tries, retentionMs }: NewExtendedJob): LeftOut {
+  const how = (value: number | undefined) => (value === undefined ? 'leftOut' : 'said');
+  return LEFT_OUT[how(ttlMs)][how(tries)][how(retentionMs)];
 }

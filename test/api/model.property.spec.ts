@@ -126,7 +126,7 @@ it(
     let calls = 0;
     try {
       await fc.assert(
-        fc.asyncProperty(fc.array(call, { minLength: 1, maxLength: 140, size: 'max' }), async (plan) => {
+        fc.asyncProperty(fc.array(call, { minLength: 20, maxLength: 140, size: 'max' }), async (plan) => {
           const twin = new HttpTwin(app, clock, redis);
           try {
             for (const [i, { act }] of plan.entries()) {

@@ -681,13 +681,20 @@ describe('states of extended jobs', () => {
     ready: (by) => put(by.includes('limit of its key') ? { concurrencyKey: 'k' } : {}),
     scheduled: () => put({ delayMs: 50_000 }),
     leased: async (by) => {
-      const id = await put({ tries: by === 'retry, no try left' ? 1 : 3 });
+      const id = await put({
+        tries: by === 'retry, no try left' ? 1 : 3,
+        ...(by.endsWith('its policy says when') ? { retry: { kind: 'fixed', delayMs: 5_000 } } : {}),
+      });
       await lease();
       return id;
     },
-    dead: async () => {
-      const id = await put();
+    dead: async (by) => {
+      const id = await put({ tries: 1 });
       await lease();
+      if (by.startsWith('ack')) {
+        await later(10_001);
+        return id;
+      }
       await f.engine.extended.leaseOperations.fail(f.ns, {
         id,
         lease: await numberOf(id),
@@ -752,6 +759,8 @@ describe('states of extended jobs', () => {
     'retry with a delay after the lease ran out': async (id) =>
       operations().retry(f.ns, { ...failure(id, await lateLease(id)), delayMs: 1 }),
     'fail after the lease ran out': async (id) => operations().fail(f.ns, failure(id, await lateLease(id))),
+    'the lease runs out, and its policy says when': () => later(10_001),
+    'ack after the last lease ran out, to be kept': (id) => complete(id),
     'ack, to be kept': (id) => complete(id),
     'ack, and on to a next queue': (id) => complete(id, { next: { queue: 'next' } }),
     'ack, and on to a next queue with a delay': (id) =>

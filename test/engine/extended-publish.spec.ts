@@ -1,5 +1,6 @@
 import { Redis } from 'ioredis';
-import type { NewExtendedJob, PublishedJob } from '../../src/domain/extended-job.js';
+import type { NewExtendedJob, PublishedJob, RetryPolicy } from '../../src/domain/extended-job.js';
+import type { QueueDefaults } from '../../src/domain/queue-settings.js';
 import { encodeId } from '../../src/engine/core/ids.js';
 import { silentObserver } from '../../src/engine/core/observer.js';
 import { decodeHeader, HEADER_BYTES } from '../../src/redis/scripts/header.js';
@@ -146,10 +147,170 @@ describe('a publish of extended jobs', () => {
     expect(scripts).not.toContain(SIMPLE);
   });
 
-  it('takes the extended script after the simple one where the queue has defaults', async () => {
-    await f.engine.extended.controls.change(f.ns, 'q', { defaults: { tries: 9 } });
-    const [published] = await f.engine.native.publish(f.ns, jobsOf({ type: 'mail' }));
-    expect(await f.find(published!.id)).toMatchObject({ triesLeft: 9 });
+  describe('into a queue with defaults', () => {
+    const retry: RetryPolicy = { kind: 'list', delaysMs: [0, 1_000], nonRetryable: ['g'] };
+    const DEFAULTS: QueueDefaults[] = [
+      { tries: 9 },
+      { ttlMs: 4_000 },
+      { ttlMs: 0, tries: 9 },
+      { ttrMs: 5_000 },
+      { retry },
+      { retentionMs: 60_000 },
+      { retentionMs: 0 },
+      { retry, retentionMs: 60_000, tries: 2 },
+      { retry, ttlMs: 4_000 },
+      { priority: 0, tries: 9 },
+      { priority: 3 },
+    ];
+    const JOBS: Options[] = [
+      {},
+      { tries: 2 },
+      { ttlMs: 0 },
+      { ttlMs: 3_000, tries: 2 },
+      { delayMs: 500 },
+      { delayMs: 500, ttlMs: 0 },
+      { delayMs: 5_000 },
+      { delayMs: 5_000, ttlMs: 3_000 },
+      { delayMs: 1_000_000, ttlMs: 2_000_000 },
+      { retentionMs: 0 },
+      { retentionMs: 7_000 },
+      { attributes: { a: '"1"' } },
+      { attributes: { a: '1' }, retentionMs: 0, delayMs: 500 },
+      { type: 'mail', tags: ['t'] },
+      { type: 'mail', ttlMs: 0, retentionMs: 0 },
+      { retry: { kind: 'none' }, tries: 1 },
+      { priority: 0 },
+    ];
+
+    /** What only the extended script can store: a priority, fields beside a delay or a ttl, a due time to be remembered. */
+    function needsExtended(defaults: QueueDefaults, job: Options): boolean {
+      const { delayMs = 0, ttlMs = 0, type, retry: policy, retentionMs = 0, id } = { ...defaults, ...job };
+      const hasFields = type !== undefined || policy !== undefined || retentionMs > 0;
+      const forgetsDue = (ttlMs > 0 && ttlMs < delayMs) || (delayMs > 600_000 && id === undefined);
+      return (defaults.priority ?? 0) !== 0 || (hasFields && delayMs + ttlMs > 0) || forgetsDue;
+    }
+
+    /** What both ways must agree on of any job. The timeline of a simple one does not name the queue. */
+    async function factsOf(ns: string, ids: readonly string[]): Promise<object[]> {
+      return Promise.all(
+        ids.map(async (id) => {
+          const facts = (await f.engine.native.find(ns, id))!;
+          return { ...facts, id: '', timeline: facts.timeline.map(({ what, atMs }) => ({ what, atMs })) };
+        }),
+      );
+    }
+
+    /** @returns whether the extended script was used */
+    async function publishBothIn(
+      jobs: readonly NewExtendedJob[],
+      prepare: (ns: string) => Promise<unknown>,
+    ): Promise<boolean> {
+      const [one, other] = [randomNamespace(), randomNamespace()];
+      namespaces.push(one, other);
+      for (const ns of [one, other]) await prepare(ns);
+      scripts.length = 0;
+      const simple = await f.engine.native.publish(one, jobs);
+      const used = scripts.includes(EXTENDED);
+      const extended = await f.engine.extended.publishing.publish(other, jobs);
+      expect(withoutIds(simple)).toEqual(withoutIds(extended));
+      const [its, others] = [simple.map(({ id }) => id), extended.map(({ id }) => id)];
+      expect(await factsOf(one, its)).toEqual(await factsOf(other, others));
+      const timelines = its.map((id) => redis.hexists(keyOfFields(one, id), 'hn'));
+      const areExtended = (await Promise.all(timelines)).every((has) => has === 1);
+      expect(await Promise.all(its.map((id) => retentionOf(one, id)))).toEqual(
+        await Promise.all(others.map((id) => retentionOf(other, id))),
+      );
+      if (areExtended) expect(await contentOf(one, its)).toEqual(await contentOf(other, others));
+      return used;
+    }
+
+    async function retentionOf(ns: string, id: string): Promise<number> {
+      return Number(await redis.hget(keyOfFields(ns, id), 'keep'));
+    }
+
+    function keyOfFields(ns: string, id: string): Buffer {
+      return Buffer.concat([Buffer.from(`{${ns}}x`), encodeId(id)!]);
+    }
+
+    const having =
+      (defaults: QueueDefaults) =>
+      (ns: string): Promise<unknown> =>
+        f.engine.extended.controls.change(ns, 'q', { defaults });
+
+    it.each(DEFAULTS)(
+      '%j stores the same with the simple script as with the extended one',
+      async (defaults) => {
+        const chosen = JOBS.map((job, i) => ({ ...job, id: `own-${String(i)}` }));
+        for (const job of [...JOBS, ...chosen]) {
+          const used = await publishBothIn(jobsOf(job), having(defaults));
+          expect({ job, used }).toEqual({ job, used: needsExtended(defaults, job) });
+        }
+      },
+    );
+
+    it.each(DEFAULTS)('%j stores the same in batches', async (defaults) => {
+      for (const size of [2, 3, 7])
+        for (let at = 0; at < JOBS.length; at += size) {
+          const jobs = JOBS.slice(at, at + size);
+          const used = await publishBothIn(jobsOf(...jobs), having(defaults));
+          expect({ jobs, used }).toEqual({ jobs, used: jobs.some((job) => needsExtended(defaults, job)) });
+        }
+    });
+
+    it('keeps jobs as long as the namespace says, if neither they nor the queue say it', async () => {
+      const used: boolean[] = [];
+      for (const [defaults, job] of [
+        [{ tries: 9 }, {}],
+        [{ tries: 9 }, { retentionMs: 0 }],
+        [{ retentionMs: 0 }, {}],
+        [{ retry }, { retentionMs: 0 }],
+      ] as const)
+        used.push(
+          await publishBothIn(jobsOf(job), async (ns) => {
+            await f.engine.settings.set(ns, 'retention_ms', 5_000);
+            await having(defaults)(ns);
+          }),
+        );
+      expect(used).toEqual([false, false, false, false]);
+    });
+
+    it.each(DEFAULTS)('%j stores once under an idempotency key, and answers alike', async (defaults) => {
+      await having(defaults)(f.ns);
+      for (const [i, jobs] of [
+        jobsOf({}),
+        jobsOf({}, { tries: 2 }),
+        jobsOf({ delayMs: 500 }, {}),
+      ].entries()) {
+        const options = { idempotencyKey: `order-${String(i)}` };
+        const all = await Promise.all([1, 2, 3].map(() => f.engine.native.publish(f.ns, jobs, options)));
+        expect(new Set(all.flat().map(({ id }) => id)).size).toBe(jobs.length);
+        expect(await f.engine.extended.publishing.publish(f.ns, jobs, options)).toEqual(all[0]);
+        for (const { id } of all[0]!) expect(await f.find(id)).toMatchObject({ tries: expect.any(Number) });
+      }
+    });
+
+    it('leaves to the extended script only the calls of a batch that need it, each as a whole', async () => {
+      await having({ retry, tries: 9 })(f.ns);
+      const calls = [
+        jobsOf({}, { tries: 2 }),
+        jobsOf({}, { delayMs: 500 }),
+        jobsOf({}),
+        jobsOf({ ttlMs: 700 }),
+      ];
+      scripts.length = 0;
+      const all = await Promise.all(calls.map((jobs) => f.engine.native.publish(f.ns, jobs)));
+      expect(scripts.filter((name) => name === SIMPLE)).toHaveLength(1);
+      expect(scripts.filter((name) => name === EXTENDED)).toHaveLength(2);
+      for (const { id } of all.flat()) expect(await f.find(id)).toMatchObject({ retry });
+      expect(await f.counts()).toMatchObject({ ready: 5, scheduled: 1 });
+    });
+
+    it('lets what a job of lmstfy says stand', async () => {
+      await having({ retry, tries: 9, ttlMs: 4_000, priority: 3 })(f.ns);
+      const id = await f.publish('q', { tries: 2 });
+      expect(scripts).not.toContain(EXTENDED);
+      expect(await f.find(id)).toMatchObject({ tries: 2, expiresAtMs: null, priority: 0 });
+    });
   });
 
   it('is refused by a queue that is drained', async () => {

@@ -8,6 +8,7 @@ import { startRedis, type RedisProcess } from '../support/redis.js';
 
 const LUA_DIR = join(import.meta.dirname, '..', '..', 'lua');
 const FIELDS = [
+  'api',
   'state',
   'flags',
   'priority',
@@ -37,6 +38,7 @@ return { header, again == header and HEADER_BYTES or 0 }
 
 const unsigned = (bits: number): fc.Arbitrary<number> => fc.integer({ min: 0, max: 2 ** bits - 1 });
 const headers: fc.Arbitrary<JobHeader> = fc.record({
+  api: fc.integer({ min: 1, max: 2 }),
   state: fc.integer({ min: 1, max: 8 }),
   flags: unsigned(8),
   priority: fc.integer({ min: -128, max: 127 }),

@@ -51,7 +51,8 @@ function wantsOf(x: Readonly<Record<string, string>>, state: number): [string, b
   if (type !== undefined) names.push([`y:${type}`, true]);
   if (state === JOB_STATES.dead && fgroup !== undefined) names.push([`F:${fgroup}`, true]);
   // A job whose lease ran out stays with its worker while it waits.
-  if (worker !== undefined && (state === JOB_STATES.leased || state === JOB_STATES.ready))
+  const isWaiting = state === JOB_STATES.ready || state === JOB_STATES.scheduled;
+  if (worker !== undefined && (state === JOB_STATES.leased || isWaiting))
     names.push([`w:${worker}`, state === JOB_STATES.leased]);
   if (tracked !== undefined) names.push(['tracked', true]);
   return names;

@@ -56,6 +56,7 @@ describe.each(JOBS)('new data of %s', (_name, job) => {
       ...one,
       group: 'g',
       message: 'm',
+      delayMs: 0,
       data: { body: ODD, contentType: 'application/x-odd' },
     });
     expect(await stored(one.id)).toEqual([ODD.toString('latin1'), 'application/x-odd']);
@@ -79,7 +80,7 @@ describe.each(JOBS)('new data of %s', (_name, job) => {
 
   it('stay out where there are none, and may be empty', async () => {
     const one = await leased(job);
-    await operations().retry(f.ns, { ...one, group: 'g', message: '' });
+    await operations().retry(f.ns, { ...one, group: 'g', message: '', delayMs: 0 });
     expect(await stored(one.id)).toEqual(['0123456789', job.contentType ?? null]);
     const [again] = await f.reserve('q');
     await operations().fail(f.ns, {
@@ -168,7 +169,7 @@ it('come from one whose lease ran out, and from one whose job is to be cancelled
   await f.pass(61_000);
   await operations().retry(f.ns, { ...one, group: 'g', message: '', data: data('late but heard') });
   expect(await stored(one.id)).toEqual(['late but heard', null]);
-
+  await f.pass(60_000);
   const [again] = await f.reserve('q');
   await f.engine.extended.jobCanceller.cancel(f.ns, one.id, { graceMs: 60_000 });
   const given = { id: one.id, lease: again!.lease, group: 'g', message: '', data: data('end') };

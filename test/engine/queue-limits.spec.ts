@@ -592,10 +592,10 @@ describe('pause, resume and settings', () => {
       expect((await extended().jobReader.find(f.ns, id))?.state).toBe('done');
     });
 
-    it('send a native job without options to the extended path, from every server', async () => {
-      const native = { ...simple(), isNative: true } as const;
+    it('send a native job without options to the extended path, if they name a priority', async () => {
+      const native = { ...simple(), native: { ttl: true, tries: true, retention: true } };
       await f.engine.publish(f.ns, 'q', native);
-      await controls().change(f.ns, 'q', { defaults: { tries: 7 } });
+      await controls().change(f.ns, 'q', { defaults: { priority: 7 } });
 
       await expect(f.engine.publish(f.ns, 'q', native)).rejects.toThrow(ExtendedPathError);
       await expect(f.engine.publishMany(f.ns, 'q', [native, native])).rejects.toThrow(ExtendedPathError);

@@ -13,20 +13,21 @@ ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
 ARGV[3] replaces     the id of the job that the first item replaces, "" = none
 ARGV[4] quotas       "queues,jobs of a queue,bytes,items of each call…": the most that may be there (limits/quotas), "" = no quotas
 ARGV[5] keyed        the calls that have an idempotency key (jobs/idempotency), "" = none
-ARGV[6..] item × N   options, id, body
+ARGV[6] sizes        the numbers of items of each call, with commas, "" = each call has one
+ARGV[7..] item × N   options, id, body
 
-Options: "delay_ms,ttl_ms,tries,origin,queue,more". Origin: a sum of 1 = the id was never in use, 2 = a job of the native API, which is not stored
-here if its queue has defaults, 4 = an extended job, which must be ready at once and have no ttl. More: attributes as JSON, "" = none; of an
-extended job the fields of its hash, as a JSON object.
+Options: "delay_ms,ttl_ms,tries,origin,queue,more". Origin: a sum of 1 = the id was never in use, 2 = a job of the native API, 4 = an extended job,
+which must be ready at once and have no ttl; and of a native job, for the defaults of its queue (jobs/queue_defaults): 8 = it says no ttl, 16 = no
+tries, 32 = it says a retention of 0. More: attributes as JSON, "" = none; of an extended job the fields of its hash, as a JSON object.
 Returns {status, now_ms, codes, record × calls with code 5}. Status: 0 done, 1 too late, 2 the namespace is not registered, 3 the job that it
 replaces is an extended one: use the extended path.
 Codes: a digit per item: 0 stored, 1 the id is in use (nothing changed for this item), 2 to 4 a quota refuses the whole call (limits/quotas),
-7 or 8 settings of its queue do (limits/queue_settings); of a call with a key: 5 stored before, see its record, 6 the key was used for another
+7 its queue is drained (limits/queue_settings), 8 the extended path must store it: defaults of its queue (jobs/queue_defaults); of a call with a key: 5 stored before, see its record, 6 the key was used for another
 request, 9 call again: another call of the batch has the same key.
 Cost: O(log N) per item.
 ]]
 local meta, queues, due, waiting, expiries = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local clock_ms, deadline_ms, replaces, quotas, keyed = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5]
+local clock_ms, deadline_ms, replaces, quotas, keyed, sizes = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 
 --- @requires core/call, core/header, queues/registry, queues/notify, jobs/publish
 
@@ -43,7 +44,7 @@ if keyed ~= "" then
   known, count, stored = find_records(keyed)
   leave_out_known, write_records = leave_out, write_idempotency_records
 end
-if count * 3 == #ARGV - 5 then
+if count * 3 == #ARGV - 6 then
   return { 0, now_floor, table.concat(known), unpack(stored) }
 elseif not read_last_queue() then
   return { 2, now_floor }
@@ -51,10 +52,10 @@ end
 
 -- Read. While there is a quota on bytes, new jobs have a flag: they count for it.
 local counted_flag, stored_bytes = quotas ~= "" and not string.find(quotas, "^%d+,%d+,0,") and COUNTED or 0, 0
-local codes, keys, old = plan_publish(ARGV, 6, replaces, counted_flag, due, expiries)
+local codes, keys, old = plan_publish(ARGV, 7, replaces, counted_flag, due, expiries)
 if count > 0 then
   leave_out_known(known, codes, function(item)
-    return publish_kinds[ARGV[item * 3 + 3]].number
+    return publish_kinds[ARGV[item * 3 + 4]].number
   end)
   old = codes[1] == "0" and old
 end
@@ -63,11 +64,15 @@ if old and is_extended(old) then
 end
 if next(is_extended_queue) then
   --- @requires limits/queue_settings
-  refuse_by_settings(ARGV, 6, codes, publish_kinds, old)
+  refuse_by_settings(ARGV, 7, codes, publish_kinds, old)
+  if has_native_kinds then
+    --- @requires jobs/queue_defaults
+    use_queue_defaults(ARGV, 7, codes, sizes)
+  end
 end
 if quotas ~= "" then
   --- @requires limits/quotas
-  stored_bytes = admit_calls(quotas, ARGV, 6, codes, publish_kinds, old, replaces)
+  stored_bytes = admit_calls(quotas, ARGV, 7, codes, publish_kinds, old, replaces)
 end
 local index_extended
 if has_extended_kinds then
@@ -77,13 +82,13 @@ if has_extended_kinds then
 end
 
 -- Write.
-write_publish(ARGV, 6, codes, keys, old, replaces, counted_flag > 0 and stored_bytes or 0, due, expiries)
+write_publish(ARGV, 7, codes, keys, old, replaces, counted_flag > 0 and stored_bytes or 0, due, expiries)
 if index_extended then
-  index_extended(ARGV, 6, codes, publish_kinds)
+  index_extended(ARGV, 7, codes, publish_kinds)
 end
 if write_records then
   write_records(codes, function(item)
-    return ARGV[item * 3 + 4], publish_kinds[ARGV[item * 3 + 3]].due and SCHEDULED or READY
+    return ARGV[item * 3 + 5], publish_kinds[ARGV[item * 3 + 4]].due and SCHEDULED or READY
   end)
 end
 return { 0, now_floor, table.concat(codes), unpack(stored) }

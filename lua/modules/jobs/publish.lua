@@ -1,7 +1,7 @@
 -- The core of a publish. Items are options, id and body, three arguments each, from place `first` of args on. plan_publish finds those that can be stored, limits may refuse some (limits/quotas, limits/queue_settings), write_publish stores the others. Codes are a text for each
 -- item, "0" = stored.
 --- @requires core/call, core/header, core/values, queues/registry, queues/ready_list, jobs/schedule, jobs/removal
---- @exports publish_kinds, has_extended_kinds, plan_publish, write_publish
+--- @exports publish_kinds, has_extended_kinds, has_native_kinds, place_kind, plan_publish, write_publish
 
 -- Text of options -> what the jobs share that have it.
 publish_kinds = {}
@@ -9,43 +9,58 @@ publish_kinds = {}
 -- True if one of the jobs is an extended one: then jobs/publish_extended must complete what they share.
 has_extended_kinds = false
 
--- Options: "delay_ms,ttl_ms,tries,origin,queue,more", read once for each distinct text. Touches the keys that will be written for them.
-local function read_options(text, counted_flag, due, expiries)
-  local delay, ttl, tries, origin, name, more = string.match(text, "^(%d+),(%d+),(%d+),(%d),([^,]*),(.*)$")
-  local number, expires = number_of(name), tonumber(ttl) > 0 and now_ceil + ttl or 0
-  local is_minted, is_native, is_extended_job = origin % 2 == 1, origin % 4 > 1, origin > "3"
-  -- An id that was chosen may have been in use before: its leases are not numbered from 0.
-  local lease, flags = first_lease(is_minted)
-  flags = flags + (more ~= "" and HAS_EXTRAS or 0) + (is_extended_job and EXTENDED or 0) + counted_flag
-  local job = {
-    api = is_native and NATIVE_API or LMSTFY_API, state = READY, flags = flags, priority = 0, tries = tonumber(tries), attempts = 0,
-    lease = lease, queue = number, entry = 1, expires = expires, free_retries = 0,
-  }
-  local kind = { number = number, name = name, tries = tries, minted = is_minted, native = is_native }
-  if is_extended_job then
-    has_extended_kinds, kind.extended = true, more
-  elseif more ~= "" then
-    kind.extras = { "attributes", more }
-  end
-  redis.call("EXISTS", due, expiries, queue_key("i", number), queue_key("r", number), queue_key("g", number))
-  if tonumber(delay) > 0 then
+-- True if one of the jobs is of the native API: then the defaults of its queue apply to it (jobs/queue_defaults).
+has_native_kinds = false
+
+-- Where jobs of a kind go, and their header: by what they say, and once more if defaults of their queue say something else. Reads and touches only.
+function place_kind(kind)
+  local job, number = kind.job, kind.number
+  local expires = kind.ttl > 0 and now_ceil + kind.ttl or 0
+  job.tries, job.expires = tonumber(kind.tries), expires
+  if kind.delay > 0 then
     -- Entries in far slots have number 0: one that an earlier job with a chosen id left there is not taken for this job.
-    job.state, job.entry, kind.due = SCHEDULED, kind.minted and 0 or 1, now_ceil + delay
+    job.state, job.entry, kind.due = SCHEDULED, kind.minted and 0 or 1, now_ceil + kind.delay
     -- A job that expires before it is due is looked at when it expires.
     if expires > 0 and expires < kind.due then
       kind.due = expires
     end
     kind.slot = touch_schedule(number, kind.due, kind.minted)
   else
-    kind.list = entries_for(number, name)
+    kind.list = entries_for(number, kind.name)
     track_expiry(kind.list, expires)
   end
   kind.header = pack_job(job)
+end
+
+-- Options: "delay_ms,ttl_ms,tries,origin,queue,more", read once for each distinct text. Touches the keys that will be written for them.
+local function read_options(text, counted_flag, due, expiries)
+  local delay, ttl, tries, origin, name, more = string.match(text, "^(%d+),(%d+),(%d+),(%d+),([^,]*),(.*)$")
+  local number = number_of(name)
+  local is_minted, is_native, is_extended_job = origin % 2 == 1, origin % 4 > 1, origin % 8 > 3
+  -- An id that was chosen may have been in use before: its leases are not numbered from 0.
+  local lease, flags = first_lease(is_minted)
+  flags = flags + (more ~= "" and HAS_EXTRAS or 0) + (is_extended_job and EXTENDED or 0) + counted_flag
+  local job = {
+    api = is_native and NATIVE_API or LMSTFY_API, state = READY, flags = flags, priority = 0, attempts = 0,
+    lease = lease, queue = number, entry = 1, free_retries = 0,
+  }
+  local kind = {
+    number = number, name = name, delay = tonumber(delay), ttl = tonumber(ttl), tries = tries, origin = origin, more = more, job = job,
+    minted = is_minted, native = is_native,
+  }
+  has_native_kinds = has_native_kinds or is_native
+  if is_extended_job then
+    has_extended_kinds, kind.extended = true, more
+  elseif more ~= "" then
+    kind.extras = { "attributes", more }
+  end
+  redis.call("EXISTS", due, expiries, queue_key("i", number), queue_key("r", number), queue_key("g", number))
+  place_kind(kind)
   publish_kinds[text] = kind
   return kind
 end
 
--- Code 1: the id is in use. An expired job is removed.
+-- Code 1: the id is in use. An expired job is removed; an extended one by the extended path, which a native job is left to: code 8.
 local function check_ids(args, first, codes)
   for item = 1, #codes do
     local id = args[first + item * 3 - 2]
@@ -53,7 +68,7 @@ local function check_ids(args, first, codes)
     if present and is_expired(present) and not is_extended(present) then
       plan_removal(id, present.state, present.queue, present.entry, present.flags)
     elseif present then
-      codes[item] = "1"
+      codes[item] = is_expired(present) and publish_kinds[args[first + item * 3 - 3]].native and "8" or "1"
     end
   end
 end

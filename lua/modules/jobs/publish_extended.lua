@@ -1,4 +1,4 @@
--- Extended jobs that are ready at once, stored by the simple publish command: no dependency, no unique or concurrency key, no ttl, priority 0. They
+-- Extended jobs that are ready at once, also those that defaults of their queue make extended (jobs/queue_defaults), stored by the simple publish command: no dependency, no unique or concurrency key, no ttl, priority 0. They
 -- have what commands/extended/publish gives such a job: the fields of its hash with a timeline, and a place in the indexes of its type and tags.
 --- @requires core/call, queues/registry, jobs/events
 --- @exports complete_extended_kinds, write_extended
@@ -24,7 +24,7 @@ function complete_extended_kinds(kinds)
   local retention_ms = redis.call("HGET", namespace_key("settings"), "retention_ms")
   for _, kind in pairs(kinds) do
     if kind.extended then
-      local fields, extras, indexes = cjson.decode(kind.extended), {}, {}
+      local fields, extras, indexes = kind.fields or cjson.decode(kind.extended), {}, {}
       fields.unindexed = fields.tags and not has_indexed_tags(kind) and "1" or nil
       fields.keep = fields.keep or retention_ms or nil
       fields.put, fields.since, fields.tries, fields.hn = put, put, kind.tries, "1"
@@ -63,7 +63,9 @@ function write_extended(args, first, codes, kinds)
         local list = members[key]
         list[#list + 1], list[#list + 2] = score, id
       end
-      emit("published", kind.name, id, '{"queue":"' .. kind.name .. '"}', kind.type, kind.tags)
+      if not kind.is_converted then -- The engine writes the events of jobs that it takes for simple ones.
+        emit("published", kind.name, id, '{"queue":"' .. kind.name .. '"}', kind.type, kind.tags)
+      end
     end
   end
   for key, list in pairs(members) do

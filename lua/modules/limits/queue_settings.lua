@@ -16,15 +16,13 @@ function is_draining(number)
   return draining[number]
 end
 
--- Sets codes of a publish: 7 the queue is drained, and the job does not replace another one; 8 the queue has defaults that apply to a job of the native
--- API, which the extended path knows. args, first, codes, old: as jobs/publish has them; kinds: by the text of options.
+-- Sets codes of a publish: 7 the queue is drained, and the job does not replace another one. args, first, codes, old: as jobs/publish has them; kinds:
+-- by the text of options.
 function refuse_by_settings(args, first, codes, kinds, old)
   for item = 1, #codes do
     local kind = kinds[args[first + (item - 1) * 3]]
     if codes[item] == "0" and not (old and item == 1) and is_draining(kind.number) then
       codes[item] = "7"
-    elseif codes[item] == "0" and kind.native and redis.call("HEXISTS", queue_key("o", kind.number), "defaults") == 1 then
-      codes[item] = "8"
     end
   end
 end

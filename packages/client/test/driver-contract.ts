@@ -172,11 +172,11 @@ export function driverContract(name: string, underTest: () => DriverUnderTest): 
       const [id] = await publish({});
       const first = await leaseOne();
       await driver.release(first, {});
-      expect(await find(id!)).toMatchObject({ state: 'ready', triesLeft: 3 });
+      expect(await find(id!)).toMatchObject({ state: 'ready', triesLeft: 5 });
       const second = await leaseOne();
       expect(second.lease).toBeGreaterThan(first.lease);
       await driver.release(second, { delayMs: 60_000 });
-      expect(await find(id!)).toMatchObject({ state: 'scheduled', triesLeft: 3, failures: 0 });
+      expect(await find(id!)).toMatchObject({ state: 'scheduled', triesLeft: 5, failures: 0 });
     });
 
     it('tries a job again by its policy, until its tries are used up', async () => {

@@ -75,7 +75,7 @@ describe('a worker process', () => {
     expect(performance.now() - beginMs).toBeLessThan(3_000);
     expect(await client.jobs.get(id)).toMatchObject({
       state: 'ready',
-      triesLeft: 3,
+      triesLeft: 5,
       failures: 0,
       crashes: 0,
     });

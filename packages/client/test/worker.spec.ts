@@ -111,10 +111,10 @@ describe('handlers', () => {
     await waitFor(() => seen.length === 4);
     const odd = '{"data":[1,{"jobs":"]}\\"\\u00f6"}],"n":12345678901234567890.10}';
     expect(seen).toEqual([
-      [{ data: [1, { jobs: ']}"ö' }], n: 12345678901234567000 }, odd, odd, 'application/json', 1, 2],
-      ['x', '"x"', '"x"', 'application/json', 1, 2],
-      [expect.any(Uint8Array), expect.any(String), 'ÿ\u0000', 'image/x', 1, 2],
-      [null, 'null', 'null', 'application/json', 1, 2],
+      [{ data: [1, { jobs: ']}"ö' }], n: 12345678901234567000 }, odd, odd, 'application/json', 1, 4],
+      ['x', '"x"', '"x"', 'application/json', 1, 4],
+      [expect.any(Uint8Array), expect.any(String), 'ÿ\u0000', 'image/x', 1, 4],
+      [null, 'null', 'null', 'application/json', 1, 4],
     ]);
   });
 
@@ -246,7 +246,7 @@ describe('outcomes', () => {
     expect([job.failure?.group, job.failures, job.triesLeft]).toEqual([
       group,
       failures,
-      group === undefined ? 3 : 2,
+      group === undefined ? 5 : 4,
     ]);
     expect(worker.heldCount).toBe(0);
   });
@@ -308,7 +308,7 @@ describe('outcomes', () => {
     void worker.run();
     await waitFor(async () => (await counts(queue))['scheduled'] === 2);
     const job = await client.jobs.get(jobs[0]!.id);
-    expect([job.triesLeft, job.failures]).toEqual([3, 0]);
+    expect([job.triesLeft, job.failures]).toEqual([5, 0]);
     expect(Date.parse(job.dueAt!) - Date.now()).toBeGreaterThan(50_000);
     expect(log).toEqual([
       { message: expect.stringContaining('no handler') as string, details: { queue, type: 'new' } },
@@ -442,7 +442,7 @@ describe('heartbeats', () => {
     expect(endedMs - begunMs).toBeLessThan(1_000);
     await waitFor(() => worker.heldCount === 0);
     expect(settled()).toEqual(['release']);
-    expect(await client.jobs.get(id)).toMatchObject({ state: 'ready', triesLeft: 3, failures: 0 });
+    expect(await client.jobs.get(id)).toMatchObject({ state: 'ready', triesLeft: 5, failures: 0 });
   });
 
   it('bring the request to cancel a job; what the handler gives up is cancelled, what it has done is done', async () => {
@@ -540,7 +540,7 @@ describe('stop', () => {
     expect(proxy.of('/leases')).toHaveLength(leases);
     expect(proxy.of('/heartbeat').length).toBeGreaterThanOrEqual(5);
     expect(await counts(queue)).toMatchObject({ ready: 2, leased: 0 });
-    expect((await client.jobs.list({ queue })).items.map(({ triesLeft }) => triesLeft)).toEqual([3, 3]);
+    expect((await client.jobs.list({ queue })).items.map(({ triesLeft }) => triesLeft)).toEqual([5, 5]);
   });
 
   it('aborts handlers after the grace; what they give up keeps its try', async () => {
@@ -560,7 +560,7 @@ describe('stop', () => {
     await worker.stop();
     expect(performance.now() - beginMs).toBeGreaterThan(145);
     expect(code).toBe('shutdown');
-    expect(await client.jobs.get(id)).toMatchObject({ state: 'ready', triesLeft: 3, failures: 0 });
+    expect(await client.jobs.get(id)).toMatchObject({ state: 'ready', triesLeft: 5, failures: 0 });
   });
 
   it('gives back the job of a handler that ignores its signal, and drops its late result', async () => {
@@ -576,7 +576,7 @@ describe('stop', () => {
     void worker.run();
     await begun.promise;
     await worker.stop();
-    expect(await client.jobs.get(id)).toMatchObject({ state: 'ready', triesLeft: 3 });
+    expect(await client.jobs.get(id)).toMatchObject({ state: 'ready', triesLeft: 5 });
     end.resolve();
     await sleep(50);
     expect(settled()).toEqual(['release']);

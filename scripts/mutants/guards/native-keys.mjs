@@ -82,9 +82,9 @@ export const NATIVE_KEYS = [
   },
   {
     name: 'an id that is in use by an expired extended job is free',
-    file: 'src/engine/publish/publisher.ts',
-    from: 'return extended ? new ExtendedPathError() : taken();',
-    to: 'return taken();',
+    file: 'lua/modules/jobs/publish.lua',
+    from: 'is_expired(present) and publish_kinds[args[first + item * 3 - 3]].native and "8" or "1"',
+    to: '"1"',
     spec: EXTENDED_PUBLISH,
     test: 'takes that of a job that has expired',
   },

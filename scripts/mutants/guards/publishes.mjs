@@ -1,6 +1,7 @@
 const ONCE = 'test/engine/publishing.spec.ts';
 const QUOTAS = 'test/engine/quotas.spec.ts';
 const BYTES = 'test/engine/bytes.spec.ts';
+const DEFAULTS = 'test/engine/extended-publish.spec.ts';
 const MODEL = 'test/engine/quotas-model.spec.ts';
 
 /**
@@ -36,8 +37,8 @@ export const PUBLISHES = [
   {
     name: 'idempotency: a record is valid although its namespace was forgotten',
     file: 'lua/commands/simple/publish.lua',
-    from: 'if count * 3 == #ARGV - 5 then',
-    to: 'if count * 3 == #ARGV - 5 and redis.call("EXISTS", meta) == 1 then',
+    from: 'if count * 3 == #ARGV - 6 then',
+    to: 'if count * 3 == #ARGV - 6 and redis.call("EXISTS", meta) == 1 then',
     spec: ONCE,
     test: 'namespace are forgotten',
   },
@@ -128,5 +129,93 @@ export const PUBLISHES = [
     to: 'redis.call("HINCRBY", meta, "bytes", 0)',
     spec: BYTES,
     test: 'in a full Redis',
+  },
+  {
+    name: 'defaults of a queue: a ttl that the job says stands',
+    file: 'lua/modules/jobs/queue_defaults.lua',
+    from: 'says(kind, SAYS_NO_TTL) and defaults.ttlMs or kind.ttl',
+    to: 'defaults.ttlMs or kind.ttl',
+    spec: DEFAULTS,
+    test: 'stores the same with the simple script',
+  },
+  {
+    name: 'defaults of a queue: tries that the job says stand',
+    file: 'lua/modules/jobs/queue_defaults.lua',
+    from: 'says(kind, SAYS_NO_TRIES) and defaults.tries or kind.tries',
+    to: 'defaults.tries or kind.tries',
+    spec: DEFAULTS,
+    test: 'stores the same with the simple script',
+  },
+  {
+    name: 'defaults of a queue: a retention of 0 that the job says stands',
+    file: 'lua/modules/jobs/queue_defaults.lua',
+    from: 'keep = says(kind, SAYS_NO_RETENTION) and "0" or nil',
+    to: 'keep = nil',
+    spec: DEFAULTS,
+    test: 'stores the same with the simple script',
+  },
+  {
+    name: 'defaults of a queue: what makes a job extended keeps its attributes',
+    file: 'lua/modules/jobs/queue_defaults.lua',
+    from: 'attributes = kind.more ~= "" and kind.more or nil, ',
+    to: '',
+    spec: DEFAULTS,
+    test: 'stores the same with the simple script',
+  },
+  {
+    name: 'defaults of a queue: a priority is for the extended path',
+    file: 'lua/modules/jobs/queue_defaults.lua',
+    from: '(defaults.priority or 0) ~= 0 or has_timers',
+    to: 'has_timers',
+    spec: DEFAULTS,
+    test: 'stores the same with the simple script',
+  },
+  {
+    name: 'defaults of a queue: an extended job with timers is for the extended path',
+    file: 'lua/modules/jobs/queue_defaults.lua',
+    from: 'kind.fields and (kind.delay > 0 or kind.ttl > 0)',
+    to: 'false',
+    spec: DEFAULTS,
+    test: 'stores the same with the simple script',
+  },
+  {
+    name: 'defaults of a queue: a due time behind the ttl is remembered',
+    file: 'lua/modules/jobs/queue_defaults.lua',
+    from: ' or kind.ttl > 0 and kind.ttl < kind.delay',
+    to: '',
+    spec: DEFAULTS,
+    test: 'stores the same with the simple script',
+  },
+  {
+    name: 'defaults of a queue: a due time far ahead can be read',
+    file: 'lua/modules/jobs/queue_defaults.lua',
+    from: ' or kind.slot or',
+    to: ' or',
+    spec: DEFAULTS,
+    test: 'stores the same with the simple script',
+  },
+  {
+    name: 'defaults of a queue: a call is left to the extended path as a whole',
+    file: 'lua/modules/jobs/queue_defaults.lua',
+    from: 'for at = item, last do\n      local kind',
+    to: 'for at = item, item do\n      local kind',
+    spec: DEFAULTS,
+    test: 'stores the same in batches',
+  },
+  {
+    name: 'defaults of a queue: the namespace says how long jobs are kept',
+    file: 'lua/modules/jobs/queue_defaults.lua',
+    from: 'if defaults and not defaults.retentionMs then',
+    to: 'if false then',
+    spec: DEFAULTS,
+    test: 'keeps jobs as long as the namespace says, if',
+  },
+  {
+    name: 'defaults of a queue: the server says how many jobs each call has',
+    file: 'src/engine/publish/publisher.ts',
+    from: "calls.length === items.length ? '' : sizesOf(calls)",
+    to: "''",
+    spec: DEFAULTS,
+    test: 'stores the same in batches',
   },
 ];

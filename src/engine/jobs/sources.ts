@@ -24,7 +24,11 @@ const OF_STATE: Readonly<Record<JobState, readonly Source[]>> = {
   scheduled: SCHEDULED,
   leased: LEASED,
   dead: [{ kind: 'd' }],
-  blocked: [{ kind: 'b' }],
+  // Below zero: those that wait for a job that failed.
+  blocked: [
+    { kind: 'b', to: -1, isReversed: true },
+    { kind: 'b', from: '0' },
+  ],
   held: [{ kind: 'h' }],
   // Both are in one index: the score of a done job is when it ended, that of a cancelled one is the same below zero.
   done: [{ kind: 'z', from: '0' }],

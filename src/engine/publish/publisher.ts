@@ -1,6 +1,6 @@
 import type { Durability } from '../../domain/durability.js';
-import { ExtendedPathError, QueueError, UnconfirmedError } from '../../domain/errors.js';
-import type { IdempotencyRecord, NewJob } from '../../domain/job.js';
+import { QueueError, UnconfirmedError } from '../../domain/errors.js';
+import type { IdempotencyRecord, LeftOut, NewJob } from '../../domain/job.js';
 import { JOB_ID_RULE, packUlid, UlidMinter } from '../../domain/ids.js';
 import type { Item } from '../../redis/scripts/script.js';
 import { publish as publishScript } from '../../redis/scripts/simple.js';
@@ -105,7 +105,7 @@ export class Publisher {
       const item = this.itemOf(queue, named, this.bytesOf(named));
       this.batcher.add(namespace, [item], weightOf(job), {
         done: (results, first) => {
-          const refusal = refusalOf(results[first], job);
+          const refusal = refusalOf(results[first], job.id);
           if (refusal) reject(refusal);
           else {
             this.report(namespace, queue, [job], [id]);
@@ -176,7 +176,7 @@ export class Publisher {
       await replaceExtended(namespace, queue, oldId, { ...named, id }, this.durability);
       return id;
     }
-    const refusal = refusalOf(results[0], job);
+    const refusal = refusalOf(results[0], job.id);
     if (refusal) throw refusal;
     this.reportReplaced(namespace, queue, [job], id, oldId);
     return id;
@@ -216,6 +216,7 @@ export class Publisher {
       replaces,
       quotas: quotas === NO_QUOTAS ? NO_QUOTAS : quotas + sizesOf(calls),
       keyed: isKeyed ? encodeKeyedCalls(calls) : NOTHING,
+      sizes: calls.length === items.length ? '' : sizesOf(calls),
     };
     const { codes, texts, status } = await this.runner.run(publishScript, namespace, args, items);
     if (status === REPLACES_EXTENDED) return REPLACES_AN_EXTENDED_JOB;
@@ -267,7 +268,7 @@ export class Publisher {
     if (Buffer.isBuffer(result)) return idsIn(result, record, jobs.length);
     if (result === OTHER_REQUEST) throw keyReused();
     const [first] = jobs;
-    const refusal = result === TAKEN && !first?.extended ? taken() : refusalOf(result, first ?? {});
+    const refusal = result === TAKEN && !first?.extended ? taken() : refusalOf(result, first?.id);
     if (refusal) throw refusal;
     if (replaces === undefined) this.report(namespace, queue, jobs, ids);
     else this.reportReplaced(namespace, queue, jobs, ids[0] ?? '', replaces);
@@ -327,8 +328,8 @@ class OptionsText {
   of(queue: string, job: NewJob): Buffer {
     const { last } = this;
     if (last?.queue === queue && isEqual(last.job, job)) return last.text;
-    const { delayMs, ttlMs, tries, attributes, extended, id, isNative } = job;
-    const origin = (id === undefined ? 1 : 0) + (isNative ? 2 : 0) + (extended ? 4 : 0);
+    const { delayMs, ttlMs, tries, attributes, extended, id, native } = job;
+    const origin = (id === undefined ? 1 : 0) + (extended ? 4 : 0) + (native ? nativeOrigin(native) : 0);
     const more = extended ?? attributes;
     const json = more ? JSON.stringify(more) : '';
     const text = Buffer.from(
@@ -345,13 +346,18 @@ function isEqual(one: NewJob, other: NewJob): boolean {
     one.delayMs === other.delayMs &&
     one.ttlMs === other.ttlMs &&
     one.tries === other.tries &&
-    one.isNative === other.isNative &&
+    one.native === other.native && // Routing has one object for each combination.
     one.attributes === undefined &&
     other.attributes === undefined &&
     one.extended === undefined &&
     other.extended === undefined &&
     (one.id === undefined) === (other.id === undefined)
   );
+}
+
+/** The part of a job's origin that says what the defaults of its queue apply to. */
+function nativeOrigin({ ttl, tries, retention }: LeftOut): number {
+  return 2 + (ttl ? 8 : 0) + (tries ? 16 : 0) + (retention ? 0 : 32);
 }
 
 function weightOf({ body, extended }: NewJob): number {
@@ -379,17 +385,12 @@ function withRecords(
 }
 
 /** The error for the result of a job; undefined = the job is stored. */
-function refusalOf(
-  result: Result | undefined,
-  { id, extended }: Pick<NewJob, 'id' | 'extended'>,
-): Error | undefined {
+function refusalOf(result: Result | undefined, id: string | undefined): Error | undefined {
   const code = codeOf(result);
   if (code === STORED) return undefined;
   if (code !== TAKEN) return quotaError(code);
   // A minted id that is in use is from a call whose reply was lost, or that was refused: the job is stored.
-  if (id === undefined) return undefined;
-  // The job that has the id may have expired, which the extended path knows.
-  return extended ? new ExtendedPathError() : taken();
+  return id === undefined ? undefined : taken();
 }
 
 function idsIn(bytes: Buffer, { isNative }: IdempotencyRecord, count: number): string[] {

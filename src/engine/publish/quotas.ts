@@ -19,12 +19,12 @@ export function quotasText(quotas: Quotas | undefined): string {
   return numbers.every((most) => most === 0) ? NO_QUOTAS : `${numbers.join()},`;
 }
 
-/** Code with which a publish script leaves a native job to the extended path. */
-const HAS_DEFAULTS = 8;
+/** Code with which a publish script leaves a native call to the extended path. */
+const EXTENDED_PATH = 8;
 
 /** The error for a code of a publish script; undefined if neither the queue nor its namespace rejected the job. */
 export function quotaError(code: number | undefined): QueueError | ExtendedPathError | undefined {
-  if (code === HAS_DEFAULTS) return new ExtendedPathError();
+  if (code === EXTENDED_PATH) return new ExtendedPathError();
   const refused = code === undefined ? undefined : REFUSED.get(code);
   return refused && new QueueError(...refused);
 }

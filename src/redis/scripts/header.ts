@@ -4,8 +4,9 @@
  */
 export const HEADER_BYTES = 24;
 
-/** Where each field begins; byte 0 is the format. */
+/** Where each field begins. */
 const AT = {
+  api: 0,
   state: 1,
   flags: 2,
   priority: 3,
@@ -21,6 +22,8 @@ const EXPIRES_BYTES = 6;
 
 /** All fields of a header. */
 export interface JobHeader {
+  /** The API that published it: 1 = lmstfy's, or an older server stored it; 2 = the native one. */
+  readonly api: number;
   /** Its number in domain/states. */
   readonly state: number;
   readonly flags: number;
@@ -55,6 +58,7 @@ export const freeRetriesIn = (header: Buffer): number => header.readUInt8(AT.fre
 
 export function decodeHeader(header: Buffer): JobHeader {
   return {
+    api: header.readUInt8(AT.api),
     state: stateNumberIn(header),
     flags: flagsIn(header),
     priority: priorityIn(header),

@@ -39,7 +39,7 @@ export const publish = script({
   name: 'simple/publish',
   label: 'publish',
   keys: ['meta', 'queues', 'due', 'waiting', 'expiries'],
-  args: [...TIMES, 'replaces', 'quotas', 'keyed'],
+  args: [...TIMES, 'replaces', 'quotas', 'keyed', 'sizes'],
   item: ['options', 'id', 'body'],
   repeatable: true,
   /** Texts: for each call whose idempotency key has a record of the same request, in order, what the record says. */

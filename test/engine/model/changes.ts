@@ -11,6 +11,7 @@ export function change(space: Space, id: string, wish: JobChange): string | null
   const job = space.jobs.get(id);
   if (!job) return 'job_not_found';
   if (!CHANGEABLE.includes(job.state)) return 'not_waiting';
+  if (wish.tries !== undefined && wish.tries <= job.attempts) return 'invalid_argument';
   if (isCircle(space, job, wish.dependsOn ?? wish.moreDependencies ?? [])) return 'dependency_cycle';
   const wanted = wish.dueMs ?? (wish.delayMs === undefined ? undefined : space.nowMs + wish.delayMs);
   if (wanted === undefined && isDueUnknown(job) && (wish.queue !== undefined || wish.ttlMs !== undefined))
@@ -34,8 +35,11 @@ export function change(space: Space, id: string, wish: JobChange): string | null
   return null;
 }
 
-function describe(space: Space, job: ModelJob, { ttlMs, tags, data }: JobChange): void {
+function describe(space: Space, job: ModelJob, { ttlMs, tags, data, tries, type, retry }: JobChange): void {
   if (ttlMs !== undefined) job.expiresMs = ttlMs > 0 ? space.nowMs + ttlMs : 0;
+  if (tries !== undefined) Object.assign(job, { tries, triesLeft: tries - job.attempts });
+  job.type = type ?? job.type;
+  job.retry = retry ?? job.retry;
   job.tags = tags ?? job.tags;
   if (data) replaceBody(job, data.body.toString());
 }

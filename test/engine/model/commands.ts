@@ -109,6 +109,10 @@ function resolve(pair: Pair, { dependsOn: picks = [], ...job }: Planned): NewJob
 }
 
 const publish = command('publish', planned, (pair, job) => pair.publish([resolve(pair, job)]));
+const put = command('put', fc.tuple(usual, special, fc.constantFrom('c1', 'c2')), (pair, [job, other, id]) =>
+  pair.put({ ...resolve(pair, { ...job, ...other, id }), id }),
+);
+const revoke = command('revoke', pick, (pair, one) => pair.revoke(jobOf(pair, one)), hasJobs);
 const publishMany = command(
   'publish many',
   fc.tuple(queue, fc.array(usual, { minLength: 2, maxLength: 3 })),
@@ -214,6 +218,13 @@ const wish: fc.Arbitrary<Wish> = fc.oneof(
   { weight: 2, arbitrary: fc.record({ queue }) },
   { weight: 1, arbitrary: fc.record({ ttlMs: fc.constantFrom(0, 900) }) },
   { weight: 1, arbitrary: fc.record({ tags, text: body }) },
+  {
+    weight: 3,
+    arbitrary: fc.record(
+      { tries: fc.integer({ min: 1, max: 4 }), type: fc.constantFrom('m', 'n'), retry: policy },
+      { requiredKeys: [] },
+    ),
+  },
   { weight: 2, arbitrary: fc.record({ more: dependsOn }) },
   { weight: 1, arbitrary: fc.record({ less: dependsOn }) },
   { weight: 1, arbitrary: fc.record({ only: dependsOn }) },
@@ -294,6 +305,8 @@ export const COMMANDS: fc.Arbitrary<Command>[] = [
   fc.oneof(
     { weight: 10, arbitrary: publish },
     { weight: 1, arbitrary: publishMany },
+    { weight: 3, arbitrary: put },
+    { weight: 2, arbitrary: revoke },
     { weight: 2, arbitrary: publishSimple },
     { weight: 2, arbitrary: publishNative },
     { weight: 10, arbitrary: lease },

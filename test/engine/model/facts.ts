@@ -8,13 +8,14 @@ type Facts = ReturnType<typeof seenOf>;
 /** The facts of a job that are compared. */
 export function seenOf(job: JobDetails) {
   const { id, state, queue, tags, priority, tries, triesLeft, attempts, lease: number } = job;
-  const { crashes, failures } = job;
+  const { crashes, failures, type } = job;
   const { dueAtMs, leaseEndsAtMs, expiresAtMs, cancelRequested, dependsOn, failedDependencies } = job;
   return {
     id,
     state,
     queue,
     body: job.body.toString(),
+    type,
     tags,
     priority,
     tries,
@@ -42,6 +43,7 @@ export function knownOf(space: Space, id: string): Facts {
     state,
     queue: job.queue,
     body: job.body,
+    type: job.type,
     tags: job.tags,
     priority: job.priority,
     tries: job.tries,

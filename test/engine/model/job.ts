@@ -41,7 +41,8 @@ export interface ModelJob {
   failures: number;
   /** Group of its failure. */
   group: string | null;
-  readonly retry: RetryPolicy | undefined;
+  type: string | null;
+  retry: RetryPolicy | undefined;
   /** How long it is kept after its end, in ms; and until when. */
   keepMs: number;
   keptUntilMs: number;

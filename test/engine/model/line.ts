@@ -1,4 +1,4 @@
-import { cameBefore, type ModelJob } from './job.js';
+import { cameBefore, seenDueMs, type ModelJob } from './job.js';
 import type { Space } from './space.js';
 
 /** Puts a job into the ready list of its queue. */
@@ -28,6 +28,28 @@ function isBefore(space: Space, one: ModelJob, other: ModelJob): boolean {
   if (!one.isMoved && !other.isMoved) return one.place < other.place;
   // The publish time decides only while the other jobs are in that order.
   return !space.queue(one.queue).disordered.has(one.priority) && cameBefore(one, other);
+}
+
+/** True if a list of their state must show one job before another, the oldest first (docs/api.md, Lists). */
+export function mustList(space: Space, one: ModelJob, other: ModelJob): boolean {
+  switch (one.state) {
+    case 'ready':
+      // Whose priority was changed and set back to 0 comes behind the others of it, although it is leased in its place.
+      if (one.priority === other.priority && one.priority === 0 && (one.isMoved || other.isMoved))
+        return false;
+      return isBefore(space, one, other);
+    case 'scheduled':
+    case 'leased':
+      if (one.isExtended !== other.isExtended) return one.isExtended;
+      return seenDueMs(one) < seenDueMs(other);
+    case 'blocked':
+      if (one.failed.size > 0 !== other.failed.size > 0) return one.failed.size > 0;
+      return one.publishedMs < other.publishedMs;
+    case 'held':
+      return one.publishedMs < other.publishedMs;
+    default:
+      return one.atMs < other.atMs;
+  }
 }
 
 /** The ready jobs of a queue that may be leased next. */

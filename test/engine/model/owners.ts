@@ -26,6 +26,15 @@ export type LeaseOperation =
 /** The result of a lease operation. */
 export type Answer = 'done' | 'not_found' | 'lease_lost' | 'dependency_cycle';
 
+/** Takes the lease of a job from its holder, as if it had released it. @returns an error code, null = done */
+export function revokeLease(space: Space, id: string): string | null {
+  const job = space.jobs.get(id);
+  if (!job) return 'job_not_found';
+  if (job.state !== 'leased') return 'not_leased';
+  obey(space, job, { verb: 'release', delayMs: 0 });
+  return null;
+}
+
 /** Applies a lease operation; only the current lease changes anything. */
 export function settle(space: Space, id: string, lease: number, operation: LeaseOperation): Answer {
   const job = space.jobs.get(id);

@@ -11,10 +11,11 @@ import { change, isDueUnknown } from './changes.js';
 import { isRinging, nextMs, tick } from './clock.js';
 import { bury, respawn, type DeadWish } from './dead.js';
 import { knownOf, seenOf } from './facts.js';
+import { mustList } from './line.js';
 import { lease, type LeaseRequest } from './leases.js';
 import { callHeld } from './limits.js';
-import { acknowledge, settle, type Answer, type LeaseOperation } from './owners.js';
-import { publish, type NewJob, type Reception } from './publishing.js';
+import { acknowledge, revokeLease, settle, type Answer, type LeaseOperation } from './owners.js';
+import { publish, putJob, type NewJob, type Reception } from './publishing.js';
 import { control, counts, purge } from './queues.js';
 import { type ModelQueue, Space } from './space.js';
 
@@ -78,6 +79,29 @@ export class Pair {
     if (typeof published !== 'string')
       for (const { id, state, existing } of published)
         expect(state).toBe(this.space.jobs.get(id)?.state ?? (existing ? 'gone' : 'cancelled'));
+  }
+
+  async put(job: NewJob & { readonly id: string }): Promise<void> {
+    await this.passBeforeReuse([job]);
+    const answer = await answerOf(this.engine.native.put(this.ns, { ...job, body: Buffer.from(job.body) }));
+    const known = putJob(this.space, job.id, job);
+    expect(typeof answer === 'string' ? { code: answer } : { isReplaced: answer.isReplaced }).toEqual(known);
+    if (typeof answer !== 'string') this.add(job.id);
+    await this.drain();
+    if (typeof answer !== 'string')
+      expect(answer.state).toBe(this.space.jobs.get(job.id)?.state ?? 'cancelled');
+  }
+
+  async revoke(id: string): Promise<void> {
+    const answer = await answerOf(this.engine.extended.leaseOperations.revoke(this.ns, id));
+    await this.read();
+    const code = revokeLease(this.space, id);
+    expect(typeof answer === 'string' ? answer : null).toBe(code);
+    if (typeof answer !== 'string') {
+      const state = this.space.jobs.get(id)?.state;
+      expect(answer).toEqual({ state, dueAtMs: null });
+    }
+    await this.drain();
   }
 
   /** By the native API, with options that the simple script knows. */
@@ -331,17 +355,24 @@ export class Pair {
   private async compareList(): Promise<void> {
     const at = this.steps / LIST_EACH;
     const [queue, state] = [QUEUES[at % 2] ?? 'a', ALL[(at >> 1) % ALL.length] ?? 'ready'];
-    const { items, cursor } = await this.f.engine.extended.lists.list(
-      this.ns,
-      { queue, state },
-      { limit: AT_ONCE },
+    const [oldest, newest] = [
+      await this.list(queue, state, 'oldest'),
+      await this.list(queue, state, 'newest'),
+    ];
+    expect(newest).toEqual([...oldest].reverse());
+    const known = this.space.in(queue, state).map(({ id }) => id);
+    expect([...oldest].sort()).toEqual(known.sort());
+    const jobs = oldest.map((id) => this.space.get(id));
+    const wrong = jobs.flatMap((later, at) =>
+      jobs.slice(0, at).flatMap((one) => (mustList(this.space, later, one) ? [[one.id, later.id]] : [])),
     );
+    expect({ queue, state, wrong }).toEqual({ queue, state, wrong: [] });
+  }
+
+  private async list(queue: string, state: JobState, order: 'oldest' | 'newest'): Promise<string[]> {
+    const { lists } = this.f.engine.extended;
+    const { items, cursor } = await lists.list(this.ns, { queue, state }, { limit: AT_ONCE, order });
     expect(cursor).toBeNull();
-    expect(items.map(({ id }) => id).sort()).toEqual(
-      this.space
-        .in(queue, state)
-        .map(({ id }) => id)
-        .sort(),
-    );
+    return items.map(({ id }) => id);
   }
 }

@@ -2,7 +2,7 @@ import type { NewExtendedJob } from '../../../src/domain/extended-job.js';
 import { end, goOn } from './ends.js';
 import { isLive, replaceBody, type ModelJob } from './job.js';
 import type { Holding, Space } from './space.js';
-import { placeWaiter, waitFor } from './waiting.js';
+import { dependentsOf, placeWaiter, waitFor } from './waiting.js';
 
 export type NewJob = Omit<NewExtendedJob, 'body'> & { readonly body: string };
 
@@ -22,6 +22,34 @@ export function publish(space: Space, id: string, job: NewJob, kind: Kind): Rece
   const reception = claimKey(space, id, job);
   if ('holder' in reception && reception.holder === null) store(space, id, job, kind);
   return reception;
+}
+
+/** Stores a job under its id, in the place of one that waits or has ended. */
+export function putJob(
+  space: Space,
+  id: string,
+  job: NewJob,
+): { readonly code: string } | { readonly isReplaced: boolean } {
+  const old = space.jobs.get(id);
+  if (old?.state === 'dead') return { code: 'job_exists' };
+  if (old?.state === 'leased') return { code: 'leased' };
+  if (old && isLive(old) && dependentsOf(space, id, old.born).length > 0) return { code: 'has_dependents' };
+  if (isClosed(space, job.queue)) return { code: 'queue_draining' };
+  if (isKeyOfAnother(space, id, job)) return { code: 'unique_key_taken' };
+  const isReplaced = old !== undefined && isLive(old);
+  if (isReplaced) end(space, old, 'replaced');
+  space.jobs.delete(id);
+  claimKey(space, id, job);
+  store(space, id, job, 'extended');
+  return { isReplaced };
+}
+
+/** True if a put would be refused for its unique key: only the mode `replace` takes a key from another job. */
+function isKeyOfAnother(space: Space, id: string, { unique }: NewJob): boolean {
+  const holding = unique && holderOf(space, unique.key);
+  if (!holding || (holding.id === id && holding.endsMs === 0)) return false;
+  const holder = holding.id === id ? undefined : space.live(holding.id);
+  return unique.mode !== 'replace' || (holder?.unique?.key === unique.key && holder.state === 'leased');
 }
 
 /** A queue that is drained takes no jobs until those that are still to run have gone; then it is as it was. */
@@ -80,6 +108,7 @@ function store(space: Space, id: string, job: NewJob, kind: Kind): void {
     queue: job.queue,
     priority: job.priority ?? 0,
     body: job.body,
+    type: job.type ?? null,
     tags: job.tags ?? [],
     state: 'blocked',
     atMs: 0,

@@ -35,8 +35,10 @@ export interface JobOptions {
   readonly runAt?: Date | string;
   /** How long it may exist; 0 = for ever. */
   readonly ttlMs?: number;
-  /** How often it may be leased. */
+  /** How often it may be leased; 5 if neither the job nor its queue says. */
   readonly tries?: number;
+  /** Shortest delay before the next attempt after a lease of it has expired. */
+  readonly leaseGraceMs?: number;
   /** How long a lease of it lasts. Workers of this library say so themselves (`WorkerOptions.ttrMs`). */
   readonly ttrMs?: number;
   /** -128 … 127; lower runs sooner. */

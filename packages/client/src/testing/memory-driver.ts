@@ -52,7 +52,9 @@ type Stored = { -readonly [K in keyof MemoryJob]: MemoryJob[K] } & {
 
 /** In a lease request: every queue there is. */
 export const ALL_QUEUES = '*';
-const USUAL_TRIES = 3;
+const USUAL_TRIES = 5;
+/** The server's default retry policy, without its random part. */
+const USUAL_POLICY: RetryPolicy = { kind: 'exponential', delayMs: 1_000, maxMs: 600_000 };
 const USUAL_FACTOR = 2;
 /** What only a server can do. */
 const UNSUPPORTED = ['dependsOn', 'unique', 'concurrencyKey'] as const;
@@ -336,7 +338,8 @@ function valueOf(payload: EncodedPayload): unknown {
 
 /** Without the random part of it. */
 function delayOf(policy: RetryPolicy | undefined, failures: number): number {
-  switch (policy?.kind) {
+  if (policy === undefined) return delayOf(USUAL_POLICY, failures);
+  switch (policy.kind) {
     case 'fixed':
       return policy.delayMs;
     case 'linear':

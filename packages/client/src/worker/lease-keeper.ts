@@ -53,6 +53,11 @@ export class LeaseKeeper {
     clearInterval(this.timer);
   }
 
+  /** True if no heartbeat was answered for so long that another worker may have the job soon. */
+  isDoubtful({ confirmedMs }: HeldJob): boolean {
+    return performance.now() - confirmedMs > this.ttrMs * UNCONFIRMED_PART;
+  }
+
   /** Sends a heartbeat now. @returns true if it was answered, and the lease is there */
   async confirm(held: HeldJob): Promise<boolean> {
     const beforeMs = held.confirmedMs;
@@ -79,7 +84,7 @@ export class LeaseKeeper {
     this.guard.tick(this.held.size > 0);
     const nowMs = performance.now();
     for (const held of this.held) {
-      if (nowMs - held.confirmedMs > this.ttrMs * UNCONFIRMED_PART) held.abort('lease_unconfirmed');
+      if (this.isDoubtful(held)) held.abort('lease_unconfirmed');
       if (nowMs >= held.nextHeartbeatMs && !held.isBeating) void this.beat(held);
     }
   }

@@ -37,7 +37,7 @@ export interface WorkerOptions {
   readonly shutdownAbortMs?: number;
   /** Jobs without a handler are given back for so long; 60,000. A release that knows them may be on its way. */
   readonly unhandledDelayMs?: number;
-  /** The name that the server lists it under. Without one, simple jobs are leased on the server's fastest path. */
+  /** The name that the server lists it under. */
   readonly name?: string;
   readonly logger?: Logger;
 }
@@ -260,6 +260,8 @@ export class Worker {
     this.guard.left(registration.name);
     // First, so that an ack waits for those of handlers that begin now.
     this.startWaiting();
+    // The process may have stood still: the handler's end came before the timer that would have found the lease lost.
+    if (this.keeper.isDoubtful(held) && !held.isAbandoned) await this.keeper.confirm(held);
     if (held.isAbandoned || held.isLost) {
       if (!held.isAbandoned) this.drop(held);
       return;

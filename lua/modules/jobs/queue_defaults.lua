@@ -1,0 +1,86 @@
+-- Defaults of a queue for jobs of the native API, as extended/new_jobs applies them: what a job does not say, the queue says. A job that gets a field of
+-- the hash by them is an extended one. What the simple publish command cannot store is left to the extended path, with its whole call: code 8.
+--- @requires core/call, core/header, queues/registry, jobs/publish
+--- @exports use_queue_defaults
+
+-- What the origin of a job is a sum of, among others.
+local SAYS_NO_TTL, SAYS_NO_TRIES, SAYS_NO_RETENTION = 8, 16, 32
+local function says(kind, what)
+  return kind.origin % (2 * what) >= what
+end
+
+-- Number of a queue -> its defaults, with the retention of the namespace if they say none; false = it has none.
+local by_queue = {}
+local function defaults_of(number)
+  if by_queue[number] == nil then
+    local text = redis.call("HGET", queue_key("o", number), "defaults")
+    local defaults = text and cjson.decode(text)
+    if defaults and not defaults.retentionMs then
+      defaults.retentionMs = tonumber(redis.call("HGET", namespace_key("settings"), "retention_ms"))
+    end
+    by_queue[number] = defaults
+  end
+  return by_queue[number]
+end
+
+-- The fields of the hash of an extended job, nil for a simple one. A retention of 0 makes no job extended: simple jobs are not kept.
+local function fields_of(kind, defaults)
+  local is_kept = (defaults.retentionMs or 0) > 0 and not says(kind, SAYS_NO_RETENTION)
+  local fields
+  if kind.extended then
+    fields = cjson.decode(kind.extended)
+  elseif defaults.retry or is_kept then
+    fields = { attributes = kind.more ~= "" and kind.more or nil, keep = says(kind, SAYS_NO_RETENTION) and "0" or nil }
+  else
+    return nil
+  end
+  fields.retry = fields.retry or defaults.retry and cjson.encode(defaults.retry)
+  fields.keep = fields.keep or defaults.retentionMs
+  return fields
+end
+
+local function apply_defaults(kind, defaults)
+  kind.ttl = says(kind, SAYS_NO_TTL) and defaults.ttlMs or kind.ttl
+  kind.tries = says(kind, SAYS_NO_TRIES) and defaults.tries or kind.tries
+  kind.fields = fields_of(kind, defaults)
+  -- An extended job that is not ready at once, or expires, has timers; a simple one that is far ahead, or expires before it is due, would not know its
+  -- due time.
+  local has_timers = kind.fields and (kind.delay > 0 or kind.ttl > 0)
+  kind.is_beyond = (defaults.priority or 0) ~= 0 or has_timers or kind.slot or kind.ttl > 0 and kind.ttl < kind.delay
+  if kind.is_beyond then
+    return
+  elseif kind.fields and not kind.extended then
+    kind.is_converted, kind.extended, kind.extras, has_extended_kinds = true, kind.more, nil, true
+    kind.job.flags = kind.job.flags + EXTENDED + (kind.more == "" and HAS_EXTRAS or 0)
+  end
+  place_kind(kind)
+end
+
+-- args, first, codes: as jobs/publish has them; sizes: of the calls.
+function use_queue_defaults(args, first, codes, sizes)
+  local has_defaults = false
+  for _, kind in pairs(publish_kinds) do
+    local defaults = kind.native and is_extended_queue[kind.name] and defaults_of(kind.number)
+    if defaults then
+      has_defaults = true
+      apply_defaults(kind, defaults)
+    end
+  end
+  if not has_defaults then
+    return
+  end
+  local item, size, touched = 1, string.gmatch(sizes, "%d+"), { meta_key }
+  while item <= #codes do
+    local last, is_beyond = item + (size() or 1) - 1, false
+    for at = item, last do
+      local kind = publish_kinds[args[first + at * 3 - 3]]
+      is_beyond = is_beyond or codes[at] == "0" and kind.is_beyond
+      touched[#touched + 1] = kind.is_converted and extras_key(args[first + at * 3 - 2]) or nil
+    end
+    for at = item, is_beyond and last or 0 do
+      codes[at] = codes[at] == "0" and "8" or codes[at]
+    end
+    item = last + 1
+  end
+  redis.call("EXISTS", unpack(touched))
+end
