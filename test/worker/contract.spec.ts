@@ -39,7 +39,7 @@ describe('a Pumphouse without a server', () => {
       state: 'scheduled',
       data: { a: 1 },
       tags: ['x'],
-      tries: 3,
+      tries: 5,
     });
     expect(await jobs.update(id, { priority: 5, data: [1] })).toMatchObject({ id, state: 'scheduled' });
     await jobs.log(id, 'seen', { by: 'me' });
@@ -79,7 +79,7 @@ describe('a Pumphouse without a server', () => {
       const { items } = await pumphouse.jobs.list({ queue: own, state: ['ready'] });
       return items.length === ids.length - leased.length && items;
     });
-    expect(back.every(({ triesLeft }) => triesLeft === 3)).toBe(true);
+    expect(back.every(({ triesLeft }) => triesLeft === 5)).toBe(true);
     expect(leased).toEqual([]);
   });
 
@@ -95,7 +95,7 @@ describe('a Pumphouse without a server', () => {
     const beginMs = performance.now();
     await Promise.all([one.close(), one.close()]);
     expect(performance.now() - beginMs).toBeLessThan(3_000);
-    expect(await pumphouse.jobs.get(id)).toMatchObject({ state: 'ready', triesLeft: 3, failures: 0 });
+    expect(await pumphouse.jobs.get(id)).toMatchObject({ state: 'ready', triesLeft: 5, failures: 0 });
   });
 
   it('loses nothing when Redis is killed and comes back during work', async () => {
