@@ -212,8 +212,8 @@ function simpleJobOf(job: NewExtendedJob, isExtended: boolean): NewJob {
   };
 }
 
-function forBoth<T>(make: (isLeftOut: boolean) => T): { readonly leftOut: T; readonly said: T } {
-  return { leftOut: make(true), said: make(false) };
+function forBoth<T>(make: (isLeftOut: boolean) => T): { readonly leftOut: T; readonly set: T } {
+  return { leftOut: make(true), set: make(false) };
 }
 
 /** One object for each combination: consecutive jobs with equal options are recognized by it. */
@@ -222,6 +222,6 @@ const LEFT_OUT = forBoth((ttl) =>
 );
 
 function leftOutOf({ ttlMs, tries, retentionMs }: NewExtendedJob): LeftOut {
-  const how = (value: number | undefined) => (value === undefined ? 'leftOut' : 'said');
+  const how = (value: number | undefined) => (value === undefined ? 'leftOut' : 'set');
   return LEFT_OUT[how(ttlMs)][how(tries)][how(retentionMs)];
 }

@@ -285,7 +285,7 @@ describe('a publish of extended jobs', () => {
         const all = await Promise.all([1, 2, 3].map(() => f.engine.native.publish(f.ns, jobs, options)));
         expect(new Set(all.flat().map(({ id }) => id)).size).toBe(jobs.length);
         expect(await f.engine.extended.publishing.publish(f.ns, jobs, options)).toEqual(all[0]);
-        for (const { id } of all[0]!) expect(await f.find(id)).toMatchObject({ tries: expect.any(Number) });
+        for (const { id } of all[0]!) expect((await f.find(id))?.tries).toBeGreaterThan(0);
       }
     });
 

@@ -92,6 +92,9 @@ describe('a job that is put under an id', () => {
       expect([id, await Audit.of(redis, f.ns)]).toEqual([id, []]);
     }
     expect(await put('blocked', { delayMs: 1_000 })).toMatchObject({ state: 'scheduled', isReplaced: true });
+    // What depended on it does so no more.
+    expect(await put('base', job)).toMatchObject({ state: 'ready', isReplaced: true });
+    expect(await Audit.of(redis, f.ns)).toEqual([]);
     expect(await put('free', job, { isOnlyNew: true })).toMatchObject({ state: 'ready', isReplaced: false });
     expect(await extended.tags()).not.toHaveProperty('old');
 
@@ -108,7 +111,7 @@ describe('a job that is put under an id', () => {
       'done',
       'cancelled',
     ];
-    expect(leased.map(({ id }) => id).sort()).toEqual([...ids, 'blocked', 'free'].sort());
+    expect(leased.map(({ id }) => id).sort()).toEqual([...ids, 'base', 'blocked', 'free'].sort());
     expect(leased.every(({ body }) => body.toString() === 'new')).toBe(true);
   });
 

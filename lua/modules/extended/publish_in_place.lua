@@ -1,5 +1,5 @@
 -- A publish that may take the place of the job that has its id. put: {only_new, own_queue: refuses a job of another queue as if its id were in use}.
---- @requires core/call, core/header, core/plan, extended/jobs, extended/moves, extended/unique_claims, limits/quota_room
+--- @requires core/call, core/header, core/plan, extended/jobs, extended/moves, extended/unique_claims, limits/quota_room, jobs/dependents
 --- @exports keeps_place, take_place_of
 
 local NO_ROOM_NEEDED = { [DONE] = true, [CANCELLED] = true }
@@ -11,7 +11,7 @@ function keeps_place(job, put, number)
     return "1"
   elseif job.state == LEASED then
     return "8"
-  elseif job.x.users and job.state < DONE or redis.call("HEXISTS", touch(namespace_key("ended")), job.id) == 1 then
+  elseif job.x.users and job.state < DONE and has_dependents(job) or redis.call("HEXISTS", touch(namespace_key("ended")), job.id) == 1 then
     return "9"
   end
 end
@@ -22,6 +22,11 @@ function take_place_of(job, queue)
     add_room(job.queue, NO_ROOM_NEEDED[job.state] and 0 or 1, job.flags >= COUNTED and body_bytes_of(job) or 0)
   end
   local waited = job.state < DONE
+  if job.x.users and waited then -- Those that depended on it have gone: no job waits to be told of its end.
+    put(job, "users", nil)
+    free("DEL", users_key(job.id))
+    free("DEL", named_key("v", job.id))
+  end
   leave(job)
   if waited then
     conclude_replaced(job, queue)

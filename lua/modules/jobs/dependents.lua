@@ -1,6 +1,6 @@
 -- Some of the jobs that depend on a job. A member of the sets that was published again under its old id may not depend on it any more.
 --- @requires core/call
---- @exports MOST_SHOWN, dependents_of
+--- @exports MOST_SHOWN, dependents_of, has_dependents
 
 MOST_SHOWN = 100
 function dependents_of(job)
@@ -15,4 +15,10 @@ function dependents_of(job)
     end
   end
   return ids
+end
+
+-- Whether any job depends on it. If there are more members than are looked at, one may be among the others.
+function has_dependents(job)
+  local members = redis.call("SCARD", users_key(job.id)) + redis.call("SCARD", named_key("v", job.id))
+  return #dependents_of(job) > 0 or members > MOST_SHOWN * 2
 end

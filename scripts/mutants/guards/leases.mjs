@@ -207,6 +207,6 @@ export const LEASES = [
     from: 'job.lease = (job.lease + 1) % 4294967296',
     to: 'job.lease = job.lease % 4294967296',
     spec: LATE,
-    test: 'simple job is not heard when the job died',
+    test: 'simple job is accepted when the job died with its lease',
   },
 ];

@@ -44,8 +44,8 @@ export const LIST_GUARDS = [
   {
     name: 'list: cancelled jobs come by when they ended',
     file: 'src/engine/jobs/sources.ts',
-    from: ', isReversed: true }',
-    to: ' }',
+    from: "cancelled: [{ kind: 'z', to: -1, isReversed: true }]",
+    to: "cancelled: [{ kind: 'z', to: -1 }]",
     spec: LISTS,
     test: 'go by when they ended, in each state',
   },

@@ -13,6 +13,14 @@ const FIELDS = 'src/http/fields/read.spec.ts';
  */
 export const NATIVE_HTTP = [
   {
+    name: 'put: a job whose dependents have gone is replaced',
+    file: 'lua/modules/extended/publish_in_place.lua',
+    from: ' and has_dependents(job)',
+    to: '',
+    spec: PUT,
+    test: 'is created, replaces one that waits, or is refused',
+  },
+  {
     name: 'native lease: undone when its answer did not reach the client',
     file: 'src/jobs/lease-delivery.ts',
     from: 'else this.undo(caller, jobs);',
