@@ -112,7 +112,7 @@ export class EngineJobs {
     { onlyNew = false, signal }: CallOptions & { readonly onlyNew?: boolean } = {},
   ): Promise<PublishedJob> {
     const put = async (): Promise<PublishedJob> => {
-      const stored = { ...engineJobOf(job as NewJob), id };
+      const stored = { ...engineJobOf(job), id };
       const { state } = await this.engine.native.put(this.namespace, stored, { isOnlyNew: onlyNew });
       return { id, state, existing: false };
     };

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { driverContract } from '../../packages/client/test/driver-contract.js';
-import { connect, type EnginePumphouse, isPumphouseError, Retry } from '../../src/worker/index.js';
+import { connect, type EnginePumphouse, isPumphouseError, PumphouseError, Retry } from '../../src/worker/index.js';
 import { randomNamespace, startRedis, testTarget, waitFor } from '../support/redis.js';
 
 let pumphouse: EnginePumphouse;
@@ -54,7 +54,8 @@ describe('a Pumphouse without a server', () => {
   });
 
   it('says what needs a server', () => {
-    expect(() => pumphouse.events).toThrow(expect.objectContaining({ code: 'unsupported' }));
+    expect(() => pumphouse.events).toThrow(PumphouseError);
+    expect(() => pumphouse.events).toThrow(/HTTP/);
   });
 
   it('rejects with the reason of a signal, and with `TypeError` for what is no JSON', async () => {
@@ -77,7 +78,7 @@ describe('a Pumphouse without a server', () => {
     const leased = await leasing;
     const back = await waitFor(async () => {
       const { items } = await pumphouse.jobs.list({ queue: own, state: ['ready'] });
-      return items.length === ids.length - leased.length && items;
+      return items.length === ids.length - leased.length ? items : null;
     });
     expect(back.every(({ triesLeft }) => triesLeft === 5)).toBe(true);
     expect(leased).toEqual([]);
