@@ -9,6 +9,7 @@ const RANKS = [
   ['config'],
   ['redis'],
   ['engine'],
+  ['worker'],
   ['metrics'],
   ['http'],
   ['auth'],
@@ -63,8 +64,17 @@ export default {
     {
       name: 'Redis and the engine know nothing of Nest',
       severity: 'error',
-      from: { path: '^src/(domain|redis|engine|cli/import)/', pathNot: '^src/redis/redis\\.module\\.ts$' },
+      from: {
+        path: '^src/(domain|redis|engine|worker|cli/import)/',
+        pathNot: '^src/redis/redis\\.module\\.ts$',
+      },
       to: { path: '^node_modules/@nestjs/|^src/redis/redis\\.module\\.ts$' },
+    },
+    {
+      name: 'the worker is for programs without a server, and only it knows the client',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/worker/' },
+      to: { path: '^src/worker/|^packages/client/' },
     },
     {
       name: 'the client runs in browsers: only its Node.js entry and its test kit know Node.js',

@@ -9,7 +9,7 @@ RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY . .
 # What is built is told by `GET /version`: --build-arg COMMIT=$(git rev-parse HEAD)
 ARG COMMIT=
-RUN npm run build && echo "$COMMIT" > dist/commit && npm prune --omit=dev --no-audit --no-fund && rm -rf node_modules/@pumphouse
+RUN npm run build && echo "$COMMIT" > dist/commit && npm prune --omit=dev --no-audit --no-fund
 
 FROM node:24-bookworm-slim
 # Redis for pools.default.url = "embedded". A Dockerfile build starts no service, so none is left to stop.
@@ -21,6 +21,9 @@ WORKDIR /app
 COPY --from=build /build/package.json ./
 COPY --from=build /build/node_modules ./node_modules
 COPY --from=build /build/dist ./dist
+# node_modules links to it.
+COPY --from=build /build/packages/client/package.json ./packages/client/
+COPY --from=build /build/packages/client/dist ./packages/client/dist
 COPY --from=build /build/lua ./lua
 COPY --from=build /build/config ./config
 

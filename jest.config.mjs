@@ -13,6 +13,8 @@ export default {
   extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: {
     '^(\\.{1,2}/.*)\\.js$': '$1',
+    // The build links its dist; specs run the sources.
+    '^@pumphouse/client$': '<rootDir>/packages/client/src/node.ts',
     '^@willsoto/nestjs-prometheus$': '<rootDir>/test/support/nestjs-prometheus.mjs',
   },
   transform: { '^.+\\.ts$': ['@swc/jest', { ...swc, swcrc: false }] },

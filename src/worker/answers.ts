@@ -1,0 +1,64 @@
+import type { JobDetails, JobFailure, JobSummary } from '@pumphouse/client';
+import type {
+  Failure,
+  JobDetails as EngineDetails,
+  JobSummary as EngineSummary,
+  TimelineEntry,
+} from '../domain/extended-job.js';
+import { readData } from './payload.js';
+
+/* What the engine answers, in the form of the client. */
+
+/** @param ms Unix ms */
+export function isoTime(ms: number | null): string | null {
+  return ms === null ? null : new Date(ms).toISOString();
+}
+
+export function summaryOf(job: EngineSummary): JobSummary {
+  const { id, queue, state, type, tags, attributes, priority, tries, triesLeft, attempts } = job;
+  return {
+    ...{ id, queue, state, type, tags, attributes, priority, tries, triesLeft, attempts },
+    crashes: job.crashes,
+    failures: job.failures,
+    publishedAt: isoTime(job.publishedAtMs),
+    dueAt: isoTime(job.dueAtMs),
+    endedAt: isoTime(job.endedAtMs),
+    expiresAt: isoTime(job.expiresAtMs),
+    leaseEndsAt: isoTime(job.leaseEndsAtMs),
+    leasedBy: job.worker,
+    progress: job.progress ?? null,
+    failure: job.failure && failureOf(job.failure),
+    tracked: job.tracked,
+  };
+}
+
+export function detailsOf(job: EngineDetails): JobDetails {
+  const { dependsOn, failedDependencies, dependents, onDependencyFailure } = job;
+  const data = readData(job.body, job.contentType);
+  const result = job.result && readData(job.result.body, job.result.contentType);
+  return {
+    ...summaryOf(job),
+    ...{ dependsOn, failedDependencies, dependents, onDependencyFailure },
+    data: data.value,
+    contentType: data.contentType,
+    cancelRequested: job.cancelRequested,
+    result: result && { data: result.value, contentType: result.contentType },
+    uniqueKey: job.uniqueKey,
+    concurrencyKey: job.concurrencyKey,
+    spawnedFrom: job.spawnedFrom,
+    timeline: job.timeline.map(entryOf),
+  };
+}
+
+export function failureOf({ group, message, atMs, worker }: Failure): JobFailure {
+  return { group, message, at: new Date(atMs).toISOString(), worker };
+}
+
+function entryOf({ what, atMs, revoked_at, ...rest }: TimelineEntry): JobDetails['timeline'][number] {
+  return {
+    what,
+    at: new Date(atMs).toISOString(),
+    ...rest,
+    ...(revoked_at === undefined ? {} : { revokedAt: revoked_at }),
+  };
+}

@@ -1,0 +1,137 @@
+import { type Logger, Producer, PumphouseError, Worker, type WorkerOptions } from '@pumphouse/client';
+import type { Durability } from '../domain/durability.js';
+import type { Log } from '../domain/log.js';
+import type { PoolTarget } from '../domain/pool.js';
+import { type EngineOptions, QueueEngine } from '../engine/engine.js';
+import { RedisPool } from '../redis/pool.js';
+import { call } from './calls.js';
+import { EngineDriver } from './engine-driver.js';
+import { EngineJobs } from './jobs.js';
+
+export interface ConnectOptions {
+  /** `redis://[user:password@]host:port[/db]`; or Sentinels, or nodes of a Cluster. */
+  readonly redis: string | PoolTarget;
+  readonly namespace: string;
+  /** Prefix of every key; none if it is left out. Servers on the same Redis must have the same one. */
+  readonly keyPrefix?: string;
+  /** Allows a Redis that may lose jobs: with an eviction policy, or without AOF. */
+  readonly allowUnsafe?: boolean;
+  /** A call that Redis does not answer fails after this time; 2,000. */
+  readonly commandTimeoutMs?: number;
+  /** Durability of publishes that name none; `memory`. */
+  readonly durability?: Durability;
+  /** Quotas, an observer and so on. */
+  readonly engine?: EngineOptions;
+  /** Where the connection reports; the workers have `WorkerOptions.logger`. */
+  readonly logger?: Logger;
+}
+
+const COMMAND_TIMEOUT_MS = 2_000;
+const POOL = 'default';
+
+/**
+ * Connects to Redis, and starts the loops that move due jobs and remove expired data: no server is needed.
+ *
+ * @throws {PumphouseError} `pool_unavailable`: Redis cannot be reached within ten seconds
+ * @throws {Error} it is too old, or it may lose jobs and `allowUnsafe` is not set
+ */
+export async function connect(options: ConnectOptions): Promise<EnginePumphouse> {
+  const { redis, namespace, keyPrefix = '', allowUnsafe = false, durability } = options;
+  const pool = await call(() =>
+    RedisPool.connect(
+      POOL,
+      {
+        ...(typeof redis === 'string' ? { url: redis } : redis),
+        ...{ keyPrefix, allowUnsafe, commandTimeoutMs: options.commandTimeoutMs ?? COMMAND_TIMEOUT_MS },
+        ...(durability === undefined ? {} : { durability }),
+      },
+      logOf(options.logger),
+    ),
+  );
+  const engine = new QueueEngine(pool, options.engine);
+  engine.start();
+  return new EnginePumphouse(engine, pool, namespace);
+}
+
+/** What `Pumphouse` of the client is, over Redis alone: publishes jobs and runs workers. */
+export class EnginePumphouse extends Producer {
+  readonly jobs: EngineJobs;
+  /** For a worker of your own. */
+  readonly driver: EngineDriver;
+  private readonly started = new Set<Worker>();
+  private closing: Promise<void> | undefined;
+
+  constructor(
+    /** For all that this class does not have. */
+    readonly engine: QueueEngine,
+    private readonly pool: RedisPool,
+    namespace: string,
+  ) {
+    const driver = new EngineDriver(engine, namespace);
+    super(driver);
+    this.driver = driver;
+    this.jobs = new EngineJobs(engine, namespace);
+  }
+
+  /** A worker of this namespace; `run` starts it, `close` stops it. */
+  worker(options: WorkerOptions): Worker {
+    const worker = new Worker(this.driver, options);
+    this.started.add(worker);
+    return worker;
+  }
+
+  /** Stops the workers, as `Worker.stop` does, then the loops, and closes the connections. */
+  close(): Promise<void> {
+    this.closing ??= this.shutDown();
+    return this.closing;
+  }
+
+  get queues(): never {
+    return needsServer('queues');
+  }
+
+  get deadLetter(): never {
+    return needsServer('deadLetter');
+  }
+
+  get recurring(): never {
+    return needsServer('recurring');
+  }
+
+  get stats(): never {
+    return needsServer('stats');
+  }
+
+  get workers(): never {
+    return needsServer('workers');
+  }
+
+  get events(): never {
+    return needsServer('events');
+  }
+
+  private async shutDown(): Promise<void> {
+    await Promise.all([...this.started].map((worker) => worker.stop()));
+    await this.engine.stop();
+    await this.pool.close();
+  }
+}
+
+/** @throws {PumphouseError} `unsupported` */
+function needsServer(name: string): never {
+  throw new PumphouseError(
+    'unsupported',
+    `\`${name}\` needs a server: use the Pumphouse of @pumphouse/client; or see \`engine\``,
+  );
+}
+
+const silent = (): void => undefined;
+
+function logOf(logger: Logger | undefined): Log {
+  return {
+    debug: silent,
+    info: silent,
+    warn: (details, message) => logger?.warn(message, { ...details }),
+    error: (details, message) => logger?.error(message, { ...details }),
+  };
+}

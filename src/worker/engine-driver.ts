@@ -1,0 +1,187 @@
+import type {
+  Ack,
+  AckStatus,
+  EndedJob,
+  FailureReport,
+  HeartbeatAnswer,
+  HeartbeatCall,
+  JobDriver,
+  LeasedJob,
+  LeaseRef,
+  LeaseRequest,
+  NewJob,
+  PublishCall,
+  PublishedJob,
+} from '@pumphouse/client';
+import { isPumphouseError, PumphouseError } from '@pumphouse/client';
+import { DURABILITY_RULE, type Durability, isDurability } from '../domain/durability.js';
+import { QueueError } from '../domain/errors.js';
+import type { Completion } from '../domain/extended-job.js';
+import type { QueueEngine } from '../engine/engine.js';
+import { failureOf } from './answers.js';
+import { call, repeat } from './calls.js';
+import { EngineLeasedJob } from './leased-job.js';
+import { engineJobOf } from './new-job.js';
+import { encodedData, readData } from './payload.js';
+
+/** How long a job is kept after the wait for it, so that its end can still be read; as over HTTP. */
+const KEPT_LONGER_MS = 60_000;
+
+/** The engine in this process: Redis alone, no server. */
+export class EngineDriver implements JobDriver {
+  constructor(
+    private readonly engine: QueueEngine,
+    private readonly namespace: string,
+  ) {}
+
+  publish(jobs: readonly NewJob[], options: PublishCall): Promise<readonly PublishedJob[]> {
+    const { idempotencyKey, idempotencyTtlMs, signal } = options;
+    const { native } = this.engine;
+    return repeat(async () => {
+      const durability = durabilityOf(options.durability);
+      return native.publish(this.namespace, jobs.map(engineJobOf), {
+        idempotencyKey,
+        ...(idempotencyTtlMs === undefined ? {} : { idempotencyTtlMs }),
+        ...(durability === undefined ? {} : { durability }),
+      });
+    }, signal);
+  }
+
+  async publishAndWait(job: NewJob, options: PublishCall & { readonly waitMs: number }): Promise<EndedJob> {
+    const { waitMs, signal = new AbortController().signal } = options;
+    const retentionMs = Math.max(job.retentionMs ?? 0, waitMs + KEPT_LONGER_MS);
+    const [published] = await this.publish([{ ...job, retentionMs }], options);
+    const { id, existing } = published as PublishedJob;
+    const endMs = performance.now() + waitMs;
+    const found = await repeat(() => {
+      const leftMs = Math.max(endMs - performance.now(), 0);
+      return this.engine.native.waitForEnd(this.namespace, id, leftMs, signal);
+    }, signal);
+    const result = found?.result;
+    return {
+      ...{ id, existing, state: found?.state ?? null },
+      result: result ? readData(result.body, result.contentType).value : undefined,
+      failure: found?.failure ? failureOf(found.failure) : null,
+    };
+  }
+
+  /** The engine takes back what it has leased for a signal that is aborted by then. */
+  async lease(request: LeaseRequest): Promise<readonly LeasedJob[]> {
+    const { queues, order, count, waitMs, ttrMs, worker, signal } = request;
+    const jobs = await call(() =>
+      this.engine.reserve(this.namespace, {
+        ...{ queues, count, waitMs, ttrMs, signal },
+        ...(worker === undefined ? {} : { worker }),
+        ...(order === 'round_robin' ? { inTurns: true } : {}),
+      }),
+    );
+    return jobs.map((job) => new EngineLeasedJob(job));
+  }
+
+  async heartbeat({ id, lease }: LeaseRef, options: HeartbeatCall): Promise<HeartbeatAnswer> {
+    const { ttrMs, timeoutMs, progress } = options;
+    const heartbeat = call(() =>
+      this.engine.native.heartbeat(this.namespace, { id, lease }, { ttrMs, progress }),
+    );
+    const { cancelRequested } = await within(heartbeat, timeoutMs);
+    return { cancelRequested };
+  }
+
+  /** Most jobs have no result: they take the engine's cheapest way. */
+  async ack(acks: readonly Ack[]): Promise<readonly AckStatus[]> {
+    const { engine, namespace } = this;
+    const plain = acks.filter((ack) => !hasOutcome(ack));
+    if (plain.length === acks.length) return call(() => engine.ackMany(namespace, acks.map(refOf)));
+    const completions = acks.filter(hasOutcome).map(completionOf);
+    const [plainly, completed] = await call(() =>
+      Promise.all([
+        plain.length === 0 ? [] : engine.ackMany(namespace, plain.map(refOf)),
+        engine.native.complete(namespace, completions),
+      ]),
+    );
+    const [ofPlain, ofOthers] = [plainly.values(), completed.values()];
+    return acks.map((ack) => {
+      const status = (hasOutcome(ack) ? ofOthers : ofPlain).next().value ?? 'not_found';
+      return status === 'done' ? (ack.next ? 'moved' : 'acked') : status;
+    });
+  }
+
+  release({ id, lease }: LeaseRef, { delayMs }: { readonly delayMs?: number | undefined }): Promise<void> {
+    const release = { id, lease, ...(delayMs === undefined ? {} : { delayMs }) };
+    return settle(() => this.engine.native.release(this.namespace, release));
+  }
+
+  retry(
+    { id, lease }: LeaseRef,
+    { group, message, delayMs }: FailureReport & { readonly delayMs?: number | undefined },
+  ): Promise<void> {
+    const failure = { id, lease, group, message, ...(delayMs === undefined ? {} : { delayMs }) };
+    return settle(() => this.engine.native.retry(this.namespace, failure));
+  }
+
+  fail({ id, lease }: LeaseRef, { group, message }: FailureReport): Promise<void> {
+    return settle(() => this.engine.native.fail(this.namespace, { id, lease, group, message }));
+  }
+
+  /** A line that stands there twice does less harm than one that is missing. */
+  log(id: string, message: string, data?: unknown): Promise<void> {
+    return repeat(() => this.engine.native.log(this.namespace, id, message, data));
+  }
+}
+
+async function settle(operation: () => Promise<unknown>): Promise<void> {
+  let attempts = 0;
+  try {
+    await repeat((attempt) => {
+      attempts = attempt;
+      return operation();
+    });
+  } catch (error) {
+    // An earlier attempt, whose answer was lost, has ended the lease.
+    if (isPumphouseError(error, 'lease_lost', 'job_not_found') && attempts > 1) return;
+    throw error;
+  }
+}
+
+async function within<T>(promise: Promise<T>, timeoutMs: number): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => {
+      reject(new PumphouseError('timeout', `no answer within ${String(timeoutMs)} ms`, { retryable: true }));
+    }, timeoutMs);
+  });
+  return Promise.race([promise, late]).finally(() => clearTimeout(timer));
+}
+
+function hasOutcome({ result, next, data }: Ack): boolean {
+  return result !== undefined || next !== undefined || data !== undefined;
+}
+
+function refOf({ queue, id, lease }: Ack): { queue: string; id: string; lease: number } {
+  return { queue, id, lease };
+}
+
+function completionOf({ queue, id, lease, result, next, data }: Ack): Completion {
+  const stored = result && encodedData(result);
+  const { delayMs, dependsOn } = next ?? {};
+  return {
+    ...{ queue, id, lease },
+    ...(stored ? { result: { contentType: 'application/json', ...stored } } : {}),
+    ...(data ? { data: encodedData(data) } : {}),
+    ...(next
+      ? {
+          next: {
+            queue: next.queue,
+            ...(delayMs === undefined ? {} : { delayMs }),
+            ...(dependsOn === undefined ? {} : { dependsOn }),
+          },
+        }
+      : {}),
+  };
+}
+
+/** @throws {QueueError} `invalid_argument` */
+function durabilityOf(text: string | undefined): Durability | undefined {
+  if (text === undefined || isDurability(text)) return text;
+  throw new QueueError('invalid_argument', `durability ${DURABILITY_RULE}`);
+}

@@ -1,0 +1,5 @@
+/** The producer and the worker of `@pumphouse/client` over Redis alone: no server, no HTTP. */
+export { connect, EnginePumphouse, type ConnectOptions } from './connect.js';
+export { EngineDriver } from './engine-driver.js';
+export type { EngineJobs } from './jobs.js';
+export * from '@pumphouse/client';

@@ -1,0 +1,157 @@
+import type {
+  CancelledJob,
+  ChangedJob,
+  JobChange,
+  JobDetails,
+  JobFilter,
+  JobState,
+  JobSummary,
+  NewJob,
+  Page,
+  PublishedJob,
+} from '@pumphouse/client';
+import { jobNotFound, QueueError } from '../domain/errors.js';
+import type { JobFilter as EngineFilter } from '../domain/job-lists.js';
+import type { QueueEngine } from '../engine/engine.js';
+import type { JobChange as EngineChange } from '../engine/jobs/job-updater.js';
+import { detailsOf, isoTime, summaryOf } from './answers.js';
+import { call, repeat } from './calls.js';
+import { engineJobOf, timeOf } from './new-job.js';
+import { givenData, readData } from './payload.js';
+
+interface CallOptions {
+  readonly signal?: AbortSignal;
+}
+
+const PAGE = 100;
+const ENDED: readonly JobState[] = ['done', 'cancelled'];
+
+/** Jobs of the namespace by their ids, and lists of them: the methods that `jobs` of the HTTP client has. */
+export class EngineJobs {
+  constructor(
+    private readonly engine: QueueEngine,
+    private readonly namespace: string,
+  ) {}
+
+  /** All that is known of a job. @throws {PumphouseError} `job_not_found` */
+  get(id: string, { signal }: CallOptions = {}): Promise<JobDetails> {
+    return repeat(async () => {
+      const found = await this.engine.native.find(this.namespace, id);
+      if (found === null) throw jobNotFound(id);
+      return detailsOf(found);
+    }, signal);
+  }
+
+  /** A page of jobs. */
+  list(filter: JobFilter = {}, { signal }: CallOptions = {}): Promise<Page<JobSummary>> {
+    const { ids, fields, limit = PAGE, cursor, order, state, ...rest } = filter;
+    const { lists } = this.engine.extended;
+    return repeat(async () => {
+      const request = { limit, cursor, ...(order === undefined ? {} : { order }) };
+      const states = state?.flatMap((one) => (one === 'ended' ? ENDED : [one]));
+      const chosen: EngineFilter = { ...rest, ...(states === undefined ? {} : { state: states }) };
+      const page = ids
+        ? { items: await lists.listByIds(this.namespace, ids), cursor: null }
+        : await lists.list(this.namespace, chosen, request);
+      const items = page.items.map(summaryOf);
+      return {
+        items: fields === undefined ? items : await this.withData(items),
+        nextCursor: page.cursor,
+      };
+    }, signal);
+  }
+
+  /** The jobs of all pages. */
+  async *each(filter: JobFilter = {}, options: CallOptions = {}): AsyncGenerator<JobSummary, void, void> {
+    let cursor = filter.cursor;
+    do {
+      const page = await this.list(cursor === undefined ? filter : { ...filter, cursor }, options);
+      yield* page.items;
+      cursor = page.nextCursor ?? undefined;
+    } while (cursor !== undefined);
+  }
+
+  /** Changes a job that waits. */
+  update(id: string, change: JobChange, { signal }: CallOptions = {}): Promise<ChangedJob> {
+    return repeat(async () => {
+      const { state, dueAtMs } = await this.engine.native.change(this.namespace, id, changeOf(change));
+      return { id, state: state as JobState, dueAt: isoTime(dueAtMs) };
+    }, signal);
+  }
+
+  /** Ends a job before it is done; the worker of a leased one is told by its `signal`. */
+  cancel(
+    id: string,
+    { signal, ...request }: CallOptions & { readonly cascade?: boolean; readonly graceMs?: number } = {},
+  ): Promise<CancelledJob> {
+    return repeat(async () => {
+      const cancelled = await this.engine.native.cancel(this.namespace, id, request);
+      const revokedAt = cancelled.outcome === 'requested' ? isoTime(cancelled.revokedAtMs) : null;
+      return { id, outcome: cancelled.outcome, revokedAt };
+    }, signal);
+  }
+
+  /** Deletes a job in any state but leased; with `force` a leased one, too. */
+  delete(
+    id: string,
+    { force = false, signal }: CallOptions & { readonly force?: boolean } = {},
+  ): Promise<void> {
+    return repeat(async (attempt) => {
+      const request = { force, withDependents: force };
+      await this.engine.native.remove(this.namespace, id, request).catch((error: unknown) => {
+        // An earlier attempt, whose answer was lost, has deleted it.
+        if (attempt === 1 || !(error instanceof QueueError) || error.code !== 'job_not_found') throw error;
+      });
+    }, signal);
+  }
+
+  /** Stores a job under an id: a new one, or in the place of one that waits. With `onlyNew` no job is replaced. */
+  put(
+    id: string,
+    job: Omit<NewJob, 'id'>,
+    { onlyNew = false, signal }: CallOptions & { readonly onlyNew?: boolean } = {},
+  ): Promise<PublishedJob> {
+    const put = async (): Promise<PublishedJob> => {
+      const stored = { ...engineJobOf(job), id };
+      const { state } = await this.engine.native.put(this.namespace, stored, { isOnlyNew: onlyNew });
+      return { id, state, existing: false };
+    };
+    // A job of an earlier attempt would be refused.
+    return onlyNew ? call(put, signal) : repeat(put, signal);
+  }
+
+  /** Ends the lease of a job, which goes back to its queue. @throws {PumphouseError} `not_leased` */
+  revoke(id: string, { signal }: CallOptions = {}): Promise<ChangedJob> {
+    return call(async () => {
+      const { state, dueAtMs } = await this.engine.native.revoke(this.namespace, id);
+      return { id, state, dueAt: isoTime(dueAtMs) };
+    }, signal);
+  }
+
+  /** Writes a line into the timeline of a job. */
+  log(id: string, message: string, data?: unknown, { signal }: CallOptions = {}): Promise<void> {
+    return call(() => this.engine.native.log(this.namespace, id, message, data), signal);
+  }
+
+  private async withData(jobs: readonly JobSummary[]): Promise<JobSummary[]> {
+    const found = await this.engine.extended.lists.dataOf(this.namespace, jobs);
+    return jobs.flatMap((job, i): JobSummary[] => {
+      const data = found[i];
+      if (data === undefined) return [];
+      if (data === null) return [{ ...job, dataOmitted: true }];
+      const { value, contentType } = readData(data.body, data.contentType);
+      return [{ ...job, data: value, contentType, dataOmitted: false }];
+    });
+  }
+}
+
+function changeOf({ dueAt, data, json, contentType, ...rest }: JobChange): EngineChange {
+  if (dueAt !== undefined && rest.delayMs !== undefined)
+    throw new QueueError('invalid_argument', 'give one of `delayMs` and `dueAt`');
+  const stored = givenData({ data, json, contentType });
+  return {
+    ...rest,
+    ...(dueAt === undefined ? {} : { dueMs: timeOf(dueAt) }),
+    ...(stored === undefined ? {} : { data: stored }),
+  };
+}

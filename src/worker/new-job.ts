@@ -1,0 +1,52 @@
+import type { NewJob } from '@pumphouse/client';
+import type { NewExtendedJob } from '../domain/extended-job.js';
+import { QueueError } from '../domain/errors.js';
+import { newData } from './payload.js';
+
+/** Options that are the same for the client and the engine. */
+const COPIED = [
+  ...([
+    'id',
+    'delayMs',
+    'ttlMs',
+    'tries',
+    'ttrMs',
+    'priority',
+    'type',
+    'tags',
+    'attributes',
+    'dependsOn',
+  ] as const),
+  ...(['onDependencyFailure', 'retry', 'concurrencyKey', 'retentionMs', 'history'] as const),
+] satisfies readonly (keyof NewJob & keyof NewExtendedJob)[];
+
+/**
+ * A job of the client as the engine stores it.
+ *
+ * @throws {TypeError} its data is no JSON, or does not fit its content type
+ * @throws {QueueError} `invalid_argument`: options that exclude each other
+ */
+export function engineJobOf(job: NewJob): NewExtendedJob {
+  const { queue, runAt, delayMs, ttlMs = 0, unique, data, json, contentType } = job;
+  if (runAt !== undefined && delayMs !== undefined) throw invalid('give one of `delayMs` and `runAt`');
+  if (ttlMs > 0 && ttlMs < (delayMs ?? 0)) throw invalid('ttlMs is 0, or at least delayMs');
+  const made: { -readonly [K in keyof NewExtendedJob]: NewExtendedJob[K] } = {
+    queue,
+    ...newData({ data, json, contentType }),
+  };
+  for (const name of COPIED) if (job[name] !== undefined) Reflect.set(made, name, job[name]);
+  if (runAt !== undefined) made.dueMs = timeOf(runAt);
+  if (unique !== undefined) made.unique = { mode: 'existing', ...unique };
+  return made;
+}
+
+/** Unix ms; times before 1970 are as any time that is over. @throws {QueueError} `invalid_argument` */
+export function timeOf(time: Date | string): number {
+  const ms = new Date(time).getTime();
+  if (Number.isNaN(ms)) throw invalid(`${String(time)} is no time`);
+  return Math.max(ms, 0);
+}
+
+function invalid(message: string): QueueError {
+  return new QueueError('invalid_argument', message);
+}

@@ -1,0 +1,142 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { driverContract } from '../../packages/client/test/driver-contract.js';
+import { connect, type EnginePumphouse, isPumphouseError, PumphouseError, Retry } from '../../src/worker/index.js';
+import { randomNamespace, startRedis, testTarget, waitFor } from '../support/redis.js';
+
+let pumphouse: EnginePumphouse;
+const namespace = randomNamespace('worker');
+const open = (): Promise<EnginePumphouse> => connect({ redis: testTarget(), namespace });
+
+beforeAll(async () => {
+  pumphouse = await open();
+});
+afterAll(() => pumphouse.close());
+
+driverContract('over the engine', () => ({
+  driver: pumphouse.driver,
+  find: (id) =>
+    pumphouse.jobs.get(id).catch((error: unknown) => {
+      if (isPumphouseError(error, 'job_not_found')) return null;
+      throw error;
+    }),
+  cancel: (id) => pumphouse.jobs.cancel(id),
+}));
+
+describe('a Pumphouse without a server', () => {
+  const queue = 'mail';
+
+  it('has the jobs of the HTTP client', async () => {
+    const { jobs } = pumphouse;
+    const { id } = await pumphouse.publish({
+      queue,
+      type: 't',
+      data: { a: 1 },
+      delayMs: 60_000,
+      tags: ['x'],
+    });
+    expect(await jobs.get(id)).toMatchObject({
+      id,
+      state: 'scheduled',
+      data: { a: 1 },
+      tags: ['x'],
+      tries: 5,
+    });
+    expect(await jobs.update(id, { priority: 5, data: [1] })).toMatchObject({ id, state: 'scheduled' });
+    await jobs.log(id, 'seen', { by: 'me' });
+    const page = await jobs.list({ queue, tag: 'x', fields: ['data'] });
+    expect(page.items).toMatchObject([{ id, priority: 5, data: [1], contentType: 'application/json' }]);
+    const { timeline } = await jobs.get(id);
+    expect(timeline.at(-1)).toMatchObject({ message: 'seen', data: { by: 'me' } });
+    expect(await jobs.put(id, { queue, data: 2 })).toMatchObject({ id, state: 'ready' });
+    expect((await jobs.cancel(id)).outcome).toBe('cancelled');
+    await jobs.delete(id).catch(() => undefined);
+    await expect(jobs.get(id)).rejects.toMatchObject({ code: 'job_not_found', name: 'PumphouseError' });
+  });
+
+  it('says what needs a server', () => {
+    expect(() => pumphouse.events).toThrow(PumphouseError);
+    expect(() => pumphouse.events).toThrow(/HTTP/);
+  });
+
+  it('rejects with the reason of a signal, and with `TypeError` for what is no JSON', async () => {
+    const reason = new Error('enough');
+    await expect(pumphouse.publish({ queue }, { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+    await expect(pumphouse.publish({ queue, json: '{' })).rejects.toThrow(SyntaxError);
+    await expect(pumphouse.publish({ queue, data: () => 1 })).rejects.toThrow(TypeError);
+  });
+
+  it('undoes leases that are on their way when a lease request is aborted', async () => {
+    const own = 'aborted';
+    const ids = (await pumphouse.publishMany(Array.from({ length: 5 }, () => ({ queue: own })))).map(
+      ({ id }) => id,
+    );
+    const abort = new AbortController();
+    const request = { queues: [own], count: 5, waitMs: 0, ttrMs: 60_000, signal: abort.signal };
+    const leasing = pumphouse.driver.lease(request);
+    // The request is sent in this turn of the event loop; its answer comes later.
+    setImmediate(() => abort.abort());
+    const leased = await leasing;
+    const back = await waitFor(async () => {
+      const { items } = await pumphouse.jobs.list({ queue: own, state: ['ready'] });
+      return items.length === ids.length - leased.length ? items : null;
+    });
+    expect(back.every(({ triesLeft }) => triesLeft === 5)).toBe(true);
+    expect(leased).toEqual([]);
+  });
+
+  it('closes while a poll is open, and while handlers run, and gives back what it has', async () => {
+    const one = await open();
+    const { id } = await pumphouse.publish({ queue: 'closing' });
+    const idle = one.worker({ queues: ['empty'] });
+    const busy = one.worker({ queues: ['closing'], shutdownGraceMs: 0 });
+    busy.handle('*', (_job, { signal }) => sleep(60_000, undefined, { signal }));
+    void idle.run();
+    void busy.run();
+    await waitFor(() => busy.heldCount === 1);
+    const beginMs = performance.now();
+    await Promise.all([one.close(), one.close()]);
+    expect(performance.now() - beginMs).toBeLessThan(3_000);
+    expect(await pumphouse.jobs.get(id)).toMatchObject({ state: 'ready', triesLeft: 5, failures: 0 });
+  });
+
+  it('loses nothing when Redis is killed and comes back during work', async () => {
+    const first = await startRedis({ args: ['--appendfsync', 'always'] });
+    let now = first;
+    const quiet = { warn: () => undefined, error: () => undefined };
+    const one = await connect({ redis: first.url, namespace, commandTimeoutMs: 500 });
+    try {
+      const runs = new Map<string, number>();
+      const worker = one.worker({ queues: ['q'], concurrency: 8, ttrMs: 2_000, waitMs: 500, logger: quiet });
+      worker.handle('*', async ({ id }) => {
+        runs.set(id, (runs.get(id) ?? 0) + 1);
+        await sleep(5);
+        if (runs.size % 7 === 0 && runs.get(id) === 1) throw new Retry('again', { delayMs: 10 });
+      });
+      const ids: string[] = [];
+      const publish = async (): Promise<void> => {
+        for (let i = 0; i < 20; i++) {
+          const published = await one.publishMany(
+            Array.from({ length: 10 }, () => ({ queue: 'q', tries: 10 })),
+          );
+          ids.push(...published.map(({ id }) => id));
+          await sleep(10);
+        }
+      };
+      void worker.run();
+      const publishing = publish();
+      await waitFor(() => runs.size > 20);
+      await first.kill9();
+      await sleep(300);
+      now = await startRedis({ args: ['--appendfsync', 'always'], dir: first.dir, port: first.port });
+      await publishing;
+      await waitFor(() => ids.every((id) => runs.has(id)), 15_000);
+      await waitFor(async () => (await one.jobs.list({ queue: 'q' })).items.length === 0, 15_000);
+      expect(ids).toHaveLength(200);
+      expect(new Set(ids).size).toBe(200);
+    } finally {
+      await one.close();
+      await now.stop();
+      await first.stop();
+    }
+  });
+});
