@@ -45,7 +45,9 @@ describe('ids that are chosen', () => {
         state: 'ready',
       });
       const second = await leaseOne(queue);
-      expect(await given('POST', `jobs/${id}/retry`, { lease: second.lease, delay_ms: 0 })).toMatchObject({ id });
+      expect(await given('POST', `jobs/${id}/retry`, { lease: second.lease, delay_ms: 0 })).toMatchObject({
+        id,
+      });
       const third = await leaseOne(queue);
       expect((await call('POST', `jobs/${id}/log`, { message: 'half' })).status).toBe(204);
       expect(await given('POST', `jobs/${id}/ack`, { lease: third.lease })).toEqual({ id, status: 'acked' });

@@ -1,6 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { driverContract } from '../../packages/client/test/driver-contract.js';
-import { connect, type EnginePumphouse, isPumphouseError, PumphouseError, Retry } from '../../src/worker/index.js';
+import {
+  connect,
+  type EnginePumphouse,
+  isPumphouseError,
+  PumphouseError,
+  Retry,
+} from '../../src/worker/index.js';
 import { randomNamespace, startRedis, testTarget, waitFor } from '../support/redis.js';
 
 let pumphouse: EnginePumphouse;
