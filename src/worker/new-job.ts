@@ -3,23 +3,6 @@ import type { NewExtendedJob } from '../domain/extended-job.js';
 import { QueueError } from '../domain/errors.js';
 import { newData } from './payload.js';
 
-/** Options that are the same for the client and the engine. */
-const COPIED = [
-  ...([
-    'id',
-    'delayMs',
-    'ttlMs',
-    'tries',
-    'ttrMs',
-    'priority',
-    'type',
-    'tags',
-    'attributes',
-    'dependsOn',
-  ] as const),
-  ...(['onDependencyFailure', 'retry', 'concurrencyKey', 'retentionMs', 'history'] as const),
-] satisfies readonly (keyof NewJob & keyof NewExtendedJob)[];
-
 /**
  * A job of the client as the engine stores it.
  *
@@ -27,14 +10,14 @@ const COPIED = [
  * @throws {QueueError} `invalid_argument`: options that exclude each other
  */
 export function engineJobOf(job: NewJob): NewExtendedJob {
-  const { queue, runAt, delayMs, ttlMs = 0, unique, data, json, contentType } = job;
+  const { runAt, unique, data, json, contentType, ...options } = job;
+  const { delayMs, ttlMs = 0 } = options;
   if (runAt !== undefined && delayMs !== undefined) throw invalid('give one of `delayMs` and `runAt`');
   if (ttlMs > 0 && ttlMs < (delayMs ?? 0)) throw invalid('ttlMs is 0, or at least delayMs');
   const made: { -readonly [K in keyof NewExtendedJob]: NewExtendedJob[K] } = {
-    queue,
+    ...options,
     ...newData({ data, json, contentType }),
   };
-  for (const name of COPIED) if (job[name] !== undefined) Reflect.set(made, name, job[name]);
   if (runAt !== undefined) made.dueMs = timeOf(runAt);
   if (unique !== undefined) made.unique = { mode: 'existing', ...unique };
   return made;

@@ -1,12 +1,8 @@
-import { isUtf8 } from 'node:buffer';
 import type { EncodedPayload, JobPayload } from '@pumphouse/client';
+import { BYTES, CONTENT_TYPE, isJsonType, jsonOfData, PLAIN_JSON } from '../domain/content-type.js';
 import { QueueError } from '../domain/errors.js';
 import type { NewData } from '../domain/extended-job.js';
 
-const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json(?: *;.*)?$/i;
-const PLAIN_JSON = 'application/json';
-const BYTES = 'application/octet-stream';
-const CONTENT_TYPE = /^[!-~](?:[ -~]{0,253}[!-~])?$/;
 const NULL = Buffer.from('null');
 
 type Given = { [K in keyof JobPayload]: JobPayload[K] | undefined };
@@ -23,7 +19,7 @@ export function givenData({ data, json, contentType }: Given): NewData | undefin
     return jsonData(Buffer.from(json), contentType);
   }
   if (data instanceof Uint8Array) return typed(bufferOf(data), contentType ?? BYTES);
-  if (contentType !== undefined && !JSON_TYPE.test(contentType)) {
+  if (contentType !== undefined && !isJsonType(contentType)) {
     if (typeof data !== 'string')
       throw new TypeError(`data of the type ${contentType} must be bytes or text`);
     return typed(Buffer.from(data), contentType);
@@ -50,16 +46,9 @@ export interface ReadData {
   readonly value: unknown;
 }
 
-/** Clients of lmstfy's API store any bytes, without a content type. */
 export function readData(body: Buffer, contentType: string | null): ReadData {
-  if ((contentType === null || JSON_TYPE.test(contentType)) && body.length > 0 && isUtf8(body)) {
-    const json = body.toString();
-    try {
-      return { contentType: contentType ?? PLAIN_JSON, json, value: JSON.parse(json) as unknown };
-    } catch {
-      // Bytes, then.
-    }
-  }
+  const json = jsonOfData(body, contentType);
+  if (json) return { contentType: contentType ?? PLAIN_JSON, json: json.text, value: json.value };
   return { contentType: contentType ?? BYTES, json: undefined, value: body };
 }
 

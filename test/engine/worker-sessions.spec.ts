@@ -147,7 +147,7 @@ describe('worker sessions', () => {
       [kept!.id, 'extended', false],
       ['never', 'not_found', false],
     ]);
-    // The number proves who has the lease; the job stays that of the session that leased it.
+    // The lease number is the proof; the job is still listed under the session that leased it.
     expect(statuses(await beat('mailer-b', [other!], INFO))).toEqual(['extended']);
     expect(await f.find(other!.id)).toMatchObject({ state: 'leased', worker: 'mailer-a' });
     // The end of the grace of a cancel takes the job.

@@ -59,6 +59,22 @@ describe('a Pumphouse without a server', () => {
     await expect(jobs.get(id)).rejects.toMatchObject({ code: 'job_not_found', name: 'PumphouseError' });
   });
 
+  it('keeps every option of a job', async () => {
+    const queue = `grace-${String(Date.now())}`;
+    const { id } = await pumphouse.publish({
+      queue,
+      leaseGraceMs: 90_000,
+      retry: { kind: 'fixed', delayMs: 0 },
+    });
+    const { signal } = new AbortController();
+    await pumphouse.driver.lease({ queues: [queue], count: 1, waitMs: 0, ttrMs: 50, signal });
+    const job = await waitFor(async () => {
+      const found = await pumphouse.jobs.get(id);
+      return found.state === 'scheduled' ? found : null;
+    }, 5_000);
+    expect(Date.parse(job.dueAt!) - Date.now()).toBeGreaterThan(60_000);
+  });
+
   it('says what needs a server', () => {
     expect(() => pumphouse.events).toThrow(PumphouseError);
     expect(() => pumphouse.events).toThrow(/^unsupported: `events` needs a server/);

@@ -9,10 +9,7 @@ function die(job, group, message, worker)
   release_holds(job, "died")
   job.expires, job.free_retries = 0, 0
   put(job, "ended", now_floor)
-  put(job, "fgroup", group)
-  put(job, "fmessage", message)
-  put(job, "fat", now_floor)
-  put(job, "fworker", worker)
+  set_failure(job, group, message, worker)
   go(job, DEAD, now_floor)
   log_event("died", job, { group = group, message = message, worker = worker })
 end

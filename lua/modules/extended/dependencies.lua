@@ -72,10 +72,6 @@ function fail_dependent(job, outcome)
     job.state = CANCELLED
   else
     local message = "a job that it depends on: " .. outcome
-    put(job, "fgroup", "dependency_failed")
-    put(job, "fmessage", message)
-    put(job, "fat", now_floor)
-    put(job, "fworker", nil)
     die(job, "dependency_failed", message)
     job.has_failed_by_dependency = true -- The statistics count it.
   end

@@ -1,6 +1,6 @@
 -- Whole jobs: a table with the fields of the header, and in x those of the hash. One table for each job and script; commit writes what has changed.
 --- @requires core/call, core/header, core/plan
---- @exports jobs, changed, job_of, will_change, put, body_bytes_of, replace_body, replace_typed_body
+--- @exports jobs, changed, job_of, will_change, put, set_failure, body_bytes_of, replace_body, replace_typed_body
 
 -- What a job's indexes are made from, before this script changes it: see extended/indexes.
 local function was_of(job)
@@ -44,6 +44,14 @@ function put(job, field, value)
     will_change(job)
     job.x[field], job.news[field] = value, true
   end
+end
+
+-- What failed last. worker: the one that had the lease, nil = it gave no name.
+function set_failure(job, group, message, worker)
+  put(job, "fgroup", group)
+  put(job, "fmessage", message)
+  put(job, "fat", now_floor)
+  put(job, "fworker", worker)
 end
 
 -- Bodies, and their bytes that count for a quota (limits/quotas).

@@ -38,10 +38,7 @@ function write_hand_over(due)
   for _, one in ipairs(handed) do
     local id, job = one.id, one.job
     write_job(id, job)
-    redis.call("HSET", extras_key(id), "tries", one.total)
-    if one.published then
-      redis.call("HSET", extras_key(id), "put", one.published)
-    end
+    redis.call("HSET", extras_key(id), "tries", one.total, unpack(one.published and { "put", one.published } or {}))
     redis.call("ZADD", one.leases, one.ends, id)
     redis.call("ZADD", timers, "LT", one.ends, "L" .. one.number)
     if job.expires > 0 then

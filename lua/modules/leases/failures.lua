@@ -7,10 +7,7 @@ local function record_failure(job, options, data)
   take_back(job)
   make_extended(job, true)
   put(job, "failures", tonumber(job.x.failures or 0) + 1)
-  put(job, "fgroup", options.group)
-  put(job, "fmessage", options.message)
-  put(job, "fat", now_floor)
-  put(job, "fworker", job.x.worker)
+  set_failure(job, options.group, options.message, job.x.worker)
   if options.has_data then
     replace_typed_body(job, data, options.ctype)
   end

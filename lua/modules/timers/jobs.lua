@@ -16,10 +16,7 @@ end
 local function delay_after_crash(job, message)
   local grace_ms = tonumber(job.x.grace) or settings_of(job.queue).grace or 0
   if job.x.retry or job.api == NATIVE_API then
-    put(job, "fgroup", "lease_expired")
-    put(job, "fmessage", message)
-    put(job, "fat", now_floor)
-    put(job, "fworker", job.x.worker)
+    set_failure(job, "lease_expired", message, job.x.worker)
     local delay = delay_of(job, "lease_expired")
     return delay and math.max(delay, grace_ms)
   end

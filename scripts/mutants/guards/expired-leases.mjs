@@ -33,7 +33,7 @@ export const EXPIRED_LEASES = [
   {
     name: 'expired lease: a simple job keeps its tries when it is handed over',
     file: 'lua/modules/jobs/hand_over.lua',
-    from: 'redis.call("HSET", extras_key(id), "tries", one.total)',
+    from: 'redis.call("HSET", extras_key(id), "tries", one.total, unpack(one.published and { "put", one.published } or {}))',
     to: '',
     spec: SPEC,
     test: 'does not change the tries',

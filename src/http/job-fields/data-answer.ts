@@ -1,11 +1,8 @@
-import { isUtf8 } from 'node:buffer';
+import { BYTES, jsonOfData, PLAIN_JSON } from '../../domain/content-type.js';
 import { asciiJson } from '../answer/answer.js';
 import { asciiText, JsonText } from '../json/json-text.js';
-import { isJsonType } from './new-job.js';
 
-const JSON_TYPE = 'application/json';
-const PLAIN_TYPE = JSON.stringify(JSON_TYPE);
-const BYTES = 'application/octet-stream';
+const PLAIN_TYPE = JSON.stringify(PLAIN_JSON);
 
 /** Data of a job in answers. */
 export interface DataAnswer {
@@ -16,9 +13,8 @@ export interface DataAnswer {
 
 /** Data in an answer: JSON as it was written, other bytes in base64. */
 export function dataFields(body: Buffer, contentType: string | null): DataAnswer {
-  const text = contentType === null || isJsonType(contentType) ? jsonIn(body) : undefined;
-  if (text !== undefined) return { data: new JsonText(text), content_type: contentType ?? JSON_TYPE };
-  // lmstfy's clients publish any bytes, without a content type.
+  const json = jsonOfData(body, contentType);
+  if (json) return { data: new JsonText(json.text), content_type: contentType ?? PLAIN_JSON };
   return { data_base64: body.toString('base64'), content_type: contentType ?? BYTES };
 }
 
@@ -27,17 +23,5 @@ export function dataJson(body: Buffer, contentType: string | null): string {
   const { data, data_base64, content_type } = dataFields(body, contentType);
   const value =
     data instanceof JsonText ? `"data":${asciiText(data.text)}` : `"data_base64":"${data_base64 ?? ''}"`;
-  return `${value},"content_type":${content_type === JSON_TYPE ? PLAIN_TYPE : asciiJson(content_type)}`;
-}
-
-/** The text of a body, if it is JSON. */
-function jsonIn(body: Buffer): string | undefined {
-  if (body.length === 0 || !isUtf8(body)) return undefined;
-  const text = body.toString();
-  try {
-    JSON.parse(text);
-    return text;
-  } catch {
-    return undefined;
-  }
+  return `${value},"content_type":${content_type === PLAIN_JSON ? PLAIN_TYPE : asciiJson(content_type)}`;
 }

@@ -12,6 +12,7 @@ import {
   MAX_TRIES,
   MIN_PRIORITY,
 } from '../../domain/limits.js';
+import { CONTENT_TYPE } from '../../domain/content-type.js';
 import type { DependencyFailure, UniqueKey } from '../../domain/extended-job.js';
 import { Optional } from '../fields/field.js';
 import {
@@ -33,7 +34,6 @@ import {
 } from '../fields/kinds.js';
 import { RetryPolicyFields } from './retry-policy.v1.js';
 
-export const CONTENT_TYPE = /^[!-~](?:[ -~]{0,253}[!-~])?$/;
 export const CONTENT_TYPE_RULE = 'must be a content type of at most 255 visible ASCII characters';
 const ATTRIBUTE = new RegExp(`^[A-Za-z0-9][A-Za-z0-9_.:-]{0,${String(MAX_ATTRIBUTE_KEY - 1)}}$`);
 const ATTRIBUTE_RULE = `1 to ${String(MAX_ATTRIBUTE_KEY)} letters, digits, _, ., : and -, the first a letter or a digit`;

@@ -1,3 +1,4 @@
+import { BYTES, isJsonType, PLAIN_JSON } from '../../domain/content-type.js';
 import type { NewExtendedJob, UniqueKey } from '../../domain/extended-job.js';
 import type { Plain } from '../fields/field.js';
 import { Problems, readObject } from '../fields/read.js';
@@ -14,14 +15,6 @@ import {
 
 /** The data of a job that has none. */
 export const NULL = Buffer.from('null');
-const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json(?: *;.*)?$/i;
-const PLAIN_JSON = 'application/json';
-const BYTES = 'application/octet-stream';
-
-/** True for a content type of JSON. */
-export function isJsonType(contentType: string): boolean {
-  return JSON_TYPE.test(contentType);
-}
 
 /** Jobs of a publish request. */
 export interface PublishRequest {

@@ -25,7 +25,8 @@ import {
   Text,
   Whole,
 } from '../../http/fields/kinds.js';
-import { CONTENT_TYPE, CONTENT_TYPE_RULE, DataFields } from '../../http/job-fields/fields.js';
+import { CONTENT_TYPE } from '../../domain/content-type.js';
+import { CONTENT_TYPE_RULE, DataFields } from '../../http/job-fields/fields.js';
 
 /** The lease number, which every lease operation must give. */
 export class LeaseFields {

@@ -1,0 +1,35 @@
+import { isUtf8 } from 'node:buffer';
+
+/** Content types of data that came without one: JSON, and other bytes. */
+export const PLAIN_JSON = 'application/json';
+export const BYTES = 'application/octet-stream';
+
+export const CONTENT_TYPE = /^[!-~](?:[ -~]{0,253}[!-~])?$/;
+const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json(?: *;.*)?$/i;
+
+/** True for a content type of JSON. */
+export function isJsonType(contentType: string): boolean {
+  return JSON_TYPE.test(contentType);
+}
+
+/** JSON that is stored: its text, and its value. */
+export interface StoredJson {
+  readonly text: string;
+  readonly value: unknown;
+}
+
+/**
+ * Reads stored data as JSON; undefined if it is not. lmstfy's clients publish any bytes, without a content type.
+ *
+ * @param contentType null = none was given
+ */
+export function jsonOfData(body: Buffer, contentType: string | null): StoredJson | undefined {
+  if (contentType !== null && !isJsonType(contentType)) return undefined;
+  if (body.length === 0 || !isUtf8(body)) return undefined;
+  const text = body.toString();
+  try {
+    return { text, value: JSON.parse(text) as unknown };
+  } catch {
+    return undefined;
+  }
+}
