@@ -15,7 +15,7 @@ const RANKS = [
   ['auth'],
   [
     ...['jobs', 'deadletter', 'pump', 'queues', 'schedules', 'events', 'workers', 'stats', 'settings'],
-    ...['admin', 'health', 'openapi', 'cli'],
+    ...['admin', 'health', 'openapi', 'cli', 'push'],
   ],
   ['app'],
 ];
@@ -71,10 +71,16 @@ export default {
       to: { path: '^node_modules/@nestjs/|^src/redis/redis\\.module\\.ts$' },
     },
     {
-      name: 'the worker is for programs without a server, and only it knows the client',
+      name: 'the worker is for programs without a server',
       severity: 'error',
       from: { path: '^src/', pathNot: '^src/worker/' },
-      to: { path: '^src/worker/|^packages/client/' },
+      to: { path: '^src/worker/' },
+    },
+    {
+      name: 'only the worker and the command line know the client',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/(worker|cli)/' },
+      to: { path: '^packages/client/' },
     },
     {
       name: 'the client runs in browsers: only its Node.js entry and its test kit know Node.js',

@@ -5,6 +5,7 @@ FROM node:24-bookworm-slim AS build
 WORKDIR /build
 COPY package.json package-lock.json ./
 COPY packages/client/package.json packages/client/
+COPY packages/engine/package.json packages/engine/
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY . .
 # What is built is told by `GET /version`: --build-arg COMMIT=$(git rev-parse HEAD)
@@ -21,7 +22,7 @@ WORKDIR /app
 COPY --from=build /build/package.json ./
 COPY --from=build /build/node_modules ./node_modules
 COPY --from=build /build/dist ./dist
-# node_modules links to it.
+# node_modules links to it; the engine's package is for programs without a server.
 COPY --from=build /build/packages/client/package.json ./packages/client/
 COPY --from=build /build/packages/client/dist ./packages/client/dist
 COPY --from=build /build/lua ./lua

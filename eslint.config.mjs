@@ -4,14 +4,22 @@ import tseslint from 'typescript-eslint';
 const MADE_UP = [
   'exchange exchanges ask asks asked question questions tell tells told hear heard say says said look',
   'looks looking word words party parties wave waves seats arm alarm alarms ring recall unheard spared',
-  'noted note notes owners marks lapse lapses blame outbox assemble unblank purging cancelling changing',
+  'noted notes owners marks lapse lapses blame outbox assemble unblank purging cancelling changing',
   'rich alike',
 ].flatMap((line) => line.split(' '));
 
 /** Rules that hold the house style; formatting is prettier's. */
 export default tseslint.config(
   {
-    ignores: ['dist/', 'packages/*/dist/', 'data/', 'node_modules/', 'eslint.config.mjs', 'jest.config.mjs'],
+    ignores: [
+      'dist/',
+      'packages/*/dist/',
+      'examples/*/dist/',
+      'data/',
+      'node_modules/',
+      'eslint.config.mjs',
+      'jest.config.mjs',
+    ],
   },
   {
     files: ['**/*.ts'],
@@ -37,7 +45,7 @@ export default tseslint.config(
     },
   },
   {
-    files: ['src/config/**', 'test/**', 'bench/**', 'packages/*/test/**'],
+    files: ['src/config/**', 'test/**', 'bench/**', 'packages/*/test/**', 'examples/**'],
     rules: { 'no-restricted-syntax': 'off' },
   },
   {

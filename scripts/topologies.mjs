@@ -1,5 +1,5 @@
 /**
- * `npm run test:topologies`: the engine's, the API's and the compatibility specs against a standalone Redis with AOF, a Sentinel group
+ * `npm run test:topologies`: the specs of the engine, the API and the workers against a standalone Redis with AOF, a Sentinel group
  * (a master, two replicas, three sentinels) and a Cluster (three masters with a replica each), all started here on loopback; and against a
  * standalone Valkey, or a Redis that is as new.
  *
@@ -11,7 +11,7 @@ import { JEST, ROOT } from './setup/run.mjs';
 import { OWN_REDIS } from './topologies/own-redis.mjs';
 
 const ALL = ['standalone', 'sentinel', 'cluster', 'valkey'];
-const FOLDERS = ['test/engine', 'test/api'];
+const FOLDERS = ['test/engine', 'test/api', 'test/worker/contract', 'packages/client/test'];
 const MINUTES = 10;
 
 const words = process.argv.slice(2);

@@ -6,6 +6,10 @@ const ROOT = join(import.meta.dirname, '..');
 const pages = [
   'README.md',
   'CHANGELOG.md',
+  'packages/client/README.md',
+  'packages/engine/README.md',
+  'examples/node/README.md',
+  'examples/http/README.md',
   ...readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' })
     .filter((path) => path.endsWith('.md'))
     .map((path) => join('docs', path)),

@@ -6,10 +6,11 @@ const page = readFileSync(join(ROOT, 'docs', 'reliability.md'), 'utf8');
 /** Scenarios that have a row, at the latest when all of their tests are there. */
 const OWED = [
   [1, 29],
-  [31, 33],
+  [30, 33],
   [34, 36],
   [40, 44],
-  [46, 52],
+  [46, 53],
+  [55, 55],
 ] as const;
 
 /** A table's row: its scenario's number, if it has one, and the cell that names tests. */

@@ -1,4 +1,5 @@
 import { BATCHES } from './guards/batches.mjs';
+import { CLIENT } from './guards/client.mjs';
 import { CLUSTER } from './guards/cluster.mjs';
 import { DEPENDENCIES } from './guards/dependencies.mjs';
 import { DURABLE } from './guards/durability.mjs';
@@ -24,6 +25,7 @@ import { PUBLISHES } from './guards/publishes.mjs';
 import { QLESS_DEFECTS } from './guards/qless.mjs';
 import { QUEUE_LIMITS } from './guards/queue-limits.mjs';
 import { RECORD_GUARDS } from './guards/records.mjs';
+import { CRON_GUARDS } from './guards/cron.mjs';
 import { SCHEDULES } from './guards/schedules.mjs';
 import { SCRIPTS } from './guards/scripts.mjs';
 import { START } from './guards/start.mjs';
@@ -56,8 +58,10 @@ export const GUARDS = [
   ...BATCHES,
   ...LIST_GUARDS,
   ...WORKER_SESSIONS,
+  ...CLIENT,
   ...FAR_SLOTS,
   ...TIME,
+  ...CRON_GUARDS,
   ...SCHEDULES,
   ...SCRIPTS,
   ...LOOPS,

@@ -15,6 +15,8 @@ const SETTINGS = [
   'nest-cli.json',
   'packages/client/package.json',
   'packages/client/tsconfig.json',
+  'packages/engine/package.json',
+  'scripts/engine-package.mjs',
 ];
 
 /**
@@ -42,7 +44,7 @@ function buildCommand() {
 
 function fingerprint() {
   const hash = createHash('sha256');
-  const sources = ['src', 'packages/client/src']
+  const sources = ['src', 'lua', 'packages/client/src']
     .filter((folder) => existsSync(join(ROOT, folder)))
     .flatMap((folder) => readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true }))
     .filter((entry) => entry.isFile() && !entry.name.endsWith('.spec.ts'))

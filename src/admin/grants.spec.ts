@@ -5,10 +5,11 @@ describe('rights', () => {
     [undefined, undefined, null],
     ['publish', undefined, { verbs: ['publish'], queues: null }],
     ['consume,publish,consume', undefined, { verbs: ['publish', 'consume'], queues: null }],
-    ['admin,consume,publish', undefined, null],
-    ['admin,consume,publish', '*', null],
+    ['admin,consume,push,publish', undefined, null],
+    ['admin,consume,push,publish', '*', null],
+    ['admin,consume,publish', '*', { verbs: ['publish', 'consume', 'admin'], queues: null }],
     [undefined, 'a,**', null],
-    [undefined, 'mail-*,news,news', { verbs: ['publish', 'consume', 'admin'], queues: ['mail-*', 'news'] }],
+    [undefined, 'a,b,b', { verbs: ['publish', 'consume', 'admin', 'push'], queues: ['a', 'b'] }],
     ['consume', '*', { verbs: ['consume'], queues: null }],
   ])('%j on %j', (verbs, queues, rights) => {
     expect(readRights(verbs, queues)).toEqual(rights);
@@ -17,7 +18,7 @@ describe('rights', () => {
   // A missing field allows everything; an empty or invalid one must not.
   it.each(['', ',', 'publish,', 'Publish', 'read', 'publish consume'])('refuse the verbs %j', (verbs) => {
     expect(() => readRights(verbs, undefined)).toThrow(
-      'verbs must be one or more of publish, consume, admin, separated by commas',
+      'verbs must be one or more of publish, consume, admin, push, separated by commas',
     );
   });
 

@@ -9,6 +9,7 @@ import { JobsModule } from '../jobs/jobs.module.js';
 import { WorkersModule } from '../workers/workers.module.js';
 import { OpenApiModule } from '../openapi/openapi.module.js';
 import { PumpModule } from '../pump/pump.module.js';
+import { PushModule } from '../push/push.module.js';
 import { QueuesModule } from '../queues/queues.module.js';
 import { SchedulesModule } from '../schedules/schedules.module.js';
 import { SettingsModule } from '../settings/settings.module.js';
@@ -33,6 +34,7 @@ export class ApiAppModule {
         OpenApiModule,
         SchedulesModule,
         WorkersModule,
+        PushModule,
       ],
       providers: [{ provide: APP_FILTER, useClass: ApiErrorFilter }],
     };

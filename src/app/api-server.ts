@@ -10,6 +10,7 @@ import { createApplication } from './application.js';
 import { EngineRegistry } from '../engine/migration/engine.registry.js';
 import { AccessLog } from '../http/access-log.js';
 import { apiAdapter } from '../http/adapter.js';
+import { installCors } from '../http/cors.js';
 import { type LoadLimits, LoadShedder } from '../http/request/load-shedder.js';
 import { FastCalls, FastPath, installFastPath } from '../jobs/fast-path.js';
 import { requestObserver } from '../http/request/request-context.js';
@@ -61,6 +62,8 @@ export class ApiServer {
       app.getHttpServer(),
       new FastPath(serverContext, app.get(FastCalls, ANYWHERE), app.get(Admission, ANYWHERE)),
     );
+    const { cors_origins } = config.server;
+    if (cors_origins.length > 0) installCors(app.getHttpServer(), cors_origins, serverContext);
     boundPipelines(app.getHttpServer());
     try {
       await app.listen({ host: config.server.host, port: config.server.port, backlog: BACKLOG });

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { isPumphouseError } from '@pumphouse/client';
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { AdminClient, Refused, Unreachable } from './admin-client.js';
 import type { TlsTrust } from './http-call.js';
@@ -6,10 +7,13 @@ import { importCommand } from './import-command.js';
 import { limitCommand } from './limit-command.js';
 import { loopsCommand } from './loops-command.js';
 import { namespaceCommand } from './namespace-command.js';
+import { type OpenApiSession, openApiSession, withApiOptions } from './api-session.js';
 import { columns, entriesOf, json, type Output } from './print.js';
+import { recurringCommand } from './recurring-command.js';
 import { serve } from './serve.js';
 import type { OpenSession, Session } from './session.js';
 import { tokenCommand } from './token-command.js';
+import { workersCommand } from './workers-command.js';
 
 /** Exit codes. */
 export const EXIT = { ok: 0, refused: 1, failed: 2 } as const;
@@ -18,6 +22,8 @@ const DEFAULT_ADMIN = 'http://127.0.0.1:7778';
 const DEFAULT_TIMEOUT_S = 10;
 /** Commands that do not call the admin port. */
 const NO_CALLS = ['serve', 'import-lmstfy'];
+/** HTTP statuses from here on are failures of the server. */
+const SERVER_ERROR = 500;
 
 const EXAMPLES = `
 Examples:
@@ -46,6 +52,10 @@ export async function run(args: readonly string[], output: Output): Promise<numb
       output.err(`pumphouse: ${error.message}\n`);
       return error instanceof Refused ? EXIT.refused : EXIT.failed;
     }
+    if (isPumphouseError(error)) {
+      output.err(`pumphouse: ${error.message}\n`);
+      return error.status > 0 && error.status < SERVER_ERROR ? EXIT.refused : EXIT.failed;
+    }
     throw error;
   }
 }
@@ -65,8 +75,16 @@ function program(output: Output): Command {
     root.addCommand(group);
   for (const single of [poolsCommand(open), infoCommand(open), loopsCommand(open), importCommand(output)])
     root.addCommand(single);
+  const openApi: OpenApiSession = (command) => openApiSession(command, output);
+  const ofApi = [workersCommand(openApi), recurringCommand(openApi)];
+  for (const group of ofApi) root.addCommand(group);
+  const apiCalls = ofApi.flatMap((group) => everyCommand(group));
   for (const command of everyCommand(root)) {
     command.copyInheritedSettings(root);
+    if (apiCalls.includes(command)) {
+      if (command.commands.length === 0) withApiOptions(command, { url: parseUrl, seconds: parseSeconds });
+      continue;
+    }
     const isCall = command !== root && command.commands.length === 0 && !NO_CALLS.includes(command.name());
     if (isCall) withSessionOptions(command);
   }

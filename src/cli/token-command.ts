@@ -40,7 +40,7 @@ function createCommand(open: OpenSession): Command {
     .requiredOption('-d, --description <text>', 'what it is for')
     .option('--token <text>', 'this token, of at least 20 characters, instead of one that is made up')
     .option('--pool <name>', 'for another pool than the default one')
-    .option('--verbs <list>', 'what it may do: publish, consume, admin (default: all)')
+    .option('--verbs <list>', 'what it may do: publish, consume, admin, push (default: all)')
     .option('--queues <list>', 'for these queues only; * stands for any characters (default: all)')
     .option('--expires <when>', 'after a time (90s, 12h, 30d), or at a date (2030-01-31T12:00:00Z)')
     .action(async (namespace: string, options: CreateOptions, command: Command) => {

@@ -1,4 +1,4 @@
-import { isLoopback, parseAddress } from './addresses.js';
+import { isLoopback, isOrigin, parseAddress } from './addresses.js';
 
 describe('an address', () => {
   it.each([
@@ -30,4 +30,40 @@ describe('a loopback address', () => {
       expect(isLoopback(host)).toBe(false);
     },
   );
+});
+
+describe('an origin', () => {
+  it.each([
+    '*',
+    'https://app.example.com',
+    'http://localhost:5173',
+    'http://127.0.0.1',
+    'https://[::1]:8443',
+    'https://xn--bcher-kva.example',
+    'capacitor://localhost',
+    'chrome-extension://abcdefghijklmnop',
+  ])('is %s', (text) => {
+    expect(isOrigin(text)).toBe(true);
+  });
+
+  it.each([
+    '',
+    'null',
+    'app.example.com',
+    'https://app.example.com/',
+    'https://app.example.com/path',
+    'https://App.example.com',
+    'https://app.example.com:443',
+    'http://app.example.com:80',
+    'https://*.example.com',
+    'https://user@app.example.com',
+    'https://bücher.example',
+    'https://a.example https://b.example',
+    'https://',
+    'HTTPS://app.example.com',
+    'https://app.example.com\n',
+    '**',
+  ])('is not %j', (text) => {
+    expect(isOrigin(text)).toBe(false);
+  });
 });

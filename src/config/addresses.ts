@@ -1,4 +1,4 @@
-import { isIPv4 } from 'node:net';
+import { isIP, isIPv4 } from 'node:net';
 import type { NodeAddress } from '../domain/pool.js';
 
 /** `url` of a pool whose Redis this server runs itself. */
@@ -38,8 +38,37 @@ function hasBrokenEscape(text: string): boolean {
   }
 }
 
+/** Origins of apps that are no web sites, such as `capacitor://localhost`: `URL` knows no origin of them. */
+const APP_ORIGIN = /^(?!https?:)[a-z][a-z\d+.-]*:\/\/[a-z\d.-]+(?::\d+)?$/;
+
+/** True if browsers send exactly this text as the `Origin` of some page, or if it is `*`. */
+export function isOrigin(text: string): boolean {
+  if (text === '*' || APP_ORIGIN.test(text)) return true;
+  // `URL` takes a star for a part of a name; no browser sends one.
+  return /^https?:[^*]*$/.test(text) && URL.canParse(text) && new URL(text).origin === text;
+}
+
 /** True if only this machine can reach the address. */
 export function isLoopback(host: string): boolean {
   const address = host.toLowerCase();
   return address === 'localhost' || address === '::1' || (isIPv4(address) && address.startsWith('127.'));
+}
+
+/** True for a range of addresses as `10.2.0.0/16`, or a single address. */
+export function isAddressRange(text: string): boolean {
+  const [, address = '', bits] = /^([0-9A-Fa-f.:]+)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
+  const family = isIP(address);
+  return family !== 0 && Number(bits ?? 0) <= (family === 4 ? 32 : 128);
+}
+
+/** True for a port, or a range of ports as `8000-8999`. */
+export function isPortRange(text: string): boolean {
+  return portRange(text) !== null;
+}
+
+/** The first and the last port of a range; null if it is none. */
+export function portRange(text: string): readonly [first: number, last: number] | null {
+  const [, first = '', last = first] = /^(\d{1,5})(?:-(\d{1,5}))?$/.exec(text) ?? [];
+  const range = [Number(first), Number(last)] as const;
+  return first !== '' && range[0] >= 1 && range[0] <= range[1] && range[1] <= MAX_PORT ? range : null;
 }

@@ -8,7 +8,7 @@ import {
   MAX_TRIES,
   MAX_UINT32,
 } from '../domain/limits.js';
-import { EMBEDDED, parseAddress } from './addresses.js';
+import { EMBEDDED, isAddressRange, isOrigin, isPortRange, parseAddress } from './addresses.js';
 import {
   Flag,
   NamedSections,
@@ -37,6 +37,9 @@ const HOST_MESSAGE = 'must be a host name or an IP address, without brackets';
 /** Ports are not compared. */
 const HOST_NAMES = 'must be a list of host names, without ports';
 const isHostName = (text: string): boolean => HOST.test(text) && !text.includes(':');
+/** Compared character by character with what browsers send. */
+const ORIGINS =
+  'must be a list of origins as browsers send them, such as "https://app.example.com" (lower case, no path, no default port), or ["*"]';
 /** A curly bracket would change the hash tag, and with it the Cluster slot of every key. */
 const KEY_PREFIX = /^[-_.:A-Za-z0-9]{0,64}$/;
 const POOL_NAME = /^[-_A-Za-z0-9]+$/;
@@ -62,6 +65,8 @@ export class ServerConfig extends TlsListenerConfig {
   @Text(HOST_MESSAGE, HOST) host = '0.0.0.0';
   @WholeNumber(0, MAX_PORT) port = 7777;
   @WholeNumber(1, 512) workers = 1;
+  /** Origins of web pages that may call the native API; `*` is every origin. */
+  @TextList(ORIGINS, isOrigin, 0) cors_origins: string[] = [];
   @WholeNumber(0, HOUR_MS) drain_ms = 8_000;
   @WholeNumber(0, HOUR_MS) ready_lag_ms = 500;
   @WholeNumber(1, HOUR_MS) keep_alive_ms = 120_000;
@@ -170,6 +175,22 @@ export class StatsConfig {
   @WholeNumber(1, 100_000) max_queues = 1_000;
 }
 
+/** HTTP push. */
+export class PushConfig {
+  @Flag() enabled = false;
+  @TextList('must be a list of addresses or ranges as "10.2.0.0/16"', isAddressRange, 0) allow: string[] = [];
+  @TextList('must be a list of ports or ranges as "8000-8999", at least one', isPortRange) ports: string[] = [
+    '80',
+    '443',
+    '8080',
+    '8443',
+  ];
+  @Flag() allow_http = false;
+  @WholeNumber(1, 65_536) max_in_flight = 256;
+  /** 32 random bytes in base64: encrypts secrets and headers of targets in Redis. */
+  @Optional() @Text() key_file?: string;
+}
+
 /** Log on standard output. */
 export class LogConfig {
   @OneOf(LOG_LEVELS) level: (typeof LOG_LEVELS)[number] = 'info';
@@ -191,6 +212,7 @@ export class Config {
   @Section(LmstfyConfig) lmstfy = new LmstfyConfig();
   @Section(MetricsConfig) metrics = new MetricsConfig();
   @Section(StatsConfig) stats = new StatsConfig();
+  @Section(PushConfig) push = new PushConfig();
   @Section(LogConfig) log = new LogConfig();
   /** Warnings to log at start. Not a key: filled when the configuration is loaded. */
   @Allow() readonly warnings: string[] = [];

@@ -28,6 +28,9 @@ export type ErrorCode =
   | 'queue_draining'
   | 'queue_not_found'
   | 'queue_not_empty'
+  | 'target_not_found'
+  | 'target_in_use'
+  | 'push_disabled'
   | 'token_missing'
   | 'token_invalid'
   | 'verb_missing'
@@ -138,6 +141,7 @@ const NOT_FOUND = {
   queue: 'queue_not_found',
   'recurring job': 'recurring_not_found',
   worker: 'worker_not_found',
+  target: 'target_not_found',
 } as const satisfies Record<string, ErrorCode>;
 /** Max characters of a name that are repeated: the longest id. */
 const MAX_SHOWN = 128;

@@ -34,6 +34,7 @@ export const EVENT_NAMES = [
   'paused',
   'resumed',
   'drained',
+  'queue_deleted',
   // of a recurring job
   'recurring_skipped',
 ] as const;
@@ -65,6 +66,19 @@ export function isPlace(text: string): boolean {
 /** When the event was written, Unix ms. */
 export function timeOf(place: string): number {
   return Number(place.slice(0, place.indexOf('-')));
+}
+
+/** An event as the native API shows it, but for its place: its own fields come first, and facts never replace them. */
+export function shownEvent({ place, name, queue, id, type, tags, facts }: JobEvent): Record<string, unknown> {
+  const own = {
+    event: name,
+    at: new Date(timeOf(place)).toISOString(),
+    queue,
+    ...(id === '' ? {} : { id }),
+    ...(type === '' ? {} : { type }),
+    ...(tags.length === 0 ? {} : { tags }),
+  };
+  return { ...own, ...facts, ...own };
 }
 
 /** Negative if `one` is before `other`, positive if after, zero if they are the same position. */

@@ -101,6 +101,27 @@ export interface WorkerSession extends SessionFlags {
   readonly isLost: boolean;
 }
 
+/** A session as lists show it: what is not known is null, and of a worker without a session all of it null or false. */
+export function shownSession(session: WorkerSession | null) {
+  const { name, host, pid, version, language, queues, concurrency }: Partial<WorkerInfo> =
+    session?.info ?? {};
+  return {
+    displayName: name ?? null,
+    host: host ?? null,
+    pid: pid ?? null,
+    version: version ?? null,
+    language: language ?? null,
+    queues: queues ?? null,
+    concurrency: concurrency ?? null,
+    jobsAtHand: session?.jobsAtHand ?? null,
+    startedAtMs: session?.startedAtMs ?? null,
+    heartbeatAtMs: session?.heartbeatAtMs ?? null,
+    quiet: session?.quiet ?? false,
+    stop: session?.stop ?? false,
+    lost: session?.isLost ?? false,
+  };
+}
+
 /** Heartbeat of a session. */
 export interface SessionHeartbeat {
   /** How long its leases last from now, in milliseconds. */

@@ -1,7 +1,10 @@
 import { QueueError } from './errors.js';
 
-/** Permissions on a queue: publish jobs; lease, read and acknowledge them; administer or empty the queue as a whole. */
-export const VERBS = ['publish', 'consume', 'admin'] as const;
+/**
+ * Permissions on a queue: publish jobs; lease, read and acknowledge them; administer or empty the queue as a whole; name
+ * and use push targets.
+ */
+export const VERBS = ['publish', 'consume', 'admin', 'push'] as const;
 export type Verb = (typeof VERBS)[number];
 
 /** Permissions of a restricted token. */

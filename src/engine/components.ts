@@ -19,6 +19,7 @@ import { Routing } from './routing.js';
 import { NO_QUOTAS, quotasText } from './publish/quotas.js';
 import { ScriptRunner } from './core/scripts.js';
 import { Settings } from './queues/settings.js';
+import { SlotRenewal } from './recurring/slot-renewal.js';
 import { CountingObserver } from './stats/counting-observer.js';
 import { DEFAULT_STATISTICS, Statistics, type StatisticsOptions } from './stats/statistics.js';
 import { NodeTimers, type Timers } from './timers/timers.js';
@@ -109,7 +110,13 @@ export function createComponents(pool: RedisPool, options: EngineOptions) {
   const importer = new Importer(pool, runner);
 
   const scriptQuotas = quotas === NO_QUOTAS ? NO_QUOTAS : `${quotas}1`;
-  const pump = new Pump(pool, runner, observer, records, scriptQuotas, timers);
+  const pump = new Pump(pool, runner, observer, records, scriptQuotas, timers, (namespace, id) =>
+    extended.recurrings.extend(namespace, id),
+  );
+  const slotRenewal = new SlotRenewal({
+    ...{ pool: pool.name, timers, observer, recurrings: extended.recurrings },
+    namespaces: () => queueInspector.namespaces(),
+  });
   const janitor = new Janitor(pool, runner, observer, timers);
   const purge = new Purge(pool, runner, {
     queues: (namespace) => queueInspector.queues(namespace),
@@ -135,6 +142,7 @@ export function createComponents(pool: RedisPool, options: EngineOptions) {
     janitor,
     quotaBackfill: quotaBackfill(pool, runner, observer, timers, (options.quotas?.bytes ?? 0) > 0),
     recovery: recovery(pool, runner, observer, timers),
+    slotRenewal,
     purge,
   };
 }

@@ -71,23 +71,26 @@ export class QueueEngine {
 
   /** Starts the loops that move due jobs and remove expired data. */
   start(): void {
-    const { pump, janitor, quotaBackfill, recovery, eventWriter, stats } = this.components;
-    for (const loop of [pump, janitor, quotaBackfill, recovery, eventWriter, stats]) loop.start();
+    const { pump, janitor, quotaBackfill, recovery, slotRenewal, eventWriter, stats } = this.components;
+    const loops = [pump, janitor, quotaBackfill, recovery, slotRenewal, eventWriter, stats];
+    for (const loop of loops) loop.start();
   }
 
   /** Status of each loop: its last run and its next one. */
   loops(): LoopStatus[] {
-    const { pump, janitor, quotaBackfill, recovery, stats, events, eventWriter, records } = this.components;
-    const others = [janitor, quotaBackfill, recovery, stats, events, eventWriter, records];
+    const { pump, janitor, quotaBackfill, recovery, slotRenewal, ...rest } = this.components;
+    const { stats, events, eventWriter, records } = rest;
+    const others = [janitor, quotaBackfill, recovery, slotRenewal, stats, events, eventWriter, records];
     return [...pump.loops(), ...others.map(({ loop }) => loop.status())];
   }
 
   /** Ends waits and loops; resolves when no work is in progress. The pool stays open. */
   async stop(): Promise<void> {
-    const { pump, janitor, quotaBackfill, recovery, leases, records, stats, events, eventWriter } =
-      this.components;
+    const { pump, janitor, quotaBackfill, recovery, slotRenewal, ...rest } = this.components;
+    const { leases, records, stats, events, eventWriter } = rest;
     this.endWaits();
-    await Promise.all([pump.stop(), janitor.stop(), quotaBackfill.stop(), recovery.stop(), leases.settled()]);
+    const loops = [pump, janitor, quotaBackfill, recovery, slotRenewal];
+    await Promise.all([...loops.map((loop) => loop.stop()), leases.settled()]);
     await Promise.all([records.stop(), stats.stop()]);
     await Promise.all([events.settled(), eventWriter.stop()]);
   }

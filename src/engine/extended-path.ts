@@ -16,8 +16,10 @@ import { QueueControls } from './queues/queue-controls.js';
 import { DeadJobs } from './dead-letter/dead-jobs.js';
 import { Lists } from './jobs/lists.js';
 import { Tags } from './jobs/tags.js';
+import { Targets } from './queues/targets.js';
 import { Workers } from './queues/workers.js';
 import { ExtendedPublisher } from './publish/extended-publisher.js';
+import { NO_QUOTAS } from './publish/quotas.js';
 import { Recurrings } from './recurring/recurring.js';
 import { Settler } from './settle/settler.js';
 
@@ -57,6 +59,7 @@ export class ExtendedPath {
   readonly lists: Lists;
   readonly tags: Tags;
   readonly workers: Workers;
+  readonly targets: Targets;
   readonly dead: DeadJobs;
   readonly recurrings: Recurrings;
   readonly endWatch: EndWatch;
@@ -86,8 +89,9 @@ export class ExtendedPath {
     this.lists = new Lists(runner, queuesOf);
     this.tags = new Tags(pool, runner);
     this.workers = new Workers(pool, runner, this.leaseOperations);
+    this.targets = new Targets(pool, runner);
     this.dead = new DeadJobs(runner, observer, scheduleWakeup, queuesOf);
-    this.recurrings = new Recurrings(runner, scheduleWakeup);
+    this.recurrings = new Recurrings(runner, scheduleWakeup, quotas === NO_QUOTAS ? NO_QUOTAS : `${quotas}1`);
     this.endWatch = new EndWatch(runner);
   }
 }

@@ -1,56 +1,11 @@
-import { EVENT_NAMES, isPlace, type JobEvent } from '../domain/job-event.js';
-import { isJobId, isQueueName } from '../domain/ids.js';
+import { allOf, checksOf, type EventFilter, FILTERS, MOST_VALUES, queuesOf } from '../domain/event-filter.js';
+import { isPlace } from '../domain/job-event.js';
 import { checkQueue, matchesPattern, type Rights } from '../domain/rights.js';
 import { type FieldProblem, InputError } from '../http/answer/errors.v1.js';
 
-/** Highest number of values of one filter. */
-const MOST_VALUES = 100;
-const MOST_CHARACTERS = 255;
 /** Query parameter of the token; the auth guard reads it. */
 const TOKEN = 'token';
 const SHOWN_CHARACTERS = 40;
-
-const NAMES: ReadonlySet<string> = new Set(EVENT_NAMES);
-const isShort = (text: string): boolean => text.length <= MOST_CHARACTERS;
-
-/** The queues of an event: the job's queue, and its previous queue if the event moved it. */
-function queuesOf({ queue, facts }: JobEvent): readonly string[] {
-  const { from } = facts;
-  return typeof from === 'string' ? [queue, from] : [queue];
-}
-
-/** The valid values of a filter, and how to read them from an event. */
-interface Filter {
-  readonly rule: string;
-  readonly isRight: (text: string) => boolean;
-  readonly of: (event: JobEvent) => readonly string[];
-}
-
-/** By filter name. A Map, because clients send the names and every object has a `constructor`. */
-const FILTERS: ReadonlyMap<string, Filter> = new Map(
-  Object.entries<Filter>({
-    queue: {
-      rule: 'must be names of queues, with commas between them',
-      isRight: isQueueName,
-      of: queuesOf,
-    },
-    type: {
-      rule: 'must be types of jobs, with commas between them',
-      isRight: isShort,
-      of: ({ type }) => [type],
-    },
-    job: { rule: 'must be ids of jobs, with commas between them', isRight: isJobId, of: ({ id }) => [id] },
-    tag: { rule: 'must be tags, with commas between them', isRight: isShort, of: ({ tags }) => tags },
-    event: {
-      rule: `must be names of events, with commas between them: ${EVENT_NAMES.join(', ')}`,
-      isRight: (text) => NAMES.has(text),
-      of: ({ name }) => [name],
-    },
-  }),
-);
-
-/** True if the subscriber wants the event and may see it. */
-export type EventFilter = (event: JobEvent) => boolean;
 
 /**
  * Reads the filters from a URL. Values of one filter are ORed, different filters are ANDed.
@@ -64,15 +19,12 @@ export function filterOf(url: string, rights: Rights | null): EventFilter | null
   const wanted = wantedOf(url);
   for (const queue of wanted.get('queue') ?? []) checkQueue(rights, queue);
   const patterns = rights?.queues ?? null;
-  const checks = [...wanted].map(([name, values]): EventFilter => {
-    const of = FILTERS.get(name)?.of;
-    return (event) => of?.(event).some((value) => values.has(value)) === true;
-  });
+  const checks = checksOf(wanted);
   if (patterns !== null)
     checks.push((event) =>
       queuesOf(event).some((queue) => patterns.some((pattern) => matchesPattern(pattern, queue))),
     );
-  return checks.length === 0 ? null : (event) => checks.every((check) => check(event));
+  return allOf(checks);
 }
 
 /**

@@ -1,10 +1,10 @@
-import { type JobEvent, timeOf } from '../domain/job-event.js';
+import type { EventFilter } from '../domain/event-filter.js';
+import { type JobEvent, shownEvent } from '../domain/job-event.js';
 import type { EventListener } from '../engine/events/follower.js';
 import { asciiJson } from '../http/answer/answer.js';
 import { type ConnectionWatcher, unwatchConnection, watchConnection } from '../http/request/connection.js';
 import { REQUEST_ID_HEADER, type RequestContext } from '../http/request/request-context.js';
 import type { EventMetrics, StreamEnd } from '../metrics/event-metrics.js';
-import type { EventFilter } from './event-filter.js';
 
 /** Time before a client reconnects, in milliseconds. EventSource takes it from the stream. */
 const RETRY_MS = 1_000;
@@ -147,18 +147,7 @@ function textOf(events: readonly JobEvent[]): Buffer {
 function frameOf(event: JobEvent): string {
   let frame = frames.get(event);
   if (frame === undefined) {
-    const { place, name, queue, id, type, tags, facts } = event;
-    const own = {
-      event: name,
-      at: new Date(timeOf(place)).toISOString(),
-      queue,
-      ...(id === '' ? {} : { id }),
-      ...(type === '' ? {} : { type }),
-      ...(tags.length === 0 ? {} : { tags }),
-    };
-    // Own fields first; facts never overwrite them.
-    const json = asciiJson({ ...own, ...facts, ...own });
-    frame = `id: ${place}\ndata: ${json}\n\n`;
+    frame = `id: ${event.place}\ndata: ${asciiJson(shownEvent(event))}\n\n`;
     frames.set(event, frame);
   }
   return frame;

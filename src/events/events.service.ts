@@ -2,12 +2,12 @@ import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import type { AccessRules } from '../auth/access.js';
 import { Admission } from '../auth/admission.js';
 import { Config } from '../config/config.js';
+import type { EventFilter } from '../domain/event-filter.js';
 import { QueueError } from '../domain/errors.js';
 import { EngineRegistry } from '../engine/migration/engine.registry.js';
 import type { RequestContext } from '../http/request/request-context.js';
 import type { EventMetrics } from '../metrics/event-metrics.js';
 import { MetricsService } from '../metrics/metrics.service.js';
-import type { EventFilter } from './event-filter.js';
 import { EventStream } from './event-stream.js';
 
 /**

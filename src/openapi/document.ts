@@ -27,7 +27,7 @@ const PLACES: Readonly<Record<string, { readonly description: string; readonly e
 };
 /** Groups of calls, in the order of the docs page. */
 const GROUPS = [
-  ...['Jobs', 'Lists', 'Workers', 'Dead letter', 'Queues', 'Recurring jobs'],
+  ...['Jobs', 'Lists', 'Workers', 'Dead letter', 'Queues', 'Targets', 'Recurring jobs'],
   ...['Statistics', 'Settings', 'Events', 'About'],
 ];
 

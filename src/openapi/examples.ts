@@ -24,6 +24,9 @@ export const EXAMPLES: Readonly<Record<string, object>> = {
   'POST /v1/{namespace}/dead-letter/respawn': { filter: { queue: 'mail', group: 'smtp' }, dry_run: true },
   'POST /v1/{namespace}/dead-letter/move': { filter: { queue: 'mail' }, to_queue: 'by-hand', dry_run: true },
   'POST /v1/{namespace}/dead-letter/delete': { filter: { group: 'address' }, dry_run: true },
+  'PUT /v1/{namespace}/targets/{name}': { url: 'https://billing.example/hooks', timeout_ms: 10_000 },
+  'PATCH /v1/{namespace}/targets/{name}': { on_status: { '404': 'fail' } },
+  'POST /v1/{namespace}/targets/{name}/rotate': { keep_old_ms: 3_600_000 },
   'PATCH /v1/{namespace}/queues/{queue}': {
     max_running: 10,
     rate: { rate: 100, period_ms: 1_000, burst: 20 },
@@ -43,4 +46,9 @@ export const EXAMPLES: Readonly<Record<string, object>> = {
     job: { queue: 'reports', data: { report: 'sales' } },
   },
   'PATCH /v1/{namespace}/recurring/{id}': { job: { priority: -1 } },
+  'POST /v1/{namespace}/recurring/{id}/pause': { note: 'the warehouse is closed' },
+  'POST /v1/{namespace}/recurring/preview': {
+    schedule: { cron: '30 2 * * 1-5', tz: 'Europe/Berlin' },
+    count: 5,
+  },
 };

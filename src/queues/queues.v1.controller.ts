@@ -75,11 +75,12 @@ export class V1QueuesController {
     group: GROUP,
     body: SettingsFields,
     answers: SHOWN,
-    errors: ['queue_not_found', 'pool_moving'],
+    errors: ['queue_not_found', 'target_not_found', 'pool_moving'],
   })
   async change(@Incoming() context: RequestContext): Promise<void> {
     const fields = await fieldsIn(context, LIMIT, SettingsFields);
-    const view = await this.queues.change(context.caller, context.queue, changeOf(fields));
+    const target = fields.push === null ? null : fields.push?.target;
+    const view = await this.queues.change(context.caller, context.queue, changeOf(fields), target);
     reply(context, 200, queueAnswer(view));
   }
 

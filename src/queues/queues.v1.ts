@@ -6,7 +6,7 @@ import { Problems } from '../http/fields/read.js';
 import { retryFieldsOf, retryPolicyOf } from '../http/job-fields/retry-policy.v1.js';
 import type { Plain } from '../http/fields/field.js';
 import type { DefaultsFields, QueueAnswer, RateFields, SettingsFields } from './dto/queues.v1.js';
-import type { QueueView } from './queues.service.js';
+import type { QueueView } from '../engine/queue-admin.js';
 
 /** Highest rate, in job starts per millisecond; the engine has the same limit. */
 const MOST_PER_MS = 10;
@@ -15,9 +15,12 @@ const MOST_PER_MS = 10;
 export function changeOf(fields: SettingsFields): SettingsChange {
   const problems = new Problems();
   const { max_running, max_running_per_key, rate, rate_per_key, defaults, max_kept } = fields;
-  const { index_tags, lease_grace_ms, expired } = fields;
+  const { index_tags, lease_grace_ms, expired, push } = fields;
+  if (push?.max_running !== undefined && max_running !== undefined) {
+    problems.add('push.max_running', 'must be left out where there is max_running: they are the same');
+  }
   const change = given<SettingsChange>({
-    maxRunning: max_running,
+    maxRunning: push?.max_running ?? max_running,
     maxRunningPerKey: max_running_per_key,
     rate: rate && rateOf(rate, 'rate', problems),
     ratePerKey: rate_per_key && rateOf(rate_per_key, 'rate_per_key', problems),
@@ -52,6 +55,7 @@ export function queueAnswer(view: QueueView): Plain<QueueAnswer> {
     index_tags: view.indexTags,
     lease_grace_ms: view.leaseGraceMs,
     expired: view.expired,
+    push: view.pushTarget === null ? null : { target: view.pushTarget },
     ...(view.isCreated === true ? { created: true } : {}),
   };
 }

@@ -17,6 +17,7 @@ export interface NamespaceKeys {
   readonly groups: string;
   readonly workers: string;
   readonly traces: string;
+  readonly targets: string;
 }
 
 /**
@@ -56,6 +57,11 @@ export class Keys {
     return `${this.prefix}pumphouse:watched`;
   }
 
+  /** Set of namespaces that have, or had, push targets. */
+  get pushed(): string {
+    return `${this.prefix}pumphouse:pushed`;
+  }
+
   /** The pub/sub channel of wake-ups, with messages `namespace queue`. Also in lua/modules/queues/notify.lua. */
   get wakeChannel(): string {
     return `${this.prefix}pumphouse:wake`;
@@ -87,6 +93,7 @@ export class Keys {
         groups: `${base}groups`,
         workers: `${base}workers`,
         traces: `${base}traces`,
+        targets: `${base}targets`,
       };
       // Namespaces come and go: the cache is bounded.
       if (this.cache.size >= 10_000) this.cache.clear();

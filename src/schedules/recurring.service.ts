@@ -1,12 +1,19 @@
 import { Injectable } from '@nestjs/common';
 import type { Caller } from '../domain/caller.js';
-import type { NewRecurring, Recurring, RecurringChange } from '../domain/recurring.js';
+import {
+  isCron,
+  type NewRecurring,
+  type NewSchedule,
+  type Recurring,
+  type RecurringChange,
+  type Schedule,
+} from '../domain/recurring.js';
 import { checkDependencies } from '../auth/job-rights.js';
-import { notFound } from '../domain/errors.js';
+import { notFound, QueueError } from '../domain/errors.js';
 import { checkQueue, checkQueueOrAll, isForQueue, isForSomeQueues, notAllowed } from '../domain/rights.js';
 import { withinRights } from '../domain/unique-rights.js';
 import { EngineRegistry } from '../engine/migration/engine.registry.js';
-import type { RecurringPage, Recurrings } from '../engine/recurring/recurring.js';
+import type { RecurringPage, Recurrings, UpcomingSlot } from '../engine/recurring/recurring.js';
 
 /** Filter and page of a list of recurring jobs. */
 export interface RecurringListing {
@@ -15,6 +22,15 @@ export interface RecurringListing {
   readonly after: string | undefined;
   readonly queue: string | undefined;
 }
+
+/** The next slots of a schedule. */
+export interface Upcoming {
+  readonly slots: readonly UpcomingSlot[];
+  /** Of a cron schedule. */
+  readonly timeZone: string | undefined;
+}
+
+const USUAL_COUNT = 10;
 
 /** Recurring jobs on behalf of a caller, who needs permission to publish to their queues. */
 @Injectable()
@@ -65,6 +81,32 @@ export class RecurringService {
     return this.of(caller).list(caller.namespace, limit, after, queue);
   }
 
+  /**
+   * Makes a job now. @returns its id
+   *
+   * @throws {QueueError} `unique_key_taken`: the job of an earlier slot has not ended; `queue_full`: a quota; or as `change`
+   */
+  async run(caller: Caller, id: string): Promise<string> {
+    await this.get(caller, id);
+    const made = await this.of(caller).run(caller.namespace, id);
+    if ('id' in made) return made.id;
+    if (made.refusal === 'quota')
+      throw new QueueError('queue_full', 'a quota of the namespace forbids the job');
+    const rule = made.refusal === 'overlap' ? '`overlap`' : 'the unique key of its jobs';
+    throw new QueueError('unique_key_taken', `an earlier job has not ended, and ${rule} allows no other one`);
+  }
+
+  /** The next slots, also while it is paused. @throws as `change` */
+  async next(caller: Caller, id: string, count = USUAL_COUNT): Promise<Upcoming> {
+    const recurring = await this.get(caller, id);
+    return upcomingOf(this.of(caller).nextOf(recurring, count), recurring.schedule);
+  }
+
+  /** The next slots of a schedule that is not stored. @throws {QueueError} `invalid_argument` */
+  preview(caller: Caller, schedule: NewSchedule, count = USUAL_COUNT): Upcoming {
+    return upcomingOf(this.of(caller).preview(schedule, count), schedule);
+  }
+
   /** Removes a recurring job; jobs that it has published stay. @throws as `change` */
   async remove(caller: Caller, id: string): Promise<void> {
     await this.get(caller, id);
@@ -82,4 +124,8 @@ export class RecurringService {
   private of({ pool }: Caller): Recurrings {
     return this.engines.extendedOf(pool).recurrings;
   }
+}
+
+function upcomingOf(slots: readonly UpcomingSlot[], schedule: Schedule | NewSchedule): Upcoming {
+  return { slots, timeZone: isCron(schedule) ? schedule.timeZone : undefined };
 }

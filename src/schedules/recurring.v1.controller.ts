@@ -14,15 +14,20 @@ import { fieldsIn } from '../http/request/json-body.js';
 import { fromCursor, pageAnswer } from '../http/request/page-query.js';
 import { reply } from '../http/answer/reply.js';
 import {
+  PauseFields,
+  PreviewFields,
   RecurringAnswer,
   RecurringChangeFields,
   RecurringFields,
   RecurringPageAnswer,
   RecurringQuery,
   ReplaceRecurringFields,
+  RunAnswer,
+  UpcomingAnswer,
+  UpcomingQuery,
 } from './dto/recurring.v1.js';
 import { RecurringService } from './recurring.service.js';
-import { changeOf, newRecurringOf, recurringAnswer } from './recurring.v1.js';
+import { changeOf, newRecurringOf, previewOf, recurringAnswer, upcomingAnswer } from './recurring.v1.js';
 
 /** Recurring jobs need permission to publish to their queue. The queue is in the body, or stored with the recurring job. */
 const PUBLISHERS: Partial<AccessRules> = { queues: 'body', verb: 'publish', throttle: 'write' };
@@ -44,7 +49,7 @@ export class V1RecurringController {
   @Access(PUBLISHERS)
   @Describe({
     id: 'createRecurringJob',
-    about: 'Stores a recurring job: one job is made for each slot of its schedule.',
+    about: 'Stores a recurring job: one job is made for each slot of its schedule, by interval or by cron.',
     group: GROUP,
     body: RecurringFields,
     answers: { 201: { about: 'The recurring job.', of: RecurringAnswer } },
@@ -74,6 +79,26 @@ export class V1RecurringController {
     const from = cursor === undefined ? undefined : fromCursor(cursor, isJobId);
     const { items, after } = await this.recurrings.list(context.caller, { limit, after: from, queue });
     reply(context, 200, pageAnswer(items.map(recurringAnswer), after));
+  }
+
+  @Post('preview')
+  @Access(PUBLISHERS)
+  @Describe({
+    id: 'previewSchedule',
+    about: 'Shows the next slots of a schedule, and stores nothing.',
+    group: GROUP,
+    body: PreviewFields,
+    answers: { 200: { about: 'The slots.', of: UpcomingAnswer } },
+    errors: ['pool_moving'],
+  })
+  async preview(@Incoming() context: RequestContext): Promise<void> {
+    const fields = await fieldsIn(context, bulkLimit(this.config.limits), PreviewFields);
+    const { slots, timeZone } = this.recurrings.preview(
+      context.caller,
+      previewOf(fields.schedule),
+      fields.count,
+    );
+    reply(context, 200, upcomingAnswer(slots, timeZone));
   }
 
   @Get(':id')
@@ -144,11 +169,13 @@ export class V1RecurringController {
     id: 'pauseRecurringJob',
     about: 'Pauses a recurring job: it makes no jobs until it is resumed.',
     group: GROUP,
+    body: PauseFields,
     answers: ONE,
     errors: ['recurring_not_found', 'pool_moving'],
   })
-  pause(@Incoming() context: RequestContext): Promise<void> {
-    return this.alter(context, { isPaused: true });
+  async pause(@Incoming() context: RequestContext): Promise<void> {
+    const { note = null } = await fieldsIn(context, bulkLimit(this.config.limits), PauseFields);
+    await this.alter(context, { isPaused: true, note });
   }
 
   @Post(':id/resume')
@@ -163,6 +190,35 @@ export class V1RecurringController {
   })
   resume(@Incoming() context: RequestContext): Promise<void> {
     return this.alter(context, { isPaused: false });
+  }
+
+  @Post(':id/run')
+  @Access(PUBLISHERS)
+  @Describe({
+    id: 'runRecurringJob',
+    about: 'Makes a job of a recurring job now, outside of its schedule, also while it is paused.',
+    group: GROUP,
+    answers: { 201: { about: 'The job that was made.', of: RunAnswer } },
+    errors: ['recurring_not_found', 'unique_key_taken', 'queue_full', 'pool_moving'],
+  })
+  async run(@Incoming() context: RequestContext): Promise<void> {
+    reply(context, 201, { id: await this.recurrings.run(context.caller, context.jobId) });
+  }
+
+  @Get(':id/next')
+  @Access({ queues: 'body', verb: 'publish' })
+  @Describe({
+    id: 'listUpcomingSlots',
+    about: 'Shows the next slots of a recurring job, also while it is paused.',
+    group: GROUP,
+    query: UpcomingQuery,
+    answers: { 200: { about: 'The slots.', of: UpcomingAnswer } },
+    errors: ['recurring_not_found', 'pool_moving'],
+  })
+  async next(@Incoming() context: RequestContext): Promise<void> {
+    const { count } = readQuery(UpcomingQuery, context.query);
+    const { slots, timeZone } = await this.recurrings.next(context.caller, context.jobId, count);
+    reply(context, 200, upcomingAnswer(slots, timeZone));
   }
 
   private async alter(context: RequestContext, change: RecurringChange): Promise<void> {

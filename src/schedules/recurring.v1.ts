@@ -1,4 +1,13 @@
-import type { NewRecurring, NewSchedule, Recurring, RecurringChange, Template } from '../domain/recurring.js';
+import {
+  isCron,
+  type NewRecurring,
+  type NewSchedule,
+  type Recurring,
+  type RecurringChange,
+  type Schedule,
+  type Template,
+} from '../domain/recurring.js';
+import type { UpcomingSlot } from '../engine/recurring/recurring.js';
 import type { RetryPolicy } from '../domain/extended-job.js';
 import { MAX_CATCH_UP } from '../domain/limits.js';
 import type { Plain } from '../http/fields/field.js';
@@ -12,8 +21,10 @@ import type {
   RecurringAnswer,
   RecurringChangeFields,
   ReplaceRecurringFields,
+  ScheduleAnswer,
   ScheduleFields,
   TemplateAnswer,
+  UpcomingAnswer,
 } from './dto/recurring.v1.js';
 
 /**
@@ -21,7 +32,7 @@ import type {
  * @throws {InputError} naming the fields that contradict each other
  */
 export function newRecurringOf(
-  { schedule, job, paused, ...rest }: ReplaceRecurringFields,
+  { schedule, job, paused, catch_up_ms, overlap, note, ...rest }: ReplaceRecurringFields,
   maxBytes: number,
   id?: string,
 ): NewRecurring {
@@ -32,6 +43,7 @@ export function newRecurringOf(
     schedule: scheduleOf(schedule, problems),
     template: { ...options, queue: job.queue, body: options.body ?? NULL },
     maxCatchUp: maxCatchUpOf(rest, problems),
+    ...{ catchUpMs: catch_up_ms, overlap, note },
     isPaused: paused ?? false,
   });
   problems.settle();
@@ -40,7 +52,7 @@ export function newRecurringOf(
 
 /** @param maxBytes and @throws as `newRecurringOf` */
 export function changeOf(
-  { schedule, job, paused, ...rest }: RecurringChangeFields,
+  { schedule, job, paused, catch_up_ms, overlap, note, ...rest }: RecurringChangeFields,
   maxBytes: number,
 ): RecurringChange {
   const problems = new Problems();
@@ -48,6 +60,7 @@ export function changeOf(
     schedule: schedule && scheduleOf(schedule, problems),
     template: job && optionsOf(job, 'job.', maxBytes, problems),
     maxCatchUp: maxCatchUpOf(rest, problems),
+    ...{ catchUpMs: catch_up_ms, overlap, note },
     isPaused: paused,
   });
   problems.settle();
@@ -67,7 +80,59 @@ function maxCatchUpOf(
   return Math.min(backlog === 0 ? MAX_CATCH_UP : backlog, MAX_CATCH_UP);
 }
 
-function scheduleOf({ every_ms, offset_ms, first_at }: ScheduleFields, problems: Problems): NewSchedule {
+/** A schedule to look at. @throws {InputError} naming the fields that contradict each other */
+export function previewOf(schedule: ScheduleFields): NewSchedule {
+  const problems = new Problems();
+  const built = scheduleOf(schedule, problems);
+  problems.settle();
+  return built;
+}
+
+const OF_INTERVAL = ['every_ms', 'offset_ms', 'first_at'] as const;
+const OF_CRON = ['cron', 'tz', 'jitter_ms', 'start_at', 'end_at'] as const;
+
+function scheduleOf(fields: ScheduleFields, problems: Problems): NewSchedule {
+  const { every_ms, cron, tz } = fields;
+  const others = cron === undefined ? OF_CRON : OF_INTERVAL;
+  for (const name of others) {
+    if (fields[name] !== undefined)
+      problems.add(
+        `schedule.${name}`,
+        cron === undefined ? 'needs cron' : 'must be left out where there is cron',
+      );
+  }
+  if (cron !== undefined) {
+    if (tz === undefined)
+      problems.add(
+        'schedule.tz',
+        'is required with cron: the name of a time zone, such as Europe/Berlin or UTC',
+      );
+    return cronScheduleOf(fields, cron, tz ?? '');
+  }
+  if (every_ms === undefined) {
+    problems.add('schedule.every_ms', 'is required, or cron with tz');
+    return { everyMs: 0 };
+  }
+  return intervalOf(fields, every_ms, problems);
+}
+
+function cronScheduleOf(
+  { jitter_ms, start_at, end_at }: ScheduleFields,
+  cron: string,
+  tz: string,
+): NewSchedule {
+  return given<NewSchedule>({
+    ...{ cron, timeZone: tz, jitterMs: jitter_ms },
+    startAtMs: start_at === undefined ? undefined : Date.parse(start_at),
+    endAtMs: end_at === undefined ? undefined : Date.parse(end_at),
+  });
+}
+
+function intervalOf(
+  { offset_ms, first_at }: ScheduleFields,
+  every_ms: number,
+  problems: Problems,
+): NewSchedule {
   if (offset_ms !== undefined && first_at !== undefined)
     problems.add('schedule.first_at', 'must be left out where there is offset_ms');
   return given<NewSchedule>({
@@ -79,18 +144,61 @@ function scheduleOf({ every_ms, offset_ms, first_at }: ScheduleFields, problems:
 
 /** A recurring job in the format of the API. */
 export function recurringAnswer(recurring: Recurring): Plain<RecurringAnswer> {
-  const { id, schedule, template, maxCatchUp, isPaused, made, skipped } = recurring;
+  const { id, schedule, template, maxCatchUp, isPaused, made, skipped, lastSkip } = recurring;
   return {
     id,
-    schedule: { every_ms: schedule.everyMs, first_at: isoTime(schedule.firstAtMs) },
+    schedule: scheduleAnswer(schedule),
     job: templateAnswer(template),
     max_catch_up: maxCatchUp,
+    catch_up_ms: recurring.catchUpMs,
+    overlap: recurring.overlap,
     paused: isPaused,
+    note: recurring.note,
     made,
     skipped,
+    last_skip: lastSkip && { at: isoTime(lastSkip.atMs), reason: lastSkip.reason },
     next_at: isoTimeOrNull(recurring.nextAtMs),
     last_at: isoTimeOrNull(recurring.lastAtMs),
     created_at: isoTime(recurring.createdAtMs),
+  };
+}
+
+function scheduleAnswer(schedule: Schedule): Plain<ScheduleAnswer> {
+  if (!isCron(schedule)) return { every_ms: schedule.everyMs, first_at: isoTime(schedule.firstAtMs) };
+  const { cron, timeZone, jitterMs = 0, startAtMs, endAtMs } = schedule;
+  return given<Plain<ScheduleAnswer>>({
+    ...{ cron, tz: timeZone, jitter_ms: jitterMs },
+    start_at: startAtMs === undefined ? undefined : isoTime(startAtMs),
+    end_at: endAtMs === undefined ? undefined : isoTime(endAtMs),
+  });
+}
+
+/** Upcoming slots in the format of the API. @param timeZone of a cron schedule */
+export function upcomingAnswer(slots: readonly UpcomingSlot[], timeZone?: string): Plain<UpcomingAnswer> {
+  const local = timeZone === undefined ? () => null : localTimes(timeZone);
+  return {
+    slots: slots.map(({ atMs, isMoved }) => ({ at: isoTime(atMs), local: local(atMs), moved: isMoved })),
+  };
+}
+
+/** @returns a function from Unix ms to `2026-03-29T03:00:00+02:00` */
+function localTimes(timeZone: string): (atMs: number) => string {
+  const format = new Intl.DateTimeFormat('sv-SE', {
+    ...{ timeZone, timeZoneName: 'longOffset', hourCycle: 'h23' },
+    ...{
+      year: 'numeric',
+      month: '2-digit',
+      day: '2-digit',
+      hour: '2-digit',
+      minute: '2-digit',
+      second: '2-digit',
+    },
+  });
+  return (atMs) => {
+    const parts = new Map(format.formatToParts(atMs).map(({ type, value }) => [type, value]));
+    const part = (name: Intl.DateTimeFormatPartTypes): string => parts.get(name) ?? '';
+    const offset = part('timeZoneName').replace('GMT', '').replace('\u2212', '-') || '+00:00';
+    return `${part('year')}-${part('month')}-${part('day')}T${part('hour')}:${part('minute')}:${part('second')}${offset}`;
   };
 }
 

@@ -1,5 +1,11 @@
-import { isPumphouseError } from '@pumphouse/client';
+import { isPumphouseError, type Page, type PageOptions } from '@pumphouse/client';
+import { type ErrorCode, QueueError } from '../domain/errors.js';
 import { toClientError } from './errors.js';
+
+/** What every call takes. */
+export interface CallOptions {
+  readonly signal?: AbortSignal;
+}
 
 /** How long a call is tried again while Redis does not answer, in milliseconds; as over HTTP. */
 const WITHIN_MS = 10_000;
@@ -39,7 +45,33 @@ export async function repeat<T>(run: (attempt: number) => Promise<T>, signal?: A
   }
 }
 
-function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+/** The same for a removal, for which it is right that an earlier attempt, whose answer was lost, has done it. */
+export function repeatRemoval(
+  missing: ErrorCode,
+  remove: () => Promise<unknown>,
+  signal?: AbortSignal,
+): Promise<void> {
+  return repeat(async (attempt) => {
+    await remove().catch((error: unknown) => {
+      if (attempt === 1 || !(error instanceof QueueError) || error.code !== missing) throw error;
+    });
+  }, signal);
+}
+
+/** The items of all pages, from the one that `first` asks for. */
+export async function* itemsOf<Item, Request extends PageOptions>(
+  fetchPage: (request: Request) => Promise<Page<Item>>,
+  first: Request,
+): AsyncGenerator<Item, void, void> {
+  let request: Request | null = first;
+  while (request !== null) {
+    const { items, nextCursor }: Page<Item> = await fetchPage(request);
+    yield* items;
+    request = nextCursor === null ? null : { ...first, cursor: nextCursor };
+  }
+}
+
+export function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const stop = (): void => reject(reasonOf(signal));
     signal.addEventListener('abort', stop, { once: true });

@@ -1,4 +1,12 @@
-import { type Logger, Producer, PumphouseError, Worker, type WorkerOptions } from '@pumphouse/client';
+import {
+  type EventOptions,
+  type Logger,
+  type PlacedEvent,
+  Producer,
+  PumphouseError,
+  Worker,
+  type WorkerOptions,
+} from '@pumphouse/client';
 import type { Durability } from '../domain/durability.js';
 import type { Log } from '../domain/log.js';
 import type { PoolTarget } from '../domain/pool.js';
@@ -6,7 +14,10 @@ import { type EngineOptions, QueueEngine } from '../engine/engine.js';
 import { RedisPool } from '../redis/pool.js';
 import { call } from './calls.js';
 import { EngineDriver } from './engine-driver.js';
+import { eventsOf } from './events.js';
 import { EngineJobs } from './jobs.js';
+import { EngineQueues } from './queues.js';
+import { EngineWorkers } from './workers.js';
 
 export interface ConnectOptions {
   /** `redis://[user:password@]host:port[/db]`; or Sentinels, or nodes of a Cluster. */
@@ -56,6 +67,8 @@ export async function connect(options: ConnectOptions): Promise<EnginePumphouse>
 /** What `Pumphouse` of the client is, over Redis alone: publishes jobs and runs workers. */
 export class EnginePumphouse extends Producer {
   readonly jobs: EngineJobs;
+  readonly queues: EngineQueues;
+  readonly workers: EngineWorkers;
   /** For a worker of your own. */
   readonly driver: EngineDriver;
   private readonly started = new Set<Worker>();
@@ -65,12 +78,19 @@ export class EnginePumphouse extends Producer {
     /** For all that this class does not have. */
     readonly engine: QueueEngine,
     private readonly pool: RedisPool,
-    namespace: string,
+    private readonly namespace: string,
   ) {
     const driver = new EngineDriver(engine, namespace);
     super(driver);
     this.driver = driver;
     this.jobs = new EngineJobs(engine, namespace);
+    this.queues = new EngineQueues(engine, namespace);
+    this.workers = new EngineWorkers(engine, namespace);
+  }
+
+  /** What happens in the namespace, from now on or behind the event at `after`; it ends with `close`. */
+  events(options: EventOptions = {}): AsyncGenerator<PlacedEvent, void, void> {
+    return eventsOf(this.engine, this.namespace, options);
   }
 
   /** A worker of this namespace; `run` starts it, `close` stops it. */
@@ -86,10 +106,6 @@ export class EnginePumphouse extends Producer {
     return this.closing;
   }
 
-  get queues(): never {
-    return needsServer('queues');
-  }
-
   get deadLetter(): never {
     return needsServer('deadLetter');
   }
@@ -100,14 +116,6 @@ export class EnginePumphouse extends Producer {
 
   get stats(): never {
     return needsServer('stats');
-  }
-
-  get workers(): never {
-    return needsServer('workers');
-  }
-
-  get events(): never {
-    return needsServer('events');
   }
 
   private async shutDown(): Promise<void> {

@@ -12,6 +12,8 @@ import type {
   NewJob,
   PublishCall,
   PublishedJob,
+  SessionAnswer,
+  SessionHeartbeat,
 } from '@pumphouse/client';
 import { isPumphouseError, PumphouseError } from '@pumphouse/client';
 import { DURABILITY_RULE, type Durability, isDurability } from '../domain/durability.js';
@@ -76,6 +78,31 @@ export class EngineDriver implements JobDriver {
       }),
     );
     return jobs.map((job) => new EngineLeasedJob(job));
+  }
+
+  async heartbeatSession({
+    session,
+    info: { startedAt, ...info },
+    leases,
+    ttrMs,
+    timeoutMs,
+  }: SessionHeartbeat): Promise<SessionAnswer> {
+    const heartbeat = call(() =>
+      this.engine.extended.workers.heartbeat(this.namespace, session, {
+        ttrMs,
+        leases: leases.map(({ id, lease }) => ({ id, lease })),
+        info: { ...info, startedAtMs: startedAt.getTime() },
+      }),
+    );
+    const { jobs, quiet, stop } = await within(heartbeat, timeoutMs);
+    return {
+      leases: jobs.map(({ status, cancelRequested }) => ({ status, cancelRequested })),
+      ...{ quiet, stop },
+    };
+  }
+
+  async endSession(session: string): Promise<void> {
+    await call(() => this.engine.extended.workers.deregister(this.namespace, session));
   }
 
   async heartbeat({ id, lease }: LeaseRef, options: HeartbeatCall): Promise<HeartbeatAnswer> {

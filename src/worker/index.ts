@@ -2,4 +2,6 @@
 export { connect, EnginePumphouse, type ConnectOptions } from './connect.js';
 export { EngineDriver } from './engine-driver.js';
 export type { EngineJobs } from './jobs.js';
+export type { EngineQueues } from './queues.js';
+export type { EngineWorkers } from './workers.js';
 export * from '@pumphouse/client';

@@ -15,16 +15,11 @@ import type { JobFilter as EngineFilter } from '../domain/job-lists.js';
 import type { QueueEngine } from '../engine/engine.js';
 import type { JobChange as EngineChange } from '../engine/jobs/job-updater.js';
 import { detailsOf, isoTime, summaryOf } from './answers.js';
-import { call, repeat } from './calls.js';
+import { call, type CallOptions, itemsOf, repeat, repeatRemoval } from './calls.js';
 import { engineJobOf, timeOf } from './new-job.js';
 import { givenData, readData } from './payload.js';
 
-interface CallOptions {
-  readonly signal?: AbortSignal;
-}
-
 const PAGE = 100;
-const ENDED: readonly JobState[] = ['done', 'cancelled'];
 
 /** Jobs of the namespace by their ids, and lists of them: the methods that `jobs` of the HTTP client has. */
 export class EngineJobs {
@@ -48,8 +43,7 @@ export class EngineJobs {
     const { lists } = this.engine.extended;
     return repeat(async () => {
       const request = { limit, cursor, ...(order === undefined ? {} : { order }) };
-      const states = state?.flatMap((one) => (one === 'ended' ? ENDED : [one]));
-      const chosen: EngineFilter = { ...rest, ...(states === undefined ? {} : { state: states }) };
+      const chosen: EngineFilter = { ...rest, ...(state === undefined ? {} : { state }) };
       const page = ids
         ? { items: await lists.listByIds(this.namespace, ids), cursor: null }
         : await lists.list(this.namespace, chosen, request);
@@ -62,13 +56,8 @@ export class EngineJobs {
   }
 
   /** The jobs of all pages. */
-  async *each(filter: JobFilter = {}, options: CallOptions = {}): AsyncGenerator<JobSummary, void, void> {
-    let cursor = filter.cursor;
-    do {
-      const page = await this.list(cursor === undefined ? filter : { ...filter, cursor }, options);
-      yield* page.items;
-      cursor = page.nextCursor ?? undefined;
-    } while (cursor !== undefined);
+  each(filter: JobFilter = {}, options: CallOptions = {}): AsyncGenerator<JobSummary, void, void> {
+    return itemsOf((request) => this.list(request, options), filter);
   }
 
   /** Changes a job that waits. */
@@ -96,13 +85,9 @@ export class EngineJobs {
     id: string,
     { force = false, signal }: CallOptions & { readonly force?: boolean } = {},
   ): Promise<void> {
-    return repeat(async (attempt) => {
-      const request = { force, withDependents: force };
-      await this.engine.native.remove(this.namespace, id, request).catch((error: unknown) => {
-        // An earlier attempt, whose answer was lost, has deleted it.
-        if (attempt === 1 || !(error instanceof QueueError) || error.code !== 'job_not_found') throw error;
-      });
-    }, signal);
+    const request = { force, withDependents: force };
+    const remove = (): Promise<unknown> => this.engine.native.remove(this.namespace, id, request);
+    return repeatRemoval('job_not_found', remove, signal);
   }
 
   /** Stores a job under an id: a new one, or in the place of one that waits. With `onlyNew` no job is replaced. */

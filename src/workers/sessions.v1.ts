@@ -1,10 +1,11 @@
-import type {
-  SessionHeartbeat,
-  SessionHeartbeatResult,
-  WorkerFacts,
-  WorkerInfo,
+import {
+  type SessionHeartbeat,
+  type SessionHeartbeatResult,
+  shownSession,
+  type WorkerFacts,
+  type WorkerInfo,
 } from '../domain/job-lists.js';
-import { isoTime } from '../http/answer/reply.js';
+import { isoTime, isoTimeOrNull } from '../http/answer/reply.js';
 import type { Plain } from '../http/fields/field.js';
 import { given } from '../http/fields/given.js';
 import type {
@@ -39,21 +40,13 @@ export function sessionHeartbeatAnswer({
 }
 
 export function workerAnswer({ name, seenAtMs, leased, stalled, session }: WorkerFacts): Plain<WorkerAnswer> {
-  const { info } = session ?? {};
+  const { displayName, jobsAtHand, startedAtMs, heartbeatAtMs, ...shown } = shownSession(session);
   return {
     ...{ name, seen_at: isoTime(seenAtMs), leased, stalled },
-    display_name: info?.name ?? null,
-    host: info?.host ?? null,
-    pid: info?.pid ?? null,
-    version: info?.version ?? null,
-    language: info?.language ?? null,
-    queues: info?.queues ?? null,
-    concurrency: info?.concurrency ?? null,
-    jobs_at_hand: session?.jobsAtHand ?? null,
-    started_at: session === null ? null : isoTime(session.startedAtMs),
-    heartbeat_at: session === null ? null : isoTime(session.heartbeatAtMs),
-    quiet: session?.quiet ?? false,
-    stop: session?.stop ?? false,
-    lost: session?.isLost ?? false,
+    display_name: displayName,
+    jobs_at_hand: jobsAtHand,
+    started_at: isoTimeOrNull(startedAtMs),
+    heartbeat_at: isoTimeOrNull(heartbeatAtMs),
+    ...shown,
   };
 }

@@ -62,7 +62,8 @@ export class V1WorkersController {
   }
 
   @Delete(':name')
-  @Access({ queues: 'none', verb: 'admin' })
+  // A token for some queues may end its worker's session, too.
+  @Access({ queues: 'body', verb: 'consume' })
   @Describe({
     id: 'deleteWorker',
     about: 'Forgets a worker, until it is heard of again, and ends its session. Its leases stay as they are.',

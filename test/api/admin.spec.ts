@@ -381,9 +381,11 @@ describe('admin calls about tokens', () => {
       expect(listed).toMatchObject({ code: 0, err: '' });
       expect(listed.out.split(/ {2,}|\n/)).toEqual([
         ...['TOKEN', 'VERBS', 'QUEUES', 'EXPIRES', 'LAST USED', 'DESCRIPTION'],
-        ...[token, 'publish,consume,admin', '*', 'never', 'never', 'the mailer', ''],
+        ...[token, 'publish,consume,admin,push', '*', 'never', 'never', 'the mailer', ''],
       ]);
-      expect((await cli('token', 'show', namespace, token)).out).toMatch(/^verbs {9}publish,consume,admin$/m);
+      expect((await cli('token', 'show', namespace, token)).out).toMatch(
+        /^verbs {9}publish,consume,admin,push$/m,
+      );
       const rotated = await cli('token', 'rotate', namespace, token, '--grace', '1h');
       expect(rotated).toMatchObject({
         code: 0,

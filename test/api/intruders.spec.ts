@@ -44,10 +44,19 @@ const NEEDS: Readonly<Record<string, Verb>> = {
   'DELETE /v1/:namespace/tracked/:id': 'consume',
   'GET /v1/:namespace/workers': 'consume',
   'GET /v1/:namespace/workers/:name': 'consume',
-  'DELETE /v1/:namespace/workers/:name': 'admin',
+  'DELETE /v1/:namespace/workers/:name': 'consume',
   'POST /v1/:namespace/workers/:name/heartbeat': 'consume',
   'POST /v1/:namespace/workers/:name/quiet': 'admin',
   'POST /v1/:namespace/workers/:name/stop': 'admin',
+  'GET /v1/:namespace/targets': 'push',
+  'GET /v1/:namespace/targets/:name': 'push',
+  'PUT /v1/:namespace/targets/:name': 'admin',
+  'PATCH /v1/:namespace/targets/:name': 'admin',
+  'DELETE /v1/:namespace/targets/:name': 'admin',
+  'POST /v1/:namespace/targets/:name/rotate': 'admin',
+  'POST /v1/:namespace/targets/:name/pause': 'admin',
+  'POST /v1/:namespace/targets/:name/resume': 'admin',
+  'POST /v1/:namespace/targets/:name/test': 'admin',
   'GET /v1/:namespace/dead-letter': 'consume',
   'POST /v1/:namespace/dead-letter/respawn': 'admin',
   'POST /v1/:namespace/dead-letter/move': 'admin',
@@ -77,6 +86,9 @@ const NEEDS: Readonly<Record<string, Verb>> = {
   'DELETE /v1/:namespace/recurring/:id': 'publish',
   'POST /v1/:namespace/recurring/:id/pause': 'publish',
   'POST /v1/:namespace/recurring/:id/resume': 'publish',
+  'POST /v1/:namespace/recurring/:id/run': 'publish',
+  'GET /v1/:namespace/recurring/:id/next': 'publish',
+  'POST /v1/:namespace/recurring/preview': 'publish',
   'DELETE /api/:namespace/:queue': 'admin',
   'PUT /api/:namespace/:queue/deadletter': 'admin',
   'DELETE /api/:namespace/:queue/deadletter': 'admin',
@@ -92,15 +104,16 @@ const QUERY: Readonly<Record<string, string>> = {
   'GET /v1/:namespace/events': '?queue=mail',
 };
 /** Calls of a whole namespace: closed to tokens for some of its queues. */
-const WHOLE = /^\S+ \/v1\/:namespace\/(settings|tags|failure-groups|tracked|workers)/;
+const WHOLE = /^\S+ \/v1\/:namespace\/(settings|targets|tags|failure-groups|tracked|workers)/;
 /** Calls that know of a queue by an id: to a token for other queues there is no such job. */
-const BY_ID = /^\S+ \/v1\/:namespace\/(jobs|recurring)\/:id/;
+const BY_ID = /^\S+ \/v1\/:namespace\/(jobs|recurring)\/:id|^DELETE \/v1\/:namespace\/workers/;
 /** They store under an id that no job has. */
 const STORES_BY_ID = new Set(['PUT /v1/:namespace/recurring/:id', 'PUT /v1/:namespace/jobs/:id']);
 /** It shows the queues that a token is for, whichever they are. */
 const SHOWS_OWN = /^GET \/v1\/:namespace\/queues$/;
-/** They tell of each job for itself. */
+/** They tell of each job for itself, or of no job. */
 const TELLS_EACH: Readonly<Record<string, string>> = {
+  'POST /v1/:namespace/recurring/preview': '"slots":[',
   'POST /v1/:namespace/jobs/cancel': '"outcome":"not_found"',
   'POST /v1/:namespace/workers/:name/heartbeat': '"status":"not_found"',
 };
@@ -223,12 +236,15 @@ describe('intruders', () => {
     if (path.endsWith('/drain')) return '{}';
     if (/\/queues\/\w+$/.test(path)) return method === 'PATCH' ? '{"max_running":9}' : undefined;
     if (/\/queues\/\w+\/(pause|resume)$/.test(path)) return undefined;
+    if (path.endsWith('/recurring/preview')) return '{"schedule":{"every_ms":1000}}';
     if (path.includes('/recurring')) {
       if (method === 'POST' && !path.endsWith('/recurring')) return '{}';
       if (method === 'PATCH') return '{}';
       if (method === 'POST' || method === 'PUT')
         return JSON.stringify({ schedule: { every_ms: 60_000, offset_ms: 60_000 }, job: { queue: 'mail' } });
     }
+    if (method === 'PUT' && path.includes('/targets/')) return '{"url":"https://example.com/"}';
+    if (path.includes('/targets')) return method === 'GET' || method === 'DELETE' ? undefined : '{}';
     if (path.endsWith('/log')) return JSON.stringify({ message: 'hello' });
     if (path.endsWith('/dependencies')) return JSON.stringify({ depends_on: ['missing'] });
     if (method === 'PATCH') return JSON.stringify({ priority: 1 });

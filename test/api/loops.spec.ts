@@ -22,6 +22,7 @@ const NAMES = [
   'janitor',
   'quota_backfill',
   'recovery',
+  'slot_renewal',
   'statistics',
   'events',
   'event_listeners',

@@ -36,6 +36,7 @@ describe('queues', () => {
       paused_at: null,
       draining_at: null,
       max_running: null,
+      push: null,
       max_running_per_key: null,
       rate: null,
       rate_per_key: null,

@@ -18,6 +18,7 @@ const KINDS: Readonly<Record<string, { readonly code: string; readonly what: str
   queues: { code: 'queue_not_found', what: 'queue' },
   recurring: { code: 'recurring_not_found', what: 'recurring job' },
   workers: { code: 'worker_not_found', what: 'worker' },
+  targets: { code: 'target_not_found', what: 'target' },
 };
 /** Calls that make what they name, and those that are right whether it is there or not: their status. */
 const MAKES: Readonly<Record<string, number>> = {
@@ -26,6 +27,7 @@ const MAKES: Readonly<Record<string, number>> = {
   'POST /queues/{queue}/pause': 200,
   'PUT /jobs/{id}': 201,
   'PUT /recurring/{id}': 200,
+  'PUT /targets/{name}': 200,
   'DELETE /tracked/{id}': 200,
   // With `info`, as in its example, it begins a session.
   'POST /workers/{name}/heartbeat': 200,

@@ -144,7 +144,7 @@ describe('permissions of tokens', () => {
       const read = async (token: string) => redis().read('HMGET', keyOf(token), 'pool', 'namespace', 'token');
       const limited = await make('verbs=publish');
       expect(await read(limited)).toEqual(['default', app.namespace, null]);
-      const full = await make('verbs=publish,consume,admin&queues=*');
+      const full = await make('verbs=publish,consume,admin,push&queues=*');
       expect(await read(full)).toEqual(['default', app.namespace, full]);
     });
 
@@ -167,7 +167,7 @@ describe('permissions of tokens', () => {
     });
 
     it.each([
-      ['verbs=', 'verbs must be one or more of publish, consume, admin, separated by commas'],
+      ['verbs=', 'verbs must be one or more of publish, consume, admin, push, separated by commas'],
       ['queues=a%20b', expect.stringMatching(/^queues must be 1 to 32 names/) as unknown],
       ['expires=soon', expect.stringMatching(/^expires must be a whole number/) as unknown],
       ['expires=2001-01-01', 'expires must be in the future'],
@@ -498,6 +498,8 @@ describe('permissions by queue', () => {
     'DELETE /v1/:namespace/recurring/:id': {},
     'POST /v1/:namespace/recurring/:id/pause': { body: {} },
     'POST /v1/:namespace/recurring/:id/resume': { body: {} },
+    'POST /v1/:namespace/recurring/:id/run': { body: {} },
+    'GET /v1/:namespace/recurring/:id/next': {},
     'GET /api/:namespace/:queue/job/:id': {},
     'DELETE /api/:namespace/:queue/job/:id': {},
     'PUT /api/:namespace/:queue/job/:id': { body: {} },

@@ -237,6 +237,8 @@ describe('worker sessions on the native API', () => {
     const producer = await grant({ verbs: ['publish', 'admin'], queues: null });
     const refused = await post(`workers/${id}/heartbeat`, body, { token: producer });
     expect([refused.status, code(refused)]).toEqual([403, 'verb_missing']);
+    expect((await call('DELETE', `workers/${id}`, undefined, { token: producer })).status).toBe(403);
+    expect((await call('DELETE', `workers/${id}`, undefined, { token })).status).toBe(204);
   });
 
   it('extend leases while their pool moves, and are recorded after it', async () => {

@@ -91,6 +91,7 @@ export class Audit {
     await audit.readTimers();
     await audit.readRecords();
     await audit.readSessions(keys);
+    await audit.readTargets(keys);
     audit.compare();
     return audit.problems;
   }
@@ -213,6 +214,7 @@ export class Audit {
       expiring.set(decodeSafely(pairs[i]!), Number(pairs[i + 1]!.toString()));
     for (const [letter, key] of [
       ['R', 'recurring'],
+      ['C', 'cron'],
       ['Z', 'keeping'],
     ] as const) {
       const [, time] = await this.redis.zrange(`${this.base}:${key}`, '0', '0', 'WITHSCORES');
@@ -304,6 +306,20 @@ export class Audit {
       if (number !== undefined && !numbers.has(number))
         this.problems.push(`${key.toString('latin1')} belongs to no queue`);
     }
+  }
+
+  /** Push targets: every queue is pushed to a target that is there, and a breaker has one. */
+  private async readTargets(keys: readonly Buffer[]): Promise<void> {
+    const key = `${this.base}:targets`;
+    if (!keys.some((one) => one.toString('latin1') === key)) return;
+    const all = await this.redis.hgetall(key);
+    for (const [field, value] of Object.entries(all)) {
+      if (!/^(?:v|[tqb]:[-_A-Za-z0-9]+)$/.test(field)) this.problems.push(`targets have the field ${field}`);
+      const target = field.startsWith('q:') ? value : field.startsWith('b:') ? field.slice(2) : null;
+      if (target !== null && all[`t:${target}`] === undefined)
+        this.problems.push(`${field} names the target ${target}, which is not there`);
+    }
+    if (!(Number(all['v']) > 0)) this.problems.push('targets were stored without a change');
   }
 
   /** Records of leases whose answers may not have left: they tell of leases that were given. */

@@ -196,6 +196,7 @@ export const CASES: readonly Case[] = [
     () => [['q', ';;1;1']],
   ),
   simple(scripts.changeSetting, () => ({ key: 'grace_ms', value: 1, history_days: 3 })),
+  simple(scripts.changeTargets, () => ({ version: 0, field: 't:billing', value: '{}' })),
   simple(scripts.register, () => ({ format: 1, now_ms: 0 })),
   simple(scripts.unregister, () => ({})),
   simple(scripts.peekQueue, () => ({ ...queue(), skip: 0 })),

@@ -44,6 +44,71 @@ describe('events of the extended path', () => {
     expect(ofExtended[2]?.facts).toEqual({ group: 'g', message: 'm' });
   });
 
+  it('acked has the result of the job if it is JSON and short, else a flag', async () => {
+    const listening = await Listening.to(f.engine, f.ns);
+    const complete = async (body: Buffer, contentType: string, keeps: boolean): Promise<void> => {
+      const id = await put('q', { type: 'mail', ...(keeps ? { retentionMs: 60_000 } : {}) });
+      const [job] = await f.reserve('q', { worker: 'w' });
+      const result = { body, contentType };
+      await f.engine.native.complete(f.ns, [{ id, lease: job!.lease, result }]);
+    };
+    const json = 'application/json';
+    const longest = JSON.stringify('x'.repeat(1_022));
+    await complete(Buffer.from('{"n":12345678901234567,"list":[],"ö":null}'), json, true);
+    await complete(Buffer.from('[[]]'), 'application/vnd.sum+json', false);
+    await complete(Buffer.from(longest), json, true);
+    await complete(Buffer.from(`${longest} `), json, true);
+    await complete(Buffer.from([0, 255, 1]), 'image/x', true);
+    await complete(Buffer.from([0, 255, 1]), json, true);
+    const [plain] = [await f.publish('q')];
+    const [simple] = await f.reserve('q');
+    await f.engine.ack(f.ns, 'q', plain, simple!.lease);
+    await listening.received(21);
+    const acked = listening.events.filter(({ name }) => name === 'acked').map(({ facts }) => facts);
+    const result = (data: unknown, content_type = json) => ({ worker: 'w', result: { data, content_type } });
+    expect(acked).toEqual([
+      result({ n: Number('12345678901234567'), list: [], ö: null }),
+      result([[]], 'application/vnd.sum+json'),
+      result('x'.repeat(1_022)),
+      { worker: 'w', result_omitted: true },
+      { worker: 'w', result_omitted: true },
+      { worker: 'w', result_omitted: true },
+      {},
+    ]);
+  });
+
+  it('leave the result of a job out of its timeline, which has it once', async () => {
+    const listening = await Listening.to(f.engine, f.ns);
+    const id = await put('q', { type: 'mail', retentionMs: 60_000 });
+    await f.engine.extended.tags.track(f.ns, id);
+    const [job] = await f.reserve('q', { worker: 'w' });
+    const result = { body: Buffer.from('1'), contentType: 'application/json' };
+    await f.engine.native.complete(f.ns, [{ id, lease: job!.lease, result }]);
+    const found = await f.engine.native.find(f.ns, id);
+    expect(Object.keys(found!.timeline.at(-1)!).sort()).toEqual(['atMs', 'what', 'worker']);
+    await waitFor(() => listening.events.some(({ name }) => name === 'acked'));
+    expect(listening.events.at(-1)?.facts).toEqual({
+      ...{ tracked: true, worker: 'w' },
+      result: { data: 1, content_type: 'application/json' },
+    });
+  });
+
+  it('tell of the deletion of a queue, once, and of none that was refused', async () => {
+    const listening = await Listening.to(f.engine, f.ns);
+    const { controls } = f.engine.extended;
+    await controls.change(f.ns, 'q', { maxRunning: 1 });
+    const id = await put('q', {});
+    await expect(controls.forget(f.ns, 'q')).rejects.toMatchObject({ code: 'queue_not_empty' });
+    await f.engine.native.remove(f.ns, id);
+    await controls.forget(f.ns, 'q');
+    await expect(controls.forget(f.ns, 'q')).rejects.toMatchObject({ code: 'queue_not_found' });
+    await f.publish('end');
+    expect(await listening.received(4)).toEqual([
+      ...[`published q ${id}`, `deleted q ${id}`, 'queue_deleted q '],
+      expect.stringMatching(/^published end /),
+    ]);
+  });
+
   it('name the worker that has the job leased, and no other', async () => {
     const listening = await Listening.to(f.engine, f.ns);
     const { leaseOperations: operations, queuePurger, jobCanceller } = f.engine.extended;

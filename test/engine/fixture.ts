@@ -59,10 +59,13 @@ export class EngineFixture {
   }
 
   /** An engine whose time moves only when `nowMs` is changed. */
-  static async withClock(options: EngineOptions = {}): Promise<EngineFixture> {
+  static async withClock(
+    options: EngineOptions = {},
+    pool: Partial<PoolOptions> = {},
+  ): Promise<EngineFixture> {
     const holder: { fixture?: EngineFixture } = {};
     const clock = (): number => holder.fixture?.nowMs ?? Date.now();
-    holder.fixture = await EngineFixture.open({ ...options, clock });
+    holder.fixture = await EngineFixture.open({ ...options, clock }, pool);
     return holder.fixture;
   }
 

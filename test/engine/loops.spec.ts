@@ -29,6 +29,7 @@ const NAMES = [
   'janitor',
   'quota_backfill',
   'recovery',
+  'slot_renewal',
   'statistics',
   'events',
   'event_listeners',

@@ -166,7 +166,7 @@ it(
       redis.disconnect();
       await f.close();
     }
-    expect(steps).toBeGreaterThanOrEqual(RUNS * 50);
+    expect(steps).toBeGreaterThanOrEqual(RUNS * 25);
   },
   LIMIT_MS + 60_000,
 );

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import type { IntervalSchedule, Recurring } from '../../src/domain/recurring.js';
 import { Redis } from 'ioredis';
 import { testRedisUrl } from '../support/redis.js';
 import { Audit } from './audit.js';
@@ -73,6 +74,7 @@ function step(name: string, args: unknown, act: Act): { act: Act; [fc.toStringMe
   return { act, [fc.toStringMethod]: () => `\n  ${name} ${fc.stringify(args)}` };
 }
 
+const intervalOf = ({ schedule }: Recurring): IntervalSchedule => schedule as IntervalSchedule;
 const everyMs = fc.constantFrom(1_000, 1_500, 7_000);
 const recurrings = (f: EngineFixture) => f.engine.extended.recurrings;
 const passOf = (ms: number) =>
@@ -106,10 +108,10 @@ const changes = fc.oneof(
   everyMs.map((ms) =>
     step('pace', ms, async ({ model }, f) => {
       const before = await recurrings(f).get(f.ns, 'r');
-      const { schedule } = await recurrings(f).change(f.ns, 'r', {
-        schedule: { everyMs: ms, firstAtMs: before.schedule.firstAtMs + 1 },
+      const after = await recurrings(f).change(f.ns, 'r', {
+        schedule: { everyMs: ms, firstAtMs: intervalOf(before).firstAtMs + 1 },
       });
-      model.reschedule(f.nowMs, ms, schedule.firstAtMs);
+      model.reschedule(f.nowMs, ms, intervalOf(after).firstAtMs);
     }),
   ),
 );

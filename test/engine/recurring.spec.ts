@@ -131,11 +131,22 @@ describe('after an outage', () => {
       expect(await get('other')).toMatchObject({ made: 2, skipped: slots - 2 });
       expect(await find('r-1')).toMatchObject({ publishedAtMs: beganMs + (slots - 1_000) * SECOND });
       await listening.received(1_004);
+      const reason = 'max_catch_up';
       const skips = listening.events.filter(({ name }) => name === 'recurring_skipped');
       expect(skips.map(({ queue, id, type, facts }) => ({ queue, id, type, facts }))).toEqual(
         expect.arrayContaining([
-          { queue: 'q', id: '', type: 't', facts: { queue: 'q', recurring: 'r', skipped: slots - 1_000 } },
-          { queue: 'p', id: '', type: '', facts: { queue: 'p', recurring: 'other', skipped: slots - 2 } },
+          {
+            queue: 'q',
+            id: '',
+            type: 't',
+            facts: { queue: 'q', recurring: 'r', skipped: slots - 1_000, reason },
+          },
+          {
+            queue: 'p',
+            id: '',
+            type: '',
+            facts: { queue: 'p', recurring: 'other', skipped: slots - 2, reason },
+          },
         ]),
       );
       expect(skips).toHaveLength(2);

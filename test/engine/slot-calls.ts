@@ -30,6 +30,7 @@ function keysOf(ns: string): Record<string, string> {
     expiries: key('expiries'),
     sending: key('sending'),
     settings: key('settings'),
+    targets: key('targets'),
   };
 }
 

@@ -152,7 +152,12 @@ describe('several servers on one Redis', () => {
       const before = childrenOf(server!.pid);
       process.kill(before[0]!, 'SIGKILL');
       const servedThen = state.served;
-      await waitFor(() => childrenOf(server!.pid).some((pid) => !before.includes(pid)), 15_000);
+      await waitFor(() => childrenOf(server!.pid).some((pid) => !before.includes(pid)), 15_000).catch(
+        (error: unknown) => {
+          const children = `${before.join(' ')} became ${childrenOf(server!.pid).join(' ')}`;
+          throw new Error(`${String(error)}: children ${children}\n${server!.output.slice(-2_000)}`);
+        },
+      );
       await waitFor(() => state.served > servedThen + 50, 15_000);
     }
     state.isOver = true;

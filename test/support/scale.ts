@@ -14,3 +14,6 @@ export const SEED = Number(process.env['PUMPHOUSE_CHAOS_SEED'] ?? Date.now() % 2
 export function propertyRuns(usual: number): number {
   return Number(process.env['PUMPHOUSE_PROPERTY_RUNS'] ?? usual);
 }
+
+/** True: the clock changes of all time zones are looked at, which takes an hour; else some of them. */
+export const ALL_ZONES = process.env['PUMPHOUSE_ALL_ZONES'] === '1';

@@ -14,6 +14,7 @@ const LONGEST = [
   'test/faults/',
   'test/api/main',
   'test/api/embedded',
+  'test/packages/',
   'test/engine/library',
   'test/api/readme',
   'test/api/',

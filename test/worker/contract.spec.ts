@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { driverContract } from '../../packages/client/test/driver-contract.js';
+import { follow, producerContract } from '../../packages/client/test/producer-contract.js';
 import {
   connect,
   type EnginePumphouse,
@@ -27,6 +28,8 @@ driverContract('over the engine', () => ({
     }),
   cancel: (id) => pumphouse.jobs.cancel(id),
 }));
+
+producerContract('over the engine', () => pumphouse);
 
 describe('a Pumphouse without a server', () => {
   const queue = 'mail';
@@ -76,8 +79,66 @@ describe('a Pumphouse without a server', () => {
   });
 
   it('says what needs a server', () => {
-    expect(() => pumphouse.events).toThrow(PumphouseError);
-    expect(() => pumphouse.events).toThrow(/^unsupported: `events` needs a server/);
+    expect(() => pumphouse.recurring).toThrow(PumphouseError);
+    expect(() => pumphouse.recurring).toThrow(/^unsupported: `recurring` needs a server/);
+  });
+
+  it('gives a slow reader of events all of them, in order', async () => {
+    const queue = 'slow-reader';
+    const read: number[] = [];
+    let isReading = false;
+    const onOpen = (): void => void (isReading = true);
+    const events = pumphouse.events({ queues: [queue], events: ['cancelled'], onOpen });
+    const first = events.next();
+    await waitFor(() => isReading);
+    // More than a reader has room for, and none of them is read yet.
+    for (let at = 0; at < 2_560; at += 64) {
+      const jobs = Array.from({ length: 64 }, (_, i) => ({ queue, id: `slow-${String(at + i)}` }));
+      await pumphouse.publishMany(jobs);
+      for (const { id } of jobs) await pumphouse.jobs.cancel(id);
+    }
+    await sleep(300);
+    const number = (id: string | undefined): number => Number(id?.slice('slow-'.length));
+    const { value } = (await first) as { value: { id: string } };
+    read.push(number(value.id));
+    while (read.length < 2_560)
+      read.push(number(((await events.next()) as { value: { id: string } }).value.id));
+    await events.return();
+    expect(read).toEqual(Array.from({ length: 2_560 }, (_, i) => i));
+  }, 60_000);
+
+  it('ends the events with its close, and none begin after it', async () => {
+    const one = await open();
+    const { events } = await follow(one);
+    const waiting = one.events().next();
+    await sleep(100);
+    await one.close();
+    expect(await waiting).toEqual({ done: true, value: undefined });
+    expect(await one.events().next()).toEqual({ done: true, value: undefined });
+    expect(events.some(({ event }) => event === 'missed')).toBe(false);
+  });
+
+  it('goes on with events after an outage of Redis', async () => {
+    const first = await startRedis({ args: ['--appendfsync', 'always'] });
+    let now = first;
+    const one = await connect({ redis: first.url, namespace, commandTimeoutMs: 500 });
+    try {
+      const { events, stop } = await follow(one, { events: ['published'] });
+      await one.publish({ queue: 'q', type: 't' });
+      await waitFor(() => events.length === 1, 5_000);
+      await first.kill9();
+      await sleep(300);
+      now = await startRedis({ args: ['--appendfsync', 'always'], dir: first.dir, port: first.port });
+      await waitFor(async () => {
+        await one.publish({ queue: 'later', type: 't' });
+        return events.some(({ queue }) => queue === 'later');
+      }, 10_000);
+      await stop();
+    } finally {
+      await one.close();
+      await now.stop();
+      await first.stop();
+    }
   });
 
   it('rejects with the reason of a signal, and with `TypeError` for what is no JSON', async () => {

@@ -56,7 +56,7 @@ it('both packages, packed, run two workers without a server, and without Nest', 
     await install(ROOT, 'pumphouse', project);
     await install(join(ROOT, 'packages', 'client'), '@pumphouse/client', project);
     // What is not linked cannot be loaded: Nest, Fastify and the rest of the server.
-    for (const name of ['ioredis', 'ulid', '@types/node']) link(name, project);
+    for (const name of ['croner', 'ioredis', 'ulid', '@types/node']) link(name, project);
     writeFileSync(join(project, 'package.json'), JSON.stringify({ type: 'module', private: true }));
     writeFileSync(join(project, 'consumer.ts'), CONSUMER);
     const compilerOptions = { target: 'ES2023', module: 'NodeNext', strict: true, types: ['node'] };

@@ -16,7 +16,7 @@ Cost: O(100) lists of far slots, O(1000) stale entries.
 local meta, queues, due, expiries = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local clock_ms, deadline_ms, queue = ARGV[1], tonumber(ARGV[2]), ARGV[3]
 
---- @requires core/call, core/header, queues/ready_list_reader, jobs/schedule, queues/registry, queues/job_counts
+--- @requires core/call, core/header, queues/ready_list_reader, jobs/schedule, jobs/events, queues/registry, queues/job_counts
 
 use_namespace(meta, queues)
 if start_clock(clock_ms, deadline_ms) then
@@ -40,6 +40,7 @@ local slots, lists = redis.call("ZRANGE", far, 0, MOST_SLOTS - 1), {}
 for i, slot in ipairs(slots) do
   lists[i] = slot_key(number, slot)
 end
+emit("queue_deleted", queue, "")
 
 -- Write.
 if head.taken < length then
@@ -59,4 +60,5 @@ redis.call("HDEL", queues, queue)
 redis.call("ZREM", due, number)
 redis.call("ZREM", expiries, number)
 redis.call("ZREM", namespace_key("timers"), "P" .. number, "K" .. number, "S" .. number, "L" .. number)
+write_events()
 return { 0, now_floor, 0 }

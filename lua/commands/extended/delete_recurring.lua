@@ -19,7 +19,8 @@ if start_clock(clock_ms, deadline_ms) then
   return { 1, now_floor }
 end
 
-redis.call("EXISTS", meta, named_key("R", id), namespace_key("recurring"), namespace_key("schedules"))
+redis.call("EXISTS", meta, named_key("R", id), namespace_key("recurring"), namespace_key("cron"), namespace_key("schedules"))
 redis.call("ZREM", namespace_key("recurring"), id)
+redis.call("ZREM", namespace_key("cron"), id)
 redis.call("ZREM", namespace_key("schedules"), id)
 return { 0, now_floor, redis.call("DEL", named_key("R", id)) }

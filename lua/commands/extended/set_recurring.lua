@@ -1,5 +1,5 @@
 --[[
-Store a recurring job, or change it. It keeps its slots and its count unless its schedule changes. Its key is built from the prefix of meta (core/call).
+Store a recurring job, or change it. It keeps its slots and its count unless its schedule changes. Its keys are built from the prefix of meta (core/call).
 
 KEYS[1] meta         hash: the namespace's marker
 KEYS[2] due          zset: queue number -> earliest due time, Unix ms
@@ -8,22 +8,28 @@ ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
 ARGV[3] id           its own
 ARGV[4] revision     the one that is changed; "" = any, also a new recurring job
 ARGV[5] schedule     JSON, as it was given
-ARGV[6] every_ms     between two slots
+ARGV[6] every_ms     between two slots; 0 = its slots are those of a cron expression
 ARGV[7] first_ms     the first slot, Unix ms; "" = offset_ms from now
 ARGV[8] offset_ms    see first_ms
-ARGV[9] fields       JSON, stored with it: template, options (as in extended/publish), queue, backlog, skips_late and paused ("1" or "0")
+ARGV[9] fields       JSON, stored with it: template, options (as in extended/publish), queue, backlog, skips_late and paused ("1" or "0"), catch_up,
+                     overlap, note
 ARGV[10] body        the data of its jobs
 ARGV[11] needs       what they depend on, as in extended/publish
+ARGV[12] new_slots   of a cron expression: its next slots, as in timers/cron_slots
+ARGV[13] complete    1 = there are no more after these
+ARGV[14] jitter      of a cron expression: see timers/cron_slots
+ARGV[15] tzdata      the version of the time zones that the slots were computed with
 
 Returns {status, now_ms, code, next_ms}. Status: 0 done, 1 too late, 2 the namespace is not registered. Code: 0 stored, 1 there is
-none, 2 it has another revision by now. Next_ms: its next slot, 0 = it is paused.
+none, 2 it has another revision by now. Next_ms: when to run its timer, 0 = it is paused, or has no slot left.
 Cost: O(log N).
 ]]
 local meta, due = KEYS[1], KEYS[2]
 local clock_ms, deadline_ms, id, revision, schedule = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5]
 local every_ms, first_ms, offset_ms, fields, body, needs = tonumber(ARGV[6]), ARGV[7], tonumber(ARGV[8]), ARGV[9], ARGV[10], ARGV[11]
+local new_slots, complete, jitter, tzdata = ARGV[12], ARGV[13], ARGV[14], ARGV[15]
 
---- @requires core/call
+--- @requires core/call, timers/cron_slots
 
 use_namespace(meta)
 if start_clock(clock_ms, deadline_ms) then
@@ -35,38 +41,66 @@ if redis.call("EXISTS", meta) == 0 then
 end
 
 -- Read.
-local key, slots, all, timers = named_key("R", id), namespace_key("recurring"), namespace_key("schedules"), namespace_key("timers")
-local known = redis.call("HMGET", key, "revision", "schedule", "first", "next", "last", "paused")
-redis.call("EXISTS", meta, due, slots, all, timers)
+local key, all, timers = named_key("R", id), namespace_key("schedules"), namespace_key("timers")
+local by_interval, by_cron = namespace_key("recurring"), namespace_key("cron")
+local known = redis.call("HMGET", key, "revision", "schedule", "first", "next", "last", "paused", "slots", "complete", "tzdata")
+redis.call("EXISTS", meta, due, by_interval, by_cron, all, timers)
 if revision ~= "" and known[1] ~= revision then
   return { 0, now_floor, known[1] and 2 or 1, 0 }
 end
 
 local stored = cjson.decode(fields)
-local first = known[2] == schedule and known[3] or first_ms ~= "" and first_ms or text_of(now_ceil + offset_ms)
-local slot = known[2] == schedule and known[6] == "0" and tonumber(known[4])
-if not slot then
-  -- The first one that has not passed, and was not served.
-  local after = math.max(now_ceil - 1, tonumber(known[5] or 0))
-  slot = tonumber(first)
-  slot = after < slot and slot or slot + (math.floor((after - slot) / every_ms) + 1) * every_ms
+local is_same = known[2] == schedule and known[6] == "0"
+local first, slot, fires
+if every_ms == 0 then
+  -- Slots that were served do not come again.
+  local served = tonumber(known[5] or 0)
+  local slots, from = slots_in(is_same and known[7] or new_slots), 1
+  if is_same then
+    complete, tzdata = known[8], known[9]
+  end
+  while slots[from] and slots[from] <= served do
+    from = from + 1
+  end
+  new_slots, slot = slots_text(slots, from), slots[from]
+  -- Without a slot that is known its timer asks for more.
+  fires = slot and fire_time(id, slot, tonumber(jitter)) or complete ~= "1" and now_ceil or nil
+else
+  first = known[2] == schedule and known[3] or first_ms ~= "" and first_ms or text_of(now_ceil + offset_ms)
+  slot = is_same and tonumber(known[4])
+  if not slot then
+    -- The first one that has not passed, and was not served.
+    local after = math.max(now_ceil - 1, tonumber(known[5] or 0))
+    slot = tonumber(first)
+    slot = after < slot and slot or slot + (math.floor((after - slot) / every_ms) + 1) * every_ms
+  end
+  fires = slot
 end
 
 -- Write.
 for field, value in pairs(stored) do
   redis.call("HSET", key, field, value)
 end
-redis.call("HSET", key, "schedule", schedule, "every", every_ms, "first", first, "next", text_of(slot), "body", body, "needs", needs)
+redis.call("HSET", key, "schedule", schedule, "every", every_ms, "next", slot and text_of(slot) or "", "body", body, "needs", needs)
+if every_ms == 0 then
+  redis.call("HSET", key, "slots", new_slots, "complete", complete, "jitter", jitter, "tzdata", tzdata)
+  redis.call("HDEL", key, "first")
+else
+  redis.call("HSET", key, "first", first)
+  redis.call("HDEL", key, "slots", "complete", "jitter", "tzdata")
+end
 redis.call("HINCRBY", key, "revision", 1)
 if not known[1] then
   redis.call("HSET", key, "made", 0, "skipped", 0, "created", text_of(now_floor))
 end
 redis.call("ZADD", all, 0, id)
-if stored.paused == "1" then
-  redis.call("ZREM", slots, id)
+redis.call("ZREM", every_ms == 0 and by_interval or by_cron, id)
+local by_time, timer = every_ms == 0 and by_cron or by_interval, every_ms == 0 and "C" or "R"
+if stored.paused == "1" or not fires then
+  redis.call("ZREM", by_time, id)
   return { 0, now_floor, 0, 0 }
 end
-redis.call("ZADD", slots, text_of(slot), id)
-redis.call("ZADD", timers, "LT", text_of(slot), "R")
-redis.call("ZADD", due, "LT", text_of(slot), EXTENDED_TIMERS)
-return { 0, now_floor, 0, slot }
+redis.call("ZADD", by_time, text_of(fires), id)
+redis.call("ZADD", timers, "LT", text_of(fires), timer)
+redis.call("ZADD", due, "LT", text_of(fires), EXTENDED_TIMERS)
+return { 0, now_floor, 0, fires }

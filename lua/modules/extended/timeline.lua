@@ -25,10 +25,16 @@ local function find_stream()
   most = has_stream and max_events()
 end
 
-local function with_tracked(facts)
-  local all = { tracked = true }
-  for name, fact in pairs(facts or {}) do
-    all[name] = fact
+-- Facts of an event with those that only clients get: they are in no timeline.
+local function with_more(job, facts)
+  if not job.x.tracked and not job.event_facts then
+    return facts
+  end
+  local all = { tracked = job.x.tracked and true or nil }
+  for _, some in ipairs({ facts or {}, job.event_facts or {} }) do
+    for name, fact in pairs(some) do
+      all[name] = fact
+    end
   end
   return all
 end
@@ -41,7 +47,7 @@ function emit_event(what, job, facts)
   if not has_stream then
     return
   end
-  facts = job.x.tracked and with_tracked(facts) or facts
+  facts = with_more(job, facts)
   local name, x, more = facts and facts.queue or name_of(job.queue), job.x, next(facts or {}) and cjson.encode(facts) or ""
   lasts[#lasts + 1] = function()
     redis.pcall("XADD", stream, "NOMKSTREAM", "MAXLEN", "~", most, "*", "e", what, "q", name, "i", job.id,

@@ -8,6 +8,17 @@ local function replace_data(job, options, data)
   end
 end
 
+-- The event carries a result of JSON up to this length, in bytes: a stream holds thousands of events. Its text goes as it is (src/engine/events/facts.ts).
+local MAX_EVENT_RESULT = 1024
+local function result_facts(options, result)
+  if not options.has_result then
+    return nil
+  elseif #result > MAX_EVENT_RESULT or not string.find(options.rtype or "json", "json", 1, true) then
+    return { result_omitted = true }
+  end
+  return { json = result, rtype = options.rtype }
+end
+
 -- The work is done. New data comes before the other bytes.
 function ack(job, options, bytes, code)
   local data = options.data_bytes and string.sub(bytes, 1, options.data_bytes)
@@ -38,6 +49,7 @@ function ack(job, options, bytes, code)
     put(job, "result", options.has_result and result or nil)
     put(job, "rtype", options.rtype)
   end
+  job.event_facts = result_facts(options, result)
   conclude(job, DONE, "acked", { worker = worker })
   return code, 0, facts
 end

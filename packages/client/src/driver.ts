@@ -56,7 +56,14 @@ export interface WorkerDriver {
    * their way, or with none. Jobs whose answer is lost go back to their queue.
    */
   lease(request: LeaseRequest): Promise<readonly LeasedJob[]>;
-  /** Extends a lease to `ttrMs` from now. One attempt, of `timeoutMs` at most. @throws `lease_lost`, `job_not_found` */
+  /**
+   * Says that a worker session is alive, and extends all of its leases to `ttrMs` from now, each for itself. One attempt,
+   * of `timeoutMs` at most. @throws {PumphouseError} no lease may have been extended
+   */
+  heartbeatSession(heartbeat: SessionHeartbeat): Promise<SessionAnswer>;
+  /** Ends a session: it is not listed any more. Its leases stay as they are. One that has ended is none to end. */
+  endSession(session: string): Promise<void>;
+  /** Extends one lease to `ttrMs` from now. One attempt, of `timeoutMs` at most. @throws `lease_lost`, `job_not_found` */
   heartbeat(lease: LeaseRef, options: HeartbeatCall): Promise<HeartbeatAnswer>;
   /** Acknowledges up to 1,000 jobs, each for itself. Safe to repeat. @returns the result of each, in order */
   ack(acks: readonly Ack[]): Promise<readonly AckStatus[]>;
@@ -77,7 +84,7 @@ export interface LeaseRequest {
   readonly count: number;
   readonly waitMs: number;
   readonly ttrMs: number;
-  /** The name of the worker; undefined = none. */
+  /** The id of the worker's session, or any name of a worker; undefined = none. */
   readonly worker?: string | undefined;
   readonly signal: AbortSignal;
 }
@@ -112,6 +119,42 @@ export interface LeasedJob extends LeaseRef {
   /** The payload as text: JSON as it was sent, to the last digit; bytes decoded as UTF-8. */
   readonly text: string;
   readonly bytes: Uint8Array;
+}
+
+export interface SessionHeartbeat {
+  /** Its id, which is the `worker` of its lease requests. */
+  readonly session: string;
+  readonly info: SessionInfo;
+  /** All leases that it has; of more than 1,000 a part. */
+  readonly leases: readonly LeaseRef[];
+  readonly ttrMs: number;
+  readonly timeoutMs: number;
+}
+
+/** What a worker's process says of itself. */
+export interface SessionInfo {
+  readonly name: string;
+  readonly host?: string;
+  readonly pid?: number;
+  /** The version of this library. */
+  readonly version: string;
+  readonly language: string;
+  readonly queues: readonly string[];
+  readonly concurrency: number;
+  readonly startedAt: Date;
+}
+
+export interface SessionAnswer {
+  /** One for each lease, in order. */
+  readonly leases: readonly ExtendedLease[];
+  /** The session was asked to lease nothing more. */
+  readonly quiet: boolean;
+  /** The session was asked to shut down. */
+  readonly stop: boolean;
+}
+
+export interface ExtendedLease extends HeartbeatAnswer {
+  readonly status: 'extended' | 'lease_lost' | 'not_found';
 }
 
 export interface HeartbeatCall {

@@ -3,6 +3,7 @@ import type {
   AckStatus,
   EncodedPayload,
   EndedJob,
+  ExtendedLease,
   FailureReport,
   HeartbeatAnswer,
   HeartbeatCall,
@@ -12,6 +13,8 @@ import type {
   LeaseRequest,
   PublishCall,
   PublishedJob,
+  SessionAnswer,
+  SessionHeartbeat,
 } from './driver.js';
 import { isPumphouseError } from './errors.js';
 import { dataSpans } from './json-spans.js';
@@ -21,6 +24,10 @@ import { fromBase64, fromWire, toBase64, toWire } from './wire.js';
 
 /** Milliseconds that the whole of one operation on a lease may take; the worker tries again beyond. */
 const LEASE_LIMITS = { withinMs: 10_000 };
+/** Queues that a session can name. */
+const MAX_SESSION_QUEUES = 64;
+/** The end of a session delays that of its process by so long at most, in milliseconds. */
+const END_LIMITS = { tries: 1, attemptMs: 1_000, withinMs: 1_000 };
 
 /** The v1 API. */
 export class HttpDriver implements JobDriver {
@@ -71,6 +78,25 @@ export class HttpDriver implements JobDriver {
     return jobs.map((job, index) => new HttpLeasedJob(job, answer, index));
   }
 
+  /** A server that knows no sessions has no such call: there each lease gets a heartbeat of its own. */
+  async heartbeatSession(heartbeat: SessionHeartbeat): Promise<SessionAnswer> {
+    try {
+      return await this.sessionHeartbeat(heartbeat);
+    } catch (error) {
+      if (!isPumphouseError(error, 'not_found')) throw error;
+      return this.heartbeatEach(heartbeat);
+    }
+  }
+
+  async endSession(session: string): Promise<void> {
+    const path = `workers/${session}`;
+    try {
+      await this.api.call({ method: 'DELETE', path, isRepeatable: true, limits: END_LIMITS });
+    } catch (error) {
+      if (!isPumphouseError(error, 'worker_not_found')) throw error;
+    }
+  }
+
   async heartbeat(lease: LeaseRef, options: HeartbeatCall): Promise<HeartbeatAnswer> {
     const { ttrMs, timeoutMs, progress } = options;
     const { cancel_requested } = await this.api.json<{ cancel_requested: boolean }>({
@@ -117,6 +143,37 @@ export class HttpDriver implements JobDriver {
     });
   }
 
+  private async sessionHeartbeat(heartbeat: SessionHeartbeat): Promise<SessionAnswer> {
+    const { session, info, leases, ttrMs, timeoutMs } = heartbeat;
+    const described = toWire({ ...info, queues: info.queues.slice(0, MAX_SESSION_QUEUES) });
+    const { jobs, quiet, stop } = await this.api.json<WireSessionAnswer>({
+      method: 'POST',
+      path: `workers/${session}/heartbeat`,
+      body: { ttr_ms: ttrMs, leases: leases.map(({ id, lease }) => ({ id, lease })), info: described },
+      isRepeatable: true,
+      limits: { tries: 1, attemptMs: timeoutMs, withinMs: timeoutMs },
+    });
+    const extended = jobs.map(({ status, cancel_requested }) => ({
+      status,
+      cancelRequested: cancel_requested,
+    }));
+    return { leases: extended, quiet, stop };
+  }
+
+  /** Fails if one of them was not answered: the others are then confirmed by the next one. */
+  private async heartbeatEach({ leases, ttrMs, timeoutMs }: SessionHeartbeat): Promise<SessionAnswer> {
+    const extend = async (lease: LeaseRef): Promise<ExtendedLease> => {
+      try {
+        return { status: 'extended', ...(await this.heartbeat(lease, { ttrMs, timeoutMs })) };
+      } catch (error) {
+        if (isPumphouseError(error, 'lease_lost')) return { status: 'lease_lost', cancelRequested: false };
+        if (isPumphouseError(error, 'job_not_found')) return { status: 'not_found', cancelRequested: false };
+        throw error;
+      }
+    };
+    return { leases: await Promise.all(leases.map(extend)), quiet: false, stop: false };
+  }
+
   private async settle(lease: LeaseRef, what: string, fields: object): Promise<void> {
     try {
       await this.api.call({
@@ -132,6 +189,12 @@ export class HttpDriver implements JobDriver {
       throw error;
     }
   }
+}
+
+interface WireSessionAnswer {
+  readonly jobs: readonly { readonly status: ExtendedLease['status']; readonly cancel_requested: boolean }[];
+  readonly quiet: boolean;
+  readonly stop: boolean;
 }
 
 function publishCall({ idempotencyKey, idempotencyTtlMs, durability, signal }: PublishCall) {

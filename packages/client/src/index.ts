@@ -19,3 +19,4 @@ export type { Handler, HandlerContext, Job, Middleware } from './worker/handlers
 export type { AbortCode } from './worker/held-job.js';
 export type { Logger } from './worker/logger.js';
 export { Fail, Next, Release, Retry, type FailureOptions } from './worker/outcomes.js';
+export { verify, WebhookError, type VerifyOptions, type WebhookHeaders } from './webhook.js';

@@ -229,6 +229,36 @@ export function driverContract(name: string, underTest: () => DriverUnderTest): 
       expect(await lease()).toEqual([]);
     });
 
+    it('extends all leases of a session, each for itself, and tells of each what became of it', async () => {
+      const [kept, wanted, lost, done] = (await publish({}, {}, {}, {})) as [string, string, string, string];
+      const byId = new Map((await lease()).map((job) => [job.id, job]));
+      await driver.release(byId.get(lost)!, {});
+      await driver.ack([refOf(byId.get(done)!)]);
+      await underTest().cancel(wanted);
+      const session = fresh('session');
+      const heartbeat = {
+        session,
+        info: {
+          ...{ name: 'contract', version: '1.2.3', language: 'test', queues: [queue], concurrency: 4 },
+          startedAt: new Date(),
+        },
+        leases: [kept, wanted, lost, done].map((id) => refOf(byId.get(id)!)),
+        ...{ ttrMs: 60_000, timeoutMs: 5_000 },
+      };
+      expect(await driver.heartbeatSession(heartbeat)).toEqual({
+        leases: [
+          { status: 'extended', cancelRequested: false },
+          { status: 'extended', cancelRequested: true },
+          { status: 'lease_lost', cancelRequested: false },
+          { status: 'not_found', cancelRequested: false },
+        ],
+        ...{ quiet: false, stop: false },
+      });
+      expect(await driver.heartbeatSession({ ...heartbeat, leases: [] })).toMatchObject({ leases: [] });
+      await driver.endSession(session);
+      await driver.endSession(session);
+    });
+
     it('waits for the end of a job, with its result or its failure', async () => {
       const call = { waitMs: 5_000, idempotencyKey: '' };
       const done = driver.publishAndWait(

@@ -25,7 +25,12 @@ export type Fault =
   | 'drop'
   | 'lose'
   | 'hang'
-  | { readonly status: number; readonly headers?: Record<string, string>; readonly body?: object }
+  | {
+      readonly status: number;
+      readonly headers?: Record<string, string>;
+      readonly body?: object;
+      readonly text?: string;
+    }
   | { readonly afterMs: number };
 
 /** Stands between a client and a real server, and does to its requests what bad networks and busy servers do. */
@@ -35,10 +40,13 @@ export class FaultyProxy {
   openStreams = 0;
   /** Decides about each request. */
   rule: (request: SeenRequest) => Fault = () => 'pass';
+  /** What becomes of the text of an answer that is forwarded. */
+  change: (text: string) => string = (text) => text;
 
   private constructor(
     private readonly server: Server,
-    private readonly targetPort: number,
+    /** Of the server behind it; requests that come from now on go there. */
+    public targetPort: number,
   ) {}
 
   static async start(targetPort: number): Promise<FaultyProxy> {
@@ -95,8 +103,9 @@ export class FaultyProxy {
     else if (fault === 'pass' || fault === 'lose') this.forward(seen, response, fault === 'lose');
     else if ('afterMs' in fault) setTimeout(() => this.forward(seen, response, false), fault.afterMs);
     else {
-      response.writeHead(fault.status, { 'content-type': 'application/problem+json', ...fault.headers });
-      response.end(JSON.stringify({ code: 'overloaded', ...fault.body }));
+      const { status, headers, body, text } = fault;
+      response.writeHead(status, { 'content-type': 'application/problem+json', ...headers });
+      response.end(text ?? JSON.stringify(status < 300 ? body : { code: 'overloaded', ...body }));
     }
   }
 
@@ -126,8 +135,10 @@ export class FaultyProxy {
           const { headers: answered } = answer;
           delete answered.connection;
           delete answered['transfer-encoding'];
+          const body = Buffer.from(this.change(Buffer.concat(chunks).toString()));
+          if (answered['content-length'] !== undefined) answered['content-length'] = String(body.length);
           response.writeHead(answer.statusCode ?? 0, answered);
-          response.end(Buffer.concat(chunks));
+          response.end(body);
         });
         answer.on('error', () => response.destroy());
       },

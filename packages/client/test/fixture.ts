@@ -25,6 +25,7 @@ export function useServer(env: Record<string, string> = {}): void {
   });
   beforeEach(() => {
     proxy.rule = () => 'pass';
+    proxy.change = (text) => text;
     proxy.seen.length = 0;
   });
   afterEach(async () => {

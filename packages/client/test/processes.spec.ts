@@ -136,6 +136,28 @@ describe('a worker process', () => {
     expect((await client.jobs.get(id)).state).toBe('leased');
   });
 
+  it('whose event loop was blocked begins no handler under a lease that is lost by then', async () => {
+    const queue = fresh();
+    const { child, lines } = await start(queue, { ttrMs: 400, concurrency: 1, prefetch: 1 });
+    const [, waits] = await client.publishMany([
+      { queue, type: 'blocks', data: 3_000 },
+      { queue, type: 'takes', data: 10 },
+    ]);
+    await waitFor(() => lines.includes('blocks'));
+    const { signal } = new AbortController();
+    const leased = await waitFor(async () => {
+      const request = { queues: [queue], count: 2, waitMs: 100, ttrMs: 60_000, signal };
+      return (await client.driver.lease(request)).find(({ id }) => id === waits!.id);
+    }, 2_500);
+    expect(leased.attempts).toBe(2);
+    // Of both jobs, when the block is over.
+    await waitFor(() => proxy.of('/heartbeat').some(({ path }) => path.includes(waits!.id)), 5_000);
+    await sleep(200);
+    expect(lines.filter((line) => line.startsWith('begun'))).toEqual([]);
+    expect((await client.jobs.get(waits!.id)).state).toBe('leased');
+    child.kill('SIGKILL');
+  });
+
   it('that was killed loses nothing: its job comes again', async () => {
     const queue = fresh();
     const { id } = await client.publish({ queue, type: 'takes', data: 60_000, retentionMs: 60_000 });

@@ -20,6 +20,11 @@ worker.handle('takes', async ({ data, attempts }, { signal }) => {
   print('ended');
   return 'result';
 });
+worker.handle('blocks', ({ data }) => {
+  print('blocks');
+  const endMs = performance.now() + (data as number);
+  while (performance.now() < endMs);
+});
 worker.handle('ignores', async () => {
   print('begun');
   // Keeps the process alive, whatever happens.

@@ -1,6 +1,8 @@
+import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { waitFor } from '../../../test/support/redis.js';
 import { defineJob, Fail, type HandlerContext, Next, Release, Retry } from '../src/node.js';
+import { VERSION } from '../src/version.js';
 import {
   aborted,
   client,
@@ -360,6 +362,154 @@ describe('acks', () => {
   );
 });
 
+describe('sessions', () => {
+  const listed = async (id: string) =>
+    (await client.workers.list({ limit: 1_000 })).items.find(({ name }) => name === id);
+
+  it('are listed from the start, each for itself, and not after the end', async () => {
+    const queue = fresh();
+    const options = { name: 'Mail er/1', concurrency: 3 };
+    const [one, other] = [workerOf(queue, options).worker, workerOf(queue, options).worker];
+    void one.run();
+    void other.run();
+    await waitFor(async () => (await listed(one.id)) !== undefined && (await listed(other.id)) !== undefined);
+    expect(one.id).not.toBe(other.id);
+    expect(await listed(one.id)).toMatchObject({
+      ...{
+        displayName: 'Mail er/1',
+        host: hostname(),
+        pid: process.pid,
+        language: 'javascript',
+        version: VERSION,
+      },
+      ...{ queues: [queue], concurrency: 3, jobsAtHand: 0, quiet: false, stop: false, lost: false },
+    });
+    await one.stop();
+    expect(await listed(one.id)).toBeUndefined();
+    expect(await listed(other.id)).toBeDefined();
+  });
+
+  it('keep all leases with one heartbeat', async () => {
+    const queue = fresh();
+    const end = deferred();
+    await client.publishMany(Array.from({ length: 20 }, () => ({ queue })));
+    const { worker } = workerOf(queue, { through: faulty, ttrMs: 600, concurrency: 20 });
+    let calls = 0;
+    worker.handle(plain(queue), () => {
+      calls++;
+      return end.promise;
+    });
+    void worker.run();
+    await waitFor(() => calls === 20);
+    const before = proxy.of('/heartbeat').length;
+    await sleep(1_200);
+    expect(proxy.of('/heartbeat').length - before).toBeLessThanOrEqual(7);
+    expect(calls).toBe(20);
+    end.resolve();
+    await waitFor(async () => (await counts(queue))['leased'] === 0);
+    expect(calls).toBe(20);
+  });
+
+  it('are not listed after the end, although a heartbeat was on its way', async () => {
+    proxy.next('/heartbeat', { afterMs: 200 });
+    const { worker } = workerOf(fresh(), { through: faulty });
+    void worker.run();
+    await waitFor(() => proxy.of('/heartbeat').length === 1);
+    await worker.stop();
+    await sleep(250);
+    expect(await listed(worker.id)).toBeUndefined();
+  });
+
+  it('that are asked to be quiet lease nothing more, and end what they have', async () => {
+    const queue = fresh();
+    const end = deferred();
+    const { worker } = workerOf(queue, { ttrMs: 600, concurrency: 2 });
+    const seen: unknown[] = [];
+    worker.handle(plain(queue), async ({ data }) => {
+      seen.push(data);
+      await end.promise;
+    });
+    void worker.run();
+    const { id } = await client.publish({ queue, data: 1, retentionMs: 60_000 });
+    await waitFor(() => seen.length === 1);
+    await client.workers.quiet(worker.id);
+    await waitFor(async () => (await listed(worker.id))?.quiet === true);
+    await sleep(500);
+    await client.publish({ queue, data: 2 });
+    end.resolve();
+    await waitFor(async () => (await client.jobs.get(id)).state === 'done');
+    await sleep(300);
+    expect(seen).toEqual([1]);
+    expect(await counts(queue)).toMatchObject({ ready: 1, leased: 0 });
+    expect((await listed(worker.id))?.lost).toBe(false);
+  });
+
+  it('that are asked to stop do so as after a signal', async () => {
+    const queue = fresh();
+    const { worker } = workerOf(queue, { ttrMs: 600, shutdownGraceMs: 5_000 });
+    const started = deferred();
+    worker.handle(plain(queue), async () => {
+      started.resolve();
+      await sleep(300);
+      return 'ended';
+    });
+    const running = worker.run();
+    const { id } = await client.publish({ queue, retentionMs: 60_000 });
+    await started.promise;
+    await client.workers.stop(worker.id);
+    await running;
+    expect((await client.jobs.get(id)).result?.data).toBe('ended');
+    expect(await listed(worker.id)).toBeUndefined();
+  });
+
+  it('work with a server that knows none: each lease has a heartbeat of its own', async () => {
+    const queue = fresh();
+    await client.publishMany([{ queue }, { queue }]);
+    const notFound = { status: 404, body: { code: 'not_found', detail: 'there is no such call' } };
+    proxy.rule = ({ path }) => (path.includes('/workers/') ? notFound : 'pass');
+    const { worker, log } = workerOf(queue, { through: faulty, ttrMs: 600 });
+    const results: boolean[] = [];
+    worker.handle(plain(queue), async (_job, { signal }) => {
+      await sleep(1_500);
+      results.push(signal.aborted);
+    });
+    void worker.run();
+    await waitFor(() => results.length === 2, 5_000);
+    await waitFor(async () => (await counts(queue))['leased'] === 0);
+    expect(results).toEqual([false, false]);
+    expect(await counts(queue)).toMatchObject({ ready: 0, scheduled: 0 });
+    expect(log).toEqual([]);
+  });
+
+  it('that the server forgets are back with the next heartbeat, and lose no lease', async () => {
+    const queue = fresh();
+    const { worker } = workerOf(queue, { ttrMs: 600 });
+    const end = deferred<boolean>();
+    worker.handle(plain(queue), async (_job, { signal }) => {
+      await sleep(1_500);
+      end.resolve(signal.aborted);
+    });
+    void worker.run();
+    await client.publish({ queue });
+    await waitFor(async () => (await listed(worker.id)) !== undefined);
+    await client.workers.delete(worker.id);
+    await waitFor(async () => (await listed(worker.id))?.displayName === 'worker');
+    expect(await end.promise).toBe(false);
+  });
+
+  it('whose heartbeats are refused say so once', async () => {
+    const queue = fresh();
+    const refused = { status: 400, body: { code: 'invalid_argument', detail: 'no' } };
+    proxy.rule = ({ path }) => (path.includes('/workers/') ? refused : 'pass');
+    const { worker, log } = workerOf(queue, { through: faulty, ttrMs: 600 });
+    void worker.run();
+    await waitFor(() => proxy.of('/heartbeat').length > 3);
+    expect(log.map(({ message }) => message)).toEqual([
+      'the heartbeats of this worker are refused: its leases will end',
+    ]);
+  });
+});
+
 describe('heartbeats', () => {
   it('keep a lease for as long as its handler runs', async () => {
     const queue = fresh();
@@ -383,17 +533,39 @@ describe('heartbeats', () => {
 
   it('go on while an ack is not answered', async () => {
     const queue = fresh();
-    await client.publish({ queue });
+    const { id } = await client.publish({ queue });
     const { worker } = workerOf(queue, { through: faulty, ttrMs: 600 });
     proxy.next('/acks', { afterMs: 1_500 });
-    worker.handle(plain(queue), () => undefined);
+    let calls = 0;
+    worker.handle(plain(queue), () => {
+      calls++;
+    });
     void worker.run();
     await waitFor(() => proxy.of('/acks').length === 1);
-    const before = proxy.of('/heartbeat').length;
+    const extended = (): number => proxy.of('/heartbeat').filter(({ body }) => body.includes(id)).length;
+    const before = extended();
     await sleep(1_200);
-    expect(proxy.of('/heartbeat').length - before).toBeGreaterThanOrEqual(4);
+    expect(extended() - before).toBeGreaterThanOrEqual(4);
     await waitFor(() => worker.heldCount === 0);
     expect(await counts(queue)).toMatchObject({ ready: 0, leased: 0 });
+    expect(calls).toBe(1);
+  });
+
+  it('that are lost are sent again soon, and the lease is kept', async () => {
+    const queue = fresh();
+    const { id } = await client.publish({ queue, retentionMs: 60_000 });
+    const { worker } = workerOf(queue, { through: faulty, ttrMs: 900 });
+    worker.handle(plain(queue), async (_job, { signal }) => {
+      await sleep(2_500);
+      return signal.aborted;
+    });
+    let lost = 0;
+    proxy.rule = ({ path, body }) =>
+      path.endsWith('/heartbeat') && body.includes(id) && lost++ % 3 < 2 ? 'drop' : 'pass';
+    void worker.run();
+    await waitFor(() => worker.heldCount === 1);
+    await waitFor(() => worker.heldCount === 0, 5_000);
+    expect(await client.jobs.get(id)).toMatchObject({ attempts: 1, result: { data: false } });
   });
 
   it.each(['lease_lost by a revoke', 'job_not_found after it was deleted'])(
@@ -532,13 +704,13 @@ describe('stop', () => {
     await begun.promise;
     await waitFor(() => worker.heldCount === 2);
     const stopped = worker.stop();
-    const leases = proxy.of('/leases').length;
+    const [leases, heartbeats] = [proxy.of('/leases').length, proxy.of('/heartbeat').length];
     await waitFor(async () => (await counts(queue))['ready'] === 1, 500);
     await client.publish({ queue });
     await stopped;
     expect([calls, wasAborted, worker.heldCount]).toEqual([1, false, 0]);
     expect(proxy.of('/leases')).toHaveLength(leases);
-    expect(proxy.of('/heartbeat').length).toBeGreaterThanOrEqual(5);
+    expect(proxy.of('/heartbeat').length - heartbeats).toBeGreaterThanOrEqual(4);
     expect(await counts(queue)).toMatchObject({ ready: 2, leased: 0 });
     expect((await client.jobs.list({ queue })).items.map(({ triesLeft }) => triesLeft)).toEqual([5, 5]);
   });

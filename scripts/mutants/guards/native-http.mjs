@@ -4,6 +4,7 @@ const LEASES = 'test/api/native-leases.spec.ts';
 const OWNERS = 'test/api/native-leases.spec.ts';
 const RIGHTS = 'test/api/permissions.spec.ts';
 const PUT = 'test/engine/put-job.spec.ts';
+const CORS = 'test/api/cors.spec.ts';
 const FIELDS = 'src/http/fields/read.spec.ts';
 
 /**
@@ -19,6 +20,14 @@ export const NATIVE_HTTP = [
     to: '',
     spec: PUT,
     test: 'is created, replaces one that waits, or is refused',
+  },
+  {
+    name: 'cors: only listed origins',
+    file: 'src/http/cors.ts',
+    from: '(isPublic || allowed.has(origin))',
+    to: 'allowed.size > 0',
+    spec: CORS,
+    test: 'are not those of another site',
   },
   {
     name: 'native lease: undone when its answer did not reach the client',

@@ -67,8 +67,8 @@ export const SCHEDULES = [
   {
     name: 'recurring: the backlog counts a slot that comes just now',
     file: 'lua/modules/timers/recurring.lua',
-    from: 'and math.min(recurring.backlog, 1000) or 1000',
-    to: 'and math.min(recurring.backlog, 1000) + 1 or 1000',
+    from: 'and math.min(recurring.backlog, MOST_MADE) or MOST_MADE',
+    to: 'and math.min(recurring.backlog, MOST_MADE) + 1 or MOST_MADE',
     spec: RECURRING,
     test: 'exactly as many as max_catch_up allows',
   },
@@ -123,7 +123,7 @@ export const SCHEDULES = [
   {
     name: 'recurring: a wrong clock makes a thousand jobs at most',
     file: 'lua/modules/timers/recurring.lua',
-    from: 'math.min(recurring.backlog, 1000)',
+    from: 'math.min(recurring.backlog, MOST_MADE)',
     to: 'recurring.backlog',
     spec: RECURRING,
     test: 'stored backlog 5000',

@@ -1,7 +1,7 @@
 import type { JobEvent } from '../../domain/job-event.js';
 import { bytesAt, integerAt } from '../../redis/scripts/script.js';
 import { decodeId } from '../core/ids.js';
-import { withLogData } from '../core/log-data.js';
+import { readFacts } from './facts.js';
 
 /** Number of values per entry in the reply of lua/commands/simple/read_events.lua: its id and fields. */
 const PARTS = 7;
@@ -38,7 +38,7 @@ export function pageOf(reply: readonly (number | Buffer)[], after: string): Page
       id: id.length === 0 ? '' : decodeId(id),
       type: text(4),
       tags: tagsOf(text(5)),
-      facts: text(1) === 'log' ? withLogData(factsOf(text(6))) : factsOf(text(6)),
+      facts: readFacts(text(1), factsOf(text(6))),
     });
   }
   return { newest: bytesAt(reply, 0).toString(), hasGap: integerAt(reply, 1) === 1, place, size, events };

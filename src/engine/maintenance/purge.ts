@@ -146,7 +146,11 @@ export class Purge {
   private async removeRest(
     namespace: string,
   ): Promise<{ readonly keys: number; readonly isDone: boolean; readonly isInUse: boolean }> {
+    const { pushed } = this.pool.keys;
+    // Before their key: a target that is stored in between is listed after that.
+    const hadTargets = Number(await this.pool.read('SREM', pushed, namespace)) > 0;
     let keys = await this.remove(namespace, 1, []);
+    if (keys < 0 && hadTargets) await this.pool.read('SADD', pushed, namespace);
     if (keys < 0) return { keys: 0, isDone: false, isInUse: true };
     await this.parts.delist(namespace);
     for await (const page of this.pool.scan(this.pool.keys.allOf(namespace), PAGE)) {

@@ -1,6 +1,6 @@
 import { QueueError } from '../../domain/errors.js';
 import type { NewExtendedJob, UniqueKey } from '../../domain/extended-job.js';
-import type { NewRecurring } from '../../domain/recurring.js';
+import { isCron, type NewIntervalSchedule, type NewRecurring, type Overlap } from '../../domain/recurring.js';
 import {
   MAX_CATCH_UP,
   MAX_BULK_JOBS,
@@ -26,6 +26,8 @@ const UNIQUE_MODES: ReadonlySet<string> = new Set<UniqueKey['mode']>([
   'replace',
   'debounce',
 ]);
+
+const OVERLAPS: ReadonlySet<string> = new Set<Overlap>(['allow', 'skip', 'replace']);
 
 /** @throws {QueueError} `invalid_argument`, naming the field and the rule */
 export function checkExtendedJobs(jobs: readonly NewExtendedJob[]): void {
@@ -67,10 +69,23 @@ function checkExtendedJob({
 }
 
 /** @throws {QueueError} `invalid_argument`, naming the field and the rule */
-export function checkRecurring(id: string, { schedule, template, maxCatchUp = 1 }: NewRecurring): void {
+export function checkRecurring(id: string, recurring: NewRecurring): void {
+  const { schedule, template, maxCatchUp = 1, catchUpMs = null, overlap = 'allow', note } = recurring;
   if (id.length > MAX_RECURRING_ID || !isJobId(id))
     throw invalid('id', `has 1 to ${String(MAX_RECURRING_ID)} letters, digits, - and _`);
-  const { everyMs, offsetMs = 0, firstAtMs = 0 } = schedule;
+  if (!isCron(schedule)) checkInterval(schedule);
+  if (catchUpMs !== null && !isWhole(catchUpMs, 0, MAX_PERIOD_MS))
+    throw invalid('catchUpMs', 'is a whole number of milliseconds, 0 or more');
+  if (!OVERLAPS.has(overlap)) throw invalid('overlap', `is one of ${[...OVERLAPS].join(', ')}`);
+  if (overlap !== 'allow' && template.unique !== undefined)
+    throw invalid('overlap', 'is allow where the jobs have a unique key: the others use a key of their own');
+  if ((note ?? '').length > MAX_LABEL) throw invalid('note', `has at most ${String(MAX_LABEL)} characters`);
+  if (!isWhole(maxCatchUp, 0, MAX_CATCH_UP))
+    throw invalid('maxCatchUp', `is a whole number from 0 to ${String(MAX_CATCH_UP)}`);
+  checkExtendedJobs([template]);
+}
+
+function checkInterval({ everyMs, offsetMs = 0, firstAtMs = 0 }: NewIntervalSchedule): void {
   if (!isWhole(everyMs, MIN_RECURRING_MS, MAX_PERIOD_MS))
     throw invalid(
       'schedule.everyMs',
@@ -79,9 +94,6 @@ export function checkRecurring(id: string, { schedule, template, maxCatchUp = 1 
   if (!isWhole(offsetMs, 0, MAX_PERIOD_MS))
     throw invalid('schedule.offsetMs', 'is a whole number of milliseconds, 0 or more');
   if (!isWhole(firstAtMs, 0, LAST_FIRST_MS)) throw invalid('schedule.firstAtMs', 'is a time, Unix ms');
-  if (!isWhole(maxCatchUp, 0, MAX_CATCH_UP))
-    throw invalid('maxCatchUp', `is a whole number from 0 to ${String(MAX_CATCH_UP)}`);
-  checkExtendedJobs([template]);
 }
 
 /** @throws {QueueError} `invalid_argument`, naming the field and the rule */

@@ -1,19 +1,36 @@
 import { notFound, QueueError } from '../../domain/errors.js';
 import { MAX_RECURRING_ID } from '../../domain/limits.js';
 import { isJobId, ulidSource } from '../../domain/ids.js';
-import type { NewRecurring, Recurring, RecurringChange } from '../../domain/recurring.js';
+import {
+  isCron,
+  type CronSchedule,
+  type NewRecurring,
+  type NewSchedule,
+  type Recurring,
+  type RecurringChange,
+  type Schedule,
+} from '../../domain/recurring.js';
 import {
   countRecurring,
   deleteRecurring,
   readRecurring,
+  runRecurring,
   setRecurring,
+  setSlots,
 } from '../../redis/scripts/recurring.js';
 import { bytesAt, integerAt } from '../../redis/scripts/script.js';
 import { checkNames } from '../core/checks.js';
 import type { ScriptRunner } from '../core/scripts.js';
 import type { ScheduleWakeup } from '../timers/schedule-wakeup.js';
 import { checkRecurring } from '../publish/extended-checks.js';
-import { argsOf, changed, type KnownRecurring, recurringsOf } from './recurring-fields.js';
+import { checkCron, isMoved, slotsAfter, slotsPassed, TZDATA } from './cron.js';
+import {
+  argsOf,
+  changed,
+  type ComputedSlots,
+  type KnownRecurring,
+  recurringsOf,
+} from './recurring-fields.js';
 
 /** Codes of lua/commands/extended/set_recurring.lua. */
 const STORED = 0;
@@ -24,6 +41,22 @@ const MOST_ATTEMPTS = 20;
 const MOST_AT_ONCE = 100;
 /** Recurring jobs that one script call counts: about half a millisecond of Redis. */
 const COUNT_STEP = 500;
+/** Slots of a cron schedule that are kept in Redis. */
+const SLOTS_AHEAD = 32;
+/** Most jobs that one recurring job makes up for: the scripts have the same bound. */
+const MOST_MADE = 1_000;
+const NO_SLOTS: ComputedSlots = { slots: [], isComplete: false, tzdata: '' };
+
+/** A slot to come. */
+export interface UpcomingSlot {
+  /** Unix ms, without the jitter. */
+  readonly atMs: number;
+  /** The local time that the cron expression states does not exist: a change of the clock leaves it out. */
+  readonly isMoved: boolean;
+}
+
+/** Why a job was not made now. */
+export type RunRefusal = 'quota' | 'unique_key' | 'overlap';
 
 /** A page of recurring jobs, by id. */
 export interface RecurringPage {
@@ -39,6 +72,8 @@ export class Recurrings {
   constructor(
     private readonly runner: ScriptRunner,
     private readonly scheduleWakeup: ScheduleWakeup,
+    /** Quotas that its jobs must respect, as scripts read them. */
+    private readonly quotas: string,
   ) {}
 
   /**
@@ -68,14 +103,94 @@ export class Recurrings {
     throw new QueueError('internal', 'it was changed by others all the time');
   }
 
-  /** Stops creating jobs until it is resumed. @throws as `change` */
-  pause(namespace: string, id: string): Promise<Recurring> {
-    return this.change(namespace, id, { isPaused: true });
+  /** Stops creating jobs until it is resumed. @param note why @throws as `change` */
+  pause(namespace: string, id: string, note: string | null = null): Promise<Recurring> {
+    return this.change(namespace, id, { isPaused: true, note });
   }
 
   /** Continues with the next slot; slots that have passed are skipped. @throws as `change` */
   resume(namespace: string, id: string): Promise<Recurring> {
     return this.change(namespace, id, { isPaused: false });
+  }
+
+  /**
+   * Makes a job now, outside of its schedule, also while it is paused.
+   *
+   * @returns the id of the job, or why there is none
+   * @throws {QueueError} `recurring_not_found`, or an error of the store
+   */
+  async run(
+    namespace: string,
+    id: string,
+  ): Promise<{ readonly id: string } | { readonly refusal: RunRefusal }> {
+    checkNames(namespace);
+    const args = { id, quotas: this.quotas };
+    const { raw } = await this.runner.run(runRecurring, namespace, args);
+    const reason = bytesAt(raw, 2).toString();
+    if (reason === 'missing') throw notFound('recurring job', id);
+    if (reason !== '') return { refusal: reason as RunRefusal };
+    this.scheduleWakeup(namespace, integerAt(raw, 4));
+    return { id: `${id}-${String(integerAt(raw, 3))}` };
+  }
+
+  /** The next slots of a recurring job, also of a paused one. @throws {QueueError} `recurring_not_found` */
+  async next(namespace: string, id: string, count: number): Promise<readonly UpcomingSlot[]> {
+    return this.nextOf(await this.get(namespace, id), count);
+  }
+
+  /** The next slots of a recurring job that was read before. */
+  nextOf({ schedule, nextAtMs }: Recurring, count: number): readonly UpcomingSlot[] {
+    return this.upcoming(schedule, count, nextAtMs ?? undefined);
+  }
+
+  /** The next slots of a schedule that is not stored. @throws {QueueError} `invalid_argument` */
+  preview(schedule: NewSchedule, count: number): readonly UpcomingSlot[] {
+    if (isCron(schedule)) {
+      checkCron(schedule, this.runner.now());
+      return this.upcoming(schedule, count);
+    }
+    const { everyMs, offsetMs = 0, firstAtMs = this.runner.now() + offsetMs } = schedule;
+    return this.upcoming({ everyMs, firstAtMs }, count);
+  }
+
+  /**
+   * Computes more slots of a recurring job by cron, and stores them. Any number of servers may do it at once.
+   *
+   * @throws an error of the store
+   */
+  async extend(namespace: string, id: string): Promise<void> {
+    const known = await this.known(namespace, id);
+    if (!known || known.isComplete || known.recurring.isPaused || !isCron(known.schedule)) return;
+    const nowMs = this.runner.now();
+    const { slots, recurring, schedule } = known;
+    const baseMs = slots.at(-1) ?? recurring.lastAtMs;
+    const passed = slotsPassed(schedule, baseMs ?? recurring.createdAtMs, nowMs, MOST_MADE);
+    const afterMs = Math.max(nowMs, baseMs ?? 0);
+    const wanted = SLOTS_AHEAD - slots.filter((slot) => slot > nowMs).length;
+    const ahead = slotsAfter(schedule, afterMs, wanted);
+    await this.storeSlots(namespace, known, {
+      slots: [...passed.slots, ...ahead],
+      skipped: passed.others,
+      isComplete: ahead.length < wanted,
+      replaces: false,
+    });
+  }
+
+  /**
+   * Computes the slots of all recurring jobs by cron again that were computed with older time zones than this process has.
+   *
+   * @returns how many
+   */
+  async renew(namespace: string): Promise<number> {
+    let renewed = 0;
+    for (let after = '', hasMore = true; hasMore;) {
+      const page = await this.runner.run(readRecurring, namespace, { id: '', after, limit: MOST_AT_ONCE });
+      const all = recurringsOf(page.items);
+      for (const known of all) if (await this.renewOne(namespace, known)) renewed++;
+      after = all.at(-1)?.recurring.id ?? '';
+      hasMore = page.hasMore && after !== '';
+    }
+    return renewed;
   }
 
   /** Null if there is none. */
@@ -159,8 +274,54 @@ export class Recurrings {
   ): Promise<number> {
     checkNames(namespace, recurring.template.queue);
     checkRecurring(id, recurring);
-    const { raw } = await this.runner.run(setRecurring, namespace, argsOf(id, revision, recurring));
+    const { schedule } = recurring;
+    const nowMs = this.runner.now();
+    if (isCron(schedule)) checkCron(schedule, nowMs);
+    const computed = isCron(schedule) ? firstSlots(schedule, nowMs) : NO_SLOTS;
+    const { raw } = await this.runner.run(setRecurring, namespace, argsOf(id, revision, recurring, computed));
     this.scheduleWakeup(namespace, integerAt(raw, 3));
     return integerAt(raw, 2);
   }
+
+  private async renewOne(namespace: string, known: KnownRecurring): Promise<boolean> {
+    const { schedule, tzdata, recurring } = known;
+    if (!isCron(schedule) || recurring.isPaused || tzdata >= TZDATA) return false;
+    const nowMs = this.runner.now();
+    return this.storeSlots(namespace, known, {
+      ...firstSlots(schedule, Math.max(nowMs, recurring.lastAtMs ?? 0)),
+      ...{ skipped: 0, replaces: true },
+    });
+  }
+
+  private async storeSlots(
+    namespace: string,
+    { recurring, slots: before, revision }: KnownRecurring,
+    more: Omit<ComputedSlots, 'tzdata'> & { readonly skipped: number; readonly replaces: boolean },
+  ): Promise<boolean> {
+    const { slots, skipped, isComplete, replaces } = more;
+    const { raw } = await this.runner.run(setSlots, namespace, {
+      ...{ id: recurring.id, revision, after: before.at(-1) ?? recurring.lastAtMs ?? '' },
+      ...{ new_slots: slots.join(','), complete: isComplete ? '1' : '0', skipped, tzdata: TZDATA },
+      replaces: replaces ? '1' : '0',
+    });
+    this.scheduleWakeup(namespace, integerAt(raw, 3));
+    return integerAt(raw, 2) === 1;
+  }
+
+  private upcoming(schedule: Schedule, count: number, nextMs?: number): readonly UpcomingSlot[] {
+    const nowMs = this.runner.now();
+    if (isCron(schedule)) {
+      const slots = slotsAfter(schedule, nextMs === undefined ? nowMs : nextMs - 1, count);
+      return slots.map((atMs) => ({ atMs, isMoved: isMoved(schedule, atMs) }));
+    }
+    const { everyMs, firstAtMs } = schedule;
+    const passed = Math.max(0, Math.ceil((nowMs - firstAtMs) / everyMs));
+    const fromMs = nextMs ?? firstAtMs + passed * everyMs;
+    return Array.from({ length: count }, (_, i) => ({ atMs: fromMs + i * everyMs, isMoved: false }));
+  }
+}
+
+function firstSlots(schedule: CronSchedule, afterMs: number): ComputedSlots {
+  const slots = slotsAfter(schedule, afterMs, SLOTS_AHEAD);
+  return { slots, isComplete: slots.length < SLOTS_AHEAD, tzdata: TZDATA };
 }

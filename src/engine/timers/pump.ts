@@ -71,6 +71,8 @@ export class Pump {
     /** Quotas that jobs of schedules must respect, as scripts read them. */
     private readonly quotas: string,
     private readonly timers: Timers,
+    /** Computes more slots of a recurring job by cron. */
+    private readonly extendSlots: (namespace: string, id: string) => Promise<void>,
   ) {
     this.record = new LoopRecord('pump', observer);
     this.sweeper = new Loop({
@@ -162,7 +164,7 @@ export class Pump {
   /** Runs one step of the extended pump. @returns how many jobs it moved or created */
   private async tick(namespace: string): Promise<number> {
     const args = { limit: TICK_STEP, quotas: this.quotas };
-    const { nowMs, earliestMs, moved, made, expiredLeases } = await this.runner.run(
+    const { nowMs, earliestMs, moved, made, wantedSlots, expiredLeases } = await this.runner.run(
       runTimers,
       namespace,
       args,
@@ -171,7 +173,17 @@ export class Pump {
     if (earliestMs > 0) this.observer.pumped(namespace, moved, Math.max(nowMs - earliestMs, 0));
     if (moved.expired > 0) this.observer.expired(namespace, moved.expired);
     this.reportExpired(namespace, expiredLeases);
+    await Promise.all(wantedSlots.map((id) => this.extend(namespace, id)));
     return made.reduce((sum, [, jobs]) => sum + jobs, sumOf(moved));
+  }
+
+  /** The timer asks again soon if this fails: it must not hold up other timers. */
+  private async extend(namespace: string, id: string): Promise<void> {
+    try {
+      await this.extendSlots(namespace, id);
+    } catch (error) {
+      this.record.fail(error);
+    }
   }
 
   private reportExpired(namespace: string, expiredLeases: readonly ExpiredLease[]): void {

@@ -1,4 +1,11 @@
-import { MAX_PERIOD_MS, MAX_PRIORITY, MAX_TRIES, MAX_UINT32, MIN_PRIORITY } from '../../domain/limits.js';
+import {
+  MAX_LABEL,
+  MAX_PERIOD_MS,
+  MAX_PRIORITY,
+  MAX_TRIES,
+  MAX_UINT32,
+  MIN_PRIORITY,
+} from '../../domain/limits.js';
 import { type JobState, STATE_NAMES } from '../../domain/states.js';
 import { Nullable, Optional } from '../../http/fields/field.js';
 import {
@@ -37,6 +44,19 @@ export class DefaultsFields {
   @Optional() @Whole('Lower runs sooner.', MIN_PRIORITY, MAX_PRIORITY) priority?: number;
   @Optional() @Part('When it is tried again.', () => RetryPolicyFields) retry?: RetryPolicyFields;
   @Optional() @Whole('How long it is kept when it is done.', 0, MAX_PERIOD_MS) retention_ms?: number;
+}
+
+/** How the server pushes the jobs of a queue. */
+export class PushFields {
+  @Label('The target that its jobs are sent to.', { max: MAX_LABEL }) target!: string;
+  @Optional()
+  @Whole('The `max_running` of the queue, set with the same call.', 1, MAX_RUNNING)
+  max_running?: number;
+}
+
+/** How the jobs of a queue are pushed. */
+export class PushAnswer {
+  @Label('The target that its jobs are sent to.', { max: MAX_LABEL }) target!: string;
 }
 
 /** A change of settings; fields that are left out keep their value. */
@@ -89,6 +109,10 @@ export class SettingsFields {
     ['back', 'front'],
   )
   expired?: 'back' | 'front' | null;
+  @Optional()
+  @Nullable()
+  @Part('Where the server sends its jobs; null = nowhere. Needs the permission `push` too.', () => PushFields)
+  push?: PushFields | null;
 }
 
 /** Number of jobs of a queue in each state. */
@@ -138,6 +162,9 @@ export class QueueAnswer {
   lease_grace_ms!: number | null;
   @OneOf('Where jobs go in the ready list whose lease has expired.', ['back', 'front'])
   expired!: 'back' | 'front';
+  @Nullable()
+  @Part('Where the server sends its jobs; null = nowhere.', () => PushAnswer)
+  push!: PushAnswer | null;
   @Optional() @Flag('True: there was no such queue, and this call has made it.') created?: boolean;
 }
 

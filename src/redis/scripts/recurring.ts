@@ -17,8 +17,34 @@ export const setRecurring = script({
       'fields',
       'body',
       'needs',
+      'new_slots',
+      'complete',
+      'jitter',
+      'tzdata',
     ] as const),
   ],
+  item: [],
+  repeatable: false,
+  reply: whole,
+});
+
+/** Returns whether they were stored, and when the timer is due. */
+export const setSlots = script({
+  name: 'extended/set_slots',
+  keys: ['meta', 'due'],
+  args: [
+    ...TIMES,
+    ...(['id', 'revision', 'after', 'new_slots', 'complete', 'skipped', 'tzdata', 'replaces'] as const),
+  ],
+  item: [],
+  repeatable: true,
+  reply: whole,
+});
+
+export const runRecurring = script({
+  name: 'extended/run_recurring',
+  keys: ['meta', 'queues', 'due', 'waiting', 'expiries'],
+  args: [...TIMES, 'id', 'quotas'],
   item: [],
   repeatable: false,
   reply: whole,
@@ -58,4 +84,6 @@ export const countRecurring = script({
   reply: whole,
 });
 
-export const RECURRING_SCRIPTS = [setRecurring, deleteRecurring, readRecurring, countRecurring] as const;
+export const RECURRING_SCRIPTS = [
+  ...[setRecurring, setSlots, runRecurring, deleteRecurring, readRecurring, countRecurring],
+] as const;

@@ -314,6 +314,19 @@ export const changeSetting = script({
   },
 });
 
+export const changeTargets = script({
+  name: 'maintenance/change_targets',
+  label: 'targets',
+  keys: ['meta', 'targets'],
+  args: [...TIMES, 'version', 'field', 'value'],
+  item: [],
+  repeatable: false,
+  reply: (raw) => {
+    const reply = flatReply(raw);
+    return { ...answer(reply), changed: integerAt(reply, 0) === 0 && integerAt(reply, 2) === 1 };
+  },
+});
+
 export const purge = script({
   name: 'maintenance/purge_index',
   label: 'purge',
@@ -402,6 +415,7 @@ export const ENGINE_SCRIPTS = [
   readEvents,
   addStatistics,
   changeSetting,
+  changeTargets,
   purge,
   purgeQueue,
   purgeNamespace,

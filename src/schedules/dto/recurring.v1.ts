@@ -1,6 +1,8 @@
 import {
   MAX_BACKLOG,
   MAX_CATCH_UP,
+  MAX_CRON,
+  MAX_JITTER_MS,
   MAX_LABEL,
   MAX_PERIOD_MS,
   MAX_PRIORITY,
@@ -9,6 +11,7 @@ import {
   MIN_PRIORITY,
   MIN_RECURRING_MS,
 } from '../../domain/limits.js';
+import type { Overlap } from '../../domain/recurring.js';
 import { Nullable, Optional } from '../../http/fields/field.js';
 import {
   AnyJson,
@@ -19,6 +22,7 @@ import {
   Label,
   Labels,
   Moment,
+  OneOf,
   Part,
   Parts,
   QueueName,
@@ -36,17 +40,45 @@ const CATCH_UP =
 const CATCH_UP_USUAL = `${CATCH_UP} 1 if it is left out.`;
 const BACKLOG =
   'Deprecated: the old name of `max_catch_up`, with 0 for as many as possible. Accepted until 1.0.';
+const CATCH_UP_MS =
+  'A slot that has passed for longer makes no job. Null: however long. It holds beside `max_catch_up`.';
+const OVERLAP =
+  'While the job of an earlier slot has not ended: `allow` makes the next one all the same; `skip` makes none; `replace` puts it in the place of one that waits, and makes none while one is leased.';
+const OVERLAPS = ['allow', 'skip', 'replace'] as const;
+const NOTE = 'Why it is paused. Removed when it is resumed.';
+const COUNT = 'How many slots; 10 if it is left out.';
+const MAX_UPCOMING = 100;
 /** For answer fields that have no upper bound. */
 const MANY = 1_000_000_000;
 const ANY_NAME = /^[^]*$/;
 
-/** The schedule of a recurring job. Further kinds of schedules will have their own fields. */
+/** The schedule of a recurring job: by interval, or by cron. */
 export class ScheduleFields {
-  @Whole('The time between two slots.', MIN_RECURRING_MS, MAX_PERIOD_MS) every_ms!: number;
+  @Optional()
+  @Whole('By interval: the time between two slots.', MIN_RECURRING_MS, MAX_PERIOD_MS)
+  every_ms?: number;
   @Optional() @Whole('From now to the first slot; 0 if it is left out.', 0, MAX_PERIOD_MS) offset_ms?: number;
   @Optional()
   @Moment('The first slot, instead of `offset_ms`. In the past, the row of slots counts from there.')
   first_at?: string;
+  @Optional()
+  @Label(
+    'By cron: minute, hour, day of the month, month, day of the week; or six fields with the second first. Also names, L, W, #, and @daily and the like.',
+    { max: MAX_CRON },
+  )
+  cron?: string;
+  @Optional()
+  @Label('The time zone of `cron`, such as Europe/Berlin or UTC. Required with `cron`.', { max: MAX_LABEL })
+  tz?: string;
+  @Optional()
+  @Whole(
+    'With `cron`: each job is made up to so much later than its slot; how much depends on the id and the slot only. 0 if it is left out.',
+    0,
+    MAX_JITTER_MS,
+  )
+  jitter_ms?: number;
+  @Optional() @Moment('With `cron`: no slot before.') start_at?: string;
+  @Optional() @Moment('With `cron`: no slot from then on.') end_at?: string;
 }
 
 /** The job that a schedule publishes. */
@@ -65,7 +97,10 @@ export class ReplaceRecurringFields {
   @Part('What each job is like.', () => TemplateFields) job!: TemplateFields;
   @Optional() @Whole(CATCH_UP_USUAL, 0, MAX_CATCH_UP) max_catch_up?: number;
   @Optional() @Whole(BACKLOG, 0, MAX_BACKLOG) backlog?: number;
+  @Optional() @Nullable() @Whole(CATCH_UP_MS, 0, MAX_PERIOD_MS) catch_up_ms?: number | null;
+  @Optional() @OneOf(OVERLAP, OVERLAPS) overlap?: Overlap;
   @Optional() @Flag('It makes no jobs until it is resumed.') paused?: boolean;
+  @Optional() @Nullable() @Label(NOTE, { max: MAX_LABEL }) note?: string | null;
 }
 
 /** A recurring job to store. */
@@ -92,7 +127,52 @@ export class RecurringChangeFields {
   job?: TemplateChangeFields;
   @Optional() @Whole(CATCH_UP, 0, MAX_CATCH_UP) max_catch_up?: number;
   @Optional() @Whole(BACKLOG, 0, MAX_BACKLOG) backlog?: number;
+  @Optional() @Nullable() @Whole(CATCH_UP_MS, 0, MAX_PERIOD_MS) catch_up_ms?: number | null;
+  @Optional() @OneOf(OVERLAP, OVERLAPS) overlap?: Overlap;
   @Optional() @Flag('It makes no jobs until it is resumed.') paused?: boolean;
+  @Optional() @Nullable() @Label(NOTE, { max: MAX_LABEL }) note?: string | null;
+}
+
+export class PauseFields {
+  @Optional() @Label(NOTE, { max: MAX_LABEL }) note?: string;
+}
+
+export class PreviewFields {
+  @Part('A schedule. Nothing is stored.', () => ScheduleFields) schedule!: ScheduleFields;
+  @Optional() @Whole(COUNT, 1, MAX_UPCOMING) count?: number;
+}
+
+export class UpcomingQuery {
+  @Optional() @Whole(COUNT, 1, MAX_UPCOMING) count?: number;
+}
+
+export class UpcomingSlotAnswer {
+  @Moment('The slot, without its jitter.') at!: string;
+  @Nullable() @Label('By cron: the local time of its time zone.', { max: MAX_LABEL }) local!: string | null;
+  @Flag('The local time that `cron` states is left out by a change of the clock: this is the end of the gap.')
+  moved!: boolean;
+}
+
+export class UpcomingAnswer {
+  @Parts(
+    'The next slots, in order; fewer at the end of the schedule.',
+    () => UpcomingSlotAnswer,
+    MAX_UPCOMING,
+  )
+  slots!: readonly UpcomingSlotAnswer[];
+}
+
+export class RunAnswer {
+  @JobId('The job that was made.') id!: string;
+}
+
+export class SkipAnswer {
+  @Moment('The slot.') at!: string;
+  @Label(
+    'Why it made no job: `max_catch_up`, `catch_up_ms`, `late` (`max_catch_up` is 0), `quota`, `unique_key`, `overlap`.',
+    { max: MAX_LABEL },
+  )
+  reason!: string;
 }
 
 export class RecurringQuery extends PageQuery {
@@ -102,8 +182,15 @@ export class RecurringQuery extends PageQuery {
 }
 
 export class ScheduleAnswer {
-  @Whole('The time between two slots.', MIN_RECURRING_MS, MAX_PERIOD_MS) every_ms!: number;
-  @Moment('The first slot of the row.') first_at!: string;
+  @Optional()
+  @Whole('By interval: the time between two slots.', MIN_RECURRING_MS, MAX_PERIOD_MS)
+  every_ms?: number;
+  @Optional() @Moment('By interval: the first slot of the row.') first_at?: string;
+  @Optional() @Label('By cron: the expression.', { max: MAX_CRON }) cron?: string;
+  @Optional() @Label('By cron: the time zone.', { max: MAX_LABEL }) tz?: string;
+  @Optional() @Whole('By cron: each job is made up to so much later.', 0, MAX_JITTER_MS) jitter_ms?: number;
+  @Optional() @Moment('By cron: no slot before.') start_at?: string;
+  @Optional() @Moment('By cron: no slot from then on.') end_at?: string;
 }
 
 /** The job that a schedule publishes; fields that are missing have the default of the queue. */
@@ -143,7 +230,10 @@ export class RecurringAnswer {
   @Part('When it makes a job.', () => ScheduleAnswer) schedule!: ScheduleAnswer;
   @Part('What each job is like.', () => TemplateAnswer) job!: TemplateAnswer;
   @Whole(CATCH_UP, 0, MAX_CATCH_UP) max_catch_up!: number;
+  @Nullable() @Whole(CATCH_UP_MS, 0, MAX_PERIOD_MS) catch_up_ms!: number | null;
+  @OneOf(OVERLAP, OVERLAPS) overlap!: string;
   @Flag('It makes no jobs until it is resumed.') paused!: boolean;
+  @Nullable() @Label(NOTE, { max: MAX_LABEL }) note!: string | null;
   @Whole('Jobs that it has made. The id of the last one ends in this number.', 0, Number.MAX_SAFE_INTEGER)
   made!: number;
   @Whole(
@@ -152,7 +242,11 @@ export class RecurringAnswer {
     Number.MAX_SAFE_INTEGER,
   )
   skipped!: number;
-  @Nullable() @Moment('The next slot; null while it is paused.') next_at!: string | null;
+  @Nullable()
+  @Part('The last slot that made no job; null if there is none.', () => SkipAnswer)
+  last_skip!: SkipAnswer | null;
+  @Nullable() @Moment('The next slot; null while it is paused, and when its schedule has ended.') next_at!:
+    string | null;
   @Nullable() @Moment('The last slot that came; null if none has yet.') last_at!: string | null;
   @Moment('When it was stored first.') created_at!: string;
 }

@@ -68,7 +68,7 @@ export interface TimelineEntry {
 
 export interface JobFilter extends PageOptions {
   readonly queue?: string;
-  readonly state?: readonly (JobState | 'ended')[];
+  readonly state?: readonly JobState[];
   readonly tag?: string;
   readonly type?: string;
   readonly group?: string;
@@ -135,6 +135,12 @@ export interface QueueSettings {
   readonly defaults: QueueDefaults | null;
   readonly maxKept: number | null;
   readonly indexTags: boolean | null;
+  /** Shortest delay before the next attempt of a job whose lease has expired. */
+  readonly leaseGraceMs: number | null;
+  /** Where jobs go in the ready list whose lease has expired. */
+  readonly expired: 'back' | 'front' | null;
+  /** The target that servers with `push.enabled` send its jobs to; null = none. */
+  readonly push: { readonly target: string } | null;
 }
 
 export interface QueueDetails extends QueueSettings {
@@ -152,7 +158,8 @@ export interface QueueDetails extends QueueSettings {
       | 'leased'
       | 'stalled'
       | 'dead'
-      | 'ended'
+      | 'done'
+      | 'cancelled'
       | 'recurring',
       number
     >
@@ -205,12 +212,28 @@ export interface DeadOutcome {
   readonly nextCursor: string | null;
 }
 
+/** By interval. */
+export interface IntervalFields {
+  readonly everyMs: number;
+  readonly offsetMs?: number;
+  readonly firstAt?: Date | string;
+}
+
+/** By a cron expression of five fields, or six with the seconds first, in the local time of a time zone. */
+export interface CronFields {
+  readonly cron: string;
+  /** `Europe/Berlin`, `UTC` … */
+  readonly tz: string;
+  /** Each job is made up to so much later than its slot. */
+  readonly jitterMs?: number;
+  readonly startAt?: Date | string;
+  readonly endAt?: Date | string;
+}
+
+export type ScheduleFields = IntervalFields | CronFields;
+
 export interface RecurringFields {
-  readonly schedule: {
-    readonly everyMs: number;
-    readonly offsetMs?: number;
-    readonly firstAt?: Date | string;
-  };
+  readonly schedule: ScheduleFields;
   readonly job: Omit<JobOptions, 'id' | 'delayMs' | 'runAt'> & {
     readonly queue: string;
     readonly type?: string;
@@ -219,17 +242,41 @@ export interface RecurringFields {
     readonly contentType?: string;
   };
   readonly maxCatchUp?: number;
+  readonly catchUpMs?: number | null;
+  readonly overlap?: 'allow' | 'skip' | 'replace';
   readonly paused?: boolean;
+  readonly note?: string | null;
+}
+
+/** A slot to come. */
+export interface UpcomingSlot {
+  readonly at: string;
+  /** By cron: the local time, with its offset. */
+  readonly local: string | null;
+  /** A change of the clock leaves out the local time that the expression states: this is the end of the gap. */
+  readonly moved: boolean;
 }
 
 export interface RecurringJob {
   readonly id: string;
-  readonly schedule: { readonly everyMs: number; readonly firstAt: string };
+  readonly schedule:
+    | { readonly everyMs: number; readonly firstAt: string }
+    | {
+        readonly cron: string;
+        readonly tz: string;
+        readonly jitterMs: number;
+        readonly startAt?: string;
+        readonly endAt?: string;
+      };
   readonly job: Readonly<Record<string, unknown>> & { readonly queue: string };
   readonly maxCatchUp: number;
+  readonly catchUpMs: number | null;
+  readonly overlap: string;
   readonly paused: boolean;
+  readonly note: string | null;
   readonly made: number;
   readonly skipped: number;
+  readonly lastSkip: { readonly at: string; readonly reason: string } | null;
   readonly nextAt: string | null;
   readonly lastAt: string | null;
   readonly createdAt: string;
@@ -257,11 +304,31 @@ export interface DayStats {
   readonly stillDead: number | null;
 }
 
+/** A worker session; or, with null in what only a session has, a worker that is known by its name only. */
 export interface WorkerSession {
+  /** Of a session its id. */
   readonly name: string;
+  /** When it was heard of last. */
   readonly seenAt: string;
+  /** Jobs with a `type`, a result or another option that it has leased, and those of them whose lease has ended. */
   readonly leased: number;
   readonly stalled: number;
+  readonly displayName: string | null;
+  readonly host: string | null;
+  readonly pid: number | null;
+  readonly version: string | null;
+  readonly language: string | null;
+  readonly queues: readonly string[] | null;
+  readonly concurrency: number | null;
+  /** Leases that its last heartbeat named. */
+  readonly jobsAtHand: number | null;
+  readonly startedAt: string | null;
+  readonly heartbeatAt: string | null;
+  /** It was asked to lease nothing more, to shut down. */
+  readonly quiet: boolean;
+  readonly stop: boolean;
+  /** It has sent no heartbeat for as long as its leases last. */
+  readonly lost: boolean;
 }
 
 /** An event of a namespace. `missed`: some could not be given; it has no other field. Later servers have more names. */

@@ -1,5 +1,6 @@
 import { type AnyJobDefinition, type GivesResult, type TakesInput, validate } from '../define-job.js';
 import type { EndedJob, PublishCall, PublishDriver, PublishedJob } from '../driver.js';
+import { randomHex } from '../random-hex.js';
 import type { JobOptions, NewJob } from './new-job.js';
 
 export interface PublishOptions {
@@ -141,11 +142,4 @@ function publishOptionsOf({ idempotencyKey, durability, signal }: PublishOptions
 function definedOf(fields: { [K in keyof (PublishOptions & WaitOptions)]: unknown }): PublishOptions &
   WaitOptions {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
-}
-
-/** `crypto.randomUUID` is missing in pages that were loaded over plain HTTP. */
-function randomHex(bytes: number): string {
-  return Array.from(crypto.getRandomValues(new Uint8Array(bytes)), (byte) =>
-    byte.toString(16).padStart(2, '0'),
-  ).join('');
 }

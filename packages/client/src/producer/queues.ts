@@ -48,7 +48,7 @@ export class Queues {
   /** Removes all jobs in these states; call it again while `complete` is false. */
   purge(
     queue: string,
-    states: readonly (JobState | 'ended')[],
+    states: readonly JobState[],
     { dryRun = false, ...options }: CallOptions & { readonly dryRun?: boolean } = {},
   ): Promise<PurgedQueue> {
     // It may take five seconds.

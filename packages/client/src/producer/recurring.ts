@@ -1,4 +1,11 @@
-import type { Page, PageOptions, RecurringFields, RecurringJob } from './answers.js';
+import type {
+  Page,
+  PageOptions,
+  RecurringFields,
+  RecurringJob,
+  ScheduleFields,
+  UpcomingSlot,
+} from './answers.js';
 import { type CallOptions, type Calls, part, withPayload } from './calls.js';
 import { objectWith } from './new-job.js';
 import { toWire } from '../wire.js';
@@ -46,11 +53,45 @@ export class Recurring {
     return this.calls.remove(`recurring/${part(id)}`, options);
   }
 
-  pause(id: string, options: CallOptions = {}): Promise<RecurringJob> {
+  /** @param options its `note` is shown until it is resumed */
+  pause(
+    id: string,
+    { note, ...options }: CallOptions & { readonly note?: string } = {},
+  ): Promise<RecurringJob> {
+    const body = note === undefined ? {} : { body: { note } };
     return this.calls.send(
-      { method: 'POST', path: `recurring/${part(id)}/pause`, isRepeatable: true },
+      { method: 'POST', path: `recurring/${part(id)}/pause`, isRepeatable: true, ...body },
       options,
     );
+  }
+
+  /** Makes a job now, outside of the schedule. @throws {PumphouseError} `unique_key_taken`: `overlap` forbids it */
+  run(id: string, options: CallOptions = {}): Promise<{ readonly id: string }> {
+    return this.calls.send({ method: 'POST', path: `recurring/${part(id)}/run` }, options);
+  }
+
+  /** The next slots, also while it is paused. */
+  async next(id: string, count?: number, options: CallOptions = {}): Promise<readonly UpcomingSlot[]> {
+    const query = count === undefined ? {} : { count };
+    const path = `recurring/${part(id)}/next`;
+    const { slots } = await this.calls.send<{ slots: UpcomingSlot[] }>(
+      { method: 'GET', path, query },
+      options,
+    );
+    return slots;
+  }
+
+  /** The next slots of a schedule that is not stored. */
+  async preview(
+    schedule: ScheduleFields,
+    count?: number,
+    options: CallOptions = {},
+  ): Promise<readonly UpcomingSlot[]> {
+    const { slots } = await this.calls.send<{ slots: UpcomingSlot[] }>(
+      { method: 'POST', path: 'recurring/preview', isRepeatable: true, body: { schedule, count } },
+      options,
+    );
+    return slots;
   }
 
   resume(id: string, options: CallOptions = {}): Promise<RecurringJob> {

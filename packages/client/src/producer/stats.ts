@@ -14,7 +14,7 @@ export class Stats {
   }
 }
 
-/** Workers that lease jobs under a name. */
+/** Worker sessions, and other workers that lease jobs under a name. */
 export class Workers {
   constructor(private readonly calls: Calls) {}
 
@@ -27,8 +27,23 @@ export class Workers {
     return this.calls.send({ method: 'GET', path: `workers/${part(name)}` }, options);
   }
 
+  /** Asks a session to lease nothing more. Its next heartbeat tells it. @throws {PumphouseError} `worker_not_found` */
+  quiet(name: string, options: CallOptions = {}): Promise<void> {
+    return this.request(name, 'quiet', options);
+  }
+
+  /** Asks a session to shut down: `Worker.stop` of that worker. @throws {PumphouseError} `worker_not_found` */
+  stop(name: string, options: CallOptions = {}): Promise<void> {
+    return this.request(name, 'stop', options);
+  }
+
   /** Forgets a worker until it is heard of again; its leases stay. */
   delete(name: string, options: CallOptions = {}): Promise<void> {
     return this.calls.remove(`workers/${part(name)}`, options);
+  }
+
+  private request(name: string, what: string, options: CallOptions): Promise<void> {
+    const path = `workers/${part(name)}/${what}`;
+    return this.calls.send({ method: 'POST', path, isRepeatable: true }, options);
   }
 }

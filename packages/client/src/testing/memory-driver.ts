@@ -3,6 +3,7 @@ import type {
   AckStatus,
   EncodedPayload,
   EndedJob,
+  ExtendedLease,
   FailureReport,
   HeartbeatAnswer,
   HeartbeatCall,
@@ -13,6 +14,8 @@ import type {
   LeaseRequest,
   PublishCall,
   PublishedJob,
+  SessionAnswer,
+  SessionHeartbeat,
 } from '../driver.js';
 import { PumphouseError } from '../errors.js';
 import type { NewJob, RetryPolicy } from '../producer/new-job.js';
@@ -150,6 +153,20 @@ export class MemoryDriver implements JobDriver {
       if (ready.length > 0 || signal.aborted || leftMs <= 0) return ready.map((job) => this.leaseOne(job));
       await this.changeWithin(leftMs, signal);
     }
+  }
+
+  heartbeatSession({ leases }: SessionHeartbeat): Promise<SessionAnswer> {
+    const extended = leases.map((lease): ExtendedLease => {
+      const job = this.stored.get(lease.id);
+      if (job === undefined || job.state === 'done') return { status: 'not_found', cancelRequested: false };
+      const status = isHeld(job, lease) ? 'extended' : 'lease_lost';
+      return { status, cancelRequested: status === 'extended' && job.cancelRequested };
+    });
+    return Promise.resolve({ leases: extended, quiet: false, stop: false });
+  }
+
+  endSession(): Promise<void> {
+    return Promise.resolve();
   }
 
   heartbeat(lease: LeaseRef, { progress }: HeartbeatCall): Promise<HeartbeatAnswer> {

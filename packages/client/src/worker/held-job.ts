@@ -23,10 +23,11 @@ export class HeldJob {
   state: 'waiting' | 'running' | 'settling' | 'gone' = 'waiting';
   /** When the last lease or heartbeat that was answered began, on the monotonic clock. */
   confirmedMs: number;
-  nextHeartbeatMs: number;
-  isBeating = false;
-  /** A value that the next heartbeat carries, and the calls that wait for it. */
+  /** A value that is to be stored, and the calls that wait for it. */
   progress: Progress | undefined;
+  isStoringProgress = false;
+  /** Storing it has failed; it is due again then. */
+  progressDueMs = 0;
   /** The worker has given it back without waiting for its handler. */
   isAbandoned = false;
   private controller: AbortController | undefined;
@@ -37,10 +38,8 @@ export class HeldJob {
     /** Undefined: this worker has no handler for it. */
     readonly registration: Registration | undefined,
     nowMs: number,
-    heartbeatMs: number,
   ) {
     this.confirmedMs = nowMs;
-    this.nextHeartbeatMs = nowMs + heartbeatMs;
   }
 
   /** Made when it is first wanted: most handlers of short jobs never look. */

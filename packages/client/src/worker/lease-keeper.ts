@@ -1,7 +1,9 @@
-import type { WorkerDriver } from '../driver.js';
+import type { ExtendedLease, SessionAnswer, WorkerDriver } from '../driver.js';
 import { isPumphouseError } from '../errors.js';
 import type { HeldJob, Progress } from './held-job.js';
+import { errorText, type Logger } from './logger.js';
 import type { LoopGuard } from './loop-guard.js';
+import type { Session } from './session.js';
 
 /** A heartbeat is due after this part of the lease, ± `JITTER` of it: two more can follow if one is not answered. */
 const HEARTBEAT_PART = 1 / 3;
@@ -12,56 +14,71 @@ const AGAIN_PART = 1 / 20;
 const ATTEMPT_PART = 1 / 6;
 /** Without an answer for so long, another worker may get the job soon. */
 const UNCONFIRMED_PART = 0.8;
-/** Times at which due heartbeats are looked for, in each lease. */
+/** Times at which it is seen whether a heartbeat is due, in each lease. */
 const TICKS = 60;
 const MIN_TICK_MS = 5;
 const MAX_TICK_MS = 1_000;
 const MIN_ATTEMPT_MS = 50;
 const MAX_ATTEMPT_MS = 10_000;
+/** Leases of one heartbeat; more leases go in several, which are sent at once. */
+const MAX_LEASES = 1_000;
 
-/** Sends heartbeats for all jobs of a worker, until each is settled. */
+export interface LeaseKeeperOptions {
+  readonly driver: WorkerDriver;
+  readonly session: Session;
+  readonly ttrMs: number;
+  readonly guard: LoopGuard;
+  readonly logger: Logger;
+  /** Called with each answer that asks the worker to be quiet or to stop. */
+  readonly onRequest: (what: 'quiet' | 'stop') => void;
+}
+
+/** Sends the heartbeats of a worker session, which extend all of its leases, until each job is settled. */
 export class LeaseKeeper {
   private readonly held = new Set<HeldJob>();
   private readonly tickMs: number;
   private readonly attemptMs: number;
   private timer: NodeJS.Timeout | undefined;
+  private nextHeartbeatMs = 0;
+  /** The heartbeat that is on its way. */
+  private beating: Promise<void> | undefined;
+  private hasWarned = false;
 
-  constructor(
-    private readonly driver: WorkerDriver,
-    private readonly ttrMs: number,
-    private readonly guard: LoopGuard,
-  ) {
+  constructor(private readonly options: LeaseKeeperOptions) {
+    const { ttrMs } = options;
     this.tickMs = Math.min(MAX_TICK_MS, Math.max(MIN_TICK_MS, ttrMs / TICKS));
     this.attemptMs = Math.min(MAX_ATTEMPT_MS, Math.max(MIN_ATTEMPT_MS, ttrMs * ATTEMPT_PART));
-  }
-
-  /** Milliseconds to the next heartbeat of a lease that begins now. */
-  pauseMs(): number {
-    return this.ttrMs * HEARTBEAT_PART * (1 - JITTER + 2 * JITTER * Math.random());
   }
 
   add(held: HeldJob): void {
     this.held.add(held);
   }
 
+  /** Begins with a first heartbeat: the session is listed. */
   start(): void {
-    this.guard.begin(this.tickMs);
+    this.options.guard.begin(this.tickMs);
     this.timer = setInterval(() => this.tick(), this.tickMs);
+    this.tick();
   }
 
-  stop(): void {
+  /** Ends the session. It is no harm if that fails: it is lost after its lease, and forgotten later. */
+  async stop(): Promise<void> {
     clearInterval(this.timer);
+    const { driver, session } = this.options;
+    // A heartbeat that arrives behind the end would begin the session again.
+    await this.beating;
+    await driver.endSession(session.id).catch(() => undefined);
   }
 
   /** True if no heartbeat was answered for so long that another worker may have the job soon. */
   isDoubtful({ confirmedMs }: HeldJob): boolean {
-    return performance.now() - confirmedMs > this.ttrMs * UNCONFIRMED_PART;
+    return performance.now() - confirmedMs > this.options.ttrMs * UNCONFIRMED_PART;
   }
 
-  /** Sends a heartbeat now. @returns true if it was answered, and the lease is there */
+  /** Extends one lease now. @returns true if that was answered, and the lease is there */
   async confirm(held: HeldJob): Promise<boolean> {
     const beforeMs = held.confirmedMs;
-    await this.beat(held);
+    await this.extend(held);
     return held.confirmedMs > beforeMs;
   }
 
@@ -71,53 +88,110 @@ export class LeaseKeeper {
     held.progress = undefined;
   }
 
-  /** Sends a heartbeat with this progress, as soon as the one in flight is answered. */
+  /** Stores this progress, as soon as that of an earlier call is stored. */
   progress(held: HeldJob, value: unknown): Promise<void> {
     if (!this.held.has(held)) return Promise.resolve();
     return new Promise((resolve, reject) => {
       held.progress = { value, waiting: [...(held.progress?.waiting ?? []), { resolve, reject }] };
-      if (!held.isBeating) void this.beat(held);
+      if (!held.isStoringProgress) void this.extend(held);
     });
   }
 
   private tick(): void {
-    this.guard.tick(this.held.size > 0);
+    const { guard } = this.options;
+    guard.tick(this.held.size > 0);
     const nowMs = performance.now();
     for (const held of this.held) {
       if (this.isDoubtful(held)) held.abort('lease_unconfirmed');
-      if (nowMs >= held.nextHeartbeatMs && !held.isBeating) void this.beat(held);
+      const isDue = held.progress !== undefined && nowMs >= held.progressDueMs;
+      if (isDue && !held.isStoringProgress) void this.extend(held);
     }
+    if (nowMs < this.nextHeartbeatMs || this.beating !== undefined) return;
+    this.beating = this.beat().finally(() => (this.beating = undefined));
   }
 
-  private async beat(held: HeldJob): Promise<void> {
+  /** A heartbeat of the session, with all leases that it has. */
+  private async beat(): Promise<void> {
+    const { ttrMs } = this.options;
+    const all = [...this.held].filter(({ isLost }) => !isLost);
+    const parts = [all.slice(0, MAX_LEASES)];
+    for (let at = MAX_LEASES; at < all.length; at += MAX_LEASES) parts.push(all.slice(at, at + MAX_LEASES));
+    const areAnswered = await Promise.all(parts.map((part) => this.beatFor(part)));
+    const pauseMs = areAnswered.every((isAnswered) => isAnswered)
+      ? ttrMs * HEARTBEAT_PART * (1 - JITTER + 2 * JITTER * Math.random())
+      : ttrMs * AGAIN_PART;
+    this.nextHeartbeatMs = performance.now() + pauseMs;
+  }
+
+  /** @returns false if it was not answered */
+  private async beatFor(all: readonly HeldJob[]): Promise<boolean> {
+    const { driver, session, ttrMs } = this.options;
+    const sentMs = performance.now();
+    let answer: SessionAnswer;
+    try {
+      answer = await driver.heartbeatSession({
+        ...{ session: session.id, info: session.info, ttrMs, timeoutMs: this.attemptMs },
+        leases: all.map(({ job }) => job),
+      });
+    } catch (error) {
+      this.warnRefused(error);
+      return false;
+    }
+    all.forEach((held, i) => this.took(held, answer.leases[i], sentMs));
+    if (answer.quiet) this.options.onRequest('quiet');
+    if (answer.stop) this.options.onRequest('stop');
+    return true;
+  }
+
+  private took(held: HeldJob, extended: ExtendedLease | undefined, sentMs: number): void {
+    if (extended?.status !== 'extended') {
+      lost(held);
+      return;
+    }
+    // A heartbeat of the job alone may have been sent after this one.
+    held.confirmedMs = Math.max(held.confirmedMs, sentMs);
+    if (extended.cancelRequested) held.abort('cancelled');
+  }
+
+  /** Once: a refusal that passes is not worth a line, and one that stays would fill the log. */
+  private warnRefused(error: unknown): void {
+    if (this.hasWarned || (isPumphouseError(error) && error.retryable)) return;
+    this.hasWarned = true;
+    this.options.logger.error('the heartbeats of this worker are refused: its leases will end', {
+      error: errorText(error),
+    });
+  }
+
+  /** One heartbeat of one job, with the progress that waits to be stored. */
+  private async extend(held: HeldJob): Promise<void> {
     const { progress } = held;
+    const { driver, ttrMs } = this.options;
     held.progress = undefined;
-    held.isBeating = true;
+    held.isStoringProgress = true;
     let isStored = false;
     const sentMs = performance.now();
-    const options = { ttrMs: this.ttrMs, timeoutMs: this.attemptMs };
+    const options = { ttrMs, timeoutMs: this.attemptMs };
     try {
-      const { cancelRequested } = await this.driver.heartbeat(
+      const { cancelRequested } = await driver.heartbeat(
         held.job,
         progress ? { ...options, progress: progress.value } : options,
       );
-      held.confirmedMs = sentMs;
-      held.nextHeartbeatMs = performance.now() + this.pauseMs();
+      held.confirmedMs = Math.max(held.confirmedMs, sentMs);
       if (cancelRequested) held.abort('cancelled');
       stored(progress);
       isStored = true;
     } catch (error) {
-      held.nextHeartbeatMs = performance.now() + this.ttrMs * AGAIN_PART;
+      held.progressDueMs = performance.now() + ttrMs * AGAIN_PART;
       if (isPumphouseError(error, 'lease_lost', 'job_not_found')) {
-        this.lost(held);
+        lost(held);
         stored(progress);
       } else if (progress) this.again(held, progress, error);
     }
-    held.isBeating = false;
-    if (isStored && hasProgress(held)) void this.beat(held);
+    held.isStoringProgress = false;
+    if (isStored && hasProgress(held)) void this.extend(held);
   }
 
-  /** Progress that was not stored goes with the next heartbeat, unless the server refuses it. */
+  /** Progress that was not stored is sent again, unless the server refuses it. */
   private again(held: HeldJob, progress: Progress, error: unknown): void {
     if (!isPumphouseError(error) || !error.retryable) {
       for (const { reject } of progress.waiting) reject(error);
@@ -129,12 +203,12 @@ export class LeaseKeeper {
       };
     } else stored(progress);
   }
+}
 
-  /** Of a job whose ack is on its way the answer to the ack counts: a heartbeat that comes behind it finds no job. */
-  private lost(held: HeldJob): void {
-    if (held.state === 'settling' || held.state === 'gone') return;
-    held.abort('lease_lost');
-  }
+/** Of a job whose ack is on its way the answer to the ack counts: a heartbeat that comes behind it finds no job. */
+function lost(held: HeldJob): void {
+  if (held.state === 'settling' || held.state === 'gone') return;
+  held.abort('lease_lost');
 }
 
 /** New progress may have come while a heartbeat was in flight. */

@@ -17,6 +17,7 @@ import { LeaseKeeper } from './lease-keeper.js';
 import { consoleLogger, errorText, type Logger } from './logger.js';
 import { LoopGuard } from './loop-guard.js';
 import { encode, Fail, failureOf, Next, Release, Retry } from './outcomes.js';
+import { newSession, type Session } from './session.js';
 import { onStopSignals } from './stop-signals.js';
 
 export interface WorkerOptions {
@@ -37,7 +38,7 @@ export interface WorkerOptions {
   readonly shutdownAbortMs?: number;
   /** Jobs without a handler are given back for so long; 60,000. A release that knows them may be on its way. */
   readonly unhandledDelayMs?: number;
-  /** The name that the server lists it under. */
+  /** Its name in lists. Workers with equal names are listed each for itself. */
   readonly name?: string;
   readonly logger?: Logger;
 }
@@ -82,12 +83,15 @@ export class Worker {
   private readonly logger: Logger;
   private readonly handlers = new Handlers();
   private readonly middleware: Middleware[] = [];
+  private readonly session: Session;
   private readonly guard: LoopGuard;
   private readonly keeper: LeaseKeeper;
   private readonly acks: AckBatcher;
   private readonly held = new Set<HeldJob>();
   private readonly waiting: HeldJob[] = [];
   private runningCount = 0;
+  /** Aborted: nothing more is leased. */
+  private readonly quieting = new AbortController();
   private readonly stopping = new AbortController();
   /** Aborted: what is left is given back at once. */
   private readonly atOnce = new AbortController();
@@ -103,7 +107,12 @@ export class Worker {
     checkOptions(this.options);
     this.logger = options.logger ?? consoleLogger;
     this.guard = new LoopGuard(this.options.ttrMs, this.logger);
-    this.keeper = new LeaseKeeper(driver, this.options.ttrMs, this.guard);
+    this.session = newSession(this.options);
+    this.keeper = new LeaseKeeper({
+      ...{ driver, session: this.session, guard: this.guard, logger: this.logger },
+      ttrMs: this.options.ttrMs,
+      onRequest: (what) => (what === 'quiet' ? this.quiet() : void this.stop()),
+    });
     this.acks = new AckBatcher(driver, () => this.runningCount === 0);
   }
 
@@ -127,13 +136,18 @@ export class Worker {
     return this;
   }
 
+  /** The id of its session, which lists, events and `leasedBy` show. No other worker has it. */
+  get id(): string {
+    return this.session.id;
+  }
+
   /** Jobs that this worker has leased: waiting, running and being settled. */
   get heldCount(): number {
     return this.held.size;
   }
 
   /**
-   * Works until `stop` is called; with `signals`, until SIGTERM or SIGINT. A second signal gives all jobs back at once,
+   * Works until `stop` is called, here or by an operator; with `signals`, until SIGTERM or SIGINT. A second signal gives all jobs back at once,
    * and then ends the process, if it has not ended within half a second.
    *
    * @throws {PumphouseError} the server refuses this worker: its token, its queues. What was running has ended by then
@@ -143,10 +157,15 @@ export class Worker {
     return this.running;
   }
 
+  /** Leases nothing more; what it has goes on. `run` ends with `stop` only. An operator can ask for both by the API. */
+  quiet(): void {
+    this.quieting.abort();
+    this.changed();
+  }
+
   /** Stops leasing, waits for handlers, aborts them, gives the rest back. Resolves when no job is held. */
   async stop(): Promise<void> {
-    this.stopping.abort();
-    this.changed();
+    this.stopNow();
     await this.running?.catch(() => undefined);
   }
 
@@ -160,24 +179,29 @@ export class Worker {
     this.keeper.start();
     try {
       await this.leaseLoop();
+      while (!this.stopping.signal.aborted) await this.change();
     } finally {
-      this.stopping.abort();
+      this.stopNow();
       await this.drain();
-      this.keeper.stop();
+      await this.keeper.stop();
       unlisten?.();
     }
   }
 
   /** Gives all jobs back now. @returns when that is done, or after a second */
   private async stopAtOnce(): Promise<void> {
-    this.stopping.abort();
     this.atOnce.abort();
-    this.changed();
+    this.stopNow();
     await Promise.race([this.running?.catch(() => undefined), sleep(AT_ONCE_MS)]);
   }
 
+  private stopNow(): void {
+    this.stopping.abort();
+    this.quiet();
+  }
+
   private async leaseLoop(): Promise<void> {
-    const { signal } = this.stopping;
+    const { signal } = this.quieting;
     let pauses = 0;
     while (!signal.aborted) {
       const free = this.options.concurrency + this.options.prefetch - this.held.size;
@@ -188,7 +212,9 @@ export class Worker {
       const begunMs = performance.now();
       const jobs = await this.lease(Math.min(free, MAX_LEASES));
       const isDoubtful = this.guard.stoodStillSince(begunMs);
-      for (const job of jobs ?? []) this.take(job, isDoubtful);
+      // Of all of them now: the first handler may block the event loop.
+      const answeredMs = performance.now();
+      for (const job of jobs ?? []) this.take(job, answeredMs, isDoubtful);
       const isTooSoon = performance.now() - begunMs < this.options.waitMs * SOON_PART;
       if (jobs === undefined || (jobs.length === 0 && isTooSoon)) {
         const pauseMs = Math.random() * Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** pauses++);
@@ -199,10 +225,10 @@ export class Worker {
 
   /** @returns undefined if that failed */
   private async lease(count: number): Promise<readonly LeasedJob[] | undefined> {
-    const { queues, order, waitMs, ttrMs, name } = this.options;
-    const { signal } = this.stopping;
+    const { queues, order, waitMs, ttrMs } = this.options;
+    const { signal } = this.quieting;
     try {
-      return await this.driver.lease({ queues, order, count, waitMs, ttrMs, worker: name, signal });
+      return await this.driver.lease({ queues, order, count, waitMs, ttrMs, worker: this.id, signal });
     } catch (error) {
       if (signal.aborted) return [];
       if (isPumphouseError(error, ...HOPELESS)) throw error;
@@ -212,11 +238,11 @@ export class Worker {
   }
 
   /** @param isDoubtful the answer may be old: the process stood still while it was on its way */
-  private take(job: LeasedJob, isDoubtful: boolean): void {
-    const held = new HeldJob(job, this.handlers.find(job), performance.now(), this.keeper.pauseMs());
+  private take(job: LeasedJob, answeredMs: number, isDoubtful: boolean): void {
+    const held = new HeldJob(job, this.handlers.find(job), answeredMs);
     this.held.add(held);
     this.keeper.add(held);
-    if (this.stopping.signal.aborted) void this.giveBack(held);
+    if (this.quieting.signal.aborted) void this.giveBack(held);
     else if (held.registration === undefined) this.releaseUnhandled(held);
     else if (isDoubtful) void this.confirm(held);
     else this.enqueue(held);
@@ -240,6 +266,8 @@ export class Worker {
       if (held === undefined) return;
       // What happened while it waited: its handler does not begin.
       if (held.abortedBy !== undefined) void this.giveBack(held);
+      // The process may have stood still since: no timer has found the lease doubtful yet.
+      else if (this.keeper.isDoubtful(held)) void this.confirm(held);
       else void this.execute(held);
     }
   }

@@ -1,0 +1,69 @@
+--[[
+Store more slots of a recurring job by cron, which a server has computed. Servers that compute at the same time store them once. Its keys are built
+from the prefix of meta (core/call).
+
+KEYS[1] meta         hash: the namespace's marker
+KEYS[2] due          zset: queue number -> earliest due time, Unix ms
+ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
+ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
+ARGV[3] id           its own
+ARGV[4] revision     of the recurring job that they were computed for
+ARGV[5] after        the last slot that it had then, or that it served last, Unix ms; "" = none
+ARGV[6] new_slots    the slots behind it, as in timers/cron_slots
+ARGV[7] complete     1 = there are no more after these
+ARGV[8] skipped      slots between after and the first of these, which have passed and are left out
+ARGV[9] tzdata       the version of the time zones that they were computed with
+ARGV[10] replaces    1 = they replace all slots that have not come yet
+
+Returns {status, now_ms, stored, next_ms}. Status: 0 done, 1 too late. Stored: 1, or 0: it was changed, paused or removed meanwhile, or another server
+was first. Next_ms: when to run its timer, 0 = no slot is left.
+Cost: O(log N).
+]]
+local meta, due = KEYS[1], KEYS[2]
+local clock_ms, deadline_ms, id, revision, after, new_slots = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5], ARGV[6]
+local complete, skipped, tzdata, replaces = ARGV[7], tonumber(ARGV[8]), ARGV[9], ARGV[10]
+
+--- @requires core/call, timers/cron_slots
+
+use_namespace(meta)
+if start_clock(clock_ms, deadline_ms) then
+  return { 1, now_floor }
+end
+
+-- Read.
+local key, by_cron, timers = named_key("R", id), namespace_key("cron"), namespace_key("timers")
+local known = redis.call("HMGET", key, "revision", "slots", "last", "paused", "jitter")
+redis.call("EXISTS", meta, due, by_cron, timers)
+local slots, last = slots_in(known[2]), known[3] or ""
+local end_of_known = #slots > 0 and text_of(slots[#slots]) or last
+if known[1] ~= revision or known[4] ~= "0" or end_of_known ~= after then
+  return { 0, now_floor, 0, 0 }
+end
+
+local all = {}
+for _, slot in ipairs(slots) do
+  if replaces ~= "1" or slot <= now_floor then
+    all[#all + 1] = slot
+  end
+end
+for _, slot in ipairs(slots_in(new_slots)) do
+  if slot > (all[#all] or 0) then
+    all[#all + 1] = slot
+  end
+end
+local fires = all[1] and fire_time(id, all[1], tonumber(known[5] or "0"))
+
+-- Write.
+redis.call("HSET", key, "slots", slots_text(all, 1), "complete", complete, "tzdata", tzdata, "next", all[1] and text_of(all[1]) or "")
+if skipped > 0 then
+  redis.call("HINCRBY", key, "skipped", skipped)
+  redis.call("HSET", key, "skip_at", text_of(all[1] or now_floor), "skip_reason", "max_catch_up")
+end
+if not fires then
+  redis.call("ZREM", by_cron, id)
+  return { 0, now_floor, 1, 0 }
+end
+redis.call("ZADD", by_cron, text_of(fires), id)
+redis.call("ZADD", timers, "LT", text_of(fires), "C")
+redis.call("ZADD", due, "LT", text_of(fires), EXTENDED_TIMERS)
+return { 0, now_floor, 1, fires }

@@ -1,0 +1,37 @@
+--[[
+Set or remove a field of the push targets of a namespace, if none of them has changed since the caller read them. They need no marker of the
+namespace, and outlive it. What the fields mean: src/engine/queues/targets.ts.
+
+KEYS[1] meta         hash: the namespace's marker; only its name is used
+KEYS[2] targets      hash: field -> value; "v" -> number of the last change
+ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
+ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
+ARGV[3] version      number of the last change that the caller knows, 0 = there was none
+ARGV[4] field        its name
+ARGV[5] value        "" = remove it
+
+Returns {status, now_ms, changed}. Status: 0 done, 1 too late. Changed: 1; 0 = another caller was faster, and nothing has changed.
+Cost: O(1).
+]]
+local meta, targets = KEYS[1], KEYS[2]
+local clock_ms, deadline_ms = ARGV[1], tonumber(ARGV[2])
+local version, field, value = ARGV[3], ARGV[4], ARGV[5]
+
+--- @requires core/call
+
+use_namespace(meta)
+if start_clock(clock_ms, deadline_ms) then
+  return { 1, now_floor }
+end
+
+redis.call("EXISTS", meta, targets)
+if (redis.call("HGET", targets, "v") or "0") ~= version then
+  return { 0, now_floor, 0 }
+end
+if value == "" then
+  redis.call("HDEL", targets, field)
+else
+  redis.call("HSET", targets, field, value)
+end
+redis.call("HINCRBY", targets, "v", 1)
+return { 0, now_floor, 1 }

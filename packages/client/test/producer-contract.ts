@@ -1,0 +1,286 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { waitFor } from '../../../test/support/redis.js';
+import {
+  type EventOptions,
+  isPumphouseError,
+  type JobState,
+  type PlacedEvent,
+  type Pumphouse,
+} from '../src/node.js';
+
+/** What a Pumphouse has, over HTTP or in process. */
+export interface ProducerUnderTest extends Pick<
+  Pumphouse,
+  'publish' | 'publishMany' | 'publishAndWait' | 'worker' | 'events'
+> {
+  readonly jobs: Pick<Pumphouse['jobs'], keyof Pumphouse['jobs']>;
+  readonly queues: Pick<Pumphouse['queues'], keyof Pumphouse['queues']>;
+  readonly workers: Pick<Pumphouse['workers'], keyof Pumphouse['workers']>;
+}
+
+let count = 0;
+const fresh = (what = 'q'): string => `${what}-${String(process.pid)}-${String(count++)}`;
+
+const codeOf = (promise: Promise<unknown>): Promise<string> =>
+  promise.then(
+    () => 'none',
+    (error: unknown) => (isPumphouseError(error) ? error.code : String(error)),
+  );
+
+/** Collects events until `stop`. Resolves when what happens from then on is received. */
+export async function follow(
+  pumphouse: Pick<ProducerUnderTest, 'events'>,
+  options: EventOptions = {},
+): Promise<{ readonly events: PlacedEvent[]; readonly stop: () => Promise<void> }> {
+  const events: PlacedEvent[] = [];
+  const abort = new AbortController();
+  let ended: Promise<unknown> = Promise.resolve();
+  await new Promise<void>((resolve, reject) => {
+    const read = async (): Promise<void> => {
+      for await (const event of pumphouse.events({ ...options, onOpen: resolve, signal: abort.signal })) {
+        events.push(event);
+      }
+    };
+    ended = read().catch((error: unknown) => {
+      if (!abort.signal.aborted) reject(error instanceof Error ? error : new Error(String(error)));
+    });
+  });
+  return {
+    events,
+    stop: async () => {
+      abort.abort();
+      await ended;
+    },
+  };
+}
+
+/** Queues, workers and events: the same with and without a server. */
+export function producerContract(name: string, underTest: () => ProducerUnderTest): void {
+  describe(`a Pumphouse ${name}`, () => {
+    let pumphouse: ProducerUnderTest;
+    let queue: string;
+    beforeEach(() => {
+      pumphouse = underTest();
+      queue = fresh();
+    });
+
+    const quiet = { warn: () => undefined, error: () => undefined };
+    const workerOf = (from: string, more: object = {}) =>
+      pumphouse.worker({
+        ...{ queues: [from], ttrMs: 900, waitMs: 300, shutdownGraceMs: 0, logger: quiet },
+        ...more,
+      });
+
+    it('shows a queue that does not exist, and one with jobs, with counts and settings', async () => {
+      const none = {
+        ...{ maxRunning: null, maxRunningPerKey: null, rate: null, ratePerKey: null, defaults: {} },
+        ...{ maxKept: null, indexTags: true, leaseGraceMs: null, expired: 'back' },
+        ...{ pausedAt: null, drainingAt: null, push: null },
+      };
+      const zero = {
+        ...{ ready: 0, scheduled: 0, blocked: 0, stuck: 0, held: 0, leased: 0 },
+        ...{ stalled: 0, dead: 0, done: 0, cancelled: 0, recurring: 0 },
+      };
+      expect(await pumphouse.queues.get(queue)).toEqual({
+        ...{ queue, exists: false, length: 0, work: 0, counts: zero },
+        ...none,
+      });
+      await pumphouse.publishMany([{ queue }, { queue, delayMs: 60_000 }]);
+      expect(await pumphouse.queues.get(queue)).toEqual({
+        ...{ queue, exists: true, length: 2, work: 1, counts: { ...zero, ready: 1, scheduled: 1 } },
+        ...none,
+      });
+    });
+
+    it('lists queues page by page', async () => {
+      const own = [fresh('page'), fresh('page'), fresh('page')];
+      await pumphouse.publishMany(own.map((one) => ({ queue: one })));
+      const first = await pumphouse.queues.list({ limit: 1 });
+      expect(first.items).toHaveLength(1);
+      expect(first.nextCursor).not.toBeNull();
+      const names: string[] = [];
+      for await (const one of pumphouse.queues.each({ limit: 1 })) names.push(one.queue);
+      expect(names).toEqual([...names].sort());
+      expect(names.filter((one) => own.includes(one))).toEqual([...own].sort());
+      expect(await codeOf(pumphouse.queues.list({ limit: 0 }))).toBe('invalid_argument');
+    });
+
+    it('changes settings of a queue: what is left out stays, null takes away', async () => {
+      const changed = await pumphouse.queues.update(queue, {
+        maxRunning: 3,
+        rate: { rate: 10, periodMs: 1_000 },
+        defaults: { tries: 7, retry: { kind: 'fixed', delayMs: 5 } },
+        leaseGraceMs: 1_500,
+        expired: 'front',
+      });
+      expect(changed).toMatchObject({
+        created: true,
+        maxRunning: 3,
+        rate: { rate: 10, periodMs: 1_000, burst: 1 },
+      });
+      const { id } = await pumphouse.publish({ queue });
+      expect((await pumphouse.jobs.get(id)).tries).toBe(7);
+      const again = await pumphouse.queues.update(queue, { rate: null, expired: null });
+      expect(again).toMatchObject({ maxRunning: 3, rate: null, leaseGraceMs: 1_500, expired: 'back' });
+      expect(again.created).toBeUndefined();
+      expect(await codeOf(pumphouse.queues.update(queue, { maxRunning: 0 }))).toBe('invalid_argument');
+    });
+
+    it('pauses and resumes a queue', async () => {
+      expect(await pumphouse.queues.pause(queue)).toMatchObject({ created: true });
+      const ran: unknown[] = [];
+      const worker = workerOf(queue).handle('*', ({ data }) => void ran.push(data));
+      void worker.run();
+      await pumphouse.publish({ queue, data: 1 });
+      await sleep(200);
+      expect(ran).toEqual([]);
+      expect((await pumphouse.queues.get(queue)).pausedAt).toEqual(expect.any(String));
+      expect((await pumphouse.queues.resume(queue)).pausedAt).toBeNull();
+      await waitFor(() => ran.length === 1, 5_000);
+      await worker.stop();
+      expect(await codeOf(pumphouse.queues.resume(fresh('none')))).toBe('queue_not_found');
+    });
+
+    it('drains a queue, and waits until it is empty', async () => {
+      await pumphouse.publish({ queue });
+      expect(await pumphouse.queues.drain(queue)).toMatchObject({
+        length: 1,
+        drainingAt: expect.any(String) as string,
+      });
+      expect(await codeOf(pumphouse.publish({ queue }))).toBe('queue_draining');
+      const drained = pumphouse.queues.drain(queue, { waitMs: 5_000 });
+      const worker = workerOf(queue).handle('*', () => undefined);
+      void worker.run();
+      expect(await drained).toMatchObject({ length: 0, drainingAt: null });
+      await worker.stop();
+      expect(await codeOf(pumphouse.publish({ queue }))).toBe('none');
+      expect(await codeOf(pumphouse.queues.drain(queue, { waitMs: 60_001 }))).toBe('invalid_argument');
+    });
+
+    it('purges jobs by state, and deletes a queue when it is empty', async () => {
+      await pumphouse.publishMany([{ queue }, { queue }, { queue, delayMs: 60_000 }]);
+      expect(await codeOf(pumphouse.queues.delete(queue))).toBe('queue_not_empty');
+      const counted = await pumphouse.queues.purge(queue, ['ready'], { dryRun: true });
+      expect(counted).toEqual({ jobs: { ready: 2 }, dryRun: true, complete: true });
+      const purged = await pumphouse.queues.purge(queue, ['ready', 'scheduled']);
+      expect(purged).toEqual({ jobs: { ready: 2, scheduled: 1 }, dryRun: false, complete: true });
+      const wrong: readonly string[][] = [[], ['exploded']];
+      for (const states of wrong)
+        expect(await codeOf(pumphouse.queues.purge(queue, states as JobState[]))).toBe('invalid_argument');
+      await pumphouse.queues.delete(queue);
+      expect((await pumphouse.queues.get(queue)).exists).toBe(false);
+      expect(await codeOf(pumphouse.queues.delete(queue))).toBe('queue_not_found');
+      expect(await codeOf(pumphouse.queues.purge(queue, ['ready']))).toBe('queue_not_found');
+    });
+
+    it('refuses names that no queue can have', async () => {
+      expect(await codeOf(pumphouse.queues.get('a:b'))).toBe('invalid_argument');
+      expect(await codeOf(pumphouse.queues.pause('a b'))).toBe('invalid_argument');
+    });
+
+    it('lists a worker from its start to its end, before it has any job', async () => {
+      const worker = workerOf(queue, { name: 'mailer', concurrency: 3 }).handle('*', () => undefined);
+      const running = worker.run();
+      const found = await waitFor(() => pumphouse.workers.get(worker.id).catch(() => null), 5_000);
+      const time = expect.any(String) as string;
+      expect(found).toEqual({
+        ...{ name: worker.id, seenAt: time, leased: 0, stalled: 0, displayName: 'mailer' },
+        ...{ host: expect.any(String) as string, pid: process.pid, version: expect.any(String) as string },
+        ...{ language: 'javascript', queues: [queue], concurrency: 3, jobsAtHand: 0 },
+        ...{ startedAt: time, heartbeatAt: time, quiet: false, stop: false, lost: false },
+      });
+      const page = await pumphouse.workers.list({ limit: 1 });
+      expect(page.items).toHaveLength(1);
+      await pumphouse.workers.quiet(worker.id);
+      expect(await pumphouse.workers.get(worker.id)).toMatchObject({ quiet: true, stop: false });
+      await pumphouse.workers.stop(worker.id);
+      await running;
+      expect(await codeOf(pumphouse.workers.get(worker.id))).toBe('worker_not_found');
+      expect(await codeOf(pumphouse.workers.stop(worker.id))).toBe('worker_not_found');
+      expect(await codeOf(pumphouse.workers.delete(worker.id))).toBe('worker_not_found');
+    });
+
+    it('gives the events of a job, with its worker and its result', async () => {
+      const { events, stop } = await follow(pumphouse, { queues: [queue] });
+      const worker = workerOf(queue).handle('sum', ({ data }) => ({ some_key: data }));
+      void worker.run();
+      await pumphouse.publish({ queue: fresh('other') });
+      const { id, result } = await pumphouse.publishAndWait({ queue, type: 'sum', data: 3, tags: ['x'] });
+      expect(result).toEqual({ some_key: 3 });
+      await waitFor(() => events.some(({ event }) => event === 'acked'), 5_000);
+      await stop();
+      await worker.stop();
+      const own = {
+        ...{ at: expect.any(String) as string, queue, id, type: 'sum', tags: ['x'] },
+        place: expect.stringMatching(/^\d+-\d+$/) as string,
+      };
+      expect(events.filter(({ event }) => event !== 'heartbeat')).toEqual([
+        { ...own, event: 'published' },
+        { ...own, event: 'leased', attempt: 1, worker: worker.id },
+        {
+          ...{ ...own, event: 'acked', worker: worker.id },
+          result: { data: { some_key: 3 }, contentType: 'application/json' },
+        },
+      ]);
+    });
+
+    it('gives the events of a queue, its deletion too', async () => {
+      const { events, stop } = await follow(pumphouse, { queues: [queue] });
+      await pumphouse.queues.pause(queue);
+      await pumphouse.queues.resume(queue);
+      await pumphouse.queues.delete(queue);
+      await waitFor(() => events.length === 3, 5_000);
+      await stop();
+      expect(events.map(({ event, id }) => [event, id])).toEqual([
+        ['paused', undefined],
+        ['resumed', undefined],
+        ['queue_deleted', undefined],
+      ]);
+    });
+
+    it('gives events by any of the filters, and goes on behind an event', async () => {
+      const all = await follow(pumphouse);
+      const other = fresh('other');
+      const [a, b] = await pumphouse.publishMany([
+        { queue, type: 'a' },
+        { queue, type: 'b', tags: ['t'] },
+      ]);
+      await pumphouse.publish({ queue: other, type: 'b' });
+      await pumphouse.jobs.cancel(b!.id);
+      await waitFor(
+        () => all.events.filter(({ queue: of }) => of === queue || of === other).length === 4,
+        5_000,
+      );
+      await all.stop();
+      const { place } = all.events.find(({ id }) => id === a!.id)!;
+      const seen = async (options: EventOptions, most: number): Promise<string[]> => {
+        const { events, stop } = await follow(pumphouse, { after: place!, ...options });
+        await waitFor(() => events.length >= most, 5_000);
+        await stop();
+        return events.map(({ event, queue: of, type }) => `${event} ${of!} ${type!}`);
+      };
+      const ofB = [`published ${queue} b`, `cancelled ${queue} b`];
+      expect(await seen({ queues: [queue] }, 2)).toEqual(ofB);
+      expect(await seen({ jobs: [b!.id] }, 2)).toEqual(ofB);
+      expect(await seen({ tags: ['t'] }, 2)).toEqual(ofB);
+      expect(await seen({ queues: [queue, other], events: ['published'] }, 2)).toEqual([
+        `published ${queue} b`,
+        `published ${other} b`,
+      ]);
+      expect(await seen({ types: ['b'], events: ['cancelled'] }, 1)).toEqual([`cancelled ${queue} b`]);
+    });
+
+    it('refuses filters that are none, and ends with the reason of its signal', async () => {
+      const next = (options: EventOptions): Promise<unknown> => pumphouse.events(options).next();
+      expect(await codeOf(next({ events: ['exploded'] }))).toBe('invalid_argument');
+      expect(await codeOf(next({ queues: ['a:b'] }))).toBe('invalid_argument');
+      expect(await codeOf(next({ after: 'yesterday' }))).toBe('invalid_argument');
+      const abort = new AbortController();
+      const waiting = next({ queues: [queue], signal: abort.signal });
+      const reason = new Error('enough');
+      setTimeout(() => abort.abort(reason), 50);
+      await expect(waiting).rejects.toBe(reason);
+      await expect(next({ signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+    });
+  });
+}

@@ -1,0 +1,65 @@
+import { client, faulty, fresh, proxy, useServer } from './fixture.js';
+
+useServer();
+
+/** A call that must not be done twice: a revoke may meet the next lease. */
+const revoke = async (): Promise<unknown> => {
+  const { id } = await client.publish({ queue: fresh() });
+  return faulty.jobs.revoke(id).catch((error: unknown) => error);
+};
+
+describe('a call that is not as good twice as once', () => {
+  it('is not sent again after its answer was lost', async () => {
+    proxy.next('/revoke', 'lose');
+    expect(await revoke()).toMatchObject({ code: 'network', status: 0, retryable: true, attempts: 1 });
+    expect(proxy.of('/revoke')).toHaveLength(1);
+  });
+
+  it('is not sent again after 503 of a server that may have done it', async () => {
+    proxy.next('/revoke', { status: 503, body: { code: 'pool_unavailable' } });
+    expect(await revoke()).toMatchObject({ code: 'pool_unavailable', attempts: 1 });
+    expect(proxy.of('/revoke')).toHaveLength(1);
+  });
+
+  it.each([
+    ['503 overloaded', { status: 503 }],
+    ['503 shutting_down', { status: 503, body: { code: 'shutting_down' } }],
+    ['429', { status: 429, body: { code: 'rate_limited' } }],
+  ])('is sent again after %s: the server has not begun it', async (_, fault) => {
+    proxy.next('/revoke', fault, fault);
+    expect(await revoke()).toMatchObject({ code: 'not_leased', attempts: 3 });
+    expect(proxy.of('/revoke')).toHaveLength(3);
+  });
+});
+
+describe('Retry-After', () => {
+  it.each([
+    ['in seconds', () => '1', 950],
+    ['as a date', () => new Date(Date.now() + 2_000).toUTCString(), 900],
+  ])('%s is waited for, also of a 503', async (_, header, leastMs) => {
+    proxy.next('/jobs', { status: 503, headers: { 'retry-after': header() } });
+    await faulty.publish({ queue: fresh() });
+    const [first, second] = proxy.of('/jobs');
+    expect(second!.atMs - first!.atMs).toBeGreaterThan(leastMs);
+  });
+
+  it('beyond the time of the call is not waited for', async () => {
+    proxy.rule = () => ({ status: 429, headers: { 'retry-after': '3600' }, body: { code: 'rate_limited' } });
+    const begunMs = performance.now();
+    await expect(faulty.publish({ queue: fresh() })).rejects.toMatchObject({
+      code: 'rate_limited',
+      attempts: 1,
+      retryable: true,
+    });
+    expect(performance.now() - begunMs).toBeLessThan(1_000);
+  });
+
+  it('of a refusal that waiting does not help is not waited for', async () => {
+    proxy.rule = () => ({ status: 429, headers: { 'retry-after': '1' }, body: { code: 'too_many_queues' } });
+    await expect(faulty.publish({ queue: fresh() })).rejects.toMatchObject({
+      code: 'too_many_queues',
+      attempts: 1,
+      retryable: false,
+    });
+  });
+});

@@ -1,0 +1,214 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { notFound, QueueError } from '../domain/errors.js';
+import { isQueueName } from '../domain/ids.js';
+import type { QueueCounts } from '../domain/job.js';
+import type { QueueSettings, SettingsChange } from '../domain/queue-settings.js';
+import type { JobState } from '../domain/states.js';
+import type { ExtendedPath } from './extended-path.js';
+import type { Purged } from './queues/queue-purger.js';
+import type { StatisticsReading } from './stats/statistics.js';
+
+/** Queues whose counts are read in one call. */
+const MOST_COUNTED = 64;
+/** Interval between checks of a draining queue while a client waits, in milliseconds. */
+const CHECK_MS = 200;
+/** Time limit of one purge call, in milliseconds: no step starts later. The caller continues with another call. */
+const PURGE_MS = 5_000;
+
+/** Settings of a queue that is not stored. */
+const NO_SETTINGS: QueueSettings = {
+  maxRunning: null,
+  maxRunningPerKey: null,
+  rate: null,
+  ratePerKey: null,
+  defaults: {},
+  maxKept: null,
+  indexTags: true,
+  leaseGraceMs: null,
+  expired: 'back',
+  pausedAtMs: null,
+  drainingSinceMs: null,
+};
+
+/** A queue with its settings and counts. */
+export interface QueueView extends QueueSettings {
+  /** False if nothing of it is stored: it has neither jobs nor settings. */
+  readonly exists: boolean;
+  readonly counts: QueueCounts;
+  /** Jobs of workers whose lease ended, and that no worker has leased since. */
+  readonly stalled: number;
+  /** Recurring jobs that make jobs of the queue. */
+  readonly recurring: number;
+  /** Jobs that have not ended yet: all but dead, done and cancelled ones. */
+  readonly length: number;
+  /** The target that its jobs are pushed to; null = none. */
+  readonly pushTarget: string | null;
+  /** True if this call has created the queue; undefined if it could not. */
+  readonly isCreated?: boolean;
+}
+
+/** What is read of all queues, simple ones too. */
+export interface CountedQueues {
+  queues(namespace: string): Promise<string[]>;
+  counts(namespace: string, queues: readonly string[]): Promise<QueueCounts[]>;
+  readonly stats: Pick<StatisticsReading, 'today' | 'queuesOf'>;
+}
+
+/** Which page of the queues is wanted. */
+export interface QueuesRequest {
+  /** The last name of the previous page, '' = from the beginning. */
+  readonly after: string;
+  readonly limit: number;
+  /** Left out: all. */
+  readonly isVisible?: (queue: string) => boolean;
+}
+
+/** The queues of a pool with counts and settings, as the native API shows and changes them. */
+export class QueueAdmin {
+  constructor(
+    private readonly queues: CountedQueues,
+    private readonly extended: ExtendedPath,
+  ) {}
+
+  /**
+   * Returns a page of queues, sorted by name: those that exist, those with recurring jobs, those that workers wait for,
+   * and those with statistics of today or yesterday.
+   *
+   * @returns `last`: the last name of this page, null if there are no more
+   */
+  async list(
+    namespace: string,
+    { after, limit, isVisible }: QueuesRequest,
+  ): Promise<{ readonly queues: QueueView[]; readonly last: string | null }> {
+    const all = await this.names(namespace);
+    const known = all.filter((name) => name > after && (isVisible === undefined || isVisible(name)));
+    const names = known.slice(0, limit);
+    const last = known.length > limit ? (names.at(-1) ?? null) : null;
+    return { queues: await this.views(namespace, names), last };
+  }
+
+  /** A queue, whether it exists or not. */
+  async find(namespace: string, queue: string): Promise<QueueView> {
+    const [view] = await this.views(namespace, [queue]);
+    if (!view) throw new QueueError('internal', 'a queue has no counts');
+    return view;
+  }
+
+  /**
+   * See `QueueControls.change`.
+   *
+   * @param pushTarget the target that its jobs are pushed to from now on; null = none, undefined = as before
+   * @throws {QueueError} `target_not_found`, before anything has changed
+   */
+  async change(
+    namespace: string,
+    queue: string,
+    change: SettingsChange,
+    pushTarget?: string | null,
+  ): Promise<QueueView> {
+    if (pushTarget !== undefined) await this.extended.targets.push(namespace, queue, pushTarget);
+    const isCreated = await this.extended.controls.change(namespace, queue, change);
+    return { ...(await this.find(namespace, queue)), isCreated };
+  }
+
+  async pause(namespace: string, queue: string): Promise<QueueView> {
+    const isCreated = await this.extended.controls.pause(namespace, queue);
+    return { ...(await this.find(namespace, queue)), isCreated };
+  }
+
+  /** @throws {QueueError} `queue_not_found` */
+  async resume(namespace: string, queue: string): Promise<QueueView> {
+    await this.extended.controls.resume(namespace, queue);
+    return this.find(namespace, queue);
+  }
+
+  /** @throws {QueueError} `queue_not_found`, `queue_not_empty` */
+  async forget(namespace: string, queue: string): Promise<void> {
+    await this.extended.controls.forget(namespace, queue);
+    await this.extended.targets.push(namespace, queue, null);
+  }
+
+  /**
+   * Drains a queue and waits up to `waitMs` for it to be empty; stops waiting when `isWanted` returns false.
+   *
+   * @throws {QueueError} `queue_not_found`
+   */
+  async drain(namespace: string, queue: string, waitMs: number, isWanted: () => boolean): Promise<QueueView> {
+    await this.extended.controls.drain(namespace, queue);
+    const untilMs = performance.now() + waitMs;
+    for (;;) {
+      const view = await this.find(namespace, queue);
+      if (view.length === 0 || performance.now() >= untilMs || !isWanted()) return view;
+      await sleep(Math.min(CHECK_MS, Math.max(untilMs - performance.now(), 1)));
+    }
+  }
+
+  /** Counts what `purge` would remove. @throws {QueueError} `queue_not_found` */
+  async count(namespace: string, queue: string, states: readonly JobState[]): Promise<Purged> {
+    await this.checkExists(namespace, queue);
+    return this.extended.queuePurger.count(namespace, queue, states);
+  }
+
+  /** Removes jobs, for about five seconds. @throws {QueueError} `queue_not_found` */
+  async purge(
+    namespace: string,
+    queue: string,
+    states: readonly JobState[],
+  ): Promise<{ readonly removed: Purged; readonly isComplete: boolean }> {
+    await this.checkExists(namespace, queue);
+    return this.extended.queuePurger.purge(namespace, queue, states, PURGE_MS);
+  }
+
+  private async checkExists(namespace: string, queue: string): Promise<void> {
+    const [settings] = await this.extended.controls.settings(namespace, [queue]);
+    if (!settings) throw notFound('queue', queue);
+  }
+
+  private async names(namespace: string): Promise<string[]> {
+    const { workers, recurrings } = this.extended;
+    const { stats } = this.queues;
+    const today = stats.today();
+    const [stored, awaited, recurring, ...busy] = await Promise.all([
+      this.queues.queues(namespace),
+      workers.awaitedQueues(namespace),
+      recurrings.countByQueue(namespace),
+      stats.queuesOf(namespace, today),
+      stats.queuesOf(namespace, today - 1),
+    ]);
+    // Consumers of lmstfy's API may wait for names that no queue can have.
+    const legal = awaited.filter(isQueueName);
+    return [...new Set([...stored, ...legal, ...recurring.keys(), ...busy.flat()])].sort();
+  }
+
+  private async views(namespace: string, queues: readonly string[]): Promise<QueueView[]> {
+    const { controls, workers, recurrings, targets } = this.extended;
+    const settings = await controls.settings(namespace, queues);
+    const counts: QueueCounts[] = [];
+    for (let i = 0; i < queues.length; i += MOST_COUNTED) {
+      counts.push(...(await this.queues.counts(namespace, queues.slice(i, i + MOST_COUNTED))));
+    }
+    const [pushed, stalled, recurring] = await Promise.all([
+      targets.ofQueues(namespace, queues),
+      workers.stalledByQueue(namespace),
+      recurrings.countByQueue(namespace),
+    ]);
+    return counts.map((one, i) => ({
+      ...viewOf(settings[i] ?? null, one),
+      stalled: stalled.get(one.queue) ?? 0,
+      recurring: recurring.get(one.queue) ?? 0,
+      pushTarget: pushed[i] ?? null,
+    }));
+  }
+}
+
+function viewOf(
+  stored: QueueSettings | null,
+  counts: QueueCounts,
+): Omit<QueueView, 'stalled' | 'recurring' | 'pushTarget'> {
+  const settings = stored ?? NO_SETTINGS;
+  const { ready, scheduled, blocked, held, leased } = counts;
+  const length = ready + scheduled + blocked + held + leased;
+  // A drain is over when the queue is empty; the next publish clears the stored time.
+  const drainingSinceMs = length === 0 ? null : settings.drainingSinceMs;
+  return { ...settings, exists: stored !== null, drainingSinceMs, counts, length };
+}

@@ -1,0 +1,90 @@
+import type { CronSchedule } from '../../domain/recurring.js';
+import { checkCron, isMoved, slotsAfter, slotsPassed } from './cron.js';
+
+const HOUR_MS = 3_600_000;
+const of = (cron: string, timeZone = 'UTC', more: Partial<CronSchedule> = {}): CronSchedule => ({
+  ...{ cron, timeZone },
+  ...more,
+});
+const nextFrom = (cron: string, timeZone: string, from: string, count: number): string[] =>
+  slotsAfter(of(cron, timeZone), Date.parse(from), count).map((at) =>
+    new Date(at).toISOString().slice(0, 16),
+  );
+
+describe('slots of a cron expression', () => {
+  it.each([
+    ['30 2 * * *', 'Europe/Berlin', '2026-03-28T12:00Z', ['2026-03-29T01:00', '2026-03-30T00:30']],
+    ['30 2,14 * * *', 'Europe/Berlin', '2026-03-28T14:00Z', ['2026-03-29T01:00', '2026-03-29T12:30']],
+    ['30 2 * * *', 'Europe/Berlin', '2026-10-24T12:00Z', ['2026-10-25T00:30', '2026-10-26T01:30']],
+    ['0 0 * * *', 'America/Sao_Paulo', '2018-11-03T12:00Z', ['2018-11-04T03:00', '2018-11-05T02:00']],
+    ['15 2 * * *', 'Australia/Lord_Howe', '2026-10-03T12:00Z', ['2026-10-03T15:30', '2026-10-04T15:15']],
+    [
+      ...['*/30 2 * * *', 'Europe/Berlin', '2026-10-24T12:00Z'],
+      ['2026-10-25T00:00', '2026-10-25T00:30', '2026-10-25T01:00', '2026-10-25T01:30'],
+    ],
+    [
+      ...['30 23 * * *', 'America/Scoresbysund', '2026-03-28T12:00Z'],
+      ['2026-03-29T01:00', '2026-03-30T00:30', '2026-03-31T00:30'],
+    ],
+    ['0 9 L * *', 'UTC', '2026-01-31T10:00Z', ['2026-02-28T09:00', '2026-03-31T09:00']],
+    ['0 9 * * FRI#2', 'UTC', '2026-03-28T12:00Z', ['2026-04-10T09:00', '2026-05-08T09:00']],
+    ['0 9 15W * *', 'UTC', '2026-08-01T00:00Z', ['2026-08-14T09:00', '2026-09-15T09:00']],
+    ['@daily', 'UTC', '2026-03-28T12:00Z', ['2026-03-29T00:00', '2026-03-30T00:00']],
+    ['*/20 * * * * *', 'UTC', '2026-03-28T12:00:19.999Z', ['2026-03-28T12:00', '2026-03-28T12:00']],
+    ['0 12 1 * MON', 'UTC', '2026-03-28T12:00Z', ['2026-03-30T12:00', '2026-04-01T12:00']],
+  ] as [string, string, string, string[]][])('%s in %s from %s', (cron, zone, from, expected) => {
+    expect(nextFrom(cron, zone, from, expected.length)).toEqual(expected);
+  });
+
+  it('says which slots a change of the clock has moved', () => {
+    const schedule = of('30 2 * * *', 'Europe/Berlin');
+    const slots = slotsAfter(schedule, Date.parse('2026-03-28T00:00Z'), 3);
+    expect(slots.map((slot) => isMoved(schedule, slot))).toEqual([false, true, false]);
+  });
+
+  it('begin at the start, and end before the end', () => {
+    const [startAtMs, endAtMs] = [Date.parse('2026-01-02T00:00Z'), Date.parse('2026-01-04T00:00Z')];
+    const schedule = of('0 0 * * *', 'UTC', { startAtMs, endAtMs });
+    expect(slotsAfter(schedule, 0, 10)).toEqual([startAtMs, startAtMs + 24 * HOUR_MS]);
+    expect(slotsPassed(schedule, 0, endAtMs, 1)).toEqual({ slots: [startAtMs + 24 * HOUR_MS], others: 1 });
+  });
+
+  it('that have passed are the last ones, with a bounded count of the others', () => {
+    const schedule = of('* * * * * *');
+    const nowMs = Date.parse('2026-01-01T00:00:00Z');
+    expect(slotsPassed(schedule, nowMs - 5_000, nowMs, 2)).toEqual({
+      slots: [nowMs - 1_000, nowMs],
+      others: 3,
+    });
+    expect(slotsPassed(schedule, nowMs - 5_000, nowMs - 1, 2).slots).toEqual([nowMs - 2_000, nowMs - 1_000]);
+    expect(slotsPassed(schedule, nowMs, nowMs, 2)).toEqual({ slots: [], others: 0 });
+    expect(slotsPassed(schedule, nowMs - 86_400_000, nowMs, 10).others).toBe(990);
+  });
+});
+
+describe('a cron expression is refused', () => {
+  const nowMs = Date.parse('2026-11-23T00:00Z');
+  it.each([
+    '',
+    ' ',
+    'H * * * *',
+    '1/5 * * * *',
+    '* * * * * * 2030',
+    '@reboot',
+    '@every 5s',
+    '* * *',
+    '61 * * * *',
+  ])('%j: the form is wrong', (cron) => expect(() => checkCron(of(cron), nowMs)).toThrow('schedule.cron'));
+  it.each(['0 9 30 2 *', '0 0 31 4,6,9,11 *'])('%j: it has no run', (cron) =>
+    expect(() => checkCron(of(cron), nowMs)).toThrow('within ten years'),
+  );
+  it.each(['Mars/Olympus', '', '+02:00', 'Europe', '0'])('time zone %j', (zone) =>
+    expect(() => checkCron(of('* * * * *', zone), nowMs)).toThrow('schedule.timeZone'),
+  );
+  it('for its length, its jitter or its times', () => {
+    expect(() => checkCron(of(`${'1,'.repeat(140)}1 * * * *`), nowMs)).toThrow('256');
+    expect(() => checkCron(of('* * * * *', 'UTC', { jitterMs: -1 }), nowMs)).toThrow('jitterMs');
+    expect(() => checkCron(of('* * * * *', 'UTC', { startAtMs: 5, endAtMs: 5 }), nowMs)).toThrow('endAtMs');
+    expect(() => checkCron(of('0 0 29 2 *'), nowMs)).not.toThrow();
+  });
+});

@@ -1,0 +1,176 @@
+import { Cron } from 'croner';
+import type { CronSchedule } from '../../domain/recurring.js';
+import { QueueError } from '../../domain/errors.js';
+import { MAX_CRON, MAX_JITTER_MS } from '../../domain/limits.js';
+
+/** Version of the time zone database of this process: slots that an older one computed are computed again. */
+export const TZDATA = process.versions.tz ?? '';
+
+/** A schedule without a slot for so long is taken for a mistake. */
+const SOON_MS = 10 * 366 * 86_400_000;
+/** Slots that `passedBetween` looks at: about 75 ms of processor time. */
+const MOST_PASSED = 1_000;
+/** Schedules whose parsed form is kept. */
+const MOST_KEPT = 1_000;
+
+/** Parsed schedules, by expression and time zone. */
+const parsed = new Map<string, Cron>();
+
+/** @throws {QueueError} `invalid_argument`, naming the field and the rule */
+export function checkCron(schedule: CronSchedule, nowMs: number): void {
+  const { cron, timeZone, jitterMs = 0, startAtMs, endAtMs } = schedule;
+  if (cron.trim() === '' || cron.length > MAX_CRON)
+    throw invalid('schedule.cron', `must have 1 to ${String(MAX_CRON)} characters`);
+  checkTimeZone(timeZone);
+  try {
+    cronOf(schedule);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message.replace(/^CronPattern: */, '') : String(error);
+    throw invalid('schedule.cron', `is not a cron expression of five or six fields: ${reason}`);
+  }
+  if (!Number.isInteger(jitterMs) || jitterMs < 0 || jitterMs > MAX_JITTER_MS)
+    throw invalid(
+      'schedule.jitterMs',
+      `must be a whole number of milliseconds, 0 to ${String(MAX_JITTER_MS)}`,
+    );
+  if (startAtMs !== undefined && endAtMs !== undefined && startAtMs >= endAtMs)
+    throw invalid('schedule.endAtMs', 'must be later than startAtMs');
+  const fromMs = Math.max(nowMs, (startAtMs ?? 0) - 1);
+  const first = cronOf(schedule).nextRun(new Date(fromMs));
+  if (first === null || first.getTime() - fromMs > SOON_MS)
+    throw invalid('schedule.cron', 'must have a run within ten years: this one has none');
+}
+
+/** @throws {QueueError} `invalid_argument` */
+function checkTimeZone(timeZone: string): void {
+  try {
+    if (!/^[A-Za-z]/.test(timeZone)) throw new RangeError();
+    new Intl.DateTimeFormat('en', { timeZone });
+  } catch {
+    throw invalid(
+      'schedule.timeZone',
+      'must be the name of a time zone of the IANA database, such as Europe/Berlin or UTC',
+    );
+  }
+}
+
+/**
+ * The next slots, Unix ms, in order; fewer than `count` if the schedule ends.
+ *
+ * @param afterMs the slots are later than this
+ */
+export function slotsAfter(schedule: CronSchedule, afterMs: number, count: number): number[] {
+  const { startAtMs = 0, endAtMs = Number.POSITIVE_INFINITY } = schedule;
+  const cron = cronOf(schedule);
+  const slots: number[] = [];
+  let atMs = Math.max(afterMs, startAtMs - 1);
+  while (slots.length < count) {
+    const found = cron.nextRun(new Date(atMs))?.getTime() ?? Number.POSITIVE_INFINITY;
+    const next = leftOut(schedule, atMs, found) ?? found;
+    if (next >= endAtMs || next === Number.POSITIVE_INFINITY) break;
+    slots.push(next);
+    atMs = next;
+  }
+  return slots;
+}
+
+/**
+ * The last slots from `afterMs` (not included) to `nowMs` (included), in order.
+ *
+ * @param most slots to return; how many came before them is counted up to 1,000
+ */
+export function slotsPassed(
+  schedule: CronSchedule,
+  afterMs: number,
+  nowMs: number,
+  most: number,
+): { readonly slots: readonly number[]; readonly others: number } {
+  const { startAtMs = 0, endAtMs = Number.POSITIVE_INFINITY } = schedule;
+  // `previousRuns` gives runs before its reference.
+  const untilMs = Math.min(nowMs + 1, endAtMs);
+  const fromMs = Math.max(afterMs, startAtMs - 1);
+  if (untilMs <= fromMs) return { slots: [], others: 0 };
+  const all = runsBetween(cronOf(schedule), fromMs, untilMs);
+  for (let i = all.length; i >= 0; i--) {
+    const slot = leftOut(schedule, all[i - 1] ?? fromMs, all[i] ?? untilMs);
+    if (slot !== null) all.splice(i, 0, slot);
+  }
+  const slots = all.slice(Math.max(all.length - most, 0));
+  return { slots, others: all.length - slots.length };
+}
+
+/** The last 1,000 runs behind `fromMs` and before `untilMs`, in order. Usually there are few: so few are computed first. */
+function runsBetween(cron: Cron, fromMs: number, untilMs: number): number[] {
+  for (let count = 8; ; count = Math.min(count * 5, MOST_PASSED)) {
+    const runs = cron.previousRuns(count, new Date(untilMs)).map((date) => date.getTime());
+    const between = runs.filter((slot) => slot > fromMs && slot < untilMs);
+    if (between.length < count || count === MOST_PASSED) return between.reverse();
+  }
+}
+
+/** True if the slot is not at the local time that the expression states: a change of the clock leaves that out. */
+export function isMoved(schedule: CronSchedule, slotMs: number): boolean {
+  return !cronOf(schedule).match(new Date(slotMs));
+}
+
+/**
+ * The end of a gap between two slots in which a fixed local time lies: croner leaves it out if the gap reaches into the next day (Scoresbysund
+ * each spring, 23:00 to 00:00; Apia 2011, a whole day). Null = there is none.
+ */
+function leftOut(schedule: CronSchedule, fromMs: number, toMs: number): number | null {
+  const { cron, timeZone } = schedule;
+  if (!isFixedTime(cron) || toMs === Number.POSITIVE_INFINITY) return null;
+  const [before, after] = [offsetMs(timeZone, fromMs), offsetMs(timeZone, toMs)];
+  if (before >= after) return null;
+  let [low, high] = [fromMs, toMs];
+  while (high - low > 1) {
+    const middle = Math.floor((low + high) / 2);
+    if (offsetMs(timeZone, middle) === before) low = middle;
+    else high = middle;
+  }
+  const wall = cronOf({ cron, timeZone: 'UTC' })
+    .nextRun(new Date(high + before - 1))
+    ?.getTime();
+  return wall !== undefined && wall < high + after && high < toMs ? high : null;
+}
+
+/** Seconds, minutes and hours have neither a wildcard nor a step. */
+function isFixedTime(cron: string): boolean {
+  const fields = cron.trim().split(/\s+/);
+  if (fields.length === 1) return cron.trim().toLowerCase() !== '@hourly';
+  return fields.slice(0, -3).every((field) => !/[*?/]/.test(field));
+}
+
+const formats = new Map<string, Intl.DateTimeFormat>();
+
+function offsetMs(timeZone: string, atMs: number): number {
+  let format = formats.get(timeZone);
+  if (format === undefined) {
+    format = new Intl.DateTimeFormat('en', { timeZone, timeZoneName: 'longOffset' });
+    if (formats.size >= MOST_KEPT) formats.clear();
+    formats.set(timeZone, format);
+  }
+  const text = format.format(atMs);
+  const [, sign = '+', hours = 0, minutes = 0, seconds = 0] =
+    /GMT(?:([+-])(\d+):(\d+)(?::(\d+))?)?$/.exec(text) ?? [];
+  const ms = (Number(hours) * 3_600 + Number(minutes) * 60 + Number(seconds)) * 1_000;
+  return sign === '-' ? -ms : ms;
+}
+
+function cronOf({ cron, timeZone }: CronSchedule): Cron {
+  const key = `${timeZone} ${cron}`;
+  const known = parsed.get(key);
+  if (known) return known;
+  const made = new Cron(cron, {
+    ...{ timezone: timeZone, paused: true, mode: '5-or-6-parts' },
+    // A list or a range of hours is treated as a single one at a change of the clock.
+    fixedTimeRule: 'no-wildcard',
+  });
+  if (parsed.size >= MOST_KEPT) parsed.clear();
+  parsed.set(key, made);
+  return made;
+}
+
+function invalid(field: string, rule: string): QueueError {
+  return new QueueError('invalid_argument', `${field} ${rule}`);
+}

@@ -1,0 +1,55 @@
+import type { EngineObserver } from '../core/observer.js';
+import { Loop } from '../timers/loop.js';
+import type { Timers } from '../timers/timers.js';
+import type { Recurrings } from './recurring.js';
+
+/** A new server has more urgent work first. */
+const DELAY_MS = 5_000;
+/** Pause after a pass that failed. */
+const AGAIN_MS = 30_000;
+
+export interface SlotRenewalOptions {
+  readonly pool: string;
+  readonly timers: Timers;
+  readonly observer: EngineObserver;
+  readonly namespaces: () => Promise<string[]>;
+  readonly recurrings: Recurrings;
+}
+
+/**
+ * Once in the life of a process, computes the slots of recurring jobs by cron again that a server with older time zones has
+ * computed. A process's own time zones do not change.
+ */
+export class SlotRenewal {
+  readonly loop: Loop;
+  private isDone = false;
+  private isStopped = false;
+
+  constructor(private readonly options: SlotRenewalOptions) {
+    const { pool, timers, observer } = options;
+    this.loop = new Loop({
+      ...{ name: 'slot_renewal', pool, timers, observer },
+      run: () => this.renewAll(),
+      pauseMs: () => (this.isDone ? null : AGAIN_MS),
+    });
+  }
+
+  start(): void {
+    this.loop.schedule(DELAY_MS);
+  }
+
+  async stop(): Promise<void> {
+    this.isStopped = true;
+    await this.loop.stop();
+  }
+
+  private async renewAll(): Promise<number> {
+    let renewed = 0;
+    for (const namespace of await this.options.namespaces()) {
+      if (this.isStopped) return renewed;
+      renewed += await this.options.recurrings.renew(namespace);
+    }
+    this.isDone = true;
+    return renewed;
+  }
+}

@@ -1,0 +1,120 @@
+import { Inject, Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
+import { portRange } from '../config/addresses.js';
+import { Config } from '../config/config.js';
+import type { Caller } from '../domain/caller.js';
+import { QueueError } from '../domain/errors.js';
+import { LOG, type Log } from '../domain/log.js';
+import { EngineRegistry } from '../engine/migration/engine.registry.js';
+import { Drain } from '../http/request/drain.js';
+import { AddressRules } from './address-rules.js';
+import { signatureHeaders } from './message.js';
+import { Names } from './names.js';
+import { Pusher } from './pusher.js';
+import { Seal } from './seal.js';
+import { type PushAnswer, Sender } from './sender.js';
+import { SendError } from './send-error.js';
+import { Slots } from './slots.js';
+import { TargetsService } from './targets.service.js';
+import { type Verdict, verdictOfAnswer, verdictOfError } from './verdict.js';
+
+/** What a test request showed. */
+export interface TestResult {
+  readonly answer: PushAnswer | null;
+  readonly error: SendError | null;
+  readonly verdict: Verdict;
+  readonly isSigned: boolean;
+  readonly tookMs: number;
+}
+
+/** Bytes of the answer that a test shows. */
+const SHOWN_BYTES = 1_024;
+const TEST_BODY = Buffer.from('{"test":true}');
+
+/** Runs the pushers of all pools from the start of the application to its shutdown, if `push.enabled` is set. */
+@Injectable()
+export class PushService implements OnApplicationBootstrap, OnModuleDestroy {
+  private readonly sender: Sender | null;
+  private readonly pushers: Pusher[] = [];
+  private readonly slots: Slots;
+  private readonly stopping = new AbortController();
+
+  constructor(
+    private readonly config: Config,
+    private readonly engines: EngineRegistry,
+    private readonly targets: TargetsService,
+    private readonly seal: Seal,
+    private readonly drain: Drain,
+    @Inject(LOG) private readonly log: Log,
+  ) {
+    const { push } = config;
+    this.slots = new Slots(push.max_in_flight);
+    this.sender = push.enabled ? senderOf(config) : null;
+  }
+
+  onApplicationBootstrap(): void {
+    const { sender, slots, log, seal, drain } = this;
+    if (sender === null) return;
+    for (const [pool, engine] of this.engines.entries()) {
+      // While a pool moves, its jobs are in two places, and its targets cannot be changed.
+      if (this.engines.extendedIfNotMoving(pool) === null) continue;
+      const pusher = new Pusher(engine, { sender, slots, log, seal, isClosing: () => drain.closing });
+      this.pushers.push(pusher);
+      pusher.start();
+    }
+  }
+
+  /** Before the engines stop: the outcomes of requests under way are still to be recorded. */
+  async onModuleDestroy(): Promise<void> {
+    this.stopping.abort();
+    await Promise.all(this.pushers.map((pusher) => pusher.stop(this.config.server.drain_ms)));
+    await this.sender?.close();
+  }
+
+  /**
+   * Sends one request without a job. @throws {QueueError} `push_disabled`, `target_not_found`, `pool_moving`
+   */
+  async test(caller: Caller, name: string): Promise<TestResult> {
+    const { target, secrets } = await this.targets.open(caller, name);
+    if (this.sender === null) {
+      throw new QueueError('push_disabled', 'this server does not push: push.enabled is not set');
+    }
+    const startMs = performance.now();
+    const nowMs = Date.now();
+    const isSigned = target.sign === 'standard';
+    const took = (): number => Math.round(performance.now() - startMs);
+    try {
+      const answer = await this.sender.send({
+        url: new URL(target.url),
+        method: target.method,
+        headers: {
+          'content-type': 'application/json',
+          'user-agent': 'Pumphouse',
+          'pumphouse-test': '1',
+          ...signatureHeaders(`test-${String(nowMs)}`, TEST_BODY, target, secrets, nowMs),
+          ...secrets.headers,
+        },
+        body: TEST_BODY,
+        timeoutMs: target.timeoutMs,
+        maxAnswerBytes: SHOWN_BYTES,
+        signal: this.stopping.signal,
+      });
+      const verdict = verdictOfAnswer(answer, target, 0, nowMs);
+      return { answer, error: null, verdict, isSigned, tookMs: took() };
+    } catch (error) {
+      if (!(error instanceof SendError)) throw error;
+      return { answer: null, error, verdict: verdictOfError(error), isSigned, tookMs: took() };
+    }
+  }
+}
+
+function senderOf({ push }: Config): Sender {
+  const ranges = push.ports.map(portRange).filter((range) => range !== null);
+  return new Sender(
+    {
+      addresses: new AddressRules(push.allow),
+      isPortAllowed: (port) => ranges.some(([first, last]) => port >= first && port <= last),
+      names: new Names(),
+    },
+    { maxPerOrigin: push.max_in_flight },
+  );
+}

@@ -1,0 +1,45 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Seal } from './seal.js';
+
+const SECRETS = { secret: 'whsec_c2VjcmV0', oldSecret: null, headers: { authorization: 'Bearer hush' } };
+
+function fileOf(text: string): string {
+  const file = join(mkdtempSync(join(tmpdir(), 'pumphouse-seal-')), 'key');
+  writeFileSync(file, text);
+  return file;
+}
+
+describe('the seal of secrets', () => {
+  const seal = Seal.fromFile(fileOf(`${randomBytes(32).toString('base64')}\n`));
+
+  it('opens with the same key and place only', () => {
+    const sealed = seal.close(SECRETS, 'ns/a');
+    expect(sealed).not.toContain('hush');
+    expect(seal.open(sealed, 'ns/a')).toEqual(SECRETS);
+    expect(seal.open(sealed, 'ns/b')).toBeNull();
+    expect(Seal.fromFile(undefined).open(sealed, 'ns/a')).toBeNull();
+    const other = Seal.fromFile(fileOf(randomBytes(32).toString('base64')));
+    expect(other.open(sealed, 'ns/a')).toBeNull();
+  });
+
+  it('does not open what was changed or cut', () => {
+    const sealed = seal.close(SECRETS, 'ns/a');
+    const changed = sealed.slice(0, 30) + (sealed[30] === 'A' ? 'B' : 'A') + sealed.slice(31);
+    expect([changed, sealed.slice(0, 40), 'aes:'].map((one) => seal.open(one, 'ns/a'))).toEqual([
+      null,
+      null,
+      null,
+    ]);
+  });
+
+  it('reads what was stored before there was a key', () => {
+    expect(seal.open(Seal.fromFile(undefined).close(SECRETS, 'ns/a'), 'ns/a')).toEqual(SECRETS);
+  });
+
+  it('takes no key of another length', () => {
+    expect(() => Seal.fromFile(fileOf('c2hvcnQ='))).toThrow(/^push\.key_file must hold 32 bytes/);
+  });
+});

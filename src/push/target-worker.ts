@@ -1,0 +1,365 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { BYTES, CONTENT_TYPE, isJsonType, jsonOfData, PLAIN_JSON } from '../domain/content-type.js';
+import { QueueError } from '../domain/errors.js';
+import type { LeasedJob } from '../domain/job.js';
+import type { Log } from '../domain/log.js';
+import type { QueueEngine } from '../engine/engine.js';
+import { FailureCounter, SharedBreaker } from './breaker.js';
+import { messageOf } from './message.js';
+import type { PushAnswer, Sender } from './sender.js';
+import { SendError } from './send-error.js';
+import type { Slots } from './slots.js';
+import type { OpenBreaker, Target, TargetSecrets } from './target.js';
+import { withPause } from './targets.service.js';
+import { type Verdict, verdictOfAnswer, verdictOfError } from './verdict.js';
+
+/** What a worker knows of its target; renewed when something of it has changed. */
+export interface WorkerTarget {
+  readonly target: Target;
+  /** Null: this server cannot decrypt them. */
+  readonly secrets: TargetSecrets | null;
+  readonly queues: readonly string[];
+  readonly breaker: OpenBreaker | null;
+}
+
+export interface WorkerParts {
+  readonly engine: QueueEngine;
+  readonly namespace: string;
+  readonly name: string;
+  readonly sender: Sender;
+  readonly slots: Slots;
+  readonly log: Log;
+  /** True once the server lets no client wait any more. */
+  readonly isClosing: () => boolean;
+}
+
+/** How long one lease request waits for a job, in milliseconds. */
+const WAIT_MS = 20_000;
+/** Pause after an error of the store, and after a wait that ended at once. */
+const PAUSE_MS = 500;
+/** Leases last as long as the request may take, and this, in milliseconds: for the answer to be recorded. */
+const MORE_MS = 5_000;
+/** Longer leases are extended while the request runs, so that a server that dies does not hold the job for ten minutes. */
+const LONGEST_LEASE_MS = 60_000;
+const HEARTBEAT_MS = 20_000;
+/** Jobs of one lease request. */
+const MOST_JOBS = 32;
+/** Bytes of an answer that are read: what a job can keep as its result. */
+const MAX_ANSWER_BYTES = 65_536;
+/** How often an outcome is sent again while the store does not answer. */
+const TRIES = 5;
+/** Jobs whose releases are counted. */
+const MOST_COUNTED = 10_000;
+const FAR_MS = 2_147_483_647;
+
+/**
+ * Sends the jobs of a target's queues, one after another as slots get free. A job that is leased is settled here, under its
+ * lease, or comes back when the lease ends.
+ */
+export class TargetWorker {
+  private readonly key: string;
+  private readonly counter = new FailureCounter();
+  private readonly shared: SharedBreaker;
+  /** Jobs that are sent now, with what cuts their requests off. */
+  private readonly underWay = new Map<Promise<void>, AbortController>();
+  /** How often answers to this process released a job: the store gives a released job its attempt back, and has no count. */
+  private readonly releases = new Map<string, number>();
+  /** Aborted when the target has changed, or the worker ends. */
+  private waking = new AbortController();
+  private isStopped = false;
+  private running: Promise<void> | undefined;
+
+  constructor(
+    private readonly parts: WorkerParts,
+    private known: WorkerTarget,
+  ) {
+    const { engine, namespace, name } = parts;
+    this.key = `${namespace}/${name}`;
+    this.shared = new SharedBreaker(engine.extended.targets, namespace, name);
+  }
+
+  start(): void {
+    this.running ??= this.run();
+  }
+
+  update(known: WorkerTarget): void {
+    if (this.known.breaker !== null && known.breaker === null) this.counter.forget();
+    this.known = known;
+    this.wake();
+  }
+
+  /** Leases nothing more. Requests under way have `graceMs`; then they are cut off, and their jobs released. */
+  async stop(graceMs: number): Promise<void> {
+    this.isStopped = true;
+    this.wake();
+    await this.running;
+    const timer = setTimeout(() => {
+      for (const cutting of this.underWay.values()) cutting.abort();
+    }, graceMs);
+    await Promise.all(this.underWay.keys());
+    clearTimeout(timer);
+  }
+
+  private wake(): void {
+    this.waking.abort();
+    this.waking = new AbortController();
+  }
+
+  private get isEnding(): boolean {
+    return this.isStopped || this.parts.isClosing();
+  }
+
+  private async run(): Promise<void> {
+    let isBusy = false;
+    while (!this.isEnding) {
+      const pauseMs = this.pauseMs();
+      if (pauseMs > 0) {
+        await this.rest(pauseMs);
+        continue;
+      }
+      try {
+        isBusy = this.known.breaker
+          ? await this.probe()
+          : isBusy
+            ? await this.leaseMany()
+            : await this.leaseFirst();
+      } catch (error) {
+        // The store is away, or a target was changed under our feet: what is leased comes back by itself.
+        this.parts.log.debug({ err: error, target: this.key }, 'push: lease failed');
+        await this.rest(PAUSE_MS);
+      }
+    }
+  }
+
+  /** How long nothing may be leased; 0 = it may. */
+  private pauseMs(): number {
+    const { target, secrets, queues, breaker } = this.known;
+    if (target.pausedAtMs !== null || secrets === null || queues.length === 0) return FAR_MS;
+    if (breaker === null) return 0;
+    return Math.max(breaker.openUntilMs, breaker.probeUntilMs) - Date.now();
+  }
+
+  /** Until then, or until the target changes. */
+  private async rest(ms: number): Promise<void> {
+    if (this.isStopped) return;
+    // Checks now and then whether the server closes.
+    await sleep(Math.min(ms, PAUSE_MS), undefined, { signal: this.waking.signal }).catch(() => undefined);
+  }
+
+  /** Waits for a job without a slot: most targets are idle, and must not hold any. @returns true if there was one */
+  private async leaseFirst(): Promise<boolean> {
+    const startMs = performance.now();
+    const jobs = await this.lease(1, WAIT_MS);
+    const [job] = jobs;
+    if (job === undefined) {
+      // A wait that ends at once: the server closes, or the store does not let it wait.
+      if (performance.now() - startMs < PAUSE_MS) await this.rest(PAUSE_MS);
+      return false;
+    }
+    if (this.isEnding || this.parts.slots.tryTake(this.key, 1) === 0) {
+      // No slot: back to the front, and again with a slot in hand.
+      await this.parts.engine.undo(this.parts.namespace, jobs);
+    } else {
+      this.begin(job);
+    }
+    return true;
+  }
+
+  /** Leases as many as there are slots for. @returns false if there are no jobs */
+  private async leaseMany(): Promise<boolean> {
+    const { slots } = this.parts;
+    const taken = await slots.take(this.key, MOST_JOBS, this.waking.signal);
+    if (taken === 0) return true;
+    let jobs: readonly LeasedJob[] = [];
+    try {
+      jobs = await this.lease(taken, 0);
+    } finally {
+      slots.free(this.key, taken - jobs.length);
+    }
+    for (const job of jobs) this.begin(job);
+    return jobs.length > 0;
+  }
+
+  /** The breaker has been open for its time: one server tries with one job. @returns false */
+  private async probe(): Promise<boolean> {
+    const { engine, namespace, slots } = this.parts;
+    const jobs = await this.lease(1, WAIT_MS);
+    const [job] = jobs;
+    if (job === undefined) {
+      await this.rest(PAUSE_MS);
+      return false;
+    }
+    const nowMs = Date.now();
+    const hasSlot = !this.isEnding && slots.tryTake(this.key, 1) > 0;
+    const isOurs = hasSlot && (await this.claim(nowMs));
+    if (isOurs) {
+      this.begin(job, true);
+      // Its outcome closes the breaker, or opens it anew; both come back as a change of the target.
+      await this.rest(this.known.target.timeoutMs + MORE_MS);
+      return false;
+    }
+    if (hasSlot) slots.free(this.key, 1);
+    await engine.undo(namespace, jobs);
+    await this.rest(PAUSE_MS);
+    return false;
+  }
+
+  private async claim(nowMs: number): Promise<boolean> {
+    const untilMs = nowMs + this.known.target.timeoutMs + MORE_MS;
+    const isOurs = await this.shared.claimProbe(nowMs, untilMs).catch(() => false);
+    const { breaker } = this.known;
+    if (isOurs && breaker) this.known = { ...this.known, breaker: { ...breaker, probeUntilMs: untilMs } };
+    return isOurs;
+  }
+
+  private lease(count: number, waitMs: number): Promise<LeasedJob[]> {
+    const { queues, target } = this.known;
+    return this.parts.engine.reserve(this.parts.namespace, {
+      ...{ queues, count, waitMs, signal: this.waking.signal },
+      ttrMs: Math.min(target.timeoutMs, LONGEST_LEASE_MS) + MORE_MS,
+      ...(queues.length > 1 ? { inTurns: true, worker: '' } : {}),
+    });
+  }
+
+  /** @param isProbe its outcome decides about the breaker */
+  private begin(job: LeasedJob, isProbe = false): void {
+    const cutting = new AbortController();
+    const work = this.push(job, isProbe, cutting)
+      .catch((error: unknown) => {
+        this.parts.log.warn(
+          { err: error, target: this.key, job: job.id },
+          'push: the outcome is not recorded',
+        );
+      })
+      .finally(() => {
+        this.parts.slots.free(this.key, 1);
+        this.underWay.delete(work);
+      });
+    this.underWay.set(work, cutting);
+  }
+
+  private async push(job: LeasedJob, isProbe: boolean, cutting: AbortController): Promise<void> {
+    const { target } = this.known;
+    const { verdict, answer } = await this.send(job, cutting);
+    this.countRelease(job.id, answer !== null && verdict.action === 'release');
+    await this.settle(job, verdict, answer);
+    if (verdict.isGone) await this.pauseGone();
+    if (verdict.isHealthy === null && !isProbe) return;
+    const isHealthy = verdict.isHealthy ?? true;
+    const nowMs = Date.now();
+    const opens = this.counter.count(isHealthy, answer !== null, nowMs);
+    if (isProbe) {
+      this.counter.forget();
+      await this.shared.endProbe(isHealthy, nowMs);
+    } else if (opens && this.known.breaker === null) {
+      this.counter.forget();
+      await this.shared.open(nowMs);
+      this.parts.log.warn(
+        { target: this.key, host: new URL(target.url).host },
+        'push: the target fails, its breaker opens',
+      );
+    }
+  }
+
+  private async send(
+    job: LeasedJob,
+    cutting: AbortController,
+  ): Promise<{ readonly verdict: Verdict; readonly answer: PushAnswer | null }> {
+    const { target, secrets } = this.known;
+    const stopHeartbeat = this.beat(job, target, cutting);
+    try {
+      if (secrets === null) throw new SendError('aborted', 'the secrets of the target cannot be read');
+      const answer = await this.parts.sender.send({
+        ...messageOf(job, target, secrets, Date.now()),
+        ...{ url: new URL(target.url), method: target.method, timeoutMs: target.timeoutMs },
+        maxAnswerBytes: MAX_ANSWER_BYTES,
+        signal: cutting.signal,
+      });
+      return { verdict: verdictOfAnswer(answer, target, this.releases.get(job.id) ?? 0, Date.now()), answer };
+    } catch (error) {
+      if (!(error instanceof SendError)) throw error;
+      return { verdict: verdictOfError(error), answer: null };
+    } finally {
+      stopHeartbeat();
+    }
+  }
+
+  private countRelease(id: string, isReleased: boolean): void {
+    const before = this.releases.get(id) ?? 0;
+    this.releases.delete(id);
+    if (!isReleased) return;
+    const [oldest] = this.releases.keys();
+    if (this.releases.size >= MOST_COUNTED && oldest !== undefined) this.releases.delete(oldest);
+    this.releases.set(id, before + 1);
+  }
+
+  /** Extends the lease of a long request. A lease that is lost ends the request. */
+  private beat({ id, lease }: LeasedJob, { timeoutMs }: Target, cutting: AbortController): () => void {
+    if (timeoutMs <= LONGEST_LEASE_MS) return () => undefined;
+    const { engine, namespace } = this.parts;
+    const ttrMs = LONGEST_LEASE_MS + MORE_MS;
+    const timer = setInterval(() => {
+      engine.native.heartbeat(namespace, { id, lease }, { ttrMs }).then(
+        ({ cancelRequested }) => cancelRequested && cutting.abort(),
+        (error: unknown) => isLost(error) && cutting.abort(),
+      );
+    }, HEARTBEAT_MS);
+    return () => clearInterval(timer);
+  }
+
+  private async settle(job: LeasedJob, verdict: Verdict, answer: PushAnswer | null): Promise<void> {
+    for (let i = 1; ; i++) {
+      try {
+        await this.settleOnce(job, verdict, answer);
+        return;
+      } catch (error) {
+        // The lease is over: the job belongs to someone else, or is gone.
+        if (isLost(error)) return;
+        if (i === TRIES) throw error;
+        await sleep(PAUSE_MS * i);
+      }
+    }
+  }
+
+  private async settleOnce(job: LeasedJob, verdict: Verdict, answer: PushAnswer | null): Promise<void> {
+    const { engine, namespace } = this.parts;
+    const { id, lease, queue } = job;
+    const { action, group, message, delayMs } = verdict;
+    const delay = delayMs === undefined ? {} : { delayMs };
+    if (action === 'release') await engine.native.release(namespace, { id, lease, ...delay });
+    else if (action === 'retry')
+      await engine.native.retry(namespace, { id, lease, group, message, ...delay });
+    else if (action === 'fail') await engine.native.fail(namespace, { id, lease, group, message });
+    else {
+      const result = job.extended && answer ? resultOf(answer) : null;
+      if (result === null) await engine.ack(namespace, queue, id, lease);
+      else await engine.native.complete(namespace, [{ id, lease, queue, result }]);
+    }
+  }
+
+  private async pauseGone(): Promise<void> {
+    const { engine, namespace, name, log } = this.parts;
+    await engine.extended.targets.change(namespace, ({ targets }) => {
+      const text = targets.get(name);
+      return text === undefined ? null : { part: 'targets', name, value: withPause(text, 'gone') };
+    });
+    log.warn({ target: this.key }, 'push: the target answered 410 and is paused');
+  }
+}
+
+/** The result of a job that keeps one; null if the answer has no body, or not all of it came. */
+function resultOf({
+  body,
+  headers,
+  isWhole,
+}: PushAnswer): { readonly body: Buffer; readonly contentType: string } | null {
+  if (!isWhole || body.length === 0) return null;
+  const given = headers.get('content-type') ?? BYTES;
+  const contentType = CONTENT_TYPE.test(given) && !headers.has('content-encoding') ? given : BYTES;
+  if (!isJsonType(contentType)) return { body, contentType };
+  return { body, contentType: jsonOfData(body, PLAIN_JSON) ? PLAIN_JSON : BYTES };
+}
+
+function isLost(error: unknown): boolean {
+  return error instanceof QueueError && (error.code === 'lease_lost' || error.code === 'job_not_found');
+}

@@ -1,0 +1,71 @@
+/** What becomes of a job by the status of an answer. */
+export const ACTIONS = ['ack', 'retry', 'release', 'fail'] as const;
+export type Action = (typeof ACTIONS)[number];
+export const METHODS = ['POST', 'PUT', 'PATCH'] as const;
+/** `raw`: the bytes of the job. `job`: a JSON object with the job's fields. */
+export const BODIES = ['raw', 'job'] as const;
+export const SIGNATURES = ['standard', 'none'] as const;
+
+/** Where jobs are pushed to, as it is stored; without what is secret. */
+export interface Target {
+  readonly url: string;
+  readonly method: (typeof METHODS)[number];
+  readonly timeoutMs: number;
+  readonly body: (typeof BODIES)[number];
+  readonly sign: (typeof SIGNATURES)[number];
+  /** By status (`404`) or class (`4xx`). */
+  readonly onStatus: Readonly<Record<string, Action>>;
+  /** Longest delay that a `Retry-After` can cause. */
+  readonly maxRetryAfterMs: number;
+  readonly headerNames: readonly string[];
+  readonly pausedAtMs: number | null;
+  /** `operator`: by a call; `gone`: the target answered 410. */
+  readonly pauseReason: 'operator' | 'gone' | null;
+  /** Until when requests are signed with the old secret too, Unix ms; null = there is none. */
+  readonly oldSecretUntilMs: number | null;
+  readonly createdAtMs: number;
+  readonly updatedAtMs: number;
+}
+
+/** What is never shown. */
+export interface TargetSecrets {
+  /** `whsec_` and base64. */
+  readonly secret: string;
+  readonly oldSecret: string | null;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** The state of a target's breaker, shared by all servers; absent = closed. */
+export interface OpenBreaker {
+  /** No job is leased for the target before, Unix ms. */
+  readonly openUntilMs: number;
+  /** How often it opened in a row. */
+  readonly openings: number;
+  /** Until when one server tries the target with one job, Unix ms; 0 = none does. */
+  readonly probeUntilMs: number;
+}
+
+/** A target with the parts that are stored beside it. */
+export interface TargetView extends Target {
+  readonly name: string;
+  readonly queues: readonly string[];
+  readonly breaker: OpenBreaker | null;
+}
+
+export interface StoredTarget {
+  readonly target: Target;
+  /** Encrypted, or plain JSON. */
+  readonly sealed: string;
+}
+
+export function storedText({ target, sealed }: StoredTarget): string {
+  return JSON.stringify({ target, sealed });
+}
+
+export function readTarget(text: string): StoredTarget {
+  return JSON.parse(text) as StoredTarget;
+}
+
+export function readBreaker(text: string | undefined): OpenBreaker | null {
+  return text === undefined ? null : (JSON.parse(text) as OpenBreaker);
+}

@@ -1,0 +1,255 @@
+import { Injectable } from '@nestjs/common';
+import type { Caller } from '../domain/caller.js';
+import { notFound, QueueError } from '../domain/errors.js';
+import { queuesOf, type StoredTargets, type Targets } from '../engine/queues/targets.js';
+import { EngineRegistry } from '../engine/migration/engine.registry.js';
+import { newSecret } from './signature.js';
+import { Seal } from './seal.js';
+import {
+  readBreaker,
+  readTarget,
+  storedText,
+  type Target,
+  type TargetSecrets,
+  type TargetView,
+} from './target.js';
+
+/** Targets of one namespace. */
+const MOST_TARGETS = 1_000;
+
+/** What a caller sets; what is left out keeps its value, or has its default. */
+export interface TargetChanges {
+  readonly config: Partial<
+    Pick<Target, 'url' | 'method' | 'timeoutMs' | 'body' | 'sign' | 'onStatus' | 'maxRetryAfterMs'>
+  >;
+  readonly headers?: TargetSecrets['headers'] | undefined;
+  readonly secret?: string | undefined;
+}
+
+/** A target after a change. `secret`: made or given with this call; never shown again. */
+export interface ChangedTarget {
+  readonly view: TargetView;
+  readonly secret: string | null;
+}
+
+const DEFAULTS = {
+  method: 'POST',
+  timeoutMs: 30_000,
+  body: 'raw',
+  sign: 'standard',
+  onStatus: {},
+  maxRetryAfterMs: 3_600_000,
+} as const satisfies TargetChanges['config'];
+
+/** Push targets on behalf of a caller. */
+@Injectable()
+export class TargetsService {
+  constructor(
+    private readonly engines: EngineRegistry,
+    private readonly seal: Seal,
+  ) {}
+
+  /** All targets of the namespace by name. @throws {QueueError} `pool_moving`, an error of the store */
+  async list({ pool, namespace }: Caller): Promise<TargetView[]> {
+    const stored = await this.store(pool).read(namespace);
+    return [...stored.targets.keys()].sort().map((name) => viewOf(stored, name));
+  }
+
+  /** @throws {QueueError} `target_not_found`, `pool_moving` */
+  async find({ pool, namespace }: Caller, name: string): Promise<TargetView> {
+    return viewOf(await this.store(pool).read(namespace), name);
+  }
+
+  /**
+   * Stores a target; one of this name keeps its secret, unless another is given, and whether it is paused.
+   *
+   * @throws {QueueError} `invalid_argument`: there are too many; `pool_moving`
+   */
+  put(caller: Caller, name: string, { config, headers = {}, secret }: TargetChanges): Promise<ChangedTarget> {
+    return this.alter(caller, name, (known, secrets) => {
+      const first = secrets === null ? (secret ?? newSecret()) : secret;
+      return {
+        target: {
+          ...(known ?? fresh()),
+          ...DEFAULTS,
+          url: '',
+          ...config,
+          ...(first === undefined ? {} : NO_OLD),
+        },
+        secrets: { secret: first ?? secrets?.secret ?? '', oldSecret: oldOf(first, secrets), headers },
+        shown: first ?? null,
+      };
+    });
+  }
+
+  /** Changes what is given. @throws {QueueError} `target_not_found`, `pool_moving` */
+  change(caller: Caller, name: string, { config, headers, secret }: TargetChanges): Promise<ChangedTarget> {
+    return this.alter(caller, name, (known, secrets) => {
+      if (known === null || secrets === null) throw notFound('target', name);
+      return {
+        target: { ...known, ...config, ...(secret === undefined ? {} : NO_OLD) },
+        secrets: {
+          secret: secret ?? secrets.secret,
+          oldSecret: oldOf(secret, secrets),
+          headers: headers ?? secrets.headers,
+        },
+        shown: secret ?? null,
+      };
+    });
+  }
+
+  /**
+   * Gives a target a new secret. Requests are signed with the old one too, for `keepOldMs`.
+   *
+   * @throws {QueueError} `target_not_found`, `pool_moving`
+   */
+  rotate(
+    caller: Caller,
+    name: string,
+    { keepOldMs, secret = newSecret() }: { readonly keepOldMs: number; readonly secret?: string | undefined },
+  ): Promise<ChangedTarget> {
+    return this.alter(caller, name, (known, secrets) => {
+      if (known === null || secrets === null) throw notFound('target', name);
+      const keeps = keepOldMs > 0;
+      return {
+        target: { ...known, oldSecretUntilMs: keeps ? Date.now() + keepOldMs : null },
+        secrets: { ...secrets, secret, oldSecret: keeps ? secrets.secret : null },
+        shown: secret,
+      };
+    });
+  }
+
+  /** No job is leased for a paused target. @throws {QueueError} `target_not_found`, `pool_moving` */
+  async pause(caller: Caller, name: string): Promise<TargetView> {
+    return this.setPause(caller, name, 'operator');
+  }
+
+  /** Ends a pause, and closes the breaker. @throws {QueueError} `target_not_found`, `pool_moving` */
+  async resume(caller: Caller, name: string): Promise<TargetView> {
+    await this.store(caller.pool).change(caller.namespace, ({ breakers }) =>
+      breakers.has(name) ? { part: 'breakers', name, value: null } : null,
+    );
+    return this.setPause(caller, name, null);
+  }
+
+  /** @throws {QueueError} `target_not_found`; `target_in_use`: a queue is pushed to it; `pool_moving` */
+  async remove({ pool, namespace }: Caller, name: string): Promise<void> {
+    const store = this.store(pool);
+    await store.change(namespace, ({ targets, queues }) => {
+      if (!targets.has(name)) throw notFound('target', name);
+      const [queue] = queuesOf(queues, name);
+      if (queue !== undefined)
+        throw new QueueError('target_in_use', `queue ${queue} is pushed to target ${name}`);
+      return { part: 'targets', name, value: null };
+    });
+    await store.change(namespace, ({ targets, breakers }) =>
+      breakers.has(name) && !targets.has(name) ? { part: 'breakers', name, value: null } : null,
+    );
+  }
+
+  /** What is needed to send to a target. @throws {QueueError} `target_not_found`, `pool_moving`; `internal`: another key */
+  async open(
+    { pool, namespace }: Caller,
+    name: string,
+  ): Promise<{ readonly target: Target; readonly secrets: TargetSecrets }> {
+    const text = (await this.store(pool).read(namespace)).targets.get(name);
+    if (text === undefined) throw notFound('target', name);
+    const { target, sealed } = readTarget(text);
+    return { target, secrets: this.opened(sealed, namespace, name) };
+  }
+
+  private async setPause(
+    { pool, namespace }: Caller,
+    name: string,
+    reason: 'operator' | null,
+  ): Promise<TargetView> {
+    const stored = await this.store(pool).change(namespace, ({ targets }) => {
+      const text = targets.get(name);
+      if (text === undefined) throw notFound('target', name);
+      return { part: 'targets', name, value: withPause(text, reason) };
+    });
+    return viewOf(stored, name);
+  }
+
+  private async alter(
+    { pool, namespace }: Caller,
+    name: string,
+    change: (
+      known: Target | null,
+      secrets: TargetSecrets | null,
+    ) => {
+      readonly target: Omit<Target, 'headerNames' | 'updatedAtMs'>;
+      readonly secrets: TargetSecrets;
+      readonly shown: string | null;
+    },
+  ): Promise<ChangedTarget> {
+    let secret: string | null = null;
+    const stored = await this.store(pool).change(namespace, ({ targets }) => {
+      const text = targets.get(name);
+      const known = text === undefined ? null : readTarget(text);
+      if (known === null && targets.size >= MOST_TARGETS) {
+        throw new QueueError('invalid_argument', `a namespace has at most ${MOST_TARGETS} targets`);
+      }
+      const { target, secrets, shown } = change(
+        known && known.target,
+        known && this.opened(known.sealed, namespace, name),
+      );
+      secret = shown;
+      const headerNames = Object.keys(secrets.headers).sort();
+      const sealed = this.seal.close(secrets, placeOf(namespace, name));
+      const value = storedText({ target: { ...target, headerNames, updatedAtMs: Date.now() }, sealed });
+      return { part: 'targets', name, value };
+    });
+    return { view: viewOf(stored, name), secret };
+  }
+
+  private opened(sealed: string, namespace: string, name: string): TargetSecrets {
+    const secrets = this.seal.open(sealed, placeOf(namespace, name));
+    if (secrets === null) {
+      throw new QueueError(
+        'internal',
+        `the secrets of target ${name} were encrypted with another push.key_file`,
+      );
+    }
+    return secrets;
+  }
+
+  /** @throws {QueueError} `pool_moving` */
+  private store(pool: string): Targets {
+    return this.engines.extendedOf(pool).targets;
+  }
+}
+
+const NO_OLD = { oldSecretUntilMs: null } as const;
+
+function fresh(): Pick<Target, 'oldSecretUntilMs' | 'pausedAtMs' | 'pauseReason' | 'createdAtMs'> {
+  return { ...NO_OLD, pausedAtMs: null, pauseReason: null, createdAtMs: Date.now() };
+}
+
+function oldOf(given: string | undefined, secrets: TargetSecrets | null): string | null {
+  return given === undefined ? (secrets?.oldSecret ?? null) : null;
+}
+
+/** A stored target, paused for a reason; or not paused, if it is null. */
+export function withPause(text: string, reason: Target['pauseReason']): string {
+  const { target, sealed } = readTarget(text);
+  const pausedAtMs = reason === null ? null : (target.pausedAtMs ?? Date.now());
+  return storedText({ target: { ...target, pausedAtMs, pauseReason: reason }, sealed });
+}
+
+/** Binds what is sealed to its place. */
+export function placeOf(namespace: string, name: string): string {
+  return `${namespace}/${name}`;
+}
+
+/** @throws {QueueError} `target_not_found` */
+function viewOf(stored: StoredTargets, name: string): TargetView {
+  const text = stored.targets.get(name);
+  if (text === undefined) throw notFound('target', name);
+  return {
+    ...readTarget(text).target,
+    name,
+    queues: queuesOf(stored.queues, name),
+    breaker: readBreaker(stored.breakers.get(name)),
+  };
+}

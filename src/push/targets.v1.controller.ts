@@ -1,0 +1,185 @@
+import { Controller, Delete, Get, Patch, Post, Put, UseGuards } from '@nestjs/common';
+import { Access } from '../auth/access.js';
+import { TokenGuard } from '../auth/token.guard.js';
+import { Config } from '../config/config.js';
+import { hasLegalCharacters } from '../domain/ids.js';
+import { MAX_NAME_LENGTH } from '../domain/limits.js';
+import { answerNothing } from '../http/answer/answer.js';
+import { InputError } from '../http/answer/errors.v1.js';
+import { reply } from '../http/answer/reply.js';
+import { type AnswerDescription, Describe } from '../http/describe.js';
+import { InPath, Incoming } from '../http/incoming.js';
+import { fieldsIn } from '../http/request/json-body.js';
+import type { RequestContext } from '../http/request/request-context.js';
+import {
+  RotateFields,
+  TargetAnswer,
+  TargetChangeFields,
+  TargetFields,
+  TargetsAnswer,
+  TestAnswer,
+} from './dto.v1.js';
+import { PushService } from './push.service.js';
+import { changedTargetAnswer, changesOf, secretOf, targetAnswer, testAnswer } from './targets.v1.js';
+import { TargetsService } from './targets.service.js';
+
+const GROUP = 'Targets';
+/** More than a URL and twenty headers need. */
+const LIMIT = { maxBytes: 131_072 };
+const ADMIN = { queues: 'none', verb: 'admin' } as const;
+const USER = { queues: 'none', verb: 'push' } as const;
+const SHOWN: Readonly<Record<number, AnswerDescription>> = {
+  200: { about: 'The target as it is now.', of: TargetAnswer },
+};
+
+/** Targets of HTTP push on the native API. */
+@Controller('v1/:namespace/targets')
+@UseGuards(TokenGuard)
+export class V1TargetsController {
+  constructor(
+    private readonly targets: TargetsService,
+    private readonly push: PushService,
+    private readonly config: Config,
+  ) {}
+
+  @Get()
+  @Access(USER)
+  @Describe({
+    id: 'listTargets',
+    about: 'Lists the targets of the namespace by name. Secrets and the values of headers are not shown.',
+    group: GROUP,
+    answers: { 200: { about: 'All of them.', of: TargetsAnswer } },
+    errors: ['pool_moving'],
+  })
+  async list(@Incoming() context: RequestContext): Promise<void> {
+    const items = await this.targets.list(context.caller);
+    reply(context, 200, { items: items.map(targetAnswer) });
+  }
+
+  @Get(':name')
+  @Access(USER)
+  @Describe({
+    id: 'getTarget',
+    about: 'Shows a target. Its secret and the values of its headers are not shown.',
+    group: GROUP,
+    answers: SHOWN,
+    errors: ['target_not_found', 'pool_moving'],
+  })
+  async find(@Incoming() context: RequestContext, @InPath('name') name: string): Promise<void> {
+    reply(context, 200, targetAnswer(await this.targets.find(context.caller, name)));
+  }
+
+  @Put(':name')
+  @Access(ADMIN)
+  @Describe({
+    id: 'putTarget',
+    about: 'Stores a target, in the place of the one of this name.',
+    details:
+      'A new one gets a secret, which this answer alone shows. One that is replaced keeps its secret, unless another is given, and whether it is paused.',
+    group: GROUP,
+    body: TargetFields,
+    answers: SHOWN,
+    errors: ['pool_moving'],
+  })
+  async put(@Incoming() context: RequestContext, @InPath('name') name: string): Promise<void> {
+    checkName(name);
+    const changes = changesOf(await fieldsIn(context, LIMIT, TargetFields), this.config.push);
+    reply(context, 200, changedTargetAnswer(await this.targets.put(context.caller, name, changes)));
+  }
+
+  @Patch(':name')
+  @Access(ADMIN)
+  @Describe({
+    id: 'updateTarget',
+    about: 'Changes a target. What is left out stays; headers are replaced as a whole.',
+    details: 'Servers use it within a second; requests that are under way do not change.',
+    group: GROUP,
+    body: TargetChangeFields,
+    answers: SHOWN,
+    errors: ['target_not_found', 'pool_moving'],
+  })
+  async change(@Incoming() context: RequestContext, @InPath('name') name: string): Promise<void> {
+    const changes = changesOf(await fieldsIn(context, LIMIT, TargetChangeFields), this.config.push);
+    reply(context, 200, changedTargetAnswer(await this.targets.change(context.caller, name, changes)));
+  }
+
+  @Delete(':name')
+  @Access(ADMIN)
+  @Describe({
+    id: 'deleteTarget',
+    about: 'Removes a target. `target_in_use` while a queue is pushed to it.',
+    group: GROUP,
+    answers: { 204: { about: 'It is gone.' } },
+    errors: ['target_not_found', 'target_in_use', 'pool_moving'],
+  })
+  async remove(@Incoming() context: RequestContext, @InPath('name') name: string): Promise<void> {
+    await this.targets.remove(context.caller, name);
+    answerNothing(context);
+  }
+
+  @Post(':name/rotate')
+  @Access(ADMIN)
+  @Describe({
+    id: 'rotateTarget',
+    about: 'Gives a target a new secret, which this answer alone shows.',
+    details:
+      'For a while requests have a signature by each of the two, so that receivers can change in between.',
+    group: GROUP,
+    body: RotateFields,
+    answers: SHOWN,
+    errors: ['target_not_found', 'pool_moving'],
+  })
+  async rotate(@Incoming() context: RequestContext, @InPath('name') name: string): Promise<void> {
+    const { keep_old_ms, secret } = await fieldsIn(context, LIMIT, RotateFields);
+    const rotation = { keepOldMs: keep_old_ms, secret: secretOf(secret) };
+    reply(context, 200, changedTargetAnswer(await this.targets.rotate(context.caller, name, rotation)));
+  }
+
+  @Post(':name/pause')
+  @Access(ADMIN)
+  @Describe({
+    id: 'pauseTarget',
+    about: 'Pauses a target: within a second no more jobs are leased for it. Requests under way go on.',
+    group: GROUP,
+    answers: SHOWN,
+    errors: ['target_not_found', 'pool_moving'],
+  })
+  async pause(@Incoming() context: RequestContext, @InPath('name') name: string): Promise<void> {
+    reply(context, 200, targetAnswer(await this.targets.pause(context.caller, name)));
+  }
+
+  @Post(':name/resume')
+  @Access(ADMIN)
+  @Describe({
+    id: 'resumeTarget',
+    about: 'Ends the pause of a target, and closes its breaker.',
+    group: GROUP,
+    answers: SHOWN,
+    errors: ['target_not_found', 'pool_moving'],
+  })
+  async resume(@Incoming() context: RequestContext, @InPath('name') name: string): Promise<void> {
+    reply(context, 200, targetAnswer(await this.targets.resume(context.caller, name)));
+  }
+
+  @Post(':name/test')
+  @Access({ ...ADMIN, throttle: 'write' })
+  @Describe({
+    id: 'testTarget',
+    about: 'Sends one request to a target, and shows what came back.',
+    details:
+      'Its body is `{"test":true}`, its header `Pumphouse-Test` is 1. It changes nothing: no job, no breaker, no pause.',
+    group: GROUP,
+    answers: { 200: { about: 'What came back.', of: TestAnswer } },
+    errors: ['target_not_found', 'push_disabled', 'pool_moving'],
+  })
+  async test(@Incoming() context: RequestContext, @InPath('name') name: string): Promise<void> {
+    reply(context, 200, testAnswer(await this.push.test(context.caller, name)));
+  }
+}
+
+/** @throws {InputError} no target can have this name */
+function checkName(name: string): void {
+  if (name !== '' && name.length <= MAX_NAME_LENGTH && hasLegalCharacters(name)) return;
+  const rule = `must have 1 to ${String(MAX_NAME_LENGTH)} letters, digits, - and _`;
+  throw new InputError([{ field: 'name', rule }]);
+}

@@ -1,0 +1,124 @@
+import type { PushConfig } from '../config/config.js';
+import { isoTime, isoTimeOrNull } from '../http/answer/reply.js';
+import type { Plain } from '../http/fields/field.js';
+import { given } from '../http/fields/given.js';
+import { Problems } from '../http/fields/read.js';
+import type { TargetAnswer, TargetChangeFields, TestAnswer } from './dto.v1.js';
+import type { TestResult } from './push.service.js';
+import { isSecret, SECRET_RULE } from './signature.js';
+import type { OpenBreaker, Target, TargetView } from './target.js';
+import type { ChangedTarget, TargetChanges } from './targets.service.js';
+
+/** Headers that the server sets itself, or that change how a request is read. */
+const OWN_HEADERS = new Set([
+  ...['host', 'content-length', 'connection', 'transfer-encoding', 'keep-alive', 'upgrade', 'te', 'trailer'],
+  ...['expect', 'proxy-authorization', 'proxy-connection', 'content-type', 'content-encoding', 'user-agent'],
+  ...['idempotency-key', 'traceparent'],
+]);
+const OWN_PREFIX = /^(?:webhook-|pumphouse-)/;
+/** Visible ASCII and spaces, as HTTP has it; no line breaks. */
+const HEADER_VALUE = /^[\t\x20-\x7e]*$/;
+
+/** Builds a change from a request. @throws {InputError} naming the fields that are wrong */
+export function changesOf(fields: TargetChangeFields, config: PushConfig): TargetChanges {
+  const problems = new Problems();
+  const { url, method, timeout_ms, body, sign, on_status, max_retry_after_ms, headers, secret } = fields;
+  const changes: TargetChanges = {
+    config: given<Partial<Target>>({
+      url: url === undefined ? undefined : urlOf(url, config, problems),
+      method,
+      timeoutMs: timeout_ms,
+      body,
+      sign,
+      onStatus: on_status,
+      maxRetryAfterMs: max_retry_after_ms,
+    }),
+    headers: headers && headersOf(headers, problems),
+    secret: checkedSecret(secret, problems),
+  };
+  problems.settle();
+  return changes;
+}
+
+/** @throws {InputError} it is no secret */
+export function secretOf(secret: string | undefined): string | undefined {
+  const problems = new Problems();
+  checkedSecret(secret, problems);
+  problems.settle();
+  return secret;
+}
+
+function checkedSecret(secret: string | undefined, problems: Problems): string | undefined {
+  if (secret !== undefined && !isSecret(secret)) problems.add('secret', SECRET_RULE);
+  return secret;
+}
+
+/** The URL in its normal form: a host in digits of any spelling becomes an address. */
+function urlOf(text: string, { allow_http }: PushConfig, problems: Problems): string {
+  const schemes = allow_http ? ['https:', 'http:'] : ['https:'];
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (!url || !schemes.includes(url.protocol)) {
+    problems.add('url', `must be a URL that begins with ${schemes.map((one) => `${one}//`).join(' or ')}`);
+    return text;
+  }
+  if (url.username !== '' || url.password !== '') problems.add('url', 'must not have a name or a password');
+  if (url.hash !== '') problems.add('url', 'must not have a fragment');
+  return url.href;
+}
+
+function headersOf(headers: Readonly<Record<string, string>>, problems: Problems): Record<string, string> {
+  const byName: Record<string, string> = {};
+  for (const [name, value] of Object.entries(headers)) {
+    const lower = name.toLowerCase();
+    if (OWN_HEADERS.has(lower) || OWN_PREFIX.test(lower)) problems.add('headers', `must not have ${lower}`);
+    else if (Object.hasOwn(byName, lower)) problems.add('headers', `must not have ${lower} twice`);
+    else if (!HEADER_VALUE.test(value)) problems.add('headers', `must have visible ASCII in ${lower}`);
+    else byName[lower] = value;
+  }
+  return byName;
+}
+
+/** A target in the format of the API. */
+export function targetAnswer(view: TargetView): Plain<TargetAnswer> {
+  return {
+    name: view.name,
+    url: view.url,
+    method: view.method,
+    header_names: view.headerNames,
+    timeout_ms: view.timeoutMs,
+    body: view.body,
+    sign: view.sign,
+    on_status: view.onStatus,
+    max_retry_after_ms: view.maxRetryAfterMs,
+    queues: view.queues,
+    breaker: breakerAnswer(view.breaker, Date.now()),
+    paused_at: isoTimeOrNull(view.pausedAtMs),
+    pause_reason: view.pauseReason,
+    old_secret_until: isoTimeOrNull(view.oldSecretUntilMs),
+    created_at: isoTime(view.createdAtMs),
+    updated_at: isoTime(view.updatedAtMs),
+  };
+}
+
+/** The same with the secret, if the call has made or set it. */
+export function changedTargetAnswer({ view, secret }: ChangedTarget): Plain<TargetAnswer> {
+  return { ...targetAnswer(view), ...(secret === null ? {} : { secret }) };
+}
+
+export function testAnswer({ answer, error, verdict, isSigned, tookMs }: TestResult): Plain<TestAnswer> {
+  return {
+    status: answer?.status ?? null,
+    problem: error?.problem ?? null,
+    message: error?.message ?? null,
+    took_ms: tookMs,
+    body: answer?.body.toString() ?? '',
+    action: verdict.action,
+    signed: isSigned,
+  };
+}
+
+function breakerAnswer(breaker: OpenBreaker | null, nowMs: number): Plain<TargetAnswer['breaker']> {
+  if (breaker === null) return { state: 'closed', open_until: null, openings: 0 };
+  const { openUntilMs, openings } = breaker;
+  return { state: openUntilMs > nowMs ? 'open' : 'half_open', open_until: isoTime(openUntilMs), openings };
+}

@@ -1,0 +1,155 @@
+import type {
+  JobState,
+  Page,
+  PageOptions,
+  PurgedQueue,
+  QueueDetails,
+  QueueSettings,
+  Rate,
+} from '@pumphouse/client';
+import { QueueError } from '../domain/errors.js';
+import type { SettingsChange } from '../domain/queue-settings.js';
+import { checkNames } from '../domain/ids.js';
+import { JOB_STATES, STATE_NAMES } from '../domain/states.js';
+import { checkNumber } from '../engine/core/checks.js';
+import type { QueueEngine } from '../engine/engine.js';
+import { QueueAdmin, type QueueView } from '../engine/queue-admin.js';
+import { isoTime } from './answers.js';
+import { call, type CallOptions, itemsOf, repeat, repeatRemoval } from './calls.js';
+
+const PAGE = 100;
+const MAX_PAGE = 1_000;
+const MAX_DRAIN_WAIT_MS = 60_000;
+
+/** Queues of the namespace: the methods that `queues` of the HTTP client has. */
+export class EngineQueues {
+  private readonly admin: QueueAdmin;
+
+  constructor(
+    engine: QueueEngine,
+    private readonly namespace: string,
+  ) {
+    this.admin = new QueueAdmin(engine, engine.extended);
+  }
+
+  list(
+    { limit = PAGE, cursor = '' }: PageOptions = {},
+    { signal }: CallOptions = {},
+  ): Promise<Page<QueueDetails>> {
+    return repeat(async () => {
+      checkNumber('limit', limit, 1, MAX_PAGE);
+      const { queues, last } = await this.admin.list(this.namespace, { after: cursor, limit });
+      return { items: queues.map(detailsOf), nextCursor: last };
+    }, signal);
+  }
+
+  /** The queues of all pages. */
+  each(page: PageOptions = {}, options: CallOptions = {}): AsyncGenerator<QueueDetails, void, void> {
+    return itemsOf((request) => this.list(request, options), page);
+  }
+
+  /** Any legal name has an answer: `exists` says whether there is such a queue. */
+  get(queue: string, options: CallOptions = {}): Promise<QueueDetails> {
+    return this.send(queue, options, () => this.admin.find(this.namespace, queue));
+  }
+
+  /** Changes settings: what is left out stays, null takes away. */
+  update(queue: string, settings: Partial<QueueSettings>, options: CallOptions = {}): Promise<QueueDetails> {
+    const { push, ...rest } = settings;
+    const target = push === undefined ? undefined : (push?.target ?? null);
+    return this.send(queue, options, () => this.admin.change(this.namespace, queue, changeOf(rest), target));
+  }
+
+  /** Forgets an empty queue and its settings. @throws {PumphouseError} `queue_not_empty`, `queue_not_found` */
+  delete(queue: string, { signal }: CallOptions = {}): Promise<void> {
+    return repeatRemoval('queue_not_found', () => this.admin.forget(this.namespace, queue), signal);
+  }
+
+  pause(queue: string, options: CallOptions = {}): Promise<QueueDetails> {
+    return this.send(queue, options, () => this.admin.pause(this.namespace, queue));
+  }
+
+  resume(queue: string, options: CallOptions = {}): Promise<QueueDetails> {
+    return this.send(queue, options, () => this.admin.resume(this.namespace, queue));
+  }
+
+  /** Refuses new jobs until the queue is empty; waits up to `waitMs` (a minute at most) for that. */
+  drain(
+    queue: string,
+    { waitMs = 0, ...options }: CallOptions & { readonly waitMs?: number } = {},
+  ): Promise<QueueDetails> {
+    const isWanted = (): boolean => options.signal?.aborted !== true;
+    return this.send(queue, options, () => {
+      checkNumber('waitMs', waitMs, 0, MAX_DRAIN_WAIT_MS);
+      return this.admin.drain(this.namespace, queue, waitMs, isWanted);
+    });
+  }
+
+  /** Removes all jobs in these states; call it again while `complete` is false. */
+  purge(
+    queue: string,
+    states: readonly JobState[],
+    { dryRun = false, signal }: CallOptions & { readonly dryRun?: boolean } = {},
+  ): Promise<PurgedQueue> {
+    return call(async () => {
+      checkStates(states);
+      if (dryRun) {
+        const jobs = await this.admin.count(this.namespace, queue, states);
+        return { jobs, dryRun, complete: true };
+      }
+      const { removed, isComplete } = await this.admin.purge(this.namespace, queue, states);
+      return { jobs: removed, dryRun, complete: isComplete };
+    }, signal);
+  }
+
+  private send(queue: string, { signal }: CallOptions, run: () => Promise<QueueView>): Promise<QueueDetails> {
+    return repeat(async () => {
+      checkNames(this.namespace, queue);
+      return detailsOf(await run());
+    }, signal);
+  }
+}
+
+function detailsOf(view: QueueView): QueueDetails {
+  const { exists, length, stalled, recurring, pausedAtMs, drainingSinceMs } = view;
+  const { queue, ready, scheduled, blocked, stuck, held, leased, dead, done, cancelled } = view.counts;
+  const { maxRunning, maxRunningPerKey, rate, ratePerKey, defaults, maxKept } = view;
+  const { indexTags, leaseGraceMs, expired, pushTarget } = view;
+  return {
+    ...{ queue, exists, length, work: ready + held + leased },
+    counts: { ready, scheduled, blocked, stuck, held, leased, stalled, dead, done, cancelled, recurring },
+    pausedAt: isoTime(pausedAtMs),
+    drainingAt: isoTime(drainingSinceMs),
+    ...{
+      maxRunning,
+      maxRunningPerKey,
+      rate,
+      ratePerKey,
+      defaults,
+      maxKept,
+      indexTags,
+      leaseGraceMs,
+      expired,
+      push: pushTarget === null ? null : { target: pushTarget },
+    },
+    ...(view.isCreated === true ? { created: true } : {}),
+  };
+}
+
+/** @throws {QueueError} `invalid_argument` */
+function checkStates(states: readonly string[]): void {
+  const isRight = states.length > 0 && states.every((state) => Object.hasOwn(JOB_STATES, state));
+  if (!isRight) throw new QueueError('invalid_argument', `states must be some of ${STATE_NAMES.join(', ')}`);
+}
+
+function changeOf({ rate, ratePerKey, ...rest }: Partial<Omit<QueueSettings, 'push'>>): SettingsChange {
+  return {
+    ...rest,
+    ...(rate === undefined ? {} : { rate: rate && rateOf(rate) }),
+    ...(ratePerKey === undefined ? {} : { ratePerKey: ratePerKey && rateOf(ratePerKey) }),
+  };
+}
+
+function rateOf({ rate, periodMs, burst = 1 }: Rate): Required<Rate> {
+  return { rate, periodMs, burst };
+}

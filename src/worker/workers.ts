@@ -1,0 +1,68 @@
+import type { Page, PageOptions, WorkerSession } from '@pumphouse/client';
+import { notFound } from '../domain/errors.js';
+import { shownSession, type WorkerFacts } from '../domain/job-lists.js';
+import type { QueueEngine } from '../engine/engine.js';
+import type { Workers } from '../engine/queues/workers.js';
+import { isoTime } from './answers.js';
+import { type CallOptions, repeat, repeatRemoval } from './calls.js';
+
+const PAGE = 100;
+
+/** Worker sessions of the namespace, of this process and of all others: the methods that `workers` of the HTTP client has. */
+export class EngineWorkers {
+  private readonly workers: Workers;
+
+  constructor(
+    engine: QueueEngine,
+    private readonly namespace: string,
+  ) {
+    this.workers = engine.extended.workers;
+  }
+
+  list(
+    { limit = PAGE, cursor }: PageOptions = {},
+    { signal }: CallOptions = {},
+  ): Promise<Page<WorkerSession>> {
+    return repeat(async () => {
+      const page = await this.workers.list(this.namespace, { limit, cursor });
+      return { items: page.items.map(sessionOf), nextCursor: page.cursor };
+    }, signal);
+  }
+
+  /** @throws {PumphouseError} `worker_not_found` */
+  get(name: string, { signal }: CallOptions = {}): Promise<WorkerSession> {
+    return repeat(async () => {
+      const found = await this.workers.find(this.namespace, name);
+      if (found === null) throw notFound('worker', name);
+      return sessionOf(found);
+    }, signal);
+  }
+
+  /** Asks a session to lease nothing more. Its next heartbeat tells it. @throws {PumphouseError} `worker_not_found` */
+  quiet(name: string, { signal }: CallOptions = {}): Promise<void> {
+    return repeat(() => this.workers.quiet(this.namespace, name), signal);
+  }
+
+  /** Asks a session to shut down: `Worker.stop` of that worker. @throws {PumphouseError} `worker_not_found` */
+  stop(name: string, { signal }: CallOptions = {}): Promise<void> {
+    return repeat(() => this.workers.stop(this.namespace, name), signal);
+  }
+
+  /** Forgets a worker until it is heard of again; its leases stay. @throws {PumphouseError} `worker_not_found` */
+  delete(name: string, { signal }: CallOptions = {}): Promise<void> {
+    const remove = async (): Promise<void> => {
+      if (!(await this.workers.deregister(this.namespace, name))) throw notFound('worker', name);
+    };
+    return repeatRemoval('worker_not_found', remove, signal);
+  }
+}
+
+function sessionOf({ name, seenAtMs, leased, stalled, session }: WorkerFacts): WorkerSession {
+  const { startedAtMs, heartbeatAtMs, ...shown } = shownSession(session);
+  return {
+    ...{ name, seenAt: new Date(seenAtMs).toISOString(), leased, stalled },
+    ...shown,
+    startedAt: isoTime(startedAtMs),
+    heartbeatAt: isoTime(heartbeatAtMs),
+  };
+}

@@ -1,0 +1,619 @@
+import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from 'node:http';
+import { once } from 'node:events';
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Redis } from 'ioredis';
+import { Webhook } from 'standardwebhooks';
+import { type Answer, TestApp } from '../support/app.js';
+import { type AnswerCheck, answerCheck } from '../support/openapi.js';
+import { testRedisUrl, waitFor } from '../support/redis.js';
+
+interface Received {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Buffer;
+}
+
+type Respond = (response: ServerResponse, received: Received) => void;
+
+/** A receiver of webhooks on loopback. */
+class Receiver {
+  readonly received: Received[] = [];
+  respond: Respond = (response) => void response.end('ok');
+
+  private constructor(private readonly server: Server) {}
+
+  static async start(): Promise<Receiver> {
+    const server = createServer();
+    const receiver = new Receiver(server);
+    server.on('request', (request, response) => {
+      const chunks: Buffer[] = [];
+      request.on('data', (chunk: Buffer) => chunks.push(chunk));
+      request.on('end', () => {
+        const { method = '', url = '', headers } = request;
+        const received = { method, url, headers, body: Buffer.concat(chunks) };
+        receiver.received.push(received);
+        receiver.respond(response, received);
+      });
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    return receiver;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${String((this.server.address() as AddressInfo).port)}/hook`;
+  }
+
+  of(id: string): Received[] {
+    return this.received.filter(({ headers }) => headers['webhook-id'] === id);
+  }
+
+  async stop(): Promise<void> {
+    this.server.closeAllConnections();
+    this.server.close();
+    await once(this.server, 'close');
+  }
+}
+
+const answerWith =
+  (status: number, headers: Record<string, string> = {}, body = ''): Respond =>
+  (response) =>
+    void response.writeHead(status, headers).end(body);
+
+const PUSH = {
+  PUMPHOUSE_PUSH__ENABLED: 'true',
+  PUMPHOUSE_PUSH__ALLOW: '127.0.0.1',
+  PUMPHOUSE_PUSH__ALLOW_HTTP: 'true',
+  PUMPHOUSE_PUSH__PORTS: '1024-65535',
+  PUMPHOUSE_SERVER__DRAIN_MS: '300',
+};
+
+interface TargetJson {
+  readonly name: string;
+  readonly url: string;
+  readonly secret?: string;
+  readonly header_names: string[];
+  readonly queues: string[];
+  readonly paused_at: string | null;
+  readonly pause_reason: string | null;
+  readonly old_secret_until: string | null;
+  readonly timeout_ms: number;
+  readonly breaker: { state: string; open_until: string | null; openings: number };
+}
+
+interface JobJson {
+  readonly state: string;
+  readonly attempts: number;
+  readonly tries_left: number;
+  readonly failure: { group: string; message: string } | null;
+  readonly result: { data: unknown; content_type: string } | null;
+}
+
+describe('HTTP push', () => {
+  let app: TestApp;
+  let receiver: Receiver;
+  let check: AnswerCheck;
+  let redis: Redis;
+  let number = 0;
+  const fresh = (what: string): string => `${what}${String(number++)}`;
+
+  beforeAll(async () => {
+    const file = join(mkdtempSync(join(tmpdir(), 'pumphouse-push-')), 'key');
+    writeFileSync(file, `${randomBytes(32).toString('base64')}\n`);
+    app = await TestApp.start({ ...PUSH, PUMPHOUSE_PUSH__KEY_FILE: file });
+    check = answerCheck((await app.get('/v1/openapi.json', { token: null })).json);
+    receiver = await Receiver.start();
+    redis = new Redis(testRedisUrl(), { protocol: 2 });
+  });
+  afterAll(async () => {
+    redis.disconnect();
+    await app.stop();
+    await receiver.stop();
+  });
+  beforeEach(() => {
+    receiver.respond = (response) => void response.end('ok');
+  });
+
+  async function call(method: string, path: string, body?: object, token?: string): Promise<Answer> {
+    const answer = await app.call(method, `/v1/${app.namespace}/${path}`, {
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(token === undefined ? {} : { token }),
+    });
+    check(method, `/${path.split('?')[0]!}`, answer);
+    return answer;
+  }
+
+  async function given<T>(method: string, path: string, body?: object): Promise<T> {
+    const { status, json, text } = await call(method, path, body);
+    if (status >= 300) throw new Error(`${method} ${path}: ${String(status)} ${text}`);
+    return json as T;
+  }
+
+  const put = (name: string, more: object = {}): Promise<TargetJson> =>
+    given<TargetJson>('PUT', `targets/${name}`, { url: receiver.url, ...more });
+  const target = (name: string): Promise<TargetJson> => given<TargetJson>('GET', `targets/${name}`);
+  const job = (id: string): Promise<JobJson> => given<JobJson>('GET', `jobs/${id}`);
+  const publish = async (queue: string, more: object = {}): Promise<string> =>
+    (await given<{ id: string }>('POST', 'jobs', { queue, data: { n: 1 }, ...more })).id;
+
+  /** A queue that is pushed to a target of its own. */
+  async function pushed(more: object = {}): Promise<{ queue: string; name: string; secret: string }> {
+    const [queue, name] = [fresh('q'), fresh('t')];
+    const { secret = '' } = await put(name, more);
+    await given('PATCH', `queues/${queue}`, { push: { target: name } });
+    return { queue, name, secret };
+  }
+
+  async function stateOf(id: string, state: string): Promise<JobJson> {
+    await waitFor(async () => (await job(id)).state === state, 5_000);
+    return job(id);
+  }
+
+  describe('targets', () => {
+    it('show their secret and headers once, or never', async () => {
+      const name = fresh('t');
+      const made = await put(name, { headers: { Authorization: 'Bearer hush-hush' } });
+      expect(made.secret).toMatch(/^whsec_/);
+      expect(made.header_names).toEqual(['authorization']);
+
+      const texts = [
+        (await call('GET', `targets/${name}`)).text,
+        (await call('GET', 'targets')).text,
+        (await call('PATCH', `targets/${name}`, { timeout_ms: 5_000 })).text,
+        (await call('POST', `targets/${name}/pause`)).text,
+        (await call('PUT', `targets/${name}`, { url: receiver.url, headers: { a: 'hush-hush' } })).text,
+        JSON.stringify(app.log),
+        JSON.stringify(await redis.hgetall(`{${app.namespace}}:targets`)),
+      ];
+      for (const text of texts) {
+        expect(text).not.toContain('hush-hush');
+        expect(text).not.toContain(made.secret);
+      }
+    });
+
+    it('have the defaults of the API, and change one by one', async () => {
+      const name = fresh('t');
+      await put(name);
+      expect(await target(name)).toMatchObject({
+        ...{ method: 'POST', timeout_ms: 30_000, body: 'raw', sign: 'standard', on_status: {}, queues: [] },
+        ...{ max_retry_after_ms: 3_600_000, paused_at: null, breaker: { state: 'closed', openings: 0 } },
+      });
+      await given('PATCH', `targets/${name}`, { method: 'PUT', on_status: { '4xx': 'fail' } });
+      expect(await target(name)).toMatchObject({
+        method: 'PUT',
+        on_status: { '4xx': 'fail' },
+        timeout_ms: 30_000,
+      });
+    });
+
+    it.each<[string, object]>([
+      ['no URL', { url: 'nope' }],
+      ['another scheme', { url: 'ftp://example.com/' }],
+      ['a password in the URL', { url: 'https://a:b@example.com/' }],
+      ['a fragment', { url: 'https://example.com/#a' }],
+      ['a header of the server', { url: 'https://example.com/', headers: { 'Webhook-Id': 'a' } }],
+      ['another header of the server', { url: 'https://example.com/', headers: { HOST: 'a' } }],
+      ['a line break in a header', { url: 'https://example.com/', headers: { a: 'b\r\nc: d' } }],
+      ['a header twice', { url: 'https://example.com/', headers: { a: 'b', A: 'c' } }],
+      ['a short secret', { url: 'https://example.com/', secret: 'whsec_YWJj' }],
+      ['an unknown action', { url: 'https://example.com/', on_status: { '404': 'ignore' } }],
+      ['an unknown status', { url: 'https://example.com/', on_status: { '700': 'fail' } }],
+      ['a field that is not known', { url: 'https://example.com/', retries: 3 }],
+    ])('are refused with %s', async (_what, body) => {
+      expect((await call('PUT', `targets/${fresh('t')}`, body)).status).toBe(400);
+    });
+
+    it('are refused with a name that cannot be', async () => {
+      expect((await call('PUT', 'targets/a.b', { url: 'https://example.com/' })).status).toBe(400);
+    });
+
+    it('have http URLs only if the server allows it', async () => {
+      const strict = await TestApp.start({ ...PUSH, PUMPHOUSE_PUSH__ALLOW_HTTP: 'false' });
+      const body = JSON.stringify({ url: 'http://example.com/' });
+      const answer = await strict.call('PUT', `/v1/${strict.namespace}/targets/t`, { body });
+      await strict.stop();
+
+      expect(answer.status).toBe(400);
+    });
+
+    it('cannot be removed while a queue is pushed to them', async () => {
+      const { queue, name } = await pushed();
+      expect(await target(name)).toMatchObject({ queues: [queue] });
+      expect((await call('DELETE', `targets/${name}`)).json).toMatchObject({ code: 'target_in_use' });
+
+      await given('PATCH', `queues/${queue}`, { push: null });
+      expect((await call('DELETE', `targets/${name}`)).status).toBe(204);
+      expect((await call('GET', `targets/${name}`)).json).toMatchObject({ code: 'target_not_found' });
+    });
+
+    it('must be there before a queue is pushed to them', async () => {
+      const answer = await call('PATCH', `queues/${fresh('q')}`, { push: { target: 'nowhere' } });
+      expect(answer.json).toMatchObject({ code: 'target_not_found' });
+    });
+
+    it('are shown with the permission push, and changed with admin', async () => {
+      const { queue, name } = await pushed();
+      const tokenOf = async (verbs: string): Promise<string> => {
+        const path = `/token/${app.namespace}?description=d&verbs=${verbs}`;
+        return ((await app.admin('POST', path)).json as { token: string }).token;
+      };
+      const [user, admin, both] = [
+        await tokenOf('push'),
+        await tokenOf('admin'),
+        await tokenOf('admin,push'),
+      ];
+      const statuses = async (token: string): Promise<number[]> =>
+        Promise.all([
+          call('GET', `targets/${name}`, undefined, token).then(({ status }) => status),
+          call('PATCH', `targets/${name}`, {}, token).then(({ status }) => status),
+          call('POST', `targets/${name}/test`, undefined, token).then(({ status }) => status),
+          call('PATCH', `queues/${queue}`, { push: { target: name } }, token).then(({ status }) => status),
+        ]);
+
+      expect(await statuses(user)).toEqual([200, 403, 403, 403]);
+      expect(await statuses(admin)).toEqual([403, 200, 200, 403]);
+      expect(await statuses(both)).toEqual([200, 200, 200, 200]);
+    });
+
+    it('are changed by many at once, one after another', async () => {
+      const name = fresh('t');
+      await put(name);
+      await Promise.all(
+        Array.from({ length: 8 }, (_, i) =>
+          given('PATCH', `targets/${name}`, { on_status: { [`40${String(i)}`]: 'fail' } }),
+        ),
+      );
+      const queues = Array.from({ length: 5 }, () => fresh('q'));
+      await Promise.all(queues.map((queue) => given('PATCH', `queues/${queue}`, { push: { target: name } })));
+      expect((await target(name)).queues).toEqual(queues.sort());
+    });
+
+    it('are tested by a request that changes nothing', async () => {
+      const name = fresh('t');
+      const { secret = '' } = await put(name);
+      receiver.respond = answerWith(503, {}, 'come back');
+      expect(await given('POST', `targets/${name}/test`)).toMatchObject({
+        ...{ status: 503, body: 'come back', action: 'retry', problem: null, signed: true },
+      });
+      const { headers, body } = receiver.received.at(-1)!;
+      expect(new Webhook(secret).verify(body, headers as Record<string, string>)).toEqual({ test: true });
+
+      await put(name, { url: 'http://10.0.0.1:8080/' });
+      expect(await given('POST', `targets/${name}/test`)).toMatchObject({ status: null, problem: 'blocked' });
+    });
+
+    it('go with their namespace', async () => {
+      const token = 'a-token-for-the-namespace-that-goes';
+      const ns = `${app.namespace}-gone`;
+      await app.admin('POST', `/token/${ns}?description=d&token=${token}`);
+      const body = JSON.stringify({ url: receiver.url });
+      expect((await app.call('PUT', `/v1/${ns}/targets/t`, { body, token })).status).toBe(200);
+      expect(await redis.sismember('pumphouse:pushed', ns)).toBe(1);
+      await app.engine.purge.run(ns);
+
+      expect(await redis.keys(`{${ns}}*`)).toEqual([]);
+      expect(await redis.sismember('pumphouse:pushed', ns)).toBe(0);
+    });
+  });
+
+  describe('a request', () => {
+    it('has the job, signed so that the library of Standard Webhooks accepts it', async () => {
+      const { queue, secret } = await pushed({ headers: { 'X-Own': 'mine' } });
+      const id = await publish(queue, { data: { to: 'ada' }, tries: 3 });
+      await waitFor(() => receiver.of(id).length === 1, 5_000);
+      const [{ method, url, headers, body }] = receiver.of(id) as [Received];
+
+      expect([method, url, body.toString()]).toEqual(['POST', '/hook', '{"to":"ada"}']);
+      expect(headers).toMatchObject({
+        ...{ 'content-type': 'application/json', 'idempotency-key': id, 'pumphouse-queue': queue },
+        ...{
+          'pumphouse-attempt': '1',
+          'pumphouse-tries-left': '2',
+          'x-own': 'mine',
+          'user-agent': 'Pumphouse',
+        },
+      });
+      expect(new Webhook(secret).verify(body, headers as Record<string, string>)).toEqual({ to: 'ada' });
+      await waitFor(async () => (await call('GET', `jobs/${id}`)).status === 404);
+    });
+
+    it('has bytes and their content type as they were published', async () => {
+      const { queue } = await pushed();
+      const bytes = randomBytes(200);
+      const id = await publish(queue, {
+        data: undefined,
+        ...{ data_base64: bytes.toString('base64'), content_type: 'image/png' },
+      });
+      const other = await app.publish(queue, Buffer.from([0xff, 0xfe]));
+      await waitFor(() => receiver.of(id).length === 1 && receiver.of(other).length === 1, 5_000);
+
+      expect(receiver.of(id)[0]!.body.equals(bytes)).toBe(true);
+      expect(receiver.of(id)[0]!.headers['content-type']).toBe('image/png');
+      expect(receiver.of(other)[0]!.headers['content-type']).toBe('application/octet-stream');
+    });
+
+    it('has the fields of the job, if the target wants them', async () => {
+      const { queue, secret } = await pushed({ body: 'job' });
+      const id = await publish(queue, { data: { to: 'ada' }, type: 'mail', tags: ['a'] });
+      await waitFor(() => receiver.of(id).length === 1, 5_000);
+      const [{ headers, body }] = receiver.of(id) as [Received];
+
+      expect(new Webhook(secret).verify(body, headers as Record<string, string>)).toMatchObject({
+        ...{
+          id,
+          queue,
+          type: 'mail',
+          tags: ['a'],
+          attempt: 1,
+          data: { to: 'ada' },
+          content_type: 'application/json',
+        },
+      });
+    });
+
+    it('has two signatures while the secret is rotated', async () => {
+      const { queue, name, secret: old } = await pushed();
+      const { secret = '' } = await given<TargetJson>('POST', `targets/${name}/rotate`, {
+        keep_old_ms: 60_000,
+      });
+      expect(secret).not.toBe(old);
+      await sleep(1_100);
+      const id = await publish(queue);
+      await waitFor(() => receiver.of(id).length === 1, 5_000);
+      const [{ headers, body }] = receiver.of(id) as [Received];
+      for (const one of [old, secret]) new Webhook(one).verify(body, headers as Record<string, string>);
+
+      await given('POST', `targets/${name}/rotate`, { keep_old_ms: 0 });
+      await sleep(1_100);
+      const next = await publish(queue);
+      await waitFor(() => receiver.of(next).length === 1, 5_000);
+      const [last] = receiver.of(next) as [Received];
+      expect(() => new Webhook(secret).verify(last.body, last.headers as Record<string, string>)).toThrow();
+    });
+  });
+
+  describe('an answer', () => {
+    it('is the result of a job that keeps one', async () => {
+      const { queue } = await pushed();
+      receiver.respond = answerWith(200, { 'Content-Type': 'application/json; charset=utf-8' }, '{"sum":3}');
+      const id = await publish(queue, { retention_ms: 60_000 });
+
+      expect(await stateOf(id, 'done')).toMatchObject({ result: { data: { sum: 3 } } });
+    });
+
+    it('that breaks off is still a success', async () => {
+      const { queue } = await pushed();
+      receiver.respond = (response) => {
+        response.writeHead(200, { 'Content-Length': '100' }).write('abc', () => response.destroy());
+      };
+      const id = await publish(queue, { retention_ms: 60_000 });
+
+      expect(await stateOf(id, 'done')).toMatchObject({ result: null });
+    });
+
+    it.each<[number, Record<string, string>, string]>([
+      [500, {}, 'http_500'],
+      [503, {}, 'http_503'],
+      [404, {}, 'http_404'],
+      [302, { Location: '/elsewhere' }, 'http_302'],
+    ])('of %d costs a try', async (status, headers, group) => {
+      const { queue } = await pushed();
+      receiver.respond = answerWith(status, headers, 'no');
+      const id = await publish(queue, { tries: 2, retry: { kind: 'fixed', delay_ms: 0 } });
+
+      expect(await stateOf(id, 'dead')).toMatchObject({
+        attempts: 2,
+        failure: { group, message: `HTTP ${String(status)}: no` },
+      });
+      expect(receiver.of(id).map(({ url }) => url)).toEqual(['/hook', '/hook']);
+    });
+
+    it.each<[number, Record<string, string>]>([
+      [429, {}],
+      [503, { 'Retry-After': '30' }],
+    ])('of %d with %j releases the job, and costs no try', async (status, headers) => {
+      const { queue } = await pushed();
+      receiver.respond = answerWith(status, headers);
+      const id = await publish(queue, { tries: 2, retry: { kind: 'none' } });
+
+      expect(await stateOf(id, 'scheduled')).toMatchObject({ attempts: 0, tries_left: 2 });
+    });
+
+    it('that says no retry fails the job at once', async () => {
+      const { queue } = await pushed();
+      receiver.respond = answerWith(500, { 'Pumphouse-Retry': 'no' });
+      const id = await publish(queue, { tries: 9 });
+
+      expect(await stateOf(id, 'dead')).toMatchObject({ attempts: 1, failure: { group: 'http_500' } });
+    });
+
+    it('means what the target says', async () => {
+      const { queue } = await pushed({ on_status: { '404': 'fail', '4xx': 'ack' } });
+      receiver.respond = answerWith(404);
+      const failed = await publish(queue, { tries: 9 });
+      expect(await stateOf(failed, 'dead')).toMatchObject({ attempts: 1 });
+
+      receiver.respond = answerWith(400);
+      const done = await publish(queue, { retention_ms: 60_000 });
+      await stateOf(done, 'done');
+    });
+
+    it('of 410 fails the job and pauses the target', async () => {
+      const { queue, name } = await pushed();
+      receiver.respond = answerWith(410);
+      const id = await publish(queue, { tries: 9 });
+      expect(await stateOf(id, 'dead')).toMatchObject({ attempts: 1, failure: { group: 'http_410' } });
+      await waitFor(async () => (await target(name)).pause_reason === 'gone');
+
+      receiver.respond = (response) => void response.end('ok');
+      await sleep(1_200);
+      const waits = await publish(queue);
+      await sleep(500);
+      expect((await job(waits)).state).toBe('ready');
+
+      await given('POST', `targets/${name}/resume`);
+      await waitFor(() => receiver.of(waits).length === 1, 5_000);
+    });
+
+    it('that does not come is a failure of the kind timeout', async () => {
+      const { queue } = await pushed({ timeout_ms: 1_000 });
+      receiver.respond = () => undefined;
+      const id = await publish(queue, { tries: 1 });
+
+      expect(await stateOf(id, 'dead')).toMatchObject({ failure: { group: 'timeout' } });
+    });
+
+    it('cannot come from an address that is not allowed', async () => {
+      const { queue } = await pushed({ url: 'http://[::ffff:169.254.169.254]:8080/latest/meta-data' });
+      const id = await publish(queue, { tries: 1 });
+
+      expect(await stateOf(id, 'dead')).toMatchObject({ failure: { group: 'blocked' } });
+    });
+  });
+
+  describe('the breaker', () => {
+    it('opens after failures in a row, leaves the jobs alone, and closes by a resume', async () => {
+      const { queue, name } = await pushed();
+      const dead = await Receiver.start();
+      const { url } = dead;
+      await dead.stop();
+      await given('PATCH', `targets/${name}`, { url });
+      await sleep(1_100);
+      const ids: string[] = [];
+      for (let i = 0; i < 6; i++)
+        ids.push(await publish(queue, { tries: 2, retry: { kind: 'fixed', delay_ms: 200 } }));
+      await waitFor(async () => (await target(name)).breaker.state === 'open', 5_000);
+      await sleep(1_500);
+      const waits = await publish(queue, { tries: 1 });
+      await sleep(1_000);
+      expect(await job(waits)).toMatchObject({ state: 'ready', attempts: 0 });
+
+      await given('PATCH', `targets/${name}`, { url: receiver.url });
+      await given('POST', `targets/${name}/resume`);
+      await waitFor(() => receiver.of(waits).length === 1, 5_000);
+      expect(await target(name)).toMatchObject({
+        breaker: { state: 'closed', open_until: null, openings: 0 },
+      });
+    });
+
+    it('is shared by the servers, and closes by one job that goes through', async () => {
+      const { queue, name } = await pushed();
+      const field = `b:${name}`;
+      const key = `{${app.namespace}}:targets`;
+      const other = await TestApp.start(PUSH);
+      const write = async (open_ms: number): Promise<void> => {
+        const breaker = { openUntilMs: Date.now() + open_ms, openings: 1, probeUntilMs: 0 };
+        await redis.hset(key, field, JSON.stringify(breaker));
+        await redis.hincrby(key, 'v', 1);
+      };
+      await write(3_000);
+      await sleep(1_100);
+      const ids: string[] = [];
+      for (let i = 0; i < 5; i++) ids.push(await publish(queue));
+      await sleep(700);
+      for (const id of ids) expect(receiver.of(id)).toEqual([]);
+
+      await waitFor(() => ids.every((id) => receiver.of(id).length === 1), 10_000);
+      expect(await redis.hexists(key, field)).toBe(0);
+      await other.stop();
+    });
+  });
+
+  describe('several targets', () => {
+    it('do not wait for one that hangs', async () => {
+      // Over a Redis of its own: the other server of this file would send these jobs, too.
+      const { app: small } = await TestApp.alone({ ...PUSH, PUMPHOUSE_PUSH__MAX_IN_FLIGHT: '4' });
+      const v1 = (method: string, path: string, body: object): Promise<Answer> =>
+        small.call(method, `/v1/${small.namespace}/${path}`, { body: JSON.stringify(body) });
+      const hangs = await Receiver.start();
+      hangs.respond = () => undefined;
+      for (const [name, url] of [
+        ['slow', hangs.url],
+        ['quick', receiver.url],
+      ] as const) {
+        expect((await v1('PUT', `targets/${name}`, { url })).status).toBe(200);
+        expect((await v1('PATCH', `queues/${name}`, { push: { target: name } })).status).toBe(200);
+      }
+      for (let i = 0; i < 20; i++) await v1('POST', 'jobs', { queue: 'slow', data: 1 });
+      await waitFor(() => hangs.received.length > 0, 5_000);
+      const answers = await Promise.all(
+        Array.from({ length: 20 }, () => v1('POST', 'jobs', { queue: 'quick', data: 1 })),
+      );
+      const ids = answers.map(({ json }) => (json as { id: string }).id);
+      await waitFor(() => ids.every((id) => receiver.of(id).length === 1), 5_000);
+      expect(hangs.received.length).toBeLessThan(4);
+      await small.stop();
+      await hangs.stop();
+    });
+
+    it('of many queues get jobs of each', async () => {
+      const { queue, name } = await pushed();
+      const second = fresh('q');
+      await given('PATCH', `queues/${second}`, { push: { target: name, max_running: 2 } });
+      expect(await given('GET', `queues/${second}`)).toMatchObject({
+        max_running: 2,
+        push: { target: name },
+      });
+      const ids: string[] = [];
+      for (let i = 0; i < 10; i++) ids.push(await publish(queue), await publish(second));
+      await waitFor(() => ids.every((id) => receiver.of(id).length === 1), 10_000);
+    });
+
+    it('never have more requests of a queue at once than its max_running', async () => {
+      const { queue } = await pushed();
+      await given('PATCH', `queues/${queue}`, { max_running: 2 });
+      let [now, most] = [0, 0];
+      receiver.respond = (response) => {
+        most = Math.max(most, ++now);
+        setTimeout(() => {
+          now--;
+          response.end();
+        }, 50);
+      };
+      const ids: string[] = [];
+      for (let i = 0; i < 10; i++) ids.push(await publish(queue));
+      await waitFor(() => ids.every((id) => receiver.of(id).length === 1), 10_000);
+      expect(most).toBe(2);
+    });
+  });
+
+  describe('a server', () => {
+    it('that stops gives back what it could not finish, without a try', async () => {
+      // A Redis of its own: the other server of this file would take the job.
+      const { app: staying, redis: alone } = await TestApp.alone();
+      const leaving = await TestApp.start({ ...PUSH, PUMPHOUSE_POOLS__DEFAULT__URL: alone.url });
+      const v1 = (method: string, path: string, body: object): Promise<Answer> =>
+        leaving.call(method, `/v1/${leaving.namespace}/${path}`, { body: JSON.stringify(body) });
+      const hangs = await Receiver.start();
+      hangs.respond = () => undefined;
+      await v1('PUT', 'targets/t', { url: hangs.url });
+      await v1('PATCH', 'queues/q', { push: { target: 't' } });
+      const { json } = await v1('POST', 'jobs', { queue: 'q', data: 1, tries: 1 });
+      const { id } = json as { id: string };
+      await waitFor(() => hangs.received.length === 1, 5_000);
+      await leaving.stop();
+
+      const found = await staying.engine.native.find(leaving.namespace, id);
+      expect(found).toMatchObject({ state: 'ready', triesLeft: 1, attempts: 0 });
+      await staying.stop();
+      await hangs.stop();
+    });
+
+    it('without push sends nothing, and says so', async () => {
+      const off = await TestApp.start({ PUMPHOUSE_PUSH__ALLOW_HTTP: 'true' });
+      const v1 = (method: string, path: string, body: object = {}): Promise<Answer> =>
+        off.call(method, `/v1/${off.namespace}/${path}`, { body: JSON.stringify(body) });
+      expect((await v1('PUT', 'targets/t', { url: receiver.url })).status).toBe(200);
+      expect((await off.call('POST', `/v1/${off.namespace}/targets/t/test`)).json).toMatchObject({
+        code: 'push_disabled',
+      });
+      await off.stop();
+    });
+  });
+});

@@ -1,0 +1,333 @@
+import { createHash } from 'node:crypto';
+import type { CronSchedule, NewRecurring } from '../../src/domain/recurring.js';
+import { EngineFixture } from './fixture.js';
+
+let f: EngineFixture;
+beforeEach(async () => {
+  f = await EngineFixture.withClock();
+  // The middle of a minute, far from every change of a clock.
+  f.nowMs = Date.parse('2027-01-15T12:00:30.000Z');
+});
+afterEach(() => f.close());
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const DAY = 1_440 * MINUTE;
+const recurrings = () => f.engine.extended.recurrings;
+const set = (
+  cron: string,
+  more: Partial<Omit<NewRecurring, 'schedule'>> & { schedule?: Partial<CronSchedule> } = {},
+) => {
+  const { schedule, ...rest } = more;
+  const template = { queue: 'q', body: Buffer.from('x') };
+  return recurrings().set(f.ns, {
+    ...{ id: 'r', template, maxCatchUp: 1_000 },
+    ...rest,
+    schedule: { cron, timeZone: 'UTC', ...schedule },
+  });
+};
+const get = () => recurrings().get(f.ns, 'r');
+const take = async (queue = 'q') => (await f.reserve(queue, { count: 100 })).map(({ id }) => id);
+const made = async (): Promise<number> => (await get()).made;
+const at = (text: string): number => Date.parse(text);
+
+it('makes a job for each slot, dated as it was due', async () => {
+  const recurring = await set('*/5 * * * *');
+  expect(recurring).toMatchObject({ made: 0, nextAtMs: at('2027-01-15T12:05:00Z'), lastAtMs: null });
+  await f.pass(4.5 * MINUTE - 1);
+  expect(await take()).toEqual([]);
+  await f.pass(1);
+  expect(await take()).toEqual(['r-1']);
+  expect(await f.find('r-1')).toMatchObject({ spawnedFrom: 'r', publishedAtMs: at('2027-01-15T12:05:00Z') });
+  await f.pass(5 * MINUTE);
+  expect(await get()).toMatchObject({
+    schedule: { cron: '*/5 * * * *', timeZone: 'UTC', jitterMs: 0 },
+    ...{ made: 2, skipped: 0, lastAtMs: f.nowMs, nextAtMs: f.nowMs + 5 * MINUTE },
+  });
+});
+
+it('goes on for ever, each slot once: servers compute more of them in time', async () => {
+  await set('* * * * *');
+  for (let i = 0; i < 200; i++) await f.pass(MINUTE);
+  expect(await get()).toMatchObject({ made: 200, skipped: 0, nextAtMs: at('2027-01-15T15:21:00Z') });
+});
+
+it('makes one job for each slot, whichever of several servers pumps', async () => {
+  const other = await EngineFixture.open({ clock: () => f.nowMs });
+  try {
+    await set('*/10 * * * * *');
+    for (let i = 0; i < 120; i++) {
+      f.nowMs += 10 * SECOND;
+      await Promise.all([f.engine.pumpNow(f.ns), other.engine.pumpNow(f.ns), f.engine.pumpNow(f.ns)]);
+    }
+    expect(await get()).toMatchObject({ made: 120, skipped: 0 });
+  } finally {
+    await other.close();
+  }
+});
+
+describe('after an outage', () => {
+  it.each([1, 3, 1_000])('longer than all known slots, makes the last %d', async (maxCatchUp) => {
+    await set('0 * * * *', { maxCatchUp });
+    await f.pass(100 * 60 * MINUTE);
+    const makes = Math.min(maxCatchUp, 100);
+    const ids = await take();
+    expect(await get()).toMatchObject({ made: makes, skipped: 100 - makes });
+    expect(await f.find(ids.at(-1)!)).toMatchObject({ publishedAtMs: at('2027-01-19T16:00:00Z') });
+    await f.pass(60 * MINUTE);
+    expect(await made()).toBe(makes + 1);
+  });
+
+  it('counts a thousand of the slots that it skips', async () => {
+    await set('* * * * * *', { maxCatchUp: 1 });
+    await f.pass(DAY);
+    const { made: jobs, skipped, lastSkip } = await get();
+    expect([jobs, lastSkip?.reason]).toEqual([1, 'max_catch_up']);
+    expect(skipped).toBeGreaterThanOrEqual(999);
+    expect(skipped).toBeLessThan(1_100);
+    await f.pass(SECOND);
+    expect(await made()).toBe(2);
+  });
+
+  it('makes no job for a slot that is older than catch_up_ms, of cron and of an interval', async () => {
+    await set('* * * * *', { catchUpMs: 3 * MINUTE });
+    const schedule = { everyMs: MINUTE, offsetMs: 30 * SECOND };
+    const template = { queue: 'i', body: Buffer.from('x') };
+    await recurrings().set(f.ns, { id: 'i', schedule, template, maxCatchUp: 1_000, catchUpMs: 3 * MINUTE });
+    await f.pass(20 * MINUTE);
+    const skipped = { atMs: at('2027-01-15T12:17:00Z'), reason: 'catch_up_ms' };
+    expect(await get()).toMatchObject({ made: 3, skipped: 17, lastSkip: skipped, catchUpMs: 3 * MINUTE });
+    expect(await recurrings().get(f.ns, 'i')).toMatchObject({ made: 3, skipped: 17, lastSkip: skipped });
+  });
+
+  it('makes none with max_catch_up 0, but in its minute', async () => {
+    await set('*/10 * * * *', { maxCatchUp: 0 });
+    await f.pass(65 * MINUTE);
+    expect(await get()).toMatchObject({ made: 0, skipped: 6, lastSkip: { reason: 'late' } });
+    await f.pass(5 * MINUTE);
+    expect(await made()).toBe(1);
+  });
+});
+
+it('begins at its start, and ends before its end', async () => {
+  const schedule = { startAtMs: at('2027-01-15T12:03:00Z'), endAtMs: at('2027-01-15T12:05:00Z') };
+  expect(await set('* * * * *', { schedule })).toMatchObject({ nextAtMs: schedule.startAtMs });
+  await f.pass(10 * MINUTE);
+  expect(await get()).toMatchObject({ made: 2, skipped: 0, nextAtMs: null });
+  expect(await f.pool.read('ZCARD', `{${f.ns}}:cron`)).toBe(0);
+});
+
+it('makes its jobs within the jitter, the same on every server', async () => {
+  await set('* * * * *', { schedule: { jitterMs: 40 * SECOND } });
+  const madeAtMs: number[] = [];
+  let before = 0;
+  const beganMs = f.nowMs;
+  while (madeAtMs.length < 20) {
+    await f.pass(SECOND);
+    const now = await made();
+    if (now > before) madeAtMs.push(f.nowMs);
+    before = now;
+  }
+  const delays = madeAtMs.map((ms, i) => ms - (at('2027-01-15T12:01:00Z') + i * MINUTE));
+  expect(beganMs).toBeLessThan(madeAtMs[0]!);
+  expect(Math.min(...delays)).toBeGreaterThanOrEqual(0);
+  expect(Math.max(...delays)).toBeLessThanOrEqual(40 * SECOND);
+  expect(new Set(delays).size).toBeGreaterThan(8);
+  expect(await f.find('r-1')).toMatchObject({ publishedAtMs: at('2027-01-15T12:01:00Z') });
+});
+
+it('makes no job before its jitter is over, also where that is longer than the time between slots', async () => {
+  const jitterMs = 60 * SECOND;
+  await set('*/5 * * * * *', { schedule: { jitterMs } });
+  const delayOf = (slotMs: number): number =>
+    parseInt(
+      createHash('sha1')
+        .update(`r:${String(slotMs)}`)
+        .digest('hex')
+        .slice(0, 12),
+      16,
+    ) % jitterMs;
+  let before = 0;
+  for (let i = 0; i < 120; i++) {
+    await f.pass(SECOND);
+    const { made: jobs, lastAtMs } = await get();
+    if (jobs > before) expect(f.nowMs).toBeGreaterThanOrEqual(lastAtMs! + delayOf(lastAtMs!));
+    before = jobs;
+  }
+  expect(before).toBeGreaterThan(5);
+});
+
+describe('overlap', () => {
+  it('skip: makes no job while the earlier one has not ended', async () => {
+    await set('* * * * *', { overlap: 'skip' });
+    await f.pass(MINUTE);
+    const [job] = await f.reserve('q', { count: 1 });
+    await f.pass(2 * MINUTE);
+    expect(await get()).toMatchObject({ made: 1, skipped: 2, lastSkip: { reason: 'overlap' } });
+    await f.engine.ackMany(f.ns, [{ queue: 'q', id: job!.id, lease: job!.lease }]);
+    await f.pass(MINUTE);
+    expect(await made()).toBe(2);
+  });
+
+  it('replace: puts the job in the place of one that waits', async () => {
+    await set('* * * * *', { overlap: 'replace' });
+    for (let i = 0; i < 3; i++) await f.pass(MINUTE);
+    await f.pass(3 * MINUTE);
+    expect(await f.find('r-4')).toMatchObject({ publishedAtMs: at('2027-01-15T12:06:00Z') });
+    expect(await take()).toEqual(['r-4']);
+    await f.pass(MINUTE);
+    expect(await get()).toMatchObject({ made: 4, skipped: 3, lastSkip: { reason: 'overlap' } });
+  });
+
+  it('is refused beside a unique key of the jobs', async () => {
+    const template = { queue: 'q', body: Buffer.from('x'), unique: { key: 'k', mode: 'reject' as const } };
+    await expect(set('* * * * *', { overlap: 'skip', template })).rejects.toThrow('overlap');
+  });
+});
+
+describe('pause', () => {
+  it('skips what passes, and keeps its note until it is resumed', async () => {
+    await set('* * * * *');
+    expect(await recurrings().pause(f.ns, 'r', 'the mail server moves')).toMatchObject({
+      ...{ isPaused: true, note: 'the mail server moves', nextAtMs: null },
+    });
+    await f.pass(100 * MINUTE);
+    const resumed = await recurrings().resume(f.ns, 'r');
+    expect(resumed).toMatchObject({ isPaused: false, note: null, made: 0, skipped: 0 });
+    expect(resumed.nextAtMs).toBe(f.nowMs + 30 * SECOND);
+    await f.pass(MINUTE);
+    expect(await made()).toBe(1);
+  });
+});
+
+describe('changes', () => {
+  it('keep the slots of the same schedule, and never make the job of a slot twice', async () => {
+    await set('0 * * * *');
+    await f.pass(60 * MINUTE);
+    await recurrings().change(f.ns, 'r', { maxCatchUp: 5 });
+    await set('0 * * * *');
+    await set('0,30 * * * *');
+    // Redis's clock goes back behind the slot that was served.
+    f.nowMs -= 45 * MINUTE;
+    await set('0 * * * *');
+    await f.pass(50 * MINUTE);
+    expect(await get()).toMatchObject({ made: 1, lastAtMs: at('2027-01-15T13:00:00Z') });
+    await f.pass(60 * MINUTE);
+    expect(await made()).toBe(2);
+  });
+
+  it('go from an interval to cron and back', async () => {
+    const template = { queue: 'q', body: Buffer.from('x') };
+    await recurrings().set(f.ns, { id: 'r', schedule: { everyMs: SECOND }, template });
+    await f.pass(SECOND);
+    const before = await made();
+    await recurrings().change(f.ns, 'r', { schedule: { cron: '0 * * * *', timeZone: 'UTC' } });
+    await f.pass(50 * MINUTE);
+    expect(await made()).toBe(before);
+    expect(await f.pool.read('ZCARD', `{${f.ns}}:recurring`)).toBe(0);
+    await recurrings().change(f.ns, 'r', { schedule: { everyMs: SECOND } });
+    await f.pass(3 * SECOND);
+    expect(await made()).toBeGreaterThan(before);
+    expect(await f.pool.read('ZCARD', `{${f.ns}}:cron`)).toBe(0);
+  });
+
+  it('are safe while a server computes slots: what was computed for another schedule is refused', async () => {
+    await set('* * * * *', { maxCatchUp: 1 });
+    f.nowMs += 60 * MINUTE;
+    await Promise.all([
+      recurrings().extend(f.ns, 'r'),
+      set('0 0 1 1 *', { maxCatchUp: 1 }),
+      recurrings().extend(f.ns, 'r'),
+    ]);
+    await f.pass(60 * MINUTE);
+    expect(await get()).toMatchObject({ nextAtMs: at('2028-01-01T00:00:00Z') });
+  });
+});
+
+it('refuses slots that were computed for an earlier schedule', async () => {
+  await set('0 * * * *');
+  const before = await recurrings()['known'](f.ns, 'r');
+  await set('30 * * * *');
+  // As if both ended with the same slot.
+  await f.pool.read('HSET', `{${f.ns}}Rr`, 'slots', before!.slots.join(','));
+  const more = { slots: [f.nowMs + DAY], skipped: 0, isComplete: false, replaces: false };
+  expect(await recurrings()['storeSlots'](f.ns, before!, more)).toBe(false);
+});
+
+it('keeps no slot twice where those of newer time zones begin before the old ones end', async () => {
+  await set('0 * * * *');
+  const known = await recurrings()['known'](f.ns, 'r');
+  f.nowMs += 90 * MINUTE;
+  const more = { slots: known!.slots, skipped: 0, isComplete: false, replaces: true };
+  expect(await recurrings()['storeSlots'](f.ns, known!, more)).toBe(true);
+  expect((await recurrings()['known'](f.ns, 'r'))!.slots).toEqual(known!.slots);
+});
+
+it('computes the slots again that older time zones have computed, and no others', async () => {
+  await set('30 2 * * *', { schedule: { timeZone: 'Europe/Berlin' } });
+  expect(await recurrings().renew(f.ns)).toBe(0);
+  // As a server with an old database left it: an hour too late.
+  await f.pool.read('HSET', `{${f.ns}}Rr`, 'slots', String(at('2027-01-16T02:30:00Z')), 'tzdata', '1999a');
+  expect(await recurrings().renew(f.ns)).toBe(1);
+  expect(await get()).toMatchObject({ nextAtMs: at('2027-01-16T01:30:00Z') });
+  await f.pass(DAY);
+  expect(await get()).toMatchObject({ made: 1, lastAtMs: at('2027-01-16T01:30:00Z') });
+});
+
+it('makes a job now, also while it is paused, beside its slots', async () => {
+  await set('0 * * * *');
+  expect(await recurrings().run(f.ns, 'r')).toEqual({ id: 'r-1' });
+  expect(await f.find('r-1')).toMatchObject({ spawnedFrom: 'r', state: 'ready', publishedAtMs: f.nowMs });
+  await recurrings().pause(f.ns, 'r');
+  expect(await recurrings().run(f.ns, 'r')).toEqual({ id: 'r-2' });
+  await recurrings().resume(f.ns, 'r');
+  await f.pass(60 * MINUTE);
+  expect(await take()).toEqual(['r-1', 'r-2', 'r-3']);
+  await set('0 * * * *', { overlap: 'skip' });
+  await recurrings().run(f.ns, 'r');
+  expect(await recurrings().run(f.ns, 'r')).toEqual({ refusal: 'overlap' });
+  await expect(recurrings().run(f.ns, 'none')).rejects.toMatchObject({ code: 'recurring_not_found' });
+});
+
+it('shows its next slots, and those of a schedule that is not stored', async () => {
+  await set('30 2 * * *', { schedule: { timeZone: 'Europe/Berlin', startAtMs: at('2027-03-27T00:00:00Z') } });
+  expect(await recurrings().next(f.ns, 'r', 2)).toEqual([
+    { atMs: at('2027-03-27T01:30:00Z'), isMoved: false },
+    { atMs: at('2027-03-28T01:00:00Z'), isMoved: true },
+  ]);
+  expect(
+    recurrings()
+      .preview({ everyMs: MINUTE }, 2)
+      .map(({ atMs }) => atMs),
+  ).toEqual([f.nowMs, f.nowMs + MINUTE]);
+  expect(() => recurrings().preview({ cron: 'x', timeZone: 'UTC' }, 2)).toThrow('schedule.cron');
+});
+
+it('leaves nothing when it is deleted, or its namespace is purged', async () => {
+  await set('* * * * *');
+  expect(await recurrings().remove(f.ns, 'r')).toBe(true);
+  await f.pass(5 * MINUTE);
+  expect(await take()).toEqual([]);
+  expect(await f.pool.read('EXISTS', `{${f.ns}}Rr`, `{${f.ns}}:cron`)).toBe(0);
+  await set('* * * * *');
+  await f.engine.purge.run(f.ns);
+  expect(await f.pool.read('KEYS', `{${f.ns}}*`)).toEqual([]);
+});
+
+it('keeps slots that are stored twice once', async () => {
+  await set('0 * * * *');
+  f.nowMs += 40 * 60 * MINUTE;
+  const other = await EngineFixture.open({ clock: () => f.nowMs });
+  try {
+    await Promise.all([
+      recurrings().extend(f.ns, 'r'),
+      other.engine.extended.recurrings.extend(f.ns, 'r'),
+      recurrings().extend(f.ns, 'r'),
+    ]);
+    const slots = String(await f.pool.read('HGET', `{${f.ns}}Rr`, 'slots')).split(',');
+    expect(slots).toEqual([...new Set(slots)].sort());
+    expect(slots.length).toBeGreaterThan(40);
+  } finally {
+    await other.close();
+  }
+});

@@ -1,0 +1,105 @@
+import { cpSync } from 'node:fs';
+import { join } from 'node:path';
+import { TestApp } from '../support/app.js';
+import { codeIn, pack, Project, ROOT, run } from '../support/packed.js';
+import { waitFor } from '../support/redis.js';
+
+const LIMIT_MS = 120_000;
+const readme = { shell: codeIn('README.md', 'sh'), typescript: codeIn('README.md', 'ts') };
+
+describe('examples', () => {
+  let app: TestApp;
+  let project: Project;
+  beforeAll(async () => {
+    app = await TestApp.start();
+  });
+  beforeEach(() => {
+    project = new Project();
+  });
+  afterEach(() => project.remove());
+  afterAll(() => app.stop());
+
+  const url = (): string => `http://127.0.0.1:${String(app.port)}`;
+  const env = (): Record<string, string> => ({
+    PUMPHOUSE_URL: url(),
+    NAMESPACE: app.namespace,
+    TOKEN: app.token,
+    // npm asks the registry only for what it never had.
+    ...{ npm_config_prefer_offline: 'true', npm_config_audit: 'false', npm_config_fund: 'false' },
+    ...{ npm_config_ignore_scripts: 'true', npm_config_loglevel: 'error' },
+  });
+  const copy = (name: string): void =>
+    cpSync(join(ROOT, 'examples', name), project.dir, {
+      recursive: true,
+      filter: (path) => !/\/(node_modules|dist)$/.test(path),
+    });
+  const count = async (queue: string): Promise<Record<string, number>> => {
+    const { json } = await app.get(`/v1/${app.namespace}/queues/${queue}`);
+    return (json as { counts: Record<string, number> }).counts;
+  };
+
+  it(
+    'examples/node: a typed producer and a worker in programs of their own',
+    async () => {
+      copy('node');
+      await run('npm', ['install', await pack('@pumphouse/client', project.dir)], project.dir, env());
+      await run('npm', ['run', 'build'], project.dir, env());
+      const worker = project.start('dist/worker.js', env());
+      const output = await run('npm', ['run', '--silent', 'producer'], project.dir, env());
+      expect(output).toBe('done: 320/cat.png\npublished: 2\nrefused: invalid_input\n');
+      await worker.until((text) => text.split('resize').length > 3);
+
+      const { output: lines, code } = await worker.stop();
+      expect(code).toBe(0);
+      expect(lines.trim().split('\n')).toEqual(
+        Array<unknown>(3).fill(expect.stringMatching(/^resize [0-9A-Z]{26} took \d+ ms$/)),
+      );
+      expect(await count('images')).toMatchObject({ ready: 0, scheduled: 0, leased: 0, dead: 0 });
+    },
+    LIMIT_MS,
+  );
+
+  it(
+    'examples/http: without a library, also with a job that fails',
+    async () => {
+      copy('http');
+      const worker = project.start('work.mjs', env());
+      for (const to of ['ada', 'grace', 'ada']) {
+        const output = await run(process.execPath, ['publish.mjs', to], project.dir, env());
+        expect(output).toMatch(/^20[01] \{.*"id":/);
+      }
+      const body = JSON.stringify({ queue: 'mail', data: { to: 1 }, tries: 1 });
+      await app.call('POST', `/v1/${app.namespace}/jobs`, { body });
+      await waitFor(async () => (await count('mail'))['dead'] === 1, 10_000);
+
+      expect(await worker.stop()).toEqual({ output: 'mail to ada\nmail to grace\n', code: 0 });
+      expect(await count('mail')).toMatchObject({ ready: 0, scheduled: 0, leased: 0, dead: 1 });
+    },
+    LIMIT_MS,
+  );
+
+  it(
+    'README: a typed producer and worker in 25 lines, from an empty folder to a processed job',
+    async () => {
+      const shell = readme.shell.filter((block) => /npm init|mailer\.js/.test(block));
+      const [code = ''] = readme.typescript.filter((block) => block.startsWith('// mailer.ts'));
+      const lines = [...shell, code].join('').split('\n');
+      expect(shell.length).toBe(2);
+      expect(lines.filter((line) => line !== '').length).toBeLessThanOrEqual(25);
+
+      const program = code.replace('http://127.0.0.1:7777', url()).replace("'demo'", `'${app.namespace}'`);
+      project.write('mailer.ts', program);
+      const tarball = await pack('@pumphouse/client', project.dir);
+      const script = shell.join('').replace(' @pumphouse/client ', ` ${tarball} `);
+      const output = await run('sh', ['-ec', script], project.dir, env());
+      expect(output.split('\n').at(-2)).toBe('done sent to ada@example.com');
+
+      // The types count: an input that is not one of them does not compile.
+      project.write('mailer.ts', program.replace("{ to: 'ada@example.com' }", '{ to: 1 }'));
+      await expect(run('sh', ['-ec', shell[1]!], project.dir, env())).rejects.toThrow(
+        /mailer\.ts\(\d+,\d+\): error TS/,
+      );
+    },
+    LIMIT_MS,
+  );
+});

@@ -1,0 +1,107 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core';
+import { publint } from 'publint';
+import { formatMessage } from 'publint/utils';
+import { pack, type PackageName, PACKAGES, Project, run } from '../support/packed.js';
+
+const NAMES = Object.keys(PACKAGES) as PackageName[];
+const LIMIT_MS = 120_000;
+
+interface Manifest {
+  readonly version: string;
+  readonly engines: object;
+  readonly dependencies?: Record<string, string>;
+  readonly exports: Record<string, unknown>;
+}
+const manifestOf = (name: PackageName): Manifest =>
+  JSON.parse(readFileSync(join(PACKAGES[name], 'package.json'), 'utf8')) as Manifest;
+
+describe.each(NAMES)('the package %s', (name) => {
+  let dir: string;
+  let tarball: Uint8Array;
+  beforeAll(async () => {
+    dir = mkdtempSync(join(tmpdir(), 'pumphouse-tarball-'));
+    tarball = new Uint8Array(readFileSync(await pack(name, dir)));
+  }, LIMIT_MS);
+  afterAll(() => rmSync(dir, { recursive: true, force: true }));
+
+  it('has nothing for publint to object to', async () => {
+    const { messages, pkg } = await publint({ pack: { tarball: tarball.buffer as ArrayBuffer } });
+    expect(messages.map((message) => formatMessage(message, pkg, { color: false }))).toEqual([]);
+  });
+
+  // ESM only: `require` gets an ES module, as Node.js 20.19 and later allow. TypeScript's `node10` knows no exports.
+  it('has types where its code is, for every ESM resolution', async () => {
+    const analysis = await checkPackage(createPackageFromTarballData(tarball));
+    if (analysis.types === false) throw new Error('attw found no types');
+    const ignored = ['node10', 'node16-cjs'];
+    const problems = analysis.problems.filter(
+      (problem) => !('resolutionKind' in problem && ignored.includes(problem.resolutionKind)),
+    );
+    expect(problems).toEqual([]);
+    const paths = Object.keys(manifestOf(name).exports).filter((path) => path !== './package.json');
+    for (const path of paths) {
+      for (const kind of ['node16-esm', 'bundler'] as const) {
+        const { resolution } = analysis.entrypoints[path]!.resolutions[kind];
+        expect([path, kind, resolution?.fileName]).toEqual([path, kind, expect.stringMatching(/\.d\.ts$/)]);
+      }
+    }
+  });
+
+  it('has the version, the Node.js and the ranges of the others', () => {
+    const { version, engines, dependencies = {} } = manifestOf(name);
+    const server = manifestOf('pumphouse');
+    expect([version, engines]).toEqual([server.version, server.engines]);
+    for (const [other, range] of Object.entries(dependencies)) {
+      expect([other, range]).toEqual([other, server.dependencies?.[other]]);
+    }
+  });
+});
+
+describe('installed in an empty folder', () => {
+  let project: Project;
+  beforeEach(() => {
+    project = new Project();
+  });
+  afterEach(() => project.remove());
+
+  it(
+    'the client is all that there is',
+    async () => {
+      await project.install(['@pumphouse/client']);
+      expect(project.installed()).toEqual(['@pumphouse/client']);
+      const files = project.files('node_modules/@pumphouse/client');
+      expect(files.filter((file) => /\.(ts|map)$/.test(file) && !file.endsWith('.d.ts'))).toEqual([]);
+      project.write(
+        'use.js',
+        `import { Pumphouse } from '@pumphouse/client';
+        import { testWorker } from '@pumphouse/client/testing';
+        console.log(typeof Pumphouse, typeof testWorker);`,
+      );
+      expect(await project.node('use.js')).toBe('function function\n');
+    },
+    LIMIT_MS,
+  );
+
+  it(
+    'the server starts, and has its command',
+    async () => {
+      await project.install(['pumphouse', '@pumphouse/client']);
+      const help = await run('npx', ['--no-install', 'pumphouse', '--help'], project.dir);
+      expect(help).toContain('serve');
+      project.write(
+        'serve.js',
+        `import { startTestServer } from '@pumphouse/client/testing';
+        import { Pumphouse } from '@pumphouse/client';
+        const server = await startTestServer();
+        const { id } = await new Pumphouse(server).publish({ queue: 'mail', data: 1 });
+        console.log(id.length);
+        await server.stop();`,
+      );
+      expect(await project.node('serve.js')).toBe('26\n');
+    },
+    LIMIT_MS,
+  );
+});

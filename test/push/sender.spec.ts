@@ -1,0 +1,319 @@
+import { gzipSync } from 'node:zlib';
+import { AddressRules } from '../../src/push/address-rules.js';
+import { Names } from '../../src/push/names.js';
+import { type PushAnswer, type PushRequest, Sender } from '../../src/push/sender.js';
+import type { SendError } from '../../src/push/send-error.js';
+import { type Behaviour, HostileServer, TestDns } from '../support/hostile-server.js';
+import { waitFor } from '../support/redis.js';
+
+const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
+const answer =
+  (text: string | Buffer): Behaviour =>
+  (socket) =>
+    socket.write(text);
+
+/** Writes again and again until the socket is gone. */
+const forever =
+  (head: string, piece: string | Buffer, everyMs: number): Behaviour =>
+  (socket) => {
+    socket.write(head);
+    const timer = setInterval(() => socket.write(piece), everyMs);
+    socket.once('close', () => clearInterval(timer));
+  };
+
+describe('the sender of push', () => {
+  let server: HostileServer;
+  let sender: Sender;
+  let dns: TestDns;
+  let addresses: (name: string, type: 'A' | 'AAAA') => readonly string[] = () => [];
+
+  beforeAll(async () => {
+    dns = await TestDns.start((name, type) => addresses(name, type));
+    server = await HostileServer.start(answer(OK));
+  });
+  afterAll(async () => {
+    dns.stop();
+    await server.stop();
+  });
+  afterEach(() => sender.close());
+
+  function senderFor(
+    allow: readonly string[] = ['127.0.0.1'],
+    isPortAllowed: (port: number) => boolean = () => true,
+  ): Sender {
+    sender = new Sender(
+      { addresses: new AddressRules(allow), isPortAllowed, names: new Names([dns.address]) },
+      { maxPerOrigin: 4 },
+    );
+    return sender;
+  }
+
+  function send(host: string, more: Partial<PushRequest> = {}): Promise<PushAnswer> {
+    return sender.send({
+      url: new URL(`http://${host}:${String(server.port)}/hook`),
+      ...{ method: 'POST', headers: { 'content-type': 'text/plain' }, body: Buffer.from('hello') },
+      ...{ timeoutMs: 2_000, maxAnswerBytes: 1_024, signal: new AbortController().signal },
+      ...more,
+    });
+  }
+
+  const problemOf = async (sending: Promise<unknown>): Promise<string> =>
+    sending.then(
+      () => 'none',
+      (error: unknown) => (error as SendError).problem,
+    );
+
+  it('sends a request, and reads the answer', async () => {
+    server.becomes(answer(OK));
+    senderFor();
+    const { status, body, isWhole, headers } = await send('127.0.0.1');
+
+    expect([status, body.toString(), isWhole, headers.get('content-length')]).toEqual([200, 'ok', true, '2']);
+    expect(server.requests.at(-1)).toMatch(/^POST \/hook HTTP\/1\.1\r\n/);
+  });
+
+  it('uses a connection again', async () => {
+    server.becomes(answer(OK));
+    senderFor();
+    const before = server.connections;
+    for (let i = 0; i < 5; i++) await send('127.0.0.1');
+
+    // undici may open a second one before it sees that the first is free.
+    expect(server.connections - before).toBeLessThanOrEqual(2);
+  });
+
+  describe('addresses', () => {
+    it.each([
+      '127.0.0.1',
+      '2130706433',
+      '0x7f000001',
+      '0x7f.1',
+      '0177.0.0.1',
+      '127.1',
+      '[::ffff:127.0.0.1]',
+      '[::1]',
+      '[::7f00:1]',
+      '0',
+      '[64:ff9b::7f00:1]',
+      '１２７.0.0.1',
+      '127.0.0.1.',
+    ])('refuses the spelling %s of this machine, without a connection', async (host) => {
+      server.becomes(answer(OK));
+      senderFor([]);
+      const before = server.connections;
+
+      expect(await problemOf(send(host))).toBe('blocked');
+      expect(server.connections).toBe(before);
+    });
+
+    it('refuses a name that leads to this machine', async () => {
+      addresses = (_name, type) => (type === 'A' ? ['127.0.0.1'] : []);
+      senderFor([]);
+
+      expect(await problemOf(send('inside.example'))).toBe('blocked');
+    });
+
+    it('refuses a name with one address that is not allowed among others', async () => {
+      addresses = (_name, type) => (type === 'A' ? ['93.184.216.34', '127.0.0.1'] : []);
+      senderFor([]);
+
+      expect(await problemOf(send('both.example'))).toBe('blocked');
+    });
+
+    it('refuses a name with an IPv6 address that is not allowed', async () => {
+      addresses = (_name, type) => (type === 'A' ? ['127.0.0.1'] : ['64:ff9b::a9fe:a9fe']);
+      senderFor();
+
+      expect(await problemOf(send('six.example'))).toBe('blocked');
+    });
+
+    it('does not say what a refused name resolves to', async () => {
+      addresses = (_name, type) => (type === 'A' ? ['10.11.12.13'] : []);
+      senderFor([]);
+
+      await expect(send('secret.example')).rejects.toThrow(/^secret\.example is no address/);
+    });
+
+    it('connects to the address that was checked, though the resolver changes its answer', async () => {
+      let lookups = 0;
+      server.becomes(answer(OK));
+      addresses = (_name, type) => {
+        if (type === 'AAAA') return [];
+        lookups += 1;
+        return lookups === 1 ? ['127.0.0.1'] : ['169.254.169.254'];
+      };
+      senderFor();
+
+      expect((await send('changes.example')).status).toBe(200);
+      expect(lookups).toBe(1);
+    });
+
+    it('checks again for a new connection, with the new answer', async () => {
+      let address = '127.0.0.1';
+      addresses = (_name, type) => (type === 'A' ? [address] : []);
+      server.becomes((socket) =>
+        socket.end('HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n'),
+      );
+      senderFor();
+      expect((await send('again.example')).status).toBe(200);
+
+      address = '10.0.0.1';
+      await new Promise((resolve) => setTimeout(resolve, 1_100));
+
+      expect(await problemOf(send('again.example'))).toBe('blocked');
+    });
+
+    it('asks once for many requests at a time', async () => {
+      addresses = (_name, type) => (type === 'A' ? ['127.0.0.1'] : []);
+      server.becomes(answer(OK));
+      senderFor();
+      const before = dns.queries;
+      await Promise.all(Array.from({ length: 8 }, () => send('shared.example')));
+
+      expect(dns.queries - before).toBe(2);
+    });
+
+    it('reports a name without addresses', async () => {
+      addresses = () => [];
+      senderFor();
+
+      expect(await problemOf(send('nowhere.example'))).toBe('dns');
+    });
+
+    it('refuses a port that is not allowed', async () => {
+      senderFor(['127.0.0.1'], (port) => port === 443);
+
+      expect(await problemOf(send('127.0.0.1'))).toBe('blocked');
+    });
+  });
+
+  describe('a hostile server', () => {
+    beforeEach(() => senderFor());
+
+    it('is not followed elsewhere', async () => {
+      server.becomes(
+        answer(
+          `HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:${String(server.port)}/other\r\nContent-Length: 0\r\n\r\n`,
+        ),
+      );
+      const before = server.requests.length;
+
+      expect((await send('127.0.0.1')).status).toBe(302);
+      expect(server.requests.length - before).toBe(1);
+    });
+
+    it.each<[string, Behaviour, string]>([
+      ['says nothing', () => undefined, 'timeout'],
+      ['sends its headers byte by byte', forever('HTTP/1.1 200 OK\r\nX-Slow: ', 'a', 20), 'timeout'],
+      ['sends interim answers for ever', forever('', 'HTTP/1.1 103 Early Hints\r\n\r\n', 1), 'protocol'],
+      ['sends interim answers slowly', forever('', 'HTTP/1.1 103 Early Hints\r\n\r\n', 100), 'timeout'],
+      [
+        'sends headers for ever',
+        forever('HTTP/1.1 200 OK\r\n', `X-A: ${'a'.repeat(4_000)}\r\n`, 1),
+        'protocol',
+      ],
+      ['speaks something else', answer('SSH-2.0-OpenSSH_9.2\r\n'), 'protocol'],
+      ['resets the connection', (socket) => socket.resetAndDestroy(), 'connect'],
+      ['closes the connection', (socket) => socket.end(), 'connect'],
+    ])('that %s fails the request', async (_what, behaviour, problem) => {
+      server.becomes(behaviour);
+      const startMs = performance.now();
+
+      expect(await problemOf(send('127.0.0.1', { timeoutMs: 500 }))).toBe(problem);
+      expect(performance.now() - startMs).toBeLessThan(2_000);
+      await waitFor(() => server.open === 0);
+    });
+
+    it('that sends its body byte by byte has answered, but not wholly', async () => {
+      server.becomes(forever('HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\n', 'a', 20));
+      const { status, isWhole, bodyError } = await send('127.0.0.1', { timeoutMs: 500 });
+
+      expect([status, isWhole, bodyError?.problem]).toEqual([200, false, 'timeout']);
+      await waitFor(() => server.open === 0);
+    });
+
+    it('that sends an endless body is cut off', async () => {
+      server.becomes(
+        forever(
+          'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n',
+          '3e8\r\n' + 'a'.repeat(1_000) + '\r\n',
+          1,
+        ),
+      );
+      const { status, body, isWhole, bodyError } = await send('127.0.0.1');
+
+      expect([status, body.length, isWhole, bodyError]).toEqual([200, 1_024, false, null]);
+      await waitFor(() => server.open === 0);
+    });
+
+    it('that resets after its headers has answered, but not wholly', async () => {
+      server.becomes((socket) => {
+        socket.write('HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\nabc', () => {
+          setTimeout(() => socket.resetAndDestroy(), 50);
+        });
+      });
+      const { status, isWhole, bodyError } = await send('127.0.0.1');
+
+      expect([status, isWhole, bodyError?.problem]).toEqual([200, false, 'connect']);
+    });
+
+    it('that sends a bomb of gzip is not unpacked', async () => {
+      const bomb = gzipSync(Buffer.alloc(50_000_000));
+      server.becomes((socket) => {
+        socket.write(
+          `HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: ${String(bomb.length)}\r\n\r\n`,
+        );
+        socket.write(bomb);
+      });
+      const { body, isWhole } = await send('127.0.0.1', { maxAnswerBytes: 100_000 });
+
+      expect(isWhole).toBe(true);
+      expect(body.equals(bomb)).toBe(true);
+    });
+
+    it('that hangs can be left at once', async () => {
+      server.becomes(() => undefined);
+      const leaving = new AbortController();
+      const sending = problemOf(send('127.0.0.1', { signal: leaving.signal }));
+      setTimeout(() => leaving.abort(), 50);
+
+      expect(await sending).toBe('aborted');
+    });
+  });
+
+  it('reports what does not listen', async () => {
+    senderFor();
+    const gone = await HostileServer.start(answer(OK));
+    const { port } = gone;
+    await gone.stop();
+
+    expect(await problemOf(send('127.0.0.1', { url: new URL(`http://127.0.0.1:${String(port)}/`) }))).toBe(
+      'connect',
+    );
+  });
+
+  it('reports a server that speaks no TLS', async () => {
+    senderFor();
+    server.becomes(answer('HTTP/1.1 400 Bad Request\r\n\r\n'));
+
+    expect(
+      await problemOf(send('127.0.0.1', { url: new URL(`https://127.0.0.1:${String(server.port)}/`) })),
+    ).toBe('tls');
+  });
+
+  it('uses no proxy of the environment', async () => {
+    const proxy = await HostileServer.start(answer(OK));
+    server.becomes(answer(OK));
+    process.env['HTTP_PROXY'] = `http://127.0.0.1:${String(proxy.port)}`;
+    process.env['http_proxy'] = process.env['HTTP_PROXY'];
+    try {
+      senderFor();
+      expect((await send('127.0.0.1')).status).toBe(200);
+      expect(proxy.connections).toBe(0);
+    } finally {
+      delete process.env['HTTP_PROXY'];
+      delete process.env['http_proxy'];
+      await proxy.stop();
+    }
+  });
+});
