@@ -27,6 +27,7 @@ export default {
   testPathIgnorePatterns: ['/node_modules/', ...left],
   globalSetup: '<rootDir>/test/support/global-setup.mjs',
   globalTeardown: '<rootDir>/test/support/global-teardown.mjs',
+  setupFilesAfterEnv: ['<rootDir>/test/support/empty-store.ts'],
   testTimeout: 30_000,
   testSequencer: '<rootDir>/test/support/sequencer.mjs',
   maxWorkers: 2,

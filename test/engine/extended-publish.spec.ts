@@ -4,7 +4,7 @@ import type { QueueDefaults } from '../../src/domain/queue-settings.js';
 import { encodeId } from '../../src/engine/core/ids.js';
 import { silentObserver } from '../../src/engine/core/observer.js';
 import { decodeHeader, HEADER_BYTES } from '../../src/redis/scripts/header.js';
-import { randomNamespace, type RedisProcess, startRedis, testRedisUrl } from '../support/redis.js';
+import { randomNamespace, testRedisUrl } from '../support/redis.js';
 import { Audit } from './audit.js';
 import { EngineFixture } from './fixture.js';
 
@@ -17,24 +17,15 @@ const withoutIds = (published: readonly PublishedJob[]): object[] =>
 type Options = Partial<Omit<NewExtendedJob, 'queue' | 'body'>>;
 
 describe('a publish of extended jobs', () => {
-  /** Of this file: all keys are read again and again, and the Redis of the other specs has many. None in other topologies. */
-  let own: RedisProcess | undefined;
   let f: EngineFixture;
   let redis: Redis;
   const scripts: string[] = [];
   const namespaces: string[] = [];
-  beforeAll(async () => {
-    if (process.env['PUMPHOUSE_TEST_TARGET'] === undefined) own = await startRedis();
-  });
-  afterAll(() => own?.stop());
   beforeEach(async () => {
     scripts.length = 0;
     const script = (name: string): void => void scripts.push(name);
-    redis = new Redis(own?.url ?? testRedisUrl(), { protocol: 2 });
-    f = await EngineFixture.withClock(
-      { observer: { ...silentObserver, script } },
-      own ? { url: own.url } : {},
-    );
+    redis = new Redis(testRedisUrl(), { protocol: 2 });
+    f = await EngineFixture.withClock({ observer: { ...silentObserver, script } });
   });
   afterEach(async () => {
     for (const ns of [f.ns, ...namespaces.splice(0)]) expect(await Audit.of(redis, ns)).toEqual([]);

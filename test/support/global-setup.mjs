@@ -1,7 +1,7 @@
 import { register } from 'node:module';
 
 /**
- * One store for all specs of a run; specs keep apart by random namespaces. PUMPHOUSE_TEST_TOPOLOGY says which: standalone, sentinel or
+ * Starts the stores of the specs. Specs that share one keep apart by random namespaces. PUMPHOUSE_TEST_TOPOLOGY is standalone, sentinel or
  * cluster. Plain JavaScript with a loader, because jest's global set-up runs before TypeScript can be read.
  */
 export default async function globalSetup() {
@@ -11,7 +11,6 @@ export default async function globalSetup() {
   if (!TOPOLOGIES.includes(name))
     throw new Error(`PUMPHOUSE_TEST_TOPOLOGY is one of ${TOPOLOGIES.join(', ')}`);
   const topology = await startTopology(name);
-  process.env.PUMPHOUSE_TEST_REDIS = topology.urls.join(' ');
-  process.env.PUMPHOUSE_TEST_TARGET = JSON.stringify(topology.target);
+  process.env.PUMPHOUSE_TEST_STORES = JSON.stringify(topology.stores);
   globalThis.pumphouseTestTopology = topology;
 }

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command, Redis } from 'ioredis';
 import type { NodeAddress, PoolTarget } from '../../src/domain/pool.js';
+import type { TestStore } from './topology.js';
 
 const SLOTS = 16_384;
 
@@ -9,11 +10,29 @@ export { freePort } from '../../scripts/free-port.mjs';
 export { startRedis, withoutWaitAof } from './redis-process.mjs';
 export type { RedisProcess, RedisProcessOptions } from './redis-process.mjs';
 
-/** Masters of the store that all specs of this run share; one, but in a Cluster. */
-export function testRedisUrls(): string[] {
-  const urls = process.env['PUMPHOUSE_TEST_REDIS'];
-  if (urls === undefined) throw new Error('PUMPHOUSE_TEST_REDIS is not set: did the global set-up run?');
-  return urls.split(' ');
+/** The stores of this run: one for each Jest worker, or one for all. */
+function testStores(): readonly TestStore[] {
+  const stores = process.env['PUMPHOUSE_TEST_STORES'];
+  if (stores === undefined) throw new Error('PUMPHOUSE_TEST_STORES is not set: did the global set-up run?');
+  return JSON.parse(stores) as TestStore[];
+}
+
+function testStore(): TestStore {
+  const stores = testStores();
+  return stores[(Number(process.env['JEST_WORKER_ID'] ?? 1) - 1) % stores.length]!;
+}
+
+/** Masters of the store of this spec file; one, but in a Cluster. */
+export function testRedisUrls(): readonly string[] {
+  return testStore().urls;
+}
+
+/** Removes what earlier spec files left, if no other Jest worker uses the store. */
+export async function emptyTestStore(): Promise<void> {
+  if (testStores().length === 1) return;
+  const redis = new Redis(testRedisUrl(), { protocol: 2 });
+  await redis.flushall();
+  redis.disconnect();
 }
 
 /** In a Cluster, the master that has all namespaces of this spec file: another one for another file, by chance. */
@@ -28,10 +47,9 @@ export function testRedisUrl(): string {
   return urls[mine % urls.length]!;
 }
 
-/** How a server reaches the store that all specs share: a standalone Redis, a Sentinel group or a Cluster. */
+/** How a server reaches the store of this spec file: a standalone Redis, a Sentinel group or a Cluster. */
 export function testTarget(): PoolTarget {
-  const target = process.env['PUMPHOUSE_TEST_TARGET'];
-  return target === undefined ? { url: testRedisUrl() } : (JSON.parse(target) as PoolTarget);
+  return testStore().target;
 }
 
 /** The same as settings of the default pool, in the form of the environment. */
@@ -68,7 +86,7 @@ export function randomNamespace(prefix = 'ns'): string {
 
 /** Specs with stores of their own need no shared one. */
 function masters(): number {
-  return process.env['PUMPHOUSE_TEST_REDIS']?.split(' ').length ?? 1;
+  return process.env['PUMPHOUSE_TEST_STORES'] === undefined ? 1 : testRedisUrls().length;
 }
 
 /** Masters have equal parts of the slots, in order: the n-th one ends before `floor((n + 1) × slots / masters)`. */

@@ -8,21 +8,30 @@ import { SentinelGroup } from './sentinel.js';
 export const TOPOLOGIES = ['standalone', 'sentinel', 'cluster'] as const;
 export type TopologyName = (typeof TOPOLOGIES)[number];
 
+/** `maxWorkers` of Jest's configuration. */
+const JEST_WORKERS = 2;
+
 /** A master that a busy machine keeps from answering is not to be replaced: specs have connections to it, in ms. */
 const PATIENCE_MS = 60_000;
 
-/** A running store, all of it on this machine. */
-export interface Topology {
-  /** How servers are told of it. */
+/** A store for specs. */
+export interface TestStore {
+  /** How servers connect to it. */
   readonly target: PoolTarget;
   /** Its masters; of a Cluster in the order of their slots. */
   readonly urls: readonly string[];
+}
+
+/** Running stores, all of them on this machine. */
+export interface Topology {
+  /** One for each Jest worker, emptied before each spec file; or one for all, which is never emptied. */
+  readonly stores: readonly TestStore[];
   stop(): Promise<void>;
 }
 
 /**
- * Starts a standalone Redis with AOF; or a master with two replicas and three sentinels; or a Cluster of three masters with a replica
- * each.
+ * Starts a standalone Redis with AOF for each Jest worker; or a master with two replicas and three sentinels; or a Cluster of three
+ * masters with a replica each.
  */
 export function startTopology(name: TopologyName): Promise<Topology> {
   const start = { standalone, sentinel, cluster }[name];
@@ -30,8 +39,13 @@ export function startTopology(name: TopologyName): Promise<Topology> {
 }
 
 async function standalone(): Promise<Topology> {
-  const redis = await startRedis();
-  return { target: { url: redis.url }, urls: [redis.url], stop: () => redis.stop() };
+  const all = await Promise.all(Array.from({ length: JEST_WORKERS }, () => startRedis()));
+  return {
+    stores: all.map(({ url }) => ({ target: { url }, urls: [url] })),
+    stop: async () => {
+      await Promise.all(all.map((redis) => redis.stop()));
+    },
+  };
 }
 
 async function sentinel(): Promise<Topology> {
@@ -42,8 +56,7 @@ async function sentinel(): Promise<Topology> {
   admin.disconnect();
   for (const { port } of group.addresses) await setPatience(port);
   return {
-    target: { sentinels: group.addresses, masterName: 'mymaster' },
-    urls: [group.master.url],
+    stores: [{ target: { sentinels: group.addresses, masterName: 'mymaster' }, urls: [group.master.url] }],
     stop: async () => {
       await Promise.all([group.stop(), second.stop()]);
     },
@@ -59,8 +72,12 @@ async function setPatience(port: number): Promise<void> {
 async function cluster(): Promise<Topology> {
   const running = await TestCluster.start(3, 1, PATIENCE_MS);
   return {
-    target: { clusterNodes: running.addresses },
-    urls: running.masters.map(({ server }) => server.url),
+    stores: [
+      {
+        target: { clusterNodes: running.addresses },
+        urls: running.masters.map(({ server }) => server.url),
+      },
+    ],
     stop: () => running.stop(),
   };
 }
