@@ -378,7 +378,7 @@ export class RedisPool {
       this.store = await inspectStore(this.client, { ...this.options, allowUnsafe }, this.keys);
     };
     try {
-      await this.calls.attempt(refresh);
+      await this.calls.persist(refresh, { repeatable: true });
       this.refusal = undefined;
     } catch (error) {
       if (error instanceof NewerFormatError) this.refusal = error;

@@ -42,7 +42,7 @@ export class ChannelWakeups implements Wakeups {
     this.subscriber.on('message', (_channel: string, message: string) =>
       dispatchWakeup(this.listeners, message),
     );
-    await this.subscriber.subscribe(this.channel);
+    await this.calls.persist(() => this.subscriber.subscribe(this.channel), { repeatable: true });
   }
 
   /** All namespaces are always received. */

@@ -194,6 +194,13 @@ describe('connections', () => {
       await proxy.up();
     });
 
+    it.each(['info', 'subscribe'])('opens though a connection is lost at its first `%s`', async (command) => {
+      void proxy.request(command).then(() => proxy.cut());
+      const late = await EngineFixture.open({}, { url: proxy.url, commandTimeoutMs: 5_000 });
+      expect(await late.publish('q')).not.toBe('');
+      await late.close();
+    });
+
     it('detects a half-open connection within ten seconds; no request waits in vain', async () => {
       const waiting = f.reserve('q', { waitMs: 20_000 });
       await waitFor(async () => (await f.pool.read('EXISTS', `{${f.ns}}:waiting`)) === 1);

@@ -2,13 +2,20 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command, Redis } from 'ioredis';
 import type { NodeAddress, PoolTarget } from '../../src/domain/pool.js';
-import type { TestStore } from './topology.js';
 
 const SLOTS = 16_384;
 
 export { freePort } from '../../scripts/free-port.mjs';
 export { startRedis, withoutWaitAof } from './redis-process.mjs';
 export type { RedisProcess, RedisProcessOptions } from './redis-process.mjs';
+
+/** A store for specs. */
+export interface TestStore {
+  /** How servers connect to it. */
+  readonly target: PoolTarget;
+  /** Its masters; of a Cluster in the order of their slots. */
+  readonly urls: readonly string[];
+}
 
 /** The stores of this run: one for each Jest worker, or one for all. */
 function testStores(): readonly TestStore[] {

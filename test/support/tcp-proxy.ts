@@ -1,5 +1,6 @@
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { freePort } from '../../scripts/free-port.mjs';
 
 interface Link {
   readonly client: Socket;
@@ -25,17 +26,17 @@ export class TcpProxy {
 
   private constructor(
     private readonly targetPort: number,
-    private boundPort: number,
+    private readonly port: number,
   ) {}
 
   static async start(targetPort: number): Promise<TcpProxy> {
-    const proxy = new TcpProxy(targetPort, 0);
+    const proxy = new TcpProxy(targetPort, await freePort());
     await proxy.up();
     return proxy;
   }
 
   get url(): string {
-    return `redis://127.0.0.1:${this.boundPort}`;
+    return `redis://127.0.0.1:${this.port}`;
   }
 
   /** Accepts connections, on the same port as before. */
@@ -44,10 +45,8 @@ export class TcpProxy {
     this.server = server;
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject);
-      server.listen(this.boundPort, '127.0.0.1', resolve);
+      server.listen(this.port, '127.0.0.1', resolve);
     });
-    const address = server.address();
-    if (address !== null && typeof address === 'object') this.boundPort = address.port;
   }
 
   /** Cuts every connection and refuses new ones. */

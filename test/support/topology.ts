@@ -1,7 +1,6 @@
 import { Redis } from 'ioredis';
-import type { PoolTarget } from '../../src/domain/pool.js';
 import { TestCluster } from './cluster.js';
-import { startRedis, waitFor } from './redis.js';
+import { startRedis, type TestStore, waitFor } from './redis.js';
 import { SentinelGroup } from './sentinel.js';
 
 /** What the specs of a run share as their Redis. */
@@ -13,14 +12,6 @@ const JEST_WORKERS = 2;
 
 /** A master that a busy machine keeps from answering is not to be replaced: specs have connections to it, in ms. */
 const PATIENCE_MS = 60_000;
-
-/** A store for specs. */
-export interface TestStore {
-  /** How servers connect to it. */
-  readonly target: PoolTarget;
-  /** Its masters; of a Cluster in the order of their slots. */
-  readonly urls: readonly string[];
-}
 
 /** Running stores, all of them on this machine. */
 export interface Topology {
