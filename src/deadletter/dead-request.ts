@@ -1,22 +1,12 @@
-import type { DeadFilter, Respawn } from '../domain/job-lists.js';
+import type { DeadFilter, DeadSelection, Respawn } from '../domain/job-lists.js';
 import type { Plain } from '../http/fields/field.js';
 import { given } from '../http/fields/given.js';
 import { Problems } from '../http/fields/read.js';
 import { fromCursor } from '../http/request/page-query.js';
 import type { DeadFields, DeadFilterFields, DeadQuery, RespawnFields } from './dto.v1.js';
 
-/** A selection of dead jobs. */
-export interface DeadRequest {
-  readonly filter: DeadFilter;
-  /** Null: all jobs that match the filter. */
-  readonly ids: readonly string[] | null;
-  readonly isDry: boolean;
-  readonly limit: number | undefined;
-  readonly cursor: string | undefined;
-}
-
 /** @throws {InputError} naming all that is wrong */
-export function deadRequestOf({ filter, ids, dry_run, limit, cursor }: DeadFields): DeadRequest {
+export function deadRequestOf({ filter, ids, dry_run, limit, cursor }: DeadFields): DeadSelection {
   const problems = new Problems();
   if (filter === undefined && ids === undefined)
     problems.add('filter', 'is missing: one of filter and ids must be there');

@@ -9,7 +9,7 @@ import {
   type Schedule,
 } from '../domain/recurring.js';
 import { checkDependencies } from '../auth/job-rights.js';
-import { notFound, QueueError } from '../domain/errors.js';
+import { notFound } from '../domain/errors.js';
 import { checkQueue, checkQueueOrAll, isForQueue, isForSomeQueues, notAllowed } from '../domain/rights.js';
 import { withinRights } from '../domain/unique-rights.js';
 import { EngineRegistry } from '../engine/migration/engine.registry.js';
@@ -88,12 +88,7 @@ export class RecurringService {
    */
   async run(caller: Caller, id: string): Promise<string> {
     await this.get(caller, id);
-    const made = await this.of(caller).run(caller.namespace, id);
-    if ('id' in made) return made.id;
-    if (made.refusal === 'quota')
-      throw new QueueError('queue_full', 'a quota of the namespace forbids the job');
-    const rule = made.refusal === 'overlap' ? '`overlap`' : 'the unique key of its jobs';
-    throw new QueueError('unique_key_taken', `an earlier job has not ended, and ${rule} allows no other one`);
+    return this.of(caller).run(caller.namespace, id);
   }
 
   /** The next slots, also while it is paused. @throws as `change` */

@@ -1,5 +1,5 @@
+import { dayOf, dayText } from '../domain/day.js';
 import { isQueueName } from '../domain/ids.js';
-import { BINS } from '../engine/stats/bins.js';
 import type { Moments } from '../engine/stats/moments.js';
 import { OTHER_QUEUES } from '../engine/stats/statistics.js';
 import type { Tally } from '../engine/stats/tally.js';
@@ -8,8 +8,6 @@ import { unknownIn } from '../http/fields/read.js';
 import type { Query } from '../http/request/head.js';
 import { StatsQuery } from './dto.v1.js';
 
-const DAY_MS = 86_400_000;
-const DAY = /^\d{4}-\d{2}-\d{2}$/;
 const QUEUE_RULE = `must be a queue's name, ${OTHER_QUEUES} for the queues that have no numbers of their own, or be left out for all of them together`;
 const DAY_RULE = 'must be a day as YYYY-MM-DD, or be left out for today (UTC)';
 
@@ -72,21 +70,12 @@ export function statsJson(
   return { queue, day: dayText(day), waits: durations(waits), runs: durations(runs), ...counts };
 }
 
-function durations({ count, meanMs, stdMs, bins }: Moments): DurationsJson {
-  const histogram = BINS.flatMap(({ name, fromMs, toMs }, i) => {
-    const many = bins[i] ?? 0;
-    return many > 0 ? [{ bin: name, from_ms: fromMs, to_ms: toMs, count: many }] : [];
-  });
-  return { count, mean_ms: meanMs, std_ms: stdMs, histogram };
-}
-
-/** @returns undefined if the day does not exist */
-function dayOf(text: string): number | undefined {
-  const day = DAY.test(text) ? Date.parse(`${text}T00:00:00Z`) / DAY_MS : Number.NaN;
-  // `Date` takes February 30 as a day of March: compare the text.
-  return Number.isInteger(day) && dayText(day) === text ? day : undefined;
-}
-
-function dayText(day: number): string {
-  return new Date(day * DAY_MS).toISOString().slice(0, 10);
+function durations({ count, meanMs, stdMs, histogram }: Moments): DurationsJson {
+  const bins = histogram.map(({ name, fromMs, toMs, count: many }) => ({
+    bin: name,
+    from_ms: fromMs,
+    to_ms: toMs,
+    count: many,
+  }));
+  return { count, mean_ms: meanMs, std_ms: stdMs, histogram: bins };
 }

@@ -3,7 +3,6 @@ import {
   type Logger,
   type PlacedEvent,
   Producer,
-  PumphouseError,
   Worker,
   type WorkerOptions,
 } from '@pumphouse/client';
@@ -13,10 +12,13 @@ import type { PoolTarget } from '../domain/pool.js';
 import { type EngineOptions, QueueEngine } from '../engine/engine.js';
 import { RedisPool } from '../redis/pool.js';
 import { call } from './calls.js';
+import { EngineDeadLetter } from './dead-letter.js';
 import { EngineDriver } from './engine-driver.js';
 import { eventsOf } from './events.js';
 import { EngineJobs } from './jobs.js';
 import { EngineQueues } from './queues.js';
+import { EngineRecurring } from './recurring.js';
+import { EngineStats } from './stats.js';
 import { EngineWorkers } from './workers.js';
 
 export interface ConnectOptions {
@@ -68,6 +70,9 @@ export async function connect(options: ConnectOptions): Promise<EnginePumphouse>
 export class EnginePumphouse extends Producer {
   readonly jobs: EngineJobs;
   readonly queues: EngineQueues;
+  readonly deadLetter: EngineDeadLetter;
+  readonly recurring: EngineRecurring;
+  readonly stats: EngineStats;
   readonly workers: EngineWorkers;
   /** For a worker of your own. */
   readonly driver: EngineDriver;
@@ -85,6 +90,9 @@ export class EnginePumphouse extends Producer {
     this.driver = driver;
     this.jobs = new EngineJobs(engine, namespace);
     this.queues = new EngineQueues(engine, namespace);
+    this.deadLetter = new EngineDeadLetter(engine, namespace);
+    this.recurring = new EngineRecurring(engine, namespace);
+    this.stats = new EngineStats(engine, namespace);
     this.workers = new EngineWorkers(engine, namespace);
   }
 
@@ -106,31 +114,11 @@ export class EnginePumphouse extends Producer {
     return this.closing;
   }
 
-  get deadLetter(): never {
-    return needsServer('deadLetter');
-  }
-
-  get recurring(): never {
-    return needsServer('recurring');
-  }
-
-  get stats(): never {
-    return needsServer('stats');
-  }
-
   private async shutDown(): Promise<void> {
     await Promise.all([...this.started].map((worker) => worker.stop()));
     await this.engine.stop();
     await this.pool.close();
   }
-}
-
-/** @throws {PumphouseError} `unsupported` */
-function needsServer(name: string): never {
-  throw new PumphouseError(
-    'unsupported',
-    `\`${name}\` needs a server: use the Pumphouse of @pumphouse/client; or see \`engine\``,
-  );
 }
 
 const silent = (): void => undefined;

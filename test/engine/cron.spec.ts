@@ -276,16 +276,16 @@ it('computes the slots again that older time zones have computed, and no others'
 
 it('makes a job now, also while it is paused, beside its slots', async () => {
   await set('0 * * * *');
-  expect(await recurrings().run(f.ns, 'r')).toEqual({ id: 'r-1' });
+  expect(await recurrings().run(f.ns, 'r')).toBe('r-1');
   expect(await f.find('r-1')).toMatchObject({ spawnedFrom: 'r', state: 'ready', publishedAtMs: f.nowMs });
   await recurrings().pause(f.ns, 'r');
-  expect(await recurrings().run(f.ns, 'r')).toEqual({ id: 'r-2' });
+  expect(await recurrings().run(f.ns, 'r')).toBe('r-2');
   await recurrings().resume(f.ns, 'r');
   await f.pass(60 * MINUTE);
   expect(await take()).toEqual(['r-1', 'r-2', 'r-3']);
   await set('0 * * * *', { overlap: 'skip' });
   await recurrings().run(f.ns, 'r');
-  expect(await recurrings().run(f.ns, 'r')).toEqual({ refusal: 'overlap' });
+  await expect(recurrings().run(f.ns, 'r')).rejects.toMatchObject({ code: 'unique_key_taken' });
   await expect(recurrings().run(f.ns, 'none')).rejects.toMatchObject({ code: 'recurring_not_found' });
 });
 

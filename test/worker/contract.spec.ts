@@ -1,13 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { driverContract } from '../../packages/client/test/driver-contract.js';
 import { follow, producerContract } from '../../packages/client/test/producer-contract.js';
-import {
-  connect,
-  type EnginePumphouse,
-  isPumphouseError,
-  PumphouseError,
-  Retry,
-} from '../../src/worker/index.js';
+import { connect, type EnginePumphouse, isPumphouseError, Retry } from '../../src/worker/index.js';
 import { randomNamespace, startRedis, testTarget, waitFor } from '../support/redis.js';
 
 let pumphouse: EnginePumphouse;
@@ -76,11 +70,6 @@ describe('a Pumphouse without a server', () => {
       return found.state === 'scheduled' ? found : null;
     }, 5_000);
     expect(Date.parse(job.dueAt!) - Date.now()).toBeGreaterThan(60_000);
-  });
-
-  it('says what needs a server', () => {
-    expect(() => pumphouse.recurring).toThrow(PumphouseError);
-    expect(() => pumphouse.recurring).toThrow(/^unsupported: `recurring` needs a server/);
   });
 
   it('gives a slow reader of events all of them, in order', async () => {

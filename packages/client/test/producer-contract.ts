@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { waitFor } from '../../../test/support/redis.js';
 import {
   type EventOptions,
+  Fail,
   isPumphouseError,
   type JobState,
   type PlacedEvent,
@@ -15,6 +16,9 @@ export interface ProducerUnderTest extends Pick<
 > {
   readonly jobs: Pick<Pumphouse['jobs'], keyof Pumphouse['jobs']>;
   readonly queues: Pick<Pumphouse['queues'], keyof Pumphouse['queues']>;
+  readonly deadLetter: Pick<Pumphouse['deadLetter'], keyof Pumphouse['deadLetter']>;
+  readonly recurring: Pick<Pumphouse['recurring'], keyof Pumphouse['recurring']>;
+  readonly stats: Pick<Pumphouse['stats'], keyof Pumphouse['stats']>;
   readonly workers: Pick<Pumphouse['workers'], keyof Pumphouse['workers']>;
 }
 
@@ -268,6 +272,154 @@ export function producerContract(name: string, underTest: () => ProducerUnderTes
         `published ${other} b`,
       ]);
       expect(await seen({ types: ['b'], events: ['cancelled'] }, 1)).toEqual([`cancelled ${queue} b`]);
+    });
+
+    /** Publishes jobs that fail at once. */
+    const kill = async (messages: readonly string[]): Promise<string[]> => {
+      const worker = workerOf(queue).handle('*', ({ data }) => {
+        throw new Fail(String(data), { group: 'bad' });
+      });
+      void worker.run();
+      const published = await pumphouse.publishMany(
+        messages.map((message) => ({
+          ...{ queue, type: 'broken', data: message, attributes: { customer: message } },
+        })),
+      );
+      await waitFor(async () => (await pumphouse.queues.get(queue)).counts.dead === messages.length, 5_000);
+      await worker.stop();
+      return published.map(({ id }) => id);
+    };
+
+    it('lists dead jobs by filters, page by page', async () => {
+      const ids = await kill(['one', 'two', 'three']);
+      const found = async (filter: object): Promise<string[]> => {
+        const all: string[] = [];
+        for await (const job of pumphouse.deadLetter.each({ queue, ...filter })) all.push(job.id);
+        return all;
+      };
+      expect((await found({ limit: 1 })).sort()).toEqual([...ids].sort());
+      expect(await found({ text: 'TWO' })).toEqual([ids[1]]);
+      expect(await found({ attribute: 'customer=three' })).toEqual([ids[2]]);
+      expect(await found({ group: 'other' })).toEqual([]);
+      expect(await found({ to: new Date(Date.now() - 3_600_000) })).toEqual([]);
+      const newest = await pumphouse.deadLetter.list({ queue, order: 'newest', limit: 1 });
+      const oldest = await pumphouse.deadLetter.list({ queue, limit: 1 });
+      expect(newest.items[0]!.id).not.toBe(oldest.items[0]!.id);
+      expect(oldest.nextCursor).not.toBeNull();
+      expect(await codeOf(pumphouse.deadLetter.list({ attribute: '=x' }))).toBe('invalid_argument');
+    });
+
+    it('counts, respawns, moves and deletes dead jobs', async () => {
+      const [a, b, c, d] = await kill(['a', 'b', 'c', 'd']);
+      const filter = { queue };
+      expect(await pumphouse.deadLetter.respawn({ filter, dryRun: true })).toEqual({
+        ...{ jobs: 4, dryRun: true, nextCursor: null },
+      });
+      const other = fresh('other');
+      expect(await pumphouse.deadLetter.move({ ids: [a!], toQueue: other, tries: 7 })).toMatchObject({
+        jobs: 1,
+      });
+      expect(await pumphouse.jobs.get(a!)).toMatchObject({ state: 'ready', queue: other, triesLeft: 7 });
+      expect(await pumphouse.deadLetter.delete({ ids: [b!, 'unknown'], filter })).toMatchObject({ jobs: 1 });
+      expect(await pumphouse.deadLetter.respawn({ filter, keepTries: true })).toEqual({
+        ...{ jobs: 2, dryRun: false, nextCursor: null },
+      });
+      expect(await pumphouse.jobs.get(c!)).toMatchObject({ state: 'ready', queue });
+      expect(await codeOf(pumphouse.jobs.get(b!))).toBe('job_not_found');
+      expect((await pumphouse.jobs.get(d!)).state).toBe('ready');
+    });
+
+    it('refuses selections of dead jobs that are none', async () => {
+      const { deadLetter } = pumphouse;
+      expect(await codeOf(deadLetter.respawn({}))).toBe('invalid_argument');
+      expect(await codeOf(deadLetter.delete({ ids: ['x'], limit: 1 }))).toBe('invalid_argument');
+      expect(await codeOf(deadLetter.delete({ filter: {}, cursor: '!' }))).toBe('invalid_argument');
+      expect(await codeOf(deadLetter.respawn({ filter: {}, tries: 0 }))).toBe('invalid_argument');
+      expect(await codeOf(deadLetter.respawn({ filter: {}, tries: 2, keepTries: true }))).toBe(
+        'invalid_argument',
+      );
+      expect(await codeOf(deadLetter.move({ filter: {}, toQueue: 'a:b' }))).toBe('invalid_argument');
+    });
+
+    it('stores, shows, changes, pauses, runs and deletes a recurring job', async () => {
+      const { recurring } = pumphouse;
+      const id = fresh('nightly');
+      const startAt = new Date(Date.now() + 3_600_000);
+      const stored = await recurring.put(id, {
+        schedule: { cron: '0 3 * * *', tz: 'Europe/Berlin', jitterMs: 1_000, startAt },
+        job: { queue, type: 't', data: { some_key: 1 }, retry: { kind: 'fixed', delayMs: 5 } },
+        overlap: 'skip',
+      });
+      const time = expect.any(String) as string;
+      expect(stored).toEqual({
+        id,
+        schedule: {
+          ...{ cron: '0 3 * * *', tz: 'Europe/Berlin', jitterMs: 1_000, startAt: startAt.toISOString() },
+        },
+        job: {
+          ...{ queue, type: 't', data: { some_key: 1 }, contentType: 'application/json' },
+          retry: { kind: 'fixed', delayMs: 5 },
+        },
+        ...{ maxCatchUp: 1, catchUpMs: null, overlap: 'skip', paused: false, note: null },
+        ...{ made: 0, skipped: 0, lastSkip: null, nextAt: time, lastAt: null, createdAt: time },
+      });
+      expect(await recurring.get(id)).toEqual(stored);
+      expect(await recurring.pause(id, { note: 'why' })).toMatchObject({ paused: true, note: 'why' });
+      expect(await recurring.resume(id)).toMatchObject({ paused: false, note: null });
+      const { id: made } = await recurring.run(id);
+      expect(await pumphouse.jobs.get(made)).toMatchObject({ queue, type: 't', spawnedFrom: id });
+      expect(await codeOf(recurring.run(id))).toBe('unique_key_taken');
+      const everyDay = { everyMs: 86_400_000, firstAt: startAt };
+      const changed = await recurring.update(id, {
+        schedule: everyDay,
+        job: { data: 'x' },
+        overlap: 'allow',
+      });
+      expect(changed).toMatchObject({
+        ...{ schedule: { ...everyDay, firstAt: startAt.toISOString() }, overlap: 'allow', made: 1 },
+        job: { queue, data: 'x' },
+      });
+      const found: string[] = [];
+      for await (const one of recurring.each({ queue, limit: 1 })) found.push(one.id);
+      expect(found).toEqual([id]);
+      await recurring.delete(id);
+      expect(await codeOf(recurring.get(id))).toBe('recurring_not_found');
+      expect(await codeOf(recurring.delete(id))).toBe('recurring_not_found');
+    });
+
+    it('shows the next slots of a schedule, stored or not', async () => {
+      const { recurring } = pumphouse;
+      const berlin = { cron: '30 2 * * *', tz: 'Europe/Berlin', startAt: '2031-03-29T00:00:00Z' };
+      const slots = await recurring.preview(berlin, 2);
+      expect(slots).toEqual([
+        { at: '2031-03-29T01:30:00.000Z', local: '2031-03-29T02:30:00+01:00', moved: false },
+        { at: '2031-03-30T01:00:00.000Z', local: '2031-03-30T03:00:00+02:00', moved: true },
+      ]);
+      const id = fresh('next');
+      await recurring.put(id, { schedule: berlin, job: { queue } });
+      expect(await recurring.next(id, 2)).toEqual(slots);
+      const [hourly] = await recurring.preview({ everyMs: 3_600_000, offsetMs: 1_000 }, 1);
+      expect(hourly).toEqual({ at: expect.any(String) as string, local: null, moved: false });
+      expect(await codeOf(recurring.preview(berlin, 0))).toBe('invalid_argument');
+      expect(await codeOf(recurring.preview({ cron: '61 * * * *', tz: 'UTC' }))).toBe('invalid_argument');
+      expect(await codeOf(recurring.preview({ cron: '* * * * *', tz: 'Mars' }))).toBe('invalid_argument');
+      expect(await codeOf(recurring.next(fresh('none')))).toBe('recurring_not_found');
+    });
+
+    it('counts what becomes of the jobs of a day', async () => {
+      await kill(['x', 'y']);
+      const day = new Date().toISOString().slice(0, 10);
+      const counted = await waitFor(async () => {
+        const found = await pumphouse.stats.get({ queue });
+        return found.failures === 2 ? found : null;
+      }, 10_000);
+      expect(counted).toMatchObject({ queue, waits: { count: 2 }, runs: { count: 0 }, stillDead: 2 });
+      expect(counted.waits.histogram.reduce((sum, { count }) => sum + count, 0)).toBe(2);
+      expect((await pumphouse.stats.get({ day })).queue).toBeNull();
+      expect(await pumphouse.stats.get({ queue: '*' })).toMatchObject({ queue: '*', stillDead: null });
+      expect(await pumphouse.stats.get({ queue, day: '1999-12-31' })).toMatchObject({ failures: 0 });
+      expect(await codeOf(pumphouse.stats.get({ day: '2026-02-30' }))).toBe('invalid_argument');
+      expect(await codeOf(pumphouse.stats.get({ queue: 'a:b' }))).toBe('invalid_argument');
     });
 
     it('refuses filters that are none, and ends with the reason of its signal', async () => {

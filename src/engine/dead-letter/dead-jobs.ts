@@ -1,4 +1,4 @@
-import type { DeadFilter, DeadStep, Respawn } from '../../domain/job-lists.js';
+import type { DeadFilter, DeadSelection, DeadStep, Respawn } from '../../domain/job-lists.js';
 import { MAX_TRIES } from '../../domain/limits.js';
 import { bytesAt, integerAt, type Item } from '../../redis/scripts/script.js';
 import { deadLetterStep } from '../../redis/scripts/lists.js';
@@ -99,6 +99,27 @@ export class DeadJobs {
   /** @returns how many were deleted */
   deleteIds(namespace: string, ids: readonly string[], filter: DeadFilter = {}): Promise<number> {
     return this.actOnIds(namespace, ids, { verb: 'delete', filter, options: null });
+  }
+
+  /** Respawns selected jobs, or counts them. @throws as `respawn` */
+  async respawnSelected(namespace: string, selection: DeadSelection, options: Respawn): Promise<DeadStep> {
+    const { filter, ids, isDry, limit, cursor } = selection;
+    if (isDry) return this.countSelected(namespace, selection);
+    if (ids === null) return this.respawn(namespace, filter, options, limit, cursor);
+    return { done: await this.respawnIds(namespace, ids, options, filter), cursor: null };
+  }
+
+  /** Deletes selected jobs, or counts them. */
+  async deleteSelected(namespace: string, selection: DeadSelection): Promise<DeadStep> {
+    const { filter, ids, isDry, limit, cursor } = selection;
+    if (isDry) return this.countSelected(namespace, selection);
+    if (ids === null) return this.delete(namespace, filter, limit, cursor);
+    return { done: await this.deleteIds(namespace, ids, filter), cursor: null };
+  }
+
+  private async countSelected(namespace: string, { filter, ids, cursor }: DeadSelection): Promise<DeadStep> {
+    if (ids === null) return this.count(namespace, filter, cursor);
+    return { done: await this.countIds(namespace, ids, filter), cursor: null };
   }
 
   private async actOnIds(namespace: string, ids: readonly string[], order: Order): Promise<number> {

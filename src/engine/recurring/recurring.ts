@@ -55,9 +55,6 @@ export interface UpcomingSlot {
   readonly isMoved: boolean;
 }
 
-/** Why a job was not made now. */
-export type RunRefusal = 'quota' | 'unique_key' | 'overlap';
-
 /** A page of recurring jobs, by id. */
 export interface RecurringPage {
   readonly items: readonly Recurring[];
@@ -116,21 +113,19 @@ export class Recurrings {
   /**
    * Makes a job now, outside of its schedule, also while it is paused.
    *
-   * @returns the id of the job, or why there is none
-   * @throws {QueueError} `recurring_not_found`, or an error of the store
+   * @returns the id of the job
+   * @throws {QueueError} `recurring_not_found`; `unique_key_taken`: the job of an earlier slot has not ended; `queue_full`: a quota; or an
+   *   error of the store
    */
-  async run(
-    namespace: string,
-    id: string,
-  ): Promise<{ readonly id: string } | { readonly refusal: RunRefusal }> {
+  async run(namespace: string, id: string): Promise<string> {
     checkNames(namespace);
     const args = { id, quotas: this.quotas };
     const { raw } = await this.runner.run(runRecurring, namespace, args);
     const reason = bytesAt(raw, 2).toString();
     if (reason === 'missing') throw notFound('recurring job', id);
-    if (reason !== '') return { refusal: reason as RunRefusal };
+    if (reason !== '') throw refusalOf(reason);
     this.scheduleWakeup(namespace, integerAt(raw, 4));
-    return { id: `${id}-${String(integerAt(raw, 3))}` };
+    return `${id}-${String(integerAt(raw, 3))}`;
   }
 
   /** The next slots of a recurring job, also of a paused one. @throws {QueueError} `recurring_not_found` */
@@ -319,6 +314,13 @@ export class Recurrings {
     const fromMs = nextMs ?? firstAtMs + passed * everyMs;
     return Array.from({ length: count }, (_, i) => ({ atMs: fromMs + i * everyMs, isMoved: false }));
   }
+}
+
+/** Why no job is made now, by the reason of the script: `quota`, `unique_key` or `overlap`. */
+function refusalOf(reason: string): QueueError {
+  if (reason === 'quota') return new QueueError('queue_full', 'a quota of the namespace forbids the job');
+  const rule = reason === 'overlap' ? '`overlap`' : 'the unique key of its jobs';
+  return new QueueError('unique_key_taken', `an earlier job has not ended, and ${rule} allows no other one`);
 }
 
 function firstSlots(schedule: CronSchedule, afterMs: number): ComputedSlots {

@@ -1,4 +1,4 @@
-import { binOf } from './bins.js';
+import { type Bin, BINS, binOf } from './bins.js';
 
 /** Durations seen so far: their count, mean and spread by Welford's method, and a histogram. */
 export class Moments {
@@ -33,6 +33,14 @@ export class Moments {
   /** Standard deviation of the sample, in milliseconds; 0 for fewer than two. */
   get stdMs(): number {
     return this.count < 2 ? 0 : Math.sqrt(this.squares / (this.count - 1));
+  }
+
+  /** The bins that are not empty, with the number of durations in each. */
+  get histogram(): (Bin & { readonly count: number })[] {
+    return BINS.flatMap((bin, i) => {
+      const count = this.bins[i] ?? 0;
+      return count > 0 ? [{ ...bin, count }] : [];
+    });
   }
 
   /** `count,mean,squares,bin:count,…`: the format in script calls and in the store. Empty bins are omitted. */

@@ -1,0 +1,47 @@
+import type { DayStats, Durations } from '@pumphouse/client';
+import { dayOf, dayText } from '../domain/day.js';
+import { QueueError } from '../domain/errors.js';
+import { isQueueName } from '../domain/ids.js';
+import type { QueueEngine } from '../engine/engine.js';
+import type { Moments } from '../engine/stats/moments.js';
+import { OTHER_QUEUES } from '../engine/stats/statistics.js';
+import { type CallOptions, repeat } from './calls.js';
+
+/** Statistics of each day: the method that `stats` of the HTTP client has. */
+export class EngineStats {
+  constructor(
+    private readonly engine: QueueEngine,
+    private readonly namespace: string,
+  ) {}
+
+  /** Of a queue, or of all together; of a day as `2026-11-21` (UTC), or of today. */
+  get(
+    { queue, day: text }: { readonly queue?: string; readonly day?: string } = {},
+    { signal }: CallOptions = {},
+  ): Promise<DayStats> {
+    const { stats } = this.engine;
+    return repeat(async () => {
+      const day = text === undefined ? stats.today() : dayOf(text);
+      if (day === undefined) throw invalid('day must be a day as YYYY-MM-DD');
+      if (queue !== undefined && queue !== OTHER_QUEUES && !isQueueName(queue))
+        throw invalid(`queue must be the name of a queue, or ${OTHER_QUEUES}`);
+      const [tally, stillDead] = await Promise.all([
+        stats.read(this.namespace, queue ?? null, day),
+        queue === OTHER_QUEUES ? null : stats.stillDead(this.namespace, queue ?? null, day),
+      ]);
+      const { waits, runs, failures, retries } = tally;
+      return {
+        ...{ queue: queue ?? null, day: dayText(day) },
+        ...{ waits: durationsOf(waits), runs: durationsOf(runs), failures, retries, stillDead },
+      };
+    }, signal);
+  }
+}
+
+function durationsOf({ count, meanMs, stdMs, histogram }: Moments): Durations {
+  return { count, meanMs, stdMs, histogram: histogram.map(({ name: bin, ...rest }) => ({ bin, ...rest })) };
+}
+
+function invalid(message: string): QueueError {
+  return new QueueError('invalid_argument', message);
+}
