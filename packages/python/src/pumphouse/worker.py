@@ -564,7 +564,7 @@ class Ack:
     def __init__(self, text: str) -> None:
         self.text = text
         self.answered = threading.Event()
-        self.status = ""
+        self.status = "not_found"
         self.error: Optional[BaseException] = None
 
 
