@@ -2,6 +2,7 @@
 package images
 
 import (
+	"log"
 	"os"
 
 	pumphouse "github.com/pumphouse/pumphouse/packages/go"
@@ -21,11 +22,15 @@ type Resized struct {
 	File string `json:"file"`
 }
 
-// Connect makes a client of the server that the environment names.
-func Connect() (*pumphouse.Client, error) {
-	return pumphouse.New(pumphouse.Config{
+// Connect makes a client of the server that the environment names, or ends the program.
+func Connect() *pumphouse.Client {
+	client, err := pumphouse.New(pumphouse.Config{
 		URL: env("PUMPHOUSE_URL", "http://127.0.0.1:7777"), Namespace: env("NAMESPACE", "demo"), Token: os.Getenv("TOKEN"),
 	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	return client
 }
 
 func env(name, without string) string {

@@ -1,22 +1,17 @@
-import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { FaultyProxy } from '../../packages/client/test/faulty-proxy.js';
 import { TestApp } from '../support/app.js';
-import { ROOT, run } from '../support/packed.js';
+import { GO_ENV, hasProgram, ROOT, run } from '../support/packed.js';
 import { type Language, Player, type Scenario } from './scenario.js';
 
 const GO = join(ROOT, 'packages', 'go');
 const PYTHON = join(ROOT, 'packages', 'python');
 const LIMIT_MS = 180_000;
-const goEnv = { GOPROXY: 'off', GOFLAGS: '-mod=mod', GOTOOLCHAIN: 'local' };
-const isThere = (program: string, argument: string): boolean => spawnSync(program, [argument]).status === 0;
 const whereThere = (is: boolean): jest.Describe => (is ? describe : describe.skip);
 
-const hasGo = isThere('go', 'version');
-const hasPython = isThere('python3', '--version');
-const hasMypy = isThere('mypy', '--version');
+const [hasGo, hasPython, hasMypy] = ['go', 'python3', 'mypy'].map(hasProgram) as [boolean, boolean, boolean];
 const folder = mkdtempSync(join(tmpdir(), 'pumphouse-clients-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -46,7 +41,7 @@ describe('a client plays each scenario as the others do', () => {
 
   beforeAll(async () => {
     app = await TestApp.start();
-    if (hasGo) await run('go', ['build', '-o', join(folder, 'player'), './internal/player'], GO, goEnv);
+    if (hasGo) await run('go', ['build', '-o', join(folder, 'player'), './internal/player'], GO, GO_ENV);
     for (const language of languages.filter(({ isInstalled }) => isInstalled)) {
       const proxy = await FaultyProxy.start(app.port);
       const player = new Player(language, app, proxy);
@@ -86,7 +81,7 @@ whereThere(hasGo)('packages/go', () => {
     'is formatted, has nothing for go vet to object to, and needs no module',
     async () => {
       expect(await run('gofmt', ['-l', '.', join(ROOT, 'examples', 'go')], GO)).toBe('');
-      await run('go', ['vet', './...'], GO, goEnv);
+      await run('go', ['vet', './...'], GO, GO_ENV);
       expect(readFileSync(join(GO, 'go.mod'), 'utf8')).not.toContain('require');
     },
     LIMIT_MS,
@@ -113,7 +108,7 @@ whereThere(hasPython)('packages/python', () => {
       const files = [
         'src',
         'test',
-        ...['jobs', 'producer', 'worker'].map((name) => join(ROOT, 'examples', 'python', `${name}.py`)),
+        ...['producer', 'worker'].map((name) => join(ROOT, 'examples', 'python', `${name}.py`)),
       ];
       await run('mypy', ['--cache-dir', folder, ...files], PYTHON);
     },

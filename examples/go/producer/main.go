@@ -12,14 +12,10 @@ import (
 )
 
 func main() {
-	client, err := images.Connect()
-	if err != nil {
-		log.Fatal(err)
-	}
 	job := pumphouse.NewJob{Queue: images.Queue, Type: "resize", Data: images.Resize{File: "cat.png", Width: 320}, Tries: 3}
-	ended, err := client.PublishAndWait(context.Background(), job, 20*time.Second)
+	ended, err := images.Connect().PublishAndWait(context.Background(), job, 20*time.Second)
 	if err != nil {
-		log.Fatal(err) // A *pumphouse.Error has code, status and the fields that the server refused.
+		log.Fatal(err) // A *pumphouse.Error has the code, the status and the fields that the server refused.
 	}
 	var resized images.Resized
 	if ended.State != "done" || ended.Result.Decode(&resized) != nil {

@@ -28,6 +28,7 @@ interface Command {
   readonly do: string;
   readonly with: Record<string, never>;
 }
+type WireJob = Readonly<Record<string, unknown>> & { readonly bytes?: string };
 interface Behaviour {
   readonly progress?: unknown;
   readonly wait_ms?: number;
@@ -47,9 +48,9 @@ function shown(data: unknown, contentType?: string): object {
   return data instanceof Uint8Array ? { bytes: base64(data), content_type: contentType } : { data };
 }
 
-function jobOf({ bytes, ...wire }: Record<string, unknown>): NewJob {
+function jobOf({ bytes, ...wire }: WireJob): NewJob {
   const job = fromWire(wire) as NewJob;
-  return bytes === undefined ? job : { ...job, data: Buffer.from(String(bytes), 'base64') };
+  return bytes === undefined ? job : { ...job, data: Buffer.from(bytes, 'base64') };
 }
 
 async function behave(
@@ -94,12 +95,12 @@ async function work(fields: Record<string, unknown>): Promise<object> {
 }
 
 const commands: Record<string, (fields: never) => Promise<unknown>> = {
-  publish: ({ job, key }: { job: Record<string, unknown>; key?: string }) =>
+  publish: ({ job, key }: { job: WireJob; key?: string }) =>
     client.publish(jobOf(job), key === undefined ? {} : { idempotencyKey: key }),
-  publish_many: async ({ jobs, key }: { jobs: Record<string, unknown>[]; key?: string }) => ({
+  publish_many: async ({ jobs, key }: { jobs: WireJob[]; key?: string }) => ({
     jobs: await client.publishMany(jobs.map(jobOf), key === undefined ? {} : { idempotencyKey: key }),
   }),
-  publish_and_wait: async ({ job, wait_ms }: { job: Record<string, unknown>; wait_ms: number }) => {
+  publish_and_wait: async ({ job, wait_ms }: { job: WireJob; wait_ms: number }) => {
     const { id, state, result } = await client.publishAndWait(jobOf(job), { waitMs: wait_ms });
     return { id, state, result };
   },
@@ -125,8 +126,8 @@ const commands: Record<string, (fields: never) => Promise<unknown>> = {
     return { first: items.map(({ data }) => data), all };
   },
   cancel: ({ id }: { id: string }) => client.jobs.cancel(id),
-  delete: async ({ id }: { id: string }) => (await client.jobs.delete(id)) ?? {},
-  call: async ({ id }: { id: string }) => (await client.jobs.revoke(id)) as object,
+  delete: ({ id }: { id: string }) => client.jobs.delete(id).then(() => ({})),
+  revoke: ({ id }: { id: string }) => client.jobs.revoke(id),
   verify: async ({
     secrets,
     headers,
@@ -141,7 +142,10 @@ const commands: Record<string, (fields: never) => Promise<unknown>> = {
     id: await verify(secrets, headers, Buffer.from(body), { nowMs: now_s * 1_000 }),
   }),
   work: (fields) => work(fields),
-  stop: async () => (await worker?.stop()) ?? {},
+  stop: async () => {
+    await worker?.stop();
+    return {};
+  },
 };
 
 function errorOf(error: unknown): object {

@@ -121,7 +121,7 @@ COMMANDS: Dict[str, Callable[..., Any]] = {
     "list": list_jobs,
     "cancel": lambda id: asdict(client.cancel_job(id)),
     "delete": delete,
-    "call": lambda id: client.call("POST", f"jobs/{id}/revoke"),
+    "revoke": lambda id: client.call("POST", f"jobs/{id}/revoke"),
     "verify": verify,
     "work": work,
     "stop": stop,

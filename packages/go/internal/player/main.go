@@ -233,7 +233,7 @@ func play(c command) (any, error) {
 		return client.CancelJob(ctx, with.ID, pumphouse.CancelOptions{})
 	case "delete":
 		return fields{}, client.DeleteJob(ctx, with.ID)
-	case "call":
+	case "revoke":
 		var answer fields
 		err := client.Call(ctx, "POST", "jobs/"+with.ID+"/revoke", nil, &answer)
 		return answer, err
