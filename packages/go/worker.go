@@ -170,7 +170,7 @@ type Worker struct {
 	acks     ackBatcher
 	ctx      context.Context // Of all its calls: they go on while it stops.
 
-	quieting, stopping, aborting, ended latch
+	started, quieting, stopping, aborting, ended latch
 
 	mu sync.Mutex
 	// change is closed, and replaced, when a job is settled.
@@ -229,6 +229,7 @@ func (c *Client) NewWorker(options WorkerOptions) (*Worker, error) {
 		ID: readable + "-" + randomHex(8), client: c, polls: polls, options: options, info: info,
 		handlers: map[handlerKey]Handler{}, held: map[*held]bool{}, warned: map[string]bool{},
 		change:   make(chan struct{}),
+		started:  newLatch(),
 		quieting: newLatch(), stopping: newLatch(), aborting: newLatch(), ended: newLatch(),
 	}
 	w.acks.worker = w
@@ -262,6 +263,7 @@ func (w *Worker) HandleQueue(queue, jobType string, handler Handler) {
 // running has ended by then. A worker runs once.
 func (w *Worker) Run(ctx context.Context) error {
 	w.ctx = detached{ctx}
+	w.started.set()
 	go func() {
 		select {
 		case <-ctx.Done():
@@ -317,7 +319,9 @@ func (w *Worker) Quiet() { w.quieting.set() }
 // Stop stops the worker and waits until no job is held. It must not be called by a handler.
 func (w *Worker) Stop() {
 	w.stop()
-	<-w.ended.done
+	if w.started.isSet() {
+		<-w.ended.done
+	}
 }
 
 // Abort gives all jobs back at once, without waiting for handlers.
@@ -422,14 +426,15 @@ func (w *Worker) take(job *Job) {
 	h.end = end
 	w.mu.Lock()
 	w.held[h] = true
-	h.isAbandoned = w.quieting.isSet()
-	if !h.isAbandoned && h.handler != nil {
+	isTooLate := w.quieting.isSet()
+	h.isAbandoned = isTooLate
+	if !isTooLate && h.handler != nil {
 		w.running++
 	}
 	w.mu.Unlock()
 	go func() {
 		switch {
-		case h.isAbandoned:
+		case isTooLate:
 			w.giveBack(h, 0)
 		case h.handler == nil:
 			w.giveBackUnhandled(h)

@@ -26,7 +26,11 @@ def write(line: Fields) -> None:
 
 def shown(data: Any, content_type: Optional[str] = None) -> Fields:
     """Bytes stand in base64 beside the rest."""
-    return {"bytes": base64.b64encode(data).decode(), "content_type": content_type} if isinstance(data, bytes) else {"data": data}
+    return (
+        {"bytes": base64.b64encode(data).decode(), "content_type": content_type}
+        if isinstance(data, bytes)
+        else {"data": data}
+    )
 
 
 def job_of(wire: Fields) -> pumphouse.NewJob:
@@ -94,7 +98,10 @@ def get(id: str) -> Fields:
 
 def list_jobs(queue: str, limit: int) -> Fields:
     page = client.list_jobs(queue=queue, limit=limit, fields=["data"])
-    return {"first": [job.data for job in page.items], "all": [job.id for job in client.each_job(queue=queue, limit=limit)]}
+    return {
+        "first": [job.data for job in page.items],
+        "all": [job.id for job in client.each_job(queue=queue, limit=limit)],
+    }
 
 
 def publish_and_wait(job: Fields, wait_ms: int) -> Fields:
@@ -114,7 +121,9 @@ def verify(secrets: Any, headers: Dict[str, str], body: str, now_s: float) -> Fi
 COMMANDS: Dict[str, Callable[..., Any]] = {
     "publish": lambda job, key=None: asdict(client.publish(job_of(job), idempotency_key=key)),
     "publish_many": lambda jobs, key=None: {
-        "jobs": [asdict(one) for one in client.publish_many([job_of(job) for job in jobs], idempotency_key=key)]
+        "jobs": [
+            asdict(one) for one in client.publish_many([job_of(job) for job in jobs], idempotency_key=key)
+        ]
     },
     "publish_and_wait": publish_and_wait,
     "get": get,

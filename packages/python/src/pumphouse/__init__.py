@@ -4,7 +4,18 @@ from ._http import Limits
 from ._version import __version__
 from .client import Pumphouse
 from .errors import FieldError, PumphouseError
-from .jobs import CancelledJob, EndedJob, Job, JobDetails, JobFailure, JobPage, NewJob, PublishedJob, RetryPolicy, UniqueKey
+from .jobs import (
+    CancelledJob,
+    EndedJob,
+    Job,
+    JobDetails,
+    JobFailure,
+    JobPage,
+    NewJob,
+    PublishedJob,
+    RetryPolicy,
+    UniqueKey,
+)
 from .outcomes import Fail, Next, Release, Retry
 from .webhook import WebhookError, verify
 from .worker import JobContext, Worker

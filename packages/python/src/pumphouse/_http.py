@@ -70,7 +70,9 @@ class Connections:
         self._busy: Set[HTTPConnection] = set()
         self._pid = os.getpid()
 
-    def request(self, method: str, path: str, headers: Mapping[str, str], body: Optional[bytes], timeout: float) -> Response:
+    def request(
+        self, method: str, path: str, headers: Mapping[str, str], body: Optional[bytes], timeout: float
+    ) -> Response:
         """Sends a request once. ``timeout`` counts for each read and write, in seconds."""
         connection = self._take(timeout)
         is_kept = False
@@ -79,7 +81,9 @@ class Connections:
             response = connection.getresponse()
             data = response.read()
             is_kept = not response.will_close
-            return Response(response.status, {name.lower(): value for name, value in response.getheaders()}, data)
+            return Response(
+                response.status, {name.lower(): value for name, value in response.getheaders()}, data
+            )
         except socket.timeout as error:
             raise NoAnswer("timeout", f"no answer within {timeout:.3g} s", True) from error
         except (OSError, HTTPException) as error:
@@ -95,7 +99,9 @@ class Connections:
             busy = list(self._busy)
         for connection in busy:
             # A TLS connection cannot be closed on one side: the server undoes what is on its way.
-            shut_down(connection, socket.SHUT_RDWR if isinstance(connection, HTTPSConnection) else socket.SHUT_WR)
+            shut_down(
+                connection, (socket.SHUT_RDWR if isinstance(connection, HTTPSConnection) else socket.SHUT_WR)
+            )
 
         def cut_off() -> None:
             for connection in busy:
@@ -176,7 +182,9 @@ def is_readable(connection: HTTPConnection) -> bool:
 class Api:
     """Calls of the v1 API of one namespace."""
 
-    def __init__(self, url: str, namespace: str, token: str, limits: Limits, context: Optional[ssl.SSLContext]) -> None:
+    def __init__(
+        self, url: str, namespace: str, token: str, limits: Limits, context: Optional[ssl.SSLContext]
+    ) -> None:
         self.connections = Connections(url, context)
         self._url = url
         self._context = context
@@ -237,7 +245,9 @@ class Api:
                 if response.status < 300:
                     return answer_of(response)
                 error = refusal_of(response, attempt)
-                may_repeat = error.retryable and (repeatable or error.status == 429 or error.code in NOTHING_DONE)
+                may_repeat = error.retryable and (
+                    repeatable or error.status == 429 or error.code in NOTHING_DONE
+                )
                 pause += retry_after(response.headers.get("retry-after"))
             if not may_repeat or attempt >= limits.tries or time.monotonic() + pause >= end:
                 raise error
@@ -287,9 +297,11 @@ def retry_after(header: Optional[str]) -> float:
 
 def query_text(query: Optional[Mapping[str, Any]]) -> str:
     """Lists become one value with commas; None is left out."""
-    pairs = {
-        name: ("true" if value else "false") if isinstance(value, bool) else value if isinstance(value, (str, int)) else ",".join(value)
-        for name, value in (query or {}).items()
-        if value is not None
-    }
+    pairs = {name: query_value(value) for name, value in (query or {}).items() if value is not None}
     return f"?{urlencode(pairs, quote_via=quote)}" if pairs else ""
+
+
+def query_value(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value) if isinstance(value, (str, int)) else ",".join(value)

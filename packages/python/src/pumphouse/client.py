@@ -36,9 +36,11 @@ class Pumphouse:
             url: ``https://queue.example.com``, with a path if it is behind a proxy that adds one.
             limits: bounds of each call and its retries.
         """
-        self.api = Api(url, namespace, token, limits or Limits(), ssl_context)
+        self._api = Api(url, namespace, token, limits or Limits(), ssl_context)
 
-    def publish(self, job: NewJob, *, idempotency_key: Optional[str] = None, durability: Optional[str] = None) -> PublishedJob:
+    def publish(
+        self, job: NewJob, *, idempotency_key: Optional[str] = None, durability: Optional[str] = None
+    ) -> PublishedJob:
         """Publishes a job.
 
         Args:
@@ -50,7 +52,11 @@ class Pumphouse:
         return from_wire(PublishedJob, answer)
 
     def publish_many(
-        self, jobs: Sequence[NewJob], *, idempotency_key: Optional[str] = None, durability: Optional[str] = None
+        self,
+        jobs: Sequence[NewJob],
+        *,
+        idempotency_key: Optional[str] = None,
+        durability: Optional[str] = None,
     ) -> List[PublishedJob]:
         """Publishes jobs, in order. Up to 64 are stored all or none; more go in several calls, one after the other.
 
@@ -101,7 +107,14 @@ class Pumphouse:
         cursor: Optional[str] = None,
     ) -> JobPage:
         """A page of jobs. ``order`` is ``oldest`` or ``newest``; ``fields`` may be ``["data"]``."""
-        query: Dict[str, Any] = {"queue": queue, "state": state, "tag": tag, "type": type, "group": group, "worker": worker}
+        query: Dict[str, Any] = {
+            "queue": queue,
+            "state": state,
+            "tag": tag,
+            "type": type,
+            "group": group,
+            "worker": worker,
+        }
         query.update(order=order, ids=ids, fields=fields, limit=limit, cursor=cursor)
         answer = self.call("GET", "jobs", query=query)
         return JobPage([from_wire(JobDetails, item) for item in answer["items"]], answer["next_cursor"])
@@ -115,7 +128,9 @@ class Pumphouse:
                 return
             filters["cursor"] = page.next_cursor
 
-    def cancel_job(self, job_id: str, *, cascade: bool = False, grace_ms: Optional[int] = None) -> CancelledJob:
+    def cancel_job(
+        self, job_id: str, *, cascade: bool = False, grace_ms: Optional[int] = None
+    ) -> CancelledJob:
         """Ends a job before it is done. The worker of a leased one learns it from its next heartbeat.
 
         Raises:
@@ -124,7 +139,9 @@ class Pumphouse:
         body: Dict[str, Any] = {"cascade": cascade}
         if grace_ms is not None:
             body["grace_ms"] = grace_ms
-        return from_wire(CancelledJob, self.call("POST", f"jobs/{part_of(job_id)}/cancel", body, repeatable=True))
+        return from_wire(
+            CancelledJob, self.call("POST", f"jobs/{part_of(job_id)}/cancel", body, repeatable=True)
+        )
 
     def delete_job(self, job_id: str, *, force: bool = False) -> None:
         """Deletes a job in any state but leased; with ``force`` a leased one, too."""
@@ -155,15 +172,17 @@ class Pumphouse:
         """
         text = None if body is None else to_json(body)
         is_repeatable = method != "POST" if repeatable is None else repeatable
-        return self.api.call(method, path, text, query=query, repeatable=is_repeatable)
+        return self._api.call(method, path, text, query=query, repeatable=is_repeatable)
 
     def close(self) -> None:
         """Closes idle connections."""
-        self.api.connections.close()
+        self._api.connections.close()
 
     def _publish(self, body: str, headers: Mapping[str, str], wait_ms: int = 0) -> Any:
         query = {"wait_ms": wait_ms} if wait_ms else None
-        return self.api.call("POST", "jobs", body, query=query, headers=headers, wait_ms=wait_ms, repeatable=True)
+        return self._api.call(
+            "POST", "jobs", body, query=query, headers=headers, wait_ms=wait_ms, repeatable=True
+        )
 
 
 def key_headers(key: Optional[str], durability: Optional[str]) -> Dict[str, str]:

@@ -80,7 +80,9 @@ class NewJob:
         Raises:
             TypeError, ValueError: the data does not fit its content type, or is no JSON.
         """
-        members = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("data", "json", "run_at")}
+        members = {
+            f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("data", "json", "run_at")
+        }
         members = {name: value for name, value in members.items() if value is not None}
         if self.run_at is not None:
             moment = self.run_at.astimezone(timezone.utc).isoformat(timespec="milliseconds")

@@ -13,7 +13,9 @@ MAX_MESSAGE = 16_384
 class Retry(Exception):
     """Raised by a handler: try the job again, by its retry policy or after ``delay_ms``."""
 
-    def __init__(self, message: str = "", *, group: Optional[str] = None, delay_ms: Optional[int] = None) -> None:
+    def __init__(
+        self, message: str = "", *, group: Optional[str] = None, delay_ms: Optional[int] = None
+    ) -> None:
         super().__init__(message)
         self.group = group
         self.delay_ms = delay_ms
@@ -39,7 +41,12 @@ class Next:
     """Returned by a handler: the job goes on in another queue, with its id, its timeline and fresh tries."""
 
     def __init__(
-        self, queue: str, *, delay_ms: Optional[int] = None, depends_on: Optional[Sequence[str]] = None, data: Any = None
+        self,
+        queue: str,
+        *,
+        delay_ms: Optional[int] = None,
+        depends_on: Optional[Sequence[str]] = None,
+        data: Any = None,
     ) -> None:
         members = {"queue": queue, "delay_ms": delay_ms, "depends_on": depends_on}
         self.next = {name: value for name, value in members.items() if value is not None}
@@ -54,8 +61,13 @@ def failure_of(error: BaseException) -> Dict[str, str]:
     else:
         group = error.code if isinstance(error, PumphouseError) else type(error).__name__
         # The end says most.
-        message = "".join(traceback.format_exception(type(error), error, error.__traceback__))[-MAX_MESSAGE // 2 :]
-    return {"group": cut(re.sub(r"[\x00-\x1f\x7f-\x9f]", " ", group), MAX_GROUP), "message": cut(message, MAX_MESSAGE)}
+        message = "".join(traceback.format_exception(type(error), error, error.__traceback__))[
+            -MAX_MESSAGE // 2 :
+        ]
+    return {
+        "group": cut(re.sub(r"[\x00-\x1f\x7f-\x9f]", " ", group), MAX_GROUP),
+        "message": cut(message, MAX_MESSAGE),
+    }
 
 
 def cut(text: str, length: int) -> str:

@@ -50,7 +50,9 @@ def verify(
     if abs((time.time() if now is None else now) - int(timestamp)) > tolerance_s:
         raise WebhookError("webhook-timestamp is too far from now")
     content = f"{job_id}.{timestamp}.".encode() + body
-    signatures = [decoded(one[len(SCHEME) :]) for one in given.split(" ") if one.startswith(SCHEME)][:MOST_SIGNATURES]
+    signatures = [decoded(one[len(SCHEME) :]) for one in given.split(" ") if one.startswith(SCHEME)][
+        :MOST_SIGNATURES
+    ]
     for one in [secret] if isinstance(secret, str) else secret:
         key = decoded(one[len(PREFIX) :] if one.startswith(PREFIX) else one)
         if not key:

@@ -42,7 +42,14 @@ BATCH = 0.005
 # At a second stop signal the rest is given back within this time, in seconds.
 AT_ONCE = 1.0
 # Refusals that no later lease request can get past.
-HOPELESS = {"invalid_argument", "bad_request", "token_missing", "token_invalid", "verb_missing", "queue_not_allowed"}
+HOPELESS = {
+    "invalid_argument",
+    "bad_request",
+    "token_missing",
+    "token_invalid",
+    "verb_missing",
+    "queue_not_allowed",
+}
 HOPELESS |= {"pool_not_found", "not_found"}
 
 CAUSES = {
@@ -182,10 +189,12 @@ class Worker:
             "language": "python",
             "queues": list(queues)[:MAX_SESSION_QUEUES],
             "concurrency": concurrency,
-            "started_at": datetime.now(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+            "started_at": datetime.now(timezone.utc)
+            .isoformat(timespec="milliseconds")
+            .replace("+00:00", "Z"),
         }
         self._handlers: Dict[Tuple[Optional[str], Optional[str]], Handler] = {}
-        self._polls = client.api.own_connections()
+        self._polls = client._api.own_connections()
         self._tasks: "SimpleQueue[Optional[HeldJob]]" = SimpleQueue()
         self._acks = AckBatcher(self._send_acks, lambda: self._running == 0)
         #: Guards what follows; notified when a job is settled, and when the worker is to stop.
@@ -194,13 +203,16 @@ class Worker:
         self._running = 0
         self._warned: Set[Tuple[str, Optional[str]]] = set()
         self._has_warned = False
+        self._has_started = False
         self._quieting = threading.Event()
         self._stopping = threading.Event()
         self._ended = threading.Event()
         #: The number of the second stop signal: what is left is given back at once.
         self._second_signal = 0
 
-    def handle(self, type: Optional[str] = "*", *, queue: Optional[str] = None) -> Callable[[Handler], Handler]:
+    def handle(
+        self, type: Optional[str] = "*", *, queue: Optional[str] = None
+    ) -> Callable[[Handler], Handler]:
         """Sets the handler of a type of job: a decorator.
 
         Args:
@@ -231,6 +243,7 @@ class Worker:
         Raises:
             PumphouseError: the server refuses this worker: its token, its queues. What was running has ended by then.
         """
+        self._has_started = True
         restore = self._listen() if signals else lambda: None
         keeper = threading.Thread(target=self._keep_leases, name="pumphouse-heartbeats", daemon=True)
         keeper.start()
@@ -263,7 +276,7 @@ class Worker:
         """Stops leasing, waits for handlers, cancels their contexts, gives the rest back. Not to be waited for in a handler."""
         self._stopping.set()
         self.quiet()
-        if wait:
+        if wait and self._has_started:
             self._ended.wait()
 
     # Leasing
@@ -290,10 +303,12 @@ class Worker:
     def _lease(self, count: int) -> Optional[List[Job]]:
         """None if that failed."""
         body = to_json({**self._lease_fields, "count": count, "worker": self.id})
-        call = self._client.api.call
+        call = self._client._api.call
         try:
             # The server takes leases back whose answer did not arrive.
-            answer = call("POST", "leases", body, wait_ms=self._wait_ms, repeatable=True, connections=self._polls)
+            answer = call(
+                "POST", "leases", body, wait_ms=self._wait_ms, repeatable=True, connections=self._polls
+            )
             return [from_wire(Job, job) for job in answer["jobs"]]
         except PumphouseError as error:
             if self._quieting.is_set():
@@ -305,7 +320,13 @@ class Worker:
 
     def _take(self, job: Job) -> None:
         find = self._handlers.get
-        held = HeldJob(job, find((job.queue, job.type)) or find((None, job.type)) or find((job.queue, "*")) or find((None, "*")))
+        held = HeldJob(
+            job,
+            find((job.queue, job.type))
+            or find((None, job.type))
+            or find((job.queue, "*"))
+            or find((None, "*")),
+        )
         with self._changed:
             self._held.add(held)
             held.is_abandoned = self._quieting.is_set()
@@ -322,7 +343,9 @@ class Worker:
             try:
                 self._execute(held)
             except Exception:
-                logger.exception("a job could not be settled; it comes again when its lease ends: %s", held.job.id)
+                logger.exception(
+                    "a job could not be settled; it comes again when its lease ends: %s", held.job.id
+                )
                 self._drop(held)
 
     def _execute(self, held: HeldJob) -> None:
@@ -338,7 +361,11 @@ class Worker:
             held.is_settling = True
             if (job.queue, job.type) not in self._warned:
                 self._warned.add((job.queue, job.type))
-                logger.warning("no handler for jobs of this type; they are given back: queue %s, type %s", job.queue, job.type)
+                logger.warning(
+                    "no handler for jobs of this type; they are given back: queue %s, type %s",
+                    job.queue,
+                    job.type,
+                )
             self._give_back(held, self._unhandled_delay_ms)
             return
         returned, raised = None, None
@@ -403,7 +430,10 @@ class Worker:
         job = held.job
         body = {"lease": job.lease, **{name: value for name, value in members.items() if value is not None}}
         try:
-            self._persist(held, lambda: self._client.call("POST", f"jobs/{part_of(job.id)}/{what}", body, repeatable=True))
+            self._persist(
+                held,
+                lambda: self._client.call("POST", f"jobs/{part_of(job.id)}/{what}", body, repeatable=True),
+            )
         except PumphouseError as error:
             if error.code == "job_not_found":
                 return
@@ -438,7 +468,7 @@ class Worker:
 
     def _send_acks(self, acks: Sequence[str]) -> List[str]:
         body = f'{{"acks":[{",".join(acks)}]}}'
-        answer = self._client.api.call("POST", "acks", body, repeatable=True)
+        answer = self._client._api.call("POST", "acks", body, repeatable=True)
         return [str(result["status"]) for result in answer["results"]]
 
     # Leases
@@ -470,7 +500,9 @@ class Worker:
         timeout = max(0.05, min(10.0, self._ttr * ATTEMPT_PART, left))
         limits = Limits(tries=1, within_s=timeout, attempt_s=timeout)
         try:
-            answer = self._client.api.call("POST", f"workers/{self.id}/heartbeat", body, repeatable=True, limits=limits)
+            answer = self._client._api.call(
+                "POST", f"workers/{self.id}/heartbeat", body, repeatable=True, limits=limits
+            )
         except PumphouseError as error:
             if not error.retryable and not self._has_warned:
                 self._has_warned = True
@@ -493,7 +525,9 @@ class Worker:
         body = {"lease": held.job.lease, "ttr_ms": self._ttr_ms, "progress": value}
         sent = time.monotonic()
         try:
-            answer = self._client.call("POST", f"jobs/{part_of(held.job.id)}/heartbeat", body, repeatable=True)
+            answer = self._client.call(
+                "POST", f"jobs/{part_of(held.job.id)}/heartbeat", body, repeatable=True
+            )
         except PumphouseError as error:
             if error.code not in ("lease_lost", "job_not_found"):
                 raise
@@ -507,7 +541,7 @@ class Worker:
         """No harm is done if that fails: the session is lost after its lease, and forgotten later."""
         limits = Limits(tries=1, within_s=1, attempt_s=1)
         try:
-            self._client.api.call("DELETE", f"workers/{self.id}", repeatable=True, limits=limits)
+            self._client._api.call("DELETE", f"workers/{self.id}", repeatable=True, limits=limits)
         except PumphouseError:
             pass
 
@@ -611,8 +645,14 @@ class AckBatcher:
 
 
 def warn_lost(job: Job) -> None:
-    logger.warning("the lease of a job was lost before it was settled; another worker may run it too: %s %s", job.queue, job.id)
+    logger.warning(
+        "the lease of a job was lost before it was settled; another worker may run it too: %s %s",
+        job.queue,
+        job.id,
+    )
 
 
 def log_unsettled(job: Job, error: PumphouseError) -> None:
-    logger.error("a job could not be settled; it comes again when its lease ends: %s %s: %s", job.queue, job.id, error)
+    logger.error(
+        "a job could not be settled; it comes again when its lease ends: %s %s: %s", job.queue, job.id, error
+    )
