@@ -137,59 +137,48 @@ class CancelledJob:
 
 
 @dataclass(frozen=True)
-class Job:
-    """A leased job, as its handler gets it. Times are ISO 8601 in UTC."""
+class JobFields:
+    """What leased jobs and jobs as the server shows them have in common. Times are ISO 8601 in UTC."""
 
     id: str
     queue: str
-    #: The number of the lease.
-    lease: int
     type: Optional[str]
     tags: List[str]
     attributes: Optional[Dict[str, str]]
     priority: int
     tries: int
     tries_left: int
-    #: Leases so far, with this one; leases that expired; failures that workers reported.
+    #: Leases so far; leases that expired; failures that workers reported.
     attempts: int
     crashes: int
     failures: int
     published_at: Optional[str]
     expires_at: Optional[str]
-    #: As a former worker left it.
+    #: As a worker left it last.
     progress: Any
-    content_type: str
-    #: The payload: parsed if it is JSON, else bytes.
+    #: The payload: parsed if it is JSON, else bytes. Lists have none, unless they are called with ``fields=["data"]``.
     data: Any = field(repr=False)
+    content_type: Optional[str]
 
 
 @dataclass(frozen=True)
-class JobDetails:
-    """A job as the server shows it. Lists leave out the last fields; they are None there."""
+class Job(JobFields):
+    """A leased job, as its handler gets it."""
 
-    id: str
-    queue: str
+    #: The number of the lease.
+    lease: int
+
+
+@dataclass(frozen=True)
+class JobDetails(JobFields):
+    """A job as the server shows it. Lists leave out the fields from ``cancel_requested`` on; they are None there."""
+
     state: str
-    type: Optional[str]
-    tags: List[str]
-    attributes: Optional[Dict[str, str]]
-    priority: int
-    tries: int
-    tries_left: int
-    attempts: int
-    crashes: int
-    failures: int
-    published_at: Optional[str]
     due_at: Optional[str]
     ended_at: Optional[str]
-    expires_at: Optional[str]
     lease_ends_at: Optional[str]
     leased_by: Optional[str]
-    progress: Any
     failure: Optional[JobFailure]
-    #: In lists only if they are called with ``fields=["data"]``.
-    data: Any = field(repr=False)
-    content_type: Optional[str]
     cancel_requested: Optional[bool]
     result: Any = field(repr=False)
     depends_on: Optional[List[str]]
