@@ -17,6 +17,8 @@ const FOLDERS = [
   'scripts',
   'packages/client/src',
   'packages/client/test',
+  'packages/python',
+  'packages/go',
   'examples',
 ];
 
@@ -82,7 +84,7 @@ function main(folders) {
         join(folder, file),
       ),
     )
-    .filter((file) => /\.(ts|mjs|lua|sh)$/.test(file) && !LEFT_OUT.includes(file));
+    .filter((file) => /\.(ts|mjs|lua|sh|py|go)$/.test(file) && !LEFT_OUT.includes(file));
   let found = 0;
   for (const file of files) {
     readFileSync(join(ROOT, file), 'utf8')

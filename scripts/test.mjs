@@ -31,6 +31,9 @@ const TOOLS = [
   { program: 'cc', specs: 'specs that step the clock of a process', packages: ['gcc', 'libc6-dev'] },
   { program: 'prlimit', specs: 'the spec of a full disk', packages: ['util-linux'] },
   { program: 'luacheck', specs: 'the check of the Lua scripts', packages: ['lua-check'] },
+  { program: 'python3', specs: 'specs of the Python client', packages: ['python3'] },
+  { program: 'mypy', specs: 'the check of its types', packages: ['mypy'] },
+  { program: 'go', specs: 'specs of the Go client', packages: ['golang-go'] },
 ];
 
 /** Fail-overs and other long forms are for `npm run test:full`. */

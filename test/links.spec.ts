@@ -8,8 +8,12 @@ const pages = [
   'CHANGELOG.md',
   'packages/client/README.md',
   'packages/engine/README.md',
+  'packages/python/README.md',
+  'packages/go/README.md',
   'examples/node/README.md',
   'examples/http/README.md',
+  'examples/python/README.md',
+  'examples/go/README.md',
   ...readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' })
     .filter((path) => path.endsWith('.md'))
     .map((path) => join('docs', path)),

@@ -1,10 +1,11 @@
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { TestApp } from '../support/app.js';
-import { codeIn, pack, Project, ROOT, run } from '../support/packed.js';
+import { codeIn, GO_ENV, hasProgram, pack, Project, ROOT, run } from '../support/packed.js';
 import { waitFor } from '../support/redis.js';
 
 const LIMIT_MS = 120_000;
+const whereThere = (program: string): jest.It => (hasProgram(program) ? it : it.skip);
 const readme = { shell: codeIn('README.md', 'sh'), typescript: codeIn('README.md', 'ts') };
 
 describe('examples', () => {
@@ -74,6 +75,43 @@ describe('examples', () => {
 
       expect(await worker.stop()).toEqual({ output: 'mail to ada\nmail to grace\n', code: 0 });
       expect(await count('mail')).toMatchObject({ ready: 0, scheduled: 0, leased: 0, dead: 1 });
+    },
+    LIMIT_MS,
+  );
+
+  whereThere('python3')(
+    'examples/python: a producer and a worker',
+    async () => {
+      copy('python');
+      const own = {
+        ...env(),
+        PYTHONPATH: join(ROOT, 'packages', 'python', 'src'),
+        PYTHONDONTWRITEBYTECODE: '1',
+      };
+      const worker = project.startProgram(['python3', 'worker.py'], own);
+      const output = await run('python3', ['producer.py'], project.dir, own);
+      expect(output).toBe('done: 320/cat.png\npublished: 2\nrefused: invalid_argument priority\n');
+      await worker.until((text) => text.includes('dog.png'));
+      await waitFor(async () => (await count('images'))['dead'] === 1, 10_000);
+      expect(await worker.stop()).toEqual({ output: 'resized cat.png\nresized dog.png\n', code: 0 });
+      expect(await count('images')).toMatchObject({ ready: 0, scheduled: 0, leased: 0 });
+    },
+    LIMIT_MS,
+  );
+
+  whereThere('go')(
+    'examples/go: a producer and a worker',
+    async () => {
+      const folder = join(ROOT, 'examples', 'go');
+      await run('go', ['vet', './...'], folder, GO_ENV);
+      await run('go', ['build', '-o', `${project.dir}/`, './...'], folder, GO_ENV);
+      const worker = project.startProgram([join(project.dir, 'worker')], env());
+      const output = await run(join(project.dir, 'producer'), [], project.dir, env());
+      expect(output).toBe('done: 320/cat.png\n');
+      expect(await worker.stop()).toEqual({
+        output: expect.stringMatching(/^resized cat\.png\n.*<nil>\n$/) as string,
+        code: 0,
+      });
     },
     LIMIT_MS,
   );

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { promisify } from 'node:util';
+import { onPath } from '../../scripts/setup/run.mjs';
 import { waitFor } from './redis.js';
 
 export const ROOT = join(import.meta.dirname, '..', '..');
@@ -17,6 +18,14 @@ export const PACKAGES = {
   '@pumphouse/engine': join(ROOT, 'packages', 'engine'),
 } as const;
 export type PackageName = keyof typeof PACKAGES;
+
+/** Go takes no module and no newer Go from the network. */
+export const GO_ENV = { GOPROXY: 'off', GOTOOLCHAIN: 'local' };
+
+/** True if a program of another language can be run here; `npm test` installs them on Debian. */
+export function hasProgram(name: string): boolean {
+  return onPath(name) !== null;
+}
 
 /** The environment without the settings of the test run, and with those given. */
 function envWith(more: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
@@ -124,7 +133,15 @@ export class Project {
 
   /** Starts a program of the project; `remove` kills it if it still runs. */
   start(file: string, env: Readonly<Record<string, string>> = {}): RunningProgram {
-    const child = spawn(process.execPath, [file], {
+    return this.startProgram([process.execPath, file], env);
+  }
+
+  /** The same for programs of other languages. */
+  startProgram(
+    [program = '', ...argv]: readonly string[],
+    env: Readonly<Record<string, string>>,
+  ): RunningProgram {
+    const child = spawn(program, argv, {
       cwd: this.dir,
       env: envWith(env),
       stdio: ['ignore', 'pipe', 'pipe'],

@@ -1,0 +1,165 @@
+/** Plays test/clients/scenarios.json: `player.ts URL NAMESPACE TOKEN`. Reads commands from stdin, prints answers and events. */
+import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  Fail,
+  type HandlerContext,
+  type Job,
+  type NewJob,
+  Next,
+  Pumphouse,
+  PumphouseError,
+  Release,
+  Retry,
+  verify,
+  WebhookError,
+  type Worker,
+} from '../src/node.js';
+import { fromWire } from '../src/wire.js';
+
+const [url = '', namespace = '', token = ''] = process.argv.slice(2);
+const client = new Pumphouse({ url, namespace, token });
+const print = (line: object): void => void process.stdout.write(`${JSON.stringify(line)}\n`);
+const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64');
+let worker: Worker | undefined;
+
+interface Command {
+  readonly id: number;
+  readonly do: string;
+  readonly with: Record<string, never>;
+}
+type WireJob = Readonly<Record<string, unknown>> & { readonly bytes?: string };
+interface Behaviour {
+  readonly progress?: unknown;
+  readonly wait_ms?: number;
+  readonly ignore_ms?: number;
+  readonly raises?: 'retry' | 'fail' | 'release' | 'error';
+  readonly group?: string;
+  readonly delay_ms?: number;
+  readonly next?: string;
+  readonly bytes?: string;
+  /** Returns a text of so many letters. */
+  readonly fills?: number;
+  readonly returns?: unknown;
+}
+
+/** Bytes stand in base64 beside the rest. */
+function shown(data: unknown, contentType?: string): object {
+  return data instanceof Uint8Array ? { bytes: base64(data), content_type: contentType } : { data };
+}
+
+function jobOf({ bytes, ...wire }: WireJob): NewJob {
+  const job = fromWire(wire) as NewJob;
+  return bytes === undefined ? job : { ...job, data: Buffer.from(bytes, 'base64') };
+}
+
+async function behave(
+  behaviour: Behaviour,
+  job: Job,
+  { signal, progress }: HandlerContext,
+): Promise<unknown> {
+  const { group, delay_ms: delayMs } = behaviour;
+  const options = {
+    ...(group === undefined ? {} : { group }),
+    ...(delayMs === undefined ? {} : { delayMs }),
+  };
+  print({ event: 'begun', type: job.type, attempts: job.attempts, ...shown(job.data, job.contentType) });
+  if (behaviour.progress !== undefined) await progress(behaviour.progress);
+  await sleep(behaviour.ignore_ms ?? 0);
+  await sleep(behaviour.wait_ms ?? 0, undefined, { signal }).catch(() => undefined);
+  if (signal.aborted) print({ event: 'cancelled', code: (signal.reason as PumphouseError).code });
+  if (behaviour.wait_ms !== undefined) signal.throwIfAborted();
+  if (behaviour.raises === 'retry') throw new Retry('odd', options);
+  if (behaviour.raises === 'fail') throw new Fail('odd', options);
+  if (behaviour.raises === 'release') throw new Release(options);
+  if (behaviour.raises === 'error') throw new Error('odd');
+  if (behaviour.next !== undefined) return new Next({ queue: behaviour.next, data: behaviour.returns });
+  if (behaviour.fills !== undefined) return 'x'.repeat(behaviour.fills);
+  return behaviour.bytes === undefined ? behaviour.returns : Buffer.from(behaviour.bytes, 'base64');
+}
+
+async function work(fields: Record<string, unknown>): Promise<object> {
+  const { handlers, signals, ...options } = fields as {
+    handlers: Record<string, Behaviour>;
+    signals?: boolean;
+  };
+  const logger = { warn: () => undefined, error: () => undefined };
+  worker = client.worker({ ...(fromWire(options) as { queues: string[] }), logger });
+  for (const [type, behaviour] of Object.entries(handlers))
+    worker.handle(type, (job, context) => behave(behaviour, job, context));
+  const running = worker
+    .run({ signals: signals === true })
+    .catch((error: unknown) => print({ event: 'refused', ...errorOf(error) }));
+  if (signals === true) void running.then(() => process.exit());
+  return await Promise.resolve({ worker: worker.id });
+}
+
+const commands: Record<string, (fields: never) => Promise<unknown>> = {
+  publish: ({ job, key }: { job: WireJob; key?: string }) =>
+    client.publish(jobOf(job), key === undefined ? {} : { idempotencyKey: key }),
+  publish_many: async ({ jobs, key }: { jobs: WireJob[]; key?: string }) => ({
+    jobs: await client.publishMany(jobs.map(jobOf), key === undefined ? {} : { idempotencyKey: key }),
+  }),
+  publish_and_wait: async ({ job, wait_ms }: { job: WireJob; wait_ms: number }) => {
+    const { id, state, result } = await client.publishAndWait(jobOf(job), { waitMs: wait_ms });
+    return { id, state, result };
+  },
+  get: async ({ id }: { id: string }) => {
+    const { state, queue, type, tags, tries, triesLeft, data, contentType, result } =
+      await client.jobs.get(id);
+    const ended = result && shown(result.data, result.contentType);
+    return {
+      state,
+      queue,
+      type,
+      tags,
+      tries,
+      tries_left: triesLeft,
+      ...shown(data, contentType),
+      result: ended,
+    };
+  },
+  list: async ({ queue, limit }: { queue: string; limit: number }) => {
+    const { items } = await client.jobs.list({ queue, limit, fields: ['data'] });
+    const all: string[] = [];
+    for await (const { id } of client.jobs.each({ queue, limit })) all.push(id);
+    return { first: items.map(({ data }) => data), all };
+  },
+  cancel: ({ id }: { id: string }) => client.jobs.cancel(id),
+  delete: ({ id }: { id: string }) => client.jobs.delete(id).then(() => ({})),
+  revoke: ({ id }: { id: string }) => client.jobs.revoke(id),
+  verify: async ({
+    secrets,
+    headers,
+    body,
+    now_s,
+  }: {
+    secrets: string[];
+    headers: Record<string, string>;
+    body: string;
+    now_s: number;
+  }) => ({
+    id: await verify(secrets, headers, Buffer.from(body), { nowMs: now_s * 1_000 }),
+  }),
+  work: (fields) => work(fields),
+  stop: async () => {
+    await worker?.stop();
+    return {};
+  },
+};
+
+function errorOf(error: unknown): object {
+  if (error instanceof WebhookError) return { code: 'webhook' };
+  if (!(error instanceof PumphouseError)) return { code: 'other', message: String(error) };
+  const { code, status, retryable, fields, requestId } = error;
+  return { code, status, retryable, fields, has_request_id: requestId !== null };
+}
+
+for await (const line of createInterface({ input: process.stdin })) {
+  const { id, do: name, with: fields } = JSON.parse(line) as Command;
+  try {
+    print({ id, result: await commands[name]!(fields as never) });
+  } catch (error) {
+    print({ id, error: errorOf(error) });
+  }
+}

@@ -1,0 +1,3 @@
+module github.com/pumphouse/pumphouse/packages/go
+
+go 1.19

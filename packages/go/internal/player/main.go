@@ -1,0 +1,320 @@
+// Command player plays test/clients/scenarios.json: player URL NAMESPACE TOKEN. It reads commands from stdin, prints answers and
+// events.
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	pumphouse "github.com/pumphouse/pumphouse/packages/go"
+)
+
+type fields map[string]any
+
+// job is a job as the API has it.
+type job struct {
+	Queue       string
+	Data        json.RawMessage
+	Bytes       []byte
+	ContentType string `json:"content_type"`
+	Type, ID    string
+	DelayMs     int64 `json:"delay_ms"`
+	Tries       int
+	Priority    int
+	Tags        []string
+	RetentionMs int64 `json:"retention_ms"`
+	Retry       *struct {
+		Kind    string
+		DelayMs int64 `json:"delay_ms"`
+	}
+	Unique *struct{ Key string }
+}
+
+func (j job) toNew() pumphouse.NewJob {
+	made := pumphouse.NewJob{
+		Queue: j.Queue, ContentType: j.ContentType, Type: j.Type, ID: j.ID, Delay: ms(j.DelayMs), Tries: j.Tries,
+		Priority: j.Priority, Tags: j.Tags, Retention: ms(j.RetentionMs),
+	}
+	if j.Data != nil {
+		made.Data = j.Data
+	}
+	if j.Bytes != nil {
+		made.Data = j.Bytes
+	}
+	var text string
+	if j.ContentType != "" && json.Unmarshal(j.Data, &text) == nil {
+		made.Data = text
+	}
+	if j.Retry != nil {
+		made.Retry = &pumphouse.RetryPolicy{Kind: j.Retry.Kind, Delay: ms(j.Retry.DelayMs)}
+	}
+	if j.Unique != nil {
+		made.Unique = &pumphouse.UniqueKey{Key: j.Unique.Key}
+	}
+	return made
+}
+
+type behaviour struct {
+	Progress any
+	WaitMs   *int64 `json:"wait_ms"`
+	IgnoreMs int64  `json:"ignore_ms"`
+	Raises   string
+	Group    string
+	DelayMs  int64 `json:"delay_ms"`
+	Next     string
+	Bytes    []byte
+	Fills    int
+	Returns  any
+}
+
+// command is what stdin has, with the fields of all commands.
+type command struct {
+	ID   int
+	Do   string
+	With struct {
+		Job             job
+		Jobs            []job
+		Key             string
+		WaitMs          int64 `json:"wait_ms"`
+		ID              string
+		Queue           string
+		Limit           int
+		Secrets         []string
+		Headers         map[string]string
+		Body            string
+		NowS            int64 `json:"now_s"`
+		Handlers        map[string]behaviour
+		Signals         bool
+		Queues          []string
+		Concurrency     int
+		TTRMs           int64 `json:"ttr_ms"`
+		ShutdownGraceMs int64 `json:"shutdown_grace_ms"`
+		ShutdownAbortMs int64 `json:"shutdown_abort_ms"`
+		Name            string
+	}
+}
+
+var (
+	ctx    = context.Background()
+	client *pumphouse.Client
+	worker *pumphouse.Worker
+	mu     sync.Mutex
+)
+
+func ms(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
+
+func write(line fields) {
+	text, err := json.Marshal(line)
+	if err != nil {
+		panic(err)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	fmt.Println(string(text))
+}
+
+// shown adds a payload: bytes stand in base64 beside the rest.
+func shown(payload pumphouse.Payload, line fields) fields {
+	if payload.JSON == nil {
+		line["bytes"], line["content_type"] = payload.Bytes, payload.ContentType
+	} else {
+		line["data"] = payload.JSON
+	}
+	return line
+}
+
+func (b behaviour) run(ctx context.Context, job *pumphouse.Job) (any, error) {
+	var kind any
+	if job.Type != "" {
+		kind = job.Type
+	}
+	write(shown(job.Payload, fields{"event": "begun", "type": kind, "attempts": job.Attempts}))
+	if b.Progress != nil {
+		if err := job.SetProgress(ctx, b.Progress); err != nil {
+			return nil, err
+		}
+	}
+	time.Sleep(ms(b.IgnoreMs))
+	if b.WaitMs != nil {
+		select {
+		case <-time.After(ms(*b.WaitMs)):
+		case <-ctx.Done():
+		}
+	}
+	if cause := pumphouse.Cause(ctx); cause != nil {
+		write(fields{"event": "cancelled", "code": pumphouse.Code(cause)})
+		if b.WaitMs != nil {
+			return nil, cause
+		}
+	}
+	odd := errors.New("odd")
+	switch b.Raises {
+	case "retry":
+		return nil, &pumphouse.RetryError{Err: odd, Group: b.Group, Delay: ms(b.DelayMs)}
+	case "fail":
+		return nil, fmt.Errorf("wrapped: %w", &pumphouse.FailError{Err: odd, Group: b.Group})
+	case "release":
+		return nil, &pumphouse.ReleaseError{Delay: ms(b.DelayMs)}
+	case "error":
+		panic(odd)
+	}
+	if b.Next != "" {
+		return &pumphouse.Next{Queue: b.Next, Data: b.Returns}, nil
+	}
+	if b.Fills != 0 {
+		return strings.Repeat("x", b.Fills), nil
+	}
+	if b.Bytes != nil {
+		return b.Bytes, nil
+	}
+	return b.Returns, nil
+}
+
+func play(c command) (any, error) {
+	with := c.With
+	var options []pumphouse.PublishOption
+	if with.Key != "" {
+		options = append(options, pumphouse.WithIdempotencyKey(with.Key))
+	}
+	switch c.Do {
+	case "publish":
+		return client.Publish(ctx, with.Job.toNew(), options...)
+	case "publish_many":
+		jobs := make([]pumphouse.NewJob, len(with.Jobs))
+		for i, one := range with.Jobs {
+			jobs[i] = one.toNew()
+		}
+		published, err := client.PublishMany(ctx, jobs, options...)
+		return fields{"jobs": published}, err
+	case "publish_and_wait":
+		ended, err := client.PublishAndWait(ctx, with.Job.toNew(), ms(with.WaitMs))
+		if err != nil {
+			return nil, err
+		}
+		line := fields{"id": ended.ID, "state": ended.State}
+		if ended.Result != nil {
+			line["result"] = ended.Result.JSON
+		}
+		return line, nil
+	case "get":
+		job, err := client.Job(ctx, with.ID)
+		if err != nil {
+			return nil, err
+		}
+		line := fields{"state": job.State, "queue": job.Queue, "tags": job.Tags, "tries": job.Tries, "tries_left": job.TriesLeft}
+		if job.Result != nil {
+			line["result"] = shown(*job.Result, fields{})
+		}
+		return shown(job.Payload, line), nil
+	case "list":
+		filter := pumphouse.JobFilter{Queue: with.Queue, Limit: with.Limit, WithData: true}
+		page, err := client.Jobs(ctx, filter)
+		if err != nil {
+			return nil, err
+		}
+		first, all := []any{}, []string{}
+		for _, job := range page.Items {
+			first = append(first, job.JSON)
+		}
+		err = client.EachJob(ctx, filter, func(job *pumphouse.JobDetails) error {
+			all = append(all, job.ID)
+			return nil
+		})
+		return fields{"first": first, "all": all}, err
+	case "cancel":
+		return client.CancelJob(ctx, with.ID, pumphouse.CancelOptions{})
+	case "delete":
+		return fields{}, client.DeleteJob(ctx, with.ID)
+	case "revoke":
+		var answer fields
+		err := client.Call(ctx, "POST", "jobs/"+with.ID+"/revoke", nil, &answer)
+		return answer, err
+	case "verify":
+		header := http.Header{}
+		for name, value := range with.Headers {
+			header.Set(name, value)
+		}
+		now := func() time.Time { return time.Unix(with.NowS, 0) }
+		id, err := pumphouse.Verifier{Secrets: with.Secrets, Now: now}.Verify(header, []byte(with.Body))
+		return fields{"id": id}, err
+	case "work":
+		return work(c)
+	case "stop":
+		worker.Stop()
+		return fields{}, nil
+	}
+	return nil, fmt.Errorf("unknown command %q", c.Do)
+}
+
+func work(c command) (any, error) {
+	with := c.With
+	made, err := client.NewWorker(pumphouse.WorkerOptions{
+		Queues: with.Queues, Concurrency: with.Concurrency, TTR: ms(with.TTRMs), Name: with.Name,
+		ShutdownGrace: ms(with.ShutdownGraceMs), ShutdownAbort: ms(with.ShutdownAbortMs),
+		Logf: func(string, ...any) {},
+	})
+	if err != nil {
+		return nil, err
+	}
+	worker = made
+	for kind, handler := range with.Handlers {
+		made.Handle(kind, handler.run)
+	}
+	go func() {
+		if with.Signals {
+			if made.RunUntilSignal(ctx) != nil {
+				os.Exit(143)
+			}
+			os.Exit(0)
+		}
+		if err := made.Run(ctx); err != nil {
+			line := errorOf(err)
+			line["event"] = "refused"
+			write(line)
+		}
+	}()
+	return fields{"worker": made.ID}, nil
+}
+
+func errorOf(err error) fields {
+	var refused *pumphouse.Error
+	switch {
+	case errors.Is(err, pumphouse.ErrWebhook):
+		return fields{"code": "webhook"}
+	case !errors.As(err, &refused):
+		return fields{"code": "other", "message": err.Error()}
+	}
+	return fields{
+		"code": refused.Code, "status": refused.Status, "retryable": refused.Retryable, "fields": refused.Fields(),
+		"has_request_id": refused.RequestID != "",
+	}
+}
+
+func main() {
+	made, err := pumphouse.New(pumphouse.Config{URL: os.Args[1], Namespace: os.Args[2], Token: os.Args[3]})
+	if err != nil {
+		panic(err)
+	}
+	client = made
+	lines := bufio.NewScanner(os.Stdin)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var c command
+		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {
+			panic(err)
+		}
+		if result, err := play(c); err != nil {
+			write(fields{"id": c.ID, "error": errorOf(err)})
+		} else {
+			write(fields{"id": c.ID, "result": result})
+		}
+	}
+}

@@ -1,0 +1,317 @@
+package pumphouse
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"time"
+)
+
+// Forever is the TTL of a job that does not expire.
+const Forever time.Duration = -1
+
+// NewJob is a job to publish. A zero field is the queue's default, else the server's. Durations are rounded down to milliseconds.
+type NewJob struct {
+	Queue string
+	// Data becomes JSON; json.RawMessage is stored to the last digit. []byte stays bytes, and so does text with a ContentType
+	// that is not JSON.
+	Data        any
+	ContentType string
+	Type        string
+	ID          string
+	Delay       time.Duration
+	// RunAt is when it can be leased, in place of Delay.
+	RunAt time.Time
+	// TTL is how long it may exist.
+	TTL   time.Duration
+	Tries int
+	TTR   time.Duration
+	// Priority is -128 … 127; lower runs sooner.
+	Priority   int
+	Tags       []string
+	Attributes map[string]string
+	// DependsOn has the ids of jobs that must be done first.
+	DependsOn []string
+	// OnDependencyFailure is block, ignore, fail or cancel.
+	OnDependencyFailure string
+	Retry               *RetryPolicy
+	LeaseGrace          time.Duration
+	Unique              *UniqueKey
+	ConcurrencyKey      string
+	// Retention is how long it is kept with its result when it is done.
+	Retention time.Duration
+	History   bool
+}
+
+// RetryPolicy says when a job is tried again.
+type RetryPolicy struct {
+	// Kind is none, fixed, linear, exponential or list.
+	Kind string
+	// Delay of all kinds but list, which has Delays.
+	Delay    time.Duration
+	Delays   []time.Duration
+	Factor   float64
+	MaxDelay time.Duration
+	// Jitter is the part of the delay that is random, 0 … 1.
+	Jitter float64
+	// NonRetryable are failure groups that go to the dead letter at once.
+	NonRetryable []string
+}
+
+// UniqueKey is held by at most one live job.
+type UniqueKey struct {
+	Key string
+	// Mode is reject, existing (the default), replace or debounce.
+	Mode   string
+	Window time.Duration
+}
+
+// members are those of a JSON object that are given.
+type members map[string]any
+
+func (m members) put(name string, value any, isGiven bool) {
+	if isGiven {
+		m[name] = value
+	}
+}
+
+func (m members) duration(name string, value time.Duration) {
+	m.put(name, value.Milliseconds(), value > 0)
+}
+
+func (m members) text(name, value string) { m.put(name, value, value != "") }
+
+// MarshalJSON writes the job as the API takes it.
+func (j NewJob) MarshalJSON() ([]byte, error) {
+	m := members{"queue": j.Queue}
+	m.text("content_type", j.ContentType)
+	m.text("type", j.Type)
+	m.text("id", j.ID)
+	m.duration("delay_ms", j.Delay)
+	m.put("run_at", j.RunAt.UTC().Format("2006-01-02T15:04:05.000Z"), !j.RunAt.IsZero())
+	m.duration("ttl_ms", j.TTL)
+	m.put("ttl_ms", 0, j.TTL < 0)
+	m.put("tries", j.Tries, j.Tries != 0)
+	m.duration("ttr_ms", j.TTR)
+	m.put("priority", j.Priority, j.Priority != 0)
+	m.put("tags", j.Tags, len(j.Tags) > 0)
+	m.put("attributes", j.Attributes, len(j.Attributes) > 0)
+	m.put("depends_on", j.DependsOn, len(j.DependsOn) > 0)
+	m.text("on_dependency_failure", j.OnDependencyFailure)
+	m.put("retry", j.Retry, j.Retry != nil)
+	m.duration("lease_grace_ms", j.LeaseGrace)
+	m.put("unique", j.Unique, j.Unique != nil)
+	m.text("concurrency_key", j.ConcurrencyKey)
+	m.duration("retention_ms", j.Retention)
+	m.put("history", true, j.History)
+	data := j.Data
+	if s, isText := data.(string); isText && j.ContentType != "" && !jsonType.MatchString(j.ContentType) {
+		data = []byte(s)
+	}
+	m.payload("data", data)
+	return encode(m)
+}
+
+var jsonType = regexp.MustCompile(`(?i)^application/([^;]+\+)?json(;|$)`)
+
+// MarshalJSON writes the policy as the API takes it.
+func (p RetryPolicy) MarshalJSON() ([]byte, error) {
+	m := members{"kind": p.Kind}
+	m.put("delay_ms", p.Delay.Milliseconds(), p.Kind != "none" && p.Kind != "list")
+	if p.Kind == "list" {
+		delays := make([]int64, len(p.Delays))
+		for i, delay := range p.Delays {
+			delays[i] = delay.Milliseconds()
+		}
+		m["delays_ms"] = delays
+	}
+	m.put("factor", p.Factor, p.Factor != 0)
+	m.duration("max_ms", p.MaxDelay)
+	m.put("jitter", p.Jitter, p.Jitter != 0)
+	m.put("non_retryable", p.NonRetryable, len(p.NonRetryable) > 0)
+	return encode(m)
+}
+
+// MarshalJSON writes the key as the API takes it.
+func (u UniqueKey) MarshalJSON() ([]byte, error) {
+	m := members{"key": u.Key}
+	m.text("mode", u.Mode)
+	m.duration("window_ms", u.Window)
+	return encode(m)
+}
+
+// payload adds data, if there is some: bytes as base64, everything else as JSON.
+func (m members) payload(name string, data any) {
+	if raw, isBytes := data.([]byte); isBytes {
+		m[name+"_base64"] = base64.StdEncoding.EncodeToString(raw)
+		return
+	}
+	m.put(name, data, data != nil)
+}
+
+// encode writes JSON without the escapes that only HTML needs.
+func encode(value any) ([]byte, error) {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(text.Bytes(), []byte("\n")), nil
+}
+
+// Payload is data of a job, or its result: JSON or bytes.
+type Payload struct {
+	// JSON is as the server sent it, to the last digit; nil if the payload is bytes.
+	JSON json.RawMessage `json:"data"`
+	// Bytes is nil if the payload is JSON.
+	Bytes       []byte `json:"data_base64"`
+	ContentType string `json:"content_type"`
+}
+
+// Decode reads the JSON into a value, as json.Unmarshal does.
+func (p Payload) Decode(into any) error {
+	if p.JSON == nil {
+		return fmt.Errorf("pumphouse: the payload is not JSON, but %q", p.ContentType)
+	}
+	return json.Unmarshal(p.JSON, into)
+}
+
+// PublishedJob is the answer to a publish.
+type PublishedJob struct {
+	ID    string `json:"id"`
+	State string `json:"state"`
+	// Existing: nothing was stored, this is the job that has the unique key.
+	Existing bool `json:"existing"`
+}
+
+// EndedJob is a job that was waited for. If State is not done, dead or cancelled, it has not ended in time; "" = it is gone.
+type EndedJob struct {
+	PublishedJob
+	Result  *Payload    `json:"result"`
+	Failure *JobFailure `json:"failure"`
+}
+
+// JobFailure is the last failure of a job.
+type JobFailure struct {
+	Group   string    `json:"group"`
+	Message string    `json:"message"`
+	At      time.Time `json:"at"`
+	Worker  string    `json:"worker"`
+}
+
+// JobFields are those of leased jobs and of jobs as the server shows them.
+type JobFields struct {
+	ID         string            `json:"id"`
+	Queue      string            `json:"queue"`
+	Type       string            `json:"type"`
+	Tags       []string          `json:"tags"`
+	Attributes map[string]string `json:"attributes"`
+	Priority   int               `json:"priority"`
+	Tries      int               `json:"tries"`
+	TriesLeft  int               `json:"tries_left"`
+	// Attempts counts leases, Crashes those that expired, Failures those that workers reported.
+	Attempts    int        `json:"attempts"`
+	Crashes     int        `json:"crashes"`
+	Failures    int        `json:"failures"`
+	PublishedAt *time.Time `json:"published_at"`
+	ExpiresAt   *time.Time `json:"expires_at"`
+	// Progress is as a worker left it last.
+	Progress json.RawMessage `json:"progress"`
+	// The payload. Lists have none, unless they are called with WithData.
+	Payload
+}
+
+// JobDetails is a job as the server shows it. Lists leave out the fields from CancelRequested on.
+type JobDetails struct {
+	JobFields
+	State           string           `json:"state"`
+	DueAt           *time.Time       `json:"due_at"`
+	EndedAt         *time.Time       `json:"ended_at"`
+	LeaseEndsAt     *time.Time       `json:"lease_ends_at"`
+	LeasedBy        string           `json:"leased_by"`
+	Failure         *JobFailure      `json:"failure"`
+	CancelRequested bool             `json:"cancel_requested"`
+	Result          *Payload         `json:"result"`
+	DependsOn       []string         `json:"depends_on"`
+	Dependents      []string         `json:"dependents"`
+	UniqueKey       string           `json:"unique_key"`
+	ConcurrencyKey  string           `json:"concurrency_key"`
+	Timeline        []map[string]any `json:"timeline"`
+}
+
+// CancelledJob is the answer to a cancellation. Outcome is cancelled, already_cancelled or requested.
+type CancelledJob struct {
+	ID        string     `json:"id"`
+	Outcome   string     `json:"outcome"`
+	RevokedAt *time.Time `json:"revoked_at"`
+}
+
+// JobPage is a page of a list. NextCursor is where it goes on; "" at its end. A page may be short, or empty, before that.
+type JobPage struct {
+	Items      []JobDetails `json:"items"`
+	NextCursor string       `json:"next_cursor"`
+}
+
+// Next is returned by a handler as its result: the job goes on in another queue, with its id, its timeline and fresh tries.
+type Next struct {
+	Queue     string
+	Delay     time.Duration
+	DependsOn []string
+	// Data replaces the job's, unless it is nil.
+	Data any
+}
+
+func (n Next) members() members {
+	m := members{"queue": n.Queue}
+	m.duration("delay_ms", n.Delay)
+	m.put("depends_on", n.DependsOn, len(n.DependsOn) > 0)
+	return m
+}
+
+const (
+	maxGroup   = 128
+	maxMessage = 16384
+)
+
+// failureOf gives group and message of a failure, both within the bounds of the API.
+func failureOf(err error) members {
+	group := ""
+	var retry *RetryError
+	var fail *FailError
+	var crash *panicError
+	switch {
+	case errors.As(err, &retry):
+		group = retry.Group
+	case errors.As(err, &fail):
+		group = fail.Group
+	case errors.As(err, &crash):
+		group = "panic"
+	default:
+		group = Code(err)
+	}
+	if group == "" {
+		group = "failed"
+	}
+	return members{"group": cut(controls.ReplaceAllString(group, " "), maxGroup), "message": cut(err.Error(), maxMessage)}
+}
+
+var controls = regexp.MustCompile(`[\x00-\x1f\x{7f}-\x{9f}]`)
+
+// cut bounds a text; the API counts characters as UTF-16 does.
+func cut(text string, length int) string {
+	units := 0
+	for at, letter := range text {
+		units++
+		if letter > 0xffff {
+			units++
+		}
+		if units > length {
+			return text[:at]
+		}
+	}
+	return text
+}

@@ -1,0 +1,919 @@
+package pumphouse
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"os"
+	"os/signal"
+	"regexp"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+const (
+	// maxLeases is the number of jobs of one lease request; maxConcurrency that of the leases of one heartbeat.
+	maxLeases        = 100
+	maxConcurrency   = 1000
+	maxSessionQueues = 64
+	// A heartbeat is due after this part of the lease, ± a tenth of it; and so soon after one that was not answered.
+	heartbeatPart = 3
+	againPart     = 20
+	// attemptPart of the lease is how long one heartbeat may take, and so long at most.
+	attemptPart = 6
+	maxAttempt  = 10 * time.Second
+	// ticksPerLease is how often it is seen whether a heartbeat is due.
+	ticksPerLease = 60
+	// Pauses between lease requests that fail, or are answered too soon, as by a server that stops.
+	firstLeasePause = 50 * time.Millisecond
+	maxLeasePause   = 5 * time.Second
+	// hurry is how long an answer may take after the client has closed its side of the connection.
+	hurry = time.Second
+	// atOnce is how long giving all jobs back may take at a second signal.
+	atOnce = time.Second
+)
+
+// hopeless are refusals that no later lease request can get past.
+var hopeless = map[string]bool{
+	"invalid_argument": true, "bad_request": true, "token_missing": true, "token_invalid": true, "verb_missing": true,
+	"queue_not_allowed": true, "pool_not_found": true, "not_found": true,
+}
+
+// ErrStopped is returned by Run after Abort.
+var ErrStopped = errors.New("pumphouse: the worker was aborted")
+
+// Handler runs a job. What it returns without an error is the result: nil for none, []byte for bytes, *Next to hand the job on, else
+// what becomes JSON. A RetryError, FailError or ReleaseError says something else than the default: a retry by the job's policy.
+//
+// The context ends when the lease is lost, when no heartbeat was answered for 80 % of the lease, when a client wants the job
+// cancelled, and at the end of the shutdown grace; Cause says which.
+type Handler func(ctx context.Context, job *Job) (result any, err error)
+
+// Job is a leased job.
+type Job struct {
+	JobFields
+	// Lease is the number of the lease.
+	Lease int64 `json:"lease"`
+
+	worker *Worker
+	held   *held
+}
+
+// SetProgress stores how far the work is; any JSON.
+func (j *Job) SetProgress(ctx context.Context, value any) error {
+	body := members{"lease": j.Lease, "ttr_ms": j.worker.options.TTR.Milliseconds(), "progress": value}
+	sent := time.Now()
+	var answer struct {
+		CancelRequested bool `json:"cancel_requested"`
+	}
+	err := j.worker.post(ctx, "jobs/"+j.ID+"/heartbeat", body, nil, &answer)
+	if code := Code(err); code == "lease_lost" || code == "job_not_found" {
+		j.worker.cancel(j.held, "lease_lost")
+		return nil
+	}
+	if err == nil {
+		j.worker.confirm(j.held, sent)
+		if answer.CancelRequested {
+			j.worker.cancel(j.held, "cancelled")
+		}
+	}
+	return err
+}
+
+// Log writes a line into the job's timeline, with data unless they are nil.
+func (j *Job) Log(ctx context.Context, message string, data any) error {
+	m := members{"message": message}
+	m.put("data", data, data != nil)
+	return j.worker.post(ctx, "jobs/"+j.ID+"/log", m, nil, nil)
+}
+
+var causes = map[string]string{
+	"lease_lost":        "another worker may have the job: nothing that this handler returns counts",
+	"lease_unconfirmed": "no heartbeat was answered for 80 % of the lease: another worker may get the job soon",
+	"cancelled":         "a client wants the job cancelled",
+	"shutdown":          "the worker stops",
+}
+
+type heldKey struct{}
+
+// Cause returns why the context of a handler has ended: an *Error with the code lease_lost, lease_unconfirmed, cancelled or
+// shutdown. It is nil before that.
+func Cause(ctx context.Context) error {
+	h, isHandler := ctx.Value(heldKey{}).(*held)
+	if !isHandler {
+		return nil
+	}
+	h.worker.mu.Lock()
+	defer h.worker.mu.Unlock()
+	if h.cause == "" {
+		return nil
+	}
+	return &Error{Code: h.cause, Message: causes[h.cause]}
+}
+
+// held is a job that the worker has leased and not settled yet. The worker's mutex guards it.
+type held struct {
+	job     *Job
+	worker  *Worker
+	handler Handler
+	end     context.CancelFunc
+	// confirmed is when the last heartbeat that was answered began.
+	confirmed time.Time
+	cause     string
+	// isSettling: its handler has ended; isAbandoned: the worker has given it back without waiting for that.
+	isSettling, isAbandoned bool
+}
+
+// WorkerOptions are those of a worker. A zero field is the default.
+type WorkerOptions struct {
+	Queues []string
+	// Order is ordered (the default): a queue is served when those before it are empty; or round_robin: one job of each.
+	Order string
+	// Concurrency is the number of handlers that run at once; 10.
+	Concurrency int
+	// TTR is how long a lease lasts without a heartbeat; a minute. A heartbeat is sent every third of it.
+	TTR time.Duration
+	// Wait is how long one lease request waits for a job; 20 s.
+	Wait time.Duration
+	// ShutdownGrace is how long a stop waits for handlers before it ends their contexts; 25 s. Negative = not at all.
+	ShutdownGrace time.Duration
+	// ShutdownAbort is how long it waits then, before it gives their jobs back; 5 s. Negative = not at all.
+	ShutdownAbort time.Duration
+	// UnhandledDelay: jobs without a handler are given back for so long; a minute. A release that knows them may be on its way.
+	UnhandledDelay time.Duration
+	// Name is its name in lists. Workers with equal names are listed each for itself.
+	Name string
+	// Logf reports what no caller can be told; log.Printf. It is never given tokens, payloads or results.
+	Logf func(format string, args ...any)
+}
+
+// Worker leases jobs, runs their handlers, keeps the leases and settles the jobs. Each job may run twice: a worker that dies, or
+// whose lease expires, may have done the work already.
+type Worker struct {
+	// ID is that of its session, which lists, events and leased_by show. No other worker has it.
+	ID string
+
+	client   *Client
+	polls    *http.Client
+	options  WorkerOptions
+	info     members
+	handlers map[handlerKey]Handler
+	acks     ackBatcher
+	ctx      context.Context // Of all its calls: they go on while it stops.
+
+	started, quieting, stopping, aborting, ended latch
+
+	mu sync.Mutex
+	// change is closed, and replaced, when a job is settled.
+	change  chan struct{}
+	held    map[*held]bool
+	running int
+	warned  map[string]bool
+}
+
+type handlerKey struct{ queue, jobType string }
+
+// AnyType is the type of a handler for all jobs that have no handler of their own.
+const AnyType = "*"
+
+// NewWorker makes a worker of the client's namespace; Run starts it.
+func (c *Client) NewWorker(options WorkerOptions) (*Worker, error) {
+	defaultTo(&options.Concurrency, 10)
+	defaultTo(&options.TTR, time.Minute)
+	defaultTo(&options.Wait, 20*time.Second)
+	defaultTo(&options.ShutdownGrace, 25*time.Second)
+	defaultTo(&options.ShutdownAbort, 5*time.Second)
+	defaultTo(&options.UnhandledDelay, time.Minute)
+	defaultTo(&options.Name, "worker")
+	if options.Logf == nil {
+		options.Logf = log.Printf
+	}
+	if len(options.Queues) == 0 {
+		return nil, errors.New("pumphouse: Queues: name one at least")
+	}
+	if options.Concurrency < 1 || options.Concurrency > maxConcurrency {
+		return nil, fmt.Errorf("pumphouse: Concurrency: must be from 1 to %d", maxConcurrency)
+	}
+	if options.TTR < time.Millisecond || options.Wait < 0 {
+		return nil, errors.New("pumphouse: TTR: must be a millisecond or more; Wait: must not be negative")
+	}
+	readable := strings.TrimLeft(cut(notOfID.ReplaceAllString(options.Name, "-"), 64), "-_")
+	defaultTo(&readable, "worker")
+	host, _ := os.Hostname()
+	queues := options.Queues
+	if len(queues) > maxSessionQueues {
+		queues = queues[:maxSessionQueues]
+	}
+	polls := c.newHTTP()
+	// Stopping closes one side of a poll's connection, which other requests must not share, as those of HTTP/2 do.
+	if transport, ok := polls.Transport.(*http.Transport); ok {
+		transport.ForceAttemptHTTP2 = false
+		transport.TLSNextProto = map[string]func(string, *tls.Conn) http.RoundTripper{}
+		if transport.TLSClientConfig != nil {
+			transport.TLSClientConfig.NextProtos = nil
+		}
+	}
+	info := members{"name": cut(options.Name, 255), "pid": os.Getpid(), "version": Version, "language": "go"}
+	info.text("host", host)
+	info["queues"], info["concurrency"], info["started_at"] = queues, options.Concurrency, time.Now().UTC().Format(time.RFC3339)
+	w := &Worker{
+		ID: readable + "-" + randomHex(8), client: c, polls: polls, options: options, info: info,
+		handlers: map[handlerKey]Handler{}, held: map[*held]bool{}, warned: map[string]bool{},
+		change:   make(chan struct{}),
+		started:  newLatch(),
+		quieting: newLatch(), stopping: newLatch(), aborting: newLatch(), ended: newLatch(),
+	}
+	w.acks.worker = w
+	return w, nil
+}
+
+var notOfID = regexp.MustCompile(`[^A-Za-z0-9_-]+`)
+
+func defaultTo[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}
+
+// Handle sets the handler of a type of job, in whatever queue. AnyType stands for all types that have none, "" for jobs without a
+// type. It panics if there is one already, and must not be called after Run.
+func (w *Worker) Handle(jobType string, handler Handler) { w.HandleQueue("", jobType, handler) }
+
+// HandleQueue sets the handler of a type of job in one queue; it comes before that of the type.
+func (w *Worker) HandleQueue(queue, jobType string, handler Handler) {
+	key := handlerKey{queue, jobType}
+	if w.handlers[key] != nil {
+		panic(fmt.Sprintf("pumphouse: there is a handler for %v already", key))
+	}
+	w.handlers[key] = handler
+}
+
+// Run works until the context ends, or Stop or an operator stops it. Then it waits for handlers, ends their contexts after the
+// shutdown grace, and gives back what is left. Its error says that the server refuses this worker: its token, its queues. What was
+// running has ended by then. A worker runs once.
+func (w *Worker) Run(ctx context.Context) error {
+	w.ctx = detached{ctx}
+	w.started.set()
+	go func() {
+		select {
+		case <-ctx.Done():
+			w.stop()
+		case <-w.ended.done:
+		}
+	}()
+	kept := make(chan struct{})
+	go func() {
+		defer close(kept)
+		w.keepLeases()
+	}()
+	err := w.leaseLoop()
+	if err == nil {
+		<-w.stopping.done
+	}
+	w.stop()
+	w.drain()
+	w.ended.set()
+	// A heartbeat that arrives behind the end would begin the session again.
+	<-kept
+	// No harm is done if that fails: the session is lost after its lease, and forgotten later.
+	once := &Limits{Tries: 1, Within: time.Second, Attempt: time.Second}
+	_ = w.client.send(w.ctx, call{method: "DELETE", path: "workers/" + w.ID, isRepeatable: true, limits: once}, nil)
+	w.polls.CloseIdleConnections()
+	if err == nil && w.aborting.isSet() {
+		err = ErrStopped
+	}
+	return err
+}
+
+// RunUntilSignal is Run until SIGTERM or SIGINT. At a second signal it gives all jobs back at once and returns ErrStopped.
+func (w *Worker) RunUntilSignal(ctx context.Context) error {
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
+	defer signal.Stop(signals)
+	go func() {
+		for _, act := range []func(){w.stop, w.Abort} {
+			select {
+			case <-signals:
+				act()
+			case <-w.ended.done:
+				return
+			}
+		}
+	}()
+	return w.Run(ctx)
+}
+
+// Quiet leases nothing more; what the worker has goes on. Run ends with Stop only.
+func (w *Worker) Quiet() { w.quieting.set() }
+
+// Stop stops the worker and waits until no job is held. It must not be called by a handler.
+func (w *Worker) Stop() {
+	w.stop()
+	if w.started.isSet() {
+		<-w.ended.done
+	}
+}
+
+// Abort gives all jobs back at once, without waiting for handlers.
+func (w *Worker) Abort() {
+	w.aborting.set()
+	w.stop()
+}
+
+func (w *Worker) stop() {
+	w.stopping.set()
+	w.quieting.set()
+}
+
+// Leasing
+
+func (w *Worker) leaseLoop() error {
+	pauses := 0
+	for {
+		free := 0
+		w.waitUntil(w.quieting.done, func() bool {
+			free = w.options.Concurrency - len(w.held)
+			return free > 0
+		})
+		if w.quieting.isSet() {
+			return nil
+		}
+		if free > maxLeases {
+			free = maxLeases
+		}
+		began := time.Now()
+		jobs, err := w.lease(free)
+		for _, job := range jobs {
+			w.take(job)
+		}
+		if w.quieting.isSet() {
+			return nil
+		}
+		if err != nil {
+			if hopeless[Code(err)] {
+				return err
+			}
+			w.options.Logf("pumphouse: leasing jobs failed; trying again: %v", err)
+		}
+		isTooSoon := time.Since(began) < w.options.Wait/2
+		if err == nil && (len(jobs) > 0 || !isTooSoon) {
+			pauses = 0
+			continue
+		}
+		select {
+		case <-time.After(jitter(firstLeasePause, maxLeasePause, pauses)):
+		case <-w.quieting.done:
+		}
+		pauses++
+	}
+}
+
+// lease asks for jobs once. When the worker is to be quiet it closes its side of the connection: the server then answers at once,
+// and jobs that are on their way still arrive.
+func (w *Worker) lease(count int) ([]*Job, error) {
+	m := members{"queues": w.options.Queues, "count": count, "worker": w.ID}
+	m["wait_ms"], m["ttr_ms"] = w.options.Wait.Milliseconds(), w.options.TTR.Milliseconds()
+	m.text("order", w.options.Order)
+	body, err := encode(m)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(w.ctx)
+	defer cancel()
+	var mu sync.Mutex
+	var conn net.Conn
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) {
+		mu.Lock()
+		defer mu.Unlock()
+		conn = info.Conn
+	}})
+	go func() {
+		select {
+		case <-ctx.Done():
+			return
+		case <-w.quieting.done:
+		}
+		mu.Lock()
+		if half, canClose := conn.(interface{ CloseWrite() error }); canClose {
+			_ = half.CloseWrite()
+		}
+		mu.Unlock()
+		if sleep(ctx, hurry) {
+			cancel()
+		}
+	}()
+	var answer struct{ Jobs []*Job }
+	// The server takes leases back whose answer did not arrive.
+	lease := call{method: "POST", path: "leases", body: body, wait: w.options.Wait, isRepeatable: true, client: w.polls}
+	err = w.client.send(ctx, lease, &answer)
+	return answer.Jobs, err
+}
+
+func (w *Worker) take(job *Job) {
+	h := &held{job: job, worker: w, confirmed: time.Now(), handler: w.find(job)}
+	job.worker, job.held = w, h
+	ctx, end := context.WithCancel(context.WithValue(w.ctx, heldKey{}, h))
+	h.end = end
+	w.mu.Lock()
+	w.held[h] = true
+	isTooLate := w.quieting.isSet()
+	h.isAbandoned = isTooLate
+	if !isTooLate && h.handler != nil {
+		w.running++
+	}
+	w.mu.Unlock()
+	go func() {
+		switch {
+		case isTooLate:
+			w.giveBack(h, 0)
+		case h.handler == nil:
+			w.giveBackUnhandled(h)
+		default:
+			w.execute(ctx, h)
+		}
+	}()
+}
+
+func (w *Worker) find(job *Job) Handler {
+	for _, key := range []handlerKey{{job.Queue, job.Type}, {"", job.Type}, {job.Queue, AnyType}, {"", AnyType}} {
+		if handler := w.handlers[key]; handler != nil {
+			return handler
+		}
+	}
+	return nil
+}
+
+// Running
+
+func (w *Worker) execute(ctx context.Context, h *held) {
+	result, err := runHandler(ctx, h)
+	w.mu.Lock()
+	w.running--
+	isOver, cause := h.isAbandoned, h.cause
+	h.isSettling = !isOver
+	w.mu.Unlock()
+	if isOver {
+		return
+	}
+	if cause != "lease_lost" {
+		w.settle(h, result, err, cause != "")
+	}
+	w.drop(h)
+}
+
+// panicError is a panic of a handler.
+type panicError struct {
+	value any
+	stack []byte
+}
+
+func (e *panicError) Error() string { return fmt.Sprintf("panic: %v\n\n%s", e.value, e.stack) }
+
+func runHandler(ctx context.Context, h *held) (result any, err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			err = &panicError{value, debug.Stack()}
+		}
+	}()
+	return h.handler(ctx, h.job)
+}
+
+// settle tells the server how the job ended. A context that has ended gives back what has failed.
+func (w *Worker) settle(h *held, result any, err error, hasCause bool) {
+	var retry *RetryError
+	var fail *FailError
+	var release *ReleaseError
+	switch {
+	case err == nil:
+		w.ack(h, result)
+	case errors.As(err, &retry):
+		m := failureOf(err)
+		m.duration("delay_ms", retry.Delay)
+		w.report(h, "retry", m)
+	case errors.As(err, &fail):
+		w.report(h, "fail", failureOf(err))
+	case errors.As(err, &release):
+		m := members{}
+		m.duration("delay_ms", release.Delay)
+		w.report(h, "release", m)
+	case hasCause:
+		w.report(h, "release", members{})
+	default:
+		w.report(h, "retry", failureOf(err))
+	}
+}
+
+func (w *Worker) ack(h *held, result any) {
+	m := members{"queue": h.job.Queue, "id": h.job.ID, "lease": h.job.Lease}
+	switch value := result.(type) {
+	case *Next:
+		m["next"] = value.members()
+		m.payload("data", value.Data)
+	default:
+		m.payload("result", result)
+	}
+	text, err := encode(m)
+	if err != nil {
+		w.refuseOutput(h, err)
+		return
+	}
+	status := ""
+	err = w.persist(h, func() (err error) {
+		status, err = w.acks.add(text)
+		return err
+	})
+	var refused *Error
+	switch {
+	case errors.As(err, &refused) && !refused.Retryable && refused.Status >= 400 && refused.Status != 401 && refused.Status != 403:
+		// The result is too long, or breaks another rule of the server: the job would come again for ever.
+		w.refuseOutput(h, err)
+	case err != nil:
+		w.logUnsettled(h, err)
+	case status == "lease_lost":
+		w.warnLost(h)
+	case status != "acked" && status != "moved" && status != "not_found":
+		w.report(h, "fail", members{"group": status, "message": "the job cannot go to its next queue"})
+	}
+}
+
+func (w *Worker) refuseOutput(h *held, err error) {
+	m := failureOf(err)
+	m["group"] = "invalid_output"
+	w.report(h, "fail", m)
+}
+
+// report releases, retries or fails a job.
+func (w *Worker) report(h *held, what string, m members) {
+	m["lease"] = h.job.Lease
+	err := w.persist(h, func() error { return w.post(w.ctx, "jobs/"+h.job.ID+"/"+what, m, nil, nil) })
+	var refused *Error
+	switch {
+	case err == nil || Code(err) == "job_not_found":
+	case Code(err) != "lease_lost":
+		w.logUnsettled(h, err)
+	case errors.As(err, &refused) && refused.Attempts == 1:
+		w.warnLost(h) // Else an earlier attempt, whose answer was lost, has ended the lease.
+	}
+}
+
+// persist sends one operation, again and again until the lease would have ended.
+func (w *Worker) persist(h *held, operation func() error) error {
+	for pauses := 0; ; pauses++ {
+		err := operation()
+		w.mu.Lock()
+		isOver := time.Since(h.confirmed) > w.options.TTR || w.aborting.isSet()
+		w.mu.Unlock()
+		var refused *Error
+		if isOver || !errors.As(err, &refused) || !refused.Retryable {
+			return err
+		}
+		time.Sleep(jitter(firstLeasePause, maxLeasePause, pauses))
+	}
+}
+
+func (w *Worker) giveBackUnhandled(h *held) {
+	kind := fmt.Sprintf("queue %s, type %q", h.job.Queue, h.job.Type)
+	w.mu.Lock()
+	isNew := !w.warned[kind]
+	w.warned[kind] = true
+	h.isSettling = true
+	w.mu.Unlock()
+	if isNew {
+		w.options.Logf("pumphouse: no handler for jobs of this type; they are given back: %s", kind)
+	}
+	w.giveBack(h, w.options.UnhandledDelay)
+}
+
+// giveBack releases a job whose handler has not begun, or is not waited for any longer.
+func (w *Worker) giveBack(h *held, delay time.Duration) {
+	w.mu.Lock()
+	isLost := h.cause == "lease_lost"
+	w.mu.Unlock()
+	if !isLost {
+		m := members{}
+		m.duration("delay_ms", delay)
+		w.report(h, "release", m)
+	}
+	w.drop(h)
+}
+
+func (w *Worker) drop(h *held) {
+	h.end()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.held, h)
+	close(w.change)
+	w.change = make(chan struct{})
+}
+
+// Leases
+
+// keepLeases sends heartbeats until the last job is settled.
+func (w *Worker) keepLeases() {
+	tick := w.options.TTR / ticksPerLease
+	if tick > time.Second {
+		tick = time.Second
+	} else if tick < 5*time.Millisecond {
+		tick = 5 * time.Millisecond
+	}
+	var due time.Time
+	hasWarned := false
+	for {
+		for _, h := range w.all() {
+			if w.unconfirmedIn(h) < 0 {
+				w.cancel(h, "lease_unconfirmed")
+			}
+		}
+		if !time.Now().Before(due) {
+			err := w.heartbeat()
+			pause := w.options.TTR / heartbeatPart
+			pause += time.Duration(randomBelow(int64(pause/5)+1)) - pause/10
+			var refused *Error
+			if err != nil {
+				pause = w.options.TTR / againPart
+				if errors.As(err, &refused) && !refused.Retryable && !hasWarned {
+					hasWarned = true
+					w.options.Logf("pumphouse: the heartbeats of this worker are refused: its leases will end: %v", err)
+				}
+			}
+			due = time.Now().Add(pause)
+		}
+		select {
+		case <-time.After(tick):
+		case <-w.ended.done:
+			return
+		}
+	}
+}
+
+// unconfirmedIn returns how long it is until another worker may get the job soon: 80 % of the lease without an answer.
+func (w *Worker) unconfirmedIn(h *held) time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.options.TTR*4/5 - time.Since(h.confirmed)
+}
+
+// heartbeat sends one for all leases.
+func (w *Worker) heartbeat() error {
+	timeout := w.options.TTR / attemptPart
+	if timeout > maxAttempt {
+		timeout = maxAttempt
+	}
+	helds := w.all()
+	leases := make([]members, len(helds))
+	for i, h := range helds {
+		leases[i] = members{"id": h.job.ID, "lease": h.job.Lease}
+		// It must not take so long that a lease becomes doubtful unseen.
+		if left := w.unconfirmedIn(h); left < timeout {
+			timeout = left
+		}
+	}
+	if timeout < 50*time.Millisecond {
+		timeout = 50 * time.Millisecond
+	}
+	sent := time.Now()
+	var answer struct {
+		Jobs []struct {
+			Status          string
+			CancelRequested bool `json:"cancel_requested"`
+		}
+		Quiet, Stop bool
+	}
+	m := members{"ttr_ms": w.options.TTR.Milliseconds(), "leases": leases, "info": w.info}
+	if err := w.post(w.ctx, "workers/"+w.ID+"/heartbeat", m, &Limits{1, timeout, timeout}, &answer); err != nil {
+		return err
+	}
+	if len(answer.Jobs) != len(helds) {
+		return &Error{Code: "invalid_response", Message: "not one answer for each lease"}
+	}
+	for i, extended := range answer.Jobs {
+		if extended.Status != "extended" {
+			w.lose(helds[i])
+			continue
+		}
+		w.confirm(helds[i], sent)
+		if extended.CancelRequested {
+			w.cancel(helds[i], "cancelled")
+		}
+	}
+	if answer.Stop {
+		w.stop()
+	} else if answer.Quiet {
+		w.Quiet()
+	}
+	return nil
+}
+
+func (w *Worker) confirm(h *held, sent time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if sent.After(h.confirmed) {
+		h.confirmed = sent
+	}
+}
+
+// lose ends the context of a handler. Of a job whose ack is on its way the answer to the ack counts.
+func (w *Worker) lose(h *held) {
+	w.mu.Lock()
+	isSettling := h.isSettling
+	w.mu.Unlock()
+	if !isSettling {
+		w.cancel(h, "lease_lost")
+	}
+}
+
+// cancel ends the context of a handler. The first cause counts, but that a lost lease comes before all others.
+func (w *Worker) cancel(h *held, cause string) {
+	w.mu.Lock()
+	if h.cause == "" || cause == "lease_lost" {
+		h.cause = cause
+	}
+	w.mu.Unlock()
+	h.end()
+}
+
+// all returns the jobs that are held, but those whose lease is lost.
+func (w *Worker) all() []*held {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	all := make([]*held, 0, len(w.held))
+	for h := range w.held {
+		if h.cause != "lease_lost" {
+			all = append(all, h)
+		}
+	}
+	return all
+}
+
+// Stopping
+
+func (w *Worker) drain() {
+	isEmpty := func() bool { return len(w.held) == 0 }
+	w.waitUntil(either(w.options.ShutdownGrace, w.aborting.done), isEmpty)
+	for _, h := range w.all() {
+		w.cancel(h, "shutdown")
+	}
+	w.waitUntil(either(w.options.ShutdownAbort, w.aborting.done), isEmpty)
+	w.mu.Lock()
+	for h := range w.held {
+		if !h.isSettling && !h.isAbandoned {
+			h.isAbandoned = true
+			go w.giveBack(h, 0)
+		}
+	}
+	w.mu.Unlock()
+	// Each operation ends by itself when the lease would have ended.
+	var end <-chan struct{}
+	if w.aborting.isSet() {
+		end = either(atOnce, nil)
+	}
+	w.waitUntil(end, isEmpty)
+}
+
+// waitUntil waits for a condition that is read under the mutex, or for the end.
+func (w *Worker) waitUntil(end <-chan struct{}, isMet func() bool) {
+	for {
+		w.mu.Lock()
+		isDone, change := isMet(), w.change
+		w.mu.Unlock()
+		if isDone {
+			return
+		}
+		select {
+		case <-change:
+		case <-end:
+			return
+		}
+	}
+}
+
+// either is closed after a time, or with another channel.
+func either(d time.Duration, other <-chan struct{}) <-chan struct{} {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		select {
+		case <-time.After(d):
+		case <-other:
+		}
+	}()
+	return done
+}
+
+func (w *Worker) post(ctx context.Context, path string, body members, limits *Limits, into any) error {
+	text, err := encode(body)
+	if err != nil {
+		return err
+	}
+	return w.client.send(ctx, call{method: "POST", path: path, body: text, isRepeatable: true, limits: limits}, into)
+}
+
+func (w *Worker) warnLost(h *held) {
+	const format = "pumphouse: the lease of a job was lost before it was settled; another worker may run it too: %s %s"
+	w.options.Logf(format, h.job.Queue, h.job.ID)
+}
+
+func (w *Worker) logUnsettled(h *held, err error) {
+	const format = "pumphouse: a job could not be settled; it comes again when its lease ends: %s %s: %v"
+	w.options.Logf(format, h.job.Queue, h.job.ID, err)
+}
+
+// latch is set once.
+type latch struct {
+	done chan struct{}
+	once *sync.Once
+}
+
+func newLatch() latch { return latch{make(chan struct{}), new(sync.Once)} }
+
+func (l latch) set() { l.once.Do(func() { close(l.done) }) }
+
+func (l latch) isSet() bool {
+	select {
+	case <-l.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// detached has the values of a context, but does not end with it.
+type detached struct{ context.Context }
+
+func (detached) Deadline() (time.Time, bool) { return time.Time{}, false }
+func (detached) Done() <-chan struct{}       { return nil }
+func (detached) Err() error                  { return nil }
+
+// ackBatcher sends acks together: those of 5 ms, or those there are when no handler runs that could add one.
+type ackBatcher struct {
+	worker  *Worker
+	mu      sync.Mutex
+	waiting []*pendingAck
+}
+
+type pendingAck struct {
+	text   json.RawMessage
+	status string
+	err    error
+	done   chan struct{}
+}
+
+const batchFor = 5 * time.Millisecond
+
+// add returns what became of an ack. The goroutine that comes first sends those of the others.
+func (b *ackBatcher) add(text json.RawMessage) (string, error) {
+	ack := &pendingAck{text: text, done: make(chan struct{})}
+	b.mu.Lock()
+	b.waiting = append(b.waiting, ack)
+	isFirst := len(b.waiting) == 1
+	b.mu.Unlock()
+	if isFirst {
+		b.worker.mu.Lock()
+		isIdle := b.worker.running == 0
+		b.worker.mu.Unlock()
+		if !isIdle {
+			time.Sleep(batchFor)
+		}
+		b.mu.Lock()
+		batch := b.waiting
+		b.waiting = nil
+		b.mu.Unlock()
+		b.flush(batch)
+	}
+	<-ack.done
+	return ack.status, ack.err
+}
+
+func (b *ackBatcher) flush(batch []*pendingAck) {
+	texts := make([]json.RawMessage, len(batch))
+	for i, ack := range batch {
+		texts[i] = ack.text
+	}
+	var answer struct{ Results []struct{ Status string } }
+	err := b.worker.post(b.worker.ctx, "acks", members{"acks": texts}, nil, &answer)
+	var refused *Error
+	if len(batch) > 1 && errors.As(err, &refused) && !refused.Retryable {
+		// A refused one refuses all that are with it: each is sent by itself to find it.
+		for _, ack := range batch {
+			b.flush([]*pendingAck{ack})
+		}
+		return
+	}
+	for i, ack := range batch {
+		ack.status, ack.err = "not_found", err
+		if i < len(answer.Results) {
+			ack.status = answer.Results[i].Status
+		}
+		close(ack.done)
+	}
+}

@@ -1,0 +1,48 @@
+"""The error of this package."""
+
+from typing import Any, List, Mapping, Optional, TypedDict
+
+
+class FieldError(TypedDict):
+    """A field of a request that the server refused."""
+
+    field: str
+    rule: str
+
+
+class PumphouseError(Exception):
+    """Every error of this package, other than mistakes in arguments (``TypeError``, ``ValueError``).
+
+    Attributes:
+        code: the server's code (``job_not_found``, ``lease_lost`` …), or ``network``, ``timeout``, ``invalid_response``.
+        status: HTTP status; 0 if there was no answer.
+        request_id: the server's log names it too; None if there was no answer.
+        retryable: the same call may succeed later. It was tried again already where that was safe.
+        attempts: how often the call was sent.
+        details: what else the answer says of the error: ``state``, ``holder_id``, ``dependents`` …
+    """
+
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        *,
+        status: int = 0,
+        request_id: Optional[str] = None,
+        retryable: bool = False,
+        attempts: int = 1,
+        details: Optional[Mapping[str, Any]] = None,
+    ) -> None:
+        super().__init__(f"{code}: {message}")
+        self.code = code
+        self.status = status
+        self.request_id = request_id
+        self.retryable = retryable
+        self.attempts = attempts
+        self.details: Mapping[str, Any] = details or {}
+
+    @property
+    def fields(self) -> List[FieldError]:
+        """The fields that the server refused; [] if it names none."""
+        errors = self.details.get("errors")
+        return errors if isinstance(errors, list) else []

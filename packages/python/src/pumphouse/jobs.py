@@ -1,0 +1,230 @@
+"""Jobs as they are published, leased and shown."""
+
+import base64
+import json
+import re
+from dataclasses import dataclass, field, fields
+from datetime import datetime, timezone
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Type, TypedDict, TypeVar, Union
+
+JSON_TYPE = re.compile(r"application/([^;]+\+)?json(;|$)", re.IGNORECASE)
+T = TypeVar("T")
+
+
+class _RetryKind(TypedDict):
+    kind: str
+
+
+class RetryPolicy(_RetryKind, total=False):
+    """When a job is tried again. ``kind`` is ``none``, ``fixed``, ``linear``, ``exponential`` or ``list``."""
+
+    delay_ms: int
+    delays_ms: List[int]
+    factor: float
+    max_ms: int
+    jitter: float
+    non_retryable: List[str]
+
+
+class _Key(TypedDict):
+    key: str
+
+
+class UniqueKey(_Key, total=False):
+    """``mode`` is ``reject``, ``existing`` (the default), ``replace`` or ``debounce``."""
+
+    mode: str
+    window_ms: int
+
+
+@dataclass
+class NewJob:
+    """A job to publish. What is None is the queue's default, else the server's.
+
+    ``data`` becomes JSON; bytes stay bytes, and so does text with a ``content_type`` that is not JSON. ``json`` is JSON text,
+    stored to the last digit, in place of ``data``.
+    """
+
+    queue: str
+    data: Any = field(default=None, repr=False)
+    json: Optional[str] = field(default=None, repr=False)
+    content_type: Optional[str] = None
+    type: Optional[str] = None
+    id: Optional[str] = None
+    delay_ms: Optional[int] = None
+    #: When it can be leased, in place of ``delay_ms``. Without a time zone it is a local time.
+    run_at: Optional[datetime] = None
+    #: How long it may exist; 0 = for ever.
+    ttl_ms: Optional[int] = None
+    tries: Optional[int] = None
+    ttr_ms: Optional[int] = None
+    #: -128 … 127; lower runs sooner.
+    priority: Optional[int] = None
+    tags: Optional[Sequence[str]] = None
+    attributes: Optional[Mapping[str, str]] = None
+    #: Ids of jobs that must be done first.
+    depends_on: Optional[Sequence[str]] = None
+    #: ``block``, ``ignore``, ``fail`` or ``cancel``.
+    on_dependency_failure: Optional[str] = None
+    retry: Optional[RetryPolicy] = None
+    lease_grace_ms: Optional[int] = None
+    unique: Optional[UniqueKey] = None
+    concurrency_key: Optional[str] = None
+    #: How long it is kept with its result when it is done.
+    retention_ms: Optional[int] = None
+    history: Optional[bool] = None
+
+    def to_json(self) -> str:
+        """The job as the API takes it.
+
+        Raises:
+            TypeError, ValueError: the data does not fit its content type, or is no JSON.
+        """
+        members = {
+            f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("data", "json", "run_at")
+        }
+        members = {name: value for name, value in members.items() if value is not None}
+        if self.run_at is not None:
+            moment = self.run_at.astimezone(timezone.utc).isoformat(timespec="milliseconds")
+            members["run_at"] = moment.replace("+00:00", "Z")
+        if self.json is not None:
+            if self.data is not None:
+                raise TypeError("give one of `data` and `json`")
+            json.loads(self.json)  # Text that is no JSON could add members of its own.
+            return f'{to_json(members)[:-1]},"data":{self.json}}}'
+        data = self.data
+        if self.content_type is not None and not JSON_TYPE.match(self.content_type) and not is_bytes(data):
+            if not isinstance(data, str):
+                raise TypeError(f"data of the type {self.content_type} must be bytes or text")
+            data = data.encode()
+        return to_json({**members, **payload("data", data)})
+
+
+@dataclass(frozen=True)
+class PublishedJob:
+    id: str
+    state: str
+    #: True: nothing was stored, this is the job that has the unique key.
+    existing: bool
+
+
+@dataclass(frozen=True)
+class JobFailure:
+    group: str
+    message: str
+    at: str
+    worker: Optional[str]
+
+
+@dataclass(frozen=True)
+class EndedJob:
+    """A job that was waited for. If ``state`` is not ``done``, ``dead`` or ``cancelled``, it has not ended in time."""
+
+    id: str
+    #: None if it is gone.
+    state: Optional[str]
+    existing: bool
+    result: Any
+    failure: Optional[JobFailure]
+
+
+@dataclass(frozen=True)
+class CancelledJob:
+    id: str
+    #: ``cancelled``, ``already_cancelled`` or ``requested``.
+    outcome: str
+    revoked_at: Optional[str]
+
+
+@dataclass(frozen=True)
+class JobFields:
+    """What leased jobs and jobs as the server shows them have in common. Times are ISO 8601 in UTC."""
+
+    id: str
+    queue: str
+    type: Optional[str]
+    tags: List[str]
+    attributes: Optional[Dict[str, str]]
+    priority: int
+    tries: int
+    tries_left: int
+    #: Leases so far; leases that expired; failures that workers reported.
+    attempts: int
+    crashes: int
+    failures: int
+    published_at: Optional[str]
+    expires_at: Optional[str]
+    #: As a worker left it last.
+    progress: Any
+    #: The payload: parsed if it is JSON, else bytes. Lists have none, unless they are called with ``fields=["data"]``.
+    data: Any = field(repr=False)
+    content_type: Optional[str]
+
+
+@dataclass(frozen=True)
+class Job(JobFields):
+    """A leased job, as its handler gets it."""
+
+    #: The number of the lease.
+    lease: int
+
+
+@dataclass(frozen=True)
+class JobDetails(JobFields):
+    """A job as the server shows it. Lists leave out the fields from ``cancel_requested`` on; they are None there."""
+
+    state: str
+    due_at: Optional[str]
+    ended_at: Optional[str]
+    lease_ends_at: Optional[str]
+    leased_by: Optional[str]
+    failure: Optional[JobFailure]
+    cancel_requested: Optional[bool]
+    result: Any = field(repr=False)
+    depends_on: Optional[List[str]]
+    dependents: Optional[List[str]]
+    unique_key: Optional[str]
+    concurrency_key: Optional[str]
+    timeline: Optional[List[Dict[str, Any]]]
+
+
+@dataclass(frozen=True)
+class JobPage:
+    items: List[JobDetails]
+    #: Where the list goes on; None at its end. A page may be short, or empty, before that.
+    next_cursor: Optional[str]
+
+
+def from_wire(kind: Type[T], wire: Mapping[str, Any]) -> T:
+    """An answer of the API as a dataclass. Fields that this version does not know are ignored."""
+    known = {f.name: wire.get(f.name) for f in fields(kind)}
+    if "data" in known:
+        known["data"] = data_of(wire)
+    if isinstance(known.get("result"), dict):
+        known["result"] = data_of(wire["result"])
+    if isinstance(known.get("failure"), dict):
+        known["failure"] = from_wire(JobFailure, wire["failure"])
+    return kind(**known)
+
+
+def data_of(wire: Mapping[str, Any]) -> Any:
+    encoded = wire.get("data_base64")
+    return wire.get("data") if encoded is None else base64.b64decode(encoded)
+
+
+def is_bytes(value: Any) -> bool:
+    return isinstance(value, (bytes, bytearray, memoryview))
+
+
+def payload(name: str, value: Union[Any, bytes]) -> Dict[str, Any]:
+    """The member of a request that states a payload."""
+    if is_bytes(value):
+        return {f"{name}_base64": base64.b64encode(value).decode()}
+    return {name: value}
+
+
+def to_json(value: Any) -> str:
+    """Raises:
+    TypeError, ValueError: it has no JSON, as NaN and most objects.
+    """
+    return json.dumps(value, allow_nan=False, separators=(",", ":"))

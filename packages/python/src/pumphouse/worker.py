@@ -1,0 +1,658 @@
+"""The worker: leases jobs, runs their handlers in threads, keeps the leases and settles the jobs."""
+
+import logging
+import os
+import random
+import re
+import secrets
+import signal
+import socket
+import threading
+import time
+from datetime import datetime, timezone
+from queue import SimpleQueue
+from typing import Any, Callable, Dict, List, Optional, Sequence, Set, Tuple
+
+from ._http import Limits
+from ._version import __version__
+from .client import Pumphouse, part_of
+from .errors import PumphouseError
+from .jobs import Job, from_wire, payload, to_json
+from .outcomes import Fail, Next, Release, Retry, failure_of
+
+logger = logging.getLogger("pumphouse")
+
+# Most jobs of one lease request, and of one heartbeat.
+MAX_LEASES = 100
+MAX_CONCURRENCY = 1_000
+MAX_SESSION_QUEUES = 64
+# A heartbeat is due after this part of the lease, ± JITTER of it; and so soon after one that was not answered.
+HEARTBEAT_PART = 1 / 3
+JITTER = 0.1
+AGAIN_PART = 1 / 20
+# How long one heartbeat may take.
+ATTEMPT_PART = 1 / 6
+# Without an answer for so long, another worker may get the job soon.
+UNCONFIRMED_PART = 0.8
+# Seconds between lease requests that fail, or are answered too soon, as by a server that stops.
+FIRST_PAUSE = 0.05
+MAX_PAUSE = 5.0
+# Seconds that an acknowledgement may wait for others.
+BATCH = 0.005
+# At a second stop signal the rest is given back within this time, in seconds.
+AT_ONCE = 1.0
+# Refusals that no later lease request can get past.
+HOPELESS = {
+    "invalid_argument",
+    "bad_request",
+    "token_missing",
+    "token_invalid",
+    "verb_missing",
+    "queue_not_allowed",
+}
+HOPELESS |= {"pool_not_found", "not_found"}
+
+CAUSES = {
+    "lease_lost": "another worker may have the job: nothing that this handler returns counts",
+    "lease_unconfirmed": "no heartbeat was answered for 80 % of the lease: another worker may get the job soon",
+    "cancelled": "a client wants the job cancelled",
+    "shutdown": "the worker stops",
+}
+
+Handler = Callable[[Job, "JobContext"], Any]
+
+
+class JobContext:
+    """What a handler gets beside its job.
+
+    It is cancelled when the lease is lost, when no heartbeat was answered for 80 % of the lease, when a client wants the job
+    cancelled, and at the end of the shutdown grace.
+    """
+
+    def __init__(self, held: "HeldJob", worker: "Worker") -> None:
+        self._held = held
+        self._worker = worker
+
+    @property
+    def cancelled(self) -> bool:
+        return self._held.cancelled.is_set()
+
+    @property
+    def cause(self) -> Optional[PumphouseError]:
+        """Why it is cancelled: ``code`` is ``lease_lost``, ``lease_unconfirmed``, ``cancelled`` or ``shutdown``."""
+        return self._held.cause
+
+    def wait(self, seconds: float) -> bool:
+        """Sleeps. Returns True at once when the context is cancelled."""
+        return self._held.cancelled.wait(seconds)
+
+    def raise_if_cancelled(self) -> None:
+        """Raises:
+        PumphouseError: the cause. A handler that lets it pass gives its job back.
+        """
+        if self._held.cause is not None:
+            raise self._held.cause
+
+    def progress(self, value: Any) -> None:
+        """Stores how far the work is; any JSON."""
+        self._worker._progress(self._held, value)
+
+    def log(self, message: str, data: Any = None) -> None:
+        """Writes a line into the job's timeline."""
+        body = {"message": message} if data is None else {"message": message, "data": data}
+        # A line that stands there twice does less harm than one that is missing.
+        self._worker._client.call("POST", f"jobs/{part_of(self._held.job.id)}/log", body, repeatable=True)
+
+
+class HeldJob:
+    """A job that this worker has leased and not settled yet."""
+
+    def __init__(self, job: Job, handler: Optional[Handler]) -> None:
+        self.job = job
+        self.handler = handler
+        #: When the last heartbeat that was answered began, on the monotonic clock.
+        self.confirmed = time.monotonic()
+        self.cancelled = threading.Event()
+        self.cause: Optional[PumphouseError] = None
+        #: Its handler has ended.
+        self.is_settling = False
+        #: The worker has given it back without waiting for its handler.
+        self.is_abandoned = False
+
+    @property
+    def is_lost(self) -> bool:
+        return self.cause is not None and self.cause.code == "lease_lost"
+
+    def cancel(self, code: str) -> None:
+        """The first cause counts, but that a lost lease comes before all others."""
+        if self.cause is None or code == "lease_lost":
+            self.cause = PumphouseError(code, CAUSES[code])
+            self.cancelled.set()
+
+
+class Worker:
+    """Leases jobs of some queues and runs a handler for each.
+
+    Each job may run twice: a worker that dies, or whose lease expires, may have done the work already.
+    """
+
+    def __init__(
+        self,
+        client: Pumphouse,
+        queues: Sequence[str],
+        *,
+        order: Optional[str] = None,
+        concurrency: int = 10,
+        ttr_ms: int = 60_000,
+        wait_ms: int = 20_000,
+        shutdown_grace_ms: int = 25_000,
+        shutdown_abort_ms: int = 5_000,
+        unhandled_delay_ms: int = 60_000,
+        name: str = "worker",
+    ) -> None:
+        """
+        Args:
+            order: ``ordered`` (the default): a queue is served when those before it are empty; ``round_robin``: one job of each.
+            concurrency: threads that run handlers.
+            ttr_ms: how long a lease lasts without a heartbeat. A heartbeat is sent every third of it.
+            wait_ms: how long one lease request waits for a job.
+            shutdown_grace_ms: how long a stop waits for handlers before it cancels their contexts.
+            shutdown_abort_ms: how long it waits then, before it gives their jobs back.
+            unhandled_delay_ms: jobs without a handler are given back for so long. A release that knows them may be on its way.
+            name: its name in lists. Workers with equal names are listed each for itself.
+        """
+        if isinstance(queues, str) or not queues:
+            raise ValueError("queues: must be a list with one name at least")
+        if not 1 <= concurrency <= MAX_CONCURRENCY:
+            raise ValueError(f"concurrency: must be from 1 to {MAX_CONCURRENCY}")
+        if ttr_ms < 1:
+            raise ValueError("ttr_ms: must be 1 or more")
+        self._client = client
+        self._lease_fields = {"queues": list(queues), "wait_ms": wait_ms, "ttr_ms": ttr_ms}
+        if order is not None:
+            self._lease_fields["order"] = order
+        self._concurrency = concurrency
+        self._ttr_ms = ttr_ms
+        self._ttr = ttr_ms / 1000
+        self._wait_ms = wait_ms
+        self._grace = shutdown_grace_ms / 1000
+        self._abort = shutdown_abort_ms / 1000
+        self._unhandled_delay_ms = unhandled_delay_ms
+        readable = re.sub(r"[^A-Za-z0-9_-]+", "-", name)[:64].lstrip("-_") or "worker"
+        #: The id of its session, which lists, events and ``leased_by`` show. No other worker has it.
+        self.id = f"{readable}-{secrets.token_hex(8)}"
+        self._info = {
+            "name": name[:255],
+            "host": socket.gethostname(),
+            "pid": os.getpid(),
+            "version": __version__,
+            "language": "python",
+            "queues": list(queues)[:MAX_SESSION_QUEUES],
+            "concurrency": concurrency,
+            "started_at": datetime.now(timezone.utc)
+            .isoformat(timespec="milliseconds")
+            .replace("+00:00", "Z"),
+        }
+        self._handlers: Dict[Tuple[Optional[str], Optional[str]], Handler] = {}
+        self._polls = client._api.own_connections()
+        self._tasks: "SimpleQueue[Optional[HeldJob]]" = SimpleQueue()
+        self._acks = AckBatcher(self._send_acks, lambda: self._running == 0)
+        #: Guards what follows; notified when a job is settled, and when the worker is to stop.
+        self._changed = threading.Condition()
+        self._held: Set[HeldJob] = set()
+        self._running = 0
+        self._warned: Set[Tuple[str, Optional[str]]] = set()
+        self._has_warned = False
+        self._has_started = False
+        self._quieting = threading.Event()
+        self._stopping = threading.Event()
+        self._ended = threading.Event()
+        #: The number of the second stop signal: what is left is given back at once.
+        self._second_signal = 0
+
+    def handle(
+        self, type: Optional[str] = "*", *, queue: Optional[str] = None
+    ) -> Callable[[Handler], Handler]:
+        """Sets the handler of a type of job: a decorator.
+
+        Args:
+            type: ``"*"``: all types that have no handler of their own; None: jobs without a type.
+            queue: only jobs of this queue.
+        """
+        key = (queue, type)
+        if key in self._handlers:
+            raise ValueError(f"there is a handler for {key} already")
+
+        def register(handler: Handler) -> Handler:
+            self._handlers[key] = handler
+            return handler
+
+        return register
+
+    @property
+    def held_count(self) -> int:
+        """Jobs that this worker has leased: running and being settled."""
+        return len(self._held)
+
+    def run(self, *, signals: bool = False) -> None:
+        """Works until :meth:`stop` is called, here or by an operator; with ``signals``, until SIGTERM or SIGINT.
+
+        At the first signal it stops as by ``stop``. At the second it gives all jobs back at once and raises ``SystemExit``.
+        Signals need the main thread.
+
+        Raises:
+            PumphouseError: the server refuses this worker: its token, its queues. What was running has ended by then.
+        """
+        self._has_started = True
+        restore = self._listen() if signals else lambda: None
+        keeper = threading.Thread(target=self._keep_leases, name="pumphouse-heartbeats", daemon=True)
+        keeper.start()
+        for number in range(self._concurrency):
+            threading.Thread(target=self._work, name=f"pumphouse-{number}", daemon=True).start()
+        try:
+            self._lease_loop()
+            self._stopping.wait()
+        finally:
+            self.stop(wait=False)
+            self._drain()
+            self._ended.set()
+            for _ in range(self._concurrency):
+                self._tasks.put(None)
+            # A heartbeat that arrives behind the end would begin the session again.
+            keeper.join()
+            self._end_session()
+            restore()
+        if self._second_signal:
+            raise SystemExit(128 + self._second_signal)
+
+    def quiet(self) -> None:
+        """Leases nothing more; what it has goes on. ``run`` ends with ``stop`` only."""
+        if not self._quieting.is_set():
+            self._quieting.set()
+            self._polls.hurry()
+        self._notify()
+
+    def stop(self, *, wait: bool = True) -> None:
+        """Stops leasing, waits for handlers, cancels their contexts, gives the rest back. Not to be waited for in a handler."""
+        self._stopping.set()
+        self.quiet()
+        if wait and self._has_started:
+            self._ended.wait()
+
+    # Leasing
+
+    def _lease_loop(self) -> None:
+        pauses = 0
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._quieting.is_set() or len(self._held) < self._concurrency)
+                free = self._concurrency - len(self._held)
+            if self._quieting.is_set():
+                return
+            began = time.monotonic()
+            jobs = self._lease(min(free, MAX_LEASES))
+            for job in jobs or []:
+                self._take(job)
+            is_too_soon = time.monotonic() - began < self._wait_ms / 2000
+            if jobs is None or (not jobs and is_too_soon):
+                self._quieting.wait(random.uniform(0, min(MAX_PAUSE, FIRST_PAUSE * 2 ** min(pauses, 10))))
+                pauses += 1
+            else:
+                pauses = 0
+
+    def _lease(self, count: int) -> Optional[List[Job]]:
+        """None if that failed."""
+        body = to_json({**self._lease_fields, "count": count, "worker": self.id})
+        call = self._client._api.call
+        try:
+            # The server takes leases back whose answer did not arrive.
+            answer = call(
+                "POST", "leases", body, wait_ms=self._wait_ms, repeatable=True, connections=self._polls
+            )
+            return [from_wire(Job, job) for job in answer["jobs"]]
+        except PumphouseError as error:
+            if self._quieting.is_set():
+                return []
+            if error.code in HOPELESS:
+                raise
+            logger.warning("leasing jobs failed; trying again: %s", error)
+            return None
+
+    def _take(self, job: Job) -> None:
+        find = self._handlers.get
+        held = HeldJob(
+            job,
+            find((job.queue, job.type))
+            or find((None, job.type))
+            or find((job.queue, "*"))
+            or find((None, "*")),
+        )
+        with self._changed:
+            self._held.add(held)
+            held.is_abandoned = self._quieting.is_set()
+        self._tasks.put(held)
+
+    # Running
+
+    def _work(self) -> None:
+        """One thread: runs jobs one after the other."""
+        while True:
+            held = self._tasks.get()
+            if held is None:
+                return
+            try:
+                self._execute(held)
+            except Exception:
+                logger.exception(
+                    "a job could not be settled; it comes again when its lease ends: %s", held.job.id
+                )
+                self._drop(held)
+
+    def _execute(self, held: HeldJob) -> None:
+        job = held.job
+        with self._changed:
+            is_over = held.is_abandoned
+            if not is_over and held.handler is not None:
+                self._running += 1
+        if is_over:
+            self._give_back(held)
+            return
+        if held.handler is None:
+            held.is_settling = True
+            if (job.queue, job.type) not in self._warned:
+                self._warned.add((job.queue, job.type))
+                logger.warning(
+                    "no handler for jobs of this type; they are given back: queue %s, type %s",
+                    job.queue,
+                    job.type,
+                )
+            self._give_back(held, self._unhandled_delay_ms)
+            return
+        returned, raised = None, None
+        try:
+            returned = held.handler(job, JobContext(held, self))
+        except BaseException as error:  # The thread has other jobs to run.
+            raised = error
+        with self._changed:
+            self._running -= 1
+            if held.is_abandoned:
+                return
+            held.is_settling = True
+        if not held.is_lost:
+            self._settle(held, returned, raised)
+        self._drop(held)
+
+    def _settle(self, held: HeldJob, returned: Any, raised: Optional[BaseException]) -> None:
+        """Tells the server how the job ended. A cancelled context gives back what has failed."""
+        if raised is None:
+            self._ack(held, returned)
+        elif isinstance(raised, Retry):
+            self._report(held, "retry", {**failure_of(raised), "delay_ms": raised.delay_ms})
+        elif isinstance(raised, Fail):
+            self._report(held, "fail", failure_of(raised))
+        elif isinstance(raised, Release):
+            self._report(held, "release", {"delay_ms": raised.delay_ms})
+        elif held.cause is not None:
+            self._report(held, "release", {})
+        else:
+            self._report(held, "retry", failure_of(raised))
+
+    def _ack(self, held: HeldJob, returned: Any) -> None:
+        job = held.job
+        ack: Dict[str, Any] = {"queue": job.queue, "id": job.id, "lease": job.lease}
+        try:
+            if isinstance(returned, Next):
+                ack["next"] = returned.next
+                if returned.data is not None:
+                    ack.update(payload("data", returned.data))
+            elif returned is not None:
+                ack.update(payload("result", returned))
+            text = to_json(ack)
+        except (TypeError, ValueError) as error:
+            self._report(held, "fail", {**failure_of(error), "group": "invalid_output"})
+            return
+        try:
+            status = self._persist(held, lambda: self._acks.add(text))
+        except PumphouseError as error:
+            # The result is too long, or breaks another rule of the server: the job would come again for ever.
+            if error.retryable or error.status in (0, 401, 403):
+                log_unsettled(job, error)
+            else:
+                self._report(held, "fail", {**failure_of(error), "group": "invalid_output"})
+            return
+        if status == "lease_lost":
+            warn_lost(job)
+        elif status not in ("acked", "moved", "not_found"):
+            self._report(held, "fail", {"group": status, "message": "the job cannot go to its next queue"})
+
+    def _report(self, held: HeldJob, what: str, members: Dict[str, Any]) -> None:
+        """Releases, retries or fails a job."""
+        job = held.job
+        body = {"lease": job.lease, **{name: value for name, value in members.items() if value is not None}}
+        try:
+            self._persist(
+                held,
+                lambda: self._client.call("POST", f"jobs/{part_of(job.id)}/{what}", body, repeatable=True),
+            )
+        except PumphouseError as error:
+            if error.code == "job_not_found":
+                return
+            if error.code != "lease_lost":
+                log_unsettled(job, error)
+            elif error.attempts == 1:  # Else an earlier attempt, whose answer was lost, has ended the lease.
+                warn_lost(job)
+
+    def _persist(self, held: HeldJob, operation: Callable[[], Any]) -> Any:
+        """Sends one operation, again and again until the lease would have ended."""
+        pauses = 0
+        while True:
+            try:
+                return operation()
+            except PumphouseError as error:
+                is_over = time.monotonic() - held.confirmed > self._ttr or self._second_signal
+                if is_over or not error.retryable:
+                    raise
+            time.sleep(random.uniform(0, min(MAX_PAUSE, FIRST_PAUSE * 2 ** min(pauses, 10))))
+            pauses += 1
+
+    def _give_back(self, held: HeldJob, delay_ms: Optional[int] = None) -> None:
+        """Releases a job whose handler has not begun, or is not waited for any longer."""
+        if not held.is_lost:
+            self._report(held, "release", {"delay_ms": delay_ms})
+        self._drop(held)
+
+    def _drop(self, held: HeldJob) -> None:
+        with self._changed:
+            self._held.discard(held)
+            self._changed.notify_all()
+
+    def _send_acks(self, acks: Sequence[str]) -> List[str]:
+        body = f'{{"acks":[{",".join(acks)}]}}'
+        answer = self._client._api.call("POST", "acks", body, repeatable=True)
+        return [str(result["status"]) for result in answer["results"]]
+
+    # Leases
+
+    def _keep_leases(self) -> None:
+        """One thread: heartbeats go on until the last job is settled."""
+        tick = min(1.0, max(0.005, self._ttr / 60))
+        due = 0.0
+        while True:
+            now = time.monotonic()
+            for held in self._all_held():
+                if now - held.confirmed > self._ttr * UNCONFIRMED_PART:
+                    held.cancel("lease_unconfirmed")
+            if now >= due:
+                is_answered = self._heartbeat()
+                pause = HEARTBEAT_PART * random.uniform(1 - JITTER, 1 + JITTER) if is_answered else AGAIN_PART
+                due = time.monotonic() + self._ttr * pause
+            if self._ended.wait(tick):
+                return
+
+    def _heartbeat(self) -> bool:
+        """One for all leases. False: it was not answered."""
+        helds = [held for held in self._all_held() if not held.is_lost]
+        sent = time.monotonic()
+        leases = [{"id": held.job.id, "lease": held.job.lease} for held in helds]
+        body = to_json({"ttr_ms": self._ttr_ms, "leases": leases, "info": self._info})
+        # It must not take so long that a lease becomes doubtful unseen.
+        left = min((held.confirmed for held in helds), default=sent) + self._ttr * UNCONFIRMED_PART - sent
+        timeout = max(0.05, min(10.0, self._ttr * ATTEMPT_PART, left))
+        limits = Limits(tries=1, within_s=timeout, attempt_s=timeout)
+        try:
+            answer = self._client._api.call(
+                "POST", f"workers/{self.id}/heartbeat", body, repeatable=True, limits=limits
+            )
+        except PumphouseError as error:
+            if not error.retryable and not self._has_warned:
+                self._has_warned = True
+                logger.error("the heartbeats of this worker are refused: its leases will end: %s", error)
+            return False
+        for held, extended in zip(helds, answer["jobs"]):
+            if extended["status"] == "extended":
+                held.confirmed = sent
+                if extended["cancel_requested"]:
+                    held.cancel("cancelled")
+            elif not held.is_settling:
+                held.cancel("lease_lost")
+        if answer["stop"]:
+            self.stop(wait=False)
+        elif answer["quiet"]:
+            self.quiet()
+        return True
+
+    def _progress(self, held: HeldJob, value: Any) -> None:
+        body = {"lease": held.job.lease, "ttr_ms": self._ttr_ms, "progress": value}
+        sent = time.monotonic()
+        try:
+            answer = self._client.call(
+                "POST", f"jobs/{part_of(held.job.id)}/heartbeat", body, repeatable=True
+            )
+        except PumphouseError as error:
+            if error.code not in ("lease_lost", "job_not_found"):
+                raise
+            held.cancel("lease_lost")
+            return
+        held.confirmed = max(held.confirmed, sent)
+        if answer["cancel_requested"]:
+            held.cancel("cancelled")
+
+    def _end_session(self) -> None:
+        """No harm is done if that fails: the session is lost after its lease, and forgotten later."""
+        limits = Limits(tries=1, within_s=1, attempt_s=1)
+        try:
+            self._client._api.call("DELETE", f"workers/{self.id}", repeatable=True, limits=limits)
+        except PumphouseError:
+            pass
+
+    def _all_held(self) -> List[HeldJob]:
+        with self._changed:
+            return list(self._held)
+
+    # Stopping
+
+    def _drain(self) -> None:
+        self._wait_until_empty(self._grace)
+        for held in self._all_held():
+            held.cancel("shutdown")
+        self._wait_until_empty(self._abort)
+        with self._changed:
+            left = [held for held in self._held if not held.is_settling and not held.is_abandoned]
+            for held in left:
+                held.is_abandoned = True
+        for held in left:
+            threading.Thread(target=self._give_back, args=(held,), daemon=True).start()
+        # Each operation ends by itself when the lease would have ended.
+        self._wait_until_empty(AT_ONCE if self._second_signal else None, can_hurry=False)
+
+    def _wait_until_empty(self, seconds: Optional[float], can_hurry: bool = True) -> None:
+        with self._changed:
+            self._changed.wait_for(lambda: not self._held or (can_hurry and self._second_signal > 0), seconds)
+
+    def _notify(self) -> None:
+        with self._changed:
+            self._changed.notify_all()
+
+    def _listen(self) -> Callable[[], None]:
+        """Signal handlers run in the midst of the main thread, which may hold any lock: another thread does what they ask."""
+        numbers: "SimpleQueue[int]" = SimpleQueue()
+        both = (signal.SIGTERM, signal.SIGINT)
+        former = [signal.signal(number, lambda number, _frame: numbers.put(number)) for number in both]
+
+        def follow() -> None:
+            if numbers.get():
+                self.stop(wait=False)
+                self._second_signal = numbers.get()
+                self._notify()
+
+        def restore() -> None:
+            for number, handler in zip(both, former):
+                signal.signal(number, handler)
+            numbers.put(0)
+
+        threading.Thread(target=follow, name="pumphouse-signals", daemon=True).start()
+        return restore
+
+
+class Ack:
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.answered = threading.Event()
+        self.status = "not_found"
+        self.error: Optional[BaseException] = None
+
+
+class AckBatcher:
+    """Sends acknowledgements together: those of 5 ms, or those there are when no handler runs that could add one."""
+
+    def __init__(self, send: Callable[[Sequence[str]], List[str]], is_idle: Callable[[], bool]) -> None:
+        self._send = send
+        self._is_idle = is_idle
+        self._lock = threading.Lock()
+        self._waiting: List[Ack] = []
+
+    def add(self, text: str) -> str:
+        """What became of it. The thread that comes first sends those of the others."""
+        ack = Ack(text)
+        with self._lock:
+            self._waiting.append(ack)
+            is_first = len(self._waiting) == 1
+        if is_first:
+            if not self._is_idle():
+                time.sleep(BATCH)
+            with self._lock:
+                batch, self._waiting = self._waiting, []
+            self._flush(batch)
+        ack.answered.wait()
+        if ack.error is not None:
+            raise ack.error
+        return ack.status
+
+    def _flush(self, batch: Sequence[Ack]) -> None:
+        try:
+            for ack, status in zip(batch, self._send([ack.text for ack in batch])):
+                ack.status = status
+        except BaseException as error:
+            if len(batch) > 1 and isinstance(error, PumphouseError) and not error.retryable:
+                # A refused one refuses all that are with it: each is sent by itself to find it.
+                for ack in batch:
+                    self._flush([ack])
+                return
+            for ack in batch:
+                ack.error = error
+        for ack in batch:
+            ack.answered.set()
+
+
+def warn_lost(job: Job) -> None:
+    logger.warning(
+        "the lease of a job was lost before it was settled; another worker may run it too: %s %s",
+        job.queue,
+        job.id,
+    )
+
+
+def log_unsettled(job: Job, error: PumphouseError) -> None:
+    logger.error(
+        "a job could not be settled; it comes again when its lease ends: %s %s: %s", job.queue, job.id, error
+    )

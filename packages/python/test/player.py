@@ -1,0 +1,157 @@
+"""Plays test/clients/scenarios.json: ``player.py URL NAMESPACE TOKEN``. Reads commands from stdin, prints answers and events."""
+
+import base64
+import json
+import logging
+import sys
+import threading
+import time
+from dataclasses import asdict
+from functools import partial
+from typing import Any, Callable, Dict, Optional
+
+import pumphouse
+
+Fields = Dict[str, Any]
+
+logging.disable(logging.CRITICAL)
+client = pumphouse.Pumphouse(*sys.argv[1:4])
+worker: Optional[pumphouse.Worker] = None
+
+
+def write(line: Fields) -> None:
+    sys.stdout.write(json.dumps(line) + "\n")
+    sys.stdout.flush()
+
+
+def shown(data: Any, content_type: Optional[str] = None) -> Fields:
+    """Bytes stand in base64 beside the rest."""
+    return (
+        {"bytes": base64.b64encode(data).decode(), "content_type": content_type}
+        if isinstance(data, bytes)
+        else {"data": data}
+    )
+
+
+def job_of(wire: Fields) -> pumphouse.NewJob:
+    fields = dict(wire)
+    if "bytes" in fields:
+        fields["data"] = base64.b64decode(fields.pop("bytes"))
+    return pumphouse.NewJob(**fields)
+
+
+def behave(behaviour: Fields, job: pumphouse.Job, context: pumphouse.JobContext) -> Any:
+    write({"event": "begun", "type": job.type, "attempts": job.attempts, **shown(job.data, job.content_type)})
+    if "progress" in behaviour:
+        context.progress(behaviour["progress"])
+    time.sleep(behaviour.get("ignore_ms", 0) / 1000)
+    context.wait(behaviour.get("wait_ms", 0) / 1000)
+    if context.cause is not None:
+        write({"event": "cancelled", "code": context.cause.code})
+    if "wait_ms" in behaviour:
+        context.raise_if_cancelled()
+    raises, group, delay_ms = (behaviour.get(name) for name in ("raises", "group", "delay_ms"))
+    if raises == "retry":
+        raise pumphouse.Retry("odd", group=group, delay_ms=delay_ms)
+    if raises == "fail":
+        raise pumphouse.Fail("odd", group=group)
+    if raises == "release":
+        raise pumphouse.Release(delay_ms=delay_ms)
+    if raises == "error":
+        raise RuntimeError("odd")
+    if "next" in behaviour:
+        return pumphouse.Next(behaviour["next"], data=behaviour.get("returns"))
+    if "fills" in behaviour:
+        return "x" * int(behaviour["fills"])
+    return base64.b64decode(behaviour["bytes"]) if "bytes" in behaviour else behaviour.get("returns")
+
+
+def work(handlers: Dict[str, Fields], signals: bool = False, **options: Any) -> Fields:
+    global worker
+    worker = pumphouse.Worker(client, **options)
+    for kind, behaviour in handlers.items():
+        worker.handle(kind)(partial(behave, behaviour))
+    if not signals:
+        threading.Thread(target=run, args=(worker,), daemon=True).start()
+    return {"worker": worker.id}
+
+
+def run(one: pumphouse.Worker) -> None:
+    try:
+        one.run()
+    except pumphouse.PumphouseError as error:
+        write({"event": "refused", **error_of(error)})
+
+
+def stop() -> Fields:
+    if worker is not None:
+        worker.stop()
+    return {}
+
+
+def get(id: str) -> Fields:
+    job = client.get_job(id)
+    fields = {name: getattr(job, name) for name in ("state", "queue", "type", "tags", "tries", "tries_left")}
+    result = None if job.result is None else shown(job.result, "application/octet-stream")
+    return {**fields, **shown(job.data, job.content_type), "result": result}
+
+
+def list_jobs(queue: str, limit: int) -> Fields:
+    page = client.list_jobs(queue=queue, limit=limit, fields=["data"])
+    return {
+        "first": [job.data for job in page.items],
+        "all": [job.id for job in client.each_job(queue=queue, limit=limit)],
+    }
+
+
+def publish_and_wait(job: Fields, wait_ms: int) -> Fields:
+    ended = client.publish_and_wait(job_of(job), wait_ms=wait_ms)
+    return {"id": ended.id, "state": ended.state, "result": ended.result}
+
+
+def delete(id: str) -> Fields:
+    client.delete_job(id)
+    return {}
+
+
+def verify(secrets: Any, headers: Dict[str, str], body: str, now_s: float) -> Fields:
+    return {"id": pumphouse.verify(secrets, headers, body.encode(), now=now_s)}
+
+
+COMMANDS: Dict[str, Callable[..., Any]] = {
+    "publish": lambda job, key=None: asdict(client.publish(job_of(job), idempotency_key=key)),
+    "publish_many": lambda jobs, key=None: {
+        "jobs": [
+            asdict(one) for one in client.publish_many([job_of(job) for job in jobs], idempotency_key=key)
+        ]
+    },
+    "publish_and_wait": publish_and_wait,
+    "get": get,
+    "list": list_jobs,
+    "cancel": lambda id: asdict(client.cancel_job(id)),
+    "delete": delete,
+    "revoke": lambda id: client.call("POST", f"jobs/{id}/revoke"),
+    "verify": verify,
+    "work": work,
+    "stop": stop,
+}
+
+
+def error_of(error: BaseException) -> Fields:
+    if isinstance(error, pumphouse.WebhookError):
+        return {"code": "webhook"}
+    if not isinstance(error, pumphouse.PumphouseError):
+        return {"code": "other", "message": repr(error)}
+    fields = {name: getattr(error, name) for name in ("code", "status", "retryable", "fields")}
+    return {**fields, "has_request_id": error.request_id is not None}
+
+
+for line in sys.stdin:
+    command = json.loads(line)
+    try:
+        write({"id": command["id"], "result": COMMANDS[command["do"]](**command["with"])})
+    except Exception as error:
+        write({"id": command["id"], "error": error_of(error)})
+    if command["do"] == "work" and command["with"].get("signals") and worker is not None:
+        worker.run(signals=True)  # Signals need the main thread.
+        break

@@ -1,0 +1,117 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { FaultyProxy } from '../../packages/client/test/faulty-proxy.js';
+import { TestApp } from '../support/app.js';
+import { GO_ENV, hasProgram, ROOT, run } from '../support/packed.js';
+import { type Language, Player, type Scenario } from './scenario.js';
+
+const GO = join(ROOT, 'packages', 'go');
+const PYTHON = join(ROOT, 'packages', 'python');
+const LIMIT_MS = 180_000;
+const whereThere = (is: boolean): jest.Describe => (is ? describe : describe.skip);
+
+const [hasGo, hasPython, hasMypy] = ['go', 'python3', 'mypy'].map(hasProgram) as [boolean, boolean, boolean];
+const folder = mkdtempSync(join(tmpdir(), 'pumphouse-clients-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const { scenarios } = JSON.parse(readFileSync(join(import.meta.dirname, 'scenarios.json'), 'utf8')) as {
+  scenarios: Scenario[];
+};
+const typescript = [
+  ...[process.execPath, '--import', join(ROOT, 'test', 'support', 'typescript-loader.mjs')],
+  join(ROOT, 'packages', 'client', 'test', 'player.ts'),
+];
+const languages: (Language & { readonly isInstalled: boolean })[] = [
+  { name: 'javascript', argv: typescript, isInstalled: true },
+  {
+    ...{ name: 'python', argv: ['python3', join(PYTHON, 'test', 'player.py')], isInstalled: hasPython },
+    env: { PYTHONPATH: join(PYTHON, 'src'), PYTHONDONTWRITEBYTECODE: '1' },
+  },
+  { name: 'go', argv: [join(folder, 'player')], isInstalled: hasGo },
+];
+
+describe('a client plays each scenario as the others do', () => {
+  let app: TestApp;
+  const players: Player[] = [];
+  const proxies: FaultyProxy[] = [];
+  /** The error of each scenario, or nothing. All languages play at once, each its scenarios one by one. */
+  const outcomes = new Map<string, Promise<unknown>>();
+  const keyOf = (language: string, { name }: Scenario): string => `${language} ${name}`;
+
+  beforeAll(async () => {
+    app = await TestApp.start();
+    if (hasGo) await run('go', ['build', '-o', join(folder, 'player'), './internal/player'], GO, GO_ENV);
+    for (const language of languages.filter(({ isInstalled }) => isInstalled)) {
+      const proxy = await FaultyProxy.start(app.port);
+      const player = new Player(language, app, proxy);
+      proxies.push(proxy);
+      players.push(player);
+      let before: Promise<unknown> = Promise.resolve();
+      for (const scenario of scenarios) {
+        before = before.then(() => player.play(scenario)).catch((error: unknown) => error);
+        outcomes.set(keyOf(language.name, scenario), before);
+      }
+    }
+  }, LIMIT_MS);
+  afterAll(async () => {
+    for (const player of players) player.stop();
+    await Promise.all(proxies.map((proxy) => proxy.stop()));
+    await app.stop();
+  });
+
+  for (const { name: language, isInstalled } of languages) {
+    whereThere(isInstalled)(language, () => {
+      it.each(scenarios)(
+        '$name',
+        async (scenario) => {
+          const error = await outcomes.get(keyOf(language, scenario));
+          if (error !== undefined) throw error as Error;
+        },
+        LIMIT_MS,
+      );
+    });
+  }
+});
+
+const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string };
+
+whereThere(hasGo)('packages/go', () => {
+  it(
+    'is formatted, has nothing for go vet to object to, and needs no module',
+    async () => {
+      expect(await run('gofmt', ['-l', '.', join(ROOT, 'examples', 'go')], GO)).toBe('');
+      await run('go', ['vet', './...'], GO, GO_ENV);
+      expect(readFileSync(join(GO, 'go.mod'), 'utf8')).not.toContain('require');
+    },
+    LIMIT_MS,
+  );
+
+  it('has the version of the server', () => {
+    expect(readFileSync(join(GO, 'doc.go'), 'utf8')).toContain(`Version = "${version}"`);
+  });
+});
+
+whereThere(hasPython)('packages/python', () => {
+  it('compiles, and has the version of the server', async () => {
+    const code = `import compileall, sys; sys.exit(not compileall.compile_dir("src", quiet=1))`;
+    await run('python3', ['-c', code], PYTHON, { PYTHONPYCACHEPREFIX: folder });
+    for (const file of ['pyproject.toml', 'src/pumphouse/_version.py']) {
+      expect(readFileSync(join(PYTHON, file), 'utf8')).toContain(`version`);
+      expect(readFileSync(join(PYTHON, file), 'utf8')).toContain(`= "${version}"`);
+    }
+  });
+
+  (hasMypy ? it : it.skip)(
+    'has types that mypy accepts for Python 3.9, strictly',
+    async () => {
+      const files = [
+        'src',
+        'test',
+        ...['producer', 'worker'].map((name) => join(ROOT, 'examples', 'python', `${name}.py`)),
+      ];
+      await run('mypy', ['--cache-dir', folder, ...files], PYTHON);
+    },
+    LIMIT_MS,
+  );
+});
