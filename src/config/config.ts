@@ -166,6 +166,7 @@ export class LmstfyConfig {
 /** Content and access of `/metrics`. */
 export class MetricsConfig {
   @WholeNumber(0, 100_000) max_queues = 200;
+  @Flag() lmstfy_names = true;
   @Flag() public = false;
 }
 
