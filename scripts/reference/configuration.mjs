@@ -29,8 +29,11 @@ function documented(toml) {
   return { sections, keys };
 }
 
-/** Links to pages of docs/ that a comment names. */
-const linked = (text) => text.replaceAll(/docs\/([-\w/]+\.md)(#[-\w]+)?/g, '[$1](../$1$2)');
+/** Links to pages of docs/ that a comment names; values that it quotes as code. */
+const linked = (text) =>
+  text
+    .replaceAll(/docs\/([-\w/]+\.md)(#[-\w]+)?/g, '[$1](../$1$2)')
+    .replaceAll(/\["[^\]]*"\]/g, (list) => `\`${list}\``);
 
 /**
  * @typedef {{ type: string, rule?: string, of?: unknown }} Kind
@@ -70,7 +73,7 @@ export function configurationPage({ toml, config, keysOf }) {
       ['default', value],
       ['environment', `\`${variable}\``],
     ];
-    if (rule !== undefined) rows.push(['value', rule]);
+    if (rule !== undefined) rows.push(['value', rule.replaceAll(/"[^"]*"/g, (text) => `\`${text}\``)]);
     return [heading(3, `\`${path}\``), table(['', ''], rows), linked(about)].join('\n\n');
   }
 

@@ -122,6 +122,7 @@ export class TokensConfig extends RedisTarget {}
 export class DataConfig {
   @Text() dir = 'data';
   @OneOf(FSYNC_POLICIES) appendfsync: (typeof FSYNC_POLICIES)[number] = 'everysec';
+  @WholeNumber(0, MAX_QUOTA_BYTES) max_memory_bytes = 0;
 }
 
 /** Limits of requests, waiting long polls, and namespaces. */
