@@ -17,6 +17,7 @@ export default tseslint.config(
       'examples/*/dist/',
       'data/',
       'node_modules/',
+      'site/',
       'eslint.config.mjs',
       'jest.config.mjs',
     ],

@@ -35,6 +35,7 @@ export class CoreModule {
     const measured = metrics && [
       MetricsModule.forRoot({
         maxQueues: config.metrics.max_queues,
+        lmstfyNames: config.metrics.lmstfy_names,
         readsPools: metrics.reads,
         pumpBatch: PUMP_STEP,
       }),

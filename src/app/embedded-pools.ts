@@ -29,6 +29,7 @@ export class EmbeddedPools {
           pool,
           dataDir: data.dir,
           appendfsync: data.appendfsync,
+          maxMemoryBytes: data.max_memory_bytes,
           log,
         });
         servers.push(server);

@@ -122,6 +122,7 @@ export class TokensConfig extends RedisTarget {}
 export class DataConfig {
   @Text() dir = 'data';
   @OneOf(FSYNC_POLICIES) appendfsync: (typeof FSYNC_POLICIES)[number] = 'everysec';
+  @WholeNumber(0, MAX_QUOTA_BYTES) max_memory_bytes = 0;
 }
 
 /** Limits of requests, waiting long polls, and namespaces. */
@@ -166,6 +167,7 @@ export class LmstfyConfig {
 /** Content and access of `/metrics`. */
 export class MetricsConfig {
   @WholeNumber(0, 100_000) max_queues = 200;
+  @Flag() lmstfy_names = true;
   @Flag() public = false;
 }
 

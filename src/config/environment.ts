@@ -56,7 +56,7 @@ function placeOf(segments: readonly string[], type: KeyClass, known: Tree): Plac
   const nameSegments = kind.of === null ? rest : rest.slice(0, -1);
   const name = spelling(nameSegments.join(SEPARATOR), inside);
   if (name === '') return null;
-  if (kind.of === null) return { path: [key, name], kind: { type: 'text' } };
+  if (kind.of === null) return { path: [key, name], kind: { type: 'text', rule: kind.rule } };
   return under([key, name], placeOf(rest.slice(-1), kind.of, emptyTree()));
 }
 

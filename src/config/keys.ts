@@ -6,10 +6,11 @@ export type KeyClass = new () => object;
 
 /** Kind of a key: determines how text from the environment is parsed, and how layers are merged. */
 export type Kind =
-  | { readonly type: 'number' | 'boolean' | 'text' | 'list' }
+  /** The rule is for people: "must be …". */
+  | { readonly type: 'number' | 'boolean' | 'text' | 'list'; readonly rule: string }
   | { readonly type: 'section'; readonly of: KeyClass }
   /** Names chosen by the operator, with sections (pools) or texts (accounts) under them. */
-  | { readonly type: 'named'; readonly of: KeyClass | null };
+  | { readonly type: 'named'; readonly of: KeyClass | null; readonly rule: string };
 
 const DECLARED = new Map<object, Map<string, Kind>>();
 
@@ -43,47 +44,47 @@ function check(message: string, isRight: (value: unknown) => boolean): PropertyD
 export const Optional = IsOptional;
 
 export function WholeNumber(min: number, max: number): PropertyDecorator {
+  const rule = `must be a whole number from ${min} to ${max}`;
   return key(
-    { type: 'number' },
-    check(
-      `must be a whole number from ${min} to ${max}`,
-      (value) => Number.isSafeInteger(value) && Number(value) >= min && Number(value) <= max,
-    ),
+    { type: 'number', rule },
+    check(rule, (value) => Number.isSafeInteger(value) && Number(value) >= min && Number(value) <= max),
   );
 }
 
 export function Flag(): PropertyDecorator {
+  const rule = 'must be true or false';
   return key(
-    { type: 'boolean' },
-    check('must be true or false', (value) => typeof value === 'boolean'),
+    { type: 'boolean', rule },
+    check(rule, (value) => typeof value === 'boolean'),
   );
 }
 
 /** @param message the rule, for people: "must be …" */
 export function Text(message = 'must be a text that is not empty', pattern = /^.+$/s): PropertyDecorator {
   return key(
-    { type: 'text' },
+    { type: 'text', rule: message },
     check(message, (value) => typeof value === 'string' && pattern.test(value)),
   );
 }
 
 export function OneOf(values: readonly string[]): PropertyDecorator {
+  const rule = `must be one of ${values.join(', ')}`;
   return key(
-    { type: 'text' },
-    check(`must be one of ${values.join(', ')}`, (value) => values.some((one) => one === value)),
+    { type: 'text', rule },
+    check(rule, (value) => values.some((one) => one === value)),
   );
 }
 
 /** @param also a value that is valid besides URLs */
 export function RedisUrl(also?: string): PropertyDecorator {
+  const other = also === undefined ? '' : `, or "${also}"`;
   return key(
-    { type: 'text' },
+    { type: 'text', rule: `must be a redis:// or rediss:// URL${other}` },
     ValidateBy({
       name: 'value',
       validator: {
         validate: (value) => value === also || redisUrlProblem(value) === null,
-        defaultMessage: (context) =>
-          `${redisUrlProblem(context?.value) ?? 'is wrong'}${also === undefined ? '' : `, or "${also}"`}`,
+        defaultMessage: (context) => `${redisUrlProblem(context?.value) ?? 'is wrong'}${other}`,
       },
     }),
   );
@@ -92,7 +93,7 @@ export function RedisUrl(also?: string): PropertyDecorator {
 /** @param min minimum number of texts */
 export function TextList(message: string, isRight: (text: string) => boolean, min = 1): PropertyDecorator {
   return key(
-    { type: 'list' },
+    { type: 'list', rule: message },
     check(
       message,
       (value) =>
@@ -112,7 +113,7 @@ export function Section(of: KeyClass): PropertyDecorator {
  */
 export function NamedSections(of: KeyClass, message: string, name: RegExp): PropertyDecorator {
   return key(
-    { type: 'named', of },
+    { type: 'named', of, rule: message },
     check(message, (value) => Object.keys(Object(value) as object).every((one) => name.test(one))),
   );
 }
@@ -120,7 +121,7 @@ export function NamedSections(of: KeyClass, message: string, name: RegExp): Prop
 /** Texts under names chosen by the operator; none may be empty. */
 export function NamedTexts(message: string, name: RegExp): PropertyDecorator {
   return key(
-    { type: 'named', of: null },
+    { type: 'named', of: null, rule: message },
     check(message, (value) =>
       Object.entries(Object(value) as object).every(
         ([one, text]) => name.test(one) && typeof text === 'string' && text !== '',

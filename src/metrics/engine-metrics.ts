@@ -2,12 +2,17 @@ import type { EngineObserver, PumpCounts } from '../engine/core/observer.js';
 import { type Cell, type HistogramCell, SeriesTable } from './series.js';
 import type { Metrics } from './metrics.js';
 
-/** Counters per queue. */
+/** The cells of one queue. */
 export interface QueueSeries {
   readonly published: Cell;
-  readonly consumed: Cell;
-  readonly elapsedMs: HistogramCell;
-  readonly ackElapsedMs: HistogramCell;
+  readonly leased: Cell;
+  readonly acked: Cell;
+  readonly failed: Cell;
+  readonly retried: Cell;
+  readonly respawned: Cell;
+  readonly waitMs: HistogramCell;
+  readonly runMs: HistogramCell;
+  readonly ackMs: HistogramCell;
 }
 
 /** The bounded table of per-queue counters; one per process, shared by all pools. */
@@ -16,24 +21,35 @@ export function queueTable(
   maxQueues: number,
   clock?: () => number,
 ): SeriesTable<QueueSeries> {
-  const { publishQueueJobs, consumeQueueJobs, jobElapsed, jobAckElapsed } = metrics;
+  const { jobsPublished, jobsLeased, jobsAcked, jobsFailed, jobsRetried, jobsRespawned } = metrics;
+  const { jobWait, jobRun, jobAck } = metrics;
   return new SeriesTable(
     maxQueues,
     {
       create: (pool, namespace, queue) => {
         const labels = { pool, namespace, queue };
         return {
-          published: publishQueueJobs.cell(labels),
-          consumed: consumeQueueJobs.cell(labels),
-          elapsedMs: jobElapsed.cell(labels),
-          ackElapsedMs: jobAckElapsed.cell(labels),
+          published: jobsPublished.cell(labels),
+          leased: jobsLeased.cell(labels),
+          acked: jobsAcked.cell(labels),
+          failed: jobsFailed.cell(labels),
+          retried: jobsRetried.cell(labels),
+          respawned: jobsRespawned.cell(labels),
+          waitMs: jobWait.cell(labels),
+          runMs: jobRun.cell(labels),
+          ackMs: jobAck.cell(labels),
         };
       },
-      merge: ({ published, consumed, elapsedMs, ackElapsedMs }, other) => {
-        publishQueueJobs.merge(published, other.published);
-        consumeQueueJobs.merge(consumed, other.consumed);
-        jobElapsed.merge(elapsedMs, other.elapsedMs);
-        jobAckElapsed.merge(ackElapsedMs, other.ackElapsedMs);
+      merge: (series, other) => {
+        jobsPublished.merge(series.published, other.published);
+        jobsLeased.merge(series.leased, other.leased);
+        jobsAcked.merge(series.acked, other.acked);
+        jobsFailed.merge(series.failed, other.failed);
+        jobsRetried.merge(series.retried, other.retried);
+        jobsRespawned.merge(series.respawned, other.respawned);
+        jobWait.merge(series.waitMs, other.waitMs);
+        jobRun.merge(series.runMs, other.runMs);
+        jobAck.merge(series.ackMs, other.ackMs);
       },
     },
     clock,
@@ -70,8 +86,8 @@ export function namespaceTable(
 
 interface ScriptSeries {
   readonly calls: Cell;
-  readonly latencyMs: HistogramCell;
-  readonly seconds: HistogramCell;
+  readonly lmstfyMs: HistogramCell;
+  readonly roundTripMs: HistogramCell;
   readonly items: HistogramCell;
 }
 
@@ -101,29 +117,25 @@ export class EngineMetrics implements EngineObserver {
   published(namespace: string, queue: string, jobs: number, scheduled: number): void {
     const { totals } = this;
     totals.published.value += jobs;
-    totals.added.value += jobs;
     totals.timerAdded.value += scheduled;
     totals.directPushed.value += jobs - scheduled;
-    this.queues.get(this.pool, namespace, queue).published.value += jobs;
+    this.of(namespace, queue).published.value += jobs;
   }
 
   leased(namespace: string, queue: string, waitMs: number): void {
     const { totals } = this;
-    totals.consumed.value += 1;
-    totals.read.value += 1;
-    totals.popped.value += 1;
+    totals.leased.value += 1;
     totals.timerAdded.value += 1;
-    totals.waitS.observe(waitMs / 1_000);
-    const series = this.queues.get(this.pool, namespace, queue);
-    series.consumed.value += 1;
-    series.elapsedMs.observe(waitMs);
+    const series = this.of(namespace, queue);
+    series.leased.value += 1;
+    series.waitMs.observe(waitMs);
   }
 
   acked(namespace: string, queue: string, ageMs: number | null): void {
     this.totals.deleted.value += 1;
-    if (ageMs === null) return;
-    this.totals.ackS.observe(ageMs / 1_000);
-    this.queues.get(this.pool, namespace, queue).ackElapsedMs.observe(ageMs);
+    const series = this.of(namespace, queue);
+    series.acked.value += 1;
+    if (ageMs !== null) series.ackMs.observe(ageMs);
   }
 
   staleAck(namespace: string, kind: StaleAckKind): void {
@@ -144,34 +156,35 @@ export class EngineMetrics implements EngineObserver {
     totals.pumpExpired.value += expired;
     totals.timerDue.value += moved;
     if (moved >= this.pumpBatch) totals.fullBatches.value += 1;
-    totals.latenessS.observe(latenessMs / 1_000);
+    totals.latenessMs.observe(latenessMs);
   }
 
   expired(_namespace: string, jobs: number): void {
     this.totals.expired.value += jobs;
   }
 
-  respawned(_namespace: string, _queue: string, jobs: number): void {
+  respawned(namespace: string, queue: string, jobs: number): void {
     this.totals.respawned.value += jobs;
+    this.of(namespace, queue).respawned.value += jobs;
   }
 
-  ran(_namespace: string, _queue: string, runMs: number): void {
-    this.totals.runS.observe(runMs / 1_000);
+  ran(namespace: string, queue: string, runMs: number): void {
+    this.of(namespace, queue).runMs.observe(runMs);
   }
 
-  failed(_namespace: string, _queue: string, jobs: number): void {
-    this.totals.failed.value += jobs;
+  failed(namespace: string, queue: string, jobs: number): void {
+    this.of(namespace, queue).failed.value += jobs;
   }
 
-  retried(_namespace: string, _queue: string, jobs: number): void {
-    this.totals.retried.value += jobs;
+  retried(namespace: string, queue: string, jobs: number): void {
+    this.of(namespace, queue).retried.value += jobs;
   }
 
   script(name: string, items: number, roundTripMs: number): void {
     const series = this.scripts.get(name) ?? this.scriptSeries(name);
     series.calls.value += 1;
-    series.latencyMs.observe(roundTripMs);
-    series.seconds.observe(roundTripMs / 1_000);
+    series.lmstfyMs.observe(roundTripMs);
+    series.roundTripMs.observe(roundTripMs);
     series.items.observe(items);
   }
 
@@ -193,13 +206,17 @@ export class EngineMetrics implements EngineObserver {
     cell.value += 1;
   }
 
+  private of(namespace: string, queue: string): QueueSeries {
+    return this.queues.get(this.pool, namespace, queue);
+  }
+
   private scriptSeries(script: string): ScriptSeries {
     const { metrics, pool } = this;
     const asCommand = { node: pool, command: script, status: 'ok' };
     const series = {
-      calls: metrics.redisCalls.cell(asCommand),
-      latencyMs: metrics.redisLatency.cell(asCommand),
-      seconds: metrics.scriptTime.cell({ pool, script }),
+      calls: metrics.lmstfyRedisCalls.cell(asCommand),
+      lmstfyMs: metrics.lmstfyRedisLatency.cell(asCommand),
+      roundTripMs: metrics.scriptTime.cell({ pool, script }),
       items: metrics.scriptItems.cell({ pool, script }),
     };
     this.scripts.set(script, series);
@@ -210,31 +227,23 @@ export class EngineMetrics implements EngineObserver {
 /** The cells of one pool's totals. */
 function totalsOf(metrics: Metrics, pool: string) {
   const labels = { pool };
-  const pumped = (outcome: keyof PumpCounts): Cell => metrics.pumpedJobs.cell({ pool, outcome });
+  const pumped = (outcome: keyof PumpCounts): Cell => metrics.jobsPumped.cell({ pool, outcome });
   return {
-    published: metrics.publishJobs.cell(labels),
-    added: metrics.poolAddJobs.cell(labels),
-    directPushed: metrics.queueDirectPushJobs.cell(labels),
-    timerAdded: metrics.timerAddJobs.cell(labels),
-    consumed: metrics.consumeMultiJobs.cell(labels),
-    read: metrics.poolGetJobs.cell(labels),
-    popped: metrics.queuePopJobs.cell(labels),
-    deleted: metrics.poolDeleteJobs.cell(labels),
-    timerDue: metrics.timerDueJobs.cell(labels),
-    fullBatches: metrics.timerFullBatches.cell(labels),
-    respawned: metrics.deadletterRespawnJobs.cell(labels),
+    published: metrics.lmstfyPublishJobs.cell(labels),
+    directPushed: metrics.lmstfyDirectPushJobs.cell(labels),
+    timerAdded: metrics.lmstfyTimerAddJobs.cell(labels),
+    leased: metrics.lmstfyConsumeJobs.cell(labels),
+    deleted: metrics.lmstfyPoolDeleteJobs.cell(labels),
+    timerDue: metrics.lmstfyTimerDueJobs.cell(labels),
+    fullBatches: metrics.pumpFullRounds.cell(labels),
+    respawned: metrics.lmstfyRespawnJobs.cell(labels),
     due: pumped('due'),
     returned: pumped('returned'),
     died: pumped('died'),
     pumpExpired: pumped('expired'),
-    expired: metrics.expiredJobs.cell(labels),
-    undone: metrics.undoneLeases.cell(labels),
-    waitS: metrics.jobWait.cell(labels),
-    ackS: metrics.jobAck.cell(labels),
-    runS: metrics.jobRun.cell(labels),
-    failed: metrics.failedJobs.cell(labels),
-    retried: metrics.retriedJobs.cell(labels),
-    latenessS: metrics.pumpLateness.cell(labels),
+    expired: metrics.jobsExpired.cell(labels),
+    undone: metrics.leasesUndone.cell(labels),
+    latenessMs: metrics.pumpLateness.cell(labels),
     waiters: metrics.waiters.cell(labels),
     eventsWritten: metrics.eventsWritten.cell(labels),
     eventsDropped: metrics.eventsDropped.cell(labels),

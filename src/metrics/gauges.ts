@@ -1,6 +1,7 @@
 import type { Provider } from '@nestjs/common';
 import { makeGaugeProvider } from '@willsoto/nestjs-prometheus';
-import type { Aggregator, Registry } from 'prom-client';
+import type { Aggregator } from 'prom-client';
+import { LMSTFY_PREFIX, type Metrics } from './metrics.js';
 
 /** Declaration of a gauge. The aggregator combines the values of several processes; default `sum`. */
 interface ColdGauge {
@@ -22,10 +23,69 @@ export type QueueLabel = (typeof QUEUE)[number];
  * `@InjectMetric(GAUGES.redisUp.name)`. See `Metrics` for names and texts.
  */
 export const GAUGES = {
+  // queues
+  oldestReadyAge: {
+    name: 'pumphouse_queue_oldest_ready_age_seconds',
+    help: 'Time since the oldest ready job was published, 0 if none is ready',
+    labelNames: QUEUE,
+    aggregator: 'max',
+  },
+  readyJobs: { name: 'pumphouse_queue_ready_jobs', help: 'Jobs ready to be leased', labelNames: QUEUE },
+  deadJobs: {
+    name: 'pumphouse_queue_dead_jobs',
+    help: 'Jobs in the dead-letter queue',
+    labelNames: QUEUE,
+  },
+  scheduledJobs: {
+    name: 'pumphouse_queue_scheduled_jobs',
+    help: 'Jobs that are not due yet',
+    labelNames: QUEUE,
+  },
+  leasedJobs: {
+    name: 'pumphouse_queue_leased_jobs',
+    help: 'Jobs under a lease',
+    labelNames: QUEUE,
+  },
+  queues: { name: 'pumphouse_queues', help: 'Queues that exist', labelNames: POOL },
+  gaugesAge: {
+    name: 'pumphouse_queue_gauges_age_seconds',
+    help: 'Age of the values of the queue gauges; it grows while the pool does not answer',
+    labelNames: POOL,
+    aggregator: 'max',
+  },
+
+  // pools
+  redisUp: {
+    name: 'pumphouse_redis_up',
+    help: '1 if every process reaches the Redis of the pool',
+    labelNames: POOL,
+    aggregator: 'min',
+  },
+  degraded: {
+    name: 'pumphouse_degraded',
+    help: '1 for each reason for which a pool is degraded',
+    labelNames: ['pool', 'reason'],
+    aggregator: 'max',
+  },
+
+  // the Redis of a pool; set by the one process that serves the metrics
+  redisUsedMemory: {
+    name: 'pumphouse_redis_used_memory_bytes',
+    help: 'used_memory of Redis',
+    labelNames: POOL,
+  },
+  redisMaxMemory: {
+    name: 'pumphouse_redis_max_memory_bytes',
+    help: 'maxmemory of Redis, 0 = no limit',
+    labelNames: POOL,
+  },
+  redisClients: { name: 'pumphouse_redis_clients', help: 'Clients connected to Redis', labelNames: POOL },
+  redisKeys: { name: 'pumphouse_redis_keys', help: 'Keys in all databases of Redis', labelNames: POOL },
+
   // lmstfy: the queue
   timerSizes: {
     name: 'infra_lmstfy_redis_timer_sizes',
-    help: 'Jobs under a clock: scheduled and leased',
+    help: 'Jobs with a timer: scheduled and leased',
     labelNames: POOL,
   },
   queueSizes: { name: 'infra_lmstfy_redis_queue_sizes', help: 'Ready jobs', labelNames: QUEUE },
@@ -58,50 +118,14 @@ export const GAUGES = {
     help: 'Keys with an expiry in all databases of Redis',
     labelNames: POOL,
   },
-
-  // ours: queues
-  oldestReadyAge: {
-    name: 'pumphouse_queue_oldest_ready_age_seconds',
-    help: 'Time since the job at the head of the line was published, 0 when none is ready',
-    labelNames: QUEUE,
-    aggregator: 'max',
-  },
-  scheduledJobs: {
-    name: 'pumphouse_queue_scheduled_jobs',
-    help: 'Jobs that wait for their time',
-    labelNames: QUEUE,
-  },
-  leasedJobs: {
-    name: 'pumphouse_queue_leased_jobs',
-    help: 'Jobs that a consumer works on',
-    labelNames: QUEUE,
-  },
-  queues: { name: 'pumphouse_queues', help: 'Queues that exist', labelNames: POOL },
-  gaugesAge: {
-    name: 'pumphouse_queue_gauges_age_seconds',
-    help: 'Age of what the queue gauges show; it grows while the pool does not answer',
-    labelNames: POOL,
-    aggregator: 'max',
-  },
-
-  // ours: pools
-  redisUp: {
-    name: 'pumphouse_redis_up',
-    help: '1 if every process reaches the Redis of the pool',
-    labelNames: POOL,
-    aggregator: 'min',
-  },
-  degraded: {
-    name: 'pumphouse_degraded',
-    help: '1 for each reason for which a pool is degraded',
-    labelNames: ['pool', 'reason'],
-    aggregator: 'max',
-  },
 } as const satisfies Readonly<Record<string, ColdGauge>>;
 
-/** A provider for each gauge, in the application's own registry. */
-export function gaugeProviders(registry: Registry): Provider[] {
+/** A provider for each gauge, in the application's own registries. */
+export function gaugeProviders({ registry, lmstfyRegistry }: Metrics): Provider[] {
   return Object.values<ColdGauge>(GAUGES).map((gauge) =>
-    makeGaugeProvider({ ...gauge, registers: [registry] }),
+    makeGaugeProvider({
+      ...gauge,
+      registers: [gauge.name.startsWith(LMSTFY_PREFIX) ? lmstfyRegistry : registry],
+    }),
   );
 }

@@ -1,6 +1,6 @@
 import { HttpMetrics } from './http-metrics.js';
 import { Metrics } from './metrics.js';
-import { IDLE_MIN_MS } from './series.js';
+import { IDLE_MS } from './series.js';
 
 const caller = { pool: 'default', namespace: 'ns' };
 
@@ -21,16 +21,16 @@ describe('HttpMetrics', () => {
     http.record('/api/:namespace/:queue', 'GET', 404, 900, caller);
     const labels = 'pool="default",namespace="ns",api="/api/:namespace/:queue",method="GET"';
     const lines = await text();
-    expect(lines).toContain(`infra_lmstfy_http_http_codes{${labels},code="200"} 1`);
-    expect(lines).toContain(`infra_lmstfy_http_http_codes{${labels},code="404"} 1`);
-    expect(lines).toContain(`infra_lmstfy_http_latency_milliseconds_sum{${labels}} 20`);
+    expect(lines).toContain(`pumphouse_http_requests_total{${labels},code="200"} 1`);
+    expect(lines).toContain(`pumphouse_http_requests_total{${labels},code="404"} 1`);
+    expect(lines).toContain(`pumphouse_http_request_duration_seconds_sum{${labels}} 0.02`);
   });
 
   it('shows no name that no token has proved', async () => {
     const { http, text } = setUp();
     for (let i = 0; i < 100; i++) http.record('/api/:namespace/:queue', 'GET', 401, 1);
     expect(await text()).toContain(
-      'http_codes{pool="",namespace="",api="/api/:namespace/:queue",method="GET",code="401"} 100',
+      'http_requests_total{pool="",namespace="",api="/api/:namespace/:queue",method="GET",code="401"} 100',
     );
   });
 
@@ -39,7 +39,7 @@ describe('HttpMetrics', () => {
     http.rateLimited(caller, '01SECRETSECRET', 'consume');
     const lines = await text();
     expect(lines).toContain(
-      'infra_lmstfy_http_rate_limit{pool="default",namespace="ns",token="01SE",action="consume"} 1',
+      'pumphouse_http_rate_limited_total{pool="default",namespace="ns",token="01SE",action="consume"} 1',
     );
     expect(lines).not.toContain('SECRET');
   });
@@ -49,9 +49,9 @@ describe('HttpMetrics', () => {
     for (const namespace of ['a', 'b', 'c', 'd'])
       http.record('/x', 'GET', 200, 1, { pool: 'default', namespace });
     expect(await text()).toContain(
-      'http_codes{pool="default",namespace="other",api="/x",method="GET",code="200"} 2',
+      'http_requests_total{pool="default",namespace="other",api="/x",method="GET",code="200"} 2',
     );
-    now.ms += IDLE_MIN_MS;
+    now.ms += IDLE_MS;
     http.sweep();
     expect(await text()).not.toContain('namespace="a"');
     expect(await text()).toContain('namespace="other",api="/x",method="GET",code="200"} 4');

@@ -82,14 +82,14 @@ export class HttpMetrics {
   private route({ routes, pool, namespace }: HttpSeries, api: string, method: string): Route {
     const methods = routes.get(api) ?? new Map<string, Route>();
     routes.set(api, methods);
-    const latencyMs = this.metrics.httpLatency.cell({ pool, namespace, api, method });
+    const latencyMs = this.metrics.httpDuration.cell({ pool, namespace, api, method });
     const route = { latencyMs, codes: new Map<number, Cell>() };
     methods.set(method, route);
     return route;
   }
 
   private code({ latencyMs, codes }: Route, code: number): Cell {
-    const cell = this.metrics.httpCodes.cell({ ...latencyMs.labels, code: String(code) });
+    const cell = this.metrics.httpRequests.cell({ ...latencyMs.labels, code: String(code) });
     codes.set(code, cell);
     return cell;
   }
@@ -98,24 +98,24 @@ export class HttpMetrics {
     const key = `${action} ${token}`;
     const known = refusals.get(key);
     if (known) return known;
-    const cell = this.metrics.rateLimit.cell({ pool, namespace, token, action });
+    const cell = this.metrics.httpRateLimited.cell({ pool, namespace, token, action });
     refusals.set(key, cell);
     return cell;
   }
 
   private merge(series: HttpSeries, other: HttpSeries): void {
-    const { httpLatency, httpCodes, rateLimit } = this.metrics;
+    const { httpDuration, httpRequests, httpRateLimited } = this.metrics;
     for (const [api, methods] of series.routes) {
       for (const [method, { latencyMs, codes }] of methods) {
         const into = other.routes.get(api)?.get(method) ?? this.route(other, api, method);
-        httpLatency.merge(latencyMs, into.latencyMs);
+        httpDuration.merge(latencyMs, into.latencyMs);
         for (const [code, cell] of codes)
-          httpCodes.merge(cell, into.codes.get(code) ?? this.code(into, code));
+          httpRequests.merge(cell, into.codes.get(code) ?? this.code(into, code));
       }
     }
     for (const cell of series.refusals.values()) {
       const { token = '', action = '' } = cell.labels;
-      rateLimit.merge(cell, this.refusal(other, token, action));
+      httpRateLimited.merge(cell, this.refusal(other, token, action));
     }
   }
 }

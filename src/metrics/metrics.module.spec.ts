@@ -3,7 +3,12 @@ import { MetricsModule } from './metrics.module.js';
 import { MetricsService } from './metrics.service.js';
 
 async function start() {
-  const metrics = MetricsModule.forRoot({ maxQueues: 10, readsPools: true, pumpBatch: 64 });
+  const metrics = MetricsModule.forRoot({
+    maxQueues: 10,
+    lmstfyNames: true,
+    readsPools: true,
+    pumpBatch: 64,
+  });
   return Test.createTestingModule({ imports: [metrics] }).compile();
 }
 

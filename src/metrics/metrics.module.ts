@@ -40,7 +40,7 @@ export function metricsProviders(options: MetricsOptions, metrics: Metrics): Pro
   return [
     { provide: METRICS_OPTIONS, useValue: options },
     { provide: Metrics, useValue: metrics },
-    ...gaugeProviders(metrics.registry),
+    ...gaugeProviders(metrics),
     StatusGauges,
     InfoGauges,
     QueueSizeGauges,

@@ -6,7 +6,7 @@ import { Metrics } from './metrics.js';
 import { MetricsService, REFRESH_MS } from './metrics.service.js';
 import type { MetricsOptions } from './metrics.service.js';
 import { COUNTS_BATCH } from './queue-gauges.js';
-import { IDLE_MIN_MS } from './series.js';
+import { IDLE_MIN_MS, IDLE_MS } from './series.js';
 
 const INFO = [
   '# Clients\r\nconnected_clients:7\r\nblocked_clients:0\r\nmaxclients:10000\r\n',
@@ -34,7 +34,8 @@ function counts(queue: string, ready: number): QueueCounts {
 async function setUp(queues: Record<string, string[]> = {}, options: Partial<MetricsOptions> = {}) {
   const now = { ms: 1_000_000 };
   const calls = { counts: [] as string[][], info: 0 };
-  const all = { maxQueues: 3, readsPools: true, pumpBatch: 64, clock: () => now.ms, ...options };
+  const fixed = { maxQueues: 3, lmstfyNames: true, readsPools: true, pumpBatch: 64 };
+  const all = { ...fixed, clock: () => now.ms, ...options };
   const module = await Test.createTestingModule({
     providers: metricsProviders(all, new Metrics()),
   }).compile();
@@ -112,18 +113,34 @@ describe('MetricsService', () => {
     engine.expired('ns', 2);
     engine.waiters(5);
     engine.loopError('pump');
+    engine.published('ns', 'q', 3, 1);
     engine.leased('ns', 'q', 1_500);
+    engine.ran('ns', 'q', 250);
+    engine.acked('ns', 'q', 1_750);
+    engine.acked('ns', 'q', null);
+    engine.failed('ns', 'q', 4);
+    engine.retried('ns', 'q', 5);
+    engine.respawned('ns', 'q', 6);
     engine.pumped('ns', { due: 1, returned: 0, died: 0, expired: 0 }, 4);
     const text = await service.text();
     for (const line of [
-      'pumphouse_stale_ack_total{pool="default",namespace="ns",kind="late"} 1',
-      'pumphouse_undone_leases_total{pool="default"} 3',
-      'pumphouse_expired_jobs_total{pool="default"} 2',
+      'pumphouse_stale_acks_total{pool="default",namespace="ns",kind="late"} 1',
+      'pumphouse_leases_undone_total{pool="default"} 3',
+      'pumphouse_jobs_expired_total{pool="default"} 2',
       'pumphouse_waiters{pool="default"} 5',
       'pumphouse_loop_errors_total{pool="default",loop="pump"} 1',
-      'pumphouse_job_wait_seconds_sum{pool="default"} 1.5',
+      'pumphouse_job_wait_seconds_sum{pool="default",namespace="ns",queue="q"} 1.5',
+      'pumphouse_job_wait_seconds_bucket{le="2",pool="default",namespace="ns",queue="q"} 1',
+      'pumphouse_job_run_seconds_sum{pool="default",namespace="ns",queue="q"} 0.25',
+      'pumphouse_job_ack_seconds_sum{pool="default",namespace="ns",queue="q"} 1.75',
+      'pumphouse_jobs_published_total{pool="default",namespace="ns",queue="q"} 3',
+      'pumphouse_jobs_leased_total{pool="default",namespace="ns",queue="q"} 1',
+      'pumphouse_jobs_acked_total{pool="default",namespace="ns",queue="q"} 2',
+      'pumphouse_jobs_failed_total{pool="default",namespace="ns",queue="q"} 4',
+      'pumphouse_jobs_retried_total{pool="default",namespace="ns",queue="q"} 5',
+      'pumphouse_jobs_respawned_total{pool="default",namespace="ns",queue="q"} 6',
       'pumphouse_pump_lateness_seconds_bucket{le="0.005",pool="default"} 1',
-      'pumphouse_pumped_jobs_total{pool="default",outcome="due"} 1',
+      'pumphouse_jobs_pumped_total{pool="default",outcome="due"} 1',
       'pumphouse_redis_up{pool="default"} 1',
       'infra_lmstfy_redis_timer_full_batches{pool="default"} 0',
     ]) {
@@ -188,7 +205,9 @@ describe('MetricsService', () => {
       consume: 'infra_lmstfy_redis_consume_queue_jobs',
       waited: 'infra_lmstfy_redis_job_elapsed_ms_sum',
       acked: 'infra_lmstfy_redis_job_ack_elapsed_ms_count',
-      stale: 'pumphouse_stale_ack_total',
+      ran: 'pumphouse_job_run_seconds_count',
+      ours: 'pumphouse_jobs_published_total',
+      stale: 'pumphouse_stale_acks_total',
       codes: 'infra_lmstfy_http_http_codes',
       latency: 'infra_lmstfy_http_latency_milliseconds_count',
       refused: 'infra_lmstfy_http_rate_limit',
@@ -200,11 +219,14 @@ describe('MetricsService', () => {
         const caller = { pool: 'default', namespace };
         engine.published(namespace, queue, 2, 0);
         count(families.publish, 2);
+        count(families.ours, 2);
         engine.leased(namespace, queue, 30);
         count(families.consume);
         count(families.waited, 30);
         engine.acked(namespace, queue, 40);
         count(families.acked);
+        engine.ran(namespace, queue, 10);
+        count(families.ran);
         engine.staleAck(namespace, 'late');
         count(families.stale);
         service.http.record('/x', 'GET', i === 0 ? 404 : 200, 5, caller);
@@ -213,14 +235,15 @@ describe('MetricsService', () => {
         service.http.rateLimited(caller, '01ABCDEF', 'consume');
         count(families.refused);
       }
-      now.ms += ((round * 5) % 7) * 0.25 * IDLE_MIN_MS;
+      // Releases by a scrape, and releases because a new queue needs a place.
+      now.ms += ((round * 5) % 7) * 0.25 * (round % 2 === 0 ? IDLE_MIN_MS : IDLE_MS);
       const text = await service.text();
       const sums = Object.values(families).map((family) => [family, sumOf(text, family)]);
       expect(Object.fromEntries(sums)).toEqual(counted);
     }
   });
 
-  it('leaves the number of series where it was after 100,000 reply queues', async () => {
+  it('leaves the number of series where it was an hour after 100,000 reply queues', async () => {
     const { service, engine, now } = await setUp({}, { maxQueues: 100 });
     const lines = async () => (await service.text()).split('\n').length;
     engine.published('ns', 'steady', 1, 0);
@@ -231,12 +254,41 @@ describe('MetricsService', () => {
       engine.leased('ns', `reply-${i}`, 1);
       engine.acked('ns', `reply-${i}`, 2);
     }
-    expect(await lines()).toBeLessThan(before + 100 * 30);
-    now.ms += IDLE_MIN_MS - 1;
+    expect(await lines()).toBeLessThan(before + 100 * 70);
+    now.ms += IDLE_MS - 1;
     engine.published('ns', 'steady', 1, 0);
     now.ms += 1;
     expect(await lines()).toBe(before);
     expect(await value(service, 'infra_lmstfy_redis_publish_jobs{pool="default"}')).toBe(100_002);
+  });
+
+  it("shows none of lmstfy's names if they are off, and all of ours", async () => {
+    const names = async (lmstfyNames: boolean) => {
+      const { service, engine } = await setUp({ a: ['q1'] }, { lmstfyNames });
+      engine.published('a', 'q1', 2, 0);
+      service.http.record('/x', 'GET', 200, 5);
+      const merged = await MetricsService.merge([await service.snapshot()]);
+      const found = [await service.text(), merged].map((text) => [...text.matchAll(/^# TYPE (\w+)/gm)]);
+      const [own = [], ofAll = []] = found.map((matches) => matches.map(([, name = '']) => name).sort());
+      expect(ofAll).toEqual(own);
+      return own;
+    };
+    const [on, off] = [await names(true), await names(false)];
+    expect(off).toEqual(on.filter((name) => !name.startsWith('infra_lmstfy_')));
+    expect(on.length - off.length).toBe(LMSTFY.length + 1);
+  });
+
+  // The rules of Prometheus, which promtool checks.
+  it('names our families by the conventions', async () => {
+    const { service } = await setUp({ a: ['q1'] }, { lmstfyNames: false });
+    const families = [...(await service.text()).matchAll(/^# HELP (\w+) (.+)\n# TYPE \1 (\w+)$/gm)];
+    expect(families.length).toBeGreaterThan(40);
+    for (const [, name = '', help, type] of families) {
+      expect(name).toMatch(/^pumphouse_[a-z]+(_[a-z]+)*$/);
+      expect([name, name.endsWith('_total')]).toEqual([name, type === 'counter']);
+      expect(name).not.toMatch(/_(count|sum|bucket|info|ms|milliseconds|minutes|kb|mb)$/);
+      expect([name, help]).toEqual([name, expect.stringMatching(/^[A-Z1-9_a-z].*[^.]$/)]);
+    }
   });
 
   it('answers from what it had when the pool is down', async () => {
@@ -274,6 +326,6 @@ describe('MetricsService', () => {
   it('lives beside another in one process', async () => {
     const [one, two] = [await setUp(), await setUp()];
     one.engine.undone('ns', 1);
-    expect(await value(two.service, 'pumphouse_undone_leases_total{pool="default"}')).toBe(0);
+    expect(await value(two.service, 'pumphouse_leases_undone_total{pool="default"}')).toBe(0);
   });
 });

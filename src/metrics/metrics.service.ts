@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { InjectMetric } from '@willsoto/nestjs-prometheus';
-import { AggregatorRegistry, Gauge } from 'prom-client';
+import { AggregatorRegistry, Gauge, type Registry } from 'prom-client';
 import { EngineMetrics, namespaceTable, queueTable } from './engine-metrics.js';
 import type { NamespaceSeries, QueueSeries } from './engine-metrics.js';
 import { EventMetrics } from './event-metrics.js';
@@ -25,6 +25,8 @@ export const METRICS_OPTIONS = Symbol('MetricsOptions');
 export interface MetricsOptions {
   /** Queues with their own labels; also the limit for namespaces. */
   readonly maxQueues: number;
+  /** Show lmstfy's names in addition to ours. */
+  readonly lmstfyNames: boolean;
   /** Read queue sizes and INFO: true in the one process that serves `/metrics`, false in the workers of a cluster. */
   readonly readsPools: boolean;
   /** Maximum number of jobs that one pump round moves. */
@@ -110,18 +112,25 @@ export class MetricsService {
   /** The values of this process; gauges older than five seconds are read again. Does not fail if a pool is down. */
   async snapshot(): Promise<MetricsSnapshot> {
     await this.collect();
-    return this.metrics.registry.getMetricsAsJSON();
+    const families = await Promise.all(this.registries().map((registry) => registry.getMetricsAsJSON()));
+    return families.flat();
   }
 
   /** The metrics of this process alone, in Prometheus's text format. */
   async text(): Promise<string> {
     await this.collect();
-    return this.metrics.registry.metrics();
+    const texts = await Promise.all(this.registries().map((registry) => registry.metrics()));
+    return texts.join('\n');
   }
 
   /** The metrics of several processes as one text: each family by its own aggregator (counters are summed up). */
   static merge(snapshots: readonly MetricsSnapshot[]): Promise<string> {
     return AggregatorRegistry.aggregate([...snapshots]).metrics();
+  }
+
+  private registries(): Registry[] {
+    const { registry, lmstfyRegistry } = this.metrics;
+    return this.options.lmstfyNames ? [registry, lmstfyRegistry] : [registry];
   }
 
   private async collect(): Promise<void> {

@@ -1,245 +1,358 @@
 import { Registry } from 'prom-client';
-import { CounterFamily, GaugeFamily, HistogramFamily } from './series.js';
+import {
+  CounterFamily,
+  type FamilyOptions,
+  GaugeFamily,
+  HistogramFamily,
+  type HistogramOptions,
+} from './series.js';
 
 /** `count` bounds, each `factor` times the previous one. */
 function exponential(start: number, factor: number, count: number): number[] {
   return Array.from({ length: count }, (_, i) => Number((start * factor ** i).toPrecision(12)));
 }
 
-/** lmstfy's buckets, so that quantiles of existing dashboards keep their meaning. */
-const HTTP_MS = exponential(15, 2.5, 9);
-const JOB_MS = exponential(15, 3.5, 7);
-const REDIS_MS = exponential(1, 2, 16);
+/** lmstfy's buckets, in milliseconds, so that quantiles of existing dashboards keep their meaning. */
+const LMSTFY_HTTP_MS = exponential(15, 2.5, 9);
+const LMSTFY_JOB_MS = exponential(15, 3.5, 7);
+const LMSTFY_REDIS_MS = exponential(1, 2, 16);
 /** Our buckets, in seconds: from the latency of an idle server to job waits of an overloaded one. */
-const WAIT_S = [
-  0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800, 7_200, 86_400,
-];
+const JOB_S = [0.005, 0.025, 0.1, 0.5, 2, 10, 60, 600, 3_600, 86_400];
+const HTTP_S = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 30];
 const LATENESS_S = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60, 600];
 const SCRIPT_S = [0.000_25, 0.000_5, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2];
 const ITEMS = [1, 2, 4, 8, 16, 32, 48, 64];
 
 const POOL = ['pool'];
 const QUEUE = ['pool', 'namespace', 'queue'];
+const ROUTE = ['pool', 'namespace', 'api', 'method'];
+const COMMAND = ['node', 'command', 'status'];
+
+/** Prefix of lmstfy's names. */
+export const LMSTFY_PREFIX = 'infra_lmstfy_';
 
 /**
  * All metrics that are counted while requests are served. The gauges that only a scrape reads are in `gauges.ts`; no
- * other file declares any. `infra_lmstfy_*` are lmstfy's families, with its labels and buckets, so that its dashboards
- * keep working: where this engine works differently, the help text says what is counted. `pumphouse_*` are ours; their
- * times are in seconds.
+ * other file declares any. `pumphouse_*` are ours, in base units (seconds, bytes). `infra_lmstfy_*` are lmstfy's, with
+ * its labels and buckets, so that its dashboards keep working: where this engine works differently, the help text says
+ * what is counted. If both count the same, lmstfy's family shows the cells of ours: one addition counts for both.
  *
- * Each application has its own registry: several in one process (tests) must not share counters. Each family's
+ * Each application has its own registries: several in one process (tests) must not share counters. Each family's
  * aggregator defines how the values of several worker processes are combined; `MetricsService.merge` applies it.
  */
 export class Metrics {
   readonly registry = new Registry();
+  /** lmstfy's families: shown only if `metrics.lmstfy_names` is on. */
+  readonly lmstfyRegistry = new Registry();
 
-  // lmstfy: HTTP
-  readonly httpLatency = this.histogram(
-    'infra_lmstfy_http_latency_milliseconds',
-    'Time to answer, in milliseconds; successful requests only (a long poll counts its wait)',
-    ['pool', 'namespace', 'api', 'method'],
-    HTTP_MS,
-  );
-  readonly httpCodes = this.counter('infra_lmstfy_http_http_codes', 'Responses by status code', [
-    'pool',
-    'namespace',
-    'api',
-    'method',
-    'code',
-  ]);
-  readonly rateLimit = this.counter(
-    'infra_lmstfy_http_rate_limit',
-    'Requests refused by a limit; token shows the first 4 characters only',
-    ['pool', 'namespace', 'token', 'action'],
-  );
-
-  // lmstfy: the queue
-  readonly publishJobs = this.redisCounter('publish_jobs', 'Jobs published');
-  readonly publishQueueJobs = this.redisCounter('publish_queue_jobs', 'Jobs published, by queue', QUEUE);
-  readonly consumeMultiJobs = this.redisCounter('consume_multi_jobs', 'Jobs given to consumers (leases)');
-  readonly consumeQueueJobs = this.redisCounter(
-    'consume_queue_jobs',
-    'Jobs given to consumers, by queue',
+  // jobs
+  readonly jobsPublished = this.counter('jobs_published_total', 'Jobs published', QUEUE);
+  readonly jobsLeased = this.counter('jobs_leased_total', 'Leases given to consumers', QUEUE);
+  readonly jobsAcked = this.counter('jobs_acked_total', 'Jobs acknowledged', QUEUE);
+  readonly jobsFailed = this.counter(
+    'jobs_failed_total',
+    'Jobs that moved to the dead-letter queue: no try left, or a worker failed them',
     QUEUE,
   );
-  readonly poolAddJobs = this.redisCounter('pool_add_jobs', 'Job bodies stored: one per job published');
-  readonly poolGetJobs = this.redisCounter(
-    'pool_get_jobs',
-    'Job bodies read to be given out: one per lease (peeks are not counted)',
-  );
-  readonly poolDeleteJobs = this.redisCounter('pool_delete_jobs', 'Job bodies deleted by acknowledgement');
-  readonly timerAddJobs = this.redisCounter(
-    'timer_add_jobs',
-    'Jobs put under a clock: published with a delay, or leased',
-  );
-  readonly timerDueJobs = this.redisCounter(
-    'timer_due_jobs',
-    'Jobs that the pump moved: delays that ended, leases that ran out, jobs that had expired',
-  );
-  readonly timerFullBatches = this.redisCounter(
-    'timer_full_batches',
-    'Pump rounds that moved as many jobs as one may',
-  );
-  readonly queueDirectPushJobs = this.redisCounter('queue_direct_push_jobs', 'Jobs published without delay');
-  readonly queuePopJobs = this.redisCounter('queue_pop_jobs', 'Jobs taken from their queue: one per lease');
-  readonly deadletterRespawnJobs = this.redisCounter('deadletter_respawn_jobs', 'Dead jobs made ready again');
-  readonly jobElapsed = this.histogram(
-    'infra_lmstfy_redis_job_elapsed_ms',
-    'Milliseconds from publish to lease',
+  readonly jobsRetried = this.counter(
+    'jobs_retried_total',
+    'Jobs that will be tried again: their leases expired, or a worker returned them',
     QUEUE,
-    JOB_MS,
   );
-  readonly jobAckElapsed = this.histogram(
-    'infra_lmstfy_redis_job_ack_elapsed_ms',
-    'Milliseconds from publish to acknowledgement',
+  readonly jobsRespawned = this.counter('jobs_respawned_total', 'Dead jobs put back into a queue', QUEUE);
+  readonly jobsExpired = this.counter('jobs_expired_total', 'Jobs removed because their ttl was over', POOL);
+  readonly jobsPumped = this.counter(
+    'jobs_pumped_total',
+    'Jobs that the pump moved, by outcome: due (a delay ended), returned or died (a lease expired), expired',
+    ['pool', 'outcome'],
+  );
+  readonly jobWait = this.seconds(
+    'job_wait_seconds',
+    'Time from publish to lease',
     QUEUE,
-    JOB_MS,
+    JOB_S,
+    LMSTFY_JOB_MS,
   );
-  readonly redisCalls = this.redisCounter(
-    'qps',
-    'Script calls to Redis, by pool (node) and script (command); a counter, as in lmstfy: take its rate',
-    ['node', 'command', 'status'],
+  readonly jobRun = this.seconds(
+    'job_run_seconds',
+    'Time from lease to acknowledgement, if one process saw both',
+    QUEUE,
+    JOB_S,
   );
-  readonly redisLatency = this.histogram(
-    'infra_lmstfy_redis_latency',
-    'Round trip of script calls to Redis, in milliseconds, by pool (node) and script (command)',
-    ['node', 'command', 'status'],
-    REDIS_MS,
-  );
-
-  // ours: the engine
-  readonly jobWait = this.histogram('pumphouse_job_wait_seconds', 'Time from publish to lease', POOL, WAIT_S);
-  readonly jobAck = this.histogram(
-    'pumphouse_job_ack_seconds',
+  readonly jobAck = this.seconds(
+    'job_ack_seconds',
     'Time from publish to acknowledgement',
-    POOL,
-    WAIT_S,
+    QUEUE,
+    JOB_S,
+    LMSTFY_JOB_MS,
   );
-  readonly jobRun = this.histogram(
-    'pumphouse_job_run_seconds',
-    'Time from lease to acknowledgement, where one process saw both',
-    POOL,
-    WAIT_S,
-  );
-  readonly failedJobs = this.counter(
-    'pumphouse_failed_jobs_total',
-    'Jobs that went to the dead letter',
-    POOL,
-  );
-  readonly retriedJobs = this.counter(
-    'pumphouse_retried_jobs_total',
-    'Jobs that went back to be tried again: their leases ran out, or a worker gave them up',
-    POOL,
-  );
-  readonly pumpLateness = this.histogram(
-    'pumphouse_pump_lateness_seconds',
-    'How late the latest job of a pump round was moved',
-    POOL,
-    LATENESS_S,
-  );
-  readonly pumpedJobs = this.counter('pumphouse_pumped_jobs_total', 'Jobs that the pump moved, by outcome', [
-    'pool',
-    'outcome',
-  ]);
-  readonly expiredJobs = this.counter(
-    'pumphouse_expired_jobs_total',
-    'Jobs that expired and were removed',
-    POOL,
-  );
-  readonly undoneLeases = this.counter(
-    'pumphouse_undone_leases_total',
-    'Leases given back because their answers reached nobody',
+
+  // leases
+  readonly leasesUndone = this.counter(
+    'leases_undone_total',
+    'Leases taken back because the client did not receive the answer',
     POOL,
   );
   readonly staleAcks = this.counter(
-    'pumphouse_stale_ack_total',
-    'Acknowledgements of owners whose lease had run out: refused (it named its lease), late (the job was waiting for its next try), ' +
-      'possible (the job was under a later lease)',
+    'stale_acks_total',
+    'Acknowledgements after the lease had expired, by kind: refused (it named its lease), late (the job was waiting for its ' +
+      'next try), possible (the job was under a later lease)',
     ['pool', 'namespace', 'kind'],
   );
-  readonly waiters = this.gauge('pumphouse_waiters', 'Long polls that wait now', POOL);
-  readonly scriptItems = this.histogram(
-    'pumphouse_script_items',
-    'Items that travelled in one script call',
-    ['pool', 'script'],
-    ITEMS,
+  readonly waiters = this.gauge('waiters', 'Long polls that wait now', POOL);
+
+  // background loops
+  readonly pumpLateness = this.seconds(
+    'pump_lateness_seconds',
+    'Delay of the latest job of a pump round after its due time',
+    POOL,
+    LATENESS_S,
   );
-  readonly scriptTime = this.histogram(
-    'pumphouse_script_seconds',
-    'Round trip of script calls to Redis',
-    ['pool', 'script'],
-    SCRIPT_S,
+  readonly pumpFullRounds = this.counter(
+    'pump_full_rounds_total',
+    'Pump rounds that moved as many jobs as one round may',
+    POOL,
   );
-  readonly loopErrors = this.counter('pumphouse_loop_errors_total', 'Failed rounds of background loops', [
+  readonly loopErrors = this.counter('loop_errors_total', 'Failed rounds of background loops', [
     'pool',
     'loop',
   ]);
 
-  // ours: events
+  // Redis
+  readonly scriptTime = this.seconds(
+    'script_seconds',
+    'Round trip of script calls to Redis',
+    ['pool', 'script'],
+    SCRIPT_S,
+  );
+  readonly scriptItems = this.histogram({
+    ...this.ours('script_items', 'Items in one script call', ['pool', 'script']),
+    buckets: ITEMS,
+  });
+
+  // events
   readonly eventsWritten = this.counter(
-    'pumphouse_events_written_total',
-    'Events of publishes, leases and acknowledgements that were written because somebody listens',
+    'events_written_total',
+    'Events written to Redis because there was a listener',
     POOL,
   );
   readonly eventsDropped = this.counter(
-    'pumphouse_events_dropped_total',
-    'Events that were left out: Redis did not take them in time',
+    'events_dropped_total',
+    'Events not written because Redis did not take them in time',
     POOL,
   );
-  readonly eventStreams = this.gauge('pumphouse_event_streams', 'Open streams of events', []);
-  readonly eventsSent = this.counter('pumphouse_events_sent_total', 'Events sent to listeners', []);
+  readonly eventStreams = this.gauge('event_streams', 'Open event streams', []);
+  readonly eventsSent = this.counter('events_sent_total', 'Events sent to listeners', []);
   readonly eventStreamsEnded = this.counter(
-    'pumphouse_event_streams_ended_total',
-    'Ended streams: the client left (gone), did not take its events in time (slow), its token no longer works (refused), the server stops (drained)',
+    'event_streams_ended_total',
+    'Ended event streams, by reason: gone (the client left), slow (it did not read in time), refused (its token is no longer ' +
+      'valid), drained (the server stops)',
     ['reason'],
   );
 
-  // ours: bounds
+  // HTTP
+  readonly httpRequests = this.counter('http_requests_total', 'Responses of the queue APIs', [
+    ...ROUTE,
+    'code',
+  ]);
+  readonly httpDuration = this.seconds(
+    'http_request_duration_seconds',
+    'Time to answer; successful requests only, a long poll with its wait',
+    ROUTE,
+    HTTP_S,
+    LMSTFY_HTTP_MS,
+  );
+  readonly httpRateLimited = this.counter(
+    'http_rate_limited_total',
+    'Requests rejected by the rate limit of their token; the label has its first 4 characters only',
+    ['pool', 'namespace', 'token', 'action'],
+  );
   readonly inFlight = this.gauge(
-    'pumphouse_http_in_flight',
-    'Requests that were let in and are not answered; long polls that wait are in pumphouse_waiters',
+    'http_in_flight',
+    'Requests admitted and not answered yet; waiting long polls are in pumphouse_waiters',
     [],
   );
   readonly bodyBytes = this.gauge(
-    'pumphouse_http_body_bytes',
-    'Bytes of the bodies of requests that were let in and are not answered',
+    'http_body_bytes',
+    'Bytes of the bodies of requests admitted and not answered yet',
     [],
   );
-  readonly httpConnections = this.gauge('pumphouse_http_connections', 'Open connections of the API port', []);
+  readonly httpConnections = this.gauge('http_connections', 'Open connections of the API port', []);
   readonly refusals = this.counter(
-    'pumphouse_refusals_total',
-    'Refused for want of room: requests (in_flight, body_bytes), long polls (waiters, token_waiters) and connections',
+    'refusals_total',
+    'Rejected for overload, by reason: requests (in_flight, body_bytes), long polls (waiters, token_waiters), event streams ' +
+      '(event_streams, token_event_streams), connections',
     ['reason'],
   );
   readonly quotaRefusals = this.counter(
-    'pumphouse_quota_refusals_total',
-    'Calls that were refused because a namespace has as many queues, a queue as many jobs, or a namespace as many bytes as it may',
+    'quota_refusals_total',
+    'Calls rejected by a quota, by kind: queues of a namespace, jobs of a queue, bytes of a namespace',
     ['kind'],
   );
   readonly unreadAnswers = this.counter(
-    'pumphouse_unread_answers_total',
-    'Connections that were ended because the client did not take its answer in time',
+    'unread_answers_total',
+    'Connections closed because the client did not read its answer in time',
     [],
   );
 
-  private counter(name: string, help: string, labelNames: readonly string[]): CounterFamily {
-    return new CounterFamily({ name, help, labelNames, registry: this.registry });
+  // lmstfy: HTTP
+  readonly lmstfyHttpCodes = this.lmstfyCounter(
+    'http_http_codes',
+    'Responses by status code',
+    [...ROUTE, 'code'],
+    this.httpRequests,
+  );
+  readonly lmstfyHttpLatency = this.lmstfyTime(
+    'http_latency_milliseconds',
+    'Time to answer, in milliseconds; successful requests only, a long poll with its wait',
+    ROUTE,
+    LMSTFY_HTTP_MS,
+    this.httpDuration,
+  );
+  readonly lmstfyRateLimit = this.lmstfyCounter(
+    'http_rate_limit',
+    'Requests rejected by a rate limit; the label has the first 4 characters of the token only',
+    ['pool', 'namespace', 'token', 'action'],
+    this.httpRateLimited,
+  );
+
+  // lmstfy: jobs
+  readonly lmstfyPublishJobs = this.lmstfyCounter('redis_publish_jobs', 'Jobs published');
+  readonly lmstfyPoolAddJobs = this.lmstfyCounter(
+    'redis_pool_add_jobs',
+    'Job bodies stored: one per job published',
+    POOL,
+    this.lmstfyPublishJobs,
+  );
+  readonly lmstfyPublishQueueJobs = this.lmstfyCounter(
+    'redis_publish_queue_jobs',
+    'Jobs published, by queue',
+    QUEUE,
+    this.jobsPublished,
+  );
+  readonly lmstfyConsumeJobs = this.lmstfyCounter(
+    'redis_consume_multi_jobs',
+    'Jobs given to consumers (leases)',
+  );
+  readonly lmstfyPoolGetJobs = this.lmstfyCounter(
+    'redis_pool_get_jobs',
+    'Job bodies read for consumers: one per lease (peeks are not counted)',
+    POOL,
+    this.lmstfyConsumeJobs,
+  );
+  readonly lmstfyQueuePopJobs = this.lmstfyCounter(
+    'redis_queue_pop_jobs',
+    'Jobs taken from their queue: one per lease',
+    POOL,
+    this.lmstfyConsumeJobs,
+  );
+  readonly lmstfyConsumeQueueJobs = this.lmstfyCounter(
+    'redis_consume_queue_jobs',
+    'Jobs given to consumers, by queue',
+    QUEUE,
+    this.jobsLeased,
+  );
+  readonly lmstfyPoolDeleteJobs = this.lmstfyCounter(
+    'redis_pool_delete_jobs',
+    'Job bodies deleted by acknowledgement',
+  );
+  readonly lmstfyTimerAddJobs = this.lmstfyCounter(
+    'redis_timer_add_jobs',
+    'Jobs with a timer: published with a delay, or leased',
+  );
+  readonly lmstfyTimerDueJobs = this.lmstfyCounter(
+    'redis_timer_due_jobs',
+    'Jobs that the pump moved: delays that ended, leases that expired, jobs whose ttl was over',
+  );
+  readonly lmstfyTimerFullBatches = this.lmstfyCounter(
+    'redis_timer_full_batches',
+    'Pump rounds that moved as many jobs as one round may',
+    POOL,
+    this.pumpFullRounds,
+  );
+  readonly lmstfyDirectPushJobs = this.lmstfyCounter(
+    'redis_queue_direct_push_jobs',
+    'Jobs published without delay',
+  );
+  readonly lmstfyRespawnJobs = this.lmstfyCounter(
+    'redis_deadletter_respawn_jobs',
+    'Dead jobs put back into a queue',
+  );
+  readonly lmstfyJobElapsed = this.lmstfyTime(
+    'redis_job_elapsed_ms',
+    'Milliseconds from publish to lease',
+    QUEUE,
+    LMSTFY_JOB_MS,
+    this.jobWait,
+  );
+  readonly lmstfyJobAckElapsed = this.lmstfyTime(
+    'redis_job_ack_elapsed_ms',
+    'Milliseconds from publish to acknowledgement',
+    QUEUE,
+    LMSTFY_JOB_MS,
+    this.jobAck,
+  );
+
+  // lmstfy: Redis
+  readonly lmstfyRedisCalls = this.lmstfyCounter(
+    'redis_qps',
+    'Script calls to Redis, by pool (node) and script (command); a counter, as in lmstfy: take its rate',
+    COMMAND,
+  );
+  readonly lmstfyRedisLatency = this.lmstfyTime(
+    'redis_latency',
+    'Round trip of script calls to Redis, in milliseconds, by pool (node) and script (command)',
+    COMMAND,
+    LMSTFY_REDIS_MS,
+  );
+
+  private ours(name: string, help: string, labelNames: readonly string[]): FamilyOptions {
+    return { name: `pumphouse_${name}`, help, labelNames, registry: this.registry };
   }
 
-  private redisCounter(name: string, help: string, labelNames: readonly string[] = POOL): CounterFamily {
-    return this.counter(`infra_lmstfy_redis_${name}`, help, labelNames);
+  private counter(name: string, help: string, labelNames: readonly string[]): CounterFamily {
+    return new CounterFamily(this.ours(name, help, labelNames));
   }
 
   private gauge(name: string, help: string, labelNames: readonly string[]): GaugeFamily {
-    return new GaugeFamily({ name, help, labelNames, registry: this.registry });
+    return new GaugeFamily(this.ours(name, help, labelNames));
   }
 
-  private histogram(
+  private histogram(options: HistogramOptions): HistogramFamily {
+    return new HistogramFamily(options);
+  }
+
+  /** A histogram of milliseconds, shown in seconds. @param moreBounds lmstfy's buckets for the same values */
+  private seconds(
     name: string,
     help: string,
     labelNames: readonly string[],
     buckets: readonly number[],
+    moreBounds: readonly number[] = [],
   ): HistogramFamily {
-    return new HistogramFamily({ name, help, labelNames, buckets, registry: this.registry });
+    return this.histogram({ ...this.ours(name, help, labelNames), buckets, unit: 1_000, moreBounds });
+  }
+
+  private lmstfys(name: string, help: string, labelNames: readonly string[]): FamilyOptions {
+    return { name: LMSTFY_PREFIX + name, help, labelNames, registry: this.lmstfyRegistry };
+  }
+
+  private lmstfyCounter(
+    name: string,
+    help: string,
+    labelNames: readonly string[] = POOL,
+    source?: CounterFamily,
+  ): CounterFamily {
+    return new CounterFamily(this.lmstfys(name, help, labelNames), source);
+  }
+
+  private lmstfyTime(
+    name: string,
+    help: string,
+    labelNames: readonly string[],
+    buckets: readonly number[],
+    source?: HistogramFamily,
+  ): HistogramFamily {
+    return new HistogramFamily({ ...this.lmstfys(name, help, labelNames), buckets }, source);
   }
 }

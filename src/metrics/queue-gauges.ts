@@ -30,11 +30,13 @@ type QueueLabels = Readonly<Record<QueueLabel, string>>;
 @Injectable()
 export class QueueSizeGauges {
   constructor(
-    @InjectMetric(GAUGES.queueSizes.name) private readonly ready: Gauge<QueueLabel>,
+    @InjectMetric(GAUGES.readyJobs.name) private readonly ready: Gauge<QueueLabel>,
     @InjectMetric(GAUGES.scheduledJobs.name) private readonly scheduled: Gauge<QueueLabel>,
     @InjectMetric(GAUGES.leasedJobs.name) private readonly leased: Gauge<QueueLabel>,
-    @InjectMetric(GAUGES.deadletterSizes.name) private readonly dead: Gauge<QueueLabel>,
+    @InjectMetric(GAUGES.deadJobs.name) private readonly dead: Gauge<QueueLabel>,
     @InjectMetric(GAUGES.oldestReadyAge.name) private readonly oldest: Gauge<QueueLabel>,
+    @InjectMetric(GAUGES.queueSizes.name) private readonly lmstfyReady: Gauge<QueueLabel>,
+    @InjectMetric(GAUGES.deadletterSizes.name) private readonly lmstfyDead: Gauge<QueueLabel>,
     @InjectMetric(GAUGES.timerSizes.name) readonly timerSizes: Gauge<PoolLabel>,
     @InjectMetric(GAUGES.queues.name) readonly queues: Gauge<PoolLabel>,
   ) {}
@@ -45,10 +47,13 @@ export class QueueSizeGauges {
     this.leased.set(labels, leased);
     this.dead.set(labels, dead);
     this.oldest.set(labels, oldestMs / 1_000);
+    this.lmstfyReady.set(labels, ready);
+    this.lmstfyDead.set(labels, dead);
   }
 
   remove(labels: QueueLabels): void {
-    for (const gauge of [this.ready, this.scheduled, this.leased, this.dead, this.oldest])
+    const { ready, scheduled, leased, dead, oldest, lmstfyReady, lmstfyDead } = this;
+    for (const gauge of [ready, scheduled, leased, dead, oldest, lmstfyReady, lmstfyDead])
       gauge.remove(labels);
   }
 }

@@ -34,17 +34,33 @@ export class StatusGauges {
 /** The figures of a pool's Redis, from INFO. In a Cluster they are those of the node that answers. */
 @Injectable()
 export class InfoGauges {
-  private readonly gauges: Readonly<Record<string, Gauge<PoolLabel>>>;
+  /** Each gauge with its name in INFO; `keys` and `expires` are sums over the databases. */
+  private readonly gauges: readonly (readonly [fact: string, gauge: Gauge<PoolLabel>])[];
 
   constructor(
-    @InjectMetric(GAUGES.maxMemory.name) maxmemory: Gauge<PoolLabel>,
-    @InjectMetric(GAUGES.usedMemory.name) used_memory: Gauge<PoolLabel>,
-    @InjectMetric(GAUGES.connections.name) connected_clients: Gauge<PoolLabel>,
-    @InjectMetric(GAUGES.blockingConnections.name) blocked_clients: Gauge<PoolLabel>,
-    @InjectMetric(GAUGES.totalKeys.name) keys: Gauge<PoolLabel>,
-    @InjectMetric(GAUGES.totalTtlKeys.name) expires: Gauge<PoolLabel>,
+    @InjectMetric(GAUGES.redisUsedMemory.name) usedMemory: Gauge<PoolLabel>,
+    @InjectMetric(GAUGES.redisMaxMemory.name) maxMemory: Gauge<PoolLabel>,
+    @InjectMetric(GAUGES.redisClients.name) clients: Gauge<PoolLabel>,
+    @InjectMetric(GAUGES.redisKeys.name) keys: Gauge<PoolLabel>,
+    @InjectMetric(GAUGES.usedMemory.name) lmstfyUsedMemory: Gauge<PoolLabel>,
+    @InjectMetric(GAUGES.maxMemory.name) lmstfyMaxMemory: Gauge<PoolLabel>,
+    @InjectMetric(GAUGES.connections.name) lmstfyConnections: Gauge<PoolLabel>,
+    @InjectMetric(GAUGES.blockingConnections.name) lmstfyBlocking: Gauge<PoolLabel>,
+    @InjectMetric(GAUGES.totalKeys.name) lmstfyKeys: Gauge<PoolLabel>,
+    @InjectMetric(GAUGES.totalTtlKeys.name) lmstfyTtlKeys: Gauge<PoolLabel>,
   ) {
-    this.gauges = { maxmemory, used_memory, connected_clients, blocked_clients, keys, expires };
+    this.gauges = [
+      ['used_memory', usedMemory],
+      ['used_memory', lmstfyUsedMemory],
+      ['maxmemory', maxMemory],
+      ['maxmemory', lmstfyMaxMemory],
+      ['connected_clients', clients],
+      ['connected_clients', lmstfyConnections],
+      ['blocked_clients', lmstfyBlocking],
+      ['keys', keys],
+      ['keys', lmstfyKeys],
+      ['expires', lmstfyTtlKeys],
+    ];
   }
 
   /** A pool that has not answered yet shows zeros. */
@@ -58,7 +74,7 @@ export class InfoGauges {
   }
 
   private show(pool: string, facts: ReadonlyMap<string, number>): void {
-    for (const [fact, gauge] of Object.entries(this.gauges)) gauge.set({ pool }, facts.get(fact) ?? 0);
+    for (const [fact, gauge] of this.gauges) gauge.set({ pool }, facts.get(fact) ?? 0);
   }
 }
 

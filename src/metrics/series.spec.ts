@@ -1,11 +1,4 @@
-import {
-  CounterFamily,
-  GaugeFamily,
-  HistogramFamily,
-  IDLE_MAX_MS,
-  IDLE_MIN_MS,
-  SeriesTable,
-} from './series.js';
+import { CounterFamily, GaugeFamily, HistogramFamily, IDLE_MIN_MS, IDLE_MS, SeriesTable } from './series.js';
 import { AggregatorRegistry, Registry } from 'prom-client';
 
 interface Fake {
@@ -53,47 +46,56 @@ describe('SeriesTable', () => {
     expect(shown()).toEqual(['p/other/other']);
   });
 
-  it('is back where it was a minute after 100,000 reply queues', () => {
+  it('keeps the labels of a key for an hour after its last use, however short that was', () => {
+    const { series, now, shown } = table(5);
+    series.get('p', 'ns', 'a');
+    now.ms += IDLE_MS - 1;
+    series.sweep();
+    expect(shown()).toEqual(['p/ns/a']);
+    series.get('p', 'ns', 'a');
+    now.ms += IDLE_MS;
+    series.sweep();
+    expect(shown()).toEqual(['p/other/other']);
+  });
+
+  it('adds to other what a queue has counted that goes quiet, which begins at zero when it comes back', () => {
+    const { series, shown, now } = table(5);
+    for (const round of [1, 2]) {
+      series.get('p', 'ns', 'a').value += 7;
+      expect(series.get('p', 'ns', 'a').value).toBe(7);
+      now.ms += IDLE_MS;
+      series.sweep();
+      expect(series.other('p').value).toBe(7 * round);
+    }
+    expect(shown()).toEqual(['p/other/other']);
+  });
+
+  it('gives a new key a place of 100,000 reply queues within a minute, and none of a queue with steady traffic', () => {
     const { series, shown, now } = table(50);
     series.get('p', 'ns', 'steady');
-    series.other('p');
     for (let i = 0; i < 100_000; i++) {
       if (i % 100 === 0) now.ms += 10;
       series.get('p', 'ns', `reply-${i}`).value++;
       if (i % 1_000 === 0) series.get('p', 'ns', 'steady').value++;
     }
     expect(shown()).toHaveLength(51);
+    expect(series.get('p', 'ns', 'new').name).toBe('p/other/other');
     now.ms += IDLE_MIN_MS / 2;
     series.get('p', 'ns', 'steady');
     now.ms += IDLE_MIN_MS / 2;
-    series.sweep();
-    expect(shown().sort()).toEqual(['p/ns/steady', 'p/other/other']);
-    expect(series.size).toBe(1);
+    expect(series.get('p', 'ns', 'new').name).toBe('p/ns/new');
+    expect(shown().sort()).toEqual(['p/ns/new', 'p/ns/steady', 'p/other/other']);
   });
 
-  it('bridges a pause as long as the work before it, one hour at most', () => {
-    const { series, now, shown } = table(5);
+  it('while it is full, lets a key be idle for as long as it was active', () => {
+    const { series, now } = table(1);
     series.get('p', 'ns', 'a');
     now.ms += 10 * IDLE_MIN_MS;
     series.get('p', 'ns', 'a');
     now.ms += 9 * IDLE_MIN_MS;
-    series.sweep();
-    expect(shown()).toEqual(['p/ns/a']);
-    now.ms += IDLE_MAX_MS;
-    series.sweep();
-    expect(shown()).toEqual(['p/other/other']);
-  });
-
-  it('adds to other what a queue has counted that goes quiet, which begins at zero when it comes back', () => {
-    const { series, now, shown } = table(5);
-    for (const round of [1, 2]) {
-      series.get('p', 'ns', 'a').value += 7;
-      expect(series.get('p', 'ns', 'a').value).toBe(7);
-      now.ms += IDLE_MIN_MS;
-      series.sweep();
-      expect(series.other('p').value).toBe(7 * round);
-    }
-    expect(shown()).toEqual(['p/other/other']);
+    expect(series.get('p', 'ns', 'b').name).toBe('p/other/other');
+    now.ms += IDLE_MIN_MS;
+    expect(series.get('p', 'ns', 'b').name).toBe('p/ns/b');
   });
 
   it('makes room when it is full of queues that have gone quiet', () => {
@@ -181,6 +183,46 @@ describe('families', () => {
     expect(text).toContain('size_sum{pool="b"} 60');
     expect(text).toContain('size_bucket{le="10",pool="b"} 2');
     expect(text).toContain('size_count{pool="b"} 3');
+  });
+
+  it('show the cells of another one under a name, buckets and unit of their own', async () => {
+    const [registry, other] = [new Registry(), new Registry()];
+    const labelNames = ['pool'];
+    const counter = new CounterFamily({ name: 'things_total', help: 'Things', labelNames, registry });
+    const twin = { name: 'old_things', help: 'Things', labelNames, registry: other };
+    new CounterFamily(twin, counter);
+    const time = { name: 'took_seconds', help: 'Time', labelNames, registry, unit: 1_000 };
+    const histogram = new HistogramFamily({ ...time, buckets: [0.01, 1], moreBounds: [15, 40] });
+    const inMs = { name: 'took_ms', help: 'Time', labelNames, registry: other, buckets: [15, 40] };
+    new HistogramFamily(inMs, histogram);
+
+    const [things, gone] = [counter.cell({ pool: 'a' }), counter.cell({ pool: 'b' })];
+    things.value = 2;
+    gone.value = 3;
+    counter.merge(gone, things);
+    const took = histogram.cell({ pool: 'a' });
+    for (const ms of [10, 12, 30, 500, 5_000]) took.observe(ms);
+
+    expect(await registry.metrics()).toContain('things_total{pool="a"} 5\n');
+    expect(await other.metrics()).toContain('old_things{pool="a"} 5\n');
+    const samples = async (of: Registry, name: string): Promise<string[]> =>
+      (await of.metrics()).split('\n').filter((line) => line.startsWith(name));
+    expect(await samples(registry, 'took')).toEqual([
+      'took_seconds_bucket{le="0.01",pool="a"} 1',
+      'took_seconds_bucket{le="1",pool="a"} 4',
+      'took_seconds_bucket{le="+Inf",pool="a"} 5',
+      'took_seconds_sum{pool="a"} 5.552',
+      'took_seconds_count{pool="a"} 5',
+    ]);
+    expect(await samples(other, 'took')).toEqual([
+      'took_ms_bucket{le="15",pool="a"} 2',
+      'took_ms_bucket{le="40",pool="a"} 3',
+      'took_ms_bucket{le="+Inf",pool="a"} 5',
+      'took_ms_sum{pool="a"} 5552',
+      'took_ms_count{pool="a"} 5',
+    ]);
+    const more = { ...inMs, name: 'more_ms', buckets: [16] };
+    expect(() => new HistogramFamily(more, histogram)).toThrow('more_ms: its source lacks a bound');
   });
 
   it('ignore a value that is not a number', async () => {

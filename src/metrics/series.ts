@@ -33,7 +33,7 @@ export class HistogramCell {
 
   constructor(
     readonly labels: LabelSet,
-    private readonly bounds: readonly number[],
+    readonly bounds: readonly number[],
   ) {
     this.counts = new Float64Array(bounds.length + 1);
   }
@@ -65,10 +65,12 @@ const settings = ({ name, help, labelNames, registry, aggregator = 'sum' }: Fami
 
 /** A counter family over cells. */
 export class CounterFamily extends Counter {
-  private readonly cells = new Set<Cell>();
+  private readonly cells: Set<Cell>;
 
-  constructor(options: FamilyOptions) {
+  /** @param source family whose cells this one shows under another name, so that one addition counts for both */
+  constructor(options: FamilyOptions, source?: CounterFamily) {
     super(settings(options));
+    this.cells = source?.cells ?? new Set();
   }
 
   /**
@@ -114,20 +116,38 @@ export class GaugeFamily extends Gauge {
   }
 }
 
-/** A histogram family over cells; `cell` and `merge` as in a counter family. */
-export class HistogramFamily extends Histogram {
-  private readonly series = new Set<HistogramCell>();
-  private readonly seriesBounds: readonly number[];
-  private readonly options: FamilyOptions;
+/** Buckets of a histogram family, and how they relate to the counted values. */
+export interface HistogramOptions extends FamilyOptions {
+  /** Upper bounds, in the family's unit. */
+  readonly buckets: readonly number[];
+  /** How many of the counted units are one of the family: 1,000 if milliseconds are counted and seconds shown. Default 1. */
+  readonly unit?: number;
+  /** Bounds that the cells need for other families that show them, in the counted unit. */
+  readonly moreBounds?: readonly number[];
+}
 
-  constructor(options: FamilyOptions & { readonly buckets: readonly number[] }) {
+/** A histogram family over cells; `cell`, `merge` and `source` as in a counter family. */
+export class HistogramFamily extends Histogram {
+  private readonly series: Set<HistogramCell>;
+  /** Bounds of the cells, in the counted unit. */
+  private readonly bounds: readonly number[];
+  /** For each bucket its `le`, and how many of a cell's counts it sums up. */
+  private readonly shown: readonly { readonly le: number; readonly end: number }[];
+  private readonly options: HistogramOptions;
+
+  constructor(options: HistogramOptions, source?: HistogramFamily) {
     super({ ...settings(options), buckets: [...options.buckets] });
-    this.seriesBounds = options.buckets;
+    const { buckets, unit = 1, moreBounds = [] } = options;
+    this.series = source?.series ?? new Set();
+    const own = buckets.map((le) => le * unit);
+    this.bounds = source?.bounds ?? [...new Set([...own, ...moreBounds])].sort((a, b) => a - b);
+    this.shown = buckets.map((le, i) => ({ le, end: this.bounds.indexOf(own[i] ?? NaN) + 1 }));
+    if (this.shown.some(({ end }) => end === 0)) throw new Error(`${options.name}: its source lacks a bound`);
     this.options = options;
   }
 
   cell(labels: LabelSet): HistogramCell {
-    const cell = new HistogramCell(labels, this.seriesBounds);
+    const cell = new HistogramCell(labels, this.bounds);
     this.series.add(cell);
     return cell;
   }
@@ -140,30 +160,34 @@ export class HistogramFamily extends Histogram {
   /** Source of both of prom-client's formats, text and JSON; its own `get` calls this. */
   getForPromString() {
     const { name, help, aggregator = 'sum' } = this.options;
-    const values = [...this.series].flatMap((cell) => exported(name, cell, this.seriesBounds));
+    const values = [...this.series].flatMap((cell) => this.exported(cell));
     return Promise.resolve({ name, help, type: 'histogram', aggregator, values });
+  }
+
+  /** The lines of one series, in prom-client's form: its `get` merges `sharedLabels` into `labels`. */
+  private exported({ labels: sharedLabels, counts, sum }: HistogramCell) {
+    const { name, unit = 1 } = this.options;
+    const line = (metricName: string, labels: Record<string, string | number>, value: number) => ({
+      metricName,
+      labels,
+      sharedLabels,
+      value,
+    });
+    let [count, next] = [0, 0];
+    const countTo = (end: number): number => {
+      for (; next < end; next++) count += counts[next] ?? 0;
+      return count;
+    };
+    const lines = this.shown.map(({ le, end }) => line(`${name}_bucket`, { le }, countTo(end)));
+    const all = countTo(counts.length);
+    lines.push(line(`${name}_bucket`, { le: '+Inf' }, all));
+    lines.push(line(`${name}_sum`, {}, sum / unit), line(`${name}_count`, {}, all));
+    return lines;
   }
 }
 
 function samples(cells: ReadonlySet<Cell>) {
   return [...cells].map(({ value, labels }) => ({ value, labels }));
-}
-
-/** The lines of one histogram series, in prom-client's form: its `get` merges `sharedLabels` into `labels`. */
-function exported(name: string, cell: HistogramCell, bounds: readonly number[]) {
-  const bucket = `${name}_bucket`;
-  const line = (metricName: string, labels: Record<string, string | number>, value: number) => ({
-    metricName,
-    labels,
-    sharedLabels: cell.labels,
-    value,
-  });
-  let count = 0;
-  const lines = bounds.map((le, i) => line(bucket, { le }, (count += cell.counts[i] ?? 0)));
-  count += cell.counts[bounds.length] ?? 0;
-  lines.push(line(bucket, { le: '+Inf' }, count));
-  lines.push(line(`${name}_sum`, {}, cell.sum), line(`${name}_count`, {}, count));
-  return lines;
 }
 
 /** How a table creates and ends the series of one key. */
@@ -176,10 +200,10 @@ export interface SeriesKind<S> {
   merge(series: S, other: S): void;
 }
 
-/** A key keeps its labels while idle for this long, however short it was active. */
+/** A key that has been idle for this long loses its labels. */
+export const IDLE_MS = 3_600_000;
+/** While no place is free, a key keeps its labels for at least this long while idle, however short it was active. */
 export const IDLE_MIN_MS = 60_000;
-/** After being idle for this long, a key always loses its labels. */
-export const IDLE_MAX_MS = 3_600_000;
 /** Label of all keys without their own labels. */
 export const OTHER = 'other';
 
@@ -194,15 +218,17 @@ interface Entry<S> {
 
 /**
  * Limits the number of series: at most `limit` keys (pool, namespace, queue) have their own labels, all others share
- * one set per pool, `other`. A key is released when it has been idle for as long as it was active before, but at least
- * a minute and at most an hour: 100,000 reply queues, each used once, are gone after a minute, while a queue that was
- * active all day may pause. The values of its counters are added to `other`; a queue that comes back starts at zero.
+ * one set per pool, `other`. A key is released when it has been idle for an hour. If a new key finds no free place,
+ * keys are released that have been idle for as long as they were active before, but at least a minute: reply queues,
+ * each used once, must not keep the places of others for an hour. The values of the counters of a released key are
+ * added to `other`; a queue that comes back starts at zero.
  */
 export class SeriesTable<S> {
   private readonly entries = new Map<string, Map<string, Map<string, Entry<S>>>>();
   private readonly others = new Map<string, S>();
+  private last: Entry<S> | undefined;
   private held = 0;
-  private nextSweepMs = 0;
+  private nextMakeRoomMs = 0;
 
   constructor(
     private readonly limit: number,
@@ -215,11 +241,19 @@ export class SeriesTable<S> {
     return this.held;
   }
 
-  /** The series of a key: its own, or those of `other`. Three map lookups, nothing allocated for a known key. */
+  /**
+   * The series of a key: its own, or those of `other`. Nothing is allocated for a known key. The key of the call before
+   * is compared first, as what happens to a job is counted in a row; any other costs three map lookups.
+   */
   get(pool: string, namespace: string, queue: string): S {
     const nowMs = this.clock();
-    const entry = this.entries.get(pool)?.get(namespace)?.get(queue);
+    const { last } = this;
+    const entry =
+      last?.queue === queue && last.namespace === namespace && last.pool === pool
+        ? last
+        : this.entries.get(pool)?.get(namespace)?.get(queue);
     if (entry) {
+      this.last = entry;
       entry.lastSeenMs = nowMs;
       return entry.series;
     }
@@ -241,14 +275,24 @@ export class SeriesTable<S> {
     return series;
   }
 
-  /** Releases keys that have been idle for long enough. Called at each scrape, and when the table is full. */
+  /** Releases keys that have been idle for an hour. Called at each scrape. */
   sweep(): void {
+    this.release(() => IDLE_MS);
+  }
+
+  /** Releases keys that have been idle for as long as they were active; at most once a second, as it visits all keys. */
+  private makeRoom(nowMs: number): void {
+    if (nowMs < this.nextMakeRoomMs) return;
+    this.nextMakeRoomMs = nowMs + 1_000;
+    this.release(({ firstSeenMs, lastSeenMs }) =>
+      Math.min(Math.max(lastSeenMs - firstSeenMs, IDLE_MIN_MS), IDLE_MS),
+    );
+  }
+
+  private release(allowedMs: (entry: Entry<S>) => number): void {
     const nowMs = this.clock();
-    this.nextSweepMs = nowMs + 1_000;
     for (const entry of this.all()) {
-      const busyMs = entry.lastSeenMs - entry.firstSeenMs;
-      const allowedMs = Math.min(Math.max(busyMs, IDLE_MIN_MS), IDLE_MAX_MS);
-      if (nowMs - entry.lastSeenMs >= allowedMs) this.retire(entry);
+      if (nowMs - entry.lastSeenMs >= allowedMs(entry)) this.retire(entry);
     }
   }
 
@@ -256,7 +300,7 @@ export class SeriesTable<S> {
     // A queue may really be called `other`: it shares the labels, because two equal lines would make the whole scrape
     // invalid.
     if (namespace === OTHER && (queue === OTHER || queue === '')) return this.other(pool);
-    if (this.held >= this.limit && nowMs >= this.nextSweepMs) this.sweep();
+    if (this.held >= this.limit) this.makeRoom(nowMs);
     if (this.held >= this.limit) return this.other(pool);
     const series = this.kind.create(pool, namespace, queue);
     this.store({ pool, namespace, queue, series, firstSeenMs: nowMs, lastSeenMs: nowMs });
@@ -277,6 +321,7 @@ export class SeriesTable<S> {
     queues?.delete(entry.queue);
     if (queues?.size === 0) this.entries.get(entry.pool)?.delete(entry.namespace);
     this.held -= 1;
+    this.last = undefined;
     this.kind.merge(entry.series, this.other(entry.pool));
   }
 

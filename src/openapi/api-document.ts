@@ -1,10 +1,14 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { type INestApplication, Injectable } from '@nestjs/common';
 import { QueueError } from '../domain/errors.js';
 import { asciiJson } from '../http/answer/answer.js';
 import { version } from '../http/version.js';
-import { buildDocument } from './document.js';
 
-/** The OpenAPI document of this server's native API, built at the first request for it. */
+/** The document that `npm run build` wrote. Nest's swagger module and Swagger UI are not installed with the package. */
+export const BUILT_DOCUMENT = join(import.meta.dirname, 'document.json');
+
+/** The OpenAPI document of this server's native API: the build's; without a build it is made at the first request. */
 @Injectable()
 export class ApiDocument {
   private app: INestApplication | undefined;
@@ -17,10 +21,13 @@ export class ApiDocument {
 
   /** @returns the JSON, in ASCII */
   json(): Promise<Buffer> {
-    if (this.app === undefined) throw new QueueError('internal', 'the document is of no application');
-    this.text ??= buildDocument(this.app, version.number).then((document) =>
-      Buffer.from(asciiJson(document), 'latin1'),
-    );
+    this.text ??= readFile(BUILT_DOCUMENT).catch(() => this.build());
     return this.text;
+  }
+
+  private async build(): Promise<Buffer> {
+    if (this.app === undefined) throw new QueueError('internal', 'the document is of no application');
+    const { buildDocument } = await import('./document.js');
+    return Buffer.from(asciiJson(await buildDocument(this.app, version.number)), 'latin1');
   }
 }

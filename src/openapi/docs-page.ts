@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 
@@ -61,8 +61,19 @@ export interface PageFile {
   readonly bytes: Buffer;
 }
 
-const packageFile = (name: string) => (): Buffer =>
-  readFileSync(join(dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json')), name));
+/** Where the build puts the files of Swagger UI. */
+export const BUILT_PAGE = join(import.meta.dirname, 'page');
+/** What the page uses of the package swagger-ui-dist. */
+export const PACKAGE_FILES = ['swagger-ui.css', 'swagger-ui-bundle.js'] as const;
+
+/** Reads a file of Swagger UI: from the build, or without one from the package, which only developers have. */
+const packageFile = (name: (typeof PACKAGE_FILES)[number]) => (): Buffer => {
+  const built = join(BUILT_PAGE, name);
+  if (existsSync(built)) return readFileSync(built);
+  return readFileSync(
+    join(dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json')), name),
+  );
+};
 
 const SOURCES = {
   page: { type: 'text/html; charset=utf-8', read: () => Buffer.from(HTML) },

@@ -40,7 +40,7 @@ describe('several workers', () => {
         .split('\n')
         .filter((line) => line.startsWith('infra_lmstfy_http_http_codes{') && line.includes('code="201"'));
       expect(codes.map((line) => line.split(' ').at(-1))).toEqual(['20']);
-      expect(text).toContain('stale_ack_total');
+      expect(text).toContain('stale_acks_total');
     });
 
     it('replaces a worker that was killed, and tells the new one what had been switched', async () => {

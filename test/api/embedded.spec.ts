@@ -125,6 +125,21 @@ describe('the embedded Redis', () => {
     expect(statSync(join(dataDir, 'default')).mode & 0o777).toBe(0o700);
   });
 
+  it('has the limit of its memory that is set, by default none', async () => {
+    const limitOf = async ({ socketPath }: EmbeddedRedis) =>
+      (await client(socketPath).config('GET', 'maxmemory'))[1];
+    const limited = async (maxMemoryBytes: number) => {
+      const redis = await EmbeddedRedis.start({ pool: 'default', dataDir, log: quiet, maxMemoryBytes });
+      opened.push(redis);
+      return redis;
+    };
+    const first = await limited(100_000_000);
+    expect(await limitOf(first)).toBe('100000000');
+    await first.stop();
+    const second = await limited(0);
+    expect(await limitOf(second)).toBe('0');
+  });
+
   it('fsyncs before it stops, frees the folder, and has all data at the next start', async () => {
     const first = await start();
     await client(first.socketPath).set('job', 'kept');

@@ -54,7 +54,7 @@ describe('metrics', () => {
     expect(count('infra_lmstfy_http_http_codes', 'api="/api/:namespace/:queue"', 'code="201"')).toBe(4);
     // The delay and the lease end so close to one another that one round may move both.
     expect(count('pumphouse_pump_lateness_seconds_count')).toBeGreaterThanOrEqual(1);
-    expect(count('pumphouse_pumped_jobs_total', 'outcome="died"')).toBe(1);
+    expect(count('pumphouse_jobs_pumped_total', 'outcome="died"')).toBe(1);
     expect(count('pumphouse_queue_oldest_ready_age_seconds', queue)).toBeGreaterThan(0);
     expect(count('pumphouse_redis_up')).toBe(1);
     expect(text).not.toContain(app.token);
@@ -73,7 +73,7 @@ describe('metrics', () => {
     await app.get('stale?ttr=1');
     await waitFor(async () => (await app.get('stale/size')).text.includes('"size":1'), 5_000);
     await app.delete(`stale/job/${id}`);
-    expect(value(await scrape(), 'pumphouse_stale_ack_total', 'kind="late"', app.namespace)).toBe(1);
+    expect(value(await scrape(), 'pumphouse_stale_acks_total', 'kind="late"', app.namespace)).toBe(1);
   });
 
   it('shows no client without a token', async () => {

@@ -48,7 +48,7 @@ describe('a job that kills its worker each time', () => {
       },
     });
     expect((await app.admin('GET', '/metrics')).text).toMatch(
-      /pumphouse_pumped_jobs_total\{pool="default",outcome="died"\} [1-9]/,
+      /pumphouse_jobs_pumped_total\{pool="default",outcome="died"\} [1-9]/,
     );
 
     const other = await app.publish('poisoned?tries=1', 'food');

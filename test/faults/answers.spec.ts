@@ -89,7 +89,7 @@ describe('an acknowledgement that names no lease, as lmstfy has it', () => {
     expect((await app.get(`slow/job/${id}`)).status).toBe(404);
     const metrics = (await app.admin('GET', '/metrics')).text.split('\n');
     const stale = metrics.filter(
-      (line) => line.startsWith('pumphouse_stale_ack_total{') && line.includes(app.namespace),
+      (line) => line.startsWith('pumphouse_stale_acks_total{') && line.includes(app.namespace),
     );
     expect(stale.find((line) => line.includes('kind="possible"'))).toMatch(/ 1$/);
     // The ack of the real lease holder has no effect, but it cannot see that: lmstfy always answers 204.

@@ -88,7 +88,7 @@ describe('jobs with one try', () => {
   /** Leases of the first server that were given back. */
   async function undone(): Promise<number> {
     const metrics = await (await fetch(`${servers[0]!.adminUrl}/metrics`)).text();
-    const counts = metrics.matchAll(/^pumphouse_undone_leases_total\{.*\} (\d+)/gm);
+    const counts = metrics.matchAll(/^pumphouse_leases_undone_total\{.*\} (\d+)/gm);
     return Array.from(counts, ([, count]) => Number(count)).reduce((sum, count) => sum + count, 0);
   }
 });

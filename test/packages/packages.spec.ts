@@ -97,10 +97,17 @@ describe('installed in an empty folder', () => {
         import { Pumphouse } from '@pumphouse/client';
         const server = await startTestServer();
         const { id } = await new Pumphouse(server).publish({ queue: 'mail', data: 1 });
-        console.log(id.length);
+        const [document, page] = await Promise.all(
+          ['v1/openapi.json', 'docs/swagger-ui-bundle.js'].map((path) => fetch(new URL(path, server.url))),
+        );
+        console.log(id.length, document.status, page.status);
         await server.stop();`,
       );
-      expect(await project.node('serve.js')).toBe('26\n');
+      expect(await project.node('serve.js')).toBe('26 200 200\n');
+      // Its documentation page needs neither: the second reports installations to others.
+      expect(project.installed()).toContain('@nestjs/core');
+      for (const name of ['@nestjs/swagger', 'swagger-ui-dist', '@scarf/scarf'])
+        expect(project.installed()).not.toContain(name);
     },
     LIMIT_MS,
   );

@@ -24,7 +24,7 @@ const coded = (status: number, code: ErrorCode, error: string): Refusal => ({
 });
 
 /** lmstfy's answer to each code. Where lmstfy has a body, ours is fixed to it. */
-const REFUSALS: Record<ErrorCode, (message: string) => Refusal> = {
+export const REFUSALS: Record<ErrorCode, (message: string) => Refusal> = {
   invalid_argument: (message) => text(400, message),
   pool_not_found: () => text(404, 'pool not found'),
   job_not_found: () => text(404, 'job not found'),

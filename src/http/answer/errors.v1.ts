@@ -90,6 +90,11 @@ export const PROBLEMS: Readonly<Record<ErrorCode, { readonly status: number; rea
   internal: { status: 500, detail: 'internal error' },
 };
 
+/** True if the answer of the native API has the header `Retry-After`. */
+export function hasRetryAfter(code: ErrorCode): boolean {
+  return PROBLEMS[code].status === 503 || SOON_OVER.has(code);
+}
+
 /** The status of each code of errors that occur before a route is found. */
 export const HTTP_PROBLEMS = { bad_request: 400, not_found: 404, method_not_allowed: 405 } as const;
 export type HttpCode = keyof typeof HTTP_PROBLEMS;
@@ -131,7 +136,7 @@ function ofQueueError(error: QueueError): Refusal {
     holder_id: error instanceof UniqueKeyTakenError ? error.holderId : undefined,
   };
   const refusal = problem(status, error.code, detail ?? messageOf(error), more);
-  if (status !== 503 && !SOON_OVER.has(error.code)) return refusal;
+  if (!hasRetryAfter(error.code)) return refusal;
   const later = { ...refusal, headers: RETRY_SOON };
   return error instanceof UnconfirmedError ? withJobIds(later, error.jobIds) : later;
 }

@@ -30,6 +30,8 @@ export interface EmbeddedRedisOptions {
   readonly dataDir: string;
   /** When the AOF is synced to disk; `everysec` by default. Set on an adopted Redis too. */
   readonly appendfsync?: 'everysec' | 'always';
+  /** Limit of its data in bytes; 0 or left out: none is set. Set on an adopted Redis too. */
+  readonly maxMemoryBytes?: number;
   readonly log: Log;
   /** Path of the program; default: redis-server, else valkey-server, from PATH. */
   readonly program?: string;
@@ -57,6 +59,7 @@ export class EmbeddedRedis {
     private readonly lock: OwnerLock,
     private readonly log: Log,
     private readonly appendfsync: 'everysec' | 'always',
+    private readonly maxMemoryBytes: number,
   ) {}
 
   /**
@@ -73,9 +76,17 @@ export class EmbeddedRedis {
     const dir = join(resolve(options.dataDir), options.pool);
     mkdirSync(dir, { recursive: true, mode: 0o700 });
     const real = realpathSync(dir);
-    const { log, appendfsync = 'everysec' } = options;
+    const { log, appendfsync = 'everysec', maxMemoryBytes = 0 } = options;
     const lock = OwnerLock.take(real);
-    const redis = new EmbeddedRedis(real, socketPathOf(real), program, lock, log, appendfsync);
+    const redis = new EmbeddedRedis(
+      real,
+      socketPathOf(real),
+      program,
+      lock,
+      log,
+      appendfsync,
+      maxMemoryBytes,
+    );
     try {
       await redis.begin();
     } catch (error) {
@@ -170,6 +181,9 @@ export class EmbeddedRedis {
       await sleep(20, undefined, { signal: this.halt.signal });
     }
     await connection.call('CONFIG', 'SET', 'appendfsync', this.appendfsync);
+    // Without a limit here, one that an operator has set by hand stays.
+    if (this.maxMemoryBytes > 0)
+      await connection.call('CONFIG', 'SET', 'maxmemory', String(this.maxMemoryBytes));
     this.connection = connection;
     this.upSinceMs = Date.now();
     const onLost = () => {

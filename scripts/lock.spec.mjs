@@ -1,0 +1,30 @@
+import { readFileSync } from 'node:fs';
+import semver from 'semver';
+
+/** The oldest of each line of Node.js that package.json allows and that is maintained. */
+const NODES = ['20.19.0', '22.12.0', '24.0.0'];
+
+const { packages } = JSON.parse(readFileSync(new URL('../package-lock.json', import.meta.url), 'utf8'));
+/** What `npm ci --omit=dev` installs. */
+const installed = Object.entries(packages).filter(
+  ([path, { dev }]) => path.startsWith('node_modules/') && !dev,
+);
+
+describe('the packages of a server', () => {
+  it('are those of package.json and theirs', () => {
+    const paths = installed.map(([path]) => path);
+    expect(paths).toEqual(expect.arrayContaining(['node_modules/@nestjs/core', 'node_modules/ioredis']));
+    expect(paths).not.toContain('node_modules/jest');
+  });
+
+  it.each(NODES)('run on Node.js %s by their own word', (node) => {
+    const wrong = installed.filter(([, { engines = {} }]) => !semver.satisfies(node, engines.node ?? '*'));
+    expect(wrong.map(([path, { version }]) => `${path} ${version}`)).toEqual([]);
+  });
+
+  it('run no script when they are installed', () => {
+    expect(installed.filter(([, { hasInstallScript }]) => hasInstallScript).map(([path]) => path)).toEqual(
+      [],
+    );
+  });
+});

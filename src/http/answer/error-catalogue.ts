@@ -1,0 +1,170 @@
+import type { ErrorCode } from '../../domain/errors.js';
+import type { HttpCode } from './errors.v1.js';
+
+/** What an error means, and what its receiver can do. Both are for docs/reference/errors.md; no answer has them. */
+interface ErrorText {
+  readonly about: string;
+  readonly action: string;
+}
+
+const FIX = 'Correct the request; a repetition fails again.';
+const LATER = 'Repeat the request after `Retry-After`.';
+
+/** The text of each code: a new one fails the build until it has one. */
+export const ERROR_TEXTS: Readonly<Record<ErrorCode | HttpCode, ErrorText>> = {
+  bad_request: { about: 'The request is not valid HTTP.', action: FIX },
+  not_found: { about: 'There is no such call.', action: 'Check the path.' },
+  method_not_allowed: {
+    about: 'The path has no such method.',
+    action: 'Use one of the methods in the header `Allow`.',
+  },
+  invalid_argument: {
+    about: 'A field or a parameter breaks its rule. `errors` names up to 20 of them.',
+    action: FIX,
+  },
+  pool_not_found: {
+    about: 'The server has no pool with the name in the token.',
+    action: 'Check the token, and `pools` in the configuration.',
+  },
+  job_not_found: {
+    about: 'The job does not exist, no longer exists, or is in a queue that the token may not use.',
+    action: 'If the job was acknowledged or its ttl is over, nothing is to be done.',
+  },
+  recurring_not_found: { about: 'There is no recurring job with this id.', action: 'Check the id.' },
+  worker_not_found: {
+    about: 'There is no worker with this name.',
+    action: 'Check the name. A worker session ends when its worker stops.',
+  },
+  queue_not_found: { about: 'The queue does not exist.', action: 'Check the name, or publish a job to it.' },
+  target_not_found: { about: 'There is no push target with this name.', action: 'Check the name.' },
+  job_exists: {
+    about: 'A job with this id exists.',
+    action: 'If the publish was repeated, nothing is to be done. Else choose another id.',
+  },
+  dependency_cycle: { about: 'The job would depend on itself.', action: FIX },
+  too_many_dependencies: {
+    about: 'The job would depend on too many jobs, or the check for a cycle would take too long.',
+    action: 'Depend on fewer jobs.',
+  },
+  has_dependents: {
+    about: 'Other jobs depend on this one. `dependents` has some of their ids.',
+    action: 'Cancel or delete those jobs too.',
+  },
+  not_waiting: {
+    about: 'The job is leased, done, dead or cancelled: only a job that waits can be changed.',
+    action: 'Read the job again.',
+  },
+  job_done: { about: 'The job is done: it cannot be cancelled.', action: 'Nothing is to be done.' },
+  due_unknown: {
+    about: 'The change needs the due time of the job, which is not known.',
+    action: 'Set `delay_ms` or `due_at` in the change.',
+  },
+  lease_lost: {
+    about:
+      'The lease is not the present one: it expired, or was given back. `state` is where the job is now.',
+    action: 'Stop working on the job. Another worker may have it.',
+  },
+  leased: {
+    about: 'The job is leased by a worker.',
+    action: 'Wait until the lease ends, or delete the job by force.',
+  },
+  not_leased: {
+    about: 'The job has no lease that could be revoked. `state` is where the job is now.',
+    action: 'Nothing is to be done.',
+  },
+  unique_key_taken: {
+    about: 'Another job holds the unique key. `holder_id` is its id, if the token may know it.',
+    action: 'Usually nothing is to be done: the work is queued already.',
+  },
+  idempotency_key_reused: {
+    about: 'The idempotency key was used with another request.',
+    action: 'Use a new key for each request. This is a bug of the client.',
+  },
+  too_many_queues: {
+    about: 'The namespace has as many queues as it may have.',
+    action: 'Use fewer queues, or raise `limits.max_queues_per_namespace`.',
+  },
+  queue_full: {
+    about: 'The queue has as many jobs as it may have.',
+    action: `${LATER} Let consumers work, or raise \`limits.max_jobs_per_queue\`.`,
+  },
+  namespace_full: {
+    about: 'The jobs of the namespace have as many bytes as they may have.',
+    action: `${LATER} Let consumers work, or raise \`limits.max_bytes_per_namespace\`.`,
+  },
+  queue_draining: {
+    about: 'The queue is being drained: it accepts no jobs until it is empty.',
+    action: 'Publish later, or end the drain.',
+  },
+  queue_not_empty: {
+    about: 'The queue has jobs: it cannot be forgotten.',
+    action: 'Purge the queue first.',
+  },
+  target_in_use: { about: 'A queue pushes to this target.', action: 'End the push of that queue first.' },
+  push_disabled: { about: 'This server does not push.', action: 'Set `push.enabled = true`.' },
+  token_missing: {
+    about: 'The request has no token.',
+    action: 'Send a token in the header `X-Token`, or as `Authorization: Bearer`.',
+  },
+  token_invalid: {
+    about: 'The token does not exist, has expired, or is of another namespace.',
+    action: 'Use a token of the namespace in the path.',
+  },
+  verb_missing: {
+    about: 'The token lacks the permission that the call needs.',
+    action: 'Use a token with that permission.',
+  },
+  queue_not_allowed: {
+    about: 'The token is not for this queue.',
+    action: 'Use a token for the queue.',
+  },
+  rate_limited: {
+    about: 'The token has used up its rate limit for this interval.',
+    action: 'Repeat the request in the next interval.',
+  },
+  too_many_waiters: {
+    about: 'The token has as many long polls in this process as it may have.',
+    action: `${LATER} Or raise \`limits.max_waiters_per_token\`.`,
+  },
+  too_many_streams: {
+    about: 'The token has as many event streams in this process as it may have.',
+    action: `${LATER} Or raise \`events.max_streams_per_token\`.`,
+  },
+  uri_too_long: { about: 'The address is longer than `server.max_url_bytes`.', action: FIX },
+  headers_too_large: {
+    about: 'The headers are longer than `server.max_header_bytes`, or there are more than 2,000.',
+    action: FIX,
+  },
+  body_too_large: {
+    about:
+      'The body is larger than `limits.max_body_bytes` or `limits.max_bulk_bytes`. `detail` names the limit.',
+    action: 'Send less, or raise the limit.',
+  },
+  store_full: {
+    about: 'Redis has reached its `maxmemory`.',
+    action: 'Let consumers work, which needs no memory; then publish again.',
+  },
+  disk_full: { about: 'Redis cannot write to its disk.', action: `${LATER} The operator must free space.` },
+  durability_unavailable: {
+    about: 'The pool cannot give the durability of this publish now. Nothing was stored.',
+    action: `${LATER} Or publish with less: \`X-Durability: memory\`.`,
+  },
+  not_replicated: {
+    about: 'The jobs are stored, but their durability was not confirmed in time. Consumers may get them.',
+    action: 'Repeat the request with the ids in the header `X-Job-ID`: they are stored once.',
+  },
+  pool_moving: { about: 'The call is not possible while the pool moves to another Redis.', action: LATER },
+  pool_unavailable: {
+    about: 'Redis did not answer in time. A call that changes jobs may have been done.',
+    action: `${LATER} Publishes with an \`Idempotency-Key\` are stored once.`,
+  },
+  overloaded: {
+    about: 'The process has as many requests, long polls or connections as it may have. Nothing was done.',
+    action: LATER,
+  },
+  shutting_down: { about: 'The server stops.', action: `${LATER} A new connection reaches another server.` },
+  internal: {
+    about: 'A bug of the server.',
+    action: 'Report it. The log has the details under the `X-Request-Id` of the answer.',
+  },
+};
