@@ -118,6 +118,10 @@ export class EnginePumphouse extends Producer {
     return needsServer('stats');
   }
 
+  get targets(): never {
+    return needsServer('targets');
+  }
+
   private async shutDown(): Promise<void> {
     await Promise.all([...this.started].map((worker) => worker.stop()));
     await this.engine.stop();

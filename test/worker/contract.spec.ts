@@ -81,6 +81,7 @@ describe('a Pumphouse without a server', () => {
   it('says what needs a server', () => {
     expect(() => pumphouse.recurring).toThrow(PumphouseError);
     expect(() => pumphouse.recurring).toThrow(/^unsupported: `recurring` needs a server/);
+    expect(() => pumphouse.targets).toThrow(/^unsupported: `targets` needs a server/);
   });
 
   it('gives a slow reader of events all of them, in order', async () => {
