@@ -1,7 +1,7 @@
 import { type INestApplication, Injectable } from '@nestjs/common';
 import { QueueError } from '../domain/errors.js';
 import { asciiJson } from '../http/answer/answer.js';
-import { version } from '../http/version.js';
+import { version } from '../domain/version.js';
 import { buildDocument } from './document.js';
 
 /** The OpenAPI document of this server's native API, built at the first request for it. */

@@ -1,4 +1,6 @@
 import { register } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 
 /**
  * One store for all specs of a run; specs keep apart by random namespaces. PUMPHOUSE_TEST_TOPOLOGY says which: standalone, sentinel or
@@ -13,5 +15,7 @@ export default async function globalSetup() {
   const topology = await startTopology(name);
   process.env.PUMPHOUSE_TEST_REDIS = topology.urls.join(' ');
   process.env.PUMPHOUSE_TEST_TARGET = JSON.stringify(topology.target);
+  // What `pumphouse login` keeps for the user of this machine is no part of the tests.
+  process.env.XDG_CONFIG_HOME = join(tmpdir(), `pumphouse-no-login-${String(process.pid)}`);
   globalThis.pumphouseTestTopology = topology;
 }
