@@ -45,7 +45,7 @@ export function benchCommand(open: OpenSession): Command {
     .addHelpText(
       'after',
       `
-It uses a queue of its own, bench-…, and removes it. The token needs publish, consume and admin.
+It uses a queue of its own, bench-…, and deletes its jobs; the statistics of the queue stay for a day. The token needs publish, consume and admin.
 The numbers are those of this client and this network: run it where your workers run.`,
     )
     .action(async (options: BenchOptions, command: Command) => {

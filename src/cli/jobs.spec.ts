@@ -282,9 +282,10 @@ describe('pumphouse job, queue and dead', () => {
   it('exits with 2 and a reason when the server is away, with 1 when it refuses; no token is printed', async () => {
     const away = await cli.call('queue', 'ls', '--url', 'http://127.0.0.1:1', '--timeout', '0.3');
     expect([away.code, away.out]).toEqual([2, '']);
-    expect(away.err).toMatch(/^pumphouse: (network|timeout): /);
+    expect(away.err).toMatch(/^pumphouse: (network|timeout): .*\nIs the server running, .*--url/);
     const refused = await cli.call('queue', 'ls', '--token', 'secret-token-1');
     expect([refused.code, refused.err]).toEqual([1, expect.stringContaining('token_invalid')]);
+    expect(refused.err).toContain('\nIs it a token of this namespace? Make one: pumphouse token create');
     for (const { out, err } of [away, refused]) {
       expect(out + err).not.toContain(app.token);
       expect(out + err).not.toContain('secret-token-1');

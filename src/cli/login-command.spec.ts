@@ -105,6 +105,15 @@ describe('pumphouse login', () => {
     ]);
   });
 
+  it('is not needed by `serve`, which a wrong address in the environment does not stop', async () => {
+    cli.env['PUMPHOUSE_URL'] = 'nonsense';
+    cli.env['PUMPHOUSE_ADMIN_URL'] = 'nonsense';
+    expect((await cli.call('queue', 'ls')).code).toBe(2);
+    const { code, out } = await cli.call('serve', '--print-default-config');
+    expect([code, out]).toEqual([0, expect.stringContaining('[server]')]);
+    expect((await cli.call('serve', '--check-config')).code).toBe(0);
+  });
+
   it('counts after the environment, which counts after options', async () => {
     await login();
     cli.env['PUMPHOUSE_URL'] = 'http://127.0.0.1:1';

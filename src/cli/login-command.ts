@@ -54,7 +54,7 @@ async function checkedContext(command: Command, output: Output): Promise<Context
   if (namespace === undefined) command.error('error: --namespace is needed');
   const withinMs = timeout * 1_000;
   const context = {
-    url: new URL(url ?? DEFAULT_URL).href,
+    url: withoutPassword(new URL(url ?? DEFAULT_URL)),
     namespace,
     token: token === undefined ? await tokenFrom(output) : secretOf(token, 'the token'),
   };
@@ -70,6 +70,10 @@ async function checkedContext(command: Command, output: Output): Promise<Context
   const target = { url: adminUrl, account: user, timeoutMs: withinMs, tls: trustOf(tls) };
   await new AdminClient(target).call({ method: 'GET', path: ['version'] });
   return { ...context, admin: adminUrl.origin, ...(user === undefined ? {} : { account: user }) };
+}
+
+function withoutPassword({ origin, pathname }: URL): string {
+  return `${origin}${pathname}`;
 }
 
 function isRightsError(error: unknown): boolean {

@@ -2,12 +2,6 @@ import { InvalidArgumentError } from 'commander';
 
 /* Values of options. Commander prints the message of an error behind the name of the option. */
 
-export function parseUrl(text: string): URL {
-  const url = URL.parse(text);
-  if (url?.protocol === 'http:' || url?.protocol === 'https:') return url;
-  throw new InvalidArgumentError('It must begin with http:// or https://.');
-}
-
 /** The time-out of a call. */
 export function parseSeconds(text: string): number {
   const seconds = Number(text);

@@ -219,6 +219,13 @@ describe('the command line', () => {
     expect(calls).toEqual([]);
   });
 
+  it('does not print the password of a wrong address', async () => {
+    const { code, out, err } = await call('pools', '--admin', 'ops:hidden@host:7778');
+    expect([code, out]).toEqual([2, '']);
+    expect(err).toContain('error: --admin (or its environment variable) must begin with http://');
+    expect(err).not.toContain('hidden');
+  });
+
   it('prints its version', async () => {
     const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
     expect(await call('--version')).toEqual({ code: 0, out: `${version}\n`, err: '' });

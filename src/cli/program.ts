@@ -31,6 +31,21 @@ const NO_CALLS = ['serve', 'import-lmstfy', 'login', 'logout', 'completion', COM
 /** HTTP statuses from here on are failures of the server. */
 const SERVER_ERROR = 500;
 
+/** What to do about an error of the API, by its code. */
+const HINTS = new Map([
+  [
+    'token_invalid',
+    'Is it a token of this namespace? Make one: pumphouse token create NAMESPACE -d "what it is for"',
+  ],
+  ['verb_missing', 'Make a token with this permission: pumphouse token create NAMESPACE --verbs …'],
+  ['queue_not_allowed', 'Name a queue of the token (--queue), or use a token for all queues.'],
+  ['push_disabled', 'Set push.enabled = true in the configuration of the server.'],
+  ['queue_not_empty', 'Delete its jobs first: pumphouse queue purge QUEUE --state all'],
+  ['target_in_use', 'Take it from its queues first: pumphouse queue set QUEUE push=null'],
+]);
+const NO_ANSWER =
+  'Is the server running, and is its address right? See --url, PUMPHOUSE_URL, pumphouse login.';
+
 const EXAMPLES = `
 Examples:
   pumphouse serve -c /etc/pumphouse.toml
@@ -66,7 +81,10 @@ export async function run(args: readonly string[], output: Output): Promise<numb
     }
     if (isPumphouseError(error)) {
       const fields = error.fields.map(({ field, rule }) => `  ${printable(`${field}: ${rule}`)}\n`);
-      output.err(`pumphouse: ${printable(error.message)}\n${fields.join('')}`);
+      const hint = error.status === 0 ? NO_ANSWER : HINTS.get(error.code);
+      output.err(
+        `pumphouse: ${printable(error.message)}\n${fields.join('')}${hint === undefined ? '' : `${hint}\n`}`,
+      );
       return error.status > 0 && error.status < SERVER_ERROR ? EXIT.refused : EXIT.failed;
     }
     throw error;

@@ -49,7 +49,13 @@ function queueRow({ queue, counts, ...rest }: QueueDetails): string[] {
   return [queue, stateOf(rest), ...[ready, scheduled, blocked, leased, dead, done].map(String)];
 }
 
-function stateOf({ pausedAt, drainingAt }: Pick<QueueDetails, 'pausedAt' | 'drainingAt'>): string {
+/** A queue that does not exist is listed for its statistics, its recurring jobs or the workers that wait for it. */
+function stateOf({
+  exists,
+  pausedAt,
+  drainingAt,
+}: Pick<QueueDetails, 'exists' | 'pausedAt' | 'drainingAt'>): string {
+  if (!exists) return '-';
   if (pausedAt !== null) return 'paused';
   return drainingAt === null ? 'active' : 'draining';
 }

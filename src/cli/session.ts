@@ -4,7 +4,7 @@ import { type Command, Option } from 'commander';
 import { AdminClient, Unreachable } from './admin-client.js';
 import { type Context, contextFile, readContext } from './context.js';
 import type { TlsTrust } from './http-call.js';
-import { parseSeconds, parseUrl } from './parse.js';
+import { parseSeconds } from './parse.js';
 import type { Output } from './print.js';
 
 /** The environment of a command: the clients of a server, and the output. */
@@ -27,10 +27,10 @@ export const DEFAULT_TIMEOUT_S = 10;
 const GROUP = 'Connection:';
 
 export interface ConnectionOptions {
-  readonly url?: URL | string;
+  readonly url?: string;
   readonly namespace?: string;
   readonly token?: string;
-  readonly admin?: URL | string;
+  readonly admin?: string;
   readonly account?: string;
   readonly ca?: string;
   readonly cert?: string;
@@ -43,16 +43,14 @@ export interface ConnectionOptions {
 /** Options of every command that calls a server. They are allowed anywhere on the line, so the root has them, too. */
 export function withConnectionOptions(command: Command): void {
   const options = [
-    new Option('--url <url>', `the server's API (default: ${DEFAULT_URL})`)
-      .env('PUMPHOUSE_URL')
-      .argParser(parseUrl),
+    new Option('--url <url>', `the server's API (default: ${DEFAULT_URL})`).env('PUMPHOUSE_URL'),
     new Option('--namespace <name>', 'the namespace').env('PUMPHOUSE_NAMESPACE'),
     new Option('--token <token>', 'a token of the namespace; @FILE reads it from a file').env(
       'PUMPHOUSE_TOKEN',
     ),
-    new Option('--admin <url>', `the server's admin port (default: ${DEFAULT_ADMIN})`)
-      .env('PUMPHOUSE_ADMIN_URL')
-      .argParser(parseUrl),
+    new Option('--admin <url>', `the server's admin port (default: ${DEFAULT_ADMIN})`).env(
+      'PUMPHOUSE_ADMIN_URL',
+    ),
     new Option('--account <user:password>', 'an account of the admin port; @FILE reads it from a file').env(
       'PUMPHOUSE_ADMIN_AUTH',
     ),
@@ -88,7 +86,20 @@ export function givenOptions(command: Command): ConnectionOptions {
       }
     }
   }
+  checkUrls(command, given);
   return given;
+}
+
+/**
+ * Here and not while options are parsed: a wrong one in the environment is no reason for `serve` not to start. The error
+ * does not print the URL, which may have a password.
+ */
+function checkUrls(command: Command, { url, admin }: ConnectionOptions): void {
+  for (const [name, text] of Object.entries({ url, admin })) {
+    const { protocol } = URL.parse(text ?? DEFAULT_URL) ?? {};
+    if (protocol !== 'http:' && protocol !== 'https:')
+      command.error(`error: --${name} (or its environment variable) must begin with http:// or https://`);
+  }
 }
 
 export function openSession(command: Command, output: Output): Session {
@@ -130,7 +141,7 @@ function adminOf(given: ConnectionOptions, kept: Context, timeoutMs: number): Ad
   return new AdminClient({ url, account, timeoutMs, tls: trustOf(given) });
 }
 
-function isSameServer(given: URL | string | undefined, kept: string): boolean {
+function isSameServer(given: string | undefined, kept: string): boolean {
   return given === undefined || new URL(given).origin === URL.parse(kept)?.origin;
 }
 
