@@ -1,7 +1,7 @@
 import cluster from 'node:cluster';
 import { setFlagsFromString } from 'node:v8';
 import { Command } from 'commander';
-import { version } from './http/version.js';
+import { version } from './domain/version.js';
 import { ConfigError } from './config/problems.js';
 import { beginStart } from './app/start-flags.js';
 

@@ -6,6 +6,7 @@ import { AdminErrorFilter } from './admin-error.filter.js';
 import { Audit } from './audit.js';
 import { LimitsController } from './limits.controller.js';
 import { NamespacesController } from './namespaces.controller.js';
+import { RedisController } from './redis.controller.js';
 import { ServerController } from './server.controller.js';
 import { TokenLifecycleController } from './token-lifecycle.controller.js';
 import { TokenLifecycle } from './token-lifecycle.service.js';
@@ -24,6 +25,7 @@ import { TokensController } from './tokens.controller.js';
     LimitsController,
     NamespacesController,
     ServerController,
+    RedisController,
   ],
   providers: [Audit, TokenAdmin, TokenLifecycle, { provide: APP_FILTER, useClass: AdminErrorFilter }],
 })

@@ -13,7 +13,7 @@ import { WORKER_COMMANDS, type WorkerCommands } from '../domain/worker-commands.
 import { EngineRegistry } from '../engine/migration/engine.registry.js';
 import { DATA_FORMAT } from '../redis/inspect.js';
 import { PoolRegistry } from '../redis/redis.module.js';
-import { version } from '../http/version.js';
+import { version } from '../domain/version.js';
 import { AccessLogPipe, PoolPipe } from './pipes.js';
 
 interface AccessLogStatus {

@@ -1,5 +1,6 @@
-import { Command, InvalidArgumentError } from 'commander';
+import { Command, Option } from 'commander';
 import { Refused } from './admin-client.js';
+import { wholeNumber } from './parse.js';
 import { columns, entriesOf, field, json } from './print.js';
 import type { OpenSession } from './session.js';
 
@@ -15,7 +16,7 @@ export function limitCommand(open: OpenSession): Command {
       `
 Examples:
   pumphouse limit get mail 01K2Z8M5Q0X3…
-  pumphouse limit set mail 01K2Z8M5Q0X3… --read 100 --write 50 --interval 1
+  pumphouse limit set mail 01K2Z8M5Q0X3… --consume 100 --publish 50 --interval 1
   pumphouse limit delete mail 01K2Z8M5Q0X3…`,
     );
 }
@@ -31,21 +32,27 @@ function getCommand(open: OpenSession): Command {
 }
 
 interface SetOptions {
-  readonly read: number;
-  readonly write: number;
+  readonly consume?: number;
+  readonly publish?: number;
+  /** lmstfy's names of the two. */
+  readonly read?: number;
+  readonly write?: number;
   readonly interval: number;
 }
 
 function setCommand(open: OpenSession): Command {
   return tokenCommand('set', 'set how many requests a token may make in one window; 0 = as many as it likes')
-    .option('--read <requests>', 'consume requests', wholeNumber, 0)
-    .option('--write <requests>', 'publish requests; a bulk counts as one', wholeNumber, 0)
+    .option('--consume <requests>', 'calls that consume: leases', wholeNumber)
+    .option('--publish <requests>', 'calls that publish; a bulk counts as one', wholeNumber)
+    .addOption(oldName('--read <requests>', 'consume'))
+    .addOption(oldName('--write <requests>', 'publish'))
     .requiredOption('--interval <seconds>', 'length of the window', wholeNumber)
     .action(async (namespace: string, token: string, options: SetOptions, command: Command) => {
       const { admin, isJson, out } = open(command);
-      const limit = { read: options.read, write: options.write, interval: options.interval };
+      const { consume, publish, interval } = options;
+      const limit = { read: consume ?? options.read ?? 0, write: publish ?? options.write ?? 0, interval };
       if (limit.read === 0 && limit.write === 0)
-        command.error('error: one of --read and --write must be above 0');
+        command.error('error: one of --consume and --publish must be above 0');
       const set = await admin.call({ method: 'PUT', path: limitPath(namespace, token), json: limit });
       out(isJson ? json(set) : table(field(set, 'limiter')));
     });
@@ -79,10 +86,15 @@ function noLimit(error: unknown): never {
 }
 
 function table(limit: unknown): string {
-  return columns(entriesOf(limit).map(([name, value]) => [name, String(value)]));
+  return columns(entriesOf(limit).map(([name, value]) => [WORDS.get(name) ?? name, String(value)]));
 }
 
-function wholeNumber(text: string): number {
-  if (/^[0-9]{1,15}$/.test(text)) return Number(text);
-  throw new InvalidArgumentError('It must be a whole number.');
+/** lmstfy's names of the counts, in the words of the permissions. */
+const WORDS = new Map([
+  ['read', 'consume'],
+  ['write', 'publish'],
+]);
+
+function oldName(flags: string, name: string): Option {
+  return new Option(flags, `the same as --${name}`).argParser(wholeNumber).hideHelp();
 }

@@ -36,22 +36,15 @@ describe('pumphouse namespace purge', () => {
     ...{ done, in_use, removed: { jobs, queues: 1, keys: 2 } },
   });
 
-  it('asks for what it shall do, and does nothing until it is told', async () => {
-    answers = [];
-    const { code, err } = await call('mail');
-
-    expect(code).toBe(2);
-    expect(err).toContain('--dry-run or --yes must be given');
-    expect(urls).toEqual([]);
-  });
-
-  it('shows what there is', async () => {
-    answers = [{ dry_run: true, queues: 2, jobs: { ready: 10, dead: 1 } }];
-
-    expect(await call('mail', '--dry-run', '--pool', 'p')).toEqual({
-      ...{ code: 0, out: 'queues  2\nready   10\ndead    1\n', err: '' },
-    });
-    expect(urls).toEqual(['DELETE /namespaces/mail?pool=p&dry_run=true']);
+  it('only shows what there is, unless it is told to go on', async () => {
+    for (const args of [[], ['--dry-run'], ['--dry-run', '--yes']]) {
+      answers = [{ dry_run: true, queues: 2, jobs: { ready: 10, dead: 1 } }];
+      expect(await call('mail', '--pool', 'p', ...args)).toEqual({
+        ...{ code: 0, out: 'queues  2\nready   10\ndead    1\n' },
+        err: 'Nothing was changed. Run it again with --yes to do it.\n',
+      });
+    }
+    expect(urls).toEqual(new Array(3).fill('DELETE /namespaces/mail?pool=p&dry_run=true'));
   });
 
   it('goes on until all is done', async () => {
@@ -63,13 +56,15 @@ describe('pumphouse namespace purge', () => {
     expect((await call('mail', '--yes', '--json')).out).toBe(
       '{"namespace":"mail","done":true,"in_use":false,"removed":{"jobs":1,"queues":1,"keys":2}}\n',
     );
+    answers = [{ done: true, in_use: false, removed: { jobs: 0, queues: 0, keys: 0 } }];
+    expect((await call('mail', '--yes')).out).toBe('Nothing was deleted.\n');
   });
 
   it('fails with a message when a client publishes during the purge', async () => {
     answers = [part(5, false, true)];
     const { code, out, err } = await call('mail', '--yes');
 
-    expect({ code, out }).toEqual({ code: 1, out: 'deleted 5 jobs in 1 queues\n' });
+    expect({ code, out }).toEqual({ code: 1, out: 'deleted 5 jobs in 1 queue\n' });
     expect(err).toContain('somebody publishes meanwhile');
     expect(urls.length).toBe(1);
   });

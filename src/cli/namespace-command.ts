@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { Refused } from './admin-client.js';
-import { columns, entriesOf, field, json } from './print.js';
+import { type BulkOptions, isDryRun, showDryRun, withConfirmation } from './bulk.js';
+import { columns, counted, entriesOf, field, json } from './print.js';
 import type { OpenSession, Session } from './session.js';
 
 /** The HTTP status for this error. */
@@ -15,41 +16,34 @@ export function namespaceCommand(open: OpenSession): Command {
       'after',
       `
 Examples:
-  pumphouse namespace purge mail --dry-run
+  pumphouse namespace purge mail              # counts
   pumphouse namespace purge mail --yes`,
     );
 }
 
-interface PurgeOptions {
+interface PurgeOptions extends BulkOptions {
   readonly pool?: string;
-  readonly dryRun?: boolean;
-  readonly yes?: boolean;
 }
 
 function purgeCommand(open: OpenSession): Command {
-  return new Command('purge')
+  const command = new Command('purge')
     .description('delete all jobs, queues, settings and statistics of a namespace, for good; its tokens stay')
     .argument('<namespace>')
-    .option('--pool <name>', 'in another pool than the default one')
-    .option('--dry-run', 'say what there is, and delete nothing')
-    .option('--yes', 'delete it')
-    .action(async (namespace: string, { pool, dryRun, yes }: PurgeOptions, command: Command) => {
-      if (dryRun !== true && yes !== true) command.error('error: --dry-run or --yes must be given');
-      const session = open(command);
-      if (dryRun === true) await show(session, namespace, pool);
-      else await purge(session, namespace, pool);
-    });
+    .option('--pool <name>', 'in another pool than the default one');
+  return withConfirmation(command).action(async (namespace: string, options: PurgeOptions, self: Command) => {
+    const session = open(self);
+    if (isDryRun(options)) await show(session, namespace, options.pool);
+    else await purge(session, namespace, options.pool);
+  });
 }
 
-async function show({ admin, isJson, out }: Session, namespace: string, pool?: string): Promise<void> {
+async function show(session: Session, namespace: string, pool?: string): Promise<void> {
+  const { admin, isJson, out } = session;
   const query = { pool, dry_run: 'true' };
   const census = await admin.call({ method: 'DELETE', path: ['namespaces', namespace], query });
-  if (isJson) {
-    out(json(census));
-    return;
-  }
   const rows = [['queues', field(census, 'queues')], ...entriesOf(field(census, 'jobs'))];
-  out(columns(rows.map(([name, many]) => [String(name), String(many)])));
+  out(isJson ? json(census) : columns(rows.map(([name, many]) => [String(name), String(many)])));
+  showDryRun(session);
 }
 
 /** Repeats the call: the server purges one part at a time. */
@@ -63,7 +57,8 @@ async function purge({ admin, isJson, out }: Session, namespace: string, pool?: 
     if (!isDone && !isInUse && removed !== undefined) continue;
     const { jobs, queues } = total;
     if (isJson) out(json({ namespace, done: isDone, in_use: isInUse, removed: total }));
-    else out(`deleted ${String(jobs)} jobs in ${String(queues)} queues\n`);
+    else if (jobs + queues + total.keys === 0) out('Nothing was deleted.\n');
+    else out(`deleted ${counted(jobs, 'job')} in ${counted(queues, 'queue')}\n`);
     if (!isDone) throw new Refused('somebody publishes meanwhile, and not all is gone', IN_USE);
     return;
   }

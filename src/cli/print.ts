@@ -1,24 +1,122 @@
-/** Where a command writes; tests collect it. */
+import { styleText } from 'node:util';
+import Table from 'cli-table3';
+
+/** Where a command reads and writes; tests collect it. */
 export interface Output {
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
+  /** Standard output is a terminal: live tables. Standard error is one: progress bars. */
+  readonly isTerminal?: boolean;
+  readonly hasProgress?: boolean;
+  /** The terminal shows colours, and the user wants them (`NO_COLOR`). */
+  readonly hasColor?: boolean | undefined;
+  /** Standard input, if it is a file or a pipe; undefined at a terminal. */
+  readonly input?: () => Promise<Buffer>;
 }
 
-/** Formats rows as aligned columns; the last column is not padded. */
+/**
+ * What a terminal would not show as it is: control characters, among them the start of escape sequences, and those that
+ * change the direction of text. Job data may have any of them.
+ */
+const CONTROL = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
+/** The same in JSON, where a control character below 0x20 is escaped already. */
+const CONTROL_IN_JSON = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
+
+/** The text with control characters in escaped form: safe for a terminal, and on one line. */
+export function printable(text: string): string {
+  return text.replaceAll(CONTROL, escaped);
+}
+
+function escaped(character: string): string {
+  if (character === '\n') return '\\n';
+  if (character === '\t') return '\\t';
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+}
+
+const NO_BORDERS = Object.fromEntries(
+  [
+    ...['top', 'top-mid', 'top-left', 'top-right', 'bottom', 'bottom-mid', 'bottom-left', 'bottom-right'],
+    ...['left', 'left-mid', 'mid', 'mid-mid', 'right', 'right-mid'],
+  ].map((place) => [place, '']),
+);
+
+/** Formats rows as aligned columns, one line each. */
 export function columns(rows: readonly (readonly string[])[]): string {
-  const widths: number[] = [];
-  for (const row of rows) row.forEach((cell, i) => (widths[i] = Math.max(widths[i] ?? 0, cell.length)));
-  return rows
-    .map(
-      (row) =>
-        row.map((cell, i) => (i === row.length - 1 ? cell : cell.padEnd(widths[i] ?? 0))).join('  ') + '\n',
-    )
-    .join('');
+  return aligned(rows.map((row) => row.map(printable)));
 }
 
-/** JSON for programs: one line. */
+/** The same under headings, which are bold on a terminal. */
+export function table(
+  { hasColor }: Output,
+  headings: readonly string[],
+  rows: readonly (readonly string[])[],
+): string {
+  const first = headings.map((heading) => styled({ hasColor }, 'bold', heading));
+  return aligned([first, ...rows.map((row) => row.map(printable))]);
+}
+
+/** A text in a colour, where the terminal has them. */
+export function styled(
+  { hasColor }: Pick<Output, 'hasColor'>,
+  style: 'bold' | 'green' | 'yellow' | 'red',
+  text: string,
+): string {
+  // `hasColor` is about the stream that is written to; by itself Node.js checks another one.
+  return hasColor === true ? styleText(style, text, { validateStream: false }) : text;
+}
+
+/** @param rows texts without control characters, but for colours */
+function aligned(rows: string[][]): string {
+  if (rows.length === 0) return '';
+  const lines = new Table({
+    chars: { ...NO_BORDERS, middle: '  ' },
+    style: { 'padding-left': 0, 'padding-right': 0, head: [], border: [] },
+  });
+  lines.push(...rows);
+  return `${lines
+    .toString()
+    .split('\n')
+    .map((line) => line.trimEnd())
+    .join('\n')}\n`;
+}
+
+/** JSON for programs: one line. Bytes are `{"base64":"…"}`. */
 export function json(value: unknown): string {
-  return `${JSON.stringify(value)}\n`;
+  return `${JSON.stringify(value, withBase64).replaceAll(CONTROL_IN_JSON, escaped)}\n`;
+}
+
+/** A `Buffer` has a JSON form of its own, which a replacer is given in its place: so it reads the object. */
+function withBase64(this: unknown, name: string, part: unknown): unknown {
+  const original = (this as Readonly<Record<string, unknown>>)[name];
+  return original instanceof Uint8Array ? { base64: Buffer.from(original).toString('base64') } : part;
+}
+
+/** A value of an answer as the cell of a table. */
+export function cell(value: unknown): string {
+  if (value === null || value === undefined || value === '') return '-';
+  if (Array.isArray(value) && value.length === 0) return '-';
+  if (Array.isArray(value) && value.every((one) => typeof one === 'string')) return value.join(',');
+  return typeof value === 'string' ? value : json(value).trimEnd();
+}
+
+/** The fields of an answer, one a line. */
+export function fieldLines(value: object): string {
+  return columns(Object.entries(value).map(([name, part]) => [name, cell(part)]));
+}
+
+/** `3 jobs`, `1 job`. */
+export function counted(many: number, what: string): string {
+  return `${String(many)} ${what}${many === 1 ? '' : 's'}`;
+}
+
+const BAR = 30;
+
+/** Draws a progress bar on a terminal; elsewhere nothing. The last call has `done` = `total`. */
+export function progress({ hasProgress, err }: Output, done: number, total: number): void {
+  if (hasProgress !== true || total <= 0) return;
+  const share = Math.min(1, done / total);
+  const bar = '#'.repeat(Math.round(share * BAR)).padEnd(BAR, '.');
+  err(`\r[${bar}] ${String(done)}/${String(total)}${done >= total ? '\n' : ''}`);
 }
 
 /** The entries of an answer that should be an object; empty if it is none. */

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -117,8 +117,11 @@ describe('the command line', () => {
 
   it('sets, shows and deletes limits', async () => {
     answer = { status: 200, body: '{"limiter":{"interval":3,"read":1,"write":0}}' };
-    const set = await call('limit', 'set', 'mail', 'T1', '--read', '1', '--interval', '3', '--admin', url);
-    expect(set).toMatchObject({ code: 0, out: 'interval  3\nread      1\nwrite     0\n' });
+    const set = ['limit', 'set', 'mail', 'T1', '--interval', '3', '--admin', url];
+    const shown = { code: 0, out: 'interval  3\nconsume   1\npublish   0\n' };
+    expect(await call(...set, '--read', '1')).toMatchObject(shown);
+    expect(await call(...set, '--consume', '1')).toMatchObject(shown);
+    expect(calls[1]).toEqual(calls[0]);
     expect(calls[0]).toMatchObject({
       request: 'PUT /token/mail/T1/limit',
       body: '{"read":1,"write":0,"interval":3}',
@@ -137,7 +140,7 @@ describe('the command line', () => {
 
   it('shows namespaces with their queues', async () => {
     answer = { status: 200, body: '{"mail":["a","b"],"x":[]}' };
-    expect((await call('info', '--admin', url)).out).toBe('mail  a b\nx     \n');
+    expect((await call('info', '--admin', url)).out).toBe('mail  a b\nx\n');
   });
 
   it('lists background loops in columns, or as the server said it', async () => {
@@ -216,10 +219,32 @@ describe('the command line', () => {
     expect(calls).toEqual([]);
   });
 
+  it('does not print the password of a wrong address', async () => {
+    const { code, out, err } = await call('pools', '--admin', 'ops:hidden@host:7778');
+    expect([code, out]).toEqual([2, '']);
+    expect(err).toContain('error: --admin (or its environment variable) must begin with http://');
+    expect(err).not.toContain('hidden');
+  });
+
+  it('prints its version', async () => {
+    const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
+    expect(await call('--version')).toEqual({ code: 0, out: `${version}\n`, err: '' });
+  });
+
   it('has help with examples', async () => {
     const { code, out } = await call('--help');
     expect(code).toBe(0);
-    for (const text of ['Examples:', 'serve', 'token', 'limit', 'pools', 'info', 'loops', 'Exit status']) {
+    for (const text of [
+      'Examples:',
+      'serve',
+      'token',
+      'limit',
+      'pools',
+      'info',
+      'loops',
+      'doctor',
+      'Exit status',
+    ]) {
       expect(out).toContain(text);
     }
     expect((await call('token', '--help')).out).toContain('pumphouse token create mail');

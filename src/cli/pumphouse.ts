@@ -1,7 +1,26 @@
 #!/usr/bin/env node
 import { run } from './program.js';
 
-process.exitCode = await run(process.argv.slice(2), {
-  out: (text) => process.stdout.write(text),
-  err: (text) => process.stderr.write(text),
+// A reader that ends early, as `head` does, is no error.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error;
+  process.exit();
 });
+
+const { stdin, stdout, stderr } = process;
+
+process.exitCode = await run(process.argv.slice(2), {
+  out: (text) => stdout.write(text),
+  err: (text) => stderr.write(text),
+  isTerminal: stdout.isTTY,
+  hasProgress: stderr.isTTY,
+  // Knows NO_COLOR.
+  hasColor: stdout.isTTY && stdout.hasColors(),
+  ...(stdin.isTTY ? {} : { input: readInput }),
+});
+
+async function readInput(): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of stdin) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks);
+}

@@ -78,7 +78,8 @@ job = { queue = "reports" }
     const field = await call('recurring', 'apply', fileOf(NIGHTLY.replace('30 2', '61 2')), '--yes');
     expect([field.code, field.err]).toEqual([1, expect.stringContaining('schedule.cron')]);
     expect((await call('recurring', 'apply', 'none.toml', '--yes')).code).toBe(2);
-    expect((await call('recurring', 'apply', fileOf(NIGHTLY))).err).toContain('--dry-run or --yes');
+    expect((await call('recurring', 'apply', fileOf(NIGHTLY))).err).toContain('Run it again with --yes');
+    expect((await call('recurring', 'ls')).out).not.toContain('30 2');
   });
 
   it('pauses, resumes and runs one, shows its next slots, and deletes it', async () => {

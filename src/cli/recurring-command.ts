@@ -1,16 +1,19 @@
 import { readFileSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import type { Pumphouse, RecurringFields, RecurringJob } from '@pumphouse/client';
-import { Command, InvalidArgumentError } from 'commander';
+import { Command } from 'commander';
 import { parse } from 'smol-toml';
 import { Unreachable } from './admin-client.js';
-import type { ApiSession, OpenApiSession } from './api-session.js';
-import { columns, json } from './print.js';
+import { type BulkOptions, isDryRun, showDryRun, withConfirmation } from './bulk.js';
+import { collect, showAll } from './list.js';
+import { wholeNumber } from './parse.js';
+import { columns, json, printable } from './print.js';
+import type { OpenSession, Session } from './session.js';
 
 const HEADINGS = ['ID', 'SCHEDULE', 'QUEUE', 'STATE', 'NEXT', 'LAST', 'MADE', 'SKIPPED', 'LAST SKIP'];
 
 /** `pumphouse recurring …` */
-export function recurringCommand(open: OpenApiSession): Command {
+export function recurringCommand(open: OpenSession): Command {
   return new Command('recurring')
     .description('list, pause and run recurring jobs, and keep them as a file has them')
     .addCommand(listCommand(open))
@@ -36,18 +39,17 @@ recurring.toml, with the fields of PUT /v1/:namespace/recurring/:id:
     );
 }
 
-function listCommand(open: OpenApiSession): Command {
+function listCommand(open: OpenSession): Command {
   return new Command('ls')
     .description('list recurring jobs by id')
     .option('--queue <name>', 'only those that publish to this queue')
     .action(async ({ queue }: { queue?: string }, command: Command) => {
-      const { client, isJson, out } = open(command);
-      const all = await everyOne(client, queue);
-      out(isJson ? json(all) : columns([HEADINGS, ...all.map(rowOf)]));
+      const session = open(command);
+      showAll(session, await everyOne(session.client, queue), { headings: HEADINGS, rowOf });
     });
 }
 
-function getCommand(open: OpenApiSession): Command {
+function getCommand(open: OpenSession): Command {
   return new Command('get')
     .description('show a recurring job as JSON')
     .argument('<id>')
@@ -57,7 +59,7 @@ function getCommand(open: OpenApiSession): Command {
     });
 }
 
-function nextCommand(open: OpenApiSession): Command {
+function nextCommand(open: OpenSession): Command {
   return new Command('next')
     .description('show the next slots')
     .argument('<id>')
@@ -74,7 +76,7 @@ function nextCommand(open: OpenApiSession): Command {
     });
 }
 
-function pauseCommand(open: OpenApiSession): Command {
+function pauseCommand(open: OpenSession): Command {
   return new Command('pause')
     .description('make no jobs until it is resumed')
     .argument('<id>')
@@ -82,11 +84,11 @@ function pauseCommand(open: OpenApiSession): Command {
     .action(async (id: string, { note }: { note?: string }, command: Command) => {
       const { client, isJson, out } = open(command);
       const paused = await client.recurring.pause(id, note === undefined ? {} : { note });
-      out(isJson ? json(paused) : `paused ${id}\n`);
+      out(isJson ? json(paused) : `paused ${printable(id)}\n`);
     });
 }
 
-function oneCommand(open: OpenApiSession, what: 'resume' | 'run' | 'rm', description: string): Command {
+function oneCommand(open: OpenSession, what: 'resume' | 'run' | 'rm', description: string): Command {
   return new Command(what)
     .description(description)
     .argument('<id>')
@@ -94,49 +96,42 @@ function oneCommand(open: OpenApiSession, what: 'resume' | 'run' | 'rm', descrip
       const { client, isJson, out } = open(command);
       if (what === 'resume') {
         const resumed = await client.recurring.resume(id);
-        out(isJson ? json(resumed) : `resumed ${id}; next ${resumed.nextAt ?? 'never'}\n`);
+        out(isJson ? json(resumed) : `resumed ${printable(id)}; next ${resumed.nextAt ?? 'never'}\n`);
       } else if (what === 'run') {
         const made = await client.recurring.run(id);
         out(isJson ? json(made) : `${made.id}\n`);
       } else {
         // A DELETE of what is not there is an error, and says so.
         await client.recurring.delete(id);
-        out(isJson ? json({ deleted: id }) : `deleted ${id}\n`);
+        out(isJson ? json({ deleted: id }) : `deleted ${printable(id)}\n`);
       }
     });
 }
 
-interface ApplyOptions {
-  readonly dryRun?: boolean;
-  readonly yes?: boolean;
-}
-
-function applyCommand(open: OpenApiSession): Command {
-  return new Command('apply')
+function applyCommand(open: OpenSession): Command {
+  const command = new Command('apply')
     .description(
       'create, change and delete recurring jobs until the namespace has those of a file, and no others',
     )
-    .argument('<file>', 'TOML; each table is a recurring job, by its id')
-    .option('--dry-run', 'say what would be done, and do nothing')
-    .option('--yes', 'do it')
-    .action(async (file: string, { dryRun, yes }: ApplyOptions, command: Command) => {
-      if (dryRun !== true && yes !== true) command.error('error: --dry-run or --yes must be given');
-      const wanted = tablesOf(file);
-      await apply(open(command), wanted, dryRun === true);
-    });
+    .argument('<file>', 'TOML; each table is a recurring job, by its id');
+  return withConfirmation(command).action(async (file: string, options: BulkOptions, self: Command) => {
+    const wanted = tablesOf(file);
+    await apply(open(self), wanted, isDryRun(options));
+  });
 }
 
 /** Does all or stops at the first refusal; what was done before it stays, and the same call goes on from there. */
 async function apply(
-  { client, isJson, out }: ApiSession,
+  session: Session,
   wanted: ReadonlyMap<string, RecurringFields>,
-  isDryRun: boolean,
+  isDry: boolean,
 ): Promise<void> {
+  const { client, isJson, out } = session;
   const before = new Map((await everyOne(client)).map((one) => [one.id, one]));
   const done: [what: string, id: string][] = [];
   for (const [id, fields] of wanted) {
     const known = before.get(id);
-    if (isDryRun) {
+    if (isDry) {
       done.push([known ? 'would update' : 'would create', id]);
       continue;
     }
@@ -145,10 +140,11 @@ async function apply(
   }
   for (const id of before.keys()) {
     if (wanted.has(id)) continue;
-    if (!isDryRun) await client.recurring.delete(id);
-    done.push([isDryRun ? 'would delete' : 'deleted', id]);
+    if (!isDry) await client.recurring.delete(id);
+    done.push([isDry ? 'would delete' : 'deleted', id]);
   }
   out(isJson ? json(done.map(([what, id]) => ({ id, what }))) : columns(done));
+  if (isDry && done.length > 0) showDryRun(session);
 }
 
 /** But for what changes by itself. */
@@ -172,10 +168,8 @@ function tablesOf(file: string): Map<string, RecurringFields> {
   }
 }
 
-async function everyOne(client: Pumphouse, queue?: string): Promise<RecurringJob[]> {
-  const all: RecurringJob[] = [];
-  for await (const one of client.recurring.each(queue === undefined ? {} : { queue })) all.push(one);
-  return all;
+function everyOne(client: Pumphouse, queue?: string): Promise<RecurringJob[]> {
+  return collect(client.recurring.each(queue === undefined ? {} : { queue }));
 }
 
 function rowOf({
@@ -203,9 +197,4 @@ function rowOf({
     ...[id, when, job.queue, state, nextAt ?? '-', lastAt ?? '-', String(made), String(skipped)],
     lastSkip === null ? '-' : `${lastSkip.at} ${lastSkip.reason}`,
   ];
-}
-
-function wholeNumber(text: string): number {
-  if (/^[0-9]{1,15}$/.test(text)) return Number(text);
-  throw new InvalidArgumentError('It must be a whole number.');
 }

@@ -77,7 +77,7 @@ describe('pumphouse workers', () => {
     expect(refused.err).toContain('token_invalid');
     expect(refused.err).not.toContain('secret-1');
     expect((await call('workers', 'ls', ...options.slice(0, 4))).err).toContain(
-      "required option '--token <token>' not specified",
+      'no token: give --token, set PUMPHOUSE_TOKEN, or run `pumphouse login` once',
     );
     const away = await call(
       'workers',

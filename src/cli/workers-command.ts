@@ -1,13 +1,13 @@
 import type { WorkerSession } from '@pumphouse/client';
 import { Command } from 'commander';
-import type { OpenApiSession } from './api-session.js';
-import { columns, json } from './print.js';
+import { MAX_PAGE, showAll } from './list.js';
+import { json, printable } from './print.js';
+import type { OpenSession } from './session.js';
 
 const HEADINGS = ['ID', 'NAME', 'HOST', 'PID', 'STATE', 'JOBS', 'QUEUES', 'STARTED', 'LAST SEEN'];
-const PAGE = 1_000;
 
 /** `pumphouse workers …` */
-export function workersCommand(open: OpenApiSession): Command {
+export function workersCommand(open: OpenSession): Command {
   return new Command('workers')
     .description('list the workers of a namespace, and ask them to be quiet or to stop')
     .addCommand(listCommand(open))
@@ -24,30 +24,33 @@ A worker learns what it is asked from its next heartbeat: within a third of its 
     );
 }
 
-function listCommand(open: OpenApiSession): Command {
+function listCommand(open: OpenSession): Command {
   return new Command('ls')
     .description('list the workers, most recently seen first')
     .action(async (_options: object, command: Command) => {
-      const { client, isJson, out } = open(command);
+      const session = open(command);
       const workers: WorkerSession[] = [];
       let cursor: string | null = '';
       while (cursor !== null) {
-        const page = await client.workers.list({ limit: PAGE, ...(cursor === '' ? {} : { cursor }) });
+        const page = await session.client.workers.list({
+          limit: MAX_PAGE,
+          ...(cursor === '' ? {} : { cursor }),
+        });
         workers.push(...page.items);
         cursor = page.nextCursor;
       }
-      out(isJson ? json(workers) : columns([HEADINGS, ...workers.map(rowOf)]));
+      showAll(session, workers, { headings: HEADINGS, rowOf });
     });
 }
 
-function askCommand(open: OpenApiSession, what: 'quiet' | 'stop', description: string): Command {
+function askCommand(open: OpenSession, what: 'quiet' | 'stop', description: string): Command {
   return new Command(what)
     .description(description)
     .argument('<id...>', 'as `ls` shows it')
     .action(async (ids: string[], _options: object, command: Command) => {
       const { client, isJson, out } = open(command);
       for (const id of ids) await client.workers[what](id);
-      out(isJson ? json({ requested: ids }) : `requested of ${ids.join(', ')}\n`);
+      out(isJson ? json({ requested: ids }) : `requested of ${printable(ids.join(', '))}\n`);
     });
 }
 

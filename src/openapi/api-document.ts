@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { type INestApplication, Injectable } from '@nestjs/common';
 import { QueueError } from '../domain/errors.js';
 import { asciiJson } from '../http/answer/answer.js';
-import { version } from '../http/version.js';
+import { version } from '../domain/version.js';
 
 /** The document that `npm run build` wrote. Nest's swagger module and Swagger UI are not installed with the package. */
 export const BUILT_DOCUMENT = join(import.meta.dirname, 'document.json');

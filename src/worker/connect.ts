@@ -3,6 +3,7 @@ import {
   type Logger,
   type PlacedEvent,
   Producer,
+  PumphouseError,
   Worker,
   type WorkerOptions,
 } from '@pumphouse/client';
@@ -112,6 +113,14 @@ export class EnginePumphouse extends Producer {
   close(): Promise<void> {
     this.closing ??= this.shutDown();
     return this.closing;
+  }
+
+  /** @throws {PumphouseError} `unsupported`: servers send the jobs of pushed queues */
+  get targets(): never {
+    throw new PumphouseError(
+      'unsupported',
+      '`targets` needs a server: use the Pumphouse of @pumphouse/client',
+    );
   }
 
   private async shutDown(): Promise<void> {

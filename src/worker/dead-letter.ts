@@ -3,7 +3,9 @@ import type {
   DeadOutcome,
   DeadSelection,
   JobSummary,
+  NamedCount,
   Page,
+  PageOptions,
   Pumphouse,
   RespawnOptions,
 } from '@pumphouse/client';
@@ -12,6 +14,7 @@ import type { DeadFilter as EngineFilter, DeadStep, Respawn } from '../domain/jo
 import type { QueueEngine } from '../engine/engine.js';
 import type { DeadJobs } from '../engine/dead-letter/dead-jobs.js';
 import type { Lists } from '../engine/jobs/lists.js';
+import type { Tags } from '../engine/jobs/tags.js';
 import { summaryOf } from './answers.js';
 import { call, type CallOptions, itemsOf, repeat } from './calls.js';
 import { timeOf } from './new-job.js';
@@ -24,12 +27,13 @@ const PAGE = 100;
 export class EngineDeadLetter {
   private readonly dead: DeadJobs;
   private readonly lists: Lists;
+  private readonly tags: Tags;
 
   constructor(
     engine: QueueEngine,
     private readonly namespace: string,
   ) {
-    ({ dead: this.dead, lists: this.lists } = engine.extended);
+    ({ dead: this.dead, lists: this.lists, tags: this.tags } = engine.extended);
   }
 
   list(filter: ListFilter = {}, { signal }: CallOptions = {}): Promise<Page<JobSummary>> {
@@ -45,6 +49,22 @@ export class EngineDeadLetter {
   /** The jobs of all pages. */
   each(filter: ListFilter = {}, options: CallOptions = {}): AsyncGenerator<JobSummary, void, void> {
     return itemsOf((request) => this.list(request, options), filter);
+  }
+
+  /** A page of the failure groups of dead jobs, those first that most jobs have. */
+  groups(
+    { limit = PAGE, cursor }: PageOptions = {},
+    { signal }: CallOptions = {},
+  ): Promise<Page<NamedCount>> {
+    return repeat(async () => {
+      const { items, cursor: nextCursor } = await this.tags.groups(this.namespace, { limit, cursor });
+      return { items, nextCursor };
+    }, signal);
+  }
+
+  /** The failure groups of all pages. */
+  eachGroup(page: PageOptions = {}, options: CallOptions = {}): AsyncGenerator<NamedCount, void, void> {
+    return itemsOf((request) => this.groups(request, options), page);
   }
 
   /** Makes dead jobs ready again, as new. */

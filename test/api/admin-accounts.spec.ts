@@ -15,6 +15,7 @@ describe('the admin port with accounts', () => {
     ['GET', '/metrics'],
     ['GET', '/limits'],
     ['GET', '/loops'],
+    ['GET', '/redis'],
     ['GET', '/accesslog'],
     ['POST', '/accesslog?status=enable'],
     ['GET', '/token/ns'],
@@ -53,7 +54,16 @@ describe('the admin port with accounts', () => {
       }
       expect(await request(`${url}/healthz`)).toMatchObject({ status: 200 });
       expect(await request(`${url}/readyz`)).toMatchObject({ status: 200 });
-      for (const path of ['/info', '/version', '/pools', '/metrics', '/limits', '/loops', '/accesslog']) {
+      for (const path of [
+        '/info',
+        '/version',
+        '/pools',
+        '/metrics',
+        '/limits',
+        '/loops',
+        '/redis',
+        '/accesslog',
+      ]) {
         expect(await request(url + path, { headers: basic('ops:secret') })).toMatchObject({ status: 200 });
       }
     });

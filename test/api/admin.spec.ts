@@ -83,6 +83,27 @@ describe('admin calls', () => {
       });
     });
 
+    it('shows the Redis of each pool, measured', async () => {
+      const { status, body } = await call('GET', '/redis');
+      expect(status).toBe(200);
+      const { pools } = body as { pools: { facts: { latency_ms: number; clock_offset_ms: number } }[] };
+      const facts = {
+        aof_enabled: true,
+        maxmemory_policy: 'noeviction',
+        appendfsync: expect.any(String) as string,
+      };
+      expect(pools).toEqual(
+        ['default', 'other'].map((pool) => ({
+          ...{ pool, up: true, degraded: [], error: null },
+          facts: expect.objectContaining(facts) as object,
+        })),
+      );
+      for (const { facts: measured } of pools) {
+        expect(measured.latency_ms).toBeGreaterThan(0);
+        expect(Math.abs(measured.clock_offset_ms)).toBeLessThan(1_000);
+      }
+    });
+
     it('switches the access log, by the query only', async () => {
       const status = async () => (await call('GET', '/accesslog')).body;
       expect(await status()).toEqual({ status: 'disabled' });

@@ -1,4 +1,6 @@
 import { register } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 
 /**
  * Starts the stores of the specs. Specs that share one keep apart by random namespaces. PUMPHOUSE_TEST_TOPOLOGY is standalone, sentinel or
@@ -12,5 +14,7 @@ export default async function globalSetup() {
     throw new Error(`PUMPHOUSE_TEST_TOPOLOGY is one of ${TOPOLOGIES.join(', ')}`);
   const topology = await startTopology(name);
   process.env.PUMPHOUSE_TEST_STORES = JSON.stringify(topology.stores);
+  // What `pumphouse login` keeps for the user of this machine is no part of the tests.
+  process.env.XDG_CONFIG_HOME = join(tmpdir(), `pumphouse-no-login-${String(process.pid)}`);
   globalThis.pumphouseTestTopology = topology;
 }

@@ -72,6 +72,10 @@ describe('a Pumphouse without a server', () => {
     expect(Date.parse(job.dueAt!) - Date.now()).toBeGreaterThan(60_000);
   });
 
+  it('says what needs a server', () => {
+    expect(() => pumphouse.targets).toThrow(/^unsupported: `targets` needs a server/);
+  });
+
   it('gives a slow reader of events all of them, in order', async () => {
     const queue = 'slow-reader';
     const read: number[] = [];

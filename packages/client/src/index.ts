@@ -11,6 +11,7 @@ export type { StandardSchema } from './standard-schema.js';
 export { Producer, type PublishOptions, type WaitOptions } from './producer/producer.js';
 export type { JobOptions, JobPayload, NewJob, RetryPolicy, UniqueKey } from './producer/new-job.js';
 export type * from './producer/answers.js';
+export type { DeadListFilter } from './producer/dead-letter.js';
 export type { EventOptions, PlacedEvent } from './producer/events.js';
 export type * from './driver.js';
 export type { RetryLimits } from './transport/api-client.js';

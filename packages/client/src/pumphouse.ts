@@ -7,6 +7,7 @@ import { Producer } from './producer/producer.js';
 import { Queues } from './producer/queues.js';
 import { Recurring } from './producer/recurring.js';
 import { Stats, Workers } from './producer/stats.js';
+import { Targets } from './producer/targets.js';
 import { ApiClient, RETRY_LIMITS, type RetryLimits } from './transport/api-client.js';
 import { fetchTransport } from './transport/fetch-transport.js';
 import type { TransportFactory } from './transport/transport.js';
@@ -37,6 +38,7 @@ export class Pumphouse extends Producer {
   readonly deadLetter: DeadLetter;
   readonly recurring: Recurring;
   readonly stats: Stats;
+  readonly targets: Targets;
   readonly workers: Workers;
   /** For a worker of your own. */
   readonly driver: HttpDriver;
@@ -64,6 +66,7 @@ export class Pumphouse extends Producer {
     this.deadLetter = new DeadLetter(calls);
     this.recurring = new Recurring(calls);
     this.stats = new Stats(calls);
+    this.targets = new Targets(calls);
     this.workers = new Workers(calls);
   }
 

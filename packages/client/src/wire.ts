@@ -1,7 +1,9 @@
 /** JSON between the API's form (`snake_case`, ISO times, base64) and the library's (`camelCase`, `Date`s in requests, bytes). */
 
 /** Values of these fields belong to the user: their keys stay as they are. */
-const OPAQUE = new Set(['data', 'attributes', 'progress', 'failed_dependencies', 'failedDependencies']);
+const OPAQUE = new Set([
+  ...['data', 'attributes', 'progress', 'failed_dependencies', 'failedDependencies', 'headers'],
+]);
 
 const snakeNames = new Map<string, string>();
 const camelNames = new Map<string, string>();

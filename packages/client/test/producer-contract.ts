@@ -301,6 +301,11 @@ export function producerContract(name: string, underTest: () => ProducerUnderTes
       expect(await found({ text: 'TWO' })).toEqual([ids[1]]);
       expect(await found({ attribute: 'customer=three' })).toEqual([ids[2]]);
       expect(await found({ group: 'other' })).toEqual([]);
+      const groups: string[] = [];
+      for await (const { name, jobs } of pumphouse.deadLetter.eachGroup({ limit: 1 })) {
+        if (jobs >= 3) groups.push(name);
+      }
+      expect(groups).toContain('bad');
       expect(await found({ to: new Date(Date.now() - 3_600_000) })).toEqual([]);
       const newest = await pumphouse.deadLetter.list({ queue, order: 'newest', limit: 1 });
       const oldest = await pumphouse.deadLetter.list({ queue, limit: 1 });

@@ -140,7 +140,7 @@ export interface QueueSettings {
   /** Where jobs go in the ready list whose lease has expired. */
   readonly expired: 'back' | 'front' | null;
   /** The target that servers with `push.enabled` send its jobs to; null = none. */
-  readonly push: { readonly target: string } | null;
+  readonly push: { readonly target: string; readonly maxRunning?: number } | null;
 }
 
 export interface QueueDetails extends QueueSettings {
@@ -210,6 +210,80 @@ export interface DeadOutcome {
   readonly dryRun: boolean;
   /** Not null: there is more to do, call again with this as `cursor`. */
   readonly nextCursor: string | null;
+}
+
+/** Failure groups, tags: a name, and how many jobs have it. */
+export interface NamedCount {
+  readonly name: string;
+  readonly jobs: number;
+}
+
+/** What becomes of a pushed job after an answer. */
+export type TargetAction = 'ack' | 'retry' | 'release' | 'fail';
+
+/** A target of HTTP push; what is left out is the default, or stays. */
+export interface TargetFields {
+  /** `https://…`; `http://…` if the server has `push.allow_http`. */
+  readonly url?: string;
+  /** `POST` */
+  readonly method?: 'POST' | 'PUT' | 'PATCH';
+  /** Never shown again. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** 1,000 … 600,000; 30,000. */
+  readonly timeoutMs?: number;
+  /** `raw`: the bytes of the job. `job`: a JSON object with its fields. */
+  readonly body?: 'raw' | 'job';
+  readonly sign?: 'standard' | 'none';
+  /** By status (`404`) or class (`4xx`). */
+  readonly onStatus?: Readonly<Record<string, TargetAction>>;
+  /** The longest delay that a `Retry-After` can cause; an hour. */
+  readonly maxRetryAfterMs?: number;
+  /** `whsec_…`; the server makes one. Never shown again. */
+  readonly secret?: string;
+}
+
+export interface Target {
+  readonly name: string;
+  readonly url: string;
+  readonly method: string;
+  /** Their values are not shown. */
+  readonly headerNames: readonly string[];
+  readonly timeoutMs: number;
+  readonly body: string;
+  readonly sign: string;
+  readonly onStatus: Readonly<Record<string, TargetAction>>;
+  readonly maxRetryAfterMs: number;
+  /** The queues that are pushed to it. */
+  readonly queues: readonly string[];
+  /** Open: no jobs are sent until `openUntil`, because requests failed. */
+  readonly breaker: {
+    readonly state: 'closed' | 'open' | 'half_open';
+    readonly openUntil: string | null;
+    readonly openings: number;
+  };
+  readonly pausedAt: string | null;
+  /** `operator`: by a call. `gone`: it answered 410. */
+  readonly pauseReason: 'operator' | 'gone' | null;
+  readonly oldSecretUntil: string | null;
+  readonly createdAt: string;
+  readonly updatedAt: string;
+  /** Only in the answer of the call that made or set it. */
+  readonly secret?: string;
+}
+
+/** What a target answered to a test request. */
+export interface TargetTest {
+  /** Null: no answer. */
+  readonly status: number | null;
+  /** Why there was no answer: `timeout`, `dns`, `tls`, `connect`, `blocked`, `protocol`, `aborted`. */
+  readonly problem: string | null;
+  readonly message: string | null;
+  readonly tookMs: number;
+  /** Its first 1 KiB. */
+  readonly body: string;
+  /** What would become of a job. */
+  readonly action: TargetAction;
+  readonly signed: boolean;
 }
 
 /** By interval. */

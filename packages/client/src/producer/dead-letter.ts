@@ -3,13 +3,14 @@ import type {
   DeadOutcome,
   DeadSelection,
   JobSummary,
+  NamedCount,
   Page,
   PageOptions,
   RespawnOptions,
 } from './answers.js';
 import type { CallOptions, Calls } from './calls.js';
 
-interface DeadListFilter extends Omit<DeadFilter, 'attributes'>, PageOptions {
+export interface DeadListFilter extends Omit<DeadFilter, 'attributes'>, PageOptions {
   /** `name=value`. */
   readonly attribute?: string;
   readonly order?: 'oldest' | 'newest';
@@ -26,6 +27,16 @@ export class DeadLetter {
   /** The jobs of all pages. */
   each(filter: DeadListFilter = {}, options: CallOptions = {}): AsyncGenerator<JobSummary, void, void> {
     return this.calls.items((page) => this.list({ ...filter, ...page }, options), filter);
+  }
+
+  /** A page of the failure groups of dead jobs, those first that most jobs have. */
+  groups(page: PageOptions = {}, options: CallOptions = {}): Promise<Page<NamedCount>> {
+    return this.calls.send({ method: 'GET', path: 'failure-groups', query: { ...page } }, options);
+  }
+
+  /** The failure groups of all pages. */
+  eachGroup(page: PageOptions = {}, options: CallOptions = {}): AsyncGenerator<NamedCount, void, void> {
+    return this.calls.items((next) => this.groups(next, options), page);
   }
 
   /** Makes dead jobs ready again, as new. */

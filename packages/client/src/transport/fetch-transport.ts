@@ -34,7 +34,8 @@ async function send(url: URL, request: WireRequest): Promise<WireResponse> {
   } catch (cause) {
     const aborted = sources.find((source) => source.aborted);
     if (aborted) throw reasonOf(aborted);
-    if (abort.signal.aborted) throw new TransportError('timeout', `no answer within ${timeoutMs} ms`);
+    if (abort.signal.aborted)
+      throw new TransportError('timeout', `no answer within ${Math.ceil(timeoutMs)} ms`);
     throw new TransportError('network', 'the request failed', { cause });
   } finally {
     clearTimeout(timer);

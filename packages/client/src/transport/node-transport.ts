@@ -59,7 +59,7 @@ class NodeTransport implements Transport {
       const agent = wire.waits === true ? this.waitingAgent : this.agent;
       const request = this.request({ host: this.host, port: this.port, method, path, headers, agent });
       const giveUp = (ms: number) =>
-        setTimeout(() => fail(new TransportError('timeout', `no answer within ${ms} ms`)), ms);
+        setTimeout(() => fail(new TransportError('timeout', `no answer within ${Math.ceil(ms)} ms`)), ms);
       let timer = giveUp(queueMs);
       request.on('socket', () => {
         clearTimeout(timer);

@@ -1,0 +1,51 @@
+import { columns, counted, json, printable, progress, table } from './print.js';
+
+const ESCAPES = '\u001b]0;title\u0007\u001b[2J\u009b31m\u202egnp.exe\u2066\u2028\r\n\t\u007f';
+
+describe('the output of the command line', () => {
+  it('aligns columns by their width on a terminal, without spaces at the end', () => {
+    expect(
+      columns([
+        ['日本', 'x', ''],
+        ['abc', '', 'y'],
+      ]),
+    ).toBe('日本  x\nabc      y\n');
+    expect(columns([])).toBe('');
+  });
+
+  it('shows control characters of data in escaped form, one line for each row', () => {
+    const text = columns([[ESCAPES, 'end']]);
+    expect(text).toBe(
+      '\\u001b]0;title\\u0007\\u001b[2J\\u009b31m\\u202egnp.exe\\u2066\\u2028\\u000d\\n\\t\\u007f  end\n',
+    );
+    expect(printable(ESCAPES)).not.toMatch(/[^ -~]/);
+    expect(json({ [ESCAPES]: ESCAPES }).trimEnd()).not.toMatch(/[^ -~]/);
+    expect(JSON.parse(json({ [ESCAPES]: ESCAPES }))).toEqual({ [ESCAPES]: ESCAPES });
+  });
+
+  it('keeps letters of other scripts, and writes bytes as base64', () => {
+    expect(printable('Grüße, 日本語, שלום, 👍')).toBe('Grüße, 日本語, שלום, 👍');
+    for (const data of [new Uint8Array([0, 255]), Buffer.from([0, 255])])
+      expect(json({ data })).toBe('{"data":{"base64":"AP8="}}\n');
+  });
+
+  it('has colours and progress bars on a terminal only', () => {
+    const written: string[] = [];
+    const output = { out: () => undefined, err: (text: string) => void written.push(text) };
+    const rows = [['\u001b[31mred']];
+    expect(table(output, ['NAME'], rows)).toBe('NAME\n\\u001b[31mred\n');
+    expect(table({ ...output, hasColor: true }, ['NAME'], rows)).toBe(
+      '\u001b[1mNAME\u001b[22m\n\\u001b[31mred\n',
+    );
+    progress(output, 1, 2);
+    progress({ ...output, hasProgress: true }, 0, 0);
+    expect(written).toEqual([]);
+    progress({ ...output, hasProgress: true }, 1, 2);
+    progress({ ...output, hasProgress: true }, 2, 2);
+    expect(written).toEqual([`\r[${'#'.repeat(15)}${'.'.repeat(15)}] 1/2`, `\r[${'#'.repeat(30)}] 2/2\n`]);
+  });
+
+  it('counts', () => {
+    expect([counted(0, 'job'), counted(1, 'job'), counted(2, 'job')]).toEqual(['0 jobs', '1 job', '2 jobs']);
+  });
+});

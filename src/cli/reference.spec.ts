@@ -1,0 +1,11 @@
+import { readFileSync } from 'node:fs';
+import { reference } from './reference.js';
+
+describe('docs/reference/cli.md', () => {
+  it('is what the program says: else run `node scripts/cli-reference.mjs`', () => {
+    const text = reference();
+    expect(readFileSync('docs/reference/cli.md', 'utf8')).toBe(text);
+    expect(text).toContain('## pumphouse dead respawn');
+    expect(text.match(/--url <url>/g)).toHaveLength(1);
+  });
+});
