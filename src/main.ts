@@ -36,7 +36,7 @@ async function main(): Promise<void> {
   const config = loadConfig(file === undefined ? {} : { file });
   if (checkConfig) {
     for (const warning of config.warnings) process.stdout.write(`warning: ${warning}\n`);
-    process.stdout.write('the configuration is right\n');
+    process.stdout.write('configuration OK\n');
     return;
   }
   const { createLog } = await import('./config/log.js');

@@ -32,7 +32,7 @@ describe('docs/how-to/from-qless.md', () => {
 
   it('points at headings that the guide has', () => {
     const headings = headingsOf(read('docs/api.md'));
-    const links = [...page.matchAll(/\(api\.md#([^)]+)\)/g)].map(([, anchor = '']) => anchor);
+    const links = [...page.matchAll(/\(\.\.\/api\.md#([^)]+)\)/g)].map(([, anchor = '']) => anchor);
     expect(links.length).toBeGreaterThan(20);
     expect(links.filter((anchor) => !headings.has(anchor))).toEqual([]);
   });

@@ -148,7 +148,7 @@ export class Metrics {
   );
   readonly undoneLeases = this.counter(
     'pumphouse_undone_leases_total',
-    'Leases given back because their answers reached nobody',
+    'Leases given back because their answers did not reach the client',
     POOL,
   );
   readonly staleAcks = this.counter(

@@ -93,7 +93,7 @@ export class RecurringService {
     if (made.refusal === 'quota')
       throw new QueueError('queue_full', 'a quota of the namespace forbids the job');
     const rule = made.refusal === 'overlap' ? '`overlap`' : 'the unique key of its jobs';
-    throw new QueueError('unique_key_taken', `an earlier job has not ended, and ${rule} allows no other one`);
+    throw new QueueError('unique_key_taken', `an earlier job has not ended, and ${rule} forbids another one`);
   }
 
   /** The next slots, also while it is paused. @throws as `change` */

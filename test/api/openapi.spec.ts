@@ -279,13 +279,13 @@ describe('the API guide', () => {
 
   /** What the native API is for, and how the headings of its sections begin. Each of them has an example. */
   const PARTS: Readonly<Record<number, readonly string[]>> = {
-    1: ['Publish: `POST', 'Fire and wait'],
-    2: ['Lease', 'What an owner says', 'Acknowledge many'],
+    1: ['Publish: `POST', 'Publish and wait'],
+    2: ['Lease: `POST', 'Lease operations', 'Acknowledge many'],
     3: ['Retry policies'],
     4: ['Cancel: `POST', 'Cancel many'],
-    5: ['Depend on other jobs'],
-    6: ['Look: `GET /v1', 'Lists', 'Workers', 'Worker sessions'],
-    7: ['Change'],
+    5: ['Dependencies'],
+    6: ['Get a job', 'Lists', 'Workers', 'Worker sessions'],
+    7: ['Update'],
     8: ['Queues'],
     9: ['Dead letter: `/v1'],
     10: ['Recurring jobs'],

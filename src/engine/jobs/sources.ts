@@ -125,8 +125,8 @@ export function placeOf(cursor: string, isBack = false): Place {
   if (source !== '' && isBack !== (sign === '-'))
     throw new QueueError(
       'invalid_argument',
-      'cursor is one of the other order: go on in the order of its page',
+      'cursor belongs to the other order: use the order of its page',
     );
-  if (source === '') throw new QueueError('invalid_argument', 'cursor is the one of an earlier page');
+  if (source === '') throw new QueueError('invalid_argument', 'cursor must be the next_cursor of a page');
   return { queue, source: Number(source), at, id: Buffer.from(id, 'base64url') };
 }
