@@ -161,7 +161,10 @@ function described(
   return ApiResponse({ status, description: about, content: { [type ?? JSON_TYPE]: { schema } } });
 }
 
-/** Adds the errors of each call, by status; `default` is for those that a later release may add. */
+/**
+ * Adds to each call the permission that its token needs and its errors by status; `default` is for errors that a later
+ * release may add.
+ */
 function withRefusals(item: object, calls: ReadonlyMap<string, Call>, schema: object): object {
   const content = { 'application/problem+json': { schema } };
   const operations = Object.entries(item as Readonly<Record<string, Operation>>).map(
@@ -179,7 +182,8 @@ function withRefusals(item: object, calls: ReadonlyMap<string, Call>, schema: ob
         ...(Object.fromEntries(refusals) as Readonly<Record<string, object>>),
         default: other,
       };
-      return [method, { ...operation, responses }];
+      const permission = access && { 'x-permission': access.verb ?? 'admin' };
+      return [method, { ...operation, ...permission, responses }];
     },
   );
   return Object.fromEntries(operations) as object;

@@ -660,7 +660,9 @@ describe('batch ack', () => {
       expect(headers['content-type']).toBe(PROBLEM);
       expect(json).toEqual({
         code: 'invalid_argument',
-        detail: expect.stringMatching(/^invalid request: acks\[1\]\.id: must be a job's id.* \(and 1 more\)$/) as string,
+        detail: expect.stringMatching(
+          /^invalid request: acks\[1\]\.id: must be a job's id.* \(and 1 more\)$/,
+        ) as string,
         errors: [
           { field: 'acks[1].id', rule: expect.stringMatching(/^must be a job's id/) as string },
           { field: 'acks[2].lease', rule: expect.stringContaining('whole number') as string },

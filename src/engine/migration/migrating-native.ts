@@ -219,5 +219,8 @@ export class MigratingNative implements NativeJobs {
 /** @throws {QueueError} `pool_moving` */
 function refuse(isRequested: boolean, field: string): void {
   if (isRequested)
-    throw new QueueError('pool_moving', `the pool is being moved: ${field} is refused until the move has ended`);
+    throw new QueueError(
+      'pool_moving',
+      `the pool is being moved: ${field} is refused until the move has ended`,
+    );
 }
