@@ -64,7 +64,8 @@ async function purge({ admin, isJson, out }: Session, namespace: string, pool?: 
     const { jobs, queues } = total;
     if (isJson) out(json({ namespace, done: isDone, in_use: isInUse, removed: total }));
     else out(`deleted ${String(jobs)} jobs in ${String(queues)} queues\n`);
-    if (!isDone) throw new Refused('somebody publishes meanwhile, and not all is gone', IN_USE);
+    if (!isDone)
+      throw new Refused('the namespace is in use: clients still publish, so some data is left', IN_USE);
     return;
   }
 }

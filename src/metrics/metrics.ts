@@ -178,7 +178,7 @@ export class Metrics {
   // ours: events
   readonly eventsWritten = this.counter(
     'pumphouse_events_written_total',
-    'Events of publishes, leases and acknowledgements that were written because somebody listens',
+    'Events of publishes, leases and acknowledgements that were written for subscribers',
     POOL,
   );
   readonly eventsDropped = this.counter(
