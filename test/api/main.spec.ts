@@ -99,7 +99,7 @@ describe('the program', () => {
     });
     try {
       await server.start();
-      await waitFor(() => server.output.includes('X DELETE'));
+      await waitFor(() => server.output.includes('/ack"'));
       await server.end('SIGTERM');
       const first = server.output;
       expect(first).toContain(`API    ${server.url}\n`);
