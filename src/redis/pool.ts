@@ -256,7 +256,8 @@ export class RedisPool {
   }
 
   private recordShortFault({ message: err }: Error): void {
-    if (!this.isShort) this.log.warn({ pool: this.name, err }, 'publishes are refused: too little durability');
+    if (!this.isShort)
+      this.log.warn({ pool: this.name, err }, 'publishes are refused: too little durability');
     this.isShort = true;
   }
 

@@ -178,7 +178,10 @@ function refusalOf(code: number, id: string, state: string): QueueError {
     case CODE.tooMany:
       return dependencyError('too_many_dependencies');
     case CODE.dueUnknown:
-      return new QueueError('due_unknown', 'the due time is not known: set due_at or delay_ms in the same call');
+      return new QueueError(
+        'due_unknown',
+        'the due time is not known: set due_at or delay_ms in the same call',
+      );
     default:
       return jobNotFound(id);
   }
