@@ -1,6 +1,6 @@
 /**
- * The first five minutes of a newcomer, in a copy of the repository: `npm start`, paste the three printed lines, stop,
- * start again. Run by `npm test`, or by itself: `node scripts/smoke.mjs`. Needs packages and a Redis: `npm test` or
+ * The first steps of a new user, in a copy of the repository: `npm start`, paste the three printed lines, stop, start
+ * again. Run by `npm test`, or by itself: `node scripts/smoke.mjs`. Needs packages and a Redis: `npm test` or
  * `npm start` has seen to both.
  */
 import { spawn, spawnSync } from 'node:child_process';
@@ -68,23 +68,32 @@ async function firstStart(checks, server, dir, ports) {
     lines = await until(() => three(curlLines(server.output())), 5_000);
   });
   if (lines.length !== 3) return false;
-  const token = /X-Token: ([\w-]+)/.exec(lines[0])?.[1] ?? /token=([\w-]+)/.exec(lines[0])?.[1];
-  const url = /'(http[^'?]*)/.exec(lines[0])[1];
+  const token = /X-Token: ([\w-]+)/.exec(lines[0])?.[1];
+  const url = /'(http[^']*)\/jobs'/.exec(lines[0])[1];
   const said = await pasted(lines, dir);
-  const id = /"job_id":"([^"]+)"/.exec(said[0])?.[1];
+  const id = /"id":"([^"]+)"/.exec(said[0])?.[1];
   await checks.that('the first line publishes a job', () => same(id !== undefined, true, said[0]));
-  await checks.that('the second line consumes that job', () =>
-    same(/"job_id":"([^"]+)"/.exec(said[1])?.[1], id, said[1]),
+  await checks.that('the second line leases that job', () =>
+    same(/"id":"([^"]+)"/.exec(said[1])?.[1], id, said[1]),
   );
   await checks.that('the third line acknowledges it: it is gone', async () => {
-    if (said[2].trim() !== '') same(said[2].trim(), '204');
-    const peek = await fetch(`${url}/job/${id}`, { headers: { 'X-Token': token } });
-    same(peek.status, 404);
+    same(JSON.parse(said[2]).status, 'acked', said[2]);
+    const answer = await fetch(`${url}/jobs/${id}`, { headers: { 'X-Token': token } });
+    same(answer.status, 404);
   });
   // For the second start: a job that must still be there.
-  const put = await fetch(url, { method: 'PUT', headers: { 'X-Token': token }, body: 'kept' });
-  server.kept = { url, token, id: (await put.json()).job_id };
+  const published = await post(`${url}/jobs`, token, { queue: 'mail', data: 'kept' });
+  server.kept = { url, token, id: published.id };
   return true;
+}
+
+async function post(url, token, body) {
+  const answer = await fetch(url, {
+    method: 'POST',
+    headers: { 'X-Token': token },
+    body: JSON.stringify(body),
+  });
+  return answer.json();
 }
 
 async function secondStart(checks, start, current, ports) {
@@ -101,10 +110,9 @@ async function secondStart(checks, start, current, ports) {
     },
   );
   await checks.that('a job that was there before the stop is there after it', async () => {
-    const answer = await fetch(`${kept.url}?timeout=3`, { headers: { 'X-Token': kept.token } });
-    const job = await answer.json();
-    same(job.job_id, kept.id);
-    same(Buffer.from(job.data, 'base64').toString(), 'kept');
+    const { jobs } = await post(`${kept.url}/leases`, kept.token, { queues: ['mail'], wait_ms: 3_000 });
+    same(jobs[0]?.id, kept.id);
+    same(jobs[0]?.data, 'kept');
   });
   await checks.that('ends with exit code 0 again', async () => same(await current().stop(), 0));
 }

@@ -4,7 +4,7 @@ import { headingsOf } from './support/guide.js';
 
 const ROOT = join(import.meta.dirname, '..');
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
-const page = read('docs/qless.md');
+const page = read('docs/how-to/from-qless.md');
 const DEFECTS = 17;
 
 const rows = page
@@ -16,7 +16,7 @@ const rows = page
     return { number, file, name };
   });
 
-describe('docs/qless.md', () => {
+describe('docs/how-to/from-qless.md', () => {
   it('has a row for each defect, in order', () =>
     expect(rows.map(({ number }) => number)).toEqual(
       Array.from({ length: DEFECTS }, (_, i) => `Q${String(i + 1)}`),
@@ -32,7 +32,7 @@ describe('docs/qless.md', () => {
 
   it('points at headings that the guide has', () => {
     const headings = headingsOf(read('docs/api.md'));
-    const links = [...page.matchAll(/\(api\.md#([^)]+)\)/g)].map(([, anchor = '']) => anchor);
+    const links = [...page.matchAll(/\(\.\.\/api\.md#([^)]+)\)/g)].map(([, anchor = '']) => anchor);
     expect(links.length).toBeGreaterThan(20);
     expect(links.filter((anchor) => !headings.has(anchor))).toEqual([]);
   });

@@ -104,7 +104,7 @@ export class ApiServer {
     drain.closing = true;
     for (const engine of this.engines.all()) engine.endWaits();
     const cut = await this.listener.drain(config.server.drain_ms);
-    if (cut > 0) log.warn({ connections: cut }, 'cut connections that were not done in time');
+    if (cut > 0) log.warn({ connections: cut }, 'closed connections that did not finish within drain_ms');
     await this.app.close();
   }
 

@@ -26,8 +26,8 @@ export async function isFirstStart(server: RunningServer, config: Config): Promi
 /** Creates a token for a first try and returns instructions: lines that work when they are pasted one after the other. */
 export async function welcome(server: RunningServer, { api }: Addresses): Promise<string> {
   const store = server.admin.app.get(TokenStore, { strict: false });
-  const token = await store.create(NAMESPACE, POOL, 'made at the first start');
-  return firstSteps(`${api}/api/${NAMESPACE}/${QUEUE}`, token);
+  const token = await store.create(NAMESPACE, POOL, 'created by the first start');
+  return firstSteps(`${api}/v1/${NAMESPACE}`, token);
 }
 
 /** The addresses of the server. */
@@ -40,20 +40,21 @@ export function addressesOf(server: RunningServer, config: Config): Addresses {
 
 /** The addresses as text for the terminal. */
 export function banner({ api, admin }: Addresses): string {
-  return `Pumphouse serves.\n  API    ${api}\n  admin  ${admin}\n`;
+  return `Pumphouse is ready.\n  API    ${api}\n  admin  ${admin}\n`;
 }
 
-function firstSteps(queue: string, token: string): string {
+function firstSteps(url: string, token: string): string {
   const auth = `-H 'X-Token: ${token}'`;
-  const capture = `tee /dev/stderr | sed -n 's/.*"job_id":"\\([^"]*\\)".*/\\1/p'`;
+  // "ID LEASE" of the leased job.
+  const capture = `tee /dev/stderr | sed -n 's/.*"id":"\\([^"]*\\)".*"lease":\\([0-9]*\\).*/\\1 \\2/p'`;
   return [
     '',
     `The store is empty, so here is a token for the namespace ${NAMESPACE}: ${token}`,
-    'Publish a job, take it, and acknowledge it:',
+    'Publish a job, lease it, and acknowledge it:',
     '',
-    `curl -s -X PUT ${auth} '${queue}' -d 'hello' -w '\\n'`,
-    `JOB=$(curl -s ${auth} '${queue}?timeout=3' -w '\\n' | ${capture})`,
-    `curl -s -X DELETE ${auth} "${queue}/job/$JOB" -w '%{http_code}\\n'`,
+    `curl -s ${auth} '${url}/jobs' -d '{"queue":"${QUEUE}","data":"hello"}' -w '\\n'`,
+    `JOB=$(curl -s ${auth} '${url}/leases' -d '{"queues":["${QUEUE}"],"wait_ms":3000}' -w '\\n' | ${capture})`,
+    `curl -s ${auth} "${url}/jobs/\${JOB% *}/ack" -d "{\\"lease\\":\${JOB#* }}" -w '\\n'`,
     '',
   ].join('\n');
 }

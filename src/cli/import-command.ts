@@ -57,7 +57,7 @@ Examples:
   pumphouse import-lmstfy --from redis://10.0.0.9:6379 -c /etc/pumphouse.toml --drain --follow
   pumphouse import-lmstfy --from redis://10.0.0.9:6379 -c /etc/pumphouse.toml --drain --lmstfy-stopped
 
-Broken off at any moment, it goes on where it was when it is started again. docs/migrate-from-lmstfy.md tells the whole way.`,
+Broken off at any moment, it goes on where it was when it is started again. docs/how-to/from-lmstfy.md tells the whole way.`,
     )
     .action(async (given: Given, command: Command) => {
       if (given.follow && !given.drain) command.error('error: --follow goes with --drain');

@@ -59,7 +59,8 @@ async function purge({ admin, isJson, out }: Session, namespace: string, pool?: 
     if (isJson) out(json({ namespace, done: isDone, in_use: isInUse, removed: total }));
     else if (jobs + queues + total.keys === 0) out('Nothing was deleted.\n');
     else out(`deleted ${counted(jobs, 'job')} in ${counted(queues, 'queue')}\n`);
-    if (!isDone) throw new Refused('somebody publishes meanwhile, and not all is gone', IN_USE);
+    if (!isDone)
+      throw new Refused('the namespace is in use: clients still publish, so some data is left', IN_USE);
     return;
   }
 }

@@ -200,7 +200,7 @@ export function warningsOf({ server, pools, tokens }: Config, cores = availableP
 }
 
 function unsafe(path: string): string {
-  return `${path}.allow_unsafe is set: its Redis may lose jobs by eviction or by a restart, and nobody will be told`;
+  return `${path}.allow_unsafe is set: its Redis may lose jobs by eviction or by a restart, without an error`;
 }
 
 function hasPlace({ url, sentinels, cluster }: RedisTarget): boolean {

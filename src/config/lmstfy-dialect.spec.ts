@@ -189,7 +189,7 @@ describe('what is wrong with it', () => {
     [
       'moves a pool',
       `${POOL}MigrateTo = "b"`,
-      'pools.default.migrate_to must be the name of a pool; known here: default (Pool.default.MigrateTo in FILE)',
+      'pools.default.migrate_to must be the name of a pool; allowed: default (Pool.default.MigrateTo in FILE)',
     ],
     [
       'has a port that is none',

@@ -89,9 +89,9 @@ describe('what is wrong', () => {
 
     expect(problems(toml, { PUMPHOUSE_REDIS__COMMAND_TIMEOUT_MS: '1e3', PUMPHOUSE_NO__KEY: '' })).toEqual([
       expect.stringMatching(
-        /^server\.prot is not a known key \(FILE\); did you mean port\?; known here: host, port, workers,/,
+        /^server\.prot: unknown key \(FILE\); did you mean port\?; allowed: host, port, workers,/,
       ),
-      expect.stringMatching(/^nope is not a known key \(FILE\)/),
+      expect.stringMatching(/^nope: unknown key \(FILE\)/),
       'PUMPHOUSE_NO__KEY names no known key',
       'server.port must be a whole number from 0 to 65535 (FILE)',
       'limits.max_body_bytes must be a whole number from 1 to 67108864 (FILE)',
@@ -110,7 +110,7 @@ describe('what is wrong', () => {
     ['[pools.default]\nurl = "redis://h"\nmigrate = "b"', 'pools.default.migrate', 'migrate_to'],
   ])('is told the key that it may mean: %j', (toml, path, meant) => {
     expect(problems(toml)).toEqual([
-      expect.stringMatching(`^${path} is not a known key \\(FILE\\); did you mean ${meant}\\?; known here: `),
+      expect.stringMatching(`^${path}: unknown key \\(FILE\\); did you mean ${meant}\\?; allowed: `),
     ]);
   });
 
@@ -129,7 +129,7 @@ describe('what is wrong', () => {
     ['an account without a password', '[admin.accounts]\nann = ""', /^admin\.accounts must be passwords/],
     ['an account with a colon', '[admin.accounts]\n"a:b" = "x"', /^admin\.accounts must be passwords/],
     ['a key prefix that moves the hash tag', '[redis]\nkey_prefix = "{x}"', /^redis\.key_prefix must be/],
-    ['warnings as a key', 'warnings = []', /^warnings is not a known key/],
+    ['warnings as a key', 'warnings = []', /^warnings: unknown key/],
   ])('refuses %s', (_, toml, problem) => {
     expect(problems(toml)).toEqual([typeof problem === 'string' ? problem : expect.stringMatching(problem)]);
   });
@@ -187,7 +187,7 @@ describe('values that go together', () => {
     [
       'a move to another pool',
       '[pools.default]\nmigrate_to = "b"',
-      'pools.default.migrate_to must be the name of a pool; known here: default (FILE)',
+      'pools.default.migrate_to must be the name of a pool; allowed: default (FILE)',
     ],
     [
       'a move to itself',

@@ -36,7 +36,7 @@ function wrongWith(
 ): string | undefined {
   const [from, to] = [pools[name], Object.hasOwn(pools, target) ? pools[target] : undefined];
   // Do not show the value: an operator may have put a secret there by mistake.
-  if (!from || !to) return `must be the name of a pool; known here: ${Object.keys(pools).join(', ')}`;
+  if (!from || !to) return `must be the name of a pool; allowed: ${Object.keys(pools).join(', ')}`;
   if (name === target) return `must be another pool than ${name} itself`;
   if (placeOf(from, name) === placeOf(to, target))
     return `must be a pool in another Redis than that of ${name}`;

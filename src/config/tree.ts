@@ -47,7 +47,7 @@ export function admit(layer: Layer, type: KeyClass, problems: string[], tree = l
     const kind = keys.get(key);
     if (!kind) {
       problems.push(
-        `${at} is not a known key (${layer.origin(at)})${didYouMean(key, keys.keys())}; known here: ${[...keys.keys()].join(', ')}`,
+        `${at}: unknown key (${layer.origin(at)})${didYouMean(key, keys.keys())}; allowed: ${[...keys.keys()].join(', ')}`,
       );
     } else if (kind.type !== 'section' && kind.type !== 'named') {
       admitted[key] = value;

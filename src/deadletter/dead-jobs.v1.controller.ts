@@ -18,7 +18,7 @@ import { DeadJobsService } from './dead-jobs.service.js';
 import { DeadAnswer, DeadFields, DeadQuery, MoveFields, RespawnFields } from './dto.v1.js';
 
 const GROUP = 'Dead letter';
-const DONE = { 200: { about: 'How many jobs it was, and whether there are more.', of: DeadAnswer } };
+const DONE = { 200: { about: 'The number of jobs, and whether there are more.', of: DeadAnswer } };
 const IN_STEPS =
   'It goes on for half a second; where that is not enough, `next_cursor` says where to go on. Jobs that die after the first call are left alone. A call that was cut off may be sent again from the beginning.';
 
@@ -35,7 +35,7 @@ export class V1DeadJobsController {
   @Access({ queues: 'body', verb: 'consume' })
   @Describe({
     id: 'listDeadJobs',
-    about: 'Lists dead jobs, those first that died first; or last, with `order=newest`.',
+    about: 'Lists dead jobs, oldest death first; with `order=newest`, latest first.',
     group: GROUP,
     query: DeadQuery,
     answers: { 200: { about: 'A page of jobs.', of: JobsPage } },
@@ -51,7 +51,7 @@ export class V1DeadJobsController {
   @Access({ queues: 'body', verb: 'admin' })
   @Describe({
     id: 'respawnDeadJobs',
-    about: 'Brings dead jobs back, ready to run.',
+    about: 'Respawns dead jobs (redrive): they are ready again.',
     details: IN_STEPS,
     group: GROUP,
     body: RespawnFields,
@@ -68,7 +68,7 @@ export class V1DeadJobsController {
   @Access({ queues: 'body', verb: 'admin' })
   @Describe({
     id: 'moveDeadJobs',
-    about: 'Brings dead jobs back in another queue.',
+    about: 'Respawns dead jobs in another queue.',
     details: IN_STEPS,
     group: GROUP,
     body: MoveFields,

@@ -34,13 +34,13 @@ export class DeadQuery extends JobsPageQuery {
   @Optional() @Label('Their type.', { max: MAX_LABEL }) type?: string;
   @Optional() @Label('One of their tags.', { max: MAX_LABEL }) tag?: string;
   @Optional()
-  @Label('Part of the failure message, in letters of either case.', { max: MAX_LABEL })
+  @Label('Part of the failure message, case-insensitive.', { max: MAX_LABEL })
   text?: string;
   @Optional()
   @Formed('One of their attributes, `name=value`.', PAIR, 'must be name=value')
   attribute?: string;
-  @Optional() @Moment('They died then or later.') from?: string;
-  @Optional() @Moment('They died then or sooner.') to?: string;
+  @Optional() @Moment('They died at this time or later.') from?: string;
+  @Optional() @Moment('They died at this time or earlier.') to?: string;
 }
 
 /** The same filters in a body. */
@@ -50,55 +50,55 @@ export class DeadFilterFields {
   @Optional() @Label('Their type.', { max: MAX_LABEL }) type?: string;
   @Optional() @Label('One of their tags.', { max: MAX_LABEL }) tag?: string;
   @Optional()
-  @Label('Part of the failure message, in letters of either case.', { max: MAX_LABEL })
+  @Label('Part of the failure message, case-insensitive.', { max: MAX_LABEL })
   text?: string;
-  @Optional() @TextsByName('Attributes that they have.', NAMED) attributes?: Record<string, string>;
-  @Optional() @Moment('They died then or later.') from?: string;
-  @Optional() @Moment('They died then or sooner.') to?: string;
+  @Optional() @TextsByName('Attributes of the jobs.', NAMED) attributes?: Record<string, string>;
+  @Optional() @Moment('They died at this time or later.') from?: string;
+  @Optional() @Moment('They died at this time or earlier.') to?: string;
 }
 
 /** A selection of dead jobs: by a filter or by ids. */
 export class DeadFields {
   @Optional()
   @Part(
-    'Which of them; `{}` = all of the namespace. With `ids`: what must hold of those too.',
+    'Selects the jobs; `{}` = all of the namespace. With `ids`: an additional condition.',
     () => DeadFilterFields,
   )
   filter?: DeadFilterFields;
   @Optional()
-  @JobIds('Which of them by name; others than dead ones stay as they are.', { max: MOST_IDS })
+  @JobIds('Ids of the jobs; jobs that are not dead do not change.', { max: MOST_IDS })
   ids?: string[];
-  @Optional() @Flag('Only counts them, and changes nothing.') dry_run?: boolean;
-  @Optional() @Whole('Jobs at most; all of them if it is left out.', 1, MANY) limit?: number;
+  @Optional() @Flag('True: only counts, changes nothing.') dry_run?: boolean;
+  @Optional() @Whole('Maximum number of jobs; default all.', 1, MANY) limit?: number;
   @Optional()
-  @Label('The `next_cursor` of an answer: goes on from there.', { max: MAX_CURSOR })
+  @Label('The `next_cursor` of the last answer: continues there.', { max: MAX_CURSOR })
   cursor?: string;
 }
 
 export class RespawnFields extends DeadFields {
   @Optional()
   @Whole(
-    'How often they may be leased. Left out: as often as they were published with, and their failures are forgotten.',
+    'The new number of tries. Default: the number that each job was published with. Failures are reset.',
     1,
     MAX_TRIES,
   )
   tries?: number;
   @Optional()
-  @Flag('They keep the tries that they had left, 1 at least; instead of `tries`.')
+  @Flag('True, instead of `tries`: they keep the tries that they had left, at least 1.')
   keep_tries?: boolean;
   @Optional()
-  @Whole('How long they may live from now; 0, or left out: for ever.', 0, MAX_PERIOD_MS)
+  @Whole('Their ttl from now; 0 (default) = no expiry.', 0, MAX_PERIOD_MS)
   ttl_ms?: number;
 }
 
 export class MoveFields extends RespawnFields {
-  @QueueName('Where they go, ready to run.') to_queue!: string;
+  @QueueName('The queue that they move to.') to_queue!: string;
 }
 
 export class DeadAnswer {
-  @Whole('Jobs that this call counted, brought back, moved or deleted.', 0, MANY) jobs!: number;
-  @Flag('Whether nothing was changed.') dry_run!: boolean;
+  @Whole('Number of jobs that this call counted, respawned, moved or deleted.', 0, MANY) jobs!: number;
+  @Flag('True: nothing was changed.') dry_run!: boolean;
   @Nullable()
-  @Label('Not all are done yet: ask again with this as `cursor`. Null: they are.', { max: MAX_MESSAGE })
+  @Label('Not null: there are more jobs; repeat the call with this as `cursor`.', { max: MAX_MESSAGE })
   next_cursor!: string | null;
 }

@@ -121,7 +121,7 @@ export class LeaseLostError extends QueueError {
     readonly state?: JobState | null,
     options?: ErrorOptions,
   ) {
-    super('lease_lost', 'this lease is not the present one of the job', options);
+    super('lease_lost', 'this is not the current lease of the job', options);
   }
 }
 
@@ -131,7 +131,7 @@ export class NotLeasedError extends QueueError {
     /** The present state of the job; null = not known. */
     readonly state: JobState | null,
   ) {
-    super('not_leased', `the job is ${state ?? 'not leased'}: only a leased one has a lease to revoke`);
+    super('not_leased', `the job is ${state ?? 'not leased'}: only the lease of a leased job can be revoked`);
   }
 }
 

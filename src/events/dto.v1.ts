@@ -6,13 +6,13 @@ import { JobIds, Labels, QueueNames, SomeOf } from '../http/fields/kinds.js';
 
 /** Documents the event filters for OpenAPI: values of one filter are ORed, different filters are ANDed. */
 export class EventsQuery {
-  @Optional() @QueueNames('Of these queues.', { max: MOST_VALUES }) queue?: string[];
-  @Optional() @SomeOf('Of these names.', EVENT_NAMES) event?: string[];
-  @Optional() @JobIds('Of jobs with these ids.', { max: MOST_VALUES }) job?: string[];
+  @Optional() @QueueNames('Events of these queues.', { max: MOST_VALUES }) queue?: string[];
+  @Optional() @SomeOf('Events with these names.', EVENT_NAMES) event?: string[];
+  @Optional() @JobIds('Events of these job ids.', { max: MOST_VALUES }) job?: string[];
   @Optional()
-  @Labels('Of jobs with one of these types.', { min: 1, max: MOST_VALUES }, { max: MAX_LABEL })
+  @Labels('Events of jobs with one of these types.', { min: 1, max: MOST_VALUES }, { max: MAX_LABEL })
   type?: string[];
   @Optional()
-  @Labels('Of jobs with at least one of these tags.', { min: 1, max: MOST_VALUES }, { max: MAX_LABEL })
+  @Labels('Events of jobs with at least one of these tags.', { min: 1, max: MOST_VALUES }, { max: MAX_LABEL })
   tag?: string[];
 }

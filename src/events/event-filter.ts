@@ -47,7 +47,7 @@ function wantedOf(url: string): Map<string, Set<string>> {
     const filter = FILTERS.get(field);
     if (!filter) {
       const shown = field.slice(0, SHOWN_CHARACTERS);
-      problems.set(shown, { field: shown, rule: 'is not known here' });
+      problems.set(shown, { field: shown, rule: 'unknown field' });
       continue;
     }
     const values = wanted.get(field) ?? new Set();

@@ -94,11 +94,11 @@ export class EventsService implements OnApplicationShutdown {
     const own = this.ofToken.get(tokenId) ?? 0;
     if (own >= max_streams_per_token) {
       refused.ofToken.value += 1;
-      throw new QueueError('too_many_streams', 'the token has as many streams of events open as it may');
+      throw new QueueError('too_many_streams', 'too many event streams of this token');
     }
     if (open.value >= max_streams) {
       refused.ofAll.value += 1;
-      throw new QueueError('overloaded', 'too many streams of events are open');
+      throw new QueueError('overloaded', 'too many event streams');
     }
     open.value += 1;
     this.ofToken.set(tokenId, own + 1);

@@ -28,10 +28,10 @@ export class V1EventsController {
     headers: [
       {
         name: 'Last-Event-ID',
-        about: 'The id of the last event that came: what came after it is told first.',
+        about: 'The id of the last received event: the stream first sends the events after it.',
       },
     ],
-    answers: { 200: { about: 'A stream without an end.', type: 'text/event-stream' } },
+    answers: { 200: { about: 'An endless stream of events.', type: 'text/event-stream' } },
     errors: ['queue_not_allowed', 'too_many_streams', 'shutting_down', 'pool_moving'],
   })
   stream(@Incoming() context: RequestContext): Promise<void> {

@@ -97,7 +97,7 @@ export class LeaseDelivery implements BeforeApplicationShutdown {
       .catch((error: unknown) => {
         this.log.warn(
           { err: error, pool, namespace, jobs: jobs.length },
-          'leases that reached nobody were not undone',
+          'undelivered leases were not undone',
         );
       })
       .finally(() => this.undoing.delete(undo));

@@ -90,7 +90,7 @@ export class Metrics {
   // leases
   readonly leasesUndone = this.counter(
     'leases_undone_total',
-    'Leases taken back because the client did not receive the answer',
+    'Leases given back because their answers did not reach the client',
     POOL,
   );
   readonly staleAcks = this.counter(
@@ -133,7 +133,7 @@ export class Metrics {
   // events
   readonly eventsWritten = this.counter(
     'events_written_total',
-    'Events written to Redis because there was a listener',
+    'Events of publishes, leases and acknowledgements that were written for subscribers',
     POOL,
   );
   readonly eventsDropped = this.counter(

@@ -14,12 +14,12 @@ const VERSION = '3.1.0';
 const JSON_TYPE = 'application/json';
 const ABOUT = [
   'Times in fields called `…_ms` are milliseconds, those in fields called `…_at` are ISO 8601 in UTC.',
-  'A field that a call does not know is refused. Answers may get new fields with any release.',
-  'Every error is a problem as RFC 9457 has it, with a stable `code`. Each status lists its codes; later releases may add some.',
+  'Unknown fields are refused. Later releases may add fields to answers.',
+  'Errors are problem details (RFC 9457) with a stable `code`. Each status lists its codes; later releases may add some.',
 ].join('\n');
 /** Descriptions of the path parameters. */
 const PLACES: Readonly<Record<string, { readonly description: string; readonly example?: string }>> = {
-  namespace: { description: 'The namespace, which the token must be one of.', example: 'demo' },
+  namespace: { description: 'The namespace of the token.', example: 'demo' },
   queue: { description: 'The name of a queue.', example: 'mail' },
   id: { description: 'The id.' },
   name: { description: 'The name of a worker.', example: 'host-1' },
@@ -161,7 +161,10 @@ function described(
   return ApiResponse({ status, description: about, content: { [type ?? JSON_TYPE]: { schema } } });
 }
 
-/** Adds the errors of each call, by status; `default` is for those that a later release may add. */
+/**
+ * Adds to each call the permission that its token needs and its errors by status; `default` is for errors that a later
+ * release may add.
+ */
 function withRefusals(item: object, calls: ReadonlyMap<string, Call>, schema: object): object {
   const content = { 'application/problem+json': { schema } };
   const operations = Object.entries(item as Readonly<Record<string, Operation>>).map(
@@ -179,7 +182,8 @@ function withRefusals(item: object, calls: ReadonlyMap<string, Call>, schema: ob
         ...(Object.fromEntries(refusals) as Readonly<Record<string, object>>),
         default: other,
       };
-      return [method, { ...operation, responses }];
+      const permission = access && { 'x-permission': access.verb ?? 'admin' };
+      return [method, { ...operation, ...permission, responses }];
     },
   );
   return Object.fromEntries(operations) as object;

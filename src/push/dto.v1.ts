@@ -55,11 +55,11 @@ function ActionsByStatus(about: string): PropertyDecorator {
 
 export class TargetChangeFields {
   @Optional()
-  @Text('Where requests go: https, or http if the server allows it. No name or password in it.', {
+  @Text('The URL of the requests: https, or http if the server allows it. Without user name and password.', {
     max: MAX_URL,
   })
   url?: string;
-  @Optional() @OneOf('The method; POST if it is left out.', METHODS) method?: (typeof METHODS)[number];
+  @Optional() @OneOf('The method; default POST.', METHODS) method?: (typeof METHODS)[number];
   @Optional()
   @TextsByName('Headers of each request. Never shown again.', {
     ...{
@@ -72,38 +72,26 @@ export class TargetChangeFields {
   headers?: Record<string, string>;
   @Optional()
   @Whole(
-    'How long a request may take, from the connection to the last byte of the answer; 30,000 if it is left out.',
+    'The time limit of a request, from the connection to the last byte of the answer; default 30,000.',
     MIN_TIMEOUT_MS,
     MAX_TIMEOUT_MS,
   )
   timeout_ms?: number;
   @Optional()
-  @OneOf(
-    '`raw`, as if it is left out: the bytes of the job. `job`: a JSON object with the fields of the job.',
-    BODIES,
-  )
+  @OneOf('`raw` (default): the payload. `job`: a JSON object with the fields of the job.', BODIES)
   body?: (typeof BODIES)[number];
   @Optional()
-  @OneOf(
-    '`standard`, as if it is left out: by Standard Webhooks. `none`: requests are not signed.',
-    SIGNATURES,
-  )
+  @OneOf('`standard` (default): by Standard Webhooks. `none`: requests are not signed.', SIGNATURES)
   sign?: (typeof SIGNATURES)[number];
   @Optional()
-  @ActionsByStatus(
-    'What becomes of the job, by status (`404`) or class (`4xx`), where the usual is not wanted.',
-  )
+  @ActionsByStatus('The outcome by status (`404`) or class (`4xx`), overriding the default.')
   on_status?: Record<string, Action>;
   @Optional()
-  @Whole(
-    'The longest delay that a `Retry-After` can cause; an hour if it is left out.',
-    0,
-    MAX_RETRY_AFTER_MS,
-  )
+  @Whole('The longest delay that a `Retry-After` can cause; default an hour.', 0, MAX_RETRY_AFTER_MS)
   max_retry_after_ms?: number;
   @Optional()
   @Formed(
-    'The secret that requests are signed with. The server makes one if there is none. Never shown again.',
+    'The secret that requests are signed with; default: generated. Never shown again.',
     SECRET,
     SECRET_RULE,
   )
@@ -111,7 +99,7 @@ export class TargetChangeFields {
 }
 
 export class TargetFields extends TargetChangeFields {
-  @Text('Where requests go: https, or http if the server allows it. No name or password in it.', {
+  @Text('The URL of the requests: https, or http if the server allows it. Without user name and password.', {
     max: MAX_URL,
   })
   declare url: string;
@@ -120,53 +108,52 @@ export class TargetFields extends TargetChangeFields {
 export class RotateFields {
   @Optional()
   @Whole(
-    'How long requests are signed with the old secret too; 0 = no longer. A day if it is left out.',
+    'How long requests are also signed with the old secret; default a day, 0 = not at all.',
     0,
     MAX_KEEP_OLD_MS,
   )
   keep_old_ms: number = DAY_MS;
   @Optional()
-  @Formed('The new secret; the server makes one if it is left out.', SECRET, SECRET_RULE)
+  @Formed('The new secret; default: generated.', SECRET, SECRET_RULE)
   secret?: string;
 }
 
 export class BreakerAnswer {
-  @OneOf('`closed`: jobs are sent. `open`: none is. `half_open`: one is, to see.', [
-    'closed',
-    'open',
-    'half_open',
-  ])
+  @OneOf(
+    'State of the circuit breaker. `closed`: jobs are sent. `open`: none. `half_open`: one, as a trial.',
+    ['closed', 'open', 'half_open'],
+  )
   state!: string;
-  @Nullable() @Moment('When it is tried again; null if it is closed.') open_until!: string | null;
-  @Whole('How often it opened in a row.', 0, MAX_UINT32) openings!: number;
+  @Nullable() @Moment('When the next trial is sent; null if it is closed.') open_until!: string | null;
+  @Whole('How often it opened without a success in between.', 0, MAX_UINT32) openings!: number;
 }
 
 export class TargetAnswer {
   @Label('Its name.', { max: MAX_LABEL }) name!: string;
-  @Text('Where requests go.', { max: MAX_URL }) url!: string;
+  @Text('The URL of the requests.', { max: MAX_URL }) url!: string;
   @OneOf('The method.', METHODS) method!: string;
   @Labels('The names of its headers. Their values are not shown.', { max: MOST_HEADERS }, { max: MAX_LABEL })
   header_names!: readonly string[];
-  @Whole('How long a request may take.', MIN_TIMEOUT_MS, MAX_TIMEOUT_MS) timeout_ms!: number;
-  @OneOf('What is sent.', BODIES) body!: string;
+  @Whole('The time limit of a request.', MIN_TIMEOUT_MS, MAX_TIMEOUT_MS) timeout_ms!: number;
+  @OneOf('The body of a request.', BODIES) body!: string;
   @OneOf('How requests are signed.', SIGNATURES) sign!: string;
-  @ActionsByStatus('What becomes of the job by status, where it is not the usual.')
+  @ActionsByStatus('Outcomes by status that override the default.')
   on_status!: Readonly<Record<string, Action>>;
   @Whole('The longest delay that a `Retry-After` can cause.', 0, MAX_RETRY_AFTER_MS)
   max_retry_after_ms!: number;
   @QueueNames('The queues that are pushed to it.', { min: 0, max: MAX_LEASE_QUEUES })
   queues!: readonly string[];
-  @Part('Whether it is left alone because it fails.', () => BreakerAnswer) breaker!: BreakerAnswer;
-  @Nullable() @Moment('No job is sent to it since then; null = they are.') paused_at!: string | null;
+  @Part('Its circuit breaker.', () => BreakerAnswer) breaker!: BreakerAnswer;
+  @Nullable() @Moment('Since when it is paused; null = not paused.') paused_at!: string | null;
   @Nullable()
-  @OneOf('`operator`: by a call. `gone`: it answered 410. Null: it is not paused.', ['operator', 'gone'])
+  @OneOf('`operator`: by a call. `gone`: it answered 410. null = not paused.', ['operator', 'gone'])
   pause_reason!: string | null;
-  @Nullable() @Moment('Until when requests are signed with the old secret too.') old_secret_until!:
+  @Nullable() @Moment('Until when requests are also signed with the old secret.') old_secret_until!:
     string | null;
-  @Moment('When it was stored first.') created_at!: string;
+  @Moment('When it was created.') created_at!: string;
   @Moment('When it was changed last.') updated_at!: string;
   @Optional()
-  @Label('Its secret, where this call has made or set it. Never shown again.', { max: MAX_LABEL })
+  @Label('Its secret, if this call generated or set it. Never shown again.', { max: MAX_LABEL })
   secret?: string;
 }
 
@@ -191,6 +178,6 @@ export class TestAnswer {
   @Nullable() @Text('The problem in words.', { max: MAX_MESSAGE }) message!: string | null;
   @Whole('How long it took.', 0, MAX_UINT32) took_ms!: number;
   @Text('The beginning of the answer, 1 KiB at most, as UTF-8.', { min: 0, max: MAX_MESSAGE }) body!: string;
-  @OneOf('What would become of a job.', ACTIONS) action!: string;
+  @OneOf('The outcome that a job would have.', ACTIONS) action!: string;
   @Flag('True: the request was signed.') signed!: boolean;
 }

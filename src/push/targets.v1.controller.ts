@@ -29,7 +29,7 @@ const LIMIT = { maxBytes: 131_072 };
 const ADMIN = { queues: 'none', verb: 'admin' } as const;
 const USER = { queues: 'none', verb: 'push' } as const;
 const SHOWN: Readonly<Record<number, AnswerDescription>> = {
-  200: { about: 'The target as it is now.', of: TargetAnswer },
+  200: { about: 'The target.', of: TargetAnswer },
 };
 
 /** Targets of HTTP push on the native API. */
@@ -73,9 +73,9 @@ export class V1TargetsController {
   @Access(ADMIN)
   @Describe({
     id: 'putTarget',
-    about: 'Stores a target, in the place of the one of this name.',
+    about: 'Creates or replaces a target.',
     details:
-      'A new one gets a secret, which this answer alone shows. One that is replaced keeps its secret, unless another is given, and whether it is paused.',
+      'A new target gets a secret, which only this answer shows. A replaced target keeps its secret, unless another is given, and its pause.',
     group: GROUP,
     body: TargetFields,
     answers: SHOWN,
@@ -91,7 +91,7 @@ export class V1TargetsController {
   @Access(ADMIN)
   @Describe({
     id: 'updateTarget',
-    about: 'Changes a target. What is left out stays; headers are replaced as a whole.',
+    about: 'Changes the given fields of a target; headers are replaced as a whole.',
     details: 'Servers use it within a second; requests that are under way do not change.',
     group: GROUP,
     body: TargetChangeFields,
@@ -107,9 +107,9 @@ export class V1TargetsController {
   @Access(ADMIN)
   @Describe({
     id: 'deleteTarget',
-    about: 'Removes a target. `target_in_use` while a queue is pushed to it.',
+    about: 'Deletes a target. `target_in_use` while a queue is pushed to it.',
     group: GROUP,
-    answers: { 204: { about: 'It is gone.' } },
+    answers: { 204: { about: 'It is deleted.' } },
     errors: ['target_not_found', 'target_in_use', 'pool_moving'],
   })
   async remove(@Incoming() context: RequestContext, @InPath('name') name: string): Promise<void> {
@@ -121,9 +121,8 @@ export class V1TargetsController {
   @Access(ADMIN)
   @Describe({
     id: 'rotateTarget',
-    about: 'Gives a target a new secret, which this answer alone shows.',
-    details:
-      'For a while requests have a signature by each of the two, so that receivers can change in between.',
+    about: 'Creates a new secret for a target, which only this answer shows.',
+    details: 'For `keep_old_ms` requests are signed with both secrets, so that receivers can switch.',
     group: GROUP,
     body: RotateFields,
     answers: SHOWN,
@@ -139,7 +138,7 @@ export class V1TargetsController {
   @Access(ADMIN)
   @Describe({
     id: 'pauseTarget',
-    about: 'Pauses a target: within a second no more jobs are leased for it. Requests under way go on.',
+    about: 'Pauses a target: within a second no more jobs are leased for it. Requests in progress continue.',
     group: GROUP,
     answers: SHOWN,
     errors: ['target_not_found', 'pool_moving'],
@@ -152,7 +151,7 @@ export class V1TargetsController {
   @Access(ADMIN)
   @Describe({
     id: 'resumeTarget',
-    about: 'Ends the pause of a target, and closes its breaker.',
+    about: 'Ends the pause of a target, and closes its circuit breaker.',
     group: GROUP,
     answers: SHOWN,
     errors: ['target_not_found', 'pool_moving'],
@@ -165,11 +164,11 @@ export class V1TargetsController {
   @Access({ ...ADMIN, throttle: 'write' })
   @Describe({
     id: 'testTarget',
-    about: 'Sends one request to a target, and shows what came back.',
+    about: 'Sends a test request to a target, and returns the answer.',
     details:
-      'Its body is `{"test":true}`, its header `Pumphouse-Test` is 1. It changes nothing: no job, no breaker, no pause.',
+      'Its body is `{"test":true}`, its header `Pumphouse-Test` is 1. It changes no job, breaker or pause.',
     group: GROUP,
-    answers: { 200: { about: 'What came back.', of: TestAnswer } },
+    answers: { 200: { about: 'The answer.', of: TestAnswer } },
     errors: ['target_not_found', 'push_disabled', 'pool_moving'],
   })
   async test(@Incoming() context: RequestContext, @InPath('name') name: string): Promise<void> {

@@ -24,7 +24,7 @@ const GROUP = 'Queues';
 /** Much more than settings or a list of states need. */
 const LIMIT = { maxBytes: 65_536 };
 const SHOWN: Readonly<Record<number, AnswerDescription>> = {
-  200: { about: 'The queue as it is now.', of: QueueAnswer },
+  200: { about: 'The queue.', of: QueueAnswer },
 };
 
 /** Queue calls of the native API. */
@@ -39,7 +39,7 @@ export class V1QueuesController {
     id: 'listQueues',
     about: 'Lists the queues of the namespace by name, with their counts and settings.',
     details:
-      'Also those that do not exist (any more) but that workers wait for, that have recurring jobs, or that have statistics of today or yesterday. A token for some queues sees those.',
+      'Also lists queues without jobs and settings that have waiting lease requests, recurring jobs, or statistics of today or yesterday. A token for some queues sees only those.',
     group: GROUP,
     query: PageQuery,
     answers: { 200: { about: 'A page of queues.', of: QueuesAnswer } },
@@ -56,7 +56,7 @@ export class V1QueuesController {
   @Access({ verb: 'consume' })
   @Describe({
     id: 'getQueue',
-    about: 'Shows a queue: how many jobs are in which state, and its settings.',
+    about: 'Returns a queue: its jobs by state, and its settings.',
     details: 'A queue that does not exist is shown too, without jobs and with `exists` false.',
     group: GROUP,
     answers: SHOWN,
@@ -70,7 +70,7 @@ export class V1QueuesController {
   @Access({ verb: 'admin' })
   @Describe({
     id: 'updateQueue',
-    about: 'Changes the settings of a queue; creates the queue if there is none.',
+    about: 'Changes settings of a queue; creates the queue if it does not exist.',
     details: 'They hold on all servers from the same moment. What runs already goes on, and counts.',
     group: GROUP,
     body: SettingsFields,
@@ -88,10 +88,10 @@ export class V1QueuesController {
   @Access({ verb: 'admin' })
   @Describe({
     id: 'deleteQueue',
-    about: 'Forgets an empty queue and its settings.',
+    about: 'Deletes an empty queue and its settings.',
     details: '`queue_not_empty` while there are jobs in it, in whatever state.',
     group: GROUP,
-    answers: { 204: { about: 'It is forgotten.' } },
+    answers: { 204: { about: 'It is deleted.' } },
     errors: ['queue_not_found', 'queue_not_empty', 'pool_moving'],
   })
   async forget(@Incoming() context: RequestContext): Promise<void> {
@@ -103,7 +103,7 @@ export class V1QueuesController {
   @Access({ verb: 'admin' })
   @Describe({
     id: 'pauseQueue',
-    about: 'Pauses a queue: nobody gets its jobs. Publishes go on, and so does who has a job.',
+    about: 'Pauses a queue: none of its jobs is leased. Publishes and leased jobs continue.',
     group: GROUP,
     answers: SHOWN,
     errors: ['queue_not_found', 'pool_moving'],
@@ -116,7 +116,7 @@ export class V1QueuesController {
   @Access({ verb: 'admin' })
   @Describe({
     id: 'resumeQueue',
-    about: 'Ends a pause and a drain. Consumers that wait get jobs at once.',
+    about: 'Ends a pause and a drain. Waiting lease requests get jobs at once.',
     group: GROUP,
     answers: SHOWN,
     errors: ['queue_not_found', 'pool_moving'],
@@ -129,12 +129,12 @@ export class V1QueuesController {
   @Access({ verb: 'admin' })
   @Describe({
     id: 'drainQueue',
-    about: 'Drains a queue: until it is empty, it takes no new jobs.',
+    about: 'Drains a queue: it accepts no new jobs until it is empty.',
     details:
       '404 `queue_not_found` if there is none. Publishes are refused with `queue_draining` until no job of it is ready, scheduled, blocked, held or leased; then they are taken again.',
     group: GROUP,
     body: DrainFields,
-    answers: { 200: { about: 'The queue as it is now: `length` 0 = it is empty.', of: QueueAnswer } },
+    answers: { 200: { about: 'The queue; `length` 0 = it is empty.', of: QueueAnswer } },
     errors: ['queue_not_found', 'too_many_waiters', 'pool_moving'],
   })
   async drain(@Incoming() context: RequestContext): Promise<void> {
@@ -149,12 +149,14 @@ export class V1QueuesController {
   @Access({ verb: 'admin' })
   @Describe({
     id: 'purgeQueue',
-    about: 'Removes jobs of a queue by their state; or counts them, if it is a dry run.',
+    about: 'Deletes jobs of a queue by state; with `dry_run` only counts them.',
     details:
       '404 `queue_not_found` if there is no such queue. Who has one of them leased finds it gone. It goes on for some seconds at most: if `complete` is false, call it again.',
     group: GROUP,
     body: PurgeFields,
-    answers: { 200: { about: 'How many of each state went, or would go.', of: PurgeAnswer } },
+    answers: {
+      200: { about: 'Deleted jobs by state; with `dry_run`, jobs that would be deleted.', of: PurgeAnswer },
+    },
     errors: ['queue_not_found', 'pool_moving'],
   })
   async purge(@Incoming() context: RequestContext): Promise<void> {

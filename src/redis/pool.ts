@@ -251,12 +251,13 @@ export class RedisPool {
     } catch {
       return;
     }
-    if (this.isShort) this.log.info({ pool: this.name, durability }, 'publishes are taken again');
+    if (this.isShort) this.log.info({ pool: this.name, durability }, 'publishes are accepted again');
     this.isShort = false;
   }
 
   private recordShortFault({ message: err }: Error): void {
-    if (!this.isShort) this.log.warn({ pool: this.name, err }, 'publishes are refused for now');
+    if (!this.isShort)
+      this.log.warn({ pool: this.name, err }, 'publishes are refused: too little durability');
     this.isShort = true;
   }
 

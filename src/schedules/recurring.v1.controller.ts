@@ -33,7 +33,7 @@ import { changeOf, newRecurringOf, previewOf, recurringAnswer, upcomingAnswer } 
 const PUBLISHERS: Partial<AccessRules> = { queues: 'body', verb: 'publish', throttle: 'write' };
 const GROUP = 'Recurring jobs';
 const ONE: Readonly<Record<number, AnswerDescription>> = {
-  200: { about: 'The recurring job as it is now.', of: RecurringAnswer },
+  200: { about: 'The recurring job.', of: RecurringAnswer },
 };
 
 /** Recurring jobs on the native API. */
@@ -49,7 +49,7 @@ export class V1RecurringController {
   @Access(PUBLISHERS)
   @Describe({
     id: 'createRecurringJob',
-    about: 'Stores a recurring job: one job is made for each slot of its schedule, by interval or by cron.',
+    about: 'Stores a recurring job: one job is published for each slot of its schedule, by interval or cron.',
     group: GROUP,
     body: RecurringFields,
     answers: { 201: { about: 'The recurring job.', of: RecurringAnswer } },
@@ -68,7 +68,7 @@ export class V1RecurringController {
   @Access({ queues: 'body', verb: 'publish' })
   @Describe({
     id: 'listRecurringJobs',
-    about: 'Lists recurring jobs, in the order of their ids.',
+    about: 'Lists recurring jobs by id.',
     group: GROUP,
     query: RecurringQuery,
     answers: { 200: { about: 'A page of them.', of: RecurringPageAnswer } },
@@ -85,7 +85,7 @@ export class V1RecurringController {
   @Access(PUBLISHERS)
   @Describe({
     id: 'previewSchedule',
-    about: 'Shows the next slots of a schedule, and stores nothing.',
+    about: 'Returns the next slots of a schedule, and stores nothing.',
     group: GROUP,
     body: PreviewFields,
     answers: { 200: { about: 'The slots.', of: UpcomingAnswer } },
@@ -118,7 +118,7 @@ export class V1RecurringController {
   @Access(PUBLISHERS)
   @Describe({
     id: 'replaceRecurringJob',
-    about: 'Stores a recurring job under an id, in the place of the one that has it.',
+    about: 'Creates or replaces the recurring job with this id.',
     details: 'It goes on counting, and its slots stay as long as its schedule is the same.',
     group: GROUP,
     body: ReplaceRecurringFields,
@@ -153,9 +153,9 @@ export class V1RecurringController {
   @Access(PUBLISHERS)
   @Describe({
     id: 'deleteRecurringJob',
-    about: 'Removes a recurring job. The jobs that it made stay.',
+    about: 'Deletes a recurring job. Its jobs stay.',
     group: GROUP,
-    answers: { 204: { about: 'It is gone.' } },
+    answers: { 204: { about: 'It is deleted.' } },
     errors: ['recurring_not_found', 'pool_moving'],
   })
   async remove(@Incoming() context: RequestContext): Promise<void> {
@@ -167,7 +167,7 @@ export class V1RecurringController {
   @Access(PUBLISHERS)
   @Describe({
     id: 'pauseRecurringJob',
-    about: 'Pauses a recurring job: it makes no jobs until it is resumed.',
+    about: 'Pauses a recurring job: it publishes nothing until it is resumed.',
     group: GROUP,
     body: PauseFields,
     answers: ONE,
@@ -182,7 +182,7 @@ export class V1RecurringController {
   @Access(PUBLISHERS)
   @Describe({
     id: 'resumeRecurringJob',
-    about: 'Has a recurring job go on with its next slot.',
+    about: 'Resumes a recurring job with its next slot.',
     details: 'Slots that passed while it was paused are not made up for.',
     group: GROUP,
     answers: ONE,
@@ -196,9 +196,9 @@ export class V1RecurringController {
   @Access(PUBLISHERS)
   @Describe({
     id: 'runRecurringJob',
-    about: 'Makes a job of a recurring job now, outside of its schedule, also while it is paused.',
+    about: 'Publishes a job of a recurring job now, outside of its schedule, also while it is paused.',
     group: GROUP,
-    answers: { 201: { about: 'The job that was made.', of: RunAnswer } },
+    answers: { 201: { about: 'The published job.', of: RunAnswer } },
     errors: ['recurring_not_found', 'unique_key_taken', 'queue_full', 'pool_moving'],
   })
   async run(@Incoming() context: RequestContext): Promise<void> {

@@ -26,7 +26,7 @@ export class V1SettingsController {
   @Access({ queues: 'none', verb: 'admin' })
   @Describe({
     id: 'listSettings',
-    about: 'Shows all settings of the namespace, with what holds.',
+    about: 'Returns all settings of the namespace with their values.',
     group: 'Settings',
     answers: { 200: { about: 'The settings.', of: NamespaceSettingsPage } },
   })
@@ -52,10 +52,10 @@ export class V1SettingsController {
   @Access({ queues: 'none', verb: 'admin' })
   @Describe({
     id: 'updateSetting',
-    about: 'Chooses a value for a setting.',
+    about: 'Sets a setting.',
     group: 'Settings',
     body: ChosenSettingFields,
-    answers: { 200: { about: 'The setting as it holds now.', of: NamespaceSettingAnswer } },
+    answers: { 200: { about: 'The setting.', of: NamespaceSettingAnswer } },
   })
   async set(@Incoming() context: RequestContext, @InPath('key') name: string): Promise<void> {
     const key = keyOf(name);
@@ -70,7 +70,7 @@ export class V1SettingsController {
   @Access({ queues: 'none', verb: 'admin' })
   @Describe({
     id: 'resetSetting',
-    about: 'Sets a setting back to its default.',
+    about: 'Resets a setting to its default.',
     group: 'Settings',
     answers: { 204: { about: 'It holds.' } },
   })

@@ -46,8 +46,7 @@ export function valueOf(key: SettingKey, body: Buffer): number {
   }
   const { value, ...others } = values as { readonly value?: unknown };
   const unknown = Object.keys(others)[0];
-  if (unknown !== undefined)
-    throw new InputError([{ field: unknown.slice(0, 40), rule: 'is not known here' }]);
+  if (unknown !== undefined) throw new InputError([{ field: unknown.slice(0, 40), rule: 'unknown field' }]);
   if (typeof value !== 'number' || !Number.isInteger(value) || value < min || value > max) {
     throw new InputError([{ field: 'value', rule }]);
   }

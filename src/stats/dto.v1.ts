@@ -13,26 +13,26 @@ const MOST_BINS = 150;
 export class StatsQuery {
   @Optional()
   @Formed(
-    'The queue; `*` for those that have no numbers of their own; all of them together if it is left out.',
+    'The queue; `*` = queues without statistics of their own; default: all queues together.',
     QUEUE,
     "must be a queue's name or *",
   )
   queue?: string;
   @Optional()
-  @Formed('The day (UTC), as YYYY-MM-DD; today if it is left out.', DAY, 'must be a day')
+  @Formed('The day (UTC), as YYYY-MM-DD; default today.', DAY, 'must be a day')
   day?: string;
 }
 
 export class BinAnswer {
   @Formed(
-    'Its name: `s2` begins at two seconds, `m1` at a minute, `h1` and `d1` likewise.',
+    'Its name: `s2` begins at two seconds, `m1` at a minute, `h1` at an hour, `d1` at a day.',
     BIN,
     'must be a bin',
   )
   bin!: string;
-  @Whole('Where it begins.', 0, MANY) from_ms!: number;
-  @Nullable() @Whole('Where it ends; null = it has no end.', 0, MANY) to_ms!: number | null;
-  @Whole('How many fell into it.', 1, MAX_UINT32) count!: number;
+  @Whole('Its lower bound.', 0, MANY) from_ms!: number;
+  @Nullable() @Whole('Its upper bound; null = none.', 0, MANY) to_ms!: number | null;
+  @Whole('The number of values in it.', 1, MAX_UINT32) count!: number;
 }
 
 export class DurationsAnswer {
@@ -47,10 +47,10 @@ export class StatsAnswer {
   @Formed('The queue; null = all queues of the namespace.', QUEUE, "must be a queue's name or *")
   queue!: string | null;
   @Formed('The day (UTC).', DAY, 'must be a day') day!: string;
-  @Part('From publish to lease.', () => DurationsAnswer) waits!: DurationsAnswer;
-  @Part('From lease to acknowledgement.', () => DurationsAnswer) runs!: DurationsAnswer;
-  @Whole('Jobs that went to the dead letter.', 0, MANY) failures!: number;
-  @Whole('Times that a job went back to be tried again.', 0, MANY) retries!: number;
+  @Part('Time from publish to lease.', () => DurationsAnswer) waits!: DurationsAnswer;
+  @Part('Time from lease to acknowledgement.', () => DurationsAnswer) runs!: DurationsAnswer;
+  @Whole('Jobs that died.', 0, MANY) failures!: number;
+  @Whole('Failed attempts and expired leases that were followed by a retry.', 0, MANY) retries!: number;
   @Nullable()
   @Whole('Jobs that died on that day and are still dead; null for the queue `*`.', 0, MANY)
   still_dead!: number | null;

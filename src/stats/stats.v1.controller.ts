@@ -22,7 +22,7 @@ export class V1StatsController {
   @Access({ queues: 'body', verb: 'consume' })
   @Describe({
     id: 'getStatistics',
-    about: 'Shows what became of the jobs of a queue, or of all queues of the namespace, on a day.',
+    about: 'Returns counts and durations of a day, of a queue or of all queues of the namespace.',
     details: 'A token for some queues must name one of them.',
     group: 'Statistics',
     query: StatsQuery,

@@ -14,12 +14,12 @@ const MOST_ITEMS = 1_000;
 const LABEL = { max: MAX_LABEL };
 
 export class WorkerAnswer {
-  @Label('Its name, as it gave it with its leases; of a session, its id.', LABEL) name!: string;
-  @Moment('When it was heard of last.') seen_at!: string;
+  @Label('Its name, from its lease requests; for a session its id.', LABEL) name!: string;
+  @Moment('When it was last seen.') seen_at!: string;
   @Whole('Jobs that it has leased.', 0, MANY) leased!: number;
-  @Whole('Jobs whose lease ran out, and that nobody has leased since.', 0, MANY) stalled!: number;
+  @Whole('Jobs whose lease expired, not leased since.', 0, MANY) stalled!: number;
   @Nullable()
-  @Label('The name that its process has. This and what follows: null or false without a session.', LABEL)
+  @Label('The name of its process. This and the next fields are null or false without a session.', LABEL)
   display_name!: string | null;
   @Nullable() @Label('The host of its process.', LABEL) host!: string | null;
   @Nullable() @Whole('The id of its process.', 0, MAX_UINT32) pid!: number | null;
@@ -28,20 +28,20 @@ export class WorkerAnswer {
   @Nullable()
   @QueueNames('The queues that it leases from.', { min: 0, max: MAX_LEASE_QUEUES })
   queues!: readonly string[] | null;
-  @Nullable() @Whole('Most jobs that it works on at once.', 0, MANY) concurrency!: number | null;
+  @Nullable() @Whole('Its maximum number of concurrent jobs.', 0, MANY) concurrency!: number | null;
   @Nullable() @Whole('Jobs that it had when it sent its last heartbeat.', 0, MANY) jobs_at_hand!:
     number | null;
   @Nullable() @Moment('When it started, by its own clock.') started_at!: string | null;
   @Nullable() @Moment('When it sent its last heartbeat.') heartbeat_at!: string | null;
-  @Flag('It was asked to lease nothing more.') quiet!: boolean;
-  @Flag('It was asked to shut down.') stop!: boolean;
-  @Flag('It has sent no heartbeat for the `ttr_ms` of its last one.') lost!: boolean;
+  @Flag('True: it was asked to lease nothing more.') quiet!: boolean;
+  @Flag('True: it was asked to shut down.') stop!: boolean;
+  @Flag('True: it sent no heartbeat for the `ttr_ms` of its last one.') lost!: boolean;
 }
 
 export class WorkersPage {
-  @Parts('Those first that were heard of last.', () => WorkerAnswer, MOST_ITEMS)
+  @Parts('The workers, last seen first.', () => WorkerAnswer, MOST_ITEMS)
   items!: readonly WorkerAnswer[];
-  @Nullable() @Label('Where the list goes on; null at its end.', { max: MAX_MESSAGE }) next_cursor!:
+  @Nullable() @Label('The cursor of the next page; null at the end.', { max: MAX_MESSAGE }) next_cursor!:
     string | null;
 }
 
@@ -55,26 +55,30 @@ export class WorkerInfoFields {
   @Optional()
   @QueueNames('The queues that it leases from.', { min: 0, max: MAX_LEASE_QUEUES })
   queues?: string[];
-  @Optional() @Whole('Most jobs that it works on at once.', 0, MANY) concurrency?: number;
+  @Optional() @Whole('Its maximum number of concurrent jobs.', 0, MANY) concurrency?: number;
   @Optional()
-  @Moment('When it started, by its own clock; the time of its first heartbeat if it is left out.')
+  @Moment('When it started, by its own clock; default: the time of its first heartbeat.')
   started_at?: string;
 }
 
 /** A lease that a session has. */
 export class HeldLeaseFields {
   @JobId('The id of the job.') id!: string;
-  @Whole('The number of the lease, as it came with the job.', 1, MAX_UINT32) lease!: number;
+  @Whole('The number of the lease, from the leased job.', 1, MAX_UINT32) lease!: number;
 }
 
 export class SessionHeartbeatFields {
-  @Whole('How long the leases last from now. A session that is silent for so long is lost.', 1, MAX_PERIOD_MS)
+  @Whole(
+    'Duration of the leases from now. A session without a heartbeat for this time is lost.',
+    1,
+    MAX_PERIOD_MS,
+  )
   ttr_ms!: number;
-  @Parts('All leases that it has; none if it has none.', () => HeldLeaseFields, MAX_SESSION_LEASES, 0)
+  @Parts('All leases of the session; may be empty.', () => HeldLeaseFields, MAX_SESSION_LEASES, 0)
   leases!: HeldLeaseFields[];
   @Optional()
   @Part(
-    'What the process says of itself. Required if the server does not know the session.',
+    'Description of the process. Required if the server does not know the session.',
     () => WorkerInfoFields,
   )
   info?: WorkerInfoFields;
@@ -82,14 +86,14 @@ export class SessionHeartbeatFields {
 
 export class ExtendedLeaseAnswer {
   @JobId('The id of the job.') id!: string;
-  @OneOf('What became of the lease.', ['extended', 'lease_lost', 'not_found']) status!: string;
-  @Flag('The job is to be cancelled: stop, and acknowledge or release it.') cancel_requested!: boolean;
+  @OneOf('The state of the lease.', ['extended', 'lease_lost', 'not_found']) status!: string;
+  @Flag('True: a cancel is requested. Stop, and acknowledge or release the job.') cancel_requested!: boolean;
 }
 
 export class SessionHeartbeatAnswer {
   @Moment('When the extended leases end; sooner if the ttl of the job ends before.') lease_ends_at!: string;
   @Parts('One for each lease, in order.', () => ExtendedLeaseAnswer, MAX_SESSION_LEASES)
   jobs!: readonly ExtendedLeaseAnswer[];
-  @Flag('Lease nothing more.') quiet!: boolean;
+  @Flag('True: lease nothing more.') quiet!: boolean;
   @Flag('Shut down.') stop!: boolean;
 }

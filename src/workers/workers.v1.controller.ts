@@ -34,9 +34,9 @@ export class V1WorkersController {
   @Access({ queues: 'none', verb: 'consume' })
   @Describe({
     id: 'listWorkers',
-    about: 'Lists the workers that were heard of within the last day.',
+    about: 'Lists the workers that were seen within the last day.',
     details:
-      'A worker is who gives a name with its leases, or sends the heartbeats of a session. Its jobs are listed by `GET /jobs?worker=`.',
+      'A worker is known by the name in its lease requests, or by the heartbeats of its session. `GET /jobs?worker=` lists its jobs.',
     group: GROUP,
     query: PageQuery,
     answers: { 200: { about: 'A page of workers.', of: WorkersPage } },
@@ -66,9 +66,9 @@ export class V1WorkersController {
   @Access({ queues: 'body', verb: 'consume' })
   @Describe({
     id: 'deleteWorker',
-    about: 'Forgets a worker, until it is heard of again, and ends its session. Its leases stay as they are.',
+    about: 'Forgets a worker until its next request, and ends its session. Its leases stay.',
     group: GROUP,
-    answers: { 204: { about: 'It is forgotten.' } },
+    answers: { 204: { about: 'It is deleted.' } },
     errors: ['worker_not_found', 'pool_moving'],
   })
   async deregister(@Incoming() context: RequestContext, @InPath('name') name: string): Promise<void> {
@@ -80,12 +80,12 @@ export class V1WorkersController {
   @Access({ queues: 'body', verb: 'consume', goesFirst: true })
   @Describe({
     id: 'heartbeatWorker',
-    about: 'Says that a worker session is alive, and extends all of its leases.',
+    about: 'Heartbeat of a worker session: extends all of its leases.',
     details:
-      'Each lease by the rules of the heartbeat of one job. A session begins with the first heartbeat that has `info`; without it, `worker_not_found` asks for it, and no lease is extended. The answer has what the worker is to do.',
+      'Each lease is extended as by the heartbeat of one job. A session begins with the first heartbeat that has `info`; without it the answer is `worker_not_found`, and no lease is extended. The answer tells the worker what to do.',
     group: GROUP,
     body: SessionHeartbeatFields,
-    answers: { 200: { about: 'What became of each lease, and what to do.', of: SessionHeartbeatAnswer } },
+    answers: { 200: { about: 'The state of each lease, and what to do.', of: SessionHeartbeatAnswer } },
     errors: ['worker_not_found'],
   })
   async heartbeat(@Incoming() context: RequestContext, @InPath('name') name: string): Promise<void> {
@@ -101,7 +101,7 @@ export class V1WorkersController {
     id: 'quietWorker',
     about: 'Asks a worker session to lease nothing more. It learns that from its next heartbeat.',
     group: GROUP,
-    answers: { 204: { about: 'It will be told.' } },
+    answers: { 204: { about: 'It learns it from its next heartbeat.' } },
     errors: ['worker_not_found', 'pool_moving'],
   })
   async quiet(@Incoming() context: RequestContext, @InPath('name') name: string): Promise<void> {
@@ -115,7 +115,7 @@ export class V1WorkersController {
     id: 'stopWorker',
     about: 'Asks a worker session to shut down. It learns that from its next heartbeat.',
     group: GROUP,
-    answers: { 204: { about: 'It will be told.' } },
+    answers: { 204: { about: 'It learns it from its next heartbeat.' } },
     errors: ['worker_not_found', 'pool_moving'],
   })
   async stop(@Incoming() context: RequestContext, @InPath('name') name: string): Promise<void> {

@@ -393,7 +393,7 @@ describe('intruders', () => {
         const { status, text } = await send(route, url, token, body);
         expect({ path, status }).toEqual({ path, status: 400 });
         expect(JSON.parse(text)).toMatchObject({
-          errors: names.map((field) => ({ field, rule: 'is not known here' })),
+          errors: names.map((field) => ({ field, rule: 'unknown field' })),
         });
       }
     }

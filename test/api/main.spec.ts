@@ -99,7 +99,7 @@ describe('the program', () => {
     });
     try {
       await server.start();
-      await waitFor(() => server.output.includes('X DELETE'));
+      await waitFor(() => server.output.includes('/ack"'));
       await server.end('SIGTERM');
       const first = server.output;
       expect(first).toContain(`API    ${server.url}\n`);
@@ -107,7 +107,7 @@ describe('the program', () => {
       expect(first.match(/curl -s/g)).toHaveLength(3);
       expect(first).toContain(`server.workers is ${String(cores + 1)}`);
       await server.start();
-      await waitFor(() => server.output.split('Pumphouse serves.').length === 3);
+      await waitFor(() => server.output.split('Pumphouse is ready.').length === 3);
       expect(server.output.slice(first.length)).not.toContain('curl');
     } finally {
       await server.remove();

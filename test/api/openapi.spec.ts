@@ -16,6 +16,7 @@ describe('the OpenAPI document', () => {
   interface Operation {
     readonly operationId: string;
     readonly summary: string;
+    readonly 'x-permission'?: string;
     readonly tags: readonly string[];
     readonly requestBody?: {
       readonly content: Readonly<
@@ -39,6 +40,7 @@ describe('the OpenAPI document', () => {
     readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
   }
 
+  const admin = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'admin.md'), 'utf8');
   const METHODS = ['get', 'post', 'put', 'patch', 'delete'];
 
   describe('the native API’s document', () => {
@@ -130,6 +132,22 @@ describe('the OpenAPI document', () => {
       // No call can answer these: there is no call then.
       const ofNoCall = ['not_found', 'method_not_allowed'];
       expect([...listed, ...ofNoCall].sort()).toEqual([...known.keys()].sort());
+    });
+
+    it('names the permission of each call that needs a token, as docs/admin.md does', () => {
+      const named = operations().flatMap(([name, { 'x-permission': permission }]) =>
+        permission === undefined ? [] : [`${permission}: ${name.replace('/v1/{namespace}', '…')}`],
+      );
+      expect(named.length).toBeGreaterThan(60);
+      const [, text = ''] = admin.split('\n#### Native API calls\n');
+      const [rows = ''] = text.split('\n#');
+      const documented = [...rows.matchAll(/^\| `(\w+)` \| (.*) \|$/gm)].flatMap(
+        ([, permission = '', calls = '']) =>
+          [...calls.matchAll(/`([A-Z]+ …[^`]+)`/g)].map(
+            ([, call = '']) => `${permission}: ${call.replaceAll(/:(\w+)/g, '{$1}')}`,
+          ),
+      );
+      expect(documented.sort()).toEqual(named.sort());
     });
 
     it('says what every body is, asked and answered, and shows one that may be sent', () => {
@@ -284,13 +302,13 @@ describe('the API guide', () => {
 
   /** What the native API is for, and how the headings of its sections begin. Each of them has an example. */
   const PARTS: Readonly<Record<number, readonly string[]>> = {
-    1: ['Publish: `POST', 'Fire and wait'],
-    2: ['Lease', 'What an owner says', 'Acknowledge many'],
+    1: ['Publish: `POST', 'Publish and wait'],
+    2: ['Lease: `POST', 'Lease operations', 'Acknowledge many'],
     3: ['Retry policies'],
     4: ['Cancel: `POST', 'Cancel many'],
-    5: ['Depend on other jobs'],
-    6: ['Look: `GET /v1', 'Lists', 'Workers', 'Worker sessions'],
-    7: ['Change'],
+    5: ['Dependencies'],
+    6: ['Get a job', 'Lists', 'Workers', 'Worker sessions'],
+    7: ['Update'],
     8: ['Queues'],
     9: ['Dead letter: `/v1'],
     10: ['Recurring jobs'],

@@ -311,7 +311,7 @@ describe('certificate files', () => {
 
       await waitFor(async () => (await shown()) === 'two');
       expect(log).toEqual([
-        { level: 'info', details: { section: 'server' }, message: 'the certificate was read anew' },
+        { level: 'info', details: { section: 'server' }, message: 'certificate reloaded' },
       ]);
     });
 

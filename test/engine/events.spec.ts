@@ -267,7 +267,7 @@ describe('events', () => {
     ]);
     const registry = new EngineRegistry(engines, new Map([['old', 'new']]));
     expect(registry.eventsOf('new')).toBe(f.engine.events);
-    expect(() => registry.eventsOf('old')).toThrow('the pool is moving to another one');
+    expect(() => registry.eventsOf('old')).toThrow('the pool is being moved');
     expect(() => registry.eventsOf('none')).toThrow('pool not found');
   });
 

@@ -420,7 +420,7 @@ describe('defects of lmstfy', () => {
 });
 
 describe('defects of qless', () => {
-  /** Defects of qless (docs/qless.md) that have no other test here that bears their number. */
+  /** Defects of qless (docs/how-to/from-qless.md) that have no other test here that bears their number. */
   let f: ExtendedPathFixture;
   beforeEach(async () => (f = await ExtendedPathFixture.open()));
   afterEach(async () => {

@@ -140,4 +140,25 @@ describe('examples', () => {
     },
     LIMIT_MS,
   );
+
+  it(
+    'docs/tutorial.md: a worker that survives a kill',
+    async () => {
+      for (const code of codeIn('docs/tutorial.md', 'js')) {
+        const [, file = ''] = /^\/\/ (\w+\.mjs)\n/.exec(code) ?? [];
+        project.write(file, code);
+      }
+      const tarball = await pack('@pumphouse/client', project.dir);
+      const script = codeIn('docs/tutorial.md', 'sh').join('').replace(' @pumphouse/client', ` ${tarball}`);
+      const curl = `curl() { "${process.execPath}" "${join(ROOT, 'scripts', 'setup', 'curl.mjs')}" "$@"; }\n`;
+      const output = await run('sh', ['-c', curl + script], project.dir, env());
+
+      expect(output).toContain(
+        'published\nreport-1: start, attempt 1\nreport-1: start, attempt 2\nreport-1: done, 512 rows\n',
+      );
+      const job: unknown = JSON.parse(output.trim().split('\n').at(-1) ?? '');
+      expect(job).toMatchObject({ state: 'done', attempts: 2, result: { data: { rows: 512 } } });
+    },
+    LIMIT_MS,
+  );
 });

@@ -1,7 +1,7 @@
 const QLESS = 'test/engine/regressions.spec.ts';
 
 /**
- * What keeps the defects of qless (docs/qless.md) away.
+ * What keeps the defects of qless (docs/how-to/from-qless.md) away.
  *
  * @type {readonly import('../guards.mjs').Guard[]}
  */

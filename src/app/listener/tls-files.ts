@@ -71,7 +71,7 @@ export class TlsFiles {
         if (JSON.stringify(pem) === JSON.stringify(this.pem)) continue;
         server.setSecureContext(contextOf(pem));
         this.pem = pem;
-        log.info({ section: this.section }, 'the certificate was read anew');
+        log.info({ section: this.section }, 'certificate reloaded');
       } catch (error) {
         this.report(error instanceof Error ? error.message : String(error), log);
       }
@@ -82,7 +82,7 @@ export class TlsFiles {
     if (this.suspect === problem && this.reported !== problem) {
       log.error(
         { section: this.section, err: problem },
-        'the new certificate cannot be used, the old one goes on',
+        'the new certificate is invalid; the old one stays in use',
       );
       this.reported = problem;
     }

@@ -22,7 +22,7 @@ export async function rankedPage(
   checkNames(namespace);
   checkNumber('limit', limit, 1, MOST_ITEMS);
   if (!/^\d{1,15}$/.test(cursor))
-    throw new QueueError('invalid_argument', 'cursor is the one of an earlier page');
+    throw new QueueError('invalid_argument', 'cursor must be the next_cursor of a page');
   const first = Number(cursor);
   const last = first + limit - 1;
   const key = pool.keys.namespace(namespace)[of];

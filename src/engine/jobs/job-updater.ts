@@ -172,13 +172,16 @@ function triesUsed(used: number): QueueError {
 function refusalOf(code: number, id: string, state: string): QueueError {
   switch (code) {
     case CODE.notWaiting:
-      return new QueueError('not_waiting', `the job is ${state}: only one that waits can be changed`);
+      return new QueueError('not_waiting', `the job is ${state}: only a waiting job can be updated`);
     case CODE.cycle:
       return dependencyError('dependency_cycle');
     case CODE.tooMany:
       return dependencyError('too_many_dependencies');
     case CODE.dueUnknown:
-      return new QueueError('due_unknown', 'its due time is not known: give a new one with the change');
+      return new QueueError(
+        'due_unknown',
+        'the due time is not known: set due_at or delay_ms in the same call',
+      );
     default:
       return jobNotFound(id);
   }

@@ -123,10 +123,7 @@ export function cursorOf({ queue, source, at, id }: Place, isBack = false): stri
 export function placeOf(cursor: string, isBack = false): Place {
   const [, sign = '', source = '', at = '', id = '', queue = ''] = CURSOR.exec(cursor) ?? [];
   if (source !== '' && isBack !== (sign === '-'))
-    throw new QueueError(
-      'invalid_argument',
-      'cursor is one of the other order: go on in the order of its page',
-    );
-  if (source === '') throw new QueueError('invalid_argument', 'cursor is the one of an earlier page');
+    throw new QueueError('invalid_argument', 'cursor belongs to the other order: use the order of its page');
+  if (source === '') throw new QueueError('invalid_argument', 'cursor must be the next_cursor of a page');
   return { queue, source: Number(source), at, id: Buffer.from(id, 'base64url') };
 }

@@ -76,5 +76,8 @@ export class EngineRegistry {
 }
 
 function poolMoving(): QueueError {
-  return new QueueError('pool_moving', 'the pool is moving to another one');
+  return new QueueError(
+    'pool_moving',
+    'the pool is being moved: this call is refused until the move has ended',
+  );
 }

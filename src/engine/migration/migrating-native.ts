@@ -50,7 +50,7 @@ export class MigratingNative implements NativeJobs {
   /** The job with the id may be in either pool, and cannot be replaced in one step. */
   put(): ReturnType<NativeJobs['put']> {
     return Promise.reject(
-      new QueueError('pool_moving', 'the pool is moving to another one: PUT has to wait'),
+      new QueueError('pool_moving', 'the pool is being moved: PUT is refused until the move has ended'),
     );
   }
 
@@ -219,5 +219,8 @@ export class MigratingNative implements NativeJobs {
 /** @throws {QueueError} `pool_moving` */
 function refuse(isRequested: boolean, field: string): void {
   if (isRequested)
-    throw new QueueError('pool_moving', `the pool is moving to another one: ${field} has to wait`);
+    throw new QueueError(
+      'pool_moving',
+      `the pool is being moved: ${field} is refused until the move has ended`,
+    );
 }

@@ -6,7 +6,7 @@ import type { StatisticsReading } from '../stats/statistics.js';
 
 /**
  * Operations on the queues of a pool: of one Redis, or of two during a migration. Callers see no difference, except for
- * those listed in docs/moving-a-pool.md. Errors and units are those of `QueueEngine`.
+ * those listed in docs/how-to/moving-a-pool.md. Errors and units are those of `QueueEngine`.
  */
 export type Queues = Pick<
   QueueEngine,

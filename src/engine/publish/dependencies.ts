@@ -60,7 +60,8 @@ export function checkDependencies(jobs: readonly NewExtendedJob[]): void {
 
 /** The error for a job whose dependencies are not allowed. */
 export function dependencyError(code: 'dependency_cycle' | 'too_many_dependencies'): QueueError {
-  if (code === 'dependency_cycle') return new QueueError(code, 'the job would wait for itself');
+  if (code === 'dependency_cycle')
+    return new QueueError(code, 'dependency cycle: the job would wait for itself');
   const most = String(MAX_DEPENDENCIES);
   return new QueueError(
     code,

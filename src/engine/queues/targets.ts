@@ -85,7 +85,7 @@ export class Targets {
    */
   async push(namespace: string, queue: string, target: string | null): Promise<void> {
     checkNames(namespace, queue);
-    if (!isQueueName(queue)) throw new QueueError('invalid_argument', 'no queue can have this name');
+    if (!isQueueName(queue)) throw new QueueError('invalid_argument', 'invalid queue name');
     await this.change(namespace, ({ targets, queues }) => {
       if (target !== null && !targets.has(target)) throw notFound('target', target);
       if ((queues.get(queue) ?? null) === target) return null;
@@ -127,7 +127,7 @@ export class Targets {
       else changedPart.set(name, value);
       return { ...stored, version: stored.version + 1, [part]: changedPart };
     }
-    throw new QueueError('pool_unavailable', 'the targets change too often');
+    throw new QueueError('pool_unavailable', 'the targets changed during every attempt');
   }
 
   private async list(namespace: string): Promise<void> {

@@ -97,7 +97,7 @@ export class Recurrings {
       if (code === STORED) return this.get(namespace, id);
       if (code === MISSING) throw notFound('recurring job', id);
     }
-    throw new QueueError('internal', 'it was changed by others all the time');
+    throw new QueueError('internal', 'the recurring job changed during every attempt');
   }
 
   /** Stops creating jobs until it is resumed. @param note why @throws as `change` */

@@ -37,8 +37,15 @@ export interface FieldProblem {
 /** A request with invalid fields. Nothing was done. */
 export class InputError extends QueueError {
   constructor(readonly problems: readonly FieldProblem[]) {
-    super('invalid_argument', 'the request breaks a rule');
+    super('invalid_argument', `invalid request: ${summaryOf(problems)}`);
   }
+}
+
+/** The first problem, and how many others there are. */
+function summaryOf([first, ...others]: readonly FieldProblem[]): string {
+  const where = first === undefined || first.field === '' ? 'body' : first.field;
+  const more = others.length === 0 ? '' : ` (and ${String(others.length)} more)`;
+  return `${where}: ${first?.rule ?? 'invalid'}${more}`;
 }
 
 /** The status of each code, and a fixed detail text for codes whose message callers must not see. */
@@ -82,8 +89,8 @@ export const PROBLEMS: Readonly<Record<ErrorCode, { readonly status: number; rea
   body_too_large: { status: 413 },
   store_full: { status: 507, detail: 'the store is full' },
   disk_full: { status: 503, detail: 'the store cannot write to its disk' },
-  durability_unavailable: { status: 503, detail: 'the pool cannot keep the job as safe as it has to be' },
-  not_replicated: { status: 503, detail: 'the job is not as safe in time as it has to be' },
+  durability_unavailable: { status: 503, detail: 'the pool cannot provide the requested durability now' },
+  not_replicated: { status: 503, detail: 'the job is stored, but its durability was not confirmed in time' },
   pool_moving: { status: 503 },
   pool_unavailable: { status: 503, detail: 'the store did not answer in time' },
   shutting_down: { status: 503, detail: 'the server is shutting down' },
@@ -120,8 +127,8 @@ export class V1Errors implements ApiErrors {
     if (status === undefined || status >= 500) return undefined;
     if (status !== 404) return problem(status, 'bad_request', 'the request cannot be read');
     const allowed = this.routes.methodsOf(request.url ?? '');
-    if (allowed.length === 0) return problem(404, 'not_found', 'there is no such call');
-    const detail = `this path has no ${request.method ?? ''}; it has ${allowed.join(', ')}`;
+    if (allowed.length === 0) return problem(404, 'not_found', 'unknown path');
+    const detail = `method ${request.method ?? ''} not allowed; allowed: ${allowed.join(', ')}`;
     const refusal = problem(405, 'method_not_allowed', detail);
     return { ...refusal, headers: ['Allow', allowed.join(', ')] };
   }

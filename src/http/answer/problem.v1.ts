@@ -17,21 +17,21 @@ export class Problem {
   @Text('Always `about:blank`: the title is the status in words.', { max: LONGEST }) type!: string;
   @Text('The status in words.', { max: LONGEST }) title!: string;
   @Whole('The status.', 400, 599) status!: number;
-  @Text('What is wrong, stable: what programs look at.', { max: LONGEST }) code!: string;
+  @Text('The kind of error, stable: for programs.', { max: LONGEST }) code!: string;
   @Text('What is wrong, for people.', { max: LONGEST }) detail!: string;
   @Optional()
   @Parts(
-    'Which fields break which rules, for `invalid_argument`; not all of them if there are many.',
+    'The invalid fields and their rules, for `invalid_argument`; at most 20.',
     () => FieldProblemAnswer,
     20,
   )
   errors?: FieldProblemAnswer[];
   @Optional()
-  @JobIds('Some of the jobs that depend on it, for `has_dependents`.', { max: LONGEST })
+  @JobIds('Some of the dependents, for `has_dependents`.', { max: LONGEST })
   dependents?: string[];
   @Optional()
   @Nullable()
-  @OneOf('Of `lease_lost`: the present state of the job; null = it is gone.', Object.keys(JOB_STATES))
+  @OneOf('For `lease_lost`: the current state of the job; null = it is gone.', Object.keys(JOB_STATES))
   state?: string | null;
-  @Optional() @JobId('Of `unique_key_taken`: the job that holds the key.') holder_id?: string;
+  @Optional() @JobId('For `unique_key_taken`: the job that holds the key.') holder_id?: string;
 }

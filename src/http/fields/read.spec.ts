@@ -144,7 +144,7 @@ describe('the fields of a JSON body', () => {
     expect(of({ whole: 9, leaves: [{ depth: 1 }, { depth: 0, width: 1 }, 5], leaf: {} })).toEqual([
       { field: 'whole', rule: 'must be a whole number from -3 to 3' },
       { field: 'leaves[1].depth', rule: 'must be a whole number from 1 to 5' },
-      { field: 'leaves[1].width', rule: 'is not known here' },
+      { field: 'leaves[1].width', rule: 'unknown field' },
       { field: 'leaves[2]', rule: 'must be an object' },
       { field: 'leaf.depth', rule: 'must be a whole number from 1 to 5' },
       { field: 'queue', rule: expect.stringContaining('name') as string },
@@ -163,7 +163,7 @@ describe('the fields of a JSON body', () => {
     ['something', undefined],
     ['', undefined],
   ])('are named if an unknown one looks like them: %s', (name, meant) => {
-    const rule = meant === undefined ? 'is not known here' : `is not known here; did you mean ${meant}?`;
+    const rule = meant === undefined ? 'unknown field' : `unknown field; did you mean ${meant}?`;
     expect(of({ queue: 'q', [name]: 1 })).toEqual([{ field: name, rule }]);
   });
 

@@ -10,7 +10,7 @@ import { isObject } from './kinds.js';
 const MOST_PROBLEMS = 20;
 /** Max characters of an unknown field name echoed back. */
 const SHOWN_CHARACTERS = 40;
-const UNKNOWN = 'is not known here';
+const UNKNOWN = 'unknown field';
 const WHOLE_NUMBER = /^-?[0-9]{1,17}$/;
 /** Parameter of the token, allowed on every call. */
 const TOKEN = 'token';

@@ -41,12 +41,12 @@ const ATTRIBUTE_RULE = `1 to ${String(MAX_ATTRIBUTE_KEY)} letters, digits, _, .,
 /** Data of a job in a request. */
 export class DataFields {
   @Optional()
-  @JsonAsWritten('Any JSON; it is stored as it is written.')
+  @JsonAsWritten('The payload: any JSON, stored as it was sent.')
   data?: unknown;
-  @Optional() @Base64('Bytes instead of `data`, stored as they are.') data_base64?: string;
+  @Optional() @Base64('The payload as bytes, instead of `data`.') data_base64?: string;
   @Optional()
   @Formed(
-    'What the bytes are; `application/octet-stream` if it is left out. Beside `data` it may only be a kind of JSON.',
+    'The type of the bytes; default `application/octet-stream`. With `data` only a JSON type.',
     CONTENT_TYPE,
     CONTENT_TYPE_RULE,
   )
@@ -54,43 +54,39 @@ export class DataFields {
 }
 
 export class UniqueFields {
-  @Label('Of all jobs of the namespace that are alive, one holds it.', { max: MAX_LABEL }) key!: string;
+  @Label('At most one live job of the namespace holds it.', { max: MAX_LABEL }) key!: string;
   @Optional()
   @OneOf(
-    'What happens if another job holds it; `existing` if it is left out. `reject`: refused. `existing`: that job is answered. `replace`: that job goes, unless it is leased. `debounce`: that job waits anew.',
+    'What happens if another job holds it; default `existing`. `reject`: the publish is refused. `existing`: the answer is that job. `replace`: that job is replaced, unless it is leased. `debounce`: the delay of that job restarts.',
     ['reject', 'existing', 'replace', 'debounce'],
   )
   mode: UniqueKey['mode'] = 'existing';
   @Optional()
-  @Whole(
-    'How long the key is held, from publish on; as long as the job lives if it is 0 or left out.',
-    0,
-    MAX_PERIOD_MS,
-  )
+  @Whole('How long the key is held, from publish; 0 (default) = while the job is live.', 0, MAX_PERIOD_MS)
   window_ms?: number;
 }
 
 /** Options of a job, for all calls that create one. */
 export class OptionFields extends DataFields {
   @Optional()
-  @Whole('How long it may exist, from publish on; 0 = for ever, as if it is left out.', 0, MAX_PERIOD_MS)
+  @Whole('How long it may exist, from publish; 0 (default) = no expiry.', 0, MAX_PERIOD_MS)
   ttl_ms?: number;
-  @Optional() @Whole('How often it may be leased.', 1, MAX_TRIES) tries?: number;
+  @Optional() @Whole('How many leases it may have.', 1, MAX_TRIES) tries?: number;
   @Optional()
-  @Whole('How long a lease of it lasts, unless the consumer says.', 1, MAX_PERIOD_MS)
+  @Whole('Duration of its leases (visibility timeout), unless the lease request sets one.', 1, MAX_PERIOD_MS)
   ttr_ms?: number;
   @Optional()
   @Whole(
-    'Shortest delay before the next attempt after a lease of it has expired; the setting of its queue if it is left out.',
+    'Shortest delay before the next attempt after its lease expired; default: the setting of its queue.',
     0,
     MAX_PERIOD_MS,
   )
   lease_grace_ms?: number;
-  @Optional() @Whole('Lower runs sooner; 0 if it is left out.', MIN_PRIORITY, MAX_PRIORITY) priority?: number;
-  @Optional() @Label('What kind of work it is.', { max: MAX_LABEL }) type?: string;
-  @Optional() @Labels('Names to find it by.', { max: MAX_TAGS }, { max: MAX_LABEL }) tags?: string[];
+  @Optional() @Whole('Lower runs first; default 0.', MIN_PRIORITY, MAX_PRIORITY) priority?: number;
+  @Optional() @Label('The kind of work, for the choice of a handler.', { max: MAX_LABEL }) type?: string;
+  @Optional() @Labels('Labels for lists and events.', { max: MAX_TAGS }, { max: MAX_LABEL }) tags?: string[];
   @Optional()
-  @TextsByName('Whatever belongs to it.', {
+  @TextsByName('Metadata of the job.', {
     count: MAX_ATTRIBUTES,
     name: ATTRIBUTE,
     nameRule: ATTRIBUTE_RULE,
@@ -98,36 +94,40 @@ export class OptionFields extends DataFields {
   })
   attributes?: Record<string, string>;
   @Optional()
-  @JobIds('Jobs that must be done first. One that does not exist counts as done.', {
+  @JobIds('Jobs that must be done first. An id that does not exist counts as done.', {
     min: 0,
     max: MAX_DEPENDENCIES,
   })
   depends_on?: string[];
   @Optional()
-  @OneOf('What becomes of it when one of those fails, is cancelled or expires; `block` if it is left out.', [
+  @OneOf('What happens if a dependency fails, is cancelled or expires; default `block`.', [
     'block',
     'ignore',
     'fail',
     'cancel',
   ])
   on_dependency_failure?: DependencyFailure;
-  @Optional() @Part('When it is tried again.', () => RetryPolicyFields) retry?: RetryPolicyFields;
-  @Optional() @Part('A key that one job holds at a time.', () => UniqueFields) unique?: UniqueFields;
+  @Optional() @Part('The retry policy (backoff).', () => RetryPolicyFields) retry?: RetryPolicyFields;
   @Optional()
-  @Label('Jobs with the same key share the limits of their queue for one key.', { max: MAX_LABEL })
+  @Part('A key that at most one live job holds (deduplication).', () => UniqueFields)
+  unique?: UniqueFields;
+  @Optional()
+  @Label('Jobs with the same key share the limits per key of their queue.', { max: MAX_LABEL })
   concurrency_key?: string;
   @Optional()
-  @Whole('How long it is kept when it is done, with its result; 0 = not at all.', 0, MAX_PERIOD_MS)
+  @Whole('How long the job and its result are kept when it is done; 0 = not kept.', 0, MAX_PERIOD_MS)
   retention_ms?: number;
-  @Optional() @Flag('Its timeline is recorded from the start, whatever else it has.') history?: boolean;
+  @Optional() @Flag('True: its timeline is recorded from the start.') history?: boolean;
 }
 
 /** A job to publish. */
 export class PublishFields extends OptionFields {
-  @QueueName('Where to put it.') queue!: string;
-  @Optional() @JobId('An id of your choice. A job that has it already makes the call fail.') id?: string;
-  @Optional() @Whole('Before it can be leased.', 0, MAX_PERIOD_MS) delay_ms?: number;
-  @Optional() @Moment('When it can be leased, instead of `delay_ms`.') run_at?: string;
+  @QueueName('The queue.') queue!: string;
+  @Optional()
+  @JobId('An id of your choice. If a job has this id, the call fails with `job_exists`.')
+  id?: string;
+  @Optional() @Whole('Time until it can be leased.', 0, MAX_PERIOD_MS) delay_ms?: number;
+  @Optional() @Moment('Time at which it can be leased; instead of `delay_ms`.') run_at?: string;
 }
 
 /** Several jobs, of any queues: all are published or none. */
@@ -138,7 +138,7 @@ export class PublishManyFields {
 export class PublishQuery {
   @Optional()
   @Whole(
-    'Fire and wait: the answer comes when the job has ended, or after so long. With one job only; it is kept for a minute longer than that, or for its own retention.',
+    'Publish and wait: blocks until the job finishes, at most this long. For one job only; the job is kept for a minute longer, or for its own retention.',
     1,
     MAX_END_WAIT_MS,
   )
@@ -146,11 +146,11 @@ export class PublishQuery {
 }
 
 export class PublishedAnswer {
-  @JobId('The id of the job; for a unique key with `existing` perhaps that of another job.') id!: string;
+  @JobId('The id of the job; with a unique key and `existing`, possibly that of another job.') id!: string;
   @Label('Its state.', { max: MAX_LABEL }) state!: string;
   @Flag('Nothing was stored: another job holds the unique key.') existing!: boolean;
 }
 
 export class PublishedManyAnswer {
-  @Parts('One for each job, in order.', () => PublishedAnswer, MAX_BULK_JOBS) jobs!: PublishedAnswer[];
+  @Parts('One result for each job, in order.', () => PublishedAnswer, MAX_BULK_JOBS) jobs!: PublishedAnswer[];
 }

@@ -11,9 +11,9 @@ export const ANY_NAME = /^[^]*$/;
 
 export class FailureAnswer {
   @Label('Its group.', { min: 0, max: MAX_LABEL }) group!: string;
-  @Text('What went wrong.', { min: 0, max: MAX_MESSAGE }) message!: string;
+  @Text('The error message.', { min: 0, max: MAX_MESSAGE }) message!: string;
   @Moment('When.') at!: string;
-  @Nullable() @Label('Who had it; null if nobody gave a name.', { min: 0, max: MAX_LABEL }) worker!:
+  @Nullable() @Label('The worker; null if it gave no name.', { min: 0, max: MAX_LABEL }) worker!:
     string | null;
 }
 
@@ -21,27 +21,28 @@ export class FailureAnswer {
 export class JobFacts {
   @JobId('Its id.') id!: string;
   @Label('Its queue.', { max: MAX_LABEL }) queue!: string;
-  @OneOf('Where it is in its life.', Object.keys(JOB_STATES)) state!: string;
-  @Nullable() @Label('What kind of work it is.', { max: MAX_LABEL }) type!: string | null;
+  @OneOf('Its state.', Object.keys(JOB_STATES)) state!: string;
+  @Nullable() @Label('The kind of work, for the choice of a handler.', { max: MAX_LABEL }) type!:
+    string | null;
   @Labels('Its tags.', { max: MANY }, { max: MAX_LABEL }) tags!: readonly string[];
   @Nullable()
-  @TextsByName('What belongs to it.', { count: MANY, name: ANY_NAME, nameRule: '', max: MANY })
+  @TextsByName('Its attributes.', { count: MANY, name: ANY_NAME, nameRule: '', max: MANY })
   attributes!: Readonly<Record<string, string>> | null;
-  @Whole('Lower runs sooner.', MIN_PRIORITY, MAX_PRIORITY) priority!: number;
+  @Whole('Its priority; lower runs first.', MIN_PRIORITY, MAX_PRIORITY) priority!: number;
   @Whole(
-    'How often it may be leased in all, as it was published; of a simple job `tries_left` and `attempts` together.',
+    'Leases allowed in all, as published; for a simple job the sum of `tries_left` and `attempts`.',
     0,
     MAX_TRIES,
   )
   tries!: number;
-  @Whole('How often it may still be leased.', 0, MAX_TRIES) tries_left!: number;
-  @Whole('How often it was leased, this time included.', 0, MAX_TRIES) attempts!: number;
-  @Whole('Leases of it that ran out.', 0, MANY) crashes!: number;
-  @Whole('Failures that workers told of.', 0, MANY) failures!: number;
+  @Whole('Leases still allowed.', 0, MAX_TRIES) tries_left!: number;
+  @Whole('Leases so far, the current one included.', 0, MAX_TRIES) attempts!: number;
+  @Whole('Expired leases.', 0, MANY) crashes!: number;
+  @Whole('Failures that workers reported.', 0, MANY) failures!: number;
   @Nullable() @Moment('When its lease ends.') lease_ends_at!: string | null;
   @Nullable() @Moment('When it was published.') published_at!: string | null;
   @Nullable() @Moment('When it expires.') expires_at!: string | null;
-  @Nullable() @AnyJson('How far the work is, as its worker said.') progress!: unknown;
+  @Nullable() @AnyJson('The progress that its worker reported.') progress!: unknown;
 }
 
 /** Encodes a job for an answer. */

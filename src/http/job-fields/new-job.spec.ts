@@ -83,7 +83,7 @@ describe('a publish', () => {
       }),
     ).toEqual(['jobs[1].id must not be that of another job of the call']);
     expect(problems({ jobs: [] })).toEqual(['jobs must be a list of 1 to 64 objects']);
-    expect(problems({ jobs: [{ queue: 'a' }], queue: 'a' })).toEqual(['queue is not known here']);
+    expect(problems({ jobs: [{ queue: 'a' }], queue: 'a' })).toEqual(['queue unknown field']);
   });
 
   it.each<[string, object, object]>([

@@ -16,23 +16,27 @@ const RETRY_FIELDS = {
 
 export class RetryPolicyFields {
   @OneOf(
-    'How the delays go on: `n` counts what went wrong so far, from 1. `none`: at once. `linear`: n · delay_ms. `exponential`: delay_ms · factor^(n-1). `list`: one after the other, the last one from there on.',
+    'The backoff; `n` is the number of failed attempts, from 1. `none`: at once. `fixed`: delay_ms. `linear`: n · delay_ms. `exponential`: delay_ms · factor^(n-1). `list`: one after the other, then the last one.',
     ['none', 'fixed', 'linear', 'exponential', 'list'],
   )
   kind!: RetryPolicy['kind'];
   @Optional()
-  @Whole('The first delay. Of `fixed`, `linear` and `exponential`, which need it.', 0, MAX_PERIOD_MS)
+  @Whole('The first delay. Required for `fixed`, `linear` and `exponential`.', 0, MAX_PERIOD_MS)
   delay_ms?: number;
-  @Optional() @Real('Of `exponential`; 2 if it is left out.', 1, 100) factor?: number;
-  @Optional() @Whole('The longest delay. Of `linear` and `exponential`.', 0, MAX_PERIOD_MS) max_ms?: number;
+  @Optional() @Real('For `exponential`; default 2.', 1, 100) factor?: number;
+  @Optional() @Whole('The longest delay. For `linear` and `exponential`.', 0, MAX_PERIOD_MS) max_ms?: number;
   @Optional()
-  @Real('Which part of the delay is drawn by lot. Of `exponential`; 0 if it is left out.', 0, 1)
+  @Real('The fraction of the delay that is randomised. For `exponential`; default 0.', 0, 1)
   jitter?: number;
   @Optional()
-  @Wholes('The delays. Of `list`, which needs it.', { max: MAX_RETRY_DELAYS }, 0, MAX_PERIOD_MS)
+  @Wholes('The delays. Required for `list`.', { max: MAX_RETRY_DELAYS }, 0, MAX_PERIOD_MS)
   delays_ms?: number[];
   @Optional()
-  @Labels('Failure groups that go to the dead letter at once.', { max: MAX_RETRY_GROUPS }, { max: MAX_GROUP })
+  @Labels(
+    'Failure groups that are not retried: the job goes to the dead-letter queue.',
+    { max: MAX_RETRY_GROUPS },
+    { max: MAX_GROUP },
+  )
   non_retryable?: string[];
 }
 

@@ -14,29 +14,34 @@ const MOST_ITEMS = 1_000;
 
 /** A job without its data and its timeline. */
 export class ListedJob extends JobFacts {
-  @Nullable() @Moment('When it can be leased; null too if it is scheduled far ahead.') due_at!: string | null;
-  @Nullable() @Moment('When it was done, cancelled or given up.') ended_at!: string | null;
+  @Nullable() @Moment('When it can be leased; null also if it is scheduled far ahead.') due_at!:
+    string | null;
+  @Nullable() @Moment('When it was done, cancelled or died.') ended_at!: string | null;
   @Nullable()
-  @Label('The name of the worker that has it leased; null too if that gave no name.', { max: MAX_LABEL })
+  @Label('The worker that has it leased; null also if that gave no name.', { max: MAX_LABEL })
   leased_by!: string | null;
-  @Nullable() @Part('What went wrong last.', () => FailureAnswer) failure!: FailureAnswer | null;
-  @Flag('Somebody tracks it.') tracked!: boolean;
-  @Optional() @AnyJson('With `fields=data`: its data, if that is JSON.') data?: unknown;
-  @Optional() @Base64('With `fields=data`: its data, if that is not JSON.') data_base64?: string;
-  @Optional() @Label('With `fields=data`: what its data is.', { max: MAX_LABEL }) content_type?: string;
+  @Nullable() @Part('The last failure.', () => FailureAnswer) failure!: FailureAnswer | null;
+  @Flag('True: it is tracked.') tracked!: boolean;
+  @Optional() @AnyJson('With `fields=data`: its payload, if it is JSON.') data?: unknown;
+  @Optional() @Base64('With `fields=data`: its payload, if it is not JSON.') data_base64?: string;
   @Optional()
-  @Flag('With `fields=data`: its data is left out, for the answer would have more than 4 MiB of data.')
+  @Label('With `fields=data`: the type of its payload.', { max: MAX_LABEL })
+  content_type?: string;
+  @Optional()
+  @Flag(
+    'With `fields=data`: true if its payload is omitted, because the answer would have more than 4 MiB of data.',
+  )
   data_omitted?: boolean;
 }
 
 export class JobsPage {
   @Parts(
-    'The jobs. There may be fewer than were asked for, even none, though the list goes on.',
+    'The jobs. A page may have fewer than `limit`, even none, although the list continues.',
     () => ListedJob,
     MOST_ITEMS,
   )
   items!: readonly ListedJob[];
-  @Nullable() @Label('Where the list goes on; null at its end.', { max: MAX_MESSAGE }) next_cursor!:
+  @Nullable() @Label('The cursor of the next page; null at the end.', { max: MAX_MESSAGE }) next_cursor!:
     string | null;
 }
 

@@ -56,7 +56,7 @@ export class LoadShedder {
     const { inFlight, refused } = this.metrics;
     if (inFlight.value >= (goesFirst ? this.limits.maxInFlight : this.maxUsual)) {
       refused.in_flight.value += 1;
-      throw new QueueError('overloaded', 'too many requests are under way');
+      throw new QueueError('overloaded', 'too many requests in progress');
     }
     inFlight.value += 1;
     context.load = goesFirst ? 'first' : 'in_flight';
@@ -76,7 +76,7 @@ export class LoadShedder {
     const most = context.load === 'first' ? this.limits.maxBodyBytes : this.maxUsualBytes;
     if (others > 0 && bodyBytes.value + bytes > most) {
       refused.body_bytes.value += 1;
-      throw new QueueError('overloaded', 'too many bytes of bodies are under way');
+      throw new QueueError('overloaded', 'too many bytes of request bodies in progress');
     }
     bodyBytes.value += bytes;
     context.bodyBytes += bytes;
@@ -95,11 +95,11 @@ export class LoadShedder {
     const own = this.waitersOf.get(tokenId) ?? 0;
     if (own >= this.limits.maxWaitersPerToken) {
       refused.token_waiters.value += 1;
-      throw new QueueError('too_many_waiters', 'too many consumers of this token wait, please retry later');
+      throw new QueueError('too_many_waiters', 'too many long polls of this token, please retry later');
     }
     if (this.waiters >= this.limits.maxWaiters) {
       refused.waiters.value += 1;
-      throw new QueueError('overloaded', 'too many consumers wait');
+      throw new QueueError('overloaded', 'too many long polls');
     }
     this.release(context);
     this.waiters += 1;

@@ -15,7 +15,7 @@ export class PageQuery {
   limit: number = USUAL_PAGE;
 
   @Optional()
-  @Label('The `next_cursor` of the page before; left out for the first page.', { max: MAX_CURSOR })
+  @Label('The `next_cursor` of the page before; omit it for the first page.', { max: MAX_CURSOR })
   cursor?: string;
 }
 
@@ -23,7 +23,7 @@ export class PageQuery {
 export class JobsPageQuery extends PageQuery {
   @Optional()
   @OneOf(
-    '`newest`: the whole list from its end. `oldest`, as if it is left out: from its beginning. A cursor goes on in the order of its page.',
+    '`oldest` (default) or `newest`: the whole list reversed. A cursor is valid for its own order only.',
     LIST_ORDERS,
   )
   order: (typeof LIST_ORDERS)[number] = 'oldest';

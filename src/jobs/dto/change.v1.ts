@@ -34,27 +34,27 @@ import { RetryPolicyFields } from '../../http/job-fields/retry-policy.v1.js';
 export class ChangeFields extends DataFields {
   @Optional()
   @Whole(
-    'Lower runs sooner. Among the jobs that have the same priority it keeps its place in time.',
+    'Lower runs first. It keeps its place by publish time among the jobs with this priority.',
     MIN_PRIORITY,
     MAX_PRIORITY,
   )
   priority?: number;
   @Optional()
-  @Labels('Its tags, instead of those that it has.', { max: MAX_TAGS }, { max: MAX_LABEL })
+  @Labels('Its tags; replace the old ones.', { max: MAX_TAGS }, { max: MAX_LABEL })
   tags?: string[];
   @Optional()
-  @Whole('How often it may be leased in all; more than the tries that it has used.', 1, MAX_TRIES)
+  @Whole('Leases allowed in all; more than the used tries.', 1, MAX_TRIES)
   tries?: number;
-  @Optional() @Label('What kind of work it is.', { max: MAX_LABEL }) type?: string;
+  @Optional() @Label('The kind of work, for the choice of a handler.', { max: MAX_LABEL }) type?: string;
   @Optional()
-  @Part('When it is tried again, from its next failure on.', () => RetryPolicyFields)
+  @Part('The retry policy, from the next failure on.', () => RetryPolicyFields)
   retry?: RetryPolicyFields;
-  @Optional() @Moment('When it can be leased; a time that is past makes it ready.') due_at?: string;
-  @Optional() @Whole('The same as `due_at`, from now on.', 0, MAX_PERIOD_MS) delay_ms?: number;
-  @Optional() @Whole('How long it may exist from now on; 0 = for ever.', 0, MAX_PERIOD_MS) ttl_ms?: number;
-  @Optional() @QueueName('Its queue from now on: it goes to the end of the line there.') queue?: string;
+  @Optional() @Moment('When it can be leased; a time in the past makes it ready.') due_at?: string;
+  @Optional() @Whole('The same as `due_at`, as a delay from now.', 0, MAX_PERIOD_MS) delay_ms?: number;
+  @Optional() @Whole('Its ttl from now; 0 = no expiry.', 0, MAX_PERIOD_MS) ttl_ms?: number;
+  @Optional() @QueueName('The new queue: the job moves to its end.') queue?: string;
   @Optional()
-  @JobIds('Jobs that must be done first, instead of those that it waits for; none: it waits for nothing.', {
+  @JobIds('Replaces all dependencies; empty: none.', {
     min: 0,
     max: MAX_DEPENDENCIES,
   })
@@ -70,22 +70,20 @@ export class DependencyFields {
 export class ChangedAnswer {
   @JobId('The id of the job.') id!: string;
   @Nullable()
-  @OneOf('Its state now; null if it is gone, because of what it was to wait for.', Object.keys(JOB_STATES))
+  @OneOf('Its state; null if it is gone because of a failed dependency.', Object.keys(JOB_STATES))
   state!: string | null;
   @Nullable()
-  @Moment(
-    'When it can be leased; null = it is not scheduled, or it is far ahead and was published without options.',
-  )
+  @Moment('When it can be leased; null = not scheduled, or far ahead and published without options.')
   due_at!: string | null;
 }
 
 export class CancelFields {
   @Optional()
-  @Flag('All that depend on it are cancelled too, whatever they say of that, and what depends on them.')
+  @Flag('True: also cancels all jobs that depend on it, directly or not.')
   cascade?: boolean;
   @Optional()
   @Whole(
-    'How long the owner of its lease may go on; 0 = he loses it at once. If it is left out, the setting `grace_ms` says it.',
+    'How long its worker may continue; 0 revokes the lease immediately. Default: the setting `grace_ms`.',
     0,
     MAX_PERIOD_MS,
   )
@@ -99,7 +97,7 @@ export class CancelManyFields extends CancelFields {
 export class DeleteJobQuery {
   @Optional()
   @Flag(
-    'True: also if it is leased, and its lease holder finds it gone; and if jobs depend on it, unless the token is for some queues. Needs the permission admin.',
+    'True: also deletes a leased job, and a job with dependents (not with a token for some queues). Needs the permission admin.',
   )
   force: boolean = false;
 }
@@ -107,29 +105,29 @@ export class DeleteJobQuery {
 export class CancelledAnswer {
   @JobId('The id of the job.') id!: string;
   @OneOf(
-    'What became of it. `requested`: it is leased; its owner hears of it with the next heartbeat, and loses it at `revoked_at`.',
+    'The outcome. `requested`: it is leased; its worker learns of it with the next heartbeat, and loses the lease at `revoked_at`.',
     ['cancelled', 'requested', 'already_cancelled'],
   )
   outcome!: string;
-  @Nullable() @Moment('When its owner loses it.') revoked_at!: string | null;
+  @Nullable() @Moment('When the lease is revoked.') revoked_at!: string | null;
 }
 
 export class CancelManyResult {
   @JobId('The id of the job.') id!: string;
   @OneOf(
-    'What became of it, as of a cancel of one; `done`: too late, it is done; `not_found`: there is no such job, or the token is not for its queue.',
+    'The outcome, as for one cancel; `done`: the job is done; `not_found`: there is no such job, or it is outside of the queues of the token.',
     ['cancelled', 'requested', 'already_cancelled', 'done', 'not_found'],
   )
   outcome!: string;
-  @Nullable() @Moment('When its owner loses it.') revoked_at!: string | null;
+  @Nullable() @Moment('When the lease is revoked.') revoked_at!: string | null;
 }
 
 export class CancelManyAnswer {
-  @Parts('One for each, in order.', () => CancelManyResult, MAX_CANCELS) results!: CancelManyResult[];
+  @Parts('One for each id, in order.', () => CancelManyResult, MAX_CANCELS) results!: CancelManyResult[];
 }
 
 /** An entry for a job's timeline. */
 export class LogFields {
-  @Text('What is to be read there.', { max: MAX_LOG_LINE }) message!: string;
+  @Text('The message of the entry.', { max: MAX_LOG_LINE }) message!: string;
   @Optional() @AnyJson(`Anything else, of at most ${String(MAX_LOG_DATA_BYTES)} bytes.`) data?: unknown;
 }

@@ -20,70 +20,68 @@ import {
 import { ANY_NAME, FailureAnswer, JobFacts, MANY } from '../../http/job-fields/job-facts.v1.js';
 
 export class TimelineAnswer {
-  @Label('What happened.', { max: MAX_LABEL }) what!: string;
+  @Label('The step.', { max: MAX_LABEL }) what!: string;
   @Moment('When.') at!: string;
-  @Optional() @Label('Its queue from then on.', { max: MAX_LABEL }) queue?: string;
-  @Optional() @Label('The queue that it came from.', { max: MAX_LABEL }) from?: string;
-  @Optional() @Whole('Which attempt this was.', 1, MAX_TRIES) attempt?: number;
-  @Optional() @Label('Who had it.', { max: MAX_LABEL }) worker?: string;
+  @Optional() @Label('The new queue.', { max: MAX_LABEL }) queue?: string;
+  @Optional() @Label('The old queue.', { max: MAX_LABEL }) from?: string;
+  @Optional() @Whole('The number of the attempt.', 1, MAX_TRIES) attempt?: number;
+  @Optional() @Label('The worker.', { max: MAX_LABEL }) worker?: string;
   @Optional() @Label('The group of the failure.', { min: 0, max: MAX_LABEL }) group?: string;
-  @Optional() @Text('What went wrong, or what was logged.', { min: 0, max: MAX_MESSAGE }) message?: string;
+  @Optional()
+  @Text('The error message, or the logged message.', { min: 0, max: MAX_MESSAGE })
+  message?: string;
   @Optional() @AnyJson('The data of a logged entry.') data?: unknown;
   @Optional() @Whole('When it is due, Unix ms.', 0, Number.MAX_SAFE_INTEGER) due?: number;
   @Optional()
-  @Whole('When its owner loses it, Unix ms.', 0, Number.MAX_SAFE_INTEGER)
+  @Whole('When the lease is revoked, Unix ms.', 0, Number.MAX_SAFE_INTEGER)
   revoked_at?: number;
-  @Optional() @Labels('The fields that were changed.', { max: MANY }, { max: MAX_LABEL }) fields?: string[];
+  @Optional() @Labels('The updated fields.', { max: MANY }, { max: MAX_LABEL }) fields?: string[];
 }
 
 export class ResultAnswer {
   @Optional() @AnyJson('The result, if it is JSON.') data?: unknown;
   @Optional() @Base64('Its bytes, if it is not.') data_base64?: string;
-  @Label('What it is.', { max: MAX_LABEL }) content_type!: string;
+  @Label('Its content type.', { max: MAX_LABEL }) content_type!: string;
 }
 
 /** A job with its data. */
 export class JobAnswer extends JobFacts {
-  @Optional() @AnyJson('Its data, if that is JSON.') data?: unknown;
-  @Optional() @Base64('Its data, if that is not JSON.') data_base64?: string;
-  @Label('What its data is.', { max: MAX_LABEL }) content_type!: string;
+  @Optional() @AnyJson('Its payload, if it is JSON.') data?: unknown;
+  @Optional() @Base64('Its payload, if it is not JSON.') data_base64?: string;
+  @Label('The type of its payload.', { max: MAX_LABEL }) content_type!: string;
 }
 
 /** A job as the worker gets it that leases it. No other call shows the number of a lease. */
 export class LeasedJobAnswer extends JobAnswer {
-  @Whole('The number of the lease: every operation on it names it.', 1, MAX_UINT32) lease!: number;
+  @Whole('The number of the lease (fencing token), for all lease operations.', 1, MAX_UINT32) lease!: number;
 }
 
 /** A job with all of its facts. */
 export class WholeJobAnswer extends JobAnswer {
   @Nullable() @Moment('When it can be leased.') due_at!: string | null;
-  @Nullable() @Moment('When it was done, cancelled or given up.') ended_at!: string | null;
+  @Nullable() @Moment('When it was done, cancelled or died.') ended_at!: string | null;
   @Nullable()
-  @Label('The name of the worker that has it leased; null too if that gave no name.', { max: MAX_LABEL })
+  @Label('The worker that has it leased; null also if that gave no name.', { max: MAX_LABEL })
   leased_by!: string | null;
-  @Nullable() @Part('What went wrong last.', () => FailureAnswer) failure!: FailureAnswer | null;
-  @Flag('Somebody wants it cancelled.') cancel_requested!: boolean;
-  @Flag('Somebody tracks it.') tracked!: boolean;
-  @Nullable() @Part('What came of it.', () => ResultAnswer) result!: ResultAnswer | null;
-  @JobIds('Jobs that it waits for.', { min: 0, max: MANY }) depends_on!: readonly string[];
-  @TextsByName('Of those that it waits for, the ones that ended otherwise than done, and how.', {
+  @Nullable() @Part('The last failure.', () => FailureAnswer) failure!: FailureAnswer | null;
+  @Flag('True: a cancel is requested.') cancel_requested!: boolean;
+  @Flag('True: it is tracked.') tracked!: boolean;
+  @Nullable() @Part('Its result.', () => ResultAnswer) result!: ResultAnswer | null;
+  @JobIds('Its dependencies.', { min: 0, max: MANY }) depends_on!: readonly string[];
+  @TextsByName('Failed dependencies, and how they ended.', {
     count: MANY,
     name: ANY_NAME,
     nameRule: '',
     max: MANY,
   })
   failed_dependencies!: Readonly<Record<string, string>>;
-  @JobIds('Jobs that wait for it, 100 at most.', { min: 0, max: MANY }) dependents!: readonly string[];
-  @OneOf('What becomes of it when one that it waits for fails.', ['block', 'ignore', 'fail', 'cancel'])
+  @JobIds('Jobs that depend on it, at most 100.', { min: 0, max: MANY }) dependents!: readonly string[];
+  @OneOf('What happens if a dependency fails.', ['block', 'ignore', 'fail', 'cancel'])
   on_dependency_failure!: string;
   @Nullable() @Label('The unique key that it holds.', { max: MAX_LABEL }) unique_key!: string | null;
-  @Nullable() @Label('The key that it shares limits by.', { max: MAX_LABEL }) concurrency_key!: string | null;
-  @Nullable() @Label('The recurring job that made it.', { max: MAX_LABEL }) spawned_from!: string | null;
-  @Parts(
-    'What happened to it, oldest first. The first entry is always kept, of the others the last ones.',
-    () => TimelineAnswer,
-    MANY,
-  )
+  @Nullable() @Label('Its concurrency key.', { max: MAX_LABEL }) concurrency_key!: string | null;
+  @Nullable() @Label('The recurring job that published it.', { max: MAX_LABEL }) spawned_from!: string | null;
+  @Parts('The timeline, oldest first: the first entry and the latest others.', () => TimelineAnswer, MANY)
   timeline!: readonly TimelineAnswer[];
 }
 
@@ -91,16 +89,13 @@ export class WholeJobAnswer extends JobAnswer {
 export class EndedAnswer {
   @JobId('Its id.') id!: string;
   @Nullable()
-  @OneOf(
-    'Where it is in its life; null if it is gone without a trace: deleted, or expired.',
-    Object.keys(JOB_STATES),
-  )
+  @OneOf('Its state; null if it is gone: deleted or expired.', Object.keys(JOB_STATES))
   state!: string | null;
-  @Flag('Nothing was stored: this is another job, which holds the unique key.') existing!: boolean;
+  @Flag('True: nothing was stored; this is the job that holds the unique key.') existing!: boolean;
   @Nullable() @Moment('When it was published; null if it is gone.') published_at!: string | null;
   @Nullable()
-  @Whole('How often it may be leased in all, as it was published; null if it is gone.', 0, MAX_TRIES)
+  @Whole('Leases allowed in all, as published; null if it is gone.', 0, MAX_TRIES)
   tries!: number | null;
-  @Nullable() @Part('What came of it.', () => ResultAnswer) result!: ResultAnswer | null;
-  @Nullable() @Part('What went wrong last.', () => FailureAnswer) failure!: FailureAnswer | null;
+  @Nullable() @Part('Its result.', () => ResultAnswer) result!: ResultAnswer | null;
+  @Nullable() @Part('The last failure.', () => FailureAnswer) failure!: FailureAnswer | null;
 }

@@ -4,26 +4,26 @@ import { Label, OneOf, Parts, QueueNames, Whole } from '../../http/fields/kinds.
 import { LeasedJobAnswer } from './job.v1.js';
 
 export class LeasesFields {
-  @QueueNames('Where to look for jobs.', { max: MAX_LEASE_QUEUES }) queues!: string[];
+  @QueueNames('The queues to lease from.', { max: MAX_LEASE_QUEUES }) queues!: string[];
   @Optional()
   @OneOf(
-    '`ordered`, as if it is left out: the second queue is looked at when the first is empty. `round_robin`: one job of each in turn.',
+    '`ordered` (default): strict priority, the second queue is used when the first is empty. `round_robin`: one job of each in turn.',
     ['ordered', 'round_robin'],
   )
   order?: 'ordered' | 'round_robin';
-  @Optional() @Whole('Most jobs to lease; 1 if it is left out.', 1, MAX_RESERVE_COUNT) count?: number;
+  @Optional() @Whole('Maximum number of jobs; default 1.', 1, MAX_RESERVE_COUNT) count?: number;
   @Optional()
-  @Whole('How long to wait for a first job; not at all if it is left out.', 0, MAX_PERIOD_MS)
+  @Whole('How long to wait for a first job (long poll); default 0.', 0, MAX_PERIOD_MS)
   wait_ms?: number;
   @Optional()
-  @Whole('How long the leases last; if it is left out, as long as each job says.', 1, MAX_PERIOD_MS)
+  @Whole('Duration of the leases (visibility timeout); default: that of each job.', 1, MAX_PERIOD_MS)
   ttr_ms?: number;
   @Optional()
-  @Label('Who asks. It proves nothing, and is shown to whoever looks at the job.', { max: MAX_LABEL })
+  @Label('The name of the worker. Informational only; not used for authorization.', { max: MAX_LABEL })
   worker?: string;
 }
 
 export class LeasesAnswer {
-  @Parts('The jobs; none if there are none.', () => LeasedJobAnswer, MAX_RESERVE_COUNT)
+  @Parts('The leased jobs; empty if there are none.', () => LeasedJobAnswer, MAX_RESERVE_COUNT)
   jobs!: LeasedJobAnswer[];
 }

@@ -23,17 +23,17 @@ const MANY = 1_000_000_000;
 /** Filters of a job list; a job must match all of them. */
 export class JobsQuery extends JobsPageQuery {
   @Optional() @QueueName('Their queue. A token for some queues must name one of them.') queue?: string;
-  @Optional() @SomeOf('Their states, with commas between them.', STATE_NAMES) state?: JobState[];
+  @Optional() @SomeOf('States, separated by commas.', STATE_NAMES) state?: JobState[];
   @Optional() @Label('One of their tags.', { max: MAX_LABEL }) tag?: string;
   @Optional() @Label('Their type.', { max: MAX_LABEL }) type?: string;
   @Optional() @Label('The failure group of dead jobs.', { max: MAX_GROUP }) group?: string;
   @Optional()
-  @Label('Who has them leased, or left them when the lease ran out.', { max: MAX_LABEL })
+  @Label('The worker that has them leased, or lost the lease.', { max: MAX_LABEL })
   worker?: string;
   @Optional()
-  @JobIds('The jobs with these ids, in this order, of any queue; beside it only `fields`.', { max: MAX_IDS })
+  @JobIds('The jobs with these ids, in this order, of any queue; only with `fields`.', { max: MAX_IDS })
   ids?: string[];
-  @Optional() @SomeOf('What jobs have besides: their data, 4 MiB in one answer.', ['data']) fields?: string[];
+  @Optional() @SomeOf('`data`: adds the payloads, at most 4 MiB in one answer.', ['data']) fields?: string[];
 }
 
 export class TagsFields {
@@ -42,16 +42,11 @@ export class TagsFields {
 
 export class TagsQuery {
   @Optional()
-  @Labels(
-    'A tag to take away. As often as there are such tags.',
-    { min: 1, max: MAX_TAGS },
-    { max: MAX_LABEL },
-    'repeated',
-  )
+  @Labels('A tag to remove. May be repeated.', { min: 1, max: MAX_TAGS }, { max: MAX_LABEL }, 'repeated')
   tag?: string[];
   @Optional()
   @Labels(
-    'Tags without commas to take away, separated by commas.',
+    'Tags to remove, separated by commas; for tags without commas.',
     { min: 1, max: MAX_TAGS },
     { max: MAX_LABEL },
   )
@@ -60,32 +55,32 @@ export class TagsQuery {
 
 export class TagsAnswer {
   @JobId('The id of the job.') id!: string;
-  @Labels('All of its tags now.', { max: MAX_TAGS }, { max: MAX_LABEL }) tags!: readonly string[];
+  @Labels('All of its tags.', { max: MAX_TAGS }, { max: MAX_LABEL }) tags!: readonly string[];
 }
 
 export class NamedCountAnswer {
   @Label('The name.', { max: MAX_LABEL }) name!: string;
-  @Whole('How many jobs have it now.', 1, MANY) jobs!: number;
+  @Whole('The number of jobs with it.', 1, MANY) jobs!: number;
 }
 
 export class NamedCountsPage {
-  @Parts('Those first that most jobs have.', () => NamedCountAnswer, MOST_ITEMS)
+  @Parts('The names, most frequent first.', () => NamedCountAnswer, MOST_ITEMS)
   items!: readonly NamedCountAnswer[];
-  @Nullable() @Label('Where the list goes on; null at its end.', { max: MAX_MESSAGE }) next_cursor!:
+  @Nullable() @Label('The cursor of the next page; null at the end.', { max: MAX_MESSAGE }) next_cursor!:
     string | null;
 }
 
 export class TraceAnswer {
   @JobId('Its id.') id!: string;
-  @Moment('When it went.') gone_at!: string;
+  @Moment('When it ended.') gone_at!: string;
 }
 
 export class TrackedPage extends JobsPage {
-  @Parts('Tracked jobs that went within the last day.', () => TraceAnswer, MOST_ITEMS)
+  @Parts('Tracked jobs that ended within the last day.', () => TraceAnswer, MOST_ITEMS)
   gone!: readonly TraceAnswer[];
 }
 
 export class TrackedAnswer {
   @JobId('The id of the job.') id!: string;
-  @Flag('Whether it is tracked now.') tracked!: boolean;
+  @Flag('True: it is tracked.') tracked!: boolean;
 }

@@ -27,12 +27,12 @@ export class V1CancelsController {
   @Access({ queues: 'body', verb: 'consume' })
   @Describe({
     id: 'cancelJobs',
-    about: 'Cancels up to 64 jobs in one step: all, or none.',
+    about: 'Cancels up to 64 jobs in one atomic step: all or none.',
     details:
-      'Each like a cancel of one. Jobs that depend on each other may be named together. If one that is not named depends on one of them, none is cancelled: `has_dependents`, unless `cascade` says that it is to be cancelled too. Jobs that are gone or have ended do not prevent the others.',
+      'Each as by a cancel of one job. Jobs that depend on each other may be named together. If another job depends on one of them and `cascade` is not set, none is cancelled: `has_dependents`. Jobs that are gone or have ended do not prevent the others.',
     group: 'Jobs',
     body: CancelManyFields,
-    answers: { 200: { about: 'What became of each.', of: CancelManyAnswer } },
+    answers: { 200: { about: 'The outcome of each.', of: CancelManyAnswer } },
     errors: ['queue_not_allowed', 'has_dependents', 'pool_moving'],
   })
   async cancel(@Incoming() context: RequestContext): Promise<void> {

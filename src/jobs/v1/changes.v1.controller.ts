@@ -30,7 +30,7 @@ import {
 
 const GROUP = 'Jobs';
 const CHANGED: Readonly<Record<number, AnswerDescription>> = {
-  200: { about: 'Where the job is now.', of: ChangedAnswer },
+  200: { about: 'The state of the job.', of: ChangedAnswer },
 };
 
 /** Operations on a job that need no lease of it. */
@@ -48,10 +48,10 @@ export class V1ChangesController {
     id: 'cancelJob',
     about: 'Cancels a job.',
     details:
-      'One that waits or is dead ends at once. One that others depend on is refused with `has_dependents`, unless `cascade` says that they are to be cancelled too; one that is done with `job_done`.',
+      'A waiting or dead job ends at once. A leased job gets a request to stop. A job with dependents is refused with `has_dependents`, unless `cascade` is set; a done job with `job_done`.',
     group: GROUP,
     body: CancelFields,
-    answers: { 200: { about: 'What became of it.', of: CancelledAnswer } },
+    answers: { 200: { about: 'The outcome.', of: CancelledAnswer } },
     errors: ['job_not_found', 'queue_not_allowed', 'has_dependents', 'job_done', 'pool_moving'],
   })
   async cancel(@Incoming() context: RequestContext): Promise<void> {
@@ -65,11 +65,11 @@ export class V1ChangesController {
   @Access({ queues: 'body', verb: 'admin' })
   @Describe({
     id: 'revokeJob',
-    about: 'Ends the lease of a job: the job goes back to its queue at once, and the try is not spent.',
+    about: 'Revokes the lease of a job: the job returns to its queue at once, without using a try.',
     details:
-      'Whatever the lease holder says from then on is refused with `lease_lost`. A job that is not leased: 409 `not_leased`, with its `state`.',
+      'All lease operations of the former holder are then refused with `lease_lost`. A job that is not leased: 409 `not_leased`, with its `state`.',
     group: GROUP,
-    answers: { 200: { about: 'Where the job is now.', of: SettledAnswer } },
+    answers: { 200: { about: 'The state of the job.', of: SettledAnswer } },
     errors: ['job_not_found', 'not_leased', 'pool_moving'],
   })
   async revoke(@Incoming() context: RequestContext): Promise<void> {
@@ -82,9 +82,9 @@ export class V1ChangesController {
   @Access({ queues: 'body', verb: 'consume' })
   @Describe({
     id: 'deleteJob',
-    about: 'Deletes a job in any state but leased that no other job depends on. Nothing of it is kept.',
+    about: 'Deletes a job in any state but leased, without dependents. Nothing is kept.',
     details:
-      'Of a leased job: 409 `leased`, of one that others depend on `has_dependents`, unless `force` is true, which needs the permission admin. Then jobs that depend on it see a failed dependency.',
+      'A leased job: 409 `leased`; a job with dependents: `has_dependents`. `force` deletes both and needs the permission admin; dependents then have a failed dependency.',
     group: GROUP,
     query: DeleteJobQuery,
     answers: { 204: { about: 'It is deleted.' } },
@@ -102,9 +102,9 @@ export class V1ChangesController {
   @Access({ queues: 'body', verb: 'publish' })
   @Describe({
     id: 'updateJob',
-    about: 'Changes a job that waits: one that is ready, scheduled, blocked or held.',
+    about: 'Updates a waiting job: ready, scheduled, blocked or held.',
     details:
-      'What is left out stays. A job in any other state is refused with `not_waiting`. A job published without options for a time more than ten minutes ahead is moved to another queue only with a new `due_at` or `delay_ms`: else `due_unknown`.',
+      'Fields that are not given do not change. A job in any other state is refused with `not_waiting`. To move a job that was published without options more than ten minutes ahead, set `due_at` or `delay_ms` in the same call: else `due_unknown`.',
     group: GROUP,
     body: ChangeFields,
     answers: CHANGED,
@@ -127,7 +127,7 @@ export class V1ChangesController {
   @Access({ queues: 'body', verb: 'publish' })
   @Describe({
     id: 'addJobDependencies',
-    about: 'Has a job that waits wait for others too.',
+    about: 'Adds dependencies to a waiting job.',
     group: GROUP,
     body: DependencyFields,
     answers: CHANGED,
@@ -149,7 +149,7 @@ export class V1ChangesController {
   @Access({ queues: 'body', verb: 'publish' })
   @Describe({
     id: 'removeJobDependencies',
-    about: 'Has a job not wait for others any more. When nothing is left that it waits for, it goes on.',
+    about: 'Removes dependencies of a job. Without dependencies it is ready or scheduled.',
     group: GROUP,
     body: DependencyFields,
     answers: CHANGED,
@@ -164,7 +164,7 @@ export class V1ChangesController {
   @Access({ queues: 'body', verb: 'consume' })
   @Describe({
     id: 'logJob',
-    about: 'Writes a line into the timeline of a job, in whatever state it is.',
+    about: 'Writes an entry to the timeline of a job in any state.',
     group: GROUP,
     body: LogFields,
     answers: { 204: { about: 'It is written.' } },

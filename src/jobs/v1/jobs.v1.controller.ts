@@ -16,12 +16,11 @@ export class V1JobsController {
   @Route(FAST_ROUTES.v1Acks)
   @Describe({
     id: 'ackJobs',
-    about: 'Acknowledges many jobs, each for itself.',
-    details:
-      'Nothing is acknowledged if one of them breaks a rule. What becomes of one changes nothing about the others.',
+    about: 'Acknowledges many jobs, independently.',
+    details: 'An invalid entry refuses the whole request. Otherwise results are independent.',
     group: 'Jobs',
     body: AckManyFields,
-    answers: { 200: { about: 'What became of each.', of: AckManyAnswer } },
+    answers: { 200: { about: 'The outcome of each.', of: AckManyAnswer } },
     errors: ['queue_not_allowed', 'pool_moving'],
   })
   acks(@Incoming() context: RequestContext): void {

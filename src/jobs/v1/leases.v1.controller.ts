@@ -25,7 +25,7 @@ import { JobsService } from '../jobs.service.js';
 
 const GROUP = 'Jobs';
 const SETTLED: Readonly<Record<number, AnswerDescription>> = {
-  200: { about: 'Where the job is now.', of: SettledAnswer },
+  200: { about: 'The state of the job.', of: SettledAnswer },
 };
 
 /** Leasing and lease operations. The lease number proves ownership of the lease. */
@@ -41,10 +41,10 @@ export class V1LeasesController {
   @Route(FAST_ROUTES.v1Lease)
   @Describe({
     id: 'leaseJobs',
-    about: 'Leases jobs, waiting for a first one if asked to.',
+    about: 'Leases jobs; waits for a first one with `wait_ms`.',
     group: GROUP,
     body: LeasesFields,
-    answers: { 200: { about: 'The jobs; none if there were none.', of: LeasesAnswer } },
+    answers: { 200: { about: 'The leased jobs; empty if there were none.', of: LeasesAnswer } },
     errors: ['queue_not_allowed', 'too_many_waiters'],
   })
   lease(@Incoming() context: RequestContext): void {
@@ -55,7 +55,7 @@ export class V1LeasesController {
   @Access({ queues: 'body', verb: 'consume' })
   @Describe({
     id: 'getJob',
-    about: 'Shows a job, with all that is known of it.',
+    about: 'Returns a job with all its fields.',
     group: GROUP,
     answers: { 200: { about: 'The job.', of: WholeJobAnswer } },
     errors: ['job_not_found'],
@@ -68,11 +68,11 @@ export class V1LeasesController {
   @Describe({
     id: 'ackJob',
     about:
-      'Ends a job: its work is done. It goes, is kept with its result for its retention, or moves on to its next queue.',
+      'Acknowledges a job: the work is done. The job is deleted, kept with its result for its retention, or moved to its next queue.',
     details: '`data` replaces the data of a job that is kept or moves on.',
     group: GROUP,
     body: AckFields,
-    answers: { 200: { about: 'What became of it.', of: AckManyResult } },
+    answers: { 200: { about: 'The outcome.', of: AckManyResult } },
     errors: [
       'job_not_found',
       'lease_lost',
@@ -89,11 +89,11 @@ export class V1LeasesController {
   @Route(FAST_ROUTES.v1Heartbeat)
   @Describe({
     id: 'heartbeatJob',
-    about: 'Says that its owner is still at a job: the lease lasts longer.',
+    about: 'Extends the lease of a job.',
     details: 'It is heard until the job is leased again, even after the lease ran out.',
     group: GROUP,
     body: HeartbeatFields,
-    answers: { 200: { about: 'How long the lease lasts, and whether to go on.', of: HeartbeatAnswer } },
+    answers: { 200: { about: 'The end of the lease, and whether to stop.', of: HeartbeatAnswer } },
     errors: ['job_not_found', 'lease_lost'],
   })
   heartbeat(@Incoming() context: RequestContext): void {
@@ -103,7 +103,7 @@ export class V1LeasesController {
   @Route(FAST_ROUTES.v1Release)
   @Describe({
     id: 'releaseJob',
-    about: 'Gives a job back, and the try with it.',
+    about: 'Releases a job without using a try.',
     group: GROUP,
     body: ReleaseFields,
     answers: SETTLED,
@@ -116,7 +116,7 @@ export class V1LeasesController {
   @Route(FAST_ROUTES.v1Retry)
   @Describe({
     id: 'retryJob',
-    about: 'Says that a job went wrong: it is tried again, if it has tries left, or is dead.',
+    about: 'Nack: the attempt failed. The job is retried if it has tries left, else it is dead.',
     details: '`data` replaces the data of the job.',
     group: GROUP,
     body: RetryFields,
@@ -130,7 +130,7 @@ export class V1LeasesController {
   @Route(FAST_ROUTES.v1Fail)
   @Describe({
     id: 'failJob',
-    about: 'Says that a job went wrong for good: it goes to the dead letter at once.',
+    about: 'The job failed for good: it goes to the dead-letter queue at once.',
     details: '`data` replaces the data of the job.',
     group: GROUP,
     body: FailFields,

@@ -44,7 +44,7 @@ export class V1ListsController {
   @Access(OF_JOB)
   @Describe({
     id: 'listJobs',
-    about: 'Lists jobs, in whatever state.',
+    about: 'Lists jobs in any state.',
     details:
       '`ids` lists the jobs with these ids: those that do not exist are left out. Jobs of one state come in its order: ready ones as they will be leased, others by time; `order=newest` has the whole list come from its end. A job that moves while one goes through the pages may be missed or shown twice. Plain jobs have no tag, type or group.',
     group: GROUP,
@@ -82,7 +82,7 @@ export class V1ListsController {
   @Access(OF_JOB)
   @Describe({
     id: 'addJobTags',
-    about: 'Gives a job more tags, whatever its state.',
+    about: 'Adds tags to a job in any state.',
     details: 'A tag that it has already is none more.',
     group: GROUP,
     body: TagsFields,
@@ -100,7 +100,7 @@ export class V1ListsController {
   @Access(OF_JOB)
   @Describe({
     id: 'removeJobTags',
-    about: 'Takes tags from a job.',
+    about: 'Removes tags of a job.',
     group: GROUP,
     query: TagsQuery,
     answers: TAGS,
@@ -123,7 +123,7 @@ export class V1ListsController {
   @Access(OF_NAMESPACE)
   @Describe({
     id: 'listTags',
-    about: 'Lists the tags that jobs have now.',
+    about: 'Lists the tags of all jobs.',
     group: GROUP,
     query: PageQuery,
     answers: { 200: { about: 'A page of tags.', of: NamedCountsPage } },
@@ -152,7 +152,7 @@ export class V1ListsController {
   @Access(OF_NAMESPACE)
   @Describe({
     id: 'listTrackedJobs',
-    about: 'Lists tracked jobs, and those that went within the last day.',
+    about: 'Lists tracked jobs, and those that ended within the last day.',
     group: GROUP,
     query: PageQuery,
     answers: { 200: { about: 'A page of jobs; `gone` is the same on each.', of: TrackedPage } },
@@ -173,7 +173,7 @@ export class V1ListsController {
   @Access(OF_NAMESPACE)
   @Describe({
     id: 'trackJob',
-    about: 'Tracks a job: its events say `tracked`, and it is listed for a day when it is gone.',
+    about: 'Tracks a job: its events have `tracked`, and it is listed for a day after its end.',
     group: GROUP,
     answers: { 200: { about: 'It is tracked.', of: TrackedAnswer } },
     errors: ['job_not_found', 'pool_moving'],
@@ -188,7 +188,7 @@ export class V1ListsController {
   @Access(OF_NAMESPACE)
   @Describe({
     id: 'untrackJob',
-    about: 'Tracks a job no more, whether it is there or not.',
+    about: 'Ends the tracking of a job; succeeds also if the job is gone.',
     group: GROUP,
     answers: { 200: { about: 'It is not tracked.', of: TrackedAnswer } },
     errors: ['pool_moving'],

@@ -24,31 +24,33 @@ export class V1PublishController {
   @Route(FAST_ROUTES.v1Publish)
   @Describe({
     id: 'publishJobs',
-    about: 'Publishes a job, or many: all or none.',
+    about: 'Publishes one job or many: all or none.',
     details: 'Jobs of a list may be of any queues of the namespace.',
     group: 'Jobs',
     body: [PublishFields, PublishManyFields],
     headers: [
       {
         name: 'Idempotency-Key',
-        about: 'The same request with the same key is answered alike, and stores nothing twice.',
+        about:
+          'Idempotent publishing: the same request with the same key returns the same answer and stores nothing twice.',
       },
       {
         name: 'Idempotency-TTL-Ms',
-        about: 'How long the key is kept, in milliseconds, 1000 to 2592000000; a day if left out.',
+        about: 'How long the key is kept, in milliseconds, 1000 to 2592000000; default a day.',
       },
       {
         name: 'X-Durability',
-        about: 'How safe the jobs must be before the answer: `memory`, `aof` or `replicated:N`.',
+        about: 'The durability of the jobs before the answer: `memory`, `aof` or `replicated:N`.',
       },
-      { name: 'X-Job-ID', about: 'The ids that an earlier attempt was refused with.' },
+      { name: 'X-Job-ID', about: 'The ids from the refusal of an earlier attempt.' },
     ],
     query: PublishQuery,
     answers: {
-      201: { about: 'What became of each.', of: [PublishedAnswer, PublishedManyAnswer] },
+      201: { about: 'The outcome of each.', of: [PublishedAnswer, PublishedManyAnswer] },
       200: { about: 'With `wait_ms`: how the job ended.', of: EndedAnswer },
       202: {
-        about: 'With `wait_ms`: where the job is; it has not ended yet. `Location` says where to ask later.',
+        about:
+          'With `wait_ms`: the state of the job; it has not ended yet. `Location` has the address to poll.',
         of: EndedAnswer,
       },
     },
@@ -77,21 +79,21 @@ export class V1PublishController {
   @Access({ queues: 'body', verb: 'publish', throttle: 'write' })
   @Describe({
     id: 'putJob',
-    about: 'Stores a job under an id: a new one, or in the place of one that waits.',
+    about: 'Stores a job under an id: creates it, or replaces a waiting one.',
     details:
-      'An id that is free, or whose job is done or cancelled: 201. A job that is ready, scheduled, blocked or held is replaced, in one step: 200. A leased one is refused with `leased`, a dead one with `job_exists`, one that others depend on with `has_dependents`. With `If-None-Match: *` no job is replaced: `job_exists` if there is one.',
+      'A free id, or one of a done or cancelled job: 201. A ready, scheduled, blocked or held job is replaced in one atomic step: 200. A leased job is refused with `leased`, a dead one with `job_exists`, one with dependents with `has_dependents`. With `If-None-Match: *` no job is replaced: `job_exists` if the id is in use.',
     group: 'Jobs',
     body: PublishFields,
     headers: [
-      { name: 'If-None-Match', about: '`*`: stores a new job only.' },
+      { name: 'If-None-Match', about: '`*`: only creates.' },
       {
         name: 'X-Durability',
-        about: 'How safe the job must be before the answer: `memory`, `aof` or `replicated:N`.',
+        about: 'The durability of the job before the answer: `memory`, `aof` or `replicated:N`.',
       },
     ],
     answers: {
       201: { about: 'The new job.', of: PublishedAnswer },
-      200: { about: 'The job that took the place of another one.', of: PublishedAnswer },
+      200: { about: 'The job that replaced another one.', of: PublishedAnswer },
     },
     errors: [
       'queue_not_allowed',

@@ -57,13 +57,13 @@ export class ScheduleFields {
   @Optional()
   @Whole('By interval: the time between two slots.', MIN_RECURRING_MS, MAX_PERIOD_MS)
   every_ms?: number;
-  @Optional() @Whole('From now to the first slot; 0 if it is left out.', 0, MAX_PERIOD_MS) offset_ms?: number;
+  @Optional() @Whole('Time from now to the first slot; default 0.', 0, MAX_PERIOD_MS) offset_ms?: number;
   @Optional()
-  @Moment('The first slot, instead of `offset_ms`. In the past, the row of slots counts from there.')
+  @Moment('The first slot, instead of `offset_ms`; may be in the past.')
   first_at?: string;
   @Optional()
   @Label(
-    'By cron: minute, hour, day of the month, month, day of the week; or six fields with the second first. Also names, L, W, #, and @daily and the like.',
+    'Cron expression: minute, hour, day of the month, month, day of the week; or six fields with seconds first. Supports names, L, W, #, and @daily and similar.',
     { max: MAX_CRON },
   )
   cron?: string;
@@ -72,34 +72,34 @@ export class ScheduleFields {
   tz?: string;
   @Optional()
   @Whole(
-    'With `cron`: each job is made up to so much later than its slot; how much depends on the id and the slot only. 0 if it is left out.',
+    'With `cron`: each job is published up to this much after its slot; the delay depends only on the id and the slot. Default 0.',
     0,
     MAX_JITTER_MS,
   )
   jitter_ms?: number;
-  @Optional() @Moment('With `cron`: no slot before.') start_at?: string;
-  @Optional() @Moment('With `cron`: no slot from then on.') end_at?: string;
+  @Optional() @Moment('With `cron`: no slot before this time.') start_at?: string;
+  @Optional() @Moment('With `cron`: no slot from this time on.') end_at?: string;
 }
 
 /** The job that a schedule publishes. */
 export class TemplateFields extends OptionFields {
-  @QueueName('Where to put them.') queue!: string;
+  @QueueName('The queue.') queue!: string;
 }
 
 /** Changes to the jobs that are published from now on. */
 export class TemplateChangeFields extends OptionFields {
-  @Optional() @QueueName('Where to put them.') queue?: string;
+  @Optional() @QueueName('The queue.') queue?: string;
 }
 
 /** A recurring job to be stored under the id in the path. */
 export class ReplaceRecurringFields {
-  @Part('When it makes a job.', () => ScheduleFields) schedule!: ScheduleFields;
-  @Part('What each job is like.', () => TemplateFields) job!: TemplateFields;
+  @Part('The schedule.', () => ScheduleFields) schedule!: ScheduleFields;
+  @Part('The job of each slot.', () => TemplateFields) job!: TemplateFields;
   @Optional() @Whole(CATCH_UP_USUAL, 0, MAX_CATCH_UP) max_catch_up?: number;
   @Optional() @Whole(BACKLOG, 0, MAX_BACKLOG) backlog?: number;
   @Optional() @Nullable() @Whole(CATCH_UP_MS, 0, MAX_PERIOD_MS) catch_up_ms?: number | null;
   @Optional() @OneOf(OVERLAP, OVERLAPS) overlap?: Overlap;
-  @Optional() @Flag('It makes no jobs until it is resumed.') paused?: boolean;
+  @Optional() @Flag('True: it publishes nothing until it is resumed.') paused?: boolean;
   @Optional() @Nullable() @Label(NOTE, { max: MAX_LABEL }) note?: string | null;
 }
 
@@ -107,7 +107,7 @@ export class ReplaceRecurringFields {
 export class RecurringFields extends ReplaceRecurringFields {
   @Optional()
   @Formed(
-    'An id of your choice. One that is there already is replaced, and goes on counting.',
+    'An id of your choice; default: generated. An existing one is replaced; its counters continue.',
     RECURRING_ID,
     RECURRING_ID_RULE,
   )
@@ -118,18 +118,18 @@ export class RecurringFields extends ReplaceRecurringFields {
 export class RecurringChangeFields {
   @Optional()
   @Part(
-    'A new schedule. With neither `offset_ms` nor `first_at`, the row begins where it began.',
+    'A new schedule. Without `offset_ms` and `first_at` the slots keep their start.',
     () => ScheduleFields,
   )
   schedule?: ScheduleFields;
   @Optional()
-  @Part('What changes about the jobs.', () => TemplateChangeFields)
+  @Part('The changed fields of its jobs.', () => TemplateChangeFields)
   job?: TemplateChangeFields;
   @Optional() @Whole(CATCH_UP, 0, MAX_CATCH_UP) max_catch_up?: number;
   @Optional() @Whole(BACKLOG, 0, MAX_BACKLOG) backlog?: number;
   @Optional() @Nullable() @Whole(CATCH_UP_MS, 0, MAX_PERIOD_MS) catch_up_ms?: number | null;
   @Optional() @OneOf(OVERLAP, OVERLAPS) overlap?: Overlap;
-  @Optional() @Flag('It makes no jobs until it is resumed.') paused?: boolean;
+  @Optional() @Flag('True: it publishes nothing until it is resumed.') paused?: boolean;
   @Optional() @Nullable() @Label(NOTE, { max: MAX_LABEL }) note?: string | null;
 }
 
@@ -138,7 +138,7 @@ export class PauseFields {
 }
 
 export class PreviewFields {
-  @Part('A schedule. Nothing is stored.', () => ScheduleFields) schedule!: ScheduleFields;
+  @Part('A schedule, which is not stored.', () => ScheduleFields) schedule!: ScheduleFields;
   @Optional() @Whole(COUNT, 1, MAX_UPCOMING) count?: number;
 }
 
@@ -148,8 +148,8 @@ export class UpcomingQuery {
 
 export class UpcomingSlotAnswer {
   @Moment('The slot, without its jitter.') at!: string;
-  @Nullable() @Label('By cron: the local time of its time zone.', { max: MAX_LABEL }) local!: string | null;
-  @Flag('The local time that `cron` states is left out by a change of the clock: this is the end of the gap.')
+  @Nullable() @Label('With cron: the local time in its time zone.', { max: MAX_LABEL }) local!: string | null;
+  @Flag('True: the local time is skipped by a clock change; this is the end of the gap.')
   moved!: boolean;
 }
 
@@ -163,13 +163,13 @@ export class UpcomingAnswer {
 }
 
 export class RunAnswer {
-  @JobId('The job that was made.') id!: string;
+  @JobId('The published job.') id!: string;
 }
 
 export class SkipAnswer {
   @Moment('The slot.') at!: string;
   @Label(
-    'Why it made no job: `max_catch_up`, `catch_up_ms`, `late` (`max_catch_up` is 0), `quota`, `unique_key`, `overlap`.',
+    'The reason: `max_catch_up`, `catch_up_ms`, `late` (`max_catch_up` is 0), `quota`, `unique_key`, `overlap`.',
     { max: MAX_LABEL },
   )
   reason!: string;
@@ -185,76 +185,80 @@ export class ScheduleAnswer {
   @Optional()
   @Whole('By interval: the time between two slots.', MIN_RECURRING_MS, MAX_PERIOD_MS)
   every_ms?: number;
-  @Optional() @Moment('By interval: the first slot of the row.') first_at?: string;
+  @Optional() @Moment('By interval: the first slot.') first_at?: string;
   @Optional() @Label('By cron: the expression.', { max: MAX_CRON }) cron?: string;
   @Optional() @Label('By cron: the time zone.', { max: MAX_LABEL }) tz?: string;
-  @Optional() @Whole('By cron: each job is made up to so much later.', 0, MAX_JITTER_MS) jitter_ms?: number;
-  @Optional() @Moment('By cron: no slot before.') start_at?: string;
-  @Optional() @Moment('By cron: no slot from then on.') end_at?: string;
+  @Optional()
+  @Whole('By cron: each job is published up to this much later.', 0, MAX_JITTER_MS)
+  jitter_ms?: number;
+  @Optional() @Moment('By cron: no slot before this time.') start_at?: string;
+  @Optional() @Moment('By cron: no slot from this time on.') end_at?: string;
 }
 
 /** The job that a schedule publishes; fields that are missing have the default of the queue. */
 export class TemplateAnswer {
-  @QueueName('Where to put them.') queue!: string;
-  @Optional() @AnyJson('Their data, if that is JSON.') data?: unknown;
-  @Optional() @Base64('Their data, if that is not JSON.') data_base64?: string;
-  @Label('What the data is.', { max: MAX_LABEL }) content_type!: string;
+  @QueueName('The queue.') queue!: string;
+  @Optional() @AnyJson('Their payload, if it is JSON.') data?: unknown;
+  @Optional() @Base64('Their payload, if it is not JSON.') data_base64?: string;
+  @Label('The type of the payload.', { max: MAX_LABEL }) content_type!: string;
   @Optional() @Whole('How long each may exist.', 0, MAX_PERIOD_MS) ttl_ms?: number;
-  @Optional() @Whole('How often each may be leased.', 1, MAX_TRIES) tries?: number;
-  @Optional() @Whole('How long a lease lasts.', 1, MAX_PERIOD_MS) ttr_ms?: number;
+  @Optional() @Whole('Tries of each job.', 1, MAX_TRIES) tries?: number;
+  @Optional() @Whole('Duration of a lease (visibility timeout).', 1, MAX_PERIOD_MS) ttr_ms?: number;
   @Optional()
   @Whole('Shortest delay before the next attempt after a lease has expired.', 0, MAX_PERIOD_MS)
   lease_grace_ms?: number;
-  @Optional() @Whole('Lower runs sooner.', MIN_PRIORITY, MAX_PRIORITY) priority?: number;
-  @Optional() @Label('What kind of work it is.', { max: MAX_LABEL }) type?: string;
+  @Optional() @Whole('Its priority; lower runs first.', MIN_PRIORITY, MAX_PRIORITY) priority?: number;
+  @Optional() @Label('The kind of work, for the choice of a handler.', { max: MAX_LABEL }) type?: string;
   @Optional() @Labels('Their tags.', { max: MANY }, { max: MAX_LABEL }) tags?: readonly string[];
   @Optional()
-  @TextsByName('What belongs to them.', { count: MANY, name: ANY_NAME, nameRule: '', max: MANY })
+  @TextsByName('Their attributes.', { count: MANY, name: ANY_NAME, nameRule: '', max: MANY })
   attributes?: Readonly<Record<string, string>>;
   @Optional()
   @Labels('Jobs that must be done first.', { max: MANY }, { max: MAX_LABEL })
   depends_on?: readonly string[];
   @Optional()
-  @Label('What becomes of them when one of those fails.', { max: MAX_LABEL })
+  @Label('What happens if a dependency fails.', { max: MAX_LABEL })
   on_dependency_failure?: string;
-  @Optional() @Part('When they are tried again.', () => RetryPolicyFields) retry?: RetryPolicyFields;
-  @Optional() @Part('A key that one job holds at a time.', () => UniqueFields) unique?: UniqueFields;
-  @Optional() @Label('The key that they share limits by.', { max: MAX_LABEL }) concurrency_key?: string;
+  @Optional() @Part('The retry policy.', () => RetryPolicyFields) retry?: RetryPolicyFields;
+  @Optional()
+  @Part('A key that at most one live job holds (deduplication).', () => UniqueFields)
+  unique?: UniqueFields;
+  @Optional() @Label('Their concurrency key.', { max: MAX_LABEL }) concurrency_key?: string;
   @Optional() @Whole('How long they are kept when they are done.', 0, MAX_PERIOD_MS) retention_ms?: number;
   @Optional() @Flag('Their timeline is recorded from the start.') history?: boolean;
 }
 
 export class RecurringAnswer {
-  @JobId('Its id. The jobs that it makes have it in their `spawned_from`, and as the beginning of their ids.')
+  @JobId('Its id. Its jobs have it in `spawned_from`, and as the prefix of their ids.')
   id!: string;
-  @Part('When it makes a job.', () => ScheduleAnswer) schedule!: ScheduleAnswer;
-  @Part('What each job is like.', () => TemplateAnswer) job!: TemplateAnswer;
+  @Part('The schedule.', () => ScheduleAnswer) schedule!: ScheduleAnswer;
+  @Part('The job of each slot.', () => TemplateAnswer) job!: TemplateAnswer;
   @Whole(CATCH_UP, 0, MAX_CATCH_UP) max_catch_up!: number;
   @Nullable() @Whole(CATCH_UP_MS, 0, MAX_PERIOD_MS) catch_up_ms!: number | null;
   @OneOf(OVERLAP, OVERLAPS) overlap!: string;
-  @Flag('It makes no jobs until it is resumed.') paused!: boolean;
+  @Flag('True: it publishes nothing until it is resumed.') paused!: boolean;
   @Nullable() @Label(NOTE, { max: MAX_LABEL }) note!: string | null;
-  @Whole('Jobs that it has made. The id of the last one ends in this number.', 0, Number.MAX_SAFE_INTEGER)
+  @Whole('Number of published jobs. The id of the last one ends in this number.', 0, Number.MAX_SAFE_INTEGER)
   made!: number;
   @Whole(
-    'Slots that made no job: passed beyond `max_catch_up`, or forbidden by a quota or a unique key.',
+    'Skipped slots: beyond `max_catch_up`, or forbidden by a quota or a unique key.',
     0,
     Number.MAX_SAFE_INTEGER,
   )
   skipped!: number;
   @Nullable()
-  @Part('The last slot that made no job; null if there is none.', () => SkipAnswer)
+  @Part('The last skipped slot; null if there is none.', () => SkipAnswer)
   last_skip!: SkipAnswer | null;
   @Nullable() @Moment('The next slot; null while it is paused, and when its schedule has ended.') next_at!:
     string | null;
-  @Nullable() @Moment('The last slot that came; null if none has yet.') last_at!: string | null;
-  @Moment('When it was stored first.') created_at!: string;
+  @Nullable() @Moment('The last slot; null if there was none.') last_at!: string | null;
+  @Moment('When it was created.') created_at!: string;
 }
 
 export class RecurringPageAnswer {
-  @Parts('Those of the page, in the order of their ids.', () => RecurringAnswer, MANY)
+  @Parts('The recurring jobs of the page, by id.', () => RecurringAnswer, MANY)
   items!: readonly RecurringAnswer[];
   @Nullable()
-  @Label('What to ask the next page with; null if there is none.', { max: MAX_LABEL })
+  @Label('The cursor of the next page; null if there is none.', { max: MAX_LABEL })
   next_cursor!: string | null;
 }
