@@ -175,11 +175,11 @@ describe('HTTP push under faults', () => {
     expect(receiver.received.length).toBe(sent);
     const key = `{${watching.namespace}}:targets`;
 
-    // The half minute is over now; the target hangs.
+    // The half minute is over at an instant that both servers know by then; the target hangs.
     receiver.respond = () => undefined;
     await watching.call('PATCH', 'targets/t', { timeout_ms: 60_000 });
     const breaker = JSON.parse((await store.hget(key, 'b:t'))!) as object;
-    await store.hset(key, 'b:t', JSON.stringify({ ...breaker, openUntilMs: Date.now() }));
+    await store.hset(key, 'b:t', JSON.stringify({ ...breaker, openUntilMs: Date.now() + 2_500 }));
     await store.hincrby(key, 'v', 1);
     await waitFor(() => receiver.received.length > sent, 10_000);
     await sleep(1_500);
