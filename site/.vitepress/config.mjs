@@ -15,7 +15,7 @@ const titleOf = (path) => /^# (.+)$/m.exec(readFileSync(join(DOCS, path), 'utf8'
 /** All pages of a folder, as entries of the side bar; decisions and references by name, which have an order. */
 const pagesOf = (folder) =>
   readdirSync(join(DOCS, folder), { withFileTypes: true })
-    .filter((entry) => entry.isFile() && entry.name.endsWith('.md') && entry.name !== 'index.md')
+    .filter((entry) => entry.isFile() && entry.name.endsWith('.md') && entry.name !== 'README.md')
     .map(({ name }) => join(folder, name))
     .sort()
     .map((path) => ({ text: titleOf(path).replaceAll('`', ''), link: `/${path.replace(/\.md$/, '')}` }));
@@ -30,6 +30,7 @@ export default defineConfig({
   outDir: './dist',
   cacheDir: './cache',
   cleanUrls: false,
+  rewrites: { 'README.md': 'index.md' },
   // Files beside docs/ (README, configuration, scripts) are not pages; test/links.spec.ts checks those links.
   ignoreDeadLinks: [
     /^(\.\/)?(\.\.\/)+(README|CHANGELOG|config|packages|examples|test|src|scripts|bench|lua|Docker|docker)/,
