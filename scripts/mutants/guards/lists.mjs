@@ -163,9 +163,9 @@ export const LIST_GUARDS = [
   },
   {
     name: 'dead letter: a dry run changes nothing',
-    file: 'src/deadletter/dead-jobs.service.ts',
-    from: 'const { dead } = this.extended(caller);\n    if (isDry) return this.count(caller, request);\n    if (ids === null) return dead.delete',
-    to: 'const { dead } = this.extended(caller);\n    if (ids === null) return dead.delete',
+    file: 'src/engine/dead-letter/dead-jobs.ts',
+    from: 'if (isDry) return this.countSelected(namespace, selection);\n    if (ids === null) return this.delete',
+    to: 'if (ids === null) return this.delete',
     spec: E2E,
     test: 'is listed, searched, and counted',
   },
