@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { assembleScript } from './loader.js';
+import { assembleLibrary, assembleScript, type Library } from './loader.js';
 import { Command } from 'ioredis';
 
 /** What a script takes: bytes go as they are. */
@@ -63,6 +63,29 @@ export function scriptText(name: string, style: WakeStyle = 'plain'): ScriptText
     texts[style].set(name, known);
   }
   return known;
+}
+
+/** Begins the names of all functions; the digest in them keeps those of different versions apart. */
+export const FUNCTION_PREFIX = 'pumphouse_';
+const DIGEST = 16;
+
+const libraries: Readonly<Record<WakeStyle, Map<string, Library>>> = { plain: new Map(), sharded: new Map() };
+
+/** The script as a library of Redis 7; read once. */
+export function scriptLibrary(name: string, style: WakeStyle = 'plain'): Library {
+  let known = libraries[style].get(name);
+  if (!known) {
+    const nameOf = (code: string): string =>
+      `${functionsOf(name)}${createHash('sha1').update(code).digest('hex').slice(0, DIGEST)}`;
+    known = assembleLibrary(name, nameOf, INSTEAD[style]);
+    libraries[style].set(name, known);
+  }
+  return known;
+}
+
+/** How the names of a script's function begin, in all versions. */
+export function functionsOf(name: string): string {
+  return `${FUNCTION_PREFIX}${name.replaceAll(/\W/g, '_')}_`;
 }
 
 /**
