@@ -16,17 +16,9 @@ import { faultOf, type RedisFault, toQueueError, unavailable } from './errors.js
 import { inspectStore, NewerFormatError, type StoreState } from './inspect.js';
 import { Keys } from './keys.js';
 import { scanKeys } from './scan.js';
-import { ScriptCaller } from './scripts/caller.js';
 import { lowestScores as scoreHeads } from './scripts/simple.js';
-import {
-  type Arg,
-  EncodedCommand,
-  flatten,
-  type Item,
-  type Script,
-  scriptText,
-  type WakeStyle,
-} from './scripts/script.js';
+import { type Arg, EncodedCommand, flatten, type Item, type Script, ScriptCaller } from './scripts/script.js';
+import { scriptText, type WakeStyle } from './scripts/texts.js';
 import { ChannelWakeups, type WakeListener, type Wakeups } from './wakeups.js';
 
 export type { WakeListener } from './wakeups.js';

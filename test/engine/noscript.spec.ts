@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis';
-import { functionsOf, scriptLibrary } from '../../src/redis/scripts/script.js';
+import { functionsOf, scriptLibrary } from '../../src/redis/scripts/texts.js';
 import { startRedis } from '../support/redis.js';
 import { EngineFixture } from './fixture.js';
 

@@ -1,7 +1,7 @@
 import { jest } from '@jest/globals';
 import { readdirSync } from 'node:fs';
 import { Redis } from 'ioredis';
-import { scriptLibrary } from '../../src/redis/scripts/script.js';
+import { scriptLibrary } from '../../src/redis/scripts/texts.js';
 import { Audit } from '../engine/audit.js';
 import { startRedis, type RedisProcess } from '../support/redis.js';
 import type { DeathPoint } from '../support/step-proxy.js';

@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import { request } from 'undici';
-import { scriptLibrary } from '../../src/redis/scripts/script.js';
+import { scriptLibrary } from '../../src/redis/scripts/texts.js';
 import { BuiltServer } from '../support/built-server.js';
 import { randomNamespace, waitFor } from '../support/redis.js';
 import { partsOf, StepProxy, type DeathPoint } from '../support/step-proxy.js';
