@@ -41,7 +41,7 @@ export async function crowdOnOneQueue({ stage, load, inside, count, rounds }) {
 async function scriptCommands({ redis }) {
   const stats = await redis.info('commandstats');
   let calls = 0;
-  for (const [, count] of stats.matchAll(/^cmdstat_eval(?:sha)?(?:_ro)?:calls=(\d+)/gm))
+  for (const [, count] of stats.matchAll(/^cmdstat_(?:eval(?:sha)?|fcall)(?:_ro)?:calls=(\d+)/gm))
     calls += Number(count);
   return calls;
 }

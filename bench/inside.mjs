@@ -49,7 +49,7 @@ export function inspect(stage) {
     /** The kept script calls in ms, longest first. @returns {Promise<number[]>} */
     async slowScripts() {
       const entries = /** @type {any[][]} */ (await redis.slowlog('GET', 4_096));
-      const isScript = (/** @type {any[]} */ entry) => /^eval/i.test(String(entry[3][0]));
+      const isScript = (/** @type {any[]} */ entry) => /^(?:eval|fcall)/i.test(String(entry[3][0]));
       return entries
         .filter(isScript)
         .map((entry) => Number(entry[2]) / 1_000)

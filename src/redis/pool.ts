@@ -17,16 +17,8 @@ import { inspectStore, NewerFormatError, type StoreState } from './inspect.js';
 import { Keys } from './keys.js';
 import { scanKeys } from './scan.js';
 import { lowestScores as scoreHeads } from './scripts/simple.js';
-import {
-  type Arg,
-  encodeCommand,
-  EncodedCommand,
-  flatten,
-  type Item,
-  type Script,
-  scriptText,
-  type WakeStyle,
-} from './scripts/script.js';
+import { type Arg, EncodedCommand, flatten, type Item, type Script, ScriptCaller } from './scripts/script.js';
+import { scriptText, type WakeStyle } from './scripts/texts.js';
 import { ChannelWakeups, type WakeListener, type Wakeups } from './wakeups.js';
 
 export type { WakeListener } from './wakeups.js';
@@ -54,8 +46,7 @@ export class RedisPool {
   private isShort = false;
   private failedProbes = 0;
   private lastError: unknown;
-  /** Sends an encoded command; in a Cluster to the node of the key. */
-  private readonly send: (command: Buffer, key: string) => Promise<unknown>;
+  private readonly scripts: ScriptCaller;
   /** Only in a Cluster. */
   private readonly nodes: ClusterNodes | undefined;
   private wakeups: Wakeups | undefined;
@@ -75,7 +66,7 @@ export class RedisPool {
       name,
       options,
       client,
-      call: (script, args) => this.call(script, args),
+      call: (script, args) => this.scripts.call(script, args),
       check: () => this.check(),
       scriptOf: (script) => scriptText(script, this.wakeStyle),
       onFault: (fault) => this.record(fault),
@@ -86,10 +77,12 @@ export class RedisPool {
     });
     if (isCluster(client)) {
       this.nodes = new ClusterNodes(client, this.calls, this.clock);
-      this.send = (command, key) => sendToCluster(client, command, key);
-    } else {
-      this.send = (command, key) => client.sendCommand(new EncodedCommand(command, key)) as Promise<unknown>;
     }
+    const send = isCluster(client)
+      ? (command: Buffer, key: string): Promise<unknown> => sendToCluster(client, command, key)
+      : (command: Buffer, key: string) =>
+          client.sendCommand(new EncodedCommand(command, key)) as Promise<unknown>;
+    this.scripts = new ScriptCaller(send, () => this.wakeStyle);
   }
 
   /**
@@ -155,7 +148,7 @@ export class RedisPool {
   ): Promise<R> {
     this.check();
     const args = flatten(binding, keyOf, argOf, items);
-    const raw = await this.calls.persist(() => this.call(binding.name, args), {
+    const raw = await this.calls.persist(() => this.scripts.call(binding.name, args), {
       repeatable: binding.repeatable,
       late: late && ((reply) => late(binding.reply(reply))),
     });
@@ -297,18 +290,6 @@ export class RedisPool {
       await sleep(5);
     }
     this.lastError = undefined;
-  }
-
-  /** Runs a script by its digest; a Redis without the script gets its text. */
-  private async call(name: string, args: readonly Arg[]): Promise<unknown> {
-    const { text, sha } = scriptText(name, this.wakeStyle);
-    const key = String(args[1]);
-    try {
-      return await this.send(encodeCommand(['EVALSHA', sha, ...args]), key);
-    } catch (error) {
-      if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error;
-      return this.send(encodeCommand(['EVAL', text, ...args]), key);
-    }
   }
 
   /** Refuses access to a store with a newer data format. */

@@ -12,7 +12,7 @@ import { TokenStore } from '../../src/auth/token-store.js';
 import { QueueError } from '../../src/domain/errors.js';
 import type { PoolOptions, PoolTarget } from '../../src/domain/pool.js';
 import { RedisPool } from '../../src/redis/pool.js';
-import { loadScript } from '../../src/redis/scripts/script.js';
+import { loadScript } from '../../src/redis/scripts/texts.js';
 import { randomNamespace, startRedis, testKeys, testTarget, waitFor } from '../support/redis.js';
 import {
   type Answer,

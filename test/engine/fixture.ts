@@ -45,8 +45,8 @@ export class EngineFixture {
   }
 
   /** On a Redis that no other spec has, with a connection to it. All of it ends with the fixture. */
-  static async alone(): Promise<StoreOfOwn & { readonly f: EngineFixture }> {
-    const redis = await startRedis();
+  static async alone(args: readonly string[] = []): Promise<StoreOfOwn & { readonly f: EngineFixture }> {
+    const redis = await startRedis({ args });
     const client = new Redis(redis.port, '127.0.0.1', { protocol: 2 });
     const f = await EngineFixture.open({}, { url: redis.url });
     f.store = { redis, client };

@@ -1,30 +1,42 @@
-import type { Redis } from 'ioredis';
+import { Redis } from 'ioredis';
+import { functionsOf, scriptLibrary } from '../../src/redis/scripts/texts.js';
+import { startRedis } from '../support/redis.js';
 import { EngineFixture } from './fixture.js';
 
-/** Redis keeps scripts in memory only, and may be told to forget them. */
-describe('a script that Redis has forgotten', () => {
+/** Redis before 7 has no functions. */
+const WITHOUT_FUNCTIONS = ['--rename-command', 'FCALL', '', '--rename-command', 'FUNCTION', ''];
+
+const FORMS = [
+  { form: 'functions', args: [], flush: ['FUNCTION', 'FLUSH'], load: 'function\\|load' },
+  { form: 'scripts', args: WITHOUT_FUNCTIONS, flush: ['SCRIPT', 'FLUSH'], load: 'eval' },
+] as const;
+
+/** How often a command was called. */
+async function callsOf(admin: Redis, command: string): Promise<number> {
+  const facts = await admin.info('commandstats');
+  return Number(new RegExp(`cmdstat_${command}:calls=(\\d+)`).exec(facts)?.[1] ?? 0);
+}
+
+/** Redis may be told to forget its scripts, and one that takes over may never have had them. */
+describe.each(FORMS)('$form that Redis has forgotten', ({ args, flush, load }) => {
   let admin: Redis;
   let f: EngineFixture;
-  beforeEach(async () => ({ client: admin, f } = await EngineFixture.alone()));
+  beforeEach(async () => ({ client: admin, f } = await EngineFixture.alone(args)));
   afterEach(() => f.close());
 
-  /** How often a command was called. */
-  async function calls(command: string): Promise<number> {
-    const facts = await admin.info('commandstats');
-    return Number(new RegExp(`cmdstat_${command}:calls=(\\d+)`).exec(facts)?.[1] ?? 0);
-  }
+  const forget = (): Promise<unknown> => admin.call(flush[0], flush[1]);
 
-  it('is sent once as text, and goes by its digest again', async () => {
+  it('are sent once as text', async () => {
     await f.publish('q');
-    await admin.script('FLUSH');
-    const before = await calls('eval');
+    await forget();
+    const before = await callsOf(admin, load);
     for (let i = 0; i < 5; i++) await f.publish('q');
 
-    expect(await calls('eval')).toBe(before + 1);
+    expect(await callsOf(admin, load)).toBe(before + 1);
     expect(await f.size('q')).toBe(6);
   });
 
-  it('runs once, whatever it does: nothing is doubled', async () => {
+  it('run once, whatever they do: nothing is doubled', async () => {
     const act = [
       () => f.publish('q', { tries: 2, text: 'one' }),
       () => f.reserve('q').then(([job]) => f.engine.undo(f.ns, [job!])),
@@ -33,20 +45,20 @@ describe('a script that Redis has forgotten', () => {
       () => f.engine.tidyNow(f.ns),
     ];
     for (const one of act) {
-      await admin.script('FLUSH');
+      await forget();
       await one();
     }
-    await admin.script('FLUSH');
+    await forget();
     const [job] = await f.reserve('q', { count: 5 });
 
     expect(job).toMatchObject({ attempts: 1, lease: 2, triesLeft: 1 });
     expect(await f.engine.counts(f.ns, ['q'])).toMatchObject([{ ready: 0, scheduled: 1, leased: 1 }]);
-    await admin.script('FLUSH');
+    await forget();
     expect(await f.engine.ack(f.ns, 'q', job?.id ?? '', job?.lease)).toBe(true);
   });
 
-  it('is met by many calls at once: each job is stored once, and given out once', async () => {
-    const flushes = setInterval(() => void admin.script('FLUSH'), 3);
+  it('are missed by many calls at once: each job is stored once, and leased once', async () => {
+    const flushes = setInterval(() => void forget(), 3);
     const ids: string[] = [];
     const got: string[] = [];
     for (let round = 0; round < 40; round++) {
@@ -57,8 +69,82 @@ describe('a script that Redis has forgotten', () => {
     }
     clearInterval(flushes);
 
-    expect(await calls('eval')).toBeGreaterThan(5);
+    expect(await callsOf(admin, load)).toBeGreaterThan(5);
     expect(got).toHaveLength(ids.length);
     expect(new Set(got)).toEqual(new Set(ids));
+  });
+});
+
+describe('functions', () => {
+  it('are used where Redis has them: no script is sent', async () => {
+    const { client, f } = await EngineFixture.alone();
+    await f.publish('q');
+    await f.reserve('q');
+    expect(await callsOf(client, 'fcall')).toBeGreaterThan(1);
+    expect(await callsOf(client, 'evalsha')).toBe(0);
+    await f.close();
+  });
+
+  it('of other versions are removed by a server that loads its own, once, and not those of others', async () => {
+    const { client, f } = await EngineFixture.alone();
+    const library = (name: string): string =>
+      `#!lua name=${name}\nredis.register_function('${name}', function() return 1 end)`;
+    const [old, other] = [`${functionsOf('simple/publish')}0123456789abcdef`, 'somebody_else'];
+    for (const name of [old, other]) await client.call('FUNCTION', 'LOAD', library(name));
+    const names = async (): Promise<string> => JSON.stringify(await client.call('FUNCTION', 'LIST'));
+    await f.publish('q');
+    expect(await names()).not.toContain(old);
+    expect(await names()).toContain(other);
+    expect(await names()).toContain(scriptLibrary('simple/publish').name);
+
+    // A server of the old version loads its function again.
+    await client.call('FUNCTION', 'LOAD', library(old));
+    await client.call('FUNCTION', 'DELETE', scriptLibrary('simple/publish').name);
+    await f.publish('q');
+    expect(await names()).toContain(old);
+    await f.close();
+  });
+
+  it('keep nothing of a call that failed in the middle', async () => {
+    const { client, f } = await EngineFixture.alone();
+    await f.put('p', { type: 't', priority: 5 });
+    const [key = ''] = await client.keys(`{${f.ns}}:p*`);
+    expect(key).not.toBe('');
+    const bytes = await client.dumpBuffer(key);
+    await client.set(key, 'wrong');
+    await expect(f.put('p', { type: 't', priority: 5 })).rejects.toThrow(/WRONGTYPE/);
+    await client.restore(key, 0, bytes, 'REPLACE');
+    await f.put('p', { type: 't', priority: 5 });
+    const leased = await f.reserve('p', { count: 10 });
+    expect(leased).toHaveLength(2);
+    expect(await f.audit()).toEqual([]);
+    await f.close();
+  });
+
+  it('that the user of Redis may not call give way to scripts', async () => {
+    const redis = await startRedis();
+    const admin = new Redis(redis.url, { protocol: 2 });
+    await admin.call('ACL', 'SETUSER', 'app', 'on', '>secret', '~*', '&*', '+@all', '-fcall', '-function');
+    const url = redis.url.replace('//', '//app:secret@');
+    const f = await EngineFixture.open({}, { url });
+    await f.publish('q');
+    expect(await f.drain('q')).toHaveLength(1);
+    expect(await callsOf(admin, 'evalsha')).toBeGreaterThan(1);
+    await f.close();
+    admin.disconnect();
+    await redis.stop();
+  });
+
+  it('that a full Redis does not load are run as scripts', async () => {
+    const { client, f } = await EngineFixture.alone();
+    await f.publish('q');
+    await client.call('FUNCTION', 'FLUSH');
+    await client.config('SET', 'maxmemory', '1mb');
+    const [job] = await f.reserve('q');
+    expect(await f.engine.ack(f.ns, 'q', job!.id, job!.lease)).toBe(true);
+    await expect(f.publish('q')).rejects.toMatchObject({ code: 'store_full' });
+    await client.config('SET', 'maxmemory', '0');
+    await f.publish('q');
+    await f.close();
   });
 });

@@ -36,7 +36,7 @@ export class ScriptWatch {
       await work();
       const usedMs = (await this.cpuMs()) - cpuMs;
       const entries = (await this.admin.call('SLOWLOG', 'GET', -1)) as [number, number, number, string[]][];
-      const scripts = entries.filter(([, , , [command = '']]) => /^EVAL(SHA)?$/i.test(command));
+      const scripts = entries.filter(([, , , [command = '']]) => /^(?:EVAL(?:SHA)?|FCALL)$/i.test(command));
       times.push(Math.min(usedMs, Math.max(0, ...scripts.map(([, , micros]) => micros / 1_000))));
     }
     const time = Math.min(...times);

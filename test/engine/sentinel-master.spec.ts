@@ -103,7 +103,7 @@ describe('a Redis that', () => {
     ];
     const ids = async (): Promise<string[]> =>
       [
-        ...String(await client.call('CLIENT', 'LIST')).matchAll(/^id=(\d+) .*name=pumphouse .*cmd=eval/gm),
+        ...String(await client.call('CLIENT', 'LIST')).matchAll(/^id=(\d+) .*name=pumphouse .*cmd=fcall/gm),
       ].map(([, id = '']) => id);
     try {
       await f.publish('q');

@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis';
-import { flatten, loadScript } from '../../src/redis/scripts/script.js';
+import { flatten } from '../../src/redis/scripts/script.js';
+import { loadScript } from '../../src/redis/scripts/texts.js';
 import type { SlotMove } from '../support/cluster.js';
 import type { Call } from './cluster-cases.js';
 

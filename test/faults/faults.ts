@@ -67,6 +67,7 @@ export const FAULTS: Readonly<Record<string, (stage: Stage) => Promise<void>>> =
   },
   'scripts are flushed': async (stage) => {
     for (let i = 0; i < 10; i++) {
+      await send(stage, ['FUNCTION', 'FLUSH']);
       await send(stage, ['SCRIPT', 'FLUSH']);
       await sleep(stage.random() * 60);
     }

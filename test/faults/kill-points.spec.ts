@@ -1,7 +1,7 @@
 import { jest } from '@jest/globals';
 import { readdirSync } from 'node:fs';
 import { Redis } from 'ioredis';
-import { scriptText } from '../../src/redis/scripts/script.js';
+import { scriptLibrary } from '../../src/redis/scripts/texts.js';
 import { Audit } from '../engine/audit.js';
 import { startRedis, type RedisProcess } from '../support/redis.js';
 import type { DeathPoint } from '../support/step-proxy.js';
@@ -37,10 +37,10 @@ describe('T2: a server process that is killed', () => {
   beforeAll(async () => {
     redis = await startRedis();
     client = new Redis(redis.port, '127.0.0.1', { protocol: 2 });
-    // Redis knows them all: so each step is sent once, by its digest.
+    // Redis has them all: so each step is sent once.
     for (const file of readdirSync(SCRIPTS, { recursive: true, encoding: 'utf8' })) {
       if (!file.endsWith('.lua')) continue;
-      await client.script('LOAD', scriptText(file.replace('.lua', '')).text);
+      await client.call('FUNCTION', 'LOAD', scriptLibrary(file.replace('.lua', '')).text);
     }
     mortal = await MortalServer.start(redis.port);
   });

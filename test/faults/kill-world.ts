@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import { request } from 'undici';
-import { scriptText } from '../../src/redis/scripts/script.js';
+import { scriptLibrary } from '../../src/redis/scripts/texts.js';
 import { BuiltServer } from '../support/built-server.js';
 import { randomNamespace, waitFor } from '../support/redis.js';
 import { partsOf, StepProxy, type DeathPoint } from '../support/step-proxy.js';
@@ -18,7 +18,7 @@ const LOOPS = [
   'simple/undo',
   'maintenance/backfill_quota',
 ];
-const LOOP_SHAS = new Set(LOOPS.map((name) => scriptText(name).sha));
+const LOOP_FUNCTIONS = new Set(LOOPS.map((name) => scriptLibrary(name).name));
 /** Leases are as short as one may be that leaves a record of its delivery. */
 const TTR_S = 1;
 /** How long a request waits for a job, in s: a lease that did not reach its client must be over by then. */
@@ -71,8 +71,8 @@ export class MortalServer {
 }
 
 function isStep(command: Buffer, namespace: string): boolean {
-  const [verb = '', sha = '', , key = ''] = partsOf(command);
-  if (/^EVAL/i.test(verb)) return key.startsWith(`{${namespace}}`) && !LOOP_SHAS.has(sha);
+  const [verb = '', name = '', , key = ''] = partsOf(command);
+  if (/^FCALL/i.test(verb)) return key.startsWith(`{${namespace}}`) && !LOOP_FUNCTIONS.has(name);
   return /^SADD$/i.test(verb) && command.includes(namespace);
 }
 

@@ -23,7 +23,7 @@ describe(`a queue of ${JOBS} jobs`, () => {
     await admin.config('RESETSTAT');
     await admin.call('SLOWLOG', 'RESET');
     await work();
-    const stats = /latency_percentiles_usec_evalsha:p50=([\d.]+),p99=([\d.]+)/.exec(
+    const stats = /latency_percentiles_usec_fcall:p50=([\d.]+),p99=([\d.]+)/.exec(
       await admin.info('latencystats'),
     );
     const slow = (await admin.call('SLOWLOG', 'GET', -1)) as [number, number, number, string[]][];

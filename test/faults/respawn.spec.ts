@@ -61,7 +61,7 @@ describe(`T33: ${JOBS} dead jobs`, () => {
     await admin.config('RESETSTAT');
     await work();
     const stats = await admin.info('latencystats');
-    const [, p50 = '', p99 = ''] = /usec_evalsha:p50=([\d.]+),p99=([\d.]+)/.exec(stats) ?? [];
+    const [, p50 = '', p99 = ''] = /usec_fcall:p50=([\d.]+),p99=([\d.]+)/.exec(stats) ?? [];
     console.log(`respawn alone: p50 ${p50} p99 ${p99} µs`);
     return Number(p50);
   }

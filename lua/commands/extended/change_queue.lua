@@ -20,6 +20,7 @@ Cost: O(1).
 local meta, queues, due, waiting = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local clock_ms, deadline_ms, queue, changes, event, makes = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 
+--- @adds
 --- @requires core/call, queues/registry, queues/notify, jobs/events
 
 use_namespace(meta, queues)

@@ -28,6 +28,7 @@ local meta, queues, due, waiting, expiries = KEYS[1], KEYS[2], KEYS[3], KEYS[4],
 local clock_ms, deadline_ms, quotas, replaces = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
 local digest, fingerprint, ttl_ms = ARGV[5], ARGV[6], ARGV[7]
 
+--- @adds
 --- @requires core/call, core/header, core/plan, queues/notify, queues/registry, jobs/idempotency, limits/queue_settings, limits/quota_room
 --- @requires extended/jobs, extended/timeline, extended/moves, extended/dependencies, extended/new_jobs, extended/unique_claims
 --- @requires extended/publish_in_place, extended/commit

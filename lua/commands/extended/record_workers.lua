@@ -14,6 +14,7 @@ Cost: O(log N) per item.
 local meta, due, workers = KEYS[1], KEYS[2], KEYS[3]
 local clock_ms, deadline_ms = ARGV[1], tonumber(ARGV[2])
 
+--- @adds
 --- @requires core/call
 
 use_namespace(meta)

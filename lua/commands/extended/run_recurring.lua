@@ -18,6 +18,7 @@ Cost: O(log N).
 local meta, queues, due, waiting, expiries = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local clock_ms, deadline_ms, id, quotas = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
 
+--- @adds
 --- @requires core/call, core/plan, queues/notify, queues/registry, limits/quota_room, extended/jobs, extended/unique_claims, extended/commit
 --- @requires timers/steps, timers/recurring
 

@@ -29,6 +29,7 @@ local clock_ms, deadline_ms, id, revision, schedule = ARGV[1], tonumber(ARGV[2])
 local every_ms, first_ms, offset_ms, fields, body, needs = tonumber(ARGV[6]), ARGV[7], tonumber(ARGV[8]), ARGV[9], ARGV[10], ARGV[11]
 local new_slots, complete, jitter, tzdata = ARGV[12], ARGV[13], ARGV[14], ARGV[15]
 
+--- @adds
 --- @requires core/call, timers/cron_slots
 
 use_namespace(meta)

@@ -22,6 +22,7 @@ local clock_ms, deadline_ms = ARGV[1], tonumber(ARGV[2])
 local day, source, sequence = tonumber(ARGV[3]), ARGV[4], tonumber(ARGV[5])
 local default_days, most = ARGV[6], tonumber(ARGV[7])
 
+--- @adds
 --- @requires core/call, queues/statistics
 
 use_namespace(meta)

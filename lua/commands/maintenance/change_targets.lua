@@ -18,6 +18,7 @@ local meta, targets = KEYS[1], KEYS[2]
 local clock_ms, deadline_ms = ARGV[1], tonumber(ARGV[2])
 local version, field, value = ARGV[3], ARGV[4], ARGV[5]
 
+--- @adds
 --- @requires core/call
 
 use_namespace(meta)

@@ -21,6 +21,7 @@ Cost: O(log N) per item.
 local meta, queues, due, waiting, expiries, imported = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local clock_ms, deadline_ms, keep_ms = ARGV[1], tonumber(ARGV[2]), ARGV[3]
 
+--- @adds
 --- @requires core/call, core/header, core/values, queues/registry, queues/notify, queues/ready_list
 --- @requires jobs/schedule, jobs/removal
 

@@ -29,6 +29,7 @@ Cost: O(log N) per item.
 local meta, queues, due, waiting, expiries = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local clock_ms, deadline_ms, replaces, quotas, keyed, sizes = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 
+--- @adds
 --- @requires core/call, core/header, queues/registry, queues/notify, jobs/publish
 
 use_namespace(meta, queues)

@@ -11,6 +11,7 @@ Cost: O(1) per item.
 ]]
 local meta = KEYS[1]
 
+--- @adds
 --- @requires core/call, jobs/events
 
 use_namespace(meta)

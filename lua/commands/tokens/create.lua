@@ -21,6 +21,7 @@ local token, index = KEYS[1], KEYS[2]
 local digest, pool, namespace, text, description = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 local verbs, queues, lifetime_ms, expires_ms = ARGV[6], ARGV[7], tonumber(ARGV[8]), tonumber(ARGV[9])
 
+--- @adds
 --- @requires limits/token_lifetime
 
 redis.call("EXISTS", index)

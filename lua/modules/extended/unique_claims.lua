@@ -42,9 +42,8 @@ function conclude_replaced(job, queue)
   conclude(job, nil, "replaced", from ~= queue and { queue = queue, from = from } or nil)
 end
 
--- By mode: "0" it gets the key; "5" the new job is refused; "6" the holder stands for it.
-local unique_modes = { reject = "5", existing = "6" }
-function unique_modes.replace(holder, options)
+-- "0": the new job gets the key; "5": it is refused; "6": the holder stands for it.
+local function replace_holder(holder, options)
   if holder.is_new or holder.job and holder.job.state == LEASED then
     return "5"
   elseif holder.job then
@@ -54,7 +53,7 @@ function unique_modes.replace(holder, options)
   return "0"
 end
 
-function unique_modes.debounce(holder, options, body)
+local function debounce_holder(holder, options, body)
   if not holder.job or holder.job.state == LEASED then
     return "5"
   end
@@ -62,13 +61,15 @@ function unique_modes.debounce(holder, options, body)
   return "6"
 end
 
+local UNIQUE_MODES = { reject = "5", existing = "6" }
+
 -- Whether a new job gets its unique key: "0" it does; else a code as above, and the holder's id.
 function claim_key(options, id, body)
   local unique, key = options.unique, options.x and options.x.unique
   local holder, code = unique and holder_of(key), "0"
   -- Also if the holder has the same id: it was another job, whose window still holds the key.
   if holder then
-    local way = unique_modes[unique.mode]
+    local way = UNIQUE_MODES[unique.mode] or unique.mode == "replace" and replace_holder or debounce_holder
     -- A job that holds its key for a window may have ended: its state is not given either.
     local its = unique.own_queue and not holder.is_new and job_of(holder.id)
     local is_foreign = its and its.queue ~= number_of(options.queue)

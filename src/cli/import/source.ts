@@ -1,5 +1,6 @@
 import { Redis } from 'ioredis';
-import { script, scriptText } from '../../redis/scripts/script.js';
+import { script } from '../../redis/scripts/script.js';
+import { scriptText } from '../../redis/scripts/texts.js';
 import {
   listKey,
   NAMESPACES,

@@ -3,7 +3,7 @@ import { Command, type Cluster, type Redis } from 'ioredis';
 import type { Calls } from '../calls.js';
 import type { ClusterNodes } from './nodes.js';
 import type { Keys } from '../keys.js';
-import type { WakeStyle } from '../scripts/script.js';
+import type { WakeStyle } from '../scripts/texts.js';
 import { dispatchWakeup, type WakeListener, type Wakeups } from '../wakeups.js';
 
 /** How long the subscription of a namespace without waiters is kept, in milliseconds: a new waiter may come. */

@@ -1,7 +1,8 @@
 import type { Redis } from 'ioredis';
 import { QueueError } from '../../domain/errors.js';
 import { Calls } from '../calls.js';
-import { type Arg, encodeCommand, EncodedCommand, scriptText, type ScriptText } from '../scripts/script.js';
+import { type Arg, encodeCommand, EncodedCommand } from '../scripts/script.js';
+import { scriptText, type ScriptText } from '../scripts/texts.js';
 
 /** Maximum number of calls that share one wait: Redis runs them one after the other. */
 const CALLS_IN_A_ROUND = 32;

@@ -8,14 +8,8 @@ import { type Client, createClient } from '../connect.js';
 import { DurableConnection, MARK, type Proof } from './connection.js';
 import type { RedisFault } from '../errors.js';
 import { type Safety, safetyOf, shortfallOf } from './safety.js';
-import {
-  type Arg,
-  EncodedCommand,
-  flatten,
-  type Item,
-  type Script,
-  type ScriptText,
-} from '../scripts/script.js';
+import { type Arg, EncodedCommand, flatten, type Item, type Script } from '../scripts/script.js';
+import type { ScriptText } from '../scripts/texts.js';
 
 /** A connection path for scripts; see `RedisPool.run`. */
 export interface ScriptPath {

@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
-import { assembleScript } from './loader.js';
+import type { Library } from './loader.js';
+import { functionsOf, scriptLibrary, scriptText, type WakeStyle } from './texts.js';
 import { Command } from 'ioredis';
 
 /** What a script takes: bytes go as they are. */
@@ -27,42 +27,6 @@ export function script<const K extends string, const A extends string, const I e
   binding: Script<K, A, I, R>,
 ): Script<K, A, I, R> {
   return binding;
-}
-
-/** How a script wakes waiters up: on one channel for all, or, in a Cluster that has it, on a sharded one for each namespace. */
-export type WakeStyle = 'plain' | 'sharded';
-/** The modules that take the place of others. */
-const INSTEAD: Readonly<Record<WakeStyle, Readonly<Record<string, string>>>> = {
-  plain: {},
-  sharded: { 'queues/notify': 'queues/notify_sharded' },
-};
-
-/**
- * A script's text: the command with its modules.
- *
- * @throws {Error} as `assemble`
- */
-export function loadScript(name: string, style: WakeStyle = 'plain'): string {
-  return assembleScript(name, INSTEAD[style]);
-}
-
-/** A script as it is sent: its text, and the digest under which Redis knows it. */
-export interface ScriptText {
-  readonly text: string;
-  readonly sha: string;
-}
-
-const texts: Readonly<Record<WakeStyle, Map<string, ScriptText>>> = { plain: new Map(), sharded: new Map() };
-
-/** A script's text and digest; read once. */
-export function scriptText(name: string, style: WakeStyle = 'plain'): ScriptText {
-  let known = texts[style].get(name);
-  if (!known) {
-    const text = loadScript(name, style);
-    known = { text, sha: createHash('sha1').update(text).digest('hex') };
-    texts[style].set(name, known);
-  }
-  return known;
 }
 
 /**
@@ -284,4 +248,112 @@ function reserve(at: number, bytes: number): void {
   const larger = Buffer.allocUnsafeSlow(Math.max(scratch.length * 2, at + bytes + FRAME));
   scratch.copy(larger, 0, 0, at);
   scratch = larger;
+}
+
+const NOT_LOADED = /^(?:ERR )?Function not found/;
+/** The Redis is older than 7, or its user may not call functions. */
+const NO_FUNCTIONS = /^(?:ERR unknown (?:command|subcommand)|NOPERM)/;
+const LOADED_BY_ANOTHER = /already exists/;
+
+/**
+ * Runs scripts: as functions, which Redis makes once, or, before Redis 7, by their digests, for which it makes all functions of the
+ * script at each call.
+ */
+export class ScriptCaller {
+  private hasFunctions = true;
+  private readonly libraries = new Map<string, Library>();
+  /** Scripts whose functions were loaded by this process: their other versions were removed then. */
+  private readonly loaded = new Set<string>();
+
+  /** @param send sends an encoded command; in a Cluster to the node of the key */
+  constructor(
+    private readonly send: (command: Buffer, key: string) => Promise<unknown>,
+    private readonly style: () => WakeStyle,
+  ) {}
+
+  /** Sends a script, once. @param args keys first, behind their number */
+  async call(name: string, args: readonly Arg[]): Promise<unknown> {
+    const key = String(args[1]);
+    if (this.hasFunctions) {
+      const library = this.libraryOf(name);
+      const command = encodeCommand(['FCALL', library.name, ...args]);
+      try {
+        return await this.send(command, key);
+      } catch (error) {
+        this.requireMissing(error);
+      }
+      try {
+        if (await this.load(name, library.text, key)) return await this.send(command, key);
+      } catch (error) {
+        this.requireMissing(error);
+      }
+    }
+    return this.evaluate(name, args, key);
+  }
+
+  /** Throws any other error than that there is no such function, or that there are no functions at all. */
+  private requireMissing(error: unknown): void {
+    const message = error instanceof Error ? error.message : '';
+    if (NO_FUNCTIONS.test(message)) this.hasFunctions = false;
+    else if (!NOT_LOADED.test(message)) throw error;
+  }
+
+  private libraryOf(name: string): Library {
+    let library = this.libraries.get(name);
+    if (!library) {
+      library = scriptLibrary(name, this.style());
+      this.libraries.set(name, library);
+    }
+    return library;
+  }
+
+  private async evaluate(name: string, args: readonly Arg[], key: string): Promise<unknown> {
+    const { text, sha } = scriptText(name, this.style());
+    try {
+      return await this.send(encodeCommand(['EVALSHA', sha, ...args]), key);
+    } catch (error) {
+      if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error;
+      return this.send(encodeCommand(['EVAL', text, ...args]), key);
+    }
+  }
+
+  /** @returns false if Redis refuses it, as one that is full does; it runs scripts all the same */
+  private async load(name: string, text: string, key: string): Promise<boolean> {
+    if (!this.hasFunctions) return false;
+    try {
+      await this.send(encodeCommand(['FUNCTION', 'LOAD', text]), key);
+    } catch (error) {
+      if (!(error instanceof Error) || error.name !== 'ReplyError') throw error;
+      if (NO_FUNCTIONS.test(error.message)) this.hasFunctions = false;
+      if (!LOADED_BY_ANOTHER.test(error.message)) return false;
+    }
+    if (!this.loaded.has(name)) {
+      this.loaded.add(name);
+      await this.removeOthers(name, key).catch(() => undefined);
+    }
+    return true;
+  }
+
+  /**
+   * Removes other versions of a function. Only once: a server of another version that is still there loads its own again, and they
+   * would remove each other's for ever.
+   */
+  private async removeOthers(name: string, key: string): Promise<void> {
+    const ours = this.libraryOf(name).name;
+    const pattern = `${functionsOf(name)}*`;
+    const found = await this.send(encodeCommand(['FUNCTION', 'LIST', 'LIBRARYNAME', pattern]), key);
+    for (const other of libraryNames(found)) {
+      if (other !== ours) await this.send(encodeCommand(['FUNCTION', 'DELETE', other]), key);
+    }
+  }
+}
+
+/** @param list what FUNCTION LIST answers: of each library its fields, by name */
+function libraryNames(list: unknown): string[] {
+  if (!Array.isArray(list)) return [];
+  return list.flatMap((fields: unknown) => {
+    const flat = Array.isArray(fields) ? fields.map(String) : [];
+    const at = flat.indexOf('library_name');
+    return at < 0 ? [] : [flat[at + 1] ?? ''];
+  });
 }

@@ -1,7 +1,7 @@
 import type { Module } from './lua-module.js';
 
 /** A statement at the beginning of a line, with its comments before it and its indented lines and closing words behind it. */
-interface Statement {
+export interface Statement {
   readonly text: string;
   /** The names that it gives a value; empty if it does anything else. */
   readonly defines: readonly string[];
@@ -55,7 +55,7 @@ export function leaveOutUnused(modules: readonly Module[], code: string): Module
   });
 }
 
-function statementsOf(body: string): Statement[] {
+export function statementsOf(body: string): Statement[] {
   const texts: string[] = [];
   let comments = '';
   for (const line of body.split('\n').slice(0, -1)) {

@@ -1,0 +1,61 @@
+import { createHash } from 'node:crypto';
+import { assembleLibrary, assembleScript, type Library } from './loader.js';
+
+/** How a script wakes waiters up: on one channel for all, or, in a Cluster that has it, on a sharded one for each namespace. */
+export type WakeStyle = 'plain' | 'sharded';
+/** The modules that take the place of others. */
+const INSTEAD: Readonly<Record<WakeStyle, Readonly<Record<string, string>>>> = {
+  plain: {},
+  sharded: { 'queues/notify': 'queues/notify_sharded' },
+};
+
+/**
+ * A script's text: the command with its modules.
+ *
+ * @throws {Error} as `assemble`
+ */
+export function loadScript(name: string, style: WakeStyle = 'plain'): string {
+  return assembleScript(name, INSTEAD[style]);
+}
+
+/** A script as it is sent: its text, and the digest under which Redis knows it. */
+export interface ScriptText {
+  readonly text: string;
+  readonly sha: string;
+}
+
+const texts: Readonly<Record<WakeStyle, Map<string, ScriptText>>> = { plain: new Map(), sharded: new Map() };
+
+/** A script's text and digest; read once. */
+export function scriptText(name: string, style: WakeStyle = 'plain'): ScriptText {
+  let known = texts[style].get(name);
+  if (!known) {
+    const text = loadScript(name, style);
+    known = { text, sha: createHash('sha1').update(text).digest('hex') };
+    texts[style].set(name, known);
+  }
+  return known;
+}
+
+/** Begins the names of all functions; the digest in them keeps those of different versions apart. */
+export const FUNCTION_PREFIX = 'pumphouse_';
+const DIGEST = 16;
+
+const libraries: Readonly<Record<WakeStyle, Map<string, Library>>> = { plain: new Map(), sharded: new Map() };
+
+/** The script as a library of Redis 7; read once. */
+export function scriptLibrary(name: string, style: WakeStyle = 'plain'): Library {
+  let known = libraries[style].get(name);
+  if (!known) {
+    const nameOf = (code: string): string =>
+      `${functionsOf(name)}${createHash('sha1').update(code).digest('hex').slice(0, DIGEST)}`;
+    known = assembleLibrary(name, nameOf, INSTEAD[style]);
+    libraries[style].set(name, known);
+  }
+  return known;
+}
+
+/** How the names of a script's function begin, in all versions. */
+export function functionsOf(name: string): string {
+  return `${FUNCTION_PREFIX}${name.replaceAll(/\W/g, '_')}_`;
+}
