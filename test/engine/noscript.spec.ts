@@ -61,13 +61,16 @@ describe.each(FORMS)('$form that Redis has forgotten', ({ args, flush, load }) =
     const flushes = setInterval(() => void forget(), 3);
     const ids: string[] = [];
     const got: string[] = [];
-    for (let round = 0; round < 40; round++) {
-      const jobs = Array.from({ length: 100 }, (_, i) => f.publish(`q${i % 7}`, { tries: 1 }));
-      ids.push(...(await Promise.all(jobs)));
-      const leases = Array.from({ length: 100 }, (_, i) => f.reserve(`q${i % 7}`, { ttrMs: 600_000 }));
-      got.push(...(await Promise.all(leases)).flat().map(({ id }) => id));
+    try {
+      for (let round = 0; round < 40; round++) {
+        const jobs = Array.from({ length: 100 }, (_, i) => f.publish(`q${i % 7}`, { tries: 1 }));
+        ids.push(...(await Promise.all(jobs)));
+        const leases = Array.from({ length: 100 }, (_, i) => f.reserve(`q${i % 7}`, { ttrMs: 600_000 }));
+        got.push(...(await Promise.all(leases)).flat().map(({ id }) => id));
+      }
+    } finally {
+      clearInterval(flushes);
     }
-    clearInterval(flushes);
 
     expect(await callsOf(admin, load)).toBeGreaterThan(5);
     expect(got).toHaveLength(ids.length);
@@ -89,7 +92,7 @@ describe('functions', () => {
     const { client, f } = await EngineFixture.alone();
     const library = (name: string): string =>
       `#!lua name=${name}\nredis.register_function('${name}', function() return 1 end)`;
-    const [old, other] = [`${functionsOf('simple/publish')}0123456789abcdef`, 'somebody_else'];
+    const [old, other] = [`${functionsOf('simple/publish')}0123456789abcdef`, 'another_library'];
     for (const name of [old, other]) await client.call('FUNCTION', 'LOAD', library(name));
     const names = async (): Promise<string> => JSON.stringify(await client.call('FUNCTION', 'LIST'));
     await f.publish('q');
