@@ -56,9 +56,9 @@ type Outcome =
  * is killed comes back when its lease ends.
  */
 export class CallbackWorker {
-  private readonly underWay = new Set<Promise<void>>();
+  /** Callbacks that are made now, with what cuts them off. */
+  private readonly underWay = new Map<Promise<void>, AbortController>();
   private readonly stopping = new AbortController();
-  private readonly cutting = new AbortController();
   /** How often code 101 released a job in this process: the store gives the attempt back, and has no count. */
   private readonly releases = new Map<string, number>();
   private running: Promise<void> | undefined;
@@ -73,8 +73,10 @@ export class CallbackWorker {
   async stop(graceMs: number): Promise<void> {
     this.stopping.abort();
     await this.running;
-    const timer = setTimeout(() => this.cutting.abort(), graceMs);
-    await Promise.all(this.underWay);
+    const timer = setTimeout(() => {
+      for (const cutting of this.underWay.values()) cutting.abort();
+    }, graceMs);
+    await Promise.all(this.underWay.keys());
     clearTimeout(timer);
   }
 
@@ -86,7 +88,7 @@ export class CallbackWorker {
     while (!this.isEnding) {
       const free = this.parts.maxInFlight - this.underWay.size;
       if (free === 0) {
-        await Promise.race(this.underWay);
+        await Promise.race(this.underWay.keys());
         continue;
       }
       const startMs = performance.now();
@@ -116,16 +118,17 @@ export class CallbackWorker {
   }
 
   private begin(job: LeasedJob): void {
-    const work = this.callBack(job)
+    const cutting = new AbortController();
+    const work = this.callBack(job, cutting.signal)
       .catch((error: unknown) => {
         this.parts.log.warn({ err: error, job: job.id }, 'later: the outcome is not recorded');
       })
       .finally(() => this.underWay.delete(work));
-    this.underWay.add(work);
+    this.underWay.set(work, cutting);
   }
 
-  private async callBack(job: LeasedJob): Promise<void> {
-    const outcome = await this.outcomeOf(job);
+  private async callBack(job: LeasedJob, signal: AbortSignal): Promise<void> {
+    const outcome = await this.outcomeOf(job, signal);
     for (let i = 1; ; i++) {
       try {
         await this.settle(job, outcome);
@@ -139,7 +142,7 @@ export class CallbackWorker {
     }
   }
 
-  private async outcomeOf(leased: LeasedJob): Promise<Outcome> {
+  private async outcomeOf(leased: LeasedJob, signal: AbortSignal): Promise<Outcome> {
     const job = laterJobOf(leased.body);
     if (job === null) return permanent('foreign', 'the data is no job of later');
     const callback = callbackUrlOf(job.callback, this.parts.allow);
@@ -153,7 +156,7 @@ export class CallbackWorker {
           ...{ 'content-type': 'application/json', 'accept-encoding': 'gzip', 'user-agent': 'Pumphouse' },
           ...(authorization === undefined ? {} : { authorization }),
         },
-        ...{ maxAnswerBytes: MAX_ANSWER_BYTES, signal: this.cutting.signal },
+        ...{ maxAnswerBytes: MAX_ANSWER_BYTES, signal },
       });
       const reply = replyOf(answer);
       if (reply === 'throttled') return this.throttled(leased, job);

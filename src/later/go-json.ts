@@ -35,6 +35,12 @@ export function readFields<F extends Fields>(bytes: Buffer, fields: F): Values<F
   return Object.fromEntries(values) as Values<F>;
 }
 
+/** True if a valid JSON object has more than one member for a field. */
+export function hasTwice(bytes: Buffer, name: string): boolean {
+  const keys = (membersOf(bytes.toString()) ?? []).map(([key]) => folded(JSON.parse(key) as string));
+  return keys.filter((key) => key === name).length > 1;
+}
+
 /** A text as a JSON string, with the characters escaped that Go escapes. */
 export function goString(text: string): string {
   return JSON.stringify(text).replace(/\\(.)|[<>&\u2028\u2029]/gs, (found, escaped?: string) => {

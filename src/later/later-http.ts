@@ -58,6 +58,8 @@ export class LaterHttp {
   }
 
   private async answerOf(request: IncomingMessage): Promise<Answer> {
+    // There are no tokens: a web page in a browser of this network must not be able to use the API.
+    if (request.headers.origin !== undefined) return { status: 403 };
     const target = targetOf(request.url ?? '/');
     if (target === null) return BAD;
     if (target.clean !== target.path) return movedTo(target.clean + target.search, request.method);

@@ -1,7 +1,7 @@
 import { gunzipSync } from 'node:zlib';
 import { MAX_PERIOD_MS } from '../domain/limits.js';
 import type { PushAnswer } from '../push/sender.js';
-import { readFields } from './go-json.js';
+import { hasTwice, readFields } from './go-json.js';
 
 /** Codes in the answer of a callback. */
 const DONE = 100n;
@@ -23,7 +23,8 @@ export function replyOf(answer: PushAnswer): Reply {
   const body = bodyOf(answer);
   const code = body && readFields(body, { code: 'integer' })?.code;
   if (code === DONE) return 'done';
-  return code === TOO_MANY ? 'throttled' : 'failed';
+  // Codes that contradict each other are a mistake of the target: not a reason to give it more tries.
+  return code === TOO_MANY && !hasTwice(body ?? answer.body, 'code') ? 'throttled' : 'failed';
 }
 
 /** The failure of an answer, for people. */
