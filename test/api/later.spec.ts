@@ -457,19 +457,23 @@ describe('the API of later', () => {
     await other.stop();
   });
 
-  it('answers 500 while the store is away, and serves again after it', async () => {
-    const store = await startRedis();
-    const other = await TestApp.start({
-      PUMPHOUSE_POOLS__DEFAULT__URL: store.url,
+  it('answers 500 while the store is away, and stores nothing then', async () => {
+    const { app: other, redis: store } = await TestApp.alone({
       PUMPHOUSE_LATER__PORT: '0',
       PUMPHOUSE_LATER__ALLOW: sink.origin,
+      PUMPHOUSE_PUSH__ALLOW: '127.0.0.1',
     });
+    const send = async (path: string, body: object): Promise<[number, string]> => {
+      const url = `http://127.0.0.1:${String(other.server.api.laterPort)}${path}`;
+      const answer = await fetch(url, { method: 'POST', body: JSON.stringify(body) });
+      return [answer.status, await answer.text()];
+    };
     await store.stop();
-    const answer = await fetch(`http://127.0.0.1:${String(other.server.api.laterPort)}/create`, {
-      method: 'POST',
-      body: JSON.stringify({ callback: `${sink.origin}/away` }),
-    });
-    expect([answer.status, await answer.text()]).toEqual([500, '']);
+    expect(await send('/create', { callback: `${sink.origin}/away` })).toEqual([500, '']);
+    const id = '11111111-2222-4333-8444-555555555555';
+    expect(await send('/query', { id })).toEqual([500, '']);
+    expect(await send('/delete', { id })).toEqual([500, '']);
+    expect(sink.at('/away')).toEqual([]);
     await other.stop();
   });
 });
