@@ -1,5 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import type { LaterHttp } from '../later/later-http.js';
+import { answerHalfClosed, listenerOptions } from '../http/adapter.js';
 import { boundPipelines } from '../http/request/connection.js';
 import type { AppParts } from './core.module.js';
 import { Listener } from './listener/listener.js';
@@ -14,16 +15,14 @@ export class LaterServer {
 
   /** @throws {Error} the port is taken */
   static async start(http: LaterHttp, parts: AppParts, host: string, port: number): Promise<LaterServer> {
-    const { header_timeout_ms, request_timeout_ms, keep_alive_ms, max_header_bytes } = parts.config.server;
-    const server = createServer(
-      {
-        maxHeaderSize: max_header_bytes,
-        headersTimeout: Math.min(header_timeout_ms, request_timeout_ms),
-        requestTimeout: request_timeout_ms,
-        keepAliveTimeout: keep_alive_ms,
-      },
-      (request, response) => http.serve(request, response),
-    );
+    const { server: settings } = parts.config;
+    const options = {
+      ...listenerOptions(settings),
+      keepAliveTimeout: settings.keep_alive_ms,
+      requireHostHeader: true,
+    };
+    const server = createServer(options, (request, response) => http.serve(request, response));
+    answerHalfClosed(server);
     const listener = new Listener(server, parts, undefined);
     boundPipelines(server);
     try {

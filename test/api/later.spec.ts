@@ -1,5 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { RawConnection, TestApp } from '../support/app.js';
 import { CallbackSink, code } from '../support/callback-sink.js';
 import { randomNamespace, type RedisProcess, startRedis, waitFor } from '../support/redis.js';
@@ -224,6 +227,14 @@ describe('the API of later', () => {
       connection.cut();
     });
 
+    it('answers a client that closes its own side after the request', async () => {
+      const socket = connect({ port: port(), host: '127.0.0.1', allowHalfOpen: true });
+      const connection = new RawConnection(socket);
+      socket.end('POST /query HTTP/1.1\r\nHost: x\r\nContent-Length: 13\r\n\r\n{"id":"none"}');
+      expect(await connection.until('\r\n\r\n')).toMatch(/^HTTP\/1\.1 404 /);
+      connection.cut();
+    });
+
     it('answers what is no HTTP with 400', async () => {
       const connection = await open();
       connection.write('hello\r\n\r\n');
@@ -419,7 +430,7 @@ describe('the API of later', () => {
       expect((await call('/create', body)).status).toBe(400);
     });
 
-    it('go only to origins that are allowed now, whoever published the job', async () => {
+    it('go only to origins that are allowed now, also for jobs of other producers', async () => {
       const data = { topic: '', execute_time: 0, max_retry: 5, content: '', creat_time: 0 };
       const publish = async (body: string): Promise<string> => {
         const [job] = await app.engine.native.publish(namespace, [{ queue: QUEUE, body: Buffer.from(body) }]);
@@ -457,8 +468,60 @@ describe('the API of later', () => {
     await other.stop();
   });
 
-  it('answers 500 while the store is away, and stores nothing then', async () => {
-    const { app: other, redis: store } = await TestApp.alone({
+  it('lets a callback under way end when it shuts down, and serves no more', async () => {
+    const other = await TestApp.start({
+      PUMPHOUSE_POOLS__DEFAULT__URL: redis.url,
+      PUMPHOUSE_LATER__PORT: '0',
+      PUMPHOUSE_LATER__NAMESPACE: 'ending',
+      PUMPHOUSE_LATER__ALLOW: sink.origin,
+      PUMPHOUSE_PUSH__ALLOW: '127.0.0.1',
+    });
+    const url = `http://127.0.0.1:${String(other.server.api.laterPort)}/create`;
+    sink.answers.set('/ending', (response, times) => {
+      setTimeout(() => code(100)(response, times), 500);
+    });
+    const answer = await fetch(url, {
+      method: 'POST',
+      body: JSON.stringify({ callback: `${sink.origin}/ending` }),
+    });
+    const { id } = (await answer.json()) as { id: string };
+    await waitFor(() => sink.at('/ending').length === 1);
+    await other.stop();
+
+    expect(await app.engine.native.find('ending', id)).toBeNull();
+    await expect(fetch(url, { method: 'POST', body: '{}' })).rejects.toThrow('fetch failed');
+  });
+
+  it('cuts off a callback that takes longer than the shutdown may, and uses no try for it', async () => {
+    const other = await TestApp.start({
+      PUMPHOUSE_POOLS__DEFAULT__URL: redis.url,
+      PUMPHOUSE_SERVER__DRAIN_MS: '100',
+      PUMPHOUSE_LATER__PORT: '0',
+      PUMPHOUSE_LATER__NAMESPACE: 'cut-off',
+      PUMPHOUSE_LATER__ALLOW: sink.origin,
+      PUMPHOUSE_PUSH__ALLOW: '127.0.0.1',
+    });
+    sink.answers.set('/cut-off', () => undefined);
+    const answer = await fetch(`http://127.0.0.1:${String(other.server.api.laterPort)}/create`, {
+      method: 'POST',
+      body: JSON.stringify({ callback: `${sink.origin}/cut-off` }),
+    });
+    const { id } = (await answer.json()) as { id: string };
+    await waitFor(() => sink.at('/cut-off').length === 1);
+    await other.stop();
+
+    expect(await app.engine.native.find('cut-off', id)).toMatchObject({
+      ...{ state: 'ready', failures: 0, crashes: 0, attempts: 0 },
+    });
+  });
+
+  it('answers 500 while the store is away, and goes on when it is back', async () => {
+    const dir = mkdtempSync(join(tmpdir(), 'pumphouse-later-'));
+    const durable = { dir, args: ['--appendfsync', 'always'] };
+    let store = await startRedis(durable);
+    const other = await TestApp.start({
+      PUMPHOUSE_POOLS__DEFAULT__URL: store.url,
+      PUMPHOUSE_REDIS__COMMAND_TIMEOUT_MS: '500',
       PUMPHOUSE_LATER__PORT: '0',
       PUMPHOUSE_LATER__ALLOW: sink.origin,
       PUMPHOUSE_PUSH__ALLOW: '127.0.0.1',
@@ -468,12 +531,20 @@ describe('the API of later', () => {
       const answer = await fetch(url, { method: 'POST', body: JSON.stringify(body) });
       return [answer.status, await answer.text()];
     };
-    await store.stop();
+    const stored = { callback: `${sink.origin}/stored`, delay: 3 };
+    expect(await send('/create', stored)).toMatchObject([200, expect.any(String)]);
+    await store.kill9();
     expect(await send('/create', { callback: `${sink.origin}/away` })).toEqual([500, '']);
     const id = '11111111-2222-4333-8444-555555555555';
     expect(await send('/query', { id })).toEqual([500, '']);
     expect(await send('/delete', { id })).toEqual([500, '']);
+
+    store = await startRedis({ ...durable, port: store.port });
+    await waitFor(() => sink.at('/stored').length === 1, 10_000);
     expect(sink.at('/away')).toEqual([]);
+    await waitFor(async () => (await send('/delete', { id }))[0] === 200, 5_000);
     await other.stop();
+    await store.stop();
+    rmSync(dir, { recursive: true, force: true });
   });
 });
