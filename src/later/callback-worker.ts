@@ -6,6 +6,7 @@ import type { Queues } from '../engine/migration/served-queues.js';
 import type { Sender } from '../push/sender.js';
 import { SendError } from '../push/send-error.js';
 import { callbackUrlOf } from './callback-url.js';
+import { readFields } from './go-json.js';
 import { callbackBody, laterJobOf, type LaterJob } from './later-job.js';
 import { failureText, MAX_ANSWER_BYTES, releaseDelayMs, replyOf, retryDelayMs } from './outcome.js';
 
@@ -37,13 +38,18 @@ const PAUSE_MS = 500;
 const TRIES = 5;
 /** How often code 101 can release a job; from then on it is a failure. */
 const MOST_RELEASES = 100;
-/** Jobs whose releases are counted. */
-const MOST_COUNTED = 10_000;
+/** In the progress of a job: how often code 101 has released it. The store gives the attempt back, and has no count. */
+const PROGRESS = { throttled: 'integer' } as const;
 
 /** What becomes of a job. */
 type Outcome =
   | { readonly action: 'ack' }
-  | { readonly action: 'release'; readonly delayMs: number }
+  | {
+      readonly action: 'release';
+      readonly delayMs: number;
+      /** How often code 101 has released the job, now too; undefined if it does not release it now. */
+      readonly throttled?: number;
+    }
   | {
       readonly action: 'retry' | 'fail';
       readonly group: string;
@@ -59,8 +65,6 @@ export class CallbackWorker {
   /** Callbacks that are made now, with what cuts them off. */
   private readonly underWay = new Map<Promise<void>, AbortController>();
   private readonly stopping = new AbortController();
-  /** How often code 101 released a job in this process: the store gives the attempt back, and has no count. */
-  private readonly releases = new Map<string, number>();
   private running: Promise<void> | undefined;
 
   constructor(private readonly parts: CallbackWorkerParts) {}
@@ -159,8 +163,7 @@ export class CallbackWorker {
         ...{ maxAnswerBytes: MAX_ANSWER_BYTES, signal },
       });
       const reply = replyOf(answer);
-      if (reply === 'throttled') return this.throttled(leased, job);
-      this.releases.delete(leased.id);
+      if (reply === 'throttled') return throttled(leased, job);
       return reply === 'done' ? { action: 'ack' } : failed(leased, job, 'not_done', failureText(answer));
     } catch (error) {
       if (!(error instanceof SendError)) throw error;
@@ -169,29 +172,32 @@ export class CallbackWorker {
     }
   }
 
-  private throttled(leased: LeasedJob, job: LaterJob): Outcome {
-    const releases = this.releases.get(leased.id) ?? 0;
-    if (releases >= MOST_RELEASES) {
-      this.releases.delete(leased.id);
-      return failed(leased, job, 'throttled', `code 101 for more than ${String(MOST_RELEASES)} times`);
-    }
-    if (this.releases.size >= MOST_COUNTED) this.releases.clear();
-    this.releases.set(leased.id, releases + 1);
-    return { action: 'release', delayMs: releaseDelayMs(releases) };
-  }
-
   private async settle({ id, lease }: LeasedJob, outcome: Outcome): Promise<void> {
     const { queues, namespace, queue } = this.parts;
     if (outcome.action === 'ack') {
       await queues.ack(namespace, queue, id, lease);
     } else if (outcome.action === 'release') {
-      await queues.native.release(namespace, { id, lease, delayMs: outcome.delayMs });
+      const { delayMs, throttled } = outcome;
+      if (throttled !== undefined) {
+        await queues.native.heartbeat(namespace, { id, lease }, { progress: { throttled } });
+      }
+      await queues.native.release(namespace, { id, lease, delayMs });
     } else {
       const { action, group, message, delayMs } = outcome;
       if (action === 'fail') await queues.native.fail(namespace, { id, lease, group, message });
       else await queues.native.retry(namespace, { id, lease, group, message, delayMs });
     }
   }
+}
+
+function throttled(leased: LeasedJob, job: LaterJob): Outcome {
+  const releases = Number(
+    readFields(Buffer.from(leased.extended?.progress ?? 'null'), PROGRESS)?.throttled ?? 0,
+  );
+  if (releases >= MOST_RELEASES) {
+    return failed(leased, job, 'throttled', `code 101 for more than ${String(MOST_RELEASES)} times`);
+  }
+  return { action: 'release', delayMs: releaseDelayMs(releases), throttled: releases + 1 };
 }
 
 function permanent(group: string, message: string): Outcome {

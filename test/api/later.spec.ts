@@ -230,7 +230,9 @@ describe('the API of later', () => {
     it('answers a client that closes its own side after the request', async () => {
       const socket = connect({ port: port(), host: '127.0.0.1', allowHalfOpen: true });
       const connection = new RawConnection(socket);
-      socket.end('POST /query HTTP/1.1\r\nHost: x\r\nContent-Length: 13\r\n\r\n{"id":"none"}');
+      // Of the form of an id: the server has to look into the store.
+      const body = '{"id":"11111111-2222-4333-8444-555555555556"}';
+      socket.end(`POST /query HTTP/1.1\r\nHost: x\r\nContent-Length: ${String(body.length)}\r\n\r\n${body}`);
       expect(await connection.until('\r\n\r\n')).toMatch(/^HTTP\/1\.1 404 /);
       connection.cut();
     });
@@ -383,6 +385,8 @@ describe('the API of later', () => {
       ] as const) {
         await waitFor(async () => sink.at('/busy').length === tries && (await stateOf(id)) === 'scheduled');
         expect((await query(id)).text).toContain('"max_retry":0,"has_retry":0,');
+        // In the store: the next attempt may be made by another process.
+        expect((await app.engine.native.find(namespace, id))?.progress).toEqual({ throttled: tries });
         await pass(delayMs);
       }
       await waitFor(async () => (await stateOf(id)) === undefined);
@@ -441,6 +445,21 @@ describe('the API of later', () => {
       await waitFor(async () => (await stateOf(outside)) === 'dead' && (await stateOf(foreign)) === 'dead');
       expect((await app.engine.native.find(namespace, outside))?.failure?.group).toBe('blocked');
       expect((await app.engine.native.find(namespace, foreign))?.failure?.group).toBe('foreign');
+    });
+
+    it('with code 101 count how often, and fail after 100 times', async () => {
+      sink.answers.set('/always-busy', code(101));
+      const id = await create('/always-busy');
+      for (let times = 1; times <= 100; times++) {
+        await waitFor(
+          async () => sink.at('/always-busy').length === times && (await stateOf(id)) === 'scheduled',
+        );
+        await pass(3_600_000);
+      }
+      await waitFor(async () => (await stateOf(id)) === 'dead');
+      const dead = await app.engine.native.find(namespace, id);
+      expect(dead).toMatchObject({ failures: 1, failure: { group: 'throttled' } });
+      expect(sink.at('/always-busy')).toHaveLength(101);
     });
   });
 
