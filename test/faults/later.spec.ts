@@ -49,6 +49,8 @@ describe("a server with later's API that is killed", () => {
     });
     const id = await create('/under-way');
     await waitFor(() => sink.at('/under-way').length === 1);
+    // Until then the server's record of the delivery is there: the next server would give the try back.
+    await sleep(1_500);
     await restart(0);
     expect(await statusOf(id)).toBe(200);
     await waitFor(() => sink.at('/under-way').length === 2, LEASE_MS + 10_000);
