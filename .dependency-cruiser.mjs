@@ -17,6 +17,7 @@ const RANKS = [
     ...['jobs', 'deadletter', 'pump', 'queues', 'schedules', 'events', 'workers', 'stats', 'settings'],
     ...['admin', 'health', 'openapi', 'cli', 'push'],
   ],
+  ['later'],
   ['app'],
 ];
 /** Folders of src/engine likewise. Files at its root see all of them; `migration` sees the root, too. */

@@ -5,6 +5,7 @@ import { DeadletterModule } from '../deadletter/deadletter.module.js';
 import { EventsModule } from '../events/events.module.js';
 import { ApiErrorFilter } from '../http/answer/error.filter.js';
 import { HealthModule } from '../health/health.module.js';
+import { LaterModule } from '../later/later.module.js';
 import { JobsModule } from '../jobs/jobs.module.js';
 import { WorkersModule } from '../workers/workers.module.js';
 import { OpenApiModule } from '../openapi/openapi.module.js';
@@ -35,6 +36,7 @@ export class ApiAppModule {
         SchedulesModule,
         WorkersModule,
         PushModule,
+        LaterModule,
       ],
       providers: [{ provide: APP_FILTER, useClass: ApiErrorFilter }],
     };

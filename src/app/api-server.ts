@@ -17,6 +17,8 @@ import { requestObserver } from '../http/request/request-context.js';
 import { MetricsService } from '../metrics/metrics.service.js';
 import { ApiDocument } from '../openapi/api-document.js';
 import { PumpService } from '../pump/pump.service.js';
+import { LaterHttp } from '../later/later-http.js';
+import { LaterServer } from './later-server.js';
 import { Listener } from './listener/listener.js';
 import { boundPipelines } from '../http/request/connection.js';
 import { portOf } from './server-lifecycle.js';
@@ -34,6 +36,9 @@ const BACKLOG = 4_096;
 
 /** The queue APIs of one process: the Nest application, its listener, and its shutdown. */
 export class ApiServer {
+  /** Null unless `later.port` is set. */
+  private later: LaterServer | null = null;
+
   private constructor(
     readonly app: NestFastifyApplication,
     private readonly parts: AppParts,
@@ -66,8 +71,13 @@ export class ApiServer {
     if (cors_origins.length > 0) installCors(app.getHttpServer(), cors_origins, serverContext);
     boundPipelines(app.getHttpServer());
     try {
+      const { port, host } = config.later;
+      if (port !== undefined) {
+        server.later = await LaterServer.start(app.get(LaterHttp, ANYWHERE), parts, host, port);
+      }
       await app.listen({ host: config.server.host, port: config.server.port, backlog: BACKLOG });
     } catch (error) {
+      await server.later?.stop(0);
       await app.close();
       throw error;
     }
@@ -76,6 +86,11 @@ export class ApiServer {
 
   get port(): number {
     return portOf(this.app.getHttpServer());
+  }
+
+  /** The port of later's API; null if there is none. */
+  get laterPort(): number | null {
+    return this.later?.port ?? null;
   }
 
   get metrics(): MetricsService {
@@ -103,7 +118,11 @@ export class ApiServer {
     drain.announced = true;
     drain.closing = true;
     for (const engine of this.engines.all()) engine.endWaits();
-    const cut = await this.listener.drain(config.server.drain_ms);
+    const cuts = await Promise.all([
+      this.listener.drain(config.server.drain_ms),
+      this.later?.stop(config.server.drain_ms) ?? 0,
+    ]);
+    const cut = cuts[0] + cuts[1];
     if (cut > 0) log.warn({ connections: cut }, 'closed connections that did not finish within drain_ms');
     await this.app.close();
   }

@@ -43,7 +43,11 @@ const APP_ORIGIN = /^(?!https?:)[a-z][a-z\d+.-]*:\/\/[a-z\d.-]+(?::\d+)?$/;
 
 /** True if browsers send exactly this text as the `Origin` of some page, or if it is `*`. */
 export function isOrigin(text: string): boolean {
-  if (text === '*' || APP_ORIGIN.test(text)) return true;
+  return text === '*' || APP_ORIGIN.test(text) || isWebOrigin(text);
+}
+
+/** True for the origin of an http or https URL, as `URL` writes it. */
+export function isWebOrigin(text: string): boolean {
   // `URL` takes a star for a part of a name; no browser sends one.
   return /^https?:[^*]*$/.test(text) && URL.canParse(text) && new URL(text).origin === text;
 }

@@ -37,6 +37,7 @@ function joint(config: Config, isSound: (path: string) => boolean): Problem[] {
   const checks: readonly (readonly [of: string, check: () => Problem[]])[] = [
     ['admin', () => accountProblems(admin)],
     ['admin.port', () => portProblems(config)],
+    ['later.port', () => laterProblems(config)],
     ['server', () => listenerProblems(server, 'server')],
     ['admin', () => listenerProblems(admin, 'admin')],
     ['limits', () => limitProblems(limits)],
@@ -64,6 +65,11 @@ function accountProblems({ host, accounts }: Config['admin']): Problem[] {
 function portProblems({ server, admin }: Config): Problem[] {
   const isSame = server.port === admin.port && server.port !== 0;
   return broken('admin', ['port', isSame, 'must not be server.port']);
+}
+
+function laterProblems({ server, admin, later: { port } }: Config): Problem[] {
+  const isSame = port !== undefined && port !== 0 && (port === server.port || port === admin.port);
+  return broken('later', ['port', isSame, 'must not be server.port or admin.port']);
 }
 
 function limitProblems({ max_bulk_bytes, max_body_bytes }: Config['limits']): Problem[] {

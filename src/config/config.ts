@@ -8,7 +8,7 @@ import {
   MAX_TRIES,
   MAX_UINT32,
 } from '../domain/limits.js';
-import { EMBEDDED, isAddressRange, isOrigin, isPortRange, parseAddress } from './addresses.js';
+import { EMBEDDED, isAddressRange, isOrigin, isPortRange, isWebOrigin, parseAddress } from './addresses.js';
 import {
   Flag,
   NamedSections,
@@ -45,6 +45,11 @@ const KEY_PREFIX = /^[-_.:A-Za-z0-9]{0,64}$/;
 const POOL_NAME = /^[-_A-Za-z0-9]+$/;
 /** Basic authentication separates name and password with a colon. */
 const ACCOUNT_NAME = /^[^:\s]+$/;
+/** Names of queues and namespaces are parts of Redis keys. */
+const QUEUE_NAME = /^[-A-Za-z0-9][-_A-Za-z0-9]{0,254}$/;
+const NAME_MESSAGE = 'must be 1 to 255 letters, digits, - and _, not beginning with _';
+const CALLBACK_ORIGINS =
+  'must be a list of origins such as "https://app.example.com" or "http://10.2.0.7:8080" (lower case, no path, no default port)';
 const ADDRESS_LIST = 'must be a list of "host:port", at least one';
 /** Checks only that it can be parsed; the port does not matter. */
 const isAddress = (text: string): boolean => parseAddress(text, 1) !== null;
@@ -193,6 +198,17 @@ export class PushConfig {
   @Optional() @Text() key_file?: string;
 }
 
+/** later's API. */
+export class LaterConfig {
+  /** Unset: there is no such API. */
+  @Optional() @WholeNumber(0, MAX_PORT) port?: number;
+  @Text(HOST_MESSAGE, HOST) host = '127.0.0.1';
+  @Text(NAME_MESSAGE, QUEUE_NAME) namespace = 'later';
+  @Text(NAME_MESSAGE, QUEUE_NAME) queue = 'callbacks';
+  /** Origins that callbacks may go to. */
+  @TextList(CALLBACK_ORIGINS, isWebOrigin, 0) allow: string[] = [];
+}
+
 /** Log on standard output. */
 export class LogConfig {
   @OneOf(LOG_LEVELS) level: (typeof LOG_LEVELS)[number] = 'info';
@@ -215,6 +231,7 @@ export class Config {
   @Section(MetricsConfig) metrics = new MetricsConfig();
   @Section(StatsConfig) stats = new StatsConfig();
   @Section(PushConfig) push = new PushConfig();
+  @Section(LaterConfig) later = new LaterConfig();
   @Section(LogConfig) log = new LogConfig();
   /** Warnings to log at start. Not a key: filled when the configuration is loaded. */
   @Allow() readonly warnings: string[] = [];

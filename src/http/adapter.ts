@@ -146,7 +146,8 @@ function baseAdapter(
   return adapter;
 }
 
-function listenerOptions({ max_header_bytes, header_timeout_ms, request_timeout_ms }: SocketSettings) {
+/** Options of a listener with Node's names. */
+export function listenerOptions({ max_header_bytes, header_timeout_ms, request_timeout_ms }: SocketSettings) {
   const headersTimeout = Math.min(header_timeout_ms, request_timeout_ms);
   return {
     maxHeaderSize: max_header_bytes,
@@ -170,7 +171,7 @@ function serverContextOf(log: Log, drain: Drain, routes: RouteTable): Omit<Serve
  * default Node closes the connection while the request is processed. There is no option for it, only this internal
  * field.
  */
-function answerHalfClosed(server: Server & { httpAllowHalfOpen?: boolean }): void {
+export function answerHalfClosed(server: Server & { httpAllowHalfOpen?: boolean }): void {
   server.httpAllowHalfOpen = true;
 }
 

@@ -1,0 +1,216 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { QueueError } from '../domain/errors.js';
+import type { LeasedJob } from '../domain/job.js';
+import type { Log } from '../domain/log.js';
+import type { Queues } from '../engine/migration/served-queues.js';
+import type { Sender } from '../push/sender.js';
+import { SendError } from '../push/send-error.js';
+import { callbackUrlOf } from './callback-url.js';
+import { readFields } from './go-json.js';
+import { callbackBody, laterJobOf, type LaterJob } from './later-job.js';
+import { failureText, MAX_ANSWER_BYTES, releaseDelayMs, replyOf, retryDelayMs } from './outcome.js';
+
+export interface CallbackWorkerParts {
+  readonly queues: Queues;
+  readonly namespace: string;
+  readonly queue: string;
+  /** Origins that callbacks may go to. */
+  readonly allow: readonly string[];
+  readonly sender: Sender;
+  readonly log: Log;
+  /** Callbacks under way at most. */
+  readonly maxInFlight: number;
+  /** True once the server lets no client wait any more. */
+  readonly isClosing: () => boolean;
+}
+
+/** Time limit of a callback, from the connection to the last byte of the answer, in milliseconds. */
+const TIMEOUT_MS = 3_000;
+/** Leases last this much longer, in milliseconds: for the answer to be recorded. */
+const MORE_MS = 5_000;
+/** How long one lease request waits for a job, in milliseconds. */
+const WAIT_MS = 20_000;
+/** Jobs of one lease request. */
+const MOST_JOBS = 32;
+/** Pause after an error of the store, and after a wait that ended at once. */
+const PAUSE_MS = 500;
+/** How often an outcome is sent again while the store does not answer. */
+const TRIES = 5;
+/** How often code 101 can release a job; from then on it is a failure. */
+const MOST_RELEASES = 100;
+/** In the progress of a job: how often code 101 has released it. The store gives the attempt back, and has no count. */
+const PROGRESS = { throttled: 'integer' } as const;
+
+/** What becomes of a job. */
+type Outcome =
+  | { readonly action: 'ack' }
+  | {
+      readonly action: 'release';
+      readonly delayMs: number;
+      /** How often code 101 has released the job, now too; undefined if it does not release it now. */
+      readonly throttled?: number;
+    }
+  | {
+      readonly action: 'retry' | 'fail';
+      readonly group: string;
+      readonly message: string;
+      readonly delayMs: number;
+    };
+
+/**
+ * Makes the callbacks of later's jobs: leases a job, posts it, and settles it under its lease. The job of a server that
+ * is killed comes back when its lease ends.
+ */
+export class CallbackWorker {
+  /** Callbacks that are made now, with what cuts them off. */
+  private readonly underWay = new Map<Promise<void>, AbortController>();
+  private readonly stopping = new AbortController();
+  private running: Promise<void> | undefined;
+
+  constructor(private readonly parts: CallbackWorkerParts) {}
+
+  start(): void {
+    this.running ??= this.run();
+  }
+
+  /** Leases nothing more. Callbacks under way have `graceMs`; then they are cut off, and their jobs released. */
+  async stop(graceMs: number): Promise<void> {
+    this.stopping.abort();
+    await this.running;
+    const timer = setTimeout(() => {
+      for (const cutting of this.underWay.values()) cutting.abort();
+    }, graceMs);
+    await Promise.all(this.underWay.keys());
+    clearTimeout(timer);
+  }
+
+  private get isEnding(): boolean {
+    return this.stopping.signal.aborted || this.parts.isClosing();
+  }
+
+  private async run(): Promise<void> {
+    while (!this.isEnding) {
+      const free = this.parts.maxInFlight - this.underWay.size;
+      if (free === 0) {
+        await Promise.race(this.underWay.keys());
+        continue;
+      }
+      const startMs = performance.now();
+      const jobs = await this.lease(Math.min(free, MOST_JOBS));
+      for (const job of jobs) this.begin(job);
+      // An error, or a wait that ends at once: the store is away, or the server closes.
+      if (jobs.length === 0 && performance.now() - startMs < PAUSE_MS) await this.rest(PAUSE_MS);
+    }
+  }
+
+  private async lease(count: number): Promise<readonly LeasedJob[]> {
+    const { queues, namespace, queue, log } = this.parts;
+    try {
+      return await queues.reserve(namespace, {
+        ...{ queues: [queue], count, waitMs: WAIT_MS, signal: this.stopping.signal },
+        // The extended path says how often a job has failed.
+        ...{ ttrMs: TIMEOUT_MS + MORE_MS, worker: '', inTurns: true },
+      });
+    } catch (error) {
+      log.debug({ err: error }, 'later: lease failed');
+      return [];
+    }
+  }
+
+  private rest(ms: number): Promise<void> {
+    return sleep(ms, undefined, { signal: this.stopping.signal }).catch(() => undefined);
+  }
+
+  private begin(job: LeasedJob): void {
+    const cutting = new AbortController();
+    const work = this.callBack(job, cutting.signal)
+      .catch((error: unknown) => {
+        this.parts.log.warn({ err: error, job: job.id }, 'later: the outcome is not recorded');
+      })
+      .finally(() => this.underWay.delete(work));
+    this.underWay.set(work, cutting);
+  }
+
+  private async callBack(job: LeasedJob, signal: AbortSignal): Promise<void> {
+    const outcome = await this.outcomeOf(job, signal);
+    for (let i = 1; ; i++) {
+      try {
+        await this.settle(job, outcome);
+        return;
+      } catch (error) {
+        // The lease is over, or the job was deleted meanwhile.
+        if (isLost(error)) return;
+        if (i === TRIES) throw error;
+        await sleep(PAUSE_MS * i);
+      }
+    }
+  }
+
+  private async outcomeOf(leased: LeasedJob, signal: AbortSignal): Promise<Outcome> {
+    const job = laterJobOf(leased.body);
+    if (job === null) return permanent('foreign', 'the data is no job of later');
+    const callback = callbackUrlOf(job.callback, this.parts.allow);
+    if (callback === null)
+      return permanent('blocked', 'later.allow does not have the origin of the callback');
+    const { url, authorization } = callback;
+    try {
+      const answer = await this.parts.sender.send({
+        ...{ url, method: 'POST', body: callbackBody(leased.id, job), timeoutMs: TIMEOUT_MS },
+        headers: {
+          ...{ 'content-type': 'application/json', 'accept-encoding': 'gzip', 'user-agent': 'Pumphouse' },
+          ...(authorization === undefined ? {} : { authorization }),
+        },
+        ...{ maxAnswerBytes: MAX_ANSWER_BYTES, signal },
+      });
+      const reply = replyOf(answer);
+      if (reply === 'throttled') return throttled(leased, job);
+      return reply === 'done' ? { action: 'ack' } : failed(leased, job, 'not_done', failureText(answer));
+    } catch (error) {
+      if (!(error instanceof SendError)) throw error;
+      if (error.problem === 'aborted') return { action: 'release', delayMs: 0 };
+      return failed(leased, job, error.problem, error.message);
+    }
+  }
+
+  private async settle({ id, lease }: LeasedJob, outcome: Outcome): Promise<void> {
+    const { queues, namespace, queue } = this.parts;
+    if (outcome.action === 'ack') {
+      await queues.ack(namespace, queue, id, lease);
+    } else if (outcome.action === 'release') {
+      const { delayMs, throttled } = outcome;
+      if (throttled !== undefined) {
+        await queues.native.heartbeat(namespace, { id, lease }, { progress: { throttled } });
+      }
+      await queues.native.release(namespace, { id, lease, delayMs });
+    } else {
+      const { action, group, message, delayMs } = outcome;
+      if (action === 'fail') await queues.native.fail(namespace, { id, lease, group, message });
+      else await queues.native.retry(namespace, { id, lease, group, message, delayMs });
+    }
+  }
+}
+
+function throttled(leased: LeasedJob, job: LaterJob): Outcome {
+  const releases = Number(
+    readFields(Buffer.from(leased.extended?.progress ?? 'null'), PROGRESS)?.throttled ?? 0,
+  );
+  if (releases >= MOST_RELEASES) {
+    return failed(leased, job, 'throttled', `code 101 for more than ${String(MOST_RELEASES)} times`);
+  }
+  return { action: 'release', delayMs: releaseDelayMs(releases), throttled: releases + 1 };
+}
+
+function permanent(group: string, message: string): Outcome {
+  return { action: 'fail', group, message, delayMs: 0 };
+}
+
+/** Tries in all are one more than the retries of the job; expired leases do not count. */
+function failed({ extended }: LeasedJob, job: LaterJob, group: string, message: string): Outcome {
+  const failures = (extended?.failures ?? 0) + 1;
+  if (failures > job.max_retry) return permanent(group, message);
+  return { action: 'retry', group, message, delayMs: retryDelayMs(failures) };
+}
+
+function isLost(error: unknown): boolean {
+  return error instanceof QueueError && (error.code === 'lease_lost' || error.code === 'job_not_found');
+}

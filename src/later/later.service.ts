@@ -1,0 +1,118 @@
+import { randomUUID } from 'node:crypto';
+import { Inject, Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
+import { Config } from '../config/config.js';
+import { MAX_PERIOD_MS } from '../domain/limits.js';
+import { LOG, type Log } from '../domain/log.js';
+import { EngineRegistry } from '../engine/migration/engine.registry.js';
+import type { Queues } from '../engine/migration/served-queues.js';
+import { Drain } from '../http/request/drain.js';
+import { AddressRules } from '../push/address-rules.js';
+import { Names } from '../push/names.js';
+import { Sender } from '../push/sender.js';
+import { callbackUrlOf } from './callback-url.js';
+import { CallbackWorker } from './callback-worker.js';
+import type { Values } from './go-json.js';
+import { bodyOf, laterJobOf, queryAnswer } from './later-job.js';
+
+/** What `/create` takes. */
+export const CREATE = {
+  topic: 'text',
+  delay: 'integer',
+  retry: 'integer',
+  callback: 'text',
+  content: 'text',
+} as const;
+
+/** The pool that has the namespace. */
+const POOL = 'default';
+/** Ids that `create` gives. Others are not jobs of later, even if they are in its queue. */
+const ID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+const MAX_DELAY_S = BigInt(MAX_PERIOD_MS / 1_000);
+/** Tries that the job has besides those of later: a lease that expires because a server was killed uses one of these. */
+const SPARE_TRIES = 5;
+/** More are not needed: the delay before the fortieth retry is longer than 100,000 years. */
+const MOST_TRIES = 40;
+
+/** The jobs of later's API, and the worker that makes their callbacks. They are native jobs of one queue. */
+@Injectable()
+export class LaterService implements OnApplicationBootstrap, OnModuleDestroy {
+  private worker: CallbackWorker | undefined;
+  private sender: Sender | undefined;
+
+  constructor(
+    private readonly config: Config,
+    private readonly engines: EngineRegistry,
+    private readonly drain: Drain,
+    @Inject(LOG) private readonly log: Log,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    const { later, push } = this.config;
+    if (later.port === undefined) return;
+    // Each origin is chosen by the operator, with its scheme and port. Addresses are checked for each connection.
+    const rules = {
+      addresses: new AddressRules(push.allow),
+      isPortAllowed: () => true,
+      names: new Names(),
+    };
+    this.sender = new Sender(rules, { maxPerOrigin: push.max_in_flight });
+    this.worker = new CallbackWorker({
+      queues: this.queues,
+      ...{ namespace: later.namespace, queue: later.queue, allow: later.allow },
+      ...{ sender: this.sender, log: this.log, maxInFlight: push.max_in_flight },
+      isClosing: () => this.drain.closing,
+    });
+    this.worker.start();
+  }
+
+  /** Before the engines stop: the outcomes of callbacks under way are still to be recorded. */
+  async onModuleDestroy(): Promise<void> {
+    await this.worker?.stop(this.config.server.drain_ms);
+    await this.sender?.close();
+  }
+
+  /**
+   * Stores a job. @returns its id; null if its callback or its delay is not allowed
+   *
+   * @throws {QueueError} a quota, or an error of the store
+   */
+  async create(request: Values<typeof CREATE>): Promise<string | null> {
+    const { topic, delay, retry, callback, content } = request;
+    const { namespace, queue, allow } = this.config.later;
+    if (callbackUrlOf(callback, allow) === null || delay > MAX_DELAY_S) return null;
+    const id = randomUUID();
+    const nowS = BigInt(Math.floor(Date.now() / 1_000));
+    const body = bodyOf({
+      ...{ topic, callback, content, max_retry: retry, creat_time: nowS },
+      execute_time: BigInt.asIntN(64, nowS + delay),
+    });
+    const retries = retry < 0n ? 0 : retry > MOST_TRIES ? MOST_TRIES : Number(retry);
+    await this.queues.native.publish(namespace, [
+      {
+        ...{ id, queue, body, ttlMs: 0, retentionMs: 0 },
+        delayMs: delay > 0n ? Number(delay) * 1_000 : 0,
+        tries: retries + 1 + SPARE_TRIES,
+      },
+    ]);
+    return id;
+  }
+
+  /** Deletes a job, whatever its state; an unknown id changes nothing. @throws {QueueError} an error of the store */
+  async delete(id: string): Promise<void> {
+    const { namespace, queue } = this.config.later;
+    if (ID.test(id)) await this.queues.ack(namespace, queue, id);
+  }
+
+  /** The answer of `/query`; null if there is no such job, or it is dead. @throws {QueueError} an error of the store */
+  async query(id: string): Promise<string | null> {
+    const { namespace, queue } = this.config.later;
+    const found = ID.test(id) ? await this.queues.native.find(namespace, id) : null;
+    if (found?.queue !== queue || found.endedAtMs !== null || found.state === 'dead') return null;
+    const job = laterJobOf(found.body);
+    return job && queryAnswer(id, job, found.failures);
+  }
+
+  private get queues(): Queues {
+    return this.engines.forPool(POOL);
+  }
+}

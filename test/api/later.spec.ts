@@ -1,0 +1,569 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { RawConnection, TestApp } from '../support/app.js';
+import { CallbackSink, code } from '../support/callback-sink.js';
+import { randomNamespace, type RedisProcess, startRedis, waitFor } from '../support/redis.js';
+
+const UUID4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+const QUEUE = 'callbacks';
+const NOWHERE = 'https://nowhere.invalid';
+const DAY_S = 86_400;
+
+describe('the API of later', () => {
+  let app: TestApp;
+  let redis: RedisProcess;
+  let sink: CallbackSink;
+  let namespace: string;
+  /** The time of the queues is ahead by this, in milliseconds. */
+  let aheadMs = 0;
+
+  beforeAll(async () => {
+    sink = await CallbackSink.start();
+    // Its own: the loops of other specs would not know the time of this one.
+    redis = await startRedis();
+    namespace = randomNamespace('later');
+    app = await TestApp.start(
+      {
+        PUMPHOUSE_POOLS__DEFAULT__URL: redis.url,
+        PUMPHOUSE_LATER__PORT: '0',
+        PUMPHOUSE_LATER__NAMESPACE: namespace,
+        PUMPHOUSE_LATER__ALLOW: `${sink.origin},${NOWHERE}`,
+        PUMPHOUSE_PUSH__ALLOW: '127.0.0.1',
+      },
+      () => Date.now() + aheadMs,
+    );
+  });
+  afterAll(async () => {
+    await app.stop();
+    await redis.stop();
+    await sink.stop();
+  });
+
+  const port = (): number => app.server.api.laterPort ?? 0;
+  const call = async (path: string, body: string | Buffer, init: RequestInit = {}) => {
+    const answer = await fetch(`http://127.0.0.1:${String(port())}${path}`, {
+      ...{ method: 'POST', body, redirect: 'manual' as const },
+      ...init,
+    });
+    return { status: answer.status, text: await answer.text(), headers: answer.headers };
+  };
+  const create = async (path: string, more: object = {}): Promise<string> => {
+    const request = { topic: 't', delay: 0, retry: 0, callback: sink.origin + path, content: 'c', ...more };
+    const { status, text } = await call('/create', JSON.stringify(request));
+    expect([status, text]).toEqual([200, expect.stringMatching(/^\{"id":"[-0-9a-f]{36}"\}$/)]);
+    return (JSON.parse(text) as { id: string }).id;
+  };
+  const query = (id: string) => call('/query', JSON.stringify({ id }));
+  const failuresOf = async (id: string) => (await app.engine.native.find(namespace, id))?.failures;
+  const stateOf = async (id: string) => (await app.engine.native.find(namespace, id))?.state;
+  /** Moves the time of the queues, and what is due by it. */
+  const pass = async (ms: number): Promise<void> => {
+    aheadMs += ms;
+    await app.engine.pumpNow(namespace);
+  };
+  const open = async (): Promise<RawConnection> => {
+    const socket = connect({ port: port(), host: '127.0.0.1' });
+    await new Promise((resolve) => socket.once('connect', resolve));
+    return new RawConnection(socket);
+  };
+
+  describe('the wire', () => {
+    it('creates a job, shows it, deletes it', async () => {
+      const before = Math.floor(Date.now() / 1_000);
+      const id = await create('/far', { topic: '<a>&', delay: 4_000, retry: 3, content: '\b\u2028é"' });
+      expect(id).toMatch(UUID4);
+
+      const { status, text, headers } = await query(id);
+      const { creat_time: createdAt } = JSON.parse(text) as { creat_time: number };
+      expect(createdAt - before).toBeLessThanOrEqual(1);
+      expect([status, headers.get('content-type')]).toEqual([200, 'text/plain; charset=utf-8']);
+      expect(text).toBe(
+        `{"id":"${id}","topic":"\\u003ca\\u003e\\u0026","execute_time":${String(createdAt + 4_000)},"max_retry":3,` +
+          `"has_retry":0,"callback":"${sink.origin}/far","content":"\\u0008\\u2028é\\"","creat_time":${String(createdAt)}}`,
+      );
+
+      const deleted = await call('/delete', JSON.stringify({ id }));
+      expect([deleted.status, deleted.text, deleted.headers.get('content-type')]).toEqual([200, '', null]);
+      expect(await query(id)).toMatchObject({ status: 404, text: '' });
+      expect((await call('/delete', JSON.stringify({ id }))).status).toBe(200);
+    });
+
+    it('keeps a job as an ordinary job of its queue', async () => {
+      const id = await create('/far', { delay: 4_000, topic: 'orders' });
+      const job = await app.engine.native.find(namespace, id);
+      expect(job).toMatchObject({ id, queue: QUEUE, state: 'scheduled', expiresAtMs: null });
+      expect(JSON.parse(String(job?.body))).toMatchObject({
+        topic: 'orders',
+        callback: `${sink.origin}/far`,
+      });
+    });
+
+    it('takes fields that are absent or null as zero', async () => {
+      const { status, text } = await call('/create', `{"callback":"${NOWHERE}/x","topic":null,"delay":100}`);
+      expect(status).toBe(200);
+      const { id } = JSON.parse(text) as { id: string };
+      expect((await query(id)).text).toContain('"topic":""');
+      expect((await query(id)).text).toContain('"max_retry":0');
+    });
+
+    it.each(['9007199254740993', '9223372036854775807', '-1'])('keeps a retry of %s', async (retry) => {
+      const body = `{"callback":"${NOWHERE}/x","delay":100,"retry":${retry}}`;
+      const { text } = await call('/create', body);
+      expect((await query((JSON.parse(text) as { id: string }).id)).text).toContain(`"max_retry":${retry},`);
+    });
+
+    it.each<[string, string]>([
+      ['/create', ''],
+      ['/create', '{"topic":"x"'],
+      ['/create', '[]'],
+      ['/create', '{"delay":1.5}'],
+      ['/create', '{"retry":"1"}'],
+      ['/create', '{"content":{"a":1}}'],
+      ['/create', '{"delay":9223372036854775808}'],
+      ['/query', '{}'],
+      ['/query', '{"id":""}'],
+      ['/query', '{"id":5}'],
+      ['/query', 'null'],
+      ['/delete', '{}'],
+      ['/delete', '{id:1}'],
+      ['/delete', '{"id":["a"]}'],
+    ])('answers %s %s with 400 and no body', async (path, body) => {
+      const { status, text, headers } = await call(path, body);
+      expect([status, text, headers.get('content-type')]).toEqual([400, '', null]);
+    });
+
+    it.each(['GET', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'HEAD'])('answers %s with 400', async (method) => {
+      for (const path of ['/create', '/delete', '/query']) {
+        const answer = await fetch(`http://127.0.0.1:${String(port())}${path}`, { method });
+        expect([answer.status, await answer.text()]).toEqual([400, '']);
+      }
+    });
+
+    it.each(['/', '/Create', '/create/', '/metrics', '/v1/x/jobs', '/api/ns/q'])(
+      'knows no path %s',
+      async (path) => {
+        const { status, text, headers } = await call(path, '{}');
+        expect([status, text]).toEqual([404, '404 page not found\n']);
+        expect(headers.get('x-content-type-options')).toBe('nosniff');
+      },
+    );
+
+    it('leads paths that are not clean to the clean one, and to no other host', async () => {
+      const connection = await open();
+      connection.write('POST //create HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n');
+      expect(await connection.until('\r\n\r\n')).toMatch(/^HTTP\/1\.1 301 [\s\S]*\r\nLocation: \/create\r\n/);
+      connection.cut();
+      const other = await open();
+      other.write('GET //evil.example/..//%2fother.example HTTP/1.1\r\nHost: x\r\n\r\n');
+      expect(await other.until('\r\n\r\n')).toMatch(/\r\nLocation: \/other\.example\r\n/);
+      other.cut();
+    });
+
+    it('needs no content type, and takes a body in chunks', async () => {
+      const body = JSON.stringify({ callback: `${NOWHERE}/x`, delay: 100 });
+      const connection = await open();
+      connection.write(
+        `POST /create HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`,
+      );
+      expect(await connection.until('"}')).toMatch(/^HTTP\/1\.1 200 /);
+      connection.cut();
+    });
+
+    it('shows and deletes nothing that is not its own', async () => {
+      const [{ id } = { id: '' }] = await app.engine.native.publish(namespace, [
+        { queue: QUEUE, body: Buffer.from('{}'), delayMs: 100_000 },
+      ]);
+      const given = '11111111-2222-4333-8444-555555555555';
+      await app.engine.native.publish(namespace, [
+        { queue: 'other', id: given, body: Buffer.from('{}'), delayMs: 100_000 },
+      ]);
+      for (const one of [id, given, 'later_delay', '../../etc', 'a\u0000\r\nFLUSHALL', 'x'.repeat(10_000)]) {
+        expect((await query(one)).status).toBe(404);
+        expect((await call('/delete', JSON.stringify({ id: one }))).status).toBe(200);
+      }
+      expect(await stateOf(id)).toBe('scheduled');
+      expect(await stateOf(given)).toBe('scheduled');
+    });
+  });
+
+  describe('hostile requests', () => {
+    it('refuses a body that is too large, and stores nothing', async () => {
+      const before = (await app.engine.counts(namespace, [QUEUE]))[0]?.scheduled;
+      const body = JSON.stringify({ callback: `${NOWHERE}/x`, delay: 100, content: 'x'.repeat(70_000) });
+      const connection = await open();
+      connection.write(
+        `POST /create HTTP/1.1\r\nHost: x\r\nContent-Length: ${String(body.length)}\r\n\r\n${body}`,
+      );
+      expect(await connection.until('\r\n\r\n')).toMatch(/^HTTP\/1\.1 413 [\s\S]*Connection: close/);
+      connection.cut();
+      expect((await app.engine.counts(namespace, [QUEUE]))[0]?.scheduled).toBe(before);
+    });
+
+    it('stores nothing for a client that leaves before the end of its body', async () => {
+      const before = (await app.engine.counts(namespace, [QUEUE]))[0]?.scheduled;
+      const body = JSON.stringify({ callback: `${NOWHERE}/x`, delay: 100 });
+      const connections = await Promise.all(Array.from({ length: 20 }, open));
+      for (const connection of connections) {
+        connection.write(
+          `POST /create HTTP/1.1\r\nHost: x\r\nContent-Length: ${String(body.length + 1)}\r\n\r\n${body}`,
+        );
+      }
+      await sleep(50);
+      for (const connection of connections) connection.cut();
+      await sleep(50);
+      expect((await app.engine.counts(namespace, [QUEUE]))[0]?.scheduled).toBe(before);
+      expect(app.log.filter(({ message }) => message.startsWith('later: a call failed'))).toEqual([]);
+    });
+
+    it('answers two requests in one packet', async () => {
+      const one = 'POST /query HTTP/1.1\r\nHost: x\r\nContent-Length: 13\r\n\r\n{"id":"none"}';
+      const connection = await open();
+      connection.write(one + one);
+      const all = await connection.until('HTTP/1.1 404', 2);
+      expect(all).not.toContain('500');
+      connection.cut();
+    });
+
+    it('answers a client that closes its own side after the request', async () => {
+      const socket = connect({ port: port(), host: '127.0.0.1', allowHalfOpen: true });
+      const connection = new RawConnection(socket);
+      // Of the form of an id: the server has to look into the store.
+      const body = '{"id":"11111111-2222-4333-8444-555555555556"}';
+      socket.end(`POST /query HTTP/1.1\r\nHost: x\r\nContent-Length: ${String(body.length)}\r\n\r\n${body}`);
+      expect(await connection.until('\r\n\r\n')).toMatch(/^HTTP\/1\.1 404 /);
+      connection.cut();
+    });
+
+    it('answers what is no HTTP with 400', async () => {
+      const connection = await open();
+      connection.write('hello\r\n\r\n');
+      expect(await connection.until('\r\n\r\n')).toMatch(/^HTTP\/1\.1 400 /);
+    });
+
+    it('refuses web pages', async () => {
+      const body = JSON.stringify({ callback: `${sink.origin}/page` });
+      const headers = { origin: 'https://evil.example', 'content-type': 'text/plain' };
+      expect((await call('/create', body, { headers })).status).toBe(403);
+      await sleep(100);
+      expect(sink.at('/page')).toEqual([]);
+    });
+
+    it.each([
+      ...['', 'not a url', '/relative', 'ftp://127.0.0.1/x', 'file:///etc/passwd', 'javascript:alert(1)'],
+      ...['http://169.254.169.254/latest/', 'http://localhost/', 'https://nowhere.invalid:8443/'],
+      ...[
+        'http://nowhere.invalid/',
+        'https://nowhere.invalid.evil.example/',
+        'https://nowhere.invalid@evil.example/',
+      ],
+      ...['https://a%zz:b@nowhere.invalid/', 'https://evil.example/#https://nowhere.invalid'],
+    ])('refuses the callback %j', async (callback) => {
+      expect(await call('/create', JSON.stringify({ callback, delay: 100 }))).toMatchObject({
+        status: 400,
+        text: '',
+      });
+    });
+  });
+
+  describe('callbacks', () => {
+    it('post id, topic and content, once, on time', async () => {
+      const startMs = Date.now();
+      const id = await create('/now?a=1', { topic: '<t>', content: 'a"\u2028' });
+      const [received] = await waitFor(() => (sink.at('/now?a=1').length > 0 ? sink.at('/now?a=1') : null));
+      expect(received).toMatchObject({
+        line: 'POST /now?a=1',
+        headers: { 'content-type': 'application/json', 'accept-encoding': 'gzip' },
+        body: `{"id":"${id}","topic":"\\u003ct\\u003e","content":"a\\"\\u2028"}`,
+      });
+      expect(Number(received?.atMs) - startMs).toBeLessThan(1_000);
+      await waitFor(async () => (await query(id)).status === 404);
+      expect(await stateOf(id)).toBeUndefined();
+      expect(sink.at('/now?a=1')).toHaveLength(1);
+    });
+
+    it('come after the delay, not before', async () => {
+      const startMs = Date.now();
+      await create('/second', { delay: 1 });
+      const [received] = await waitFor(
+        () => (sink.at('/second').length > 0 ? sink.at('/second') : null),
+        5_000,
+      );
+      expect(Number(received?.atMs) - startMs).toBeGreaterThanOrEqual(990);
+      expect(Number(received?.atMs) - startMs).toBeLessThan(2_500);
+    });
+
+    it('with a negative delay come at once, however far in the past', async () => {
+      await create('/past', { delay: -100_000 });
+      await waitFor(() => sink.at('/past').length === 1);
+    });
+
+    it('send user and password of the URL as Basic authentication', async () => {
+      const { host } = new URL(sink.origin);
+      await create('', { callback: `http://us%20er:pa:ss@${host}/basic` });
+      const [received] = await waitFor(() => (sink.at('/basic').length > 0 ? sink.at('/basic') : null));
+      expect(received?.headers.authorization).toBe(`Basic ${Buffer.from('us er:pa:ss').toString('base64')}`);
+    });
+
+    it('are repeated after 10 s and 20 s, and die after the last retry', async () => {
+      sink.answers.set('/fails', code(1));
+      const id = await create('/fails', { retry: 2 });
+      for (const [tries, delayMs] of [
+        [1, 10_000],
+        [2, 20_000],
+      ] as const) {
+        await waitFor(async () => (await failuresOf(id)) === tries);
+        expect((await query(id)).text).toContain(`"max_retry":2,"has_retry":${String(tries)},`);
+        await pass(delayMs - 1_500);
+        await sleep(100);
+        expect(sink.at('/fails')).toHaveLength(tries);
+        await pass(1_500);
+        await waitFor(() => sink.at('/fails').length === tries + 1);
+      }
+      await waitFor(async () => (await stateOf(id)) === 'dead');
+      expect(await query(id)).toMatchObject({ status: 404, text: '' });
+      const dead = await app.engine.native.find(namespace, id);
+      expect(dead?.failure).toMatchObject({
+        group: 'not_done',
+        message: 'HTTP 200 without code 100: {"code":1}',
+      });
+      expect(sink.at('/fails')).toHaveLength(3);
+    });
+
+    it('that died come again when the dead letter is replayed', async () => {
+      const id = await create('/replayed', { callback: `${sink.origin}/replayed` });
+      sink.answers.set('/replayed', (response, times) => code(times === 1 ? 1 : 100)(response, times));
+      await waitFor(async () => (await stateOf(id)) === 'dead');
+      await app.engine.respawn(namespace, QUEUE, 100, 0);
+      await waitFor(() => sink.at('/replayed').length === 2);
+      await waitFor(async () => (await stateOf(id)) === undefined);
+    });
+
+    it('that find no target fail, with the reason', async () => {
+      const id = await create('', { callback: `${NOWHERE}/x` });
+      await waitFor(async () => (await stateOf(id)) === 'dead', 8_000);
+      const dead = await app.engine.native.find(namespace, id);
+      expect(dead?.failure?.group).toMatch(/^(?:dns|timeout)$/);
+    });
+
+    it('with an answer that takes longer than 3 s fail, and are not made twice at once', async () => {
+      sink.answers.set('/hangs', () => undefined);
+      const id = await create('/hangs');
+      await waitFor(async () => (await stateOf(id)) === 'dead', 6_000);
+      expect((await app.engine.native.find(namespace, id))?.failure?.group).toBe('timeout');
+      expect(sink.at('/hangs')).toHaveLength(1);
+    });
+
+    it.each([301, 302, 303, 307, 308])('are not led elsewhere by %d', async (status) => {
+      const path = `/moved-${String(status)}`;
+      sink.answers.set(path, (response) => {
+        response.writeHead(status, { location: `${sink.origin}/landing` }).end();
+      });
+      const id = await create(path);
+      await waitFor(async () => (await stateOf(id)) === 'dead');
+      expect(sink.at('/landing')).toEqual([]);
+    });
+
+    it('count code 100 with any status, a redirect too', async () => {
+      sink.answers.set('/status', (response) => {
+        response.writeHead(302, { location: `${sink.origin}/landing` }).end('{"code":100}');
+      });
+      const id = await create('/status');
+      await waitFor(() => sink.at('/status').length === 1);
+      await waitFor(async () => (await stateOf(id)) === undefined);
+      expect(sink.at('/landing')).toEqual([]);
+    });
+
+    it('with code 101 come again and use no try', async () => {
+      sink.answers.set('/busy', (response, times) => code(times < 3 ? 101 : 100)(response, times));
+      const id = await create('/busy');
+      for (const [tries, delayMs] of [
+        [1, 10_000],
+        [2, 20_000],
+      ] as const) {
+        await waitFor(async () => sink.at('/busy').length === tries && (await stateOf(id)) === 'scheduled');
+        expect((await query(id)).text).toContain('"max_retry":0,"has_retry":0,');
+        // In the store: the next attempt may be made by another process.
+        expect((await app.engine.native.find(namespace, id))?.progress).toEqual({ throttled: tries });
+        await pass(delayMs);
+      }
+      await waitFor(async () => (await stateOf(id)) === undefined);
+      expect(sink.at('/busy')).toHaveLength(3);
+    });
+
+    it('of a job that is deleted meanwhile are not repeated', async () => {
+      sink.answers.set('/deleted', (response, times) => {
+        setTimeout(() => code(1)(response, times), 300);
+      });
+      const id = await create('/deleted', { retry: 3 });
+      await waitFor(() => sink.at('/deleted').length === 1);
+      expect((await query(id)).text).toContain('"has_retry":0');
+      expect((await call('/delete', JSON.stringify({ id }))).status).toBe(200);
+      await sleep(500);
+      await pass(60_000);
+      await sleep(200);
+      expect(await stateOf(id)).toBeUndefined();
+      expect(sink.at('/deleted')).toHaveLength(1);
+    });
+
+    it('that fail at the same time are all repeated', async () => {
+      sink.answers.set('/many', code(1));
+      const ids = await Promise.all(Array.from({ length: 60 }, () => create('/many', { retry: 1 })));
+      await waitFor(
+        async () => (await Promise.all(ids.map(failuresOf))).every((failures) => failures === 1),
+        5_000,
+      );
+      await pass(10_000);
+      await waitFor(() => sink.at('/many').length === 120, 5_000);
+    });
+
+    it('may be days ahead', async () => {
+      const id = await create('/days', { delay: 3 * DAY_S });
+      await pass(2 * DAY_S * 1_000);
+      expect((await query(id)).status).toBe(200);
+      expect(sink.at('/days')).toEqual([]);
+      await pass(DAY_S * 1_000);
+      await waitFor(() => sink.at('/days').length === 1, 5_000);
+    });
+
+    it('may be 136 years ahead, and no more', async () => {
+      await create('/far', { delay: 4_294_967_295 });
+      const body = JSON.stringify({ callback: `${sink.origin}/far`, delay: 4_294_967_296 });
+      expect((await call('/create', body)).status).toBe(400);
+    });
+
+    it('go only to origins that are allowed now, also for jobs of other producers', async () => {
+      const data = { topic: '', execute_time: 0, max_retry: 5, content: '', creat_time: 0 };
+      const publish = async (body: string): Promise<string> => {
+        const [job] = await app.engine.native.publish(namespace, [{ queue: QUEUE, body: Buffer.from(body) }]);
+        return job?.id ?? '';
+      };
+      const outside = await publish(JSON.stringify({ ...data, callback: 'http://127.0.0.1:1/' }));
+      const foreign = await publish('hello');
+      await waitFor(async () => (await stateOf(outside)) === 'dead' && (await stateOf(foreign)) === 'dead');
+      expect((await app.engine.native.find(namespace, outside))?.failure?.group).toBe('blocked');
+      expect((await app.engine.native.find(namespace, foreign))?.failure?.group).toBe('foreign');
+    });
+
+    it('with code 101 count how often, and fail after 100 times', async () => {
+      sink.answers.set('/always-busy', code(101));
+      const id = await create('/always-busy');
+      for (let times = 1; times <= 100; times++) {
+        await waitFor(
+          async () => sink.at('/always-busy').length === times && (await stateOf(id)) === 'scheduled',
+        );
+        await pass(3_600_000);
+      }
+      await waitFor(async () => (await stateOf(id)) === 'dead');
+      const dead = await app.engine.native.find(namespace, id);
+      expect(dead).toMatchObject({ failures: 1, failure: { group: 'throttled' } });
+      expect(sink.at('/always-busy')).toHaveLength(101);
+    });
+  });
+
+  it('is not there unless a port is set', async () => {
+    const other = await TestApp.start({ PUMPHOUSE_POOLS__DEFAULT__URL: redis.url });
+    expect(other.server.api.laterPort).toBeNull();
+    await other.stop();
+  });
+
+  it('refuses an address that push may not connect to, though its origin is allowed', async () => {
+    const other = await TestApp.start({
+      PUMPHOUSE_POOLS__DEFAULT__URL: redis.url,
+      PUMPHOUSE_LATER__PORT: '0',
+      PUMPHOUSE_LATER__NAMESPACE: 'guarded',
+      PUMPHOUSE_LATER__ALLOW: sink.origin,
+    });
+    const answer = await fetch(`http://127.0.0.1:${String(other.server.api.laterPort)}/create`, {
+      method: 'POST',
+      body: JSON.stringify({ callback: `${sink.origin}/guarded` }),
+    });
+    const { id } = (await answer.json()) as { id: string };
+    await waitFor(async () => (await other.engine.native.find('guarded', id))?.state === 'dead');
+    expect((await other.engine.native.find('guarded', id))?.failure?.group).toBe('blocked');
+    expect(sink.at('/guarded')).toEqual([]);
+    await other.stop();
+  });
+
+  it('lets a callback under way end when it shuts down, and serves no more', async () => {
+    const other = await TestApp.start({
+      PUMPHOUSE_POOLS__DEFAULT__URL: redis.url,
+      PUMPHOUSE_LATER__PORT: '0',
+      PUMPHOUSE_LATER__NAMESPACE: 'ending',
+      PUMPHOUSE_LATER__ALLOW: sink.origin,
+      PUMPHOUSE_PUSH__ALLOW: '127.0.0.1',
+    });
+    const url = `http://127.0.0.1:${String(other.server.api.laterPort)}/create`;
+    sink.answers.set('/ending', (response, times) => {
+      setTimeout(() => code(100)(response, times), 500);
+    });
+    const answer = await fetch(url, {
+      method: 'POST',
+      body: JSON.stringify({ callback: `${sink.origin}/ending` }),
+    });
+    const { id } = (await answer.json()) as { id: string };
+    await waitFor(() => sink.at('/ending').length === 1);
+    await other.stop();
+
+    expect(await app.engine.native.find('ending', id)).toBeNull();
+    await expect(fetch(url, { method: 'POST', body: '{}' })).rejects.toThrow('fetch failed');
+  });
+
+  it('cuts off a callback that takes longer than the shutdown may, and uses no try for it', async () => {
+    const other = await TestApp.start({
+      PUMPHOUSE_POOLS__DEFAULT__URL: redis.url,
+      PUMPHOUSE_SERVER__DRAIN_MS: '100',
+      PUMPHOUSE_LATER__PORT: '0',
+      PUMPHOUSE_LATER__NAMESPACE: 'cut-off',
+      PUMPHOUSE_LATER__ALLOW: sink.origin,
+      PUMPHOUSE_PUSH__ALLOW: '127.0.0.1',
+    });
+    sink.answers.set('/cut-off', () => undefined);
+    const answer = await fetch(`http://127.0.0.1:${String(other.server.api.laterPort)}/create`, {
+      method: 'POST',
+      body: JSON.stringify({ callback: `${sink.origin}/cut-off` }),
+    });
+    const { id } = (await answer.json()) as { id: string };
+    await waitFor(() => sink.at('/cut-off').length === 1);
+    await other.stop();
+
+    expect(await app.engine.native.find('cut-off', id)).toMatchObject({
+      ...{ state: 'ready', failures: 0, crashes: 0, attempts: 0 },
+    });
+  });
+
+  it('answers 500 while the store is away, and goes on when it is back', async () => {
+    const dir = mkdtempSync(join(tmpdir(), 'pumphouse-later-'));
+    const durable = { dir, args: ['--appendfsync', 'always'] };
+    let store = await startRedis(durable);
+    const other = await TestApp.start({
+      PUMPHOUSE_POOLS__DEFAULT__URL: store.url,
+      PUMPHOUSE_REDIS__COMMAND_TIMEOUT_MS: '500',
+      PUMPHOUSE_LATER__PORT: '0',
+      PUMPHOUSE_LATER__ALLOW: sink.origin,
+      PUMPHOUSE_PUSH__ALLOW: '127.0.0.1',
+    });
+    const send = async (path: string, body: object): Promise<[number, string]> => {
+      const url = `http://127.0.0.1:${String(other.server.api.laterPort)}${path}`;
+      const answer = await fetch(url, { method: 'POST', body: JSON.stringify(body) });
+      return [answer.status, await answer.text()];
+    };
+    const stored = { callback: `${sink.origin}/stored`, delay: 3 };
+    expect(await send('/create', stored)).toMatchObject([200, expect.any(String)]);
+    await store.kill9();
+    expect(await send('/create', { callback: `${sink.origin}/away` })).toEqual([500, '']);
+    const id = '11111111-2222-4333-8444-555555555555';
+    expect(await send('/query', { id })).toEqual([500, '']);
+    expect(await send('/delete', { id })).toEqual([500, '']);
+
+    store = await startRedis({ ...durable, port: store.port });
+    await waitFor(() => sink.at('/stored').length === 1, 10_000);
+    expect(sink.at('/away')).toEqual([]);
+    await waitFor(async () => (await send('/delete', { id }))[0] === 200, 5_000);
+    await other.stop();
+    await store.stop();
+    rmSync(dir, { recursive: true, force: true });
+  });
+});
