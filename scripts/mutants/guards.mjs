@@ -22,6 +22,7 @@ import { NAMESPACES } from './guards/namespaces.mjs';
 import { NATIVE_KEYS } from './guards/native-keys.mjs';
 import { NATIVE_HTTP } from './guards/native-http.mjs';
 import { PUBLISHES } from './guards/publishes.mjs';
+import { PUSH_GUARDS } from './guards/push.mjs';
 import { QLESS_DEFECTS } from './guards/qless.mjs';
 import { QUEUE_LIMITS } from './guards/queue-limits.mjs';
 import { RECORD_GUARDS } from './guards/records.mjs';
@@ -73,6 +74,7 @@ export const GUARDS = [
   ...NATIVE_HTTP,
   ...NATIVE_KEYS,
   ...PUBLISHES,
+  ...PUSH_GUARDS,
   ...MIGRATION,
   ...NATIVE_MIGRATION,
   ...IMPORT,

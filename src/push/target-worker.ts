@@ -244,7 +244,8 @@ export class TargetWorker {
     this.countRelease(job.id, answer !== null && verdict.action === 'release');
     await this.settle(job, verdict, answer);
     if (verdict.isGone) await this.pauseGone();
-    if (verdict.isHealthy === null && !isProbe) return;
+    // A probe that was cut off says nothing: another server takes over when its time is up.
+    if (verdict.isHealthy === null && (!isProbe || answer === null)) return;
     const isHealthy = verdict.isHealthy ?? true;
     const nowMs = Date.now();
     const opens = this.counter.count(isHealthy, answer !== null, nowMs);

@@ -1,7 +1,4 @@
-import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from 'node:http';
-import { once } from 'node:events';
 import { mkdtempSync, writeFileSync } from 'node:fs';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { randomBytes } from 'node:crypto';
@@ -10,69 +7,8 @@ import { Redis } from 'ioredis';
 import { Webhook } from 'standardwebhooks';
 import { type Answer, TestApp } from '../support/app.js';
 import { type AnswerCheck, answerCheck } from '../support/openapi.js';
+import { answerWith, PUSH, Receiver, type Received } from '../support/receiver.js';
 import { testRedisUrl, waitFor } from '../support/redis.js';
-
-interface Received {
-  readonly method: string;
-  readonly url: string;
-  readonly headers: IncomingHttpHeaders;
-  readonly body: Buffer;
-}
-
-type Respond = (response: ServerResponse, received: Received) => void;
-
-/** A receiver of webhooks on loopback. */
-class Receiver {
-  readonly received: Received[] = [];
-  respond: Respond = (response) => void response.end('ok');
-
-  private constructor(private readonly server: Server) {}
-
-  static async start(): Promise<Receiver> {
-    const server = createServer();
-    const receiver = new Receiver(server);
-    server.on('request', (request, response) => {
-      const chunks: Buffer[] = [];
-      request.on('data', (chunk: Buffer) => chunks.push(chunk));
-      request.on('end', () => {
-        const { method = '', url = '', headers } = request;
-        const received = { method, url, headers, body: Buffer.concat(chunks) };
-        receiver.received.push(received);
-        receiver.respond(response, received);
-      });
-    });
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    return receiver;
-  }
-
-  get url(): string {
-    return `http://127.0.0.1:${String((this.server.address() as AddressInfo).port)}/hook`;
-  }
-
-  of(id: string): Received[] {
-    return this.received.filter(({ headers }) => headers['webhook-id'] === id);
-  }
-
-  async stop(): Promise<void> {
-    this.server.closeAllConnections();
-    this.server.close();
-    await once(this.server, 'close');
-  }
-}
-
-const answerWith =
-  (status: number, headers: Record<string, string> = {}, body = ''): Respond =>
-  (response) =>
-    void response.writeHead(status, headers).end(body);
-
-const PUSH = {
-  PUMPHOUSE_PUSH__ENABLED: 'true',
-  PUMPHOUSE_PUSH__ALLOW: '127.0.0.1',
-  PUMPHOUSE_PUSH__ALLOW_HTTP: 'true',
-  PUMPHOUSE_PUSH__PORTS: '1024-65535',
-  PUMPHOUSE_SERVER__DRAIN_MS: '300',
-};
 
 interface TargetJson {
   readonly name: string;

@@ -3,14 +3,15 @@ Set or remove a field of the push targets of a namespace, if none of them has ch
 namespace, and outlive it. What the fields mean: src/engine/queues/targets.ts.
 
 KEYS[1] meta         hash: the namespace's marker; only its name is used
-KEYS[2] targets      hash: field -> value; "v" -> number of the last change
+KEYS[2] targets      hash: field -> value; "v" -> number of the last change, its time in Unix ms or more
 ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
 ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
 ARGV[3] version      number of the last change that the caller knows, 0 = there was none
 ARGV[4] field        its name
 ARGV[5] value        "" = remove it
 
-Returns {status, now_ms, changed}. Status: 0 done, 1 too late. Changed: 1; 0 = another caller was faster, and nothing has changed.
+Returns {status, now_ms, version}. Status: 0 done, 1 too late. Version: number of this change; 0 = another caller was faster, and nothing has
+changed.
 Cost: O(1).
 ]]
 local meta, targets = KEYS[1], KEYS[2]
@@ -33,5 +34,7 @@ if value == "" then
 else
   redis.call("HSET", targets, field, value)
 end
-redis.call("HINCRBY", targets, "v", 1)
-return { 0, now_floor, 1 }
+-- Not from 1: servers must not take a namespace that was purged and made anew for the one that they know.
+local next_version = math.max(tonumber(version) + 1, now_floor)
+redis.call("HSET", targets, "v", next_version)
+return { 0, now_floor, next_version }

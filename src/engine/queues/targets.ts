@@ -119,13 +119,13 @@ export class Targets {
       // Before the change, so that a target is found though this process dies; after it, in case a purge came between.
       await this.list(namespace);
       const args = { version: stored.version, field: `${PREFIXES[part]}${name}`, value: value ?? '' };
-      const { changed } = await this.runner.run(changeTargets, namespace, args);
-      if (!changed) continue;
+      const { version } = await this.runner.run(changeTargets, namespace, args);
+      if (version === 0) continue;
       await this.list(namespace);
       const changedPart = new Map(stored[part]);
       if (value === null) changedPart.delete(name);
       else changedPart.set(name, value);
-      return { ...stored, version: stored.version + 1, [part]: changedPart };
+      return { ...stored, version, [part]: changedPart };
     }
     throw new QueueError('pool_unavailable', 'the targets change too often');
   }

@@ -323,7 +323,7 @@ export const changeTargets = script({
   repeatable: false,
   reply: (raw) => {
     const reply = flatReply(raw);
-    return { ...answer(reply), changed: integerAt(reply, 0) === 0 && integerAt(reply, 2) === 1 };
+    return { ...answer(reply), version: integerAt(reply, 0) === 0 ? integerAt(reply, 2) : 0 };
   },
 });
 
