@@ -6,6 +6,7 @@ import { QueueError } from '../domain/errors.js';
 import { LOG, type Log } from '../domain/log.js';
 import { EngineRegistry } from '../engine/migration/engine.registry.js';
 import { Drain } from '../http/request/drain.js';
+import { AckLinks } from './ack-links.js';
 import { AddressRules } from './address-rules.js';
 import { signatureHeaders } from './message.js';
 import { Names } from './names.js';
@@ -44,6 +45,7 @@ export class PushService implements OnApplicationBootstrap, OnModuleDestroy {
     private readonly targets: TargetsService,
     private readonly seal: Seal,
     private readonly drain: Drain,
+    @Inject(AckLinks) private readonly links: AckLinks | null,
     @Inject(LOG) private readonly log: Log,
   ) {
     const { push } = config;
@@ -52,12 +54,19 @@ export class PushService implements OnApplicationBootstrap, OnModuleDestroy {
   }
 
   onApplicationBootstrap(): void {
-    const { sender, slots, log, seal, drain } = this;
+    const { sender, slots, log, seal, drain, links } = this;
     if (sender === null) return;
     for (const [pool, engine] of this.engines.entries()) {
       // While a pool moves, its jobs are in two places, and its targets cannot be changed.
       if (this.engines.extendedIfNotMoving(pool) === null) continue;
-      const pusher = new Pusher(engine, { sender, slots, log, seal, isClosing: () => drain.closing });
+      const pusher = new Pusher(engine, pool, {
+        sender,
+        slots,
+        log,
+        seal,
+        links,
+        isClosing: () => drain.closing,
+      });
       this.pushers.push(pusher);
       pusher.start();
     }

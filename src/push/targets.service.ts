@@ -6,6 +6,7 @@ import { EngineRegistry } from '../engine/migration/engine.registry.js';
 import { newSecret } from './signature.js';
 import { Seal } from './seal.js';
 import {
+  originBreakersOf,
   readBreaker,
   readTarget,
   storedText,
@@ -20,7 +21,10 @@ const MOST_TARGETS = 1_000;
 /** What a caller sets; what is left out keeps its value, or has its default. */
 export interface TargetChanges {
   readonly config: Partial<
-    Pick<Target, 'url' | 'method' | 'timeoutMs' | 'body' | 'sign' | 'onStatus' | 'maxRetryAfterMs'>
+    Pick<
+      Target,
+      'url' | 'origins' | 'method' | 'timeoutMs' | 'body' | 'ack' | 'sign' | 'onStatus' | 'maxRetryAfterMs'
+    >
   >;
   readonly headers?: TargetSecrets['headers'] | undefined;
   readonly secret?: string | undefined;
@@ -33,9 +37,11 @@ export interface ChangedTarget {
 }
 
 const DEFAULTS = {
+  origins: [],
   method: 'POST',
   timeoutMs: 30_000,
   body: 'raw',
+  ack: 'response',
   sign: 'standard',
   onStatus: {},
   maxRetryAfterMs: 3_600_000,
@@ -126,9 +132,7 @@ export class TargetsService {
 
   /** Ends a pause, and closes the breaker. @throws {QueueError} `target_not_found`, `pool_moving` */
   async resume(caller: Caller, name: string): Promise<TargetView> {
-    await this.store(caller.pool).change(caller.namespace, ({ breakers }) =>
-      breakers.has(name) ? { part: 'breakers', name, value: null } : null,
-    );
+    await this.closeBreakers(caller, name);
     return this.setPause(caller, name, null);
   }
 
@@ -142,9 +146,22 @@ export class TargetsService {
         throw new QueueError('target_in_use', `queue ${queue} is pushed to target ${name}`);
       return { part: 'targets', name, value: null };
     });
-    await store.change(namespace, ({ targets, breakers }) =>
-      breakers.has(name) && !targets.has(name) ? { part: 'breakers', name, value: null } : null,
-    );
+    await this.closeBreakers({ pool, namespace }, name);
+  }
+
+  /** Closes the breakers of a target and of its origins: each is a change of its own. */
+  private async closeBreakers(
+    { pool, namespace }: Pick<Caller, 'pool' | 'namespace'>,
+    target: string,
+  ): Promise<void> {
+    for (let isDone = false; !isDone;) {
+      isDone = true;
+      await this.store(pool).change(namespace, ({ breakers }) => {
+        const name = [...breakers.keys()].find((one) => one === target || one.startsWith(`${target} `));
+        isDone = name === undefined;
+        return name === undefined ? null : { part: 'breakers', name, value: null };
+      });
+    }
   }
 
   /** What is needed to send to a target. @throws {QueueError} `target_not_found`, `pool_moving`; `internal`: another key */
@@ -251,5 +268,6 @@ function viewOf(stored: StoredTargets, name: string): TargetView {
     name,
     queues: queuesOf(stored.queues, name),
     breaker: readBreaker(stored.breakers.get(name)),
+    originBreakers: originBreakersOf(stored.breakers, name),
   };
 }
