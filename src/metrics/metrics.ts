@@ -194,6 +194,29 @@ export class Metrics {
     ['reason'],
   );
 
+  // ours: HTTP push
+  readonly pushedJobs = this.counter(
+    'pumphouse_push_jobs_total',
+    'Jobs that were pushed to a target, by what became of them; held: not sent, because the breaker of their origin is open',
+    ['pool', 'namespace', 'target', 'outcome'],
+  );
+  readonly pushBreakers = this.counter(
+    'pumphouse_push_breakers_opened_total',
+    'How often a breaker was opened because the target failed',
+    ['pool', 'namespace', 'target'],
+  );
+  readonly pushTime = this.histogram(
+    'pumphouse_push_seconds',
+    'Time of a request to a target, from the connection to the last byte of the answer, or to the failure',
+    POOL,
+    WAIT_S,
+  );
+  readonly pushInFlight = this.gauge(
+    'pumphouse_push_in_flight',
+    'Requests to targets that are under way',
+    [],
+  );
+
   // ours: bounds
   readonly inFlight = this.gauge(
     'pumphouse_http_in_flight',

@@ -1,4 +1,10 @@
-import { Inject, Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
+import {
+  Inject,
+  Injectable,
+  type OnApplicationBootstrap,
+  type OnModuleDestroy,
+  Optional,
+} from '@nestjs/common';
 import { portRange } from '../config/addresses.js';
 import { Config } from '../config/config.js';
 import type { Caller } from '../domain/caller.js';
@@ -6,6 +12,7 @@ import { QueueError } from '../domain/errors.js';
 import { LOG, type Log } from '../domain/log.js';
 import { EngineRegistry } from '../engine/migration/engine.registry.js';
 import { Drain } from '../http/request/drain.js';
+import { MetricsService } from '../metrics/metrics.service.js';
 import { AckLinks } from './ack-links.js';
 import { AddressRules } from './address-rules.js';
 import { signatureHeaders } from './message.js';
@@ -47,6 +54,7 @@ export class PushService implements OnApplicationBootstrap, OnModuleDestroy {
     private readonly drain: Drain,
     @Inject(AckLinks) private readonly links: AckLinks | null,
     @Inject(LOG) private readonly log: Log,
+    @Optional() private readonly metrics?: MetricsService,
   ) {
     const { push } = config;
     this.slots = new Slots(push.max_in_flight);
@@ -65,6 +73,7 @@ export class PushService implements OnApplicationBootstrap, OnModuleDestroy {
         log,
         seal,
         links,
+        metrics: this.metrics?.push,
         isClosing: () => drain.closing,
       });
       this.pushers.push(pusher);

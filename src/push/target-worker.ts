@@ -4,6 +4,7 @@ import type { LeasedJob } from '../domain/job.js';
 import type { Log } from '../domain/log.js';
 import { PUSH_URL, pushUrlOf } from '../domain/push-url.js';
 import type { QueueEngine } from '../engine/engine.js';
+import type { PushMetrics, TargetSeries } from '../metrics/push-metrics.js';
 import { FailureCounter, SharedBreaker } from './breaker.js';
 import type { AckLinks } from './ack-links.js';
 import { messageOf } from './message.js';
@@ -50,6 +51,7 @@ export interface WorkerParts {
   readonly isClosing: () => boolean;
   /** Null: this server makes no URLs that acknowledge. */
   readonly links: AckLinks | null;
+  readonly metrics: PushMetrics | undefined;
 }
 
 /** How long one lease request waits for a job, in milliseconds. */
@@ -314,10 +316,13 @@ export class TargetWorker {
     const way = this.wayOf(job);
     if (way === null) return this.settle(job, NOT_ALLOWED, null);
     const hold = isFirst ? { ms: 0, isProbe: true } : await this.holdMs(way);
+    const series = this.series;
+    if (hold.ms > 0 && series) series.jobs.held.value += 1;
     if (hold.ms > 0) return this.settle(job, { ...HELD, delayMs: Math.ceil(hold.ms) }, null);
     const { isProbe } = hold;
     const { counter, shared } = this.watchOf(way.origin);
-    const { verdict, answer } = await this.send(job, way.url, cutting);
+    const { verdict, answer } = await this.timed(() => this.send(job, way.url, cutting));
+    if (series) series.jobs[verdict.action].value += 1;
     this.countRelease(job.id, answer !== null && verdict.action === 'release');
     await this.settle(job, verdict, answer);
     if (verdict.isGone && way.origin === '') await this.pauseGone();
@@ -331,11 +336,30 @@ export class TargetWorker {
       await shared.endProbe(isHealthy, nowMs);
     } else if (opens && breakerOf(this.known, way.origin) === null) {
       counter.forget();
+      if (series) series.opened.value += 1;
       await shared.open(nowMs);
       this.parts.log.warn(
         { target: this.key, host: way.url.host },
         'push: the target fails, its breaker opens',
       );
+    }
+  }
+
+  private get series(): TargetSeries | undefined {
+    const { metrics, pool, namespace, name } = this.parts;
+    return metrics?.of(pool, namespace, name);
+  }
+
+  private async timed<T>(send: () => Promise<T>): Promise<T> {
+    const { metrics, pool } = this.parts;
+    if (!metrics) return send();
+    const startMs = performance.now();
+    metrics.inFlight.value += 1;
+    try {
+      return await send();
+    } finally {
+      metrics.inFlight.value -= 1;
+      metrics.timeOf(pool).observe((performance.now() - startMs) / 1_000);
     }
   }
 

@@ -1,6 +1,7 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import type { Caller } from '../domain/caller.js';
 import { notFound, QueueError } from '../domain/errors.js';
+import { LOG, type Log } from '../domain/log.js';
 import { queuesOf, type StoredTargets, type Targets } from '../engine/queues/targets.js';
 import { EngineRegistry } from '../engine/migration/engine.registry.js';
 import { newSecret } from './signature.js';
@@ -36,6 +37,8 @@ export interface ChangedTarget {
   readonly secret: string | null;
 }
 
+type Place = Pick<Caller, 'pool' | 'namespace'>;
+
 const DEFAULTS = {
   origins: [],
   method: 'POST',
@@ -53,6 +56,7 @@ export class TargetsService {
   constructor(
     private readonly engines: EngineRegistry,
     private readonly seal: Seal,
+    @Inject(LOG) private readonly log: Log,
   ) {}
 
   /** All targets of the namespace by name. @throws {QueueError} `pool_moving`, an error of the store */
@@ -72,7 +76,7 @@ export class TargetsService {
    * @throws {QueueError} `invalid_argument`: there are too many; `pool_moving`
    */
   put(caller: Caller, name: string, { config, headers = {}, secret }: TargetChanges): Promise<ChangedTarget> {
-    return this.alter(caller, name, (known, secrets) => {
+    return this.alter(caller, 'target.put', name, (known, secrets) => {
       const first = secrets === null ? (secret ?? newSecret()) : secret;
       return {
         target: {
@@ -90,7 +94,7 @@ export class TargetsService {
 
   /** Changes what is given. @throws {QueueError} `target_not_found`, `pool_moving` */
   change(caller: Caller, name: string, { config, headers, secret }: TargetChanges): Promise<ChangedTarget> {
-    return this.alter(caller, name, (known, secrets) => {
+    return this.alter(caller, 'target.update', name, (known, secrets) => {
       if (known === null || secrets === null) throw notFound('target', name);
       return {
         target: { ...known, ...config, ...(secret === undefined ? {} : NO_OLD) },
@@ -114,7 +118,7 @@ export class TargetsService {
     name: string,
     { keepOldMs, secret = newSecret() }: { readonly keepOldMs: number; readonly secret?: string | undefined },
   ): Promise<ChangedTarget> {
-    return this.alter(caller, name, (known, secrets) => {
+    return this.alter(caller, 'target.rotate', name, (known, secrets) => {
       if (known === null || secrets === null) throw notFound('target', name);
       const keeps = keepOldMs > 0;
       return {
@@ -147,13 +151,11 @@ export class TargetsService {
       return { part: 'targets', name, value: null };
     });
     await this.closeBreakers({ pool, namespace }, name);
+    this.audit('target.delete', { pool, namespace }, name);
   }
 
   /** Closes the breakers of a target and of its origins: each is a change of its own. */
-  private async closeBreakers(
-    { pool, namespace }: Pick<Caller, 'pool' | 'namespace'>,
-    target: string,
-  ): Promise<void> {
+  private async closeBreakers({ pool, namespace }: Place, target: string): Promise<void> {
     for (let isDone = false; !isDone;) {
       isDone = true;
       await this.store(pool).change(namespace, ({ breakers }) => {
@@ -185,11 +187,13 @@ export class TargetsService {
       if (text === undefined) throw notFound('target', name);
       return { part: 'targets', name, value: withPause(text, reason) };
     });
+    this.audit(reason === null ? 'target.resume' : 'target.pause', { pool, namespace }, name);
     return viewOf(stored, name);
   }
 
   private async alter(
     { pool, namespace }: Caller,
+    action: string,
     name: string,
     change: (
       known: Target | null,
@@ -217,7 +221,13 @@ export class TargetsService {
       const value = storedText({ target: { ...target, headerNames, updatedAtMs: Date.now() }, sealed });
       return { part: 'targets', name, value };
     });
+    this.audit(action, { pool, namespace }, name);
     return { view: viewOf(stored, name), secret };
+  }
+
+  /** A line as the admin port writes it for tokens. */
+  private audit(action: string, { pool, namespace }: Place, target: string): void {
+    this.log.info({ audit: action, pool, namespace, target }, 'audit');
   }
 
   private opened(sealed: string, namespace: string, name: string): TargetSecrets {

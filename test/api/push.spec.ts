@@ -243,6 +243,29 @@ describe('HTTP push', () => {
     });
   });
 
+  it('is counted by target, and its changes are in the audit log', async () => {
+    const { queue, name } = await pushed();
+    await publish(queue);
+    receiver.respond = answerWith(503);
+    const failed = await publish(queue, { tries: 1 });
+    await stateOf(failed, 'dead');
+    await given('POST', `targets/${name}/pause`);
+    const { text } = await app.admin('GET', '/metrics');
+    const of = `pool="default",namespace="${app.namespace}",target="${name}"`;
+
+    expect(text).toContain(`pumphouse_push_jobs_total{${of},outcome="retry"} `);
+    expect(text).toContain(`pumphouse_push_jobs_total{${of},outcome="held"} 0`);
+    expect(text).toContain(`pumphouse_push_breakers_opened_total{${of}} 0`);
+    expect(text).toMatch(/pumphouse_push_seconds_count\{pool="default"\} [1-9]/);
+    expect(text).toContain('pumphouse_push_in_flight 0');
+    const lines = app.log.filter(({ message, details }) => message === 'audit' && 'target' in details);
+    expect(lines.map(({ details }) => details).slice(-2)).toEqual(
+      ['target.put', 'target.pause'].map((audit) => ({
+        ...{ audit, pool: 'default', namespace: app.namespace, target: name },
+      })),
+    );
+  });
+
   describe('a request', () => {
     it('has the job, signed so that the library of Standard Webhooks accepts it', async () => {
       const { queue, secret } = await pushed({ headers: { 'X-Own': 'mine' } });
@@ -598,7 +621,11 @@ describe('HTTP push', () => {
       const { queue } = await pushed({ origins: [receiver.origin, second.origin] });
       await given('PATCH', `queues/${queue}`, { max_running_per_key: 1 });
       const held: (() => void)[] = [];
-      receiver.respond = (response) => void held.push(() => void response.end());
+      receiver.respond = (response, { headers }) => {
+        // Jobs of the other tests may still come.
+        if (headers['pumphouse-queue'] !== queue) response.end();
+        else held.push(() => void response.end());
+      };
       second.respond = receiver.respond;
       for (const one of [receiver, second, receiver, second])
         await publish(queue, { push: { url: one.url } });
