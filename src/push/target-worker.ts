@@ -458,7 +458,7 @@ export class TargetWorker {
   }
 }
 
-/** Of a body that is not unpacked nobody knows what it is. */
+/** A body that came compressed is not unpacked: it is kept as bytes. */
 function typeOf({ headers }: PushAnswer): string | undefined {
   return headers.has('content-encoding') ? undefined : headers.get('content-type');
 }
