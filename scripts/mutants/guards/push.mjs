@@ -75,8 +75,8 @@ export const PUSH_GUARDS = [
   {
     name: 'push: a job of an origin whose breaker is open is held back',
     file: 'src/push/target-worker.ts',
-    from: 'if (openMs > 0) return { ms: openMs, isProbe: false };',
-    to: '',
+    from: 'const openMs = breaker.openUntilMs - Date.now();',
+    to: 'const openMs = 0; if (openMs === 0) return { ms: 0, isProbe: false };',
     spec: HTTP,
     test: 'waits while the breaker of its origin is open',
   },
