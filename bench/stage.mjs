@@ -32,12 +32,12 @@ export const NAMESPACE = 'bench';
 /**
  * Starts Redis and the server.
  *
- * @param {{ program: string, redis: string, aof: 'off' | 'everysec', workers: number, counts?: import('./instructions.mjs').CounterName | undefined }} options
+ * @param {{ program: string, redis: string, aof: 'off' | 'everysec', workers: number, counts?: import('./instructions.mjs').CounterName | undefined, settings?: string }} options `settings`: more of its configuration
  * @returns {Promise<Stage>}
  */
-export async function startServer({ program, redis, aof, workers, counts }) {
+export async function startServer({ program, redis, aof, workers, counts, settings }) {
   const store = await startStore(redis, aof, counts);
-  const { server, port, adminPort } = await spawnServer({ program, store, workers });
+  const { server, port, adminPort } = await spawnServer({ program, store, workers, settings });
   const token = await until(server, () => makeToken(adminPort, NAMESPACE));
   await until(server, () => ready(port, token));
   return {
@@ -78,13 +78,13 @@ export async function onServer(options, act) {
 /**
  * Starts the server over a Redis that is up, and does not wait for it.
  *
- * @param {{ program: string, store: import('./store.mjs').Store, workers: number }} options
+ * @param {{ program: string, store: import('./store.mjs').Store, workers: number, settings?: string | undefined }} options
  */
-export async function spawnServer({ program, store, workers }) {
+export async function spawnServer({ program, store, workers, settings = '' }) {
   if (!existsSync(program)) throw new Error(`${program} is missing: run \`npm run build\` first`);
   const [port, adminPort] = [await freePort(), await freePort()];
   const config = join(store.folder, 'bench.toml');
-  writeFileSync(config, configText({ port, adminPort, store, workers }));
+  writeFileSync(config, configText({ port, adminPort, store, workers }) + settings);
   const spawnedMs = performance.now();
   const server = start(process.execPath, [program, '-c', config], { cwd: store.folder });
   return { server, port, adminPort, spawnedMs };

@@ -42,6 +42,8 @@ const ORIGINS =
   'must be a list of origins as browsers send them, such as "https://app.example.com" (lower case, no path, no default port), or ["*"]';
 /** A curly bracket would change the hash tag, and with it the Cluster slot of every key. */
 const KEY_PREFIX = /^[-_.:A-Za-z0-9]{0,64}$/;
+const PUBLIC_URL = /^https?:\/\/[^\s?#@]+$/;
+const PUBLIC_URL_MESSAGE = 'must be a URL as "https://queue.example", without a password, ? and #';
 const POOL_NAME = /^[-_A-Za-z0-9]+$/;
 /** Basic authentication separates name and password with a colon. */
 const ACCOUNT_NAME = /^[^:\s]+$/;
@@ -70,6 +72,8 @@ export class ServerConfig extends TlsListenerConfig {
   @Text(HOST_MESSAGE, HOST) host = '0.0.0.0';
   @WholeNumber(0, MAX_PORT) port = 7777;
   @WholeNumber(1, 512) workers = 1;
+  /** Where clients outside reach the API port. */
+  @Optional() @Text(PUBLIC_URL_MESSAGE, PUBLIC_URL) public_url?: string;
   /** Origins of web pages that may call the native API; `*` is every origin. */
   @TextList(ORIGINS, isOrigin, 0) cors_origins: string[] = [];
   @WholeNumber(0, HOUR_MS) drain_ms = 8_000;

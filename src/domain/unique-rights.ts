@@ -1,11 +1,17 @@
 import type { UniqueKey } from './extended-job.js';
-import type { Rights } from './rights.js';
+import { PUSH_URL } from './push-url.js';
+import { checkVerb, type Rights } from './rights.js';
 
 /**
  * Restricts a job to what a token may publish. A unique key is valid in the whole namespace: with a token for some
  * queues it must neither change a job of another queue nor reveal it.
+ *
+ * @throws {QueueError} `verb_missing`: it names the URL it is pushed to
  */
-export function withinRights<T extends { readonly unique?: UniqueKey }>(rights: Rights | null, job: T): T {
+export function withinRights<
+  T extends { readonly unique?: UniqueKey; readonly attributes?: Readonly<Record<string, string>> },
+>(rights: Rights | null, job: T): T {
+  if (job.attributes !== undefined && Object.hasOwn(job.attributes, PUSH_URL)) checkVerb(rights, 'push');
   if (rights === null || rights.queues === null || job.unique === undefined) return job;
   return { ...job, unique: { ...job.unique, isOwnQueueOnly: true } };
 }

@@ -163,7 +163,7 @@ export function listenerOptions({ max_header_bytes, header_timeout_ms, request_t
 function serverContextOf(log: Log, drain: Drain, routes: RouteTable): Omit<ServerContext, 'maxUrlBytes'> {
   const lmstfy = new LmstfyErrors(log);
   const v1 = new V1Errors(log, routes);
-  return { drain, errorsOf: (url) => (url.startsWith('/v1/') ? v1 : lmstfy) };
+  return { drain, errorsOf: (url) => (/^\/(?:v1\/|push\/ack(?:\?|$))/.test(url) ? v1 : lmstfy) };
 }
 
 /**

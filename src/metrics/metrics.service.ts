@@ -8,6 +8,7 @@ import { FloodMetrics } from './flood-metrics.js';
 import { GAUGES, type PoolLabel } from './gauges.js';
 import { HttpMetrics } from './http-metrics.js';
 import { Metrics } from './metrics.js';
+import { PushMetrics } from './push-metrics.js';
 import { QueueGauges, QueueSizeGauges } from './queue-gauges.js';
 import type { GaugeBudget, QueueSource } from './queue-gauges.js';
 import { InfoGauges, StatusGauges } from './redis-gauges.js';
@@ -55,6 +56,7 @@ export class MetricsService {
   readonly http: HttpMetrics;
   readonly floods: FloodMetrics;
   readonly events: EventMetrics;
+  readonly push: PushMetrics;
   private readonly clock: () => number;
   private readonly queues: SeriesTable<QueueSeries>;
   private readonly namespaces: SeriesTable<NamespaceSeries>;
@@ -79,6 +81,7 @@ export class MetricsService {
     this.http = new HttpMetrics(metrics, maxQueues, clock);
     this.floods = new FloodMetrics(metrics);
     this.events = new EventMetrics(metrics);
+    this.push = new PushMetrics(metrics, maxQueues, clock);
     this.budget = {
       limit: maxQueues,
       held: 0,
@@ -137,6 +140,7 @@ export class MetricsService {
     this.queues.sweep();
     this.namespaces.sweep();
     this.http.sweep();
+    this.push.sweep();
     for (const { store } of this.pools.values()) this.status.refresh(store);
     if (!this.options.readsPools) return;
     await this.refresh();

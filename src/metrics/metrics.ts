@@ -167,6 +167,26 @@ export class Metrics {
     'Requests rejected by the rate limit of their token; the label has its first 4 characters only',
     ['pool', 'namespace', 'token', 'action'],
   );
+
+  // HTTP push
+  readonly pushedJobs = this.counter(
+    'push_jobs_total',
+    'Jobs that were pushed to a target, by outcome; held: not sent, because the breaker of their origin is open',
+    ['pool', 'namespace', 'target', 'outcome'],
+  );
+  readonly pushBreakers = this.counter(
+    'push_breakers_opened_total',
+    'How often a breaker was opened because the target failed',
+    ['pool', 'namespace', 'target'],
+  );
+  readonly pushTime = this.seconds(
+    'push_seconds',
+    'Time of a request to a target, from the connection to the last byte of the answer, or to the failure',
+    POOL,
+    HTTP_S,
+  );
+  readonly pushInFlight = this.gauge('push_in_flight', 'Requests to targets that are in progress', []);
+
   readonly inFlight = this.gauge(
     'http_in_flight',
     'Requests admitted and not answered yet; waiting long polls are in pumphouse_waiters',

@@ -1,5 +1,5 @@
 import type { Targets } from '../engine/queues/targets.js';
-import { type OpenBreaker, readBreaker } from './target.js';
+import { breakerName, type OpenBreaker, readBreaker } from './target.js';
 
 /** Failures in a row to connect that open the breaker. */
 const MOST_IN_A_ROW = 5;
@@ -43,12 +43,13 @@ export class FailureCounter {
   }
 }
 
-/** The breaker of one target as all servers share it. Times are those of the servers' clocks. */
+/** The breaker of one target, or of one of its origins, as all servers share it. Times are those of the servers' clocks. */
 export class SharedBreaker {
   constructor(
     private readonly store: Targets,
     private readonly namespace: string,
-    private readonly name: string,
+    private readonly target: string,
+    private readonly origin: string,
   ) {}
 
   /** Opens a closed one; one that is open stays as it is. @throws {QueueError} an error of the store */
@@ -79,10 +80,11 @@ export class SharedBreaker {
   }
 
   private async change(decide: (known: OpenBreaker | null) => OpenBreaker | null): Promise<void> {
-    const { name } = this;
+    const { target, origin } = this;
+    const name = breakerName(target, origin);
     await this.store.change(this.namespace, ({ targets, breakers }) => {
       const known = readBreaker(breakers.get(name));
-      const next = targets.has(name) ? decide(known) : null;
+      const next = targets.has(target) ? decide(known) : null;
       if (next === known) return null;
       return { part: 'breakers', name, value: next && JSON.stringify(next) };
     });

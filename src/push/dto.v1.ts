@@ -16,7 +16,7 @@ import {
   Whole,
 } from '../http/fields/kinds.js';
 import { SECRET_RULE } from './signature.js';
-import { type Action, ACTIONS, BODIES, METHODS, SIGNATURES } from './target.js';
+import { ACKS, type Action, ACTIONS, BODIES, METHODS, SIGNATURES } from './target.js';
 
 const MOST_ITEMS = 1_000;
 const MAX_URL = 2_048;
@@ -29,6 +29,8 @@ const DAY_MS = 86_400_000;
 const MOST_HEADERS = 20;
 const MAX_HEADER = 4_096;
 const MOST_STATUSES = 50;
+const MOST_ORIGINS = 50;
+const MAX_ORIGIN = 255;
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/;
 const STATUS = /^(?:[1-5]xx|[1-5]\d\d)$/;
 const SECRET = /^whsec_[A-Za-z0-9+/=]+$/;
@@ -59,6 +61,13 @@ export class TargetChangeFields {
     max: MAX_URL,
   })
   url?: string;
+  @Optional()
+  @Labels(
+    'Origins, as `https://api.example`, of the URLs that jobs may name. The headers and the secret of the target are for them too.',
+    { max: MOST_ORIGINS },
+    { max: MAX_ORIGIN },
+  )
+  origins?: string[];
   @Optional() @OneOf('The method; default POST.', METHODS) method?: (typeof METHODS)[number];
   @Optional()
   @TextsByName('Headers of each request. Never shown again.', {
@@ -80,6 +89,12 @@ export class TargetChangeFields {
   @Optional()
   @OneOf('`raw` (default): the payload. `job`: a JSON object with the fields of the job.', BODIES)
   body?: (typeof BODIES)[number];
+  @Optional()
+  @OneOf(
+    '`response` (default): a 202 acknowledges, as any 2xx. `later`: after a 202 the lease goes on, and the target calls the URL of `Pumphouse-Ack-Url`.',
+    ACKS,
+  )
+  ack?: (typeof ACKS)[number];
   @Optional()
   @OneOf('`standard` (default): by Standard Webhooks. `none`: requests are not signed.', SIGNATURES)
   sign?: (typeof SIGNATURES)[number];
@@ -128,14 +143,21 @@ export class BreakerAnswer {
   @Whole('How often it opened without a success in between.', 0, MAX_UINT32) openings!: number;
 }
 
+export class OriginBreakerAnswer extends BreakerAnswer {
+  @Label('The origin.', { max: MAX_ORIGIN }) origin!: string;
+}
+
 export class TargetAnswer {
   @Label('Its name.', { max: MAX_LABEL }) name!: string;
   @Text('The URL of the requests.', { max: MAX_URL }) url!: string;
+  @Labels('Origins of the URLs that jobs may name.', { max: MOST_ORIGINS }, { max: MAX_ORIGIN })
+  origins!: readonly string[];
   @OneOf('The method.', METHODS) method!: string;
   @Labels('The names of its headers. Their values are not shown.', { max: MOST_HEADERS }, { max: MAX_LABEL })
   header_names!: readonly string[];
   @Whole('The time limit of a request.', MIN_TIMEOUT_MS, MAX_TIMEOUT_MS) timeout_ms!: number;
   @OneOf('The body of a request.', BODIES) body!: string;
+  @OneOf('Whether a 202 acknowledges, or the target does it later.', ACKS) ack!: string;
   @OneOf('How requests are signed.', SIGNATURES) sign!: string;
   @ActionsByStatus('Outcomes by status that override the default.')
   on_status!: Readonly<Record<string, Action>>;
@@ -144,6 +166,8 @@ export class TargetAnswer {
   @QueueNames('The queues that are pushed to it.', { min: 0, max: MAX_LEASE_QUEUES })
   queues!: readonly string[];
   @Part('Its circuit breaker.', () => BreakerAnswer) breaker!: BreakerAnswer;
+  @Parts('The open breakers of its origins.', () => OriginBreakerAnswer, MOST_ITEMS, 0)
+  origin_breakers!: readonly OriginBreakerAnswer[];
   @Nullable() @Moment('Since when it is paused; null = not paused.') paused_at!: string | null;
   @Nullable()
   @OneOf('`operator`: by a call. `gone`: it answered 410. null = not paused.', ['operator', 'gone'])
@@ -178,6 +202,6 @@ export class TestAnswer {
   @Nullable() @Text('The problem in words.', { max: MAX_MESSAGE }) message!: string | null;
   @Whole('How long it took.', 0, MAX_UINT32) took_ms!: number;
   @Text('The beginning of the answer, 1 KiB at most, as UTF-8.', { min: 0, max: MAX_MESSAGE }) body!: string;
-  @OneOf('The outcome that a job would have.', ACTIONS) action!: string;
+  @OneOf('The outcome that a job would have.', [...ACTIONS, 'keep']) action!: string;
   @Flag('True: the request was signed.') signed!: boolean;
 }

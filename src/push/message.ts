@@ -18,12 +18,13 @@ const VISIBLE = /^[\x20-\x7e]+$/;
 const TRACE_PARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
 const USER_AGENT = 'Pumphouse';
 
-/** Builds the request of a job, signed at `nowMs`. */
+/** Builds the request of a job, signed at `nowMs`. @param ackUrl acknowledges the job later */
 export function messageOf(
   job: LeasedJob,
   target: Pick<Target, 'body' | 'sign' | 'oldSecretUntilMs'>,
   secrets: TargetSecrets,
   nowMs: number,
+  ackUrl?: string,
 ): Message {
   const isWhole = target.body === 'job';
   const body = isWhole ? Buffer.from(jsonOfTexts(envelopeOf(job))) : job.body;
@@ -38,6 +39,7 @@ export function messageOf(
       'pumphouse-attempt': String(job.attempts),
       'pumphouse-tries-left': String(job.triesLeft),
       ...(trace !== undefined && TRACE_PARENT.test(trace) ? { traceparent: trace } : {}),
+      ...(ackUrl === undefined ? {} : { 'pumphouse-ack-url': ackUrl }),
       ...signatureHeaders(job.id, body, target, secrets, nowMs),
       ...secrets.headers,
     },

@@ -1,4 +1,10 @@
-import { Inject, Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
+import {
+  Inject,
+  Injectable,
+  type OnApplicationBootstrap,
+  type OnModuleDestroy,
+  Optional,
+} from '@nestjs/common';
 import { portRange } from '../config/addresses.js';
 import { Config } from '../config/config.js';
 import type { Caller } from '../domain/caller.js';
@@ -6,6 +12,8 @@ import { QueueError } from '../domain/errors.js';
 import { LOG, type Log } from '../domain/log.js';
 import { EngineRegistry } from '../engine/migration/engine.registry.js';
 import { Drain } from '../http/request/drain.js';
+import { MetricsService } from '../metrics/metrics.service.js';
+import { AckLinks } from './ack-links.js';
 import { AddressRules } from './address-rules.js';
 import { signatureHeaders } from './message.js';
 import { Names } from './names.js';
@@ -44,7 +52,9 @@ export class PushService implements OnApplicationBootstrap, OnModuleDestroy {
     private readonly targets: TargetsService,
     private readonly seal: Seal,
     private readonly drain: Drain,
+    @Inject(AckLinks) private readonly links: AckLinks | null,
     @Inject(LOG) private readonly log: Log,
+    @Optional() private readonly metrics?: MetricsService,
   ) {
     const { push } = config;
     this.slots = new Slots(push.max_in_flight);
@@ -52,12 +62,20 @@ export class PushService implements OnApplicationBootstrap, OnModuleDestroy {
   }
 
   onApplicationBootstrap(): void {
-    const { sender, slots, log, seal, drain } = this;
+    const { sender, slots, log, seal, drain, links } = this;
     if (sender === null) return;
     for (const [pool, engine] of this.engines.entries()) {
       // While a pool moves, its jobs are in two places, and its targets cannot be changed.
       if (this.engines.extendedIfNotMoving(pool) === null) continue;
-      const pusher = new Pusher(engine, { sender, slots, log, seal, isClosing: () => drain.closing });
+      const pusher = new Pusher(engine, pool, {
+        sender,
+        slots,
+        log,
+        seal,
+        links,
+        metrics: this.metrics?.push,
+        isClosing: () => drain.closing,
+      });
       this.pushers.push(pusher);
       pusher.start();
     }

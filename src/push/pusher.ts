@@ -3,7 +3,7 @@ import type { QueueEngine } from '../engine/engine.js';
 import { queuesOf, type StoredTargets } from '../engine/queues/targets.js';
 import { TargetWorker, type WorkerParts, type WorkerTarget } from './target-worker.js';
 import type { Seal } from './seal.js';
-import { readBreaker, readTarget } from './target.js';
+import { originBreakersOf, readBreaker, readTarget } from './target.js';
 import { placeOf } from './targets.service.js';
 
 /** How often the targets are checked for changes, in milliseconds. */
@@ -12,7 +12,9 @@ const REFRESH_MS = 1_000;
 /** As long as a timer can be, in milliseconds: longer than any request. */
 const LONGEST_MS = 2_147_483_647;
 
-export type PusherParts = Omit<WorkerParts, 'engine' | 'namespace' | 'name'> & { readonly seal: Seal };
+export type PusherParts = Omit<WorkerParts, 'engine' | 'pool' | 'namespace' | 'name'> & {
+  readonly seal: Seal;
+};
 
 /** Pushes the jobs of one pool: a worker for each target that a queue is pushed to. */
 export class Pusher {
@@ -29,6 +31,7 @@ export class Pusher {
 
   constructor(
     private readonly engine: QueueEngine,
+    private readonly pool: string,
     private readonly parts: PusherParts,
   ) {}
 
@@ -87,7 +90,8 @@ export class Pusher {
       const all = stored as StoredTargets;
       const queues = queuesOf(all.queues, name);
       if (queues.length === 0) continue;
-      const given = [text, all.breakers.get(name) ?? '', ...queues].join('\n');
+      const breakers = [...all.breakers].filter(([of]) => of === name || of.startsWith(`${name} `)).flat();
+      const given = [text, ...breakers, ...queues].join('\n');
       const worker = workers.get(name);
       if (worker && this.given.get(worker) === given) continue;
       const known = this.workerTarget(namespace, name, text, all);
@@ -102,7 +106,10 @@ export class Pusher {
   }
 
   private startWorker(namespace: string, name: string, known: WorkerTarget): TargetWorker {
-    const worker = new TargetWorker({ ...this.parts, engine: this.engine, namespace, name }, known);
+    const worker = new TargetWorker(
+      { ...this.parts, engine: this.engine, pool: this.pool, namespace, name },
+      known,
+    );
     worker.start();
     return worker;
   }
@@ -123,7 +130,8 @@ export class Pusher {
       );
     }
     const breaker = readBreaker(stored.breakers.get(name));
-    return { target, secrets, queues: queuesOf(stored.queues, name), breaker };
+    const originBreakers = originBreakersOf(stored.breakers, name);
+    return { target, secrets, queues: queuesOf(stored.queues, name), breaker, originBreakers };
   }
 
   private get log(): Log {

@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { TargetSecrets } from './target.js';
 
@@ -31,6 +31,14 @@ export class Seal {
     const cipher = createCipheriv(CIPHER, this.key, iv).setAAD(Buffer.from(place));
     const sealed = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
     return MARK + Buffer.concat([iv, cipher.getAuthTag(), sealed]).toString('base64');
+  }
+
+  /** A signature that only servers with this key can make; what it is for begins the text. @throws {Error} without a key */
+  sign(text: string): Buffer {
+    if (this.key === null) throw new Error('there is no push.key_file');
+    // The key itself encrypts: signatures get one of their own.
+    const key = createHmac('sha256', this.key).update('pumphouse signatures').digest();
+    return createHmac('sha256', key).update(text).digest();
   }
 
   /** @returns null if it was sealed with another key, or for another place */

@@ -1,11 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { BYTES, CONTENT_TYPE, isJsonType, jsonOfData, PLAIN_JSON } from '../domain/content-type.js';
 import { QueueError } from '../domain/errors.js';
 import type { LeasedJob } from '../domain/job.js';
 import type { Log } from '../domain/log.js';
+import { PUSH_URL, pushUrlOf } from '../domain/push-url.js';
 import type { QueueEngine } from '../engine/engine.js';
+import type { PushMetrics, TargetSeries } from '../metrics/push-metrics.js';
 import { FailureCounter, SharedBreaker } from './breaker.js';
+import type { AckLinks } from './ack-links.js';
 import { messageOf } from './message.js';
+import { resultOf } from './result.js';
 import type { PushAnswer, Sender } from './sender.js';
 import { SendError } from './send-error.js';
 import type { Slots } from './slots.js';
@@ -20,10 +23,25 @@ export interface WorkerTarget {
   readonly secrets: TargetSecrets | null;
   readonly queues: readonly string[];
   readonly breaker: OpenBreaker | null;
+  readonly originBreakers: ReadonlyMap<string, OpenBreaker>;
+}
+
+/** Where a job goes. */
+interface Way {
+  readonly url: URL;
+  /** '' = to the URL of the target. */
+  readonly origin: string;
+}
+
+/** What watches one origin, or the URL of the target. */
+interface Watch {
+  readonly counter: FailureCounter;
+  readonly shared: SharedBreaker;
 }
 
 export interface WorkerParts {
   readonly engine: QueueEngine;
+  readonly pool: string;
   readonly namespace: string;
   readonly name: string;
   readonly sender: Sender;
@@ -31,6 +49,9 @@ export interface WorkerParts {
   readonly log: Log;
   /** True once the server lets no client wait any more. */
   readonly isClosing: () => boolean;
+  /** Null: this server makes no URLs that acknowledge. */
+  readonly links: AckLinks | null;
+  readonly metrics: PushMetrics | undefined;
 }
 
 /** How long one lease request waits for a job, in milliseconds. */
@@ -51,6 +72,13 @@ const TRIES = 5;
 /** Jobs whose releases are counted. */
 const MOST_COUNTED = 10_000;
 const FAR_MS = 2_147_483_647;
+/** How long a job is held back, at least, while another one shows whether its origin works again. */
+const HELD_MS = 1_000;
+const NOT_SENT = { isGone: false, isHealthy: null } as const;
+const HELD: Verdict = { action: 'release', group: '', message: '', ...NOT_SENT };
+const NOT_ALLOWED: Verdict = {
+  ...{ action: 'fail', group: 'blocked', message: 'the target has no such origin', ...NOT_SENT },
+};
 
 /**
  * Sends the jobs of a target's queues, one after another as slots get free. A job that is leased is settled here, under its
@@ -58,8 +86,8 @@ const FAR_MS = 2_147_483_647;
  */
 export class TargetWorker {
   private readonly key: string;
-  private readonly counter = new FailureCounter();
-  private readonly shared: SharedBreaker;
+  /** By origin, '' = the URL of the target. */
+  private readonly watches = new Map<string, Watch>();
   /** Jobs that are sent now, with what cuts their requests off. */
   private readonly underWay = new Map<Promise<void>, AbortController>();
   /** How often answers to this process released a job: the store gives a released job its attempt back, and has no count. */
@@ -73,9 +101,8 @@ export class TargetWorker {
     private readonly parts: WorkerParts,
     private known: WorkerTarget,
   ) {
-    const { engine, namespace, name } = parts;
+    const { namespace, name } = parts;
     this.key = `${namespace}/${name}`;
-    this.shared = new SharedBreaker(engine.extended.targets, namespace, name);
   }
 
   start(): void {
@@ -83,8 +110,12 @@ export class TargetWorker {
   }
 
   update(known: WorkerTarget): void {
-    if (this.known.breaker !== null && known.breaker === null) this.counter.forget();
+    const before = this.known;
     this.known = known;
+    for (const [origin, { counter }] of this.watches) {
+      if (breakerOf(before, origin) !== null && breakerOf(known, origin) === null) counter.forget();
+      if (origin !== '' && !known.target.origins.includes(origin)) this.watches.delete(origin);
+    }
     this.wake();
   }
 
@@ -118,7 +149,7 @@ export class TargetWorker {
         continue;
       }
       try {
-        isBusy = this.known.breaker
+        isBusy = this.waitsForOne
           ? await this.probe()
           : isBusy
             ? await this.leaseMany()
@@ -131,11 +162,27 @@ export class TargetWorker {
     }
   }
 
+  /** True while the breaker is open and all jobs go to one place; jobs of several origins are held back one by one. */
+  private get waitsForOne(): boolean {
+    return this.known.breaker !== null && this.known.target.origins.length === 0;
+  }
+
+  private watchOf(origin: string): Watch {
+    const { engine, namespace, name } = this.parts;
+    const watch = this.watches.get(origin) ?? {
+      counter: new FailureCounter(),
+      shared: new SharedBreaker(engine.extended.targets, namespace, name, origin),
+    };
+    this.watches.set(origin, watch);
+    return watch;
+  }
+
   /** How long nothing may be leased; 0 = it may. */
   private pauseMs(): number {
     const { target, secrets, queues, breaker } = this.known;
     if (target.pausedAtMs !== null || secrets === null || queues.length === 0) return FAR_MS;
-    if (breaker === null) return 0;
+    if (target.ack === 'later' && this.parts.links === null) return FAR_MS;
+    if (breaker === null || !this.waitsForOne) return 0;
     return Math.max(breaker.openUntilMs, breaker.probeUntilMs) - Date.now();
   }
 
@@ -189,9 +236,13 @@ export class TargetWorker {
       await this.rest(PAUSE_MS);
       return false;
     }
-    const nowMs = Date.now();
     const hasSlot = !this.isEnding && slots.tryTake(this.key, 1) > 0;
-    const isOurs = hasSlot && (await this.claim(nowMs));
+    if (hasSlot && job.attributes?.[PUSH_URL] !== undefined) {
+      // It says nothing of the target: jobs of this one may not name a URL.
+      this.begin(job);
+      return false;
+    }
+    const isOurs = hasSlot && (await this.claim(''));
     if (isOurs) {
       this.begin(job, true);
       // Its outcome closes the breaker, or opens it anew; both come back as a change of the target.
@@ -204,12 +255,35 @@ export class TargetWorker {
     return false;
   }
 
-  private async claim(nowMs: number): Promise<boolean> {
-    const untilMs = nowMs + this.known.target.timeoutMs + MORE_MS;
-    const isOurs = await this.shared.claimProbe(nowMs, untilMs).catch(() => false);
+  private async claim(origin: string): Promise<boolean> {
+    const nowMs = Date.now();
+    const probeUntilMs = nowMs + this.known.target.timeoutMs + MORE_MS;
+    const isOurs = await this.watchOf(origin)
+      .shared.claimProbe(nowMs, probeUntilMs)
+      .catch(() => false);
     const { breaker } = this.known;
-    if (isOurs && breaker) this.known = { ...this.known, breaker: { ...breaker, probeUntilMs: untilMs } };
+    if (isOurs && origin === '' && breaker)
+      this.known = { ...this.known, breaker: { ...breaker, probeUntilMs } };
     return isOurs;
+  }
+
+  /** Null: the job names a URL that the target does not allow. */
+  private wayOf({ attributes }: LeasedJob): Way | null {
+    const { target } = this.known;
+    const named = attributes?.[PUSH_URL];
+    if (named === undefined) return { url: new URL(target.url), origin: '' };
+    const url = pushUrlOf(named);
+    return url !== null && target.origins.includes(url.origin) ? { url, origin: url.origin } : null;
+  }
+
+  /** Whether a job of several origins may be sent now. @returns how long it is held back, 0 = it is sent */
+  private async holdMs({ origin }: Way): Promise<{ readonly ms: number; readonly isProbe: boolean }> {
+    const breaker = this.known.target.origins.length === 0 ? null : breakerOf(this.known, origin);
+    if (breaker === null) return { ms: 0, isProbe: false };
+    const openMs = breaker.openUntilMs - Date.now();
+    if (openMs > 0) return { ms: openMs, isProbe: false };
+    const isProbe = await this.claim(origin);
+    return { ms: isProbe ? 0 : HELD_MS * (1 + Math.random()), isProbe };
   }
 
   private lease(count: number, waitMs: number): Promise<LeasedJob[]> {
@@ -238,32 +312,60 @@ export class TargetWorker {
     this.underWay.set(work, cutting);
   }
 
-  private async push(job: LeasedJob, isProbe: boolean, cutting: AbortController): Promise<void> {
-    const { target } = this.known;
-    const { verdict, answer } = await this.send(job, cutting);
+  private async push(job: LeasedJob, isFirst: boolean, cutting: AbortController): Promise<void> {
+    const way = this.wayOf(job);
+    if (way === null) return this.settle(job, NOT_ALLOWED, null);
+    const hold = isFirst ? { ms: 0, isProbe: true } : await this.holdMs(way);
+    const series = this.series;
+    if (hold.ms > 0 && series) series.jobs.held.value += 1;
+    if (hold.ms > 0) return this.settle(job, { ...HELD, delayMs: Math.ceil(hold.ms) }, null);
+    const { isProbe } = hold;
+    const { counter, shared } = this.watchOf(way.origin);
+    const { verdict, answer } = await this.timed(() => this.send(job, way.url, cutting));
+    if (series) series.jobs[verdict.action].value += 1;
     this.countRelease(job.id, answer !== null && verdict.action === 'release');
     await this.settle(job, verdict, answer);
-    if (verdict.isGone) await this.pauseGone();
+    if (verdict.isGone && way.origin === '') await this.pauseGone();
     // A probe that was cut off says nothing: another server takes over when its time is up.
     if (verdict.isHealthy === null && (!isProbe || answer === null)) return;
     const isHealthy = verdict.isHealthy ?? true;
     const nowMs = Date.now();
-    const opens = this.counter.count(isHealthy, answer !== null, nowMs);
+    const opens = counter.count(isHealthy, answer !== null, nowMs);
     if (isProbe) {
-      this.counter.forget();
-      await this.shared.endProbe(isHealthy, nowMs);
-    } else if (opens && this.known.breaker === null) {
-      this.counter.forget();
-      await this.shared.open(nowMs);
+      counter.forget();
+      await shared.endProbe(isHealthy, nowMs);
+    } else if (opens && breakerOf(this.known, way.origin) === null) {
+      counter.forget();
+      if (series) series.opened.value += 1;
+      await shared.open(nowMs);
       this.parts.log.warn(
-        { target: this.key, host: new URL(target.url).host },
+        { target: this.key, host: way.url.host },
         'push: the target fails, its breaker opens',
       );
     }
   }
 
+  private get series(): TargetSeries | undefined {
+    const { metrics, pool, namespace, name } = this.parts;
+    return metrics?.of(pool, namespace, name);
+  }
+
+  private async timed<T>(send: () => Promise<T>): Promise<T> {
+    const { metrics, pool } = this.parts;
+    if (!metrics) return send();
+    const startMs = performance.now();
+    metrics.inFlight.value += 1;
+    try {
+      return await send();
+    } finally {
+      metrics.inFlight.value -= 1;
+      metrics.timeOf(pool).observe((performance.now() - startMs) / 1_000);
+    }
+  }
+
   private async send(
     job: LeasedJob,
+    url: URL,
     cutting: AbortController,
   ): Promise<{ readonly verdict: Verdict; readonly answer: PushAnswer | null }> {
     const { target, secrets } = this.known;
@@ -271,8 +373,8 @@ export class TargetWorker {
     try {
       if (secrets === null) throw new SendError('aborted', 'the secrets of the target cannot be read');
       const answer = await this.parts.sender.send({
-        ...messageOf(job, target, secrets, Date.now()),
-        ...{ url: new URL(target.url), method: target.method, timeoutMs: target.timeoutMs },
+        ...messageOf(job, target, secrets, Date.now(), this.ackUrlOf(job)),
+        ...{ url, method: target.method, timeoutMs: target.timeoutMs },
         maxAnswerBytes: MAX_ANSWER_BYTES,
         signal: cutting.signal,
       });
@@ -283,6 +385,12 @@ export class TargetWorker {
     } finally {
       stopHeartbeat();
     }
+  }
+
+  private ackUrlOf({ id, lease, queue }: LeasedJob): string | undefined {
+    const { pool, namespace, links } = this.parts;
+    if (this.known.target.ack !== 'later') return undefined;
+    return links?.urlOf({ pool, namespace, queue, id, lease });
   }
 
   private countRelease(id: string, isReleased: boolean): void {
@@ -327,12 +435,14 @@ export class TargetWorker {
     const { id, lease, queue } = job;
     const { action, group, message, delayMs } = verdict;
     const delay = delayMs === undefined ? {} : { delayMs };
-    if (action === 'release') await engine.native.release(namespace, { id, lease, ...delay });
+    // For as long as its own ttr says: so long the target has to acknowledge it.
+    if (action === 'keep') await engine.native.heartbeat(namespace, { id, lease });
+    else if (action === 'release') await engine.native.release(namespace, { id, lease, ...delay });
     else if (action === 'retry')
       await engine.native.retry(namespace, { id, lease, group, message, ...delay });
     else if (action === 'fail') await engine.native.fail(namespace, { id, lease, group, message });
     else {
-      const result = job.extended && answer ? resultOf(answer) : null;
+      const result = job.extended && answer?.isWhole ? resultOf(answer.body, typeOf(answer)) : null;
       if (result === null) await engine.ack(namespace, queue, id, lease);
       else await engine.native.complete(namespace, [{ id, lease, queue, result }]);
     }
@@ -348,17 +458,13 @@ export class TargetWorker {
   }
 }
 
-/** The result of a job that keeps one; null if the answer has no body, or not all of it came. */
-function resultOf({
-  body,
-  headers,
-  isWhole,
-}: PushAnswer): { readonly body: Buffer; readonly contentType: string } | null {
-  if (!isWhole || body.length === 0) return null;
-  const given = headers.get('content-type') ?? BYTES;
-  const contentType = CONTENT_TYPE.test(given) && !headers.has('content-encoding') ? given : BYTES;
-  if (!isJsonType(contentType)) return { body, contentType };
-  return { body, contentType: jsonOfData(body, PLAIN_JSON) ? PLAIN_JSON : BYTES };
+/** A body that came compressed is not unpacked: it is kept as bytes. */
+function typeOf({ headers }: PushAnswer): string | undefined {
+  return headers.has('content-encoding') ? undefined : headers.get('content-type');
+}
+
+function breakerOf({ breaker, originBreakers }: WorkerTarget, origin: string): OpenBreaker | null {
+  return origin === '' ? breaker : (originBreakers.get(origin) ?? null);
 }
 
 function isLost(error: unknown): boolean {

@@ -4,14 +4,19 @@ export type Action = (typeof ACTIONS)[number];
 export const METHODS = ['POST', 'PUT', 'PATCH'] as const;
 /** `raw`: the bytes of the job. `job`: a JSON object with the job's fields. */
 export const BODIES = ['raw', 'job'] as const;
+/** Whether a 202 acknowledges a job, or the target does it later. */
+export const ACKS = ['response', 'later'] as const;
 export const SIGNATURES = ['standard', 'none'] as const;
 
 /** Where jobs are pushed to, as it is stored; without what is secret. */
 export interface Target {
   readonly url: string;
+  /** Origins of the URLs that its jobs may name. */
+  readonly origins: readonly string[];
   readonly method: (typeof METHODS)[number];
   readonly timeoutMs: number;
   readonly body: (typeof BODIES)[number];
+  readonly ack: (typeof ACKS)[number];
   readonly sign: (typeof SIGNATURES)[number];
   /** By status (`404`) or class (`4xx`). */
   readonly onStatus: Readonly<Record<string, Action>>;
@@ -50,6 +55,8 @@ export interface TargetView extends Target {
   readonly name: string;
   readonly queues: readonly string[];
   readonly breaker: OpenBreaker | null;
+  /** Those of its origins, where they are open. */
+  readonly originBreakers: ReadonlyMap<string, OpenBreaker>;
 }
 
 export interface StoredTarget {
@@ -64,6 +71,25 @@ export function storedText({ target, sealed }: StoredTarget): string {
 
 export function readTarget(text: string): StoredTarget {
   return JSON.parse(text) as StoredTarget;
+}
+
+/** The name under which the breaker of an origin is stored; '' = that of the target's own URL. */
+export function breakerName(target: string, origin: string): string {
+  return origin === '' ? target : `${target} ${origin}`;
+}
+
+/** The open breakers of a target's origins. @param breakers by name, as stored */
+export function originBreakersOf(
+  breakers: ReadonlyMap<string, string>,
+  target: string,
+): ReadonlyMap<string, OpenBreaker> {
+  const start = `${target} `;
+  const found = new Map<string, OpenBreaker>();
+  for (const [name, text] of breakers) {
+    const breaker = name.startsWith(start) ? readBreaker(text) : null;
+    if (breaker !== null) found.set(name.slice(start.length), breaker);
+  }
+  return found;
 }
 
 export function readBreaker(text: string | undefined): OpenBreaker | null {

@@ -1,11 +1,13 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import type { Caller } from '../domain/caller.js';
 import { notFound, QueueError } from '../domain/errors.js';
+import { LOG, type Log } from '../domain/log.js';
 import { queuesOf, type StoredTargets, type Targets } from '../engine/queues/targets.js';
 import { EngineRegistry } from '../engine/migration/engine.registry.js';
 import { newSecret } from './signature.js';
 import { Seal } from './seal.js';
 import {
+  originBreakersOf,
   readBreaker,
   readTarget,
   storedText,
@@ -20,7 +22,10 @@ const MOST_TARGETS = 1_000;
 /** What a caller sets; what is left out keeps its value, or has its default. */
 export interface TargetChanges {
   readonly config: Partial<
-    Pick<Target, 'url' | 'method' | 'timeoutMs' | 'body' | 'sign' | 'onStatus' | 'maxRetryAfterMs'>
+    Pick<
+      Target,
+      'url' | 'origins' | 'method' | 'timeoutMs' | 'body' | 'ack' | 'sign' | 'onStatus' | 'maxRetryAfterMs'
+    >
   >;
   readonly headers?: TargetSecrets['headers'] | undefined;
   readonly secret?: string | undefined;
@@ -32,10 +37,14 @@ export interface ChangedTarget {
   readonly secret: string | null;
 }
 
+type Place = Pick<Caller, 'pool' | 'namespace'>;
+
 const DEFAULTS = {
+  origins: [],
   method: 'POST',
   timeoutMs: 30_000,
   body: 'raw',
+  ack: 'response',
   sign: 'standard',
   onStatus: {},
   maxRetryAfterMs: 3_600_000,
@@ -47,6 +56,7 @@ export class TargetsService {
   constructor(
     private readonly engines: EngineRegistry,
     private readonly seal: Seal,
+    @Inject(LOG) private readonly log: Log,
   ) {}
 
   /** All targets of the namespace by name. @throws {QueueError} `pool_moving`, an error of the store */
@@ -66,7 +76,7 @@ export class TargetsService {
    * @throws {QueueError} `invalid_argument`: there are too many; `pool_moving`
    */
   put(caller: Caller, name: string, { config, headers = {}, secret }: TargetChanges): Promise<ChangedTarget> {
-    return this.alter(caller, name, (known, secrets) => {
+    return this.alter(caller, 'target.put', name, (known, secrets) => {
       const first = secrets === null ? (secret ?? newSecret()) : secret;
       return {
         target: {
@@ -84,7 +94,7 @@ export class TargetsService {
 
   /** Changes what is given. @throws {QueueError} `target_not_found`, `pool_moving` */
   change(caller: Caller, name: string, { config, headers, secret }: TargetChanges): Promise<ChangedTarget> {
-    return this.alter(caller, name, (known, secrets) => {
+    return this.alter(caller, 'target.update', name, (known, secrets) => {
       if (known === null || secrets === null) throw notFound('target', name);
       return {
         target: { ...known, ...config, ...(secret === undefined ? {} : NO_OLD) },
@@ -108,7 +118,7 @@ export class TargetsService {
     name: string,
     { keepOldMs, secret = newSecret() }: { readonly keepOldMs: number; readonly secret?: string | undefined },
   ): Promise<ChangedTarget> {
-    return this.alter(caller, name, (known, secrets) => {
+    return this.alter(caller, 'target.rotate', name, (known, secrets) => {
       if (known === null || secrets === null) throw notFound('target', name);
       const keeps = keepOldMs > 0;
       return {
@@ -126,9 +136,7 @@ export class TargetsService {
 
   /** Ends a pause, and closes the breaker. @throws {QueueError} `target_not_found`, `pool_moving` */
   async resume(caller: Caller, name: string): Promise<TargetView> {
-    await this.store(caller.pool).change(caller.namespace, ({ breakers }) =>
-      breakers.has(name) ? { part: 'breakers', name, value: null } : null,
-    );
+    await this.closeBreakers(caller, name);
     return this.setPause(caller, name, null);
   }
 
@@ -142,9 +150,20 @@ export class TargetsService {
         throw new QueueError('target_in_use', `queue ${queue} is pushed to target ${name}`);
       return { part: 'targets', name, value: null };
     });
-    await store.change(namespace, ({ targets, breakers }) =>
-      breakers.has(name) && !targets.has(name) ? { part: 'breakers', name, value: null } : null,
-    );
+    await this.closeBreakers({ pool, namespace }, name);
+    this.audit('target.delete', { pool, namespace }, name);
+  }
+
+  /** Closes the breakers of a target and of its origins: each is a change of its own. */
+  private async closeBreakers({ pool, namespace }: Place, target: string): Promise<void> {
+    for (let isDone = false; !isDone;) {
+      isDone = true;
+      await this.store(pool).change(namespace, ({ breakers }) => {
+        const name = [...breakers.keys()].find((one) => one === target || one.startsWith(`${target} `));
+        isDone = name === undefined;
+        return name === undefined ? null : { part: 'breakers', name, value: null };
+      });
+    }
   }
 
   /** What is needed to send to a target. @throws {QueueError} `target_not_found`, `pool_moving`; `internal`: another key */
@@ -168,11 +187,13 @@ export class TargetsService {
       if (text === undefined) throw notFound('target', name);
       return { part: 'targets', name, value: withPause(text, reason) };
     });
+    this.audit(reason === null ? 'target.resume' : 'target.pause', { pool, namespace }, name);
     return viewOf(stored, name);
   }
 
   private async alter(
     { pool, namespace }: Caller,
+    action: string,
     name: string,
     change: (
       known: Target | null,
@@ -200,7 +221,13 @@ export class TargetsService {
       const value = storedText({ target: { ...target, headerNames, updatedAtMs: Date.now() }, sealed });
       return { part: 'targets', name, value };
     });
+    this.audit(action, { pool, namespace }, name);
     return { view: viewOf(stored, name), secret };
+  }
+
+  /** A line as the admin port writes it for tokens. */
+  private audit(action: string, { pool, namespace }: Place, target: string): void {
+    this.log.info({ audit: action, pool, namespace, target }, 'audit');
   }
 
   private opened(sealed: string, namespace: string, name: string): TargetSecrets {
@@ -251,5 +278,6 @@ function viewOf(stored: StoredTargets, name: string): TargetView {
     name,
     queues: queuesOf(stored.queues, name),
     breaker: readBreaker(stored.breakers.get(name)),
+    originBreakers: originBreakersOf(stored.breakers, name),
   };
 }

@@ -1,4 +1,4 @@
-import { Controller, Delete, Get, Patch, Post, Put, UseGuards } from '@nestjs/common';
+import { Controller, Delete, Get, Inject, Patch, Post, Put, UseGuards } from '@nestjs/common';
 import { Access } from '../auth/access.js';
 import { TokenGuard } from '../auth/token.guard.js';
 import { Config } from '../config/config.js';
@@ -19,6 +19,7 @@ import {
   TargetsAnswer,
   TestAnswer,
 } from './dto.v1.js';
+import { AckLinks } from './ack-links.js';
 import { PushService } from './push.service.js';
 import { changedTargetAnswer, changesOf, secretOf, targetAnswer, testAnswer } from './targets.v1.js';
 import { TargetsService } from './targets.service.js';
@@ -40,6 +41,7 @@ export class V1TargetsController {
     private readonly targets: TargetsService,
     private readonly push: PushService,
     private readonly config: Config,
+    @Inject(AckLinks) private readonly links: AckLinks | null,
   ) {}
 
   @Get()
@@ -83,7 +85,11 @@ export class V1TargetsController {
   })
   async put(@Incoming() context: RequestContext, @InPath('name') name: string): Promise<void> {
     checkName(name);
-    const changes = changesOf(await fieldsIn(context, LIMIT, TargetFields), this.config.push);
+    const changes = changesOf(
+      await fieldsIn(context, LIMIT, TargetFields),
+      this.config.push,
+      this.links !== null,
+    );
     reply(context, 200, changedTargetAnswer(await this.targets.put(context.caller, name, changes)));
   }
 
@@ -99,7 +105,11 @@ export class V1TargetsController {
     errors: ['target_not_found', 'pool_moving'],
   })
   async change(@Incoming() context: RequestContext, @InPath('name') name: string): Promise<void> {
-    const changes = changesOf(await fieldsIn(context, LIMIT, TargetChangeFields), this.config.push);
+    const changes = changesOf(
+      await fieldsIn(context, LIMIT, TargetChangeFields),
+      this.config.push,
+      this.links !== null,
+    );
     reply(context, 200, changedTargetAnswer(await this.targets.change(context.caller, name, changes)));
   }
 

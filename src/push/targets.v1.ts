@@ -1,4 +1,5 @@
 import type { PushConfig } from '../config/config.js';
+import { pushUrlOf } from '../domain/push-url.js';
 import { isoTime, isoTimeOrNull } from '../http/answer/reply.js';
 import type { Plain } from '../http/fields/field.js';
 import { given } from '../http/fields/given.js';
@@ -20,15 +21,35 @@ const OWN_PREFIX = /^(?:webhook-|pumphouse-)/;
 const HEADER_VALUE = /^[\t\x20-\x7e]*$/;
 
 /** Builds a change from a request. @throws {InputError} naming the fields that are wrong */
-export function changesOf(fields: TargetChangeFields, config: PushConfig): TargetChanges {
+export function changesOf(
+  fields: TargetChangeFields,
+  config: PushConfig,
+  canAckLater: boolean,
+): TargetChanges {
   const problems = new Problems();
-  const { url, method, timeout_ms, body, sign, on_status, max_retry_after_ms, headers, secret } = fields;
+  const {
+    url,
+    origins,
+    method,
+    timeout_ms,
+    body,
+    ack,
+    sign,
+    on_status,
+    max_retry_after_ms,
+    headers,
+    secret,
+  } = fields;
+  if (ack === 'later' && !canAckLater)
+    problems.add('ack', 'can be later only with server.public_url and push.key_file');
   const changes: TargetChanges = {
     config: given<Partial<Target>>({
       url: url === undefined ? undefined : urlOf(url, config, problems),
+      origins: origins && originsOf(origins, config, problems),
       method,
       timeoutMs: timeout_ms,
       body,
+      ack,
       sign,
       onStatus: on_status,
       maxRetryAfterMs: max_retry_after_ms,
@@ -66,6 +87,18 @@ function urlOf(text: string, { allow_http }: PushConfig, problems: Problems): st
   return url.href;
 }
 
+function originsOf(
+  origins: readonly string[],
+  { allow_http }: PushConfig,
+  problems: Problems,
+): readonly string[] {
+  const isAllowed = (one: string): boolean =>
+    one.startsWith(allow_http ? 'http' : 'https:') && pushUrlOf(one)?.origin === one;
+  if (!origins.every(isAllowed))
+    problems.add('origins', 'must be origins as https://api.example, in lower case, without a path');
+  return origins;
+}
+
 function headersOf(headers: Readonly<Record<string, string>>, problems: Problems): Record<string, string> {
   const byName: Record<string, string> = {};
   for (const [name, value] of Object.entries(headers)) {
@@ -83,15 +116,21 @@ export function targetAnswer(view: TargetView): Plain<TargetAnswer> {
   return {
     name: view.name,
     url: view.url,
+    origins: view.origins,
     method: view.method,
     header_names: view.headerNames,
     timeout_ms: view.timeoutMs,
     body: view.body,
+    ack: view.ack,
     sign: view.sign,
     on_status: view.onStatus,
     max_retry_after_ms: view.maxRetryAfterMs,
     queues: view.queues,
     breaker: breakerAnswer(view.breaker, Date.now()),
+    origin_breakers: [...view.originBreakers].map(([origin, breaker]) => ({
+      origin,
+      ...breakerAnswer(breaker, Date.now()),
+    })),
     paused_at: isoTimeOrNull(view.pausedAtMs),
     pause_reason: view.pauseReason,
     old_secret_until: isoTimeOrNull(view.oldSecretUntilMs),

@@ -22,7 +22,7 @@ function verdict(
     ...{ status, body: Buffer.from(body), isWhole: true, bodyError: null, tookMs: 1 },
     headers: new Map(Object.entries(headers)),
   };
-  return verdictOfAnswer(answer, { onStatus, maxRetryAfterMs: HOUR }, releases, NOW);
+  return verdictOfAnswer(answer, { onStatus, maxRetryAfterMs: HOUR, ack: 'response' }, releases, NOW);
 }
 
 describe('what an answer means', () => {

@@ -4,7 +4,8 @@ import type { Action, Target } from './target.js';
 
 /** What becomes of a job after a request. */
 export interface Verdict {
-  readonly action: Action;
+  /** `keep`: the target acknowledges it later; its lease goes on. */
+  readonly action: Action | 'keep';
   /** For the record of the failure; empty with `ack`. */
   readonly group: string;
   readonly message: string;
@@ -16,6 +17,7 @@ export interface Verdict {
   readonly isHealthy: boolean | null;
 }
 
+const ACCEPTED = 202;
 const TOO_MANY = 429;
 const GONE = 410;
 const UNAVAILABLE = 503;
@@ -32,12 +34,15 @@ const SHOWN_BYTES = 1_024;
 /** @param releases how often answers have released the job before */
 export function verdictOfAnswer(
   { status, headers, body }: PushAnswer,
-  target: Pick<Target, 'onStatus' | 'maxRetryAfterMs'>,
+  target: Pick<Target, 'onStatus' | 'maxRetryAfterMs' | 'ack'>,
   releases: number,
   nowMs: number,
 ): Verdict {
   const retryAfterMs = retryAfterOf(headers.get('retry-after'), nowMs, target.maxRetryAfterMs);
   const chosen = target.onStatus[String(status)] ?? target.onStatus[`${String(status)[0] ?? ''}xx`];
+  if (status === ACCEPTED && chosen === undefined && target.ack === 'later') {
+    return { action: 'keep', group: '', message: '', isGone: false, isHealthy: true };
+  }
   const action = chosen ?? usualAction(status, retryAfterMs !== null);
   const shown = body.subarray(0, SHOWN_BYTES).toString();
   const verdict: Verdict = {

@@ -1,6 +1,7 @@
 import type { NewJob } from '@pumphouse/client';
 import type { NewExtendedJob } from '../domain/extended-job.js';
 import { QueueError } from '../domain/errors.js';
+import { PUSH_URL_RULE, pushUrlOf, withPushUrl } from '../domain/push-url.js';
 import { newData } from './payload.js';
 
 /**
@@ -10,7 +11,7 @@ import { newData } from './payload.js';
  * @throws {QueueError} `invalid_argument`: options that exclude each other
  */
 export function engineJobOf(job: NewJob): NewExtendedJob {
-  const { runAt, unique, data, json, contentType, ...options } = job;
+  const { runAt, unique, push, data, json, contentType, ...options } = job;
   const { delayMs, ttlMs = 0 } = options;
   if (runAt !== undefined && delayMs !== undefined) throw invalid('give one of `delayMs` and `runAt`');
   if (ttlMs > 0 && ttlMs < (delayMs ?? 0)) throw invalid('ttlMs is 0, or at least delayMs');
@@ -19,6 +20,11 @@ export function engineJobOf(job: NewJob): NewExtendedJob {
     ...newData({ data, json, contentType }),
   };
   if (runAt !== undefined) made.dueMs = timeOf(runAt);
+  if (push !== undefined) {
+    const url = pushUrlOf(push.url);
+    if (url === null) throw invalid(`push.url ${PUSH_URL_RULE}`);
+    Object.assign(made, withPushUrl(url, options));
+  }
   if (unique !== undefined) made.unique = { mode: 'existing', ...unique };
   return made;
 }

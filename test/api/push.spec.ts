@@ -42,7 +42,11 @@ describe('HTTP push', () => {
   beforeAll(async () => {
     const file = join(mkdtempSync(join(tmpdir(), 'pumphouse-push-')), 'key');
     writeFileSync(file, `${randomBytes(32).toString('base64')}\n`);
-    app = await TestApp.start({ ...PUSH, PUMPHOUSE_PUSH__KEY_FILE: file });
+    app = await TestApp.start({
+      ...PUSH,
+      PUMPHOUSE_PUSH__KEY_FILE: file,
+      PUMPHOUSE_SERVER__PUBLIC_URL: 'https://queue.example/base/',
+    });
     check = answerCheck((await app.get('/v1/openapi.json', { token: null })).json);
     receiver = await Receiver.start();
     redis = new Redis(testRedisUrl(), { protocol: 2 });
@@ -138,6 +142,7 @@ describe('HTTP push', () => {
       ['a line break in a header', { url: 'https://example.com/', headers: { a: 'b\r\nc: d' } }],
       ['a header twice', { url: 'https://example.com/', headers: { a: 'b', A: 'c' } }],
       ['a short secret', { url: 'https://example.com/', secret: 'whsec_YWJj' }],
+      ['an unknown way to acknowledge', { url: 'https://example.com/', ack: 'never' }],
       ['an unknown action', { url: 'https://example.com/', on_status: { '404': 'ignore' } }],
       ['an unknown status', { url: 'https://example.com/', on_status: { '700': 'fail' } }],
       ['a field that is not known', { url: 'https://example.com/', retries: 3 }],
@@ -236,6 +241,29 @@ describe('HTTP push', () => {
       expect(await redis.keys(`{${ns}}*`)).toEqual([]);
       expect(await redis.sismember('pumphouse:pushed', ns)).toBe(0);
     });
+  });
+
+  it('is counted by target, and its changes are in the audit log', async () => {
+    const { queue, name } = await pushed();
+    await publish(queue);
+    receiver.respond = answerWith(503);
+    const failed = await publish(queue, { tries: 1 });
+    await stateOf(failed, 'dead');
+    await given('POST', `targets/${name}/pause`);
+    const { text } = await app.admin('GET', '/metrics');
+    const of = `pool="default",namespace="${app.namespace}",target="${name}"`;
+
+    expect(text).toContain(`pumphouse_push_jobs_total{${of},outcome="retry"} `);
+    expect(text).toContain(`pumphouse_push_jobs_total{${of},outcome="held"} 0`);
+    expect(text).toContain(`pumphouse_push_breakers_opened_total{${of}} 0`);
+    expect(text).toMatch(/pumphouse_push_seconds_count\{pool="default"\} [1-9]/);
+    expect(text).toContain('pumphouse_push_in_flight 0');
+    const lines = app.log.filter(({ message, details }) => message === 'audit' && 'target' in details);
+    expect(lines.map(({ details }) => details).slice(-2)).toEqual(
+      ['target.put', 'target.pause'].map((audit) => ({
+        ...{ audit, pool: 'default', namespace: app.namespace, target: name },
+      })),
+    );
   });
 
   describe('a request', () => {
@@ -458,6 +486,244 @@ describe('HTTP push', () => {
       await waitFor(() => ids.every((id) => receiver.of(id).length === 1), 10_000);
       expect(await redis.hexists(key, field)).toBe(0);
       await other.stop();
+    });
+  });
+
+  describe('a job that names a URL', () => {
+    let second: Receiver;
+    beforeAll(async () => {
+      second = await Receiver.start();
+    });
+    afterAll(() => second.stop());
+    beforeEach(() => {
+      second.respond = (response) => void response.end('ok');
+    });
+
+    it('is sent there, signed, if its origin is one of the target', async () => {
+      const { queue, name, secret } = await pushed({ origins: [second.origin] });
+      const url = `${second.origin}/orders/17?a=b`;
+      const id = await publish(queue, { push: { url }, attributes: { own: 'x' } });
+      await waitFor(() => second.of(id).length === 1, 5_000);
+      const [{ headers, body, url: path }] = second.of(id) as [Received];
+
+      expect(path).toBe('/orders/17?a=b');
+      expect(receiver.of(id)).toEqual([]);
+      expect(new Webhook(secret).verify(body, headers as Record<string, string>)).toEqual({ n: 1 });
+      expect(await target(name)).toMatchObject({ origins: [second.origin], origin_breakers: [] });
+      const other = await publish(queue);
+      await waitFor(() => receiver.of(other).length === 1, 5_000);
+    });
+
+    it.each<[string, (origin: string) => string, boolean]>([
+      ['of another port', () => 'http://127.0.0.1:1/', true],
+      [
+        'whose name begins as the origin does',
+        (origin) => origin.replace('127.0.0.1', '127.0.0.1.evil.example'),
+        true,
+      ],
+      ['of another scheme', (origin) => `${origin.replace('http:', 'https:')}/`, true],
+      ['of a target without origins', (origin) => `${origin}/hook`, false],
+    ])('%s fails at once, and is not sent', async (_what, url, hasOrigins) => {
+      const { queue } = await pushed(hasOrigins ? { origins: [second.origin] } : {});
+      const before = second.received.length;
+      const id = await publish(queue, { push: { url: url(second.origin) }, tries: 9 });
+
+      expect(await stateOf(id, 'dead')).toMatchObject({ attempts: 1, failure: { group: 'blocked' } });
+      expect(second.received.length).toBe(before);
+    });
+
+    it.each([
+      ['push', { url: 'ftp://a.example/' }],
+      ['push', { url: 'http://a:b@a.example/' }],
+      ['push', { url: 'http://a.example/#a' }],
+      ['push', {}],
+      ['attributes', { 'push/url': 'http://a.example/' }],
+    ])('is refused with %s of %j', async (field, value) => {
+      expect((await call('POST', 'jobs', { queue: 'q', [field]: value })).status).toBe(400);
+    });
+
+    it.each([
+      ['example.com'],
+      ['https://a.example/'],
+      ['https://A.example'],
+      ['https://a:b@a.example'],
+      ['*'],
+    ])('finds no target with the origin %s', async (origin) => {
+      const body = { url: receiver.url, origins: [origin] };
+      expect((await call('PUT', `targets/${fresh('t')}`, body)).status).toBe(400);
+    });
+
+    it('needs the permission push, however it is made', async () => {
+      const path = `/token/${app.namespace}?description=d&verbs=publish,consume,admin`;
+      const { token } = (await app.admin('POST', path)).json as { token: string };
+      const job = { queue: 'q', push: { url: 'https://a.example/' } };
+      const recurring = { schedule: { every_ms: 60_000 }, job };
+      for (const [method, to, body] of [
+        ['POST', 'jobs', job],
+        ['POST', 'jobs', { jobs: [{ queue: 'q' }, job] }],
+        ['PUT', `jobs/${fresh('j')}`, job],
+        ['PUT', 'recurring/r', recurring],
+      ] as const) {
+        expect((await call(method, to, body, token)).json).toMatchObject({ code: 'verb_missing' });
+      }
+    });
+
+    it('waits while the breaker of its origin is open, without a try; then one is sent, and the others', async () => {
+      const { queue, name } = await pushed({ origins: [receiver.origin, second.origin] });
+      await sleep(1_100);
+      const key = `{${app.namespace}}:targets`;
+      const breaker = { openUntilMs: Date.now() + 3_000, openings: 1, probeUntilMs: 0 };
+      await redis.hset(key, `b:${name} ${second.origin}`, JSON.stringify(breaker));
+      await redis.hincrby(key, 'v', 1);
+      await sleep(1_200);
+      expect(await given('GET', `targets/${name}`)).toMatchObject({
+        origin_breakers: [{ origin: second.origin, state: 'open', openings: 1 }],
+      });
+      const held: (() => void)[] = [];
+      second.respond = (response) => void held.push(() => void response.end());
+      const ids: string[] = [];
+      for (let i = 0; i < 5; i++) {
+        ids.push(await publish(queue, { push: { url: second.url }, tries: 1, retention_ms: 60_000 }));
+      }
+      const other = await publish(queue, { push: { url: receiver.url } });
+      await waitFor(() => receiver.of(other).length === 1, 1_500);
+      await waitFor(async () => (await job(ids[4]!)).state === 'scheduled', 1_000);
+      expect(await job(ids[4]!)).toMatchObject({ attempts: 0, tries_left: 1 });
+      expect(ids.flatMap((id) => second.of(id))).toEqual([]);
+
+      await waitFor(() => held.length > 0, 6_000);
+      await sleep(1_500);
+      expect(held).toHaveLength(1);
+      second.respond = (response) => void response.end();
+      held[0]!();
+      for (const id of ids) await waitFor(async () => (await job(id)).state === 'done', 10_000);
+      expect(await target(name)).toMatchObject({ origin_breakers: [] });
+    });
+
+    it('counts against the breaker of its origin alone', async () => {
+      const { queue, name } = await pushed({ origins: [receiver.origin, second.origin] });
+      second.respond = (response) => response.destroy();
+      const options = { tries: 3, retry: { kind: 'fixed', delay_ms: 50 } };
+      for (let i = 0; i < 4; i++) await publish(queue, { push: { url: second.url }, ...options });
+      const isOpen = async (): Promise<boolean> =>
+        (await given<{ origin_breakers: object[] }>('GET', `targets/${name}`)).origin_breakers.length === 1;
+      await waitFor(isOpen, 10_000);
+      const id = await publish(queue, { push: { url: receiver.url } });
+      const own = await publish(queue);
+      await waitFor(() => receiver.of(id).length + receiver.of(own).length === 2, 5_000);
+      expect(await target(name)).toMatchObject({ breaker: { state: 'closed' } });
+
+      await given('POST', `targets/${name}/resume`);
+      expect(await isOpen()).toBe(false);
+    });
+
+    it('is bounded with those of its origin by max_running_per_key', async () => {
+      const { queue } = await pushed({ origins: [receiver.origin, second.origin] });
+      await given('PATCH', `queues/${queue}`, { max_running_per_key: 1 });
+      const held: (() => void)[] = [];
+      receiver.respond = (response, { headers }) => {
+        // Jobs of the other tests may still come.
+        if (headers['pumphouse-queue'] !== queue) response.end();
+        else held.push(() => void response.end());
+      };
+      second.respond = receiver.respond;
+      for (const one of [receiver, second, receiver, second])
+        await publish(queue, { push: { url: one.url } });
+      await waitFor(() => held.length === 2, 5_000);
+      await sleep(500);
+      expect(held).toHaveLength(2);
+      for (const end of held) end();
+      await waitFor(() => held.length === 4, 5_000);
+      for (const end of held) end();
+    });
+  });
+
+  describe('a target that acknowledges later', () => {
+    /** Leases of its queues last a while. */
+    async function later(ttr_ms: number): Promise<string> {
+      const { queue } = await pushed({ ack: 'later' });
+      await given('PATCH', `queues/${queue}`, { defaults: { ttr_ms } });
+      receiver.respond = answerWith(202);
+      return queue;
+    }
+    const linkOf = ({ headers }: Received): string =>
+      String(headers['pumphouse-ack-url']).replace('https://queue.example/base', '');
+    const follow = (link: string, body = '', type?: string): Promise<Answer> =>
+      app.call('POST', link, { token: null, body, ...(type ? { headers: { 'content-type': type } } : {}) });
+    const first = async (id: string): Promise<Received> => {
+      await waitFor(() => receiver.of(id).length === 1, 5_000);
+      return receiver.of(id)[0]!;
+    };
+
+    it('keeps the job until it calls the URL, without a token and once', async () => {
+      const queue = await later(60_000);
+      const id = await publish(queue, { retention_ms: 60_000 });
+      const received = await first(id);
+      expect(received.headers['pumphouse-ack-url']).toMatch(
+        /^https:\/\/queue\.example\/base\/push\/ack\?token=/,
+      );
+      await sleep(300);
+      expect(await job(id)).toMatchObject({ state: 'leased', attempts: 1 });
+
+      const link = linkOf(received);
+      expect((await follow(link, '{"sum":3}', 'application/json')).status).toBe(204);
+      expect(await job(id)).toMatchObject({ state: 'done', result: { data: { sum: 3 } } });
+      expect(await follow(link)).toMatchObject({ status: 409, json: { code: 'lease_lost' } });
+      expect(JSON.stringify(app.log)).not.toContain(link.split('=')[1]);
+    });
+
+    it('may leave the result out, also for a job of lmstfy', async () => {
+      const queue = await later(60_000);
+      const id = await app.publish(queue, 'x');
+      expect((await follow(linkOf(await first(id)))).status).toBe(204);
+      expect((await call('GET', `jobs/${id}`)).status).toBe(404);
+    });
+
+    it('gets the job again when its lease ends; the old URL does nothing then', async () => {
+      const queue = await later(500);
+      const id = await publish(queue, { tries: 2, retention_ms: 60_000 });
+      const old = linkOf(await first(id));
+      await waitFor(() => receiver.of(id).length === 2, 10_000);
+      expect((await follow(old)).json).toMatchObject({ code: 'lease_lost' });
+      expect((await job(id)).state).not.toBe('done');
+    });
+
+    it('cannot change the URL', async () => {
+      const queue = await later(60_000);
+      const id = await publish(queue, { retention_ms: 60_000 });
+      const [path = '', token = ''] = linkOf(await first(id)).split('=');
+      const [text = '', signature = ''] = token.split('.');
+      const other = Buffer.from(Buffer.from(text, 'base64url').toString().replace(queue, 'other'));
+      for (const bad of [
+        ...['', '.', text, `${text}.`, `.${signature}`, `${text}.${signature.slice(1)}`, `${text}.AAAA`],
+        `${other.toString('base64url')}.${signature}`,
+      ]) {
+        expect(await follow(`${path}=${bad}`)).toMatchObject({
+          status: 401,
+          json: { code: 'token_invalid' },
+        });
+      }
+      expect((await app.call('POST', '/push/ack', { token: null })).status).toBe(401);
+      expect((await job(id)).state).toBe('leased');
+    });
+
+    it('has any other answer mean what it means to all', async () => {
+      const queue = await later(60_000);
+      receiver.respond = answerWith(200);
+      const id = await publish(queue, { retention_ms: 60_000 });
+      await stateOf(id, 'done');
+      receiver.respond = answerWith(500);
+      const failed = await publish(queue, { tries: 1 });
+      await stateOf(failed, 'dead');
+    });
+
+    it('needs a URL and a key of the server', async () => {
+      const bare = await TestApp.start({ ...PUSH, PUMPHOUSE_SERVER__PUBLIC_URL: 'https://queue.example' });
+      const body = JSON.stringify({ url: receiver.url, ack: 'later' });
+      const answer = await bare.call('PUT', `/v1/${bare.namespace}/targets/t`, { body });
+      const linked = await bare.call('POST', '/push/ack?token=a.b', { token: null });
+      await bare.stop();
+      expect([answer.status, linked.status]).toEqual([400, 401]);
     });
   });
 

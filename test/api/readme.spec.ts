@@ -39,7 +39,7 @@ describe('the quick start of the README', () => {
           ...[/"state":"ready","existing":false/, /"state":"ready","existing":false/, /"length":1,/],
           ...[/"state":"ready"/, /"state":"leased".*"tries_left":0/],
           ...[/"state":"dead".*"attempts":1/, /"jobs":1,/],
-          ...[/HELP/, /TYPE/, /jobs_published_total\{.*\} [1-9]/],
+          ...[/HELP/, /TYPE/, /published_total\{.*"other"\} 0/, /"mail"\} 2/, /"sms"\} 1/],
         ].map((line) => expect.stringMatching(line) as string),
       );
     },

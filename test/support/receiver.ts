@@ -36,8 +36,12 @@ export class Receiver {
     return receiver;
   }
 
+  get origin(): string {
+    return `http://127.0.0.1:${String((this.server.address() as AddressInfo).port)}`;
+  }
+
   get url(): string {
-    return `http://127.0.0.1:${String((this.server.address() as AddressInfo).port)}/hook`;
+    return `${this.origin}/hook`;
   }
 
   of(id: string): Received[] {

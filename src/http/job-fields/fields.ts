@@ -14,6 +14,7 @@ import {
 } from '../../domain/limits.js';
 import { CONTENT_TYPE } from '../../domain/content-type.js';
 import type { DependencyFailure, UniqueKey } from '../../domain/extended-job.js';
+import { MAX_PUSH_URL } from '../../domain/push-url.js';
 import { Optional } from '../fields/field.js';
 import {
   Base64,
@@ -29,6 +30,7 @@ import {
   Part,
   Parts,
   QueueName,
+  Text,
   TextsByName,
   Whole,
 } from '../fields/kinds.js';
@@ -66,6 +68,15 @@ export class UniqueFields {
   window_ms?: number;
 }
 
+/** Where a job is pushed to. */
+export class JobPushFields {
+  @Text(
+    'Where the request goes, instead of to the URL of the target: https, or http if the server allows it. Its origin must be one of the `origins` of the target.',
+    { max: MAX_PUSH_URL },
+  )
+  url!: string;
+}
+
 /** Options of a job, for all calls that create one. */
 export class OptionFields extends DataFields {
   @Optional()
@@ -93,6 +104,9 @@ export class OptionFields extends DataFields {
     max: MAX_ATTRIBUTE_VALUE,
   })
   attributes?: Record<string, string>;
+  @Optional()
+  @Part('Where it is pushed to. Needs the permission `push` too.', () => JobPushFields)
+  push?: JobPushFields;
   @Optional()
   @JobIds('Jobs that must be done first. An id that does not exist counts as done.', {
     min: 0,

@@ -1,5 +1,6 @@
 import { BYTES, isJsonType, PLAIN_JSON } from '../../domain/content-type.js';
 import type { NewExtendedJob, UniqueKey } from '../../domain/extended-job.js';
+import { PUSH_URL_RULE, pushUrlOf, withPushUrl } from '../../domain/push-url.js';
 import type { Plain } from '../fields/field.js';
 import { Problems, readObject } from '../fields/read.js';
 import { isObject } from '../fields/kinds.js';
@@ -104,6 +105,12 @@ export function optionsOf(
     if (value !== undefined) Reflect.set(options, option, value);
   }
   if (fields.retry !== undefined) options.retry = retryPolicyOf(fields.retry, `${at}retry.`, problems);
+  if (fields.push !== undefined) {
+    const url = pushUrlOf(fields.push.url);
+    if (url === null) problems.add(`${at}push.url`, PUSH_URL_RULE);
+    // The key lets `max_running_per_key` of the queue hold for each origin, on all servers together.
+    else Object.assign(options, withPushUrl(url, options));
+  }
   if (fields.unique !== undefined) options.unique = uniqueOf(fields.unique);
   return options;
 }

@@ -51,6 +51,8 @@ export interface JobOptions {
   readonly retry?: RetryPolicy;
   readonly unique?: UniqueKey;
   readonly concurrencyKey?: string;
+  /** The URL that a server pushes it to, instead of that of the target; needs the permission `push`. */
+  readonly push?: { readonly url: string };
   /** How long it is kept with its result when it is done. */
   readonly retentionMs?: number;
   /** Its timeline is recorded from the start. */

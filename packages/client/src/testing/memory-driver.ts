@@ -60,7 +60,7 @@ const USUAL_TRIES = 5;
 const USUAL_POLICY: RetryPolicy = { kind: 'exponential', delayMs: 1_000, maxMs: 600_000 };
 const USUAL_FACTOR = 2;
 /** What only a server can do. */
-const UNSUPPORTED = ['dependsOn', 'unique', 'concurrencyKey'] as const;
+const UNSUPPORTED = ['dependsOn', 'unique', 'concurrencyKey', 'push'] as const;
 
 /**
  * A queue server in memory, for tests of handlers: the rules of leases, tries and retry policies, on a clock that moves

@@ -1,0 +1,177 @@
+/**
+ * `node bench/push.mjs`: HTTP push from one process to a receiver on this machine. What a push costs, how many a second there are, how
+ * soon a job that is published while nothing else happens is sent, and what targets that hang cost the others.
+ */
+import { fileURLToPath } from 'node:url';
+import { runAlone } from './alone.mjs';
+import { pause, startLoad } from './child.mjs';
+import { onServer, NAMESPACE } from './stage.mjs';
+
+/** A namespace has at most 1,000 targets. */
+const SIZES = {
+  quick: { jobs: 5_000, single: 50, targets: 50, each: 20 },
+  full: { jobs: 30_000, single: 300, targets: 990, each: 20 },
+};
+const BULK = 64;
+/** Servers know a change of a target within a second. */
+const KNOWN_MS = 1_500;
+const SETTINGS = `
+[push]
+enabled = true
+allow = ["127.0.0.1"]
+allow_http = true
+ports = ["1024-65535"]
+`;
+const GOALS = { rate: 5_000, idleMs: 5, share: 0.2 };
+
+/** @param {import('./alone.mjs').Options} options */
+export async function runPush({ program, redis, workers, quick, say }) {
+  const size = quick ? SIZES.quick : SIZES.full;
+  const sink = startLoad('push-sink.mjs');
+  try {
+    const { port } = await sink.ask('listen');
+    return await onServer({ program, redis, aof: 'off', workers, settings: SETTINGS }, async (stage) => {
+      const bench = new Bench(stage, sink, `http://127.0.0.1:${port}`);
+      const full = await bench.throughput(size.jobs);
+      say(`${Math.round(full.rate)} pushes a second`);
+      const idle = await bench.idle(size.single);
+      say(`idle: p50 ${idle.p50.toFixed(2)} ms`);
+      const all = await bench.isolation(size, 0);
+      const some = await bench.isolation(size, 0.1);
+      say('targets that hang');
+      return { rows: rowsOf({ full, idle, all, some }) };
+    });
+  } finally {
+    await sink.stop();
+  }
+}
+
+class Bench {
+  /** @param {import('./stage.mjs').Stage} stage @param {ReturnType<typeof startLoad>} sink @param {string} url */
+  constructor(stage, sink, url) {
+    this.stage = stage;
+    this.sink = sink;
+    this.url = url;
+  }
+
+  /** All jobs are there before the target is resumed. @param {number} jobs */
+  async throughput(jobs) {
+    await this.target('full', 'full', '/');
+    await this.call('POST', 'v1', 'targets/full/pause');
+    await pause(KNOWN_MS);
+    for (let i = 0; i < jobs; i += BULK) {
+      const bodies = Array(Math.min(BULK, jobs - i)).fill(0);
+      await this.call('PUT', 'api', 'full/bulk', bodies);
+    }
+    const before = this.stage.cpu();
+    const all = this.until(jobs);
+    await this.call('POST', 'v1', 'targets/full/resume');
+    const seconds = await all;
+    const after = this.stage.cpu();
+    const us = (/** @type {'server' | 'redis'} */ of) => ((after[of] - before[of]) / jobs) * 1e6;
+    await this.sink.ask('late');
+    return { rate: jobs / seconds, server: us('server'), redis: us('redis') };
+  }
+
+  /** One job at a time, each a while after the one before. @param {number} jobs */
+  async idle(jobs) {
+    await this.target('idle', 'idle', '/');
+    await pause(KNOWN_MS);
+    const all = this.until(jobs);
+    for (let i = 0; i < jobs; i++) {
+      await this.call('PUT', 'api', 'idle', now());
+      await pause(20);
+    }
+    await all;
+    return quantilesOf(await this.sink.ask('late'));
+  }
+
+  /** Some of many targets hang; how the others fare. @param {typeof SIZES.full} size @param {number} share */
+  async isolation({ targets, each }, share) {
+    const hanging = Math.round(targets * share);
+    for (let i = 0; i < targets; i++) {
+      await this.target(`many${i}`, `many${i}`, i < hanging ? '/hang' : '/');
+    }
+    await pause(KNOWN_MS);
+    const startedMs = performance.now();
+    const expected = (targets - hanging) * each;
+    const all = this.until(expected);
+    for (let round = 0; round < each; round++) {
+      for (let i = 0; i < targets; i += 16) {
+        const some = Array.from({ length: Math.min(16, targets - i) }, (_, at) => `many${i + at}`);
+        await Promise.all(some.map((queue) => this.call('PUT', 'api', queue, now())));
+      }
+    }
+    await all;
+    const seconds = (performance.now() - startedMs) / 1_000;
+    const late = quantilesOf(await this.sink.ask('late'));
+    return { rate: expected / seconds, ...late };
+  }
+
+  async target(/** @type {string} */ name, /** @type {string} */ queue, /** @type {string} */ path) {
+    await this.call('PUT', 'v1', `targets/${name}`, { url: this.url + path });
+    await this.call('PATCH', 'v1', `queues/${queue}`, { push: { target: name } });
+  }
+
+  /** Until so many more have come. @param {number} count @returns {Promise<number>} seconds from the first */
+  async until(count) {
+    const before = await this.sink.ask('count');
+    let startedMs = 0;
+    for (;;) {
+      const come = (await this.sink.ask('count')) - before;
+      if (come > 0 && startedMs === 0) startedMs = performance.now();
+      if (come >= count) return (performance.now() - startedMs) / 1_000;
+      await pause(5);
+    }
+  }
+
+  async call(
+    /** @type {string} */ method,
+    /** @type {'v1' | 'api'} */ api,
+    /** @type {string} */ path,
+    /** @type {unknown} */ body,
+  ) {
+    const { port, token } = this.stage;
+    const answer = await fetch(`http://127.0.0.1:${port}/${api}/${NAMESPACE}/${path}`, {
+      ...{ method, headers: { 'x-token': token } },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const text = await answer.text();
+    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`);
+  }
+}
+
+const now = () => performance.timeOrigin + performance.now();
+
+/** @param {number[]} values */
+function quantilesOf(values) {
+  const sorted = values.toSorted((a, b) => a - b);
+  const at = (/** @type {number} */ share) => sorted[Math.floor(sorted.length * share)] ?? NaN;
+  return { p50: at(0.5), p99: at(0.99) };
+}
+
+/** @returns {import('./targets.mjs').Row[]} */
+function rowsOf({ full, idle, all, some }) {
+  const { rate, idleMs, share } = GOALS;
+  return [
+    {
+      ...{ key: 'push', name: 'push', unit: 'per second; CPU in us for each' },
+      values: full,
+      target: `rate ≥ ${rate}`,
+      met: full.rate >= rate,
+    },
+    {
+      ...{ key: 'push-idle', name: 'publish to request, idle', unit: 'ms', values: idle },
+      target: `p50 ≤ ${idleMs}`,
+      met: idle.p50 <= idleMs,
+    },
+    { key: 'push-all', name: 'many targets', unit: 'per second; ms', values: all, target: '', met: null },
+    {
+      ...{ key: 'push-some', name: 'the same, a tenth of them hangs', unit: 'per second; ms', values: some },
+      target: `rate and p99 within ${100 * share} %`,
+      met: some.rate >= all.rate * (1 - share) && some.p99 <= all.p99 * (1 + share),
+    },
+  ];
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) await runAlone(runPush);

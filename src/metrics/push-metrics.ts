@@ -1,0 +1,62 @@
+import type { Metrics } from './metrics.js';
+import { type Cell, type HistogramCell, SeriesTable } from './series.js';
+
+/** What became of a job that was to be sent; `held`: the breaker of its origin is open, so it was not. */
+const OUTCOMES = ['ack', 'keep', 'retry', 'release', 'fail', 'held'] as const;
+export type PushOutcome = (typeof OUTCOMES)[number];
+
+/** Counters of one target. */
+export interface TargetSeries {
+  readonly jobs: Readonly<Record<PushOutcome, Cell>>;
+  /** How often this process opened a breaker of it. */
+  readonly opened: Cell;
+}
+
+/** HTTP push of one process. */
+export class PushMetrics {
+  /** Requests under way. */
+  readonly inFlight: Cell;
+  private readonly targets: SeriesTable<TargetSeries>;
+  private readonly times = new Map<string, HistogramCell>();
+
+  /** @param limit targets with their own labels; the others share `other` */
+  constructor(
+    private readonly metrics: Metrics,
+    limit: number,
+    clock?: () => number,
+  ) {
+    const { pushedJobs, pushBreakers, pushInFlight } = metrics;
+    this.inFlight = pushInFlight.cell({});
+    this.targets = new SeriesTable(
+      limit,
+      {
+        create: (pool, namespace, target) => ({
+          jobs: Object.fromEntries(
+            OUTCOMES.map((outcome) => [outcome, pushedJobs.cell({ pool, namespace, target, outcome })]),
+          ) as TargetSeries['jobs'],
+          opened: pushBreakers.cell({ pool, namespace, target }),
+        }),
+        merge: (series, other) => {
+          for (const outcome of OUTCOMES) pushedJobs.merge(series.jobs[outcome], other.jobs[outcome]);
+          pushBreakers.merge(series.opened, other.opened);
+        },
+      },
+      clock,
+    );
+  }
+
+  of(pool: string, namespace: string, target: string): TargetSeries {
+    return this.targets.get(pool, namespace, target);
+  }
+
+  /** Time of the requests of a pool, in seconds. */
+  timeOf(pool: string): HistogramCell {
+    let cell = this.times.get(pool);
+    if (!cell) this.times.set(pool, (cell = this.metrics.pushTime.cell({ pool })));
+    return cell;
+  }
+
+  sweep(): void {
+    this.targets.sweep();
+  }
+}

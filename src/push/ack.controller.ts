@@ -1,0 +1,34 @@
+import { Controller, Inject, Post } from '@nestjs/common';
+import { Config } from '../config/config.js';
+import { LeaseLostError, QueueError } from '../domain/errors.js';
+import { EngineRegistry } from '../engine/migration/engine.registry.js';
+import { answerNothing } from '../http/answer/answer.js';
+import { Incoming } from '../http/incoming.js';
+import { bodyLimit, wholeBody } from '../http/request/body.js';
+import type { RequestContext } from '../http/request/request-context.js';
+import { ACK_PATH, AckLinks } from './ack-links.js';
+import { resultOf } from './result.js';
+
+/** The call behind the signed URLs of targets that acknowledge later. It needs no token: the URL is one, for one lease. */
+@Controller()
+export class PushAckController {
+  constructor(
+    @Inject(AckLinks) private readonly links: AckLinks | null,
+    private readonly engines: EngineRegistry,
+    private readonly config: Config,
+  ) {}
+
+  @Post(ACK_PATH)
+  async ack(@Incoming() context: RequestContext): Promise<void> {
+    const ref = this.links?.read(context.query['token'] ?? '') ?? null;
+    if (ref === null) throw new QueueError('token_invalid', 'this server has not made this URL');
+    context.acquire(true);
+    const body = await wholeBody(context, bodyLimit(this.config.limits));
+    const { pool, namespace, ...job } = ref;
+    const result = resultOf(body, context.request.headers['content-type']);
+    const { native } = this.engines.forPool(pool);
+    const [status] = await native.complete(namespace, [result === null ? job : { ...job, result }]);
+    if (status !== 'done') throw new LeaseLostError();
+    answerNothing(context);
+  }
+}
