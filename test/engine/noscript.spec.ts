@@ -98,11 +98,11 @@ describe('functions', () => {
     await f.publish('q');
     expect(await names()).not.toContain(old);
     expect(await names()).toContain(other);
-    expect(await names()).toContain(scriptLibrary('simple/publish').name);
+    expect(await names()).toContain(scriptLibrary('simple/publish')!.name);
 
     // A server of the old version loads its function again.
     await client.call('FUNCTION', 'LOAD', library(old));
-    await client.call('FUNCTION', 'DELETE', scriptLibrary('simple/publish').name);
+    await client.call('FUNCTION', 'DELETE', scriptLibrary('simple/publish')!.name);
     await f.publish('q');
     expect(await names()).toContain(old);
     await f.close();

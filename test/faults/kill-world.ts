@@ -18,7 +18,7 @@ const LOOPS = [
   'simple/undo',
   'maintenance/backfill_quota',
 ];
-const LOOP_FUNCTIONS = new Set(LOOPS.map((name) => scriptLibrary(name).name));
+const LOOP_FUNCTIONS = new Set(LOOPS.map((name) => scriptLibrary(name)?.name));
 /** Leases are as short as one may be that leaves a record of its delivery. */
 const TTR_S = 1;
 /** How long a request waits for a job, in s: a lease that did not reach its client must be over by then. */

@@ -19,7 +19,7 @@ Cost: O(log N).
 local meta, due, workers = KEYS[1], KEYS[2], KEYS[3]
 local clock_ms, deadline_ms, worker, ttr_ms, jobs, info = ARGV[1], tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4]), ARGV[5], ARGV[6]
 
---- @adds
+--- @script
 --- @requires core/call
 
 use_namespace(meta)

@@ -14,9 +14,10 @@ ARGV[5] only_new      1 = refuse if it has one
 Returns 1 if set, 0 if there is no such token, 2 if it has a limit and only_new is 1 (then nothing has changed).
 Cost: O(1).
 ]]
---- @adds
 local token, limited, read_window, write_window = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local digest, read, write, interval_s, only_new = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
+
+--- @adds
 
 redis.call("EXISTS", limited, read_window, write_window)
 if redis.call("EXISTS", token) == 0 then

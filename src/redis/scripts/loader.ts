@@ -15,6 +15,8 @@ const REQUIRES = /^--- @requires (.+)\n/gm;
 const REQUIRES_HERE = /^ +--- @requires (.+)\n/gm;
 /** In a command: of the modules that it requires, those that are made at the first call of one of their functions. */
 const LAZY = /^--- @lazy (.+)\n/gm;
+/** In a command: it is run as a script. A full Redis refuses some commands of a script, and all of a function or none. */
+const SCRIPT_ONLY = /^--- @script\n/m;
 /** In a command: it stores more than it removes, so a Redis that is full refuses it. */
 const ADDS = /^--- @adds\n/m;
 const EXPORTS = /^--- @exports (.+)\n/gm;
@@ -67,7 +69,8 @@ export function assembleScript(
  * The same command as a library with one function (Redis 7). Redis makes the functions of the modules when it loads the library, not at each call, and
  * what they keep in variables is set anew at the beginning of each call (state.ts): a call costs 13 µs less.
  *
- * @param name of the function from the digest of its code
+ * @param nameOf gives the function's name by its code
+ * @returns null for a command that is always a script
  * @throws {Error} as `assembleScript`
  */
 export function assembleLibrary(
@@ -75,8 +78,9 @@ export function assembleLibrary(
   nameOf: (code: string) => string,
   instead: Readonly<Record<string, string>> = {},
   read: ReadLua = readLua,
-): Library {
-  const { body, kept, mayRunWhenFull } = partsOf(path, instead, read);
+): Library | null {
+  const { body, kept, isScriptOnly, mayRunWhenFull } = partsOf(path, instead, read);
+  if (isScriptOnly) return null;
   const command = body.replace(REQUIRES_HERE, '');
   const modules = [...kept.values()].map(withReset);
   const blocks = blockMaker(modules, command, [])(modules);
@@ -99,6 +103,7 @@ interface Parts {
   /** All modules, by name, without what is not used. */
   readonly kept: ReadonlyMap<string, Module>;
   readonly lazy: readonly string[];
+  readonly isScriptOnly: boolean;
   readonly mayRunWhenFull: boolean;
   /** The further modules that a place in a block needs. */
   readonly orderOf: (names: readonly string[]) => Module[];
@@ -110,7 +115,7 @@ function partsOf(path: string, instead: Readonly<Record<string, string>>, read: 
   const rest = inOrder(path, namesIn(text, REQUIRES_HERE), instead, read, first);
   const { modules, code } = inlineConstants(
     [...first, ...rest],
-    text.replace(REQUIRES, '').replace(LAZY, '').replace(ADDS, ''),
+    text.replace(REQUIRES, '').replace(LAZY, '').replace(ADDS, '').replace(SCRIPT_ONLY, ''),
   );
   const headerEnds = code.indexOf(']]\n') + ']]\n'.length;
   const body = code.slice(headerEnds);
@@ -120,6 +125,7 @@ function partsOf(path: string, instead: Readonly<Record<string, string>>, read: 
   return {
     ...{ header: code.slice(0, headerEnds), body, first, lazy },
     kept: new Map(used.map((module) => [module.name, module])),
+    isScriptOnly: SCRIPT_ONLY.test(text),
     mayRunWhenFull: !ADDS.test(text),
     orderOf: (names) => inOrder(path, names, instead, read, first),
   };

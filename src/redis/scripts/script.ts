@@ -261,7 +261,7 @@ const LOADED_BY_ANOTHER = /already exists/;
  */
 export class ScriptCaller {
   private hasFunctions = true;
-  private readonly libraries = new Map<string, Library>();
+  private readonly libraries = new Map<string, Library | null>();
   /** Scripts whose functions were loaded by this process: their other versions were removed then. */
   private readonly loaded = new Set<string>();
 
@@ -274,8 +274,8 @@ export class ScriptCaller {
   /** Sends a script, once. @param args keys first, behind their number */
   async call(name: string, args: readonly Arg[]): Promise<unknown> {
     const key = String(args[1]);
-    if (this.hasFunctions) {
-      const library = this.libraryOf(name);
+    const library = this.hasFunctions ? this.libraryOf(name) : null;
+    if (library) {
       const command = encodeCommand(['FCALL', library.name, ...args]);
       try {
         return await this.send(command, key);
@@ -283,7 +283,7 @@ export class ScriptCaller {
         this.requireMissing(error);
       }
       try {
-        if (await this.load(name, library.text, key)) return await this.send(command, key);
+        if (await this.load(name, library, key)) return await this.send(command, key);
       } catch (error) {
         this.requireMissing(error);
       }
@@ -298,9 +298,9 @@ export class ScriptCaller {
     else if (!NOT_LOADED.test(message)) throw error;
   }
 
-  private libraryOf(name: string): Library {
+  private libraryOf(name: string): Library | null {
     let library = this.libraries.get(name);
-    if (!library) {
+    if (library === undefined) {
       library = scriptLibrary(name, this.style());
       this.libraries.set(name, library);
     }
@@ -318,7 +318,7 @@ export class ScriptCaller {
   }
 
   /** @returns false if Redis refuses it, as one that is full does; it runs scripts all the same */
-  private async load(name: string, text: string, key: string): Promise<boolean> {
+  private async load(name: string, { name: ours, text }: Library, key: string): Promise<boolean> {
     if (!this.hasFunctions) return false;
     try {
       await this.send(encodeCommand(['FUNCTION', 'LOAD', text]), key);
@@ -329,7 +329,7 @@ export class ScriptCaller {
     }
     if (!this.loaded.has(name)) {
       this.loaded.add(name);
-      await this.removeOthers(name, key).catch(() => undefined);
+      await this.removeOthers(name, ours, key).catch(() => undefined);
     }
     return true;
   }
@@ -338,8 +338,7 @@ export class ScriptCaller {
    * Removes other versions of a function. Only once: a server of another version that is still there loads its own again, and they
    * would remove each other's for ever.
    */
-  private async removeOthers(name: string, key: string): Promise<void> {
-    const ours = this.libraryOf(name).name;
+  private async removeOthers(name: string, ours: string, key: string): Promise<void> {
     const pattern = `${functionsOf(name)}*`;
     const found = await this.send(encodeCommand(['FUNCTION', 'LIST', 'LIBRARYNAME', pattern]), key);
     for (const other of libraryNames(found)) {

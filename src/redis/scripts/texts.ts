@@ -41,12 +41,15 @@ export function scriptText(name: string, style: WakeStyle = 'plain'): ScriptText
 export const FUNCTION_PREFIX = 'pumphouse_';
 const DIGEST = 16;
 
-const libraries: Readonly<Record<WakeStyle, Map<string, Library>>> = { plain: new Map(), sharded: new Map() };
+const libraries: Readonly<Record<WakeStyle, Map<string, Library | null>>> = {
+  plain: new Map(),
+  sharded: new Map(),
+};
 
-/** The script as a library of Redis 7; read once. */
-export function scriptLibrary(name: string, style: WakeStyle = 'plain'): Library {
+/** The script as a library of Redis 7; null if it is always a script. Read once. */
+export function scriptLibrary(name: string, style: WakeStyle = 'plain'): Library | null {
   let known = libraries[style].get(name);
-  if (!known) {
+  if (known === undefined) {
     const nameOf = (code: string): string =>
       `${functionsOf(name)}${createHash('sha1').update(code).digest('hex').slice(0, DIGEST)}`;
     known = assembleLibrary(name, nameOf, INSTEAD[style]);
