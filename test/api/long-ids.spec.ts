@@ -124,7 +124,12 @@ describe('ids that are chosen', () => {
       const { lease } = await leaseOne(queue);
       expect(await given('POST', `jobs/${id}/fail`, { lease })).toMatchObject({ state: 'dead' });
       expect(await given('POST', 'dead-letter/delete', { ids: [id] })).toMatchObject({ jobs: 1 });
-      expect(Object.keys((await find(waiting))['failed_dependencies'] as object)).toEqual([id]);
+      // The loop that tells its dependents runs a moment later.
+      const failed = await waitFor(async () => {
+        const found = Object.keys((await find(waiting))['failed_dependencies'] as object);
+        return found.length > 0 ? found : null;
+      });
+      expect(failed).toEqual([id]);
     });
 
     it('hold unique keys, and are told again under an idempotency key', async () => {
