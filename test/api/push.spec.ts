@@ -613,8 +613,9 @@ describe('HTTP push', () => {
       await waitFor(() => receiver.of(id).length + receiver.of(own).length === 2, 5_000);
       expect(await target(name)).toMatchObject({ breaker: { state: 'closed' } });
 
+      second.respond = (response) => void response.end();
       await given('POST', `targets/${name}/resume`);
-      expect(await isOpen()).toBe(false);
+      await waitFor(async () => !(await isOpen()), 5_000);
     });
 
     it('is bounded with those of its origin by max_running_per_key', async () => {

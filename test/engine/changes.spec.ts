@@ -33,6 +33,25 @@ describe('changing a job', () => {
     expect((await f.lease()).map(({ id }) => id)).toEqual(['b', 'c', 'f', 'a', 'd', 'e']);
   });
 
+  it.each(['c1', 'zz'])(
+    'keeps the place in time of a job with the chosen id %s among those with minted ones',
+    async (id) => {
+      const publish = async (priority: number, own?: string): Promise<string> => {
+        const given = own === undefined ? {} : { id: own };
+        const [job] = await f.path.publishing.publish(f.ns, [
+          { queue: 'q', body: Buffer.from('x'), priority, type: 't', ...given },
+        ]);
+        await f.pass(1);
+        return job!.id;
+      };
+      const first = await publish(3);
+      await publish(0, id);
+      const last = await publish(3);
+      await f.path.jobUpdater.change(f.ns, id, { priority: 3 });
+      expect((await f.lease()).map((job) => job.id)).toEqual([first, id, last]);
+    },
+  );
+
   it('keeps the place in time of a plain job that is there and back again', async () => {
     const ids: string[] = [];
     for (let i = 0; i < 5; i++) ids.push(await f.fixture.publish('q'));

@@ -34,7 +34,10 @@ function rank_of(job, priority)
   if count == 0 then
     return tonumber(redis.call("HGET", queue_key("i", job.queue), "back") or 0)
   end
-  -- Equal places are ordered by id, and so by time.
-  local _, step = at(low > 0 and low - 1 or 0)
-  return low > 0 and step or step - 1
+  local near, step = at(low > 0 and low - 1 or 0)
+  if low == 0 then
+    return step - 1
+  end
+  -- Jobs with equal steps are ordered by id: minted ids by time, chosen ones before or behind them all.
+  return near and near.id > job.id and step + 1 or step
 end
