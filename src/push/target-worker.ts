@@ -92,8 +92,6 @@ export class TargetWorker {
   private readonly underWay = new Map<Promise<void>, AbortController>();
   /** How often answers to this process released a job: the store gives a released job its attempt back, and has no count. */
   private readonly releases = new Map<string, number>();
-  /** False before the first answer, and again after a time-out: then one request at a time, so that targets that hang hold few slots. */
-  private hasAnswered = false;
   /** Aborted when the target has changed, or the worker ends. */
   private waking = new AbortController();
   private isStopped = false;
@@ -148,10 +146,6 @@ export class TargetWorker {
       const pauseMs = this.pauseMs();
       if (pauseMs > 0) {
         await this.rest(pauseMs);
-        continue;
-      }
-      if (!this.hasAnswered && this.underWay.size > 0) {
-        await Promise.race([...this.underWay.keys(), this.rest(PAUSE_MS)]);
         continue;
       }
       try {
@@ -221,8 +215,7 @@ export class TargetWorker {
   /** Leases as many as there are slots for. @returns false if there are no jobs */
   private async leaseMany(): Promise<boolean> {
     const { slots } = this.parts;
-    const wanted = this.hasAnswered ? MOST_JOBS : 1;
-    const taken = await slots.take(this.key, wanted, this.waking.signal);
+    const taken = await slots.take(this.key, MOST_JOBS, this.waking.signal);
     if (taken === 0) return true;
     let jobs: readonly LeasedJob[] = [];
     try {
@@ -385,11 +378,9 @@ export class TargetWorker {
         maxAnswerBytes: MAX_ANSWER_BYTES,
         signal: cutting.signal,
       });
-      this.hasAnswered = true;
       return { verdict: verdictOfAnswer(answer, target, this.releases.get(job.id) ?? 0, Date.now()), answer };
     } catch (error) {
       if (!(error instanceof SendError)) throw error;
-      if (error.problem === 'timeout') this.hasAnswered = false;
       return { verdict: verdictOfError(error), answer: null };
     } finally {
       stopHeartbeat();
