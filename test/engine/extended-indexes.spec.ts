@@ -56,7 +56,8 @@ function settle(
     const lease = world.leases[given.pick % Math.max(world.leases.length, 1)];
     if (!lease) return;
     await operation(world, lease, given).catch((error: unknown) => {
-      if (!/lease is not|no job/.test(String(error))) throw error;
+      const isUsual = error instanceof QueueError && ['lease_lost', 'job_not_found'].includes(error.code);
+      if (!isUsual) throw error;
     });
   });
 }
