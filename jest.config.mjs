@@ -30,7 +30,7 @@ export default {
   setupFilesAfterEnv: ['<rootDir>/test/support/empty-store.ts'],
   testTimeout: 30_000,
   testSequencer: '<rootDir>/test/support/sequencer.mjs',
-  maxWorkers: 3,
+  maxWorkers: 2,
   // Times of all files are printed.
   slowTestThreshold: 0,
 };

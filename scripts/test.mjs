@@ -21,7 +21,7 @@ const MINUTE_MS = 60_000;
 const STEP_MINUTES = 30;
 
 /** Spec files that may fail by chance; more than these have a common cause. */
-const MOST_UNSTEADY = 5;
+const MOST_UNSTEADY = 8;
 
 /** Room that the temporary folders of the specs need in memory, several times what they take at most. */
 const MEMORY_FOLDER_BYTES = 4 * 1024 ** 3;

@@ -8,7 +8,7 @@ export const TOPOLOGIES = ['standalone', 'sentinel', 'cluster'] as const;
 export type TopologyName = (typeof TOPOLOGIES)[number];
 
 /** `maxWorkers` of Jest's configuration. */
-const JEST_WORKERS = 3;
+const JEST_WORKERS = 2;
 
 /** A master that a busy machine keeps from answering is not to be replaced: specs have connections to it, in ms. */
 const PATIENCE_MS = 60_000;
