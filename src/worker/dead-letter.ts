@@ -9,12 +9,12 @@ import type {
   Pumphouse,
   RespawnOptions,
 } from '@pumphouse/client';
-import { QueueError } from '../domain/errors.js';
 import type { DeadFilter as EngineFilter, DeadStep, Respawn } from '../domain/job-lists.js';
 import type { QueueEngine } from '../engine/engine.js';
 import type { DeadJobs } from '../engine/dead-letter/dead-jobs.js';
 import type { Lists } from '../engine/jobs/lists.js';
 import type { Tags } from '../engine/jobs/tags.js';
+import { invalid } from './errors.js';
 import { summaryOf } from './answers.js';
 import { call, type CallOptions, itemsOf, repeat } from './calls.js';
 import { timeOf } from './new-job.js';
@@ -133,8 +133,4 @@ function attributeOf(text: string): Record<string, string> {
 function respawnOf({ tries, keepTries = false, ttlMs = 0 }: RespawnOptions): Respawn {
   if (tries !== undefined && keepTries) throw invalid('give one of `tries` and `keepTries`');
   return { ttlMs, tries: keepTries ? 'keep' : (tries ?? 'reset') };
-}
-
-function invalid(message: string): QueueError {
-  return new QueueError('invalid_argument', message);
 }

@@ -33,3 +33,8 @@ function detailsOf(error: QueueError): Readonly<Record<string, unknown>> {
   if (error instanceof LeaseLostError || error instanceof NotLeasedError) return { state: error.state };
   return {};
 }
+
+/** The error for arguments of a call that break a rule. */
+export function invalid(message: string): QueueError {
+  return new QueueError('invalid_argument', message);
+}

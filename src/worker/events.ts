@@ -6,7 +6,7 @@ import { isPlace, type JobEvent, shownEvent } from '../domain/job-event.js';
 import type { QueueEngine } from '../engine/engine.js';
 import type { EventListener } from '../engine/events/follower.js';
 import { abortable, reasonOf } from './calls.js';
-import { toClientError } from './errors.js';
+import { invalid, toClientError } from './errors.js';
 
 /** Events that wait for a slow reader. A reader with more is cut off, and goes on where it was when it has read them. */
 const MOST_BUFFERED = 2_000;
@@ -138,10 +138,6 @@ function filterOf({ queues, events, jobs, types, tags, after }: EventOptions): E
     if (values.length > 0) wanted.set(name, new Set(values));
   }
   return allOf(checksOf(wanted));
-}
-
-function invalid(message: string): QueueError {
-  return new QueueError('invalid_argument', message);
 }
 
 function read<T>(run: () => T): T {

@@ -1,7 +1,7 @@
 import type { NewJob } from '@pumphouse/client';
 import type { NewExtendedJob } from '../domain/extended-job.js';
-import { QueueError } from '../domain/errors.js';
 import { PUSH_URL_RULE, pushUrlOf, withPushUrl } from '../domain/push-url.js';
+import { invalid } from './errors.js';
 import { newData } from './payload.js';
 
 /**
@@ -34,8 +34,4 @@ export function timeOf(time: Date | string): number {
   const ms = new Date(time).getTime();
   if (Number.isNaN(ms)) throw invalid(`${String(time)} is no time`);
   return Math.max(ms, 0);
-}
-
-function invalid(message: string): QueueError {
-  return new QueueError('invalid_argument', message);
 }

@@ -1,10 +1,10 @@
 import type { DayStats, Durations } from '@pumphouse/client';
 import { dayOf, dayText } from '../domain/day.js';
-import { QueueError } from '../domain/errors.js';
 import { isQueueName } from '../domain/ids.js';
 import type { QueueEngine } from '../engine/engine.js';
 import type { Moments } from '../engine/stats/moments.js';
 import { OTHER_QUEUES } from '../engine/stats/statistics.js';
+import { invalid } from './errors.js';
 import { type CallOptions, repeat } from './calls.js';
 
 /** Statistics of each day: the method that `stats` of the HTTP client has. */
@@ -40,8 +40,4 @@ export class EngineStats {
 
 function durationsOf({ count, meanMs, stdMs, histogram }: Moments): Durations {
   return { count, meanMs, stdMs, histogram: histogram.map(({ name: bin, ...rest }) => ({ bin, ...rest })) };
-}
-
-function invalid(message: string): QueueError {
-  return new QueueError('invalid_argument', message);
 }
