@@ -48,9 +48,9 @@ export function start(program, args, options = {}) {
   return watched(child);
 }
 
-/** Starts a module of ours, with IPC. @param {string} path */
-export function startModule(path) {
-  return watched(fork(path, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] }));
+/** Starts a module of ours, with IPC. @param {string} path @param {string[]} [args] */
+export function startModule(path, args = []) {
+  return watched(fork(path, args, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] }));
 }
 
 /** @param {import('node:child_process').ChildProcess} child */

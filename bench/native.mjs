@@ -139,12 +139,17 @@ export async function runNative({ program, redis, workers, quick, say }) {
         // The first round is to warm up.
         if (round > 0) played.push(measured);
       }
-      bare.push(await measureBare(load, size), await loneBare(load, size));
+      bare.push(
+        await measureBare(load, size),
+        await loneBare(load, size),
+        await loneStore(load, size, stage),
+      );
       say(`round ${round} of ${size.rounds}`);
     }
     const [e, alone] = ['bare', 'bare-1'].map((key) => medianOf(bare.filter((row) => row.key === key)));
     const keys = new Set(played.map(({ key }) => key));
     const rows = Array.from(keys, (key) => medianOf(played.filter((row) => row.key === key)));
+    rows.push(medianOf(bare.filter(({ key }) => key === 'store-1')));
     return { rows: rows.map((row) => judged(row, e?.server ?? NaN, alone?.rate ?? NaN)) };
   } finally {
     await load.stop();
@@ -156,6 +161,16 @@ export async function runNative({ program, redis, workers, quick, say }) {
 async function loneBare(load, { lone }) {
   const row = { name: 'bare node:http, 1 connection', connections: 1 };
   return { ...(await measureBare(load, { bare: lone }, row)), key: 'bare-1' };
+}
+
+/**
+ * The bare server, with each body stored by one call of Redis: what a publish of one connection costs at least.
+ *
+ * @param {import('./generator.mjs').Generator} load @param {{ lone: number }} size @param {import('./stage.mjs').Stage} stage
+ */
+async function loneStore(load, { lone }, { redisPort }) {
+  const row = { name: 'bare node:http + one function of Redis, 1 connection', connections: 1 };
+  return { ...(await measureBare(load, { bare: lone }, row, redisPort)), key: 'store-1' };
 }
 
 /** @param {import('./stage.mjs').Stage} stage */

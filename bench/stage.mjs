@@ -90,9 +90,10 @@ export async function spawnServer({ program, store, workers, settings = '' }) {
   return { server, port, adminPort, spawnedMs };
 }
 
-/** Starts the bare server. @returns {Promise<Stage>} */
-export async function startBare() {
-  const server = startModule(join(import.meta.dirname, 'bare-server.mjs'));
+/** Starts the bare server. @param {number} [redisPort] it stores each body there @returns {Promise<Stage>} */
+export async function startBare(redisPort) {
+  const args = redisPort === undefined ? [] : [String(redisPort)];
+  const server = startModule(join(import.meta.dirname, 'bare-server.mjs'), args);
   const port = await new Promise((resolve) =>
     server.child.once('message', (message) => resolve(message.port)),
   );

@@ -87,9 +87,10 @@ async function playRows(load, stage, rows, onRefused) {
  * @param {import('./generator.mjs').Generator} load
  * @param {{ bare: number }} size
  * @param {import('./rows.mjs').Variant} [variant]
+ * @param {number} [redisPort] it stores each body there
  */
-export async function measureBare(load, { bare }, variant = {}) {
-  const stage = await startBare();
+export async function measureBare(load, { bare }, variant = {}, redisPort = undefined) {
+  const stage = await startBare(redisPort);
   try {
     await load.connect(stage);
     await load.measure(stage, publish('warm', bare / 5));
