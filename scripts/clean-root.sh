@@ -29,7 +29,7 @@ node=$(node -p process.execPath)
 mkdir -p "$dir/usr/local/bin" "$dir/usr/local/lib/node_modules" "$dir/etc/ssl/certs" "$dir/usr/local/etc"
 cp "$node" "$dir/usr/local/bin/node"
 cp -r "$(npm root -g)/npm" "$dir/usr/local/lib/node_modules/"
-ln -sf ../lib/node_modules/npm/bin/npm-cli.js "$dir/usr/local/bin/npm"
+for name in npm npx; do ln -sf "../lib/node_modules/npm/bin/$name-cli.js" "$dir/usr/local/bin/$name"; done
 cp /etc/resolv.conf "$dir/etc/"
 for file in /etc/ssl/certs/ca-certificates.crt /etc/apt/sources.list /etc/apt/apt.conf; do
   if [ -e "$file" ]; then cp "$file" "$dir$file"; fi
