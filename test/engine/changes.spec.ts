@@ -73,6 +73,27 @@ describe('changing a job', () => {
     expect((await f.lease()).map(({ id }) => id)).toEqual(['a', 'late']);
   });
 
+  it('lists blocked and held jobs by publish time, also those that were simple jobs first', async () => {
+    const listed = async (state: 'blocked' | 'held'): Promise<string[]> => {
+      const filter = { queue: 'q', state };
+      return (await f.path.lists.list(f.ns, filter, { limit: 10 })).items.map(({ id }) => id);
+    };
+    await f.put('running', { concurrencyKey: 'k' });
+    await f.path.controls.change(f.ns, 'q', { maxRunningPerKey: 1 });
+    expect(await f.lease()).toHaveLength(1);
+    const simple = await f.fixture.publish('q', { delayMs: 60_000 });
+    await f.put('second', { concurrencyKey: 'k', priority: 5 });
+    await f.pass(10);
+    await f.put('blocked', { dependsOn: ['running'] });
+    await f.put('a-third', { concurrencyKey: 'k' });
+    await f.pass(10);
+    await f.path.jobUpdater.change(f.ns, simple, { dependsOn: ['running'] });
+    expect(await f.lease()).toEqual([]);
+
+    expect(await listed('blocked')).toEqual([simple, 'blocked']);
+    expect(await listed('held')).toEqual(['second', 'a-third']);
+  });
+
   it('changes data, tags and ttl, and notes that it did', async () => {
     await f.put('a', { tags: ['x'] });
     await f.path.jobUpdater.change(f.ns, 'a', {

@@ -1,5 +1,5 @@
 -- Jobs with dependencies: those that wait. unmet and failed: how many of its dependencies have not ended, and how many ended in another way than done.
---- @requires core/call, core/header, core/plan, extended/jobs, extended/moves, extended/conversion, extended/dead_jobs
+--- @requires core/call, core/header, core/plan, queues/publish_order, extended/jobs, extended/moves, extended/conversion, extended/dead_jobs
 --- @exports ids_in, waiters, TYING, waiter, edge, is_waiting, block, forget_needs, policy_of, fail_dependent, ties_left, tie_all, wait_for
 --- @exports retie
 
@@ -44,9 +44,9 @@ function is_waiting(job)
   return waiter(job).unmet + job.failed > 0 or job.x.waits == TYING
 end
 
--- Since its publish; negative if a dependency has failed.
+-- Lists show blocked jobs by publish time. It is negative if a dependency has failed.
 function block(job)
-  local since = tonumber(job.x.put or now_floor)
+  local since = published_at(job)
   go(job, BLOCKED, waiter(job).failed > 0 and -since or since)
 end
 

@@ -1,5 +1,5 @@
 -- Limits at a lease: whether a queue gives a job now, and what happens to a job whose key has no slot.
---- @requires core/call, core/header, core/plan, extended/jobs, extended/settings, extended/timeline, extended/moves, limits/rates
+--- @requires core/call, core/header, core/plan, queues/publish_order, extended/jobs, extended/settings, extended/timeline, extended/moves, limits/rates
 --- @requires limits/concurrency_keys, limits/slots
 --- @exports may_start, park, spend
 
@@ -27,7 +27,7 @@ function park(job)
     put(job, "place", text_of(job.priority * 2 ^ 45 + parked[number]))
   end
   key.held = key.held + 1
-  go(job, HELD, now_floor)
+  go(job, HELD, published_at(job)) -- lists are in this order
   write("ZADD", key.held_key, job.x.place, job.id)
   log_event("held", job)
 end

@@ -1,8 +1,9 @@
 -- The order of jobs by their publish time.
 --- @requires core/call, core/header, extended/jobs
---- @exports came_before, rank_of
+--- @exports published_at, came_before, rank_of
 
-local function published_at(job)
+-- When a job was published, Unix ms. `put` has it for jobs that were published as extended ones, and for those with a chosen id.
+function published_at(job)
   return tonumber(job.x.put) or publish_time(job.id, job) or now_floor
 end
 
