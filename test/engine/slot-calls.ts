@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import { flatten } from '../../src/redis/scripts/script.js';
-import { loadScript } from '../../src/redis/scripts/texts.js';
+import { scriptText } from '../../src/redis/scripts/texts.js';
 import type { SlotMove } from '../support/cluster.js';
 import type { Call } from './cluster-cases.js';
 
@@ -12,13 +12,25 @@ export async function send(
   ns: string,
 ): Promise<unknown> {
   const keys = keysOf(ns);
+  const sha = await load(redis, binding.name);
   const pipeline = redis.pipeline();
   if (asking) pipeline.asking();
-  pipeline.callBuffer('EVAL', loadScript(binding.name), ...flatten(binding, keys, args, items));
+  pipeline.callBuffer('EVALSHA', sha, ...flatten(binding, keys, args, items));
   const results = (await pipeline.exec()) ?? [];
   const [error, reply] = results.at(-1) ?? [new Error('no answer'), null];
   if (error) throw error;
   return reply;
+}
+
+/** The scripts that a node has. */
+const loaded = new WeakMap<Redis, Set<string>>();
+
+async function load(redis: Redis, name: string): Promise<string> {
+  const { sha, text } = scriptText(name);
+  const known = loaded.get(redis) ?? new Set();
+  if (!known.has(sha)) await redis.script('LOAD', text);
+  loaded.set(redis, known.add(sha));
+  return sha;
 }
 
 function keysOf(ns: string): Record<string, string> {
