@@ -104,7 +104,7 @@ export default {
     {
       name: 'the command line starts fast: it knows the domain and the configuration',
       severity: 'error',
-      from: { path: '^src/cli/[^/]+$' },
+      from: { path: '^src/cli/([^/]+|commands/[^/]+)$' },
       to: { path: '^src/', pathNot: '^src/(cli|domain|config)/' },
     },
   ],

@@ -8,10 +8,10 @@ import { LimitsController } from './limits.controller.js';
 import { NamespacesController } from './namespaces.controller.js';
 import { RedisController } from './redis.controller.js';
 import { ServerController } from './server.controller.js';
-import { TokenLifecycleController } from './token-lifecycle.controller.js';
-import { TokenLifecycle } from './token-lifecycle.service.js';
-import { TokenAdmin } from './token-admin.service.js';
-import { TokensController } from './tokens.controller.js';
+import { TokenLifecycleController } from './tokens/token-lifecycle.controller.js';
+import { TokenLifecycle } from './tokens/token-lifecycle.service.js';
+import { TokenAdmin } from './tokens/token-admin.service.js';
+import { TokensController } from './tokens/tokens.controller.js';
 
 /**
  * The admin port: tokens, limits and information about the server. It is the root of its own Nest application and

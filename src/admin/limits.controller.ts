@@ -5,7 +5,7 @@ import { LimiterDto, TokenParams } from './dto.js';
 import { toLimiterDto, toLimit } from './forms.js';
 import { Account } from './parameters.js';
 import { LimiterPipe } from './pipes.js';
-import { TokenAdmin } from './token-admin.service.js';
+import { TokenAdmin } from './tokens/token-admin.service.js';
 
 /** A limit in the answer of `/limits`. */
 interface ListedLimit {

@@ -4,7 +4,7 @@ import { PoolRegistry } from '../redis/redis.module.js';
 import { AdminException } from './admin-error.filter.js';
 import { type LimiterDto, PurgeQuery } from './dto.js';
 import { type Fields, readLimit } from './forms.js';
-import { checkPool, poolOr } from './token-admin.service.js';
+import { checkPool, poolOr } from './tokens/token-admin.service.js';
 
 /** The pool of a call; the default pool if the call names none. @throws {QueueError} `pool_not_found` */
 @Injectable()

@@ -1,5 +1,5 @@
 import type { Caller } from '../domain/caller.js';
-import type { JobPlace } from '../domain/extended-job.js';
+import type { JobPlace } from '../domain/job/extended-job.js';
 import { isForQueue, isForSomeQueues, notAllowed, type Rights } from '../domain/rights.js';
 import type { NativeJobs } from '../engine/native-jobs.js';
 

@@ -7,7 +7,7 @@ import { Pumphouse } from '@pumphouse/client';
 import { TestApp } from '../../test/support/app.js';
 import { Cli, PROGRAM } from '../../test/support/cli.js';
 import { waitFor } from '../../test/support/redis.js';
-import { candidatesFor } from './completion-command.js';
+import { candidatesFor } from './commands/completion-command.js';
 import { program } from './program.js';
 
 const HOSTILE = '\u001b[2J\u202eowned';

@@ -7,8 +7,8 @@ import type {
   ListPage,
   JobsRequest,
   Respawn,
-} from '../domain/job-lists.js';
-import type { JobSummary } from '../domain/extended-job.js';
+} from '../domain/job/job-lists.js';
+import type { JobSummary } from '../domain/job/extended-job.js';
 import { checkQueue, checkQueueOrAll } from '../domain/rights.js';
 import { EngineRegistry } from '../engine/migration/engine.registry.js';
 import type { ExtendedPath } from '../engine/extended-path.js';

@@ -2,7 +2,7 @@ import { Controller, Get, Post, UseGuards } from '@nestjs/common';
 import { Access } from '../auth/access.js';
 import { TokenGuard } from '../auth/token.guard.js';
 import { Config } from '../config/config.js';
-import type { DeadStep } from '../domain/job-lists.js';
+import type { DeadStep } from '../domain/job/job-lists.js';
 import { Describe } from '../http/describe.js';
 import type { RequestContext } from '../http/request/request-context.js';
 import type { FieldsClass, Plain } from '../http/fields/field.js';

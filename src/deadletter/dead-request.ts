@@ -1,4 +1,4 @@
-import type { DeadFilter, DeadSelection, Respawn } from '../domain/job-lists.js';
+import type { DeadFilter, DeadSelection, Respawn } from '../domain/job/job-lists.js';
 import type { Plain } from '../http/fields/field.js';
 import { given } from '../http/fields/given.js';
 import { Problems } from '../http/fields/read.js';

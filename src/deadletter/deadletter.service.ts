@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Caller } from '../domain/caller.js';
-import type { DeadLetterHead } from '../domain/job.js';
+import type { DeadLetterHead } from '../domain/job/job.js';
 import { EngineRegistry } from '../engine/migration/engine.registry.js';
 
 /** The dead-letter queues of a caller's queues. */

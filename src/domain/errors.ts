@@ -1,4 +1,4 @@
-import type { JobState } from './states.js';
+import type { JobState } from './job/states.js';
 
 /**
  * Error codes: stable, in snake_case, and visible to clients. A new one fails the build until every API maps it

@@ -1,4 +1,4 @@
-import type { RetryPolicy } from './extended-job.js';
+import type { RetryPolicy } from './job/extended-job.js';
 
 /** Maximum rate of starts: `rate` in `periodMs`, and `burst` at once after a pause. */
 export interface Rate {

@@ -1,4 +1,4 @@
-import type { UniqueKey } from './extended-job.js';
+import type { UniqueKey } from './job/extended-job.js';
 import { PUSH_URL } from './push-url.js';
 import { checkVerb, type Rights } from './rights.js';
 

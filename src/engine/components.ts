@@ -1,4 +1,4 @@
-import type { Quotas } from '../domain/job.js';
+import type { Quotas } from '../domain/job/job.js';
 import type { RedisPool } from '../redis/pool.js';
 import { Acks } from './settle/acks.js';
 import { QueueInspector } from './queues/queue-inspector.js';

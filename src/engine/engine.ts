@@ -11,7 +11,7 @@ import type {
   QueueCounts,
   ReserveRequest,
   StoredJob,
-} from '../domain/job.js';
+} from '../domain/job/job.js';
 import type { Durability } from '../domain/durability.js';
 import type { LoopStatus } from '../domain/loop.js';
 import type { RedisPool } from '../redis/pool.js';

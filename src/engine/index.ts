@@ -2,7 +2,7 @@
 export { QueueEngine, type EngineOptions } from './engine.js';
 export type { EventFeed } from './events/feed.js';
 export type { EventListener } from './events/follower.js';
-export { EVENT_NAMES, type EventName, type JobEvent } from '../domain/job-event.js';
+export { EVENT_NAMES, type EventName, type JobEvent } from '../domain/job/job-event.js';
 export { EngineRegistry } from './migration/engine.registry.js';
 export type { Census, Purged } from './maintenance/purge.js';
 export type { ChosenSettings } from './queues/settings.js';
@@ -16,7 +16,7 @@ export { silentObserver, type EngineObserver, type PumpCounts } from './core/obs
 export type { Cancelled, CancelledOne, CancelRequest, RemoveRequest } from './jobs/job-canceller.js';
 export type { Changed, JobChange } from './jobs/job-updater.js';
 export type { PeekedJob } from './core/decode.js';
-export type { JobState } from '../domain/states.js';
+export type { JobState } from '../domain/job/states.js';
 export { RedisPool } from '../redis/pool.js';
 export type { PoolOptions, PoolTarget, NodeAddress } from '../domain/pool.js';
 export type {
@@ -33,7 +33,7 @@ export type {
   Receipt,
   ReserveRequest,
   StoredJob,
-} from '../domain/job.js';
+} from '../domain/job/job.js';
 export type { Durability } from '../domain/durability.js';
 export { DependentsError, QueueError, UnconfirmedError, type ErrorCode } from '../domain/errors.js';
 export type { Log } from '../domain/log.js';

@@ -1,4 +1,4 @@
-import type { JobDetails } from '../domain/extended-job.js';
+import type { JobDetails } from '../domain/job/extended-job.js';
 import type { JobCanceller } from './jobs/job-canceller.js';
 import type { JobUpdater } from './jobs/job-updater.js';
 import type { ExtendedPath } from './extended-path.js';

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { notFound, QueueError } from '../domain/errors.js';
 import { isQueueName } from '../domain/ids.js';
-import type { QueueCounts } from '../domain/job.js';
+import type { QueueCounts } from '../domain/job/job.js';
 import type { QueueSettings, SettingsChange } from '../domain/queue-settings.js';
-import type { JobState } from '../domain/states.js';
+import type { JobState } from '../domain/job/states.js';
 import type { ExtendedPath } from './extended-path.js';
 import type { Purged } from './queues/queue-purger.js';
 import type { StatisticsReading } from './stats/statistics.js';

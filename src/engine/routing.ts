@@ -1,7 +1,7 @@
 import type { Durability } from '../domain/durability.js';
 import { ExtendedPathError } from '../domain/errors.js';
-import type { NewExtendedJob, PublishedJob } from '../domain/extended-job.js';
-import type { Ack, LeasedJob, LeftOut, NewJob, PublishOptions, ReserveRequest } from '../domain/job.js';
+import type { NewExtendedJob, PublishedJob } from '../domain/job/extended-job.js';
+import type { Ack, LeasedJob, LeftOut, NewJob, PublishOptions, ReserveRequest } from '../domain/job/job.js';
 import { DEFAULT_TRIES } from '../domain/limits.js';
 import type { ExtendedPath } from './extended-path.js';
 import { checkExtendedJobs } from './publish/extended-checks.js';

@@ -1,5 +1,5 @@
-import { MOST_VALUES } from '../domain/event-filter.js';
-import { EVENT_NAMES } from '../domain/job-event.js';
+import { MOST_VALUES } from '../domain/job/event-filter.js';
+import { EVENT_NAMES } from '../domain/job/job-event.js';
 import { MAX_LABEL } from '../domain/limits.js';
 import { Optional } from '../http/fields/field.js';
 import { JobIds, Labels, QueueNames, SomeOf } from '../http/fields/kinds.js';

@@ -1,5 +1,12 @@
-import { allOf, checksOf, type EventFilter, FILTERS, MOST_VALUES, queuesOf } from '../domain/event-filter.js';
-import { isPlace } from '../domain/job-event.js';
+import {
+  allOf,
+  checksOf,
+  type EventFilter,
+  FILTERS,
+  MOST_VALUES,
+  queuesOf,
+} from '../domain/job/event-filter.js';
+import { isPlace } from '../domain/job/job-event.js';
 import { checkQueue, matchesPattern, type Rights } from '../domain/rights.js';
 import { type FieldProblem, InputError } from '../http/answer/errors.v1.js';
 

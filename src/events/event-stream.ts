@@ -1,5 +1,5 @@
-import type { EventFilter } from '../domain/event-filter.js';
-import { type JobEvent, shownEvent } from '../domain/job-event.js';
+import type { EventFilter } from '../domain/job/event-filter.js';
+import { type JobEvent, shownEvent } from '../domain/job/job-event.js';
 import type { EventListener } from '../engine/events/follower.js';
 import { asciiJson } from '../http/answer/answer.js';
 import { type ConnectionWatcher, unwatchConnection, watchConnection } from '../http/request/connection.js';

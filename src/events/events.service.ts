@@ -2,7 +2,7 @@ import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import type { AccessRules } from '../auth/access.js';
 import { Admission } from '../auth/admission.js';
 import { Config } from '../config/config.js';
-import type { EventFilter } from '../domain/event-filter.js';
+import type { EventFilter } from '../domain/job/event-filter.js';
 import { QueueError } from '../domain/errors.js';
 import { EngineRegistry } from '../engine/migration/engine.registry.js';
 import type { RequestContext } from '../http/request/request-context.js';

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { LeasedJob } from '../domain/job.js';
+import type { LeasedJob } from '../domain/job/job.js';
 import {
   type ConnectionWatcher,
   hasHungUp,

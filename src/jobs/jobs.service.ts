@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Caller } from '../domain/caller.js';
 import { checkDependencies, visibleOf } from '../auth/job-rights.js';
 import { jobNotFound, LeaseLostError, UniqueKeyTakenError } from '../domain/errors.js';
-import type { Ack, PublishOptions } from '../domain/job.js';
+import type { Ack, PublishOptions } from '../domain/job/job.js';
 import { isJobId } from '../domain/ids.js';
 import type {
   Completion,
@@ -13,9 +13,9 @@ import type {
   NewExtendedJob,
   PublishedJob,
   Release,
-} from '../domain/extended-job.js';
+} from '../domain/job/extended-job.js';
 import { isForQueue, isForSomeQueues } from '../domain/rights.js';
-import type { JobState } from '../domain/states.js';
+import type { JobState } from '../domain/job/states.js';
 import { withinRights } from '../domain/unique-rights.js';
 import { EngineRegistry } from '../engine/migration/engine.registry.js';
 import type { Durability } from '../domain/durability.js';

@@ -2,7 +2,7 @@ import { performance } from 'node:perf_hooks';
 import { type BeforeApplicationShutdown, Inject, Injectable } from '@nestjs/common';
 import { VALID_MS } from '../auth/token-cache.js';
 import type { Caller } from '../domain/caller.js';
-import type { LeasedJob, ReserveRequest } from '../domain/job.js';
+import type { LeasedJob, ReserveRequest } from '../domain/job/job.js';
 import { LOG, type Log } from '../domain/log.js';
 import { EngineRegistry } from '../engine/migration/engine.registry.js';
 import type { RequestContext } from '../http/request/request-context.js';

@@ -9,8 +9,8 @@ import type {
   NamedCount,
   PageRequest,
   Trace,
-} from '../domain/job-lists.js';
-import type { JobSummary } from '../domain/extended-job.js';
+} from '../domain/job/job-lists.js';
+import type { JobSummary } from '../domain/job/extended-job.js';
 import { isJobId } from '../domain/ids.js';
 import { checkQueueOrAll, isForQueue } from '../domain/rights.js';
 import { EngineRegistry } from '../engine/migration/engine.registry.js';

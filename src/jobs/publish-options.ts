@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { type Durability, DURABILITY_RULE, isDurability } from '../domain/durability.js';
 import { QueueError } from '../domain/errors.js';
-import type { PublishOptions } from '../domain/job.js';
+import type { PublishOptions } from '../domain/job/job.js';
 import { isIdempotencyKey, packUlid } from '../domain/ids.js';
 
 const IDS_RULE = 'must be ids that this call was refused with before, one for each job, separated by commas';

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { QueueError } from '../domain/errors.js';
-import type { LeasedJob } from '../domain/job.js';
+import type { LeasedJob } from '../domain/job/job.js';
 import type { Log } from '../domain/log.js';
 import type { Queues } from '../engine/migration/served-queues.js';
-import type { Sender } from '../push/sender.js';
-import { SendError } from '../push/send-error.js';
+import type { Sender } from '../push/send/sender.js';
+import { SendError } from '../push/send/send-error.js';
 import { callbackUrlOf } from './callback-url.js';
 import { readFields } from './go-json.js';
 import { callbackBody, laterJobOf, type LaterJob } from './later-job.js';

@@ -1,6 +1,6 @@
 import { deflateSync, gzipSync } from 'node:zlib';
 import { MAX_PERIOD_MS } from '../domain/limits.js';
-import type { PushAnswer } from '../push/sender.js';
+import type { PushAnswer } from '../push/send/sender.js';
 import { MAX_ANSWER_BYTES, releaseDelayMs, replyOf, retryDelayMs } from './outcome.js';
 
 const answer = (body: string | Buffer, more: Partial<PushAnswer> = {}): PushAnswer => ({

@@ -1,6 +1,6 @@
 import { gunzipSync } from 'node:zlib';
 import { MAX_PERIOD_MS } from '../domain/limits.js';
-import type { PushAnswer } from '../push/sender.js';
+import type { PushAnswer } from '../push/send/sender.js';
 import { hasTwice, readFields } from './go-json.js';
 
 /** Codes in the answer of a callback. */

@@ -1,6 +1,6 @@
 import { Test } from '@nestjs/testing';
 import { QueueError } from '../domain/errors.js';
-import type { QueueCounts } from '../domain/job.js';
+import type { QueueCounts } from '../domain/job/job.js';
 import { metricsProviders } from './metrics.module.js';
 import { Metrics } from './metrics.js';
 import { MetricsService, REFRESH_MS } from './metrics.service.js';

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { InjectMetric } from '@willsoto/nestjs-prometheus';
 import { Gauge } from 'prom-client';
-import type { QueueCounts } from '../domain/job.js';
+import type { QueueCounts } from '../domain/job/job.js';
 import { GAUGES, type PoolLabel, type QueueLabel } from './gauges.js';
 import { OTHER } from './series.js';
 

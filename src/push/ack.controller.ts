@@ -7,7 +7,7 @@ import { Incoming } from '../http/incoming.js';
 import { bodyLimit, wholeBody } from '../http/request/body.js';
 import type { RequestContext } from '../http/request/request-context.js';
 import { ACK_PATH, AckLinks } from './ack-links.js';
-import { resultOf } from './result.js';
+import { resultOf } from './send/result.js';
 
 /** The call behind the signed URLs of targets that acknowledge later. It needs no token: the URL is one, for one lease. */
 @Controller()

@@ -15,7 +15,7 @@ import {
   TextsByName,
   Whole,
 } from '../http/fields/kinds.js';
-import { SECRET_RULE } from './signature.js';
+import { SECRET_RULE } from './send/signature.js';
 import { ACKS, type Action, ACTIONS, BODIES, METHODS, SIGNATURES } from './target.js';
 
 const MOST_ITEMS = 1_000;

@@ -14,16 +14,16 @@ import { EngineRegistry } from '../engine/migration/engine.registry.js';
 import { Drain } from '../http/request/drain.js';
 import { MetricsService } from '../metrics/metrics.service.js';
 import { AckLinks } from './ack-links.js';
-import { AddressRules } from './address-rules.js';
-import { signatureHeaders } from './message.js';
-import { Names } from './names.js';
+import { AddressRules } from './send/address-rules.js';
+import { signatureHeaders } from './send/message.js';
+import { Names } from './send/names.js';
 import { Pusher } from './pusher.js';
 import { Seal } from './seal.js';
-import { type PushAnswer, Sender } from './sender.js';
-import { SendError } from './send-error.js';
+import { type PushAnswer, Sender } from './send/sender.js';
+import { SendError } from './send/send-error.js';
 import { Slots } from './slots.js';
 import { TargetsService } from './targets.service.js';
-import { type Verdict, verdictOfAnswer, verdictOfError } from './verdict.js';
+import { type Verdict, verdictOfAnswer, verdictOfError } from './send/verdict.js';
 
 /** What a test request showed. */
 export interface TestResult {

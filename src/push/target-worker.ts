@@ -1,20 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { QueueError } from '../domain/errors.js';
-import type { LeasedJob } from '../domain/job.js';
+import type { LeasedJob } from '../domain/job/job.js';
 import type { Log } from '../domain/log.js';
 import { PUSH_URL, pushUrlOf } from '../domain/push-url.js';
 import type { QueueEngine } from '../engine/engine.js';
 import type { PushMetrics, TargetSeries } from '../metrics/push-metrics.js';
 import { FailureCounter, SharedBreaker } from './breaker.js';
 import type { AckLinks } from './ack-links.js';
-import { messageOf } from './message.js';
-import { resultOf } from './result.js';
-import type { PushAnswer, Sender } from './sender.js';
-import { SendError } from './send-error.js';
+import { messageOf } from './send/message.js';
+import { resultOf } from './send/result.js';
+import type { PushAnswer, Sender } from './send/sender.js';
+import { SendError } from './send/send-error.js';
 import type { Slots } from './slots.js';
 import type { OpenBreaker, Target, TargetSecrets } from './target.js';
 import { withPause } from './targets.service.js';
-import { type Verdict, verdictOfAnswer, verdictOfError } from './verdict.js';
+import { type Verdict, verdictOfAnswer, verdictOfError } from './send/verdict.js';
 
 /** What a worker knows of its target; renewed when something of it has changed. */
 export interface WorkerTarget {

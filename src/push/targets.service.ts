@@ -4,7 +4,7 @@ import { notFound, QueueError } from '../domain/errors.js';
 import { LOG, type Log } from '../domain/log.js';
 import { queuesOf, type StoredTargets, type Targets } from '../engine/queues/targets.js';
 import { EngineRegistry } from '../engine/migration/engine.registry.js';
-import { newSecret } from './signature.js';
+import { newSecret } from './send/signature.js';
 import { Seal } from './seal.js';
 import {
   originBreakersOf,

@@ -6,7 +6,7 @@ import { given } from '../http/fields/given.js';
 import { Problems } from '../http/fields/read.js';
 import type { TargetAnswer, TargetChangeFields, TestAnswer } from './dto.v1.js';
 import type { TestResult } from './push.service.js';
-import { isSecret, SECRET_RULE } from './signature.js';
+import { isSecret, SECRET_RULE } from './send/signature.js';
 import type { OpenBreaker, Target, TargetView } from './target.js';
 import type { ChangedTarget, TargetChanges } from './targets.service.js';
 

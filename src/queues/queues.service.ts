@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Caller } from '../domain/caller.js';
 import type { SettingsChange } from '../domain/queue-settings.js';
 import { checkVerb, matchesPattern } from '../domain/rights.js';
-import type { JobState } from '../domain/states.js';
+import type { JobState } from '../domain/job/states.js';
 import { EngineRegistry } from '../engine/migration/engine.registry.js';
 import { QueueAdmin, type QueueView } from '../engine/queue-admin.js';
 import type { Purged } from '../engine/queues/queue-purger.js';

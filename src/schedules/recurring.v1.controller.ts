@@ -3,7 +3,7 @@ import { Access, type AccessRules } from '../auth/access.js';
 import { TokenGuard } from '../auth/token.guard.js';
 import { Config } from '../config/config.js';
 import { isJobId } from '../domain/ids.js';
-import type { RecurringChange } from '../domain/recurring.js';
+import type { RecurringChange } from '../domain/job/recurring.js';
 import { answer } from '../http/answer/answer.js';
 import { type AnswerDescription, Describe } from '../http/describe.js';
 import type { RequestContext } from '../http/request/request-context.js';

@@ -6,10 +6,10 @@ import {
   type RecurringChange,
   type Schedule,
   type Template,
-} from '../domain/recurring.js';
+} from '../domain/job/recurring.js';
 import { localTimes } from '../domain/local-time.js';
 import type { UpcomingSlot } from '../engine/recurring/recurring.js';
-import type { RetryPolicy } from '../domain/extended-job.js';
+import type { RetryPolicy } from '../domain/job/extended-job.js';
 import { MAX_CATCH_UP } from '../domain/limits.js';
 import type { Plain } from '../http/fields/field.js';
 import { given } from '../http/fields/given.js';

@@ -4,7 +4,7 @@ import type {
   JobDetails as EngineDetails,
   JobSummary as EngineSummary,
   TimelineEntry,
-} from '../domain/extended-job.js';
+} from '../domain/job/extended-job.js';
 import { readData } from './payload.js';
 
 /* What the engine answers, in the form of the client. */

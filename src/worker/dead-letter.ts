@@ -9,7 +9,7 @@ import type {
   Pumphouse,
   RespawnOptions,
 } from '@pumphouse/client';
-import type { DeadFilter as EngineFilter, DeadStep, Respawn } from '../domain/job-lists.js';
+import type { DeadFilter as EngineFilter, DeadStep, Respawn } from '../domain/job/job-lists.js';
 import type { QueueEngine } from '../engine/engine.js';
 import type { DeadJobs } from '../engine/dead-letter/dead-jobs.js';
 import type { Lists } from '../engine/jobs/lists.js';

@@ -18,7 +18,7 @@ import type {
 import { isPumphouseError, PumphouseError } from '@pumphouse/client';
 import { DURABILITY_RULE, type Durability, isDurability } from '../domain/durability.js';
 import { QueueError } from '../domain/errors.js';
-import type { Completion } from '../domain/extended-job.js';
+import type { Completion } from '../domain/job/extended-job.js';
 import type { QueueEngine } from '../engine/engine.js';
 import { failureOf } from './answers.js';
 import { call, repeat } from './calls.js';

@@ -1,8 +1,8 @@
 import type { EventOptions, PlacedEvent, PumphouseError } from '@pumphouse/client';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { allOf, checksOf, type EventFilter, FILTERS, MOST_VALUES } from '../domain/event-filter.js';
+import { allOf, checksOf, type EventFilter, FILTERS, MOST_VALUES } from '../domain/job/event-filter.js';
 import { QueueError } from '../domain/errors.js';
-import { isPlace, type JobEvent, shownEvent } from '../domain/job-event.js';
+import { isPlace, type JobEvent, shownEvent } from '../domain/job/job-event.js';
 import type { QueueEngine } from '../engine/engine.js';
 import type { EventListener } from '../engine/events/follower.js';
 import { abortable, reasonOf } from './calls.js';

@@ -11,7 +11,7 @@ import type {
   PublishedJob,
 } from '@pumphouse/client';
 import { jobNotFound, QueueError } from '../domain/errors.js';
-import type { JobFilter as EngineFilter } from '../domain/job-lists.js';
+import type { JobFilter as EngineFilter } from '../domain/job/job-lists.js';
 import type { QueueEngine } from '../engine/engine.js';
 import type { JobChange as EngineChange } from '../engine/jobs/job-updater.js';
 import { detailsOf, isoTime, summaryOf } from './answers.js';

@@ -1,5 +1,5 @@
 import type { LeasedJob } from '@pumphouse/client';
-import type { LeasedJob as EngineJob } from '../domain/job.js';
+import type { LeasedJob as EngineJob } from '../domain/job/job.js';
 import { isoTime } from './answers.js';
 import { readData, type ReadData } from './payload.js';
 

@@ -1,7 +1,7 @@
 import type { EncodedPayload, JobPayload } from '@pumphouse/client';
 import { BYTES, CONTENT_TYPE, isJsonType, jsonOfData, PLAIN_JSON } from '../domain/content-type.js';
 import { QueueError } from '../domain/errors.js';
-import type { NewData } from '../domain/extended-job.js';
+import type { NewData } from '../domain/job/extended-job.js';
 
 const NULL = Buffer.from('null');
 

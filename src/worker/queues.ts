@@ -10,7 +10,7 @@ import type {
 import { QueueError } from '../domain/errors.js';
 import type { SettingsChange } from '../domain/queue-settings.js';
 import { checkNames } from '../domain/ids.js';
-import { JOB_STATES, STATE_NAMES } from '../domain/states.js';
+import { JOB_STATES, STATE_NAMES } from '../domain/job/states.js';
 import { checkNumber } from '../engine/core/checks.js';
 import type { QueueEngine } from '../engine/engine.js';
 import { QueueAdmin, type QueueView } from '../engine/queue-admin.js';

@@ -17,7 +17,7 @@ import {
   type RecurringChange,
   type Schedule,
   type Template,
-} from '../domain/recurring.js';
+} from '../domain/job/recurring.js';
 import { checkNumber } from '../engine/core/checks.js';
 import type { QueueEngine } from '../engine/engine.js';
 import type { Recurrings, UpcomingSlot as EngineSlot } from '../engine/recurring/recurring.js';

@@ -1,6 +1,6 @@
 import type { Page, PageOptions, WorkerSession } from '@pumphouse/client';
 import { notFound } from '../domain/errors.js';
-import { shownSession, type WorkerFacts } from '../domain/job-lists.js';
+import { shownSession, type WorkerFacts } from '../domain/job/job-lists.js';
 import type { QueueEngine } from '../engine/engine.js';
 import type { Workers } from '../engine/queues/workers.js';
 import { isoTime } from './answers.js';

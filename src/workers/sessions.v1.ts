@@ -4,7 +4,7 @@ import {
   shownSession,
   type WorkerFacts,
   type WorkerInfo,
-} from '../domain/job-lists.js';
+} from '../domain/job/job-lists.js';
 import { isoTime, isoTimeOrNull } from '../http/answer/reply.js';
 import type { Plain } from '../http/fields/field.js';
 import { given } from '../http/fields/given.js';

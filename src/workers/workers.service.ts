@@ -9,7 +9,7 @@ import type {
   SessionHeartbeat,
   SessionHeartbeatResult,
   WorkerFacts,
-} from '../domain/job-lists.js';
+} from '../domain/job/job-lists.js';
 import { EngineRegistry } from '../engine/migration/engine.registry.js';
 import type { Workers } from '../engine/queues/workers.js';
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TokenStore } from '../../src/auth/token-store.js';
 import { type ErrorCode, QueueError } from '../../src/domain/errors.js';
-import type { LeasedJob } from '../../src/domain/job.js';
+import type { LeasedJob } from '../../src/domain/job/job.js';
 import { MAX_PERIOD_MS } from '../../src/domain/limits.js';
 import { EngineRegistry } from '../../src/engine/migration/engine.registry.js';
 import type { Queues } from '../../src/engine/migration/served-queues.js';

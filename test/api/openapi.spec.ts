@@ -4,7 +4,7 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import addFormats from 'ajv-formats';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { TokenStore } from '../../src/auth/token-store.js';
-import { EVENT_NAMES } from '../../src/domain/job-event.js';
+import { EVENT_NAMES } from '../../src/domain/job/job-event.js';
 import { HTTP_PROBLEMS, PROBLEMS } from '../../src/http/answer/errors.v1.js';
 import { type Answer, TestApp } from '../support/app.js';
 import { GuideReader } from '../support/guide-reader.js';

@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis';
-import { JOB_STATES } from '../../src/domain/states.js';
+import { JOB_STATES } from '../../src/domain/job/states.js';
 import { decodeId, encodeId, mintedAtMs } from '../../src/engine/core/ids.js';
 
 /** A header as the audit reads it from the raw key: on purpose not by the engine's own decoder. */

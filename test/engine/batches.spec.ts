@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
-import type { NewExtendedJob } from '../../src/domain/extended-job.js';
-import type { Ack, LeasedJob } from '../../src/domain/job.js';
+import type { NewExtendedJob } from '../../src/domain/job/extended-job.js';
+import type { Ack, LeasedJob } from '../../src/domain/job/job.js';
 import { QueueEngine } from '../../src/engine/engine.js';
 import { type EngineObserver, silentObserver } from '../../src/engine/core/observer.js';
 import type { LeaseOperation, Settled } from '../../src/engine/settle/settler.js';

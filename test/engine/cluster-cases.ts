@@ -1,7 +1,7 @@
 import { encodeKeyedCalls } from '../../src/engine/publish/idempotency-records.js';
 import { randomBytes } from 'node:crypto';
 import { ulid } from 'ulid';
-import type { LeasedJob } from '../../src/domain/job.js';
+import type { LeasedJob } from '../../src/domain/job/job.js';
 import { encodeId } from '../../src/engine/core/ids.js';
 import type { Arg, Item, Script } from '../../src/redis/scripts/script.js';
 import * as scripts from '../../src/redis/scripts/simple.js';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
-import type { LeasedJob, NewJob } from '../../src/domain/job.js';
+import type { LeasedJob, NewJob } from '../../src/domain/job/job.js';
 import { QueueEngine } from '../../src/engine/engine.js';
 import { decodeId, encodeId } from '../../src/engine/core/ids.js';
 import { digestOf } from '../../src/engine/publish/idempotency-records.js';

@@ -5,7 +5,7 @@ import { tokenDigest } from '../../src/auth/credentials.js';
 import { TokenInventory } from '../../src/auth/token-inventory.js';
 import { TokenKeys } from '../../src/auth/token-keys.js';
 import { type TokenId, TokenStore } from '../../src/auth/token-store.js';
-import type { LeasedJob } from '../../src/domain/job.js';
+import type { LeasedJob } from '../../src/domain/job/job.js';
 import { QueueEngine } from '../../src/engine/engine.js';
 import { Calls, RedisClock } from '../../src/redis/calls.js';
 import { ClusterNodes } from '../../src/redis/cluster/nodes.js';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
-import type { DependencyFailure, NewExtendedJob } from '../../src/domain/extended-job.js';
+import type { DependencyFailure, NewExtendedJob } from '../../src/domain/job/extended-job.js';
 import { testRedisUrl } from '../support/redis.js';
 import { Audit } from './audit.js';
 import { ExtendedPathFixture } from './extended-path-fixture.js';

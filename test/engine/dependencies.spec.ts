@@ -1,4 +1,4 @@
-import type { DependencyFailure, NewExtendedJob } from '../../src/domain/extended-job.js';
+import type { DependencyFailure, NewExtendedJob } from '../../src/domain/job/extended-job.js';
 import { EngineFixture, newJob } from './fixture.js';
 import { ExtendedPathFixture } from './extended-path-fixture.js';
 import { LIMIT_MS, ScriptWatch } from './script-watch.js';

@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis';
-import type { PublishOptions } from '../../src/domain/job.js';
+import type { PublishOptions } from '../../src/domain/job/job.js';
 import { RedisPool } from '../../src/redis/pool.js';
 import { randomNamespace, startRedis, waitFor, withoutWaitAof, type RedisProcess } from '../support/redis.js';
 import { EngineFixture, newJob, silentLog, testPoolOptions } from './fixture.js';

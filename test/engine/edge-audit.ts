@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import { JOB_STATES } from '../../src/domain/states.js';
+import { JOB_STATES } from '../../src/domain/job/states.js';
 import { decodeId } from '../../src/engine/core/ids.js';
 
 const ALIVE: readonly number[] = [1, 2, 3, 5, 6];

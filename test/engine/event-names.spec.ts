@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { EVENT_NAMES } from '../../src/domain/job-event.js';
+import { EVENT_NAMES } from '../../src/domain/job/job-event.js';
 
 const LUA_DIR = join(import.meta.dirname, '..', '..', 'lua');
 const emitted = readdirSync(LUA_DIR, { recursive: true, encoding: 'utf8' })

@@ -1,4 +1,4 @@
-import type { JobEvent } from '../../src/domain/job-event.js';
+import type { JobEvent } from '../../src/domain/job/job-event.js';
 import type { QueueEngine } from '../../src/engine/engine.js';
 import type { EventListener } from '../../src/engine/events/follower.js';
 import { waitFor } from '../support/redis.js';

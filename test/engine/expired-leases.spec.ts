@@ -1,5 +1,5 @@
-import type { LeasedJob } from '../../src/domain/job.js';
-import type { NewExtendedJob } from '../../src/domain/extended-job.js';
+import type { LeasedJob } from '../../src/domain/job/job.js';
+import type { NewExtendedJob } from '../../src/domain/job/extended-job.js';
 import type { SettingsChange } from '../../src/domain/queue-settings.js';
 import { Redis } from 'ioredis';
 import { testRedisUrl } from '../support/redis.js';

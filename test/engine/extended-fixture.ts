@@ -1,4 +1,4 @@
-import type { LeasedJob } from '../../src/domain/job.js';
+import type { LeasedJob } from '../../src/domain/job/job.js';
 import type { EngineFixture, ExtendedJob } from './fixture.js';
 
 /** Shortcuts for the extended path of a fixture's engine. */

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import { QueueError } from '../../src/domain/errors.js';
-import type { LeasedJob } from '../../src/domain/job.js';
+import type { LeasedJob } from '../../src/domain/job/job.js';
 import { testRedisUrl } from '../support/redis.js';
 import { Audit } from './audit.js';
 import { EngineFixture } from './fixture.js';

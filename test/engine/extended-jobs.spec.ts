@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
-import type { LeasedJob } from '../../src/domain/job.js';
-import type { Completion, JobFailure } from '../../src/domain/extended-job.js';
-import { type JobState, EXTENDED_TRANSITIONS } from '../../src/domain/states.js';
+import type { LeasedJob } from '../../src/domain/job/job.js';
+import type { Completion, JobFailure } from '../../src/domain/job/extended-job.js';
+import { type JobState, EXTENDED_TRANSITIONS } from '../../src/domain/job/states.js';
 import type { JobChange } from '../../src/engine/jobs/job-updater.js';
 import type { Verb } from '../../src/engine/settle/settler.js';
 import { testRedisUrl } from '../support/redis.js';

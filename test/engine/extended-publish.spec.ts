@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis';
-import type { NewExtendedJob, PublishedJob, RetryPolicy } from '../../src/domain/extended-job.js';
+import type { NewExtendedJob, PublishedJob, RetryPolicy } from '../../src/domain/job/extended-job.js';
 import type { QueueDefaults } from '../../src/domain/queue-settings.js';
 import { encodeId } from '../../src/engine/core/ids.js';
 import { silentObserver } from '../../src/engine/core/observer.js';

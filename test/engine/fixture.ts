@@ -1,7 +1,7 @@
 import type { Log } from '../../src/domain/log.js';
-import type { LeasedJob, NewJob, QueueCounts, ReserveRequest } from '../../src/domain/job.js';
+import type { LeasedJob, NewJob, QueueCounts, ReserveRequest } from '../../src/domain/job/job.js';
 import type { PoolOptions } from '../../src/domain/pool.js';
-import type { JobDetails, NewExtendedJob, RetryPolicy } from '../../src/domain/extended-job.js';
+import type { JobDetails, NewExtendedJob, RetryPolicy } from '../../src/domain/job/extended-job.js';
 import { QueueEngine, type EngineOptions } from '../../src/engine/engine.js';
 import { RedisPool } from '../../src/redis/pool.js';
 import { Redis } from 'ioredis';

@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis';
-import type { ImportedJob } from '../../src/domain/job.js';
+import type { ImportedJob } from '../../src/domain/job/job.js';
 import type { QueueEngine } from '../../src/engine/engine.js';
 import { ImportLock } from '../../src/cli/import/lock.js';
 import { LmstfySource } from '../../src/cli/import/source.js';

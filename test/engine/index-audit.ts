@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import { decodeId } from '../../src/engine/core/ids.js';
-import { JOB_STATES } from '../../src/domain/states.js';
+import { JOB_STATES } from '../../src/domain/job/states.js';
 
 const EXTENDED = 2;
 /** States in which a job may be among those of a worker; it must be while it is leased. */

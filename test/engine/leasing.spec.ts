@@ -4,7 +4,7 @@ import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { jest } from '@jest/globals';
 import { Redis } from 'ioredis';
-import type { LeasedJob } from '../../src/domain/job.js';
+import type { LeasedJob } from '../../src/domain/job/job.js';
 import { MAX_RESERVE_COUNT } from '../../src/domain/limits.js';
 import { QueueEngine } from '../../src/engine/engine.js';
 import { silentObserver } from '../../src/engine/core/observer.js';

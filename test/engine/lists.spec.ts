@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis';
-import type { JobFilter, JobsRequest } from '../../src/domain/job-lists.js';
+import type { JobFilter, JobsRequest } from '../../src/domain/job/job-lists.js';
 import { encodeId } from '../../src/engine/core/ids.js';
 import { silentObserver } from '../../src/engine/core/observer.js';
 import { startRedis, testRedisUrl } from '../support/redis.js';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import type { Redis } from 'ioredis';
-import type { LeasedJob } from '../../src/domain/job.js';
+import type { LeasedJob } from '../../src/domain/job/job.js';
 import { QueueEngine } from '../../src/engine/engine.js';
 import { startRedis, waitFor } from '../support/redis.js';
 import { EngineFixture, newJob } from './fixture.js';

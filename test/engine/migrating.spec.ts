@@ -1,5 +1,5 @@
-import type { LeasedJob, NewJob, ReserveRequest } from '../../src/domain/job.js';
-import type { NewExtendedJob } from '../../src/domain/extended-job.js';
+import type { LeasedJob, NewJob, ReserveRequest } from '../../src/domain/job/job.js';
+import type { NewExtendedJob } from '../../src/domain/job/extended-job.js';
 import { QueueEngine } from '../../src/engine/engine.js';
 import { EngineRegistry } from '../../src/engine/migration/engine.registry.js';
 import { MigratingQueues } from '../../src/engine/migration/migrating-queues.js';

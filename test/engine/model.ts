@@ -1,6 +1,6 @@
-import type { NewJob, QueueCounts } from '../../src/domain/job.js';
+import type { NewJob, QueueCounts } from '../../src/domain/job/job.js';
 import type { LeaseRequest } from '../../src/engine/lease/fetch-requests.js';
-import type { JobState } from '../../src/domain/states.js';
+import type { JobState } from '../../src/domain/job/states.js';
 import { encodeId } from '../../src/engine/core/ids.js';
 
 /** A job in the model. */

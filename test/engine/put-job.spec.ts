@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
-import type { NewExtendedJob } from '../../src/domain/extended-job.js';
-import type { JobState } from '../../src/domain/states.js';
+import type { NewExtendedJob } from '../../src/domain/job/extended-job.js';
+import type { JobState } from '../../src/domain/job/states.js';
 import type { InPlace } from '../../src/engine/publish/extended-options.js';
 import { testRedisUrl } from '../support/redis.js';
 import { Audit } from './audit.js';

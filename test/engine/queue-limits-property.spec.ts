@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
-import type { LeasedJob } from '../../src/domain/job.js';
-import type { JobDetails, NewExtendedJob } from '../../src/domain/extended-job.js';
+import type { LeasedJob } from '../../src/domain/job/job.js';
+import type { JobDetails, NewExtendedJob } from '../../src/domain/job/extended-job.js';
 import type { Verb } from '../../src/engine/settle/settler.js';
 import { testRedisUrl } from '../support/redis.js';
 import { Audit } from './audit.js';

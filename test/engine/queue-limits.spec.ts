@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
 import { ExtendedPathError } from '../../src/domain/errors.js';
-import type { LeasedJob } from '../../src/domain/job.js';
-import type { NewExtendedJob } from '../../src/domain/extended-job.js';
+import type { LeasedJob } from '../../src/domain/job/job.js';
+import type { NewExtendedJob } from '../../src/domain/job/extended-job.js';
 import { QueueEngine } from '../../src/engine/engine.js';
 import { RedisPool } from '../../src/redis/pool.js';
 import { runTimers } from '../../src/redis/scripts/extended.js';

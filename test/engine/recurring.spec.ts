@@ -1,4 +1,4 @@
-import type { NewRecurring } from '../../src/domain/recurring.js';
+import type { NewRecurring } from '../../src/domain/job/recurring.js';
 import { silentObserver } from '../../src/engine/core/observer.js';
 import { Listening } from './events-fixture.js';
 import { EngineFixture } from './fixture.js';

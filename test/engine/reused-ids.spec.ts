@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { jest } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { JOB_STATES, type SimpleState, type Transition, TRANSITIONS } from '../../src/domain/states.js';
+import { JOB_STATES, type SimpleState, type Transition, TRANSITIONS } from '../../src/domain/job/states.js';
 import { register } from '../../src/redis/scripts/simple.js';
 import { testRedisUrl } from '../support/redis.js';
 import { Audit } from './audit.js';

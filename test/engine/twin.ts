@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import type { LeasedJob, NewJob } from '../../src/domain/job.js';
+import type { LeasedJob, NewJob } from '../../src/domain/job/job.js';
 import { randomNamespace } from '../support/redis.js';
 import { Audit } from './audit.js';
 import type { EngineFixture } from './fixture.js';

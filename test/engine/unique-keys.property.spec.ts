@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import { QueueError } from '../../src/domain/errors.js';
-import type { JobDetails, UniqueKey } from '../../src/domain/extended-job.js';
+import type { JobDetails, UniqueKey } from '../../src/domain/job/extended-job.js';
 import { testRedisUrl } from '../support/redis.js';
 import { Audit } from './audit.js';
 import { EngineFixture } from './fixture.js';

@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
-import type { LeasedJob } from '../../src/domain/job.js';
-import type { SessionHeartbeatResult, WorkerInfo } from '../../src/domain/job-lists.js';
+import type { LeasedJob } from '../../src/domain/job/job.js';
+import type { SessionHeartbeatResult, WorkerInfo } from '../../src/domain/job/job-lists.js';
 import { startRedis, testRedisUrl } from '../support/redis.js';
 import { ExtendedFixture } from './extended-fixture.js';
 import { EngineFixture } from './fixture.js';

@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis';
-import type { LeasedJob } from '../../src/domain/job.js';
+import type { LeasedJob } from '../../src/domain/job/job.js';
 import { QueueEngine } from '../../src/engine/engine.js';
 import { RedisPool } from '../../src/redis/pool.js';
 import { Audit } from '../engine/audit.js';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
-import type { LeasedJob } from '../../src/domain/job.js';
+import type { LeasedJob } from '../../src/domain/job/job.js';
 import { QueueEngine } from '../../src/engine/engine.js';
 import { Audit } from '../engine/audit.js';
 import { EngineFixture, newJob } from '../engine/fixture.js';

@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis';
-import type { PublishOptions } from '../../src/domain/job.js';
+import type { PublishOptions } from '../../src/domain/job/job.js';
 import { UnconfirmedError } from '../../src/domain/errors.js';
 import { RedisPool } from '../../src/redis/pool.js';
 import { EngineFixture, newJob, silentLog, testPoolOptions } from '../engine/fixture.js';

@@ -1,8 +1,8 @@
 import { gzipSync } from 'node:zlib';
-import { AddressRules } from '../../src/push/address-rules.js';
-import { Names } from '../../src/push/names.js';
-import { type PushAnswer, type PushRequest, Sender } from '../../src/push/sender.js';
-import type { SendError } from '../../src/push/send-error.js';
+import { AddressRules } from '../../src/push/send/address-rules.js';
+import { Names } from '../../src/push/send/names.js';
+import { type PushAnswer, type PushRequest, Sender } from '../../src/push/send/sender.js';
+import type { SendError } from '../../src/push/send/send-error.js';
 import { type Behaviour, HostileServer, TestDns } from '../support/hostile-server.js';
 import { waitFor } from '../support/redis.js';
 

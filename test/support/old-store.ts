@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Redis } from 'ioredis';
-import type { LeasedJob } from '../../src/domain/job.js';
+import type { LeasedJob } from '../../src/domain/job/job.js';
 
 const FIXTURES = join(import.meta.dirname, '..', 'fixtures');
 

@@ -130,7 +130,7 @@ export const EVENTS = [
   },
   {
     name: 'events: the subscribers of the queue that a job left learn of it',
-    file: 'src/domain/event-filter.ts',
+    file: 'src/domain/job/event-filter.ts',
     from: '      of: queuesOf,',
     to: '      of: ({ queue }) => [queue],',
     spec: 'test/api/events.spec.ts',

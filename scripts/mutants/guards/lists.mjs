@@ -155,7 +155,7 @@ export const LIST_GUARDS = [
   },
   {
     name: 'dead letter: only dead jobs are brought back or deleted',
-    file: 'lua/commands/extended/dead_letter.lua',
+    file: 'lua/commands/queries/dead_letter.lua',
     from: 'if job and job.state == DEAD and matches',
     to: 'if job and matches',
     spec: DEAD,

@@ -34,7 +34,7 @@ export const PUSH_GUARDS = [
   },
   {
     name: 'push: a redirect is a failure',
-    file: 'src/push/verdict.ts',
+    file: 'src/push/send/verdict.ts',
     from: 'status >= 200 && status < 300',
     to: 'status >= 200 && status < 400',
     spec: HTTP,
@@ -42,7 +42,7 @@ export const PUSH_GUARDS = [
   },
   {
     name: 'push: every address of a name is checked',
-    file: 'src/push/connector.ts',
+    file: 'src/push/send/connector.ts',
     from: 'found.some(({ address }) => !addresses.allows(address))',
     to: 'found.every(({ address }) => !addresses.allows(address))',
     spec: SENDER,
@@ -50,7 +50,7 @@ export const PUSH_GUARDS = [
   },
   {
     name: 'push: literal addresses are checked',
-    file: 'src/push/connector.ts',
+    file: 'src/push/send/connector.ts',
     from: 'isIP(hostname) !== 0 && !rules.addresses.allows(hostname)',
     to: 'isIP(hostname) === 0 && !rules.addresses.allows(hostname)',
     spec: SENDER,
@@ -114,7 +114,7 @@ export const PUSH_GUARDS = [
   },
   {
     name: 'push: after a 202 the lease goes on, where the target acknowledges later',
-    file: 'src/push/verdict.ts',
+    file: 'src/push/send/verdict.ts',
     from: "status === ACCEPTED && chosen === undefined && target.ack === 'later'",
     to: 'false',
     spec: HTTP,

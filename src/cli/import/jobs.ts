@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { ImportedJob, ImportResult } from '../../domain/job.js';
+import type { ImportedJob, ImportResult } from '../../domain/job/job.js';
 import type { QueueEngine } from '../../engine/engine.js';
 import type { Counted, Tally } from './counts.js';
 import { type Entry, isDelayed, type QueueName, readPayload, type TimerEntry } from './layout.js';

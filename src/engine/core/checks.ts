@@ -1,5 +1,5 @@
 import { QueueError } from '../../domain/errors.js';
-import type { Ack, NewJob, ReserveRequest } from '../../domain/job.js';
+import type { Ack, NewJob, ReserveRequest } from '../../domain/job/job.js';
 import { MAX_ACKS, MAX_BULK_JOBS, MAX_RESERVE_COUNT, MAX_TRIES } from '../../domain/limits.js';
 import { hasLegalCharacters } from '../../domain/ids.js';
 

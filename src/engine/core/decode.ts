@@ -1,5 +1,5 @@
 import { MAX_TRIES } from '../../domain/limits.js';
-import { type JobState, stateOf } from '../../domain/states.js';
+import { type JobState, stateOf } from '../../domain/job/states.js';
 import {
   attemptsIn,
   expiresMsIn,
@@ -10,7 +10,7 @@ import {
   triesIn,
 } from '../../redis/scripts/header.js';
 import { bytesAt, integerAt, type Raw } from '../../redis/scripts/script.js';
-import type { LeasedJob, StoredJob } from '../../domain/job.js';
+import type { LeasedJob, StoredJob } from '../../domain/job/job.js';
 import { decodeId } from './ids.js';
 import { elapsedSince, publishedAtMs, timeOrNull } from './published-at.js';
 

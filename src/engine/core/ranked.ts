@@ -1,5 +1,5 @@
 import { QueueError } from '../../domain/errors.js';
-import type { ListPage, PageRequest } from '../../domain/job-lists.js';
+import type { ListPage, PageRequest } from '../../domain/job/job-lists.js';
 import type { RedisPool } from '../../redis/pool.js';
 import { checkNames, checkNumber } from './checks.js';
 

@@ -1,4 +1,4 @@
-import type { DeadFilter, DeadSelection, DeadStep, Respawn } from '../../domain/job-lists.js';
+import type { DeadFilter, DeadSelection, DeadStep, Respawn } from '../../domain/job/job-lists.js';
 import { MAX_TRIES } from '../../domain/limits.js';
 import { bytesAt, integerAt, type Item } from '../../redis/scripts/script.js';
 import { deadLetterStep } from '../../redis/scripts/lists.js';

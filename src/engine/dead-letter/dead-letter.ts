@@ -1,4 +1,4 @@
-import type { DeadLetterHead } from '../../domain/job.js';
+import type { DeadLetterHead } from '../../domain/job/job.js';
 import { integerAt } from '../../redis/scripts/script.js';
 import { deadHead, deleteDead, respawn } from '../../redis/scripts/simple.js';
 import { decodeId } from '../core/ids.js';

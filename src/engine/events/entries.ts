@@ -1,4 +1,4 @@
-import type { JobEvent } from '../../domain/job-event.js';
+import type { JobEvent } from '../../domain/job/job-event.js';
 import { bytesAt, integerAt } from '../../redis/scripts/script.js';
 import { decodeId } from '../core/ids.js';
 import { readFacts } from './facts.js';

@@ -1,4 +1,4 @@
-import { comparePlaces } from '../../domain/job-event.js';
+import { comparePlaces } from '../../domain/job/job-event.js';
 import { QueueError } from '../../domain/errors.js';
 import type { RedisPool } from '../../redis/pool.js';
 import { readEvents } from '../../redis/scripts/simple.js';

@@ -1,4 +1,4 @@
-import { comparePlaces, type JobEvent } from '../../domain/job-event.js';
+import { comparePlaces, type JobEvent } from '../../domain/job/job-event.js';
 
 /** Receives the events of one namespace, in order. Calls are synchronous and must not throw. */
 export interface EventListener {

@@ -1,4 +1,4 @@
-import type { NewJob } from '../../domain/job.js';
+import type { NewJob } from '../../domain/job/job.js';
 import type { RedisPool } from '../../redis/pool.js';
 import type { Item } from '../../redis/scripts/script.js';
 import { writeEvents } from '../../redis/scripts/simple.js';

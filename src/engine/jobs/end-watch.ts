@@ -1,4 +1,4 @@
-import { JOB_STATES, type JobState } from '../../domain/states.js';
+import { JOB_STATES, type JobState } from '../../domain/job/states.js';
 import { readStates } from '../../redis/scripts/extended.js';
 import { encodeId } from '../core/ids.js';
 import type { ScriptRunner } from '../core/scripts.js';

@@ -1,7 +1,7 @@
 import { QueueError } from '../../domain/errors.js';
-import type { JobDetails, JobPlace, RetryPolicy, TimelineEntry } from '../../domain/extended-job.js';
+import type { JobDetails, JobPlace, RetryPolicy, TimelineEntry } from '../../domain/job/extended-job.js';
 import { readJobs, jobQueues } from '../../redis/scripts/extended.js';
-import { stateOf } from '../../domain/states.js';
+import { stateOf } from '../../domain/job/states.js';
 import { bytesAt, integerAt } from '../../redis/scripts/script.js';
 import { decodeId, encodeId } from '../core/ids.js';
 import { publishedAtMs, timeOrNull } from '../core/published-at.js';

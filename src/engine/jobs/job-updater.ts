@@ -1,6 +1,6 @@
 import { jobNotFound, QueueError } from '../../domain/errors.js';
-import type { RetryPolicy } from '../../domain/extended-job.js';
-import { type JobState, stateOf } from '../../domain/states.js';
+import type { RetryPolicy } from '../../domain/job/extended-job.js';
+import { type JobState, stateOf } from '../../domain/job/states.js';
 import { bytesAt, integerAt } from '../../redis/scripts/script.js';
 import { changeJob } from '../../redis/scripts/extended.js';
 import { checkNames } from '../core/checks.js';

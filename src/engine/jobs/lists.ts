@@ -1,5 +1,5 @@
-import type { DeadFilter, JobFilter, ListedData, JobsRequest, ListPage } from '../../domain/job-lists.js';
-import type { JobSummary } from '../../domain/extended-job.js';
+import type { DeadFilter, JobFilter, ListedData, JobsRequest, ListPage } from '../../domain/job/job-lists.js';
+import type { JobSummary } from '../../domain/job/extended-job.js';
 import { bytesAt, integerAt } from '../../redis/scripts/script.js';
 import { listByIds, listJobs, readData } from '../../redis/scripts/lists.js';
 import { checkNames, checkNumber } from '../core/checks.js';
@@ -19,7 +19,7 @@ const MOST_DATA_BYTES = 4_194_304;
 /** Jobs whose data one step reads. */
 const DATA_STEP = 50;
 const FIELDS_OF_DATA = 4;
-/** Codes of lua/commands/extended/read_data.lua. */
+/** Codes of lua/commands/queries/read_data.lua. */
 const DATA = { missing: 0, shown: 1 } as const;
 const NOWHERE = Buffer.alloc(0);
 

@@ -1,8 +1,8 @@
 import { QueueError } from '../../domain/errors.js';
-import type { DeadFilter, JobFilter } from '../../domain/job-lists.js';
-import { JOB_STATES, type JobState } from '../../domain/states.js';
+import type { DeadFilter, JobFilter } from '../../domain/job/job-lists.js';
+import { JOB_STATES, type JobState } from '../../domain/job/states.js';
 
-/** An index that a list reads, as lua/commands/extended/list_jobs.lua names it. */
+/** An index that a list reads, as lua/commands/queries/list_jobs.lua names it. */
 export interface Source {
   readonly kind: string;
   /** First score. */

@@ -1,12 +1,12 @@
-import type { Failure, JobSummary } from '../../domain/extended-job.js';
-import { stateOf } from '../../domain/states.js';
+import type { Failure, JobSummary } from '../../domain/job/extended-job.js';
+import { stateOf } from '../../domain/job/states.js';
 import { decodeHeader } from '../../redis/scripts/header.js';
 import { bytesAt } from '../../redis/scripts/script.js';
 import { triesOf } from '../core/decode.js';
 import { decodeId } from '../core/ids.js';
 import { publishedAtMs, timeOrNull } from '../core/published-at.js';
 
-/** Number of values per job in the reply of lua/commands/extended/list_jobs.lua. */
+/** Number of values per job in the reply of lua/commands/queries/list_jobs.lua. */
 export const FIELDS_PER_ITEM = 5;
 
 /** What the scripts return for a job. */

@@ -1,5 +1,5 @@
 import { jobNotFound, QueueError } from '../../domain/errors.js';
-import type { ListPage, NamedCount, PageRequest, Trace } from '../../domain/job-lists.js';
+import type { ListPage, NamedCount, PageRequest, Trace } from '../../domain/job/job-lists.js';
 import { MAX_TAGS } from '../../domain/limits.js';
 import type { RedisPool } from '../../redis/pool.js';
 import { bytesAt, integerAt } from '../../redis/scripts/script.js';

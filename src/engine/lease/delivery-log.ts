@@ -1,4 +1,4 @@
-import type { Receipt } from '../../domain/job.js';
+import type { Receipt } from '../../domain/job/job.js';
 
 /** Name of an entry of the delivery log in Redis. Slots are reused: each use overwrites the previous entry. */
 export interface Slot {

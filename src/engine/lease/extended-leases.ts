@@ -1,4 +1,4 @@
-import type { ExtendedFacts, LeasedJob } from '../../domain/job.js';
+import type { ExtendedFacts, LeasedJob } from '../../domain/job/job.js';
 import { expiresMsIn, leaseIn, priorityIn } from '../../redis/scripts/header.js';
 import { bytesAt, integerAt, type Item, type Raw } from '../../redis/scripts/script.js';
 import { decodeJob, triesOf } from '../core/decode.js';

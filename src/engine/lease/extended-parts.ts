@@ -1,4 +1,4 @@
-import type { LeasedJob } from '../../domain/job.js';
+import type { LeasedJob } from '../../domain/job/job.js';
 import type { FetchRequest } from './fetch-requests.js';
 
 /** Maximum number of jobs that one call of the extended lease script takes: about 1.5 ms of Redis. */

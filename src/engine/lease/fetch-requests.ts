@@ -1,4 +1,4 @@
-import type { ReserveRequest } from '../../domain/job.js';
+import type { ReserveRequest } from '../../domain/job/job.js';
 import type { Item } from '../../redis/scripts/script.js';
 
 /** A request whose ttr is known. */

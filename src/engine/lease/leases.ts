@@ -1,4 +1,4 @@
-import type { LeasedJob, ReserveRequest } from '../../domain/job.js';
+import type { LeasedJob, ReserveRequest } from '../../domain/job/job.js';
 import type { RedisPool } from '../../redis/pool.js';
 import { integerAt, type Item, type Raw } from '../../redis/scripts/script.js';
 import { extendedLease } from '../../redis/scripts/extended.js';

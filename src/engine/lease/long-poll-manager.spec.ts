@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { LeasedJob } from '../../domain/job.js';
+import type { LeasedJob } from '../../domain/job/job.js';
 import type { LeaseRequest } from './fetch-requests.js';
 import { type Hand, LongPollManager } from './long-poll-manager.js';
 

@@ -1,5 +1,5 @@
 import { performance } from 'node:perf_hooks';
-import type { LeasedJob } from '../../domain/job.js';
+import type { LeasedJob } from '../../domain/job/job.js';
 import type { LeaseRequest } from './fetch-requests.js';
 import { haveSameTerms } from './fetch-requests.js';
 

@@ -1,5 +1,5 @@
 import { performance } from 'node:perf_hooks';
-import type { QueueCounts } from '../../domain/job.js';
+import type { QueueCounts } from '../../domain/job/job.js';
 import type { RedisPool } from '../../redis/pool.js';
 import { purge, purgeQueue, purgeNamespace } from '../../redis/scripts/simple.js';
 import { checkNames } from '../core/checks.js';

@@ -1,5 +1,5 @@
 import { QueueError } from '../../domain/errors.js';
-import type { Completion, JobDetails, NewExtendedJob, PublishedJob } from '../../domain/extended-job.js';
+import type { Completion, JobDetails, NewExtendedJob, PublishedJob } from '../../domain/job/extended-job.js';
 import type { JobChange } from '../jobs/job-updater.js';
 import type { LeaseOperationResult } from '../settle/lease-operations.js';
 import type { ExtendedPublishOptions } from '../publish/extended-publisher.js';

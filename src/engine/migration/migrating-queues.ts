@@ -11,7 +11,7 @@ import type {
   QueueCounts,
   ReserveRequest,
   StoredJob,
-} from '../../domain/job.js';
+} from '../../domain/job/job.js';
 import type { PeekedJob } from '../core/decode.js';
 import { MigratingPurge } from './migrating-purge.js';
 import { MigratingNative } from './migrating-native.js';

@@ -1,5 +1,5 @@
 import { QueueError } from '../../domain/errors.js';
-import type { LeasedJob, ReserveRequest } from '../../domain/job.js';
+import type { LeasedJob, ReserveRequest } from '../../domain/job/job.js';
 import type { Queues } from './served-queues.js';
 
 type Lease = Pick<LeasedJob, 'id' | 'lease'>;

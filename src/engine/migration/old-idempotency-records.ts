@@ -1,6 +1,6 @@
 import type { Durability } from '../../domain/durability.js';
-import type { IdempotencyRecord, PublishOptions } from '../../domain/job.js';
-import type { NewExtendedJob, PublishedJob } from '../../domain/extended-job.js';
+import type { IdempotencyRecord, PublishOptions } from '../../domain/job/job.js';
+import type { NewExtendedJob, PublishedJob } from '../../domain/job/extended-job.js';
 import { isAway } from './migrating-wait.js';
 import {
   decodeIds,

@@ -1,6 +1,11 @@
 import { QueueError } from '../../domain/errors.js';
-import type { NewExtendedJob, UniqueKey } from '../../domain/extended-job.js';
-import { isCron, type NewIntervalSchedule, type NewRecurring, type Overlap } from '../../domain/recurring.js';
+import type { NewExtendedJob, UniqueKey } from '../../domain/job/extended-job.js';
+import {
+  isCron,
+  type NewIntervalSchedule,
+  type NewRecurring,
+  type Overlap,
+} from '../../domain/job/recurring.js';
 import {
   MAX_CATCH_UP,
   MAX_BULK_JOBS,

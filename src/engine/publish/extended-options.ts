@@ -1,4 +1,4 @@
-import type { NewExtendedJob } from '../../domain/extended-job.js';
+import type { NewExtendedJob } from '../../domain/job/extended-job.js';
 
 /** An expiry has 48 bits in the header; a longer time is practically unlimited. In milliseconds. */
 export const LONGEST_MS = 2 ** 46;

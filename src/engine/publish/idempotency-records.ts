@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { QueueError } from '../../domain/errors.js';
-import type { IdempotencyRecord, NewJob } from '../../domain/job.js';
+import type { IdempotencyRecord, NewJob } from '../../domain/job/job.js';
 import { isIdempotencyKey } from '../../domain/ids.js';
-import type { NewExtendedJob, PublishedJob } from '../../domain/extended-job.js';
-import { stateOf } from '../../domain/states.js';
+import type { NewExtendedJob, PublishedJob } from '../../domain/job/extended-job.js';
+import { stateOf } from '../../domain/job/states.js';
 import { readIdempotencyRecord } from '../../redis/scripts/simple.js';
 import { checkNames } from '../core/checks.js';
 import { decodeId } from '../core/ids.js';

@@ -1,7 +1,7 @@
 import { QueueError } from '../../domain/errors.js';
-import type { ImportedJob, ImportResult } from '../../domain/job.js';
+import type { ImportedJob, ImportResult } from '../../domain/job/job.js';
 import { MAX_TRIES } from '../../domain/limits.js';
-import { JOB_STATES } from '../../domain/states.js';
+import { JOB_STATES } from '../../domain/job/states.js';
 import type { RedisPool } from '../../redis/pool.js';
 import type { Item } from '../../redis/scripts/script.js';
 import { importJobs } from '../../redis/scripts/simple.js';

@@ -1,6 +1,6 @@
 import type { Durability } from '../../domain/durability.js';
 import { QueueError, UnconfirmedError } from '../../domain/errors.js';
-import type { IdempotencyRecord, LeftOut, NewJob } from '../../domain/job.js';
+import type { IdempotencyRecord, LeftOut, NewJob } from '../../domain/job/job.js';
 import { JOB_ID_RULE, packUlid, UlidMinter } from '../../domain/ids.js';
 import type { Item } from '../../redis/scripts/script.js';
 import { publish as publishScript } from '../../redis/scripts/simple.js';

@@ -1,5 +1,5 @@
 import { ExtendedPathError, QueueError, type ErrorCode } from '../../domain/errors.js';
-import type { Quotas } from '../../domain/job.js';
+import type { Quotas } from '../../domain/job/job.js';
 
 /** Script argument without quotas: the script then checks none. */
 export const NO_QUOTAS = '';

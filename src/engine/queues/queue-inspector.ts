@@ -1,4 +1,4 @@
-import type { QueueCounts, StoredJob } from '../../domain/job.js';
+import type { QueueCounts, StoredJob } from '../../domain/job/job.js';
 import type { RedisPool } from '../../redis/pool.js';
 import * as scripts from '../../redis/scripts/simple.js';
 import { bytesAt, integerAt } from '../../redis/scripts/script.js';

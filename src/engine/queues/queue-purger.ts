@@ -1,5 +1,5 @@
 import { performance } from 'node:perf_hooks';
-import { JOB_STATES, type JobState } from '../../domain/states.js';
+import { JOB_STATES, type JobState } from '../../domain/job/states.js';
 import { counts as countsScript } from '../../redis/scripts/simple.js';
 import { purgeState } from '../../redis/scripts/extended.js';
 import { integerAt } from '../../redis/scripts/script.js';

@@ -10,7 +10,7 @@ import type {
   WorkerFacts,
   WorkerInfo,
   WorkerSession,
-} from '../../domain/job-lists.js';
+} from '../../domain/job/job-lists.js';
 import { MAX_PERIOD_MS, MAX_SESSION_LEASES } from '../../domain/limits.js';
 import type { RedisPool } from '../../redis/pool.js';
 import { bytesAt, integerAt } from '../../redis/scripts/script.js';

@@ -8,8 +8,8 @@ import {
   type Schedule,
   type SkipReason,
   type Template,
-} from '../../domain/recurring.js';
-import type { UniqueKey } from '../../domain/extended-job.js';
+} from '../../domain/job/recurring.js';
+import type { UniqueKey } from '../../domain/job/extended-job.js';
 import { MAX_CATCH_UP } from '../../domain/limits.js';
 import { packIds } from '../publish/dependencies.js';
 import { optionsText } from '../publish/extended-options.js';
@@ -115,7 +115,7 @@ function anchored(schedule: NewSchedule, { schedule: before }: Recurring): NewSc
   return hasStart ? schedule : { ...schedule, firstAtMs: before.firstAtMs };
 }
 
-/** Decodes the items of a reply of lua/commands/extended/read_recurring.lua. */
+/** Decodes the items of a reply of lua/commands/queries/read_recurring.lua. */
 export function recurringsOf(items: readonly unknown[]): KnownRecurring[] {
   const all: KnownRecurring[] = [];
   for (let i = 0; i + 1 < items.length; i += 2) all.push(recurringOf(String(items[i]), items[i + 1]));

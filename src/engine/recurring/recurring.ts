@@ -9,7 +9,7 @@ import {
   type Recurring,
   type RecurringChange,
   type Schedule,
-} from '../../domain/recurring.js';
+} from '../../domain/job/recurring.js';
 import {
   countRecurring,
   deleteRecurring,

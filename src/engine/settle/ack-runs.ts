@@ -1,4 +1,4 @@
-import type { Ack } from '../../domain/job.js';
+import type { Ack } from '../../domain/job/job.js';
 import { packUlidAt } from '../../domain/ids.js';
 import type { Item } from '../../redis/scripts/script.js';
 import { encodeId, ULID_BYTES } from '../core/ids.js';

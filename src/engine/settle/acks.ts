@@ -1,5 +1,5 @@
 import { LeaseLostError } from '../../domain/errors.js';
-import type { Ack, AckResult } from '../../domain/job.js';
+import type { Ack, AckResult } from '../../domain/job/job.js';
 import { isJobId } from '../../domain/ids.js';
 import { ack as ackScript } from '../../redis/scripts/simple.js';
 import { runsOf } from './ack-runs.js';

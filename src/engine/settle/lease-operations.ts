@@ -5,8 +5,8 @@ import type {
   HeartbeatResult,
   LeaseRef,
   Release,
-} from '../../domain/extended-job.js';
-import type { ExtendedLease } from '../../domain/job-lists.js';
+} from '../../domain/job/extended-job.js';
+import type { ExtendedLease } from '../../domain/job/job-lists.js';
 import type { EngineObserver } from '../core/observer.js';
 import { checkNumberOf, packIds } from '../publish/dependencies.js';
 import { ageOf, queueOf, ranOf, type Settled, SETTLED, type Settler, type Verb } from './settler.js';

@@ -1,4 +1,4 @@
-import { type JobState, stateOf } from '../../domain/states.js';
+import { type JobState, stateOf } from '../../domain/job/states.js';
 import { bytesAt, integerAt, type Item } from '../../redis/scripts/script.js';
 import { extendedSettle } from '../../redis/scripts/extended.js';
 import { Batcher, type ScriptRunner } from '../core/scripts.js';

@@ -9,7 +9,7 @@ import {
   UnconfirmedError,
   UniqueKeyTakenError,
 } from '../../domain/errors.js';
-import type { JobState } from '../../domain/states.js';
+import type { JobState } from '../../domain/job/states.js';
 import type { Log } from '../../domain/log.js';
 import { asciiJson } from './answer.js';
 import type { ApiErrors, RequestContext } from '../request/request-context.js';

@@ -1,4 +1,4 @@
-import { JOB_STATES } from '../../domain/states.js';
+import { JOB_STATES } from '../../domain/job/states.js';
 import { Nullable, Optional } from '../fields/field.js';
 import { JobId, JobIds, OneOf, Parts, Text, Whole } from '../fields/kinds.js';
 

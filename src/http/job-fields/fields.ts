@@ -13,7 +13,7 @@ import {
   MIN_PRIORITY,
 } from '../../domain/limits.js';
 import { CONTENT_TYPE } from '../../domain/content-type.js';
-import type { DependencyFailure, UniqueKey } from '../../domain/extended-job.js';
+import type { DependencyFailure, UniqueKey } from '../../domain/job/extended-job.js';
 import { MAX_PUSH_URL } from '../../domain/push-url.js';
 import { Optional } from '../fields/field.js';
 import {

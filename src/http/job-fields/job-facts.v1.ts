@@ -1,6 +1,6 @@
 import { MAX_LABEL, MAX_MESSAGE, MAX_PRIORITY, MAX_TRIES, MIN_PRIORITY } from '../../domain/limits.js';
-import type { Failure, JobSummary } from '../../domain/extended-job.js';
-import { JOB_STATES } from '../../domain/states.js';
+import type { Failure, JobSummary } from '../../domain/job/extended-job.js';
+import { JOB_STATES } from '../../domain/job/states.js';
 import { Nullable, type Plain } from '../fields/field.js';
 import { AnyJson, JobId, Label, Labels, Moment, OneOf, Text, TextsByName, Whole } from '../fields/kinds.js';
 import { isoTime, isoTimeOrNull } from '../answer/reply.js';

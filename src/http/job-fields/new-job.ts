@@ -1,5 +1,5 @@
 import { BYTES, isJsonType, PLAIN_JSON } from '../../domain/content-type.js';
-import type { NewExtendedJob, UniqueKey } from '../../domain/extended-job.js';
+import type { NewExtendedJob, UniqueKey } from '../../domain/job/extended-job.js';
 import { PUSH_URL_RULE, pushUrlOf, withPushUrl } from '../../domain/push-url.js';
 import type { Plain } from '../fields/field.js';
 import { Problems, readObject } from '../fields/read.js';

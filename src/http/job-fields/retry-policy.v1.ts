@@ -1,5 +1,5 @@
 import { MAX_GROUP, MAX_PERIOD_MS, MAX_RETRY_DELAYS, MAX_RETRY_GROUPS } from '../../domain/limits.js';
-import type { RetryPolicy } from '../../domain/extended-job.js';
+import type { RetryPolicy } from '../../domain/job/extended-job.js';
 import { Optional } from '../fields/field.js';
 import { given } from '../fields/given.js';
 import { Labels, OneOf, Real, Whole, Wholes } from '../fields/kinds.js';

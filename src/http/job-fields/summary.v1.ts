@@ -1,6 +1,6 @@
-import type { ListedData, ListPage } from '../../domain/job-lists.js';
+import type { ListedData, ListPage } from '../../domain/job/job-lists.js';
 import { MAX_LABEL, MAX_MESSAGE } from '../../domain/limits.js';
-import type { JobSummary } from '../../domain/extended-job.js';
+import type { JobSummary } from '../../domain/job/extended-job.js';
 import { Nullable, Optional, type Plain } from '../fields/field.js';
 import { AnyJson, Base64, Flag, Label, Moment, Part, Parts } from '../fields/kinds.js';
 import { dataFields } from './data-answer.js';

@@ -1,4 +1,4 @@
-import { LIST_ORDERS, type PageRequest } from '../../domain/job-lists.js';
+import { LIST_ORDERS, type PageRequest } from '../../domain/job/job-lists.js';
 import { InputError } from '../answer/errors.v1.js';
 import { Label, OneOf, Whole } from '../fields/kinds.js';
 import { Optional } from '../fields/field.js';

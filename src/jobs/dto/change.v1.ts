@@ -10,7 +10,7 @@ import {
   MAX_TRIES,
   MIN_PRIORITY,
 } from '../../domain/limits.js';
-import { JOB_STATES } from '../../domain/states.js';
+import { JOB_STATES } from '../../domain/job/states.js';
 import { Nullable, Optional } from '../../http/fields/field.js';
 import {
   AnyJson,

@@ -1,5 +1,5 @@
 import { MAX_LABEL, MAX_MESSAGE, MAX_TRIES, MAX_UINT32 } from '../../domain/limits.js';
-import { JOB_STATES } from '../../domain/states.js';
+import { JOB_STATES } from '../../domain/job/states.js';
 import { Nullable, Optional } from '../../http/fields/field.js';
 import {
   AnyJson,

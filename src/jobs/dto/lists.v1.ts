@@ -1,5 +1,5 @@
 import { MAX_GROUP, MAX_LABEL, MAX_MESSAGE, MAX_TAGS } from '../../domain/limits.js';
-import { type JobState, STATE_NAMES } from '../../domain/states.js';
+import { type JobState, STATE_NAMES } from '../../domain/job/states.js';
 import { Nullable, Optional } from '../../http/fields/field.js';
 import {
   JobId,

@@ -6,7 +6,7 @@ import {
   MAX_PERIOD_MS,
   MAX_UINT32,
 } from '../../domain/limits.js';
-import { JOB_STATES } from '../../domain/states.js';
+import { JOB_STATES } from '../../domain/job/states.js';
 import { Nullable, Optional } from '../../http/fields/field.js';
 import {
   AnyJson,

@@ -1,4 +1,4 @@
-import type { StoredJob } from '../../domain/job.js';
+import type { StoredJob } from '../../domain/job/job.js';
 import { peekedJson } from './wire.lmstfy.js';
 
 const JOB: StoredJob = {

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { Injectable, type PipeTransform } from '@nestjs/common';
 import { Config, type LmstfyConfig } from '../../config/config.js';
 import { QueueError } from '../../domain/errors.js';
-import type { LeasedJob, NewJob, PublishOptions, StoredJob } from '../../domain/job.js';
+import type { LeasedJob, NewJob, PublishOptions, StoredJob } from '../../domain/job/job.js';
 import {
   MAX_ATTRIBUTE_KEY,
   MAX_ATTRIBUTE_VALUE,

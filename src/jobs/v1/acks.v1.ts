@@ -1,6 +1,6 @@
 import { MAX_ACKS, MAX_UINT32 } from '../../domain/limits.js';
 import { isJobId, isQueueName } from '../../domain/ids.js';
-import type { Ack } from '../../domain/job.js';
+import type { Ack } from '../../domain/job/job.js';
 import { InputError } from '../../http/answer/errors.v1.js';
 import { isObject } from '../../http/fields/kinds.js';
 import { Problems, readObject } from '../../http/fields/read.js';

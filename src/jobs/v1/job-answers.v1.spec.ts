@@ -1,4 +1,4 @@
-import type { LeasedJob } from '../../domain/job.js';
+import type { LeasedJob } from '../../domain/job/job.js';
 import { fieldsOf } from '../../http/fields/field.js';
 import { jobFacts } from '../../http/job-fields/job-facts.v1.js';
 import { LeasedJobAnswer } from '../dto/job.v1.js';

@@ -1,5 +1,5 @@
-import type { LeasedJob, ExtendedFacts } from '../../domain/job.js';
-import type { JobDetails, PublishedJob, TimelineEntry } from '../../domain/extended-job.js';
+import type { LeasedJob, ExtendedFacts } from '../../domain/job/job.js';
+import type { JobDetails, PublishedJob, TimelineEntry } from '../../domain/job/extended-job.js';
 import type { Plain } from '../../http/fields/field.js';
 import { failureAnswer, jobFacts } from '../../http/job-fields/job-facts.v1.js';
 import { asciiJson, jsonList } from '../../http/answer/answer.js';

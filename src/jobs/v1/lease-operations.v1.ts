@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Config } from '../../config/config.js';
 import { checkQueue, checkVerb } from '../../domain/rights.js';
-import type { Release } from '../../domain/extended-job.js';
+import type { Release } from '../../domain/job/extended-job.js';
 import type { SettleOutcome } from '../../engine/settle/lease-operations.js';
 import type { FieldsClass } from '../../http/fields/field.js';
 import { given } from '../../http/fields/given.js';

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Admission } from '../../auth/admission.js';
-import type { ReserveRequest } from '../../domain/job.js';
+import type { ReserveRequest } from '../../domain/job/job.js';
 import { checkQueue } from '../../domain/rights.js';
 import type { RequestContext } from '../../http/request/request-context.js';
 import { refuseParameters } from '../../http/fields/read.js';

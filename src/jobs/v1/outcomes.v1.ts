@@ -1,4 +1,4 @@
-import type { Completion, JobFailure } from '../../domain/extended-job.js';
+import type { Completion, JobFailure } from '../../domain/job/extended-job.js';
 import { given } from '../../http/fields/given.js';
 import { Problems } from '../../http/fields/read.js';
 import type {

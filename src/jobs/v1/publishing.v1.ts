@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { Config } from '../../config/config.js';
 import { QueueError } from '../../domain/errors.js';
-import type { PublishOptions } from '../../domain/job.js';
-import type { NewExtendedJob, PublishedJob } from '../../domain/extended-job.js';
+import type { PublishOptions } from '../../domain/job/job.js';
+import type { NewExtendedJob, PublishedJob } from '../../domain/job/extended-job.js';
 import { isJobId, JOB_ID_RULE } from '../../domain/ids.js';
 import { checkQueue, checkVerb } from '../../domain/rights.js';
-import type { JobState } from '../../domain/states.js';
+import type { JobState } from '../../domain/job/states.js';
 import { bulkLimit, readBody } from '../../http/request/body.js';
 import { InputError } from '../../http/answer/errors.v1.js';
 import type { RequestContext } from '../../http/request/request-context.js';

@@ -6,7 +6,7 @@ import {
   MAX_UINT32,
   MIN_PRIORITY,
 } from '../../domain/limits.js';
-import { type JobState, STATE_NAMES } from '../../domain/states.js';
+import { type JobState, STATE_NAMES } from '../../domain/job/states.js';
 import { Nullable, Optional } from '../../http/fields/field.js';
 import {
   Flag,

@@ -87,7 +87,7 @@ export const runTimers = script({
 });
 
 export const readJobs = script({
-  name: 'extended/read_jobs',
+  name: 'queries/read_jobs',
   label: 'full_look',
   keys: ['meta'],
   args: TIMES,
@@ -111,7 +111,7 @@ export const changeQueue = script({
 });
 
 export const readQueueSettings = script({
-  name: 'extended/read_queue_settings',
+  name: 'queries/read_queue_settings',
   label: 'full_settings',
   keys: ['meta', 'queues'],
   args: TIMES,
@@ -186,7 +186,7 @@ export const changeJob = script({
 });
 
 export const readStates = script({
-  name: 'extended/read_states',
+  name: 'queries/read_states',
   label: 'full_states',
   keys: ['meta'],
   args: TIMES,

@@ -15,7 +15,7 @@ export const tagJobs = script({
 });
 
 export const listJobs = script({
-  name: 'extended/list_jobs',
+  name: 'queries/list_jobs',
   label: 'full_page',
   keys: ['meta', 'queues'],
   args: [...TIMES, 'kind', 'name', 'filter', 'at', 'id', 'limit', 'scan_limit', 'order'],
@@ -25,7 +25,7 @@ export const listJobs = script({
 });
 
 export const deadLetterStep = script({
-  name: 'extended/dead_letter',
+  name: 'queries/dead_letter',
   label: 'full_dead',
   keys: SPACE,
   args: [...TIMES, 'verb', 'queue', 'filter', 'options', 'at', 'id', 'limit', 'scan_limit'],
@@ -64,7 +64,7 @@ export const recordSession = script({
 });
 
 export const listByIds = script({
-  name: 'extended/list_by_ids',
+  name: 'queries/list_by_ids',
   label: 'full_by_ids',
   keys: ['meta', 'queues'],
   args: TIMES,
@@ -74,7 +74,7 @@ export const listByIds = script({
 });
 
 export const readData = script({
-  name: 'extended/read_data',
+  name: 'queries/read_data',
   label: 'full_data',
   keys: ['meta'],
   args: [...TIMES, 'most_bytes'],
@@ -84,7 +84,7 @@ export const readData = script({
 });
 
 export const countStalled = script({
-  name: 'extended/count_stalled',
+  name: 'queries/count_stalled',
   label: 'full_stalled',
   keys: ['meta'],
   args: [...TIMES, 'limit'],
@@ -94,7 +94,7 @@ export const countStalled = script({
 });
 
 export const listEndedTracked = script({
-  name: 'extended/list_ended_tracked',
+  name: 'queries/list_ended_tracked',
   label: 'full_traces',
   keys: ['meta', 'traces'],
   args: [...TIMES, 'limit'],

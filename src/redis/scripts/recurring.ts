@@ -61,7 +61,7 @@ export const deleteRecurring = script({
 });
 
 export const readRecurring = script({
-  name: 'extended/read_recurring',
+  name: 'queries/read_recurring',
   label: 'full_recur_look',
   keys: ['meta'],
   args: [...TIMES, 'id', 'after', 'limit'],
@@ -75,7 +75,7 @@ export const readRecurring = script({
 });
 
 export const countRecurring = script({
-  name: 'extended/count_recurring',
+  name: 'queries/count_recurring',
   label: 'full_recur_count',
   keys: ['meta'],
   args: [...TIMES, 'after', 'limit'],

@@ -11,7 +11,7 @@ import {
   MIN_PRIORITY,
   MIN_RECURRING_MS,
 } from '../../domain/limits.js';
-import type { Overlap } from '../../domain/recurring.js';
+import type { Overlap } from '../../domain/job/recurring.js';
 import { Nullable, Optional } from '../../http/fields/field.js';
 import {
   AnyJson,

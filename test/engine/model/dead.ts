@@ -1,4 +1,4 @@
-import type { Respawn } from '../../../src/domain/job-lists.js';
+import type { Respawn } from '../../../src/domain/job/job-lists.js';
 import { byEnd, end, goOn } from './ends.js';
 import type { ModelJob } from './job.js';
 import { holderOf } from './publishing.js';

@@ -1,5 +1,5 @@
-import type { DependencyFailure, RetryPolicy } from '../../../src/domain/extended-job.js';
-import type { JobState } from '../../../src/domain/states.js';
+import type { DependencyFailure, RetryPolicy } from '../../../src/domain/job/extended-job.js';
+import type { JobState } from '../../../src/domain/job/states.js';
 
 /** A failed dependency: how it ended, and which job it was. A job published later under the same id is another one. */
 export interface Failed {

@@ -1,4 +1,4 @@
-import type { RetryPolicy } from '../../../src/domain/extended-job.js';
+import type { RetryPolicy } from '../../../src/domain/job/extended-job.js';
 import { createHash } from 'node:crypto';
 import { encodeId } from '../../../src/engine/core/ids.js';
 import { die, end, goOn } from './ends.js';

@@ -1,7 +1,7 @@
-import type { Respawn } from '../../../src/domain/job-lists.js';
+import type { Respawn } from '../../../src/domain/job/job-lists.js';
 import type { SettingsChange } from '../../../src/domain/queue-settings.js';
-import type { JobDetails } from '../../../src/domain/extended-job.js';
-import type { JobState } from '../../../src/domain/states.js';
+import type { JobDetails } from '../../../src/domain/job/extended-job.js';
+import type { JobState } from '../../../src/domain/job/states.js';
 import type { JobChange } from '../../../src/engine/jobs/job-updater.js';
 import { randomNamespace, testKeys } from '../../support/redis.js';
 import { newJob, type EngineFixture } from '../fixture.js';

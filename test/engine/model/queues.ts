@@ -1,4 +1,4 @@
-import type { JobState } from '../../../src/domain/states.js';
+import type { JobState } from '../../../src/domain/job/states.js';
 import { end } from './ends.js';
 import { isKept } from './job.js';
 import type { ModelQueue, Space } from './space.js';

@@ -1,4 +1,4 @@
-import type { JobState } from '../../../src/domain/states.js';
+import type { JobState } from '../../../src/domain/job/states.js';
 import { isLive, type Failed, type ModelJob } from './job.js';
 
 /** Settings of a queue; Infinity = no limit. */

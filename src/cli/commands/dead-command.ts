@@ -1,0 +1,217 @@
+import type {
+  DeadFilter,
+  DeadListFilter,
+  DeadOutcome,
+  DeadSelection,
+  JobSummary,
+  RespawnOptions,
+} from '@pumphouse/client';
+import { Command, Option } from 'commander';
+import { type BulkOptions, isDryRun, showOutcome, withConfirmation } from '../bulk.js';
+import { collect, limitOption, MAX_PAGE, showAll, showFirst } from '../list.js';
+import { duration, known, list, pairs, positiveNumber } from '../parse.js';
+import { cell, progress } from '../print.js';
+import type { OpenSession, Session } from '../session.js';
+
+const HEADINGS = ['ID', 'QUEUE', 'TYPE', 'DIED', 'ATTEMPTS', 'GROUP', 'MESSAGE'];
+/** A message is cut off in a table. */
+const MAX_MESSAGE = 80;
+
+/** `pumphouse dead …` */
+export function deadCommand(open: OpenSession): Command {
+  return new Command('dead')
+    .description('the dead-letter queue: list, respawn, move and delete dead jobs')
+    .addCommand(listCommand(open))
+    .addCommand(groupsCommand(open))
+    .addCommand(respawnCommand(open))
+    .addCommand(moveCommand(open))
+    .addCommand(removeCommand(open))
+    .addHelpText(
+      'after',
+      `
+Examples:
+  pumphouse dead groups
+  pumphouse dead ls --group smtp --text refused
+  pumphouse dead respawn --queue mail --group smtp              # counts; then with --yes
+  pumphouse dead rm --to 2026-10-01T00:00:00Z --yes`,
+    );
+}
+
+interface FilterOptions {
+  readonly queue?: string;
+  readonly group?: string;
+  readonly type?: string;
+  readonly tag?: string;
+  readonly text?: string;
+  readonly attribute?: Readonly<Record<string, string>>;
+  readonly from?: string;
+  readonly to?: string;
+}
+
+function withFilters(command: Command): Command {
+  return command
+    .option('--queue <name>', 'of this queue')
+    .option('--group <group>', 'in this failure group')
+    .option('--type <type>', 'of this type')
+    .option('--tag <tag>', 'with this tag')
+    .option('--text <text>', "a part of the failure's message")
+    .option('--attribute <name=value>', 'with this attribute', pairs)
+    .option('--from <time>', 'died at this time or later: 2026-11-01T00:00:00Z')
+    .option('--to <time>', 'died before this time');
+}
+
+function filterOf({ queue, group, type, tag, text, attribute, from, to }: FilterOptions): DeadFilter {
+  return known({ queue, group, type, tag, text, attributes: attribute, from, to });
+}
+
+function listCommand(open: OpenSession): Command {
+  return withFilters(new Command('ls').description('list dead jobs; all filters that are given must hold'))
+    .addOption(new Option('--order <order>', 'from this end').choices(['oldest', 'newest']))
+    .addOption(limitOption())
+    .action(
+      async (
+        options: FilterOptions & { readonly limit: number; readonly order?: 'oldest' | 'newest' },
+        command: Command,
+      ) => {
+        const session = open(command);
+        const { limit, order } = options;
+        const { attributes = {}, ...filter } = filterOf(options);
+        const attribute = Object.entries(attributes).map(([name, value]) => `${name}=${value}`);
+        if (attribute.length > 1) command.error('error: a list takes one --attribute');
+        const listed: DeadListFilter = {
+          ...filter,
+          ...(attribute[0] === undefined ? {} : { attribute: attribute[0] }),
+          ...known({ order }),
+        };
+        const pagesOf = (pageSize: number): AsyncIterable<JobSummary> =>
+          session.client.deadLetter.each({ ...listed, limit: pageSize });
+        await showFirst(session, limit, pagesOf, { headings: HEADINGS, rowOf: deadRow });
+      },
+    );
+}
+
+function deadRow({ id, queue, type, endedAt, attempts, failure }: JobSummary): string[] {
+  const message = failure?.message ?? '';
+  const short = message.length > MAX_MESSAGE ? `${message.slice(0, MAX_MESSAGE)}…` : message;
+  return [id, queue, type, failure?.at ?? endedAt, String(attempts), failure?.group, short].map(cell);
+}
+
+function groupsCommand(open: OpenSession): Command {
+  return new Command('groups')
+    .description('list the failure groups of dead jobs with the number of their jobs')
+    .action(async (_options: object, command: Command) => {
+      const session = open(command);
+      const groups = await collect(session.client.deadLetter.eachGroup({ limit: MAX_PAGE }));
+      showAll(session, groups, {
+        headings: ['GROUP', 'JOBS'],
+        rowOf: ({ name, jobs }) => [name, String(jobs)],
+      });
+    });
+}
+
+interface SelectionOptions extends FilterOptions, BulkOptions {
+  readonly id?: readonly string[];
+  readonly all?: boolean;
+  readonly tries?: number;
+  readonly keepTries?: boolean;
+  readonly ttl?: number;
+}
+
+function withSelection(command: Command): Command {
+  return withConfirmation(
+    withFilters(command)
+      .option('--id <ids>', 'these jobs, with commas between them; no filter beside it', list)
+      .option('--all', 'all dead jobs of the namespace'),
+  );
+}
+
+/** Nothing is chosen by accident: all dead jobs are `--all`. */
+function selectionOf(options: SelectionOptions, command: Command): DeadSelection {
+  const filter = filterOf(options);
+  const ways = [options.id !== undefined, options.all === true, Object.keys(filter).length > 0];
+  if (ways.filter(Boolean).length !== 1)
+    command.error('error: choose the jobs by filters (--queue, --group …), or by --id, or by --all');
+  return options.id === undefined ? { filter } : { ids: options.id };
+}
+
+function respawnCommand(open: OpenSession): Command {
+  return withRespawn(
+    withSelection(new Command('respawn').description('put dead jobs back into their queues, as new')),
+  ).action(async (options: SelectionOptions, command: Command) => {
+    const selection = { ...selectionOf(options, command), ...respawnOf(options) };
+    const session = open(command);
+    await throughAll(session, options, ['respawn', 'respawned'], (part) =>
+      session.client.deadLetter.respawn({ ...selection, ...part }),
+    );
+  });
+}
+
+function moveCommand(open: OpenSession): Command {
+  return withRespawn(
+    withSelection(
+      new Command('move')
+        .description('put dead jobs into another queue, as new')
+        .argument('<queue>', 'the other queue'),
+    ),
+  ).action(async (toQueue: string, options: SelectionOptions, command: Command) => {
+    const selection = { ...selectionOf(options, command), ...respawnOf(options), toQueue };
+    const session = open(command);
+    await throughAll(session, options, ['move', 'moved'], (part) =>
+      session.client.deadLetter.move({ ...selection, ...part }),
+    );
+  });
+}
+
+function withRespawn(command: Command): Command {
+  return command
+    .option('--tries <n>', 'give each so many tries', positiveNumber)
+    .option('--keep-tries', 'leave each the tries that it had left')
+    .option('--ttl <time>', 'how long each may exist from now on', duration);
+}
+
+function respawnOf({ tries, keepTries, ttl }: SelectionOptions): Omit<RespawnOptions, keyof DeadSelection> {
+  return known({ tries, keepTries, ttlMs: ttl });
+}
+
+function removeCommand(open: OpenSession): Command {
+  return withSelection(new Command('rm').description('delete dead jobs, for good')).action(
+    async (options: SelectionOptions, command: Command) => {
+      const selection = selectionOf(options, command);
+      const session = open(command);
+      await throughAll(session, options, ['delete', 'deleted'], (part) =>
+        session.client.deadLetter.delete({ ...selection, ...part }),
+      );
+    },
+  );
+}
+
+/** Counts first; with `--yes` repeats the call until it is done: one works for half a second. */
+async function throughAll(
+  session: Session,
+  options: BulkOptions,
+  verb: readonly [string, string],
+  call: (part: { readonly dryRun?: boolean; readonly cursor?: string }) => Promise<DeadOutcome>,
+): Promise<void> {
+  const total = await sumOf(call, true);
+  if (isDryRun(options)) {
+    showOutcome(session, verb, { jobs: total, dryRun: true });
+    return;
+  }
+  const jobs = await sumOf(call, false, (done) => progress(session, done, total));
+  showOutcome(session, verb, { jobs, dryRun: false });
+}
+
+async function sumOf(
+  call: (part: { readonly dryRun?: boolean; readonly cursor?: string }) => Promise<DeadOutcome>,
+  dryRun: boolean,
+  onPart: (jobs: number) => void = () => undefined,
+): Promise<number> {
+  let jobs = 0;
+  for (let cursor: string | null = ''; cursor !== null;) {
+    const part: DeadOutcome = await call({ dryRun, ...(cursor === '' ? {} : { cursor }) });
+    jobs += part.jobs;
+    cursor = part.nextCursor;
+    onPart(jobs);
+  }
+  return jobs;
+}

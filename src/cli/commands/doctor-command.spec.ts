@@ -1,0 +1,141 @@
+import type { AddressInfo } from 'node:net';
+import type { Redis } from 'ioredis';
+import { TestApp } from '../../../test/support/app.js';
+import { Cli } from '../../../test/support/cli.js';
+import { waitFor } from '../../../test/support/redis.js';
+
+interface Finding {
+  readonly status: string;
+  readonly check: string;
+  readonly found: string;
+  readonly action?: string;
+}
+
+describe('pumphouse doctor', () => {
+  let app: TestApp;
+  let redis: Redis;
+  let cli: Cli;
+
+  beforeAll(async () => {
+    ({ app, client: redis } = await TestApp.alone({ PUMPHOUSE_POOLS__DEFAULT__ALLOW_UNSAFE: 'true' }));
+    const { port } = app.server.admin.app.getHttpServer().address() as AddressInfo;
+    cli = new Cli({
+      PUMPHOUSE_URL: `http://127.0.0.1:${String(app.port)}`,
+      ...{ PUMPHOUSE_NAMESPACE: app.namespace, PUMPHOUSE_TOKEN: app.token },
+      PUMPHOUSE_ADMIN_URL: `http://127.0.0.1:${String(port)}`,
+    });
+  });
+  afterAll(async () => {
+    cli.remove();
+    await app.stop();
+  });
+
+  async function findings(...args: string[]): Promise<{ code: number | null; all: Finding[] }> {
+    const { code, out } = await cli.call('doctor', '--json', ...args);
+    return { code, all: JSON.parse(out) as Finding[] };
+  }
+  const notFine = (all: readonly Finding[]): Finding[] => all.filter(({ status }) => status !== 'ok');
+
+  it('finds nothing where all is well', async () => {
+    await redis.config('SET', 'maxmemory', '1gb');
+    const { code, all } = await findings();
+    expect(notFine(all)).toEqual([]);
+    expect(code).toBe(0);
+    expect(all.map(({ check }) => check)).toEqual([
+      ...['token', 'API', 'version', 'clock of the server', 'Redis of pool default', 'Redis of pool default'],
+      ...['Redis of pool default', 'Redis of pool default', 'Redis of pool default'],
+      ...['clock of Redis of pool default', 'loops', `tokens of ${app.namespace}`],
+    ]);
+    const { out } = await cli.call('doctor');
+    expect(out).toMatch(/^ok {7}token: it is valid\n/);
+    expect(out).not.toContain(app.token);
+  });
+
+  it('finds settings of Redis that lose jobs, and says what to do', async () => {
+    await redis.config('SET', 'appendonly', 'no');
+    await redis.config('SET', 'maxmemory', '0');
+    const { code, all } = await findings();
+    expect(code).toBe(1);
+    expect(notFine(all)).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({
+          ...{
+            status: 'problem',
+            found: 'AOF is off',
+            action: expect.stringContaining('appendonly yes') as string,
+          },
+        }),
+        expect.objectContaining({
+          status: 'warning',
+          action: expect.stringContaining('Set maxmemory') as string,
+        }),
+      ]),
+    );
+    await redis.config('SET', 'appendonly', 'yes');
+    await redis.config('SET', 'maxmemory', '1gb');
+    await redis.config('SET', 'appendfsync', 'no');
+    expect(notFine((await findings()).all)).toEqual([
+      expect.objectContaining({ status: 'warning', found: 'appendfsync no' }),
+    ]);
+    await redis.config('SET', 'appendfsync', 'everysec');
+    await waitFor(async () => (await findings()).code === 0, 20_000);
+  });
+
+  it('finds a token that ends soon, and shows four characters of it', async () => {
+    const made = await app.admin('POST', `/token/${app.namespace}?description=night%1Bjob&expires=2d`);
+    const { token } = made.json as { token: string };
+    const [ending] = notFine((await findings()).all);
+    expect(ending).toMatchObject({ status: 'warning', check: `tokens of ${app.namespace}` });
+    expect(ending?.found).toContain(token.slice(0, 4));
+    const { out } = await cli.call('doctor');
+    expect(out).not.toContain(token.slice(0, 8));
+    expect(out.replaceAll('\n', '')).not.toMatch(/[^ -~…]/);
+    await app.admin('DELETE', `/token/${app.namespace}/${token}`);
+  });
+
+  it('goes on where a part is missing: a wrong token, no API, no admin port', async () => {
+    const wrong = await findings('--token', 'secret-token-1');
+    expect([wrong.code, notFine(wrong.all)]).toEqual([
+      ...[1, [expect.objectContaining({ status: 'problem', check: 'token' })]],
+    ]);
+    expect(JSON.stringify(wrong)).not.toContain('secret-token-1');
+    const noApi = await findings('--url', 'http://127.0.0.1:1', '--timeout', '0.5');
+    expect(notFine(noApi.all)).toEqual([expect.objectContaining({ status: 'problem', check: 'API' })]);
+    const noAdmin = await findings('--admin', 'http://127.0.0.1:1');
+    expect(notFine(noAdmin.all).map(({ check }) => check)).toEqual([
+      'admin port',
+      'Redis',
+      'loops',
+      'tokens',
+    ]);
+    delete cli.env['PUMPHOUSE_TOKEN'];
+    const none = await findings();
+    expect([none.code, notFine(none.all)]).toEqual([
+      ...[0, [expect.objectContaining({ status: 'warning', check: 'API', found: 'not checked' })]],
+    ]);
+  });
+
+  it('shows the facts of each pool on the admin port, and no address or password', async () => {
+    const { status, json } = await app.admin('GET', '/redis');
+    expect(status).toBe(200);
+    expect(json).toEqual({
+      now: expect.stringMatching(/Z$/) as string,
+      pools: [
+        {
+          ...{ pool: 'default', up: true, degraded: [], error: null },
+          facts: {
+            ...{ version: expect.any(String) as string, mode: 'standalone', role: 'master' },
+            ...{ used_memory: expect.any(Number) as number, maxmemory: 1_073_741_824 },
+            ...{ maxmemory_policy: 'noeviction', aof_enabled: true, aof_last_write_status: 'ok' },
+            ...{ aof_last_bgrewrite_status: 'ok', appendfsync: 'everysec', connected_slaves: 0 },
+            connected_clients: expect.any(Number) as number,
+            maxclients: expect.any(Number) as number,
+            latency_ms: expect.any(Number) as number,
+            max_latency_ms: expect.any(Number) as number,
+            clock_offset_ms: expect.any(Number) as number,
+          },
+        },
+      ],
+    });
+  });
+});

@@ -1,0 +1,284 @@
+import type { JobDetails, JobState, JobSummary, NewJob, PublishedJob, Pumphouse } from '@pumphouse/client';
+import { Command, Option } from 'commander';
+import { Refused, Unreachable } from '../admin-client.js';
+import { limitOption, showFirst } from '../list.js';
+import { duration, integer, known, list, pairs, positiveNumber } from '../parse.js';
+import { cell, columns, counted, fieldLines, json, printable, progress } from '../print.js';
+import type { OpenSession, Session } from '../session.js';
+
+const HEADINGS = ['ID', 'QUEUE', 'STATE', 'TYPE', 'TRIES LEFT', 'PUBLISHED', 'DUE', 'TAGS'];
+/** Jobs of one publish. */
+const BATCH = 64;
+/** HTTP statuses of what a command finds out itself. */
+const NOT_FOUND = 404;
+
+/** `pumphouse job …` */
+export function jobCommand(open: OpenSession): Command {
+  return new Command('job')
+    .description('publish, show, list, cancel and move jobs')
+    .addCommand(publishCommand(open))
+    .addCommand(getCommand(open))
+    .addCommand(listCommand(open))
+    .addCommand(cancelCommand(open))
+    .addCommand(retryCommand(open))
+    .addCommand(moveCommand(open))
+    .addCommand(revokeCommand(open))
+    .addCommand(removeCommand(open))
+    .addHelpText(
+      'after',
+      `
+Examples:
+  pumphouse job publish mail '{"to":"ada@example.com"}' --type welcome --delay 5m
+  pumphouse job publish files --content-type image/png < picture.png
+  pumphouse job publish mail --lines < jobs.ndjson              # a job for each line
+  pumphouse job ls --queue mail --state dead,leased
+  pumphouse job retry 01K2Z8M5Q0X3…`,
+    );
+}
+
+interface PublishOptions {
+  readonly id?: string;
+  readonly type?: string;
+  readonly contentType?: string;
+  readonly delay?: number;
+  readonly ttl?: number;
+  readonly tries?: number;
+  readonly priority?: number;
+  readonly tag?: readonly string[];
+  readonly attribute?: Readonly<Record<string, string>>;
+  readonly unique?: string;
+  readonly idempotencyKey?: string;
+  readonly lines?: boolean;
+}
+
+function publishCommand(open: OpenSession): Command {
+  return new Command('publish')
+    .description('publish a job, or one for each line of the standard input; prints the ids')
+    .argument('<queue>')
+    .argument('[data]', 'JSON; left out or -: the standard input')
+    .option('--id <id>', 'an id of your choice')
+    .option('--type <type>', 'what kind of job it is')
+    .option('--content-type <type>', 'of data that is not JSON: text/plain, image/png')
+    .option('--delay <time>', 'not ready before: 30s, 5m, 1h', duration)
+    .option('--ttl <time>', 'how long it may exist', duration)
+    .option('--tries <n>', 'how many leases are allowed', positiveNumber)
+    .option('--priority <n>', '-128 to 127; lower runs sooner', integer)
+    .option('--tag <tags>', 'tags, with commas between them', list)
+    .option('--attribute <name=value>', 'an attribute; may be given again', pairs)
+    .option('--unique <key>', 'a unique key: while a job has it, that job is the answer')
+    .option('--idempotency-key <key>', 'the same publish with this key again stores nothing')
+    .option('--lines', 'each line of the standard input is the data of a job')
+    .action(async (queue: string, data: string | undefined, options: PublishOptions, command: Command) => {
+      if (
+        options.lines === true &&
+        (data ?? options.id ?? options.unique ?? options.idempotencyKey) !== undefined
+      )
+        command.error('error: --lines goes without data, --id, --unique and --idempotency-key');
+      const session = open(command);
+      const published =
+        options.lines === true
+          ? await publishLines(session, queue, options)
+          : [await publishOne(session, queue, data, options)];
+      if (session.isJson) session.out(json(options.lines === true ? published : published[0]));
+      else session.out(published.map(({ id }) => `${printable(id)}\n`).join(''));
+    });
+}
+
+function jobOf(queue: string, bytes: Buffer, options: PublishOptions, where: string): NewJob {
+  const { id, type, contentType, delay, ttl, tries, priority, tag, attribute, unique } = options;
+  const fields = {
+    ...{ id, type, delayMs: delay, ttlMs: ttl, tries, priority, tags: tag, attributes: attribute },
+    unique: unique === undefined ? undefined : { key: unique },
+  };
+  const payload =
+    contentType === undefined ? { json: jsonIn(bytes, where) } : { data: new Uint8Array(bytes), contentType };
+  return { queue, ...known(fields), ...payload };
+}
+
+function jsonIn(bytes: Buffer, where: string): string {
+  const text = bytes.toString('utf8').trim();
+  try {
+    JSON.parse(text);
+    return text;
+  } catch {
+    throw new Unreachable(`${where} is not JSON: quote text ('"hello"'), or give --content-type text/plain`);
+  }
+}
+
+async function publishOne(
+  session: Session,
+  queue: string,
+  data: string | undefined,
+  options: PublishOptions,
+): Promise<PublishedJob> {
+  const isInput = data === undefined || data === '-';
+  const bytes = isInput ? await inputOf(session) : Buffer.from(data);
+  const job = jobOf(queue, bytes, options, isInput ? 'the standard input' : 'the data');
+  const { idempotencyKey } = options;
+  return session.client.publish(job, idempotencyKey === undefined ? {} : { idempotencyKey });
+}
+
+/** Batches are stored one after the other: an error names the first line that was not. */
+async function publishLines(
+  session: Session,
+  queue: string,
+  options: PublishOptions,
+): Promise<PublishedJob[]> {
+  const lines = (await inputOf(session)).toString('utf8').split(/\r?\n/);
+  if (lines.at(-1) === '') lines.pop();
+  const jobs = lines.map((line, i) => jobOf(queue, Buffer.from(line), options, `line ${String(i + 1)}`));
+  const published: PublishedJob[] = [];
+  while (published.length < jobs.length) {
+    const batch = jobs.slice(published.length, published.length + BATCH);
+    try {
+      published.push(...(await session.client.publishMany(batch)));
+    } catch (error) {
+      session.err(`pumphouse: lines 1 to ${String(published.length)} are stored; go on behind them\n`);
+      throw error;
+    }
+    progress(session, published.length, jobs.length);
+  }
+  return published;
+}
+
+async function inputOf({ input }: Session): Promise<Buffer> {
+  if (input === undefined) throw new Unreachable('no data: give it as an argument, or pipe it in');
+  return input();
+}
+
+function getCommand(open: OpenSession): Command {
+  return new Command('get')
+    .description('show all that is known of a job')
+    .argument('<id>')
+    .action(async (id: string, _options: object, command: Command) => {
+      const { client, isJson, out } = open(command);
+      const job = await client.jobs.get(id);
+      out(isJson ? json(job) : detailsOf(job));
+    });
+}
+
+function detailsOf({ timeline, ...fields }: JobDetails): string {
+  const rows = timeline.map(({ at, what, ...facts }) => [at, what, factsOf(facts)]);
+  return fieldLines(fields) + (rows.length === 0 ? '' : `\n${columns(rows)}`);
+}
+
+/** `name=value` of each fact. */
+export function factsOf(facts: Readonly<Record<string, unknown>>): string {
+  const known = Object.entries(facts).filter(([, value]) => value !== null && value !== undefined);
+  return known.map(([name, value]) => `${name}=${cell(value)}`).join(' ');
+}
+
+interface ListOptions {
+  readonly queue?: string;
+  readonly state?: readonly JobState[];
+  readonly tag?: string;
+  readonly type?: string;
+  readonly group?: string;
+  readonly worker?: string;
+  readonly order?: 'oldest' | 'newest';
+  readonly limit: number;
+}
+
+function listCommand(open: OpenSession): Command {
+  return new Command('ls')
+    .description('list jobs; all filters that are given must hold')
+    .option('--queue <name>', 'of this queue')
+    .option('--state <states>', 'ready, scheduled, leased, dead, blocked, held, done, cancelled', list)
+    .option('--tag <tag>', 'with this tag')
+    .option('--type <type>', 'of this type')
+    .option('--group <group>', 'dead, in this failure group')
+    .option('--worker <name>', 'leased by this worker')
+    .addOption(new Option('--order <order>', 'from this end').choices(['oldest', 'newest']))
+    .addOption(limitOption())
+    .action(async (options: ListOptions, command: Command) => {
+      const session = open(command);
+      const { limit, queue, state, tag, type, group, worker, order } = options;
+      const filter = known({ queue, state, tag, type, group, worker, order });
+      const pagesOf = (pageSize: number): AsyncIterable<JobSummary> =>
+        session.client.jobs.each({ ...filter, limit: pageSize });
+      await showFirst(session, limit, pagesOf, { headings: HEADINGS, rowOf: jobRow });
+    });
+}
+
+function jobRow({ id, queue, state, type, triesLeft, publishedAt, dueAt, tags }: JobSummary): string[] {
+  return [id, queue, state, type, String(triesLeft), publishedAt, dueAt, tags].map(cell);
+}
+
+function cancelCommand(open: OpenSession): Command {
+  return new Command('cancel')
+    .description('end jobs before they are done; a worker that has one is asked to stop')
+    .argument('<id...>')
+    .option('--cascade', 'cancel the jobs that wait for it, too')
+    .action(async (ids: string[], { cascade }: { cascade?: boolean }, command: Command) => {
+      const { client, isJson, out } = open(command);
+      const cancelled = [];
+      for (const id of ids)
+        cancelled.push(await client.jobs.cancel(id, cascade === undefined ? {} : { cascade }));
+      out(isJson ? json(cancelled) : columns(cancelled.map(({ id, outcome }) => [outcome, id])));
+    });
+}
+
+function retryCommand(open: OpenSession): Command {
+  return new Command('retry')
+    .description('make dead jobs ready again, as new')
+    .argument('<id...>')
+    .action(async (ids: string[], _options: object, command: Command) => {
+      const session = open(command);
+      const { jobs } = await session.client.deadLetter.respawn({ ids });
+      session.out(session.isJson ? json({ jobs }) : `respawned ${counted(jobs, 'job')}\n`);
+      if (jobs < ids.length)
+        throw new Refused(
+          `${String(ids.length - jobs)} of ${counted(ids.length, 'job')} not: no such dead job`,
+          NOT_FOUND,
+        );
+    });
+}
+
+function moveCommand(open: OpenSession): Command {
+  return new Command('move')
+    .description('move jobs that wait, or are dead, to another queue; a dead one is made ready there')
+    .argument('<queue>', 'the other queue')
+    .argument('<id...>')
+    .action(async (queue: string, ids: string[], _options: object, command: Command) => {
+      const { client, isJson, out } = open(command);
+      for (const id of ids) await moveOne(client, id, queue);
+      out(
+        isJson ? json({ moved: ids, queue }) : `moved ${counted(ids.length, 'job')} to ${printable(queue)}\n`,
+      );
+    });
+}
+
+async function moveOne(client: Pumphouse, id: string, queue: string): Promise<void> {
+  const { state } = await client.jobs.get(id);
+  if (state !== 'dead') {
+    await client.jobs.update(id, { queue });
+    return;
+  }
+  const { jobs } = await client.deadLetter.move({ ids: [id], toQueue: queue });
+  if (jobs === 0)
+    throw new Refused(`${id} stays dead: another job has its unique key, or it is gone by now`, NOT_FOUND);
+}
+
+function revokeCommand(open: OpenSession): Command {
+  return new Command('revoke')
+    .description('end the lease of jobs: they go back to their queue')
+    .argument('<id...>')
+    .action(async (ids: string[], _options: object, command: Command) => {
+      const { client, isJson, out } = open(command);
+      const revoked = [];
+      for (const id of ids) revoked.push(await client.jobs.revoke(id));
+      out(isJson ? json(revoked) : columns(revoked.map(({ id, state }) => [state, id])));
+    });
+}
+
+function removeCommand(open: OpenSession): Command {
+  return new Command('rm')
+    .description('delete jobs, for good')
+    .argument('<id...>')
+    .option('--force', 'also if a worker has it leased')
+    .action(async (ids: string[], { force }: { force?: boolean }, command: Command) => {
+      const { client, isJson, out } = open(command);
+      for (const id of ids) await client.jobs.delete(id, force === undefined ? {} : { force });
+      out(isJson ? json({ deleted: ids }) : `deleted ${counted(ids.length, 'job')}\n`);
+    });
+}

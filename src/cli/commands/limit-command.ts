@@ -1,0 +1,100 @@
+import { Command, Option } from 'commander';
+import { Refused } from '../admin-client.js';
+import { wholeNumber } from '../parse.js';
+import { columns, entriesOf, field, json } from '../print.js';
+import type { OpenSession } from '../session.js';
+
+/** `pumphouse limit …` */
+export function limitCommand(open: OpenSession): Command {
+  return new Command('limit')
+    .description('show, set and delete the limit of a token')
+    .addCommand(getCommand(open))
+    .addCommand(setCommand(open))
+    .addCommand(deleteCommand(open))
+    .addHelpText(
+      'after',
+      `
+Examples:
+  pumphouse limit get mail 01K2Z8M5Q0X3…
+  pumphouse limit set mail 01K2Z8M5Q0X3… --consume 100 --publish 50 --interval 1
+  pumphouse limit delete mail 01K2Z8M5Q0X3…`,
+    );
+}
+
+function getCommand(open: OpenSession): Command {
+  return tokenCommand('get', 'show what a token may do in one window').action(
+    async (namespace: string, token: string, _options: object, command: Command) => {
+      const { admin, isJson, out } = open(command);
+      const limit = await admin.call({ method: 'GET', path: limitPath(namespace, token) }).catch(noLimit);
+      out(isJson ? json(limit) : table(limit));
+    },
+  );
+}
+
+interface SetOptions {
+  readonly consume?: number;
+  readonly publish?: number;
+  /** lmstfy's names of the two. */
+  readonly read?: number;
+  readonly write?: number;
+  readonly interval: number;
+}
+
+function setCommand(open: OpenSession): Command {
+  return tokenCommand('set', 'set how many requests a token may make in one window; 0 = as many as it likes')
+    .option('--consume <requests>', 'calls that consume: leases', wholeNumber)
+    .option('--publish <requests>', 'calls that publish; a bulk counts as one', wholeNumber)
+    .addOption(oldName('--read <requests>', 'consume'))
+    .addOption(oldName('--write <requests>', 'publish'))
+    .requiredOption('--interval <seconds>', 'length of the window', wholeNumber)
+    .action(async (namespace: string, token: string, options: SetOptions, command: Command) => {
+      const { admin, isJson, out } = open(command);
+      const { consume, publish, interval } = options;
+      const limit = { read: consume ?? options.read ?? 0, write: publish ?? options.write ?? 0, interval };
+      if (limit.read === 0 && limit.write === 0)
+        command.error('error: one of --consume and --publish must be above 0');
+      const set = await admin.call({ method: 'PUT', path: limitPath(namespace, token), json: limit });
+      out(isJson ? json(set) : table(field(set, 'limiter')));
+    });
+}
+
+function deleteCommand(open: OpenSession): Command {
+  return tokenCommand('delete', "take a token's limit away").action(
+    async (namespace: string, token: string, _options: object, command: Command) => {
+      const { admin, isJson, out } = open(command);
+      const answer = await admin.call({ method: 'DELETE', path: limitPath(namespace, token) });
+      out(isJson ? json(answer) : 'deleted\n');
+    },
+  );
+}
+
+function tokenCommand(name: string, description: string): Command {
+  return new Command(name)
+    .description(description)
+    .argument('<namespace>')
+    .argument('<token>', 'with its prefix if it has one: pool:token');
+}
+
+function limitPath(namespace: string, token: string): string[] {
+  return ['token', namespace, token, 'limit'];
+}
+
+/** lmstfy's answer for a token without a limit is not helpful. */
+function noLimit(error: unknown): never {
+  if (error instanceof Refused && error.status === 404) throw new Refused('the token has no limit', 404);
+  throw error;
+}
+
+function table(limit: unknown): string {
+  return columns(entriesOf(limit).map(([name, value]) => [WORDS.get(name) ?? name, String(value)]));
+}
+
+/** lmstfy's names of the counts, in the words of the permissions. */
+const WORDS = new Map([
+  ['read', 'consume'],
+  ['write', 'publish'],
+]);
+
+function oldName(flags: string, name: string): Option {
+  return new Option(flags, `the same as --${name}`).argParser(wholeNumber).hideHelp();
+}

@@ -1,0 +1,116 @@
+import { createInterface } from 'node:readline';
+import { Writable } from 'node:stream';
+import { Pumphouse } from '@pumphouse/client';
+import { Command } from 'commander';
+import { AdminClient, Unreachable } from '../admin-client.js';
+import { type Context, contextFile, deleteContext, writeContext } from '../context.js';
+import { json, type Output, printable } from '../print.js';
+import {
+  accountOf,
+  DEFAULT_TIMEOUT_S,
+  DEFAULT_URL,
+  givenOptions,
+  secretOf,
+  trustOf,
+  withConnectionOptions,
+} from '../session.js';
+
+/** `pumphouse login` */
+export function loginCommand(output: Output): Command {
+  const command = new Command('login')
+    .description('check a token, and keep it with the address of its server for the next commands')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  pumphouse login --url https://queue.example.com --namespace mail    # asks for the token
+  pumphouse login --namespace mail --token @token.txt
+  pumphouse login --namespace mail --admin http://10.0.0.5:7778 --account @account.txt < token.txt
+
+The file is $XDG_CONFIG_HOME/pumphouse/context.json (~/.config/pumphouse/context.json), readable by you only.`,
+    );
+  withConnectionOptions(command);
+  return command.action(async (_options: object, self: Command) => {
+    const context = await checkedContext(self, output);
+    const file = contextFile(givenOptions(self).configHome);
+    writeContext(file, context);
+    const { url = '', namespace = '' } = context;
+    const isJson = givenOptions(self).json === true;
+    const shown = { file, url, namespace, admin: context.admin ?? null };
+    output.out(isJson ? json(shown) : printable(`logged in to ${url}, namespace ${namespace}`) + '\n');
+  });
+}
+
+async function checkedContext(command: Command, output: Output): Promise<Context> {
+  const {
+    url,
+    namespace,
+    token,
+    admin,
+    account,
+    timeout = DEFAULT_TIMEOUT_S,
+    ...tls
+  } = givenOptions(command);
+  if (namespace === undefined) command.error('error: --namespace is needed');
+  const withinMs = timeout * 1_000;
+  const context = {
+    url: withoutPassword(new URL(url ?? DEFAULT_URL)),
+    namespace,
+    token: token === undefined ? await tokenFrom(output) : secretOf(token, 'the token'),
+  };
+  const client = new Pumphouse({ ...context, retry: { withinMs, attemptMs: withinMs } });
+  // Any token of the namespace may list one queue, or is refused for its rights: it is one all the same.
+  await client.queues.list({ limit: 1 }).catch((error: unknown) => {
+    if (!isRightsError(error)) throw error;
+  });
+  client.close();
+  if (admin === undefined) return context;
+  const adminUrl = new URL(admin);
+  const user = accountOf(account, adminUrl);
+  const target = { url: adminUrl, account: user, timeoutMs: withinMs, tls: trustOf(tls) };
+  await new AdminClient(target).call({ method: 'GET', path: ['version'] });
+  return { ...context, admin: adminUrl.origin, ...(user === undefined ? {} : { account: user }) };
+}
+
+function withoutPassword({ origin, pathname }: URL): string {
+  return `${origin}${pathname}`;
+}
+
+function isRightsError(error: unknown): boolean {
+  return error instanceof Error && 'status' in error && error.status === 403;
+}
+
+/** From the standard input; at a terminal it is typed, and not shown. */
+async function tokenFrom({ input, err }: Output): Promise<string> {
+  const token = input === undefined ? await typed(err) : (await input()).toString('utf8').trim();
+  if (token === '') throw new Unreachable('no token: give --token, or pipe it in');
+  return token;
+}
+
+async function typed(err: Output['err']): Promise<string> {
+  err('Token: ');
+  const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const reader = createInterface({ input: process.stdin, output: silent, terminal: true });
+  try {
+    return await new Promise<string>((resolve) => {
+      reader.once('line', resolve);
+      reader.once('close', () => resolve(''));
+    });
+  } finally {
+    reader.close();
+    err('\n');
+  }
+}
+
+/** `pumphouse logout` */
+export function logoutCommand(output: Output): Command {
+  return new Command('logout')
+    .description('delete what `login` kept')
+    .option('--json', 'print the answer as JSON')
+    .action((_options: object, command: Command) => {
+      const given = givenOptions(command);
+      const deleted = deleteContext(contextFile(given.configHome));
+      if (given.json === true) output.out(json({ deleted }));
+      else output.out(deleted ? 'logged out\n' : 'Nothing was deleted: there is no login.\n');
+    });
+}

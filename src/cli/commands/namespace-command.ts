@@ -1,0 +1,66 @@
+import { Command } from 'commander';
+import { Refused } from '../admin-client.js';
+import { type BulkOptions, isDryRun, showDryRun, withConfirmation } from '../bulk.js';
+import { columns, counted, entriesOf, field, json } from '../print.js';
+import type { OpenSession, Session } from '../session.js';
+
+/** The HTTP status for this error. */
+const IN_USE = 409;
+
+/** `pumphouse namespace …` */
+export function namespaceCommand(open: OpenSession): Command {
+  return new Command('namespace')
+    .description('take whole namespaces away')
+    .addCommand(purgeCommand(open))
+    .addHelpText(
+      'after',
+      `
+Examples:
+  pumphouse namespace purge mail              # counts
+  pumphouse namespace purge mail --yes`,
+    );
+}
+
+interface PurgeOptions extends BulkOptions {
+  readonly pool?: string;
+}
+
+function purgeCommand(open: OpenSession): Command {
+  const command = new Command('purge')
+    .description('delete all jobs, queues, settings and statistics of a namespace, for good; its tokens stay')
+    .argument('<namespace>')
+    .option('--pool <name>', 'in another pool than the default one');
+  return withConfirmation(command).action(async (namespace: string, options: PurgeOptions, self: Command) => {
+    const session = open(self);
+    if (isDryRun(options)) await show(session, namespace, options.pool);
+    else await purge(session, namespace, options.pool);
+  });
+}
+
+async function show(session: Session, namespace: string, pool?: string): Promise<void> {
+  const { admin, isJson, out } = session;
+  const query = { pool, dry_run: 'true' };
+  const census = await admin.call({ method: 'DELETE', path: ['namespaces', namespace], query });
+  const rows = [['queues', field(census, 'queues')], ...entriesOf(field(census, 'jobs'))];
+  out(isJson ? json(census) : columns(rows.map(([name, many]) => [String(name), String(many)])));
+  showDryRun(session);
+}
+
+/** Repeats the call: the server purges one part at a time. */
+async function purge({ admin, isJson, out }: Session, namespace: string, pool?: string): Promise<void> {
+  const total = { jobs: 0, queues: 0, keys: 0 };
+  for (;;) {
+    const part = await admin.call({ method: 'DELETE', path: ['namespaces', namespace], query: { pool } });
+    const removed = field(part, 'removed');
+    for (const name of ['jobs', 'queues', 'keys'] as const) total[name] += Number(field(removed, name) ?? 0);
+    const [isDone, isInUse] = [field(part, 'done') === true, field(part, 'in_use') === true];
+    if (!isDone && !isInUse && removed !== undefined) continue;
+    const { jobs, queues } = total;
+    if (isJson) out(json({ namespace, done: isDone, in_use: isInUse, removed: total }));
+    else if (jobs + queues + total.keys === 0) out('Nothing was deleted.\n');
+    else out(`deleted ${counted(jobs, 'job')} in ${counted(queues, 'queue')}\n`);
+    if (!isDone)
+      throw new Refused('the namespace is in use: clients still publish, so some data is left', IN_USE);
+    return;
+  }
+}

@@ -1,0 +1,167 @@
+import type { JobState, QueueDetails } from '@pumphouse/client';
+import { Command, InvalidArgumentError } from 'commander';
+import { type BulkOptions, isDryRun, showOutcome, withConfirmation } from '../bulk.js';
+import { collect, MAX_PAGE, showAll } from '../list.js';
+import { duration, list } from '../parse.js';
+import { counted, fieldLines, json, printable } from '../print.js';
+import type { OpenSession } from '../session.js';
+
+const HEADINGS = ['QUEUE', 'STATE', 'READY', 'SCHEDULED', 'BLOCKED', 'LEASED', 'DEAD', 'DONE'];
+const STATES: readonly JobState[] = [
+  ...(['ready', 'scheduled', 'blocked', 'held', 'leased', 'dead', 'done', 'cancelled'] as const),
+];
+
+/** `pumphouse queue …` */
+export function queueCommand(open: OpenSession): Command {
+  return new Command('queue')
+    .description('list, pause, drain and purge queues, and change their settings')
+    .addCommand(listCommand(open))
+    .addCommand(showCommand(open))
+    .addCommand(pauseCommand(open, 'pause', 'lease no more jobs of it; publishes go on'))
+    .addCommand(pauseCommand(open, 'resume', 'end a pause or a drain'))
+    .addCommand(drainCommand(open))
+    .addCommand(purgeCommand(open))
+    .addCommand(setCommand(open))
+    .addCommand(removeCommand(open))
+    .addHelpText(
+      'after',
+      `
+Examples:
+  pumphouse queue ls
+  pumphouse queue purge mail --state ready,scheduled          # counts; then with --yes
+  pumphouse queue set mail max_running=20 'rate={"rate":10,"period_ms":1000}'
+  pumphouse queue set mail max_running=null                   # no limit`,
+    );
+}
+
+function listCommand(open: OpenSession): Command {
+  return new Command('ls')
+    .description('list the queues with their jobs by state')
+    .action(async (_options: object, command: Command) => {
+      const session = open(command);
+      const queues = await collect(session.client.queues.each({ limit: MAX_PAGE }));
+      showAll(session, queues, { headings: HEADINGS, rowOf: queueRow });
+    });
+}
+
+function queueRow({ queue, counts, ...rest }: QueueDetails): string[] {
+  const { ready, scheduled, blocked, leased, dead, done } = counts;
+  return [queue, stateOf(rest), ...[ready, scheduled, blocked, leased, dead, done].map(String)];
+}
+
+/** A queue that does not exist is listed for its statistics, its recurring jobs or the workers that wait for it. */
+function stateOf({
+  exists,
+  pausedAt,
+  drainingAt,
+}: Pick<QueueDetails, 'exists' | 'pausedAt' | 'drainingAt'>): string {
+  if (!exists) return '-';
+  if (pausedAt !== null) return 'paused';
+  return drainingAt === null ? 'active' : 'draining';
+}
+
+function showCommand(open: OpenSession): Command {
+  return new Command('show')
+    .description('show the counts and the settings of a queue')
+    .argument('<queue>')
+    .action(async (queue: string, _options: object, command: Command) => {
+      const { client, isJson, out } = open(command);
+      const details = await client.queues.get(queue);
+      const { counts, ...settings } = details;
+      out(isJson ? json(details) : fieldLines({ ...settings, ...counts }));
+    });
+}
+
+function pauseCommand(open: OpenSession, what: 'pause' | 'resume', description: string): Command {
+  return new Command(what)
+    .description(description)
+    .argument('<queue...>')
+    .action(async (queues: string[], _options: object, command: Command) => {
+      const { client, isJson, out } = open(command);
+      const changed: QueueDetails[] = [];
+      for (const queue of queues) changed.push(await client.queues[what](queue));
+      out(isJson ? json(changed) : `${what}d ${printable(queues.join(', '))}\n`);
+    });
+}
+
+function drainCommand(open: OpenSession): Command {
+  return new Command('drain')
+    .description('refuse new jobs until the queue is empty; `resume` takes them again')
+    .argument('<queue>')
+    .option('--wait <time>', 'wait for that at most so long: 10s, 1m (a minute at most)', duration)
+    .action(async (queue: string, { wait }: { wait?: number }, command: Command) => {
+      const { client, isJson, out } = open(command);
+      const details = await client.queues.drain(queue, wait === undefined ? {} : { waitMs: wait });
+      const left = details.length === 0 ? 'it is empty' : `${counted(details.length, 'job')} left`;
+      out(isJson ? json(details) : `draining ${printable(queue)}: ${left}\n`);
+    });
+}
+
+interface PurgeOptions extends BulkOptions {
+  readonly state: readonly JobState[];
+}
+
+function purgeCommand(open: OpenSession): Command {
+  const command = new Command('purge')
+    .description('delete all jobs of a queue that are in some states, for good')
+    .argument('<queue>')
+    .requiredOption('--state <states>', `which: all, or some of ${STATES.join(',')}`, states);
+  return withConfirmation(command).action(async (queue: string, options: PurgeOptions, self: Command) => {
+    const session = open(self);
+    const dryRun = isDryRun(options);
+    const jobs: Partial<Record<JobState, number>> = {};
+    // A call works for about five seconds.
+    for (let isComplete = false; !isComplete;) {
+      const part = await session.client.queues.purge(queue, options.state, { dryRun });
+      for (const [state, many] of Object.entries(part.jobs) as [JobState, number][])
+        jobs[state] = (jobs[state] ?? 0) + many;
+      isComplete = part.complete || dryRun;
+    }
+    const all = Object.values(jobs).reduce((sum, many) => sum + many, 0);
+    if (!session.isJson && all > 0) session.out(fieldLines(jobs));
+    showOutcome(session, ['delete', 'deleted'], { queue, jobs: all, states: jobs, dryRun });
+  });
+}
+
+function states(text: string, before: readonly JobState[] = []): readonly JobState[] {
+  if (text === 'all') return STATES;
+  const given = list(text, before);
+  const known = STATES.filter((state) => given.includes(state));
+  if (known.length === given.length) return known;
+  throw new InvalidArgumentError(`It must be all, or some of ${STATES.join(',')}.`);
+}
+
+function setCommand(open: OpenSession): Command {
+  return new Command('set')
+    .description('change settings, in the words of PATCH /v1/:namespace/queues/:queue')
+    .argument('<queue>')
+    .argument('<setting=value...>', 'a value is JSON or text; null sets it back')
+    .action(async (queue: string, given: string[], _options: object, command: Command) => {
+      const settings = Object.fromEntries(given.map((one) => settingOf(one, command)));
+      const { client, isJson, out } = open(command);
+      const details = await client.queues.update(queue, settings);
+      const { counts, ...shown } = details;
+      out(isJson ? json(details) : fieldLines({ ...shown, ...counts }));
+    });
+}
+
+function settingOf(text: string, command: Command): [string, unknown] {
+  const [, name, value = ''] = /^([a-z_]+)=(.*)$/s.exec(text) ?? [];
+  if (name === undefined) command.error(`error: ${printable(text)}: must be setting=value`);
+  try {
+    return [name, JSON.parse(value)];
+  } catch {
+    return [name, value];
+  }
+}
+
+function removeCommand(open: OpenSession): Command {
+  return new Command('rm')
+    .description('forget empty queues and their settings; purge them before')
+    .argument('<queue...>')
+    .action(async (queues: string[], _options: object, command: Command) => {
+      const { client, isJson, out } = open(command);
+      for (const queue of queues) await client.queues.delete(queue);
+      out(isJson ? json({ deleted: queues }) : `deleted ${printable(queues.join(', '))}\n`);
+    });
+}

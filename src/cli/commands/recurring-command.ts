@@ -1,0 +1,200 @@
+import { readFileSync } from 'node:fs';
+import { isDeepStrictEqual } from 'node:util';
+import type { Pumphouse, RecurringFields, RecurringJob } from '@pumphouse/client';
+import { Command } from 'commander';
+import { parse } from 'smol-toml';
+import { Unreachable } from '../admin-client.js';
+import { type BulkOptions, isDryRun, showDryRun, withConfirmation } from '../bulk.js';
+import { collect, showAll } from '../list.js';
+import { wholeNumber } from '../parse.js';
+import { columns, json, printable } from '../print.js';
+import type { OpenSession, Session } from '../session.js';
+
+const HEADINGS = ['ID', 'SCHEDULE', 'QUEUE', 'STATE', 'NEXT', 'LAST', 'MADE', 'SKIPPED', 'LAST SKIP'];
+
+/** `pumphouse recurring …` */
+export function recurringCommand(open: OpenSession): Command {
+  return new Command('recurring')
+    .description('list, pause and run recurring jobs, and keep them as a file has them')
+    .addCommand(listCommand(open))
+    .addCommand(getCommand(open))
+    .addCommand(nextCommand(open))
+    .addCommand(pauseCommand(open))
+    .addCommand(oneCommand(open, 'resume', 'make jobs again, from the next slot on'))
+    .addCommand(oneCommand(open, 'run', 'make a job now, outside of the schedule'))
+    .addCommand(oneCommand(open, 'rm', 'delete it; the jobs that it made stay'))
+    .addCommand(applyCommand(open))
+    .addHelpText(
+      'after',
+      `
+Examples:
+  pumphouse recurring ls --namespace shop --token @token.txt
+  pumphouse recurring pause nightly --note "the warehouse is closed"
+  pumphouse recurring apply recurring.toml --dry-run
+
+recurring.toml, with the fields of PUT /v1/:namespace/recurring/:id:
+  [nightly]
+  schedule = { cron = "30 2 * * *", tz = "Europe/Berlin" }
+  job = { queue = "reports", data = { report = "sales" } }`,
+    );
+}
+
+function listCommand(open: OpenSession): Command {
+  return new Command('ls')
+    .description('list recurring jobs by id')
+    .option('--queue <name>', 'only those that publish to this queue')
+    .action(async ({ queue }: { queue?: string }, command: Command) => {
+      const session = open(command);
+      showAll(session, await everyOne(session.client, queue), { headings: HEADINGS, rowOf });
+    });
+}
+
+function getCommand(open: OpenSession): Command {
+  return new Command('get')
+    .description('show a recurring job as JSON')
+    .argument('<id>')
+    .action(async (id: string, _options: object, command: Command) => {
+      const { client, out } = open(command);
+      out(json(await client.recurring.get(id)));
+    });
+}
+
+function nextCommand(open: OpenSession): Command {
+  return new Command('next')
+    .description('show the next slots')
+    .argument('<id>')
+    .option('--count <n>', 'how many, 1 to 100 (default: 10)', wholeNumber)
+    .action(async (id: string, { count }: { count?: number }, command: Command) => {
+      const { client, isJson, out } = open(command);
+      const slots = await client.recurring.next(id, count);
+      const rows = slots.map(({ at, local, moved }) => [
+        at,
+        local ?? '-',
+        moved ? 'moved by a clock change' : '-',
+      ]);
+      out(isJson ? json(slots) : columns([['AT', 'LOCAL', 'NOTE'], ...rows]));
+    });
+}
+
+function pauseCommand(open: OpenSession): Command {
+  return new Command('pause')
+    .description('make no jobs until it is resumed')
+    .argument('<id>')
+    .option('--note <text>', 'why; shown until it is resumed')
+    .action(async (id: string, { note }: { note?: string }, command: Command) => {
+      const { client, isJson, out } = open(command);
+      const paused = await client.recurring.pause(id, note === undefined ? {} : { note });
+      out(isJson ? json(paused) : `paused ${printable(id)}\n`);
+    });
+}
+
+function oneCommand(open: OpenSession, what: 'resume' | 'run' | 'rm', description: string): Command {
+  return new Command(what)
+    .description(description)
+    .argument('<id>')
+    .action(async (id: string, _options: object, command: Command) => {
+      const { client, isJson, out } = open(command);
+      if (what === 'resume') {
+        const resumed = await client.recurring.resume(id);
+        out(isJson ? json(resumed) : `resumed ${printable(id)}; next ${resumed.nextAt ?? 'never'}\n`);
+      } else if (what === 'run') {
+        const made = await client.recurring.run(id);
+        out(isJson ? json(made) : `${made.id}\n`);
+      } else {
+        // A DELETE of what is not there is an error, and says so.
+        await client.recurring.delete(id);
+        out(isJson ? json({ deleted: id }) : `deleted ${printable(id)}\n`);
+      }
+    });
+}
+
+function applyCommand(open: OpenSession): Command {
+  const command = new Command('apply')
+    .description(
+      'create, change and delete recurring jobs until the namespace has those of a file, and no others',
+    )
+    .argument('<file>', 'TOML; each table is a recurring job, by its id');
+  return withConfirmation(command).action(async (file: string, options: BulkOptions, self: Command) => {
+    const wanted = tablesOf(file);
+    await apply(open(self), wanted, isDryRun(options));
+  });
+}
+
+/** Does all or stops at the first refusal; what was done before it stays, and the same call goes on from there. */
+async function apply(
+  session: Session,
+  wanted: ReadonlyMap<string, RecurringFields>,
+  isDry: boolean,
+): Promise<void> {
+  const { client, isJson, out } = session;
+  const before = new Map((await everyOne(client)).map((one) => [one.id, one]));
+  const done: [what: string, id: string][] = [];
+  for (const [id, fields] of wanted) {
+    const known = before.get(id);
+    if (isDry) {
+      done.push([known ? 'would update' : 'would create', id]);
+      continue;
+    }
+    const stored = await client.recurring.put(id, fields);
+    done.push([known === undefined ? 'created' : isSame(known, stored) ? 'unchanged' : 'updated', id]);
+  }
+  for (const id of before.keys()) {
+    if (wanted.has(id)) continue;
+    if (!isDry) await client.recurring.delete(id);
+    done.push([isDry ? 'would delete' : 'deleted', id]);
+  }
+  out(isJson ? json(done.map(([what, id]) => ({ id, what }))) : columns(done));
+  if (isDry && done.length > 0) showDryRun(session);
+}
+
+/** But for what changes by itself. */
+function isSame(before: RecurringJob, after: RecurringJob): boolean {
+  const [a, b] = [before, after].map(({ schedule, job, maxCatchUp, catchUpMs, overlap, paused, note }) => ({
+    ...{ schedule, job, maxCatchUp, catchUpMs, overlap, paused, note },
+  }));
+  return isDeepStrictEqual(a, b);
+}
+
+/** @throws {Unreachable} there is no such file, or it is not TOML of tables */
+function tablesOf(file: string): Map<string, RecurringFields> {
+  try {
+    const tables = Object.entries(parse(readFileSync(file, 'utf8')));
+    const wrong = tables.find(([, table]) => typeof table !== 'object' || Array.isArray(table));
+    if (wrong) throw new TypeError(`${wrong[0]} is not a table`);
+    // The server checks the fields, and names what is wrong.
+    return new Map(tables.map(([id, table]) => [id, table as unknown as RecurringFields]));
+  } catch (error) {
+    throw new Unreachable(`cannot read ${file}: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+function everyOne(client: Pumphouse, queue?: string): Promise<RecurringJob[]> {
+  return collect(client.recurring.each(queue === undefined ? {} : { queue }));
+}
+
+function rowOf({
+  id,
+  schedule,
+  job,
+  paused,
+  note,
+  nextAt,
+  lastAt,
+  made,
+  skipped,
+  lastSkip,
+}: RecurringJob): string[] {
+  const when =
+    'cron' in schedule ? `${schedule.cron} ${schedule.tz}` : `every ${String(schedule.everyMs)} ms`;
+  const state = paused
+    ? note === null
+      ? 'paused'
+      : `paused: ${note}`
+    : nextAt === null
+      ? 'ended'
+      : 'active';
+  return [
+    ...[id, when, job.queue, state, nextAt ?? '-', lastAt ?? '-', String(made), String(skipped)],
+    lastSkip === null ? '-' : `${lastSkip.at} ${lastSkip.reason}`,
+  ];
+}

@@ -1,0 +1,101 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Pumphouse } from '@pumphouse/client';
+import { TestApp } from '../../../test/support/app.js';
+import { Cli } from '../../../test/support/cli.js';
+
+describe('pumphouse target', () => {
+  let app: TestApp;
+  let cli: Cli;
+  let client: Pumphouse;
+  let receiver: Server;
+  let hook: string;
+  let status = 200;
+
+  beforeAll(async () => {
+    app = await TestApp.start({
+      ...{ PUMPHOUSE_PUSH__ENABLED: 'true', PUMPHOUSE_PUSH__ALLOW_HTTP: 'true' },
+      ...{ PUMPHOUSE_PUSH__ALLOW: '127.0.0.1', PUMPHOUSE_PUSH__PORTS: '1024-65535' },
+    });
+    const url = `http://127.0.0.1:${String(app.port)}`;
+    const { namespace, token } = app;
+    cli = new Cli({ PUMPHOUSE_URL: url, PUMPHOUSE_NAMESPACE: namespace, PUMPHOUSE_TOKEN: token });
+    client = new Pumphouse({ url, namespace, token });
+    receiver = createServer((request, response) => {
+      request.resume();
+      response.writeHead(status).end('\u001b[2Jowned');
+    });
+    await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
+    hook = `http://127.0.0.1:${String((receiver.address() as AddressInfo).port)}/hook`;
+  });
+  afterAll(async () => {
+    client.close();
+    cli.remove();
+    receiver.closeAllConnections();
+    receiver.close();
+    await app.stop();
+  });
+
+  it('stores and changes a target; its secret is printed once, its headers never', async () => {
+    const made = await cli.call(
+      ...['target', 'set', 'billing', hook, '--header', 'Authorization: Bearer hidden', '--json'],
+      ...['--header', 'X-Shop: north', '--request-timeout', '5s', '--on-status', '404=fail'],
+    );
+    expect(JSON.parse(made.out)).toMatchObject({
+      ...{ name: 'billing', url: hook, timeoutMs: 5_000, onStatus: { '404': 'fail' } },
+      ...{ headerNames: ['authorization', 'x-shop'], secret: expect.stringMatching(/^whsec_/) as string },
+    });
+    const changed = await cli.call('target', 'set', 'billing', '--request-timeout', '6s');
+    expect(changed.out).toMatch(/^timeoutMs +6000$/m);
+    const outputs = [changed, await cli.call('target', 'show', 'billing'), await cli.call('target', 'ls')];
+    for (const { code, out, err } of outputs) {
+      expect(code).toBe(0);
+      expect(out + err).not.toMatch(/whsec_|hidden/);
+    }
+    expect(outputs[2]?.out).toMatch(
+      /^NAME +URL +STATE +BREAKER +QUEUES\nbilling +http\S+ +active +closed +-\n$/,
+    );
+    expect(made.out).not.toContain('hidden');
+  });
+
+  it('does not make a new one without a URL', async () => {
+    const { code, err } = await cli.call('target', 'set', 'unknown', '--sign', 'none');
+    expect([code, err]).toEqual([1, expect.stringContaining('target_not_found')]);
+    const wrong = await cli.call('target', 'set', 'unknown', 'ftp://x');
+    expect([wrong.code, wrong.err]).toEqual([1, expect.stringMatching(/^ {2}url: must be a URL/m)]);
+  });
+
+  it('sends a test request, and fails if its answer is no success', async () => {
+    await cli.call('target', 'set', 'tested', hook);
+    const fine = await cli.call('target', 'test', 'tested');
+    expect([fine.code, fine.err]).toEqual([0, '']);
+    expect(fine.out).toMatch(/^status +200$/m);
+    expect(fine.out).toContain('\\u001b[2Jowned');
+    status = 500;
+    const failed = await cli.call('target', 'test', 'tested', '--json');
+    expect([failed.code, failed.err]).toEqual([1, 'pumphouse: the target answers 500\n']);
+    expect(JSON.parse(failed.out)).toMatchObject({ status: 500, action: 'retry' });
+    await cli.call('target', 'set', 'tested', 'http://127.0.0.1:1024/none');
+    expect((await cli.call('target', 'test', 'tested')).err).toMatch(/^pumphouse: no answer: connect: /);
+  });
+
+  it('rotates, pauses, resumes and removes', async () => {
+    await cli.call('target', 'set', 'rotated', hook);
+    const rotated = await cli.call('target', 'rotate', 'rotated', '--keep-old', '1h');
+    expect(rotated).toEqual({ code: 0, out: expect.stringMatching(/^whsec_\S+\n$/) as string, err: '' });
+    const file = join(cli.configHome, 'secret');
+    const secret = `whsec_${Buffer.alloc(32, 5).toString('base64')}`;
+    writeFileSync(file, `${secret}\n`);
+    expect((await cli.call('target', 'rotate', 'rotated', '--secret', `@${file}`)).out).toBe(`${secret}\n`);
+    expect((await cli.call('target', 'pause', 'rotated')).out).toBe('paused rotated\n');
+    expect((await cli.call('target', 'ls')).out).toContain('paused (operator)');
+    expect((await cli.call('target', 'resume', 'rotated')).out).toBe('resumed rotated\n');
+    await cli.call('queue', 'set', 'invoices', 'push={"target":"rotated"}');
+    expect((await cli.call('target', 'rm', 'rotated')).err).toContain('target_in_use');
+    await cli.call('queue', 'set', 'invoices', 'push=null');
+    expect((await cli.call('target', 'rm', 'rotated')).out).toBe('deleted rotated\n');
+    expect((await cli.call('target', 'rm', 'rotated')).code).toBe(1);
+  });
+});

@@ -1,0 +1,175 @@
+import { isPumphouseError, type Target, type TargetAction, type TargetFields } from '@pumphouse/client';
+import { Command, Option } from 'commander';
+import { Refused } from '../admin-client.js';
+import { showAll } from '../list.js';
+import { duration, headers, known, pairs } from '../parse.js';
+import { cell, fieldLines, json, printable } from '../print.js';
+import { type OpenSession, secretOf, type Session } from '../session.js';
+
+const HEADINGS = ['NAME', 'URL', 'STATE', 'BREAKER', 'QUEUES'];
+const MAX_SUCCESS = 299;
+
+/** `pumphouse target …` */
+export function targetCommand(open: OpenSession): Command {
+  return new Command('target')
+    .description('targets of HTTP push: where the server sends jobs to')
+    .addCommand(listCommand(open))
+    .addCommand(showCommand(open))
+    .addCommand(setCommand(open))
+    .addCommand(testCommand(open))
+    .addCommand(rotateCommand(open))
+    .addCommand(pauseCommand(open, 'pause', 'send it no more jobs; requests under way go on'))
+    .addCommand(pauseCommand(open, 'resume', 'end a pause, and close the breaker'))
+    .addCommand(removeCommand(open))
+    .addHelpText(
+      'after',
+      `
+Examples:
+  pumphouse target set billing https://billing.example/hooks --header 'Authorization: Bearer abc'
+  pumphouse queue set invoices 'push={"target":"billing"}'
+  pumphouse target test billing
+  pumphouse target rotate billing --keep-old 1h
+
+A secret is printed once, by the command that made it.`,
+    );
+}
+
+function listCommand(open: OpenSession): Command {
+  return new Command('ls')
+    .description('list the targets by name')
+    .action(async (_options: object, command: Command) => {
+      const session = open(command);
+      showAll(session, await session.client.targets.list(), { headings: HEADINGS, rowOf: targetRow });
+    });
+}
+
+function targetRow({ name, url, pausedAt, pauseReason, breaker, queues }: Target): string[] {
+  const state = pausedAt === null ? 'active' : `paused (${cell(pauseReason)})`;
+  return [name, url, state, breaker.state, cell(queues)];
+}
+
+function showCommand(open: OpenSession): Command {
+  return new Command('show')
+    .description('show a target; its secret and the values of its headers are never shown')
+    .argument('<name>')
+    .action(async (name: string, _options: object, command: Command) => {
+      const session = open(command);
+      showTarget(session, await session.client.targets.get(name));
+    });
+}
+
+function showTarget({ isJson, out }: Session, target: Target): void {
+  out(isJson ? json(target) : fieldLines(target));
+}
+
+interface SetOptions {
+  readonly header?: Readonly<Record<string, string>>;
+  readonly method?: 'POST' | 'PUT' | 'PATCH';
+  readonly requestTimeout?: number;
+  readonly body?: 'raw' | 'job';
+  readonly sign?: 'standard' | 'none';
+  readonly onStatus?: Readonly<Record<string, string>>;
+  readonly maxRetryAfter?: number;
+  readonly secret?: string;
+}
+
+function setCommand(open: OpenSession): Command {
+  return new Command('set')
+    .description('store a target, or change one: what is left out stays')
+    .argument('<name>')
+    .argument('[url]', 'where requests go; of a new target it is needed')
+    .option('--header <header>', "'Name: value'; may be given again; replaces all headers", headers)
+    .addOption(new Option('--method <method>', 'the method').choices(['POST', 'PUT', 'PATCH']))
+    .option('--request-timeout <time>', 'how long a request may take: 1s to 10m', duration)
+    .addOption(
+      new Option('--body <kind>', 'raw: the bytes of the job; job: a JSON object').choices(['raw', 'job']),
+    )
+    .addOption(new Option('--sign <how>', 'by Standard Webhooks, or not').choices(['standard', 'none']))
+    .option('--on-status <status=action>', '404=fail, 4xx=retry; may be given again; replaces all', pairs)
+    .option('--max-retry-after <time>', 'the longest delay that a Retry-After can cause', duration)
+    .option(
+      '--secret <secret>',
+      'sign with this one; @FILE reads it from a file (default: the server makes one)',
+    )
+    .action(async (name: string, url: string | undefined, options: SetOptions, command: Command) => {
+      const session = open(command);
+      showTarget(session, await setTarget(session, name, url, fieldsOf(url, options)));
+    });
+}
+
+function fieldsOf(url: string | undefined, options: SetOptions): TargetFields {
+  const { header, method, requestTimeout, body, sign, onStatus, maxRetryAfter, secret } = options;
+  return known({
+    ...{ url, method, headers: header, timeoutMs: requestTimeout, body, sign },
+    onStatus: onStatus as Readonly<Record<string, TargetAction>> | undefined,
+    maxRetryAfterMs: maxRetryAfter,
+    secret: secret === undefined ? undefined : secretOf(secret, 'the secret'),
+  });
+}
+
+async function setTarget(
+  { client }: Session,
+  name: string,
+  url: string | undefined,
+  fields: TargetFields,
+): Promise<Target> {
+  try {
+    return await client.targets.patch(name, fields);
+  } catch (error) {
+    if (!isPumphouseError(error, 'target_not_found') || url === undefined) throw error;
+    return client.targets.put(name, { ...fields, url });
+  }
+}
+
+function testCommand(open: OpenSession): Command {
+  return new Command('test')
+    .description('send one test request, and show what came back; exits with 1 if that is no success')
+    .argument('<name>')
+    .action(async (name: string, _options: object, command: Command) => {
+      const { client, isJson, out } = open(command);
+      const result = await client.targets.test(name);
+      out(isJson ? json(result) : fieldLines(result));
+      const { status, problem, message } = result;
+      if (status === null) throw new Refused(`no answer: ${cell(problem)}: ${cell(message)}`, 0);
+      if (status > MAX_SUCCESS) throw new Refused(`the target answers ${String(status)}`, status);
+    });
+}
+
+function rotateCommand(open: OpenSession): Command {
+  return new Command('rotate')
+    .description('give a target a new secret, and print it')
+    .argument('<name>')
+    .option('--keep-old <time>', 'sign with the old one too for so long (default: 1d)', duration)
+    .option('--secret <secret>', 'this one; @FILE reads it from a file')
+    .action(async (name: string, options: { keepOld?: number; secret?: string }, command: Command) => {
+      const { client, isJson, out } = open(command);
+      const { keepOld, secret } = options;
+      const rotated = await client.targets.rotate(name, {
+        ...(keepOld === undefined ? {} : { keepOldMs: keepOld }),
+        ...(secret === undefined ? {} : { secret: secretOf(secret, 'the secret') }),
+      });
+      out(isJson ? json(rotated) : `${printable(cell(rotated.secret))}\n`);
+    });
+}
+
+function pauseCommand(open: OpenSession, what: 'pause' | 'resume', description: string): Command {
+  return new Command(what)
+    .description(description)
+    .argument('<name>')
+    .action(async (name: string, _options: object, command: Command) => {
+      const { client, isJson, out } = open(command);
+      const changed = await client.targets[what](name);
+      out(isJson ? json(changed) : `${what}d ${printable(name)}\n`);
+    });
+}
+
+function removeCommand(open: OpenSession): Command {
+  return new Command('rm')
+    .description('remove a target; no queue may be pushed to it')
+    .argument('<name>')
+    .action(async (name: string, _options: object, command: Command) => {
+      const { client, isJson, out } = open(command);
+      await client.targets.delete(name);
+      out(isJson ? json({ deleted: name }) : `deleted ${printable(name)}\n`);
+    });
+}

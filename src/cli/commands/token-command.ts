@@ -1,0 +1,147 @@
+import { Command } from 'commander';
+import { columns, entriesOf, field, json } from '../print.js';
+import type { OpenSession } from '../session.js';
+
+/** `pumphouse token …` */
+export function tokenCommand(open: OpenSession): Command {
+  return new Command('token')
+    .description('make, list, show, replace and delete the tokens of a namespace')
+    .addCommand(createCommand(open))
+    .addCommand(listCommand(open))
+    .addCommand(showCommand(open))
+    .addCommand(rotateCommand(open))
+    .addCommand(deleteCommand(open))
+    .addHelpText(
+      'after',
+      `
+Examples:
+  pumphouse token create mail -d "the mailer"
+  pumphouse token create mail -d "the mailer" --token my-own-token-of-20-characters
+  pumphouse token create mail -d "a worker" --verbs consume --queues 'mail-*,news' --expires 90d
+  pumphouse token list mail --json
+  pumphouse token rotate mail 01K2Z8M5Q0X3… --grace 1h
+  pumphouse token delete mail 01K2Z8M5Q0X3…`,
+    );
+}
+
+interface CreateOptions {
+  readonly description: string;
+  readonly token?: string;
+  readonly pool?: string;
+  readonly verbs?: string;
+  readonly queues?: string;
+  readonly expires?: string;
+}
+
+function createCommand(open: OpenSession): Command {
+  return new Command('create')
+    .description('make a token and print it')
+    .argument('<namespace>')
+    .requiredOption('-d, --description <text>', 'what it is for')
+    .option('--token <text>', 'this token, of at least 20 characters, instead of one that is made up')
+    .option('--pool <name>', 'for another pool than the default one')
+    .option('--verbs <list>', 'what it may do: publish, consume, admin, push (default: all)')
+    .option('--queues <list>', 'for these queues only; * stands for any characters (default: all)')
+    .option('--expires <when>', 'after a time (90s, 12h, 30d), or at a date (2030-01-31T12:00:00Z)')
+    .action(async (namespace: string, options: CreateOptions, command: Command) => {
+      const { admin, isJson, out } = open(command);
+      const { description, token, pool, verbs, queues, expires } = options;
+      const query = { description, token, pool, verbs, queues, expires };
+      const made = await admin.call({ method: 'POST', path: ['token', namespace], query });
+      out(isJson ? json(made) : `${String(field(made, 'token'))}\n`);
+    });
+}
+
+function listCommand(open: OpenSession): Command {
+  return new Command('list')
+    .description("list a namespace's tokens, in clear")
+    .argument('<namespace>')
+    .option('--pool <name>', 'those of another pool than the default one')
+    .action(async (namespace: string, { pool }: { pool?: string }, command: Command) => {
+      const { admin, isJson, out } = open(command);
+      const query = { pool, details: 'true' };
+      const listed = await admin.call({ method: 'GET', path: ['token', namespace], query });
+      out(isJson ? json(listed) : tokenTable(listed));
+    });
+}
+
+/** Servers of older versions return only the descriptions. */
+function tokenTable(listed: unknown): string {
+  const tokens = entriesOf(field(listed, 'tokens'));
+  const details = field(listed, 'details');
+  if (details === undefined)
+    return columns(tokens.map(([token, description]) => [token, String(description)]));
+  if (tokens.length === 0) return '';
+  const rows = tokens.map(([token]) => {
+    const of = (name: string): unknown => field(field(details, token), name);
+    const ends = `${timeOr('never', of('expires_at'))}${of('replaced') === true ? ' (replaced)' : ''}`;
+    const rights = [listOf(of('verbs')), listOf(of('queues'))];
+    return [token, ...rights, ends, timeOr('never', of('last_used_at')), String(of('description'))];
+  });
+  return columns([['TOKEN', 'VERBS', 'QUEUES', 'EXPIRES', 'LAST USED', 'DESCRIPTION'], ...rows]);
+}
+
+function showCommand(open: OpenSession): Command {
+  return new Command('show')
+    .description('show what a token may do, until when, and when it was last used')
+    .argument('<namespace>')
+    .argument('<token>', 'with its prefix if it has one: pool:token')
+    .action(async (namespace: string, token: string, _options: object, command: Command) => {
+      const { admin, isJson, out } = open(command);
+      const shown = await admin.call({ method: 'GET', path: ['token', namespace, token] });
+      const rows = entriesOf(shown).map(([name, value]) => [name, textOf(value)]);
+      out(isJson ? json(shown) : columns(rows));
+    });
+}
+
+interface RotateOptions {
+  readonly grace?: string;
+  readonly expires?: string;
+  readonly token?: string;
+}
+
+function rotateCommand(open: OpenSession): Command {
+  return new Command('rotate')
+    .description(
+      'replace a token by a new one with the same description, rights and limit; prints the new one',
+    )
+    .argument('<namespace>')
+    .argument('<token>', 'with its prefix if it has one: pool:token')
+    .option('--grace <time>', 'the old one works on for so long: 90s, 15m, 1h, 2d (default: not at all)')
+    .option('--expires <when>', 'the end of the new one (default: that of the old one)')
+    .option('--token <text>', 'this new token, without a prefix, instead of one that is made up')
+    .action(async (namespace: string, old: string, options: RotateOptions, command: Command) => {
+      const { admin, isJson, out } = open(command);
+      const { grace, expires, token } = options;
+      const path = ['token', namespace, old, 'rotate'];
+      const made = await admin.call({ method: 'POST', path, query: { grace, expires, token } });
+      out(isJson ? json(made) : `${String(field(made, 'token'))}\n`);
+    });
+}
+
+function deleteCommand(open: OpenSession): Command {
+  return new Command('delete')
+    .description('take a token away; every server refuses it within a second')
+    .argument('<namespace>')
+    .argument('<token>', 'with its prefix if it has one: pool:token')
+    .action(async (namespace: string, token: string, _options: object, command: Command) => {
+      const { admin, isJson, out } = open(command);
+      await admin.call({ method: 'DELETE', path: ['token', namespace, token] });
+      out(isJson ? json({ deleted: true }) : 'deleted\n');
+    });
+}
+
+function listOf(value: unknown): string {
+  return Array.isArray(value) ? value.join(',') : '';
+}
+
+/** To the second: smaller units are noise. */
+function timeOr(otherwise: string, value: unknown): string {
+  return typeof value === 'string' ? value.replace(/\.\d+Z$/, 'Z') : otherwise;
+}
+
+function textOf(value: unknown): string {
+  if (Array.isArray(value)) return value.join(',');
+  if (value === null) return '-';
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}

@@ -1,0 +1,70 @@
+import type { WorkerSession } from '@pumphouse/client';
+import { Command } from 'commander';
+import { MAX_PAGE, showAll } from '../list.js';
+import { json, printable } from '../print.js';
+import type { OpenSession } from '../session.js';
+
+const HEADINGS = ['ID', 'NAME', 'HOST', 'PID', 'STATE', 'JOBS', 'QUEUES', 'STARTED', 'LAST SEEN'];
+
+/** `pumphouse workers …` */
+export function workersCommand(open: OpenSession): Command {
+  return new Command('workers')
+    .description('list the workers of a namespace, and ask them to be quiet or to stop')
+    .addCommand(listCommand(open))
+    .addCommand(askCommand(open, 'quiet', 'ask a worker to lease nothing more; what it has goes on'))
+    .addCommand(askCommand(open, 'stop', 'ask a worker to shut down, as SIGTERM does'))
+    .addHelpText(
+      'after',
+      `
+Examples:
+  pumphouse workers ls --namespace mail --token @token.txt
+  pumphouse workers stop mailer-7f3k2q9x
+
+A worker learns what it is asked from its next heartbeat: within a third of its lease.`,
+    );
+}
+
+function listCommand(open: OpenSession): Command {
+  return new Command('ls')
+    .description('list the workers, most recently seen first')
+    .action(async (_options: object, command: Command) => {
+      const session = open(command);
+      const workers: WorkerSession[] = [];
+      let cursor: string | null = '';
+      while (cursor !== null) {
+        const page = await session.client.workers.list({
+          limit: MAX_PAGE,
+          ...(cursor === '' ? {} : { cursor }),
+        });
+        workers.push(...page.items);
+        cursor = page.nextCursor;
+      }
+      showAll(session, workers, { headings: HEADINGS, rowOf });
+    });
+}
+
+function askCommand(open: OpenSession, what: 'quiet' | 'stop', description: string): Command {
+  return new Command(what)
+    .description(description)
+    .argument('<id...>', 'as `ls` shows it')
+    .action(async (ids: string[], _options: object, command: Command) => {
+      const { client, isJson, out } = open(command);
+      for (const id of ids) await client.workers[what](id);
+      out(isJson ? json({ requested: ids }) : `requested of ${printable(ids.join(', '))}\n`);
+    });
+}
+
+function rowOf(worker: WorkerSession): string[] {
+  const { name, displayName, host, pid, jobsAtHand, leased, concurrency, queues } = worker;
+  const jobs = `${String(jobsAtHand ?? leased)}${concurrency === null ? '' : `/${String(concurrency)}`}`;
+  return [
+    ...[name, displayName ?? '-', host ?? '-', pid === null ? '-' : String(pid), stateOf(worker), jobs],
+    ...[queues?.join(',') ?? '-', worker.startedAt ?? '-', worker.seenAt],
+  ];
+}
+
+function stateOf({ lost, stop, quiet }: WorkerSession): string {
+  if (lost) return 'lost';
+  if (stop) return 'stopping';
+  return quiet ? 'quiet' : 'running';
+}

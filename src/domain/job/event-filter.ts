@@ -1,0 +1,64 @@
+import { isJobId, isQueueName } from '../ids.js';
+import { EVENT_NAMES, type JobEvent } from './job-event.js';
+
+/** Highest number of values of one filter. */
+export const MOST_VALUES = 100;
+const MOST_CHARACTERS = 255;
+
+const NAMES: ReadonlySet<string> = new Set(EVENT_NAMES);
+const isShort = (text: string): boolean => text.length <= MOST_CHARACTERS;
+
+/** The queues of an event: the job's queue, and its previous queue if the event moved it. */
+export function queuesOf({ queue, facts }: JobEvent): readonly string[] {
+  const { from } = facts;
+  return typeof from === 'string' ? [queue, from] : [queue];
+}
+
+/** The valid values of a filter, and how to read them from an event. */
+export interface Filter {
+  readonly rule: string;
+  readonly isRight: (text: string) => boolean;
+  readonly of: (event: JobEvent) => readonly string[];
+}
+
+/** By filter name. A Map, because clients send the names and every object has a `constructor`. */
+export const FILTERS: ReadonlyMap<string, Filter> = new Map(
+  Object.entries<Filter>({
+    queue: {
+      rule: 'must be names of queues, with commas between them',
+      isRight: isQueueName,
+      of: queuesOf,
+    },
+    type: {
+      rule: 'must be types of jobs, with commas between them',
+      isRight: isShort,
+      of: ({ type }) => [type],
+    },
+    job: { rule: 'must be ids of jobs, with commas between them', isRight: isJobId, of: ({ id }) => [id] },
+    tag: { rule: 'must be tags, with commas between them', isRight: isShort, of: ({ tags }) => tags },
+    event: {
+      rule: `must be names of events, with commas between them: ${EVENT_NAMES.join(', ')}`,
+      isRight: (text) => NAMES.has(text),
+      of: ({ name }) => [name],
+    },
+  }),
+);
+
+/** True if the subscriber wants the event and may see it. */
+export type EventFilter = (event: JobEvent) => boolean;
+
+/** Wanted values by filter name: any value of one filter will do, each filter counts. */
+export type WantedEvents = ReadonlyMap<string, ReadonlySet<string>>;
+
+/** The checks of wanted values, one for each filter. */
+export function checksOf(wanted: WantedEvents): EventFilter[] {
+  return [...wanted].map(([name, values]): EventFilter => {
+    const of = FILTERS.get(name)?.of;
+    return (event) => of?.(event).some((value) => values.has(value)) === true;
+  });
+}
+
+/** A filter that passes what passes all checks; null = there are none, every event passes. */
+export function allOf(checks: readonly EventFilter[]): EventFilter | null {
+  return checks.length === 0 ? null : (event) => checks.every((check) => check(event));
+}

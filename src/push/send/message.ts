@@ -1,0 +1,81 @@
+import { BYTES, jsonOfData, PLAIN_JSON } from '../../domain/content-type.js';
+import type { LeasedJob } from '../../domain/job/job.js';
+import { dataFields } from '../../http/job-fields/data-answer.js';
+import { jsonOfTexts } from '../../http/json/json-text.js';
+import { isoTimeOrNull } from '../../http/answer/reply.js';
+import { signatureOf } from './signature.js';
+import type { Target, TargetSecrets } from '../target.js';
+
+/** What is sent for a job. */
+export interface Message {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Buffer;
+}
+
+/** Characters that a header value may have. */
+const VISIBLE = /^[\x20-\x7e]+$/;
+/** W3C Trace Context. */
+const TRACE_PARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
+const USER_AGENT = 'Pumphouse';
+
+/** Builds the request of a job, signed at `nowMs`. @param ackUrl acknowledges the job later */
+export function messageOf(
+  job: LeasedJob,
+  target: Pick<Target, 'body' | 'sign' | 'oldSecretUntilMs'>,
+  secrets: TargetSecrets,
+  nowMs: number,
+  ackUrl?: string,
+): Message {
+  const isWhole = target.body === 'job';
+  const body = isWhole ? Buffer.from(jsonOfTexts(envelopeOf(job))) : job.body;
+  const trace = job.attributes?.['traceparent'];
+  return {
+    body,
+    headers: {
+      'content-type': isWhole ? PLAIN_JSON : contentTypeOf(job),
+      'user-agent': USER_AGENT,
+      'idempotency-key': job.id,
+      'pumphouse-queue': job.queue,
+      'pumphouse-attempt': String(job.attempts),
+      'pumphouse-tries-left': String(job.triesLeft),
+      ...(trace !== undefined && TRACE_PARENT.test(trace) ? { traceparent: trace } : {}),
+      ...(ackUrl === undefined ? {} : { 'pumphouse-ack-url': ackUrl }),
+      ...signatureHeaders(job.id, body, target, secrets, nowMs),
+      ...secrets.headers,
+    },
+  };
+}
+
+/** The headers of Standard Webhooks; without the signature, if the target wants none. */
+export function signatureHeaders(
+  id: string,
+  body: Buffer,
+  { sign, oldSecretUntilMs }: Pick<Target, 'sign' | 'oldSecretUntilMs'>,
+  { secret, oldSecret }: TargetSecrets,
+  nowMs: number,
+): Record<string, string> {
+  const timestampS = Math.floor(nowMs / 1_000);
+  const named = { 'webhook-id': id, 'webhook-timestamp': String(timestampS) };
+  if (sign === 'none') return named;
+  const hasOld = oldSecret !== null && oldSecretUntilMs !== null && oldSecretUntilMs > nowMs;
+  const secrets = hasOld ? [secret, oldSecret] : [secret];
+  return { ...named, 'webhook-signature': signatureOf(secrets, id, timestampS, body) };
+}
+
+/** lmstfy's clients publish any bytes without a type. */
+function contentTypeOf({ body, extended }: LeasedJob): string {
+  const stored = extended?.contentType ?? null;
+  if (stored !== null) return VISIBLE.test(stored) ? stored : BYTES;
+  return jsonOfData(body, null) ? PLAIN_JSON : BYTES;
+}
+
+function envelopeOf(job: LeasedJob): object {
+  const { id, queue, attempts, tries, triesLeft, attributes, extended } = job;
+  return {
+    ...{ id, queue, type: extended?.type ?? null, tags: extended?.tags ?? [], attributes },
+    ...{ attempt: attempts, tries, tries_left: triesLeft },
+    published_at: isoTimeOrNull(job.publishedAtMs),
+    expires_at: isoTimeOrNull(job.expiresAtMs),
+    ...dataFields(job.body, extended?.contentType ?? null),
+  };
+}
