@@ -2,12 +2,13 @@
  * `npm run test:mutants`: switches off one guard at a time, in a copy of the tree, and expects the test that is named for it to fail. A
  * guard that no test misses is a guard that may vanish unseen: then the exit code is 1.
  *
- * `npm run test:mutants -- undo notify` takes only the guards whose names contain one of the words.
+ * `npm run test:mutants -- undo notify` takes only the guards whose names contain one of the words, `-- --shard 1/2` every second one.
  */
 import { spawn } from 'node:child_process';
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { parseArgs } from 'node:util';
 import { GUARDS } from './mutants/guards.mjs';
 import { JEST, ROOT } from './setup/run.mjs';
 
@@ -28,10 +29,17 @@ const COPIED = [
 const AMOUNT = { PUMPHOUSE_PROPERTY_RUNS: '160' };
 /** One guard's test, and all of them together. */
 const RUN_MS = 180_000;
-const HEALTHY_MS = 900_000;
+const HEALTHY_MS = 1_800_000;
 
-const words = process.argv.slice(2);
-const guards = GUARDS.filter(({ name }) => words.length === 0 || words.some((word) => name.includes(word)));
+const { values, positionals: words } = parseArgs({
+  allowPositionals: true,
+  options: { shard: { type: 'string', default: '1/1' } },
+});
+const [shard, shards] = values.shard.split('/').map(Number);
+const guards = GUARDS.filter(
+  ({ name }, i) =>
+    (words.length === 0 || words.some((word) => name.includes(word))) && i % shards === shard - 1,
+);
 const tree = mkdtempSync(join(tmpdir(), 'pumphouse-mutants-'));
 try {
   for (const name of COPIED) cpSync(join(ROOT, name), join(tree, name), { recursive: true });
@@ -46,11 +54,13 @@ try {
   rmSync(tree, { recursive: true, force: true });
 }
 
-/** A test that fails anyway would say nothing: all of them together first. */
+/** A test that fails anyway would say nothing: all of them together first. Files that fail are run once more, each alone. */
 async function withGuards() {
   const specs = [...new Set(guards.map(({ spec }) => spec))];
-  const names = [...new Set(guards.map(({ test }) => test))];
-  const { passed, failed } = await jest(specs, names.join('|'), {}, HEALTHY_MS);
+  const names = [...new Set(guards.map(({ test }) => test))].join('|');
+  const { passed, failedFiles } = await jest(specs, names, {}, HEALTHY_MS);
+  const failed = [];
+  for (const file of failedFiles) failed.push(...(await jest([file], names)).failed);
   console.log(`with all guards: ${passed} passed, ${failed.join(', ') || 'none failed'}\n`);
   return failed.length === 0 && passed > 0;
 }
@@ -111,7 +121,8 @@ async function jest(specs, name, env = {}, withinMs = RUN_MS) {
   const timer = setTimeout(() => child.kill('SIGKILL'), withinMs);
   await new Promise((resolve) => child.once('exit', resolve));
   clearTimeout(timer);
-  if (!existsSync(report)) return { passed: 0, failed: [`no report of ${specs.join()}`], broken: 1 };
+  if (!existsSync(report))
+    return { passed: 0, failed: [`no report of ${specs.join()}`], failedFiles: specs, broken: 1 };
   const { numPassedTests, numRuntimeErrorTestSuites, testResults } = JSON.parse(readFileSync(report, 'utf8'));
   const failed = testResults.flatMap(({ assertionResults }) =>
     assertionResults.filter(({ status }) => status === 'failed').map(({ fullName }) => fullName),
@@ -119,5 +130,11 @@ async function jest(specs, name, env = {}, withinMs = RUN_MS) {
   const missing = testResults
     .filter(({ assertionResults }) => assertionResults.length === 0)
     .map((r) => r.name);
-  return { passed: numPassedTests, failed: [...failed, ...missing], broken: numRuntimeErrorTestSuites };
+  const failedFiles = testResults.filter(({ status }) => status === 'failed').map(({ name }) => name);
+  return {
+    passed: numPassedTests,
+    failed: [...failed, ...missing],
+    failedFiles,
+    broken: numRuntimeErrorTestSuites,
+  };
 }
