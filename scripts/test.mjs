@@ -50,7 +50,7 @@ const STAGES = [
       { name: 'types', group: 'lint', run: () => quietly(['tsc', '-p', 'tsconfig.json', '--noEmit']) },
       { name: 'format', group: 'lint', run: () => quietly(['prettier', '--check', '.']) },
       { name: 'imports', group: 'lint', run: () => quietly(['depcruise', 'src', 'packages']) },
-      { name: 'markdown', group: 'lint', run: () => quietly(['markdownlint-cli2']) },
+      { name: 'prose', group: 'lint', run: () => silently(['npm', 'run', '--silent', 'lint:prose']) },
       { name: 'words', group: 'lint', run: () => silently([process.execPath, 'scripts/check-words.mjs']) },
     ],
   ],
