@@ -55,36 +55,6 @@ const LIBRARIES = {
     };
   },
 
-  /** The worker runtime over the engine, with jobs that need nothing of the extended path. */
-  async worker({ url, engine: file }) {
-    const { connect } = await import(new URL('../worker/index.js', pathToFileURL(file)).href);
-    const pumphouse = await connect({ redis: url, namespace: 'worker', allowUnsafe: true });
-    return {
-      async publish(jobs) {
-        const perCall = 64;
-        await together(Math.ceil(jobs / perCall), (n) => {
-          const count = Math.min(perCall, jobs - n * perCall);
-          return pumphouse.publishMany(Array.from({ length: count }, () => ({ queue: QUEUE, data: DATA })));
-        });
-      },
-      /** Takes each job, and reports that it is done. */
-      async work(jobs) {
-        const worker = pumphouse.worker({ queues: [QUEUE], concurrency: AT_ONCE, prefetch: AT_ONCE });
-        let left = jobs;
-        const done = new Promise((resolve) => {
-          worker.handle('*', () => {
-            if (--left === 0) resolve(undefined);
-          });
-        });
-        const running = worker.run();
-        await done;
-        // With the acks of the last jobs.
-        await worker.stop();
-        await running;
-      },
-    };
-  },
-
   async bullmq({ url }) {
     const { Queue, Worker } = await import('bullmq');
     const connection = { url, maxRetriesPerRequest: null };

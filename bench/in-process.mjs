@@ -23,7 +23,6 @@ const STEPS = {
     lease: "engine: lease, with a worker's name",
     ack: 'engine: ack with a result',
   },
-  worker: { publish: 'worker: publishMany, 64 a call', work: 'worker: no-op handler, of 64 at a time' },
   bullmq: { publish: 'BullMQ: add, attempts + backoff', work: 'BullMQ: Worker, of 64 at a time' },
 };
 /** CPU of the process for a job's publish, lease and acknowledgement, at most. */
@@ -88,7 +87,7 @@ function rowsOf(library, costs) {
     rows.reduce((sum, { values }) => sum + values[figure], 0);
   const values = { sum: total('sum'), process: total('process'), Redis: total('Redis') };
   const isOurs = library === 'pumphouse';
-  const label = { pumphouse: 'engine', worker: 'worker', bullmq: 'BullMQ' }[library] ?? library;
+  const label = isOurs ? 'engine' : 'BullMQ';
   return [
     ...rows,
     {

@@ -12,10 +12,12 @@ import { measureStart, startVerdicts } from './start-time.mjs';
 import { runStage, STAGES, throughputVerdicts } from './throughput.mjs';
 import { runInProcess } from './in-process.mjs';
 import { runNative } from './native.mjs';
+import { runPush } from './push.mjs';
 import { runSteady } from './steady.mjs';
 import { runTiming } from './timing.mjs';
 import { runWaiters } from './waiters.mjs';
 import { runWakeUps } from './wake-ups.mjs';
+import { runWorkers } from './workers.mjs';
 
 /** @typedef {import('./run.mjs').Context} Context */
 /** @typedef {Record<string, any>} Figures */
@@ -143,6 +145,10 @@ const wakeUpsPart = targetsPart('wake-ups', true, runWakeUps);
 const nativePart = targetsPart('native', true, runNative);
 /** The engine as a library, and BullMQ beside it. */
 const inProcessPart = targetsPart('in process', true, runInProcess);
+/** Workers over Redis alone, over HTTP and of BullMQ. */
+const workersPart = targetsPart('workers', true, runWorkers);
+/** HTTP push to a receiver on this machine. */
+const pushPart = targetsPart('push', false, runPush);
 /** Jobs at a steady rate, and workers that wait for them. */
 const steadyPart = targetsPart('steady', false, runSteady);
 /** Delays, leases that run out, many jobs due at one instant. */
@@ -153,6 +159,8 @@ export const PARTS = [
   ...Object.keys(STAGES).map((name) => stagePart(/** @type {keyof typeof STAGES} */ (name))),
   nativePart,
   inProcessPart,
+  workersPart,
+  pushPart,
   backlogPart,
   queuesPart,
   namespacesPart,

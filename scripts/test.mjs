@@ -34,6 +34,8 @@ const TOOLS = [
   { program: 'python3', specs: 'specs of the Python client', packages: ['python3'] },
   { program: 'mypy', specs: 'the check of its types', packages: ['mypy'] },
   { program: 'go', specs: 'specs of the Go client', packages: ['golang-go'] },
+  { program: 'zsh', specs: 'the spec of its completion', packages: ['zsh'] },
+  { program: 'fish', specs: 'the spec of its completion', packages: ['fish'] },
 ];
 
 /** Fail-overs and other long forms are for `npm run test:full`. */

@@ -80,6 +80,14 @@ describe('the command line', () => {
     expect((await call('token', 'list', 'mail', '--admin', url, '--json')).out).toBe(`${answer.body}\n`);
   });
 
+  it('says how to make a token where there is none', async () => {
+    answer = { status: 200, body: '{"tokens":{},"details":{}}' };
+    expect(await call('token', 'list', 'mail', '--admin', url)).toEqual({
+      ...{ code: 0, out: '' },
+      err: 'There is no token. To make one: pumphouse token create mail -d "what it is for"\n',
+    });
+  });
+
   it('lists what tokens may do, until when, and when they were last used', async () => {
     const details = {
       description: 'two words',

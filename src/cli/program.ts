@@ -60,7 +60,7 @@ Examples:
 Exit status: 0 done, 1 refused by the server, 2 wrong usage or no answer.
 
 Where a server is: options before environment (PUMPHOUSE_URL, PUMPHOUSE_NAMESPACE, PUMPHOUSE_TOKEN,
-PUMPHOUSE_ADMIN_URL, PUMPHOUSE_ADMIN_AUTH) before what \`pumphouse login\` keeps.`;
+PUMPHOUSE_ADMIN_URL, PUMPHOUSE_ADMIN_AUTH) before what \`pumphouse login\` stored.`;
 
 /**
  * Runs one command line.

@@ -127,11 +127,16 @@ function clientOf(given: ConnectionOptions, kept: Context, timeoutMs: number): P
   const token = given.token ?? (namespace === context.namespace ? context.token : undefined);
   if (namespace === undefined) throw missing('namespace', '--namespace', 'PUMPHOUSE_NAMESPACE');
   if (token === undefined) throw missing('token', '--token', 'PUMPHOUSE_TOKEN');
-  return new Pumphouse({
+  const options = {
     ...{ url: given.url ?? context.url ?? DEFAULT_URL, namespace },
     token: secretOf(token, 'the token'),
     retry: { withinMs: timeoutMs, attemptMs: timeoutMs },
-  });
+  };
+  try {
+    return new Pumphouse(options);
+  } catch (error) {
+    throw error instanceof TypeError ? new Unreachable(error.message.replace('new Pumphouse: ', '')) : error;
+  }
 }
 
 function adminOf(given: ConnectionOptions, kept: Context, timeoutMs: number): AdminClient {

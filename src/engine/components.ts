@@ -1,6 +1,7 @@
 import type { Quotas } from '../domain/job/job.js';
 import type { RedisPool } from '../redis/pool.js';
 import { Acks } from './settle/acks.js';
+import { LeaseDurations } from './settle/lease-durations.js';
 import { QueueInspector } from './queues/queue-inspector.js';
 import { DeadLetter } from './dead-letter/dead-letter.js';
 import { DeliveryLogs } from './lease/delivery-logs.js';
@@ -90,9 +91,11 @@ export function createComponents(pool: RedisPool, options: EngineOptions) {
     replaceExtended: (...replacement) => routing.replace(...replacement),
     rememberExtended: (namespace, queues) => routing.remember(namespace, queues),
   });
+  const durations = new LeaseDurations();
   const extended: ExtendedPath = new ExtendedPath({
     pool,
     runner,
+    durations,
     runnerOf: (durability) => publishers.runnerOf(durability),
     observer,
     scheduleWakeup,
@@ -104,8 +107,8 @@ export function createComponents(pool: RedisPool, options: EngineOptions) {
   });
   const routing: Routing = new Routing(extended);
   const records = new DeliveryLogs(pool, runner, observer, routing, timers);
-  const leases = new Leases(pool, runner, observer, scheduleWakeup, records, routing, eventWriter);
-  const acks = new Acks(runner, observer, routing, eventWriter, leases.durations);
+  const leases = new Leases(pool, runner, observer, scheduleWakeup, records, routing, eventWriter, durations);
+  const acks = new Acks(runner, observer, routing, eventWriter, durations);
   const dead = new DeadLetter(runner, observer, routing);
   const importer = new Importer(pool, runner);
 

@@ -9,6 +9,7 @@ import { EndWatch } from './jobs/end-watch.js';
 import { ExtendedQueues } from './queues/extended-queues.js';
 import { JobCanceller } from './jobs/job-canceller.js';
 import { JobUpdater } from './jobs/job-updater.js';
+import type { LeaseDurations } from './settle/lease-durations.js';
 import { LeaseOperations } from './settle/lease-operations.js';
 import { JobReader } from './jobs/job-reader.js';
 import { QueuePurger } from './queues/queue-purger.js';
@@ -30,6 +31,7 @@ export interface ExtendedPathOptions {
   /** Runner with the connection path of a durability, or with the pool's own path. */
   readonly runnerOf: (durability?: Durability) => ScriptRunner;
   readonly observer: EngineObserver;
+  readonly durations: LeaseDurations;
   /** Makes the pump run when the next job is due. */
   readonly scheduleWakeup: (namespace: string, dueMs: number) => void;
   readonly minter: UlidMinter;
@@ -80,7 +82,7 @@ export class ExtendedPath {
       idempotencyTtlMs,
     );
     this.settling = new Settler(runner, scheduleWakeup);
-    this.leaseOperations = new LeaseOperations(this.settling, observer, this.queues);
+    this.leaseOperations = new LeaseOperations(this.settling, observer, this.queues, options.durations);
     this.jobReader = new JobReader(runner);
     this.queuePurger = new QueuePurger(runner, scheduleWakeup);
     this.controls = new QueueControls(runner, scheduleWakeup, this.queues);

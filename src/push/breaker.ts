@@ -1,4 +1,4 @@
-import type { Targets } from '../engine/queues/targets.js';
+import type { TargetEvent, Targets } from '../engine/queues/targets.js';
 import { breakerName, type OpenBreaker, readBreaker } from './target.js';
 
 /** Failures in a row to connect that open the breaker. */
@@ -86,9 +86,26 @@ export class SharedBreaker {
       const known = readBreaker(breakers.get(name));
       const next = targets.has(target) ? decide(known) : null;
       if (next === known) return null;
-      return { part: 'breakers', name, value: next && JSON.stringify(next) };
+      const event = breakerEvent(target, origin, known, next);
+      return { part: 'breakers', name, value: next && JSON.stringify(next), ...(event ? { event } : {}) };
     });
   }
+}
+
+/** A claim of the probe is no event. */
+function breakerEvent(
+  target: string,
+  origin: string,
+  known: OpenBreaker | null,
+  next: OpenBreaker | null,
+): TargetEvent | null {
+  const facts = origin === '' ? { target } : { target, origin };
+  if (next === null) return { name: 'breaker_closed', facts };
+  if (next.openings === known?.openings) return null;
+  return {
+    name: 'breaker_opened',
+    facts: { ...facts, open_until: new Date(next.openUntilMs).toISOString() },
+  };
 }
 
 function opened(before: number, nowMs: number): OpenBreaker {

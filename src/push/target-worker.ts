@@ -12,8 +12,8 @@ import { resultOf } from './send/result.js';
 import type { PushAnswer, Sender } from './send/sender.js';
 import { SendError } from './send/send-error.js';
 import type { Slots } from './slots.js';
-import type { OpenBreaker, Target, TargetSecrets } from './target.js';
-import { withPause } from './targets.service.js';
+import { type OpenBreaker, readTarget, type Target, type TargetSecrets } from './target.js';
+import { pauseOf } from './targets.service.js';
 import { type Verdict, verdictOfAnswer, verdictOfError } from './send/verdict.js';
 
 /** What a worker knows of its target; renewed when something of it has changed. */
@@ -65,12 +65,12 @@ const LONGEST_LEASE_MS = 60_000;
 const HEARTBEAT_MS = 20_000;
 /** Jobs of one lease request. */
 const MOST_JOBS = 32;
+/** Pause of a busy worker after a lease of a few jobs, in milliseconds: slots get free meanwhile, and the next one takes more. */
+const GATHER_MS = 2;
 /** Bytes of an answer that are read: what a job can keep as its result. */
 const MAX_ANSWER_BYTES = 65_536;
 /** How often an outcome is sent again while the store does not answer. */
 const TRIES = 5;
-/** Jobs whose releases are counted. */
-const MOST_COUNTED = 10_000;
 const FAR_MS = 2_147_483_647;
 /** How long a job is held back, at least, while another one shows whether its origin works again. */
 const HELD_MS = 1_000;
@@ -86,12 +86,12 @@ const NOT_ALLOWED: Verdict = {
  */
 export class TargetWorker {
   private readonly key: string;
+  /** Of the target. */
+  private url: URL;
   /** By origin, '' = the URL of the target. */
   private readonly watches = new Map<string, Watch>();
   /** Jobs that are sent now, with what cuts their requests off. */
   private readonly underWay = new Map<Promise<void>, AbortController>();
-  /** How often answers to this process released a job: the store gives a released job its attempt back, and has no count. */
-  private readonly releases = new Map<string, number>();
   /** Aborted when the target has changed, or the worker ends. */
   private waking = new AbortController();
   private isStopped = false;
@@ -103,6 +103,7 @@ export class TargetWorker {
   ) {
     const { namespace, name } = parts;
     this.key = `${namespace}/${name}`;
+    this.url = new URL(known.target.url);
   }
 
   start(): void {
@@ -112,6 +113,7 @@ export class TargetWorker {
   update(known: WorkerTarget): void {
     const before = this.known;
     this.known = known;
+    this.url = new URL(known.target.url);
     for (const [origin, { counter }] of this.watches) {
       if (breakerOf(before, origin) !== null && breakerOf(known, origin) === null) counter.forget();
       if (origin !== '' && !known.target.origins.includes(origin)) this.watches.delete(origin);
@@ -224,6 +226,7 @@ export class TargetWorker {
       slots.free(this.key, taken - jobs.length);
     }
     for (const job of jobs) this.begin(job);
+    if (jobs.length > 0 && jobs.length < MOST_JOBS / 2) await this.rest(GATHER_MS);
     return jobs.length > 0;
   }
 
@@ -271,7 +274,7 @@ export class TargetWorker {
   private wayOf({ attributes }: LeasedJob): Way | null {
     const { target } = this.known;
     const named = attributes?.[PUSH_URL];
-    if (named === undefined) return { url: new URL(target.url), origin: '' };
+    if (named === undefined) return { url: this.url, origin: '' };
     const url = pushUrlOf(named);
     return url !== null && target.origins.includes(url.origin) ? { url, origin: url.origin } : null;
   }
@@ -323,7 +326,6 @@ export class TargetWorker {
     const { counter, shared } = this.watchOf(way.origin);
     const { verdict, answer } = await this.timed(() => this.send(job, way.url, cutting));
     if (series) series.jobs[verdict.action].value += 1;
-    this.countRelease(job.id, answer !== null && verdict.action === 'release');
     await this.settle(job, verdict, answer);
     if (verdict.isGone && way.origin === '') await this.pauseGone();
     // A probe that was cut off says nothing: another server takes over when its time is up.
@@ -378,7 +380,7 @@ export class TargetWorker {
         maxAnswerBytes: MAX_ANSWER_BYTES,
         signal: cutting.signal,
       });
-      return { verdict: verdictOfAnswer(answer, target, this.releases.get(job.id) ?? 0, Date.now()), answer };
+      return { verdict: verdictOfAnswer(answer, target, job.extended?.released ?? 0, Date.now()), answer };
     } catch (error) {
       if (!(error instanceof SendError)) throw error;
       return { verdict: verdictOfError(error), answer: null };
@@ -391,15 +393,6 @@ export class TargetWorker {
     const { pool, namespace, links } = this.parts;
     if (this.known.target.ack !== 'later') return undefined;
     return links?.urlOf({ pool, namespace, queue, id, lease });
-  }
-
-  private countRelease(id: string, isReleased: boolean): void {
-    const before = this.releases.get(id) ?? 0;
-    this.releases.delete(id);
-    if (!isReleased) return;
-    const [oldest] = this.releases.keys();
-    if (this.releases.size >= MOST_COUNTED && oldest !== undefined) this.releases.delete(oldest);
-    this.releases.set(id, before + 1);
   }
 
   /** Extends the lease of a long request. A lease that is lost ends the request. */
@@ -437,7 +430,9 @@ export class TargetWorker {
     const delay = delayMs === undefined ? {} : { delayMs };
     // For as long as its own ttr says: so long the target has to acknowledge it.
     if (action === 'keep') await engine.native.heartbeat(namespace, { id, lease });
-    else if (action === 'release') await engine.native.release(namespace, { id, lease, ...delay });
+    else if (action === 'release')
+      // Only answers of the target count, not a breaker or a shutdown.
+      await engine.native.release(namespace, { id, lease, ...delay, isCounted: answer !== null });
     else if (action === 'retry')
       await engine.native.retry(namespace, { id, lease, group, message, ...delay });
     else if (action === 'fail') await engine.native.fail(namespace, { id, lease, group, message });
@@ -452,7 +447,9 @@ export class TargetWorker {
     const { engine, namespace, name, log } = this.parts;
     await engine.extended.targets.change(namespace, ({ targets }) => {
       const text = targets.get(name);
-      return text === undefined ? null : { part: 'targets', name, value: withPause(text, 'gone') };
+      // Several answers may say so at once.
+      if (text === undefined || readTarget(text).target.pausedAtMs !== null) return null;
+      return pauseOf(name, text, 'gone');
     });
     log.warn({ target: this.key }, 'push: the target answered 410 and is paused');
   }

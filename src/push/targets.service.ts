@@ -2,7 +2,13 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { Caller } from '../domain/caller.js';
 import { notFound, QueueError } from '../domain/errors.js';
 import { LOG, type Log } from '../domain/log.js';
-import { queuesOf, type StoredTargets, type Targets } from '../engine/queues/targets.js';
+import {
+  queuesOf,
+  type StoredTargets,
+  type TargetChange,
+  type TargetEvent,
+  type Targets,
+} from '../engine/queues/targets.js';
 import { EngineRegistry } from '../engine/migration/engine.registry.js';
 import { newSecret } from './send/signature.js';
 import { Seal } from './seal.js';
@@ -148,7 +154,7 @@ export class TargetsService {
       const [queue] = queuesOf(queues, name);
       if (queue !== undefined)
         throw new QueueError('target_in_use', `queue ${queue} is pushed to target ${name}`);
-      return { part: 'targets', name, value: null };
+      return { part: 'targets', name, value: null, event: eventOf('target_deleted', name) };
     });
     await this.closeBreakers({ pool, namespace }, name);
     this.audit('target.delete', { pool, namespace }, name);
@@ -161,7 +167,10 @@ export class TargetsService {
       await this.store(pool).change(namespace, ({ breakers }) => {
         const name = [...breakers.keys()].find((one) => one === target || one.startsWith(`${target} `));
         isDone = name === undefined;
-        return name === undefined ? null : { part: 'breakers', name, value: null };
+        if (name === undefined) return null;
+        const origin = name.slice(target.length + 1);
+        const event = eventOf('breaker_closed', target, origin === '' ? {} : { origin });
+        return { part: 'breakers', name, value: null, event };
       });
     }
   }
@@ -185,7 +194,8 @@ export class TargetsService {
     const stored = await this.store(pool).change(namespace, ({ targets }) => {
       const text = targets.get(name);
       if (text === undefined) throw notFound('target', name);
-      return { part: 'targets', name, value: withPause(text, reason) };
+      const isAsked = readTarget(text).target.pauseReason === reason;
+      return isAsked ? null : pauseOf(name, text, reason);
     });
     this.audit(reason === null ? 'target.resume' : 'target.pause', { pool, namespace }, name);
     return viewOf(stored, name);
@@ -219,7 +229,7 @@ export class TargetsService {
       const headerNames = Object.keys(secrets.headers).sort();
       const sealed = this.seal.close(secrets, placeOf(namespace, name));
       const value = storedText({ target: { ...target, headerNames, updatedAtMs: Date.now() }, sealed });
-      return { part: 'targets', name, value };
+      return { part: 'targets', name, value, event: eventOf('target_changed', name) };
     });
     this.audit(action, { pool, namespace }, name);
     return { view: viewOf(stored, name), secret };
@@ -257,11 +267,18 @@ function oldOf(given: string | undefined, secrets: TargetSecrets | null): string
   return given === undefined ? (secrets?.oldSecret ?? null) : null;
 }
 
-/** A stored target, paused for a reason; or not paused, if it is null. */
-export function withPause(text: string, reason: Target['pauseReason']): string {
+/** Pauses a stored target for a reason; null ends its pause. */
+export function pauseOf(name: string, text: string, reason: Target['pauseReason']): TargetChange {
   const { target, sealed } = readTarget(text);
   const pausedAtMs = reason === null ? null : (target.pausedAtMs ?? Date.now());
-  return storedText({ target: { ...target, pausedAtMs, pauseReason: reason }, sealed });
+  const value = storedText({ target: { ...target, pausedAtMs, pauseReason: reason }, sealed });
+  const event =
+    reason === null ? eventOf('target_resumed', name) : eventOf('target_paused', name, { reason });
+  return { part: 'targets', name, value, event };
+}
+
+function eventOf(name: TargetEvent['name'], target: string, more: TargetEvent['facts'] = {}): TargetEvent {
+  return { name, facts: { target, ...more } };
 }
 
 /** Binds what is sealed to its place. */

@@ -1,6 +1,6 @@
 import type { PushConfig } from '../config/config.js';
 import { pushUrlOf } from '../domain/push-url.js';
-import { isoTime, isoTimeOrNull } from '../http/answer/reply.js';
+import { isoTime, isoTimeOrNull } from '../domain/iso-time.js';
 import type { Plain } from '../http/fields/field.js';
 import { given } from '../http/fields/given.js';
 import { Problems } from '../http/fields/read.js';

@@ -1,6 +1,6 @@
 import type { QueueDefaults, Rate, SettingsChange } from '../domain/queue-settings.js';
 import { hasLegalCharacters } from '../domain/ids.js';
-import { isoTimeOrNull } from '../http/answer/reply.js';
+import { isoTimeOrNull } from '../domain/iso-time.js';
 import { given } from '../http/fields/given.js';
 import { Problems } from '../http/fields/read.js';
 import { retryFieldsOf, retryPolicyOf } from '../http/job-fields/retry-policy.v1.js';

@@ -16,7 +16,7 @@ import { given } from '../http/fields/given.js';
 import { Problems } from '../http/fields/read.js';
 import { dataFields } from '../http/job-fields/data-answer.js';
 import { NULL, optionsOf } from '../http/job-fields/new-job.js';
-import { isoTime, isoTimeOrNull } from '../http/answer/reply.js';
+import { isoTime, isoTimeOrNull } from '../domain/iso-time.js';
 import type { RetryPolicyFields } from '../http/job-fields/retry-policy.v1.js';
 import type {
   RecurringAnswer,

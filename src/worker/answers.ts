@@ -5,14 +5,10 @@ import type {
   JobSummary as EngineSummary,
   TimelineEntry,
 } from '../domain/job/extended-job.js';
+import { isoTime, isoTimeOrNull } from '../domain/iso-time.js';
 import { readData } from './payload.js';
 
 /* What the engine answers, in the form of the client. */
-
-/** @param ms Unix ms */
-export function isoTime(ms: number | null): string | null {
-  return ms === null ? null : new Date(ms).toISOString();
-}
 
 export function summaryOf(job: EngineSummary): JobSummary {
   const { id, queue, state, type, tags, attributes, priority, tries, triesLeft, attempts } = job;
@@ -20,11 +16,11 @@ export function summaryOf(job: EngineSummary): JobSummary {
     ...{ id, queue, state, type, tags, attributes, priority, tries, triesLeft, attempts },
     crashes: job.crashes,
     failures: job.failures,
-    publishedAt: isoTime(job.publishedAtMs),
-    dueAt: isoTime(job.dueAtMs),
-    endedAt: isoTime(job.endedAtMs),
-    expiresAt: isoTime(job.expiresAtMs),
-    leaseEndsAt: isoTime(job.leaseEndsAtMs),
+    publishedAt: isoTimeOrNull(job.publishedAtMs),
+    dueAt: isoTimeOrNull(job.dueAtMs),
+    endedAt: isoTimeOrNull(job.endedAtMs),
+    expiresAt: isoTimeOrNull(job.expiresAtMs),
+    leaseEndsAt: isoTimeOrNull(job.leaseEndsAtMs),
     leasedBy: job.worker,
     progress: job.progress ?? null,
     failure: job.failure && failureOf(job.failure),
@@ -51,13 +47,13 @@ export function detailsOf(job: EngineDetails): JobDetails {
 }
 
 export function failureOf({ group, message, atMs, worker }: Failure): JobFailure {
-  return { group, message, at: new Date(atMs).toISOString(), worker };
+  return { group, message, at: isoTime(atMs), worker };
 }
 
 function entryOf({ what, atMs, revoked_at, ...rest }: TimelineEntry): JobDetails['timeline'][number] {
   return {
     what,
-    at: new Date(atMs).toISOString(),
+    at: isoTime(atMs),
     ...rest,
     ...(revoked_at === undefined ? {} : { revokedAt: revoked_at }),
   };

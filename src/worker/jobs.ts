@@ -10,11 +10,12 @@ import type {
   Page,
   PublishedJob,
 } from '@pumphouse/client';
+import { isoTimeOrNull } from '../domain/iso-time.js';
 import { jobNotFound, QueueError } from '../domain/errors.js';
 import type { JobFilter as EngineFilter } from '../domain/job/job-lists.js';
 import type { QueueEngine } from '../engine/engine.js';
 import type { JobChange as EngineChange } from '../engine/jobs/job-updater.js';
-import { detailsOf, isoTime, summaryOf } from './answers.js';
+import { detailsOf, summaryOf } from './answers.js';
 import { call, type CallOptions, itemsOf, repeat, repeatRemoval } from './calls.js';
 import { engineJobOf, timeOf } from './new-job.js';
 import { givenData, readData } from './payload.js';
@@ -64,7 +65,7 @@ export class EngineJobs {
   update(id: string, change: JobChange, { signal }: CallOptions = {}): Promise<ChangedJob> {
     return repeat(async () => {
       const { state, dueAtMs } = await this.engine.native.change(this.namespace, id, changeOf(change));
-      return { id, state: state as JobState, dueAt: isoTime(dueAtMs) };
+      return { id, state: state as JobState, dueAt: isoTimeOrNull(dueAtMs) };
     }, signal);
   }
 
@@ -75,7 +76,7 @@ export class EngineJobs {
   ): Promise<CancelledJob> {
     return repeat(async () => {
       const cancelled = await this.engine.native.cancel(this.namespace, id, request);
-      const revokedAt = cancelled.outcome === 'requested' ? isoTime(cancelled.revokedAtMs) : null;
+      const revokedAt = cancelled.outcome === 'requested' ? isoTimeOrNull(cancelled.revokedAtMs) : null;
       return { id, outcome: cancelled.outcome, revokedAt };
     }, signal);
   }
@@ -109,7 +110,7 @@ export class EngineJobs {
   revoke(id: string, { signal }: CallOptions = {}): Promise<ChangedJob> {
     return call(async () => {
       const { state, dueAtMs } = await this.engine.native.revoke(this.namespace, id);
-      return { id, state, dueAt: isoTime(dueAtMs) };
+      return { id, state, dueAt: isoTimeOrNull(dueAtMs) };
     }, signal);
   }
 

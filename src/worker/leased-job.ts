@@ -1,6 +1,6 @@
 import type { LeasedJob } from '@pumphouse/client';
+import { isoTimeOrNull } from '../domain/iso-time.js';
 import type { LeasedJob as EngineJob } from '../domain/job/job.js';
-import { isoTime } from './answers.js';
 import { readData, type ReadData } from './payload.js';
 
 /** Read when it is first wanted. Private at run time, too: a job that is logged shows no data. */
@@ -58,8 +58,8 @@ export class EngineLeasedJob implements LeasedJob {
     this.attempts = job.attempts;
     this.crashes = extended?.crashes ?? 0;
     this.failures = extended?.failures ?? 0;
-    this.publishedAt = isoTime(job.publishedAtMs);
-    this.expiresAt = isoTime(job.expiresAtMs);
+    this.publishedAt = isoTimeOrNull(job.publishedAtMs);
+    this.expiresAt = isoTimeOrNull(job.expiresAtMs);
     const progress = extended?.progress ?? null;
     this.progress = progress === null ? null : (JSON.parse(progress) as unknown);
   }

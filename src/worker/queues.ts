@@ -7,6 +7,7 @@ import type {
   QueueSettings,
   Rate,
 } from '@pumphouse/client';
+import { isoTimeOrNull } from '../domain/iso-time.js';
 import { QueueError } from '../domain/errors.js';
 import type { SettingsChange } from '../domain/queue-settings.js';
 import { checkNames } from '../domain/ids.js';
@@ -14,7 +15,6 @@ import { JOB_STATES, STATE_NAMES } from '../domain/job/states.js';
 import { checkNumber } from '../engine/core/checks.js';
 import type { QueueEngine } from '../engine/engine.js';
 import { QueueAdmin, type QueueView } from '../engine/queue-admin.js';
-import { isoTime } from './answers.js';
 import { call, type CallOptions, itemsOf, repeat, repeatRemoval } from './calls.js';
 
 const PAGE = 100;
@@ -118,8 +118,8 @@ function detailsOf(view: QueueView): QueueDetails {
   return {
     ...{ queue, exists, length, work: ready + held + leased },
     counts: { ready, scheduled, blocked, stuck, held, leased, stalled, dead, done, cancelled, recurring },
-    pausedAt: isoTime(pausedAtMs),
-    drainingAt: isoTime(drainingSinceMs),
+    pausedAt: isoTimeOrNull(pausedAtMs),
+    drainingAt: isoTimeOrNull(drainingSinceMs),
     ...{
       maxRunning,
       maxRunningPerKey,

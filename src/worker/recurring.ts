@@ -7,6 +7,7 @@ import type {
   ScheduleFields,
   UpcomingSlot,
 } from '@pumphouse/client';
+import { isoTime, isoTimeOrNull } from '../domain/iso-time.js';
 import { notFound, QueueError } from '../domain/errors.js';
 import { localTimes } from '../domain/local-time.js';
 import {
@@ -21,7 +22,6 @@ import {
 import { checkNumber } from '../engine/core/checks.js';
 import type { QueueEngine } from '../engine/engine.js';
 import type { Recurrings, UpcomingSlot as EngineSlot } from '../engine/recurring/recurring.js';
-import { isoTime } from './answers.js';
 import { call, type CallOptions, itemsOf, repeat, repeatRemoval } from './calls.js';
 import { engineJobOf, timeOf } from './new-job.js';
 import { givenData, readData } from './payload.js';
@@ -175,21 +175,20 @@ function shown(recurring: Recurring): RecurringJob {
     ...{ id, schedule: shownSchedule(schedule), job: shownTemplate(template) },
     ...{ maxCatchUp, catchUpMs, overlap, paused: isPaused, note },
     ...{ made: recurring.made, skipped: recurring.skipped },
-    lastSkip: lastSkip && { at: new Date(lastSkip.atMs).toISOString(), reason: lastSkip.reason },
-    nextAt: isoTime(recurring.nextAtMs),
-    lastAt: isoTime(recurring.lastAtMs),
-    createdAt: new Date(recurring.createdAtMs).toISOString(),
+    lastSkip: lastSkip && { at: isoTime(lastSkip.atMs), reason: lastSkip.reason },
+    nextAt: isoTimeOrNull(recurring.nextAtMs),
+    lastAt: isoTimeOrNull(recurring.lastAtMs),
+    createdAt: isoTime(recurring.createdAtMs),
   };
 }
 
 function shownSchedule(schedule: Schedule): RecurringJob['schedule'] {
-  if (!isCron(schedule))
-    return { everyMs: schedule.everyMs, firstAt: new Date(schedule.firstAtMs).toISOString() };
+  if (!isCron(schedule)) return { everyMs: schedule.everyMs, firstAt: isoTime(schedule.firstAtMs) };
   const { cron, timeZone, jitterMs = 0, startAtMs, endAtMs } = schedule;
   return {
     ...{ cron, tz: timeZone, jitterMs },
-    ...(startAtMs === undefined ? {} : { startAt: new Date(startAtMs).toISOString() }),
-    ...(endAtMs === undefined ? {} : { endAt: new Date(endAtMs).toISOString() }),
+    ...(startAtMs === undefined ? {} : { startAt: isoTime(startAtMs) }),
+    ...(endAtMs === undefined ? {} : { endAt: isoTime(endAtMs) }),
   };
 }
 
@@ -205,7 +204,7 @@ function shownTemplate({ body, contentType, unique, ...options }: Template): Rec
 function slotsOf(slots: readonly EngineSlot[], schedule: Schedule | NewSchedule): UpcomingSlot[] {
   const local = isCron(schedule) ? localTimes(schedule.timeZone) : undefined;
   return slots.map(({ atMs, isMoved }) => ({
-    at: new Date(atMs).toISOString(),
+    at: isoTime(atMs),
     local: local?.(atMs) ?? null,
     moved: isMoved,
   }));

@@ -1,9 +1,9 @@
 import type { Page, PageOptions, WorkerSession } from '@pumphouse/client';
+import { isoTime, isoTimeOrNull } from '../domain/iso-time.js';
 import { notFound } from '../domain/errors.js';
 import { shownSession, type WorkerFacts } from '../domain/job/job-lists.js';
 import type { QueueEngine } from '../engine/engine.js';
 import type { Workers } from '../engine/queues/workers.js';
-import { isoTime } from './answers.js';
 import { type CallOptions, repeat, repeatRemoval } from './calls.js';
 
 const PAGE = 100;
@@ -60,9 +60,9 @@ export class EngineWorkers {
 function sessionOf({ name, seenAtMs, leased, stalled, session }: WorkerFacts): WorkerSession {
   const { startedAtMs, heartbeatAtMs, ...shown } = shownSession(session);
   return {
-    ...{ name, seenAt: new Date(seenAtMs).toISOString(), leased, stalled },
+    ...{ name, seenAt: isoTime(seenAtMs), leased, stalled },
     ...shown,
-    startedAt: isoTime(startedAtMs),
-    heartbeatAt: isoTime(heartbeatAtMs),
+    startedAt: isoTimeOrNull(startedAtMs),
+    heartbeatAt: isoTimeOrNull(heartbeatAtMs),
   };
 }

@@ -5,7 +5,7 @@ import {
   type WorkerFacts,
   type WorkerInfo,
 } from '../domain/job/job-lists.js';
-import { isoTime, isoTimeOrNull } from '../http/answer/reply.js';
+import { isoTime, isoTimeOrNull } from '../domain/iso-time.js';
 import type { Plain } from '../http/fields/field.js';
 import { given } from '../http/fields/given.js';
 import type {

@@ -5,10 +5,12 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { Webhook } from 'standardwebhooks';
+import { PoolRegistry } from '../../src/redis/redis.module.js';
 import { type Answer, TestApp } from '../support/app.js';
 import { type AnswerCheck, answerCheck } from '../support/openapi.js';
 import { answerWith, PUSH, Receiver, type Received } from '../support/receiver.js';
 import { testRedisUrl, waitFor } from '../support/redis.js';
+import { EventClient } from '../support/sse.js';
 
 interface TargetJson {
   readonly name: string;
@@ -235,11 +237,16 @@ describe('HTTP push', () => {
       await app.admin('POST', `/token/${ns}?description=d&token=${token}`);
       const body = JSON.stringify({ url: receiver.url });
       expect((await app.call('PUT', `/v1/${ns}/targets/t`, { body, token })).status).toBe(200);
-      expect(await redis.sismember('pumphouse:pushed', ns)).toBe(1);
+      const isListed = () =>
+        app.server.api.app
+          .get(PoolRegistry, { strict: false })
+          .get('default')!
+          .read('SISMEMBER', 'pumphouse:pushed', ns);
+      expect(await isListed()).toBe(1);
       await app.engine.purge.run(ns);
 
       expect(await redis.keys(`{${ns}}*`)).toEqual([]);
-      expect(await redis.sismember('pumphouse:pushed', ns)).toBe(0);
+      expect(await isListed()).toBe(0);
     });
   });
 
@@ -389,6 +396,22 @@ describe('HTTP push', () => {
       expect(await stateOf(id, 'scheduled')).toMatchObject({ attempts: 0, tries_left: 2 });
     });
 
+    it('of 429 after a hundred releases is a retry, whichever server counted them', async () => {
+      const { queue } = await pushed();
+      receiver.respond = answerWith(429);
+      const id = await publish(queue, { id: fresh('busy'), tries: 1 });
+      await stateOf(id, 'scheduled');
+      const [hash = ''] = await redis.keys(`*}x*${id}`);
+      expect(await redis.hget(hash, 'released')).toBe('1');
+
+      await redis.hset(hash, 'released', '100');
+      expect(await stateOf(id, 'dead')).toMatchObject({ attempts: 1, failure: { group: 'http_429' } });
+
+      await given('POST', 'dead-letter/respawn', { ids: [id] });
+      expect(await stateOf(id, 'scheduled')).toMatchObject({ attempts: 0 });
+      expect(await redis.hget(hash, 'released')).toBe('1');
+    });
+
     it('that says no retry fails the job at once', async () => {
       const { queue } = await pushed();
       receiver.respond = answerWith(500, { 'Pumphouse-Retry': 'no' });
@@ -443,6 +466,14 @@ describe('HTTP push', () => {
 
   describe('the breaker', () => {
     it('opens after failures in a row, leaves the jobs alone, and closes by a resume', async () => {
+      const names =
+        'target_changed,target_paused,target_resumed,target_deleted,breaker_opened,breaker_closed';
+      const events = await EventClient.open(
+        app.port,
+        `/v1/${app.namespace}/events?event=${names}`,
+        app.token,
+      );
+      await events.begun();
       const { queue, name } = await pushed();
       const dead = await Receiver.start();
       const { url } = dead;
@@ -464,6 +495,24 @@ describe('HTTP push', () => {
       expect(await target(name)).toMatchObject({
         breaker: { state: 'closed', open_until: null, openings: 0 },
       });
+
+      // Twice is once.
+      for (const action of ['pause', 'pause', 'resume', 'resume'])
+        await given('POST', `targets/${name}/${action}`);
+      await given('PATCH', `queues/${queue}`, { push: null });
+      await given('DELETE', `targets/${name}`);
+      const seen = await events.until(8);
+      events.cut();
+      expect(seen.map(({ data }) => data)).toMatchObject([
+        { event: 'target_changed', queue: '', target: name },
+        { event: 'target_changed', target: name },
+        { event: 'breaker_opened', target: name, open_until: expect.stringMatching(/^20.*Z$/) as string },
+        { event: 'target_changed', target: name },
+        { event: 'breaker_closed', target: name },
+        { event: 'target_paused', target: name, reason: 'operator' },
+        { event: 'target_resumed', target: name },
+        { event: 'target_deleted', target: name },
+      ]);
     });
 
     it('is shared by the servers, and closes by one job that goes through', async () => {
@@ -766,6 +815,22 @@ describe('HTTP push', () => {
       const ids: string[] = [];
       for (let i = 0; i < 10; i++) ids.push(await publish(queue), await publish(second));
       await waitFor(() => ids.every((id) => receiver.of(id).length === 1), 10_000);
+    });
+
+    it('never have more requests of a queue in a time than its rate', async () => {
+      const { queue } = await pushed();
+      await given('PATCH', `queues/${queue}`, { rate: { rate: 2, period_ms: 1_000, burst: 1 } });
+      const timesMs: number[] = [];
+      receiver.respond = (response) => {
+        timesMs.push(Date.now());
+        response.end('ok');
+      };
+      for (let i = 0; i < 6; i++) await publish(queue);
+      await waitFor(() => timesMs.length === 6, 10_000);
+
+      // Of the second one on, one each 500 ms; a request may be late by more than the one after it.
+      expect(timesMs[5]! - timesMs[0]!).toBeGreaterThan(2_300);
+      expect(timesMs[3]! - timesMs[0]!).toBeGreaterThan(1_300);
     });
 
     it('never have more requests of a queue at once than its max_running', async () => {

@@ -108,6 +108,8 @@ const SOME_ZONES = [
   ],
   ...['Pacific/Auckland', 'Pacific/Chatham', 'America/Santiago', 'Antarctica/Troll'],
 ];
+/** croner leaves out slots of a day that is seven hours longer: Vostok 1994, the only change of that kind since 1990. */
+const FARTHEST_BACK_MS = 3 * HOUR_MS;
 /** Of each zone so many changes and those after them: forward and back. */
 const PAIRS_EACH = 2;
 
@@ -121,7 +123,7 @@ describe('clock changes 1990 to 2037, beside a second implementation', () => {
       // A day that is left out has its change in its middle; offsets with seconds are from before 1990.
       const [fromMs, toMs] = [change.atMs - 30 * HOUR_MS, change.atMs + 30 * HOUR_MS];
       const hasOne = all.filter(({ atMs }) => Math.abs(atMs - change.atMs) < 31 * HOUR_MS).length === 1;
-      if (!hasOne) continue;
+      if (!hasOne || change.beforeMs - change.afterMs > FARTHEST_BACK_MS) continue;
       for (const rule of RULES) {
         const schedule: CronSchedule = { cron: rule.cron, timeZone: name, endAtMs: toMs + 1 };
         const found = slotsAfter(schedule, fromMs, 1_000);

@@ -8,16 +8,20 @@ import type { Redis } from 'ioredis';
 import type { LeasedJob } from '../../src/domain/job/job.js';
 import { QueueEngine } from '../../src/engine/engine.js';
 import { startRedis, waitFor } from '../support/redis.js';
-import { EngineFixture, newJob } from './fixture.js';
+import { EngineFixture, newJob, WITHOUT_FUNCTIONS } from './fixture.js';
 
 const run = promisify(execFile);
 const BODY = Buffer.alloc(1_024, 'x');
 
-describe('a full Redis', () => {
+// Of a script Redis refuses commands one by one; functions that free memory may run, whatever they write.
+describe.each([
+  ['functions', []],
+  ['scripts', WITHOUT_FUNCTIONS],
+])('a full Redis with %s', (_form, args) => {
   let admin: Redis;
   let f: EngineFixture;
   const errors: unknown[] = [];
-  beforeEach(async () => ({ client: admin, f } = await EngineFixture.alone()));
+  beforeEach(async () => ({ client: admin, f } = await EngineFixture.alone(args)));
   afterEach(() => f.close());
 
   /** Publishes until the Redis is full to the last byte that it allows. */

@@ -1,10 +1,7 @@
 import { Redis } from 'ioredis';
 import { functionsOf, scriptLibrary } from '../../src/redis/scripts/texts.js';
 import { startRedis } from '../support/redis.js';
-import { EngineFixture } from './fixture.js';
-
-/** Redis before 7 has no functions. */
-const WITHOUT_FUNCTIONS = ['--rename-command', 'FCALL', '', '--rename-command', 'FUNCTION', ''];
+import { EngineFixture, WITHOUT_FUNCTIONS } from './fixture.js';
 
 const FORMS = [
   { form: 'functions', args: [], flush: ['FUNCTION', 'FLUSH'], load: 'function\\|load' },

@@ -8,7 +8,7 @@ import { runTimers } from '../../src/redis/scripts/extended.js';
 import { purge } from '../../src/redis/scripts/simple.js';
 import { testRedisUrl, waitFor } from '../support/redis.js';
 import { Audit } from './audit.js';
-import { EngineFixture, type ExtendedJob, silentLog, testPoolOptions } from './fixture.js';
+import { EngineFixture, type ExtendedJob, newJob, silentLog, testPoolOptions } from './fixture.js';
 
 describe('limits on running jobs', () => {
   let f: EngineFixture;
@@ -104,6 +104,39 @@ describe('limits on running jobs', () => {
 
       await expect(heartbeat).rejects.toMatchObject({ code: 'lease_lost' });
       expect(await counts()).toMatchObject({ leased: 1, ready: 1 });
+    });
+  });
+
+  describe('a plain job that is leased in a limited queue', () => {
+    beforeEach(() => controls().change(f.ns, 'q', { maxRunning: 5, expired: 'front' }));
+
+    it('keeps a heartbeat of the batch that makes another job depend on it', async () => {
+      await f.publish('q', { id: 'long' });
+      await f.publish('q', { id: 'short' });
+      const leases = await lease('q', 2);
+      const of = (id: string) => leases.find((job) => job.id === id)!.lease;
+      await pass(9_000);
+
+      await Promise.all([
+        f.engine.native.heartbeat(f.ns, { id: 'long', lease: of('long') }, { ttrMs: 60_000 }),
+        f.engine.native.complete(f.ns, [
+          { queue: 'q', id: 'short', lease: of('short'), next: { queue: 'z', dependsOn: ['long'] } },
+        ]),
+      ]);
+      await pass(2_000);
+      await f.engine.pumpNow(f.ns);
+
+      expect(await stateOf('long')).toBe('leased');
+      expect(await counts()).toMatchObject({ leased: 1, ready: 0, scheduled: 0 });
+    });
+
+    it('goes back to the front, also if its answer may not have left', async () => {
+      const [first] = [await f.publish('q'), await f.publish('q')];
+      await f.reserve('q', { ttrMs: 1_000, confirms: true });
+      await pass(1_001);
+      await f.engine.pumpNow(f.ns);
+
+      expect((await lease()).map(({ id }) => id)).toEqual([first]);
     });
   });
 
@@ -376,25 +409,26 @@ describe('rate limits', () => {
     });
     afterEach(() => f.close());
 
-    const wait = () => f.reserve('q', { waitMs: 5_000 });
-    /** It has fetched, found nothing, and is registered as waiting. */
-    const isRecorded = () =>
-      waitFor(
-        async () => (await f.pool.read('HEXISTS', f.pool.keys.namespace(f.ns).waiting, 'q')) === 1,
-        2_000,
-      );
+    /** A waiter that found nothing, and is registered, gets a job by `act`, and by one wake-up. */
+    async function expectWoken(act: () => Promise<void>): Promise<void> {
+      const waiting = f.reserve('q', { waitMs: 5_000 });
+      const { waiting: key } = f.pool.keys.namespace(f.ns);
+      await waitFor(async () => (await f.pool.read('HEXISTS', key, 'q')) === 1, 2_000);
+      woken.length = 0;
+
+      await act();
+
+      expect(await waiting).toHaveLength(1);
+      expect(woken).toEqual(['q']);
+    }
 
     it('when the queue is resumed', async () => {
       await f.engine.extended.controls.pause(f.ns, 'q');
       await f.publish('q');
-      const waiting = wait();
-      await isRecorded();
-      woken.length = 0;
 
-      await f.engine.extended.controls.resume(f.ns, 'q');
-
-      expect(await waiting).toHaveLength(1);
-      expect(woken).toEqual(['q']);
+      await expectWoken(async () => {
+        await f.engine.extended.controls.resume(f.ns, 'q');
+      });
     });
 
     it('when a slot of the queue gets free', async () => {
@@ -402,14 +436,10 @@ describe('rate limits', () => {
       const id = await f.publish('q');
       await f.publish('q');
       await f.reserve('q');
-      const waiting = wait();
-      await isRecorded();
-      woken.length = 0;
 
-      await f.engine.ack(f.ns, 'q', id);
-
-      expect(await waiting).toHaveLength(1);
-      expect(woken).toEqual(['q']);
+      await expectWoken(async () => {
+        await f.engine.ack(f.ns, 'q', id);
+      });
     });
 
     it('when the slot of a plain job that died gets free', async () => {
@@ -417,15 +447,37 @@ describe('rate limits', () => {
       await f.publish('q', { tries: 1 });
       await f.publish('q');
       await f.reserve('q', { ttrMs: 1_000 });
-      const waiting = wait();
-      await isRecorded();
-      woken.length = 0;
 
-      f.nowMs += 1_001;
-      await f.engine.pumpNow(f.ns);
+      await expectWoken(async () => {
+        f.nowMs += 1_001;
+        await f.engine.pumpNow(f.ns);
+      });
+    });
 
-      expect(await waiting).toHaveLength(1);
-      expect(woken).toEqual(['q']);
+    it.each([
+      ['time to live ended', { ttlMs: 1_000 }],
+      ['lease expired, and that waits for its next attempt', {}],
+    ])('when the slot of a plain job whose %s gets free', async (_how, options) => {
+      await f.engine.extended.controls.change(f.ns, 'q', { maxRunning: 1, leaseGraceMs: 60_000 });
+      await f.publish('q', options);
+      await f.publish('q');
+      await f.reserve('q', { ttrMs: 1_000 });
+
+      await expectWoken(async () => {
+        f.nowMs += 1_001;
+        await f.engine.pumpNow(f.ns);
+      });
+    });
+
+    it('when a leased plain job is replaced by one that is due later', async () => {
+      await f.engine.extended.controls.change(f.ns, 'q', { maxRunning: 1 });
+      const id = await f.publish('q');
+      await f.publish('q');
+      await f.reserve('q');
+
+      await expectWoken(async () => {
+        await f.engine.republish(f.ns, 'q', id, newJob({ delayMs: 30_000 }));
+      });
     });
 
     it('when its rate allows more', async () => {
@@ -433,15 +485,11 @@ describe('rate limits', () => {
       await f.publish('q');
       await f.publish('q');
       await f.reserve('q');
-      const waiting = wait();
-      await isRecorded();
-      woken.length = 0;
 
-      f.nowMs += 1_000;
-      await f.engine.pumpNow(f.ns);
-
-      expect(await waiting).toHaveLength(1);
-      expect(woken).toEqual(['q']);
+      await expectWoken(async () => {
+        f.nowMs += 1_000;
+        await f.engine.pumpNow(f.ns);
+      });
     });
   });
 
@@ -499,6 +547,18 @@ describe('pause, resume and settings', () => {
 
   const ALL = { ready: 8, scheduled: 4, leased: 3, dead: 1, blocked: 0, held: 2, done: 1, cancelled: 0 };
   const STATES = Object.keys(ALL) as (keyof typeof ALL)[];
+
+  it('a change that sets nothing leaves a simple queue simple', async () => {
+    const number = async () => Number(await f.pool.read('HGET', f.pool.keys.namespace(f.ns).queues, 'q'));
+    await f.publish('q');
+
+    await f.engine.extended.controls.change(f.ns, 'q', {});
+    await f.engine.extended.controls.change(f.ns, 'q', { maxRunning: null });
+    expect(await number()).toBeGreaterThan(0);
+
+    await f.engine.extended.controls.change(f.ns, 'q', { maxRunning: 1 });
+    expect(await number()).toBeLessThan(0);
+  });
 
   describe('a purge', () => {
     it.each(STATES)('removes all jobs that are %s, and no others', async (state) => {

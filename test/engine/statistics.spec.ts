@@ -55,6 +55,18 @@ describe('statistics', () => {
     expect({ failures, retries }).toEqual({ failures: 0, retries: 0 });
   });
 
+  it('tell how long a plain job ran that is acknowledged with a result', async () => {
+    await f.engine.extended.controls.change(f.ns, 'q', { maxRunning: 5 });
+    await f.publish('q');
+    const [job] = await f.reserve('q');
+    f.nowMs += 1_500;
+    const result = { body: Buffer.from('1'), contentType: 'application/json' };
+    await f.engine.native.complete(f.ns, [{ queue: 'q', id: job!.id, lease: job!.lease, result }]);
+    await f.engine.stats.flush();
+
+    expect(named((await read()).runs)).toEqual({ s1: 1 });
+  });
+
   it('count a lease that ran out as a retry, or as a failure when no try was left', async () => {
     await f.publish('q', { tries: 2 });
     await f.publish('other', { tries: 1 });

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { TcpProxy } from '../support/tcp-proxy.js';
 import { waitFor } from '../support/redis.js';
-import { type JournalEntry, type ProgramSettings, readJournal } from './worker-journal.js';
+import { Journal, type JournalEntry, type ProgramSettings } from './worker-journal.js';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 /** Of another version: `npm run test:full` names the folder of an earlier commit's build. */
@@ -33,15 +33,15 @@ export class Member {
   constructor(
     readonly child: ChildProcess,
     readonly name: string,
-    readonly journal: string,
+    private readonly journal: Journal,
     /** Runs the other version. */
     readonly isOther: boolean,
   ) {
     this.ended = once(child, 'exit') as typeof this.ended;
   }
 
-  get entries(): JournalEntry[] {
-    return readJournal(this.journal);
+  get entries(): readonly JournalEntry[] {
+    return this.journal.entries;
   }
 
   /** Handlers that run. */
@@ -151,7 +151,7 @@ export class WorkerFleet {
     const child = spawn(process.execPath, ['--import', ...program, JSON.stringify(own)], {
       stdio: ['ignore', 'inherit', 'inherit'],
     });
-    const member = new Member(child, name, journal, isOther);
+    const member = new Member(child, name, new Journal(journal), isOther);
     this.members.push(member);
     await waitFor(() => member.entries.some(({ what }) => what === 'running'), START_MS);
     return member;

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs';
 
 /** The data of a job: what its handler does, and for how long. */
 export interface JobData {
@@ -27,6 +27,8 @@ export interface ProgramSettings {
 export type WorkerStep =
   | { readonly what: 'running' | 'stopped' }
   | { readonly what: 'warned'; readonly message: string }
+  /** A heartbeat or an acknowledgement that was sent so long ago has failed. */
+  | { readonly what: 'unanswered'; readonly ms: number; readonly code: string }
   /** The event loop was blocked for so long until now, or the process stood still. */
   | { readonly what: 'stalled'; readonly ms: number }
   /** A handler blocks it from now on. */
@@ -44,9 +46,25 @@ export type JobStep = { readonly id: string; readonly lease: number } & (
 
 export type JournalEntry = WorkerStep & { readonly atMs: number };
 
-/** What a process has written so far. The line that it was killed in is left out. */
-export function readJournal(path: string): JournalEntry[] {
-  if (!existsSync(path)) return [];
-  const lines = readFileSync(path, 'utf8').split('\n').slice(0, -1);
-  return lines.map((line) => JSON.parse(line) as JournalEntry);
+/** What a process has written so far. Each line is read once: the proxies of the workers are in the process that reads. */
+export class Journal {
+  private readonly known: JournalEntry[] = [];
+  private readBytes = 0;
+
+  constructor(readonly path: string) {}
+
+  /** The line that the process was killed in is left out. */
+  get entries(): readonly JournalEntry[] {
+    if (!existsSync(this.path)) return this.known;
+    const file = openSync(this.path, 'r');
+    const added = Buffer.alloc(fstatSync(file).size - this.readBytes);
+    readSync(file, added, 0, added.length, this.readBytes);
+    closeSync(file);
+    const end = added.lastIndexOf('\n') + 1;
+    this.readBytes += end;
+    for (const line of added.toString('utf8', 0, end).split('\n').slice(0, -1)) {
+      this.known.push(JSON.parse(line) as JournalEntry);
+    }
+    return this.known;
+  }
 }

@@ -23,10 +23,16 @@ const { driver } = pumphouse;
 const sendAcks = driver.ack.bind(driver);
 driver.ack = async (acks) => {
   for (const { id, lease } of acks) write({ what: 'acking', id, lease });
-  const statuses = await sendAcks(acks);
+  const statuses = await watched(sendAcks(acks));
   acks.forEach(({ id, lease }, i) => write({ what: 'answered', id, lease, status: statuses[i] ?? 'none' }));
   return statuses;
 };
+
+const sendHeartbeat = driver.heartbeat.bind(driver);
+driver.heartbeat = (lease, options) => watched(sendHeartbeat(lease, options));
+// Earlier versions have no sessions.
+const sendSession = (driver as Partial<typeof driver>).heartbeatSession?.bind(driver);
+if (sendSession) driver.heartbeatSession = (heartbeat) => watched(sendSession(heartbeat));
 
 const worker = pumphouse.worker({
   ...{ queues: [queue], ttrMs, waitMs: 1_000, concurrency: 5, prefetch: 2, shutdownGraceMs: 15_000 },
@@ -60,6 +66,18 @@ write({ what: 'running' });
 await worker.run({ signals: true });
 if ('close' in pumphouse) await pumphouse.close();
 write({ what: 'stopped' });
+
+/** Writes that a call has failed, and how long ago it was sent. */
+async function watched<T>(call: Promise<T>): Promise<T> {
+  const sentMs = performance.now();
+  try {
+    return await call;
+  } catch (error) {
+    const { code = 'none' } = error as { code?: string };
+    write({ what: 'unanswered', ms: Math.round(performance.now() - sentMs), code });
+    throw error;
+  }
+}
 
 async function open() {
   if (settings.mode === 'http') {

@@ -4,6 +4,9 @@ import type { JournalEntry } from './worker-journal.js';
 /** So long before its handler begins a job may have been leased. */
 const HELD_MS = 5_000;
 
+/** Codes of calls without an answer. */
+const NO_ANSWER = new Set(['timeout', 'network', 'pool_unavailable']);
+
 /** One run of a handler. */
 interface Run {
   readonly id: string;
@@ -16,6 +19,7 @@ interface Run {
   lostAtMs: number | undefined;
   /** When its acknowledgement was sent last, and what was answered. */
   ackedAtMs: number | undefined;
+  answeredAtMs: number | undefined;
   ackStatus: string | undefined;
 }
 
@@ -26,8 +30,15 @@ export interface WorkerVerdict {
   readonly violations: readonly string[];
 }
 
-/** Judges a run of a fleet whose jobs have all ended. */
-export function judgeWorkers(published: readonly string[], members: readonly Member[]): WorkerVerdict {
+/**
+ * Judges a run of a fleet whose jobs have all ended. @param mayAssume whether the library may take the ack of this job, by its place, for one that
+ * counted because the job is gone
+ */
+export function judgeWorkers(
+  published: readonly string[],
+  members: readonly Member[],
+  mayAssume: (place: number) => boolean,
+): WorkerVerdict {
   const violations: string[] = [];
   const figures: Record<string, number> = { jobs: published.length };
   const add = (name: string): void => void (figures[name] = (figures[name] ?? 0) + 1);
@@ -41,7 +52,10 @@ export function judgeWorkers(published: readonly string[], members: readonly Mem
     }
     for (const { fault } of member.faults) add(`fault: ${fault}`);
   }
-  for (const id of published) judgeJob(id, byJob.get(id) ?? [], violations, add);
+  for (const [place, id] of published.entries()) {
+    const runs = byJob.get(id) ?? [];
+    judgeJob(id, mayAssume(place) ? withoutAssumed(runs, add) : runs, violations, add);
+  }
   return { figures, violations };
 }
 
@@ -86,7 +100,31 @@ function reasonOf(run: Run, nextMs: number): string | undefined {
       (entry.what === 'stalled' && isWithin({ fromMs: entry.atMs - entry.ms, toMs: entry.atMs })) ||
       (entry.what === 'blocking' && isWithin({ fromMs: entry.atMs, toMs: entry.atMs + entry.ms })),
   );
-  return isStalled ? 'blocked' : undefined;
+  if (isStalled) return 'blocked';
+  // On a busy machine answers come too late, without a fault of ours.
+  const isUnanswered = entries.some(
+    (entry) =>
+      entry.what === 'unanswered' &&
+      NO_ANSWER.has(entry.code) &&
+      entry.atMs >= run.fromMs &&
+      entry.atMs - entry.ms <= nextMs,
+  );
+  return isUnanswered ? 'not answered' : undefined;
+}
+
+/**
+ * An ack that is sent again and finds no job is taken for one that counted. If none of its requests arrived, another worker may have ended the job
+ * meanwhile: nothing is lost, and no library can tell.
+ */
+function withoutAssumed(runs: Run[], add: (name: string) => void): Run[] {
+  const last = runs.toSorted((a, b) => a.lease - b.lease).at(-1);
+  for (const run of runs) {
+    if (run === last || run.ackStatus !== 'acked' || last?.ackStatus !== 'acked') continue;
+    if ((run.answeredAtMs ?? 0) <= (last.answeredAtMs ?? Infinity)) continue;
+    add('acks sent again after another worker had ended the job');
+    run.ackStatus = 'not_found';
+  }
+  return runs;
 }
 
 function runsOf(member: Member, add: (name: string) => void): Run[] {
@@ -96,7 +134,12 @@ function runsOf(member: Member, add: (name: string) => void): Run[] {
     const { id, lease, atMs } = entry;
     const key = `${id} ${lease}`;
     if (entry.what === 'begun') {
-      const none = { lostAtMs: undefined, ackedAtMs: undefined, ackStatus: undefined };
+      const none = {
+        lostAtMs: undefined,
+        ackedAtMs: undefined,
+        answeredAtMs: undefined,
+        ackStatus: undefined,
+      };
       runs.set(key, { id, lease, fromMs: atMs, member, hasFailed: false, hasEnded: false, ...none });
       continue;
     }
@@ -111,7 +154,10 @@ function apply(run: Run, entry: JournalEntry, add: (name: string) => void): void
   if (entry.what === 'failed') run.hasFailed = true;
   if (entry.what === 'ended') run.hasEnded = true;
   if (entry.what === 'acking') run.ackedAtMs = entry.atMs;
-  if (entry.what === 'answered') run.ackStatus ??= entry.status;
+  if (entry.what === 'answered') {
+    run.ackStatus ??= entry.status;
+    run.answeredAtMs ??= entry.atMs;
+  }
   if (entry.what === 'late') {
     // It counts if the lease was there in spite of the doubt; the ack of the runtime then finds no job.
     if (entry.status === 'acked') run.ackStatus = 'acked';
@@ -129,7 +175,8 @@ function historyOf(id: string, runs: readonly Run[]): string {
     ...entries
       .filter(
         (entry) =>
-          ('id' in entry && entry.id === id) || ['warned', 'stalled', 'blocking'].includes(entry.what),
+          ('id' in entry && entry.id === id) ||
+          ['warned', 'stalled', 'blocking', 'unanswered'].includes(entry.what),
       )
       .map((entry) => ({ atMs: entry.atMs, text: `${name} ${JSON.stringify(entry)}` })),
     ...faults.map((fault) => ({ atMs: fault.fromMs, text: `${name} ${JSON.stringify(fault)}` })),

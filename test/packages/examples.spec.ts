@@ -25,6 +25,8 @@ describe('examples', () => {
     PUMPHOUSE_URL: url(),
     NAMESPACE: app.namespace,
     TOKEN: app.token,
+    PUMPHOUSE_NAMESPACE: app.namespace,
+    PUMPHOUSE_TOKEN: app.token,
     // npm asks the registry only for what it never had.
     ...{ npm_config_prefer_offline: 'true', npm_config_audit: 'false', npm_config_fund: 'false' },
     ...{ npm_config_ignore_scripts: 'true', npm_config_loglevel: 'error' },
@@ -128,7 +130,7 @@ describe('examples', () => {
       const program = code.replace('http://127.0.0.1:7777', url()).replace("'demo'", `'${app.namespace}'`);
       project.write('mailer.ts', program);
       const tarball = await pack('@pumphouse/client', project.dir);
-      const script = shell.join('').replace(' @pumphouse/client ', ` ${tarball} `);
+      const script = shell.join('').replace('../pumphouse/pumphouse-client-*.tgz', tarball);
       const output = await run('sh', ['-ec', script], project.dir, env());
       expect(output.split('\n').at(-2)).toBe('done sent to ada@example.com');
 
@@ -149,12 +151,15 @@ describe('examples', () => {
         project.write(file, code);
       }
       const tarball = await pack('@pumphouse/client', project.dir);
-      const script = codeIn('docs/tutorial.md', 'sh').join('').replace(' @pumphouse/client', ` ${tarball}`);
+      const script = codeIn('docs/tutorial.md', 'sh')
+        .join('')
+        .replace(/^npm pack .*\n.* mkdir .*\n/m, '')
+        .replace('"$REPO"/pumphouse-client-*.tgz', tarball);
       const curl = `curl() { "${process.execPath}" "${join(ROOT, 'scripts', 'setup', 'curl.mjs')}" "$@"; }\n`;
       const output = await run('sh', ['-c', curl + script], project.dir, env());
 
       expect(output).toContain(
-        'published\nreport-1: start, attempt 1\nreport-1: start, attempt 2\nreport-1: done, 512 rows\n',
+        'published\nreport-1: start, attempt 1\nreport-1: start, attempt 2\nreport-1: done, 512 rows\nexit code 0\n',
       );
       const job: unknown = JSON.parse(output.trim().split('\n').at(-1) ?? '');
       expect(job).toMatchObject({ state: 'done', attempts: 2, result: { data: { rows: 512 } } });

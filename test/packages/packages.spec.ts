@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core';
@@ -17,6 +17,10 @@ interface Manifest {
 }
 const manifestOf = (name: PackageName): Manifest =>
   JSON.parse(readFileSync(join(PACKAGES[name], 'package.json'), 'utf8')) as Manifest;
+
+it('the command can be run after each build: npx keeps a link to it', () => {
+  expect(statSync(join(PACKAGES.pumphouse, 'dist', 'cli', 'pumphouse.js')).mode & 0o111).toBe(0o111);
+});
 
 describe.each(NAMES)('the package %s', (name) => {
   let dir: string;

@@ -271,6 +271,23 @@ describe('the sender of push', () => {
       expect(body.equals(bomb)).toBe(true);
     });
 
+    it('that holds all connections does not delay the deadline of a request that waits for one', async () => {
+      server.becomes((socket) => void setTimeout(() => socket.write(OK), 600));
+      senderFor();
+      const slow = Array.from({ length: 4 }, () => send('127.0.0.1'));
+      const before = server.requests.length;
+      const late = problemOf(send('127.0.0.1', { timeoutMs: 200, body: Buffer.from('late') }));
+      const left = new AbortController();
+      const cut = problemOf(send('127.0.0.1', { signal: left.signal }));
+      left.abort();
+
+      expect([await cut, await late]).toEqual(['aborted', 'timeout']);
+      expect((await Promise.all(slow)).map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+      // Both had an error: neither is sent after it.
+      expect((await send('127.0.0.1')).status).toBe(200);
+      expect(server.requests.slice(before).filter((text) => text.includes('late'))).toEqual([]);
+    });
+
     it('that hangs can be left at once', async () => {
       server.becomes(() => undefined);
       const leaving = new AbortController();

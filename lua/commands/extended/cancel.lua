@@ -47,7 +47,7 @@ local function cancel(job)
     if job.x.cancel then -- A second call does not give more time.
       at = math.min(at, tonumber(redis.call("ZSCORE", timers, known)) or at)
     else -- A timer from before the job died and was put back.
-      free("ZREM", timers, known)
+      remove_member(timers, known)
     end
     make_extended(job)
     put(job, "cascade", cascade == "1" and "1" or job.x.cascade)

@@ -1,5 +1,5 @@
 --[[
-Change the settings of a queue, which is an extended one from then on. Servers that wait for its jobs are woken, and a timer looks at jobs that a
+Change the settings of a queue, which is an extended one once it has had any. Servers that wait for its jobs are woken, and a timer looks at jobs that a
 concurrency key holds. Queue keys are built from the prefix of meta (core/call).
 
 KEYS[1] meta         hash: the namespace's marker; its last_queue is the newest queue's number
@@ -54,12 +54,14 @@ end
 -- Write.
 redis.call("HDEL", settings, unpack(gone))
 write_new_queues()
-redis.call("HSET", queues, queue, -number)
 if #set > 0 then
+  redis.call("HSET", queues, queue, -number)
   redis.call("HSET", settings, unpack(set))
 end
-redis.call("ZADD", timers, "LT", text_of(now_floor), "K" .. number, text_of(now_floor), "Z" .. number)
-redis.call("ZADD", due, "LT", text_of(now_floor), EXTENDED_TIMERS)
+if #set > 0 or is_extended_queue[queue] then
+  redis.call("ZADD", timers, "LT", text_of(now_floor), "K" .. number, text_of(now_floor), "Z" .. number)
+  redis.call("ZADD", due, "LT", text_of(now_floor), EXTENDED_TIMERS)
+end
 if event ~= "" then -- Without a subscriber there is no stream.
   redis.pcall("XADD", events, "NOMKSTREAM", "MAXLEN", "~", max_events(), "*", "e", event, "q", queue, "i", "", "t", "", "g", "", "d", "")
 end

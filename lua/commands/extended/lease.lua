@@ -18,14 +18,15 @@ ARGV[6..] item × N   names, count, ttr_ms, waits, turns, worker
 Names are joined by commas; ttr_ms 0 = the job's own, or a minute; waits "1": to be registered if nothing is found; turns "1": one from
 each queue in turn; worker "" = without a name; only extended jobs store it.
 Returns {status, now_ms, expired, next_ms, (found, (id, value, facts) × found) × N}. Status: 0 done, 1 too late. Found -1: there may be
-more, call again. Value: header as it was before the lease, then the body. Facts: JSON {queue: place in names, from 1; ends: Unix ms; x: fields of the job's hash}.
+more, call again. Value: header as it was before the lease, then the body. Facts, each followed by a zero byte but for the last one: place of its
+queue in names, from 1; when the lease ends, Unix ms; and of the job's hash attributes, type, tags, ctype, crashes, failures, progress, since, put, tries, released.
 Cost: O(log N) per job, plus up to 500 stale entries.
 ]]
 local meta, queues, due, waiting, expiries, sending = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local clock_ms, deadline_ms, flag_ms, max_bytes, record = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5]
 
 --- @requires core/call, core/header, core/plan, queues/notify, queues/registry, queues/ready_list_reader, queues/waiters, queues/next_job
---- @requires queues/turns, jobs/deliveries, extended/jobs, extended/settings, extended/timeline, extended/moves, extended/conversion, extended/commit
+--- @requires queues/turns, jobs/deliveries, extended/jobs, extended/settings, extended/timeline, extended/moves, extended/commit
 --- @requires limits/at_lease
 --- @lazy extended/ready_entries, limits/concurrency_keys, limits/held_jobs
 
@@ -38,18 +39,16 @@ start_plan(due)
 
 local bytes, batch, batched, last_end = 0, { 0 }, 1, 0
 
--- What the worker gets beside the job's value.
-local function facts_of(job, place, ends)
-  local x = {}
-  for _, field in ipairs({ "attributes", "type", "tags", "ctype", "crashes", "failures", "progress", "since", "put", "tries" }) do
-    x[field] = job.x[field]
-  end
-  return { queue = place, ends = ends, x = x }
+-- What the worker gets beside the job's value. Nothing of it has a zero byte.
+local function facts_of(x, place, ends)
+  return text_of(place) .. "\0" .. text_of(ends) .. "\0" .. (x.attributes or "") .. "\0" .. (x.type or "") .. "\0" .. (x.tags or "") .. "\0" .. (x.ctype or "") .. "\0"
+    .. (x.crashes or "") .. "\0" .. (x.failures or "") .. "\0" .. (x.progress or "") .. "\0" .. (x.since or "") .. "\0" .. (x.put or "") .. "\0"
+    .. (x.tries or "") .. "\0" .. (x.released or "")
 end
 
 -- Leases one job, and adds it to the reply.
 local function lease_job(job, place, item, reply)
-  local value = redis.call("GET", job_key(job.id))
+  local value = job.value or redis.call("GET", job_key(job.id))
   local ttr_ms = item.ttr_ms > 0 and item.ttr_ms or own_ttr(job)
   local ends = now_ceil + ttr_ms
   if job.expires > 0 and job.expires < ends then
@@ -57,9 +56,6 @@ local function lease_job(job, place, item, reply)
   end
   leave(job)
   spend(job)
-  if settings_of(job.queue).max then -- A job that leaves a slot must be counted.
-    make_extended(job, true)
-  end
   -- A simple job has no place for it.
   local worker = is_extended(job) and item.worker ~= "" and item.worker or nil
   if worker ~= job.x.worker then
@@ -70,14 +66,15 @@ local function lease_job(job, place, item, reply)
     put(job, "leased", now_floor)
   end
   go(job, LEASED, ends)
-  log_event("leased", job, { attempt = job.attempts, worker = worker })
+  item.facts = item.facts and item.facts.attempt == job.attempts and item.facts.worker == worker and item.facts or { attempt = job.attempts, worker = worker }
+  log_event("leased", job, item.facts)
   if record ~= "" then
-    batch[batched + 1], batch[batched + 2], batched = string.sub(pack_job(job), 5, 12), job.id, batched + 2
+    batch[batched + 1], batch[batched + 2], batched = struct.pack(">HHI4", job.tries, job.attempts, job.lease), job.id, batched + 2
     last_end = math.max(last_end, ends)
   end
   local n = #reply
   item.found, bytes = item.found + 1, bytes + #value
-  reply[n + 1], reply[n + 2], reply[n + 3] = job.id, value, cjson.encode(facts_of(job, place, ends))
+  reply[n + 1], reply[n + 2], reply[n + 3] = job.id, value, facts_of(job.x, place, ends)
 end
 
 -- Leases the share of an item from one queue.
@@ -85,7 +82,7 @@ local function take_from(queue, share, item, reply)
   local number = find_queue(queue.name)
   local list, before = number and ready_list_of(number), item.found
   for _ = 1, list and math.min(share, item.count - item.found) or 0 do
-    local job = bytes < max_bytes and may_start(number) and next_live(list)
+    local job = bytes < max_bytes and may_start(number) and next_live(list, math.min(share, item.count - item.found))
     if job then
       lease_job(job, queue.place, item, reply)
     end

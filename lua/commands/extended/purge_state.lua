@@ -58,7 +58,7 @@ local function from_zset(kind)
     elseif job and kind == "z" then
       passed, matched = passed + 1, matched + (is_wanted and 1 or 0)
     else
-      free("ZREM", key, id)
+      remove_member(key, id)
     end
   end
 end
@@ -72,11 +72,11 @@ function places.r()
   table.insert(frees, 1, function()
     trim_ready_list(list)
   end)
-  local job = seen < limit and next_in_list(list)
+  local job = seen < limit and next_in_list(list, limit - seen)
   while job do
     seen = seen + 1
     purge(job)
-    job = seen < limit and next_in_list(list)
+    job = seen < limit and next_in_list(list, limit - seen)
   end
 end
 
@@ -89,7 +89,7 @@ function places.f()
   local entries = redis.call("LRANGE", key, 0, room - 1)
   free("LTRIM", key, #entries, -1)
   if #entries < room then
-    free("ZREM", queue_key("f", number), slot)
+    remove_member(queue_key("f", number), slot)
   end
   seen = seen + math.max(#entries, 1)
   for _, entry in ipairs(entries) do

@@ -38,11 +38,13 @@ end
 -- A revoked lease ends as one that its holder gives back.
 local verbs = { ack = ack, release = release, revoke = release, retry = retry, fail = fail, heartbeat = heartbeat, undo = undo }
 
--- Read.
+-- Read. Most operations of a batch have the same options, which nothing changes.
 redis.call("EXISTS", meta, due, waiting, expiries)
-local reply = { 0, now_floor, 0 }
+local reply, read = { 0, now_floor, 0 }, {}
 for i = 3, #ARGV, 5 do
-  local verb, id, lease, options = ARGV[i], ARGV[i + 1], tonumber(ARGV[i + 2]), cjson.decode(ARGV[i + 3])
+  local verb, id, lease, text = ARGV[i], ARGV[i + 1], tonumber(ARGV[i + 2]), ARGV[i + 3]
+  local options = read[text] or cjson.decode(text)
+  read[text] = options
   local job, n = job_of(id), #reply
   local code = claim_on(job, verb, lease, options)
   local at, facts = 0, ""

@@ -44,7 +44,7 @@ for i = 4, #ARGV, 3 do
   local job = job_of(id)
   if not job or job.is_gone or is_expired(job) then
     if verb == "untrack" then
-      free("ZREM", namespace_key("traces"), id)
+      remove_member(namespace_key("traces"), id)
     end
     reply[n + 1], reply[n + 2] = 0, ""
   else

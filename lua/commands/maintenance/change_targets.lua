@@ -9,6 +9,8 @@ ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
 ARGV[3] version      number of the last change that the caller knows, 0 = there was none
 ARGV[4] field        its name
 ARGV[5] value        "" = remove it
+ARGV[6] event        its name, "" = none
+ARGV[7] facts        of the event: JSON
 
 Returns {status, now_ms, version}. Status: 0 done, 1 too late. Version: number of this change; 0 = another caller was faster, and nothing has
 changed.
@@ -16,10 +18,10 @@ Cost: O(1).
 ]]
 local meta, targets = KEYS[1], KEYS[2]
 local clock_ms, deadline_ms = ARGV[1], tonumber(ARGV[2])
-local version, field, value = ARGV[3], ARGV[4], ARGV[5]
+local version, field, value, event, facts = ARGV[3], ARGV[4], ARGV[5], ARGV[6], ARGV[7]
 
 --- @adds
---- @requires core/call
+--- @requires core/call, jobs/events
 
 use_namespace(meta)
 if start_clock(clock_ms, deadline_ms) then
@@ -30,6 +32,9 @@ redis.call("EXISTS", meta, targets)
 if (redis.call("HGET", targets, "v") or "0") ~= version then
   return { 0, now_floor, 0 }
 end
+if event ~= "" then
+  emit(event, "", "", facts)
+end
 if value == "" then
   redis.call("HDEL", targets, field)
 else
@@ -38,4 +43,5 @@ end
 -- Not from 1: servers must not take a namespace that was purged and made anew for the one that they know.
 local next_version = math.max(tonumber(version) + 1, now_floor)
 redis.call("HSET", targets, "v", next_version)
+write_events()
 return { 0, now_floor, next_version }

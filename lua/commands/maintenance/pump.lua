@@ -41,12 +41,13 @@ local function plan_move(kind, number, name, id, value)
   local is_its_own = at == number and state == (kind == "s" and SCHEDULED or LEASED)
   local is_free = is_its_own and kind == "l" and free_retries < MAX_FREE_RETRIES and is_undelivered(sending, id, value)
   local what = kind == "s" and "ready" or "timed_out"
-  if not is_its_own or expires > 0 and expires <= now_floor then
+  local has_ended = expires > 0 and expires <= now_floor
+  if not is_its_own or has_ended and not (kind == "l" and has_lease_settings(number)) then
     counts.expired, what = counts.expired + 1, is_its_own and "expired"
     if is_its_own then
       mark_for_deletion(expired_keys, id, flags)
     end
-  elseif kind == "l" and not is_free and is_for_extended(number, api) then
+  elseif kind == "l" and (has_lease_settings(number) or not is_free and api == NATIVE_API) then
     plan_hand_over(id, value, number, name)
     what = nil
   elseif kind == "l" and tries == 0 and not is_free then

@@ -84,6 +84,10 @@ end
 -- A time as text with all its digits. Each is made once: it costs as much as half a command.
 local texts = {}
 function text_of(ms)
-  texts[ms] = texts[ms] or string.format("%.0f", ms)
-  return texts[ms]
+  local text = texts[ms]
+  if not text then
+    text = string.format("%.0f", ms)
+    texts[ms] = text
+  end
+  return text
 end

@@ -56,7 +56,7 @@ end
 
 -- A job's header without its body; nil if there is no such job.
 function read_job(id)
-  local value = redis.call("GETRANGE", job_key(id), 0, HEADER_BYTES - 1)
+  local value = redis.call("GETRANGE", job_key(id), "0", "23")
   if value == "" then
     assert_slot_stable(id)
     return nil
@@ -66,7 +66,7 @@ end
 
 -- Changes the header in place, and never copies the body.
 function write_job(id, job)
-  redis.call("SETRANGE", job_key(id), 0, pack_job(job))
+  redis.call("SETRANGE", job_key(id), "0", pack_job(job))
 end
 
 -- Adds the keys of a job to a list of those that will be written or deleted. The script has touched them then.

@@ -1,8 +1,8 @@
 -- The plan of a script of the extended path: the script reads and collects commands, commit (extended/commit) runs them. Every key is touched before the
 -- first write, and what frees memory goes first: so a slot that is moving, or a full Redis, ends the script before it has written, or not at all.
 --- @requires core/call
---- @exports due_key, start_plan, key_list, touch, is_planned, free, write, frees, early_steps, steps, lasts, write_early, first_timer
---- @exports set_timer, run_all
+--- @exports due_key, start_plan, key_list, touch, free, write, frees, early_steps, steps, lasts, write_early, add_member, is_planned
+--- @exports add_earliest, remove_member, delete_key, first_timer, set_timer, run_all
 
 -- due: key of the zset of due times. While a slot moves to another node, an index that this script empties counts as moved for the rest of the script:
 -- what was taken out of it could not be written elsewhere. A key that never exists makes Redis answer TRYAGAIN before the first write until the whole
@@ -14,10 +14,11 @@ end
 
 -- The keys that were touched. Commit touches them all in Redis.
 key_list = {}
-local seen_keys = {}
+local seen_keys, keys_seen = {}, 0
 function touch(key)
   if not seen_keys[key] then
-    seen_keys[key], key_list[#key_list + 1] = true, key
+    keys_seen = keys_seen + 1
+    seen_keys[key], key_list[keys_seen] = true, key
   end
   return key
 end
@@ -25,43 +26,12 @@ end
 -- Commands, or functions, in the order in which they run: what frees memory, early_steps before jobs get their new places, steps, and lasts after all.
 frees, early_steps, steps, lasts = {}, {}, {}, {}
 
--- Members that this script is going to add to sorted sets: key -> member -> its command. A batch may move one job several times. What frees
--- runs first, so a member that leaves again must not be added afterwards.
-local planned = {}
-function is_planned(key, member)
-  return planned[key] and planned[key][member]
-end
-
-local function cancel_planned(key, member)
-  local step = planned[key][member]
-  if step then
-    planned[key][member] = nil
-    for i = #step, 3, -1 do
-      step[i] = nil
-    end
-    step[1] = "EXISTS"
-  end
-end
-
 function free(command, key, ...)
-  local step = { command, touch(key), ... }
-  frees[#frees + 1] = step
-  if command == "ZREM" and planned[key] then
-    for i = 3, #step do
-      cancel_planned(key, step[i])
-    end
-  end
-  return step
+  frees[#frees + 1] = { command, touch(key), ... }
 end
 
 function write(command, key, ...)
-  local step = { command, touch(key), ... }
-  steps[#steps + 1] = step
-  if command == "ZADD" and step[4] then
-    local members = planned[key] or {}
-    planned[key], members[step[#step]] = members, step
-  end
-  return step
+  steps[#steps + 1] = { command, touch(key), ... }
 end
 
 -- After what frees memory, before jobs get their new places.
@@ -69,19 +39,105 @@ function write_early(command, key, ...)
   early_steps[#early_steps + 1] = { command, touch(key), ... }
 end
 
+-- Members of sorted sets, and keys that are deleted: a command for each set, however many jobs a batch has. A list has what follows the key in the
+-- command; places: a member -> where it stands.
+local function list_of(lists, commands, command, key)
+  local list = lists[key]
+  if not list then
+    list = { command = command, key = key and touch(key), places = {}, size = 0 }
+    lists[key or command], commands[#commands + 1] = list, list
+  end
+  return list
+end
+
+-- score: as text.
+local additions = {}
+function add_member(key, score, member)
+  local list = additions[key] or list_of(additions, steps, "ZADD", key)
+  local at = list.places[member]
+  if not at then
+    at = list.size + 2
+    list.places[member], list[at], list.size = at, member, at
+  end
+  list[at - 1] = score
+  return list
+end
+
+function is_planned(key, member)
+  return additions[key] and additions[key].places[member]
+end
+
+-- The same, unless the member has a lower score. at: Unix ms.
+local earliest = {}
+function add_earliest(key, at, member)
+  local known = earliest[key] or {}
+  if not known[member] or at < known[member] or not is_planned(key, member) then
+    earliest[key], known[member] = known, at
+    add_member(key, text_of(at), member).option = "LT"
+  end
+end
+
+local function cancel_addition(list, member)
+  local at, last = list.places[member], list.size
+  if at then
+    list[at - 1], list[at], list.places[list[last]] = list[last - 1], list[last], at
+    list.size, list.places[member] = last - 2, nil
+  end
+end
+
+-- A batch may move one job several times. What frees runs first, so a member that leaves again must not be added afterwards.
+local removals = {}
+function remove_member(key, member)
+  local list, added = removals[key] or list_of(removals, frees, "ZREM", key), additions[key]
+  if not list.places[member] then
+    local at = list.size + 1
+    list.places[member], list[at], list.size = true, member, at
+  end
+  if added then
+    cancel_addition(added, member)
+  end
+end
+
+local deletions = {}
+function delete_key(key)
+  local list = deletions.DEL or list_of(deletions, frees, "DEL")
+  local at = list.size + 1
+  list[at], list.size = touch(key), at
+end
+
 -- The earliest timer that was set.
 first_timer = math.huge
 
--- Sets a timer (commands/extended/run_timers). at: Unix ms.
+-- Sets a timer (commands/extended/run_timers), unless it is set for sooner. at: Unix ms.
+local timers
 function set_timer(what, at)
-  write("ZADD", namespace_key("timers"), "LT", text_of(at), what)
+  timers = timers or namespace_key("timers")
+  add_earliest(timers, at, what)
   first_timer = math.min(first_timer, at)
+end
+
+-- Members of one command, at most: Lua passes no more than some 8,000 values to a function.
+local MOST_MEMBERS = 1000
+local function run_list(list)
+  local call = redis.call
+  for first = 1, list.size, MOST_MEMBERS do
+    local last = math.min(first + MOST_MEMBERS - 1, list.size)
+    if list.option then
+      call(list.command, list.key, list.option, unpack(list, first, last))
+    elseif list.key then
+      call(list.command, list.key, unpack(list, first, last))
+    else
+      call(list.command, unpack(list, first, last))
+    end
+  end
 end
 
 function run_all(commands)
   for _, command in ipairs(commands) do
     if type(command) == "function" then
       command()
+    elseif command.size then
+      run_list(command)
     else
       redis.call(unpack(command))
     end

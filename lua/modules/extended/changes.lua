@@ -13,10 +13,10 @@ local function alter(job, wish, bytes)
   if wish.ttl_ms then
     job.expires = wish.ttl_ms > 0 and now_ceil + wish.ttl_ms or 0
     if job.expires > 0 then
-      write("ZADD", namespace_key("expiring"), text_of(job.expires), job.id)
+      add_member(namespace_key("expiring"), text_of(job.expires), job.id)
       set_timer("E", job.expires)
     else
-      free("ZREM", namespace_key("expiring"), job.id)
+      remove_member(namespace_key("expiring"), job.id)
     end
   end
   if wish.tags then
@@ -72,7 +72,7 @@ local function keep_order(job, priority, stays, slot)
   elseif job.x.place and priority ~= job.priority then
     put(job, "place", text_of(tonumber(job.x.place) + (priority - job.priority) * 2 ^ 45))
     if job.state == HELD then
-      write("ZADD", concurrency_key_of(job).held_key, job.x.place, job.id)
+      add_member(concurrency_key_of(job).held_key, job.x.place, job.id)
     end
   end
   if slot then

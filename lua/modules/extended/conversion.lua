@@ -22,7 +22,9 @@ function make_extended(job, has_left)
     return
   end
   local kind = not has_left and SIMPLE_INDEX[job.state]
-  local at = kind and redis.call("ZSCORE", queue_key(kind, job.queue), job.id)
+  local key = kind and queue_key(kind, job.queue)
+  -- This script may have planned another place for it.
+  local at = kind and (is_planned(key, job.id) and job.at or redis.call("ZSCORE", key, job.id))
   if at then
     leave(job)
   end
@@ -35,7 +37,7 @@ function make_extended(job, has_left)
   put(job, "put", job.x.put or publish_time_of_lease(job))
   put(job, "tries", total_tries(job))
   if job.expires > 0 and job.state ~= DEAD then
-    write("ZADD", namespace_key("expiring"), text_of(job.expires), job.id)
+    add_member(namespace_key("expiring"), text_of(job.expires), job.id)
     set_timer("E", job.expires)
   end
 end

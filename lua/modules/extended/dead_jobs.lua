@@ -26,7 +26,7 @@ function respawn(job, asked)
   job.free_retries, job.lease, job.expires = 0, job.lease + 1, asked.ttl_ms > 0 and now_ceil + asked.ttl_ms or 0
   job.tries = math.max(tonumber(asked.tries) or is_new and first_tries or job.tries, 1)
   job.attempts = is_new and 0 or job.attempts
-  for _, field in ipairs(is_extended(job) and { "fgroup", "fmessage", "fat", "fworker", "ended", "worker", "progress", "cancel", "due" } or {}) do
+  for _, field in ipairs(is_extended(job) and { "fgroup", "fmessage", "fat", "fworker", "ended", "worker", "progress", "cancel", "due", "released" } or {}) do
     put(job, field, nil)
   end
   if is_extended(job) and is_new then
@@ -42,7 +42,7 @@ function respawn(job, asked)
     end
   end
   if is_extended(job) and job.expires > 0 then
-    write("ZADD", namespace_key("expiring"), text_of(job.expires), job.id)
+    add_member(namespace_key("expiring"), text_of(job.expires), job.id)
     set_timer("E", job.expires)
   end
   go(job, READY)

@@ -52,7 +52,9 @@ end
 
 -- All dependencies are met: nothing of them is left behind.
 function forget_needs(job)
-  free("DEL", needs_key(job.id), named_key("f", job.id), named_key("m", job.id))
+  delete_key(needs_key(job.id))
+  delete_key(named_key("f", job.id))
+  delete_key(named_key("m", job.id))
   put(job, "waits", nil)
 end
 

@@ -11,11 +11,14 @@ function kind_of(job)
 end
 
 -- The index by tag, type, group or worker.
+local index_keys = { t = {}, y = {}, F = {}, w = {} }
 function index_key(kind, name)
-  return namespace_key(kind .. ":" .. name)
+  local keys = index_keys[kind]
+  keys[name] = keys[name] or namespace_key(kind .. ":" .. name)
+  return keys[name]
 end
 
-local recounted, said = {}, { ZADD = {}, ZREM = {} }
+local recounted = {}
 local function recount(key, counts, name)
   recounted[key] = touch(namespace_key(counts))
   lasts[#lasts + 1] = function()
@@ -24,25 +27,22 @@ local function recount(key, counts, name)
   end
 end
 
--- One command for each index: a job may have dozens of tags, and a batch dozens of jobs. free and write return the command, so that more members may
--- be added.
-local function command_to(command, plan, kind, name, counts)
+-- The key of an index whose size changes. counts: the zset of the sizes, by name, if there is one.
+local function changed_index(kind, name, counts)
   local key = index_key(kind, name)
   if counts and not recounted[key] then
     recount(key, counts, name)
   end
-  said[command][key] = said[command][key] or plan(command, key)
-  return said[command][key]
+  return key
 end
 
--- was, is: its names in the indexes of a kind before and after; at: its score; counts: the zset of the sizes, by name.
+-- was, is: its names in the indexes of a kind before and after; at: its score.
 local function keep_index(kind, job, was, is, at, counts)
   if was and was ~= is then
-    table.insert(command_to("ZREM", free, kind, was, counts), job.id)
+    remove_member(changed_index(kind, was, counts), job.id)
   end
   if is and was ~= is then
-    local call = command_to("ZADD", write, kind, is, counts)
-    call[#call + 1], call[#call + 2] = type(at) == "string" and at or text_of(at or now_floor), job.id
+    add_member(changed_index(kind, is, counts), type(at) == "string" and at or text_of(at or now_floor), job.id)
   end
 end
 
@@ -50,10 +50,10 @@ end
 -- it goes elsewhere.
 local function update_worker(job, was, worker)
   if was.worker and (was.worker ~= worker or was.state ~= job.state and not job.is_stalled) then
-    free("ZREM", index_key("w", was.worker), job.id)
+    remove_member(index_key("w", was.worker), job.id)
   end
   if worker and job.state == LEASED and job.at then
-    write("ZADD", index_key("w", worker), text_of(job.at), job.id)
+    add_member(index_key("w", worker), text_of(job.at), job.id)
   end
 end
 
@@ -61,23 +61,27 @@ end
 TRACE_AGE_MS = 86400000
 local function update_tracked(job, was, tracked)
   if was.tracked and not tracked and job.is_gone then
-    write("ZADD", namespace_key("traces"), text_of(now_floor), job.id)
+    add_member(namespace_key("traces"), text_of(now_floor), job.id)
     set_timer("T", now_floor + TRACE_AGE_MS)
   end
   if was.tracked and not tracked then
-    free("ZREM", namespace_key("tracked"), job.id)
+    remove_member(namespace_key("tracked"), job.id)
   elseif tracked and not was.tracked then
-    free("ZREM", namespace_key("traces"), job.id)
-    write("ZADD", namespace_key("tracked"), tracked, job.id)
+    remove_member(namespace_key("traces"), job.id)
+    add_member(namespace_key("tracked"), tracked, job.id)
   end
 end
 
+-- Jobs of a batch have the same tags more often than not: each text is read once.
+local NO_TAGS, sets = {}, {}
 local function set_of(tags)
-  local set = {}
-  for _, tag in ipairs(tags and cjson.decode(tags) or {}) do
-    set[tag] = tag
+  if tags and not sets[tags] then
+    sets[tags] = {}
+    for _, tag in ipairs(cjson.decode(tags)) do
+      sets[tags][tag] = tag
+    end
   end
-  return set
+  return tags and sets[tags] or NO_TAGS
 end
 
 -- The setting of the queue counts when a job is stored in it, moved into it, put back from the dead letter, or gets other tags. From then on the
@@ -107,16 +111,22 @@ local function update_tags(job, was, is)
   end
 end
 
--- All indexes of the jobs that this script changes.
-local NOTHING = { x = {} }
+local NOTHING = {}
+local function update_indexes_of(job)
+  local was, is = job.was or NOTHING, is_extended(job) and not job.is_gone and job.x or NOTHING
+  decide_tags(job, was, is)
+  update_tags(job, indexed_tags(was), indexed_tags(is))
+  keep_index("y", job, was.type, is.type, job.x.put)
+  keep_index("F", job, was.state == DEAD and was.fgroup, job.state == DEAD and is.fgroup, job.x.ended, "groups")
+  update_worker(job, was, is.worker)
+  update_tracked(job, was, is.tracked)
+end
+
+-- All indexes of the jobs that this script changes. A simple job is in none of them.
 function update_indexes()
   for _, job in ipairs(changed) do
-    local was, is = job.was or NOTHING.x, (is_extended(job) and not job.is_gone and job or NOTHING).x
-    decide_tags(job, was, is)
-    update_tags(job, indexed_tags(was), indexed_tags(is))
-    keep_index("y", job, was.type, is.type, job.x.put)
-    keep_index("F", job, was.state == DEAD and was.fgroup, job.state == DEAD and is.fgroup, job.x.ended, "groups")
-    update_worker(job, was, is.worker)
-    update_tracked(job, was, is.tracked)
+    if job.was or is_extended(job) then
+      update_indexes_of(job)
+    end
   end
 end

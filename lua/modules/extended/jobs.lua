@@ -13,15 +13,25 @@ end
 -- Jobs by their ids, false = there is none; and those that change, in order.
 jobs, changed = {}, {}
 
-function job_of(id)
+-- Fields of the hash. In a slot that is moving, a missing hash may be one that has not arrived (core/header).
+local function extras_of(job)
+  local all, x = redis.call("HGETALL", job.extras_key), {}
+  if #all == 0 then
+    redis.call("EXISTS", meta_key, job.extras_key)
+  end
+  for i = 1, #all, 2 do
+    x[all[i]] = all[i + 1]
+  end
+  return x
+end
+
+-- value: header and body, if they were read.
+function job_of(id, value)
   if jobs[id] == nil then
-    local job = read_job(id)
+    local job = value and unpack_job(value) or not value and read_job(id)
     if job then
-      job.id, job.x, job.news = id, {}, {}
-      local all = job.flags % 2 == HAS_EXTRAS and redis.call("EXISTS", meta_key, extras_key(id)) and redis.call("HGETALL", extras_key(id)) or {}
-      for i = 1, #all, 2 do
-        job.x[all[i]] = all[i + 1]
-      end
+      job.id, job.value, job.news, job.key, job.extras_key = id, value, {}, job_key(id), extras_key(id)
+      job.x = job.flags % 2 == HAS_EXTRAS and extras_of(job) or {}
       job.was = is_extended(job) and was_of(job)
     end
     jobs[id] = job or false
@@ -32,8 +42,7 @@ end
 function will_change(job)
   if not job.is_changed then
     job.is_changed, changed[#changed + 1] = true, job
-    touch(job_key(job.id))
-    touch(extras_key(job.id))
+    touch(job.key)
   end
   return job
 end
@@ -42,6 +51,7 @@ end
 function put(job, field, value)
   if value ~= nil or job.x[field] then
     will_change(job)
+    touch(job.extras_key)
     job.x[field], job.news[field] = value, true
   end
 end
@@ -58,7 +68,7 @@ end
 
 -- How long the body of a job is after this script, also if the script writes it.
 function body_bytes_of(job)
-  return job.body and #job.body or redis.call("STRLEN", job_key(job.id)) - HEADER_BYTES
+  return job.body and #job.body or redis.call("STRLEN", job.key) - HEADER_BYTES
 end
 
 -- is_new: not the work of the lease holder. A lease holder may act late (leases/claims), but not with work on another body.

@@ -23,7 +23,7 @@ function leave(job)
   if job.state == READY and job.is_entering then
     return -- This script made it ready: it is in no index yet.
   elseif job.state == READY and (job.priority ~= 0 or job.x.aside) then
-    free("ZREM", queue_key("p", job.queue), job.id)
+    remove_member(queue_key("p", job.queue), job.id)
     put(job, "aside", nil)
   elseif job.state == READY and not job.is_taken then
     write_early("SADD", queue_key("g", job.queue), job.id .. string.char(job.entry))
@@ -31,9 +31,18 @@ function leave(job)
     write_early("HINCRBY", queue_key("i", job.queue), "far", -1) -- Its entry in the list of a far slot means nothing from now on.
     job.entry = 1
   elseif kind then
-    free("ZREM", queue_key(kind, job.queue), job.id)
+    remove_member(queue_key(kind, job.queue), job.id)
     notify_dependents(job, job.state == DEAD and "revived")
   end
+end
+
+-- The timer of an index: a name for each kind and queue.
+local timer_names = { S = {}, L = {} }
+local function timer_of(kind, number)
+  local names = timer_names[kind]
+  local name = names[number] or kind .. number
+  names[number] = name
+  return name
 end
 
 -- To the index of a state, with its score: when it is due, when its lease ends, or since when it is there.
@@ -56,32 +65,41 @@ function go(job, state, at)
     runs(job)
   end
   local kind = kind_of(job)
-  write("ZADD", queue_key(kind, job.queue), text_of(at), job.id)
+  add_member(queue_key(kind, job.queue), text_of(at), job.id)
   if kind == "S" or kind == "L" then
-    set_timer(kind .. job.queue, at)
+    set_timer(timer_of(kind, job.queue), at)
   elseif kind ~= "d" and not is_extended(job) then
-    write("ZADD", due_key, "LT", text_of(at), job.queue)
+    add_earliest(due_key, at, job.queue)
   end
 end
 
+local FIELDS_OF_HOLDS = { "waits", "cancel", "cascade" }
 -- Frees what others wait for. outcome: the event of the end. Before, leave has taken the job out of its index.
 function release_holds(job, outcome)
   free_unique(job)
   notify_dependents(job, job.x.cascade and outcome == "cancelled" and "cascaded" or outcome)
   if job.x.waits then
-    free("DEL", needs_key(job.id), named_key("f", job.id), named_key("m", job.id))
+    delete_key(needs_key(job.id))
+    delete_key(named_key("f", job.id))
+    delete_key(named_key("m", job.id))
   end
-  for _, field in ipairs({ "waits", "cancel", "cascade" }) do
+  for _, field in ipairs(FIELDS_OF_HOLDS) do
     put(job, field, nil)
   end
   if is_extended(job) and job.expires > 0 then
-    free("ZREM", namespace_key("expiring"), job.id)
+    remove_member(namespace_key("expiring"), job.id)
   end
 end
 
 function vanish(job)
   will_change(job).is_gone = true
-  free("DEL", job_key(job.id), extras_key(job.id), needs_key(job.id))
+  delete_key(job.key)
+  if job.flags % 2 == HAS_EXTRAS then
+    delete_key(job.extras_key)
+  end
+  if is_extended(job) then
+    delete_key(needs_key(job.id))
+  end
   if job.flags >= COUNTED then
     write_early("HINCRBY", meta_key, "bytes", 0 - body_bytes_of(job)) -- Not by a minus sign: Redis rejects "-0".
   end
@@ -89,7 +107,7 @@ end
 
 -- A job that is kept after its end. Its dependents were handled when it ended.
 function vanish_kept(job)
-  free("ZREM", namespace_key("keeping"), job.id)
+  remove_member(namespace_key("keeping"), job.id)
   vanish(job)
 end
 

@@ -34,7 +34,7 @@ function new_job(options, id, body, expired)
   local lease, time_flags = first_lease(options.minted)
   local x, expires = options.x, options.ttl_ms > 0 and now_ceil + options.ttl_ms or 0
   local job = {
-    id = id, body = body, x = {}, news = {}, api = options.lmstfy and LMSTFY_API or NATIVE_API, state = READY, flags = HAS_EXTRAS + EXTENDED + time_flags + counted_flag, priority = options.priority or 0,
+    id = id, key = job_key(id), extras_key = extras_key(id), body = body, x = {}, news = {}, api = options.lmstfy and LMSTFY_API or NATIVE_API, state = READY, flags = HAS_EXTRAS + EXTENDED + time_flags + counted_flag, priority = options.priority or 0,
     tries = options.tries, attempts = 0, lease = lease, queue = number_of(options.queue), entry = 1, -- 0 is for far slots
     expires = expires, free_retries = 0,
   }
@@ -54,7 +54,7 @@ function place_new(job, options)
     write("HINCRBY", meta_key, "bytes", #job.body)
   end
   if job.expires > 0 then
-    write("ZADD", namespace_key("expiring"), text_of(job.expires), job.id)
+    add_member(namespace_key("expiring"), text_of(job.expires), job.id)
     set_timer("E", job.expires)
   end
   log_event("published", job, { queue = options.queue })

@@ -24,8 +24,8 @@ function take_place_of(job, queue)
   local waited = job.state < DONE
   if job.x.users and waited then -- Those that depended on it have gone: no job waits to be told of its end.
     put(job, "users", nil)
-    free("DEL", users_key(job.id))
-    free("DEL", named_key("v", job.id))
+    delete_key(users_key(job.id))
+    delete_key(named_key("v", job.id))
   end
   leave(job)
   if waited then

@@ -3,13 +3,37 @@
 --- @requires core/call, core/header, core/plan, queues/registry, jobs/events, extended/jobs, extended/settings
 --- @exports worker_facts, emit_event, log_event
 
+-- A fact as JSON. Jobs of a batch share most of their facts.
+local known = {}
+local function json_of(fact)
+  local json = known[fact]
+  if not json then
+    json = cjson.encode(fact)
+    known[fact] = json
+  end
+  return json
+end
+
+-- What stands in the timeline, and where. Jobs of a batch whose facts are the same table have equal entries most of the time.
+local last_facts, last_n, last_entry, last_name
+local function entry_of(what, n, facts)
+  if facts ~= last_facts or n ~= last_n then
+    local at = n == "0" and 0 or 1 + (n - 1) % (namespace_setting("max_history", 100) - 1)
+    local entry = '{"what":"' .. what .. '","at":' .. text_of(now_floor) .. ',"n":' .. n
+    for name, fact in pairs(facts) do
+      entry = entry .. ',"' .. name .. '":' .. json_of(fact)
+    end
+    last_facts, last_n, last_entry, last_name = facts, n, entry .. "}", "h" .. at
+  end
+  return last_name, last_entry
+end
+
 -- The timeline of an extended job: the first entry stays, and the newest of the others.
 local function add_to_timeline(job, what, facts)
-  local n = tonumber(job.x.hn or 0)
-  facts.what, facts.at, facts.n = what, now_floor, n
-  put(job, "h" .. (n == 0 and 0 or 1 + (n - 1) % (namespace_setting("max_history", 100) - 1)), cjson.encode(facts))
-  put(job, "hn", n + 1)
-  facts.what, facts.at, facts.n = nil, nil, nil
+  local n = job.x.hn or "0"
+  local name, entry = entry_of(what, n, facts)
+  put(job, name, entry)
+  put(job, "hn", text_of(n + 1))
 end
 
 -- Facts that name the worker of a leased job; empty if it is not leased, or if its worker gave no name.

@@ -1,21 +1,18 @@
--- Expired leases of simple jobs that only the extended path can handle (ADR 32): those of the native API, which wait for their next attempt and keep
--- their failure, and all of a queue whose settings say when or where an expired lease goes back. They become leased jobs of the extended path, and
--- its timer is set: what becomes of them is decided there (commands/extended/run_timers).
+-- Leases of simple jobs that ended, and that only the extended path can handle (ADR 32): expired leases of the native API, whose jobs wait for their next
+-- attempt and keep their failure; and all of a queue whose settings say when or where an expired lease goes back, or how many jobs may run: there a
+-- slot that gets free lets another job start. They become leased jobs of the extended path, and its timer is set: what becomes of them is decided
+-- there (commands/extended/run_timers).
 --- @requires core/call, core/header, queues/registry
---- @exports is_for_extended, plan_hand_over, write_hand_over
+--- @exports has_lease_settings, plan_hand_over, write_hand_over
 
--- Queue number -> true if its settings concern expired leases.
+-- Queue number -> true if its settings concern leases that end.
 local concerned = {}
-local function has_lease_settings(number)
+function has_lease_settings(number)
   if concerned[number] == nil then
-    local found = redis.call("HMGET", queue_key("o", number), "grace", "front")
-    concerned[number] = (found[1] or found[2]) and true or false
+    local found = redis.call("HMGET", queue_key("o", number), "grace", "front", "max")
+    concerned[number] = (found[1] or found[2] or found[3]) and true or false
   end
   return concerned[number]
-end
-
-function is_for_extended(number, api)
-  return api == NATIVE_API or has_lease_settings(number)
 end
 
 local handed = {}

@@ -4,11 +4,15 @@
 --- @requires core/call, core/header, queues/registry
 --- @exports read_idempotency_record, idempotency_entry, find_records, leave_out, write_idempotency_records
 
+local function parse(record, fingerprint)
+  local is_same = string.sub(record, 1, 16) == fingerprint
+  return { is_same = is_same, stored = is_same and string.sub(record, 17) or "" }
+end
+
 -- nil if there is none; stored is "" if the key was used for another request.
 function read_idempotency_record(digest, fingerprint)
   local record = redis.call("GET", queue_key("k", digest))
-  local is_same = record and string.sub(record, 1, 16) == fingerprint
-  return record and { is_same = is_same, stored = is_same and string.sub(record, 17) or "" } or nil
+  return record and parse(record, fingerprint) or nil
 end
 
 function idempotency_entry(state, stands_in, id)
@@ -22,22 +26,27 @@ local calls = {}
 -- key, the fingerprint of the request, 16 bytes each, how long the record lasts, 6 bytes, ms, its form. Returns the codes of the items that are not
 -- to be stored now: 5 the key has a record of the same request, 6 of another one, 9 an earlier call of the batch has the same key: call again;
 -- their number; and what the records with code 5 say.
+local BYTES = 43
 function find_records(keyed)
-  local codes, count, stored, seen, at = {}, 0, {}, {}, 1
-  while at <= #keyed do
-    local first, size, digest, fingerprint, ttl_ms, form, after = struct.unpack(">I2I2c16c16I6B", keyed, at)
-    local record, code = read_idempotency_record(digest, fingerprint), nil
-    if record then
+  local codes, count, stored, seen, keys, kind = {}, 0, {}, {}, {}, queue_key("k", "")
+  for at = 5, #keyed, BYTES do
+    keys[#keys + 1] = kind .. string.sub(keyed, at, at + 15)
+  end
+  for n, text in ipairs(redis.call("MGET", unpack(keys))) do
+    local first, size, digest, fingerprint, ttl_ms, form = struct.unpack(">I2I2c16c16I6B", keyed, (n - 1) * BYTES + 1)
+    local code
+    if text then
+      local record = parse(text, fingerprint)
       code, stored[#stored + 1] = record.is_same and "5" or "6", record.is_same and record.stored or nil
     elseif seen[digest] then
       code = "9"
     else
-      calls[#calls + 1] = { first = first, last = first + size - 1, digest = digest, fingerprint = fingerprint, ttl_ms = ttl_ms, form = form }
+      calls[#calls + 1] = { first = first, last = first + size - 1, key = keys[n], fingerprint = fingerprint, ttl_ms = text_of(ttl_ms), form = form }
     end
     for item = first, code and first + size - 1 or 0 do
       codes[item], count = code, count + 1
     end
-    seen[digest], at = true, after
+    seen[digest] = true
   end
   return codes, count, stored
 end
@@ -58,12 +67,12 @@ end
 function write_idempotency_records(codes, id_and_state)
   for _, call in ipairs(calls) do
     if codes[call.first] == "0" then
-      local entries = {}
+      local entries = { call.fingerprint }
       for item = call.first, call.last do
         local id, state = id_and_state(item)
         entries[#entries + 1] = call.form == 0 and id or idempotency_entry(state, false, id)
       end
-      redis.call("SET", queue_key("k", call.digest), call.fingerprint .. table.concat(entries), "PX", call.ttl_ms)
+      redis.call("SET", call.key, table.concat(entries), "PX", call.ttl_ms)
     end
   end
 end

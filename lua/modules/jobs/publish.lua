@@ -1,6 +1,6 @@
 -- The core of a publish. Items are options, id and body, three arguments each, from place `first` of args on. plan_publish finds those that can be stored, limits may refuse some (limits/quotas, limits/queue_settings), write_publish stores the others. Codes are a text for each
 -- item, "0" = stored.
---- @requires core/call, core/header, core/values, queues/registry, queues/ready_list, jobs/schedule, jobs/removal
+--- @requires core/call, core/header, core/values, queues/registry, queues/notify, queues/ready_list, jobs/schedule, jobs/removal
 --- @exports publish_kinds, has_extended_kinds, has_native_kinds, place_kind, plan_publish, write_publish
 
 -- Text of options -> what the jobs share that have it.
@@ -60,13 +60,22 @@ local function read_options(text, counted_flag, due, expiries)
   return kind
 end
 
+-- Queues in which a job is removed that was leased: another job may start, if there is a limit.
+local freed = {}
+local function remove_simple(id, job)
+  plan_removal(id, job.state, job.queue, job.entry, job.flags)
+  if job.state == LEASED then
+    freed[#freed + 1] = redis.call("HGET", queue_key("i", job.queue), "name")
+  end
+end
+
 -- Code 1: the id is in use. An expired job is removed; an extended one by the extended path, which a native job is left to: code 8.
 local function check_ids(args, first, codes)
   for item = 1, #codes do
     local id = args[first + item * 3 - 2]
     local present = read_job(id)
     if present and is_expired(present) and not is_extended(present) then
-      plan_removal(id, present.state, present.queue, present.entry, present.flags)
+      remove_simple(id, present)
     elseif present then
       codes[item] = is_expired(present) and publish_kinds[args[first + item * 3 - 3]].native and "8" or "1"
     end
@@ -105,7 +114,7 @@ end
 -- codes, keys, old: of plan_publish. stored_bytes: those that count for the quota.
 function write_publish(args, first, codes, keys, old, replaces, stored_bytes, due, expiries)
   if old and codes[1] == "0" then
-    plan_removal(replaces, old.state, old.queue, old.entry, old.flags)
+    remove_simple(replaces, old)
   end
   remove_planned()
   write_new_queues()
@@ -131,4 +140,7 @@ function write_publish(args, first, codes, keys, old, replaces, stored_bytes, du
     redis.call("HINCRBY", meta_key, "bytes", stored_bytes)
   end
   return_freed_bytes()
+  for _, name in ipairs(freed) do
+    notify(name)
+  end
 end

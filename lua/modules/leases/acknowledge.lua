@@ -19,6 +19,10 @@ local function result_facts(options, result)
   return { json = result, rtype = options.rtype }
 end
 
+local function fact(name, ms)
+  return ms and ',"' .. name .. '":' .. text_of(ms) or ""
+end
+
 -- The work is done. New data comes before the other bytes.
 function ack(job, options, bytes, code)
   local data = options.data_bytes and string.sub(bytes, 1, options.data_bytes)
@@ -32,7 +36,7 @@ function ack(job, options, bytes, code)
     return 6, 0, '{"refused":"' .. refusal .. '"}'
   end
   local came = tonumber(job.x.put) or publish_time(job.id, job)
-  local facts = cjson.encode({ queue = name_of(job.queue), ran_ms = ran or nil, age_ms = came and math.max(now_floor - came, 0) or nil })
+  local facts = '{"queue":"' .. name_of(job.queue) .. '"' .. fact("ran_ms", ran) .. fact("age_ms", came and math.max(now_floor - came, 0)) .. "}"
   take_in_hand(job)
   -- By force the job may be acknowledged while no worker has it.
   local worker = code ~= 3 and code ~= 5 and job.x.worker or nil

@@ -2,9 +2,13 @@
 --- @requires core/call, core/header, extended/jobs, extended/settings, extended/timeline, extended/moves, extended/conversion, leases/claims
 --- @exports release, undo, heartbeat
 
--- The worker gives the job back, or its lease is revoked.
+-- The worker gives the job back, or its lease is revoked. options.is_counted: the job remembers how often.
 function release(job, options)
   take_back(job)
+  if options.is_counted then
+    make_extended(job, true)
+    put(job, "released", (tonumber(job.x.released) or 0) + 1)
+  end
   job.tries, job.attempts, job.to_front = math.min(job.tries + 1, 65535), job.attempts - 1, true
   local at = options.delay_ms and options.delay_ms > 0 and now_ceil + options.delay_ms
   go(job, at and SCHEDULED or READY, at)

@@ -28,7 +28,7 @@ function park(job)
   end
   key.held = key.held + 1
   go(job, HELD, published_at(job)) -- lists are in this order
-  write("ZADD", key.held_key, job.x.place, job.id)
+  add_member(key.held_key, job.x.place, job.id)
   log_event("held", job)
 end
 

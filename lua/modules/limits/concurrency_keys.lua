@@ -23,7 +23,7 @@ end
 function take_slot(job, called)
   local key = concurrency_key_of(job)
   key.taken, key.called = key.taken + 1, key.called + called
-  write("ZADD", key.slots, called, job.id)
+  add_member(key.slots, called, job.id)
   put(job, "slot", called)
 end
 

@@ -10,7 +10,7 @@ local function first_held(key, count, first)
     if job and job.state == HELD and not job.is_gone and #first < count then
       first[#first + 1] = job
     elseif not job or job.state ~= HELD and not job.is_changed then
-      free("ZREM", key.held_key, id)
+      remove_member(key.held_key, id)
       key.held = key.held - 1
     end
   end

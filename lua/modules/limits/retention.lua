@@ -13,7 +13,7 @@ local kept = {}
 function keep(job, keep_ms)
   local number, at = job.queue, now_ceil + keep_ms
   put(job, "keep", text_of(keep_ms))
-  write("ZADD", namespace_key("keeping"), text_of(at), job.id)
+  add_member(namespace_key("keeping"), text_of(at), job.id)
   set_timer("Z", at)
   kept[number] = (kept[number] or redis.call("ZCARD", queue_key("z", number))) + 1
   if kept[number] > most_kept_in(number) then

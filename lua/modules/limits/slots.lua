@@ -12,10 +12,11 @@ end
 freed_keys = {}
 
 -- How many jobs of a queue run: simple and extended ones together. What this script has planned counts as done.
+local there = {}
 local moved = {}
 function running_in(number)
-  local there = redis.call("ZCARD", queue_key("l", number)) + redis.call("ZCARD", queue_key("L", number))
-  return there + (moved[number] or 0)
+  there[number] = there[number] or redis.call("ZCARD", queue_key("l", number)) + redis.call("ZCARD", queue_key("L", number))
+  return there[number] + (moved[number] or 0)
 end
 
 -- Before a job leaves its place.
@@ -28,11 +29,11 @@ function left(job)
     end
   elseif job.state == HELD then
     key.held = key.held - 1
-    free("ZREM", key.held_key, job.id)
+    remove_member(key.held_key, job.id)
   end
   if job.x.slot then
     key.taken, key.called, freed_keys[key.name] = key.taken - 1, key.called - job.x.slot, key
-    free("ZREM", key.slots, job.id)
+    remove_member(key.slots, job.id)
     put(job, "slot", nil)
   end
 end

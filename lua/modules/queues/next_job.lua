@@ -1,24 +1,25 @@
 -- Jobs of an extended queue, taken from its head: those of priorities below 0 first, then the ready list, then the rest.
---- @requires core/call, core/header, core/plan, queues/publish_order, extended/jobs, extended/moves, limits/slots, limits/at_lease
+--- @requires core/call, core/header, core/plan, queues/publish_order, queues/ready_list_reader, extended/jobs, extended/moves, limits/slots
+--- @requires limits/at_lease
 --- @exports LOOK_LIMIT, looked, next_in_list, found_expired, next_live
 
 -- How many entries this script has looked at, and how many it may.
 looked = 0
 LOOK_LIMIT = 500
 
--- The next job of the ready list; nil if there is none, or if this script has looked at enough entries.
-function next_in_list(list)
+-- The next job of the ready list; nil if there is none, or if this script has looked at enough entries. wanted: how many jobs the script may take.
+function next_in_list(list, wanted)
   while looked < LOOK_LIMIT do
-    if list.at > #list.window then
-      list.window, list.at = redis.call("LRANGE", queue_key("r", list.number), list.taken, list.taken + 31), 1
+    if list.at > list.size then
+      read_window(list, wanted)
     end
-    local entry = list.window[list.at]
+    local at = list.at
+    local entry, id, value = list.window[at], list.ids[at], list.values[at + 1]
     if not entry then
       return nil
     end
-    list.at, list.taken, looked = list.at + 1, list.taken + 1, looked + 1
-    local id = string.sub(entry, 1, -2)
-    local job = entry ~= "" and job_of(id)
+    list.at, list.taken, looked = at + 1, list.taken + 1, looked + 1
+    local job = entry ~= "" and value and job_of(id, value)
     if entry == "" then
       list.tombstones = list.tombstones + 1
     elseif not is_live_entry(job, entry, list.number) or job.is_taken then
@@ -46,12 +47,13 @@ local function is_before_list(list, head)
 end
 
 -- The next job, expired or not; nil if there is none, or if this script has looked at enough entries.
-local function next_job(list)
+local function next_job(list, wanted)
   list.skip = list.skip or 0
-  local head = redis.call("ZRANGE", touch(queue_key("p", list.number)), list.skip, list.skip, "WITHSCORES")
-  local job = not is_before_list(list, head) and next_in_list(list)
+  list.head = list.head or redis.call("ZRANGE", touch(queue_key("p", list.number)), list.skip, list.skip, "WITHSCORES")
+  local head = list.head
+  local job = not is_before_list(list, head) and next_in_list(list, wanted)
   if not job and head[1] and looked < LOOK_LIMIT then
-    looked, list.skip, job = looked + 1, list.skip + 1, job_of(head[1])
+    looked, list.skip, list.head, job = looked + 1, list.skip + 1, nil, job_of(head[1])
   end
   return job or nil
 end
@@ -63,9 +65,9 @@ found_expired = 0
 local PARKED_COST = 12
 
 -- The next job that may be leased. Those whose key has no slot are held.
-function next_live(list)
+function next_live(list, wanted)
   while true do
-    local job = next_job(list)
+    local job = next_job(list, wanted)
     if job and is_expired(job) then
       found_expired = found_expired + 1
       leave(job)

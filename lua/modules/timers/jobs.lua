@@ -70,7 +70,7 @@ function expire_jobs(_, what)
     if job and not job.is_gone and is_expired(job) then
       expire(job)
     end
-    free("ZREM", namespace_key("expiring"), id)
+    remove_member(namespace_key("expiring"), id)
   end
 end
 
@@ -81,7 +81,7 @@ local function each_due(kind, state, number, what, goes_to_front, act)
   for _, id in ipairs(due_in(key, what)) do
     local job = job_of(id)
     if not job or job.is_gone or not is_extended(job) or job.state ~= state then
-      free("ZREM", key, id)
+      remove_member(key, id)
     elseif is_expired(job) then
       expire(job)
     elseif goes_to_front(job) then
@@ -128,7 +128,7 @@ end
 function end_grace(id, what)
   local job = job_of(id)
   use_steps(1)
-  free("ZREM", timers_key, what)
+  remove_member(timers_key, what)
   if job and not job.is_gone and job.state == LEASED and job.x.cancel then
     leave(job)
     revoke(job)

@@ -4,7 +4,7 @@
 
 -- The rate of a queue allows a job.
 function start_by_rate(number, what)
-  free("ZREM", timers_key, what)
+  remove_member(timers_key, what)
   wake(tonumber(number))
 end
 
@@ -31,7 +31,7 @@ end
 
 -- A slot of a key is free, or a queue has new settings.
 function call_by_key(name, what)
-  free("ZREM", timers_key, what)
+  remove_member(timers_key, what)
   local number, digest = string.match(name, "^(%d+):?(.*)$")
   if digest == "" then
     call_by_queue(tonumber(number), what)

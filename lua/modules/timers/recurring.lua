@@ -131,7 +131,7 @@ end
 local function recur(id)
   local recurring = recurring_of(id)
   if not recurring or not recurring.next or not recurring.every or recurring.every == 0 then
-    free("ZREM", namespace_key("recurring"), id)
+    remove_member(namespace_key("recurring"), id)
     return
   end
   local before, first, every = recurring.skipped, recurring.next, recurring.every
@@ -149,7 +149,7 @@ local function recur(id)
   end
   report_skipped(id, recurring, before)
   save_recurring(id, recurring)
-  write("ZADD", namespace_key("recurring"), text_of(recurring.next), id)
+  add_member(namespace_key("recurring"), text_of(recurring.next), id)
 end
 
 function make_recurring(_, what)
@@ -168,7 +168,7 @@ local ASK_AGAIN_MS = 1000
 local function recur_by_cron(id)
   local recurring, by_cron = recurring_of(id), namespace_key("cron")
   if not recurring then
-    free("ZREM", by_cron, id)
+    remove_member(by_cron, id)
     return
   end
   local slots, before, first = recurring.slots, recurring.skipped, 1
@@ -200,11 +200,11 @@ local function recur_by_cron(id)
     wanted_slots[#wanted_slots + 1] = id
   end
   if is_stale or not slots[first] and not recurring.complete then
-    write("ZADD", by_cron, text_of(now_floor + ASK_AGAIN_MS), id)
+    add_member(by_cron, text_of(now_floor + ASK_AGAIN_MS), id)
   elseif slots[first] then
-    write("ZADD", by_cron, text_of(fire_time(id, slots[first], recurring.jitter)), id)
+    add_member(by_cron, text_of(fire_time(id, slots[first], recurring.jitter)), id)
   else
-    write("ZREM", by_cron, id)
+    remove_member(by_cron, id)
   end
 end
 

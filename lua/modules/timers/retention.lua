@@ -17,7 +17,7 @@ local function forget_aged(what)
     if job and tonumber(job.x.ended or 0) + tonumber(job.x.keep or 0) <= now_floor then
       forget(job)
     end
-    free("ZREM", namespace_key("keeping"), id)
+    remove_member(namespace_key("keeping"), id)
   end
 end
 
@@ -42,7 +42,7 @@ local function forget_too_many(what, number)
   local too_many = math.min(redis.call("ZCARD", touch(key)) - most, steps_left)
   for _, id in ipairs(too_many > 0 and first_ended(key, too_many) or {}) do
     use_steps(1)
-    free("ZREM", forget(job_of(id), number) and namespace_key("keeping") or key, id)
+    remove_member(forget(job_of(id), number) and namespace_key("keeping") or key, id)
   end
   lasts[#lasts + 1] = function()
     if redis.call("ZCARD", key) <= most then
@@ -63,9 +63,9 @@ local function forget_old(name, age_ms, what, key_of)
   local old = redis.call("ZRANGEBYSCORE", touch(key), "-inf", now_floor - age_ms, "LIMIT", 0, steps_left)
   use_steps(#old)
   for _, member in ipairs(old) do
-    free("ZREM", key, member)
+    remove_member(key, member)
     if key_of then
-      free("DEL", key_of(member))
+      delete_key(key_of(member))
     end
   end
   lasts[#lasts + 1] = function()

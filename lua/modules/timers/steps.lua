@@ -46,7 +46,7 @@ end
 -- A timer whose work is done is removed. One that has more to do goes behind the timers that came due meanwhile, so that it does not block them.
 function finish(what, is_done)
   if is_done then
-    free("ZREM", timers_key, what)
+    remove_member(timers_key, what)
   else
     write("ZADD", timers_key, text_of(now_floor), what)
   end

@@ -110,14 +110,16 @@ export class HttpDriver implements JobDriver {
   }
 
   async ack(acks: readonly Ack[]): Promise<readonly AckStatus[]> {
-    const { results } = await this.api.json<{ results: { status: string }[] }>({
+    const { text, attempt } = await this.api.call({
       method: 'POST',
       path: 'acks',
       body: `{"acks":[${acks.map(ackJson).join(',')}]}`,
       isRepeatable: true,
       limits: LEASE_LIMITS,
     });
-    return results.map(({ status }) => status);
+    const { results } = parseAnswer(text) as { results: { status: string }[] };
+    // An earlier attempt, whose answer was lost, has acknowledged what is gone now.
+    return results.map(({ status }) => (status === 'not_found' && attempt > 1 ? 'acked' : status));
   }
 
   release(lease: LeaseRef, { delayMs }: { readonly delayMs?: number | undefined }): Promise<void> {

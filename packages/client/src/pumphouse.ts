@@ -45,9 +45,12 @@ export class Pumphouse extends Producer {
   private readonly api: ApiClient;
   private readonly url: URL;
 
+  /** @throws {TypeError} an option is missing, or is no URL, namespace or token */
   constructor(options: PumphouseOptions) {
     const { namespace, token, retry, transport = usualTransport } = options;
-    const url = new URL(options.url);
+    const url = urlOf(options.url);
+    checkText('namespace', namespace);
+    checkText('token', token);
     const api = new ApiClient({
       url,
       namespace,
@@ -84,4 +87,23 @@ export class Pumphouse extends Producer {
   close(): void {
     this.api.close();
   }
+}
+
+function urlOf(given: string | URL): URL {
+  const url = URL.canParse(String(given)) ? new URL(given) : null;
+  if (url?.protocol === 'http:' || url?.protocol === 'https:') return url;
+  const is = given ? 'is invalid' : 'is missing';
+  throw new TypeError(`new Pumphouse: url ${is}; it must be like http://127.0.0.1:7777`);
+}
+
+/** Most often a variable of the environment that is not set. No message shows a value: it may be a secret. */
+function checkText(option: string, value: unknown): void {
+  if (typeof value !== 'string' || !/^[!-~]+$/.test(value))
+    throw new TypeError(`new Pumphouse: ${option} ${problemOf(value)}`);
+}
+
+function problemOf(value: unknown): string {
+  return value === undefined || value === ''
+    ? 'is missing'
+    : 'is invalid: it must be of visible ASCII characters';
 }

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { BuiltServer } from '../../../test/support/built-server.js';
 import { waitFor } from '../../../test/support/redis.js';
-import { Pumphouse, type WorkerOptions } from '../src/node.js';
+import { type LeasedJob, Pumphouse, type WorkerOptions } from '../src/node.js';
 import { app, client, fresh, proxy, useServer } from './fixture.js';
 import type { Fault } from './faulty-proxy.js';
 
@@ -35,6 +35,14 @@ async function start(queue: string, options: Partial<WorkerOptions> = {}): Promi
   return { child, lines, ended };
 }
 
+/** The next job of a queue, for another worker; it may take its time. */
+async function leaseNext(queue: string): Promise<LeasedJob | undefined> {
+  const { signal } = new AbortController();
+  const request = { queues: [queue], count: 1, waitMs: 10_000, ttrMs: 60_000, signal };
+  const [job] = await client.driver.lease(request);
+  return job;
+}
+
 describe('a worker process', () => {
   it.each(['SIGTERM', 'SIGINT'] as const)(
     'ends its job at %s, with heartbeats, and exits with 0',
@@ -42,7 +50,7 @@ describe('a worker process', () => {
       const queue = fresh();
       const { id } = await client.publish({ queue, type: 'takes', data: 1_500, retentionMs: 60_000 });
       const { child, lines, ended } = await start(queue, { ttrMs: 600 });
-      await waitFor(() => lines.includes('begun 1'));
+      await waitFor(() => lines.includes('begun 1'), 10_000);
       child.kill(signal);
       expect(await ended).toEqual([0, null]);
       // On a busy machine the process may stand still for a moment, and say so.
@@ -81,35 +89,55 @@ describe('a worker process', () => {
     });
   });
 
-  it('that was stopped for longer than its lease acknowledges nothing, and the next worker keeps the job', async () => {
+  it.each([
+    ['takes', 'acknowledges nothing'],
+    ['breaks', 'gives nothing back'],
+  ])(
+    'that was stopped for longer than its lease: a job that %s; it %s, and the next worker keeps the job',
+    async (type) => {
+      const queue = fresh();
+      const { id } = await client.publish({ queue, type, data: 500, retentionMs: 60_000 });
+      // One job at a time: no lease request is open while it runs.
+      const { child, lines } = await start(queue, { ttrMs: 400, concurrency: 1 });
+      await waitFor(() => lines.includes('begun 1'), 10_000);
+      child.kill('SIGSTOP');
+      const job = await leaseNext(queue);
+      expect(job).toMatchObject({ id, attempts: 2, crashes: 1 });
+      proxy.seen.length = 0;
+      child.kill('SIGCONT');
+      await waitFor(() => lines.some((line) => line.startsWith('aborted')), 5_000);
+      await waitFor(() => lines.includes('ended'), 5_000);
+      await sleep(200);
+      const about = proxy.seen.filter(({ path, body }) => path.includes(id) || body.includes(id));
+      expect(about.map(({ path }) => path).filter((path) => !path.endsWith('/heartbeat'))).toEqual([]);
+      expect((await client.jobs.get(id)).state).toBe('leased');
+      expect(await client.driver.ack([{ id, queue, lease: job!.lease }])).toEqual(['acked']);
+    },
+  );
+
+  it('that was stopped between the end of a handler and its ack sends none, and tells of the lost lease', async () => {
     const queue = fresh();
-    const { id } = await client.publish({ queue, type: 'takes', data: 500, retentionMs: 60_000 });
-    // One job at a time: no lease request is open while it runs.
-    const { child, lines } = await start(queue, { ttrMs: 400, concurrency: 1 });
-    await waitFor(() => lines.includes('begun 1'));
-    child.kill('SIGSTOP');
-    const signal = new AbortController().signal;
-    const [job] = await client.driver.lease({
-      queues: [queue],
-      count: 1,
-      waitMs: 10_000,
-      ttrMs: 60_000,
-      signal,
-    });
-    expect(job).toMatchObject({ id, attempts: 2, crashes: 1 });
-    proxy.seen.length = 0;
+    // While it runs, acks wait for others.
+    await client.publish({ queue, type: 'takes', data: 60_000, ttlMs: 120_000 });
+    const { child, lines } = await start(queue, { ttrMs: 400, concurrency: 2, shutdownGraceMs: 0 });
+    await waitFor(() => lines.includes('begun 1'), 10_000);
+    const { id } = await client.publish({ queue, type: 'stops', retentionMs: 60_000 });
+    await waitFor(() => lines.includes('stops'), 10_000);
+    const { signal } = new AbortController();
+    const request = { queues: [queue], count: 2, waitMs: 1_000, ttrMs: 60_000, signal };
+    const leased = await waitFor(
+      async () => (await client.driver.lease(request)).find((job) => job.id === id),
+      10_000,
+    );
+    expect(proxy.of('/acks')).toEqual([]);
     child.kill('SIGCONT');
-    await waitFor(() => lines.some((line) => line.startsWith('aborted')), 5_000);
-    await waitFor(() => lines.includes('ended'), 5_000);
+    await waitFor(() =>
+      lines.some((line) => line.startsWith('warn the lease of a job') && line.endsWith(id)),
+    );
+    await waitFor(() => lines.includes('stops aborted'), 10_000);
     await sleep(200);
-    expect(
-      proxy
-        .of('/acks')
-        .filter(({ body }) => body.includes(id))
-        .map(({ body }) => body),
-    ).toEqual([]);
-    expect((await client.jobs.get(id)).state).toBe('leased');
-    expect(await client.driver.ack([{ id, queue, lease: job!.lease }])).toEqual(['acked']);
+    expect(proxy.of('/acks')).toEqual([]);
+    expect(await client.driver.ack([{ id, queue, lease: leased.lease }])).toEqual(['acked']);
   });
 
   it('that was stopped while an answer was on its way begins no handler under a lease that is lost by then', async () => {
@@ -119,15 +147,8 @@ describe('a worker process', () => {
     await sleep(100);
     child.kill('SIGSTOP');
     const { id } = await client.publish({ queue, type: 'takes', data: 10 });
-    const signal = new AbortController().signal;
     await waitFor(async () => (await client.jobs.get(id)).crashes === 1, 10_000);
-    const [job] = await client.driver.lease({
-      queues: [queue],
-      count: 1,
-      waitMs: 10_000,
-      ttrMs: 60_000,
-      signal,
-    });
+    const job = await leaseNext(queue);
     expect(job).toMatchObject({ id, attempts: 2 });
     child.kill('SIGCONT');
     await waitFor(() => proxy.of('/heartbeat').length > 0, 5_000);

@@ -4,6 +4,7 @@ import {
   defineJob,
   isPumphouseError,
   type PlacedEvent,
+  Pumphouse,
   PumphouseError,
   type StandardSchema,
 } from '../src/node.js';
@@ -36,6 +37,25 @@ const refused = (promise: Promise<unknown>): Promise<PumphouseError> =>
       throw error;
     },
   );
+
+describe('a client', () => {
+  const right = { url: 'http://127.0.0.1:7777', namespace: 'demo', token: 'a-token' };
+
+  it.each<[object, string]>([
+    [{ url: undefined }, 'url is missing'],
+    [{ url: 'localhost:7777' }, 'url is invalid'],
+    [{ namespace: undefined }, 'namespace is missing'],
+    [{ token: undefined }, 'token is missing'],
+    [{ token: '' }, 'token is missing'],
+    [{ token: 'hush…' }, 'token is invalid'],
+    [{ token: 17 }, 'token is invalid'],
+  ])('with %j is refused by name, and without the value', (options, message) => {
+    const make = (): unknown => new Pumphouse({ ...right, ...options });
+    expect(make).toThrow(TypeError);
+    expect(make).toThrow(message);
+    expect(make).not.toThrow(/hush|17/);
+  });
+});
 
 describe('publish', () => {
   it('stores a job with all of its options', async () => {

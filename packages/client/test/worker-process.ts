@@ -3,27 +3,41 @@
  * type of the job; each line that it prints is a step.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Pumphouse, type WorkerOptions } from '../src/node.js';
+import { type Handler, Pumphouse, type WorkerOptions } from '../src/node.js';
 
 const [url = '', namespace = '', token = '', queue = '', options = '{}'] = process.argv.slice(2);
 const print = (text: string): void => void process.stdout.write(`${text}\n`);
 
 const worker = new Pumphouse({ url, namespace, token }).worker({
   queues: [queue],
-  logger: { warn: (message) => print(`warn ${message}`), error: (message) => print(`error ${message}`) },
+  logger: {
+    warn: (message, { id = '' }) => print(`warn ${message} ${String(id)}`),
+    error: (message) => print(`error ${message}`),
+  },
   ...(JSON.parse(options) as Partial<WorkerOptions>),
 });
-worker.handle('takes', async ({ data, attempts }, { signal }) => {
+const take: Handler = async ({ data, attempts }, { signal }) => {
   print(`begun ${attempts}`);
   signal.addEventListener('abort', () => print(`aborted ${(signal.reason as { code: string }).code}`));
   await sleep(data as number);
   print('ended');
   return 'result';
+};
+worker.handle('takes', take);
+worker.handle('breaks', async (job, context) => {
+  await take(job, context);
+  throw new Error('it breaks at its end');
 });
 worker.handle('blocks', ({ data }) => {
   print('blocks');
   const endMs = performance.now() + (data as number);
   while (performance.now() < endMs);
+});
+worker.handle('stops', (_job, { signal }) => {
+  signal.addEventListener('abort', () => print('stops aborted'));
+  print('stops');
+  // Behind the end of this handler, and before its ack is sent.
+  setTimeout(() => process.kill(process.pid, 'SIGSTOP'), 1);
 });
 worker.handle('ignores', async () => {
   print('begun');

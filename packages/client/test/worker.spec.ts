@@ -331,7 +331,7 @@ describe('acks', () => {
 
   it('are sent again after a lost answer, a reset and 503; those that are done by then count as done', async () => {
     const queue = fresh();
-    await client.publishMany([{ queue }, { queue }]);
+    await client.publishMany([{ queue }, { queue, retentionMs: 60_000 }]);
     proxy.next('/acks', 'lose', { status: 503 }, 'drop');
     const { worker, log } = workerOf(queue, { through: faulty });
     worker.handle(plain(queue), () => undefined);
@@ -339,6 +339,26 @@ describe('acks', () => {
     await waitFor(() => proxy.of('/acks').length === 4 && worker.heldCount === 0, 5_000);
     expect(log).toEqual([]);
     expect(await counts(queue)).toMatchObject({ ready: 0, leased: 0, scheduled: 0 });
+  });
+
+  it('of jobs that are gone, or have another lease by now, are told, each for itself', async () => {
+    const queue = fresh();
+    const [gone, released] = await client.publishMany([{ queue }, { queue }, { queue }]);
+    const { worker, log } = workerOf(queue);
+    const release = deferred();
+    let begun = 0;
+    worker.handle(plain(queue), async ({ id, lease }) => {
+      if (++begun === 3) release.resolve();
+      await release.promise;
+      if (id === gone!.id) await client.driver.ack([{ id, queue, lease }]);
+      if (id === released!.id) await client.driver.release({ id, queue, lease }, { delayMs: 60_000 });
+    });
+    void worker.run();
+    await waitFor(() => begun === 3 && worker.heldCount === 0);
+    expect(log.map(({ message, details }) => [details['id'], message]).sort()).toEqual([
+      [gone!.id, expect.stringContaining('gone before it was settled')],
+      [released!.id, expect.stringContaining('lost before it was settled')],
+    ]);
   });
 
   it.each(['release', 'retry', 'fail'])(
@@ -554,9 +574,9 @@ describe('heartbeats', () => {
   it('that are lost are sent again soon, and the lease is kept', async () => {
     const queue = fresh();
     const { id } = await client.publish({ queue, retentionMs: 60_000 });
-    const { worker } = workerOf(queue, { through: faulty, ttrMs: 900 });
+    const { worker } = workerOf(queue, { through: faulty, ttrMs: 1_500 });
     worker.handle(plain(queue), async (_job, { signal }) => {
-      await sleep(2_500);
+      await sleep(3_500);
       return signal.aborted;
     });
     let lost = 0;
@@ -568,9 +588,13 @@ describe('heartbeats', () => {
     expect(await client.jobs.get(id)).toMatchObject({ attempts: 1, result: { data: false } });
   });
 
-  it.each(['lease_lost by a revoke', 'job_not_found after it was deleted'])(
-    'abort the signal: %s; nothing is sent for the job any more',
-    async (how) => {
+  it.each([
+    ['lease_lost by a revoke', 'returns'],
+    ['lease_lost by a revoke', 'throws'],
+    ['job_not_found after it was deleted', 'returns'],
+  ])(
+    'abort the signal: %s; nothing is sent for the job any more when its handler %s',
+    async (how, ending) => {
       const queue = fresh();
       const { worker } = workerOf(queue, { through: faulty, ttrMs: 600, concurrency: 1 });
       const seen = deferred<string>();
@@ -578,6 +602,7 @@ describe('heartbeats', () => {
       worker.handle(plain(queue), async (_job, { signal }) => {
         if (calls++ > 0) return;
         seen.resolve(await aborted(signal));
+        if (ending === 'throws') throw new Error('the lease is lost');
       });
       const { id } = await client.publish({ queue });
       void worker.run();

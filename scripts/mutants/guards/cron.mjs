@@ -51,7 +51,7 @@ export const CRON_GUARDS = [
   {
     name: 'cron: an ended schedule leaves the index',
     file: TIMER,
-    from: '    write("ZREM", by_cron, id)\n',
+    from: '  else\n    remove_member(by_cron, id)\n',
     to: '',
     spec: CRON,
     test: 'begins at its start, and ends',

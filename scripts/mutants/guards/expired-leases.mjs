@@ -8,17 +8,17 @@ const SPEC = 'test/engine/expired-leases.spec.ts';
 export const EXPIRED_LEASES = [
   {
     name: 'expired lease: a native job waits by its policy',
-    file: 'lua/modules/jobs/hand_over.lua',
-    from: 'return api == NATIVE_API or has_lease_settings(number)',
-    to: 'return has_lease_settings(number)',
+    file: 'lua/commands/maintenance/pump.lua',
+    from: '(has_lease_settings(number) or not is_free and api == NATIVE_API)',
+    to: 'has_lease_settings(number)',
     spec: SPEC,
     test: 'of a native job without options waits by the default policy',
   },
   {
     name: 'expired lease: a simple job follows the settings of its queue',
-    file: 'lua/modules/jobs/hand_over.lua',
-    from: 'return api == NATIVE_API or has_lease_settings(number)',
-    to: 'return api == NATIVE_API',
+    file: 'lua/commands/maintenance/pump.lua',
+    from: '(has_lease_settings(number) or not is_free and api == NATIVE_API)',
+    to: 'not is_free and api == NATIVE_API',
     spec: SPEC,
     test: 'a job of lmstfy’s API waits so long',
   },

@@ -144,8 +144,8 @@ export const LINES = [
   {
     name: 'expiry is looked at when a job is moved',
     file: 'lua/commands/maintenance/pump.lua',
-    from: ' or expires > 0 and expires <= now_floor then',
-    to: ' then',
+    from: 'local has_ended = expires > 0 and expires <= now_floor',
+    to: 'local has_ended = false',
     spec: ENGINE,
     test: 'drops an expired job wherever it is',
   },

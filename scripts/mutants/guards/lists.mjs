@@ -20,8 +20,8 @@ export const LIST_GUARDS = [
   {
     name: 'list: a job that is gone is in no index',
     file: 'lua/modules/extended/indexes.lua',
-    from: 'is_extended(job) and not job.is_gone and job or NOTHING',
-    to: 'is_extended(job) and job or NOTHING',
+    from: 'is_extended(job) and not job.is_gone and job.x or NOTHING',
+    to: 'is_extended(job) and job.x or NOTHING',
     spec: INDEXES,
     test: 'keeps every index true',
   },

@@ -37,7 +37,7 @@ interface Measured {
 /** `pumphouse bench` */
 export function benchCommand(open: OpenSession): Command {
   return new Command('bench')
-    .description('put a quick load on a server, to size it: publish jobs, lease and acknowledge them')
+    .description('size a server by a quick load: publish, lease and acknowledge jobs')
     .option('--jobs <n>', 'how many jobs', positiveNumber, DEFAULT_JOBS)
     .option('--clients <n>', 'calls at the same time', positiveNumber, DEFAULT_CLIENTS)
     .option('--size <bytes>', 'of the data of a job', positiveNumber, DEFAULT_BYTES)

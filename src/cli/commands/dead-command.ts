@@ -136,7 +136,7 @@ function selectionOf(options: SelectionOptions, command: Command): DeadSelection
 
 function respawnCommand(open: OpenSession): Command {
   return withRespawn(
-    withSelection(new Command('respawn').description('put dead jobs back into their queues, as new')),
+    withSelection(new Command('respawn').description('respawn dead jobs in their queues, as new')),
   ).action(async (options: SelectionOptions, command: Command) => {
     const selection = { ...selectionOf(options, command), ...respawnOf(options) };
     const session = open(command);
@@ -150,7 +150,7 @@ function moveCommand(open: OpenSession): Command {
   return withRespawn(
     withSelection(
       new Command('move')
-        .description('put dead jobs into another queue, as new')
+        .description('respawn dead jobs in another queue, as new')
         .argument('<queue>', 'the other queue'),
     ),
   ).action(async (toQueue: string, options: SelectionOptions, command: Command) => {
@@ -164,9 +164,9 @@ function moveCommand(open: OpenSession): Command {
 
 function withRespawn(command: Command): Command {
   return command
-    .option('--tries <n>', 'give each so many tries', positiveNumber)
-    .option('--keep-tries', 'leave each the tries that it had left')
-    .option('--ttl <time>', 'how long each may exist from now on', duration);
+    .option('--tries <n>', 'tries of each', positiveNumber)
+    .option('--keep-tries', 'each keeps the tries that it has left')
+    .option('--ttl <time>', 'time to live of each, from now on', duration);
 }
 
 function respawnOf({ tries, keepTries, ttl }: SelectionOptions): Omit<RespawnOptions, keyof DeadSelection> {

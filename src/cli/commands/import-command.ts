@@ -31,9 +31,7 @@ interface ImportModule {
 /** `pumphouse import-lmstfy` */
 export function importCommand(output: Output): Command {
   return new Command('import-lmstfy')
-    .description(
-      "bring the tokens, limits and jobs of a lmstfy server over: from its Redis, straight to a pool's",
-    )
+    .description('import the tokens, limits and jobs of a lmstfy server from its Redis')
     .requiredOption('--from <url>', "lmstfy's Redis: redis://[user:password@]host[:port][/db]", redisUrl)
     .option('--tokens-from <url>', 'the Redis of its tokens (AdminRedis), if it is another', redisUrl)
     .option('--from-pool <name>', 'name of the pool in its configuration', 'default')
@@ -41,11 +39,11 @@ export function importCommand(output: Output): Command {
     .option('--pool <name>', 'the pool that takes the jobs', 'default')
     .option('--to <url>', "a Redis for the pool in place of the configuration's", redisUrl)
     .option('--namespace <name...>', 'only these namespaces')
-    .option('--drain', 'take each job out of lmstfy when it is stored here; without it, jobs are copied')
+    .option('--drain', 'delete each job in lmstfy once it is stored here; without it, jobs are copied')
     .option('--follow', 'go on until SIGINT or SIGTERM, while the lmstfy server runs; with --drain')
     .option(
       '--lmstfy-stopped',
-      'lmstfy and its workers have stopped: take the jobs that its workers hold, too',
+      'lmstfy and its workers have stopped: also import the jobs that its workers have leased',
     )
     .option('--dry-run', 'count what there is, and change nothing')
     .option('--json', 'print the counts as JSON')
@@ -57,7 +55,7 @@ Examples:
   pumphouse import-lmstfy --from redis://10.0.0.9:6379 -c /etc/pumphouse.toml --drain --follow
   pumphouse import-lmstfy --from redis://10.0.0.9:6379 -c /etc/pumphouse.toml --drain --lmstfy-stopped
 
-Broken off at any moment, it goes on where it was when it is started again. docs/how-to/from-lmstfy.md tells the whole way.`,
+It may be interrupted at any moment, and continues when it is started again. docs/how-to/from-lmstfy.md has all steps.`,
     )
     .action(async (given: Given, command: Command) => {
       if (given.follow && !given.drain) command.error('error: --follow goes with --drain');

@@ -47,6 +47,7 @@ interface PublishOptions {
   readonly tag?: readonly string[];
   readonly attribute?: Readonly<Record<string, string>>;
   readonly unique?: string;
+  readonly pushUrl?: string;
   readonly idempotencyKey?: string;
   readonly lines?: boolean;
 }
@@ -59,14 +60,18 @@ function publishCommand(open: OpenSession): Command {
     .option('--id <id>', 'an id of your choice')
     .option('--type <type>', 'what kind of job it is')
     .option('--content-type <type>', 'of data that is not JSON: text/plain, image/png')
-    .option('--delay <time>', 'not ready before: 30s, 5m, 1h', duration)
-    .option('--ttl <time>', 'how long it may exist', duration)
+    .option('--delay <time>', 'delay before it is ready: 30s, 5m, 1h', duration)
+    .option('--ttl <time>', 'time to live: after it the job is removed', duration)
     .option('--tries <n>', 'how many leases are allowed', positiveNumber)
     .option('--priority <n>', '-128 to 127; lower runs sooner', integer)
     .option('--tag <tags>', 'tags, with commas between them', list)
     .option('--attribute <name=value>', 'an attribute; may be given again', pairs)
-    .option('--unique <key>', 'a unique key: while a job has it, that job is the answer')
-    .option('--idempotency-key <key>', 'the same publish with this key again stores nothing')
+    .option(
+      '--unique <key>',
+      'a unique key: while another job has it, nothing is stored, and that job is returned',
+    )
+    .option('--push-url <url>', 'the URL that it is pushed to, if the target of the queue allows its origin')
+    .option('--idempotency-key <key>', 'repeating the publish with the same key stores nothing')
     .option('--lines', 'each line of the standard input is the data of a job')
     .action(async (queue: string, data: string | undefined, options: PublishOptions, command: Command) => {
       if (
@@ -85,10 +90,11 @@ function publishCommand(open: OpenSession): Command {
 }
 
 function jobOf(queue: string, bytes: Buffer, options: PublishOptions, where: string): NewJob {
-  const { id, type, contentType, delay, ttl, tries, priority, tag, attribute, unique } = options;
+  const { id, type, contentType, delay, ttl, tries, priority, tag, attribute, unique, pushUrl } = options;
   const fields = {
     ...{ id, type, delayMs: delay, ttlMs: ttl, tries, priority, tags: tag, attributes: attribute },
     unique: unique === undefined ? undefined : { key: unique },
+    push: pushUrl === undefined ? undefined : { url: pushUrl },
   };
   const payload =
     contentType === undefined ? { json: jsonIn(bytes, where) } : { data: new Uint8Array(bytes), contentType };
@@ -148,7 +154,7 @@ async function inputOf({ input }: Session): Promise<Buffer> {
 
 function getCommand(open: OpenSession): Command {
   return new Command('get')
-    .description('show all that is known of a job')
+    .description('show a job with all its fields')
     .argument('<id>')
     .action(async (id: string, _options: object, command: Command) => {
       const { client, isJson, out } = open(command);
@@ -206,9 +212,9 @@ function jobRow({ id, queue, state, type, triesLeft, publishedAt, dueAt, tags }:
 
 function cancelCommand(open: OpenSession): Command {
   return new Command('cancel')
-    .description('end jobs before they are done; a worker that has one is asked to stop')
+    .description('cancel jobs; the worker of a leased job is notified')
     .argument('<id...>')
-    .option('--cascade', 'cancel the jobs that wait for it, too')
+    .option('--cascade', 'also cancel the jobs that depend on it')
     .action(async (ids: string[], { cascade }: { cascade?: boolean }, command: Command) => {
       const { client, isJson, out } = open(command);
       const cancelled = [];
@@ -220,7 +226,7 @@ function cancelCommand(open: OpenSession): Command {
 
 function retryCommand(open: OpenSession): Command {
   return new Command('retry')
-    .description('make dead jobs ready again, as new')
+    .description('respawn dead jobs: ready again, as new')
     .argument('<id...>')
     .action(async (ids: string[], _options: object, command: Command) => {
       const session = open(command);
@@ -275,7 +281,7 @@ function removeCommand(open: OpenSession): Command {
   return new Command('rm')
     .description('delete jobs, for good')
     .argument('<id...>')
-    .option('--force', 'also if a worker has it leased')
+    .option('--force', 'also delete jobs that are leased')
     .action(async (ids: string[], { force }: { force?: boolean }, command: Command) => {
       const { client, isJson, out } = open(command);
       for (const id of ids) await client.jobs.delete(id, force === undefined ? {} : { force });

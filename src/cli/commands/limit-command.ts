@@ -41,7 +41,7 @@ interface SetOptions {
 }
 
 function setCommand(open: OpenSession): Command {
-  return tokenCommand('set', 'set how many requests a token may make in one window; 0 = as many as it likes')
+  return tokenCommand('set', 'set how many requests a token may make in one window; 0 = no limit')
     .option('--consume <requests>', 'calls that consume: leases', wholeNumber)
     .option('--publish <requests>', 'calls that publish; a bulk counts as one', wholeNumber)
     .addOption(oldName('--read <requests>', 'consume'))
@@ -59,7 +59,7 @@ function setCommand(open: OpenSession): Command {
 }
 
 function deleteCommand(open: OpenSession): Command {
-  return tokenCommand('delete', "take a token's limit away").action(
+  return tokenCommand('delete', 'delete the limit of a token').action(
     async (namespace: string, token: string, _options: object, command: Command) => {
       const { admin, isJson, out } = open(command);
       const answer = await admin.call({ method: 'DELETE', path: limitPath(namespace, token) });

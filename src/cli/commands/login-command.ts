@@ -18,7 +18,7 @@ import {
 /** `pumphouse login` */
 export function loginCommand(output: Output): Command {
   const command = new Command('login')
-    .description('check a token, and keep it with the address of its server for the next commands')
+    .description('check a token, and store it with the address of its server for later commands')
     .addHelpText(
       'after',
       `
@@ -105,7 +105,7 @@ async function typed(err: Output['err']): Promise<string> {
 /** `pumphouse logout` */
 export function logoutCommand(output: Output): Command {
   return new Command('logout')
-    .description('delete what `login` kept')
+    .description('delete what `login` stored')
     .option('--json', 'print the answer as JSON')
     .action((_options: object, command: Command) => {
       const given = givenOptions(command);

@@ -10,7 +10,7 @@ const IN_USE = 409;
 /** `pumphouse namespace …` */
 export function namespaceCommand(open: OpenSession): Command {
   return new Command('namespace')
-    .description('take whole namespaces away')
+    .description('purge whole namespaces')
     .addCommand(purgeCommand(open))
     .addHelpText(
       'after',

@@ -17,7 +17,7 @@ export function queueCommand(open: OpenSession): Command {
     .description('list, pause, drain and purge queues, and change their settings')
     .addCommand(listCommand(open))
     .addCommand(showCommand(open))
-    .addCommand(pauseCommand(open, 'pause', 'lease no more jobs of it; publishes go on'))
+    .addCommand(pauseCommand(open, 'pause', 'stop leasing its jobs; publishing continues'))
     .addCommand(pauseCommand(open, 'resume', 'end a pause or a drain'))
     .addCommand(drainCommand(open))
     .addCommand(purgeCommand(open))
@@ -157,7 +157,7 @@ function settingOf(text: string, command: Command): [string, unknown] {
 
 function removeCommand(open: OpenSession): Command {
   return new Command('rm')
-    .description('forget empty queues and their settings; purge them before')
+    .description('delete empty queues and their settings; purge them first')
     .argument('<queue...>')
     .action(async (queues: string[], _options: object, command: Command) => {
       const { client, isJson, out } = open(command);

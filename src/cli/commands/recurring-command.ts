@@ -15,14 +15,14 @@ const HEADINGS = ['ID', 'SCHEDULE', 'QUEUE', 'STATE', 'NEXT', 'LAST', 'MADE', 'S
 /** `pumphouse recurring …` */
 export function recurringCommand(open: OpenSession): Command {
   return new Command('recurring')
-    .description('list, pause and run recurring jobs, and keep them as a file has them')
+    .description('list, pause and run recurring jobs, and apply a file of them')
     .addCommand(listCommand(open))
     .addCommand(getCommand(open))
     .addCommand(nextCommand(open))
     .addCommand(pauseCommand(open))
-    .addCommand(oneCommand(open, 'resume', 'make jobs again, from the next slot on'))
-    .addCommand(oneCommand(open, 'run', 'make a job now, outside of the schedule'))
-    .addCommand(oneCommand(open, 'rm', 'delete it; the jobs that it made stay'))
+    .addCommand(oneCommand(open, 'resume', 'create jobs again, from the next slot on'))
+    .addCommand(oneCommand(open, 'run', 'create a job now, outside of the schedule'))
+    .addCommand(oneCommand(open, 'rm', 'delete it; jobs that it created stay'))
     .addCommand(applyCommand(open))
     .addHelpText(
       'after',
@@ -78,7 +78,7 @@ function nextCommand(open: OpenSession): Command {
 
 function pauseCommand(open: OpenSession): Command {
   return new Command('pause')
-    .description('make no jobs until it is resumed')
+    .description('create no jobs until it is resumed')
     .argument('<id>')
     .option('--note <text>', 'why; shown until it is resumed')
     .action(async (id: string, { note }: { note?: string }, command: Command) => {

@@ -32,10 +32,10 @@ interface QueueStats {
 /** `pumphouse stats` */
 export function statsCommand(open: OpenSession): Command {
   return new Command('stats')
-    .description('show the jobs of each queue now, and what became of jobs on one day')
+    .description('show the jobs of each queue now, and the statistics of one day')
     .option('--queue <names>', 'only these queues', list)
     .option('--day <day>', 'a day in UTC, as 2026-11-21 (default: today)')
-    .option('--watch', 'show it again and again, until it is interrupted')
+    .option('--watch', 'refresh until it is interrupted')
     .option('--every <time>', 'with --watch: how often (default: 2s)', duration)
     .action(async (options: StatsOptions, command: Command) => {
       const session = open(command);

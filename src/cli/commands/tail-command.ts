@@ -24,8 +24,8 @@ export function tailCommand(open: OpenSession): Command {
     .option('--job <ids>', 'of these jobs', list)
     .option('--type <types>', 'of jobs of these types', list)
     .option('--tag <tags>', 'of jobs with these tags', list)
-    .option('--after <place>', 'go on behind this event (`place` in the JSON); left out: from now on')
-    .option('--count <n>', 'end after so many', positiveNumber)
+    .option('--after <place>', 'continue after this event (`place` in the JSON); default: from now on')
+    .option('--count <n>', 'stop after this number of events', positiveNumber)
     .addHelpText('after', '\nExample:\n  pumphouse tail --queue mail --event died,failed --json')
     .action(async (options: TailOptions, command: Command) => {
       const { client, isJson, out, err } = open(command);

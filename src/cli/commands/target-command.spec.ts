@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { Pumphouse } from '@pumphouse/client';
 import { TestApp } from '../../../test/support/app.js';
 import { Cli } from '../../../test/support/cli.js';
+import { waitFor } from '../../../test/support/redis.js';
 
 describe('pumphouse target', () => {
   let app: TestApp;
@@ -13,6 +14,7 @@ describe('pumphouse target', () => {
   let receiver: Server;
   let hook: string;
   let status = 200;
+  const paths: string[] = [];
 
   beforeAll(async () => {
     app = await TestApp.start({
@@ -25,6 +27,7 @@ describe('pumphouse target', () => {
     client = new Pumphouse({ url, namespace, token });
     receiver = createServer((request, response) => {
       request.resume();
+      paths.push(request.url ?? '');
       response.writeHead(status).end('\u001b[2Jowned');
     });
     await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
@@ -46,6 +49,13 @@ describe('pumphouse target', () => {
     expect(JSON.parse(made.out)).toMatchObject({
       ...{ name: 'billing', url: hook, timeoutMs: 5_000, onStatus: { '404': 'fail' } },
       ...{ headerNames: ['authorization', 'x-shop'], secret: expect.stringMatching(/^whsec_/) as string },
+    });
+    const origins = 'https://ada.example,https://ben.example';
+    const later = await cli.call(
+      ...['target', 'set', 'billing', '--origins', origins, '--body', 'job', '--json'],
+    );
+    expect(JSON.parse(later.out)).toMatchObject({
+      ...{ origins: origins.split(','), body: 'job', ack: 'response', originBreakers: [] },
     });
     const changed = await cli.call('target', 'set', 'billing', '--request-timeout', '6s');
     expect(changed.out).toMatch(/^timeoutMs +6000$/m);
@@ -79,6 +89,16 @@ describe('pumphouse target', () => {
     expect(JSON.parse(failed.out)).toMatchObject({ status: 500, action: 'retry' });
     await cli.call('target', 'set', 'tested', 'http://127.0.0.1:1024/none');
     expect((await cli.call('target', 'test', 'tested')).err).toMatch(/^pumphouse: no answer: connect: /);
+  });
+
+  it('sends a job to a URL of its own', async () => {
+    status = 200;
+    await cli.call('target', 'set', 'shops', hook, '--origins', new URL(hook).origin);
+    await cli.call('queue', 'set', 'orders', 'push={"target":"shops"}');
+    const url = new URL('/orders/17', hook).href;
+    expect((await cli.call('job', 'publish', 'orders', '{}', '--push-url', url)).code).toBe(0);
+    await waitFor(() => paths.includes('/orders/17'), 5_000);
+    await cli.call('queue', 'set', 'orders', 'push=null');
   });
 
   it('rotates, pauses, resumes and removes', async () => {

@@ -2,7 +2,7 @@ import { isPumphouseError, type Target, type TargetAction, type TargetFields } f
 import { Command, Option } from 'commander';
 import { Refused } from '../admin-client.js';
 import { showAll } from '../list.js';
-import { duration, headers, known, pairs } from '../parse.js';
+import { duration, headers, known, list, pairs } from '../parse.js';
 import { cell, fieldLines, json, printable } from '../print.js';
 import { type OpenSession, secretOf, type Session } from '../session.js';
 
@@ -18,8 +18,8 @@ export function targetCommand(open: OpenSession): Command {
     .addCommand(setCommand(open))
     .addCommand(testCommand(open))
     .addCommand(rotateCommand(open))
-    .addCommand(pauseCommand(open, 'pause', 'send it no more jobs; requests under way go on'))
-    .addCommand(pauseCommand(open, 'resume', 'end a pause, and close the breaker'))
+    .addCommand(pauseCommand(open, 'pause', 'stop sending jobs to it; running requests continue'))
+    .addCommand(pauseCommand(open, 'resume', 'resume it, and close its circuit breaker'))
     .addCommand(removeCommand(open))
     .addHelpText(
       'after',
@@ -67,6 +67,8 @@ interface SetOptions {
   readonly method?: 'POST' | 'PUT' | 'PATCH';
   readonly requestTimeout?: number;
   readonly body?: 'raw' | 'job';
+  readonly ack?: 'response' | 'later';
+  readonly origins?: readonly string[];
   readonly sign?: 'standard' | 'none';
   readonly onStatus?: Readonly<Record<string, string>>;
   readonly maxRetryAfter?: number;
@@ -75,18 +77,27 @@ interface SetOptions {
 
 function setCommand(open: OpenSession): Command {
   return new Command('set')
-    .description('store a target, or change one: what is left out stays')
+    .description('create a target, or change one: omitted options keep their values')
     .argument('<name>')
-    .argument('[url]', 'where requests go; of a new target it is needed')
+    .argument('[url]', 'where requests are sent; required for a new target')
     .option('--header <header>', "'Name: value'; may be given again; replaces all headers", headers)
     .addOption(new Option('--method <method>', 'the method').choices(['POST', 'PUT', 'PATCH']))
     .option('--request-timeout <time>', 'how long a request may take: 1s to 10m', duration)
     .addOption(
       new Option('--body <kind>', 'raw: the bytes of the job; job: a JSON object').choices(['raw', 'job']),
     )
-    .addOption(new Option('--sign <how>', 'by Standard Webhooks, or not').choices(['standard', 'none']))
+    .addOption(
+      new Option('--ack <when>', 'response: a 2xx acknowledges; later: the target does it').choices([
+        'response',
+        'later',
+      ]),
+    )
+    .option('--origins <urls>', 'origins of which a job may name a URL, with commas between them', list)
+    .addOption(
+      new Option('--sign <how>', 'sign requests by Standard Webhooks, or not').choices(['standard', 'none']),
+    )
     .option('--on-status <status=action>', '404=fail, 4xx=retry; may be given again; replaces all', pairs)
-    .option('--max-retry-after <time>', 'the longest delay that a Retry-After can cause', duration)
+    .option('--max-retry-after <time>', 'the longest delay that Retry-After may ask for', duration)
     .option(
       '--secret <secret>',
       'sign with this one; @FILE reads it from a file (default: the server makes one)',
@@ -98,9 +109,10 @@ function setCommand(open: OpenSession): Command {
 }
 
 function fieldsOf(url: string | undefined, options: SetOptions): TargetFields {
-  const { header, method, requestTimeout, body, sign, onStatus, maxRetryAfter, secret } = options;
+  const { header, method, requestTimeout, body, ack, origins, sign, onStatus, maxRetryAfter, secret } =
+    options;
   return known({
-    ...{ url, method, headers: header, timeoutMs: requestTimeout, body, sign },
+    ...{ url, origins, method, headers: header, timeoutMs: requestTimeout, body, ack, sign },
     onStatus: onStatus as Readonly<Record<string, TargetAction>> | undefined,
     maxRetryAfterMs: maxRetryAfter,
     secret: secret === undefined ? undefined : secretOf(secret, 'the secret'),
@@ -139,7 +151,11 @@ function rotateCommand(open: OpenSession): Command {
   return new Command('rotate')
     .description('give a target a new secret, and print it')
     .argument('<name>')
-    .option('--keep-old <time>', 'sign with the old one too for so long (default: 1d)', duration)
+    .option(
+      '--keep-old <time>',
+      'how long requests are signed with the old secret too (default: 1d)',
+      duration,
+    )
     .option('--secret <secret>', 'this one; @FILE reads it from a file')
     .action(async (name: string, options: { keepOld?: number; secret?: string }, command: Command) => {
       const { client, isJson, out } = open(command);
@@ -165,7 +181,7 @@ function pauseCommand(open: OpenSession, what: 'pause' | 'resume', description: 
 
 function removeCommand(open: OpenSession): Command {
   return new Command('rm')
-    .description('remove a target; no queue may be pushed to it')
+    .description('delete a target to which no queue is pushed')
     .argument('<name>')
     .action(async (name: string, _options: object, command: Command) => {
       const { client, isJson, out } = open(command);

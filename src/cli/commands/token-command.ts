@@ -5,7 +5,7 @@ import type { OpenSession } from '../session.js';
 /** `pumphouse token …` */
 export function tokenCommand(open: OpenSession): Command {
   return new Command('token')
-    .description('make, list, show, replace and delete the tokens of a namespace')
+    .description('create, list, show, rotate and delete the tokens of a namespace')
     .addCommand(createCommand(open))
     .addCommand(listCommand(open))
     .addCommand(showCommand(open))
@@ -35,12 +35,12 @@ interface CreateOptions {
 
 function createCommand(open: OpenSession): Command {
   return new Command('create')
-    .description('make a token and print it')
+    .description('create a token and print it')
     .argument('<namespace>')
     .requiredOption('-d, --description <text>', 'what it is for')
-    .option('--token <text>', 'this token, of at least 20 characters, instead of one that is made up')
+    .option('--token <text>', 'this token, of at least 20 characters, instead of a generated one')
     .option('--pool <name>', 'for another pool than the default one')
-    .option('--verbs <list>', 'what it may do: publish, consume, admin, push (default: all)')
+    .option('--verbs <list>', 'its permissions: publish, consume, admin, push (default: all)')
     .option('--queues <list>', 'for these queues only; * stands for any characters (default: all)')
     .option('--expires <when>', 'after a time (90s, 12h, 30d), or at a date (2030-01-31T12:00:00Z)')
     .action(async (namespace: string, options: CreateOptions, command: Command) => {
@@ -54,14 +54,16 @@ function createCommand(open: OpenSession): Command {
 
 function listCommand(open: OpenSession): Command {
   return new Command('list')
-    .description("list a namespace's tokens, in clear")
+    .description('list the tokens of a namespace, in plain text')
     .argument('<namespace>')
     .option('--pool <name>', 'those of another pool than the default one')
     .action(async (namespace: string, { pool }: { pool?: string }, command: Command) => {
-      const { admin, isJson, out } = open(command);
+      const { admin, isJson, out, err } = open(command);
       const query = { pool, details: 'true' };
       const listed = await admin.call({ method: 'GET', path: ['token', namespace], query });
       out(isJson ? json(listed) : tokenTable(listed));
+      if (entriesOf(field(listed, 'tokens')).length > 0) return;
+      err(`There is no token. To make one: pumphouse token create ${namespace} -d "what it is for"\n`);
     });
 }
 
@@ -103,13 +105,13 @@ interface RotateOptions {
 function rotateCommand(open: OpenSession): Command {
   return new Command('rotate')
     .description(
-      'replace a token by a new one with the same description, rights and limit; prints the new one',
+      'replace a token with a new one that has the same description, permissions and limit; prints the new one',
     )
     .argument('<namespace>')
     .argument('<token>', 'with its prefix if it has one: pool:token')
-    .option('--grace <time>', 'the old one works on for so long: 90s, 15m, 1h, 2d (default: not at all)')
-    .option('--expires <when>', 'the end of the new one (default: that of the old one)')
-    .option('--token <text>', 'this new token, without a prefix, instead of one that is made up')
+    .option('--grace <time>', 'how long the old one stays valid: 90s, 15m, 1h, 2d (default: not at all)')
+    .option('--expires <when>', 'when the new one expires (default: as the old one)')
+    .option('--token <text>', 'this new token, without a prefix, instead of a generated one')
     .action(async (namespace: string, old: string, options: RotateOptions, command: Command) => {
       const { admin, isJson, out } = open(command);
       const { grace, expires, token } = options;
@@ -121,7 +123,7 @@ function rotateCommand(open: OpenSession): Command {
 
 function deleteCommand(open: OpenSession): Command {
   return new Command('delete')
-    .description('take a token away; every server refuses it within a second')
+    .description('delete a token; every server refuses it within a second')
     .argument('<namespace>')
     .argument('<token>', 'with its prefix if it has one: pool:token')
     .action(async (namespace: string, token: string, _options: object, command: Command) => {

@@ -9,9 +9,11 @@ const HEADINGS = ['ID', 'NAME', 'HOST', 'PID', 'STATE', 'JOBS', 'QUEUES', 'START
 /** `pumphouse workers …` */
 export function workersCommand(open: OpenSession): Command {
   return new Command('workers')
-    .description('list the workers of a namespace, and ask them to be quiet or to stop')
+    .description('list the workers of a namespace, quiet or stop them')
     .addCommand(listCommand(open))
-    .addCommand(askCommand(open, 'quiet', 'ask a worker to lease nothing more; what it has goes on'))
+    .addCommand(
+      askCommand(open, 'quiet', 'ask a worker to lease no more jobs; it finishes those that it has'),
+    )
     .addCommand(askCommand(open, 'stop', 'ask a worker to shut down, as SIGTERM does'))
     .addHelpText(
       'after',
@@ -20,7 +22,7 @@ Examples:
   pumphouse workers ls --namespace mail --token @token.txt
   pumphouse workers stop mailer-7f3k2q9x
 
-A worker learns what it is asked from its next heartbeat: within a third of its lease.`,
+A worker gets the request with its next heartbeat: within a third of its lease.`,
     );
 }
 

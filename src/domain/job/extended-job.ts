@@ -187,6 +187,8 @@ export interface Completion extends LeaseRef {
 /** A job that is returned without using a try; to the front of its ready list, or after `delayMs`. */
 export interface Release extends LeaseRef {
   readonly delayMs?: number;
+  /** The job remembers how often it was released so (`ExtendedFacts.released`), until it is respawned or moves on. */
+  readonly isCounted?: boolean;
 }
 
 /** Data in place of those that a job has. */

@@ -37,6 +37,13 @@ export const EVENT_NAMES = [
   'queue_deleted',
   // of a recurring job
   'recurring_skipped',
+  // of a push target
+  'target_changed',
+  'target_deleted',
+  'target_paused',
+  'target_resumed',
+  'breaker_opened',
+  'breaker_closed',
 ] as const;
 export type EventName = (typeof EVENT_NAMES)[number];
 

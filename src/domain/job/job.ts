@@ -110,6 +110,8 @@ export interface ExtendedFacts {
   /** Expired leases, and failures reported by workers. */
   readonly crashes: number;
   readonly failures: number;
+  /** Releases that were counted: `Release.isCounted`. */
+  readonly released: number;
   /** JSON, as the last lease holder left it. */
   readonly progress: string | null;
   /** How long it was ready before this lease, in milliseconds; null if unknown. */

@@ -158,6 +158,6 @@ function decodeLease(
   };
 }
 
-function parseAttributes(json: string): Record<string, string> {
+export function parseAttributes(json: string): Record<string, string> {
   return JSON.parse(json) as Record<string, string>;
 }

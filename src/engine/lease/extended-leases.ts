@@ -1,20 +1,20 @@
-import type { ExtendedFacts, LeasedJob } from '../../domain/job/job.js';
-import { expiresMsIn, leaseIn, priorityIn } from '../../redis/scripts/header.js';
+import type { LeasedJob } from '../../domain/job/job.js';
+import {
+  attemptsIn,
+  expiresMsIn,
+  HEADER_BYTES,
+  leaseIn,
+  priorityIn,
+  triesIn,
+} from '../../redis/scripts/header.js';
 import { bytesAt, integerAt, type Item, type Raw } from '../../redis/scripts/script.js';
-import { decodeJob, triesOf } from '../core/decode.js';
+import { parseAttributes, triesOf } from '../core/decode.js';
+import { decodeId } from '../core/ids.js';
 import { elapsedSince, publishedAtMs, timeOrNull } from '../core/published-at.js';
 import type { FetchRequest } from './fetch-requests.js';
 
 /** `ttrMs` value with which the job's own ttr applies, or the default of lua/commands/extended/lease.lua if it has none. */
 export const JOBS_OWN_TTR = 0;
-
-/** Details that lua/commands/extended/lease.lua returns for each leased job. */
-interface Facts {
-  /** Position of its queue in the request, from 1. */
-  readonly queue: number;
-  readonly ends: number;
-  readonly x: Readonly<Record<string, string>>;
-}
 
 /** Encodes a fetch request as an item of lua/commands/extended/lease.lua. */
 export function extendedItemOf({ request, waits }: FetchRequest): Item {
@@ -57,43 +57,41 @@ export function decodeExtendedLeases(
 function leasedOf(
   id: Buffer,
   value: Buffer,
-  factsJson: Buffer,
+  facts: Buffer,
   queues: readonly string[],
   nowMs: number,
 ): LeasedJob {
-  const { queue, ends, x } = JSON.parse(factsJson.toString()) as Facts;
-  const job = decodeJob(queues[queue - 1] ?? '', id, value, Buffer.from(x['attributes'] ?? ''), nowMs);
-  const publishedMs = Number(x['put'] ?? publishedAtMs(id, value, nowMs));
+  const texts = facts.toString().split('\0');
+  const [place, ends, attributes, type, tags, contentType, crashes, failures, progress, since, put] = texts;
+  const [tries, released] = texts.slice(11);
+  const publishedMs = put ? Number(put) : publishedAtMs(id, value, nowMs);
   const expiresMs = expiresMsIn(value);
+  const sinceMs = Number(since || put);
   return {
-    id: job.id,
-    queue: job.queue,
-    body: job.body,
-    attributes: job.attributes,
-    ttlLeftMs: job.ttlLeftMs,
+    id: decodeId(id),
+    queue: queues[Number(place) - 1] ?? '',
+    body: value.subarray(HEADER_BYTES),
+    attributes: attributes ? parseAttributes(attributes) : null,
+    ttlLeftMs: expiresMs === 0 ? 0 : Math.max(expiresMs - nowMs, 1),
     elapsedMs: elapsedSince(publishedMs, nowMs),
-    tries: Number(x['tries'] ?? triesOf(value)),
-    triesLeft: job.triesLeft - 1,
-    attempts: Math.min(job.attempts + 1, 65_535),
+    tries: tries ? Number(tries) : triesOf(value),
+    triesLeft: triesIn(value) - 1,
+    attempts: Math.min(attemptsIn(value) + 1, 65_535),
     lease: (leaseIn(value) + 1) >>> 0,
-    leaseEndsAtMs: ends,
+    leaseEndsAtMs: Number(ends),
     publishedAtMs: timeOrNull(publishedMs),
     expiresAtMs: timeOrNull(expiresMs),
     receipt: undefined,
-    extended: extendedFactsOf(value, x, nowMs),
-  };
-}
-
-function extendedFactsOf(value: Buffer, x: Readonly<Record<string, string>>, nowMs: number): ExtendedFacts {
-  const sinceMs = Number(x['since'] ?? x['put'] ?? 0);
-  return {
-    priority: priorityIn(value),
-    type: x['type'] ?? null,
-    tags: x['tags'] === undefined ? [] : (JSON.parse(x['tags']) as string[]),
-    contentType: x['ctype'] ?? null,
-    crashes: Number(x['crashes'] ?? 0),
-    failures: Number(x['failures'] ?? 0),
-    progress: x['progress'] ?? null,
-    waitedMs: sinceMs === 0 ? null : Math.max(nowMs - sinceMs, 0),
+    extended: {
+      priority: priorityIn(value),
+      type: type || null,
+      tags: tags ? (JSON.parse(tags) as string[]) : [],
+      contentType: contentType || null,
+      crashes: Number(crashes),
+      failures: Number(failures),
+      progress: progress || null,
+      released: Number(released),
+      waitedMs: sinceMs === 0 ? null : Math.max(nowMs - sinceMs, 0),
+    },
   };
 }

@@ -15,7 +15,7 @@ import { decodeExtendedLeases, extendedItemOf } from './extended-leases.js';
 import { partOf, restOf, weightOfPart } from './extended-parts.js';
 import { type FetchRequest, groupsOf, itemOf, type LeaseRequest, presentPartOf } from './fetch-requests.js';
 import type { Batch } from './delivery-log.js';
-import { LeaseDurations } from '../settle/lease-durations.js';
+import type { LeaseDurations } from '../settle/lease-durations.js';
 import { type Hand, LongPollManager } from './long-poll-manager.js';
 
 /** How long Redis remembers that a server waits for a queue, in milliseconds; the server renews it within a second. */
@@ -56,8 +56,6 @@ export class Leases {
   private readonly extendedRequests: Batcher<FetchRequest, LeasedJob[] | null>;
   /** Fetch requests and undos that Redis has not answered yet. */
   private readonly underWay = new InFlight();
-  /** Start times of leases, read when a lease ends. */
-  readonly durations = new LeaseDurations();
   private readonly offWake: () => void;
 
   constructor(
@@ -68,6 +66,8 @@ export class Leases {
     private readonly records: DeliveryLogs,
     private readonly extended: ExtendedLeasing,
     private readonly events: EventWriter,
+    /** Start times of leases, read when a lease ends. */
+    private readonly durations: LeaseDurations,
   ) {
     this.requests = new Batcher((namespace, requests) =>
       fetchForPresent(requests, NOTHING_FOUND, (present) => this.runSimple(namespace, present)),

@@ -131,7 +131,8 @@ export class QueueControls {
     const { raw } = await this.runner.run(changeQueue, namespace, args);
     const found = integerAt(raw, 3);
     if (found === FOUND.missing) throw notFound('queue', queue);
-    this.queues.add(namespace, [queue]);
+    // Without any setting a simple queue stays one.
+    if (Object.values(changes).some((value) => value !== false)) this.queues.add(namespace, [queue]);
     this.scheduleWakeup(namespace, integerAt(raw, 2));
     return found === FOUND.made;
   }

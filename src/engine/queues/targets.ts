@@ -1,5 +1,6 @@
 import { notFound, QueueError } from '../../domain/errors.js';
 import { isQueueName } from '../../domain/ids.js';
+import type { EventName } from '../../domain/job/job-event.js';
 import { MAX_LEASE_QUEUES } from '../../domain/limits.js';
 import type { RedisPool } from '../../redis/pool.js';
 import { changeTargets } from '../../redis/scripts/simple.js';
@@ -31,6 +32,15 @@ export interface TargetChange {
   readonly part: TargetPart;
   readonly name: string;
   readonly value: string | null;
+  /** What clients are told of it. */
+  readonly event?: TargetEvent;
+}
+
+/** An event about a target. */
+export interface TargetEvent {
+  readonly name: Extract<EventName, `target_${string}` | `breaker_${string}`>;
+  /** Further details, as JSON values. */
+  readonly facts: Readonly<Record<string, unknown>>;
 }
 
 /** Push targets of each namespace, and which queues are pushed to them. They are kept while the namespace has no queue. */
@@ -115,10 +125,15 @@ export class Targets {
       const stored = await this.read(namespace);
       const change = decide(stored);
       if (change === null) return stored;
-      const { part, name, value } = change;
+      const { part, name, value, event } = change;
       // Before the change, so that a target is found though this process dies; after it, in case a purge came between.
       await this.list(namespace);
-      const args = { version: stored.version, field: `${PREFIXES[part]}${name}`, value: value ?? '' };
+      const args = {
+        version: stored.version,
+        field: `${PREFIXES[part]}${name}`,
+        value: value ?? '',
+        ...eventArgs(event),
+      };
       const { version } = await this.runner.run(changeTargets, namespace, args);
       if (version === 0) continue;
       await this.list(namespace);
@@ -137,6 +152,10 @@ export class Targets {
   private keyOf(namespace: string): string {
     return this.pool.keys.namespace(namespace).targets;
   }
+}
+
+function eventArgs(event: TargetEvent | undefined): { readonly event: string; readonly facts: string } {
+  return event ? { event: event.name, facts: JSON.stringify(event.facts) } : { event: '', facts: '' };
 }
 
 /** The queues that are pushed to a target, sorted. */

@@ -10,6 +10,7 @@ import type { ExtendedLease } from '../../domain/job/job-lists.js';
 import type { EngineObserver } from '../core/observer.js';
 import { checkNumberOf, packIds } from '../publish/dependencies.js';
 import { ageOf, queueOf, ranOf, type Settled, SETTLED, type Settler, type Verb } from './settler.js';
+import type { LeaseDurations } from './lease-durations.js';
 import type { ExtendedQueues } from '../queues/extended-queues.js';
 
 /**
@@ -37,6 +38,7 @@ export class LeaseOperations {
     private readonly settling: Settler,
     private readonly observer: EngineObserver,
     private readonly queues: ExtendedQueues,
+    private readonly durations: LeaseDurations,
   ) {}
 
   /**
@@ -71,9 +73,13 @@ export class LeaseOperations {
       const next = completions[i]?.next;
       // The next step depends on a job that had failed.
       if (result === 'done' && next && one.state === 'dead') this.observer.failed(namespace, next.queue, 1);
-      const [queue, ranMs] = [queueOf(one.facts), ranOf(one.facts)];
-      if (result === 'done') this.observer.acked(namespace, queue, ageOf(one.facts) ?? null);
-      if (result === 'done' && ranMs !== undefined) this.observer.ran(namespace, queue, ranMs);
+      if (result === 'done') {
+        const queue = queueOf(one.facts);
+        this.observer.acked(namespace, queue, ageOf(one.facts) ?? null);
+        // Of a simple job only the process knows it that leased it.
+        const ranMs = ranOf(one.facts) ?? this.durations.end(completions[i]?.id ?? '', one.nowMs);
+        if (ranMs >= 0) this.observer.ran(namespace, queue, ranMs);
+      }
       if (result === 'lease_lost') this.observer.staleAck(namespace, 'refused');
       return result;
     });
@@ -129,8 +135,9 @@ export class LeaseOperations {
   }
 
   /** Returns the job without using a try: to the front of its ready list, or scheduled. @throws as `heartbeat` */
-  async release(namespace: string, { id, lease, delayMs }: Release): Promise<SettleOutcome> {
-    return settleOutcomeOf(await this.settleOne(namespace, 'release', { id, lease }, { delay_ms: delayMs }));
+  async release(namespace: string, { id, lease, delayMs, isCounted }: Release): Promise<SettleOutcome> {
+    const options = { delay_ms: delayMs, is_counted: isCounted };
+    return settleOutcomeOf(await this.settleOne(namespace, 'release', { id, lease }, options));
   }
 
   /**

@@ -3,7 +3,7 @@ import type { Failure, JobSummary } from '../../domain/job/extended-job.js';
 import { JOB_STATES } from '../../domain/job/states.js';
 import { Nullable, type Plain } from '../fields/field.js';
 import { AnyJson, JobId, Label, Labels, Moment, OneOf, Text, TextsByName, Whole } from '../fields/kinds.js';
-import { isoTime, isoTimeOrNull } from '../answer/reply.js';
+import { isoTime, isoTimeOrNull } from '../../domain/iso-time.js';
 
 /** Bound for values in answers that we do not limit. */
 export const MANY = 1_000_000_000;

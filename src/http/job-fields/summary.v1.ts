@@ -5,7 +5,7 @@ import { Nullable, Optional, type Plain } from '../fields/field.js';
 import { AnyJson, Base64, Flag, Label, Moment, Part, Parts } from '../fields/kinds.js';
 import { dataFields } from './data-answer.js';
 import { FailureAnswer, failureAnswer, JobFacts, jobFacts } from './job-facts.v1.js';
-import { isoTimeOrNull } from '../answer/reply.js';
+import { isoTimeOrNull } from '../../domain/iso-time.js';
 import { pageAnswer } from '../request/page-query.js';
 
 /* Jobs in lists of the native API. */

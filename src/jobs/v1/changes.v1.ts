@@ -1,7 +1,7 @@
 import { MAX_LOG_DATA_BYTES } from '../../domain/limits.js';
 import type { CancelledOne } from '../../engine/jobs/job-canceller.js';
 import type { JobChange } from '../../engine/jobs/job-updater.js';
-import { isoTime } from '../../http/answer/reply.js';
+import { isoTime } from '../../domain/iso-time.js';
 import { given } from '../../http/fields/given.js';
 import { Problems } from '../../http/fields/read.js';
 import type { ChangeFields } from '../dto/change.v1.js';

@@ -23,7 +23,7 @@ const SIMPLE: LeasedJob = {
   ...{ publishedAtMs: 0, expiresAtMs: null },
 };
 const FACTS = {
-  ...{ priority: 0, type: null, tags: [], contentType: null, crashes: 0, failures: 0 },
+  ...{ priority: 0, type: null, tags: [], contentType: null, crashes: 0, failures: 0, released: 0 },
   ...{ progress: null, waitedMs: null },
 };
 

@@ -4,7 +4,8 @@ import type { Plain } from '../../http/fields/field.js';
 import { failureAnswer, jobFacts } from '../../http/job-fields/job-facts.v1.js';
 import { asciiJson, jsonList } from '../../http/answer/answer.js';
 import { asciiText } from '../../http/json/json-text.js';
-import { isoTime, isoTimeOrNull, timeJson } from '../../http/answer/reply.js';
+import { isoTime, isoTimeOrNull } from '../../domain/iso-time.js';
+import { timeJson } from '../../http/answer/reply.js';
 import type { EndedAnswer, TimelineAnswer, WholeJobAnswer } from '../dto/job.v1.js';
 import { dataFields, dataJson } from '../../http/job-fields/data-answer.js';
 
@@ -16,6 +17,7 @@ const NO_EXTENDED_FACTS: ExtendedFacts = {
   contentType: null,
   crashes: 0,
   failures: 0,
+  released: 0,
   progress: null,
   waitedMs: null,
 };

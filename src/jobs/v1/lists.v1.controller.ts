@@ -11,7 +11,8 @@ import { Incoming } from '../../http/incoming.js';
 import { bodyLimit } from '../../http/request/body.js';
 import { fieldsIn } from '../../http/request/json-body.js';
 import { pageAnswer, pageOf, PageQuery } from '../../http/request/page-query.js';
-import { isoTime, reply } from '../../http/answer/reply.js';
+import { isoTime } from '../../domain/iso-time.js';
+import { reply } from '../../http/answer/reply.js';
 import { JobsPage, jobsPage } from '../../http/job-fields/summary.v1.js';
 import {
   JobsQuery,

@@ -2,7 +2,7 @@ import { BYTES, jsonOfData, PLAIN_JSON } from '../../domain/content-type.js';
 import type { LeasedJob } from '../../domain/job/job.js';
 import { dataFields } from '../../http/job-fields/data-answer.js';
 import { jsonOfTexts } from '../../http/json/json-text.js';
-import { isoTimeOrNull } from '../../http/answer/reply.js';
+import { isoTimeOrNull } from '../../domain/iso-time.js';
 import { signatureOf } from './signature.js';
 import type { Target, TargetSecrets } from '../target.js';
 

@@ -318,7 +318,7 @@ export const changeTargets = script({
   name: 'maintenance/change_targets',
   label: 'targets',
   keys: ['meta', 'targets'],
-  args: [...TIMES, 'version', 'field', 'value'],
+  args: [...TIMES, 'version', 'field', 'value', 'event', 'facts'],
   item: [],
   repeatable: false,
   reply: (raw) => {

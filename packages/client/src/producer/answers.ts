@@ -225,6 +225,8 @@ export type TargetAction = 'ack' | 'retry' | 'release' | 'fail';
 export interface TargetFields {
   /** `https://…`; `http://…` if the server has `push.allow_http`. */
   readonly url?: string;
+  /** Origins of which a job may name a URL: `https://shop.example`; none. */
+  readonly origins?: readonly string[];
   /** `POST` */
   readonly method?: 'POST' | 'PUT' | 'PATCH';
   /** Never shown again. */
@@ -233,6 +235,8 @@ export interface TargetFields {
   readonly timeoutMs?: number;
   /** `raw`: the bytes of the job. `job`: a JSON object with its fields. */
   readonly body?: 'raw' | 'job';
+  /** `response`: a 2xx acknowledges. `later`: after a 202 the target does it, by a signed URL. */
+  readonly ack?: 'response' | 'later';
   readonly sign?: 'standard' | 'none';
   /** By status (`404`) or class (`4xx`). */
   readonly onStatus?: Readonly<Record<string, TargetAction>>;
@@ -242,25 +246,31 @@ export interface TargetFields {
   readonly secret?: string;
 }
 
+export interface TargetBreaker {
+  readonly state: 'closed' | 'open' | 'half_open';
+  readonly openUntil: string | null;
+  readonly openings: number;
+}
+
 export interface Target {
   readonly name: string;
   readonly url: string;
+  readonly origins: readonly string[];
   readonly method: string;
   /** Their values are not shown. */
   readonly headerNames: readonly string[];
   readonly timeoutMs: number;
   readonly body: string;
+  readonly ack: string;
   readonly sign: string;
   readonly onStatus: Readonly<Record<string, TargetAction>>;
   readonly maxRetryAfterMs: number;
   /** The queues that are pushed to it. */
   readonly queues: readonly string[];
   /** Open: no jobs are sent until `openUntil`, because requests failed. */
-  readonly breaker: {
-    readonly state: 'closed' | 'open' | 'half_open';
-    readonly openUntil: string | null;
-    readonly openings: number;
-  };
+  readonly breaker: TargetBreaker;
+  /** Those of its origins that are open. */
+  readonly originBreakers: readonly (TargetBreaker & { readonly origin: string })[];
   readonly pausedAt: string | null;
   /** `operator`: by a call. `gone`: it answered 410. */
   readonly pauseReason: 'operator' | 'gone' | null;

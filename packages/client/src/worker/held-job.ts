@@ -19,8 +19,11 @@ export interface Progress {
 
 /** A job that this worker has leased and not settled yet. */
 export class HeldJob {
-  /** `settling`: its handler has ended; `gone`: it is not this worker's any more. */
-  state: 'waiting' | 'running' | 'settling' | 'gone' = 'waiting';
+  /**
+   * `ended`: its handler has, and nothing is sent yet; `settling`: the server is told; `gone`: it is not this worker's any
+   * more.
+   */
+  state: 'waiting' | 'running' | 'ended' | 'settling' | 'gone' = 'waiting';
   /** When the last lease or heartbeat that was answered began, on the monotonic clock. */
   confirmedMs: number;
   /** A value that is to be stored, and the calls that wait for it. */

@@ -1,6 +1,6 @@
 import type { AnyJobDefinition, JobDefinition } from '../define-job.js';
 import { validate } from '../define-job.js';
-import type { Ack, LeasedJob, WorkerDriver } from '../driver.js';
+import type { Ack, AckStatus, LeasedJob, WorkerDriver } from '../driver.js';
 import { isPumphouseError, PumphouseError } from '../errors.js';
 import { sleep } from '../transport/transport.js';
 import { AckBatcher } from './ack-batcher.js';
@@ -113,7 +113,7 @@ export class Worker {
       ttrMs: this.options.ttrMs,
       onRequest: (what) => (what === 'quiet' ? this.quiet() : void this.stop()),
     });
-    this.acks = new AckBatcher(driver, () => this.runningCount === 0);
+    this.acks = new AckBatcher(driver, this.keeper, () => this.runningCount === 0);
   }
 
   /** Sets the handler of a kind of job; as text: of a type, in whatever queue, or `*` for all others. */
@@ -286,16 +286,14 @@ export class Worker {
     }
     this.runningCount--;
     this.guard.left(registration.name);
+    if (!held.isAbandoned) held.state = 'ended';
     // First, so that an ack waits for those of handlers that begin now.
     this.startWaiting();
     // The process may have stood still: the handler's end came before the timer that would have found the lease lost.
     if (this.keeper.isDoubtful(held) && !held.isAbandoned) await this.keeper.confirm(held);
-    if (held.isAbandoned || held.isLost) {
-      if (!held.isAbandoned) this.drop(held);
-      return;
-    }
-    held.state = 'settling';
-    await this.settle(held, outcome);
+    if (held.isAbandoned) return;
+    if (held.isLost) this.warnLost(held);
+    else await this.settle(held, outcome);
     this.drop(held);
   }
 
@@ -356,24 +354,35 @@ export class Worker {
         this.driver.fail(held.job, { ...failureOf(error), group: 'invalid_output' }),
       );
     }
-    await this.settleBy(held, async () => {
-      const status = await this.acks.add(ack).catch((error: unknown) => {
-        // The result is too long, or breaks another rule of the server: the job would come again for ever.
-        if (!isPumphouseError(error) || error.retryable || error.status === 401 || error.status === 403)
-          throw error;
-        return this.driver
-          .fail(held.job, { ...failureOf(error), group: 'invalid_output' })
-          .then(() => 'acked');
-      });
+    await this.sendUntilOver(held, async () => {
+      const status = await this.acked(held, ack);
       if (status === 'lease_lost') this.warnLost(held);
-      else if (status !== 'acked' && status !== 'moved' && status !== 'not_found') {
+      else if (status === 'not_found') this.warnGone(held);
+      else if (status !== 'acked' && status !== 'moved') {
         await this.driver.fail(held.job, { group: status, message: 'the job cannot go to its next queue' });
       }
     });
   }
 
+  private async acked(held: HeldJob, ack: Ack): Promise<AckStatus> {
+    try {
+      return await this.acks.add(held, ack);
+    } catch (error) {
+      // The result is too long, or breaks another rule of the server: the job would come again for ever.
+      if (!isPumphouseError(error) || error.retryable || error.status === 401 || error.status === 403)
+        throw error;
+      await this.driver.fail(held.job, { ...failureOf(error), group: 'invalid_output' });
+      return 'acked';
+    }
+  }
+
+  private settleBy(held: HeldJob, operation: () => Promise<void>): Promise<void> {
+    held.state = 'settling';
+    return this.sendUntilOver(held, operation);
+  }
+
   /** Sends one operation, again and again until the lease would have ended. */
-  private async settleBy(held: HeldJob, operation: () => Promise<void>): Promise<void> {
+  private async sendUntilOver(held: HeldJob, operation: () => Promise<void>): Promise<void> {
     for (let pauses = 0; ; pauses++) {
       try {
         await operation();
@@ -383,7 +392,10 @@ export class Worker {
           this.warnLost(held);
           return;
         }
-        if (isPumphouseError(error, 'job_not_found')) return;
+        if (isPumphouseError(error, 'job_not_found')) {
+          this.warnGone(held);
+          return;
+        }
         const isOver =
           performance.now() - held.confirmedMs > this.options.ttrMs || this.atOnce.signal.aborted;
         if (isOver || !isPumphouseError(error) || !error.retryable) {
@@ -416,7 +428,6 @@ export class Worker {
   /** Releases a job whose handler has not begun, or is not waited for any longer. */
   private async giveBack(held: HeldJob, delayMs?: number): Promise<void> {
     held.isAbandoned = true;
-    held.state = 'settling';
     if (!held.isLost) await this.settleBy(held, () => this.driver.release(held.job, { delayMs }));
     this.drop(held);
   }
@@ -453,6 +464,13 @@ export class Worker {
 
   private warnLost({ job: { id, queue } }: HeldJob): void {
     this.logger.warn('the lease of a job was lost before it was settled; another worker may run it too', {
+      id,
+      queue,
+    });
+  }
+
+  private warnGone({ job: { id, queue } }: HeldJob): void {
+    this.logger.warn('a job was gone before it was settled: another worker has ended it, or it was deleted', {
       id,
       queue,
     });

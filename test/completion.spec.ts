@@ -1,0 +1,65 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { PROGRAM } from './support/cli.js';
+import { hasProgram, run } from './support/packed.js';
+
+/** What each shell is told to print for `pumphouse queue pu` and Tab, one candidate a line. */
+const SHELLS = {
+  bash: [
+    ...['bash', '--norc', '-c'],
+    `source <(pumphouse completion bash)
+    COMP_WORDS=(pumphouse queue pu) COMP_CWORD=2
+    _pumphouse
+    printf '%s\\n' "\${COMPREPLY[@]}"`,
+  ],
+  // Its completion runs in a line editor only: a shell at a pseudo-terminal gets the key.
+  zsh: [
+    ...['zsh', '-f', '-c'],
+    `zmodload zsh/zpty
+    zpty -b shell zsh -f -i
+    zpty -w shell 'PS1=; autoload -Uz compinit; compinit -u -D; source <(pumphouse completion zsh); echo rea""dy'
+    zpty -r shell out '*ready*'
+    zpty -w -n shell $'pumphouse queue pu\\t'
+    zpty -r shell out '*pumphouse queue purge*'
+    zpty -w -n shell $'\\x15exit\\n'
+    print purge`,
+  ],
+  fish: [
+    ...['fish', '--no-config', '-c'],
+    `pumphouse completion fish | source
+    complete -C "pumphouse queue pu"`,
+  ],
+};
+
+describe('pumphouse completion', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'pumphouse-completion-'));
+  const env = {
+    ...{ PATH: [folder, process.env['PATH']].join(delimiter), HOME: join(folder, 'home') },
+    TERM: 'dumb',
+  };
+
+  beforeAll(() => {
+    mkdirSync(env.HOME);
+    const program = join(folder, 'pumphouse');
+    writeFileSync(program, `#!/bin/sh\nexec '${process.execPath}' '${PROGRAM}' "$@"\n`, { mode: 0o755 });
+  });
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  for (const [shell, argv] of Object.entries(SHELLS)) {
+    (hasProgram(shell) ? it : it.skip)(`completes a subcommand in ${shell}`, async () => {
+      expect((await run(argv[0]!, argv.slice(1), folder, env)).trim()).toBe('purge');
+    });
+  }
+
+  it('and every other command ends in silence when its reader has gone', async () => {
+    const child = spawn(process.execPath, [PROGRAM, 'token', '--help'], { env });
+    child.stdout.destroy();
+    let printed = '';
+    child.stderr.on('data', (data: Buffer) => (printed += data.toString()));
+    const [code] = (await once(child, 'close')) as [number];
+    expect({ code, printed }).toEqual({ code: 0, printed: '' });
+  });
+});

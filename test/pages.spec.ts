@@ -1,0 +1,131 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import type { Command } from 'commander';
+import { program } from '../src/cli/program.js';
+import { loadConfig } from '../src/config/load.js';
+import { TestApp } from './support/app.js';
+
+const ROOT = join(import.meta.dirname, '..');
+const PAGES = [
+  'README.md',
+  ...['docs', 'docs/how-to'].flatMap((folder) =>
+    readdirSync(join(ROOT, folder)).flatMap((name) => (name.endsWith('.md') ? `${folder}/${name}` : [])),
+  ),
+];
+const textOf = (page: string): string => readFileSync(join(ROOT, page), 'utf8');
+
+/** Blocks of code in one language, without the indent of a list. */
+function blocksOf(page: string, language: string): string[] {
+  const fence = new RegExp(`^( *)\`\`\`${language}\\n(.*?)^ *\`\`\`$`, 'gms');
+  return [...textOf(page).matchAll(fence)].map(([, indent = '', block = '']) =>
+    block.replaceAll(new RegExp(`^${indent}`, 'gm'), ''),
+  );
+}
+
+describe('settings in the documents', () => {
+  const dir = mkdtempSync(join(tmpdir(), 'pumphouse-pages-'));
+  afterAll(() => rmSync(dir, { recursive: true, force: true }));
+  const blocks = PAGES.flatMap((page) =>
+    blocksOf(page, 'toml')
+      // Not of the server: a file of recurring jobs.
+      .filter((block) => !/^schedule = /m.test(block))
+      .map((block, i): [string, string] => [`${page}, ${String(i + 1)}`, block]),
+  );
+
+  it('are found', () => expect(blocks.length).toBeGreaterThan(8));
+
+  it.each(blocks)('%s is a configuration that is accepted', (name, block) => {
+    const file = join(dir, `${basename(name).replaceAll(/\W/g, '-')}.toml`);
+    writeFileSync(
+      file,
+      block.replaceAll(/^(\w+) = "\/.*?"/gm, (_, key: string) => `${key} = "${file}"`),
+    );
+    expect(() => loadConfig({ file, env: {} })).not.toThrow();
+  });
+});
+
+describe('commands in the documents', () => {
+  const lines = PAGES.flatMap((page) =>
+    blocksOf(page, 'sh').flatMap((block) =>
+      block
+        .replaceAll('\\\n', ' ')
+        .split('\n')
+        .flatMap((line) => /^(?:npx )?pumphouse (.*)$/.exec(line)?.[1] ?? [])
+        .map((line): [string, string] => [page, line]),
+    ),
+  );
+
+  it('are found', () => expect(lines.length).toBeGreaterThan(40));
+
+  it.each(lines)('%s: pumphouse %s', (_page, line) => {
+    expect(faultsOf(argumentsOf(line))).toEqual([]);
+  });
+
+  it('a command, an option and a number of arguments that do not exist are found', () => {
+    expect(faultsOf(['queue', 'burn'])).toEqual(['queue has no command burn']);
+    expect(faultsOf(['queue', 'ls', '--fast'])).toEqual(['no option --fast']);
+    expect(faultsOf(['queue', 'pause'])).toEqual(['0 arguments']);
+    expect(faultsOf(['queue', 'ls', 'mail'])).toEqual(['1 arguments']);
+  });
+});
+
+/** The words of a line as a shell splits it, up to a comment or a redirection. */
+function argumentsOf(line: string): string[] {
+  const args = [...line.matchAll(/'[^']*'|"[^"]*"|[^\s'"]+(?:'[^']*'|"[^"]*")?/g)].map(([arg]) => arg);
+  const end = args.findIndex((arg) => /^(#|[>|]|<(?!\w+>))/.test(arg));
+  return end < 0 ? args : args.slice(0, end);
+}
+
+/** What the program would refuse of a command line. */
+function faultsOf(args: readonly string[]): string[] {
+  let command: Command = program({ out: () => undefined, err: () => undefined });
+  const faults: string[] = [];
+  let count = 0;
+  for (let at = 0; at < args.length; at++) {
+    const arg = args[at]!;
+    // Its options are those of the server's own program.
+    if (command.name() === 'serve') return faults;
+    if (arg.startsWith('-')) {
+      const flag = arg.replace(/=.*/s, '');
+      const options = command.parent ? [...command.options, ...command.parent.options] : command.options;
+      const option = options.find(({ long, short }) => long === flag || short === flag);
+      if (!option) faults.push(`no option ${flag}`);
+      else if ((option.required || option.optional) && !arg.includes('=')) at++;
+    } else if (command.commands.length > 0) {
+      const next = command.commands.find((each) => each.name() === arg || each.aliases().includes(arg));
+      if (!next) return [`${command.name()} has no command ${arg}`];
+      command = next;
+    } else count++;
+  }
+  const { registeredArguments: all } = command;
+  const isEndless = all.some(({ variadic }) => variadic);
+  const isRight =
+    count >= all.filter(({ required }) => required).length && (isEndless || count <= all.length);
+  return isRight ? faults : [...faults, `${String(count)} arguments`];
+}
+
+describe('docs/api.md, fields of a job', () => {
+  const [, section = ''] = /^#### Fields of a job$(.*?)^#/ms.exec(textOf('docs/api.md')) ?? [];
+  const rows = [...section.matchAll(/^\| (`.*?) \| (.*?) \|/gm)].map(([, names = '', where = '']) => ({
+    names: [...names.matchAll(/`(\w+)`/g)].map(([, name]) => name!),
+    where,
+  }));
+  let schemas: Record<string, { properties: Record<string, unknown> }>;
+  beforeAll(async () => {
+    const app = await TestApp.start();
+    const { json } = await app.get('/v1/openapi.json', { token: null });
+    ({ schemas } = (json as { components: { schemas: typeof schemas } }).components);
+    await app.stop();
+  });
+
+  it.each([
+    ['lease', 'LeasedJobAnswer'],
+    ['lists', 'ListedJob'],
+    ['GET', 'WholeJobAnswer'],
+  ])('has those that %s shows, and no others', (where, schema) => {
+    const named = rows.filter((row) => row.where === 'all' || row.where.includes(where));
+    const fields = Object.keys(schemas[schema]?.properties ?? {}).sort();
+    expect(named.flatMap(({ names }) => names).sort()).toEqual(fields);
+  });
+});
