@@ -53,7 +53,6 @@ function park(space: Space, job: ModelJob, before: ModelJob | undefined): void {
 }
 
 function take(space: Space, job: ModelJob, ttrMs: number): void {
-  if (space.queue(job.queue).maxRunning < Infinity) job.isExtended = true;
   job.triesLeft--;
   job.attempts++;
   job.lease++;

@@ -154,9 +154,9 @@ function chanceOf(space: Space, { id, lease }: ModelJob): number {
  * policy allows none. If a cancel was requested, it is cancelled.
  */
 export function expireLease(space: Space, job: ModelJob): void {
-  const { leaseGraceMs, putsExpiredFirst } = space.queue(job.queue);
+  const { leaseGraceMs, putsExpiredFirst, maxRunning } = space.queue(job.queue);
   const hasPolicy = job.isNative || job.retry !== undefined;
-  job.isExtended ||= hasPolicy || leaseGraceMs > 0 || putsExpiredFirst;
+  job.isExtended ||= hasPolicy || leaseGraceMs > 0 || putsExpiredFirst || maxRunning < Infinity;
   if (job.isExtended) job.crashes++;
   const isCancelled = job.revokedAtMs > 0;
   if (job.triesLeft > 0 && hasPolicy && !isCancelled) job.group = 'lease_expired';
