@@ -15,8 +15,9 @@ export const SCRIPTS = [
     file: 'lua/commands/maintenance/pump.lua',
     from: ', namespace_key("never")',
     to: '',
-    spec: 'test/engine/cluster-move.spec.ts',
-    test: 'the pump goes through',
+    spec: MOVE,
+    test: 'pump goes through',
+    env: MOVE_WHOLE,
   },
   {
     name: 'touch first: respawn touches what it will write',
