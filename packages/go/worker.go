@@ -641,7 +641,8 @@ func (w *Worker) keepLeases() {
 			var refused *Error
 			if err != nil {
 				pause = w.options.TTR / againPart
-				if errors.As(err, &refused) && !refused.Retryable && !hasWarned {
+				// Without leases: what refuses it, a wrong token for example, refuses the first lease request too, whose error Run returns.
+				if len(w.all()) > 0 && errors.As(err, &refused) && !refused.Retryable && !hasWarned {
 					hasWarned = true
 					w.options.Logf("pumphouse: the heartbeats of this worker are refused: its leases will end: %v", err)
 				}

@@ -517,16 +517,25 @@ describe('sessions', () => {
     expect(await end.promise).toBe(false);
   });
 
-  it('whose heartbeats are refused say so once', async () => {
+  it('whose heartbeats are refused say so once, when they have leases', async () => {
     const queue = fresh();
     const refused = { status: 400, body: { code: 'invalid_argument', detail: 'no' } };
     proxy.rule = ({ path }) => (path.includes('/workers/') ? refused : 'pass');
     const { worker, log } = workerOf(queue, { through: faulty, ttrMs: 600 });
+    const end = deferred();
+    worker.handle(plain(queue), () => end.promise);
     void worker.run();
-    await waitFor(() => proxy.of('/heartbeat').length > 3);
-    expect(log.map(({ message }) => message)).toEqual([
-      'the heartbeats of this worker are refused: its leases will end',
-    ]);
+    await waitFor(() => proxy.of('/heartbeat').length > 1);
+    expect(log).toEqual([]);
+
+    await client.publish({ queue });
+    const warnings = (): string[] =>
+      log.map(({ message }) => message).filter((text) => text.includes('heartbeats'));
+    await waitFor(() => warnings().length > 0);
+    const sent = proxy.of('/heartbeat').length;
+    await waitFor(() => proxy.of('/heartbeat').length > sent + 1);
+    end.resolve();
+    expect(warnings()).toEqual(['the heartbeats of this worker are refused: its leases will end']);
   });
 });
 

@@ -153,9 +153,12 @@ export class LeaseKeeper {
     if (extended.cancelRequested) held.abort('cancelled');
   }
 
-  /** Once: a refusal that passes is not worth a line, and one that stays would fill the log. */
+  /**
+   * Once: a refusal that passes is not worth a line, and one that stays would fill the log. Not without leases: what refuses a first heartbeat, a
+   * wrong token for example, refuses the first lease request too, and `run` throws that error.
+   */
   private warnRefused(error: unknown): void {
-    if (this.hasWarned || (isPumphouseError(error) && error.retryable)) return;
+    if (this.hasWarned || this.held.size === 0 || (isPumphouseError(error) && error.retryable)) return;
     this.hasWarned = true;
     this.options.logger.error('the heartbeats of this worker are refused: its leases will end', {
       error: errorText(error),

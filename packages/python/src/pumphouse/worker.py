@@ -504,7 +504,8 @@ class Worker:
                 "POST", f"workers/{self.id}/heartbeat", body, repeatable=True, limits=limits
             )
         except PumphouseError as error:
-            if not error.retryable and not self._has_warned:
+            # Without leases: what refuses it, a wrong token for example, refuses the first lease request too, which raises.
+            if helds and not error.retryable and not self._has_warned:
                 self._has_warned = True
                 logger.error("the heartbeats of this worker are refused: its leases will end: %s", error)
             return False
