@@ -1,9 +1,10 @@
 import { type DynamicModule, Module } from '@nestjs/common';
-import { APP_FILTER } from '@nestjs/core';
+import { APP_FILTER, APP_INTERCEPTOR } from '@nestjs/core';
 import { type AppParts, CoreModule } from './core.module.js';
 import { DeadletterModule } from '../deadletter/deadletter.module.js';
 import { EventsModule } from '../events/events.module.js';
 import { ApiErrorFilter } from '../http/answer/error.filter.js';
+import { QueryInterceptor } from '../http/query.interceptor.js';
 import { HealthModule } from '../health/health.module.js';
 import { LaterModule } from '../later/later.module.js';
 import { JobsModule } from '../jobs/jobs.module.js';
@@ -38,7 +39,10 @@ export class ApiAppModule {
         PushModule,
         LaterModule,
       ],
-      providers: [{ provide: APP_FILTER, useClass: ApiErrorFilter }],
+      providers: [
+        { provide: APP_FILTER, useClass: ApiErrorFilter },
+        { provide: APP_INTERCEPTOR, useClass: QueryInterceptor },
+      ],
     };
   }
 }

@@ -1,17 +1,13 @@
-import { Controller, Get, Post, UseGuards } from '@nestjs/common';
+import { Controller, Get, HttpCode, HttpStatus, Post, UseGuards } from '@nestjs/common';
+import { BodyFields, QueryFields } from '../http/params.js';
+import type { Caller } from '../domain/caller.js';
+import { CurrentCaller } from '../auth/current-caller.js';
 import { Access } from '../auth/access.js';
 import { TokenGuard } from '../auth/token.guard.js';
-import { Config } from '../config/config.js';
 import type { DeadStep } from '../domain/job/job-lists.js';
 import { Describe } from '../http/describe.js';
-import type { RequestContext } from '../http/request/request-context.js';
-import type { FieldsClass, Plain } from '../http/fields/field.js';
-import { readQuery } from '../http/fields/read.js';
-import { Incoming } from '../http/incoming.js';
-import { bulkLimit } from '../http/request/body.js';
-import { fieldsIn } from '../http/request/json-body.js';
+import type { Plain } from '../http/fields/field.js';
 import { cursorOrNull, pageOf } from '../http/request/page-query.js';
-import { reply } from '../http/answer/reply.js';
 import { JobsPage, jobsPage } from '../http/job-fields/summary.v1.js';
 import { deadRequestOf, queryFilterOf, respawnOf } from './dead-request.js';
 import { DeadJobsService } from './dead-jobs.service.js';
@@ -26,10 +22,7 @@ const IN_STEPS =
 @Controller('v1/:namespace/dead-letter')
 @UseGuards(TokenGuard)
 export class V1DeadJobsController {
-  constructor(
-    private readonly jobs: DeadJobsService,
-    private readonly config: Config,
-  ) {}
+  constructor(private readonly jobs: DeadJobsService) {}
 
   @Get()
   @Access({ queues: 'body', verb: 'consume' })
@@ -41,13 +34,14 @@ export class V1DeadJobsController {
     answers: { 200: { about: 'A page of jobs.', of: JobsPage } },
     errors: ['queue_not_allowed', 'pool_moving'],
   })
-  async list(@Incoming() context: RequestContext): Promise<void> {
-    const { limit, cursor, order, ...filter } = readQuery(DeadQuery, context.query);
+  async list(@CurrentCaller() caller: Caller, @QueryFields() query: DeadQuery): Promise<object> {
+    const { limit, cursor, order, ...filter } = query;
     const page = { ...pageOf({ limit, cursor }), order };
-    reply(context, 200, jobsPage(await this.jobs.list(context.caller, queryFilterOf(filter), page)));
+    return jobsPage(await this.jobs.list(caller, queryFilterOf(filter), page));
   }
 
   @Post('respawn')
+  @HttpCode(HttpStatus.OK)
   @Access({ queues: 'body', verb: 'admin' })
   @Describe({
     id: 'respawnDeadJobs',
@@ -58,13 +52,15 @@ export class V1DeadJobsController {
     answers: DONE,
     errors: ['queue_not_allowed', 'pool_moving'],
   })
-  respawn(@Incoming() context: RequestContext): Promise<void> {
-    return this.act(context, RespawnFields, (fields) =>
-      this.jobs.respawn(context.caller, deadRequestOf(fields), respawnOf(fields)),
-    );
+  async respawn(
+    @CurrentCaller() caller: Caller,
+    @BodyFields() fields: RespawnFields,
+  ): Promise<Plain<DeadAnswer>> {
+    return deadAnswer(await this.jobs.respawn(caller, deadRequestOf(fields), respawnOf(fields)), fields);
   }
 
   @Post('move')
+  @HttpCode(HttpStatus.OK)
   @Access({ queues: 'body', verb: 'admin' })
   @Describe({
     id: 'moveDeadJobs',
@@ -75,13 +71,13 @@ export class V1DeadJobsController {
     answers: DONE,
     errors: ['queue_not_allowed', 'pool_moving'],
   })
-  move(@Incoming() context: RequestContext): Promise<void> {
-    return this.act(context, MoveFields, (fields) =>
-      this.jobs.respawn(context.caller, deadRequestOf(fields), respawnOf(fields, fields.to_queue)),
-    );
+  async move(@CurrentCaller() caller: Caller, @BodyFields() fields: MoveFields): Promise<Plain<DeadAnswer>> {
+    const respawn = respawnOf(fields, fields.to_queue);
+    return deadAnswer(await this.jobs.respawn(caller, deadRequestOf(fields), respawn), fields);
   }
 
   @Post('delete')
+  @HttpCode(HttpStatus.OK)
   @Access({ queues: 'body', verb: 'admin' })
   @Describe({
     id: 'deleteDeadJobs',
@@ -92,17 +88,11 @@ export class V1DeadJobsController {
     answers: DONE,
     errors: ['queue_not_allowed', 'pool_moving'],
   })
-  delete(@Incoming() context: RequestContext): Promise<void> {
-    return this.act(context, DeadFields, (fields) => this.jobs.delete(context.caller, deadRequestOf(fields)));
-  }
-
-  private async act<T extends DeadFields>(
-    context: RequestContext,
-    of: FieldsClass<T>,
-    work: (fields: T) => Promise<DeadStep>,
-  ): Promise<void> {
-    const fields = await fieldsIn(context, bulkLimit(this.config.limits), of);
-    reply(context, 200, deadAnswer(await work(fields), fields));
+  async delete(
+    @CurrentCaller() caller: Caller,
+    @BodyFields() fields: DeadFields,
+  ): Promise<Plain<DeadAnswer>> {
+    return deadAnswer(await this.jobs.delete(caller, deadRequestOf(fields)), fields);
   }
 }
 

@@ -1,9 +1,9 @@
-import { Controller, Get, UseGuards } from '@nestjs/common';
+import { Controller, Get, Res, UseGuards } from '@nestjs/common';
+import { takeOver } from '../http/request/context-of.js';
+import type { FastifyReply } from 'fastify';
 import { Access, type AccessRules } from '../auth/access.js';
 import { TokenGuard } from '../auth/token.guard.js';
 import { Describe } from '../http/describe.js';
-import type { RequestContext } from '../http/request/request-context.js';
-import { Incoming } from '../http/incoming.js';
 import { EventsQuery } from './dto.v1.js';
 import { filterOf, placeOf } from './event-filter.js';
 import { EventsService } from './events.service.js';
@@ -34,7 +34,8 @@ export class V1EventsController {
     answers: { 200: { about: 'An endless stream of events.', type: 'text/event-stream' } },
     errors: ['queue_not_allowed', 'too_many_streams', 'shutting_down', 'pool_moving'],
   })
-  stream(@Incoming() context: RequestContext): Promise<void> {
+  stream(@Res() reply: FastifyReply): Promise<void> {
+    const context = takeOver(reply);
     const filter = filterOf(context.request.url ?? '', context.caller.rights);
     const after = placeOf(context.request.headers['last-event-id']);
     return this.events.open(context, { rules: EVENTS, filter, after });

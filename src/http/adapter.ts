@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ServerConfig } from '../config/config.js';
 import type { Log } from '../domain/log.js';
 import { QueueError } from '../domain/errors.js';
-import { answer, answerNothing, asciiJson } from './answer/answer.js';
+import { answer, answerNothing } from './answer/answer.js';
 import { hasTooManyHeaders, parseQuery } from './request/head.js';
 import { expectsContinue } from './request/body.js';
 import { answerClientError } from './answer/client-error.js';
@@ -15,6 +15,7 @@ import { nextRequestId, REQUEST_ID_HEADER, type ServerContext } from './request/
 import { contextOf } from './request/context-of.js';
 import { RouteTable } from './route-table.js';
 import { WithHeaders } from './answer/with-headers.js';
+import { jsonOfTexts } from './json/json-text.js';
 
 /** The guard checks names, and the header limit bounds a list of queues: the router needs no limit. */
 const NO_PARAM_LIMIT = 1_073_741_824;
@@ -60,17 +61,22 @@ export interface AdapterParts {
 
 /**
  * Sends what handlers return with the same code as the fast path, so that both answers are identical to the byte.
- * Fastify's own code would write header names in lower case. Objects become JSON, strings are JSON already, undefined
- * is 204.
+ * Fastify's own code would write header names in lower case. Objects become JSON, strings and buffers are sent as
+ * they are, undefined is 204.
  */
 class ApiAdapter extends FastifyAdapter {
   override reply(reply: FastifyReply, result: unknown): FastifyReply {
     const context = contextOf(reply.request, reply);
-    const { body, headers } = result instanceof WithHeaders ? result : { body: result, headers: [] };
+    const { body, headers, options } = result instanceof WithHeaders ? result : new WithHeaders(result, []);
+    const { status = reply.statusCode, ...type } = options;
     if (body === undefined) answerNothing(context);
-    else answer(context, reply.statusCode, typeof body === 'string' ? body : asciiJson(body), { headers });
+    else answer(context, status, isText(body) ? body : jsonOfTexts(body), { headers, ...type });
     return reply;
   }
+}
+
+function isText(body: unknown): body is string | Buffer {
+  return typeof body === 'string' || Buffer.isBuffer(body);
 }
 
 /**

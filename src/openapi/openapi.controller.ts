@@ -1,8 +1,8 @@
 import { Controller, Get } from '@nestjs/common';
-import { answer } from '../http/answer/answer.js';
+import { WithHeaders } from '../http/answer/with-headers.js';
+import { CurrentRequest } from '../http/request/current-request.js';
 import { Describe } from '../http/describe.js';
 import type { RequestContext } from '../http/request/request-context.js';
-import { Incoming } from '../http/incoming.js';
 import { ApiDocument } from './api-document.js';
 import { DocsPage, PAGE_HEADERS, type PageFileName } from './docs-page.js';
 
@@ -21,35 +21,34 @@ export class V1OpenApiController {
     answers: { 200: { about: 'The document.', type: 'application/json' } },
     isOpen: true,
   })
-  async openApi(@Incoming() context: RequestContext): Promise<void> {
+  async openApi(@CurrentRequest() context: RequestContext): Promise<WithHeaders> {
     context.acquire(false);
-    const json = await this.document.json();
-    answer(context, 200, json, { headers: ['Cache-Control', 'no-cache'] });
+    return new WithHeaders(await this.document.json(), ['Cache-Control', 'no-cache']);
   }
 
   @Get('docs')
-  docs(@Incoming() context: RequestContext): void {
-    this.send(context, 'page');
+  docs(@CurrentRequest() context: RequestContext): WithHeaders {
+    return this.send(context, 'page');
   }
 
   @Get('docs/page.js')
-  script(@Incoming() context: RequestContext): void {
-    this.send(context, 'page.js');
+  script(@CurrentRequest() context: RequestContext): WithHeaders {
+    return this.send(context, 'page.js');
   }
 
   @Get('docs/swagger-ui.css')
-  styles(@Incoming() context: RequestContext): void {
-    this.send(context, 'swagger-ui.css');
+  styles(@CurrentRequest() context: RequestContext): WithHeaders {
+    return this.send(context, 'swagger-ui.css');
   }
 
   @Get('docs/swagger-ui-bundle.js')
-  bundle(@Incoming() context: RequestContext): void {
-    this.send(context, 'swagger-ui-bundle.js');
+  bundle(@CurrentRequest() context: RequestContext): WithHeaders {
+    return this.send(context, 'swagger-ui-bundle.js');
   }
 
-  private send(context: RequestContext, name: PageFileName): void {
+  private send(context: RequestContext, name: PageFileName): WithHeaders {
     context.acquire(false);
     const { type, bytes } = this.page.file(name);
-    answer(context, 200, bytes, { type, headers: PAGE_HEADERS });
+    return new WithHeaders(bytes, PAGE_HEADERS, { type });
   }
 }

@@ -1,9 +1,8 @@
 import { Controller, Inject, Post } from '@nestjs/common';
+import { CurrentRequest } from '../http/request/current-request.js';
 import { Config } from '../config/config.js';
 import { LeaseLostError, QueueError } from '../domain/errors.js';
 import { EngineRegistry } from '../engine/migration/engine.registry.js';
-import { answerNothing } from '../http/answer/answer.js';
-import { Incoming } from '../http/incoming.js';
 import { bodyLimit, wholeBody } from '../http/request/body.js';
 import type { RequestContext } from '../http/request/request-context.js';
 import { ACK_PATH, AckLinks } from './ack-links.js';
@@ -19,7 +18,7 @@ export class PushAckController {
   ) {}
 
   @Post(ACK_PATH)
-  async ack(@Incoming() context: RequestContext): Promise<void> {
+  async ack(@CurrentRequest() context: RequestContext): Promise<void> {
     const ref = this.links?.read(context.query['token'] ?? '') ?? null;
     if (ref === null) throw new QueueError('token_invalid', 'this server has not made this URL');
     context.acquire(true);
@@ -29,6 +28,5 @@ export class PushAckController {
     const { native } = this.engines.forPool(pool);
     const [status] = await native.complete(namespace, [result === null ? job : { ...job, result }]);
     if (status !== 'done') throw new LeaseLostError();
-    answerNothing(context);
   }
 }

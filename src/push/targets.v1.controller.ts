@@ -1,16 +1,25 @@
-import { Controller, Delete, Get, Inject, Patch, Post, Put, UseGuards } from '@nestjs/common';
+import {
+  Controller,
+  Delete,
+  Get,
+  HttpCode,
+  HttpStatus,
+  Inject,
+  Patch,
+  Post,
+  Put,
+  UseGuards,
+} from '@nestjs/common';
+import { BodyFields, InPath } from '../http/params.js';
+import type { Caller } from '../domain/caller.js';
+import { CurrentCaller } from '../auth/current-caller.js';
 import { Access } from '../auth/access.js';
 import { TokenGuard } from '../auth/token.guard.js';
 import { Config } from '../config/config.js';
 import { hasLegalCharacters } from '../domain/ids.js';
 import { MAX_NAME_LENGTH } from '../domain/limits.js';
-import { answerNothing } from '../http/answer/answer.js';
 import { InputError } from '../http/answer/errors.v1.js';
-import { reply } from '../http/answer/reply.js';
 import { type AnswerDescription, Describe } from '../http/describe.js';
-import { InPath, Incoming } from '../http/incoming.js';
-import { fieldsIn } from '../http/request/json-body.js';
-import type { RequestContext } from '../http/request/request-context.js';
 import {
   RotateFields,
   TargetAnswer,
@@ -53,9 +62,8 @@ export class V1TargetsController {
     answers: { 200: { about: 'All of them.', of: TargetsAnswer } },
     errors: ['pool_moving'],
   })
-  async list(@Incoming() context: RequestContext): Promise<void> {
-    const items = await this.targets.list(context.caller);
-    reply(context, 200, { items: items.map(targetAnswer) });
+  async list(@CurrentCaller() caller: Caller): Promise<object> {
+    return { items: (await this.targets.list(caller)).map(targetAnswer) };
   }
 
   @Get(':name')
@@ -67,8 +75,8 @@ export class V1TargetsController {
     answers: SHOWN,
     errors: ['target_not_found', 'pool_moving'],
   })
-  async find(@Incoming() context: RequestContext, @InPath('name') name: string): Promise<void> {
-    reply(context, 200, targetAnswer(await this.targets.find(context.caller, name)));
+  async find(@CurrentCaller() caller: Caller, @InPath('name') name: string): Promise<object> {
+    return targetAnswer(await this.targets.find(caller, name));
   }
 
   @Put(':name')
@@ -83,14 +91,14 @@ export class V1TargetsController {
     answers: SHOWN,
     errors: ['pool_moving'],
   })
-  async put(@Incoming() context: RequestContext, @InPath('name') name: string): Promise<void> {
+  async put(
+    @CurrentCaller() caller: Caller,
+    @InPath('name') name: string,
+    @BodyFields(LIMIT) fields: TargetFields,
+  ): Promise<object> {
     checkName(name);
-    const changes = changesOf(
-      await fieldsIn(context, LIMIT, TargetFields),
-      this.config.push,
-      this.links !== null,
-    );
-    reply(context, 200, changedTargetAnswer(await this.targets.put(context.caller, name, changes)));
+    const changes = changesOf(fields, this.config.push, this.links !== null);
+    return changedTargetAnswer(await this.targets.put(caller, name, changes));
   }
 
   @Patch(':name')
@@ -104,13 +112,13 @@ export class V1TargetsController {
     answers: SHOWN,
     errors: ['target_not_found', 'pool_moving'],
   })
-  async change(@Incoming() context: RequestContext, @InPath('name') name: string): Promise<void> {
-    const changes = changesOf(
-      await fieldsIn(context, LIMIT, TargetChangeFields),
-      this.config.push,
-      this.links !== null,
-    );
-    reply(context, 200, changedTargetAnswer(await this.targets.change(context.caller, name, changes)));
+  async change(
+    @CurrentCaller() caller: Caller,
+    @InPath('name') name: string,
+    @BodyFields(LIMIT) fields: TargetChangeFields,
+  ): Promise<object> {
+    const changes = changesOf(fields, this.config.push, this.links !== null);
+    return changedTargetAnswer(await this.targets.change(caller, name, changes));
   }
 
   @Delete(':name')
@@ -122,12 +130,12 @@ export class V1TargetsController {
     answers: { 204: { about: 'It is deleted.' } },
     errors: ['target_not_found', 'target_in_use', 'pool_moving'],
   })
-  async remove(@Incoming() context: RequestContext, @InPath('name') name: string): Promise<void> {
-    await this.targets.remove(context.caller, name);
-    answerNothing(context);
+  async remove(@CurrentCaller() caller: Caller, @InPath('name') name: string): Promise<void> {
+    await this.targets.remove(caller, name);
   }
 
   @Post(':name/rotate')
+  @HttpCode(HttpStatus.OK)
   @Access(ADMIN)
   @Describe({
     id: 'rotateTarget',
@@ -138,13 +146,17 @@ export class V1TargetsController {
     answers: SHOWN,
     errors: ['target_not_found', 'pool_moving'],
   })
-  async rotate(@Incoming() context: RequestContext, @InPath('name') name: string): Promise<void> {
-    const { keep_old_ms, secret } = await fieldsIn(context, LIMIT, RotateFields);
+  async rotate(
+    @CurrentCaller() caller: Caller,
+    @InPath('name') name: string,
+    @BodyFields(LIMIT) { keep_old_ms, secret }: RotateFields,
+  ): Promise<object> {
     const rotation = { keepOldMs: keep_old_ms, secret: secretOf(secret) };
-    reply(context, 200, changedTargetAnswer(await this.targets.rotate(context.caller, name, rotation)));
+    return changedTargetAnswer(await this.targets.rotate(caller, name, rotation));
   }
 
   @Post(':name/pause')
+  @HttpCode(HttpStatus.OK)
   @Access(ADMIN)
   @Describe({
     id: 'pauseTarget',
@@ -153,11 +165,12 @@ export class V1TargetsController {
     answers: SHOWN,
     errors: ['target_not_found', 'pool_moving'],
   })
-  async pause(@Incoming() context: RequestContext, @InPath('name') name: string): Promise<void> {
-    reply(context, 200, targetAnswer(await this.targets.pause(context.caller, name)));
+  async pause(@CurrentCaller() caller: Caller, @InPath('name') name: string): Promise<object> {
+    return targetAnswer(await this.targets.pause(caller, name));
   }
 
   @Post(':name/resume')
+  @HttpCode(HttpStatus.OK)
   @Access(ADMIN)
   @Describe({
     id: 'resumeTarget',
@@ -166,11 +179,12 @@ export class V1TargetsController {
     answers: SHOWN,
     errors: ['target_not_found', 'pool_moving'],
   })
-  async resume(@Incoming() context: RequestContext, @InPath('name') name: string): Promise<void> {
-    reply(context, 200, targetAnswer(await this.targets.resume(context.caller, name)));
+  async resume(@CurrentCaller() caller: Caller, @InPath('name') name: string): Promise<object> {
+    return targetAnswer(await this.targets.resume(caller, name));
   }
 
   @Post(':name/test')
+  @HttpCode(HttpStatus.OK)
   @Access({ ...ADMIN, throttle: 'write' })
   @Describe({
     id: 'testTarget',
@@ -181,8 +195,8 @@ export class V1TargetsController {
     answers: { 200: { about: 'The answer.', of: TestAnswer } },
     errors: ['target_not_found', 'push_disabled', 'pool_moving'],
   })
-  async test(@Incoming() context: RequestContext, @InPath('name') name: string): Promise<void> {
-    reply(context, 200, testAnswer(await this.push.test(context.caller, name)));
+  async test(@CurrentCaller() caller: Caller, @InPath('name') name: string): Promise<object> {
+    return testAnswer(await this.push.test(caller, name));
   }
 }
 

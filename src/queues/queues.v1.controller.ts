@@ -1,14 +1,13 @@
-import { Controller, Delete, Get, Patch, Post, UseGuards } from '@nestjs/common';
+import { Controller, Delete, Get, HttpCode, HttpStatus, Patch, Post, UseGuards } from '@nestjs/common';
+import { BodyFields, InPath, QueryFields } from '../http/params.js';
+import { CurrentRequest } from '../http/request/current-request.js';
+import type { Caller } from '../domain/caller.js';
+import { CurrentCaller } from '../auth/current-caller.js';
 import { Access } from '../auth/access.js';
 import { TokenGuard } from '../auth/token.guard.js';
-import { answerNothing } from '../http/answer/answer.js';
 import { type AnswerDescription, Describe } from '../http/describe.js';
 import type { RequestContext } from '../http/request/request-context.js';
-import { readQuery } from '../http/fields/read.js';
-import { Incoming } from '../http/incoming.js';
-import { fieldsIn } from '../http/request/json-body.js';
 import { fromCursor, pageAnswer, PageQuery } from '../http/request/page-query.js';
-import { reply } from '../http/answer/reply.js';
 import {
   DrainFields,
   PurgeAnswer,
@@ -45,11 +44,10 @@ export class V1QueuesController {
     answers: { 200: { about: 'A page of queues.', of: QueuesAnswer } },
     errors: ['pool_moving'],
   })
-  async list(@Incoming() context: RequestContext): Promise<void> {
-    const { limit, cursor } = readQuery(PageQuery, context.query);
+  async list(@CurrentCaller() caller: Caller, @QueryFields() { limit, cursor }: PageQuery): Promise<object> {
     const after = cursor === undefined ? '' : fromCursor(cursor, isPlaceOfQueues);
-    const { queues, last } = await this.queues.list(context.caller, after, limit);
-    reply(context, 200, pageAnswer(queues.map(queueAnswer), last));
+    const { queues, last } = await this.queues.list(caller, after, limit);
+    return pageAnswer(queues.map(queueAnswer), last);
   }
 
   @Get(':queue')
@@ -62,8 +60,8 @@ export class V1QueuesController {
     answers: SHOWN,
     errors: ['queue_not_found', 'pool_moving'],
   })
-  async find(@Incoming() context: RequestContext): Promise<void> {
-    reply(context, 200, queueAnswer(await this.queues.find(context.caller, context.queue)));
+  async find(@CurrentCaller() caller: Caller, @InPath('queue') queue: string): Promise<object> {
+    return queueAnswer(await this.queues.find(caller, queue));
   }
 
   @Patch(':queue')
@@ -77,11 +75,13 @@ export class V1QueuesController {
     answers: SHOWN,
     errors: ['queue_not_found', 'target_not_found', 'pool_moving'],
   })
-  async change(@Incoming() context: RequestContext): Promise<void> {
-    const fields = await fieldsIn(context, LIMIT, SettingsFields);
+  async change(
+    @CurrentCaller() caller: Caller,
+    @InPath('queue') queue: string,
+    @BodyFields(LIMIT) fields: SettingsFields,
+  ): Promise<object> {
     const target = fields.push === null ? null : fields.push?.target;
-    const view = await this.queues.change(context.caller, context.queue, changeOf(fields), target);
-    reply(context, 200, queueAnswer(view));
+    return queueAnswer(await this.queues.change(caller, queue, changeOf(fields), target));
   }
 
   @Delete(':queue')
@@ -94,12 +94,12 @@ export class V1QueuesController {
     answers: { 204: { about: 'It is deleted.' } },
     errors: ['queue_not_found', 'queue_not_empty', 'pool_moving'],
   })
-  async forget(@Incoming() context: RequestContext): Promise<void> {
-    await this.queues.forget(context.caller, context.queue);
-    answerNothing(context);
+  async forget(@CurrentCaller() caller: Caller, @InPath('queue') queue: string): Promise<void> {
+    await this.queues.forget(caller, queue);
   }
 
   @Post(':queue/pause')
+  @HttpCode(HttpStatus.OK)
   @Access({ verb: 'admin' })
   @Describe({
     id: 'pauseQueue',
@@ -108,11 +108,12 @@ export class V1QueuesController {
     answers: SHOWN,
     errors: ['queue_not_found', 'pool_moving'],
   })
-  async pause(@Incoming() context: RequestContext): Promise<void> {
-    reply(context, 200, queueAnswer(await this.queues.pause(context.caller, context.queue)));
+  async pause(@CurrentCaller() caller: Caller, @InPath('queue') queue: string): Promise<object> {
+    return queueAnswer(await this.queues.pause(caller, queue));
   }
 
   @Post(':queue/resume')
+  @HttpCode(HttpStatus.OK)
   @Access({ verb: 'admin' })
   @Describe({
     id: 'resumeQueue',
@@ -121,11 +122,12 @@ export class V1QueuesController {
     answers: SHOWN,
     errors: ['queue_not_found', 'pool_moving'],
   })
-  async resume(@Incoming() context: RequestContext): Promise<void> {
-    reply(context, 200, queueAnswer(await this.queues.resume(context.caller, context.queue)));
+  async resume(@CurrentCaller() caller: Caller, @InPath('queue') queue: string): Promise<object> {
+    return queueAnswer(await this.queues.resume(caller, queue));
   }
 
   @Post(':queue/drain')
+  @HttpCode(HttpStatus.OK)
   @Access({ verb: 'admin' })
   @Describe({
     id: 'drainQueue',
@@ -137,15 +139,17 @@ export class V1QueuesController {
     answers: { 200: { about: 'The queue; `length` 0 = it is empty.', of: QueueAnswer } },
     errors: ['queue_not_found', 'too_many_waiters', 'pool_moving'],
   })
-  async drain(@Incoming() context: RequestContext): Promise<void> {
+  async drain(
+    @CurrentRequest() context: RequestContext,
+    @BodyFields(LIMIT) { wait_ms }: DrainFields,
+  ): Promise<object> {
     const { server, caller, queue } = context;
-    const { wait_ms } = await fieldsIn(context, LIMIT, DrainFields);
     if (wait_ms > 0) server.loadShedder?.park(context);
-    const view = await this.queues.drain(caller, queue, wait_ms, () => context.mayWait);
-    reply(context, 200, queueAnswer(view));
+    return queueAnswer(await this.queues.drain(caller, queue, wait_ms, () => context.mayWait));
   }
 
   @Post(':queue/purge')
+  @HttpCode(HttpStatus.OK)
   @Access({ verb: 'admin' })
   @Describe({
     id: 'purgeQueue',
@@ -159,15 +163,13 @@ export class V1QueuesController {
     },
     errors: ['queue_not_found', 'pool_moving'],
   })
-  async purge(@Incoming() context: RequestContext): Promise<void> {
-    const { caller, queue } = context;
-    const { states, dry_run } = await fieldsIn(context, LIMIT, PurgeFields);
-    if (dry_run) {
-      const found = await this.queues.count(caller, queue, states);
-      reply(context, 200, { jobs: found, dry_run, complete: true });
-      return;
-    }
+  async purge(
+    @CurrentCaller() caller: Caller,
+    @InPath('queue') queue: string,
+    @BodyFields(LIMIT) { states, dry_run }: PurgeFields,
+  ): Promise<object> {
+    if (dry_run) return { jobs: await this.queues.count(caller, queue, states), dry_run, complete: true };
     const { removed, isComplete } = await this.queues.purge(caller, queue, states);
-    reply(context, 200, { jobs: removed, dry_run, complete: isComplete });
+    return { jobs: removed, dry_run, complete: isComplete };
   }
 }

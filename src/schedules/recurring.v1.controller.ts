@@ -1,18 +1,15 @@
-import { Controller, Delete, Get, Patch, Post, Put, UseGuards } from '@nestjs/common';
+import { Controller, Delete, Get, HttpCode, HttpStatus, Patch, Post, Put, UseGuards } from '@nestjs/common';
+import { WithHeaders } from '../http/answer/with-headers.js';
+import { BodyFields, InPath, QueryFields } from '../http/params.js';
+import type { Caller } from '../domain/caller.js';
+import { CurrentCaller } from '../auth/current-caller.js';
 import { Access, type AccessRules } from '../auth/access.js';
 import { TokenGuard } from '../auth/token.guard.js';
 import { Config } from '../config/config.js';
 import { isJobId } from '../domain/ids.js';
 import type { RecurringChange } from '../domain/job/recurring.js';
-import { answer } from '../http/answer/answer.js';
 import { type AnswerDescription, Describe } from '../http/describe.js';
-import type { RequestContext } from '../http/request/request-context.js';
-import { readQuery } from '../http/fields/read.js';
-import { Incoming } from '../http/incoming.js';
-import { bulkLimit } from '../http/request/body.js';
-import { fieldsIn } from '../http/request/json-body.js';
 import { fromCursor, pageAnswer } from '../http/request/page-query.js';
-import { reply } from '../http/answer/reply.js';
 import {
   PauseFields,
   PreviewFields,
@@ -55,13 +52,11 @@ export class V1RecurringController {
     answers: { 201: { about: 'The recurring job.', of: RecurringAnswer } },
     errors: ['queue_not_allowed', 'pool_moving'],
   })
-  async create(@Incoming() context: RequestContext): Promise<void> {
-    const { limits } = this.config;
-    const fields = await fieldsIn(context, bulkLimit(limits), RecurringFields);
-    const recurring = newRecurringOf(fields, limits.max_body_bytes, fields.id);
-    const stored = await this.recurrings.set(context.caller, recurring);
-    const location = `/v1/${context.namespace}/recurring/${stored.id}`;
-    reply(context, 201, recurringAnswer(stored), ['Location', location]);
+  async create(@CurrentCaller() caller: Caller, @BodyFields() fields: RecurringFields): Promise<WithHeaders> {
+    const recurring = newRecurringOf(fields, this.config.limits.max_body_bytes, fields.id);
+    const stored = await this.recurrings.set(caller, recurring);
+    const location = `/v1/${caller.namespace}/recurring/${stored.id}`;
+    return new WithHeaders(recurringAnswer(stored), ['Location', location]);
   }
 
   @Get()
@@ -74,14 +69,17 @@ export class V1RecurringController {
     answers: { 200: { about: 'A page of them.', of: RecurringPageAnswer } },
     errors: ['queue_not_allowed', 'pool_moving'],
   })
-  async list(@Incoming() context: RequestContext): Promise<void> {
-    const { limit, cursor, queue } = readQuery(RecurringQuery, context.query);
+  async list(
+    @CurrentCaller() caller: Caller,
+    @QueryFields() { limit, cursor, queue }: RecurringQuery,
+  ): Promise<object> {
     const from = cursor === undefined ? undefined : fromCursor(cursor, isJobId);
-    const { items, after } = await this.recurrings.list(context.caller, { limit, after: from, queue });
-    reply(context, 200, pageAnswer(items.map(recurringAnswer), after));
+    const { items, after } = await this.recurrings.list(caller, { limit, after: from, queue });
+    return pageAnswer(items.map(recurringAnswer), after);
   }
 
   @Post('preview')
+  @HttpCode(HttpStatus.OK)
   @Access(PUBLISHERS)
   @Describe({
     id: 'previewSchedule',
@@ -91,14 +89,9 @@ export class V1RecurringController {
     answers: { 200: { about: 'The slots.', of: UpcomingAnswer } },
     errors: ['pool_moving'],
   })
-  async preview(@Incoming() context: RequestContext): Promise<void> {
-    const fields = await fieldsIn(context, bulkLimit(this.config.limits), PreviewFields);
-    const { slots, timeZone } = this.recurrings.preview(
-      context.caller,
-      previewOf(fields.schedule),
-      fields.count,
-    );
-    reply(context, 200, upcomingAnswer(slots, timeZone));
+  preview(@CurrentCaller() caller: Caller, @BodyFields() { schedule, count }: PreviewFields): object {
+    const { slots, timeZone } = this.recurrings.preview(caller, previewOf(schedule), count);
+    return upcomingAnswer(slots, timeZone);
   }
 
   @Get(':id')
@@ -110,8 +103,8 @@ export class V1RecurringController {
     answers: ONE,
     errors: ['recurring_not_found', 'pool_moving'],
   })
-  async find(@Incoming() context: RequestContext): Promise<void> {
-    reply(context, 200, recurringAnswer(await this.recurrings.get(context.caller, context.jobId)));
+  async find(@CurrentCaller() caller: Caller, @InPath('id') id: string): Promise<object> {
+    return recurringAnswer(await this.recurrings.get(caller, id));
   }
 
   @Put(':id')
@@ -125,11 +118,13 @@ export class V1RecurringController {
     answers: ONE,
     errors: ['queue_not_allowed', 'pool_moving'],
   })
-  async replace(@Incoming() context: RequestContext): Promise<void> {
-    const { limits } = this.config;
-    const fields = await fieldsIn(context, bulkLimit(limits), ReplaceRecurringFields);
-    const recurring = newRecurringOf(fields, limits.max_body_bytes, context.jobId);
-    reply(context, 200, recurringAnswer(await this.recurrings.set(context.caller, recurring)));
+  async replace(
+    @CurrentCaller() caller: Caller,
+    @InPath('id') id: string,
+    @BodyFields() fields: ReplaceRecurringFields,
+  ): Promise<object> {
+    const recurring = newRecurringOf(fields, this.config.limits.max_body_bytes, id);
+    return recurringAnswer(await this.recurrings.set(caller, recurring));
   }
 
   @Patch(':id')
@@ -143,10 +138,12 @@ export class V1RecurringController {
     answers: ONE,
     errors: ['recurring_not_found', 'queue_not_allowed', 'pool_moving'],
   })
-  async change(@Incoming() context: RequestContext): Promise<void> {
-    const { limits } = this.config;
-    const fields = await fieldsIn(context, bulkLimit(limits), RecurringChangeFields);
-    await this.alter(context, changeOf(fields, limits.max_body_bytes));
+  change(
+    @CurrentCaller() caller: Caller,
+    @InPath('id') id: string,
+    @BodyFields() fields: RecurringChangeFields,
+  ): Promise<object> {
+    return this.alter(caller, id, changeOf(fields, this.config.limits.max_body_bytes));
   }
 
   @Delete(':id')
@@ -158,12 +155,12 @@ export class V1RecurringController {
     answers: { 204: { about: 'It is deleted.' } },
     errors: ['recurring_not_found', 'pool_moving'],
   })
-  async remove(@Incoming() context: RequestContext): Promise<void> {
-    await this.recurrings.remove(context.caller, context.jobId);
-    answer(context, 204, '');
+  async remove(@CurrentCaller() caller: Caller, @InPath('id') id: string): Promise<void> {
+    await this.recurrings.remove(caller, id);
   }
 
   @Post(':id/pause')
+  @HttpCode(HttpStatus.OK)
   @Access(PUBLISHERS)
   @Describe({
     id: 'pauseRecurringJob',
@@ -173,12 +170,16 @@ export class V1RecurringController {
     answers: ONE,
     errors: ['recurring_not_found', 'pool_moving'],
   })
-  async pause(@Incoming() context: RequestContext): Promise<void> {
-    const { note = null } = await fieldsIn(context, bulkLimit(this.config.limits), PauseFields);
-    await this.alter(context, { isPaused: true, note });
+  pause(
+    @CurrentCaller() caller: Caller,
+    @InPath('id') id: string,
+    @BodyFields() { note }: PauseFields,
+  ): Promise<object> {
+    return this.alter(caller, id, { isPaused: true, note: note ?? null });
   }
 
   @Post(':id/resume')
+  @HttpCode(HttpStatus.OK)
   @Access(PUBLISHERS)
   @Describe({
     id: 'resumeRecurringJob',
@@ -188,8 +189,8 @@ export class V1RecurringController {
     answers: ONE,
     errors: ['recurring_not_found', 'pool_moving'],
   })
-  resume(@Incoming() context: RequestContext): Promise<void> {
-    return this.alter(context, { isPaused: false });
+  resume(@CurrentCaller() caller: Caller, @InPath('id') id: string): Promise<object> {
+    return this.alter(caller, id, { isPaused: false });
   }
 
   @Post(':id/run')
@@ -201,8 +202,8 @@ export class V1RecurringController {
     answers: { 201: { about: 'The published job.', of: RunAnswer } },
     errors: ['recurring_not_found', 'unique_key_taken', 'queue_full', 'pool_moving'],
   })
-  async run(@Incoming() context: RequestContext): Promise<void> {
-    reply(context, 201, { id: await this.recurrings.run(context.caller, context.jobId) });
+  async run(@CurrentCaller() caller: Caller, @InPath('id') id: string): Promise<object> {
+    return { id: await this.recurrings.run(caller, id) };
   }
 
   @Get(':id/next')
@@ -215,14 +216,16 @@ export class V1RecurringController {
     answers: { 200: { about: 'The slots.', of: UpcomingAnswer } },
     errors: ['recurring_not_found', 'pool_moving'],
   })
-  async next(@Incoming() context: RequestContext): Promise<void> {
-    const { count } = readQuery(UpcomingQuery, context.query);
-    const { slots, timeZone } = await this.recurrings.next(context.caller, context.jobId, count);
-    reply(context, 200, upcomingAnswer(slots, timeZone));
+  async next(
+    @CurrentCaller() caller: Caller,
+    @InPath('id') id: string,
+    @QueryFields() { count }: UpcomingQuery,
+  ): Promise<object> {
+    const { slots, timeZone } = await this.recurrings.next(caller, id, count);
+    return upcomingAnswer(slots, timeZone);
   }
 
-  private async alter(context: RequestContext, change: RecurringChange): Promise<void> {
-    const changed = await this.recurrings.change(context.caller, context.jobId, change);
-    reply(context, 200, recurringAnswer(changed));
+  private async alter(caller: Caller, id: string, change: RecurringChange): Promise<object> {
+    return recurringAnswer(await this.recurrings.change(caller, id, change));
   }
 }

@@ -1,14 +1,16 @@
 import { Controller, Delete, Get, Put, UseGuards } from '@nestjs/common';
+import { InPath } from '../http/params.js';
+import { CurrentRequest } from '../http/request/current-request.js';
+import type { Caller } from '../domain/caller.js';
+import { CurrentCaller } from '../auth/current-caller.js';
 import { Access } from '../auth/access.js';
 import { TokenGuard } from '../auth/token.guard.js';
 import { EngineRegistry } from '../engine/migration/engine.registry.js';
 import type { Queues } from '../engine/migration/served-queues.js';
 import type { SettingKey } from '../engine/queues/known-settings.js';
-import { answer, answerNothing, asciiJson } from '../http/answer/answer.js';
 import { wholeBody } from '../http/request/body.js';
 import { Describe } from '../http/describe.js';
 import type { RequestContext } from '../http/request/request-context.js';
-import { InPath, Incoming } from '../http/incoming.js';
 import { ChosenSettingFields, NamespaceSettingAnswer, NamespaceSettingsPage } from './dto.v1.js';
 import { keyOf, settingJson, settingsJson, valueOf } from './settings.v1.js';
 
@@ -30,9 +32,9 @@ export class V1SettingsController {
     group: 'Settings',
     answers: { 200: { about: 'The settings.', of: NamespaceSettingsPage } },
   })
-  async list(@Incoming() context: RequestContext): Promise<void> {
-    const { defaults, chosen } = await this.read(context);
-    answer(context, 200, asciiJson(settingsJson(defaults, chosen)));
+  async list(@CurrentCaller() caller: Caller): Promise<object> {
+    const { defaults, chosen } = await this.read(caller);
+    return settingsJson(defaults, chosen);
   }
 
   @Get(':key')
@@ -43,8 +45,8 @@ export class V1SettingsController {
     group: 'Settings',
     answers: { 200: { about: 'The setting.', of: NamespaceSettingAnswer } },
   })
-  async get(@Incoming() context: RequestContext, @InPath('key') key: string): Promise<void> {
-    await this.show(context, keyOf(key));
+  get(@CurrentCaller() caller: Caller, @InPath('key') key: string): Promise<object> {
+    return this.show(caller, keyOf(key));
   }
 
   /** Sets `{"value":…}`. */
@@ -57,12 +59,13 @@ export class V1SettingsController {
     body: ChosenSettingFields,
     answers: { 200: { about: 'The setting.', of: NamespaceSettingAnswer } },
   })
-  async set(@Incoming() context: RequestContext, @InPath('key') name: string): Promise<void> {
+  async set(@CurrentRequest() context: RequestContext, @InPath('key') name: string): Promise<object> {
+    const { caller } = context;
     const key = keyOf(name);
     const body = await wholeBody(context, LIMIT);
-    const { settings } = this.queuesOf(context);
-    await settings.set(context.namespace, key, valueOf(key, body));
-    await this.show(context, key);
+    const { settings } = this.queuesOf(caller);
+    await settings.set(caller.namespace, key, valueOf(key, body));
+    return this.show(caller, key);
   }
 
   /** Resets a setting to its default; succeeds if it was not set. */
@@ -74,22 +77,21 @@ export class V1SettingsController {
     group: 'Settings',
     answers: { 204: { about: 'It holds.' } },
   })
-  async unset(@Incoming() context: RequestContext, @InPath('key') key: string): Promise<void> {
-    await this.queuesOf(context).settings.unset(context.namespace, keyOf(key));
-    answerNothing(context);
+  async unset(@CurrentCaller() caller: Caller, @InPath('key') key: string): Promise<void> {
+    await this.queuesOf(caller).settings.unset(caller.namespace, keyOf(key));
   }
 
-  private async show(context: RequestContext, key: SettingKey): Promise<void> {
-    const { defaults, chosen } = await this.read(context);
-    answer(context, 200, asciiJson(settingJson(key, defaults, chosen)));
+  private async show(caller: Caller, key: SettingKey): Promise<object> {
+    const { defaults, chosen } = await this.read(caller);
+    return settingJson(key, defaults, chosen);
   }
 
-  private async read(context: RequestContext) {
-    const { settings } = this.queuesOf(context);
-    return { defaults: settings.defaults, chosen: await settings.chosen(context.namespace) };
+  private async read(caller: Caller) {
+    const { settings } = this.queuesOf(caller);
+    return { defaults: settings.defaults, chosen: await settings.chosen(caller.namespace) };
   }
 
-  private queuesOf({ caller }: RequestContext): Queues {
-    return this.engines.forPool(caller.pool);
+  private queuesOf({ pool }: Caller): Queues {
+    return this.engines.forPool(pool);
   }
 }

@@ -1,13 +1,12 @@
 import { Controller, Get, UseGuards } from '@nestjs/common';
+import { CurrentRequest } from '../http/request/current-request.js';
 import { Access } from '../auth/access.js';
 import { TokenGuard } from '../auth/token.guard.js';
 import { checkQueueOrAll } from '../domain/rights.js';
 import { EngineRegistry } from '../engine/migration/engine.registry.js';
 import { OTHER_QUEUES } from '../engine/stats/statistics.js';
-import { answer, asciiJson } from '../http/answer/answer.js';
 import { Describe } from '../http/describe.js';
 import type { RequestContext } from '../http/request/request-context.js';
-import { Incoming } from '../http/incoming.js';
 import { StatsAnswer, StatsQuery } from './dto.v1.js';
 import { statsQueryOf, statsJson } from './stats.v1.js';
 
@@ -29,15 +28,15 @@ export class V1StatsController {
     answers: { 200: { about: 'Counts, and how long jobs waited and ran.', of: StatsAnswer } },
     errors: ['queue_not_allowed'],
   })
-  async read(@Incoming() context: RequestContext): Promise<void> {
-    const { pool, namespace, rights } = context.caller;
+  async read(@CurrentRequest() { caller, query }: RequestContext): Promise<object> {
+    const { pool, namespace, rights } = caller;
     const { stats } = this.engines.forPool(pool);
-    const { queue, day } = statsQueryOf(context.query, stats.today());
+    const { queue, day } = statsQueryOf(query, stats.today());
     checkQueueOrAll(rights, queue ?? undefined);
     const [tally, stillDead] = await Promise.all([
       stats.read(namespace, queue, day),
       queue === OTHER_QUEUES ? null : stats.stillDead(namespace, queue, day),
     ]);
-    answer(context, 200, asciiJson(statsJson(queue, day, tally, stillDead)));
+    return statsJson(queue, day, tally, stillDead);
   }
 }

@@ -1,19 +1,14 @@
-import { Controller, Delete, Get, Post, UseGuards } from '@nestjs/common';
+import { Controller, Delete, Get, HttpCode, HttpStatus, Post, UseGuards } from '@nestjs/common';
+import { BodyFields, InPath, QueryFields } from '../http/params.js';
+import type { Caller } from '../domain/caller.js';
+import { CurrentCaller } from '../auth/current-caller.js';
 import { Access } from '../auth/access.js';
 import { TokenGuard } from '../auth/token.guard.js';
-import { Config } from '../config/config.js';
 import { isJobId } from '../domain/ids.js';
 import { MAX_JOB_ID_LENGTH } from '../domain/limits.js';
-import { answerNothing } from '../http/answer/answer.js';
 import { InputError } from '../http/answer/errors.v1.js';
 import { Describe } from '../http/describe.js';
-import type { RequestContext } from '../http/request/request-context.js';
-import { readQuery } from '../http/fields/read.js';
-import { InPath, Incoming } from '../http/incoming.js';
 import { pageAnswer, pageOf, PageQuery } from '../http/request/page-query.js';
-import { bulkLimit } from '../http/request/body.js';
-import { fieldsIn } from '../http/request/json-body.js';
-import { reply } from '../http/answer/reply.js';
 import { SessionHeartbeatAnswer, SessionHeartbeatFields, WorkerAnswer, WorkersPage } from './dto.v1.js';
 import { sessionHeartbeatAnswer, sessionHeartbeatOf, workerAnswer } from './sessions.v1.js';
 import { WorkersService } from './workers.service.js';
@@ -25,10 +20,7 @@ const ID_RULE = `must have 1 to ${String(MAX_JOB_ID_LENGTH)} letters, digits, - 
 @Controller('v1/:namespace/workers')
 @UseGuards(TokenGuard)
 export class V1WorkersController {
-  constructor(
-    private readonly workers: WorkersService,
-    private readonly config: Config,
-  ) {}
+  constructor(private readonly workers: WorkersService) {}
 
   @Get()
   @Access({ queues: 'none', verb: 'consume' })
@@ -42,10 +34,9 @@ export class V1WorkersController {
     answers: { 200: { about: 'A page of workers.', of: WorkersPage } },
     errors: ['pool_moving'],
   })
-  async list(@Incoming() context: RequestContext): Promise<void> {
-    const page = pageOf(readQuery(PageQuery, context.query));
-    const { items, cursor } = await this.workers.list(context.caller, page);
-    reply(context, 200, pageAnswer(items.map(workerAnswer), cursor));
+  async list(@CurrentCaller() caller: Caller, @QueryFields() query: PageQuery): Promise<object> {
+    const { items, cursor } = await this.workers.list(caller, pageOf(query));
+    return pageAnswer(items.map(workerAnswer), cursor);
   }
 
   @Get(':name')
@@ -57,8 +48,8 @@ export class V1WorkersController {
     answers: { 200: { about: 'The worker.', of: WorkerAnswer } },
     errors: ['worker_not_found', 'pool_moving'],
   })
-  async find(@Incoming() context: RequestContext, @InPath('name') name: string): Promise<void> {
-    reply(context, 200, workerAnswer(await this.workers.find(context.caller, name)));
+  async find(@CurrentCaller() caller: Caller, @InPath('name') name: string): Promise<object> {
+    return workerAnswer(await this.workers.find(caller, name));
   }
 
   @Delete(':name')
@@ -71,12 +62,12 @@ export class V1WorkersController {
     answers: { 204: { about: 'It is deleted.' } },
     errors: ['worker_not_found', 'pool_moving'],
   })
-  async deregister(@Incoming() context: RequestContext, @InPath('name') name: string): Promise<void> {
-    await this.workers.deregister(context.caller, name);
-    answerNothing(context);
+  async deregister(@CurrentCaller() caller: Caller, @InPath('name') name: string): Promise<void> {
+    await this.workers.deregister(caller, name);
   }
 
   @Post(':name/heartbeat')
+  @HttpCode(HttpStatus.OK)
   @Access({ queues: 'body', verb: 'consume', goesFirst: true })
   @Describe({
     id: 'heartbeatWorker',
@@ -88,11 +79,14 @@ export class V1WorkersController {
     answers: { 200: { about: 'The state of each lease, and what to do.', of: SessionHeartbeatAnswer } },
     errors: ['worker_not_found'],
   })
-  async heartbeat(@Incoming() context: RequestContext, @InPath('name') name: string): Promise<void> {
+  async heartbeat(
+    @CurrentCaller() caller: Caller,
+    @InPath('name') name: string,
+    @BodyFields() fields: SessionHeartbeatFields,
+  ): Promise<object> {
     if (!isJobId(name)) throw new InputError([{ field: 'name', rule: ID_RULE }]);
-    const fields = await fieldsIn(context, bulkLimit(this.config.limits), SessionHeartbeatFields);
-    const result = await this.workers.heartbeat(context.caller, name, sessionHeartbeatOf(fields));
-    reply(context, 200, sessionHeartbeatAnswer(result));
+    const result = await this.workers.heartbeat(caller, name, sessionHeartbeatOf(fields));
+    return sessionHeartbeatAnswer(result);
   }
 
   @Post(':name/quiet')
@@ -104,9 +98,8 @@ export class V1WorkersController {
     answers: { 204: { about: 'It learns it from its next heartbeat.' } },
     errors: ['worker_not_found', 'pool_moving'],
   })
-  async quiet(@Incoming() context: RequestContext, @InPath('name') name: string): Promise<void> {
-    await this.workers.quiet(context.caller, name);
-    answerNothing(context);
+  async quiet(@CurrentCaller() caller: Caller, @InPath('name') name: string): Promise<void> {
+    await this.workers.quiet(caller, name);
   }
 
   @Post(':name/stop')
@@ -118,8 +111,7 @@ export class V1WorkersController {
     answers: { 204: { about: 'It learns it from its next heartbeat.' } },
     errors: ['worker_not_found', 'pool_moving'],
   })
-  async stop(@Incoming() context: RequestContext, @InPath('name') name: string): Promise<void> {
-    await this.workers.stop(context.caller, name);
-    answerNothing(context);
+  async stop(@CurrentCaller() caller: Caller, @InPath('name') name: string): Promise<void> {
+    await this.workers.stop(caller, name);
   }
 }

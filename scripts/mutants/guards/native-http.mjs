@@ -167,7 +167,7 @@ export const NATIVE_HTTP = [
   },
   {
     name: 'fields: parameters that a call does not know are refused',
-    file: 'src/http/incoming.ts',
+    file: 'src/http/query.interceptor.ts',
     from: 'if (call !== undefined && call.query === undefined)',
     to: 'if (call !== undefined && call.query !== undefined)',
     spec: 'test/api/intruders.spec.ts',

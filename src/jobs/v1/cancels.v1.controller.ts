@@ -1,15 +1,12 @@
-import { Controller, Post, UseGuards } from '@nestjs/common';
+import { Controller, HttpCode, HttpStatus, Post, UseGuards } from '@nestjs/common';
+import { BodyFields } from '../../http/params.js';
+import type { Caller } from '../../domain/caller.js';
+import { CurrentCaller } from '../../auth/current-caller.js';
 import { Access } from '../../auth/access.js';
 import { TokenGuard } from '../../auth/token.guard.js';
-import { Config } from '../../config/config.js';
 import type { CancelRequest } from '../../engine/jobs/job-canceller.js';
 import { Describe } from '../../http/describe.js';
 import { given } from '../../http/fields/given.js';
-import { Incoming } from '../../http/incoming.js';
-import { reply } from '../../http/answer/reply.js';
-import { bulkLimit } from '../../http/request/body.js';
-import { fieldsIn } from '../../http/request/json-body.js';
-import type { RequestContext } from '../../http/request/request-context.js';
 import { ChangesService } from '../changes.service.js';
 import { CancelManyAnswer, CancelManyFields } from '../dto/change.v1.js';
 import { cancelledAnswer } from './changes.v1.js';
@@ -18,12 +15,10 @@ import { cancelledAnswer } from './changes.v1.js';
 @Controller('v1/:namespace/jobs/cancel')
 @UseGuards(TokenGuard)
 export class V1CancelsController {
-  constructor(
-    private readonly changes: ChangesService,
-    private readonly config: Config,
-  ) {}
+  constructor(private readonly changes: ChangesService) {}
 
   @Post()
+  @HttpCode(HttpStatus.OK)
   @Access({ queues: 'body', verb: 'consume' })
   @Describe({
     id: 'cancelJobs',
@@ -35,11 +30,12 @@ export class V1CancelsController {
     answers: { 200: { about: 'The outcome of each.', of: CancelManyAnswer } },
     errors: ['queue_not_allowed', 'has_dependents', 'pool_moving'],
   })
-  async cancel(@Incoming() context: RequestContext): Promise<void> {
-    const fields = await fieldsIn(context, bulkLimit(this.config.limits), CancelManyFields);
-    const { ids, cascade, grace_ms } = fields;
+  async cancel(
+    @CurrentCaller() caller: Caller,
+    @BodyFields() { ids, cascade, grace_ms }: CancelManyFields,
+  ): Promise<object> {
     const request = given<CancelRequest>({ cascade, graceMs: grace_ms });
-    const results = await this.changes.cancelMany(context.caller, ids, request);
-    reply(context, 200, { results: results.map(([id, cancelled]) => cancelledAnswer(id, cancelled)) });
+    const results = await this.changes.cancelMany(caller, ids, request);
+    return { results: results.map(([id, cancelled]) => cancelledAnswer(id, cancelled)) };
   }
 }

@@ -1,21 +1,16 @@
-import { Controller, Delete, Patch, Post, UseGuards } from '@nestjs/common';
+import { Controller, Delete, HttpCode, HttpStatus, Patch, Post, UseGuards } from '@nestjs/common';
+import { BodyFields, InPath, QueryFields } from '../../http/params.js';
+import type { Caller } from '../../domain/caller.js';
+import { CurrentCaller } from '../../auth/current-caller.js';
 import { Access } from '../../auth/access.js';
 import { TokenGuard } from '../../auth/token.guard.js';
 import { Config } from '../../config/config.js';
 import type { CancelRequest } from '../../engine/jobs/job-canceller.js';
 import type { JobChange } from '../../engine/jobs/job-updater.js';
-import { answerNothing } from '../../http/answer/answer.js';
 import { type AnswerDescription, Describe } from '../../http/describe.js';
-import type { RequestContext } from '../../http/request/request-context.js';
-import type { FieldsClass } from '../../http/fields/field.js';
 import { checkVerb } from '../../domain/rights.js';
-import { readQuery } from '../../http/fields/read.js';
 import { given } from '../../http/fields/given.js';
-import { Incoming } from '../../http/incoming.js';
-import { bulkLimit } from '../../http/request/body.js';
-import { fieldsIn } from '../../http/request/json-body.js';
 import { isoTimeOrNull } from '../../domain/iso-time.js';
-import { reply } from '../../http/answer/reply.js';
 import { cancelledAnswer, jobChangeOf, logDataOf } from './changes.v1.js';
 import { ChangesService } from '../changes.service.js';
 import { SettledAnswer } from '../dto/settle.v1.js';
@@ -44,6 +39,7 @@ export class V1ChangesController {
   ) {}
 
   @Post('cancel')
+  @HttpCode(HttpStatus.OK)
   @Access({ queues: 'body', verb: 'consume' })
   @Describe({
     id: 'cancelJob',
@@ -55,14 +51,17 @@ export class V1ChangesController {
     answers: { 200: { about: 'The outcome.', of: CancelledAnswer } },
     errors: ['job_not_found', 'queue_not_allowed', 'has_dependents', 'job_done', 'pool_moving'],
   })
-  async cancel(@Incoming() context: RequestContext): Promise<void> {
-    const { caller, jobId: id } = context;
-    const { cascade, grace_ms } = await this.fields(context, CancelFields);
+  async cancel(
+    @CurrentCaller() caller: Caller,
+    @InPath('id') id: string,
+    @BodyFields() { cascade, grace_ms }: CancelFields,
+  ): Promise<object> {
     const request = given<CancelRequest>({ cascade, graceMs: grace_ms });
-    reply(context, 200, cancelledAnswer(id, await this.changes.cancel(caller, id, request)));
+    return cancelledAnswer(id, await this.changes.cancel(caller, id, request));
   }
 
   @Post('revoke')
+  @HttpCode(HttpStatus.OK)
   @Access({ queues: 'body', verb: 'admin' })
   @Describe({
     id: 'revokeJob',
@@ -73,10 +72,9 @@ export class V1ChangesController {
     answers: { 200: { about: 'The state of the job.', of: SettledAnswer } },
     errors: ['job_not_found', 'not_leased', 'pool_moving'],
   })
-  async revoke(@Incoming() context: RequestContext): Promise<void> {
-    const { caller, jobId: id } = context;
+  async revoke(@CurrentCaller() caller: Caller, @InPath('id') id: string): Promise<object> {
     const { state, dueAtMs } = await this.changes.revoke(caller, id);
-    reply(context, 200, { id, state, due_at: isoTimeOrNull(dueAtMs) });
+    return { id, state, due_at: isoTimeOrNull(dueAtMs) };
   }
 
   @Delete()
@@ -91,12 +89,13 @@ export class V1ChangesController {
     answers: { 204: { about: 'It is deleted.' } },
     errors: ['job_not_found', 'queue_not_allowed', 'leased', 'has_dependents', 'pool_moving'],
   })
-  async remove(@Incoming() context: RequestContext): Promise<void> {
-    const { caller, jobId: id } = context;
-    const { force } = readQuery(DeleteJobQuery, context.query);
+  async remove(
+    @CurrentCaller() caller: Caller,
+    @InPath('id') id: string,
+    @QueryFields() { force }: DeleteJobQuery,
+  ): Promise<void> {
     if (force) checkVerb(caller.rights, 'admin');
     await this.changes.remove(caller, id, force);
-    answerNothing(context);
   }
 
   @Patch()
@@ -119,12 +118,16 @@ export class V1ChangesController {
       'pool_moving',
     ],
   })
-  async change(@Incoming() context: RequestContext): Promise<void> {
-    const fields = await this.fields(context, ChangeFields);
-    await this.alter(context, jobChangeOf(fields, this.config.limits.max_body_bytes));
+  change(
+    @CurrentCaller() caller: Caller,
+    @InPath('id') id: string,
+    @BodyFields() fields: ChangeFields,
+  ): Promise<object> {
+    return this.alter(caller, id, jobChangeOf(fields, this.config.limits.max_body_bytes));
   }
 
   @Post('dependencies')
+  @HttpCode(HttpStatus.OK)
   @Access({ queues: 'body', verb: 'publish' })
   @Describe({
     id: 'addJobDependencies',
@@ -141,9 +144,12 @@ export class V1ChangesController {
       'pool_moving',
     ],
   })
-  async addDependencies(@Incoming() context: RequestContext): Promise<void> {
-    const { depends_on } = await this.fields(context, DependencyFields);
-    await this.alter(context, { moreDependencies: depends_on });
+  addDependencies(
+    @CurrentCaller() caller: Caller,
+    @InPath('id') id: string,
+    @BodyFields() { depends_on }: DependencyFields,
+  ): Promise<object> {
+    return this.alter(caller, id, { moreDependencies: depends_on });
   }
 
   @Delete('dependencies')
@@ -156,9 +162,12 @@ export class V1ChangesController {
     answers: CHANGED,
     errors: ['job_not_found', 'not_waiting', 'pool_moving'],
   })
-  async removeDependencies(@Incoming() context: RequestContext): Promise<void> {
-    const { depends_on } = await this.fields(context, DependencyFields);
-    await this.alter(context, { lessDependencies: depends_on });
+  removeDependencies(
+    @CurrentCaller() caller: Caller,
+    @InPath('id') id: string,
+    @BodyFields() { depends_on }: DependencyFields,
+  ): Promise<object> {
+    return this.alter(caller, id, { lessDependencies: depends_on });
   }
 
   @Post('log')
@@ -171,18 +180,16 @@ export class V1ChangesController {
     answers: { 204: { about: 'It is written.' } },
     errors: ['job_not_found', 'pool_moving'],
   })
-  async log(@Incoming() context: RequestContext): Promise<void> {
-    const { message, data } = await this.fields(context, LogFields);
-    await this.changes.log(context.caller, context.jobId, message, logDataOf(data));
-    answerNothing(context);
+  async log(
+    @CurrentCaller() caller: Caller,
+    @InPath('id') id: string,
+    @BodyFields() { message, data }: LogFields,
+  ): Promise<void> {
+    await this.changes.log(caller, id, message, logDataOf(data));
   }
 
-  private async alter(context: RequestContext, change: JobChange): Promise<void> {
-    const { state, dueAtMs } = await this.changes.change(context.caller, context.jobId, change);
-    reply(context, 200, { id: context.jobId, state, due_at: isoTimeOrNull(dueAtMs) });
-  }
-
-  private fields<T extends object>(context: RequestContext, of: FieldsClass<T>): Promise<T> {
-    return fieldsIn(context, bulkLimit(this.config.limits), of);
+  private async alter(caller: Caller, id: string, change: JobChange): Promise<object> {
+    const { state, dueAtMs } = await this.changes.change(caller, id, change);
+    return { id, state, due_at: isoTimeOrNull(dueAtMs) };
   }
 }

@@ -1,8 +1,8 @@
-import { Controller, UseGuards } from '@nestjs/common';
+import { Controller, Res, UseGuards } from '@nestjs/common';
+import { takeOver } from '../../http/request/context-of.js';
+import type { FastifyReply } from 'fastify';
 import { TokenGuard } from '../../auth/token.guard.js';
 import { Describe } from '../../http/describe.js';
-import type { RequestContext } from '../../http/request/request-context.js';
-import { Incoming } from '../../http/incoming.js';
 import { AckManyAnswer, AckManyFields } from '../dto/settle.v1.js';
 import { FAST_ROUTES, Route, V1_NAMESPACE } from '../fast-routes.js';
 import { V1FastCalls } from './fast-calls.v1.js';
@@ -23,7 +23,7 @@ export class V1JobsController {
     answers: { 200: { about: 'The outcome of each.', of: AckManyAnswer } },
     errors: ['queue_not_allowed', 'pool_moving'],
   })
-  acks(@Incoming() context: RequestContext): void {
-    this.hot.acks(context);
+  acks(@Res() reply: FastifyReply): void {
+    this.hot.acks(takeOver(reply));
   }
 }

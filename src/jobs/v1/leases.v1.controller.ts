@@ -1,10 +1,12 @@
-import { Controller, Get, UseGuards } from '@nestjs/common';
+import { Controller, Get, Res, UseGuards } from '@nestjs/common';
+import { InPath } from '../../http/params.js';
+import { takeOver } from '../../http/request/context-of.js';
+import type { Caller } from '../../domain/caller.js';
+import { CurrentCaller } from '../../auth/current-caller.js';
+import type { FastifyReply } from 'fastify';
 import { Access } from '../../auth/access.js';
 import { TokenGuard } from '../../auth/token.guard.js';
 import { type AnswerDescription, Describe } from '../../http/describe.js';
-import type { RequestContext } from '../../http/request/request-context.js';
-import { Incoming } from '../../http/incoming.js';
-import { reply } from '../../http/answer/reply.js';
 import { WholeJobAnswer } from '../dto/job.v1.js';
 import { LeasesAnswer, LeasesFields } from '../dto/leases.v1.js';
 import {
@@ -47,8 +49,8 @@ export class V1LeasesController {
     answers: { 200: { about: 'The leased jobs; empty if there were none.', of: LeasesAnswer } },
     errors: ['queue_not_allowed', 'too_many_waiters'],
   })
-  lease(@Incoming() context: RequestContext): void {
-    this.leasing.lease(context);
+  lease(@Res() reply: FastifyReply): void {
+    this.leasing.lease(takeOver(reply));
   }
 
   @Get('jobs/:id')
@@ -60,8 +62,8 @@ export class V1LeasesController {
     answers: { 200: { about: 'The job.', of: WholeJobAnswer } },
     errors: ['job_not_found'],
   })
-  async find(@Incoming() context: RequestContext): Promise<void> {
-    reply(context, 200, wholeJobAnswer(await this.jobs.find(context.caller, context.jobId)));
+  async find(@CurrentCaller() caller: Caller, @InPath('id') id: string): Promise<object> {
+    return wholeJobAnswer(await this.jobs.find(caller, id));
   }
 
   @Route(FAST_ROUTES.v1Ack)
@@ -82,8 +84,8 @@ export class V1LeasesController {
       'pool_moving',
     ],
   })
-  ack(@Incoming() context: RequestContext): void {
-    this.operations.ack(context);
+  ack(@Res() reply: FastifyReply): void {
+    this.operations.ack(takeOver(reply));
   }
 
   @Route(FAST_ROUTES.v1Heartbeat)
@@ -96,8 +98,8 @@ export class V1LeasesController {
     answers: { 200: { about: 'The end of the lease, and whether to stop.', of: HeartbeatAnswer } },
     errors: ['job_not_found', 'lease_lost'],
   })
-  heartbeat(@Incoming() context: RequestContext): void {
-    this.operations.heartbeat(context);
+  heartbeat(@Res() reply: FastifyReply): void {
+    this.operations.heartbeat(takeOver(reply));
   }
 
   @Route(FAST_ROUTES.v1Release)
@@ -109,8 +111,8 @@ export class V1LeasesController {
     answers: SETTLED,
     errors: ['job_not_found', 'lease_lost'],
   })
-  release(@Incoming() context: RequestContext): void {
-    this.operations.release(context);
+  release(@Res() reply: FastifyReply): void {
+    this.operations.release(takeOver(reply));
   }
 
   @Route(FAST_ROUTES.v1Retry)
@@ -123,8 +125,8 @@ export class V1LeasesController {
     answers: SETTLED,
     errors: ['job_not_found', 'lease_lost'],
   })
-  retry(@Incoming() context: RequestContext): void {
-    this.operations.retry(context);
+  retry(@Res() reply: FastifyReply): void {
+    this.operations.retry(takeOver(reply));
   }
 
   @Route(FAST_ROUTES.v1Fail)
@@ -137,7 +139,7 @@ export class V1LeasesController {
     answers: SETTLED,
     errors: ['job_not_found', 'lease_lost'],
   })
-  fail(@Incoming() context: RequestContext): void {
-    this.operations.fail(context);
+  fail(@Res() reply: FastifyReply): void {
+    this.operations.fail(takeOver(reply));
   }
 }

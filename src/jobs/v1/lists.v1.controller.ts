@@ -1,18 +1,18 @@
-import { Controller, Delete, Get, Post, Put, UseGuards } from '@nestjs/common';
+import { Controller, Delete, Get, HttpCode, HttpStatus, Post, Put, UseGuards } from '@nestjs/common';
+import { BodyFields, InPath, QueryFields } from '../../http/params.js';
+import { bodyLimit } from '../../http/request/body.js';
+import { CurrentRequest } from '../../http/request/current-request.js';
+import type { Caller } from '../../domain/caller.js';
+import { CurrentCaller } from '../../auth/current-caller.js';
 import { Access, type AccessRules } from '../../auth/access.js';
 import { TokenGuard } from '../../auth/token.guard.js';
 import { InputError } from '../../http/answer/errors.v1.js';
 import type { Query } from '../../http/request/head.js';
-import { Config } from '../../config/config.js';
 import { Describe } from '../../http/describe.js';
 import type { RequestContext } from '../../http/request/request-context.js';
-import { readFields, readQuery } from '../../http/fields/read.js';
-import { Incoming } from '../../http/incoming.js';
-import { bodyLimit } from '../../http/request/body.js';
-import { fieldsIn } from '../../http/request/json-body.js';
+import { readFields } from '../../http/fields/read.js';
 import { pageAnswer, pageOf, PageQuery } from '../../http/request/page-query.js';
 import { isoTime } from '../../domain/iso-time.js';
-import { reply } from '../../http/answer/reply.js';
 import { JobsPage, jobsPage } from '../../http/job-fields/summary.v1.js';
 import {
   JobsQuery,
@@ -38,7 +38,6 @@ export class V1ListsController {
   constructor(
     private readonly lists: ListsService,
     private readonly jobs: JobsService,
-    private readonly config: Config,
   ) {}
 
   @Get('jobs')
@@ -53,15 +52,16 @@ export class V1ListsController {
     answers: { 200: { about: 'A page of jobs.', of: JobsPage } },
     errors: ['queue_not_allowed', 'pool_moving'],
   })
-  async list(@Incoming() context: RequestContext): Promise<void> {
-    const { caller, query } = context;
-    const { limit, cursor, order, ids, fields, ...filter } = readQuery(JobsQuery, query);
+  async list(
+    @CurrentRequest() { caller, query }: RequestContext,
+    @QueryFields() { limit, cursor, order, ids, fields, ...filter }: JobsQuery,
+  ): Promise<object> {
     if (ids !== undefined) refuseBesideIds(query);
     const page = { ...pageOf({ limit, cursor }), order };
     const found = await (ids === undefined
       ? this.lists.list(caller, filter, page)
       : this.lists.listByIds(caller, ids));
-    reply(context, 200, jobsPage(found, fields && (await this.lists.dataOf(caller, found.items))));
+    return jobsPage(found, fields && (await this.lists.dataOf(caller, found.items)));
   }
 
   @Get('jobs/:id/tags')
@@ -73,13 +73,13 @@ export class V1ListsController {
     answers: TAGS,
     errors: ['job_not_found', 'pool_moving'],
   })
-  async tagsOf(@Incoming() context: RequestContext): Promise<void> {
-    const { caller, jobId: id } = context;
+  async tagsOf(@CurrentCaller() caller: Caller, @InPath('id') id: string): Promise<object> {
     await this.jobs.checkJob(caller, id);
-    reply(context, 200, { id, tags: await this.lists.tagsOf(caller, id) });
+    return { id, tags: await this.lists.tagsOf(caller, id) };
   }
 
   @Post('jobs/:id/tags')
+  @HttpCode(HttpStatus.OK)
   @Access(OF_JOB)
   @Describe({
     id: 'addJobTags',
@@ -90,11 +90,13 @@ export class V1ListsController {
     answers: TAGS,
     errors: ['job_not_found', 'pool_moving'],
   })
-  async addTags(@Incoming() context: RequestContext): Promise<void> {
-    const { caller, jobId: id } = context;
-    const { tags } = await fieldsIn(context, bodyLimit(this.config.limits), TagsFields);
+  async addTags(
+    @CurrentCaller() caller: Caller,
+    @InPath('id') id: string,
+    @BodyFields(bodyLimit) { tags }: TagsFields,
+  ): Promise<object> {
     await this.jobs.checkJob(caller, id);
-    reply(context, 200, { id, tags: await this.lists.addTags(caller, id, tags) });
+    return { id, tags: await this.lists.addTags(caller, id, tags) };
   }
 
   @Delete('jobs/:id/tags')
@@ -107,17 +109,14 @@ export class V1ListsController {
     answers: TAGS,
     errors: ['job_not_found', 'pool_moving'],
   })
-  async removeTags(@Incoming() context: RequestContext): Promise<void> {
-    const { caller, jobId: id } = context;
-    const url = context.request.url ?? '';
-    const { tag = [], tags: list = [] } = readQuery(
-      TagsQuery,
-      context.query,
-      url.slice(url.indexOf('?') + 1),
-    );
+  async removeTags(
+    @CurrentCaller() caller: Caller,
+    @InPath('id') id: string,
+    @QueryFields() { tag = [], tags: list = [] }: TagsQuery,
+  ): Promise<object> {
     const { tags } = readFields(TagsFields, { tags: [...tag, ...list] });
     await this.jobs.checkJob(caller, id);
-    reply(context, 200, { id, tags: await this.lists.removeTags(caller, id, tags) });
+    return { id, tags: await this.lists.removeTags(caller, id, tags) };
   }
 
   @Get('tags')
@@ -130,8 +129,8 @@ export class V1ListsController {
     answers: { 200: { about: 'A page of tags.', of: NamedCountsPage } },
     errors: ['pool_moving'],
   })
-  tags(@Incoming() context: RequestContext): Promise<void> {
-    return this.counts(context, 'tags');
+  tags(@CurrentCaller() caller: Caller, @QueryFields() query: PageQuery): Promise<object> {
+    return this.counts(caller, query, 'tags');
   }
 
   @Get('failure-groups')
@@ -145,8 +144,8 @@ export class V1ListsController {
     answers: { 200: { about: 'A page of groups.', of: NamedCountsPage } },
     errors: ['pool_moving'],
   })
-  groups(@Incoming() context: RequestContext): Promise<void> {
-    return this.counts(context, 'groups');
+  groups(@CurrentCaller() caller: Caller, @QueryFields() query: PageQuery): Promise<object> {
+    return this.counts(caller, query, 'groups');
   }
 
   @Get('tracked')
@@ -159,15 +158,14 @@ export class V1ListsController {
     answers: { 200: { about: 'A page of jobs; `gone` is the same on each.', of: TrackedPage } },
     errors: ['pool_moving'],
   })
-  async tracked(@Incoming() context: RequestContext): Promise<void> {
-    const { caller } = context;
-    const page = pageOf(readQuery(PageQuery, context.query));
+  async tracked(@CurrentCaller() caller: Caller, @QueryFields() query: PageQuery): Promise<object> {
+    const page = pageOf(query);
     const [jobs, traces] = await Promise.all([
       this.lists.list(caller, { tracked: true }, page),
       this.lists.traces(caller),
     ]);
     const gone = traces.map(({ id, goneAtMs }) => ({ id, gone_at: isoTime(goneAtMs) }));
-    reply(context, 200, { ...jobsPage(jobs), gone });
+    return { ...jobsPage(jobs), gone };
   }
 
   @Put('tracked/:id')
@@ -179,10 +177,9 @@ export class V1ListsController {
     answers: { 200: { about: 'It is tracked.', of: TrackedAnswer } },
     errors: ['job_not_found', 'pool_moving'],
   })
-  async track(@Incoming() context: RequestContext): Promise<void> {
-    const { caller, jobId: id } = context;
+  async track(@CurrentCaller() caller: Caller, @InPath('id') id: string): Promise<object> {
     await this.lists.track(caller, id);
-    reply(context, 200, { id, tracked: true });
+    return { id, tracked: true };
   }
 
   @Delete('tracked/:id')
@@ -194,16 +191,14 @@ export class V1ListsController {
     answers: { 200: { about: 'It is not tracked.', of: TrackedAnswer } },
     errors: ['pool_moving'],
   })
-  async untrack(@Incoming() context: RequestContext): Promise<void> {
-    const { caller, jobId: id } = context;
+  async untrack(@CurrentCaller() caller: Caller, @InPath('id') id: string): Promise<object> {
     await this.lists.untrack(caller, id);
-    reply(context, 200, { id, tracked: false });
+    return { id, tracked: false };
   }
 
-  private async counts(context: RequestContext, of: 'tags' | 'groups'): Promise<void> {
-    const page = pageOf(readQuery(PageQuery, context.query));
-    const { items, cursor } = await this.lists[of](context.caller, page);
-    reply(context, 200, pageAnswer(items, cursor));
+  private async counts(caller: Caller, query: PageQuery, of: 'tags' | 'groups'): Promise<object> {
+    const { items, cursor } = await this.lists[of](caller, pageOf(query));
+    return pageAnswer(items, cursor);
   }
 }
 

@@ -1,9 +1,12 @@
-import { Controller, Put, UseGuards } from '@nestjs/common';
+import { Controller, Put, Res, UseGuards } from '@nestjs/common';
+import type { WithHeaders } from '../../http/answer/with-headers.js';
+import { CurrentRequest } from '../../http/request/current-request.js';
+import { takeOver } from '../../http/request/context-of.js';
+import type { FastifyReply } from 'fastify';
 import { Access } from '../../auth/access.js';
 import { TokenGuard } from '../../auth/token.guard.js';
 import { Describe } from '../../http/describe.js';
 import type { RequestContext } from '../../http/request/request-context.js';
-import { Incoming } from '../../http/incoming.js';
 import { EndedAnswer } from '../dto/job.v1.js';
 import {
   PublishedAnswer,
@@ -71,8 +74,8 @@ export class V1PublishController {
       'pool_moving',
     ],
   })
-  publish(@Incoming() context: RequestContext): void {
-    this.publishing.publish(context);
+  publish(@Res() reply: FastifyReply): void {
+    this.publishing.publish(takeOver(reply));
   }
 
   @Put('jobs/:id')
@@ -112,7 +115,7 @@ export class V1PublishController {
       'pool_moving',
     ],
   })
-  async put(@Incoming() context: RequestContext): Promise<void> {
-    await this.publishing.put(context);
+  put(@CurrentRequest() context: RequestContext): Promise<WithHeaders> {
+    return this.publishing.put(context);
   }
 }

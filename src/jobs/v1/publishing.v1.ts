@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { WithHeaders } from '../../http/answer/with-headers.js';
 import { Config } from '../../config/config.js';
 import { QueueError } from '../../domain/errors.js';
 import type { PublishOptions } from '../../domain/job/job.js';
@@ -9,7 +10,7 @@ import type { JobState } from '../../domain/job/states.js';
 import { bulkLimit, readBody } from '../../http/request/body.js';
 import { InputError } from '../../http/answer/errors.v1.js';
 import type { RequestContext } from '../../http/request/request-context.js';
-import { Problems, readQuery, refuseParameters } from '../../http/fields/read.js';
+import { Problems, readQuery } from '../../http/fields/read.js';
 import { fieldsIn, jsonOf } from '../../http/request/json-body.js';
 import { answer } from '../../http/answer/answer.js';
 import { reply } from '../../http/answer/reply.js';
@@ -62,9 +63,8 @@ export class V1Publishing {
   }
 
   /** Stores a job under the id of the path, perhaps in the place of another one. */
-  async put(context: RequestContext): Promise<void> {
-    const { caller, jobId: id, query, request } = context;
-    refuseParameters(query);
+  async put(context: RequestContext): Promise<WithHeaders> {
+    const { caller, jobId: id, request } = context;
     const isOnlyNew = isOnlyNewOf(request.headers['if-none-match']);
     const { durability, idempotencyKey, retryOf } = publishOptionsOf(request) ?? {};
     if (idempotencyKey !== undefined || retryOf !== undefined)
@@ -81,7 +81,7 @@ export class V1Publishing {
     const { state, isReplaced } = await this.jobs.put(caller, job, isOnlyNew, durability);
     const published = { id, state, existing: false };
     const headers = isReplaced ? [] : locationOf(context, published);
-    answer(context, isReplaced ? 200 : 201, publishedJson(published), { headers });
+    return new WithHeaders(publishedJson(published), headers, { status: isReplaced ? 200 : 201 });
   }
 
   /**
