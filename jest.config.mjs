@@ -1,8 +1,12 @@
 import { readFileSync } from 'node:fs';
+import { slowness } from './test/support/slowness.mjs';
 
 // The build leaves specs out; jest must not.
 const swc = JSON.parse(readFileSync(new URL('.swcrc', import.meta.url), 'utf8'));
 delete swc.exclude;
+
+/** Measured once, for all workers. */
+const SLOWNESS = Number((process.env.PUMPHOUSE_TEST_SLOWNESS ??= String(slowness())));
 
 /** Failovers take minutes: they belong to `npm run chaos`, which says how many rounds it wants. */
 const left = process.env.PUMPHOUSE_CHAOS_ROUNDS === undefined ? ['\\.long\\.spec\\.ts$'] : [];
@@ -28,7 +32,7 @@ export default {
   globalSetup: '<rootDir>/test/support/global-setup.mjs',
   globalTeardown: '<rootDir>/test/support/global-teardown.mjs',
   setupFilesAfterEnv: ['<rootDir>/test/support/empty-store.ts'],
-  testTimeout: 30_000,
+  testTimeout: 30_000 * SLOWNESS,
   testSequencer: '<rootDir>/test/support/sequencer.mjs',
   maxWorkers: 2,
   // Times of all files are printed.

@@ -5,11 +5,11 @@ import { BuiltServer } from '../support/built-server.js';
 import { startRedis, waitFor, type RedisProcess } from '../support/redis.js';
 import { SteppedClock } from '../support/stepped-clock.js';
 import { Trial } from './trial.js';
-import { IS_LONG, ROUNDS } from '../support/scale.js';
+import { IS_LONG, ROUNDS, SLOWNESS } from '../support/scale.js';
 
 /** Seconds that a server's clock is off, one after the other. */
 const STEPS = [600, -600, 0, -86_400, 3_600];
-jest.setTimeout(120_000 + ROUNDS * 10_000);
+jest.setTimeout((120_000 + ROUNDS * 10_000) * SLOWNESS);
 
 const clocks = (await Promise.all([SteppedClock.create(), SteppedClock.create()])).filter(
   (clock) => clock !== null,

@@ -5,14 +5,14 @@ import { Audit } from '../engine/audit.js';
 import { BuiltServer } from '../support/built-server.js';
 import { randomFrom } from '../support/random.js';
 import { randomNamespace, startRedis, waitFor, type RedisProcess } from '../support/redis.js';
-import { ROUNDS, SEED } from '../support/scale.js';
+import { ROUNDS, SEED, SLOWNESS } from '../support/scale.js';
 import { SteppedClock } from '../support/stepped-clock.js';
 
 const KILLS = 6 * ROUNDS;
 const QUEUE = 'ticks';
 /** Seconds that the clock of a server is off. */
 const STEPS = [0, 5_400, -5_400];
-jest.setTimeout(60_000 + KILLS * 8_000);
+jest.setTimeout((60_000 + KILLS * 8_000) * SLOWNESS);
 
 interface Job {
   readonly id: string;

@@ -3,14 +3,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { FailoverGroup } from '../support/failover-group.js';
 import { waitFor } from '../support/redis.js';
 import { FailoverTrial } from './failover-trial.js';
-import { ROUNDS } from '../support/scale.js';
+import { ROUNDS, SLOWNESS } from '../support/scale.js';
 
 /** An own number: a failover takes several seconds, and ten are what is asked for. */
 const KILLS = Math.min(ROUNDS, 10);
 /** What is lost was accepted so shortly before the master died, or while the group was finding together again, in milliseconds. */
 const UNREPLICATED_MS = 2_000;
 const TOGETHER_AGAIN_MS = 15_000;
-jest.setTimeout(180_000 + KILLS * 60_000);
+jest.setTimeout((180_000 + KILLS * 60_000) * SLOWNESS);
 
 describe('a Sentinel group of three whose master is killed again and again under load', () => {
   let group: FailoverGroup;

@@ -10,14 +10,14 @@ import { LmstfyStore } from '../support/lmstfy-store.js';
 import { randomFrom } from '../support/random.js';
 import { endWithUs } from '../support/redis-process.mjs';
 import { randomNamespace, type RedisProcess, startRedis, waitFor } from '../support/redis.js';
-import { ROUNDS, SEED } from '../support/scale.js';
+import { ROUNDS, SEED, SLOWNESS } from '../support/scale.js';
 
 const CLI = fileURLToPath(new URL('../../dist/cli/pumphouse.js', import.meta.url));
 /** `npm run chaos` asks for 20. After each, the next import waits four seconds for the lock of the killed one. */
 const KILLS = ROUNDS;
 /** A lease of a lmstfy worker: longer than any of them works. */
 const TTR_S = 6;
-jest.setTimeout(120_000 + KILLS * 20_000);
+jest.setTimeout((120_000 + KILLS * 20_000) * SLOWNESS);
 
 describe('an import that follows a lmstfy server', () => {
   const random = randomFrom(SEED);

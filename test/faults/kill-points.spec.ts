@@ -8,11 +8,11 @@ import type { DeathPoint } from '../support/step-proxy.js';
 import { KILL_OPERATIONS, type KillOperation } from './kill-operations.js';
 import { KillWorld, MortalServer } from './kill-world.js';
 import { randomFrom } from '../support/random.js';
-import { IS_LONG, SEED } from '../support/scale.js';
+import { IS_LONG, SEED, SLOWNESS } from '../support/scale.js';
 
 const SCRIPTS = new URL('../../lua/commands/', import.meta.url);
 const DEATHS: readonly DeathPoint[] = ['before', 'after'];
-jest.setTimeout(IS_LONG ? 300_000 : 60_000);
+jest.setTimeout((IS_LONG ? 300_000 : 60_000) * SLOWNESS);
 
 /** What came of a play. */
 interface Play {

@@ -5,10 +5,10 @@ import { socketPathOf } from '../../src/redis/embedded/socket.js';
 import { BuiltServer } from '../support/built-server.js';
 import { waitFor } from '../support/redis.js';
 import { Trial } from './trial.js';
-import { ROUNDS } from '../support/scale.js';
+import { ROUNDS, SLOWNESS } from '../support/scale.js';
 
 /** Start, faults, and leases of 2 s that must run out, in ms. */
-jest.setTimeout(90_000 + ROUNDS * 15_000);
+jest.setTimeout((90_000 + ROUNDS * 15_000) * SLOWNESS);
 
 describe.each([
   ['one process', '1'],

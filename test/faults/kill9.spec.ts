@@ -3,10 +3,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { BuiltServer } from '../support/built-server.js';
 import { startRedis, type RedisProcess } from '../support/redis.js';
 import { Trial } from './trial.js';
-import { ROUNDS } from '../support/scale.js';
+import { ROUNDS, SLOWNESS } from '../support/scale.js';
 
 const ROUND_MS = 2_000;
-jest.setTimeout(120_000 + ROUNDS * 15_000);
+jest.setTimeout((120_000 + ROUNDS * 15_000) * SLOWNESS);
 
 describe('two servers on one Redis, one of them killed again and again', () => {
   const trial = new Trial();

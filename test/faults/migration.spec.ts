@@ -9,7 +9,7 @@ import { randomNamespace, startRedis, waitFor, type RedisProcess } from '../supp
 import { check, type Verdict } from './checkers.js';
 import { Fleet } from './fleet.js';
 import { Journal } from './journal.js';
-import { ROUNDS, SEED } from '../support/scale.js';
+import { ROUNDS, SEED, SLOWNESS } from '../support/scale.js';
 
 /** `npm run chaos` asks for 20: then steps come in rounds, and servers are killed as well as stopped. */
 const PASSES = Math.ceil(ROUNDS / 4);
@@ -18,7 +18,7 @@ const TRIES = 5;
 /** Leases of one job that may run out uncharged: lua/modules/jobs/deliveries.lua. */
 const FREE_RETRIES = 3;
 const SOUND: Verdict = { lost: [], unexpected: [], duplicated: [], leases: [] };
-jest.setTimeout(120_000 + PASSES * 180_000);
+jest.setTimeout((120_000 + PASSES * 180_000) * SLOWNESS);
 
 /** Where jobs are published: into the first Redis, into the second, or into the first with the setting taken out. */
 type Step = 'first' | 'second' | 'out';

@@ -9,13 +9,13 @@ import { TcpProxy } from '../support/tcp-proxy.js';
 import { startAborting, startLeaseholders, type Bystanders } from './bystanders.js';
 import { FAULTS, REDIS_ARGS, schedule, type Stage } from './faults.js';
 import { Trial, TTR_S } from './trial.js';
-import { IS_LONG, ROUNDS } from '../support/scale.js';
+import { IS_LONG, ROUNDS, SLOWNESS } from '../support/scale.js';
 
 /** Some of the kinds, others each time; the long form has each of them as often as there are rounds. */
 const COUNT = IS_LONG ? Object.keys(FAULTS).length * ROUNDS : 9;
 /** What a server may take to notice that a connection is half open, and clients to send again. */
 const RECOVERY_MS = 15_000;
-jest.setTimeout(120_000 + COUNT * 20_000);
+jest.setTimeout((120_000 + COUNT * 20_000) * SLOWNESS);
 
 describe('three servers, one of two workers, and an engine on one Redis, each behind a network of its own', () => {
   const trial = new Trial();

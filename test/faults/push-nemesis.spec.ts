@@ -10,7 +10,7 @@ import { BuiltServer } from '../support/built-server.js';
 import { randomFrom } from '../support/random.js';
 import { PUSH, Receiver } from '../support/receiver.js';
 import { randomNamespace, startRedis, waitFor } from '../support/redis.js';
-import { ROUNDS, SEED } from '../support/scale.js';
+import { ROUNDS, SEED, SLOWNESS } from '../support/scale.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 import { FAULTS, REDIS_ARGS, type Stage } from './faults.js';
 
@@ -25,7 +25,7 @@ const KINDS = [
 ];
 const BATCH = 60;
 const TIMEOUT_MS = 1_000;
-jest.setTimeout(120_000 + KINDS.length * ROUNDS * 20_000);
+jest.setTimeout((120_000 + KINDS.length * ROUNDS * 20_000) * SLOWNESS);
 
 interface Job {
   readonly id: string;

@@ -9,11 +9,11 @@ import { Audit } from '../engine/audit.js';
 import type { Entry } from './journal.js';
 import { MixedFleet } from './mixed-fleet.js';
 import { Trial } from './trial.js';
-import { IS_LONG, ROUNDS } from '../support/scale.js';
+import { IS_LONG, ROUNDS, SLOWNESS } from '../support/scale.js';
 
 /** Each server is replaced once; in the long form, as often as there are rounds. */
 const PASSES = IS_LONG ? ROUNDS : 1;
-jest.setTimeout(120_000 + PASSES * 60_000);
+jest.setTimeout((120_000 + PASSES * 60_000) * SLOWNESS);
 
 describe('several servers on one Redis', () => {
   let redis: RedisProcess;

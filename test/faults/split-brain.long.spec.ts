@@ -3,11 +3,12 @@ import { FailoverGroup, type Member } from '../support/failover-group.js';
 import { waitFor } from '../support/redis.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 import { CONSUMERS, type Damage, FailoverTrial } from './failover-trial.js';
+import { SLOWNESS } from '../support/scale.js';
 
 const MAX_LAG_S = 2;
 /** Redis counts its replicas once a second; the rest is a busy machine. */
 const REFUSED_AFTER_MS = (MAX_LAG_S + 5) * 1_000;
-jest.setTimeout(240_000);
+jest.setTimeout(240_000 * SLOWNESS);
 
 const OBEDIENT = ['--min-replicas-to-write', '1', '--min-replicas-max-lag', String(MAX_LAG_S)];
 

@@ -6,7 +6,7 @@ import { BuiltServer } from '../support/built-server.js';
 import { startRedis, waitFor, type RedisProcess } from '../support/redis.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 import { Trial } from './trial.js';
-import { ROUNDS } from '../support/scale.js';
+import { ROUNDS, SLOWNESS } from '../support/scale.js';
 
 /** Replies of Redis to the server that is killed are so slow that its leases of that moment have not reached any client. */
 const REPLY_DELAY_MS = 15;
@@ -14,7 +14,7 @@ const CUT_MS = 150;
 /** Fewer meet no reply that is under way. */
 const KILLS = Math.max(ROUNDS, 2);
 const CUTS = Math.max(ROUNDS, 3) * 4;
-jest.setTimeout(120_000 + ROUNDS * 15_000);
+jest.setTimeout((120_000 + ROUNDS * 15_000) * SLOWNESS);
 
 describe('jobs with one try', () => {
   const trial = new Trial();

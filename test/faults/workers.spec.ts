@@ -10,7 +10,7 @@ import { Audit } from '../engine/audit.js';
 import { BuiltServer } from '../support/built-server.js';
 import { randomFrom } from '../support/random.js';
 import { randomNamespace, startRedis, waitFor, type RedisProcess } from '../support/redis.js';
-import { SEED } from '../support/scale.js';
+import { SEED, SLOWNESS } from '../support/scale.js';
 import { FAULTS, type FleetSettings, WorkerFleet } from './worker-fleet.js';
 import type { JobData } from './worker-journal.js';
 import { judgeWorkers } from './worker-rules.js';
@@ -30,7 +30,7 @@ const QUEUE = 'work';
 /** Jobs that are looked up at once. */
 const AT_ONCE = 100;
 
-jest.setTimeout(60_000 + PASSES * 30_000);
+jest.setTimeout((60_000 + PASSES * 30_000) * SLOWNESS);
 
 let redis: RedisProcess;
 let dir: string;

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command, Redis } from 'ioredis';
 import type { NodeAddress, PoolTarget } from '../../src/domain/pool.js';
+import { SLOWNESS } from './scale.js';
 
 const SLOTS = 16_384;
 
@@ -109,8 +110,11 @@ export function slotOf(namespace: string): number {
 /**
  * Asks again every 10 ms until `probe` answers something truthy, and returns that answer. A probe that throws counts
  * as "not yet"; its last error is the cause of the failure.
+ *
+ * @param usualMs how long, on a machine of usual speed
  */
-export async function waitFor<T>(probe: () => T | Promise<T>, withinMs = 2_000): Promise<NonNullable<T>> {
+export async function waitFor<T>(probe: () => T | Promise<T>, usualMs = 2_000): Promise<NonNullable<T>> {
+  const withinMs = Math.ceil(usualMs * SLOWNESS);
   const until = Date.now() + withinMs;
   let cause: unknown;
   for (;;) {

@@ -17,3 +17,6 @@ export function propertyRuns(usual: number): number {
 
 /** True: the clock changes of all time zones are looked at, which takes an hour; else some of them. */
 export const ALL_ZONES = process.env['PUMPHOUSE_ALL_ZONES'] === '1';
+
+/** How many times slower than usual this machine is, as jest.config.mjs has measured it. */
+export const SLOWNESS = Number(process.env['PUMPHOUSE_TEST_SLOWNESS'] ?? 1);

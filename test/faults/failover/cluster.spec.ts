@@ -4,11 +4,11 @@ import { BuiltServer } from '../../support/built-server.js';
 import { SlotMove, TestCluster, type ClusterNode } from '../../support/cluster.js';
 import { waitFor } from '../../support/redis.js';
 import { Trial } from '../trial.js';
-import { ROUNDS } from '../../support/scale.js';
+import { ROUNDS, SLOWNESS } from '../../support/scale.js';
 
 /** The Cluster takes 2 s to give a node up, and about one more to elect its replica; a slow machine longer, in ms. */
 const FAILOVER_MS = 20_000;
-jest.setTimeout(180_000 + ROUNDS * 40_000);
+jest.setTimeout((180_000 + ROUNDS * 40_000) * SLOWNESS);
 
 /** Fail-overs take their time: `npm run chaos` runs this, `npm test` does not. */
 describe('two servers on a Cluster of three masters and three replicas', () => {
