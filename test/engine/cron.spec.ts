@@ -136,25 +136,100 @@ it('makes its jobs within the jitter, the same on every server', async () => {
   expect(await f.find('r-1')).toMatchObject({ publishedAtMs: at('2027-01-15T12:01:00Z') });
 });
 
-it('makes no job before its jitter is over, also where that is longer than the time between slots', async () => {
-  const jitterMs = 60 * SECOND;
-  await set('*/5 * * * * *', { schedule: { jitterMs } });
-  const delayOf = (slotMs: number): number =>
-    parseInt(
-      createHash('sha1')
-        .update(`r:${String(slotMs)}`)
-        .digest('hex')
-        .slice(0, 12),
-      16,
-    ) % jitterMs;
-  let before = 0;
-  for (let i = 0; i < 120; i++) {
+/** How long after its slot the job of `r` is made. */
+const delayOf = (slotMs: number, jitterMs: number): number =>
+  parseInt(
+    createHash('sha1')
+      .update(`r:${String(slotMs)}`)
+      .digest('hex')
+      .slice(0, 12),
+    16,
+  ) % jitterMs;
+
+/** Pumps once a second. @returns when each job was made, by its slot */
+async function slotsMade(seconds: number): Promise<ReadonlyMap<number, number>> {
+  const times = new Map<number, number>();
+  for (let i = 0; i < seconds; i++) {
     await f.pass(SECOND);
-    const { made: jobs, lastAtMs } = await get();
-    if (jobs > before) expect(f.nowMs).toBeGreaterThanOrEqual(lastAtMs! + delayOf(lastAtMs!));
-    before = jobs;
+    for (const { id, lease } of await f.reserve('q', { count: 100 })) {
+      times.set((await f.find(id))!.publishedAtMs, f.nowMs);
+      await f.engine.ackMany(f.ns, [{ queue: 'q', id, lease }]);
+    }
   }
-  expect(before).toBeGreaterThan(5);
+  return times;
+}
+
+describe('a jitter longer than the time between slots', () => {
+  const jitterMs = 60 * SECOND;
+
+  it.each([
+    ['max_catch_up 1', { maxCatchUp: 1 }],
+    ['max_catch_up 0', { maxCatchUp: 0 }],
+    ['catch_up_ms', { catchUpMs: 5 * SECOND }],
+  ])('skips no slot without an outage, and makes no job before its jitter is over: %s', async (_n, more) => {
+    await set('*/5 * * * * *', { schedule: { jitterMs }, ...more });
+    const first = f.nowMs + 5 * SECOND;
+    const times = await slotsMade(180);
+    const slots = Array.from({ length: 20 }, (_, i) => first + i * 5 * SECOND);
+    expect(slots.map((slot) => [slot, times.get(slot)])).toEqual(
+      slots.map((slot) => [slot, Math.ceil((slot + delayOf(slot, jitterMs)) / SECOND) * SECOND]),
+    );
+    expect(await get()).toMatchObject({ made: times.size, skipped: 0 });
+  });
+
+  it('counts lateness from the time of the job after an outage', async () => {
+    await set('*/5 * * * * *', { schedule: { jitterMs }, maxCatchUp: 1 });
+    const first = f.nowMs + 5 * SECOND;
+    await f.pass(120 * SECOND);
+    const slots = Array.from({ length: 24 }, (_, i) => first + i * 5 * SECOND);
+    const ages = slots.map((slot) => f.nowMs - slot - delayOf(slot, jitterMs)).filter((age) => age >= 0);
+    const onTime = Math.max(ages.filter((age) => age <= 5 * SECOND).length, 1);
+    expect(await get()).toMatchObject({ made: onTime, skipped: ages.length - onTime });
+  });
+
+  it('with overlap, makes the last one of the jobs that come at once', async () => {
+    await set('* * * * * *', { schedule: { jitterMs: 40 * SECOND }, overlap: 'replace' });
+    const first = f.nowMs + SECOND;
+    await f.pass(120 * SECOND);
+    const times = Array.from({ length: 120 }, (_, i) => first + i * SECOND)
+      .map((slot) => ({ slot, madeAt: slot + delayOf(slot, 40 * SECOND) }))
+      .filter(({ madeAt }) => madeAt <= f.nowMs)
+      .sort((a, b) => a.madeAt - b.madeAt);
+    expect(await get()).toMatchObject({ made: 1, lastSkip: { reason: 'overlap' } });
+    expect((await f.find('r-1'))?.publishedAtMs).toBe(times.at(-1)?.slot);
+  });
+
+  it('is kept through a change, and makes no slot twice', async () => {
+    await set('*/5 * * * * *', { schedule: { jitterMs }, maxCatchUp: 1 });
+    const first = f.nowMs + 5 * SECOND;
+    const times = new Map(await slotsMade(60));
+    await set('*/5 * * * * *', { schedule: { jitterMs }, maxCatchUp: 2 });
+    for (const [slot, at] of await slotsMade(120)) times.set(slot, at);
+    const slots = Array.from({ length: 22 }, (_, i) => first + i * 5 * SECOND);
+    expect(slots.filter((slot) => !times.has(slot))).toEqual([]);
+    expect(await get()).toMatchObject({ made: times.size, skipped: 0 });
+  });
+
+  it('has at most 64 slots wait', async () => {
+    await set('* * * * * *', { schedule: { jitterMs: DAY }, maxCatchUp: 1 });
+    for (let i = 0; i < 200; i++) {
+      await f.pass(SECOND);
+    }
+    const { slots } = (await recurrings()['known'](f.ns, 'r'))!;
+    expect(slots.filter((slot) => slot <= f.nowMs).length).toBeLessThanOrEqual(64);
+    expect(slots.length).toBeLessThanOrEqual(64 + 32);
+    expect(await get()).toMatchObject({ made: 200 - 64, skipped: 0 });
+  });
+});
+
+it('makes up for no slot with max_catch_up 0 and a jitter longer than a minute, but for those on time', async () => {
+  const jitterMs = 10 * MINUTE;
+  await set('0 * * * *', { schedule: { jitterMs }, maxCatchUp: 0 });
+  const slot = at('2027-01-15T13:00:00Z');
+  await f.pass(slot + delayOf(slot, jitterMs) - f.nowMs);
+  expect(await get()).toMatchObject({ made: 1, skipped: 0 });
+  await f.pass(slot + 75 * MINUTE - f.nowMs);
+  expect(await get()).toMatchObject({ made: 1, skipped: 1, lastSkip: { reason: 'late' } });
 });
 
 describe('overlap', () => {

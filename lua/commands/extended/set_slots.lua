@@ -51,7 +51,7 @@ for _, slot in ipairs(slots_in(new_slots)) do
     all[#all + 1] = slot
   end
 end
-local fires = all[1] and fire_time(id, all[1], tonumber(known[5] or "0"))
+local runs = next_timer(id, all, tonumber(known[5] or "0"), complete == "1")
 
 -- Write.
 redis.call("HSET", key, "slots", slots_text(all, 1), "complete", complete, "tzdata", tzdata, "next", all[1] and text_of(all[1]) or "")
@@ -59,11 +59,11 @@ if skipped > 0 then
   redis.call("HINCRBY", key, "skipped", skipped)
   redis.call("HSET", key, "skip_at", text_of(all[1] or now_floor), "skip_reason", "max_catch_up")
 end
-if not fires then
+if not runs then
   redis.call("ZREM", by_cron, id)
   return { 0, now_floor, 1, 0 }
 end
-redis.call("ZADD", by_cron, text_of(fires), id)
-redis.call("ZADD", timers, "LT", text_of(fires), "C")
-redis.call("ZADD", due, "LT", text_of(fires), EXTENDED_TIMERS)
-return { 0, now_floor, 1, fires }
+redis.call("ZADD", by_cron, text_of(runs), id)
+redis.call("ZADD", timers, "LT", text_of(runs), "C")
+redis.call("ZADD", due, "LT", text_of(runs), EXTENDED_TIMERS)
+return { 0, now_floor, 1, runs }
