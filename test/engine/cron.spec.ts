@@ -152,7 +152,7 @@ async function slotsMade(seconds: number): Promise<ReadonlyMap<number, number>> 
   for (let i = 0; i < seconds; i++) {
     await f.pass(SECOND);
     for (const { id, lease } of await f.reserve('q', { count: 100 })) {
-      times.set((await f.find(id))!.publishedAtMs, f.nowMs);
+      times.set((await f.find(id))!.publishedAtMs ?? 0, f.nowMs);
       await f.engine.ackMany(f.ns, [{ queue: 'q', id, lease }]);
     }
   }
@@ -347,6 +347,57 @@ it('computes the slots again that older time zones have computed, and no others'
   expect(await get()).toMatchObject({ nextAtMs: at('2027-01-16T01:30:00Z') });
   await f.pass(DAY);
   expect(await get()).toMatchObject({ made: 1, lastAtMs: at('2027-01-16T01:30:00Z') });
+});
+
+describe('time zones of another version', () => {
+  /** As a server with another database left it: an hour too late. */
+  const leave = (tzdata: string, ...slots: string[]) =>
+    f.pool.read('HSET', `{${f.ns}}Rr`, 'slots', slots.map(at).join(','), 'tzdata', tzdata);
+  const daily = () => set('30 2 * * *', { schedule: { timeZone: 'Europe/Berlin' } });
+  const stored = async () => (await recurrings()['known'](f.ns, 'r'))!;
+
+  it('that are older are replaced when a server reads them, or is asked for more slots', async () => {
+    await daily();
+    for (const read of [get, () => recurrings().next(f.ns, 'r', 1), () => recurrings().extend(f.ns, 'r')]) {
+      await leave('1999a', '2027-01-16T02:30:00Z');
+      await read();
+      const { slots, tzdata } = await stored();
+      expect([slots[0], slots.length, tzdata]).toEqual([at('2027-01-16T01:30:00Z'), 32, process.versions.tz]);
+    }
+  });
+
+  it('that are newer keep their slots, and get more', async () => {
+    await daily();
+    const { revision } = await stored();
+    await leave('9999z', '2027-01-16T02:30:00Z');
+    const older = { ...(await stored()), revision };
+    const replacing = { slots: [f.nowMs + DAY], skipped: 0, isComplete: false, replaces: true };
+    expect(await recurrings()['storeSlots'](f.ns, older, replacing)).toBe(false);
+    expect(await recurrings().renew(f.ns)).toBe(0);
+    await recurrings().extend(f.ns, 'r');
+    const { slots, tzdata } = await stored();
+    expect(slots.slice(0, 2)).toEqual([at('2027-01-16T02:30:00Z'), at('2027-01-17T01:30:00Z')]);
+    // So a server with the newer ones computes them again.
+    expect(tzdata).toBe(process.versions.tz);
+  });
+
+  it('that are older stay so when newer slots are added, until all are computed again', async () => {
+    await daily();
+    await leave('1999a', '2027-01-16T02:30:00Z');
+    await recurrings()['compute'](f.ns, (await stored()) as never, false);
+    expect(await stored()).toMatchObject({ tzdata: '1999a' });
+    expect(await recurrings().renew(f.ns)).toBe(1);
+    expect((await stored()).slots[0]).toBe(at('2027-01-16T01:30:00Z'));
+  });
+
+  it('lose no slot of an outage when they are computed again', async () => {
+    await daily();
+    await leave('1999a', '2027-01-16T01:30:00Z', '2027-01-17T01:30:00Z');
+    f.nowMs += 4 * DAY;
+    expect(await recurrings().renew(f.ns)).toBe(1);
+    await f.pass(0);
+    expect(await get()).toMatchObject({ made: 4, skipped: 0 });
+  });
 });
 
 it('makes a job now, also while it is paused, beside its slots', async () => {
