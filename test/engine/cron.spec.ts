@@ -136,25 +136,100 @@ it('makes its jobs within the jitter, the same on every server', async () => {
   expect(await f.find('r-1')).toMatchObject({ publishedAtMs: at('2027-01-15T12:01:00Z') });
 });
 
-it('makes no job before its jitter is over, also where that is longer than the time between slots', async () => {
-  const jitterMs = 60 * SECOND;
-  await set('*/5 * * * * *', { schedule: { jitterMs } });
-  const delayOf = (slotMs: number): number =>
-    parseInt(
-      createHash('sha1')
-        .update(`r:${String(slotMs)}`)
-        .digest('hex')
-        .slice(0, 12),
-      16,
-    ) % jitterMs;
-  let before = 0;
-  for (let i = 0; i < 120; i++) {
+/** How long after its slot the job of `r` is made. */
+const delayOf = (slotMs: number, jitterMs: number): number =>
+  parseInt(
+    createHash('sha1')
+      .update(`r:${String(slotMs)}`)
+      .digest('hex')
+      .slice(0, 12),
+    16,
+  ) % jitterMs;
+
+/** Pumps once a second. @returns when each job was made, by its slot */
+async function slotsMade(seconds: number): Promise<ReadonlyMap<number, number>> {
+  const times = new Map<number, number>();
+  for (let i = 0; i < seconds; i++) {
     await f.pass(SECOND);
-    const { made: jobs, lastAtMs } = await get();
-    if (jobs > before) expect(f.nowMs).toBeGreaterThanOrEqual(lastAtMs! + delayOf(lastAtMs!));
-    before = jobs;
+    for (const { id, lease } of await f.reserve('q', { count: 100 })) {
+      times.set((await f.find(id))!.publishedAtMs ?? 0, f.nowMs);
+      await f.engine.ackMany(f.ns, [{ queue: 'q', id, lease }]);
+    }
   }
-  expect(before).toBeGreaterThan(5);
+  return times;
+}
+
+describe('a jitter longer than the time between slots', () => {
+  const jitterMs = 60 * SECOND;
+
+  it.each([
+    ['max_catch_up 1', { maxCatchUp: 1 }],
+    ['max_catch_up 0', { maxCatchUp: 0 }],
+    ['catch_up_ms', { catchUpMs: 5 * SECOND }],
+  ])('skips no slot without an outage, and makes no job before its jitter is over: %s', async (_n, more) => {
+    await set('*/5 * * * * *', { schedule: { jitterMs }, ...more });
+    const first = f.nowMs + 5 * SECOND;
+    const times = await slotsMade(180);
+    const slots = Array.from({ length: 20 }, (_, i) => first + i * 5 * SECOND);
+    expect(slots.map((slot) => [slot, times.get(slot)])).toEqual(
+      slots.map((slot) => [slot, Math.ceil((slot + delayOf(slot, jitterMs)) / SECOND) * SECOND]),
+    );
+    expect(await get()).toMatchObject({ made: times.size, skipped: 0 });
+  });
+
+  it('counts lateness from the time of the job after an outage', async () => {
+    await set('*/5 * * * * *', { schedule: { jitterMs }, maxCatchUp: 1 });
+    const first = f.nowMs + 5 * SECOND;
+    await f.pass(120 * SECOND);
+    const slots = Array.from({ length: 24 }, (_, i) => first + i * 5 * SECOND);
+    const ages = slots.map((slot) => f.nowMs - slot - delayOf(slot, jitterMs)).filter((age) => age >= 0);
+    const onTime = Math.max(ages.filter((age) => age <= 5 * SECOND).length, 1);
+    expect(await get()).toMatchObject({ made: onTime, skipped: ages.length - onTime });
+  });
+
+  it('with overlap, makes the last one of the jobs that come at once', async () => {
+    await set('* * * * * *', { schedule: { jitterMs: 40 * SECOND }, overlap: 'replace' });
+    const first = f.nowMs + SECOND;
+    await f.pass(120 * SECOND);
+    const times = Array.from({ length: 120 }, (_, i) => first + i * SECOND)
+      .map((slot) => ({ slot, madeAt: slot + delayOf(slot, 40 * SECOND) }))
+      .filter(({ madeAt }) => madeAt <= f.nowMs)
+      .sort((a, b) => a.madeAt - b.madeAt);
+    expect(await get()).toMatchObject({ made: 1, lastSkip: { reason: 'overlap' } });
+    expect((await f.find('r-1'))?.publishedAtMs).toBe(times.at(-1)?.slot);
+  });
+
+  it('is kept through a change, and makes no slot twice', async () => {
+    await set('*/5 * * * * *', { schedule: { jitterMs }, maxCatchUp: 1 });
+    const first = f.nowMs + 5 * SECOND;
+    const times = new Map(await slotsMade(60));
+    await set('*/5 * * * * *', { schedule: { jitterMs }, maxCatchUp: 2 });
+    for (const [slot, at] of await slotsMade(120)) times.set(slot, at);
+    const slots = Array.from({ length: 22 }, (_, i) => first + i * 5 * SECOND);
+    expect(slots.filter((slot) => !times.has(slot))).toEqual([]);
+    expect(await get()).toMatchObject({ made: times.size, skipped: 0 });
+  });
+
+  it('has at most 64 slots wait', async () => {
+    await set('* * * * * *', { schedule: { jitterMs: DAY }, maxCatchUp: 1 });
+    for (let i = 0; i < 200; i++) {
+      await f.pass(SECOND);
+    }
+    const { slots } = (await recurrings()['known'](f.ns, 'r'))!;
+    expect(slots.filter((slot) => slot <= f.nowMs).length).toBeLessThanOrEqual(64);
+    expect(slots.length).toBeLessThanOrEqual(64 + 32);
+    expect(await get()).toMatchObject({ made: 200 - 64, skipped: 0 });
+  });
+});
+
+it('makes up for no slot with max_catch_up 0 and a jitter longer than a minute, but for those on time', async () => {
+  const jitterMs = 10 * MINUTE;
+  await set('0 * * * *', { schedule: { jitterMs }, maxCatchUp: 0 });
+  const slot = at('2027-01-15T13:00:00Z');
+  await f.pass(slot + delayOf(slot, jitterMs) - f.nowMs);
+  expect(await get()).toMatchObject({ made: 1, skipped: 0 });
+  await f.pass(slot + 75 * MINUTE - f.nowMs);
+  expect(await get()).toMatchObject({ made: 1, skipped: 1, lastSkip: { reason: 'late' } });
 });
 
 describe('overlap', () => {
@@ -272,6 +347,57 @@ it('computes the slots again that older time zones have computed, and no others'
   expect(await get()).toMatchObject({ nextAtMs: at('2027-01-16T01:30:00Z') });
   await f.pass(DAY);
   expect(await get()).toMatchObject({ made: 1, lastAtMs: at('2027-01-16T01:30:00Z') });
+});
+
+describe('time zones of another version', () => {
+  /** As a server with another database left it: an hour too late. */
+  const leave = (tzdata: string, ...slots: string[]) =>
+    f.pool.read('HSET', `{${f.ns}}Rr`, 'slots', slots.map(at).join(','), 'tzdata', tzdata);
+  const daily = () => set('30 2 * * *', { schedule: { timeZone: 'Europe/Berlin' } });
+  const stored = async () => (await recurrings()['known'](f.ns, 'r'))!;
+
+  it('that are older are replaced when a server reads them, or is asked for more slots', async () => {
+    await daily();
+    for (const read of [get, () => recurrings().next(f.ns, 'r', 1), () => recurrings().extend(f.ns, 'r')]) {
+      await leave('1999a', '2027-01-16T02:30:00Z');
+      await read();
+      const { slots, tzdata } = await stored();
+      expect([slots[0], slots.length, tzdata]).toEqual([at('2027-01-16T01:30:00Z'), 32, process.versions.tz]);
+    }
+  });
+
+  it('that are newer keep their slots, and get more', async () => {
+    await daily();
+    const { revision } = await stored();
+    await leave('9999z', '2027-01-16T02:30:00Z');
+    const older = { ...(await stored()), revision };
+    const replacing = { slots: [f.nowMs + DAY], skipped: 0, isComplete: false, replaces: true };
+    expect(await recurrings()['storeSlots'](f.ns, older, replacing)).toBe(false);
+    expect(await recurrings().renew(f.ns)).toBe(0);
+    await recurrings().extend(f.ns, 'r');
+    const { slots, tzdata } = await stored();
+    expect(slots.slice(0, 2)).toEqual([at('2027-01-16T02:30:00Z'), at('2027-01-17T01:30:00Z')]);
+    // So a server with the newer ones computes them again.
+    expect(tzdata).toBe(process.versions.tz);
+  });
+
+  it('that are older stay so when newer slots are added, until all are computed again', async () => {
+    await daily();
+    await leave('1999a', '2027-01-16T02:30:00Z');
+    await recurrings()['compute'](f.ns, (await stored()) as never, false);
+    expect(await stored()).toMatchObject({ tzdata: '1999a' });
+    expect(await recurrings().renew(f.ns)).toBe(1);
+    expect((await stored()).slots[0]).toBe(at('2027-01-16T01:30:00Z'));
+  });
+
+  it('lose no slot of an outage when they are computed again', async () => {
+    await daily();
+    await leave('1999a', '2027-01-16T01:30:00Z', '2027-01-17T01:30:00Z');
+    f.nowMs += 4 * DAY;
+    expect(await recurrings().renew(f.ns)).toBe(1);
+    await f.pass(0);
+    expect(await get()).toMatchObject({ made: 4, skipped: 0 });
+  });
 });
 
 it('makes a job now, also while it is paused, beside its slots', async () => {

@@ -52,10 +52,10 @@ end
 
 local stored = cjson.decode(fields)
 local is_same = known[2] == schedule and known[6] == "0"
-local first, slot, fires
+local first, slot, runs
 if every_ms == 0 then
-  -- Slots that were served do not come again.
-  local served = tonumber(known[5] or 0)
+  -- Slots that were served do not come again. Those that are stored were not: with a jitter, later ones may have been.
+  local served = is_same and 0 or tonumber(known[5] or 0)
   local slots, from = slots_in(is_same and known[7] or new_slots), 1
   if is_same then
     complete, tzdata = known[8], known[9]
@@ -65,7 +65,7 @@ if every_ms == 0 then
   end
   new_slots, slot = slots_text(slots, from), slots[from]
   -- Without a slot that is known its timer asks for more.
-  fires = slot and fire_time(id, slot, tonumber(jitter)) or complete ~= "1" and now_ceil or nil
+  runs = next_timer(id, slots_in(new_slots), tonumber(jitter), complete == "1") or complete ~= "1" and now_ceil or nil
 else
   first = known[2] == schedule and known[3] or first_ms ~= "" and first_ms or text_of(now_ceil + offset_ms)
   slot = is_same and tonumber(known[4])
@@ -75,7 +75,7 @@ else
     slot = tonumber(first)
     slot = after < slot and slot or slot + (math.floor((after - slot) / every_ms) + 1) * every_ms
   end
-  fires = slot
+  runs = slot
 end
 
 -- Write.
@@ -97,11 +97,11 @@ end
 redis.call("ZADD", all, 0, id)
 redis.call("ZREM", every_ms == 0 and by_interval or by_cron, id)
 local by_time, timer = every_ms == 0 and by_cron or by_interval, every_ms == 0 and "C" or "R"
-if stored.paused == "1" or not fires then
+if stored.paused == "1" or not runs then
   redis.call("ZREM", by_time, id)
   return { 0, now_floor, 0, 0 }
 end
-redis.call("ZADD", by_time, text_of(fires), id)
-redis.call("ZADD", timers, "LT", text_of(fires), timer)
-redis.call("ZADD", due, "LT", text_of(fires), EXTENDED_TIMERS)
-return { 0, now_floor, 0, fires }
+redis.call("ZADD", by_time, text_of(runs), id)
+redis.call("ZADD", timers, "LT", text_of(runs), timer)
+redis.call("ZADD", due, "LT", text_of(runs), EXTENDED_TIMERS)
+return { 0, now_floor, 0, runs }

@@ -13,10 +13,10 @@ ARGV[6] new_slots    the slots behind it, as in timers/cron_slots
 ARGV[7] complete     1 = there are no more after these
 ARGV[8] skipped      slots between after and the first of these, which have passed and are left out
 ARGV[9] tzdata       the version of the time zones that they were computed with
-ARGV[10] replaces    1 = they replace all slots that have not come yet
+ARGV[10] replaces    1 = they replace all slots that have not come yet, unless those were computed with newer time zones
 
-Returns {status, now_ms, stored, next_ms}. Status: 0 done, 1 too late. Stored: 1, or 0: it was changed, paused or removed meanwhile, or another server
-was first. Next_ms: when to run its timer, 0 = no slot is left.
+Returns {status, now_ms, stored, next_ms}. Status: 0 done, 1 too late. Stored: 1, or 0: it was changed, paused or removed meanwhile, another server
+was first, or the time zones are too old. Next_ms: when to run its timer, 0 = no slot is left.
 Cost: O(log N).
 ]]
 local meta, due = KEYS[1], KEYS[2]
@@ -32,12 +32,19 @@ end
 
 -- Read.
 local key, by_cron, timers = named_key("R", id), namespace_key("cron"), namespace_key("timers")
-local known = redis.call("HMGET", key, "revision", "slots", "last", "paused", "jitter")
+local known = redis.call("HMGET", key, "revision", "slots", "last", "paused", "jitter", "tzdata")
 redis.call("EXISTS", meta, due, by_cron, timers)
 local slots, last = slots_in(known[2]), known[3] or ""
 local end_of_known = #slots > 0 and text_of(slots[#slots]) or last
 if known[1] ~= revision or known[4] ~= "0" or end_of_known ~= after then
   return { 0, now_floor, 0, 0 }
+end
+local known_tzdata = known[6] or ""
+if replaces == "1" and known_tzdata > tzdata then
+  return { 0, now_floor, 0, 0 }
+elseif replaces ~= "1" and known_tzdata < tzdata then
+  -- The oldest version of all slots: so those are computed again.
+  tzdata = known_tzdata
 end
 
 local all = {}
@@ -51,7 +58,7 @@ for _, slot in ipairs(slots_in(new_slots)) do
     all[#all + 1] = slot
   end
 end
-local fires = all[1] and fire_time(id, all[1], tonumber(known[5] or "0"))
+local runs = next_timer(id, all, tonumber(known[5] or "0"), complete == "1")
 
 -- Write.
 redis.call("HSET", key, "slots", slots_text(all, 1), "complete", complete, "tzdata", tzdata, "next", all[1] and text_of(all[1]) or "")
@@ -59,11 +66,11 @@ if skipped > 0 then
   redis.call("HINCRBY", key, "skipped", skipped)
   redis.call("HSET", key, "skip_at", text_of(all[1] or now_floor), "skip_reason", "max_catch_up")
 end
-if not fires then
+if not runs then
   redis.call("ZREM", by_cron, id)
   return { 0, now_floor, 1, 0 }
 end
-redis.call("ZADD", by_cron, text_of(fires), id)
-redis.call("ZADD", timers, "LT", text_of(fires), "C")
-redis.call("ZADD", due, "LT", text_of(fires), EXTENDED_TIMERS)
-return { 0, now_floor, 1, fires }
+redis.call("ZADD", by_cron, text_of(runs), id)
+redis.call("ZADD", timers, "LT", text_of(runs), "C")
+redis.call("ZADD", due, "LT", text_of(runs), EXTENDED_TIMERS)
+return { 0, now_floor, 1, runs }

@@ -6,13 +6,14 @@
 -- A recurring job, read and written by its timer.
 function recurring_of(id)
   local fields = redis.call("HMGET", touch(named_key("R", id)), "options", "body", "every", "backlog", "made", "skipped", "next", "needs",
-    "skips_late", "catch_up", "overlap", "slots", "complete", "jitter")
+    "skips_late", "catch_up", "overlap", "slots", "complete", "jitter", "last")
   if fields[1] then
     return {
       options = fields[1], body = fields[2], every = tonumber(fields[3]), backlog = tonumber(fields[4]), made = tonumber(fields[5]),
       skipped = tonumber(fields[6]), next = tonumber(fields[7]), needs = fields[8] or "", skips_late = fields[9] == "1",
       catch_up = tonumber(fields[10] or ""), has_overlap = (fields[11] or "allow") ~= "allow", slots = slots_in(fields[12]),
       complete = fields[13] == "1", jitter = tonumber(fields[14] or "0"),
+      last = tonumber(fields[15] or "0"),
     }
   end
 end
@@ -27,19 +28,25 @@ local function skip(recurring, slot, count, reason)
   recurring.skip_at, recurring.skip_reason = slot, reason
 end
 
--- How many of the slots that have come make no job, and why. slot_at: the slots by their number, of which `missed` have come.
-local function count_skipped(recurring, missed, slot_at)
+-- With a jitter several slots may come within the time that a server needs to run the timer: so they are not missed.
+local ON_TIME_MS = 5000
+
+-- How many of the slots that have come make no job, and why. Of `missed` slots come_at(n) is the time at which the job of the nth was to be made, in order.
+local function count_skipped(recurring, missed, come_at)
   local backlog = recurring.backlog > 0 and math.min(recurring.backlog, MOST_MADE) or MOST_MADE
-  local reason = "max_catch_up"
+  local reason, forgives = "max_catch_up", recurring.jitter > 0 and not recurring.has_overlap
   if recurring.has_overlap and backlog > 1 then
     -- Jobs that one script makes cannot take each other's place.
     backlog, reason = 1, "overlap"
   end
   local over = math.max(missed - backlog, 0)
-  if recurring.skips_late and missed > 0 and now_floor - slot_at(missed) > LATE_MS then
+  while forgives and over > 0 and now_floor - come_at(over) <= ON_TIME_MS do
+    over = over - 1
+  end
+  if recurring.skips_late and missed > 0 and now_floor - come_at(missed) > LATE_MS then
     over, reason = missed, "late"
   end
-  while recurring.catch_up and over < missed and now_floor - slot_at(over + 1) > recurring.catch_up do
+  while recurring.catch_up and over < missed and now_floor - come_at(over + 1) > recurring.catch_up do
     over, reason = over + 1, "catch_up_ms"
   end
   return over, reason
@@ -62,7 +69,7 @@ end
 local function save_recurring(id, recurring)
   local key = named_key("R", id)
   write("HSET", key, "made", text_of(recurring.made), "skipped", text_of(recurring.skipped), "next", recurring.next and text_of(recurring.next) or "")
-  if recurring.last then
+  if recurring.last > 0 then
     write("HSET", key, "last", text_of(recurring.last))
   end
   if recurring.skip_reason then
@@ -116,7 +123,7 @@ local function make_job(id, recurring, slot)
   if not child then
     skip(recurring, slot, 1, reason)
   end
-  recurring.last, makes = slot, makes - 1
+  recurring.last, makes = math.max(recurring.last, slot), makes - 1
 end
 
 -- Tells of skipped slots.
@@ -160,10 +167,56 @@ end
 
 -- Recurring jobs by cron that need more slots: servers compute them (commands/extended/set_slots).
 wanted_slots = {}
--- So many are left when a server is asked for more.
-local FEW_SLOTS = 8
 -- Until it has answered, its timer asks again after this time.
 local ASK_AGAIN_MS = 1000
+
+-- The slots whose jobs are to be made by now, in the order of these times; and all others, as they are stored.
+local function slots_due(id, recurring)
+  local due, others = {}, {}
+  for n, slot in ipairs(recurring.slots) do
+    local fires = slot <= now_floor and fire_time(id, recurring.slots, n, recurring.jitter)
+    if fires and fires <= now_floor then
+      due[#due + 1] = { slot = slot, fires = fires }
+    else
+      others[#others + 1] = slot
+    end
+  end
+  table.sort(due, function(a, b)
+    return a.fires < b.fires or a.fires == b.fires and a.slot < b.slot
+  end)
+  return due, others
+end
+
+local function serve_slots(id, recurring)
+  local due, slots = slots_due(id, recurring)
+  local before = recurring.skipped
+  local over, reason = count_skipped(recurring, #due, function(n)
+    return due[n].fires
+  end)
+  for n, one in ipairs(due) do
+    if n <= over then
+      skip(recurring, one.slot, 1, reason)
+      recurring.last = math.max(recurring.last, one.slot)
+    elseif makes > 0 then
+      make_job(id, recurring, one.slot)
+    else
+      slots[#slots + 1] = one.slot
+    end
+  end
+  table.sort(slots)
+  recurring.slots, recurring.next = slots, slots[1]
+  report_skipped(id, recurring, before)
+  save_recurring(id, recurring)
+  write("HSET", named_key("R", id), "slots", slots_text(slots, 1))
+end
+
+local function count_ahead(slots)
+  local ahead = 0
+  while ahead < #slots and slots[#slots - ahead] > now_floor do
+    ahead = ahead + 1
+  end
+  return ahead
+end
 
 local function recur_by_cron(id)
   local recurring, by_cron = recurring_of(id), namespace_key("cron")
@@ -171,38 +224,20 @@ local function recur_by_cron(id)
     remove_member(by_cron, id)
     return
   end
-  local slots, before, first = recurring.slots, recurring.skipped, 1
   -- All that are known have passed: which the last ones are that have passed, a server knows.
-  local is_stale = not recurring.complete and (#slots == 0 or slots[#slots] <= now_floor)
+  local is_stale = not recurring.complete and count_ahead(recurring.slots) == 0
   if not is_stale then
-    local missed = 0
-    while slots[missed + 1] and slots[missed + 1] <= now_floor do
-      missed = missed + 1
-    end
-    local over, reason = count_skipped(recurring, missed, function(n)
-      return slots[n]
-    end)
-    if over > 0 then
-      skip(recurring, slots[over], over, reason)
-      recurring.last = slots[over]
-    end
-    first = over + 1
-    while first <= missed and makes > 0 and fire_time(id, slots[first], recurring.jitter) <= now_floor do
-      make_job(id, recurring, slots[first])
-      first = first + 1
-    end
-    recurring.next = slots[first]
-    report_skipped(id, recurring, before)
-    save_recurring(id, recurring)
-    write("HSET", named_key("R", id), "slots", slots_text(slots, first))
+    serve_slots(id, recurring)
   end
-  if is_stale or not recurring.complete and #slots - first + 1 <= FEW_SLOTS then
+  local is_wanted = not recurring.complete and count_ahead(recurring.slots) <= FEW_SLOTS
+  local runs = next_timer(id, recurring.slots, recurring.jitter, recurring.complete or is_wanted)
+  if is_wanted then
     wanted_slots[#wanted_slots + 1] = id
+    local again = now_floor + ASK_AGAIN_MS
+    runs = is_stale and again or math.min(runs, again)
   end
-  if is_stale or not slots[first] and not recurring.complete then
-    add_member(by_cron, text_of(now_floor + ASK_AGAIN_MS), id)
-  elseif slots[first] then
-    add_member(by_cron, text_of(fire_time(id, slots[first], recurring.jitter)), id)
+  if runs then
+    add_member(by_cron, text_of(runs), id)
   else
     remove_member(by_cron, id)
   end

@@ -155,20 +155,8 @@ export class Recurrings {
    */
   async extend(namespace: string, id: string): Promise<void> {
     const known = await this.known(namespace, id);
-    if (!known || known.isComplete || known.recurring.isPaused || !isCron(known.schedule)) return;
-    const nowMs = this.runner.now();
-    const { slots, recurring, schedule } = known;
-    const baseMs = slots.at(-1) ?? recurring.lastAtMs;
-    const passed = slotsPassed(schedule, baseMs ?? recurring.createdAtMs, nowMs, MOST_MADE);
-    const afterMs = Math.max(nowMs, baseMs ?? 0);
-    const wanted = SLOTS_AHEAD - slots.filter((slot) => slot > nowMs).length;
-    const ahead = slotsAfter(schedule, afterMs, wanted);
-    await this.storeSlots(namespace, known, {
-      slots: [...passed.slots, ...ahead],
-      skipped: passed.others,
-      isComplete: ahead.length < wanted,
-      replaces: false,
-    });
+    if (!known || (await this.renewOne(namespace, known))) return;
+    if (!known.isComplete && hasSlots(known)) await this.compute(namespace, known, false);
   }
 
   /**
@@ -190,7 +178,7 @@ export class Recurrings {
 
   /** Null if there is none. */
   async find(namespace: string, id: string): Promise<Recurring | null> {
-    return (await this.known(namespace, id))?.recurring ?? null;
+    return (await this.knownRenewed(namespace, id))?.recurring ?? null;
   }
 
   /** @throws {QueueError} `recurring_not_found` */
@@ -249,7 +237,7 @@ export class Recurrings {
   }
 
   private async read(namespace: string, id: string): Promise<KnownRecurring> {
-    const known = await this.known(namespace, id);
+    const known = await this.knownRenewed(namespace, id);
     if (!known) throw notFound('recurring job', id);
     return known;
   }
@@ -278,13 +266,36 @@ export class Recurrings {
     return integerAt(raw, 2);
   }
 
+  /** As `known`, with slots by this process's time zones, if they are newer. */
+  private async knownRenewed(namespace: string, id: string): Promise<KnownRecurring | undefined> {
+    const known = await this.known(namespace, id);
+    if (known === undefined) return undefined;
+    // A read is answered also where the store takes no writes. The hourly pass tries again.
+    const isRenewed = await this.renewOne(namespace, known).catch(() => false);
+    return isRenewed ? this.known(namespace, id) : known;
+  }
+
+  /** Computes slots again that a server with older time zones has computed. @returns false if there are none */
   private async renewOne(namespace: string, known: KnownRecurring): Promise<boolean> {
-    const { schedule, tzdata, recurring } = known;
-    if (!isCron(schedule) || recurring.isPaused || tzdata >= TZDATA) return false;
+    return hasSlots(known) && known.tzdata < TZDATA && this.compute(namespace, known, true);
+  }
+
+  /** @param replaces the known slots that have not come yet are computed again; otherwise more slots are added */
+  private compute(
+    namespace: string,
+    known: KnownRecurring & { readonly schedule: CronSchedule },
+    replaces: boolean,
+  ): Promise<boolean> {
     const nowMs = this.runner.now();
+    const { slots, recurring, schedule } = known;
+    const baseMs = slots.at(-1) ?? recurring.lastAtMs ?? recurring.createdAtMs;
+    const passed = slotsPassed(schedule, baseMs, nowMs, MOST_MADE);
+    const wanted = replaces ? SLOTS_AHEAD : SLOTS_AHEAD - slots.filter((slot) => slot > nowMs).length;
+    const afterMs = Math.max(nowMs, recurring.lastAtMs ?? 0, replaces ? 0 : baseMs);
+    const ahead = slotsAfter(schedule, afterMs, wanted);
     return this.storeSlots(namespace, known, {
-      ...firstSlots(schedule, Math.max(nowMs, recurring.lastAtMs ?? 0)),
-      ...{ skipped: 0, replaces: true },
+      slots: [...passed.slots, ...ahead],
+      ...{ skipped: passed.others, isComplete: ahead.length < wanted, replaces },
     });
   }
 
@@ -321,6 +332,11 @@ function refusalOf(reason: string): QueueError {
   if (reason === 'quota') return new QueueError('queue_full', 'a quota of the namespace forbids the job');
   const rule = reason === 'overlap' ? '`overlap`' : 'the unique key of its jobs';
   return new QueueError('unique_key_taken', `an earlier job has not ended, and ${rule} allows no other one`);
+}
+
+/** Servers compute its slots, and it is not paused. */
+function hasSlots(known: KnownRecurring): known is KnownRecurring & { readonly schedule: CronSchedule } {
+  return isCron(known.schedule) && !known.recurring.isPaused;
 }
 
 function firstSlots(schedule: CronSchedule, afterMs: number): ComputedSlots {

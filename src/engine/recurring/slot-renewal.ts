@@ -7,18 +7,20 @@ import type { Recurrings } from './recurring.js';
 const DELAY_MS = 5_000;
 /** Pause after a pass that failed. */
 const AGAIN_MS = 30_000;
+/** Pause between passes. Servers with older time zones may compute slots at any time. */
+const PAUSE_MS = 3_600_000;
 
 export interface SlotRenewalOptions {
   readonly pool: string;
   readonly timers: Timers;
   readonly observer: EngineObserver;
   readonly namespaces: () => Promise<string[]>;
-  readonly recurrings: Recurrings;
+  readonly recurrings: Pick<Recurrings, 'renew'>;
 }
 
 /**
- * Once in the life of a process, computes the slots of recurring jobs by cron again that a server with older time zones has
- * computed. A process's own time zones do not change.
+ * Computes the slots of recurring jobs by cron again that a server with older time zones has computed. In a rolling upgrade such
+ * a server may do so after the first pass.
  */
 export class SlotRenewal {
   readonly loop: Loop;
@@ -30,7 +32,7 @@ export class SlotRenewal {
     this.loop = new Loop({
       ...{ name: 'slot_renewal', pool, timers, observer },
       run: () => this.renewAll(),
-      pauseMs: () => (this.isDone ? null : AGAIN_MS),
+      pauseMs: () => (this.isDone ? PAUSE_MS : AGAIN_MS),
     });
   }
 
@@ -45,6 +47,7 @@ export class SlotRenewal {
 
   private async renewAll(): Promise<number> {
     let renewed = 0;
+    this.isDone = false;
     for (const namespace of await this.options.namespaces()) {
       if (this.isStopped) return renewed;
       renewed += await this.options.recurrings.renew(namespace);
