@@ -1,7 +1,7 @@
 /**
  * `npm run test:topologies`: the specs of the engine, the API and the workers against a standalone Redis with AOF, a Sentinel group
- * (a master, two replicas, three sentinels) and a Cluster (three masters with a replica each), all started here on loopback; and against a
- * standalone Valkey, or a Redis that is as new.
+ * (a master, two replicas, three sentinels) and a Cluster (three masters with a replica each), all started here on loopback; against a
+ * Redis without functions, to which servers send their scripts as before Redis 7; and against a standalone Valkey, or a Redis that is as new.
  *
  * `npm run test:topologies -- cluster test/api` takes one of them, and the specs whose paths contain a word.
  */
@@ -10,7 +10,7 @@ import { redisWithWaitAof } from './setup/newer-redis.mjs';
 import { JEST, ROOT } from './setup/run.mjs';
 import { OWN_REDIS } from './topologies/own-redis.mjs';
 
-const ALL = ['standalone', 'sentinel', 'cluster', 'valkey'];
+const ALL = ['standalone', 'sentinel', 'cluster', 'scripts', 'valkey'];
 const FOLDERS = ['test/engine', 'test/api', 'test/worker/contract', 'packages/client/test'];
 const MINUTES = 10;
 

@@ -105,6 +105,37 @@ function faultsOf(args: readonly string[]): string[] {
   return isRight ? faults : [...faults, `${String(count)} arguments`];
 }
 
+describe('metrics in the documents', () => {
+  /** What is named in the past: a metric's old name before its new one. */
+  const RENAMED = /`pumphouse_\w+`\s+is\s+(?=`pumphouse_)/g;
+  const [, newest = ''] = /^## \[.*?\]$(.*?)^## \[/ms.exec(textOf('CHANGELOG.md')) ?? [];
+  const texts: [string, string][] = [
+    ...PAGES.map((page): [string, string] => [page, textOf(page)]),
+    ['CHANGELOG.md', newest.replaceAll(RENAMED, '')],
+  ];
+  /** Names of metrics, of those whose names end there: `pumphouse_` alone is a prefix. */
+  const namesIn = (text: string): string[] => [...new Set(text.match(/\bpumphouse_\w*[a-z]\b/g))];
+  let known: Set<string>;
+  beforeAll(async () => {
+    const app = await TestApp.start();
+    const { text } = await app.admin('GET', '/metrics');
+    known = new Set([...text.matchAll(/^# TYPE (\w+)/gm)].map(([, name = '']) => name));
+    await app.stop();
+  });
+
+  it('are found', () => {
+    expect(texts.flatMap(([, text]) => namesIn(text)).length).toBeGreaterThan(50);
+    expect(namesIn(newest).length).toBeGreaterThan(10);
+  });
+
+  it.each(texts)('%s names those that exist', (_page, text) => {
+    const missing = namesIn(text).filter(
+      (name) => !known.has(name) && !known.has(name.replace(/_(?:bucket|sum|count)$/, '')),
+    );
+    expect(missing).toEqual([]);
+  });
+});
+
 describe('docs/api.md, fields of a job', () => {
   const [, section = ''] = /^#### Fields of a job$(.*?)^#/ms.exec(textOf('docs/api.md')) ?? [];
   const rows = [...section.matchAll(/^\| (`.*?) \| (.*?) \|/gm)].map(([, names = '', where = '']) => ({

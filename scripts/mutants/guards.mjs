@@ -10,6 +10,7 @@ import { FAR_SLOTS } from './guards/far-slots.mjs';
 import { FLOODS } from './guards/floods.mjs';
 import { FULL_MODEL } from './guards/full-model.mjs';
 import { FULL_REGRESSIONS } from './guards/full-regressions.mjs';
+import { HOLDER_DATA } from './guards/holder-data.mjs';
 import { IMPORT } from './guards/import.mjs';
 import { LEASES } from './guards/leases.mjs';
 import { LINES } from './guards/lines.mjs';
@@ -69,6 +70,7 @@ export const GUARDS = [
   ...METRICS,
   ...EXPIRED_LEASES,
   ...FAILURES,
+  ...HOLDER_DATA,
   ...CLUSTER,
   ...TOKENS,
   ...NATIVE_HTTP,

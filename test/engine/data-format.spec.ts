@@ -1,4 +1,5 @@
 import { Redis } from 'ioredis';
+import type { LeasedJob } from '../../src/domain/job/job.js';
 import { QueueEngine } from '../../src/engine/engine.js';
 import { encodeId } from '../../src/engine/core/ids.js';
 import { silentObserver } from '../../src/engine/core/observer.js';
@@ -10,6 +11,8 @@ import { TestApp } from '../support/app.js';
 import { type OldStore, restoreStore } from '../support/old-store.js';
 import { randomNamespace, type RedisProcess, startRedis, testRedisUrl, waitFor } from '../support/redis.js';
 import { Audit } from './audit.js';
+import { edgeProblems } from './edge-audit.js';
+import { auditIndexes } from './index-audit.js';
 import { newJob, silentLog, testPoolOptions } from './fixture.js';
 
 describe('the data format', () => {
@@ -271,7 +274,7 @@ describe('stores of older builds', () => {
     return given;
   }
 
-  describe.each([1, 2])('a store that a server of data format %d left', (format) => {
+  describe.each([1, 2, 3])('a store that a server of data format %d left', (format) => {
     const given = withStore(`format-${format}`);
 
     /** Leases and acknowledges all that is ready. */
@@ -359,6 +362,146 @@ describe('stores of older builds', () => {
       const { job_id } = json as { job_id: string };
       expect(await app.delete(`/api/shop/mail/job/${job_id}`, options)).toMatchObject({ status: 204 });
       expect(await app.get('/api/shop/mail/size', { token: 'another' })).toMatchObject({ status: 401 });
+    });
+  });
+
+  describe('extended jobs that a server of data format 3 left', () => {
+    const given = withStore('format-3');
+    const MILL = 'mill';
+    const work = (engine: QueueEngine, queues = ['work'], count = 50): Promise<LeasedJob[]> =>
+      engine.reserve(MILL, { queues, count, ttrMs: 600_000, waitMs: 0 });
+    const idsOf = (jobs: readonly { readonly id: string }[]): string[] => jobs.map(({ id }) => id);
+    /** But for what docs/states.md says of early servers: a job that they cancelled has the place of a done one. */
+    const audit = async (): Promise<string[]> =>
+      [
+        ...(await Audit.of(given.redis, MILL)),
+        ...(await auditIndexes(given.redis, MILL)),
+        ...(await edgeProblems(given.redis, MILL)),
+      ].filter((problem) => !problem.startsWith('cancelled: kept at '));
+
+    it('are found as they are: in their states, with what they were published with and what became of them', async () => {
+      const engine = await given.open();
+      expect(await audit()).toEqual([]);
+      expect(await engine.counts(MILL, ['work', 'limited'])).toMatchObject([
+        { ready: 4, scheduled: 2, leased: 1, dead: 2, blocked: 2, stuck: 1, done: 2, cancelled: 0 },
+        { ready: 0, held: 1, leased: 1 },
+      ]);
+      const { jobReader, lists, tags } = engine.extended;
+      const failure = { group: 'smtp', worker: 'host-1' };
+      const known: Readonly<Record<string, object>> = {
+        failed: { state: 'dead', type: 'mail', tags: ['t'], failures: 1, failure, attempts: 1 },
+        expired: { state: 'dead', crashes: 1, tries: 1, triesLeft: 0, failure: { group: 'lease_expired' } },
+        done: { state: 'done', triesLeft: 2 },
+        cancelled: { state: 'cancelled', attempts: 0 },
+        retried: { state: 'scheduled', failures: 1, failure, triesLeft: 2 },
+        leased: { state: 'leased', type: 'mail', tags: ['t', 'u'], progress: { sent: 1 }, worker: 'host-1' },
+        blocked: { state: 'blocked', dependsOn: ['leased'] },
+        stuck: { state: 'blocked', failedDependencies: { failed: 'died' } },
+        scheduled: { state: 'scheduled', uniqueKey: 'u' },
+        'ready-last': {
+          state: 'ready',
+          priority: 5,
+          attributes: { color: 'red' },
+          contentType: 'text/plain',
+        },
+        'ready-first': { state: 'ready', priority: -5, tags: ['t'] },
+        ready: { state: 'ready', type: 'mail' },
+        simple: { state: 'ready', tries: 2 },
+        running: { state: 'leased', concurrencyKey: 'k' },
+        held: { state: 'held', concurrencyKey: 'k' },
+      };
+      for (const [id, facts] of Object.entries(known)) {
+        const job = await jobReader.find(MILL, id);
+        expect({ ...job, body: job?.body.toString() }).toMatchObject({ id, body: id, ...facts });
+      }
+      expect((await jobReader.find(MILL, 'done'))?.result?.body.toString()).toBe('[1]');
+      const tagged = await lists.list(MILL, { tag: 't' }, { limit: 50 });
+      expect(idsOf(tagged.items).sort()).toEqual(['failed', 'leased', 'ready-first']);
+      expect((await tags.tags(MILL, { limit: 50 })).items).toEqual([
+        { name: 't', jobs: 3 },
+        { name: 'u', jobs: 1 },
+      ]);
+    });
+
+    it('go on where they were: order, limits, dependencies, policies, keys and leases of that time', async () => {
+      const engine = await given.open();
+      const { extended } = engine;
+      expect(idsOf(await work(engine))).toEqual(['ready-first', 'ready', 'simple', 'ready-last']);
+      // The key has one slot, which `running` has.
+      expect(await work(engine, ['limited'])).toEqual([]);
+      const [leased, running] = given.store.extended!;
+      const unique = { key: 'u', mode: 'reject' as const };
+      const another = { queue: 'work', body: Buffer.from('x'), unique };
+      await expect(extended.publishing.publish(MILL, [another])).rejects.toMatchObject({
+        code: 'unique_key_taken',
+      });
+      expect(await extended.leaseOperations.complete(MILL, [leased!, running!])).toEqual(['done', 'done']);
+      await engine.pumpNow(MILL);
+      expect(idsOf(await work(engine, ['work', 'limited']))).toEqual(['blocked', 'held']);
+      expect(await extended.jobReader.find(MILL, 'leased')).toMatchObject({ state: 'done' });
+
+      await extended.dead.respawnIds(MILL, ['failed'], { ttlMs: 0, tries: 'reset' });
+      await engine.pumpNow(MILL);
+      expect(await extended.jobReader.find(MILL, 'stuck')).toMatchObject({ dependsOn: ['failed'] });
+      const [failed] = await work(engine);
+      expect(await engine.ack(MILL, 'work', 'failed', failed?.lease)).toBe(true);
+      await engine.pumpNow(MILL);
+      expect(idsOf(await work(engine))).toEqual(['stuck']);
+      given.nowMs += 10_000;
+      await engine.pumpNow(MILL);
+      expect(idsOf(await work(engine)).sort()).toEqual(['retried', 'scheduled']);
+      expect(await audit()).toEqual([]);
+    });
+
+    it('count as jobs of lmstfy’s API when their lease expires: ready at once, without a failure', async () => {
+      const engine = await given.open();
+      const [leased] = given.store.extended!;
+      given.nowMs += 60_000;
+      await engine.pumpNow(MILL);
+      expect(await engine.extended.jobReader.find(MILL, 'leased')).toMatchObject({
+        ...{ state: 'ready', crashes: 1, failure: null, triesLeft: 2 },
+      });
+      // Its last holder is accepted until the next lease.
+      const late = { ...leased!, group: 'late', message: '', delayMs: 0, data: { body: Buffer.from('new') } };
+      expect(await engine.extended.leaseOperations.retry(MILL, late)).toMatchObject({ state: 'ready' });
+      expect((await engine.extended.jobReader.find(MILL, 'leased'))?.body.toString()).toBe('new');
+      expect(await audit()).toEqual([]);
+    });
+
+    it('take the calls that are newer than they are', async () => {
+      const engine = await given.open();
+      const { native, extended } = engine;
+      const body = Buffer.from('put');
+      expect(await native.put(MILL, { queue: 'work', id: 'ready', body })).toMatchObject({
+        ...{ id: 'ready', state: 'ready', isReplaced: true },
+      });
+      expect(await native.put(MILL, { queue: 'work', id: 'done', body })).toMatchObject({
+        isReplaced: false,
+      });
+      await expect(native.put(MILL, { queue: 'work', id: 'leased', body })).rejects.toMatchObject({
+        code: 'leased',
+      });
+      expect(await native.revoke(MILL, 'leased')).toMatchObject({ state: 'ready' });
+      await extended.jobUpdater.change(MILL, 'leased', { tries: 9, type: 'other', tags: [] });
+      await extended.jobUpdater.change(MILL, 'simple', { tries: 9, type: 'other' });
+      for (const id of ['leased', 'simple'])
+        expect(await extended.jobReader.find(MILL, id)).toMatchObject({
+          tries: 9,
+          triesLeft: 9,
+          type: 'other',
+        });
+      const cancelled = await extended.jobCanceller.cancelMany(MILL, ['leased', 'blocked', 'cancelled'], {});
+      expect(cancelled.map(({ outcome }) => outcome)).toEqual([
+        'cancelled',
+        'cancelled',
+        'already_cancelled',
+      ]);
+      for (const id of ['cancelled', 'expired', 'scheduled']) await extended.jobCanceller.remove(MILL, id);
+      await expect(extended.jobCanceller.remove(MILL, 'failed')).rejects.toMatchObject({
+        code: 'has_dependents',
+      });
+      await engine.pumpNow(MILL);
+      expect(await audit()).toEqual([]);
     });
   });
 

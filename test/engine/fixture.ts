@@ -144,9 +144,6 @@ export class EngineFixture {
   }
 }
 
-/** For `alone`: a Redis without functions, as before version 7. */
-export const WITHOUT_FUNCTIONS = ['--rename-command', 'FCALL', '', '--rename-command', 'FUNCTION', ''];
-
 export function newJob(job: Partial<NewJob> = {}): NewJob {
   return { body: Buffer.from('body'), delayMs: 0, ttlMs: 0, tries: 1, ...job };
 }

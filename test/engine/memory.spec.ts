@@ -7,8 +7,8 @@ import { promisify } from 'node:util';
 import type { Redis } from 'ioredis';
 import type { LeasedJob } from '../../src/domain/job/job.js';
 import { QueueEngine } from '../../src/engine/engine.js';
-import { startRedis, waitFor } from '../support/redis.js';
-import { EngineFixture, newJob, WITHOUT_FUNCTIONS } from './fixture.js';
+import { startRedis, waitFor, WITHOUT_FUNCTIONS } from '../support/redis.js';
+import { EngineFixture, newJob } from './fixture.js';
 
 const run = promisify(execFile);
 const BODY = Buffer.alloc(1_024, 'x');

@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
 import { functionsOf, scriptLibrary } from '../../src/redis/scripts/texts.js';
-import { startRedis } from '../support/redis.js';
-import { EngineFixture, WITHOUT_FUNCTIONS } from './fixture.js';
+import { startRedis, WITHOUT_FUNCTIONS } from '../support/redis.js';
+import { EngineFixture } from './fixture.js';
 
 const FORMS = [
   { form: 'functions', args: [], flush: ['FUNCTION', 'FLUSH'], load: 'function\\|load' },

@@ -28,6 +28,8 @@ interface QueueFacts {
   readonly length: number;
 }
 
+/** Those that a run may have set and that change what is looked at. */
+const NO_SETTINGS = { max_running: null, max_running_per_key: null, max_kept: null, defaults: null };
 /** What is due sooner is waited for, in ms. */
 const NEAR_MS = 60_000;
 /** Jobs with a short ttl have expired by then, in ms: one that expires between two looks would be counted and not listed. */
@@ -69,7 +71,7 @@ export class FinalState {
   private async endRun(): Promise<void> {
     for (const queue of QUEUES) {
       await this.v1('POST', `queues/${queue}/resume`, {});
-      await this.v1('PATCH', `queues/${queue}`, { max_running: null, max_running_per_key: null });
+      await this.v1('PATCH', `queues/${queue}`, NO_SETTINGS);
     }
   }
 

@@ -96,6 +96,15 @@ export class LeaseRules {
     }
   }
 
+  /** All leases that were out when a call that ended the lease of the job was sent are over. */
+  revoked(operation: Operation, id: string): void {
+    for (const { lease, fromMs } of this.of(id)) {
+      if (lease === null || fromMs >= operation.sentMs) continue;
+      const name = `${id} ${lease}`;
+      this.settled.set(name, Math.min(this.settled.get(name) ?? Number.POSITIVE_INFINITY, nowMs()));
+    }
+  }
+
   /** The holder's word was refused as that of a lease that is none. @param endMs until when it was valid for sure */
   refused(operation: Operation, held: Held | undefined, endMs: number, answer: string): void {
     if (held === undefined || operation.sentMs < held.fromMs || nowMs() >= endMs - CLOCK_MS) return;

@@ -47,6 +47,8 @@ export interface Planned {
   readonly onAnswer?: (answer: Answer, operations: readonly Operation[], sentMs: number) => void;
   /** Called with a refusal, a failure, or null for a client that hung up. */
   readonly failed?: (answer: Answer | null, operations: readonly Operation[]) => void;
+  /** Error codes that it may get beside those of all calls. */
+  readonly refusals?: readonly string[];
 }
 
 type Fields = Record<string, unknown>;
@@ -71,6 +73,7 @@ export class RandomCalls {
     [15, () => this.publish()],
     [3, () => this.publishMany()],
     [1, () => this.publishAndWait()],
+    [4, () => this.put()],
     [5, () => this.publishOnLmstfy()],
     [1, () => this.publishBulk()],
     [2, () => this.republish()],
@@ -81,12 +84,15 @@ export class RandomCalls {
     [3, () => this.ackAndMoveOn()],
     [3, () => this.heartbeat()],
     [3, () => this.giveUpLease('release', { delay_ms: this.some(0.3, 40) })],
-    [3, () => this.giveUpLease('retry', { group: this.some(0.5, 'g'), delay_ms: this.some(0.3, 40) })],
-    [2, () => this.giveUpLease('fail', { group: this.some(0.5, 'g') })],
+    [3, () => this.giveUpLease('retry', this.failure({ delay_ms: this.some(0.3, 40) }))],
+    [2, () => this.giveUpLease('fail', this.failure({}))],
     [3, () => this.ackMany()],
     [6, () => this.deleteOnLmstfy()],
-    [6, () => this.cancel()],
-    [5, () => this.change()],
+    [5, () => this.cancel()],
+    [2, () => this.cancelMany()],
+    [4, () => this.deleteJob()],
+    [3, () => this.revoke()],
+    [6, () => this.change()],
     [1, () => this.dependencies()],
     [2, () => this.tags()],
     [1, () => this.track()],
@@ -99,7 +105,7 @@ export class RandomCalls {
     [0.4, () => this.purge()],
     [0.3, () => this.destroy()],
     [0.5, () => this.forgetQueue()],
-    [0.5, () => this.limits()],
+    [1, () => this.settings()],
     [5, () => this.planRead()],
     [1, () => this.listen()],
     [2, () => this.giveUpAPoll()],
@@ -149,6 +155,26 @@ export class RandomCalls {
     };
   }
 
+  /** Creates a job under an id, or replaces a waiting one. */
+  private put(): Planned {
+    const id = this.id();
+    const { job, concerns } = this.job(id);
+    const headers: Record<string, string> = this.random() < 0.25 ? { 'if-none-match': '*' } : {};
+    const request = this.v1('PUT', `jobs/${id}`, { ...job, id: undefined }, headers);
+    const onAnswer = ({ status, text }: Answer, operations: readonly Operation[]): void => {
+      if (status === 200 && 'if-none-match' in headers) this.world.rules.report(id, `replaced: ${text}`);
+      const operation = operations.find(({ about, effects }) => about === id && effects.publishes);
+      if (operation !== undefined) this.world.rules.log.done(operation, text, false);
+    };
+    // A job that it replaces is taken away.
+    return {
+      request,
+      concerns: concerns.map(([about, effects]) => [about, { ...effects, removes: true }]),
+      onAnswer,
+      refusals: ['leased'],
+    };
+  }
+
   private publishOnLmstfy(): Planned {
     const id = this.random() < 0.5 ? this.pick(this.world.reused) : undefined;
     const [query, isMortal] = this.lmstfyOptions();
@@ -178,7 +204,9 @@ export class RandomCalls {
     const key = this.pick(IDEMPOTENCY_KEYS);
     const i = IDEMPOTENCY_KEYS.indexOf(key);
     const queue = QUEUES[i % QUEUES.length]!;
-    const headers = { 'idempotency-key': `${namespace}-${key}` };
+    const headers: Record<string, string> = { 'idempotency-key': `${namespace}-${key}` };
+    // Longer than a run: it is no part of the request, so that a call with it repeats one without it.
+    if (this.random() < 0.4) headers['idempotency-ttl-ms'] = String(FAR_MS);
     const request =
       i % 2 === 0
         ? this.v1('POST', 'jobs', { queue, data: { for: 'minted' }, priority: i, tries: 2 }, headers)
@@ -240,21 +268,26 @@ export class RandomCalls {
   private ack(): Planned {
     const held = this.heldWithNumber();
     if (held === undefined) return this.lease();
-    const body = { lease: held.lease, result: this.some(0.3, { n: 1 }) };
+    const body = { lease: held.lease, result: this.some(0.3, { n: 1 }), ...this.newData(held.id) };
     return this.settling(held, 'ack', body, { ends: true, removes: true }, true);
   }
 
   private ackAndMoveOn(): Planned {
     const held = this.heldWithNumber();
     if (held === undefined) return this.lease();
-    const next = { queue: this.queue(), delay_ms: this.some(0.3, 40), depends_on: this.someIds(0.1) };
-    return this.settling(held, 'ack', { lease: held.lease, next }, { ends: true, moves: true }, false);
+    const body = { lease: held.lease, next: this.nextQueue(), ...this.newData(held.id) };
+    return this.settling(held, 'ack', body, { ends: true, moves: true }, false);
   }
 
   private heartbeat(): Planned {
     const held = this.heldWithNumber();
     if (held === undefined) return this.lease();
-    const body = { lease: held.lease, ttr_ms: this.pick([40, 250, 800]), progress: this.some(0.2, 1) };
+    const ttrMs = this.pick([40, 250, 800]);
+    const body = {
+      ...{ lease: held.lease, ttr_ms: ttrMs, progress: this.some(0.2, 1) },
+      ...this.newData(held.id),
+      content_type: undefined,
+    };
     const { rules } = this.world;
     let endMs = 0;
     return {
@@ -279,8 +312,10 @@ export class RandomCalls {
   private giveUpLease(call: 'release' | 'retry' | 'fail', more: Fields): Planned {
     const held = this.heldWithNumber();
     if (held === undefined) return this.lease();
+    const data = call === 'release' ? {} : this.newData(held.id);
+    const body = { lease: held.lease, ...more, ...data };
     // A job whose cancellation was asked for is cancelled by this.
-    return this.settling(held, call, { lease: held.lease, ...more }, { ends: true, removes: true }, false);
+    return this.settling(held, call, body, { ends: true, removes: true }, false);
   }
 
   private settling(held: Held, call: string, body: Fields, effects: Effects, isEnd: boolean): Planned {
@@ -308,21 +343,28 @@ export class RandomCalls {
     const items = acks.map(({ id, queue, lease }) => ({
       id,
       queue,
-      ...(lease === null ? { force: true } : { lease }),
+      ...(lease === null
+        ? { force: true }
+        : { lease, next: this.some(0.15, this.nextQueue()), ...this.newData(id) }),
     }));
     return {
       request: this.v1('POST', 'acks', { acks: items }),
-      concerns: acks.map(({ id }) => [id, { ends: true, removes: true }]),
+      concerns: acks.map(({ id }, i) => [
+        id,
+        { ends: true, removes: true, moves: items[i] !== undefined && 'next' in items[i] },
+      ]),
       onAnswer: ({ json }, operations) => {
         const { results } = json as { results: { status: string }[] };
         for (const [i, { status }] of results.entries()) {
           const [operation, { id, lease }] = [operations[i]!, acks[i]!];
-          if (status === 'acked') rules.log.done(operation, status, true);
+          const isAccepted = status === 'acked' || status === 'moved';
+          if (isAccepted) rules.log.done(operation, status, status === 'acked');
           else rules.log.refused(operation, status);
           // Of two for one job in a call, the second finds the first one's work.
           const isAlone = acks.filter((one) => one.id === id).length === 1;
-          if (status === 'acked' && lease !== null) rules.accepted(operation, id, lease, true);
-          else if (lease !== null && isAlone) {
+          const isLeaseLost = ['lease_lost', 'not_found'].includes(status);
+          if (isAccepted && lease !== null) rules.accepted(operation, id, lease, true);
+          else if (lease !== null && isAlone && isLeaseLost) {
             const held = rules.find(id, lease);
             rules.refused(operation, held, held?.endMs ?? 0, status);
           }
@@ -352,6 +394,51 @@ export class RandomCalls {
     };
   }
 
+  private cancelMany(): Planned {
+    const { log } = this.world.rules;
+    const ids = [...new Set([this.id(), this.id(), this.id()])];
+    const body = { ids, cascade: this.some(0.4, true), grace_ms: this.pick([0, 30]) };
+    return {
+      request: this.v1('POST', 'jobs/cancel', body),
+      concerns: ids.map((id) => [id, { ends: true, removes: true }]),
+      onAnswer: ({ json }, operations) => {
+        const { results } = json as { results: { id: string; outcome: string }[] };
+        for (const [i, { id, outcome }] of results.entries()) {
+          if (id !== ids[i]) this.world.rules.report(id, `is the answer number ${i} to ${ids.join()}`);
+          if (outcome === 'requested') log.unknown(operations[i]!, outcome);
+          else if (outcome.endsWith('cancelled')) log.done(operations[i]!, outcome, true);
+          else log.refused(operations[i]!, outcome);
+        }
+      },
+    };
+  }
+
+  private deleteJob(): Planned {
+    const id = this.id();
+    const isForced = this.random() < 0.4;
+    return {
+      request: this.v1('DELETE', `jobs/${id}${isForced ? '?force=true' : ''}`),
+      concerns: [[id, { ends: isForced, removes: true }]],
+      onAnswer: ({ text }, [operation]) => this.world.rules.log.done(operation!, text, true),
+      refusals: ['leased'],
+    };
+  }
+
+  /** Ends the lease of a job: its holder's word counts no more. */
+  private revoke(): Planned {
+    const { rules } = this.world;
+    const id = this.heldWithNumber()?.id ?? this.id();
+    return {
+      request: this.v1('POST', `jobs/${id}/revoke`),
+      concerns: [[id, { ends: true, removes: true }]],
+      onAnswer: ({ text }, [operation]) => {
+        rules.revoked(operation!, id);
+        rules.log.answered(operation!, text);
+      },
+      refusals: ['not_leased'],
+    };
+  }
+
   private change(): Planned {
     const id = this.id();
     const ttl = this.some(0.1, this.pick([150, FAR_MS]));
@@ -360,19 +447,29 @@ export class RandomCalls {
     const body = {
       priority: this.some(0.5, this.priority()),
       tags: this.some(0.2, this.someTags()),
-      data: this.some(0.2, { for: id }),
+      tries: this.some(0.3, this.pick([1, 2, 4])),
+      type: this.some(0.2, 'changed'),
+      retry: this.some(0.2, this.retryPolicy()),
       depends_on: this.someIds(0.1),
       ...{ delay_ms: delay, ttl_ms: ttl, queue },
+      ...this.newData(id),
     };
-    const effects: Effects = { moves: queue !== undefined, removes: ttl !== undefined };
-    return { request: this.v1('PATCH', `jobs/${id}`, body), concerns: [[id, effects]] };
+    const removes = ttl !== undefined || body.depends_on !== undefined;
+    const effects: Effects = { moves: queue !== undefined, removes };
+    return {
+      request: this.v1('PATCH', `jobs/${id}`, body),
+      concerns: [[id, effects]],
+      // Not more tries than it has used.
+      refusals: body.tries === undefined ? [] : ['invalid_argument'],
+    };
   }
 
   private dependencies(): Planned {
     const id = this.id();
     const method = this.pick(['POST', 'DELETE']);
     const body = { depends_on: [this.id()] };
-    return { request: this.v1(method, `jobs/${id}/dependencies`, body), concerns: [[id, {}]] };
+    // A job that depends on another one ends with it.
+    return { request: this.v1(method, `jobs/${id}/dependencies`, body), concerns: [[id, { removes: true }]] };
   }
 
   private tags(): Planned {
@@ -449,9 +546,19 @@ export class RandomCalls {
     return { request: this.v1('DELETE', `queues/${queue}`), concerns: [[`queue ${queue}`, {}]] };
   }
 
-  private limits(): Planned {
-    const body = { max_running: this.pick([null, 3]), max_running_per_key: this.pick([null, 1]) };
-    return { request: this.v1('PATCH', `queues/${this.queue()}`, body), concerns: [] };
+  private settings(): Planned {
+    const body = {
+      max_running: this.some(0.5, this.pick([null, 3])),
+      max_running_per_key: this.some(0.5, this.pick([null, 1])),
+      lease_grace_ms: this.some(0.5, this.pick([null, 0, 60])),
+      expired: this.some(0.5, this.pick([null, 'back', 'front'])),
+      index_tags: this.some(0.3, this.pick([null, true, false])),
+      max_kept: this.some(0.2, this.pick([null, 2])),
+      defaults: this.some(0.3, this.pick([null, { tries: 2, retry: this.retryPolicy(), priority: 3 }])),
+    };
+    const effects: Effects = { removes: body.max_kept === 2 };
+    const queue = this.queue();
+    return { request: this.v1('PATCH', `queues/${queue}`, body), concerns: [[`queue ${queue}`, effects]] };
   }
 
   private planRead(): Planned {
@@ -461,6 +568,9 @@ export class RandomCalls {
       () => this.v1('GET', `jobs/${id}`),
       () => this.v1('GET', `jobs?queue=${queue}&state=${state}&limit=100`),
       () => this.v1('GET', `jobs?tag=${this.pick(TAGS)}`),
+      () =>
+        this.v1('GET', `jobs?queue=${queue}&state=ready,${state === 'ready' ? 'held' : state}&order=newest`),
+      () => this.v1('GET', `jobs?ids=${this.distinctIds().join()}&fields=data`),
       () => this.v1('GET', `queues/${queue}`),
       () => this.v1('GET', 'queues'),
       () => this.v1('GET', `dead-letter?queue=${queue}`),
@@ -489,9 +599,8 @@ export class RandomCalls {
   }
 
   /** A job of the native API, and what its publish may do. */
-  private job(): { job: Fields; concerns: [string, Effects][] } {
+  private job(id = this.some(0.8, this.pick(CHOSEN))): { job: Fields; concerns: [string, Effects][] } {
     const { holders } = this.world;
-    const id = this.some(0.8, this.pick(CHOSEN));
     const n = this.world.count++;
     const unique = this.some(0.15, {
       key: this.pick(UNIQUE_KEYS),
@@ -515,7 +624,8 @@ export class RandomCalls {
       type: isMarked ? `T${n}` : undefined,
       attributes: isMarked ? { n: String(n) } : undefined,
       retention_ms: this.some(0.1, this.pick([80, FAR_MS])),
-      retry: this.some(0.15, { kind: 'fixed', delay_ms: 30 }),
+      retry: this.some(0.15, this.retryPolicy()),
+      lease_grace_ms: this.some(0.15, this.pick([0, 40, 150])),
       concurrency_key: this.some(0.1, 'ck'),
       on_dependency_failure: dependsOn && this.pick(['block', 'ignore', 'fail', 'cancel']),
       history: this.some(0.1, true),
@@ -583,6 +693,33 @@ export class RandomCalls {
     if (all.length > KEPT) all.splice(0, all.length - KEPT);
   }
 
+  private failure(more: Fields): Fields {
+    return { group: this.some(0.5, this.pick(['g', 'final'])), ...more };
+  }
+
+  private retryPolicy(): Fields {
+    return this.pick<Fields>([
+      { kind: 'none' },
+      { kind: 'fixed', delay_ms: 30 },
+      { kind: 'exponential', delay_ms: 10, jitter: 0.5, max_ms: 60 },
+      { kind: 'list', delays_ms: [0, 40], non_retryable: ['final', 'lease_expired'] },
+    ]);
+  }
+
+  private nextQueue(): Fields {
+    return { queue: this.queue(), delay_ms: this.some(0.3, 40), depends_on: this.someIds(0.1) };
+  }
+
+  /** New data for a job, in one of the ways in which a call may give them; mostly none. */
+  private newData(id: string): Fields {
+    const text = JSON.stringify({ for: id });
+    return this.pick<() => Fields>([
+      ...Array.from({ length: 6 }, () => () => ({})),
+      () => ({ data: { for: id } }),
+      () => ({ data_base64: Buffer.from(text).toString('base64'), content_type: 'application/json' }),
+    ])();
+  }
+
   /** What a job carries is of the publish that stored it, not of a job that had its id before. */
   private checkContents({ id, data, type, attributes }: LeasedJob): void {
     const { rules } = this.world;
@@ -593,7 +730,7 @@ export class RandomCalls {
     if (data?.n === undefined) return;
     const labels = [type, attributes?.['n'] === undefined ? null : `T${attributes['n']}`];
     for (const label of labels)
-      if (label !== null && label !== `T${data.n}`)
+      if (label !== null && label !== 'changed' && label !== `T${data.n}`)
         rules.report(id, `${label} is of another life than ${data.n}`);
   }
 

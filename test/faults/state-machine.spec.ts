@@ -67,7 +67,7 @@ describe('a state machine that knows nothing of the engine', () => {
   };
 
   /** What is wrong with an answer; null = nothing. */
-  const fault = ({ request: { method, path } }: Planned, answer: Answer): string | null => {
+  const fault = ({ request: { method, path }, refusals = [] }: Planned, answer: Answer): string | null => {
     const { status, json, text } = answer;
     if (UNAVAILABLE.includes(status))
       return answer.headers['retry-after'] === undefined ? 'no Retry-After' : null;
@@ -76,7 +76,7 @@ describe('a state machine that knows nothing of the engine', () => {
       return isRight ? null : `${status} ${text}`;
     }
     const { code } = (json ?? {}) as { code?: string };
-    if (status >= 400 && !V1_REFUSALS.includes(code ?? '')) return `${status} ${text}`;
+    if (status >= 400 && ![...V1_REFUSALS, ...refusals].includes(code ?? '')) return `${status} ${text}`;
     try {
       check(method, `/${path.split('?')[0]!.split('/').slice(3).join('/')}`, answer);
       return null;

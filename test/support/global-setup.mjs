@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /**
- * Starts the stores of the specs. Specs that share one keep apart by random namespaces. PUMPHOUSE_TEST_TOPOLOGY is standalone, sentinel or
- * cluster. Plain JavaScript with a loader, because jest's global set-up runs before TypeScript can be read.
+ * Starts the stores of the specs. Specs that share one keep apart by random namespaces. PUMPHOUSE_TEST_TOPOLOGY is standalone, sentinel,
+ * cluster or scripts. Plain JavaScript with a loader, because jest's global set-up runs before TypeScript can be read.
  */
 export default async function globalSetup() {
   register('./typescript-hooks.mjs', import.meta.url);

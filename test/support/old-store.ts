@@ -20,6 +20,8 @@ export interface OldStore {
   readonly nowMs: number;
   /** Of the jobs that were leased when it was left. */
   readonly leases: readonly Pick<LeasedJob, 'id' | 'lease'>[];
+  /** The same of extended jobs; a build before data format 3 has none. */
+  readonly extended?: readonly Pick<LeasedJob, 'id' | 'lease'>[];
 }
 
 /** Fills an empty Redis with a store of test/fixtures. */

@@ -10,6 +10,9 @@ export { freePort } from '../../scripts/free-port.mjs';
 export { startRedis, withoutWaitAof } from './redis-process.mjs';
 export type { RedisProcess, RedisProcessOptions } from './redis-process.mjs';
 
+/** Arguments of a Redis without functions, as before version 7: servers send their scripts by EVALSHA. */
+export const WITHOUT_FUNCTIONS = ['--rename-command', 'FCALL', '', '--rename-command', 'FUNCTION', ''];
+
 /** A store for specs. */
 export interface TestStore {
   /** How servers connect to it. */

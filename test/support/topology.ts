@@ -1,10 +1,10 @@
 import { Redis } from 'ioredis';
 import { TestCluster } from './cluster.js';
-import { startRedis, type TestStore, waitFor } from './redis.js';
+import { startRedis, type TestStore, waitFor, WITHOUT_FUNCTIONS } from './redis.js';
 import { SentinelGroup } from './sentinel.js';
 
 /** What the specs of a run share as their Redis. */
-export const TOPOLOGIES = ['standalone', 'sentinel', 'cluster'] as const;
+export const TOPOLOGIES = ['standalone', 'sentinel', 'cluster', 'scripts'] as const;
 export type TopologyName = (typeof TOPOLOGIES)[number];
 
 /** `maxWorkers` of Jest's configuration. */
@@ -22,15 +22,15 @@ export interface Topology {
 
 /**
  * Starts a standalone Redis with AOF for each Jest worker; or a master with two replicas and three sentinels; or a Cluster of three
- * masters with a replica each.
+ * masters with a replica each. `scripts`: the first without functions, as Redis 6.2 is.
  */
 export function startTopology(name: TopologyName): Promise<Topology> {
-  const start = { standalone, sentinel, cluster }[name];
+  const start = { standalone, sentinel, cluster, scripts: () => standalone(WITHOUT_FUNCTIONS) }[name];
   return start();
 }
 
-async function standalone(): Promise<Topology> {
-  const all = await Promise.all(Array.from({ length: JEST_WORKERS }, () => startRedis()));
+async function standalone(args: readonly string[] = []): Promise<Topology> {
+  const all = await Promise.all(Array.from({ length: JEST_WORKERS }, () => startRedis({ args })));
   return {
     stores: all.map(({ url }) => ({ target: { url }, urls: [url] })),
     stop: async () => {
