@@ -40,16 +40,16 @@ export function queueTable(
           ackMs: jobAck.cell(labels),
         };
       },
-      merge: (series, other) => {
-        jobsPublished.merge(series.published, other.published);
-        jobsLeased.merge(series.leased, other.leased);
-        jobsAcked.merge(series.acked, other.acked);
-        jobsFailed.merge(series.failed, other.failed);
-        jobsRetried.merge(series.retried, other.retried);
-        jobsRespawned.merge(series.respawned, other.respawned);
-        jobWait.merge(series.waitMs, other.waitMs);
-        jobRun.merge(series.runMs, other.runMs);
-        jobAck.merge(series.ackMs, other.ackMs);
+      end: (series) => {
+        jobsPublished.end(series.published);
+        jobsLeased.end(series.leased);
+        jobsAcked.end(series.acked);
+        jobsFailed.end(series.failed);
+        jobsRetried.end(series.retried);
+        jobsRespawned.end(series.respawned);
+        jobWait.end(series.waitMs);
+        jobRun.end(series.runMs);
+        jobAck.end(series.ackMs);
       },
     },
     clock,
@@ -76,8 +76,8 @@ export function namespaceTable(
         late: staleAcks.cell({ pool, namespace, kind: 'late' }),
         possible: staleAcks.cell({ pool, namespace, kind: 'possible' }),
       }),
-      merge: (series, other) => {
-        for (const kind of STALE_ACK_KINDS) staleAcks.merge(series[kind], other[kind]);
+      end: (series) => {
+        for (const kind of STALE_ACK_KINDS) staleAcks.end(series[kind]);
       },
     },
     clock,

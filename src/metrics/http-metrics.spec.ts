@@ -54,7 +54,7 @@ describe('HttpMetrics', () => {
     now.ms += IDLE_MS;
     http.sweep();
     expect(await text()).not.toContain('namespace="a"');
-    expect(await text()).toContain('namespace="other",api="/x",method="GET",code="200"} 4');
+    expect(await text()).toContain('namespace="other",api="/x",method="GET",code="200"} 2');
     http.record('/x', 'GET', 200, 1, { pool: 'default', namespace: 'a' });
     expect(await text()).toContain('namespace="a",api="/x",method="GET",code="200"} 1');
   });

@@ -38,7 +38,7 @@ export class HttpMetrics {
       maxNamespaces,
       {
         create: (pool, namespace) => ({ pool, namespace, routes: new Map(), refusals: new Map() }),
-        merge: (series, other) => this.merge(series, other),
+        end: (series) => this.end(series),
       },
       clock,
     );
@@ -103,19 +103,14 @@ export class HttpMetrics {
     return cell;
   }
 
-  private merge(series: HttpSeries, other: HttpSeries): void {
+  private end({ routes, refusals }: HttpSeries): void {
     const { httpDuration, httpRequests, httpRateLimited } = this.metrics;
-    for (const [api, methods] of series.routes) {
-      for (const [method, { latencyMs, codes }] of methods) {
-        const into = other.routes.get(api)?.get(method) ?? this.route(other, api, method);
-        httpDuration.merge(latencyMs, into.latencyMs);
-        for (const [code, cell] of codes)
-          httpRequests.merge(cell, into.codes.get(code) ?? this.code(into, code));
+    for (const methods of routes.values()) {
+      for (const { latencyMs, codes } of methods.values()) {
+        httpDuration.end(latencyMs);
+        for (const cell of codes.values()) httpRequests.end(cell);
       }
     }
-    for (const cell of series.refusals.values()) {
-      const { token = '', action = '' } = cell.labels;
-      httpRateLimited.merge(cell, this.refusal(other, token, action));
-    }
+    for (const cell of refusals.values()) httpRateLimited.end(cell);
   }
 }

@@ -1,10 +1,11 @@
 import { Test } from '@nestjs/testing';
 import { QueueError } from '../domain/errors.js';
 import type { QueueCounts } from '../domain/job/job.js';
+import { ClusterTotals } from './cluster-totals.js';
 import { metricsProviders } from './metrics.module.js';
 import { Metrics } from './metrics.js';
 import { MetricsService, REFRESH_MS } from './metrics.service.js';
-import type { MetricsOptions } from './metrics.service.js';
+import type { MetricsOptions, MetricsSnapshot } from './metrics.service.js';
 import { COUNTS_BATCH } from './queue-gauges.js';
 import { IDLE_MIN_MS, IDLE_MS } from './series.js';
 
@@ -65,10 +66,34 @@ async function value(service: MetricsService, series: string): Promise<number | 
   return line === undefined ? undefined : Number(line.slice(series.length + 1));
 }
 
-/** The sum of a family's series. */
-function sumOf(text: string, family: string): number {
-  const samples = text.matchAll(new RegExp(`^${family}\\{[^}]*\\} (\\S+)$`, 'gm'));
-  return [...samples].reduce((sum, [, sample]) => sum + Number(sample), 0);
+/** The metrics of several processes as one text. */
+function merged(...snapshots: MetricsSnapshot[]): Promise<string> {
+  const totals = new ClusterTotals(3);
+  // As received over IPC.
+  snapshots.forEach((snapshot, i) =>
+    totals.add(i, 1, JSON.parse(JSON.stringify(snapshot)) as MetricsSnapshot),
+  );
+  return totals.text();
+}
+
+/** The values of a text, by series. */
+function seriesOf(text: string): Map<string, number> {
+  const samples = text.matchAll(/^(\w+\{[^}]*\}) (\S+)$/gm);
+  return new Map([...samples].map(([, series = '', value]) => [series, Number(value)]));
+}
+
+/** What Prometheus's `sum(increase(family))` is between two scrapes: a series that fell began at zero. */
+function increase(
+  family: string,
+  values: ReadonlyMap<string, number>,
+  last: ReadonlyMap<string, number>,
+): number {
+  return [...values]
+    .filter(([series]) => series.startsWith(`${family}{`))
+    .reduce((sum, [series, value]) => {
+      const before = last.get(series) ?? 0;
+      return sum + (value < before ? value : value - before);
+    }, 0);
 }
 
 const LMSTFY = [
@@ -195,24 +220,24 @@ describe('MetricsService', () => {
     expect(calls.counts.flat()).toHaveLength(200);
   });
 
-  // Queues come and go, more of them than have their own labels, with pauses that end some of their series.
-  it('adds up each family to all that was counted, whatever queues and namespaces have gone quiet', async () => {
+  // Queues come and go, more of them than have their own labels, with pauses that end some of their series. A series
+  // that has ended begins at zero; so each increase of a series is the traffic since the scrape before.
+  it('shows as increases of series what was counted, and nothing more when a queue goes quiet', async () => {
     const { service, engine, now } = await setUp({}, { maxQueues: 3 });
-    const counted: Record<string, number> = {};
-    const count = (family: string, by = 1): void => void (counted[family] = (counted[family] ?? 0) + by);
     const families = {
       publish: 'infra_lmstfy_redis_publish_queue_jobs',
-      consume: 'infra_lmstfy_redis_consume_queue_jobs',
       waited: 'infra_lmstfy_redis_job_elapsed_ms_sum',
       acked: 'infra_lmstfy_redis_job_ack_elapsed_ms_count',
-      ran: 'pumphouse_job_run_seconds_count',
       ours: 'pumphouse_jobs_published_total',
       stale: 'pumphouse_stale_acks_total',
       codes: 'infra_lmstfy_http_http_codes',
       latency: 'infra_lmstfy_http_latency_milliseconds_count',
       refused: 'infra_lmstfy_http_rate_limit',
     };
+    let last = new Map<string, number>();
     for (let round = 0; round < 60; round++) {
+      const counted: Record<string, number> = {};
+      const count = (family: string, by = 1): void => void (counted[family] = (counted[family] ?? 0) + by);
       for (let i = 0; i < 5; i++) {
         const pick = (round * 13 + i * 7) % 18;
         const [namespace, queue] = [`n${String(pick % 6)}`, `q${String(pick % 3)}`];
@@ -221,12 +246,9 @@ describe('MetricsService', () => {
         count(families.publish, 2);
         count(families.ours, 2);
         engine.leased(namespace, queue, 30);
-        count(families.consume);
         count(families.waited, 30);
         engine.acked(namespace, queue, 40);
         count(families.acked);
-        engine.ran(namespace, queue, 10);
-        count(families.ran);
         engine.staleAck(namespace, 'late');
         count(families.stale);
         service.http.record('/x', 'GET', i === 0 ? 404 : 200, 5, caller);
@@ -235,11 +257,12 @@ describe('MetricsService', () => {
         service.http.rateLimited(caller, '01ABCDEF', 'consume');
         count(families.refused);
       }
+      const values = seriesOf(await service.text());
+      const increases = Object.values(families).map((family) => [family, increase(family, values, last)]);
+      expect(Object.fromEntries(increases)).toEqual(counted);
       // Releases by a scrape, and releases because a new queue needs a place.
       now.ms += ((round * 5) % 7) * 0.25 * (round % 2 === 0 ? IDLE_MIN_MS : IDLE_MS);
-      const text = await service.text();
-      const sums = Object.values(families).map((family) => [family, sumOf(text, family)]);
-      expect(Object.fromEntries(sums)).toEqual(counted);
+      last = seriesOf(await service.text());
     }
   });
 
@@ -267,8 +290,8 @@ describe('MetricsService', () => {
       const { service, engine } = await setUp({ a: ['q1'] }, { lmstfyNames });
       engine.published('a', 'q1', 2, 0);
       service.http.record('/x', 'GET', 200, 5);
-      const merged = await MetricsService.merge([await service.snapshot()]);
-      const found = [await service.text(), merged].map((text) => [...text.matchAll(/^# TYPE (\w+)/gm)]);
+      const summed = await merged(await service.snapshot());
+      const found = [await service.text(), summed].map((text) => [...text.matchAll(/^# TYPE (\w+)/gm)]);
       const [own = [], ofAll = []] = found.map((matches) => matches.map(([, name = '']) => name).sort());
       expect(ofAll).toEqual(own);
       return own;
@@ -311,10 +334,8 @@ describe('MetricsService', () => {
     const workers = [await setUp({}, { readsPools: false }), await setUp({}, { readsPools: false })];
     for (const { engine } of workers) engine.published('a', 'q1', 2, 0);
     workers[1]!.store.status = { up: false, degraded: [] };
-    const text = await MetricsService.merge([
-      await primary.service.snapshot(),
-      ...(await Promise.all(workers.map(({ service }) => service.snapshot()))),
-    ]);
+    const snapshots = await Promise.all([primary, ...workers].map(({ service }) => service.snapshot()));
+    const text = await merged(...snapshots);
     expect(text).toContain(
       'infra_lmstfy_redis_publish_queue_jobs{pool="default",namespace="a",queue="q1"} 4',
     );

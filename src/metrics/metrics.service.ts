@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { InjectMetric } from '@willsoto/nestjs-prometheus';
-import { AggregatorRegistry, Gauge, type Registry } from 'prom-client';
+import { Gauge, type Registry } from 'prom-client';
 import { EngineMetrics, namespaceTable, queueTable } from './engine-metrics.js';
 import type { NamespaceSeries, QueueSeries } from './engine-metrics.js';
 import { EventMetrics } from './event-metrics.js';
@@ -36,8 +36,23 @@ export interface MetricsOptions {
   readonly clock?: () => number;
 }
 
+/** One line of the text format. */
+export interface MetricLine {
+  readonly labels: Readonly<Partial<Record<string, string | number>>>;
+  readonly value: number;
+  /** The family's name with `_bucket`, `_sum` or `_count`, in a histogram. */
+  readonly metricName?: string;
+}
+
+export interface MetricFamily {
+  readonly name: string;
+  readonly help: string;
+  readonly type: unknown;
+  readonly values: readonly MetricLine[];
+}
+
 /** The values of one process. Plain JSON, so that a worker can send it to the primary unchanged. */
-export type MetricsSnapshot = readonly object[];
+export type MetricsSnapshot = readonly MetricFamily[];
 
 interface PoolReader {
   readonly store: StoreSource;
@@ -49,7 +64,7 @@ interface PoolReader {
 /**
  * The metrics of one process. The code that builds an engine passes it `observer(pool)` and then calls `attach`; the
  * code that answers requests calls `http.record`. With one process, `text()` is the answer of `/metrics`. With several,
- * the primary collects `snapshot()` of every worker and of itself, and answers `MetricsService.merge(snapshots)`.
+ * the primary collects `snapshot()` of every worker and of itself, and sums them up in `ClusterTotals`.
  */
 @Injectable()
 export class MetricsService {
@@ -124,11 +139,6 @@ export class MetricsService {
     await this.collect();
     const texts = await Promise.all(this.registries().map((registry) => registry.metrics()));
     return texts.join('\n');
-  }
-
-  /** The metrics of several processes as one text: each family by its own aggregator (counters are summed up). */
-  static merge(snapshots: readonly MetricsSnapshot[]): Promise<string> {
-    return AggregatorRegistry.aggregate([...snapshots]).metrics();
   }
 
   private registries(): Registry[] {

@@ -36,9 +36,9 @@ export class PushMetrics {
           ) as TargetSeries['jobs'],
           opened: pushBreakers.cell({ pool, namespace, target }),
         }),
-        merge: (series, other) => {
-          for (const outcome of OUTCOMES) pushedJobs.merge(series.jobs[outcome], other.jobs[outcome]);
-          pushBreakers.merge(series.opened, other.opened);
+        end: (series) => {
+          for (const outcome of OUTCOMES) pushedJobs.end(series.jobs[outcome]);
+          pushBreakers.end(series.opened);
         },
       },
       clock,

@@ -47,12 +47,6 @@ export class HistogramCell {
     this.counts[i] = (this.counts[i] ?? 0) + 1;
     this.sum += value;
   }
-
-  /** Adds the counts of another series of the same family. */
-  add({ counts, sum }: HistogramCell): void {
-    counts.forEach((count, i) => (this.counts[i] = (this.counts[i] ?? 0) + count));
-    this.sum += sum;
-  }
 }
 
 const settings = ({ name, help, labelNames, registry, aggregator = 'sum' }: FamilyOptions) => ({
@@ -83,9 +77,8 @@ export class CounterFamily extends Counter {
     return cell;
   }
 
-  /** Ends a series, and adds its value to another one. */
-  merge(cell: Cell, into: Cell): void {
-    into.value += cell.value;
+  /** Ends a series. */
+  end(cell: Cell): void {
     this.cells.delete(cell);
   }
 
@@ -126,7 +119,7 @@ export interface HistogramOptions extends FamilyOptions {
   readonly moreBounds?: readonly number[];
 }
 
-/** A histogram family over cells; `cell`, `merge` and `source` as in a counter family. */
+/** A histogram family over cells; `cell`, `end` and `source` as in a counter family. */
 export class HistogramFamily extends Histogram {
   private readonly series: Set<HistogramCell>;
   /** Bounds of the cells, in the counted unit. */
@@ -152,8 +145,7 @@ export class HistogramFamily extends Histogram {
     return cell;
   }
 
-  merge(cell: HistogramCell, into: HistogramCell): void {
-    into.add(cell);
+  end(cell: HistogramCell): void {
     this.series.delete(cell);
   }
 
@@ -193,11 +185,8 @@ function samples(cells: ReadonlySet<Cell>) {
 /** How a table creates and ends the series of one key. */
 export interface SeriesKind<S> {
   create(pool: string, namespace: string, queue: string): S;
-  /**
-   * Removes the series from the families and adds their values to those of `other`. The sum of a family never
-   * decreases.
-   */
-  merge(series: S, other: S): void;
+  /** Removes the series from the families. */
+  end(series: S): void;
 }
 
 /** A key that has been idle for this long loses its labels. */
@@ -220,8 +209,9 @@ interface Entry<S> {
  * Limits the number of series: at most `limit` keys (pool, namespace, queue) have their own labels, all others share
  * one set per pool, `other`. A key is released when it has been idle for an hour. If a new key finds no free place,
  * keys are released that have been idle for as long as they were active before, but at least a minute: reply queues,
- * each used once, must not keep the places of others for an hour. The values of the counters of a released key are
- * added to `other`; a queue that comes back starts at zero.
+ * each used once, must not keep the places of others for an hour. The counters of a released key end. They are not
+ * added to `other`: in one scrape that would be the jobs of days, and a rate over `other` would show them as traffic.
+ * A queue that comes back starts at zero.
  */
 export class SeriesTable<S> {
   private readonly entries = new Map<string, Map<string, Map<string, Entry<S>>>>();
@@ -262,7 +252,12 @@ export class SeriesTable<S> {
 
   /** True if the key has its own labels. Unlike `get` this does not count as activity. */
   has(pool: string, namespace: string, queue: string): boolean {
-    return this.entries.get(pool)?.get(namespace)?.has(queue) ?? false;
+    return this.peek(pool, namespace, queue) !== undefined;
+  }
+
+  /** The own series of a key, if it has any. Unlike `get` this does not count as activity. */
+  peek(pool: string, namespace: string, queue: string): S | undefined {
+    return this.entries.get(pool)?.get(namespace)?.get(queue)?.series;
   }
 
   /** The shared series of a pool. */
@@ -322,7 +317,7 @@ export class SeriesTable<S> {
     if (queues?.size === 0) this.entries.get(entry.pool)?.delete(entry.namespace);
     this.held -= 1;
     this.last = undefined;
-    this.kind.merge(entry.series, this.other(entry.pool));
+    this.kind.end(entry.series);
   }
 
   private *all(): Generator<Entry<S>> {

@@ -43,7 +43,7 @@ describe('several workers', () => {
       expect(text).toContain('stale_acks_total');
     });
 
-    it('replaces a worker that was killed, and tells the new one what had been switched', async () => {
+    it('replaces a worker that was killed, and tells the new one what had been switched; no counter falls', async () => {
       expect(accessLines()).toHaveLength(0);
       await fetch(`${server.adminUrl}/accesslog?status=enable`, { method: 'POST' });
       const before = workers();
@@ -54,6 +54,9 @@ describe('several workers', () => {
         return new Set(accessLines().map((line) => (JSON.parse(line) as { pid: number }).pid)).size === 2;
       }, 8_000);
       expect(accessLines()[0]).not.toContain(headers['X-Token']!);
+      const text = await (await fetch(`${server.adminUrl}/metrics`)).text();
+      const published = /^pumphouse_jobs_published_total\{[^}]*queue="q"\} (\d+)$/m.exec(text)?.[1];
+      expect(published).toBe('20');
       expect(await (await fetch(`${server.adminUrl}/accesslog`)).json()).toEqual({ status: 'enabled' });
     });
 

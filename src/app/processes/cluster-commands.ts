@@ -1,9 +1,13 @@
 import type { Worker } from 'node:cluster';
 import type { ProcessLoop } from '../../domain/loop.js';
 import type { WorkerCommands } from '../../domain/worker-commands.js';
-import type { MetricsService, MetricsSnapshot } from '../../metrics/metrics.service.js';
+import type { ClusterTotals } from '../../metrics/cluster-totals.js';
+import type { MetricsService } from '../../metrics/metrics.service.js';
 import { Collector } from './collector.js';
 import type { ToPrimary, ToWorker } from './worker-messages.js';
+
+/** Number of the primary among the processes of a cluster; those of workers begin at 1. */
+const PRIMARY = 0;
 
 /** Sends the admin port's commands to all workers of a cluster. */
 export class ClusterCommands implements WorkerCommands {
@@ -11,12 +15,19 @@ export class ClusterCommands implements WorkerCommands {
   accessLogOn = false;
   /** The primary's own metrics. */
   own: MetricsService | undefined;
-  private readonly snapshots = new Collector<MetricsSnapshot>((id) => this.send({ type: 'metrics', id }));
+  private totals: ClusterTotals | undefined;
+  private scrapes = 0;
+  /** Waits for the snapshots of all workers; `totals` takes them, also those that are late. */
+  private readonly snapshots = new Collector<true>((id) => this.send({ type: 'metrics', id }));
   private readonly loopLists = new Collector<readonly ProcessLoop[]>((id) =>
     this.send({ type: 'loops', id }),
   );
 
-  constructor(private readonly workers: () => Worker[]) {}
+  /** @param maxQueues queues with their own series */
+  constructor(
+    private readonly workers: () => Worker[],
+    private readonly maxQueues: number,
+  ) {}
 
   setAccessLog(on: boolean): void {
     this.accessLogOn = on;
@@ -32,9 +43,12 @@ export class ClusterCommands implements WorkerCommands {
   }
 
   async metrics(): Promise<string> {
-    const { MetricsService: service } = await import('../../metrics/metrics.service.js');
-    const own = this.own === undefined ? [] : [await this.own.snapshot()];
-    return service.merge([...own, ...(await this.snapshots.collect())]);
+    const { ClusterTotals: Totals } = await import('../../metrics/cluster-totals.js');
+    const totals = (this.totals ??= new Totals(this.maxQueues));
+    const scrape = ++this.scrapes;
+    if (this.own) totals.add(PRIMARY, scrape, await this.own.snapshot());
+    await this.snapshots.collect();
+    return totals.text();
   }
 
   async loops(): Promise<ProcessLoop[]> {
@@ -42,9 +56,16 @@ export class ClusterCommands implements WorkerCommands {
   }
 
   /** Handles a message from a worker. */
-  onMessage(message: ToPrimary): void {
-    if (message.type === 'metrics') this.snapshots.take(message.id, message.snapshot);
-    else if (message.type === 'loops') this.loopLists.take(message.id, message.loops);
+  onMessage(worker: Worker, message: ToPrimary): void {
+    if (message.type === 'metrics') {
+      this.totals?.add(worker.id, message.id, message.snapshot);
+      this.snapshots.take(message.id, true);
+    } else if (message.type === 'loops') this.loopLists.take(message.id, message.loops);
+  }
+
+  /** A worker has ended. */
+  onExit(worker: Worker): void {
+    this.totals?.end(worker.id);
   }
 
   /** @returns the number of workers */

@@ -18,7 +18,7 @@ const GRACE_MS = 5_000;
 
 /** The primary of a cluster: runs the admin port and keeps the configured number of workers running. */
 export class Primary implements RunningServer {
-  private readonly commands = new ClusterCommands(() => this.workers());
+  private readonly commands: ClusterCommands;
   private adminServer: AdminServer | undefined;
   /** Workers that are ready to serve. */
   private readonly serving = new WeakSet<Worker>();
@@ -36,7 +36,9 @@ export class Primary implements RunningServer {
     private readonly config: Config,
     private readonly sockets: Sockets,
     private readonly log: Log,
-  ) {}
+  ) {
+    this.commands = new ClusterCommands(() => this.workers(), config.metrics.max_queues);
+  }
 
   /** @throws {Error} the admin port or a worker does not start */
   static async start(config: Config, sockets: Sockets, log: Log): Promise<Primary> {
@@ -112,8 +114,8 @@ export class Primary implements RunningServer {
     const admin = await import('../admin-server.js');
     this.adminServer = await admin.AdminServer.start(parts, commands);
     commands.own = this.adminServer.metrics;
-    cluster.on('message', (_worker, message: unknown) => {
-      if (isMessage(message)) commands.onMessage(message as ToPrimary);
+    cluster.on('message', (worker, message: unknown) => {
+      if (isMessage(message)) commands.onMessage(worker, message as ToPrimary);
     });
     await workers;
   }
@@ -151,6 +153,7 @@ export class Primary implements RunningServer {
         resolve();
       });
       worker.once('exit', (code, signal) => {
+        this.commands.onExit(worker);
         if (!isReady) reject(new Error(`a worker ended with ${endOf(code, signal)} before it served`));
         if (isReady && !this.isStopping) this.replace(worker, Date.now() - startedAt, endOf(code, signal));
       });

@@ -4,7 +4,11 @@ import type { Output } from '../print.js';
 /** The name of the command that the scripts call; it is not listed. */
 export const COMPLETE = '__complete';
 
-/** What each shell sources. All of them call `pumphouse __complete -- WORDS`, which prints a candidate a line. */
+/**
+ * What each shell sources. All of them call `pumphouse __complete -- WORDS`, which prints a candidate a line. zsh loads
+ * the script from a folder of `fpath` as the body of `_pumphouse` at the first Tab: then the script calls the function
+ * that it has defined.
+ */
 const SCRIPTS = {
   bash: `_pumphouse() {
   local IFS=$'\\n'
@@ -19,7 +23,7 @@ _pumphouse() {
   candidates=(\${(f)"$(pumphouse ${COMPLETE} -- "\${(@)words[2,CURRENT]}" 2>/dev/null)"})
   if (( \${#candidates} )); then compadd -a candidates; else _files; fi
 }
-compdef _pumphouse pumphouse
+if [ "$funcstack[1]" = _pumphouse ]; then _pumphouse "$@"; else compdef _pumphouse pumphouse; fi
 `,
   fish: `complete -c pumphouse -f -a '(set -l words (commandline -opc)[2..-1] (commandline -ct); pumphouse ${COMPLETE} -- $words 2>/dev/null)'
 `,
