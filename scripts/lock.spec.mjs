@@ -22,6 +22,14 @@ describe('the packages of a server', () => {
     expect(wrong.map(([path, { version }]) => `${path} ${version}`)).toEqual([]);
   });
 
+  it('are no compiler, with --omit=optional', () => {
+    const server = installed.filter(([, { devOptional, optional }]) => !devOptional && !optional);
+    const names = server.map(([path]) => path.replace(/^.*node_modules\//, ''));
+    const compilers = ['typescript', 'esbuild', 'rollup', 'webpack'];
+    expect(names.filter((name) => compilers.includes(name) || /^@(swc|babel)\//.test(name))).toEqual([]);
+    expect(names).not.toContain('@nestjs/swagger');
+  });
+
   it('run no script when they are installed', () => {
     expect(installed.filter(([, { hasInstallScript }]) => hasInstallScript).map(([path]) => path)).toEqual(
       [],

@@ -47,3 +47,50 @@ function headless(page: string): string[] {
 
 // A blank line ends a table, and what follows is shown as text.
 it.each(pages)('each table of %s has a header', (page) => expect(headless(page)).toEqual([]));
+
+/** Paths of the repository that a page names as code; a test may be named without its ending, and `*` stands for any name. */
+function pathsIn(page: string): string[] {
+  const named = read(page).matchAll(/`((?:src|lua|test|scripts|bench|packages|config|site)\/[^`\s]*)`/g);
+  return [...named].map(([, path = '']) => path).filter((path) => !/[{<…*]/.test(path));
+}
+
+const ROOTS = (page: string): string[] => (page.startsWith('examples/') ? [dirname(page), '.'] : ['.']);
+const exists = (page: string, path: string): boolean =>
+  ROOTS(page).some((root) =>
+    ['', '.spec.ts', '.ts'].some((ending) => existsSync(join(ROOT, root, `${path}${ending}`))),
+  );
+
+// Also in records of decisions: they name where the code is today.
+it.each(pages)('%s names files that exist', (page) => {
+  expect(pathsIn(page).filter((path) => !exists(page, path))).toEqual([]);
+});
+
+it('a path that does not exist is found', () => {
+  expect(exists('README.md', 'src/main.ts')).toBe(true);
+  expect(exists('README.md', 'src/engine/ids.spec')).toBe(false);
+  expect(pages.flatMap(pathsIn).length).toBeGreaterThan(100);
+});
+
+it('docs/README.md links every page of docs/', () => {
+  const index = read('docs/README.md');
+  const missing = pages
+    .filter((page) => page.startsWith('docs/') && page !== 'docs/README.md')
+    .map((page) => page.slice('docs/'.length))
+    .filter((page) => !page.startsWith('reference/api/') && !index.includes(`](${page})`));
+  expect(missing).toEqual([]);
+});
+
+it('pages name metrics that exist', () => {
+  const known = new Set(
+    [...read('docs/reference/metrics.md').matchAll(/`((?:pumphouse|infra_lmstfy)_\w+)`/g)].map(
+      ([, name = '']) => name,
+    ),
+  );
+  const ofNow = pages.filter((page) => page !== 'CHANGELOG.md' && !page.includes('/adr/'));
+  const wrong = ofNow.flatMap((page) =>
+    [...read(page).matchAll(/\b(pumphouse|infra_lmstfy)_[a-z]\w+[a-z]\b/g)]
+      .map(([name]) => name)
+      .filter((name) => !known.has(name.replace(/_(bucket|sum|count)$/, ''))),
+  );
+  expect(wrong).toEqual([]);
+});

@@ -9,7 +9,7 @@ const DEFAULT_LIMIT = 100;
 
 /** How many items a list shows. */
 export function limitOption(): Option {
-  return new Option('--limit <n>', 'show at most so many').argParser(positiveNumber).default(DEFAULT_LIMIT);
+  return new Option('--limit <n>', 'maximum number of rows').argParser(positiveNumber).default(DEFAULT_LIMIT);
 }
 
 /** The items of all pages, up to `limit`. */

@@ -103,7 +103,7 @@ export function program(output: Output): Command {
     .exitOverride()
     .configureOutput({ writeOut: output.out, writeErr: output.err })
     .enablePositionalOptions()
-    .showHelpAfterError('(--help tells more)')
+    .showHelpAfterError('(see --help)')
     .addHelpText('after', EXAMPLES)
     .addOption(configHomeOption());
   withConnectionOptions(root);
@@ -156,7 +156,7 @@ function poolsCommand(open: OpenSession): Command {
 function infoCommand(open: OpenSession): Command {
   return new Command('info')
     .description('list the namespaces of a pool, with their queues')
-    .option('--pool <name>', 'another pool than the default one')
+    .option('--pool <name>', 'the pool (default: the default pool)')
     .action(async ({ pool }: { pool?: string }, command: Command) => {
       const { admin, isJson, out } = open(command);
       const info = await admin.call({ method: 'GET', path: ['info'], query: { pool } });

@@ -58,9 +58,10 @@ export function withConnectionOptions(command: Command): void {
     new Option('--cert <file>', 'for https: our certificate, if the admin port asks for one, PEM'),
     new Option('--key <file>', 'the key of that certificate, PEM'),
     new Option('--json', 'print the answer as JSON'),
-    new Option('--timeout <seconds>', `give up after (default: ${String(DEFAULT_TIMEOUT_S)})`).argParser(
-      parseSeconds,
-    ),
+    new Option(
+      '--timeout <seconds>',
+      `timeout of a command (default: ${String(DEFAULT_TIMEOUT_S)})`,
+    ).argParser(parseSeconds),
   ];
   for (const option of options) {
     // `token create --token` is that command's own.

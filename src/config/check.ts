@@ -59,7 +59,7 @@ function broken(path: string, ...rules: readonly Rule[]): Problem[] {
 
 function accountProblems({ host, accounts }: Config['admin']): Problem[] {
   const isOpen = !isLoopback(host) && Object.keys(accounts).length === 0;
-  return broken('admin', ['host', isOpen, 'must be a loopback address, or admin.accounts must be set']);
+  return broken('admin', ['host', isOpen, 'must be a loopback address unless admin.accounts is set']);
 }
 
 function portProblems({ server, admin }: Config): Problem[] {
@@ -119,7 +119,7 @@ function pairProblems(cert: string | undefined, key: string | undefined, path: s
 function tokensProblems(tokens: RedisTarget): Problem[] {
   if (tokens.url === EMBEDDED) {
     return [
-      { path: 'tokens.url', text: 'must be a redis:// or rediss:// URL, or left out for the default pool' },
+      { path: 'tokens.url', text: 'must be a redis:// or rediss:// URL; omit it for the default pool' },
     ];
   }
   const isSet = Object.entries(tokens).some(([key, value]) => key !== 'allow_unsafe' && value !== undefined);

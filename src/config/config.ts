@@ -43,7 +43,7 @@ const ORIGINS =
 /** A curly bracket would change the hash tag, and with it the Cluster slot of every key. */
 const KEY_PREFIX = /^[-_.:A-Za-z0-9]{0,64}$/;
 const PUBLIC_URL = /^https?:\/\/[^\s?#@]+$/;
-const PUBLIC_URL_MESSAGE = 'must be a URL as "https://queue.example", without a password, ? and #';
+const PUBLIC_URL_MESSAGE = 'must be a URL such as "https://queue.example", without a password, ? or #';
 const POOL_NAME = /^[-_A-Za-z0-9]+$/;
 /** Basic authentication separates name and password with a colon. */
 const ACCOUNT_NAME = /^[^:\s]+$/;
@@ -52,7 +52,7 @@ const QUEUE_NAME = /^[-A-Za-z0-9][-_A-Za-z0-9]{0,254}$/;
 const NAME_MESSAGE = 'must be 1 to 255 letters, digits, - and _, not beginning with _';
 const CALLBACK_ORIGINS =
   'must be a list of origins such as "https://app.example.com" or "http://10.2.0.7:8080" (lower case, no path, no default port)';
-const ADDRESS_LIST = 'must be a list of "host:port", at least one';
+const ADDRESS_LIST = 'must be a non-empty list of "host:port"';
 /** Checks only that it can be parsed; the port does not matter. */
 const isAddress = (text: string): boolean => parseAddress(text, 1) !== null;
 
@@ -189,13 +189,10 @@ export class StatsConfig {
 /** HTTP push. */
 export class PushConfig {
   @Flag() enabled = false;
-  @TextList('must be a list of addresses or ranges as "10.2.0.0/16"', isAddressRange, 0) allow: string[] = [];
-  @TextList('must be a list of ports or ranges as "8000-8999", at least one', isPortRange) ports: string[] = [
-    '80',
-    '443',
-    '8080',
-    '8443',
-  ];
+  @TextList('must be a list of addresses or ranges such as "10.2.0.0/16"', isAddressRange, 0)
+  allow: string[] = [];
+  @TextList('must be a non-empty list of ports or ranges such as "8000-8999"', isPortRange) ports: string[] =
+    ['80', '443', '8080', '8443'];
   @Flag() allow_http = false;
   @WholeNumber(1, 65_536) max_in_flight = 256;
   /** 32 random bytes in base64: encrypts secrets and headers of targets in Redis. */

@@ -60,7 +60,7 @@ export function Flag(): PropertyDecorator {
 }
 
 /** @param message the rule, for people: "must be …" */
-export function Text(message = 'must be a text that is not empty', pattern = /^.+$/s): PropertyDecorator {
+export function Text(message = 'must be a non-empty text', pattern = /^.+$/s): PropertyDecorator {
   return key(
     { type: 'text', rule: message },
     check(message, (value) => typeof value === 'string' && pattern.test(value)),

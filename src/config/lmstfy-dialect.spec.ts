@@ -169,7 +169,7 @@ describe('its open admin port', () => {
 
   it('is refused if it is our own setting', () => {
     expect(problems(POOL, { PUMPHOUSE_ADMIN__HOST: '0.0.0.0' })).toEqual([
-      'admin.host must be a loopback address, or admin.accounts must be set (PUMPHOUSE_ADMIN__HOST)',
+      'admin.host must be a loopback address unless admin.accounts is set (PUMPHOUSE_ADMIN__HOST)',
     ]);
   });
 });

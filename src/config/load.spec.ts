@@ -171,7 +171,7 @@ describe('values that go together', () => {
     [
       'an open admin port',
       '[admin]\nhost = "0.0.0.0"',
-      'admin.host must be a loopback address, or admin.accounts must be set (FILE)',
+      'admin.host must be a loopback address unless admin.accounts is set (FILE)',
     ],
     ['two listeners on one port', '[admin]\nport = 7777', 'admin.port must not be server.port (FILE)'],
     [
@@ -238,7 +238,7 @@ describe('values that go together', () => {
     [
       'embedded tokens',
       '[tokens]\nurl = "embedded"',
-      'tokens.url must be a redis:// or rediss:// URL, or left out for the default pool (FILE)',
+      'tokens.url must be a redis:// or rediss:// URL; omit it for the default pool (FILE)',
     ],
     [
       'a password of no token store',

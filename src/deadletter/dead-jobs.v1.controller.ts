@@ -16,7 +16,7 @@ import { DeadAnswer, DeadFields, DeadQuery, MoveFields, RespawnFields } from './
 const GROUP = 'Dead letter';
 const DONE = { 200: { about: 'The number of jobs, and whether there are more.', of: DeadAnswer } };
 const IN_STEPS =
-  'It goes on for half a second; where that is not enough, `next_cursor` says where to go on. Jobs that die after the first call are left alone. A call that was cut off may be sent again from the beginning.';
+  'A call takes half a second at most. If there are more jobs, the answer has `next_cursor` for the next call. Jobs that die after the first call do not change. An interrupted call may be sent again from the beginning.';
 
 /** The dead-letter calls of the native API: dead jobs of all queues, including jobs published through lmstfy's API. */
 @Controller('v1/:namespace/dead-letter')

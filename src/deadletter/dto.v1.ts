@@ -96,7 +96,8 @@ export class MoveFields extends RespawnFields {
 }
 
 export class DeadAnswer {
-  @Whole('Number of jobs that this call counted, respawned, moved or deleted.', 0, MANY) jobs!: number;
+  @Whole('Number of jobs that this call respawned, moved or deleted; with `dry_run`, counted.', 0, MANY)
+  jobs!: number;
   @Flag('True: nothing was changed.') dry_run!: boolean;
   @Nullable()
   @Label('Not null: there are more jobs; repeat the call with this as `cursor`.', { max: MAX_MESSAGE })

@@ -65,7 +65,7 @@ describe('rights', () => {
     expect(refusal(() => checkVerb(rights, 'consume'))).toBeNull();
     expect(refusal(() => checkVerb(rights, 'publish'))).toEqual([
       'verb_missing',
-      'the token lacks the verb publish',
+      'the token lacks the permission publish',
     ]);
   });
 

@@ -19,7 +19,7 @@ export interface Rights {
 /** @throws {QueueError} `verb_missing` */
 export function checkVerb(rights: Rights | null, verb: Verb): void {
   if (rights !== null && !rights.verbs.includes(verb))
-    throw new QueueError('verb_missing', `the token lacks the verb ${verb}`);
+    throw new QueueError('verb_missing', `the token lacks the permission ${verb}`);
 }
 
 /** True if the rights include a queue, whatever their verbs. */

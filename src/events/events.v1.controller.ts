@@ -22,7 +22,7 @@ export class V1EventsController {
   @Describe({
     id: 'streamEvents',
     about: 'Streams what happens in the namespace, as Server-Sent Events.',
-    details: 'Of several values of a filter any will do, of several filters each counts.',
+    details: 'Values of one filter are ORed; different filters are ANDed.',
     group: 'Events',
     query: EventsQuery,
     headers: [

@@ -9,7 +9,7 @@ const KEY_RULE = 'it has 1 to 255 visible ASCII characters';
 const TTL_RULE = 'is a whole number of milliseconds from 1000 to 2592000000, which is 30 days';
 const [MIN_TTL_MS, MAX_TTL_MS] = [1_000, 2_592_000_000];
 const EITHER_RULE =
-  'must be left out where there is an Idempotency-Key: the key alone makes sending again safe';
+  'must not be set together with an Idempotency-Key: the key alone makes a repeated request safe';
 
 /**
  * Reads the publish options from headers that lmstfy does not have; undefined if there are none.

@@ -20,7 +20,7 @@ export class PushAckController {
   @Post(ACK_PATH)
   async ack(@CurrentRequest() context: RequestContext): Promise<void> {
     const ref = this.links?.read(context.query['token'] ?? '') ?? null;
-    if (ref === null) throw new QueueError('token_invalid', 'this server has not made this URL');
+    if (ref === null) throw new QueueError('token_invalid', 'the signature of this URL is invalid');
     context.acquire(true);
     const body = await wholeBody(context, bodyLimit(this.config.limits));
     const { pool, namespace, ...job } = ref;

@@ -44,7 +44,7 @@ function ActionsByStatus(about: string): PropertyDecorator {
     additionalProperties: { type: 'string', enum: ACTIONS },
     examples: [{ '404': 'fail', '4xx': 'retry' }],
   };
-  const rule = `must be an object of at most ${MOST_STATUSES} statuses as 404 or 4xx, each with one of ${ACTIONS.join(', ')}`;
+  const rule = `must be an object of at most ${MOST_STATUSES} statuses such as 404 or 4xx, each with one of ${ACTIONS.join(', ')}`;
   return declare({ schema, about }, rule, (value) => {
     if (!isObject(value)) return false;
     const entries = Object.entries(value);
@@ -63,14 +63,14 @@ export class TargetChangeFields {
   url?: string;
   @Optional()
   @Labels(
-    'Origins, as `https://api.example`, of the URLs that jobs may name. The headers and the secret of the target are for them too.',
+    'Origins, as `https://api.example`, of the URLs that jobs may name. Requests to them have the headers of the target, and are signed with its secret.',
     { max: MOST_ORIGINS },
     { max: MAX_ORIGIN },
   )
   origins?: string[];
   @Optional() @OneOf('The method; default POST.', METHODS) method?: (typeof METHODS)[number];
   @Optional()
-  @TextsByName('Headers of each request. Never shown again.', {
+  @TextsByName('Headers of each request. Their values are never shown again.', {
     ...{
       count: MOST_HEADERS,
       name: HEADER_NAME,
@@ -91,7 +91,7 @@ export class TargetChangeFields {
   body?: (typeof BODIES)[number];
   @Optional()
   @OneOf(
-    '`response` (default): a 202 acknowledges, as any 2xx. `later`: after a 202 the lease goes on, and the target calls the URL of `Pumphouse-Ack-Url`.',
+    '`response` (default): any 2xx acknowledges the job, a 202 too. `later`: after a 202 the lease continues, and the target acknowledges by a call to the URL in `Pumphouse-Ack-Url`.',
     ACKS,
   )
   ack?: (typeof ACKS)[number];
@@ -157,7 +157,8 @@ export class TargetAnswer {
   header_names!: readonly string[];
   @Whole('The time limit of a request.', MIN_TIMEOUT_MS, MAX_TIMEOUT_MS) timeout_ms!: number;
   @OneOf('The body of a request.', BODIES) body!: string;
-  @OneOf('Whether a 202 acknowledges, or the target does it later.', ACKS) ack!: string;
+  @OneOf('Whether a 202 acknowledges the job (`response`), or the target does so later (`later`).', ACKS)
+  ack!: string;
   @OneOf('How requests are signed.', SIGNATURES) sign!: string;
   @ActionsByStatus('Outcomes by status that override the default.')
   on_status!: Readonly<Record<string, Action>>;

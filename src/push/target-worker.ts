@@ -342,7 +342,7 @@ export class TargetWorker {
       await shared.open(nowMs);
       this.parts.log.warn(
         { target: this.key, host: way.url.host },
-        'push: the target fails, its breaker opens',
+        'push: the target failed, and its circuit breaker opened',
       );
     }
   }

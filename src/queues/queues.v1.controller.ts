@@ -69,7 +69,7 @@ export class V1QueuesController {
   @Describe({
     id: 'updateQueue',
     about: 'Changes settings of a queue; creates the queue if it does not exist.',
-    details: 'They hold on all servers from the same moment. What runs already goes on, and counts.',
+    details: 'All servers apply them from the same moment. Leased jobs continue, and count for the limits.',
     group: GROUP,
     body: SettingsFields,
     answers: SHOWN,
@@ -89,7 +89,7 @@ export class V1QueuesController {
   @Describe({
     id: 'deleteQueue',
     about: 'Deletes an empty queue and its settings.',
-    details: '`queue_not_empty` while there are jobs in it, in whatever state.',
+    details: '409 `queue_not_empty` if it has jobs in any state.',
     group: GROUP,
     answers: { 204: { about: 'It is deleted.' } },
     errors: ['queue_not_found', 'queue_not_empty', 'pool_moving'],
@@ -133,7 +133,7 @@ export class V1QueuesController {
     id: 'drainQueue',
     about: 'Drains a queue: it accepts no new jobs until it is empty.',
     details:
-      '404 `queue_not_found` if there is none. Publishes are refused with `queue_draining` until no job of it is ready, scheduled, blocked, held or leased; then they are taken again.',
+      '404 `queue_not_found` if there is no such queue. Publishes are refused with `queue_draining` until the queue has no ready, scheduled, blocked, held or leased jobs. Then it accepts jobs again.',
     group: GROUP,
     body: DrainFields,
     answers: { 200: { about: 'The queue; `length` 0 = it is empty.', of: QueueAnswer } },
@@ -155,7 +155,7 @@ export class V1QueuesController {
     id: 'purgeQueue',
     about: 'Deletes jobs of a queue by state; with `dry_run` only counts them.',
     details:
-      '404 `queue_not_found` if there is no such queue. Who has one of them leased finds it gone. It goes on for some seconds at most: if `complete` is false, call it again.',
+      '404 `queue_not_found` if there is no such queue. Lease operations on a deleted job are answered with 404 `job_not_found`. A call takes a few seconds at most: if `complete` is false, call it again.',
     group: GROUP,
     body: PurgeFields,
     answers: {

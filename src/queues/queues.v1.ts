@@ -17,7 +17,7 @@ export function changeOf(fields: SettingsFields): SettingsChange {
   const { max_running, max_running_per_key, rate, rate_per_key, defaults, max_kept } = fields;
   const { index_tags, lease_grace_ms, expired, push } = fields;
   if (push?.max_running !== undefined && max_running !== undefined) {
-    problems.add('push.max_running', 'must be left out where there is max_running: they are the same');
+    problems.add('push.max_running', 'must not be set together with max_running: they are the same setting');
   }
   const change = given<SettingsChange>({
     maxRunning: push?.max_running ?? max_running,

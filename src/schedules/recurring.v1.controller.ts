@@ -112,7 +112,8 @@ export class V1RecurringController {
   @Describe({
     id: 'replaceRecurringJob',
     about: 'Creates or replaces the recurring job with this id.',
-    details: 'It goes on counting, and its slots stay as long as its schedule is the same.',
+    details:
+      'The counters of a replaced one continue. Its slots stay the same if its schedule does not change.',
     group: GROUP,
     body: ReplaceRecurringFields,
     answers: ONE,
@@ -132,7 +133,7 @@ export class V1RecurringController {
   @Describe({
     id: 'updateRecurringJob',
     about: 'Changes a recurring job while it runs.',
-    details: 'What is left out stays. Jobs that were made already do not change.',
+    details: 'Omitted fields do not change. Jobs that it has already published do not change.',
     group: GROUP,
     body: RecurringChangeFields,
     answers: ONE,
@@ -184,7 +185,7 @@ export class V1RecurringController {
   @Describe({
     id: 'resumeRecurringJob',
     about: 'Resumes a recurring job with its next slot.',
-    details: 'Slots that passed while it was paused are not made up for.',
+    details: 'Slots that passed during the pause are skipped.',
     group: GROUP,
     answers: ONE,
     errors: ['recurring_not_found', 'pool_moving'],

@@ -76,7 +76,7 @@ function maxCatchUpOf(
 ): number | undefined {
   if (backlog === undefined) return max_catch_up;
   if (max_catch_up !== undefined) {
-    problems.add('backlog', 'must be left out where there is max_catch_up: it is the old name of it');
+    problems.add('backlog', 'must not be set together with max_catch_up, whose old name it is');
   }
   return Math.min(backlog === 0 ? MAX_CATCH_UP : backlog, MAX_CATCH_UP);
 }
@@ -99,7 +99,7 @@ function scheduleOf(fields: ScheduleFields, problems: Problems): NewSchedule {
     if (fields[name] !== undefined)
       problems.add(
         `schedule.${name}`,
-        cron === undefined ? 'needs cron' : 'must be left out where there is cron',
+        cron === undefined ? 'needs cron' : 'must not be set together with cron',
       );
   }
   if (cron !== undefined) {
@@ -135,7 +135,7 @@ function intervalOf(
   problems: Problems,
 ): NewSchedule {
   if (offset_ms !== undefined && first_at !== undefined)
-    problems.add('schedule.first_at', 'must be left out where there is offset_ms');
+    problems.add('schedule.first_at', 'must not be set together with offset_ms');
   return given<NewSchedule>({
     everyMs: every_ms,
     offsetMs: offset_ms,

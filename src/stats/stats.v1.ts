@@ -8,8 +8,8 @@ import { unknownIn } from '../http/fields/read.js';
 import type { Query } from '../http/request/head.js';
 import { StatsQuery } from './dto.v1.js';
 
-const QUEUE_RULE = `must be a queue's name, ${OTHER_QUEUES} for the queues that have no numbers of their own, or be left out for all of them together`;
-const DAY_RULE = 'must be a day as YYYY-MM-DD, or be left out for today (UTC)';
+const QUEUE_RULE = `must be the name of a queue, or ${OTHER_QUEUES} for all queues without statistics of their own; omit it for the total of all queues`;
+const DAY_RULE = 'must be a day as YYYY-MM-DD; omit it for today (UTC)';
 
 /** Durations of one kind: milliseconds, and a histogram without its empty bins. */
 interface DurationsJson {

@@ -340,7 +340,7 @@ describe('intruders', () => {
         const { status, text } = await send(route, path, token);
         expect({ path, status }).toEqual({ path, status: 403 });
         expect(text).toContain('"code":"verb_missing"');
-        expect(text).toContain(`the token lacks the verb ${needed}`);
+        expect(text).toContain(`the token lacks the permission ${needed}`);
       }
     }
     expect(await state()).toBe(before);

@@ -315,6 +315,19 @@ describe('queues', () => {
     }
   });
 
+  it('answers job_not_found to the worker of a purged job', async () => {
+    const queue = fresh();
+    await publish({ queue, data: 1 });
+    await publish({ queue, data: 2, tags: ['extended'] });
+    const jobs = await lease({ queues: [queue], count: 2 });
+    await call('POST', `queues/${queue}/purge`, { states: ['leased'] });
+    expect(jobs).toHaveLength(2);
+    for (const { id, lease: number } of jobs) {
+      const answer = await call('POST', `jobs/${id}/ack`, { lease: number });
+      expect(answer).toMatchObject({ status: 404, json: { code: 'job_not_found' } });
+    }
+  });
+
   it('has the words of its counts in lists and purges', async () => {
     const queue = fresh();
     const jobs = ['d1', 'd2', 'c1', 'r1'].map((id) => ({
@@ -663,7 +676,7 @@ describe('lists', () => {
         expect((await call('GET', `jobs?ids=${ids}`)).json).toMatchObject({ errors: [{ field: 'ids' }] });
       for (const more of ['queue=q', 'state=ready', 'limit=1', 'worker=w'])
         expect((await call('GET', `jobs?ids=${one}&${more}`)).json).toMatchObject({
-          errors: [{ field: more.split('=')[0], rule: 'must be left out beside ids' }],
+          errors: [{ field: more.split('=')[0], rule: 'must not be set together with ids' }],
         });
       // A token for some queues sees those, without naming one.
       const { json } = await app.admin('POST', `/token/${app.namespace}?description=d&queues=${queue}`);

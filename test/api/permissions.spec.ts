@@ -43,16 +43,16 @@ describe('permissions of tokens', () => {
         const id = await app.publish('mail', 'x', { token: producer });
         expect(await app.get('mail', { token: producer })).toMatchObject({
           status: 403,
-          text: '{"code":"verb_missing","error":"the token lacks the verb consume"}',
+          text: '{"code":"verb_missing","error":"the token lacks the permission consume"}',
         });
         expect(await app.put('mail', 'x', { token: worker })).toMatchObject({
           status: 403,
-          text: '{"code":"verb_missing","error":"the token lacks the verb publish"}',
+          text: '{"code":"verb_missing","error":"the token lacks the permission publish"}',
         });
         for (const token of [producer, worker])
           expect(await app.delete('mail', { token })).toMatchObject({
             status: 403,
-            text: '{"code":"verb_missing","error":"the token lacks the verb admin"}',
+            text: '{"code":"verb_missing","error":"the token lacks the permission admin"}',
           });
         expect(await app.get('mail/size', { token: worker })).toMatchObject({ json: { size: 1 } });
         expect(await app.get(`mail/job/${id}`, { token: worker })).toMatchObject({ status: 200 });
@@ -75,7 +75,7 @@ describe('permissions of tokens', () => {
         const acks = { body: `{"acks":[{"queue":"mail","id":"x"}]}`, token: producer };
         expect(await app.call('POST', `/v1/${app.namespace}/acks`, acks)).toMatchObject({
           status: 403,
-          json: { code: 'verb_missing', detail: 'the token lacks the verb consume', status: 403 },
+          json: { code: 'verb_missing', detail: 'the token lacks the permission consume', status: 403 },
         });
       });
 
@@ -707,7 +707,7 @@ describe('permissions by queue', () => {
     const job = { queue: 'mine', id: 'not-stored' };
     expect(await publisher('POST', 'jobs?wait_ms=1', job)).toMatchObject({
       status: 403,
-      json: { code: 'verb_missing', detail: 'the token lacks the verb consume' },
+      json: { code: 'verb_missing', detail: 'the token lacks the permission consume' },
     });
     expect((await call('GET', 'jobs/not-stored')).status).toBe(404);
     expect((await publisher('POST', 'jobs', job)).status).toBe(201);

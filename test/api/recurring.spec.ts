@@ -129,7 +129,7 @@ describe('recurring jobs', () => {
         errors: [
           {
             field: 'backlog',
-            rule: 'must be left out where there is max_catch_up: it is the old name of it',
+            rule: 'must not be set together with max_catch_up, whose old name it is',
           },
         ],
       },

@@ -37,11 +37,11 @@ interface Measured {
 /** `pumphouse bench` */
 export function benchCommand(open: OpenSession): Command {
   return new Command('bench')
-    .description('size a server by a quick load: publish, lease and acknowledge jobs')
-    .option('--jobs <n>', 'how many jobs', positiveNumber, DEFAULT_JOBS)
-    .option('--clients <n>', 'calls at the same time', positiveNumber, DEFAULT_CLIENTS)
-    .option('--size <bytes>', 'of the data of a job', positiveNumber, DEFAULT_BYTES)
-    .option('--batch <n>', 'jobs of a call, 1 to 64', positiveNumber, DEFAULT_BATCH)
+    .description('measure a server under a short load: publish, lease and acknowledge jobs')
+    .option('--jobs <n>', 'number of jobs', positiveNumber, DEFAULT_JOBS)
+    .option('--clients <n>', 'number of calls at the same time', positiveNumber, DEFAULT_CLIENTS)
+    .option('--size <bytes>', 'size of the data of a job, in bytes', positiveNumber, DEFAULT_BYTES)
+    .option('--batch <n>', 'jobs per call, 1 to 64', positiveNumber, DEFAULT_BATCH)
     .addHelpText(
       'after',
       `

@@ -54,7 +54,7 @@ function withFilters(command: Command): Command {
     .option('--group <group>', 'in this failure group')
     .option('--type <type>', 'of this type')
     .option('--tag <tag>', 'with this tag')
-    .option('--text <text>', "a part of the failure's message")
+    .option('--text <text>', 'part of the failure message')
     .option('--attribute <name=value>', 'with this attribute', pairs)
     .option('--from <time>', 'died at this time or later: 2026-11-01T00:00:00Z')
     .option('--to <time>', 'died before this time');
@@ -65,8 +65,8 @@ function filterOf({ queue, group, type, tag, text, attribute, from, to }: Filter
 }
 
 function listCommand(open: OpenSession): Command {
-  return withFilters(new Command('ls').description('list dead jobs; all filters that are given must hold'))
-    .addOption(new Option('--order <order>', 'from this end').choices(['oldest', 'newest']))
+  return withFilters(new Command('ls').description('list dead jobs; filters are ANDed'))
+    .addOption(new Option('--order <order>', 'sort order').choices(['oldest', 'newest']))
     .addOption(limitOption())
     .action(
       async (
@@ -77,7 +77,7 @@ function listCommand(open: OpenSession): Command {
         const { limit, order } = options;
         const { attributes = {}, ...filter } = filterOf(options);
         const attribute = Object.entries(attributes).map(([name, value]) => `${name}=${value}`);
-        if (attribute.length > 1) command.error('error: a list takes one --attribute');
+        if (attribute.length > 1) command.error('error: a list accepts only one --attribute');
         const listed: DeadListFilter = {
           ...filter,
           ...(attribute[0] === undefined ? {} : { attribute: attribute[0] }),
@@ -120,7 +120,7 @@ interface SelectionOptions extends FilterOptions, BulkOptions {
 function withSelection(command: Command): Command {
   return withConfirmation(
     withFilters(command)
-      .option('--id <ids>', 'these jobs, with commas between them; no filter beside it', list)
+      .option('--id <ids>', 'ids of the jobs, separated by commas; not with a filter', list)
       .option('--all', 'all dead jobs of the namespace'),
   );
 }
@@ -174,7 +174,7 @@ function respawnOf({ tries, keepTries, ttl }: SelectionOptions): Omit<RespawnOpt
 }
 
 function removeCommand(open: OpenSession): Command {
-  return withSelection(new Command('rm').description('delete dead jobs, for good')).action(
+  return withSelection(new Command('rm').description('delete dead jobs permanently')).action(
     async (options: SelectionOptions, command: Command) => {
       const selection = selectionOf(options, command);
       const session = open(command);

@@ -37,7 +37,7 @@ const MARK = 7;
 /** `pumphouse doctor` */
 export function doctorCommand(open: OpenSession): Command {
   return new Command('doctor')
-    .description('check the server, its Redis, the clocks and the tokens, and say how to fix what is wrong')
+    .description('check the server, its Redis, the clocks and the tokens; print problems and their fixes')
     .addHelpText(
       'after',
       `

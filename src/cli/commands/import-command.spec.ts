@@ -15,10 +15,10 @@ describe('pumphouse import-lmstfy', () => {
     [[], "required option '--from <url>' not specified"],
     [['--from', 'http://h'], 'It must begin with redis:// or rediss://.'],
     [['--from', 'redis://h', '--to', 'h:6379'], 'It must begin with redis:// or rediss://.'],
-    [['--from', 'redis://h', '--follow'], '--follow goes with --drain'],
+    [['--from', 'redis://h', '--follow'], '--follow needs --drain'],
     [
       ['--from', 'redis://h', '--drain', '--follow', '--lmstfy-stopped'],
-      '--lmstfy-stopped does not go with --follow',
+      '--lmstfy-stopped cannot be used with --follow',
     ],
   ])('says what is wrong with %j', async (args, message) => {
     const { code, err } = await call(...args);

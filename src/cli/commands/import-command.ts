@@ -36,16 +36,16 @@ export function importCommand(output: Output): Command {
     .option('--tokens-from <url>', 'the Redis of its tokens (AdminRedis), if it is another', redisUrl)
     .option('--from-pool <name>', 'name of the pool in its configuration', 'default')
     .option('-c, --config <file>', "this server's configuration")
-    .option('--pool <name>', 'the pool that takes the jobs', 'default')
-    .option('--to <url>', "a Redis for the pool in place of the configuration's", redisUrl)
+    .option('--pool <name>', 'the pool to import into', 'default')
+    .option('--to <url>', 'the Redis of the pool, instead of the one in the configuration', redisUrl)
     .option('--namespace <name...>', 'only these namespaces')
     .option('--drain', 'delete each job in lmstfy once it is stored here; without it, jobs are copied')
-    .option('--follow', 'go on until SIGINT or SIGTERM, while the lmstfy server runs; with --drain')
+    .option('--follow', 'continue until SIGINT or SIGTERM, while the lmstfy server runs; needs --drain')
     .option(
       '--lmstfy-stopped',
       'lmstfy and its workers have stopped: also import the jobs that its workers have leased',
     )
-    .option('--dry-run', 'count what there is, and change nothing')
+    .option('--dry-run', 'count the tokens, limits and jobs, and change nothing')
     .option('--json', 'print the counts as JSON')
     .addHelpText(
       'after',
@@ -58,9 +58,9 @@ Examples:
 It may be interrupted at any moment, and continues when it is started again. docs/how-to/from-lmstfy.md has all steps.`,
     )
     .action(async (given: Given, command: Command) => {
-      if (given.follow && !given.drain) command.error('error: --follow goes with --drain');
+      if (given.follow && !given.drain) command.error('error: --follow needs --drain');
       if (given.follow && given.lmstfyStopped)
-        command.error('error: --lmstfy-stopped does not go with --follow');
+        command.error('error: --lmstfy-stopped cannot be used with --follow');
       await run(given, output);
     });
 }

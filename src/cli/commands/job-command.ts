@@ -59,16 +59,16 @@ function publishCommand(open: OpenSession): Command {
     .argument('[data]', 'JSON; left out or -: the standard input')
     .option('--id <id>', 'an id of your choice')
     .option('--type <type>', 'what kind of job it is')
-    .option('--content-type <type>', 'of data that is not JSON: text/plain, image/png')
+    .option('--content-type <type>', 'the type of data that is not JSON: text/plain, image/png')
     .option('--delay <time>', 'delay before it is ready: 30s, 5m, 1h', duration)
     .option('--ttl <time>', 'time to live: after it the job is removed', duration)
     .option('--tries <n>', 'how many leases are allowed', positiveNumber)
     .option('--priority <n>', '-128 to 127; lower runs sooner', integer)
-    .option('--tag <tags>', 'tags, with commas between them', list)
+    .option('--tag <tags>', 'tags, separated by commas', list)
     .option('--attribute <name=value>', 'an attribute; may be given again', pairs)
     .option(
       '--unique <key>',
-      'a unique key: while another job has it, nothing is stored, and that job is returned',
+      'a unique key: if another job holds it, nothing is stored, and that job is returned',
     )
     .option('--push-url <url>', 'the URL that it is pushed to, if the target of the queue allows its origin')
     .option('--idempotency-key <key>', 'repeating the publish with the same key stores nothing')
@@ -78,7 +78,7 @@ function publishCommand(open: OpenSession): Command {
         options.lines === true &&
         (data ?? options.id ?? options.unique ?? options.idempotencyKey) !== undefined
       )
-        command.error('error: --lines goes without data, --id, --unique and --idempotency-key');
+        command.error('error: --lines cannot be used with data, --id, --unique or --idempotency-key');
       const session = open(command);
       const published =
         options.lines === true
@@ -139,7 +139,7 @@ async function publishLines(
     try {
       published.push(...(await session.client.publishMany(batch)));
     } catch (error) {
-      session.err(`pumphouse: lines 1 to ${String(published.length)} are stored; go on behind them\n`);
+      session.err(`pumphouse: lines 1 to ${String(published.length)} are stored; continue after them\n`);
       throw error;
     }
     progress(session, published.length, jobs.length);
@@ -187,14 +187,14 @@ interface ListOptions {
 
 function listCommand(open: OpenSession): Command {
   return new Command('ls')
-    .description('list jobs; all filters that are given must hold')
+    .description('list jobs; filters are ANDed')
     .option('--queue <name>', 'of this queue')
     .option('--state <states>', 'ready, scheduled, leased, dead, blocked, held, done, cancelled', list)
     .option('--tag <tag>', 'with this tag')
     .option('--type <type>', 'of this type')
     .option('--group <group>', 'dead, in this failure group')
     .option('--worker <name>', 'leased by this worker')
-    .addOption(new Option('--order <order>', 'from this end').choices(['oldest', 'newest']))
+    .addOption(new Option('--order <order>', 'sort order').choices(['oldest', 'newest']))
     .addOption(limitOption())
     .action(async (options: ListOptions, command: Command) => {
       const session = open(command);
@@ -226,7 +226,7 @@ function cancelCommand(open: OpenSession): Command {
 
 function retryCommand(open: OpenSession): Command {
   return new Command('retry')
-    .description('respawn dead jobs: ready again, as new')
+    .description('respawn dead jobs: they are ready again, with all their tries')
     .argument('<id...>')
     .action(async (ids: string[], _options: object, command: Command) => {
       const session = open(command);
@@ -242,7 +242,7 @@ function retryCommand(open: OpenSession): Command {
 
 function moveCommand(open: OpenSession): Command {
   return new Command('move')
-    .description('move jobs that wait, or are dead, to another queue; a dead one is made ready there')
+    .description('move waiting or dead jobs to another queue; a dead job is ready there')
     .argument('<queue>', 'the other queue')
     .argument('<id...>')
     .action(async (queue: string, ids: string[], _options: object, command: Command) => {
@@ -279,7 +279,7 @@ function revokeCommand(open: OpenSession): Command {
 
 function removeCommand(open: OpenSession): Command {
   return new Command('rm')
-    .description('delete jobs, for good')
+    .description('delete jobs permanently')
     .argument('<id...>')
     .option('--force', 'also delete jobs that are leased')
     .action(async (ids: string[], { force }: { force?: boolean }, command: Command) => {

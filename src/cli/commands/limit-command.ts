@@ -22,7 +22,7 @@ Examples:
 }
 
 function getCommand(open: OpenSession): Command {
-  return tokenCommand('get', 'show what a token may do in one window').action(
+  return tokenCommand('get', 'show how many requests a token may make in one window').action(
     async (namespace: string, token: string, _options: object, command: Command) => {
       const { admin, isJson, out } = open(command);
       const limit = await admin.call({ method: 'GET', path: limitPath(namespace, token) }).catch(noLimit);
@@ -52,7 +52,7 @@ function setCommand(open: OpenSession): Command {
       const { consume, publish, interval } = options;
       const limit = { read: consume ?? options.read ?? 0, write: publish ?? options.write ?? 0, interval };
       if (limit.read === 0 && limit.write === 0)
-        command.error('error: one of --consume and --publish must be above 0');
+        command.error('error: --consume or --publish must be above 0');
       const set = await admin.call({ method: 'PUT', path: limitPath(namespace, token), json: limit });
       out(isJson ? json(set) : table(field(set, 'limiter')));
     });

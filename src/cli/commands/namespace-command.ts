@@ -27,9 +27,11 @@ interface PurgeOptions extends BulkOptions {
 
 function purgeCommand(open: OpenSession): Command {
   const command = new Command('purge')
-    .description('delete all jobs, queues, settings and statistics of a namespace, for good; its tokens stay')
+    .description(
+      'permanently delete all jobs, queues, settings and statistics of a namespace; its tokens stay',
+    )
     .argument('<namespace>')
-    .option('--pool <name>', 'in another pool than the default one');
+    .option('--pool <name>', 'the pool of the namespace (default: the default pool)');
   return withConfirmation(command).action(async (namespace: string, options: PurgeOptions, self: Command) => {
     const session = open(self);
     if (isDryRun(options)) await show(session, namespace, options.pool);

@@ -86,9 +86,9 @@ function pauseCommand(open: OpenSession, what: 'pause' | 'resume', description: 
 
 function drainCommand(open: OpenSession): Command {
   return new Command('drain')
-    .description('refuse new jobs until the queue is empty; `resume` takes them again')
+    .description('refuse new jobs until the queue is empty; `resume` ends this sooner')
     .argument('<queue>')
-    .option('--wait <time>', 'wait for that at most so long: 10s, 1m (a minute at most)', duration)
+    .option('--wait <time>', 'maximum time to wait until the queue is empty: 10s, 1m (at most 1m)', duration)
     .action(async (queue: string, { wait }: { wait?: number }, command: Command) => {
       const { client, isJson, out } = open(command);
       const details = await client.queues.drain(queue, wait === undefined ? {} : { waitMs: wait });
@@ -103,7 +103,7 @@ interface PurgeOptions extends BulkOptions {
 
 function purgeCommand(open: OpenSession): Command {
   const command = new Command('purge')
-    .description('delete all jobs of a queue that are in some states, for good')
+    .description('permanently delete all jobs of a queue in the given states')
     .argument('<queue>')
     .requiredOption('--state <states>', `which: all, or some of ${STATES.join(',')}`, states);
   return withConfirmation(command).action(async (queue: string, options: PurgeOptions, self: Command) => {
@@ -135,7 +135,7 @@ function setCommand(open: OpenSession): Command {
   return new Command('set')
     .description('change settings, in the words of PATCH /v1/:namespace/queues/:queue')
     .argument('<queue>')
-    .argument('<setting=value...>', 'a value is JSON or text; null sets it back')
+    .argument('<setting=value...>', 'a value is JSON or text; null resets it to its default')
     .action(async (queue: string, given: string[], _options: object, command: Command) => {
       const settings = Object.fromEntries(given.map((one) => settingOf(one, command)));
       const { client, isJson, out } = open(command);

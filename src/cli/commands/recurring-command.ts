@@ -63,7 +63,7 @@ function nextCommand(open: OpenSession): Command {
   return new Command('next')
     .description('show the next slots')
     .argument('<id>')
-    .option('--count <n>', 'how many, 1 to 100 (default: 10)', wholeNumber)
+    .option('--count <n>', 'number of slots, 1 to 100 (default: 10)', wholeNumber)
     .action(async (id: string, { count }: { count?: number }, command: Command) => {
       const { client, isJson, out } = open(command);
       const slots = await client.recurring.next(id, count);
@@ -110,9 +110,7 @@ function oneCommand(open: OpenSession, what: 'resume' | 'run' | 'rm', descriptio
 
 function applyCommand(open: OpenSession): Command {
   const command = new Command('apply')
-    .description(
-      'create, change and delete recurring jobs until the namespace has those of a file, and no others',
-    )
+    .description('make the recurring jobs of the namespace those of a file: create, change and delete them')
     .argument('<file>', 'TOML; each table is a recurring job, by its id');
   return withConfirmation(command).action(async (file: string, options: BulkOptions, self: Command) => {
     const wanted = tablesOf(file);

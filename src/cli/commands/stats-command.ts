@@ -35,7 +35,7 @@ export function statsCommand(open: OpenSession): Command {
     .description('show the jobs of each queue now, and the statistics of one day')
     .option('--queue <names>', 'only these queues', list)
     .option('--day <day>', 'a day in UTC, as 2026-11-21 (default: today)')
-    .option('--watch', 'refresh until it is interrupted')
+    .option('--watch', 'refresh until interrupted')
     .option('--every <time>', 'with --watch: how often (default: 2s)', duration)
     .action(async (options: StatsOptions, command: Command) => {
       const session = open(command);

@@ -18,7 +18,7 @@ interface TailOptions {
 /** `pumphouse tail` */
 export function tailCommand(open: OpenSession): Command {
   return new Command('tail')
-    .description('print the events of the namespace as they happen, one a line, until it is interrupted')
+    .description('print the events of the namespace as they happen, one per line, until interrupted')
     .option('--queue <names>', 'of these queues', list)
     .option('--event <names>', 'these events: published, leased, acked, died …', list)
     .option('--job <ids>', 'of these jobs', list)

@@ -92,16 +92,13 @@ function setCommand(open: OpenSession): Command {
         'later',
       ]),
     )
-    .option('--origins <urls>', 'origins of which a job may name a URL, with commas between them', list)
+    .option('--origins <urls>', 'origins of the URLs that jobs may name, separated by commas', list)
     .addOption(
       new Option('--sign <how>', 'sign requests by Standard Webhooks, or not').choices(['standard', 'none']),
     )
     .option('--on-status <status=action>', '404=fail, 4xx=retry; may be given again; replaces all', pairs)
     .option('--max-retry-after <time>', 'the longest delay that Retry-After may ask for', duration)
-    .option(
-      '--secret <secret>',
-      'sign with this one; @FILE reads it from a file (default: the server makes one)',
-    )
+    .option('--secret <secret>', 'the secret for signatures; @FILE reads it from a file (default: generated)')
     .action(async (name: string, url: string | undefined, options: SetOptions, command: Command) => {
       const session = open(command);
       showTarget(session, await setTarget(session, name, url, fieldsOf(url, options)));
@@ -135,7 +132,7 @@ async function setTarget(
 
 function testCommand(open: OpenSession): Command {
   return new Command('test')
-    .description('send one test request, and show what came back; exits with 1 if that is no success')
+    .description('send one test request, and show the answer; exits with 1 if it is not a success')
     .argument('<name>')
     .action(async (name: string, _options: object, command: Command) => {
       const { client, isJson, out } = open(command);
@@ -149,14 +146,14 @@ function testCommand(open: OpenSession): Command {
 
 function rotateCommand(open: OpenSession): Command {
   return new Command('rotate')
-    .description('give a target a new secret, and print it')
+    .description('create a new secret for a target, and print it')
     .argument('<name>')
     .option(
       '--keep-old <time>',
       'how long requests are signed with the old secret too (default: 1d)',
       duration,
     )
-    .option('--secret <secret>', 'this one; @FILE reads it from a file')
+    .option('--secret <secret>', 'the new secret; @FILE reads it from a file')
     .action(async (name: string, options: { keepOld?: number; secret?: string }, command: Command) => {
       const { client, isJson, out } = open(command);
       const { keepOld, secret } = options;

@@ -37,11 +37,11 @@ function createCommand(open: OpenSession): Command {
   return new Command('create')
     .description('create a token and print it')
     .argument('<namespace>')
-    .requiredOption('-d, --description <text>', 'what it is for')
+    .requiredOption('-d, --description <text>', 'the purpose of the token')
     .option('--token <text>', 'this token, of at least 20 characters, instead of a generated one')
-    .option('--pool <name>', 'for another pool than the default one')
+    .option('--pool <name>', 'the pool of the token (default: the default pool)')
     .option('--verbs <list>', 'its permissions: publish, consume, admin, push (default: all)')
-    .option('--queues <list>', 'for these queues only; * stands for any characters (default: all)')
+    .option('--queues <list>', 'queue patterns: only these queues; * matches any characters (default: all)')
     .option('--expires <when>', 'after a time (90s, 12h, 30d), or at a date (2030-01-31T12:00:00Z)')
     .action(async (namespace: string, options: CreateOptions, command: Command) => {
       const { admin, isJson, out } = open(command);
@@ -54,9 +54,9 @@ function createCommand(open: OpenSession): Command {
 
 function listCommand(open: OpenSession): Command {
   return new Command('list')
-    .description('list the tokens of a namespace, in plain text')
+    .description('list the tokens of a namespace; each token is shown whole')
     .argument('<namespace>')
-    .option('--pool <name>', 'those of another pool than the default one')
+    .option('--pool <name>', 'the pool of the tokens (default: the default pool)')
     .action(async (namespace: string, { pool }: { pool?: string }, command: Command) => {
       const { admin, isJson, out, err } = open(command);
       const query = { pool, details: 'true' };
@@ -85,7 +85,7 @@ function tokenTable(listed: unknown): string {
 
 function showCommand(open: OpenSession): Command {
   return new Command('show')
-    .description('show what a token may do, until when, and when it was last used')
+    .description('show the permissions of a token, its expiry, and when it was last used')
     .argument('<namespace>')
     .argument('<token>', 'with its prefix if it has one: pool:token')
     .action(async (namespace: string, token: string, _options: object, command: Command) => {
@@ -109,8 +109,8 @@ function rotateCommand(open: OpenSession): Command {
     )
     .argument('<namespace>')
     .argument('<token>', 'with its prefix if it has one: pool:token')
-    .option('--grace <time>', 'how long the old one stays valid: 90s, 15m, 1h, 2d (default: not at all)')
-    .option('--expires <when>', 'when the new one expires (default: as the old one)')
+    .option('--grace <time>', 'how long the old token stays valid: 90s, 15m, 1h, 2d (default: not at all)')
+    .option('--expires <when>', 'when the new token expires (default: as the old one)')
     .option('--token <text>', 'this new token, without a prefix, instead of a generated one')
     .action(async (namespace: string, old: string, options: RotateOptions, command: Command) => {
       const { admin, isJson, out } = open(command);

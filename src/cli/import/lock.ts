@@ -50,7 +50,7 @@ export class ImportLock {
   /** @throws {Error} it could not be renewed in time: another import may hold it */
   check(): void {
     if (performance.now() > this.heldUntilMs - MARGIN_MS)
-      throw new Error('the import was held up for too long');
+      throw new Error('the import was paused for too long, and another one may have started');
   }
 
   async release(): Promise<void> {

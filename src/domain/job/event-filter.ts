@@ -25,19 +25,19 @@ export interface Filter {
 export const FILTERS: ReadonlyMap<string, Filter> = new Map(
   Object.entries<Filter>({
     queue: {
-      rule: 'must be names of queues, with commas between them',
+      rule: 'must be names of queues, separated by commas',
       isRight: isQueueName,
       of: queuesOf,
     },
     type: {
-      rule: 'must be types of jobs, with commas between them',
+      rule: 'must be types of jobs, separated by commas',
       isRight: isShort,
       of: ({ type }) => [type],
     },
-    job: { rule: 'must be ids of jobs, with commas between them', isRight: isJobId, of: ({ id }) => [id] },
-    tag: { rule: 'must be tags, with commas between them', isRight: isShort, of: ({ tags }) => tags },
+    job: { rule: 'must be ids of jobs, separated by commas', isRight: isJobId, of: ({ id }) => [id] },
+    tag: { rule: 'must be tags, separated by commas', isRight: isShort, of: ({ tags }) => tags },
     event: {
-      rule: `must be names of events, with commas between them: ${EVENT_NAMES.join(', ')}`,
+      rule: `must be names of events, separated by commas: ${EVENT_NAMES.join(', ')}`,
       isRight: (text) => NAMES.has(text),
       of: ({ name }) => [name],
     },

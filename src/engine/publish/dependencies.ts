@@ -65,6 +65,6 @@ export function dependencyError(code: 'dependency_cycle' | 'too_many_dependencie
   const most = String(MAX_DEPENDENCIES);
   return new QueueError(
     code,
-    `a job waits for at most ${most} others, and as many at most lie between it and those that wait for it`,
+    `a job may have at most ${most} dependencies, and the cycle check may visit at most ${most} jobs`,
   );
 }

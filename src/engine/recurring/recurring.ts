@@ -329,9 +329,13 @@ export class Recurrings {
 
 /** Why no job is made now, by the reason of the script: `quota`, `unique_key` or `overlap`. */
 function refusalOf(reason: string): QueueError {
-  if (reason === 'quota') return new QueueError('queue_full', 'a quota of the namespace forbids the job');
+  if (reason === 'quota')
+    return new QueueError('queue_full', 'a quota of the namespace does not allow the job');
   const rule = reason === 'overlap' ? '`overlap`' : 'the unique key of its jobs';
-  return new QueueError('unique_key_taken', `an earlier job has not ended, and ${rule} allows no other one`);
+  return new QueueError(
+    'unique_key_taken',
+    `an earlier job has not ended, and ${rule} does not allow another one`,
+  );
 }
 
 /** Servers compute its slots, and it is not paused. */

@@ -15,7 +15,7 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode | HttpCode, ErrorText>> = {
   bad_request: { about: 'The request is not valid HTTP.', action: FIX },
   not_found: { about: 'There is no such call.', action: 'Check the path.' },
   method_not_allowed: {
-    about: 'The path has no such method.',
+    about: 'The path does not support this method.',
     action: 'Use one of the methods in the header `Allow`.',
   },
   invalid_argument: {
@@ -61,7 +61,7 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode | HttpCode, ErrorText>> = {
   },
   lease_lost: {
     about:
-      'The lease is not the present one: it expired, or was given back. `state` is where the job is now.',
+      'The lease is not the current one: the job was leased again, released or settled, or is gone. `state` is the current state of the job.',
     action: 'Stop working on the job. Another worker may have it.',
   },
   leased: {
@@ -69,7 +69,7 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode | HttpCode, ErrorText>> = {
     action: 'Wait until the lease ends, or delete the job by force.',
   },
   not_leased: {
-    about: 'The job has no lease that could be revoked. `state` is where the job is now.',
+    about: 'The job has no lease that could be revoked. `state` is the current state of the job.',
     action: 'Nothing is to be done.',
   },
   unique_key_taken: {
@@ -81,15 +81,15 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode | HttpCode, ErrorText>> = {
     action: 'Use a new key for each request. This is a bug of the client.',
   },
   too_many_queues: {
-    about: 'The namespace has as many queues as it may have.',
+    about: 'The namespace has reached its quota of queues.',
     action: 'Use fewer queues, or raise `limits.max_queues_per_namespace`.',
   },
   queue_full: {
-    about: 'The queue has as many jobs as it may have.',
+    about: 'The queue has reached its quota of jobs.',
     action: `${LATER} Let consumers work, or raise \`limits.max_jobs_per_queue\`.`,
   },
   namespace_full: {
-    about: 'The jobs of the namespace have as many bytes as they may have.',
+    about: 'The namespace has reached its quota of payload bytes.',
     action: `${LATER} Let consumers work, or raise \`limits.max_bytes_per_namespace\`.`,
   },
   queue_draining: {
@@ -97,7 +97,7 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode | HttpCode, ErrorText>> = {
     action: 'Publish later, or end the drain.',
   },
   queue_not_empty: {
-    about: 'The queue has jobs: it cannot be forgotten.',
+    about: 'The queue has jobs: it cannot be deleted.',
     action: 'Purge the queue first.',
   },
   target_in_use: { about: 'A queue pushes to this target.', action: 'End the push of that queue first.' },
@@ -123,16 +123,16 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode | HttpCode, ErrorText>> = {
     action: 'Repeat the request in the next interval.',
   },
   too_many_waiters: {
-    about: 'The token has as many long polls in this process as it may have.',
+    about: 'The token has reached its limit of long polls in this process.',
     action: `${LATER} Or raise \`limits.max_waiters_per_token\`.`,
   },
   too_many_streams: {
-    about: 'The token has as many event streams in this process as it may have.',
+    about: 'The token has reached its limit of event streams in this process.',
     action: `${LATER} Or raise \`events.max_streams_per_token\`.`,
   },
   uri_too_long: { about: 'The address is longer than `server.max_url_bytes`.', action: FIX },
   headers_too_large: {
-    about: 'The headers are longer than `server.max_header_bytes`, or there are more than 2,000.',
+    about: 'The headers are longer than `server.max_header_bytes`, or more than 2,000 headers were sent.',
     action: FIX,
   },
   body_too_large: {
@@ -146,7 +146,7 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode | HttpCode, ErrorText>> = {
   },
   disk_full: { about: 'Redis cannot write to its disk.', action: `${LATER} The operator must free space.` },
   durability_unavailable: {
-    about: 'The pool cannot give the durability of this publish now. Nothing was stored.',
+    about: 'The pool cannot provide the durability of this publish at the moment. Nothing was stored.',
     action: `${LATER} Or publish with less: \`X-Durability: memory\`.`,
   },
   not_replicated: {
@@ -155,11 +155,11 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode | HttpCode, ErrorText>> = {
   },
   pool_moving: { about: 'The call is not possible while the pool moves to another Redis.', action: LATER },
   pool_unavailable: {
-    about: 'Redis did not answer in time. A call that changes jobs may have been done.',
+    about: 'Redis did not answer in time. A call that changes jobs may have taken effect.',
     action: `${LATER} Publishes with an \`Idempotency-Key\` are stored once.`,
   },
   overloaded: {
-    about: 'The process has as many requests, long polls or connections as it may have. Nothing was done.',
+    about: 'The process has reached its limit of requests, long polls or connections. Nothing was done.',
     action: LATER,
   },
   shutting_down: { about: 'The server stops.', action: `${LATER} A new connection reaches another server.` },

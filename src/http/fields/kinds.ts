@@ -138,7 +138,7 @@ export function SomeOf(about: string, values: readonly string[]): PropertyDecora
     maxItems: values.length,
     uniqueItems: true,
   };
-  const rule = `must be a list of different ones of ${values.join(', ')}`;
+  const rule = `must be a list without duplicates of: ${values.join(', ')}`;
   return declare({ schema, about, text: 'list' }, rule, (value) =>
     isSet(value, 1, values.length, (one) => values.some((known) => known === one)),
   );

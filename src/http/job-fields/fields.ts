@@ -152,7 +152,7 @@ export class PublishManyFields {
 export class PublishQuery {
   @Optional()
   @Whole(
-    'Publish and wait: blocks until the job finishes, at most this long. For one job only; the job is kept for a minute longer, or for its own retention.',
+    'Publish and wait: blocks until the job finishes, at most this long. For one job only. A done job is kept for `wait_ms` and a minute more, or for its own retention if that is longer.',
     1,
     MAX_END_WAIT_MS,
   )

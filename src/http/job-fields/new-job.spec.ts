@@ -81,7 +81,7 @@ describe('a publish', () => {
           { queue: 'a', id: 'x' },
         ],
       }),
-    ).toEqual(['jobs[1].id must not be that of another job of the call']);
+    ).toEqual(['jobs[1].id must not be the id of another job of the call']);
     expect(problems({ jobs: [] })).toEqual(['jobs must be a list of 1 to 64 objects']);
     expect(problems({ jobs: [{ queue: 'a' }], queue: 'a' })).toEqual(['queue unknown field']);
   });

@@ -58,7 +58,7 @@ export function extendedJobOf(
 ): NewExtendedJob {
   const { queue, id, delay_ms, run_at, ttl_ms } = fields;
   if (delay_ms !== undefined && run_at !== undefined)
-    problems.add(`${at}run_at`, 'must be left out where there is delay_ms');
+    problems.add(`${at}run_at`, 'must not be set together with delay_ms');
   if (ttl_ms !== undefined && ttl_ms > 0 && ttl_ms < (delay_ms ?? 0))
     problems.add(`${at}ttl_ms`, 'must be 0, or at least delay_ms');
   const job: Writable<NewExtendedJob> = { queue, body: NULL, ...optionsOf(fields, at, maxBytes, problems) };
@@ -171,14 +171,14 @@ function bytesOf(
   const { json, bytes, type } = values;
   if (json === undefined && bytes === undefined) {
     if (type !== undefined)
-      problems.add(`${at}${names.type}`, `must be left out where there is no ${names.json}`);
+      problems.add(`${at}${names.type}`, `is allowed only with ${names.json} or ${names.bytes}`);
     return undefined;
   }
   if (json !== undefined && bytes !== undefined) {
-    problems.add(`${at}${names.bytes}`, `must be left out where there is ${names.json}`);
+    problems.add(`${at}${names.bytes}`, `must not be set together with ${names.json}`);
   }
   if (json !== undefined && type !== undefined && !isJsonType(type)) {
-    problems.add(`${at}${names.type}`, `must be a kind of JSON where there is ${names.json}, or be left out`);
+    problems.add(`${at}${names.type}`, `must be a JSON type if ${names.json} is set; or omit it`);
   }
   const name = `${at}${bytes === undefined ? names.json : names.bytes}`;
   const body = bytes === undefined ? jsonText(json) : Buffer.from(bytes, 'base64');
@@ -219,7 +219,7 @@ function checkIds(jobs: readonly NewExtendedJob[], at: (i: number) => string, pr
   const known = new Set<string>();
   jobs.forEach(({ id }, i) => {
     if (id === undefined) return;
-    if (known.has(id)) problems.add(`${at(i)}id`, 'must not be that of another job of the call');
+    if (known.has(id)) problems.add(`${at(i)}id`, 'must not be the id of another job of the call');
     known.add(id);
   });
 }

@@ -28,9 +28,7 @@ export class ListedJob extends JobFacts {
   @Label('With `fields=data`: the type of its payload.', { max: MAX_LABEL })
   content_type?: string;
   @Optional()
-  @Flag(
-    'With `fields=data`: true if its payload is omitted, because the answer would have more than 4 MiB of data.',
-  )
+  @Flag('With `fields=data`: true if its payload is omitted, because the answer has 4 MiB of data already.')
   data_omitted?: boolean;
 }
 

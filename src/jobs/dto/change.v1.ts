@@ -34,7 +34,7 @@ import { RetryPolicyFields } from '../../http/job-fields/retry-policy.v1.js';
 export class ChangeFields extends DataFields {
   @Optional()
   @Whole(
-    'Lower runs first. It keeps its place by publish time among the jobs with this priority.',
+    'Lower runs first. Among jobs with the same priority, the order is by publish time.',
     MIN_PRIORITY,
     MAX_PRIORITY,
   )
@@ -43,7 +43,7 @@ export class ChangeFields extends DataFields {
   @Labels('Its tags; replace the old ones.', { max: MAX_TAGS }, { max: MAX_LABEL })
   tags?: string[];
   @Optional()
-  @Whole('Leases allowed in all; more than the used tries.', 1, MAX_TRIES)
+  @Whole('Total number of leases allowed; must be more than the leases so far.', 1, MAX_TRIES)
   tries?: number;
   @Optional() @Label('The kind of work, for the choice of a handler.', { max: MAX_LABEL }) type?: string;
   @Optional()

@@ -28,7 +28,7 @@ export class JobsQuery extends JobsPageQuery {
   @Optional() @Label('Their type.', { max: MAX_LABEL }) type?: string;
   @Optional() @Label('The failure group of dead jobs.', { max: MAX_GROUP }) group?: string;
   @Optional()
-  @Label('The worker that has them leased, or lost the lease.', { max: MAX_LABEL })
+  @Label('The worker that holds their lease, or whose lease expired.', { max: MAX_LABEL })
   worker?: string;
   @Optional()
   @JobIds('The jobs with these ids, in this order, of any queue; only with `fields`.', { max: MAX_IDS })

@@ -77,7 +77,7 @@ export class AckManyFields {
 
 export class AckManyResult {
   @JobId('The id of the job.') id!: string;
-  @OneOf('The outcome; the last two concern the dependencies of `next`.', [
+  @OneOf('The outcome. `dependency_cycle` and `too_many_dependencies` concern the dependencies of `next`.', [
     ...['acked', 'moved', 'not_found', 'lease_lost'],
     ...['dependency_cycle', 'too_many_dependencies'],
   ])

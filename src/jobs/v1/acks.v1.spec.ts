@@ -43,9 +43,9 @@ describe('the body of a batch acknowledgement', () => {
   });
 
   it.each<[string, object, string, string]>([
-    ['neither lease nor force', {}, 'acks[0].lease', '`force`: true'],
+    ['neither lease nor force', {}, 'acks[0].lease', '`force` to true'],
     ['no force, said so', { force: false }, 'acks[0].lease', 'permission admin'],
-    ['a lease beside force', { lease: 1, force: true }, 'acks[0].force', 'left out'],
+    ['a lease beside force', { lease: 1, force: true }, 'acks[0].force', 'together'],
     ['force as a text', { force: 'true' }, 'acks[0].force', 'true or false'],
     ['a result beside force', { force: true, result: 1 }, 'acks[0].lease', 'result'],
     ['a next queue beside force', { force: true, next: { queue: 'p' } }, 'acks[0].lease', 'next queue'],

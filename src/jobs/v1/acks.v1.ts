@@ -17,9 +17,9 @@ const NO_ACK: BatchAck = { queue: '', id: '' };
 const BODY_RULE = 'must be an object with a list `acks`, and nothing else';
 const LIST_RULE = `must be a list of 1 to ${String(MAX_ACKS)} acknowledgements`;
 const NO_LEASE_RULE =
-  'is missing: give the number of the lease; or give `force`: true, which removes the job in whatever state it is and needs the permission admin';
-const OUTCOME_RULE = 'is missing: a result, new data or a next queue needs the number of the lease';
-const FORCE_RULE = 'must be left out beside a lease';
+  'is missing: set it to the number of the lease; or set `force` to true, which deletes the job in any state and needs the permission admin';
+const OUTCOME_RULE = 'is missing: required with a result, new data or a next queue';
+const FORCE_RULE = 'must not be set together with a lease';
 
 /**
  * Reads the body of a batch ack.

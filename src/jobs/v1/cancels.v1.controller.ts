@@ -24,7 +24,7 @@ export class V1CancelsController {
     id: 'cancelJobs',
     about: 'Cancels up to 64 jobs in one atomic step: all or none.',
     details:
-      'Each as by a cancel of one job. Jobs that depend on each other may be named together. If another job depends on one of them and `cascade` is not set, none is cancelled: `has_dependents`. Jobs that are gone or have ended do not prevent the others.',
+      'Each job is cancelled as by `cancelJob`. Jobs that depend on each other may be named together. If another job depends on one of them and `cascade` is not set, none is cancelled: `has_dependents`. Jobs that are gone or have ended do not prevent the cancel of the others.',
     group: 'Jobs',
     body: CancelManyFields,
     answers: { 200: { about: 'The outcome of each.', of: CancelManyAnswer } },

@@ -156,7 +156,7 @@ export class V1ChangesController {
   @Access({ queues: 'body', verb: 'publish' })
   @Describe({
     id: 'removeJobDependencies',
-    about: 'Removes dependencies of a job. Without dependencies it is ready or scheduled.',
+    about: 'Removes dependencies of a job. Without dependencies the job becomes ready or scheduled.',
     group: GROUP,
     body: DependencyFields,
     answers: CHANGED,

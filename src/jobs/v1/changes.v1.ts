@@ -20,7 +20,7 @@ export function jobChangeOf(fields: ChangeFields, maxBytes: number): JobChange {
   const data = dataOf(fields, '', maxBytes, problems);
   const retry = fields.retry && retryPolicyOf(fields.retry, 'retry.', problems);
   if (due_at !== undefined && delay_ms !== undefined)
-    problems.add('due_at', 'must be left out where there is delay_ms');
+    problems.add('due_at', 'must not be set together with delay_ms');
   problems.settle();
   return given<JobChange>({
     priority,

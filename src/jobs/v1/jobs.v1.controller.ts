@@ -17,7 +17,7 @@ export class V1JobsController {
   @Describe({
     id: 'ackJobs',
     about: 'Acknowledges many jobs, independently.',
-    details: 'An invalid entry refuses the whole request. Otherwise results are independent.',
+    details: 'If an entry is invalid, the whole request is refused. Otherwise the results are independent.',
     group: 'Jobs',
     body: AckManyFields,
     answers: { 200: { about: 'The outcome of each.', of: AckManyAnswer } },

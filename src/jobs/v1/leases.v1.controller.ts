@@ -92,7 +92,7 @@ export class V1LeasesController {
   @Describe({
     id: 'heartbeatJob',
     about: 'Extends the lease of a job.',
-    details: 'It is heard until the job is leased again, even after the lease ran out.',
+    details: 'Accepted until the job is leased again, even after the lease expired.',
     group: GROUP,
     body: HeartbeatFields,
     answers: { 200: { about: 'The end of the lease, and whether to stop.', of: HeartbeatAnswer } },

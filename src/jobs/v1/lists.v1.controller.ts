@@ -46,7 +46,7 @@ export class V1ListsController {
     id: 'listJobs',
     about: 'Lists jobs in any state.',
     details:
-      '`ids` lists the jobs with these ids: those that do not exist are left out. Jobs of one state come in its order: ready ones as they will be leased, others by time; `order=newest` has the whole list come from its end. A job that moves while one goes through the pages may be missed or shown twice. Plain jobs have no tag, type or group.',
+      '`ids` lists the jobs with these ids: ids without a job are omitted. Ready jobs are in the order in which they will be leased, all others by time. `order=newest` reverses the order. A job that changes state during pagination may be missed or repeated. Simple jobs have no tag, type or group.',
     group: GROUP,
     query: JobsQuery,
     answers: { 200: { about: 'A page of jobs.', of: JobsPage } },
@@ -84,7 +84,7 @@ export class V1ListsController {
   @Describe({
     id: 'addJobTags',
     about: 'Adds tags to a job in any state.',
-    details: 'A tag that it has already is none more.',
+    details: 'A tag that the job has already is not added again.',
     group: GROUP,
     body: TagsFields,
     answers: TAGS,
@@ -138,7 +138,7 @@ export class V1ListsController {
   @Describe({
     id: 'listFailureGroups',
     about: 'Lists the failure groups of dead jobs.',
-    details: 'The group `lease_expired` has those whose last lease ran out. Plain jobs are in none.',
+    details: 'The group `lease_expired` has the jobs whose last lease expired. Simple jobs are in no group.',
     group: GROUP,
     query: PageQuery,
     answers: { 200: { about: 'A page of groups.', of: NamedCountsPage } },
@@ -208,5 +208,5 @@ const BESIDE_IDS = new Set(['ids', 'fields', 'token']);
 function refuseBesideIds(query: Query): void {
   const others = Object.keys(query).filter((name) => !BESIDE_IDS.has(name));
   if (others.length === 0) return;
-  throw new InputError(others.map((field) => ({ field, rule: 'must be left out beside ids' })));
+  throw new InputError(others.map((field) => ({ field, rule: 'must not be set together with ids' })));
 }

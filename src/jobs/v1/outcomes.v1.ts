@@ -44,7 +44,7 @@ export function outcomeOf(
   const data = dataOf(fields, at, maxBytes, problems);
   const result = resultOf(fields, at, maxBytes, problems);
   if (result !== undefined && next !== undefined) {
-    problems.add(`${at}next`, 'must be left out where there is a result: a job that moves on is not done');
+    problems.add(`${at}next`, 'must not be set together with a result: a job that moves on is not done');
   }
   const { body, contentType = JSON_TYPE } = result ?? {};
   return {

@@ -43,9 +43,9 @@ export class V1PublishController {
       },
       {
         name: 'X-Durability',
-        about: 'The durability of the jobs before the answer: `memory`, `aof` or `replicated:N`.',
+        about: 'Where the jobs must be stored before the answer: `memory`, `aof` or `replicated:N`.',
       },
-      { name: 'X-Job-ID', about: 'The ids from the refusal of an earlier attempt.' },
+      { name: 'X-Job-ID', about: 'The ids from the header of an earlier answer with `not_replicated`.' },
     ],
     query: PublishQuery,
     answers: {
@@ -91,7 +91,7 @@ export class V1PublishController {
       { name: 'If-None-Match', about: '`*`: only creates.' },
       {
         name: 'X-Durability',
-        about: 'The durability of the job before the answer: `memory`, `aof` or `replicated:N`.',
+        about: 'Where the job must be stored before the answer: `memory`, `aof` or `replicated:N`.',
       },
     ],
     answers: {

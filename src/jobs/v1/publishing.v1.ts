@@ -24,7 +24,7 @@ import { extendedJobOf, publishRequestOf } from '../../http/job-fields/new-job.j
 /** How long the job is kept after the wait has ended, so that a waiting client can still read its end. */
 const KEPT_LONGER_MS = 60_000;
 const NO_KEY_RULE =
-  'Idempotency-Key and X-Job-ID must be left out: the id of the path makes it safe to send a PUT again';
+  'Idempotency-Key and X-Job-ID are not allowed: the id in the path makes a repeated PUT safe';
 const ENDED = new Set<JobState>(['done', 'dead', 'cancelled']);
 
 /** Publishing through the native API, for the router and the fast path. */
@@ -128,7 +128,7 @@ function isOnlyNewOf(header: string | undefined): boolean {
 function alone(jobs: readonly NewExtendedJob[], isOne: boolean): NewExtendedJob {
   const [job] = jobs;
   if (isOne && job !== undefined) return job;
-  throw new InputError([{ field: 'wait_ms', rule: 'must be left out where there is a list of jobs' }]);
+  throw new InputError([{ field: 'wait_ms', rule: 'is allowed for one job only, not for a list' }]);
 }
 
 /** `PublishedAnswer`. Ids, names and states have only legal characters: they need no escaping. */

@@ -75,7 +75,7 @@ export class SettingsFields {
   rate?: RateFields | null;
   @Optional()
   @Nullable()
-  @Part('Concurrency limit for jobs with the same concurrency key; null = no limit.', () => RateFields)
+  @Part('Rate limit for leases of jobs with the same concurrency key; null = no limit.', () => RateFields)
   rate_per_key?: RateFields | null;
   @Optional()
   @Nullable()
@@ -95,14 +95,11 @@ export class SettingsFields {
   lease_grace_ms?: number | null;
   @Optional()
   @Nullable()
-  @OneOf(
-    'Position in the ready list after a lease expired: behind the others or before them; null = `back`.',
-    ['back', 'front'],
-  )
+  @OneOf('Position in the ready list after a lease expired: last or first; null = `back`.', ['back', 'front'])
   expired?: 'back' | 'front' | null;
   @Optional()
   @Nullable()
-  @Part('HTTP push of its jobs; null = off. Also needs the permission `push`.', () => PushFields)
+  @Part('HTTP push of its jobs; null = off. Needs the permission `push` too.', () => PushFields)
   push?: PushFields | null;
 }
 
@@ -142,7 +139,7 @@ export class QueueAnswer {
   max_running_per_key!: number | null;
   @Nullable() @Part('Rate limit for leases.', () => RateFields) rate!: RateFields | null;
   @Nullable()
-  @Part('Concurrency limit per concurrency key.', () => RateFields)
+  @Part('Rate limit for leases per concurrency key.', () => RateFields)
   rate_per_key!: RateFields | null;
   @Part('Defaults for native publishes and leases.', () => DefaultsFields)
   defaults!: DefaultsFields;

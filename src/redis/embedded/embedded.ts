@@ -208,7 +208,7 @@ export class EmbeddedRedis {
         if (!this.isStopping())
           this.log.error(
             { err: error, nextTryMs: this.pauseMs },
-            'the embedded Redis does not come back yet',
+            'the embedded Redis is not available yet; trying again',
           );
       }
     }

@@ -36,14 +36,14 @@ import { RetryPolicyFields } from '../../http/job-fields/retry-policy.v1.js';
 const RECURRING_ID = new RegExp(`^[A-Za-z0-9][A-Za-z0-9_-]{0,${String(MAX_RECURRING_ID - 1)}}$`);
 const RECURRING_ID_RULE = `must be at most ${String(MAX_RECURRING_ID)} letters, digits, - and _, the first a letter or a digit`;
 const CATCH_UP =
-  'How many jobs it makes at once when several slots have passed, as after an outage: for the last ones. 0: a slot makes a job only within a minute of its time.';
+  'Maximum number of jobs published for missed slots, as after an outage: those of the latest slots. 0: a slot publishes a job only within a minute of its time.';
 const CATCH_UP_USUAL = `${CATCH_UP} 1 if it is left out.`;
 const BACKLOG =
   'Deprecated: the old name of `max_catch_up`, with 0 for as many as possible. Accepted until 1.0.';
 const CATCH_UP_MS =
-  'A slot that has passed for longer makes no job. Null: however long. It holds beside `max_catch_up`.';
+  'A slot that passed longer ago publishes no job; null: no limit. Applies in addition to `max_catch_up`.';
 const OVERLAP =
-  'While the job of an earlier slot has not ended: `allow` makes the next one all the same; `skip` makes none; `replace` puts it in the place of one that waits, and makes none while one is leased.';
+  'What happens at a slot while the job of an earlier slot has not ended. `allow`: publishes the next job. `skip`: publishes none. `replace`: replaces a waiting job, and publishes none while one is leased.';
 const OVERLAPS = ['allow', 'skip', 'replace'] as const;
 const NOTE = 'Why it is paused. Removed when it is resumed.';
 const COUNT = 'How many slots; 10 if it is left out.';
@@ -240,11 +240,7 @@ export class RecurringAnswer {
   @Nullable() @Label(NOTE, { max: MAX_LABEL }) note!: string | null;
   @Whole('Number of published jobs. The id of the last one ends in this number.', 0, Number.MAX_SAFE_INTEGER)
   made!: number;
-  @Whole(
-    'Skipped slots: beyond `max_catch_up`, or forbidden by a quota or a unique key.',
-    0,
-    Number.MAX_SAFE_INTEGER,
-  )
+  @Whole('Number of skipped slots; the reasons are those of `last_skip`.', 0, Number.MAX_SAFE_INTEGER)
   skipped!: number;
   @Nullable()
   @Part('The last skipped slot; null if there is none.', () => SkipAnswer)
