@@ -19,6 +19,7 @@ const FIELDS = [
   'entry',
   'expires',
   'free_retries',
+  'was_free',
 ];
 
 /** Packs its arguments as the header of a job, and unpacks that again. */
@@ -31,6 +32,7 @@ local job = {}
 for i, field in ipairs({ ${FIELDS.map((field) => `"${field}"`).join(', ')} }) do
   job[field] = tonumber(ARGV[i])
 end
+job.was_free = job.was_free == 1
 local header = pack_job(job)
 local again = pack_job(unpack_job(header .. "body"))
 return { header, again == header and HEADER_BYTES or 0 }
@@ -49,6 +51,7 @@ const headers: fc.Arbitrary<JobHeader> = fc.record({
   entry: unsigned(8),
   expires: fc.integer({ min: 0, max: 2 ** 48 - 1 }),
   freeRetries: unsigned(8),
+  wasFree: fc.boolean(),
 });
 
 describe('the codec of job headers', () => {
@@ -69,8 +72,8 @@ describe('the codec of job headers', () => {
     );
     await fc.assert(
       fc.asyncProperty(headers, async (job) => {
-        const { freeRetries, ...fields } = job;
-        const args = FIELDS.map((field) => ({ ...fields, free_retries: freeRetries })[field] ?? 0);
+        const { freeRetries, wasFree, ...fields } = job;
+        const args = FIELDS.map((field) => ({ ...fields, free_retries: freeRetries, was_free: wasFree ? 1 : 0 })[field] ?? 0);
         const [header, size] = (await client.callBuffer('EVAL', text, 0, ...args)) as [Buffer, number];
         expect(size).toBe(HEADER_BYTES);
         expect(header).toHaveLength(HEADER_BYTES);

@@ -110,6 +110,53 @@ describe('leases whose answers may not have left', () => {
     await f.engine.ack(f.ns, 'q', id);
   });
 
+  describe('cost their try after all when the last holder turns out to have the job', () => {
+    /** Two kinds of jobs: a simple one, and one of the extended path. Both have three tries. */
+    const KINDS = { simple: {}, extended: { type: 't' } };
+    const late = async (kind: keyof typeof KINDS): Promise<LeasedJob> => {
+      const retry = { kind: 'fixed', delayMs: 0 } as const;
+      const options = kind === 'simple' ? KINDS.simple : { ...KINDS.extended, retry };
+      await f.engine.native.publish(f.ns, [{ queue: 'q', body: Buffer.from('x'), tries: 3, ...options }]);
+      const [job] = await reserve();
+      await expireLeases();
+      expect(await f.find(job!.id)).toMatchObject({ state: 'ready', tries: 3, triesLeft: 3, attempts: 1 });
+      return job!;
+    };
+
+    it.each(Object.keys(KINDS) as (keyof typeof KINDS)[])('release of a job, %s', async (kind) => {
+      const job = await late(kind);
+      await f.engine.native.release(f.ns, job);
+      expect(await f.find(job.id)).toMatchObject({ state: 'ready', tries: 3, triesLeft: 3, attempts: 0 });
+    });
+
+    it.each(Object.keys(KINDS) as (keyof typeof KINDS)[])('retry of a job, %s', async (kind) => {
+      const job = await late(kind);
+      await f.engine.native.retry(f.ns, { ...job, group: 'g', message: 'm', delayMs: 0 });
+      expect(await f.find(job.id)).toMatchObject({ state: 'ready', tries: 3, triesLeft: 2, attempts: 1 });
+    });
+
+    it.each(Object.keys(KINDS) as (keyof typeof KINDS)[])('heartbeat of a job, %s', async (kind) => {
+      const job = await late(kind);
+      await f.engine.native.heartbeat(f.ns, job);
+      expect(await f.find(job.id)).toMatchObject({ state: 'leased', tries: 3, triesLeft: 2, attempts: 1 });
+      await f.engine.native.release(f.ns, job);
+      expect(await f.find(job.id)).toMatchObject({ state: 'ready', tries: 3, triesLeft: 3, attempts: 0 });
+    });
+
+    it.each(Object.keys(KINDS) as (keyof typeof KINDS)[])(
+      'but not when a later lease expired as usual: %s',
+      async (kind) => {
+        const job = await late(kind);
+        const [next] = await f.reserve('q', { ttrMs: TTR_MS });
+        expect(next).toMatchObject({ id: job.id, triesLeft: 2 });
+        await expireLeases();
+        expect(await f.find(job.id)).toMatchObject({ triesLeft: 2, attempts: 2 });
+        await f.engine.native.release(f.ns, next!);
+        expect(await f.find(job.id)).toMatchObject({ state: 'ready', tries: 3, triesLeft: 3, attempts: 1 });
+      },
+    );
+  });
+
   it('of many consumers in one batch are known until the last answer has left', async () => {
     await Promise.all(['a', 'b', 'c'].map((text) => f.publish('q', { text, tries: 1 })));
     const jobs = (await Promise.all([1, 2, 3].map(() => reserve(f.engine)))).flat();

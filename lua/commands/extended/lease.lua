@@ -61,7 +61,7 @@ local function lease_job(job, place, item, reply)
   if worker ~= job.x.worker then
     put(job, "worker", worker)
   end
-  job.tries, job.attempts, job.lease = job.tries - 1, math.min(job.attempts + 1, 65535), job.lease + 1
+  job.tries, job.attempts, job.lease, job.was_free = job.tries - 1, math.min(job.attempts + 1, 65535), job.lease + 1, false
   if is_extended(job) then
     put(job, "leased", now_floor)
   end

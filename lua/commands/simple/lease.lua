@@ -48,7 +48,7 @@ local function kind_of(head)
   local api, state, flags, priority, tries, attempts, lease, number, entry = unpack_head(LEASABLE, head)
   local kind = { number = state == READY and number, entry = entry, flags = flags }
   if state == READY then
-    kind.head = struct.pack(">BBBbHHI4", api, LEASED, flags, priority, tries - 1, math.min(attempts + 1, 65535), lease + 1)
+    kind.head = struct.pack(">BBBbHHI4", api % FREE_LEASE, LEASED, flags, priority, tries - 1, math.min(attempts + 1, 65535), lease + 1)
     kind.logged = string.sub(kind.head, 5)
   end
   kinds[head] = kind

@@ -1,6 +1,6 @@
 -- A job's header: the truth about the job. src/redis/scripts/header.ts is the same codec in TypeScript; a test compares the two.
 --- @requires core/call
---- @exports LMSTFY_API, NATIVE_API, HEADER, HEADER_BYTES, NO_JOB, READY, SCHEDULED, LEASED, DEAD, BLOCKED, HELD, DONE, CANCELLED
+--- @exports LMSTFY_API, NATIVE_API, FREE_LEASE, HEADER, HEADER_BYTES, NO_JOB, READY, SCHEDULED, LEASED, DEAD, BLOCKED, HELD, DONE, CANCELLED
 --- @exports HAS_EXTRAS, EXTENDED, COUNTED, unpack_job, pack_job, with_entry_number, is_live_entry, is_expired, is_extended
 --- @exports assert_slot_stable, read_job, write_job, add_keys, first_lease, publish_time_of_lease, publish_time
 
@@ -10,6 +10,8 @@
 HEADER, HEADER_BYTES = ">BBBbHHI4I4BI6B", 24
 -- The API that published the job: it decides what becomes of an expired lease (ADR 32). Older servers write 1 always, and never read it.
 LMSTFY_API, NATIVE_API = 1, 2
+-- Added to the API while the job waits: its last lease expired and cost no try, and its holder may still be heard (leases/claims).
+FREE_LEASE = 128
 -- Unpacks as a job in no state.
 NO_JOB = string.rep("\0", HEADER_BYTES)
 READY, SCHEDULED, LEASED, DEAD, BLOCKED, HELD, DONE, CANCELLED = 1, 2, 3, 4, 5, 6, 7, 8
@@ -20,13 +22,13 @@ HAS_EXTRAS, EXTENDED, COUNTED = 1, 2, 128
 function unpack_job(value)
   local api, state, flags, priority, tries, attempts, lease, queue, entry, expires, free_retries = struct.unpack(HEADER, value)
   return {
-    api = api, state = state, flags = flags, priority = priority, tries = tries, attempts = attempts,
-    lease = lease, queue = queue, entry = entry, expires = expires, free_retries = free_retries,
+    api = api % FREE_LEASE, state = state, flags = flags, priority = priority, tries = tries, attempts = attempts,
+    lease = lease, queue = queue, entry = entry, expires = expires, free_retries = free_retries, was_free = api >= FREE_LEASE,
   }
 end
 
 function pack_job(job)
-  return struct.pack(HEADER, job.api, job.state, job.flags, job.priority, job.tries, job.attempts,
+  return struct.pack(HEADER, job.was_free and job.api + FREE_LEASE or job.api, job.state, job.flags, job.priority, job.tries, job.attempts,
     job.lease, job.queue, job.entry, job.expires, job.free_retries)
 end
 

@@ -33,10 +33,11 @@ end
 -- An undelivered lease that expires costs no try. Limited to 3: a job that crashes servers must still reach the dead-letter queue.
 MAX_FREE_RETRIES = 3
 
--- The header of such a job, from its first 17 bytes and its value: its try is given back and the free retry counted.
+-- The header of such a job, from its first 17 bytes and its value: its try is given back and the free retry counted. It is marked, for its lease
+-- holder may still be heard.
 function with_free_retry(head, value, tries, free_retries)
   local numbers = struct.pack(">H", math.min(tries + 1, 65535)) .. string.sub(head, 7) .. string.sub(value, 18, 23)
-  return string.sub(head, 1, 4) .. numbers .. string.char(free_retries + 1)
+  return string.char(string.byte(head) % FREE_LEASE + FREE_LEASE) .. string.sub(head, 2, 4) .. numbers .. string.char(free_retries + 1)
 end
 
 -- Counts leases that expired, by queue, for the end of a script's reply: (queue, returned, died) × N.

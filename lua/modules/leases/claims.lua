@@ -22,8 +22,12 @@ local function died_with(job, lease)
   return job.lease == lease and job.attempts >= 1
 end
 
--- Takes the job out of its index for its lease holder. If it was scheduled again meanwhile, it is not due at a time any more.
+-- Takes the job out of its index for its lease holder. If it was scheduled again meanwhile, it is not due at a time any more. A lease that expired without
+-- its try has that try counted now: its response had reached the worker.
 function take_in_hand(job)
+  if job.was_free then
+    job.tries, job.free_retries, job.was_free = math.max(job.tries - 1, 0), math.max(job.free_retries - 1, 0), false
+  end
   if job.state == SCHEDULED then
     put(job, "due", nil)
   end

@@ -29,7 +29,7 @@ local function time_out(job)
   leave(job)
   put(job, "leased", nil)
   if is_free then
-    job.tries, job.free_retries = math.min(job.tries + 1, 65535), job.free_retries + 1
+    job.tries, job.free_retries, job.was_free = math.min(job.tries + 1, 65535), job.free_retries + 1, true
   else
     put(job, "crashes", tonumber(job.x.crashes or 0) + 1)
   end

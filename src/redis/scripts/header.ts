@@ -42,7 +42,12 @@ export interface JobHeader {
   readonly expires: number;
   /** Leases that expired and cost no try. */
   readonly freeRetries: number;
+  /** The last lease expired and cost no try, and the job was not leased since. */
+  readonly wasFree: boolean;
 }
+
+/** Added to the number of the API: see wasFree. */
+const FREE_LEASE = 128;
 
 export const stateNumberIn = (header: Buffer): number => header.readUInt8(AT.state);
 export const flagsIn = (header: Buffer): number => header.readUInt8(AT.flags);
@@ -58,7 +63,7 @@ export const freeRetriesIn = (header: Buffer): number => header.readUInt8(AT.fre
 
 export function decodeHeader(header: Buffer): JobHeader {
   return {
-    api: header.readUInt8(AT.api),
+    api: header.readUInt8(AT.api) % FREE_LEASE,
     state: stateNumberIn(header),
     flags: flagsIn(header),
     priority: priorityIn(header),
@@ -68,6 +73,7 @@ export function decodeHeader(header: Buffer): JobHeader {
     queue: header.readUInt32BE(AT.queue),
     entry: header.readUInt8(AT.entry),
     expires: expiresMsIn(header),
-    freeRetries: header.readUInt8(AT.freeRetries),
+    freeRetries: freeRetriesIn(header),
+    wasFree: header.readUInt8(AT.api) >= FREE_LEASE,
   };
 }
