@@ -16,6 +16,14 @@ export const WORKER_SESSIONS = [
     test: 'of a token for some queues extend leases in these',
   },
   {
+    name: 'sessions: the jobs of one are all of its jobs, not those of a part',
+    file: 'src/engine/queues/workers.ts',
+    from: 'jobs: jobsAtHand }',
+    to: 'jobs: leases.length }',
+    spec: HTTP,
+    test: 'have as many jobs as they say',
+  },
+  {
     name: 'sessions: leases are extended while the pool moves',
     file: 'src/workers/workers.service.ts',
     from: 'this.engines.extendedIfNotMoving(pool)',

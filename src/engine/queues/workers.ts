@@ -11,7 +11,7 @@ import type {
   WorkerInfo,
   WorkerSession,
 } from '../../domain/job/job-lists.js';
-import { MAX_PERIOD_MS, MAX_SESSION_LEASES } from '../../domain/limits.js';
+import { MAX_PERIOD_MS, MAX_SESSION_LEASES, MAX_UINT32 } from '../../domain/limits.js';
 import type { RedisPool } from '../../redis/pool.js';
 import { bytesAt, integerAt } from '../../redis/scripts/script.js';
 import { countStalled, recordSession, recordWorkers, workersScript } from '../../redis/scripts/lists.js';
@@ -126,14 +126,15 @@ export class Workers {
   async heartbeat(
     namespace: string,
     id: string,
-    { ttrMs, leases, info }: SessionHeartbeat,
+    { ttrMs, leases, jobsAtHand = leases.length, info }: SessionHeartbeat,
   ): Promise<SessionHeartbeatResult> {
     checkNames(namespace);
     checkSessionId(id);
     checkNumber('ttrMs', ttrMs, 1, MAX_PERIOD_MS);
     checkNumber('the number of leases', leases.length, 0, MAX_SESSION_LEASES);
+    checkNumber('jobsAtHand', jobsAtHand, 0, MAX_UINT32);
     const { raw, nowMs } = await this.runner.run(recordSession, namespace, {
-      ...{ worker: id, ttr_ms: ttrMs, jobs: leases.length },
+      ...{ worker: id, ttr_ms: ttrMs, jobs: jobsAtHand },
       info: info === undefined ? '' : JSON.stringify(info),
     });
     if (integerAt(raw, 2) === 0) throw notFound('worker', id);
