@@ -217,7 +217,9 @@ export function producerContract(name: string, underTest: () => ProducerUnderTes
       const ended = new Promise<void>((resolve) => (end = resolve));
       const runs = new Map<string, number>();
       const warned: unknown[] = [];
-      const warn = (message: string): void => void (message.includes('blocked') || warned.push(message));
+      const warn = (message: string): void => {
+        if (!message.includes('blocked')) warned.push(message);
+      };
       const worker = workerOf(queue, {
         ...{ ttrMs: 3_000, concurrency: many, shutdownGraceMs: 5_000, logger: { warn, error: warn } },
       }).handle('*', async ({ id }) => {
@@ -325,6 +327,25 @@ export function producerContract(name: string, underTest: () => ProducerUnderTes
           ...{ ...own, event: 'acked', worker: worker.id },
           result: { data: { some_key: 3 }, contentType: 'application/json' },
         },
+      ]);
+    });
+
+    it('gives the events of a worker, from its start to its end', async () => {
+      const worker = workerOf(queue, { name: 'mailer' }).handle('*', () => undefined);
+      const { events, stop } = await follow(pumphouse);
+      const own = (): PlacedEvent[] => events.filter((event) => event.worker === worker.id);
+      void worker.run();
+      await waitFor(() => own().length === 1, 5_000);
+      await pumphouse.workers.quiet(worker.id);
+      await pumphouse.workers.stop(worker.id);
+      await waitFor(() => own().length === 4, 5_000);
+      await stop();
+      const shown = { queue: '', worker: worker.id, name: 'mailer' };
+      expect(own()).toMatchObject([
+        { event: 'worker_started', ...shown },
+        { event: 'worker_quieted', ...shown },
+        { event: 'worker_stopping', ...shown },
+        { event: 'worker_ended', ...shown },
       ]);
     });
 
