@@ -286,6 +286,11 @@ export class QueueEngine {
     return this.components.queueInspector.namespaces();
   }
 
+  /** Counts the worker sessions that are not lost. */
+  sessions(namespace: string): Promise<number> {
+    return this.extended.workers.countSessions(namespace);
+  }
+
   /** The queues of a namespace, sorted. */
   queues(namespace: string): Promise<string[]> {
     return this.components.queueInspector.queues(namespace);

@@ -90,7 +90,7 @@ export class ExtendedPath {
     this.jobUpdater = new JobUpdater(runner, scheduleWakeup, this.queues, observer);
     this.lists = new Lists(runner, queuesOf);
     this.tags = new Tags(pool, runner);
-    this.workers = new Workers(pool, runner, this.leaseOperations);
+    this.workers = new Workers(pool, runner, this.leaseOperations, observer);
     this.targets = new Targets(pool, runner);
     this.dead = new DeadJobs(runner, observer, scheduleWakeup, queuesOf);
     this.recurrings = new Recurrings(runner, scheduleWakeup, quotas === NO_QUOTAS ? NO_QUOTAS : `${quotas}1`);

@@ -1,4 +1,4 @@
-import type { EngineObserver, PumpCounts } from '../engine/core/observer.js';
+import type { EngineObserver, PumpCounts, SessionChange } from '../engine/core/observer.js';
 import { type Cell, type HistogramCell, SeriesTable } from './series.js';
 import type { Metrics } from './metrics.js';
 
@@ -59,25 +59,32 @@ export function queueTable(
 const STALE_ACK_KINDS = ['refused', 'late', 'possible'] as const;
 type StaleAckKind = (typeof STALE_ACK_KINDS)[number];
 
-/** Counters per namespace: stale acknowledgements by kind. */
-export type NamespaceSeries = Readonly<Record<StaleAckKind, Cell>>;
+const SESSION_CHANGES = ['started', 'returned', 'ended', 'lost'] as const satisfies readonly SessionChange[];
+
+/** Counters per namespace: stale acknowledgements by kind, worker sessions by change. */
+export type NamespaceSeries = Readonly<Record<StaleAckKind | SessionChange, Cell>>;
 
 /** The bounded table of per-namespace counters. Its keys have an empty queue. */
 export function namespaceTable(
-  { staleAcks }: Metrics,
+  { staleAcks, sessions }: Metrics,
   limit: number,
   clock?: () => number,
 ): SeriesTable<NamespaceSeries> {
   return new SeriesTable(
     limit,
     {
-      create: (pool, namespace) => ({
-        refused: staleAcks.cell({ pool, namespace, kind: 'refused' }),
-        late: staleAcks.cell({ pool, namespace, kind: 'late' }),
-        possible: staleAcks.cell({ pool, namespace, kind: 'possible' }),
-      }),
+      create: (pool, namespace) => {
+        const stale = (kind: StaleAckKind): Cell => staleAcks.cell({ pool, namespace, kind });
+        const changed = (change: SessionChange): Cell => sessions.cell({ pool, namespace, change });
+        return {
+          ...{ refused: stale('refused'), late: stale('late'), possible: stale('possible') },
+          ...{ started: changed('started'), returned: changed('returned') },
+          ...{ ended: changed('ended'), lost: changed('lost') },
+        };
+      },
       end: (series) => {
         for (const kind of STALE_ACK_KINDS) staleAcks.end(series[kind]);
+        for (const change of SESSION_CHANGES) sessions.end(series[change]);
       },
     },
     clock,
@@ -195,6 +202,10 @@ export class EngineMetrics implements EngineObserver {
   emitted(written: number, dropped: number): void {
     this.totals.eventsWritten.value += written;
     this.totals.eventsDropped.value += dropped;
+  }
+
+  sessions(namespace: string, what: SessionChange, count: number): void {
+    this.namespaces.get(this.pool, namespace, '')[what].value += count;
   }
 
   loopError(loop: string): void {

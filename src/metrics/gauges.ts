@@ -47,6 +47,11 @@ export const GAUGES = {
     labelNames: QUEUE,
   },
   queues: { name: 'pumphouse_queues', help: 'Queues that exist', labelNames: POOL },
+  sessions: {
+    name: 'pumphouse_worker_sessions',
+    help: 'Worker sessions that are not lost',
+    labelNames: POOL,
+  },
   gaugesAge: {
     name: 'pumphouse_queue_gauges_age_seconds',
     help: 'Age of the values of the queue gauges; it grows while the pool does not answer',

@@ -52,6 +52,7 @@ async function setUp(queues: Record<string, string[]> = {}, options: Partial<Met
   service.attach(store, {
     namespaces: () => Promise.resolve(Object.keys(queues)),
     queues: (namespace) => Promise.resolve(queues[namespace] ?? []),
+    sessions: (namespace) => Promise.resolve(queues[namespace]?.length ?? 0),
     counts: (_namespace, names) => {
       calls.counts.push([...names]);
       return Promise.resolve(names.map((name, i) => counts(name, i + 1)));
@@ -134,6 +135,8 @@ describe('MetricsService', () => {
   it('counts what the engine reports under our own names', async () => {
     const { service, engine } = await setUp();
     engine.staleAck('ns', 'late');
+    engine.sessions('ns', 'started', 3);
+    engine.sessions('ns', 'lost', 2);
     engine.undone('ns', 3);
     engine.expired('ns', 2);
     engine.waiters(5);
@@ -150,6 +153,9 @@ describe('MetricsService', () => {
     const text = await service.text();
     for (const line of [
       'pumphouse_stale_acks_total{pool="default",namespace="ns",kind="late"} 1',
+      'pumphouse_worker_session_changes_total{pool="default",namespace="ns",change="started"} 3',
+      'pumphouse_worker_session_changes_total{pool="default",namespace="ns",change="lost"} 2',
+      'pumphouse_worker_session_changes_total{pool="default",namespace="other",change="lost"} 0',
       'pumphouse_leases_undone_total{pool="default"} 3',
       'pumphouse_jobs_expired_total{pool="default"} 2',
       'pumphouse_waiters{pool="default"} 5',
@@ -182,6 +188,8 @@ describe('MetricsService', () => {
     expect(text.match(/^infra_lmstfy_redis_queue_sizes\{/gm)).toHaveLength(4);
     expect(text).toContain('queue_sizes{pool="default",namespace="other",queue="other"} 3');
     expect(text).toContain('infra_lmstfy_redis_timer_sizes{pool="default"} 25');
+    // As many as there are queues, in this source.
+    expect(text).toContain('pumphouse_worker_sessions{pool="default"} 5');
     expect(text).toContain(
       'pumphouse_queue_oldest_ready_age_seconds{pool="default",namespace="a",queue="q2"} 2',
     );
@@ -230,6 +238,7 @@ describe('MetricsService', () => {
       acked: 'infra_lmstfy_redis_job_ack_elapsed_ms_count',
       ours: 'pumphouse_jobs_published_total',
       stale: 'pumphouse_stale_acks_total',
+      sessions: 'pumphouse_worker_session_changes_total',
       codes: 'infra_lmstfy_http_http_codes',
       latency: 'infra_lmstfy_http_latency_milliseconds_count',
       refused: 'infra_lmstfy_http_rate_limit',
@@ -251,6 +260,8 @@ describe('MetricsService', () => {
         count(families.acked);
         engine.staleAck(namespace, 'late');
         count(families.stale);
+        engine.sessions(namespace, 'lost', 2);
+        count(families.sessions, 2);
         service.http.record('/x', 'GET', i === 0 ? 404 : 200, 5, caller);
         count(families.codes);
         count(families.latency, i === 0 ? 0 : 1);

@@ -101,6 +101,14 @@ export class Metrics {
   );
   readonly waiters = this.gauge('waiters', 'Long polls that wait now', POOL);
 
+  // worker sessions
+  readonly sessions = this.counter(
+    'worker_session_changes_total',
+    'Worker sessions, by change: started, returned (a heartbeat after it was lost), ended (its worker stopped), lost (no ' +
+      'heartbeat for the duration of its leases)',
+    ['pool', 'namespace', 'change'],
+  );
+
   // background loops
   readonly pumpLateness = this.seconds(
     'pump_lateness_seconds',

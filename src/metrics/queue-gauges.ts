@@ -10,6 +10,8 @@ export interface QueueSource {
   namespaces(): Promise<string[]>;
   queues(namespace: string): Promise<string[]>;
   counts(namespace: string, queues: readonly string[]): Promise<QueueCounts[]>;
+  /** Worker sessions of a namespace that are not lost. */
+  sessions(namespace: string): Promise<number>;
 }
 
 /** Most queues in one counts call, to keep the script call short. */
@@ -39,6 +41,7 @@ export class QueueSizeGauges {
     @InjectMetric(GAUGES.deadletterSizes.name) private readonly lmstfyDead: Gauge<QueueLabel>,
     @InjectMetric(GAUGES.timerSizes.name) readonly timerSizes: Gauge<PoolLabel>,
     @InjectMetric(GAUGES.queues.name) readonly queues: Gauge<PoolLabel>,
+    @InjectMetric(GAUGES.sessions.name) readonly sessions: Gauge<PoolLabel>,
   ) {}
 
   set(labels: QueueLabels, { ready, scheduled, leased, dead, oldestMs }: Totals): void {
@@ -86,6 +89,7 @@ export class QueueGauges {
     this.show(OTHERS, zero());
     gauges.timerSizes.set({ pool }, 0);
     gauges.queues.set({ pool }, 0);
+    gauges.sessions.set({ pool }, 0);
   }
 
   /**
@@ -105,10 +109,16 @@ export class QueueGauges {
 
   private async names(): Promise<QueueName[]> {
     const namespaces = await this.source.namespaces();
+    let sessions = 0;
     const lists = await inTurns(namespaces, async (namespace) => {
-      const queues = await this.source.queues(namespace);
+      const [queues, count] = await Promise.all([
+        this.source.queues(namespace),
+        this.source.sessions(namespace),
+      ]);
+      sessions += count;
       return queues.map((queue) => ({ namespace, queue }));
     });
+    this.gauges.sessions.set({ pool: this.pool }, sessions);
     return lists.flat();
   }
 

@@ -16,6 +16,8 @@ export interface NamespaceKeys {
   readonly tags: string;
   readonly groups: string;
   readonly workers: string;
+  /** Worker sessions that are not lost. */
+  readonly sessions: string;
   readonly traces: string;
   readonly targets: string;
 }
@@ -92,6 +94,7 @@ export class Keys {
         tags: `${base}tags`,
         groups: `${base}groups`,
         workers: `${base}workers`,
+        sessions: `${base}sessions`,
         traces: `${base}traces`,
         targets: `${base}targets`,
       };

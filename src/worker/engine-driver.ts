@@ -84,6 +84,7 @@ export class EngineDriver implements JobDriver {
     session,
     info: { startedAt, ...info },
     leases,
+    jobsAtHand,
     ttrMs,
     timeoutMs,
   }: SessionHeartbeat): Promise<SessionAnswer> {
@@ -91,6 +92,7 @@ export class EngineDriver implements JobDriver {
       this.engine.extended.workers.heartbeat(this.namespace, session, {
         ttrMs,
         leases: leases.map(({ id, lease }) => ({ id, lease })),
+        ...(jobsAtHand === undefined ? {} : { jobsAtHand }),
         info: { ...info, startedAtMs: startedAt.getTime() },
       }),
     );

@@ -74,8 +74,20 @@ export class SessionHeartbeatFields {
     MAX_PERIOD_MS,
   )
   ttr_ms!: number;
-  @Parts('All leases of the session; may be empty.', () => HeldLeaseFields, MAX_SESSION_LEASES, 0)
+  @Parts(
+    'The leases of the session; may be empty. More than these go in several heartbeats.',
+    () => HeldLeaseFields,
+    MAX_SESSION_LEASES,
+    0,
+  )
   leases!: HeldLeaseFields[];
+  @Optional()
+  @Whole(
+    'Number of all leases of the session, if `leases` is a part of them; default: their number.',
+    0,
+    MANY,
+  )
+  jobs_at_hand?: number;
   @Optional()
   @Part(
     'Description of the process. Required if the server does not know the session.',

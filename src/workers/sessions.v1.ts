@@ -16,8 +16,12 @@ import type {
 } from './dto.v1.js';
 
 /** Builds the heartbeat of a session from fields that were validated. */
-export function sessionHeartbeatOf({ ttr_ms, leases, info }: SessionHeartbeatFields): SessionHeartbeat {
-  return given<SessionHeartbeat>({ ttrMs: ttr_ms, leases, info: info && infoOf(info) });
+export function sessionHeartbeatOf(fields: SessionHeartbeatFields): SessionHeartbeat {
+  const { ttr_ms, leases, jobs_at_hand, info } = fields;
+  return given<SessionHeartbeat>({
+    ...{ ttrMs: ttr_ms, leases, jobsAtHand: jobs_at_hand },
+    info: info && infoOf(info),
+  });
 }
 
 function infoOf({ started_at, ...rest }: WorkerInfoFields): WorkerInfo {

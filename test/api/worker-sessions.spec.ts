@@ -167,7 +167,18 @@ describe('worker sessions on the native API', () => {
     expect([refused.status, wrongFields(refused)]).toEqual([400, ['leases']]);
   });
 
+  it('have as many jobs as they say, if a heartbeat carries a part of their leases', async () => {
+    const [queue, id] = [fresh(), fresh('mailer-')];
+    await publish({ queue });
+    const leases = held(await lease({ queues: [queue], ...TTR }));
+    await beat(id, leases, { info: INFO, jobs_at_hand: 1_001 });
+    expect(await given('GET', `workers/${id}`)).toMatchObject({ jobs_at_hand: 1_001 });
+    await beat(id, leases);
+    expect(await given('GET', `workers/${id}`)).toMatchObject({ jobs_at_hand: 1 });
+  });
+
   it.each<[string, unknown, string[]]>([
+    ['a number of jobs below zero', { ...TTR, leases: [], jobs_at_hand: -1 }, ['jobs_at_hand']],
     ['an empty body', {}, ['ttr_ms', 'leases']],
     ['no time', { ttr_ms: 0, leases: [] }, ['ttr_ms']],
     ['a lease without a number', { ...TTR, leases: [{ id: 'a' }] }, ['leases[0].lease']],

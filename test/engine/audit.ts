@@ -358,6 +358,15 @@ export class Audit {
       if ((await this.redis.pttl(key)) <= 0) this.problems.push(`session ${worker} has no TTL`);
       if ((await this.redis.zscore(`${this.base}:timers`, 'W')) === null)
         this.problems.push(`session ${worker}: no timer forgets it`);
+      const lostAt = await this.redis.zscore(`${this.base}:sessions`, worker);
+      if (lostAt !== null && Number(lostAt) !== Number(at) + Number(ttr))
+        this.problems.push(`session ${worker}: alive at ${at} for ${ttr} ms, lost at ${lostAt}`);
+    }
+    for (const worker of await this.redis.zrange(`${this.base}:sessions`, '0', '-1')) {
+      if ((await this.redis.exists(`${this.base}:W:${worker}`)) === 0)
+        this.problems.push(`session ${worker} is to be lost, and does not exist`);
+      if ((await this.redis.zscore(`${this.base}:timers`, 'H')) === null)
+        this.problems.push(`session ${worker}: no timer finds that it is lost`);
     }
   }
 

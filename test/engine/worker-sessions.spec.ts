@@ -1,7 +1,9 @@
 import { Redis } from 'ioredis';
 import type { LeasedJob } from '../../src/domain/job/job.js';
 import type { SessionHeartbeatResult, WorkerInfo } from '../../src/domain/job/job-lists.js';
-import { startRedis, testRedisUrl } from '../support/redis.js';
+import { silentObserver } from '../../src/engine/core/observer.js';
+import { startRedis, testRedisUrl, waitFor } from '../support/redis.js';
+import { Listening } from './events-fixture.js';
 import { ExtendedFixture } from './extended-fixture.js';
 import { EngineFixture } from './fixture.js';
 import { auditIndexes } from './index-audit.js';
@@ -14,12 +16,17 @@ describe('worker sessions', () => {
   let f: EngineFixture;
   let extended: ExtendedFixture;
   let redis: Redis;
+  /** What the observer was told. */
+  const changes: string[] = [];
   beforeAll(() => {
     redis = new Redis(testRedisUrl(), { protocol: 2 });
   });
   afterAll(() => redis.disconnect());
   beforeEach(async () => {
-    f = await EngineFixture.withClock();
+    changes.length = 0;
+    const sessions = (_ns: string, what: string, count: number): void =>
+      void changes.push(`${what} ${String(count)}`);
+    f = await EngineFixture.withClock({ observer: { ...silentObserver, sessions } });
     extended = new ExtendedFixture(f);
   });
   afterEach(async () => {
@@ -220,6 +227,7 @@ describe('worker sessions', () => {
     await extended.path.workers.stop(f.ns, 'mailer-1');
     expect(await extended.path.workers.deregister(f.ns, 'mailer-1')).toBe(true);
     expect(await record('mailer-1')).toEqual({});
+    expect(await f.engine.sessions(f.ns)).toBe(0);
     await expect(beat('mailer-1', leases)).rejects.toMatchObject({ code: 'worker_not_found' });
     await expect(extended.path.workers.quiet(f.ns, 'mailer-1')).rejects.toMatchObject({
       code: 'worker_not_found',
@@ -246,6 +254,70 @@ describe('worker sessions', () => {
     expect(ttlMs).toBeLessThanOrEqual(DAY_MS + TTR_MS);
   });
 
+  it('have events: started, quieted, stopping, ended, each once, also if it is asked for twice', async () => {
+    const { workers } = extended.path;
+    const listening = await Listening.to(f.engine, f.ns);
+    await beat('mailer-1', [], INFO);
+    await beat('mailer-1', [], INFO);
+    for (let i = 0; i < 2; i++) await workers.quiet(f.ns, 'mailer-1');
+    for (let i = 0; i < 2; i++) await workers.stop(f.ns, 'mailer-1');
+    for (let i = 0; i < 2; i++) await workers.deregister(f.ns, 'mailer-1');
+    await beat('mailer-1', [], { name: 'again' });
+    await listening.received(5);
+    listening.leave();
+    expect(listening.events.map(({ name, queue, id, facts }) => [name, queue, id, facts])).toEqual([
+      ...['worker_started', 'worker_quieted', 'worker_stopping', 'worker_ended'].map((name) => [
+        ...[name, '', ''],
+        { worker: 'mailer-1', name: 'mailer' },
+      ]),
+      ['worker_started', '', '', { worker: 'mailer-1', name: 'again' }],
+    ]);
+    expect(changes).toEqual(['started 1', 'ended 1', 'started 1']);
+  });
+
+  it('have an event when they are lost, and when they come back', async () => {
+    await extended.put('q');
+    const leases = await extended.lease('q', 1, 'mailer-1', TTR_MS);
+    await beat('mailer-1', leases, INFO);
+    await beat('mailer-2', [], INFO);
+    const listening = await Listening.to(f.engine, f.ns);
+    const ofWorkers = () => listening.events.filter(({ name }) => name.startsWith('worker_'));
+    await f.pass(TTR_MS - 1);
+    await beat('mailer-2');
+    expect(await f.engine.sessions(f.ns)).toBe(2);
+    await f.pass(1);
+    expect(await f.engine.sessions(f.ns)).toBe(1);
+    await beat('mailer-1', leases);
+    await waitFor(() => ofWorkers().length === 2, 5_000);
+    // Once.
+    await f.pass(TTR_MS - 2);
+    listening.leave();
+    expect(ofWorkers().map(({ name, facts }) => [name, facts])).toEqual([
+      ['worker_lost', { queue: '', worker: 'mailer-1', name: 'mailer', jobs_at_hand: 1 }],
+      ['worker_started', { worker: 'mailer-1', name: 'mailer', returned: true }],
+    ]);
+    expect(changes).toEqual(['started 1', 'started 1', 'lost 1', 'returned 1']);
+  });
+
+  it('are lost a bounded number at a time, all of them in the end', async () => {
+    const ids = Array.from({ length: 150 }, (_, i) => `mailer-${String(i)}`);
+    await Promise.all(ids.map((id) => beat(id, [], INFO)));
+    await f.pass(TTR_MS);
+    const lost = changes.filter((change) => change.startsWith('lost'));
+    expect(lost.map((change) => Number(change.slice('lost '.length)))).toEqual([64, 64, 22]);
+    expect(await f.engine.sessions(f.ns)).toBe(0);
+  });
+
+  it('are forgotten before they are lost, if their leases are longer than their worker is known', async () => {
+    const heartbeat = { ttrMs: 2 * DAY_MS, leases: [], info: INFO };
+    await extended.path.workers.heartbeat(f.ns, 'mailer-1', heartbeat);
+    await f.pass(DAY_MS);
+    expect(await record('mailer-1')).toEqual({});
+    expect(await f.engine.sessions(f.ns)).toBe(0);
+    await f.pass(DAY_MS);
+    expect(changes).toEqual(['started 1']);
+  });
+
   it('are gone with the purge of their namespace', async () => {
     await extended.put('q');
     await beat('mailer-1', await extended.lease('q', 1, 'mailer-1'), INFO);
@@ -260,7 +332,10 @@ describe('worker sessions', () => {
 describe('a worker session on a full store', () => {
   it('keeps its leases, although nothing of it can be recorded', async () => {
     const store = await startRedis();
-    const f = await EngineFixture.open({}, { url: store.url });
+    const changes: string[] = [];
+    const sessions = (_ns: string, what: string): void => void changes.push(what);
+    const observer = { ...silentObserver, sessions };
+    const f = await EngineFixture.open({ observer }, { url: store.url });
     const admin = new Redis(store.port, '127.0.0.1');
     try {
       await f.publish('q', { tries: 3 });
@@ -276,6 +351,7 @@ describe('a worker session on a full store', () => {
       expect(await workers.heartbeat(f.ns, 'mailer-2', { ...heartbeat, info: INFO })).toMatchObject({
         jobs: [{ status: 'extended' }],
       });
+      expect(changes).toEqual(['started']);
     } finally {
       admin.disconnect();
       await f.close();

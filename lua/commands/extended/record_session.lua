@@ -11,16 +11,18 @@ ARGV[3] worker       the id of the session
 ARGV[4] ttr_ms       without a heartbeat for so long the session is lost
 ARGV[5] jobs         how many jobs it has
 ARGV[6] info         JSON: what it says of itself; "" = as before
+ARGV[7] name         of its process; "" = as before
 
-Returns {status, now_ms, found, flags}. Status: 0 done, 1 too late, 2 the namespace is not registered. Found 0: there is no such session, and no info.
-Flags: 1 = quiet, 2 = stop, 3 = both.
+Returns {status, now_ms, found, flags}. Status: 0 done, 1 too late, 2 the namespace is not registered. Found: 0 there is no such session, and no info;
+1 it was known, 2 it starts, 3 it was lost. Flags: 1 = quiet, 2 = stop, 3 = both.
 Cost: O(log N).
 ]]
 local meta, due, workers = KEYS[1], KEYS[2], KEYS[3]
 local clock_ms, deadline_ms, worker, ttr_ms, jobs, info = ARGV[1], tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4]), ARGV[5], ARGV[6]
+local name = ARGV[7]
 
 --- @script
---- @requires core/call
+--- @requires core/call, jobs/events, queues/sessions
 
 use_namespace(meta)
 if start_clock(clock_ms, deadline_ms) then
@@ -28,24 +30,31 @@ if start_clock(clock_ms, deadline_ms) then
 end
 
 -- Read.
-local session, timers, settings = session_key(worker), namespace_key("timers"), namespace_key("settings")
-redis.call("EXISTS", meta, due, workers, timers, session)
-local x = redis.call("HMGET", session, "began", "quiet", "stop")
+local session, timers, settings, sessions = session_key(worker), namespace_key("timers"), namespace_key("settings"), sessions_key()
+redis.call("EXISTS", meta, due, workers, timers, session, sessions)
+local x = redis.call("HMGET", session, "began", "quiet", "stop", "name")
 if not x[1] and info == "" then
   return { 0, now_floor, 0, 0 }
 elseif redis.call("EXISTS", meta) == 0 then
   return { 2, now_floor }
 end
 local age_ms = tonumber(redis.call("HGET", settings, "max_worker_age_ms") or 86400000)
+local found = not x[1] and 2 or redis.call("ZSCORE", sessions, worker) and 1 or 3
+if found > 1 then
+  emit("worker_started", "", "", cjson.encode(session_facts(worker, name ~= "" and name or x[4], { returned = found == 3 or nil })))
+end
 
 -- Write. What a full Redis refuses is left out: the leases must be extended all the same.
-redis.pcall("HSET", session, "at", text_of(now_floor), "ttr", text_of(ttr_ms), "jobs", jobs, "began", x[1] or text_of(now_floor))
+local stored = redis.pcall("HSET", session, "at", text_of(now_floor), "ttr", text_of(ttr_ms), "jobs", jobs, "began", x[1] or text_of(now_floor))
 if info ~= "" then
-  redis.pcall("HSET", session, "info", info)
+  redis.pcall("HSET", session, "info", info, "name", name)
 end
 -- The timer W removes it with its worker. This is for what older servers leave: they know no sessions.
 redis.pcall("PEXPIRE", session, text_of(age_ms + ttr_ms))
 redis.pcall("ZADD", workers, text_of(now_floor), worker)
-redis.pcall("ZADD", timers, "LT", text_of(now_floor + age_ms), "W")
-redis.pcall("ZADD", due, "LT", text_of(now_floor + age_ms), EXTENDED_TIMERS)
-return { 0, now_floor, 1, (x[2] and 1 or 0) + (x[3] and 2 or 0) }
+redis.pcall("ZADD", sessions, text_of(now_floor + ttr_ms), worker)
+redis.pcall("ZADD", timers, "LT", text_of(now_floor + age_ms), "W", text_of(now_floor + ttr_ms), LOST_TIMER)
+redis.pcall("ZADD", due, "LT", text_of(now_floor + math.min(age_ms, ttr_ms)), EXTENDED_TIMERS)
+write_events()
+-- A session that was not stored starts with a later heartbeat.
+return { 0, now_floor, type(stored) == "number" and found or 1, (x[2] and 1 or 0) + (x[3] and 2 or 0) }

@@ -1,6 +1,7 @@
 --[[
 Run the timers of the extended path that are due, in up to limit steps. The name of a timer is a letter, and what it is for: S and L with a queue's
-number, scheduled jobs and leases; E, jobs that expire; Z, retention; R and C, recurring jobs by interval and by cron; P and K, limits; W and T, workers and tracked jobs; with
+number, scheduled jobs and leases; E, jobs that expire; Z, retention; R and C, recurring jobs by interval and by cron; P and K, limits; W and T, workers and tracked jobs; H, worker
+sessions that are lost; with
 an id, U, dependents of a job that ended, N, dependencies that are still to be stored, and G, the end of cancel_grace_ms.
 Job keys are built from the prefix of meta (core/call).
 
@@ -15,16 +16,17 @@ ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
 ARGV[3] limit        jobs to look at, at most
 ARGV[4] quotas       as in extended/publish; recurring jobs must keep to them
 
-Returns {status, now_ms, next_ms, due, returned, died, expired, earliest_ms, N, R, (queue, jobs made) × N, id × R, (queue, returned, died) × M}.
+Returns {status, now_ms, next_ms, due, returned, died, expired, earliest_ms, N, R, L, (queue, jobs made) × N, id × R, (queue, returned, died) × M}.
 Status: 0 done, 1 too late, 2 the namespace is not registered. Next_ms: when to call again, 0 = nothing to wait for, in the past = at
 once. Earliest_ms: the oldest time that was served, 0 = none. Id: a recurring job that needs more slots (extended/set_slots).
+L: worker sessions that were lost.
 Cost: O(limit log N).
 ]]
 local meta, queues, due, waiting, expiries, sending = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local clock_ms, deadline_ms, limit, quotas = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4]
 
 --- @requires core/call, core/plan, queues/notify, queues/registry, jobs/deliveries, limits/quota_room, extended/jobs, extended/unique_claims
---- @requires extended/commit, timers/steps, timers/jobs, timers/dependents, timers/limits, timers/retention, timers/recurring
+--- @requires extended/commit, timers/steps, timers/jobs, timers/dependents, timers/limits, timers/retention, timers/recurring, timers/sessions
 
 use_namespace(meta, queues)
 if start_clock(clock_ms, deadline_ms) then
@@ -43,6 +45,7 @@ watch_deliveries(sending)
 local handlers = {
   S = make_due, L = time_out_leases, E = expire_jobs, G = end_grace, Z = forget_kept, W = forget_workers, T = forget_traces,
   P = start_by_rate, K = call_by_key, U = release_dependents, N = go_on_tying, R = make_recurring, C = make_by_cron,
+  H = lose_sessions,
 }
 
 -- Read.
@@ -79,7 +82,7 @@ if next_ms then
 else
   redis.call("ZREM", due, EXTENDED_TIMERS)
 end
-local reply = { 0, now_floor, tonumber(next_ms or 0), timer_counts.due, timer_counts.returned, timer_counts.died, timer_counts.expired, earliest, 0, #wanted_slots }
+local reply = { 0, now_floor, tonumber(next_ms or 0), timer_counts.due, timer_counts.returned, timer_counts.died, timer_counts.expired, earliest, 0, #wanted_slots, lost_sessions }
 for name, jobs_made in pairs(made) do
   reply[9], reply[#reply + 1], reply[#reply + 2] = reply[9] + 1, name, jobs_made
 end

@@ -17,7 +17,7 @@ Cost: O(log N) per item.
 local meta, workers = KEYS[1], KEYS[2]
 local clock_ms, deadline_ms, verb = ARGV[1], tonumber(ARGV[2]), ARGV[3]
 
---- @requires core/call
+--- @requires core/call, jobs/events, queues/sessions
 
 use_namespace(meta)
 if start_clock(clock_ms, deadline_ms) then
@@ -25,15 +25,16 @@ if start_clock(clock_ms, deadline_ms) then
 end
 
 -- Read.
-local reply, keys = { 0, now_floor }, { meta, workers }
+local reply, keys, sessions = { 0, now_floor }, { meta, workers }, sessions_key()
 for i = 4, #ARGV do
   keys[#keys + 1] = namespace_key("w:" .. ARGV[i])
   keys[#keys + 1] = session_key(ARGV[i])
 end
-redis.call("EXISTS", unpack(keys))
+redis.call("EXISTS", sessions, unpack(keys))
+local told = { forget = "worker_ended", quiet = "worker_quieted", stop = "worker_stopping" }
 for i = 4, #ARGV do
   local leases, session, n = keys[i * 2 - 5], keys[i * 2 - 4], #reply
-  local x = redis.call("HMGET", session, "at", "ttr", "jobs", "began", "quiet", "stop", "info")
+  local x = redis.call("HMGET", session, "at", "ttr", "jobs", "began", "quiet", "stop", "info", "name")
   reply[n + 1] = tonumber(redis.call("ZSCORE", workers, ARGV[i]) or 0)
   reply[n + 2] = redis.call("ZCOUNT", leases, "(" .. text_of(now_floor), "+inf")
   reply[n + 3] = redis.call("ZCOUNT", leases, "-inf", text_of(now_floor))
@@ -41,6 +42,10 @@ for i = 4, #ARGV do
     reply[n + 3 + field] = tonumber(x[field] or 0)
   end
   reply[n + 8], reply[n + 9] = (x[5] and 1 or 0) + (x[6] and 2 or 0), x[7] or ""
+  -- A flag that was set before is no news.
+  if told[verb] and x[1] and not (verb == "quiet" and x[5] or verb == "stop" and x[6]) then
+    emit(told[verb], "", "", cjson.encode(session_facts(ARGV[i], x[8])))
+  end
 end
 
 -- Write.
@@ -48,9 +53,11 @@ for i = 4, #ARGV do
   local leases, session = keys[i * 2 - 5], keys[i * 2 - 4]
   if verb == "forget" then
     redis.call("ZREM", workers, ARGV[i])
+    redis.call("ZREM", sessions, ARGV[i])
     redis.call("UNLINK", leases, session)
   elseif verb ~= "read" and redis.call("EXISTS", session) == 1 then
     redis.call("HSET", session, verb, 1)
   end
 end
+write_events()
 return reply

@@ -28,7 +28,7 @@ end
 local keys = {}
 if is_marker == 1 then
   keys[1], keys[2] = meta, settings
-  local names = "due waiting expiries sending imported timers expiring ended events listening tags groups workers tracked traces"
+  local names = "due waiting expiries sending imported timers expiring ended events listening tags groups workers sessions tracked traces"
   for name in string.gmatch(names .. " recurring cron schedules keeping targets", "%a+") do
     keys[#keys + 1] = namespace_key(name)
   end

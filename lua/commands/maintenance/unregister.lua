@@ -24,7 +24,7 @@ for _, worker in ipairs(redis.call("ZREVRANGE", namespace_key("workers"), 0, 99)
   end
 end
 -- Without a queue there is no job: the keys that are left have times of jobs that ended earlier.
-local names = { "due", "expiries", "expiring", "keeping", "ended", "timers", "workers", "tracked", "traces" }
+local names = { "due", "expiries", "expiring", "keeping", "ended", "timers", "workers", "sessions", "tracked", "traces" }
 for i, name in ipairs(names) do
   names[i] = namespace_key(name)
 end

@@ -34,7 +34,7 @@ end
 MAX_FREE_RETRIES = 3
 
 -- The header of such a job, from its first 17 bytes and its value: its try is given back and the free retry counted. It is marked, for its lease
--- holder may still be heard.
+-- holder may still be heard. An older server leases a marked job without removing the mark.
 function with_free_retry(head, value, tries, free_retries)
   local numbers = struct.pack(">H", math.min(tries + 1, 65535)) .. string.sub(head, 7) .. string.sub(value, 18, 23)
   return string.char(string.byte(head) % FREE_LEASE + FREE_LEASE) .. string.sub(head, 2, 4) .. numbers .. string.char(free_retries + 1)

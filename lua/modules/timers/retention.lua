@@ -1,5 +1,5 @@
 -- Timers of what is kept for a limited time: ended jobs, workers that were not seen, tracked jobs that have ended.
---- @requires core/call, core/header, core/plan, extended/jobs, extended/settings, extended/indexes, extended/moves, limits/retention, timers/steps
+--- @requires core/call, core/header, core/plan, extended/jobs, extended/settings, extended/indexes, extended/moves, limits/retention, queues/sessions, timers/steps
 --- @exports forget_kept, forget_workers, forget_traces
 
 local function forget(job, number)
@@ -57,8 +57,8 @@ function forget_kept(number, what)
   forget_some(what, tonumber(number))
 end
 
--- key_of: the key of what there is of a member besides, if there may be any.
-local function forget_old(name, age_ms, what, key_of)
+-- key_of: the key of what there is of a member besides, also_in: the key of a zset that may have it, if there may be any.
+local function forget_old(name, age_ms, what, key_of, also_in)
   local key = namespace_key(name)
   local old = redis.call("ZRANGEBYSCORE", touch(key), "-inf", now_floor - age_ms, "LIMIT", 0, steps_left)
   use_steps(#old)
@@ -66,6 +66,9 @@ local function forget_old(name, age_ms, what, key_of)
     remove_member(key, member)
     if key_of then
       delete_key(key_of(member))
+    end
+    if also_in then
+      remove_member(also_in, member)
     end
   end
   lasts[#lasts + 1] = function()
@@ -80,7 +83,7 @@ end
 
 -- Workers that were not seen, and their sessions.
 function forget_workers(_, what)
-  forget_old("workers", namespace_setting("max_worker_age_ms", 86400000), what, session_key)
+  forget_old("workers", namespace_setting("max_worker_age_ms", 86400000), what, session_key, touch(sessions_key()))
 end
 
 -- Tracked jobs that have ended.

@@ -127,6 +127,8 @@ export interface SessionHeartbeat {
   readonly info: SessionInfo;
   /** All leases that it has; of more than 1,000 a part. */
   readonly leases: readonly LeaseRef[];
+  /** Number of all leases that it has, if `leases` is a part of them. */
+  readonly jobsAtHand?: number | undefined;
   readonly ttrMs: number;
   readonly timeoutMs: number;
 }

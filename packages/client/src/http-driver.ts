@@ -146,12 +146,16 @@ export class HttpDriver implements JobDriver {
   }
 
   private async sessionHeartbeat(heartbeat: SessionHeartbeat): Promise<SessionAnswer> {
-    const { session, info, leases, ttrMs, timeoutMs } = heartbeat;
+    const { session, info, leases, jobsAtHand, ttrMs, timeoutMs } = heartbeat;
     const described = toWire({ ...info, queues: info.queues.slice(0, MAX_SESSION_QUEUES) });
     const { jobs, quiet, stop } = await this.api.json<WireSessionAnswer>({
       method: 'POST',
       path: `workers/${session}/heartbeat`,
-      body: { ttr_ms: ttrMs, leases: leases.map(({ id, lease }) => ({ id, lease })), info: described },
+      body: {
+        ttr_ms: ttrMs,
+        leases: leases.map(({ id, lease }) => ({ id, lease })),
+        ...{ jobs_at_hand: jobsAtHand, info: described },
+      },
       isRepeatable: true,
       limits: { tries: 1, attemptMs: timeoutMs, withinMs: timeoutMs },
     });

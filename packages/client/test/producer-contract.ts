@@ -22,6 +22,12 @@ export interface ProducerUnderTest extends Pick<
   readonly workers: Pick<Pumphouse['workers'], keyof Pumphouse['workers']>;
 }
 
+type Part = 'jobs' | 'queues' | 'deadLetter' | 'recurring' | 'stats' | 'workers';
+/** Every call: one that is missing in a table of them is an error of the compiler. */
+type CallName =
+  | ('publish' | 'publishMany' | 'publishAndWait')
+  | { [P in Part]: `${P}.${keyof ProducerUnderTest[P] & string}` }[Part];
+
 let count = 0;
 const fresh = (what = 'q'): string => `${what}-${String(process.pid)}-${String(count++)}`;
 
@@ -204,6 +210,102 @@ export function producerContract(name: string, underTest: () => ProducerUnderTes
       expect(await codeOf(pumphouse.workers.delete(worker.id))).toBe('worker_not_found');
     });
 
+    it('shows all jobs of a worker with more than 1,000 leases, and loses none of them', async () => {
+      const many = 1_150;
+      await pumphouse.publishMany(Array.from({ length: many }, () => ({ queue, tries: 1 })));
+      let end: () => void = () => undefined;
+      const ended = new Promise<void>((resolve) => (end = resolve));
+      const runs = new Map<string, number>();
+      const warned: unknown[] = [];
+      const warn = (message: string): void => {
+        if (!message.includes('blocked')) warned.push(message);
+      };
+      const worker = workerOf(queue, {
+        ...{ ttrMs: 3_000, concurrency: many, shutdownGraceMs: 5_000, logger: { warn, error: warn } },
+      }).handle('*', async ({ id }) => {
+        runs.set(id, (runs.get(id) ?? 0) + 1);
+        await ended;
+      });
+      void worker.run();
+      await waitFor(() => worker.heldCount === many, 10_000);
+      const startMs = Date.now();
+      const shown = new Set<number | null>();
+      // Longer than a lease, and several heartbeats of all leases.
+      while (Date.now() - startMs < 5_000) {
+        const { jobsAtHand, heartbeatAt } = await pumphouse.workers.get(worker.id);
+        if (Date.parse(heartbeatAt!) > startMs + 1_500) shown.add(jobsAtHand);
+        await sleep(5);
+      }
+      expect([...shown]).toEqual([many]);
+      end();
+      await waitFor(async () => (await pumphouse.queues.get(queue)).length === 0, 10_000);
+      await worker.stop();
+      expect([...runs.values()].filter((times) => times !== 1)).toEqual([]);
+      expect([runs.size, warned]).toEqual([many, []]);
+    }, 40_000);
+
+    it('ends every call with the reason of its signal', async () => {
+      const { jobs, queues, deadLetter, recurring, stats, workers } = pumphouse;
+      const reason = new Error('enough');
+      const schedule = { everyMs: 60_000 };
+      const job = { queue };
+      const calls: Record<CallName, (options: { signal: AbortSignal }) => Promise<unknown>> = {
+        publish: (options) => pumphouse.publish({ queue }, options),
+        publishMany: (options) => pumphouse.publishMany([{ queue }], options),
+        publishAndWait: (options) => pumphouse.publishAndWait({ queue }, options),
+        'jobs.get': (options) => jobs.get('a', options),
+        'jobs.list': (options) => jobs.list({}, options),
+        'jobs.each': (options) => jobs.each({}, options).next(),
+        'jobs.update': (options) => jobs.update('a', { priority: 1 }, options),
+        'jobs.put': (options) => jobs.put('a', { queue }, options),
+        'jobs.cancel': (options) => jobs.cancel('a', options),
+        'jobs.revoke': (options) => jobs.revoke('a', options),
+        'jobs.log': (options) => jobs.log('a', 'm', undefined, options),
+        'jobs.delete': (options) => jobs.delete('a', options),
+        'queues.get': (options) => queues.get(queue, options),
+        'queues.list': (options) => queues.list({}, options),
+        'queues.each': (options) => queues.each({}, options).next(),
+        'queues.update': (options) => queues.update(queue, { maxRunning: 1 }, options),
+        'queues.pause': (options) => queues.pause(queue, options),
+        'queues.resume': (options) => queues.resume(queue, options),
+        'queues.drain': (options) => queues.drain(queue, { waitMs: 5_000, ...options }),
+        'queues.purge': (options) => queues.purge(queue, ['ready'], { ...options }),
+        'queues.delete': (options) => queues.delete(queue, options),
+        'deadLetter.list': (options) => deadLetter.list({}, options),
+        'deadLetter.each': (options) => deadLetter.each({}, options).next(),
+        'deadLetter.groups': (options) => deadLetter.groups({}, options),
+        'deadLetter.eachGroup': (options) => deadLetter.eachGroup({}, options).next(),
+        'deadLetter.respawn': (options) => deadLetter.respawn({ ids: ['a'] }, options),
+        'deadLetter.move': (options) => deadLetter.move({ ids: ['a'], toQueue: queue }, options),
+        'deadLetter.delete': (options) => deadLetter.delete({ ids: ['a'] }, options),
+        'recurring.put': (options) => recurring.put('a', { schedule, job }, options),
+        'recurring.get': (options) => recurring.get('a', options),
+        'recurring.list': (options) => recurring.list({}, options),
+        'recurring.each': (options) => recurring.each({}, options).next(),
+        'recurring.update': (options) => recurring.update('a', { job }, options),
+        'recurring.pause': (options) => recurring.pause('a', { ...options }),
+        'recurring.resume': (options) => recurring.resume('a', options),
+        'recurring.run': (options) => recurring.run('a', options),
+        'recurring.next': (options) => recurring.next('a', 1, options),
+        'recurring.preview': (options) => recurring.preview(schedule, 1, options),
+        'recurring.delete': (options) => recurring.delete('a', options),
+        'stats.get': (options) => stats.get({}, options),
+        'workers.list': (options) => workers.list({}, options),
+        'workers.get': (options) => workers.get('a', options),
+        'workers.quiet': (options) => workers.quiet('a', options),
+        'workers.stop': (options) => workers.stop('a', options),
+        'workers.delete': (options) => workers.delete('a', options),
+      };
+      for (const [what, call] of Object.entries(calls)) {
+        const before = await call({ signal: AbortSignal.abort(reason) }).catch((error: unknown) => error);
+        expect([what, before]).toEqual([what, reason]);
+        const abort = new AbortController();
+        const during = call({ signal: abort.signal }).catch((error: unknown) => error);
+        abort.abort(reason);
+        expect([what, await during]).toEqual([what, reason]);
+      }
+    });
+
     it('gives the events of a job, with its worker and its result', async () => {
       const { events, stop } = await follow(pumphouse, { queues: [queue] });
       const worker = workerOf(queue).handle('sum', ({ data }) => ({ some_key: data }));
@@ -225,6 +327,25 @@ export function producerContract(name: string, underTest: () => ProducerUnderTes
           ...{ ...own, event: 'acked', worker: worker.id },
           result: { data: { some_key: 3 }, contentType: 'application/json' },
         },
+      ]);
+    });
+
+    it('gives the events of a worker, from its start to its end', async () => {
+      const worker = workerOf(queue, { name: 'mailer' }).handle('*', () => undefined);
+      const { events, stop } = await follow(pumphouse);
+      const own = (): PlacedEvent[] => events.filter((event) => event.worker === worker.id);
+      void worker.run();
+      await waitFor(() => own().length === 1, 5_000);
+      await pumphouse.workers.quiet(worker.id);
+      await pumphouse.workers.stop(worker.id);
+      await waitFor(() => own().length === 4, 5_000);
+      await stop();
+      const shown = { queue: '', worker: worker.id, name: 'mailer' };
+      expect(own()).toMatchObject([
+        { event: 'worker_started', ...shown },
+        { event: 'worker_quieted', ...shown },
+        { event: 'worker_stopping', ...shown },
+        { event: 'worker_ended', ...shown },
       ]);
     });
 

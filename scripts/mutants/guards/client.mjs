@@ -1,6 +1,7 @@
 const WORKER = 'packages/client/test/worker.spec.ts';
 const PROCESSES = 'packages/client/test/processes.spec.ts';
 const RETRIES = 'packages/client/test/retries.spec.ts';
+const PRODUCERS = 'packages/client/test/producers.spec.ts';
 const PRODUCER = 'packages/client/test/producer.spec.ts';
 const KEEPER = 'packages/client/src/worker/lease-keeper.ts';
 const RUNTIME = 'packages/client/src/worker/worker.ts';
@@ -28,6 +29,30 @@ export const CLIENT = [
     to: '      await this.keeper.stop();\n      await this.drain();',
     spec: WORKER,
     test: 'leases nothing any more, waits for what runs',
+  },
+  {
+    name: 'client: each part of the heartbeats says how many jobs there are in all',
+    file: KEEPER,
+    from: 'parts.length === 1 ? undefined : all.length',
+    to: 'parts.length < 1_000 ? undefined : all.length',
+    spec: PRODUCERS,
+    test: 'shows all jobs of a worker with more than 1,000 leases',
+  },
+  {
+    name: 'client: a signal ends each call over HTTP',
+    file: 'packages/client/src/producer/calls.ts',
+    from: '      signal,\n    });\n    return (text',
+    to: '    });\n    return (text',
+    spec: PRODUCERS,
+    test: 'ends every call with the reason of its signal',
+  },
+  {
+    name: 'client: a signal ends each call in process',
+    file: 'src/worker/calls.ts',
+    from: 'return await (signal ? abortable(run(), signal) : run());',
+    to: 'return await run();',
+    spec: 'test/worker/contract.spec.ts',
+    test: 'ends every call with the reason of its signal',
   },
   {
     name: 'client: a lost lease aborts its handler',

@@ -37,6 +37,12 @@ export const EVENT_NAMES = [
   'queue_deleted',
   // of a recurring job
   'recurring_skipped',
+  // of a worker session
+  'worker_started',
+  'worker_quieted',
+  'worker_stopping',
+  'worker_ended',
+  'worker_lost',
   // of a push target
   'target_changed',
   'target_deleted',

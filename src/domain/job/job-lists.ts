@@ -127,6 +127,8 @@ export interface SessionHeartbeat {
   /** How long its leases last from now, in milliseconds. */
   readonly ttrMs: number;
   readonly leases: readonly { readonly id: string; readonly lease: number }[];
+  /** Number of all jobs that the session has, if `leases` is a part of its leases. */
+  readonly jobsAtHand?: number;
   /** Required for the first heartbeat. */
   readonly info?: WorkerInfo;
 }

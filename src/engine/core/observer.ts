@@ -39,9 +39,14 @@ export interface EngineObserver {
    * Events of changes made by this process: written for listeners, or dropped. Not called while there are no listeners.
    */
   emitted(written: number, dropped: number): void;
+  /** Worker sessions that started, came back after they were lost, ended, or were lost: no heartbeat in time. */
+  sessions(namespace: string, what: SessionChange, count: number): void;
   /** A background loop failed; it continues. */
   loopError(loop: string, error: unknown): void;
 }
+
+/** What happens to a worker session. */
+export type SessionChange = 'started' | 'returned' | 'ended' | 'lost';
 
 export interface PumpCounts {
   /** Scheduled jobs that became due. */
@@ -72,5 +77,6 @@ export const silentObserver: EngineObserver = {
   script: ignore,
   waiters: ignore,
   emitted: ignore,
+  sessions: ignore,
   loopError: ignore,
 };

@@ -11,11 +11,12 @@ import type {
   WorkerInfo,
   WorkerSession,
 } from '../../domain/job/job-lists.js';
-import { MAX_PERIOD_MS, MAX_SESSION_LEASES } from '../../domain/limits.js';
+import { MAX_PERIOD_MS, MAX_SESSION_LEASES, MAX_UINT32 } from '../../domain/limits.js';
 import type { RedisPool } from '../../redis/pool.js';
 import { bytesAt, integerAt } from '../../redis/scripts/script.js';
 import { countStalled, recordSession, recordWorkers, workersScript } from '../../redis/scripts/lists.js';
 import { checkNames, checkNumber } from '../core/checks.js';
+import type { EngineObserver } from '../core/observer.js';
 import { Batcher, type ScriptRunner } from '../core/scripts.js';
 import { hashEntries } from '../core/hash-entries.js';
 import { rankedPage } from '../core/ranked.js';
@@ -26,6 +27,10 @@ const FIELDS_PER_WORKER = 9;
 /** Flags of a session in the replies of scripts. */
 const QUIET = 1;
 const STOP = 2;
+/** Replies of the script that records a heartbeat. */
+const UNKNOWN = 0;
+const STARTS = 2;
+const RETURNS = 3;
 /** A worker is recorded again only after this time, in milliseconds. */
 const RECORD_EVERY_MS = 1_000;
 /** Number of workers whose record this process remembers. */
@@ -61,6 +66,7 @@ export class Workers {
     private readonly pool: RedisPool,
     private readonly runner: ScriptRunner,
     private readonly leases: LeaseExtender,
+    private readonly observer: EngineObserver,
   ) {
     this.records = new Batcher(async (namespace, workers) => {
       await runner.run(
@@ -113,7 +119,13 @@ export class Workers {
     checkNames(namespace);
     this.recorded.delete(keyOf(namespace, name));
     const [worker] = await this.send(namespace, 'forget', [name]);
+    if (worker?.session) this.observer.sessions(namespace, 'ended', 1);
     return worker !== undefined && worker.seenAtMs > 0;
+  }
+
+  /** Counts the worker sessions that are not lost. */
+  async countSessions(namespace: string): Promise<number> {
+    return Number(await this.pool.read('ZCARD', this.pool.keys.namespace(namespace).sessions));
   }
 
   /**
@@ -126,17 +138,21 @@ export class Workers {
   async heartbeat(
     namespace: string,
     id: string,
-    { ttrMs, leases, info }: SessionHeartbeat,
+    { ttrMs, leases, jobsAtHand = leases.length, info }: SessionHeartbeat,
   ): Promise<SessionHeartbeatResult> {
     checkNames(namespace);
     checkSessionId(id);
     checkNumber('ttrMs', ttrMs, 1, MAX_PERIOD_MS);
     checkNumber('the number of leases', leases.length, 0, MAX_SESSION_LEASES);
+    checkNumber('jobsAtHand', jobsAtHand, 0, MAX_UINT32);
     const { raw, nowMs } = await this.runner.run(recordSession, namespace, {
-      ...{ worker: id, ttr_ms: ttrMs, jobs: leases.length },
-      info: info === undefined ? '' : JSON.stringify(info),
+      ...{ worker: id, ttr_ms: ttrMs, jobs: jobsAtHand },
+      ...{ info: info === undefined ? '' : JSON.stringify(info), name: info?.name ?? '' },
     });
-    if (integerAt(raw, 2) === 0) throw notFound('worker', id);
+    const found = integerAt(raw, 2);
+    if (found === UNKNOWN) throw notFound('worker', id);
+    if (found === STARTS) this.observer.sessions(namespace, 'started', 1);
+    if (found === RETURNS) this.observer.sessions(namespace, 'returned', 1);
     const jobs = await this.leases.heartbeatMany(namespace, leases, ttrMs);
     return { leaseEndsAtMs: nowMs + ttrMs, jobs, ...flagsOf(integerAt(raw, 3)) };
   }

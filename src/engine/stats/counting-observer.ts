@@ -1,4 +1,4 @@
-import type { EngineObserver, PumpCounts } from '../core/observer.js';
+import type { EngineObserver, PumpCounts, SessionChange } from '../core/observer.js';
 import type { Statistics } from './statistics.js';
 
 /** Counts what the statistics need, and forwards every call. */
@@ -66,6 +66,10 @@ export class CountingObserver implements EngineObserver {
 
   waiters(count: number): void {
     this.next.waiters(count);
+  }
+
+  sessions(namespace: string, what: SessionChange, count: number): void {
+    this.next.sessions(namespace, what, count);
   }
 
   loopError(loop: string, error: unknown): void {

@@ -164,15 +164,13 @@ export class Pump {
   /** Runs one step of the extended pump. @returns how many jobs it moved or created */
   private async tick(namespace: string): Promise<number> {
     const args = { limit: TICK_STEP, quotas: this.quotas };
-    const { nowMs, earliestMs, moved, made, wantedSlots, expiredLeases } = await this.runner.run(
-      runTimers,
-      namespace,
-      args,
-    );
+    const { nowMs, earliestMs, moved, made, lostSessions, wantedSlots, expiredLeases } =
+      await this.runner.run(runTimers, namespace, args);
     for (const [queue, jobs] of made) this.observer.published(namespace, queue, jobs, 0);
     if (earliestMs > 0) this.observer.pumped(namespace, moved, Math.max(nowMs - earliestMs, 0));
     if (moved.expired > 0) this.observer.expired(namespace, moved.expired);
     this.reportExpired(namespace, expiredLeases);
+    if (lostSessions > 0) this.observer.sessions(namespace, 'lost', lostSessions);
     await Promise.all(wantedSlots.map((id) => this.extend(namespace, id)));
     return made.reduce((sum, [, jobs]) => sum + jobs, sumOf(moved));
   }

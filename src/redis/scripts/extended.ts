@@ -76,13 +76,14 @@ export const runTimers = script({
     const moved = { due: at(3), returned: at(4), died: at(5), expired: at(6) };
     /** Queues, and how many jobs were made in each. */
     const made: (readonly [queue: string, jobs: number])[] = [];
-    const wantedFrom = 10 + 2 * at(8);
-    for (let i = 10; i < wantedFrom; i += 2) made.push([String(reply[i]), integerAt(reply, i + 1)]);
+    const wantedFrom = 11 + 2 * at(8);
+    for (let i = 11; i < wantedFrom; i += 2) made.push([String(reply[i]), integerAt(reply, i + 1)]);
     const expiredFrom = wantedFrom + at(9);
     /** Recurring jobs by cron that need more slots. */
     const wantedSlots = reply.slice(wantedFrom, expiredFrom).map(String);
     const expiredLeases = late ? [] : expiredLeasesOf(reply, expiredFrom);
-    return { ...answer(reply), nextDueMs: at(2), earliestMs: at(7), moved, made, wantedSlots, expiredLeases };
+    const timed = { nextDueMs: at(2), earliestMs: at(7), moved, made, lostSessions: at(10) };
+    return { ...answer(reply), ...timed, wantedSlots, expiredLeases };
   },
 });
 

@@ -57,7 +57,7 @@ export const recordWorkers = script({
 export const recordSession = script({
   name: 'extended/record_session',
   keys: ['meta', 'due', 'workers'],
-  args: [...TIMES, 'worker', 'ttr_ms', 'jobs', 'info'],
+  args: [...TIMES, 'worker', 'ttr_ms', 'jobs', 'info', 'name'],
   item: [],
   repeatable: true,
   reply: whole,

@@ -116,7 +116,9 @@ export class LeaseKeeper {
     const all = [...this.held].filter(({ isLost }) => !isLost);
     const parts = [all.slice(0, MAX_LEASES)];
     for (let at = MAX_LEASES; at < all.length; at += MAX_LEASES) parts.push(all.slice(at, at + MAX_LEASES));
-    const areAnswered = await Promise.all(parts.map((part) => this.beatFor(part)));
+    // The server records what the last part says.
+    const jobsAtHand = parts.length === 1 ? undefined : all.length;
+    const areAnswered = await Promise.all(parts.map((part) => this.beatFor(part, jobsAtHand)));
     const pauseMs = areAnswered.every((isAnswered) => isAnswered)
       ? ttrMs * HEARTBEAT_PART * (1 - JITTER + 2 * JITTER * Math.random())
       : ttrMs * AGAIN_PART;
@@ -124,14 +126,14 @@ export class LeaseKeeper {
   }
 
   /** @returns false if it was not answered */
-  private async beatFor(all: readonly HeldJob[]): Promise<boolean> {
+  private async beatFor(all: readonly HeldJob[], jobsAtHand: number | undefined): Promise<boolean> {
     const { driver, session, ttrMs } = this.options;
     const sentMs = performance.now();
     let answer: SessionAnswer;
     try {
       answer = await driver.heartbeatSession({
         ...{ session: session.id, info: session.info, ttrMs, timeoutMs: this.attemptMs },
-        leases: all.map(({ job }) => job),
+        ...{ leases: all.map(({ job }) => job), jobsAtHand },
       });
     } catch (error) {
       this.warnRefused(error);

@@ -1,0 +1,17 @@
+-- Timer of worker sessions that sent no heartbeat for the duration of their leases.
+--- @requires core/call, core/plan, extended/jobs, extended/timeline, queues/sessions, timers/steps
+--- @exports lose_sessions, lost_sessions
+
+-- How many were lost.
+lost_sessions = 0
+
+-- Each costs a step, also without an event.
+function lose_sessions(_, what)
+  local sessions = sessions_key()
+  for _, worker in ipairs(due_in(sessions, what)) do
+    lost_sessions = lost_sessions + 1
+    remove_member(sessions, worker)
+    local x = redis.call("HMGET", touch(session_key(worker)), "name", "jobs")
+    emit_event("worker_lost", { id = "", x = {} }, session_facts(worker, x[1], { queue = "", jobs_at_hand = tonumber(x[2] or 0) }))
+  end
+end
