@@ -1,9 +1,15 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { APP_FILTER } from '@nestjs/core';
+import { ApiContext } from './api-context.js';
+import { createApplication } from './application.js';
+import { AuthModule } from '../auth/auth.module.js';
 import { type AppParts, CoreModule } from './core.module.js';
 import { DeadletterModule } from '../deadletter/deadletter.module.js';
 import { EventsModule } from '../events/events.module.js';
 import { ApiErrorFilter } from '../http/answer/error.filter.js';
+import { version } from '../domain/version.js';
+import { apiAdapter } from '../http/adapter.js';
+import { HttpModule } from '../http/http.module.js';
 import { HealthModule } from '../health/health.module.js';
 import { LaterModule } from '../later/later.module.js';
 import { JobsModule } from '../jobs/jobs.module.js';
@@ -24,6 +30,8 @@ export class ApiAppModule {
       module: ApiAppModule,
       imports: [
         CoreModule.forRoot(parts),
+        HttpModule.forApi(),
+        AuthModule,
         PumpModule,
         JobsModule,
         DeadletterModule,
@@ -32,13 +40,25 @@ export class ApiAppModule {
         SettingsModule,
         EventsModule,
         HealthModule,
-        OpenApiModule,
+        OpenApiModule.forRoot(() => apiDocumentOf(parts)),
         SchedulesModule,
         WorkersModule,
         PushModule,
         LaterModule,
       ],
-      providers: [{ provide: APP_FILTER, useClass: ApiErrorFilter }],
+      providers: [{ provide: APP_FILTER, useClass: ApiErrorFilter }, ApiContext],
     };
   }
+}
+
+/** Builds the document of the native API. A preview creates no provider: nothing connects to Redis. */
+export async function apiDocumentOf(parts: AppParts): Promise<object> {
+  const adapter = apiAdapter({ settings: parts.config.server });
+  const [app, { buildDocument }] = await Promise.all([
+    createApplication(ApiAppModule.forRoot(parts), adapter, true),
+    import('../openapi/document.js'),
+  ]);
+  const document = await buildDocument(app, version.number);
+  await app.close();
+  return document;
 }

@@ -140,7 +140,7 @@ export class V1QueuesController {
   async drain(@Incoming() context: RequestContext): Promise<void> {
     const { server, caller, queue } = context;
     const { wait_ms } = await fieldsIn(context, LIMIT, DrainFields);
-    if (wait_ms > 0) server.loadShedder?.park(context);
+    if (wait_ms > 0) server.loadShedder.park(context);
     const view = await this.queues.drain(caller, queue, wait_ms, () => context.mayWait);
     reply(context, 200, queueAnswer(view));
   }
