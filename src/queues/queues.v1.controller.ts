@@ -17,6 +17,7 @@ import {
   QueuesAnswer,
   SettingsFields,
 } from './dto/queues.v1.js';
+import type { QueueAdmin } from '../engine/queue-admin.js';
 import { QueuesService } from './queues.service.js';
 import { changeOf, isPlaceOfQueues, queueAnswer } from './queues.v1.js';
 
@@ -63,7 +64,11 @@ export class V1QueuesController {
     errors: ['queue_not_found', 'pool_moving'],
   })
   async find(@Incoming() context: RequestContext): Promise<void> {
-    reply(context, 200, queueAnswer(await this.queues.find(context.caller, context.queue)));
+    reply(
+      context,
+      200,
+      queueAnswer(await this.adminOf(context).find(context.caller.namespace, context.queue)),
+    );
   }
 
   @Patch(':queue')
@@ -95,7 +100,7 @@ export class V1QueuesController {
     errors: ['queue_not_found', 'queue_not_empty', 'pool_moving'],
   })
   async forget(@Incoming() context: RequestContext): Promise<void> {
-    await this.queues.forget(context.caller, context.queue);
+    await this.adminOf(context).forget(context.caller.namespace, context.queue);
     answerNothing(context);
   }
 
@@ -109,7 +114,11 @@ export class V1QueuesController {
     errors: ['queue_not_found', 'pool_moving'],
   })
   async pause(@Incoming() context: RequestContext): Promise<void> {
-    reply(context, 200, queueAnswer(await this.queues.pause(context.caller, context.queue)));
+    reply(
+      context,
+      200,
+      queueAnswer(await this.adminOf(context).pause(context.caller.namespace, context.queue)),
+    );
   }
 
   @Post(':queue/resume')
@@ -122,7 +131,11 @@ export class V1QueuesController {
     errors: ['queue_not_found', 'pool_moving'],
   })
   async resume(@Incoming() context: RequestContext): Promise<void> {
-    reply(context, 200, queueAnswer(await this.queues.resume(context.caller, context.queue)));
+    reply(
+      context,
+      200,
+      queueAnswer(await this.adminOf(context).resume(context.caller.namespace, context.queue)),
+    );
   }
 
   @Post(':queue/drain')
@@ -141,7 +154,7 @@ export class V1QueuesController {
     const { server, caller, queue } = context;
     const { wait_ms } = await fieldsIn(context, LIMIT, DrainFields);
     if (wait_ms > 0) server.loadShedder.park(context);
-    const view = await this.queues.drain(caller, queue, wait_ms, () => context.mayWait);
+    const view = await this.adminOf(context).drain(caller.namespace, queue, wait_ms, () => context.mayWait);
     reply(context, 200, queueAnswer(view));
   }
 
@@ -163,11 +176,15 @@ export class V1QueuesController {
     const { caller, queue } = context;
     const { states, dry_run } = await fieldsIn(context, LIMIT, PurgeFields);
     if (dry_run) {
-      const found = await this.queues.count(caller, queue, states);
+      const found = await this.adminOf(context).count(caller.namespace, queue, states);
       reply(context, 200, { jobs: found, dry_run, complete: true });
       return;
     }
-    const { removed, isComplete } = await this.queues.purge(caller, queue, states);
+    const { removed, isComplete } = await this.adminOf(context).purge(caller.namespace, queue, states);
     reply(context, 200, { jobs: removed, dry_run, complete: isComplete });
+  }
+
+  private adminOf({ caller }: RequestContext): QueueAdmin {
+    return this.queues.adminOf(caller);
   }
 }
