@@ -8,6 +8,17 @@ const MADE_UP = [
   'rich alike',
 ].flatMap((line) => line.split(' '));
 
+const ENVIRONMENT = {
+  selector: "MemberExpression[object.name='process'][property.name='env']",
+  message: 'Only src/config reads the environment.',
+};
+/** Nest's `get` with a class, such as `app.get(TokenCache, { strict: false })`. */
+const SERVICE_LOCATOR = {
+  selector:
+    "CallExpression[callee.property.name='get'][arguments.0.type='Identifier'][arguments.0.name=/^[A-Z][A-Za-z]*[a-z]/]",
+  message: 'Take providers by injection; only the start of an application gets its context.',
+};
+
 /** Rules that hold the house style; formatting is prettier's. */
 export default tseslint.config(
   {
@@ -36,14 +47,14 @@ export default tseslint.config(
         { allowNumber: true, allowBoolean: true },
       ],
       '@typescript-eslint/no-confusing-void-expression': ['error', { ignoreArrowShorthand: true }],
-      'no-restricted-syntax': [
-        'error',
-        {
-          selector: "MemberExpression[object.name='process'][property.name='env']",
-          message: 'Only src/config reads the environment.',
-        },
-      ],
+      'no-restricted-syntax': ['error', ENVIRONMENT],
     },
+  },
+  {
+    files: ['src/**'],
+    // The two starts; and `document.ts` reads the routes of an application that is not its own.
+    ignores: ['src/app/api-server.ts', 'src/app/admin-server.ts', 'src/openapi/document.ts'],
+    rules: { 'no-restricted-syntax': ['error', ENVIRONMENT, SERVICE_LOCATOR] },
   },
   {
     files: ['src/config/**', 'test/**', 'bench/**', 'packages/*/test/**', 'examples/**'],

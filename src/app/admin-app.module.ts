@@ -1,7 +1,10 @@
 import { type DynamicModule, Module } from '@nestjs/common';
+import { AdminContext } from './admin-context.js';
 import { AdminModule } from '../admin/admin.module.js';
 import { type AppParts, CoreModule } from './core.module.js';
 import { WORKER_COMMANDS, type WorkerCommands } from '../domain/worker-commands.js';
+import { AuthModule } from '../auth/auth.module.js';
+import { HttpModule } from '../http/http.module.js';
 import { HealthModule } from '../health/health.module.js';
 import { PumpAdminModule } from '../pump/pump-admin.module.js';
 
@@ -21,11 +24,14 @@ export class AdminAppModule {
       module: AdminAppModule,
       imports: [
         CoreModule.forRoot(parts),
+        HttpModule.forAdmin(),
         CommandsModule.forRoot(commands),
+        AuthModule,
         AdminModule,
         PumpAdminModule,
         HealthModule,
       ],
+      providers: [AdminContext],
     };
   }
 }

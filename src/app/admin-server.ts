@@ -2,12 +2,13 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { AdminHttp } from '../admin/admin-http.js';
 import { Audit } from '../admin/audit.js';
 import { AdminAppModule } from './admin-app.module.js';
+import { AdminContext } from './admin-context.js';
 import type { AppParts } from './core.module.js';
 import { createApplication } from './application.js';
 import type { WorkerCommands } from '../domain/worker-commands.js';
 import { adminAdapter } from '../http/adapter.js';
 import { Listener } from './listener/listener.js';
-import { MetricsService } from '../metrics/metrics.service.js';
+import type { MetricsService } from '../metrics/metrics.service.js';
 import { boundPipelines } from '../http/request/connection.js';
 import { portOf } from './server-lifecycle.js';
 import { TlsFiles } from './listener/tls-files.js';
@@ -19,6 +20,7 @@ const DRAIN_MS = 1_000;
 export class AdminServer {
   private constructor(
     readonly app: NestFastifyApplication,
+    readonly context: AdminContext,
     private readonly parts: AppParts,
     private readonly listener: Listener,
   ) {}
@@ -28,12 +30,17 @@ export class AdminServer {
    * without accounts
    */
   static async start(parts: AppParts, commands: WorkerCommands): Promise<AdminServer> {
-    const { config, log, drain } = parts;
+    const { config, log } = parts;
     const tls = TlsFiles.of('admin', config.admin);
-    const adapter = adminAdapter({ settings: config.server, log, drain, tls: tls?.options });
+    const adapter = adminAdapter({ settings: config.server, tls: tls?.options });
     new AdminHttp(config, new Audit(log)).setUp(adapter.getInstance());
     const app = await createApplication(AdminAppModule.forRoot(parts, commands), adapter);
-    const server = new AdminServer(app, parts, new Listener(app.getHttpServer(), parts, tls));
+    const server = new AdminServer(
+      app,
+      app.get(AdminContext),
+      parts,
+      new Listener(app.getHttpServer(), parts, tls),
+    );
     boundPipelines(app.getHttpServer());
     try {
       await app.listen({ host: config.admin.host, port: config.admin.port });
@@ -44,9 +51,9 @@ export class AdminServer {
     return server;
   }
 
-  /** The metrics of this process. */
-  get metrics(): MetricsService {
-    return this.app.get(MetricsService, { strict: false });
+  /** The metrics of this process; undefined if it counts elsewhere. */
+  get metrics(): MetricsService | undefined {
+    return this.context.metrics;
   }
 
   get port(): number {

@@ -1,10 +1,16 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { APP_FILTER, APP_INTERCEPTOR } from '@nestjs/core';
+import { ApiContext } from './api-context.js';
+import { createApplication } from './application.js';
+import { AuthModule } from '../auth/auth.module.js';
 import { type AppParts, CoreModule } from './core.module.js';
 import { DeadletterModule } from '../deadletter/deadletter.module.js';
 import { EventsModule } from '../events/events.module.js';
 import { ApiErrorFilter } from '../http/answer/error.filter.js';
 import { QueryInterceptor } from '../http/query.interceptor.js';
+import { version } from '../domain/version.js';
+import { apiAdapter } from '../http/adapter.js';
+import { HttpModule } from '../http/http.module.js';
 import { HealthModule } from '../health/health.module.js';
 import { LaterModule } from '../later/later.module.js';
 import { JobsModule } from '../jobs/jobs.module.js';
@@ -25,6 +31,8 @@ export class ApiAppModule {
       module: ApiAppModule,
       imports: [
         CoreModule.forRoot(parts),
+        HttpModule.forApi(),
+        AuthModule,
         PumpModule,
         JobsModule,
         DeadletterModule,
@@ -33,7 +41,7 @@ export class ApiAppModule {
         SettingsModule,
         EventsModule,
         HealthModule,
-        OpenApiModule,
+        OpenApiModule.forRoot(() => apiDocumentOf(parts)),
         SchedulesModule,
         WorkersModule,
         PushModule,
@@ -42,7 +50,20 @@ export class ApiAppModule {
       providers: [
         { provide: APP_FILTER, useClass: ApiErrorFilter },
         { provide: APP_INTERCEPTOR, useClass: QueryInterceptor },
+        ApiContext,
       ],
     };
   }
+}
+
+/** Builds the document of the native API. A preview creates no provider: nothing connects to Redis. */
+export async function apiDocumentOf(parts: AppParts): Promise<object> {
+  const adapter = apiAdapter({ settings: parts.config.server });
+  const [app, { buildDocument }] = await Promise.all([
+    createApplication(ApiAppModule.forRoot(parts), adapter, true),
+    import('../openapi/document.js'),
+  ]);
+  const document = await buildDocument(app, version.number);
+  await app.close();
+  return document;
 }

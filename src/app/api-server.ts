@@ -1,31 +1,19 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import type { FastifyInstance } from 'fastify';
 import { ApiAppModule } from './api-app.module.js';
-import { Admission } from '../auth/admission.js';
-import { TokenCache } from '../auth/token-cache.js';
-import type { Config } from '../config/config.js';
+import { ApiContext } from './api-context.js';
 import type { ProcessLoop } from '../domain/loop.js';
 import type { AppParts } from './core.module.js';
 import { createApplication } from './application.js';
-import { EngineRegistry } from '../engine/migration/engine.registry.js';
-import { AccessLog } from '../http/access-log.js';
+import type { AccessLog } from '../http/access-log.js';
 import { apiAdapter } from '../http/adapter.js';
 import { installCors } from '../http/cors.js';
-import { type LoadLimits, LoadShedder } from '../http/request/load-shedder.js';
-import { FastCalls, FastPath, installFastPath } from '../jobs/fast-path.js';
-import { requestObserver } from '../http/request/request-context.js';
-import { MetricsService } from '../metrics/metrics.service.js';
-import { ApiDocument } from '../openapi/api-document.js';
-import { PumpService } from '../pump/pump.service.js';
-import { LaterHttp } from '../later/later-http.js';
+import { installFastPath } from '../jobs/fast-path.js';
+import type { MetricsService } from '../metrics/metrics.service.js';
 import { LaterServer } from './later-server.js';
 import { Listener } from './listener/listener.js';
 import { boundPipelines } from '../http/request/connection.js';
 import { portOf } from './server-lifecycle.js';
 import { TlsFiles } from './listener/tls-files.js';
-
-/** Options to find providers of any module. */
-const ANYWHERE = { strict: false };
 
 /**
  * Connections that the system keeps until the server accepts them. With Node's default of 511, 3,000 clients that
@@ -42,8 +30,8 @@ export class ApiServer {
   private constructor(
     readonly app: NestFastifyApplication,
     private readonly parts: AppParts,
+    private readonly context: ApiContext,
     private readonly listener: Listener,
-    readonly accessLog: AccessLog,
   ) {}
 
   /**
@@ -52,28 +40,21 @@ export class ApiServer {
    * @throws {Error} a pool is unsuitable or unreachable, or the port is taken
    */
   static async start(parts: AppParts): Promise<ApiServer> {
-    const { config, log, drain } = parts;
+    const { config } = parts;
     const tls = TlsFiles.of('server', config.server);
-    const adapter = apiAdapter({ settings: config.server, log, drain, tls: tls?.options });
+    const adapter = apiAdapter({ settings: config.server, tls: tls?.options });
     const app = await createApplication(ApiAppModule.forRoot(parts), adapter);
-    app.get(ApiDocument, ANYWHERE).isOf(app);
-    const accessLog = new AccessLog(log, config.log.access);
-    const listener = new Listener(app.getHttpServer(), parts, tls, app.get(MetricsService, ANYWHERE).floods);
-    const server = new ApiServer(app, parts, listener, accessLog);
-    const { serverContext } = adapter.getInstance<FastifyInstance>();
-    serverContext.loadShedder = new LoadShedder(boundsOf(config), server.metrics.floods);
-    serverContext.observer = requestObserver(server.metrics, accessLog);
-    installFastPath(
-      app.getHttpServer(),
-      new FastPath(serverContext, app.get(FastCalls, ANYWHERE), app.get(Admission, ANYWHERE)),
-    );
+    const context = app.get(ApiContext);
+    const listener = new Listener(app.getHttpServer(), parts, tls, context.metrics.floods);
+    const server = new ApiServer(app, parts, context, listener);
+    installFastPath(app.getHttpServer(), context.fastPath);
     const { cors_origins } = config.server;
-    if (cors_origins.length > 0) installCors(app.getHttpServer(), cors_origins, serverContext);
+    if (cors_origins.length > 0) installCors(app.getHttpServer(), cors_origins, context.server);
     boundPipelines(app.getHttpServer());
     try {
       const { port, host } = config.later;
       if (port !== undefined) {
-        server.later = await LaterServer.start(app.get(LaterHttp, ANYWHERE), parts, host, port);
+        server.later = await LaterServer.start(context.laterHttp, parts, host, port);
       }
       await app.listen({ host: config.server.host, port: config.server.port, backlog: BACKLOG });
     } catch (error) {
@@ -94,17 +75,21 @@ export class ApiServer {
   }
 
   get metrics(): MetricsService {
-    return this.app.get(MetricsService, ANYWHERE);
+    return this.context.metrics;
+  }
+
+  get accessLog(): AccessLog {
+    return this.context.accessLog;
   }
 
   /** Returns the last and the next run of each loop of this process. */
   loops(): ProcessLoop[] {
-    return this.app.get(PumpService, ANYWHERE).loops();
+    return this.context.pump.loops();
   }
 
   /** Clears the token cache: the next request with a token reads it from the store. */
   forgetTokens(): void {
-    this.app.get(TokenCache, { strict: false }).clear();
+    this.context.tokens.clear();
   }
 
   /** Makes `/readyz` fail, so that load balancers use other servers. Requests are still served. */
@@ -117,7 +102,7 @@ export class ApiServer {
     const { config, drain, log } = this.parts;
     drain.announced = true;
     drain.closing = true;
-    for (const engine of this.engines.all()) engine.endWaits();
+    for (const engine of this.context.engines.all()) engine.endWaits();
     const cuts = await Promise.all([
       this.listener.drain(config.server.drain_ms),
       this.later?.stop(config.server.drain_ms) ?? 0,
@@ -126,17 +111,4 @@ export class ApiServer {
     if (cut > 0) log.warn({ connections: cut }, 'closed connections that did not finish within drain_ms');
     await this.app.close();
   }
-
-  private get engines(): EngineRegistry {
-    return this.app.get(EngineRegistry, ANYWHERE);
-  }
-}
-
-function boundsOf({ server, limits }: Config): LoadLimits {
-  return {
-    maxInFlight: server.max_in_flight,
-    maxBodyBytes: server.max_body_bytes_in_flight,
-    maxWaiters: limits.max_waiters,
-    maxWaitersPerToken: limits.max_waiters_per_token,
-  };
 }

@@ -1,8 +1,6 @@
 import type { RunningServer } from './processes/running-server.js';
-import { TokenStore } from '../auth/token-store.js';
 import type { Config, TlsListenerConfig } from '../config/config.js';
 import { tokenOptions } from '../config/pool-options.js';
-import { PoolRegistry } from '../redis/redis.module.js';
 
 interface Addresses {
   readonly api: string;
@@ -18,15 +16,14 @@ const KEYS_OF_AN_EMPTY_STORE = 1;
 /** True if this server's embedded store has never been used. Call it before the server serves. */
 export async function isFirstStart(server: RunningServer, config: Config): Promise<boolean> {
   if (config.pools[POOL]?.url !== 'embedded' || tokenOptions(config) !== undefined) return false;
-  const pool = server.admin.app.get(PoolRegistry, { strict: false }).get(POOL);
+  const pool = server.admin.context.pools.get(POOL);
   const keys = Number(await pool?.read('DBSIZE'));
   return keys <= KEYS_OF_AN_EMPTY_STORE;
 }
 
 /** Creates a token for a first try and returns instructions: lines that work when they are pasted one after the other. */
 export async function welcome(server: RunningServer, { api }: Addresses): Promise<string> {
-  const store = server.admin.app.get(TokenStore, { strict: false });
-  const token = await store.create(NAMESPACE, POOL, 'created by the first start');
+  const token = await server.admin.context.tokens.create(NAMESPACE, POOL, 'created by the first start');
   return firstSteps(`${api}/v1/${NAMESPACE}`, token);
 }
 

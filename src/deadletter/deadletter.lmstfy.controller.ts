@@ -3,26 +3,26 @@ import { Access } from '../auth/access.js';
 import { CurrentCaller } from '../auth/current-caller.js';
 import { TokenGuard } from '../auth/token.guard.js';
 import type { Caller } from '../domain/caller.js';
-import { DeadletterService } from './deadletter.service.js';
+import { EngineRegistry } from '../engine/migration/engine.registry.js';
 import { LimitPipe, RespawnPipe, RespawnQuery } from './dto.lmstfy.js';
 
 /** lmstfy's dead-letter calls. The keys of its JSON are in alphabetical order. */
 @Controller('api/:namespace/:queue/deadletter')
 @UseGuards(TokenGuard)
 export class LmstfyDeadletterController {
-  constructor(private readonly deadletter: DeadletterService) {}
+  constructor(private readonly engines: EngineRegistry) {}
 
   @Get()
   @Access({ verb: 'consume' })
   async peek(@CurrentCaller() caller: Caller, @Param('queue') queue: string): Promise<object> {
-    const { id, size } = await this.deadletter.head(caller, queue);
+    const { id, size } = await this.engines.forPool(caller.pool).deadLetterHead(caller.namespace, queue);
     return { deadletter_head: id ?? '', deadletter_size: size, namespace: caller.namespace, queue };
   }
 
   @Get('size')
   @Access({ isSize: true, verb: 'consume' })
   async size(@CurrentCaller() caller: Caller, @Param('queue') queue: string): Promise<object> {
-    const { size } = await this.deadletter.head(caller, queue);
+    const { size } = await this.engines.forPool(caller.pool).deadLetterHead(caller.namespace, queue);
     return { namespace: caller.namespace, queue, size };
   }
 
@@ -33,7 +33,9 @@ export class LmstfyDeadletterController {
     @Param('queue') queue: string,
     @Query(RespawnPipe) { limit, ttlMs }: RespawnQuery,
   ): Promise<object> {
-    return { count: await this.deadletter.respawn(caller, queue, limit, ttlMs), msg: 'respawned' };
+    const { pool, namespace } = caller;
+    const count = await this.engines.forPool(pool).respawn(namespace, queue, limit, ttlMs);
+    return { count, msg: 'respawned' };
   }
 
   @Delete()
@@ -44,6 +46,6 @@ export class LmstfyDeadletterController {
     @Param('queue') queue: string,
     @Query(LimitPipe) limit: number,
   ): Promise<void> {
-    await this.deadletter.delete(caller, queue, limit);
+    await this.engines.forPool(caller.pool).deleteDead(caller.namespace, queue, limit);
   }
 }

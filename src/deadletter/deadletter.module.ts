@@ -3,11 +3,10 @@ import { AuthModule } from '../auth/auth.module.js';
 import { DeadJobsService } from './dead-jobs.service.js';
 import { V1DeadJobsController } from './dead-jobs.v1.controller.js';
 import { LmstfyDeadletterController } from './deadletter.lmstfy.controller.js';
-import { DeadletterService } from './deadletter.service.js';
 
 @Module({
   imports: [AuthModule],
   controllers: [LmstfyDeadletterController, V1DeadJobsController],
-  providers: [DeadletterService, DeadJobsService],
+  providers: [DeadJobsService],
 })
 export class DeadletterModule {}

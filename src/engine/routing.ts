@@ -1,13 +1,28 @@
 import type { Durability } from '../domain/durability.js';
 import { ExtendedPathError } from '../domain/errors.js';
-import type { NewExtendedJob, PublishedJob } from '../domain/job/extended-job.js';
-import type { Ack, LeasedJob, LeftOut, NewJob, PublishOptions, ReserveRequest } from '../domain/job/job.js';
+import type {
+  AckStatus,
+  Completion,
+  ExtendedAck,
+  NewExtendedJob,
+  PublishedJob,
+} from '../domain/job/extended-job.js';
+import type {
+  Ack,
+  AckResult,
+  LeasedJob,
+  LeftOut,
+  NewJob,
+  PublishOptions,
+  ReserveRequest,
+} from '../domain/job/job.js';
 import { DEFAULT_TRIES } from '../domain/limits.js';
 import type { ExtendedPath } from './extended-path.js';
 import { checkExtendedJobs } from './publish/extended-checks.js';
 import { fieldsOf } from './publish/extended-options.js';
 import { nativeIdempotencyRecordOf } from './publish/idempotency-records.js';
 import type { ExtendedPublisher, ExtendedPublishOptions } from './publish/extended-publisher.js';
+import type { LeaseOperationResult } from './settle/lease-operations.js';
 import type { Settled } from './settle/settler.js';
 
 /** What is needed to take a lease back. */
@@ -92,6 +107,44 @@ export interface SimplePublishing {
     jobs: readonly NewJob[],
     options?: PublishOptions,
   ): Promise<string[]>;
+}
+
+/** The acknowledgements of an engine, or of two during a migration. */
+export interface AckPaths {
+  ackMany(namespace: string, acks: readonly Ack[]): Promise<AckResult[]>;
+  readonly native: {
+    complete(namespace: string, completions: readonly Completion[]): Promise<LeaseOperationResult[]>;
+  };
+}
+
+/**
+ * Acknowledges each job on its own. Those without an outcome begin on the simple path.
+ *
+ * @returns the result of each, in order
+ * @throws {QueueError} an error of the store: some may have been acknowledged
+ */
+export async function ackEach(
+  paths: AckPaths,
+  namespace: string,
+  acks: readonly ExtendedAck[],
+): Promise<AckStatus[]> {
+  const withOutcome = acks.filter(({ outcome }) => outcome !== undefined);
+  // Most batches have none.
+  if (withOutcome.length === 0) return paths.ackMany(namespace, acks);
+  const plain = acks.filter(({ outcome }) => outcome === undefined);
+  const [completed, acked] = await Promise.all([
+    paths.native.complete(namespace, withOutcome.map(completionOf)),
+    plain.length > 0 ? paths.ackMany(namespace, plain) : [],
+  ]);
+  const [ofCompleted, ofAcked] = [completed.values(), acked.values()];
+  return acks.map(({ outcome }) => {
+    const status = (outcome === undefined ? ofAcked : ofCompleted).next().value ?? 'not_found';
+    return status === 'done' ? (outcome?.next === undefined ? 'acked' : 'moved') : status;
+  });
+}
+
+function completionOf({ queue, id, lease = 0, outcome }: ExtendedAck): Completion {
+  return { ...(queue === undefined ? {} : { queue }), id, lease, ...outcome };
 }
 
 /** Stores jobs of the native API. See `ExtendedPublisher.publish`. */

@@ -49,8 +49,8 @@ export class EventStream implements EventListener, ConnectionWatcher {
       ...[REQUEST_ID_HEADER, requestId],
     ]);
     response.on('drain', () => this.notifyDrained());
-    server.loadShedder?.release(this.context);
-    server.observer?.answered(this.context, 200);
+    server.loadShedder.release(this.context);
+    server.observer.answered(this.context, 200);
     this.write(`retry: ${String(RETRY_MS)}\n\n`);
   }
 

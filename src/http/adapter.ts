@@ -2,18 +2,13 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ServerConfig } from '../config/config.js';
-import type { Log } from '../domain/log.js';
 import { QueueError } from '../domain/errors.js';
 import { answer, answerNothing } from './answer/answer.js';
 import { hasTooManyHeaders, parseQuery } from './request/head.js';
 import { expectsContinue } from './request/body.js';
 import { answerClientError } from './answer/client-error.js';
-import { Drain } from './request/drain.js';
-import { LmstfyErrors } from './answer/errors.lmstfy.js';
-import { V1Errors } from './answer/errors.v1.js';
-import { nextRequestId, REQUEST_ID_HEADER, type ServerContext } from './request/request-context.js';
+import { nextRequestId, REQUEST_ID_HEADER } from './request/request-context.js';
 import { contextOf } from './request/context-of.js';
-import { RouteTable } from './route-table.js';
 import { WithHeaders } from './answer/with-headers.js';
 import { jsonOfTexts } from './json/json-text.js';
 
@@ -53,8 +48,6 @@ export interface TlsOptions {
 /** Dependencies of an adapter. */
 export interface AdapterParts {
   readonly settings: SocketSettings;
-  readonly log: Log;
-  readonly drain: Drain;
   /** Default: plain HTTP. */
   readonly tls?: TlsOptions | undefined;
 }
@@ -116,7 +109,7 @@ export function adminAdapter(parts: AdapterParts): FastifyAdapter {
 
 function baseAdapter(
   Adapter: new (options: ConstructorParameters<typeof ApiAdapter>[0]) => FastifyAdapter,
-  { settings, log, drain, tls }: AdapterParts,
+  { settings, tls }: AdapterParts,
 ): FastifyAdapter {
   const listener = listenerOptions(settings);
   const adapter = new Adapter({
@@ -139,12 +132,6 @@ function baseAdapter(
       : { https: { ...listener, ...tls, allowHalfOpen: true, handshakeTimeout: listener.headersTimeout } }),
   });
   const instance: FastifyInstance = adapter.getInstance();
-  const routes = new RouteTable();
-  instance.addHook('onRoute', ({ url, method }) => routes.add(url, method));
-  instance.decorate('serverContext', {
-    ...serverContextOf(log, drain, routes),
-    maxUrlBytes: settings.max_url_bytes,
-  });
   onExpectations(instance.server);
   answerHalfClosed(instance.server);
   // `hasTooManyHeaders` counts them. Beyond a limit of its own Node 20 leaves headers out, and Node 24 answers itself.
@@ -164,12 +151,6 @@ export function listenerOptions({ max_header_bytes, header_timeout_ms, request_t
     keepAlive: true,
     keepAliveInitialDelay: TCP_PROBE_AFTER_MS,
   };
-}
-
-function serverContextOf(log: Log, drain: Drain, routes: RouteTable): Omit<ServerContext, 'maxUrlBytes'> {
-  const lmstfy = new LmstfyErrors(log);
-  const v1 = new V1Errors(log, routes);
-  return { drain, errorsOf: (url) => (/^\/(?:v1\/|push\/ack(?:\?|$))/.test(url) ? v1 : lmstfy) };
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { Admission } from '../auth/admission.js';
 import {
   type ApiErrors,
@@ -8,6 +8,7 @@ import {
   type ServerContext,
 } from '../http/request/request-context.js';
 import { hasTooManyHeaders, parseQuery } from '../http/request/head.js';
+import { SERVER_CONTEXT } from '../http/server-context.js';
 import {
   FAST_ROUTES,
   type FastPattern,
@@ -65,11 +66,12 @@ interface FastCall extends FastRoute {
  * handlers, errors, metrics and log are the same as for routed requests. A path in an unusual spelling is left to the
  * router.
  */
+@Injectable()
 export class FastPath {
   private readonly matcher: FastMatcher<FastCall>;
 
   constructor(
-    private readonly server: ServerContext,
+    @Inject(SERVER_CONTEXT) private readonly server: ServerContext,
     { handlers }: FastCalls,
     private readonly admission: Admission,
   ) {

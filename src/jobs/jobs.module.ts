@@ -6,7 +6,7 @@ import { V1ChangesController } from './v1/changes.v1.controller.js';
 import { LeaseDelivery } from './lease-delivery.js';
 import { LmstfyFastCalls } from './lmstfy/fast-calls.lmstfy.js';
 import { V1FastCalls } from './v1/fast-calls.v1.js';
-import { FastCalls } from './fast-path.js';
+import { FastCalls, FastPath } from './fast-path.js';
 import { LmstfyJobsController } from './lmstfy/jobs.lmstfy.controller.js';
 import { V1JobsController } from './v1/jobs.v1.controller.js';
 import { ListsService } from './lists.service.js';
@@ -40,6 +40,8 @@ import { JobsService } from './jobs.service.js';
     V1LeaseOperations,
     V1Publishing,
     FastCalls,
+    FastPath,
   ],
+  exports: [FastPath],
 })
 export class JobsModule {}

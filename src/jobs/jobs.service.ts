@@ -2,10 +2,11 @@ import { Injectable } from '@nestjs/common';
 import type { Caller } from '../domain/caller.js';
 import { checkDependencies, visibleOf } from '../auth/job-rights.js';
 import { jobNotFound, LeaseLostError, UniqueKeyTakenError } from '../domain/errors.js';
-import type { Ack, PublishOptions } from '../domain/job/job.js';
+import type { PublishOptions } from '../domain/job/job.js';
 import { isJobId } from '../domain/ids.js';
 import type {
-  Completion,
+  AckStatus,
+  ExtendedAck,
   JobFailure,
   HeartbeatResult,
   JobDetails,
@@ -23,21 +24,14 @@ import type { PutJob } from '../engine/publish/extended-publisher.js';
 import type { NativeJobs } from '../engine/native-jobs.js';
 import { nativeIdempotencyRecordOf } from '../engine/publish/idempotency-records.js';
 import { dependencyError } from '../engine/publish/dependencies.js';
-import type { LeaseOperationResult, SettleOutcome } from '../engine/settle/lease-operations.js';
-
-/** The result of an ack through the native API. */
-export type AckStatus = 'acked' | 'moved' | Exclude<LeaseOperationResult, 'done'>;
+import { ackEach } from '../engine/routing.js';
+import type { SettleOutcome } from '../engine/settle/lease-operations.js';
 
 /** An ack that was refused. */
 export interface LostAck {
   readonly status: 'lease_lost';
   /** The present state of its job; null = it is gone, undefined = not known. */
   readonly state: JobState | null | undefined;
-}
-
-/** An ack, with an outcome if it has one; without one it is the same as an ack of lmstfy's API. */
-export interface ExtendedAck extends Ack {
-  readonly outcome?: Pick<Completion, 'result' | 'data' | 'next'>;
 }
 
 /** What a heartbeat can set besides extending the lease. */
@@ -153,29 +147,18 @@ export class JobsService {
 
   private async ackAll(caller: Caller, acks: readonly ExtendedAck[]): Promise<AckStatus[]> {
     const queues = this.engines.forPool(caller.pool);
-    const withOutcome = acks.filter(({ outcome }) => outcome !== undefined);
-    // Most batches have none.
-    if (withOutcome.length === 0) return queues.ackMany(caller.namespace, acks);
-    const without = acks.filter(({ outcome }) => outcome === undefined);
-    const [extended, simple] = await Promise.all([
-      this.complete(caller, withOutcome.map(completionOf)),
-      without.length > 0 ? queues.ackMany(caller.namespace, without) : [],
-    ]);
-    const [ofExtended, ofSimple] = [extended.values(), simple.values()];
-    return acks.map(
-      ({ outcome }) => (outcome === undefined ? ofSimple : ofExtended).next().value ?? 'not_found',
-    );
+    if (isForSomeQueues(caller.rights) && acks.some(({ outcome }) => outcome !== undefined)) {
+      const ids = acks.flatMap(({ outcome }) => outcome?.next?.dependsOn ?? []);
+      await checkDependencies(queues.native, caller, ids);
+    }
+    return ackEach(queues, caller.namespace, acks);
   }
 
   /** Acks one job. @throws {QueueError} `job_not_found`, `lease_lost`, `pool_moving` */
-  async ack(caller: Caller, completion: Completion): Promise<AckStatus> {
-    const { result, data, next } = completion;
-    const isPlain = result === undefined && data === undefined && next === undefined;
-    const [status = 'not_found'] = isPlain
-      ? await this.ackAll(caller, [completion])
-      : await this.complete(caller, [completion]);
-    if (status === 'not_found') throw jobNotFound(completion.id);
-    if (status === 'lease_lost') throw await this.leaseLost(caller, completion.id);
+  async ack(caller: Caller, ack: ExtendedAck): Promise<AckStatus> {
+    const [status = 'not_found'] = await this.ackAll(caller, [ack]);
+    if (status === 'not_found') throw jobNotFound(ack.id);
+    if (status === 'lease_lost') throw await this.leaseLost(caller, ack.id);
     if (status === 'dependency_cycle' || status === 'too_many_dependencies') throw dependencyError(status);
     return status;
   }
@@ -267,15 +250,6 @@ export class JobsService {
     return published;
   }
 
-  private async complete(caller: Caller, completions: readonly Completion[]): Promise<AckStatus[]> {
-    if (isForSomeQueues(caller.rights)) {
-      const ids = completions.flatMap(({ next }) => next?.dependsOn ?? []);
-      await checkDependencies(this.jobsOf(caller), caller, ids);
-    }
-    const results = await this.jobsOf(caller).complete(caller.namespace, completions);
-    return results.map((result, i) => statusOf(result, completions[i]));
-  }
-
   private jobsOf({ pool }: Caller): NativeJobs {
     return this.engines.forPool(pool).native;
   }
@@ -290,13 +264,4 @@ async function withoutForeignHolder(jobs: NativeJobs, caller: Caller, error: unk
 
 function keyTakenElsewhere(): UniqueKeyTakenError {
   return new UniqueKeyTakenError('another job holds the unique key');
-}
-
-function completionOf({ queue, id, lease = 0, outcome }: ExtendedAck): Completion {
-  return { ...(queue === undefined ? {} : { queue }), id, lease, ...outcome };
-}
-
-function statusOf(result: LeaseOperationResult, completion: Completion | undefined): AckStatus {
-  if (result !== 'done') return result;
-  return completion?.next === undefined ? 'acked' : 'moved';
 }

@@ -30,7 +30,7 @@ export class LeaseDelivery implements BeforeApplicationShutdown {
   lease(context: RequestContext, request: ReserveRequest, responder: LeaseResponder): void {
     const { caller, server } = context;
     const waits = request.waitMs > 0;
-    if (waits) server.loadShedder?.park(context);
+    if (waits) server.loadShedder.park(context);
     const delivery = new Delivery(context.request.socket);
     context.after(
       this.engines

@@ -1,6 +1,15 @@
-import { Module } from '@nestjs/common';
+import { type DynamicModule, Module } from '@nestjs/common';
 import { ApiDocument } from './api-document.js';
 import { V1OpenApiController } from './openapi.controller.js';
 
-@Module({ controllers: [V1OpenApiController], providers: [ApiDocument] })
-export class OpenApiModule {}
+@Module({})
+export class OpenApiModule {
+  /** @param build makes the document if there is no build of this server */
+  static forRoot(build: () => Promise<object>): DynamicModule {
+    return {
+      module: OpenApiModule,
+      controllers: [V1OpenApiController],
+      providers: [{ provide: ApiDocument, useFactory: () => new ApiDocument(build) }],
+    };
+  }
+}

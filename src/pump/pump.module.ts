@@ -9,6 +9,6 @@ import { RegistryTimers } from './registry-timers.js';
 @Module({
   imports: [ScheduleModule.forRoot()],
   providers: [{ provide: TIMERS, useClass: RegistryTimers }, PumpService],
-  exports: [TIMERS],
+  exports: [TIMERS, PumpService],
 })
 export class PumpModule {}

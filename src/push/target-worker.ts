@@ -4,6 +4,7 @@ import type { LeasedJob } from '../domain/job/job.js';
 import type { Log } from '../domain/log.js';
 import { PUSH_URL, pushUrlOf } from '../domain/push-url.js';
 import type { QueueEngine } from '../engine/engine.js';
+import { ackEach } from '../engine/routing.js';
 import type { PushMetrics, TargetSeries } from '../metrics/push-metrics.js';
 import { FailureCounter, SharedBreaker } from './breaker.js';
 import type { AckLinks } from './ack-links.js';
@@ -438,8 +439,7 @@ export class TargetWorker {
     else if (action === 'fail') await engine.native.fail(namespace, { id, lease, group, message });
     else {
       const result = job.extended && answer?.isWhole ? resultOf(answer.body, typeOf(answer)) : null;
-      if (result === null) await engine.ack(namespace, queue, id, lease);
-      else await engine.native.complete(namespace, [{ id, lease, queue, result }]);
+      await ackEach(engine, namespace, [{ id, lease, queue, ...(result && { outcome: { result } }) }]);
     }
   }
 

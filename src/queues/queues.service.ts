@@ -2,10 +2,8 @@ import { Injectable } from '@nestjs/common';
 import type { Caller } from '../domain/caller.js';
 import type { SettingsChange } from '../domain/queue-settings.js';
 import { checkVerb, matchesPattern } from '../domain/rights.js';
-import type { JobState } from '../domain/job/states.js';
 import { EngineRegistry } from '../engine/migration/engine.registry.js';
 import { QueueAdmin, type QueueView } from '../engine/queue-admin.js';
-import type { Purged } from '../engine/queues/queue-purger.js';
 
 /** Queues on behalf of a caller. Every method throws `pool_moving` while the pool moves. */
 @Injectable()
@@ -21,12 +19,7 @@ export class QueuesService {
     const patterns = caller.rights?.queues ?? null;
     const isVisible = (name: string): boolean =>
       patterns === null || patterns.some((one) => matchesPattern(one, name));
-    return this.of(caller).list(caller.namespace, { after, limit, isVisible });
-  }
-
-  /** A queue, whether it exists or not. */
-  async find(caller: Caller, queue: string): Promise<QueueView> {
-    return this.of(caller).find(caller.namespace, queue);
+    return this.adminOf(caller).list(caller.namespace, { after, limit, isVisible });
   }
 
   /**
@@ -40,39 +33,11 @@ export class QueuesService {
     pushTarget?: string | null,
   ): Promise<QueueView> {
     if (pushTarget !== undefined) checkVerb(caller.rights, 'push');
-    return this.of(caller).change(caller.namespace, queue, change, pushTarget);
+    return this.adminOf(caller).change(caller.namespace, queue, change, pushTarget);
   }
 
-  async pause(caller: Caller, queue: string): Promise<QueueView> {
-    return this.of(caller).pause(caller.namespace, queue);
-  }
-
-  /** @throws {QueueError} `queue_not_found` */
-  async resume(caller: Caller, queue: string): Promise<QueueView> {
-    return this.of(caller).resume(caller.namespace, queue);
-  }
-
-  /** @throws {QueueError} `queue_not_found`, `queue_not_empty` */
-  async forget(caller: Caller, queue: string): Promise<void> {
-    return this.of(caller).forget(caller.namespace, queue);
-  }
-
-  /** See `QueueAdmin.drain`. @throws {QueueError} `queue_not_found` */
-  async drain(caller: Caller, queue: string, waitMs: number, isWanted: () => boolean): Promise<QueueView> {
-    return this.of(caller).drain(caller.namespace, queue, waitMs, isWanted);
-  }
-
-  /** @throws {QueueError} `queue_not_found` */
-  async count(caller: Caller, queue: string, states: readonly JobState[]): Promise<Purged> {
-    return this.of(caller).count(caller.namespace, queue, states);
-  }
-
-  /** @throws {QueueError} `queue_not_found` */
-  async purge(caller: Caller, queue: string, states: readonly JobState[]): ReturnType<QueueAdmin['purge']> {
-    return this.of(caller).purge(caller.namespace, queue, states);
-  }
-
-  private of({ pool }: Caller): QueueAdmin {
+  /** The operations on the queues of a caller's pool. @throws {QueueError} `pool_moving` */
+  adminOf({ pool }: Caller): QueueAdmin {
     return new QueueAdmin(this.engines.forPool(pool), this.engines.extendedOf(pool));
   }
 }

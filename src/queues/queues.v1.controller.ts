@@ -61,7 +61,7 @@ export class V1QueuesController {
     errors: ['queue_not_found', 'pool_moving'],
   })
   async find(@CurrentCaller() caller: Caller, @InPath('queue') queue: string): Promise<object> {
-    return queueAnswer(await this.queues.find(caller, queue));
+    return queueAnswer(await this.queues.adminOf(caller).find(caller.namespace, queue));
   }
 
   @Patch(':queue')
@@ -95,7 +95,7 @@ export class V1QueuesController {
     errors: ['queue_not_found', 'queue_not_empty', 'pool_moving'],
   })
   async forget(@CurrentCaller() caller: Caller, @InPath('queue') queue: string): Promise<void> {
-    await this.queues.forget(caller, queue);
+    await this.queues.adminOf(caller).forget(caller.namespace, queue);
   }
 
   @Post(':queue/pause')
@@ -109,7 +109,7 @@ export class V1QueuesController {
     errors: ['queue_not_found', 'pool_moving'],
   })
   async pause(@CurrentCaller() caller: Caller, @InPath('queue') queue: string): Promise<object> {
-    return queueAnswer(await this.queues.pause(caller, queue));
+    return queueAnswer(await this.queues.adminOf(caller).pause(caller.namespace, queue));
   }
 
   @Post(':queue/resume')
@@ -123,7 +123,7 @@ export class V1QueuesController {
     errors: ['queue_not_found', 'pool_moving'],
   })
   async resume(@CurrentCaller() caller: Caller, @InPath('queue') queue: string): Promise<object> {
-    return queueAnswer(await this.queues.resume(caller, queue));
+    return queueAnswer(await this.queues.adminOf(caller).resume(caller.namespace, queue));
   }
 
   @Post(':queue/drain')
@@ -144,8 +144,10 @@ export class V1QueuesController {
     @BodyFields(LIMIT) { wait_ms }: DrainFields,
   ): Promise<object> {
     const { server, caller, queue } = context;
-    if (wait_ms > 0) server.loadShedder?.park(context);
-    return queueAnswer(await this.queues.drain(caller, queue, wait_ms, () => context.mayWait));
+    if (wait_ms > 0) server.loadShedder.park(context);
+    return queueAnswer(
+      await this.queues.adminOf(caller).drain(caller.namespace, queue, wait_ms, () => context.mayWait),
+    );
   }
 
   @Post(':queue/purge')
@@ -168,8 +170,13 @@ export class V1QueuesController {
     @InPath('queue') queue: string,
     @BodyFields(LIMIT) { states, dry_run }: PurgeFields,
   ): Promise<object> {
-    if (dry_run) return { jobs: await this.queues.count(caller, queue, states), dry_run, complete: true };
-    const { removed, isComplete } = await this.queues.purge(caller, queue, states);
+    if (dry_run)
+      return {
+        jobs: await this.queues.adminOf(caller).count(caller.namespace, queue, states),
+        dry_run,
+        complete: true,
+      };
+    const { removed, isComplete } = await this.queues.adminOf(caller).purge(caller.namespace, queue, states);
     return { jobs: removed, dry_run, complete: isComplete };
   }
 }

@@ -18,8 +18,9 @@ import type {
 import { isPumphouseError, PumphouseError } from '@pumphouse/client';
 import { DURABILITY_RULE, type Durability, isDurability } from '../domain/durability.js';
 import { QueueError } from '../domain/errors.js';
-import type { Completion } from '../domain/job/extended-job.js';
+import type { ExtendedAck } from '../domain/job/extended-job.js';
 import type { QueueEngine } from '../engine/engine.js';
+import { ackEach } from '../engine/routing.js';
 import { failureOf } from './answers.js';
 import { call, repeat } from './calls.js';
 import { EngineLeasedJob } from './leased-job.js';
@@ -116,23 +117,9 @@ export class EngineDriver implements JobDriver {
     return { cancelRequested };
   }
 
-  /** Most jobs have no result: they take the engine's cheapest way. */
   async ack(acks: readonly Ack[]): Promise<readonly AckStatus[]> {
-    const { engine, namespace } = this;
-    const plain = acks.filter((ack) => !hasOutcome(ack));
-    if (plain.length === acks.length) return call(() => engine.ackMany(namespace, acks.map(refOf)));
-    const completions = acks.filter(hasOutcome).map(completionOf);
-    const [plainly, completed] = await call(() =>
-      Promise.all([
-        plain.length === 0 ? [] : engine.ackMany(namespace, plain.map(refOf)),
-        engine.native.complete(namespace, completions),
-      ]),
-    );
-    const [ofPlain, ofOthers] = [plainly.values(), completed.values()];
-    return acks.map((ack) => {
-      const status = (hasOutcome(ack) ? ofOthers : ofPlain).next().value ?? 'not_found';
-      return status === 'done' ? (ack.next ? 'moved' : 'acked') : status;
-    });
+    const extended = acks.map(extendedAckOf);
+    return call(() => ackEach(this.engine, this.namespace, extended));
   }
 
   release({ id, lease }: LeaseRef, { delayMs }: { readonly delayMs?: number | undefined }): Promise<void> {
@@ -182,19 +169,20 @@ async function within<T>(promise: Promise<T>, timeoutMs: number): Promise<T> {
   return Promise.race([promise, late]).finally(() => clearTimeout(timer));
 }
 
-function hasOutcome({ result, next, data }: Ack): boolean {
+function extendedAckOf({ queue, id, lease, ...outcome }: Ack): ExtendedAck {
+  return { queue, id, lease, ...(hasOutcome(outcome) ? { outcome: outcomeOf(outcome) } : {}) };
+}
+
+type Outcome = Pick<Ack, 'result' | 'next' | 'data'>;
+
+function hasOutcome({ result, next, data }: Outcome): boolean {
   return result !== undefined || next !== undefined || data !== undefined;
 }
 
-function refOf({ queue, id, lease }: Ack): { queue: string; id: string; lease: number } {
-  return { queue, id, lease };
-}
-
-function completionOf({ queue, id, lease, result, next, data }: Ack): Completion {
+function outcomeOf({ result, next, data }: Outcome): NonNullable<ExtendedAck['outcome']> {
   const stored = result && encodedData(result);
   const { delayMs, dependsOn } = next ?? {};
   return {
-    ...{ queue, id, lease },
     ...(stored ? { result: { contentType: 'application/json', ...stored } } : {}),
     ...(data ? { data: encodedData(data) } : {}),
     ...(next

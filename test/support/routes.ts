@@ -1,4 +1,4 @@
-import { RouteTable } from '../../src/http/route-table.js';
+import { AllowedMethods } from '../../src/http/allowed-methods.js';
 
 /** A call that an application has. */
 export interface Route {
@@ -10,15 +10,15 @@ export interface Route {
 /** Starts an application and takes down the routes that it gives its router: none can be forgotten. */
 export async function withRoutes<T>(start: () => Promise<T>): Promise<{ started: T; routes: Route[] }> {
   const routes: Route[] = [];
-  const add = Reflect.get(RouteTable.prototype, 'add');
-  RouteTable.prototype.add = function (template, methods) {
+  const add = Reflect.get(AllowedMethods.prototype, 'add');
+  AllowedMethods.prototype.add = function (template, methods) {
     for (const method of [methods].flat()) routes.push({ method, template });
     add.call(this, template, methods);
   };
   try {
     return { started: await start(), routes };
   } finally {
-    RouteTable.prototype.add = add;
+    AllowedMethods.prototype.add = add;
   }
 }
 

@@ -1,3 +1,4 @@
+import type { Ack, AckResult } from './job.js';
 import type { JobState } from './states.js';
 
 /** When a job is tried again after a failure. Delays in milliseconds; `n` counts the failures so far, from 1. */
@@ -183,6 +184,17 @@ export interface Completion extends LeaseRef {
     readonly dependsOn?: readonly string[];
   };
 }
+
+/** An acknowledgement, with an outcome if the job has one; without one it is the same as an ack of lmstfy's API. */
+export interface ExtendedAck extends Ack {
+  readonly outcome?: Pick<Completion, 'result' | 'data' | 'next'>;
+}
+
+/**
+ * The result of an acknowledgement. `moved`: the job is in its next queue. The last two concern the dependencies of the
+ * next step.
+ */
+export type AckStatus = AckResult | 'moved' | 'dependency_cycle' | 'too_many_dependencies';
 
 /** A job that is returned without using a try; to the front of its ready list, or after `delayMs`. */
 export interface Release extends LeaseRef {

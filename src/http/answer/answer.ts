@@ -68,7 +68,7 @@ export function answer(
   if (options?.last === false) response.write(json, 'latin1');
   else end(response, json);
   context.end();
-  context.server.observer?.answered(context, status);
+  context.server.observer.answered(context, status);
 }
 
 /** Sends 204, which has no body. */
@@ -78,7 +78,7 @@ export function answerNothing(context: RequestContext): void {
   response.writeHead(204, [REQUEST_ID_HEADER, requestId]);
   response.end();
   context.end();
-  context.server.observer?.answered(context, 204);
+  context.server.observer.answered(context, 204);
 }
 
 function begin({ server, response }: RequestContext): void {

@@ -15,7 +15,7 @@ import { asciiJson } from './answer.js';
 import type { ApiErrors, RequestContext } from '../request/request-context.js';
 import { BodyTooLargeError } from '../request/body.js';
 import { type Refusal, refuse, RETRY_SOON, withJobIds } from './refuse.js';
-import type { RouteTable } from '../route-table.js';
+import type { AllowedMethods } from '../allowed-methods.js';
 
 const PROBLEM_TYPE = 'application/problem+json';
 /** Errors caused by the client that may disappear soon, so that a retry makes sense. */
@@ -110,7 +110,7 @@ export type HttpCode = keyof typeof HTTP_PROBLEMS;
 export class V1Errors implements ApiErrors {
   constructor(
     private readonly log: Log,
-    private readonly routes: RouteTable,
+    private readonly methods: AllowedMethods,
   ) {}
 
   refuse(error: unknown, context: RequestContext): void {
@@ -126,7 +126,7 @@ export class V1Errors implements ApiErrors {
     const status = statusOf(error);
     if (status === undefined || status >= 500) return undefined;
     if (status !== 404) return problem(status, 'bad_request', 'the request cannot be read');
-    const allowed = this.routes.methodsOf(request.url ?? '');
+    const allowed = this.methods.methodsOf(request.url ?? '');
     if (allowed.length === 0) return problem(404, 'not_found', 'unknown path');
     const detail = `method ${request.method ?? ''} not allowed; allowed: ${allowed.join(', ')}`;
     const refusal = problem(405, 'method_not_allowed', detail);

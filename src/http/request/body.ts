@@ -83,7 +83,7 @@ export function readBody(context: RequestContext, limit: BodyLimit, take: (body:
   const length = headers['transfer-encoding'] === undefined ? Number(headers['content-length']) : undefined;
   if (length !== undefined) {
     if (length > limit.maxBytes) throw new BodyTooLargeError(limit);
-    context.server.loadShedder?.reserveBytes(context, length);
+    context.server.loadShedder.reserveBytes(context, length);
   }
   if (headers.expect !== undefined && expecting.delete(request)) response.writeContinue();
   else if (length !== undefined) {
@@ -140,7 +140,7 @@ function collect(context: RequestContext, limit: BodyLimit, take: (body: Buffer)
     chunks.push(chunk);
     try {
       if (size > limit.maxBytes) throw new BodyTooLargeError(limit);
-      if (isChunked) context.server.loadShedder?.reserveBytes(context, chunk.length);
+      if (isChunked) context.server.loadShedder.reserveBytes(context, chunk.length);
     } catch (error) {
       stop();
       request.pause();

@@ -6,7 +6,7 @@ import { NO_QUERY, type Query } from './head.js';
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Set by the adapter. */
+    /** Set by `serverContextOf`. */
     serverContext: ServerContext;
   }
   interface FastifyRequest {

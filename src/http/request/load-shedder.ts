@@ -13,6 +13,14 @@ export interface LoadLimits {
   readonly maxWaitersPerToken: number;
 }
 
+/** No limit. */
+export const UNLIMITED: LoadLimits = {
+  maxInFlight: Infinity,
+  maxBodyBytes: Infinity,
+  maxWaiters: Infinity,
+  maxWaitersPerToken: Infinity,
+};
+
 /** How a request is counted; `first` is in flight too, but has priority. */
 export type Load = 'none' | 'in_flight' | 'first' | 'waiting';
 

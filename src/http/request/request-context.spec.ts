@@ -1,13 +1,22 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Drain } from './drain.js';
-import { type ApiErrors, RequestContext } from './request-context.js';
+import { LoadShedder, UNLIMITED } from './load-shedder.js';
+import { type ApiErrors, RequestContext, SILENT } from './request-context.js';
+import { FloodMetrics } from '../../metrics/flood-metrics.js';
+import { Metrics } from '../../metrics/metrics.js';
 import { NO_QUERY } from './head.js';
 
 /** A request context that records how it ends. */
 function contextAt(refuse: ApiErrors['refuse']): { context: RequestContext; ends: string[] } {
   const ends: string[] = [];
   const errors: ApiErrors = { refuse };
-  const server = { drain: new Drain(), maxUrlBytes: 100, errorsOf: () => errors };
+  const server = {
+    drain: new Drain(),
+    maxUrlBytes: 100,
+    errorsOf: () => errors,
+    observer: SILENT,
+    loadShedder: new LoadShedder(UNLIMITED, new FloodMetrics(new Metrics())),
+  };
   const response = { destroy: () => ends.push('destroyed') } as unknown as ServerResponse;
   const names = { route: '/r', namespace: 'ns', queue: 'q', jobId: '', query: NO_QUERY };
   const context = new RequestContext(server, {} as unknown as IncomingMessage, response, 'id', {

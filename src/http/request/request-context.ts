@@ -30,9 +30,9 @@ export interface ServerContext {
   readonly maxUrlBytes: number;
   /** The error responder for a URL. */
   errorsOf(url: string): ApiErrors;
-  observer?: RequestObserver;
-  /** Limits the work in progress; without it there is no limit. */
-  loadShedder?: LoadShedder;
+  readonly observer: RequestObserver;
+  /** Limits the work in progress. */
+  readonly loadShedder: LoadShedder;
 }
 
 /** Target of a request. Names that its route does not have are empty. */
@@ -111,7 +111,7 @@ export class RequestContext implements ConnectionWatcher {
    * @throws {QueueError} `overloaded`
    */
   acquire(goesFirst: boolean): void {
-    this.server.loadShedder?.acquire(this, goesFirst);
+    this.server.loadShedder.acquire(this, goesFirst);
     this.isWatching = true;
     watchConnection(this.request.socket, this);
   }
@@ -126,7 +126,7 @@ export class RequestContext implements ConnectionWatcher {
   end(): void {
     if (this.isOver) return;
     this.isOver = true;
-    this.server.loadShedder?.release(this);
+    this.server.loadShedder.release(this);
     if (this.isWatching) unwatchConnection(this.request.socket, this);
     if (this.releases !== undefined) for (const release of this.releases) release();
   }
@@ -138,7 +138,7 @@ export class RequestContext implements ConnectionWatcher {
   /** Answers with an error. If that fails too, closes the connection, so that the client does not wait. */
   fail(error: unknown): void {
     try {
-      if (error instanceof QueueError) this.server.observer?.refused(error.code);
+      if (error instanceof QueueError) this.server.observer.refused(error.code);
       this.errors.refuse(error, this);
     } catch {
       this.end();
@@ -183,6 +183,12 @@ export function nextRequestId(): string {
 export function nextFastRequestId(): string {
   return fastMinter.mint(Date.now());
 }
+
+/** Counts nothing. */
+export const SILENT: RequestObserver = {
+  answered: () => undefined,
+  refused: () => undefined,
+};
 
 /** Counts every answer of a server, and writes it to the access log while that is enabled. */
 export function requestObserver(

@@ -7,7 +7,8 @@ import { Problems, readObject } from '../../http/fields/read.js';
 import { jsonOf, parseJson } from '../../http/request/json-body.js';
 import { AckManyFields, AckManyItem } from '../dto/settle.v1.js';
 import { outcomeOf } from './outcomes.v1.js';
-import type { AckStatus, ExtendedAck, LostAck } from '../jobs.service.js';
+import type { AckStatus, ExtendedAck } from '../../domain/job/extended-job.js';
+import type { LostAck } from '../jobs.service.js';
 
 /** An acknowledgement of a batch: each names the queue of its job. */
 export type BatchAck = ExtendedAck & { readonly queue: string };
@@ -102,13 +103,11 @@ function extendedAckOf(item: unknown, at: string, maxBytes: number, problems: Pr
   if (own.isEmpty()) {
     const { queue, id, lease, force = false } = fields;
     const outcome = outcomeOf(fields, `${at}.`, maxBytes, own);
-    const { result, data, next } = outcome;
-    const hasOutcome = result !== undefined || data !== undefined || next !== undefined;
     if (lease !== undefined && force) own.add(`${at}.force`, FORCE_RULE);
-    if (lease === undefined && hasOutcome) own.add(`${at}.lease`, OUTCOME_RULE);
+    if (lease === undefined && outcome !== undefined) own.add(`${at}.lease`, OUTCOME_RULE);
     else if (lease === undefined && !force) own.add(`${at}.lease`, NO_LEASE_RULE);
     if (own.isEmpty()) {
-      return { queue, id, ...(lease === undefined ? {} : { lease }), ...(hasOutcome ? { outcome } : {}) };
+      return { queue, id, ...(lease === undefined ? {} : { lease }), ...(outcome && { outcome }) };
     }
   }
   problems.addAll(own);

@@ -14,7 +14,7 @@ import { readJson } from '../../http/request/json-body.js';
 import type { RequestContext } from '../../http/request/request-context.js';
 import { AckFields, FailFields, HeartbeatFields, ReleaseFields, RetryFields } from '../dto/settle.v1.js';
 import { JobsService } from '../jobs.service.js';
-import { completionOf, failureOf, heartbeatOf } from './outcomes.v1.js';
+import { ackOf, failureOf, heartbeatOf } from './outcomes.v1.js';
 
 /**
  * Lease operations on one job, for the router and the fast path. Each method takes an admitted request context and makes
@@ -30,14 +30,14 @@ export class V1LeaseOperations {
   ack(context: RequestContext): void {
     this.operate(context, AckFields, async (fields) => {
       const { caller, jobId: id } = context;
-      const completion = completionOf(id, fields, this.config.limits.max_body_bytes);
-      const { next } = completion;
+      const ack = ackOf(id, fields, this.config.limits.max_body_bytes);
+      const next = ack.outcome?.next;
       if (next !== undefined) {
         checkVerb(caller.rights, 'publish');
         checkQueue(caller.rights, next.queue);
       }
       await this.jobs.checkJob(caller, id);
-      return `"status":"${await this.jobs.ack(caller, completion)}"`;
+      return `"status":"${await this.jobs.ack(caller, ack)}"`;
     });
   }
 

@@ -1,4 +1,4 @@
-import type { Completion, JobFailure } from '../../domain/job/extended-job.js';
+import type { Completion, ExtendedAck, JobFailure } from '../../domain/job/extended-job.js';
 import { given } from '../../http/fields/given.js';
 import { Problems } from '../../http/fields/read.js';
 import type {
@@ -16,20 +16,20 @@ const JSON_TYPE = 'application/json';
 const USUAL_GROUP = 'failed';
 
 /**
- * Builds the completion of a job from fields that were validated one by one.
+ * Builds the ack of a job from fields that were validated one by one.
  *
  * @param maxBytes the longest result, as stored
  * @throws {InputError} fields that exclude each other
  */
-export function completionOf(id: string, fields: AckFields, maxBytes: number): Completion {
+export function ackOf(id: string, fields: AckFields, maxBytes: number): ExtendedAck {
   const problems = new Problems();
   const outcome = outcomeOf(fields, '', maxBytes, problems);
   problems.settle();
-  return { id, lease: fields.lease, ...outcome };
+  return { id, lease: fields.lease, ...(outcome && { outcome }) };
 }
 
 /**
- * Reads the outcome of a job: its result or its next queue, and new data.
+ * Reads the outcome of a job: its result or its next queue, and new data; undefined if it has none of them.
  *
  * @param at the path of the ack with a dot behind it, or an empty string
  * @param problems receives contradictions between the fields
@@ -39,13 +39,14 @@ export function outcomeOf(
   at: string,
   maxBytes: number,
   problems: Problems,
-): Pick<Completion, 'result' | 'data' | 'next'> {
+): ExtendedAck['outcome'] {
   const { next } = fields;
   const data = dataOf(fields, at, maxBytes, problems);
   const result = resultOf(fields, at, maxBytes, problems);
   if (result !== undefined && next !== undefined) {
     problems.add(`${at}next`, 'must not be set together with a result: a job that moves on is not done');
   }
+  if (data === undefined && result === undefined && next === undefined) return undefined;
   const { body, contentType = JSON_TYPE } = result ?? {};
   return {
     ...(body === undefined ? {} : { result: { body, contentType } }),

@@ -95,7 +95,7 @@ export class V1Publishing {
     options: PublishOptions | undefined,
   ): void {
     const { caller, server, request } = context;
-    server.loadShedder?.park(context);
+    server.loadShedder.park(context);
     const delivery = new Delivery(request.socket);
     const kept = { ...job, retentionMs: Math.max(job.retentionMs ?? 0, waitMs + KEPT_LONGER_MS) };
     const publish = async (): Promise<void> => {

@@ -4,7 +4,7 @@ interface Route {
 }
 
 /** The methods of each path: a router that found no route for a method does not know them. */
-export class RouteTable {
+export class AllowedMethods {
   private readonly routes = new Map<string, Route>();
 
   /** @param template such as `/v1/:namespace/acks` */

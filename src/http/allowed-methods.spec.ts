@@ -1,7 +1,7 @@
-import { RouteTable } from './route-table.js';
+import { AllowedMethods } from './allowed-methods.js';
 
-describe('a table of routes', () => {
-  const table = new RouteTable();
+describe('the allowed methods', () => {
+  const table = new AllowedMethods();
   table.add('/v1/:namespace/acks', 'POST');
   table.add('/v1/:namespace/acks', ['PUT', 'GET']);
   table.add('/v1/:namespace/:name', 'DELETE');

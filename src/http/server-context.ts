@@ -1,0 +1,42 @@
+import type { FastifyInstance } from 'fastify';
+import type { ServerConfig } from '../config/config.js';
+import { AllowedMethods } from './allowed-methods.js';
+import { LmstfyErrors } from './answer/errors.lmstfy.js';
+import { V1Errors } from './answer/errors.v1.js';
+import type { Drain } from './request/drain.js';
+import type { LoadShedder } from './request/load-shedder.js';
+import type { RequestObserver, ServerContext } from './request/request-context.js';
+import type { Log } from '../domain/log.js';
+
+/** Injection token of the `ServerContext` of an application. */
+export const SERVER_CONTEXT = Symbol('ServerContext');
+
+/** Dependencies of a server context. */
+export interface ServerContextParts {
+  readonly settings: Pick<ServerConfig, 'max_url_bytes'>;
+  readonly log: Log;
+  readonly drain: Drain;
+  readonly observer: RequestObserver;
+  readonly loadShedder: LoadShedder;
+}
+
+/** URLs of the native API. */
+const NATIVE = /^\/(?:v1\/|push\/ack(?:\?|$))/;
+
+/** Creates the context of a Fastify instance, and decorates the instance with it. Call it before routes are added. */
+export function serverContextOf(instance: FastifyInstance, parts: ServerContextParts): ServerContext {
+  const { settings, log, drain, observer, loadShedder } = parts;
+  const methods = new AllowedMethods();
+  instance.addHook('onRoute', ({ url, method }) => methods.add(url, method));
+  const lmstfy = new LmstfyErrors(log);
+  const v1 = new V1Errors(log, methods);
+  const context: ServerContext = {
+    drain,
+    maxUrlBytes: settings.max_url_bytes,
+    errorsOf: (url) => (NATIVE.test(url) ? v1 : lmstfy),
+    observer,
+    loadShedder,
+  };
+  instance.decorate('serverContext', context);
+  return context;
+}
