@@ -1,0 +1,35 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ROOT } from '../setup/run.mjs';
+
+const words = (count) => Array.from({ length: count }, (_, i) => `word${i}`).join(' ');
+
+/** The messages of `textlint` for a page. */
+function messagesFor(text) {
+  const dir = mkdtempSync(join(tmpdir(), 'pumphouse-prose-'));
+  try {
+    const page = join(dir, 'page.md');
+    writeFileSync(page, text);
+    const args = ['--rulesdir', join(ROOT, 'scripts', 'textlint'), '-f', 'unix', page];
+    execFileSync(join(ROOT, 'node_modules', '.bin', 'textlint'), args, { cwd: ROOT });
+    return '';
+  } catch (error) {
+    return String(error.stdout);
+  } finally {
+    rmSync(dir, { recursive: true, force: true });
+  }
+}
+
+describe('the check of sentences', () => {
+  it('counts words, and code as one', () => {
+    expect(messagesFor(`# Title\n\n${words(35)} \`a b c d\`.\n`)).toBe('');
+    expect(messagesFor(`# Title\n\n${words(37)}.\n`)).toContain('a sentence of 37 words, at most 36');
+  });
+
+  it('ends a sentence after a number, and leaves tables out', () => {
+    expect(messagesFor(`# Title\n\n${words(30)} 404. ${words(30).replace('w', 'W')}.\n`)).toBe('');
+    expect(messagesFor(`# Title\n\n| a |\n| --- |\n| ${words(50)} |\n`)).toBe('');
+  });
+});
