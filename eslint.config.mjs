@@ -61,6 +61,11 @@ export default tseslint.config(
     rules: { 'no-restricted-syntax': 'off' },
   },
   {
+    // Specs take providers out of the modules that they test.
+    files: ['src/**/*.spec.ts'],
+    rules: { 'no-restricted-syntax': ['error', ENVIRONMENT] },
+  },
+  {
     files: ['test/**', '**/*.spec.ts', 'packages/*/test/**'],
     rules: { '@typescript-eslint/no-non-null-assertion': 'off' },
   },

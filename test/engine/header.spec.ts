@@ -73,7 +73,9 @@ describe('the codec of job headers', () => {
     await fc.assert(
       fc.asyncProperty(headers, async (job) => {
         const { freeRetries, wasFree, ...fields } = job;
-        const args = FIELDS.map((field) => ({ ...fields, free_retries: freeRetries, was_free: wasFree ? 1 : 0 })[field] ?? 0);
+        const args = FIELDS.map(
+          (field) => ({ ...fields, free_retries: freeRetries, was_free: wasFree ? 1 : 0 })[field] ?? 0,
+        );
         const [header, size] = (await client.callBuffer('EVAL', text, 0, ...args)) as [Buffer, number];
         expect(size).toBe(HEADER_BYTES);
         expect(header).toHaveLength(HEADER_BYTES);

@@ -68,7 +68,7 @@ export const HOLDER_DATA = [
   {
     name: 'lease lost: a single ack is told the state of the job',
     file: 'src/jobs/jobs.service.ts',
-    from: "if (status === 'lease_lost') throw await this.leaseLost(caller, completion.id);",
+    from: "if (status === 'lease_lost') throw await this.leaseLost(caller, ack.id);",
     to: "if (status === 'lease_lost') throw new LeaseLostError();",
     spec: LEASES,
     test: 'is told where the job is that it has lost: ack',

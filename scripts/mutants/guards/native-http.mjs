@@ -144,7 +144,7 @@ export const NATIVE_HTTP = [
   {
     name: 'native publish: who waits counts as a waiter before anything is stored',
     file: 'src/jobs/v1/publishing.v1.ts',
-    from: 'server.loadShedder?.park(context);',
+    from: 'server.loadShedder.park(context);',
     to: 'void context;',
     spec: WAITS,
     test: 'counts as one that waits',

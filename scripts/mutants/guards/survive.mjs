@@ -18,7 +18,7 @@ export const SURVIVE = [
   {
     name: 'bounds: bytes of bodies',
     file: 'src/http/request/body.ts',
-    from: 'context.server.loadShedder?.reserveBytes(context, length);',
+    from: 'context.server.loadShedder.reserveBytes(context, length);',
     to: '',
     spec: BODIES,
     test: 'is refused before it is read',
@@ -26,7 +26,7 @@ export const SURVIVE = [
   {
     name: 'bounds: bytes of bodies that come in chunks',
     file: 'src/http/request/body.ts',
-    from: 'if (isChunked) context.server.loadShedder?.reserveBytes(context, chunk.length);',
+    from: 'if (isChunked) context.server.loadShedder.reserveBytes(context, chunk.length);',
     to: '',
     spec: BODIES,
     test: 'counts what comes in chunks',
