@@ -19,5 +19,5 @@ export { Worker, type WorkerOptions } from './worker/worker.js';
 export type { Handler, HandlerContext, Job, Middleware } from './worker/handlers.js';
 export type { AbortCode } from './worker/held-job.js';
 export type { Logger } from './worker/logger.js';
-export { Fail, Next, Release, Retry, type FailureOptions } from './worker/outcomes.js';
+export { Bytes, Fail, Next, Release, Retry, type FailureOptions } from './worker/outcomes.js';
 export { verify, WebhookError, type VerifyOptions, type WebhookHeaders } from './webhook.js';

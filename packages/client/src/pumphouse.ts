@@ -43,7 +43,8 @@ export class Pumphouse extends Producer {
   /** For a worker of your own. */
   readonly driver: HttpDriver;
   private readonly api: ApiClient;
-  private readonly url: URL;
+  /** It may have a password. */
+  readonly #url: URL;
 
   /** @throws {TypeError} an option is missing, or is no URL, namespace or token */
   constructor(options: PumphouseOptions) {
@@ -62,7 +63,7 @@ export class Pumphouse extends Producer {
     super(driver);
     this.driver = driver;
     this.api = api;
-    this.url = url;
+    this.#url = url;
     const calls = new Calls(api);
     this.jobs = new Jobs(calls);
     this.queues = new Queues(calls);
@@ -75,7 +76,7 @@ export class Pumphouse extends Producer {
 
   /** What happens in the namespace, from now on or behind the event at `after`. */
   events(options: EventOptions = {}): AsyncGenerator<PlacedEvent, void, void> {
-    return eventsOf(this.api, this.url, options);
+    return eventsOf(this.api, this.#url, options);
   }
 
   /** A worker of this namespace; `run` starts it. */

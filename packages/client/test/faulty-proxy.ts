@@ -18,12 +18,14 @@ export interface SeenRequest {
 
 /**
  * What becomes of a request. `pass`: it is forwarded; `drop`: the connection is closed before it is; `lose`: it is
- * forwarded, and its answer is lost; `hang`: it is not answered; or an answer in its place.
+ * forwarded, and its answer is lost; `keep`: it is forwarded, and its answer kept back; `hang`: it is not answered; or an
+ * answer in its place.
  */
 export type Fault =
   | 'pass'
   | 'drop'
   | 'lose'
+  | 'keep'
   | 'hang'
   | {
       readonly status: number;
@@ -36,6 +38,8 @@ export type Fault =
 /** Stands between a client and a real server, and does to its requests what bad networks and busy servers do. */
 export class FaultyProxy {
   readonly seen: SeenRequest[] = [];
+  /** By the end of the path: requests that are not answered yet, and the most that there were at once. */
+  readonly open = new Map<string, { now: number; most: number }>();
   /** Streams of events that are open. */
   openStreams = 0;
   /** Decides about each request. */
@@ -86,6 +90,7 @@ export class FaultyProxy {
 
   private take(request: IncomingMessage, response: ServerResponse): void {
     const chunks: Buffer[] = [];
+    this.count(request, response);
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('error', () => undefined);
     request.on('end', () => {
@@ -97,11 +102,19 @@ export class FaultyProxy {
     });
   }
 
+  private count({ url = '' }: IncomingMessage, response: ServerResponse): void {
+    const end = /[^/]*$/.exec(url.split('?')[0] ?? '')?.[0] ?? '';
+    const open = this.open.get(end) ?? { now: 0, most: 0 };
+    this.open.set(end, open);
+    open.most = Math.max(open.most, ++open.now);
+    response.on('close', () => open.now--);
+  }
+
   private play(fault: Fault, seen: SeenRequest, response: ServerResponse): void {
     if (fault === 'hang') return;
     if (fault === 'drop') response.destroy();
-    else if (fault === 'pass' || fault === 'lose') this.forward(seen, response, fault === 'lose');
-    else if ('afterMs' in fault) setTimeout(() => this.forward(seen, response, false), fault.afterMs);
+    else if (fault === 'pass' || fault === 'lose' || fault === 'keep') this.forward(seen, response, fault);
+    else if ('afterMs' in fault) setTimeout(() => this.forward(seen, response, 'pass'), fault.afterMs);
     else {
       const { status, headers, body, text } = fault;
       response.writeHead(status, { 'content-type': 'application/problem+json', ...headers });
@@ -112,7 +125,7 @@ export class FaultyProxy {
   private forward(
     { method, path, headers, body }: SeenRequest,
     response: ServerResponse,
-    loses: boolean,
+    fate: 'pass' | 'lose' | 'keep',
   ): void {
     const forwarded = httpRequest(
       { host: '127.0.0.1', port: this.targetPort, method, path, headers, agent: false },
@@ -127,7 +140,8 @@ export class FaultyProxy {
         }
         answer.on('data', (chunk: Buffer) => chunks.push(chunk));
         answer.on('end', () => {
-          if (loses) {
+          if (fate === 'keep') return;
+          if (fate === 'lose') {
             response.destroy();
             return;
           }

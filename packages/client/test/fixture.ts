@@ -27,6 +27,7 @@ export function useServer(env: Record<string, string> = {}): void {
     proxy.rule = () => 'pass';
     proxy.change = (text) => text;
     proxy.seen.length = 0;
+    proxy.open.clear();
   });
   afterEach(async () => {
     proxy.rule = () => 'pass';

@@ -470,6 +470,30 @@ describe('events', () => {
     wrong.close();
   });
 
+  it('connect again when a server accepts the connection and answers nothing', async () => {
+    const queue = fresh();
+    const hasty = clientOf({ url: proxy.url, retry: { attemptMs: 300 } });
+    let requests = 0;
+    proxy.rule = ({ path }) => (path.includes('/events') && ++requests < 3 ? 'hang' : 'pass');
+    const begunMs = performance.now();
+    const stream = hasty.events({ queues: [queue], onOpen: () => void client.publish({ queue }) });
+    expect((await stream.next()).value).toMatchObject({ event: 'published' });
+    expect(requests).toBe(3);
+    expect(performance.now() - begunMs).toBeGreaterThan(550);
+    await stream.return();
+    hasty.close();
+  });
+
+  it('wait for as long as the server asks in Retry-After', async () => {
+    const queue = fresh();
+    proxy.next('/events', { status: 503, headers: { 'retry-after': '1' } });
+    const stream = faulty.events({ queues: [queue], onOpen: () => void client.publish({ queue }) });
+    expect((await stream.next()).value).toMatchObject({ event: 'published' });
+    const [first, second] = proxy.of('/events');
+    expect(second!.atMs - first!.atMs).toBeGreaterThan(950);
+    await stream.return();
+  });
+
   it('close their connection when the reader leaves its loop', async () => {
     const queue = fresh();
     const stream = faulty.events({ queues: [queue], onOpen: () => void client.publish({ queue }) });

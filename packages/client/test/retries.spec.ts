@@ -1,4 +1,4 @@
-import { client, faulty, fresh, proxy, useServer } from './fixture.js';
+import { client, faulty, fresh, proxy, useServer, clientOf } from './fixture.js';
 
 useServer();
 
@@ -61,5 +61,38 @@ describe('Retry-After', () => {
       attempts: 1,
       retryable: false,
     });
+  });
+});
+
+describe('a publish that is not answered in time', () => {
+  it('is sent again, and stores no second job although the first attempt stored one', async () => {
+    const queue = fresh();
+    const hasty = clientOf({ url: proxy.url, retry: { attemptMs: 300 } });
+    proxy.next('/jobs', 'keep', 'keep');
+    const { id } = await hasty.publish({ queue, data: 1 });
+    const keys = proxy.of('/jobs').map(({ headers }) => headers['idempotency-key']);
+    expect([keys.length, new Set(keys).size]).toEqual([3, 1]);
+    expect((await client.queues.get(queue)).length).toBe(1);
+    expect((await client.jobs.get(id)).data).toBe(1);
+    hasty.close();
+  });
+});
+
+describe('the pause before a next attempt', () => {
+  it('is drawn from all of 0 to its bound: many clients do not come back at once', async () => {
+    const queue = fresh();
+    const attempts = new Map<string, number[]>();
+    proxy.rule = ({ headers, atMs }) => {
+      const key = String(headers['idempotency-key']);
+      const times = attempts.get(key) ?? [];
+      attempts.set(key, [...times, atMs]);
+      return times.length === 0 ? { status: 503 } : 'pass';
+    };
+    await Promise.all(Array.from({ length: 60 }, () => faulty.publish({ queue })));
+    const pauses = [...attempts.values()].map(([first = 0, second = 0]) => second - first);
+    expect(pauses).toHaveLength(60);
+    expect(Math.min(...pauses)).toBeLessThan(50);
+    expect(Math.max(...pauses) - Math.min(...pauses)).toBeGreaterThan(50);
+    expect(pauses.filter((ms) => ms > 60).length).toBeGreaterThan(5);
   });
 });

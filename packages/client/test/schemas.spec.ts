@@ -2,7 +2,7 @@ import { type } from 'arktype';
 import * as v from 'valibot';
 import { z } from 'zod';
 import { waitFor } from '../../../test/support/redis.js';
-import { defineJob, type JobDefinition } from '../src/node.js';
+import { Bytes, defineJob, type JobDefinition } from '../src/node.js';
 import { client, fresh, useServer, workerOf } from './fixture.js';
 
 useServer();
@@ -144,5 +144,52 @@ describe.each([
         message: expect.stringMatching(/^invalid_output: bytes: .+/) as string,
       },
     });
+  });
+});
+
+describe('a definition with bytes', () => {
+  const isBytes = (value: unknown): boolean => value instanceof Uint8Array;
+  const imageJob = (queue: string) =>
+    defineJob({
+      ...{ queue, type: 'image', contentType: 'image/png', retentionMs: 60_000 },
+      input: z.custom<Uint8Array>(isBytes),
+      output: z.custom<Uint8Array>(isBytes),
+    });
+
+  it('publishes them with its content type; the handler gets them and names the type of its result', async () => {
+    const queue = fresh('bytes');
+    const job = imageJob(queue);
+    const { worker } = workerOf(queue);
+    const seen: unknown[] = [];
+    worker.handle(job, ({ data, contentType }) => {
+      isTrue(true satisfies Equal<typeof data, Uint8Array>);
+      seen.push([[...data], contentType]);
+      return new Bytes(
+        Uint8Array.from(data, (byte) => 255 - byte),
+        'image/webp',
+      );
+    });
+    void worker.run();
+    const ended = await client.publishAndWait(job, Uint8Array.of(0, 7, 255), { waitMs: 10_000 });
+    isTrue(true satisfies Equal<typeof ended.result, Uint8Array | undefined>);
+    expect([...ended.result!]).toEqual([255, 248, 0]);
+    expect(seen).toEqual([[[0, 7, 255], 'image/png']]);
+    expect((await client.jobs.get(ended.id)).result).toMatchObject({ contentType: 'image/webp' });
+    const { id } = await client.publish(job, Uint8Array.of(1), {
+      contentType: 'image/gif',
+      delayMs: 60_000,
+    });
+    expect(await client.jobs.get(id)).toMatchObject({ contentType: 'image/gif' });
+  });
+
+  it('refuses what are none: of a producer, and as the result', async () => {
+    const queue = fresh('bytes');
+    const job = imageJob(queue);
+    await expect(client.publish(job, 'text' as never)).rejects.toMatchObject({ code: 'invalid_input' });
+    const { worker } = workerOf(queue);
+    worker.handle(job, () => new Bytes('text' as never, 'image/png'));
+    void worker.run();
+    const { failure } = await client.publishAndWait(job, Uint8Array.of(1), { waitMs: 10_000, tries: 1 });
+    expect(failure).toMatchObject({ group: 'invalid_output' });
   });
 });

@@ -47,6 +47,26 @@ describe('leasing', () => {
     await waitFor(async () => (await counts(queue))['leased'] === 0);
   });
 
+  it('never has more than one lease request open, idle or busy', async () => {
+    const queue = fresh();
+    const { worker } = workerOf(queue, { through: faulty, concurrency: 8, prefetch: 8, waitMs: 100 });
+    let done = 0;
+    worker.handle(plain(queue), async () => {
+      await sleep(1);
+      done++;
+    });
+    void worker.run();
+    await sleep(250);
+    for (let i = 0; i < 20; i++) {
+      await client.publishMany(Array.from({ length: 20 }, () => ({ queue })));
+      await sleep(10);
+    }
+    await waitFor(() => done === 400, 10_000);
+    await worker.stop();
+    expect(proxy.of('/leases').length).toBeGreaterThan(10);
+    expect(proxy.open.get('leases')).toEqual({ now: 0, most: 1 });
+  });
+
   it('sends no lease request while nothing is free', async () => {
     const queue = fresh();
     const end = deferred();

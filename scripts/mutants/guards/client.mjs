@@ -3,6 +3,9 @@ const PROCESSES = 'packages/client/test/processes.spec.ts';
 const RETRIES = 'packages/client/test/retries.spec.ts';
 const PRODUCERS = 'packages/client/test/producers.spec.ts';
 const PRODUCER = 'packages/client/test/producer.spec.ts';
+const SECRETS = 'packages/client/test/secrets.spec.ts';
+const SCHEMAS = 'packages/client/test/schemas.spec.ts';
+const EVENTS = 'packages/client/src/producer/events.ts';
 const KEEPER = 'packages/client/src/worker/lease-keeper.ts';
 const RUNTIME = 'packages/client/src/worker/worker.ts';
 const CALLS = 'packages/client/src/transport/api-client.ts';
@@ -53,6 +56,62 @@ export const CLIENT = [
     to: 'return await run();',
     spec: 'test/worker/contract.spec.ts',
     test: 'ends every call with the reason of its signal',
+  },
+  {
+    name: 'client: one lease request is open at a time',
+    file: RUNTIME,
+    from: 'await this.leaseLoop();',
+    to: 'await Promise.all([this.leaseLoop(), this.leaseLoop()]);',
+    spec: WORKER,
+    test: 'never has more than one lease request open',
+  },
+  {
+    name: 'client: a client that is printed shows no token',
+    file: CALLS,
+    from: "this.#headers = { 'x-token': token };",
+    to: "this.#headers = { 'x-token': token };\n    Object.assign(this, { options });",
+    spec: SECRETS,
+    test: 'of a client shows no token',
+  },
+  {
+    name: 'client: the pause before a next attempt has full jitter',
+    file: CALLS,
+    from: 'Math.random() * spreadMs',
+    to: 'spreadMs',
+    spec: RETRIES,
+    test: 'is drawn from all of 0 to its bound',
+  },
+  {
+    name: 'client: a stream of events that is not answered is given up',
+    file: EVENTS,
+    from: 'const timer = setTimeout(giveUp, timeoutMs);',
+    to: 'const timer = setTimeout(giveUp, 300_000);',
+    spec: PRODUCER,
+    test: 'connect again when a server accepts',
+  },
+  {
+    name: 'client: a stream of events waits for what Retry-After asks',
+    file: EVENTS,
+    from: 'sleep(askedMs + ',
+    to: 'sleep(',
+    spec: PRODUCER,
+    test: 'wait for as long as the server asks',
+  },
+  {
+    name: 'client: bytes keep the type that the handler names',
+    file: 'packages/client/src/worker/outcomes.ts',
+    from: 'return { bytes: value.data, contentType: value.contentType };',
+    to: 'return { bytes: value.data };',
+    spec: SCHEMAS,
+    test: 'the handler gets them and names the type',
+  },
+  {
+    name: 'client: a schema checks the bytes, not what carries them',
+    file: RUNTIME,
+    from: 'returned instanceof Bytes ? returned.data : returned',
+    to: 'returned',
+    spec: SCHEMAS,
+    test: 'the handler gets them and names the type',
   },
   {
     name: 'client: a lost lease aborts its handler',

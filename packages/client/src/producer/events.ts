@@ -1,6 +1,6 @@
 import { isPumphouseError, PumphouseError } from '../errors.js';
-import { type ApiClient, errorOf, parseAnswer, queryOf } from '../transport/api-client.js';
-import { reasonOf, sleep } from '../transport/transport.js';
+import { type ApiClient, errorOf, parseAnswer, queryOf, retryAfterMs } from '../transport/api-client.js';
+import { reasonOf, sleep, type WireResponse } from '../transport/transport.js';
 import { fromWire } from '../wire.js';
 import type { JobEvent } from './answers.js';
 
@@ -25,6 +25,8 @@ export type PlacedEvent = JobEvent & { readonly place: string | null };
 const SILENCE_MS = 45_000;
 const FIRST_PAUSE_MS = 100;
 const MAX_PAUSE_MS = 5_000;
+/** A server that asks for a longer pause is asked again after this one. */
+const MAX_ASKED_MS = 300_000;
 
 /**
  * The events of a namespace. It connects again, and goes on where it was, until its `signal` aborts or its loop ends.
@@ -46,19 +48,24 @@ export async function* eventsOf(
     const stop = (): void => connection.abort(signal && reasonOf(signal));
     signal?.addEventListener('abort', stop, { once: true });
     if (signal?.aborted) stop();
+    let askedMs = 0;
     try {
       const headers = {
         ...api.authorization,
         accept: 'text/event-stream',
         ...(place === undefined ? {} : { 'last-event-id': place }),
       };
-      const response = await fetch(address, { headers, signal: connection.signal, redirect: 'error' });
-      if (!response.ok || response.body === null) {
-        const text = await response.text();
-        throw errorOf({ status: response.status, text, header: (name) => response.headers.get(name) });
+      const answer = await answerOf(
+        fetch(address, { headers, signal: connection.signal, redirect: 'error' }),
+        () => connection.abort(silent(api.attemptMs)),
+        api.attemptMs,
+      );
+      if (!(answer instanceof ReadableStream)) {
+        askedMs = Math.min(retryAfterMs(answer.header('retry-after')) ?? 0, MAX_ASKED_MS);
+        throw errorOf(answer);
       }
       options.onOpen?.();
-      for await (const frame of framesOf(response.body, connection)) {
+      for await (const frame of framesOf(answer, connection)) {
         pauses = 0;
         if (frame.data === undefined) continue;
         place = frame.id ?? place;
@@ -71,8 +78,29 @@ export async function* eventsOf(
       signal?.removeEventListener('abort', stop);
       connection.abort();
     }
-    await sleep(Math.random() * Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** pauses), signal);
+    await sleep(askedMs + Math.random() * Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** pauses), signal);
   }
+}
+
+/** The stream, or the whole answer of a server that refuses. @param giveUp is called when there is none in time */
+async function answerOf(
+  sent: Promise<Response>,
+  giveUp: () => void,
+  timeoutMs: number,
+): Promise<ReadableStream<Uint8Array> | WireResponse> {
+  const timer = setTimeout(giveUp, timeoutMs);
+  try {
+    const response = await sent;
+    if (response.ok && response.body !== null) return response.body;
+    const text = await response.text();
+    return { status: response.status, text, header: (name) => response.headers.get(name) };
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function silent(ms: number): PumphouseError {
+  return new PumphouseError('timeout', `no answer within ${String(ms)} ms`, { retryable: true });
 }
 
 interface Frame {

@@ -57,6 +57,8 @@ export interface JobOptions {
   readonly retentionMs?: number;
   /** Its timeline is recorded from the start. */
   readonly history?: boolean;
+  /** What its data is; see `JobPayload.contentType`. */
+  readonly contentType?: string;
 }
 
 /** The payload of a job: one of `data` and `json`, or none for null. */

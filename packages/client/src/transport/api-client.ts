@@ -66,22 +66,30 @@ export interface ApiClientOptions {
 /** Calls of the v1 API of one namespace: deadlines, retries and errors. */
 export class ApiClient {
   readonly base: string;
-  private readonly headers: Readonly<Record<string, string>>;
+  /** Private at run time, too: a client that is logged shows no token. */
+  readonly #options: ApiClientOptions;
+  readonly #headers: Readonly<Record<string, string>>;
 
-  constructor(private readonly options: ApiClientOptions) {
+  constructor(options: ApiClientOptions) {
     const { url, namespace, token } = options;
+    this.#options = options;
     this.base = `${url.pathname.replace(/\/$/, '')}/v1/${encodeURIComponent(namespace)}/`;
-    this.headers = { 'x-token': token };
+    this.#headers = { 'x-token': token };
   }
 
   /** Headers of a request that this client does not send itself: with the token. */
   get authorization(): Readonly<Record<string, string>> {
-    return this.headers;
+    return this.#headers;
+  }
+
+  /** Milliseconds that a server may take to answer such a request. */
+  get attemptMs(): number {
+    return this.#options.limits.attemptMs;
   }
 
   /** @throws {PumphouseError} the server's refusal, or that there was no answer; or the reason of `signal` */
   async call(call: ApiCall): Promise<ApiAnswer> {
-    const limits = { ...this.options.limits, ...call.limits };
+    const limits = { ...this.#options.limits, ...call.limits };
     const { waitMs = 0 } = call;
     const endMs = performance.now() + limits.withinMs + waitMs;
     for (let attempt = 1; ; attempt++) {
@@ -103,7 +111,7 @@ export class ApiClient {
   }
 
   close(): void {
-    this.options.transport.close();
+    this.#options.transport.close();
   }
 
   private async attempt(
@@ -113,11 +121,11 @@ export class ApiClient {
   ): Promise<WireResponse | Refusal> {
     const { body } = call;
     try {
-      const response = await this.options.transport.send({
+      const response = await this.#options.transport.send({
         method: call.method,
         path: this.base + call.path + queryOf(call.query),
         headers: {
-          ...this.headers,
+          ...this.#headers,
           ...(body === undefined ? {} : { 'content-type': 'application/json' }),
           ...call.headers,
         },
@@ -197,8 +205,8 @@ function pauseBefore(attempt: number, retryAfter: number | null): number {
   return (retryAfter ?? 0) + Math.random() * spreadMs;
 }
 
-/** Seconds or a date; null if it is neither. */
-function retryAfterMs(header: string | null): number | null {
+/** Milliseconds from seconds or a date; null if it is neither. */
+export function retryAfterMs(header: string | null): number | null {
   if (header === null) return null;
   if (/^\d+$/.test(header)) return Number(header) * 1_000;
   const atMs = Date.parse(header);

@@ -55,6 +55,14 @@ export class Next {
   }
 }
 
+/** Returned by a handler: bytes as the result, with their type. Bytes alone are `application/octet-stream`. */
+export class Bytes {
+  constructor(
+    readonly data: Uint8Array,
+    readonly contentType: string,
+  ) {}
+}
+
 const MAX_GROUP = 128;
 const MAX_MESSAGE = 16_384;
 const FAILED = 'failed';
@@ -76,5 +84,6 @@ export function failureOf(error: unknown): { group: string; message: string } {
 export function encode(value: unknown): EncodedPayload | undefined {
   if (value === undefined) return undefined;
   if (value instanceof Uint8Array) return { bytes: value };
+  if (value instanceof Bytes) return { bytes: value.data, contentType: value.contentType };
   return { json: jsonOf(value) };
 }

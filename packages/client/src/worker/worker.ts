@@ -16,7 +16,7 @@ import { HeldJob } from './held-job.js';
 import { LeaseKeeper } from './lease-keeper.js';
 import { consoleLogger, errorText, type Logger } from './logger.js';
 import { LoopGuard } from './loop-guard.js';
-import { encode, Fail, failureOf, Next, Release, Retry } from './outcomes.js';
+import { Bytes, encode, Fail, failureOf, Next, Release, Retry } from './outcomes.js';
 import { newSession, type Session } from './session.js';
 import { onStopSignals } from './stop-signals.js';
 
@@ -122,7 +122,7 @@ export class Worker {
     handler: (
       job: Job<InParsed>,
       context: HandlerContext,
-    ) => NoInfer<Out> | Next | Promise<NoInfer<Out> | Next>,
+    ) => NoInfer<Out> | Next | Bytes | Promise<NoInfer<Out> | Next | Bytes>,
   ): this;
   handle(type: string, handler: Handler): this;
   handle(target: AnyJobDefinition | string, handler: (job: never, context: HandlerContext) => unknown): this {
@@ -310,7 +310,8 @@ export class Worker {
     const returned = await this.guard.run(name, () => run(given, this.contextOf(held)));
     const output = definition?.output;
     if (output === undefined || returned instanceof Next) return returned;
-    await refused(validate(output, returned, 'invalid_output'));
+    const value = returned instanceof Bytes ? returned.data : returned;
+    await refused(validate(output, value, 'invalid_output'));
     return returned;
   }
 

@@ -1,0 +1,116 @@
+import { inspect } from 'node:util';
+import { waitFor } from '../../../test/support/redis.js';
+import { fetchTransport } from '../src/transport/fetch-transport.js';
+import { app, client, clientOf, counts, faulty, fresh, proxy, useServer, workerOf } from './fixture.js';
+
+useServer();
+
+/** All that can be printed of a value. */
+const printed = (value: unknown): string =>
+  `${inspect(value, { depth: null, showHidden: true, getters: true })} ${JSON.stringify(value)}`;
+const plain = (value: unknown): string =>
+  `${inspect(value, { depth: null, showHidden: true })} ${String(value)}`;
+
+describe('what is printed', () => {
+  it('of a client shows no token, also after calls and while one is open', async () => {
+    const password = 'of-the-proxy';
+    const byFetch = clientOf({ transport: fetchTransport });
+    const named = clientOf({ url: `http://user:${password}@127.0.0.1:${String(app.port)}/` });
+    await client.queues.list();
+    await byFetch.queues.list();
+    const abort = new AbortController();
+    const drained = client.queues
+      .drain(fresh(), { waitMs: 5_000, signal: abort.signal })
+      .catch(() => undefined);
+    const { jobs, queues, deadLetter, recurring, stats, workers, targets, driver } = client;
+    const all = [
+      client,
+      byFetch,
+      named,
+      jobs,
+      queues,
+      deadLetter,
+      recurring,
+      stats,
+      workers,
+      targets,
+      driver,
+    ];
+    for (const one of all) {
+      expect(plain(one)).not.toContain(app.token);
+      expect(plain(one)).not.toContain(password);
+      expect(JSON.stringify(one)).not.toContain(app.token);
+    }
+    abort.abort();
+    await drained;
+    byFetch.close();
+    named.close();
+  });
+
+  it('of a running worker shows no token', async () => {
+    const { worker } = workerOf(fresh());
+    worker.handle('*', () => undefined);
+    void worker.run();
+    await waitFor(() => client.workers.get(worker.id).catch(() => null));
+    expect(plain(worker)).not.toContain(app.token);
+  });
+
+  it('of errors shows no token: refusals, timeouts, resets and broken connections', async () => {
+    const token = 'nonsense-token';
+    const quick = { tries: 1, attemptMs: 200 };
+    const errors: unknown[] = [];
+    for (const transport of [undefined, fetchTransport]) {
+      const how = transport === undefined ? {} : { transport };
+      const one = clientOf({ url: proxy.url, token, retry: quick, ...how });
+      const away = clientOf({ url: 'http://127.0.0.1:1', token, retry: quick, ...how });
+      const caught = (error: unknown): void => void errors.push(error);
+      await one.queues.list().catch(caught);
+      await one.events().next().catch(caught);
+      for (const fault of ['hang', 'drop', 'lose'] as const) {
+        proxy.next('/queues', fault);
+        await one.queues.list().catch(caught);
+      }
+      await away.queues.list().catch(caught);
+      one.close();
+      away.close();
+    }
+    expect(errors).toHaveLength(12);
+    for (const error of errors) expect(printed(error)).not.toContain(token);
+  });
+});
+
+describe('the log of a worker', () => {
+  it('has no data, no result and no token, whatever fails', async () => {
+    const [queue, secret] = [fresh(), 'a-secret-of-the-user'];
+    const { worker, log } = workerOf(queue, { through: faulty, ttrMs: 1_500 });
+    worker.handle('broken', ({ data }) => {
+      throw new Error(`cannot use ${JSON.stringify(data)}`);
+    });
+    worker.handle('long', () => secret.repeat(10_000));
+    worker.handle('lost', async (_job, { signal }) => {
+      await new Promise((resolve) => signal.addEventListener('abort', resolve));
+      throw new Error(secret);
+    });
+    const types = ['broken', 'long', 'lost', 'unknown'];
+    const job = (type: string) => ({
+      ...{ queue, type, data: { secret }, tries: 1 },
+      attributes: { secret },
+    });
+    const [, , lost] = await client.publishMany(types.map(job));
+    // A lease request that fails, too.
+    proxy.next('/leases', { status: 500, body: { code: 'internal', detail: 'what' } });
+    void worker.run();
+    await waitFor(async () => (await client.jobs.get(lost!.id)).state === 'leased', 10_000);
+    await client.jobs.revoke(lost!.id);
+    await waitFor(async () => (await counts(queue))['dead'] === 2, 10_000);
+    await waitFor(() => log.some(({ message }) => message.includes('was lost')), 10_000);
+    expect(log.map(({ message }) => message)).toEqual(
+      expect.arrayContaining([
+        expect.stringContaining('leasing jobs failed'),
+        expect.stringContaining('no handler'),
+      ]),
+    );
+    expect(JSON.stringify(log)).not.toContain(secret);
+    expect(JSON.stringify(log)).not.toContain(app.token);
+  });
+});
