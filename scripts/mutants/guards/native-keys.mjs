@@ -128,4 +128,28 @@ export const NATIVE_KEYS = [
     spec: PARTS,
     test: 'goes in parts',
   },
+  {
+    name: 'Idempotency-TTL-Ms: a publish passes it on',
+    file: 'src/jobs/publish-options.ts',
+    from: '{ idempotencyTtlMs: ttlMsOf(String(ttl)) }',
+    to: '{ idempotencyTtlMs: ttlMsOf(String(ttl)) * 0 + 86_400_000 }',
+    spec: 'test/api/idempotency-ttl.spec.ts',
+    test: 'is how long the key is kept',
+  },
+  {
+    name: 'Idempotency-TTL-Ms: it is refused without a key',
+    file: 'src/jobs/publish-options.ts',
+    from: 'if (ttl !== undefined && key === undefined)',
+    to: 'if (ttl === null)',
+    spec: 'test/api/idempotency-ttl.spec.ts',
+    test: 'is refused without a key',
+  },
+  {
+    name: 'Idempotency-TTL-Ms: it has a range',
+    file: 'src/jobs/publish-options.ts',
+    from: 'if (ttlMs < MIN_TTL_MS || ttlMs > MAX_TTL_MS)',
+    to: 'if (ttlMs < 0)',
+    spec: 'test/api/idempotency-ttl.spec.ts',
+    test: 'is refused beyond a second and 30 days',
+  },
 ];

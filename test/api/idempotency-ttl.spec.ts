@@ -1,0 +1,125 @@
+import { Redis } from 'ioredis';
+import type { Answer } from '../support/app.js';
+import { app, call, fresh, useNativeApi } from '../support/native-api.js';
+import { testRedisUrl, waitFor } from '../support/redis.js';
+
+const DAY_MS = 86_400_000;
+const LONGEST_MS = 30 * DAY_MS;
+/** What a call and a look at its record take at most, in ms. */
+const MARGIN_MS = 10_000;
+
+type Headers = Record<string, string>;
+type Call = (queue: string, headers: Headers) => Promise<Answer>;
+
+/** Publishes that take the header. */
+const CALLS: readonly [string, Call][] = [
+  ['publish one (v1)', (queue, headers) => call('POST', 'jobs', { queue, data: 1 }, { headers })],
+  [
+    'publish many (v1)',
+    (queue, headers) => call('POST', 'jobs', { jobs: [{ queue }, { queue, type: 't' }] }, { headers }),
+  ],
+  [
+    'publish one with a type (v1)',
+    (queue, headers) => call('POST', 'jobs', { queue, type: 't', priority: 1 }, { headers }),
+  ],
+  ['publish (lmstfy)', (queue, headers) => app.put(queue, 'x', { headers })],
+  ['publish many (lmstfy)', (queue, headers) => app.put(`${queue}/bulk`, '[1,2]', { headers })],
+  [
+    'republish (lmstfy)',
+    (queue, headers) => app.put(`${queue}/job/01ARZ3NDEKTSV4RRFFQ69G5FAV`, 'x', { headers }),
+  ],
+];
+
+describe('Idempotency-TTL-Ms', () => {
+  let redis: Redis;
+  useNativeApi();
+  beforeAll(() => {
+    redis = new Redis(testRedisUrl(), { protocol: 2 });
+  });
+  afterAll(() => redis.disconnect());
+
+  const records = (): Promise<Buffer[]> => redis.keysBuffer(`{${app.namespace}}:k*`);
+
+  /** How long the record that a call makes is kept, in ms. */
+  async function keptMs(act: () => Promise<unknown>): Promise<number> {
+    const before = new Set((await records()).map(String));
+    await act();
+    const made = (await records()).filter((key) => !before.has(String(key)));
+    expect(made).toHaveLength(1);
+    return redis.pttl(made[0]!);
+  }
+
+  const sizeOf = async (queue: string): Promise<unknown> =>
+    ((await app.get(`${queue}/size`)).json as { size: unknown }).size;
+
+  describe.each(CALLS)('of a call to %s', (_name, publish) => {
+    const keyed = (more: Headers = {}): Headers => ({ 'Idempotency-Key': fresh('key'), ...more });
+
+    it.each([1_000, 120_000, LONGEST_MS])('is how long the key is kept: %s ms', async (ttlMs) => {
+      const headers = keyed({ 'Idempotency-TTL-Ms': String(ttlMs) });
+      const leftMs = await keptMs(async () => {
+        expect(await publish(fresh(), headers)).toMatchObject({ status: 201 });
+      });
+      expect(leftMs).toBeLessThanOrEqual(ttlMs);
+      expect(leftMs).toBeGreaterThan(ttlMs - MARGIN_MS);
+    });
+
+    it('is a day where it is left out', async () => {
+      const leftMs = await keptMs(() => publish(fresh(), keyed()));
+      expect(leftMs).toBeLessThanOrEqual(DAY_MS);
+      expect(leftMs).toBeGreaterThan(DAY_MS - MARGIN_MS);
+    });
+
+    it('is no part of the request: the first one counts', async () => {
+      const [queue, headers] = [fresh(), keyed({ 'Idempotency-TTL-Ms': '5000000' })];
+      const first = await publish(queue, headers);
+      for (const ttl of [{}, { 'Idempotency-TTL-Ms': '60000' }]) {
+        const { 'Idempotency-Key': key = '' } = headers;
+        const again = await publish(queue, { 'Idempotency-Key': key, ...ttl });
+        expect([again.status, again.text]).toEqual([201, first.text]);
+      }
+    });
+
+    it.each([
+      '999',
+      '0',
+      '-5000',
+      '+5000',
+      '2592000001',
+      '99999999999',
+      '1e4',
+      '5000.0',
+      '0x1388',
+      'day',
+      '',
+    ])('is refused beyond a second and 30 days, or as no number: "%s"', async (value) => {
+      const queue = fresh();
+      const answer = await publish(queue, keyed({ 'Idempotency-TTL-Ms': value }));
+      expect(answer.status).toBe(400);
+      expect(answer.text).toContain(
+        'Idempotency-TTL-Ms is a whole number of milliseconds from 1000 to 2592000000, which is 30 days',
+      );
+      expect(await sizeOf(queue)).toBe(0);
+    });
+
+    it('is refused without a key', async () => {
+      const queue = fresh();
+      const answer = await publish(queue, { 'Idempotency-TTL-Ms': '60000' });
+      expect(answer.status).toBe(400);
+      expect(answer.text).toContain(
+        'Idempotency-TTL-Ms says how long an Idempotency-Key is kept: send both or neither',
+      );
+      expect(await sizeOf(queue)).toBe(0);
+    });
+  });
+
+  it('is over after that time: the same request stores another job', async () => {
+    const queue = fresh();
+    const headers = { 'Idempotency-Key': fresh('key'), 'Idempotency-TTL-Ms': '1000' };
+    const publish = async (): Promise<unknown> => (await call('POST', 'jobs', { queue }, { headers })).text;
+    const first = await publish();
+    expect(await publish()).toBe(first);
+    await waitFor(async () => (await publish()) !== first, 5_000);
+    expect(await sizeOf(queue)).toBe(2);
+  });
+});
