@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ROOT } from '../setup/run.mjs';
 
-const words = (count) => Array.from({ length: count }, (_, i) => `word${i}`).join(' ');
+const words = (count) => Array.from({ length: count }, (_, i) => `w${i}`).join(' ');
 
 /** The messages of `textlint` for a page. */
 function messagesFor(text) {
