@@ -10,7 +10,9 @@ const { values, positionals } = (await import('node:util')).parseArgs({
     'write-out': { type: 'string', short: 'w', default: '' },
   },
 });
-const headers = Object.fromEntries(values.header.map((line) => line.split(/:\s*/, 2)));
+const headers = Object.fromEntries(
+  values.header.map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1).trim()]),
+);
 const method = values.request ?? (values.data === undefined ? 'GET' : 'POST');
 const answer = await fetch(positionals[0], { method, headers, body: values.data });
 if (values.include) process.stdout.write(`HTTP/1.1 ${answer.status} ${answer.statusText}\r\n\r\n`);

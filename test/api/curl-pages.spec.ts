@@ -1,0 +1,73 @@
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { TestApp } from '../support/app.js';
+
+const ROOT = join(import.meta.dirname, '..', '..');
+const LIMIT_MS = 60_000;
+/** Not every machine has curl. */
+const CURL = `curl() { "${process.execPath}" "${join(ROOT, 'scripts', 'setup', 'curl.mjs')}" "$@"; }\n`;
+
+/** The shell blocks of a page that call the API, and their setup. */
+function blocksOf(page: string): string[] {
+  const text = readFileSync(join(ROOT, 'docs', page), 'utf8');
+  return [...text.matchAll(/^```sh\n(.*?)^```$/gms)]
+    .map(([, code = '']) => code)
+    .filter((code) => /curl|^TOKEN=/m.test(code));
+}
+
+// In order: each page is one shell, whose blocks see what the earlier ones did.
+describe('commands with curl', () => {
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await TestApp.start();
+  });
+  afterAll(() => app.stop());
+
+  /** @returns what each block prints */
+  async function play(page: string): Promise<string[]> {
+    const script = blocksOf(page)
+      .map((code) => `${code}\nprintf '\\n====\\n'\n`)
+      .join('')
+      .replace(/^TOKEN=….*$/m, `TOKEN=${app.token}`)
+      .replaceAll('X-Token: TOKEN', `X-Token: ${app.token}`)
+      .replaceAll('127.0.0.1:7777', `127.0.0.1:${String(app.port)}`)
+      .replaceAll(/\/(demo|shop)(?=\/)/g, `/${app.namespace}`);
+    const env = { ...process.env, TOKEN: app.token };
+    const { stdout, stderr } = await promisify(execFile)('sh', ['-c', CURL + script], {
+      timeout: LIMIT_MS,
+      env,
+    });
+    expect(stderr).toBe('');
+    return stdout.split('\n====\n').map((output) => output.trim());
+  }
+
+  it.each([
+    [
+      'api.md',
+      [
+        /^$/,
+        /^\{"job_id":"\w{26}","msg":"published"\}$/,
+        /^\{"job_ids":\["\w{26}","\w{26}"\],"msg":"published"\}$/,
+        /^\{"job_id":"\w{26}","msg":"published"\}$/,
+        /^\{"attributes":null,"data":"[\w+/=]+","elapsed_ms":\d+,"job_id":"\w{26}","msg":"new job",/,
+        /"state":"ready","existing":false\} 201$/,
+        /^\{"code":"durability_unavailable",/,
+        /^\{"job_id":"\w{26}","msg":"published"\}$/,
+      ],
+    ],
+    ['how-to/upgrade.md', [/^\{"jobs":0,/]],
+    ['how-to/webhooks.md', [/"name":"billing".*"secret":"whsec_.*"push":\{"target":"billing"\}/s]],
+    [
+      'how-to/from-qstash.md',
+      [/"name":"hooks".*"max_running_per_key":10.*"state":"scheduled","existing":false/s],
+    ],
+  ])(
+    '%s run as they stand',
+    async (page, outputs) => {
+      expect(await play(page)).toEqual([...outputs.map((line) => expect.stringMatching(line) as string), '']);
+    },
+    LIMIT_MS,
+  );
+});
