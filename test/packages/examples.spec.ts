@@ -150,6 +150,8 @@ describe('examples', () => {
         const [, file = ''] = /^\/\/ (\w+\.mjs)\n/.exec(code) ?? [];
         project.write(file, code);
       }
+      const typed = codeIn('docs/tutorial.md', 'ts');
+      project.write('sums.ts', typed[0]!);
       const tarball = await pack('@pumphouse/client', project.dir);
       const script = codeIn('docs/tutorial.md', 'sh')
         .join('')
@@ -161,8 +163,19 @@ describe('examples', () => {
       expect(output).toContain(
         'published\nreport-1: start, attempt 1\nreport-1: start, attempt 2\nreport-1: done, 512 rows\nexit code 0\n',
       );
-      const job: unknown = JSON.parse(output.trim().split('\n').at(-1) ?? '');
+      const lines = output.trim().split('\n');
+      const job: unknown = JSON.parse(lines.find((line) => line.startsWith('{"id":"report-1"')) ?? '');
       expect(job).toMatchObject({ state: 'done', attempts: 2, result: { data: { rows: 512 } } });
+
+      expect(lines.at(-1)).toBe('done 6');
+      const shell = codeIn('docs/tutorial.md', 'sh').filter((block) => /npm (?:init|install)/.test(block));
+      const counted = [...shell, ...typed].join('').replace(/^(?:npm pack|REPO=|#).*\n/gm, '');
+      expect(counted.split('\n').filter((line) => line !== '').length).toBeLessThanOrEqual(25);
+      // The types count.
+      project.write('sums.ts', typed[0]!.replace('[1, 2, 3]', "['1']"));
+      await expect(run('sh', ['-ec', shell.at(-1)!], project.dir, env())).rejects.toThrow(
+        /sums\.ts.*error TS/,
+      );
     },
     LIMIT_MS,
   );

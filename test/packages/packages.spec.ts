@@ -54,6 +54,17 @@ describe.each(NAMES)('the package %s', (name) => {
     }
   });
 
+  it('has about the size that docs/development.md states', () => {
+    const page = readFileSync(join(PACKAGES.pumphouse, 'docs/development.md'), 'utf8');
+    const row = page.split('\n').find((line) => line.startsWith(`| \`${name}\` |`)) ?? '';
+    const [packedKb = 0] = row
+      .split('|')
+      .slice(2)
+      .map((cell) => Number(cell.replaceAll(',', '')));
+    expect(tarball.length / 1_000).toBeLessThan(packedKb * 1.1);
+    expect(tarball.length / 1_000).toBeGreaterThan(packedKb * 0.8);
+  });
+
   it('has the version, the Node.js and the ranges of the others', () => {
     const { version, engines, dependencies = {} } = manifestOf(name);
     const server = manifestOf('pumphouse');

@@ -1,9 +1,18 @@
-import { execFile } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { randomNamespace, testRedisUrl } from '../support/redis.js';
+import { randomNamespace, testRedisUrl, waitFor } from '../support/redis.js';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const MODULES = join(ROOT, 'node_modules');
@@ -50,6 +59,34 @@ function link(name: string, project: string): void {
   symlinkSync(join(MODULES, name), path);
 }
 
+/** The example of docs/how-to/from-worqr.md: two processes, one of which is killed while it works. */
+async function playTwoProcesses(project: string, env: NodeJS.ProcessEnv): Promise<void> {
+  const page = readFileSync(join(ROOT, 'docs/how-to/from-worqr.md'), 'utf8');
+  const [, code = ''] = /^```mjs\n(.*?)^```$/ms.exec(page) ?? [];
+  writeFileSync(join(project, 'process.mjs'), code.replace("'demo'", `'${randomNamespace('two')}'`));
+  const children = [0, 1].map(() =>
+    spawn(process.execPath, ['process.mjs'], {
+      ...{ cwd: project, env: { ...env, REDIS: testRedisUrl() }, stdio: ['ignore', 'pipe', 'inherit'] },
+    }),
+  );
+  try {
+    const output = ['', ''];
+    children.forEach(({ stdout }, i) => {
+      stdout.on('data', (text: Buffer) => (output[i] = `${output[i] ?? ''}${String(text)}`));
+    });
+    await waitFor(() => output.every((text) => text.includes('done')), 10_000);
+    children[0]!.kill('SIGKILL');
+    // The job that the killed process had, too.
+    const done = (): Set<string> => new Set(output.join('').match(/\d+: page \d/g));
+    await waitFor(() => done().size === 10, 20_000);
+    const exit = once(children[1]!, 'exit');
+    children[1]!.kill('SIGTERM');
+    expect((await exit)[0]).toBe(0);
+  } finally {
+    for (const child of children) child.kill('SIGKILL');
+  }
+}
+
 it('both packages, packed, run two workers without a server, and without Nest', async () => {
   const project = mkdtempSync(join(tmpdir(), 'pumphouse-worker-'));
   try {
@@ -81,6 +118,7 @@ it('both packages, packed, run two workers without a server, and without Nest', 
     expect([...first.ran, ...second.ran].sort((a, b) => a - b)).toEqual(
       Array.from({ length: JOBS }, (_, n) => n),
     );
+    await playTwoProcesses(project, env);
     expect(first.ran.length).toBeGreaterThan(0);
     expect(second.ran.length).toBeGreaterThan(0);
   } finally {
