@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { testRedisUrl } from '../../../test/support/redis.js';
-import { defineJob, Pumphouse, Retry } from '../src/node.js';
-import { startTestServer, testWorker, type TestWorker } from '../src/testing/index.js';
+import { defineJob, type LeasedJob, type NewJob, Pumphouse, Retry } from '../src/node.js';
+import { MemoryDriver, startTestServer, testWorker, type TestWorker } from '../src/testing/index.js';
 import { aborted } from './fixture.js';
 
 const mail = defineJob<{ to: string }, { to: string }, string>({
@@ -74,6 +74,76 @@ describe('testWorker', () => {
   });
 });
 
+describe('the memory driver', () => {
+  const driverOf = (): { driver: MemoryDriver; publish: (...jobs: NewJob[]) => Promise<string[]> } => {
+    const driver = new MemoryDriver();
+    let key = 0;
+    const publish = async (...jobs: NewJob[]): Promise<string[]> => {
+      const published = await driver.publish(jobs, { idempotencyKey: String(key++) });
+      return published.map(({ id }) => id);
+    };
+    return { driver, publish };
+  };
+  const lease = (driver: MemoryDriver, more: object = {}): Promise<readonly LeasedJob[]> =>
+    driver.lease({
+      ...{ queues: ['q'], count: 1, waitMs: 0, ttrMs: 1_000, signal: new AbortController().signal },
+      ...more,
+    });
+  const state = (driver: MemoryDriver, id: string) => driver.jobs.find((job) => job.id === id)?.state;
+
+  it('ends jobs whose ttl is over, in whatever state', async () => {
+    const { driver, publish } = driverOf();
+    const [leased, ready, later, kept] = (await publish(
+      ...[
+        { queue: 'q', ttlMs: 500 },
+        { queue: 'q', ttlMs: 500 },
+      ],
+      ...[{ queue: 'q', ttlMs: 500, delayMs: 900 }, { queue: 'q' }],
+    )) as [string, string, string, string];
+    const [job] = await lease(driver);
+    expect([job!.id, Date.parse(job!.expiresAt!) - driver.nowMs]).toEqual([leased, 500]);
+    driver.moveTo(driver.nowMs + 499);
+    expect([leased, ready, later].map((id) => state(driver, id))).toEqual(['leased', 'ready', 'scheduled']);
+    driver.moveTo(driver.nowMs + 1);
+    expect([leased, ready, later, kept].map((id) => state(driver, id))).toEqual([
+      ...['expired', 'expired', 'expired', 'ready'],
+    ]);
+    expect(await driver.ack([refOf(job!)])).toEqual(['not_found']);
+  });
+
+  it('lets leases run out: by the retry policy, after leaseGraceMs at least, until the last try', async () => {
+    const { driver, publish } = driverOf();
+    const retry = { kind: 'fixed', delayMs: 100 } as const;
+    const [id] = (await publish({ queue: 'q', tries: 2, retry, leaseGraceMs: 700 })) as [string];
+    const [first] = await lease(driver);
+    driver.moveTo(driver.nowMs + 999);
+    await driver.heartbeat(first!, { ttrMs: 1_000, timeoutMs: 1 });
+    driver.moveTo(driver.nowMs + 999);
+    expect(state(driver, id)).toBe('leased');
+    driver.moveTo(driver.nowMs + 1);
+    expect(state(driver, id)).toBe('scheduled');
+    await expect(driver.release(first!, {})).rejects.toMatchObject({ code: 'lease_lost' });
+    driver.moveTo(driver.nowMs + 699);
+    expect(await lease(driver)).toEqual([]);
+    driver.moveTo(driver.nowMs + 1);
+    expect((await lease(driver))[0]).toMatchObject({ id, crashes: 1, attempts: 2, triesLeft: 0 });
+    driver.moveTo(driver.nowMs + 1_000);
+    expect(driver.jobs).toMatchObject([{ state: 'dead', crashes: 2, failure: { group: 'lease_expired' } }]);
+  });
+
+  it('takes one job of each queue in turn for round_robin', async () => {
+    const { driver, publish } = driverOf();
+    await publish(...['a', 'a', 'a', 'b', 'b', 'c'].map((queue) => ({ queue })));
+    const taken = async (count: number): Promise<string[]> => {
+      const request = { queues: ['a', 'b', 'c'], order: 'round_robin', count };
+      return (await lease(driver, request)).map(({ queue }) => queue);
+    };
+    expect(await taken(4)).toEqual(['a', 'b', 'c', 'a']);
+    expect(await taken(1)).toEqual(['b']);
+    expect(await taken(9)).toEqual(['a']);
+  });
+});
+
 describe('startTestServer', () => {
   it('starts the pumphouse command, and ends it', async () => {
     const bin = fileURLToPath(new URL('../../../dist/cli/pumphouse.js', import.meta.url));
@@ -93,3 +163,7 @@ describe('startTestServer', () => {
     await expect(startTestServer({ bin: '/nowhere.js' })).rejects.toThrow('nowhere');
   });
 });
+
+function refOf({ id, queue, lease }: LeasedJob): { id: string; queue: string; lease: number } {
+  return { id, queue, lease };
+}

@@ -21,7 +21,7 @@ import { PumphouseError } from '../errors.js';
 import type { NewJob, RetryPolicy } from '../producer/new-job.js';
 import { jsonOf } from '../producer/new-job.js';
 
-export type MemoryState = 'ready' | 'scheduled' | 'leased' | 'dead' | 'done' | 'cancelled';
+export type MemoryState = 'ready' | 'scheduled' | 'leased' | 'dead' | 'done' | 'cancelled' | 'expired';
 
 /** A job of the memory driver. */
 export interface MemoryJob {
@@ -31,6 +31,8 @@ export interface MemoryJob {
   readonly state: MemoryState;
   readonly data: unknown;
   readonly attempts: number;
+  /** Leases that ran out. */
+  readonly crashes: number;
   readonly triesLeft: number;
   /** Undefined without one. */
   readonly result: unknown;
@@ -47,7 +49,10 @@ type Stored = { -readonly [K in keyof MemoryJob]: MemoryJob[K] } & {
   payload: EncodedPayload;
   log: { message: string; data: unknown }[];
   lease: number;
+  leaseEndsMs: number;
   cancelRequested: boolean;
+  /** Infinity: it has no ttl. */
+  readonly expiresMs: number;
   readonly order: number;
   readonly publishedMs: number;
   readonly job: NewJob;
@@ -59,12 +64,14 @@ const USUAL_TRIES = 5;
 /** The server's default retry policy, without its random part. */
 const USUAL_POLICY: RetryPolicy = { kind: 'exponential', delayMs: 1_000, maxMs: 600_000 };
 const USUAL_FACTOR = 2;
+/** Failure group of a job whose last lease ran out, as the server names it. */
+const LEASE_EXPIRED = 'lease_expired';
 /** What only a server can do. */
 const UNSUPPORTED = ['dependsOn', 'unique', 'concurrencyKey', 'push'] as const;
 
 /**
- * A queue server in memory, for tests of handlers: the rules of leases, tries and retry policies, on a clock that moves
- * only by `advance`. Ended jobs are kept. Leases do not run out.
+ * A queue server in memory, for tests of handlers: the rules of leases, tries, ttls and retry policies, on a clock that
+ * moves only by `moveTo`. Ended jobs are kept.
  */
 export class MemoryDriver implements JobDriver {
   /** Milliseconds; begins at the time of the machine. */
@@ -73,6 +80,8 @@ export class MemoryDriver implements JobDriver {
   private readonly answers = new Map<string, readonly PublishedJob[]>();
   private changes: (() => void)[] = [];
   private count = 0;
+  /** For `round_robin`: from which queue the last job was leased. */
+  private lastQueue = '';
 
   /** All jobs, in the order of publishing. */
   get jobs(): readonly MemoryJob[] {
@@ -84,19 +93,20 @@ export class MemoryDriver implements JobDriver {
     return this.jobs.some(({ state }) => state === 'ready' || state === 'leased');
   }
 
-  /** When the next scheduled job is due; undefined if there is none. */
+  /** When the next job is due, loses its lease or expires; undefined if none will. */
   get nextDueMs(): number | undefined {
-    const due = this.jobs.flatMap(({ state, dueMs }) =>
-      state === 'scheduled' && dueMs !== null ? [dueMs] : [],
-    );
-    return due.length === 0 ? undefined : Math.min(...due);
+    const next = Math.min(...[...this.stored.values()].map(nextOf));
+    return next === Infinity ? undefined : next;
   }
 
-  /** Moves the clock; jobs that are due by then are ready. */
+  /** Moves the clock: jobs that are due by then are ready, leases that end by then run out, and ttls count. */
   moveTo(ms: number): void {
     this.nowMs = ms;
     for (const job of this.stored.values()) {
-      if (job.state === 'scheduled' && (job.dueMs ?? 0) <= ms) this.place(job, 0);
+      if (nextOf(job) > ms) continue;
+      if (job.expiresMs <= ms) job.state = 'expired';
+      else if (job.state === 'leased') this.loseLease(job);
+      else this.place(job, 0);
     }
     this.changed();
   }
@@ -137,29 +147,32 @@ export class MemoryDriver implements JobDriver {
     const { id, existing } = published as PublishedJob;
     const endMs = performance.now() + options.waitMs;
     let ended = this.find(id);
-    while (!['done', 'dead', 'cancelled'].includes(ended.state) && performance.now() < endMs) {
+    while (!['done', 'dead', 'cancelled', 'expired'].includes(ended.state) && performance.now() < endMs) {
       await this.changeWithin(endMs - performance.now(), options.signal);
       ended = this.find(id);
     }
-    return { id, existing, state: ended.state, result: ended.result, failure: ended.failure };
+    const state = ended.state === 'expired' ? null : ended.state;
+    return { id, existing, state, result: ended.result, failure: ended.failure };
   }
 
   async lease(request: LeaseRequest): Promise<readonly LeasedJob[]> {
-    const { queues, count, waitMs, signal } = request;
+    const { queues, order, count, waitMs, ttrMs, signal } = request;
     const endMs = performance.now() + waitMs;
     for (;;) {
-      const ready = this.readyIn(queues).slice(0, count);
+      const ready = this.chosen(this.readyIn(queues), count, order);
       const leftMs = endMs - performance.now();
-      if (ready.length > 0 || signal.aborted || leftMs <= 0) return ready.map((job) => this.leaseOne(job));
+      if (ready.length > 0 || signal.aborted || leftMs <= 0)
+        return ready.map((job) => this.leaseOne(job, ttrMs));
       await this.changeWithin(leftMs, signal);
     }
   }
 
-  heartbeatSession({ leases }: SessionHeartbeat): Promise<SessionAnswer> {
+  heartbeatSession({ leases, ttrMs }: SessionHeartbeat): Promise<SessionAnswer> {
     const extended = leases.map((lease): ExtendedLease => {
       const job = this.stored.get(lease.id);
-      if (job === undefined || job.state === 'done') return { status: 'not_found', cancelRequested: false };
+      if (job === undefined || isGone(job)) return { status: 'not_found', cancelRequested: false };
       const status = isHeld(job, lease) ? 'extended' : 'lease_lost';
+      if (status === 'extended') job.leaseEndsMs = this.nowMs + ttrMs;
       return { status, cancelRequested: status === 'extended' && job.cancelRequested };
     });
     return Promise.resolve({ leases: extended, quiet: false, stop: false });
@@ -169,8 +182,9 @@ export class MemoryDriver implements JobDriver {
     return Promise.resolve();
   }
 
-  heartbeat(lease: LeaseRef, { progress }: HeartbeatCall): Promise<HeartbeatAnswer> {
+  heartbeat(lease: LeaseRef, { ttrMs, progress }: HeartbeatCall): Promise<HeartbeatAnswer> {
     return this.under(lease, (job) => {
+      job.leaseEndsMs = this.nowMs + ttrMs;
       if (progress !== undefined) job.progress = progress;
       return { cancelRequested: job.cancelRequested };
     });
@@ -179,7 +193,7 @@ export class MemoryDriver implements JobDriver {
   ack(acks: readonly Ack[]): Promise<readonly AckStatus[]> {
     const statuses = acks.map((ack) => {
       const job = this.stored.get(ack.id);
-      if (job?.queue !== ack.queue || job.state === 'done') return 'not_found';
+      if (job?.queue !== ack.queue || isGone(job)) return 'not_found';
       if (!isHeld(job, ack)) return 'lease_lost';
       return this.complete(job, ack);
     });
@@ -216,12 +230,13 @@ export class MemoryDriver implements JobDriver {
   }
 
   private store(job: NewJob): PublishedJob {
-    const { queue, type = null, tries = USUAL_TRIES, delayMs, runAt } = job;
+    const { queue, type = null, tries = USUAL_TRIES, delayMs, runAt, ttlMs = 0 } = job;
     const id = job.id ?? `memory-${String(++this.count)}`;
     const payload = payloadOf(job);
     const stored: Stored = {
       ...{ id, queue, type, state: 'ready', payload, data: valueOf(payload), attempts: 0, triesLeft: tries },
       ...{ result: undefined, failure: null, progress: null, dueMs: null, log: [], lease: 0, failures: 0 },
+      ...{ crashes: 0, leaseEndsMs: Infinity, expiresMs: ttlMs === 0 ? Infinity : this.nowMs + ttlMs },
       ...{ cancelRequested: false, order: this.stored.size, publishedMs: this.nowMs, job },
     };
     this.place(stored, delayMs ?? (runAt === undefined ? 0 : new Date(runAt).getTime() - this.nowMs));
@@ -241,21 +256,53 @@ export class MemoryDriver implements JobDriver {
       );
   }
 
-  private leaseOne(job: Stored): LeasedJob {
+  /** As many as are wanted; for `round_robin` one of each queue in turn, from the queue behind the last one. */
+  private chosen(ready: readonly Stored[], count: number, order: LeaseRequest['order']): readonly Stored[] {
+    if (order !== 'round_robin') return ready.slice(0, count);
+    const byQueue = new Map<string, Stored[]>();
+    for (const job of ready) byQueue.set(job.queue, [...(byQueue.get(job.queue) ?? []), job]);
+    const names = [...byQueue.keys()].sort();
+    const first = names.findIndex((name) => name > this.lastQueue);
+    const turns = first > 0 ? [...names.slice(first), ...names.slice(0, first)] : names;
+    const chosen: Stored[] = [];
+    while (chosen.length < Math.min(count, ready.length)) {
+      for (const name of turns) {
+        const job = byQueue.get(name)?.shift();
+        if (job !== undefined && chosen.length < count) chosen.push(job);
+      }
+    }
+    this.lastQueue = chosen.at(-1)?.queue ?? this.lastQueue;
+    return chosen;
+  }
+
+  /** The lease ran out: its job is tried again by its policy, after `leaseGraceMs` at least. */
+  private loseLease(job: Stored): void {
+    const { retry, leaseGraceMs = 0 } = job.job;
+    job.crashes++;
+    if (job.cancelRequested) job.state = 'cancelled';
+    else if (job.triesLeft === 0 || retry?.nonRetryable?.includes(LEASE_EXPIRED)) {
+      const at = new Date(this.nowMs).toISOString();
+      job.failure = { group: LEASE_EXPIRED, message: 'its last lease ran out', at, worker: null };
+      job.state = 'dead';
+    } else this.place(job, Math.max(leaseGraceMs, delayOf(retry, job.failures + job.crashes)));
+  }
+
+  private leaseOne(job: Stored, ttrMs: number): LeasedJob {
     job.state = 'leased';
+    job.leaseEndsMs = this.nowMs + ttrMs;
     job.lease++;
     job.attempts++;
     job.triesLeft--;
-    const { id, queue, type, lease, attempts, triesLeft, failures, progress, payload } = job;
+    const { id, queue, type, lease, attempts, crashes, triesLeft, failures, progress, payload } = job;
     const bytes = 'bytes' in payload ? payload.bytes : new TextEncoder().encode(payload.json);
     return {
-      ...{ id, queue, type, lease, attempts, triesLeft, failures, progress, bytes, crashes: 0 },
+      ...{ id, queue, type, lease, attempts, triesLeft, failures, progress, bytes, crashes },
       tags: job.job.tags ?? [],
       attributes: job.job.attributes ?? null,
       priority: job.job.priority ?? 0,
       tries: job.job.tries ?? USUAL_TRIES,
       publishedAt: new Date(job.publishedMs).toISOString(),
-      expiresAt: null,
+      expiresAt: job.expiresMs === Infinity ? null : new Date(job.expiresMs).toISOString(),
       contentType:
         'bytes' in payload ? (payload.contentType ?? 'application/octet-stream') : 'application/json',
       // A handler that changes its data changes a copy.
@@ -306,7 +353,7 @@ export class MemoryDriver implements JobDriver {
   /** An operation of the job's present lease. */
   private under<T>(lease: LeaseRef, operation: (job: Stored) => T): Promise<T> {
     const job = this.stored.get(lease.id);
-    if (job === undefined || job.state === 'done') return Promise.reject(notFound(lease.id));
+    if (job === undefined || isGone(job)) return Promise.reject(notFound(lease.id));
     if (!isHeld(job, lease)) {
       return Promise.reject(new PumphouseError('lease_lost', 'the job has another lease', { status: 409 }));
     }
@@ -334,6 +381,17 @@ export class MemoryDriver implements JobDriver {
     this.changes = [];
     for (const resolve of changes) resolve();
   }
+}
+
+/** When the clock next changes a job; Infinity if it does not. */
+function nextOf({ state, dueMs, leaseEndsMs, expiresMs }: Stored): number {
+  if (state === 'scheduled') return Math.min(dueMs ?? Infinity, expiresMs);
+  if (state === 'leased') return Math.min(leaseEndsMs, expiresMs);
+  return state === 'ready' ? expiresMs : Infinity;
+}
+
+function isGone({ state }: Stored): boolean {
+  return state === 'done' || state === 'expired';
 }
 
 function isHeld(job: Stored, { lease }: LeaseRef): boolean {
