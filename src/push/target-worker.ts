@@ -167,7 +167,7 @@ export class TargetWorker {
 
   /** True while the breaker is open and all jobs go to one place; jobs of several origins are held back one by one. */
   private get waitsForOne(): boolean {
-    return this.known.breaker !== null && this.known.target.origins.length === 0;
+    return breakerOf(this.known, '') !== null && this.known.target.origins.length === 0;
   }
 
   private watchOf(origin: string): Watch {
@@ -330,10 +330,11 @@ export class TargetWorker {
     await this.settle(job, verdict, answer);
     if (verdict.isGone && way.origin === '') await this.pauseGone();
     // A probe that was cut off says nothing: another server takes over when its time is up.
-    if (verdict.isHealthy === null && (!isProbe || answer === null)) return;
+    const settings = this.known.target.breakerSettings;
+    if (settings === null || (verdict.isHealthy === null && (!isProbe || answer === null))) return;
     const isHealthy = verdict.isHealthy ?? true;
     const nowMs = Date.now();
-    const opens = counter.count(isHealthy, answer !== null, nowMs);
+    const opens = counter.count(isHealthy, answer !== null, nowMs, settings);
     if (isProbe) {
       counter.forget();
       await shared.endProbe(isHealthy, nowMs);
@@ -460,7 +461,8 @@ function typeOf({ headers }: PushAnswer): string | undefined {
   return headers.has('content-encoding') ? undefined : headers.get('content-type');
 }
 
-function breakerOf({ breaker, originBreakers }: WorkerTarget, origin: string): OpenBreaker | null {
+function breakerOf({ target, breaker, originBreakers }: WorkerTarget, origin: string): OpenBreaker | null {
+  if (target.breakerSettings === null) return null;
   return origin === '' ? breaker : (originBreakers.get(origin) ?? null);
 }
 

@@ -13,6 +13,8 @@ import { EngineRegistry } from '../engine/migration/engine.registry.js';
 import { newSecret } from './send/signature.js';
 import { Seal } from './seal.js';
 import {
+  BREAKER,
+  type BreakerSettings,
   originBreakersOf,
   readBreaker,
   readTarget,
@@ -34,6 +36,8 @@ export interface TargetChanges {
     >
   >;
   readonly headers?: TargetSecrets['headers'] | undefined;
+  /** Null: no breaker. */
+  readonly breaker?: Partial<BreakerSettings> | null | undefined;
   readonly secret?: string | undefined;
 }
 
@@ -81,7 +85,11 @@ export class TargetsService {
    *
    * @throws {QueueError} `invalid_argument`: there are too many; `pool_moving`
    */
-  put(caller: Caller, name: string, { config, headers = {}, secret }: TargetChanges): Promise<ChangedTarget> {
+  put(
+    caller: Caller,
+    name: string,
+    { config, headers = {}, secret, breaker = {} }: TargetChanges,
+  ): Promise<ChangedTarget> {
     return this.alter(caller, 'target.put', name, (known, secrets) => {
       const first = secrets === null ? (secret ?? newSecret()) : secret;
       return {
@@ -90,6 +98,7 @@ export class TargetsService {
           ...DEFAULTS,
           url: '',
           ...config,
+          breakerSettings: checkedBreaker(breaker && { ...BREAKER, ...breaker }),
           ...(first === undefined ? {} : NO_OLD),
         },
         secrets: { secret: first ?? secrets?.secret ?? '', oldSecret: oldOf(first, secrets), headers },
@@ -99,11 +108,20 @@ export class TargetsService {
   }
 
   /** Changes what is given. @throws {QueueError} `target_not_found`, `pool_moving` */
-  change(caller: Caller, name: string, { config, headers, secret }: TargetChanges): Promise<ChangedTarget> {
+  change(
+    caller: Caller,
+    name: string,
+    { config, headers, secret, breaker = {} }: TargetChanges,
+  ): Promise<ChangedTarget> {
     return this.alter(caller, 'target.update', name, (known, secrets) => {
       if (known === null || secrets === null) throw notFound('target', name);
       return {
-        target: { ...known, ...config, ...(secret === undefined ? {} : NO_OLD) },
+        target: {
+          ...known,
+          ...config,
+          breakerSettings: changedBreaker(known.breakerSettings, breaker),
+          ...(secret === undefined ? {} : NO_OLD),
+        },
         secrets: {
           secret: secret ?? secrets.secret,
           oldSecret: oldOf(secret, secrets),
@@ -232,7 +250,10 @@ export class TargetsService {
       return { part: 'targets', name, value, event: eventOf('target_changed', name) };
     });
     this.audit(action, { pool, namespace }, name);
-    return { view: viewOf(stored, name), secret };
+    const view = viewOf(stored, name);
+    if (view.breakerSettings !== null) return { view, secret };
+    await this.closeBreakers({ pool, namespace }, name);
+    return { view: { ...view, breaker: null, originBreakers: new Map() }, secret };
   }
 
   /** A line as the admin port writes it for tokens. */
@@ -255,6 +276,22 @@ export class TargetsService {
   private store(pool: string): Targets {
     return this.engines.extendedOf(pool).targets;
   }
+}
+
+/** @throws {QueueError} `invalid_argument` */
+function checkedBreaker(settings: BreakerSettings | null): BreakerSettings | null {
+  if (settings !== null && settings.maxOpenMs < settings.openMs)
+    throw new QueueError('invalid_argument', 'breaker.max_open_ms must not be less than breaker.open_ms');
+  return settings;
+}
+
+/** @param change what it leaves out stays, or is the default if there was no breaker; null = none */
+function changedBreaker(
+  known: BreakerSettings | null,
+  change: Partial<BreakerSettings> | null,
+): BreakerSettings | null {
+  if (change !== null && Object.keys(change).length === 0) return known;
+  return checkedBreaker(change && { ...(known ?? BREAKER), ...change });
 }
 
 const NO_OLD = { oldSecretUntilMs: null } as const;

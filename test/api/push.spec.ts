@@ -22,7 +22,7 @@ interface TargetJson {
   readonly pause_reason: string | null;
   readonly old_secret_until: string | null;
   readonly timeout_ms: number;
-  readonly breaker: { state: string; open_until: string | null; openings: number };
+  readonly breaker: { state: string; open_until: string | null; openings: number; settings: object | null };
 }
 
 interface JobJson {
@@ -147,6 +147,12 @@ describe('HTTP push', () => {
       ['an unknown way to acknowledge', { url: 'https://example.com/', ack: 'never' }],
       ['an unknown action', { url: 'https://example.com/', on_status: { '404': 'ignore' } }],
       ['an unknown status', { url: 'https://example.com/', on_status: { '700': 'fail' } }],
+      ['a breaker that opens at no failure', { url: 'https://example.com/', breaker: { failures: 0 } }],
+      ['a share above 100', { url: 'https://example.com/', breaker: { failure_percent: 101 } }],
+      [
+        'a breaker that is open for longer than it may',
+        { url: 'https://example.com/', breaker: { open_ms: 400_000 } },
+      ],
       ['a field that is not known', { url: 'https://example.com/', retries: 3 }],
     ])('are refused with %s', async (_what, body) => {
       expect((await call('PUT', `targets/${fresh('t')}`, body)).status).toBe(400);
@@ -513,6 +519,60 @@ describe('HTTP push', () => {
         { event: 'target_resumed', target: name },
         { event: 'target_deleted', target: name },
       ]);
+    });
+
+    it('has the settings of the target, which change one by one', async () => {
+      const name = fresh('t');
+      const defaults = {
+        ...{ failures: 5, failure_percent: 50, min_requests: 10 },
+        ...{ open_ms: 30_000, max_open_ms: 300_000 },
+      };
+      expect((await put(name)).breaker.settings).toEqual(defaults);
+      const change = (breaker: object | null): Promise<TargetJson> =>
+        given<TargetJson>('PATCH', `targets/${name}`, { breaker });
+      expect((await change({ failures: 2 })).breaker.settings).toEqual({ ...defaults, failures: 2 });
+      expect((await change({ open_ms: 1_000 })).breaker.settings).toEqual({
+        ...{ ...defaults, failures: 2, open_ms: 1_000 },
+      });
+      await given('PATCH', `targets/${name}`, { timeout_ms: 1_000 });
+      expect((await target(name)).breaker.settings).toMatchObject({ failures: 2 });
+      expect((await change(null)).breaker).toEqual({
+        ...{ state: 'off', open_until: null, openings: 0, settings: null },
+      });
+      expect((await change({ failures: 3 })).breaker).toMatchObject({
+        ...{ state: 'closed', settings: { ...defaults, failures: 3 } },
+      });
+      expect((await put(name)).breaker.settings).toEqual(defaults);
+      // As the first servers stored it.
+      const key = `{${app.namespace}}:targets`;
+      const stored = JSON.parse((await redis.hget(key, `t:${name}`))!) as { target: Record<string, unknown> };
+      delete stored.target['breakerSettings'];
+      await redis.hset(key, `t:${name}`, JSON.stringify(stored));
+      expect((await target(name)).breaker.settings).toEqual(defaults);
+    });
+
+    it('opens after as many failures as its settings say, for as long', async () => {
+      const { queue, name } = await pushed({ breaker: { failures: 1, open_ms: 1_000 } });
+      receiver.respond = (response) => response.destroy();
+      await publish(queue, { tries: 1 });
+      await waitFor(async () => (await target(name)).breaker.openings === 1, 5_000);
+      const { open_until } = (await target(name)).breaker;
+      const openMs = Date.parse(open_until!) - Date.now();
+      expect(openMs).toBeLessThanOrEqual(1_000);
+    });
+
+    it('stops no job where there is none', async () => {
+      const { queue, name } = await pushed({ breaker: { failures: 1 } });
+      receiver.respond = (response) => response.destroy();
+      const first = await publish(queue, { tries: 1 });
+      await waitFor(async () => (await target(name)).breaker.state === 'open', 5_000);
+      expect((await given<TargetJson>('PATCH', `targets/${name}`, { breaker: null })).breaker).toMatchObject({
+        state: 'off',
+      });
+      expect(await redis.hexists(`{${app.namespace}}:targets`, `b:${name}`)).toBe(0);
+      for (const id of [first, await publish(queue, { tries: 1 }), await publish(queue, { tries: 1 })])
+        await stateOf(id, 'dead');
+      expect(await redis.hexists(`{${app.namespace}}:targets`, `b:${name}`)).toBe(0);
     });
 
     it('is shared by the servers, and closes by one job that goes through', async () => {
