@@ -328,7 +328,7 @@ export class TargetWorker {
     const { verdict, answer } = await this.timed(() => this.send(job, way.url, cutting));
     if (series) series.jobs[verdict.action].value += 1;
     await this.settle(job, verdict, answer);
-    if (verdict.isGone && way.origin === '') await this.pauseGone();
+    if (verdict.isGone && way.origin === '') await this.pauseGone(way.url);
     // A probe that was cut off says nothing: another server takes over when its time is up.
     const settings = this.known.target.breakerSettings;
     if (settings === null || (verdict.isHealthy === null && (!isProbe || answer === null))) return;
@@ -444,15 +444,23 @@ export class TargetWorker {
     }
   }
 
-  private async pauseGone(): Promise<void> {
-    const { engine, namespace, name, log } = this.parts;
+  /** @param url that answered: the target may have another one by now */
+  private async pauseGone(url: URL): Promise<void> {
+    const { engine, pool, namespace, name, log } = this.parts;
+    let isPaused = false;
     await engine.extended.targets.change(namespace, ({ targets }) => {
       const text = targets.get(name);
+      const target = text === undefined ? null : readTarget(text).target;
       // Several answers may say so at once.
-      if (text === undefined || readTarget(text).target.pausedAtMs !== null) return null;
-      return pauseOf(name, text, 'gone');
+      isPaused = target !== null && target.pausedAtMs === null && target.url === url.href;
+      return isPaused && text !== undefined ? pauseOf(name, text, 'gone') : null;
     });
+    if (!isPaused) return;
     log.warn({ target: this.key }, 'push: the target answered 410 and is paused');
+    log.info(
+      { audit: 'target.pause', pool, namespace, token_hint: null, target: name, reason: 'gone' },
+      'audit',
+    );
   }
 }
 

@@ -47,7 +47,7 @@ export interface ChangedTarget {
   readonly secret: string | null;
 }
 
-type Place = Pick<Caller, 'pool' | 'namespace'>;
+type Actor = Pick<Caller, 'pool' | 'namespace' | 'tokenHint'>;
 
 const DEFAULTS = {
   origins: [],
@@ -165,7 +165,8 @@ export class TargetsService {
   }
 
   /** @throws {QueueError} `target_not_found`; `target_in_use`: a queue is pushed to it; `pool_moving` */
-  async remove({ pool, namespace }: Caller, name: string): Promise<void> {
+  async remove(caller: Caller, name: string): Promise<void> {
+    const { pool, namespace } = caller;
     const store = this.store(pool);
     await store.change(namespace, ({ targets, queues }) => {
       if (!targets.has(name)) throw notFound('target', name);
@@ -174,12 +175,12 @@ export class TargetsService {
         throw new QueueError('target_in_use', `queue ${queue} is pushed to target ${name}`);
       return { part: 'targets', name, value: null, event: eventOf('target_deleted', name) };
     });
-    await this.closeBreakers({ pool, namespace }, name);
-    this.audit('target.delete', { pool, namespace }, name);
+    await this.closeBreakers(caller, name);
+    this.audit('target.delete', caller, name);
   }
 
   /** Closes the breakers of a target and of its origins: each is a change of its own. */
-  private async closeBreakers({ pool, namespace }: Place, target: string): Promise<void> {
+  private async closeBreakers({ pool, namespace }: Actor, target: string): Promise<void> {
     for (let isDone = false; !isDone;) {
       isDone = true;
       await this.store(pool).change(namespace, ({ breakers }) => {
@@ -204,23 +205,20 @@ export class TargetsService {
     return { target, secrets: this.opened(sealed, namespace, name) };
   }
 
-  private async setPause(
-    { pool, namespace }: Caller,
-    name: string,
-    reason: 'operator' | null,
-  ): Promise<TargetView> {
+  private async setPause(caller: Caller, name: string, reason: 'operator' | null): Promise<TargetView> {
+    const { pool, namespace } = caller;
     const stored = await this.store(pool).change(namespace, ({ targets }) => {
       const text = targets.get(name);
       if (text === undefined) throw notFound('target', name);
       const isAsked = readTarget(text).target.pauseReason === reason;
       return isAsked ? null : pauseOf(name, text, reason);
     });
-    this.audit(reason === null ? 'target.resume' : 'target.pause', { pool, namespace }, name);
+    this.audit(reason === null ? 'target.resume' : 'target.pause', caller, name);
     return viewOf(stored, name);
   }
 
   private async alter(
-    { pool, namespace }: Caller,
+    caller: Caller,
     action: string,
     name: string,
     change: (
@@ -232,6 +230,7 @@ export class TargetsService {
       readonly shown: string | null;
     },
   ): Promise<ChangedTarget> {
+    const { pool, namespace } = caller;
     let secret: string | null = null;
     const stored = await this.store(pool).change(namespace, ({ targets }) => {
       const text = targets.get(name);
@@ -249,16 +248,16 @@ export class TargetsService {
       const value = storedText({ target: { ...target, headerNames, updatedAtMs: Date.now() }, sealed });
       return { part: 'targets', name, value, event: eventOf('target_changed', name) };
     });
-    this.audit(action, { pool, namespace }, name);
+    this.audit(action, caller, name);
     const view = viewOf(stored, name);
     if (view.breakerSettings !== null) return { view, secret };
-    await this.closeBreakers({ pool, namespace }, name);
+    await this.closeBreakers(caller, name);
     return { view: { ...view, breaker: null, originBreakers: new Map() }, secret };
   }
 
-  /** A line as the admin port writes it for tokens. */
-  private audit(action: string, { pool, namespace }: Place, target: string): void {
-    this.log.info({ audit: action, pool, namespace, target }, 'audit');
+  /** Writes a line as the admin port does for tokens. */
+  audit(action: string, { pool, namespace, tokenHint }: Actor, target: string): void {
+    this.log.info({ audit: action, pool, namespace, token_hint: tokenHint, target }, 'audit');
   }
 
   private opened(sealed: string, namespace: string, name: string): TargetSecrets {

@@ -271,12 +271,25 @@ describe('HTTP push', () => {
     expect(text).toContain(`pumphouse_push_breakers_opened_total{${of}} 0`);
     expect(text).toMatch(/pumphouse_push_seconds_count\{pool="default"\} [1-9]/);
     expect(text).toContain('pumphouse_push_in_flight 0');
+    await given('PATCH', `targets/${name}`, { timeout_ms: 2_000 });
+    await given('POST', `targets/${name}/rotate`);
+    await given('POST', `targets/${name}/resume`);
+    await given('POST', `targets/${name}/test`);
+    await given('PATCH', `queues/${queue}`, { push: null });
+    await given('DELETE', `targets/${name}`);
     const lines = app.log.filter(({ message, details }) => message === 'audit' && 'target' in details);
-    expect(lines.map(({ details }) => details).slice(-2)).toEqual(
-      ['target.put', 'target.pause'].map((audit) => ({
-        ...{ audit, pool: 'default', namespace: app.namespace, target: name },
-      })),
-    );
+    const by = {
+      ...{ pool: 'default', namespace: app.namespace, token_hint: `${app.token.slice(0, 4)}…` },
+      target: name,
+    };
+    expect(lines.map(({ details }) => details).slice(-9)).toEqual([
+      { audit: 'target.put', ...by },
+      { audit: 'queue.push', ...by, queue },
+      { audit: 'target.pause', ...by },
+      ...['update', 'rotate', 'resume', 'test'].map((what) => ({ audit: `target.${what}`, ...by })),
+      { audit: 'queue.push', ...by, queue, target: null },
+      { audit: 'target.delete', ...by },
+    ]);
   });
 
   describe('a request', () => {
@@ -438,11 +451,23 @@ describe('HTTP push', () => {
     });
 
     it('of 410 fails the job and pauses the target', async () => {
+      const path = `/v1/${app.namespace}/events?event=target_paused`;
+      const events = await EventClient.open(app.port, path, app.token);
+      await events.begun();
       const { queue, name } = await pushed();
       receiver.respond = answerWith(410);
       const id = await publish(queue, { tries: 9 });
       expect(await stateOf(id, 'dead')).toMatchObject({ attempts: 1, failure: { group: 'http_410' } });
       await waitFor(async () => (await target(name)).pause_reason === 'gone');
+      const [paused] = await events.until(1);
+      events.cut();
+      expect(paused?.data).toMatchObject({ event: 'target_paused', target: name, reason: 'gone' });
+      const audited = () => app.log.find(({ details }) => 'reason' in details && 'audit' in details)?.details;
+      await waitFor(() => audited() !== undefined);
+      expect(audited()).toEqual({
+        ...{ audit: 'target.pause', pool: 'default', namespace: app.namespace, token_hint: null },
+        ...{ target: name, reason: 'gone' },
+      });
 
       receiver.respond = (response) => void response.end('ok');
       await sleep(1_200);
@@ -452,6 +477,23 @@ describe('HTTP push', () => {
 
       await given('POST', `targets/${name}/resume`);
       await waitFor(() => receiver.of(waits).length === 1, 5_000);
+    });
+
+    it('of 410 from a URL that the target had before pauses nothing', async () => {
+      const { queue, name } = await pushed();
+      let answer: () => void = () => undefined;
+      receiver.respond = (response) => {
+        answer = () => void response.writeHead(410).end();
+      };
+      const id = await publish(queue);
+      await waitFor(() => receiver.of(id).length === 1, 5_000);
+      await given('PATCH', `targets/${name}`, { url: `${receiver.url}/new` });
+      answer();
+      await stateOf(id, 'dead');
+      receiver.respond = (response) => void response.end('ok');
+      const next = await publish(queue);
+      await waitFor(() => receiver.of(next).length === 1, 5_000);
+      expect(await target(name)).toMatchObject({ paused_at: null });
     });
 
     it('that does not come is a failure of the kind timeout', async () => {
