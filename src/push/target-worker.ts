@@ -447,15 +447,15 @@ export class TargetWorker {
   /** @param url that answered: the target may have another one by now */
   private async pauseGone(url: URL): Promise<void> {
     const { engine, pool, namespace, name, log } = this.parts;
-    let isPaused = false;
+    const outcome = { isPaused: false };
     await engine.extended.targets.change(namespace, ({ targets }) => {
       const text = targets.get(name);
       const target = text === undefined ? null : readTarget(text).target;
       // Several answers may say so at once.
-      isPaused = target !== null && target.pausedAtMs === null && target.url === url.href;
-      return isPaused && text !== undefined ? pauseOf(name, text, 'gone') : null;
+      outcome.isPaused = target !== null && target.pausedAtMs === null && target.url === url.href;
+      return outcome.isPaused && text !== undefined ? pauseOf(name, text, 'gone') : null;
     });
-    if (!isPaused) return;
+    if (!outcome.isPaused) return;
     log.warn({ target: this.key }, 'push: the target answered 410 and is paused');
     log.info(
       { audit: 'target.pause', pool, namespace, token_hint: null, target: name, reason: 'gone' },
