@@ -43,7 +43,7 @@ export const PUSH_GUARDS = [
   {
     name: 'push: a breaker that ends closes',
     file: 'src/push/targets.service.ts',
-    from: '    await this.closeBreakers({ pool, namespace }, name);\n    return { view: {',
+    from: '    await this.closeBreakers(caller, name);\n    return { view: {',
     to: '    return { view: {',
     spec: HTTP,
     test: 'stops no job where there is none',
