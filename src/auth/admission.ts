@@ -7,7 +7,7 @@ import { sentToken } from '../http/request/head.js';
 import type { RequestContext } from '../http/request/request-context.js';
 import { PoolRegistry } from '../redis/redis.module.js';
 import type { AccessRules } from './access.js';
-import { parseToken, tokenDigest } from './credentials.js';
+import { parseToken, tokenDigest, tokenHint } from './credentials.js';
 import { refundUnlessServed } from './refund.js';
 import { checkRights } from './rights.js';
 import { checkListedNames, checkNames } from '../domain/ids.js';
@@ -73,7 +73,7 @@ export class Admission {
     const { pool, token } = parseToken(text);
     if (!this.pools.get(pool)) throw new QueueError('pool_not_found', 'pool not found');
     if (rules.isSize === true && this.config.lmstfy.public_sizes) {
-      context.admitted = { pool, namespace, tokenId: '', limits: null, rights: null };
+      context.admitted = { pool, namespace, tokenId: '', tokenHint: '', limits: null, rights: null };
       return undefined;
     }
     if (token === '') throw new QueueError('token_missing', 'token not found');
@@ -94,7 +94,10 @@ export class Admission {
     const { pool, token } = parseToken(text);
     if (!known || !isSame(known.secret, token)) throw invalidToken();
     const { limit: limits, rights } = known.record;
-    const caller: Caller = { pool, namespace, tokenId: digest, limits, rights };
+    const caller: Caller = {
+      ...{ pool, namespace, limits, rights },
+      ...{ tokenId: digest, tokenHint: tokenHint(token) },
+    };
     rememberProof(context.request.socket, { text, known, caller });
     return this.admitKnown(context, rules, text, caller);
   }

@@ -56,6 +56,29 @@ export function pairs(
   throw new InvalidArgumentError('It must be name=value.');
 }
 
+const BREAKER_FIELDS = {
+  failures: ['failures', wholeNumber],
+  'failure-percent': ['failurePercent', wholeNumber],
+  'min-requests': ['minRequests', wholeNumber],
+  open: ['openMs', duration],
+  'max-open': ['maxOpenMs', duration],
+} as const;
+
+/** `failures=3,open=10s`, or `off`. */
+export function breaker(text: string): Readonly<Record<string, number>> | 'off' {
+  if (text === 'off') return text;
+  const settings: Record<string, number> = {};
+  for (const [name, value] of Object.entries(
+    list(text).reduce<Readonly<Record<string, string>>>((all, one) => pairs(one, all), {}),
+  )) {
+    const field = Object.entries(BREAKER_FIELDS).find(([known]) => known === name)?.[1];
+    if (field === undefined)
+      throw new InvalidArgumentError(`It must be off, or have ${Object.keys(BREAKER_FIELDS).join(', ')}.`);
+    settings[field[0]] = field[1](value);
+  }
+  return settings;
+}
+
 /** `Name: value`, and further uses of the option. */
 export function headers(
   text: string,

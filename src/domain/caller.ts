@@ -16,6 +16,8 @@ export interface Caller {
   readonly namespace: string;
   /** The token's digest; empty on a size route that needs no token. */
   readonly tokenId: string;
+  /** The token's first characters, for the audit log; empty as `tokenId`. */
+  readonly tokenHint: string;
   readonly limits: Limit | null;
   /** Null: everything in its namespace. */
   readonly rights: Rights | null;

@@ -6,7 +6,6 @@ import type { Queues } from '../engine/migration/served-queues.js';
 import type { Sender } from '../push/send/sender.js';
 import { SendError } from '../push/send/send-error.js';
 import { callbackUrlOf } from './callback-url.js';
-import { readFields } from './go-json.js';
 import { callbackBody, laterJobOf, type LaterJob } from './later-job.js';
 import { failureText, MAX_ANSWER_BYTES, releaseDelayMs, replyOf, retryDelayMs } from './outcome.js';
 
@@ -38,8 +37,6 @@ const PAUSE_MS = 500;
 const TRIES = 5;
 /** How often code 101 can release a job; from then on it is a failure. */
 const MOST_RELEASES = 100;
-/** In the progress of a job: how often code 101 has released it. The store gives the attempt back, and has no count. */
-const PROGRESS = { throttled: 'integer' } as const;
 
 /** What becomes of a job. */
 type Outcome =
@@ -47,8 +44,8 @@ type Outcome =
   | {
       readonly action: 'release';
       readonly delayMs: number;
-      /** How often code 101 has released the job, now too; undefined if it does not release it now. */
-      readonly throttled?: number;
+      /** By code 101: such releases are counted in the store. */
+      readonly isCounted: boolean;
     }
   | {
       readonly action: 'retry' | 'fail';
@@ -167,7 +164,7 @@ export class CallbackWorker {
       return reply === 'done' ? { action: 'ack' } : failed(leased, job, 'not_done', failureText(answer));
     } catch (error) {
       if (!(error instanceof SendError)) throw error;
-      if (error.problem === 'aborted') return { action: 'release', delayMs: 0 };
+      if (error.problem === 'aborted') return { action: 'release', delayMs: 0, isCounted: false };
       return failed(leased, job, error.problem, error.message);
     }
   }
@@ -177,11 +174,8 @@ export class CallbackWorker {
     if (outcome.action === 'ack') {
       await queues.ack(namespace, queue, id, lease);
     } else if (outcome.action === 'release') {
-      const { delayMs, throttled } = outcome;
-      if (throttled !== undefined) {
-        await queues.native.heartbeat(namespace, { id, lease }, { progress: { throttled } });
-      }
-      await queues.native.release(namespace, { id, lease, delayMs });
+      const { delayMs, isCounted } = outcome;
+      await queues.native.release(namespace, { id, lease, delayMs, isCounted });
     } else {
       const { action, group, message, delayMs } = outcome;
       if (action === 'fail') await queues.native.fail(namespace, { id, lease, group, message });
@@ -191,13 +185,11 @@ export class CallbackWorker {
 }
 
 function throttled(leased: LeasedJob, job: LaterJob): Outcome {
-  const releases = Number(
-    readFields(Buffer.from(leased.extended?.progress ?? 'null'), PROGRESS)?.throttled ?? 0,
-  );
+  const releases = leased.extended?.released ?? 0;
   if (releases >= MOST_RELEASES) {
     return failed(leased, job, 'throttled', `code 101 for more than ${String(MOST_RELEASES)} times`);
   }
-  return { action: 'release', delayMs: releaseDelayMs(releases), throttled: releases + 1 };
+  return { action: 'release', delayMs: releaseDelayMs(releases), isCounted: true };
 }
 
 function permanent(group: string, message: string): Outcome {

@@ -1,29 +1,46 @@
 import { FailureCounter } from './breaker.js';
+import { BREAKER } from './target.js';
 
 describe('the count of failures', () => {
   it('opens the breaker after five failed connections in a row', () => {
     const counter = new FailureCounter();
-    const opens = [1, 2, 3, 4, 5].map((ms) => counter.count(false, false, ms));
+    const opens = [1, 2, 3, 4, 5].map((ms) => counter.count(false, false, ms, BREAKER));
     expect(opens).toEqual([false, false, false, false, true]);
   });
 
   it('begins anew with an answer', () => {
     const counter = new FailureCounter();
-    for (let i = 0; i < 4; i++) counter.count(false, false, i);
-    counter.count(true, true, 4);
-    expect(counter.count(false, false, 5)).toBe(false);
+    for (let i = 0; i < 4; i++) counter.count(false, false, i, BREAKER);
+    counter.count(true, true, 4, BREAKER);
+    expect(counter.count(false, false, 5, BREAKER)).toBe(false);
   });
 
   it('opens it at half of ten requests of a minute', () => {
     const counter = new FailureCounter();
-    for (let i = 0; i < 5; i++) counter.count(true, true, i);
-    const opens = [5, 6, 7, 8, 9].map((ms) => counter.count(false, true, ms));
+    for (let i = 0; i < 5; i++) counter.count(true, true, i, BREAKER);
+    const opens = [5, 6, 7, 8, 9].map((ms) => counter.count(false, true, ms, BREAKER));
     expect(opens).toEqual([false, false, false, false, true]);
   });
 
   it('forgets what is older than a minute', () => {
     const counter = new FailureCounter();
-    for (let i = 0; i < 9; i++) counter.count(false, true, i);
-    expect(counter.count(false, true, 70_000)).toBe(false);
+    for (let i = 0; i < 9; i++) counter.count(false, true, i, BREAKER);
+    expect(counter.count(false, true, 70_000, BREAKER)).toBe(false);
+  });
+
+  it('follows the settings of the target', () => {
+    const inARow = new FailureCounter();
+    expect(inARow.count(false, false, 1, { ...BREAKER, failures: 2 })).toBe(false);
+    expect(inARow.count(false, false, 2, { ...BREAKER, failures: 2 })).toBe(true);
+
+    const share = { ...BREAKER, failurePercent: 75, minRequests: 4 };
+    const counter = new FailureCounter();
+    const opens = [true, false, false, false].map((isHealthy, ms) =>
+      counter.count(isHealthy, true, ms, share),
+    );
+    expect(opens).toEqual([false, false, false, true]);
+    const half = new FailureCounter();
+    for (const isHealthy of [true, true, false]) half.count(isHealthy, true, 1, share);
+    expect(half.count(false, true, 2, share)).toBe(false);
   });
 });

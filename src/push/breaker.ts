@@ -1,16 +1,9 @@
 import type { TargetEvent, Targets } from '../engine/queues/targets.js';
-import { breakerName, type OpenBreaker, readBreaker } from './target.js';
+import { breakerName, type BreakerSettings, type OpenBreaker, readBreaker, readTarget } from './target.js';
 
-/** Failures in a row to connect that open the breaker. */
-const MOST_IN_A_ROW = 5;
-/** Or this share of failures, of at least so many requests, in the last minute. */
-const SHARE = 0.5;
-const FEWEST = 10;
+/** Requests of the last minute are counted. */
 const BUCKET_MS = 10_000;
 const BUCKETS = 6;
-/** How long it is open, doubled with each opening in a row. */
-const FIRST_OPEN_MS = 30_000;
-const LAST_OPEN_MS = 300_000;
 
 interface Bucket {
   readonly index: number;
@@ -24,7 +17,7 @@ export class FailureCounter {
   private buckets: Bucket[] = [];
 
   /** @param connected false if there was no answer at all. @returns true if the breaker is to open */
-  count(isHealthy: boolean, connected: boolean, nowMs: number): boolean {
+  count(isHealthy: boolean, connected: boolean, nowMs: number, settings: BreakerSettings): boolean {
     const index = Math.floor(nowMs / BUCKET_MS);
     this.buckets = this.buckets.filter((one) => one.index > index - BUCKETS);
     let bucket = this.buckets.at(-1);
@@ -34,7 +27,10 @@ export class FailureCounter {
     this.inARow = connected ? 0 : this.inARow + 1;
     const bad = this.buckets.reduce((sum, one) => sum + one.bad, 0);
     const all = this.buckets.reduce((sum, one) => sum + one.good, bad);
-    return !isHealthy && (this.inARow >= MOST_IN_A_ROW || (all >= FEWEST && bad >= all * SHARE));
+    const { failures, failurePercent, minRequests } = settings;
+    return (
+      !isHealthy && (this.inARow >= failures || (all >= minRequests && bad * 100 >= all * failurePercent))
+    );
   }
 
   forget(): void {
@@ -54,7 +50,7 @@ export class SharedBreaker {
 
   /** Opens a closed one; one that is open stays as it is. @throws {QueueError} an error of the store */
   open(nowMs: number): Promise<void> {
-    return this.change((known) => (known === null ? opened(0, nowMs) : known));
+    return this.change((known, settings) => (known === null ? opened(0, nowMs, settings) : known));
   }
 
   /**
@@ -73,18 +69,23 @@ export class SharedBreaker {
 
   /** The probe has ended. */
   endProbe(isHealthy: boolean, nowMs: number): Promise<void> {
-    return this.change((known) => {
+    return this.change((known, settings) => {
       if (isHealthy || known === null) return null;
-      return opened(known.openings, nowMs);
+      return opened(known.openings, nowMs, settings);
     });
   }
 
-  private async change(decide: (known: OpenBreaker | null) => OpenBreaker | null): Promise<void> {
+  /** @param decide is not asked for a target that has no breaker, or is gone */
+  private async change(
+    decide: (known: OpenBreaker | null, settings: BreakerSettings) => OpenBreaker | null,
+  ): Promise<void> {
     const { target, origin } = this;
     const name = breakerName(target, origin);
     await this.store.change(this.namespace, ({ targets, breakers }) => {
       const known = readBreaker(breakers.get(name));
-      const next = targets.has(target) ? decide(known) : null;
+      const text = targets.get(target);
+      const settings = text === undefined ? null : readTarget(text).target.breakerSettings;
+      const next = settings && decide(known, settings);
       if (next === known) return null;
       const event = breakerEvent(target, origin, known, next);
       return { part: 'breakers', name, value: next && JSON.stringify(next), ...(event ? { event } : {}) };
@@ -108,7 +109,7 @@ function breakerEvent(
   };
 }
 
-function opened(before: number, nowMs: number): OpenBreaker {
-  const openMs = Math.min(FIRST_OPEN_MS * 2 ** Math.min(before, 10), LAST_OPEN_MS);
-  return { openUntilMs: nowMs + openMs, openings: before + 1, probeUntilMs: 0 };
+function opened(before: number, nowMs: number, { openMs, maxOpenMs }: BreakerSettings): OpenBreaker {
+  const forMs = Math.min(openMs * 2 ** Math.min(before, 20), maxOpenMs);
+  return { openUntilMs: nowMs + forMs, openings: before + 1, probeUntilMs: 0 };
 }

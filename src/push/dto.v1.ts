@@ -55,6 +55,26 @@ function ActionsByStatus(about: string): PropertyDecorator {
   });
 }
 
+const BREAKER_FAILURES = 'Requests in a row without an answer that open it; default 5.';
+const BREAKER_PERCENT =
+  'It opens also if this share of the requests of the last minute failed, in percent; default 50.';
+const BREAKER_REQUESTS = 'For `failure_percent`: the least requests of the last minute; default 10.';
+const BREAKER_OPEN =
+  'How long it is open before a trial; doubled after each trial that fails; default 30,000.';
+const BREAKER_LONGEST = 'The longest time that it is open; default 300,000.';
+const MAX_FAILURES = 1_000;
+const MAX_REQUESTS = 10_000;
+const MIN_OPEN_MS = 1_000;
+const MAX_OPEN_MS = 86_400_000;
+
+export class BreakerFields {
+  @Optional() @Whole(BREAKER_FAILURES, 1, MAX_FAILURES) failures?: number;
+  @Optional() @Whole(BREAKER_PERCENT, 1, 100) failure_percent?: number;
+  @Optional() @Whole(BREAKER_REQUESTS, 1, MAX_REQUESTS) min_requests?: number;
+  @Optional() @Whole(BREAKER_OPEN, MIN_OPEN_MS, MAX_OPEN_MS) open_ms?: number;
+  @Optional() @Whole(BREAKER_LONGEST, MIN_OPEN_MS, MAX_OPEN_MS) max_open_ms?: number;
+}
+
 export class TargetChangeFields {
   @Optional()
   @Text('The URL of the requests: https, or http if the server allows it. Without user name and password.', {
@@ -105,6 +125,13 @@ export class TargetChangeFields {
   @Whole('The longest delay that a `Retry-After` can cause; default an hour.', 0, MAX_RETRY_AFTER_MS)
   max_retry_after_ms?: number;
   @Optional()
+  @Nullable()
+  @Part(
+    'When its circuit breakers open; null = it has none. A change keeps the fields that it leaves out.',
+    () => BreakerFields,
+  )
+  breaker?: BreakerFields | null;
+  @Optional()
   @Formed(
     'The secret that requests are signed with; default: generated. Never shown again.',
     SECRET,
@@ -135,12 +162,26 @@ export class RotateFields {
 
 export class BreakerAnswer {
   @OneOf(
-    'State of the circuit breaker. `closed`: jobs are sent. `open`: none. `half_open`: one, as a trial.',
-    ['closed', 'open', 'half_open'],
+    'State of the circuit breaker. `closed`: jobs are sent. `open`: none. `half_open`: one, as a trial. `off`: there is none.',
+    ['closed', 'open', 'half_open', 'off'],
   )
   state!: string;
   @Nullable() @Moment('When the next trial is sent; null if it is closed.') open_until!: string | null;
   @Whole('How often it opened without a success in between.', 0, MAX_UINT32) openings!: number;
+}
+
+export class BreakerSettingsAnswer {
+  @Whole(BREAKER_FAILURES, 1, MAX_FAILURES) failures!: number;
+  @Whole(BREAKER_PERCENT, 1, 100) failure_percent!: number;
+  @Whole(BREAKER_REQUESTS, 1, MAX_REQUESTS) min_requests!: number;
+  @Whole(BREAKER_OPEN, MIN_OPEN_MS, MAX_OPEN_MS) open_ms!: number;
+  @Whole(BREAKER_LONGEST, MIN_OPEN_MS, MAX_OPEN_MS) max_open_ms!: number;
+}
+
+export class TargetBreakerAnswer extends BreakerAnswer {
+  @Nullable()
+  @Part('When the breakers of the target open; null = it has none.', () => BreakerSettingsAnswer)
+  settings!: BreakerSettingsAnswer | null;
 }
 
 export class OriginBreakerAnswer extends BreakerAnswer {
@@ -166,7 +207,7 @@ export class TargetAnswer {
   max_retry_after_ms!: number;
   @QueueNames('The queues that are pushed to it.', { min: 0, max: MAX_LEASE_QUEUES })
   queues!: readonly string[];
-  @Part('Its circuit breaker.', () => BreakerAnswer) breaker!: BreakerAnswer;
+  @Part('Its circuit breaker.', () => TargetBreakerAnswer) breaker!: TargetBreakerAnswer;
   @Parts('The open breakers of its origins.', () => OriginBreakerAnswer, MOST_ITEMS, 0)
   origin_breakers!: readonly OriginBreakerAnswer[];
   @Nullable() @Moment('Since when it is paused; null = not paused.') paused_at!: string | null;

@@ -96,6 +96,7 @@ export class PushService implements OnApplicationBootstrap, OnModuleDestroy {
     if (this.sender === null) {
       throw new QueueError('push_disabled', 'this server does not push: push.enabled is not set');
     }
+    this.targets.audit('target.test', caller, name);
     const startMs = performance.now();
     const nowMs = Date.now();
     const isSigned = target.sign === 'standard';

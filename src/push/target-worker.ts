@@ -167,7 +167,7 @@ export class TargetWorker {
 
   /** True while the breaker is open and all jobs go to one place; jobs of several origins are held back one by one. */
   private get waitsForOne(): boolean {
-    return this.known.breaker !== null && this.known.target.origins.length === 0;
+    return breakerOf(this.known, '') !== null && this.known.target.origins.length === 0;
   }
 
   private watchOf(origin: string): Watch {
@@ -328,12 +328,13 @@ export class TargetWorker {
     const { verdict, answer } = await this.timed(() => this.send(job, way.url, cutting));
     if (series) series.jobs[verdict.action].value += 1;
     await this.settle(job, verdict, answer);
-    if (verdict.isGone && way.origin === '') await this.pauseGone();
+    if (verdict.isGone && way.origin === '') await this.pauseGone(way.url);
     // A probe that was cut off says nothing: another server takes over when its time is up.
-    if (verdict.isHealthy === null && (!isProbe || answer === null)) return;
+    const settings = this.known.target.breakerSettings;
+    if (settings === null || (verdict.isHealthy === null && (!isProbe || answer === null))) return;
     const isHealthy = verdict.isHealthy ?? true;
     const nowMs = Date.now();
-    const opens = counter.count(isHealthy, answer !== null, nowMs);
+    const opens = counter.count(isHealthy, answer !== null, nowMs, settings);
     if (isProbe) {
       counter.forget();
       await shared.endProbe(isHealthy, nowMs);
@@ -443,15 +444,23 @@ export class TargetWorker {
     }
   }
 
-  private async pauseGone(): Promise<void> {
-    const { engine, namespace, name, log } = this.parts;
+  /** @param url that answered: the target may have another one by now */
+  private async pauseGone(url: URL): Promise<void> {
+    const { engine, pool, namespace, name, log } = this.parts;
+    const outcome = { isPaused: false };
     await engine.extended.targets.change(namespace, ({ targets }) => {
       const text = targets.get(name);
+      const target = text === undefined ? null : readTarget(text).target;
       // Several answers may say so at once.
-      if (text === undefined || readTarget(text).target.pausedAtMs !== null) return null;
-      return pauseOf(name, text, 'gone');
+      outcome.isPaused = target !== null && target.pausedAtMs === null && target.url === url.href;
+      return outcome.isPaused && text !== undefined ? pauseOf(name, text, 'gone') : null;
     });
+    if (!outcome.isPaused) return;
     log.warn({ target: this.key }, 'push: the target answered 410 and is paused');
+    log.info(
+      { audit: 'target.pause', pool, namespace, token_hint: null, target: name, reason: 'gone' },
+      'audit',
+    );
   }
 }
 
@@ -460,7 +469,8 @@ function typeOf({ headers }: PushAnswer): string | undefined {
   return headers.has('content-encoding') ? undefined : headers.get('content-type');
 }
 
-function breakerOf({ breaker, originBreakers }: WorkerTarget, origin: string): OpenBreaker | null {
+function breakerOf({ target, breaker, originBreakers }: WorkerTarget, origin: string): OpenBreaker | null {
+  if (target.breakerSettings === null) return null;
   return origin === '' ? breaker : (originBreakers.get(origin) ?? null);
 }
 

@@ -8,6 +8,28 @@ export const BODIES = ['raw', 'job'] as const;
 export const ACKS = ['response', 'later'] as const;
 export const SIGNATURES = ['standard', 'none'] as const;
 
+/** When the breaker of a target opens, and for how long. */
+export interface BreakerSettings {
+  /** Requests in a row without an answer that open it. */
+  readonly failures: number;
+  /** Or this share of failures, in percent, of the requests of the last minute, */
+  readonly failurePercent: number;
+  /** of which there were so many at least. */
+  readonly minRequests: number;
+  /** How long it is open; doubled with each opening in a row, */
+  readonly openMs: number;
+  /** up to this. */
+  readonly maxOpenMs: number;
+}
+
+export const BREAKER: BreakerSettings = {
+  failures: 5,
+  failurePercent: 50,
+  minRequests: 10,
+  openMs: 30_000,
+  maxOpenMs: 300_000,
+};
+
 /** Where jobs are pushed to, as it is stored; without what is secret. */
 export interface Target {
   readonly url: string;
@@ -22,6 +44,8 @@ export interface Target {
   readonly onStatus: Readonly<Record<string, Action>>;
   /** Longest delay that a `Retry-After` can cause. */
   readonly maxRetryAfterMs: number;
+  /** Null: it has none. */
+  readonly breakerSettings: BreakerSettings | null;
   readonly headerNames: readonly string[];
   readonly pausedAtMs: number | null;
   /** `operator`: by a call; `gone`: the target answered 410. */
@@ -70,7 +94,13 @@ export function storedText({ target, sealed }: StoredTarget): string {
 }
 
 export function readTarget(text: string): StoredTarget {
-  return JSON.parse(text) as StoredTarget;
+  const { target, sealed } = JSON.parse(text) as StoredTarget;
+  // Those that were stored first have no settings.
+  return { target: { ...target, breakerSettings: settingsOf(target) }, sealed };
+}
+
+function settingsOf({ breakerSettings = BREAKER }: Partial<Target>): BreakerSettings | null {
+  return breakerSettings;
 }
 
 /** The name under which the breaker of an origin is stored; '' = that of the target's own URL. */

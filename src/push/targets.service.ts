@@ -13,6 +13,8 @@ import { EngineRegistry } from '../engine/migration/engine.registry.js';
 import { newSecret } from './send/signature.js';
 import { Seal } from './seal.js';
 import {
+  BREAKER,
+  type BreakerSettings,
   originBreakersOf,
   readBreaker,
   readTarget,
@@ -34,6 +36,8 @@ export interface TargetChanges {
     >
   >;
   readonly headers?: TargetSecrets['headers'] | undefined;
+  /** Null: no breaker. */
+  readonly breaker?: Partial<BreakerSettings> | null | undefined;
   readonly secret?: string | undefined;
 }
 
@@ -43,7 +47,7 @@ export interface ChangedTarget {
   readonly secret: string | null;
 }
 
-type Place = Pick<Caller, 'pool' | 'namespace'>;
+type Actor = Pick<Caller, 'pool' | 'namespace' | 'tokenHint'>;
 
 const DEFAULTS = {
   origins: [],
@@ -81,7 +85,11 @@ export class TargetsService {
    *
    * @throws {QueueError} `invalid_argument`: there are too many; `pool_moving`
    */
-  put(caller: Caller, name: string, { config, headers = {}, secret }: TargetChanges): Promise<ChangedTarget> {
+  put(
+    caller: Caller,
+    name: string,
+    { config, headers = {}, secret, breaker = {} }: TargetChanges,
+  ): Promise<ChangedTarget> {
     return this.alter(caller, 'target.put', name, (known, secrets) => {
       const first = secrets === null ? (secret ?? newSecret()) : secret;
       return {
@@ -90,6 +98,7 @@ export class TargetsService {
           ...DEFAULTS,
           url: '',
           ...config,
+          breakerSettings: checkedBreaker(breaker && { ...BREAKER, ...breaker }),
           ...(first === undefined ? {} : NO_OLD),
         },
         secrets: { secret: first ?? secrets?.secret ?? '', oldSecret: oldOf(first, secrets), headers },
@@ -99,11 +108,20 @@ export class TargetsService {
   }
 
   /** Changes what is given. @throws {QueueError} `target_not_found`, `pool_moving` */
-  change(caller: Caller, name: string, { config, headers, secret }: TargetChanges): Promise<ChangedTarget> {
+  change(
+    caller: Caller,
+    name: string,
+    { config, headers, secret, breaker = {} }: TargetChanges,
+  ): Promise<ChangedTarget> {
     return this.alter(caller, 'target.update', name, (known, secrets) => {
       if (known === null || secrets === null) throw notFound('target', name);
       return {
-        target: { ...known, ...config, ...(secret === undefined ? {} : NO_OLD) },
+        target: {
+          ...known,
+          ...config,
+          breakerSettings: changedBreaker(known.breakerSettings, breaker),
+          ...(secret === undefined ? {} : NO_OLD),
+        },
         secrets: {
           secret: secret ?? secrets.secret,
           oldSecret: oldOf(secret, secrets),
@@ -147,7 +165,8 @@ export class TargetsService {
   }
 
   /** @throws {QueueError} `target_not_found`; `target_in_use`: a queue is pushed to it; `pool_moving` */
-  async remove({ pool, namespace }: Caller, name: string): Promise<void> {
+  async remove(caller: Caller, name: string): Promise<void> {
+    const { pool, namespace } = caller;
     const store = this.store(pool);
     await store.change(namespace, ({ targets, queues }) => {
       if (!targets.has(name)) throw notFound('target', name);
@@ -156,12 +175,12 @@ export class TargetsService {
         throw new QueueError('target_in_use', `queue ${queue} is pushed to target ${name}`);
       return { part: 'targets', name, value: null, event: eventOf('target_deleted', name) };
     });
-    await this.closeBreakers({ pool, namespace }, name);
-    this.audit('target.delete', { pool, namespace }, name);
+    await this.closeBreakers(caller, name);
+    this.audit('target.delete', caller, name);
   }
 
   /** Closes the breakers of a target and of its origins: each is a change of its own. */
-  private async closeBreakers({ pool, namespace }: Place, target: string): Promise<void> {
+  private async closeBreakers({ pool, namespace }: Actor, target: string): Promise<void> {
     for (let isDone = false; !isDone;) {
       isDone = true;
       await this.store(pool).change(namespace, ({ breakers }) => {
@@ -186,23 +205,20 @@ export class TargetsService {
     return { target, secrets: this.opened(sealed, namespace, name) };
   }
 
-  private async setPause(
-    { pool, namespace }: Caller,
-    name: string,
-    reason: 'operator' | null,
-  ): Promise<TargetView> {
+  private async setPause(caller: Caller, name: string, reason: 'operator' | null): Promise<TargetView> {
+    const { pool, namespace } = caller;
     const stored = await this.store(pool).change(namespace, ({ targets }) => {
       const text = targets.get(name);
       if (text === undefined) throw notFound('target', name);
       const isAsked = readTarget(text).target.pauseReason === reason;
       return isAsked ? null : pauseOf(name, text, reason);
     });
-    this.audit(reason === null ? 'target.resume' : 'target.pause', { pool, namespace }, name);
+    this.audit(reason === null ? 'target.resume' : 'target.pause', caller, name);
     return viewOf(stored, name);
   }
 
   private async alter(
-    { pool, namespace }: Caller,
+    caller: Caller,
     action: string,
     name: string,
     change: (
@@ -214,6 +230,7 @@ export class TargetsService {
       readonly shown: string | null;
     },
   ): Promise<ChangedTarget> {
+    const { pool, namespace } = caller;
     let secret: string | null = null;
     const stored = await this.store(pool).change(namespace, ({ targets }) => {
       const text = targets.get(name);
@@ -231,13 +248,16 @@ export class TargetsService {
       const value = storedText({ target: { ...target, headerNames, updatedAtMs: Date.now() }, sealed });
       return { part: 'targets', name, value, event: eventOf('target_changed', name) };
     });
-    this.audit(action, { pool, namespace }, name);
-    return { view: viewOf(stored, name), secret };
+    this.audit(action, caller, name);
+    const view = viewOf(stored, name);
+    if (view.breakerSettings !== null) return { view, secret };
+    await this.closeBreakers(caller, name);
+    return { view: { ...view, breaker: null, originBreakers: new Map() }, secret };
   }
 
-  /** A line as the admin port writes it for tokens. */
-  private audit(action: string, { pool, namespace }: Place, target: string): void {
-    this.log.info({ audit: action, pool, namespace, target }, 'audit');
+  /** Writes a line as the admin port does for tokens. */
+  audit(action: string, { pool, namespace, tokenHint }: Actor, target: string): void {
+    this.log.info({ audit: action, pool, namespace, token_hint: tokenHint, target }, 'audit');
   }
 
   private opened(sealed: string, namespace: string, name: string): TargetSecrets {
@@ -255,6 +275,22 @@ export class TargetsService {
   private store(pool: string): Targets {
     return this.engines.extendedOf(pool).targets;
   }
+}
+
+/** @throws {QueueError} `invalid_argument` */
+function checkedBreaker(settings: BreakerSettings | null): BreakerSettings | null {
+  if (settings !== null && settings.maxOpenMs < settings.openMs)
+    throw new QueueError('invalid_argument', 'breaker.max_open_ms must not be less than breaker.open_ms');
+  return settings;
+}
+
+/** @param change what it leaves out stays, or is the default if there was no breaker; null = none */
+function changedBreaker(
+  known: BreakerSettings | null,
+  change: Partial<BreakerSettings> | null,
+): BreakerSettings | null {
+  if (change !== null && Object.keys(change).length === 0) return known;
+  return checkedBreaker(change && { ...(known ?? BREAKER), ...change });
 }
 
 const NO_OLD = { oldSecretUntilMs: null } as const;

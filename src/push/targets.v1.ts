@@ -4,10 +4,10 @@ import { isoTime, isoTimeOrNull } from '../domain/iso-time.js';
 import type { Plain } from '../http/fields/field.js';
 import { given } from '../http/fields/given.js';
 import { Problems } from '../http/fields/read.js';
-import type { TargetAnswer, TargetChangeFields, TestAnswer } from './dto.v1.js';
+import type { BreakerAnswer, BreakerFields, TargetAnswer, TargetChangeFields, TestAnswer } from './dto.v1.js';
 import type { TestResult } from './push.service.js';
 import { isSecret, SECRET_RULE } from './send/signature.js';
-import type { OpenBreaker, Target, TargetView } from './target.js';
+import type { BreakerSettings, OpenBreaker, Target, TargetView } from './target.js';
 import type { ChangedTarget, TargetChanges } from './targets.service.js';
 
 /** Headers that the server sets itself, or that change how a request is read. */
@@ -37,6 +37,7 @@ export function changesOf(
     sign,
     on_status,
     max_retry_after_ms,
+    breaker,
     headers,
     secret,
   } = fields;
@@ -56,6 +57,7 @@ export function changesOf(
     }),
     headers: headers && headersOf(headers, problems),
     secret: checkedSecret(secret, problems),
+    breaker: breaker && breakerOf(breaker),
   };
   problems.settle();
   return changes;
@@ -126,7 +128,7 @@ export function targetAnswer(view: TargetView): Plain<TargetAnswer> {
     on_status: view.onStatus,
     max_retry_after_ms: view.maxRetryAfterMs,
     queues: view.queues,
-    breaker: breakerAnswer(view.breaker, Date.now()),
+    breaker: targetBreakerAnswer(view, Date.now()),
     origin_breakers: [...view.originBreakers].map(([origin, breaker]) => ({
       origin,
       ...breakerAnswer(breaker, Date.now()),
@@ -156,7 +158,30 @@ export function testAnswer({ answer, error, verdict, isSigned, tookMs }: TestRes
   };
 }
 
-function breakerAnswer(breaker: OpenBreaker | null, nowMs: number): Plain<TargetAnswer['breaker']> {
+function breakerOf(fields: BreakerFields): Partial<BreakerSettings> {
+  return given<Partial<BreakerSettings>>({
+    failures: fields.failures,
+    failurePercent: fields.failure_percent,
+    minRequests: fields.min_requests,
+    openMs: fields.open_ms,
+    maxOpenMs: fields.max_open_ms,
+  });
+}
+
+function targetBreakerAnswer(
+  { breaker, breakerSettings }: TargetView,
+  nowMs: number,
+): Plain<TargetAnswer['breaker']> {
+  if (breakerSettings === null) return { state: 'off', open_until: null, openings: 0, settings: null };
+  const { failures, failurePercent, minRequests, openMs, maxOpenMs } = breakerSettings;
+  const settings = {
+    ...{ failures, failure_percent: failurePercent, min_requests: minRequests },
+    ...{ open_ms: openMs, max_open_ms: maxOpenMs },
+  };
+  return { ...breakerAnswer(breaker, nowMs), settings };
+}
+
+function breakerAnswer(breaker: OpenBreaker | null, nowMs: number): Plain<BreakerAnswer> {
   if (breaker === null) return { state: 'closed', open_until: null, openings: 0 };
   const { openUntilMs, openings } = breaker;
   return { state: openUntilMs > nowMs ? 'open' : 'half_open', open_until: isoTime(openUntilMs), openings };

@@ -1,5 +1,6 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import type { Caller } from '../domain/caller.js';
+import { LOG, type Log } from '../domain/log.js';
 import type { SettingsChange } from '../domain/queue-settings.js';
 import { checkVerb, matchesPattern } from '../domain/rights.js';
 import { EngineRegistry } from '../engine/migration/engine.registry.js';
@@ -8,7 +9,10 @@ import { QueueAdmin, type QueueView } from '../engine/queue-admin.js';
 /** Queues on behalf of a caller. Every method throws `pool_moving` while the pool moves. */
 @Injectable()
 export class QueuesService {
-  constructor(private readonly engines: EngineRegistry) {}
+  constructor(
+    private readonly engines: EngineRegistry,
+    @Inject(LOG) private readonly log: Log,
+  ) {}
 
   /**
    * Returns a page of the queues that a caller may see; see `QueueAdmin.list`.
@@ -33,11 +37,17 @@ export class QueuesService {
     pushTarget?: string | null,
   ): Promise<QueueView> {
     if (pushTarget !== undefined) checkVerb(caller.rights, 'push');
-    return this.adminOf(caller).change(caller.namespace, queue, change, pushTarget);
+    const view = await this.adminOf(caller).change(caller.namespace, queue, change, pushTarget);
+    if (pushTarget !== undefined) this.auditPush(caller, queue, pushTarget);
+    return view;
   }
 
   /** The operations on the queues of a caller's pool. @throws {QueueError} `pool_moving` */
   adminOf({ pool }: Caller): QueueAdmin {
     return new QueueAdmin(this.engines.forPool(pool), this.engines.extendedOf(pool));
+  }
+
+  private auditPush({ pool, namespace, tokenHint }: Caller, queue: string, target: string | null): void {
+    this.log.info({ audit: 'queue.push', pool, namespace, token_hint: tokenHint, queue, target }, 'audit');
   }
 }

@@ -385,8 +385,6 @@ describe('the API of later', () => {
       ] as const) {
         await waitFor(async () => sink.at('/busy').length === tries && (await stateOf(id)) === 'scheduled');
         expect((await query(id)).text).toContain('"max_retry":0,"has_retry":0,');
-        // In the store: the next attempt may be made by another process.
-        expect((await app.engine.native.find(namespace, id))?.progress).toEqual({ throttled: tries });
         await pass(delayMs);
       }
       await waitFor(async () => (await stateOf(id)) === undefined);

@@ -22,7 +22,7 @@ interface TargetJson {
   readonly pause_reason: string | null;
   readonly old_secret_until: string | null;
   readonly timeout_ms: number;
-  readonly breaker: { state: string; open_until: string | null; openings: number };
+  readonly breaker: { state: string; open_until: string | null; openings: number; settings: object | null };
 }
 
 interface JobJson {
@@ -147,6 +147,12 @@ describe('HTTP push', () => {
       ['an unknown way to acknowledge', { url: 'https://example.com/', ack: 'never' }],
       ['an unknown action', { url: 'https://example.com/', on_status: { '404': 'ignore' } }],
       ['an unknown status', { url: 'https://example.com/', on_status: { '700': 'fail' } }],
+      ['a breaker that opens at no failure', { url: 'https://example.com/', breaker: { failures: 0 } }],
+      ['a share above 100', { url: 'https://example.com/', breaker: { failure_percent: 101 } }],
+      [
+        'a breaker that is open for longer than it may',
+        { url: 'https://example.com/', breaker: { open_ms: 400_000 } },
+      ],
       ['a field that is not known', { url: 'https://example.com/', retries: 3 }],
     ])('are refused with %s', async (_what, body) => {
       expect((await call('PUT', `targets/${fresh('t')}`, body)).status).toBe(400);
@@ -265,12 +271,25 @@ describe('HTTP push', () => {
     expect(text).toContain(`pumphouse_push_breakers_opened_total{${of}} 0`);
     expect(text).toMatch(/pumphouse_push_seconds_count\{pool="default"\} [1-9]/);
     expect(text).toContain('pumphouse_push_in_flight 0');
+    await given('PATCH', `targets/${name}`, { timeout_ms: 2_000 });
+    await given('POST', `targets/${name}/rotate`);
+    await given('POST', `targets/${name}/resume`);
+    await given('POST', `targets/${name}/test`);
+    await given('PATCH', `queues/${queue}`, { push: null });
+    await given('DELETE', `targets/${name}`);
     const lines = app.log.filter(({ message, details }) => message === 'audit' && 'target' in details);
-    expect(lines.map(({ details }) => details).slice(-2)).toEqual(
-      ['target.put', 'target.pause'].map((audit) => ({
-        ...{ audit, pool: 'default', namespace: app.namespace, target: name },
-      })),
-    );
+    const by = {
+      ...{ pool: 'default', namespace: app.namespace, token_hint: `${app.token.slice(0, 4)}…` },
+      target: name,
+    };
+    expect(lines.map(({ details }) => details).slice(-9)).toEqual([
+      { audit: 'target.put', ...by },
+      { audit: 'queue.push', ...by, queue },
+      { audit: 'target.pause', ...by },
+      ...['update', 'rotate', 'resume', 'test'].map((what) => ({ audit: `target.${what}`, ...by })),
+      { audit: 'queue.push', ...by, queue, target: null },
+      { audit: 'target.delete', ...by },
+    ]);
   });
 
   describe('a request', () => {
@@ -432,11 +451,23 @@ describe('HTTP push', () => {
     });
 
     it('of 410 fails the job and pauses the target', async () => {
+      const path = `/v1/${app.namespace}/events?event=target_paused`;
+      const events = await EventClient.open(app.port, path, app.token);
+      await events.begun();
       const { queue, name } = await pushed();
       receiver.respond = answerWith(410);
       const id = await publish(queue, { tries: 9 });
       expect(await stateOf(id, 'dead')).toMatchObject({ attempts: 1, failure: { group: 'http_410' } });
       await waitFor(async () => (await target(name)).pause_reason === 'gone');
+      const [paused] = await events.until(1);
+      events.cut();
+      expect(paused?.data).toMatchObject({ event: 'target_paused', target: name, reason: 'gone' });
+      const audited = () => app.log.find(({ details }) => 'reason' in details && 'audit' in details)?.details;
+      await waitFor(() => audited() !== undefined);
+      expect(audited()).toEqual({
+        ...{ audit: 'target.pause', pool: 'default', namespace: app.namespace, token_hint: null },
+        ...{ target: name, reason: 'gone' },
+      });
 
       receiver.respond = (response) => void response.end('ok');
       await sleep(1_200);
@@ -446,6 +477,23 @@ describe('HTTP push', () => {
 
       await given('POST', `targets/${name}/resume`);
       await waitFor(() => receiver.of(waits).length === 1, 5_000);
+    });
+
+    it('of 410 from a URL that the target had before pauses nothing', async () => {
+      const { queue, name } = await pushed();
+      let answer: () => void = () => undefined;
+      receiver.respond = (response) => {
+        answer = () => void response.writeHead(410).end();
+      };
+      const id = await publish(queue);
+      await waitFor(() => receiver.of(id).length === 1, 5_000);
+      await given('PATCH', `targets/${name}`, { url: `${receiver.url}/new` });
+      answer();
+      await stateOf(id, 'dead');
+      receiver.respond = (response) => void response.end('ok');
+      const next = await publish(queue);
+      await waitFor(() => receiver.of(next).length === 1, 5_000);
+      expect(await target(name)).toMatchObject({ paused_at: null });
     });
 
     it('that does not come is a failure of the kind timeout', async () => {
@@ -513,6 +561,64 @@ describe('HTTP push', () => {
         { event: 'target_resumed', target: name },
         { event: 'target_deleted', target: name },
       ]);
+    });
+
+    it('has the settings of the target, which change one by one', async () => {
+      const name = fresh('t');
+      const defaults = {
+        ...{ failures: 5, failure_percent: 50, min_requests: 10 },
+        ...{ open_ms: 30_000, max_open_ms: 300_000 },
+      };
+      expect((await put(name)).breaker.settings).toEqual(defaults);
+      const change = (breaker: object | null): Promise<TargetJson> =>
+        given<TargetJson>('PATCH', `targets/${name}`, { breaker });
+      expect((await change({ failures: 2 })).breaker.settings).toEqual({ ...defaults, failures: 2 });
+      expect((await change({ open_ms: 1_000 })).breaker.settings).toEqual({
+        ...{ ...defaults, failures: 2, open_ms: 1_000 },
+      });
+      await given('PATCH', `targets/${name}`, { timeout_ms: 1_000 });
+      expect((await target(name)).breaker.settings).toMatchObject({ failures: 2 });
+      expect((await change(null)).breaker).toEqual({
+        ...{ state: 'off', open_until: null, openings: 0, settings: null },
+      });
+      expect((await change({ failures: 3 })).breaker).toMatchObject({
+        ...{ state: 'closed', settings: { ...defaults, failures: 3 } },
+      });
+      expect((await put(name)).breaker.settings).toEqual(defaults);
+      // As the first servers stored it.
+      const key = `{${app.namespace}}:targets`;
+      const stored = JSON.parse((await redis.hget(key, `t:${name}`))!) as { target: Record<string, unknown> };
+      delete stored.target['breakerSettings'];
+      await redis.hset(key, `t:${name}`, JSON.stringify(stored));
+      expect((await target(name)).breaker.settings).toEqual(defaults);
+    });
+
+    it('opens after as many failures as its settings say, for as long', async () => {
+      const { queue, name } = await pushed({ breaker: { failures: 1, open_ms: 1_000 } });
+      receiver.respond = (response) => response.destroy();
+      await publish(queue, { tries: 1 });
+      await waitFor(async () => (await target(name)).breaker.openings === 1, 5_000);
+      const { open_until } = (await target(name)).breaker;
+      const openMs = Date.parse(open_until!) - Date.now();
+      expect(openMs).toBeLessThanOrEqual(1_000);
+    });
+
+    it('stops no job where there is none', async () => {
+      const { queue, name } = await pushed({ breaker: { failures: 1 } });
+      receiver.respond = (response) => response.destroy();
+      const first = await publish(queue, { tries: 1 });
+      await waitFor(async () => (await target(name)).breaker.state === 'open', 5_000);
+      expect((await given<TargetJson>('PATCH', `targets/${name}`, { breaker: null })).breaker).toMatchObject({
+        state: 'off',
+      });
+      expect(await redis.hexists(`{${app.namespace}}:targets`, `b:${name}`)).toBe(0);
+      const broken = () => app.log.filter(({ message }) => message.startsWith('push: the outcome is not'));
+      const before = broken().length;
+      for (const id of [first, await publish(queue, { tries: 1 }), await publish(queue, { tries: 1 })])
+        await stateOf(id, 'dead');
+      await sleep(200);
+      expect(broken().length).toBe(before);
+      expect(await redis.hexists(`{${app.namespace}}:targets`, `b:${name}`)).toBe(0);
     });
 
     it('is shared by the servers, and closes by one job that goes through', async () => {

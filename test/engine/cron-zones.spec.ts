@@ -117,7 +117,7 @@ describe('clock changes 1990 to 2037, beside a second implementation', () => {
   const zones = ALL_ZONES ? Intl.supportedValuesOf('timeZone') : SOME_ZONES;
   it.each(zones)('%s', (name) => {
     const zone = new Zone(name);
-    const all = zone.changes(Date.UTC(ALL_ZONES ? 1990 : 2009), Date.UTC(2037));
+    const all = zone.changes(Date.UTC(ALL_ZONES ? 1990 : 2009), Date.UTC(2038));
     const changes = ALL_ZONES ? all : all.filter((_, i) => i % Math.ceil(all.length / PAIRS_EACH) < 2);
     for (const change of changes) {
       // A day that is left out has its change in its middle; offsets with seconds are from before 1990.

@@ -55,7 +55,12 @@ describe('targets', () => {
       ...{ queues: [], pausedAt: null, breaker: { state: 'closed', openUntil: null, openings: 0 } },
       secret: expect.stringMatching(/^whsec_/) as string,
     });
-    const changed = await client.targets.patch(name, { timeoutMs: 6_000 });
+    const opened = await client.targets.patch(name, { breaker: { failures: 3, openMs: 10_000 } });
+    expect(opened.breaker.settings).toEqual({
+      ...{ failures: 3, failurePercent: 50, minRequests: 10, openMs: 10_000, maxOpenMs: 300_000 },
+    });
+    const changed = await client.targets.patch(name, { timeoutMs: 6_000, breaker: null });
+    expect(changed.breaker).toMatchObject({ state: 'off', settings: null });
     const replaced = await client.targets.put(name, { url: HOOK, sign: 'none' });
     const found = await client.targets.get(name);
     expect(changed).toMatchObject({ timeoutMs: 6_000, onStatus: { '404': 'fail' } });

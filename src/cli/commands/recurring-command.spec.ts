@@ -92,6 +92,11 @@ job = { queue = "reports" }
     const next = await call('recurring', 'next', 'nightly', '--count', '2');
     expect(next.out.split('\n')).toHaveLength(4);
     expect(next.out).toMatch(/T02:30:00\+0[12]:00/);
+    const preview = await call('recurring', 'preview', '0 9 * * 1', '--tz', 'UTC', '--count', '3', '--json');
+    expect(JSON.parse(preview.out)).toHaveLength(3);
+    expect((await call('recurring', 'preview', '0 9 * * 1', '--tz', 'UTC')).out).toMatch(/T09:00:00/);
+    const wrong = await call('recurring', 'preview', '61 9 * * 1', '--tz', 'UTC');
+    expect([wrong.code, wrong.err]).toEqual([1, expect.stringContaining('schedule.cron')]);
     expect(JSON.parse((await call('recurring', 'get', 'nightly')).out)).toMatchObject({ id: 'nightly' });
     expect((await call('recurring', 'rm', 'nightly')).out).toBe('deleted nightly\n');
     expect((await call('recurring', 'rm', 'nightly')).code).toBe(1);

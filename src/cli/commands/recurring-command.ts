@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
-import type { Pumphouse, RecurringFields, RecurringJob } from '@pumphouse/client';
+import type { Pumphouse, RecurringFields, RecurringJob, UpcomingSlot } from '@pumphouse/client';
 import { Command } from 'commander';
 import { parse } from 'smol-toml';
 import { Unreachable } from '../admin-client.js';
@@ -19,6 +19,7 @@ export function recurringCommand(open: OpenSession): Command {
     .addCommand(listCommand(open))
     .addCommand(getCommand(open))
     .addCommand(nextCommand(open))
+    .addCommand(previewCommand(open))
     .addCommand(pauseCommand(open))
     .addCommand(oneCommand(open, 'resume', 'create jobs again, from the next slot on'))
     .addCommand(oneCommand(open, 'run', 'create a job now, outside of the schedule'))
@@ -67,13 +68,30 @@ function nextCommand(open: OpenSession): Command {
     .action(async (id: string, { count }: { count?: number }, command: Command) => {
       const { client, isJson, out } = open(command);
       const slots = await client.recurring.next(id, count);
-      const rows = slots.map(({ at, local, moved }) => [
-        at,
-        local ?? '-',
-        moved ? 'moved by a clock change' : '-',
-      ]);
-      out(isJson ? json(slots) : columns([['AT', 'LOCAL', 'NOTE'], ...rows]));
+      out(isJson ? json(slots) : slotTable(slots));
     });
+}
+
+function previewCommand(open: OpenSession): Command {
+  return new Command('preview')
+    .description('show the next slots of a cron expression that is not stored')
+    .argument('<cron>', "five fields, or six with seconds first: '30 2 * * *'")
+    .requiredOption('--tz <zone>', 'the time zone: Europe/Berlin, UTC')
+    .option('--count <n>', 'how many, 1 to 100 (default: 10)', wholeNumber)
+    .action(async (cron: string, { tz, count }: { tz: string; count?: number }, command: Command) => {
+      const { client, isJson, out } = open(command);
+      const slots = await client.recurring.preview({ cron, tz }, count);
+      out(isJson ? json(slots) : slotTable(slots));
+    });
+}
+
+function slotTable(slots: readonly UpcomingSlot[]): string {
+  const rows = slots.map(({ at, local, moved }) => [
+    at,
+    local ?? '-',
+    moved ? 'moved by a clock change' : '-',
+  ]);
+  return columns([['AT', 'LOCAL', 'NOTE'], ...rows]);
 }
 
 function pauseCommand(open: OpenSession): Command {

@@ -57,7 +57,24 @@ describe('pumphouse target', () => {
     expect(JSON.parse(later.out)).toMatchObject({
       ...{ origins: origins.split(','), body: 'job', ack: 'response', originBreakers: [] },
     });
-    const changed = await cli.call('target', 'set', 'billing', '--request-timeout', '6s');
+    const settings = 'failures=3,open=10s,failure-percent=20';
+    const opened = await cli.call('target', 'set', 'billing', '--breaker', settings, '--json');
+    expect(JSON.parse(opened.out)).toMatchObject({
+      breaker: { settings: { failures: 3, openMs: 10_000, failurePercent: 20, minRequests: 10 } },
+    });
+    const off = await cli.call('target', 'set', 'billing', '--breaker', 'off', '--json');
+    expect(JSON.parse(off.out)).toMatchObject({ breaker: { state: 'off', settings: null } });
+    const wrong = await cli.call('target', 'set', 'billing', '--breaker', 'closes=3');
+    expect([wrong.code, wrong.err]).toEqual([2, expect.stringContaining('It must be off, or have failures')]);
+    const changed = await cli.call(
+      'target',
+      'set',
+      'billing',
+      '--request-timeout',
+      '6s',
+      '--breaker',
+      'open=1m',
+    );
     expect(changed.out).toMatch(/^timeoutMs +6000$/m);
     const outputs = [changed, await cli.call('target', 'show', 'billing'), await cli.call('target', 'ls')];
     for (const { code, out, err } of outputs) {

@@ -1,8 +1,14 @@
-import { isPumphouseError, type Target, type TargetAction, type TargetFields } from '@pumphouse/client';
+import {
+  type BreakerSettings,
+  isPumphouseError,
+  type Target,
+  type TargetAction,
+  type TargetFields,
+} from '@pumphouse/client';
 import { Command, Option } from 'commander';
 import { Refused } from '../admin-client.js';
 import { showAll } from '../list.js';
-import { duration, headers, known, list, pairs } from '../parse.js';
+import { breaker, duration, headers, known, list, pairs } from '../parse.js';
 import { cell, fieldLines, json, printable } from '../print.js';
 import { type OpenSession, secretOf, type Session } from '../session.js';
 
@@ -72,6 +78,7 @@ interface SetOptions {
   readonly sign?: 'standard' | 'none';
   readonly onStatus?: Readonly<Record<string, string>>;
   readonly maxRetryAfter?: number;
+  readonly breaker?: Partial<BreakerSettings> | 'off';
   readonly secret?: string;
 }
 
@@ -98,6 +105,11 @@ function setCommand(open: OpenSession): Command {
     )
     .option('--on-status <status=action>', '404=fail, 4xx=retry; may be given again; replaces all', pairs)
     .option('--max-retry-after <time>', 'the longest delay that Retry-After may ask for', duration)
+    .option(
+      '--breaker <settings>',
+      'off, or failures=5,failure-percent=50,min-requests=10,open=30s,max-open=5m',
+      breaker,
+    )
     .option('--secret <secret>', 'the secret for signatures; @FILE reads it from a file (default: generated)')
     .action(async (name: string, url: string | undefined, options: SetOptions, command: Command) => {
       const session = open(command);
@@ -112,6 +124,7 @@ function fieldsOf(url: string | undefined, options: SetOptions): TargetFields {
     ...{ url, origins, method, headers: header, timeoutMs: requestTimeout, body, ack, sign },
     onStatus: onStatus as Readonly<Record<string, TargetAction>> | undefined,
     maxRetryAfterMs: maxRetryAfter,
+    breaker: options.breaker === 'off' ? null : options.breaker,
     secret: secret === undefined ? undefined : secretOf(secret, 'the secret'),
   });
 }

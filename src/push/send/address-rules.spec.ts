@@ -35,6 +35,8 @@ describe('addresses that push may connect to', () => {
     ['IPv4-translated', '::ffff:0:7f00:1'],
     ['NAT64', '64:ff9b::7f00:1'],
     ['NAT64 of a local prefix', '64:ff9b:1::a00:1'],
+    ['NAT64 of a local prefix, with a public address at its end', '64:ff9b:1:a00:0:100:808:808'],
+    ['NAT64 of a local prefix, with a public address', '64:ff9b:1::808:808'],
     ['6to4', '2002:7f00:1::'],
     ['6to4 of a public address', '2002:5db8:d822::'],
     ['Teredo', '2001:0:5db8:d822::1'],
@@ -60,10 +62,18 @@ describe('addresses that push may connect to', () => {
     '::a9fe:a9fe',
     '64:ff9b::a9fe:a9fe',
     '64:ff9b:1::a83f:8110',
+    '64:ff9b:1:a9fe:a9:fe00:808:808',
+    '64:ff9b:1:a9:fe:a9fe:808:808',
+    '64:ff9b:1:0:a9:fea9:fe08:808',
     '2002:a9fe:a9fe::',
   ])('are never metadata services, even if everything is allowed: %s', (address) => {
     expect(new AddressRules(['0.0.0.0/0', '::/0']).allows(address)).toBe(false);
     expect(CLOSED.allows(address)).toBe(false);
+  });
+
+  it('are those of a local NAT64 prefix, if it is allowed', () => {
+    const rules = new AddressRules(['64:ff9b:1::/48']);
+    expect(rules.allows('64:ff9b:1:808:8:800:0:1')).toBe(true);
   });
 
   it('are those of an allowed range, in whatever dress', () => {

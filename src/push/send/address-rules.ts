@@ -19,9 +19,19 @@ const NEVER: readonly Range[] = [
   '::/128',
 ].map((range) => ipaddr.parseCIDR(range));
 /** IPv6 ranges whose last 32 bits are an IPv4 address that a gateway connects to (NAT64), or did (IPv4-compatible). */
-const EMBEDS_LAST: readonly Range[] = ['64:ff9b::/96', '64:ff9b:1::/48', '::/96'].map((range) =>
-  ipaddr.parseCIDR(range),
-);
+const EMBEDS_LAST: readonly Range[] = ['64:ff9b::/96', '::/96'].map((range) => ipaddr.parseCIDR(range));
+/**
+ * NAT64 of a local network: RFC 6052 puts the IPv4 address at a place that depends on the length of the network's prefix. So these
+ * are refused unless they are allowed.
+ */
+const LOCAL_NAT64: readonly Range[] = [ipaddr.parseCIDR('64:ff9b:1::/48')];
+/** The bytes of the IPv4 address with prefixes of 48, 56, 64 and 96 bits. */
+const EMBEDDED: readonly (readonly number[])[] = [
+  [6, 7, 9, 10],
+  [7, 9, 10, 11],
+  [9, 10, 11, 12],
+  [12, 13, 14, 15],
+];
 /** Tunnels whose IPv4 end point is anywhere in the address: never connected to. */
 const TUNNELS: readonly Range[] = ['2002::/16', '2001::/32'].map((range) => ipaddr.parseCIDR(range));
 
@@ -49,15 +59,19 @@ export class AddressRules {
     if (isIn(address, NEVER) || isIn(address, TUNNELS)) return false;
     const isAllowed = isIn(address, this.allowed);
     if (address instanceof ipaddr.IPv6 && isIn(address, EMBEDS_LAST)) {
-      const embedded = lastFourBytes(address);
+      const embedded = embeddedAt(address, [12, 13, 14, 15]);
       return isAllowed ? !isIn(embedded, NEVER) : this.allowsAddress(embedded);
+    }
+    if (address instanceof ipaddr.IPv6 && isIn(address, LOCAL_NAT64)) {
+      return isAllowed && !EMBEDDED.some((bytes) => isIn(embeddedAt(address, bytes), NEVER));
     }
     return isAllowed || address.range() === 'unicast';
   }
 }
 
-function lastFourBytes(address: ipaddr.IPv6): ipaddr.IPv4 {
-  return new ipaddr.IPv4(address.toByteArray().slice(12));
+function embeddedAt(address: ipaddr.IPv6, bytes: readonly number[]): ipaddr.IPv4 {
+  const all = address.toByteArray();
+  return new ipaddr.IPv4(bytes.map((byte) => all[byte] ?? 0));
 }
 
 function isIn(address: Address, ranges: readonly Range[]): boolean {

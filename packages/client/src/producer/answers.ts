@@ -221,6 +221,20 @@ export interface NamedCount {
 /** What becomes of a pushed job after an answer. */
 export type TargetAction = 'ack' | 'retry' | 'release' | 'fail';
 
+/** When the circuit breakers of a target open. */
+export interface BreakerSettings {
+  /** Requests in a row without an answer: 1 … 1,000; 5. */
+  readonly failures: number;
+  /** Or this share of failures of the last minute: 1 … 100; 50. */
+  readonly failurePercent: number;
+  /** For `failurePercent`, the least requests of the last minute: 1 … 10,000; 10. */
+  readonly minRequests: number;
+  /** How long it is open, doubled after each trial that fails: 1,000 … 86,400,000; 30,000. */
+  readonly openMs: number;
+  /** The longest time that it is open: 1,000 … 86,400,000; 300,000. */
+  readonly maxOpenMs: number;
+}
+
 /** A target of HTTP push; what is left out is the default, or stays. */
 export interface TargetFields {
   /** `https://…`; `http://…` if the server has `push.allow_http`. */
@@ -242,12 +256,14 @@ export interface TargetFields {
   readonly onStatus?: Readonly<Record<string, TargetAction>>;
   /** The longest delay that a `Retry-After` can cause; an hour. */
   readonly maxRetryAfterMs?: number;
+  /** Null: none. */
+  readonly breaker?: Partial<BreakerSettings> | null;
   /** `whsec_…`; the server makes one. Never shown again. */
   readonly secret?: string;
 }
 
 export interface TargetBreaker {
-  readonly state: 'closed' | 'open' | 'half_open';
+  readonly state: 'closed' | 'open' | 'half_open' | 'off';
   readonly openUntil: string | null;
   readonly openings: number;
 }
@@ -268,7 +284,7 @@ export interface Target {
   /** The queues that are pushed to it. */
   readonly queues: readonly string[];
   /** Open: no jobs are sent until `openUntil`, because requests failed. */
-  readonly breaker: TargetBreaker;
+  readonly breaker: TargetBreaker & { readonly settings: BreakerSettings | null };
   /** Those of its origins that are open. */
   readonly originBreakers: readonly (TargetBreaker & { readonly origin: string })[];
   readonly pausedAt: string | null;
