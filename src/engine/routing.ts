@@ -16,6 +16,7 @@ import type {
   PublishOptions,
   ReserveRequest,
 } from '../domain/job/job.js';
+import type { JobState } from '../domain/job/states.js';
 import { DEFAULT_TRIES } from '../domain/limits.js';
 import type { ExtendedPath } from './extended-path.js';
 import { checkExtendedJobs } from './publish/extended-checks.js';
@@ -71,6 +72,12 @@ export class Routing {
       namespace,
       acks.map(({ queue, id, lease = 0 }) => ({ verb: 'ack', id, lease, options: { queue } })),
     );
+  }
+
+  /** The present state of a job, for an acknowledgement whose lease is lost; null = it is gone. */
+  async stateOf(namespace: string, id: string): Promise<JobState | null> {
+    const [place] = await this.extended.jobReader.placesOf(namespace, [id]);
+    return place?.state ?? null;
   }
 
   /** Takes back leases whose responses did not arrive. */

@@ -64,10 +64,11 @@ function detailsOf(
   const field = (name: string): string | undefined => x.get(name)?.toString();
   const publishedMs = Number(field('put') ?? 0) || publishedAtMs(id, value, nowMs);
   const result = x.get('result');
+  const summary = summaryOf({ id, header: value, queue: String(queue), score: String(score), field }, nowMs);
   return {
-    ...summaryOf({ id, header: value, queue: String(queue), score: String(score), field }, nowMs),
+    ...summary,
     publishedAtMs: timeOrNull(publishedMs),
-    endedAtMs: x.has('ended') ? Number(field('ended')) : null,
+    endedAtMs: x.has('ended') ? Number(field('ended')) : summary.endedAtMs,
     body: value.subarray(HEADER_BYTES),
     contentType: field('ctype') ?? null,
     cancelRequested: x.has('cancel'),
