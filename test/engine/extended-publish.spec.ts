@@ -172,6 +172,7 @@ describe('a publish of extended jobs', () => {
       expect([late, now, far].map((job) => job?.state)).toEqual(['scheduled', 'ready', 'scheduled']);
       expect(scripts).not.toContain(EXTENDED);
       expect(await f.find(late!.id)).toMatchObject({ state: 'scheduled', dueAtMs: dueMs });
+      expect(await f.find(far!.id)).toMatchObject({ dueAtMs: f.nowMs + 86_400_000 });
       await f.pass(4_999);
       expect((await f.reserve('q', { count: 9 })).map(({ id }) => id)).toEqual([now?.id]);
       await f.pass(1);

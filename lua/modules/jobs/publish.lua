@@ -27,7 +27,8 @@ function place_kind(kind)
     if expires > 0 and expires < kind.due then
       kind.due = expires
     end
-    kind.slot = touch_schedule(number, kind.due, kind.minted)
+    -- A time that the caller gave is shown: the list of a far slot is not searched for it.
+    kind.slot = touch_schedule(number, kind.due, kind.minted and not kind.at)
   else
     kind.list = entries_for(number, kind.name)
     track_expiry(kind.list, expires)

@@ -84,8 +84,15 @@ function detailsOf(
     concurrencyKey: field('ckey') ?? null,
     spawnedFrom: field('spawned') ?? null,
     retry: parsed(field('retry')) as RetryPolicy | null,
+    ttrMs: numberOf(field('ttr')),
+    retentionMs: numberOf(field('keep')) || null,
+    leaseGraceMs: numberOf(field('grace')),
     timeline: timelineOf(x, publishedMs, nowMs),
   };
+}
+
+function numberOf(text: string | undefined): number | null {
+  return text === undefined ? null : Number(text);
 }
 
 type Fields = ReadonlyMap<string, Buffer>;
