@@ -60,6 +60,12 @@ describe('a lease that expires', () => {
     expect(await f.find(id)).toMatchObject({ state: 'dead', failure, tries: 2, triesLeft: 0 });
     const { items } = await f.engine.extended.lists.list(f.ns, { queue: 'q', state: 'dead' }, { limit: 9 });
     expect(items).toMatchObject([{ id, failure }]);
+    const ofGroup = async (): Promise<number> =>
+      (await f.engine.extended.dead.count(f.ns, { group: 'lease_expired' })).done;
+    expect(await ofGroup()).toBe(0);
+    await f.engine.extended.tags.addTags(f.ns, id, ['t']);
+    expect(await f.find(id)).toMatchObject({ state: 'dead', failure, endedAtMs: f.nowMs });
+    expect(await ofGroup()).toBe(1);
     await f.engine.respawn(f.ns, 'q', 1, 0);
     expect(await f.find(id)).toMatchObject({ state: 'ready', failure: null });
   });

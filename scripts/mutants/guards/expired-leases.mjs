@@ -79,6 +79,14 @@ export const EXPIRED_LEASES = [
     test: 'but not when a later lease expired as usual: extended',
   },
   {
+    name: 'expired lease: a dead simple job keeps its failure when it becomes extended',
+    file: 'lua/modules/extended/conversion.lua',
+    from: 'if at and job.state == DEAD then',
+    to: 'if false then',
+    spec: SPEC,
+    test: 'of a job from lmstfy’s API goes back at once',
+  },
+  {
     name: 'expired lease: a dead simple job says why',
     file: 'src/engine/jobs/summary.ts',
     from: "(state === 'dead' ? expiredLease(when ?? 0) : null)",
