@@ -16,6 +16,7 @@ import type {
   PublishOptions,
   ReserveRequest,
 } from '../domain/job/job.js';
+import type { JobState } from '../domain/job/states.js';
 import { DEFAULT_TRIES } from '../domain/limits.js';
 import type { ExtendedPath } from './extended-path.js';
 import { checkExtendedJobs } from './publish/extended-checks.js';
@@ -71,6 +72,12 @@ export class Routing {
       namespace,
       acks.map(({ queue, id, lease = 0 }) => ({ verb: 'ack', id, lease, options: { queue } })),
     );
+  }
+
+  /** The present state of a job, for an acknowledgement whose lease is lost; null = it is gone. */
+  async stateOf(namespace: string, id: string): Promise<JobState | null> {
+    const [place] = await this.extended.jobReader.placesOf(namespace, [id]);
+    return place?.state ?? null;
   }
 
   /** Takes back leases whose responses did not arrive. */
@@ -161,9 +168,13 @@ export async function publishNative(
   if (!ids) return extended.publish(namespace, jobs, options);
   return ids.map((id, i) => ({
     id,
-    state: (jobs[i]?.delayMs ?? 0) > 0 ? 'scheduled' : 'ready',
+    state: isScheduled(jobs[i], extended) ? 'scheduled' : 'ready',
     existing: false,
   }));
+}
+
+function isScheduled(job: NewExtendedJob | undefined, { nowMs }: { readonly nowMs: number }): boolean {
+  return (job?.delayMs ?? 0) > 0 || (job?.dueMs !== undefined && job.dueMs > nowMs);
 }
 
 /** Under a key the same request gets the same answer, whatever path its jobs take. */
@@ -208,27 +219,32 @@ interface SimpleJobs {
  */
 function simpleJobsOf(
   jobs: readonly NewExtendedJob[],
-  { retryOf, replaces }: ExtendedPublishOptions,
+  { retryOf, replaces, idempotencyRecord }: ExtendedPublishOptions,
 ): SimpleJobs | null {
   const [first] = jobs;
   if (first === undefined || replaces !== undefined) return null;
-  if (jobs.length > 1 && jobs.some(({ id }) => id !== undefined)) return null;
+  const isWhole = jobs.length > 1 && jobs.some(({ id, queue }) => id !== undefined || queue !== first.queue);
+  if (isWhole && retryOf !== undefined) return null;
   const simple: NewJob[] = [];
   for (const job of jobs) {
-    if (job.queue !== first.queue || needsExtendedPublish(job)) return null;
+    if (needsExtendedPublish(job)) return null;
+    // A repeated call gets the states of the first one, and only the extended path reads them.
+    if (job.dueMs !== undefined && (idempotencyRecord !== undefined || job.delayMs !== undefined))
+      return null;
     const isExtended = needsFields(job);
-    const isReadyForever = (job.delayMs ?? 0) === 0 && (job.ttlMs ?? 0) === 0;
+    const isReadyForever = (job.delayMs ?? 0) === 0 && job.dueMs === undefined && (job.ttlMs ?? 0) === 0;
     if (isExtended && !(isReadyForever && retryOf === undefined)) return null;
     simple.push(simpleJobOf(job, isExtended));
   }
-  if (simple.some(({ extended }) => extended !== undefined)) checkExtendedJobs(jobs);
-  return { queue: first.queue, jobs: simple };
+  if (isWhole || simple.some(({ extended }) => extended !== undefined)) checkExtendedJobs(jobs);
+  if (!isWhole) return { queue: first.queue, jobs: simple };
+  const whole = simple.map((job, i): NewJob => ({ ...job, whole: { queue: jobs[i]?.queue ?? first.queue } }));
+  return { queue: first.queue, jobs: whole };
 }
 
 /** True if a job has options that only the extended publish script knows. */
 function needsExtendedPublish(job: NewExtendedJob): boolean {
   return (
-    job.dueMs !== undefined ||
     job.onDependencyFailure !== undefined ||
     job.unique !== undefined ||
     job.concurrencyKey !== undefined ||
@@ -252,13 +268,14 @@ function needsFields(job: NewExtendedJob): boolean {
 }
 
 function simpleJobOf(job: NewExtendedJob, isExtended: boolean): NewJob {
-  const { id, body, delayMs = 0, ttlMs = 0, tries = DEFAULT_TRIES, attributes } = job;
+  const { id, body, delayMs = 0, dueMs, ttlMs = 0, tries = DEFAULT_TRIES, attributes } = job;
   const hasAttributes = attributes !== undefined && Object.keys(attributes).length > 0;
   return {
     ...(id === undefined ? {} : { id }),
     ...(isExtended ? { extended: fieldsOf(job) } : hasAttributes ? { attributes } : {}),
     body,
     delayMs,
+    ...(dueMs === undefined ? {} : { dueMs }),
     ttlMs,
     tries,
     native: leftOutOf(job),

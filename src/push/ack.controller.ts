@@ -2,7 +2,9 @@ import { Controller, Inject, Post } from '@nestjs/common';
 import { CurrentRequest } from '../http/request/current-request.js';
 import { Config } from '../config/config.js';
 import { LeaseLostError, QueueError } from '../domain/errors.js';
+import type { JobState } from '../domain/job/states.js';
 import { EngineRegistry } from '../engine/migration/engine.registry.js';
+import type { NativeJobs } from '../engine/native-jobs.js';
 import { bodyLimit, wholeBody } from '../http/request/body.js';
 import type { RequestContext } from '../http/request/request-context.js';
 import { ACK_PATH, AckLinks } from './ack-links.js';
@@ -27,6 +29,17 @@ export class PushAckController {
     const result = resultOf(body, context.request.headers['content-type']);
     const { native } = this.engines.forPool(pool);
     const [status] = await native.complete(namespace, [result === null ? job : { ...job, result }]);
-    if (status !== 'done') throw new LeaseLostError();
+    if (status !== 'done') throw new LeaseLostError(await stateOf(native, namespace, job));
   }
+}
+
+/** The present state of a job; null if it is gone or in another queue, undefined if the store does not answer. */
+async function stateOf(
+  native: NativeJobs,
+  namespace: string,
+  { id, queue }: { readonly id: string; readonly queue: string },
+): Promise<JobState | null | undefined> {
+  const places = await native.placesOf(namespace, [id]).catch(() => undefined);
+  const [place = null] = places ?? [];
+  return places && (place?.queue === queue ? place.state : null);
 }

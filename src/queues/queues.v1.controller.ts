@@ -58,7 +58,7 @@ export class V1QueuesController {
     details: 'A queue that does not exist is shown too, without jobs and with `exists` false.',
     group: GROUP,
     answers: SHOWN,
-    errors: ['queue_not_found', 'pool_moving'],
+    errors: ['pool_moving'],
   })
   async find(@CurrentCaller() caller: Caller, @InPath('queue') queue: string): Promise<object> {
     return queueAnswer(await this.queues.adminOf(caller).find(caller.namespace, queue));
@@ -73,7 +73,7 @@ export class V1QueuesController {
     group: GROUP,
     body: SettingsFields,
     answers: SHOWN,
-    errors: ['queue_not_found', 'target_not_found', 'pool_moving'],
+    errors: ['target_not_found', 'pool_moving'],
   })
   async change(
     @CurrentCaller() caller: Caller,
@@ -106,7 +106,7 @@ export class V1QueuesController {
     about: 'Pauses a queue: none of its jobs is leased. Publishes and leased jobs continue.',
     group: GROUP,
     answers: SHOWN,
-    errors: ['queue_not_found', 'pool_moving'],
+    errors: ['pool_moving'],
   })
   async pause(@CurrentCaller() caller: Caller, @InPath('queue') queue: string): Promise<object> {
     return queueAnswer(await this.queues.adminOf(caller).pause(caller.namespace, queue));

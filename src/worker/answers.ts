@@ -30,6 +30,7 @@ export function summaryOf(job: EngineSummary): JobSummary {
 
 export function detailsOf(job: EngineDetails): JobDetails {
   const { dependsOn, failedDependencies, dependents, onDependencyFailure } = job;
+  const { retry, ttrMs, retentionMs, leaseGraceMs } = job;
   const data = readData(job.body, job.contentType);
   const result = job.result && readData(job.result.body, job.result.contentType);
   return {
@@ -42,6 +43,7 @@ export function detailsOf(job: EngineDetails): JobDetails {
     uniqueKey: job.uniqueKey,
     concurrencyKey: job.concurrencyKey,
     spawnedFrom: job.spawnedFrom,
+    ...{ retry, ttrMs, retentionMs, leaseGraceMs },
     timeline: job.timeline.map(entryOf),
   };
 }

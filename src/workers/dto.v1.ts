@@ -6,6 +6,7 @@ import {
   MAX_SESSION_LEASES,
   MAX_UINT32,
 } from '../domain/limits.js';
+import { JOB_STATES } from '../domain/job/states.js';
 import { Nullable, Optional } from '../http/fields/field.js';
 import { Flag, JobId, Label, Moment, OneOf, Part, Parts, QueueNames, Whole } from '../http/fields/kinds.js';
 
@@ -99,6 +100,10 @@ export class SessionHeartbeatFields {
 export class ExtendedLeaseAnswer {
   @JobId('The id of the job.') id!: string;
   @OneOf('The state of the lease.', ['extended', 'lease_lost', 'not_found']) status!: string;
+  @Optional()
+  @Nullable()
+  @OneOf('For `lease_lost`: the current state of the job; null = it is gone.', Object.keys(JOB_STATES))
+  state?: string | null;
   @Flag('True: a cancel is requested. Stop, and acknowledge or release the job.') cancel_requested!: boolean;
 }
 

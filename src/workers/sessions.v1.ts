@@ -37,7 +37,10 @@ export function sessionHeartbeatAnswer({
 }: SessionHeartbeatResult): Plain<SessionHeartbeatAnswer> {
   return {
     lease_ends_at: isoTime(leaseEndsAtMs),
-    jobs: jobs.map(({ id, status, cancelRequested }) => ({ id, status, cancel_requested: cancelRequested })),
+    jobs: jobs.map(({ id, status, state, cancelRequested }) => ({
+      ...{ id, status, ...(state === undefined ? {} : { state }) },
+      cancel_requested: cancelRequested,
+    })),
     quiet,
     stop,
   };

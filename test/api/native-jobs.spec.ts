@@ -685,6 +685,27 @@ describe('changes', () => {
   });
 
   describe('a change', () => {
+    it('shows what a publish and an update have set', async () => {
+      const queue = fresh();
+      const first = { kind: 'fixed', delay_ms: 5 };
+      const times = { ttr_ms: 1_000, retention_ms: 2_000, lease_grace_ms: 3_000 };
+      const { id } = await publish({ queue, retry: first, ...times });
+      expect((await call('GET', `jobs/${id}`)).json).toMatchObject({ retry: first, ...times });
+      const retry = {
+        kind: 'exponential',
+        delay_ms: 1,
+        factor: 3,
+        max_ms: 9,
+        jitter: 0.5,
+        non_retryable: ['g'],
+      };
+      expect((await call('PATCH', `jobs/${id}`, { retry })).status).toBe(200);
+      expect((await call('GET', `jobs/${id}`)).json).toMatchObject({ retry, ...times });
+      const simple = await publish({ queue });
+      const nothing = { retry: null, ttr_ms: null, retention_ms: null, lease_grace_ms: null };
+      expect((await call('GET', `jobs/${simple.id}`)).json).toMatchObject(nothing);
+    });
+
     it('changes what is given and nothing else', async () => {
       const a = await put(fresh(), { tags: ['x'], type: 'mail' });
       const due_at = new Date(Date.now() + 3_600_000).toISOString();

@@ -102,6 +102,16 @@ describe('the OpenAPI document', () => {
       }
     });
 
+    it('lists no error of a queue that is missing where the call makes or shows it', () => {
+      const withError = operations().flatMap(([, { operationId, responses }]) =>
+        JSON.stringify(responses).includes('`queue_not_found`') ? [operationId] : [],
+      );
+      expect(withError).toEqual(
+        expect.arrayContaining(['resumeQueue', 'drainQueue', 'purgeQueue', 'deleteQueue']),
+      );
+      for (const id of ['getQueue', 'updateQueue', 'pauseQueue']) expect(withError).not.toContain(id);
+    });
+
     it('lists the errors of each call, by status and code', () => {
       const known = new Map<string, number>([
         ...Object.entries(PROBLEMS).map(([code, { status }]): [string, number] => [code, status]),

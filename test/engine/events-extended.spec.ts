@@ -109,6 +109,30 @@ describe('events of the extended path', () => {
     ]);
   });
 
+  it('name the worker of a leased job where they are no lease operation', async () => {
+    const listening = await Listening.to(f.engine, f.ns);
+    const { tags } = f.engine.extended;
+    const id = await put('q', { type: 'mail' });
+    const all = async (): Promise<void> => {
+      await f.engine.native.log(f.ns, id, 'half');
+      await tags.addTags(f.ns, id, ['t']);
+      await tags.removeTags(f.ns, id, ['t']);
+      await tags.track(f.ns, id);
+      await tags.untrack(f.ns, id);
+    };
+    await all();
+    await f.reserve('q', { worker: 'w' });
+    await all();
+    await listening.received(12);
+    const names = ['log', 'changed', 'changed', 'tracked', 'untracked'];
+    const workers = listening.events
+      .filter(({ name }) => names.includes(name))
+      .map(({ name, facts }) => [name, facts['worker']]);
+    expect(workers).toEqual([...names.map((name) => [name, undefined]), ...names.map((name) => [name, 'w'])]);
+    const { timeline } = (await f.engine.native.find(f.ns, id))!;
+    expect(timeline.at(-3)).toMatchObject({ what: 'log', message: 'half', worker: 'w' });
+  });
+
   it('name the worker that has the job leased, and no other', async () => {
     const listening = await Listening.to(f.engine, f.ns);
     const { leaseOperations: operations, queuePurger, jobCanceller } = f.engine.extended;

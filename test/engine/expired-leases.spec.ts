@@ -50,7 +50,24 @@ describe('a lease that expires', () => {
     await crash();
     expect(await f.find(id)).toMatchObject({ state: 'ready', failure: null, attempts: 1 });
     await crash();
-    expect(await f.find(id)).toMatchObject({ state: 'dead' });
+    // The header has no field for it: the state says why.
+    const failure = {
+      group: 'lease_expired',
+      message: 'its last lease ran out',
+      atMs: f.nowMs,
+      worker: null,
+    };
+    expect(await f.find(id)).toMatchObject({ state: 'dead', failure, tries: 2, triesLeft: 0 });
+    const { items } = await f.engine.extended.lists.list(f.ns, { queue: 'q', state: 'dead' }, { limit: 9 });
+    expect(items).toMatchObject([{ id, failure }]);
+    const ofGroup = async (): Promise<number> =>
+      (await f.engine.extended.dead.count(f.ns, { group: 'lease_expired' })).done;
+    expect(await ofGroup()).toBe(0);
+    await f.engine.extended.tags.addTags(f.ns, id, ['t']);
+    expect(await f.find(id)).toMatchObject({ state: 'dead', failure, endedAtMs: f.nowMs });
+    expect(await ofGroup()).toBe(1);
+    await f.engine.respawn(f.ns, 'q', 1, 0);
+    expect(await f.find(id)).toMatchObject({ state: 'ready', failure: null });
   });
 
   it.each([
@@ -213,6 +230,27 @@ describe('a lease that expires', () => {
       expect(JSON.stringify(await ack(late))).toMatch(/lost/i);
       expect(await f.find(again)).toMatchObject({ state: 'ready' });
     });
+  });
+
+  it('answers a lost lease with the present state of the job', async () => {
+    const id = await native({ type: 't' });
+    const job = await crash();
+    await f.pass(SECOND_MS);
+    const next = await lease();
+    const lost = (state: string | null) => ({ code: 'lease_lost', state });
+    await expect(f.engine.native.release(f.ns, job)).rejects.toMatchObject(lost('leased'));
+    await expect(f.engine.ack(f.ns, 'q', id, job.lease)).rejects.toMatchObject(lost('leased'));
+    const beat = () => f.engine.native.heartbeatMany(f.ns, [job], TTR_MS);
+    expect(await beat()).toMatchObject([{ status: 'lease_lost', state: 'leased' }]);
+    await f.engine.native.fail(f.ns, { ...next, group: 'g', message: 'm' });
+    await expect(f.engine.native.retry(f.ns, { ...job, group: 'g', message: 'm' })).rejects.toMatchObject(
+      lost('dead'),
+    );
+    expect(await beat()).toMatchObject([{ status: 'lease_lost', state: 'dead' }]);
+
+    const simple = await f.publish('q2');
+    const [held] = await f.reserve('q2', { ttrMs: TTR_MS });
+    await expect(f.engine.ack(f.ns, 'q2', simple, held!.lease + 1)).rejects.toMatchObject(lost('leased'));
   });
 
   it('of a dead native job not for the ack of an earlier lease', async () => {

@@ -1,4 +1,5 @@
 import { Redis } from 'ioredis';
+import type { QueueError } from '../../src/domain/errors.js';
 import type { NewExtendedJob, PublishedJob, RetryPolicy } from '../../src/domain/job/extended-job.js';
 import type { QueueDefaults } from '../../src/domain/queue-settings.js';
 import { encodeId } from '../../src/engine/core/ids.js';
@@ -145,6 +146,123 @@ describe('a publish of extended jobs', () => {
     await f.engine.native.publish(f.ns, jobsOf({ type: 'mail', ...options }));
     expect(scripts).toContain(EXTENDED);
     expect(scripts).not.toContain(SIMPLE);
+  });
+
+  describe('of which all are simple, takes the simple script', () => {
+    const publish = async (...jobs: Partial<NewExtendedJob>[]): Promise<readonly PublishedJob[]> =>
+      f.engine.native.publish(
+        f.ns,
+        jobs.map((job, i) => ({ queue: 'q', body: Buffer.from(String(i)), ...job })),
+      );
+    const codeOf = (call: Promise<unknown>): Promise<string> =>
+      call.then(
+        () => 'stored',
+        (error: unknown) => (error as QueueError).code,
+      );
+    /** Queues of the extended path have numbers below zero. */
+    const extendedQueues = async (): Promise<string[]> =>
+      Object.entries(await redis.hgetall(`{${f.ns}}:queues`)).flatMap(([queue, number]) =>
+        number.startsWith('-') ? [queue] : [],
+      );
+
+    it('with a time, which Redis’s clock decides', async () => {
+      const dueMs = f.nowMs + 5_000;
+      const [late, now] = await publish({ dueMs }, { dueMs: f.nowMs });
+      const [far] = await publish({ dueMs: f.nowMs + 86_400_000 });
+      expect([late, now, far].map((job) => job?.state)).toEqual(['scheduled', 'ready', 'scheduled']);
+      expect(scripts).not.toContain(EXTENDED);
+      expect(await f.find(late!.id)).toMatchObject({ state: 'scheduled', dueAtMs: dueMs });
+      expect(await f.find(far!.id)).toMatchObject({ dueAtMs: f.nowMs + 86_400_000 });
+      await f.pass(4_999);
+      expect((await f.reserve('q', { count: 9 })).map(({ id }) => id)).toEqual([now?.id]);
+      await f.pass(1);
+      expect((await f.reserve('q', { count: 9 })).map(({ id }) => id)).toEqual([late?.id]);
+      await f.engine.ackMany(
+        f.ns,
+        [late, now].map((job) => ({ queue: 'q', id: job!.id })),
+      );
+      f.nowMs = dueMs - 5_000 + 86_400_000 - 1;
+      await f.engine.pumpNow(f.ns);
+      expect(await f.reserve('q')).toEqual([]);
+      await f.pass(1);
+      expect((await f.reserve('q')).map(({ id }) => id)).toEqual([far?.id]);
+      expect(await extendedQueues()).toEqual([]);
+    });
+
+    it('with a time, and the result of the first attempt under the same key', async () => {
+      const job = { queue: 'q', body: Buffer.from('x'), dueMs: f.nowMs + 1_000 };
+      const options = { idempotencyKey: 'k' };
+      const first = await f.engine.native.publish(f.ns, [job], options);
+      await f.pass(1_000);
+      expect(await f.engine.native.publish(f.ns, [job], options)).toEqual(first);
+    });
+
+    it('over several queues, in order', async () => {
+      const published = await publish({ queue: 'a' }, { queue: 'b' }, { queue: 'a', delayMs: 1_000 });
+      expect(published.map(({ state }) => state)).toEqual(['ready', 'ready', 'scheduled']);
+      expect(scripts).not.toContain(EXTENDED);
+      expect(await f.engine.counts(f.ns, ['a', 'b'])).toMatchObject([
+        { ready: 1, scheduled: 1 },
+        { ready: 1, scheduled: 0 },
+      ]);
+      await f.pass(1_000);
+      expect((await f.reserve('a', { count: 9 })).map(({ body }) => body.toString())).toEqual(['0', '2']);
+      expect(await extendedQueues()).toEqual([]);
+    });
+
+    it('with ids of their own, all or none', async () => {
+      const published = await publish({ id: 'a' }, { id: 'b' }, {});
+      expect(published.slice(0, 2).map(({ id }) => id)).toEqual(['a', 'b']);
+      expect(scripts).not.toContain(EXTENDED);
+      expect(await codeOf(publish({ queue: 'new' }, { queue: 'other', id: 'c' }, { id: 'b' }))).toBe(
+        'job_exists',
+      );
+      expect(await f.find('c')).toBeNull();
+      expect(await f.engine.counts(f.ns, ['q', 'new'])).toMatchObject([{ ready: 3 }, { ready: 0 }]);
+      expect(await redis.hkeys(`{${f.ns}}:queues`)).toEqual(['q']);
+      expect(await codeOf(publish({ id: 'd' }, { id: 'd' }))).toBe('invalid_argument');
+      expect(await extendedQueues()).toEqual([]);
+    });
+
+    it('in one batch with calls of their own: a refused one takes nothing with it', async () => {
+      await publish({ id: 'taken' });
+      const calls = [
+        codeOf(publish({ id: 'x' }, { id: 'taken' })),
+        codeOf(publish({ id: 'x' })),
+        codeOf(publish({ queue: 'other' }, { id: 'y' })),
+        codeOf(publish({})),
+      ];
+      expect(await Promise.all(calls)).toEqual(['job_exists', 'stored', 'stored', 'stored']);
+      expect(await f.find('x')).toMatchObject({ state: 'ready' });
+      expect(await f.engine.counts(f.ns, ['q', 'other'])).toMatchObject([{ ready: 4 }, { ready: 1 }]);
+    });
+
+    it('none of them into a queue that is drained', async () => {
+      await publish({ queue: 'full' });
+      await f.engine.extended.controls.drain(f.ns, 'full');
+      expect(await codeOf(publish({ queue: 'free' }, { queue: 'full' }))).toBe('queue_draining');
+      expect(await f.engine.counts(f.ns, ['free'])).toMatchObject([{ ready: 0 }]);
+    });
+
+    it('under one key, and the same again', async () => {
+      const jobs = ['a', 'b'].map((id, i) => ({ queue: `q${String(i)}`, id, body: Buffer.from(id) }));
+      const options = { idempotencyKey: 'k' };
+      const first = await f.engine.native.publish(f.ns, jobs, options);
+      expect(await f.engine.native.publish(f.ns, jobs, options)).toEqual(first);
+      expect(scripts).not.toContain(EXTENDED);
+    });
+
+    it('with a quota, of each queue by itself', async () => {
+      const small = await EngineFixture.withClock({ quotas: { queues: 0, jobsPerQueue: 1, bytes: 0 } });
+      try {
+        const jobs = (...queues: string[]) => queues.map((queue) => ({ queue, body: Buffer.from('x') }));
+        await small.engine.native.publish(small.ns, jobs('a', 'b'));
+        expect(await codeOf(small.engine.native.publish(small.ns, jobs('c', 'b')))).toBe('queue_full');
+        expect(await small.engine.counts(small.ns, ['c'])).toMatchObject([{ ready: 0 }]);
+      } finally {
+        await small.close();
+      }
+    });
   });
 
   describe('into a queue with defaults', () => {

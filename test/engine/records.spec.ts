@@ -102,6 +102,7 @@ describe('leases whose answers may not have left', () => {
     await reserve();
     await expireLeases();
     expect(await f.engine.deadLetterHead(f.ns, 'q')).toMatchObject({ id, size: 1 });
+    expect(await f.find(id)).toMatchObject({ state: 'dead', tries: 1, triesLeft: 0 });
 
     await f.engine.respawn(f.ns, 'q', 1, 0);
     await reserve();

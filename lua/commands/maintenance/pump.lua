@@ -53,7 +53,7 @@ local function plan_move(kind, number, name, id, value)
   elseif kind == "l" and tries == 0 and not is_free then
     counts.died, what = counts.died + 1, "died"
     count_expired_lease("died", name)
-    local head = struct.pack(HEADER, api, DEAD, flags, priority, tries, attempts, lease, at, entry, 0, 0)
+    local head = struct.pack(HEADER, api, DEAD, flags, priority, tries, attempts, lease, at, entry, 0, free_retries)
     local job = { id = id, number = number, head = head, keys = {} }
     add_keys(job.keys, id, flags)
     dead_jobs[#dead_jobs + 1] = job

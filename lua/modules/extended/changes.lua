@@ -151,6 +151,7 @@ function change(job, wish, bytes, more, less)
     return 0
   elseif wish.log then
     make_extended(job)
+    wish.log.worker = worker_facts(job).worker
     log_event("log", job, wish.log)
     return 1
   elseif not WAITING[job.state] then

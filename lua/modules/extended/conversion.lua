@@ -36,6 +36,11 @@ function make_extended(job, has_left)
   make_queue_extended(job.queue, name_of(job.queue))
   put(job, "put", job.x.put or publish_time_of_lease(job))
   put(job, "tries", total_tries(job))
+  if at and job.state == DEAD then -- A simple job has one cause of death.
+    set_failure(job, "lease_expired", "its last lease ran out", nil)
+    put(job, "fat", at)
+    put(job, "ended", at)
+  end
   if job.expires > 0 and job.state ~= DEAD then
     add_member(namespace_key("expiring"), text_of(job.expires), job.id)
     set_timer("E", job.expires)

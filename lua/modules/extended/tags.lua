@@ -25,7 +25,7 @@ function retag(job, changes, is_wanted, most_tags)
   end
   make_extended(job)
   put(job, "tags", #kept > 0 and cjson.encode(kept) or nil)
-  log_event("changed", job, { fields = { "tags" } })
+  log_event("changed", job, { fields = { "tags" }, worker = worker_facts(job).worker })
   return 1
 end
 
@@ -33,11 +33,11 @@ end
 function track(job, since)
   make_extended(job)
   if not since then
-    emit_event("untracked", job)
+    emit_event("untracked", job, worker_facts(job))
   end
   put(job, "tracked", since and (job.x.tracked or since))
   if since then
-    emit_event("tracked", job)
+    emit_event("tracked", job, worker_facts(job))
   end
   return 1
 end

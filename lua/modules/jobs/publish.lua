@@ -1,7 +1,7 @@
 -- The core of a publish. Items are options, id and body, three arguments each, from place `first` of args on. plan_publish finds those that can be stored, limits may refuse some (limits/quotas, limits/queue_settings), write_publish stores the others. Codes are a text for each
 -- item, "0" = stored.
 --- @requires core/call, core/header, core/values, queues/registry, queues/notify, queues/ready_list, jobs/schedule, jobs/removal
---- @exports publish_kinds, has_extended_kinds, has_native_kinds, place_kind, plan_publish, write_publish
+--- @exports publish_kinds, has_extended_kinds, has_native_kinds, has_whole_kinds, place_kind, plan_publish, write_publish
 
 -- Text of options -> what the jobs share that have it.
 publish_kinds = {}
@@ -12,6 +12,9 @@ has_extended_kinds = false
 -- True if one of the jobs is of the native API: then the defaults of its queue apply to it (jobs/queue_defaults).
 has_native_kinds = false
 
+-- True if one of the jobs is of a call that is stored as a whole or not at all (jobs/whole_calls).
+has_whole_kinds = false
+
 -- Where jobs of a kind go, and their header: by what they say, and once more if defaults of their queue say something else. Reads and touches only.
 function place_kind(kind)
   local job, number = kind.job, kind.number
@@ -19,12 +22,13 @@ function place_kind(kind)
   job.tries, job.expires = tonumber(kind.tries), expires
   if kind.delay > 0 then
     -- Entries in far slots have number 0: one that an earlier job with a chosen id left there is not taken for this job.
-    job.state, job.entry, kind.due = SCHEDULED, kind.minted and 0 or 1, now_ceil + kind.delay
+    job.state, job.entry, kind.due = SCHEDULED, kind.minted and 0 or 1, kind.at or now_ceil + kind.delay
     -- A job that expires before it is due is looked at when it expires.
     if expires > 0 and expires < kind.due then
       kind.due = expires
     end
-    kind.slot = touch_schedule(number, kind.due, kind.minted)
+    -- A time that the caller gave is shown: the list of a far slot is not searched for it.
+    kind.slot = touch_schedule(number, kind.due, kind.minted and not kind.at)
   else
     kind.list = entries_for(number, kind.name)
     track_expiry(kind.list, expires)
@@ -32,7 +36,7 @@ function place_kind(kind)
   kind.header = pack_job(job)
 end
 
--- Options: "delay_ms,ttl_ms,tries,origin,queue,more", read once for each distinct text. Touches the keys that will be written for them.
+-- Options: "delay_ms,ttl_ms,tries,origin,queue,more" (commands/simple/publish), read once for each distinct text. Touches the keys that will be written for them.
 local function read_options(text, counted_flag, due, expiries)
   local delay, ttl, tries, origin, name, more = string.match(text, "^(%d+),(%d+),(%d+),(%d+),([^,]*),(.*)$")
   local number = number_of(name)
@@ -46,9 +50,12 @@ local function read_options(text, counted_flag, due, expiries)
   }
   local kind = {
     number = number, name = name, delay = tonumber(delay), ttl = tonumber(ttl), tries = tries, origin = origin, more = more, job = job,
-    minted = is_minted, native = is_native,
+    minted = is_minted, native = is_native, whole = origin % 256 > 127,
   }
-  has_native_kinds = has_native_kinds or is_native
+  if origin % 128 > 63 then -- Not by now_ceil: a job that is due within this millisecond is not due yet.
+    kind.at, kind.delay = kind.delay, math.max(kind.delay - now_floor, 0)
+  end
+  has_native_kinds, has_whole_kinds = has_native_kinds or is_native, has_whole_kinds or kind.whole
   if is_extended_job then
     has_extended_kinds, kind.extended = true, more
   elseif more ~= "" then

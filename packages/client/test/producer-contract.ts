@@ -130,6 +130,10 @@ export function producerContract(name: string, underTest: () => ProducerUnderTes
       });
       const { id } = await pumphouse.publish({ queue });
       expect((await pumphouse.jobs.get(id)).tries).toBe(7);
+      const retry = { kind: 'list', delaysMs: [5], nonRetryable: ['g'] } as const;
+      const made = await pumphouse.publish({ queue, retry, ttrMs: 1_000, retentionMs: 9 });
+      const shown = { retry, ttrMs: 1_000, retentionMs: 9, leaseGraceMs: null };
+      expect(await pumphouse.jobs.get(made.id)).toMatchObject(shown);
       const again = await pumphouse.queues.update(queue, { rate: null, expired: null });
       expect(again).toMatchObject({ maxRunning: 3, rate: null, leaseGraceMs: 1_500, expired: 'back' });
       expect(again.created).toBeUndefined();

@@ -9,6 +9,22 @@ const STREAM = 'test/api/events.spec.ts';
  */
 export const EVENTS = [
   {
+    name: 'events: tags of a leased job name its worker',
+    file: 'lua/modules/extended/tags.lua',
+    from: '{ fields = { "tags" }, worker = worker_facts(job).worker }',
+    to: '{ fields = { "tags" } }',
+    spec: 'test/engine/events-extended.spec.ts',
+    test: 'where they are no lease operation',
+  },
+  {
+    name: 'events: a log entry of a leased job names its worker',
+    file: 'lua/modules/extended/changes.lua',
+    from: 'wish.log.worker = worker_facts(job).worker',
+    to: '',
+    spec: 'test/engine/events-extended.spec.ts',
+    test: 'where they are no lease operation',
+  },
+  {
     name: 'events: their stream is deleted after the last subscriber',
     file: 'lua/commands/simple/read_events.lua',
     from: '  redis.call("PEXPIRE", events, keep_ms)\n',

@@ -43,10 +43,18 @@ export const FAR_SLOTS = [
   {
     name: 'a chosen id is never kept in a far slot',
     file: 'lua/modules/jobs/publish.lua',
-    from: 'touch_schedule(number, kind.due, kind.minted)',
+    from: 'touch_schedule(number, kind.due, kind.minted and not kind.at)',
     to: 'touch_schedule(number, kind.due, true)',
     spec: FAR,
     test: 'has an id that the server made',
+  },
+  {
+    name: 'a job with a time is never kept in a far slot, which does not show it',
+    file: 'lua/modules/jobs/publish.lua',
+    from: 'kind.minted and not kind.at)',
+    to: 'kind.minted)',
+    spec: 'test/engine/extended-publish.spec.ts',
+    test: 'with a time, which Redis’s clock decides',
   },
   {
     name: 'a job that expires before it is due is looked at when it expires',

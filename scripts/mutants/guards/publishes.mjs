@@ -11,6 +11,55 @@ const MODEL = 'test/engine/quotas-model.spec.ts';
  */
 export const PUBLISHES = [
   {
+    name: 'statistics: a queue to which jobs are only published is listed',
+    file: 'src/engine/stats/counting-observer.ts',
+    from: `    this.statistics.of(namespace, queue);
+    this.next.published(`,
+    to: '    this.next.published(',
+    spec: 'test/engine/statistics.spec.ts',
+    test: 'were only published',
+  },
+  {
+    name: 'simple publish: a call with ids of its own is stored as a whole',
+    file: 'lua/commands/simple/publish.lua',
+    from: 'if has_whole_kinds then',
+    to: 'if false then',
+    spec: DEFAULTS,
+    test: 'with ids of their own, all or none',
+  },
+  {
+    name: 'simple publish: a call over several queues is stored as a whole',
+    file: 'lua/modules/jobs/whole_calls.lua',
+    from: 'kind.whole and (codes[at] ~= "0" or',
+    to: 'kind.whole and (codes[at] == "1" or',
+    spec: DEFAULTS,
+    test: 'none of them into a queue that is drained',
+  },
+  {
+    name: 'simple publish: a quota counts the jobs of each queue',
+    file: 'lua/modules/jobs/whole_calls.lua',
+    from: 'has_quotas and number ~= kind.number',
+    to: 'false',
+    spec: DEFAULTS,
+    test: 'with a quota, of each queue by itself',
+  },
+  {
+    name: 'simple publish: the id of a refused call is free for the next one of the batch',
+    file: 'lua/modules/jobs/whole_calls.lua',
+    from: 'codes[at] == "1" and refused[id] and',
+    to: 'false and',
+    spec: DEFAULTS,
+    test: 'a refused one takes nothing with it',
+  },
+  {
+    name: 'simple publish: a time is not early by a part of a millisecond',
+    file: 'lua/modules/jobs/publish.lua',
+    from: 'kind.at or now_ceil + kind.delay',
+    to: 'now_ceil + kind.delay - 1',
+    spec: DEFAULTS,
+    test: 'with a time, which Redis’s clock decides',
+  },
+  {
     name: 'idempotency: the record is written in the same step',
     file: 'lua/modules/jobs/idempotency.lua',
     from: 'redis.call("SET", call.key, table.concat(entries), "PX", call.ttl_ms)',

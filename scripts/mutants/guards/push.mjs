@@ -155,7 +155,7 @@ export const PUSH_GUARDS = [
   {
     name: 'push: a URL that acknowledges is for one lease',
     file: 'src/push/ack.controller.ts',
-    from: "if (status !== 'done') throw new LeaseLostError();",
+    from: "if (status !== 'done') throw new LeaseLostError(await stateOf(native, namespace, job));",
     to: 'void status;',
     spec: HTTP,
     test: 'keeps the job until it calls the URL',

@@ -148,8 +148,8 @@ export const QUEUE_LIMITS = [
   {
     name: 'queue limits: what a draining queue refuses counts for no quota',
     file: 'lua/commands/simple/publish.lua',
-    from: 'if next(is_extended_queue) then\n  --- @requires limits/queue_settings\n  refuse_by_settings(ARGV, 7, codes, publish_kinds, old)\n  if has_native_kinds then\n    --- @requires jobs/queue_defaults\n    use_queue_defaults(ARGV, 7, codes, sizes)\n  end\nend\nif quotas ~= "" then\n  --- @requires limits/quotas\n  stored_bytes = admit_calls(quotas, ARGV, 7, codes, publish_kinds, old, replaces)\nend\n',
-    to: 'if quotas ~= "" then\n  --- @requires limits/quotas\n  stored_bytes = admit_calls(quotas, ARGV, 7, codes, publish_kinds, old, replaces)\nend\nif next(is_extended_queue) then\n  --- @requires limits/queue_settings\n  refuse_by_settings(ARGV, 7, codes, publish_kinds, old)\n  if has_native_kinds then\n    --- @requires jobs/queue_defaults\n    use_queue_defaults(ARGV, 7, codes, sizes)\n  end\nend\n',
+    from: 'if next(is_extended_queue) then\n  --- @requires limits/queue_settings\n  refuse_by_settings(ARGV, 7, codes, publish_kinds, old)\n  if has_native_kinds then\n    --- @requires jobs/queue_defaults\n    use_queue_defaults(ARGV, 7, codes, sizes)\n  end\nend\nif has_whole_kinds then\n  --- @requires jobs/whole_calls\n  refuse_parts(ARGV, 7, codes, sizes, quotas ~= "")\nend\nif quotas ~= "" then\n  --- @requires limits/quotas\n  stored_bytes = admit_calls(quotas, ARGV, 7, codes, publish_kinds, old, replaces)\nend\n',
+    to: 'if quotas ~= "" then\n  --- @requires limits/quotas\n  stored_bytes = admit_calls(quotas, ARGV, 7, codes, publish_kinds, old, replaces)\nend\nif next(is_extended_queue) then\n  --- @requires limits/queue_settings\n  refuse_by_settings(ARGV, 7, codes, publish_kinds, old)\n  if has_native_kinds then\n    --- @requires jobs/queue_defaults\n    use_queue_defaults(ARGV, 7, codes, sizes)\n  end\nend\nif has_whole_kinds then\n  --- @requires jobs/whole_calls\n  refuse_parts(ARGV, 7, codes, sizes, quotas ~= "")\nend\n',
     spec: CONTROLS,
     test: 'counts no bytes of what it refuses',
   },

@@ -151,7 +151,11 @@ export interface JobDetails extends JobSummary {
   readonly uniqueKey: string | null;
   readonly concurrencyKey: string | null;
   readonly spawnedFrom: string | null;
+  /** These four as stored; null = a default applies when it is needed. */
   readonly retry: RetryPolicy | null;
+  readonly ttrMs: number | null;
+  readonly retentionMs: number | null;
+  readonly leaseGraceMs: number | null;
   readonly timeline: readonly TimelineEntry[];
 }
 

@@ -137,6 +137,8 @@ export interface SessionHeartbeat {
 export interface ExtendedLease {
   readonly id: string;
   readonly status: 'extended' | 'lease_lost' | 'not_found';
+  /** Of a lost lease: the present state of the job; null = it is gone. */
+  readonly state?: JobState | null;
   readonly cancelRequested: boolean;
 }
 

@@ -8,6 +8,8 @@ export interface NewJob {
   readonly body: Buffer;
   /** Milliseconds before it can be leased; 0 = at once. */
   readonly delayMs: number;
+  /** Instead of a delay: when it can be leased, Unix ms of Redis's clock. */
+  readonly dueMs?: number;
   /** How long it may exist from publish, in milliseconds; 0 = no expiry. */
   readonly ttlMs: number;
   /** Maximum number of leases, 1 … 65,535. */
@@ -20,6 +22,17 @@ export interface NewJob {
    * `ExtendedPathError` if it cannot apply them.
    */
   readonly native?: LeftOut;
+  /**
+   * Of each job of a native call over several queues or with given ids: the jobs are stored all or none. The simple path
+   * refuses the call with an `ExtendedPathError` if it cannot store one of them.
+   */
+  readonly whole?: WholeCall;
+}
+
+/** What a job of such a call says besides. */
+export interface WholeCall {
+  /** The job's own queue. */
+  readonly queue: string;
 }
 
 /** Options that a job does not say. `ttlMs` and `tries` of the job count if the queue does not say them either. */

@@ -19,11 +19,12 @@ export function checkNames(namespace: string, ...queues: readonly string[]): voi
 export function checkJobs(jobs: readonly NewJob[]): void {
   // One script stores them atomically: too many would exceed its limits and stop it half-way.
   if (jobs.length > MAX_BULK_JOBS) throw invalid('jobs', `are at most ${String(MAX_BULK_JOBS)} in one call`);
-  for (const { id, delayMs, ttlMs, tries } of jobs) {
+  for (const { id, delayMs, dueMs, ttlMs, tries, whole } of jobs) {
     // Only the script finds out that an id is in use, item by item: it must not store a part of a call.
-    if (id !== undefined && jobs.length > 1)
+    if (id !== undefined && jobs.length > 1 && whole === undefined)
       throw invalid('id', 'may be given to a job that is published by itself');
     checkNumber('delayMs', delayMs, 0, MAX_TIME_MS);
+    if (dueMs !== undefined) checkNumber('dueMs', dueMs, 0, MAX_TIME_MS);
     checkNumber('ttlMs', ttlMs, 0, MAX_TIME_MS);
     checkNumber('tries', tries, 1, MAX_TRIES);
   }

@@ -64,10 +64,11 @@ function detailsOf(
   const field = (name: string): string | undefined => x.get(name)?.toString();
   const publishedMs = Number(field('put') ?? 0) || publishedAtMs(id, value, nowMs);
   const result = x.get('result');
+  const summary = summaryOf({ id, header: value, queue: String(queue), score: String(score), field }, nowMs);
   return {
-    ...summaryOf({ id, header: value, queue: String(queue), score: String(score), field }, nowMs),
+    ...summary,
     publishedAtMs: timeOrNull(publishedMs),
-    endedAtMs: x.has('ended') ? Number(field('ended')) : null,
+    endedAtMs: x.has('ended') ? Number(field('ended')) : summary.endedAtMs,
     body: value.subarray(HEADER_BYTES),
     contentType: field('ctype') ?? null,
     cancelRequested: x.has('cancel'),
@@ -83,8 +84,15 @@ function detailsOf(
     concurrencyKey: field('ckey') ?? null,
     spawnedFrom: field('spawned') ?? null,
     retry: parsed(field('retry')) as RetryPolicy | null,
+    ttrMs: numberOf(field('ttr')),
+    retentionMs: numberOf(field('keep')) || null,
+    leaseGraceMs: numberOf(field('grace')),
     timeline: timelineOf(x, publishedMs, nowMs),
   };
+}
+
+function numberOf(text: string | undefined): number | null {
+  return text === undefined ? null : Number(text);
 }
 
 type Fields = ReadonlyMap<string, Buffer>;

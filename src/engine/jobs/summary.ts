@@ -68,7 +68,7 @@ export function summaryOf({ id, header, queue, score, field }: StoredFacts, nowM
     endedAtMs: hasEnded && when !== null ? Math.abs(when) : null,
     worker: state === 'leased' ? (field('worker') ?? null) : null,
     progress: parsed(field('progress')),
-    failure: failureOf(field),
+    failure: failureOf(field) ?? (state === 'dead' ? expiredLease(when ?? 0) : null),
     tracked: field('tracked') !== undefined,
   };
 }
@@ -76,6 +76,11 @@ export function summaryOf({ id, header, queue, score, field }: StoredFacts, nowM
 /** Parses the JSON of a field; null if there is none. */
 export function parsed(text: string | undefined): unknown {
   return text === undefined ? null : (JSON.parse(text) as unknown);
+}
+
+/** A dead job without a recorded failure is a simple one: it died when its last lease expired. */
+function expiredLease(atMs: number): Failure {
+  return { group: 'lease_expired', message: 'its last lease ran out', atMs, worker: null };
 }
 
 function failureOf(field: StoredFacts['field']): Failure | null {

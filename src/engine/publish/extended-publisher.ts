@@ -55,6 +55,11 @@ export class ExtendedPublisher {
     private readonly idempotencyTtlMs: number,
   ) {}
 
+  /** Redis's time, Unix ms. */
+  get nowMs(): number {
+    return this.runnerOf().now();
+  }
+
   /**
    * Stores up to 64 jobs, of any queues of the namespace, all or none.
    *

@@ -38,6 +38,8 @@ const TAGS_WEIGHT = 128;
 const NOTHING = Buffer.alloc(0);
 /** Expiry has 48 bits in the header; a longer ttl is practically unlimited. In milliseconds. */
 const LONGEST_TTL_MS = 2 ** 46;
+/** Latest due time, Unix ms: it has 48 bits in the list of a far slot. */
+const LATEST_MS = 2 ** 48 - 1;
 
 /** The results if the job to be replaced is an extended one. */
 const REPLACES_AN_EXTENDED_JOB: readonly Result[] = [];
@@ -231,7 +233,7 @@ export class Publisher {
   }
 
   private itemOf(queue: string, job: NewJob, id: Buffer): Item {
-    return [this.options.of(queue, job), id, job.body];
+    return [this.options.of(job.whole?.queue ?? queue, job), id, job.body];
   }
 
   /**
@@ -300,6 +302,12 @@ export class Publisher {
   }
 
   private report(namespace: string, queue: string, jobs: readonly NewJob[], ids: readonly string[]): void {
+    if (jobs[0]?.whole !== undefined) {
+      jobs.forEach(({ whole, ...job }, i) => {
+        this.report(namespace, whole?.queue ?? queue, [job], ids.slice(i, i + 1));
+      });
+      return;
+    }
     const { events, rememberExtended } = this.settings;
     this.count(namespace, queue, jobs);
     if (events.isOn) events.published(namespace, queue, jobs, ids);
@@ -310,12 +318,15 @@ export class Publisher {
   private count(namespace: string, queue: string, jobs: readonly NewJob[]): void {
     let scheduled = 0;
     let firstMs = Number.POSITIVE_INFINITY;
-    for (const { delayMs } of jobs) {
-      if (delayMs === 0) continue;
+    let nowMs = 0;
+    for (const { delayMs, dueMs } of jobs) {
+      if (delayMs === 0 && dueMs === undefined) continue;
+      nowMs ||= this.runner.now();
+      if (dueMs !== undefined && dueMs <= nowMs) continue;
       scheduled++;
-      firstMs = Math.min(firstMs, delayMs);
+      firstMs = Math.min(firstMs, dueMs ?? nowMs + delayMs);
     }
-    if (scheduled > 0) this.scheduleWakeup(namespace, this.runner.now() + firstMs);
+    if (scheduled > 0) this.scheduleWakeup(namespace, firstMs);
     this.observer.published(namespace, queue, jobs.length, scheduled);
   }
 }
@@ -328,12 +339,18 @@ class OptionsText {
   of(queue: string, job: NewJob): Buffer {
     const { last } = this;
     if (last?.queue === queue && isEqual(last.job, job)) return last.text;
-    const { delayMs, ttlMs, tries, attributes, extended, id, native } = job;
-    const origin = (id === undefined ? 1 : 0) + (extended ? 4 : 0) + (native ? nativeOrigin(native) : 0);
+    const { delayMs, dueMs, ttlMs, tries, attributes, extended, id, native, whole } = job;
+    const origin =
+      (id === undefined ? 1 : 0) +
+      (extended ? 4 : 0) +
+      (native ? nativeOrigin(native) : 0) +
+      (dueMs === undefined ? 0 : 64) +
+      (whole ? 128 : 0);
+    const wait = dueMs === undefined ? delayMs : Math.min(dueMs, LATEST_MS);
     const more = extended ?? attributes;
     const json = more ? JSON.stringify(more) : '';
     const text = Buffer.from(
-      `${String(delayMs)},${String(Math.min(ttlMs, LONGEST_TTL_MS))},${String(tries)},${String(origin)},${queue},${json}`,
+      `${String(wait)},${String(Math.min(ttlMs, LONGEST_TTL_MS))},${String(tries)},${String(origin)},${queue},${json}`,
     );
     // Without its body, which may be large.
     this.last = { queue, job: { ...job, body: NOTHING }, text };
@@ -344,6 +361,7 @@ class OptionsText {
 function isEqual(one: NewJob, other: NewJob): boolean {
   return (
     one.delayMs === other.delayMs &&
+    one.dueMs === other.dueMs &&
     one.ttlMs === other.ttlMs &&
     one.tries === other.tries &&
     one.native === other.native && // Routing has one object for each combination.
@@ -351,7 +369,8 @@ function isEqual(one: NewJob, other: NewJob): boolean {
     other.attributes === undefined &&
     one.extended === undefined &&
     other.extended === undefined &&
-    (one.id === undefined) === (other.id === undefined)
+    (one.id === undefined) === (other.id === undefined) &&
+    (one.whole === undefined) === (other.whole === undefined)
   );
 }
 

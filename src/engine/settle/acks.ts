@@ -1,5 +1,6 @@
 import { LeaseLostError } from '../../domain/errors.js';
 import type { Ack, AckResult } from '../../domain/job/job.js';
+import type { JobState } from '../../domain/job/states.js';
 import { isJobId } from '../../domain/ids.js';
 import { ack as ackScript } from '../../redis/scripts/simple.js';
 import { runsOf } from './ack-runs.js';
@@ -32,6 +33,8 @@ interface Verdict {
 /** Acknowledges jobs on the extended path; see `Routing`. */
 export interface ExtendedAcks {
   ack(namespace: string, acks: readonly Ack[]): Promise<Settled[]>;
+  /** The present state of a job; null = it is gone. */
+  stateOf(namespace: string, id: string): Promise<JobState | null>;
 }
 
 /** Removes jobs that are done: those of simple queues with a script of its own, others on the extended path. */
@@ -69,7 +72,7 @@ export class Acks {
           const verdict = verdicts[first];
           const end = (result: AckResult): void => {
             if (result === 'lease_lost') {
-              reject(new LeaseLostError());
+              this.extended.stateOf(namespace, id).then((state) => reject(new LeaseLostError(state)), reject);
             } else resolve(result === 'acked');
           };
           if (verdict?.code === ACK.full) {

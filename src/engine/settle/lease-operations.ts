@@ -130,7 +130,8 @@ export class LeaseOperations {
       const result = one === undefined ? 'not_found' : resultOf(one);
       if (result === 'lease_lost') this.observer.staleAck(namespace, 'refused');
       const status = result === 'done' ? 'extended' : result === 'lease_lost' ? result : 'not_found';
-      return { id, status, cancelRequested: one?.facts['cancel'] === true };
+      const lost = status === 'lease_lost' && one !== undefined ? { state: one.state } : {};
+      return { id, status, ...lost, cancelRequested: one?.facts['cancel'] === true };
     });
   }
 
@@ -192,7 +193,7 @@ export class LeaseOperations {
     if (one === undefined || result === 'not_found') throw jobNotFound(id);
     if (result === 'lease_lost') {
       this.observer.staleAck(namespace, 'refused');
-      throw new LeaseLostError();
+      throw new LeaseLostError(one.state);
     }
     return one;
   }

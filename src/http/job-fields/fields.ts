@@ -12,6 +12,7 @@ import {
   MAX_TRIES,
   MIN_PRIORITY,
 } from '../../domain/limits.js';
+import { JOB_STATES } from '../../domain/job/states.js';
 import { CONTENT_TYPE } from '../../domain/content-type.js';
 import type { DependencyFailure, UniqueKey } from '../../domain/job/extended-job.js';
 import { MAX_PUSH_URL } from '../../domain/push-url.js';
@@ -161,7 +162,8 @@ export class PublishQuery {
 
 export class PublishedAnswer {
   @JobId('The id of the job; with a unique key and `existing`, possibly that of another job.') id!: string;
-  @Label('Its state.', { max: MAX_LABEL }) state!: string;
+  @OneOf('Its state; `gone`: it was done meanwhile, or is deleted.', [...Object.keys(JOB_STATES), 'gone'])
+  state!: string;
   @Flag('Nothing was stored: another job holds the unique key.') existing!: boolean;
 }
 

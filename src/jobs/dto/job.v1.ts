@@ -1,4 +1,4 @@
-import { MAX_LABEL, MAX_MESSAGE, MAX_TRIES, MAX_UINT32 } from '../../domain/limits.js';
+import { MAX_LABEL, MAX_MESSAGE, MAX_PERIOD_MS, MAX_TRIES, MAX_UINT32 } from '../../domain/limits.js';
 import { JOB_STATES } from '../../domain/job/states.js';
 import { Nullable, Optional } from '../../http/fields/field.js';
 import {
@@ -17,6 +17,7 @@ import {
   TextsByName,
   Whole,
 } from '../../http/fields/kinds.js';
+import { RetryPolicyFields } from '../../http/job-fields/retry-policy.v1.js';
 import { ANY_NAME, FailureAnswer, JobFacts, MANY } from '../../http/job-fields/job-facts.v1.js';
 
 export class TimelineAnswer {
@@ -81,6 +82,20 @@ export class WholeJobAnswer extends JobAnswer {
   @Nullable() @Label('The unique key that it holds.', { max: MAX_LABEL }) unique_key!: string | null;
   @Nullable() @Label('Its concurrency key.', { max: MAX_LABEL }) concurrency_key!: string | null;
   @Nullable() @Label('The recurring job that published it.', { max: MAX_LABEL }) spawned_from!: string | null;
+  @Nullable()
+  @Part('Its retry policy; null: the default one of the API that published it.', () => RetryPolicyFields)
+  retry!: RetryPolicyFields | null;
+  @Nullable() @Whole('Duration of its leases; null: the default.', 0, MAX_PERIOD_MS) ttr_ms!: number | null;
+  @Nullable()
+  @Whole('How long it and its result are kept when it is done; null: not at all.', 0, MAX_PERIOD_MS)
+  retention_ms!: number | null;
+  @Nullable()
+  @Whole(
+    'Shortest delay before the next attempt after a lease expired; null: the setting of its queue.',
+    0,
+    MAX_PERIOD_MS,
+  )
+  lease_grace_ms!: number | null;
   @Parts('The timeline, oldest first: the first entry and the latest others.', () => TimelineAnswer, MANY)
   timeline!: readonly TimelineAnswer[];
 }

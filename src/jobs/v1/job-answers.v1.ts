@@ -7,6 +7,7 @@ import { asciiText } from '../../http/json/json-text.js';
 import { isoTime, isoTimeOrNull } from '../../domain/iso-time.js';
 import { timeJson } from '../../http/answer/reply.js';
 import type { EndedAnswer, TimelineAnswer, WholeJobAnswer } from '../dto/job.v1.js';
+import { retryFieldsOf } from '../../http/job-fields/retry-policy.v1.js';
 import { dataFields, dataJson } from '../../http/job-fields/data-answer.js';
 
 /** Facts of a job from the simple path, which does not return them. */
@@ -65,6 +66,10 @@ export function wholeJobAnswer(job: JobDetails): Plain<WholeJobAnswer> {
     unique_key: job.uniqueKey,
     concurrency_key: job.concurrencyKey,
     spawned_from: job.spawnedFrom,
+    retry: job.retry && retryFieldsOf(job.retry),
+    ttr_ms: job.ttrMs,
+    retention_ms: job.retentionMs,
+    lease_grace_ms: job.leaseGraceMs,
     timeline: job.timeline.map(timelineAnswer),
   };
 }

@@ -162,7 +162,7 @@ export function expireLease(space: Space, job: ModelJob): void {
   if (job.triesLeft > 0 && hasPolicy && !isCancelled) job.group = 'lease_expired';
   const delayMs = isCancelled || !hasPolicy ? 0 : delayOf(space, job, 'lease_expired');
   if (!isCancelled && (job.triesLeft === 0 || delayMs === null)) {
-    die(space, job, job.isExtended ? 'lease_expired' : null);
+    die(space, job, 'lease_expired');
     return;
   }
   goOn(

@@ -57,6 +57,11 @@ export interface JobDetails extends JobSummary {
   readonly uniqueKey: string | null;
   readonly concurrencyKey: string | null;
   readonly spawnedFrom: string | null;
+  /** These four are null if neither the publish nor a default of the queue set them. */
+  readonly retry: RetryPolicy | null;
+  readonly ttrMs: number | null;
+  readonly retentionMs: number | null;
+  readonly leaseGraceMs: number | null;
   readonly timeline: readonly TimelineEntry[];
 }
 
