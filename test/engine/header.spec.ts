@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import { decodeHeader, HEADER_BYTES, type JobHeader } from '../../src/redis/scripts/header.js';
-import { assembleScript } from '../../src/redis/scripts/loader.js';
+import { assembleScript } from '../../src/redis/lua/loader.js';
 import { startRedis, type RedisProcess } from '../support/redis.js';
 
 const LUA_DIR = join(import.meta.dirname, '..', '..', 'lua');
