@@ -63,6 +63,12 @@ export default {
       to: { path: '^src/engine/[^/]+$|^src/engine/migration/' },
     },
     {
+      name: 'the Lua loader knows no script',
+      severity: 'error',
+      from: { path: '^src/redis/lua/' },
+      to: { path: '^src/', pathNot: '^src/redis/lua/' },
+    },
+    {
       name: 'Redis and the engine know nothing of Nest',
       severity: 'error',
       from: {

@@ -1,9 +1,9 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import { decodeHeader, HEADER_BYTES, type JobHeader } from '../../src/redis/scripts/header.js';
-import { assembleScript } from '../../src/redis/scripts/loader.js';
+import { assembleScript } from '../../src/redis/lua/loader.js';
 import { startRedis, type RedisProcess } from '../support/redis.js';
 
 const LUA_DIR = join(import.meta.dirname, '..', '..', 'lua');
@@ -83,5 +83,27 @@ describe('the codec of job headers', () => {
       }),
       { numRuns: 200 },
     );
+  });
+});
+
+describe('the Lua files', () => {
+  const files = readdirSync(LUA_DIR, { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.lua') && path !== join('modules', 'core', 'header.lua'))
+    .map((path) => ({ path, code: readFileSync(join(LUA_DIR, path), 'utf8').replaceAll(/--.*$/gm, '') }));
+  const found = (pattern: RegExp): string[] =>
+    files.flatMap(({ path, code }) => [...code.matchAll(pattern)].map(([text]) => `${path}: ${text}`));
+
+  it('have struct formats of their own records only: those of a header are in core/header', () => {
+    expect(found(/">[^"]*"/g).sort()).toEqual([
+      'modules/jobs/idempotency.lua: ">I2I2c16c16I6B"',
+      'modules/jobs/schedule.lua: ">I6"',
+      'modules/jobs/schedule.lua: ">I6"',
+    ]);
+  });
+
+  it('know no place in a header as a number', () => {
+    expect(found(/string\.(?:sub|byte)\((?:\w+\.)?(?:value|head|header|batch\[\w+\]), \d.*$/gm)).toEqual([]);
+    expect(found(/"[GS]ETRANGE", [^,]+, "?[1-9].*$/gm)).toEqual([]);
+    expect(found(/"GETRANGE", [^,]+, "0", "?\d.*$/gm)).toEqual([]);
   });
 });

@@ -69,7 +69,7 @@ local function lease_job(job, place, item, reply)
   item.facts = item.facts and item.facts.attempt == job.attempts and item.facts.worker == worker and item.facts or { attempt = job.attempts, worker = worker }
   log_event("leased", job, item.facts)
   if record ~= "" then
-    batch[batched + 1], batch[batched + 2], batched = struct.pack(">HHI4", job.tries, job.attempts, job.lease), job.id, batched + 2
+    batch[batched + 1], batch[batched + 2], batched = struct.pack(TRIES_TO_LEASE, job.tries, job.attempts, job.lease), job.id, batched + 2
     last_end = math.max(last_end, ends)
   end
   local n = #reply

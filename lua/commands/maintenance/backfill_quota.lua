@@ -24,7 +24,7 @@ local counted, bytes, seen = {}, 0, {}
 local is_known = redis.call("EXISTS", meta) == 1
 for i = 3, #ARGV do
   local key = job_key(ARGV[i])
-  local flags = string.byte(redis.call("GETRANGE", key, 2, 2))
+  local flags = string.byte(redis.call("GETRANGE", key, FLAGS_FROM - 1, FLAGS_FROM - 1))
   if is_known and flags and flags < COUNTED and not seen[key] then
     seen[key] = true
     counted[#counted + 1] = { key = key, flags = flags + COUNTED }
@@ -34,7 +34,7 @@ end
 
 -- Write.
 for _, job in ipairs(counted) do
-  redis.call("SETRANGE", job.key, 2, string.char(job.flags))
+  redis.call("SETRANGE", job.key, FLAGS_FROM - 1, string.char(job.flags))
 end
 if bytes > 0 then
   redis.call("HINCRBY", meta, "bytes", bytes)

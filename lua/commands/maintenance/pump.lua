@@ -64,7 +64,7 @@ local function plan_move(kind, number, name, id, value)
       count_expired_lease(how, name)
     end
     local list = entries_for(number, name)
-    local head = string.char(api, READY) .. string.sub(value, 3, 16) .. string.char(add_entry(list, id, entry))
+    local head = string.char(api, READY) .. string.sub(value, FLAGS_FROM, ENTRY_AT - 1) .. string.char(add_entry(list, id, entry))
     track_expiry(list, expires)
     put_head(job_key(id), value, is_free and with_free_retry(head, value, tries, free_retries) or head, not headers_only[id])
   end

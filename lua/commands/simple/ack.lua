@@ -49,7 +49,7 @@ end
 
 -- What a claim does to jobs with the same header but for when they expire. Computed once for each claim and header.
 local function kind_of(claim, head)
-  local _, state, flags, _, _, attempts, present, number, entry = struct.unpack(">BBBbHHI4I4B", head)
+  local _, state, flags, _, _, attempts, present, number, entry = struct.unpack(TO_ENTRY, head)
   local is_there, is_elsewhere, name = number == claim.number, claim.is_elsewhere, nil
   if claim.names_no_queue then
     name, is_elsewhere = queue_of_job(number)
@@ -94,7 +94,7 @@ for _, run in ipairs(runs) do
   local gone = #to_delete
   for at = run.first, run.last do
     local id = ids[at]
-    local head, expires = unpack_head(">c17I6", values[at] or NO_JOB)
+    local head, expires = unpack_head(EXPIRY_APART, values[at] or NO_JOB)
     local kind = kinds[head] or kind_of(claim, head)
     codes[at], names[#names + 1] = kind.code, kind.name
     local leased = kind.leased

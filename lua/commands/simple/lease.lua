@@ -43,13 +43,13 @@ local reply, filled, bytes = { 0, now_floor, now_ceil }, 3, 0
 local batch, batched, last_end = { 0 }, 1, 0
 
 -- Most jobs have the same header but for when they expire. So what a header becomes by a lease is computed once, from the 17 bytes before the expiry.
-local LEASABLE, kinds = ">BBBbHHI4I4B", {}
+local kinds = {}
 local function kind_of(head)
-  local api, state, flags, priority, tries, attempts, lease, number, entry = unpack_head(LEASABLE, head)
+  local api, state, flags, priority, tries, attempts, lease, number, entry = unpack_head(TO_ENTRY, head)
   local kind = { number = state == READY and number, entry = entry, flags = flags }
   if state == READY then
-    kind.head = struct.pack(">BBBbHHI4", api % FREE_LEASE, LEASED, flags, priority, tries - 1, math.min(attempts + 1, 65535), lease + 1)
-    kind.logged = string.sub(kind.head, 5)
+    kind.head = struct.pack(TO_LEASE, api % FREE_LEASE, LEASED, flags, priority, tries - 1, math.min(attempts + 1, 65535), lease + 1)
+    kind.logged = string.sub(kind.head, TRIES_FROM)
   end
   kinds[head] = kind
   return kind
@@ -84,7 +84,7 @@ local function take_from_window(list, most, ttr_ms, before, attributes_of)
   local taken, is_enough, ends, score = 0, false, 0, nil
   while i <= size and taken < most and not is_enough do
     local id, value, key = ids[i], values[i + 1], keys[i + 1]
-    local head, expires = unpack_head(">c17I6", value or NO_JOB)
+    local head, expires = unpack_head(EXPIRY_APART, value or NO_JOB)
     local kind = kinds[head] or kind_of(head)
     local is_live = kind.number == number and kind.entry == byte(window[i], -1) and not leased[id]
     if not is_live or expires > 0 and expires <= now_floor then

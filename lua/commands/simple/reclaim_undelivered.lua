@@ -19,7 +19,7 @@ Cost: O(log N) per lease of the record.
 local meta, waiting, expiries, sending = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local clock_ms, deadline_ms, record, left_ms = ARGV[1], tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4])
 
---- @requires core/call, queues/notify, jobs/deliveries
+--- @requires core/call, core/header, queues/notify, jobs/deliveries
 
 use_namespace(meta)
 if start_clock(clock_ms, deadline_ms) then
@@ -35,7 +35,7 @@ if not batch or batch[1] == left_ms then
 end
 redis.call("EXISTS", meta, expiries, sending)
 for i = 2, #batch, 2 do
-  plan_return(batch[i + 1], (struct.unpack(">I4", batch[i], 5)))
+  plan_return(batch[i + 1], (struct.unpack(LEASE, batch[i], LEASE_FROM - TRIES_FROM + 1)))
 end
 
 -- Write.

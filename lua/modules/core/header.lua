@@ -1,6 +1,8 @@
 -- A job's header: the truth about the job. src/redis/scripts/header.ts is the same codec in TypeScript; a test compares the two.
 --- @requires core/call
---- @exports LMSTFY_API, NATIVE_API, FREE_LEASE, HEADER, HEADER_BYTES, NO_JOB, READY, SCHEDULED, LEASED, DEAD, BLOCKED, HELD, DONE, CANCELLED
+--- @exports HEADER, HEADER_BYTES, LAST_BYTE, TO_LEASE, TO_ENTRY, EXPIRY_APART, TRIES, LEASE, TRIES_TO_LEASE
+--- @exports STATE_AT, FLAGS_FROM, TRIES_FROM, ATTEMPTS_FROM, LEASE_FROM, QUEUE_FROM, ENTRY_AT, EXPIRES_FROM, FREE_RETRIES_AT
+--- @exports LMSTFY_API, NATIVE_API, FREE_LEASE, NO_JOB, READY, SCHEDULED, LEASED, DEAD, BLOCKED, HELD, DONE, CANCELLED
 --- @exports HAS_EXTRAS, EXTENDED, COUNTED, unpack_job, pack_job, with_entry_number, is_live_entry, is_expired, is_extended
 --- @exports assert_slot_stable, read_job, write_job, add_keys, first_lease, publish_time_of_lease, publish_time
 
@@ -8,6 +10,13 @@
 -- 8 (signed), tries left 16, attempts 16, lease 32, queue 32, entry 8, expires-at ms 48 (0 = never), free retries 8 (leases that expired
 -- and cost no try: jobs/deliveries).
 HEADER, HEADER_BYTES = ">BBBbHHI4I4BI6B", 24
+-- For loops in which a table for each job is too expensive. The fields up to the lease number; up to the entry number; the bytes up to the
+-- entry number, then the expiry. And single fields.
+TO_LEASE, TO_ENTRY, EXPIRY_APART = ">BBBbHHI4", ">BBBbHHI4I4B", ">c17I6"
+TRIES, LEASE, TRIES_TO_LEASE = ">H", ">I4", ">HHI4"
+-- Where fields begin, counted from 1. Commands of Redis count from 0; its last byte is a text, which costs less than a number.
+STATE_AT, FLAGS_FROM, TRIES_FROM, ATTEMPTS_FROM, LEASE_FROM, QUEUE_FROM, ENTRY_AT, EXPIRES_FROM, FREE_RETRIES_AT = 2, 3, 5, 7, 9, 13, 17, 18, 24
+LAST_BYTE = "23"
 -- The API that published the job: it decides what becomes of an expired lease (ADR 32). Older servers write 1 always, and never read it.
 LMSTFY_API, NATIVE_API = 1, 2
 -- Added to the API while the job waits: its last lease expired and cost no try, and its holder may still be heard (leases/claims).
@@ -33,7 +42,7 @@ function pack_job(job)
 end
 
 function with_entry_number(header, entry)
-  return string.sub(header, 1, 16) .. string.char(entry) .. string.sub(header, 18)
+  return string.sub(header, 1, ENTRY_AT - 1) .. string.char(entry) .. string.sub(header, EXPIRES_FROM)
 end
 
 -- An entry of a ready list is a hint: it is live only while the header says ready, in this queue, with the same entry number. Jobs of other
@@ -58,7 +67,7 @@ end
 
 -- A job's header without its body; nil if there is no such job.
 function read_job(id)
-  local value = redis.call("GETRANGE", job_key(id), "0", "23")
+  local value = redis.call("GETRANGE", job_key(id), "0", LAST_BYTE)
   if value == "" then
     assert_slot_stable(id)
     return nil

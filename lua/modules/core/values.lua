@@ -34,7 +34,7 @@ function read_values(ids)
     first, size = last + 1, longest > 0 and size * 2 or size
   end
   for i = first, #ids do
-    local header = redis.call("GETRANGE", keys[i], "0", HEADER_BYTES - 1)
+    local header = redis.call("GETRANGE", keys[i], "0", LAST_BYTE)
     values[i] = header ~= "" and header or assert_slot_stable(ids[i]) or false
     headers_only[ids[i]] = true
   end

@@ -23,11 +23,11 @@ function is_undelivered(sending, id, value)
     for _, packed in ipairs(redis.call("HVALS", sending)) do
       local batch = cmsgpack.unpack(packed)
       for i = 2, #batch, 2 do
-        undelivered[string.sub(batch[i], 5) .. batch[i + 1]] = true
+        undelivered[string.sub(batch[i], LEASE_FROM - TRIES_FROM + 1) .. batch[i + 1]] = true
       end
     end
   end
-  return undelivered[string.sub(value, 9, 12) .. id]
+  return undelivered[string.sub(value, LEASE_FROM, QUEUE_FROM - 1) .. id]
 end
 
 -- An undelivered lease that expires costs no try. Limited to 3: a job that crashes servers must still reach the dead-letter queue.
@@ -36,8 +36,10 @@ MAX_FREE_RETRIES = 3
 -- The header of such a job, from its first 17 bytes and its value: its try is given back and the free retry counted. It is marked, for its lease
 -- holder may still be heard. An older server leases a marked job without removing the mark.
 function with_free_retry(head, value, tries, free_retries)
-  local numbers = struct.pack(">H", math.min(tries + 1, 65535)) .. string.sub(head, 7) .. string.sub(value, 18, 23)
-  return string.char(string.byte(head) % FREE_LEASE + FREE_LEASE) .. string.sub(head, 2, 4) .. numbers .. string.char(free_retries + 1)
+  local mark = string.char(string.byte(head) % FREE_LEASE + FREE_LEASE)
+  local tries_left = struct.pack(TRIES, math.min(tries + 1, 65535))
+  local numbers = tries_left .. string.sub(head, ATTEMPTS_FROM) .. string.sub(value, EXPIRES_FROM, FREE_RETRIES_AT - 1)
+  return mark .. string.sub(head, STATE_AT, TRIES_FROM - 1) .. numbers .. string.char(free_retries + 1)
 end
 
 -- Counts leases that expired, by queue, for the end of a script's reply: (queue, returned, died) × N.

@@ -25,8 +25,8 @@ export const EXPIRED_LEASES = [
   {
     name: 'expired lease: a lease keeps the API of the job',
     file: 'lua/commands/simple/lease.lua',
-    from: 'struct.pack(">BBBbHHI4", api % FREE_LEASE, LEASED',
-    to: 'struct.pack(">BBBbHHI4", LMSTFY_API, LEASED',
+    from: 'struct.pack(TO_LEASE, api % FREE_LEASE, LEASED',
+    to: 'struct.pack(TO_LEASE, LMSTFY_API, LEASED',
     spec: SPEC,
     test: 'of a native job without options waits by the default policy',
   },

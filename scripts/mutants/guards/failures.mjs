@@ -73,7 +73,7 @@ export const FAILURES = [
   },
   {
     name: 'a function keeps nothing of an earlier call',
-    file: 'src/redis/scripts/loader.ts',
+    file: 'src/redis/lua/loader.ts',
     from: '${RESETS}[i]() end',
     to: 'break end',
     spec: 'test/engine/noscript.spec.ts',
@@ -97,7 +97,7 @@ export const FAILURES = [
   },
   {
     name: 'a full Redis refuses a function that stores jobs',
-    file: 'src/redis/scripts/loader.ts',
+    file: 'src/redis/lua/loader.ts',
     from: 'mayRunWhenFull: !ADDS.test(text)',
     to: 'mayRunWhenFull: text !== ""',
     spec: 'test/engine/memory.spec.ts',

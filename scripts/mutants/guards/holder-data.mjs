@@ -1,7 +1,7 @@
 const DATA = 'test/engine/new-data.spec.ts';
 const LEASES = 'test/api/native-leases.spec.ts';
-const STATE = 'src/redis/scripts/state.ts';
-const STATE_SPEC = 'src/redis/scripts/state.spec.ts';
+const STATE = 'src/redis/lua/state.ts';
+const STATE_SPEC = 'src/redis/lua/state.spec.ts';
 
 /**
  * New data with the last operation of a lease holder, what a lost lease is told, and what a library of Redis forgets between two calls.
@@ -83,7 +83,7 @@ export const HOLDER_DATA = [
   },
   {
     name: 'library: variables of modules begin anew with each call',
-    file: 'src/redis/scripts/loader.ts',
+    file: 'src/redis/lua/loader.ts',
     from: 'for i = 1, #${RESETS} do ${RESETS}[i]() end\\n',
     to: '',
     spec: 'test/engine/noscript.spec.ts',

@@ -27,7 +27,7 @@ export const RECORD_GUARDS = [
   {
     name: 'records: they are of one lease, not of the job',
     file: 'lua/modules/jobs/deliveries.lua',
-    from: 'return undelivered[string.sub(value, 9, 12) .. id]',
+    from: 'return undelivered[string.sub(value, LEASE_FROM, QUEUE_FROM - 1) .. id]',
     to: 'for lease in pairs(undelivered) do if string.sub(lease, 5) == id then return true end end',
     spec: RECORDS,
     test: 'of one lease say nothing of the next',

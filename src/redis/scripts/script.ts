@@ -1,4 +1,4 @@
-import type { Library } from './loader.js';
+import type { Library } from '../lua/loader.js';
 import { functionsOf, scriptLibrary, scriptText, type WakeStyle } from './texts.js';
 import { Command } from 'ioredis';
 

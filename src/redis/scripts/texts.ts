@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { assembleLibrary, assembleScript, type Library } from './loader.js';
+import { assembleLibrary, assembleScript, type Library } from '../lua/loader.js';
 
 /** How a script wakes waiters up: on one channel for all, or, in a Cluster that has it, on a sharded one for each namespace. */
 export type WakeStyle = 'plain' | 'sharded';

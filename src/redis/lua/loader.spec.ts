@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { assembleScript } from './loader.js';
+import { assembleLibrary, assembleScript } from './loader.js';
 
 const COMMANDS = join(import.meta.dirname, '..', '..', '..', 'lua', 'commands');
 
@@ -154,6 +154,31 @@ describe('the module loader', () => {
     expect(() => load(files(75))).toThrow(
       '201 local names are more than the 200 that Lua allows: simple/it → jobs/a',
     );
+  });
+
+  it('counts the names of a library apart: its modules, and its function with KEYS and ARGV', () => {
+    const namesOf = (count: number, name: string): string[] =>
+      Array.from({ length: count }, (_none, i) => `${name}${i}`);
+    const library = (inModule: number, inCommand: number) => () => {
+      const exports = namesOf(inModule, 'm');
+      const locals = `local ${namesOf(inCommand, 'n').join(', ')}\n`;
+      const files: Record<string, string> = {
+        'commands/simple/it': command(
+          `--- @requires jobs/a\n\n${locals}return ${exports.map((name) => `${name}()`).join(' + ')}\n`,
+        ),
+        'modules/jobs/a': `--- @exports ${exports.join(', ')}\n${exports.map((name) => `function ${name}()\nend\n`).join('')}`,
+      };
+      return assembleLibrary(
+        'simple/it',
+        () => 'it',
+        {},
+        (path) => files[path] ?? '',
+      );
+    };
+    // One more for the table of its resets; and KEYS, ARGV and meta.
+    expect(library(199, 197)).not.toThrow();
+    expect(library(200, 197)).toThrow('201 local names are more than the 200 that Lua allows');
+    expect(library(199, 198)).toThrow('201 local names are more than the 200 that Lua allows');
   });
 
   it.each(

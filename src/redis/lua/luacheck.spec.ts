@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { assembleScript } from './loader.js';
+import { assembleLibrary, assembleScript } from './loader.js';
 
 const LUA_DIR = join(import.meta.dirname, '..', '..', '..', 'lua');
 /** Debian's package lua-check. Where it is not installed, the scripts are checked by nothing but Redis. */
@@ -31,14 +31,18 @@ function alone(module: string): string {
       mkdirSync(join(folder, dirname(path)), { recursive: true });
       writeFileSync(join(folder, `${path}.lua`), text);
     };
-    for (const command of luaFiles('commands')) write(command, assembleScript(command));
+    for (const command of luaFiles('commands')) {
+      write(command, assembleScript(command));
+      const library = assembleLibrary(command, () => 'checked');
+      if (library !== null) write(`libraries/${command}`, library.text);
+    }
     for (const module of luaFiles('modules')) write(`modules/${module}`, alone(module));
   });
   afterAll(() => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  it('finds no globals, no unused and no shadowed names in the assembled scripts, nor in any module alone', () => {
+  it('finds no globals, no unused and no shadowed names in the assembled scripts and libraries, nor in any module alone', () => {
     const options = ['--config', join(LUA_DIR, '.luacheckrc'), '--codes', '--quiet', '--no-color'];
     const { status, stdout } = spawnSync('luacheck', [...options, '.'], { cwd: folder, encoding: 'utf8' });
     expect({ status, stdout: status === 0 ? '' : stdout }).toEqual({ status: 0, stdout: '' });

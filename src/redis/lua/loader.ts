@@ -87,7 +87,10 @@ export function assembleLibrary(
   const flags = mayRunWhenFull ? '"allow-oom"' : '';
   const code = (name: string): string =>
     `#!lua name=${name}\nlocal ${RESETS} = {}\n${blocks}redis.register_function{function_name="${name}", flags={${flags}}, callback=function(KEYS, ARGV)\nfor i = 1, #${RESETS} do ${RESETS}[i]() end\n${command}end}\n`;
-  assertFits(blocks, [path, ...kept.keys()]);
+  const chain = [path, ...kept.keys()];
+  assertFits(`local ${RESETS} = {}\n${blocks}`, chain);
+  // The command is a function of its own.
+  assertFits(`local KEYS, ARGV\n${command}`, chain);
   const name = nameOf(code(''));
   return { name, text: code(name) };
 }
