@@ -733,8 +733,8 @@ describe('states of extended jobs', () => {
   const TAKE: Record<string, (id: string, from: JobState | 'start') => Promise<unknown>> = {
     'what it waited for is done': () => end('done'),
     'what it waited for is done before its time': () => end('done'),
-    'what it waited for died, policy fail': () => end('dead'),
-    'what it waited for died, policy cancel': () => end('dead'),
+    'a dependency died, policy fail': () => end('dead'),
+    'a dependency died, policy cancel': () => end('dead'),
     'a lease meets the limit of its key': async () => {
       await f.engine.extended.controls.change(f.ns, 'q', { maxRunningPerKey: 1 });
       await put({ concurrencyKey: 'k', priority: -1 });
