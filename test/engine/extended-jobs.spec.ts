@@ -731,8 +731,8 @@ describe('states of extended jobs', () => {
 
   /** Takes a step with a job. */
   const TAKE: Record<string, (id: string, from: JobState | 'start') => Promise<unknown>> = {
-    'what it waited for is done': () => end('done'),
-    'what it waited for is done before its time': () => end('done'),
+    'its dependencies are done': () => end('done'),
+    'its dependencies are done before its time': () => end('done'),
     'a dependency died, policy fail': () => end('dead'),
     'a dependency died, policy cancel': () => end('dead'),
     'a lease meets the limit of its key': async () => {

@@ -72,8 +72,8 @@ export interface ExtendedTransition {
  */
 export const EXTENDED_TRANSITIONS: readonly ExtendedTransition[] = [
   { from: 'start', to: 'blocked', by: 'publish of a job that depends on others' },
-  { from: 'blocked', to: 'ready', by: 'what it waited for is done' },
-  { from: 'blocked', to: 'scheduled', by: 'what it waited for is done before its time' },
+  { from: 'blocked', to: 'ready', by: 'its dependencies are done' },
+  { from: 'blocked', to: 'scheduled', by: 'its dependencies are done before its time' },
   { from: 'blocked', to: 'dead', by: 'a dependency died, policy fail' },
   { from: 'blocked', to: 'cancelled', by: 'a dependency died, policy cancel' },
   { from: 'ready', to: 'held', by: 'a lease meets the limit of its key' },
