@@ -1,5 +1,15 @@
-import { readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { spawnSync } from 'node:child_process';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 
 const ROOT = join(import.meta.dirname, '..');
 /** Files in one folder that a reader can take in at once. Specs do not count. */
@@ -14,6 +24,99 @@ describe('the layout of the sources', () => {
 
     expect(counts.size).toBeGreaterThan(3);
     expect([...counts].filter(([, count]) => count > MOST)).toEqual([]);
+  });
+});
+
+describe('the rules of imports', () => {
+  /** Files that break one rule each, and the folder that the rule is about. */
+  it.each([
+    ['src/domain imports lower ranks only', 'src/domain/a.ts', 'src/engine/core/b.ts'],
+    ['src/engine/publish imports lower ranks only', 'src/engine/publish/a.ts', 'src/engine/lease/b.ts'],
+    ['parts of the engine do not import its root', 'src/engine/lease/a.ts', 'src/engine/engine.ts'],
+    ['the Lua loader knows no script', 'src/redis/lua/a.ts', 'src/redis/scripts/b.ts'],
+    ['every folder has a rank', 'src/unknown/a.ts', 'src/domain/b.ts'],
+  ])('refuse what breaks “%s”', (rule, from, to) => {
+    const folder = mkdtempSync(join(tmpdir(), 'pumphouse-imports-'));
+    const write = (path: string, text: string): void => {
+      mkdirSync(dirname(join(folder, path)), { recursive: true });
+      writeFileSync(join(folder, path), text);
+    };
+    const up = '../'.repeat(from.split('/').length - 1);
+    write('tsconfig.json', '{}');
+    write(from, `import type { B } from '${up}${to.replace('.ts', '.js')}';\nexport type A = B;\n`);
+    write(to, 'export type B = 1;\n');
+    const program = join(ROOT, 'node_modules/.bin/depcruise');
+    const args = ['--config', join(ROOT, '.dependency-cruiser.mjs'), '--output-type', 'err-long', 'src'];
+    const { status, stdout } = spawnSync(program, args, { cwd: folder, encoding: 'utf8' });
+    rmSync(folder, { recursive: true, force: true });
+
+    expect(stdout).toContain(rule);
+    expect(status).not.toBe(0);
+  });
+});
+
+describe('the packages that the product is made of', () => {
+  const { dependencies, devDependencies } = JSON.parse(
+    readFileSync(join(ROOT, 'package.json'), 'utf8'),
+  ) as Record<'dependencies' | 'devDependencies', Record<string, string>>;
+
+  it.each([
+    ['@nestjs/schedule', 'src'],
+    ['@nestjs/terminus', 'src'],
+    ['@willsoto/nestjs-prometheus', 'src'],
+    ['ulid', 'src'],
+    ['class-validator', 'src'],
+    ['supertest', 'test'],
+  ])('%s is imported below %s', (name, root) => {
+    expect(Object.keys(root === 'src' ? dependencies : devDependencies)).toContain(name);
+    const users = filesBelow(root).filter(
+      (file) =>
+        file.isFile &&
+        file.name.endsWith('.ts') &&
+        (root === 'test' || !SPEC.test(file.name)) &&
+        readFileSync(join(file.folder, file.name), 'utf8').includes(`from '${name}'`),
+    );
+    expect(users).not.toEqual([]);
+  });
+
+  it('Nest builds it, with SWC', () => {
+    expect(Object.keys(devDependencies)).toEqual(
+      expect.arrayContaining(['@nestjs/cli', '@swc/cli', '@swc/core']),
+    );
+    expect(JSON.parse(readFileSync(join(ROOT, 'nest-cli.json'), 'utf8'))).toMatchObject({
+      compilerOptions: { builder: 'swc' },
+    });
+  });
+});
+
+describe('the page about the architecture', () => {
+  const page = readFileSync(join(ROOT, 'docs/architecture.md'), 'utf8');
+  const section = (title: string): string => page.split(`\n## ${title}\n`)[1]?.split('\n## ')[0] ?? '';
+
+  it.each(['One publish', 'One lease'])('%s takes at most ten steps', (title) => {
+    const steps = section(title).match(/^\d+\. \*\*/gm) ?? [];
+    expect(steps.length).toBeGreaterThan(5);
+    expect(steps.length).toBeLessThanOrEqual(10);
+  });
+
+  it('names files that exist', () => {
+    const named = [...page.matchAll(/`([\w./-]+\/[\w.-]+\.(?:ts|lua|mjs|json))`/g)].map(
+      ([, path = '']) => path,
+    );
+    expect(named.length).toBeGreaterThan(10);
+    expect(named.filter((path) => ![path, `src/${path}`].some((one) => existsSync(join(ROOT, one))))).toEqual(
+      [],
+    );
+  });
+
+  it('lists each loop of `GET /loops`', () => {
+    const loopsOf = (text: string, pattern: RegExp): string[] =>
+      [...text.matchAll(pattern)].map(([, name = '']) => name).sort();
+    const admin = readFileSync(join(ROOT, 'docs/admin.md'), 'utf8').split('## Background loops')[1] ?? '';
+    const loops = loopsOf(admin.split('\n## ')[0] ?? '', /^\| `(\w+)` \|/gm).filter(
+      (name) => !name.includes('last_') && !/_(?:at|ms)$/.test(name),
+    );
+    expect(loopsOf(section('Loops'), /^\| `(\w+)` \|/gm)).toEqual(loops);
   });
 });
 

@@ -16,12 +16,12 @@ export function hasLegalCharacters(name: string): boolean {
 /** What a job's id must be, for people. */
 export const JOB_ID_RULE = `has 1 to ${String(MAX_JOB_ID_LENGTH)} letters, digits, - and _, the first a letter or a digit`;
 
-/** True if `id` could be the id of a stored job. Others cannot exist, so Redis need not be asked. */
 /** True for a name that jobs can be published to. */
 export function isQueueName(name: string): boolean {
   return name.length <= MAX_NAME_LENGTH && !name.startsWith('_') && hasLegalCharacters(name);
 }
 
+/** True if `id` could be the id of a stored job. Others cannot exist, so Redis need not be asked. */
 export function isJobId(id: string): boolean {
   return id.length <= MAX_JOB_ID_LENGTH && JOB_ID.test(id);
 }

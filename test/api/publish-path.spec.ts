@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { BuiltServer } from '../support/built-server.js';
 import { waitFor } from '../support/redis.js';
 
-/** A loop may tick while a call is measured: only files that executed in every sample belong to the call. */
+/** A loop may run during a sample, and a sample may miss a file: a file of this many samples belongs to the call. */
 const SAMPLES = 10;
+const MOST_SAMPLES = 8;
 /** A new engineer has to read these to know the whole path. */
 const MAX_FILES = 25;
 
@@ -51,8 +52,9 @@ describe('the files that one warm call executes', () => {
       await publish();
       samples.push(await take());
     }
-    const [first = [], ...others] = samples;
-    const files = first.filter((file) => others.every((sample) => sample.includes(file)));
+    const files = [...new Set(samples.flat())].filter(
+      (file) => samples.filter((sample) => sample.includes(file)).length >= MOST_SAMPLES,
+    );
     expect(files).toContain('engine/publish/publisher');
     expect(files.slice(MAX_FILES)).toEqual([]);
   });
