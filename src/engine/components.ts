@@ -83,7 +83,7 @@ export function createComponents(pool: RedisPool, options: EngineOptions) {
   const queueInspector = new QueueInspector(pool, runner, (namespace, queue) =>
     routing.destroy(namespace, queue),
   );
-  const publishers: PublisherSet = new PublisherSet(pool, observer, scheduleWakeup, {
+  const publishers: PublisherSet = new PublisherSet(pool, emitted, scheduleWakeup, {
     quotas,
     idempotencyTtlMs,
     clock: options.clock,

@@ -388,7 +388,7 @@ describe('states of simple jobs', () => {
     'import of a scheduled job': (f) => imported(f, 'scheduled'),
     'import of a leased job': (f) => imported(f, 'leased'),
     'import of a dead job': (f) => imported(f, 'dead'),
-    'its time comes': async (f) => {
+    'it is due': async (f) => {
       // The ttl must outlive it.
       const id = await f.publish('q', { delayMs: 50_000, ttlMs: 90_000 });
       await later(f, 50_000);

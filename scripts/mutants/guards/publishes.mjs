@@ -11,15 +11,6 @@ const MODEL = 'test/engine/quotas-model.spec.ts';
  */
 export const PUBLISHES = [
   {
-    name: 'statistics: a queue to which jobs are only published is listed',
-    file: 'src/engine/stats/counting-observer.ts',
-    from: `    this.statistics.of(namespace, queue);
-    this.next.published(`,
-    to: '    this.next.published(',
-    spec: 'test/engine/statistics.spec.ts',
-    test: 'were only published',
-  },
-  {
     name: 'simple publish: a call with ids of its own is stored as a whole',
     file: 'lua/commands/simple/publish.lua',
     from: 'if has_whole_kinds then',

@@ -9,8 +9,6 @@ export class CountingObserver implements EngineObserver {
   ) {}
 
   published(namespace: string, queue: string, jobs: number, scheduled: number): void {
-    // Also a queue whose jobs are never leased stays listed for a day.
-    this.statistics.of(namespace, queue);
     this.next.published(namespace, queue, jobs, scheduled);
   }
 
