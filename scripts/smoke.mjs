@@ -24,9 +24,10 @@ import { fileURLToPath } from 'node:url';
 import { freePort } from './free-port.mjs';
 import { Checks } from './setup/checks.mjs';
 import { onPath, ROOT } from './setup/run.mjs';
+import { slowness } from '../test/support/slowness.mjs';
 
-/** A second start has nothing to install and nothing to build, in ms. */
-const SECOND_START_MS = 3_000;
+/** A second start has nothing to install and nothing to build, in ms, on a machine of usual speed. */
+const SECOND_START_MS = 3_000 * slowness();
 /** The first one builds, in ms. */
 const FIRST_START_MS = 120_000;
 const STOP_MS = 30_000;

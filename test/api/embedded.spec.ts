@@ -247,7 +247,7 @@ describe('the embedded Redis', () => {
 
     process.kill(redis.pid!, 'SIGKILL');
     await waitFor(
-      () => failures.filter((message) => String(message).includes('does not come back yet')).length >= 2,
+      () => failures.filter((message) => String(message).includes('is not available yet')).length >= 2,
       5_000,
     );
     expect(JSON.stringify(failures, ['err', 'message', 'nextTryMs'])).toMatch(/200.*400/);
