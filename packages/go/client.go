@@ -268,9 +268,27 @@ func (c *Client) CancelJob(ctx context.Context, id string, options CancelOptions
 	return cancelled, nil
 }
 
-// DeleteJob deletes a job in any state but leased.
-func (c *Client) DeleteJob(ctx context.Context, id string) error {
-	err := c.Call(ctx, "DELETE", "jobs/"+url.PathEscape(id), nil, nil)
+// DeleteOption is an option of DeleteJob.
+type DeleteOption func(*deleteOptions)
+
+type deleteOptions struct{ force bool }
+
+// WithForce deletes a leased job, too. Its worker learns it from its next heartbeat.
+func WithForce() DeleteOption {
+	return func(o *deleteOptions) { o.force = true }
+}
+
+// DeleteJob deletes a job in any state but leased; WithForce a leased one, too.
+func (c *Client) DeleteJob(ctx context.Context, id string, options ...DeleteOption) error {
+	var chosen deleteOptions
+	for _, option := range options {
+		option(&chosen)
+	}
+	path := "jobs/" + url.PathEscape(id)
+	if chosen.force {
+		path += "?force=true"
+	}
+	err := c.Call(ctx, "DELETE", path, nil, nil)
 	var refused *Error
 	if errors.As(err, &refused) && refused.Status == http.StatusNotFound && refused.Attempts > 1 {
 		return nil // An earlier attempt, whose answer was lost, has done it.

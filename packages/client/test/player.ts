@@ -126,7 +126,8 @@ const commands: Record<string, (fields: never) => Promise<unknown>> = {
     return { first: items.map(({ data }) => data), all };
   },
   cancel: ({ id }: { id: string }) => client.jobs.cancel(id),
-  delete: ({ id }: { id: string }) => client.jobs.delete(id).then(() => ({})),
+  delete: ({ id, force = false }: { id: string; force?: boolean }) =>
+    client.jobs.delete(id, { force }).then(() => ({})),
   revoke: ({ id }: { id: string }) => client.jobs.revoke(id),
   verify: async ({
     secrets,

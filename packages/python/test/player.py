@@ -109,8 +109,8 @@ def publish_and_wait(job: Fields, wait_ms: int) -> Fields:
     return {"id": ended.id, "state": ended.state, "result": ended.result}
 
 
-def delete(id: str) -> Fields:
-    client.delete_job(id)
+def delete(id: str, force: bool = False) -> Fields:
+    client.delete_job(id, force=force)
     return {}
 
 

@@ -85,6 +85,7 @@ type command struct {
 		Key             string
 		WaitMs          int64 `json:"wait_ms"`
 		ID              string
+		Force           bool
 		Queue           string
 		Limit           int
 		Secrets         []string
@@ -232,7 +233,11 @@ func play(c command) (any, error) {
 	case "cancel":
 		return client.CancelJob(ctx, with.ID, pumphouse.CancelOptions{})
 	case "delete":
-		return fields{}, client.DeleteJob(ctx, with.ID)
+		var options []pumphouse.DeleteOption
+		if with.Force {
+			options = append(options, pumphouse.WithForce())
+		}
+		return fields{}, client.DeleteJob(ctx, with.ID, options...)
 	case "revoke":
 		var answer fields
 		err := client.Call(ctx, "POST", "jobs/"+with.ID+"/revoke", nil, &answer)
