@@ -56,6 +56,19 @@ describe('leases whose answers may not have left', () => {
     );
   });
 
+  it('do not count among the tries that a job was published with, also when it has died', async () => {
+    const id = await f.publish('q', { tries: 1 });
+    await reserve();
+    await expireLeases();
+    expect(await f.find(id)).toMatchObject({ state: 'ready', tries: 1, triesLeft: 1, attempts: 1 });
+    await f.reserve('q', { ttrMs: TTR_MS });
+    await expireLeases();
+    expect(await f.find(id)).toMatchObject({ state: 'dead', tries: 1, triesLeft: 0, attempts: 2 });
+
+    await f.engine.extended.dead.respawnIds(f.ns, [id], { ttlMs: 0, tries: 'reset' });
+    expect(await f.find(id)).toMatchObject({ state: 'ready', triesLeft: 1 });
+  });
+
   it('of one lease say nothing of the next', async () => {
     const id = await f.publish('q', { tries: 1 });
     const [{ lease } = { lease: 0 }] = await reserve();

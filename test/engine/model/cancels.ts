@@ -1,3 +1,4 @@
+import type { RemoveRequest } from '../../../src/engine/jobs/job-canceller.js';
 import { end, revoke } from './ends.js';
 import { isKept } from './job.js';
 import type { Space } from './space.js';
@@ -56,4 +57,20 @@ function cancelOne(space: Space, id: string, isCascade: boolean, graceMs: number
   job.revokedAtMs = job.revokedAtMs > 0 ? Math.min(job.revokedAtMs, endsMs) : endsMs;
   job.isExtended = true;
   return { code: 'requested', revokedAtMs: job.revokedAtMs };
+}
+
+/** Deletes a job; nothing of it is kept. @returns an error code, with the dependents that prevent it; null = done */
+export function removeJob(
+  space: Space,
+  id: string,
+  { force = false, withDependents = false }: RemoveRequest,
+): CancelAnswer | null {
+  const job = space.jobs.get(id);
+  if (!job) return { code: 'job_not_found' };
+  if (job.state === 'leased' && !force) return { code: 'leased' };
+  const dependents = isKept(job) ? [] : dependentsOf(space, id, job.born).map((one) => one.id);
+  if (dependents.length > 0 && !withDependents) return { code: 'has_dependents', dependents };
+  if (isKept(job)) space.jobs.delete(id);
+  else end(space, job, 'deleted');
+  return null;
 }

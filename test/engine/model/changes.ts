@@ -11,7 +11,7 @@ export function change(space: Space, id: string, wish: JobChange): string | null
   const job = space.jobs.get(id);
   if (!job) return 'job_not_found';
   if (!CHANGEABLE.includes(job.state)) return 'not_waiting';
-  if (wish.tries !== undefined && wish.tries <= job.attempts) return 'invalid_argument';
+  if (wish.tries !== undefined && wish.tries <= usedTries(job)) return 'invalid_argument';
   if (isCircle(space, job, wish.dependsOn ?? wish.moreDependencies ?? [])) return 'dependency_cycle';
   const wanted = wish.dueMs ?? (wish.delayMs === undefined ? undefined : space.nowMs + wish.delayMs);
   if (wanted === undefined && isDueUnknown(job) && (wish.queue !== undefined || wish.ttlMs !== undefined))
@@ -24,7 +24,8 @@ export function change(space: Space, id: string, wish: JobChange): string | null
   if (outcome !== null) {
     failDependent(space, job, outcome);
   } else if (mustMove(space, job, wish, was, wanted)) {
-    if (wish.queue !== undefined) job.queue = wish.queue;
+    const { queue = job.queue } = wish;
+    if (queue !== job.queue) Object.assign(job, { queue, isIndexed: space.queue(queue).indexesTags });
     job.priority = wish.priority ?? job.priority;
     job.heldPlace = 0;
     placeWaiter(space, job, null, dueMs);
@@ -35,11 +36,17 @@ export function change(space: Space, id: string, wish: JobChange): string | null
   return null;
 }
 
+/** Leases that were charged. */
+function usedTries({ attempts, freeRetries }: ModelJob): number {
+  return Math.max(attempts - freeRetries, 0);
+}
+
 function describe(space: Space, job: ModelJob, { ttlMs, tags, data, tries, type, retry }: JobChange): void {
   if (ttlMs !== undefined) job.expiresMs = ttlMs > 0 ? space.nowMs + ttlMs : 0;
-  if (tries !== undefined) Object.assign(job, { tries, triesLeft: tries - job.attempts });
+  if (tries !== undefined) Object.assign(job, { tries, triesLeft: tries - usedTries(job) });
   job.type = type ?? job.type;
   job.retry = retry ?? job.retry;
+  if (tags && tags.join() !== job.tags.join()) job.isIndexed = space.queue(job.queue).indexesTags;
   job.tags = tags ?? job.tags;
   if (data) replaceBody(job, data.body.toString());
 }

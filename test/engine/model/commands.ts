@@ -53,7 +53,7 @@ const unique = fc.record<UniqueKey>({
 /** A dependency by its place among the ids that there have been; resolved when the command runs. */
 const dependsOn = fc.array(pick, { minLength: 1, maxLength: 2 });
 type Planned = Omit<NewJob, 'dependsOn'> & { readonly dependsOn?: readonly number[] };
-const usual = fc.record({
+const complete = fc.record({
   queue,
   body,
   tags,
@@ -64,6 +64,13 @@ const usual = fc.record({
   retentionMs: fc.constantFrom(0, 0, 2_500),
   retry: policy,
 });
+type Job = Omit<NewJob, 'dependsOn'>;
+/** Mostly with all options; else with those alone that no queue has a default for. */
+const usual: fc.Arbitrary<Job> = fc
+  .tuple(complete, fc.nat({ max: 5 }))
+  .map(([job, n]): Job =>
+    n > 0 ? job : { queue: job.queue, body: job.body, tags: job.tags, delayMs: job.delayMs },
+  );
 const special = fc.oneof(
   { weight: 3, arbitrary: fc.constant({}) },
   { weight: 3, arbitrary: fc.record({ concurrencyKey: fc.constantFrom('c', 'c', 'd') }) },
@@ -126,9 +133,21 @@ const publishNative = command('publish native', fc.tuple(usual, named), (pair, [
   pair.publishNative({ ...job, ...name }),
 );
 
+/** Few keys and few requests, so that both come again. */
+const publishKeyed = command(
+  'publish keyed',
+  fc.record({
+    api: fc.constantFrom('native' as const, 'lmstfy' as const),
+    key: fc.constantFrom('once', 'twice'),
+    job: fc.record({ queue, body: fc.constantFrom('x', 'x', 'y'), delayMs: fc.constantFrom(0, 0, 300) }),
+  }),
+  (pair, { api, key, job }) => pair.publishKeyed(api, key, job),
+);
+
 const lease = command(
   'lease',
   fc.record({
+    isUndelivered: fc.nat({ max: 3 }).map((n) => n === 0),
     queues: fc.shuffledSubarray([...QUEUES], { minLength: 1 }),
     count: fc.integer({ min: 1, max: 4 }),
     ttrMs: fc.integer({ min: 500, max: 3_000 }),
@@ -145,6 +164,16 @@ const operation: fc.Arbitrary<LeaseOperation> = fc.oneof(
   },
   { weight: 3, arbitrary: group.map<LeaseOperation>((name) => ({ verb: 'retry', group: name })) },
   { weight: 1, arbitrary: fc.constant<LeaseOperation>({ verb: 'retry', group: 'g', delayMs: 400 }) },
+  {
+    weight: 2,
+    arbitrary: fc.constantFrom<LeaseOperation>(
+      { verb: 'ack', keepMs: 3_000, text: 'acked' },
+      { verb: 'ack', text: 'acked' },
+      { verb: 'retry', group: 'g', text: 'retried' },
+      { verb: 'fail', group: 'g', text: 'failed' },
+      { verb: 'heartbeat', ttrMs: 900, text: 'going on' },
+    ),
+  },
   { weight: 3, arbitrary: group.map<LeaseOperation>((name) => ({ verb: 'fail', group: name })) },
   {
     weight: 3,
@@ -173,11 +202,15 @@ const settle = command(
 );
 const move = command(
   'move',
-  fc.record({ pick, queue, delayMs, dependsOn }),
-  async (pair, { pick: one, ...next }) => {
+  fc.record({ pick, queue, delayMs, dependsOn, text: fc.constantFrom({}, {}, { text: 'moved' }) }),
+  async (pair, { pick: one, text, ...next }) => {
     const known = leaseOf(pair, one);
     if (known)
-      await pair.settle(known, { verb: 'move', next: { ...next, dependsOn: idsOf(pair, next.dependsOn) } });
+      await pair.settle(known, {
+        verb: 'move',
+        next: { ...next, dependsOn: idsOf(pair, next.dependsOn) },
+        ...text,
+      });
   },
 );
 const acknowledge = command(
@@ -203,6 +236,13 @@ const cancelMany = command(
   }),
   // Some of them are gone; in the order of the picks.
   (pair, { picks, cascade, graceMs }) => pair.cancelMany(idsOf(pair, picks), cascade, graceMs),
+  hasJobs,
+);
+
+const remove = command(
+  'delete',
+  fc.record({ pick, force: fc.boolean(), withDependents: fc.boolean() }),
+  (pair, { pick: one, ...request }) => pair.remove(jobOf(pair, one), request),
   hasJobs,
 );
 
@@ -263,6 +303,20 @@ const control = command(
         maxKept: most,
         leaseGraceMs: fc.constantFrom(null, 0, 250, 900),
         expired: fc.constantFrom('back' as const, 'front' as const, null),
+        indexTags: fc.constantFrom(false, true, null),
+        defaults: fc.oneof(
+          fc.constant(null),
+          fc.record(
+            {
+              ttlMs: fc.constantFrom(0, 2_000),
+              tries: fc.integer({ min: 1, max: 3 }),
+              priority: fc.constantFrom(0, 3),
+              retentionMs: fc.constantFrom(0, 2_500),
+              retry: policy,
+            },
+            { requiredKeys: [] },
+          ),
+        ),
       },
       { requiredKeys: [] },
     ),
@@ -309,12 +363,14 @@ export const COMMANDS: fc.Arbitrary<Command>[] = [
     { weight: 2, arbitrary: revoke },
     { weight: 2, arbitrary: publishSimple },
     { weight: 2, arbitrary: publishNative },
+    { weight: 3, arbitrary: publishKeyed },
     { weight: 10, arbitrary: lease },
     { weight: 11, arbitrary: settle },
     { weight: 2, arbitrary: move },
     { weight: 1, arbitrary: acknowledge },
     { weight: 3, arbitrary: cancel },
     { weight: 3, arbitrary: cancelMany },
+    { weight: 3, arbitrary: remove },
     { weight: 8, arbitrary: change },
     { weight: 2, arbitrary: control },
     { weight: 1, arbitrary: order },

@@ -37,6 +37,7 @@ export function respawn(space: Space, wish: DeadWish, { ttlMs, tries, queue }: R
     if (!job.isExtended) job.tries = job.triesLeft + job.attempts;
     job.group = null;
     job.queue = queue ?? job.queue;
+    job.isIndexed = space.queue(job.queue).indexesTags;
     space.news.set(job.id, { outcome: 'revived', born: job.born });
     goOn(space, job);
   }

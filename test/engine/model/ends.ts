@@ -49,6 +49,7 @@ export function end(
 export function die(space: Space, job: ModelJob, group: string | null): void {
   freeAll(space, job, 'died');
   job.state = 'dead';
+  job.freeRetries = 0;
   job.atMs = space.nowMs;
   job.group = group;
 }

@@ -39,6 +39,11 @@ export interface ModelJob {
   lease: number;
   crashes: number;
   failures: number;
+  /** Number of its lease whose answer may not have left; and how many of such leases have expired. */
+  undelivered: number;
+  freeRetries: number;
+  /** The lists by tag have it. */
+  isIndexed: boolean;
   /** Group of its failure. */
   group: string | null;
   type: string | null;

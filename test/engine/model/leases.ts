@@ -7,14 +7,20 @@ export interface LeaseRequest {
   readonly queues: readonly string[];
   readonly count: number;
   readonly ttrMs: number;
+  /** Its answer may not have left: the server does not live to see it. */
+  readonly isUndelivered?: boolean;
 }
+
+/** A server keeps no record of shorter leases, in ms. */
+const SHORTEST_RECORDED_MS = 1_000;
 
 /**
  * Records that a worker got jobs, in this order.
  *
  * @throws {Error} it should not have got one of them, or should have got more
  */
-export function lease(space: Space, { queues, count, ttrMs }: LeaseRequest, given: readonly string[]): void {
+export function lease(space: Space, request: LeaseRequest, given: readonly string[]): void {
+  const { queues, count, ttrMs, isUndelivered = false } = request;
   const left = [...given];
   for (const queue of queues) {
     let parked: ModelJob | undefined;
@@ -35,6 +41,7 @@ export function lease(space: Space, { queues, count, ttrMs }: LeaseRequest, give
       if (!hasSlot(space, next)) throw new Error(`${next.id} was given, for whose key there was no slot`);
       left.shift();
       take(space, next, ttrMs);
+      if (isUndelivered && ttrMs >= SHORTEST_RECORDED_MS) next.undelivered = next.lease;
     }
   }
   if (left.length > 0) throw new Error(`${left.join()} should not have been given`);

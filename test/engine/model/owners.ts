@@ -16,12 +16,12 @@ export interface Next {
 
 /** The operations of a lease holder. */
 export type LeaseOperation =
-  | { readonly verb: 'ack'; readonly keepMs?: number }
-  | { readonly verb: 'move'; readonly next: Next }
+  | { readonly verb: 'ack'; readonly keepMs?: number; readonly text?: string }
+  | { readonly verb: 'move'; readonly next: Next; readonly text?: string }
   | { readonly verb: 'release'; readonly delayMs: number }
-  | { readonly verb: 'retry'; readonly group: string; readonly delayMs?: number }
-  | { readonly verb: 'fail'; readonly group: string }
-  | { readonly verb: 'heartbeat'; readonly ttrMs: number };
+  | { readonly verb: 'retry'; readonly group: string; readonly delayMs?: number; readonly text?: string }
+  | { readonly verb: 'fail'; readonly group: string; readonly text?: string }
+  | { readonly verb: 'heartbeat'; readonly ttrMs: number; readonly text?: string };
 
 /** The result of a lease operation. */
 export type Answer = 'done' | 'not_found' | 'lease_lost' | 'dependency_cycle';
@@ -54,6 +54,7 @@ export function settle(space: Space, id: string, lease: number, operation: Lease
 }
 
 function obey(space: Space, job: ModelJob, operation: LeaseOperation): void {
+  if ('text' in operation && operation.text !== undefined) storeData(job, operation.text);
   switch (operation.verb) {
     case 'ack':
       job.keepMs = operation.keepMs ?? job.keepMs;
@@ -78,12 +79,18 @@ function obey(space: Space, job: ModelJob, operation: LeaseOperation): void {
   }
 }
 
+/** The holder's data replace those of the job; its lease stays as it is. */
+function storeData(job: ModelJob, text: string): void {
+  Object.assign(job, { body: text, isExtended: true });
+}
+
 function after(space: Space, delayMs: number): number {
   return delayMs > 0 ? space.nowMs + delayMs : 0;
 }
 
 /** Moves the job to another queue, with all of its tries. */
 function move(space: Space, job: ModelJob, { queue, delayMs, dependsOn }: Next): void {
+  if (queue !== job.queue) job.isIndexed = space.queue(queue).indexesTags;
   Object.assign(job, {
     isExtended: true,
     queue,
@@ -149,6 +156,9 @@ function chanceOf(space: Space, { id, lease }: ModelJob): number {
   return digest.readUInt32BE() / 2 ** 32;
 }
 
+/** Uncharged returns that a job may get. */
+const MAX_FREE_RETRIES = 3;
+
 /**
  * Expires a lease: the job goes back to its ready list, at once or after a delay, or dies if it has no try left or its
  * policy allows none. If a cancel was requested, it is cancelled.
@@ -156,7 +166,15 @@ function chanceOf(space: Space, { id, lease }: ModelJob): number {
 export function expireLease(space: Space, job: ModelJob): void {
   const { leaseGraceMs, putsExpiredFirst, maxRunning } = space.queue(job.queue);
   const hasPolicy = job.isNative || job.retry !== undefined;
-  job.isExtended ||= hasPolicy || leaseGraceMs > 0 || putsExpiredFirst || maxRunning < Infinity;
+  const isFree = job.undelivered === job.lease && job.freeRetries < MAX_FREE_RETRIES;
+  const isCharged = hasPolicy && !isFree;
+  job.isExtended ||= isCharged || leaseGraceMs > 0 || putsExpiredFirst || maxRunning < Infinity;
+  if (isFree) {
+    job.triesLeft++;
+    job.freeRetries++;
+    goOn(space, job, 0, putsExpiredFirst ? space.expiredPlace() : undefined);
+    return;
+  }
   if (job.isExtended) job.crashes++;
   const isCancelled = job.revokedAtMs > 0;
   if (job.triesLeft > 0 && hasPolicy && !isCancelled) job.group = 'lease_expired';

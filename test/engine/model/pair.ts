@@ -2,11 +2,12 @@ import type { Respawn } from '../../../src/domain/job/job-lists.js';
 import type { SettingsChange } from '../../../src/domain/queue-settings.js';
 import type { JobDetails } from '../../../src/domain/job/extended-job.js';
 import type { JobState } from '../../../src/domain/job/states.js';
+import type { RemoveRequest } from '../../../src/engine/jobs/job-canceller.js';
 import type { JobChange } from '../../../src/engine/jobs/job-updater.js';
 import { randomNamespace, testKeys } from '../../support/redis.js';
 import { newJob, type EngineFixture } from '../fixture.js';
 import { answerOf, cancelRefusal, manyRefusal, type Outcome, outcomeOf } from './answers.js';
-import { cancel, cancelMany } from './cancels.js';
+import { cancel, cancelMany, removeJob } from './cancels.js';
 import { change, isDueUnknown } from './changes.js';
 import { isRinging, nextMs, tick } from './clock.js';
 import { bury, respawn, type DeadWish } from './dead.js';
@@ -105,10 +106,14 @@ export class Pair {
   }
 
   /** By the native API, with options that the simple script knows. */
-  async publishNative({ queue, body, id: chosen, tries = 5, delayMs = 0, ttlMs = 0 }: NewJob): Promise<void> {
+  async publishNative({ queue, body, id: chosen, tries, delayMs = 0, ttlMs }: NewJob): Promise<void> {
     const named = chosen === undefined ? {} : { id: chosen };
     await this.passBeforeReuse([named]);
-    const job = { queue, ...named, tries, delayMs, ttlMs };
+    const job = {
+      ...{ queue, ...named, delayMs },
+      ...(tries === undefined ? {} : { tries }),
+      ...(ttlMs === undefined ? {} : { ttlMs }),
+    };
     const published = await answerOf(
       this.engine.native.publish(this.ns, [{ ...job, body: Buffer.from(body) }]),
     );
@@ -131,6 +136,42 @@ export class Pair {
     await this.drain();
   }
 
+  /** The same request with the same key gets the same answer, whatever became of its jobs; another one is refused. */
+  async publishKeyed(
+    api: 'native' | 'lmstfy',
+    key: string,
+    { queue, body, tries = 1, delayMs = 0 }: NewJob,
+  ): Promise<void> {
+    const { space, ns } = this;
+    const options = { idempotencyKey: key };
+    const { native, engine } = { native: this.engine.native, engine: this.engine };
+    const job = { body: Buffer.from(body), tries, delayMs };
+    const published = await answerOf<readonly { readonly id: string }[]>(
+      api === 'native'
+        ? native.publish(ns, [{ queue, ...job }], options)
+        : engine.publish(ns, queue, newJob({ ...job, ttlMs: 0 }), options).then((id) => [{ id }]),
+    );
+    // On lmstfy's API a key is one of its queue.
+    const name = api === 'native' ? `native ${key}` : `lmstfy ${queue} ${key}`;
+    const request = JSON.stringify([queue, body, tries, delayMs]);
+    const first = space.keyed.get(name);
+    if (first !== undefined) {
+      expect(published).toEqual(first.request === request ? first.answer : 'idempotency_key_reused');
+      return this.drain();
+    }
+    const id = typeof published === 'string' ? 'not made' : published[0]!.id;
+    const simple = { queue, body, tries, delayMs };
+    const reception = publish(space, id, simple, api === 'native' ? 'simple' : 'lmstfy');
+    expect('code' in reception ? reception.code : null).toBe(
+      typeof published === 'string' ? published : null,
+    );
+    if (typeof published !== 'string') {
+      space.keyed.set(name, { request, answer: published });
+      this.add(id);
+    }
+    return this.drain();
+  }
+
   /** Moves the id to the end, even if there was an earlier job with it. */
   private add(id: string): void {
     const at = this.ids.indexOf(id);
@@ -147,7 +188,10 @@ export class Pair {
   }
 
   async lease(request: LeaseRequest): Promise<void> {
-    const jobs = await this.engine.reserve(this.ns, { ...request, waitMs: 0 });
+    const { isUndelivered = false, ...asked } = request;
+    // A receipt that is never given stands for a server that was killed before its answer left.
+    const confirms = isUndelivered ? { confirms: true } : {};
+    const jobs = await this.engine.reserve(this.ns, { ...asked, ...confirms, waitMs: 0 });
     await this.read();
     lease(
       this.space,
@@ -181,7 +225,9 @@ export class Pair {
   /** @returns the result, with the job's state or the end of its lease, and its due time */
   private async send(id: string, number: number, operation: LeaseOperation): Promise<Outcome> {
     const { leaseOperations } = this.engine.extended;
-    const given = { id, lease: number, message: 'm' };
+    const text = 'text' in operation ? operation.text : undefined;
+    const data = text === undefined ? {} : { data: { body: Buffer.from(text) } };
+    const given = { id, lease: number, message: 'm', ...data };
     switch (operation.verb) {
       case 'ack': {
         const keep = operation.keepMs === undefined ? {} : { retentionMs: operation.keepMs };
@@ -192,11 +238,22 @@ export class Pair {
           answer: (await leaseOperations.complete(this.ns, [{ ...given, next: operation.next }]))[0]!,
         };
       case 'heartbeat':
-        return outcomeOf(leaseOperations.heartbeat(this.ns, given, operation));
+        return outcomeOf(
+          leaseOperations.heartbeat(this.ns, given, {
+            ttrMs: operation.ttrMs,
+            ...(text === undefined ? {} : { data: Buffer.from(text) }),
+          }),
+        );
       case 'release':
         return outcomeOf(leaseOperations.release(this.ns, { ...given, delayMs: operation.delayMs }));
       case 'retry':
-        return outcomeOf(leaseOperations.retry(this.ns, { ...given, ...operation }));
+        return outcomeOf(
+          leaseOperations.retry(this.ns, {
+            ...given,
+            group: operation.group,
+            ...(operation.delayMs === undefined ? {} : { delayMs: operation.delayMs }),
+          }),
+        );
       case 'fail':
         return outcomeOf(leaseOperations.fail(this.ns, { ...given, group: operation.group }));
     }
@@ -244,9 +301,20 @@ export class Pair {
     await this.drain();
   }
 
+  async remove(id: string, request: RemoveRequest): Promise<void> {
+    const answer = await this.engine.extended.jobCanceller
+      .remove(this.ns, id, request)
+      .then(() => null, cancelRefusal);
+    const known = removeJob(this.space, id, request);
+    expect(answer).toEqual(
+      known && { ...known, ...(known.dependents && { dependents: [...known.dependents].sort() }) },
+    );
+    await this.drain();
+  }
+
   async control(queue: string, settings: SettingsChange): Promise<void> {
     await this.engine.extended.controls.change(this.ns, queue, settings);
-    const { leaseGraceMs, expired, ...limits } = settings;
+    const { leaseGraceMs, expired, indexTags, defaults, ...limits } = settings;
     const numbers = Object.entries(limits).map(([name, value]) => [
       name,
       typeof value === 'number' ? value : Infinity,
@@ -255,6 +323,8 @@ export class Pair {
       ...(Object.fromEntries(numbers) as Partial<ModelQueue>),
       ...(leaseGraceMs === undefined ? {} : { leaseGraceMs: leaseGraceMs ?? 0 }),
       ...(expired === undefined ? {} : { putsExpiredFirst: expired === 'front' }),
+      ...(indexTags === undefined ? {} : { indexesTags: indexTags ?? true }),
+      ...(defaults === undefined ? {} : { defaults: defaults ?? {} }),
     });
     await this.drain();
   }
@@ -308,7 +378,11 @@ export class Pair {
       await this.engine.extended.controls.forget(this.ns, queue);
     // The string of a unique key with a window has a TTL in Redis.
     const isHeld = (key: string): boolean => key.startsWith(`{${this.ns}}o`);
-    return (await testKeys(`{${this.ns}}*`)).filter((key) => !key.endsWith(':meta') && !isHeld(key));
+    // So has the record of an idempotency key; that of an undelivered lease goes with the namespace at the latest.
+    const isRecord = (key: string): boolean => /^\{[^}]+\}:(?:k|sending$)/.test(key);
+    return (await testKeys(`{${this.ns}}*`)).filter(
+      (key) => !key.endsWith(':meta') && !isHeld(key) && !isRecord(key),
+    );
   }
 
   private async fire(): Promise<void> {
@@ -349,6 +423,24 @@ export class Pair {
     const found = await this.f.engine.counts(this.ns, QUEUES);
     for (const { queue, ...sizes } of found) expect(sizes).toMatchObject(counts(this.space, queue));
     if (this.steps % LIST_EACH === 0) await this.compareList();
+    if (this.steps % LIST_EACH === 1) await this.compareTags();
+  }
+
+  /** Compares the list of a tag, and the number of jobs of each. */
+  private async compareTags(): Promise<void> {
+    const { lists, tags } = this.f.engine.extended;
+    const { items } = await lists.list(this.ns, { tag: 't' }, { limit: AT_ONCE });
+    const withTag = (tag: string): string[] =>
+      [...this.space.jobs.values()]
+        .filter(({ tags: own, isIndexed }) => isIndexed && own.includes(tag))
+        .map(({ id }) => id)
+        .sort();
+    expect(items.map(({ id }) => id).sort()).toEqual(withTag('t'));
+    const counted = (await tags.tags(this.ns, { limit: AT_ONCE })).items;
+    const known = ['t', 'u'].map((name) => ({ name, jobs: withTag(name).length }));
+    const byName = (one: { name: string }, other: { name: string }): number =>
+      one.name < other.name ? -1 : 1;
+    expect([...counted].sort(byName)).toEqual(known.filter(({ jobs }) => jobs > 0));
   }
 
   /** Compares one list after the other, one per call. */

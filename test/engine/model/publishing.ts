@@ -6,6 +6,7 @@ import { dependentsOf, placeWaiter, waitFor } from './waiting.js';
 
 export type NewJob = Omit<NewExtendedJob, 'body'> & { readonly body: string };
 
+const DEFAULT_TRIES = 5;
 /** Leases of a chosen id are numbered from the clock on, below this. */
 const LEASE_NUMBERS = 2 ** 31;
 
@@ -96,14 +97,33 @@ function waitAnew(space: Space, job: ModelJob, body: string, delayMs: number): v
   if (job.state !== 'blocked') goOn(space, job, job.dueMs);
 }
 
-function store(space: Space, id: string, job: NewJob, kind: Kind): void {
-  const { ttlMs = 0, tries = 3, delayMs = 0, unique } = job;
+/** What a native publish leaves out is what its queue says, or else the value of all queues. */
+function withDefaults(space: Space, job: NewJob, kind: Kind): NewJob {
+  const defaults = kind === 'lmstfy' ? {} : space.queue(job.queue).defaults;
+  return { ttlMs: 0, tries: DEFAULT_TRIES, ...given(defaults), ...given(job) };
+}
+
+function given<T extends object>(fields: T): T {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as T;
+}
+
+/** A job that the simple script can store becomes an extended one by what the defaults of its queue say. */
+function isMadeExtended(space: Space, { queue, ttlMs = 0, delayMs = 0, ...job }: NewJob): boolean {
+  const { defaults } = space.queue(queue);
+  if (Object.keys(defaults).length === 0) return false;
+  const isOrdinary = job.retry === undefined && (job.retentionMs ?? 0) === 0 && (job.priority ?? 0) === 0;
+  return !isOrdinary || (ttlMs > 0 && ttlMs < delayMs);
+}
+
+function store(space: Space, id: string, asked: NewJob, kind: Kind): void {
+  const job = withDefaults(space, asked, kind);
+  const { ttlMs = 0, tries = DEFAULT_TRIES, delayMs = 0, unique } = job;
   const made: ModelJob = {
     id,
     born: space.next(),
     publishedMs: space.nowMs,
     isIdChosen: job.id !== undefined,
-    isExtended: kind === 'extended',
+    isExtended: kind === 'extended' || (kind === 'simple' && isMadeExtended(space, job)),
     isNative: kind !== 'lmstfy',
     queue: job.queue,
     priority: job.priority ?? 0,
@@ -118,6 +138,9 @@ function store(space: Space, id: string, job: NewJob, kind: Kind): void {
     triesLeft: tries,
     attempts: 0,
     lease: job.id === undefined ? 0 : space.nowMs % LEASE_NUMBERS,
+    undelivered: 0,
+    freeRetries: 0,
+    isIndexed: space.queue(job.queue).indexesTags,
     crashes: 0,
     failures: 0,
     group: null,

@@ -1,3 +1,4 @@
+import type { QueueDefaults } from '../../../src/domain/queue-settings.js';
 import type { JobState } from '../../../src/domain/job/states.js';
 import { isLive, type Failed, type ModelJob } from './job.js';
 
@@ -11,6 +12,10 @@ export interface ModelQueue {
   leaseGraceMs: number;
   /** Jobs whose lease expired go to the front. */
   putsExpiredFirst: boolean;
+  /** Jobs stored in it are in the lists by tag. */
+  indexesTags: boolean;
+  /** What native publishes leave out. */
+  defaults: QueueDefaults;
   /** Priorities whose ready jobs are not all in publish order. */
   readonly disordered: Set<number>;
 }
@@ -21,6 +26,12 @@ export interface Holding {
   readonly endsMs: number;
 }
 
+/** A publish with an idempotency key, and what was answered to it. */
+export interface KeyedPublish {
+  readonly request: string;
+  readonly answer: unknown;
+}
+
 /**
  * The model of a namespace. Where the order is not defined (events of the same instant, for example), the model accepts
  * any. `stateOf` says what the engine did, by the state of each job.
@@ -28,6 +39,8 @@ export interface Holding {
 export class Space {
   readonly jobs = new Map<string, ModelJob>();
   readonly keys = new Map<string, Holding>();
+  /** By API and idempotency key. */
+  readonly keyed = new Map<string, KeyedPublish>();
   /** Ended jobs and how they ended, for dependents that were not updated yet. */
   readonly news = new Map<string, Failed>();
   /** Settings have changed, and held jobs were not updated yet. */
@@ -54,6 +67,8 @@ export class Space {
       maxKept: Infinity,
       leaseGraceMs: 0,
       putsExpiredFirst: false,
+      indexesTags: true,
+      defaults: {},
       disordered: new Set(),
     };
     this.queues.set(name, known);
