@@ -42,6 +42,8 @@ export interface ModelJob {
   /** Number of its lease whose answer may not have left; and how many of such leases have expired. */
   undelivered: number;
   freeRetries: number;
+  /** Its last lease expired as such a one, and it has not been leased since. */
+  wasFree: boolean;
   /** The lists by tag have it. */
   isIndexed: boolean;
   /** Group of its failure. */

@@ -63,6 +63,7 @@ function take(space: Space, job: ModelJob, ttrMs: number): void {
   job.triesLeft--;
   job.attempts++;
   job.lease++;
+  job.wasFree = false;
   hold(space, job, ttrMs);
 }
 

@@ -49,11 +49,21 @@ export function settle(space: Space, id: string, lease: number, operation: Lease
     return 'lease_lost';
   if (operation.verb === 'move' && isCircle(space, job, operation.next.dependsOn)) return 'dependency_cycle';
   if (job.state === 'scheduled') job.dueMs = 0;
+  if (job.wasFree) countTry(job);
   obey(space, job, operation);
   return 'done';
 }
 
+/** Counts the try of a lease that expired without it: a late call shows that its response had arrived. */
+function countTry(job: ModelJob): void {
+  job.triesLeft = Math.max(job.triesLeft - 1, 0);
+  job.freeRetries = Math.max(job.freeRetries - 1, 0);
+  job.wasFree = false;
+}
+
 function obey(space: Space, job: ModelJob, operation: LeaseOperation): void {
+  // A simple job has no failure of its own: it shows why it died only while it is dead.
+  if (job.state === 'dead' && !job.isExtended) job.group = null;
   if ('text' in operation && operation.text !== undefined) storeData(job, operation.text);
   switch (operation.verb) {
     case 'ack':
@@ -172,6 +182,7 @@ export function expireLease(space: Space, job: ModelJob): void {
   if (isFree) {
     job.triesLeft++;
     job.freeRetries++;
+    job.wasFree = true;
     goOn(space, job, 0, putsExpiredFirst ? space.expiredPlace() : undefined);
     return;
   }

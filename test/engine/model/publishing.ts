@@ -140,6 +140,7 @@ function store(space: Space, id: string, asked: NewJob, kind: Kind): void {
     lease: job.id === undefined ? 0 : space.nowMs % LEASE_NUMBERS,
     undelivered: 0,
     freeRetries: 0,
+    wasFree: false,
     isIndexed: space.queue(job.queue).indexesTags,
     crashes: 0,
     failures: 0,
