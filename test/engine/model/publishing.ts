@@ -115,8 +115,8 @@ function isMadeExtended(space: Space, { queue, ttlMs = 0, delayMs = 0, ...job }:
   return !isOrdinary || (ttlMs > 0 && ttlMs < delayMs);
 }
 
-function store(space: Space, id: string, asked: NewJob, kind: Kind): void {
-  const job = withDefaults(space, asked, kind);
+function store(space: Space, id: string, published: NewJob, kind: Kind): void {
+  const job = withDefaults(space, published, kind);
   const { ttlMs = 0, tries = DEFAULT_TRIES, delayMs = 0, unique } = job;
   const made: ModelJob = {
     id,
