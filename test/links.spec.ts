@@ -94,3 +94,7 @@ it('pages name metrics that exist', () => {
   );
   expect(wrong).toEqual([]);
 });
+
+it('the README has at most 200 lines', () => {
+  expect(read('README.md').trimEnd().split('\n').length).toBeLessThanOrEqual(200);
+});

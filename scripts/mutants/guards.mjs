@@ -1,6 +1,7 @@
 import { BATCHES } from './guards/batches.mjs';
 import { CLIENT } from './guards/client.mjs';
 import { CLUSTER } from './guards/cluster.mjs';
+import { COMMAND_LINE } from './guards/command-line.mjs';
 import { DEPENDENCIES } from './guards/dependencies.mjs';
 import { DURABLE } from './guards/durability.mjs';
 import { EVENTS } from './guards/events.mjs';
@@ -72,6 +73,7 @@ export const GUARDS = [
   ...FAILURES,
   ...HOLDER_DATA,
   ...CLUSTER,
+  ...COMMAND_LINE,
   ...TOKENS,
   ...NATIVE_HTTP,
   ...NATIVE_KEYS,

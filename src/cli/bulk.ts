@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
-import { counted, json, type Output } from './print.js';
+import { EXIT, failureObject, failureOf, SomeFailed } from './failures.js';
+import { counted, json, type Output, printable, progress } from './print.js';
 
 /** Options of a command that changes many things at once. */
 export interface BulkOptions {
@@ -40,4 +41,61 @@ export function showOutcome(
   else if (dryRun) output.out(`would ${verb} ${counted(jobs, 'job')}\n`);
   else output.out(jobs === 0 ? `Nothing was ${done}.\n` : `${done} ${counted(jobs, 'job')}\n`);
   if (dryRun && jobs > 0) showDryRun(output);
+}
+
+/** How a command changes one of the objects that it was given. */
+export interface EachChange<T> {
+  /** Field of an object's name in JSON. */
+  readonly key: 'id' | 'queue';
+  readonly change: (name: string) => Promise<T>;
+  /** What is printed of those that were changed; not called for none. */
+  readonly textOf: (changed: readonly T[]) => string;
+}
+
+/**
+ * Changes one object after the other. One that fails is reported, and the next one is changed. A server that fails or
+ * does not answer ends it: the rest is not tried. With `--json` the output has an entry for each one that was tried.
+ *
+ * @throws {SomeFailed} some of several failed
+ * @throws {Error} the only one failed
+ */
+export async function changeEach<T extends object>(
+  session: Output & { readonly isJson: boolean },
+  names: readonly string[],
+  { key, change, textOf }: EachChange<T>,
+): Promise<void> {
+  const changed: T[] = [];
+  const tried: object[] = [];
+  let exit: number = EXIT.ok;
+  for (const name of names) {
+    try {
+      const one = await change(name);
+      changed.push(one);
+      tried.push(one);
+    } catch (error) {
+      const failure = failureOf(error);
+      if (!failure || names.length === 1) throw error;
+      tried.push({ [key]: name, ...failureObject(failure) });
+      if (!session.isJson) session.err(`pumphouse: ${printable(name)}: ${printable(failure.message)}\n`);
+      exit = Math.max(exit, failure.exit);
+      if (failure.exit === EXIT.failed) break;
+    }
+  }
+  if (session.isJson) session.out(json(tried));
+  else if (changed.length > 0) session.out(textOf(changed));
+  const untried = names.length - tried.length;
+  if (exit === EXIT.ok) return;
+  const failed = `${String(tried.length - changed.length)} of ${String(names.length)} failed`;
+  throw new SomeFailed(untried === 0 ? failed : `${failed}, ${String(untried)} were not tried`, exit);
+}
+
+/** Draws how many jobs a purge has deleted. @param count of the jobs, before; not called if nothing is drawn */
+export async function purgeProgress(
+  output: Output,
+  count: () => Promise<number>,
+): Promise<(done: number, isEnd: boolean) => void> {
+  if (output.hasProgress !== true) return () => undefined;
+  const total = await count();
+  // Jobs may have been published or leased since: only the end fills the bar.
+  return (done, isEnd) => progress(output, isEnd ? total : Math.min(done, total - 1), total);
 }

@@ -1,6 +1,7 @@
 import { Pumphouse } from '@pumphouse/client';
 import { TestApp } from '../../test/support/app.js';
 import { Cli } from '../../test/support/cli.js';
+import { run } from './program.js';
 
 const HOSTILE = '\u001b[2J\u001b]0;owned\u0007\u202e\r\nnext';
 
@@ -145,6 +146,98 @@ describe('pumphouse job, queue and dead', () => {
     expect(gone.err).toContain('job_not_found');
   });
 
+  describe('several names', () => {
+    const publish = async (): Promise<string> => (await client.publish({ queue, type: 'x' })).id;
+
+    it.each([
+      ['cancel', [], 'cancelled'],
+      ['move', ['other-queue'], 'other-queue'],
+      ['rm', [], 'deleted'],
+    ])(
+      'job %s reports each job, goes on behind one that fails, and exits with 1',
+      async (what, before, done) => {
+        const [one, two] = [await publish(), await publish()];
+        const { code, out, err } = await cli.call('job', what, ...before, one, 'gone', two);
+        expect([code, out]).toEqual([1, expect.stringContaining(done)]);
+        expect(err).toMatch(/^pumphouse: gone: job_not_found: .*\npumphouse: 1 of 3 failed\n$/);
+        const [three, four] = [await publish(), await publish()];
+        const asJson = await cli.call('job', what, ...before, three, 'gone', four, '--json');
+        expect(asJson.code).toBe(1);
+        expect(JSON.parse(asJson.out)).toEqual([
+          expect.objectContaining({ id: three }),
+          { id: 'gone', error: expect.objectContaining({ code: 'job_not_found', status: 404 }) as unknown },
+          expect.objectContaining({ id: four }),
+        ]);
+        expect(JSON.parse(asJson.err)).toEqual({ error: { code: 'some_failed', message: '1 of 3 failed' } });
+      },
+    );
+
+    it('job revoke and queue rm, pause report each, too', async () => {
+      const id = await publish();
+      const { signal } = new AbortController();
+      await client.driver.lease({ queues: [queue], count: 1, waitMs: 0, ttrMs: 60_000, signal });
+      const revoked = await cli.call('job', 'revoke', 'gone', id);
+      expect([revoked.code, revoked.out]).toEqual([1, `ready  ${id}\n`]);
+      expect(revoked.err).toContain('pumphouse: gone: job_not_found');
+      const paused = await cli.call('queue', 'pause', 'no/name', queue);
+      expect([paused.code, paused.out]).toEqual([1, `paused ${queue}\n`]);
+      await client.jobs.delete(id);
+      const deleted = await cli.call('queue', 'rm', `${queue}-none`, queue);
+      expect([deleted.code, deleted.out]).toEqual([1, `deleted ${queue}\n`]);
+      expect(deleted.err).toContain(`pumphouse: ${queue}-none: queue_not_found`);
+    });
+
+    it('end at a server that does not answer, with 2', async () => {
+      const away = ['--url', 'http://127.0.0.1:1', '--timeout', '0.3'];
+      const { code, out, err } = await cli.call('job', 'rm', 'a', 'b', 'c', ...away);
+      expect([code, out]).toEqual([2, '']);
+      expect(err).toMatch(/\npumphouse: 1 of 3 failed, 2 were not tried\n$/);
+    });
+  });
+
+  it('prints errors as JSON with --json', async () => {
+    const errorOf = async (...args: string[]): Promise<unknown> => {
+      const { out, err } = await cli.call(...args, '--json');
+      expect(out).toBe('');
+      return (JSON.parse(err) as { error: unknown }).error;
+    };
+    expect(await errorOf('job', 'get', 'gone')).toMatchObject({ code: 'job_not_found', status: 404 });
+    expect(await errorOf('queue', 'ls', '--token', 'x')).toMatchObject({
+      ...{
+        code: 'token_invalid',
+        status: 401,
+        hint: expect.stringContaining('pumphouse token create') as unknown,
+      },
+    });
+    expect(await errorOf('queue', 'set', queue, 'max_runing=1')).toMatchObject({
+      fields: [{ field: 'max_runing', rule: expect.any(String) as unknown }],
+    });
+    expect(await errorOf('queue', 'shwo', queue)).toMatchObject({
+      ...{ code: 'usage', message: expect.stringContaining('unknown command') as unknown },
+    });
+    expect(await errorOf('pools', '--admin', 'http://127.0.0.1:1')).toMatchObject({ code: 'failed' });
+  });
+
+  it('prints the ids of the lines that are stored when a later one is refused', async () => {
+    const tooLong = `"${'x'.repeat(70_000)}"`;
+    const lines = `${'1\n'.repeat(64)}${tooLong}\n`;
+    const { code, out, err } = await cli.callWith(lines, 'job', 'publish', queue, '--lines');
+    expect(code).toBe(1);
+    expect(out.trimEnd().split('\n')).toHaveLength(64);
+    expect(err).toContain('pumphouse: lines 1 to 64 are stored; continue after them\n');
+  });
+
+  it('draws the progress of a purge on a terminal', async () => {
+    await client.publishMany([{ queue }, { queue }]);
+    let [out, err] = ['', ''];
+    const output = { out: (text: string) => void (out += text), err: (text: string) => void (err += text) };
+    const server = ['--url', `http://127.0.0.1:${String(app.port)}`, '--namespace', app.namespace];
+    const purge = ['queue', 'purge', queue, '--state', 'all', '--yes', '--token', app.token];
+    expect(await run([...purge, ...server], { ...output, hasProgress: true })).toBe(0);
+    expect(out).toContain('deleted 2 jobs\n');
+    expect(err).toBe(`\r[${'#'.repeat(30)}] 2/2\n`);
+  });
+
   it('retries and moves dead jobs by their ids', async () => {
     const [one, two] = [await dead(queue, 'a'), await dead(queue, 'a')];
     expect((await cli.call('job', 'retry', one)).out).toBe('respawned 1 job\n');
@@ -153,7 +246,7 @@ describe('pumphouse job, queue and dead', () => {
     expect(again).toEqual({
       code: 1,
       out: '{"jobs":0}\n',
-      err: 'pumphouse: 2 of 2 jobs not: no such dead job\n',
+      err: '{"error":{"code":"refused","message":"2 of 2 jobs not: no such dead job","status":404}}\n',
     });
     await cli.call('job', 'move', `${queue}-b`, two);
     expect(await client.jobs.get(two)).toMatchObject({ state: 'ready', queue: `${queue}-b` });

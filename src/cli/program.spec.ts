@@ -123,6 +123,15 @@ describe('the command line', () => {
     expect(calls[0]!.request).toBe('DELETE /token/mail/pool%3Aa%2Fb%3Fc');
   });
 
+  it('prints limits in the words of the permissions, also as JSON', async () => {
+    answer = { status: 200, body: '{"interval":3,"read":1,"write":0}' };
+    const shown = '{"interval":3,"consume":1,"publish":0}\n';
+    expect((await call('limit', 'get', 'mail', 'T1', '--admin', url, '--json')).out).toBe(shown);
+    answer = { status: 200, body: '{"limiter":{"interval":3,"read":1,"write":0}}' };
+    const set = ['limit', 'set', 'mail', 'T1', '--interval', '3', '--read', '1', '--admin', url, '--json'];
+    expect((await call(...set)).out).toBe(shown);
+  });
+
   it('sets, shows and deletes limits', async () => {
     answer = { status: 200, body: '{"limiter":{"interval":3,"read":1,"write":0}}' };
     const set = ['limit', 'set', 'mail', 'T1', '--interval', '3', '--admin', url];

@@ -1,7 +1,5 @@
-import { isPumphouseError } from '@pumphouse/client';
 import { Command, CommanderError } from 'commander';
 import { version } from '../domain/version.js';
-import { Refused, Unreachable } from './admin-client.js';
 import { benchCommand } from './commands/bench-command.js';
 import { COMPLETE, completeCommand, completionCommand } from './commands/completion-command.js';
 import { deadCommand } from './commands/dead-command.js';
@@ -12,7 +10,8 @@ import { limitCommand } from './commands/limit-command.js';
 import { loginCommand, logoutCommand } from './commands/login-command.js';
 import { loopsCommand } from './commands/loops-command.js';
 import { namespaceCommand } from './commands/namespace-command.js';
-import { columns, entriesOf, json, type Output, printable } from './print.js';
+import { EXIT, failureJson, failureOf, failureText } from './failures.js';
+import { columns, entriesOf, json, type Output } from './print.js';
 import { queueCommand } from './commands/queue-command.js';
 import { recurringCommand } from './commands/recurring-command.js';
 import { serve } from './serve.js';
@@ -23,29 +22,8 @@ import { targetCommand } from './commands/target-command.js';
 import { tokenCommand } from './commands/token-command.js';
 import { workersCommand } from './commands/workers-command.js';
 
-/** Exit codes. */
-export const EXIT = { ok: 0, refused: 1, failed: 2 } as const;
-
 /** Commands that call no server, or have those options of their own. */
 const NO_CALLS = ['serve', 'import-lmstfy', 'login', 'logout', 'completion', COMPLETE];
-/** HTTP statuses from here on are failures of the server. */
-const SERVER_ERROR = 500;
-
-/** What to do about an error of the API, by its code. */
-const HINTS = new Map([
-  [
-    'token_invalid',
-    'Is it a token of this namespace? Make one: pumphouse token create NAMESPACE -d "what it is for"',
-  ],
-  ['verb_missing', 'Make a token with this permission: pumphouse token create NAMESPACE --verbs …'],
-  ['queue_not_allowed', 'Name a queue of the token (--queue), or use a token for all queues.'],
-  ['push_disabled', 'Set push.enabled = true in the configuration of the server.'],
-  ['queue_not_empty', 'Delete its jobs first: pumphouse queue purge QUEUE --state all'],
-  ['target_in_use', 'Take it from its queues first: pumphouse queue set QUEUE push=null'],
-]);
-const NO_ANSWER =
-  'Is the server running, and is its address right? See --url, PUMPHOUSE_URL, pumphouse login.';
-
 const EXAMPLES = `
 Examples:
   pumphouse serve -c /etc/pumphouse.toml
@@ -69,41 +47,33 @@ PUMPHOUSE_ADMIN_URL, PUMPHOUSE_ADMIN_AUTH) before what \`pumphouse login\` store
  * @returns the exit code
  */
 export async function run(args: readonly string[], output: Output): Promise<number> {
+  const isJson = args.includes('--json');
   try {
-    await program(output).parseAsync(args, { from: 'user' });
+    await program(output, isJson).parseAsync(args, { from: 'user' });
     return EXIT.ok;
   } catch (error) {
+    const failure = failureOf(error);
+    if (!failure) throw error;
+    if (failure.exit === EXIT.ok) return EXIT.ok;
+    if (isJson) output.err(failureJson(failure));
     // Commander has already printed its own errors.
-    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.failed;
-    if (error instanceof Refused || error instanceof Unreachable) {
-      output.err(`pumphouse: ${printableLines(error.message)}\n`);
-      return error instanceof Refused ? EXIT.refused : EXIT.failed;
-    }
-    if (isPumphouseError(error)) {
-      const fields = error.fields.map(({ field, rule }) => `  ${printable(`${field}: ${rule}`)}\n`);
-      const hint = error.status === 0 ? NO_ANSWER : HINTS.get(error.code);
-      output.err(
-        `pumphouse: ${printable(error.message)}\n${fields.join('')}${hint === undefined ? '' : `${hint}\n`}`,
-      );
-      return error.status > 0 && error.status < SERVER_ERROR ? EXIT.refused : EXIT.failed;
-    }
-    throw error;
+    else if (!(error instanceof CommanderError)) output.err(failureText(failure));
+    return failure.exit;
   }
 }
 
-function printableLines(text: string): string {
-  return text.split('\n').map(printable).join('\n');
-}
-
-/** All commands. */
-export function program(output: Output): Command {
+/** All commands. @param isJson errors are printed as JSON, by the caller */
+export function program(output: Output, isJson = false): Command {
   const root = new Command('pumphouse')
     .description('Runs a Pumphouse server, and manages one by its API and its admin port.')
     .version(version.number, '-V, --version', 'print the version')
     .exitOverride()
-    .configureOutput({ writeOut: output.out, writeErr: output.err })
+    .configureOutput({
+      ...{ writeOut: output.out, writeErr: output.err },
+      outputError: (text, write) => (isJson ? undefined : write(text)),
+    })
     .enablePositionalOptions()
-    .showHelpAfterError('(see --help)')
+    .showHelpAfterError(isJson ? false : '(see --help)')
     .addHelpText('after', EXAMPLES)
     .addOption(configHomeOption());
   withConnectionOptions(root);

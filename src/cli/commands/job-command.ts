@@ -1,6 +1,7 @@
 import type { JobDetails, JobState, JobSummary, NewJob, PublishedJob, Pumphouse } from '@pumphouse/client';
 import { Command, Option } from 'commander';
 import { Refused, Unreachable } from '../admin-client.js';
+import { changeEach } from '../bulk.js';
 import { limitOption, showFirst } from '../list.js';
 import { duration, integer, known, list, pairs, positiveNumber } from '../parse.js';
 import { cell, columns, counted, fieldLines, json, printable, progress } from '../print.js';
@@ -80,12 +81,12 @@ function publishCommand(open: OpenSession): Command {
       )
         command.error('error: --lines cannot be used with data, --id, --unique or --idempotency-key');
       const session = open(command);
-      const published =
-        options.lines === true
-          ? await publishLines(session, queue, options)
-          : [await publishOne(session, queue, data, options)];
-      if (session.isJson) session.out(json(options.lines === true ? published : published[0]));
-      else session.out(published.map(({ id }) => `${printable(id)}\n`).join(''));
+      if (options.lines === true) {
+        await publishLines(session, queue, options);
+        return;
+      }
+      const published = await publishOne(session, queue, data, options);
+      session.out(session.isJson ? json(published) : `${printable(published.id)}\n`);
     });
 }
 
@@ -124,27 +125,26 @@ async function publishOne(
   return session.client.publish(job, idempotencyKey === undefined ? {} : { idempotencyKey });
 }
 
-/** Batches are stored one after the other: an error names the first line that was not. */
-async function publishLines(
-  session: Session,
-  queue: string,
-  options: PublishOptions,
-): Promise<PublishedJob[]> {
+/** Batches are stored one after the other. After an error the ids of those that are stored are printed, too. */
+async function publishLines(session: Session, queue: string, options: PublishOptions): Promise<void> {
   const lines = (await inputOf(session)).toString('utf8').split(/\r?\n/);
   if (lines.at(-1) === '') lines.pop();
   const jobs = lines.map((line, i) => jobOf(queue, Buffer.from(line), options, `line ${String(i + 1)}`));
   const published: PublishedJob[] = [];
-  while (published.length < jobs.length) {
-    const batch = jobs.slice(published.length, published.length + BATCH);
-    try {
+  try {
+    while (published.length < jobs.length) {
+      const batch = jobs.slice(published.length, published.length + BATCH);
       published.push(...(await session.client.publishMany(batch)));
-    } catch (error) {
-      session.err(`pumphouse: lines 1 to ${String(published.length)} are stored; continue after them\n`);
-      throw error;
+      progress(session, published.length, jobs.length);
     }
-    progress(session, published.length, jobs.length);
+  } catch (error) {
+    const stored = `lines 1 to ${String(published.length)} are stored; continue after them`;
+    if (!session.isJson) session.err(`pumphouse: ${stored}\n`);
+    throw error;
+  } finally {
+    const ids = published.map(({ id }) => `${printable(id)}\n`).join('');
+    session.out(session.isJson ? json(published) : ids);
   }
-  return published;
 }
 
 async function inputOf({ input }: Session): Promise<Buffer> {
@@ -216,11 +216,13 @@ function cancelCommand(open: OpenSession): Command {
     .argument('<id...>')
     .option('--cascade', 'also cancel the jobs that depend on it')
     .action(async (ids: string[], { cascade }: { cascade?: boolean }, command: Command) => {
-      const { client, isJson, out } = open(command);
-      const cancelled = [];
-      for (const id of ids)
-        cancelled.push(await client.jobs.cancel(id, cascade === undefined ? {} : { cascade }));
-      out(isJson ? json(cancelled) : columns(cancelled.map(({ id, outcome }) => [outcome, id])));
+      const session = open(command);
+      const { client } = session;
+      await changeEach(session, ids, {
+        key: 'id',
+        change: (id) => client.jobs.cancel(id, cascade === undefined ? {} : { cascade }),
+        textOf: (cancelled) => columns(cancelled.map(({ id, outcome }) => [outcome, id])),
+      });
     });
 }
 
@@ -246,11 +248,16 @@ function moveCommand(open: OpenSession): Command {
     .argument('<queue>', 'the other queue')
     .argument('<id...>')
     .action(async (queue: string, ids: string[], _options: object, command: Command) => {
-      const { client, isJson, out } = open(command);
-      for (const id of ids) await moveOne(client, id, queue);
-      out(
-        isJson ? json({ moved: ids, queue }) : `moved ${counted(ids.length, 'job')} to ${printable(queue)}\n`,
-      );
+      const session = open(command);
+      const { client } = session;
+      await changeEach(session, ids, {
+        key: 'id',
+        change: async (id) => {
+          await moveOne(client, id, queue);
+          return { id, queue };
+        },
+        textOf: ({ length }) => `moved ${counted(length, 'job')} to ${printable(queue)}\n`,
+      });
     });
 }
 
@@ -270,10 +277,13 @@ function revokeCommand(open: OpenSession): Command {
     .description('end the lease of jobs: they go back to their queue')
     .argument('<id...>')
     .action(async (ids: string[], _options: object, command: Command) => {
-      const { client, isJson, out } = open(command);
-      const revoked = [];
-      for (const id of ids) revoked.push(await client.jobs.revoke(id));
-      out(isJson ? json(revoked) : columns(revoked.map(({ id, state }) => [state, id])));
+      const session = open(command);
+      const { client } = session;
+      await changeEach(session, ids, {
+        key: 'id',
+        change: (id) => client.jobs.revoke(id),
+        textOf: (revoked) => columns(revoked.map(({ id, state }) => [state, id])),
+      });
     });
 }
 
@@ -283,8 +293,15 @@ function removeCommand(open: OpenSession): Command {
     .argument('<id...>')
     .option('--force', 'also delete jobs that are leased')
     .action(async (ids: string[], { force }: { force?: boolean }, command: Command) => {
-      const { client, isJson, out } = open(command);
-      for (const id of ids) await client.jobs.delete(id, force === undefined ? {} : { force });
-      out(isJson ? json({ deleted: ids }) : `deleted ${counted(ids.length, 'job')}\n`);
+      const session = open(command);
+      const { client } = session;
+      await changeEach(session, ids, {
+        key: 'id',
+        change: async (id) => {
+          await client.jobs.delete(id, force === undefined ? {} : { force });
+          return { id, outcome: 'deleted' };
+        },
+        textOf: ({ length }) => `deleted ${counted(length, 'job')}\n`,
+      });
     });
 }

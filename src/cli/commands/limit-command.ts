@@ -26,7 +26,7 @@ function getCommand(open: OpenSession): Command {
     async (namespace: string, token: string, _options: object, command: Command) => {
       const { admin, isJson, out } = open(command);
       const limit = await admin.call({ method: 'GET', path: limitPath(namespace, token) }).catch(noLimit);
-      out(isJson ? json(limit) : table(limit));
+      out(isJson ? json(named(limit)) : table(limit));
     },
   );
 }
@@ -54,7 +54,8 @@ function setCommand(open: OpenSession): Command {
       if (limit.read === 0 && limit.write === 0)
         command.error('error: --consume or --publish must be above 0');
       const set = await admin.call({ method: 'PUT', path: limitPath(namespace, token), json: limit });
-      out(isJson ? json(set) : table(field(set, 'limiter')));
+      const stored = field(set, 'limiter');
+      out(isJson ? json(named(stored)) : table(stored));
     });
 }
 
@@ -86,7 +87,11 @@ function noLimit(error: unknown): never {
 }
 
 function table(limit: unknown): string {
-  return columns(entriesOf(limit).map(([name, value]) => [WORDS.get(name) ?? name, String(value)]));
+  return columns(Object.entries(named(limit)).map(([name, value]) => [name, String(value)]));
+}
+
+function named(limit: unknown): Record<string, unknown> {
+  return Object.fromEntries(entriesOf(limit).map(([name, value]) => [WORDS.get(name) ?? name, value]));
 }
 
 /** lmstfy's names of the counts, in the words of the permissions. */

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { Refused } from '../admin-client.js';
-import { type BulkOptions, isDryRun, showDryRun, withConfirmation } from '../bulk.js';
+import { type BulkOptions, isDryRun, purgeProgress, showDryRun, withConfirmation } from '../bulk.js';
 import { columns, counted, entriesOf, field, json } from '../print.js';
 import type { OpenSession, Session } from '../session.js';
 
@@ -49,12 +49,19 @@ async function show(session: Session, namespace: string, pool?: string): Promise
 }
 
 /** Repeats the call: the server purges one part at a time. */
-async function purge({ admin, isJson, out }: Session, namespace: string, pool?: string): Promise<void> {
+async function purge(session: Session, namespace: string, pool?: string): Promise<void> {
+  const { admin, isJson, out } = session;
+  const draw = await purgeProgress(session, async () => {
+    const query = { pool, dry_run: 'true' };
+    const census = await admin.call({ method: 'DELETE', path: ['namespaces', namespace], query });
+    return entriesOf(field(census, 'jobs')).reduce((sum, [, many]) => sum + Number(many), 0);
+  });
   const total = { jobs: 0, queues: 0, keys: 0 };
   for (;;) {
     const part = await admin.call({ method: 'DELETE', path: ['namespaces', namespace], query: { pool } });
     const removed = field(part, 'removed');
     for (const name of ['jobs', 'queues', 'keys'] as const) total[name] += Number(field(removed, name) ?? 0);
+    draw(total.jobs, field(part, 'done') === true);
     const [isDone, isInUse] = [field(part, 'done') === true, field(part, 'in_use') === true];
     if (!isDone && !isInUse && removed !== undefined) continue;
     const { jobs, queues } = total;

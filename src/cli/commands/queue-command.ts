@@ -1,6 +1,13 @@
 import type { JobState, QueueDetails } from '@pumphouse/client';
 import { Command, InvalidArgumentError } from 'commander';
-import { type BulkOptions, isDryRun, showOutcome, withConfirmation } from '../bulk.js';
+import {
+  type BulkOptions,
+  changeEach,
+  isDryRun,
+  purgeProgress,
+  showOutcome,
+  withConfirmation,
+} from '../bulk.js';
 import { collect, MAX_PAGE, showAll } from '../list.js';
 import { duration, list } from '../parse.js';
 import { counted, fieldLines, json, printable } from '../print.js';
@@ -77,10 +84,13 @@ function pauseCommand(open: OpenSession, what: 'pause' | 'resume', description: 
     .description(description)
     .argument('<queue...>')
     .action(async (queues: string[], _options: object, command: Command) => {
-      const { client, isJson, out } = open(command);
-      const changed: QueueDetails[] = [];
-      for (const queue of queues) changed.push(await client.queues[what](queue));
-      out(isJson ? json(changed) : `${what}d ${printable(queues.join(', '))}\n`);
+      const session = open(command);
+      const { client } = session;
+      await changeEach(session, queues, {
+        key: 'queue',
+        change: (queue) => client.queues[what](queue),
+        textOf: (changed) => `${what}d ${namesOf(changed)}\n`,
+      });
     });
 }
 
@@ -110,17 +120,26 @@ function purgeCommand(open: OpenSession): Command {
     const session = open(self);
     const dryRun = isDryRun(options);
     const jobs: Partial<Record<JobState, number>> = {};
+    const { queues } = session.client;
+    const countAll = async (): Promise<number> =>
+      sumOf((await queues.purge(queue, options.state, { dryRun: true })).jobs);
+    const draw = dryRun ? undefined : await purgeProgress(session, countAll);
     // A call works for about five seconds.
     for (let isComplete = false; !isComplete;) {
-      const part = await session.client.queues.purge(queue, options.state, { dryRun });
+      const part = await queues.purge(queue, options.state, { dryRun });
       for (const [state, many] of Object.entries(part.jobs) as [JobState, number][])
         jobs[state] = (jobs[state] ?? 0) + many;
       isComplete = part.complete || dryRun;
+      draw?.(sumOf(jobs), isComplete);
     }
-    const all = Object.values(jobs).reduce((sum, many) => sum + many, 0);
+    const all = sumOf(jobs);
     if (!session.isJson && all > 0) session.out(fieldLines(jobs));
     showOutcome(session, ['delete', 'deleted'], { queue, jobs: all, states: jobs, dryRun });
   });
+}
+
+function sumOf(jobs: Partial<Record<JobState, number>>): number {
+  return Object.values(jobs).reduce((sum, many) => sum + many, 0);
 }
 
 function states(text: string, before: readonly JobState[] = []): readonly JobState[] {
@@ -160,8 +179,19 @@ function removeCommand(open: OpenSession): Command {
     .description('delete empty queues and their settings; purge them first')
     .argument('<queue...>')
     .action(async (queues: string[], _options: object, command: Command) => {
-      const { client, isJson, out } = open(command);
-      for (const queue of queues) await client.queues.delete(queue);
-      out(isJson ? json({ deleted: queues }) : `deleted ${printable(queues.join(', '))}\n`);
+      const session = open(command);
+      const { client } = session;
+      await changeEach(session, queues, {
+        key: 'queue',
+        change: async (queue) => {
+          await client.queues.delete(queue);
+          return { queue, outcome: 'deleted' };
+        },
+        textOf: (deleted) => `deleted ${namesOf(deleted)}\n`,
+      });
     });
+}
+
+function namesOf(queues: readonly { readonly queue: string }[]): string {
+  return printable(queues.map(({ queue }) => queue).join(', '));
 }

@@ -7,7 +7,7 @@ import { Unreachable } from '../admin-client.js';
 import { type BulkOptions, isDryRun, showDryRun, withConfirmation } from '../bulk.js';
 import { collect, showAll } from '../list.js';
 import { wholeNumber } from '../parse.js';
-import { columns, json, printable } from '../print.js';
+import { columns, json, printable, progress } from '../print.js';
 import type { OpenSession, Session } from '../session.js';
 
 const HEADINGS = ['ID', 'SCHEDULE', 'QUEUE', 'STATE', 'NEXT', 'LAST', 'MADE', 'SKIPPED', 'LAST SKIP'];
@@ -144,6 +144,7 @@ async function apply(
 ): Promise<void> {
   const { client, isJson, out } = session;
   const before = new Map((await everyOne(client)).map((one) => [one.id, one]));
+  const total = new Set([...wanted.keys(), ...before.keys()]).size;
   const done: [what: string, id: string][] = [];
   for (const [id, fields] of wanted) {
     const known = before.get(id);
@@ -153,11 +154,13 @@ async function apply(
     }
     const stored = await client.recurring.put(id, fields);
     done.push([known === undefined ? 'created' : isSame(known, stored) ? 'unchanged' : 'updated', id]);
+    progress(session, done.length, total);
   }
   for (const id of before.keys()) {
     if (wanted.has(id)) continue;
     if (!isDry) await client.recurring.delete(id);
     done.push([isDry ? 'would delete' : 'deleted', id]);
+    if (!isDry) progress(session, done.length, total);
   }
   out(isJson ? json(done.map(([what, id]) => ({ id, what }))) : columns(done));
   if (isDry && done.length > 0) showDryRun(session);

@@ -102,7 +102,10 @@ describe('pumphouse target', () => {
     expect(fine.out).toContain('\\u001b[2Jowned');
     status = 500;
     const failed = await cli.call('target', 'test', 'tested', '--json');
-    expect([failed.code, failed.err]).toEqual([1, 'pumphouse: the target answers 500\n']);
+    expect(failed.code).toBe(1);
+    expect(JSON.parse(failed.err)).toEqual({
+      error: { code: 'refused', message: 'the target answers 500', status: 500 },
+    });
     expect(JSON.parse(failed.out)).toMatchObject({ status: 500, action: 'retry' });
     await cli.call('target', 'set', 'tested', 'http://127.0.0.1:1024/none');
     expect((await cli.call('target', 'test', 'tested')).err).toMatch(/^pumphouse: no answer: connect: /);

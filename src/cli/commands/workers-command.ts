@@ -1,7 +1,8 @@
 import type { WorkerSession } from '@pumphouse/client';
 import { Command } from 'commander';
+import { changeEach } from '../bulk.js';
 import { MAX_PAGE, showAll } from '../list.js';
-import { json, printable } from '../print.js';
+import { printable } from '../print.js';
 import type { OpenSession } from '../session.js';
 
 const HEADINGS = ['ID', 'NAME', 'HOST', 'PID', 'STATE', 'JOBS', 'QUEUES', 'STARTED', 'LAST SEEN'];
@@ -50,9 +51,16 @@ function askCommand(open: OpenSession, what: 'quiet' | 'stop', description: stri
     .description(description)
     .argument('<id...>', 'as `ls` shows it')
     .action(async (ids: string[], _options: object, command: Command) => {
-      const { client, isJson, out } = open(command);
-      for (const id of ids) await client.workers[what](id);
-      out(isJson ? json({ requested: ids }) : `requested of ${printable(ids.join(', '))}\n`);
+      const session = open(command);
+      const { client } = session;
+      await changeEach(session, ids, {
+        key: 'id',
+        change: async (id) => {
+          await client.workers[what](id);
+          return { id, outcome: 'requested' };
+        },
+        textOf: (requested) => `requested of ${printable(requested.map(({ id }) => id).join(', '))}\n`,
+      });
     });
 }
 

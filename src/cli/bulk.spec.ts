@@ -1,0 +1,57 @@
+import { Refused, Unreachable } from './admin-client.js';
+import { changeEach, purgeProgress } from './bulk.js';
+
+function setUp(isJson = false) {
+  const printed = { out: '', err: '' };
+  const session = {
+    ...{ isJson, hasProgress: true },
+    out: (text: string) => void (printed.out += text),
+    err: (text: string) => void (printed.err += text),
+  };
+  const change = (id: string): Promise<{ id: string }> => {
+    if (id === 'gone') throw new Refused('no such job', 404);
+    if (id === 'away') throw new Unreachable('no answer');
+    return Promise.resolve({ id });
+  };
+  const textOf = (changed: readonly { id: string }[]): string => `${changed.map(({ id }) => id).join()}\n`;
+  const all = (...ids: string[]): Promise<void> => changeEach(session, ids, { key: 'id', change, textOf });
+  return { session, printed, all };
+}
+
+describe('changeEach', () => {
+  it('goes on behind a refusal, and fails at the end', async () => {
+    const { printed, all } = setUp();
+    await expect(all('a', 'gone', 'b')).rejects.toMatchObject({ message: '1 of 3 failed', exit: 1 });
+    expect(printed).toEqual({ out: 'a,b\n', err: 'pumphouse: gone: no such job\n' });
+  });
+
+  it('ends at a server that does not answer', async () => {
+    const { printed, all } = setUp(true);
+    const message = '1 of 3 failed, 1 were not tried';
+    await expect(all('a', 'away', 'b')).rejects.toMatchObject({ message, exit: 2 });
+    expect(JSON.parse(printed.out)).toEqual([
+      { id: 'a' },
+      { id: 'away', error: { code: 'failed', message: 'no answer' } },
+    ]);
+  });
+
+  it('throws the error itself if there is one name', async () => {
+    const { printed, all } = setUp();
+    await expect(all('gone')).rejects.toBeInstanceOf(Refused);
+    expect(printed).toEqual({ out: '', err: '' });
+  });
+});
+
+describe('purgeProgress', () => {
+  it('fills the bar at the end only, however many jobs were deleted', async () => {
+    const { session, printed } = setUp();
+    const draw = await purgeProgress(session, () => Promise.resolve(10));
+    draw(12, false);
+    draw(12, true);
+    expect(printed.err.split('\r').map((text) => text.replace(/^\[.*\] /, ''))).toEqual([
+      '',
+      '9/10',
+      '10/10\n',
+    ]);
+  });
+});

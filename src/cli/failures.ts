@@ -1,0 +1,89 @@
+import { isPumphouseError } from '@pumphouse/client';
+import { CommanderError } from 'commander';
+import { Refused, Unreachable } from './admin-client.js';
+import { json, printable } from './print.js';
+
+/** Exit codes. */
+export const EXIT = { ok: 0, refused: 1, failed: 2 } as const;
+
+/** HTTP statuses from here on are failures of the server. */
+const SERVER_ERROR = 500;
+
+/** What to do about an error of the API, by its code. */
+const HINTS = new Map([
+  [
+    'token_invalid',
+    'Is it a token of this namespace? Make one: pumphouse token create NAMESPACE -d "what it is for"',
+  ],
+  ['verb_missing', 'Make a token with this permission: pumphouse token create NAMESPACE --verbs …'],
+  ['queue_not_allowed', 'Name a queue of the token (--queue), or use a token for all queues.'],
+  ['push_disabled', 'Set push.enabled = true in the configuration of the server.'],
+  ['queue_not_empty', 'Delete its jobs first: pumphouse queue purge QUEUE --state all'],
+  ['target_in_use', 'Take it from its queues first: pumphouse queue set QUEUE push=null'],
+]);
+const NO_ANSWER =
+  'Is the server running, and is its address right? See --url, PUMPHOUSE_URL, pumphouse login.';
+
+/** Codes of the errors whose messages this program writes. */
+const OWN_CODES = new Set(['refused', 'failed', 'some_failed', 'usage']);
+
+/** Some of several objects were not changed. Each of them is reported already. */
+export class SomeFailed extends Error {
+  constructor(
+    message: string,
+    readonly exit: number,
+  ) {
+    super(message);
+  }
+}
+
+/** Why a command failed. */
+export interface Failure {
+  readonly exit: number;
+  /** The code of the API; `refused` or `failed` from the admin port, `usage`, `some_failed`. */
+  readonly code: string;
+  readonly message: string;
+  /** HTTP status, if there was an answer. */
+  readonly status?: number;
+  readonly fields?: readonly { readonly field: string; readonly rule: string }[];
+  readonly hint?: string;
+}
+
+/** @returns undefined for an error that no command expects */
+export function failureOf(error: unknown): Failure | undefined {
+  if (error instanceof Refused)
+    return { exit: EXIT.refused, code: 'refused', message: error.message, status: error.status };
+  if (error instanceof Unreachable) return { exit: EXIT.failed, code: 'failed', message: error.message };
+  if (error instanceof SomeFailed) return { exit: error.exit, code: 'some_failed', message: error.message };
+  if (error instanceof CommanderError) {
+    const message = error.message.replace(/^error: /, '');
+    return { exit: error.exitCode === 0 ? EXIT.ok : EXIT.failed, code: 'usage', message };
+  }
+  if (!isPumphouseError(error)) return undefined;
+  const { code, message, status, fields } = error;
+  const hint = status === 0 ? NO_ANSWER : HINTS.get(code);
+  return {
+    exit: status > 0 && status < SERVER_ERROR ? EXIT.refused : EXIT.failed,
+    ...{ code, message },
+    ...(status > 0 && { status }),
+    ...(fields.length > 0 && { fields }),
+    ...(hint !== undefined && { hint }),
+  };
+}
+
+/** For the standard error, without `--json`. */
+export function failureText({ code, message, fields = [], hint }: Failure): string {
+  // A message of the server is one line: what a client wrote may be in it.
+  const lines = OWN_CODES.has(code) ? message.split('\n').map(printable).join('\n') : printable(message);
+  const rules = fields.map(({ field, rule }) => `  ${printable(`${field}: ${rule}`)}\n`);
+  return `pumphouse: ${lines}\n${rules.join('')}${hint === undefined ? '' : `${hint}\n`}`;
+}
+
+/** The same as an object of JSON. */
+export function failureObject({ code, message, status, fields, hint }: Failure): object {
+  return { error: { code, message, status, fields, hint } };
+}
+
+export function failureJson(failure: Failure): string {
+  return json(failureObject(failure));
+}
