@@ -42,6 +42,7 @@ const STATUS: Record<ErrorCode, number> = {
   target_not_found: 404,
   target_in_use: 409,
   push_disabled: 409,
+  push_key_mismatch: 409,
   token_missing: 404,
   token_invalid: 404,
   verb_missing: 403,

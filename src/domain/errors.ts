@@ -31,6 +31,7 @@ export type ErrorCode =
   | 'target_not_found'
   | 'target_in_use'
   | 'push_disabled'
+  | 'push_key_mismatch'
   | 'token_missing'
   | 'token_invalid'
   | 'verb_missing'

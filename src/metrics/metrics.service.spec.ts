@@ -277,6 +277,26 @@ describe('MetricsService', () => {
     }
   });
 
+  it('counts pushes of more targets than it may show in the series other, and shows again those that stay', async () => {
+    const { service, now } = await setUp({}, { maxQueues: 2 });
+    const jobsOf = (target: string): Promise<number | undefined> => {
+      const namespace = target === 'other' ? 'other' : 'ns';
+      const of = `pool="default",namespace="${namespace}",target="${target}",outcome="ack"`;
+      return value(service, `pumphouse_push_jobs_total{${of}}`);
+    };
+    const push = (target: string): void => {
+      service.push.of('default', 'ns', target).jobs.ack.value += 1;
+    };
+    for (const target of ['a', 'b', 'c', 'd', 'a']) push(target);
+    expect(await Promise.all(['a', 'b', 'c', 'other'].map(jobsOf))).toEqual([2, 1, undefined, 2]);
+
+    now.ms += IDLE_MS - 1;
+    push('a');
+    now.ms += 1;
+    push('c');
+    expect(await Promise.all(['a', 'b', 'c', 'other'].map(jobsOf))).toEqual([3, undefined, 1, 2]);
+  });
+
   it('leaves the number of series where it was an hour after 100,000 reply queues', async () => {
     const { service, engine, now } = await setUp({}, { maxQueues: 100 });
     const lines = async () => (await service.text()).split('\n').length;

@@ -89,7 +89,8 @@ export class PushService implements OnApplicationBootstrap, OnModuleDestroy {
   }
 
   /**
-   * Sends one request without a job. @throws {QueueError} `push_disabled`, `target_not_found`, `pool_moving`
+   * Sends one request without a job. @throws {QueueError} `push_disabled`, `push_key_mismatch`, `target_not_found`,
+   * `pool_moving`
    */
   async test(caller: Caller, name: string): Promise<TestResult> {
     const { target, secrets } = await this.targets.open(caller, name);

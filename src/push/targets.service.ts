@@ -107,7 +107,7 @@ export class TargetsService {
     });
   }
 
-  /** Changes what is given. @throws {QueueError} `target_not_found`, `pool_moving` */
+  /** Changes what is given. @throws {QueueError} `target_not_found`, `pool_moving`, `push_key_mismatch` */
   change(
     caller: Caller,
     name: string,
@@ -135,7 +135,7 @@ export class TargetsService {
   /**
    * Gives a target a new secret. Requests are signed with the old one too, for `keepOldMs`.
    *
-   * @throws {QueueError} `target_not_found`, `pool_moving`
+   * @throws {QueueError} `target_not_found`, `pool_moving`, `push_key_mismatch`
    */
   rotate(
     caller: Caller,
@@ -194,7 +194,7 @@ export class TargetsService {
     }
   }
 
-  /** What is needed to send to a target. @throws {QueueError} `target_not_found`, `pool_moving`; `internal`: another key */
+  /** What is needed to send to a target. @throws {QueueError} `target_not_found`, `pool_moving`, `push_key_mismatch` */
   async open(
     { pool, namespace }: Caller,
     name: string,
@@ -264,7 +264,7 @@ export class TargetsService {
     const secrets = this.seal.open(sealed, placeOf(namespace, name));
     if (secrets === null) {
       throw new QueueError(
-        'internal',
+        'push_key_mismatch',
         `the secrets of target ${name} were encrypted with another push.key_file`,
       );
     }

@@ -89,7 +89,7 @@ export class V1TargetsController {
     group: GROUP,
     body: TargetFields,
     answers: SHOWN,
-    errors: ['pool_moving'],
+    errors: ['push_key_mismatch', 'pool_moving'],
   })
   async put(
     @CurrentCaller() caller: Caller,
@@ -110,7 +110,7 @@ export class V1TargetsController {
     group: GROUP,
     body: TargetChangeFields,
     answers: SHOWN,
-    errors: ['target_not_found', 'pool_moving'],
+    errors: ['target_not_found', 'push_key_mismatch', 'pool_moving'],
   })
   async change(
     @CurrentCaller() caller: Caller,
@@ -144,7 +144,7 @@ export class V1TargetsController {
     group: GROUP,
     body: RotateFields,
     answers: SHOWN,
-    errors: ['target_not_found', 'pool_moving'],
+    errors: ['target_not_found', 'push_key_mismatch', 'pool_moving'],
   })
   async rotate(
     @CurrentCaller() caller: Caller,
@@ -193,7 +193,7 @@ export class V1TargetsController {
       'Its body is `{"test":true}`, its header `Pumphouse-Test` is 1. It changes no job, breaker or pause.',
     group: GROUP,
     answers: { 200: { about: 'The answer.', of: TestAnswer } },
-    errors: ['target_not_found', 'push_disabled', 'pool_moving'],
+    errors: ['target_not_found', 'push_disabled', 'push_key_mismatch', 'pool_moving'],
   })
   async test(@CurrentCaller() caller: Caller, @InPath('name') name: string): Promise<object> {
     return testAnswer(await this.push.test(caller, name));

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { RawConnection, TestApp } from '../support/app.js';
 import { CallbackSink, code } from '../support/callback-sink.js';
+import { TestCluster } from '../support/cluster.js';
 import { randomNamespace, type RedisProcess, startRedis, waitFor } from '../support/redis.js';
 
 const UUID4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
@@ -484,6 +485,46 @@ describe('the API of later', () => {
     expect(sink.at('/guarded')).toEqual([]);
     await other.stop();
   });
+
+  it('makes each callback once from two servers on a Cluster', async () => {
+    const cluster = await TestCluster.start();
+    const nodes = cluster.addresses.map(({ host, port }) => `${host}:${String(port)}`);
+    const settings = {
+      PUMPHOUSE_POOLS__DEFAULT__CLUSTER: nodes.join(','),
+      PUMPHOUSE_LATER__PORT: '0',
+      PUMPHOUSE_LATER__NAMESPACE: randomNamespace('later'),
+      PUMPHOUSE_LATER__ALLOW: sink.origin,
+      PUMPHOUSE_PUSH__ALLOW: '127.0.0.1',
+    };
+    const servers = await Promise.all([TestApp.start(settings), TestApp.start(settings)]);
+    const url = (i: number, path: string): string =>
+      `http://127.0.0.1:${String(servers[i % 2]!.server.api.laterPort)}${path}`;
+    const paths = Array.from({ length: 60 }, (_, i) => `/cluster/${String(i)}`);
+    const created = await Promise.all(
+      paths.map(async (path, i) => {
+        const delay = i < 40 ? i % 3 : 600;
+        const body = JSON.stringify({ topic: 't', delay, retry: 0, callback: sink.origin + path });
+        const answer = await fetch(url(i, '/create'), { method: 'POST', body });
+        return JSON.stringify(await answer.json());
+      }),
+    );
+    await waitFor(() => paths.slice(0, 40).every((path) => sink.at(path).length > 0), 20_000);
+    await sleep(500);
+    expect(paths.map((path) => sink.at(path).length)).toEqual(paths.map((_, i) => (i < 40 ? 1 : 0)));
+    // Each server shows and deletes what the other one took.
+    const statuses = async (path: string, add: number): Promise<number[]> =>
+      Promise.all(
+        created
+          .slice(40)
+          .map(async (body, i) => (await fetch(url(i + add, path), { method: 'POST', body })).status),
+      );
+    expect(new Set(await statuses('/query', 1))).toEqual(new Set([200]));
+    expect(new Set(await statuses('/delete', 1))).toEqual(new Set([200]));
+    expect(new Set(await statuses('/query', 0))).toEqual(new Set([404]));
+
+    await Promise.all(servers.map((server) => server.stop()));
+    await cluster.stop();
+  }, 60_000);
 
   it('lets a callback under way end when it shuts down, and serves no more', async () => {
     const other = await TestApp.start({

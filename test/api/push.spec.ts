@@ -5,6 +5,7 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { Webhook } from 'standardwebhooks';
+import { freePort } from '../../scripts/free-port.mjs';
 import { PoolRegistry } from '../../src/redis/redis.module.js';
 import { type Answer, TestApp } from '../support/app.js';
 import { type AnswerCheck, answerCheck } from '../support/openapi.js';
@@ -292,6 +293,42 @@ describe('HTTP push', () => {
     ]);
   });
 
+  it('shows secrets and headers of a target in no event, metric, failure or log line', async () => {
+    const header = 'Bearer value-of-the-header-of-a-target';
+    const client = await EventClient.open(app.port, `/v1/${app.namespace}/events`, app.token);
+    await client.begun();
+    const { queue, name, secret } = await pushed({ headers: { Authorization: header } });
+    receiver.respond = answerWith(503);
+    const id = await publish(queue, { tries: 1 });
+    await stateOf(id, 'dead');
+    const { secret: rotated = '' } = await given<TargetJson>('POST', `targets/${name}/rotate`);
+    await given('POST', `targets/${name}/test`);
+    await given('POST', `targets/${name}/pause`);
+    await waitFor(() => client.body.includes(name) && client.body.includes(id), 5_000);
+    client.socket.destroy();
+    expect(receiver.of(id).map(({ headers }) => headers.authorization)).toEqual([header]);
+
+    const shown = [
+      client.body,
+      (await app.admin('GET', '/metrics')).text,
+      (await call('GET', `jobs/${id}`)).text,
+      (await call('GET', 'targets')).text,
+      (await call('GET', `dead-letter?queue=${queue}`)).text,
+      JSON.stringify(app.log),
+    ];
+    expect(shown.filter((text) => text.includes(name) || text.includes(id))).toHaveLength(shown.length);
+    for (const hidden of [
+      header,
+      secret,
+      rotated,
+      secret.slice('whsec_'.length),
+      rotated.slice('whsec_'.length),
+    ]) {
+      expect(hidden.length).toBeGreaterThan(20);
+      expect(shown.filter((text) => text.includes(hidden))).toEqual([]);
+    }
+  });
+
   describe('a request', () => {
     it('has the job, signed so that the library of Standard Webhooks accepts it', async () => {
       const { queue, secret } = await pushed({ headers: { 'X-Own': 'mine' } });
@@ -502,6 +539,16 @@ describe('HTTP push', () => {
       const id = await publish(queue, { tries: 1 });
 
       expect(await stateOf(id, 'dead')).toMatchObject({ failure: { group: 'timeout' } });
+    });
+
+    it.each<[string, () => Promise<string>]>([
+      ['connect', async () => `http://127.0.0.1:${String(await freePort())}/hook`],
+      ['tls', () => Promise.resolve(receiver.url.replace('http:', 'https:'))],
+    ])('that cannot come is a failure of the kind %s', async (group, urlOf) => {
+      const { queue } = await pushed({ url: await urlOf() });
+      const id = await publish(queue, { tries: 2, retry: { kind: 'fixed', delay_ms: 0 } });
+
+      expect(await stateOf(id, 'dead')).toMatchObject({ attempts: 2, failure: { group } });
     });
 
     it('cannot come from an address that is not allowed', async () => {
@@ -979,6 +1026,85 @@ describe('HTTP push', () => {
       expect(found).toMatchObject({ state: 'ready', triesLeft: 1, attempts: 0 });
       await staying.stop();
       await hangs.stop();
+    });
+
+    it('that stops lets requests end within drain_ms, and records their outcomes', async () => {
+      const { app: staying, redis: alone } = await TestApp.alone();
+      const leaving = await TestApp.start({
+        ...PUSH,
+        PUMPHOUSE_POOLS__DEFAULT__URL: alone.url,
+        PUMPHOUSE_SERVER__DRAIN_MS: '20000',
+      });
+      const v1 = (method: string, path: string, body: object): Promise<Answer> =>
+        leaving.call(method, `/v1/${leaving.namespace}/${path}`, { body: JSON.stringify(body) });
+      const slow = await Receiver.start();
+      const answers: (() => void)[] = [];
+      slow.respond = (response) => void answers.push(() => response.end('done'));
+      await v1('PUT', 'targets/t', { url: slow.url });
+      await v1('PATCH', 'queues/q', { push: { target: 't' } });
+      const { json } = await v1('POST', 'jobs', { queue: 'q', data: 1, retention_ms: 60_000 });
+      const { id } = json as { id: string };
+      await waitFor(() => slow.received.length === 1, 5_000);
+      const stopped = leaving.stop();
+      const { json: later } = await staying.call('POST', `/v1/${leaving.namespace}/jobs`, {
+        body: JSON.stringify({ queue: 'q', data: 2 }),
+        token: leaving.token,
+      });
+      await sleep(300);
+      for (const respond of answers) respond();
+      await stopped;
+
+      const states = [id, (later as { id: string }).id].map(
+        async (one) => (await staying.engine.native.find(leaving.namespace, one))?.state,
+      );
+      expect(await Promise.all(states)).toEqual(['done', 'ready']);
+      expect(slow.received).toHaveLength(1);
+      await staying.stop();
+      await slow.stop();
+    });
+
+    it('with another push.key_file sends nothing and says why; one with the key does', async () => {
+      const { app: keyless, redis: alone } = await TestApp.alone();
+      const withKey = (key: string): Promise<TestApp> => {
+        const file = join(mkdtempSync(join(tmpdir(), 'pumphouse-push-')), 'key');
+        writeFileSync(file, key);
+        return TestApp.start({
+          ...PUSH,
+          PUMPHOUSE_POOLS__DEFAULT__URL: alone.url,
+          PUMPHOUSE_PUSH__KEY_FILE: file,
+        });
+      };
+      const [key, other] = [randomBytes(32).toString('base64'), randomBytes(32).toString('base64')];
+      const first = await withKey(key);
+      const { namespace, token } = first;
+      const v1 = (server: TestApp, method: string, path: string, body?: object): Promise<Answer> =>
+        server.call(method, `/v1/${namespace}/${path}`, {
+          ...(body && { body: JSON.stringify(body) }),
+          token,
+        });
+      await v1(first, 'PUT', 'targets/t', { url: receiver.url, headers: { 'X-Own': 'mine' } });
+      await first.stop();
+
+      const wrong = await withKey(other);
+      await v1(wrong, 'PATCH', 'queues/q', { push: { target: 't' } });
+      const { json } = await v1(wrong, 'POST', 'jobs', { queue: 'q', data: 1 });
+      const { id } = json as { id: string };
+      await waitFor(() => wrong.log.some(({ message }) => message.includes('another push.key_file')), 5_000);
+      await sleep(1_500);
+      expect(receiver.of(id)).toEqual([]);
+      expect((await v1(wrong, 'GET', `jobs/${id}`)).json).toMatchObject({ state: 'ready', attempts: 0 });
+      expect((await v1(wrong, 'GET', 'targets/t')).status).toBe(200);
+      const tested = await v1(wrong, 'POST', 'targets/t/test');
+      expect([tested.status, tested.json]).toMatchObject([
+        409,
+        { code: 'push_key_mismatch', detail: expect.stringContaining('push.key_file') as string },
+      ]);
+
+      const right = await withKey(key);
+      await waitFor(() => receiver.of(id).length === 1, 5_000);
+      expect(receiver.of(id)[0]?.headers['x-own']).toBe('mine');
+      await Promise.all([wrong.stop(), right.stop()]);
+      await keyless.stop();
     });
 
     it('without push sends nothing, and says so', async () => {

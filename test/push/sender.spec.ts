@@ -3,7 +3,7 @@ import { AddressRules } from '../../src/push/send/address-rules.js';
 import { Names } from '../../src/push/send/names.js';
 import { type PushAnswer, type PushRequest, Sender } from '../../src/push/send/sender.js';
 import type { SendError } from '../../src/push/send/send-error.js';
-import { type Behaviour, HostileServer, TestDns } from '../support/hostile-server.js';
+import { type Behaviour, type DnsAnswers, HostileServer, TestDns } from '../support/hostile-server.js';
 import { waitFor } from '../support/redis.js';
 
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
@@ -25,7 +25,7 @@ describe('the sender of push', () => {
   let server: HostileServer;
   let sender: Sender;
   let dns: TestDns;
-  let addresses: (name: string, type: 'A' | 'AAAA') => readonly string[] = () => [];
+  let addresses: DnsAnswers = () => [];
 
   beforeAll(async () => {
     dns = await TestDns.start((name, type) => addresses(name, type));
@@ -180,6 +180,16 @@ describe('the sender of push', () => {
       expect(await problemOf(send('nowhere.example'))).toBe('dns');
     });
 
+    it('ends at the deadline of the request, though the resolver never answers', async () => {
+      addresses = () => null;
+      senderFor();
+      const startMs = performance.now();
+
+      expect(await problemOf(send('silent.example', { timeoutMs: 300 }))).toBe('timeout');
+      // The resolver itself gives up after 4 s.
+      expect(performance.now() - startMs).toBeLessThan(2_000);
+    });
+
     it('refuses a port that is not allowed', async () => {
       senderFor(['127.0.0.1'], (port) => port === 443);
 
@@ -222,6 +232,16 @@ describe('the sender of push', () => {
       expect(await problemOf(send('127.0.0.1', { timeoutMs: 500 }))).toBe(problem);
       expect(performance.now() - startMs).toBeLessThan(2_000);
       await waitFor(() => server.open === 0);
+    });
+
+    it('that never begins TLS is given up at the deadline', async () => {
+      server.becomes(() => undefined);
+      const url = new URL(`https://127.0.0.1:${String(server.port)}/`);
+      const startMs = performance.now();
+
+      expect(await problemOf(send('127.0.0.1', { url, timeoutMs: 300 }))).toBe('timeout');
+      // The limit of a connection alone is 10 s.
+      expect(performance.now() - startMs).toBeLessThan(2_000);
     });
 
     it('that sends its body byte by byte has answered, but not wholly', async () => {

@@ -54,14 +54,19 @@ export class HostileServer {
   }
 }
 
-/** A DNS server on loopback. `answers` is called for each query: IPv4 addresses of the name, none = no such name. */
+export type DnsAnswers = (name: string, type: 'A' | 'AAAA') => readonly string[] | null;
+
+/**
+ * A DNS server on loopback. `answers` is called for each query: addresses of the name, none = no such name, null = it
+ * never answers.
+ */
 export class TestDns {
   queries = 0;
   readonly address: string;
 
   private constructor(
     private readonly socket: DnsSocket,
-    answers: (name: string, type: 'A' | 'AAAA') => readonly string[],
+    answers: DnsAnswers,
     ttlS: number,
   ) {
     this.address = `127.0.0.1:${String(socket.address().port)}`;
@@ -69,14 +74,12 @@ export class TestDns {
       this.queries += 1;
       const { name, type, end } = readQuestion(query);
       const found = type === 1 || type === 28 ? answers(name, type === 1 ? 'A' : 'AAAA') : [];
+      if (found === null) return;
       socket.send(answerOf(query.subarray(0, end), type, found, ttlS), port, address);
     });
   }
 
-  static async start(
-    answers: (name: string, type: 'A' | 'AAAA') => readonly string[],
-    ttlS = 0,
-  ): Promise<TestDns> {
+  static async start(answers: DnsAnswers, ttlS = 0): Promise<TestDns> {
     const socket = createSocket('udp4');
     socket.bind(0, '127.0.0.1');
     await once(socket, 'listening');

@@ -102,6 +102,11 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode | HttpCode, ErrorText>> = {
   },
   target_in_use: { about: 'A queue pushes to this target.', action: 'End the push of that queue first.' },
   push_disabled: { about: 'This server does not push.', action: 'Set `push.enabled = true`.' },
+  push_key_mismatch: {
+    about: 'The secrets of this target were encrypted with another `push.key_file`.',
+    action:
+      'Give all servers the same key file. If that key is lost, delete the target and create it again with a new secret.',
+  },
   token_missing: {
     about: 'The request has no token.',
     action: 'Send a token in the header `X-Token`, or as `Authorization: Bearer`.',

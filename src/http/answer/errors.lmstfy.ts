@@ -52,6 +52,7 @@ export const REFUSALS: Record<ErrorCode, (message: string) => Refusal> = {
   target_not_found: (message) => coded(404, 'target_not_found', message),
   target_in_use: (message) => coded(409, 'target_in_use', message),
   push_disabled: (message) => coded(409, 'push_disabled', message),
+  push_key_mismatch: (message) => coded(409, 'push_key_mismatch', message),
   namespace_full: (message) => ({ ...coded(429, 'namespace_full', message), headers: RETRY_SOON }),
   token_missing: () => text(401, 'token not found'),
   token_invalid: () => text(401, 'invalid token'),

@@ -76,6 +76,7 @@ export const PROBLEMS: Readonly<Record<ErrorCode, { readonly status: number; rea
   target_not_found: { status: 404 },
   target_in_use: { status: 409 },
   push_disabled: { status: 409 },
+  push_key_mismatch: { status: 409 },
   token_missing: { status: 401 },
   token_invalid: { status: 401 },
   verb_missing: { status: 403 },
