@@ -1,12 +1,5 @@
 import tseslint from 'typescript-eslint';
-
-/** Instead: request context, fetch, emit, receive, lease operation, check, schedule wake-up, timer, idempotency record, expired lease … */
-const MADE_UP = [
-  'exchange exchanges ask asks asked question questions tell tells told hear heard say says said look',
-  'looks looking word words party parties wave waves seats arm alarm alarms ring recall unheard spared',
-  'noted notes owners marks lapse lapses blame outbox assemble unblank purging cancelling changing',
-  'rich alike',
-].flatMap((line) => line.split(' '));
+import { REFUSED_IDENTIFIERS } from './scripts/refused-words.mjs';
 
 const ENVIRONMENT = {
   selector: "MemberExpression[object.name='process'][property.name='env']",
@@ -39,8 +32,8 @@ export default tseslint.config(
     languageOptions: { parserOptions: { project: './tsconfig.json', tsconfigRootDir: import.meta.dirname } },
     rules: {
       '@typescript-eslint/no-explicit-any': 'error',
-      // Whole identifiers that were once used for words of docs/glossary.md; scripts/check-words.mjs refuses others everywhere.
-      'id-denylist': ['error', ...MADE_UP],
+      // scripts/check-words.mjs refuses them in Lua, and other words everywhere.
+      'id-denylist': ['error', ...REFUSED_IDENTIFIERS, 'word', 'words'],
       '@typescript-eslint/no-extraneous-class': ['error', { allowWithDecorator: true }],
       '@typescript-eslint/restrict-template-expressions': [
         'error',
@@ -49,6 +42,10 @@ export default tseslint.config(
       '@typescript-eslint/no-confusing-void-expression': ['error', { ignoreArrowShorthand: true }],
       'no-restricted-syntax': ['error', ENVIRONMENT],
     },
+  },
+  {
+    files: ['{bench,scripts,test}/**/*.mjs'],
+    rules: { 'id-denylist': ['error', ...REFUSED_IDENTIFIERS] },
   },
   {
     files: ['src/**'],

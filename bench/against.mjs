@@ -21,7 +21,7 @@ export async function runAgainst(context, other) {
   const stage = await stageOf(other);
   try {
     const onRefused = (/** @type {string} */ row, /** @type {string} */ why) =>
-      context.say(`${row} is left out: ${why.slice(0, 200)}`);
+      context.log(`${row} is left out: ${why.slice(0, 200)}`);
     return { aof: 'off', workers: 0, ...(await playRepeatedly(context, stage, { onRefused })) };
   } finally {
     await stage.stop();

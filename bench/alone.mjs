@@ -12,7 +12,7 @@ import { targetTable } from './targets.mjs';
  * @property {string} redis the redis-server program
  * @property {number} workers
  * @property {boolean} quick
- * @property {(text: string) => void} say hears what goes on
+ * @property {(text: string) => void} log gets progress messages
  */
 
 /** Runs `main`, and ends every child process and temporary folder with it. @param {() => Promise<void>} main */
@@ -55,7 +55,7 @@ export function runAlone(run) {
       redis: flags.redis,
       workers: Number(flags.workers),
       quick: flags.quick,
-      say: (text) => console.error(`${(performance.now() / 1_000).toFixed(1)} s: ${text}`),
+      log: (text) => console.error(`${(performance.now() / 1_000).toFixed(1)} s: ${text}`),
     });
     console.log(targetTable(rows));
     if (!flags.out) return;

@@ -1,6 +1,6 @@
 /**
  * A load generator is a process of its own, so that its work does not delay the clock of what is measured. Both sides of the
- * talk with it are here: the parent asks by name, several questions may be under way at a time.
+ * protocol are here: the parent sends commands by name, several may be under way at a time.
  */
 import { join } from 'node:path';
 import { startModule, stop } from './machine.mjs';
@@ -10,12 +10,12 @@ export function startLoad(file) {
   const started = startModule(join(import.meta.dirname, file));
   /** @type {Map<number, { resolve: (result: any) => void, reject: (error: Error) => void }>} */
   const open = new Map();
-  let asked = 0;
+  let calls = 0;
   started.child.on('message', (/** @type {any} */ { id, result, error }) => {
-    const question = open.get(id);
+    const pending = open.get(id);
     open.delete(id);
-    if (error) question?.reject(new Error(error));
-    else question?.resolve(result);
+    if (error) pending?.reject(new Error(error));
+    else pending?.resolve(result);
   });
   started.child.once('exit', () => {
     for (const { reject } of open.values()) reject(new Error(`${file} has ended`));
@@ -23,8 +23,8 @@ export function startLoad(file) {
   return {
     pid: started.pid,
     /** @param {string} command @param {object} [options] @returns {Promise<any>} */
-    ask(command, options = {}) {
-      const id = ++asked;
+    call(command, options = {}) {
+      const id = ++calls;
       return new Promise((resolve, reject) => {
         open.set(id, { resolve, reject });
         started.child.send({ id, command, options }, (error) => error && reject(error));

@@ -34,7 +34,7 @@ describe('a connection of the load generator', () => {
   });
 
   /** @param {string} path @param {boolean} wantsBody @returns {Promise<{ status: number, body: string }>} */
-  function ask(path, wantsBody) {
+  function send(path, wantsBody) {
     return new Promise((resolve, reject) => {
       const answered = (/** @type {number} */ status, /** @type {string} */ body) =>
         resolve({ status, body });
@@ -43,10 +43,10 @@ describe('a connection of the load generator', () => {
   }
 
   it('reads answers of known length, in chunks, and without a body, one after the other', async () => {
-    expect(await ask('/counted', true)).toEqual({ status: 200, body: 'four' });
-    expect(await ask('/chunked', true)).toEqual({ status: 200, body: `a chunk, ${LONG}` });
-    expect(await ask('/empty', true)).toEqual({ status: 204, body: '' });
-    expect(await ask('/chunked', false)).toEqual({ status: 200, body: '' });
-    expect(await ask('/counted', true)).toEqual({ status: 200, body: 'four' });
+    expect(await send('/counted', true)).toEqual({ status: 200, body: 'four' });
+    expect(await send('/chunked', true)).toEqual({ status: 200, body: `a chunk, ${LONG}` });
+    expect(await send('/empty', true)).toEqual({ status: 204, body: '' });
+    expect(await send('/chunked', false)).toEqual({ status: 200, body: '' });
+    expect(await send('/counted', true)).toEqual({ status: 200, body: 'four' });
   });
 });

@@ -17,7 +17,7 @@ export async function crowdOnOneQueue({ stage, load, inside, count, rounds }) {
   const root = `/api/${NAMESPACE}/crowd-`;
   const path = `${root}0`;
   const poll = { port, token, path: root, count, queues: 1, waitS: WAIT_S };
-  await load.ask('open', poll);
+  await load.call('open', poll);
   await pause(1_500);
   const reserves = [];
   const evals = [];
@@ -25,15 +25,15 @@ export async function crowdOnOneQueue({ stage, load, inside, count, rounds }) {
   for (let round = 0; round < rounds; round++) {
     await pause(100 + Math.random() * 400);
     const before = { scripts: scriptCalls(await scrape(stage)), evals: await scriptCommands(inside) };
-    const { poll: served, latencyMs } = await load.ask('wakeOne', { port, token, path });
+    const { poll: served, latencyMs } = await load.call('wakeOne', { port, token, path });
     await pause(60);
     const after = { scripts: scriptCalls(await scrape(stage)), evals: await scriptCommands(inside) };
     reserves.push((after.scripts.reserve ?? 0) - (before.scripts.reserve ?? 0));
     evals.push(after.evals - before.evals);
     latencies.push(latencyMs);
-    await load.ask('resume', { poll: served });
+    await load.call('resume', { poll: served });
   }
-  await load.ask('close');
+  await load.call('close');
   return { reserves: quantiles(reserves), evals: quantiles(evals), latency: quantiles(latencies) };
 }
 

@@ -29,10 +29,10 @@ export function startGenerator() {
   return {
     /** Sends all that follows to a stage. @param {import('./stage.mjs').Stage} stage */
     connect: ({ host = '127.0.0.1', port, token }) =>
-      load.ask('connect', { host, port, token, count: CONNECTIONS }),
+      load.call('connect', { host, port, token, count: CONNECTIONS }),
 
     /** Names a list of targets, for rows with that `spread`. @param {string} name @param {import('./plays.mjs').Target[]} targets */
-    spread: (name, targets) => load.ask('spread', { name, targets }),
+    spread: (name, targets) => load.call('spread', { name, targets }),
 
     /**
      * Plays one row and says what it cost. `per` is how many jobs one request moves.
@@ -44,7 +44,7 @@ export function startGenerator() {
     async measure(stage, { per = 1, key, ...row }) {
       const callsBefore = await stage.calls();
       const [countBefore, before] = [await stage.instructions?.(), stage.cpu()];
-      const { operations, seconds, ...latency } = await load.ask('play', { maxMs: ROW_MS, per, ...row });
+      const { operations, seconds, ...latency } = await load.call('play', { maxMs: ROW_MS, per, ...row });
       const [after, countAfter] = [stage.cpu(), await stage.instructions?.()];
       const callsAfter = await stage.calls();
       const jobs = operations * per;

@@ -29,7 +29,7 @@ const count = (/** @type {number} */ n) => n.toLocaleString('en');
 
 /** One queue with more and more jobs. @param {Context} context @returns {Promise<Sized[]>} */
 export function growBacklog(context) {
-  const { load, size, say } = context;
+  const { load, size, log } = context;
   return onServers(context, ['empty', 'full'], async (stages) => {
     const contestants = { empty: { stage: stages.empty }, full: { stage: stages.full } };
     const before = await playRounds(context, contestants);
@@ -38,7 +38,7 @@ export function growBacklog(context) {
       await load.connect(stages.full);
       const missing = jobs - (sizes.at(-1)?.jobs ?? 0);
       const { rate } = await fillQueue(load, stages.full, 'row', missing);
-      say(`growth: ${count(jobs)} jobs in one queue, stored at ${count(Math.round(rate))}/s`);
+      log(`growth: ${count(jobs)} jobs in one queue, stored at ${count(Math.round(rate))}/s`);
       const after = await playRounds(context, contestants);
       const name = `${count(jobs)} jobs`;
       const ratios = ratiosOf({ before, after, full: 'full', empty: 'empty' });
@@ -57,7 +57,7 @@ export function growQueues(context) {
     name: `${count(queues)} queues`,
     each: jobsEach,
     full: targetsOn(queues),
-    alike: targetsOn(fewQueues),
+    similar: targetsOn(fewQueues),
   });
 }
 
@@ -70,7 +70,7 @@ export async function growNamespaces(context) {
     name: `${count(namespaces)} namespaces with ${count(queues)} queues`,
     each: jobsEach,
     full: (stage) => namespaceTargets(stage, namespaces, queues),
-    alike: (stage) => namespaceTargets(stage, namespaces, namespaces),
+    similar: (stage) => namespaceTargets(stage, namespaces, namespaces),
     atTheEnd: async (stages) => void (idle = await measureIdle(context, stages)),
   });
   return { sizes, idle };
@@ -82,23 +82,23 @@ export async function growNamespaces(context) {
  * @param {string} store.name
  * @param {number} store.each jobs in each queue
  * @param {(stage: Stage) => Promise<import('./plays.mjs').Target[]>} store.full
- * @param {(stage: Stage) => Promise<import('./plays.mjs').Target[]>} store.alike of the small store: one job in each queue, so that none is forgotten
+ * @param {(stage: Stage) => Promise<import('./plays.mjs').Target[]>} store.similar of the small store: one job in each queue, so that none is forgotten
  * @param {(stages: { empty: Stage, full: Stage }) => Promise<void>} [store.atTheEnd]
  * @returns {Promise<Sized[]>}
  */
-function growSpread(context, { name, each, full, alike, atTheEnd }) {
-  const { load, say } = context;
-  return onServers(context, ['empty', 'alike', 'full'], async (stages) => {
+function growSpread(context, { name, each, full, similar, atTheEnd }) {
+  const { load, log } = context;
+  return onServers(context, ['empty', 'similar', 'full'], async (stages) => {
     const contestants = Object.fromEntries(Object.entries(stages).map(([who, stage]) => [who, { stage }]));
     const before = await playRounds(context, contestants);
-    const fillOne = async (/** @type {'alike' | 'full'} */ who, targets, jobs) => {
+    const fillOne = async (/** @type {'similar' | 'full'} */ who, targets, jobs) => {
       await load.connect(stages[who]);
       contestants[who] = { stage: stages[who], spread: who };
       return fillEach(load, stages[who], { name: who, targets }, jobs);
     };
-    await fillOne('alike', await alike(stages.alike), 1);
+    await fillOne('similar', await similar(stages.similar), 1);
     const { operations, rate } = await fillOne('full', await full(stages.full), each);
-    say(`growth: ${name}, ${count(operations)} jobs, stored at ${count(Math.round(rate))}/s`);
+    log(`growth: ${name}, ${count(operations)} jobs, stored at ${count(Math.round(rate))}/s`);
     const after = await playRounds(context, contestants);
     // Not in turns with the others: what requests to thousands of queues leave to be done within the second would be in these.
     await pause(SETTLE_MS);
@@ -117,7 +117,11 @@ function growSpread(context, { name, each, full, alike, atTheEnd }) {
     });
     const comparisons = [
       against('requests to one queue, against an empty store', 'empty', sameAfter),
-      against('requests to all of them, against a small store with requests spread alike', 'alike', after),
+      against(
+        'requests to all of them, against a small store with requests spread equally',
+        'similar',
+        after,
+      ),
       against('requests to all of them, against one queue of an empty store', 'empty', after),
     ];
     return [sized(name, operations, after, comparisons)];

@@ -41,7 +41,7 @@ export class HeldPoll {
     this.socket.on('close', () => failed(new Error('the server closed a long poll')));
   }
 
-  ask() {
+  call() {
     this.socket.write(this.request, 'latin1');
   }
 

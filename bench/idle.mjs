@@ -1,4 +1,4 @@
-/** What many namespaces cost while nothing happens: the loops that look for due and expired jobs, and whatever else ticks. */
+/** What many namespaces cost while nothing happens: the loops that usage for due and expired jobs, and whatever else ticks. */
 import { pause } from './child.mjs';
 import { IDLE_SHARE } from './goals.mjs';
 
@@ -13,30 +13,30 @@ import { IDLE_SHARE } from './goals.mjs';
  * @param {Record<'full' | 'empty', import('./stage.mjs').Stage>} stages
  * @returns {Promise<Idle>}
  */
-export async function measureIdle({ size, say }, { full, empty }) {
+export async function measureIdle({ size, log }, { full, empty }) {
   const { restMs, idleMs } = size.growth;
   await pause(restMs);
   const startedMs = performance.now();
-  const before = [await look(full), await look(empty)];
+  const before = [await usage(full), await usage(empty)];
   await pause(idleMs);
-  const after = [await look(full), await look(empty)];
+  const after = [await usage(full), await usage(empty)];
   const seconds = (performance.now() - startedMs) / 1_000;
   const [ofFull, ofEmpty] = after.map((late, at) => shares(/** @type {any} */ (before[at]), late, seconds));
   const idle = /** @type {Idle} */ ({ full: ofFull, empty: ofEmpty });
-  say(
+  log(
     `idle for ${seconds.toFixed(0)} s: ${(100 * (idle.full.server + idle.full.redis)).toFixed(2)} % of a core`,
   );
   return idle;
 }
 
 /** @param {import('./stage.mjs').Stage} stage */
-async function look(stage) {
+async function usage(stage) {
   const { commands } = await stage.calls();
   return { ...stage.cpu(), commands };
 }
 
-/** @typedef {{ server: number, redis: number, commands: number }} Looked */
-/** @param {Looked} before @param {Looked} after @param {number} seconds */
+/** @typedef {{ server: number, redis: number, commands: number }} Usage */
+/** @param {Usage} before @param {Usage} after @param {number} seconds */
 function shares(before, after, seconds) {
   return {
     server: (after.server - before.server) / seconds,

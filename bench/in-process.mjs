@@ -2,7 +2,7 @@
 /**
  * What a job costs in a process that uses the engine as a library, and beside it what BullMQ's jobs cost, on the same Redis.
  *
- *     runInProcess({ program, redis, quick, say }) → { rows: [{ key, name, values, unit, target, met }] }
+ *     runInProcess({ program, redis, quick, log }) → { rows: [{ key, name, values, unit, target, met }] }
  *
  * By itself: `node bench/in-process.mjs [--quick]`. AOF is off. Each library has a process of its own; they take turns, medians. A step
  * moves all jobs of a round before the next one begins, so leases and BullMQ's workers find a full queue.
@@ -30,8 +30,8 @@ const MOST_US = 60;
 
 /** @typedef {{ process: number, Redis: number, rate: number }} Cost per job: CPU in us; jobs per second */
 
-/** @param {Pick<import('./alone.mjs').Options, 'program' | 'redis' | 'quick' | 'say'>} options */
-export async function runInProcess({ program, redis, quick, say }) {
+/** @param {Pick<import('./alone.mjs').Options, 'program' | 'redis' | 'quick' | 'log'>} options */
+export async function runInProcess({ program, redis, quick, log }) {
   const { jobs, rounds } = quick ? SIZES.quick : SIZES.full;
   const store = await startStore(redis, 'off');
   const url = `redis://127.0.0.1:${store.port}`;
@@ -43,7 +43,7 @@ export async function runInProcess({ program, redis, quick, say }) {
   /** @type {Record<string, Cost[]>} */
   const costs = {};
   try {
-    for (const { library, load } of libraries) await load.ask('open', { library, url, engine });
+    for (const { library, load } of libraries) await load.call('open', { library, url, engine });
     for (let round = 0; round <= rounds; round++) {
       for (const { library, load } of libraries) {
         for (const step of Object.keys(STEPS[library] ?? {})) {
@@ -52,7 +52,7 @@ export async function runInProcess({ program, redis, quick, say }) {
           if (round > 0) (costs[`${library}-${step}`] ??= []).push(cost);
         }
       }
-      say(`round ${round} of ${rounds}`);
+      log(`round ${round} of ${rounds}`);
     }
   } finally {
     for (const { load } of libraries) await load.stop();
@@ -65,7 +65,7 @@ export async function runInProcess({ program, redis, quick, say }) {
 async function costOf(store, load, { step, jobs }) {
   const startedMs = performance.now();
   const before = { process: cpuSeconds(load.pid), redis: store.cpu() };
-  await load.ask('play', { step, jobs });
+  await load.call('play', { step, jobs });
   const seconds = (performance.now() - startedMs) / 1_000;
   return {
     process: ((cpuSeconds(load.pid) - before.process) / jobs) * 1e6,

@@ -3,7 +3,7 @@
  * What the native API costs, saturated and with few connections, as multiples of E: the CPU of a bare node:http PUT echo in the same
  * run.
  *
- *     runNative({ program, redis, workers, quick, say }) → { rows: [{ key, name, values, unit, target, met }] }
+ *     runNative({ program, redis, workers, quick, log }) → { rows: [{ key, name, values, unit, target, met }] }
  *
  * By itself: `node bench/native.mjs [--quick]`. AOF is off. Rows are played several times, on one server; medians.
  */
@@ -123,7 +123,7 @@ function rowsOf({ jobs, cycles, lone }) {
 }
 
 /** @param {import('./alone.mjs').Options} options */
-export async function runNative({ program, redis, workers, quick, say }) {
+export async function runNative({ program, redis, workers, quick, log }) {
   const size = quick ? SIZES.quick : SIZES.full;
   const stage = await startServer({ program, redis, aof: 'off', workers });
   const load = startGenerator();
@@ -144,7 +144,7 @@ export async function runNative({ program, redis, workers, quick, say }) {
         await loneBare(load, size),
         await loneStore(load, size, stage),
       );
-      say(`round ${round} of ${size.rounds}`);
+      log(`round ${round} of ${size.rounds}`);
     }
     const [e, alone] = ['bare', 'bare-1'].map((key) => medianOf(bare.filter((row) => row.key === key)));
     const keys = new Set(played.map(({ key }) => key));

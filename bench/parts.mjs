@@ -60,7 +60,7 @@ const backlogPart = {
     setTargets(figures, 'backlog', growthVerdicts(sizes));
     if (!context.plot) return;
     writePlot(sizes, context.machine);
-    context.say(`drawn: ${PLOT}`);
+    context.log(`drawn: ${PLOT}`);
   },
 };
 
@@ -130,8 +130,8 @@ function targetsPart(name, isQuick, measure) {
   return {
     name,
     isQuick,
-    async run({ program, redis, quick, say }, figures) {
-      figures[name] = await measure({ program, redis, workers: 1, quick, say });
+    async run({ program, redis, quick, log }, figures) {
+      figures[name] = await measure({ program, redis, workers: 1, quick, log });
       setTargets(figures, name, figures[name].rows);
     },
   };

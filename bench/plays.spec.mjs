@@ -23,7 +23,7 @@ function played(
 const consume = { play: 'repeat', method: 'GET', after: '?ttr=5', expect: 200, collect: true };
 const publish = { play: 'repeat', method: 'PUT', body: 'x', expect: 201 };
 
-it('spreads requests over all targets alike, each with its own token and query', () => {
+it('spreads requests equally over all targets, each with its own token and query', () => {
   const requests = played({ ...publish, total: 10 }, TARGETS);
 
   const of = (/** @type {string} */ start) => requests.filter((request) => request.startsWith(start));

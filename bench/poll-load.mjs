@@ -1,37 +1,37 @@
 /**
- * The load generator of the rows about waiting: holds thousands of long polls and publishes among them. The parent asks it for one
- * thing after the other (`child.mjs`).
+ * The load generator of the rows about waiting: holds thousands of long polls and publishes among them. The parent sends it one
+ * command after the other (`child.mjs`).
  */
 import { performance } from 'node:perf_hooks';
 import { setFlagsFromString } from 'node:v8';
 import { answerParent, pause } from './child.mjs';
 import { requestBytes } from './connection.mjs';
 import { HeldPoll } from './held-poll.mjs';
-import { connect, exchange, onConnections, playClosed, playPaced } from './play.mjs';
+import { connect, send, onConnections, playClosed, playPaced } from './play.mjs';
 import { quantiles } from './quantiles.mjs';
 
-// It holds as many polls as the server does, and its own collections are in the latencies that it tells: no longer than they need be.
+// It holds as many polls as the server does, and its own collections are in the latencies that it measures: they are kept short.
 setFlagsFromString('--no-parallel-scavenge');
 
 /**
  * Connections that are opened at a time, and the pause after them, in milliseconds. An accept queue that runs over (Node's own is 511
  * long) costs a second each, and it is not what is measured here. One loopback address has ports for 28,000.
  */
-const WAVE = 100;
-const WAVE_PAUSE_MS = 15;
+const BURST = 100;
+const BURST_PAUSE_MS = 15;
 const BODY = 'x'.repeat(100);
 
 /** @type {HeldPoll[]} */
 let polls = [];
-/** The first thing that went wrong with a poll: the next command tells it. @type {Error | null} */
+/** The first thing that went wrong with a poll: the next command throws it. @type {Error | null} */
 let failure = null;
 /** Takes a job that a poll was given. @type {(poll: HeldPoll, body: string) => void} */
-let onJob = (poll) => poll.ask();
+let onJob = (poll) => poll.call();
 
 /** @param {HeldPoll} poll @param {number} status @param {string} body */
 function onAnswer(poll, status, body) {
   if (status === 200) onJob(poll, body);
-  else if (status === 404) poll.ask();
+  else if (status === 404) poll.call();
   else failure ??= new Error(`a long poll got status ${status}: ${body}`);
 }
 
@@ -44,17 +44,17 @@ function numberIn(answer) {
 /** Opens long polls until there are `count`, the n-th on queue `path` + n mod `queues`. */
 async function open({ port, token, path, count, queues, waitS }) {
   while (polls.length < count) {
-    const wave = [];
-    for (let n = polls.length; n < count && wave.length < WAVE; n++) {
+    const burst = [];
+    for (let n = polls.length; n < count && burst.length < BURST; n++) {
       const request = requestBytes('GET', `${path}${n % queues}?timeout=${waitS}&ttr=3600`, token);
       const poll = new HeldPoll(port, request, onAnswer, (error) => (failure ??= error));
       polls.push(poll);
-      wave.push(poll);
+      burst.push(poll);
     }
-    await Promise.race([Promise.all(wave.map(({ opened }) => opened)), pause(10_000)]);
+    await Promise.race([Promise.all(burst.map(({ opened }) => opened)), pause(10_000)]);
     if (failure) throw failure;
-    for (const poll of wave) poll.ask();
-    await pause(WAVE_PAUSE_MS);
+    for (const poll of burst) poll.call();
+    await pause(BURST_PAUSE_MS);
   }
 }
 
@@ -68,7 +68,7 @@ async function wake({ port, token, path, queues, count, perSecond }) {
   const received = new Promise((resolve) => {
     onJob = (poll, body) => {
       latencies.push(performance.now() - (sentMs[numberIn(body)] ?? NaN));
-      poll.ask();
+      poll.call();
       if (latencies.length === count) resolve(true);
     };
   });
@@ -94,7 +94,7 @@ async function wakeOne({ port, token, path }) {
     onJob = (poll) => resolve(polls.indexOf(poll));
   });
   const sentMs = performance.now();
-  await exchange(publisher, requestBytes('PUT', path, token, BODY), 201);
+  await send(publisher, requestBytes('PUT', path, token, BODY), 201);
   const poll = await Promise.race([received, pause(5_000).then(() => -1)]);
   const latencyMs = performance.now() - sentMs;
   publisher.close();
@@ -106,7 +106,7 @@ answerParent({
   open,
   wake,
   wakeOne,
-  resume: ({ poll }) => polls[poll]?.ask(),
+  resume: ({ poll }) => polls[poll]?.call(),
   close() {
     for (const poll of polls) poll.close();
     polls = [];

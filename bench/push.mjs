@@ -29,22 +29,22 @@ const GOALS = { rate: 5_000, cost: 6, idleMs: 5, share: 0.2 };
 const HANGING = 0.1;
 
 /** @param {import('./alone.mjs').Options} options */
-export async function runPush({ program, redis, workers, quick, say }) {
+export async function runPush({ program, redis, workers, quick, log }) {
   const size = quick ? SIZES.quick : SIZES.full;
   const sink = startLoad('push-sink.mjs');
   try {
-    const { port } = await sink.ask('listen');
+    const { port } = await sink.call('listen');
     return await onServer({ program, redis, aof: 'off', workers, settings: SETTINGS }, async (stage) => {
       const bench = new Bench(stage, sink, `http://127.0.0.1:${port}`);
       await bench.throughput('warm-up', size.warmUp);
       const full = await bench.throughput('full', size.jobs);
       const e = await bareCost(size);
-      say(`${Math.round(full.rate)} pushes a second`);
+      log(`${Math.round(full.rate)} pushes a second`);
       const idle = await bench.idle(size.single);
-      say(`idle: p50 ${idle.p50.toFixed(2)} ms`);
+      log(`idle: p50 ${idle.p50.toFixed(2)} ms`);
       const all = await bench.isolation(size, '/');
       const some = await bench.isolation(size, '/hang');
-      say('targets that hang');
+      log('targets that hang');
       return { rows: rowsOf({ e, full, idle, all, some }) };
     });
   } finally {
@@ -85,7 +85,7 @@ class Bench {
     const seconds = await all;
     const after = this.stage.cpu();
     const us = (/** @type {'server' | 'redis'} */ of) => ((after[of] - before[of]) / jobs) * 1e6;
-    await this.sink.ask('late');
+    await this.sink.call('late');
     return { rate: jobs / seconds, server: us('server'), redis: us('redis') };
   }
 
@@ -99,7 +99,7 @@ class Bench {
       await pause(20);
     }
     await all;
-    return quantilesOf(await this.sink.ask('late'));
+    return quantilesOf(await this.sink.call('late'));
   }
 
   /**
@@ -121,7 +121,7 @@ class Bench {
     }
     await all;
     const seconds = (performance.now() - startedMs) / 1_000;
-    const late = quantilesOf(await this.sink.ask('late'));
+    const late = quantilesOf(await this.sink.call('late'));
     return { rate: ((targets - apart) * each) / seconds, ...late };
   }
 
@@ -132,10 +132,10 @@ class Bench {
 
   /** Until so many more have come. @param {number} count @returns {Promise<number>} seconds from the first */
   async until(count) {
-    const before = await this.sink.ask('count');
+    const before = await this.sink.call('count');
     let startedMs = 0;
     for (;;) {
-      const come = (await this.sink.ask('count')) - before;
+      const come = (await this.sink.call('count')) - before;
       if (come > 0 && startedMs === 0) startedMs = performance.now();
       if (come >= count) return (performance.now() - startedMs) / 1_000;
       await pause(5);

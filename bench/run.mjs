@@ -34,7 +34,7 @@ import { targetTable } from './targets.mjs';
  * @property {import('./generator.mjs').Generator} load
  * @property {ReturnType<typeof machine>} machine
  * @property {boolean} plot whether the growth of the backlog is drawn
- * @property {(text: string) => void} say hears what goes on
+ * @property {(text: string) => void} log gets progress messages
  */
 
 const { values: flags } = parseArgs({
@@ -92,14 +92,14 @@ await cleanly(async () => {
     load: startGenerator(),
     machine: about,
     plot: flags.plot || !flags.quick,
-    say: (text) => console.error(text),
+    log: (text) => console.error(text),
   };
   /** @type {Record<string, any>} */
   const figures = {};
   for (const { name, run } of parts) {
     const partMs = performance.now();
     await run(context, figures);
-    context.say(`${name}: ${((performance.now() - partMs) / 1_000).toFixed(1)} s`);
+    context.log(`${name}: ${((performance.now() - partMs) / 1_000).toFixed(1)} s`);
   }
   await context.load.stop();
 

@@ -5,7 +5,7 @@
 import { performance } from 'node:perf_hooks';
 import { answerParent, pause } from './child.mjs';
 import { Connection, requestBytes } from './connection.mjs';
-import { connect, exchange, playPaced } from './play.mjs';
+import { connect, send, playPaced } from './play.mjs';
 import { quantiles } from './quantiles.mjs';
 
 const HOST = '127.0.0.1';
@@ -69,9 +69,9 @@ async function capacity(/** @type {any} */ options) {
   await Promise.all(
     connections.map(async (connection) => {
       while (performance.now() < endMs) {
-        await exchange(connection, put('capacity', 'tries=2', 'x'.repeat(BODY_BYTES)), 201);
-        const { body } = await exchange(connection, get('capacity', 'ttr=60'), 200);
-        await exchange(connection, remove(`capacity/job/${jobsIn(body)[0]?.id}`), 204);
+        await send(connection, put('capacity', 'tries=2', 'x'.repeat(BODY_BYTES)), 201);
+        const { body } = await send(connection, get('capacity', 'ttr=60'), 200);
+        await send(connection, remove(`capacity/job/${jobsIn(body)[0]?.id}`), 204);
         cycles++;
       }
       connection.close();
@@ -130,12 +130,12 @@ async function consume(queues, count) {
   const [connection] = await connect(port, 1);
   while (!isOver || outstanding.size > 0) {
     // At the end, old names of passing queues too: no other consumer reads them.
-    const asked = isOver
+    const names = isOver
       ? [...new Set([...outstanding.values()].map(({ queue }) => queue))].slice(0, 10).join()
       : queues();
-    if (asked === '') break;
+    if (names === '') break;
     const query = `ttr=30&timeout=${isOver ? 1 : CONSUMER_WAIT_S}${count > 1 ? `&count=${count}` : ''}`;
-    const { status, body } = await persist(connection, get(asked, query), 200, 404);
+    const { status, body } = await persist(connection, get(names, query), 200, 404);
     if (status === 404) continue;
     for (const { id, queue, n, remainingTries } of jobsIn(body)) {
       // A job of a lease that ran out was late by that lease; the others tell how fast the server is.
@@ -151,7 +151,7 @@ async function consume(queues, count) {
 /** Asks again when it is refused, as a good client does. Refusals are counted: at half load there should be none. */
 async function persist(connection, request, ...expected) {
   for (;;) {
-    const answer = await exchange(connection, request, ...expected, 503);
+    const answer = await send(connection, request, ...expected, 503);
     if (answer.status !== 503) return answer;
     counts.refused++;
     await pause(200);

@@ -58,17 +58,17 @@ async function soak(/** @type {number} */ totalS) {
   await inside.redis.config('SET', 'auto-aof-rewrite-percentage', 100);
   try {
     const to = { port: stage.port, token: stage.token, root: `/api/${NAMESPACE}` };
-    const capacity = await load.ask('capacity', to);
+    const capacity = await load.call('capacity', to);
     const perSecond = flags.rate ? Number(flags.rate) : capacity * SHARE_OF_CAPACITY;
     console.log(
       `${Math.round(capacity)} cycles/s at full load; soaking with ${Math.round(perSecond)} jobs/s for ${totalS} s\n`,
     );
     const leak = flags.leak === 'redis' ? LEAKED_JOBS : 0;
-    await load.ask('start', { perSecond, leak, breakOffsPerSecond: BREAK_OFFS_PER_SECOND });
+    await load.call('start', { perSecond, leak, breakOffsPerSecond: BREAK_OFFS_PER_SECOND });
     const endLeak = flags.leak === 'server' ? leakPolls(stage) : async () => undefined;
     const samples = await sampleAll({ stage, inside, load, totalS });
     await endLeak();
-    const account = await load.ask('finish', { withinMs: FINISH_MS });
+    const account = await load.call('finish', { withinMs: FINISH_MS });
     return { samples, account, capacity, perSecond };
   } finally {
     inside.close();
@@ -84,7 +84,7 @@ async function sampleAll({ stage, inside, load, totalS }) {
   const samples = [];
   for (let n = 1; n * intervalMs <= totalS * 1_000; n++) {
     await pause(startedMs + n * intervalMs - performance.now());
-    const { inFlight, publish, delivery } = await load.ask('sample');
+    const { inFlight, publish, delivery } = await load.call('sample');
     const sample = {
       seconds: (performance.now() - startedMs) / 1_000,
       rss: residentBytes(stage.pids.server),
@@ -120,7 +120,7 @@ function leakPolls(stage) {
       queues: 100,
       waitS: 86_400,
     };
-    load.ask('open', poll).catch((/** @type {Error} */ error) => console.error(error.message));
+    load.call('open', poll).catch((/** @type {Error} */ error) => console.error(error.message));
   }, 1_000);
   return async () => {
     clearInterval(timer);

@@ -5,7 +5,7 @@
 import { performance } from 'node:perf_hooks';
 import { answerParent, pause } from './child.mjs';
 import { requestBytes } from './connection.mjs';
-import { connect, exchange, playPaced } from './play.mjs';
+import { connect, send, playPaced } from './play.mjs';
 import { quantiles } from './quantiles.mjs';
 
 const BODY_BYTES = 100;
@@ -52,12 +52,12 @@ async function work({ port, token, path }) {
   const [connection] = await connect(port, 1);
   const consume = requestBytes('GET', `${path}?ttr=60&timeout=${WAIT_S}`, token);
   while (!isOver || sentMs.size > 0) {
-    const { status, body } = await exchange(connection, consume, 200, 404);
+    const { status, body } = await send(connection, consume, 200, 404);
     if (status === 404) continue;
     const { job_id: id, data } = JSON.parse(body);
     const n = Number.parseInt(Buffer.from(data, 'base64').toString('latin1'), 10);
     deliveryMs.push(performance.now() - (sentMs.get(n) ?? NaN));
-    await exchange(connection, requestBytes('DELETE', `${path}/job/${id}`, token), 204);
+    await send(connection, requestBytes('DELETE', `${path}/job/${id}`, token), 204);
     sentMs.delete(n);
     done++;
   }
@@ -78,8 +78,8 @@ async function bare({ port, token, root, perSecond, forMs }) {
 answerParent({
   start,
   bare,
-  /** What happened since the last question. */
-  async look() {
+  /** What happened since the last sample. */
+  async sample() {
     // Throws if a part of the load has ended with an error.
     await Promise.race([Promise.all(running), pause(0)]);
     const seen = { done, publish: quantiles(publishMs), delivery: quantiles(deliveryMs) };

@@ -4,7 +4,7 @@
  * batches are as small as the rate makes them, and a process that slept has to be woken for nearly every step. What that costs by itself
  * the bare server shows: `bare`, three requests of it at the same rate.
  *
- *     runSteady({ program, redis, workers, quick, say }) → { rows: [{ key, name, values, unit, target, met }] }
+ *     runSteady({ program, redis, workers, quick, log }) → { rows: [{ key, name, values, unit, target, met }] }
  *
  * By itself: `node bench/steady.mjs [--quick] [--workers N]`. AOF is off.
  */
@@ -23,7 +23,7 @@ const SIZES = {
 };
 
 /** @param {import('./alone.mjs').Options} options */
-export async function runSteady({ program, redis, workers, quick, say }) {
+export async function runSteady({ program, redis, workers, quick, log }) {
   const size = quick ? SIZES.quick : SIZES.full;
   const bare = await bareCosts(size);
   const stage = await startServer({ program, redis, aof: 'off', workers });
@@ -35,7 +35,7 @@ export async function runSteady({ program, redis, workers, quick, say }) {
     for (const perSecond of size.rates) {
       const figures = await play({ stage, load, size, to, perSecond });
       rows.push(rowOf(perSecond, { bare: bare.get(perSecond) ?? NaN, ...figures }));
-      say(`${perSecond} jobs/s: done`);
+      log(`${perSecond} jobs/s: done`);
     }
     return { rows };
   } finally {
@@ -50,11 +50,11 @@ async function bareCosts({ rates, spanMs }) {
   const load = startLoad('steady-load.mjs');
   try {
     const to = { port: stage.port, token: stage.token, root: ROOT };
-    await load.ask('bare', { ...to, perSecond: rates.at(-1), forMs: spanMs });
+    await load.call('bare', { ...to, perSecond: rates.at(-1), forMs: spanMs });
     const costs = new Map();
     for (const perSecond of rates) {
       const before = stage.cpu().server;
-      const jobs = await load.ask('bare', { ...to, perSecond, forMs: spanMs });
+      const jobs = await load.call('bare', { ...to, perSecond, forMs: spanMs });
       costs.set(perSecond, ((stage.cpu().server - before) / jobs) * 1e6);
     }
     return costs;
@@ -66,15 +66,15 @@ async function bareCosts({ rates, spanMs }) {
 
 /** Plays one rate. @returns the median of each figure over its spans */
 async function play({ stage, load, size, to, perSecond }) {
-  await load.ask('start', { ...to, perSecond });
+  await load.call('start', { ...to, perSecond });
   await pause(size.warmMs);
-  await load.ask('look');
+  await load.call('sample');
   const spans = [];
   for (let i = 0; i < size.spans; i++) {
     const before = { ...stage.cpu(), ...(await stage.calls()) };
     await pause(size.spanMs);
     const after = { ...stage.cpu(), ...(await stage.calls()) };
-    const { done, publish, delivery } = await load.ask('look');
+    const { done, publish, delivery } = await load.call('sample');
     spans.push({
       server: ((after.server - before.server) / done) * 1e6,
       Redis: ((after.redis - before.redis) / done) * 1e6,
@@ -85,7 +85,7 @@ async function play({ stage, load, size, to, perSecond }) {
       'its p99': delivery.p99,
     });
   }
-  await load.ask('stop');
+  await load.call('stop');
   const keys = /** @type {(keyof typeof spans[0])[]} */ (Object.keys(spans[0] ?? {}));
   return Object.fromEntries(keys.map((key) => [key, median(spans.map((span) => span[key]))]));
 }

@@ -38,10 +38,10 @@ export async function runStage(context, name) {
  * @param {import('./stage.mjs').Stage} stage
  * @param {{ onRefused?: (row: string, why: string) => void }} [options] onRefused: hears which row the server does not play as it should, and the run goes on; left out, the run fails
  */
-export async function playRepeatedly({ load, size, say }, stage, { onRefused } = {}) {
+export async function playRepeatedly({ load, size, log }, stage, { onRefused } = {}) {
   const { throughput } = size;
   const has = { batchAck: await knowsBatchAck(stage) };
-  if (!has.batchAck) say(`no batch ack: the server does not know POST ${BATCH_ACK_PATH}`);
+  if (!has.batchAck) log(`no batch ack: the server does not know POST ${BATCH_ACK_PATH}`);
   await load.connect(stage);
   await warmUp(load, stage, throughput.warm, { has, onRefused: onRefused && (() => undefined) });
   const bare = [await measureBare(load, throughput)];

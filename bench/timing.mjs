@@ -2,7 +2,7 @@
 /**
  * How exact the clock of the queue is: delays, leases that run out, and many jobs that come due at one instant.
  *
- *     runTiming({ program, redis, workers, quick, say }) → { rows: [{ key, name, values, unit, target, met }] }
+ *     runTiming({ program, redis, workers, quick, log }) → { rows: [{ key, name, values, unit, target, met }] }
  *
  * By itself: `node bench/timing.mjs [--quick] [--workers N]`. AOF everysec. Load and clock are in two processes of their own, so that
  * the one that keeps the clock is not busy with the load.
@@ -28,20 +28,20 @@ const SIZES = {
 };
 
 /** @param {import('./alone.mjs').Options} options */
-export async function runTiming({ program, redis, workers, quick, say }) {
+export async function runTiming({ program, redis, workers, quick, log }) {
   const size = quick ? SIZES.quick : SIZES.full;
   const stage = await startServer({ program, redis, aof: 'everysec', workers });
   const [clock, load] = [startLoad('timing-load.mjs'), startLoad('timing-load.mjs')];
   try {
     const to = { port: stage.port, token: stage.token };
-    await load.ask('publishClosed', { ...to, path: `${PATH}/warm`, total: size.warm });
-    await clock.ask('lateness', { ...to, ...latenessOf(size, 'warm-late'), jobs: size.late / 4 });
-    const idle = await clock.ask('lateness', { ...to, ...latenessOf(size, 'late') });
-    say('delays on an idle server: done');
-    const ttr = await clock.ask('ttr', { ...to, path: `${PATH}/ttr`, ttrS: 1, ...size });
-    say('leases: done');
+    await load.call('publishClosed', { ...to, path: `${PATH}/warm`, total: size.warm });
+    await clock.call('lateness', { ...to, ...latenessOf(size, 'warm-late'), jobs: size.late / 4 });
+    const idle = await clock.call('lateness', { ...to, ...latenessOf(size, 'late') });
+    log('delays on an idle server: done');
+    const ttr = await clock.call('ttr', { ...to, path: `${PATH}/ttr`, ttrS: 1, ...size });
+    log('leases: done');
     const half = await atHalfLoad({ to, clock, load, size });
-    say(`delays at half load, ${Math.round(half.rate)} publishes/s: done`);
+    log(`delays at half load, ${Math.round(half.rate)} publishes/s: done`);
     const due = await dueAtOnce({ stage, to, clock, load, size });
     return { rows: rowsOf({ idle, ttr, half, due }) };
   } finally {
@@ -58,11 +58,11 @@ function latenessOf({ late, latePerSecond }, queue) {
 /** Half of the publishes that the server was just seen to take, on another queue, while delays are measured. */
 async function atHalfLoad({ to, clock, load, size }) {
   const path = `${PATH}/load`;
-  const full = await load.ask('publishClosed', { ...to, path, total: 1e9, maxMs: size.rateMs });
-  await load.ask('startSteady', { ...to, path, perSecond: full.rate / 2 });
+  const full = await load.call('publishClosed', { ...to, path, total: 1e9, maxMs: size.rateMs });
+  await load.call('startSteady', { ...to, path, perSecond: full.rate / 2 });
   await pause(500);
-  const late = await clock.ask('lateness', { ...to, ...latenessOf(size, 'late-at-load') });
-  const { rate } = await load.ask('stopSteady');
+  const late = await clock.call('lateness', { ...to, ...latenessOf(size, 'late-at-load') });
+  const { rate } = await load.call('stopSteady');
   return { ...late, rate };
 }
 
@@ -75,8 +75,8 @@ async function dueAtOnce({ stage, to, clock, load, size }) {
     const atMs = Date.now() + aheadS * 1_000;
     const path = `${PATH}/due`;
     const jobs = { path, jobs: size.due, bulk: BULK, atMs, burstMs: BURST_MS };
-    const window = await load.ask('schedule', { ...to, ...jobs });
-    await clock.ask('startSteady', { ...to, path: `${PATH}/others`, perSecond: OTHERS_PER_SECOND });
+    const window = await load.call('schedule', { ...to, ...jobs });
+    await clock.call('startSteady', { ...to, path: `${PATH}/others`, perSecond: OTHERS_PER_SECOND });
     await pause(window.firstMs - 500 - Date.now());
     const early = await readyBefore(to, path, window.firstMs);
     await inside.watchSlow(SLOW_US);
@@ -84,7 +84,7 @@ async function dueAtOnce({ stage, to, clock, load, size }) {
     const readyMs = await untilReady(to, path, window);
     const after = stage.cpu();
     const scripts = await inside.slowScripts();
-    const others = await clock.ask('stopSteady', { fromMs: window.firstMs, toMs: readyMs });
+    const others = await clock.call('stopSteady', { fromMs: window.firstMs, toMs: readyMs });
     const seconds = (readyMs - window.firstMs) / 1_000;
     const perJob = (who) => ((after[who] - before[who]) / window.published) * 1e6;
     const cpu = { server: perJob('server'), redis: perJob('redis') };

@@ -39,7 +39,7 @@ export async function bareSlope(restMs) {
 export async function slopeOf({ load, to: { port, token }, bytes, isThere, restMs }) {
   const at = async (/** @type {number} */ count) => {
     const path = `${PATH}/held-`;
-    await load.ask('open', { port, token, path, count, queues: QUEUES, waitS: WAIT_S });
+    await load.call('open', { port, token, path, count, queues: QUEUES, waitS: WAIT_S });
     for (let i = 0; i < ARRIVAL_LOOKS && !(await isThere(count)); i++) await pause(100);
     await pause(restMs);
     const readings = [];

@@ -2,7 +2,7 @@
 /**
  * What waiting costs: thousands of idle long polls on one server.
  *
- *     runWaiters({ program, redis, workers, quick, say }) → { rows: [{ key, name, values, unit, target, met }] }
+ *     runWaiters({ program, redis, workers, quick, log }) → { rows: [{ key, name, values, unit, target, met }] }
  *
  * By itself: `node bench/waiters.mjs [--quick] [--workers N]`. AOF is off. The polls are raw sockets of a process of its own.
  */
@@ -35,18 +35,18 @@ const SIZES = {
 };
 
 /** @param {import('./alone.mjs').Options} options */
-export async function runWaiters({ program, redis, workers, quick, say }) {
+export async function runWaiters({ program, redis, workers, quick, log }) {
   if (openFileLimit() < MANY + SPARE_FILES)
     throw new Error(
       `open files: ${openFileLimit()} are too few, run \`ulimit -n ${MANY + SPARE_FILES}\` first`,
     );
   const size = quick ? SIZES.quick : SIZES.full;
   const bare = { slope: await bareSlope(size.restMs), p99: await bareLatency(size) };
-  say(`bare node:http: ${Math.round(bare.slope)} bytes of RSS per waiter`);
+  log(`bare node:http: ${Math.round(bare.slope)} bytes of RSS per waiter`);
   const stage = await startServer({ program, redis, aof: 'off', workers });
   const load = startLoad('poll-load.mjs');
   try {
-    return { rows: await measureStage({ stage, load, size, workers, bare, say }) };
+    return { rows: await measureStage({ stage, load, size, workers, bare, log }) };
   } finally {
     await load.stop();
     await stage.stop();
@@ -59,8 +59,8 @@ async function bareLatency({ paced }) {
   const load = startLoad('poll-load.mjs');
   try {
     const to = { port: stage.port, token: stage.token, path: PATH };
-    await load.ask('publishClosed', { ...to, total: 2_000 });
-    return (await load.ask('publishPaced', { ...to, perSecond: LOW_RATE, total: paced })).p99;
+    await load.call('publishClosed', { ...to, total: 2_000 });
+    return (await load.call('publishPaced', { ...to, perSecond: LOW_RATE, total: paced })).p99;
   } finally {
     await load.stop();
     await stage.stop();
@@ -68,26 +68,26 @@ async function bareLatency({ paced }) {
 }
 
 /** Everything on one server, from no waiter to MANY and back. */
-async function measureStage({ stage, load, size, workers, bare, say }) {
+async function measureStage({ stage, load, size, workers, bare, log }) {
   const inside = inspect(stage);
   const { port, token } = stage;
   try {
-    await load.ask('publishClosed', { port, token, path: `${PATH}/warm`, total: size.warm });
+    await load.call('publishClosed', { port, token, path: `${PATH}/warm`, total: size.warm });
     const alone = await publishCost(stage, load, size);
-    say('without waiters: done');
+    log('without waiters: done');
     const bytes = () => residentBytes(stage.pids.server);
     const isThere = async (/** @type {number} */ count) => (await waitersOf(stage)) === count;
     const slope = await slopeOf({ load, to: stage, bytes, isThere, restMs: size.restMs });
-    say(`${MANY} waiters wait: ${Math.round(slope)} bytes of RSS each`);
+    log(`${MANY} waiters wait: ${Math.round(slope)} bytes of RSS each`);
     const counted = await waitersOf(stage);
     const connections = await inside.connections();
     const idle = await idleShare(stage, size.idleMs);
     const among = await publishCost(stage, load, size, idle);
     const wakeUps = { path: `${PATH}/held-`, queues: QUEUES, perSecond: LOW_RATE };
-    await load.ask('wake', { port, token, ...wakeUps, count: size.wakes / 2 });
-    const wake = await load.ask('wake', { port, token, ...wakeUps, count: size.wakes });
-    say('among waiters: done');
-    await load.ask('close');
+    await load.call('wake', { port, token, ...wakeUps, count: size.wakes / 2 });
+    const wake = await load.call('wake', { port, token, ...wakeUps, count: size.wakes });
+    log('among waiters: done');
+    await load.call('close');
     await pause(size.restMs);
     const left = await waitersOf(stage);
     const after = await publishCost(stage, load, size);
@@ -122,11 +122,11 @@ async function waitersOf(stage) {
  */
 async function publishCost(stage, load, { paced, closed }, idle = { server: 0, redis: 0 }) {
   const to = { port: stage.port, token: stage.token, path: `${PATH}/unwatched` };
-  const { p50, p99 } = await load.ask('publishPaced', { ...to, perSecond: LOW_RATE, total: paced });
+  const { p50, p99 } = await load.call('publishPaced', { ...to, perSecond: LOW_RATE, total: paced });
   const costs = [];
   for (let i = 0; i < 3; i++) {
     const before = stage.cpu();
-    const { operations, seconds } = await load.ask('publishClosed', { ...to, total: closed });
+    const { operations, seconds } = await load.call('publishClosed', { ...to, total: closed });
     const after = stage.cpu();
     const spent = after.server + after.redis - before.server - before.redis;
     costs.push(((spent - (seconds * (idle.server + idle.redis)) / 100) / operations) * 1e6);

@@ -2,7 +2,7 @@
 /**
  * What it costs to wake one of many clients that wait on one queue, and how soon it has its job.
  *
- *     runWakeUps({ program, redis, workers, quick, say }) → { rows: [{ key, name, values, unit, target, met }] }
+ *     runWakeUps({ program, redis, workers, quick, log }) → { rows: [{ key, name, values, unit, target, met }] }
  *
  * By itself: `node bench/wake-ups.mjs [--quick]`. One job every 20 ms; AOF is off. The latency is from the publish's request to the
  * job in the client's hand, both in one other process. CPU is that of the same time without publishes taken off, so it includes the
@@ -21,7 +21,7 @@ const WAIT_S = 1_800;
 const SIZES = { full: { wakes: 1_000, warm: 300 }, quick: { wakes: 250, warm: 100 } };
 
 /** @param {import('./alone.mjs').Options} options */
-export async function runWakeUps({ program, redis, workers, quick, say }) {
+export async function runWakeUps({ program, redis, workers, quick, log }) {
   const size = quick ? SIZES.quick : SIZES.full;
   const rows = [];
   for (const count of CROWDS) {
@@ -29,7 +29,7 @@ export async function runWakeUps({ program, redis, workers, quick, say }) {
     const load = startLoad('poll-load.mjs');
     try {
       rows.push(await wakeUps({ stage, load, count, size }));
-      say(`${count} on one queue: done`);
+      log(`${count} on one queue: done`);
     } finally {
       await load.stop();
       await stage.stop();
@@ -40,9 +40,9 @@ export async function runWakeUps({ program, redis, workers, quick, say }) {
 
 async function wakeUps({ stage, load, count, size }) {
   const { port, token } = stage;
-  await load.ask('open', { port, token, path: PATH, count, queues: 1, waitS: WAIT_S });
+  await load.call('open', { port, token, path: PATH, count, queues: 1, waitS: WAIT_S });
   const wake = (/** @type {number} */ wakes) =>
-    load.ask('wake', { port, token, path: PATH, queues: 1, count: wakes, perSecond: PER_SECOND });
+    load.call('wake', { port, token, path: PATH, queues: 1, count: wakes, perSecond: PER_SECOND });
   await wake(size.warm);
   await pause(1_000);
   const idle = await cpuOf(stage, () => pause((size.wakes / PER_SECOND) * 1_000));

@@ -3,7 +3,7 @@
  * What a job costs in a worker of `pumphouse/worker` (over Redis alone), of `@pumphouse/client` (over HTTP) and of BullMQ, on the same
  * Redis, and how soon each has a job of an idle queue.
  *
- *     runWorkers({ program, redis, quick, say }) → { rows: [{ key, name, values, unit, target, met }] }
+ *     runWorkers({ program, redis, quick, log }) → { rows: [{ key, name, values, unit, target, met }] }
  *
  * By itself: `node bench/workers.mjs [--quick]`. Each has a process of its own; they take turns, medians, and one round to warm up.
  */
@@ -41,7 +41,7 @@ export async function runWorkers(options) {
 }
 
 /** @param {import('./stage.mjs').Stage} stage @param {'off' | 'everysec'} aof @param {import('./alone.mjs').Options} options */
-async function measure(stage, aof, { program, quick, say }) {
+async function measure(stage, aof, { program, quick, log }) {
   const { jobs, rounds, waits } = quick ? SIZES.quick : SIZES.full;
   const names = /** @type {Name[]} */ (Object.keys(NAMES));
   const loads = names.map((name) => ({ name, load: startLoad('workers-load.mjs') }));
@@ -60,18 +60,18 @@ async function measure(stage, aof, { program, quick, say }) {
     client: join(dirname(program), '..', 'packages', 'client', 'dist', 'node.js'),
   };
   try {
-    for (const { name, load } of loads) await load.ask('open', { name, ...where });
+    for (const { name, load } of loads) await load.call('open', { name, ...where });
     for (let round = 0; round <= rounds; round++) {
       for (const { name, load } of loads) {
-        await load.ask('fill', { jobs });
+        await load.call('fill', { jobs });
         const cost = await costOf(stage, load, jobs);
-        const wait = await load.ask('wait', { jobs: waits });
+        const wait = await load.call('wait', { jobs: waits });
         // The first round is to warm up.
         if (round === 0) continue;
         found[name].costs.push(cost);
         found[name].waits.push(wait);
       }
-      say(`AOF ${aof}: round ${round} of ${rounds}`);
+      log(`AOF ${aof}: round ${round} of ${rounds}`);
     }
   } finally {
     for (const { load } of loads) await load.stop();
@@ -89,7 +89,7 @@ async function costOf(stage, load, jobs) {
   const cpu = () => ({ process: cpuSeconds(load.pid), ...stage.cpu() });
   const startedMs = performance.now();
   const before = cpu();
-  await load.ask('work', { jobs });
+  await load.call('work', { jobs });
   const seconds = (performance.now() - startedMs) / 1_000;
   const after = cpu();
   const of = (/** @type {'process' | 'server' | 'redis'} */ part) =>

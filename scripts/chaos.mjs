@@ -13,7 +13,7 @@
  */
 import { spawn } from 'node:child_process';
 import { redisWithWaitAof } from './setup/newer-redis.mjs';
-import { JEST, ROOT, say, SetupError } from './setup/run.mjs';
+import { JEST, ROOT, log, SetupError } from './setup/run.mjs';
 
 /** Patterns of paths: faults, and all that is random. */
 const FILES = ['test/faults', 'test/(engine|api)/.*propert', 'test/engine/extended-indexes'];
@@ -28,7 +28,7 @@ try {
 } catch (error) {
   // Only the spec of WAITAOF needs it, and fails without.
   if (!(error instanceof SetupError)) throw error;
-  say(error.message);
+  log(error.message);
 }
 console.log(
   `PUMPHOUSE_CHAOS_SEED=${env.PUMPHOUSE_CHAOS_SEED} PUMPHOUSE_CHAOS_ROUNDS=${env.PUMPHOUSE_CHAOS_ROUNDS}`,

@@ -1,12 +1,12 @@
 /**
- * `npm run lint`: no made-up words. docs/glossary.md has the words of this project; those below were once used in their place. They are refused
- * everywhere in code, comments and test names, also as a part of an identifier (`hotLane`, `is_doomed`).
+ * `npm run lint`: no words of `refused-words.mjs`. docs/glossary.md has the words of this project.
  *
  *     node scripts/check-words.mjs              all of src, lua, test, bench, scripts, packages and examples
  *     node scripts/check-words.mjs src/engine   one folder
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { INSTEAD, REFUSED_IDENTIFIERS } from './refused-words.mjs';
 
 const ROOT = join(import.meta.dirname, '..');
 const FOLDERS = [
@@ -22,25 +22,8 @@ const FOLDERS = [
   'examples',
 ];
 
-/** What is refused, and what to write. */
-const INSTEAD = new Map([
-  ['lane', 'path: simple, extended or fast'],
-  ['door', 'API'],
-  ['shelf', 'delivery log'],
-  ['shelves', 'delivery logs'],
-  ['ghost', 'stale entry'],
-  ['haunted', 'has stale entries'],
-  ['doom', 'mark for deletion'],
-  ['doomed', 'to delete'],
-  ['teller', 'event writer'],
-  ['bell', 'timer handler'],
-  ['somebody', 'a client, a worker, a server'],
-  ['nobody', 'no client, no worker, no server'],
-  ['whoever', 'the client, worker or server that …'],
-  ['waiting room', 'long-poll manager'],
-]);
-/** This file has to spell them. */
-const LEFT_OUT = ['scripts/check-words.mjs'];
+/** It has to spell them. */
+const LEFT_OUT = ['scripts/refused-words.mjs'];
 /** Lower-case words of a line: identifiers are cut at underscores and at capitals, a plural counts as its singular. */
 function wordsOf(line) {
   return line
@@ -58,6 +41,18 @@ export function refusedIn(line) {
   );
 }
 
+/** @returns the refused identifiers of a Lua script. Comments and texts do not count; eslint checks the other languages. */
+export function refusedInLua(text) {
+  const code = text.replaceAll(/--\[\[.*?\]\]|--[^\n]*|"(?:[^"\\]|\\.)*"/gs, (part) =>
+    part.replaceAll(/[^\n]/g, ' '),
+  );
+  const refused = new RegExp(`\\b(?:${REFUSED_IDENTIFIERS.join('|')})\\b`, 'g');
+  return [...code.matchAll(refused)].map(([name], i, all) => ({
+    name,
+    line: code.slice(0, all[i].index).split('\n').length,
+  }));
+}
+
 function main(folders) {
   const files = (folders.length > 0 ? folders : FOLDERS)
     .flatMap((folder) =>
@@ -68,14 +63,17 @@ function main(folders) {
     .filter((file) => /\.(ts|mjs|lua|sh|py|go)$/.test(file) && !LEFT_OUT.includes(file));
   let found = 0;
   for (const file of files) {
-    readFileSync(join(ROOT, file), 'utf8')
-      .split('\n')
-      .forEach((line, i) => {
-        for (const word of refusedIn(line)) {
-          found++;
-          console.log(`${file}:${i + 1}: "${word}": write ${INSTEAD.get(word)}`);
-        }
-      });
+    const text = readFileSync(join(ROOT, file), 'utf8');
+    text.split('\n').forEach((line, i) => {
+      for (const word of refusedIn(line)) {
+        found++;
+        console.log(`${file}:${i + 1}: "${word}": write ${INSTEAD.get(word)}`);
+      }
+    });
+    for (const { name, line } of file.endsWith('.lua') ? refusedInLua(text) : []) {
+      found++;
+      console.log(`${file}:${line}: identifier "${name}": write a word of docs/glossary.md`);
+    }
   }
   if (found > 0) console.log(`${found} words that docs/glossary.md does not have`);
   process.exit(found > 0 ? 1 : 0);

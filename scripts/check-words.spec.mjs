@@ -1,4 +1,4 @@
-import { refusedIn } from './check-words.mjs';
+import { refusedIn, refusedInLua } from './check-words.mjs';
 
 /** In two pieces, so that this file does not have the words. */
 const WORD = ['la', 'ne'].join('');
@@ -12,7 +12,21 @@ describe('the check of words', () => {
     [`a ${ROOM}`, [ROOM]],
     [`a p${WORD}, an airp${WORD}`, []],
     ['a simple path', []],
-  ])('finds refused words in %j', (line, words) => {
-    expect(refusedIn(line)).toEqual(words);
+  ])('finds refused words in %j', (line, refused) => {
+    expect(refusedIn(line)).toEqual(refused);
+  });
+
+  it('finds refused identifiers in Lua, not in its comments and texts', () => {
+    const script = [
+      '-- who asked',
+      '--[[ who',
+      'asked ]]',
+      'local text = "who asked \\" asked"',
+      'local asked, is_asked = 1, asked',
+    ].join('\n');
+    expect(refusedInLua(script)).toEqual([
+      { name: 'asked', line: 5 },
+      { name: 'asked', line: 5 },
+    ]);
   });
 });

@@ -71,14 +71,14 @@ async function firstStart(checks, server, dir, ports) {
   if (lines.length !== 3) return false;
   const token = /X-Token: ([\w-]+)/.exec(lines[0])?.[1];
   const url = /'(http[^']*)\/jobs'/.exec(lines[0])[1];
-  const said = await pasted(lines, dir);
-  const id = /"id":"([^"]+)"/.exec(said[0])?.[1];
-  await checks.that('the first line publishes a job', () => same(id !== undefined, true, said[0]));
+  const output = await pasted(lines, dir);
+  const id = /"id":"([^"]+)"/.exec(output[0])?.[1];
+  await checks.that('the first line publishes a job', () => same(id !== undefined, true, output[0]));
   await checks.that('the second line leases that job', () =>
-    same(/"id":"([^"]+)"/.exec(said[1])?.[1], id, said[1]),
+    same(/"id":"([^"]+)"/.exec(output[1])?.[1], id, output[1]),
   );
   await checks.that('the third line acknowledges it: it is gone', async () => {
-    same(JSON.parse(said[2]).status, 'acked', said[2]);
+    same(JSON.parse(output[2]).status, 'acked', output[2]);
     const answer = await fetch(`${url}/jobs/${id}`, { headers: { 'X-Token': token } });
     same(answer.status, 404);
   });
@@ -203,11 +203,11 @@ function three(lines) {
  */
 async function pasted(lines, dir) {
   const shell = spawn('sh', ['-c', 'sh 2>&1 | cat'], { env: { ...process.env, PATH: pathWithCurl(dir) } });
-  let said = '';
-  shell.stdout.on('data', (text) => (said += text));
+  let output = '';
+  shell.stdout.on('data', (text) => (output += text));
   shell.stdin.end(lines.map((line) => `${line}\necho; echo ----\n`).join(''));
   await once(shell, 'close');
-  return said.split('----').slice(0, lines.length);
+  return output.split('----').slice(0, lines.length);
 }
 
 /** Where there is no curl, a stand-in runs the same lines through Node.js. */

@@ -12,7 +12,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { oldBuild } from './setup/old-build.mjs';
-import { JEST, ROOT, say } from './setup/run.mjs';
+import { JEST, ROOT, log } from './setup/run.mjs';
 
 /** A build that writes the same data format, without the byte that names the API of a job (ADR 32). */
 const OLD_COMMIT = 'aadbf00';
@@ -54,16 +54,16 @@ const PARTS = {
 const wanted = process.argv.slice(2);
 const unknown = wanted.filter((name) => !(name in PARTS));
 if (unknown.length > 0) {
-  say(`no such part: ${unknown.join(', ')}; there are ${Object.keys(PARTS).join(', ')}`);
+  log(`no such part: ${unknown.join(', ')}; there are ${Object.keys(PARTS).join(', ')}`);
   process.exit(2);
 }
 const failed = [];
 for (const [name, part] of Object.entries(PARTS)) {
   if (wanted.length > 0 && !wanted.includes(name)) continue;
-  say(`=== ${name}`);
+  log(`=== ${name}`);
   const begunMs = Date.now();
   const code = await part();
-  say(`=== ${name}: ${code === 0 ? 'passed' : 'failed'}, ${Math.round((Date.now() - begunMs) / 1_000)} s`);
+  log(`=== ${name}: ${code === 0 ? 'passed' : 'failed'}, ${Math.round((Date.now() - begunMs) / 1_000)} s`);
   if (code !== 0) failed.push(name);
 }
 console.log(failed.length === 0 ? 'all passed' : `failed: ${failed.join(', ')}`);

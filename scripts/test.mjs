@@ -12,7 +12,7 @@ import { join, relative } from 'node:path';
 import { prepare } from './setup/prepare.mjs';
 import { isUsable } from './setup/plan.mjs';
 import { serversOnPath } from './setup/machine.mjs';
-import { JEST, onPath, ROOT, run, say, shown } from './setup/run.mjs';
+import { JEST, onPath, ROOT, run, log, shown } from './setup/run.mjs';
 import { smoke } from './smoke.mjs';
 
 const BIN = join(ROOT, 'node_modules', '.bin');
@@ -74,7 +74,7 @@ if (prepare([], {})) {
 } else {
   total.failed += 1;
 }
-if (unsteady.length > 0) say(`failed at first, and passed alone: ${unsteady.join(', ')}`);
+if (unsteady.length > 0) log(`failed at first, and passed alone: ${unsteady.join(', ')}`);
 console.log(`${total.passed} passed, ${total.failed} failed`);
 process.exit(total.failed === 0 && total.passed > 0 ? 0 : 1);
 
@@ -90,7 +90,7 @@ async function play({ name, group, run }) {
   total.failed += failed;
   total.skipped += skipped;
   const counts = `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`;
-  say(`--- ${name}: ${counts}, ${Math.round((Date.now() - begunMs) / 1_000)} s`);
+  log(`--- ${name}: ${counts}, ${Math.round((Date.now() - begunMs) / 1_000)} s`);
 }
 
 /** A command that passes by exit code 0; one that hangs is ended and fails. @returns what it printed, too */
@@ -100,7 +100,7 @@ async function command(argv, stdio, env = process.env) {
   const printed = [];
   for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => printed.push(chunk));
   const timer = setTimeout(() => {
-    say(`${program} has not ended within ${STEP_MINUTES} minutes`);
+    log(`${program} has not ended within ${STEP_MINUTES} minutes`);
     child.kill('SIGKILL');
   }, STEP_MINUTES * MINUTE_MS);
   const code = await new Promise((resolve) => {
@@ -131,7 +131,7 @@ async function jest(args) {
   const all = await specs(args);
   const { length } = all.failedFiles;
   if (length === 0 || length > MOST_UNSTEADY) return all;
-  say(`once more, alone: ${all.failedFiles.join(', ')}`);
+  log(`once more, alone: ${all.failedFiles.join(', ')}`);
   const again = await specs(['--runInBand', '--runTestsByPath', ...all.failedFiles]);
   const passedNow = all.failedFiles.filter((file) => !again.failedFiles.includes(file));
   unsteady.push(...passedNow.map((file) => relative(ROOT, file)));
@@ -185,7 +185,7 @@ function installTools() {
   const mayInstall = process.getuid?.() === 0 && process.env.PUMPHOUSE__NO_INSTALL !== '1';
   if (packages.length === 0 || !mayInstall || onPath('apt-get') === null) return;
   for (const command of [['update'], ['install', '-y', '--no-install-recommends', ...packages]]) {
-    say(`$ ${shown(['apt-get', ...command])}`);
+    log(`$ ${shown(['apt-get', ...command])}`);
     run(['apt-get', ...command], { env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' } });
   }
 }
@@ -193,7 +193,7 @@ function installTools() {
 /** With CI=true specs that cannot run are a failure. */
 function sayWhatIsMissing() {
   for (const { program, specs, packages } of missingTools()) {
-    say(
+    log(
       `not run: ${specs}; there is no \`${program}\` on the PATH (Debian: apt-get install ${packages.join(' ')})`,
     );
     if (process.env.CI === 'true') total.failed += 1;

@@ -9,12 +9,12 @@ import { EXPIRED_LEASES } from './guards/expired-leases.mjs';
 import { FAILURES } from './guards/failures.mjs';
 import { FAR_SLOTS } from './guards/far-slots.mjs';
 import { FLOODS } from './guards/floods.mjs';
-import { FULL_MODEL } from './guards/full-model.mjs';
-import { FULL_REGRESSIONS } from './guards/full-regressions.mjs';
+import { EXTENDED_MODEL } from './guards/extended-model.mjs';
+import { EXTENDED_REGRESSIONS } from './guards/extended-regressions.mjs';
 import { HOLDER_DATA } from './guards/holder-data.mjs';
 import { IMPORT } from './guards/import.mjs';
 import { LEASES } from './guards/leases.mjs';
-import { LINES } from './guards/lines.mjs';
+import { READY_LISTS } from './guards/ready-lists.mjs';
 import { LIST_GUARDS } from './guards/lists.mjs';
 import { LOOPS } from './guards/loops.mjs';
 import { METRICS } from './guards/metrics.mjs';
@@ -57,7 +57,7 @@ import { WORKER_SESSIONS } from './guards/worker-sessions.mjs';
 export const GUARDS = [
   ...LEASES,
   ...RECORD_GUARDS,
-  ...LINES,
+  ...READY_LISTS,
   ...BATCHES,
   ...LIST_GUARDS,
   ...WORKER_SESSIONS,
@@ -87,9 +87,9 @@ export const GUARDS = [
   ...STORES,
   ...SWEEPS,
   ...FLOODS,
-  ...FULL_REGRESSIONS,
+  ...EXTENDED_REGRESSIONS,
   ...DEPENDENCIES,
-  ...FULL_MODEL,
+  ...EXTENDED_MODEL,
   ...EVENTS,
   ...QUEUE_LIMITS,
   ...QLESS_DEFECTS,

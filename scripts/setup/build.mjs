@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ROOT, run, say, SetupError } from './run.mjs';
+import { ROOT, run, log, SetupError } from './run.mjs';
 
 const DIST = join(ROOT, 'dist');
 /** What dist was built from. By content: times say nothing after a checkout or a copy, and deleted files have none. */
@@ -28,7 +28,7 @@ export function ensureBuild() {
   if (!existsSync(join(ROOT, 'src'))) return; // a package: it has dist and no sources
   const from = fingerprint();
   if (existsSync(STAMP) && readFileSync(STAMP, 'utf8') === from) return;
-  say('building: npm run build');
+  log('building: npm run build');
   rmSync(DIST, { recursive: true, force: true });
   const bin = join(ROOT, 'node_modules', '.bin');
   const env = { ...process.env, PATH: `${bin}:${process.env.PATH ?? ''}` };

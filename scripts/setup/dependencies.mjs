@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { ROOT, run, say, SetupError, shown } from './run.mjs';
+import { ROOT, run, log, SetupError, shown } from './run.mjs';
 
 const LOCK = join(ROOT, 'package-lock.json');
 /** npm writes this last, so a cut-off installation has none. */
@@ -22,7 +22,7 @@ export function ensureDependencies() {
   // Two packages have install scripts, and neither is needed (docs/security.md).
   const options = ['--include=dev', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
   const argv = [...npm(), 'ci', ...options];
-  say(`installing packages: ${shown(argv.map((word, i) => (i < 2 ? basename(word) : word)))}`);
+  log(`installing packages: ${shown(argv.map((word, i) => (i < 2 ? basename(word) : word)))}`);
   if (!run(argv)) throw new SetupError('npm ci has failed; its output is above');
   writeFileSync(STAMP, hash());
 }

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readOsRelease, serversOnPath } from './machine.mjs';
-import { onPath, ROOT, run, say, SetupError } from './run.mjs';
+import { onPath, ROOT, run, log, SetupError } from './run.mjs';
 
 /** The first with WAITAOF; Valkey began after it. */
 const NEEDED = [7, 2];
@@ -49,7 +49,7 @@ function unpackValkey() {
     'Dir::Cache': join(FOLDER, 'cache'),
     'APT::Sandbox::User': '',
   }).flatMap(([name, value]) => ['-o', `${name}=${value}`]);
-  say(`fetching the Valkey of ${codename}-backports for these tests`);
+  log(`fetching the Valkey of ${codename}-backports for these tests`);
   const isThere =
     run(['apt-get', ...settings, '-qq', 'update']) &&
     run(['apt-get', ...settings, '-qq', 'download', ...PACKAGES], { cwd: FOLDER }) &&

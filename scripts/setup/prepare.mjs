@@ -1,7 +1,7 @@
 import { ensureBuild } from './build.mjs';
 import { ensureDependencies } from './dependencies.mjs';
 import { ensureRedis, needsRedis } from './redis.mjs';
-import { say, SetupError } from './run.mjs';
+import { log, SetupError } from './run.mjs';
 
 /** Makes everything ready that `node dist/main.js` needs; false if it cannot be, after saying why. */
 export function prepare(args, env = process.env) {
@@ -12,7 +12,7 @@ export function prepare(args, env = process.env) {
     return true;
   } catch (error) {
     if (!(error instanceof SetupError)) throw error;
-    say(error.message);
+    log(error.message);
     return false;
   }
 }

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { inspectMachine, serversOnPath, thisMachine } from './machine.mjs';
 import { isUsable, planInstall } from './plan.mjs';
-import { run, say, SetupError, shown } from './run.mjs';
+import { run, log, SetupError, shown } from './run.mjs';
 
 /**
  * Sees to it that a redis-server or valkey-server that is new enough is on the PATH, installing one through the
@@ -18,7 +18,7 @@ export function ensureRedis(machine = thisMachine()) {
     throw new SetupError(`${reason.split(';')[0]}, and PUMPHOUSE__NO_INSTALL=1 forbids to install one. By hand:\n${listed(commands)}
 Or name a Redis that runs: PUMPHOUSE_POOLS__DEFAULT__URL=redis://host:port`);
   }
-  say(reason);
+  log(reason);
   const failed = carryOut(commands, (argv) => run(argv, { env }));
   const found = serversOnPath(machine);
   if (found.some(({ version }) => isUsable(version))) return;
@@ -54,7 +54,7 @@ export function carryOut(commands, execute) {
 }
 
 function printedAndRun(argv, execute) {
-  say(`$ ${shown(argv)}`);
+  log(`$ ${shown(argv)}`);
   return execute(argv);
 }
 

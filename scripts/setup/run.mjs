@@ -18,7 +18,7 @@ export const JEST = [
 export class SetupError extends Error {}
 
 /** Prints what set-up does, apart from what the server says. */
-export function say(text) {
+export function log(text) {
   process.stderr.write(`pumphouse: ${text}\n`);
 }
 

@@ -32,35 +32,35 @@ async function served(goal) {
     const { serve } = await import('${pathToFileURL(join(import.meta.dirname, 'run.mjs')).href}');
     process.exit(await serve([process.execPath, '${server}']));`;
   wrapper = spawn(process.execPath, ['--input-type=module', '-e', code], { detached: true });
-  let said = '';
-  wrapper.stdout.on('data', (text) => (said += text));
+  let output = '';
+  wrapper.stdout.on('data', (text) => (output += text));
   await once(wrapper.stdout, 'data');
-  return { said: () => said.trim().split('\n'), exit: once(wrapper, 'close').then(([exitCode]) => exitCode) };
+  return { output: () => output.trim().split('\n'), exit: once(wrapper, 'close').then(([exitCode]) => exitCode) };
 }
 
 describe('the server in the foreground', () => {
   it('hears Ctrl-C once, though the terminal and npm both pass it on, and its exit code is ours', async () => {
-    const { said, exit } = await served(1);
+    const { output, exit } = await served(1);
     process.kill(-wrapper.pid, 'SIGINT'); // the terminal: the whole group
     wrapper.kill('SIGINT'); // npm
     expect(await exit).toBe(7);
-    expect(said()).toEqual(['up', 'SIGINT']);
+    expect(output()).toEqual(['up', 'SIGINT']);
   });
 
   it('hears the second SIGTERM as well, to end at once', async () => {
-    const { said, exit } = await served(2);
+    const { output, exit } = await served(2);
     wrapper.kill('SIGTERM');
     await sleep(300);
     wrapper.kill('SIGTERM');
     expect(await exit).toBe(7);
-    expect(said()).toEqual(['up', 'SIGTERM', 'SIGTERM']);
+    expect(output()).toEqual(['up', 'SIGTERM', 'SIGTERM']);
   });
 
   it('is told to stop when the terminal goes away', async () => {
-    const { said, exit } = await served(1);
+    const { output, exit } = await served(1);
     wrapper.kill('SIGHUP');
     expect(await exit).toBe(7);
-    expect(said()).toEqual(['up', 'SIGTERM']);
+    expect(output()).toEqual(['up', 'SIGTERM']);
   });
 });
 

@@ -73,7 +73,7 @@ describe('the token cache', () => {
     expect(await other.get(null)).toBeNull();
   });
 
-  it('counts the second from the question, not from a late answer', async () => {
+  it('counts the second from the request, not from a late answer', async () => {
     const store = new SlowStore();
     const slow = store.cache.get('d');
     store.nowMs = 900;

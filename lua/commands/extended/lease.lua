@@ -98,10 +98,10 @@ local reply, unserved = { 0, now_floor, 0, 0 }, {}
 for i = 6, #ARGV, 6 do
   local at, item = #reply + 1, { ttr_ms = tonumber(ARGV[i + 2]), worker = ARGV[i + 5], found = 0, count = tonumber(ARGV[i + 1]), in_turns = ARGV[i + 4] == "1" }
   reply[at] = 0
-  local asked, share = queues_of(ARGV[i], item.in_turns), item.in_turns and 1 or item.count
+  local requested, share = queues_of(ARGV[i], item.in_turns), item.in_turns and 1 or item.count
   repeat
     local before = item.found
-    for _, queue in ipairs(asked) do
+    for _, queue in ipairs(requested) do
       take_from(queue, share, item, reply)
     end
   until item.found == before or share > 1

@@ -11,7 +11,7 @@ ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
 ARGV[3] most_tags    tags of a job, at most
 ARGV[4..] item × N   verb, id, tags
 
-Verb: tag, untag, track, untrack, look. Tags: JSON list. Returns {status, now_ms, (code, tags) × N}. Status: 0 done, 1 too late.
+Verb: tag, untag, track, untrack, read. Tags: JSON list. Returns {status, now_ms, (code, tags) × N}. Status: 0 done, 1 too late.
 Code: 0 no such job, 1 done, 2 too many tags. Tags: JSON list, "" = none.
 Cost: O(log N) per tag.
 ]]
@@ -33,7 +33,7 @@ local verbs = {
   untag = function(job, tags) return job.x.tags and retag(job, tags, false) or 1 end,
   track = function(job) return track(job, text_of(now_floor)) end,
   untrack = function(job) return job.x.tracked and track(job, nil) or 1 end,
-  look = function() return 1 end,
+  read = function() return 1 end,
 }
 
 -- Read.

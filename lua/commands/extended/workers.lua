@@ -31,7 +31,7 @@ for i = 4, #ARGV do
   keys[#keys + 1] = session_key(ARGV[i])
 end
 redis.call("EXISTS", sessions, unpack(keys))
-local told = { forget = "worker_ended", quiet = "worker_quieted", stop = "worker_stopping" }
+local event_names = { forget = "worker_ended", quiet = "worker_quieted", stop = "worker_stopping" }
 for i = 4, #ARGV do
   local leases, session, n = keys[i * 2 - 5], keys[i * 2 - 4], #reply
   local x = redis.call("HMGET", session, "at", "ttr", "jobs", "began", "quiet", "stop", "info", "name")
@@ -43,8 +43,8 @@ for i = 4, #ARGV do
   end
   reply[n + 8], reply[n + 9] = (x[5] and 1 or 0) + (x[6] and 2 or 0), x[7] or ""
   -- A flag that was set before is no news.
-  if told[verb] and x[1] and not (verb == "quiet" and x[5] or verb == "stop" and x[6]) then
-    emit(told[verb], "", "", cjson.encode(session_facts(ARGV[i], x[8])))
+  if event_names[verb] and x[1] and not (verb == "quiet" and x[5] or verb == "stop" and x[6]) then
+    emit(event_names[verb], "", "", cjson.encode(session_facts(ARGV[i], x[8])))
   end
 end
 

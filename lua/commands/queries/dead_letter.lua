@@ -43,7 +43,7 @@ if not read_last_queue() then
 end
 
 -- Read.
-local wanted, asked, verbs = cjson.decode(filter), cjson.decode(options), { respawn = respawn, delete = delete_dead }
+local wanted, request, verbs = cjson.decode(filter), cjson.decode(options), { respawn = respawn, delete = delete_dead }
 redis.call("EXISTS", meta, queues, due, waiting, expiries)
 local done, tally, looked, found, number = 0, {}, 0, {}, queue ~= "" and find_queue(queue) or nil
 for i = 11, #ARGV do
@@ -68,7 +68,7 @@ for _, place in ipairs(found) do
   looked, at, id = looked + 1, place[3], place[4]
   if job and job.state == DEAD and matches(job, fields_of(job, one), wanted) and not jobs[one] then
     local name = name_of(job.queue) or ""
-    if verb == "count" or verbs[verb](job_of(one), asked) ~= false then
+    if verb == "count" or verbs[verb](job_of(one), request) ~= false then
       done, tally[name] = done + 1, (tally[name] or 0) + 1
     end
   end

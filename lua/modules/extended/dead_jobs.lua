@@ -14,17 +14,17 @@ function die(job, group, message, worker)
   log_event("died", job, { group = group, message = message, worker = worker })
 end
 
--- The job starts again, in its queue or in another one: its failure is removed, also from the count of the group (extended/indexes). asked: {ttl_ms, tries:
+-- The job starts again, in its queue or in another one: its failure is removed, also from the count of the group (extended/indexes). request: {ttl_ms, tries:
 -- number, "reset" or "keep", queue}. Returns false if another job holds its unique key by now: then it stays dead.
-function respawn(job, asked)
+function respawn(job, request)
   if not retake_unique(job) then
     return false
   end
-  local is_new = asked.tries == "reset"
+  local is_new = request.tries == "reset"
   local first_tries = total_tries(job)
   leave(job)
-  job.free_retries, job.lease, job.expires = 0, job.lease + 1, asked.ttl_ms > 0 and now_ceil + asked.ttl_ms or 0
-  job.tries = math.max(tonumber(asked.tries) or is_new and first_tries or job.tries, 1)
+  job.free_retries, job.lease, job.expires = 0, job.lease + 1, request.ttl_ms > 0 and now_ceil + request.ttl_ms or 0
+  job.tries = math.max(tonumber(request.tries) or is_new and first_tries or job.tries, 1)
   job.attempts = is_new and 0 or job.attempts
   for _, field in ipairs(is_extended(job) and { "fgroup", "fmessage", "fat", "fworker", "ended", "worker", "progress", "cancel", "due", "released" } or {}) do
     put(job, field, nil)
@@ -33,12 +33,12 @@ function respawn(job, asked)
     put(job, "failures", nil)
     put(job, "crashes", nil)
   end
-  local from, moves = name_of(job.queue), asked.queue and asked.queue ~= name_of(job.queue)
+  local from, moves = name_of(job.queue), request.queue and request.queue ~= name_of(job.queue)
   if moves then
-    job.queue = number_of(asked.queue)
-    queue_names[job.queue] = asked.queue
+    job.queue = number_of(request.queue)
+    queue_names[job.queue] = request.queue
     if is_extended(job) then
-      make_queue_extended(job.queue, asked.queue)
+      make_queue_extended(job.queue, request.queue)
     end
   end
   if is_extended(job) and job.expires > 0 then
@@ -46,7 +46,7 @@ function respawn(job, asked)
     set_timer("E", job.expires)
   end
   go(job, READY)
-  log_event("respawned", job, moves and { queue = asked.queue, from = from } or nil)
+  log_event("respawned", job, moves and { queue = request.queue, from = from } or nil)
 end
 
 function delete_dead(job)

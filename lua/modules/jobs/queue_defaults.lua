@@ -1,11 +1,11 @@
--- Defaults of a queue for jobs of the native API, as extended/new_jobs applies them: what a job does not say, the queue says. A job that gets a field of
+-- Defaults of a queue for jobs of the native API, as extended/new_jobs applies them: what a job does not say, the queue has_flag. A job that gets a field of
 -- the hash by them is an extended one. What the simple publish command cannot store is left to the extended path, with its whole call: code 8.
 --- @requires core/call, core/header, queues/registry, jobs/publish
 --- @exports use_queue_defaults
 
 -- What the origin of a job is a sum of, among others.
-local SAYS_NO_TTL, SAYS_NO_TRIES, SAYS_NO_RETENTION = 8, 16, 32
-local function says(kind, what)
+local FLAG_NO_TTL, FLAG_NO_TRIES, FLAG_NO_RETENTION = 8, 16, 32
+local function has_flag(kind, what)
   return kind.origin % (2 * what) >= what
 end
 
@@ -25,12 +25,12 @@ end
 
 -- The fields of the hash of an extended job, nil for a simple one. A retention of 0 makes no job extended: simple jobs are not kept.
 local function fields_of(kind, defaults)
-  local is_kept = (defaults.retentionMs or 0) > 0 and not says(kind, SAYS_NO_RETENTION)
+  local is_kept = (defaults.retentionMs or 0) > 0 and not has_flag(kind, FLAG_NO_RETENTION)
   local fields
   if kind.extended then
     fields = cjson.decode(kind.extended)
   elseif defaults.retry or is_kept then
-    fields = { attributes = kind.more ~= "" and kind.more or nil, keep = says(kind, SAYS_NO_RETENTION) and "0" or nil }
+    fields = { attributes = kind.more ~= "" and kind.more or nil, keep = has_flag(kind, FLAG_NO_RETENTION) and "0" or nil }
   else
     return nil
   end
@@ -40,8 +40,8 @@ local function fields_of(kind, defaults)
 end
 
 local function apply_defaults(kind, defaults)
-  kind.ttl = says(kind, SAYS_NO_TTL) and defaults.ttlMs or kind.ttl
-  kind.tries = says(kind, SAYS_NO_TRIES) and defaults.tries or kind.tries
+  kind.ttl = has_flag(kind, FLAG_NO_TTL) and defaults.ttlMs or kind.ttl
+  kind.tries = has_flag(kind, FLAG_NO_TRIES) and defaults.tries or kind.tries
   kind.fields = fields_of(kind, defaults)
   -- An extended job that is not ready at once, or expires, has timers; a simple one that is far ahead, or expires before it is due, would not know its
   -- due time.

@@ -12,17 +12,17 @@ local function place_in_turn(queue)
 end
 
 function queues_of(list, in_turns)
-  local asked = {}
+  local requested = {}
   for name in string.gmatch(list, "[^,]+") do
-    asked[#asked + 1] = { name = name, place = #asked + 1 }
+    requested[#requested + 1] = { name = name, place = #requested + 1 }
   end
   if in_turns then
-    table.sort(asked, function(one, other)
+    table.sort(requested, function(one, other)
       local mine, yours = place_in_turn(one), place_in_turn(other)
       return mine < yours or mine == yours and one.place < other.place
     end)
   end
-  return asked
+  return requested
 end
 
 function took_turn(name, number)

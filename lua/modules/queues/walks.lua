@@ -69,7 +69,7 @@ local function place_behind(key, at, id)
 end
 
 -- Tombstones are no places: there may be many, and all are equal. Also returns whether this is the end of the list.
-local MOST_BLANKS = 10000
+local MAX_TOMBSTONES = 10000
 function walk_list(key, at, id, n, number)
   local first, found, looked = at == "" and 0 or place_behind(key, tonumber(at), id), {}, 0
   local entries
@@ -78,7 +78,7 @@ function walk_list(key, at, id, n, number)
     for i, entry in ipairs(entries) do
       local one = string.sub(entry, 1, -2)
       local job = entry ~= "" and read_job(one)
-      if entry ~= "" or looked + i >= MOST_BLANKS then
+      if entry ~= "" or looked + i >= MAX_TOMBSTONES then
         found[#found + 1] = { is_live_entry(job, entry, number) and job or false, one, text_of(first + i - 1), one }
       end
     end
@@ -167,7 +167,7 @@ function walk_list_back(key, at, id, n, number)
       local entry, place = entries[i], last - #entries + i
       local one = string.sub(entry, 1, -2)
       local job = entry ~= "" and read_job(one)
-      if entry ~= "" or looked + #entries - i >= MOST_BLANKS then
+      if entry ~= "" or looked + #entries - i >= MAX_TOMBSTONES then
         found[#found + 1] = { is_live_entry(job, entry, number) and job or false, one, text_of(place), one }
       end
     end

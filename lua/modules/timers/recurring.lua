@@ -168,7 +168,7 @@ end
 -- Recurring jobs by cron that need more slots: servers compute them (commands/extended/set_slots).
 wanted_slots = {}
 -- Until it has answered, its timer asks again after this time.
-local ASK_AGAIN_MS = 1000
+local RECHECK_MS = 1000
 
 -- The slots whose jobs are to be made by now, in the order of these times; and all others, as they are stored.
 local function slots_due(id, recurring)
@@ -233,7 +233,7 @@ local function recur_by_cron(id)
   local runs = next_timer(id, recurring.slots, recurring.jitter, recurring.complete or is_wanted)
   if is_wanted then
     wanted_slots[#wanted_slots + 1] = id
-    local again = now_floor + ASK_AGAIN_MS
+    local again = now_floor + RECHECK_MS
     runs = is_stale and again or math.min(runs, again)
   end
   if runs then

@@ -173,7 +173,7 @@ export const PUBLISHES = [
   {
     name: 'defaults of a queue: a ttl that the job says stands',
     file: 'lua/modules/jobs/queue_defaults.lua',
-    from: 'says(kind, SAYS_NO_TTL) and defaults.ttlMs or kind.ttl',
+    from: 'has_flag(kind, FLAG_NO_TTL) and defaults.ttlMs or kind.ttl',
     to: 'defaults.ttlMs or kind.ttl',
     spec: DEFAULTS,
     test: 'stores the same with the simple script',
@@ -181,7 +181,7 @@ export const PUBLISHES = [
   {
     name: 'defaults of a queue: tries that the job says stand',
     file: 'lua/modules/jobs/queue_defaults.lua',
-    from: 'says(kind, SAYS_NO_TRIES) and defaults.tries or kind.tries',
+    from: 'has_flag(kind, FLAG_NO_TRIES) and defaults.tries or kind.tries',
     to: 'defaults.tries or kind.tries',
     spec: DEFAULTS,
     test: 'stores the same with the simple script',
@@ -189,7 +189,7 @@ export const PUBLISHES = [
   {
     name: 'defaults of a queue: a retention of 0 that the job says stands',
     file: 'lua/modules/jobs/queue_defaults.lua',
-    from: 'keep = says(kind, SAYS_NO_RETENTION) and "0" or nil',
+    from: 'keep = has_flag(kind, FLAG_NO_RETENTION) and "0" or nil',
     to: 'keep = nil',
     spec: DEFAULTS,
     test: 'stores the same with the simple script',

@@ -53,7 +53,7 @@ export const TIME = [
   {
     name: 'who comes while a wake-up is followed asks for himself',
     file: 'src/engine/lease/long-poll-manager.ts',
-    from: 'return isKnown && oldest?.isAsking === false && ',
+    from: 'return isKnown && oldest?.isFetching === false && ',
     to: 'return queues.length === 1 && oldest !== undefined && ',
     spec: ROOM,
     test: 'asks when a wake-up is followed',

@@ -14,7 +14,7 @@ const CODE = { missing: 0, done: 1, tooMany: 2 } as const;
 const MOST_TRACES = 1_000;
 const NO_ID = Buffer.alloc(0);
 
-type Verb = 'tag' | 'untag' | 'track' | 'untrack' | 'look';
+type Verb = 'tag' | 'untag' | 'track' | 'untrack' | 'read';
 
 /** Tags, failure groups and tracked jobs. */
 export class Tags {
@@ -38,7 +38,7 @@ export class Tags {
 
   /** The tags of a job. @throws {QueueError} `job_not_found` */
   tagsOf(namespace: string, id: string): Promise<string[]> {
-    return this.change(namespace, 'look', id, []);
+    return this.change(namespace, 'read', id, []);
   }
 
   /**

@@ -37,7 +37,7 @@ interface Waiter {
   readonly queues: readonly string[];
   readonly endsAtMs: number;
   readonly settle: (jobs: LeasedJob[], error?: unknown) => void;
-  isAsking: boolean;
+  isFetching: boolean;
   /** A wake-up came during its fetch: an empty reply is not reliable then. */
   isWoken: boolean;
   isOver: boolean;
@@ -98,7 +98,7 @@ export class LongPollManager {
         request,
         queues: [...new Set(request.queues)].map((queue) => queueKey(namespace, queue)),
         endsAtMs: performance.now() + request.waitMs,
-        isAsking: false,
+        isFetching: false,
         isWoken: false,
         isOver: false,
         settle: (jobs, error) => {
@@ -128,7 +128,7 @@ export class LongPollManager {
     let isAnyIdle = false;
     for (const waiter of this.queues.get(key) ?? []) {
       // A waiter that is fetching sends its request again after the reply.
-      if (waiter.isAsking) waiter.isWoken = true;
+      if (waiter.isFetching) waiter.isWoken = true;
       else isAnyIdle = true;
     }
     if (isAnyIdle) void this.serve(key, FIRST_BURST);
@@ -189,7 +189,7 @@ export class LongPollManager {
       () => {
         if (!hasEnded(waiter)) restarted(this.startTimer(waiter, restarted));
         // A fetch in progress ends the wait itself: it may bring a job, or show that the store is unavailable.
-        else if (!waiter.isAsking && !waiter.queues.some((key) => this.checking.has(key))) this.end(waiter);
+        else if (!waiter.isFetching && !waiter.queues.some((key) => this.checking.has(key))) this.end(waiter);
       },
       Math.min(Math.max(leftMs, 0), MAX_TIMER_MS),
     );
@@ -200,7 +200,7 @@ export class LongPollManager {
     const [key = ''] = queues;
     const [oldest] = this.queues.get(key) ?? [];
     const isKnown = queues.length === 1 && this.empty.has(key) && !this.checking.has(key);
-    return isKnown && oldest?.isAsking === false && this.isSimple(namespace, request);
+    return isKnown && oldest?.isFetching === false && this.isSimple(namespace, request);
   }
 
   /**
@@ -215,30 +215,30 @@ export class LongPollManager {
     if (!first) return false;
     const { namespace, queues } = first;
     let isServed = true;
-    for (let asking = group; asking.length > 0;) {
-      for (const waiter of asking) {
-        waiter.isAsking = true;
+    for (let fetching = group; fetching.length > 0;) {
+      for (const waiter of fetching) {
+        waiter.isFetching = true;
         waiter.isWoken = false;
       }
-      const present = asking;
+      const present = fetching;
       const hand: Hand = (jobs, request) => {
         if (jobs.length === 0) return;
         const next = present.find((waiter) => !waiter.isOver && (!request || waiter.request === request));
         if (next) next.settle(jobs);
         else this.giveBack(namespace, jobs);
       };
-      const requests = asking.map(({ request }) => request);
+      const requests = fetching.map(({ request }) => request);
       const failure = await this.fetch(namespace, requests, hand).then(
         () => undefined,
-        (error: unknown) => error ?? new Error('the question failed'),
+        (error: unknown) => error ?? new Error('the fetch failed'),
       );
-      for (const waiter of asking) waiter.isAsking = false;
-      const unserved = asking.filter((waiter) => !waiter.isOver);
+      for (const waiter of fetching) waiter.isFetching = false;
+      const unserved = fetching.filter((waiter) => !waiter.isOver);
       isServed &&= unserved.length === 0;
       this.recordResult(namespace, queues, failure, unserved.length > 0);
       for (const waiter of unserved)
         if (hasEnded(waiter) || (failure !== undefined && isFirst)) this.end(waiter);
-      asking = failure === undefined ? unserved.filter(({ isOver, isWoken }) => !isOver && isWoken) : [];
+      fetching = failure === undefined ? unserved.filter(({ isOver, isWoken }) => !isOver && isWoken) : [];
     }
     return isServed;
   }
@@ -294,7 +294,7 @@ export class LongPollManager {
     const found: Waiter[] = [];
     for (const waiter of this.queues.get(key) ?? []) {
       if (found.length === most) break;
-      if (!waiter.isAsking) found.push(waiter);
+      if (!waiter.isFetching) found.push(waiter);
     }
     return found;
   }
@@ -338,7 +338,7 @@ export class LongPollManager {
         keys.map((key) => key.slice(skip)),
       );
     } catch (error) {
-      failure = error ?? new Error('the look failed');
+      failure = error ?? new Error('the check failed');
     }
     const busy = new Set(places);
     const others = keys.filter((_key, place) => !busy.has(place));
@@ -346,7 +346,7 @@ export class LongPollManager {
     for (const key of keys) {
       this.checking.delete(key);
       for (const waiter of this.queues.get(key) ?? [])
-        if (!waiter.isAsking && hasEnded(waiter)) this.end(waiter);
+        if (!waiter.isFetching && hasEnded(waiter)) this.end(waiter);
     }
     for (const place of places) {
       const key = keys[place] ?? '';

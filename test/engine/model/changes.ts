@@ -1,5 +1,5 @@
 import type { JobChange } from '../../../src/engine/jobs/job-updater.js';
-import { changeRank } from './line.js';
+import { changeRank } from './ready-list.js';
 import { enrich, replaceBody, type ModelJob } from './job.js';
 import type { Space } from './space.js';
 import { failDependent, isCircle, isWaiting, placeWaiter, waitFor } from './waiting.js';

@@ -1,7 +1,7 @@
 import { end, forgetKept, goOn, revoke } from './ends.js';
 import { isKept, isLive, type ModelJob } from './job.js';
 import { callHeld } from './limits.js';
-import { expireLease } from './owners.js';
+import { expireLease } from './lease-operations.js';
 import type { Space } from './space.js';
 import { resolveDependents } from './waiting.js';
 

@@ -2,7 +2,7 @@ import fc, { type AsyncCommand } from 'fast-check';
 import type { RetryPolicy, UniqueKey } from '../../../src/domain/job/extended-job.js';
 import type { JobState } from '../../../src/domain/job/states.js';
 import type { JobChange } from '../../../src/engine/jobs/job-updater.js';
-import type { LeaseOperation } from './owners.js';
+import type { LeaseOperation } from './lease-operations.js';
 import { type Pair, QUEUES } from './pair.js';
 import type { NewJob } from './publishing.js';
 import type { Space } from './space.js';

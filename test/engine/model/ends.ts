@@ -1,4 +1,4 @@
-import { joinLine } from './line.js';
+import { addToReadyList } from './ready-list.js';
 import { hasSmallerId, isKept, type ModelJob } from './job.js';
 import type { Space } from './space.js';
 
@@ -15,7 +15,7 @@ export function goOn(space: Space, job: ModelJob, dueMs = 0, front?: number): vo
     job.state = 'scheduled';
     job.atMs = dueMs;
   } else {
-    joinLine(space, job, front ?? space.backPlace());
+    addToReadyList(space, job, front ?? space.backPlace());
   }
 }
 

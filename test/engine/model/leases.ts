@@ -1,4 +1,4 @@
-import { headsOf } from './line.js';
+import { headsOf } from './ready-list.js';
 import { hasSlot, mayStart } from './limits.js';
 import type { ModelJob } from './job.js';
 import type { Space } from './space.js';

@@ -1,4 +1,4 @@
-import { joinLine } from './line.js';
+import { addToReadyList } from './ready-list.js';
 import type { ModelJob } from './job.js';
 import type { Space } from './space.js';
 
@@ -50,7 +50,7 @@ export function callHeld(space: Space): void {
   // The order of jobs of different keys is not defined.
   const shared = called.length > 1 ? space.frontPlace() : null;
   for (const job of called.flat().reverse()) {
-    joinLine(space, job, shared ?? space.frontPlace());
+    addToReadyList(space, job, shared ?? space.frontPlace());
     job.isCalled = true;
   }
 }

@@ -7,7 +7,7 @@ const TEST = 'on the extended path end where a model in memory ends';
  *
  * @type {readonly import('../guards.mjs').Guard[]}
  */
-export const FULL_MODEL = [
+export const EXTENDED_MODEL = [
   {
     name: 'who comes back with his tries kept has been given out as often as before',
     file: 'lua/modules/extended/dead_jobs.lua',

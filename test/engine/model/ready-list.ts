@@ -2,7 +2,7 @@ import { cameBefore, seenDueMs, type ModelJob } from './job.js';
 import type { Space } from './space.js';
 
 /** Puts a job into the ready list of its queue. */
-export function joinLine(space: Space, job: ModelJob, place: number): void {
+export function addToReadyList(space: Space, job: ModelJob, place: number): void {
   const others = ranked(space, job);
   job.state = 'ready';
   job.isMoved = false;

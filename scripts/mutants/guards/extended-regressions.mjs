@@ -6,7 +6,7 @@ const RIGHTS = 'test/api/permissions.spec.ts';
  *
  * @type {readonly import('../guards.mjs').Guard[]}
  */
-export const FULL_REGRESSIONS = [
+export const EXTENDED_REGRESSIONS = [
   {
     name: 'extended path: data of heartbeats counts for the quota',
     file: 'lua/modules/leases/give_back.lua',

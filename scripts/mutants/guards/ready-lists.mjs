@@ -12,7 +12,7 @@ const OLDER = 'test/engine/data-format.spec.ts';
  *
  * @type {readonly import('../guards.mjs').Guard[]}
  */
-export const LINES = [
+export const READY_LISTS = [
   {
     name: 'entry number: an old entry of the ready list is stale for a peek',
     file: 'lua/modules/core/header.lua',

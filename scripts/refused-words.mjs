@@ -1,0 +1,32 @@
+/**
+ * Words that were once used in place of those of docs/glossary.md.
+ */
+
+/** Refused everywhere in code, comments and test names, also as a part of an identifier; and what to write. */
+export const INSTEAD = new Map([
+  ['lane', 'path: simple, extended or fast'],
+  ['door', 'API'],
+  ['shelf', 'delivery log'],
+  ['shelves', 'delivery logs'],
+  ['ghost', 'stale entry'],
+  ['haunted', 'has stale entries'],
+  ['doom', 'mark for deletion'],
+  ['doomed', 'to delete'],
+  ['teller', 'event writer'],
+  ['bell', 'timer handler'],
+  ['somebody', 'a client, a worker, a server'],
+  ['nobody', 'no client, no worker, no server'],
+  ['whoever', 'the client, worker or server that …'],
+  ['waiting room', 'long-poll manager'],
+]);
+
+/**
+ * Refused as whole identifiers. Instead: request context, fetch, emit, receive, lease operation, check, schedule wake-up,
+ * timer, idempotency record, expired lease …
+ */
+export const REFUSED_IDENTIFIERS = [
+  'exchange exchanges ask asks asked question questions tell tells told hear heard say says said look',
+  'looks looking party parties wave waves seats arm alarm alarms ring recall unheard spared',
+  'noted notes owners marks lapse lapses blame outbox assemble unblank purging cancelling changing',
+  'rich alike',
+].flatMap((line) => line.split(' '));
