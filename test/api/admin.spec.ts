@@ -420,7 +420,7 @@ describe('admin calls about tokens', () => {
         err: 'pumphouse: token not found\n',
       });
       const set = await cli('limit', 'set', namespace, token, '--read', '5', '--interval', '2', '--json');
-      expect(set).toMatchObject({ code: 0, out: '{"limiter":{"interval":2,"read":5,"write":0}}\n' });
+      expect(set).toMatchObject({ code: 0, out: '{"interval":2,"consume":5,"publish":0}\n' });
       expect(await cli('limit', 'get', namespace, token)).toMatchObject({ code: 0 });
       expect(await cli('limit', 'delete', namespace, token)).toMatchObject({ code: 0 });
       expect(await cli('limit', 'get', namespace, token)).toMatchObject({ code: 1 });

@@ -48,8 +48,8 @@ describe('a worker process', () => {
     'ends its job at %s, with heartbeats, and exits with 0',
     async (signal) => {
       const queue = fresh();
-      const { id } = await client.publish({ queue, type: 'takes', data: 1_500, retentionMs: 60_000 });
-      const { child, lines, ended } = await start(queue, { ttrMs: 600 });
+      const { id } = await client.publish({ queue, type: 'takes', data: 3_500, retentionMs: 60_000 });
+      const { child, lines, ended } = await start(queue, { ttrMs: 1_500 });
       await waitFor(() => lines.includes('begun 1'), 10_000);
       child.kill(signal);
       expect(await ended).toEqual([0, null]);

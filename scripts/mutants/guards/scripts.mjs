@@ -1,5 +1,7 @@
 const MEMORY = 'test/engine/memory.spec.ts';
 const MOVE = 'test/engine/cluster-move.spec.ts';
+/** All of its cases: `npm test` plays a third of them. */
+const LONG = { PUMPHOUSE_CHAOS_ROUNDS: '4' };
 /** The script is called after each key that moves. */
 const MOVE_WHOLE = { PUMPHOUSE_CHAOS_ROUNDS: '4' };
 const BODIES = 'test/engine/leasing.spec.ts';
@@ -16,6 +18,7 @@ export const SCRIPTS = [
     from: ', namespace_key("never")',
     to: '',
     spec: MOVE,
+    env: LONG,
     test: 'pump goes through',
     env: MOVE_WHOLE,
   },
@@ -25,6 +28,7 @@ export const SCRIPTS = [
     from: 'redis.call("EXISTS", meta, expiries, dead, queue_key("r", number), queue_key("g", number))',
     to: '',
     spec: MOVE,
+    env: LONG,
     test: 'keys have moved already respawn goes',
     env: MOVE_WHOLE,
   },
@@ -34,6 +38,7 @@ export const SCRIPTS = [
     from: 'redis.call("EXISTS", meta_key, index.key, queue_key("i", number))',
     to: '',
     spec: MOVE,
+    env: LONG,
     test: 'keys have moved already ack goes',
     env: MOVE_WHOLE,
   },
@@ -43,6 +48,7 @@ export const SCRIPTS = [
     from: 'redis.call("EXISTS", meta_key, job_key(id))',
     to: '',
     spec: MOVE,
+    env: LONG,
     test: 'the namespace first, its jobs last',
     env: MOVE_WHOLE,
   },
@@ -76,6 +82,7 @@ export const SCRIPTS = [
     from: 'redis.call("MGET", unpack(keys))',
     to: '(function()\n    local found = {}\n    for i, key in ipairs(keys) do\n      found[i] = redis.call("MGET", key)[1]\n    end\n    return found\n  end)()',
     spec: MOVE,
+    env: LONG,
     test: 'the namespace first, its jobs last reserve from one queue goes',
     env: MOVE_WHOLE,
   },
@@ -85,6 +92,7 @@ export const SCRIPTS = [
     from: 'local found, longest = redis.call("MGET", meta_key, unpack(keys, first, last)), 0',
     to: 'local found, longest = { false }, 0\n  for i = first, last do\n    found[i - first + 2] = redis.call("MGET", keys[i])[1]\n  end',
     spec: MOVE,
+    env: LONG,
     test: 'its jobs last, and all that come first have moved already ack goes',
     env: MOVE_WHOLE,
   },
