@@ -8,7 +8,7 @@ import type { Queues } from '../engine/migration/served-queues.js';
 import { Drain } from '../http/request/drain.js';
 import { AddressRules } from '../push/send/address-rules.js';
 import { Names } from '../push/send/names.js';
-import { Sender } from '../push/send/sender.js';
+import type { Sender } from '../push/send/sender.js';
 import { callbackUrlOf } from './callback-url.js';
 import { CallbackWorker } from './callback-worker.js';
 import type { Values } from './go-json.js';
@@ -46,7 +46,7 @@ export class LaterService implements OnApplicationBootstrap, OnModuleDestroy {
     @Inject(LOG) private readonly log: Log,
   ) {}
 
-  onApplicationBootstrap(): void {
+  async onApplicationBootstrap(): Promise<void> {
     const { later, push } = this.config;
     if (later.port === undefined) return;
     // Each origin is chosen by the operator, with its scheme and port. Addresses are checked for each connection.
@@ -55,6 +55,7 @@ export class LaterService implements OnApplicationBootstrap, OnModuleDestroy {
       isPortAllowed: () => true,
       names: new Names(),
     };
+    const { Sender } = await import('../push/send/sender.js');
     this.sender = new Sender(rules, { maxPerOrigin: push.max_in_flight });
     this.worker = new CallbackWorker({
       queues: this.queues,

@@ -19,7 +19,7 @@ import { signatureHeaders } from './send/message.js';
 import { Names } from './send/names.js';
 import { Pusher } from './pusher.js';
 import { Seal } from './seal.js';
-import { type PushAnswer, Sender } from './send/sender.js';
+import type { PushAnswer, Sender } from './send/sender.js';
 import { SendError } from './send/send-error.js';
 import { Slots } from './slots.js';
 import { TargetsService } from './targets.service.js';
@@ -41,7 +41,8 @@ const TEST_BODY = Buffer.from('{"test":true}');
 /** Runs the pushers of all pools from the start of the application to its shutdown, if `push.enabled` is set. */
 @Injectable()
 export class PushService implements OnApplicationBootstrap, OnModuleDestroy {
-  private readonly sender: Sender | null;
+  /** Null: this server does not push. */
+  private sender: Sender | null = null;
   private readonly pushers: Pusher[] = [];
   private readonly slots: Slots;
   private readonly stopping = new AbortController();
@@ -56,14 +57,13 @@ export class PushService implements OnApplicationBootstrap, OnModuleDestroy {
     @Inject(LOG) private readonly log: Log,
     @Optional() private readonly metrics?: MetricsService,
   ) {
-    const { push } = config;
-    this.slots = new Slots(push.max_in_flight);
-    this.sender = push.enabled ? senderOf(config) : null;
+    this.slots = new Slots(config.push.max_in_flight);
   }
 
-  onApplicationBootstrap(): void {
-    const { sender, slots, log, seal, drain, links } = this;
-    if (sender === null) return;
+  async onApplicationBootstrap(): Promise<void> {
+    const { config, slots, log, seal, drain, links } = this;
+    if (!config.push.enabled) return;
+    const sender = (this.sender = await senderOf(config));
     for (const [pool, engine] of this.engines.entries()) {
       // While a pool moves, its jobs are in two places, and its targets cannot be changed.
       if (this.engines.extendedIfNotMoving(pool) === null) continue;
@@ -127,7 +127,9 @@ export class PushService implements OnApplicationBootstrap, OnModuleDestroy {
   }
 }
 
-function senderOf({ push }: Config): Sender {
+/** Loads the HTTP client: a server that does not push starts without it. */
+async function senderOf({ push }: Config): Promise<Sender> {
+  const { Sender } = await import('./send/sender.js');
   const ranges = push.ports.map(portRange).filter((range) => range !== null);
   return new Sender(
     {

@@ -5,15 +5,19 @@ import { socketPathOf } from '../../src/redis/embedded/socket.js';
 import { BuiltServer } from '../support/built-server.js';
 import { waitFor } from '../support/redis.js';
 import { Trial } from './trial.js';
-import { ROUNDS, SLOWNESS } from '../support/scale.js';
+import { IS_LONG, ROUNDS, SLOWNESS } from '../support/scale.js';
 
 /** Start, faults, and leases of 2 s that must run out, in ms. */
 jest.setTimeout((90_000 + ROUNDS * 15_000) * SLOWNESS);
 
+/** The long form plays each fault with both; here each fault with one of them, and the kill of the server with both. */
 describe.each([
-  ['one process', '1'],
-  ['two workers', '2'],
-])('the whole server under load, %s', (_name, workers) => {
+  ['one process', '1', /of the server|of its Redis/],
+  ['two workers', '2', /of the server|of both|SIGTERM/],
+])('the whole server under load, %s', (_name, workers, usual) => {
+  const play = (name: string, run: () => Promise<void>): void => {
+    if (IS_LONG || usual.test(name)) it(name, run);
+  };
   let server: BuiltServer;
   let trial: Trial;
 
@@ -28,7 +32,7 @@ describe.each([
     await server.remove();
   });
 
-  it(`loses no accepted job over ${ROUNDS} × kill -9 of the server`, async () => {
+  play(`loses no accepted job over ${ROUNDS} × kill -9 of the server`, async () => {
     await survives(async () => {
       await server.end('SIGKILL');
       await server.start();
@@ -36,7 +40,7 @@ describe.each([
     expect(server.output).toContain('adopted the embedded Redis');
   });
 
-  it(`loses no accepted job over ${ROUNDS} × kill -9 of its Redis`, async () => {
+  play(`loses no accepted job over ${ROUNDS} × kill -9 of its Redis`, async () => {
     await survives(async () => {
       const before = server.redisPid;
       process.kill(before, 'SIGKILL');
@@ -44,7 +48,7 @@ describe.each([
     }, true);
   });
 
-  it(`loses no accepted job over ${ROUNDS} × kill -9 of both`, async () => {
+  play(`loses no accepted job over ${ROUNDS} × kill -9 of both`, async () => {
     await survives(async () => {
       process.kill(server.redisPid, 'SIGKILL');
       await server.end('SIGKILL');
@@ -52,7 +56,7 @@ describe.each([
     }, true);
   });
 
-  it(`loses no accepted job over ${ROUNDS} × SIGTERM, and always ends with 0`, async () => {
+  play(`loses no accepted job over ${ROUNDS} × SIGTERM, and always ends with 0`, async () => {
     await survives(async () => {
       expect(await server.end('SIGTERM')).toBe(0);
       await server.start();
