@@ -6,7 +6,7 @@ import { performance } from 'node:perf_hooks';
 import { answerParent } from './child.mjs';
 import { Connection } from './connection.mjs';
 import { held } from './machine.mjs';
-import { send } from './play.mjs';
+import { sendRequest } from './play.mjs';
 import { PLAYS } from './plays.mjs';
 import { quantiles } from './quantiles.mjs';
 
@@ -95,7 +95,7 @@ async function playInBatches(connections, { name, hold, plan, onDone }) {
       const send = (
         /** @type {import('./plays.mjs').Sent} */ { request, expect },
         /** @type {number} */ at,
-      ) => send(/** @type {Connection} */ (batch[at]), request, expect);
+      ) => sendRequest(/** @type {Connection} */ (batch[at]), request, expect);
       answers = (await Promise.all(held(hold, () => sent.map(send)))).map(({ body }) => body);
       const wrong = answers.find((answer, at) => sent[at]?.check?.(answer) === false);
       if (wrong !== undefined) throw new Error(`${name}: not what was expected: ${wrong}`);

@@ -30,7 +30,7 @@ export async function onConnections(port, count, play) {
  * @param {number[]} expected statuses
  * @returns {Promise<{ status: number, body: string }>}
  */
-export function send(connection, request, ...expected) {
+export function sendRequest(connection, request, ...expected) {
   return new Promise((resolve, reject) => {
     const answered = (/** @type {number} */ status, /** @type {string} */ body) => {
       if (expected.includes(status)) resolve({ status, body });
@@ -54,7 +54,7 @@ export async function playClosed(connections, { request, expect, total, maxMs })
   const loop = async (/** @type {Connection} */ connection) => {
     while (begun < total && performance.now() < startedMs + maxMs) {
       const sentMs = performance.now();
-      await send(connection, request(begun++), expect);
+      await sendRequest(connection, request(begun++), expect);
       latencies.push(performance.now() - sentMs);
     }
   };
@@ -93,7 +93,7 @@ export function playPaced(connections, row) {
         const connection = /** @type {Connection} */ (free.pop());
         const dueMs = /** @type {number} */ (waiting.shift());
         const n = sent++;
-        send(connection, request(n), ...[expect].flat()).then(
+        sendRequest(connection, request(n), ...[expect].flat()).then(
           ({ status }) => answered(connection, dueMs, n, status),
           reject,
         );

@@ -7,7 +7,7 @@ import { setFlagsFromString } from 'node:v8';
 import { answerParent, pause } from './child.mjs';
 import { requestBytes } from './connection.mjs';
 import { HeldPoll } from './held-poll.mjs';
-import { connect, send, onConnections, playClosed, playPaced } from './play.mjs';
+import { connect, sendRequest, onConnections, playClosed, playPaced } from './play.mjs';
 import { quantiles } from './quantiles.mjs';
 
 // It holds as many polls as the server does, and its own collections are in the latencies that it measures: they are kept short.
@@ -94,7 +94,7 @@ async function wakeOne({ port, token, path }) {
     onJob = (poll) => resolve(polls.indexOf(poll));
   });
   const sentMs = performance.now();
-  await send(publisher, requestBytes('PUT', path, token, BODY), 201);
+  await sendRequest(publisher, requestBytes('PUT', path, token, BODY), 201);
   const poll = await Promise.race([received, pause(5_000).then(() => -1)]);
   const latencyMs = performance.now() - sentMs;
   publisher.close();

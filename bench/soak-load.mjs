@@ -5,7 +5,7 @@
 import { performance } from 'node:perf_hooks';
 import { answerParent, pause } from './child.mjs';
 import { Connection, requestBytes } from './connection.mjs';
-import { connect, send, playPaced } from './play.mjs';
+import { connect, sendRequest, playPaced } from './play.mjs';
 import { quantiles } from './quantiles.mjs';
 
 const HOST = '127.0.0.1';
@@ -69,9 +69,9 @@ async function capacity(/** @type {any} */ options) {
   await Promise.all(
     connections.map(async (connection) => {
       while (performance.now() < endMs) {
-        await send(connection, put('capacity', 'tries=2', 'x'.repeat(BODY_BYTES)), 201);
-        const { body } = await send(connection, get('capacity', 'ttr=60'), 200);
-        await send(connection, remove(`capacity/job/${jobsIn(body)[0]?.id}`), 204);
+        await sendRequest(connection, put('capacity', 'tries=2', 'x'.repeat(BODY_BYTES)), 201);
+        const { body } = await sendRequest(connection, get('capacity', 'ttr=60'), 200);
+        await sendRequest(connection, remove(`capacity/job/${jobsIn(body)[0]?.id}`), 204);
         cycles++;
       }
       connection.close();
@@ -151,7 +151,7 @@ async function consume(queues, count) {
 /** Asks again when it is refused, as a good client does. Refusals are counted: at half load there should be none. */
 async function persist(connection, request, ...expected) {
   for (;;) {
-    const answer = await send(connection, request, ...expected, 503);
+    const answer = await sendRequest(connection, request, ...expected, 503);
     if (answer.status !== 503) return answer;
     counts.refused++;
     await pause(200);

@@ -5,7 +5,7 @@
 import { performance } from 'node:perf_hooks';
 import { answerParent, pause } from './child.mjs';
 import { requestBytes } from './connection.mjs';
-import { connect, send, playPaced } from './play.mjs';
+import { connect, sendRequest, playPaced } from './play.mjs';
 import { quantiles } from './quantiles.mjs';
 
 const BODY_BYTES = 100;
@@ -52,12 +52,12 @@ async function work({ port, token, path }) {
   const [connection] = await connect(port, 1);
   const consume = requestBytes('GET', `${path}?ttr=60&timeout=${WAIT_S}`, token);
   while (!isOver || sentMs.size > 0) {
-    const { status, body } = await send(connection, consume, 200, 404);
+    const { status, body } = await sendRequest(connection, consume, 200, 404);
     if (status === 404) continue;
     const { job_id: id, data } = JSON.parse(body);
     const n = Number.parseInt(Buffer.from(data, 'base64').toString('latin1'), 10);
     deliveryMs.push(performance.now() - (sentMs.get(n) ?? NaN));
-    await send(connection, requestBytes('DELETE', `${path}/job/${id}`, token), 204);
+    await sendRequest(connection, requestBytes('DELETE', `${path}/job/${id}`, token), 204);
     sentMs.delete(n);
     done++;
   }

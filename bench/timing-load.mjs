@@ -5,7 +5,7 @@
 import { performance } from 'node:perf_hooks';
 import { answerParent, pause } from './child.mjs';
 import { requestBytes } from './connection.mjs';
-import { send, onConnections, playClosed, playPaced } from './play.mjs';
+import { sendRequest, onConnections, playClosed, playPaced } from './play.mjs';
 import { quantiles } from './quantiles.mjs';
 
 const BODY = 'x'.repeat(100);
@@ -27,7 +27,7 @@ function lateness({ port, token, path, jobs, delayS, perSecond, consumers }) {
     const received = new Promise((resolve, reject) => {
       const wait = async (connection) => {
         while (late.length < jobs) {
-          const { status, body } = await send(connection, consume, 200, 404);
+          const { status, body } = await sendRequest(connection, consume, 200, 404);
           if (status === 200) late.push(performance.now() - (sentMs[numberIn(body)] ?? NaN) - delayS * 1_000);
         }
         resolve(true);
@@ -68,17 +68,17 @@ function ttr({ port, token, path, pairs, rounds, ttrS }) {
       const [first, second] = [connections[2 * pair], connections[2 * pair + 1]];
       for (let round = 0; round < rounds; round++) {
         await pause(Math.random() * 300);
-        await send(first, requestBytes('PUT', `${queue}?tries=2`, token, BODY), 201);
+        await sendRequest(first, requestBytes('PUT', `${queue}?tries=2`, token, BODY), 201);
         const requestMs = performance.now();
-        const leased = await send(first, requestBytes('GET', `${queue}?ttr=${ttrS}`, token), 200);
+        const leased = await sendRequest(first, requestBytes('GET', `${queue}?ttr=${ttrS}`, token), 200);
         const answerMs = performance.now();
         const again = requestBytes('GET', `${queue}?ttr=600&timeout=${WAIT_S}`, token);
-        const { body } = await send(second, again, 200);
+        const { body } = await sendRequest(second, again, 200);
         const endMs = performance.now();
         if (idIn(body) !== idIn(leased.body)) throw new Error('another job came than the one leased');
         fromRequest.push(endMs - requestMs);
         fromAnswer.push(endMs - answerMs);
-        await send(second, requestBytes('DELETE', `${queue}/job/${idIn(body)}`, token), 204);
+        await sendRequest(second, requestBytes('DELETE', `${queue}/job/${idIn(body)}`, token), 204);
       }
     };
     await Promise.all(Array.from({ length: pairs }, (_, pair) => play(pair)));
@@ -114,7 +114,11 @@ function schedule({ port, token, path, jobs, bulk, atMs, burstMs }) {
         }
         begun += bulk;
         const sentMs = Date.now();
-        await send(connection, requestBytes('PUT', `${path}/bulk?delay=${delayS}`, token, elements), 201);
+        await sendRequest(
+          connection,
+          requestBytes('PUT', `${path}/bulk?delay=${delayS}`, token, elements),
+          201,
+        );
         window.published += bulk;
         window.firstMs = Math.min(window.firstMs, sentMs + delayS * 1_000);
         window.lastMs = Math.max(window.lastMs, Date.now() + 1 + delayS * 1_000);
