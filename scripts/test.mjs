@@ -53,6 +53,7 @@ const STAGES = [
       { name: 'format', group: 'lint', run: () => quietly(['prettier', '--check', '.']) },
       { name: 'imports', group: 'lint', run: () => quietly(['depcruise', 'src', 'packages']) },
       { name: 'prose', group: 'lint', run: () => silently(['npm', 'run', '--silent', 'lint:prose']) },
+      { name: 'links', group: 'lint', run: () => silently([process.execPath, 'scripts/links.mjs']) },
       { name: 'words', group: 'lint', run: () => silently([process.execPath, 'scripts/check-words.mjs']) },
     ],
   ],

@@ -12,23 +12,6 @@ export function sectionsOf(page: string): Section[] {
     .map((part) => ({ title: part.split('\n', 1)[0] ?? '', text: part }));
 }
 
-/** The anchors of a page's headings, as GitHub makes them. */
-export function headingsOf(page: string): ReadonlySet<string> {
-  const seen = new Map<string, number>();
-  const titles = page.replaceAll(/^```.*?^```$/gms, '').matchAll(/^#+ (.*)$/gm);
-  return new Set(
-    [...titles].map(([, title = '']) => {
-      const anchor = title
-        .toLowerCase()
-        .replaceAll(/[^\p{L}\p{N}\p{M} _-]/gu, '')
-        .replaceAll(' ', '-');
-      const times = seen.get(anchor) ?? 0;
-      seen.set(anchor, times + 1);
-      return times === 0 ? anchor : `${anchor}-${String(times)}`;
-    }),
-  );
-}
-
 /** An event of a stream, as a page shows it: its place there, and its data as JSON. */
 export interface DocumentedEvent {
   readonly place: string;
