@@ -1,15 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { QueueError } from '../domain/errors.js';
 import type { LeasedJob } from '../domain/job/job.js';
 import type { Log } from '../domain/log.js';
 import { PUSH_URL, pushUrlOf } from '../domain/push-url.js';
 import type { QueueEngine } from '../engine/engine.js';
-import { ackEach } from '../engine/routing.js';
 import type { PushMetrics, TargetSeries } from '../metrics/push-metrics.js';
 import { FailureCounter, SharedBreaker } from './breaker.js';
 import type { AckLinks } from './ack-links.js';
+import { extendLease, leaseMsOf, MORE_MS, recordOutcome } from './job-lease.js';
 import { messageOf } from './send/message.js';
-import { resultOf } from './send/result.js';
 import type { PushAnswer, Sender } from './send/sender.js';
 import { SendError } from './send/send-error.js';
 import type { Slots } from './slots.js';
@@ -59,19 +57,12 @@ export interface WorkerParts {
 const WAIT_MS = 20_000;
 /** Pause after an error of the store, and after a wait that ended at once. */
 const PAUSE_MS = 500;
-/** Leases last as long as the request may take, and this, in milliseconds: for the answer to be recorded. */
-const MORE_MS = 5_000;
-/** Longer leases are extended while the request runs, so that a server that dies does not hold the job for ten minutes. */
-const LONGEST_LEASE_MS = 60_000;
-const HEARTBEAT_MS = 20_000;
 /** Jobs of one lease request. */
 const MOST_JOBS = 32;
 /** Pause of a busy worker after a lease of a few jobs, in milliseconds: slots get free meanwhile, and the next one takes more. */
 const GATHER_MS = 2;
 /** Bytes of an answer that are read: what a job can keep as its result. */
 const MAX_ANSWER_BYTES = 65_536;
-/** How often an outcome is sent again while the store does not answer. */
-const TRIES = 5;
 const FAR_MS = 2_147_483_647;
 /** How long a job is held back, at least, while another one shows whether its origin works again. */
 const HELD_MS = 1_000;
@@ -294,7 +285,7 @@ export class TargetWorker {
     const { queues, target } = this.known;
     return this.parts.engine.reserve(this.parts.namespace, {
       ...{ queues, count, waitMs, signal: this.waking.signal },
-      ttrMs: Math.min(target.timeoutMs, LONGEST_LEASE_MS) + MORE_MS,
+      ttrMs: leaseMsOf(target),
       ...(queues.length > 1 ? { inTurns: true, worker: '' } : {}),
     });
   }
@@ -318,16 +309,16 @@ export class TargetWorker {
 
   private async push(job: LeasedJob, isFirst: boolean, cutting: AbortController): Promise<void> {
     const way = this.wayOf(job);
-    if (way === null) return this.settle(job, NOT_ALLOWED, null);
+    if (way === null) return recordOutcome(this.parts, job, NOT_ALLOWED, null);
     const hold = isFirst ? { ms: 0, isProbe: true } : await this.holdMs(way);
     const series = this.series;
     if (hold.ms > 0 && series) series.jobs.held.value += 1;
-    if (hold.ms > 0) return this.settle(job, { ...HELD, delayMs: Math.ceil(hold.ms) }, null);
+    if (hold.ms > 0) return recordOutcome(this.parts, job, { ...HELD, delayMs: Math.ceil(hold.ms) }, null);
     const { isProbe } = hold;
     const { counter, shared } = this.watchOf(way.origin);
     const { verdict, answer } = await this.timed(() => this.send(job, way.url, cutting));
     if (series) series.jobs[verdict.action].value += 1;
-    await this.settle(job, verdict, answer);
+    await recordOutcome(this.parts, job, verdict, answer);
     if (verdict.isGone && way.origin === '') await this.pauseGone(way.url);
     // A probe that was cut off says nothing: another server takes over when its time is up.
     const settings = this.known.target.breakerSettings;
@@ -373,7 +364,7 @@ export class TargetWorker {
     cutting: AbortController,
   ): Promise<{ readonly verdict: Verdict; readonly answer: PushAnswer | null }> {
     const { target, secrets } = this.known;
-    const stopHeartbeat = this.beat(job, target, cutting);
+    const stopHeartbeat = extendLease(this.parts, job, target, cutting);
     try {
       if (secrets === null) throw new SendError('aborted', 'the secrets of the target cannot be read');
       const answer = await this.parts.sender.send({
@@ -397,53 +388,6 @@ export class TargetWorker {
     return links?.urlOf({ pool, namespace, queue, id, lease });
   }
 
-  /** Extends the lease of a long request. A lease that is lost ends the request. */
-  private beat({ id, lease }: LeasedJob, { timeoutMs }: Target, cutting: AbortController): () => void {
-    if (timeoutMs <= LONGEST_LEASE_MS) return () => undefined;
-    const { engine, namespace } = this.parts;
-    const ttrMs = LONGEST_LEASE_MS + MORE_MS;
-    const timer = setInterval(() => {
-      engine.native.heartbeat(namespace, { id, lease }, { ttrMs }).then(
-        ({ cancelRequested }) => cancelRequested && cutting.abort(),
-        (error: unknown) => isLost(error) && cutting.abort(),
-      );
-    }, HEARTBEAT_MS);
-    return () => clearInterval(timer);
-  }
-
-  private async settle(job: LeasedJob, verdict: Verdict, answer: PushAnswer | null): Promise<void> {
-    for (let i = 1; ; i++) {
-      try {
-        await this.settleOnce(job, verdict, answer);
-        return;
-      } catch (error) {
-        // The lease is over: the job belongs to someone else, or is gone.
-        if (isLost(error)) return;
-        if (i === TRIES) throw error;
-        await sleep(PAUSE_MS * i);
-      }
-    }
-  }
-
-  private async settleOnce(job: LeasedJob, verdict: Verdict, answer: PushAnswer | null): Promise<void> {
-    const { engine, namespace } = this.parts;
-    const { id, lease, queue } = job;
-    const { action, group, message, delayMs } = verdict;
-    const delay = delayMs === undefined ? {} : { delayMs };
-    // For as long as its own ttr says: so long the target has to acknowledge it.
-    if (action === 'keep') await engine.native.heartbeat(namespace, { id, lease });
-    else if (action === 'release')
-      // Only answers of the target count, not a breaker or a shutdown.
-      await engine.native.release(namespace, { id, lease, ...delay, isCounted: answer !== null });
-    else if (action === 'retry')
-      await engine.native.retry(namespace, { id, lease, group, message, ...delay });
-    else if (action === 'fail') await engine.native.fail(namespace, { id, lease, group, message });
-    else {
-      const result = job.extended && answer?.isWhole ? resultOf(answer.body, typeOf(answer)) : null;
-      await ackEach(engine, namespace, [{ id, lease, queue, ...(result && { outcome: { result } }) }]);
-    }
-  }
-
   /** @param url that answered: the target may have another one by now */
   private async pauseGone(url: URL): Promise<void> {
     const { engine, pool, namespace, name, log } = this.parts;
@@ -464,16 +408,7 @@ export class TargetWorker {
   }
 }
 
-/** A body that came compressed is not unpacked: it is kept as bytes. */
-function typeOf({ headers }: PushAnswer): string | undefined {
-  return headers.has('content-encoding') ? undefined : headers.get('content-type');
-}
-
 function breakerOf({ target, breaker, originBreakers }: WorkerTarget, origin: string): OpenBreaker | null {
   if (target.breakerSettings === null) return null;
   return origin === '' ? breaker : (originBreakers.get(origin) ?? null);
-}
-
-function isLost(error: unknown): boolean {
-  return error instanceof QueueError && (error.code === 'lease_lost' || error.code === 'job_not_found');
 }

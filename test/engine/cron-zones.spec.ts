@@ -115,6 +115,8 @@ const PAIRS_EACH = 2;
 
 describe('clock changes 1990 to 2037, beside a second implementation', () => {
   const zones = ALL_ZONES ? Intl.supportedValuesOf('timeZone') : SOME_ZONES;
+  /** Of 15,000 changes of all zones 4,200 differ: those at the same instant with the same offsets are played once. */
+  const played = new Set<string>();
   it.each(zones)('%s', (name) => {
     const zone = new Zone(name);
     const all = zone.changes(Date.UTC(ALL_ZONES ? 1990 : 2009), Date.UTC(2038));
@@ -123,7 +125,9 @@ describe('clock changes 1990 to 2037, beside a second implementation', () => {
       // A day that is left out has its change in its middle; offsets with seconds are from before 1990.
       const [fromMs, toMs] = [change.atMs - 30 * HOUR_MS, change.atMs + 30 * HOUR_MS];
       const hasOne = all.filter(({ atMs }) => Math.abs(atMs - change.atMs) < 31 * HOUR_MS).length === 1;
-      if (!hasOne || change.beforeMs - change.afterMs > FARTHEST_BACK_MS) continue;
+      const key = Object.values(change).join();
+      if (!hasOne || change.beforeMs - change.afterMs > FARTHEST_BACK_MS || played.has(key)) continue;
+      played.add(key);
       for (const rule of RULES) {
         const schedule: CronSchedule = { cron: rule.cron, timeZone: name, endAtMs: toMs + 1 };
         const found = slotsAfter(schedule, fromMs, 1_000);

@@ -24,7 +24,7 @@ export function someOf<T>(cases: readonly T[], round: number): readonly T[] {
   return IS_LONG ? cases : cases.filter((_, i) => (i + round + OFFSET) % 3 === 0);
 }
 
-/** True: the clock changes of all time zones are looked at, which takes an hour; else some of them. */
+/** True: the clock changes of all time zones are looked at, which takes a quarter of an hour; else some of them. */
 export const ALL_ZONES = process.env['PUMPHOUSE_ALL_ZONES'] === '1';
 
 /** How many times slower than usual this machine is, as jest.config.mjs has measured it. */

@@ -25,6 +25,14 @@ export const PUSH_GUARDS = [
     test: 'tried by one of them with one job',
   },
   {
+    name: 'push: a target of another key file is an error that says so',
+    file: 'src/push/targets.service.ts',
+    from: "'push_key_mismatch',",
+    to: "'internal',",
+    spec: HTTP,
+    test: 'with another push.key_file',
+  },
+  {
     name: 'push: one server has the right to probe',
     file: 'src/push/breaker.ts',
     from: 'known.openUntilMs <= nowMs && known.probeUntilMs <= nowMs',
