@@ -25,7 +25,7 @@ type Resized struct {
 // Connect makes a client of the server that the environment names, or ends the program.
 func Connect() *pumphouse.Client {
 	client, err := pumphouse.New(pumphouse.Config{
-		URL: env("PUMPHOUSE_URL", "http://127.0.0.1:7777"), Namespace: env("NAMESPACE", "demo"), Token: os.Getenv("TOKEN"),
+		URL: env("PUMPHOUSE_URL", "http://127.0.0.1:7777"), Namespace: env("PUMPHOUSE_NAMESPACE", "demo"), Token: os.Getenv("PUMPHOUSE_TOKEN"),
 	})
 	if err != nil {
 		log.Fatal(err)

@@ -1,12 +1,16 @@
-// Runs jobs one at a time over HTTP: no library. TOKEN=… node work.mjs
+// Runs jobs one at a time over HTTP: no library. PUMPHOUSE_TOKEN=… node work.mjs
 import { setTimeout as sleep } from 'node:timers/promises';
 
-const { PUMPHOUSE_URL = 'http://127.0.0.1:7777', NAMESPACE = 'demo', TOKEN = '' } = process.env;
+const {
+  PUMPHOUSE_URL = 'http://127.0.0.1:7777',
+  PUMPHOUSE_NAMESPACE = 'demo',
+  PUMPHOUSE_TOKEN = '',
+} = process.env;
 const TTR_MS = 30_000;
 
 async function post(path, body) {
-  const headers = { 'X-Token': TOKEN };
-  const url = `${PUMPHOUSE_URL}/v1/${NAMESPACE}/${path}`;
+  const headers = { 'X-Token': PUMPHOUSE_TOKEN };
+  const url = `${PUMPHOUSE_URL}/v1/${PUMPHOUSE_NAMESPACE}/${path}`;
   const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) });
   const answer = await response.json();
   if (!response.ok) throw new Error(`${path}: ${response.status} ${answer.code}`);

@@ -1,11 +1,11 @@
-"""Publishes jobs: TOKEN=… python producer.py"""
+"""Publishes jobs: PUMPHOUSE_TOKEN=… python producer.py"""
 
 import os
 
 from pumphouse import NewJob, Pumphouse, PumphouseError
 
 url = os.environ.get("PUMPHOUSE_URL", "http://127.0.0.1:7777")
-client = Pumphouse(url, os.environ.get("NAMESPACE", "demo"), os.environ["TOKEN"])
+client = Pumphouse(url, os.environ.get("PUMPHOUSE_NAMESPACE", "demo"), os.environ["PUMPHOUSE_TOKEN"])
 
 
 def resize(file: str, width: int = 640) -> NewJob:

@@ -1,4 +1,4 @@
-"""Runs jobs until SIGTERM or SIGINT: TOKEN=… python worker.py"""
+"""Runs jobs until SIGTERM or SIGINT: PUMPHOUSE_TOKEN=… python worker.py"""
 
 import os
 from typing import Any, Dict
@@ -6,7 +6,7 @@ from typing import Any, Dict
 from pumphouse import Fail, Job, JobContext, Pumphouse, Worker
 
 url = os.environ.get("PUMPHOUSE_URL", "http://127.0.0.1:7777")
-client = Pumphouse(url, os.environ.get("NAMESPACE", "demo"), os.environ["TOKEN"])
+client = Pumphouse(url, os.environ.get("PUMPHOUSE_NAMESPACE", "demo"), os.environ["PUMPHOUSE_TOKEN"])
 worker = Worker(client, ["images"], concurrency=4, name="image-worker")
 
 

@@ -23,8 +23,6 @@ describe('examples', () => {
   const url = (): string => `http://127.0.0.1:${String(app.port)}`;
   const env = (): Record<string, string> => ({
     PUMPHOUSE_URL: url(),
-    NAMESPACE: app.namespace,
-    TOKEN: app.token,
     PUMPHOUSE_NAMESPACE: app.namespace,
     PUMPHOUSE_TOKEN: app.token,
     // npm asks the registry only for what it never had.
@@ -130,7 +128,12 @@ describe('examples', () => {
       const program = code.replace('http://127.0.0.1:7777', url()).replace("'demo'", `'${app.namespace}'`);
       project.write('mailer.ts', program);
       const tarball = await pack('@pumphouse/client', project.dir);
-      const script = shell.join('').replace('../pumphouse/pumphouse-client-*.tgz', tarball);
+      const script = shell
+        .join('')
+        .replace('npm pack --silent --workspace @pumphouse/client\n', '')
+        .replace('REPO=$PWD; mkdir ../mailer && cd ../mailer && ', '')
+        .replace('"$REPO"/pumphouse-client-*.tgz', tarball);
+      expect(script).not.toMatch(/npm pack|mkdir|REPO/);
       const output = await run('sh', ['-ec', script], project.dir, env());
       expect(output.split('\n').at(-2)).toBe('done sent to ada@example.com');
 

@@ -15,9 +15,9 @@ export const resize = defineJob({
 export function connect(): Pumphouse {
   const {
     PUMPHOUSE_URL: url = 'http://127.0.0.1:7777',
-    NAMESPACE: namespace = 'demo',
-    TOKEN: token,
+    PUMPHOUSE_NAMESPACE: namespace = 'demo',
+    PUMPHOUSE_TOKEN: token,
   } = process.env;
-  if (token === undefined) throw new Error('TOKEN is not set: `npx pumphouse token create demo`');
+  if (token === undefined) throw new Error('PUMPHOUSE_TOKEN is not set: `npx pumphouse token create demo`');
   return new Pumphouse({ url, namespace, token });
 }
