@@ -67,11 +67,17 @@ function parse(argv: readonly string[]): Options {
 main().then(
   () => process.exit(0),
   (error: unknown) => {
-    const lines =
-      error instanceof ConfigError
-        ? error.problems
-        : [error instanceof Error ? error.message : String(error)];
+    const lines = error instanceof ConfigError ? error.problems : [messageOf(error)];
     for (const line of lines) process.stderr.write(`pumphouse: ${line}\n`);
     process.exit(error instanceof ConfigError ? EXIT_CONFIG : EXIT_FAILURE);
   },
 );
+
+function messageOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const { code, address, port } = error as NodeJS.ErrnoException & { address?: string; port?: number };
+  if (code !== 'EADDRINUSE' || port === undefined) return error.message;
+  const remedy =
+    'end the program that uses it, or set server.port and admin.port (PUMPHOUSE_SERVER__PORT, PUMPHOUSE_ADMIN__PORT)';
+  return `port ${String(port)} of ${address ?? ''} is in use (EADDRINUSE): ${remedy}`;
+}

@@ -1,10 +1,12 @@
 import { execFile } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { BuiltServer } from '../support/built-server.js';
-import { waitFor } from '../support/redis.js';
+import { testRedisUrl, waitFor } from '../support/redis.js';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -69,6 +71,27 @@ describe('the program', () => {
     expect(code).toBe(1);
     expect(stderr).toMatch(/^pumphouse: .*default at 127\.0\.0\.1:1 .*ECONNREFUSED/);
   }, 30_000);
+
+  it('names the port that is taken, and the settings of others', async () => {
+    const taken = createServer().listen(0, '127.0.0.1');
+    await once(taken, 'listening');
+    const { port } = taken.address() as AddressInfo;
+    const { code, stderr } = await run([], {
+      PUMPHOUSE_POOLS__DEFAULT__URL: testRedisUrl(),
+      PUMPHOUSE_POOLS__DEFAULT__ALLOW_UNSAFE: 'true',
+      PUMPHOUSE_SERVER__HOST: '127.0.0.1',
+      PUMPHOUSE_SERVER__PORT: String(port),
+      PUMPHOUSE_ADMIN__PORT: '0',
+    });
+    taken.close();
+
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: expect.stringMatching(
+        new RegExp(`^pumphouse: port ${String(port)} of 127.0.0.1 is in use.*PUMPHOUSE_SERVER__PORT`),
+      ) as string,
+    });
+  });
 
   it('knows its commit, and writes nothing but lines of JSON, and no token, where its output is no terminal', async () => {
     const server = await BuiltServer.create();
