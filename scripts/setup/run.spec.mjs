@@ -35,7 +35,10 @@ async function served(goal) {
   let output = '';
   wrapper.stdout.on('data', (text) => (output += text));
   await once(wrapper.stdout, 'data');
-  return { output: () => output.trim().split('\n'), exit: once(wrapper, 'close').then(([exitCode]) => exitCode) };
+  return {
+    output: () => output.trim().split('\n'),
+    exit: once(wrapper, 'close').then(([exitCode]) => exitCode),
+  };
 }
 
 describe('the server in the foreground', () => {
