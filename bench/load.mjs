@@ -81,12 +81,12 @@ function playOn(connection, { name, plan, nextOperation, onDone }) {
  * Plays one operation on each connection at a time. The server is stopped while their requests are sent, so it reads all of them in
  * one turn of its event loop: the script calls that Redis gets are the same in every run.
  *
- * @param {Connection[]} connections
+ * @param {Connection[]} clients
  * @param {{ name: string, hold: number, plan: import('./plays.mjs').Play, onDone: (ms: number) => void }} row
  */
-async function playInBatches(connections, { name, hold, plan, onDone }) {
-  for (let first = 0; first < plan.total; first += connections.length) {
-    const batch = connections.slice(0, plan.total - first);
+async function playInBatches(clients, { name, hold, plan, onDone }) {
+  for (let first = 0; first < plan.total; first += clients.length) {
+    const batch = clients.slice(0, plan.total - first);
     const startedMs = performance.now();
     let answers = batch.map(() => '');
     for (let step = 0; ; step++) {
