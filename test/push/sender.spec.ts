@@ -235,13 +235,15 @@ describe('the sender of push', () => {
     });
 
     it('that never begins TLS is given up at the deadline', async () => {
-      server.becomes(() => undefined);
-      const url = new URL(`https://127.0.0.1:${String(server.port)}/`);
+      // A server of its own: the connection is not closed at once.
+      const silent = await HostileServer.start(() => undefined);
+      const url = new URL(`https://127.0.0.1:${String(silent.port)}/`);
       const startMs = performance.now();
 
       expect(await problemOf(send('127.0.0.1', { url, timeoutMs: 300 }))).toBe('timeout');
       // The limit of a connection alone is 10 s.
       expect(performance.now() - startMs).toBeLessThan(2_000);
+      await silent.stop();
     });
 
     it('that sends its body byte by byte has answered, but not wholly', async () => {
