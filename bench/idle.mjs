@@ -1,4 +1,4 @@
-/** What many namespaces cost while nothing happens: the loops that usage for due and expired jobs, and whatever else ticks. */
+/** What many namespaces cost while nothing happens: the loops that look for due and expired jobs, and all other timers. */
 import { pause } from './child.mjs';
 import { IDLE_SHARE } from './goals.mjs';
 

@@ -47,9 +47,9 @@ export function refusedInLua(text) {
     part.replaceAll(/[^\n]/g, ' '),
   );
   const refused = new RegExp(`\\b(?:${REFUSED_IDENTIFIERS.join('|')})\\b`, 'g');
-  return [...code.matchAll(refused)].map(([name], i, all) => ({
+  return [...code.matchAll(refused)].map(({ 0: name, index }) => ({
     name,
-    line: code.slice(0, all[i].index).split('\n').length,
+    line: code.slice(0, index).split('\n').length,
   }));
 }
 

@@ -21,7 +21,7 @@ export const PAGES = [
   ...pagesIn('docs', /\.md$/),
 ];
 
-const withoutCode = (text) => text.replaceAll(/^```.*?^```$/gms, '');
+export const withoutCode = (text) => text.replaceAll(/^```.*?^```$/gms, '');
 
 export function headingsOf(page) {
   const seen = new Map();

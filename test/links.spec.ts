@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { brokenLinks, PAGES } from '../scripts/links.mjs';
+import { brokenLinks, PAGES, withoutCode } from '../scripts/links.mjs';
 
 const ROOT = join(import.meta.dirname, '..');
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
@@ -9,8 +9,7 @@ it.each(PAGES)('%s points at what there is', (page) => expect(brokenLinks(page))
 
 /** First lines of tables: after a line that is none of a table's. */
 function headless(page: string): string[] {
-  const lines = read(page)
-    .replaceAll(/^```.*?^```$/gms, '')
+  const lines = withoutCode(read(page))
     .split('\n')
     .map((line) => line.trim());
   return lines.filter(

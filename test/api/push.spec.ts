@@ -34,6 +34,12 @@ interface JobJson {
   readonly result: { data: unknown; content_type: string } | null;
 }
 
+/** Calls of the native API on a server, for its own namespace or that of another one on the same Redis. */
+const callsOn =
+  (server: TestApp, { namespace, token }: Pick<TestApp, 'namespace' | 'token'> = server) =>
+  (method: string, path: string, body?: object): Promise<Answer> =>
+    server.call(method, `/v1/${namespace}/${path}`, { ...(body && { body: JSON.stringify(body) }), token });
+
 describe('HTTP push', () => {
   let app: TestApp;
   let receiver: Receiver;
@@ -936,8 +942,7 @@ describe('HTTP push', () => {
     it('do not wait for one that hangs', async () => {
       // Over a Redis of its own: the other server of this file would send these jobs, too.
       const { app: small } = await TestApp.alone({ ...PUSH, PUMPHOUSE_PUSH__MAX_IN_FLIGHT: '4' });
-      const v1 = (method: string, path: string, body: object): Promise<Answer> =>
-        small.call(method, `/v1/${small.namespace}/${path}`, { body: JSON.stringify(body) });
+      const v1 = callsOn(small);
       const hangs = await Receiver.start();
       hangs.respond = () => undefined;
       for (const [name, url] of [
@@ -1011,8 +1016,7 @@ describe('HTTP push', () => {
       // A Redis of its own: the other server of this file would take the job.
       const { app: staying, redis: alone } = await TestApp.alone();
       const leaving = await TestApp.start({ ...PUSH, PUMPHOUSE_POOLS__DEFAULT__URL: alone.url });
-      const v1 = (method: string, path: string, body: object): Promise<Answer> =>
-        leaving.call(method, `/v1/${leaving.namespace}/${path}`, { body: JSON.stringify(body) });
+      const v1 = callsOn(leaving);
       const hangs = await Receiver.start();
       hangs.respond = () => undefined;
       await v1('PUT', 'targets/t', { url: hangs.url });
@@ -1035,8 +1039,7 @@ describe('HTTP push', () => {
         PUMPHOUSE_POOLS__DEFAULT__URL: alone.url,
         PUMPHOUSE_SERVER__DRAIN_MS: '20000',
       });
-      const v1 = (method: string, path: string, body: object): Promise<Answer> =>
-        leaving.call(method, `/v1/${leaving.namespace}/${path}`, { body: JSON.stringify(body) });
+      const v1 = callsOn(leaving);
       const slow = await Receiver.start();
       const answers: (() => void)[] = [];
       slow.respond = (response) => void answers.push(() => response.end('done'));
@@ -1046,10 +1049,7 @@ describe('HTTP push', () => {
       const { id } = json as { id: string };
       await waitFor(() => slow.received.length === 1, 5_000);
       const stopped = leaving.stop();
-      const { json: later } = await staying.call('POST', `/v1/${leaving.namespace}/jobs`, {
-        body: JSON.stringify({ queue: 'q', data: 2 }),
-        token: leaving.token,
-      });
+      const { json: later } = await callsOn(staying, leaving)('POST', 'jobs', { queue: 'q', data: 2 });
       await sleep(300);
       for (const respond of answers) respond();
       await stopped;
@@ -1076,25 +1076,20 @@ describe('HTTP push', () => {
       };
       const [key, other] = [randomBytes(32).toString('base64'), randomBytes(32).toString('base64')];
       const first = await withKey(key);
-      const { namespace, token } = first;
-      const v1 = (server: TestApp, method: string, path: string, body?: object): Promise<Answer> =>
-        server.call(method, `/v1/${namespace}/${path}`, {
-          ...(body && { body: JSON.stringify(body) }),
-          token,
-        });
-      await v1(first, 'PUT', 'targets/t', { url: receiver.url, headers: { 'X-Own': 'mine' } });
+      await callsOn(first)('PUT', 'targets/t', { url: receiver.url, headers: { 'X-Own': 'mine' } });
       await first.stop();
 
       const wrong = await withKey(other);
-      await v1(wrong, 'PATCH', 'queues/q', { push: { target: 't' } });
-      const { json } = await v1(wrong, 'POST', 'jobs', { queue: 'q', data: 1 });
+      const v1 = callsOn(wrong, first);
+      await v1('PATCH', 'queues/q', { push: { target: 't' } });
+      const { json } = await v1('POST', 'jobs', { queue: 'q', data: 1 });
       const { id } = json as { id: string };
       await waitFor(() => wrong.log.some(({ message }) => message.includes('another push.key_file')), 5_000);
       await sleep(1_500);
       expect(receiver.of(id)).toEqual([]);
-      expect((await v1(wrong, 'GET', `jobs/${id}`)).json).toMatchObject({ state: 'ready', attempts: 0 });
-      expect((await v1(wrong, 'GET', 'targets/t')).status).toBe(200);
-      const tested = await v1(wrong, 'POST', 'targets/t/test');
+      expect((await v1('GET', `jobs/${id}`)).json).toMatchObject({ state: 'ready', attempts: 0 });
+      expect((await v1('GET', 'targets/t')).status).toBe(200);
+      const tested = await v1('POST', 'targets/t/test');
       expect([tested.status, tested.json]).toMatchObject([
         409,
         { code: 'push_key_mismatch', detail: expect.stringContaining('push.key_file') as string },
@@ -1109,10 +1104,9 @@ describe('HTTP push', () => {
 
     it('without push sends nothing, and says so', async () => {
       const off = await TestApp.start({ PUMPHOUSE_PUSH__ALLOW_HTTP: 'true' });
-      const v1 = (method: string, path: string, body: object = {}): Promise<Answer> =>
-        off.call(method, `/v1/${off.namespace}/${path}`, { body: JSON.stringify(body) });
+      const v1 = callsOn(off);
       expect((await v1('PUT', 'targets/t', { url: receiver.url })).status).toBe(200);
-      expect((await off.call('POST', `/v1/${off.namespace}/targets/t/test`)).json).toMatchObject({
+      expect((await v1('POST', 'targets/t/test')).json).toMatchObject({
         code: 'push_disabled',
       });
       await off.stop();

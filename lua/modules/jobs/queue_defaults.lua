@@ -1,4 +1,4 @@
--- Defaults of a queue for jobs of the native API, as extended/new_jobs applies them: what a job does not say, the queue has_flag. A job that gets a field of
+-- Defaults of a queue for jobs of the native API, as extended/new_jobs applies them: what a job leaves out is taken from its queue. A job that gets a field of
 -- the hash by them is an extended one. What the simple publish command cannot store is left to the extended path, with its whole call: code 8.
 --- @requires core/call, core/header, queues/registry, jobs/publish
 --- @exports use_queue_defaults
