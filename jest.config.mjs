@@ -35,6 +35,8 @@ export default {
   testTimeout: 30_000 * SLOWNESS,
   testSequencer: '<rootDir>/test/support/sequencer.mjs',
   maxWorkers: 2,
+  // Jest keeps the ES modules of every file that a worker has run: a worker grows to 3 GB, and collecting garbage stops it for seconds.
+  workerIdleMemoryLimit: '600MB',
   // Times of all files are printed.
   slowTestThreshold: 0,
 };
