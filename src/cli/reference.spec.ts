@@ -8,4 +8,11 @@ describe('docs/reference/cli.md', () => {
     expect(text).toContain('## pumphouse dead respawn');
     expect(text.match(/--url <url>/g)).toHaveLength(1);
   });
+
+  it('has lines of at most 100 characters', () =>
+    expect(
+      reference()
+        .split('\n')
+        .filter((line) => line.length > 100),
+    ).toEqual([]));
 });

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { everyCommand, program } from './program.js';
 
-const WIDTH = 110;
+const WIDTH = 100;
 /** The options that all commands have are shown once, at the top. */
 const CONNECTION = /\nConnection:\n(?: .*\n)*/;
 
@@ -13,7 +13,7 @@ export function reference(): string {
   const [first, ...others] = commands.map((command) => [pathOf(command), helpOf(command)] as const);
   return [
     '# Command reference',
-    'Written by `node scripts/cli-reference.mjs` from the program: do not edit. [How to use it](../cli.md).',
+    'Written by `scripts/cli-reference.mjs` from the program: do not edit. [How to use it](../cli.md).',
     ...(first ? section(first[0], first[1]) : []),
     ...others.flatMap(([path, help]) => section(path, help.replace(CONNECTION, ''))),
   ]

@@ -46,7 +46,9 @@ describe('docs/how-to/from-later.md', () => {
     const { stdout, stderr } = await promisify(execFile)('sh', ['-c', CURL + script]);
     await app.stop();
 
-    const shown = [...commands.matchAll(/^# (\{.*|\d+)$/gm)].map(([, line = '']) => line);
+    const shown = [...commands.matchAll(/^# (\{.*(?:\n# {2}.*)*|\d+)$/gm)].map(([, output = '']) =>
+      output.replaceAll(/\n# +/g, ''),
+    );
     expect(shown).toHaveLength(3);
     expect(stderr).toBe('');
     // The answer of a query has no line end, so the next command writes behind it.

@@ -45,8 +45,10 @@ export function benchCommand(open: OpenSession): Command {
     .addHelpText(
       'after',
       `
-It uses a queue of its own, bench-…, and deletes its jobs; the statistics of the queue stay for a day. The token needs publish, consume and admin.
-The numbers are those of this client and this network: run it where your workers run.`,
+It uses a queue of its own, bench-…, and deletes its jobs.
+The statistics of the queue stay for a day.
+The token needs the permissions publish, consume and admin.
+The results include this client and this network: run it where your workers run.`,
     )
     .action(async (options: BenchOptions, command: Command) => {
       if (options.batch > MAX_BATCH) command.error(`error: --batch must be at most ${String(MAX_BATCH)}`);

@@ -52,10 +52,11 @@ export function importCommand(output: Output): Command {
       `
 Examples:
   pumphouse import-lmstfy --from redis://10.0.0.9:6379 --dry-run
-  pumphouse import-lmstfy --from redis://10.0.0.9:6379 -c /etc/pumphouse.toml --drain --follow
-  pumphouse import-lmstfy --from redis://10.0.0.9:6379 -c /etc/pumphouse.toml --drain --lmstfy-stopped
+  pumphouse import-lmstfy --from redis://10.0.0.9:6379 -c pumphouse.toml --drain --follow
+  pumphouse import-lmstfy --from redis://10.0.0.9:6379 -c pumphouse.toml --drain --lmstfy-stopped
 
-It may be interrupted at any moment, and continues when it is started again. docs/how-to/from-lmstfy.md has all steps.`,
+It may be interrupted at any moment, and continues when it is started again.
+All steps: docs/how-to/from-lmstfy.md.`,
     )
     .action(async (given: Given, command: Command) => {
       if (given.follow && !given.drain) command.error('error: --follow needs --drain');

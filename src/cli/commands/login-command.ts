@@ -27,7 +27,8 @@ Examples:
   pumphouse login --namespace mail --token @token.txt
   pumphouse login --namespace mail --admin http://10.0.0.5:7778 --account @account.txt < token.txt
 
-The file is $XDG_CONFIG_HOME/pumphouse/context.json (~/.config/pumphouse/context.json), readable by you only.`,
+The file is $XDG_CONFIG_HOME/pumphouse/context.json, by default ~/.config/pumphouse/context.json.
+Only your user can read it.`,
     );
   withConnectionOptions(command);
   return command.action(async (_options: object, self: Command) => {
