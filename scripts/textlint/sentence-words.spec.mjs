@@ -24,12 +24,12 @@ function messagesFor(text) {
 
 describe('the check of sentences', () => {
   it('counts words, and code as one', () => {
-    expect(messagesFor(`# Title\n\n${words(35)} \`a b c d\`.\n`)).toBe('');
-    expect(messagesFor(`# Title\n\n${words(37)}.\n`)).toContain('a sentence of 37 words, at most 36');
+    expect(messagesFor(`# Title\n\n${words(29)} \`a b c d\`.\n`)).toBe('');
+    expect(messagesFor(`# Title\n\n${words(31)}.\n`)).toContain('a sentence of 31 words, at most 30');
   });
 
   it('ends a sentence after a number, and leaves tables out', () => {
-    expect(messagesFor(`# Title\n\n${words(30)} 404. ${words(30).replace('w', 'W')}.\n`)).toBe('');
+    expect(messagesFor(`# Title\n\n${words(25)} 404. ${words(25).replace('w', 'W')}.\n`)).toBe('');
     expect(messagesFor(`# Title\n\n| a |\n| --- |\n| ${words(50)} |\n`)).toBe('');
   });
 });
