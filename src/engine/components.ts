@@ -90,6 +90,7 @@ export function createComponents(pool: RedisPool, options: EngineOptions) {
     events: eventWriter,
     replaceExtended: (...replacement) => routing.replace(...replacement),
     rememberExtended: (namespace, queues) => routing.remember(namespace, queues),
+    expectJob: (namespace, queue) => leases.expectJob(namespace, queue),
   });
   const durations = new LeaseDurations();
   const extended: ExtendedPath = new ExtendedPath({
@@ -107,7 +108,7 @@ export function createComponents(pool: RedisPool, options: EngineOptions) {
   });
   const routing: Routing = new Routing(extended);
   const records = new DeliveryLogs(pool, runner, observer, routing, timers);
-  const leases = new Leases(pool, runner, observer, scheduleWakeup, records, routing, eventWriter, durations);
+  const leases: Leases = new Leases(pool, runner, observer, scheduleWakeup, records, routing, eventWriter, durations);
   const acks = new Acks(runner, observer, routing, eventWriter, durations);
   const dead = new DeadLetter(runner, observer, routing);
   const importer = new Importer(pool, runner);

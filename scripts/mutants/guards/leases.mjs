@@ -3,6 +3,7 @@ const WAITING = 'test/engine/leasing.spec.ts';
 const FAULTS = 'test/engine/faults.spec.ts';
 const BATCHES = 'test/engine/batches.spec.ts';
 const EXPIRY = 'test/engine/expiry.spec.ts';
+const EXPECTED = 'test/engine/expected-jobs.spec.ts';
 const LATE = 'test/engine/extended-jobs.spec.ts';
 const PROPERTIES = 'test/engine/properties.spec.ts';
 
@@ -208,5 +209,37 @@ export const LEASES = [
     to: 'job.lease = job.lease % 4294967296',
     spec: LATE,
     test: 'simple job is accepted when the job died with its lease',
+  },
+  {
+    name: 'leases: a single waiter fetches right behind the publish of its process',
+    file: 'src/engine/publish/publisher.ts',
+    from: 'if (jobs.some(isReadyAtOnce)) expectJob(namespace, queue);',
+    to: '',
+    spec: EXPECTED,
+    test: 'needs no wake-up',
+  },
+  {
+    name: 'leases: nothing is fetched for a job that is not ready yet',
+    file: 'src/engine/publish/publisher.ts',
+    from: 'if (jobs.some(isReadyAtOnce)) expectJob(namespace, queue);',
+    to: 'expectJob(namespace, queue);',
+    spec: EXPECTED,
+    test: 'that is not ready yet is not fetched',
+  },
+  {
+    name: 'leases: several waiters share the fetch of the wake-up',
+    file: 'src/engine/lease/long-poll-manager.ts',
+    from: 'waiters?.size !== 1 || !this.empty',
+    to: '!waiters || !this.empty',
+    spec: 'src/engine/lease/long-poll-manager.spec.ts',
+    test: 'is left to the wake-up by several waiters',
+  },
+  {
+    name: 'leases: nothing is fetched ahead while the store is unavailable',
+    file: 'src/engine/lease/long-poll-manager.ts',
+    from: ' || !this.empty.has(key) || this.checking',
+    to: ' || this.checking',
+    spec: 'src/engine/lease/long-poll-manager.spec.ts',
+    test: 'while the store is known to be unavailable',
   },
 ];

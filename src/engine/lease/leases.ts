@@ -102,6 +102,11 @@ export class Leases {
     });
   }
 
+  /** See `LongPollManager.expectJob`. */
+  expectJob(namespace: string, queue: string): void {
+    this.longPolls.expectJob(namespace, queue);
+  }
+
   /** See `QueueEngine.undo`. */
   async undo(namespace: string, jobs: readonly Pick<LeasedJob, 'id' | 'lease' | 'receipt'>[]): Promise<void> {
     const items = jobs.flatMap(({ id, lease }) => {

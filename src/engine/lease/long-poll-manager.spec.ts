@@ -83,6 +83,54 @@ const idler = (fixture: Fixture, count = 1, other: Partial<LeaseRequest> = {}): 
 
 const jobOf = (id: string): LeasedJob => ({ id }) as LeasedJob;
 
+describe('a job that this process is about to send', () => {
+  let fixture: Fixture;
+  beforeEach(() => (fixture = new Fixture()));
+  afterEach(() => fixture.manager.close());
+
+  it('is fetched at once for a single waiter', async () => {
+    const [only] = await fixture.idlers(1);
+    fixture.manager.expectJob('ns', 'other');
+    fixture.manager.expectJob('other', 'q');
+    expect(fixture.slots).toEqual([]);
+    fixture.manager.expectJob('ns', 'q');
+    expect(fixture.slots).toEqual([1]);
+    // The wake-up of the same job comes while it fetches.
+    fixture.manager.wake('ns', 'q');
+    await fixture.respond('a');
+
+    expect(await only).toEqual(['a']);
+    expect(fixture.slots).toEqual([]);
+  });
+
+  it('is left to the wake-up by several waiters, who share a fetch', async () => {
+    const [first, second] = await fixture.idlers(2);
+    fixture.manager.expectJob('ns', 'q');
+    expect(fixture.slots).toEqual([]);
+    fixture.manager.wake('ns', 'q');
+    expect(fixture.slots).toEqual([2]);
+    await fixture.respond('a', 'b');
+    expect(await Promise.all([first, second])).toEqual([['a'], ['b']]);
+  });
+
+  it('causes one fetch, however many there are', async () => {
+    const [only] = await fixture.idlers(1);
+    for (let i = 0; i < 10; i++) fixture.manager.expectJob('ns', 'q');
+    expect(fixture.slots).toEqual([1]);
+    await fixture.respond('a');
+    expect(await only).toEqual(['a']);
+  });
+
+  it('causes no fetch while the store is known to be unavailable', async () => {
+    await fixture.idlers(1);
+    fixture.manager.wake('ns', 'q');
+    fixture.fetches.splice(0).forEach(({ fail }) => fail());
+    await sleep(1);
+    fixture.manager.expectJob('ns', 'q');
+    expect(fixture.slots).toEqual([]);
+  });
+});
+
 describe('a wake-up', () => {
   let fixture: Fixture;
   beforeEach(() => (fixture = new Fixture()));

@@ -134,6 +134,18 @@ export class LongPollManager {
     if (isAnyIdle) void this.serve(key, FIRST_BURST);
   }
 
+  /**
+   * This process has a job for the queue in its next script call. A single waiter fetches right behind it, without
+   * waiting for the wake-up. Several waiters wait for the wake-up and share a fetch: two fetches would cost more.
+   */
+  expectJob(namespace: string, queue: string): void {
+    if (this.count === 0) return;
+    const key = queueKey(namespace, queue);
+    const waiters = this.queues.get(key);
+    if (waiters?.size !== 1 || !this.empty.has(key) || this.checking.has(key)) return;
+    for (const waiter of waiters) if (!waiter.isFetching) void this.fetchFor([waiter]);
+  }
+
   /** Serves all queues of a namespace: wake-ups of it may have been lost. */
   wakeAll(namespace: string): void {
     const prefix = queueKey(namespace, '');

@@ -4,7 +4,7 @@ import type { IdempotencyRecord, LeftOut, NewJob } from '../../domain/job/job.js
 import { JOB_ID_RULE, packUlid, UlidMinter } from '../../domain/ids.js';
 import type { Item } from '../../redis/scripts/script.js';
 import { publish as publishScript } from '../../redis/scripts/simple.js';
-import { type BatchCall, Batcher, type ScriptRunner } from '../core/scripts.js';
+import { type BatchCall, Batcher, type Callbacks, type ScriptRunner } from '../core/scripts.js';
 import { checkJobs, checkNames } from '../core/checks.js';
 import { encodeId } from '../core/ids.js';
 import {
@@ -72,6 +72,17 @@ export interface PublishSettings {
   readonly rememberExtended: (namespace: string, queues: readonly string[]) => void;
   /** Receives events of stored jobs. */
   readonly events: EventWriter;
+  /** Is called when the publish of a job that is ready at once is about to be sent, on the connection of the leases. */
+  readonly expectJob: (namespace: string, queue: string) => void;
+}
+
+/** What a call adds to a batch. */
+interface PublishCall {
+  readonly queue: string;
+  readonly jobs: readonly NewJob[];
+  readonly items: readonly Item[];
+  /** See `Batcher.add`. */
+  readonly weight: number;
 }
 
 /** Stores jobs: one script call per turn of the event loop and namespace. */
@@ -104,18 +115,22 @@ export class Publisher {
       checkJobs([job]);
       const named = retryOf ? retried(job, retryOf) : job;
       const id = named.id ?? this.minter.mint(this.runner.now());
-      const item = this.itemOf(queue, named, this.bytesOf(named));
-      this.batcher.add(namespace, [item], weightOf(job), {
-        done: (results, first) => {
-          const refusal = refusalOf(results[first], job.id);
-          if (refusal) reject(refusal);
-          else {
-            this.report(namespace, queue, [job], [id]);
-            resolve(id);
-          }
+      const items = [this.itemOf(queue, named, this.bytesOf(named))];
+      this.enqueue(
+        namespace,
+        { queue, jobs: [job], items, weight: weightOf(job) },
+        {
+          done: (results, first) => {
+            const refusal = refusalOf(results[first], job.id);
+            if (refusal) reject(refusal);
+            else {
+              this.report(namespace, queue, [job], [id]);
+              resolve(id);
+            }
+          },
+          failed: this.durability !== 'memory' ? (error) => reject(withIds(error, [id])) : reject,
         },
-        failed: this.durability !== 'memory' ? (error) => reject(withIds(error, [id])) : reject,
-      });
+      );
     });
   }
 
@@ -151,7 +166,7 @@ export class Publisher {
       };
       const failed =
         this.durability !== 'memory' ? (error: unknown): void => reject(withIds(error, ids)) : reject;
-      this.batcher.add(namespace, items, weight, { done, failed });
+      this.enqueue(namespace, { queue, jobs, items, weight }, { done, failed });
     });
   }
 
@@ -260,7 +275,7 @@ export class Publisher {
     const detail = { record, ttlMs };
     let result: Result | undefined;
     if (replaces === undefined) {
-      do result = await this.sendKeyed(namespace, items, weight, detail);
+      do result = await this.sendKeyed(namespace, { queue, jobs, items, weight }, detail);
       while (result === CALL_AGAIN);
     } else {
       const sent = await this.send(namespace, items, [{ items, detail }], encodeId(replaces) ?? NOTHING);
@@ -277,16 +292,29 @@ export class Publisher {
     return ids;
   }
 
-  private sendKeyed(
-    namespace: string,
-    items: readonly Item[],
-    weight: number,
-    detail: KeyedCall,
-  ): Promise<Result | undefined> {
+  private sendKeyed(namespace: string, call: PublishCall, detail: KeyedCall): Promise<Result | undefined> {
     return new Promise((resolve, reject) => {
       const done = (results: readonly Result[], first: number): void => resolve(results[first]);
-      this.batcher.add(namespace, items, weight, { done, failed: reject }, detail);
+      this.enqueue(namespace, call, { done, failed: reject }, detail);
     });
+  }
+
+  /** Adds a call to the batch of this turn, and announces its jobs. */
+  private enqueue(
+    namespace: string,
+    { queue, jobs, items, weight }: PublishCall,
+    callbacks: Callbacks<Result>,
+    detail?: KeyedCall,
+  ): void {
+    this.batcher.add(namespace, items, weight, callbacks, detail);
+    // Durable publishes have a connection of their own: a lease could overtake them.
+    if (this.durability !== 'memory') return;
+    const { expectJob } = this.settings;
+    if (jobs[0]?.whole === undefined) {
+      if (jobs.some(isReadyAtOnce)) expectJob(namespace, queue);
+      return;
+    }
+    for (const job of jobs) if (isReadyAtOnce(job)) expectJob(namespace, job.whole?.queue ?? queue);
   }
 
   private reportReplaced(
@@ -377,6 +405,10 @@ function isEqual(one: NewJob, other: NewJob): boolean {
 /** The part of a job's origin that says what the defaults of its queue apply to. */
 function nativeOrigin({ ttl, tries, retention }: LeftOut): number {
   return 2 + (ttl ? 8 : 0) + (tries ? 16 : 0) + (retention ? 0 : 32);
+}
+
+function isReadyAtOnce({ delayMs, dueMs }: NewJob): boolean {
+  return delayMs === 0 && dueMs === undefined;
 }
 
 function weightOf({ body, extended }: NewJob): number {
