@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { performance } from 'node:perf_hooks';
 import { isNativeError } from 'node:util/types';
+import { redisUrlProblem } from '../config/addresses.js';
 import { type Durability, replicasOf } from '../domain/durability.js';
 import { QueueError } from '../domain/errors.js';
 import type { Log } from '../domain/log.js';
@@ -88,10 +89,13 @@ export class RedisPool {
   /**
    * Opens a pool's connections and checks that its Redis can hold jobs.
    *
+   * @throws {TypeError} the URL is none of a Redis; the message does not show it, as it may contain a password
    * @throws {QueueError} `pool_unavailable`: it cannot be reached within ten seconds
    * @throws {Error} it is too old, its data format is newer than ours, or it may lose jobs and `allowUnsafe` is not set
    */
   static async connect(name: string, options: PoolOptions, log: Log): Promise<RedisPool> {
+    const problem = options.url === undefined ? null : redisUrlProblem(options.url);
+    if (problem !== null) throw new TypeError(`the Redis URL of pool ${name} ${problem}`);
     const pool = new RedisPool(name, options, log, createClient(options));
     try {
       await pool.open();
@@ -250,12 +254,12 @@ export class RedisPool {
 
   private recordShortFault({ message: err }: Error): void {
     if (!this.isShort)
-      this.log.warn({ pool: this.name, err }, 'publishes are refused: too little durability');
+      this.log.warn({ pool: this.name, err }, 'publishes are refused: the durability of the pool is not available');
     this.isShort = true;
   }
 
   private recordError({ message }: Error): void {
-    this.log.debug({ pool: this.name, err: message }, 'redis connection');
+    this.log.debug({ pool: this.name, err: message }, 'a Redis connection failed');
   }
 
   /** Opens the connections for wake-ups. */

@@ -46,6 +46,7 @@ const POOL = 'default';
 /**
  * Connects to Redis, and starts the loops that move due jobs and remove expired data: no server is needed.
  *
+ * @throws {TypeError} `redis` is no URL of a Redis
  * @throws {PumphouseError} `pool_unavailable`: Redis cannot be reached within ten seconds
  * @throws {Error} it is too old, or it may lose jobs and `allowUnsafe` is not set
  */
