@@ -15,6 +15,7 @@ export type { DeadListFilter } from './producer/dead-letter.js';
 export type { EventOptions, PlacedEvent } from './producer/events.js';
 export type * from './driver.js';
 export type { RetryLimits } from './transport/api-client.js';
+export type { TlsOptions } from './transport/transport.js';
 export { Worker, type WorkerOptions } from './worker/worker.js';
 export type { Handler, HandlerContext, Job, Middleware } from './worker/handlers.js';
 export type { AbortCode } from './worker/held-job.js';

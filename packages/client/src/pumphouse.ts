@@ -10,7 +10,7 @@ import { Stats, Workers } from './producer/stats.js';
 import { Targets } from './producer/targets.js';
 import { ApiClient, RETRY_LIMITS, type RetryLimits } from './transport/api-client.js';
 import { fetchTransport } from './transport/fetch-transport.js';
-import type { TransportFactory } from './transport/transport.js';
+import type { TlsOptions, TransportFactory } from './transport/transport.js';
 import { Worker, type WorkerOptions } from './worker/worker.js';
 
 export interface PumphouseOptions {
@@ -20,6 +20,8 @@ export interface PumphouseOptions {
   readonly token: string;
   /** Bounds of each call and its retries; 5 attempts, 10 s in all, 5 s each. */
   readonly retry?: Partial<RetryLimits>;
+  /** In Node.js, for https: the CA of the server's certificate, and a client certificate; PEM texts. */
+  readonly tls?: TlsOptions;
   /** How requests are sent; for tests. */
   readonly transport?: TransportFactory;
 }
@@ -43,12 +45,10 @@ export class Pumphouse extends Producer {
   /** For a worker of your own. */
   readonly driver: HttpDriver;
   private readonly api: ApiClient;
-  /** It may have a password. */
-  readonly #url: URL;
 
   /** @throws {TypeError} an option is missing, or is no URL, namespace or token */
   constructor(options: PumphouseOptions) {
-    const { namespace, token, retry, transport = usualTransport } = options;
+    const { namespace, token, retry, tls, transport = usualTransport } = options;
     const url = urlOf(options.url);
     checkText('namespace', namespace);
     checkText('token', token);
@@ -56,14 +56,13 @@ export class Pumphouse extends Producer {
       url,
       namespace,
       token,
-      transport: transport(url),
+      transport: transport(url, tls),
       limits: { ...RETRY_LIMITS, ...retry },
     });
     const driver = new HttpDriver(api);
     super(driver);
     this.driver = driver;
     this.api = api;
-    this.#url = url;
     const calls = new Calls(api);
     this.jobs = new Jobs(calls);
     this.queues = new Queues(calls);
@@ -76,7 +75,7 @@ export class Pumphouse extends Producer {
 
   /** What happens in the namespace, from now on or behind the event at `after`. */
   events(options: EventOptions = {}): AsyncGenerator<PlacedEvent, void, void> {
-    return eventsOf(this.api, this.#url, options);
+    return eventsOf(this.api, options);
   }
 
   /** A worker of this namespace; `run` starts it. */

@@ -1,6 +1,6 @@
 import { isPumphouseError, PumphouseError } from '../errors.js';
 import { type ApiClient, errorOf, parseAnswer, queryOf, retryAfterMs } from '../transport/api-client.js';
-import { reasonOf, sleep, type WireResponse } from '../transport/transport.js';
+import { reasonOf, sleep, type WireResponse, type WireStream } from '../transport/transport.js';
 import { fromWire } from '../wire.js';
 import type { JobEvent } from './answers.js';
 
@@ -25,6 +25,7 @@ export type PlacedEvent = JobEvent & { readonly place: string | null };
 const SILENCE_MS = 45_000;
 const FIRST_PAUSE_MS = 100;
 const MAX_PAUSE_MS = 5_000;
+const OK = 200;
 /** A server that asks for a longer pause is asked again after this one. */
 const MAX_ASKED_MS = 300_000;
 
@@ -35,12 +36,10 @@ const MAX_ASKED_MS = 300_000;
  */
 export async function* eventsOf(
   api: ApiClient,
-  url: URL,
   options: EventOptions,
 ): AsyncGenerator<PlacedEvent, void, void> {
   const { queues, events, jobs, types, tags, signal } = options;
   const query = queryOf({ queue: queues, event: events, job: jobs, type: types, tag: tags });
-  const address = new URL(`${api.base}events${query}`, url);
   let place = options.after;
   for (let pauses = 0; ; pauses++) {
     // Ends the connection also where the reader leaves its loop.
@@ -51,21 +50,20 @@ export async function* eventsOf(
     let askedMs = 0;
     try {
       const headers = {
-        ...api.authorization,
         accept: 'text/event-stream',
         ...(place === undefined ? {} : { 'last-event-id': place }),
       };
       const answer = await answerOf(
-        fetch(address, { headers, signal: connection.signal, redirect: 'error' }),
+        api.stream(`events${query}`, headers, connection.signal),
         () => connection.abort(silent(api.attemptMs)),
         api.attemptMs,
       );
-      if (!(answer instanceof ReadableStream)) {
+      if ('text' in answer) {
         askedMs = Math.min(retryAfterMs(answer.header('retry-after')) ?? 0, MAX_ASKED_MS);
         throw errorOf(answer);
       }
       options.onOpen?.();
-      for await (const frame of framesOf(answer, connection)) {
+      for await (const frame of framesOf(answer.chunks, connection)) {
         pauses = 0;
         if (frame.data === undefined) continue;
         place = frame.id ?? place;
@@ -84,16 +82,19 @@ export async function* eventsOf(
 
 /** The stream, or the whole answer of a server that refuses. @param giveUp is called when there is none in time */
 async function answerOf(
-  sent: Promise<Response>,
+  sent: Promise<WireStream>,
   giveUp: () => void,
   timeoutMs: number,
-): Promise<ReadableStream<Uint8Array> | WireResponse> {
+): Promise<WireStream | WireResponse> {
   const timer = setTimeout(giveUp, timeoutMs);
   try {
     const response = await sent;
-    if (response.ok && response.body !== null) return response.body;
-    const text = await response.text();
-    return { status: response.status, text, header: (name) => response.headers.get(name) };
+    const { status, chunks } = response;
+    if (status === OK) return response;
+    const decoder = new TextDecoder();
+    let text = '';
+    for await (const chunk of chunks) text += decoder.decode(chunk, { stream: true });
+    return { status, text, header: (name) => response.header(name) };
   } finally {
     clearTimeout(timer);
   }
@@ -110,19 +111,19 @@ interface Frame {
 
 /** The frames of a stream of server-sent events, comments left out. */
 async function* framesOf(
-  body: ReadableStream<Uint8Array>,
+  chunks: AsyncIterable<Uint8Array>,
   connection: AbortController,
 ): AsyncGenerator<Frame> {
   const decoder = new TextDecoder();
-  const reader = body.getReader();
+  const reader = chunks[Symbol.asyncIterator]();
   let rest = '';
   for (;;) {
     const timer = setTimeout(() => {
       connection.abort(new PumphouseError('timeout', 'the stream of events is silent', { retryable: true }));
     }, SILENCE_MS);
-    const { done, value } = await reader.read().finally(() => clearTimeout(timer));
-    if (done) return;
-    rest += decoder.decode(value, { stream: true });
+    const next = await reader.next().finally(() => clearTimeout(timer));
+    if (next.done === true) return;
+    rest += decoder.decode(next.value, { stream: true });
     const frames = rest.split('\n\n');
     rest = frames.pop() ?? '';
     for (const frame of frames) yield frameOf(frame);

@@ -1,5 +1,5 @@
 import { PumphouseError } from '../errors.js';
-import { sleep, type Transport, TransportError, type WireResponse } from './transport.js';
+import { sleep, type Transport, TransportError, type WireResponse, type WireStream } from './transport.js';
 
 /** Bounds of one call, with its retries. */
 export interface RetryLimits {
@@ -65,7 +65,7 @@ export interface ApiClientOptions {
 
 /** Calls of the v1 API of one namespace: deadlines, retries and errors. */
 export class ApiClient {
-  readonly base: string;
+  private readonly base: string;
   /** Private at run time, too: a client that is logged shows no token. */
   readonly #options: ApiClientOptions;
   readonly #headers: Readonly<Record<string, string>>;
@@ -77,12 +77,7 @@ export class ApiClient {
     this.#headers = { 'x-token': token };
   }
 
-  /** Headers of a request that this client does not send itself: with the token. */
-  get authorization(): Readonly<Record<string, string>> {
-    return this.#headers;
-  }
-
-  /** Milliseconds that a server may take to answer such a request. */
+  /** Milliseconds that a server may take to begin its answer. */
   get attemptMs(): number {
     return this.#options.limits.attemptMs;
   }
@@ -108,6 +103,12 @@ export class ApiClient {
   /** The same; gives the JSON of the answer as it is. */
   async json<T>(call: ApiCall): Promise<T> {
     return parseAnswer((await this.call(call)).text) as T;
+  }
+
+  /** A GET request whose answer is read while it arrives; without retries. @param path as in `ApiCall` */
+  stream(path: string, headers: Readonly<Record<string, string>>, signal: AbortSignal): Promise<WireStream> {
+    const request = { path: this.base + path, headers: { ...this.#headers, ...headers }, signal };
+    return this.#options.transport.stream(request);
   }
 
   close(): void {

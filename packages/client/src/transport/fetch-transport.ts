@@ -1,14 +1,39 @@
 import {
   reasonOf,
+  type StreamRequest,
+  type TlsOptions,
   type Transport,
   TransportError,
   type WireRequest,
   type WireResponse,
+  type WireStream,
 } from './transport.js';
 
 /** Browsers, Deno and Bun. In Node.js `fetch` needs five times the processor time of `node:http`. */
-export function fetchTransport(url: URL): Transport {
-  return { send: (request) => send(url, request), close: () => undefined };
+export function fetchTransport(url: URL, tls?: TlsOptions): Transport {
+  // `fetch` has no such option: without the error the client would trust other CAs than it was told to.
+  if (tls !== undefined) throw new TypeError('new Pumphouse: tls is for Node.js only');
+  return {
+    send: (request) => send(url, request),
+    stream: (request) => stream(url, request),
+    close: () => undefined,
+  };
+}
+
+async function stream(url: URL, { path, headers, signal }: StreamRequest): Promise<WireStream> {
+  const response = await fetch(new URL(path, url), { headers, signal, redirect: 'error' });
+  const { status, body } = response;
+  return { status, header: (name) => response.headers.get(name), chunks: chunksOf(body) };
+}
+
+/** Not every browser can iterate over a stream. */
+async function* chunksOf(body: ReadableStream<Uint8Array> | null): AsyncGenerator<Uint8Array, void, void> {
+  const reader = body?.getReader();
+  for (;;) {
+    const { done, value } = (await reader?.read()) ?? { done: true };
+    if (done || value === undefined) return;
+    yield value;
+  }
 }
 
 async function send(url: URL, request: WireRequest): Promise<WireResponse> {

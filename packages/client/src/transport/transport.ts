@@ -26,15 +26,43 @@ export interface WireResponse {
   header(name: string): string | null;
 }
 
+/** A GET request whose answer is read while it arrives. */
+export interface StreamRequest {
+  /** From the slash on, with the query. */
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Aborted: the connection is closed, also while the answer is read. */
+  readonly signal: AbortSignal;
+}
+
+export interface WireStream {
+  readonly status: number;
+  /** @param name in lower case */
+  header(name: string): string | null;
+  /** The body. Ends with the answer, or throws when the connection breaks. */
+  readonly chunks: AsyncIterable<Uint8Array>;
+}
+
+/** PEM texts for connections with TLS. */
+export interface TlsOptions {
+  /** Certificates of the CAs that are trusted, in place of those of the system. */
+  readonly ca?: string;
+  /** The client certificate and its key, if the server asks for one. */
+  readonly cert?: string;
+  readonly key?: string;
+}
+
 /** Sends requests to one server. */
 export interface Transport {
   /** @throws {TransportError} no answer; or the reason of `signal` */
   send(request: WireRequest): Promise<WireResponse>;
+  /** Resolves with the status and the headers. @throws {Error} no answer; or the reason of `signal` */
+  stream(request: StreamRequest): Promise<WireStream>;
   /** Closes idle connections. */
   close(): void;
 }
 
-export type TransportFactory = (url: URL) => Transport;
+export type TransportFactory = (url: URL, tls?: TlsOptions) => Transport;
 
 /** There is no answer. */
 export class TransportError extends Error {
