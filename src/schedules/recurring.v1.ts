@@ -165,7 +165,12 @@ export function recurringAnswer(recurring: Recurring): Plain<RecurringAnswer> {
 }
 
 function scheduleAnswer(schedule: Schedule): Plain<ScheduleAnswer> {
-  if (!isCron(schedule)) return { every_ms: schedule.everyMs, first_at: isoTime(schedule.firstAtMs) };
+  if (!isCron(schedule)) {
+    const { everyMs, firstAtMs, offsetMs } = schedule;
+    return given<Plain<ScheduleAnswer>>({
+      ...{ every_ms: everyMs, first_at: isoTime(firstAtMs), offset_ms: offsetMs },
+    });
+  }
   const { cron, timeZone, jitterMs = 0, startAtMs, endAtMs } = schedule;
   return given<Plain<ScheduleAnswer>>({
     ...{ cron, tz: timeZone, jitter_ms: jitterMs },

@@ -5,6 +5,8 @@ export interface IntervalSchedule {
   readonly everyMs: number;
   /** Unix ms. */
   readonly firstAtMs: number;
+  /** The offset that the client gave in place of the first slot, or 0 if it gave neither. */
+  readonly offsetMs?: number;
 }
 
 /**

@@ -122,6 +122,10 @@ export function recurringsOf(items: readonly unknown[]): KnownRecurring[] {
   return all;
 }
 
+function offsetOf({ offsetMs }: { readonly offsetMs?: number }): { readonly offsetMs?: number } {
+  return offsetMs === undefined ? {} : { offsetMs };
+}
+
 function recurringOf(id: string, list: unknown): KnownRecurring {
   const fields = new Map<string, Buffer>();
   const flat = Array.isArray(list) ? (list as Buffer[]) : [];
@@ -132,7 +136,7 @@ function recurringOf(id: string, list: unknown): KnownRecurring {
   const schedule = JSON.parse(text('schedule')) as NewSchedule;
   const shown: Schedule = isCron(schedule)
     ? schedule
-    : { everyMs: number('every'), firstAtMs: number('first') };
+    : { everyMs: number('every'), firstAtMs: number('first'), ...offsetOf(schedule) };
   const template = {
     ...(JSON.parse(text('template')) as Omit<Template, 'body'>),
     body: fields.get('body') ?? Buffer.alloc(0),

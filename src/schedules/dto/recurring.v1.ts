@@ -186,6 +186,13 @@ export class ScheduleAnswer {
   @Whole('By interval: the time between two slots.', MIN_RECURRING_MS, MAX_PERIOD_MS)
   every_ms?: number;
   @Optional() @Moment('By interval: the first slot.') first_at?: string;
+  @Optional()
+  @Whole(
+    'By interval: the given offset of the first slot; missing if `first_at` was given.',
+    0,
+    MAX_PERIOD_MS,
+  )
+  offset_ms?: number;
   @Optional() @Label('By cron: the expression.', { max: MAX_CRON }) cron?: string;
   @Optional() @Label('By cron: the time zone.', { max: MAX_LABEL }) tz?: string;
   @Optional()

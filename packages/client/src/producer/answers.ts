@@ -365,7 +365,8 @@ export interface UpcomingSlot {
 export interface RecurringJob {
   readonly id: string;
   readonly schedule:
-    | { readonly everyMs: number; readonly firstAt: string }
+    /** `offsetMs`: the given one; missing if `firstAt` was given. */
+    | { readonly everyMs: number; readonly firstAt: string; readonly offsetMs?: number }
     | {
         readonly cron: string;
         readonly tz: string;
