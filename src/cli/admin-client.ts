@@ -1,4 +1,6 @@
-import { httpCall, type TlsTrust } from './http-call.js';
+import { isNativeError } from 'node:util/types';
+import type { TlsOptions } from '@pumphouse/client';
+import { httpCall, isUntrusted, UNTRUSTED_HINT } from './http-call.js';
 
 /** The server rejected the request, or the object does not exist: exit code 1. */
 export class Refused extends Error {
@@ -12,14 +14,19 @@ export class Refused extends Error {
 }
 
 /** No answer, or the answer is not that of a working admin port: exit code 2. */
-export class Unreachable extends Error {}
+export class Unreachable extends Error {
+  /** What to do about it. */
+  get hint(): string | undefined {
+    return isUntrusted(this.cause) ? UNTRUSTED_HINT : undefined;
+  }
+}
 
 /** Address of the admin port and credentials. */
 export interface AdminTarget {
   readonly url: URL;
   /** `user:password`. */
   readonly account?: string | undefined;
-  readonly tls: TlsTrust;
+  readonly tls: TlsOptions;
   /** Time limit of a call, in milliseconds. */
   readonly timeoutMs: number;
 }
@@ -79,8 +86,8 @@ export class AdminClient {
 }
 
 function reasonOf(error: unknown): string {
-  const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
-  if (!(cause instanceof Error)) return String(cause);
+  const cause = isNativeError(error) && error.cause !== undefined ? error.cause : error;
+  if (!isNativeError(cause)) return String(cause);
   return cause.message !== '' ? cause.message : 'code' in cause ? String(cause.code) : cause.name;
 }
 
@@ -88,7 +95,7 @@ function parse(text: string, url: URL): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new Unreachable(`what answers at ${url.origin} is no Pumphouse admin port`, { cause: error });
+    throw new Unreachable(`the server at ${url.origin} is not a Pumphouse admin port`, { cause: error });
   }
 }
 

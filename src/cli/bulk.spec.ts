@@ -1,10 +1,10 @@
 import { Refused, Unreachable } from './admin-client.js';
-import { changeEach, purgeProgress } from './bulk.js';
+import { changeEach } from './bulk.js';
 
 function setUp(isJson = false) {
   const printed = { out: '', err: '' };
   const session = {
-    ...{ isJson, hasProgress: true },
+    isJson,
     out: (text: string) => void (printed.out += text),
     err: (text: string) => void (printed.err += text),
   };
@@ -39,19 +39,5 @@ describe('changeEach', () => {
     const { printed, all } = setUp();
     await expect(all('gone')).rejects.toBeInstanceOf(Refused);
     expect(printed).toEqual({ out: '', err: '' });
-  });
-});
-
-describe('purgeProgress', () => {
-  it('fills the bar at the end only, however many jobs were deleted', async () => {
-    const { session, printed } = setUp();
-    const draw = await purgeProgress(session, () => Promise.resolve(10));
-    draw(12, false);
-    draw(12, true);
-    expect(printed.err.split('\r').map((text) => text.replace(/^\[.*\] /, ''))).toEqual([
-      '',
-      '9/10',
-      '10/10\n',
-    ]);
   });
 });

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { EXIT, failureObject, failureOf, SomeFailed } from './failures.js';
-import { counted, json, type Output, printable, progress } from './print.js';
+import { counted, json, type Output, printable } from './print.js';
 
 /** Options of a command that changes many things at once. */
 export interface BulkOptions {
@@ -87,15 +87,4 @@ export async function changeEach<T extends object>(
   if (exit === EXIT.ok) return;
   const failed = `${String(tried.length - changed.length)} of ${String(names.length)} failed`;
   throw new SomeFailed(untried === 0 ? failed : `${failed}, ${String(untried)} were not tried`, exit);
-}
-
-/** Draws how many jobs a purge has deleted. @param count of the jobs, before; not called if nothing is drawn */
-export async function purgeProgress(
-  output: Output,
-  count: () => Promise<number>,
-): Promise<(done: number, isEnd: boolean) => void> {
-  if (output.hasProgress !== true) return () => undefined;
-  const total = await count();
-  // Jobs may have been published or leased since: only the end fills the bar.
-  return (done, isEnd) => progress(output, isEnd ? total : Math.min(done, total - 1), total);
 }

@@ -13,8 +13,17 @@ import { dirname, join } from 'node:path';
 import { Unreachable } from './admin-client.js';
 import { entriesOf } from './print.js';
 
-/** What `pumphouse login` keeps: which server, and the credentials for it. */
-export interface Context {
+/** Names of PEM files. */
+export interface TlsFiles {
+  /** The CAs that signed the certificate of the server. */
+  readonly ca?: string;
+  /** The client certificate, and its private key. */
+  readonly cert?: string;
+  readonly key?: string;
+}
+
+/** What `pumphouse login` stores: the address of a server, and the credentials for it. */
+export interface Context extends TlsFiles {
   readonly url?: string;
   readonly namespace?: string;
   readonly token?: string;
@@ -23,7 +32,7 @@ export interface Context {
   readonly account?: string;
 }
 
-const NAMES = ['url', 'namespace', 'token', 'admin', 'account'] as const;
+const NAMES = ['url', 'namespace', 'token', 'admin', 'account', 'ca', 'cert', 'key'] as const;
 /** Permissions of the file: its owner reads and writes it. */
 const MODE = 0o600;
 const FOLDER_MODE = 0o700;

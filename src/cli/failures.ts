@@ -1,6 +1,7 @@
 import { isPumphouseError } from '@pumphouse/client';
 import { CommanderError } from 'commander';
 import { Refused, Unreachable } from './admin-client.js';
+import { isUntrusted, UNTRUSTED_HINT } from './http-call.js';
 import { json, printable } from './print.js';
 
 /** Exit codes. */
@@ -19,7 +20,7 @@ const HINTS = new Map([
   ['queue_not_allowed', 'Name a queue of the token (--queue), or use a token for all queues.'],
   ['push_disabled', 'Set push.enabled = true in the configuration of the server.'],
   ['queue_not_empty', 'Delete its jobs first: pumphouse queue purge QUEUE --state all'],
-  ['target_in_use', 'Take it from its queues first: pumphouse queue set QUEUE push=null'],
+  ['target_in_use', 'Remove it from its queues first: pumphouse queue set QUEUE push=null'],
 ]);
 const NO_ANSWER =
   'Is the server running, and is its address right? See --url, PUMPHOUSE_URL, pumphouse login.';
@@ -53,7 +54,10 @@ export interface Failure {
 export function failureOf(error: unknown): Failure | undefined {
   if (error instanceof Refused)
     return { exit: EXIT.refused, code: 'refused', message: error.message, status: error.status };
-  if (error instanceof Unreachable) return { exit: EXIT.failed, code: 'failed', message: error.message };
+  if (error instanceof Unreachable) {
+    const { message, hint } = error;
+    return { exit: EXIT.failed, code: 'failed', message, ...(hint !== undefined && { hint }) };
+  }
   if (error instanceof SomeFailed) return { exit: error.exit, code: 'some_failed', message: error.message };
   if (error instanceof CommanderError) {
     const message = error.message.replace(/^error: /, '');
@@ -61,7 +65,7 @@ export function failureOf(error: unknown): Failure | undefined {
   }
   if (!isPumphouseError(error)) return undefined;
   const { code, message, status, fields } = error;
-  const hint = status === 0 ? NO_ANSWER : HINTS.get(code);
+  const hint = isUntrusted(error) ? UNTRUSTED_HINT : status === 0 ? NO_ANSWER : HINTS.get(code);
   return {
     exit: status > 0 && status < SERVER_ERROR ? EXIT.refused : EXIT.failed,
     ...{ code, message },

@@ -1,13 +1,23 @@
 import { request as plainRequest, type ClientRequest, type IncomingMessage } from 'node:http';
 import { request as tlsRequest, type RequestOptions } from 'node:https';
+import { isNativeError } from 'node:util/types';
+import type { TlsOptions } from '@pumphouse/client';
 
-/** TLS settings of a call besides the system's; PEM texts. */
-export interface TlsTrust {
-  /** CA of the server's certificate; left out, the CAs that the system trusts. */
-  readonly ca?: string;
-  /** Client certificate and its key, if the server asks for one. */
-  readonly cert?: string;
-  readonly key?: string;
+/** Codes of Node.js for a certificate that no trusted CA has signed. */
+const UNTRUSTED = new Set([
+  'CERT_SIGNATURE_FAILURE',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+]);
+export const UNTRUSTED_HINT = 'Give the CA of its certificate with --ca FILE.';
+
+/** The certificate of the server is not trusted. @param error of a call, or what caused it */
+export function isUntrusted(error: unknown): boolean {
+  if (!isNativeError(error)) return false;
+  return ('code' in error && UNTRUSTED.has(String(error.code))) || isUntrusted(error.cause);
 }
 
 /** One HTTP call. */
@@ -16,7 +26,7 @@ export interface HttpCall {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
-  readonly tls?: TlsTrust;
+  readonly tls?: TlsOptions;
   readonly signal: AbortSignal;
 }
 

@@ -1,6 +1,7 @@
 import { Pumphouse } from '@pumphouse/client';
 import { TestApp } from '../../test/support/app.js';
 import { Cli } from '../../test/support/cli.js';
+import { TestTerminal } from '../../test/support/terminal.js';
 import { run } from './program.js';
 
 const HOSTILE = '\u001b[2J\u001b]0;owned\u0007\u202e\r\nnext';
@@ -229,13 +230,22 @@ describe('pumphouse job, queue and dead', () => {
 
   it('draws the progress of a purge on a terminal', async () => {
     await client.publishMany([{ queue }, { queue }]);
+    const terminal = new TestTerminal();
     let [out, err] = ['', ''];
-    const output = { out: (text: string) => void (out += text), err: (text: string) => void (err += text) };
+    const output = {
+      out: (text: string) => void (out += text),
+      err: (text: string) => void (err += text),
+      progressTo: terminal,
+    };
     const server = ['--url', `http://127.0.0.1:${String(app.port)}`, '--namespace', app.namespace];
     const purge = ['queue', 'purge', queue, '--state', 'all', '--yes', '--token', app.token];
-    expect(await run([...purge, ...server], { ...output, hasProgress: true })).toBe(0);
-    expect(out).toContain('deleted 2 jobs\n');
-    expect(err).toBe(`\r[${'#'.repeat(30)}] 2/2\n`);
+    expect(await run([...purge, ...server], output)).toBe(0);
+    expect([out, err]).toEqual([expect.stringContaining('deleted 2 jobs\n'), '']);
+    expect(terminal.bars).toEqual([`[${'-'.repeat(30)}] 0/2`, `[${'='.repeat(30)}] 2/2`]);
+    await client.publish({ queue });
+    terminal.text = '';
+    expect(await run([...purge, ...server, '--json'], output)).toBe(0);
+    expect(terminal.text).toBe('');
   });
 
   it('retries and moves dead jobs by their ids', async () => {

@@ -1,4 +1,4 @@
-import { columns, counted, json, printable, progress, table } from './print.js';
+import { columns, counted, json, printable, table } from './print.js';
 
 const ESCAPES = '\u001b]0;title\u0007\u001b[2J\u009b31m\u202egnp.exe\u2066\u2028\r\n\t\u007f';
 
@@ -29,20 +29,13 @@ describe('the output of the command line', () => {
       expect(json({ data })).toBe('{"data":{"base64":"AP8="}}\n');
   });
 
-  it('has colours and progress bars on a terminal only', () => {
-    const written: string[] = [];
-    const output = { out: () => undefined, err: (text: string) => void written.push(text) };
+  it('has colours on a terminal only', () => {
+    const output = { out: () => undefined, err: () => undefined };
     const rows = [['\u001b[31mred']];
     expect(table(output, ['NAME'], rows)).toBe('NAME\n\\u001b[31mred\n');
     expect(table({ ...output, hasColor: true }, ['NAME'], rows)).toBe(
       '\u001b[1mNAME\u001b[22m\n\\u001b[31mred\n',
     );
-    progress(output, 1, 2);
-    progress({ ...output, hasProgress: true }, 0, 0);
-    expect(written).toEqual([]);
-    progress({ ...output, hasProgress: true }, 1, 2);
-    progress({ ...output, hasProgress: true }, 2, 2);
-    expect(written).toEqual([`\r[${'#'.repeat(15)}${'.'.repeat(15)}] 1/2`, `\r[${'#'.repeat(30)}] 2/2\n`]);
   });
 
   it('counts', () => {

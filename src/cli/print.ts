@@ -5,10 +5,11 @@ import Table from 'cli-table3';
 export interface Output {
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
-  /** Standard output is a terminal: live tables. Standard error is one: progress bars. */
+  /** Standard output is a terminal: live tables. */
   readonly isTerminal?: boolean;
-  readonly hasProgress?: boolean;
-  /** The terminal shows colours, and the user wants them (`NO_COLOR`). */
+  /** Standard error, if it is a terminal: progress bars. */
+  readonly progressTo?: NodeJS.WritableStream | undefined;
+  /** Standard output is a terminal that shows colours, and the environment does not forbid them (`NO_COLOR`). */
   readonly hasColor?: boolean | undefined;
   /** Standard input, if it is a file or a pipe; undefined at a terminal. */
   readonly input?: () => Promise<Buffer>;
@@ -107,16 +108,6 @@ export function fieldLines(value: object): string {
 /** `3 jobs`, `1 job`. */
 export function counted(many: number, what: string): string {
   return `${String(many)} ${what}${many === 1 ? '' : 's'}`;
-}
-
-const BAR = 30;
-
-/** Draws a progress bar on a terminal; elsewhere nothing. The last call has `done` = `total`. */
-export function progress({ hasProgress, err }: Output, done: number, total: number): void {
-  if (hasProgress !== true || total <= 0) return;
-  const share = Math.min(1, done / total);
-  const bar = '#'.repeat(Math.round(share * BAR)).padEnd(BAR, '.');
-  err(`\r[${bar}] ${String(done)}/${String(total)}${done >= total ? '\n' : ''}`);
 }
 
 /** The entries of an answer that should be an object; empty if it is none. */

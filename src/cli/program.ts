@@ -37,8 +37,8 @@ Examples:
 
 Exit status: 0 done, 1 refused by the server, 2 wrong usage or no answer.
 
-Where a server is: options before environment (PUMPHOUSE_URL, PUMPHOUSE_NAMESPACE, PUMPHOUSE_TOKEN,
-PUMPHOUSE_ADMIN_URL, PUMPHOUSE_ADMIN_AUTH) before what \`pumphouse login\` stored.`;
+Connection options override their environment variables, and these override what \`pumphouse login\`
+stored.`;
 
 /**
  * Runs one command line.
@@ -65,7 +65,7 @@ export async function run(args: readonly string[], output: Output): Promise<numb
 /** All commands. @param isJson errors are printed as JSON, by the caller */
 export function program(output: Output, isJson = false): Command {
   const root = new Command('pumphouse')
-    .description('Runs a Pumphouse server, and manages one by its API and its admin port.')
+    .description('Runs a Pumphouse server, or manages one through its API and its admin port.')
     .version(version.number, '-V, --version', 'print the version')
     .exitOverride()
     .configureOutput({
@@ -82,7 +82,7 @@ export function program(output: Output, isJson = false): Command {
     ['Server:', serveCommand(), doctorCommand(open), benchCommand(open), importCommand(output)],
     ['Jobs and queues:', jobCommand(open), queueCommand(open), deadCommand(open), recurringCommand(open)],
     ['Push and workers:', targetCommand(open), workersCommand(open)],
-    ['Watching:', statsCommand(open), tailCommand(open), loopsCommand(open)],
+    ['Monitoring:', statsCommand(open), tailCommand(open), loopsCommand(open)],
     ['Access:', tokenCommand(open), limitCommand(open), namespaceCommand(open)],
     ['Pools:', poolsCommand(open), infoCommand(open)],
     ['This program:', loginCommand(output), logoutCommand(output), completionCommand(output)],
@@ -106,8 +106,8 @@ export function everyCommand(command: Command): Command[] {
 
 function serveCommand(): Command {
   return new Command('serve')
-    .description('run a server; all options go to it')
-    .argument('[options...]', '-c FILE names its configuration; --check-config, --print-default-config, -v')
+    .description('run a server; it gets all options')
+    .argument('[options...]', '-c FILE: its configuration; --check-config, --print-default-config, -v')
     .allowUnknownOption()
     .passThroughOptions()
     .action(async (args: string[]) => serve(args));

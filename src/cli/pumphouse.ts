@@ -13,8 +13,8 @@ process.exitCode = await run(process.argv.slice(2), {
   out: (text) => stdout.write(text),
   err: (text) => stderr.write(text),
   isTerminal: stdout.isTTY,
-  hasProgress: stderr.isTTY,
-  // Knows NO_COLOR.
+  ...(stderr.isTTY ? { progressTo: stderr } : {}),
+  // Knows NO_COLOR, NODE_DISABLE_COLORS, FORCE_COLOR and TERM=dumb.
   hasColor: stdout.isTTY && stdout.hasColors(),
   ...(stdin.isTTY ? {} : { input: readInput }),
 });

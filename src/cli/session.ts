@@ -1,10 +1,12 @@
 import { readFileSync } from 'node:fs';
-import { Pumphouse } from '@pumphouse/client';
+import { resolve } from 'node:path';
+import { createSecureContext } from 'node:tls';
+import { Pumphouse, type TlsOptions } from '@pumphouse/client';
 import { type Command, Option } from 'commander';
 import { AdminClient, Unreachable } from './admin-client.js';
-import { type Context, contextFile, readContext } from './context.js';
-import type { TlsTrust } from './http-call.js';
-import { parseSeconds } from './parse.js';
+import { PemError, readPemFile } from '../config/pem-files.js';
+import { type Context, contextFile, readContext, type TlsFiles } from './context.js';
+import { known, parseSeconds } from './parse.js';
 import type { Output } from './print.js';
 
 /** The environment of a command: the clients of a server, and the output. */
@@ -43,24 +45,26 @@ export interface ConnectionOptions {
 /** Options of every command that calls a server. They are allowed anywhere on the line, so the root has them, too. */
 export function withConnectionOptions(command: Command): void {
   const options = [
-    new Option('--url <url>', `the server's API (default: ${DEFAULT_URL})`).env('PUMPHOUSE_URL'),
+    new Option('--url <url>', `URL of the API (default: ${DEFAULT_URL})`).env('PUMPHOUSE_URL'),
     new Option('--namespace <name>', 'the namespace').env('PUMPHOUSE_NAMESPACE'),
     new Option('--token <token>', 'a token of the namespace; @FILE reads it from a file').env(
       'PUMPHOUSE_TOKEN',
     ),
-    new Option('--admin <url>', `the server's admin port (default: ${DEFAULT_ADMIN})`).env(
+    new Option('--admin <url>', `URL of the admin port (default: ${DEFAULT_ADMIN})`).env(
       'PUMPHOUSE_ADMIN_URL',
     ),
     new Option('--account <user:password>', 'an account of the admin port; @FILE reads it from a file').env(
       'PUMPHOUSE_ADMIN_AUTH',
     ),
-    new Option('--ca <file>', 'for https: the CA that signed the certificate of the admin port, PEM'),
-    new Option('--cert <file>', 'for https: our certificate, if the admin port asks for one, PEM'),
-    new Option('--key <file>', 'the key of that certificate, PEM'),
+    new Option('--ca <file>', 'for https: the CA of the certificate of the server, PEM').env('PUMPHOUSE_CA'),
+    new Option('--cert <file>', 'for https: the client certificate, if the server requires one, PEM').env(
+      'PUMPHOUSE_CERT',
+    ),
+    new Option('--key <file>', 'the private key of the client certificate, PEM').env('PUMPHOUSE_KEY'),
     new Option('--json', 'print the answer as JSON'),
     new Option(
       '--timeout <seconds>',
-      `timeout of a command (default: ${String(DEFAULT_TIMEOUT_S)})`,
+      `maximum duration of a call (default: ${String(DEFAULT_TIMEOUT_S)})`,
     ).argParser(parseSeconds),
   ];
   for (const option of options) {
@@ -107,9 +111,12 @@ export function openSession(command: Command, output: Output): Session {
   const given = givenOptions(command);
   const timeoutMs = (given.timeout ?? DEFAULT_TIMEOUT_S) * 1_000;
   const context = readContext(contextFile(given.configHome));
+  const isJson = given.json === true;
   return {
     ...output,
-    isJson: given.json === true,
+    isJson,
+    // JSON is for programs: no progress bars.
+    progressTo: isJson ? undefined : output.progressTo,
     timeoutMs,
     namespace: given.namespace ?? context.namespace,
     get client() {
@@ -132,6 +139,7 @@ function clientOf(given: ConnectionOptions, kept: Context, timeoutMs: number): P
     ...{ url: given.url ?? context.url ?? DEFAULT_URL, namespace },
     token: secretOf(token, 'the token'),
     retry: { withinMs: timeoutMs, attemptMs: timeoutMs },
+    tls: tlsOf(filesOf(given, context)),
   };
   try {
     return new Pumphouse(options);
@@ -144,7 +152,7 @@ function adminOf(given: ConnectionOptions, kept: Context, timeoutMs: number): Ad
   const context = isSameServer(given.admin, kept.admin ?? DEFAULT_ADMIN) ? kept : {};
   const url = new URL(given.admin ?? context.admin ?? DEFAULT_ADMIN);
   const account = accountOf(given.account, url) ?? context.account;
-  return new AdminClient({ url, account, timeoutMs, tls: trustOf(given) });
+  return new AdminClient({ url, account, timeoutMs, tls: tlsOf(filesOf(given, context)) });
 }
 
 function isSameServer(given: string | undefined, kept: string): boolean {
@@ -155,12 +163,40 @@ function missing(what: string, option: string, variable: string): Unreachable {
   return new Unreachable(`no ${what}: give ${option}, set ${variable}, or run \`pumphouse login\` once`);
 }
 
-export function trustOf({ ca, cert, key }: ConnectionOptions): TlsTrust {
-  return {
-    ...(ca === undefined ? {} : { ca: textOf(ca, 'the CA') }),
-    ...(cert === undefined ? {} : { cert: textOf(cert, 'the certificate') }),
-    ...(key === undefined ? {} : { key: textOf(key, 'the key') }),
-  };
+/** The files that were given, else those that `pumphouse login` stored; a certificate and its key together. */
+export function filesOf(given: ConnectionOptions, context: TlsFiles = {}): TlsFiles {
+  const fullName = (file: string | undefined): string | undefined =>
+    file === undefined ? undefined : resolve(file);
+  const { cert, key } = given.cert === undefined && given.key === undefined ? context : given;
+  return known({ ca: fullName(given.ca) ?? context.ca, cert: fullName(cert), key: fullName(key) });
+}
+
+/** @throws {Unreachable} a file cannot be used; the message names its option */
+export function tlsOf(files: TlsFiles): TlsOptions {
+  const tls: TlsOptions = Object.fromEntries(
+    Object.entries(files).map(([name, file]: [string, string]) => [name, pemOf(name, file)]),
+  );
+  const { cert, key } = tls;
+  if (cert === undefined && key === undefined) return tls;
+  if (cert === undefined || key === undefined)
+    throw new Unreachable('--cert and --key must be given together');
+  try {
+    createSecureContext({ cert, key });
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new Unreachable(`--cert and --key cannot be used together: ${why}`);
+  }
+  return tls;
+}
+
+function pemOf(option: string, file: string): string {
+  try {
+    return readPemFile(file, option === 'key');
+  } catch (error) {
+    if (!(error instanceof PemError)) throw error;
+    const variable = `PUMPHOUSE_${option.toUpperCase()}`;
+    throw new Unreachable(`--${option} (or ${variable}, or \`pumphouse login\`): ${error.message}`);
+  }
 }
 
 /** @param what describes the file in error messages */

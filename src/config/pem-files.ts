@@ -20,34 +20,41 @@ export function readPemFiles<K extends string>(
   for (const [key, file] of Object.entries(files) as [K, string | undefined][]) {
     if (file === undefined) continue;
     try {
-      texts[key] = read(file, key.endsWith('key'));
+      texts[key] = readPemFile(file, key.endsWith('key'));
     } catch (error) {
-      problems.push(
-        `${section}.${key}: ${file} ${error instanceof Unfit ? error.message : unreadable(error)}`,
-      );
+      if (!(error instanceof PemError)) throw error;
+      problems.push(`${section}.${key}: ${error.message}`);
     }
   }
   if (problems.length > 0) throw new ConfigError(problems);
   return texts;
 }
 
-/** The file could be read, but has other content. */
-class Unfit extends Error {}
+/** The file cannot be read, or has other content. Its message names the file, and shows no content. */
+export class PemError extends Error {}
 
-function read(file: string, isKey: boolean): string {
-  const text = readFileSync(file, 'utf8');
+/**
+ * Reads a file with a private key, or with certificates: of several, the first is checked.
+ *
+ * @throws {PemError}
+ */
+export function readPemFile(file: string, isKey: boolean): string {
+  const text = textOf(file);
   try {
     if (isKey) createPrivateKey(text);
-    // If there are several, checks the first.
     else new X509Certificate(text);
+    return text;
   } catch {
-    throw new Unfit(
-      isKey ? 'holds no private key (PEM, without a passphrase)' : 'holds no certificate (PEM)',
-    );
+    const what = isKey ? 'private key (PEM, without a passphrase)' : 'certificate (PEM)';
+    throw new PemError(`${file} holds no ${what}`);
   }
-  return text;
 }
 
-function unreadable(error: unknown): string {
-  return `cannot be read (${isNativeError(error) && 'code' in error ? String(error.code) : 'unknown error'})`;
+function textOf(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    const code = isNativeError(error) && 'code' in error ? String(error.code) : 'unknown error';
+    throw new PemError(`${file} cannot be read (${code})`, { cause: error });
+  }
 }

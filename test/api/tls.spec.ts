@@ -1,6 +1,7 @@
 import {
   copyFileSync,
   mkdirSync,
+  mkdtempSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -14,7 +15,7 @@ import {
   createServer as createProxy,
   type Socket,
 } from 'node:net';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { connect, type TLSSocket } from 'node:tls';
 import { run } from '../../src/cli/program.js';
 import { TlsListenerConfig } from '../../src/config/config.js';
@@ -24,6 +25,18 @@ import { head, RawConnection, TestApp } from '../support/app.js';
 import { type CertificateFiles, TestCa } from '../support/certificates.js';
 import { waitFor } from '../support/redis.js';
 import { BuiltTlsServer, tlsCall, type TlsCall } from '../support/tls-server.js';
+
+interface CliAnswer {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+async function cliCall(args: readonly string[]): Promise<CliAnswer> {
+  let [out, err] = ['', ''];
+  const code = await run(args, { out: (text) => (out += text), err: (text) => (err += text) });
+  return { code, out, err };
+}
 
 describe('TLS', () => {
   let ca: TestCa;
@@ -115,23 +128,64 @@ describe('TLS', () => {
     async function metrics(): Promise<string> {
       return (await tlsCall(ca, `${admin()}/metrics`)).text;
     }
-    async function cli(...args: string[]): Promise<{ code: number; out: string; err: string }> {
-      let [out, err] = ['', ''];
-      const code = await run([...args, '--admin', admin()], {
-        out: (text) => (out += text),
-        err: (text) => (err += text),
-      });
-      return { code, out, err };
-    }
+  });
 
-    it('is what the command line speaks, to whom it trusts', async () => {
-      expect(await cli('pools', '--ca', ca.file)).toEqual({ code: 0, out: 'default\n', err: '' });
+  describe('the command line', () => {
+    let app: TestApp;
+    let configHome: string;
+    beforeAll(async () => {
+      app = await TestApp.start(onBoth());
+    });
+    afterAll(() => app.stop());
+    beforeEach(() => (configHome = mkdtempSync(join(ca.dir, 'config-'))));
 
-      const untrusted = await cli('pools');
-      expect(untrusted).toMatchObject({ code: 2, out: '' });
-      expect(untrusted.err).toMatch(/cannot reach the admin port .*certificate/);
-      expect((await cli('pools', '--ca', stranger.file)).code).toBe(2);
-      expect((await cli('pools', '--ca', '/none')).err).toContain('cannot read the CA');
+    const admin = (): string => `https://127.0.0.1:${String(app.server.admin.port)}`;
+    const addresses = (): string[] => [
+      ...['--admin', admin(), '--url', `https://127.0.0.1:${String(app.port)}`],
+      ...['--namespace', app.namespace, '--token', app.token],
+    ];
+    const cli = (...args: string[]): Promise<CliAnswer> => cliCall(['--config-home', configHome, ...args]);
+
+    it.each([
+      ['admin port', ['pools'], 'default\n'],
+      ['API', ['queue', 'ls'], 'QUEUE  STATE  READY  SCHEDULED  BLOCKED  LEASED  DEAD  DONE\n'],
+    ])('trusts the CA of --ca or PUMPHOUSE_CA at the %s, and no other', async (_port, command, out) => {
+      const call = (...more: string[]): Promise<CliAnswer> => cli(...command, ...addresses(), ...more);
+      expect(await call('--ca', ca.file)).toEqual({ code: 0, out, err: '' });
+      process.env['PUMPHOUSE_CA'] = ca.file;
+      const byEnvironment = await call();
+      delete process.env['PUMPHOUSE_CA'];
+      expect(byEnvironment).toEqual({ code: 0, out, err: '' });
+
+      for (const untrusted of [await call(), await call('--ca', stranger.file)]) {
+        expect(untrusted).toMatchObject({ code: 2, out: '' });
+        expect(untrusted.err).toContain('Give the CA of its certificate with --ca FILE.');
+      }
+      const option = 'pumphouse: --ca (or PUMPHOUSE_CA, or `pumphouse login`): ';
+      expect((await call('--ca', '/none')).err).toBe(`${option}/none cannot be read (ENOENT)\n`);
+      expect((await call('--ca', own.key)).err).toBe(`${option}${own.key} holds no certificate (PEM)\n`);
+    });
+
+    it('prints the events of a server whose CA it was given', async () => {
+      const events = cli('tail', ...addresses(), '--count', '1', '--json', '--ca', ca.file);
+      const isOpen = (): Promise<boolean> =>
+        tlsCall(ca, `${admin()}/metrics`).then(({ text }) => text.includes('pumphouse_event_streams 1'));
+      await waitFor(isOpen);
+      const url = `https://127.0.0.1:${String(app.port)}/api/${app.namespace}/events`;
+      await tlsCall(ca, url, { method: 'PUT', body: 'x', headers: { 'X-Token': app.token } });
+      expect(await events).toMatchObject({ code: 0, out: expect.stringContaining('"events"') as string });
+    });
+
+    it('keeps the CA at login, for this server only', async () => {
+      const file = relative(process.cwd(), ca.file);
+      expect((await cli('login', ...addresses())).code).toBe(2);
+      expect(await cli('login', ...addresses(), '--ca', file)).toMatchObject({ code: 0, err: '' });
+      const stored = readFileSync(join(configHome, 'pumphouse', 'context.json'), 'utf8');
+      expect(JSON.parse(stored)).toMatchObject({ ca: ca.file });
+      expect((await cli('pools')).out).toBe('default\n');
+      expect((await cli('queue', 'ls')).code).toBe(0);
+      const elsewhere = await cli('pools', '--admin', admin().replace('127.0.0.1', 'localhost'));
+      expect(elsewhere.err).toContain('Give the CA of its certificate');
     });
   });
 
@@ -162,13 +216,20 @@ describe('TLS', () => {
       }
     });
 
-    it('lets the command line in with one', async () => {
+    it.each([[['pools']], [['queue', 'ls']]])('lets the command line in with one: %s', async (command) => {
       const { cert, key } = ca.sign('operator');
-      const at = ['--admin', `https://127.0.0.1:${String(app.server.admin.port)}`, '--ca', ca.file];
-      const silent = { out: () => undefined, err: () => undefined };
+      const at = [
+        ...['--admin', `https://127.0.0.1:${String(app.server.admin.port)}`, '--ca', ca.file],
+        ...['--url', `https://127.0.0.1:${String(app.port)}`],
+        ...['--namespace', app.namespace, '--token', app.token],
+      ];
+      const call = (...more: string[]): Promise<CliAnswer> => cliCall([...command, ...at, ...more]);
 
-      expect(await run(['pools', ...at, '--cert', cert, '--key', key], silent)).toBe(0);
-      expect(await run(['pools', ...at], silent)).toBe(2);
+      expect((await call('--cert', cert, '--key', key)).code).toBe(0);
+      expect((await call('--timeout', '1')).code).toBe(2);
+      expect((await call('--cert', cert)).err).toContain('--cert and --key must be given together');
+      const { key: other } = ca.sign('other');
+      expect((await call('--cert', cert, '--key', other)).err).toContain('cannot be used together');
     });
   });
 

@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto';
 import type { Pumphouse } from '@pumphouse/client';
 import { Command } from 'commander';
 import { positiveNumber } from '../parse.js';
-import { columns, json, progress } from '../print.js';
+import { columns, json } from '../print.js';
+import { type Progress, withProgress } from '../progress.js';
 import type { OpenSession, Session } from '../session.js';
 
 const DEFAULT_JOBS = 5_000;
@@ -82,7 +83,7 @@ async function measure(
 ): Promise<Measured> {
   const callsMs: number[] = [];
   let [begun, done] = [0, 0];
-  const client = async (): Promise<void> => {
+  const client = async (progress: Progress): Promise<void> => {
     while (begun < jobs) {
       const many = Math.min(batch, jobs - begun);
       begun += many;
@@ -91,12 +92,14 @@ async function measure(
       callsMs.push(performance.now() - startMs);
       begun -= many - did;
       done += did;
-      progress(session, done, jobs);
+      progress(done);
       if (did === 0) return;
     }
   };
   const startMs = performance.now();
-  await Promise.all(Array.from({ length: Math.min(clients, jobs) }, client));
+  await withProgress(session, jobs, (progress) =>
+    Promise.all(Array.from({ length: Math.min(clients, jobs) }, () => client(progress))),
+  );
   const seconds = (performance.now() - startMs) / 1_000;
   callsMs.sort((a, b) => a - b);
   const part = (share: number): number => rounded(callsMs[Math.floor((callsMs.length - 1) * share)] ?? 0);

@@ -10,7 +10,8 @@ import { Command, Option } from 'commander';
 import { type BulkOptions, isDryRun, showOutcome, withConfirmation } from '../bulk.js';
 import { collect, limitOption, MAX_PAGE, showAll, showFirst } from '../list.js';
 import { duration, known, list, pairs, positiveNumber } from '../parse.js';
-import { cell, progress } from '../print.js';
+import { cell } from '../print.js';
+import { withProgress } from '../progress.js';
 import type { OpenSession, Session } from '../session.js';
 
 const HEADINGS = ['ID', 'QUEUE', 'TYPE', 'DIED', 'ATTEMPTS', 'GROUP', 'MESSAGE'];
@@ -65,7 +66,7 @@ function filterOf({ queue, group, type, tag, text, attribute, from, to }: Filter
 }
 
 function listCommand(open: OpenSession): Command {
-  return withFilters(new Command('ls').description('list dead jobs; filters are ANDed'))
+  return withFilters(new Command('ls').description('list dead jobs that match all filters'))
     .addOption(new Option('--order <order>', 'sort order').choices(['oldest', 'newest']))
     .addOption(limitOption())
     .action(
@@ -197,7 +198,7 @@ async function throughAll(
     showOutcome(session, verb, { jobs: total, dryRun: true });
     return;
   }
-  const jobs = await sumOf(call, false, (done) => progress(session, done, total));
+  const jobs = await withProgress(session, total, (progress) => sumOf(call, false, progress));
   showOutcome(session, verb, { jobs, dryRun: false });
 }
 

@@ -102,7 +102,7 @@ async function checkApi(session: Session): Promise<Finding[]> {
   } catch (error) {
     if (!isPumphouseError(error)) throw error;
     if (error.status === 403)
-      return [ok('token', 'it is valid, with fewer rights than `admin` on all queues')];
+      return [ok('token', 'it is valid, without the permission `admin` for all queues')];
     if (error.status === 401)
       return [
         problem('token', error.message, 'Make one: pumphouse token create NAMESPACE -d "what it is for"'),
@@ -111,7 +111,7 @@ async function checkApi(session: Session): Promise<Finding[]> {
   }
   tripsMs.sort((a, b) => a - b);
   const middleMs = tripsMs[(TRIPS - 1) / 2] ?? 0;
-  const found = `${middleMs.toFixed(1)} ms a call`;
+  const found = `${middleMs.toFixed(1)} ms per call`;
   return [
     ok('token', 'it is valid'),
     middleMs > SLOW_API_MS
@@ -129,10 +129,10 @@ async function checkServer({ admin }: Session): Promise<Finding[]> {
 
 /** What the server says that it lacks, by the reasons of `/readyz`. */
 const REASONS = new Map([
-  ['maxmemory_policy', 'Set maxmemory-policy noeviction: Redis deletes jobs otherwise.'],
-  ['aof_off', 'Set appendonly yes: a restart of Redis loses jobs otherwise.'],
-  ['full', 'Memory is full: raise maxmemory, or work off and purge jobs.'],
-  ['disk', 'Redis cannot write its AOF: free space on its disk, and see its log.'],
+  ['maxmemory_policy', 'Set maxmemory-policy noeviction: otherwise Redis deletes jobs.'],
+  ['aof_off', 'Set appendonly yes: otherwise a restart of Redis loses jobs.'],
+  ['full', 'Memory is full: raise maxmemory, or let workers empty the queues, or purge jobs.'],
+  ['disk', 'Redis cannot write its AOF: free space on its disk, and read its log.'],
   ['node_down', 'A node of the Cluster does not answer: see CLUSTER NODES.'],
   ['durability', 'Fewer replicas are connected than the durability needs: see INFO replication.'],
 ]);
@@ -153,7 +153,7 @@ async function checkRedis({ admin }: Session): Promise<Finding[]> {
 function clock(check: string, offMs: number, than: string, spreadMs = 0): Finding {
   const off = `${String(Math.abs(Math.round(offMs)))} ms ${offMs < 0 ? 'behind' : 'ahead of'} ${than}`;
   if (Math.abs(offMs) <= CLOCK_MS + spreadMs) return ok(check, off);
-  return warning(check, off, 'Set the clocks by NTP. Leases and delays go by the clock of Redis alone.');
+  return warning(check, off, 'Set the clocks by NTP. Leases and delays use the clock of Redis only.');
 }
 
 function poolFindings(pool: unknown): Finding[] {
@@ -180,14 +180,14 @@ function persistence(check: string, facts: unknown): Finding {
   const [write, rewrite] = [field(facts, 'aof_last_write_status'), field(facts, 'aof_last_bgrewrite_status')];
   const fsync = field(facts, 'appendfsync');
   if (field(facts, 'aof_enabled') !== true)
-    return problem(check, 'AOF is off', 'Set appendonly yes: a restart of Redis loses jobs otherwise.');
+    return problem(check, 'AOF is off', 'Set appendonly yes: otherwise a restart of Redis loses jobs.');
   if (write === 'err' || rewrite === 'err')
     return problem(check, 'the AOF cannot be written', 'Free space on the disk of Redis, and see its log.');
   if (fsync === 'no')
     return warning(
       check,
       'appendfsync no',
-      'Set appendfsync everysec: a crash loses more than a second otherwise.',
+      'Set appendfsync everysec: otherwise a crash loses the writes of more than a second.',
     );
   return ok(check, `AOF is on${typeof fsync === 'string' ? `, appendfsync ${fsync}` : ''}`);
 }
@@ -200,11 +200,11 @@ function memory(check: string, used: number, max: number): Finding {
     return warning(
       check,
       `${usedText}, no maxmemory`,
-      'Set maxmemory below what the machine has: the system ends Redis otherwise.',
+      'Set maxmemory below the memory of the machine: otherwise the system may kill Redis.',
     );
   const found = `${usedText} of ${(max / MIB).toFixed(0)} MiB`;
   if (used < max * NEARLY_FULL) return ok(check, found);
-  return warning(check, found, 'Raise maxmemory, work off jobs, or set quotas (limits.*).');
+  return warning(check, found, 'Raise maxmemory, let workers empty the queues, or set quotas (limits.*).');
 }
 
 function connections(check: string, used: number, max: number): Finding {
@@ -235,7 +235,7 @@ async function checkLoops({ admin }: Session): Promise<Finding[]> {
       ];
     return [];
   });
-  return findings.length > 0 ? findings : [ok('loops', 'they run in time')];
+  return findings.length > 0 ? findings : [ok('loops', 'none is late or fails')];
 }
 
 async function checkTokens({ admin, namespace }: Session): Promise<Finding[]> {

@@ -4,7 +4,8 @@ import { Refused, Unreachable } from '../admin-client.js';
 import { changeEach } from '../bulk.js';
 import { limitOption, showFirst } from '../list.js';
 import { duration, integer, known, list, pairs, positiveNumber } from '../parse.js';
-import { cell, columns, counted, fieldLines, json, printable, progress } from '../print.js';
+import { cell, columns, counted, fieldLines, json, printable } from '../print.js';
+import { withProgress } from '../progress.js';
 import type { OpenSession, Session } from '../session.js';
 
 const HEADINGS = ['ID', 'QUEUE', 'STATE', 'TYPE', 'TRIES LEFT', 'PUBLISHED', 'DUE', 'TAGS'];
@@ -59,12 +60,12 @@ function publishCommand(open: OpenSession): Command {
     .argument('<queue>')
     .argument('[data]', 'JSON; left out or -: the standard input')
     .option('--id <id>', 'an id of your choice')
-    .option('--type <type>', 'what kind of job it is')
+    .option('--type <type>', 'the type of the job')
     .option('--content-type <type>', 'the type of data that is not JSON: text/plain, image/png')
     .option('--delay <time>', 'delay before it is ready: 30s, 5m, 1h', duration)
-    .option('--ttl <time>', 'time to live: after it the job is removed', duration)
+    .option('--ttl <time>', 'time to live: the job is removed after it', duration)
     .option('--tries <n>', 'how many leases are allowed', positiveNumber)
-    .option('--priority <n>', '-128 to 127; lower runs sooner', integer)
+    .option('--priority <n>', '-128 to 127; lower runs first', integer)
     .option('--tag <tags>', 'tags, separated by commas', list)
     .option('--attribute <name=value>', 'an attribute; may be given again', pairs)
     .option(
@@ -132,11 +133,13 @@ async function publishLines(session: Session, queue: string, options: PublishOpt
   const jobs = lines.map((line, i) => jobOf(queue, Buffer.from(line), options, `line ${String(i + 1)}`));
   const published: PublishedJob[] = [];
   try {
-    while (published.length < jobs.length) {
-      const batch = jobs.slice(published.length, published.length + BATCH);
-      published.push(...(await session.client.publishMany(batch)));
-      progress(session, published.length, jobs.length);
-    }
+    await withProgress(session, jobs.length, async (progress) => {
+      while (published.length < jobs.length) {
+        const batch = jobs.slice(published.length, published.length + BATCH);
+        published.push(...(await session.client.publishMany(batch)));
+        progress(published.length);
+      }
+    });
   } catch (error) {
     const stored = `lines 1 to ${String(published.length)} are stored; continue after them`;
     if (!session.isJson) session.err(`pumphouse: ${stored}\n`);
@@ -187,7 +190,7 @@ interface ListOptions {
 
 function listCommand(open: OpenSession): Command {
   return new Command('ls')
-    .description('list jobs; filters are ANDed')
+    .description('list jobs that match all filters')
     .option('--queue <name>', 'of this queue')
     .option('--state <states>', 'ready, scheduled, leased, dead, blocked, held, done, cancelled', list)
     .option('--tag <tag>', 'with this tag')

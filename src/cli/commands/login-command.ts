@@ -9,9 +9,10 @@ import {
   accountOf,
   DEFAULT_TIMEOUT_S,
   DEFAULT_URL,
+  filesOf,
   givenOptions,
   secretOf,
-  trustOf,
+  tlsOf,
   withConnectionOptions,
 } from '../session.js';
 
@@ -26,6 +27,7 @@ Examples:
   pumphouse login --url https://queue.example.com --namespace mail    # asks for the token
   pumphouse login --namespace mail --token @token.txt
   pumphouse login --namespace mail --admin http://10.0.0.5:7778 --account @account.txt < token.txt
+  pumphouse login --url https://10.0.0.5:7777 --ca ca.pem --namespace mail
 
 The file is $XDG_CONFIG_HOME/pumphouse/context.json, by default ~/.config/pumphouse/context.json.
 Only your user can read it.`,
@@ -43,23 +45,19 @@ Only your user can read it.`,
 }
 
 async function checkedContext(command: Command, output: Output): Promise<Context> {
-  const {
-    url,
-    namespace,
-    token,
-    admin,
-    account,
-    timeout = DEFAULT_TIMEOUT_S,
-    ...tls
-  } = givenOptions(command);
+  const given = givenOptions(command);
+  const { url, namespace, token, admin, account, timeout = DEFAULT_TIMEOUT_S } = given;
   if (namespace === undefined) command.error('error: --namespace is needed');
   const withinMs = timeout * 1_000;
+  const files = filesOf(given);
+  const tls = tlsOf(files);
   const context = {
     url: withoutPassword(new URL(url ?? DEFAULT_URL)),
     namespace,
     token: token === undefined ? await tokenFrom(output) : secretOf(token, 'the token'),
+    ...files,
   };
-  const client = new Pumphouse({ ...context, retry: { withinMs, attemptMs: withinMs } });
+  const client = new Pumphouse({ ...context, tls, retry: { withinMs, attemptMs: withinMs } });
   // Any token of the namespace may list one queue, or is refused for its rights: it is one all the same.
   await client.queues.list({ limit: 1 }).catch((error: unknown) => {
     if (!isRightsError(error)) throw error;
@@ -68,7 +66,7 @@ async function checkedContext(command: Command, output: Output): Promise<Context
   if (admin === undefined) return context;
   const adminUrl = new URL(admin);
   const user = accountOf(account, adminUrl);
-  const target = { url: adminUrl, account: user, timeoutMs: withinMs, tls: trustOf(tls) };
+  const target = { url: adminUrl, account: user, timeoutMs: withinMs, tls };
   await new AdminClient(target).call({ method: 'GET', path: ['version'] });
   return { ...context, admin: adminUrl.origin, ...(user === undefined ? {} : { account: user }) };
 }

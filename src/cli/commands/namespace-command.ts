@@ -1,7 +1,8 @@
 import { Command } from 'commander';
 import { Refused } from '../admin-client.js';
-import { type BulkOptions, isDryRun, purgeProgress, showDryRun, withConfirmation } from '../bulk.js';
+import { type BulkOptions, isDryRun, showDryRun, withConfirmation } from '../bulk.js';
 import { columns, counted, entriesOf, field, json } from '../print.js';
+import { type Progress, withProgress } from '../progress.js';
 import type { OpenSession, Session } from '../session.js';
 
 /** The HTTP status for this error. */
@@ -48,28 +49,44 @@ async function show(session: Session, namespace: string, pool?: string): Promise
   showDryRun(session);
 }
 
-/** Repeats the call: the server purges one part at a time. */
 async function purge(session: Session, namespace: string, pool?: string): Promise<void> {
   const { admin, isJson, out } = session;
-  const draw = await purgeProgress(session, async () => {
+  const countAll = async (): Promise<number> => {
     const query = { pool, dry_run: 'true' };
     const census = await admin.call({ method: 'DELETE', path: ['namespaces', namespace], query });
     return entriesOf(field(census, 'jobs')).reduce((sum, [, many]) => sum + Number(many), 0);
-  });
+  };
+  const { isDone, isInUse, removed } = await withProgress(session, countAll, (progress) =>
+    purgeParts(session, namespace, pool, progress),
+  );
+  const { jobs, queues, keys } = removed;
+  if (isJson) out(json({ namespace, done: isDone, in_use: isInUse, removed }));
+  else if (jobs + queues + keys === 0) out('Nothing was deleted.\n');
+  else out(`deleted ${counted(jobs, 'job')} in ${counted(queues, 'queue')}\n`);
+  if (!isDone)
+    throw new Refused('the namespace is in use: clients still publish, so some data is left', IN_USE);
+}
+
+interface Purged {
+  readonly isDone: boolean;
+  readonly isInUse: boolean;
+  readonly removed: { readonly jobs: number; readonly queues: number; readonly keys: number };
+}
+
+/** Repeats the call: the server purges one part at a time. */
+async function purgeParts(
+  { admin }: Session,
+  namespace: string,
+  pool: string | undefined,
+  progress: Progress,
+): Promise<Purged> {
   const total = { jobs: 0, queues: 0, keys: 0 };
   for (;;) {
     const part = await admin.call({ method: 'DELETE', path: ['namespaces', namespace], query: { pool } });
     const removed = field(part, 'removed');
     for (const name of ['jobs', 'queues', 'keys'] as const) total[name] += Number(field(removed, name) ?? 0);
-    draw(total.jobs, field(part, 'done') === true);
+    progress(total.jobs);
     const [isDone, isInUse] = [field(part, 'done') === true, field(part, 'in_use') === true];
-    if (!isDone && !isInUse && removed !== undefined) continue;
-    const { jobs, queues } = total;
-    if (isJson) out(json({ namespace, done: isDone, in_use: isInUse, removed: total }));
-    else if (jobs + queues + total.keys === 0) out('Nothing was deleted.\n');
-    else out(`deleted ${counted(jobs, 'job')} in ${counted(queues, 'queue')}\n`);
-    if (!isDone)
-      throw new Refused('the namespace is in use: clients still publish, so some data is left', IN_USE);
-    return;
+    if (isDone || isInUse || removed === undefined) return { isDone, isInUse, removed: total };
   }
 }

@@ -1,16 +1,10 @@
 import type { JobState, QueueDetails } from '@pumphouse/client';
 import { Command, InvalidArgumentError } from 'commander';
-import {
-  type BulkOptions,
-  changeEach,
-  isDryRun,
-  purgeProgress,
-  showOutcome,
-  withConfirmation,
-} from '../bulk.js';
+import { type BulkOptions, changeEach, isDryRun, showOutcome, withConfirmation } from '../bulk.js';
 import { collect, MAX_PAGE, showAll } from '../list.js';
 import { duration, list } from '../parse.js';
 import { counted, fieldLines, json, printable } from '../print.js';
+import { withProgress } from '../progress.js';
 import type { OpenSession } from '../session.js';
 
 const HEADINGS = ['QUEUE', 'STATE', 'READY', 'SCHEDULED', 'BLOCKED', 'LEASED', 'DEAD', 'DONE'];
@@ -123,15 +117,16 @@ function purgeCommand(open: OpenSession): Command {
     const { queues } = session.client;
     const countAll = async (): Promise<number> =>
       sumOf((await queues.purge(queue, options.state, { dryRun: true })).jobs);
-    const draw = dryRun ? undefined : await purgeProgress(session, countAll);
-    // A call works for about five seconds.
-    for (let isComplete = false; !isComplete;) {
-      const part = await queues.purge(queue, options.state, { dryRun });
-      for (const [state, many] of Object.entries(part.jobs) as [JobState, number][])
-        jobs[state] = (jobs[state] ?? 0) + many;
-      isComplete = part.complete || dryRun;
-      draw?.(sumOf(jobs), isComplete);
-    }
+    await withProgress(session, dryRun ? 0 : countAll, async (progress) => {
+      // A call works for about five seconds.
+      for (let isComplete = false; !isComplete;) {
+        const part = await queues.purge(queue, options.state, { dryRun });
+        for (const [state, many] of Object.entries(part.jobs) as [JobState, number][])
+          jobs[state] = (jobs[state] ?? 0) + many;
+        isComplete = part.complete || dryRun;
+        progress(sumOf(jobs));
+      }
+    });
     const all = sumOf(jobs);
     if (!session.isJson && all > 0) session.out(fieldLines(jobs));
     showOutcome(session, ['delete', 'deleted'], { queue, jobs: all, states: jobs, dryRun });
@@ -152,7 +147,7 @@ function states(text: string, before: readonly JobState[] = []): readonly JobSta
 
 function setCommand(open: OpenSession): Command {
   return new Command('set')
-    .description('change settings, in the words of PATCH /v1/:namespace/queues/:queue')
+    .description('change settings, with the names of PATCH /v1/:namespace/queues/:queue')
     .argument('<queue>')
     .argument('<setting=value...>', 'a value is JSON or text; null resets it to its default')
     .action(async (queue: string, given: string[], _options: object, command: Command) => {

@@ -72,6 +72,95 @@ job = { queue = "reports" }
     );
   });
 
+  describe('apply --dry-run', () => {
+    const FULL = `
+[full]
+schedule = { cron = "0 6 * * *", tz = "UTC", start_at = 2027-01-01T00:00:00Z }
+max_catch_up = 3
+paused = true
+note = "holiday"
+[full.job]
+queue = "reports"
+data = { some_key = [1, 2.5, "x"] }
+attributes = { some_key = "v" }
+tags = ["a", "b"]
+priority = -3
+retry = { kind = "exponential", delay_ms = 1000, max_ms = 60000 }
+unique = { key = "k" }
+`;
+    const FIRST = `
+[first]
+schedule = { every_ms = 60000, first_at = "2026-01-01T01:00:00+01:00" }
+job = { queue = "reports", data_base64 = "AP8=" }
+backlog = 0
+`;
+    const ALL = NIGHTLY + HOURLY + FULL + FIRST;
+    const IDS = ['nightly', 'hourly', 'full', 'first'];
+    const what = async (...args: string[]): Promise<string[]> => {
+      const { out } = await call('recurring', 'apply', join(folder, 'recurring.toml'), '--json', ...args);
+      return (JSON.parse(out) as { what: string }[]).map((one) => one.what);
+    };
+
+    afterAll(async () => {
+      fileOf('');
+      await what('--yes');
+    });
+
+    it('says which entries would stay as they are', async () => {
+      fileOf(ALL);
+      await what('--yes');
+      expect(await what('--dry-run')).toEqual(IDS.map(() => 'unchanged'));
+      const { out, err } = await call('recurring', 'apply', join(folder, 'recurring.toml'));
+      expect([out, err]).toEqual([IDS.map((id) => `unchanged  ${id}\n`).join(''), '']);
+    });
+
+    it.each<[from: string, to: string]>([
+      ['overlap = "skip"', 'overlap = "replace"'],
+      ['overlap = "skip"', ''],
+      ['tags = ["night"]', 'tags = ["night", "new"]'],
+      [', tags = ["night"]', ''],
+      ['report = "sales"', 'report = "stock"'],
+      ['offset_ms = 3600000', 'offset_ms = 3600001'],
+      [', offset_ms = 3600000', ''],
+      ['tz = "UTC"', 'tz = "Europe/Berlin"'],
+      ['2027-01-01', '2027-01-02'],
+      ['max_catch_up = 3', ''],
+      ['paused = true', 'paused = false'],
+      ['holiday', 'vacation'],
+      ['2.5', '2.6'],
+      ['some_key = "v"', 'someKey = "v"'],
+      ['priority = -3', ''],
+      ['max_ms = 60000', ''],
+      ['key = "k"', 'key = "k", mode = "replace"'],
+      ['T01:00:00+01:00', 'T01:00:00Z'],
+      ['AP8=', 'AP8A'],
+      ['backlog = 0', 'catch_up_ms = 5000\nmax_catch_up = 1000'],
+    ])('says what would change, as it then does: %j to %j', async (from, to) => {
+      fileOf(ALL);
+      await what('--yes');
+      fileOf(ALL.replace(from, to));
+      const planned = await what('--dry-run');
+      expect(planned.filter((one) => one !== 'unchanged')).toEqual(['would update']);
+      expect(await what('--yes')).toEqual(planned.map((one) => one.replace('would update', 'updated')));
+    });
+
+    it.each<[from: string, to: string]>([
+      ['overlap = "skip"', 'overlap = "skip"\npaused = false\nnote = "not paused"\nmax_catch_up = 1'],
+      ['T01:00:00+01:00', 'T00:00:00.000Z'],
+      ['key = "k"', 'key = "k", mode = "existing", window_ms = 0'],
+      ['backlog = 0', 'max_catch_up = 1000'],
+      ['["night"]', '["night"], content_type = "application/json"'],
+      ['tz = "UTC",', 'tz = "UTC", jitter_ms = 0,'],
+    ])('knows defaults and other forms of a value: %j to %j', async (from, to) => {
+      fileOf(ALL);
+      await what('--yes');
+      fileOf(ALL.replace(from, to));
+      const unchanged = IDS.map(() => 'unchanged');
+      expect(await what('--dry-run')).toEqual(unchanged);
+      expect(await what('--yes')).toEqual(unchanged);
+    });
+  });
+
   it('refuses a file that is wrong, and says what is', async () => {
     const wrong = await call('recurring', 'apply', fileOf('x = 1'), '--yes');
     expect([wrong.code, wrong.err]).toEqual([2, expect.stringContaining('x is not a table')]);

@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs';
-import { isDeepStrictEqual } from 'node:util';
 import type { Pumphouse, RecurringFields, RecurringJob, UpcomingSlot } from '@pumphouse/client';
 import { Command } from 'commander';
 import { parse } from 'smol-toml';
@@ -7,7 +6,9 @@ import { Unreachable } from '../admin-client.js';
 import { type BulkOptions, isDryRun, showDryRun, withConfirmation } from '../bulk.js';
 import { collect, showAll } from '../list.js';
 import { wholeNumber } from '../parse.js';
-import { columns, json, printable, progress } from '../print.js';
+import { columns, json, printable } from '../print.js';
+import { withProgress } from '../progress.js';
+import { isSame, isUnchanged } from '../recurring-changes.js';
 import type { OpenSession, Session } from '../session.js';
 
 const HEADINGS = ['ID', 'SCHEDULE', 'QUEUE', 'STATE', 'NEXT', 'LAST', 'MADE', 'SKIPPED', 'LAST SKIP'];
@@ -136,42 +137,50 @@ function applyCommand(open: OpenSession): Command {
   });
 }
 
-/** Does all or stops at the first refusal; what was done before it stays, and the same call goes on from there. */
-async function apply(
-  session: Session,
-  wanted: ReadonlyMap<string, RecurringFields>,
-  isDry: boolean,
-): Promise<void> {
+type Tables = ReadonlyMap<string, RecurringFields>;
+type Outcome = readonly [what: string, id: string];
+
+async function apply(session: Session, wanted: Tables, isDry: boolean): Promise<void> {
   const { client, isJson, out } = session;
   const before = new Map((await everyOne(client)).map((one) => [one.id, one]));
-  const total = new Set([...wanted.keys(), ...before.keys()]).size;
-  const done: [what: string, id: string][] = [];
-  for (const [id, fields] of wanted) {
-    const known = before.get(id);
-    if (isDry) {
-      done.push([known ? 'would update' : 'would create', id]);
-      continue;
-    }
-    const stored = await client.recurring.put(id, fields);
-    done.push([known === undefined ? 'created' : isSame(known, stored) ? 'unchanged' : 'updated', id]);
-    progress(session, done.length, total);
-  }
-  for (const id of before.keys()) {
-    if (wanted.has(id)) continue;
-    if (!isDry) await client.recurring.delete(id);
-    done.push([isDry ? 'would delete' : 'deleted', id]);
-    if (!isDry) progress(session, done.length, total);
-  }
-  out(isJson ? json(done.map(([what, id]) => ({ id, what }))) : columns(done));
-  if (isDry && done.length > 0) showDryRun(session);
+  const outcomes = isDry ? planOf(wanted, before) : await change(session, wanted, before);
+  out(isJson ? json(outcomes.map(([what, id]) => ({ id, what }))) : columns(outcomes));
+  if (isDry && outcomes.some(([what]) => what !== 'unchanged')) showDryRun(session);
 }
 
-/** But for what changes by itself. */
-function isSame(before: RecurringJob, after: RecurringJob): boolean {
-  const [a, b] = [before, after].map(({ schedule, job, maxCatchUp, catchUpMs, overlap, paused, note }) => ({
-    ...{ schedule, job, maxCatchUp, catchUpMs, overlap, paused, note },
-  }));
-  return isDeepStrictEqual(a, b);
+function planOf(wanted: Tables, before: ReadonlyMap<string, RecurringJob>): Outcome[] {
+  const changes = [...wanted].map(([id, fields]): Outcome => {
+    const known = before.get(id);
+    if (known === undefined) return ['would create', id];
+    return [isUnchanged(fields, known) ? 'unchanged' : 'would update', id];
+  });
+  const extra = [...before.keys()].filter((id) => !wanted.has(id));
+  return [...changes, ...extra.map((id): Outcome => ['would delete', id])];
+}
+
+/** Does all or stops at the first refusal; what was done before it stays, and the same call goes on from there. */
+function change(
+  session: Session,
+  wanted: Tables,
+  before: ReadonlyMap<string, RecurringJob>,
+): Promise<Outcome[]> {
+  const { recurring } = session.client;
+  const extra = [...before.keys()].filter((id) => !wanted.has(id));
+  const outcomes: Outcome[] = [];
+  return withProgress(session, wanted.size + extra.length, async (progress) => {
+    for (const [id, fields] of wanted) {
+      const known = before.get(id);
+      const stored = await recurring.put(id, fields);
+      outcomes.push([known === undefined ? 'created' : isSame(known, stored) ? 'unchanged' : 'updated', id]);
+      progress(outcomes.length);
+    }
+    for (const id of extra) {
+      await recurring.delete(id);
+      outcomes.push(['deleted', id]);
+      progress(outcomes.length);
+    }
+    return outcomes;
+  });
 }
 
 /** @throws {Unreachable} there is no such file, or it is not TOML of tables */

@@ -36,7 +36,7 @@ Examples:
   pumphouse target test billing
   pumphouse target rotate billing --keep-old 1h
 
-A secret is printed once, by the command that made it.`,
+A secret is printed only by the command that created it.`,
     );
 }
 
@@ -88,13 +88,13 @@ function setCommand(open: OpenSession): Command {
     .argument('<name>')
     .argument('[url]', 'where requests are sent; required for a new target')
     .option('--header <header>', "'Name: value'; may be given again; replaces all headers", headers)
-    .addOption(new Option('--method <method>', 'the method').choices(['POST', 'PUT', 'PATCH']))
+    .addOption(new Option('--method <method>', 'the HTTP method').choices(['POST', 'PUT', 'PATCH']))
     .option('--request-timeout <time>', 'how long a request may take: 1s to 10m', duration)
     .addOption(
       new Option('--body <kind>', 'raw: the bytes of the job; job: a JSON object').choices(['raw', 'job']),
     )
     .addOption(
-      new Option('--ack <when>', 'response: a 2xx acknowledges; later: the target does it').choices([
+      new Option('--ack <when>', 'response: an answer 2xx acknowledges the job; later: a call of the target does').choices([
         'response',
         'later',
       ]),

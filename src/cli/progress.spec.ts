@@ -1,0 +1,57 @@
+import { TestTerminal } from '../../test/support/terminal.js';
+import { withProgress } from './progress.js';
+
+const bar = (done: number, total: number): string => {
+  const filled = Math.round((30 * done) / total);
+  return `[${'='.repeat(filled)}${'-'.repeat(30 - filled)}] ${String(done)}/${String(total)}`;
+};
+
+describe('withProgress', () => {
+  it('draws a bar from none to all on a terminal, and ends its line', async () => {
+    const terminal = new TestTerminal();
+    const result = await withProgress({ progressTo: terminal }, 4, (progress) => {
+      progress(1);
+      progress(4);
+      return Promise.resolve('done');
+    });
+    expect(result).toBe('done');
+    expect(terminal.bars).toEqual([bar(0, 4), bar(4, 4)]);
+    expect(terminal.text.endsWith('\n')).toBe(true);
+  });
+
+  it('draws the number that was done in the end, if that differs from the count before', async () => {
+    const terminal = new TestTerminal();
+    for (const done of [12, 7]) {
+      await withProgress(
+        { progressTo: terminal },
+        () => Promise.resolve(10),
+        (progress) => Promise.resolve(progress(done)),
+      );
+    }
+    expect(terminal.bars).toEqual([bar(0, 10), bar(12, 12), bar(0, 10), bar(7, 7)]);
+  });
+
+  it('ends the line of the bar when the work fails', async () => {
+    const terminal = new TestTerminal();
+    const failing = withProgress({ progressTo: terminal }, 4, (progress) => {
+      progress(1);
+      return Promise.reject(new Error('no answer'));
+    });
+    await expect(failing).rejects.toThrow('no answer');
+    expect(terminal.bars).toEqual([bar(0, 4), bar(1, 4)]);
+    expect(terminal.text.endsWith('\n')).toBe(true);
+  });
+
+  it('draws and counts nothing without a terminal, and draws nothing if there is nothing to do', async () => {
+    const terminal = new TestTerminal();
+    let counts = 0;
+    const count = (): Promise<number> => {
+      counts++;
+      return Promise.resolve(0);
+    };
+    expect(await withProgress({}, count, () => Promise.resolve(1))).toBe(1);
+    expect(counts).toBe(0);
+    expect(await withProgress({ progressTo: terminal }, count, () => Promise.resolve(2))).toBe(2);
+    expect([counts, terminal.text]).toEqual([1, '']);
+  });
+});
