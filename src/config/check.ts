@@ -181,7 +181,7 @@ export function warningsOf({ server, pools, tokens }: Config, cores = availableP
   const warnings: string[] = [];
   if (server.workers > cores) {
     warnings.push(
-      `server.workers is ${server.workers}, and this machine has ${cores} cores: more do not help`,
+      `server.workers is ${server.workers}, but this machine has ${cores} cores: more workers than cores do not help`,
     );
   }
   const places = new Map<string, string>();
@@ -192,13 +192,13 @@ export function warningsOf({ server, pools, tokens }: Config, cores = availableP
     if (other === undefined) places.set(place, name);
     else if (pool.url !== EMBEDDED) {
       warnings.push(
-        `pools ${other} and ${name} are the same Redis: namespaces of one name are one namespace`,
+        `pools ${other} and ${name} use the same Redis: namespaces with the same name in both pools are one namespace`,
       );
     }
   }
   if (pools['default']?.migrate_to !== undefined && !hasPlace(tokens)) {
     warnings.push(
-      'pools.default migrates, and tokens stay in its Redis: name that Redis in tokens before the migration is ended or swapped',
+      'pools.default is migrating, and the tokens stay in its Redis: set tokens to that Redis before the end of the migration',
     );
   }
   if (tokens.allow_unsafe) warnings.push(unsafe('tokens'));

@@ -109,7 +109,7 @@ export class CallbackWorker {
         ...{ ttrMs: TIMEOUT_MS + MORE_MS, worker: '', inTurns: true },
       });
     } catch (error) {
-      log.debug({ err: error }, 'later: lease failed');
+      log.debug({ err: error }, 'later: a lease call failed');
       return [];
     }
   }
@@ -122,7 +122,7 @@ export class CallbackWorker {
     const cutting = new AbortController();
     const work = this.callBack(job, cutting.signal)
       .catch((error: unknown) => {
-        this.parts.log.warn({ err: error, job: job.id }, 'later: the outcome is not recorded');
+        this.parts.log.warn({ err: error, job: job.id }, 'later: the outcome of a job was not stored');
       })
       .finally(() => this.underWay.delete(work));
     this.underWay.set(work, cutting);

@@ -30,23 +30,23 @@ export const GAUGES = {
     labelNames: QUEUE,
     aggregator: 'max',
   },
-  readyJobs: { name: 'pumphouse_queue_ready_jobs', help: 'Jobs ready to be leased', labelNames: QUEUE },
+  readyJobs: { name: 'pumphouse_queue_ready_jobs', help: 'Ready jobs', labelNames: QUEUE },
   deadJobs: {
     name: 'pumphouse_queue_dead_jobs',
-    help: 'Jobs in the dead-letter queue',
+    help: 'Dead jobs: in the dead-letter queue',
     labelNames: QUEUE,
   },
   scheduledJobs: {
     name: 'pumphouse_queue_scheduled_jobs',
-    help: 'Jobs that are not due yet',
+    help: 'Scheduled jobs: not due yet',
     labelNames: QUEUE,
   },
   leasedJobs: {
     name: 'pumphouse_queue_leased_jobs',
-    help: 'Jobs under a lease',
+    help: 'Leased jobs',
     labelNames: QUEUE,
   },
-  queues: { name: 'pumphouse_queues', help: 'Queues that exist', labelNames: POOL },
+  queues: { name: 'pumphouse_queues', help: 'Queues', labelNames: POOL },
   sessions: {
     name: 'pumphouse_worker_sessions',
     help: 'Worker sessions that are not lost',
@@ -54,7 +54,7 @@ export const GAUGES = {
   },
   gaugesAge: {
     name: 'pumphouse_queue_gauges_age_seconds',
-    help: 'Age of the values of the queue gauges; it grows while the pool does not answer',
+    help: 'Time since the queue gauges were read from Redis; it grows while the pool does not answer',
     labelNames: POOL,
     aggregator: 'max',
   },
@@ -62,13 +62,13 @@ export const GAUGES = {
   // pools
   redisUp: {
     name: 'pumphouse_redis_up',
-    help: '1 if every process reaches the Redis of the pool',
+    help: '1 if Redis answers every process of the server, else 0',
     labelNames: POOL,
     aggregator: 'min',
   },
   degraded: {
     name: 'pumphouse_degraded',
-    help: '1 for each reason for which a pool is degraded',
+    help: '1 for each reason why the pool is degraded',
     labelNames: ['pool', 'reason'],
     aggregator: 'max',
   },
@@ -110,7 +110,7 @@ export const GAUGES = {
   },
   blockingConnections: {
     name: 'infra_lmstfy_redis_blocking_connections',
-    help: 'Clients blocked in Redis: none is ours, long polls hold no connection',
+    help: 'Clients blocked in Redis; none of Pumphouse, whose long polls use no connection',
     labelNames: POOL,
   },
   totalKeys: {

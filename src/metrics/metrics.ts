@@ -47,41 +47,47 @@ export class Metrics {
 
   // jobs
   readonly jobsPublished = this.counter('jobs_published_total', 'Jobs published', QUEUE);
-  readonly jobsLeased = this.counter('jobs_leased_total', 'Leases given to consumers', QUEUE);
+  readonly jobsLeased = this.counter(
+    'jobs_leased_total',
+    'Leases of jobs; a job counts once for each lease',
+    QUEUE,
+  );
   readonly jobsAcked = this.counter('jobs_acked_total', 'Jobs acknowledged', QUEUE);
   readonly jobsFailed = this.counter(
     'jobs_failed_total',
-    'Jobs that moved to the dead-letter queue: no try left, or a worker failed them',
+    'Jobs moved to the dead-letter queue: no tries left, or a worker failed them',
     QUEUE,
   );
   readonly jobsRetried = this.counter(
     'jobs_retried_total',
-    'Jobs that will be tried again: their leases expired, or a worker returned them',
+    'Jobs to be tried again: the lease expired, or a worker called retry',
     QUEUE,
   );
-  readonly jobsRespawned = this.counter('jobs_respawned_total', 'Dead jobs put back into a queue', QUEUE);
-  readonly jobsExpired = this.counter('jobs_expired_total', 'Jobs removed because their ttl was over', POOL);
+  readonly jobsRespawned = this.counter('jobs_respawned_total', 'Dead jobs respawned', QUEUE);
+  readonly jobsExpired = this.counter('jobs_expired_total', 'Jobs removed because their ttl had ended', POOL);
   readonly jobsPumped = this.counter(
     'jobs_pumped_total',
-    'Jobs that the pump moved, by outcome: due (a delay ended), returned or died (a lease expired), expired',
+    'Jobs moved by the pump, by outcome: due (the delay ended), returned (the lease expired, the job is ready again), died ' +
+      '(the lease expired, no tries left), expired (the ttl ended)',
     ['pool', 'outcome'],
   );
   readonly jobWait = this.seconds(
     'job_wait_seconds',
-    'Time from publish to lease',
+    'Seconds from the publish of a job to a lease of it, once for each lease; includes its delay and all earlier attempts',
     QUEUE,
     JOB_S,
     LMSTFY_JOB_MS,
   );
   readonly jobRun = this.seconds(
     'job_run_seconds',
-    'Time from lease to acknowledgement, if one process saw both',
+    'Seconds from a lease to the acknowledgement under it. Not of expired leases, and of simple jobs only if the process ' +
+      'that gave the lease gets the acknowledgement',
     QUEUE,
     JOB_S,
   );
   readonly jobAck = this.seconds(
     'job_ack_seconds',
-    'Time from publish to acknowledgement',
+    'Seconds from the publish of a job to its acknowledgement; includes its delay and all attempts',
     QUEUE,
     JOB_S,
     LMSTFY_JOB_MS,
@@ -90,21 +96,21 @@ export class Metrics {
   // leases
   readonly leasesUndone = this.counter(
     'leases_undone_total',
-    'Leases given back because their answers did not reach the client',
+    'Leases undone because the answer did not reach the client: the job is ready again, without a try used',
     POOL,
   );
   readonly staleAcks = this.counter(
     'stale_acks_total',
-    'Acknowledgements after the lease had expired, by kind: refused (it named its lease), late (the job was waiting for its ' +
-      'next try), possible (the job was under a later lease)',
+    'Acknowledgements after the lease had expired, by kind: refused (the call named its lease), late (the job was waiting ' +
+      'for its next attempt), possible (the job had a later lease)',
     ['pool', 'namespace', 'kind'],
   );
-  readonly waiters = this.gauge('waiters', 'Long polls that wait now', POOL);
+  readonly waiters = this.gauge('waiters', 'Waiting long polls', POOL);
 
   // worker sessions
   readonly sessions = this.counter(
     'worker_session_changes_total',
-    'Worker sessions, by change: started, returned (a heartbeat after it was lost), ended (its worker stopped), lost (no ' +
+    'Changes of worker sessions, by change: started, returned (a heartbeat after it was lost), ended (its worker stopped), lost (no ' +
       'heartbeat for the duration of its leases)',
     ['pool', 'namespace', 'change'],
   );
@@ -112,13 +118,13 @@ export class Metrics {
   // background loops
   readonly pumpLateness = this.seconds(
     'pump_lateness_seconds',
-    'Delay of the latest job of a pump round after its due time',
+    'Seconds from the due time of a job to the pump round that moved it; the longest of each round',
     POOL,
     LATENESS_S,
   );
   readonly pumpFullRounds = this.counter(
     'pump_full_rounds_total',
-    'Pump rounds that moved as many jobs as one round may',
+    'Pump rounds that moved the maximum number of jobs',
     POOL,
   );
   readonly loopErrors = this.counter('loop_errors_total', 'Failed rounds of background loops', [
@@ -129,86 +135,88 @@ export class Metrics {
   // Redis
   readonly scriptTime = this.seconds(
     'script_seconds',
-    'Round trip of script calls to Redis',
+    'Seconds from a script call to the reply of Redis, with repetitions, by script',
     ['pool', 'script'],
     SCRIPT_S,
   );
   readonly scriptItems = this.histogram({
-    ...this.ours('script_items', 'Items in one script call', ['pool', 'script']),
+    ...this.ours('script_items', 'Number of items in a script call, such as jobs or acknowledgements', [
+      'pool',
+      'script',
+    ]),
     buckets: ITEMS,
   });
 
   // events
   readonly eventsWritten = this.counter(
     'events_written_total',
-    'Events of publishes, leases and acknowledgements that were written for subscribers',
+    'Events of publishes, leases and acknowledgements that were written to Redis, as there were subscribers',
     POOL,
   );
   readonly eventsDropped = this.counter(
     'events_dropped_total',
-    'Events not written because Redis did not take them in time',
+    'Events lost because Redis did not store them in time',
     POOL,
   );
   readonly eventStreams = this.gauge('event_streams', 'Open event streams', []);
-  readonly eventsSent = this.counter('events_sent_total', 'Events sent to listeners', []);
+  readonly eventsSent = this.counter('events_sent_total', 'Events sent to the clients of event streams', []);
   readonly eventStreamsEnded = this.counter(
     'event_streams_ended_total',
-    'Ended event streams, by reason: gone (the client left), slow (it did not read in time), refused (its token is no longer ' +
-      'valid), drained (the server stops)',
+    'Ended event streams, by reason: gone (the client closed it), slow (the client did not read in time), refused (its token ' +
+      'is no longer valid), drained (the server stops)',
     ['reason'],
   );
 
   // HTTP
-  readonly httpRequests = this.counter('http_requests_total', 'Responses of the queue APIs', [
-    ...ROUTE,
-    'code',
-  ]);
+  readonly httpRequests = this.counter(
+    'http_requests_total',
+    'Answers of the lmstfy API and the native API',
+    [...ROUTE, 'code'],
+  );
   readonly httpDuration = this.seconds(
     'http_request_duration_seconds',
-    'Time to answer; successful requests only, a long poll with its wait',
+    'Seconds from a request to its answer, of answers with a status below 300; a long poll includes its wait',
     ROUTE,
     HTTP_S,
     LMSTFY_HTTP_MS,
   );
   readonly httpRateLimited = this.counter(
     'http_rate_limited_total',
-    'Requests rejected by the rate limit of their token; the label has its first 4 characters only',
+    'Requests rejected by the rate limit of their token; the label `token` has its first 4 characters',
     ['pool', 'namespace', 'token', 'action'],
   );
 
   // HTTP push
   readonly pushedJobs = this.counter(
     'push_jobs_total',
-    'Jobs that were pushed to a target, by outcome; held: not sent, because the breaker of their origin is open',
+    'Jobs pushed to a target, by outcome: ack, keep (the target acknowledges later), retry, release, fail, held (not sent: ' +
+      'the circuit breaker of the origin is open)',
     ['pool', 'namespace', 'target', 'outcome'],
   );
   readonly pushBreakers = this.counter(
     'push_breakers_opened_total',
-    'How often a breaker was opened because the target failed',
+    'Openings of circuit breakers, because a target failed',
     ['pool', 'namespace', 'target'],
   );
   readonly pushTime = this.seconds(
     'push_seconds',
-    'Time of a request to a target, from the connection to the last byte of the answer, or to the failure',
+    'Seconds from the start of a request to a target, connecting included, to the last byte of the answer or to the ' +
+      'failure',
     POOL,
     HTTP_S,
   );
-  readonly pushInFlight = this.gauge('push_in_flight', 'Requests to targets that are in progress', []);
+  readonly pushInFlight = this.gauge('push_in_flight', 'Requests to targets in progress', []);
 
   readonly inFlight = this.gauge(
     'http_in_flight',
-    'Requests admitted and not answered yet; waiting long polls are in pumphouse_waiters',
+    'Requests in progress, without waiting long polls (pumphouse_waiters)',
     [],
   );
-  readonly bodyBytes = this.gauge(
-    'http_body_bytes',
-    'Bytes of the bodies of requests admitted and not answered yet',
-    [],
-  );
+  readonly bodyBytes = this.gauge('http_body_bytes', 'Bytes of the bodies of requests in progress', []);
   readonly httpConnections = this.gauge('http_connections', 'Open connections of the API port', []);
   readonly refusals = this.counter(
     'refusals_total',
-    'Rejected for overload, by reason: requests (in_flight, body_bytes), long polls (waiters, token_waiters), event streams ' +
+    'Rejections for overload, by reason: requests (in_flight, body_bytes), long polls (waiters, token_waiters), event streams ' +
       '(event_streams, token_event_streams), connections',
     ['reason'],
   );
@@ -226,20 +234,20 @@ export class Metrics {
   // lmstfy: HTTP
   readonly lmstfyHttpCodes = this.lmstfyCounter(
     'http_http_codes',
-    'Responses by status code',
+    'Answers by status code',
     [...ROUTE, 'code'],
     this.httpRequests,
   );
   readonly lmstfyHttpLatency = this.lmstfyTime(
     'http_latency_milliseconds',
-    'Time to answer, in milliseconds; successful requests only, a long poll with its wait',
+    'Milliseconds from a request to its answer, of answers with a status below 300; a long poll includes its wait',
     ROUTE,
     LMSTFY_HTTP_MS,
     this.httpDuration,
   );
   readonly lmstfyRateLimit = this.lmstfyCounter(
     'http_rate_limit',
-    'Requests rejected by a rate limit; the label has the first 4 characters of the token only',
+    'Requests rejected by the rate limit of their token; the label `token` has its first 4 characters',
     ['pool', 'namespace', 'token', 'action'],
     this.httpRateLimited,
   );
@@ -248,7 +256,7 @@ export class Metrics {
   readonly lmstfyPublishJobs = this.lmstfyCounter('redis_publish_jobs', 'Jobs published');
   readonly lmstfyPoolAddJobs = this.lmstfyCounter(
     'redis_pool_add_jobs',
-    'Job bodies stored: one per job published',
+    'Job bodies stored: one for each published job',
     POOL,
     this.lmstfyPublishJobs,
   );
@@ -260,23 +268,23 @@ export class Metrics {
   );
   readonly lmstfyConsumeJobs = this.lmstfyCounter(
     'redis_consume_multi_jobs',
-    'Jobs given to consumers (leases)',
+    'Jobs consumed: one for each lease',
   );
   readonly lmstfyPoolGetJobs = this.lmstfyCounter(
     'redis_pool_get_jobs',
-    'Job bodies read for consumers: one per lease (peeks are not counted)',
+    'Job bodies read by consume: one for each lease; peeks do not count',
     POOL,
     this.lmstfyConsumeJobs,
   );
   readonly lmstfyQueuePopJobs = this.lmstfyCounter(
     'redis_queue_pop_jobs',
-    'Jobs taken from their queue: one per lease',
+    'Jobs taken from the ready list: one for each lease',
     POOL,
     this.lmstfyConsumeJobs,
   );
   readonly lmstfyConsumeQueueJobs = this.lmstfyCounter(
     'redis_consume_queue_jobs',
-    'Jobs given to consumers, by queue',
+    'Jobs consumed, by queue',
     QUEUE,
     this.jobsLeased,
   );
@@ -290,11 +298,11 @@ export class Metrics {
   );
   readonly lmstfyTimerDueJobs = this.lmstfyCounter(
     'redis_timer_due_jobs',
-    'Jobs that the pump moved: delays that ended, leases that expired, jobs whose ttl was over',
+    'Jobs moved by the pump: the delay ended, the lease expired, or the ttl ended',
   );
   readonly lmstfyTimerFullBatches = this.lmstfyCounter(
     'redis_timer_full_batches',
-    'Pump rounds that moved as many jobs as one round may',
+    'Pump rounds that moved the maximum number of jobs',
     POOL,
     this.pumpFullRounds,
   );
@@ -302,20 +310,17 @@ export class Metrics {
     'redis_queue_direct_push_jobs',
     'Jobs published without delay',
   );
-  readonly lmstfyRespawnJobs = this.lmstfyCounter(
-    'redis_deadletter_respawn_jobs',
-    'Dead jobs put back into a queue',
-  );
+  readonly lmstfyRespawnJobs = this.lmstfyCounter('redis_deadletter_respawn_jobs', 'Dead jobs respawned');
   readonly lmstfyJobElapsed = this.lmstfyTime(
     'redis_job_elapsed_ms',
-    'Milliseconds from publish to lease',
+    'Milliseconds from the publish of a job to a lease of it, once for each lease; includes its delay and all earlier attempts',
     QUEUE,
     LMSTFY_JOB_MS,
     this.jobWait,
   );
   readonly lmstfyJobAckElapsed = this.lmstfyTime(
     'redis_job_ack_elapsed_ms',
-    'Milliseconds from publish to acknowledgement',
+    'Milliseconds from the publish of a job to its acknowledgement; includes its delay and all attempts',
     QUEUE,
     LMSTFY_JOB_MS,
     this.jobAck,
@@ -324,12 +329,12 @@ export class Metrics {
   // lmstfy: Redis
   readonly lmstfyRedisCalls = this.lmstfyCounter(
     'redis_qps',
-    'Script calls to Redis, by pool (node) and script (command); a counter, as in lmstfy: take its rate',
+    'Script calls to Redis, by pool (node) and script (command); a counter, as in lmstfy: use rate()',
     COMMAND,
   );
   readonly lmstfyRedisLatency = this.lmstfyTime(
     'redis_latency',
-    'Round trip of script calls to Redis, in milliseconds, by pool (node) and script (command)',
+    'Milliseconds from a script call to the reply of Redis, with repetitions, by pool (node) and script (command)',
     COMMAND,
     LMSTFY_REDIS_MS,
   );

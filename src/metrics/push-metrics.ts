@@ -1,7 +1,7 @@
 import type { Metrics } from './metrics.js';
 import { type Cell, type HistogramCell, SeriesTable } from './series.js';
 
-/** What became of a job that was to be sent; `held`: the breaker of its origin is open, so it was not. */
+/** The outcome of a job; `held`: the circuit breaker of its origin is open, so it was not sent. */
 const OUTCOMES = ['ack', 'keep', 'retry', 'release', 'fail', 'held'] as const;
 export type PushOutcome = (typeof OUTCOMES)[number];
 
@@ -14,7 +14,7 @@ export interface TargetSeries {
 
 /** HTTP push of one process. */
 export class PushMetrics {
-  /** Requests under way. */
+  /** Requests in progress. */
   readonly inFlight: Cell;
   private readonly targets: SeriesTable<TargetSeries>;
   private readonly times = new Map<string, HistogramCell>();
@@ -49,7 +49,7 @@ export class PushMetrics {
     return this.targets.get(pool, namespace, target);
   }
 
-  /** Time of the requests of a pool, in seconds. */
+  /** Durations of the requests of a pool, in milliseconds. */
   timeOf(pool: string): HistogramCell {
     let cell = this.times.get(pool);
     if (!cell) this.times.set(pool, (cell = this.metrics.pushTime.cell({ pool })));

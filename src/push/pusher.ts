@@ -52,7 +52,7 @@ export class Pusher {
     try {
       await this.refresh();
     } catch (error) {
-      this.log.debug({ err: error }, 'push: the targets cannot be read');
+      this.log.debug({ err: error }, 'push: the targets could not be read');
     }
     if (this.isStopped) return;
     this.timer = setTimeout(() => {

@@ -150,7 +150,7 @@ export class TargetWorker {
             : await this.leaseFirst();
       } catch (error) {
         // The store is away, or a target was changed under our feet: what is leased comes back by itself.
-        this.parts.log.debug({ err: error, target: this.key }, 'push: lease failed');
+        this.parts.log.debug({ err: error, target: this.key }, 'push: a lease call failed');
         await this.rest(PAUSE_MS);
       }
     }
@@ -297,7 +297,7 @@ export class TargetWorker {
       .catch((error: unknown) => {
         this.parts.log.warn(
           { err: error, target: this.key, job: job.id },
-          'push: the outcome is not recorded',
+          'push: the outcome of a job was not stored',
         );
       })
       .finally(() => {
@@ -354,7 +354,7 @@ export class TargetWorker {
       return await send();
     } finally {
       metrics.inFlight.value -= 1;
-      metrics.timeOf(pool).observe((performance.now() - startMs) / 1_000);
+      metrics.timeOf(pool).observe(performance.now() - startMs);
     }
   }
 

@@ -263,6 +263,19 @@ describe('HTTP push', () => {
     });
   });
 
+  it('is measured in seconds', async () => {
+    const sum = async (): Promise<number> => {
+      const { text } = await app.admin('GET', '/metrics');
+      return Number(/^pumphouse_push_seconds_sum\{pool="default"\} (\S+)$/m.exec(text)?.[1] ?? 0);
+    };
+    const before = await sum();
+    receiver.respond = (response) => void setTimeout(() => response.end('ok'), 300);
+    const { queue } = await pushed();
+    await publish(queue);
+    await waitFor(async () => (await sum()) - before >= 0.3);
+    expect((await sum()) - before).toBeLessThan(30);
+  });
+
   it('is counted by target, and its changes are in the audit log', async () => {
     const { queue, name } = await pushed();
     await publish(queue);

@@ -176,4 +176,12 @@ export const PUSH_GUARDS = [
     spec: HTTP,
     test: 'keeps the job until it calls the URL',
   },
+  {
+    name: 'push: the duration of requests is counted in milliseconds, and shown in seconds',
+    file: 'src/push/target-worker.ts',
+    from: 'observe(performance.now() - startMs);',
+    to: 'observe((performance.now() - startMs) / 1_000);',
+    spec: HTTP,
+    test: 'is measured in seconds',
+  },
 ];

@@ -255,7 +255,7 @@ export class EmbeddedRedis {
     while (isRunning(mark) && Date.now() < until) {
       // An error reply means "not now" (the first AOF is being written): ask again. A closed connection is success.
       await within(STOP_MS, this.sendShutdown()).catch((error: unknown) => {
-        this.log.debug({ err: error }, 'SHUTDOWN has not been answered');
+        this.log.debug({ err: error }, 'the embedded Redis did not answer SHUTDOWN');
       });
       for (let polls = 0; polls < 50 && isRunning(mark); polls++) await sleep(10);
     }
@@ -265,7 +265,7 @@ export class EmbeddedRedis {
       );
     }
     const code = this.child?.exitCode ?? 0;
-    if (code !== 0) this.log.warn({ code }, 'the embedded Redis ended with an error');
+    if (code !== 0) this.log.warn({ code }, 'the embedded Redis stopped with an error');
     else this.log.info({ redisPid: mark.pid }, 'stopped the embedded Redis');
   }
 
