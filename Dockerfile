@@ -1,4 +1,5 @@
-# Not built by us yet: the machine that Pumphouse is developed on cannot run containers. Its steps are run there without one.
+# Not built by us yet: the machine that Pumphouse is developed on cannot run containers. scripts/docker-steps.mjs runs its steps there
+# without one.
 # Two stages: the compilers stay behind in the first.
 
 FROM node:24-bookworm-slim AS build

@@ -317,7 +317,7 @@ describe('warnings', () => {
     );
 
     expect(warnings).toEqual([
-      expect.stringMatching(/^server\.workers is 512, and this machine has \d+ cores/),
+      expect.stringMatching(/^server\.workers is 512, but this machine has \d+ cores/),
       expect.stringMatching(/^pools\.a\.allow_unsafe is set/),
       expect.stringMatching(/^pools a and b use the same Redis/),
     ]);
