@@ -1,0 +1,37 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { contextNames, parseDockerfile } from './dockerfile.mjs';
+
+describe('the Dockerfile as scripts/docker-steps.mjs reads it', () => {
+  it('has stages with steps; continued lines are one step, comments none', () => {
+    const text = [
+      ...['FROM a AS build', '# comment', 'COPY --from=x --chown=me "a b" ./', 'RUN one \\', ' && two'],
+      ...['FROM b', 'ENV A=1 \\', '    B="c d"'],
+    ].join('\n');
+    const [build, image, ...others] = parseDockerfile(text);
+
+    expect(others).toEqual([]);
+    expect(build).toMatchObject({
+      name: 'build',
+      steps: [
+        { instruction: 'COPY', flags: { from: 'x', chown: 'me' }, words: ['a b', './'] },
+        { instruction: 'RUN', text: 'one  && two' },
+      ],
+    });
+    expect(image).toMatchObject({ name: 'image', steps: [{ instruction: 'ENV', words: ['A=1', 'B=c d'] }] });
+  });
+
+  it('copies what .dockerignore does not name, and refuses patterns that it does not know', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'pumphouse-context-'));
+    try {
+      for (const name of ['src', 'test', 'a.log', 'alog']) writeFileSync(join(folder, name), '');
+      writeFileSync(join(folder, '.dockerignore'), '.dockerignore\ntest\n*.log\n');
+      expect(contextNames(folder).sort()).toEqual(['alog', 'src']);
+      writeFileSync(join(folder, '.dockerignore'), '!src\n');
+      expect(() => contextNames(folder)).toThrow('!src is not understood');
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+});
