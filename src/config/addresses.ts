@@ -16,28 +16,6 @@ export function parseAddress(text: string, defaultPort: number): NodeAddress | n
   return number >= 1 && number <= MAX_PORT ? { host: name, port: number } : null;
 }
 
-/** What is wrong with the URL of a Redis, without quoting the URL; null if nothing. */
-export function redisUrlProblem(value: unknown): string | null {
-  const expected = 'must be redis://[user:password@]host[:port][/db] or rediss://…';
-  if (typeof value !== 'string') return expected;
-  const url = URL.canParse(value) ? new URL(value) : null;
-  if (!/^rediss?:\/\/[^/]/i.test(value) || !url || url.hostname === '') {
-    return `${expected} (write special characters of a password as %xx)`;
-  }
-  if (url.search !== '' || url.hash !== '') return `${expected}, without ? or #`;
-  if (!/^\/?(?:\d{1,5})?$/.test(url.pathname)) return `${expected}; db is a number`;
-  return hasBrokenEscape(url.username + url.password) ? `${expected}; a %xx in it is broken` : null;
-}
-
-function hasBrokenEscape(text: string): boolean {
-  try {
-    decodeURIComponent(text);
-    return false;
-  } catch {
-    return true;
-  }
-}
-
 /** Origins of apps that are no web sites, such as `capacitor://localhost`: `URL` knows no origin of them. */
 const APP_ORIGIN = /^(?!https?:)[a-z][a-z\d+.-]*:\/\/[a-z\d.-]+(?::\d+)?$/;
 

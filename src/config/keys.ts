@@ -1,5 +1,5 @@
 import { IsOptional, ValidateBy, ValidateNested } from 'class-validator';
-import { redisUrlProblem } from './addresses.js';
+import { redisUrlProblem } from '../domain/redis-url.js';
 
 /** A class whose decorated properties are configuration keys, and whose initial values are the defaults. */
 export type KeyClass = new () => object;

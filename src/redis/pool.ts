@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { performance } from 'node:perf_hooks';
 import { isNativeError } from 'node:util/types';
-import { redisUrlProblem } from '../config/addresses.js';
 import { type Durability, replicasOf } from '../domain/durability.js';
 import { QueueError } from '../domain/errors.js';
 import type { Log } from '../domain/log.js';
 import type { PoolOptions } from '../domain/pool.js';
+import { redisUrlProblem } from '../domain/redis-url.js';
 import { Calls, RedisClock } from './calls.js';
 import { sendToCluster } from './cluster/command.js';
 import { clusterHeads } from './cluster/heads.js';
@@ -254,7 +254,10 @@ export class RedisPool {
 
   private recordShortFault({ message: err }: Error): void {
     if (!this.isShort)
-      this.log.warn({ pool: this.name, err }, 'publishes are refused: the durability of the pool is not available');
+      this.log.warn(
+        { pool: this.name, err },
+        'publishes are refused: the durability of the pool is not available',
+      );
     this.isShort = true;
   }
 

@@ -11,6 +11,13 @@ const printed = (value: unknown): string =>
 const plain = (value: unknown): string =>
   `${inspect(value, { depth: null, showHidden: true })} ${String(value)}`;
 
+describe('a client over fetch', () => {
+  it('refuses TLS options, which it could not use', () => {
+    const tls = { ca: '-----BEGIN CERTIFICATE-----' };
+    expect(() => clientOf({ transport: fetchTransport, tls })).toThrow('tls is for Node.js only');
+  });
+});
+
 describe('what is printed', () => {
   it('of a client shows no token, also after calls and while one is open', async () => {
     const password = 'of-the-proxy';

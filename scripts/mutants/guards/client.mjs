@@ -337,4 +337,12 @@ export const CLIENT = [
     spec: PRODUCER,
     test: 'can be repeated under a key of yours',
   },
+  {
+    name: 'client: fetch refuses TLS options',
+    file: 'packages/client/src/transport/fetch-transport.ts',
+    from: 'if (tls !== undefined) throw new TypeError',
+    to: "if (tls?.ca === '') throw new TypeError",
+    spec: SECRETS,
+    test: 'refuses TLS options',
+  },
 ];

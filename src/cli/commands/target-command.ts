@@ -94,10 +94,10 @@ function setCommand(open: OpenSession): Command {
       new Option('--body <kind>', 'raw: the bytes of the job; job: a JSON object').choices(['raw', 'job']),
     )
     .addOption(
-      new Option('--ack <when>', 'response: an answer 2xx acknowledges the job; later: a call of the target does').choices([
-        'response',
-        'later',
-      ]),
+      new Option(
+        '--ack <when>',
+        'response: an answer 2xx acknowledges the job; later: a call of the target does',
+      ).choices(['response', 'later']),
     )
     .option('--origins <urls>', 'origins of the URLs that jobs may name, separated by commas', list)
     .addOption(

@@ -28,12 +28,9 @@ async function stream(url: URL, { path, headers, signal }: StreamRequest): Promi
 
 /** Not every browser can iterate over a stream. */
 async function* chunksOf(body: ReadableStream<Uint8Array> | null): AsyncGenerator<Uint8Array, void, void> {
-  const reader = body?.getReader();
-  for (;;) {
-    const { done, value } = (await reader?.read()) ?? { done: true };
-    if (done || value === undefined) return;
-    yield value;
-  }
+  if (body === null) return;
+  const reader = body.getReader();
+  for (let next = await reader.read(); !next.done; next = await reader.read()) yield next.value;
 }
 
 async function send(url: URL, request: WireRequest): Promise<WireResponse> {
