@@ -3,7 +3,8 @@
  * request is E; no HTTP server on Node can be cheaper.
  *
  * With the port of a Redis as its argument it answers when one function of Redis has written twice, over one raw connection. That is
- * the least that a server of Node does to store a job, one request at a time.
+ * the least that a server of Node does to store a job, one request at a time. Then it also holds GET requests, and a stored body
+ * answers the oldest of them: the least that a wake-up costs.
  */
 import http from 'node:http';
 import net from 'node:net';
@@ -19,10 +20,22 @@ const REPLY = ':1\r\n';
 let served = 0;
 const redisPort = Number(process.argv[2] ?? 0);
 const store = redisPort === 0 ? (_body, done) => done() : await storeIn(redisPort);
+/** Requests that wait for a job. @type {Set<http.ServerResponse>} */
+const held = new Set();
 const server = http.createServer((request, response) => {
+  if (request.method === 'GET') {
+    held.add(response);
+    response.on('close', () => held.delete(response));
+    return;
+  }
   const chunks = [];
   request.on('data', (chunk) => chunks.push(chunk));
-  request.on('end', () => store(chunks[0], () => answer(response)));
+  request.on('end', () =>
+    store(chunks[0], () => {
+      wake(chunks[0]);
+      answer(response);
+    }),
+  );
 });
 server.listen(0, '127.0.0.1', () => process.send?.({ port: server.address().port }));
 process.on('disconnect', () => process.exit());
@@ -36,6 +49,16 @@ function answer(response) {
     'X-Request-ID': id,
   });
   response.end(body);
+}
+
+/** Gives the body to the request that has waited longest. */
+function wake(body) {
+  const [oldest] = held;
+  if (!oldest) return;
+  held.delete(oldest);
+  const json = JSON.stringify({ data: body.toString('base64') });
+  oldest.writeHead(200, { 'Content-Type': 'application/json; charset=utf-8', 'Content-Length': json.length });
+  oldest.end(json);
 }
 
 async function storeIn(port) {

@@ -6,12 +6,14 @@
  *
  * By itself: `node bench/wake-ups.mjs [--quick]`. One job every 20 ms; AOF is off. The latency is from the publish's request to the
  * job in the client's hand, both in one other process. CPU is that of the same time without publishes taken off, so it includes the
- * publish.
+ * publish. The last row is the floor: a bare node:http server that stores the job with one function of Redis and answers the oldest
+ * request that waits.
  */
 import { fileURLToPath } from 'node:url';
 import { runAlone } from './alone.mjs';
 import { pause, startLoad } from './child.mjs';
-import { startServer, NAMESPACE } from './stage.mjs';
+import { NAMESPACE, startBare, startServer } from './stage.mjs';
+import { startStore } from './store.mjs';
 
 const PATH = `/api/${NAMESPACE}/woken-`;
 const CROWDS = [1, 100, 1_000];
@@ -26,16 +28,30 @@ export async function runWakeUps({ program, redis, workers, quick, log }) {
   const rows = [];
   for (const count of CROWDS) {
     const stage = await startServer({ program, redis, aof: 'off', workers });
-    const load = startLoad('poll-load.mjs');
-    try {
-      rows.push(await wakeUps({ stage, load, count, size }));
-      log(`${count} on one queue: done`);
-    } finally {
-      await load.stop();
-      await stage.stop();
-    }
+    rows.push(await rowOf({ stage, count, size }));
+    log(`${count} on one queue: done`);
+  }
+  const store = await startStore(redis, 'off');
+  const stage = await startBare(store.port);
+  try {
+    const row = await rowOf({ stage, count: 1, size });
+    rows.push({ ...row, key: 'wake-bare', name: 'bare node:http + one function of Redis, 1 poll' });
+    log('bare: done');
+  } finally {
+    await store.stop();
   }
   return { rows };
+}
+
+/** Plays a row, and stops its server. */
+async function rowOf({ stage, count, size }) {
+  const load = startLoad('poll-load.mjs');
+  try {
+    return await wakeUps({ stage, load, count, size });
+  } finally {
+    await load.stop();
+    await stage.stop();
+  }
 }
 
 async function wakeUps({ stage, load, count, size }) {
