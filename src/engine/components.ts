@@ -108,7 +108,16 @@ export function createComponents(pool: RedisPool, options: EngineOptions) {
   });
   const routing: Routing = new Routing(extended);
   const records = new DeliveryLogs(pool, runner, observer, routing, timers);
-  const leases: Leases = new Leases(pool, runner, observer, scheduleWakeup, records, routing, eventWriter, durations);
+  const leases: Leases = new Leases(
+    pool,
+    runner,
+    observer,
+    scheduleWakeup,
+    records,
+    routing,
+    eventWriter,
+    durations,
+  );
   const acks = new Acks(runner, observer, routing, eventWriter, durations);
   const dead = new DeadLetter(runner, observer, routing);
   const importer = new Importer(pool, runner);

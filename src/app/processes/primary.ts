@@ -162,7 +162,10 @@ export class Primary implements RunningServer {
 
   private replace(dead: Worker, livedMs: number, how: string): void {
     if (livedMs >= STABLE_MS) this.pauseMs = FIRST_PAUSE_MS;
-    this.log.error({ worker: dead.id, pid: dead.process.pid, how, pause_ms: this.pauseMs }, 'a worker process died, and is started again');
+    this.log.error(
+      { worker: dead.id, pid: dead.process.pid, how, pause_ms: this.pauseMs },
+      'a worker process died, and is started again',
+    );
     setTimeout(() => void this.refork(), this.pauseMs);
     this.pauseMs = Math.min(this.pauseMs * 2, LONGEST_PAUSE_MS);
   }

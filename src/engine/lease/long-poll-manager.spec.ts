@@ -122,12 +122,15 @@ describe('a job that this process is about to send', () => {
   });
 
   it('causes no fetch while the store is known to be unavailable', async () => {
-    await fixture.idlers(1);
+    const [only] = await fixture.idlers(1);
     fixture.manager.wake('ns', 'q');
     fixture.fetches.splice(0).forEach(({ fail }) => fail());
     await sleep(1);
     fixture.manager.expectJob('ns', 'q');
     expect(fixture.slots).toEqual([]);
+    fixture.manager.wake('ns', 'q');
+    await fixture.respond('a');
+    expect(await only).toEqual(['a']);
   });
 });
 
