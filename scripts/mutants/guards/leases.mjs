@@ -242,4 +242,12 @@ export const LEASES = [
     spec: 'src/engine/lease/long-poll-manager.spec.ts',
     test: 'while the store is known to be unavailable',
   },
+  {
+    name: 'leases: a waiter fetches ahead once',
+    file: 'src/engine/lease/long-poll-manager.ts',
+    from: 'waiter.isFetching || waiter.hasFetchedAhead',
+    to: 'waiter.isFetching',
+    spec: 'src/engine/lease/long-poll-manager.spec.ts',
+    test: 'causes no second fetch of a waiter',
+  },
 ];

@@ -121,6 +121,17 @@ describe('a job that this process is about to send', () => {
     expect(await only).toEqual(['a']);
   });
 
+  it('causes no second fetch of a waiter that found nothing: the queue may be paused', async () => {
+    const [only] = await fixture.idlers(1);
+    fixture.manager.expectJob('ns', 'q');
+    await fixture.respond();
+    fixture.manager.expectJob('ns', 'q');
+    expect(fixture.slots).toEqual([]);
+    fixture.manager.wake('ns', 'q');
+    await fixture.respond('a');
+    expect(await only).toEqual(['a']);
+  });
+
   it('causes no fetch while the store is known to be unavailable', async () => {
     const [only] = await fixture.idlers(1);
     fixture.manager.wake('ns', 'q');

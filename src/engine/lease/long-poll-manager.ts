@@ -40,6 +40,8 @@ interface Waiter {
   isFetching: boolean;
   /** A wake-up came during its fetch: an empty reply is not reliable then. */
   isWoken: boolean;
+  /** See `expectJob`. */
+  hasFetchedAhead: boolean;
   isOver: boolean;
 }
 
@@ -100,6 +102,7 @@ export class LongPollManager {
         endsAtMs: performance.now() + request.waitMs,
         isFetching: false,
         isWoken: false,
+        hasFetchedAhead: false,
         isOver: false,
         settle: (jobs, error) => {
           if (waiter.isOver) return;
@@ -136,14 +139,19 @@ export class LongPollManager {
 
   /**
    * This process has a job for the queue in its next script call. A single waiter fetches right behind it, without
-   * waiting for the wake-up. Several waiters wait for the wake-up and share a fetch: two fetches would cost more.
+   * waiting for the wake-up. Several waiters wait for the wake-up and share a fetch: two fetches would cost more. Each
+   * waiter does so once: a queue that is paused or at a limit has no job for it, however many are published.
    */
   expectJob(namespace: string, queue: string): void {
     if (this.count === 0) return;
     const key = queueKey(namespace, queue);
     const waiters = this.queues.get(key);
     if (waiters?.size !== 1 || !this.empty.has(key) || this.checking.has(key)) return;
-    for (const waiter of waiters) if (!waiter.isFetching) void this.fetchFor([waiter]);
+    for (const waiter of waiters) {
+      if (waiter.isFetching || waiter.hasFetchedAhead) continue;
+      waiter.hasFetchedAhead = true;
+      void this.fetchFor([waiter]);
+    }
   }
 
   /** Serves all queues of a namespace: wake-ups of it may have been lost. */
