@@ -12,6 +12,7 @@ import { Importer } from './publish/importer.js';
 import { Janitor } from './maintenance/janitor.js';
 import { quotaBackfill, recovery } from './maintenance/job-walks.js';
 import { Leases } from './lease/leases.js';
+import type { WaitersByQueue } from './lease/long-poll-manager.js';
 import { silentObserver, type EngineObserver } from './core/observer.js';
 import { PublisherSet } from './publish/publisher-set.js';
 import { Pump } from './timers/pump.js';
@@ -83,6 +84,7 @@ export function createComponents(pool: RedisPool, options: EngineOptions) {
   const queueInspector = new QueueInspector(pool, runner, (namespace, queue) =>
     routing.destroy(namespace, queue),
   );
+  const waiters: WaitersByQueue = new Map();
   const publishers: PublisherSet = new PublisherSet(pool, emitted, scheduleWakeup, {
     quotas,
     idempotencyTtlMs,
@@ -90,6 +92,7 @@ export function createComponents(pool: RedisPool, options: EngineOptions) {
     events: eventWriter,
     replaceExtended: (...replacement) => routing.replace(...replacement),
     rememberExtended: (namespace, queues) => routing.remember(namespace, queues),
+    waiters,
     expectJob: (namespace, queue) => leases.expectJob(namespace, queue),
   });
   const durations = new LeaseDurations();
@@ -117,6 +120,7 @@ export function createComponents(pool: RedisPool, options: EngineOptions) {
     routing,
     eventWriter,
     durations,
+    waiters,
   );
   const acks = new Acks(runner, observer, routing, eventWriter, durations);
   const dead = new DeadLetter(runner, observer, routing);

@@ -16,7 +16,7 @@ import { partOf, restOf, weightOfPart } from './extended-parts.js';
 import { type FetchRequest, groupsOf, itemOf, type LeaseRequest, presentPartOf } from './fetch-requests.js';
 import type { Batch } from './delivery-log.js';
 import type { LeaseDurations } from '../settle/lease-durations.js';
-import { type Hand, LongPollManager } from './long-poll-manager.js';
+import { type Hand, LongPollManager, type WaitersByQueue } from './long-poll-manager.js';
 
 /** How long Redis remembers that a server waits for a queue, in milliseconds; the server renews it within a second. */
 const FLAG_MS = 5_000;
@@ -68,6 +68,7 @@ export class Leases {
     private readonly events: EventWriter,
     /** Start times of leases, read when a lease ends. */
     private readonly durations: LeaseDurations,
+    waiters: WaitersByQueue,
   ) {
     this.requests = new Batcher((namespace, requests) =>
       fetchForPresent(requests, NOTHING_FOUND, (present) => this.runSimple(namespace, present)),
@@ -83,6 +84,7 @@ export class Leases {
       (count) => observer.waiters(count),
       (namespace, isWaiting) => (isWaiting ? pool.follow(namespace) : pool.unfollow(namespace)),
       (namespace, worker) => extended.seeWorker(namespace, worker),
+      waiters,
     );
     this.offWake = pool.onWake((namespace, queue) =>
       queue === null ? this.longPolls.wakeAll(namespace) : this.longPolls.wake(namespace, queue),

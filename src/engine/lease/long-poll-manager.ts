@@ -31,6 +31,9 @@ type Fetch = (namespace: string, requests: readonly LeaseRequest[], hand: Hand) 
 /** Registers this server as waiting for the queues that are empty. @returns the indexes of the others */
 type RegisterWaiters = (namespace: string, queues: readonly string[]) => Promise<readonly number[]>;
 
+/** `namespace queue` → its waiters, in the order of arrival. */
+export type WaitersByQueue = Map<string, Set<Waiter>>;
+
 interface Waiter {
   readonly namespace: string;
   readonly request: LeaseRequest;
@@ -50,8 +53,6 @@ interface Waiter {
  * atomically, so the next job causes a wake-up. Wake-ups may be lost: each queue is checked again within a second.
  */
 export class LongPollManager {
-  /** `namespace queue` → its waiters, in the order of arrival. */
-  private readonly queues = new Map<string, Set<Waiter>>();
   /** `namespace queue` → when to check again; in that order. */
   private readonly checks = new Map<string, number>();
   private readonly bursts = new Map<string, { again: boolean }>();
@@ -73,6 +74,7 @@ export class LongPollManager {
    * @param onCount is called with the number of waiters
    * @param onQueue is called when a queue of the namespace gets its first waiter or loses its last one
    * @param onWorker is called for each named worker that waits, about once a second
+   * @param queues the waiters; others may look whether there are any
    */
   constructor(
     private readonly fetch: Fetch,
@@ -82,6 +84,7 @@ export class LongPollManager {
     private readonly onCount: (count: number) => void,
     private readonly onQueue: (namespace: string, isWaiting: boolean) => void = () => undefined,
     private readonly onWorker: (namespace: string, worker: string) => void = () => undefined,
+    private readonly queues: WaitersByQueue = new Map(),
   ) {}
 
   /**
@@ -143,7 +146,6 @@ export class LongPollManager {
    * waiter does so once: a queue that is paused or at a limit has no job for it, however many are published.
    */
   expectJob(namespace: string, queue: string): void {
-    if (this.count === 0) return;
     const key = queueKey(namespace, queue);
     const waiters = this.queues.get(key);
     if (waiters?.size !== 1 || !this.empty.has(key) || this.checking.has(key)) return;

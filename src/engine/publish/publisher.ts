@@ -72,6 +72,8 @@ export interface PublishSettings {
   readonly rememberExtended: (namespace: string, queues: readonly string[]) => void;
   /** Receives events of stored jobs. */
   readonly events: EventWriter;
+  /** Empty if no request of this process waits for a job. */
+  readonly waiters: ReadonlyMap<string, unknown>;
   /** Is called when the publish of a job that is ready at once is about to be sent, on the connection of the leases. */
   readonly expectJob: (namespace: string, queue: string) => void;
 }
@@ -307,9 +309,9 @@ export class Publisher {
     detail?: KeyedCall,
   ): void {
     this.batcher.add(namespace, items, weight, callbacks, detail);
+    const { waiters, expectJob } = this.settings;
     // Durable publishes have a connection of their own: a lease could overtake them.
-    if (this.durability !== 'memory') return;
-    const { expectJob } = this.settings;
+    if (waiters.size === 0 || this.durability !== 'memory') return;
     if (jobs[0]?.whole === undefined) {
       if (jobs.some(isReadyAtOnce)) expectJob(namespace, queue);
       return;
