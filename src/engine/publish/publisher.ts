@@ -312,10 +312,6 @@ export class Publisher {
     const { waiters, expectJob } = this.settings;
     // Durable publishes have a connection of their own: a lease could overtake them.
     if (waiters.size === 0 || this.durability !== 'memory') return;
-    if (jobs[0]?.whole === undefined) {
-      if (jobs.some(isReadyAtOnce)) expectJob(namespace, queue);
-      return;
-    }
     for (const job of jobs) if (isReadyAtOnce(job)) expectJob(namespace, job.whole?.queue ?? queue);
   }
 
@@ -349,8 +345,9 @@ export class Publisher {
     let scheduled = 0;
     let firstMs = Number.POSITIVE_INFINITY;
     let nowMs = 0;
-    for (const { delayMs, dueMs } of jobs) {
-      if (delayMs === 0 && dueMs === undefined) continue;
+    for (const job of jobs) {
+      if (isReadyAtOnce(job)) continue;
+      const { delayMs, dueMs } = job;
       nowMs ||= this.runner.now();
       if (dueMs !== undefined && dueMs <= nowMs) continue;
       scheduled++;
