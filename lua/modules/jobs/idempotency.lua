@@ -67,12 +67,12 @@ end
 function write_idempotency_records(codes, id_and_state)
   for _, call in ipairs(calls) do
     if codes[call.first] == "0" then
-      local entries = { call.fingerprint }
+      local record = call.fingerprint
       for item = call.first, call.last do
         local id, state = id_and_state(item)
-        entries[#entries + 1] = call.form == 0 and id or idempotency_entry(state, false, id)
+        record = record .. (call.form == 0 and id or idempotency_entry(state, false, id))
       end
-      redis.call("SET", call.key, table.concat(entries), "PX", call.ttl_ms)
+      redis.call("SET", call.key, record, "PX", call.ttl_ms)
     end
   end
 end

@@ -47,7 +47,8 @@ export function idempotencyRecordOf(key: string, request: IdempotentRequest): Id
     tries,
     attributes ? Object.entries(attributes) : null,
   ]);
-  const fingerprint = fingerprintOf([kind, queue, replaces ?? null, options], jobs);
+  const facts = JSON.stringify([kind, queue, replaces ?? null, options]);
+  const fingerprint = fingerprintOf(facts, jobs);
   return { digest: digestOf(queue, key), fingerprint, isNative: false };
 }
 
@@ -58,15 +59,20 @@ export function idempotencyRecordOf(key: string, request: IdempotentRequest): Id
  */
 export function nativeIdempotencyRecordOf(key: string, jobs: readonly NewExtendedJob[]): IdempotencyRecord {
   checkKey(key);
-  const options = jobs.map(({ body, ...rest }) => [
-    body.length,
-    Object.entries(rest).sort(([one], [other]) => (one < other ? -1 : 1)),
-  ]);
-  return {
-    digest: digestOf(ALL_QUEUES, key),
-    fingerprint: fingerprintOf(['v1', options], jobs),
-    isNative: true,
-  };
+  const facts = `["v1",[${jobs.map(factsOf).join()}]]`;
+  return { digest: digestOf(ALL_QUEUES, key), fingerprint: fingerprintOf(facts, jobs), isNative: true };
+}
+
+/** `[length of the body,[[name,value],…]]` as JSON, in the order of the names. Half the time of `JSON.stringify`. */
+function factsOf(job: NewExtendedJob): string {
+  let pairs = '';
+  for (const name of Object.keys(job).sort()) {
+    if (name === 'body') continue;
+    const value: unknown = job[name as keyof NewExtendedJob];
+    const pair = `["${name}",${value === undefined ? 'null' : JSON.stringify(value)}]`;
+    pairs = pairs === '' ? pair : `${pairs},${pair}`;
+  }
+  return `[${String(job.body.length)},[${pairs}]]`;
 }
 
 /** Decodes the jobs of a native record, in order. */
@@ -104,8 +110,8 @@ function checkKey(key: string): void {
 }
 
 /** Hash of what must be the same when a key is used again. */
-function fingerprintOf(facts: unknown, jobs: readonly { readonly body: Buffer }[]): Buffer {
-  return hashOf(Buffer.concat([Buffer.from(`${JSON.stringify(facts)}\n`), ...jobs.map(({ body }) => body)]));
+function fingerprintOf(facts: string, jobs: readonly { readonly body: Buffer }[]): Buffer {
+  return hashOf(Buffer.concat([Buffer.from(`${facts}\n`), ...jobs.map(({ body }) => body)]));
 }
 
 /** In one call and by way of a text: an eighth of the time of a `Hash` object. */
@@ -143,23 +149,28 @@ export interface KeyedCall {
 
 /** Encodes the calls of a batch that have a key as lua/modules/jobs/idempotency.lua reads them. */
 export function encodeKeyedCalls(calls: readonly BatchCall<unknown, KeyedCall>[]): Buffer {
-  const parts: Buffer[] = [];
-  let first = 1;
+  const bytes = Buffer.allocUnsafe(calls.length * KEYED_BYTES);
+  let [at, first] = [0, 1];
   for (const { items, detail } of calls) {
-    if (detail) parts.push(encodeKeyedCall(detail, first, items.length));
+    if (detail) at = writeKeyedCall(bytes, at, detail, first, items.length);
     first += items.length;
   }
-  return Buffer.concat(parts);
+  return bytes.subarray(0, at);
 }
 
-function encodeKeyedCall({ record, ttlMs }: KeyedCall, first: number, size: number): Buffer {
+/** @returns where the next one begins */
+function writeKeyedCall(
+  bytes: Buffer,
+  from: number,
+  { record, ttlMs }: KeyedCall,
+  first: number,
+  size: number,
+): number {
   const { digest, fingerprint, isNative } = record;
-  const bytes = Buffer.alloc(KEYED_BYTES);
-  let at = bytes.writeUInt16BE(first, 0);
+  let at = bytes.writeUInt16BE(first, from);
   at = bytes.writeUInt16BE(size, at);
   at += digest.copy(bytes, at);
   at += fingerprint.copy(bytes, at);
   at = bytes.writeUIntBE(ttlMs, at, TTL_BYTES);
-  bytes.writeUInt8(isNative ? 1 : 0, at);
-  return bytes;
+  return bytes.writeUInt8(isNative ? 1 : 0, at);
 }
