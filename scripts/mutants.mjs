@@ -9,6 +9,7 @@ import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, wri
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { slowness } from '../test/support/slowness.mjs';
 import { GUARDS } from './mutants/guards.mjs';
 import { JEST, ROOT } from './setup/run.mjs';
 
@@ -28,8 +29,8 @@ const COPIED = [
 /** Random tests play more than in `npm test`: what a few sequences miss, they find. */
 const AMOUNT = { PUMPHOUSE_PROPERTY_RUNS: '160' };
 /** One guard's test, and all of them together. */
-const RUN_MS = 180_000;
-const HEALTHY_MS = 1_800_000;
+const RUN_MS = 240_000 * slowness();
+const HEALTHY_MS = 10 * RUN_MS;
 
 const { values, positionals: words } = parseArgs({
   allowPositionals: true,

@@ -6,13 +6,15 @@
  * `npm run test:topologies -- cluster test/api` takes one of them, and the specs whose paths contain a word.
  */
 import { spawn } from 'node:child_process';
+import { slowness } from '../test/support/slowness.mjs';
 import { redisWithWaitAof } from './setup/newer-redis.mjs';
 import { JEST, ROOT } from './setup/run.mjs';
 import { OWN_REDIS } from './topologies/own-redis.mjs';
 
 const ALL = ['standalone', 'sentinel', 'cluster', 'scripts', 'valkey'];
 const FOLDERS = ['test/engine', 'test/api', 'test/worker/contract', 'packages/client/test'];
-const MINUTES = 10;
+/** The most for one topology. */
+const MINUTES = 20 * slowness();
 
 const words = process.argv.slice(2);
 const chosen = ALL.filter((name) => words.includes(name));

@@ -474,16 +474,20 @@ describe('clients that disconnect', () => {
       const connection = await app.openHalf();
       connection.write(consume('quiet', '?timeout=20'));
       await waitFor(async () => (await app.engine.counts(app.namespace, ['quiet'])).length > 0);
+      const endMs = performance.now();
       connection.socket.end();
       expect(await connection.untilClosed()).toMatch(/^HTTP\/1.1 404 [^]*no job available/);
+      expect(performance.now() - endMs).toBeLessThan(10_000);
 
       const waiting = await app.openHalf();
       const body = '{"queue":"quiet","id":"waited-for"}';
       const headers = { 'X-Token': app.token, 'Content-Length': String(body.length) };
       waiting.write(head('POST', `/v1/${app.namespace}/jobs?wait_ms=20000`, headers) + body);
       await waitFor(async () => (await size('quiet')) === 1);
+      const laterMs = performance.now();
       waiting.socket.end();
       expect(await waiting.untilClosed()).toMatch(/^HTTP\/1.1 202 [^]*"id":"waited-for"/);
+      expect(performance.now() - laterMs).toBeLessThan(10_000);
     });
 
     it('leave nothing behind when they break off a body', async () => {

@@ -92,9 +92,12 @@ describe('T52: answers that a client does not read', () => {
     const poll = head('GET', `/api/${app.namespace}/q?timeout=30`, { 'X-Token': app.token });
     connection.write(poll);
     await waitFor(() => responses.size === 1);
+    const heldMs = performance.now();
     connection.write(poll.repeat(REQUESTS - 1));
 
     const received = await connection.until('no job available', REQUESTS - MOST_ANSWERS);
     expect(received).not.toContain('200 OK');
+    // A wait that goes on takes 30 s.
+    expect(performance.now() - heldMs).toBeLessThan(20_000);
   });
 });
