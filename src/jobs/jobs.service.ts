@@ -165,23 +165,31 @@ export class JobsService {
 
   /** Calls `LeaseOperations.heartbeat`. */
   heartbeat(caller: Caller, { id, lease, ...rest }: Heartbeat): Promise<HeartbeatResult> {
-    return this.withState(caller, id, this.jobsOf(caller).heartbeat(caller.namespace, { id, lease }, rest));
+    return this.withVisibleState(
+      caller,
+      id,
+      this.jobsOf(caller).heartbeat(caller.namespace, { id, lease }, rest),
+    );
   }
 
   release(caller: Caller, release: Release): Promise<SettleOutcome> {
-    return this.withState(caller, release.id, this.jobsOf(caller).release(caller.namespace, release));
+    return this.withVisibleState(caller, release.id, this.jobsOf(caller).release(caller.namespace, release));
   }
 
   retry(caller: Caller, failure: JobFailure): Promise<SettleOutcome> {
-    return this.withState(caller, failure.id, this.jobsOf(caller).retry(caller.namespace, failure));
+    return this.withVisibleState(caller, failure.id, this.jobsOf(caller).retry(caller.namespace, failure));
   }
 
   fail(caller: Caller, failure: JobFailure): Promise<SettleOutcome> {
-    return this.withState(caller, failure.id, this.jobsOf(caller).fail(caller.namespace, failure));
+    return this.withVisibleState(caller, failure.id, this.jobsOf(caller).fail(caller.namespace, failure));
   }
 
-  /** Adds the present state of a job to the error of an operation whose lease is lost. */
-  private withState<T>(caller: Caller, id: string, operation: Promise<T>): Promise<T> {
+  /**
+   * The error of a lost lease has the state of the job. A token for some queues gets it only if the job is still in one
+   * of them: it may have moved since `checkJob`.
+   */
+  private withVisibleState<T>(caller: Caller, id: string, operation: Promise<T>): Promise<T> {
+    if (!isForSomeQueues(caller.rights)) return operation;
     return operation.catch(async (error: unknown) => {
       throw error instanceof LeaseLostError ? await this.leaseLost(caller, id, error) : error;
     });

@@ -10,6 +10,7 @@ import type {
   SessionHeartbeatResult,
   WorkerFacts,
 } from '../domain/job/job-lists.js';
+import { isForSomeQueues } from '../domain/rights.js';
 import { EngineRegistry } from '../engine/migration/engine.registry.js';
 import type { Workers } from '../engine/queues/workers.js';
 
@@ -53,8 +54,14 @@ export class WorkersService {
       extended === null
         ? await unrecorded(ttrMs, native.heartbeatMany(namespace, own, ttrMs))
         : await extended.workers.heartbeat(namespace, id, { ...heartbeat, leases: own });
-    if (own.length === leases.length) return result;
-    const answers = result.jobs.values();
+    if (!isForSomeQueues(caller.rights)) return result;
+    // A job whose lease is lost may have moved to a queue outside of the token's meanwhile.
+    const lost = result.jobs.flatMap((job) => (job.status === 'lease_lost' ? [job.id] : []));
+    const present = new Set(await visibleOf(native, caller, lost));
+    const known = result.jobs.map((job) =>
+      job.status === 'lease_lost' && !present.has(job.id) ? notFoundOf(job.id) : job,
+    );
+    const answers = known.values();
     const jobs = ids.map((one) => (visible.has(one) && answers.next().value) || notFoundOf(one));
     return { ...result, jobs };
   }

@@ -1,3 +1,4 @@
+import { newJob } from '../engine/fixture.js';
 import { TestApp } from '../support/app.js';
 import { waitFor } from '../support/redis.js';
 
@@ -418,9 +419,10 @@ describe('consume', () => {
 
     it('wakes a waiting consumer, with a list of one if it asked for more', async () => {
       const [one, list] = [app.get('w1?timeout=5'), app.get('w2?timeout=5&count=10')];
-      await waitFor(() => app.log.length >= 0);
-      await app.publish('w1');
-      await app.publish('w2');
+      const metrics = async (): Promise<string> => (await app.admin('GET', '/metrics')).text;
+      await waitFor(async () => (await metrics()).includes('pumphouse_waiters{pool="default"} 2'));
+      // As another process does: by wake-ups.
+      await Promise.all(['w1', 'w2'].map((queue) => app.engine.publish(app.namespace, queue, newJob())));
       expect(await one).toMatchObject({ status: 200, json: { queue: 'w1' } });
       expect((await list).json).toHaveLength(1);
     });

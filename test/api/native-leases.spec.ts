@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { jest } from '@jest/globals';
 import { TokenStore } from '../../src/auth/token-store.js';
 import { type ErrorCode, QueueError } from '../../src/domain/errors.js';
 import type { LeasedJob } from '../../src/domain/job/job.js';
@@ -23,6 +24,15 @@ import {
   wrongFields,
 } from '../support/native-api.js';
 import { waitFor } from '../support/redis.js';
+
+/** Lease operations on one job, with what they need besides the lease. */
+const CALLS: readonly (readonly [string, object])[] = [
+  ['ack', {}],
+  ['heartbeat', {}],
+  ['release', {}],
+  ['retry', { group: 'g' }],
+  ['fail', { group: 'g' }],
+];
 
 describe('leases', () => {
   useNativeApi();
@@ -233,14 +243,6 @@ describe('lease operations', () => {
   useNativeApi();
 
   describe('the owner of a lease', () => {
-    const CALLS: readonly (readonly [string, object])[] = [
-      ['ack', {}],
-      ['heartbeat', {}],
-      ['release', {}],
-      ['retry', { group: 'g' }],
-      ['fail', { group: 'g' }],
-    ];
-
     it('acknowledges: the job is gone', async () => {
       const queue = fresh();
       await publish({ queue, type: 't' });
@@ -521,6 +523,28 @@ describe('lease operations', () => {
       expect([moved.status, code(moved)]).toEqual([403, 'queue_not_allowed']);
       expect((await post(`jobs/${id}/ack`, { lease: job!.lease }, own)).status).toBe(200);
     });
+
+    it.each(CALLS)(
+      'does not learn the state of a job that has moved to another queue: %s',
+      async (verb, more) => {
+        const queue = fresh('mail');
+        const { id } = await publish({ queue, type: 't' });
+        const [job] = await lease({ queues: [queue] }, { token });
+        const { native } = app.server.api.app.get(EngineRegistry, { strict: false }).forPool('default');
+        const placesOf = native.placesOf.bind(native);
+        // It moves when the server has found it in a queue of the token, before the operation.
+        const lookups = jest.spyOn(native, 'placesOf').mockImplementationOnce(async (...args) => {
+          const places = await placesOf(...args);
+          await given('POST', `jobs/${id}/ack`, { lease: job!.lease, next: { queue: 'other' } });
+          return places;
+        });
+        const answer = await post(`jobs/${id}/${verb}`, { lease: job!.lease, ...more }, { token });
+        lookups.mockRestore();
+
+        expect(answer).toMatchObject({ status: 409, json: { code: 'lease_lost', state: null } });
+        expect(await find(id)).toMatchObject({ queue: 'other', state: 'ready' });
+      },
+    );
 
     it('needs the verb of each call', async () => {
       const [publishes, consumes] = [await forMail('publish'), await forMail('consume')];

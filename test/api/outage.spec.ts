@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { newJob } from '../engine/fixture.js';
 import { type Answer, TestApp } from '../support/app.js';
 import { type RedisProcess, startRedis, waitFor } from '../support/redis.js';
 
@@ -78,7 +79,8 @@ describe('an outage of Redis', () => {
     await redis.kill9();
     await sleep(300);
     await restart();
-    await waitFor(async () => (await app.put('patient')).status === 201, 10_000);
+    // As another process does: by a wake-up, or by a check.
+    await waitFor(() => app.engine.publish(app.namespace, 'patient', newJob()), 10_000);
     const { status, ms } = await timed(poll);
     expect(status).toBe(200);
     expect(ms).toBeLessThan(3_000);

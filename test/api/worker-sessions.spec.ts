@@ -252,6 +252,27 @@ describe('worker sessions on the native API', () => {
     expect((await call('DELETE', `workers/${id}`, undefined, { token })).status).toBe(204);
   });
 
+  it('of a token for some queues do not learn the state of a job that moves to another queue meanwhile', async () => {
+    const [mine, other, id] = [fresh(), fresh(), fresh('mailer-')];
+    await publish({ queue: mine, type: 't' });
+    const job = await leaseOne(mine, TTR);
+    const token = await grant({ verbs: ['consume'], queues: [mine] });
+    const { native } = app.server.api.app.get(EngineRegistry, { strict: false }).forPool('default');
+    const placesOf = native.placesOf.bind(native);
+    // It moves when the server has found it in a queue of the token, before the heartbeat.
+    const lookups = jest.spyOn(native, 'placesOf').mockImplementationOnce(async (...args) => {
+      const places = await placesOf(...args);
+      await given('POST', `jobs/${job.id}/ack`, { lease: job.lease, next: { queue: other } });
+      return places;
+    });
+    const body = { ...TTR, leases: held([job]), info: INFO };
+    const { json } = await post(`workers/${id}/heartbeat`, body, { token });
+    lookups.mockRestore();
+
+    expect((json as Beat).jobs).toEqual([{ id: job.id, status: 'not_found', cancel_requested: false }]);
+    expect(await find(job.id)).toMatchObject({ queue: other, state: 'ready' });
+  });
+
   it('extend leases while their pool moves, and are recorded after it', async () => {
     const [queue, id] = [fresh(), fresh('mailer-')];
     await publish({ queue, type: 't' });

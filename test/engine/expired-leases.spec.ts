@@ -7,6 +7,7 @@ import { Audit } from './audit.js';
 import { EngineFixture } from './fixture.js';
 
 const TTR_MS = 10_000;
+const TTL_MS = 60_000;
 /** The default retry policy of the native API: exponential from a second on, with up to a fifth taken off by chance. */
 const SECOND_MS = 1_000;
 const JITTER = 0.2;
@@ -251,6 +252,37 @@ describe('a lease that expires', () => {
     const simple = await f.publish('q2');
     const [held] = await f.reserve('q2', { ttrMs: TTR_MS });
     await expect(f.engine.ack(f.ns, 'q2', simple, held!.lease + 1)).rejects.toMatchObject(lost('leased'));
+  });
+
+  it.each<[string | null, (next: LeasedJob) => Promise<unknown>]>([
+    ['ready', (next) => f.engine.native.release(f.ns, next)],
+    ['scheduled', (next) => f.engine.native.release(f.ns, { ...next, delayMs: TTR_MS })],
+    ['done', ({ id, lease: number }) => f.engine.native.complete(f.ns, [{ id, lease: number }])],
+    [
+      'cancelled',
+      async (next) => {
+        await f.engine.native.release(f.ns, next);
+        await f.engine.native.cancel(f.ns, next.id);
+      },
+    ],
+    // The pump has not removed it yet.
+    [null, () => Promise.resolve((f.nowMs += TTL_MS))],
+  ])('answers a lost lease with the state that the job has meanwhile: %s', async (state, act) => {
+    await native({ type: 't', ttlMs: TTL_MS, retentionMs: TTL_MS * 9 });
+    const job = await crash();
+    await f.pass(SECOND_MS);
+    await act(await lease());
+
+    const lost = { code: 'lease_lost', state };
+    const failure = { ...job, group: 'g', message: 'm' };
+    await expect(f.engine.native.heartbeat(f.ns, job)).rejects.toMatchObject(lost);
+    await expect(f.engine.native.release(f.ns, job)).rejects.toMatchObject(lost);
+    await expect(f.engine.native.retry(f.ns, failure)).rejects.toMatchObject(lost);
+    await expect(f.engine.native.fail(f.ns, failure)).rejects.toMatchObject(lost);
+    expect(await f.engine.native.heartbeatMany(f.ns, [job], TTR_MS)).toMatchObject([
+      { status: 'lease_lost', state },
+    ]);
+    await f.pass(0);
   });
 
   it('of a dead native job not for the ack of an earlier lease', async () => {

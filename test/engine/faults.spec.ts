@@ -323,7 +323,7 @@ describe('restarts', () => {
       }
       state.isOver = true;
       await work;
-      const last = await f.publish('waited');
+      const last = await f.publishFromOtherEngine('waited');
       expect((await waiting).map(({ id }) => id)).toEqual([last]);
 
       expect(stored.size).toBeGreaterThan(30);

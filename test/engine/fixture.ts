@@ -29,15 +29,18 @@ export class EngineFixture {
   /** The test clock, Unix ms; used once `withClock` made the engine. */
   nowMs = Date.now();
   private store: StoreOfOwn | undefined;
+  /** See `publishFromOtherEngine`. */
+  private other: QueueEngine | undefined;
 
   private constructor(
     readonly pool: RedisPool,
     readonly engine: QueueEngine,
+    private readonly clock?: () => number,
   ) {}
 
   static async open(options: EngineOptions = {}, pool: Partial<PoolOptions> = {}): Promise<EngineFixture> {
     const opened = await RedisPool.connect('default', testPoolOptions(pool), silentLog);
-    const fixture = new EngineFixture(opened, new QueueEngine(opened, options));
+    const fixture = new EngineFixture(opened, new QueueEngine(opened, options), options.clock);
     // Servers of other specs look at all that is on the list which they share, and would move by Redis's clock what stands still here.
     if (options.clock)
       Object.defineProperty(opened.keys, 'namespaces', { value: `pumphouse:namespaces:${fixture.ns}` });
@@ -80,6 +83,7 @@ export class EngineFixture {
   }
 
   async close(): Promise<void> {
+    await this.other?.stop();
     await this.engine.stop();
     await this.pool.close();
     this.store?.client.disconnect();
@@ -93,6 +97,15 @@ export class EngineFixture {
       queue,
       newJob({ ...(text === undefined ? {} : { body: Buffer.from(text) }), ...rest }),
     );
+  }
+
+  /**
+   * Publishes as another process does. A waiter of `engine` gets the job by a wake-up, or by the check within a second;
+   * a publish by `engine` itself needs neither.
+   */
+  publishFromOtherEngine(queue: string, job: Partial<NewJob> = {}): Promise<string> {
+    this.other ??= new QueueEngine(this.pool, this.clock && { clock: this.clock });
+    return this.other.publish(this.ns, queue, newJob(job));
   }
 
   reserve(queue: string, request: Partial<ReserveRequest> = {}): Promise<LeasedJob[]> {

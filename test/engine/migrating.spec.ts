@@ -12,12 +12,16 @@ import { newJob, silentLog, testPoolOptions } from './fixture.js';
 describe('a pool that migrates', () => {
   /** Two pools: two key prefixes on the tests' Redis. */
   class Pools {
+    private readonly others: readonly [QueueEngine, QueueEngine];
+
     private constructor(
       readonly ns: string,
       readonly pools: readonly [RedisPool, RedisPool],
       readonly old: QueueEngine,
       readonly next: QueueEngine,
-    ) {}
+    ) {
+      this.others = [new QueueEngine(pools[0]), new QueueEngine(pools[1])];
+    }
 
     static async open(commandTimeoutMs = 2_000): Promise<Pools> {
       const connect = (name: string): Promise<RedisPool> => {
@@ -29,8 +33,13 @@ describe('a pool that migrates', () => {
     }
 
     async close(): Promise<void> {
-      await Promise.all([this.old.stop(), this.next.stop()]);
+      await Promise.all([this.old, this.next, ...this.others].map((engine) => engine.stop()));
       await Promise.all(this.pools.map((pool) => pool.close()));
+    }
+
+    /** As another process does: who waits gets the job by a wake-up. */
+    publishFromOtherEngine(which: 0 | 1, text: string): Promise<string> {
+      return this.others[which].publish(this.ns, 'q', newJob({ body: Buffer.from(text) }));
     }
 
     waits(which: 0 | 1, queue: string): Promise<unknown> {
@@ -174,7 +183,7 @@ describe('a pool that migrates', () => {
       async (name, which) => {
         const wait = reserve(both, { waitMs: 60_000 });
         await Promise.all([p.waits(0, 'q'), p.waits(1, 'q')]);
-        const id = await publish(which === 0 ? p.old : p.next, name);
+        const id = await p.publishFromOtherEngine(which, name);
 
         expect((await wait).map((job) => job.id)).toEqual([id]);
       },
@@ -210,7 +219,10 @@ describe('a pool that migrates', () => {
       for (let round = 0; round < 20; round++) {
         const wait = reserve(both, { waitMs: 20_000 });
         await Promise.all([p.waits(0, 'q'), p.waits(1, 'q')]);
-        const ids = await Promise.all([publish(p.old, 'old'), publish(p.next, 'new')]);
+        const ids = await Promise.all([
+          p.publishFromOtherEngine(0, 'old'),
+          p.publishFromOtherEngine(1, 'new'),
+        ]);
         const got = await wait;
 
         expect(got).toHaveLength(1);

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { DATA_FORMAT } from '../../src/redis/inspect.js';
 import { RedisPool } from '../../src/redis/pool.js';
-import { EngineFixture, silentLog, testPoolOptions } from '../engine/fixture.js';
+import { EngineFixture, newJob, silentLog, testPoolOptions } from '../engine/fixture.js';
 import { TestApp } from '../support/app.js';
 import { startRedis, waitFor, type RedisProcess } from '../support/redis.js';
 
@@ -35,7 +35,9 @@ describe('a Redis', () => {
     }
     expect(await app.get('q/size')).toMatchObject({ json: { size: 0 } });
     await admin.config('SET', 'maxmemory', 0);
-    expect((await app.put('later')).status).toBe(201);
+    expect((await app.put('other')).status).toBe(201);
+    // As another process does: by a wake-up, or by a check.
+    await app.engine.publish(app.namespace, 'later', newJob());
     expect((await waiting).status).toBe(200);
   }, 60_000);
 });

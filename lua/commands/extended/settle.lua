@@ -14,14 +14,14 @@ Verb: ack (lease 0 = any lease, any state), release, retry, fail, heartbeat, und
 (modules/leases); bytes: of an ack first new data, data_bytes long, then a result or what it depends on next (extended/dependencies); of the
 others new data; "" = none. Returns {status, now_ms, next_ms, (code, state, at, facts) × N}. Status: 0 done, 1 too late, 2 the namespace is not
 registered. Code: 0 no such job, 1 done, 2 its lease is lost, 3 and 4 as ack's, 5 never leased, 6 refused: see facts, 7 not leased.
-State: in which it is now, 0 = gone; at: when it is due or its lease ends, Unix ms; facts: JSON, "" = none.
+State: in which it is now, 0 = gone or expired; at: when it is due or its lease ends, Unix ms; facts: JSON, "" = none.
 Cost: O(log N) per item.
 ]]
 local meta, queues, due, waiting, expiries = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local clock_ms, deadline_ms = ARGV[1], tonumber(ARGV[2])
 
---- @requires core/call, core/plan, queues/notify, queues/registry, extended/jobs, extended/commit, leases/claims, leases/acknowledge, leases/failures
---- @requires leases/give_back
+--- @requires core/call, core/header, core/plan, queues/notify, queues/registry, extended/jobs, extended/commit, leases/claims, leases/acknowledge
+--- @requires leases/failures, leases/give_back
 --- @lazy leases/move_on, leases/failures, extended/ready_entries, limits/concurrency_keys, limits/held_jobs
 
 use_namespace(meta, queues)
@@ -52,7 +52,8 @@ for i = 3, #ARGV, 5 do
     record_worker(lease > 0 and verb ~= "undo" and job.x.worker)
     code, at, facts = verbs[verb](job, options, ARGV[i + 4], code)
   end
-  reply[n + 1], reply[n + 2], reply[n + 3], reply[n + 4] = code, job and not job.is_gone and job.state or 0, at or 0, facts or ""
+  local is_there = job and not job.is_gone and not is_expired(job)
+  reply[n + 1], reply[n + 2], reply[n + 3], reply[n + 4] = code, is_there and job.state or 0, at or 0, facts or ""
 end
 
 -- Write.

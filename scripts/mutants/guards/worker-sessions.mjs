@@ -167,4 +167,12 @@ export const WORKER_SESSIONS = [
     spec: 'test/engine/migrating.spec.ts',
     test: 'hears what their owners say where each is',
   },
+  {
+    name: 'sessions: a token for some queues learns no state of a job in another one',
+    file: 'src/workers/workers.service.ts',
+    from: "job.status === 'lease_lost' && !present.has(job.id) ?",
+    to: "job.status === 'lease_lost' && present.size < 0 ?",
+    spec: HTTP,
+    test: 'do not learn the state of a job that moves to another queue meanwhile',
+  },
 ];
