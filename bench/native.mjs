@@ -5,8 +5,7 @@
  *
  *     runNative({ program, redis, workers, quick, log }) → { rows: [{ key, name, values, unit, target, met }] }
  *
- * By itself: `node bench/native.mjs [--quick]`. AOF is off. Rows are played several times; medians. V8 optimises the code of each process
- * differently: one server's row differs from another's by up to a quarter. So several servers are measured, one after the other.
+ * By itself: `node bench/native.mjs [--quick]`. AOF is off. Rows are played several times, on one server; medians.
  */
 import { fileURLToPath } from 'node:url';
 import { runAlone } from './alone.mjs';
@@ -16,8 +15,8 @@ import { NAMESPACE, startServer } from './stage.mjs';
 import { measureBare, medianOf } from './throughput.mjs';
 
 const SIZES = {
-  full: { jobs: 20_000, cycles: 8_000, lone: 3_000, bare: 40_000, servers: 4, rounds: 2 },
-  quick: { jobs: 3_000, cycles: 1_000, lone: 500, bare: 10_000, servers: 1, rounds: 2 },
+  full: { jobs: 20_000, cycles: 8_000, lone: 3_000, bare: 40_000, rounds: 5 },
+  quick: { jobs: 3_000, cycles: 1_000, lone: 500, bare: 10_000, rounds: 2 },
 };
 const PATH = `/v1/${NAMESPACE}`;
 const TYPE = 'application/json';
@@ -123,59 +122,42 @@ function rowsOf({ jobs, cycles, lone }) {
   ];
 }
 
-/**
- * @typedef {import('./generator.mjs').Generator} Generator
- * @typedef {import('./generator.mjs').Measured} Measured
- * @typedef {import('./stage.mjs').Stage} Stage
- */
-
 /** @param {import('./alone.mjs').Options} options */
 export async function runNative({ program, redis, workers, quick, log }) {
   const size = quick ? SIZES.quick : SIZES.full;
+  const stage = await startServer({ program, redis, aof: 'off', workers });
   const load = startGenerator();
-  /** @type {Measured[]} */
-  const played = [];
-  /** @type {Measured[]} */
-  const bare = [];
   try {
-    for (let server = 1; server <= size.servers; server++) {
-      const stage = await startServer({ program, redis, aof: 'off', workers });
-      try {
-        await limitQueue(stage);
-        // To warm up.
-        await playRows(load, stage, size);
-        for (let round = 0; round < size.rounds; round++) {
-          played.push(...(await playRows(load, stage, size)));
-          bare.push(
-            await measureBare(load, size),
-            await loneBare(load, size),
-            await loneStore(load, size, stage),
-          );
-        }
-      } finally {
-        await stage.stop();
+    await limitQueue(stage);
+    /** @type {import('./generator.mjs').Measured[]} */
+    const played = [];
+    const bare = [await measureBare(load, size)];
+    for (let round = 0; round <= size.rounds; round++) {
+      await load.connect(stage);
+      for (const row of rowsOf(size)) {
+        const measured = await load.measure(stage, row);
+        // The first round is to warm up.
+        if (round > 0) played.push(measured);
       }
-      log(`server ${server} of ${size.servers}`);
+      bare.push(
+        await measureBare(load, size),
+        await loneBare(load, size),
+        await loneStore(load, size, stage),
+      );
+      log(`round ${round} of ${size.rounds}`);
     }
+    const [e, alone] = ['bare', 'bare-1'].map((key) => medianOf(bare.filter((row) => row.key === key)));
+    const keys = new Set(played.map(({ key }) => key));
+    const rows = Array.from(keys, (key) => medianOf(played.filter((row) => row.key === key)));
+    rows.push(medianOf(bare.filter(({ key }) => key === 'store-1')));
+    return { rows: rows.map((row) => judged(row, e?.server ?? NaN, alone?.rate ?? NaN)) };
   } finally {
     await load.stop();
+    await stage.stop();
   }
-  const [e, alone] = ['bare', 'bare-1'].map((key) => medianOf(bare.filter((row) => row.key === key)));
-  const keys = new Set(played.map(({ key }) => key));
-  const rows = Array.from(keys, (key) => medianOf(played.filter((row) => row.key === key)));
-  rows.push(medianOf(bare.filter(({ key }) => key === 'store-1')));
-  return { rows: rows.map((row) => judged(row, e?.server ?? NaN, alone?.rate ?? NaN)) };
 }
 
-/** @param {Generator} load @param {Stage} stage @param {{ jobs: number, cycles: number, lone: number }} size */
-async function playRows(load, stage, size) {
-  await load.connect(stage);
-  const measured = [];
-  for (const row of rowsOf(size)) measured.push(await load.measure(stage, row));
-  return measured;
-}
-
-/** The bare server with one connection. @param {Generator} load @param {{ lone: number }} size */
+/** The bare server with one connection. @param {import('./generator.mjs').Generator} load @param {{ lone: number }} size */
 async function loneBare(load, { lone }) {
   const row = { name: 'bare node:http, 1 connection', connections: 1 };
   return { ...(await measureBare(load, { bare: lone }, row)), key: 'bare-1' };
@@ -184,7 +166,7 @@ async function loneBare(load, { lone }) {
 /**
  * The bare server, with each body stored by one call of Redis: what a publish of one connection costs at least.
  *
- * @param {Generator} load @param {{ lone: number }} size @param {Stage} stage
+ * @param {import('./generator.mjs').Generator} load @param {{ lone: number }} size @param {import('./stage.mjs').Stage} stage
  */
 async function loneStore(load, { lone }, { redisPort }) {
   const row = { name: 'bare node:http + one function of Redis, 1 connection', connections: 1 };
