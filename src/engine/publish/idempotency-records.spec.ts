@@ -74,8 +74,6 @@ describe('records of idempotency keys', () => {
       { items: [6], detail: { record: { ...record, isNative: false }, ttlMs: 2 ** 40 } },
     ]);
     const common = `${'01'.repeat(16)}${'02'.repeat(16)}`;
-    expect(bytes.toString('hex')).toBe(
-      `00030003${common}000005265c0001` + `00060001${common}01000000000000`,
-    );
+    expect(bytes.toString('hex')).toBe(`00030003${common}000005265c0001` + `00060001${common}01000000000000`);
   });
 });
