@@ -53,7 +53,7 @@ export const PUBLISHES = [
   {
     name: 'idempotency: the record is written in the same step',
     file: 'lua/modules/jobs/idempotency.lua',
-    from: 'redis.call("SET", call.key, table.concat(entries), "PX", call.ttl_ms)',
+    from: 'redis.call("SET", call.key, record, "PX", call.ttl_ms)',
     to: '',
     spec: 'test/faults/idempotency.spec.ts',
     test: 'T28: .* at once',

@@ -40,7 +40,7 @@ describe('records of idempotency keys', () => {
           retry: { kind: 'exponential', delayMs: 1_000 },
           history: true,
           dependsOn: [],
-        } as NewExtendedJob,
+        },
       ],
     ],
     ['a field that is undefined', [{ queue: 'mail', body, ttlMs: undefined } as unknown as NewExtendedJob]],
