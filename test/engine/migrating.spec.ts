@@ -37,7 +37,7 @@ describe('a pool that migrates', () => {
       await Promise.all(this.pools.map((pool) => pool.close()));
     }
 
-    /** As another process does: who waits gets the job by a wake-up. */
+    /** Publishes as another process does: a waiting request gets the job by a wake-up. */
     publishFromOtherEngine(which: 0 | 1, text: string): Promise<string> {
       return this.others[which].publish(this.ns, 'q', newJob({ body: Buffer.from(text) }));
     }
