@@ -374,6 +374,25 @@ describe('parts of a lease', () => {
       expect((await extended.lease('q', MAX_RESERVE_COUNT)).map(({ id }) => id)).toEqual(ids);
     });
 
+    it('is undone in its order however long each script takes, and as far as Redis takes them', async () => {
+      const ids = await put(70);
+      const jobs = await extended.lease('q', MAX_RESERVE_COUNT);
+      const run = f.pool.run.bind(f.pool);
+      let calls = 0;
+      f.pool.run = (async (...args: Parameters<typeof run>) => {
+        if (args[0].name !== 'extended/settle') return run(...args);
+        calls += 1;
+        if (calls === 1) await sleep(50);
+        if (calls === 2) throw new Error('away');
+        return run(...args);
+      }) as typeof f.pool.run;
+      await expect(f.engine.undo(f.ns, jobs)).rejects.toThrow('away');
+      expect(calls).toBe(3);
+      f.pool.run = run;
+      const rest = [...ids.slice(0, 6), ...ids.slice(38)];
+      expect((await extended.lease('q', MAX_RESERVE_COUNT)).map(({ id }) => id)).toEqual(rest);
+    });
+
     it('asks no further when a part found fewer than it could', async () => {
       await put(49);
       expect(await extended.lease('q', MAX_RESERVE_COUNT)).toHaveLength(49);

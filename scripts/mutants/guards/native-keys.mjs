@@ -113,6 +113,22 @@ export const NATIVE_KEYS = [
     test: 'goes in parts',
   },
   {
+    name: 'extended path: scripts that undo run one after the other',
+    file: 'src/engine/settle/settler.ts',
+    from: 'await this.settleBatch(namespace, operations).catch(',
+    to: 'void this.settleBatch(namespace, operations).catch(',
+    spec: PARTS,
+    test: 'is undone in its order',
+  },
+  {
+    name: 'extended path: an undo goes on when one of its scripts fails',
+    file: 'src/engine/settle/settler.ts',
+    from: 'await this.settleBatch(namespace, operations).catch((error: unknown) => errors.push(error));',
+    to: 'await this.settleBatch(namespace, operations);',
+    spec: PARTS,
+    test: 'is undone in its order',
+  },
+  {
     name: 'extended path: a long lease goes on behind its first part',
     file: 'src/engine/lease/leases.ts',
     from: 'const rest = jobs ? restOf(fetch, jobs) : null;',

@@ -89,16 +89,22 @@ export class Settler {
 
   /**
    * Gives back leases that did not reach their client, the last one first: each job goes to the front of its ready
-   * list, so their order is restored.
+   * list, so their order is restored. One script after the other, because scripts under way at the same time may run
+   * in any order.
+   *
+   * @throws {QueueError} the first error of the store; the leases of other scripts are given back all the same
    */
   async undo(
     namespace: string,
     leases: readonly { readonly id: string; readonly lease: number }[],
   ): Promise<void> {
-    await this.settle(
-      namespace,
-      leases.map(({ id, lease }): LeaseOperation => ({ verb: 'undo', id, lease })).reverse(),
-    );
+    const errors: unknown[] = [];
+    for (let end = leases.length; end > 0; end -= OPERATIONS_PER_SCRIPT) {
+      const part = leases.slice(Math.max(0, end - OPERATIONS_PER_SCRIPT), end).reverse();
+      const operations = part.map(({ id, lease }): LeaseOperation => ({ verb: 'undo', id, lease }));
+      await this.settleBatch(namespace, operations).catch((error: unknown) => errors.push(error));
+    }
+    if (errors.length > 0) throw errors[0];
   }
 
   private settleBatch(namespace: string, operations: readonly LeaseOperation[]): Promise<Settled[]> {
