@@ -336,6 +336,16 @@ describe('publish', () => {
       expect(text).not.toContain('unter');
     });
 
+    it('is not searched for its mistake beyond 1 MiB, which would hold up all other requests', async () => {
+      const body = (length: number) => `[${' '.repeat(length - 2)}x`;
+      const at = (await post('jobs', body(1_048_576))).json;
+      const beyond = (await post('jobs', body(1_048_577))).json;
+      expect([at, beyond]).toMatchObject([
+        { errors: [{ rule: expect.stringContaining('line 1, column 1048576: found `x`') as unknown }] },
+        { errors: [{ rule: 'must be JSON in UTF-8; it is too long to say where: over 1 MiB' }] },
+      ]);
+    });
+
     it('is told where it is no JSON: a setting', async () => {
       const { status, json } = await call('PUT', 'settings/grace_ms', '{"value":5_000}');
       expect([status, json]).toEqual([
