@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import { testRedisUrl } from '../../../test/support/redis.js';
+import { testRedisUrl, testTarget, testTargetEnv } from '../../../test/support/redis.js';
 import { defineJob, type LeasedJob, type NewJob, Pumphouse, Retry } from '../src/node.js';
 import { MemoryDriver, startTestServer, testWorker, type TestWorker } from '../src/testing/index.js';
 import { aborted } from './fixture.js';
@@ -147,7 +147,11 @@ describe('the memory driver', () => {
 describe('startTestServer', () => {
   it('starts the pumphouse command, and ends it', async () => {
     const bin = fileURLToPath(new URL('../../../dist/cli/pumphouse.js', import.meta.url));
-    const server = await startTestServer({ bin, redisUrl: testRedisUrl() });
+    const { url } = testTarget();
+    const server = await startTestServer({
+      bin,
+      ...(url === undefined ? { env: testTargetEnv() } : { redisUrl: url }),
+    });
     const client = new Pumphouse(server);
     const { id } = await client.publish({ queue: 'mail', data: 1 });
     expect((await client.jobs.get(id)).data).toBe(1);
