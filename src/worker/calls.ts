@@ -75,6 +75,8 @@ export function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<
   return new Promise((resolve, reject) => {
     const stop = (): void => reject(reasonOf(signal));
     signal.addEventListener('abort', stop, { once: true });
+    // A signal that has aborted before sends no event any more.
+    if (signal.aborted) stop();
     promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop));
   });
 }

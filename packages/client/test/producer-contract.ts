@@ -367,6 +367,27 @@ export function producerContract(name: string, underTest: () => ProducerUnderTes
       ]);
     });
 
+    it('gives no more events once the loop that reads them aborts their signal', async () => {
+      const abort = new AbortController();
+      const reason = new Error('seen enough');
+      const seen: PlacedEvent[] = [];
+      let isOpen = false;
+      const onOpen = (): void => {
+        isOpen = true;
+      };
+      const reading = (async () => {
+        for await (const event of pumphouse.events({ queues: [queue], signal: abort.signal, onOpen })) {
+          seen.push(event);
+          abort.abort(reason);
+        }
+      })();
+      const outcome = reading.catch((error: unknown) => error);
+      await waitFor(() => isOpen, 5_000);
+      await pumphouse.publish({ queue });
+      expect(await Promise.race([outcome, sleep(5_000, 'still reading')])).toBe(reason);
+      expect(seen).toHaveLength(1);
+    });
+
     it('gives events by any of the filters, and goes on behind an event', async () => {
       const all = await follow(pumphouse);
       const other = fresh('other');

@@ -58,6 +58,14 @@ export const CLIENT = [
     test: 'ends every call with the reason of its signal',
   },
   {
+    name: 'client: a signal that aborts while an event is handled ends the events in process',
+    file: 'src/worker/calls.ts',
+    from: 'if (signal.aborted) stop();',
+    to: '',
+    spec: 'test/worker/contract.spec.ts',
+    test: 'gives no more events once the loop',
+  },
+  {
     name: 'client: one lease request is open at a time',
     file: RUNTIME,
     from: 'await this.leaseLoop();',
