@@ -656,8 +656,9 @@ describe('states of extended jobs', () => {
     await f.engine.pumpNow(f.ns);
   }
 
-  /** Has the lease of a ready job run out. @returns its number */
-  async function lateLease(id: string): Promise<number> {
+  /** Has the lease of a ready job run out; that of a scheduled one has. @returns its number */
+  async function lateLease(id: string, from: JobState | 'start'): Promise<number> {
+    if (from === 'scheduled') return numberOf(id);
     await lease();
     const number = await numberOf(id);
     await later(10_001);
@@ -679,7 +680,13 @@ describe('states of extended jobs', () => {
   /** Brings a job into a state. */
   const ENTER: Record<JobState, (by: string) => Promise<string>> = {
     ready: (by) => put(by.includes('limit of its key') ? { concurrencyKey: 'k' } : {}),
-    scheduled: () => put({ delayMs: 50_000 }),
+    scheduled: async (by) => {
+      if (!by.includes('after the lease ran out')) return put({ delayMs: 50_000 });
+      const id = await put({ retry: { kind: 'fixed', delayMs: 50_000 } });
+      await lease();
+      await later(10_001);
+      return id;
+    },
     leased: async (by) => {
       const id = await put({
         tries: by === 'retry, no try left' ? 1 : 3,
@@ -750,15 +757,18 @@ describe('states of extended jobs', () => {
       operations().retry(f.ns, { ...failure(id, await numberOf(id)), delayMs: 1 }),
     'retry, no try left': async (id) => operations().retry(f.ns, failure(id, await numberOf(id))),
     fail: async (id) => operations().fail(f.ns, failure(id, await numberOf(id))),
-    'heartbeat after the lease ran out': async (id) =>
-      operations().heartbeat(f.ns, { id, lease: await lateLease(id) }),
-    'ack after the lease ran out, to be kept': async (id) => {
-      const done = await operations().complete(f.ns, [{ id, lease: await lateLease(id) }]);
+    'heartbeat after the lease ran out': async (id, from) =>
+      operations().heartbeat(f.ns, { id, lease: await lateLease(id, from) }),
+    'release after the lease ran out': async (id, from) =>
+      operations().release(f.ns, { id, lease: await lateLease(id, from) }),
+    'ack after the lease ran out, to be kept': async (id, from) => {
+      const done = await operations().complete(f.ns, [{ id, lease: await lateLease(id, from) }]);
       expect(done).toEqual(['done']);
     },
-    'retry with a delay after the lease ran out': async (id) =>
-      operations().retry(f.ns, { ...failure(id, await lateLease(id)), delayMs: 1 }),
-    'fail after the lease ran out': async (id) => operations().fail(f.ns, failure(id, await lateLease(id))),
+    'retry with a delay after the lease ran out': async (id, from) =>
+      operations().retry(f.ns, { ...failure(id, await lateLease(id, from)), delayMs: 1 }),
+    'fail after the lease ran out': async (id, from) =>
+      operations().fail(f.ns, failure(id, await lateLease(id, from))),
     'the lease runs out, and its policy says when': () => later(10_001),
     'ack after the last lease ran out, to be kept': (id) => complete(id),
     'ack, to be kept': (id) => complete(id),

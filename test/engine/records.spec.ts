@@ -124,6 +124,23 @@ describe('leases whose answers may not have left', () => {
     await f.engine.ack(f.ns, 'q', id);
   });
 
+  it('are spared three times in the extended path too, at once in spite of the backoff', async () => {
+    const retry = { kind: 'fixed', delayMs: 3_600_000 } as const;
+    const [{ id } = { id: '' }] = await f.engine.native.publish(f.ns, [
+      { queue: 'q', body: Buffer.from('x'), type: 't', tries: 1, retry },
+    ]);
+    for (let i = 0; i < MAX_FREE_RETRIES; i++) {
+      await reserve();
+      await expireLeases();
+      expect(await f.find(id)).toMatchObject({ state: 'ready', triesLeft: 1, crashes: 0 });
+    }
+    const [last] = await reserve();
+    await expireLeases();
+    expect(await f.find(id)).toMatchObject({ state: 'dead', triesLeft: 0, crashes: 1 });
+    await f.engine.native.complete(f.ns, [{ id, lease: last!.lease }]);
+    expect(await f.find(id)).toBeNull();
+  });
+
   describe('cost their try after all when the last holder turns out to have the job', () => {
     /** Two kinds of jobs: a simple one, and one of the extended path. Both have three tries. */
     const KINDS = { simple: {}, extended: { type: 't' } };

@@ -41,6 +41,22 @@ export const RECORD_GUARDS = [
     test: 'of one lease say nothing of the next',
   },
   {
+    name: 'records: free retries end, in the extended path too',
+    file: 'lua/modules/timers/jobs.lua',
+    from: 'job.free_retries < MAX_FREE_RETRIES and is_undelivered',
+    to: 'job.free_retries < 255 and is_undelivered',
+    spec: RECORDS,
+    test: 'are spared three times in the extended path too',
+  },
+  {
+    name: 'records: a free retry is at once, whatever the backoff',
+    file: 'lua/modules/timers/jobs.lua',
+    from: 'if not is_free and not job.x.cancel then',
+    to: 'if not job.x.cancel then',
+    spec: RECORDS,
+    test: 'are spared three times in the extended path too',
+  },
+  {
     name: 'records: a job has three free retries, and no more',
     file: 'lua/commands/maintenance/pump.lua',
     from: 'free_retries < MAX_FREE_RETRIES',

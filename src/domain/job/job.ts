@@ -97,7 +97,7 @@ export interface StoredJob {
 
 /** A job leased to one consumer, until `leaseEndsAtMs`. */
 export interface LeasedJob extends StoredJob {
-  /** How often it may be leased in all, as it was published. Of a simple job: tries left and attempts together. */
+  /** How often it may be leased in all: as published, or as a later change set it. Free retries do not count. */
   readonly tries: number;
   /** The fencing number: it increases with every lease of the job, and never decreases. */
   readonly lease: number;

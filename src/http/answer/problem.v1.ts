@@ -31,7 +31,10 @@ export class Problem {
   dependents?: string[];
   @Optional()
   @Nullable()
-  @OneOf('For `lease_lost`: the current state of the job; null = it is gone.', Object.keys(JOB_STATES))
+  @OneOf(
+    'For `lease_lost` and `not_leased`: the current state of the job; null = it is gone.',
+    Object.keys(JOB_STATES),
+  )
   state?: string | null;
   @Optional() @JobId('For `unique_key_taken`: the job that holds the key.') holder_id?: string;
 }

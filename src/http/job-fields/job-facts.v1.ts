@@ -30,7 +30,7 @@ export class JobFacts {
   attributes!: Readonly<Record<string, string>> | null;
   @Whole('Its priority; lower runs first.', MIN_PRIORITY, MAX_PRIORITY) priority!: number;
   @Whole(
-    'Leases allowed in all, as published; for a simple job the sum of `tries_left` and `attempts`.',
+    'Leases allowed in all: as published, or as a later change set it. Leases that did not reach a client do not count.',
     0,
     MAX_TRIES,
   )

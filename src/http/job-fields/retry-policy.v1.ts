@@ -16,7 +16,7 @@ const RETRY_FIELDS = {
 
 export class RetryPolicyFields {
   @OneOf(
-    'The backoff; `n` is the number of failed attempts, from 1. `none`: at once. `fixed`: delay_ms. `linear`: n · delay_ms. `exponential`: delay_ms · factor^(n-1). `list`: the delays of `delays_ms` in order, then the last one again.',
+    'The backoff; `n` is the number of failed attempts, from 1. `none`: no further attempt, the job is dead. `fixed`: delay_ms. `linear`: n · delay_ms. `exponential`: delay_ms · factor^(n-1). `list`: the delays of `delays_ms` in order, then the last one again.',
     ['none', 'fixed', 'linear', 'exponential', 'list'],
   )
   kind!: RetryPolicy['kind'];
