@@ -94,14 +94,21 @@ describe('the fast path', () => {
       return text
         .replace(/^Date: .*$/gm, 'Date')
         .replace(/\b[0-7][0-9A-HJKMNP-TV-Z]{25}\b/g, 'ULID')
-        .replace(/"elapsed_ms":\d+/g, '"elapsed_ms"');
+        .replace(/"elapsed_ms":\d+/g, '"elapsed_ms"')
+        .replace(/"lease":\d+/g, '"lease"')
+        .replace(/"\d{4}-\d\d-\d\dT[\d:.]+Z"/g, 'TIME');
     }
 
-    async function expectEqualAnswers(calls: readonly Call[], expected: RegExp | string): Promise<void> {
+    /** @param again what the router is asked, where no two calls may be the same */
+    async function expectEqualAnswers(
+      calls: readonly Call[],
+      expected: RegExp | string,
+      again = calls,
+    ): Promise<void> {
       const hot = await play(calls, false);
       const wasTaken = taken.slice(0, calls.length);
       taken.length = 0;
-      const routed = await play(calls, true);
+      const routed = await play(again, true);
 
       expect(hot).toBe(routed);
       expect(hot).toMatch(expected);
@@ -135,6 +142,11 @@ describe('the fast path', () => {
       ['ack with a body', { method: 'DELETE', after: '/job/x', body: ['why'] }, '204 No Content'],
       ['batch ack', acks('{"acks":[{"queue":"q","id":"x","lease":1}]}'), '"status":"not_found"'],
       ['native publish', v1('jobs', '{"queue":"q","data":"x"}'), '201 Created'],
+      [
+        'native publish of two',
+        v1('jobs', '{"jobs":[{"queue":"q"},{"queue":"q","type":"t"}]}'),
+        '201 Created',
+      ],
       ['native lease, nothing there', v1('leases', '{"queues":["none"]}'), '"jobs":[]'],
       ['consume, nothing there', get('', 'none'), 'no job available'],
       ['consume, nothing comes', get('?timeout=1', 'none'), 'no job available'],
@@ -241,6 +253,36 @@ describe('the fast path', () => {
       await replacing('reserve', timeless, () =>
         expectEqualAnswers([get(`?ttr=60&count=${String(count)}`, 'full')], /"msg":"new job"/),
       );
+    });
+
+    it.each([{}, { type: 't', tags: ['a'] }])('gives native jobs as the router does: %j', async (more) => {
+      const queue = 'native';
+      for (let i = 0; i < 2; i++) {
+        const body = JSON.stringify({ queue, data: { to: 'ada' }, ...more });
+        await app.call('POST', `/v1/${app.namespace}/jobs`, { body });
+      }
+      await expectEqualAnswers([v1('leases', '{"queues":["native"],"worker":"w"}')], '"data":{"to":"ada"}');
+    });
+
+    it.each(
+      ['ack', 'heartbeat', 'retry', 'fail', 'release'].flatMap((verb) => [
+        [verb, 'simple', {}] as const,
+        [verb, 'extended', { type: 't' }] as const,
+      ]),
+    )('settles native jobs as the router does: %s, %s', async (verb, _kind, more) => {
+      const queue = 'settled';
+      const call = (name: string, body: object) =>
+        app.call('POST', `/v1/${app.namespace}/${name}`, { body: JSON.stringify(body) });
+      await call('jobs', { jobs: [1, 2].map((data) => ({ queue, data, tries: 1, ...more })) });
+      const { json } = await call('leases', { queues: [queue], count: 2 });
+      const { jobs } = json as { jobs: { id: string; lease: number }[] };
+      const calls = jobs.map(({ id, lease }): Call[] => {
+        const body = JSON.stringify({ lease });
+        const missing = { ...v1('jobs', body), after: `/nobody/${verb}` };
+        return [{ ...v1('jobs', body), after: `/${id}/${verb}` }, missing];
+      });
+      expect(calls).toHaveLength(2);
+      await expectEqualAnswers(calls[0]!, /200 OK.*404 Not Found.*job_not_found/s, calls[1]);
     });
 
     it.each(CODES)('refuses what the engine refuses as the router does: %s', async (code) => {
