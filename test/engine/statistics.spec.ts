@@ -1,5 +1,6 @@
 import { jest } from '@jest/globals';
 import fc from 'fast-check';
+import { QueueAdmin } from '../../src/engine/queue-admin.js';
 import { QueueEngine } from '../../src/engine/engine.js';
 import { binOf, BINS } from '../../src/engine/stats/bins.js';
 import type { Moments } from '../../src/engine/stats/moments.js';
@@ -53,6 +54,23 @@ describe('statistics', () => {
     // The third one was acknowledged to another process than the one that gave it out.
     expect(named(runs)).toEqual({ s1: 1, h1: 1 });
     expect({ failures, retries }).toEqual({ failures: 0, retries: 0 });
+  });
+
+  it('keep a queue in the list until the end of the next day, also when nothing of it is left', async () => {
+    const admin = new QueueAdmin(f.engine, f.engine.extended);
+    const listed = async (): Promise<string[]> =>
+      (await admin.list(f.ns, { after: '', limit: 10 })).queues.map(({ counts }) => counts.queue);
+    await f.publish('q');
+    const [job] = await f.reserve('q');
+    await f.engine.ack(f.ns, 'q', job!.id, job!.lease);
+    await f.engine.stats.flush();
+    await f.engine.tidyNow(f.ns);
+    expect((await admin.find(f.ns, 'q')).exists).toBe(false);
+    expect(await listed()).toEqual(['q']);
+    f.nowMs = (today() + 2) * DAY_MS - 1;
+    expect(await listed()).toEqual(['q']);
+    f.nowMs += 1;
+    expect(await listed()).toEqual([]);
   });
 
   it('tell how long a plain job ran that is acknowledged with a result', async () => {

@@ -185,4 +185,12 @@ export const LIST_GUARDS = [
     spec: 'test/engine/lists.spec.ts',
     test: 'do not keep a job that is cancelled',
   },
+  {
+    name: 'list of queues: traffic of yesterday counts',
+    file: 'src/engine/queue-admin.ts',
+    from: 'stats.queuesOf(namespace, today - 1)',
+    to: 'stats.queuesOf(namespace, today)',
+    spec: 'test/engine/statistics.spec.ts',
+    test: 'keep a queue in the list until the end of the next day',
+  },
 ];
