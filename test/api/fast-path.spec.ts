@@ -278,7 +278,7 @@ describe('the fast path', () => {
       const { jobs } = json as { jobs: { id: string; lease: number }[] };
       const calls = jobs.map(({ id, lease }): Call[] => {
         const body = JSON.stringify({ lease });
-        const missing = { ...v1('jobs', body), after: `/nobody/${verb}` };
+        const missing = { ...v1('jobs', body), after: `/missing/${verb}` };
         return [{ ...v1('jobs', body), after: `/${id}/${verb}` }, missing];
       });
       expect(calls).toHaveLength(2);
