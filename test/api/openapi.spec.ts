@@ -87,6 +87,23 @@ describe('the OpenAPI document', () => {
       ).toEqual([...new Set(served)].sort());
     });
 
+    it('takes the token in each of the places that the server takes it from', () => {
+      expect(document).toMatchObject({
+        components: {
+          securitySchemes: {
+            token: { type: 'apiKey', in: 'header', name: 'X-Token' },
+            token_in_query: { type: 'apiKey', in: 'query', name: 'token' },
+          },
+        },
+        security: [{ token: [] }, { bearer: [] }, { token_in_query: [] }],
+      });
+      // No `bearerFormat`: tokens are no JWTs.
+      expect(document).toHaveProperty('components.securitySchemes.bearer', {
+        type: 'http',
+        scheme: 'bearer',
+      });
+    });
+
     it('says of each call what it does and what it answers', () => {
       const all = operations();
       expect(new Set(all.map(([, { operationId }]) => operationId)).size).toBe(all.length);

@@ -80,10 +80,7 @@ export class Settler {
 
   /** @throws {QueueError} an error of the store; the operations may have been executed */
   settle(namespace: string, operations: readonly LeaseOperation[]): Promise<Settled[]> {
-    const batches: Promise<Settled[]>[] = [];
-    for (let i = 0; i < operations.length; i += OPERATIONS_PER_SCRIPT) {
-      batches.push(this.settleBatch(namespace, operations.slice(i, i + OPERATIONS_PER_SCRIPT)));
-    }
+    const batches = scriptsOf(operations).map((part) => this.settleBatch(namespace, part));
     return Promise.all(batches).then((all) => all.flat());
   }
 
@@ -98,11 +95,10 @@ export class Settler {
     namespace: string,
     leases: readonly { readonly id: string; readonly lease: number }[],
   ): Promise<void> {
+    const operations = leases.map(({ id, lease }): LeaseOperation => ({ verb: 'undo', id, lease })).reverse();
     const errors: unknown[] = [];
-    for (let end = leases.length; end > 0; end -= OPERATIONS_PER_SCRIPT) {
-      const part = leases.slice(Math.max(0, end - OPERATIONS_PER_SCRIPT), end).reverse();
-      const operations = part.map(({ id, lease }): LeaseOperation => ({ verb: 'undo', id, lease }));
-      await this.settleBatch(namespace, operations).catch((error: unknown) => errors.push(error));
+    for (const part of scriptsOf(operations)) {
+      await this.settleBatch(namespace, part).catch((error: unknown) => errors.push(error));
     }
     if (errors.length > 0) throw errors[0];
   }
@@ -116,6 +112,15 @@ export class Settler {
       });
     });
   }
+}
+
+/** The operations of each script, in order. */
+function scriptsOf(operations: readonly LeaseOperation[]): (readonly LeaseOperation[])[] {
+  const parts: (readonly LeaseOperation[])[] = [];
+  for (let i = 0; i < operations.length; i += OPERATIONS_PER_SCRIPT) {
+    parts.push(operations.slice(i, i + OPERATIONS_PER_SCRIPT));
+  }
+  return parts;
 }
 
 function itemOf({ verb, id, lease, options = {}, bytes = NOTHING }: LeaseOperation): Item {

@@ -56,7 +56,7 @@ export function jsonOf(body: Buffer, ...classes: readonly FieldsClass[]): unknow
 const MOST_SEARCHED = 1_048_576;
 const TOO_LONG_TO_SEARCH = 'it is too long to say where: over 1 MiB';
 
-/** Parses JSON of a request. @throws {InputError} it is not JSON; says where, and what is there */
+/** Parses JSON of a request. @throws {InputError} it is not JSON; says where, and what is there, in a text that is not too long */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
