@@ -103,6 +103,17 @@ describe('leases whose answers may not have left', () => {
     expect(await f.engine.deadLetterHead(f.ns, 'q')).toMatchObject({ id, size: 1 });
   });
 
+  it('are charged when an ack without a lease number comes late: it shows that the answer had arrived', async () => {
+    const [{ id } = { id: '' }] = await f.engine.native.publish(f.ns, [
+      { queue: 'q', body: Buffer.from('x'), type: 't', tries: 1, retentionMs: 60_000 },
+    ]);
+    await reserve();
+    await expireLeases();
+    expect(await f.find(id)).toMatchObject({ state: 'ready', triesLeft: 1 });
+    await f.engine.ack(f.ns, 'q', id);
+    expect(await f.find(id)).toMatchObject({ state: 'done', triesLeft: 0, attempts: 1 });
+  });
+
   it('are spared three times, whatever the job: one that kills its servers dies too', async () => {
     const id = await f.publish('q', { tries: 1 });
     for (let i = 0; i < MAX_FREE_RETRIES; i++) {

@@ -207,6 +207,7 @@ export function expireLease(space: Space, job: ModelJob): void {
 export function acknowledge(space: Space, queue: string, id: string): boolean {
   const job = space.jobs.get(id);
   if (!job || isKept(job) || job.queue !== queue) return false;
+  if (job.wasFree) countTry(job);
   end(space, job, 'acked');
   return true;
 }
