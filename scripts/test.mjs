@@ -65,6 +65,8 @@ const wanted = process.argv.slice(2);
 const total = { passed: 0, failed: 0, skipped: 0 };
 /** Spec files that failed, and passed alone. */
 const unsteady = [];
+// A file that is run once more plays the same random plan: what failed by its plan must fail again.
+process.env.PUMPHOUSE_CHAOS_SEED ??= String(Date.now() % 2 ** 31);
 // The specs start their own Redis, whatever Redis the settings name.
 if (prepare([], {})) {
   // The specs' own servers: valkey-server where that is what there is.
