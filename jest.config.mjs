@@ -1,12 +1,17 @@
 import { readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { slowness } from './test/support/slowness.mjs';
 
 // The build leaves specs out; jest must not.
 const swc = JSON.parse(readFileSync(new URL('.swcrc', import.meta.url), 'utf8'));
 delete swc.exclude;
 
-/** Measured once, for all workers. */
-const SLOWNESS = Number((process.env.PUMPHOUSE_TEST_SLOWNESS ??= String(slowness())));
+// Many specs wait for a time-out or for a process to start: one worker for each core leaves a third of the cores idle.
+const CORES = availableParallelism();
+const WORKERS = Math.max(4, CORES);
+
+/** Measured once, for all workers. Each of them has only its share of the cores. */
+const SLOWNESS = Number((process.env.PUMPHOUSE_TEST_SLOWNESS ??= String((slowness() * WORKERS) / CORES)));
 
 /** Failovers take minutes: they belong to `npm run chaos`, which says how many rounds it wants. */
 const left = process.env.PUMPHOUSE_CHAOS_ROUNDS === undefined ? ['\\.long\\.spec\\.ts$'] : [];
@@ -34,7 +39,7 @@ export default {
   setupFilesAfterEnv: ['<rootDir>/test/support/empty-store.ts'],
   testTimeout: 30_000 * SLOWNESS,
   testSequencer: '<rootDir>/test/support/sequencer.mjs',
-  maxWorkers: 2,
+  maxWorkers: WORKERS,
   // Jest keeps the ES modules of every file that a worker has run: a worker grows to 3 GB, and collecting garbage stops it for seconds.
   workerIdleMemoryLimit: '600MB',
   // Times of all files are printed.

@@ -6,13 +6,13 @@ import { join } from 'node:path';
  * Starts the stores of the specs. Specs that share one keep apart by random namespaces. PUMPHOUSE_TEST_TOPOLOGY is standalone, sentinel,
  * cluster or scripts. Plain JavaScript with a loader, because jest's global set-up runs before TypeScript can be read.
  */
-export default async function globalSetup() {
+export default async function globalSetup({ maxWorkers }) {
   register('./typescript-hooks.mjs', import.meta.url);
   const { startTopology, TOPOLOGIES } = await import('./topology.ts');
   const name = process.env.PUMPHOUSE_TEST_TOPOLOGY ?? TOPOLOGIES[0];
   if (!TOPOLOGIES.includes(name))
     throw new Error(`PUMPHOUSE_TEST_TOPOLOGY is one of ${TOPOLOGIES.join(', ')}`);
-  const topology = await startTopology(name);
+  const topology = await startTopology(name, maxWorkers);
   process.env.PUMPHOUSE_TEST_STORES = JSON.stringify(topology.stores);
   // What `pumphouse login` keeps for the user of this machine is no part of the tests.
   process.env.XDG_CONFIG_HOME = join(tmpdir(), `pumphouse-no-login-${String(process.pid)}`);

@@ -7,9 +7,6 @@ import { SentinelGroup } from './sentinel.js';
 export const TOPOLOGIES = ['standalone', 'sentinel', 'cluster', 'scripts'] as const;
 export type TopologyName = (typeof TOPOLOGIES)[number];
 
-/** `maxWorkers` of Jest's configuration. */
-const JEST_WORKERS = 2;
-
 /** A master that a busy machine keeps from answering is not to be replaced: specs have connections to it, in ms. */
 const PATIENCE_MS = 60_000;
 
@@ -23,14 +20,20 @@ export interface Topology {
 /**
  * Starts a standalone Redis with AOF for each Jest worker; or a master with two replicas and three sentinels; or a Cluster of three
  * masters with a replica each. `scripts`: the first without functions, as Redis 6.2 is.
+ * @param workers how many Jest has
  */
-export function startTopology(name: TopologyName): Promise<Topology> {
-  const start = { standalone, sentinel, cluster, scripts: () => standalone(WITHOUT_FUNCTIONS) }[name];
+export function startTopology(name: TopologyName, workers: number): Promise<Topology> {
+  const start = {
+    standalone: () => standalone(workers),
+    sentinel,
+    cluster,
+    scripts: () => standalone(workers, WITHOUT_FUNCTIONS),
+  }[name];
   return start();
 }
 
-async function standalone(args: readonly string[] = []): Promise<Topology> {
-  const all = await Promise.all(Array.from({ length: JEST_WORKERS }, () => startRedis({ args })));
+async function standalone(workers: number, args: readonly string[] = []): Promise<Topology> {
+  const all = await Promise.all(Array.from({ length: workers }, () => startRedis({ args })));
   return {
     stores: all.map(({ url }) => ({ target: { url }, urls: [url] })),
     stop: async () => {
