@@ -10,7 +10,6 @@ export const OWN_REDIS = {
   'test/engine/data-format.spec.ts': 'fills a server with the store of an older build',
   'test/engine/events-outage.spec.ts': 'stops and fills a server',
   'test/engine/faults.spec.ts': 'cuts, slows down, silences and restarts a server',
-  'test/engine/library.spec.ts': 'runs the packed library with the url of a server',
   'test/engine/memory.spec.ts': 'fills a server up to its maxmemory',
   'test/engine/noscript.spec.ts': "looks at a server's command statistics",
   'test/engine/quotas-model.spec.ts': 'counts the keys of all namespaces of a server',

@@ -50,7 +50,18 @@ console.log(JSON.stringify({
 
 describe('@pumphouse/engine, installed in an empty folder', () => {
   const project = new Project();
-  beforeAll(() => project.install(['@pumphouse/engine', '@pumphouse/client'], ['@types/node@20']), LIMIT_MS);
+  const namespace = randomNamespace('readme');
+  beforeAll(async () => {
+    await project.install(['@pumphouse/engine', '@pumphouse/client'], ['@types/node@20']);
+    const [worker = '', engine = '', ...others] = codeIn('packages/engine/README.md', 'ts').map((code) =>
+      code.replaceAll('redis://127.0.0.1:6379', testRedisUrl()).replaceAll("'demo'", `'${namespace}'`),
+    );
+    expect(others).toEqual([]);
+    project.write('program.ts', PROGRAM);
+    project.write('worker.ts', worker);
+    project.write('engine.ts', `${engine}\nconsole.log(job?.body.toString());\n`);
+    await project.compile('program.ts', 'worker.ts', 'engine.ts');
+  }, LIMIT_MS);
   afterAll(() => project.remove());
 
   it('brings no Nest, no Fastify and no decorators', () => {
@@ -83,8 +94,6 @@ describe('@pumphouse/engine, installed in an empty folder', () => {
   it(
     'publishes and works over Redis, with its types',
     async () => {
-      project.write('program.ts', PROGRAM);
-      await project.compile('program.ts');
       const output = await project.node('program.js', testRedisUrl(), randomNamespace('package'));
 
       expect(JSON.parse(output)).toEqual({
@@ -100,15 +109,6 @@ describe('@pumphouse/engine, installed in an empty folder', () => {
   it(
     'does what its README shows',
     async () => {
-      const namespace = randomNamespace('readme');
-      const blocks = codeIn('packages/engine/README.md', 'ts').map((code) =>
-        code.replaceAll('redis://127.0.0.1:6379', testRedisUrl()).replaceAll("'demo'", `'${namespace}'`),
-      );
-      expect(blocks.length).toBe(2);
-      project.write('worker.ts', blocks[0]!);
-      project.write('engine.ts', `${blocks[1]!}\nconsole.log(job?.body.toString());\n`);
-      await project.compile('worker.ts', 'engine.ts');
-
       const worker = project.start('worker.js');
       await worker.until((output) => output.includes('mail to'));
       expect(await worker.stop()).toEqual({ output: 'mail to ada@example.com\n', code: 0 });

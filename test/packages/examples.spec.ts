@@ -43,7 +43,7 @@ describe('examples', () => {
     'examples/node: a typed producer and a worker in programs of their own',
     async () => {
       copy('node');
-      await run('npm', ['install', await pack('@pumphouse/client', project.dir)], project.dir, env());
+      await run('npm', ['install', await pack('@pumphouse/client')], project.dir, env());
       await run('npm', ['run', 'build'], project.dir, env());
       const worker = project.start('dist/worker.js', env());
       const output = await run('npm', ['run', '--silent', 'producer'], project.dir, env());
@@ -127,7 +127,7 @@ describe('examples', () => {
 
       const program = code.replace('http://127.0.0.1:7777', url()).replace("'demo'", `'${app.namespace}'`);
       project.write('mailer.ts', program);
-      const tarball = await pack('@pumphouse/client', project.dir);
+      const tarball = await pack('@pumphouse/client');
       const script = shell
         .join('')
         .replace('npm pack --silent --workspace @pumphouse/client\n', '')
@@ -181,7 +181,7 @@ describe('examples', () => {
       }
       const typed = codeIn('docs/tutorial.md', 'ts');
       project.write('sums.ts', typed[0]!);
-      const tarball = await pack('@pumphouse/client', project.dir);
+      const tarball = await pack('@pumphouse/client');
       const script = codeIn('docs/tutorial.md', 'sh')
         .join('')
         .replace(/^npm pack .*\n.* mkdir .*\n/m, '')

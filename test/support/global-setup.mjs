@@ -1,3 +1,4 @@
+import { mkdtempSync } from 'node:fs';
 import { register } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,5 +17,6 @@ export default async function globalSetup({ maxWorkers }) {
   process.env.PUMPHOUSE_TEST_STORES = JSON.stringify(topology.stores);
   // What `pumphouse login` keeps for the user of this machine is no part of the tests.
   process.env.XDG_CONFIG_HOME = join(tmpdir(), `pumphouse-no-login-${String(process.pid)}`);
+  process.env.PUMPHOUSE_TEST_TARBALLS = mkdtempSync(join(tmpdir(), 'pumphouse-tarballs-'));
   globalThis.pumphouseTestTopology = topology;
 }

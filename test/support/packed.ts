@@ -1,8 +1,18 @@
 import { type ChildProcess, type ChildProcessByStdio, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { onPath } from '../../scripts/setup/run.mjs';
@@ -67,6 +77,17 @@ export class RunningProgram {
     if (!isDone(this.output)) throw new Error(`it printed only: ${this.output}`);
   }
 
+  /** All that it has printed so far. */
+  get printed(): string {
+    return this.output;
+  }
+
+  /** Sends SIGKILL, and waits for its end. */
+  async kill(): Promise<void> {
+    this.child.kill('SIGKILL');
+    await this.ended;
+  }
+
   /** Sends SIGTERM. @returns all that it printed, and its exit code */
   async stop(): Promise<{ output: string; code: number | null }> {
     this.child.kill('SIGTERM');
@@ -75,11 +96,17 @@ export class RunningProgram {
   }
 }
 
-/** Packs a package as the registry would get it. @returns the path of the tarball */
-export async function pack(name: PackageName, dir: string): Promise<string> {
+/** Packs a package as the registry would get it, once for all spec files. @returns the path of the tarball */
+export async function pack(name: PackageName): Promise<string> {
+  const folder = process.env['PUMPHOUSE_TEST_TARBALLS'] ?? '';
+  const kept = join(folder, `${name.replace('@', '').replace('/', '-')}.tgz`);
+  if (existsSync(kept)) return kept;
+  const dir = mkdtempSync(join(folder, 'packing-'));
   const argv = ['pack', PACKAGES[name], '--pack-destination', dir, '--offline', '--ignore-scripts', '--json'];
   const [packed] = JSON.parse(await run('npm', argv, dir)) as { filename: string }[];
-  return join(dir, packed?.filename ?? '');
+  // Another Jest worker may have packed it meanwhile: both tarballs are complete and equal.
+  renameSync(join(dir, packed?.filename ?? ''), kept);
+  return kept;
 }
 
 /** A project in a folder of its own, in which packages are installed as a stranger would. */
@@ -90,10 +117,24 @@ export class Project {
   /** Packs and installs packages of this repository; others come from npm's cache or from the registry. */
   async install(names: readonly PackageName[], others: readonly string[] = []): Promise<void> {
     this.write('package.json', JSON.stringify({ type: 'module', private: true }));
-    const tarballs: string[] = [];
-    for (const name of names) tarballs.push(await pack(name, this.dir));
+    const tarballs = await Promise.all(names.map(pack));
     const quiet = ['--no-audit', '--no-fund', '--ignore-scripts', '--prefer-offline', '--loglevel=error'];
     await run('npm', ['install', ...quiet, ...tarballs, ...others], this.dir);
+  }
+
+  /** Unpacks packages of this repository, and links `others` of its own `node_modules`: nothing else can be loaded. */
+  async unpack(names: readonly PackageName[], others: readonly string[]): Promise<void> {
+    this.write('package.json', JSON.stringify({ type: 'module', private: true }));
+    for (const name of names) {
+      const home = join(this.dir, 'node_modules', name);
+      mkdirSync(home, { recursive: true });
+      await run('tar', ['-xzf', await pack(name), '-C', home, '--strip-components=1'], this.dir);
+    }
+    for (const name of others) {
+      const link = join(this.dir, 'node_modules', name);
+      mkdirSync(dirname(link), { recursive: true });
+      symlinkSync(join(ROOT, 'node_modules', name), link);
+    }
   }
 
   /** Names of all installed packages, sorted. */

@@ -1,0 +1,95 @@
+import { codeIn, Project } from '../support/packed.js';
+import { randomNamespace, testRedisUrl, waitFor } from '../support/redis.js';
+
+const JOBS = 200;
+const LIMIT_MS = 120_000;
+
+/** What a user of the engine writes in a project of their own. */
+const ENGINE = `
+import { QueueEngine, QueueError, RedisPool, silentObserver, type EngineObserver, type LeasedJob, type Log } from 'pumphouse/engine';
+
+const [, , url = '', namespace = ''] = process.argv;
+const quiet = (): void => undefined;
+const log: Log = { debug: quiet, info: quiet, warn: quiet, error: quiet };
+let acked = 0;
+const observer: EngineObserver = { ...silentObserver, acked: () => void acked++ };
+const pool = await RedisPool.connect('mine', { url, allowUnsafe: false, keyPrefix: '', commandTimeoutMs: 2_000 }, log);
+const engine = new QueueEngine(pool, { observer });
+engine.start();
+const waiting: Promise<LeasedJob[]> = engine.reserve(namespace, { queues: ['mail'], count: 1, ttrMs: 5_000, waitMs: 5_000 });
+const id: string = await engine.publish(namespace, 'mail', { body: Buffer.from('hello'), delayMs: 20, ttlMs: 0, tries: 1 });
+const [job] = await waiting;
+if (job?.id !== id || job.body.toString() !== 'hello') throw new Error('another job came');
+const refused = await engine.ack(namespace, 'mail', id, job.lease + 1).catch((error: unknown) => error);
+if (!(refused instanceof QueueError) || refused.code !== 'lease_lost') throw new Error('a wrong lease was taken');
+console.log(JSON.stringify({ removed: await engine.ack(namespace, 'mail', id, job.lease), acked }));
+await engine.stop();
+await pool.close();
+`;
+
+/** Two of these share a queue; the first one fills it. */
+const WORKER = `
+import { connect, defineJob, type EnginePumphouse, type JobDetails } from 'pumphouse/worker';
+
+const [, , url = '', namespace = '', role = ''] = process.argv;
+const pumphouse: EnginePumphouse = await connect({ redis: url, namespace });
+const job = defineJob({ queue: 'mail', type: 'welcome' });
+if (role === 'first') await pumphouse.publishAll(job, Array.from({ length: ${String(JOBS)} }, (_, n) => n));
+const ran: unknown[] = [];
+const worker = pumphouse.worker({ queues: ['mail'], concurrency: 4 });
+worker.handle(job, async ({ data }) => {
+  ran.push(data);
+  await new Promise((resolve) => setTimeout(resolve, 20));
+});
+void worker.run();
+const isLeft = async (): Promise<boolean> => (await pumphouse.jobs.list({ queue: 'mail', limit: 1 })).items.length > 0;
+if (role === 'second') while (ran.length === 0) await new Promise((resolve) => setTimeout(resolve, 20));
+while (await isLeft()) await new Promise((resolve) => setTimeout(resolve, 50));
+const gone: JobDetails | null = await pumphouse.jobs.get('none').catch(() => null);
+await pumphouse.close();
+console.log(JSON.stringify({ ran, gone }));
+`;
+
+describe('pumphouse, packed, in a project without Nest, Fastify and the rest of the server', () => {
+  const project = new Project();
+  beforeAll(async () => {
+    // What is not linked cannot be loaded.
+    await project.unpack(['pumphouse', '@pumphouse/client'], ['croner', 'ioredis', 'ulid', '@types/node']);
+    project.write('engine.ts', ENGINE);
+    project.write('worker.ts', WORKER);
+    await project.compile('engine.ts', 'worker.ts');
+  }, LIMIT_MS);
+  afterAll(() => project.remove());
+
+  it('runs an engine, with its types', async () => {
+    const output = await project.node('engine.js', testRedisUrl(), randomNamespace('lib'));
+    expect(JSON.parse(output)).toEqual({ removed: true, acked: 1 });
+  });
+
+  it('runs two workers that share a queue', async () => {
+    const namespace = randomNamespace('lib');
+    const play = async (role: string): Promise<{ ran: number[]; gone: null }> =>
+      JSON.parse(await project.node('worker.js', testRedisUrl(), namespace, role)) as {
+        ran: number[];
+        gone: null;
+      };
+    const [first, second] = await Promise.all([play('first'), play('second')]);
+    const ran = [...first.ran, ...second.ran].sort((a, b) => a - b);
+    expect(ran).toEqual(Array.from({ length: JOBS }, (_, n) => n));
+    expect(first.ran.length).toBeGreaterThan(0);
+    expect(second.ran.length).toBeGreaterThan(0);
+  });
+
+  it('runs the example of docs/how-to/from-worqr.md: of two processes, one is killed while it works', async () => {
+    const [code = ''] = codeIn('docs/how-to/from-worqr.md', 'mjs');
+    project.write('process.mjs', code.replace("'demo'", `'${randomNamespace('two')}'`));
+    const env = { REDIS: testRedisUrl() };
+    const [killed, other] = [project.start('process.mjs', env), project.start('process.mjs', env)];
+    await Promise.all([killed, other].map((one) => one.until((output) => output.includes('done'))));
+    await killed.kill();
+    // The job that the killed process had, too.
+    const done = (): Set<string> => new Set((killed.printed + other.printed).match(/\d+: page \d/g));
+    await waitFor(() => done().size === 10, 20_000);
+    expect((await other.stop()).code).toBe(0);
+  });
+});
