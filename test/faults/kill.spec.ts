@@ -21,16 +21,15 @@ describe.each([
   let server: BuiltServer;
   let trial: Trial;
 
-  beforeEach(async () => {
+  beforeAll(async () => {
     server = await BuiltServer.create({ PUMPHOUSE_SERVER__WORKERS: workers });
     await server.start();
+  });
+  afterAll(() => server.remove());
+  beforeEach(() => {
     trial = new Trial();
   });
-
-  afterEach(async () => {
-    await trial.end();
-    await server.remove();
-  });
+  afterEach(() => trial.end());
 
   play(`loses no accepted job over ${ROUNDS} × kill -9 of the server`, async () => {
     await survives(async () => {
@@ -67,7 +66,7 @@ describe.each([
   async function survives(fault: () => Promise<void>, isRedisKilled = false): Promise<void> {
     const { journal } = trial;
     const token = await server.token(trial.namespace);
-    trial.start({ urls: [server.url], token, jobs: ROUNDS * 2_000 });
+    trial.start({ urls: [server.url], token, jobs: ROUNDS * (IS_LONG ? 2_000 : 800) });
     for (let round = 0; round < ROUNDS; round++) {
       const before = journal.count('accepted');
       await waitFor(() => journal.count('accepted') > before + 50, 20_000);

@@ -11,7 +11,7 @@ describe("a server with later's API that is killed", () => {
   let server: BuiltServer;
   let sink: CallbackSink;
   let url: string;
-  beforeEach(async () => {
+  beforeAll(async () => {
     const port = await freePort();
     redis = await startRedis();
     sink = await CallbackSink.start();
@@ -24,7 +24,7 @@ describe("a server with later's API that is killed", () => {
     });
     await server.start();
   });
-  afterEach(async () => {
+  afterAll(async () => {
     await server.remove();
     await redis.stop();
     await sink.stop();

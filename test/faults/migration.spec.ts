@@ -9,6 +9,7 @@ import { randomNamespace, startRedis, waitFor, type RedisProcess } from '../supp
 import { check, type Verdict } from './checkers.js';
 import { Fleet } from './fleet.js';
 import { Journal } from './journal.js';
+import { PAUSE_MS } from './trial.js';
 import { ROUNDS, SEED, SLOWNESS } from '../support/scale.js';
 
 /** `npm run chaos` asks for 20: then steps come in rounds, and servers are killed as well as stopped. */
@@ -84,7 +85,7 @@ describe('a pool that moves to another Redis under load', () => {
       producers: 4,
       consumers: 12,
       jobs: 1e9,
-      pauseMs: 15,
+      pauseMs: PAUSE_MS,
       maxDelayS: 0,
     };
     const urls = servers.map(({ url }) => url);

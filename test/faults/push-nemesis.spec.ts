@@ -41,7 +41,7 @@ describe('HTTP push by two servers on one Redis', () => {
   let token: string;
   const closing: (() => Promise<unknown>)[] = [];
 
-  beforeEach(async () => {
+  beforeAll(async () => {
     // A folder that was made for one Redis would go with it, and the next one has to find its data.
     const process = await startRedis({
       args: REDIS_ARGS,
@@ -52,7 +52,6 @@ describe('HTTP push by two servers on one Redis', () => {
       proxies.map(({ url }) => BuiltServer.create({ ...PUSH, PUMPHOUSE_POOLS__DEFAULT__URL: url })),
     );
     stage = { servers, proxies, random: randomFrom(SEED), redis: process };
-    receiver = await Receiver.start();
     redis = new Redis(process.url, { protocol: 2, maxRetriesPerRequest: null });
     redis.on('error', () => undefined);
     closing.push(
@@ -63,15 +62,18 @@ describe('HTTP push by two servers on one Redis', () => {
       },
       ...proxies.map((proxy) => () => proxy.stop()),
       ...servers.map((server) => () => server.remove()),
-      () => receiver.stop(),
     );
     await Promise.all(servers.map((server) => server.start()));
-    namespace = randomNamespace('push');
-    token = await servers[0]!.token(namespace);
   }, 90_000);
-  afterEach(async () => {
-    for (const close of closing.splice(0).reverse()) await close();
+  afterAll(async () => {
+    for (const close of closing.reverse()) await close();
   }, 60_000);
+  beforeEach(async () => {
+    receiver = await Receiver.start();
+    namespace = randomNamespace('push');
+    token = await stage.servers[0]!.token(namespace);
+  });
+  afterEach(() => receiver.stop());
 
   /** By the first server that answers with a success; the body may have come several times then. */
   async function call<T>(method: string, path: string, body?: object): Promise<T> {
@@ -205,6 +207,7 @@ describe('HTTP push by two servers on one Redis', () => {
     await waitFor(async () => {
       return (await call<{ counts: { done: number } }>('GET', 'queues/broken')).counts.done === 40;
     }, 30_000);
+    await first.start();
   });
 
   it.each([200, 410, 500, 429])(

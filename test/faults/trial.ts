@@ -9,7 +9,7 @@ import { randomNamespace, waitFor } from '../support/redis.js';
 import { Fleet, type FleetOptions } from './fleet.js';
 import { check, isSound, recovered, type Verdict } from './checkers.js';
 import { Journal, readHistory, type History } from './journal.js';
-import { SEED } from '../support/scale.js';
+import { IS_LONG, SEED } from '../support/scale.js';
 
 /** Short, so that the lease of an answer that was lost with its server comes back soon. */
 export const TTR_S = 2;
@@ -17,6 +17,8 @@ const TRIES = 5;
 /** Leases of one job that may run out uncharged, their server having died: lua/modules/jobs/deliveries.lua. */
 const MAX_FREE_RETRIES = 3;
 const DRAIN_MS = 60_000;
+/** Between two jobs of a producer. In `npm test` other specs need the CPU too. */
+export const PAUSE_MS = IS_LONG ? 15 : 40;
 
 /** Where histories are kept, also of sound runs. */
 const KEPT = process.env['PUMPHOUSE_CHAOS_HISTORY'];
@@ -33,7 +35,7 @@ export class Trial {
   /** @param options the addresses, a token for the namespace, and how much the clients do; 24 consumers and 8 producers by default */
   start(options: Pick<FleetOptions, 'urls' | 'token' | 'jobs'> & Partial<FleetOptions>): Fleet {
     const { namespace, random } = this;
-    const usual = { namespace, random, producers: 8, consumers: 24, pauseMs: 15, maxDelayS: 0 };
+    const usual = { namespace, random, producers: 8, consumers: 24, pauseMs: PAUSE_MS, maxDelayS: 0 };
     this.tries = options.tries ?? TRIES;
     this.fleet = new Fleet({ ...usual, ttrS: TTR_S, tries: TRIES, ...options }, this.journal);
     this.fleet.start();
