@@ -1,13 +1,13 @@
 /**
- * `npm test`: everything, on a machine with nothing but Node.js and npm. Prepares as `npm start` does; then types, lint, format, specs, and the
- * README's first steps. Everything runs, whatever failed before. The last line sums it up:
+ * `npm test`: everything, on a machine with nothing but Node.js and npm. Prepares as `npm start` does; then types, lint and format beside
+ * the specs, and the README's first steps. Everything runs, whatever failed before. The last line sums it up:
  * `N passed, M failed`. Longer forms: `npm run test:full`.
  *
  * `npm test -- smoke lint` runs only these steps.
  */
 import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs';
-import { freemem, tmpdir } from 'node:os';
+import { constants, freemem, setPriority, tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { prepare } from './setup/prepare.mjs';
 import { isUsable } from './setup/plan.mjs';
@@ -42,11 +42,12 @@ const TOOLS = [
 const LEFT_OUT = ['/node_modules/', '/failover/', '\\.long\\.spec\\.ts$'];
 
 /**
- * Lists of steps that follow one another; the lists of one stage run beside each other. Nothing runs beside the specs: on two cores those that
- * wait for a time-out would feel it.
+ * Lists of steps that follow one another; the lists of one stage run beside each other. Lint has the lowest priority: it takes the time
+ * in which the specs wait, and those with a time limit do not feel it.
  */
 const STAGES = [
   [
+    [{ name: 'specs', group: 'jest', run: () => jest(['--testPathIgnorePatterns', ...LEFT_OUT]) }],
     [{ name: 'eslint', group: 'lint', run: () => quietly(['eslint', '.']) }],
     [
       { name: 'types', group: 'lint', run: () => quietly(['tsc', '-p', 'tsconfig.json', '--noEmit']) },
@@ -57,7 +58,6 @@ const STAGES = [
       { name: 'words', group: 'lint', run: () => silently([process.execPath, 'scripts/check-words.mjs']) },
     ],
   ],
-  [[{ name: 'specs', group: 'jest', run: () => jest(['--testPathIgnorePatterns', ...LEFT_OUT]) }]],
   [[{ name: 'smoke', group: 'smoke', run: smoke }]],
 ];
 
@@ -97,9 +97,10 @@ async function play({ name, group, run }) {
 }
 
 /** A command that passes by exit code 0; one that hangs is ended and fails. @returns what it printed, too */
-async function command(argv, stdio, env = process.env) {
+async function command(argv, stdio, { env = process.env, priority } = {}) {
   const [program, ...args] = argv;
   const child = spawn(program, args, { cwd: ROOT, stdio, env });
+  if (child.pid !== undefined && priority !== undefined) setPriority(child.pid, priority);
   const printed = [];
   for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => printed.push(chunk));
   const timer = setTimeout(() => {
@@ -121,7 +122,9 @@ function quietly([program, ...args]) {
 }
 
 async function silently(argv) {
-  const { printed, ...counts } = await command(argv, 'pipe');
+  const { printed, ...counts } = await command(argv, 'pipe', {
+    priority: constants.priority.PRIORITY_LOW,
+  });
   if (counts.failed > 0) process.stderr.write(printed);
   return counts;
 }
@@ -149,11 +152,9 @@ async function specs(args) {
   const report = join(dir, 'report.json');
   const argv = [...JEST, '--json', `--outputFile=${report}`, '--testLocationInResults=false', ...args];
   const env = memory === null ? process.env : { ...process.env, TMPDIR: memory };
-  const ended = await command(
-    [...argv, '--cacheDirectory', join(tmpdir(), 'pumphouse-jest')],
-    'inherit',
+  const ended = await command([...argv, '--cacheDirectory', join(tmpdir(), 'pumphouse-jest')], 'inherit', {
     env,
-  );
+  });
   const found = existsSync(report) ? JSON.parse(readFileSync(report, 'utf8')) : null;
   for (const folder of [dir, memory]) if (folder !== null) rmSync(folder, { recursive: true, force: true });
   if (found === null) return { passed: 0, failed: 1, failedFiles: [] };
