@@ -61,7 +61,7 @@ function isTls({ url, tls }: PoolOptions): boolean {
 /** Creates a connection without opening it. */
 export function createClient(
   options: PoolOptions,
-  overrides: { readonly enableOfflineQueue?: boolean } = {},
+  overrides: Pick<RedisOptions, 'enableOfflineQueue' | 'autoResubscribe'> = {},
 ): Client {
   const client = build(options, { ...baseOptions(options), ...overrides });
   if (client instanceof Redis) limitGreeting(client, options.commandTimeoutMs + GREETING_MS);

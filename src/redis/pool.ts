@@ -272,7 +272,7 @@ export class RedisPool {
       this.wakeStyle = this.store.hasShardedPubSub ? 'sharded' : 'plain';
       return new ClusterWakeups(client, nodes, calls, keys, this.wakeStyle, wakeListeners);
     }
-    const subscriber = createClient(this.options, { enableOfflineQueue: true });
+    const subscriber = createClient(this.options, { enableOfflineQueue: true, autoResubscribe: false });
     if (isCluster(subscriber)) throw new TypeError('a Cluster has another kind of subscriber');
     const wakeups = new ChannelWakeups(subscriber, calls, keys.wakeChannel, wakeListeners);
     await this.connectBy(deadline, subscriber).catch((error: unknown) => {

@@ -31,6 +31,10 @@ export function dispatchWakeup(listeners: ReadonlySet<WakeListener>, message: st
 
 /** One channel for all namespaces, on one connection: a single Redis, or a Sentinel group's master. */
 export class ChannelWakeups implements Wakeups {
+  /** False while the current connection is not subscribed. */
+  private isSubscribed = false;
+
+  /** @param subscriber without `autoResubscribe` */
   constructor(
     private readonly subscriber: Redis,
     private readonly calls: Calls,
@@ -42,7 +46,15 @@ export class ChannelWakeups implements Wakeups {
     this.subscriber.on('message', (_channel: string, message: string) =>
       dispatchWakeup(this.listeners, message),
     );
-    await this.calls.persist(() => this.subscriber.subscribe(this.channel), { repeatable: true });
+    this.subscriber.on('close', () => (this.isSubscribed = false));
+    // If it fails, the next probe tries again. The driver would not handle the error, and the process would end.
+    this.subscriber.on('ready', () => void this.subscribe().catch(() => undefined));
+    await this.calls.persist(() => this.subscribe(), { repeatable: true });
+  }
+
+  private async subscribe(): Promise<void> {
+    await this.subscriber.subscribe(this.channel);
+    this.isSubscribed = true;
   }
 
   /** All namespaces are always received. */
@@ -54,9 +66,9 @@ export class ChannelWakeups implements Wakeups {
     return undefined;
   }
 
-  /** Detects a half-open socket, which would silently lose wake-ups. */
+  /** Detects a half-open socket, or a missing subscription, which would silently lose wake-ups. */
   async probe(): Promise<void> {
-    await this.calls.attempt(() => this.subscriber.ping());
+    await this.calls.attempt(() => (this.isSubscribed ? this.subscriber.ping() : this.subscribe()));
   }
 
   disconnect(again: boolean): void {

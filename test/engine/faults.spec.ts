@@ -19,12 +19,15 @@ describe('connections', () => {
     let f: EngineFixture;
     /** Another server, with a connection of its own. */
     let witness: EngineFixture;
+    let admin: Redis;
     beforeAll(async () => {
       redis = await startRedis();
+      admin = new Redis(redis.port, '127.0.0.1', { protocol: 2 });
       witness = await EngineFixture.open({}, { url: redis.url });
     });
     afterAll(async () => {
       await witness.close();
+      admin.disconnect();
       await redis.stop();
     });
     beforeEach(async () => {
@@ -41,6 +44,12 @@ describe('connections', () => {
     async function afterProbe(): Promise<void> {
       await proxy.request('TIME');
       await sleep(20);
+    }
+
+    /** Ids of the connections to Redis that are subscribed to a channel. */
+    async function subscribers(): Promise<string[]> {
+      const clients = await admin.call('CLIENT', 'LIST', 'TYPE', 'pubsub');
+      return [...String(clients).matchAll(/^id=(\d+) /gm)].map(([, id = '']) => id);
     }
 
     function calls(engine: QueueEngine): Record<string, () => Promise<unknown>> {
@@ -211,6 +220,36 @@ describe('connections', () => {
       expect((await waiting).map((job) => job.id)).toEqual([id]);
       await waitFor(() => f.publish('other'), 10_000);
       expect(performance.now() - since).toBeLessThan(10_000);
+    });
+
+    it('can be closed while it subscribes to wake-ups again', async () => {
+      const closing = await EngineFixture.open({}, { url: proxy.url, commandTimeoutMs: TIMEOUT_MS });
+      const before = await subscribers();
+      proxy.replyDelayMs = 200;
+      proxy.cut();
+      // Both pools behind the proxy have sent SUBSCRIBE again; the replies are on their way.
+      await waitFor(
+        async () => (await subscribers()).filter((id) => !before.includes(id)).length === 2,
+        10_000,
+      );
+      await closing.close();
+      proxy.replyDelayMs = 0;
+      // Jest fails the test by the rejection of a promise that is not handled. Node.js would end the process.
+      await sleep(50);
+    });
+
+    it('subscribes to wake-ups until Redis allows it', async () => {
+      await admin.call('ACL', 'SETUSER', 'default', 'resetchannels');
+      await admin.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
+      await waitFor(() => !f.pool.status.up, 10_000);
+      await admin.call('ACL', 'SETUSER', 'default', 'allchannels');
+      await waitFor(() => f.pool.status.up && witness.pool.status.up, 10_000);
+      const waiting = f.reserve('q', { waitMs: 20_000 });
+      await afterProbe();
+      const woken = new Promise((resolve) => f.pool.onWake((...given) => resolve(given)));
+      await witness.engine.publish(f.ns, 'q', newJob());
+      expect(await woken).toEqual([f.ns, 'q']);
+      expect(await waiting).toHaveLength(1);
     });
 
     it('does nothing behind the backs of callers that were told 503', async () => {
