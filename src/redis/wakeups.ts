@@ -31,9 +31,6 @@ export function dispatchWakeup(listeners: ReadonlySet<WakeListener>, message: st
 
 /** One channel for all namespaces, on one connection: a single Redis, or a Sentinel group's master. */
 export class ChannelWakeups implements Wakeups {
-  /** False while the current connection is not subscribed. */
-  private isSubscribed = false;
-
   /** @param subscriber without `autoResubscribe` */
   constructor(
     private readonly subscriber: Redis,
@@ -46,15 +43,13 @@ export class ChannelWakeups implements Wakeups {
     this.subscriber.on('message', (_channel: string, message: string) =>
       dispatchWakeup(this.listeners, message),
     );
-    this.subscriber.on('close', () => (this.isSubscribed = false));
     // If it fails, the next probe tries again. The driver would not handle the error, and the process would end.
     this.subscriber.on('ready', () => void this.subscribe().catch(() => undefined));
     await this.calls.persist(() => this.subscribe(), { repeatable: true });
   }
 
-  private async subscribe(): Promise<void> {
-    await this.subscriber.subscribe(this.channel);
-    this.isSubscribed = true;
+  private subscribe(): Promise<unknown> {
+    return this.subscriber.subscribe(this.channel);
   }
 
   /** All namespaces are always received. */
@@ -68,7 +63,8 @@ export class ChannelWakeups implements Wakeups {
 
   /** Detects a half-open socket, or a missing subscription, which would silently lose wake-ups. */
   async probe(): Promise<void> {
-    await this.calls.attempt(() => (this.isSubscribed ? this.subscriber.ping() : this.subscribe()));
+    const isSubscribed = this.subscriber.mode === 'subscriber';
+    await this.calls.attempt(() => (isSubscribed ? this.subscriber.ping() : this.subscribe()));
   }
 
   disconnect(again: boolean): void {

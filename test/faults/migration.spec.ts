@@ -9,8 +9,7 @@ import { randomNamespace, startRedis, waitFor, type RedisProcess } from '../supp
 import { check, type Verdict } from './checkers.js';
 import { Fleet } from './fleet.js';
 import { Journal } from './journal.js';
-import { PAUSE_MS } from './trial.js';
-import { ROUNDS, SEED, SLOWNESS } from '../support/scale.js';
+import { PAUSE_MS, ROUNDS, SEED, SLOWNESS } from '../support/scale.js';
 
 /** `npm run chaos` asks for 20: then steps come in rounds, and servers are killed as well as stopped. */
 const PASSES = Math.ceil(ROUNDS / 4);

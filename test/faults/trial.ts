@@ -9,7 +9,7 @@ import { randomNamespace, waitFor } from '../support/redis.js';
 import { Fleet, type FleetOptions } from './fleet.js';
 import { check, isSound, recovered, type Verdict } from './checkers.js';
 import { Journal, readHistory, type History } from './journal.js';
-import { IS_LONG, SEED } from '../support/scale.js';
+import { PAUSE_MS, SEED } from '../support/scale.js';
 
 /** Short, so that the lease of an answer that was lost with its server comes back soon. */
 export const TTR_S = 2;
@@ -17,8 +17,6 @@ const TRIES = 5;
 /** Leases of one job that may run out uncharged, their server having died: lua/modules/jobs/deliveries.lua. */
 const MAX_FREE_RETRIES = 3;
 const DRAIN_MS = 60_000;
-/** Between two jobs of a producer. In `npm test` other specs need the CPU too. */
-export const PAUSE_MS = IS_LONG ? 15 : 40;
 
 /** Where histories are kept, also of sound runs. */
 const KEPT = process.env['PUMPHOUSE_CHAOS_HISTORY'];

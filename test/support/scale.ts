@@ -7,6 +7,8 @@
 export const ROUNDS = Number(process.env['PUMPHOUSE_CHAOS_ROUNDS'] ?? 1);
 /** The long forms: more jobs, queues and steps too. */
 export const IS_LONG = ROUNDS > 3;
+/** Pause of a producer between two jobs, in ms. In the short form, other specs need the CPU too. */
+export const PAUSE_MS = IS_LONG ? 15 : 40;
 /** Prints of a failed run name it; the same seed plays the same plan again. */
 export const SEED = Number(process.env['PUMPHOUSE_CHAOS_SEED'] ?? Date.now() % 2 ** 31);
 

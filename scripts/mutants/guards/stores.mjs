@@ -31,10 +31,10 @@ export const STORES = [
     test: 'can be closed while it subscribes|subscribes to wake-ups until',
   },
   {
-    name: 'a lost subscription is not taken for one that is there',
+    name: 'a subscription that was refused is tried again',
     file: 'src/redis/wakeups.ts',
-    from: "this.subscriber.on('close', () => (this.isSubscribed = false));",
-    to: '',
+    from: "const isSubscribed = this.subscriber.mode === 'subscriber';",
+    to: 'const isSubscribed = true;',
     spec: 'test/engine/faults.spec.ts',
     test: 'subscribes to wake-ups until',
   },
