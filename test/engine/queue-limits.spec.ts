@@ -2,7 +2,10 @@ import { Redis } from 'ioredis';
 import { ExtendedPathError } from '../../src/domain/errors.js';
 import type { LeasedJob } from '../../src/domain/job/job.js';
 import type { NewExtendedJob } from '../../src/domain/job/extended-job.js';
+import { silentObserver } from '../../src/engine/core/observer.js';
+import { ScriptRunner } from '../../src/engine/core/scripts.js';
 import { QueueEngine } from '../../src/engine/engine.js';
+import { type Purged, QueuePurger } from '../../src/engine/queues/queue-purger.js';
 import { RedisPool } from '../../src/redis/pool.js';
 import { runTimers } from '../../src/redis/scripts/extended.js';
 import { purge } from '../../src/redis/scripts/simple.js';
@@ -594,6 +597,32 @@ describe('pause, resume and settings', () => {
       await f.engine.pumpNow(f.ns);
       expect(await f.engine.tidyNow(f.ns)).toBe(1);
       expect((await f.keys()).filter((key) => !/:(meta|ended|timers|due)$/.test(key))).toEqual([]);
+    });
+
+    it('finds jobs that get into a later one of the states meanwhile, and leaves one that is published then', async () => {
+      class Delayed extends QueuePurger {
+        override async count(...query: Parameters<QueuePurger['count']>): Promise<Purged> {
+          const counted = await super.count(...query);
+          await f.pass(1_000);
+          const [done] = await f.reserve('other', { count: 1 });
+          await f.engine.ack(f.ns, 'other', on, done?.lease ?? 0);
+          await f.engine.pumpNow(f.ns);
+          late = await f.publish('q');
+          return counted;
+        }
+      }
+      let late = '';
+      const on = await put('other');
+      await put('q', { delayMs: 1_000 });
+      for (const delayMs of [0, 0, 0, 60_000, 60_000]) await put('q', { dependsOn: [on], delayMs });
+      const runner = new ScriptRunner(f.pool, silentObserver, () => f.nowMs);
+      const purger = new Delayed(runner, () => undefined);
+
+      const { removed } = await purger.purge(f.ns, 'q', ['scheduled', 'blocked', 'ready']);
+
+      expect(removed).toEqual({ blocked: 0, scheduled: 2, ready: 4 });
+      expect(await counts()).toMatchObject({ ready: 1, scheduled: 0, blocked: 0 });
+      expect((await f.find(late))?.state).toBe('ready');
     });
 
     it('goes on in steps, and finds the end of a long line of both kinds', async () => {

@@ -177,4 +177,20 @@ export const QUEUE_LIMITS = [
     spec: 'test/engine/leasing.spec.ts',
     test: 'T22',
   },
+  {
+    name: 'queue limits: a purge follows jobs that get into a later state',
+    file: 'src/engine/queues/queue-purger.ts',
+    from: 'moved = most - matched;',
+    to: '',
+    spec: CONTROLS,
+    test: 'finds jobs that get into a later one',
+  },
+  {
+    name: 'queue limits: a purge looks at blocked jobs before scheduled ones',
+    file: 'src/engine/queues/queue-purger.ts',
+    from: "  'blocked',\n  'scheduled',\n",
+    to: "  'scheduled',\n  'blocked',\n",
+    spec: CONTROLS,
+    test: 'finds jobs that get into a later one',
+  },
 ];

@@ -19,11 +19,12 @@ const COUNTED: Partial<Record<JobState, number>> = {
   held: 6,
 };
 /**
- * Removing a job may release others, which then change their state: jobs that hold up others are removed after them.
+ * Jobs whose removal may release others come after those. And most jobs whose state changes meanwhile get into a later one, so that they are
+ * found there.
  */
 const ORDER: readonly JobState[] = [
-  'scheduled',
   'blocked',
+  'scheduled',
   'held',
   'ready',
   'leased',
@@ -73,9 +74,15 @@ export class QueuePurger {
     const untilMs = performance.now() + patienceMs;
     const there = await this.count(namespace, queue, states);
     const removed: Purged = {};
+    // Jobs that were counted in a state, and had left it when the purge came there: scheduled ones that got ready, for example.
+    let moved = 0;
     for (const state of ORDER) {
-      const most = there[state];
-      if (most !== undefined) removed[state] = await this.walk(namespace, queue, state, most, untilMs);
+      const counted = there[state];
+      if (counted === undefined) continue;
+      const most = counted + moved;
+      const matched = await this.walk(namespace, queue, state, most, untilMs);
+      removed[state] = matched;
+      moved = most - matched;
     }
     return { removed, isComplete: performance.now() < untilMs };
   }
