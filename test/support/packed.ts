@@ -164,7 +164,7 @@ export class Project {
       ...{ exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true },
     };
     this.write('tsconfig.json', JSON.stringify({ compilerOptions, files }));
-    await this.node(join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc'), '-p', '.');
+    await run(join(ROOT, 'node_modules', '.bin', 'tsc'), ['-p', '.'], this.dir);
   }
 
   /** Runs a program of the project, and gives back what it printed. */
