@@ -41,7 +41,7 @@ export function refusedIn(line) {
   );
 }
 
-/** @returns the refused identifiers of a Lua script. Comments and texts do not count; eslint checks the other languages. */
+/** @returns the refused identifiers of a Lua script. Comments and texts do not count; oxlint checks TypeScript and JavaScript. */
 export function refusedInLua(text) {
   const code = text.replaceAll(/--\[\[.*?\]\]|--[^\n]*|"(?:[^"\\]|\\.)*"/gs, (part) =>
     part.replaceAll(/[^\n]/g, ' '),

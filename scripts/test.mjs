@@ -48,8 +48,8 @@ const LEFT_OUT = ['/node_modules/', '/failover/', '\\.long\\.spec\\.ts$'];
 const STAGES = [
   [
     [{ name: 'specs', group: 'jest', run: () => jest(['--testPathIgnorePatterns', ...LEFT_OUT]) }],
-    [{ name: 'eslint', group: 'lint', run: () => quietly(['eslint', '.']) }],
     [
+      { name: 'rules', group: 'lint', run: () => quietly(['oxlint', '--config', 'oxlint.config.mjs']) },
       { name: 'types', group: 'lint', run: () => quietly(['tsc', '-p', 'tsconfig.json', '--noEmit']) },
       { name: 'format', group: 'lint', run: () => quietly(['prettier', '--check', '.']) },
       { name: 'imports', group: 'lint', run: () => quietly(['depcruise', 'src', 'packages']) },

@@ -9,7 +9,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 
 const ROOT = join(import.meta.dirname, '..');
 /** Files in one folder that a reader can take in at once. Specs do not count. */
@@ -24,6 +24,22 @@ describe('the layout of the sources', () => {
 
     expect(counts.size).toBeGreaterThan(3);
     expect([...counts].filter(([, count]) => count > MOST)).toEqual([]);
+  });
+});
+
+describe('the providers of the sources', () => {
+  /** The two starts; and `document.ts` reads the routes of an application that is not its own. */
+  const START = ['src/app/api-server.ts', 'src/app/admin-server.ts', 'src/openapi/document.ts'];
+  /** Nest's `get` with a class, such as `app.get(TokenCache, { strict: false })`. */
+  const LOCATOR = /\.get(?:<[^(]*>)?\(\s*[A-Z][A-Za-z]*[a-z]\s*[,)]/;
+
+  it('get each other by injection: only the start of an application reads its context', () => {
+    const users = filesBelow('src')
+      .filter(({ isFile, name }) => isFile && !SPEC.test(name))
+      .map(({ folder, name }) => join(folder, name))
+      .filter((path) => LOCATOR.test(readFileSync(path, 'utf8')))
+      .map((path) => relative(ROOT, path));
+    expect(users.sort()).toEqual(START.sort());
   });
 });
 

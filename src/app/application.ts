@@ -16,7 +16,5 @@ export function createApplication(
   adapter: FastifyAdapter,
   preview = false,
 ): Promise<NestFastifyApplication> {
-  // Nest declares its options as a class by mistake; no instance is ever created.
-  // eslint-disable-next-line @typescript-eslint/no-unsafe-class-instance-assignment
   return NestFactory.create<NestFastifyApplication>(module, adapter, { ...OPTIONS, preview });
 }

@@ -189,13 +189,15 @@ it(
         await f.close();
       }
     };
-    await fc
-      .assert(fc.asyncProperty(fc.array(operation, { minLength: 5, maxLength: 50 }), run), {
+    try {
+      await fc.assert(fc.asyncProperty(fc.array(operation, { minLength: 5, maxLength: 50 }), run), {
         numRuns: RUNS,
         seed: SEED,
-        interruptAfterTimeLimit: LIMIT_MS,
-      })
-      .finally(() => redis.quit());
+        plugins: [fc.interruptAfterTimeLimit(LIMIT_MS)],
+      });
+    } finally {
+      await redis.quit();
+    }
   },
   LIMIT_MS + 30_000,
 );

@@ -45,8 +45,7 @@ async function follow(stream: number, redis: Redis): Promise<void> {
     await fc.assert(property, {
       numRuns,
       seed: SEED + stream,
-      interruptAfterTimeLimit: LIMIT_MS,
-      markInterruptAsFailure: true,
+      plugins: [fc.interruptAfterTimeLimit(LIMIT_MS, { failOnInterrupt: true })],
     });
   } finally {
     await f.close();

@@ -159,7 +159,11 @@ it(
             await twin.clear();
           }
         }),
-        { numRuns: RUNS, seed: SEED, interruptAfterTimeLimit: LIMIT_MS, markInterruptAsFailure: true },
+        {
+          numRuns: RUNS,
+          seed: SEED,
+          plugins: [fc.interruptAfterTimeLimit(LIMIT_MS, { failOnInterrupt: true })],
+        },
       );
     } finally {
       console.log(`seed ${SEED}, ${steps} operations`);

@@ -241,7 +241,7 @@ describe('outcomes', () => {
     [
       'a thrown text',
       () => {
-        // eslint-disable-next-line @typescript-eslint/only-throw-error -- handlers do such things
+        // oxlint-disable-next-line typescript/only-throw-error -- handlers do such things
         throw 'text';
       },
       'scheduled',

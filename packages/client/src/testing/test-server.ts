@@ -47,7 +47,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     stdio: ['ignore', 'pipe', 'pipe'],
     cwd: dir,
     env: {
-      ...process.env, // eslint-disable-line no-restricted-syntax -- PATH and the like, for the server
+      ...process.env, // oxlint-disable-line node/no-process-env -- PATH and the like, for the server
       PUMPHOUSE_SERVER__HOST: '127.0.0.1',
       PUMPHOUSE_SERVER__PORT: String(port),
       PUMPHOUSE_SERVER__READY_LAG_MS: '0',
