@@ -2,7 +2,7 @@ import { REFUSED_IDENTIFIERS } from './scripts/refused-words.mjs';
 
 const SPECS = ['test/**', '**/*.spec.ts', 'packages/*/test/**'];
 
-/** Rules that hold the house style; formatting is prettier's. They are those of typescript-eslint's `strictTypeChecked`, and a few more. */
+/** Rules that hold the house style; formatting is oxfmt's. They are those of typescript-eslint's `strictTypeChecked`, and a few more. */
 export default {
   plugins: ['typescript', 'node'],
   categories: { correctness: 'off' },

@@ -51,7 +51,7 @@ const STAGES = [
     [
       { name: 'rules', group: 'lint', run: () => quietly(['oxlint', '--config', 'oxlint.config.mjs']) },
       { name: 'types', group: 'lint', run: () => quietly(['tsc', '-p', 'tsconfig.json', '--noEmit']) },
-      { name: 'format', group: 'lint', run: () => quietly(['prettier', '--check', '.']) },
+      { name: 'format', group: 'lint', run: () => quietly(['oxfmt', '--check']) },
       { name: 'imports', group: 'lint', run: () => quietly(['depcruise', 'src', 'packages']) },
       { name: 'prose', group: 'lint', run: () => silently(['npm', 'run', '--silent', 'lint:prose']) },
       { name: 'links', group: 'lint', run: () => silently([process.execPath, 'scripts/links.mjs']) },

@@ -215,7 +215,8 @@ export class TargetAnswer {
   @OneOf('`operator`: by a call. `gone`: it answered 410. null = not paused.', ['operator', 'gone'])
   pause_reason!: string | null;
   @Nullable() @Moment('Until when requests are also signed with the old secret.') old_secret_until!:
-    string | null;
+    | string
+    | null;
   @Moment('When it was created.') created_at!: string;
   @Moment('When it was changed last.') updated_at!: string;
   @Optional()

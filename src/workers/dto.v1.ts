@@ -31,7 +31,8 @@ export class WorkerAnswer {
   queues!: readonly string[] | null;
   @Nullable() @Whole('Its maximum number of concurrent jobs.', 0, MANY) concurrency!: number | null;
   @Nullable() @Whole('Jobs that it had when it sent its last heartbeat.', 0, MANY) jobs_at_hand!:
-    number | null;
+    | number
+    | null;
   @Nullable() @Moment('When it started, by its own clock.') started_at!: string | null;
   @Nullable() @Moment('When it sent its last heartbeat.') heartbeat_at!: string | null;
   @Flag('True: it was asked to lease nothing more.') quiet!: boolean;
@@ -43,7 +44,8 @@ export class WorkersPage {
   @Parts('The workers, last seen first.', () => WorkerAnswer, MOST_ITEMS)
   items!: readonly WorkerAnswer[];
   @Nullable() @Label('The cursor of the next page; null at the end.', { max: MAX_MESSAGE }) next_cursor!:
-    string | null;
+    | string
+    | null;
 }
 
 /** What a worker's process says of itself. */

@@ -417,7 +417,7 @@ describe('a pool that migrates', () => {
       expect(() => new EngineRegistry(engines, new Map([['a', 'c']]))).toThrow(
         'pool c cannot be migrated to',
       );
-      expect(() => new EngineRegistry(engines, new Map([['a', 'b'], ['b', 'a']]))).toThrow(/migrated to/); // prettier-ignore
+      expect(() => new EngineRegistry(engines, new Map([['a', 'b'], ['b', 'a']]))).toThrow(/migrated to/); // oxfmt-ignore
     });
   });
 });

@@ -144,6 +144,6 @@ describe('an import that follows a lmstfy server', () => {
     expect(published.filter((body) => !done.has(body))).toEqual([]);
     expect([...done].filter(([, times]) => times !== 1)).toEqual([]);
     expect((await lmstfy.redis.keys('*')).filter((key) => !key.startsWith('m/'))).toEqual([]);
-    expect(await engine.counts(ns, ['p', 'q'])).toMatchObject([0, 1].map(() => ({ ready: 0, scheduled: 0, leased: 0, dead: 0 }))); // prettier-ignore
+    expect(await engine.counts(ns, ['p', 'q'])).toMatchObject([0, 1].map(() => ({ ready: 0, scheduled: 0, leased: 0, dead: 0 }))); // oxfmt-ignore
   });
 });

@@ -10,6 +10,9 @@ import { waitFor } from './redis.js';
 
 const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 
+/** Between two looks whether a server is ready. It takes a second, and shares the CPU with the probes. */
+const PROBE_MS = 40;
+
 /** The built server as a process of its own, with its embedded Redis and a data folder that outlives its crashes. */
 export class BuiltServer {
   private child: ChildProcess | null = null;
@@ -67,10 +70,11 @@ export class BuiltServer {
     closeSync(log);
     this.child = child;
     this.watch = endWithUs(this.pid);
-    await waitFor(async () => {
-      if (child.exitCode !== null) return 'ended';
+    const isReady = async (): Promise<boolean> => {
+      if (child.exitCode !== null) return true;
       return (await fetch(`${this.url}/readyz`)).ok && (await fetch(`${this.adminUrl}/readyz`)).ok;
-    }, withinMs).catch((cause: unknown) => {
+    };
+    await waitFor(isReady, withinMs, PROBE_MS).catch((cause: unknown) => {
       throw new Error(`the server does not get ready:\n${this.output}`, { cause });
     });
     if (child.exitCode !== null) throw new Error(`the server has ended:\n${this.output}`);

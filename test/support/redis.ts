@@ -111,12 +111,17 @@ export function slotOf(namespace: string): number {
 }
 
 /**
- * Asks again every 10 ms until `probe` answers something truthy, and returns that answer. A probe that throws counts
+ * Asks again until `probe` answers something truthy, and returns that answer. A probe that throws counts
  * as "not yet"; its last error is the cause of the failure.
  *
  * @param usualMs how long, on a machine of usual speed
+ * @param pauseMs between two probes
  */
-export async function waitFor<T>(probe: () => T | Promise<T>, usualMs = 2_000): Promise<NonNullable<T>> {
+export async function waitFor<T>(
+  probe: () => T | Promise<T>,
+  usualMs = 2_000,
+  pauseMs = 10,
+): Promise<NonNullable<T>> {
   const withinMs = Math.ceil(usualMs * SLOWNESS);
   const until = Date.now() + withinMs;
   let cause: unknown;
@@ -129,6 +134,6 @@ export async function waitFor<T>(probe: () => T | Promise<T>, usualMs = 2_000): 
       cause = error;
     }
     if (Date.now() > until) throw new Error(`not so within ${withinMs} ms`, { cause });
-    await sleep(10);
+    await sleep(pauseMs);
   }
 }

@@ -173,7 +173,8 @@ export interface HeartbeatAnswer {
 
 /** A payload in the form that is stored. */
 export type EncodedPayload =
-  { readonly json: string } | { readonly bytes: Uint8Array; readonly contentType?: string | undefined };
+  | { readonly json: string }
+  | { readonly bytes: Uint8Array; readonly contentType?: string | undefined };
 
 export interface Ack extends LeaseRef {
   /** Kept with the job for its retention. */

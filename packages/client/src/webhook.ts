@@ -1,6 +1,7 @@
 /** Headers of a request, by name in any case; of Node.js, of `fetch`, or of a framework. */
 export type WebhookHeaders =
-  { get(name: string): string | null } | Readonly<Record<string, string | readonly string[] | undefined>>;
+  | { get(name: string): string | null }
+  | Readonly<Record<string, string | readonly string[] | undefined>>;
 
 export interface VerifyOptions {
   /** How far `webhook-timestamp` may be from now, in seconds; 300. */

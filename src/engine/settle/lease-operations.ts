@@ -18,7 +18,11 @@ import type { ExtendedQueues } from '../queues/extended-queues.js';
  * dependencies of the next step. Only `done` has changed something.
  */
 export type LeaseOperationResult =
-  'done' | 'not_found' | 'lease_lost' | 'dependency_cycle' | 'too_many_dependencies';
+  | 'done'
+  | 'not_found'
+  | 'lease_lost'
+  | 'dependency_cycle'
+  | 'too_many_dependencies';
 
 /** Where a job is after its lease holder has returned it. */
 export interface SettleOutcome {

@@ -14,7 +14,8 @@ export class FailureAnswer {
   @Text('The error message.', { min: 0, max: MAX_MESSAGE }) message!: string;
   @Moment('When.') at!: string;
   @Nullable() @Label('The worker; null if it gave no name.', { min: 0, max: MAX_LABEL }) worker!:
-    string | null;
+    | string
+    | null;
 }
 
 /** Fields that every job in an answer of the native API has. */
@@ -23,7 +24,8 @@ export class JobFacts {
   @Label('Its queue.', { max: MAX_LABEL }) queue!: string;
   @OneOf('Its state.', Object.keys(JOB_STATES)) state!: string;
   @Nullable() @Label('The kind of work, for the choice of a handler.', { max: MAX_LABEL }) type!:
-    string | null;
+    | string
+    | null;
   @Labels('Its tags.', { max: MANY }, { max: MAX_LABEL }) tags!: readonly string[];
   @Nullable()
   @TextsByName('Its attributes.', { count: MANY, name: ANY_NAME, nameRule: '', max: MANY })

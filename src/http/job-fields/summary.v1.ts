@@ -15,7 +15,8 @@ const MOST_ITEMS = 1_000;
 /** A job without its data and its timeline. */
 export class ListedJob extends JobFacts {
   @Nullable() @Moment('When it can be leased; null also if it is scheduled far ahead.') due_at!:
-    string | null;
+    | string
+    | null;
   @Nullable() @Moment('When it was done, cancelled or died.') ended_at!: string | null;
   @Nullable()
   @Label('The worker that has it leased; null also if that gave no name.', { max: MAX_LABEL })
@@ -40,7 +41,8 @@ export class JobsPage {
   )
   items!: readonly ListedJob[];
   @Nullable() @Label('The cursor of the next page; null at the end.', { max: MAX_MESSAGE }) next_cursor!:
-    string | null;
+    | string
+    | null;
 }
 
 /**

@@ -67,7 +67,8 @@ export class NamedCountsPage {
   @Parts('The names, most frequent first.', () => NamedCountAnswer, MOST_ITEMS)
   items!: readonly NamedCountAnswer[];
   @Nullable() @Label('The cursor of the next page; null at the end.', { max: MAX_MESSAGE }) next_cursor!:
-    string | null;
+    | string
+    | null;
 }
 
 export class TraceAnswer {

@@ -253,7 +253,8 @@ export class RecurringAnswer {
   @Part('The last skipped slot; null if there is none.', () => SkipAnswer)
   last_skip!: SkipAnswer | null;
   @Nullable() @Moment('The next slot; null while it is paused, and when its schedule has ended.') next_at!:
-    string | null;
+    | string
+    | null;
   @Nullable() @Moment('The last slot; null if there was none.') last_at!: string | null;
   @Moment('When it was created.') created_at!: string;
 }
