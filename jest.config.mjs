@@ -6,9 +6,9 @@ import { slowness } from './test/support/slowness.mjs';
 const swc = JSON.parse(readFileSync(new URL('.swcrc', import.meta.url), 'utf8'));
 delete swc.exclude;
 
-// Many specs wait for a time-out or for a process to start: one worker for each core leaves a third of the cores idle.
+// Many specs wait for a time-out or for a process to start: four workers leave two cores idle for a twelfth of the time.
 const CORES = availableParallelism();
-const WORKERS = Math.max(4, CORES);
+const WORKERS = Math.max(5, CORES);
 
 /** Measured once, for all workers. Each of them has only its share of the cores. */
 const SLOWNESS = Number((process.env.PUMPHOUSE_TEST_SLOWNESS ??= String((slowness() * WORKERS) / CORES)));
