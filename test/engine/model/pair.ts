@@ -392,7 +392,11 @@ export class Pair {
         !isExtended && state === 'ready' && expiresMs > 0 && expiresMs <= this.space.nowMs,
     );
     // No timer removes a simple job that expires in its ready list: the janitor or the next call does.
-    if (isStale) await this.engine.tidyNow(this.ns);
+    if (isStale) {
+      await this.engine.tidyNow(this.ns);
+      // The janitor forgets queues without jobs and settings; later commands name them.
+      for (const queue of QUEUES) await this.engine.extended.controls.change(this.ns, queue, {});
+    }
     await this.read();
     tick(this.space);
   }
