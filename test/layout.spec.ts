@@ -31,7 +31,7 @@ describe('the providers of the sources', () => {
   /** The two starts; and `document.ts` reads the routes of an application that is not its own. */
   const START = ['src/app/api-server.ts', 'src/app/admin-server.ts', 'src/openapi/document.ts'];
   /** Nest's `get` with a class, such as `app.get(TokenCache, { strict: false })`. */
-  const LOCATOR = /\.get(?:<[^(]*>)?\(\s*[A-Z][A-Za-z]*[a-z]\s*[,)]/;
+  const LOCATOR = /\.get(?:<[^(]*>)?\(\s*[A-Z][A-Za-z]*[a-z]\w*\s*[,)]/;
 
   it('get each other by injection: only the start of an application reads its context', () => {
     const users = filesBelow('src')
