@@ -2,7 +2,8 @@
  * `npm run test:mutants`: switches off one guard at a time, in a copy of the tree, and expects the test that is named for it to fail. A
  * guard that no test misses is a guard that may vanish unseen: then the exit code is 1.
  *
- * `npm run test:mutants -- undo notify` takes only the guards whose names contain one of the words, `-- --shard 1/2` every second one.
+ * `npm run test:mutants -- undo notify` takes only the guards whose names contain one of the words (or whose id is one of them),
+ * `-- --shard 1/2` every second one.
  */
 import { spawn } from 'node:child_process';
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -11,6 +12,9 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { slowness } from '../test/support/slowness.mjs';
 import { GUARDS } from './mutants/guards.mjs';
+import { switchOff } from './mutants/markers.mjs';
+import { markedFiles } from './mutants/places.mjs';
+import { testNamePattern } from './mutants/test-names.mjs';
 import { JEST, ROOT } from './setup/run.mjs';
 
 const COPIED = [
@@ -37,10 +41,12 @@ const { values, positionals: words } = parseArgs({
   options: { shard: { type: 'string', default: '1/1' } },
 });
 const [shard, shards] = values.shard.split('/').map(Number);
+const files = markedFiles(ROOT);
 const guards = GUARDS.filter(
-  ({ name }, i) =>
-    (words.length === 0 || words.some((word) => name.includes(word))) && i % shards === shard - 1,
-);
+  ({ name, id }, i) =>
+    (words.length === 0 || words.some((word) => name.includes(word) || id === word)) &&
+    i % shards === shard - 1,
+).map((guard) => (guard.id === undefined ? guard : marked(guard)));
 const tree = mkdtempSync(join(tmpdir(), 'pumphouse-mutants-'));
 try {
   for (const name of COPIED) cpSync(join(ROOT, name), join(tree, name), { recursive: true });
@@ -53,6 +59,11 @@ try {
   process.exitCode = bad === 0 && verdicts.length > 0 ? 0 : 1;
 } finally {
   rmSync(tree, { recursive: true, force: true });
+}
+
+/** A guard by marker: where it is, and the pattern of its test. */
+function marked(guard) {
+  return { ...guard, file: files.get(guard.id)[0], test: testNamePattern(guard.test) };
 }
 
 /** A test that fails anyway would say nothing: all of them together first. Files that fail are run once more, each alone. */
@@ -81,15 +92,11 @@ async function withoutGuards() {
 }
 
 /** @returns 'killed' if the named test failed and everything else about the run was in order; else what was not */
-async function withoutGuard({ file, from, to, spec, test, env }) {
+async function withoutGuard(guard) {
+  const { file, spec, test, env } = guard;
   const path = join(tree, file);
   const text = readFileSync(path, 'utf8');
-  const times = text.split(from).length - 1;
-  if (times !== 1) return `its text occurs ${times} times in ${file}`;
-  writeFileSync(
-    path,
-    text.replace(from, () => to),
-  );
+  writeFileSync(path, mutantOf(guard, text));
   try {
     const { passed, failed, broken } = await jest([spec], test, env);
     if (broken > 0) return `${spec} could not be run`;
@@ -98,6 +105,10 @@ async function withoutGuard({ file, from, to, spec, test, env }) {
   } finally {
     writeFileSync(path, text);
   }
+}
+
+function mutantOf({ id, file, off, from, to }, text) {
+  return id === undefined ? text.replace(from, () => to) : switchOff(file, text, id, off);
 }
 
 /** Runs the tests of some specs whose names match. */

@@ -40,17 +40,30 @@ import { TOKENS } from './guards/tokens.mjs';
 import { WORKER_SESSIONS } from './guards/worker-sessions.mjs';
 
 /**
- * The guards that keep jobs from being lost, doubled, early or late: how to switch each of them off by a change of text, and the test that
- * must fail then.
+ * The guards that keep jobs from being lost, doubled, early or late: how to switch each of them off, and the test that must fail then.
  *
- * @typedef {object} Guard
+ * New guards have a marker in the code (`markers.mjs` says which forms there are):
+ *
+ * @typedef {object} MarkedGuard
+ * @property {string} id of its marker: a comment `guard: ID` in the code
+ * @property {string} name what it ensures
+ * @property {import('./markers.mjs').Off} off what switches it off
+ * @property {string} spec the file of the test
+ * @property {string} test its full name, as it is written: `describe › it`; placeholders of `each` stay
+ * @property {Readonly<Record<string, string>>} [env] environment of the run: a random test that meets the guard seldom has its seed here
+ *
+ * Older ones are a change of text:
+ *
+ * @typedef {object} PatchGuard
  * @property {string} name what is switched off
  * @property {string} file where it is
  * @property {string} from its text; occurs once in the file
  * @property {string} to what stands there when it is off
  * @property {string} spec the file of the test
  * @property {string} test its name, or a part of it, as a regular expression
- * @property {Readonly<Record<string, string>>} [env] environment of the run: a random test that meets the guard seldom has its seed here
+ * @property {Readonly<Record<string, string>>} [env]
+ *
+ * @typedef {MarkedGuard | PatchGuard} Guard
  */
 
 /** @type {readonly Guard[]} */

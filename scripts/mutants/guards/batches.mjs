@@ -1,4 +1,5 @@
 const ACKS = 'test/engine/batches.spec.ts';
+const MANY_ACKS = 'batch ack › many acknowledgements in one call';
 
 /**
  * What a script reads once for many jobs, and what travels together.
@@ -7,35 +8,31 @@ const ACKS = 'test/engine/batches.spec.ts';
  */
 export const BATCHES = [
   {
+    id: 'ack-once-in-a-batch',
     name: 'batches: a job that is acknowledged twice in one batch is there once',
-    file: 'lua/commands/simple/ack.lua',
-    from: '(seen[id] or ',
-    to: '(',
+    off: 'remove',
     spec: ACKS,
-    test: 'stands there twice count once',
+    test: `${MANY_ACKS} › of an item that stands there twice count once`,
   },
   {
+    id: 'ack-runs-by-lease',
     name: 'batches: acknowledgements under another lease are a run of their own',
-    file: 'src/engine/settle/ack-runs.ts',
-    from: 'its !== lease || ',
-    to: '',
+    off: 'remove',
     spec: ACKS,
-    test: 'have a result each, in order',
+    test: `${MANY_ACKS} › have a result each, in order; what fails changes nothing`,
   },
   {
+    id: 'ack-runs-by-queue',
     name: 'batches: acknowledgements of another queue are a run of their own',
-    file: 'src/engine/settle/ack-runs.ts',
-    from: ' || ack.queue !== queue',
-    to: '',
+    off: 'remove',
     spec: ACKS,
-    test: 'of two queues in turn',
+    test: `${MANY_ACKS} › of two queues in turn are each looked for in their own`,
   },
   {
+    id: 'removal-skips-empty-index',
     name: 'batches: an index of which all jobs have expired is left alone',
-    file: 'lua/modules/jobs/removal.lua',
-    from: 'elseif #index.members > 0 then',
-    to: 'else',
+    off: 'true',
     spec: 'test/engine/expiry.spec.ts',
-    test: 'cannot be acknowledged',
+    test: 'expiry › a job whose ttl has ended › cannot be acknowledged',
   },
 ];

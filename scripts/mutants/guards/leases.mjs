@@ -125,8 +125,8 @@ export const LEASES = [
   {
     name: 'expiry is looked at when a job is acknowledged',
     file: 'lua/commands/simple/ack.lua',
-    from: '(seen[id] or expires > 0 and expires <= floor) then',
-    to: 'seen[id] then',
+    from: 'seen[id] or expires > 0 and expires <= floor) then',
+    to: 'seen[id]) then',
     spec: EXPIRY,
     test: 'cannot be acknowledged',
   },

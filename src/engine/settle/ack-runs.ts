@@ -23,7 +23,7 @@ export function runsOf(acks: readonly Ack[]): Item[] {
   };
   for (const ack of acks) {
     const { lease: its = 0 } = ack;
-    if (its !== lease || ack.queue !== queue) {
+    if (/* guard: ack-runs-by-lease */ its !== lease || /* guard: ack-runs-by-queue */ ack.queue !== queue) {
       close();
       queue = ack.queue;
       lease = its;

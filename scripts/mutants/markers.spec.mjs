@@ -1,0 +1,101 @@
+import { markersOf, switchOff, unitOf } from './markers.mjs';
+
+const TYPESCRIPT = `
+export function settle(job: Job, lease: number): boolean {
+  // guard: fence
+  if (job.lease !== lease) return false;
+  const isLate = /* guard: clock */ now() > job.ends || /* guard: ended */ job.isEnded;
+  // guard: undo
+  undo(job, [
+    // guard: first
+    one,
+    two,
+  ]);
+  return /* guard: encoded */ encode(job) && !isLate;
+}
+`;
+const LUA = `
+-- guard: touch
+redis.call("EXISTS", key)
+local is_held = --[[ guard: held ]] state == LEASED or (--[[ guard: tried ]] state == READY and attempts > 0)
+-- guard: fence
+if lease ~= present then
+  return 2
+end
+return --[[ guard: parens ]] (a or b) and c
+`;
+const PYTHON = `
+def run(self):
+    # guard: alone
+    if job is None:
+        return
+    # guard: settle
+    self.settle(
+        job,
+        "}",
+    )
+    done()
+`;
+const GO = `
+func run() {
+	// guard: bound
+	if err := read(); err != nil {
+		return
+	}
+	// guard: close
+	close(a,
+		b)
+}
+`;
+const off = (file, text, id, way) => switchOff(file, text, id, way).replaceAll(/\s+/gu, ' ');
+
+describe('markers of guards', () => {
+  it('are found with their ids', () => {
+    expect(markersOf(LUA).map(({ id }) => id)).toEqual(['touch', 'held', 'tried', 'fence', 'parens']);
+  });
+
+  it.each([
+    ['fence', 'true', 'if (true) return false;'],
+    ['fence', 'remove', '// guard: fence ; const'],
+    ['clock', 'remove', 'const isLate = /* guard: clock */ job.isEnded;'],
+    ['clock', 'false', '/* guard: clock */ false || /* guard: ended */ job.isEnded'],
+    ['ended', 'remove', 'const isLate = /* guard: clock */ now() > job.ends;'],
+    ['undo', 'remove', '// guard: undo ; return'],
+    ['first', 'remove', '[ // guard: first two, ]'],
+    ['encoded', 'unwrap', 'return /* guard: encoded */ job && !isLate'],
+    ['encoded', { with: "''" }, "return /* guard: encoded */ '' && !isLate"],
+  ])('TypeScript: %s, switched off by %j', (id, way, expected) => {
+    expect(off('a.ts', TYPESCRIPT, id, way)).toContain(expected);
+  });
+
+  it.each([
+    ['touch', 'remove', '-- guard: touch local'],
+    [
+      'held',
+      'remove',
+      'local is_held = --[[ guard: held ]] (--[[ guard: tried ]] state == READY and attempts > 0)',
+    ],
+    ['tried', 'true', '(--[[ guard: tried ]] true and attempts > 0)'],
+    ['fence', 'false', 'if false then return 2 end'],
+    ['parens', 'remove', 'return --[[ guard: parens ]] c'],
+    ['parens', 'true', 'return --[[ guard: parens ]] true and c'],
+  ])('Lua: %s, switched off by %j', (id, way, expected) => {
+    expect(off('a.lua', LUA, id, way)).toContain(expected);
+  });
+
+  it.each([
+    ['a.py', PYTHON, 'alone', 'false', 'if False: return'],
+    ['a.py', PYTHON, 'alone', 'remove', '# guard: alone pass # guard: settle'],
+    ['a.py', PYTHON, 'settle', 'remove', '# guard: settle pass done()'],
+    ['a.go', GO, 'bound', 'false', 'if err := read(); false { return }'],
+    ['a.go', GO, 'close', 'remove', '// guard: close }'],
+  ])('%s: switches off a statement', (file, text, id, way, expected) => {
+    expect(off(file, text, id, way)).toContain(expected);
+  });
+
+  it('refuses a marker that is missing, or there twice, and an ending that does not fit', () => {
+    expect(() => unitOf('a.ts', TYPESCRIPT, 'none')).toThrow('has no marker "guard: none"');
+    expect(() => unitOf('a.ts', TYPESCRIPT + TYPESCRIPT, 'undo')).toThrow('has 2 markers');
+    expect(() => switchOff('a.ts', TYPESCRIPT, 'clock', 'unwrap')).toThrow('is for a call');
+  });
+});
