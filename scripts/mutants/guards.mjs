@@ -4,6 +4,7 @@ import { CLUSTER } from './guards/cluster.mjs';
 import { COMMAND_LINE } from './guards/command-line.mjs';
 import { DEPENDENCIES } from './guards/dependencies.mjs';
 import { DURABLE } from './guards/durability.mjs';
+import { SCOPES } from './guards/edges-scopes.mjs';
 import { EVENTS } from './guards/events.mjs';
 import { EXPIRED_LEASES } from './guards/expired-leases.mjs';
 import { FAILURES } from './guards/failures.mjs';
@@ -69,6 +70,7 @@ import { WORKER_SESSIONS } from './guards/worker-sessions.mjs';
 /** @type {readonly Guard[]} */
 export const GUARDS = [
   ...LEASES,
+  ...SCOPES,
   ...RECORD_GUARDS,
   ...READY_LISTS,
   ...BATCHES,

@@ -5,6 +5,8 @@ import { markersOf } from './markers.mjs';
 const FOLDERS = ['src', 'lua', 'packages', 'scripts'];
 const CODE = /(?<!\.spec)\.(?:ts|mjs|lua|py|go)$/u;
 const PASSED_OVER = new Set(['node_modules', 'dist', 'mutants', 'test']);
+/** The build copies it. */
+const COPY = 'packages/engine/lua';
 
 /**
  * Where the markers of guards stand.
@@ -23,7 +25,7 @@ export function markedFiles(root) {
 function codeFiles(root, folder) {
   return readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
     const path = `${folder}/${entry.name}`;
-    if (entry.isDirectory()) return PASSED_OVER.has(entry.name) ? [] : codeFiles(root, path);
+    if (entry.isDirectory()) return PASSED_OVER.has(entry.name) || path === COPY ? [] : codeFiles(root, path);
     return entry.isFile() && CODE.test(entry.name) ? [path] : [];
   });
 }

@@ -30,7 +30,7 @@ export function toQueueError(pool: string, error: unknown): unknown {
   if (error instanceof QueueError) return error;
   switch (faultOf(error)) {
     case 'full':
-      return new QueueError('store_full', `the Redis of pool ${pool} is full`, { cause: error });
+      return storeFull(pool, error);
     case 'disk':
       return new QueueError('disk_full', `the Redis of pool ${pool} cannot write to its disk`, {
         cause: error,
@@ -41,6 +41,11 @@ export function toQueueError(pool: string, error: unknown): unknown {
     case 'other':
       return error;
   }
+}
+
+/** The error for a Redis that has reached its `maxmemory`. */
+export function storeFull(pool: string, cause?: unknown): QueueError {
+  return new QueueError('store_full', `the Redis of pool ${pool} is full`, { cause });
 }
 
 /** The error for a Redis that gave no reply in time, or cannot be reached. */

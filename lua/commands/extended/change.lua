@@ -1,5 +1,6 @@
 --[[
-Change a job that waits: its data, due time, place and dependencies; or write an entry into the timeline of a job in any state. Job keys are built from the prefix of meta (core/call).
+Change a job that waits: its data, due time, place and dependencies; or write an entry into the timeline of a job in any state. A full Redis refuses what
+adds to the job. Job keys are built from the prefix of meta (core/call).
 
 KEYS[1] meta         hash: the namespace's marker; its last_queue is the newest queue's number
 KEYS[2] queues       hash: queue name -> number
@@ -24,7 +25,7 @@ local meta, queues, due, waiting, expiries = KEYS[1], KEYS[2], KEYS[3], KEYS[4],
 local clock_ms, deadline_ms, id, options = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
 local data, adds, drops = ARGV[5], ARGV[6], ARGV[7]
 
---- @requires core/call, core/header, core/plan, queues/notify, queues/registry
+--- @requires core/call, core/header, core/plan, queues/notify, queues/registry, limits/store_room
 --- @requires extended/jobs, extended/dependencies, extended/changes, extended/commit
 
 use_namespace(meta, queues)
@@ -41,6 +42,10 @@ end
 -- Read.
 redis.call("EXISTS", meta, due, waiting, expiries)
 local job, wish = job_of(id), cjson.decode(options)
+local grows = job and (wish.log or wish.has_data and #data > body_bytes_of(job) or #(wish.tags or "") > #(job.x.tags or "") or adds ~= "")
+if grows and --[[ guard: job-change-store-full ]] is_store_full() then
+  return STORE_FULL
+end
 local code = change(job, wish, data, ids_in(adds), ids_in(drops))
 if code ~= 1 then
   return { 0, now_floor, 0, code, job and job.state or 0, code == 6 and used_tries(job) or 0, "" }

@@ -1,6 +1,6 @@
 --[[
 Change the settings of a queue, which is an extended one once it has had any. Servers that wait for its jobs are woken, and a timer looks at jobs that a
-concurrency key holds. Queue keys are built from the prefix of meta (core/call).
+concurrency key holds. A full Redis refuses a new queue. Queue keys are built from the prefix of meta (core/call).
 
 KEYS[1] meta         hash: the namespace's marker; its last_queue is the newest queue's number
 KEYS[2] queues       hash: queue name -> number
@@ -20,8 +20,7 @@ Cost: O(1).
 local meta, queues, due, waiting = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local clock_ms, deadline_ms, queue, changes, event, makes = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 
---- @adds
---- @requires core/call, queues/registry, queues/notify, jobs/events
+--- @requires core/call, limits/store_room, queues/registry, queues/notify, jobs/events
 
 use_namespace(meta, queues)
 if start_clock(clock_ms, deadline_ms) then
@@ -32,6 +31,8 @@ watch_waiters(waiting)
 local was_there = find_queue(queue) ~= nil
 if not was_there and makes ~= "1" then
   return { 0, now_floor, 0, 0 }
+elseif not was_there and --[[ guard: queue-made-store-full ]] is_store_full() then
+  return STORE_FULL
 end
 if not read_last_queue() then
   return { 2, now_floor, 0, 0 }

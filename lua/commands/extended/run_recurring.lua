@@ -18,8 +18,7 @@ Cost: O(log N).
 local meta, queues, due, waiting, expiries = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local clock_ms, deadline_ms, id, quotas = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
 
---- @adds
---- @requires core/call, core/plan, queues/notify, queues/registry, limits/quota_room, extended/jobs, extended/unique_claims, extended/commit
+--- @requires core/call, core/plan, queues/notify, queues/registry, limits/quota_room, limits/store_room, extended/jobs, extended/unique_claims, extended/commit
 --- @requires timers/steps, timers/recurring
 
 use_namespace(meta, queues)
@@ -38,6 +37,8 @@ redis.call("EXISTS", meta, due, waiting, expiries)
 local recurring = recurring_of(id)
 if not recurring then
   return { 0, now_floor, "missing", 0, 0 }
+elseif --[[ guard: recurring-run-store-full ]] is_store_full() then
+  return STORE_FULL
 end
 local child, reason = spawn_next(id, recurring, now_floor)
 if not child then

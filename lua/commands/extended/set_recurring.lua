@@ -1,5 +1,5 @@
 --[[
-Store a recurring job, or change it. It keeps its slots and its count unless its schedule changes. Its keys are built from the prefix of meta (core/call).
+Store a recurring job, or change it. It keeps its slots and its count unless its schedule changes. A full Redis refuses one that is new or longer. Its keys are built from the prefix of meta (core/call).
 
 KEYS[1] meta         hash: the namespace's marker
 KEYS[2] due          zset: queue number -> earliest due time, Unix ms
@@ -29,8 +29,7 @@ local clock_ms, deadline_ms, id, revision, schedule = ARGV[1], tonumber(ARGV[2])
 local every_ms, first_ms, offset_ms, fields, body, needs = tonumber(ARGV[6]), ARGV[7], tonumber(ARGV[8]), ARGV[9], ARGV[10], ARGV[11]
 local new_slots, complete, jitter, tzdata = ARGV[12], ARGV[13], ARGV[14], ARGV[15]
 
---- @adds
---- @requires core/call, timers/cron_slots
+--- @requires core/call, limits/store_room, timers/cron_slots
 
 use_namespace(meta)
 if start_clock(clock_ms, deadline_ms) then
@@ -51,6 +50,11 @@ if revision ~= "" and known[1] ~= revision then
 end
 
 local stored = cjson.decode(fields)
+local grows = not known[1] or #body > redis.call("HSTRLEN", key, "body") or #stored.template > redis.call("HSTRLEN", key, "template")
+  or #needs > redis.call("HSTRLEN", key, "needs")
+if grows and --[[ guard: recurring-set-store-full ]] is_store_full() then
+  return STORE_FULL
+end
 local is_same = known[2] == schedule and known[6] == "0"
 local first, slot, runs
 if every_ms == 0 then

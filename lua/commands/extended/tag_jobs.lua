@@ -12,13 +12,13 @@ ARGV[3] most_tags    tags of a job, at most
 ARGV[4..] item × N   verb, id, tags
 
 Verb: tag, untag, track, untrack, read. Tags: JSON list. Returns {status, now_ms, (code, tags) × N}. Status: 0 done, 1 too late.
-Code: 0 no such job, 1 done, 2 too many tags. Tags: JSON list, "" = none.
+Code: 0 no such job, 1 done, 2 too many tags, 3 Redis is full. Tags: JSON list, "" = none.
 Cost: O(log N) per tag.
 ]]
 local meta, queues, due, waiting, expiries = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local clock_ms, deadline_ms, most_tags = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 
---- @requires core/call, core/header, core/plan, queues/notify, extended/jobs, extended/tags, extended/commit
+--- @requires core/call, core/header, core/plan, queues/notify, limits/store_room, extended/jobs, extended/tags, extended/commit
 
 use_namespace(meta, queues)
 if start_clock(clock_ms, deadline_ms) then
@@ -29,9 +29,9 @@ start_plan(due)
 
 -- By verb; each returns its code.
 local verbs = {
-  tag = function(job, tags) return retag(job, tags, true, most_tags) end,
+  tag = function(job, tags) return --[[ guard: tags-store-full ]] is_store_full() and 3 or retag(job, tags, true, most_tags) end,
   untag = function(job, tags) return job.x.tags and retag(job, tags, false) or 1 end,
-  track = function(job) return track(job, text_of(now_floor)) end,
+  track = function(job) return --[[ guard: tracking-store-full ]] is_store_full() and 3 or track(job, text_of(now_floor)) end,
   untrack = function(job) return job.x.tracked and track(job, nil) or 1 end,
   read = function() return 1 end,
 }

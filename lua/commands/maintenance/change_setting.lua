@@ -17,7 +17,6 @@ local meta, settings = KEYS[1], KEYS[2]
 local clock_ms, deadline_ms = ARGV[1], tonumber(ARGV[2])
 local key, value, history_days = ARGV[3], ARGV[4], tonumber(ARGV[5])
 
---- @adds
 --- @requires core/call, queues/statistics
 
 use_namespace(meta)

@@ -1,6 +1,6 @@
 --[[
 Set or remove a field of the push targets of a namespace, if none of them has changed since the caller read them. They need no marker of the
-namespace, and outlive it. What the fields mean: src/engine/queues/targets.ts.
+namespace, and outlive it. A full Redis refuses a new target. What the fields mean: src/engine/queues/targets.ts.
 
 KEYS[1] meta         hash: the namespace's marker; only its name is used
 KEYS[2] targets      hash: field -> value; "v" -> number of the last change, its time in Unix ms or more
@@ -20,8 +20,7 @@ local meta, targets = KEYS[1], KEYS[2]
 local clock_ms, deadline_ms = ARGV[1], tonumber(ARGV[2])
 local version, field, value, event, facts = ARGV[3], ARGV[4], ARGV[5], ARGV[6], ARGV[7]
 
---- @adds
---- @requires core/call, jobs/events
+--- @requires core/call, limits/store_room, jobs/events
 
 use_namespace(meta)
 if start_clock(clock_ms, deadline_ms) then
@@ -31,6 +30,10 @@ end
 redis.call("EXISTS", meta, targets)
 if (redis.call("HGET", targets, "v") or "0") ~= version then
   return { 0, now_floor, 0 }
+end
+local is_new_target = value ~= "" and string.sub(field, 1, 2) == "t:" and redis.call("HEXISTS", targets, field) == 0
+if is_new_target and --[[ guard: target-made-store-full ]] is_store_full() then
+  return STORE_FULL
 end
 if event ~= "" then
   emit(event, "", "", facts)

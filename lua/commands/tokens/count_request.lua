@@ -11,6 +11,8 @@ Cost: O(1).
 local window = KEYS[1]
 local limit, interval_ms = tonumber(ARGV[1]), tonumber(ARGV[2])
 
+--- @adds
+
 local state = redis.call("HMGET", window, "started", "used")
 if state[1] then
   if tonumber(state[2]) >= limit then

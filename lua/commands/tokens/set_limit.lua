@@ -17,8 +17,6 @@ Cost: O(1).
 local token, limited, read_window, write_window = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local digest, read, write, interval_s, only_new = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 
---- @adds
-
 redis.call("EXISTS", limited, read_window, write_window)
 if redis.call("EXISTS", token) == 0 then
   return 0

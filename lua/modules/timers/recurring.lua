@@ -1,6 +1,6 @@
 -- The timers of recurring jobs: each slot of the schedule that has come makes one job.
 --- @requires core/call, core/plan, queues/registry, extended/jobs, extended/timeline, extended/new_jobs, extended/unique_claims
---- @requires extended/dependencies, limits/quota_room, timers/steps, timers/cron_slots
+--- @requires extended/dependencies, limits/quota_room, limits/store_room, timers/steps, timers/cron_slots
 --- @exports made, make_recurring, make_by_cron, wanted_slots, recurring_of, spawn_next
 
 -- A recurring job, read and written by its timer.
@@ -48,6 +48,9 @@ local function count_skipped(recurring, missed, come_at)
   end
   while recurring.catch_up and over < missed and now_floor - come_at(over + 1) > recurring.catch_up do
     over, reason = over + 1, "catch_up_ms"
+  end
+  if over < missed and --[[ guard: recurring-store-full ]] is_store_full() then
+    over, reason = missed, "store_full"
   end
   return over, reason
 end

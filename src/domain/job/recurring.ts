@@ -47,7 +47,14 @@ export interface NewIntervalSchedule {
 export type Overlap = 'allow' | 'skip' | 'replace';
 
 /** Why a slot made no job. */
-export type SkipReason = 'max_catch_up' | 'catch_up_ms' | 'late' | 'quota' | 'unique_key' | 'overlap';
+export type SkipReason =
+  | 'max_catch_up'
+  | 'catch_up_ms'
+  | 'late'
+  | 'quota'
+  | 'unique_key'
+  | 'overlap'
+  | 'store_full';
 
 export interface Skip {
   /** The slot, Unix ms. */

@@ -1,6 +1,7 @@
 import { jobNotFound, QueueError } from '../../domain/errors.js';
 import type { ListPage, NamedCount, PageRequest, Trace } from '../../domain/job/job-lists.js';
 import { MAX_TAGS } from '../../domain/limits.js';
+import { storeFull } from '../../redis/errors.js';
 import type { RedisPool } from '../../redis/pool.js';
 import { bytesAt, integerAt } from '../../redis/scripts/script.js';
 import { tagJobs, listEndedTracked } from '../../redis/scripts/lists.js';
@@ -10,7 +11,7 @@ import type { ScriptRunner } from '../core/scripts.js';
 import { rankedPage } from '../core/ranked.js';
 
 /** Codes of lua/commands/extended/tag_jobs.lua. */
-const CODE = { missing: 0, done: 1, tooMany: 2 } as const;
+const CODE = { missing: 0, done: 1, tooMany: 2, storeFull: 3 } as const;
 const MOST_TRACES = 1_000;
 const NO_ID = Buffer.alloc(0);
 
@@ -93,6 +94,7 @@ export class Tags {
   ): Promise<string[]> {
     const { code, json } = await this.send(namespace, verb, id, tags);
     if (code === CODE.missing) throw jobNotFound(id);
+    if (code === CODE.storeFull) throw storeFull(this.pool.name);
     if (code === CODE.tooMany)
       throw new QueueError('invalid_argument', `tags are at most ${String(MAX_TAGS)} of one job`);
     return json === '' ? [] : (JSON.parse(json) as string[]);

@@ -146,7 +146,10 @@ export class Targets {
   }
 
   private async list(namespace: string): Promise<void> {
-    await this.pool.read('SADD', this.pool.keys.pushed, namespace);
+    const { pushed } = this.pool.keys;
+    // A full Redis refuses to add even what is there.
+    if ((await this.pool.read('SISMEMBER', pushed, namespace)) === 1) return;
+    await this.pool.read('SADD', pushed, namespace);
   }
 
   private keyOf(namespace: string): string {

@@ -146,8 +146,9 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode | HttpCode, ErrorText>> = {
     action: 'Send less, or raise the limit.',
   },
   store_full: {
-    about: 'Redis has reached its `maxmemory`.',
-    action: 'Let consumers work, which needs no memory; then publish again.',
+    about:
+      'Redis has reached its `maxmemory`, and the call adds data. What frees memory, stops load or serves stored jobs works.',
+    action: 'Let consumers work, or cancel, purge or pause what fills it; then publish again.',
   },
   disk_full: { about: 'Redis cannot write to its disk.', action: `${LATER} The operator must free space.` },
   durability_unavailable: {

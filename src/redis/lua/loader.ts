@@ -55,7 +55,31 @@ export function assembleScript(
   instead: Readonly<Record<string, string>> = {},
   read: ReadLua = readLua,
 ): string {
-  const { header, body, first, kept, lazy, orderOf } = partsOf(path, instead, read);
+  return scriptOf(path, partsOf(path, instead, read));
+}
+
+/**
+ * The first write of a script that may run in a full Redis. Redis refuses a command that takes memory only as the first write; no hash has this
+ * field, and of another type Redis refuses this command alone.
+ */
+const FIRST_WRITE = 'redis.pcall("HDEL", KEYS[1], "")\n';
+
+/**
+ * The same as `assembleScript`, for a Redis that is full: it writes first what takes no memory, so that Redis lets it go on, as it does with a function.
+ *
+ * @returns null for a command that a full Redis must refuse, or that is always the same script
+ */
+export function assembleScriptWhenFull(
+  path: string,
+  instead: Readonly<Record<string, string>> = {},
+  read: ReadLua = readLua,
+): string | null {
+  const parts = partsOf(path, instead, read);
+  if (!parts.mayRunWhenFull || parts.isScriptOnly) return null;
+  return scriptOf(path, { ...parts, header: parts.header + FIRST_WRITE });
+}
+
+function scriptOf(path: string, { header, body, first, kept, lazy, orderOf }: Parts): string {
   const toText = blockMaker([...kept.values()], body, lazy);
   const blocksOf = (wanted: readonly Module[]): string =>
     toText(wanted.flatMap(({ name }) => kept.get(name) ?? []));

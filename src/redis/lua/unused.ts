@@ -10,7 +10,7 @@ export interface Statement {
 
 const CLOSES = /^(?:end|else|elseif|[})])/;
 const DEFINES = /^(?:local function (\w+)|function (\w+)|local ([\w, ]+)|([\w, ]+)(?= = ))/;
-const COMMENT_OR_TEXT = /--.*$|"(?:[^"\\\n]|\\.)*"/gm;
+const COMMENT_OR_TEXT = /--\[\[[\s\S]*?\]\]|--.*$|"(?:[^"\\\n]|\\.)*"/gm;
 const WORD = /(?<![\w:]|[^.]\.)[A-Za-z_]\w*/g;
 
 /**

@@ -1,5 +1,13 @@
 import type { Library } from '../lua/loader.js';
-import { functionsOf, scriptLibrary, scriptText, type WakeStyle } from './texts.js';
+import { faultOf } from '../errors.js';
+import {
+  functionsOf,
+  scriptLibrary,
+  scriptText,
+  type ScriptText,
+  scriptTextWhenFull,
+  type WakeStyle,
+} from './texts.js';
 import { Command } from 'ioredis';
 
 /** What a script takes: bytes go as they are. */
@@ -308,7 +316,20 @@ export class ScriptCaller {
   }
 
   private async evaluate(name: string, args: readonly Arg[], key: string): Promise<unknown> {
-    const { text, sha } = scriptText(name, this.style());
+    try {
+      return await this.sendText(scriptText(name, this.style()), args, key);
+    } catch (error) {
+      // Redis refused its first write: nothing has changed.
+      const whenFull =
+        /* guard: script-runs-when-full */ faultOf(error) === 'full'
+          ? scriptTextWhenFull(name, this.style())
+          : null;
+      if (whenFull === null) throw error;
+      return this.sendText(whenFull, args, key);
+    }
+  }
+
+  private async sendText({ text, sha }: ScriptText, args: readonly Arg[], key: string): Promise<unknown> {
     try {
       return await this.send(encodeCommand(['EVALSHA', sha, ...args]), key);
     } catch (error) {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { assembleLibrary, assembleScript, type Library } from '../lua/loader.js';
+import { assembleLibrary, assembleScript, assembleScriptWhenFull, type Library } from '../lua/loader.js';
 
 /** How a script wakes waiters up: on one channel for all, or, in a Cluster that has it, on a sharded one for each namespace. */
 export type WakeStyle = 'plain' | 'sharded';
@@ -30,11 +30,30 @@ const texts: Readonly<Record<WakeStyle, Map<string, ScriptText>>> = { plain: new
 export function scriptText(name: string, style: WakeStyle = 'plain'): ScriptText {
   let known = texts[style].get(name);
   if (!known) {
-    const text = loadScript(name, style);
-    known = { text, sha: createHash('sha1').update(text).digest('hex') };
+    known = withDigest(loadScript(name, style));
     texts[style].set(name, known);
   }
   return known;
+}
+
+const textsWhenFull: Readonly<Record<WakeStyle, Map<string, ScriptText | null>>> = {
+  plain: new Map(),
+  sharded: new Map(),
+};
+
+/** What takes the script's place in a full Redis; null = nothing: it adds data, and is refused. Read once. */
+export function scriptTextWhenFull(name: string, style: WakeStyle = 'plain'): ScriptText | null {
+  let known = textsWhenFull[style].get(name);
+  if (known === undefined) {
+    const text = assembleScriptWhenFull(name, INSTEAD[style]);
+    known = text === null ? null : withDigest(text);
+    textsWhenFull[style].set(name, known);
+  }
+  return known;
+}
+
+function withDigest(text: string): ScriptText {
+  return { text, sha: createHash('sha1').update(text).digest('hex') };
 }
 
 /** Begins the names of all functions; the digest in them keeps those of different versions apart. */

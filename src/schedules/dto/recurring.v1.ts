@@ -169,7 +169,7 @@ export class RunAnswer {
 export class SkipAnswer {
   @Moment('The slot.') at!: string;
   @Label(
-    'The reason: `max_catch_up`, `catch_up_ms`, `late` (`max_catch_up` is 0), `quota`, `unique_key`, `overlap`.',
+    'The reason: `max_catch_up`, `catch_up_ms`, `late` (`max_catch_up` is 0), `quota`, `unique_key`, `overlap`, `store_full`.',
     { max: MAX_LABEL },
   )
   reason!: string;

@@ -1,0 +1,252 @@
+import { Redis } from 'ioredis';
+import { type Answer, TestApp } from '../support/app.js';
+import { type RedisProcess, startRedis, waitFor, WITHOUT_FUNCTIONS } from '../support/redis.js';
+import { addressOf, type Route, withRoutes } from '../support/routes.js';
+
+/** A call in a full Redis: what stands in its address, its query and its body. */
+interface Trial {
+  readonly names?: Readonly<Record<string, string>>;
+  readonly query?: string;
+  readonly body?: unknown;
+}
+
+const V1 = '/v1/:namespace';
+const TEXT = 'x'.repeat(200);
+const JOB = { queue: 'q', data: TEXT };
+const SCHEDULE = { every_ms: 3_600_000 };
+const of = (id: string, body?: unknown): Trial => ({ names: { id }, body });
+const inQueue = (queue: string, body?: unknown): Trial => ({ names: { queue }, body });
+const target = (name: string, body?: unknown): Trial => ({ names: { name }, body });
+
+/** What stores something new: 507. */
+const ADDS: Readonly<Record<string, readonly Trial[]>> = {
+  'PUT /api/:namespace/:queue': [inQueue('q', 'x')],
+  'PUT /api/:namespace/:queue/bulk': [inQueue('q', '["x"]')],
+  [`POST ${V1}/jobs`]: [{ body: JOB }, { body: { ...JOB, type: 't', priority: 3 } }],
+  [`PUT ${V1}/jobs/:id`]: [of('new', JOB)],
+  [`PATCH ${V1}/jobs/:id`]: [of('ready-2', { data: TEXT + TEXT }), of('typed-2', { tags: ['a', 'b'] })],
+  [`POST ${V1}/jobs/:id/log`]: [of('typed-2', { message: 'm' })],
+  [`POST ${V1}/jobs/:id/tags`]: [of('typed-2', { tags: ['b'] })],
+  [`PUT ${V1}/tracked/:id`]: [of('typed-2')],
+  [`POST ${V1}/jobs/:id/dependencies`]: [of('waits', { depends_on: ['ready-2'] })],
+  [`POST ${V1}/queues/:queue/pause`]: [inQueue('none')],
+  [`POST ${V1}/recurring`]: [{ body: { schedule: SCHEDULE, job: JOB } }],
+  [`PUT ${V1}/recurring/:id`]: [of('fresh', { schedule: SCHEDULE, job: JOB })],
+  [`PATCH ${V1}/recurring/:id`]: [of('hourly', { job: { data: TEXT + TEXT } })],
+  [`POST ${V1}/recurring/:id/run`]: [of('hourly')],
+  [`PUT ${V1}/targets/:name`]: [target('fresh', { url: 'https://example.com/' })],
+  'POST /token/:namespace': [{ query: '?description=d' }],
+};
+
+/** What frees memory, stops load, or serves jobs that are stored. A `lease` in the body is filled in. */
+const WORKS: Readonly<Record<string, readonly Trial[]>> = {
+  [`POST ${V1}/leases`]: [{ body: { queues: ['q', 'typed'], count: 1 } }],
+  [`POST ${V1}/jobs/:id/heartbeat`]: [of('leased-1', { lease: 0 }), of('typed-leased-1', { lease: 0 })],
+  [`POST ${V1}/jobs/:id/ack`]: [of('leased-1', { lease: 0 }), of('typed-leased-1', { lease: 0 })],
+  [`POST ${V1}/acks`]: [{ body: { acks: [{ queue: 'leased', id: 'leased-7', force: true }] } }],
+  [`POST ${V1}/jobs/:id/release`]: [of('leased-2', { lease: 0 }), of('typed-leased-2', { lease: 0 })],
+  [`POST ${V1}/jobs/:id/retry`]: [
+    of('leased-3', { lease: 0, delay_ms: 9_000_000 }),
+    of('typed-leased-3', { lease: 0 }),
+  ],
+  [`POST ${V1}/jobs/:id/fail`]: [
+    of('leased-4', { lease: 0, message: 'm' }),
+    of('typed-leased-4', { lease: 0, message: 'm' }),
+  ],
+  [`POST ${V1}/jobs/:id/revoke`]: [of('leased-5'), of('typed-leased-5')],
+  [`POST ${V1}/workers/:name/heartbeat`]: [target('known', { ttr_ms: 60_000, leases: [] })],
+  [`POST ${V1}/workers/:name/quiet`]: [target('known')],
+  [`POST ${V1}/workers/:name/stop`]: [target('known')],
+  [`DELETE ${V1}/workers/:name`]: [target('known')],
+  [`POST ${V1}/jobs/:id/cancel`]: [of('ready-3', {}), of('typed-3', {}), of('kept', {})],
+  [`POST ${V1}/jobs/cancel`]: [{ body: { ids: ['ready-4', 'typed-4'] } }],
+  [`DELETE ${V1}/jobs/:id`]: [of('ready-5'), of('typed-5')],
+  [`PATCH ${V1}/jobs/:id`]: [
+    of('ready-6', { priority: 5 }),
+    of('typed-6', { queue: 'q', data: 'short', delay_ms: 9_000_000 }),
+  ],
+  [`DELETE ${V1}/jobs/:id/tags`]: [{ names: { id: 'typed-6' }, query: '?tags=a' }],
+  [`DELETE ${V1}/tracked/:id`]: [of('typed-6')],
+  [`DELETE ${V1}/jobs/:id/dependencies`]: [of('waits', { depends_on: ['typed-6'] })],
+  [`POST ${V1}/queues/:queue/pause`]: ['q', 'typed', 'pushed'].map((queue) => inQueue(queue)),
+  [`POST ${V1}/queues/:queue/resume`]: ['q', 'typed', 'pushed'].map((queue) => inQueue(queue)),
+  [`POST ${V1}/queues/:queue/drain`]: ['q', 'typed', 'pushed'].map((queue) => inQueue(queue)),
+  [`PATCH ${V1}/queues/:queue`]: [
+    inQueue('q', { max_running: 1, rate: { rate: 1, period_ms: 1_000 } }),
+    inQueue('pushed', { push: null }),
+  ],
+  [`POST ${V1}/targets/:name/pause`]: [target('hook', { reason: 'full' })],
+  [`POST ${V1}/targets/:name/resume`]: [target('hook')],
+  [`PATCH ${V1}/targets/:name`]: [target('hook', { timeout_ms: 1_000 })],
+  [`POST ${V1}/targets/:name/rotate`]: [target('hook')],
+  [`DELETE ${V1}/targets/:name`]: [target('hook')],
+  [`POST ${V1}/recurring/:id/pause`]: [of('hourly', { note: 'full' }), of('by-cron')],
+  [`POST ${V1}/recurring/:id/resume`]: [of('hourly'), of('by-cron')],
+  [`PATCH ${V1}/recurring/:id`]: [
+    of('hourly', { schedule: { every_ms: 7_200_000 }, job: { data: 'short' } }),
+  ],
+  [`PUT ${V1}/recurring/:id`]: [of('hourly', { schedule: SCHEDULE, job: { queue: 'q', data: 1 } })],
+  [`DELETE ${V1}/recurring/:id`]: [of('hourly')],
+  [`POST ${V1}/recurring/preview`]: [{ body: { schedule: SCHEDULE } }],
+  [`PUT ${V1}/settings/:key`]: [{ names: { key: 'retention_ms' }, body: { value: 1_000 } }],
+  [`DELETE ${V1}/settings/:key`]: [{ names: { key: 'retention_ms' } }],
+  [`POST ${V1}/dead-letter/respawn`]: [{ body: { ids: ['leased-4'] } }],
+  [`POST ${V1}/dead-letter/move`]: [{ body: { ids: ['typed-leased-4'], to_queue: 'q' } }],
+  [`POST ${V1}/dead-letter/delete`]: [{ body: { filter: { queue: 'leased' } } }],
+  'GET /api/:namespace/:queue': [inQueue('wire')],
+  'DELETE /api/:namespace/:queue/job/:id': [{ names: { queue: 'wire', id: 'wire-2' } }],
+  'PUT /api/:namespace/:queue/deadletter': [inQueue('leased')],
+  'DELETE /api/:namespace/:queue/deadletter': [inQueue('leased')],
+  [`POST ${V1}/queues/:queue/purge`]: [inQueue('q', { states: ['ready', 'scheduled', 'dead'] })],
+  [`DELETE ${V1}/queues/:queue`]: [inQueue('empty')],
+  'DELETE /api/:namespace/:queue': [inQueue('wire')],
+  'PUT /token/:namespace/:token/limit': [{ body: { read: 1, write: 1, interval: 60 } }],
+  'DELETE /token/:namespace/:token/limit': [{}],
+  'POST /token/:namespace/:token/rotate': [{ query: '?grace=1h' }],
+  'DELETE /token/:namespace/:token': [{}],
+};
+
+/** They store nothing, or do what a call above does. */
+const OTHERS = [
+  `POST ${V1}/targets/:name/test`,
+  'PUT /api/:namespace/:queue/job/:id',
+  'POST /token/:namespace/:token/limit',
+  'DELETE /namespaces/:namespace',
+  'POST /push/ack',
+  'POST /accesslog',
+];
+
+const CASES = Object.entries({ ADDS, WORKS }).flatMap(([kind, calls]) =>
+  Object.entries(calls).flatMap(([call, trials]) =>
+    trials.map((trial) => {
+      const [about = '-'] = Object.values(trial.names ?? {});
+      return [kind === 'ADDS' ? 'refuses' : 'carries out', call, about, trial] as const;
+    }),
+  ),
+);
+
+// Without functions, and before a server has used a function for the first time, Redis judges each command of a script.
+describe.each([
+  ['functions', []],
+  ['scripts', WITHOUT_FUNCTIONS],
+])('T57: a full Redis with %s', (_form, args) => {
+  let redis: RedisProcess;
+  let admin: Redis;
+  let app: TestApp;
+  let routes: Route[];
+  let token: string;
+  const leases = new Map<string, number>();
+
+  beforeAll(async () => {
+    redis = await startRedis({ args });
+    admin = new Redis(redis.port, '127.0.0.1', { protocol: 2 });
+    ({ started: app, routes } = await withRoutes(() =>
+      TestApp.start({ PUMPHOUSE_POOLS__DEFAULT__URL: redis.url }),
+    ));
+    await store();
+    await admin.config('SET', 'maxmemory', 1);
+  });
+  afterAll(async () => {
+    await app.stop();
+    admin.disconnect();
+    await redis.stop();
+  });
+
+  async function stored<T = unknown>(method: string, path: string, body?: unknown): Promise<T> {
+    const { status, json, text } = await app.call(method, `/v1/${app.namespace}/${path}`, {
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    if (status >= 300) throw new Error(`${method} ${path}: ${text}`);
+    return json as T;
+  }
+
+  /** All that the calls need, while there is room. */
+  async function store(): Promise<void> {
+    const typed = { type: 't', tags: ['a'] };
+    for (const n of [1, 2, 3, 4, 5, 6, 7]) {
+      await stored('POST', 'jobs', { ...JOB, id: `ready-${n}` });
+      await stored('POST', 'jobs', { ...JOB, ...typed, queue: 'typed', id: `typed-${n}` });
+      await stored('POST', 'jobs', { ...JOB, queue: 'leased', id: `leased-${n}` });
+      await stored('POST', 'jobs', { ...JOB, ...typed, queue: 'typed-leased', id: `typed-leased-${n}` });
+    }
+    await stored('POST', 'jobs', { ...JOB, ...typed, queue: 'kept', id: 'kept', retention_ms: 9_000_000 });
+    await stored('POST', 'jobs', { ...JOB, id: 'waits', depends_on: ['typed-6', 'typed-7'] });
+    for (const queue of ['leased', 'typed-leased']) {
+      const { jobs } = await stored<{ jobs: { id: string; lease: number }[] }>('POST', 'leases', {
+        ...{ queues: [queue], count: 7, worker: 'known', ttr_ms: 600_000 },
+      });
+      for (const { id, lease } of jobs) leases.set(id, lease);
+    }
+    for (let i = 0; i < 3; i++) await app.publish('wire');
+    await stored('PUT', 'targets/hook', { url: 'https://192.0.2.1/' });
+    await stored('PATCH', 'queues/pushed', { push: { target: 'hook' } });
+    await stored('PUT', 'recurring/hourly', { schedule: { ...SCHEDULE, offset_ms: 1_800_000 }, job: JOB });
+    await stored('PUT', 'recurring/by-cron', { schedule: { cron: '@yearly', tz: 'UTC' }, job: JOB });
+    await stored('PUT', 'recurring/ticks', {
+      schedule: { every_ms: 1_000 },
+      job: { ...JOB, queue: 'ticks' },
+    });
+    await stored('PUT', 'recurring/cron-ticks', {
+      ...{ schedule: { cron: '* * * * * *', tz: 'UTC' }, job: { ...JOB, queue: 'ticks' } },
+    });
+    await stored('PATCH', 'queues/empty', { max_running: 1 });
+    const info = { name: 'known', pid: 1, queues: ['q'], concurrency: 1 };
+    await stored('POST', 'workers/known/heartbeat', { ttr_ms: 60_000, leases: [], info });
+    ({ token } = (await app.admin('POST', `/token/${app.namespace}?description=d`)).json as {
+      token: string;
+    });
+  }
+
+  function run(call: string, { names = {}, query = '', body }: Trial): Promise<Answer> {
+    const [method = '', template = ''] = call.split(' ');
+    const full = { namespace: app.namespace, token, ...names };
+    const path = addressOf({ method, template }, full) + query;
+    const hasLease = typeof body === 'object' && body !== null && 'lease' in body;
+    const sent = hasLease ? { ...body, lease: leases.get(names['id'] ?? '') } : body;
+    const text = typeof sent === 'string' ? sent : JSON.stringify(sent);
+    const options = sent === undefined ? {} : { body: text };
+    return template.startsWith('/token') ? app.admin(method, path, options) : app.call(method, path, options);
+  }
+
+  it('has a case for each call that changes something', () => {
+    const changes = routes
+      .filter(({ method }) => method !== 'GET' && method !== 'HEAD' && method !== 'OPTIONS')
+      .map(({ method, template }) => `${method} ${template}`);
+    const known = new Set([...Object.keys(ADDS), ...Object.keys(WORKS), ...OTHERS]);
+    expect(changes.filter((call) => !known.has(call))).toEqual([]);
+  });
+
+  it.each(CASES)('%s %s (%s)', async (outcome, call, _about, trial) => {
+    const { status, text } = await run(call, trial);
+    if (outcome === 'refuses') expect({ status, text }).toMatchObject({ status: 507 });
+    else if (status >= 300) throw new Error(`${String(status)} ${text}`);
+  });
+
+  it('skips the slots of recurring jobs, no loop fails, and it goes on when there is room', async () => {
+    interface Recurring {
+      readonly made: number;
+      readonly skipped: number;
+      readonly last_skip: { readonly reason: string } | null;
+    }
+    const read = (id: string): Promise<Recurring> => stored('GET', `recurring/${id}`);
+    const ids = ['ticks', 'cron-ticks'];
+    const before = await Promise.all(ids.map(read));
+    for (const [n, id] of ids.entries()) {
+      const now = await waitFor(async () => {
+        const one = await read(id);
+        return one.skipped > before[n]!.skipped && one;
+      }, 10_000);
+      expect(now).toMatchObject({ made: before[n]!.made, last_skip: { reason: 'store_full' } });
+    }
+    const { loops } = (await app.admin('GET', '/loops')).json as {
+      loops: { name: string; last_error: string | null }[];
+    };
+    // Statistics wait in the server.
+    const failed = loops.filter(({ name, last_error }) => name !== 'statistics' && last_error !== null);
+    expect(failed).toEqual([]);
+
+    await admin.config('SET', 'maxmemory', 0);
+    for (const [n, id] of ids.entries())
+      await waitFor(async () => (await read(id)).made > before[n]!.made, 10_000);
+  }, 60_000);
+});
