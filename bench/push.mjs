@@ -24,7 +24,7 @@ allow = ["127.0.0.1"]
 allow_http = true
 ports = ["1024-65535"]
 `;
-const GOALS = { rate: 5_000, cost: 6, idleMs: 5, share: 0.2 };
+const GOALS = { rate: 5_000, cost: 8, idleMs: 5, share: 0.2 };
 /** Of many targets. */
 const HANGING = 0.1;
 

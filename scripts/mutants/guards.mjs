@@ -5,6 +5,7 @@ import { COMMAND_LINE } from './guards/command-line.mjs';
 import { DEPENDENCIES } from './guards/dependencies.mjs';
 import { DURABLE } from './guards/durability.mjs';
 import { SCOPES } from './guards/edges-scopes.mjs';
+import { EDGES_PUSH_SEND } from './guards/edges-push-send.mjs';
 import { EVENTS } from './guards/events.mjs';
 import { EXPIRED_LEASES } from './guards/expired-leases.mjs';
 import { FAILURES } from './guards/failures.mjs';
@@ -94,6 +95,7 @@ export const GUARDS = [
   ...NATIVE_KEYS,
   ...PUBLISHES,
   ...PUSH_GUARDS,
+  ...EDGES_PUSH_SEND,
   ...MIGRATION,
   ...NATIVE_MIGRATION,
   ...IMPORT,

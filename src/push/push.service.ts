@@ -85,7 +85,7 @@ export class PushService implements OnApplicationBootstrap, OnModuleDestroy {
   async onModuleDestroy(): Promise<void> {
     this.stopping.abort();
     await Promise.all(this.pushers.map((pusher) => pusher.stop(this.config.server.drain_ms)));
-    await this.sender?.close();
+    this.sender?.close();
   }
 
   /**
@@ -127,7 +127,7 @@ export class PushService implements OnApplicationBootstrap, OnModuleDestroy {
   }
 }
 
-/** Loads the HTTP client: a server that does not push starts without it. */
+/** Loads what sends: a server that does not push starts without it. */
 async function senderOf({ push }: Config): Promise<Sender> {
   const { Sender } = await import('./send/sender.js');
   const ranges = push.ports.map(portRange).filter((range) => range !== null);

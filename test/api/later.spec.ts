@@ -367,6 +367,33 @@ describe('the API of later', () => {
       expect(sink.at('/landing')).toEqual([]);
     });
 
+    it('count an answer after an unsolicited 100 Continue', async () => {
+      sink.answers.set('/continue', (response, times) => {
+        response.writeContinue();
+        code(100)(response, times);
+      });
+      const id = await create('/continue');
+      await waitFor(async () => (await stateOf(id)) === undefined);
+
+      expect(sink.at('/continue')).toHaveLength(1);
+    });
+
+    it('that a kept connection loses are made again, and count no failure', async () => {
+      const used = new WeakSet<object>();
+      sink.answers.set('/kept', (response, times) => {
+        const { socket } = response;
+        if (socket && used.has(socket)) socket.destroy();
+        else code(100)(response, times);
+        if (socket) used.add(socket);
+      });
+      for (let i = 0; i < 3; i++) {
+        const id = await create('/kept');
+        await waitFor(async () => (await stateOf(id)) === undefined);
+      }
+      // One over a new connection, then each over the kept one and over a new one.
+      expect(sink.at('/kept').length).toBeGreaterThan(3);
+    });
+
     it('count code 100 with any status, a redirect too', async () => {
       sink.answers.set('/status', (response) => {
         response.writeHead(302, { location: `${sink.origin}/landing` }).end('{"code":100}');

@@ -552,6 +552,35 @@ describe('HTTP push', () => {
       expect(await target(name)).toMatchObject({ paused_at: null });
     });
 
+    it('after an unsolicited 100 Continue counts, and the job is sent once', async () => {
+      const { queue } = await pushed();
+      receiver.respond = (response) => {
+        response.writeContinue();
+        setTimeout(() => response.end('late'), 50);
+      };
+      const id = await publish(queue, { tries: 1, retention_ms: 60_000 });
+
+      expect((await stateOf(id, 'done')).failure).toBeNull();
+      expect(receiver.of(id)).toHaveLength(1);
+    });
+
+    it('that a kept connection loses costs no try: the request is sent again', async () => {
+      const { queue } = await pushed();
+      const used = new WeakSet<object>();
+      receiver.respond = (response) => {
+        const { socket } = response;
+        if (socket === null) return;
+        if (used.has(socket)) socket.destroy();
+        else response.end('ok');
+        used.add(socket);
+      };
+      for (let i = 0; i < 4; i++) {
+        const id = await publish(queue, { tries: 1, retention_ms: 60_000 });
+        expect((await stateOf(id, 'done')).failure).toBeNull();
+      }
+      expect(receiver.received.filter(({ headers }) => headers['pumphouse-queue'] === queue).length).toBe(7);
+    });
+
     it('that does not come is a failure of the kind timeout', async () => {
       const { queue } = await pushed({ timeout_ms: 1_000 });
       receiver.respond = () => undefined;

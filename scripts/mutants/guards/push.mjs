@@ -98,7 +98,7 @@ export const PUSH_GUARDS = [
   },
   {
     name: 'push: every address of a name is checked',
-    file: 'src/push/send/connector.ts',
+    file: 'src/push/send/connections.ts',
     from: 'found.some(({ address }) => !addresses.allows(address))',
     to: 'found.every(({ address }) => !addresses.allows(address))',
     spec: SENDER,
@@ -106,9 +106,9 @@ export const PUSH_GUARDS = [
   },
   {
     name: 'push: literal addresses are checked',
-    file: 'src/push/send/connector.ts',
-    from: 'isIP(hostname) !== 0 && !rules.addresses.allows(hostname)',
-    to: 'isIP(hostname) === 0 && !rules.addresses.allows(hostname)',
+    file: 'src/push/send/connections.ts',
+    from: 'isIP(host) !== 0 && !this.rules.addresses.allows(host)',
+    to: 'isIP(host) === 0 && !this.rules.addresses.allows(host)',
     spec: SENDER,
     test: 'of this machine, without a connection',
   },

@@ -19,20 +19,19 @@ export class SendError extends Error {
 /** Codes of Node's TLS and of OpenSSL's verification of a certificate. */
 const TLS_CODE =
   /^(?:ERR_TLS|ERR_SSL|EPROTO|CERT_|CRL_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_|INVALID_CA|INVALID_PURPOSE|HOSTNAME_MISMATCH|ERROR_IN_CERT|PATH_LENGTH)/;
-/** Codes of the HTTP parser, and of undici for answers beyond its limits. */
-const PROTOCOL_CODE =
-  /^(?:HPE_|UND_ERR_HEADERS_OVERFLOW|UND_ERR_RES_|UND_ERR_RESPONSE|UND_ERR_HTTP_PARSER|UND_ERR_INFO)/;
+/** Codes of the HTTP parser. */
+const PROTOCOL_CODE = /^HPE_/;
 
-/** The error of undici or of a socket as a `SendError`. */
+/** The error of a request or of a socket as a `SendError`. */
 export function sendErrorOf(error: unknown, host: string): SendError {
   if (error instanceof SendError) return error;
   const { code: given, name } = isNativeError(error) ? (error as NodeJS.ErrnoException) : {};
   const code = given ?? name ?? '';
-  if (code === 'UND_ERR_CONNECT_TIMEOUT' || code === 'ETIMEDOUT') {
+  if (code === 'ETIMEDOUT') {
     return new SendError('timeout', `no connection to ${host} in time`, { cause: error });
   }
   if (TLS_CODE.test(code)) return new SendError('tls', `TLS with ${host}: ${code}`, { cause: error });
-  if (PROTOCOL_CODE.test(code) || name === 'HTTPParserError') {
+  if (PROTOCOL_CODE.test(code)) {
     return new SendError('protocol', `${host} sent no valid HTTP answer: ${code}`, { cause: error });
   }
   return new SendError('connect', `connection to ${host}: ${code === '' ? 'lost' : code}`, { cause: error });

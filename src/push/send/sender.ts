@@ -1,5 +1,7 @@
-import { Agent, type Dispatcher } from 'undici';
-import { type ConnectionRules, guardedConnector } from './connector.js';
+import { type ClientRequest, type IncomingMessage, request as requestByTcp } from 'node:http';
+import { request as requestByTls } from 'node:https';
+import type { Socket } from 'node:net';
+import { type ConnectionRules, Connections, type Peer } from './connections.js';
 import { SendError, sendErrorOf } from './send-error.js';
 
 /** A request to send. */
@@ -37,122 +39,156 @@ export interface SenderOptions {
 
 /** Bytes of the status line and headers of an answer. */
 const MAX_HEADER_BYTES = 16_384;
-/** How long a connection is used again after its name was looked up, in milliseconds. */
-const CONNECTION_AGE_MS = 60_000;
-/** How long it may be idle. */
-const IDLE_MS = 10_000;
 /** Interim answers (1xx) to one request; more are a server that keeps the request busy. */
 const MOST_INTERIM = 16;
+/** Ports that a URL does not show. */
+const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'http:': 80, 'https:': 443 };
+/** What a connection that the other side closed or reset says. */
+const CLOSED_CODES = new Set(['ECONNRESET', 'EPIPE', 'ECONNABORTED']);
 
 /**
  * Sends requests over connections that are used again. Follows no redirects, uses no proxy, whatever the environment,
  * and unpacks nothing.
  */
 export class Sender {
-  private readonly agent: Agent;
+  private readonly plain: Connections;
+  private readonly encrypted: Connections;
 
   constructor(rules: ConnectionRules, { maxPerOrigin }: SenderOptions) {
-    this.agent = new Agent({
-      connect: guardedConnector(rules),
-      connections: maxPerOrigin,
-      pipelining: 1,
-      allowH2: false,
-      clientTtl: CONNECTION_AGE_MS,
-      keepAliveTimeout: IDLE_MS,
-      keepAliveMaxTimeout: CONNECTION_AGE_MS,
-      maxHeaderSize: MAX_HEADER_BYTES,
-      // They count between two bytes; the deadline of the request counts over all.
-      headersTimeout: 0,
-      bodyTimeout: 0,
-    });
+    this.plain = new Connections('http:', rules, maxPerOrigin);
+    this.encrypted = new Connections('https:', rules, maxPerOrigin);
   }
 
   /** @throws {SendError} there was no status within the time */
   send(push: PushRequest): Promise<PushAnswer> {
-    return new Promise((resolve, reject) => new Exchange(push, resolve, reject).begin(this.agent));
+    const connections = push.url.protocol === 'https:' ? this.encrypted : this.plain;
+    return new Promise((resolve, reject) => new Exchange(push, connections, resolve, reject).begin());
   }
 
-  /** Closes the idle connections, and ends requests that are still under way. */
-  close(): Promise<void> {
-    return this.agent.destroy();
+  /** Closes all connections: requests that are still under way fail. */
+  close(): void {
+    this.plain.close();
+    this.encrypted.close();
   }
 }
 
-/**
- * One request and its answer. A handler of undici's `dispatch`, which costs a third of its `request`: no stream is made for a
- * body that is short.
- */
-class Exchange implements Dispatcher.DispatchHandler {
+/** One request and its answer. */
+class Exchange {
   private readonly startMs = performance.now();
   private readonly timer: NodeJS.Timeout;
-  private controller: Dispatcher.DispatchController | undefined;
+  private readonly peer: Peer;
+  private request: ClientRequest | undefined;
+  private isSentAgain = false;
   private status = 0;
   private headers: ReadonlyMap<string, string> = new Map();
   private readonly chunks: Buffer[] = [];
   private bytes = 0;
   private interim = 0;
-  private error: SendError | null = null;
   private isOver = false;
 
   constructor(
     private readonly push: PushRequest,
+    private readonly connections: Connections,
     private readonly resolve: (answer: PushAnswer) => void,
     private readonly reject: (error: SendError) => void,
   ) {
-    const { timeoutMs } = push;
+    const { timeoutMs, url } = push;
+    this.peer = peerOf(url);
     this.timer = setTimeout(
       () => this.end(new SendError('timeout', `${this.host} did not answer within ${timeoutMs} ms`)),
       timeoutMs,
     );
   }
 
-  begin(agent: Agent): void {
-    const { url, method, headers, body, signal } = this.push;
+  begin(): void {
+    const { signal } = this.push;
     signal.addEventListener('abort', this.stop, { once: true });
-    if (signal.aborted) {
-      this.stop();
-      return;
-    }
-    const { origin, pathname, search } = url;
-    agent.dispatch({ origin, path: pathname + search, method, headers, body }, this);
+    if (signal.aborted) this.stop();
+    else this.send();
   }
 
-  onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.controller = controller;
-    // Its time ended while it waited for a connection.
-    if (this.error) controller.abort(this.error);
+  private send(): void {
+    try {
+      this.request = this.open();
+    } catch (error) {
+      this.fail(sendErrorOf(error, this.host));
+    }
   }
 
-  onResponseStart(
-    _controller: Dispatcher.DispatchController,
-    status: number,
-    headers: Readonly<Record<string, string | string[] | undefined>>,
-  ): void {
-    if (status >= 200) {
-      this.status = status;
-      this.headers = firstOf(headers);
-      return;
-    }
+  private open(): ClientRequest {
+    const { url, method, headers, body } = this.push;
+    const request = (url.protocol === 'https:' ? requestByTls : requestByTcp)({
+      ...{ ...this.peer, agent: this.connections.agent, method, path: url.pathname + url.search },
+      ...{ headers: { ...headers, 'content-length': body.length }, maxHeaderSize: MAX_HEADER_BYTES },
+    });
+    let isClosedUnread = (): boolean => false;
+    request.once('socket', (socket) => {
+      // A new one is not connected yet.
+      const [isKept, before] = [!socket.connecting, socket.bytesRead];
+      isClosedUnread = () =>
+        /* guard: push-resend-only-kept */ isKept &&
+        /* guard: push-resend-only-unread */ socket.bytesRead === before;
+    });
+    // guard: push-bounds-interim-answers
+    request.on('information', () => this.countInterim());
+    request.once('upgrade', (_answer, socket: Socket) => {
+      socket.destroy();
+      this.fail(new SendError('protocol', `${this.host} switches to another protocol`));
+    });
+    request.once('response', (answer) => this.read(answer, request));
+    request.on('error', (error) => {
+      if (isClosedUnread() && this.maySendAgain(error)) this.sendAgain();
+      else this.fail(sendErrorOf(error, this.host));
+    });
+    request.end(body);
+    return request;
+  }
+
+  /**
+   * The other side may close a kept connection at the moment at which it is used again: then it never saw the request. It may also
+   * have died over it, so that this is done once.
+   */
+  private maySendAgain(error: NodeJS.ErrnoException): boolean {
+    return (
+      /* guard: push-resends-once */ !this.isSentAgain &&
+      /* guard: push-no-resend-after-timeout */ !this.isOver &&
+      CLOSED_CODES.has(error.code ?? '')
+    );
+  }
+
+  private sendAgain(): void {
+    this.isSentAgain = true;
+    // guard: push-resend-on-new-connection
+    this.connections.closeIdle(this.peer);
+    this.send();
+  }
+
+  private countInterim(): void {
     this.interim += 1;
-    if (this.interim > MOST_INTERIM)
+    if (this.interim > MOST_INTERIM) {
       this.end(new SendError('protocol', `${this.host} sends interim answers only`));
+    }
   }
 
-  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    this.chunks.push(chunk);
-    this.bytes += chunk.length;
-    if (this.bytes <= this.push.maxAnswerBytes) return;
-    this.answer({ isWhole: false, bodyError: null });
-    // Closes the connection: the rest of the body would come over it.
-    controller.abort(new SendError('aborted', 'the rest of the answer is not read'));
-  }
-
-  onResponseEnd(): void {
-    this.answer({ isWhole: true, bodyError: null });
-  }
-
-  onResponseError(_controller: unknown, error: Error): void {
-    this.fail(this.error ?? sendErrorOf(error, this.host));
+  private read(answer: IncomingMessage, request: ClientRequest): void {
+    this.status = answer.statusCode ?? 0;
+    this.headers = firstOf(answer.rawHeaders);
+    answer.on('data', (chunk: Buffer) => {
+      if (this.isOver) return;
+      this.chunks.push(chunk);
+      this.bytes += chunk.length;
+      if (this.bytes <= this.push.maxAnswerBytes) return;
+      this.answer({ isWhole: false, bodyError: null });
+      // Closes the connection: the rest of the body would come over it.
+      request.destroy();
+    });
+    answer.on('error', (error) => this.fail(sendErrorOf(error, this.host)));
+    answer.once('end', () => {
+      this.answer({ isWhole: true, bodyError: null });
+      // The answer came before the request was sent: what is left of it is not wanted.
+      // guard: push-ends-unsent-request
+      if (!request.writableFinished) request.destroy();
+    });
   }
 
   private get host(): string {
@@ -165,9 +201,8 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   /** Also ends a request that waits for a connection; it is not sent then. */
   private end(error: SendError): void {
-    this.error = error;
     this.fail(error);
-    this.controller?.abort(error);
+    this.request?.destroy();
   }
 
   private fail(error: SendError): void {
@@ -196,13 +231,17 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 }
 
-function firstOf(
-  headers: Readonly<Record<string, string | string[] | undefined>>,
-): ReadonlyMap<string, string> {
+function peerOf({ hostname, port, protocol }: URL): Peer {
+  const host = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname;
+  return { host, port: port === '' ? (DEFAULT_PORTS[protocol] ?? 0) : Number(port) };
+}
+
+/** @param raw names and values in turn, as they came */
+function firstOf(raw: readonly string[]): ReadonlyMap<string, string> {
   const first = new Map<string, string>();
-  for (const [name, value] of Object.entries(headers)) {
-    const text = Array.isArray(value) ? value[0] : value;
-    if (text !== undefined) first.set(name, text);
+  for (let i = 0; i < raw.length; i += 2) {
+    const name = (raw[i] ?? '').toLowerCase();
+    if (!first.has(name)) first.set(name, raw[i + 1] ?? '');
   }
   return first;
 }

@@ -1,0 +1,66 @@
+const SENDER = 'test/push/sender.spec.ts';
+const KEPT = 'the sender of push › a kept connection';
+
+/**
+ * What push sends, how often, and over which connections.
+ *
+ * @type {readonly import('../guards.mjs').Guard[]}
+ */
+export const EDGES_PUSH_SEND = [
+  {
+    id: 'push-resend-only-kept',
+    name: 'push: only a request over a kept connection is sent again',
+    off: 'remove',
+    spec: SENDER,
+    test: 'the sender of push › does not send a request again that had a new connection',
+  },
+  {
+    id: 'push-resend-only-unread',
+    name: 'push: a request is not sent again after a byte of the answer',
+    off: 'remove',
+    spec: SENDER,
+    test: `${KEPT} › that is %s gets no second request`,
+  },
+  {
+    id: 'push-resends-once',
+    name: 'push: a request is sent again once',
+    off: 'remove',
+    spec: SENDER,
+    test: `${KEPT} › that is closed, and then the one after it, fails the request`,
+  },
+  {
+    id: 'push-no-resend-after-timeout',
+    name: 'push: a request is not sent again after its timeout',
+    off: 'remove',
+    spec: SENDER,
+    test: `${KEPT} › that is %s gets no second request`,
+  },
+  {
+    id: 'push-resend-on-new-connection',
+    name: 'push: a request is sent again over a new connection',
+    off: 'remove',
+    spec: SENDER,
+    test: `${KEPT} › that is closed has no idle one beside it for the second request`,
+  },
+  {
+    id: 'push-bounds-interim-answers',
+    name: 'push: interim answers are bounded',
+    off: 'remove',
+    spec: SENDER,
+    test: 'the sender of push › a hostile server › that %s fails the request',
+  },
+  {
+    id: 'push-ends-unsent-request',
+    name: 'push: the rest of a request is not sent after its answer',
+    off: 'remove',
+    spec: SENDER,
+    test: `${KEPT} › is closed when the answer came before all of the request was sent`,
+  },
+  {
+    id: 'push-closes-talking-connection',
+    name: 'push: a kept connection on which the server speaks unasked is closed',
+    off: 'remove',
+    spec: SENDER,
+    test: `${KEPT} › on which the server speaks unasked is not used again`,
+  },
+];
