@@ -6,6 +6,7 @@ import { DEPENDENCIES } from './guards/dependencies.mjs';
 import { DURABLE } from './guards/durability.mjs';
 import { SCOPES } from './guards/edges-scopes.mjs';
 import { EDGES_PUSH_SEND } from './guards/edges-push-send.mjs';
+import { EDGES_LMSTFY } from './guards/edges-lmstfy.mjs';
 import { EVENTS } from './guards/events.mjs';
 import { EXPIRED_LEASES } from './guards/expired-leases.mjs';
 import { FAILURES } from './guards/failures.mjs';
@@ -98,6 +99,7 @@ export const GUARDS = [
   ...EDGES_PUSH_SEND,
   ...MIGRATION,
   ...NATIVE_MIGRATION,
+  ...EDGES_LMSTFY,
   ...IMPORT,
   ...DURABLE,
   ...START,

@@ -53,6 +53,7 @@ const STATUS: Record<ErrorCode, number> = {
   overloaded: 503,
   uri_too_long: 414,
   headers_too_large: 431,
+  coding_not_supported: 501,
   body_too_large: 413,
   store_full: 507,
   disk_full: 503,

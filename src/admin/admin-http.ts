@@ -17,7 +17,7 @@ declare module 'fastify' {
 /** Largest body on the admin port, in bytes: forms and limits are short. */
 const MAX_BODY_BYTES = 65_536;
 /** Probes need no account. */
-const OPEN_PATHS = ['/healthz', '/readyz'];
+const PROBES = ['GET /healthz', 'HEAD /healthz', 'GET /readyz', 'HEAD /readyz', 'OPTIONS /'];
 
 /**
  * Sets up the admin port's Fastify: the rules for browsers, basic auth, and bodies as plain text whatever their content
@@ -87,9 +87,8 @@ export class AdminHttp {
   }
 
   private isOpen({ method, url }: FastifyRequest): boolean {
-    const path = url.split('?', 1)[0] ?? '';
-    if (method !== 'GET') return false;
-    return OPEN_PATHS.includes(path) || (path === '/metrics' && this.config.metrics.public);
+    const call = `${method} ${url.split('?', 1)[0] ?? ''}`;
+    return PROBES.includes(call) || (call === 'GET /metrics' && this.config.metrics.public);
   }
 }
 

@@ -2,7 +2,11 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { isIPv4, isIPv6 } from 'node:net';
 
 /** Calls that every site and every host name may use: they change nothing and reveal no secret. */
-const OPEN_TO_ALL: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics']);
+const OPEN_TO_ALL: ReadonlySet<string> = new Set([
+  ...['GET /healthz', 'GET /readyz', 'GET /metrics'],
+  // guard: probes-by-head-under-any-name
+  ...['HEAD /healthz', 'HEAD /readyz', 'OPTIONS /'],
+]);
 const OWN_SITE: ReadonlySet<unknown> = new Set([undefined, 'same-origin', 'none']);
 /** The machine itself resolves `localhost`, without DNS. */
 const LOCALHOST = 'localhost';
@@ -39,7 +43,7 @@ export class BrowserRules {
 
   /** @returns undefined if the request is allowed */
   refusalOf({ method, url, headers }: BrowserRequest): BrowserRefusal | undefined {
-    if (method === 'GET' && OPEN_TO_ALL.has(url.split('?', 1)[0] ?? '')) return undefined;
+    if (OPEN_TO_ALL.has(`${method} ${url.split('?', 1)[0] ?? ''}`)) return undefined;
     const { host = '', origin } = headers;
     if (!OWN_SITE.has(headers['sec-fetch-site']))
       return { rule: 'sec_fetch_site', error: 'a web page of another site must not call the admin port' };

@@ -42,6 +42,7 @@ export type ErrorCode =
   | 'overloaded'
   | 'uri_too_long'
   | 'headers_too_large'
+  | 'coding_not_supported'
   | 'body_too_large'
   | 'store_full'
   | 'disk_full'

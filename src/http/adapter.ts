@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ServerConfig } from '../config/config.js';
 import { QueueError } from '../domain/errors.js';
 import { answer, answerNothing } from './answer/answer.js';
-import { hasTooManyHeaders, parseQuery } from './request/head.js';
+import { hasForeignCoding, hasTooManyHeaders, parseQuery } from './request/head.js';
 import { expectsContinue } from './request/body.js';
 import { answerClientError } from './answer/client-error.js';
 import { nextRequestId, REQUEST_ID_HEADER } from './request/request-context.js';
@@ -86,10 +86,10 @@ export function apiAdapter(parts: AdapterParts): FastifyAdapter {
   }
   instance.addHook('onRequest', (request, reply, done) => {
     // Other protocols are not supported. Node's parser may have dropped what followed such a request, so that a client
-    // would wait for its answer without end. And an omitted header may have said that the connection ends.
-    const hasTooMany = hasTooManyHeaders(request.raw);
-    if (request.headers.upgrade !== undefined || hasTooMany) reply.raw.shouldKeepAlive = false;
-    done(hasTooMany ? tooManyHeaders() : misrouted(request));
+    // would wait for its answer without end.
+    if (/* guard: upgrade-ends-connection */ request.headers.upgrade !== undefined)
+      reply.raw.shouldKeepAlive = false;
+    done(refusedHead(request.raw, reply.raw) ?? misrouted(request));
   });
   return adapter;
 }
@@ -100,9 +100,7 @@ export function adminAdapter(parts: AdapterParts): FastifyAdapter {
   const instance: FastifyInstance = adapter.getInstance();
   instance.addHook('onRequest', (request, reply, done) => {
     reply.raw.setHeader(REQUEST_ID_HEADER, request.id);
-    const hasTooMany = hasTooManyHeaders(request.raw);
-    if (hasTooMany) reply.raw.shouldKeepAlive = false;
-    done(hasTooMany ? tooManyHeaders() : undefined);
+    done(refusedHead(request.raw, reply.raw));
   });
   return adapter;
 }
@@ -114,6 +112,8 @@ function baseAdapter(
   const listener = listenerOptions(settings);
   const adapter = new Adapter({
     logger: false,
+    // `OPTIONS *` asks about the server as a whole, and a star would be a pattern for the router.
+    rewriteUrl: ({ url = '/' }) => (url === '*' ? '/' : url),
     exposeHeadRoutes: false,
     // We drain the server ourselves: Fastify would answer 503 on open connections.
     return503OnClosing: false,
@@ -174,8 +174,19 @@ function onExpectations(server: Server): void {
   });
 }
 
-function tooManyHeaders(): QueueError {
-  return new QueueError('headers_too_large', 'request header fields too large');
+/** Refuses heads that no call accepts. */
+function refusedHead(request: IncomingMessage, response: ServerResponse): QueueError | undefined {
+  if (hasTooManyHeaders(request)) {
+    // An omitted header may have said that the connection ends.
+    response.shouldKeepAlive = false;
+    return new QueueError('headers_too_large', 'request header fields too large');
+  }
+  return hasForeignCoding(request)
+    ? new QueueError(
+        'coding_not_supported',
+        'transfer coding not supported: send the body as it is, or chunked',
+      )
+    : undefined;
 }
 
 /**

@@ -7,7 +7,7 @@ import {
   RequestContext,
   type ServerContext,
 } from '../http/request/request-context.js';
-import { hasTooManyHeaders, parseQuery } from '../http/request/head.js';
+import { hasForeignCoding, hasTooManyHeaders, parseQuery } from '../http/request/head.js';
 import { SERVER_CONTEXT } from '../http/server-context.js';
 import {
   FAST_ROUTES,
@@ -86,10 +86,11 @@ export class FastPath {
 
   /** @returns false if it leaves the request to the router, unchanged */
   take(request: IncomingMessage, response: ServerResponse): boolean {
-    // The router rejects a request without Host or with too many headers. A request for another protocol (`Upgrade`)
-    // also goes to the router, as the last one of its connection.
+    // The router rejects a request without Host, with too many headers or with a coding that it cannot decode. A request
+    // for another protocol (`Upgrade`) also goes to the router, as the last one of its connection.
     const { host, upgrade } = request.headers;
     if (host === undefined || upgrade !== undefined || hasTooManyHeaders(request)) return false;
+    if (/* guard: fast-path-leaves-foreign-codings */ hasForeignCoding(request)) return false;
     const { url = '', method } = request;
     if (url.length > this.server.maxUrlBytes) return false;
     const match = this.matcher.match(method, url);
@@ -159,7 +160,7 @@ interface Suffix<T> {
 }
 
 const BASE = /^(\w+\/):namespace(\/:queue)?$/;
-const PATH = /^([a-z/]*)(?:(:id)(\/[a-z]+)?)?$/;
+const PATH = /^([a-z/]*)(?:(:id|:job_id)(\/[a-z]+)?)?$/;
 
 /**
  * Finds the call of a request by comparing its method and path with a few constants, without regular expressions, and

@@ -6,7 +6,7 @@ export interface FastPattern {
   readonly method: string;
   /** Common start of the paths of an API: `api/:namespace/:queue` or `v1/:namespace`. */
   readonly base: string;
-  /** What follows the base: nothing, words, or words and `:id`, perhaps with a word behind it. */
+  /** What follows the base: nothing, words, or words and `:id` or `:job_id`, perhaps with a word behind it. */
   readonly path: string;
 }
 
@@ -50,7 +50,7 @@ export const FAST_ROUTES = {
   ack: {
     method: 'DELETE',
     base: LMSTFY_QUEUE,
-    path: 'job/:id',
+    path: 'job/:job_id',
     access: { queues: 'one', verb: 'consume', goesFirst: true },
   },
   v1Publish: {

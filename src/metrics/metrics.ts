@@ -7,9 +7,11 @@ import {
   type HistogramOptions,
 } from './series.js';
 
-/** `count` bounds, each `factor` times the previous one. */
+/** `count` bounds, each `factor` times the previous one; multiplied as in lmstfy's library, so that no digit differs. */
 function exponential(start: number, factor: number, count: number): number[] {
-  return Array.from({ length: count }, (_, i) => Number((start * factor ** i).toPrecision(12)));
+  const bounds: number[] = [];
+  for (let bound = start; bounds.length < count; bound *= factor) bounds.push(bound);
+  return bounds;
 }
 
 /** lmstfy's buckets, in milliseconds, so that quantiles of existing dashboards keep their meaning. */

@@ -8,7 +8,7 @@ type Code = ErrorCode | HttpCode;
 /** Codes that every call can answer. */
 const OF_ALL: readonly Code[] = [
   ...(['invalid_argument', 'bad_request', 'uri_too_long', 'headers_too_large'] as const),
-  ...(['internal', 'overloaded'] as const),
+  ...(['internal', 'coding_not_supported', 'overloaded'] as const),
 ];
 /** Codes of calls that need a token: its check, and the store. */
 const OF_TOKEN: readonly Code[] = [

@@ -39,6 +39,7 @@ describe('the fast path', () => {
     'overloaded',
     'uri_too_long',
     'headers_too_large',
+    'coding_not_supported',
     'internal',
   ];
 
@@ -362,7 +363,7 @@ describe('the fast path', () => {
       ['', 'PUT', 400, { after: '?ttl=x' }],
       ['/bulk', 'PUT', 201, { body: ['[1]'], after: '/bulk' }],
       ['', 'GET', 404, get('', 'none')],
-      ['/job/:id', 'DELETE', 204, { method: 'DELETE', after: '/job/x' }],
+      ['/job/:job_id', 'DELETE', 204, { method: 'DELETE', after: '/job/x' }],
     ])("counts what it answers under its route's name: %s %s %i", async (api, method, code, call) => {
       const before = await answered(api, method, code);
       await expectEqualAnswers([call], String(code));

@@ -1,4 +1,4 @@
-import { type AddressInfo, createServer } from 'node:net';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { jest } from '@jest/globals';
 import { loadConfig } from '../../src/config/load.js';
 import { RedisPool } from '../../src/redis/pool.js';
@@ -25,6 +25,36 @@ describe('probes', () => {
         expect(await call('/readyz')).toMatchObject({ status: 200, json: { degraded: [], status: 'ready' } });
       }
     });
+
+    it.each(['/healthz', '/readyz', '/readyz?pool=default', '/readyz?pool=nopool'])(
+      'answer HEAD of %s as GET, without a body, on both ports and under any name',
+      async (path) => {
+        const headers = { host: 'pumphouse.internal:7778' };
+        for (const call of [app.call.bind(app), app.admin.bind(app)]) {
+          const [whole, bare] = [await call('GET', path, { headers }), await call('HEAD', path, { headers })];
+          expect(bare).toMatchObject({ status: whole.status, text: '' });
+          expect(bare.headers['content-length']).toBe(String(whole.text.length));
+          expect(bare.headers['content-type']).toBe(whole.headers['content-type']);
+        }
+        expect(await app.admin('HEAD', '/info', { headers })).toMatchObject({ status: 403 });
+      },
+    );
+
+    it.each(['OPTIONS / HTTP/1.0', 'OPTIONS * HTTP/1.1\r\nHost: pumphouse.internal'])(
+      'answer %j with the methods that there are, on both ports',
+      async (request) => {
+        for (const port of [app.port, app.server.admin.port]) {
+          const socket = connect(port, '127.0.0.1').setEncoding('latin1');
+          socket.write(`${request}\r\nConnection: close\r\n\r\n`);
+          let answer = '';
+          for await (const chunk of socket) answer += String(chunk);
+
+          expect(answer).toMatch(/^HTTP\/1.1 204 No Content\r\n/);
+          expect(answer).toContain('Allow: DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT\r\n');
+          expect(answer.split('\r\n\r\n')[1]).toBe('');
+        }
+      },
+    );
 
     it('stay ready, and say what is wrong, while the store is full', async () => {
       state(true, 'full');

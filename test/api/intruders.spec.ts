@@ -10,10 +10,10 @@ import { type LogLine, startAdmin, startApi, testParts, testPools } from './admi
 const NEEDS: Readonly<Record<string, Verb>> = {
   'PUT /api/:namespace/:queue': 'publish',
   'PUT /api/:namespace/:queue/bulk': 'publish',
-  'PUT /api/:namespace/:queue/job/:id': 'publish',
+  'PUT /api/:namespace/:queue/job/:job_id': 'publish',
   'GET /api/:namespace/:queue': 'consume',
-  'DELETE /api/:namespace/:queue/job/:id': 'consume',
-  'GET /api/:namespace/:queue/job/:id': 'consume',
+  'DELETE /api/:namespace/:queue/job/:job_id': 'consume',
+  'GET /api/:namespace/:queue/job/:job_id': 'consume',
   'GET /api/:namespace/:queue/peek': 'consume',
   'GET /api/:namespace/:queue/size': 'consume',
   'GET /api/:namespace/:queue/deadletter': 'consume',

@@ -60,6 +60,28 @@ describe('metrics', () => {
     expect(text).not.toContain(app.token);
   });
 
+  it("has lmstfy's labels and bucket bounds, to the last digit", async () => {
+    const id = await app.publish('labels');
+    await app.get(`labels/job/${id}`);
+    const text = await scrape();
+    const bounds = (name: string): string[] => [
+      ...new Set(
+        [...text.matchAll(new RegExp(`^${name}_bucket\\{le="([^"]+)"`, 'gm'))].map(([, le]) => le ?? ''),
+      ),
+    ];
+    const http = 'infra_lmstfy_http_latency_milliseconds';
+    expect(bounds(http)).toEqual([
+      ...['15', '37.5', '93.75', '234.375', '585.9375', '1464.84375', '3662.109375', '9155.2734375'],
+      ...['22888.18359375', '+Inf'],
+    ]);
+    expect(bounds('infra_lmstfy_redis_job_elapsed_ms')).toEqual([
+      ...['15', '52.5', '183.75', '643.125', '2250.9375', '7878.28125', '27573.984375', '+Inf'],
+    ]);
+    const api = 'api="/api/:namespace/:queue/job/:job_id"';
+    expect(value(text, `${http}_count`, api, 'method="GET"', app.namespace)).toBe(1);
+    expect(value(text, 'pumphouse_http_requests_total', api, 'method="GET"', 'code="200"')).toBe(1);
+  });
+
   it('has no two series of the same name and labels, and nothing that is not a number', async () => {
     const lines = (await scrape()).split('\n').filter((line) => line !== '' && !line.startsWith('#'));
     const series = lines.map((line) => line.slice(0, line.lastIndexOf(' ')));

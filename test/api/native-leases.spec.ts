@@ -587,7 +587,14 @@ describe('batch ack', () => {
     ...{ durability_unavailable: 503, not_replicated: 503 },
     ...{ too_many_streams: 429, pool_moving: 503 },
     ...{ too_many_waiters: 429, overloaded: 503, uri_too_long: 414, headers_too_large: 431 },
-    ...{ internal: 500, pool_unavailable: 503, disk_full: 503, shutting_down: 503, store_full: 507 },
+    ...{
+      internal: 500,
+      coding_not_supported: 501,
+      pool_unavailable: 503,
+      disk_full: 503,
+      shutting_down: 503,
+      store_full: 507,
+    },
   };
 
   describe.each(['/acks', '/%61cks'])('batch acknowledgement, by %s', (path) => {

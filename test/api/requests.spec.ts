@@ -48,7 +48,9 @@ describe('routing', () => {
       ['OPTIONS', '/api/g1/p1'],
       ['HEAD', '/api/g1/p1'],
       ['HEAD', '/api/g1/p1/size'],
-      ['HEAD', '/healthz'],
+      ['HEAD', '/metrics'],
+      ['OPTIONS', '/healthz'],
+      ['PUT', '/'],
       ['GET', '/api/g1/p1/bulk'],
       ['DELETE', '/api/g1/p1/bulk'],
       ['POST', '/api/g1/p1/bulk'],
@@ -239,6 +241,28 @@ describe('bad input', () => {
       ['a length beyond numbers', () => put('q', 'Content-Length: 99999999999999999999') + inner(), '400'],
       ['no length', () => put('q', 'Content-Length: ') + inner(), '400'],
       ['chunks that are not last', () => put('q', `${CHUNKED}, identity`) + '0\r\n\r\n' + inner(), '400'],
+      [
+        'a coding that Node does not decode',
+        () => put('q', 'Transfer-Encoding: gzip, chunked') + '0\r\n\r\n' + last(),
+        '501',
+      ],
+      [
+        'the same in two headers and another case',
+        () =>
+          put('q', 'Transfer-Encoding: GZip', 'Transfer-Encoding: Chunked') + '1\r\nx\r\n0\r\n\r\n' + last(),
+        '501',
+      ],
+      [
+        'the same by the router',
+        () => put('%71', 'Transfer-Encoding: deflate,chunked') + '1\r\nx\r\n0\r\n\r\n' + last(),
+        '501',
+      ],
+      ['a coding without chunks', () => put('q', 'Transfer-Encoding: gzip') + inner(), '400'],
+      [
+        'a list of codings with an empty element',
+        () => put('q', 'Transfer-Encoding: , chunked') + '1\r\nx\r\n0\r\n\r\n' + last(),
+        '201 200',
+      ],
       ['another coding', () => put('q', 'Transfer-Encoding: xchunked') + '0\r\n\r\n' + inner(), '400'],
       [
         'a coding after a tab',
@@ -301,7 +325,7 @@ describe('bad input', () => {
       ],
       ['a body that ends early', () => put('q', 'Content-Length: 500') + inner(), '408'],
       ['a whole address', () => get('http://elsewhere/healthz', 'Connection: close'), '200'],
-      ['an asterisk', () => 'OPTIONS * HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n', '404'],
+      ['an asterisk', () => 'OPTIONS * HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n', '204'],
       ['two hosts', () => get('/healthz', 'Host: y', 'Connection: close'), '200'],
       [
         '3,000 headers',
@@ -451,6 +475,69 @@ describe('habits of lmstfy', () => {
       const all = await connection.until('"msg":"new job"', 2);
       expect(all.match(/HTTP\/1.1 20[01]/g)).toHaveLength(3);
       connection.cut();
+    });
+
+    it.each([1, 2, 33, 200])('may send %i publishes and ask for the size without a pause', async (many) => {
+      const queue = `/api/${app.namespace}/pipe-${String(many)}`;
+      const publishes = Array.from({ length: many }, (_, i) => {
+        const body = String(i);
+        return head('PUT', `${queue}?tries=2`, { ...auth(), 'Content-Length': String(body.length) }) + body;
+      });
+      const last = head('GET', `${queue}/size`, { ...auth(), Connection: 'close' });
+      const answers = await app.raw(publishes.join('') + last);
+
+      expect(answers.match(/HTTP\/1.1 201/g)).toHaveLength(many);
+      expect(answers).toContain(`"size":${String(many)}`);
+      const { json } = await app.get(`pipe-${String(many)}?count=100`);
+      const bodies = (json as { data: string }[]).map(({ data }) =>
+        Number(Buffer.from(data, 'base64').toString()),
+      );
+      expect(bodies).toEqual(Array.from({ length: Math.min(many, 100) }, (_, i) => i));
+    });
+
+    it('may publish and delete the queue without a pause', async () => {
+      const queue = `/api/${app.namespace}/undone`;
+      const publish = `${head('PUT', queue, { ...auth(), 'Content-Length': '1' })}x`;
+      for (let round = 0; round < 10; round++) {
+        const connection = await app.open();
+        connection.write(`${publish}${head('DELETE', queue, auth())}${head('GET', `${queue}/size`, auth())}`);
+        expect(await connection.until('"size":')).toContain('"size":0');
+        connection.cut();
+      }
+    });
+
+    it('may pipeline a publish behind a long poll, which ends then', async () => {
+      const queue = `/api/${app.namespace}/behind-a-poll`;
+      const connection = await app.open();
+      connection.write(head('GET', `${queue}?timeout=60`, auth()));
+      connection.write(`${head('PUT', queue, { ...auth(), 'Content-Length': '1' })}x`);
+      connection.write(head('GET', queue, auth()));
+      const answers = await connection.until('"msg":"new job"');
+
+      expect(answers).toMatch(/404 [^]*no job available[^]* 201 [^]* 200 /);
+      connection.cut();
+    });
+
+    it('may pipeline safe requests, which are served at the same time', async () => {
+      const connection = await app.open();
+      const queue = `/api/${app.namespace}/side-by-side`;
+      connection.write(
+        head('GET', `${queue}?timeout=60`, auth()) + head('GET', `${queue}-2?timeout=60`, auth()),
+      );
+      const waiting = async (): Promise<boolean> =>
+        (await app.admin('GET', '/metrics')).text.includes('pumphouse_waiters{pool="default"} 2');
+      await waitFor(waiting);
+      connection.cut();
+    });
+
+    it('are not served behind an answer that ends the connection', async () => {
+      const queue = `/api/${app.namespace}/after-the-end`;
+      const put = (connection: string): string =>
+        `${head('PUT', queue, { ...auth(), 'Content-Length': '1', Connection: connection })}x`;
+      const answers = await app.raw(put('keep-alive') + put('close') + put('close'));
+
+      expect(answers.match(/HTTP\/1.1 201/g)).toHaveLength(2);
+      expect(await app.get('after-the-end/size')).toMatchObject({ json: { size: 2 } });
     });
 
     it('send freeze_tries, which changes nothing', async () => {

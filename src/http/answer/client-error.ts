@@ -1,6 +1,7 @@
-import { type IncomingMessage, STATUS_CODES } from 'node:http';
+import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { asciiJson } from './answer.js';
+import { currentResponse } from '../request/connection.js';
 import { nextRequestId, REQUEST_ID_HEADER } from '../request/request-context.js';
 
 const STATUS: Readonly<Record<string, { status: number; error: string }>> = {
@@ -31,10 +32,9 @@ export function answerClientError(error: Error & { code?: string }, socket: Sock
   socket.end(rawAnswer(status, asciiJson({ error: text })), () => socket.destroySoon());
 }
 
-/** True if a complete request waits for its answer. Node keeps the current response on its socket. */
+/** True if a complete request waits for its answer. */
 function isOwedAnAnswer(socket: Socket): boolean {
-  const { _httpMessage: response } = socket as Socket & { _httpMessage?: { req?: IncomingMessage } | null };
-  return response?.req?.complete === true;
+  return /* guard: garbage-is-not-answered */ currentResponse(socket)?.req.complete === true;
 }
 
 /** A failed handshake: there is no connection to answer on. */

@@ -140,6 +140,11 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode | HttpCode, ErrorText>> = {
     about: 'The headers are longer than `server.max_header_bytes`, or more than 2,000 headers were sent.',
     action: FIX,
   },
+  coding_not_supported: {
+    about: 'The body has a transfer coding besides `chunked`: `Transfer-Encoding: gzip, chunked`.',
+    action:
+      'Send the body without it. The server does not decode bodies; `Content-Encoding` is up to you and your workers.',
+  },
   body_too_large: {
     about:
       'The body is larger than `limits.max_body_bytes` or `limits.max_bulk_bytes`. `detail` names the limit.',

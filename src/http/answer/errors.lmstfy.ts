@@ -71,6 +71,7 @@ export const REFUSALS: Record<ErrorCode, (message: string) => Refusal> = {
   overloaded: () => ({ ...unavailable, json: OVERLOADED_JSON }),
   uri_too_long: () => text(414, 'request URI too long'),
   headers_too_large: () => text(431, 'request header fields too large'),
+  coding_not_supported: (message) => text(501, message),
   body_too_large: (message) => text(413, message),
   store_full: () => text(507, 'store is full'),
   disk_full: () => ({ ...unavailable, json: '{"code":"disk_full","error":"service unavailable"}' }),

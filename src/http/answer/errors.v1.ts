@@ -87,6 +87,7 @@ export const PROBLEMS: Readonly<Record<ErrorCode, { readonly status: number; rea
   overloaded: { status: 503, detail: 'the server has too much to do' },
   uri_too_long: { status: 414 },
   headers_too_large: { status: 431 },
+  coding_not_supported: { status: 501 },
   body_too_large: { status: 413 },
   store_full: { status: 507, detail: 'the store is full' },
   disk_full: { status: 503, detail: 'the store cannot write to its disk' },

@@ -96,11 +96,22 @@ function endWaits(this: WatchedSocket): void {
 /** Requests of one connection that are served while an earlier one has not been answered, or its answer not been read. */
 export const MAX_PIPELINED = 32;
 
+/** Methods by which a client asks for no change: their order does not matter. */
+const SAFE: ReadonlySet<string | undefined> = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE']);
+
+/** The response that is sent now, or next, on a connection. Node keeps it on the socket, in an internal field. */
+export function currentResponse(socket: Socket): ServerResponse | undefined {
+  return (socket as Socket & { _httpMessage?: ServerResponse | null })._httpMessage ?? undefined;
+}
+
 /**
- * Limits the running requests of one connection, and so the answers that wait in memory for a client that does not
- * read. Requests beyond `MAX_PIPELINED` wait until one of the others is answered; until then the connection is not
- * read. Node alone also stops reading when much is unsent, but it serves everything in the packet that it has read:
- * thousands of requests.
+ * Serves the requests of one connection one at a time, except safe ones behind safe ones: they run at the same time
+ * (RFC 9112, 9.3.2). So a client that sends a publish and its queue's size, without waiting between them, gets the size
+ * with its job.
+ *
+ * It also limits how many run, and so the answers that wait in memory for a client that does not read. Requests that must
+ * wait are served when an earlier one is answered; until then the connection is not read. Node alone also stops reading
+ * when much is unsent, but it serves everything in the packet that it has read: thousands of requests.
  *
  * Call it after all request listeners have been added.
  */
@@ -129,6 +140,7 @@ export function boundPipelines(server: Server): void {
 
 /** The requests of a connection that arrived before an earlier answer was sent. */
 class Pipeline {
+  /** Those that are served beside the one whose answer is next. All of them are safe, and so is that one. */
   private underWay = 0;
   private readonly held: [IncomingMessage, ServerResponse][] = [];
 
@@ -143,14 +155,27 @@ class Pipeline {
   }
 
   take(request: IncomingMessage, response: ServerResponse): void {
-    if (this.held.length === 0 && this.underWay < MAX_PIPELINED) {
+    if (this.held.length === 0 && this.mayBegin(request, response)) {
       this.begin(request, response);
       return;
     }
     this.held.push([request, response]);
     if (this.held.length > 1) return;
+    // The first request of a connection was served without us.
+    currentResponse(this.socket)?.once('close', () => this.goOn());
     this.socket.pause();
     markConnectionHeld(this.socket, true);
+  }
+
+  /** With its socket, all earlier answers were sent; it never gets one when the connection ends with one of those. */
+  private mayBegin({ method }: IncomingMessage, response: ServerResponse): boolean {
+    if (response.socket !== null) return true;
+    const current = currentResponse(this.socket);
+    return (
+      /* guard: pipelined-safe-are-few */ this.underWay < MAX_PIPELINED &&
+      /* guard: pipelined-unsafe-waits */ SAFE.has(method) &&
+      /* guard: pipelined-behind-unsafe-waits */ SAFE.has(current?.req.method)
+    );
   }
 
   private begin(request: IncomingMessage, response: ServerResponse): void {
@@ -164,9 +189,10 @@ class Pipeline {
 
   private goOn(): void {
     if (this.held.length === 0) return;
-    while (this.underWay < MAX_PIPELINED && !this.socket.destroyed) {
-      const next = this.held.shift();
-      if (next === undefined) break;
+    while (!this.socket.destroyed) {
+      const [next] = this.held;
+      if (next === undefined || !this.mayBegin(...next)) break;
+      this.held.shift();
       if (this.held.length === 0) {
         markConnectionHeld(this.socket, false);
         this.socket.resume();

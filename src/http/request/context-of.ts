@@ -15,7 +15,7 @@ declare module 'fastify' {
 }
 
 /** Path parameters of routes. Fastify has none for a URL that it could not decode. */
-type RouteParams = Partial<Record<'namespace' | 'queue' | 'id', string>> | null | undefined;
+type RouteParams = Partial<Record<'namespace' | 'queue' | 'id' | 'job_id', string>> | null | undefined;
 
 /** The context of a request from the router: always the same object. */
 export function contextOf(request: FastifyRequest, reply: FastifyReply): RequestContext {
@@ -45,7 +45,7 @@ function begin(request: FastifyRequest, reply: FastifyReply): RequestContext {
     route: request.is404 ? '' : (request.routeOptions.url ?? ''),
     namespace: params?.namespace ?? '',
     queue: params?.queue ?? '',
-    jobId: params?.id ?? '',
+    jobId: params?.id ?? params?.job_id ?? '',
     query: (request.query as Query | undefined) ?? NO_QUERY,
   });
   // Handlers answer with `answer`, which ends the context. This is for those that do not.

@@ -80,6 +80,18 @@ export function hasTooManyHeaders({ rawHeaders }: IncomingMessage): boolean {
   return rawHeaders.length > 2 * MAX_HEADERS;
 }
 
+/**
+ * True if the body of a request has a transfer coding that Node has not decoded: Node decodes `chunked`, and passes the
+ * rest of `gzip, chunked` on as it is. Where `chunked` is not the last one, Node refuses the request itself.
+ */
+export function hasForeignCoding({ headers }: IncomingMessage): boolean {
+  const coding = headers['transfer-encoding'];
+  if (coding === undefined) return false;
+  // A list may have empty elements.
+  const codings = coding.split(',').filter((one) => one.trim() !== '');
+  return codings.length > 1 && codings.at(-1)?.trim().toLowerCase() === 'chunked';
+}
+
 const BEARER = /^bearer +(\S+) *$/i;
 
 /**

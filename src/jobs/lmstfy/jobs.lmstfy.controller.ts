@@ -22,10 +22,10 @@ import {
 import { FAST_ROUTES, LMSTFY_QUEUE, Route } from '../fast-routes.js';
 import { LmstfyFastCalls } from './fast-calls.lmstfy.js';
 
-/** Parameters in the path of a job. */
+/** Parameters in the path of a job, with lmstfy's names: metrics show the path as it shows it. */
 interface JobParams {
   readonly queue: string;
-  readonly id: string;
+  readonly job_id: string;
 }
 
 /** The queue calls of lmstfy's API. Calls of the fast path arrive here only if their path has an unusual spelling. */
@@ -58,12 +58,12 @@ export class LmstfyJobsController {
   }
 
   /** Validates everything before it touches the old job; then one step replaces the old job with the new one. */
-  @Put('job/:id')
+  @Put('job/:job_id')
   @HttpCode(HttpStatus.CREATED)
   @Access({ verb: 'publish' })
   async republish(
     @CurrentCaller() caller: Caller,
-    @Param() { queue, id }: JobParams,
+    @Param() { queue, job_id: id }: JobParams,
     @CurrentRequest(PublishRequestPipe) { job, options }: PublishRequest,
   ): Promise<string> {
     const queues = this.queuesOf(caller);
@@ -81,9 +81,12 @@ export class LmstfyJobsController {
     return peekedJson(caller.namespace, job);
   }
 
-  @Get('job/:id')
+  @Get('job/:job_id')
   @Access({ verb: 'consume' })
-  async peekJob(@CurrentCaller() caller: Caller, @Param() { queue, id }: JobParams): Promise<WithHeaders> {
+  async peekJob(
+    @CurrentCaller() caller: Caller,
+    @Param() { queue, job_id: id }: JobParams,
+  ): Promise<WithHeaders> {
     const job = isJobId(id) ? await this.queuesOf(caller).peekJob(caller.namespace, queue, id) : null;
     if (job === null) throw jobNotFound(id);
     return new WithHeaders(peekedJson(caller.namespace, job), lifeHeaders(job));
