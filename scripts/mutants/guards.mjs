@@ -20,6 +20,7 @@ import { LEASES } from './guards/leases.mjs';
 import { READY_LISTS } from './guards/ready-lists.mjs';
 import { LIST_GUARDS } from './guards/lists.mjs';
 import { LOOPS } from './guards/loops.mjs';
+import { MOVING } from './guards/edges-moving.mjs';
 import { METRICS } from './guards/metrics.mjs';
 import { MIGRATION } from './guards/migration.mjs';
 import { NATIVE_MIGRATION } from './guards/migration-native.mjs';
@@ -114,4 +115,5 @@ export const GUARDS = [
   ...QLESS_DEFECTS,
   ...NAMESPACES,
   ...SURVIVE,
+  ...MOVING,
 ];

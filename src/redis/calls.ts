@@ -111,6 +111,7 @@ export class RedisClock {
   private offsetMs = Date.now() - performance.now();
   private roundTripMs = Number.POSITIVE_INFINITY;
   private takenAtMs = 0;
+  private slowestMs = 0;
 
   /**
    * Adds the sample of a reply: when its request was sent and received (`performance.now()`), and Redis's Unix ms in
@@ -118,6 +119,7 @@ export class RedisClock {
    */
   sample(sentMs: number, receivedMs: number, redisMs: number): void {
     const roundTripMs = receivedMs - sentMs;
+    if (roundTripMs > this.slowestMs) this.slowestMs = roundTripMs;
     const offsetMs = redisMs + 0.5 - (sentMs + receivedMs) / 2;
     const isWorse = roundTripMs > this.roundTripMs && receivedMs - this.takenAtMs < SAMPLE_LIFE_MS;
     const agrees = Math.abs(offsetMs - this.offsetMs) <= (roundTripMs + this.roundTripMs) / 2 + SLACK_MS;
@@ -125,6 +127,16 @@ export class RedisClock {
     this.roundTripMs = roundTripMs;
     this.takenAtMs = receivedMs;
     this.offsetMs = offsetMs;
+  }
+
+  /**
+   * The longest round trip since the last call of this method, in milliseconds: what a reply says may be so old when it
+   * is read.
+   */
+  takeSlowest(): number {
+    const { slowestMs } = this;
+    this.slowestMs = 0;
+    return slowestMs;
   }
 
   /** Redis's time now, Unix ms. */

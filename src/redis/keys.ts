@@ -105,6 +105,16 @@ export class Keys {
     return keys;
   }
 
+  /** A key that a namespace has once, by its name in src/redis/record-kinds.ts. */
+  single(namespace: string, name: string): string {
+    return `${this.prefix}{${namespace}}:${name}`;
+  }
+
+  /** When a namespace was purged last, for a day. Also in lua/modules/core/purges.lua. */
+  purged(namespace: string): string {
+    return `${this.prefix}pumphouse:purged:{${namespace}}`;
+  }
+
   /** What precedes and follows a namespace in the key of its due times, for a script that reads many namespaces. */
   get dueParts(): readonly [string, string] {
     return [`${this.prefix}{`, '}:due'];

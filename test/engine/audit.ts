@@ -1,5 +1,6 @@
 import { Redis } from 'ioredis';
 import { JOB_STATES } from '../../src/domain/job/states.js';
+import { kindOf } from '../../src/redis/record-kinds.js';
 import { decodeId, encodeId, mintedAtMs } from '../../src/engine/core/ids.js';
 
 /** A header as the audit reads it from the raw key: on purpose not by the engine's own decoder. */
@@ -302,9 +303,13 @@ export class Audit {
 
   private readStrays(keys: readonly Buffer[], numbers: ReadonlySet<string>): void {
     for (const key of keys) {
-      const [, number] = /^\{.*\}:[rsldgifpSLbhzo](\d+)(?::\d+)?$/.exec(key.toString('latin1')) ?? [];
-      if (number !== undefined && !numbers.has(number))
-        this.problems.push(`${key.toString('latin1')} belongs to no queue`);
+      const rest = key.toString('latin1', this.base.length);
+      const kind = kindOf(rest);
+      if (!kind) this.problems.push(`${key.toString('latin1')} is of no kind`);
+      // What outlives the jobs of its queue outlives the queue.
+      if (!kind?.form.includes('<n>') || kind.outlivesJobs) continue;
+      const [number = ''] = /\d+/.exec(rest) ?? [];
+      if (!numbers.has(number)) this.problems.push(`${key.toString('latin1')} belongs to no queue`);
     }
   }
 

@@ -56,7 +56,7 @@ describe('events', () => {
     const keys = f.pool.keys.namespace(f.ns);
     for (let left = count; left > 0; left -= 100) {
       const items = Array.from({ length: Math.min(left, 100) }, () => ['acked', 'q', '', '']);
-      await f.pool.run(writeEvents, keys, {}, items);
+      await f.pool.run(writeEvents, keys, { clock_ms: '', since_ms: Date.now() }, items);
     }
   };
   const newest = async (): Promise<string> => {
@@ -66,6 +66,19 @@ describe('events', () => {
   /** Until when servers are told to write its events, Unix ms; 0 = they are not. */
   const watchedUntil = async (): Promise<number> =>
     Number(await f.pool.read('ZSCORE', f.pool.keys.watched, f.ns));
+
+  it('T66: have nothing of a purged namespace that a server had not written yet', async () => {
+    const keys = f.pool.keys.namespace(f.ns);
+    const before = { clock_ms: '', since_ms: Date.now() };
+    const item = ['acked', 'old', '', ''];
+    await Listening.to(f.engine, f.ns);
+    expect(await f.pool.run(writeEvents, keys, before, [item])).toBe(1);
+    await f.pool.read('SET', f.pool.keys.purged(f.ns), Date.now() + 1, 'PX', 60_000);
+    expect(await f.pool.run(writeEvents, keys, before, [item])).toBe(0);
+
+    const after = { clock_ms: '', since_ms: Date.now() + 2 };
+    expect(await f.pool.run(writeEvents, keys, after, [item])).toBe(1);
+  });
 
   it("tell a job's life in order, whichever call takes the step", async () => {
     const listening = await Listening.to(f.engine, f.ns);

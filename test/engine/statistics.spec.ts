@@ -329,6 +329,36 @@ describe('statistics', () => {
     expect((await read()).failures).toBe(2);
   });
 
+  it('T66: have nothing of a purged namespace that another server had not written yet', async () => {
+    await f.publish('old');
+    await second.reserve(f.ns, { queues: ['old'], count: 1, ttrMs: 60_000, waitMs: 0 });
+    f.nowMs += 1_000;
+    expect(await f.engine.purge.run(f.ns)).toMatchObject({ isDone: true });
+    expect(await f.keys()).toEqual([]);
+    await second.stats.flush();
+    expect(await f.keys()).toEqual([]);
+
+    // The namespace is made again at once, and its own numbers count.
+    f.nowMs += 1_000;
+    await f.publish('new');
+    await second.reserve(f.ns, { queues: ['new'], count: 1, ttrMs: 60_000, waitMs: 0 });
+    await second.stats.flush();
+    expect(await f.engine.stats.queuesOf(f.ns, today())).toEqual(['new']);
+  });
+
+  it('T66: have nothing of a purged namespace in an answer that a server reads after the purge', async () => {
+    await f.publish('q');
+    await f.engine.purge.run(f.ns);
+    f.nowMs += 1_500;
+    // The longest round trip tells how old a reply can be: this one took two seconds.
+    const nowMs = performance.now();
+    f.pool.clock.sample(nowMs - 2_000, nowMs, Date.now());
+    second.stats.of(f.ns, 'old').retries += 1;
+    await second.stats.flush();
+
+    expect(await f.engine.stats.queuesOf(f.ns, today())).toEqual([]);
+  });
+
   it('are written once a second, and what is left at the end', async () => {
     const engine = new QueueEngine(f.pool);
     const day = engine.stats.today();

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import { encodeId } from '../../src/engine/core/ids.js';
+import { kindOf } from '../../src/redis/record-kinds.js';
 import { Audit } from '../engine/audit.js';
 import { edgeProblems } from '../engine/edge-audit.js';
 import { auditIndexes } from '../engine/index-audit.js';
@@ -38,8 +39,6 @@ const SHORT_TTL_MS = 1_100;
 const CALM_MS = 15_000;
 const GAUGES_MS = 5_000;
 const GAUGES = ['pumphouse_http_in_flight', 'pumphouse_waiters', 'pumphouse_event_streams'];
-/** Keys that may outlive the jobs of a namespace, each until a time of Redis's own: docs/states.md. */
-const OUTLIVING = [/^:t\d+$/, /^:k/, /^:waiting$/, /^:listening$/, /^:events$/, /^o/, /^:T\d/];
 
 /** What must hold when all clients of a namespace have gone: looks, drains, removes, and says what is wrong. */
 export class FinalState {
@@ -293,7 +292,8 @@ export class FinalState {
       left = [];
       for (const key of await this.redis.keysBuffer(`${base}*`)) {
         const name = key.toString('latin1').slice(base.length);
-        const mayStay = OUTLIVING.some((pattern) => pattern.test(name));
+        // Each until a time of Redis's own.
+        const mayStay = kindOf(name)?.outlivesJobs === true;
         if (!mayStay || (await this.redis.pttl(key)) < 0) left.push(JSON.stringify(name));
       }
       return left.length === 0;

@@ -11,7 +11,8 @@ ARGV[4] source       the server, by a name that no other server ever has
 ARGV[5] sequence     the batch's number, above that of the last one from this source
 ARGV[6] default_days how long a day is kept if the namespace has not set it, 0 = no statistics
 ARGV[7] most         queues of a day at most; those beyond are added up as "*"
-ARGV[8..] item × N   queue, tally
+ARGV[8] since_ms     the time of the first thing that was counted, Unix ms: after a purge nothing from before it is added
+ARGV[9..] item × N   queue, tally
 
 Tally: "waits;runs;failures;retries" (queues/statistics). Returns {status, now_ms, place × N}. Status: 0 done, 1 too late. Place, from 0: of an item
 whose queue has no numbers of its own.
@@ -20,10 +21,10 @@ Cost: O(bins) per item.
 local meta, settings = KEYS[1], KEYS[2]
 local clock_ms, deadline_ms = ARGV[1], tonumber(ARGV[2])
 local day, source, sequence = tonumber(ARGV[3]), ARGV[4], tonumber(ARGV[5])
-local default_days, most = ARGV[6], tonumber(ARGV[7])
+local default_days, most, since_ms = ARGV[6], tonumber(ARGV[7]), tonumber(ARGV[8])
 
 --- @adds
---- @requires core/call, queues/statistics
+--- @requires core/call, core/purges, queues/statistics
 
 use_namespace(meta)
 if start_clock(clock_ms, deadline_ms) then
@@ -34,18 +35,18 @@ local OTHERS = "*"
 local key, mark = day_key(day), ":" .. source
 
 -- Read.
-redis.call("EXISTS", meta, settings, key)
+redis.call("EXISTS", meta, settings, key, purge_key())
 local days = tonumber(redis.call("HGET", settings, "history_days") or default_days)
-if days == 0 or tonumber(redis.call("HGET", key, mark) or 0) >= sequence then
+if days == 0 or --[[ guard: statistics-of-a-purged-namespace ]] is_from_before_purge(since_ms) or tonumber(redis.call("HGET", key, mark) or 0) >= sequence then
   return { 0, now_floor }
 end
 local room = most - redis.call("HLEN", key) + redis.call("HEXISTS", key, OTHERS)
 local tallies, reply = {}, { 0, now_floor }
-for i = 8, #ARGV, 2 do
+for i = 9, #ARGV, 2 do
   local queue, more = ARGV[i], ARGV[i + 1]
   local known = tallies[queue] or redis.call("HGET", key, queue)
   if not known and queue ~= OTHERS and room <= 0 then
-    reply[#reply + 1] = (i - 8) / 2
+    reply[#reply + 1] = (i - 9) / 2
     queue = OTHERS
     known = tallies[queue] or redis.call("HGET", key, queue)
   end

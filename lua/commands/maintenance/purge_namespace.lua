@@ -1,23 +1,22 @@
 --[[
 Remove what is left of a namespace without queues. First its marker, with all keys that have fixed names: from then on a publish registers the
 namespace again. Then, in further calls, keys that no index leads to, as long as it has not been registered again. The engine takes it off the
-pool's list.
+pool's list, and knows the kinds of keys (src/redis/record-kinds.ts). The time of the purge stays for a while outside of the namespace (core/purges).
 
 KEYS[1] meta         hash: the namespace's marker
 KEYS[2] queues       hash: queue name -> number
-KEYS[3] settings     hash: the namespace's settings
 ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
 ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
-ARGV[3] is_marker    1 = the marker; 0 = keys of a namespace that has none
+ARGV[3] is_marker    1 = the marker, and the given keys; 0 = keys of a namespace that has none
 ARGV[4..] item × N   key
 
 Returns {status, now_ms, removed}. Status: 0 done, 1 too late. Removed: how many keys, -1 = none, the namespace is in use again.
-Cost: O(1) per item; 366 days of statistics with the marker.
+Cost: O(1) per item.
 ]]
-local meta, queues, settings = KEYS[1], KEYS[2], KEYS[3]
+local meta, queues = KEYS[1], KEYS[2]
 local clock_ms, deadline_ms, is_marker = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 
---- @requires core/call, queues/statistics
+--- @requires core/call, core/purges
 
 use_namespace(meta)
 if start_clock(clock_ms, deadline_ms) then
@@ -26,25 +25,17 @@ end
 
 -- Read.
 local keys = {}
-if is_marker == 1 then
-  keys[1], keys[2] = meta, settings
-  local names = "due waiting expiries sending imported timers expiring ended events listening tags groups workers sessions tracked traces"
-  for name in string.gmatch(names .. " recurring cron schedules keeping targets", "%a+") do
-    keys[#keys + 1] = namespace_key(name)
-  end
-  -- With tomorrow: clocks of servers differ.
-  local today = math.floor(now_floor / DAY_MS)
-  for day = today - MAX_DAYS, today + 1 do
-    keys[#keys + 1] = day_key(day)
-  end
-end
 for i = 4, #ARGV do
   keys[#keys + 1] = ARGV[i]
 end
-redis.call("EXISTS", meta, unpack(keys))
+redis.call("EXISTS", meta, queues, purge_key(), unpack(keys))
 if redis.call("EXISTS", queues) == 1 or is_marker == 0 and redis.call("EXISTS", meta) == 1 then
   return { 0, now_floor, -1 }
 end
 
 -- Write.
+if is_marker == 1 then
+  -- guard: purge-is-remembered
+  remember_purge()
+end
 return { 0, now_floor, #keys > 0 and redis.call("UNLINK", unpack(keys)) or 0 }

@@ -19,6 +19,8 @@ const NO_ID = Buffer.alloc(0);
 /** Events of one namespace that wait to be written. */
 interface Backlog {
   readonly items: Item[];
+  /** When the first of them was added, Unix ms by Redis's clock. */
+  sinceMs: number;
   isUnderWay: boolean;
 }
 
@@ -81,7 +83,7 @@ export class EventWriter {
   /** Loads the script into Redis at the first listener: sending it a second time would delay an event. */
   private turn(isOn: boolean): void {
     const [namespace] = this.received;
-    if (isOn && !this.isOn && namespace !== undefined) void this.track(this.send(namespace, []));
+    if (isOn && !this.isOn && namespace !== undefined) void this.track(this.send(namespace, [], 0));
     this.isOn = isOn;
   }
 
@@ -121,10 +123,11 @@ export class EventWriter {
     }
     let backlog = this.backlogs.get(namespace);
     if (!backlog) {
-      backlog = { items: [], isUnderWay: false };
+      backlog = { items: [], sinceMs: 0, isUnderWay: false };
       this.backlogs.set(namespace, backlog);
     }
     this.waiting++;
+    if (backlog.items.length === 0) backlog.sinceMs = this.pool.clock.now();
     backlog.items.push([event, queue, id, facts]);
     if (backlog.isUnderWay) return;
     backlog.isUnderWay = true;
@@ -137,15 +140,16 @@ export class EventWriter {
     await Promise.resolve();
     while (backlog.items.length > 0) {
       const items = backlog.items.splice(0, EMIT_BATCH);
-      await this.send(namespace, items);
+      await this.send(namespace, items, backlog.sinceMs);
       this.waiting -= items.length;
     }
     this.backlogs.delete(namespace);
   }
 
-  private async send(namespace: string, items: readonly Item[]): Promise<void> {
+  private async send(namespace: string, items: readonly Item[], sinceMs: number): Promise<void> {
     try {
-      const written = await this.pool.run(writeEvents, this.pool.keys.namespace(namespace), {}, items);
+      const args = { clock_ms: '', since_ms: sinceMs };
+      const written = await this.pool.run(writeEvents, this.pool.keys.namespace(namespace), args, items);
       // Negative: the namespace has no listeners any more, and this process has not read that yet.
       if (written >= 0) this.observer.emitted(written, items.length - written);
     } catch (error) {

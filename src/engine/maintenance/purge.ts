@@ -2,6 +2,8 @@ import { performance } from 'node:perf_hooks';
 import type { QueueCounts } from '../../domain/job/job.js';
 import type { RedisPool } from '../../redis/pool.js';
 import { purge, purgeQueue, purgeNamespace } from '../../redis/scripts/simple.js';
+import { MAX_HISTORY_DAYS } from '../../domain/limits.js';
+import { singleKeys } from '../../redis/record-kinds.js';
 import { checkNames } from '../core/checks.js';
 import type { ScriptRunner } from '../core/scripts.js';
 
@@ -45,6 +47,7 @@ const COUNTED_AT_ONCE = 64;
 /** Keys that Redis checks for a page of SCAN, and keys that one script removes. */
 const PAGE = 500;
 const KEYS_IN_ONE = 100;
+const DAY_MS = 86_400_000;
 const NO_JOBS = {
   ready: 0,
   scheduled: 0,
@@ -149,7 +152,7 @@ export class Purge {
     const { pushed } = this.pool.keys;
     // Before their key: a target that is stored in between is listed after that.
     const hadTargets = Number(await this.pool.read('SREM', pushed, namespace)) > 0;
-    let keys = await this.remove(namespace, 1, []);
+    let keys = await this.remove(namespace, 1, this.namedKeys(namespace));
     if (keys < 0 && hadTargets) await this.pool.read('SADD', pushed, namespace);
     if (keys < 0) return { keys: 0, isDone: false, isInUse: true };
     await this.parts.delist(namespace);
@@ -161,6 +164,16 @@ export class Purge {
       }
     }
     return { keys, isDone: true, isInUse: false };
+  }
+
+  /** The keys of a namespace whose names are known: those that it has once, and the statistics of each day. */
+  private namedKeys(namespace: string): Buffer[] {
+    const { keys } = this.pool;
+    const single = singleKeys().map((name) => keys.single(namespace, name));
+    // With tomorrow: clocks of servers differ.
+    const today = Math.floor(this.runner.now() / DAY_MS);
+    const days = Array.from({ length: MAX_HISTORY_DAYS + 2 }, (_, i) => keys.day(namespace, today + 1 - i));
+    return [...single, ...days].map((key) => Buffer.from(key));
   }
 
   /** @returns how many keys; -1 if the namespace is in use again */

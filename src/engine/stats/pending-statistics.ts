@@ -6,6 +6,8 @@ export interface Batch {
   readonly day: number;
   /** Greater than those of all earlier batches of this server. */
   readonly sequence: number;
+  /** Nothing in it was done before this time, Unix ms. */
+  readonly sinceMs: number;
   readonly items: readonly Item[];
 }
 
@@ -25,10 +27,10 @@ export class PendingStatistics {
   private size = 0;
 
   /** Adds tallies of one day. */
-  add(namespace: string, day: number, tallies: ReadonlyMap<string, Tally>): void {
+  add(namespace: string, day: number, sinceMs: number, tallies: ReadonlyMap<string, Tally>): void {
     const items = [...tallies].map(([queue, tally]): Item => [queue, tally.toText()]);
     for (const part of partsOf(items)) {
-      const batch = { day, sequence: ++this.sequence, items: part };
+      const batch = { day, sequence: ++this.sequence, sinceMs, items: part };
       const line = this.lines.get(namespace);
       if (line) line.push(batch);
       else this.lines.set(namespace, [batch]);

@@ -46,6 +46,13 @@ const COUNTED_AT_ONCE = 250;
 /** Namespaces that are written at once: statistics must not delay jobs. */
 const AT_ONCE = 4;
 
+/** What was counted of a namespace since the last flush. */
+interface OpenTallies {
+  /** When the first of it was counted, Unix ms. */
+  readonly sinceMs: number;
+  readonly queues: Map<string, Tally>;
+}
+
 /**
  * Counts in memory what happens to jobs, and writes it once a second, so that it costs no Redis command per job. All
  * servers of a pool add to the same days.
@@ -55,9 +62,11 @@ export class Statistics {
   private readonly source = randomBytes(9).toString('base64url');
   private readonly pending = new PendingStatistics();
   private readonly others = new OtherQueues();
-  private open = new Map<string, Map<string, Tally>>();
+  private open = new Map<string, OpenTallies>();
   private openQueues = 0;
   private flushes = 0;
+  /** The longest round trip before the last seal, in milliseconds. */
+  private slowestMs = 0;
   /** The day of the open tallies. */
   private day = 0;
   private last: Tally | undefined;
@@ -99,7 +108,7 @@ export class Statistics {
     if (this.last !== undefined && queue === this.lastQueue && namespace === this.lastNamespace) {
       return this.last;
     }
-    const known = this.open.get(namespace)?.get(queue);
+    const known = this.open.get(namespace)?.queues.get(queue);
     this.last = known ?? this.admit(namespace, queue);
     this.lastNamespace = namespace;
     this.lastQueue = queue;
@@ -186,8 +195,9 @@ export class Statistics {
 
   private admit(namespace: string, queue: string): Tally {
     if (this.openQueues === 0) this.day = this.today();
-    let queues = this.open.get(namespace);
-    if (!queues) this.open.set(namespace, (queues = new Map<string, Tally>()));
+    let tallies = this.open.get(namespace);
+    if (!tallies) this.open.set(namespace, (tallies = { sinceMs: this.runner.now(), queues: new Map() }));
+    const { queues } = tallies;
     const isOther = this.openQueues >= MOST_OPEN || this.others.has(namespace, queue, this.day);
     const name = isOther ? OTHER_QUEUES : queue;
     let tally = queues.get(name);
@@ -212,7 +222,12 @@ export class Statistics {
 
   /** Moves the open tallies to the pending ones, which do not change any more. */
   private seal(): void {
-    for (const [namespace, queues] of this.open) this.pending.add(namespace, this.day, queues);
+    // A reply that was read after a purge may tell of what was done before it.
+    const slowestMs = this.pool.clock.takeSlowest();
+    const ageMs = Math.ceil(Math.max(slowestMs, this.slowestMs));
+    this.slowestMs = slowestMs;
+    for (const [namespace, { sinceMs, queues }] of this.open)
+      this.pending.add(namespace, this.day, sinceMs - /* guard: replies-read-after-a-purge */ ageMs, queues);
     this.open = new Map();
     this.openQueues = 0;
     this.last = undefined;
@@ -256,8 +271,11 @@ export class Statistics {
 
   private async send(namespace: string, batch: Batch): Promise<void> {
     const { historyDays, maxQueues } = this.options;
-    const { day, sequence, items } = batch;
-    const args = { day, source: this.source, sequence, default_days: historyDays, most: maxQueues };
+    const { day, sequence, sinceMs, items } = batch;
+    const args = {
+      ...{ day, source: this.source, sequence, default_days: historyDays, most: maxQueues },
+      since_ms: sinceMs,
+    };
     try {
       const { others } = await this.runner.run(tallyScript, namespace, args, items);
       for (const place of others) this.others.add(namespace, String(items[place]?.[0]), day);

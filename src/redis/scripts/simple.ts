@@ -270,7 +270,7 @@ export const writeEvents = script({
   name: 'simple/write_events',
   label: 'tell',
   keys: ['meta'],
-  args: [],
+  args: ['clock_ms', 'since_ms'],
   item: ['event', 'queue', 'id', 'facts'],
   repeatable: false,
   reply: Number,
@@ -290,7 +290,7 @@ export const addStatistics = script({
   name: 'maintenance/add_statistics',
   label: 'tally',
   keys: ['meta', 'settings'],
-  args: [...TIMES, 'day', 'source', 'sequence', 'default_days', 'most'],
+  args: [...TIMES, 'day', 'source', 'sequence', 'default_days', 'most', 'since_ms'],
   item: ['queue', 'tally'],
   repeatable: true,
   reply: (raw) => {
@@ -357,7 +357,7 @@ export const purgeQueue = script({
 export const purgeNamespace = script({
   name: 'maintenance/purge_namespace',
   label: 'purge_space',
-  keys: ['meta', 'queues', 'settings'],
+  keys: ['meta', 'queues'],
   args: [...TIMES, 'is_marker'],
   item: ['key'],
   repeatable: true,

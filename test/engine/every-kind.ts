@@ -1,0 +1,127 @@
+import type { Redis } from 'ioredis';
+import type { QueueEngine } from '../../src/engine/engine.js';
+import { kindOf, RECORD_KINDS } from '../../src/redis/record-kinds.js';
+import type { ExtendedJob } from './fixture.js';
+import { newJob } from './fixture.js';
+
+const HOUR_MS = 3_600_000;
+
+/** Fills a namespace with at least one record of every kind. The engine's loops must not run: some records are short-lived. */
+export async function fillWithEveryKind(engine: QueueEngine, ns: string): Promise<void> {
+  await fillSimple(engine, ns);
+  await fillExtended(engine, ns);
+  await fillNamespace(engine, ns);
+}
+
+async function fillSimple(engine: QueueEngine, ns: string): Promise<void> {
+  const publish = (queue: string, job = {}): Promise<string> =>
+    engine.publish(ns, queue, newJob({ tries: 2, ...job }));
+  const lease = (queue: string, ttrMs: number, confirms = false): Promise<unknown> =>
+    engine.reserve(ns, { queues: [queue], count: 1, ttrMs, waitMs: 0, confirms });
+  await publish('simple', { tries: 1 });
+  await lease('simple', 1);
+  await new Promise((done) => setTimeout(done, 5));
+  await engine.pumpNow(ns);
+  await publish('simple');
+  await lease('simple', HOUR_MS, true);
+  await publish('simple', { ttlMs: HOUR_MS });
+  await engine.ack(ns, 'simple', await publish('simple'));
+  await publish('simple', { delayMs: 60_000 });
+  await publish('simple', { delayMs: 2 * HOUR_MS });
+  await engine.publish(ns, 'simple', newJob(), { idempotencyKey: 'once' });
+  await engine.importJobs(ns, [
+    {
+      ...{ id: 'imported', queue: 'simple', body: Buffer.from('x'), source: 'lmstfy 1', state: 'ready' },
+      ...{ triesLeft: 1, attempts: 0, ttlLeftMs: 0, atMs: 0, attributes: null },
+    },
+  ]);
+}
+
+async function fillExtended(engine: QueueEngine, ns: string): Promise<void> {
+  const { extended } = engine;
+  const operations = extended.leaseOperations;
+  const put = (id: string, { text = 'x', ...job }: ExtendedJob = {}): Promise<unknown> =>
+    extended.publishing.publish(ns, [{ queue: 'work', id, body: Buffer.from(text), tries: 3, ...job }]);
+  const leaseOne = async (): Promise<{ id: string; lease: number }> => {
+    const [job] = await engine.reserve(ns, {
+      ...{ queues: ['work'], count: 1, ttrMs: HOUR_MS, waitMs: 0, worker: 'host-1' },
+    });
+    return { id: job!.id, lease: job!.lease };
+  };
+  await put('failed', { type: 'mail', tags: ['t'] });
+  await operations.fail(ns, { ...(await leaseOne()), group: 'smtp', message: 'no' });
+  await put('stuck', { dependsOn: ['failed'] });
+  await put('done', { retentionMs: 24 * HOUR_MS });
+  await extended.tags.track(ns, 'done');
+  await operations.complete(ns, [await leaseOne()]);
+  await put('traced', { type: 'mail' });
+  await extended.tags.track(ns, 'traced');
+  await operations.complete(ns, [await leaseOne()]);
+  await put('leased', { type: 'mail', tags: ['t'] });
+  await leaseOne();
+  await put('blocked', { dependsOn: ['leased'] });
+  await put('scheduled', { delayMs: 60_000, ttlMs: HOUR_MS, unique: { key: 'u', mode: 'reject' } });
+  await put('locks', { unique: { key: 'held', mode: 'reject', windowMs: 24 * HOUR_MS } });
+  await put('last', { priority: 5 });
+  await put('tracked', { priority: 5 });
+  await extended.tags.track(ns, 'tracked');
+  await extended.controls.change(ns, 'limited', {
+    ...{ maxRunningPerKey: 1, ratePerKey: { rate: 100, periodMs: 24 * HOUR_MS, burst: 100 } },
+  });
+  await extended.controls.pause(ns, 'paused');
+  for (const id of ['running', 'held']) await put(id, { queue: 'limited', concurrencyKey: 'k' });
+  await engine.reserve(ns, { queues: ['limited'], count: 2, ttrMs: HOUR_MS, waitMs: 0 });
+  await put('ends', { priority: -9 });
+  await put('after', { dependsOn: ['ends'] });
+  await operations.complete(ns, [await leaseOne()]);
+  await put('waits-for-many', { dependsOn: Array.from({ length: 200 }, (_, i) => `d${String(i)}`) });
+}
+
+async function fillNamespace(engine: QueueEngine, ns: string): Promise<void> {
+  const { extended } = engine;
+  const template = { queue: 'made', body: Buffer.from('x') };
+  await extended.recurrings.set(ns, { id: 'by-interval', schedule: { everyMs: HOUR_MS }, template });
+  await extended.recurrings.set(ns, {
+    id: 'by-cron',
+    schedule: { cron: '0 4 * * *', timeZone: 'Europe/Berlin' },
+    template,
+  });
+  await extended.workers.heartbeat(ns, 'session-1', {
+    ...{ ttrMs: HOUR_MS, leases: [], jobsAtHand: 0, info: { name: 'host-1' } },
+  });
+  await engine.settings.set(ns, 'ttr_ms', 30_000);
+  await extended.targets.change(ns, () => ({ part: 'targets', name: 'billing', value: '{}' }));
+  await extended.targets.push(ns, 'simple', 'billing');
+  await engine.reserve(ns, { queues: ['awaited'], count: 1, ttrMs: 1, waitMs: 1 });
+  const leave = await engine.events.subscribe(ns, null, {
+    take: () => undefined,
+    missed: () => undefined,
+    hasRoom: () => Promise.resolve(),
+    ended: () => undefined,
+  });
+  leave();
+  await engine.stats.flush();
+}
+
+/** What follows `{ns}` in each key of a namespace, latin1. */
+export async function restsOf(redis: Redis, ns: string): Promise<string[]> {
+  const keys = await redis.keysBuffer(`{${ns}}*`);
+  return keys.map((key) => key.toString('latin1', `{${ns}}`.length)).sort();
+}
+
+/** Keys of no kind, and kinds without a key. Empty = the table and the namespace agree. */
+export async function kindProblems(redis: Redis, ns: string): Promise<string[]> {
+  const seen = new Set<string>();
+  const problems: string[] = [];
+  for (const rest of await restsOf(redis, ns)) {
+    const kind = kindOf(rest);
+    if (!kind) problems.push(`${rest} is of no kind`);
+    else {
+      seen.add(kind.form);
+      const type = await redis.type(Buffer.from(`{${ns}}${rest}`, 'latin1'));
+      if (type !== kind.type) problems.push(`${rest} is a ${type}, not a ${kind.type}`);
+    }
+  }
+  const missing = RECORD_KINDS.filter(({ form }) => !seen.has(form));
+  return [...problems, ...missing.map(({ form }) => `there is no ${form}`)];
+}
