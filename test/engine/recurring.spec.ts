@@ -433,3 +433,105 @@ it.each<[Partial<NewRecurring>, RegExp]>([
   await expect(set(SECOND, more)).rejects.toThrow(message);
   expect((await recurrings().list(f.ns, 10)).items).toEqual([]);
 });
+
+describe('names of the jobs of a recurring job', () => {
+  const FORMER = 'recurring:r';
+  const OWN = `\u0001${FORMER}`;
+  const keyOf = (key: string): string => f.pool.keys.uniqueKey(f.ns, key);
+  const holder = (key: string) => f.pool.read('GET', keyOf(key));
+
+  /** What an earlier server stored of the recurring job `r` and of its last job. */
+  async function storeAsBefore(id: string): Promise<void> {
+    const [all, job] = [`{${f.ns}}Rr`, `{${f.ns}}x\0${id}`];
+    const options = String(await f.pool.read('HGET', all, 'options'));
+    expect(options).toContain(JSON.stringify(OWN));
+    await f.pool.read('HSET', all, 'options', options.replace(JSON.stringify(OWN), JSON.stringify(FORMER)));
+    await f.pool.read('HSET', job, 'unique', FORMER);
+    if ((await holder(OWN)) !== null) await f.pool.read('RENAME', keyOf(OWN), keyOf(FORMER));
+  }
+
+  const options = () => f.pool.read('HGET', `{${f.ns}}Rr`, 'options');
+
+  it.each(['skip', 'replace'] as const)(
+    'are not held up by a caller who takes the key recurring:<id>, with overlap %s',
+    async (overlap) => {
+      const unique = { key: FORMER, mode: 'reject', windowMs: 2 ** 40 } as const;
+      const mine = await f.put('mine', { unique });
+      await set(SECOND, { overlap });
+      await pass(SECOND / 2);
+      expect(await take()).toEqual(['r-1']);
+      expect(await f.find(mine)).toMatchObject({ state: 'ready', uniqueKey: FORMER });
+      await expect(f.put('mine', { unique })).rejects.toMatchObject({ code: 'unique_key_taken' });
+    },
+  );
+
+  it('are refused to callers, and not shown', async () => {
+    const unique = { key: OWN, mode: 'reject' } as const;
+    await expect(f.put('q', { unique })).rejects.toThrow(/^unique\.key does not begin with U\+0001$/);
+    await set(SECOND, { overlap: 'skip' });
+    await pass(0);
+    expect(await find('r-1')).toMatchObject({ state: 'ready', uniqueKey: null });
+  });
+
+  it('change with the first slot, where an earlier server stored them', async () => {
+    await set(10 * SECOND, { overlap: 'skip' });
+    await pass(0);
+    await storeAsBefore('r-1');
+    await pass(10 * SECOND);
+    expect(await get()).toMatchObject({ made: 1, skipped: 1, lastSkip: { reason: 'overlap' } });
+    expect([await holder(FORMER), String(await holder(OWN)).slice(0, 2)]).toEqual([null, '0 ']);
+    // So that an earlier server beside this one finds the same key.
+    expect(await options()).toContain(JSON.stringify(OWN));
+
+    const [job] = await f.reserve('q');
+    await f.engine.ack(f.ns, 'q', job?.id ?? '');
+    await pass(10 * SECOND);
+    expect(await take()).toEqual(['r-2']);
+    expect(await f.audit()).toEqual([]);
+  });
+
+  it('change with the first slot that replaces a job, where an earlier server stored them', async () => {
+    await set(10 * SECOND, { overlap: 'replace' });
+    await pass(0);
+    await storeAsBefore('r-1');
+    await pass(10 * SECOND);
+    expect(await get()).toMatchObject({ made: 2, skipped: 0 });
+    expect(await take()).toEqual(['r-2']);
+    expect(await f.audit()).toEqual([]);
+  });
+
+  it('leave a job alone whose caller took the key that an earlier server used', async () => {
+    await set(10 * SECOND, { overlap: 'skip' });
+    await pass(0);
+    await storeAsBefore('r-1');
+    const [job] = await f.reserve('q');
+    await f.engine.ack(f.ns, 'q', job?.id ?? '');
+    const mine = await f.put('mine', { unique: { key: FORMER, mode: 'reject' } });
+    await pass(10 * SECOND);
+    expect(await get()).toMatchObject({ made: 2, skipped: 0 });
+    expect(await f.find(mine)).toMatchObject({ state: 'ready', uniqueKey: FORMER });
+    expect(String(await holder(FORMER)).slice(0, 2)).toBe('0 ');
+  });
+
+  it('change when a dead job of an earlier server is put back', async () => {
+    await set(10 * SECOND, { overlap: 'skip', template: { queue: 'q', body: Buffer.from('x'), tries: 1 } });
+    await pass(0);
+    const [job] = await f.reserve('q');
+    await f.engine.native.fail(f.ns, { id: job!.id, lease: job!.lease, group: 'g', message: 'm' });
+    await storeAsBefore('r-1');
+    await f.engine.extended.dead.respawn(f.ns, { queue: 'q' }, { ttlMs: 0, tries: 1 });
+    expect([await holder(FORMER), String(await holder(OWN)).slice(0, 2)]).toEqual([null, '0 ']);
+    await pass(10 * SECOND);
+    expect(await get()).toMatchObject({ made: 1, skipped: 1, lastSkip: { reason: 'overlap' } });
+  });
+
+  it('are found although a caller has taken the next numbers', async () => {
+    for (let [n, step] = [1, 1]; step <= 2 ** 41; step *= 2, n += step) await f.put('mine', { id: `r-${n}` });
+    await set(SECOND);
+    await pass(0);
+    const [id, ...more] = await take();
+    expect(id).toMatch(/^r-\d+$/);
+    expect(more).toEqual([]);
+    expect(await get()).toMatchObject({ skipped: 0, lastSkip: null });
+  });
+});

@@ -1,7 +1,11 @@
 -- Unique keys. The string of a key has the time until which it is held whatever happens to its job (Unix ms, 0 = as long as the job lives), a space and the
 -- job's id. A job that has ended holds nothing, even if its key is still there.
 --- @requires core/call, core/header, core/plan, extended/jobs
---- @exports holder_of, hold_unique, free_unique, retake_unique
+--- @exports FORMER_KEY, OWN_KEY, holder_of, hold_unique, free_unique, retake_unique, rename_unique
+
+-- The key that keeps the jobs of a recurring job apart: this and its id. No caller's key begins with that byte (src/domain/job/extended-job.ts). Earlier
+-- servers took FORMER_KEY and the id, which a caller may choose too.
+FORMER_KEY, OWN_KEY = "recurring:", "\1recurring:"
 
 local records = {}
 local function record_of(key)
@@ -42,8 +46,19 @@ function free_unique(job)
   end
 end
 
+-- Its job takes another key in the place of the one that it holds.
+function rename_unique(job, key)
+  write("DEL", named_key("o", job.x.unique))
+  write("SET", named_key("o", key), "0 " .. job.id)
+  records[job.x.unique], records[key] = false, { ends = 0, id = job.id }
+  put(job, "unique", key)
+end
+
 -- A dead job that is put back takes its unique key again. Returns false if another job holds the key by now: then it must stay dead.
 function retake_unique(job)
+  if job.x.spawned and --[[ guard: own-key-respawned ]] job.x.unique == FORMER_KEY .. job.x.spawned then
+    put(job, "unique", OWN_KEY .. job.x.spawned)
+  end
   local key = not job.x.uends and job.x.unique
   local holder = key and holder_of(key)
   if holder and holder.id ~= job.id then

@@ -1,5 +1,5 @@
 -- The timers of recurring jobs: each slot of the schedule that has come makes one job.
---- @requires core/call, core/plan, queues/registry, extended/jobs, extended/timeline, extended/new_jobs, extended/unique_claims
+--- @requires core/call, core/plan, queues/registry, extended/jobs, extended/timeline, extended/new_jobs, extended/unique_claims, extended/unique_keys
 --- @requires extended/dependencies, limits/quota_room, limits/store_room, timers/steps, timers/cron_slots
 --- @exports made, make_recurring, make_by_cron, wanted_slots, recurring_of, spawn_next
 
@@ -55,11 +55,18 @@ local function count_skipped(recurring, missed, come_at)
   return over, reason
 end
 
--- The id of the next job, as src/engine/core/ids.ts stores ids, and its number. Jobs of an earlier recurring job with this id may exist: numbers are skipped in
--- growing steps.
+-- A number that no caller can know ahead: it is made from the microseconds of the clock.
+local function chance_of(id)
+  local time = redis.call("TIME")
+  return tonumber(string.sub(redis.sha1hex(id .. time[1] .. "." .. time[2]), 1, 12), 16)
+end
+
+-- The id of the next job, as src/engine/core/ids.ts stores ids, and its number. Jobs with such an id may exist, of an earlier recurring job with this id or
+-- of a caller who chose it: numbers are skipped in growing steps. After the first steps they are random: a caller cannot take them all ahead.
+local FIXED_STEPS = 5
 local function free_child(id, n)
   for step = 0, 40 do
-    n = n + 2 ^ step
+    n = n + 2 ^ step + (--[[ guard: child-ids-by-chance ]] step > FIXED_STEPS and chance_of(id) % 2 ^ step or 0)
     local text = id .. "-" .. text_of(n)
     local child = string.rep("\0", #text == 15 and 2 or 1) .. text
     local present = job_of(child)
@@ -102,11 +109,30 @@ local function spawn(id, child, recurring, options, slot)
   made[options.queue] = (made[options.queue] or 0) + 1
 end
 
+-- What earlier servers stored gets the key that no caller can take: the options of the jobs to come, which those servers read too, and a job that lives.
+local function take_own_key(id, recurring)
+  local former, own = FORMER_KEY .. id, OWN_KEY .. id
+  local from, to = string.find(recurring.options, '"unique":"' .. former .. '"', 1, true)
+  if from then
+    local key = '"unique":"\\u0001' .. former .. '"'
+    recurring.options = string.sub(recurring.options, 1, from - 1) .. key .. string.sub(recurring.options, to + 1)
+    write("HSET", named_key("R", id), "options", recurring.options)
+  end
+  local holder = holder_of(former)
+  if holder and holder.job and --[[ guard: callers-key-stays ]] holder.job.x.spawned == id then
+    rename_unique(holder.job, own)
+  end
+end
+
 -- Makes the next job of a recurring job. Returns its id, or nil and why there is none.
 function spawn_next(id, recurring, slot)
   local child, n = free_child(id, recurring.made)
   if not child then
     return nil, "quota"
+  end
+  if recurring.has_overlap then
+    -- guard: recurring-own-key
+    take_own_key(id, recurring)
   end
   local options = cjson.decode(recurring.options)
   options.needs = ids_in(recurring.needs)

@@ -1,4 +1,6 @@
 const FULL = 'test/faults/full-store.spec.ts';
+const RECURRING = 'test/engine/recurring.spec.ts';
+const NAMES = 'names of the jobs of a recurring job ›';
 const CALLS = 'T57: a full Redis with %s › %s %s (%s)';
 
 /**
@@ -32,4 +34,39 @@ export const SCOPES = [
   ].map(([id, what]) => ({
     ...{ id, name: `full store: ${what} in a full Redis`, off: 'false', spec: FULL, test: CALLS },
   })),
+  {
+    id: 'recurring-own-key',
+    name: 'recurring keys: what an earlier server stored gets the key that no caller can take',
+    off: 'remove',
+    spec: RECURRING,
+    test: `${NAMES} change with the first slot, where an earlier server stored them`,
+  },
+  {
+    id: 'callers-key-stays',
+    name: 'recurring keys: the key of a caller’s job is not taken over',
+    off: 'true',
+    spec: RECURRING,
+    test: `${NAMES} leave a job alone whose caller took the key that an earlier server used`,
+  },
+  {
+    id: 'callers-have-no-server-key',
+    name: 'recurring keys: a caller cannot take a key of the server',
+    off: 'remove',
+    spec: RECURRING,
+    test: `${NAMES} are refused to callers, and not shown`,
+  },
+  {
+    id: 'own-key-respawned',
+    name: 'recurring keys: a dead job of an earlier server takes the new key when it is put back',
+    off: 'false',
+    spec: RECURRING,
+    test: `${NAMES} change when a dead job of an earlier server is put back`,
+  },
+  {
+    id: 'child-ids-by-chance',
+    name: 'recurring keys: a caller cannot take all numbers of the jobs to come',
+    off: 'false',
+    spec: RECURRING,
+    test: `${NAMES} are found although a caller has taken the next numbers`,
+  },
 ];

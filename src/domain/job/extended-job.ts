@@ -28,6 +28,12 @@ export type RetryPolicy = (
 /** What happens to a job when one of its dependencies dies, is cancelled or expires. */
 export type DependencyFailure = 'block' | 'ignore' | 'fail' | 'cancel';
 
+/**
+ * Begins the unique keys that the server makes itself: those of recurring jobs (lua/modules/extended/unique_keys.lua). No caller may choose one, or it
+ * could hold up what it may not see.
+ */
+export const SERVER_KEY = '\u0001';
+
 /** What a publish does when a live job holds its unique key. */
 export interface UniqueKey {
   readonly key: string;

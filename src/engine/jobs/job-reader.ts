@@ -1,5 +1,11 @@
 import { QueueError } from '../../domain/errors.js';
-import type { JobDetails, JobPlace, RetryPolicy, TimelineEntry } from '../../domain/job/extended-job.js';
+import {
+  type JobDetails,
+  type JobPlace,
+  type RetryPolicy,
+  SERVER_KEY,
+  type TimelineEntry,
+} from '../../domain/job/extended-job.js';
 import { readJobs, jobQueues } from '../../redis/scripts/extended.js';
 import { stateOf } from '../../domain/job/states.js';
 import { bytesAt, integerAt } from '../../redis/scripts/script.js';
@@ -80,7 +86,7 @@ function detailsOf(
     failedDependencies: failedOf(failed),
     dependents: idsOf(users),
     onDependencyFailure: (field('onfail') ?? 'block') as JobDetails['onDependencyFailure'],
-    uniqueKey: field('unique') ?? null,
+    uniqueKey: callersKeyOf(field('unique')),
     concurrencyKey: field('ckey') ?? null,
     spawnedFrom: field('spawned') ?? null,
     retry: parsed(field('retry')) as RetryPolicy | null,
@@ -106,6 +112,11 @@ function fieldsOf(list: unknown): Fields {
 
 function idsOf(list: unknown): string[] {
   return Array.isArray(list) ? (list as Buffer[]).map(decodeId).sort() : [];
+}
+
+/** A key of the server's own is not shown: no call takes it. */
+function callersKeyOf(key: string | undefined): string | null {
+  return key === undefined || key.startsWith(SERVER_KEY) ? null : key;
 }
 
 function failedOf(list: unknown): Record<string, string> {

@@ -1,5 +1,5 @@
 import { QueueError } from '../../domain/errors.js';
-import type { NewExtendedJob, UniqueKey } from '../../domain/job/extended-job.js';
+import { type NewExtendedJob, SERVER_KEY, type UniqueKey } from '../../domain/job/extended-job.js';
 import {
   isCron,
   type NewIntervalSchedule,
@@ -105,6 +105,8 @@ function checkInterval({ everyMs, offsetMs = 0, firstAtMs = 0 }: NewIntervalSche
 export function checkUniqueKey({ key, mode, windowMs = 0 }: UniqueKey): void {
   if (key.length < 1 || key.length > MAX_LABEL)
     throw invalid('unique.key', `has 1 to ${String(MAX_LABEL)} characters`);
+  // guard: callers-have-no-server-key
+  if (key.startsWith(SERVER_KEY)) throw invalid('unique.key', 'does not begin with U+0001');
   if (!UNIQUE_MODES.has(mode)) throw invalid('unique.mode', `is one of ${[...UNIQUE_MODES].join(', ')}`);
   if (!isWhole(windowMs, 0, MAX_TIME_MS))
     throw invalid('unique.windowMs', 'is a whole number of milliseconds, 0 or more');

@@ -9,7 +9,7 @@ import {
   type SkipReason,
   type Template,
 } from '../../domain/job/recurring.js';
-import type { UniqueKey } from '../../domain/job/extended-job.js';
+import { SERVER_KEY, type UniqueKey } from '../../domain/job/extended-job.js';
 import { MAX_CATCH_UP } from '../../domain/limits.js';
 import { packIds } from '../publish/dependencies.js';
 import { optionsText } from '../publish/extended-options.js';
@@ -83,7 +83,7 @@ function slotArgsOf(schedule: NewSchedule, { slots, isComplete, tzdata }: Comput
 /** The unique key that keeps the jobs of a recurring job from overlapping. */
 function uniqueBy(id: string, overlap: Overlap): { unique?: UniqueKey } {
   if (overlap === 'allow') return {};
-  return { unique: { key: `recurring:${id}`, mode: overlap === 'skip' ? 'reject' : 'replace' } };
+  return { unique: { key: `${SERVER_KEY}recurring:${id}`, mode: overlap === 'skip' ? 'reject' : 'replace' } };
 }
 
 /** Applies a change to a recurring job. */
