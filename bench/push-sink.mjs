@@ -6,12 +6,17 @@ import { answerParent } from './child.mjs';
 let count = 0;
 /** @type {number[]} */
 let lateMs = [];
+/** Of the second tenant. @type {number[]} */
+let secondMs = [];
 const server = createServer((request, response) => {
   if (request.url === '/hang') return;
   const nowMs = performance.timeOrigin + performance.now();
-  request.on('data', (/** @type {Buffer} */ chunk) => lateMs.push(nowMs - Number(chunk)));
+  const isSecond = request.url === '/second';
+  request.on('data', (/** @type {Buffer} */ chunk) =>
+    (isSecond ? secondMs : lateMs).push(nowMs - Number(chunk)),
+  );
   request.on('end', () => {
-    count += 1;
+    if (!isSecond) count += 1;
     response.writeHead(204).end();
   });
 });
@@ -26,6 +31,11 @@ answerParent({
   late() {
     const late = lateMs;
     lateMs = [];
+    return late;
+  },
+  second() {
+    const late = secondMs;
+    secondMs = [];
     return late;
   },
 });

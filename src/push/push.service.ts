@@ -57,7 +57,9 @@ export class PushService implements OnApplicationBootstrap, OnModuleDestroy {
     @Inject(LOG) private readonly log: Log,
     @Optional() private readonly metrics?: MetricsService,
   ) {
-    this.slots = new Slots(config.push.max_in_flight);
+    this.slots = new Slots(config.push.max_in_flight, () =>
+      this.pushers.reduce((sum, { tenants }) => sum + tenants, 0),
+    );
   }
 
   async onApplicationBootstrap(): Promise<void> {

@@ -3,6 +3,7 @@ import type { QueueEngine } from '../engine/engine.js';
 import { queuesOf, type StoredTargets } from '../engine/queues/targets.js';
 import { TargetWorker, type WorkerParts, type WorkerTarget } from './target-worker.js';
 import type { Seal } from './seal.js';
+import type { Slots } from './slots.js';
 import { originBreakersOf, readBreaker, readTarget } from './target.js';
 import { placeOf } from './targets.service.js';
 
@@ -12,8 +13,9 @@ const REFRESH_MS = 1_000;
 /** As long as a timer can be, in milliseconds: longer than any request. */
 const LONGEST_MS = 2_147_483_647;
 
-export type PusherParts = Omit<WorkerParts, 'engine' | 'pool' | 'namespace' | 'name'> & {
+export type PusherParts = Omit<WorkerParts, 'engine' | 'pool' | 'namespace' | 'name' | 'slots'> & {
   readonly seal: Seal;
+  readonly slots: Slots;
 };
 
 /** Pushes the jobs of one pool: a worker for each target that a queue is pushed to. */
@@ -34,6 +36,11 @@ export class Pusher {
     private readonly pool: string,
     private readonly parts: PusherParts,
   ) {}
+
+  /** Namespaces that it pushes for. */
+  get tenants(): number {
+    return this.workers.size;
+  }
 
   start(): void {
     this.refreshing = this.refreshAndPlan();
@@ -106,10 +113,9 @@ export class Pusher {
   }
 
   private startWorker(namespace: string, name: string, known: WorkerTarget): TargetWorker {
-    const worker = new TargetWorker(
-      { ...this.parts, engine: this.engine, pool: this.pool, namespace, name },
-      known,
-    );
+    const { engine, pool, parts } = this;
+    const slots = parts.slots.of(`${pool}/${namespace}`);
+    const worker = new TargetWorker({ ...parts, engine, pool, namespace, name, slots }, known);
     worker.start();
     return worker;
   }

@@ -1,46 +1,113 @@
 import { Slots } from './slots.js';
 
 const { signal } = new AbortController();
+/** Many targets of a namespace take a slot each, again and again. @returns how many they got */
+const fill = (slots: Slots, tenant: string, targets = 256): number => {
+  const before = slots.inUse;
+  const own = slots.of(tenant);
+  const takes = Array.from({ length: targets }, (_, i) => () => own.tryTake(`t${String(i)}`, 1) > 0);
+  // For as long as one of them gets another slot.
+  while (takes.some((take) => take()));
+  return slots.inUse - before;
+};
 
 describe('slots of push', () => {
-  it('are never more than there are', () => {
-    const slots = new Slots(3);
-    expect([
-      slots.tryTake('a', 9),
-      slots.tryTake('b', 9),
-      slots.tryTake('c', 9),
-      slots.tryTake('d', 9),
-    ]).toEqual([...[1, 1, 1, 0]]);
-    expect(slots.inUse).toBe(3);
+  describe('of one namespace', () => {
+    const one = (total: number): Slots => new Slots(total, () => 1);
+
+    it('are never more than there are', () => {
+      const slots = one(3).of('n');
+      expect(['a', 'b', 'c', 'd'].map((target) => slots.tryTake(target, 9))).toEqual([1, 1, 1, 0]);
+    });
+
+    it('may all be used, by many targets', () => {
+      expect(fill(one(256), 'n')).toBe(256);
+    });
+
+    it('leave room for the next target', () => {
+      const slots = one(100).of('n');
+      expect(slots.tryTake('slow', 100)).toBe(50);
+      expect(slots.tryTake('slow', 100)).toBe(0);
+      expect(slots.tryTake('quick', 100)).toBe(25);
+    });
+
+    it('go to those that wait, in turn', async () => {
+      const all = one(2);
+      const slots = all.of('n');
+      slots.tryTake('a', 1);
+      slots.tryTake('b', 1);
+      const [c, d] = [slots.take('c', 1, signal), slots.take('d', 1, signal)];
+      slots.free('a', 1);
+      expect(await c).toBe(1);
+      slots.free('c', 1);
+      expect(await d).toBe(1);
+      expect(all.inUse).toBe(2);
+    });
+
+    it('are not given to a target that no longer waits', async () => {
+      const all = one(1);
+      const slots = all.of('n');
+      slots.tryTake('a', 1);
+      const leaving = new AbortController();
+      const waits = slots.take('b', 1, leaving.signal);
+      leaving.abort();
+      expect(await waits).toBe(0);
+      slots.free('a', 1);
+      expect(all.inUse).toBe(0);
+    });
   });
 
-  it('leave room for the next target', () => {
-    const slots = new Slots(100);
-    expect(slots.tryTake('slow', 100)).toBe(50);
-    expect(slots.tryTake('slow', 100)).toBe(0);
-    expect(slots.tryTake('quick', 100)).toBe(33);
-  });
+  describe('of many namespaces', () => {
+    const many = (total: number): Slots => new Slots(total, () => 1_000);
 
-  it('go to those that wait, in turn', async () => {
-    const slots = new Slots(2);
-    slots.tryTake('a', 1);
-    slots.tryTake('b', 1);
-    const [c, d] = [slots.take('c', 1, signal), slots.take('d', 1, signal)];
-    slots.free('a', 1);
-    expect(await c).toBe(1);
-    slots.free('c', 1);
-    expect(await d).toBe(1);
-    expect(slots.inUse).toBe(2);
-  });
+    it.each([
+      [256, 168],
+      [64, 42],
+      [10, 6],
+      [2, 1],
+      [1, 1],
+    ])('of %d leave room for others, however many targets one has: it gets %d', (total, most) => {
+      const slots = many(total);
+      expect(fill(slots, 'hangs')).toBe(most);
+      expect(fill(slots, 'hangs')).toBe(0);
+    });
 
-  it('are not given to a target that no longer waits', async () => {
-    const slots = new Slots(1);
-    slots.tryTake('a', 1);
-    const leaving = new AbortController();
-    const waits = slots.take('b', 1, leaving.signal);
-    leaving.abort();
-    expect(await waits).toBe(0);
-    slots.free('a', 1);
-    expect(slots.inUse).toBe(0);
+    it('leave some for the second namespace, and one for each of many more', () => {
+      const slots = many(256);
+      fill(slots, 'hangs');
+      expect(fill(slots, 'second')).toBe(42);
+      for (let i = 0; i < 5; i++) expect(fill(slots, `hangs${String(i)}`)).toBeGreaterThan(0);
+      for (let i = 0; i < 24; i++) expect(fill(slots, `late${String(i)}`)).toBe(1);
+    });
+
+    it('are shared evenly by those that always have jobs', () => {
+      const slots = many(256);
+      const held = [0, 0];
+      for (let i = 0; i < 256; i++)
+        ['a', 'b'].forEach((name, at) => (held[at]! += slots.of(name).tryTake(`t${String(i)}`, 1)));
+      expect(held).toEqual([96, 96]);
+    });
+
+    it('that get free go to each namespace in turn, not to the one with more targets', async () => {
+      const slots = many(8);
+      const order: string[] = [];
+      for (let i = 0; i < 8; i++) slots.of(`n${String(i)}`).tryTake('t', 1);
+      expect(slots.inUse).toBe(8);
+      const waits = ['a', 'a', 'a', 'b'].map(async (name, i) => {
+        await slots.of(name).take(`t${String(i)}`, 1, signal);
+        order.push(name);
+      });
+      for (let i = 0; i < 8; i++) slots.of(`n${String(i)}`).free('t', 1);
+      await Promise.all(waits);
+      expect(order.slice(0, 2)).toEqual(['a', 'b']);
+    });
+
+    it('with the same target name do not count together', () => {
+      const slots = many(100);
+      const first = slots.of('pool/a').tryTake('t', 100);
+      expect(slots.of('pool/b').tryTake('t', 1)).toBe(1);
+      slots.of('pool/b').free('t', 1);
+      expect(slots.inUse).toBe(first);
+    });
   });
 });

@@ -10,7 +10,7 @@ import { extendLease, leaseMsOf, MORE_MS, recordOutcome } from './job-lease.js';
 import { messageOf } from './send/message.js';
 import type { PushAnswer, Sender } from './send/sender.js';
 import { SendError } from './send/send-error.js';
-import type { Slots } from './slots.js';
+import type { TenantSlots } from './slots.js';
 import { type OpenBreaker, readTarget, type Target, type TargetSecrets } from './target.js';
 import { pauseOf } from './targets.service.js';
 import { type Verdict, verdictOfAnswer, verdictOfError } from './send/verdict.js';
@@ -44,7 +44,7 @@ export interface WorkerParts {
   readonly namespace: string;
   readonly name: string;
   readonly sender: Sender;
-  readonly slots: Slots;
+  readonly slots: TenantSlots;
   readonly log: Log;
   /** True once the server lets no client wait any more. */
   readonly isClosing: () => boolean;

@@ -1006,6 +1006,40 @@ describe('HTTP push', () => {
       await hangs.stop();
     });
 
+    it('of one namespace that hang leave slots for another namespace', async () => {
+      const { app: small, redis: alone } = await TestApp.alone({
+        ...PUSH,
+        PUMPHOUSE_PUSH__MAX_IN_FLIGHT: '16',
+      });
+      // It does not push: it is there for its namespace.
+      const second = await TestApp.start({ PUMPHOUSE_POOLS__DEFAULT__URL: alone.url });
+      const hangs = await Receiver.start();
+      hangs.respond = () => undefined;
+      const [first, other] = [callsOn(small), callsOn(small, second)];
+      for (let i = 0; i < 24; i++) {
+        const name = `t${String(i)}`;
+        await first('PUT', `targets/${name}`, { url: hangs.url });
+        await first('PATCH', `queues/${name}`, { push: { target: name } });
+      }
+      await other('PUT', 'targets/t', { url: receiver.url });
+      await other('PATCH', 'queues/q', { push: { target: 't' } });
+      // From now on the server knows both.
+      await other('POST', 'jobs', { queue: 'q', data: 1, id: 'known' });
+      await waitFor(() => receiver.of('known').length === 1, 10_000);
+      for (let i = 0; i < 24; i++) await first('POST', 'jobs', { queue: `t${String(i)}`, data: 1 });
+      await waitFor(() => hangs.received.length >= 10, 5_000);
+      const answers = await Promise.all(
+        Array.from({ length: 20 }, () => other('POST', 'jobs', { queue: 'q', data: 1 })),
+      );
+      const ids = answers.map(({ json }) => (json as { id: string }).id);
+      await waitFor(() => ids.every((id) => receiver.of(id).length === 1), 10_000);
+
+      expect(hangs.received).toHaveLength(10);
+      await second.stop();
+      await small.stop();
+      await hangs.stop();
+    });
+
     it('of many queues get jobs of each', async () => {
       const { queue, name } = await pushed();
       const second = fresh('q');

@@ -1,4 +1,6 @@
 const SENDER = 'test/push/sender.spec.ts';
+const SLOTS = 'src/push/slots.spec.ts';
+const MANY = 'slots of push › of many namespaces';
 const KEPT = 'the sender of push › a kept connection';
 
 /**
@@ -62,5 +64,19 @@ export const EDGES_PUSH_SEND = [
     off: 'remove',
     spec: SENDER,
     test: `${KEPT} › on which the server speaks unasked is not used again`,
+  },
+  {
+    id: 'push-slots-by-namespace',
+    name: 'push: the targets of one namespace leave slots for others',
+    off: { with: 'free' },
+    spec: SLOTS,
+    test: `${MANY} › of %d leave room for others, however many targets one has: it gets %d`,
+  },
+  {
+    id: 'push-slots-reserve',
+    name: 'push: namespaces that hold no slot have a reserve',
+    off: { with: '0' },
+    spec: SLOTS,
+    test: `${MANY} › leave some for the second namespace, and one for each of many more`,
   },
 ];
