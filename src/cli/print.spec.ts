@@ -23,6 +23,16 @@ describe('the output of the command line', () => {
     expect(JSON.parse(json({ [ESCAPES]: ESCAPES }))).toEqual({ [ESCAPES]: ESCAPES });
   });
 
+  it('shows characters without width in escaped form', () => {
+    const tags = String.fromCodePoint(...[0x1, ...Buffer.from('rm -rf'), 0x7f].map((code) => 0xe0000 + code));
+    const hidden = `\u200b\u200c\u200d\u2060\u2063\ufeff\u00ad\u034f\u180e\u3164\ufe0f\u{e0100}${tags}\ud800`;
+    const text = printable(`a${hidden}b`);
+    expect(text).toMatch(/^a\\u200b\\u200c\\u200d\\u2060[\\a-f0-9u]+\\ud800b$/);
+    expect(text).toContain('\\udb40\\udc72\\udb40\\udc6d');
+    expect(json(hidden).trimEnd()).not.toMatch(/[^ -~]/);
+    expect(JSON.parse(json({ hidden }))).toEqual({ hidden });
+  });
+
   it('keeps letters of other scripts, and writes bytes as base64', () => {
     expect(printable('Grüße, 日本語, שלום, 👍')).toBe('Grüße, 日本語, שלום, 👍');
     for (const data of [new Uint8Array([0, 255]), Buffer.from([0, 255])])

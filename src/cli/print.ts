@@ -16,12 +16,15 @@ export interface Output {
 }
 
 /**
- * What a terminal would not show as it is: control characters, among them the start of escape sequences, and those that
- * change the direction of text. Job data may have any of them.
+ * What a terminal would not show as it is: control characters, among them the start of escape sequences, those that change
+ * the direction of text, and those without width, which hide text from its reader: zero-width characters, tags, variation
+ * selectors. Job data may have any of them.
  */
-const CONTROL = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
+// guard: hidden-characters-escaped
+const CONTROL = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
 /** The same in JSON, where a control character below 0x20 is escaped already. */
-const CONTROL_IN_JSON = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
+const CONTROL_IN_JSON =
+  /(?![\u0000-\u001f])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
 
 /** The text with control characters in escaped form: safe for a terminal, and on one line. */
 export function printable(text: string): string {
@@ -31,7 +34,11 @@ export function printable(text: string): string {
 function escaped(character: string): string {
   if (character === '\n') return '\\n';
   if (character === '\t') return '\\t';
-  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  return Array.from({ length: character.length }, (_, i) => unit(character.charCodeAt(i))).join('');
+}
+
+function unit(code: number): string {
+  return `\\u${code.toString(16).padStart(4, '0')}`;
 }
 
 const NO_BORDERS = Object.fromEntries(

@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ServerConfig } from '../config/config.js';
 import { QueueError } from '../domain/errors.js';
 import { answer, answerNothing } from './answer/answer.js';
-import { hasForeignCoding, hasTooManyHeaders, parseQuery } from './request/head.js';
+import { hasForeignCoding, hasTooManyHeaders, hasTwoHosts, parseQuery } from './request/head.js';
 import { expectsContinue } from './request/body.js';
 import { answerClientError } from './answer/client-error.js';
 import { nextRequestId, REQUEST_ID_HEADER } from './request/request-context.js';
@@ -180,6 +180,10 @@ function refusedHead(request: IncomingMessage, response: ServerResponse): QueueE
     // An omitted header may have said that the connection ends.
     response.shouldKeepAlive = false;
     return new QueueError('headers_too_large', 'request header fields too large');
+  }
+  if (hasTwoHosts(request)) {
+    response.shouldKeepAlive = false;
+    return new QueueError('invalid_argument', 'more than one Host header');
   }
   return hasForeignCoding(request)
     ? new QueueError(

@@ -1,7 +1,7 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import { answerNothing } from './answer/answer.js';
 import { hasBody } from './request/body.js';
-import { hasTooManyHeaders, NO_QUERY } from './request/head.js';
+import { hasTooManyHeaders, hasTwoHosts, NO_QUERY } from './request/head.js';
 import { nextRequestId, RequestContext, type ServerContext } from './request/request-context.js';
 
 /** Paths of the native API. */
@@ -56,7 +56,7 @@ function isPreflight(request: IncomingMessage, { maxUrlBytes }: ServerContext): 
   const { method, url = '', headers } = request;
   if (method !== 'OPTIONS' || headers['access-control-request-method'] === undefined) return false;
   const isUnusual = headers.host === undefined || headers.upgrade !== undefined || hasTooManyHeaders(request);
-  return !isUnusual && url.length <= maxUrlBytes && !hasBody(request);
+  return !isUnusual && !hasTwoHosts(request) && url.length <= maxUrlBytes && !hasBody(request);
 }
 
 /** The same answer for each path: browsers only ask whether the API may be called at all. */

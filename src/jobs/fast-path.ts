@@ -7,7 +7,7 @@ import {
   RequestContext,
   type ServerContext,
 } from '../http/request/request-context.js';
-import { hasForeignCoding, hasTooManyHeaders, parseQuery } from '../http/request/head.js';
+import { hasForeignCoding, hasTooManyHeaders, hasTwoHosts, parseQuery } from '../http/request/head.js';
 import { SERVER_CONTEXT } from '../http/server-context.js';
 import {
   FAST_ROUTES,
@@ -86,11 +86,12 @@ export class FastPath {
 
   /** @returns false if it leaves the request to the router, unchanged */
   take(request: IncomingMessage, response: ServerResponse): boolean {
-    // The router rejects a request without Host, with too many headers or with a coding that it cannot decode. A request
+    // The router rejects a request without Host, with two of them, with too many headers or with a coding that it cannot decode. A request
     // for another protocol (`Upgrade`) also goes to the router, as the last one of its connection.
     const { host, upgrade } = request.headers;
     if (host === undefined || upgrade !== undefined || hasTooManyHeaders(request)) return false;
     if (/* guard: fast-path-leaves-foreign-codings */ hasForeignCoding(request)) return false;
+    if (hasTwoHosts(request)) return false;
     const { url = '', method } = request;
     if (url.length > this.server.maxUrlBytes) return false;
     const match = this.matcher.match(method, url);

@@ -4,7 +4,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { Config } from '../config/config.js';
 import { LOG, type Log } from '../domain/log.js';
 import { Drain } from '../http/request/drain.js';
-import { hasForeignCoding } from '../http/request/head.js';
+import { hasForeignCoding, hasTwoHosts } from '../http/request/head.js';
 import { type Fields, readFields, type Values } from './go-json.js';
 import { CREATE, LaterService } from './later.service.js';
 
@@ -63,7 +63,7 @@ export class LaterHttp {
     if (request.headers.origin !== undefined) return { status: 403 };
     if (hasForeignCoding(request)) return { status: 501 };
     const target = targetOf(request.url ?? '/');
-    if (target === null) return BAD;
+    if (target === null || hasTwoHosts(request)) return BAD;
     if (target.clean !== target.path) return movedTo(target.clean + target.search, request.method);
     const call = this.calls.get(target.path);
     if (!call) return NOT_FOUND;

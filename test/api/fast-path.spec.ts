@@ -343,6 +343,27 @@ describe('the fast path', () => {
       expect(taken).toEqual([false]);
     });
 
+    it.each([
+      ['PUT', '/api/$/q', ''],
+      ['PUT', '/api/$/%71', ''],
+      ['POST', '/v1/$/jobs', ''],
+      ['GET', '/healthz', ''],
+      ['GET', '/nope', ''],
+      ['OPTIONS', '/v1/$/jobs', 'Origin: https://a.example\r\nAccess-Control-Request-Method: POST\r\n'],
+    ])(
+      'refuses a request with two Host headers, and ends its connection: %s %s',
+      async (method, path, more) => {
+        for (const hosts of ['Host: h\r\nHost: h\r\n', 'host: h\r\nX-A: b\r\nHOST: other\r\n']) {
+          const connection = await app.open();
+          const line = `${method} ${path.replace('$', app.namespace)} HTTP/1.1\r\n`;
+          connection.write(`${line}${hosts}X-Token: ${app.token}\r\n${more}Content-Length: 0\r\n\r\n`);
+          const text = await connection.untilClosed();
+          expect(text).toMatch(/^HTTP\/1\.1 400 /);
+          expect(text).toContain('more than one Host header');
+        }
+      },
+    );
+
     it('leaves a request without a Host to the router', async () => {
       const text = await play([{ headers: { Host: null } }], false);
 

@@ -154,6 +154,10 @@ describe('the API of later', () => {
 
     it('leads paths that are not clean to the clean one, and to no other host', async () => {
       const connection = await open();
+      const twice = await open();
+      twice.write('POST /query HTTP/1.1\r\nHost: x\r\nHost: y\r\nContent-Length: 13\r\n\r\n{"id":"none"}');
+      expect(await twice.until('\r\n\r\n')).toMatch(/^HTTP\/1\.1 400 /);
+      twice.cut();
       connection.write('POST //create HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n');
       expect(await connection.until('\r\n\r\n')).toMatch(/^HTTP\/1\.1 301 [\s\S]*\r\nLocation: \/create\r\n/);
       connection.cut();

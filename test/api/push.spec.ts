@@ -6,6 +6,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { Webhook } from 'standardwebhooks';
 import { freePort } from '../../scripts/free-port.mjs';
+import { AckLinks, type AckRef } from '../../src/push/ack-links.js';
+import { Seal } from '../../src/push/seal.js';
 import { PoolRegistry } from '../../src/redis/redis.module.js';
 import { type Answer, TestApp } from '../support/app.js';
 import { type AnswerCheck, answerCheck } from '../support/openapi.js';
@@ -958,6 +960,34 @@ describe('HTTP push', () => {
       }
       expect((await app.call('POST', '/push/ack', { token: null })).status).toBe(401);
       expect((await job(id)).state).toBe('leased');
+    });
+
+    it('is told that a signed URL is malformed', async () => {
+      const links = app.server.api.app.get<AckLinks>(AckLinks, { strict: false });
+      const good = { pool: 'default', namespace: app.namespace, queue: 'q', id: 'x', lease: 1 };
+      const linkTo = (ref: object) => links.urlOf(ref as AckRef).replace('https://queue.example/base', '');
+      expect((await follow(linkTo(good))).status).toBe(409);
+      const bad = [
+        { ...good, lease: 0 },
+        { ...good, lease: '1' },
+        { ...good, lease: 1.5 },
+        { ...good, lease: 2 ** 32 },
+        { ...good, id: '' },
+        { ...good, id: 'a b' },
+        { ...good, queue: null },
+        { ...good, namespace: '{x}' },
+        { ...good, pool: 7 },
+        {},
+      ].map(linkTo);
+      const seal = app.server.api.app.get(Seal, { strict: false });
+      for (const text of ['', 'x', '[1,2]', '{}', 'null', '["default"', '['.repeat(1_000)]) {
+        const part = Buffer.from(text).toString('base64url');
+        bad.push(`/push/ack?token=${part}.${seal.sign(`ack ${part}`).toString('base64url')}`);
+      }
+      for (const link of bad) {
+        expect(await follow(link)).toMatchObject({ status: 400, json: { code: 'invalid_argument' } });
+      }
+      expect((await follow(`${linkTo(good)}.more`)).status).toBe(401);
     });
 
     it('has any other answer mean what it means to all', async () => {

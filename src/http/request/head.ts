@@ -92,6 +92,16 @@ export function hasForeignCoding({ headers }: IncomingMessage): boolean {
   return codings.length > 1 && codings.at(-1)?.trim().toLowerCase() === 'chunked';
 }
 
+/** True if a request names its host more than once: a proxy may have taken the other name. RFC 9112 wants 400. */
+export function hasTwoHosts({ rawHeaders }: IncomingMessage): boolean {
+  let hosts = 0;
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i] ?? '';
+    if (name.length === 4 && (name === 'Host' || name.toLowerCase() === 'host')) hosts += 1;
+  }
+  return /* guard: one-host */ hosts > 1;
+}
+
 const BEARER = /^bearer +(\S+) *$/i;
 
 /**
