@@ -4,6 +4,7 @@ import { CLUSTER } from './guards/cluster.mjs';
 import { COMMAND_LINE } from './guards/command-line.mjs';
 import { DEPENDENCIES } from './guards/dependencies.mjs';
 import { DURABLE } from './guards/durability.mjs';
+import { PAYLOADS } from './guards/edges-payloads.mjs';
 import { SCOPES } from './guards/edges-scopes.mjs';
 import { EDGES_PUSH_SEND } from './guards/edges-push-send.mjs';
 import { EDGES_LMSTFY } from './guards/edges-lmstfy.mjs';
@@ -74,6 +75,7 @@ import { WORKER_SESSIONS } from './guards/worker-sessions.mjs';
 export const GUARDS = [
   ...LEASES,
   ...SCOPES,
+  ...PAYLOADS,
   ...RECORD_GUARDS,
   ...READY_LISTS,
   ...BATCHES,

@@ -2,6 +2,7 @@ import { Allow } from 'class-validator';
 import { DURABILITY, DURABILITY_RULE, type Durability } from '../domain/durability.js';
 import {
   MAX_CONFIGURABLE_BYTES,
+  MAX_JSON_DEPTH,
   MAX_HISTORY_DAYS,
   MAX_IDEMPOTENCY_TTL_S,
   MAX_QUOTA_BYTES,
@@ -138,6 +139,7 @@ export class DataConfig {
 export class LimitsConfig {
   @WholeNumber(1, MAX_CONFIGURABLE_BYTES) max_body_bytes = 65_535;
   @WholeNumber(1, MAX_CONFIGURABLE_BYTES) max_bulk_bytes = 8_388_608;
+  @WholeNumber(1, MAX_JSON_DEPTH) max_json_depth = 64;
   @WholeNumber(1, MAX_IDEMPOTENCY_TTL_S) idempotency_ttl_s = 86_400;
   @WholeNumber(0, MAX_UINT32) max_queues_per_namespace = 0;
   @WholeNumber(0, MAX_UINT32) max_jobs_per_queue = 0;

@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { JsonScanner } from './json/scanner.js';
 
 /** Content types of data that came without one: JSON, and other bytes. */
 export const PLAIN_JSON = 'application/json';
@@ -16,6 +17,19 @@ export function isJsonType(contentType: string): boolean {
 export interface StoredJson {
   readonly text: string;
   readonly value: unknown;
+}
+
+/**
+ * How deep stored JSON is nested, 0 for a text or a number; undefined if it is no JSON, or deeper than any JSON may be.
+ * It decodes nothing.
+ *
+ * @param contentType null = none was given
+ */
+export function depthOfData(body: Buffer, contentType: string | null): number | undefined {
+  if (contentType !== null && !isJsonType(contentType)) return undefined;
+  if (!isUtf8(body)) return undefined;
+  const scanner = new JsonScanner(body);
+  return scanner.value() && scanner.end() ? scanner.deepest : undefined;
 }
 
 /**

@@ -76,3 +76,5 @@ export const MAX_LEASE_QUEUES = 64;
 export const MAX_CRON = 256;
 /** Longest jitter of a cron schedule, in milliseconds: a day. */
 export const MAX_JITTER_MS = 86_400_000;
+/** Largest value of `limits.max_json_depth`: deeper data counts as bytes, as Go's JSON reads no more. */
+export const MAX_JSON_DEPTH = 10_000;

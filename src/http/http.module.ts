@@ -68,6 +68,7 @@ function apiContext(
   };
   return serverContextOf(httpAdapter.getInstance(), {
     settings: server,
+    limits,
     log,
     drain,
     observer: requestObserver(metrics, accessLog),
@@ -79,6 +80,7 @@ function adminContext({ httpAdapter }: AdapterHost, config: Config, log: Log, dr
   const loadShedder = new LoadShedder(UNLIMITED, new FloodMetrics(new Metrics()));
   return serverContextOf(httpAdapter.getInstance(), {
     settings: config.server,
+    limits: config.limits,
     log,
     drain,
     observer: SILENT,

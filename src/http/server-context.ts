@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import type { ServerConfig } from '../config/config.js';
+import type { LimitsConfig, ServerConfig } from '../config/config.js';
 import { AllowedMethods } from './allowed-methods.js';
 import { LmstfyErrors } from './answer/errors.lmstfy.js';
 import { V1Errors } from './answer/errors.v1.js';
@@ -14,6 +14,7 @@ export const SERVER_CONTEXT = Symbol('ServerContext');
 /** Dependencies of a server context. */
 export interface ServerContextParts {
   readonly settings: Pick<ServerConfig, 'max_url_bytes'>;
+  readonly limits: Pick<LimitsConfig, 'max_json_depth'>;
   readonly log: Log;
   readonly drain: Drain;
   readonly observer: RequestObserver;
@@ -25,7 +26,7 @@ const NATIVE = /^\/(?:v1\/|push\/ack(?:\?|$))/;
 
 /** Creates the context of a Fastify instance, and decorates the instance with it. Call it before routes are added. */
 export function serverContextOf(instance: FastifyInstance, parts: ServerContextParts): ServerContext {
-  const { settings, log, drain, observer, loadShedder } = parts;
+  const { settings, limits, log, drain, observer, loadShedder } = parts;
   const methods = new AllowedMethods();
   instance.addHook('onRoute', ({ url, method }) => methods.add(url, method));
   const lmstfy = new LmstfyErrors(log);
@@ -33,6 +34,7 @@ export function serverContextOf(instance: FastifyInstance, parts: ServerContextP
   const context: ServerContext = {
     drain,
     maxUrlBytes: settings.max_url_bytes,
+    maxJsonDepth: limits.max_json_depth,
     errorsOf: (url) => (NATIVE.test(url) ? v1 : lmstfy),
     observer,
     loadShedder,

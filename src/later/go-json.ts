@@ -1,14 +1,18 @@
+import { JsonScanner } from '../domain/json/scanner.js';
+
 /*
  * JSON as Go's `encoding/json` reads and writes it, which is later's wire: keys match in any case, the last of two equal
  * keys counts, null keeps what was there, and numbers of a struct are 64-bit integers without point or exponent.
  */
 
-/** Deepest nesting that Go reads. */
-const MAX_DEPTH = 10_000;
+/** More values than a body of `limits.max_body_bytes` has, as it is by default. */
+const MAX_VALUES = 100_000;
+const COMMA = 0x2c;
+const OPEN_OBJECT = 0x7b;
+const CLOSE_OBJECT = 0x7d;
 const INTEGER = /^-?\d+$/;
 const MIN_INT64 = -(2n ** 63n);
 const MAX_INT64 = 2n ** 63n - 1n;
-const SPACES = new Set([' ', '\t', '\r', '\n']);
 
 /** The fields of a Go struct with their types, by their JSON names in lower case. */
 export type Fields = Readonly<Record<string, 'text' | 'integer'>>;
@@ -18,9 +22,7 @@ export type Values<F extends Fields> = { readonly [K in keyof F]: F[K] extends '
 
 /** Reads a JSON object into fields; null where Go reports an error. */
 export function readFields<F extends Fields>(bytes: Buffer, fields: F): Values<F> | null {
-  const text = bytes.toString();
-  if (!isJson(text)) return null;
-  const members = membersOf(text);
+  const members = membersOf(bytes);
   if (members === null) return null;
   const values = new Map<string, string | bigint>(
     Object.entries(fields).map(([name, type]) => [name, type === 'text' ? '' : 0n]),
@@ -37,7 +39,7 @@ export function readFields<F extends Fields>(bytes: Buffer, fields: F): Values<F
 
 /** True if a valid JSON object has more than one member for a field. */
 export function hasTwice(bytes: Buffer, name: string): boolean {
-  const keys = (membersOf(bytes.toString()) ?? []).map(([key]) => folded(JSON.parse(key) as string));
+  const keys = (membersOf(bytes) ?? []).map(([key]) => folded(JSON.parse(key) as string));
   return keys.filter((key) => key === name).length > 1;
 }
 
@@ -49,15 +51,6 @@ export function goString(text: string): string {
     if (escaped !== undefined) return found;
     return `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`;
   });
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** Go folds ASCII letters, and two other characters whose upper or lower case is one. */
@@ -81,56 +74,33 @@ function integerOf(literal: string): bigint | null {
 }
 
 /**
- * The members of the object in a valid JSON text, in order, as they are written. `JSON.parse` does not show equal keys,
- * nor the difference between 1 and 1.0.
+ * The members of an object, in order, as they are written. `JSON.parse` does not show equal keys, nor the difference
+ * between 1 and 1.0.
  *
- * @returns no members for null; null for any other value, and for one that is nested too deeply
+ * @returns no members for null; null for any other value, for one that is nested too deeply, and for what is not JSON
  */
-function membersOf(text: string): (readonly [key: string, literal: string])[] | null {
+function membersOf(bytes: Buffer): (readonly [key: string, literal: string])[] | null {
+  const scanner = new JsonScanner(bytes);
+  scanner.maxValues = MAX_VALUES;
   const members: (readonly [string, string])[] = [];
-  let at = afterSpaces(text, 0);
-  if (text.startsWith('null', at)) return members;
-  if (text[at] !== '{') return null;
-  at = afterSpaces(text, at + 1);
-  while (text[at] === '"') {
-    const keyEnd = stringEnd(text, at);
-    const start = afterSpaces(text, afterSpaces(text, keyEnd) + 1);
-    const end = valueEnd(text, start);
-    if (end === null) return null;
-    members.push([text.slice(at, keyEnd), text.slice(start, end)]);
-    at = afterSpaces(text, end);
-    if (text[at] === ',') at = afterSpaces(text, at + 1);
+  const textFrom = (start: number): string => bytes.toString('utf8', start, scanner.at);
+  if (scanner.peek() !== OPEN_OBJECT) {
+    const start = scanner.at;
+    return scanner.value() && textFrom(start) === 'null' && scanner.end() ? members : null;
   }
-  return members;
-}
-
-function afterSpaces(text: string, from: number): number {
-  let at = from;
-  while (SPACES.has(text[at] ?? '')) at += 1;
-  return at;
-}
-
-function stringEnd(text: string, from: number): number {
-  let at = from + 1;
-  while (text[at] !== '"') at += text[at] === '\\' ? 2 : 1;
-  return at + 1;
-}
-
-/** @returns null if it is nested too deeply */
-function valueEnd(text: string, from: number): number | null {
-  let depth = 1;
-  let at = from;
-  for (;;) {
-    const character = text[at] ?? '';
-    if (character === '"') at = stringEnd(text, at);
-    else {
-      if (character === '{' || character === '[') depth += 1;
-      // The end of a number or a word is the end of what it is in.
-      if (depth === 1 && (/[,}\]]/.test(character) || SPACES.has(character))) return at;
-      if (character === '}' || character === ']') depth -= 1;
-      if (depth > MAX_DEPTH) return null;
-      at += 1;
-    }
-    if (depth === 1 && /["}\]]/.test(text[at - 1] ?? '')) return at;
+  scanner.open(OPEN_OBJECT);
+  if (!scanner.takes(CLOSE_OBJECT)) {
+    do {
+      scanner.peek();
+      const start = scanner.at;
+      if (!scanner.name()) return null;
+      const key = bytes.toString('utf8', start, scanner.nameEnd);
+      scanner.peek();
+      const from = scanner.at;
+      if (!scanner.value()) return null;
+      members.push([key, textFrom(from)]);
+    } while (scanner.takes(COMMA));
+    if (!scanner.takes(CLOSE_OBJECT)) return null;
   }
+  return scanner.end() ? members : null;
 }

@@ -2,6 +2,7 @@ import { Controller, Delete, Get, HttpCode, HttpStatus, Patch, Post, Put, UseGua
 import { WithHeaders } from '../http/answer/with-headers.js';
 import { BodyFields, InPath, QueryFields } from '../http/params.js';
 import type { Caller } from '../domain/caller.js';
+import type { Recurring } from '../domain/job/recurring.js';
 import { CurrentCaller } from '../auth/current-caller.js';
 import { Access, type AccessRules } from '../auth/access.js';
 import { TokenGuard } from '../auth/token.guard.js';
@@ -56,7 +57,7 @@ export class V1RecurringController {
     const recurring = newRecurringOf(fields, this.config.limits.max_body_bytes, fields.id);
     const stored = await this.recurrings.set(caller, recurring);
     const location = `/v1/${caller.namespace}/recurring/${stored.id}`;
-    return new WithHeaders(recurringAnswer(stored), ['Location', location]);
+    return new WithHeaders(this.answerOf(stored), ['Location', location]);
   }
 
   @Get()
@@ -75,7 +76,10 @@ export class V1RecurringController {
   ): Promise<object> {
     const from = cursor === undefined ? undefined : fromCursor(cursor, isJobId);
     const { items, after } = await this.recurrings.list(caller, { limit, after: from, queue });
-    return pageAnswer(items.map(recurringAnswer), after);
+    return pageAnswer(
+      items.map((one) => this.answerOf(one)),
+      after,
+    );
   }
 
   @Post('preview')
@@ -104,7 +108,7 @@ export class V1RecurringController {
     errors: ['recurring_not_found', 'pool_moving'],
   })
   async find(@CurrentCaller() caller: Caller, @InPath('id') id: string): Promise<object> {
-    return recurringAnswer(await this.recurrings.get(caller, id));
+    return this.answerOf(await this.recurrings.get(caller, id));
   }
 
   @Put(':id')
@@ -125,7 +129,7 @@ export class V1RecurringController {
     @BodyFields() fields: ReplaceRecurringFields,
   ): Promise<object> {
     const recurring = newRecurringOf(fields, this.config.limits.max_body_bytes, id);
-    return recurringAnswer(await this.recurrings.set(caller, recurring));
+    return this.answerOf(await this.recurrings.set(caller, recurring));
   }
 
   @Patch(':id')
@@ -227,6 +231,10 @@ export class V1RecurringController {
   }
 
   private async alter(caller: Caller, id: string, change: RecurringChange): Promise<object> {
-    return recurringAnswer(await this.recurrings.change(caller, id, change));
+    return this.answerOf(await this.recurrings.change(caller, id, change));
+  }
+
+  private answerOf(recurring: Recurring): object {
+    return recurringAnswer(recurring, this.config.limits.max_json_depth);
   }
 }

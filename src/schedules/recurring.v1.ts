@@ -143,13 +143,13 @@ function intervalOf(
   });
 }
 
-/** A recurring job in the format of the API. */
-export function recurringAnswer(recurring: Recurring): Plain<RecurringAnswer> {
+/** A recurring job in the format of the API. @param maxDepth deeper data is given in base64 */
+export function recurringAnswer(recurring: Recurring, maxDepth: number): Plain<RecurringAnswer> {
   const { id, schedule, template, maxCatchUp, isPaused, made, skipped, lastSkip } = recurring;
   return {
     id,
     schedule: scheduleAnswer(schedule),
-    job: templateAnswer(template),
+    job: templateAnswer(template, maxDepth),
     max_catch_up: maxCatchUp,
     catch_up_ms: recurring.catchUpMs,
     overlap: recurring.overlap,
@@ -187,13 +187,13 @@ export function upcomingAnswer(slots: readonly UpcomingSlot[], timeZone?: string
   };
 }
 
-function templateAnswer(template: Template): Plain<TemplateAnswer> {
+function templateAnswer(template: Template, maxDepth: number): Plain<TemplateAnswer> {
   const { queue, body, contentType = null, ttlMs, tries, ttrMs, priority, type, tags, attributes } = template;
   const { leaseGraceMs, dependsOn, onDependencyFailure, retry, unique, concurrencyKey } = template;
   const { retentionMs, history } = template;
   return given<Plain<TemplateAnswer>>({
     queue,
-    ...dataFields(body, contentType),
+    ...dataFields(body, contentType, maxDepth),
     ttl_ms: ttlMs,
     tries,
     ttr_ms: ttrMs,

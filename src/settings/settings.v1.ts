@@ -8,7 +8,7 @@ import {
 } from '../engine/queues/known-settings.js';
 import type { ChosenSettings } from '../engine/queues/settings.js';
 import { InputError } from '../http/answer/errors.v1.js';
-import { parseJson } from '../http/request/json-body.js';
+import { jsonOf } from '../http/request/json-body.js';
 
 /** A setting in the format of the API. */
 interface SettingJson {
@@ -40,7 +40,7 @@ export function keyOf(key: string): SettingKey {
 export function valueOf(key: SettingKey, body: Buffer): number {
   const { min, max } = SETTINGS[key];
   const rule = `must be a whole number from ${String(min)} to ${String(max)}`;
-  const values = body.length === 0 ? {} : parseJson(body.toString());
+  const values = jsonOf(body, 1);
   if (typeof values !== 'object' || values === null || Array.isArray(values)) {
     throw new InputError([{ field: '', rule: 'must be an object with a `value`, and nothing else' }]);
   }

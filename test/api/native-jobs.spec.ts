@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { MAX_PERIOD_MS } from '../../src/domain/limits.js';
 import { EngineRegistry } from '../../src/engine/migration/engine.registry.js';
-import { type Answer, type CallOptions, TestApp } from '../support/app.js';
+import { type Answer, type CallOptions, head, TestApp } from '../support/app.js';
 import {
   app,
   call,
@@ -336,13 +336,13 @@ describe('publish', () => {
       expect(text).not.toContain('unter');
     });
 
-    it('is not searched for its mistake beyond 1 MiB, which would hold up all other requests', async () => {
+    it('is not searched for its mistake beyond 256 KiB, which would hold up all other requests', async () => {
       const body = (length: number) => `[${' '.repeat(length - 2)}x`;
-      const at = (await post('jobs', body(1_048_576))).json;
-      const beyond = (await post('jobs', body(1_048_577))).json;
+      const at = (await post('jobs', body(262_144))).json;
+      const beyond = (await post('jobs', body(262_145))).json;
       expect([at, beyond]).toMatchObject([
-        { errors: [{ rule: expect.stringContaining('line 1, column 1048576: found `x`') as unknown }] },
-        { errors: [{ rule: 'must be JSON in UTF-8; it is too long to say where: over 1 MiB' }] },
+        { errors: [{ rule: expect.stringContaining('line 1, column 262144: found `x`') as unknown }] },
+        { errors: [{ rule: 'must be JSON in UTF-8; it is too long to say where: over 256 KiB' }] },
       ]);
     });
 
@@ -395,6 +395,89 @@ describe('publish', () => {
       ]);
       // Of the longest length it is read, and only its content is refused.
       expect((await call(method, path, body.slice(1))).status).not.toBe(413);
+    });
+
+    it.each<[string, string]>([
+      ['jobs', '{"queue":"q","data":$}'],
+      ['jobs', '{"jobs":[{"queue":"q","data":$}]}'],
+      ['acks', '{"acks":[{"queue":"q","id":"x","lease":1,"result":$}]}'],
+      ['jobs/x/ack', '{"lease":1,"result":$}'],
+      ['jobs/x/ack', '{"lease":1,"data":$}'],
+      ['jobs/x/retry', '{"lease":1,"data":$}'],
+      ['jobs/x/heartbeat', '{"lease":1,"progress":$}'],
+      ['jobs/x/log', '{"message":"m","data":$}'],
+      ['recurring', '{"schedule":{"every_ms":60000},"job":{"queue":"q","data":$}}'],
+    ])('has data of 64 levels at most: %s %s', async (path, body) => {
+      const nested = (depth: number) => body.replace('$', '['.repeat(depth) + ']'.repeat(depth));
+      const text = (await post(path, nested(64))).text;
+      expect(text).not.toContain('max_json_depth');
+      const { status, json } = await post(path, nested(65));
+      expect([status, json]).toMatchObject([
+        400,
+        {
+          code: 'invalid_argument',
+          errors: [
+            {
+              field: expect.stringMatching(/(^|\.)(data|result|progress)$/) as string,
+              rule: expect.stringMatching(
+                /^must be nested at most 64 levels deep, .* limits\.max_json_depth; /,
+              ) as string,
+            },
+          ],
+        },
+      ]);
+    });
+
+    it.each([
+      ['POST', 'jobs', 8_388_608],
+      ['POST', 'acks', 8_388_608],
+      ['POST', 'jobs/x/fail', 8_388_608],
+      ['PATCH', 'queues/q', 65_536],
+      ['PUT', 'settings/grace_ms', 1_024],
+    ])(
+      'of brackets or of many values is refused, whatever its length: %s %s',
+      async (method, path, bytes) => {
+        for (const unit of ['[', '[{},', '{"a":', '{"a":{},']) {
+          const body = unit.repeat(Math.floor(bytes / unit.length));
+          const { status, json } = await call(method, path, body);
+          expect([status, json]).toMatchObject([400, { code: 'invalid_argument', errors: [{ field: '' }] }]);
+        }
+      },
+    );
+
+    it('of brackets in chunks is refused', async () => {
+      const connection = await app.open();
+      const chunk = `40000\r\n${'['.repeat(0x40000)}\r\n`;
+      const auth = { 'X-Token': app.token, 'Transfer-Encoding': 'chunked' };
+      connection.write(head('POST', `/v1/${app.namespace}/jobs`, auth));
+      for (let i = 0; i < 32; i++) connection.write(chunk);
+      connection.write('0\r\n\r\n');
+      expect(await connection.until('max_json_depth')).toMatch(/^HTTP\/1\.1 400 /);
+      connection.cut();
+    });
+
+    it('came deeper from lmstfy’s API: it is shown in base64, and its neighbours are as ever', async () => {
+      const queue = fresh();
+      const deep = '['.repeat(65) + ']'.repeat(65);
+      const deepest = '['.repeat(2_400) + ']'.repeat(2_400);
+      const bodies = ['[1.0]', deep, '{"a":1}', deepest, '['.repeat(100)];
+      const ids: string[] = [];
+      for (const body of bodies) ids.push(await app.publish(queue, body));
+      const base64 = (body: string) => Buffer.from(body).toString('base64');
+      const shown = [
+        { data: [1], content_type: 'application/json' },
+        { data_base64: base64(deep), content_type: 'application/json' },
+        { data: { a: 1 }, content_type: 'application/json' },
+        { data_base64: base64(deepest), content_type: 'application/json' },
+        { data_base64: base64('['.repeat(100)), content_type: 'application/octet-stream' },
+      ];
+      expect((await call('GET', `jobs/${ids[1]!}`)).json).toMatchObject(shown[1]!);
+      const listed = (await call('GET', `jobs?queue=${queue}&fields=data`)).json as { items: object[] };
+      expect(listed.items).toHaveLength(5);
+      expect(listed.items).toEqual(
+        expect.arrayContaining(shown.map((one) => expect.objectContaining(one) as object)),
+      );
+      expect(await lease({ queues: [queue], count: 10 })).toMatchObject(shown);
     });
 
     it('of too much is refused', async () => {

@@ -22,14 +22,6 @@ export const NATIVE_HTTP = [
     test: 'is created, replaces one that waits, or is refused',
   },
   {
-    name: 'a long body is not searched for the place of its mistake',
-    file: 'src/http/request/json-body.ts',
-    from: 'text.length > MOST_SEARCHED ? TOO_LONG_TO_SEARCH : jsonFault(text)',
-    to: 'jsonFault(text)',
-    spec: PUBLISH,
-    test: 'is not searched for its mistake beyond 1 MiB',
-  },
-  {
     name: 'cors: only listed origins',
     file: 'src/http/cors.ts',
     from: '(isPublic || allowed.has(origin))',

@@ -15,6 +15,8 @@ export interface Field {
   readonly rule: string;
   /** True if the value is valid. A field of a class (`of`) is checked field by field instead. */
   readonly isRight: (value: unknown) => boolean;
+  /** Any JSON, whose depth the server limits. */
+  readonly isPayload?: true;
   /** Keeps its JSON as it was written: its value is a `JsonText`. */
   readonly isAsWritten?: true;
   /** The class of its objects; a function, because classes may refer to each other. */

@@ -165,12 +165,16 @@ export function Base64(about: string): PropertyDecorator {
 
 /** Any JSON, including null. */
 export function AnyJson(about: string): PropertyDecorator {
-  return declare({ schema: {}, about }, 'must be JSON', (value) => value !== undefined);
+  return declare({ schema: {}, about, isPayload: true }, 'must be JSON', (value) => value !== undefined);
 }
 
 /** Any JSON, including null, as it was written: a `JsonText`, if the body was read with its class. */
 export function JsonAsWritten(about: string): PropertyDecorator {
-  return declare({ schema: {}, about, isAsWritten: true }, 'must be JSON', (value) => value !== undefined);
+  return declare(
+    { schema: {}, about, isPayload: true, isAsWritten: true },
+    'must be JSON',
+    (value) => value !== undefined,
+  );
 }
 
 /** An object with texts as values. */

@@ -202,7 +202,7 @@ function jsonType(type: string | undefined): Pick<Data, 'contentType'> {
 
 /** Encodes a value as it is stored. @returns undefined if it is nested too deeply for the JavaScript engine */
 export function jsonText(value: unknown): Buffer | undefined {
-  if (value instanceof JsonText) return Buffer.from(value.text);
+  if (value instanceof JsonText) return value.bytes;
   try {
     return Buffer.from(JSON.stringify(value));
   } catch (error) {

@@ -49,10 +49,12 @@ export class JobsPage {
  * Encodes a page of jobs for an answer.
  *
  * @param data of each job, if the answer has it: null = left out, undefined = the job is gone, and is not shown
+ * @param maxDepth deeper data is given in base64
  */
 export function jobsPage(
   { items, cursor }: ListPage<JobSummary>,
   data?: readonly (ListedData | null | undefined)[],
+  maxDepth = 0,
 ): Plain<JobsPage> {
   if (data === undefined) return pageAnswer(items.map(listedJob), cursor);
   const jobs = items.flatMap((job, i) => {
@@ -61,7 +63,7 @@ export function jobsPage(
     return [
       {
         ...listedJob(job),
-        ...(its === null ? { data_omitted: true } : dataFields(its.body, its.contentType)),
+        ...(its === null ? { data_omitted: true } : dataFields(its.body, its.contentType, maxDepth)),
       },
     ];
   });

@@ -13,6 +13,7 @@ function contextAt(refuse: ApiErrors['refuse']): { context: RequestContext; ends
   const server = {
     drain: new Drain(),
     maxUrlBytes: 100,
+    maxJsonDepth: 64,
     errorsOf: () => errors,
     observer: SILENT,
     loadShedder: new LoadShedder(UNLIMITED, new FloodMetrics(new Metrics())),

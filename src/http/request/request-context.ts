@@ -28,6 +28,8 @@ export interface ServerContext {
   readonly drain: Drain;
   /** Longest URL of a request, with its query. */
   readonly maxUrlBytes: number;
+  /** Nesting of JSON payloads, at most. */
+  readonly maxJsonDepth: number;
   /** The error responder for a URL. */
   errorsOf(url: string): ApiErrors;
   readonly observer: RequestObserver;

@@ -1,11 +1,13 @@
 import { InputError } from '../../http/answer/errors.v1.js';
 import { acksOf, resultsJson } from './acks.v1.js';
 
+const LIMITS = { max_body_bytes: 10, max_json_depth: 3 };
+
 const ID = '01M7Z17XME660YPHBY512QCVQF';
 const RIGHT = { queue: 'q', id: ID, lease: 1 };
 
 function read(value: unknown): unknown {
-  return acksOf(Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)), 10);
+  return acksOf(Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)), LIMITS);
 }
 
 /** The fields with a reported problem. */
@@ -52,7 +54,7 @@ describe('the body of a batch acknowledgement', () => {
   ])('is refused with %s', (_what, more, field, rule) => {
     const acks = Buffer.from(JSON.stringify({ acks: [{ queue: 'q', id: ID, ...more }] }));
 
-    expect(() => acksOf(acks, 10)).toThrow(
+    expect(() => acksOf(acks, LIMITS)).toThrow(
       expect.objectContaining({
         problems: [{ field, rule: expect.stringContaining(rule) as string }],
       }) as Error,

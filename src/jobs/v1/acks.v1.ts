@@ -1,10 +1,11 @@
+import type { LimitsConfig } from '../../config/config.js';
 import { MAX_ACKS, MAX_UINT32 } from '../../domain/limits.js';
 import { isJobId, isQueueName } from '../../domain/ids.js';
 import type { Ack } from '../../domain/job/job.js';
 import { InputError } from '../../http/answer/errors.v1.js';
 import { isObject } from '../../http/fields/kinds.js';
 import { Problems, readObject } from '../../http/fields/read.js';
-import { jsonOf, parseJson } from '../../http/request/json-body.js';
+import { jsonOf } from '../../http/request/json-body.js';
 import { AckManyFields, AckManyItem } from '../dto/settle.v1.js';
 import { outcomeOf } from './outcomes.v1.js';
 import type { AckStatus, ExtendedAck } from '../../domain/job/extended-job.js';
@@ -22,19 +23,27 @@ const NO_LEASE_RULE =
 const OUTCOME_RULE = 'is missing: required with a result, new data or a next queue';
 const FORCE_RULE = 'must not be set together with a lease';
 
+/** A longer body is checked before it is parsed, in bytes; a shorter one only if an item has more than the three fields. */
+const SHORT = 65_536;
+
 /**
  * Reads the body of a batch ack.
  *
- * @param maxBytes the longest result, as stored
  * @returns the acks; those without a lease are forced, which callers need the permission admin for
  * @throws {InputError} naming the items and what is wrong with them
  */
-export function acksOf(body: Buffer, maxBytes: number): BatchAck[] {
-  const list = listOf(body);
+export function acksOf(
+  body: Buffer,
+  { max_body_bytes: maxBytes, max_json_depth }: Pick<LimitsConfig, 'max_body_bytes' | 'max_json_depth'>,
+): BatchAck[] {
+  const withPayloads = (): unknown =>
+    body.length === 0 ? undefined : jsonOf(body, max_json_depth, AckManyFields);
+  const plain = body.length > SHORT ? undefined : plainJson(body);
+  const list = listOf(plain ?? withPayloads());
   const problems = new Problems();
   const acks: BatchAck[] = [];
   let queue = '';
-  let withTexts: readonly unknown[] | undefined;
+  let withTexts = plain === undefined ? list : undefined;
   for (let i = 0; i < list.length && !problems.isFull; i++) {
     const item: unknown = list[i];
     // Most batches are for one queue: its name is validated only once.
@@ -43,7 +52,7 @@ export function acksOf(body: Buffer, maxBytes: number): BatchAck[] {
       acks.push(item);
     } else {
       // Parsed again, to keep results exactly as they were written. Most batches have no results.
-      withTexts ??= (jsonOf(body, AckManyFields) as { readonly acks: readonly unknown[] }).acks;
+      withTexts ??= listOf(withPayloads());
       acks.push(extendedAckOf(withTexts[i], `acks[${String(i)}]`, maxBytes, problems));
     }
   }
@@ -68,8 +77,16 @@ function lostJson({ status, state }: LostAck): string {
   return JSON.stringify({ status, state }).slice(1, -1);
 }
 
-function listOf(body: Buffer): unknown[] {
-  const value = body.length === 0 ? undefined : parseJson(body.toString());
+/** @returns undefined if it is not JSON */
+function plainJson(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString());
+  } catch {
+    return undefined;
+  }
+}
+
+function listOf(value: unknown): unknown[] {
   if (!isObject(value) || Object.keys(value).some((key) => key !== 'acks')) {
     throw new InputError([{ field: '', rule: BODY_RULE }]);
   }

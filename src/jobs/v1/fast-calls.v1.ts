@@ -20,7 +20,7 @@ export class V1FastCalls {
   acks(context: RequestContext): void {
     refuseParameters(context.query);
     readBody(context, bulkLimit(this.config.limits), (body) => {
-      const acks = acksOf(body, this.config.limits.max_body_bytes);
+      const acks = acksOf(body, this.config.limits);
       const { caller } = context;
       if (caller.rights !== null) checkAcks(caller.rights, acks);
       context.after(this.jobs.ackMany(caller, acks), (results) =>

@@ -43,7 +43,7 @@ describe('the answer to a lease request', () => {
       },
     ],
   ])('%s has all facts and its data', (_what, job) => {
-    const json = leasedJson([job]);
+    const json = leasedJson([job], 64);
     const { extended = FACTS } = job;
     const progress = extended.progress === null ? null : (JSON.parse(extended.progress) as unknown);
     const answer: unknown = {
@@ -64,9 +64,9 @@ describe('the answer to a lease request', () => {
 
   it('has bytes in base64, and a comma between jobs', () => {
     const bytes = { ...SIMPLE, body: Buffer.from([255, 0]) };
-    const { jobs } = JSON.parse(leasedJson([bytes, SIMPLE])) as { jobs: object[] };
+    const { jobs } = JSON.parse(leasedJson([bytes, SIMPLE], 64)) as { jobs: object[] };
     expect(jobs).toHaveLength(2);
     expect(jobs[0]).toMatchObject({ data_base64: '/wA=', content_type: 'application/octet-stream' });
-    expect(leasedJson([])).toBe('{"jobs":[]}');
+    expect(leasedJson([], 64)).toBe('{"jobs":[]}');
   });
 });

@@ -3,12 +3,11 @@ import type { JobDetails, PublishedJob, TimelineEntry } from '../../domain/job/e
 import type { Plain } from '../../http/fields/field.js';
 import { failureAnswer, jobFacts } from '../../http/job-fields/job-facts.v1.js';
 import { asciiJson, jsonList } from '../../http/answer/answer.js';
-import { asciiText } from '../../http/json/json-text.js';
 import { isoTime, isoTimeOrNull } from '../../domain/iso-time.js';
 import { timeJson } from '../../http/answer/reply.js';
 import type { EndedAnswer, TimelineAnswer, WholeJobAnswer } from '../dto/job.v1.js';
 import { retryFieldsOf } from '../../http/job-fields/retry-policy.v1.js';
-import { dataFields, dataJson } from '../../http/job-fields/data-answer.js';
+import { dataFields, dataJson, progressJson } from '../../http/job-fields/data-answer.js';
 
 /** Facts of a job from the simple path, which does not return them. */
 const NO_EXTENDED_FACTS: ExtendedFacts = {
@@ -24,12 +23,12 @@ const NO_EXTENDED_FACTS: ExtendedFacts = {
 };
 
 /** The answer to a lease request: the jobs as the worker gets them, `LeasedJobAnswer` each. ASCII. */
-export function leasedJson(jobs: readonly LeasedJob[]): string {
-  return `{"jobs":${jsonList(jobs, jobJson)}}`;
+export function leasedJson(jobs: readonly LeasedJob[], maxDepth: number): string {
+  return `{"jobs":${jsonList(jobs, (job) => jobJson(job, maxDepth))}}`;
 }
 
 /** `LeasedJobAnswer`, written directly: through objects it costs eight times as much. Ids and names need no escaping. */
-function jobJson(job: LeasedJob): string {
+function jobJson(job: LeasedJob, maxDepth: number): string {
   const { type, tags, priority, crashes, failures, progress, contentType } =
     job.extended ?? NO_EXTENDED_FACTS;
   return (
@@ -38,8 +37,8 @@ function jobJson(job: LeasedJob): string {
     `"priority":${String(priority)},"tries":${String(job.tries)},"tries_left":${String(job.triesLeft)},"attempts":${String(job.attempts)},` +
     `"crashes":${String(crashes)},"failures":${String(failures)},"lease":${String(job.lease)},` +
     `"lease_ends_at":"${isoTime(job.leaseEndsAtMs)}","published_at":${timeJson(job.publishedAtMs)},` +
-    `"expires_at":${timeJson(job.expiresAtMs)},"progress":${progress === null ? 'null' : asciiText(progress)},` +
-    `${dataJson(job.body, contentType)}}`
+    `"expires_at":${timeJson(job.expiresAtMs)},"progress":${progressJson(progress, maxDepth)},` +
+    `${dataJson(job.body, contentType, maxDepth)}}`
   );
 }
 
@@ -48,17 +47,17 @@ function jsonOrNull(value: string | object | null): string {
 }
 
 /** A job with all of its facts, in the format of the API. */
-export function wholeJobAnswer(job: JobDetails): Plain<WholeJobAnswer> {
+export function wholeJobAnswer(job: JobDetails, maxDepth: number): Plain<WholeJobAnswer> {
   return {
     ...jobFacts(job),
-    ...dataFields(job.body, job.contentType),
+    ...dataFields(job.body, job.contentType, maxDepth),
     due_at: isoTimeOrNull(job.dueAtMs),
     ended_at: isoTimeOrNull(job.endedAtMs),
     leased_by: job.worker,
     failure: job.failure && failureAnswer(job.failure),
     cancel_requested: job.cancelRequested,
     tracked: job.tracked,
-    result: job.result && dataFields(job.result.body, job.result.contentType),
+    result: job.result && dataFields(job.result.body, job.result.contentType, maxDepth),
     depends_on: job.dependsOn,
     failed_dependencies: job.failedDependencies,
     dependents: job.dependents,
@@ -75,14 +74,18 @@ export function wholeJobAnswer(job: JobDetails): Plain<WholeJobAnswer> {
 }
 
 /** How a job ended, or its present state; the state is null if the job is gone. */
-export function endedAnswer({ id, existing }: PublishedJob, job: JobDetails | null): Plain<EndedAnswer> {
+export function endedAnswer(
+  { id, existing }: PublishedJob,
+  job: JobDetails | null,
+  maxDepth: number,
+): Plain<EndedAnswer> {
   return {
     id,
     state: job?.state ?? null,
     existing,
     published_at: isoTimeOrNull(job?.publishedAtMs ?? null),
     tries: job?.tries ?? null,
-    result: job?.result ? dataFields(job.result.body, job.result.contentType) : null,
+    result: job?.result ? dataFields(job.result.body, job.result.contentType, maxDepth) : null,
     failure: job?.failure ? failureAnswer(job.failure) : null,
   };
 }

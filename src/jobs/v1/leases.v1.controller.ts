@@ -1,6 +1,7 @@
 import { Controller, Get, Res, UseGuards } from '@nestjs/common';
 import { InPath } from '../../http/params.js';
 import { takeOver } from '../../http/request/context-of.js';
+import { Config } from '../../config/config.js';
 import type { Caller } from '../../domain/caller.js';
 import { CurrentCaller } from '../../auth/current-caller.js';
 import type { FastifyReply } from 'fastify';
@@ -38,6 +39,7 @@ export class V1LeasesController {
     private readonly jobs: JobsService,
     private readonly leasing: V1Leasing,
     private readonly operations: V1LeaseOperations,
+    private readonly config: Config,
   ) {}
 
   @Route(FAST_ROUTES.v1Lease)
@@ -63,7 +65,7 @@ export class V1LeasesController {
     errors: ['job_not_found'],
   })
   async find(@CurrentCaller() caller: Caller, @InPath('id') id: string): Promise<object> {
-    return wholeJobAnswer(await this.jobs.find(caller, id));
+    return wholeJobAnswer(await this.jobs.find(caller, id), this.config.limits.max_json_depth);
   }
 
   @Route(FAST_ROUTES.v1Ack)

@@ -33,7 +33,7 @@ export class V1Leasing {
       if (caller.rights !== null) for (const queue of queues) checkQueue(caller.rights, queue);
       const waitMs = context.mayWait ? (body.wait_ms ?? 0) : 0;
       this.delivery.lease(context, requestOf(body, waitMs), {
-        write: (jobs) => answer(context, 200, leasedJson(jobs)),
+        write: (jobs) => answer(context, 200, leasedJson(jobs, context.server.maxJsonDepth)),
         confirm: () => this.admission.confirm({ caller, queue: queues.join(',') }, CONFIRM_ACCESS),
       });
     });

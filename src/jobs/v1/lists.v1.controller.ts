@@ -2,6 +2,7 @@ import { Controller, Delete, Get, HttpCode, HttpStatus, Post, Put, UseGuards } f
 import { BodyFields, InPath, QueryFields } from '../../http/params.js';
 import { bodyLimit } from '../../http/request/body.js';
 import { CurrentRequest } from '../../http/request/current-request.js';
+import { Config } from '../../config/config.js';
 import type { Caller } from '../../domain/caller.js';
 import { CurrentCaller } from '../../auth/current-caller.js';
 import { Access, type AccessRules } from '../../auth/access.js';
@@ -38,6 +39,7 @@ export class V1ListsController {
   constructor(
     private readonly lists: ListsService,
     private readonly jobs: JobsService,
+    private readonly config: Config,
   ) {}
 
   @Get('jobs')
@@ -61,7 +63,8 @@ export class V1ListsController {
     const found = await (ids === undefined
       ? this.lists.list(caller, filter, page)
       : this.lists.listByIds(caller, ids));
-    return jobsPage(found, fields && (await this.lists.dataOf(caller, found.items)));
+    const data = fields && (await this.lists.dataOf(caller, found.items));
+    return jobsPage(found, data, this.config.limits.max_json_depth);
   }
 
   @Get('jobs/:id/tags')

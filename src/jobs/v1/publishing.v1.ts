@@ -45,7 +45,7 @@ export class V1Publishing {
     readBody(context, bulkLimit(limits), (body) => {
       const { caller } = context;
       const { jobs, isOne } = publishRequestOf(
-        jsonOf(body, PublishFields, PublishManyFields),
+        jsonOf(body, context.server.maxJsonDepth, PublishFields, PublishManyFields),
         limits.max_body_bytes,
       );
       if (caller.rights !== null) for (const { queue } of jobs) checkQueue(caller.rights, queue);
@@ -106,7 +106,7 @@ export class V1Publishing {
       reply(
         context,
         hasEnded ? 200 : 202,
-        endedAnswer(published, found),
+        endedAnswer(published, found, server.maxJsonDepth),
         hasEnded ? [] : locationOf(context, published),
       );
     };

@@ -1,4 +1,4 @@
-import { BYTES, jsonOfData, PLAIN_JSON } from '../../domain/content-type.js';
+import { BYTES, depthOfData, PLAIN_JSON } from '../../domain/content-type.js';
 import type { LeasedJob } from '../../domain/job/job.js';
 import { dataFields } from '../../http/job-fields/data-answer.js';
 import { jsonOfTexts } from '../../http/json/json-text.js';
@@ -66,7 +66,7 @@ export function signatureHeaders(
 function contentTypeOf({ body, extended }: LeasedJob): string {
   const stored = extended?.contentType ?? null;
   if (stored !== null) return VISIBLE.test(stored) ? stored : BYTES;
-  return jsonOfData(body, null) ? PLAIN_JSON : BYTES;
+  return depthOfData(body, null) !== undefined ? PLAIN_JSON : BYTES;
 }
 
 function envelopeOf(job: LeasedJob): object {
@@ -76,6 +76,6 @@ function envelopeOf(job: LeasedJob): object {
     ...{ attempt: attempts, tries, tries_left: triesLeft },
     published_at: isoTimeOrNull(job.publishedAtMs),
     expires_at: isoTimeOrNull(job.expiresAtMs),
-    ...dataFields(job.body, extended?.contentType ?? null),
+    ...dataFields(job.body, extended?.contentType ?? null, Infinity),
   };
 }

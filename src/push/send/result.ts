@@ -1,4 +1,4 @@
-import { BYTES, CONTENT_TYPE, isJsonType, jsonOfData, PLAIN_JSON } from '../../domain/content-type.js';
+import { BYTES, CONTENT_TYPE, depthOfData, isJsonType, PLAIN_JSON } from '../../domain/content-type.js';
 
 /** What a job can keep of an answer. @param given its content type, as it came @returns null if there is no body */
 export function resultOf(
@@ -8,5 +8,5 @@ export function resultOf(
   if (body.length === 0) return null;
   const contentType = CONTENT_TYPE.test(given) ? given : BYTES;
   if (!isJsonType(contentType)) return { body, contentType };
-  return { body, contentType: jsonOfData(body, PLAIN_JSON) ? PLAIN_JSON : BYTES };
+  return { body, contentType: depthOfData(body, PLAIN_JSON) !== undefined ? PLAIN_JSON : BYTES };
 }

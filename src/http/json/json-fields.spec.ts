@@ -1,0 +1,167 @@
+import { jest } from '@jest/globals';
+import fc from 'fast-check';
+import { JsonScanner } from '../../domain/json/scanner.js';
+import type { InputError } from '../answer/errors.v1.js';
+import { PublishFields, PublishManyFields } from '../job-fields/fields.js';
+import { jsonOf } from '../request/json-body.js';
+import { JsonText } from './json-text.js';
+
+const MAX_DEPTH = 64;
+const LENGTH = 8_388_608;
+
+const read = (body: string | Buffer): unknown =>
+  jsonOf(Buffer.from(body as string), MAX_DEPTH, PublishFields, PublishManyFields);
+
+function problemOf(body: string | Buffer): object | undefined {
+  try {
+    read(body);
+    return undefined;
+  } catch (error) {
+    return (error as InputError).problems[0];
+  }
+}
+
+const nested = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth);
+const many = (start: string, unit: string, end: string): string =>
+  start + unit.repeat(Math.floor((LENGTH - start.length - end.length) / unit.length)) + end;
+
+describe('the JSON of a body', () => {
+  it('is what the parser makes of it, and data is what was written', () => {
+    const indents = fc.constantFrom(undefined, 1, '\t', ' \n');
+    const other = fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 3 }));
+    fc.assert(
+      fc.property(fc.jsonValue({ maxDepth: 8 }), other, indents, (data, rest, indent) => {
+        const job = { queue: 'q', data, type: 'x', tries: 3 };
+        const fields = {
+          ...rest,
+          data,
+          type: 'x',
+          tries: 3,
+          jobs: [job, rest, data, 1],
+          id: 'x',
+          tags: ['a', 'b'],
+        };
+        const text = JSON.stringify(fields, null, indent);
+        const found = read(text);
+        expect(JSON.parse(JSON.stringify(found, shown))).toEqual(JSON.parse(text));
+        expect((found as { data: JsonText }).data).toBeInstanceOf(JsonText);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('is refused where the parser refuses it', () => {
+    const noise = fc.string({
+      unit: fc.constantFrom(...Array.from('[]{},:"\\u1a0.eE+-tfn \n')),
+      maxLength: 10,
+    });
+    fc.assert(
+      fc.property(noise, fc.constantFrom('', 'x'.repeat(300)), (text, long) => {
+        const body = `{"queue":"${long}","data":${text}}`;
+        expect(problemOf(body) === undefined).toBe(isJson(body));
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it.each([
+    ['"a\\"b"', true],
+    [`"${'a'.repeat(600)}"`, true],
+    [`"${'a'.repeat(600)}\\"${'b'.repeat(600)}\\\\"`, true],
+    [`"${'\\"'.repeat(600)}"`, true],
+    [`"${'é'.repeat(600)}\\u00e9"`, true],
+    [`"${'a'.repeat(600)}\n"`, false],
+    [`"${'a'.repeat(600)}\\x"`, false],
+    [`"${'a'.repeat(600)}\\"`, false],
+    [`"${'a'.repeat(600)}`, false],
+  ])('reads long texts as short ones: %.40s', (data, isRight) => {
+    expect(problemOf(`{"queue":"q","data":${data}}`) === undefined).toBe(isRight);
+  });
+
+  it.each([
+    ['data', '{"queue":"q","data":$}'],
+    ['jobs[1].data', '{"jobs":[{"queue":"q"},{"queue":"q","data":$}]}'],
+    ['data', '{"queue":"q","d\\u0061ta" : $}'],
+  ])('has data of the greatest depth, and no deeper: %s', (field, body) => {
+    expect(problemOf(body.replace('$', nested(MAX_DEPTH)))).toBeUndefined();
+    expect(problemOf(body.replace('$', nested(MAX_DEPTH + 1)))).toEqual({
+      field,
+      rule: 'must be nested at most 64 levels deep, the limit that the server sets in limits.max_json_depth; deeper data can be sent as bytes, in base64',
+    });
+  });
+
+  it.each<[string, string]>([
+    ['open brackets', '['.repeat(LENGTH)],
+    ['a deep list', nested(LENGTH / 2)],
+    ['a deep list within jobs', `{"jobs":[${nested(LENGTH / 2 - 20)}]}`],
+    ['a deep object in the data of a job', many('{"jobs":[{"queue":"q","data":', '{"a":', '')],
+    ['2.6 million empty jobs', many('{"jobs":[{}', ',{}', ']}')],
+    ['2.6 million empty objects as data', many('{"queue":"q","data":[{}', ',{}', ']}')],
+    ['four million numbers', many('{"queue":"q","data":[1', ',1', ']}')],
+    ['four million numbers in an unknown field', many('{"x":[1', ',1', ']}')],
+    ['unknown fields of one name', many('{"a":1', ',"a":1', '}')],
+    ['data again and again', many('{"queue":"q"', ',"data":1', '}')],
+    ['jobs again and again', many('{"jobs":[]', ',"jobs":[]', '}')],
+    ['names without values', many('{"a":1', ',"a"', '}')],
+  ])('is refused before it is parsed or searched if it is %s', (_what, body) => {
+    const parse = jest.spyOn(JSON, 'parse');
+    try {
+      expect(problemOf(body)).toMatchObject({ rule: expect.stringMatching(/^must /) as string });
+      expect(parse).not.toHaveBeenCalled();
+    } finally {
+      parse.mockRestore();
+    }
+  });
+
+  it.each<[string, string]>([
+    ['one long text', many('{"queue":"q","data":"', 'a', '"}')],
+    ['escapes', many('{"queue":"q","data":"', '\\n', '"}')],
+    ['escaped quotes', many('{"queue":"q","data":"', '\\"', '"}')],
+    ['a number of many digits', many('{"queue":"q","data":', '1', '}')],
+    ['a long name', many('{"queue":"q","data":{"', 'k', '":1}}')],
+    ['blanks', many('{"queue":"q","data":', ' ', '1}')],
+  ])('is read without making values of its data: %s', (_what, body) => {
+    const { data } = read(body) as { data: JsonText };
+    expect(data.bytes.length).toBe(
+      body
+        .trim()
+        .slice(body.indexOf('data') + 6, -1)
+        .trim().length,
+    );
+  });
+});
+
+describe('JsonScanner', () => {
+  it('stops at the first value that is too deep', () => {
+    const scanner = new JsonScanner(Buffer.alloc(1_000, '['));
+    scanner.maxDepth = 64;
+    expect([scanner.value(), scanner.fault, scanner.at]).toEqual([false, 'depth', 64]);
+  });
+
+  it('stops at the first value that is one too many', () => {
+    const scanner = new JsonScanner(Buffer.from(`[${'{},'.repeat(1_000)}{}]`));
+    scanner.maxValues = 11;
+    expect([scanner.value(), scanner.fault, scanner.at]).toEqual([false, 'values', 31]);
+  });
+
+  it('counts the values of a list of numbers', () => {
+    const scanner = new JsonScanner(Buffer.from('[1,2,"3", 4,[5,6],7]'));
+    expect([scanner.value(), scanner.values, scanner.deepest]).toEqual([true, 9, 2]);
+    const few = new JsonScanner(Buffer.from('[1,2,3,4,5]'));
+    few.maxValues = 3;
+    expect([few.value(), few.fault]).toEqual([false, 'values']);
+  });
+});
+
+function shown(_name: string, value: unknown): unknown {
+  return value instanceof JsonText ? (JSON.parse(value.text) as unknown) : value;
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
