@@ -40,6 +40,8 @@ export const MIN_RECURRING_MS = 1_000;
 export const MAX_CATCH_UP = 1_000;
 /** Largest value of `backlog`, the old name of `max_catch_up`. */
 export const MAX_BACKLOG = 1_000_000;
+/** Node's longest timer, in milliseconds: a longer one fires at once. */
+export const MAX_TIMER_MS = 2_147_483_647;
 /** Longest delay, time to live, lease, wait or retention of the native API, in milliseconds: lmstfy's longest. */
 export const MAX_PERIOD_MS = MAX_UINT32 * 1_000;
 /** Longest wait of a publish for the end of its job, in milliseconds: a day. */

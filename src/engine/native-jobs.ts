@@ -19,7 +19,7 @@ export interface NativeJobs
     Pick<JobCanceller, 'cancel' | 'cancelMany' | 'remove'>,
     Pick<JobUpdater, 'change' | 'log'> {
   /**
-   * Waits until a job is done, dead, cancelled or deleted; at most `waitMs`, below 2^31.
+   * Waits until a job is done, dead, cancelled or deleted; at most `waitMs`.
    *
    * @returns all details of the job then; null if it is deleted
    */

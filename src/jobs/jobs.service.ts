@@ -93,7 +93,7 @@ export class JobsService {
   }
 
   /**
-   * Waits until a job is done, dead, cancelled or gone, at most `waitMs` (below 2^31).
+   * Waits until a job is done, dead, cancelled or gone, at most `waitMs`.
    *
    * @returns the job with all of its facts; null if the job is gone, or if it is in a queue that the caller may not see
    * (checked before and after the wait)

@@ -9,6 +9,8 @@ export interface QueueSeries {
   readonly acked: Cell;
   readonly failed: Cell;
   readonly retried: Cell;
+  readonly unhandled: Cell;
+  readonly released: Cell;
   readonly respawned: Cell;
   readonly waitMs: HistogramCell;
   readonly runMs: HistogramCell;
@@ -21,7 +23,8 @@ export function queueTable(
   maxQueues: number,
   clock?: () => number,
 ): SeriesTable<QueueSeries> {
-  const { jobsPublished, jobsLeased, jobsAcked, jobsFailed, jobsRetried, jobsRespawned } = metrics;
+  const { jobsPublished, jobsLeased, jobsAcked, jobsFailed, jobsRetried, jobsReleased, jobsRespawned } =
+    metrics;
   const { jobWait, jobRun, jobAck } = metrics;
   return new SeriesTable(
     maxQueues,
@@ -34,6 +37,8 @@ export function queueTable(
           acked: jobsAcked.cell(labels),
           failed: jobsFailed.cell(labels),
           retried: jobsRetried.cell(labels),
+          unhandled: jobsReleased.cell({ ...labels, reason: 'no_handler' }),
+          released: jobsReleased.cell({ ...labels, reason: 'other' }),
           respawned: jobsRespawned.cell(labels),
           waitMs: jobWait.cell(labels),
           runMs: jobRun.cell(labels),
@@ -46,6 +51,8 @@ export function queueTable(
         jobsAcked.end(series.acked);
         jobsFailed.end(series.failed);
         jobsRetried.end(series.retried);
+        jobsReleased.end(series.unhandled);
+        jobsReleased.end(series.released);
         jobsRespawned.end(series.respawned);
         jobWait.end(series.waitMs);
         jobRun.end(series.runMs);
@@ -185,6 +192,11 @@ export class EngineMetrics implements EngineObserver {
 
   retried(namespace: string, queue: string, jobs: number): void {
     this.of(namespace, queue).retried.value += jobs;
+  }
+
+  released(namespace: string, queue: string, reason: 'no_handler' | 'other', jobs: number): void {
+    const { unhandled, released } = this.of(namespace, queue);
+    (reason === 'no_handler' ? unhandled : released).value += jobs;
   }
 
   script(name: string, items: number, roundTripMs: number): void {

@@ -65,6 +65,11 @@ export class Metrics {
     'Jobs to be tried again: the lease expired, or a worker called retry',
     QUEUE,
   );
+  readonly jobsReleased = this.counter(
+    'jobs_released_total',
+    'Jobs that workers gave back without using a try, by reason: no_handler (the worker has no handler for the job), other',
+    [...QUEUE, 'reason'],
+  );
   readonly jobsRespawned = this.counter('jobs_respawned_total', 'Dead jobs respawned', QUEUE);
   readonly jobsExpired = this.counter('jobs_expired_total', 'Jobs removed because their ttl had ended', POOL);
   readonly jobsPumped = this.counter(

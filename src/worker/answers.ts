@@ -30,7 +30,7 @@ export function summaryOf(job: EngineSummary): JobSummary {
 
 export function detailsOf(job: EngineDetails): JobDetails {
   const { dependsOn, failedDependencies, dependents, onDependencyFailure } = job;
-  const { retry, ttrMs, retentionMs, leaseGraceMs } = job;
+  const { retry, ttrMs, retentionMs, leaseGraceMs, noHandler } = job;
   const data = readData(job.body, job.contentType);
   const result = job.result && readData(job.result.body, job.result.contentType);
   return {
@@ -44,6 +44,7 @@ export function detailsOf(job: EngineDetails): JobDetails {
     concurrencyKey: job.concurrencyKey,
     spawnedFrom: job.spawnedFrom,
     ...{ retry, ttrMs, retentionMs, leaseGraceMs },
+    noHandler: noHandler && { count: noHandler.count, worker: noHandler.worker, at: isoTime(noHandler.atMs) },
     timeline: job.timeline.map(entryOf),
   };
 }

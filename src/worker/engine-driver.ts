@@ -12,12 +12,14 @@ import type {
   NewJob,
   PublishCall,
   PublishedJob,
+  ReleaseOptions,
   SessionAnswer,
   SessionHeartbeat,
 } from '@pumphouse/client';
 import { isPumphouseError, PumphouseError } from '@pumphouse/client';
 import { DURABILITY_RULE, type Durability, isDurability } from '../domain/durability.js';
 import { QueueError } from '../domain/errors.js';
+import { MAX_TIMER_MS } from '../domain/limits.js';
 import type { ExtendedAck } from '../domain/job/extended-job.js';
 import type { QueueEngine } from '../engine/engine.js';
 import { ackEach } from '../engine/routing.js';
@@ -51,7 +53,8 @@ export class EngineDriver implements JobDriver {
   }
 
   async publishAndWait(job: NewJob, options: PublishCall & { readonly waitMs: number }): Promise<EndedJob> {
-    const { waitMs, signal = new AbortController().signal } = options;
+    const { signal = new AbortController().signal } = options;
+    const waitMs = Math.min(options.waitMs, MAX_TIMER_MS);
     const retentionMs = Math.max(job.retentionMs ?? 0, waitMs + KEPT_LONGER_MS);
     const [published] = await this.publish([{ ...job, retentionMs }], options);
     const { id, existing } = published as PublishedJob;
@@ -122,8 +125,13 @@ export class EngineDriver implements JobDriver {
     return call(() => ackEach(this.engine, this.namespace, extended));
   }
 
-  release({ id, lease }: LeaseRef, { delayMs }: { readonly delayMs?: number | undefined }): Promise<void> {
-    const release = { id, lease, ...(delayMs === undefined ? {} : { delayMs }) };
+  release({ id, lease }: LeaseRef, { delayMs, reason, worker }: ReleaseOptions): Promise<void> {
+    const release = {
+      ...{ id, lease },
+      ...(delayMs === undefined ? {} : { delayMs }),
+      ...(reason === undefined ? {} : { reason }),
+      ...(worker === undefined ? {} : { worker }),
+    };
     return settle(() => this.engine.native.release(this.namespace, release));
   }
 
@@ -162,9 +170,14 @@ async function settle(operation: () => Promise<unknown>): Promise<void> {
 async function within<T>(promise: Promise<T>, timeoutMs: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => {
-      reject(new PumphouseError('timeout', `no answer within ${String(timeoutMs)} ms`, { retryable: true }));
-    }, timeoutMs);
+    timer = setTimeout(
+      () => {
+        reject(
+          new PumphouseError('timeout', `no answer within ${String(timeoutMs)} ms`, { retryable: true }),
+        );
+      },
+      Math.min(timeoutMs, MAX_TIMER_MS),
+    );
   });
   return Promise.race([promise, late]).finally(() => clearTimeout(timer));
 }

@@ -26,7 +26,7 @@ function respawn(job, request)
   job.free_retries, job.lease, job.expires = 0, job.lease + 1, request.ttl_ms > 0 and now_ceil + request.ttl_ms or 0
   job.tries = math.max(tonumber(request.tries) or is_new and first_tries or job.tries, 1)
   job.attempts = is_new and 0 or job.attempts
-  for _, field in ipairs(is_extended(job) and { "fgroup", "fmessage", "fat", "fworker", "ended", "worker", "progress", "cancel", "due", "released" } or {}) do
+  for _, field in ipairs(is_extended(job) and { "fgroup", "fmessage", "fat", "fworker", "ended", "worker", "progress", "cancel", "due", "released", "no_handler" } or {}) do
     put(job, field, nil)
   end
   if is_extended(job) and is_new then

@@ -49,6 +49,7 @@ function ack(job, options, bytes, code)
   if keep_ms > 0 then
     make_extended(job, true)
     replace_data(job, options, data)
+    handler_began(job)
     put(job, "keep", keep_ms)
     put(job, "result", options.has_result and result or nil)
     put(job, "rtype", options.rtype)

@@ -1,7 +1,7 @@
 -- Who may do a lease operation, and how the lease holder loses its lease.
 --- @requires core/call, core/header, core/plan, queues/registry, extended/jobs, extended/settings, extended/moves, limits/concurrency_keys
 --- @requires limits/slots
---- @exports take_in_hand, take_back, claim_on, record_worker
+--- @exports take_in_hand, take_back, claim_on, record_worker, handler_began
 
 -- A late heartbeat may find the slot taken: of the queue, or of the job's key.
 local function may_go_on(job)
@@ -62,6 +62,12 @@ function take_back(job)
   if is_extended(job) then
     put(job, "leased", nil)
   end
+end
+
+-- What the lease holder sends shows that a handler had begun: workers without one count from the start again (leases/give_back).
+function handler_began(job)
+  -- guard: handler-resets-unhandled
+  put(job, "no_handler", nil)
 end
 
 -- A worker was seen. One that is not seen for a while is forgotten. What a full Redis refuses is left out: the call must not fail for it.

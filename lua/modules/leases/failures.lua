@@ -6,6 +6,7 @@
 local function record_failure(job, options, data)
   take_back(job)
   make_extended(job, true)
+  handler_began(job)
   put(job, "failures", tonumber(job.x.failures or 0) + 1)
   set_failure(job, options.group, options.message, job.x.worker)
   if options.has_data then

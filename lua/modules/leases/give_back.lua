@@ -2,18 +2,37 @@
 --- @requires core/call, core/header, extended/jobs, extended/settings, extended/timeline, extended/moves, extended/conversion, leases/claims
 --- @exports release, undo, heartbeat
 
--- The worker gives the job back, or its lease is revoked. options.is_counted: the job remembers how often.
+-- A worker without a handler for the job gives it back. The server counts this, in a row: workers of other types would else take the job in turns. The
+-- delay doubles; the job keeps its place at first, and later waits behind the others, which it must not hold up. Returns the delay.
+local FIRST_DELAY_MS, MAX_DELAY_MS, TIMES_IN_PLACE = 1000, 60000, 3
+local function count_unhandled(job, worker)
+  make_extended(job, true)
+  local count = (job.x.no_handler and cjson.decode(job.x.no_handler).count or 0) + 1
+  put(job, "no_handler", cjson.encode({ count = count, worker = worker, at = now_floor }))
+  job.to_front = --[[ guard: unhandled-keeps-place ]] count <= TIMES_IN_PLACE
+  put(job, "front", job.to_front and "1" or nil)
+  return math.min(FIRST_DELAY_MS * 2 ^ (count - 1), MAX_DELAY_MS)
+end
+
+-- The worker gives the job back, or its lease is revoked. options.is_counted: the job remembers how often. options.reason: no_handler, or nil.
 function release(job, options)
+  local worker, delay = job.x.worker or options.worker, options.delay_ms or 0
   take_back(job)
   if options.is_counted then
     make_extended(job, true)
     put(job, "released", (tonumber(job.x.released) or 0) + 1)
   end
   job.tries, job.attempts, job.to_front = math.min(job.tries + 1, 65535), job.attempts - 1, true
-  local at = options.delay_ms and options.delay_ms > 0 and now_ceil + options.delay_ms
+  if options.reason == "no_handler" then
+    local usual = count_unhandled(job, worker)
+    delay = options.delay_ms or usual
+  else
+    handler_began(job)
+  end
+  local at = delay > 0 and now_ceil + delay
   go(job, at and SCHEDULED or READY, at)
-  log_event("released", job, { worker = job.x.worker })
-  return 1, at
+  log_event("released", job, { worker = worker, reason = options.reason, due = options.reason and at or nil })
+  return 1, at, cjson.encode({ queue = name_of(job.queue) })
 end
 
 -- As if it had never been leased: the response did not reach the worker. The lease number stays, because no worker knows it.
@@ -37,6 +56,7 @@ function heartbeat(job, options, bytes)
       replace_body(job, bytes)
     end
     put(job, "progress", options.progress or job.x.progress)
+    handler_began(job)
   end
   go(job, LEASED, ends)
   emit_event("heartbeat", job, { late = was_late or nil, worker = job.x.worker })

@@ -15,7 +15,7 @@ function move_on(job, next, needs, facts)
   job.queue, job.tries, job.attempts, job.lease = number_of(next.queue), tonumber(job.x.tries), 0, job.lease + 1
   queue_names[job.queue] = next.queue
   make_queue_extended(job.queue, next.queue)
-  for _, field in ipairs({ "leased", "worker", "fgroup", "fmessage", "fat", "fworker", "progress", "released" }) do
+  for _, field in ipairs({ "leased", "worker", "fgroup", "fmessage", "fat", "fworker", "progress", "released", "no_handler" }) do
     put(job, field, nil)
   end
   local at = next.delay_ms and next.delay_ms > 0 and now_ceil + next.delay_ms

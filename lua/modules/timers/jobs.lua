@@ -32,6 +32,7 @@ local function time_out(job)
     job.tries, job.free_retries, job.was_free = math.min(job.tries + 1, 65535), job.free_retries + 1, true
   else
     put(job, "crashes", tonumber(job.x.crashes or 0) + 1)
+    put(job, "no_handler", nil)
   end
   log_event("timed_out", job, { worker = job.x.worker })
   if not is_free and not job.x.cancel then

@@ -68,7 +68,7 @@ export interface WorkerDriver {
   /** Acknowledges up to 1,000 jobs, each for itself. Safe to repeat. @returns the result of each, in order */
   ack(acks: readonly Ack[]): Promise<readonly AckStatus[]>;
   /** Gives a job back; its try is not used. Resolves if it was given back by an earlier attempt. @throws as `heartbeat` */
-  release(lease: LeaseRef, options: { readonly delayMs?: number | undefined }): Promise<void>;
+  release(lease: LeaseRef, options: ReleaseOptions): Promise<void>;
   /** Tries a job again, by its retry policy or after `delayMs`; without a try left it is dead. @throws as `heartbeat` */
   retry(lease: LeaseRef, failure: FailureReport & { readonly delayMs?: number | undefined }): Promise<void>;
   /** Sends a job to the dead letter. @throws as `heartbeat` */
@@ -193,6 +193,15 @@ export interface NextQueue {
 
 /** `acked`, `moved`, `not_found`, `lease_lost`, or why the job cannot go to its next queue. */
 export type AckStatus = string;
+
+export interface ReleaseOptions {
+  /** Undefined = at once, or with `no_handler` as long as the server says. */
+  readonly delayMs?: number | undefined;
+  /** The worker has no handler for the job. */
+  readonly reason?: 'no_handler' | undefined;
+  /** The id of the worker's session. */
+  readonly worker?: string | undefined;
+}
 
 export interface FailureReport {
   readonly group: string;

@@ -13,6 +13,7 @@ import type {
   LeaseRequest,
   PublishCall,
   PublishedJob,
+  ReleaseOptions,
   SessionAnswer,
   SessionHeartbeat,
 } from './driver.js';
@@ -24,6 +25,8 @@ import { fromBase64, fromWire, toBase64, toWire } from './wire.js';
 
 /** Milliseconds that the whole of one operation on a lease may take; the worker tries again beyond. */
 const LEASE_LIMITS = { withinMs: 10_000 };
+/** How long a job without a handler is given back to a server that does not count how often. */
+const OLD_UNHANDLED_MS = 60_000;
 /** Queues that a session can name. */
 const MAX_SESSION_QUEUES = 64;
 /** The end of a session delays that of its process by so long at most, in milliseconds. */
@@ -122,8 +125,14 @@ export class HttpDriver implements JobDriver {
     return results.map(({ status }) => (status === 'not_found' && attempt > 1 ? 'acked' : status));
   }
 
-  release(lease: LeaseRef, { delayMs }: { readonly delayMs?: number | undefined }): Promise<void> {
-    return this.settle(lease, 'release', { delay_ms: delayMs });
+  async release(lease: LeaseRef, { delayMs, reason, worker }: ReleaseOptions): Promise<void> {
+    try {
+      await this.settle(lease, 'release', { delay_ms: delayMs, reason, worker });
+    } catch (error) {
+      if (reason === undefined || !isPumphouseError(error) || error.status !== 400) throw error;
+      // A server that knows no reasons does not count them either.
+      await this.settle(lease, 'release', { delay_ms: delayMs ?? OLD_UNHANDLED_MS });
+    }
   }
 
   retry(lease: LeaseRef, failure: FailureReport & { readonly delayMs?: number | undefined }): Promise<void> {

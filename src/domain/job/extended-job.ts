@@ -162,6 +162,8 @@ export interface JobDetails extends JobSummary {
   readonly ttrMs: number | null;
   readonly retentionMs: number | null;
   readonly leaseGraceMs: number | null;
+  /** Null if a handler began since. */
+  readonly noHandler: NoHandler | null;
   readonly timeline: readonly TimelineEntry[];
 }
 
@@ -206,11 +208,31 @@ export interface ExtendedAck extends Ack {
  */
 export type AckStatus = AckResult | 'moved' | 'dependency_cycle' | 'too_many_dependencies';
 
+/** Why a job is released; jobs are released for other reasons without naming them. */
+export type ReleaseReason = (typeof RELEASE_REASONS)[number];
+export const RELEASE_REASONS = ['no_handler'] as const;
+
+/** Releases of a job in a row by workers that have no handler for it: until a handler begins. */
+export interface NoHandler {
+  readonly count: number;
+  /** Name of the worker that released it last; null if it gave none. */
+  readonly worker: string | null;
+  /** Unix ms. */
+  readonly atMs: number;
+}
+
 /** A job that is returned without using a try; to the front of its ready list, or after `delayMs`. */
 export interface Release extends LeaseRef {
   readonly delayMs?: number;
   /** The job remembers how often it was released so (`ExtendedFacts.released`), until it is respawned or moves on. */
   readonly isCounted?: boolean;
+  /**
+   * `no_handler`: the worker has no handler for the job. The job counts such releases in a row (`NoHandler`). Without
+   * `delayMs` they take 1 s, twice as long each time, 60 s at most. The job keeps its place for the first three.
+   */
+  readonly reason?: ReleaseReason;
+  /** Name of the worker, for a job whose lease does not have it. */
+  readonly worker?: string;
 }
 
 /** Data in place of those that a job has. */

@@ -31,6 +31,8 @@ export interface EngineObserver {
   failed(namespace: string, queue: string, jobs: number): void;
   /** Jobs that will be tried again: their leases expired, or a worker returned them. Undone leases do not count. */
   retried(namespace: string, queue: string, jobs: number): void;
+  /** Jobs that workers released: because they have no handler for them, or for another reason. */
+  released(namespace: string, queue: string, reason: 'no_handler' | 'other', jobs: number): void;
   /** One script call: its name, the number of its items, and the round trip in milliseconds. */
   script(name: string, items: number, roundTripMs: number): void;
   /** Long polls that wait in this process now. */
@@ -74,6 +76,7 @@ export const silentObserver: EngineObserver = {
   ran: ignore,
   failed: ignore,
   retried: ignore,
+  released: ignore,
   script: ignore,
   waiters: ignore,
   emitted: ignore,

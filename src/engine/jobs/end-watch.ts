@@ -1,3 +1,4 @@
+import { MAX_TIMER_MS } from '../../domain/limits.js';
 import { JOB_STATES, type JobState } from '../../domain/job/states.js';
 import { readStates } from '../../redis/scripts/extended.js';
 import { encodeId } from '../core/ids.js';
@@ -31,8 +32,6 @@ export class EndWatch {
   /**
    * Resolves when a job has ended or is deleted; also when `waitMs` are over, `signal` is aborted, or the engine stops.
    * The caller reads the job to find out which.
-   *
-   * @param waitMs below 2^31, the limit of timers
    */
   wait(namespace: string, id: string, waitMs: number, signal?: AbortSignal): Promise<void> {
     const encoded = encodeId(id);
@@ -48,7 +47,7 @@ export class EndWatch {
           resolve();
         },
       };
-      const limit = setTimeout(watch.end, waitMs);
+      const limit = setTimeout(watch.end, Math.min(waitMs, MAX_TIMER_MS));
       signal?.addEventListener('abort', watch.end);
       this.watches.add(watch);
       this.scheduleWakeup();

@@ -2,6 +2,7 @@ import { QueueError } from '../../domain/errors.js';
 import {
   type JobDetails,
   type JobPlace,
+  type NoHandler,
   type RetryPolicy,
   SERVER_KEY,
   type TimelineEntry,
@@ -93,12 +94,18 @@ function detailsOf(
     ttrMs: numberOf(field('ttr')),
     retentionMs: numberOf(field('keep')) || null,
     leaseGraceMs: numberOf(field('grace')),
+    noHandler: noHandlerOf(field('no_handler')),
     timeline: timelineOf(x, publishedMs, nowMs),
   };
 }
 
 function numberOf(text: string | undefined): number | null {
   return text === undefined ? null : Number(text);
+}
+
+function noHandlerOf(text: string | undefined): NoHandler | null {
+  const stored = parsed(text) as { count: number; worker?: string; at: number } | null;
+  return stored && { count: stored.count, worker: stored.worker ?? null, atMs: stored.at };
 }
 
 type Fields = ReadonlyMap<string, Buffer>;

@@ -1,5 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import type { LeasedJob } from '../../domain/job/job.js';
+import { MAX_TIMER_MS } from '../../domain/limits.js';
 import type { LeaseRequest } from './fetch-requests.js';
 import { haveSameTerms } from './fetch-requests.js';
 
@@ -16,8 +17,6 @@ const FIRST_BURST = 64;
 const LAST_BURST = 512;
 /** How many queues are checked in one script: about a millisecond of Redis. */
 const MAX_CHECKED = 256;
-/** Node's longest timer. */
-const MAX_TIMER_MS = 2_147_483_647;
 
 /** Receives jobs for a waiter: for the one of the request that is given, else for any of those that share the fetch. */
 export type Hand = (jobs: LeasedJob[], request?: LeaseRequest) => void;

@@ -140,9 +140,14 @@ export class LeaseOperations {
   }
 
   /** Returns the job without using a try: to the front of its ready list, or scheduled. @throws as `heartbeat` */
-  async release(namespace: string, { id, lease, delayMs, isCounted }: Release): Promise<SettleOutcome> {
-    const options = { delay_ms: delayMs, is_counted: isCounted };
-    return settleOutcomeOf(await this.settleOne(namespace, 'release', { id, lease }, options));
+  async release(
+    namespace: string,
+    { id, lease, delayMs, isCounted, reason, worker }: Release,
+  ): Promise<SettleOutcome> {
+    const options = { delay_ms: delayMs, is_counted: isCounted, reason, worker };
+    const one = await this.settleOne(namespace, 'release', { id, lease }, options);
+    this.observer.released(namespace, queueOf(one.facts), reason ?? 'other', 1);
+    return settleOutcomeOf(one);
   }
 
   /**

@@ -56,6 +56,10 @@ export class CountingObserver implements EngineObserver {
     this.next.retried(namespace, queue, jobs);
   }
 
+  released(namespace: string, queue: string, reason: 'no_handler' | 'other', jobs: number): void {
+    this.next.released(namespace, queue, reason, jobs);
+  }
+
   script(name: string, items: number, roundTripMs: number): void {
     this.next.script(name, items, roundTripMs);
   }

@@ -57,6 +57,15 @@ export class LeasedJobAnswer extends JobAnswer {
   @Whole('The number of the lease (fencing token), for all lease operations.', 1, MAX_UINT32) lease!: number;
 }
 
+/** Releases by workers without a handler. */
+export class NoHandlerAnswer {
+  @Whole('How many.', 1, MANY) count!: number;
+  @Nullable()
+  @Label('The worker of the last one; null if it gave no name.', { min: 0, max: MAX_LABEL })
+  worker!: string | null;
+  @Moment('When the last one was.') at!: string;
+}
+
 /** A job with all of its facts. */
 export class WholeJobAnswer extends JobAnswer {
   @Nullable() @Moment('When it can be leased.') due_at!: string | null;
@@ -96,6 +105,12 @@ export class WholeJobAnswer extends JobAnswer {
     MAX_PERIOD_MS,
   )
   lease_grace_ms!: number | null;
+  @Nullable()
+  @Part(
+    'Releases in a row by workers that have no handler for it; null: none, or a handler began since.',
+    () => NoHandlerAnswer,
+  )
+  no_handler!: NoHandlerAnswer | null;
   @Parts('The timeline, oldest first: the first entry and the latest others.', () => TimelineAnswer, MANY)
   timeline!: readonly TimelineAnswer[];
 }

@@ -2,10 +2,12 @@ import {
   MAX_ACKS,
   MAX_DEPENDENCIES,
   MAX_GROUP,
+  MAX_LABEL,
   MAX_MESSAGE,
   MAX_PERIOD_MS,
   MAX_UINT32,
 } from '../../domain/limits.js';
+import { RELEASE_REASONS, type ReleaseReason } from '../../domain/job/extended-job.js';
 import { JOB_STATES } from '../../domain/job/states.js';
 import { Nullable, Optional } from '../../http/fields/field.js';
 import {
@@ -102,7 +104,18 @@ export class HeartbeatFields extends LeaseFields {
 }
 
 export class ReleaseFields extends LeaseFields {
-  @Optional() @Whole('Time until it can be leased again.', 0, MAX_PERIOD_MS) delay_ms?: number;
+  @Optional()
+  @Whole('Time until it can be leased again; default 0, with `no_handler` by its count.', 0, MAX_PERIOD_MS)
+  delay_ms?: number;
+  @Optional()
+  @OneOf(
+    'Why. `no_handler`: the worker has no handler for the job. The job counts such releases until a handler begins: the first one takes 1 s, each next one twice as long, 60 s at most. The job keeps its place for the first three, and later joins the end of its queue.',
+    RELEASE_REASONS,
+  )
+  reason?: ReleaseReason;
+  @Optional()
+  @Label('The name of the worker, if the lease request gave none.', { max: MAX_LABEL })
+  worker?: string;
 }
 
 export class FailFields extends DataFields {

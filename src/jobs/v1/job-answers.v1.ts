@@ -1,11 +1,11 @@
 import type { LeasedJob, ExtendedFacts } from '../../domain/job/job.js';
-import type { JobDetails, PublishedJob, TimelineEntry } from '../../domain/job/extended-job.js';
+import type { JobDetails, NoHandler, PublishedJob, TimelineEntry } from '../../domain/job/extended-job.js';
 import type { Plain } from '../../http/fields/field.js';
 import { failureAnswer, jobFacts } from '../../http/job-fields/job-facts.v1.js';
 import { asciiJson, jsonList } from '../../http/answer/answer.js';
 import { isoTime, isoTimeOrNull } from '../../domain/iso-time.js';
 import { timeJson } from '../../http/answer/reply.js';
-import type { EndedAnswer, TimelineAnswer, WholeJobAnswer } from '../dto/job.v1.js';
+import type { EndedAnswer, NoHandlerAnswer, TimelineAnswer, WholeJobAnswer } from '../dto/job.v1.js';
 import { retryFieldsOf } from '../../http/job-fields/retry-policy.v1.js';
 import { dataFields, dataJson, progressJson } from '../../http/job-fields/data-answer.js';
 
@@ -69,6 +69,7 @@ export function wholeJobAnswer(job: JobDetails, maxDepth: number): Plain<WholeJo
     ttr_ms: job.ttrMs,
     retention_ms: job.retentionMs,
     lease_grace_ms: job.leaseGraceMs,
+    no_handler: job.noHandler && noHandlerAnswer(job.noHandler),
     timeline: job.timeline.map(timelineAnswer),
   };
 }
@@ -88,6 +89,10 @@ export function endedAnswer(
     result: job?.result ? dataFields(job.result.body, job.result.contentType, maxDepth) : null,
     failure: job?.failure ? failureAnswer(job.failure) : null,
   };
+}
+
+function noHandlerAnswer({ count, worker, atMs }: NoHandler): Plain<NoHandlerAnswer> {
+  return { count, worker, at: isoTime(atMs) };
 }
 
 /** The other facts of an entry become fields next to `what` and `at`. */

@@ -52,8 +52,11 @@ export class V1LeaseOperations {
   }
 
   release(context: RequestContext): void {
-    this.settle(context, ReleaseFields, ({ lease, delay_ms }) =>
-      this.jobs.release(context.caller, given<Release>({ id: context.jobId, lease, delayMs: delay_ms })),
+    this.settle(context, ReleaseFields, ({ lease, delay_ms, reason, worker }) =>
+      this.jobs.release(
+        context.caller,
+        given<Release>({ id: context.jobId, lease, delayMs: delay_ms, reason, worker }),
+      ),
     );
   }
 

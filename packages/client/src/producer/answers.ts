@@ -62,7 +62,16 @@ export interface JobDetails extends JobSummary {
   readonly ttrMs: number | null;
   readonly retentionMs: number | null;
   readonly leaseGraceMs: number | null;
+  /** Releases in a row by workers that have no handler for it; null: none, or a handler began since. */
+  readonly noHandler: NoHandler | null;
   readonly timeline: readonly TimelineEntry[];
+}
+
+export interface NoHandler {
+  readonly count: number;
+  /** Of the last one; null if it gave no name. */
+  readonly worker: string | null;
+  readonly at: string;
 }
 
 export interface TimelineEntry {

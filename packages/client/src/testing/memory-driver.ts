@@ -14,12 +14,14 @@ import type {
   LeaseRequest,
   PublishCall,
   PublishedJob,
+  ReleaseOptions,
   SessionAnswer,
   SessionHeartbeat,
 } from '../driver.js';
 import { PumphouseError } from '../errors.js';
 import type { NewJob, RetryPolicy } from '../producer/new-job.js';
 import { jsonOf } from '../producer/new-job.js';
+import { timerMs } from '../transport/transport.js';
 
 export type MemoryState = 'ready' | 'scheduled' | 'leased' | 'dead' | 'done' | 'cancelled' | 'expired';
 
@@ -49,6 +51,8 @@ type Stored = { -readonly [K in keyof MemoryJob]: MemoryJob[K] } & {
   payload: EncodedPayload;
   log: { message: string; data: unknown }[];
   lease: number;
+  /** Releases in a row without a handler. */
+  unhandled: number;
   leaseEndsMs: number;
   cancelRequested: boolean;
   /** Infinity: it has no ttl. */
@@ -201,10 +205,13 @@ export class MemoryDriver implements JobDriver {
     return Promise.resolve(statuses);
   }
 
-  release(lease: LeaseRef, { delayMs = 0 }: { readonly delayMs?: number | undefined }): Promise<void> {
+  /** Without a handler: 1 s, then twice as long each time, 60 s at most, as the server does. */
+  release(lease: LeaseRef, { delayMs, reason }: ReleaseOptions): Promise<void> {
     return this.under(lease, (job) => {
       job.triesLeft++;
-      this.giveBack(job, delayMs);
+      job.unhandled = reason === undefined ? 0 : job.unhandled + 1;
+      const usualMs = reason === undefined ? 0 : Math.min(1_000 * 2 ** (job.unhandled - 1), 60_000);
+      this.giveBack(job, delayMs ?? usualMs);
     });
   }
 
@@ -235,7 +242,16 @@ export class MemoryDriver implements JobDriver {
     const payload = payloadOf(job);
     const stored: Stored = {
       ...{ id, queue, type, state: 'ready', payload, data: valueOf(payload), attempts: 0, triesLeft: tries },
-      ...{ result: undefined, failure: null, progress: null, dueMs: null, log: [], lease: 0, failures: 0 },
+      ...{
+        result: undefined,
+        failure: null,
+        progress: null,
+        dueMs: null,
+        log: [],
+        lease: 0,
+        failures: 0,
+        unhandled: 0,
+      },
       ...{ crashes: 0, leaseEndsMs: Infinity, expiresMs: ttlMs === 0 ? Infinity : this.nowMs + ttlMs },
       ...{ cancelRequested: false, order: this.stored.size, publishedMs: this.nowMs, job },
     };
@@ -279,6 +295,7 @@ export class MemoryDriver implements JobDriver {
   private loseLease(job: Stored): void {
     const { retry, leaseGraceMs = 0 } = job.job;
     job.crashes++;
+    job.unhandled = 0;
     if (job.cancelRequested) job.state = 'cancelled';
     else if (job.triesLeft === 0 || retry?.nonRetryable?.includes(LEASE_EXPIRED)) {
       const at = new Date(this.nowMs).toISOString();
@@ -331,6 +348,7 @@ export class MemoryDriver implements JobDriver {
 
   private failed(job: Stored, { group, message }: FailureReport): void {
     job.failures++;
+    job.unhandled = 0;
     job.failure = { group, message, at: new Date(this.nowMs).toISOString(), worker: null };
   }
 
@@ -370,7 +388,7 @@ export class MemoryDriver implements JobDriver {
         signal?.removeEventListener('abort', done);
         resolve();
       };
-      const timer = setTimeout(done, ms);
+      const timer = setTimeout(done, timerMs(ms));
       signal?.addEventListener('abort', done, { once: true });
       this.changes.push(done);
     });
