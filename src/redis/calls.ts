@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { performance } from 'node:perf_hooks';
+import { MAX_TIMER_MS } from '../domain/limits.js';
 import { faultOf, type RedisFault, toQueueError, unavailable } from './errors.js';
 
 /** First and longest pause before a call is retried, in milliseconds. */
@@ -70,7 +71,8 @@ export class Calls {
       const fail = (error: Error): void => {
         if (settle()) reject(error);
       };
-      const timer = setTimeout(() => fail(unavailable(this.pool)), Math.max(withinMs, 1));
+      const limitMs = Math.min(Math.max(withinMs, 1), MAX_TIMER_MS);
+      const timer = setTimeout(() => fail(unavailable(this.pool)), limitMs);
       this.underWay.add(fail);
       send().then(
         (reply) => {

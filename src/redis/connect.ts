@@ -1,4 +1,5 @@
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
+import { MAX_TIMER_MS } from '../domain/limits.js';
 import type { PoolOptions } from '../domain/pool.js';
 import { MasterConnector, MasterFinder } from './sentinel.js';
 
@@ -37,7 +38,7 @@ function baseOptions(options: PoolOptions): DriverOptions {
     autoResendUnfulfilledCommands: false,
     enableOfflineQueue: false,
     maxRetriesPerRequest: null,
-    connectTimeout: Math.max(options.commandTimeoutMs, 1_000),
+    connectTimeout: Math.min(Math.max(options.commandTimeoutMs, 1_000), MAX_TIMER_MS),
     // A dead peer does not close its side.
     disconnectTimeout: GOODBYE_MS,
     retryStrategy: retryPauseMs,
@@ -85,7 +86,7 @@ function limitGreeting(client: Redis, withinMs: number): void {
   let timer: NodeJS.Timeout | undefined;
   client.on('connect', () => {
     clearTimeout(timer);
-    timer = setTimeout(() => client.disconnect(true), withinMs).unref();
+    timer = setTimeout(() => client.disconnect(true), Math.min(withinMs, MAX_TIMER_MS)).unref();
   });
   for (const event of ['ready', 'close']) client.on(event, () => clearTimeout(timer));
 }

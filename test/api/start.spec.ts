@@ -1,5 +1,6 @@
+import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { createServer, type Server } from 'node:net';
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -54,6 +55,31 @@ describe('the start of a server of two workers', () => {
     const [atFork] = loadedAt('fork');
     expect(of(atFork!, ['class-validator'])).toHaveLength(1);
     expect(of(atFork!, APPLICATION)).toEqual([]);
+  });
+});
+
+describe.each([1, 2])('a server of %s processes whose Redis does not answer', (count) => {
+  it('ends with code 0 at a signal', async () => {
+    const redis = createServer().listen(0, '127.0.0.1');
+    await once(redis, 'listening');
+    const { port } = redis.address() as AddressInfo;
+    const server = await BuiltServer.create({
+      PUMPHOUSE_SERVER__WORKERS: String(count),
+      PUMPHOUSE_POOLS__DEFAULT__URL: `redis://127.0.0.1:${String(port)}`,
+    });
+    try {
+      const connection = once(redis, 'connection');
+      const started = server.start().catch((error: unknown) => error);
+      const [socket] = (await connection) as [Socket];
+      socket.on('error', () => undefined);
+      // Of its own accord it would end after ten seconds, with code 1.
+      expect(await server.end('SIGTERM')).toBe(0);
+      expect(server.output).toContain('the start was not complete');
+      await started;
+    } finally {
+      redis.close();
+      rmSync(server.dir, { recursive: true, force: true });
+    }
   });
 });
 

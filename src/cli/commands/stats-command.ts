@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DayStats, QueueDetails } from '@pumphouse/client';
 import { Command } from 'commander';
+import { MAX_TIMER_MS } from '../../domain/limits.js';
 import { collect, MAX_PAGE } from '../list.js';
 import { duration, list } from '../parse.js';
 import { json, table } from '../print.js';
@@ -46,7 +47,7 @@ export function statsCommand(open: OpenSession): Command {
       for (;;) {
         const text = shown(session, await readStats(session, options));
         session.out(session.isTerminal === true && !session.isJson ? `${CLEAR}${clockLine()}${text}` : text);
-        await sleep(options.every ?? DEFAULT_EVERY_MS);
+        await sleep(Math.min(options.every ?? DEFAULT_EVERY_MS, MAX_TIMER_MS));
       }
     });
 }
