@@ -33,6 +33,16 @@ const (
 	maxPause   = 2 * time.Second
 )
 
+// maxTimer is the longest time of a wait. Sums of longer ones would overflow.
+const maxTimer = (1<<31 - 1) * time.Millisecond
+
+func capped(d time.Duration) time.Duration {
+	if d > maxTimer {
+		return maxTimer
+	}
+	return d
+}
+
 // nothingDone are refusals after which the server has certainly done nothing.
 var nothingDone = map[string]bool{
 	"overloaded": true, "shutting_down": true, "disk_full": true, "durability_unavailable": true, "pool_moving": true,
@@ -61,6 +71,7 @@ func (c *Client) send(ctx context.Context, call call, into any) error {
 	if call.limits != nil {
 		limits = *call.limits
 	}
+	limits.Within, limits.Attempt, call.wait = capped(limits.Within), capped(limits.Attempt), capped(call.wait)
 	end := time.Now().Add(limits.Within + call.wait)
 	for attempt := 1; ; attempt++ {
 		timeout := limits.Attempt + call.wait

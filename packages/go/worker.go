@@ -12,7 +12,9 @@ import (
 	"net/http/httptrace"
 	"os"
 	"os/signal"
+	"reflect"
 	"regexp"
+	"runtime"
 	"runtime/debug"
 	"strings"
 	"sync"
@@ -36,6 +38,11 @@ const (
 	// Pauses between lease requests that fail, or are answered too soon, as by a server that stops.
 	firstLeasePause = 50 * time.Millisecond
 	maxLeasePause   = 5 * time.Second
+	// While the queues are empty it is so long from one lease request to the next, where Wait is shorter: doubles.
+	firstEmpty = 100 * time.Millisecond
+	maxEmpty   = time.Second
+	// oldUnhandled is for how long a job without a handler is given back to a server that does not count how often.
+	oldUnhandled = time.Minute
 	// hurry is how long an answer may take after the client has closed its side of the connection.
 	hurry = time.Second
 	// atOnce is how long giving all jobs back may take at a second signal.
@@ -148,7 +155,8 @@ type WorkerOptions struct {
 	ShutdownGrace time.Duration
 	// ShutdownAbort is how long it waits then, before it gives their jobs back; 5 s. Negative = not at all.
 	ShutdownAbort time.Duration
-	// UnhandledDelay: jobs without a handler are given back for so long; a minute. A release that knows them may be on its way.
+	// UnhandledDelay: jobs without a handler are given back for so long. 0: the server decides: a second at first, twice as long each
+	// time until a handler begins, a minute at most.
 	UnhandledDelay time.Duration
 	// Name is its name in lists. Workers with equal names are listed each for itself.
 	Name string
@@ -192,7 +200,6 @@ func (c *Client) NewWorker(options WorkerOptions) (*Worker, error) {
 	defaultTo(&options.Wait, 20*time.Second)
 	defaultTo(&options.ShutdownGrace, 25*time.Second)
 	defaultTo(&options.ShutdownAbort, 5*time.Second)
-	defaultTo(&options.UnhandledDelay, time.Minute)
 	defaultTo(&options.Name, "worker")
 	if options.Logf == nil {
 		options.Logf = log.Printf
@@ -205,6 +212,9 @@ func (c *Client) NewWorker(options WorkerOptions) (*Worker, error) {
 	}
 	if options.TTR < time.Millisecond || options.Wait < 0 {
 		return nil, errors.New("pumphouse: TTR: must be a millisecond or more; Wait: must not be negative")
+	}
+	for _, limit := range []*time.Duration{&options.Wait, &options.ShutdownGrace, &options.ShutdownAbort} {
+		*limit = capped(*limit)
 	}
 	readable := strings.TrimLeft(cut(notOfID.ReplaceAllString(options.Name, "-"), 64), "-_")
 	defaultTo(&readable, "worker")
@@ -316,13 +326,31 @@ func (w *Worker) RunUntilSignal(ctx context.Context) error {
 // Quiet leases nothing more; what the worker has goes on. Run ends with Stop only.
 func (w *Worker) Quiet() { w.quieting.set() }
 
-// Stop stops the worker and waits until no job is held. It must not be called by a handler.
+// Stop stops the worker and waits until no job is held. Called by a handler, of whatever worker, it returns at once, and the job of
+// the handler is settled as usual.
 func (w *Worker) Stop() {
 	w.stop()
-	if w.started.isSet() {
+	if w.started.isSet() && !isInHandler() {
 		<-w.ended.done
 	}
 }
+
+// isInHandler returns whether a handler has called, in its own goroutine.
+func isInHandler() bool {
+	pcs := make([]uintptr, 256)
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs)])
+	for {
+		frame, more := frames.Next()
+		if frame.Func != nil && frame.Func.Entry() == handlerEntry {
+			return true
+		}
+		if !more {
+			return false
+		}
+	}
+}
+
+var handlerEntry = reflect.ValueOf(runHandler).Pointer()
 
 // Abort gives all jobs back at once, without waiting for handlers.
 func (w *Worker) Abort() {
@@ -338,7 +366,7 @@ func (w *Worker) stop() {
 // Leasing
 
 func (w *Worker) leaseLoop() error {
-	pauses := 0
+	pauses, empties := 0, 0
 	for {
 		free := 0
 		w.waitUntil(w.quieting.done, func() bool {
@@ -365,17 +393,37 @@ func (w *Worker) leaseLoop() error {
 			}
 			w.options.Logf("pumphouse: leasing jobs failed; trying again: %v", err)
 		}
-		isTooSoon := time.Since(began) < w.options.Wait/2
-		if err == nil && (len(jobs) > 0 || !isTooSoon) {
+		took, isEmpty, pause := time.Since(began), err == nil && len(jobs) == 0, time.Duration(0)
+		if err != nil || isEmpty && took < w.options.Wait/2 {
+			pause = jitter(firstLeasePause, maxLeasePause, pauses)
+			pauses++
+		} else {
 			pauses = 0
-			continue
 		}
-		select {
-		case <-time.After(jitter(firstLeasePause, maxLeasePause, pauses)):
-		case <-w.quieting.done:
+		if isEmpty {
+			if least := emptyPause(empties) - took; least > pause {
+				pause = least
+			}
+			empties++
+		} else {
+			empties = 0
 		}
-		pauses++
+		if pause > 0 {
+			select {
+			case <-time.After(pause):
+			case <-w.quieting.done:
+			}
+		}
 	}
+}
+
+// emptyPause is the shortest time between two lease requests after n empty answers in a row.
+func emptyPause(n int) time.Duration {
+	most := maxEmpty
+	if n < 10 && firstEmpty<<n < most {
+		most = firstEmpty << n
+	}
+	return most/2 + time.Duration(randomBelow(int64(most/2)+1))
 }
 
 // lease asks for jobs once. When the worker is to be quiet it closes its side of the connection: the server then answers at once,
@@ -426,7 +474,7 @@ func (w *Worker) take(job *Job) {
 	h.end = end
 	w.mu.Lock()
 	w.held[h] = true
-	isTooLate := w.quieting.isSet()
+	isTooLate := h.handler != nil && w.quieting.isSet()
 	h.isAbandoned = isTooLate
 	if !isTooLate && h.handler != nil {
 		w.running++
@@ -435,7 +483,7 @@ func (w *Worker) take(job *Job) {
 	go func() {
 		switch {
 		case isTooLate:
-			w.giveBack(h, 0)
+			w.giveBack(h)
 		case h.handler == nil:
 			w.giveBackUnhandled(h)
 		default:
@@ -553,12 +601,17 @@ func (w *Worker) refuseOutput(h *held, err error) {
 }
 
 // report releases, retries or fails a job.
-func (w *Worker) report(h *held, what string, m members) {
+func (w *Worker) report(h *held, what string, m members) { w.reportOr(h, what, m, nil) }
+
+// reportOr is report; older is what an older server takes, which refuses members that it does not know.
+func (w *Worker) reportOr(h *held, what string, m, older members) {
 	m["lease"] = h.job.Lease
 	err := w.persist(h, func() error { return w.post(w.ctx, "jobs/"+h.job.ID+"/"+what, m, nil, nil) })
 	var refused *Error
 	switch {
 	case err == nil || Code(err) == "job_not_found":
+	case older != nil && errors.As(err, &refused) && refused.Status == 400:
+		w.report(h, what, older)
 	case Code(err) != "lease_lost":
 		w.logUnsettled(h, err)
 	case errors.As(err, &refused) && refused.Attempts == 1:
@@ -589,20 +642,31 @@ func (w *Worker) giveBackUnhandled(h *held) {
 	h.isSettling = true
 	w.mu.Unlock()
 	if isNew {
-		w.options.Logf("pumphouse: no handler for jobs of this type; they are given back: %s", kind)
+		const format = "pumphouse: no handler for jobs of this type; they are given back (no_handler): %s. " +
+			"Register a handler, or give the type a queue of its own"
+		w.options.Logf(format, kind)
 	}
-	w.giveBack(h, w.options.UnhandledDelay)
+	delay, older := w.options.UnhandledDelay, members{}
+	defaultTo(&delay, oldUnhandled)
+	older.duration("delay_ms", delay)
+	m := members{"reason": "no_handler", "worker": w.ID}
+	m.duration("delay_ms", w.options.UnhandledDelay)
+	if !w.isLost(h) {
+		w.reportOr(h, "release", m, older)
+	}
+	w.drop(h)
+}
+
+func (w *Worker) isLost(h *held) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return h.cause == "lease_lost"
 }
 
 // giveBack releases a job whose handler has not begun, or is not waited for any longer.
-func (w *Worker) giveBack(h *held, delay time.Duration) {
-	w.mu.Lock()
-	isLost := h.cause == "lease_lost"
-	w.mu.Unlock()
-	if !isLost {
-		m := members{}
-		m.duration("delay_ms", delay)
-		w.report(h, "release", m)
+func (w *Worker) giveBack(h *held) {
+	if !w.isLost(h) {
+		w.report(h, "release", members{})
 	}
 	w.drop(h)
 }
@@ -661,7 +725,7 @@ func (w *Worker) keepLeases() {
 func (w *Worker) unconfirmedIn(h *held) time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.options.TTR*4/5 - time.Since(h.confirmed)
+	return w.options.TTR/5*4 - time.Since(h.confirmed)
 }
 
 // heartbeat sends one for all leases.
@@ -769,7 +833,7 @@ func (w *Worker) drain() {
 	for h := range w.held {
 		if !h.isSettling && !h.isAbandoned {
 			h.isAbandoned = true
-			go w.giveBack(h, 0)
+			go w.giveBack(h)
 		}
 	}
 	w.mu.Unlock()

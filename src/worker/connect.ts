@@ -110,10 +110,13 @@ export class EnginePumphouse extends Producer {
     return worker;
   }
 
-  /** Stops the workers, as `Worker.stop` does, then the loops, and closes the connections. */
-  close(): Promise<void> {
+  /**
+   * Stops the workers, as `Worker.stop` does, then the loops, and closes the connections. Resolves at once in a handler
+   * of one of the workers.
+   */
+  async close(): Promise<void> {
     this.closing ??= this.shutDown();
-    return this.closing;
+    if (![...this.started].some(({ isInHandler }) => isInHandler)) await this.closing;
   }
 
   /** @throws {PumphouseError} `unsupported`: servers send the jobs of pushed queues */
@@ -125,7 +128,8 @@ export class EnginePumphouse extends Producer {
   }
 
   private async shutDown(): Promise<void> {
-    await Promise.all([...this.started].map((worker) => worker.stop()));
+    for (const worker of this.started) void worker.stop();
+    await Promise.all([...this.started].map(({ ended }) => ended));
     await this.engine.stop();
     await this.pool.close();
   }

@@ -1,4 +1,5 @@
 /** Plays test/clients/scenarios.json: `player.ts URL NAMESPACE TOKEN`. Reads commands from stdin, prints answers and events. */
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
@@ -22,6 +23,7 @@ const client = new Pumphouse({ url, namespace, token });
 const print = (line: object): void => void process.stdout.write(`${JSON.stringify(line)}\n`);
 const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64');
 let worker: Worker | undefined;
+const store = new AsyncLocalStorage<string>();
 
 interface Command {
   readonly id: number;
@@ -40,6 +42,8 @@ interface Behaviour {
   readonly bytes?: string;
   /** Returns a text of so many letters. */
   readonly fills?: number;
+  readonly stops?: boolean;
+  readonly sets_context?: boolean;
   readonly returns?: unknown;
 }
 
@@ -64,6 +68,11 @@ async function behave(
     ...(delayMs === undefined ? {} : { delayMs }),
   };
   print({ event: 'begun', type: job.type, attempts: job.attempts, ...shown(job.data, job.contentType) });
+  if (behaviour.sets_context === true) {
+    print({ event: 'context', value: store.getStore() ?? null });
+    store.enterWith('a handler');
+  }
+  if (behaviour.stops === true) await worker?.stop();
   if (behaviour.progress !== undefined) await progress(behaviour.progress);
   await sleep(behaviour.ignore_ms ?? 0);
   await sleep(behaviour.wait_ms ?? 0, undefined, { signal }).catch(() => undefined);

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { waitFor } from '../../../test/support/redis.js';
@@ -99,6 +100,39 @@ describe('leasing', () => {
     expect(times[5]! - times[0]!).toBeGreaterThan(30);
   });
 
+  it('pauses longer after each empty answer when it does not wait for jobs', async () => {
+    const queue = fresh();
+    const { worker } = workerOf(queue, { through: faulty, waitMs: 0 });
+    const done = deferred();
+    worker.handle(plain(queue), () => done.resolve());
+    void worker.run();
+    await sleep(1_500);
+    // At least 50, 100, 200, 400 and then 500 ms apart.
+    expect(proxy.of('/leases').length).toBeLessThan(9);
+    await client.publish({ queue });
+    await done.promise;
+  });
+
+  it('has no timer that is too long: of waits and limits without an end', async () => {
+    const queue = fresh();
+    const patient = clientOf({ retry: { attemptMs: Infinity, withinMs: 2 ** 31 } });
+    const endless = { waitMs: Infinity, shutdownGraceMs: 2 ** 31, shutdownAbortMs: Infinity };
+    const { worker } = workerOf(queue, { through: patient, ...endless });
+    const begun = deferred();
+    let isAborted = false;
+    worker.handle(plain(queue), async (_job, { signal }) => {
+      begun.resolve();
+      await sleep(200);
+      isAborted = signal.aborted;
+    });
+    void worker.run();
+    const { id } = await patient.publish({ queue, retentionMs: 60_000 });
+    await begun.promise;
+    await worker.stop();
+    expect([isAborted, (await client.jobs.get(id)).state]).toEqual([false, 'done']);
+    patient.close();
+  });
+
   it('rejects when its token is refused', async () => {
     const wrong = clientOf({ token: 'nonsense' });
     const { worker } = workerOf(fresh(), { through: wrong });
@@ -109,6 +143,7 @@ describe('leasing', () => {
   it('refuses options that cannot be', () => {
     expect(() => client.worker({ queues: [] })).toThrow('queues');
     expect(() => client.worker({ queues: ['q'], concurrency: 0 })).toThrow('concurrency');
+    expect(() => client.worker({ queues: ['q'], waitMs: Number.NaN })).toThrow('waitMs');
     const { worker } = workerOf(fresh());
     worker.handle('mail', () => 1);
     expect(() => worker.handle('mail', () => 2)).toThrow('mail');
@@ -331,10 +366,40 @@ describe('outcomes', () => {
     await waitFor(async () => (await counts(queue))['scheduled'] === 2);
     const job = await client.jobs.get(jobs[0]!.id);
     expect([job.triesLeft, job.failures]).toEqual([5, 0]);
-    expect(Date.parse(job.dueAt!) - Date.now()).toBeGreaterThan(50_000);
+    expect(Date.parse(job.dueAt!) - Date.parse(job.noHandler!.at)).toBeLessThan(1_100);
+    expect(job.noHandler).toMatchObject({ count: 1, worker: worker.id });
+    expect(job.timeline.at(-1)).toMatchObject({ what: 'released', reason: 'no_handler', worker: worker.id });
     expect(log).toEqual([
-      { message: expect.stringContaining('no handler') as string, details: { queue, type: 'new' } },
+      {
+        message: expect.stringContaining('no handler') as string,
+        details: { queue, type: 'new', reason: 'no_handler' },
+      },
     ]);
+  });
+
+  it('gives a job without a handler back for as long as the worker says, if it says so', async () => {
+    const queue = fresh();
+    workerOf(queue, { unhandledDelayMs: 90_000 })
+      .worker.run()
+      .catch(() => undefined);
+    const { id } = await client.publish({ queue });
+    await waitFor(async () => (await counts(queue))['scheduled'] === 1);
+    const job = await client.jobs.get(id);
+    expect(Date.parse(job.dueAt!) - Date.parse(job.noHandler!.at)).toBeGreaterThan(80_000);
+  });
+
+  it('gives a job without a handler back for a minute to a server that knows no reasons', async () => {
+    const queue = fresh();
+    const refusal = { status: 400, body: { code: 'invalid_argument', title: 'unknown field', detail: '' } };
+    proxy.rule = ({ path, body }) =>
+      path.endsWith('/release') && body.includes('reason') ? refusal : 'pass';
+    const { worker, log } = workerOf(queue, { through: faulty });
+    void worker.run();
+    const { id } = await client.publish({ queue });
+    await waitFor(async () => (await counts(queue))['scheduled'] === 1);
+    const job = await client.jobs.get(id);
+    expect(Date.parse(job.dueAt!) - Date.now()).toBeGreaterThan(50_000);
+    expect(log.map(({ message }) => message)).toEqual([expect.stringContaining('no handler')]);
   });
 });
 
@@ -831,6 +896,50 @@ describe('stop', () => {
     }
   });
 
+  it('returns at once in a handler, whose job is done once, and ends run', async () => {
+    const queue = fresh();
+    const { id } = await client.publish({ queue, retentionMs: 60_000 });
+    const { worker, log } = workerOf(queue, { shutdownGraceMs: 20_000 });
+    let calls = 0;
+    worker.handle(plain(queue), async () => {
+      calls++;
+      await sleep(1);
+      await worker.stop();
+      return 'stopped';
+    });
+    const end = worker.run();
+    await end;
+    expect(await client.jobs.get(id)).toMatchObject({
+      state: 'done',
+      attempts: 1,
+      result: { data: 'stopped' },
+    });
+    expect([calls, log]).toEqual([1, []]);
+  });
+
+  it('is waited for in a handler of another worker', async () => {
+    const [queue, other] = [fresh(), fresh()];
+    const { worker: long } = workerOf(other, { shutdownGraceMs: 20_000 });
+    const begun = deferred();
+    let hasEnded = false;
+    long.handle(plain(other), async () => {
+      begun.resolve();
+      await sleep(100);
+      hasEnded = true;
+    });
+    const { worker } = workerOf(queue);
+    const seen = deferred<boolean>();
+    worker.handle(plain(queue), async () => {
+      await long.stop();
+      seen.resolve(hasEnded);
+    });
+    await client.publishMany([{ queue }, { queue: other }]);
+    void long.run();
+    await begun.promise;
+    void worker.run();
+    expect(await seen.promise).toBe(true);
+  });
+
   it('is harmless before run, and twice', async () => {
     const { worker } = workerOf(fresh());
     await worker.stop();
@@ -841,6 +950,29 @@ describe('stop', () => {
 });
 
 describe('the context', () => {
+  it('of each handler is that of run: what one handler sets, no other sees', async () => {
+    const queue = fresh();
+    const store = new AsyncLocalStorage<string>();
+    const seen: (string | undefined)[] = [];
+    const { worker } = workerOf(queue, { concurrency: 2 });
+    worker.use((_job, _context, next) => {
+      seen.push(store.getStore());
+      store.enterWith('middleware');
+      return next();
+    });
+    worker.handle(plain(queue), async ({ data }) => {
+      store.enterWith(`job ${String(data)}`);
+      await sleep(1);
+      store.enterWith(`end of job ${String(data)}`);
+    });
+    await client.publishMany(Array.from({ length: 10 }, (_, i) => ({ queue, data: i })));
+    await store.run('run', async () => {
+      void worker.run();
+      await waitFor(() => seen.length === 10, 5_000);
+    });
+    expect(seen).toEqual(Array.from({ length: 10 }, () => 'run'));
+  });
+
   it('makes no signal unless it is wanted, and one that is aborted already where that came first', async () => {
     const queue = fresh();
     const { worker } = workerOf(queue, { ttrMs: 300 });

@@ -1,6 +1,7 @@
 """Plays test/clients/scenarios.json: ``player.py URL NAMESPACE TOKEN``. Reads commands from stdin, prints answers and events."""
 
 import base64
+import contextvars
 import json
 import logging
 import sys
@@ -17,6 +18,7 @@ Fields = Dict[str, Any]
 logging.disable(logging.CRITICAL)
 client = pumphouse.Pumphouse(*sys.argv[1:4])
 worker: Optional[pumphouse.Worker] = None
+setting: "contextvars.ContextVar[Optional[str]]" = contextvars.ContextVar("setting", default=None)
 
 
 def write(line: Fields) -> None:
@@ -42,6 +44,11 @@ def job_of(wire: Fields) -> pumphouse.NewJob:
 
 def behave(behaviour: Fields, job: pumphouse.Job, context: pumphouse.JobContext) -> Any:
     write({"event": "begun", "type": job.type, "attempts": job.attempts, **shown(job.data, job.content_type)})
+    if "sets_context" in behaviour:
+        write({"event": "context", "value": setting.get()})
+        setting.set("a handler")
+    if "stops" in behaviour and worker is not None:
+        worker.stop()
     if "progress" in behaviour:
         context.progress(behaviour["progress"])
     time.sleep(behaviour.get("ignore_ms", 0) / 1000)

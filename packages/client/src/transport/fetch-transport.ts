@@ -1,6 +1,7 @@
 import {
   reasonOf,
   type StreamRequest,
+  timerMs,
   type TlsOptions,
   type Transport,
   TransportError,
@@ -37,7 +38,7 @@ async function send(url: URL, request: WireRequest): Promise<WireResponse> {
   const { method, path, headers, body, signal, hurry, timeoutMs } = request;
   signal?.throwIfAborted();
   const abort = new AbortController();
-  const timer = setTimeout(() => abort.abort(), timeoutMs);
+  const timer = setTimeout(() => abort.abort(), timerMs(timeoutMs));
   const sources = [signal, hurry].filter((source) => source !== undefined);
   const stop = (): void => abort.abort();
   for (const source of sources) source.addEventListener('abort', stop, { once: true });

@@ -3,6 +3,7 @@ import { Agent as SecureAgent, request as secureRequest } from 'node:https';
 import {
   reasonOf,
   type StreamRequest,
+  timerMs,
   type TlsOptions,
   type Transport,
   TransportError,
@@ -65,7 +66,10 @@ class NodeTransport implements Transport {
       const agent = wire.waits === true ? this.waitingAgent : this.agent;
       const request = this.request({ host: this.host, port: this.port, method, path, headers, agent });
       const giveUp = (ms: number) =>
-        setTimeout(() => fail(new TransportError('timeout', `no answer within ${Math.ceil(ms)} ms`)), ms);
+        setTimeout(
+          () => fail(new TransportError('timeout', `no answer within ${Math.ceil(ms)} ms`)),
+          timerMs(ms),
+        );
       let timer = giveUp(queueMs);
       request.on('socket', () => {
         clearTimeout(timer);

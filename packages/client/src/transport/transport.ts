@@ -76,6 +76,14 @@ export class TransportError extends Error {
   }
 }
 
+/** Longest timer, in milliseconds: a longer one would fire at once. */
+export const MAX_TIMER_MS = 2_147_483_647;
+
+/** A time that a timer can have; of one that is longer, the longest. */
+export function timerMs(ms: number): number {
+  return /* guard: client-timers-are-capped */ Math.min(ms, MAX_TIMER_MS);
+}
+
 /** Resolves after `ms`, or rejects with the reason of `signal`. */
 export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -83,7 +91,7 @@ export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
     const timer = setTimeout(() => {
       signal?.removeEventListener('abort', stop);
       resolve();
-    }, ms);
+    }, timerMs(ms));
     const stop = (): void => {
       clearTimeout(timer);
       reject(reasonOf(signal));

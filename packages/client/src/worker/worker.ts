@@ -1,8 +1,8 @@
 import type { AnyJobDefinition, JobDefinition } from '../define-job.js';
 import { validate } from '../define-job.js';
-import type { Ack, AckStatus, LeasedJob, WorkerDriver } from '../driver.js';
+import type { Ack, AckStatus, LeasedJob, ReleaseOptions, WorkerDriver } from '../driver.js';
 import { isPumphouseError, PumphouseError } from '../errors.js';
-import { sleep } from '../transport/transport.js';
+import { sleep, timerMs } from '../transport/transport.js';
 import { AckBatcher } from './ack-batcher.js';
 import {
   compose,
@@ -13,6 +13,7 @@ import {
   type Middleware,
 } from './handlers.js';
 import { HeldJob } from './held-job.js';
+import { isInHandlerOf, JobContext } from './job-context.js';
 import { LeaseKeeper } from './lease-keeper.js';
 import { consoleLogger, errorText, type Logger } from './logger.js';
 import { LoopGuard } from './loop-guard.js';
@@ -36,7 +37,10 @@ export interface WorkerOptions {
   readonly shutdownGraceMs?: number;
   /** How long it waits then, before it gives their jobs back; 5,000. */
   readonly shutdownAbortMs?: number;
-  /** Jobs without a handler are given back for so long; 60,000. A release that knows them may be on its way. */
+  /**
+   * Jobs without a handler are given back for so long. Left out, the server decides: 1 s at first, twice as long each
+   * time until a handler begins, 60 s at most.
+   */
   readonly unhandledDelayMs?: number;
   /** Its name in lists. Workers with equal names are listed each for itself. */
   readonly name?: string;
@@ -50,7 +54,6 @@ const DEFAULTS = {
   waitMs: 20_000,
   shutdownGraceMs: 25_000,
   shutdownAbortMs: 5_000,
-  unhandledDelayMs: 60_000,
 };
 
 /** Most jobs of one lease request. */
@@ -60,6 +63,11 @@ const FIRST_PAUSE_MS = 50;
 const MAX_PAUSE_MS = 5_000;
 /** An empty answer that comes sooner than this part of the wait. */
 const SOON_PART = 0.5;
+/** Shortest time from one lease request to the next while the queues are empty, where `waitMs` is shorter; without jitter. */
+const FIRST_EMPTY_MS = 100;
+const MAX_EMPTY_MS = 1_000;
+/** Part of that time that jitter may take away. */
+const EMPTY_JITTER = 0.5;
 /** At a second stop signal the rest is given back within this time. */
 const AT_ONCE_MS = 1_000;
 /** Refusals that no later lease request can get past. */
@@ -74,6 +82,7 @@ const HOPELESS = [
   ],
   ...['pool_not_found', 'not_found'],
 ];
+const NO_HANDLER = 'no_handler';
 /** Kinds of jobs without a handler that are warned of, each once. */
 const MAX_WARNED = 1_000;
 
@@ -98,13 +107,16 @@ export class Worker {
   private onChange: (() => void)[] = [];
   private running: Promise<void> | undefined;
   private readonly warnedTypes = new Set<string>();
+  /** In which handlers run: that of `run`. */
+  private context = new JobContext(this);
 
   constructor(
     private readonly driver: WorkerDriver,
     options: WorkerOptions,
   ) {
-    this.options = { ...DEFAULTS, ...definedOf(options) };
-    checkOptions(this.options);
+    const chosen = { ...DEFAULTS, ...definedOf(options) };
+    checkOptions(chosen);
+    this.options = { ...chosen, waitMs: timerMs(chosen.waitMs) };
     this.logger = options.logger ?? consoleLogger;
     this.guard = new LoopGuard(this.options.ttrMs, this.logger);
     this.session = newSession(this.options);
@@ -153,7 +165,10 @@ export class Worker {
    * @throws {PumphouseError} the server refuses this worker: its token, its queues. What was running has ended by then
    */
   run(options: { readonly signals?: boolean } = {}): Promise<void> {
-    this.running ??= this.work(options.signals ?? false);
+    if (this.running === undefined) {
+      this.context = new JobContext(this);
+      this.running = this.work(options.signals ?? false);
+    }
     return this.running;
   }
 
@@ -163,10 +178,23 @@ export class Worker {
     this.changed();
   }
 
-  /** Stops leasing, waits for handlers, aborts them, gives the rest back. Resolves when no job is held. */
+  /**
+   * Stops leasing, waits for handlers, aborts them, gives the rest back. Resolves when no job is held; at once in a
+   * handler of this worker, whose job is settled as usual.
+   */
   async stop(): Promise<void> {
     this.stopNow();
-    await this.running?.catch(() => undefined);
+    if (/* guard: stop-in-handler-returns */ !this.isInHandler) await this.ended;
+  }
+
+  /** Resolves when `run` has ended; at once if it was never called. */
+  get ended(): Promise<void> {
+    return this.running?.catch(() => undefined) ?? Promise.resolve();
+  }
+
+  /** True in a handler of this worker, and in all that it calls: who waits for the end there would wait for itself. */
+  get isInHandler(): boolean {
+    return isInHandlerOf(this);
   }
 
   private async work(signals: boolean): Promise<void> {
@@ -203,6 +231,7 @@ export class Worker {
   private async leaseLoop(): Promise<void> {
     const { signal } = this.quieting;
     let pauses = 0;
+    let empties = 0;
     while (!signal.aborted) {
       const free = this.options.concurrency + this.options.prefetch - this.held.size;
       if (free <= 0) {
@@ -215,11 +244,16 @@ export class Worker {
       // Of all of them now: the first handler may block the event loop.
       const answeredMs = performance.now();
       for (const job of jobs ?? []) this.take(job, answeredMs, isDoubtful);
-      const isTooSoon = performance.now() - begunMs < this.options.waitMs * SOON_PART;
-      if (jobs === undefined || (jobs.length === 0 && isTooSoon)) {
-        const pauseMs = Math.random() * Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** pauses++);
-        await sleep(pauseMs, signal).catch(() => undefined);
+      const tookMs = performance.now() - begunMs;
+      const isEmpty = jobs?.length === 0;
+      let pauseMs = 0;
+      if (jobs === undefined || (isEmpty && tookMs < this.options.waitMs * SOON_PART)) {
+        pauseMs = Math.random() * Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** pauses++);
       } else pauses = 0;
+      empties = isEmpty ? empties + 1 : 0;
+      if (/* guard: empty-answers-pause */ isEmpty)
+        pauseMs = Math.max(pauseMs, emptyPauseMs(empties) - tookMs);
+      if (pauseMs > 0) await sleep(pauseMs, signal).catch(() => undefined);
     }
   }
 
@@ -242,8 +276,8 @@ export class Worker {
     const held = new HeldJob(job, this.handlers.find(job), answeredMs);
     this.held.add(held);
     this.keeper.add(held);
-    if (this.quieting.signal.aborted) void this.giveBack(held);
-    else if (held.registration === undefined) this.releaseUnhandled(held);
+    if (held.registration === undefined) this.releaseUnhandled(held);
+    else if (this.quieting.signal.aborted) void this.giveBack(held);
     else if (isDoubtful) void this.confirm(held);
     else this.enqueue(held);
   }
@@ -280,7 +314,9 @@ export class Worker {
     held.state = 'running';
     let outcome: Outcome;
     try {
-      outcome = { returned: await this.result(held, registration) };
+      outcome = {
+        returned: await this.context.run(() => this.result(held, registration)),
+      };
     } catch (error) {
       outcome = { thrown: error };
     }
@@ -421,15 +457,19 @@ export class Worker {
     const kind = `${queue} ${type ?? ''}`;
     if (!this.warnedTypes.has(kind) && this.warnedTypes.size < MAX_WARNED) {
       this.warnedTypes.add(kind);
-      this.logger.warn('no handler for jobs of this type; they are given back', { queue, type });
+      this.logger.warn(
+        'no handler for jobs of this type; they are given back. Register a handler, or give the type a queue of its own',
+        { queue, type, reason: NO_HANDLER },
+      );
     }
-    void this.giveBack(held, this.options.unhandledDelayMs);
+    const { unhandledDelayMs: delayMs } = this.options;
+    void this.giveBack(held, { delayMs, reason: NO_HANDLER, worker: this.id });
   }
 
   /** Releases a job whose handler has not begun, or is not waited for any longer. */
-  private async giveBack(held: HeldJob, delayMs?: number): Promise<void> {
+  private async giveBack(held: HeldJob, options: ReleaseOptions = {}): Promise<void> {
     held.isAbandoned = true;
-    if (!held.isLost) await this.settleBy(held, () => this.driver.release(held.job, { delayMs }));
+    if (!held.isLost) await this.settleBy(held, () => this.driver.release(held.job, options));
     this.drop(held);
   }
 
@@ -490,6 +530,12 @@ export class Worker {
   }
 }
 
+/** Shortest time between two lease requests after so many empty answers in a row. */
+function emptyPauseMs(empties: number): number {
+  const most = Math.min(MAX_EMPTY_MS, FIRST_EMPTY_MS * 2 ** (empties - 1));
+  return most * (1 - EMPTY_JITTER * Math.random());
+}
+
 type Outcome = { readonly returned: unknown } | { readonly thrown: unknown };
 
 async function within(change: Promise<void>, ms: number): Promise<void> {
@@ -523,7 +569,8 @@ function definedOf(options: WorkerOptions): WorkerOptions {
   ) as unknown as WorkerOptions;
 }
 
-function checkOptions({ queues, concurrency, prefetch, ttrMs }: WorkerOptions & typeof DEFAULTS): void {
+function checkOptions(options: WorkerOptions & typeof DEFAULTS): void {
+  const { queues, concurrency, prefetch, ttrMs } = options;
   if (queues.length === 0) throw new TypeError('queues: name one at least');
   const atLeast = (name: string, value: number, min: number): void => {
     if (!Number.isInteger(value) || value < min)
@@ -532,4 +579,7 @@ function checkOptions({ queues, concurrency, prefetch, ttrMs }: WorkerOptions & 
   atLeast('concurrency', concurrency, 1);
   atLeast('prefetch', prefetch, 0);
   atLeast('ttrMs', ttrMs, 1);
+  for (const name of ['waitMs', 'shutdownGraceMs', 'shutdownAbortMs'] as const) {
+    if (!(options[name] >= 0)) throw new TypeError(`${name}: must be 0 or more, in milliseconds`);
+  }
 }

@@ -62,6 +62,8 @@ func (j job) toNew() pumphouse.NewJob {
 	return made
 }
 
+type settingKey struct{}
+
 type behaviour struct {
 	Progress any
 	WaitMs   *int64 `json:"wait_ms"`
@@ -72,7 +74,10 @@ type behaviour struct {
 	Next     string
 	Bytes    []byte
 	Fills    int
-	Returns  any
+	Stops    bool
+	// SetsContext: contexts of Go are values; a handler cannot change that of another one.
+	SetsContext bool `json:"sets_context"`
+	Returns     any
 }
 
 // command is what stdin has, with the fields of all commands.
@@ -138,6 +143,12 @@ func (b behaviour) run(ctx context.Context, job *pumphouse.Job) (any, error) {
 		kind = job.Type
 	}
 	write(shown(job.Payload, fields{"event": "begun", "type": kind, "attempts": job.Attempts}))
+	if b.SetsContext {
+		write(fields{"event": "context", "value": ctx.Value(settingKey{})})
+	}
+	if b.Stops {
+		worker.Stop()
+	}
 	if b.Progress != nil {
 		if err := job.SetProgress(ctx, b.Progress); err != nil {
 			return nil, err
@@ -262,7 +273,7 @@ func play(c command) (any, error) {
 func work(c command) (any, error) {
 	with := c.With
 	made, err := client.NewWorker(pumphouse.WorkerOptions{
-		Queues: with.Queues, Concurrency: with.Concurrency, TTR: ms(with.TTRMs), Name: with.Name,
+		Queues: with.Queues, Concurrency: with.Concurrency, TTR: ms(with.TTRMs), Wait: ms(with.WaitMs), Name: with.Name,
 		ShutdownGrace: ms(with.ShutdownGraceMs), ShutdownAbort: ms(with.ShutdownAbortMs),
 		Logf: func(string, ...any) {},
 	})

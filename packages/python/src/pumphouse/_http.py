@@ -21,6 +21,8 @@ FIRST_PAUSE = 0.1
 MAX_PAUSE = 2.0
 # How long an answer may take after the client has closed its side of the connection, in seconds.
 HURRY = 1.0
+# Longest time of a wait, in seconds: operating systems count them in 32 bits of milliseconds.
+MAX_WAIT = 2_147_483.647
 # Refusals after which the server has certainly done nothing.
 NOTHING_DONE = {"overloaded", "shutting_down", "disk_full", "durability_unavailable", "pool_moving"}
 RETRYABLE = {408, 429, 502, 503, 504}
@@ -74,6 +76,7 @@ class Connections:
         self, method: str, path: str, headers: Mapping[str, str], body: Optional[bytes], timeout: float
     ) -> Response:
         """Sends a request once. ``timeout`` counts for each read and write, in seconds."""
+        timeout = min(timeout, MAX_WAIT)
         connection = self._take(timeout)
         is_kept = False
         try:
@@ -251,7 +254,7 @@ class Api:
                 pause += retry_after(response.headers.get("retry-after"))
             if not may_repeat or attempt >= limits.tries or time.monotonic() + pause >= end:
                 raise error
-            if connections.hurried.wait(pause):
+            if connections.hurried.wait(min(pause, MAX_WAIT)):
                 raise error
 
 

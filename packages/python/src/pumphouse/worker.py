@@ -1,5 +1,6 @@
 """The worker: leases jobs, runs their handlers in threads, keeps the leases and settles the jobs."""
 
+import contextvars
 import logging
 import os
 import random
@@ -13,7 +14,7 @@ from datetime import datetime, timezone
 from queue import SimpleQueue
 from typing import Any, Callable, Dict, List, Optional, Sequence, Set, Tuple
 
-from ._http import Limits
+from ._http import MAX_WAIT, Limits
 from ._version import __version__
 from .client import Pumphouse, part_of
 from .errors import PumphouseError
@@ -37,6 +38,9 @@ UNCONFIRMED_PART = 0.8
 # Seconds between lease requests that fail, or are answered too soon, as by a server that stops.
 FIRST_PAUSE = 0.05
 MAX_PAUSE = 5.0
+# Shortest time from one lease request to the next while the queues are empty, where ``wait_ms`` is shorter: doubles. In seconds.
+FIRST_EMPTY = 0.1
+MAX_EMPTY = 1.0
 # Seconds that an acknowledgement may wait for others.
 BATCH = 0.005
 # At a second stop signal the rest is given back within this time, in seconds.
@@ -61,6 +65,11 @@ CAUSES = {
 
 Handler = Callable[[Job, "JobContext"], Any]
 
+# How long a job without a handler is given back to a server that does not count how often.
+OLD_UNHANDLED_MS = 60_000
+#: The workers in whose handlers the running code is.
+callers: "contextvars.ContextVar[Tuple[Worker, ...]]" = contextvars.ContextVar("pumphouse", default=())
+
 
 class JobContext:
     """What a handler gets beside its job.
@@ -84,7 +93,7 @@ class JobContext:
 
     def wait(self, seconds: float) -> bool:
         """Sleeps. Returns True at once when the context is cancelled."""
-        return self._held.cancelled.wait(seconds)
+        return self._held.cancelled.wait(min(seconds, MAX_WAIT))
 
     def raise_if_cancelled(self) -> None:
         """Raises:
@@ -147,7 +156,7 @@ class Worker:
         wait_ms: int = 20_000,
         shutdown_grace_ms: int = 25_000,
         shutdown_abort_ms: int = 5_000,
-        unhandled_delay_ms: int = 60_000,
+        unhandled_delay_ms: Optional[int] = None,
         name: str = "worker",
     ) -> None:
         """
@@ -158,7 +167,8 @@ class Worker:
             wait_ms: how long one lease request waits for a job.
             shutdown_grace_ms: how long a stop waits for handlers before it cancels their contexts.
             shutdown_abort_ms: how long it waits then, before it gives their jobs back.
-            unhandled_delay_ms: jobs without a handler are given back for so long. A release that knows them may be on its way.
+            unhandled_delay_ms: jobs without a handler are given back for so long. None: the server decides: a second at first, twice
+                as long each time until a handler begins, a minute at most.
             name: its name in lists. Workers with equal names are listed each for itself.
         """
         if isinstance(queues, str) or not queues:
@@ -168,6 +178,7 @@ class Worker:
         if ttr_ms < 1:
             raise ValueError("ttr_ms: must be 1 or more")
         self._client = client
+        wait_ms = int(min(wait_ms, MAX_WAIT * 1000))
         self._lease_fields = {"queues": list(queues), "wait_ms": wait_ms, "ttr_ms": ttr_ms}
         if order is not None:
             self._lease_fields["order"] = order
@@ -175,8 +186,8 @@ class Worker:
         self._ttr_ms = ttr_ms
         self._ttr = ttr_ms / 1000
         self._wait_ms = wait_ms
-        self._grace = shutdown_grace_ms / 1000
-        self._abort = shutdown_abort_ms / 1000
+        self._grace = min(shutdown_grace_ms / 1000, MAX_WAIT)
+        self._abort = min(shutdown_abort_ms / 1000, MAX_WAIT)
         self._unhandled_delay_ms = unhandled_delay_ms
         readable = re.sub(r"[^A-Za-z0-9_-]+", "-", name)[:64].lstrip("-_") or "worker"
         #: The id of its session, which lists, events and ``leased_by`` show. No other worker has it.
@@ -204,6 +215,9 @@ class Worker:
         self._warned: Set[Tuple[str, Optional[str]]] = set()
         self._has_warned = False
         self._has_started = False
+        #: The thread and the context of ``run``: each handler begins in a copy of the context.
+        self._run_thread = 0
+        self._context = contextvars.copy_context()
         self._quieting = threading.Event()
         self._stopping = threading.Event()
         self._ended = threading.Event()
@@ -244,6 +258,8 @@ class Worker:
             PumphouseError: the server refuses this worker: its token, its queues. What was running has ended by then.
         """
         self._has_started = True
+        self._run_thread = threading.get_ident()
+        self._context = contextvars.copy_context()
         restore = self._listen() if signals else lambda: None
         keeper = threading.Thread(target=self._keep_leases, name="pumphouse-heartbeats", daemon=True)
         keeper.start()
@@ -273,16 +289,20 @@ class Worker:
         self._notify()
 
     def stop(self, *, wait: bool = True) -> None:
-        """Stops leasing, waits for handlers, cancels their contexts, gives the rest back. Not to be waited for in a handler."""
+        """Stops leasing, waits for handlers, cancels their contexts, gives the rest back.
+
+        Returns at once in a handler, whose job is settled as usual, and in the thread of ``run``: there it would wait for itself.
+        """
         self._stopping.set()
         self.quiet()
-        if wait and self._has_started:
+        is_own = self in callers.get() or threading.get_ident() == self._run_thread
+        if wait and self._has_started and not is_own:
             self._ended.wait()
 
     # Leasing
 
     def _lease_loop(self) -> None:
-        pauses = 0
+        pauses, empties = 0, 0
         while True:
             with self._changed:
                 self._changed.wait_for(lambda: self._quieting.is_set() or len(self._held) < self._concurrency)
@@ -293,12 +313,20 @@ class Worker:
             jobs = self._lease(min(free, MAX_LEASES))
             for job in jobs or []:
                 self._take(job)
-            is_too_soon = time.monotonic() - began < self._wait_ms / 2000
-            if jobs is None or (not jobs and is_too_soon):
-                self._quieting.wait(random.uniform(0, min(MAX_PAUSE, FIRST_PAUSE * 2 ** min(pauses, 10))))
+            took, is_empty, pause = time.monotonic() - began, jobs == [], 0.0
+            if jobs is None or (is_empty and took < self._wait_ms / 2000):
+                pause = random.uniform(0, min(MAX_PAUSE, FIRST_PAUSE * 2 ** min(pauses, 10)))
                 pauses += 1
             else:
                 pauses = 0
+            if is_empty:
+                most = min(MAX_EMPTY, FIRST_EMPTY * 2 ** min(empties, 10))
+                pause = max(pause, most * random.uniform(0.5, 1) - took)
+                empties += 1
+            else:
+                empties = 0
+            if pause > 0:
+                self._quieting.wait(pause)
 
     def _lease(self, count: int) -> Optional[List[Job]]:
         """None if that failed."""
@@ -329,7 +357,7 @@ class Worker:
         )
         with self._changed:
             self._held.add(held)
-            held.is_abandoned = self._quieting.is_set()
+            held.is_abandoned = held.handler is not None and self._quieting.is_set()
         self._tasks.put(held)
 
     # Running
@@ -362,15 +390,16 @@ class Worker:
             if (job.queue, job.type) not in self._warned:
                 self._warned.add((job.queue, job.type))
                 logger.warning(
-                    "no handler for jobs of this type; they are given back: queue %s, type %s",
+                    "no handler for jobs of this type; they are given back (no_handler): queue %s, type %s. "
+                    "Register a handler, or give the type a queue of its own",
                     job.queue,
                     job.type,
                 )
-            self._give_back(held, self._unhandled_delay_ms)
+            self._give_back_unhandled(held)
             return
         returned, raised = None, None
         try:
-            returned = held.handler(job, JobContext(held, self))
+            returned = self._context.copy().run(self._call, held, held.handler)
         except BaseException as error:  # The thread has other jobs to run.
             raised = error
         with self._changed:
@@ -381,6 +410,10 @@ class Worker:
         if not held.is_lost:
             self._settle(held, returned, raised)
         self._drop(held)
+
+    def _call(self, held: HeldJob, handler: Handler) -> Any:
+        callers.set((*callers.get(), self))
+        return handler(held.job, JobContext(held, self))
 
     def _settle(self, held: HeldJob, returned: Any, raised: Optional[BaseException]) -> None:
         """Tells the server how the job ended. A cancelled context gives back what has failed."""
@@ -425,8 +458,10 @@ class Worker:
         elif status not in ("acked", "moved", "not_found"):
             self._report(held, "fail", {"group": status, "message": "the job cannot go to its next queue"})
 
-    def _report(self, held: HeldJob, what: str, members: Dict[str, Any]) -> None:
-        """Releases, retries or fails a job."""
+    def _report(
+        self, held: HeldJob, what: str, members: Dict[str, Any], older: Optional[Dict[str, Any]] = None
+    ) -> None:
+        """Releases, retries or fails a job. older: what an older server takes, which refuses members that it does not know."""
         job = held.job
         body = {"lease": job.lease, **{name: value for name, value in members.items() if value is not None}}
         try:
@@ -436,6 +471,9 @@ class Worker:
             )
         except PumphouseError as error:
             if error.code == "job_not_found":
+                return
+            if error.status == 400 and older is not None:
+                self._report(held, what, older)
                 return
             if error.code != "lease_lost":
                 log_unsettled(job, error)
@@ -455,10 +493,19 @@ class Worker:
             time.sleep(random.uniform(0, min(MAX_PAUSE, FIRST_PAUSE * 2 ** min(pauses, 10))))
             pauses += 1
 
-    def _give_back(self, held: HeldJob, delay_ms: Optional[int] = None) -> None:
+    def _give_back(self, held: HeldJob) -> None:
         """Releases a job whose handler has not begun, or is not waited for any longer."""
         if not held.is_lost:
-            self._report(held, "release", {"delay_ms": delay_ms})
+            self._report(held, "release", {})
+        self._drop(held)
+
+    def _give_back_unhandled(self, held: HeldJob) -> None:
+        """Releases a job without a handler. The server counts how often, and decides for how long."""
+        delay_ms = self._unhandled_delay_ms
+        if not held.is_lost:
+            known = {"delay_ms": delay_ms, "reason": "no_handler", "worker": self.id}
+            older = {"delay_ms": OLD_UNHANDLED_MS if delay_ms is None else delay_ms}
+            self._report(held, "release", known, older)
         self._drop(held)
 
     def _drop(self, held: HeldJob) -> None:

@@ -1,0 +1,59 @@
+const WORKER = 'packages/client/test/worker.spec.ts';
+const NO_HANDLER = 'test/engine/no-handler.spec.ts';
+
+/**
+ * What keeps workers from starving, waiting for themselves or leaking into each other.
+ *
+ * @type {readonly import('../guards.mjs').Guard[]}
+ */
+export const WORKER_RUNTIME = [
+  {
+    id: 'unhandled-keeps-place',
+    name: 'workers: a job without a handler keeps its place three times only',
+    off: 'true',
+    spec: NO_HANDLER,
+    test: 'a job that workers without a handler release › keeps its place three times, and joins the end of its queue from then on',
+  },
+  {
+    id: 'handler-resets-unhandled',
+    name: 'workers: a handler that begins ends the count of releases without a handler',
+    off: 'remove',
+    spec: NO_HANDLER,
+    test: 'a job that workers without a handler release › counts from the start again after %s shows that a handler began',
+  },
+  {
+    id: 'stop-in-handler-returns',
+    name: 'workers: stop does not wait for the handler that calls it',
+    off: 'true',
+    spec: WORKER,
+    test: 'stop › returns at once in a handler, whose job is done once, and ends run',
+  },
+  {
+    id: 'empty-answers-pause',
+    name: 'workers: a request that does not wait is not repeated at once',
+    off: 'false',
+    spec: WORKER,
+    test: 'leasing › pauses longer after each empty answer when it does not wait for jobs',
+  },
+  {
+    id: 'client-timers-are-capped',
+    name: 'workers: a long wait does not end at once',
+    off: { with: 'ms' },
+    spec: WORKER,
+    test: 'leasing › has no timer that is too long: of waits and limits without an end',
+  },
+  {
+    id: 'handlers-share-no-context',
+    name: 'workers: a handler does not see the async context of another one',
+    off: 'true',
+    spec: WORKER,
+    test: 'the context › of each handler is that of run: what one handler sets, no other sees',
+  },
+  {
+    id: 'signal-ends-start',
+    name: 'start: a signal ends a start that waits for Redis',
+    off: { with: 'started' },
+    spec: 'test/api/start.spec.ts',
+    test: 'a server of %s processes whose Redis does not answer › ends with code 0 at a signal',
+  },
+];
