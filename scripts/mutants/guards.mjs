@@ -42,6 +42,7 @@ import { SURVIVE } from './guards/survive.mjs';
 import { SWEEPS } from './guards/sweep.mjs';
 import { TIME } from './guards/time.mjs';
 import { TOKENS } from './guards/tokens.mjs';
+import { WORKER_RUNTIME } from './guards/edges-worker-runtime.mjs';
 import { WORKER_SESSIONS } from './guards/worker-sessions.mjs';
 
 /**
@@ -80,6 +81,7 @@ export const GUARDS = [
   ...READY_LISTS,
   ...BATCHES,
   ...LIST_GUARDS,
+  ...WORKER_RUNTIME,
   ...WORKER_SESSIONS,
   ...CLIENT,
   ...FAR_SLOTS,

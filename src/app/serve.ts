@@ -1,18 +1,13 @@
-import cluster from 'node:cluster';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config/config.js';
 import type { Log } from '../domain/log.js';
 import { EmbeddedPools, poolsOf } from './embedded-pools.js';
 import type { RunningServer } from './processes/running-server.js';
 import { endStart } from './start-flags.js';
+import { startUnlessEnded } from './start-unless-ended.js';
 
 /** Exit code after a second signal. */
 const ENDED_AT_ONCE = 1;
-/**
- * A start that is not complete so long after the first signal is abandoned, in milliseconds. Without its Redis it would
- * go on for ten seconds.
- */
-const START_PATIENCE_MS = 500;
 
 /**
  * Runs the server until a signal ends it. Starts the embedded Redis first, then the applications; stops them in reverse
@@ -50,28 +45,6 @@ export async function serve(config: Config, log: Log, print: ((text: string) => 
     await embedded.stop();
   }
   log.info({}, 'stopped');
-}
-
-/** @returns null if a signal came and the start is not complete soon after it */
-async function startUnlessEnded(
-  starting: Promise<RunningServer>,
-  signal: Promise<unknown>,
-): Promise<RunningServer | null> {
-  let isEnding = false;
-  const abandoned = signal.then(async () => {
-    isEnding = true;
-    await sleep(START_PATIENCE_MS);
-    return null;
-  });
-  const started = starting.catch((error: unknown) => {
-    if (!isEnding) throw error;
-    return null;
-  });
-  const server = await Promise.race([started, /* guard: signal-ends-start */ abandoned]);
-  // A primary that has not started has processes already.
-  if (server === null)
-    for (const child of Object.values(cluster.workers ?? {})) child?.process.kill('SIGKILL');
-  return server;
 }
 
 /** Modules are loaded on demand: a primary forks before it has loaded an application. */

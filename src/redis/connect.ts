@@ -65,7 +65,9 @@ export function createClient(
   overrides: Pick<RedisOptions, 'enableOfflineQueue' | 'autoResubscribe'> = {},
 ): Client {
   const client = build(options, { ...baseOptions(options), ...overrides });
-  if (client instanceof Redis) limitGreeting(client, options.commandTimeoutMs + GREETING_MS);
+  if (client instanceof Redis) {
+    limitGreeting(client, Math.min(options.commandTimeoutMs + GREETING_MS, MAX_TIMER_MS));
+  }
   return client;
 }
 
@@ -86,7 +88,7 @@ function limitGreeting(client: Redis, withinMs: number): void {
   let timer: NodeJS.Timeout | undefined;
   client.on('connect', () => {
     clearTimeout(timer);
-    timer = setTimeout(() => client.disconnect(true), Math.min(withinMs, MAX_TIMER_MS)).unref();
+    timer = setTimeout(() => client.disconnect(true), withinMs).unref();
   });
   for (const event of ['ready', 'close']) client.on(event, () => clearTimeout(timer));
 }

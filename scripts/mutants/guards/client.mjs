@@ -274,12 +274,11 @@ export const CLIENT = [
     test: 'gives everything back at a second signal',
   },
   {
+    id: 'unhandled-is-given-back',
     name: 'client: a job without a handler is given back',
-    file: RUNTIME,
-    from: 'else if (held.registration === undefined) this.releaseUnhandled(held);',
-    to: '',
+    off: 'false',
     spec: WORKER,
-    test: 'gives a job without a handler back',
+    test: 'outcomes › gives a job without a handler back for a while, and says so once',
   },
   {
     name: 'client: a refused ack refuses no other one of its batch',

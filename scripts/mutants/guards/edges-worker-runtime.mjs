@@ -53,7 +53,7 @@ export const WORKER_RUNTIME = [
     id: 'signal-ends-start',
     name: 'start: a signal ends a start that waits for Redis',
     off: { with: 'started' },
-    spec: 'test/api/start.spec.ts',
-    test: 'a server of %s processes whose Redis does not answer › ends with code 0 at a signal',
+    spec: 'src/app/start-unless-ended.spec.ts',
+    test: 'the start of a server › is abandoned when a signal comes and it does not end',
   },
 ];

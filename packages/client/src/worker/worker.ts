@@ -276,7 +276,7 @@ export class Worker {
     const held = new HeldJob(job, this.handlers.find(job), answeredMs);
     this.held.add(held);
     this.keeper.add(held);
-    if (held.registration === undefined) this.releaseUnhandled(held);
+    if (/* guard: unhandled-is-given-back */ held.registration === undefined) this.releaseUnhandled(held);
     else if (this.quieting.signal.aborted) void this.giveBack(held);
     else if (isDoubtful) void this.confirm(held);
     else this.enqueue(held);

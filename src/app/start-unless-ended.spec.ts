@@ -1,0 +1,22 @@
+import { startUnlessEnded } from './start-unless-ended.js';
+
+describe('the start of a server', () => {
+  const never = new Promise<never>(() => undefined);
+
+  it('is abandoned when a signal comes and it does not end', async () => {
+    expect(await startUnlessEnded(never, Promise.resolve('SIGTERM'))).toBeNull();
+  });
+
+  it('is waited for without a signal, and for a while after one', async () => {
+    expect(await startUnlessEnded(Promise.resolve('server'), never)).toBe('server');
+    expect(await startUnlessEnded(Promise.resolve('server'), Promise.resolve('SIGTERM'))).toBe('server');
+  });
+
+  it('fails with the error of the start, but not after a signal', async () => {
+    await expect(startUnlessEnded(Promise.reject(new Error('no Redis')), never)).rejects.toThrow('no Redis');
+    const late = new Promise<never>((_resolve, reject) => {
+      setTimeout(() => reject(new Error('no Redis')), 20);
+    });
+    expect(await startUnlessEnded(late, Promise.resolve('SIGTERM'))).toBeNull();
+  });
+});
