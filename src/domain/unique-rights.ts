@@ -3,6 +3,18 @@ import { PUSH_URL } from './push-url.js';
 import { checkVerb, type Rights } from './rights.js';
 
 /**
+ * Also for a change of what another caller has published, or a repeat of it.
+ *
+ * @throws {QueueError} `verb_missing`: the job names the URL that it is pushed to
+ */
+export function checkPushUrl(
+  rights: Rights | null,
+  { attributes }: { readonly attributes?: Readonly<Record<string, string>> | null | undefined },
+): void {
+  if (Object.hasOwn(attributes ?? {}, PUSH_URL)) checkVerb(rights, 'push');
+}
+
+/**
  * Restricts a job to what a token may publish. A unique key is valid in the whole namespace: with a token for some
  * queues it must neither change a job of another queue nor reveal it.
  *
@@ -11,7 +23,7 @@ import { checkVerb, type Rights } from './rights.js';
 export function withinRights<
   T extends { readonly unique?: UniqueKey; readonly attributes?: Readonly<Record<string, string>> },
 >(rights: Rights | null, job: T): T {
-  if (job.attributes !== undefined && Object.hasOwn(job.attributes, PUSH_URL)) checkVerb(rights, 'push');
+  checkPushUrl(rights, job);
   if (rights === null || rights.queues === null || job.unique === undefined) return job;
   return { ...job, unique: { ...job.unique, isOwnQueueOnly: true } };
 }

@@ -3,6 +3,7 @@ import type { Caller } from '../domain/caller.js';
 import { checkDependencies, visibleOf } from '../auth/job-rights.js';
 import { DependentsError } from '../domain/errors.js';
 import { checkAllQueues, checkQueue, isForSomeQueues } from '../domain/rights.js';
+import { checkPushUrl } from '../domain/unique-rights.js';
 import { EngineRegistry } from '../engine/migration/engine.registry.js';
 import type { CancelRequest, Cancelled, CancelledOne } from '../engine/jobs/job-canceller.js';
 import type { Changed, JobChange } from '../engine/jobs/job-updater.js';
@@ -68,10 +69,16 @@ export class ChangesService {
     return (await this.jobsFor(caller, id)).revoke(caller.namespace, id);
   }
 
-  /** Calls `JobUpdater.change`. @throws as `cancel` */
+  /** Calls `JobUpdater.change`. @throws as `cancel`; `verb_missing`: the job names the URL that it is pushed to */
   async change(caller: Caller, id: string, change: JobChange): Promise<Changed> {
     if (change.queue !== undefined) checkQueue(caller.rights, change.queue);
     const jobs = await this.jobsFor(caller, id);
+    // Another queue may be pushed to another target.
+    const isOther = change.data !== undefined || change.queue !== undefined;
+    if (isOther && caller.rights?.verbs.includes('push') === false) {
+      // guard: job-push-url-changed
+      checkPushUrl(caller.rights, (await jobs.find(caller.namespace, id)) ?? {});
+    }
     await checkDependencies(jobs, caller, change.dependsOn ?? change.moreDependencies ?? []);
     return jobs.change(caller.namespace, id, change);
   }

@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { Caller } from '../domain/caller.js';
 import { LOG, type Log } from '../domain/log.js';
 import type { SettingsChange } from '../domain/queue-settings.js';
-import { checkVerb, matchesPattern } from '../domain/rights.js';
+import { checkAllQueues, checkVerb, matchesPattern } from '../domain/rights.js';
 import { EngineRegistry } from '../engine/migration/engine.registry.js';
 import { QueueAdmin, type QueueView } from '../engine/queue-admin.js';
 
@@ -28,7 +28,8 @@ export class QueuesService {
 
   /**
    * @param pushTarget the target that its jobs are pushed to from now on; null = none, undefined = as before
-   * @throws {QueueError} `target_not_found`, before anything has changed; `verb_missing`
+   * @throws {QueueError} `target_not_found`, before anything has changed; `verb_missing`; `queue_not_allowed`: targets belong to the whole
+   *   namespace, so a token for some queues may name none, as it may see none
    */
   async change(
     caller: Caller,
@@ -37,6 +38,8 @@ export class QueuesService {
     pushTarget?: string | null,
   ): Promise<QueueView> {
     if (pushTarget !== undefined) checkVerb(caller.rights, 'push');
+    // guard: target-named-for-all-queues
+    if (typeof pushTarget === 'string') checkAllQueues(caller.rights);
     const view = await this.adminOf(caller).change(caller.namespace, queue, change, pushTarget);
     if (pushTarget !== undefined) this.auditPush(caller, queue, pushTarget);
     return view;

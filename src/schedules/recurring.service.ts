@@ -11,7 +11,7 @@ import {
 import { checkDependencies } from '../auth/job-rights.js';
 import { notFound } from '../domain/errors.js';
 import { checkQueue, checkQueueOrAll, isForQueue, isForSomeQueues, notAllowed } from '../domain/rights.js';
-import { withinRights } from '../domain/unique-rights.js';
+import { checkPushUrl, withinRights } from '../domain/unique-rights.js';
 import { EngineRegistry } from '../engine/migration/engine.registry.js';
 import type { RecurringPage, Recurrings, UpcomingSlot } from '../engine/recurring/recurring.js';
 
@@ -56,8 +56,10 @@ export class RecurringService {
 
   /** @throws {QueueError} `recurring_not_found`, `queue_not_allowed`, `pool_moving`, or an error of the engine */
   async change(caller: Caller, id: string, change: RecurringChange): Promise<Recurring> {
-    await this.get(caller, id);
+    const known = await this.get(caller, id);
     const { queue } = change.template ?? {};
+    // guard: recurring-push-url-changed
+    if (change.template) checkPushUrl(caller.rights, known.template);
     if (queue !== undefined) checkQueue(caller.rights, queue);
     await this.checkTemplate(caller, change);
     const template = change.template && withinRights(caller.rights, change.template);
@@ -84,10 +86,12 @@ export class RecurringService {
   /**
    * Makes a job now. @returns its id
    *
-   * @throws {QueueError} `unique_key_taken`: the job of an earlier slot has not ended; `queue_full`: a quota; or as `change`
+   * @throws {QueueError} `unique_key_taken`: the job of an earlier slot has not ended; `queue_full`: a quota; `verb_missing`: its jobs name
+   *   a URL that they are pushed to; or as `change`
    */
   async run(caller: Caller, id: string): Promise<string> {
-    await this.get(caller, id);
+    // guard: recurring-push-url-run
+    checkPushUrl(caller.rights, (await this.get(caller, id)).template);
     return this.of(caller).run(caller.namespace, id);
   }
 

@@ -30,9 +30,13 @@ export class WorkersService {
     return worker;
   }
 
-  /** @throws {QueueError} `worker_not_found` */
+  /**
+   * A token for some queues ends only sessions that tokens for the same queues have begun.
+   *
+   * @throws {QueueError} `worker_not_found`
+   */
   async deregister(caller: Caller, name: string): Promise<void> {
-    const wasThere = await this.workers(caller).deregister(caller.namespace, name);
+    const wasThere = await this.workers(caller).deregister(caller.namespace, name, scopeOf(caller));
     if (!wasThere) throw notFound('worker', name);
   }
 
@@ -53,7 +57,11 @@ export class WorkersService {
     const result =
       extended === null
         ? await unrecorded(ttrMs, native.heartbeatMany(namespace, own, ttrMs))
-        : await extended.workers.heartbeat(namespace, id, { ...heartbeat, leases: own });
+        : await extended.workers.heartbeat(namespace, id, {
+            ...heartbeat,
+            leases: own,
+            scope: scopeOf(caller),
+          });
     if (!isForSomeQueues(caller.rights)) return result;
     // A job whose lease is lost may have moved to a queue outside of the token's meanwhile.
     const lost = result.jobs.flatMap((job) => (job.status === 'lease_lost' ? [job.id] : []));
@@ -88,6 +96,11 @@ async function unrecorded(
 ): Promise<SessionHeartbeatResult> {
   const leaseEndsAtMs = Date.now() + ttrMs;
   return { leaseEndsAtMs, jobs: await extending, quiet: false, stop: false };
+}
+
+/** Equal for all tokens for the same queues, so that a session outlives the rotation of its token; empty for all queues. */
+function scopeOf({ rights }: Caller): string {
+  return (rights?.queues ?? []).toSorted().join(',');
 }
 
 function notFoundOf(id: string): ExtendedLease {

@@ -346,6 +346,8 @@ describe('permissions by queue', () => {
   });
   afterAll(() => app.stop());
 
+  const redis = () => app.server.admin.app.get(PoolRegistry, { strict: false }).get('default')!;
+
   type Call = (
     method: string,
     path: string,
@@ -446,6 +448,63 @@ describe('permissions by queue', () => {
       expect(JSON.stringify(refused.json)).not.toContain('foreign-waits');
       expect(await find('needed-by-foreign')).toMatchObject({ state: 'ready' });
       expect(await find('foreign-waits')).toMatchObject({ state: 'blocked' });
+    });
+
+    describe('a worker session', () => {
+      const beat = { ttr_ms: 60_000, leases: [] };
+      const begin = (who: Call, name: string, info: object = {}): Promise<Answer> =>
+        who('POST', `workers/${name}/heartbeat`, { ...beat, info: { name: 'n', ...info } });
+      const show = async (name: string): Promise<unknown> => (await call('GET', `workers/${name}`)).json;
+
+      it('of other queues is not changed, lost, read or ended, and keeps its stop', async () => {
+        const mine = await limited('consume');
+        const theirs = await limited('consume', 'theirs,other');
+        for (const [name, owner] of [
+          ['session-of-all', call],
+          ['session-of-theirs', theirs],
+        ] as const) {
+          await begin(owner, name, { host: 'theirs' });
+          await call('POST', `workers/${name}/stop`);
+          const missing = { status: 404, json: { code: 'worker_not_found' } };
+          const lost = { ...beat, ttr_ms: 1 };
+          for (const body of [beat, lost, { ...lost, info: { name: 'n', host: 'mine' } }])
+            expect(await mine('POST', `workers/${name}/heartbeat`, body)).toMatchObject(missing);
+          expect(await mine('DELETE', `workers/${name}`)).toMatchObject(missing);
+          expect(await show(name)).toMatchObject({ host: 'theirs', stop: true, lost: false });
+          expect(await owner('POST', `workers/${name}/heartbeat`, beat)).toMatchObject({
+            json: { stop: true },
+          });
+          expect((await owner('DELETE', `workers/${name}`)).status).toBe(204);
+        }
+      });
+
+      it('of its queues goes on with another token for them, and with a token for all', async () => {
+        const first = await limited('consume', 'b,a');
+        const rotated = await limited('consume,publish', 'a,b');
+        await begin(first, 'rotates');
+        for (const each of [rotated, call, first])
+          expect(await each('POST', 'workers/rotates/heartbeat', beat)).toMatchObject({ status: 200 });
+        expect((await rotated('DELETE', 'workers/rotates')).status).toBe(204);
+      });
+
+      it('that an earlier server began belongs to the token of its next heartbeat', async () => {
+        const [mine, theirs] = [await limited('consume'), await limited('consume', 'theirs')];
+        await begin(theirs, 'earlier');
+        const { pool, keys } = { pool: redis(), keys: redis().keys };
+        await pool.read('HDEL', keys.session(app.namespace, 'earlier'), 'scope');
+        expect((await mine('DELETE', 'workers/earlier')).status).toBe(404);
+        expect((await theirs('POST', 'workers/earlier/heartbeat', beat)).status).toBe(200);
+        expect((await mine('POST', 'workers/earlier/heartbeat', beat)).status).toBe(404);
+      });
+
+      it('is the only thing that it forgets of a worker', async () => {
+        const mine = await limited('consume');
+        await publish({ queue: 'theirs', type: 't' });
+        await call('POST', 'leases', { queues: ['theirs'], worker: 'by-name' });
+        await waitFor(async () => (await call('GET', 'workers/by-name')).status === 200);
+        expect((await mine('DELETE', 'workers/by-name')).status).toBe(404);
+        expect(await show('by-name')).toMatchObject({ leased: 1 });
+      });
     });
 
     it('fails nothing that depends on a job by deleting it, not even by force', async () => {
@@ -699,6 +758,63 @@ describe('permissions by queue', () => {
       } finally {
         client.cut();
       }
+    });
+  });
+
+  describe('a push target', () => {
+    const hook = { url: 'https://192.0.2.1/', origins: ['https://192.0.2.2'] };
+    const url = 'https://192.0.2.2/';
+    beforeAll(async () => {
+      expect((await call('PUT', 'targets/billing', hook)).status).toBe(200);
+    });
+
+    it('is refused to a token for some queues, in every call that can name one', async () => {
+      const mine = await limited('publish,consume,admin,push');
+      const refusals = [
+        await mine('GET', 'targets/billing'),
+        await mine('PATCH', 'queues/mine', { push: { target: 'billing' } }),
+        // Not even whether there is such a target.
+        await mine('PATCH', 'queues/mine', { push: { target: 'no-such-target' } }),
+      ];
+      for (const { status, json } of refusals)
+        expect({ status, json }).toMatchObject({
+          status: 403,
+          json: { detail: 'the token is for the queues mine and not for a whole namespace' },
+        });
+      expect((await call('GET', 'queues/mine')).json).toMatchObject({ push: null });
+
+      await call('PATCH', 'queues/mine', { push: { target: 'billing' } });
+      // Its own queue may be pushed no longer, and have other settings.
+      expect(await mine('PATCH', 'queues/mine', { max_running: 7 })).toMatchObject({ status: 200 });
+      expect(await mine('PATCH', 'queues/mine', { push: null })).toMatchObject({
+        ...{ status: 200, json: { push: null } },
+      });
+      const all = await limited('admin,push', '*');
+      expect((await all('PATCH', 'queues/other', { push: { target: 'billing' } })).status).toBe(200);
+    });
+
+    it('gets no job at a URL of its own by a token without push, also if another caller has published it', async () => {
+      const publisher = await limited('publish');
+      const job = { queue: 'mine', data: 1, push: { url } };
+      await call('POST', 'jobs', { ...job, id: 'to-url', delay_ms: 600_000 });
+      const schedule = { every_ms: 3_600_000, offset_ms: 1_800_000 };
+      await call('PUT', 'recurring/to-url', { schedule, job });
+      for (const [method, path, body] of [
+        ['POST', 'jobs', job],
+        ['PATCH', 'jobs/to-url', { data: 2 }],
+        ['PATCH', 'jobs/to-url', { queue: 'mine' }],
+        ['PUT', 'recurring/own', { schedule, job }],
+        ['PATCH', 'recurring/to-url', { job: { data: 2 } }],
+        ['PATCH', 'recurring/to-url', { job: { queue: 'mine' } }],
+        ['POST', 'recurring/to-url/run', undefined],
+      ] as const) {
+        const { status, text } = await publisher(method, path, body);
+        expect([path, status, text]).toEqual([path, 403, expect.stringContaining('permission push')]);
+      }
+      expect(await find('to-url')).toMatchObject({ data: 1 });
+      // What changes neither the data nor the place is as for any job.
+      expect((await publisher('PATCH', 'jobs/to-url', { priority: 1 })).status).toBe(200);
+      expect((await publisher('POST', 'recurring/to-url/pause')).status).toBe(200);
     });
   });
 

@@ -12,14 +12,15 @@ ARGV[4] ttr_ms       without a heartbeat for so long the session is lost
 ARGV[5] jobs         how many jobs it has
 ARGV[6] info         JSON: what it says of itself; "" = as before
 ARGV[7] name         of its process; "" = as before
+ARGV[8] scope        the queues that its token is for, "" = all: see queues/sessions
 
-Returns {status, now_ms, found, flags}. Status: 0 done, 1 too late, 2 the namespace is not registered. Found: 0 there is no such session, and no info;
+Returns {status, now_ms, found, flags}. Status: 0 done, 1 too late, 2 the namespace is not registered. Found: 0 there is no such session, and no info, or it is that of another scope;
 1 it was known, 2 it starts, 3 it was lost. Flags: 1 = quiet, 2 = stop, 3 = both.
 Cost: O(log N).
 ]]
 local meta, due, workers = KEYS[1], KEYS[2], KEYS[3]
 local clock_ms, deadline_ms, worker, ttr_ms, jobs, info = ARGV[1], tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4]), ARGV[5], ARGV[6]
-local name = ARGV[7]
+local name, scope = ARGV[7], ARGV[8]
 
 --- @script
 --- @requires core/call, jobs/events, queues/sessions
@@ -32,8 +33,8 @@ end
 -- Read.
 local session, timers, settings, sessions = session_key(worker), namespace_key("timers"), namespace_key("settings"), sessions_key()
 redis.call("EXISTS", meta, due, workers, timers, session, sessions)
-local x = redis.call("HMGET", session, "began", "quiet", "stop", "name")
-if not x[1] and info == "" then
+local x = redis.call("HMGET", session, "began", "quiet", "stop", "name", "scope")
+if not x[1] and info == "" or x[1] and --[[ guard: session-heartbeat-scope ]] is_foreign_session(x[5], scope) then
   return { 0, now_floor, 0, 0 }
 elseif redis.call("EXISTS", meta) == 0 then
   return { 2, now_floor }
@@ -48,6 +49,9 @@ end
 local stored = redis.pcall("HSET", session, "at", text_of(now_floor), "ttr", text_of(ttr_ms), "jobs", jobs, "began", x[1] or text_of(now_floor))
 if info ~= "" then
   redis.pcall("HSET", session, "info", info, "name", name)
+end
+if not x[5] then -- It starts, or has had heartbeats by earlier servers only.
+  redis.pcall("HSET", session, "scope", scope)
 end
 -- The timer W removes it with its worker. This is for what older servers leave: they know no sessions.
 redis.pcall("PEXPIRE", session, text_of(age_ms + ttr_ms))

@@ -7,15 +7,16 @@ KEYS[2] workers      zset: name -> when it was last seen, Unix ms
 ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
 ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
 ARGV[3] verb         read, forget, quiet or stop
-ARGV[4..] item × N   worker
+ARGV[4] scope        forget: only sessions of this scope (queues/sessions), "" = of all, and workers without a session
+ARGV[5..] item × N   worker
 
 Returns {status, now_ms, (seen_ms, leased, stalled, heartbeat_ms, ttr_ms, jobs, began_ms, flags, info) × N}. Status: 0 done, 1 too late. Seen_ms 0: there
-is none of this name. Stalled: jobs whose lease expired, and that no worker has leased since. Heartbeat_ms 0: it has no session, and the rest is 0 and "".
+is none of this name, or it is out of the scope. Stalled: jobs whose lease expired, and that no worker has leased since. Heartbeat_ms 0: it has no session, and the rest is 0 and "".
 Flags: 1 = quiet, 2 = stop, 3 = both; as they were before.
 Cost: O(log N) per item.
 ]]
 local meta, workers = KEYS[1], KEYS[2]
-local clock_ms, deadline_ms, verb = ARGV[1], tonumber(ARGV[2]), ARGV[3]
+local clock_ms, deadline_ms, verb, scope = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
 
 --- @requires core/call, jobs/events, queues/sessions
 
@@ -25,17 +26,18 @@ if start_clock(clock_ms, deadline_ms) then
 end
 
 -- Read.
-local reply, keys, sessions = { 0, now_floor }, { meta, workers }, sessions_key()
-for i = 4, #ARGV do
+local reply, keys, sessions, others = { 0, now_floor }, { meta, workers }, sessions_key(), {}
+for i = 5, #ARGV do
   keys[#keys + 1] = namespace_key("w:" .. ARGV[i])
   keys[#keys + 1] = session_key(ARGV[i])
 end
 redis.call("EXISTS", sessions, unpack(keys))
 local event_names = { forget = "worker_ended", quiet = "worker_quieted", stop = "worker_stopping" }
-for i = 4, #ARGV do
-  local leases, session, n = keys[i * 2 - 5], keys[i * 2 - 4], #reply
-  local x = redis.call("HMGET", session, "at", "ttr", "jobs", "began", "quiet", "stop", "info", "name")
-  reply[n + 1] = tonumber(redis.call("ZSCORE", workers, ARGV[i]) or 0)
+for i = 5, #ARGV do
+  local leases, session, n = keys[i * 2 - 7], keys[i * 2 - 6], #reply
+  local x = redis.call("HMGET", session, "at", "ttr", "jobs", "began", "quiet", "stop", "info", "name", "scope")
+  others[i] = --[[ guard: session-end-scope ]] scope ~= "" and x[9] ~= scope
+  reply[n + 1] = not others[i] and tonumber(redis.call("ZSCORE", workers, ARGV[i]) or 0) or 0
   reply[n + 2] = redis.call("ZCOUNT", leases, "(" .. text_of(now_floor), "+inf")
   reply[n + 3] = redis.call("ZCOUNT", leases, "-inf", text_of(now_floor))
   for field = 1, 4 do
@@ -43,15 +45,17 @@ for i = 4, #ARGV do
   end
   reply[n + 8], reply[n + 9] = (x[5] and 1 or 0) + (x[6] and 2 or 0), x[7] or ""
   -- A flag that was set before is no news.
-  if event_names[verb] and x[1] and not (verb == "quiet" and x[5] or verb == "stop" and x[6]) then
+  if event_names[verb] and x[1] and not others[i] and not (verb == "quiet" and x[5] or verb == "stop" and x[6]) then
     emit(event_names[verb], "", "", cjson.encode(session_facts(ARGV[i], x[8])))
   end
 end
 
 -- Write.
-for i = 4, #ARGV do
-  local leases, session = keys[i * 2 - 5], keys[i * 2 - 4]
-  if verb == "forget" then
+for i = 5, #ARGV do
+  local leases, session = keys[i * 2 - 7], keys[i * 2 - 6]
+  if others[i] then
+    -- As if there were none.
+  elseif verb == "forget" then
     redis.call("ZREM", workers, ARGV[i])
     redis.call("ZREM", sessions, ARGV[i])
     redis.call("UNLINK", leases, session)

@@ -1,6 +1,6 @@
 -- Worker sessions that are not lost, by the time at which they are; and the facts of their events.
 --- @requires core/call
---- @exports LOST_TIMER, sessions_key, session_facts
+--- @exports LOST_TIMER, sessions_key, session_facts, is_foreign_session
 
 -- The timer of sessions that send no heartbeat in time (commands/extended/run_timers).
 LOST_TIMER = "H"
@@ -8,6 +8,12 @@ LOST_TIMER = "H"
 -- Zset: session -> when it is lost, Unix ms.
 function sessions_key()
   return namespace_key("sessions")
+end
+
+-- A session belongs to the scope that it began with: the queues that the token of its first heartbeat is for, as text, "" = all. A token for some queues
+-- may not act on that of another scope; one for all may. known: false = only earlier servers have seen the session, which store none.
+function is_foreign_session(known, scope)
+  return scope ~= "" and known and known ~= scope
 end
 
 -- name: what its process calls itself. more: other facts, or nil.

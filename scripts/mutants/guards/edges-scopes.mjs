@@ -1,6 +1,8 @@
 const FULL = 'test/faults/full-store.spec.ts';
 const RECURRING = 'test/engine/recurring.spec.ts';
 const NAMES = 'names of the jobs of a recurring job ›';
+const TARGETS = 'permissions by queue › a push target ›';
+const SESSIONS = 'permissions by queue › a token for some queues › a worker session ›';
 const CALLS = 'T57: a full Redis with %s › %s %s (%s)';
 
 /**
@@ -34,6 +36,34 @@ export const SCOPES = [
   ].map(([id, what]) => ({
     ...{ id, name: `full store: ${what} in a full Redis`, off: 'false', spec: FULL, test: CALLS },
   })),
+  {
+    id: 'target-named-for-all-queues',
+    name: 'push targets: a token for some queues names none',
+    off: 'remove',
+    spec: 'test/api/permissions.spec.ts',
+    test: `${TARGETS} is refused to a token for some queues, in every call that can name one`,
+  },
+  ...['job-push-url-changed', 'recurring-push-url-changed', 'recurring-push-url-run'].map((id) => ({
+    id,
+    name: `push targets: a token without push does nothing with a URL of another caller (${id})`,
+    off: /** @type {const} */ ('remove'),
+    spec: 'test/api/permissions.spec.ts',
+    test: `${TARGETS} gets no job at a URL of its own by a token without push, also if another caller has published it`,
+  })),
+  {
+    id: 'session-heartbeat-scope',
+    name: 'sessions of tokens: a heartbeat of a token for other queues finds none',
+    off: 'false',
+    spec: 'test/api/permissions.spec.ts',
+    test: `${SESSIONS} of other queues is not changed, lost, read or ended, and keeps its stop`,
+  },
+  {
+    id: 'session-end-scope',
+    name: 'sessions of tokens: a token for other queues ends none',
+    off: 'false',
+    spec: 'test/api/permissions.spec.ts',
+    test: `${SESSIONS} of other queues is not changed, lost, read or ended, and keeps its stop`,
+  },
   {
     id: 'recurring-own-key',
     name: 'recurring keys: what an earlier server stored gets the key that no caller can take',

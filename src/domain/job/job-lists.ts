@@ -131,6 +131,11 @@ export interface SessionHeartbeat {
   readonly jobsAtHand?: number;
   /** Required for the first heartbeat. */
   readonly info?: WorkerInfo;
+  /**
+   * Names the queues that the caller may use; empty = all. A session belongs to the scope of its first heartbeat: for a caller with another
+   * one there is no such session, unless it may use all queues.
+   */
+  readonly scope?: string;
 }
 
 /** Result of a heartbeat for one job. */

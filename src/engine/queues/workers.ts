@@ -43,6 +43,9 @@ const PAGE = 1_000;
 /** Stalled jobs of one worker that are counted, and of one script call: a few milliseconds of Redis. */
 const MOST_STALLED = 1_000;
 
+/** The scope of a caller that may use all queues. Every other scope is a text that names the queues. */
+const ALL_QUEUES = '';
+
 /** Extends leases; see `LeaseOperations.heartbeatMany`. */
 export interface LeaseExtender {
   heartbeatMany(
@@ -113,13 +116,14 @@ export class Workers {
   /**
    * Forgets a worker until its next request, and its session. Its leases stay as they are.
    *
+   * @param scope only a session that began in this scope; see `heartbeat`
    * @returns false if there was none of this name
    */
-  async deregister(namespace: string, name: string): Promise<boolean> {
+  async deregister(namespace: string, name: string, scope = ALL_QUEUES): Promise<boolean> {
     checkNames(namespace);
     this.recorded.delete(keyOf(namespace, name));
-    const [worker] = await this.send(namespace, 'forget', [name]);
-    if (worker?.session) this.observer.sessions(namespace, 'ended', 1);
+    const [worker] = await this.send(namespace, 'forget', [name], scope);
+    if (worker?.session && worker.seenAtMs > 0) this.observer.sessions(namespace, 'ended', 1);
     return worker !== undefined && worker.seenAtMs > 0;
   }
 
@@ -138,7 +142,7 @@ export class Workers {
   async heartbeat(
     namespace: string,
     id: string,
-    { ttrMs, leases, jobsAtHand = leases.length, info }: SessionHeartbeat,
+    { ttrMs, leases, jobsAtHand = leases.length, info, scope = ALL_QUEUES }: SessionHeartbeat,
   ): Promise<SessionHeartbeatResult> {
     checkNames(namespace);
     checkSessionId(id);
@@ -147,7 +151,7 @@ export class Workers {
     checkNumber('jobsAtHand', jobsAtHand, 0, MAX_UINT32);
     const { raw, nowMs } = await this.runner.run(recordSession, namespace, {
       ...{ worker: id, ttr_ms: ttrMs, jobs: jobsAtHand },
-      ...{ info: info === undefined ? '' : JSON.stringify(info), name: info?.name ?? '' },
+      ...{ info: info === undefined ? '' : JSON.stringify(info), name: info?.name ?? '', scope },
     });
     const found = integerAt(raw, 2);
     if (found === UNKNOWN) throw notFound('worker', id);
@@ -220,9 +224,10 @@ export class Workers {
     namespace: string,
     verb: 'read' | 'forget' | 'quiet' | 'stop',
     names: readonly string[],
+    scope = ALL_QUEUES,
   ): Promise<WorkerFacts[]> {
     const items = names.map((name) => [name]);
-    const { raw, nowMs } = await this.runner.run(workersScript, namespace, { verb }, items);
+    const { raw, nowMs } = await this.runner.run(workersScript, namespace, { verb, scope }, items);
     return names.map((name, i) => {
       const at = 2 + i * FIELDS_PER_WORKER;
       return {

@@ -39,7 +39,7 @@ export const workersScript = script({
   name: 'extended/workers',
   label: 'full_workers',
   keys: ['meta', 'workers'],
-  args: [...TIMES, 'verb'],
+  args: [...TIMES, 'verb', 'scope'],
   item: ['worker'],
   repeatable: true,
   reply: whole,
@@ -57,7 +57,7 @@ export const recordWorkers = script({
 export const recordSession = script({
   name: 'extended/record_session',
   keys: ['meta', 'due', 'workers'],
-  args: [...TIMES, 'worker', 'ttr_ms', 'jobs', 'info', 'name'],
+  args: [...TIMES, 'worker', 'ttr_ms', 'jobs', 'info', 'name', 'scope'],
   item: [],
   repeatable: true,
   reply: whole,
