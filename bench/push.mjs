@@ -1,18 +1,38 @@
 /**
  * `node bench/push.mjs`: HTTP push from one process to a receiver on this machine. What a push costs, how many a second there are, how
- * soon a job that is published while nothing else happens is sent, and what targets that hang cost the others.
+ * soon a job that is published while nothing else happens is sent, and what targets that hang or fail cost the others.
  */
 import { fileURLToPath } from 'node:url';
+import { freePort } from '../scripts/free-port.mjs';
 import { runAlone } from './alone.mjs';
 import { pause, startLoad } from './child.mjs';
 import { startGenerator } from './generator.mjs';
+import { failingRow, measureFailing } from './push-failing.mjs';
 import { measureBare } from './throughput.mjs';
 import { onServer, NAMESPACE } from './stage.mjs';
 
 /** A namespace has at most 1,000 targets. */
 const SIZES = {
-  quick: { warmUp: 1_000, jobs: 5_000, bare: 20_000, single: 50, targets: 50, each: 20 },
-  full: { warmUp: 10_000, jobs: 30_000, bare: 100_000, single: 300, targets: 990, each: 20 },
+  quick: {
+    warmUp: 1_000,
+    jobs: 5_000,
+    bare: 20_000,
+    single: 50,
+    targets: 50,
+    each: 20,
+    failing: 1_000,
+    seconds: 5,
+  },
+  full: {
+    warmUp: 10_000,
+    jobs: 30_000,
+    bare: 100_000,
+    single: 300,
+    targets: 990,
+    each: 20,
+    failing: 1_000,
+    seconds: 20,
+  },
 };
 const BULK = 64;
 /** Servers know a change of a target within a second. */
@@ -48,7 +68,9 @@ export async function runPush({ program, redis, workers, quick, log }) {
       const all = await bench.isolation(size, '/');
       const some = await bench.isolation(size, '/hang');
       log('targets that hang');
-      return { rows: rowsOf({ e, full, idle, all, some }) };
+      const failing = await measureFailing(stage, `http://127.0.0.1:${await freePort()}/`, size);
+      log('targets that fail');
+      return { rows: [...rowsOf({ e, full, idle, all, some }), failingRow(failing)] };
     });
   } finally {
     await sink.stop();

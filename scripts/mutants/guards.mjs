@@ -7,6 +7,7 @@ import { DURABLE } from './guards/durability.mjs';
 import { PAYLOADS } from './guards/edges-payloads.mjs';
 import { SCOPES } from './guards/edges-scopes.mjs';
 import { EDGES_PUSH_SEND } from './guards/edges-push-send.mjs';
+import { EDGES_PUSH_TARGETS } from './guards/edges-push-targets.mjs';
 import { EDGES_LMSTFY } from './guards/edges-lmstfy.mjs';
 import { EVENTS } from './guards/events.mjs';
 import { EXPIRED_LEASES } from './guards/expired-leases.mjs';
@@ -102,6 +103,7 @@ export const GUARDS = [
   ...PUBLISHES,
   ...PUSH_GUARDS,
   ...EDGES_PUSH_SEND,
+  ...EDGES_PUSH_TARGETS,
   ...MIGRATION,
   ...NATIVE_MIGRATION,
   ...EDGES_LMSTFY,

@@ -1,5 +1,5 @@
-import type { TargetEvent, Targets } from '../engine/queues/targets.js';
-import { breakerName, type BreakerSettings, type OpenBreaker, readBreaker, readTarget } from './target.js';
+import type { BreakerChange, Targets } from '../engine/queues/targets.js';
+import { type BreakerSettings, type OpenBreaker, readBreaker } from './target.js';
 
 /** Requests of the last minute are counted. */
 const BUCKET_MS = 10_000;
@@ -16,7 +16,12 @@ export class FailureCounter {
   private inARow = 0;
   private buckets: Bucket[] = [];
 
-  /** @param connected false if there was no answer at all. @returns true if the breaker is to open */
+  /**
+   * @param connected false if there was no answer at all
+   * @param nowMs of any clock that is never set back
+   *
+   * @returns true if the breaker is to open
+   */
   count(isHealthy: boolean, connected: boolean, nowMs: number, settings: BreakerSettings): boolean {
     const index = Math.floor(nowMs / BUCKET_MS);
     this.buckets = this.buckets.filter((one) => one.index > index - BUCKETS);
@@ -39,7 +44,24 @@ export class FailureCounter {
   }
 }
 
-/** The breaker of one target, or of one of its origins, as all servers share it. Times are those of the servers' clocks. */
+/** What is tried: a URL by the rules of its target. */
+export interface Trial {
+  readonly url: string;
+  readonly settings: BreakerSettings;
+  /** How long it may take. */
+  readonly tryMs: number;
+}
+
+/** A breaker after a change. `isDone`: the call has changed it. */
+export interface ChangedBreaker {
+  readonly isDone: boolean;
+  readonly breaker: OpenBreaker | null;
+}
+
+/**
+ * The breaker of one target, or of one of its origins, as all servers share it. Redis decides, by its own clock. Nothing
+ * changes for a target that is gone, or has another URL or no breaker by now.
+ */
 export class SharedBreaker {
   constructor(
     private readonly store: Targets,
@@ -48,68 +70,12 @@ export class SharedBreaker {
     private readonly origin: string,
   ) {}
 
-  /** Opens a closed one; one that is open stays as it is. @throws {QueueError} an error of the store */
-  open(nowMs: number): Promise<void> {
-    return this.change((known, settings) => (known === null ? opened(0, nowMs, settings) : known));
-  }
-
-  /**
-   * Takes the right to try the target with one job. @param untilMs when another server may, if this one dies
-   *
-   * @returns false if another server has it, or the breaker is not waiting for it
-   */
-  async claimProbe(nowMs: number, untilMs: number): Promise<boolean> {
-    let isClaimed = false;
-    await this.change((known) => {
-      isClaimed = known !== null && known.openUntilMs <= nowMs && known.probeUntilMs <= nowMs;
-      return known !== null && isClaimed ? { ...known, probeUntilMs: untilMs } : known;
-    });
-    return isClaimed;
-  }
-
-  /** The probe has ended. */
-  endProbe(isHealthy: boolean, nowMs: number): Promise<void> {
-    return this.change((known, settings) => {
-      if (isHealthy || known === null) return null;
-      return opened(known.openings, nowMs, settings);
-    });
-  }
-
-  /** @param decide is not asked for a target that has no breaker, or is gone */
-  private async change(
-    decide: (known: OpenBreaker | null, settings: BreakerSettings) => OpenBreaker | null,
-  ): Promise<void> {
+  /** @throws {QueueError} an error of the store */
+  async change(action: BreakerChange['action'], { url, settings, tryMs }: Trial): Promise<ChangedBreaker> {
     const { target, origin } = this;
-    const name = breakerName(target, origin);
-    await this.store.change(this.namespace, ({ targets, breakers }) => {
-      const known = readBreaker(breakers.get(name));
-      const text = targets.get(target);
-      const settings = text === undefined ? null : readTarget(text).target.breakerSettings;
-      const next = settings && decide(known, settings);
-      if (next === known) return null;
-      const event = breakerEvent(target, origin, known, next);
-      return { part: 'breakers', name, value: next && JSON.stringify(next), ...(event ? { event } : {}) };
-    });
+    const { openMs, maxOpenMs } = settings;
+    const change = { target, origin, url, action, openMs, maxOpenMs, tryMs };
+    const { isDone, breaker } = await this.store.changeBreaker(this.namespace, change);
+    return { isDone, breaker: readBreaker(breaker) };
   }
-}
-
-/** A claim of the probe is no event. */
-function breakerEvent(
-  target: string,
-  origin: string,
-  known: OpenBreaker | null,
-  next: OpenBreaker | null,
-): TargetEvent | null {
-  const facts = origin === '' ? { target } : { target, origin };
-  if (next === null) return { name: 'breaker_closed', facts };
-  if (next.openings === known?.openings) return null;
-  return {
-    name: 'breaker_opened',
-    facts: { ...facts, open_until: new Date(next.openUntilMs).toISOString() },
-  };
-}
-
-function opened(before: number, nowMs: number, { openMs, maxOpenMs }: BreakerSettings): OpenBreaker {
-  const forMs = Math.min(openMs * 2 ** Math.min(before, 20), maxOpenMs);
-  return { openUntilMs: nowMs + forMs, openings: before + 1, probeUntilMs: 0 };
 }

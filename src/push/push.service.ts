@@ -95,13 +95,12 @@ export class PushService implements OnApplicationBootstrap, OnModuleDestroy {
    * `pool_moving`
    */
   async test(caller: Caller, name: string): Promise<TestResult> {
-    const { target, secrets } = await this.targets.open(caller, name);
+    const { target, secrets, nowMs } = await this.targets.open(caller, name);
     if (this.sender === null) {
       throw new QueueError('push_disabled', 'this server does not push: push.enabled is not set');
     }
     this.targets.audit('target.test', caller, name);
     const startMs = performance.now();
-    const nowMs = Date.now();
     const isSigned = target.sign === 'standard';
     const took = (): number => Math.round(performance.now() - startMs);
     try {

@@ -1,10 +1,10 @@
 import type { Log } from '../domain/log.js';
 import type { QueueEngine } from '../engine/engine.js';
-import { queuesOf, type StoredTargets } from '../engine/queues/targets.js';
+import { type KnownTarget, KnownTargets } from './known-targets.js';
 import { TargetWorker, type WorkerParts, type WorkerTarget } from './target-worker.js';
 import type { Seal } from './seal.js';
 import type { Slots } from './slots.js';
-import { originBreakersOf, readBreaker, readTarget } from './target.js';
+import { readTarget } from './target.js';
 import { placeOf } from './targets.service.js';
 
 /** How often the targets are checked for changes, in milliseconds. */
@@ -22,9 +22,8 @@ export type PusherParts = Omit<WorkerParts, 'engine' | 'pool' | 'namespace' | 'n
 export class Pusher {
   /** By namespace, then by target. */
   private readonly workers = new Map<string, Map<string, TargetWorker>>();
-  private readonly versions = new Map<string, number>();
-  /** What each worker was given last: most changes of a namespace are about other targets. */
-  private readonly given = new WeakMap<TargetWorker, string>();
+  /** By namespace. */
+  private readonly known = new Map<string, KnownTargets>();
   /** Workers of targets that are gone, whose requests are still under way. */
   private readonly leaving = new Set<TargetWorker>();
   private timer: NodeJS.Timeout | undefined;
@@ -70,46 +69,42 @@ export class Pusher {
   private async refresh(): Promise<void> {
     const { targets } = this.engine.extended;
     const namespaces = new Set(await targets.namespaces());
-    for (const namespace of this.workers.keys()) {
-      if (!namespaces.has(namespace)) this.apply(namespace, null);
+    for (const namespace of this.known.keys()) {
+      if (!namespaces.has(namespace)) this.forget(namespace);
     }
-    await Promise.all(
-      [...namespaces].map(async (namespace) => {
-        const version = await targets.version(namespace);
-        if (version === this.versions.get(namespace)) return;
-        const stored = await targets.read(namespace);
-        if (this.isStopped) return;
-        this.apply(namespace, stored);
-        this.versions.set(namespace, stored.version);
-      }),
-    );
+    await Promise.all([...namespaces].map((namespace) => this.refreshOne(namespace)));
   }
 
-  /** Starts, renews and ends workers. @param stored null: nothing is left */
-  private apply(namespace: string, stored: StoredTargets | null): void {
+  private async refreshOne(namespace: string): Promise<void> {
+    const { targets } = this.engine.extended;
+    const known = this.known.get(namespace) ?? new KnownTargets();
+    if ((await targets.version(namespace)) === known.version) return;
+    const changes = await targets.readSince(namespace, known.version);
+    if (this.isStopped) return;
+    this.known.set(namespace, known);
+    for (const name of known.merge(changes)) this.apply(namespace, name, known.get(name));
+  }
+
+  /** Nothing is left of it. */
+  private forget(namespace: string): void {
+    this.known.delete(namespace);
+    for (const name of this.workers.get(namespace)?.keys() ?? []) this.apply(namespace, name, undefined);
+  }
+
+  /** Starts, renews or ends the worker of a target. */
+  private apply(namespace: string, name: string, known: KnownTarget | undefined): void {
     const workers = this.workers.get(namespace) ?? new Map<string, TargetWorker>();
-    for (const [name, worker] of workers) {
-      if (stored?.targets.has(name) === true && queuesOf(stored.queues, name).length > 0) continue;
+    const worker = workers.get(name);
+    if (known?.text !== undefined && known.queues.size > 0) {
+      const target = this.workerTarget(namespace, name, known.text, known);
+      worker?.update(target);
+      workers.set(name, worker ?? this.startWorker(namespace, name, target));
+    } else if (worker) {
       workers.delete(name);
       this.leave(worker);
     }
-    for (const [name, text] of stored?.targets ?? []) {
-      const all = stored as StoredTargets;
-      const queues = queuesOf(all.queues, name);
-      if (queues.length === 0) continue;
-      const breakers = [...all.breakers].filter(([of]) => of === name || of.startsWith(`${name} `)).flat();
-      const given = [text, ...breakers, ...queues].join('\n');
-      const worker = workers.get(name);
-      if (worker && this.given.get(worker) === given) continue;
-      const known = this.workerTarget(namespace, name, text, all);
-      worker?.update(known);
-      const current = worker ?? this.startWorker(namespace, name, known);
-      workers.set(name, current);
-      this.given.set(current, given);
-    }
     if (workers.size > 0) this.workers.set(namespace, workers);
     else this.workers.delete(namespace);
-    if (stored === null) this.versions.delete(namespace);
   }
 
   private startWorker(namespace: string, name: string, known: WorkerTarget): TargetWorker {
@@ -126,7 +121,7 @@ export class Pusher {
     void worker.stop(LONGEST_MS).finally(() => this.leaving.delete(worker));
   }
 
-  private workerTarget(namespace: string, name: string, text: string, stored: StoredTargets): WorkerTarget {
+  private workerTarget(namespace: string, name: string, text: string, known: KnownTarget): WorkerTarget {
     const { target, sealed } = readTarget(text);
     const secrets = this.parts.seal.open(sealed, placeOf(namespace, name));
     if (secrets === null) {
@@ -135,9 +130,7 @@ export class Pusher {
         'push: the target was encrypted with another push.key_file',
       );
     }
-    const breaker = readBreaker(stored.breakers.get(name));
-    const originBreakers = originBreakersOf(stored.breakers, name);
-    return { target, secrets, queues: queuesOf(stored.queues, name), breaker, originBreakers };
+    return { target, secrets, queues: [...known.queues].sort(), breakers: new Map(known.breakers) };
   }
 
   private get log(): Log {

@@ -4,14 +4,15 @@ import type { Log } from '../domain/log.js';
 import { PUSH_URL, pushUrlOf } from '../domain/push-url.js';
 import type { QueueEngine } from '../engine/engine.js';
 import type { PushMetrics, TargetSeries } from '../metrics/push-metrics.js';
-import { FailureCounter, SharedBreaker } from './breaker.js';
+import type { BreakerChange } from '../engine/queues/targets.js';
+import { type ChangedBreaker, FailureCounter, SharedBreaker } from './breaker.js';
 import type { AckLinks } from './ack-links.js';
 import { extendLease, leaseMsOf, MORE_MS, recordOutcome } from './job-lease.js';
 import { messageOf } from './send/message.js';
 import type { PushAnswer, Sender } from './send/sender.js';
 import { SendError } from './send/send-error.js';
 import type { TenantSlots } from './slots.js';
-import { type OpenBreaker, readTarget, type Target, type TargetSecrets } from './target.js';
+import { type OpenBreaker, openUntilOf, readTarget, type Target, type TargetSecrets } from './target.js';
 import { pauseOf } from './targets.service.js';
 import { type Verdict, verdictOfAnswer, verdictOfError } from './send/verdict.js';
 
@@ -21,8 +22,8 @@ export interface WorkerTarget {
   /** Null: this server cannot decrypt them. */
   readonly secrets: TargetSecrets | null;
   readonly queues: readonly string[];
-  readonly breaker: OpenBreaker | null;
-  readonly originBreakers: ReadonlyMap<string, OpenBreaker>;
+  /** Its open breakers, by origin; '' = of its own URL. */
+  readonly breakers: ReadonlyMap<string, OpenBreaker>;
 }
 
 /** Where a job goes. */
@@ -63,9 +64,12 @@ const MOST_JOBS = 32;
 const GATHER_MS = 2;
 /** Bytes of an answer that are read: what a job can keep as its result. */
 const MAX_ANSWER_BYTES = 65_536;
-const FAR_MS = 2_147_483_647;
+/** As long as a worker rests at most, in milliseconds: the clock of Redis may be set meanwhile. */
+const LONGEST_REST_MS = 10_000;
 /** How long a job is held back, at least, while another one shows whether its origin works again. */
 const HELD_MS = 1_000;
+/** A change of a breaker that is not known to be stored. */
+const NOT_STORED: ChangedBreaker = { isDone: false, breaker: null };
 const NOT_SENT = { isGone: false, isHealthy: null } as const;
 const HELD: Verdict = { action: 'release', group: '', message: '', ...NOT_SENT };
 const NOT_ALLOWED: Verdict = {
@@ -105,6 +109,7 @@ export class TargetWorker {
   update(known: WorkerTarget): void {
     const before = this.known;
     this.known = known;
+    if (known.target.url !== before.target.url) this.watches.get('')?.counter.forget();
     this.url = new URL(known.target.url);
     for (const [origin, { counter }] of this.watches) {
       if (breakerOf(before, origin) !== null && breakerOf(known, origin) === null) counter.forget();
@@ -173,18 +178,22 @@ export class TargetWorker {
 
   /** How long nothing may be leased; 0 = it may. */
   private pauseMs(): number {
-    const { target, secrets, queues, breaker } = this.known;
-    if (target.pausedAtMs !== null || secrets === null || queues.length === 0) return FAR_MS;
-    if (target.ack === 'later' && this.parts.links === null) return FAR_MS;
-    if (breaker === null || !this.waitsForOne) return 0;
-    return Math.max(breaker.openUntilMs, breaker.probeUntilMs) - Date.now();
+    const { target, secrets, queues } = this.known;
+    if (target.pausedAtMs !== null || secrets === null || queues.length === 0) return LONGEST_REST_MS;
+    if (target.ack === 'later' && this.parts.links === null) return LONGEST_REST_MS;
+    const breaker = breakerOf(this.known, '');
+    if (breaker === null || target.breakerSettings === null || !this.waitsForOne) return 0;
+    const nowMs = this.now();
+    const openUntilMs = openUntilOf(breaker, target.breakerSettings, nowMs);
+    const isTried = breaker.probeUntilMs <= nowMs + this.tryMs;
+    return Math.max(openUntilMs, isTried ? breaker.probeUntilMs : nowMs) - nowMs;
   }
 
   /** Until then, or until the target changes. */
   private async rest(ms: number): Promise<void> {
     if (this.isStopped) return;
-    // Checks now and then whether the server closes.
-    await sleep(Math.min(ms, PAUSE_MS), undefined, { signal: this.waking.signal }).catch(() => undefined);
+    const restMs = Math.min(ms, LONGEST_REST_MS);
+    await sleep(restMs, undefined, { signal: this.waking.signal }).catch(() => undefined);
   }
 
   /** Waits for a job without a slot: most targets are idle, and must not hold any. @returns true if there was one */
@@ -237,11 +246,11 @@ export class TargetWorker {
       this.begin(job);
       return false;
     }
-    const isOurs = hasSlot && (await this.claim(''));
+    const isOurs = hasSlot && (await this.claim({ url: this.url, origin: '' }));
     if (isOurs) {
       this.begin(job, true);
-      // Its outcome closes the breaker, or opens it anew; both come back as a change of the target.
-      await this.rest(this.known.target.timeoutMs + MORE_MS);
+      // Its outcome closes the breaker, or opens it anew, and wakes this worker.
+      await this.rest(this.tryMs);
       return false;
     }
     if (hasSlot) slots.free(this.key, 1);
@@ -250,16 +259,51 @@ export class TargetWorker {
     return false;
   }
 
-  private async claim(origin: string): Promise<boolean> {
-    const nowMs = Date.now();
-    const probeUntilMs = nowMs + this.known.target.timeoutMs + MORE_MS;
-    const isOurs = await this.watchOf(origin)
-      .shared.claimProbe(nowMs, probeUntilMs)
-      .catch(() => false);
-    const { breaker } = this.known;
-    if (isOurs && origin === '' && breaker)
-      this.known = { ...this.known, breaker: { ...breaker, probeUntilMs } };
-    return isOurs;
+  /**
+   * Takes the right to try the target with one job. Where that cannot be stored, the job is sent nevertheless: a breaker
+   * must not stop deliveries, and each of them frees memory.
+   */
+  private async claim(way: Way): Promise<boolean> {
+    const { isDone, breaker } = await this.changeBreaker(way, 'try').catch(() => NOT_STORED);
+    return isDone || /* guard: probe-without-record */ breaker === null;
+  }
+
+  /** @throws {QueueError} an error of the store: a target that works is used by this server nevertheless */
+  private async changeBreaker(
+    { url, origin }: Way,
+    action: BreakerChange['action'],
+  ): Promise<ChangedBreaker> {
+    const { breakerSettings: settings } = this.known.target;
+    if (settings === null) return NOT_STORED;
+    const { shared } = this.watchOf(origin);
+    try {
+      const changed = await shared.change(action, { url: url.href, settings, tryMs: this.tryMs });
+      this.setBreaker(origin, changed.breaker);
+      return changed;
+    } catch (error) {
+      if (action === 'close') this.setBreaker(origin, null);
+      throw error;
+    } finally {
+      // A probe has ended.
+      if (action === 'close' || action === 'fail') this.wake();
+    }
+  }
+
+  private setBreaker(origin: string, breaker: OpenBreaker | null): void {
+    const breakers = new Map(this.known.breakers);
+    if (breaker === null) breakers.delete(origin);
+    else breakers.set(origin, breaker);
+    this.known = { ...this.known, breakers };
+  }
+
+  /** How long one server may try the target with one job, in milliseconds. */
+  private get tryMs(): number {
+    return this.known.target.timeoutMs + MORE_MS;
+  }
+
+  /** The time of Redis, Unix ms: the clock of this machine may be wrong. */
+  private now(): number {
+    return this.parts.engine.extended.targets.now();
   }
 
   /** Null: the job names a URL that the target does not allow. */
@@ -272,12 +316,15 @@ export class TargetWorker {
   }
 
   /** Whether a job of several origins may be sent now. @returns how long it is held back, 0 = it is sent */
-  private async holdMs({ origin }: Way): Promise<{ readonly ms: number; readonly isProbe: boolean }> {
-    const breaker = this.known.target.origins.length === 0 ? null : breakerOf(this.known, origin);
-    if (breaker === null) return { ms: 0, isProbe: false };
-    const openMs = breaker.openUntilMs - Date.now();
+  private async holdMs(way: Way): Promise<{ readonly ms: number; readonly isProbe: boolean }> {
+    const { breakerSettings, origins } = this.known.target;
+    const breaker =
+      origins.length === 0 ? null : /* guard: held-while-origin-is-open */ breakerOf(this.known, way.origin);
+    if (breaker === null || breakerSettings === null) return { ms: 0, isProbe: false };
+    const nowMs = this.now();
+    const openMs = openUntilOf(breaker, breakerSettings, nowMs) - nowMs;
     if (openMs > 0) return { ms: openMs, isProbe: false };
-    const isProbe = await this.claim(origin);
+    const isProbe = await this.claim(way);
     return { ms: isProbe ? 0 : HELD_MS * (1 + Math.random()), isProbe };
   }
 
@@ -314,30 +361,38 @@ export class TargetWorker {
     const series = this.series;
     if (hold.ms > 0 && series) series.jobs.held.value += 1;
     if (hold.ms > 0) return recordOutcome(this.parts, job, { ...HELD, delayMs: Math.ceil(hold.ms) }, null);
-    const { isProbe } = hold;
-    const { counter, shared } = this.watchOf(way.origin);
     const { verdict, answer } = await this.timed(() => this.send(job, way.url, cutting));
     if (series) series.jobs[verdict.action].value += 1;
     await recordOutcome(this.parts, job, verdict, answer);
     if (verdict.isGone && way.origin === '') await this.pauseGone(way.url);
+    await this.judge(way, verdict, answer !== null, hold.isProbe).catch((error: unknown) => {
+      this.parts.log.debug({ err: error, target: this.key }, 'push: a circuit breaker was not stored');
+    });
+  }
+
+  /** What the outcome of a request says of its target. @param hasAnswer false if there was no answer at all */
+  private async judge(way: Way, verdict: Verdict, hasAnswer: boolean, isProbe: boolean): Promise<void> {
+    const { breakerSettings, url } = this.known.target;
     // A probe that was cut off says nothing: another server takes over when its time is up.
-    const settings = this.known.target.breakerSettings;
-    if (settings === null || (verdict.isHealthy === null && (!isProbe || answer === null))) return;
+    if (
+      breakerSettings === null ||
+      (verdict.isHealthy === null && /* guard: cut-off-probe-says-nothing */ (!isProbe || !hasAnswer))
+    )
+      return;
+    // The target has another URL by now, of which this says nothing.
+    if (way.origin === '' && way.url.href !== new URL(url).href) return;
     const isHealthy = verdict.isHealthy ?? true;
-    const nowMs = Date.now();
-    const opens = counter.count(isHealthy, answer !== null, nowMs, settings);
-    if (isProbe) {
-      counter.forget();
-      await shared.endProbe(isHealthy, nowMs);
-    } else if (opens && breakerOf(this.known, way.origin) === null) {
-      counter.forget();
-      if (series) series.opened.value += 1;
-      await shared.open(nowMs);
-      this.parts.log.warn(
-        { target: this.key, host: way.url.host },
-        'push: the target failed, and its circuit breaker opened',
-      );
-    }
+    const { counter } = this.watchOf(way.origin);
+    const opens = counter.count(isHealthy, hasAnswer, performance.now(), breakerSettings);
+    if (!isProbe && (!opens || breakerOf(this.known, way.origin) !== null)) return;
+    counter.forget();
+    const { isDone } = await this.changeBreaker(way, isProbe ? (isHealthy ? 'close' : 'fail') : 'open');
+    if (isProbe || !isDone) return;
+    if (this.series) this.series.opened.value += 1;
+    this.parts.log.warn(
+      { target: this.key, host: way.url.host },
+      'push: the target failed, and its circuit breaker opened',
+    );
   }
 
   private get series(): TargetSeries | undefined {
@@ -368,12 +423,12 @@ export class TargetWorker {
     try {
       if (secrets === null) throw new SendError('aborted', 'the secrets of the target cannot be read');
       const answer = await this.parts.sender.send({
-        ...messageOf(job, target, secrets, Date.now(), this.ackUrlOf(job)),
+        ...messageOf(job, target, secrets, this.now(), this.ackUrlOf(job)),
         ...{ url, method: target.method, timeoutMs: target.timeoutMs },
         maxAnswerBytes: MAX_ANSWER_BYTES,
         signal: cutting.signal,
       });
-      return { verdict: verdictOfAnswer(answer, target, job.extended?.released ?? 0, Date.now()), answer };
+      return { verdict: verdictOfAnswer(answer, target, job.extended?.released ?? 0, this.now()), answer };
     } catch (error) {
       if (!(error instanceof SendError)) throw error;
       return { verdict: verdictOfError(error), answer: null };
@@ -392,12 +447,12 @@ export class TargetWorker {
   private async pauseGone(url: URL): Promise<void> {
     const { engine, pool, namespace, name, log } = this.parts;
     const outcome = { isPaused: false };
-    await engine.extended.targets.change(namespace, ({ targets }) => {
-      const text = targets.get(name);
-      const target = text === undefined ? null : readTarget(text).target;
+    const { targets } = engine.extended;
+    await targets.change(namespace, name, (text) => {
+      const target = text === null ? null : readTarget(text).target;
       // Several answers may say so at once.
       outcome.isPaused = target !== null && target.pausedAtMs === null && target.url === url.href;
-      return outcome.isPaused && text !== undefined ? pauseOf(name, text, 'gone') : null;
+      return outcome.isPaused && text !== null ? pauseOf(name, text, 'gone', targets.now()) : null;
     });
     if (!outcome.isPaused) return;
     log.warn({ target: this.key }, 'push: the target answered 410 and is paused');
@@ -408,7 +463,6 @@ export class TargetWorker {
   }
 }
 
-function breakerOf({ target, breaker, originBreakers }: WorkerTarget, origin: string): OpenBreaker | null {
-  if (target.breakerSettings === null) return null;
-  return origin === '' ? breaker : (originBreakers.get(origin) ?? null);
+function breakerOf({ target, breakers }: WorkerTarget, origin: string): OpenBreaker | null {
+  return target.breakerSettings === null ? null : (breakers.get(origin) ?? null);
 }

@@ -64,7 +64,7 @@ export interface TargetSecrets {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** The state of a target's breaker, shared by all servers; absent = closed. */
+/** The state of a breaker, shared by all servers; absent = closed. Times are those of Redis. */
 export interface OpenBreaker {
   /** No job is leased for the target before, Unix ms. */
   readonly openUntilMs: number;
@@ -78,9 +78,10 @@ export interface OpenBreaker {
 export interface TargetView extends Target {
   readonly name: string;
   readonly queues: readonly string[];
-  readonly breaker: OpenBreaker | null;
-  /** Those of its origins, where they are open. */
-  readonly originBreakers: ReadonlyMap<string, OpenBreaker>;
+  /** Its open breakers, by origin; '' = of its own URL. */
+  readonly breakers: ReadonlyMap<string, OpenBreaker>;
+  /** The time of Redis when it was read, Unix ms. */
+  readonly readAtMs: number;
 }
 
 export interface StoredTarget {
@@ -108,18 +109,33 @@ export function breakerName(target: string, origin: string): string {
   return origin === '' ? target : `${target} ${origin}`;
 }
 
-/** The open breakers of a target's origins. @param breakers by name, as stored */
-export function originBreakersOf(
+/** The target and the origin of a breaker's name. */
+export function partsOfBreakerName(name: string): { readonly target: string; readonly origin: string } {
+  const [target = '', origin = ''] = name.split(' ');
+  return { target, origin };
+}
+
+/** The open breakers of a target by origin, '' = of its own URL. @param breakers by name, as stored */
+export function breakersOf(
   breakers: ReadonlyMap<string, string>,
   target: string,
 ): ReadonlyMap<string, OpenBreaker> {
-  const start = `${target} `;
   const found = new Map<string, OpenBreaker>();
   for (const [name, text] of breakers) {
-    const breaker = name.startsWith(start) ? readBreaker(text) : null;
-    if (breaker !== null) found.set(name.slice(start.length), breaker);
+    const parts = partsOfBreakerName(name);
+    const breaker = parts.target === target ? readBreaker(text) : null;
+    if (breaker !== null) found.set(parts.origin, breaker);
   }
   return found;
+}
+
+/** Until when no job is leased for it, Unix ms. One that is further away than it can be was written by a wrong clock, and is over. */
+export function openUntilOf(
+  { openUntilMs }: OpenBreaker,
+  { maxOpenMs }: BreakerSettings,
+  nowMs: number,
+): number {
+  return openUntilMs > nowMs + maxOpenMs ? nowMs : openUntilMs;
 }
 
 export function readBreaker(text: string | undefined): OpenBreaker | null {

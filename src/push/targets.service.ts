@@ -14,18 +14,15 @@ import { newSecret } from './send/signature.js';
 import { Seal } from './seal.js';
 import {
   BREAKER,
+  breakerName,
+  breakersOf,
   type BreakerSettings,
-  originBreakersOf,
-  readBreaker,
   readTarget,
   storedText,
   type Target,
   type TargetSecrets,
   type TargetView,
 } from './target.js';
-
-/** Targets of one namespace. */
-const MOST_TARGETS = 1_000;
 
 /** What a caller sets; what is left out keeps its value, or has its default. */
 export interface TargetChanges {
@@ -71,13 +68,16 @@ export class TargetsService {
 
   /** All targets of the namespace by name. @throws {QueueError} `pool_moving`, an error of the store */
   async list({ pool, namespace }: Caller): Promise<TargetView[]> {
-    const stored = await this.store(pool).read(namespace);
-    return [...stored.targets.keys()].sort().map((name) => viewOf(stored, name));
+    const store = this.store(pool);
+    const stored = await store.read(namespace);
+    const nowMs = store.now();
+    return [...stored.targets.keys()].sort().map((name) => viewOf(stored, name, nowMs));
   }
 
   /** @throws {QueueError} `target_not_found`, `pool_moving` */
   async find({ pool, namespace }: Caller, name: string): Promise<TargetView> {
-    return viewOf(await this.store(pool).read(namespace), name);
+    const store = this.store(pool);
+    return viewOf(await store.read(namespace), name, store.now());
   }
 
   /**
@@ -90,11 +90,11 @@ export class TargetsService {
     name: string,
     { config, headers = {}, secret, breaker = {} }: TargetChanges,
   ): Promise<ChangedTarget> {
-    return this.alter(caller, 'target.put', name, (known, secrets) => {
+    return this.alter(caller, 'target.put', name, (known, secrets, nowMs) => {
       const first = secrets === null ? (secret ?? newSecret()) : secret;
       return {
         target: {
-          ...(known ?? fresh()),
+          ...(known ?? fresh(nowMs)),
           ...DEFAULTS,
           url: '',
           ...config,
@@ -142,11 +142,11 @@ export class TargetsService {
     name: string,
     { keepOldMs, secret = newSecret() }: { readonly keepOldMs: number; readonly secret?: string | undefined },
   ): Promise<ChangedTarget> {
-    return this.alter(caller, 'target.rotate', name, (known, secrets) => {
+    return this.alter(caller, 'target.rotate', name, (known, secrets, nowMs) => {
       if (known === null || secrets === null) throw notFound('target', name);
       const keeps = keepOldMs > 0;
       return {
-        target: { ...known, oldSecretUntilMs: keeps ? Date.now() + keepOldMs : null },
+        target: { ...known, oldSecretUntilMs: keeps ? nowMs + keepOldMs : null },
         secrets: { ...secrets, secret, oldSecret: keeps ? secrets.secret : null },
         shown: secret,
       };
@@ -158,63 +158,50 @@ export class TargetsService {
     return this.setPause(caller, name, 'operator');
   }
 
-  /** Ends a pause, and closes the breaker. @throws {QueueError} `target_not_found`, `pool_moving` */
+  /** Ends a pause, and closes the breakers. @throws {QueueError} `target_not_found`, `pool_moving` */
   async resume(caller: Caller, name: string): Promise<TargetView> {
-    await this.closeBreakers(caller, name);
     return this.setPause(caller, name, null);
   }
 
   /** @throws {QueueError} `target_not_found`; `target_in_use`: a queue is pushed to it; `pool_moving` */
   async remove(caller: Caller, name: string): Promise<void> {
     const { pool, namespace } = caller;
-    const store = this.store(pool);
-    await store.change(namespace, ({ targets, queues }) => {
-      if (!targets.has(name)) throw notFound('target', name);
-      const [queue] = queuesOf(queues, name);
-      if (queue !== undefined)
-        throw new QueueError('target_in_use', `queue ${queue} is pushed to target ${name}`);
-      return { part: 'targets', name, value: null, event: eventOf('target_deleted', name) };
+    await this.store(pool).change(namespace, name, (text) => {
+      if (text === null) throw notFound('target', name);
+      const { target } = readTarget(text);
+      return {
+        value: null,
+        event: eventOf('target_deleted', name),
+        closes: closesOf(name, originsOf(target)),
+      };
     });
-    await this.closeBreakers(caller, name);
     this.audit('target.delete', caller, name);
   }
 
-  /** Closes the breakers of a target and of its origins: each is a change of its own. */
-  private async closeBreakers({ pool, namespace }: Actor, target: string): Promise<void> {
-    for (let isDone = false; !isDone;) {
-      isDone = true;
-      await this.store(pool).change(namespace, ({ breakers }) => {
-        const name = [...breakers.keys()].find((one) => one === target || one.startsWith(`${target} `));
-        isDone = name === undefined;
-        if (name === undefined) return null;
-        const origin = name.slice(target.length + 1);
-        const event = eventOf('breaker_closed', target, origin === '' ? {} : { origin });
-        return { part: 'breakers', name, value: null, event };
-      });
-    }
-  }
-
-  /** What is needed to send to a target. @throws {QueueError} `target_not_found`, `pool_moving`, `push_key_mismatch` */
+  /**
+   * What is needed to send to a target; `nowMs`: the time of Redis. @throws {QueueError} `target_not_found`,
+   * `pool_moving`, `push_key_mismatch`
+   */
   async open(
     { pool, namespace }: Caller,
     name: string,
-  ): Promise<{ readonly target: Target; readonly secrets: TargetSecrets }> {
-    const text = (await this.store(pool).read(namespace)).targets.get(name);
+  ): Promise<{ readonly target: Target; readonly secrets: TargetSecrets; readonly nowMs: number }> {
+    const store = this.store(pool);
+    const text = (await store.read(namespace)).targets.get(name);
     if (text === undefined) throw notFound('target', name);
     const { target, sealed } = readTarget(text);
-    return { target, secrets: this.opened(sealed, namespace, name) };
+    return { target, secrets: this.opened(sealed, namespace, name), nowMs: store.now() };
   }
 
   private async setPause(caller: Caller, name: string, reason: 'operator' | null): Promise<TargetView> {
     const { pool, namespace } = caller;
-    const stored = await this.store(pool).change(namespace, ({ targets }) => {
-      const text = targets.get(name);
-      if (text === undefined) throw notFound('target', name);
-      const isAsked = readTarget(text).target.pauseReason === reason;
-      return isAsked ? null : pauseOf(name, text, reason);
+    const store = this.store(pool);
+    await store.change(namespace, name, (text) => {
+      if (text === null) throw notFound('target', name);
+      return pauseOf(name, text, reason, store.now());
     });
     this.audit(reason === null ? 'target.resume' : 'target.pause', caller, name);
-    return viewOf(stored, name);
+    return this.find(caller, name);
   }
 
   private async alter(
@@ -224,6 +211,7 @@ export class TargetsService {
     change: (
       known: Target | null,
       secrets: TargetSecrets | null,
+      nowMs: number,
     ) => {
       readonly target: Omit<Target, 'headerNames' | 'updatedAtMs'>;
       readonly secrets: TargetSecrets;
@@ -231,28 +219,25 @@ export class TargetsService {
     },
   ): Promise<ChangedTarget> {
     const { pool, namespace } = caller;
+    const store = this.store(pool);
     let secret: string | null = null;
-    const stored = await this.store(pool).change(namespace, ({ targets }) => {
-      const text = targets.get(name);
-      const known = text === undefined ? null : readTarget(text);
-      if (known === null && targets.size >= MOST_TARGETS) {
-        throw new QueueError('invalid_argument', `a namespace has at most ${MOST_TARGETS} targets`);
-      }
+    await store.change(namespace, name, (text) => {
+      const known = text === null ? null : readTarget(text);
+      const nowMs = store.now();
       const { target, secrets, shown } = change(
         known && known.target,
         known && this.opened(known.sealed, namespace, name),
+        nowMs,
       );
       secret = shown;
       const headerNames = Object.keys(secrets.headers).sort();
       const sealed = this.seal.close(secrets, placeOf(namespace, name));
-      const value = storedText({ target: { ...target, headerNames, updatedAtMs: Date.now() }, sealed });
-      return { part: 'targets', name, value, event: eventOf('target_changed', name) };
+      const value = storedText({ target: { ...target, headerNames, updatedAtMs: nowMs }, sealed });
+      const closes = known === null ? [] : closedOrigins(known.target, target);
+      return { value, event: eventOf('target_changed', name), closes: closesOf(name, closes) };
     });
     this.audit(action, caller, name);
-    const view = viewOf(stored, name);
-    if (view.breakerSettings !== null) return { view, secret };
-    await this.closeBreakers(caller, name);
-    return { view: { ...view, breaker: null, originBreakers: new Map() }, secret };
+    return { view: await this.find(caller, name), secret };
   }
 
   /** Writes a line as the admin port does for tokens. */
@@ -295,22 +280,60 @@ function changedBreaker(
 
 const NO_OLD = { oldSecretUntilMs: null } as const;
 
-function fresh(): Pick<Target, 'oldSecretUntilMs' | 'pausedAtMs' | 'pauseReason' | 'createdAtMs'> {
-  return { ...NO_OLD, pausedAtMs: null, pauseReason: null, createdAtMs: Date.now() };
+function fresh(
+  createdAtMs: number,
+): Pick<Target, 'oldSecretUntilMs' | 'pausedAtMs' | 'pauseReason' | 'createdAtMs'> {
+  return { ...NO_OLD, pausedAtMs: null, pauseReason: null, createdAtMs };
 }
 
 function oldOf(given: string | undefined, secrets: TargetSecrets | null): string | null {
   return given === undefined ? (secrets?.oldSecret ?? null) : null;
 }
 
-/** Pauses a stored target for a reason; null ends its pause. */
-export function pauseOf(name: string, text: string, reason: Target['pauseReason']): TargetChange {
+/**
+ * Pauses a stored target for a reason; null ends its pause, and closes its breakers.
+ *
+ * @returns null if nothing is to change
+ */
+export function pauseOf(
+  name: string,
+  text: string,
+  reason: Target['pauseReason'],
+  nowMs: number,
+): TargetChange | null {
   const { target, sealed } = readTarget(text);
-  const pausedAtMs = reason === null ? null : (target.pausedAtMs ?? Date.now());
+  const closes = closesOf(name, reason === null ? originsOf(target) : []);
+  if (target.pauseReason === reason) return reason === null ? { value: text, closes } : null;
+  const pausedAtMs = reason === null ? null : (target.pausedAtMs ?? nowMs);
   const value = storedText({ target: { ...target, pausedAtMs, pauseReason: reason }, sealed });
   const event =
     reason === null ? eventOf('target_resumed', name) : eventOf('target_paused', name, { reason });
-  return { part: 'targets', name, value, event };
+  return { value, event, closes };
+}
+
+/** What has a breaker: the target's own URL, '', and the origins of its jobs. */
+function originsOf({ origins }: Pick<Target, 'origins'>): string[] {
+  return ['', ...origins];
+}
+
+/** Whose breakers a change of a target closes: they say nothing of another URL. */
+function closedOrigins(before: Target, after: Pick<Target, 'url' | 'origins' | 'breakerSettings'>): string[] {
+  // guard: breaker-that-ends-closes
+  if (after.breakerSettings === null) return originsOf(before);
+  return originsOf(before).filter((origin) =>
+    origin === ''
+      ? /* guard: url-change-closes-breaker */ after.url !== before.url
+      : !after.origins.includes(origin),
+  );
+}
+
+function closesOf(name: string, origins: readonly string[]): NonNullable<TargetChange['closes']> {
+  return new Map(
+    origins.map((origin) => [
+      breakerName(name, origin),
+      { target: name, ...(origin === '' ? {} : { origin }) },
+    ]),
+  );
 }
 
 function eventOf(name: TargetEvent['name'], target: string, more: TargetEvent['facts'] = {}): TargetEvent {
@@ -323,14 +346,15 @@ export function placeOf(namespace: string, name: string): string {
 }
 
 /** @throws {QueueError} `target_not_found` */
-function viewOf(stored: StoredTargets, name: string): TargetView {
+function viewOf(stored: StoredTargets, name: string, readAtMs: number): TargetView {
   const text = stored.targets.get(name);
   if (text === undefined) throw notFound('target', name);
+  const { target } = readTarget(text);
   return {
-    ...readTarget(text).target,
+    ...target,
     name,
     queues: queuesOf(stored.queues, name),
-    breaker: readBreaker(stored.breakers.get(name)),
-    originBreakers: originBreakersOf(stored.breakers, name),
+    breakers: breakersOf(stored.breakers, name),
+    readAtMs,
   };
 }

@@ -7,7 +7,13 @@ import { Problems } from '../http/fields/read.js';
 import type { BreakerAnswer, BreakerFields, TargetAnswer, TargetChangeFields, TestAnswer } from './dto.v1.js';
 import type { TestResult } from './push.service.js';
 import { isSecret, SECRET_RULE } from './send/signature.js';
-import type { BreakerSettings, OpenBreaker, Target, TargetView } from './target.js';
+import {
+  type BreakerSettings,
+  type OpenBreaker,
+  openUntilOf,
+  type Target,
+  type TargetView,
+} from './target.js';
 import type { ChangedTarget, TargetChanges } from './targets.service.js';
 
 /** Headers that the server sets itself, or that change how a request is read. */
@@ -128,11 +134,10 @@ export function targetAnswer(view: TargetView): Plain<TargetAnswer> {
     on_status: view.onStatus,
     max_retry_after_ms: view.maxRetryAfterMs,
     queues: view.queues,
-    breaker: targetBreakerAnswer(view, Date.now()),
-    origin_breakers: [...view.originBreakers].map(([origin, breaker]) => ({
-      origin,
-      ...breakerAnswer(breaker, Date.now()),
-    })),
+    breaker: targetBreakerAnswer(view),
+    origin_breakers: [...view.breakers].flatMap(([origin, breaker]) =>
+      origin === '' ? [] : [{ origin, ...breakerAnswer(breaker, view) }],
+    ),
     paused_at: isoTimeOrNull(view.pausedAtMs),
     pause_reason: view.pauseReason,
     old_secret_until: isoTimeOrNull(view.oldSecretUntilMs),
@@ -168,21 +173,23 @@ function breakerOf(fields: BreakerFields): Partial<BreakerSettings> {
   });
 }
 
-function targetBreakerAnswer(
-  { breaker, breakerSettings }: TargetView,
-  nowMs: number,
-): Plain<TargetAnswer['breaker']> {
+function targetBreakerAnswer(view: TargetView): Plain<TargetAnswer['breaker']> {
+  const { breakers, breakerSettings } = view;
   if (breakerSettings === null) return { state: 'off', open_until: null, openings: 0, settings: null };
   const { failures, failurePercent, minRequests, openMs, maxOpenMs } = breakerSettings;
   const settings = {
     ...{ failures, failure_percent: failurePercent, min_requests: minRequests },
     ...{ open_ms: openMs, max_open_ms: maxOpenMs },
   };
-  return { ...breakerAnswer(breaker, nowMs), settings };
+  return { ...breakerAnswer(breakers.get('') ?? null, view), settings };
 }
 
-function breakerAnswer(breaker: OpenBreaker | null, nowMs: number): Plain<BreakerAnswer> {
-  if (breaker === null) return { state: 'closed', open_until: null, openings: 0 };
-  const { openUntilMs, openings } = breaker;
-  return { state: openUntilMs > nowMs ? 'open' : 'half_open', open_until: isoTime(openUntilMs), openings };
+function breakerAnswer(
+  breaker: OpenBreaker | null,
+  { breakerSettings, readAtMs }: TargetView,
+): Plain<BreakerAnswer> {
+  if (breaker === null || breakerSettings === null) return { state: 'closed', open_until: null, openings: 0 };
+  const openUntilMs = openUntilOf(breaker, breakerSettings, readAtMs);
+  const state = openUntilMs > readAtMs ? 'open' : 'half_open';
+  return { state, open_until: isoTime(openUntilMs), openings: breaker.openings };
 }

@@ -20,6 +20,8 @@ export interface NamespaceKeys {
   readonly sessions: string;
   readonly traces: string;
   readonly targets: string;
+  /** Which fields of `targets` changed when. */
+  readonly target_changes: string;
 }
 
 /**
@@ -97,6 +99,7 @@ export class Keys {
         sessions: `${base}sessions`,
         traces: `${base}traces`,
         targets: `${base}targets`,
+        target_changes: `${base}target_changes`,
       };
       // Namespaces come and go: the cache is bounded.
       if (this.cache.size >= 10_000) this.cache.clear();

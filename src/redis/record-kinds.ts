@@ -2,7 +2,7 @@
 export type MoveRule =
   /** They belong to jobs and their queues, and leave the old Redis as its jobs end. */
   | 'drains'
-  /** Servers make them again where they are needed; they expire. */
+  /** Servers make them again where they are needed; they expire, or are useless without the key that they are about. */
   | 'temporary'
   /** Copied with their Redis TTL. */
   | 'copied'
@@ -59,6 +59,7 @@ export const RECORD_KINDS: readonly RecordKind[] = [
   { form: ':sessions', type: 'zset', move: 'sessions' },
   { form: ':settings', type: 'hash', move: 'settings', outlivesJobs: true },
   { form: ':targets', type: 'hash', move: 'targets', outlivesJobs: true },
+  { form: ':target_changes', type: 'zset', move: 'temporary', outlivesJobs: true },
   { form: ':imported', type: 'set', move: 'copied', outlivesJobs: true },
   { form: ':waiting', type: 'hash', move: 'temporary', outlivesJobs: true },
   { form: ':listening', type: 'string', move: 'temporary', outlivesJobs: true },

@@ -700,6 +700,44 @@ describe('HTTP push', () => {
       expect(openMs).toBeLessThanOrEqual(1_000);
     });
 
+    it('closes when the target gets another URL, of which failures of the old one say nothing', async () => {
+      const { queue, name } = await pushed({ breaker: { failures: 1 } });
+      const fails: (() => void)[] = [];
+      receiver.respond = (response) => void fails.push(() => void response.destroy());
+      for (let i = 0; i < 3; i++) await publish(queue, { tries: 1 });
+      await waitFor(() => fails.length === 3, 5_000);
+      fails[0]!();
+      await waitFor(async () => (await target(name)).breaker.state === 'open', 5_000);
+
+      const next = `${receiver.origin}/next`;
+      const changed = await given<TargetJson>('PATCH', `targets/${name}`, { url: next });
+      expect(changed.breaker).toMatchObject({ state: 'closed', open_until: null });
+      await sleep(1_500);
+      receiver.respond = (response) => void response.end();
+      for (const fail of fails) fail();
+      await sleep(500);
+      expect(await target(name)).toMatchObject({ url: next, breaker: { state: 'closed' } });
+      const id = await publish(queue, { tries: 1 });
+      await waitFor(() => receiver.of(id).length === 1, 5_000);
+    });
+
+    it('stops no delivery where its state cannot be stored', async () => {
+      const { queue, name } = await pushed();
+      const key = `{${app.namespace}}:targets`;
+      const breaker = { openUntilMs: Date.now() + 1_000, openings: 1, probeUntilMs: 0 };
+      await redis.hset(key, `b:${name}`, JSON.stringify(breaker));
+      await redis.hincrby(key, 'v', 1);
+      await sleep(1_200);
+      // Each change of a field is logged in this key: with another type of value none can be.
+      const log = `{${app.namespace}}:target_changes`;
+      const kept = await redis.dumpBuffer(log);
+      await redis.set(log, 'not a sorted set');
+      const ids = [await publish(queue), await publish(queue), await publish(queue)];
+      await waitFor(() => ids.every((id) => receiver.of(id).length === 1), 10_000);
+      await redis.restore(log, 0, kept, 'REPLACE');
+      await given('POST', `targets/${name}/resume`);
+    });
+
     it('stops no job where there is none', async () => {
       const { queue, name } = await pushed({ breaker: { failures: 1 } });
       receiver.respond = (response) => response.destroy();

@@ -319,12 +319,16 @@ export class Audit {
     if (!keys.some((one) => one.toString('latin1') === key)) return;
     const all = await this.redis.hgetall(key);
     for (const [field, value] of Object.entries(all)) {
-      if (!/^(?:v|[tqb]:[-_A-Za-z0-9]+)$/.test(field)) this.problems.push(`targets have the field ${field}`);
-      const target = field.startsWith('q:') ? value : field.startsWith('b:') ? field.slice(2) : null;
+      if (!/^(?:[va]|[tqb]:[-_A-Za-z0-9]+|b:[-_A-Za-z0-9]+ https?:\S+)$/.test(field))
+        this.problems.push(`targets have the field ${field}`);
+      const [of = ''] = field.slice(2).split(' ');
+      const target = field.startsWith('q:') ? value : field.startsWith('b:') ? of : null;
       if (target !== null && all[`t:${target}`] === undefined)
         this.problems.push(`${field} names the target ${target}, which is not there`);
     }
     if (!(Number(all['v']) > 0)) this.problems.push('targets were stored without a change');
+    const [, last = '0'] = await this.redis.zrevrange(`${this.base}:target_changes`, 0, 0, 'WITHSCORES');
+    if (Number(last) > Number(all['v'])) this.problems.push('the log of targets is ahead of them');
   }
 
   /** Records of leases whose answers may not have left: they tell of leases that were given. */

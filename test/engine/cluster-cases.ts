@@ -5,6 +5,7 @@ import type { LeasedJob } from '../../src/domain/job/job.js';
 import { encodeId } from '../../src/engine/core/ids.js';
 import type { Arg, Item, Script } from '../../src/redis/scripts/script.js';
 import * as scripts from '../../src/redis/scripts/simple.js';
+import * as targets from '../../src/redis/scripts/targets.js';
 
 /** What stands in a namespace before its slot begins to move. */
 export interface Seeded {
@@ -74,6 +75,8 @@ function keyedCall(size: number): Buffer {
 }
 
 const queue = (): { queue: string } => ({ queue: 'q' });
+/** A push target that stands there, by the name `billing`. */
+export const TARGET = JSON.stringify({ target: { url: 'http://a/', origins: [] }, sealed: '' });
 export const CASES: readonly Case[] = [
   simple(
     scripts.publish,
@@ -196,7 +199,15 @@ export const CASES: readonly Case[] = [
     () => [['q', ';;1;1']],
   ),
   simple(scripts.changeSetting, () => ({ key: 'grace_ms', value: 1, history_days: 3 })),
-  simple(scripts.changeTargets, () => ({ version: 0, field: 't:billing', value: '{}' })),
+  simple(targets.changeTarget, () => ({
+    ...{ target: 'billing', expected: TARGET, value: '{}', most: 9, event: '', facts: '{}' },
+  })),
+  simple(targets.pushQueue, () => ({ ...queue(), target: 'billing', most: 9 })),
+  simple(targets.changeBreaker, () => ({
+    ...{ target: 'billing', origin: '', url: 'http://a/', action: 'open' },
+    ...{ open_ms: 1, max_open_ms: 1, try_ms: 1 },
+  })),
+  simple(targets.readTargets, () => ({ since: 0, most: 9 })),
   simple(scripts.register, () => ({ format: 1, now_ms: 0 })),
   simple(scripts.unregister, () => ({})),
   simple(scripts.peekQueue, () => ({ ...queue(), skip: 0 })),

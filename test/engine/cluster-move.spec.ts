@@ -12,7 +12,7 @@ import { randomFrom } from '../support/random.js';
 import { randomNamespace } from '../support/redis.js';
 import { IS_LONG, SEED, someOf } from '../support/scale.js';
 import { Audit, SLOT_MS } from './audit.js';
-import { type Call, type Case, CASES, ORDERS, type Seeded, WRITERS } from './cluster-cases.js';
+import { type Call, type Case, CASES, ORDERS, type Seeded, TARGET, WRITERS } from './cluster-cases.js';
 import { newJob, silentLog } from './fixture.js';
 import { dump, send } from './slot-calls.js';
 
@@ -72,6 +72,8 @@ describe('scripts of simple jobs', () => {
       const far = await seedFar(ns, nowMs);
       await engine.publish(ns, 'p', newJob({ delayMs: 600_000 }));
       await pool.read('HSET', `{${ns}}:waiting`, 'another', '1');
+      await pool.read('HSET', `{${ns}}:targets`, 't:billing', TARGET, 'v', '1', 'a', '1');
+      await pool.read('ZADD', `{${ns}}:target_changes`, '1', 't:billing', '1', 'v');
       // With a subscriber: a script that looks for a missing stream would wait for the end of the move, whatever else
       // it does.
       await pool.read('XADD', `{${ns}}:events`, '*', 'e', 'published');

@@ -90,7 +90,7 @@ async function fillNamespace(engine: QueueEngine, ns: string): Promise<void> {
     ...{ ttrMs: HOUR_MS, leases: [], jobsAtHand: 0, info: { name: 'host-1' } },
   });
   await engine.settings.set(ns, 'ttr_ms', 30_000);
-  await extended.targets.change(ns, () => ({ part: 'targets', name: 'billing', value: '{}' }));
+  await extended.targets.change(ns, 'billing', () => ({ value: '{}' }));
   await extended.targets.push(ns, 'simple', 'billing');
   await engine.reserve(ns, { queues: ['awaited'], count: 1, ttrMs: 1, waitMs: 1 });
   const leave = await engine.events.subscribe(ns, null, {

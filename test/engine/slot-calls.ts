@@ -44,6 +44,7 @@ function keysOf(ns: string): Record<string, string> {
     sending: key('sending'),
     settings: key('settings'),
     targets: key('targets'),
+    target_changes: key('target_changes'),
   };
 }
 

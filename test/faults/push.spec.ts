@@ -2,8 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { TestApp } from '../support/app.js';
 import { BuiltServer } from '../support/built-server.js';
-import { answerWith, PUSH, Receiver } from '../support/receiver.js';
-import { type RedisProcess, startRedis, waitFor } from '../support/redis.js';
+import { answerWith, PUSH, Receiver, type Received } from '../support/receiver.js';
+import { randomNamespace, type RedisProcess, startRedis, waitFor } from '../support/redis.js';
+import { SteppedClock } from '../support/stepped-clock.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 
 const KILLS = 4;
@@ -191,6 +192,66 @@ describe('HTTP push under faults', () => {
     expect(await store.hexists(key, 'b:t')).toBe(1);
     expect(receiver.received.length).toBe(sent + 1);
   }, 60_000);
+
+  it('a full Redis is drained by a target that works again, and its breaker closes', async () => {
+    const client = Client.of(await startApp());
+    receiver.respond = (response) => response.destroy();
+    await client.pushTo(receiver.url);
+    await client.call('PUT', 'targets/other', { url: receiver.url });
+    await client.call('PATCH', 'targets/t', { breaker: { failures: 1, open_ms: 5_000 } });
+    await sleep(1_200);
+    const ids = [await client.publish(), await client.publish(), await client.publish()];
+    await waitFor(async () => (await client.breaker()) === 'open', 20_000);
+    await store.config('SET', 'maxmemory', 1);
+    receiver.respond = (response) => void response.end();
+
+    await waitFor(() => ids.every((id) => receiver.of(id).length > 0), 30_000);
+    await allIn(client, ids, 'done');
+    expect(await client.breaker()).toBe('closed');
+    for (const action of ['pause', 'resume']) await client.call('POST', `targets/other/${action}`);
+    await client.call('PATCH', 'targets/other', { timeout_ms: TIMEOUT_MS });
+    await client.call('DELETE', 'targets/other');
+    await expect(client.call('PUT', 'targets/new', { url: receiver.url })).rejects.toThrow('507');
+  }, 90_000);
+
+  it('a server whose clock is two days ahead signs, rotates secrets and opens breakers by the clock of Redis', async () => {
+    const clock = await SteppedClock.create();
+    // Only where there is a C compiler.
+    if (clock === null) return;
+    ends.push(() => clock.remove());
+    clock.step(2 * 86_400);
+    const env = { ...PUSH, PUMPHOUSE_POOLS__DEFAULT__URL: redis.url, ...clock.env };
+    const server = await BuiltServer.create(env);
+    ends.push(() => server.remove());
+    await server.start();
+    const namespace = randomNamespace('push');
+    const client = new Client(server.url, namespace, await server.token(namespace));
+    await client.pushTo(receiver.url);
+    const near = (time: string | undefined, ms: number): void =>
+      expect(Math.abs(Date.parse(time ?? '') - ms)).toBeLessThan(60_000);
+    interface Shown {
+      readonly old_secret_until?: string;
+      readonly updated_at: string;
+      readonly paused_at?: string;
+      readonly breaker: { readonly open_until?: string };
+    }
+    const rotated = await client.call<Shown>('POST', 'targets/t/rotate', { keep_old_ms: 600_000 });
+    near(rotated.old_secret_until, Date.now() + 600_000);
+    near(rotated.updated_at, Date.now());
+    await sleep(1_200);
+    const id = await client.publish();
+    await waitFor(() => receiver.of(id).length > 0, 10_000);
+    const [{ headers }] = receiver.of(id) as [Received];
+    near(new Date(Number(headers['webhook-timestamp']) * 1_000).toISOString(), Date.now());
+    // One for each secret: the old one counts for ten minutes.
+    expect(String(headers['webhook-signature']).split(' ')).toHaveLength(2);
+
+    receiver.respond = (response) => response.destroy();
+    await client.publish();
+    await waitFor(async () => (await client.breaker()) === 'open', 30_000);
+    near((await client.call<Shown>('GET', 'targets/t')).breaker.open_until, Date.now() + 30_000);
+    near((await client.call<Shown>('POST', 'targets/t/pause')).paused_at, Date.now());
+  }, 90_000);
 
   it('a purge in the middle leaves nothing; the namespace can be used again at once, with another URL', async () => {
     receiver.respond = (response) => void setTimeout(() => response.end(), 700);

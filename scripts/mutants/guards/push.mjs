@@ -1,4 +1,3 @@
-const FAULTS = 'test/faults/push.spec.ts';
 const HTTP = 'test/api/push.spec.ts';
 const SENDER = 'test/push/sender.spec.ts';
 
@@ -9,60 +8,12 @@ const SENDER = 'test/push/sender.spec.ts';
  */
 export const PUSH_GUARDS = [
   {
-    name: 'push: a namespace that was purged and made anew is read again',
-    file: 'lua/commands/maintenance/change_targets.lua',
-    from: 'math.max(tonumber(version) + 1, now_floor)',
-    to: 'tonumber(version) + 1',
-    spec: FAULTS,
-    test: 'a purge in the middle leaves nothing',
-  },
-  {
-    name: 'push: a probe that was cut off does not close the breaker',
-    file: 'src/push/target-worker.ts',
-    from: 'verdict.isHealthy === null && (!isProbe || answer === null)',
-    to: 'verdict.isHealthy === null && !isProbe',
-    spec: FAULTS,
-    test: 'tried by one of them with one job',
-  },
-  {
     name: 'push: a target of another key file is an error that says so',
     file: 'src/push/targets.service.ts',
     from: "'push_key_mismatch',",
     to: "'internal',",
     spec: HTTP,
     test: 'with another push.key_file',
-  },
-  {
-    name: 'push: one server has the right to probe',
-    file: 'src/push/breaker.ts',
-    from: 'known.openUntilMs <= nowMs && known.probeUntilMs <= nowMs',
-    to: 'known.openUntilMs <= nowMs',
-    spec: FAULTS,
-    test: 'tried by one of them with one job',
-  },
-  {
-    name: 'push: a target without a breaker has none',
-    file: 'src/push/target-worker.ts',
-    from: 'if (settings === null || (verdict.isHealthy',
-    to: 'if (settings === undefined || (verdict.isHealthy',
-    spec: HTTP,
-    test: 'stops no job where there is none',
-  },
-  {
-    name: 'push: a breaker that ends closes',
-    file: 'src/push/targets.service.ts',
-    from: '    await this.closeBreakers(caller, name);\n    return { view: {',
-    to: '    return { view: {',
-    spec: HTTP,
-    test: 'stops no job where there is none',
-  },
-  {
-    name: 'push: a breaker opens for as long as its settings say',
-    file: 'src/push/breaker.ts',
-    from: 'openMs * 2 ** Math.min(before, 20), maxOpenMs',
-    to: '30_000 * 2 ** Math.min(before, 20), maxOpenMs',
-    spec: HTTP,
-    test: 'as many failures as its settings say',
   },
   {
     name: 'push: NAT64 of a local prefix is refused unless it is allowed',
@@ -127,14 +78,6 @@ export const PUSH_GUARDS = [
     to: '',
     spec: HTTP,
     test: 'needs the permission push, however it is made',
-  },
-  {
-    name: 'push: a job of an origin whose breaker is open is held back',
-    file: 'src/push/target-worker.ts',
-    from: 'const openMs = breaker.openUntilMs - Date.now();',
-    to: 'const openMs = 0; if (openMs === 0) return { ms: 0, isProbe: false };',
-    spec: HTTP,
-    test: 'waits while the breaker of its origin is open',
   },
   {
     name: 'push: origins have breakers of their own',

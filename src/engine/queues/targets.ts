@@ -3,37 +3,52 @@ import { isQueueName } from '../../domain/ids.js';
 import type { EventName } from '../../domain/job/job-event.js';
 import { MAX_LEASE_QUEUES } from '../../domain/limits.js';
 import type { RedisPool } from '../../redis/pool.js';
-import { changeTargets } from '../../redis/scripts/simple.js';
+import { changeBreaker, changeTarget, pushQueue, readTargets } from '../../redis/scripts/targets.js';
 import { checkNames } from '../core/checks.js';
 import type { ScriptRunner } from '../core/scripts.js';
 
-/** How often a change is tried again that another one has overtaken. */
-const TRIES = 20;
+/** How often a change of a target is tried again that another change of it has overtaken. */
+const TRIES = 50;
+/** Targets of one namespace. */
+const MOST_TARGETS = 1_000;
+/** Changed fields that are read one by one: of more the whole hash is read. */
+const MOST_CHANGES = 500;
+/** Codes of lua/commands/targets/change.lua. */
+const DONE = 1;
+const IN_USE = -1;
+const TOO_MANY = -2;
 /** Field of the number of the last change. */
 const VERSION = 'v';
 /** The first characters of the other fields. */
 const PREFIXES = { targets: 't:', queues: 'q:', breakers: 'b:' } as const;
-export type TargetPart = keyof typeof PREFIXES;
+type TargetPart = keyof typeof PREFIXES;
 
 /** All that is stored of a namespace's push targets at one moment. */
 export interface StoredTargets {
   /** Number of the last change; 0 = there never was one. */
   readonly version: number;
-  /** By the target's name: a text that the store does not read. */
+  /** By the target's name: a JSON object; scripts read some of its members. */
   readonly targets: ReadonlyMap<string, string>;
   /** By the queue's name: the name of the target that it is pushed to. */
   readonly queues: ReadonlyMap<string, string>;
-  /** By the target's name: the state of its breaker, a text that the store does not read. */
+  /** By the name of the target, or of the target and one of its origins: the state of its breaker (JSON). */
   readonly breakers: ReadonlyMap<string, string>;
 }
 
-/** A change of one field; null removes it. */
+/** What has changed of a namespace's push targets since a change that the caller knows. */
+export interface ChangedTargets extends StoredTargets {
+  /** True: it is all that there is. False: only what has changed; an empty value was removed. */
+  readonly isWhole: boolean;
+}
+
+/** A change of one target. */
 export interface TargetChange {
-  readonly part: TargetPart;
-  readonly name: string;
+  /** Null removes it. */
   readonly value: string | null;
   /** What clients are told of it. */
   readonly event?: TargetEvent;
+  /** Names of breakers that it closes, with what clients are told of each. */
+  readonly closes?: ReadonlyMap<string, TargetEvent['facts']>;
 }
 
 /** An event about a target. */
@@ -43,12 +58,30 @@ export interface TargetEvent {
   readonly facts: Readonly<Record<string, unknown>>;
 }
 
+/** What happens to a breaker; see lua/commands/targets/change_breaker.lua. */
+export interface BreakerChange {
+  readonly target: string;
+  /** '' = of the target's own URL. */
+  readonly origin: string;
+  /** That was tried. */
+  readonly url: string;
+  readonly action: 'open' | 'try' | 'fail' | 'close';
+  readonly openMs: number;
+  readonly maxOpenMs: number;
+  readonly tryMs: number;
+}
+
 /** Push targets of each namespace, and which queues are pushed to them. They are kept while the namespace has no queue. */
 export class Targets {
   constructor(
     private readonly pool: RedisPool,
     private readonly runner: ScriptRunner,
   ) {}
+
+  /** The time of Redis, Unix ms: the clock of all that is stored here. */
+  now(): number {
+    return /* guard: targets-by-redis-clock */ this.runner.now();
+  }
 
   /** The namespaces that have targets, and some that had. @throws {QueueError} an error of the store */
   async namespaces(): Promise<string[]> {
@@ -65,20 +98,16 @@ export class Targets {
   async read(namespace: string): Promise<StoredTargets> {
     const fields = await this.pool.read('HGETALL', this.keyOf(namespace));
     const flat = Array.isArray(fields) ? fields.map(String) : [];
-    const parts = {
-      targets: new Map<string, string>(),
-      queues: new Map<string, string>(),
-      breakers: new Map<string, string>(),
-    };
-    let version = 0;
-    for (let i = 0; i + 1 < flat.length; i += 2) {
-      const [field = '', value = ''] = [flat[i], flat[i + 1]];
-      if (field === VERSION) version = Number(value);
-      for (const part of Object.keys(PREFIXES) as TargetPart[]) {
-        if (field.startsWith(PREFIXES[part])) parts[part].set(field.slice(PREFIXES[part].length), value);
-      }
-    }
-    return { version, ...parts };
+    const byName = new Map<string, string>();
+    for (let i = 0; i + 1 < flat.length; i += 2) byName.set(flat[i] ?? '', flat[i + 1] ?? '');
+    return { version: Number(byName.get(VERSION) ?? 0), ...partsOf(byName) };
+  }
+
+  /** Reads what has changed since, or all if that is not known. @throws {QueueError} an error of the store */
+  async readSince(namespace: string, since: number): Promise<ChangedTargets> {
+    const changes = await this.runner.run(readTargets, namespace, { since, most: MOST_CHANGES });
+    if (changes.version < 0) return { ...(await this.read(namespace)), isWhole: true };
+    return { version: changes.version, isWhole: false, ...partsOf(changes.fields) };
   }
 
   /** The targets that queues are pushed to, in order; null for a queue that is not. @throws as `read` */
@@ -96,53 +125,71 @@ export class Targets {
   async push(namespace: string, queue: string, target: string | null): Promise<void> {
     checkNames(namespace, queue);
     if (!isQueueName(queue)) throw new QueueError('invalid_argument', 'invalid queue name');
-    await this.change(namespace, ({ targets, queues }) => {
-      if (target !== null && !targets.has(target)) throw notFound('target', target);
-      if ((queues.get(queue) ?? null) === target) return null;
-      if (target !== null && queuesOf(queues, target).length >= MAX_LEASE_QUEUES) {
-        throw new QueueError(
-          'invalid_argument',
-          `at most ${MAX_LEASE_QUEUES} queues can be pushed to one target`,
-        );
-      }
-      return { part: 'queues', name: queue, value: target };
-    });
+    const args = { queue, target: target ?? '', most: MAX_LEASE_QUEUES };
+    const { code } = await this.runner.run(pushQueue, namespace, args);
+    if (code === 1 && target !== null) throw notFound('target', target);
+    if (code === 2) {
+      throw new QueueError(
+        'invalid_argument',
+        `at most ${MAX_LEASE_QUEUES} queues can be pushed to one target`,
+      );
+    }
   }
 
   /**
-   * Reads, decides and writes in one step, as long as no other change comes between; else again.
+   * Reads a target, decides and writes in one step, as long as no other change of this target comes between; else again.
    *
-   * @param decide returns the change, or null for none. It may be called several times, and may throw
-   * @returns what is stored now
-   * @throws what `decide` throws; {QueueError} an error of the store: the change may have been made
+   * @param decide returns the change, or null for none. Gets null if there is no such target. It may be called several
+   *   times, and may throw
+   * @throws what `decide` throws; {QueueError} `invalid_argument`: there are too many targets; `target_in_use`; an error
+   *   of the store: the change may have been made
    */
   async change(
     namespace: string,
-    decide: (stored: StoredTargets) => TargetChange | null,
-  ): Promise<StoredTargets> {
+    name: string,
+    decide: (text: string | null) => TargetChange | null,
+  ): Promise<void> {
     checkNames(namespace);
     for (let i = 0; i < TRIES; i++) {
-      const stored = await this.read(namespace);
-      const change = decide(stored);
-      if (change === null) return stored;
-      const { part, name, value, event } = change;
-      // Before the change, so that a target is found though this process dies; after it, in case a purge came between.
-      await this.list(namespace);
-      const args = {
-        version: stored.version,
-        field: `${PREFIXES[part]}${name}`,
-        value: value ?? '',
-        ...eventArgs(event),
-      };
-      const { version } = await this.runner.run(changeTargets, namespace, args);
-      if (version === 0) continue;
-      await this.list(namespace);
-      const changedPart = new Map(stored[part]);
-      if (value === null) changedPart.delete(name);
-      else changedPart.set(name, value);
-      return { ...stored, version, [part]: changedPart };
+      const found = await this.pool.read('HGET', this.keyOf(namespace), `${PREFIXES.targets}${name}`);
+      const text = typeof found === 'string' ? found : null;
+      const change = decide(text);
+      if (change === null || (await this.tryChange(namespace, name, text, change))) return;
     }
-    throw new QueueError('pool_unavailable', 'the targets changed during every attempt');
+    throw new QueueError('pool_unavailable', `target ${name} changed during every attempt`);
+  }
+
+  /** Opens, tries or closes a breaker: O(1), and conflicts with nothing. @returns `isDone`: this call has done it */
+  async changeBreaker(
+    namespace: string,
+    { openMs, maxOpenMs, tryMs, ...change }: BreakerChange,
+  ): Promise<{ readonly isDone: boolean; readonly breaker: string | undefined }> {
+    const args = { ...change, open_ms: openMs, max_open_ms: maxOpenMs, try_ms: tryMs };
+    const { isDone, breaker } = await this.runner.run(changeBreaker, namespace, args);
+    return { isDone, breaker: breaker === '' ? undefined : breaker };
+  }
+
+  /** @returns false if the target is not as it was read */
+  private async tryChange(
+    namespace: string,
+    target: string,
+    expected: string | null,
+    { value, event, closes = new Map() }: TargetChange,
+  ): Promise<boolean> {
+    // Before the change, so that a target is found though this process dies; after it, in case a purge came between.
+    await this.list(namespace);
+    const items = [...closes].map(([breaker, facts]) => [breaker, JSON.stringify(facts)]);
+    const args = {
+      ...{ target, expected: expected ?? '', value: value ?? '', most: MOST_TARGETS },
+      ...{ event: event?.name ?? '', facts: JSON.stringify(event?.facts ?? {}) },
+    };
+    const { code, queue } = await this.runner.run(changeTarget, namespace, args, items);
+    if (code === IN_USE)
+      throw new QueueError('target_in_use', `queue ${queue} is pushed to target ${target}`);
+    if (code === TOO_MANY)
+      throw new QueueError('invalid_argument', `a namespace has at most ${MOST_TARGETS} targets`);
+    await this.list(namespace);
+    return code === DONE;
   }
 
   private async list(namespace: string): Promise<void> {
@@ -157,8 +204,17 @@ export class Targets {
   }
 }
 
-function eventArgs(event: TargetEvent | undefined): { readonly event: string; readonly facts: string } {
-  return event ? { event: event.name, facts: JSON.stringify(event.facts) } : { event: '', facts: '' };
+function partsOf(fields: ReadonlyMap<string, string>): Omit<StoredTargets, 'version'> {
+  const parts = {
+    targets: new Map<string, string>(),
+    queues: new Map<string, string>(),
+    breakers: new Map<string, string>(),
+  };
+  for (const [field, value] of fields) {
+    for (const part of Object.keys(PREFIXES) as TargetPart[])
+      if (field.startsWith(PREFIXES[part])) parts[part].set(field.slice(PREFIXES[part].length), value);
+  }
+  return parts;
 }
 
 /** The queues that are pushed to a target, sorted. */

@@ -1,6 +1,7 @@
 import { dueSoon } from './due-soon.js';
 import { EXTENDED_SCRIPTS } from './extended.js';
 import { RECURRING_SCRIPTS } from './recurring.js';
+import { TARGET_SCRIPTS } from './targets.js';
 import {
   answer,
   bytesAt,
@@ -314,19 +315,6 @@ export const changeSetting = script({
   },
 });
 
-export const changeTargets = script({
-  name: 'maintenance/change_targets',
-  label: 'targets',
-  keys: ['meta', 'targets'],
-  args: [...TIMES, 'version', 'field', 'value', 'event', 'facts'],
-  item: [],
-  repeatable: false,
-  reply: (raw) => {
-    const reply = flatReply(raw);
-    return { ...answer(reply), version: integerAt(reply, 0) === 0 ? integerAt(reply, 2) : 0 };
-  },
-});
-
 export const purge = script({
   name: 'maintenance/purge_index',
   label: 'purge',
@@ -415,7 +403,7 @@ export const ENGINE_SCRIPTS = [
   readEvents,
   addStatistics,
   changeSetting,
-  changeTargets,
+  ...TARGET_SCRIPTS,
   purge,
   purgeQueue,
   purgeNamespace,

@@ -1,0 +1,79 @@
+--[[
+Store, change or remove a push target, if it has not changed since the caller read it, and close breakers of it in the same step. A full Redis refuses
+a new target.
+
+KEYS[1] meta            hash: the namespace's marker; only its name is used
+KEYS[2] targets         hash: the push targets of the namespace (targets/fields)
+KEYS[3] target_changes  zset: field of targets -> number of its last change
+ARGV[1] clock_ms     a test's clock, Unix ms; "" = Redis's own
+ARGV[2] deadline_ms  Unix ms by which the callers have given up, 0 = never
+ARGV[3] target       its name
+ARGV[4] expected     what the caller has read of it; "" = there was none
+ARGV[5] value        what is stored from now on; "" = remove it, unless a queue is pushed to it
+ARGV[6] most         targets of a namespace
+ARGV[7] event        its name, "" = none
+ARGV[8] facts        of the event: JSON
+ARGV[9..] item × N   breaker, facts
+
+Breaker: the name of one that is closed if it is open; facts of its event: JSON.
+Returns {status, now_ms, code, queue}. Status: 0 done, 1 too late. Code: 1 = done; 0 = the target is not as expected; -1 = a queue is pushed to it;
+-2 = there are too many. Queue: its name.
+Cost: O(1) per item; O(fields of the hash) if it is new or removed.
+]]
+local meta, targets, target_changes = KEYS[1], KEYS[2], KEYS[3]
+local clock_ms, deadline_ms = ARGV[1], tonumber(ARGV[2])
+local target, expected, value, most, event, facts = ARGV[3], ARGV[4], ARGV[5], tonumber(ARGV[6]), ARGV[7], ARGV[8]
+
+--- @requires core/call, limits/store_room, jobs/events, targets/fields
+
+use_namespace(meta)
+if start_clock(clock_ms, deadline_ms) then
+  return { 1, now_floor }
+end
+start_targets(targets, target_changes)
+
+-- A queue that is pushed to the target; "" = none is.
+local function pushed_queue()
+  local fields, first = redis.call("HGETALL", targets), nil
+  for i = 1, #fields, 2 do
+    local queue = fields[i + 1] == target and string.match(fields[i], "^q:(.*)$")
+    first = queue and (not first or queue < first) and queue or first
+  end
+  return first or ""
+end
+
+local function count_targets()
+  local count = 0
+  for _, name in ipairs(redis.call("HKEYS", targets)) do
+    count = count + (string.sub(name, 1, 2) == "t:" and 1 or 0)
+  end
+  return count
+end
+
+if --[[ guard: target-change-compares ]] (field_of("t:" .. target) or "") ~= expected then
+  return { 0, now_floor, 0, "" }
+end
+if expected == "" and --[[ guard: target-made-store-full ]] is_store_full() then
+  return STORE_FULL
+elseif expected == "" and count_targets() >= most then
+  return { 0, now_floor, -2, "" }
+end
+local queue = value == "" and pushed_queue() or ""
+if queue ~= "" then
+  return { 0, now_floor, -1, queue }
+end
+if event ~= "" then
+  emit(event, "", "", facts)
+end
+if value ~= expected then
+  set_field("t:" .. target, value)
+end
+for i = 9, #ARGV, 2 do
+  if field_of("b:" .. ARGV[i]) then
+    emit("breaker_closed", "", "", ARGV[i + 1])
+    set_field("b:" .. ARGV[i], "")
+  end
+end
+write_version()
+write_events()
+return { 0, now_floor, 1, "" }

@@ -1,0 +1,133 @@
+const ENGINE = 'test/engine/targets.spec.ts';
+const FAULTS = 'test/faults/push.spec.ts';
+const HTTP = 'test/api/push.spec.ts';
+const OF = 'push targets of a namespace';
+const BREAKER = `${OF} › the breaker`;
+const PUSH = 'HTTP push › the breaker';
+
+/**
+ * Targets of HTTP push and their circuit breakers: how they are stored and read, and by which clock.
+ *
+ * @type {readonly import('../guards.mjs').Guard[]}
+ */
+export const EDGES_PUSH_TARGETS = [
+  {
+    id: 'target-versions-after-a-purge',
+    name: 'push: a namespace that was purged and made anew is read again by older servers',
+    off: { with: 'last + 1' },
+    spec: ENGINE,
+    test: `${OF} › are read as a whole after a purge`,
+  },
+  {
+    id: 'target-changes-since',
+    name: 'push: a server reads only what has changed of the targets',
+    off: { with: '"-inf"' },
+    spec: ENGINE,
+    test: `${OF} › are read by what has changed since`,
+  },
+  {
+    id: 'unlogged-target-change-reads-all',
+    name: 'push: a change by a server that logs none is read',
+    off: 'true',
+    spec: ENGINE,
+    test: `${OF} › are read as a whole after a change that an earlier version has not logged`,
+  },
+  {
+    id: 'unlogged-target-change-ends-log',
+    name: 'push: a change by a server that logs none is read after a further change',
+    off: 'true',
+    spec: ENGINE,
+    test: `${OF} › are read as a whole after a change that an earlier version has not logged`,
+  },
+  {
+    id: 'target-log-forgets-openly',
+    name: 'push: a server that has missed more than the log keeps reads all targets',
+    off: 'remove',
+    spec: ENGINE,
+    test: `${OF} › are read as a whole by a server that has missed more than the log keeps`,
+  },
+  {
+    id: 'target-change-compares',
+    name: 'push: no change of a target is lost to another one',
+    off: 'false',
+    spec: ENGINE,
+    test: `${OF} › loses no change of a target to another one that was read before it`,
+  },
+  {
+    id: 'breaker-null-stays-closed',
+    name: 'push: a target without a breaker has none',
+    off: 'true',
+    spec: ENGINE,
+    test: `${BREAKER} › stays closed where the target is %s by now`,
+  },
+  {
+    id: 'breaker-of-another-url',
+    name: 'push: a failure of an earlier URL opens no breaker',
+    off: 'true',
+    spec: ENGINE,
+    test: `${BREAKER} › stays closed where the target is %s by now`,
+  },
+  {
+    id: 'breaker-open-time',
+    name: 'push: a breaker opens for as long as its settings say',
+    off: { with: '30000' },
+    spec: ENGINE,
+    test: `${BREAKER} › opens for longer each time, is tried by one server at a time, and closes, all by the time of Redis`,
+  },
+  {
+    id: 'one-server-probes',
+    name: 'push: one server has the right to probe',
+    off: 'true',
+    spec: ENGINE,
+    test: `${BREAKER} › opens for longer each time, is tried by one server at a time, and closes, all by the time of Redis`,
+  },
+  {
+    id: 'breaker-time-too-far-is-over',
+    name: 'push: a breaker that is open for longer than it can be is over',
+    off: 'false',
+    spec: ENGINE,
+    test: `${BREAKER} › is over when it is open for longer than it can be: the clock was set back since`,
+  },
+  {
+    id: 'targets-by-redis-clock',
+    name: 'push: signatures and secrets go by the clock of Redis',
+    off: { with: 'Date.now()' },
+    spec: FAULTS,
+    test: 'HTTP push under faults › a server whose clock is two days ahead signs, rotates secrets and opens breakers by the clock of Redis',
+  },
+  {
+    id: 'cut-off-probe-says-nothing',
+    name: 'push: a probe that was cut off does not close the breaker',
+    off: { with: '!isProbe' },
+    spec: FAULTS,
+    test: 'HTTP push under faults › a target that fails is left alone by both servers, and tried by one of them with one job',
+  },
+  {
+    id: 'probe-without-record',
+    name: 'push: a breaker that cannot be stored stops no delivery',
+    off: 'false',
+    spec: HTTP,
+    test: `${PUSH} › stops no delivery where its state cannot be stored`,
+  },
+  {
+    id: 'breaker-that-ends-closes',
+    name: 'push: a breaker that ends closes',
+    off: 'remove',
+    spec: HTTP,
+    test: `${PUSH} › stops no job where there is none`,
+  },
+  {
+    id: 'url-change-closes-breaker',
+    name: 'push: a target with another URL has no open breaker',
+    off: 'false',
+    spec: HTTP,
+    test: `${PUSH} › closes when the target gets another URL, of which failures of the old one say nothing`,
+  },
+  {
+    id: 'held-while-origin-is-open',
+    name: 'push: a job of an origin whose breaker is open is held back',
+    off: { with: 'null' },
+    spec: HTTP,
+    test: 'HTTP push › a job that names a URL › waits while the breaker of its origin is open, without a try; then one is sent, and the others',
+  },
+];

@@ -1,0 +1,218 @@
+import type { Redis } from 'ioredis';
+import type { BreakerChange, Targets } from '../../src/engine/queues/targets.js';
+import { WITHOUT_FUNCTIONS } from '../support/redis.js';
+import { EngineFixture } from './fixture.js';
+
+const URL = 'http://a.example/';
+const EVENT = { name: 'target_changed', facts: { target: 't' } } as const;
+const textOf = (more: object = {}): string =>
+  JSON.stringify({ target: { url: URL, origins: [], ...more }, sealed: '{}' });
+const changeOf = (target: string, more: Partial<BreakerChange> = {}): BreakerChange => ({
+  ...{ target, origin: '', url: URL, action: 'open', openMs: 1_000, maxOpenMs: 4_000, tryMs: 500 },
+  ...more,
+});
+
+describe('push targets of a namespace', () => {
+  let f: EngineFixture;
+  let targets: Targets;
+  let key: string;
+  beforeEach(async () => {
+    f = await EngineFixture.withClock();
+    ({ targets } = f.engine.extended);
+    key = f.pool.keys.namespace(f.ns).targets;
+  });
+  afterEach(() => f.close());
+
+  const put = (name: string, text = textOf()): Promise<unknown> =>
+    targets.change(f.ns, name, () => ({ value: text, event: EVENT }));
+  /** As a server of an earlier version writes: it logs no change. */
+  async function writeUnlogged(field: string, value: string): Promise<void> {
+    await f.pool.read('HSET', key, field, value);
+    await f.pool.read('HINCRBY', key, 'v', 1);
+  }
+
+  it('change all at once, targets, queues and breakers, without a conflict', async () => {
+    const names = Array.from({ length: 300 }, (_, i) => `t${String(i)}`);
+    await Promise.all(names.map((name) => put(name)));
+    const opened = await Promise.all(
+      names.flatMap((name) => [
+        targets.changeBreaker(f.ns, changeOf(name)).then(({ isDone }) => isDone),
+        targets.push(f.ns, `q-${name}`, name).then(() => true),
+      ]),
+    );
+    const stored = await targets.read(f.ns);
+
+    expect(opened.every(Boolean)).toBe(true);
+    expect(stored.breakers.size + stored.queues.size + stored.targets.size).toBe(900);
+  });
+
+  it('are read by what has changed since', async () => {
+    for (const name of ['a', 'b', 'c']) await put(name);
+    const { version } = await targets.read(f.ns);
+    expect(await targets.readSince(f.ns, 0)).toMatchObject({ isWhole: true, version });
+    await targets.changeBreaker(f.ns, changeOf('b'));
+    await targets.push(f.ns, 'q', 'c');
+    await targets.change(f.ns, 'a', () => ({ value: null, event: EVENT }));
+    const changes = await targets.readSince(f.ns, version);
+
+    expect(changes.isWhole).toBe(false);
+    expect([...changes.targets]).toEqual([['a', '']]);
+    expect([...changes.queues]).toEqual([['q', 'c']]);
+    expect([...changes.breakers.keys()]).toEqual(['b']);
+    expect((await targets.readSince(f.ns, changes.version)).breakers.size).toBe(0);
+  });
+
+  it('are read as a whole after a change that an earlier version has not logged', async () => {
+    await put('a');
+    const { version } = await targets.read(f.ns);
+    await writeUnlogged('q:old', 'a');
+    expect(await targets.readSince(f.ns, version)).toMatchObject({ isWhole: true });
+    await targets.push(f.ns, 'new', 'a');
+
+    const { isWhole, queues } = await targets.readSince(f.ns, version);
+    expect(isWhole).toBe(true);
+    expect([...queues.keys()].sort()).toEqual(['new', 'old']);
+    // Who has read it knows the rest from the log.
+    expect([...(await targets.readSince(f.ns, version + 1)).queues.keys()]).toEqual(['new']);
+  });
+
+  it('are read as a whole after a purge', async () => {
+    await put('a');
+    const { version } = await targets.read(f.ns);
+    await f.engine.purge.run(f.ns);
+    expect(await targets.readSince(f.ns, version)).toMatchObject({ isWhole: true, version: 0 });
+    f.nowMs += 5_000;
+    await put('b');
+    // Servers of earlier versions read the targets when this number is another one.
+    expect(await targets.version(f.ns)).toBeGreaterThan(version);
+    const { isWhole, targets: left } = await targets.readSince(f.ns, version);
+
+    expect([isWhole, ...left.keys()]).toEqual([true, 'b']);
+    expect(await f.pool.read('KEYS', `{${f.ns}}*`)).toHaveLength(2);
+  });
+
+  it('are read as a whole by a server that has missed more than the log keeps', async () => {
+    await put('a');
+    const { version } = await targets.read(f.ns);
+    const log = f.pool.keys.namespace(f.ns).target_changes;
+    const entries = Array.from({ length: 4_096 }, (_, i) => [version, `q:${String(i)}`]).flat();
+    await f.pool.read('ZADD', log, ...entries);
+    f.nowMs += 5_000;
+    await targets.push(f.ns, 'q', 'a');
+
+    expect(Number(await f.pool.read('ZCARD', log))).toBe(4_096);
+    expect(await targets.readSince(f.ns, version - 1)).toMatchObject({ isWhole: true });
+    expect([...(await targets.readSince(f.ns, version)).queues.keys()]).toEqual(['q']);
+  });
+
+  it('loses no change of a target to another one that was read before it', async () => {
+    await put('a', textOf({ n: 0 }));
+    const count = (text: string | null): number =>
+      (JSON.parse(text ?? '') as { target: { n: number } }).target.n;
+    await Promise.all(
+      Array.from({ length: 12 }, () =>
+        targets.change(f.ns, 'a', (text) => ({ value: textOf({ n: count(text) + 1 }), event: EVENT })),
+      ),
+    );
+    expect(count((await targets.read(f.ns)).targets.get('a')!)).toBe(12);
+  });
+
+  describe('the breaker', () => {
+    const change = (action: BreakerChange['action'], more: Partial<BreakerChange> = {}): Promise<boolean> =>
+      targets.changeBreaker(f.ns, changeOf('t', { action, ...more })).then(({ isDone }) => isDone);
+    const stored = async (): Promise<object | null> => {
+      const text = (await f.pool.read('HGET', key, 'b:t')) as string | null;
+      return text === null ? null : (JSON.parse(text) as object);
+    };
+
+    it('opens for longer each time, is tried by one server at a time, and closes, all by the time of Redis', async () => {
+      await put('t');
+      expect([await change('open'), await change('open'), await change('try')]).toEqual([true, false, false]);
+      expect(await stored()).toEqual({ openUntilMs: f.nowMs + 1_000, openings: 1, probeUntilMs: 0 });
+      f.nowMs += 1_000;
+      expect([await change('try'), await change('try')]).toEqual([true, false]);
+      f.nowMs += 500;
+      expect([await change('try'), await change('fail'), await change('try')]).toEqual([true, true, false]);
+      expect(await stored()).toEqual({ openUntilMs: f.nowMs + 2_000, openings: 2, probeUntilMs: 0 });
+      for (let i = 0; i < 3; i++) await change('fail');
+      expect(await stored()).toMatchObject({ openUntilMs: f.nowMs + 4_000, openings: 5 });
+      expect([await change('close'), await change('close'), await stored()]).toEqual([true, false, null]);
+    });
+
+    it('is over when it is open for longer than it can be: the clock was set back since', async () => {
+      await put('t');
+      f.nowMs += 3_600_000;
+      await change('open');
+      f.nowMs -= 3_600_000;
+      expect([await change('try'), await change('try')]).toEqual([true, false]);
+      f.nowMs -= 3_600_000;
+      expect(await change('try')).toBe(true);
+    });
+
+    it.each([
+      ['gone', null],
+      ['at another URL', textOf({ url: 'http://b.example/' })],
+      ['without a breaker', textOf({ breakerSettings: null })],
+    ])('stays closed where the target is %s by now', async (_what, text) => {
+      await put('t');
+      await targets.change(f.ns, 't', () => ({ value: text, event: EVENT }));
+      expect([await change('open'), await stored()]).toEqual([false, null]);
+    });
+
+    it('of an origin is one of its own, as long as the target lists the origin', async () => {
+      const origin = 'http://b.example';
+      await put('t', textOf({ origins: [origin] }));
+      expect(await change('open', { origin, url: `${origin}/x` })).toBe(true);
+      expect(await change('open', { origin: 'http://c.example' })).toBe(false);
+      expect([...(await targets.read(f.ns)).breakers.keys()]).toEqual([`t ${origin}`]);
+    });
+
+    it('tells subscribers how long it is open', async () => {
+      await f.pool.read('XADD', `{${f.ns}}:events`, '*', 'e', 'begin');
+      await put('t');
+      const times = [0, 951_782_399_999, 951_782_400_000, 1_709_164_800_001, 4_107_542_400_000, f.nowMs];
+      for (const ms of times) {
+        f.nowMs = ms;
+        await change('open');
+        await change('close');
+      }
+      const entries = (await f.pool.read('XRANGE', `{${f.ns}}:events`, '-', '+')) as [string, string[]][];
+      const facts = entries
+        .filter(([, fields]) => fields[1] === 'breaker_opened')
+        .map(([, fields]) => JSON.parse(fields.at(-1)!) as object);
+      expect(facts).toEqual(
+        times.map((ms) => ({ target: 't', open_until: new Date(ms + 1_000).toISOString() })),
+      );
+    });
+  });
+});
+
+describe.each([
+  ['functions', []],
+  ['scripts', WITHOUT_FUNCTIONS],
+])('push targets in a full Redis with %s', (_form, args) => {
+  let admin: Redis;
+  let f: EngineFixture;
+  beforeEach(async () => ({ client: admin, f } = await EngineFixture.alone(args)));
+  afterEach(() => f.close());
+
+  it('are changed, paused and deleted, their breakers open and close, and none is added', async () => {
+    const { targets } = f.engine.extended;
+    const write = (name: string, value: string | null): Promise<unknown> =>
+      targets.change(f.ns, name, () => ({ value, event: EVENT }));
+    const done = async (action: BreakerChange['action']): Promise<boolean> =>
+      (await targets.changeBreaker(f.ns, changeOf('t', { action, openMs: 0 }))).isDone;
+    await write('t', textOf());
+    await write('u', textOf());
+    await admin.config('SET', 'maxmemory', 1);
+
+    expect([await done('open'), await done('try'), await done('fail')]).toEqual([true, true, true]);
+    expect([await done('try'), await done('close')]).toEqual([true, true]);
+    await write('t', textOf({ pausedAtMs: 1, more: 'x'.repeat(500) }));
+    await targets.push(f.ns, 'q', 't');
+    await targets.push(f.ns, 'q', null);
+    await write('u', null);
+    await expect(write('new', textOf())).rejects.toMatchObject({ code: 'store_full' });
+    expect([...(await targets.read(f.ns)).targets.keys()]).toEqual(['t']);
+  });
+});
